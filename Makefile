@@ -1,0 +1,122 @@
+# Redline: every command that a developer or CI needs. `make help` lists them.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS   += --no-print-directory
+.DEFAULT_GOAL := help
+
+MODULES  := . contrib lab peers
+PACKAGES := ./... ./contrib/... ./lab/... ./peers/...
+PORTABLE := $(filter-out ./peers/...,$(PACKAGES))
+# lab/stats has no goroutine, and its simulations take minutes under the detector.
+RACE      = $$(go list $(PORTABLE) ./peers/internal/... | grep -v /lab/stats)
+WEB      := lab/report/web
+BIN      := $(CURDIR)/.bin
+TOOLS    := $(addprefix $(BIN)/,staticcheck gofumpt misspell)
+
+BENCHFLAGS ?= --quick --out results/latest
+FUZZTIME   ?= 10s
+CHROMIUM   ?= chromium
+
+# $(call say,TEXT) announces a step.
+say = echo "== $(1)"
+
+# $(call each,MODULES,COMMAND) runs a command in each module and stops at the
+# first that fails.
+each = for m in $(1); do (cd $$m && $(2)) || { echo "failed in module $$m" >&2; exit 1; }; done
+
+# $(call files,PATTERNS) lists the files that are written by hand.
+files = find . -type d \( -name '.?*' -o -name node_modules -o -name testdata -o -name dist -o -path ./results \) -prune -o -type f \( -false $(foreach p,$(1),-o -name '$(p)') \) -print0
+
+# $(call build,GOOS,GOARCH,PACKAGES) compiles for another system.
+build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go build $(3)
+
+# sums lists the checksum of every file of the checkout but the one that any go
+# command may add to.
+sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
+
+.NOTPARALLEL:
+.PHONY: help bench test unit race web check generate generated fuzz tools redline clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+bench: redline ## compare the servers side by side, quickly; report in results/latest
+	@$(BIN)/redline bench $(BENCHFLAGS)
+
+redline: ## build the lab's command as .bin/redline
+	@go build -o $(BIN)/redline ./lab/cmd/redline
+
+test: unit race web check ## everything that CI gates on
+
+unit:
+	@$(call say,tests)
+	@go test $(PACKAGES)
+
+race:
+	@$(call say,tests with the race detector)
+	@tools/need gcc gcc libc6-dev
+	@CGO_ENABLED=1 go test -race $(RACE)
+
+web: $(WEB)/node_modules/.package-lock.json
+	@$(call say,tests of the report in a browser)
+	@tools/need $(CHROMIUM) chromium
+	@CHROMIUM=$$(command -v $(CHROMIUM)) npm --prefix $(WEB) test --silent
+
+$(WEB)/node_modules/.package-lock.json: $(WEB)/package.json $(WEB)/package-lock.json
+	@$(call say,packages of the report)
+	@tools/need npm nodejs npm
+	@node -e 'process.exit(parseInt(process.versions.node) < 20)' || { echo "need Node.js 20, found $$(node --version)" >&2; exit 1; }
+	@npm --prefix $(WEB) ci --silent
+	@touch $@
+
+check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-builds, generated files
+	@$(call say,architecture)
+	@go test -count=1 ./internal/archtest
+	@$(call say,vet)
+	@go vet $(PACKAGES)
+	@$(call say,staticcheck)
+	@$(BIN)/staticcheck $(PACKAGES)
+	@$(call say,gofumpt)
+	@list=$$($(call files,*.go) | xargs -0 $(BIN)/gofumpt -l); \
+	[ -z "$$list" ] || { printf 'not formatted, run .bin/gofumpt -w:\n%s\n' "$$list" >&2; exit 1; }
+	@$(call say,spelling)
+	@$(call files,*.go *.md *.ts *.mjs *.css *.html *.yaml *.yml Makefile) | xargs -0 $(BIN)/misspell -error
+	@$(call build,linux,arm64,$(PACKAGES))
+	@$(call build,darwin,arm64,$(PORTABLE))
+	@$(call say,build without assembly)
+	@go build -tags purego $(PACKAGES)
+	@$(call say,requirements)
+	@$(call each,$(MODULES) tools,GOWORK=off go mod tidy -diff)
+	@! grep -n '"resolved"' $(WEB)/package-lock.json || { echo 'package-lock.json names a registry: remove the resolved fields' >&2; exit 1; }
+
+generate: $(WEB)/node_modules/.package-lock.json ## write the generated files anew
+	@go generate $(PACKAGES)
+	@npm --prefix $(WEB) run build --silent
+
+generated: $(WEB)/node_modules/.package-lock.json
+	@$(call say,generated files)
+	@npm --prefix $(WEB) run check --silent
+	@before=$$(mktemp); trap 'rm -f "$$before"' EXIT; $(sums) >"$$before"; \
+	$(MAKE) generate; \
+	diff <($(sums)) "$$before" >/dev/null || { echo 'generated files were out of date, commit what make generate wrote:' >&2; \
+	diff <($(sums)) "$$before" | awk '/^[<>]/ { print $$3 }' | sort -u >&2; exit 1; }
+
+fuzz: ## run every fuzz target for FUZZTIME (10s)
+	@targets=$$(go test -list '^Fuzz' $(PACKAGES) | \
+	awk '/^Fuzz/ { names[++n] = $$1 } /^ok/ { for (i = 1; i <= n; i++) print $$2, names[i]; n = 0 }'); \
+	while read -r package name; do \
+		[ -n "$$name" ] || { echo 'no fuzz targets' >&2; exit 1; }; \
+		$(call say,fuzz $$package $$name); \
+		go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null; \
+	done <<<"$$targets"
+
+tools: $(TOOLS) ## install the linters into .bin
+
+$(TOOLS) &: tools/go.mod tools/go.sum
+	@$(call say,linters)
+	@GOBIN=$(BIN) GOWORK=off go -C tools install tool
+	@touch $(TOOLS)
+
+clean: ## remove what the targets build, but not what they measured
+	@rm -rf .bin $(WEB)/node_modules

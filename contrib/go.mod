@@ -1,0 +1,3 @@
+module github.com/redline-go/redline/contrib
+
+go 1.26.0

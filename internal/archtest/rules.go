@@ -1,0 +1,111 @@
+package archtest
+
+// Rules is an architecture. In package paths and import patterns, ~ stands for
+// [Rules.Module]; "x/..." matches x and everything below it.
+type Rules struct {
+	Module   string              // path of the module at the top of the tree
+	Modules  []string            // directories of the modules; each must hold Go files
+	Rows     []Row               // the import table; the first row that matches a package is its own
+	Requires map[string][]string // go.mod file to the modules that it may require; a file that is absent here may require any
+
+	SoftLines    int               // lines of a file, unless LongFiles gives a reason
+	HardLines    int               // lines of a file, without exception
+	FuncLines    int               // lines of a function, unless annotated
+	PackageFiles int               // Go files of a package that are neither tests nor generated, unless BigPackages gives a reason
+	LongFiles    map[string]string // file to the reason it is over SoftLines
+	BigPackages  map[string]string // package to the reason it is over PackageFiles
+}
+
+// Row says what one package, or everything below a directory, may do. The
+// standard library may be imported freely except for Never and C; of everything
+// else, what is absent is forbidden.
+type Row struct {
+	Package string   // pattern
+	May     []string // import patterns; "*" is any package that is not ours
+	Never   []string // patterns of the standard library that are forbidden
+	Tests   []string // import patterns that test files may use on top, Never notwithstanding
+	Raw     bool     // may make raw system calls and use the structures of package syscall that the kernel reads
+	Asm     bool     // may hold assembly
+	Why     string   // the rule in words; printed with a breach
+}
+
+// performsIO is what a protocol must not reach for.
+var performsIO = []string{"net", "net/http/...", "os/...", "syscall", "crypto/tls"}
+
+// Redline is the architecture of this repository. docs/ARCHITECTURE.md says in
+// words what stands here: change both.
+var Redline = Rules{
+	Module:  "github.com/redline-go/redline",
+	Modules: []string{".", "contrib", "lab", "peers"},
+	Rows: []Row{
+		// The engine, from the ground up.
+		{Package: "~/internal/buf", Why: "the ground imports nothing of ours"},
+		{Package: "~/internal/clock", Why: "the ground imports nothing of ours"},
+		{Package: "~/internal/sys", May: []string{"golang.org/x/sys/..."}, Raw: true, Why: "the ground imports nothing of ours"},
+		{Package: "~/internal/http1/scan", May: []string{"golang.org/x/sys/cpu"}, Asm: true, Why: "the ground imports nothing of ours"},
+		{Package: "~/internal/exchange", May: []string{"~/internal/buf"}, Why: "an exchange knows no protocol"},
+		{
+			Package: "~/internal/http1",
+			May:     []string{"~/internal/exchange", "~/internal/buf", "~/internal/clock", "~/internal/http1/..."},
+			Never:   performsIO[1:], Tests: performsIO,
+			Why: "protocol never does I/O; it names net.Conn and net.Addr, to hand a connection over",
+		},
+		{
+			Package: "~/internal/http2",
+			May:     []string{"~/internal/exchange", "~/internal/buf", "~/internal/clock", "~/internal/http2/...", "golang.org/x/net/http2/hpack"},
+			Never:   performsIO, Tests: performsIO,
+			Why: "protocol never does I/O",
+		},
+		{Package: "~/internal/tlsio", May: []string{"~/internal/buf"}, Why: "TLS is a byte filter around a session of any protocol"},
+		{Package: "~/internal/transport", May: []string{"~/internal/buf"}, Why: "transport never knows a protocol"},
+		{
+			Package: "~/internal/transport/lead",
+			May:     []string{"~/internal/transport", "~/internal/sys", "~/internal/buf", "~/internal/clock"},
+			Why:     "the leader's role knows neither epoll nor io_uring",
+		},
+		transport("~/internal/transport/epoll"),
+		transport("~/internal/transport/uring"),
+		transport("~/internal/transport/std"),
+		{Package: "~/internal/transport/transporttest", May: []string{"~/internal/transport", "~/internal/buf"}, Why: "transport never knows a protocol"},
+		{
+			Package: "~",
+			May: []string{
+				"~/internal/exchange", "~/internal/http1", "~/internal/http2", "~/internal/tlsio", "~/internal/transport",
+				"~/internal/transport/epoll", "~/internal/transport/uring", "~/internal/transport/std", "~/internal/buf", "~/internal/clock",
+			},
+			Tests: []string{"~/internal/transport/transporttest"},
+			Why:   "the engine imports its own internals, and nothing that stands on it",
+		},
+		{Package: "~/middleware/...", May: []string{"~"}, Why: "what stands on the engine uses its public API alone"},
+		{Package: "~/push/...", May: []string{"~"}, Why: "what stands on the engine uses its public API alone"},
+		{Package: "~/client/...", May: []string{"~"}, Why: "what stands on the engine uses its public API alone"},
+		{Package: "~/examples/...", May: []string{"~", "~/middleware", "~/push", "~/client"}, Why: "an example uses the public API alone"},
+		{Package: "~/internal/archtest", Why: "the judge imports nothing of ours"},
+
+		// The other modules.
+		{Package: "~/contrib/...", May: []string{"*", "~", "~/push", "~/middleware", "~/client", "~/contrib/..."}, Raw: true, Why: "an integration uses the engine's public API alone"},
+		{Package: "~/lab/...", May: []string{"*", "~/lab/..."}, Raw: true, Why: "the instrument shares no code with what it measures"},
+		{Package: "~/peers/...", May: []string{"*", "~", "~/push", "~/middleware", "~/client", "~/peers/..."}, Raw: true, Why: "a subject is a user of the public API, and shares no code with the instrument"},
+	},
+	Requires: map[string][]string{
+		"go.mod": {"golang.org/x/sys", "golang.org/x/net"},
+	},
+
+	SoftLines:    400,
+	HardLines:    800,
+	FuncLines:    70,
+	PackageFiles: 15,
+	LongFiles:    map[string]string{},
+	BigPackages:  map[string]string{},
+}
+
+// transport is the row of one implementation of the transport contract. Its
+// tests run the conformance suite.
+func transport(pkg string) Row {
+	return Row{
+		Package: pkg,
+		May:     []string{"~/internal/transport", "~/internal/transport/lead", "~/internal/sys", "~/internal/buf", "~/internal/clock"},
+		Tests:   []string{"~/internal/transport/transporttest"},
+		Why:     "transport never knows a protocol",
+	}
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redline-go/redline/lab/guard"
+	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/suite"
+)
+
+const (
+	resultsName = "results.json"
+	pageName    = "report.html"
+)
+
+// benchFlags is the command line of the verb bench.
+type benchFlags struct {
+	suite.Config
+	quick, full               bool
+	subjectFiles              []string
+	serverCPUs, generatorCPUs string
+	out                       string
+}
+
+func newBench() *cobra.Command { return new(benchFlags).command() }
+
+// command is the verb with its flags.
+func (b *benchFlags) command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "bench",
+		Short: "Compare HTTP servers side by side",
+		Long: `Compare HTTP servers side by side.
+
+Every subject is built, started as a process of its own on one CPU and driven
+from another, block by block in random order. The baseline takes part twice in
+each block: what separates it from itself is the noise floor, and no smaller
+difference is called one. Ends with a table, results.json and report.html.`,
+		Example: `  redline bench
+  redline bench --subjects nethttp,fasthttp,limit --workloads plaintext,json
+  redline bench --full --out results/full
+  redline bench --subject-file mine.yaml --subjects nethttp,mine`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return b.run(c) },
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringSliceVar(&b.Subjects, "subjects", suite.Builtin(), "what to compare, comma-separated")
+	f.StringArrayVar(&b.subjectFiles, "subject-file", nil, "describe a subject of your own in this YAML `FILE`; may be repeated")
+	f.StringVar(&b.Baseline, "baseline", "", "what to compare with (default: the first subject)")
+	f.StringSliceVar(&b.Workloads, "workloads", suite.Workloads(true), "what to ask of the subjects, comma-separated, or all")
+	f.IntVar(&b.Connections, "connections", 64, "open connections; workload stream has 5000 unless this is given")
+	f.DurationVar(&b.Window, "window", 5*time.Second, "measured time of a run")
+	f.DurationVar(&b.Warmup, "warmup", 2*time.Second, "time before it; longer while the rate has a trend")
+	f.IntVar(&b.Blocks, "blocks", 10, "how often every subject is measured")
+	f.Uint64Var(&b.Seed, "seed", 0, "of the order and the intervals (default: random, recorded)")
+	f.BoolVar(&b.quick, "quick", false, "short windows, two workloads: about four minutes (the default)")
+	f.BoolVar(&b.full, "full", false, "all workloads, long windows: more than an hour")
+	f.StringVar(&b.serverCPUs, "server-cpus", "", "`CPUS` of the subjects, as 0-3,6 (default: the first one allowed)")
+	f.StringVar(&b.generatorCPUs, "generator-cpus", "", "`CPU` of the generator (default: the last one allowed)")
+	f.StringVar(&b.Congestion, "congestion", "cubic", "TCP congestion control of both sides' sockets; empty leaves the system's")
+	f.StringVar(&b.out, "out", "", "`DIR` for results.json and report.html (default: results/DATE-TIME)")
+	return c
+}
+
+// run carries out a comparison and shows it.
+func (b *benchFlags) run(c *cobra.Command) (err error) {
+	catalogue, err := b.resolve(c)
+	if err != nil {
+		return usageError{err}
+	}
+	if err := os.MkdirAll(b.out, 0o755); err != nil {
+		return fmt.Errorf("create the directory for the results: %w", err)
+	}
+	g, err := guard.Start(b.Executable)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.Close()) }()
+
+	display := newDisplay(c.ErrOrStderr())
+	file, runErr := suite.Bench(c.Context(), b.Config, catalogue, g, display.show)
+	display.end()
+	if file == nil {
+		return runErr
+	}
+	if err := b.save(c.OutOrStdout(), file); err != nil {
+		return errors.Join(runErr, err)
+	}
+	return verdict(c.Context(), file, runErr)
+}
+
+// save writes the results, then the page, and prints the table.
+func (b *benchFlags) save(w io.Writer, f *results.File) error {
+	file, page := filepath.Join(b.out, resultsName), filepath.Join(b.out, pageName)
+	if err := results.Save(file, f); err != nil {
+		return err
+	}
+	if err := writePage(page, f); err != nil {
+		return err
+	}
+	if err := printTable(w, f, false); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nresults  %s\npage     %s\n", file, page)
+	return err
+}
+
+// verdict is how the command ends: interrupted, with something not measured,
+// or well.
+func verdict(ctx context.Context, f *results.File, runErr error) error {
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "redline: interrupted; what was measured so far is saved and marked partial")
+		return exitCode(130)
+	case runErr != nil:
+		return runErr
+	case slices.ContainsFunc(f.Runs, func(r results.Run) bool { return r.Failed != "" }):
+		return exitCode(1) // named in the table
+	}
+	return nil
+}
+
+// resolve turns the flags into a configuration.
+func (b *benchFlags) resolve(c *cobra.Command) (*suite.Catalogue, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	if b.Executable, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	b.mode(c.Flags().Changed)
+	b.Tool, b.Command = version(), os.Args[1:]
+	if slices.Equal(b.Workloads, []string{"all"}) {
+		b.Workloads = suite.Workloads(false)
+	}
+	if b.Baseline == "" && len(b.Subjects) > 0 {
+		b.Baseline = b.Subjects[0]
+	}
+	if !c.Flags().Changed("seed") {
+		b.Seed = rand.Uint64() >> 11 // exact in JSON
+	}
+	if b.out == "" {
+		b.out = filepath.Join("results", time.Now().Format("2006-01-02-150405"))
+	}
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	if err := b.place(); err != nil {
+		return nil, err
+	}
+	catalogue, err := suite.OpenCatalogue(dir, b.subjectFiles)
+	if err != nil {
+		return nil, err
+	}
+	return catalogue, catalogue.Check(b.Config)
+}
+
+// mode fills in what --quick and --full mean where nothing else was asked for.
+func (b *benchFlags) mode(changed func(string) bool) {
+	b.ConnectionsSet = changed("connections")
+	quick := b.quick || !b.full && !slices.ContainsFunc([]string{"workloads", "window", "warmup", "blocks"}, changed)
+	b.Mode = "custom"
+	switch {
+	case quick:
+		b.Mode = "quick"
+		setUnless(changed("window"), &b.Window, 800*time.Millisecond)
+		setUnless(changed("warmup"), &b.Warmup, 400*time.Millisecond)
+		setUnless(changed("blocks"), &b.Blocks, 9)
+	case b.full:
+		b.Mode = "full"
+		setUnless(changed("workloads"), &b.Workloads, suite.Workloads(false))
+	}
+}
+
+func setUnless[T any](given bool, to *T, value T) {
+	if !given {
+		*to = value
+	}
+}
+
+func (b *benchFlags) check() error {
+	for _, x := range []struct {
+		what string
+		list []string
+	}{{"subject", b.Subjects}, {"workload", b.Workloads}} {
+		if len(x.list) == 0 {
+			return fmt.Errorf("no %s is named: --%ss NAME,NAME", x.what, x.what)
+		}
+		sorted := slices.Sorted(slices.Values(x.list))
+		if len(slices.Compact(sorted)) < len(x.list) {
+			return fmt.Errorf("a %s is named twice in %v", x.what, x.list)
+		}
+	}
+	switch {
+	case b.quick && b.full:
+		return errors.New("--quick and --full: one of the two")
+	case b.Connections < 1:
+		return fmt.Errorf("--connections %d: want at least 1", b.Connections)
+	case b.Blocks < 1:
+		return fmt.Errorf("--blocks %d: want at least 1", b.Blocks)
+	case b.Window < 100*time.Millisecond:
+		return fmt.Errorf("--window %v: want at least 100ms", b.Window)
+	case b.Warmup < 100*time.Millisecond:
+		return fmt.Errorf("--warmup %v: want at least 100ms", b.Warmup)
+	}
+	return nil
+}
+
+// place chooses the CPUs of the two sides.
+func (b *benchFlags) place() error {
+	allowed, err := probe.Allowed()
+	if err != nil {
+		return err
+	}
+	if len(allowed) < 2 {
+		return fmt.Errorf("this process may use %d CPU; the server and the generator need one each", len(allowed))
+	}
+	parse := func(flag, text string, fallback int) ([]int, error) {
+		if text == "" {
+			return []int{fallback}, nil
+		}
+		cpus, err := probe.ParseCPUs(text)
+		if err != nil {
+			return nil, fmt.Errorf("--%s %s: %w", flag, text, err)
+		}
+		for _, cpu := range cpus {
+			if !slices.Contains(allowed, cpu) {
+				return nil, fmt.Errorf("--%s %s: CPU %d is not among those allowed, %s", flag, text, cpu, probe.FormatCPUs(allowed))
+			}
+		}
+		return cpus, nil
+	}
+	if b.ServerCPUs, err = parse("server-cpus", b.serverCPUs, allowed[0]); err != nil {
+		return err
+	}
+	if b.GeneratorCPUs, err = parse("generator-cpus", b.generatorCPUs, allowed[len(allowed)-1]); err != nil {
+		return err
+	}
+	for _, cpu := range b.GeneratorCPUs {
+		if slices.Contains(b.ServerCPUs, cpu) {
+			return fmt.Errorf("CPU %d is asked for on both sides: a generator on the server's CPU measures itself", cpu)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/redline-go/redline/lab/suite"
+)
+
+// A display shows how far a comparison is: one line that rewrites itself on a
+// terminal, one line a block elsewhere.
+type display struct {
+	w     io.Writer
+	width int // of the terminal; 0 when it is none
+	last  string
+}
+
+func newDisplay(w io.Writer) *display {
+	d := &display{w: w}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			d.width = width
+		}
+	}
+	return d
+}
+
+// show is a suite.Progress.
+func (d *display) show(s suite.Step) {
+	switch {
+	case s.Err != nil:
+		d.line(fmt.Sprintf("%s: %v", s.Subject, s.Err))
+	case s.Phase == "build" || s.Phase == "check":
+		d.status(s.Phase, s.Subject, s.Done, s.Total)
+	case s.Run == nil:
+		stage := fmt.Sprintf("block %d/%d  %s", s.Block, s.Blocks, s.Workload)
+		if s.Phase == "rerun" {
+			stage += " again"
+		}
+		d.status(stage, s.Subject+"  "+left(s.Left), s.Done, s.Total)
+	case s.Run.Failed != "":
+		d.line(fmt.Sprintf("%s failed: %s", s.Run.ID, s.Run.Failed))
+		if s.Run.Stderr != "" {
+			d.line("  " + strings.ReplaceAll(strings.TrimSpace(s.Run.Stderr), "\n", "\n  "))
+		}
+	case !s.Run.Valid:
+		for _, g := range s.Run.Gates {
+			if !g.Passed {
+				d.line(fmt.Sprintf("%s is not valid: %s", s.Run.ID, g.Text))
+			}
+		}
+	}
+}
+
+func left(t time.Duration) string {
+	return "about " + t.Round(time.Second).String() + " left"
+}
+
+// status shows what is being done: in place on a terminal, elsewhere once a
+// stage.
+func (d *display) status(stage, detail string, done, total int) {
+	text := stage + "  " + detail
+	if d.width == 0 {
+		if stage != d.last {
+			d.last = stage
+			fmt.Fprintln(d.w, text)
+		}
+		return
+	}
+	const cells = 20
+	bar := strings.Repeat("█", cells*done/max(total, 1))
+	text = fmt.Sprintf("%s%s %3d %%  %s", bar, strings.Repeat("░", cells-len([]rune(bar))), 100*done/max(total, 1), text)
+	if r := []rune(text); len(r) >= d.width {
+		text = string(r[:d.width-1])
+	}
+	fmt.Fprintf(d.w, "\r\x1b[2K%s", text)
+}
+
+// line prints something that stays.
+func (d *display) line(text string) {
+	if d.width > 0 {
+		fmt.Fprint(d.w, "\r\x1b[2K")
+	}
+	fmt.Fprintln(d.w, text)
+}
+
+// end clears the status line.
+func (d *display) end() {
+	if d.width > 0 {
+		fmt.Fprint(d.w, "\r\x1b[2K")
+	}
+}

@@ -1,0 +1,339 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/redline-go/redline/lab/guard"
+	"github.com/redline-go/redline/lab/machine"
+	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// envFlags is the command line of the verb env.
+type envFlags struct {
+	json, apply               bool
+	serverCPUs, generatorCPUs string
+}
+
+// newEnv shows what on the machine disturbs a measurement, and changes it for a
+// while.
+func newEnv() *cobra.Command {
+	var e envFlags
+	c := &cobra.Command{
+		Use:   "env [--apply [-- COMMAND ...]]",
+		Short: "Show what on this machine disturbs a measurement, and change it for a while",
+		Long: `Show what on this machine disturbs a measurement, and change it for a while.
+
+With --apply the settings that can be changed are shown, changed, and put back
+when COMMAND ends, also when it crashes or is interrupted; its exit code is
+passed on. Without a COMMAND they hold until Ctrl-C or the end of input.`,
+		Example: `  redline env
+  redline env --json
+  sudo redline env --apply -- redline bench --full`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if e.apply && e.json {
+				return usageError{errors.New("--json prints and --apply changes: one of the two")}
+			}
+			if len(args) > 0 && !e.apply {
+				return usageError{fmt.Errorf("to run %s with the changes made: redline env --apply -- %s", args[0], strings.Join(args, " "))}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return e.run(c, args) },
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.SetInterspersed(false) // what follows COMMAND is COMMAND's
+	f.BoolVar(&e.apply, "apply", false, "make the changes, run COMMAND, undo them")
+	f.BoolVar(&e.json, "json", false, "print machine and findings as JSON")
+	f.StringVar(&e.serverCPUs, "server-cpus", "", "`CPUS` that the subjects will run on (default: the first one allowed)")
+	f.StringVar(&e.generatorCPUs, "generator-cpus", "", "`CPUS` that the generator will run on (default: the last one allowed)")
+	return c
+}
+
+func (e *envFlags) run(c *cobra.Command, command []string) error {
+	h, err := e.host()
+	if err != nil {
+		return err
+	}
+	found, err := h.Disturbances(c.Context())
+	if err != nil {
+		return err
+	}
+	if e.apply {
+		return applyEnv(c.Context(), c.InOrStdin(), c.ErrOrStderr(), machine.Changes(found), command)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	m := h.Fingerprint(dir)
+	if e.json {
+		enc := json.NewEncoder(c.OutOrStdout())
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		return enc.Encode(struct {
+			Machine  results.Machine   `json:"machine"`
+			Findings []machine.Finding `json:"findings"`
+		}{m, append([]machine.Finding{}, found...)})
+	}
+	return printEnv(c.OutOrStdout(), m, found)
+}
+
+// host places the two sides as the verb bench does.
+func (e *envFlags) host() (*machine.Host, error) {
+	allowed, err := probe.Allowed()
+	if err != nil {
+		return nil, err
+	}
+	h := &machine.Host{ServerCPUs: allowed[:1], GeneratorCPUs: allowed[len(allowed)-1:]}
+	for _, x := range []struct {
+		flag, text string
+		to         *[]int
+	}{{"server-cpus", e.serverCPUs, &h.ServerCPUs}, {"generator-cpus", e.generatorCPUs, &h.GeneratorCPUs}} {
+		if x.text == "" {
+			continue
+		}
+		if *x.to, err = probe.ParseCPUs(x.text); err != nil {
+			return nil, usageError{fmt.Errorf("--%s: %w", x.flag, err)}
+		}
+	}
+	return h, nil
+}
+
+// printEnv prints the machine in a few lines and the findings as a table.
+func printEnv(w io.Writer, m results.Machine, found []machine.Finding) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %d CPUs, %.1f GiB\n", or(m.CPU, "unknown CPU"), m.CPUs, float64(m.MemoryBytes)/(1<<30))
+	fmt.Fprintf(&b, "%s, kernel %s, %s, %s\n\n", m.OS, or(m.Kernel, "unknown"), m.Arch, m.Go)
+	if len(found) == 0 {
+		b.WriteString("Nothing here disturbs a measurement.\n")
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	const borders, what, now = 13, 22, 26
+	rest := max(terminalWidth(w)-what-now-borders, 40)
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.Style().Options.SeparateRows = true
+	t.SetColumnConfigs([]table.ColumnConfig{
+		{Number: 1, WidthMax: what, WidthMaxEnforcer: wrapLines},
+		{Number: 2, WidthMax: now, WidthMaxEnforcer: wrapLines},
+		{Number: 3, WidthMax: rest / 2, WidthMaxEnforcer: wrapLines},
+		{Number: 4, WidthMax: rest - rest/2, WidthMaxEnforcer: wrapLines},
+	})
+	t.AppendHeader(table.Row{"what", "now", "why it matters", "what to do"})
+	disturbing := 0
+	for _, f := range found {
+		name := "  " + f.Name
+		if f.Disturbs {
+			name = "! " + f.Name
+			disturbing++
+		}
+		t.AppendRow(table.Row{name, f.Value, f.Why, remedy(f)})
+	}
+	b.WriteString(t.Render())
+	fmt.Fprintf(&b, "\n%d of %d disturb every measurement (!), the others some.\n", disturbing, len(found))
+	if n := len(machine.Changes(found)); n > 0 {
+		fmt.Fprintf(&b, "redline env --apply -- COMMAND changes %s while COMMAND runs%s.\n", count(n, "setting"), asRoot())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// wrapLines wraps each line by itself: text.WrapSoft alone would join them.
+func wrapLines(s string, width int) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = text.WrapSoft(line, width)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// remedy is the advice, and what --apply does about it.
+func remedy(f machine.Finding) string {
+	switch len(f.Changes) {
+	case 0:
+		return f.Advice
+	case 1:
+		return f.Advice + "\n--apply: " + f.Changes[0].String()
+	}
+	return f.Advice + fmt.Sprintf("\n--apply: %s, and %d more like it", f.Changes[0], len(f.Changes)-1)
+}
+
+func asRoot() string {
+	if os.Geteuid() == 0 {
+		return ""
+	}
+	return ", as root"
+}
+
+func or(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func terminalWidth(w io.Writer) int {
+	const usual = 140
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return usual
+}
+
+// applyEnv makes the changes, runs the command or waits, and undoes them.
+func applyEnv(ctx context.Context, in io.Reader, say io.Writer, changes []machine.Change, command []string) (err error) {
+	fmt.Fprintf(say, "redline: %s to change\n", count(len(changes), "setting"))
+	for _, c := range changes {
+		fmt.Fprintf(say, "  %s\n", c)
+	}
+	if len(changes) > 0 && os.Geteuid() != 0 {
+		fmt.Fprintln(say, "redline: to change them needs root: sudo redline env --apply ...")
+		return exitCode(1)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	g, err := guard.Start(exe)
+	if err != nil {
+		return err
+	}
+	defer func() { err = worse(err, g.Close()) }()
+	applied, err := machine.Apply(changes, g)
+	defer func() {
+		n := len(applied.Done)
+		undo := applied.Undo()
+		if n > 0 && undo == nil {
+			fmt.Fprintf(say, "redline: %s put back\n", count(n, "setting"))
+		}
+		err = worse(err, undo)
+	}()
+	for _, f := range applied.Failed {
+		fmt.Fprintf(say, "redline: not changed: %v\n", f)
+	}
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return exitCode(130)
+	case len(changes) > 0 && len(applied.Done) == 0:
+		return exitCode(1) // each was named with its reason
+	case len(command) == 0:
+		return hold(ctx, in, say)
+	}
+	record, err := applied.Environ()
+	if err != nil {
+		return err
+	}
+	return runUnder(g, command, record)
+}
+
+// worse joins the error of tidying up to the one before it. An exit code alone
+// would hide it: it goes to standard error then, and a good end becomes a bad one.
+func worse(err, tidy error) error {
+	var code exitCode
+	if tidy != nil && errors.As(err, &code) {
+		fmt.Fprintln(os.Stderr, "redline:", tidy)
+		return err
+	}
+	return errors.Join(err, tidy)
+}
+
+// hold waits for an interrupt or the end of input, which are both how it is to
+// end.
+func hold(ctx context.Context, in io.Reader, say io.Writer) error {
+	fmt.Fprintln(say, "redline: the changes hold until Ctrl-C or the end of input")
+	end := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, in)
+		end <- err
+	}()
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-end:
+		return err
+	}
+}
+
+// treeKiller is what [guard.Guard] does for a command that runs.
+type treeKiller interface {
+	KillTree(pid int) (release func() error, err error)
+}
+
+// runUnder runs the command with this one's input and output and returns its exit
+// code, which is 128 and the signal's number when a signal ended it. The record
+// goes into its environment.
+func runUnder(g treeKiller, command []string, record string) error {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), record)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("run the command: %w", err)
+	}
+	release, err := g.KillTree(cmd.Process.Pid)
+	if err != nil {
+		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go passOn(signals, cmd.Process, term.IsTerminal(int(os.Stdin.Fd())), done)
+	err = errors.Join(cmd.Wait(), release())
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return err
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return exitCode(128 + int(status.Signal()))
+	}
+	return exitCode(exit.ExitCode())
+}
+
+// passOn sends on the signals that the command does not get by itself: a
+// terminal's keys go to both, and a second interrupt would end it harder than
+// was asked for.
+func passOn(signals <-chan os.Signal, p *os.Process, terminal bool, done <-chan struct{}) {
+	for {
+		select {
+		case s := <-signals:
+			if terminal && s != syscall.SIGTERM {
+				continue
+			}
+			if err := p.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				fmt.Fprintln(os.Stderr, "redline: pass on", s, "to the command:", err)
+			}
+		case <-done:
+			return
+		}
+	}
+}

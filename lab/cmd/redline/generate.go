@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/suite"
+)
+
+// newGenerate is the generator process: a load.Spec on standard input,
+// load.Events on standard output, a line each.
+func newGenerate() *cobra.Command {
+	return &cobra.Command{
+		Use: suite.GeneratorVerb, Hidden: true, Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			var spec load.Spec
+			if err := json.NewDecoder(os.Stdin).Decode(&spec); err != nil {
+				return fmt.Errorf("read the generator's orders: %w", err)
+			}
+			out := bufio.NewWriter(os.Stdout)
+			enc := json.NewEncoder(out)
+			var broken error
+			err := load.Run(c.Context(), &spec, func(e load.Event) {
+				if err := enc.Encode(e); err != nil {
+					broken = err
+				} else if err := out.Flush(); err != nil {
+					broken = err
+				}
+			})
+			if err == nil {
+				err = broken
+			}
+			return err
+		},
+	}
+}

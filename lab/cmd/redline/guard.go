@@ -1,0 +1,23 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redline-go/redline/lab/guard"
+)
+
+// newGuard is the process that undoes what a command did when the command could
+// not do so itself.
+func newGuard() *cobra.Command {
+	return &cobra.Command{
+		Use: guard.Verb, Hidden: true, Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if code := guard.Main(os.Stdin); code != 0 {
+				return exitCode(code)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// stderrOf runs the command and returns its exit code and what it said.
+func stderrOf(t *testing.T, args ...string) (int, string) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := os.Stderr
+	os.Stderr = file
+	code := run(t.Context(), args)
+	os.Stderr = old
+	text, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code, string(text)
+}
+
+func TestUsageErrors(t *testing.T) {
+	out := t.TempDir()
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{"bench --subjects nethttp,nginx2 --out " + out, `unknown subject "nginx2"; known: nethttp, fasthttp, gin`},
+		{"bench --workloads plain --out " + out, `unknown workload "plain"; known: plaintext, json`},
+		{"bench --baseline echo --subjects nethttp --out " + out, `unknown baseline "echo"`},
+		{"bench --subjects nethttp,nethttp", "a subject is named twice"},
+		{"bench --subjects=", "no subject is named"},
+		{"bench --connections 0", "--connections 0: want at least 1"},
+		{"bench --blocks 0", "--blocks 0: want at least 1"},
+		{"bench --window 1ms", "--window 1ms: want at least 100ms"},
+		{"bench --window fast", "see redline bench --help"},
+		{"bench --server-cpus 0-", "--server-cpus 0-"},
+		{"bench --server-cpus 9999", "CPU 9999 is not among those allowed"},
+		{"bench --server-cpus 0 --generator-cpus 0", "CPU 0 is asked for on both sides"},
+		{"bench --quick --full", "--quick and --full: one of the two"},
+		{"bench nethttp", "unknown command"},
+		{"report", "name one results file"},
+		{"nonsense", "unknown command"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			code, said := stderrOf(t, strings.Fields(c.args)...)
+			if code != 2 || !strings.Contains(said, c.want) {
+				t.Errorf("exit code %d, %q; want 2, %q", code, said, c.want)
+			}
+		})
+	}
+}
+
+func TestModes(t *testing.T) {
+	for _, c := range []struct {
+		args   string
+		mode   string
+		window time.Duration
+		blocks int
+		loads  int
+	}{
+		{"", "quick", 800 * time.Millisecond, 9, 2},
+		{"--quick --window 2s", "quick", 2 * time.Second, 9, 2},
+		{"--full", "full", 5 * time.Second, 10, 7},
+		{"--full --blocks 3", "full", 5 * time.Second, 3, 7},
+		{"--workloads all", "custom", 5 * time.Second, 10, 7},
+		{"--workloads json --blocks 2", "custom", 5 * time.Second, 2, 1},
+		{"--subjects nethttp,limit", "quick", 800 * time.Millisecond, 9, 2},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			var b benchFlags
+			cmd := b.command()
+			if err := cmd.ParseFlags(strings.Fields(c.args)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.resolve(cmd); err != nil {
+				t.Fatal(err)
+			}
+			if b.Mode != c.mode || b.Window != c.window || b.Blocks != c.blocks || len(b.Workloads) != c.loads {
+				t.Errorf("mode %s, window %v, %d blocks, workloads %v; want %+v", b.Mode, b.Window, b.Blocks, b.Workloads, c)
+			}
+			if b.Baseline != "nethttp" {
+				t.Errorf("baseline %q", b.Baseline)
+			}
+		})
+	}
+}
+
+func TestReportRefusesWhatItCannotRead(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ text, want string }{
+		"damaged": {`{"schema":"redline.results","version":1,"runs":[`, "is damaged at byte"},
+		"version": {`{"schema":"redline.results","version":99}`, "version 99"},
+		"other":   {`{"hello":"world"}`, "is no results file"},
+	} {
+		file := filepath.Join(dir, name+".json")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, said := stderrOf(t, "report", file); code != 1 || !strings.Contains(said, c.want) {
+			t.Errorf("%s: exit code %d, %q; want 1, %q", name, code, said, c.want)
+		}
+	}
+	if code, said := stderrOf(t, "report", filepath.Join(dir, "absent.json")); code != 1 || !strings.Contains(said, "no such file") {
+		t.Errorf("absent: exit code %d, %q", code, said)
+	}
+}
+
+func TestReportWritesThePage(t *testing.T) {
+	dir := t.TempDir()
+	if err := results.Save(filepath.Join(dir, resultsName), &results.File{}); err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join(dir, "page.html")
+	if code, said := stderrOf(t, "report", "--html", page, dir); code != 0 {
+		t.Fatalf("exit code %d, %q", code, said)
+	}
+	if text, err := os.ReadFile(page); err != nil || !strings.HasPrefix(string(text), "<!doctype html>") {
+		t.Errorf("page begins with %.40q, %v", text, err)
+	}
+}

@@ -1,0 +1,137 @@
+package procfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// FS is the directory that holds proc and sys.
+type FS string
+
+// Host is the machine's own root.
+const Host FS = "/"
+
+// Path returns where the parts lie, joined.
+func (f FS) Path(parts ...string) string {
+	return filepath.Join(append([]string{string(f)}, parts...)...)
+}
+
+// Bytes returns a file's content. Of the [Host] it is [errors.ErrUnsupported] on
+// every system but Linux.
+func (f FS) Bytes(parts ...string) ([]byte, error) {
+	path := f.Path(parts...)
+	if err := f.supported(path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+func (f FS) supported(path string) error {
+	if f == Host && runtime.GOOS != "linux" {
+		return fmt.Errorf("read %s on %s, only Linux has it: %w", path, runtime.GOOS, errors.ErrUnsupported)
+	}
+	return nil
+}
+
+// Text returns a file's content without the space around it.
+func (f FS) Text(parts ...string) (string, error) {
+	b, err := f.Bytes(parts...)
+	return strings.TrimSpace(string(b)), err
+}
+
+// Fields returns the words of a file.
+func (f FS) Fields(parts ...string) ([]string, error) {
+	b, err := f.Bytes(parts...)
+	return strings.Fields(string(b)), err
+}
+
+// Lines returns the lines of a file.
+func (f FS) Lines(parts ...string) ([]string, error) {
+	text, err := f.Text(parts...)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	return strings.Split(text, "\n"), nil
+}
+
+// Int returns the number that a file begins with.
+func (f FS) Int(parts ...string) (int, error) {
+	words, err := f.Fields(parts...)
+	if err != nil {
+		return 0, err
+	}
+	if len(words) == 0 {
+		return 0, fmt.Errorf("read %s: it is empty", f.Path(parts...))
+	}
+	n, err := strconv.Atoi(words[0])
+	if err != nil {
+		return 0, fmt.Errorf("read %s: %w", f.Path(parts...), err)
+	}
+	return n, nil
+}
+
+// Names returns the names in a directory.
+func (f FS) Names(parts ...string) ([]string, error) {
+	path := f.Path(parts...)
+	if err := f.supported(path); err != nil {
+		return nil, err
+	}
+	d, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.Readdirnames(-1)
+	return names, errors.Join(err, d.Close())
+}
+
+// PIDs returns the processes that there are, in no order.
+func (f FS) PIDs() ([]int, error) { return f.numbers("proc") }
+
+// Threads returns the thread ids of a process.
+func (f FS) Threads(pid int) ([]int, error) {
+	return f.numbers("proc", strconv.Itoa(pid), "task")
+}
+
+func (f FS) numbers(parts ...string) ([]int, error) {
+	names, err := f.Names(parts...)
+	if err != nil {
+		return nil, err
+	}
+	var ns []int
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil {
+			ns = append(ns, n)
+		}
+	}
+	return ns, nil
+}
+
+// Value finds a line "NAME: VALUE" or "NAME VALUE" and returns VALUE's words.
+func Value(lines []string, name string) []string {
+	for _, line := range lines {
+		rest, ok := strings.CutPrefix(line, name)
+		if !ok || rest != "" && !strings.ContainsAny(rest[:1], ": \t") {
+			continue
+		}
+		return strings.Fields(strings.TrimLeft(rest, ": \t"))
+	}
+	return nil
+}
+
+// Number is [Value] as one number; 0 when the line is not there.
+func Number(lines []string, name string) uint64 {
+	words := Value(lines, name)
+	if len(words) == 0 {
+		return 0
+	}
+	n, err := strconv.ParseUint(words[0], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

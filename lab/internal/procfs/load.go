@@ -1,0 +1,80 @@
+package procfs
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Ticks is CPU time since boot, in clock ticks, summed over some CPUs.
+type Ticks struct {
+	Stolen uint64 // wanted, but given to another guest by the hypervisor
+	Total  uint64 // of all kinds, idle and stolen included
+}
+
+// Steal returns the share of the time since earlier that the hypervisor took,
+// 0 to 1.
+func (t Ticks) Steal(earlier Ticks) float64 {
+	if t.Total <= earlier.Total || t.Stolen <= earlier.Stolen {
+		return 0
+	}
+	return float64(t.Stolen-earlier.Stolen) / float64(t.Total-earlier.Total)
+}
+
+// Ticks reads /proc/stat for the given CPUs; for all of them when there are none
+// given. A CPU that is not there is an error.
+func (f FS) Ticks(cpus []int) (Ticks, error) {
+	lines, err := f.Lines("proc", "stat")
+	if err != nil {
+		return Ticks{}, err
+	}
+	names := []string{"cpu"}
+	if len(cpus) > 0 {
+		names = names[:0]
+		for _, c := range cpus {
+			names = append(names, "cpu"+strconv.Itoa(c))
+		}
+	}
+	var sum Ticks
+	for _, name := range names {
+		words := Value(lines, name)
+		// user nice system idle iowait irq softirq steal; the guest columns after
+		// them are in user and nice already.
+		const kinds = 8
+		if len(words) < kinds {
+			return Ticks{}, fmt.Errorf("read /proc/stat: no line %s with %d figures", name, kinds)
+		}
+		for i, w := range words[:kinds] {
+			n, err := strconv.ParseUint(w, 10, 64)
+			if err != nil {
+				return Ticks{}, fmt.Errorf("read /proc/stat: %w", err)
+			}
+			sum.Total += n
+			if i == kinds-1 {
+				sum.Stolen += n
+			}
+		}
+	}
+	return sum, nil
+}
+
+// Pressure returns how long, since boot, some task that could run waited for a
+// CPU: "some ... total=" of /proc/pressure/cpu.
+func (f FS) Pressure() (time.Duration, error) {
+	lines, err := f.Lines("proc", "pressure", "cpu")
+	if err != nil {
+		return 0, err
+	}
+	for _, w := range Value(lines, "some") {
+		if text, ok := strings.CutPrefix(w, "total="); ok {
+			us, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("read /proc/pressure/cpu: %w", err)
+			}
+			return time.Duration(us) * time.Microsecond, nil
+		}
+	}
+	return 0, errors.New("read /proc/pressure/cpu: no total")
+}

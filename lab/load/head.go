@@ -1,0 +1,243 @@
+package load
+
+import "bytes"
+
+var (
+	endOfHead = []byte("\r\n\r\n")
+	protocol  = []byte("HTTP/1.")
+)
+
+// feedHead looks for a whole head in in, or in what was kept of it together with
+// in, and returns how many bytes of in belong to it.
+func (p *parser) feedHead(in []byte) (n int, v verdict) {
+	if len(p.head) == 0 {
+		whole := in[:min(len(in), maxHead)]
+		if at := bytes.Index(whole, endOfHead); at >= 0 {
+			at += len(endOfHead)
+			return at, p.parseHead(whole[:at])
+		}
+	}
+	old := len(p.head)
+	p.head = append(p.head, in[:min(len(in), maxHead-old)]...)
+	from := max(0, old-len(endOfHead)+1)
+	if at := bytes.Index(p.head[from:], endOfHead); at >= 0 {
+		at += from + len(endOfHead)
+		v = p.parseHead(p.head[:at])
+		p.head = p.head[:0]
+		return at - old, v
+	}
+	if len(p.head) == maxHead || !plausible(p.head, from) {
+		return len(in), malformed
+	}
+	return len(in), more
+}
+
+// plausible reports whether a head can still become one, so that garbage is
+// named at once instead of timing out. Bytes before from were looked at.
+func plausible(head []byte, from int) bool {
+	n := min(len(head), len(protocol))
+	if !bytes.Equal(head[:n], protocol[:n]) {
+		return false
+	}
+	for i := from; ; i++ {
+		at := bytes.IndexByte(head[i:], '\n')
+		if at < 0 {
+			return true
+		}
+		i += at
+		if i == 0 || head[i-1] != '\r' {
+			return false
+		}
+	}
+}
+
+// framing is what the fields of a head say about the body.
+type framing struct {
+	length    int64 // -1: none
+	chunked   bool
+	close     bool
+	keepAlive bool
+}
+
+// parseHead reads a whole head and sets the state that follows it: RFC 9112,
+// sections 4 to 6. What another client might read in another way is malformed.
+func (p *parser) parseHead(h []byte) verdict {
+	line, rest := cutLine(h)
+	minor, status, ok := parseStatus(line)
+	if !ok {
+		return malformed
+	}
+	f := framing{length: -1}
+	for {
+		line, rest = cutLine(rest)
+		if len(line) == 0 {
+			break
+		}
+		if !f.field(line) {
+			return malformed
+		}
+	}
+	if len(rest) != 0 || f.chunked && f.length >= 0 {
+		return malformed
+	}
+	if status < 200 && status != 101 { // interim, the answer is still to come
+		return more
+	}
+	p.begin(status, minor, f)
+	bodiless := status < 200 || status == 204 || status == 304 || p.rules.headOnly
+	switch {
+	case bodiless || f.length == 0:
+		return p.finish()
+	case f.chunked:
+		p.left, p.line, p.state = 0, 0, inSize
+	case f.length > 0:
+		p.left, p.state = f.length, inBody
+		if !p.rules.anyBody && p.wrong == more && f.length != int64(len(p.rules.body)) {
+			p.wrong = badLength
+		}
+	default:
+		p.close, p.state = true, inUntilClose
+	}
+	return more
+}
+
+// begin starts a final answer.
+func (p *parser) begin(status int, minor byte, f framing) {
+	p.status = status
+	p.wrong, p.pos = more, 0
+	if status != p.rules.status {
+		p.wrong = badStatus
+	}
+	p.check = !p.rules.anyBody && (len(p.rules.body) <= smallBody || p.count%sampled == 0)
+	p.count++
+	// After 101 the bytes are no HTTP any more; before HTTP/1.1 a connection
+	// ends with its answer unless the server says otherwise.
+	p.close = f.close || status == 101 || minor == '0' && !f.keepAlive
+}
+
+// cutLine splits off the first line, without its CRLF. There always is one: a
+// head ends in CRLFCRLF.
+func cutLine(h []byte) (line, rest []byte) {
+	at := bytes.IndexByte(h, '\n')
+	if at < 1 || h[at-1] != '\r' {
+		return badLine, nil
+	}
+	return h[:at-1], h[at+1:]
+}
+
+// badLine is neither a status line nor a field.
+var badLine = []byte{0}
+
+// parseStatus reads a status line. A missing reason, and a missing blank before
+// it, are let through: servers in the field send such lines.
+func parseStatus(line []byte) (minor byte, status int, ok bool) {
+	// HTTP/1.1 200 OK
+	if len(line) < 12 || !bytes.HasPrefix(line, protocol) || line[8] != ' ' {
+		return 0, 0, false
+	}
+	minor = line[7]
+	if minor != '0' && minor != '1' {
+		return 0, 0, false
+	}
+	for _, c := range line[9:12] {
+		if c < '0' || c > '9' {
+			return 0, 0, false
+		}
+		status = status*10 + int(c-'0')
+	}
+	if status < 100 || len(line) > 12 && line[12] != ' ' {
+		return 0, 0, false
+	}
+	return minor, status, bytes.IndexByte(line, '\r') < 0
+}
+
+// field takes one field line and reports whether it was well formed.
+func (f *framing) field(line []byte) bool {
+	colon := bytes.IndexByte(line, ':')
+	if colon < 1 || bytes.IndexByte(line, '\r') >= 0 || bytes.IndexByte(line, 0) >= 0 {
+		return false
+	}
+	name := line[:colon]
+	for _, c := range name {
+		if c <= ' ' || c >= 0x7f {
+			return false
+		}
+	}
+	switch len(name) {
+	case len("content-length"):
+		if equalFold(name, "content-length") {
+			return f.contentLength(trim(line[colon+1:]))
+		}
+	case len("transfer-encoding"):
+		if equalFold(name, "transfer-encoding") {
+			// No other coding was offered in the request.
+			ok := !f.chunked && equalFold(trim(line[colon+1:]), "chunked")
+			f.chunked = true
+			return ok
+		}
+	case len("connection"):
+		if equalFold(name, "connection") {
+			f.connection(line[colon+1:])
+		}
+	}
+	return true
+}
+
+func (f *framing) contentLength(value []byte) bool {
+	if len(value) == 0 || len(value) > 18 {
+		return false
+	}
+	var n int64
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if f.length >= 0 && f.length != n {
+		return false
+	}
+	f.length = n
+	return true
+}
+
+func (f *framing) connection(value []byte) {
+	for len(value) > 0 {
+		option := value
+		if comma := bytes.IndexByte(value, ','); comma >= 0 {
+			option, value = value[:comma], value[comma+1:]
+		} else {
+			value = nil
+		}
+		option = trim(option)
+		f.close = f.close || equalFold(option, "close")
+		f.keepAlive = f.keepAlive || equalFold(option, "keep-alive")
+	}
+}
+
+// trim cuts optional white space, RFC 9110, section 5.6.3.
+func trim(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// equalFold compares b with lower, which is in lower case, ASCII only.
+func equalFold(b []byte, lower string) bool {
+	if len(b) != len(lower) {
+		return false
+	}
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,373 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	getRequest = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+	goodAnswer = head200 + "Content-Length: 5\r\n\r\nhello"
+)
+
+// script is what a test server does with the n-th request of a connection,
+// counted from 1. It returns false to close the connection.
+type script func(c *net.TCPConn, n int) bool
+
+// scripted is a server that reads requests and leaves the answers to a script.
+type scripted struct {
+	addr     string
+	answered atomic.Uint64 // good answers written
+	bodies   atomic.Uint64 // bytes of requests' bodies that were as sent
+}
+
+func say(c net.Conn, s string) bool {
+	_, err := io.WriteString(c, s)
+	return err == nil
+}
+
+// serve starts a server that ends with the test.
+func serve(t *testing.T, accept func(s *scripted, c *net.TCPConn)) *scripted {
+	t.Helper()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	s := &scripted{addr: ln.Addr().String()}
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				accept(s, c.(*net.TCPConn))
+			}()
+		}
+	}()
+	return s
+}
+
+// serveScript answers whole requests by a script.
+func serveScript(t *testing.T, do script) *scripted {
+	return serve(t, func(s *scripted, c *net.TCPConn) {
+		br := bufio.NewReaderSize(c, 1<<16)
+		for n := 1; ; n++ {
+			req, err := http.ReadRequest(br)
+			if err != nil {
+				return
+			}
+			body, err := io.ReadAll(req.Body)
+			if err != nil {
+				return
+			}
+			if len(body) == bytes.Count(body, []byte("u")) {
+				s.bodies.Add(uint64(len(body)))
+			}
+			if !do(c, n) {
+				return
+			}
+		}
+	})
+}
+
+func testSpec(addr string) *Spec {
+	return &Spec{
+		Addr: addr, Request: []byte(getRequest), Expect: Expect{Status: 200, Body: []byte("hello")},
+		Connections: 3, Pipeline: 1, Window: time.Second, Tick: time.Second, Timeout: 20 * time.Second,
+	}
+}
+
+// drive runs a loop on spec until enough, with a bound against a hanging test,
+// and then lets outstanding answers arrive.
+func drive(t *testing.T, spec *Spec, enough func(*counters) bool) *loop {
+	t.Helper()
+	l, err := newLoop(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.close)
+	step := func(done func() bool, what string) {
+		t.Helper()
+		for bound := l.now() + int64(30*time.Second); !done(); {
+			if l.now() > bound {
+				t.Fatalf("%s: not within 30 s; counted %+v", what, l.rec.counters)
+			}
+			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+		}
+	}
+	step(func() bool { return l.standing == spec.Connections }, "connect")
+	l.start()
+	step(func() bool { return enough(&l.rec.counters) }, "run")
+	l.draining = true
+	if !spec.Stream {
+		step(func() bool { return l.outstanding() == 0 }, "drain")
+	}
+	return l
+}
+
+func errorsOf(c *counters) map[string]uint64 {
+	m := map[string]uint64{}
+	for k, n := range c.errors {
+		if n > 0 {
+			m[kinds[k]] = n
+		}
+	}
+	return m
+}
+
+// chunked is an answer with this chunk.
+func chunked(chunk string) string {
+	return head200 + "Transfer-Encoding: chunked\r\n\r\n" + chunk + "\r\n0\r\n\r\n"
+}
+
+// misbehaviours are what servers do to a third of the requests.
+var misbehaviours = []struct {
+	name    string
+	do      func(c *net.TCPConn) bool
+	kind    string // empty: no error
+	timeout time.Duration
+}{
+	{name: "good", do: func(c *net.TCPConn) bool { return say(c, goodAnswer) }},
+	{name: "two writes", do: func(c *net.TCPConn) bool { return say(c, goodAnswer[:20]) && say(c, goodAnswer[20:]) }},
+	{name: "chunked with extensions", do: func(c *net.TCPConn) bool { return say(c, chunked("5;a=b\r\nhello")) }},
+	{name: "interim first", do: func(c *net.TCPConn) bool { return say(c, "HTTP/1.1 100 Continue\r\n\r\n"+goodAnswer) }},
+	{name: "orderly close", do: func(c *net.TCPConn) bool {
+		return say(c, strings.Replace(goodAnswer, "\r\n", "\r\nConnection: close\r\n", 1)) && false
+	}},
+	{name: "announced close, left to the client", do: func(c *net.TCPConn) bool {
+		return say(c, strings.Replace(goodAnswer, "\r\n", "\r\nConnection: close\r\n", 1))
+	}},
+	{name: "body until close", do: func(c *net.TCPConn) bool { return say(c, "HTTP/1.0 200 OK\r\n\r\nhello") && false }},
+	{name: "reset", kind: ErrReset, do: func(c *net.TCPConn) bool { return c.SetLinger(0) != nil }},
+	{name: "close between", kind: ErrClosed, do: func(*net.TCPConn) bool { return false }},
+	{name: "close within a head", kind: ErrShort, do: func(c *net.TCPConn) bool { return say(c, goodAnswer[:20]) && false }},
+	{name: "close within a body", kind: ErrShort, do: func(c *net.TCPConn) bool { return say(c, goodAnswer[:len(goodAnswer)-1]) && false }},
+	{name: "close within a chunk", kind: ErrShort, do: func(c *net.TCPConn) bool { return say(c, chunked("5\r\nhello")[:50]) && false }},
+	{name: "status", kind: ErrStatus, do: func(c *net.TCPConn) bool { return say(c, "HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno") }},
+	{name: "length", kind: ErrLength, do: func(c *net.TCPConn) bool { return say(c, head200+"Content-Length: 4\r\n\r\nhell") }},
+	{name: "body", kind: ErrBody, do: func(c *net.TCPConn) bool { return say(c, head200+"Content-Length: 5\r\n\r\nHELLO") }},
+	{name: "chunked body", kind: ErrBody, do: func(c *net.TCPConn) bool { return say(c, chunked("5\r\nHELLO")) }},
+	{name: "garbage", kind: ErrMalformed, do: func(c *net.TCPConn) bool { return say(c, "SSH-2.0-OpenSSH_9.9\r\n") }},
+	{name: "endless head", kind: ErrMalformed, do: func(c *net.TCPConn) bool {
+		say(c, head200)
+		for say(c, strings.Repeat("X: y\r\n", 1000)) {
+		}
+		return false
+	}},
+	{name: "unasked", kind: ErrUnasked, do: func(c *net.TCPConn) bool { return say(c, goodAnswer+goodAnswer) }},
+	{name: "stall", kind: ErrTimeout, timeout: 1500 * time.Millisecond, do: func(c *net.TCPConn) bool {
+		_, err := io.Copy(io.Discard, c) // until the client gives up
+		return err != nil && false
+	}},
+}
+
+// Each case answers two requests well and then does what its name says; the
+// errors that it leads to come under one name, and the run goes on.
+func TestServersThatMisbehave(t *testing.T) {
+	for _, tc := range misbehaviours {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			var good, bad atomic.Uint64
+			s := serveScript(t, func(c *net.TCPConn, n int) bool {
+				if n%3 == 0 {
+					bad.Add(1)
+					return tc.do(c)
+				}
+				good.Add(1)
+				return say(c, goodAnswer)
+			})
+			spec := testSpec(s.addr)
+			if tc.timeout > 0 {
+				spec.Timeout = tc.timeout
+			}
+			l := drive(t, spec, func(c *counters) bool {
+				return c.requests >= 30 && (tc.kind == "" || c.failures() >= 3)
+			})
+			got := errorsOf(&l.rec.counters)
+			want := map[string]uint64{}
+			if tc.kind != "" {
+				want[tc.kind] = bad.Load()
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("errors %v, want %v", got, want)
+			}
+			right := good.Load()
+			if tc.kind == "" || tc.kind == ErrUnasked {
+				right += bad.Load() // the answer itself was good
+			}
+			if l.rec.requests != right {
+				t.Errorf("%d right answers, the server gave %d", l.rec.requests, right)
+			}
+			if l.rec.sent != good.Load()+bad.Load() {
+				t.Errorf("%d requests sent, the server saw %d", l.rec.sent, good.Load()+bad.Load())
+			}
+		})
+	}
+}
+
+// uploadSpec asks for 1 MiB uploads.
+func uploadSpec(addr string) *Spec {
+	spec := testSpec(addr)
+	spec.Request = fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", 1<<20, strings.Repeat("u", 1<<20))
+	return spec
+}
+
+func TestUploads(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+	spec := uploadSpec(s.addr)
+	spec.Connections = 64
+	l := drive(t, spec, func(c *counters) bool { return c.requests >= 128 })
+	if e := errorsOf(&l.rec.counters); len(e) > 0 {
+		t.Errorf("errors %v", e)
+	}
+	if got, want := s.bodies.Load(), l.rec.requests<<20; got != want {
+		t.Errorf("the server got %d right bytes of %d", got, want)
+	}
+	if got, want := l.rec.bytesOut, l.rec.requests*uint64(len(spec.Request)); got != want {
+		t.Errorf("%d bytes sent, want %d", got, want)
+	}
+}
+
+// An answer may come before the request is written to the end.
+func TestEarlyAnswers(t *testing.T) {
+	early := func(answer string, finish bool) func(*scripted, *net.TCPConn) {
+		return func(s *scripted, c *net.TCPConn) {
+			whole := len(uploadSpec("").Request)
+			for {
+				if _, err := io.ReadFull(c, make([]byte, 1000)); err != nil {
+					return
+				}
+				if !say(c, answer) || !finish {
+					return
+				}
+				s.answered.Add(1)
+				if _, err := io.CopyN(io.Discard, c, int64(whole-1000)); err != nil {
+					return
+				}
+			}
+		}
+	}
+	t.Run("goes on", func(t *testing.T) {
+		s := serve(t, early(goodAnswer, true))
+		l := drive(t, uploadSpec(s.addr), func(c *counters) bool { return c.requests >= 20 })
+		if e := errorsOf(&l.rec.counters); len(e) > 0 || l.rec.requests != s.answered.Load() {
+			t.Errorf("errors %v, %d right answers of %d", e, l.rec.requests, s.answered.Load())
+		}
+	})
+	t.Run("refuses", func(t *testing.T) {
+		s := serve(t, early("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false))
+		l := drive(t, uploadSpec(s.addr), func(c *counters) bool { return c.errors[kindStatus] >= 5 })
+		if e := errorsOf(&l.rec.counters); len(e) != 1 || l.rec.requests != 0 {
+			t.Errorf("errors %v and %d right answers, want status alone", e, l.rec.requests)
+		}
+	})
+}
+
+// Batches are whole, in order and each request is answered once, however the
+// server cuts its answers.
+func TestPipeline(t *testing.T) {
+	for _, cut := range []int{0, 1, 7, 50, 1000} {
+		t.Run(fmt.Sprint("writes of ", cut), func(t *testing.T) {
+			var wrong atomic.Uint64
+			s := serve(t, func(s *scripted, c *net.TCPConn) {
+				const depth = 16
+				batch := strings.Repeat(getRequest, depth)
+				in := make([]byte, len(batch))
+				for {
+					if _, err := io.ReadFull(c, in); err != nil {
+						return
+					}
+					if string(in) != batch {
+						wrong.Add(1)
+					}
+					s.answered.Add(depth)
+					out := strings.Repeat(goodAnswer, depth)
+					for size := max(cut, 0); size > 0 && len(out) > size; out = out[size:] {
+						if !say(c, out[:size]) {
+							return
+						}
+					}
+					if !say(c, out) {
+						return
+					}
+				}
+			})
+			spec := testSpec(s.addr)
+			spec.Pipeline = 16
+			l := drive(t, spec, func(c *counters) bool { return c.requests >= 320 })
+			if e := errorsOf(&l.rec.counters); len(e) > 0 || wrong.Load() > 0 {
+				t.Errorf("errors %v, %d wrong batches", e, wrong.Load())
+			}
+			if l.rec.requests != s.answered.Load() || l.rec.sent != l.rec.requests {
+				t.Errorf("%d right answers, %d sent, the server answered %d", l.rec.requests, l.rec.sent, s.answered.Load())
+			}
+			if got := uint64(l.rec.hist.TotalCount()); got != l.rec.requests {
+				t.Errorf("%d latencies of %d answers", got, l.rec.requests)
+			}
+		})
+	}
+}
+
+// A close within a batch leaves requests behind.
+func TestPipelineClosed(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, n int) bool {
+		if n == 5 {
+			return say(c, strings.Replace(goodAnswer, "\r\n", "\r\nConnection: close\r\n", 1)) && false
+		}
+		return say(c, goodAnswer)
+	})
+	spec := testSpec(s.addr)
+	spec.Pipeline = 8
+	l := drive(t, spec, func(c *counters) bool { return c.failures() >= 10 })
+	e := errorsOf(&l.rec.counters)
+	if e[ErrClosed]+e[ErrReset] != l.rec.failures() || l.rec.requests > 5*l.rec.failures() {
+		t.Errorf("errors %v, %d right answers", e, l.rec.requests)
+	}
+}
+
+// The loop makes no garbage once its buffers are there.
+func TestLoopAllocates(t *testing.T) {
+	s := serve(t, func(_ *scripted, c *net.TCPConn) {
+		in, out := make([]byte, len(getRequest)), []byte(goodAnswer)
+		for {
+			if _, err := io.ReadFull(c, in); err != nil {
+				return
+			}
+			if _, err := c.Write(out); err != nil {
+				return
+			}
+		}
+	})
+	l, err := newLoop(context.Background(), testSpec(s.addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	run := func() {
+		for goal := l.rec.requests + 20; l.rec.requests < goal; {
+			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	l.start()
+	run()
+	if n := testing.AllocsPerRun(5, run); n > 2 {
+		t.Errorf("%v allocations in twenty requests", n)
+	}
+}

@@ -1,0 +1,155 @@
+package load
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// kind is an index into kinds.
+type kind uint8
+
+const (
+	kindConnect kind = iota
+	kindReset
+	kindClosed
+	kindShort
+	kindStatus
+	kindLength
+	kindBody
+	kindMalformed
+	kindTimeout
+	kindUnasked
+	numKinds
+)
+
+var kinds = [numKinds]string{
+	ErrConnect, ErrReset, ErrClosed, ErrShort, ErrStatus,
+	ErrLength, ErrBody, ErrMalformed, ErrTimeout, ErrUnasked,
+}
+
+// maxLatency is where the histogram ends; what took longer counts as that.
+const maxLatency = 60e9
+
+// Buckets of a tick's distribution: 16 an octave from a microsecond, four to
+// each of results.HeatBuckets, and 16 linear ones below.
+const fineBuckets = 16 + 4*results.HeatBuckets
+
+// counters only ever grow; an interval is the difference of two copies.
+type counters struct {
+	requests uint64 // right answers, or events
+	answered uint64 // complete final answers, right or wrong
+	sent     uint64 // requests written to the end
+	bytesIn  uint64
+	bytesOut uint64
+	errors   [numKinds]uint64
+}
+
+// failures is the sum over all kinds.
+func (c *counters) failures() (n uint64) {
+	for _, e := range c.errors {
+		n += e
+	}
+	return n
+}
+
+// recorder counts for the ticks and for the window.
+type recorder struct {
+	counters
+	fine [fineBuckets]uint64     // of the present tick
+	hist *hdrhistogram.Histogram // of the window, nanoseconds
+}
+
+func newRecorder() *recorder {
+	return &recorder{hist: hdrhistogram.New(1, maxLatency, 3)}
+}
+
+// latency records n answers that took ns nanoseconds each.
+func (r *recorder) latency(ns int64, n int) {
+	ns = min(max(ns, 1), maxLatency)
+	r.fine[fineBucket(ns)] += uint64(n)
+	// The value is within the histogram's range, so there is no error to see.
+	_ = r.hist.RecordValues(ns, int64(n))
+}
+
+// fineBucket divides each heat bucket in four. Units are sixteenths of a
+// microsecond, so that the edges of heat buckets are edges here as well.
+func fineBucket(ns int64) int {
+	u := uint64(ns) * 2 / 125
+	if u < 16 {
+		return int(u)
+	}
+	octave := bits.Len64(u) - 5
+	return min(16+octave*16+int(u>>octave)&15, fineBuckets-1)
+}
+
+// fineFloor is the lower edge of a bucket in microseconds.
+func fineFloor(bucket int) float64 {
+	if bucket < 16 {
+		return float64(bucket) / 16
+	}
+	octave, sub := (bucket-16)/16, (bucket-16)%16
+	return float64(uint64(16+sub)<<octave) / 16
+}
+
+// heatOf is the heat bucket that holds a fine one.
+func heatOf(fine int) int { return max(fine-16, 0) / 4 }
+
+// take returns the present tick's quantiles in microseconds and its heat, and
+// begins the next tick.
+func (r *recorder) take() (p50, p99 float64, heat [][2]uint64) {
+	var total uint64
+	for _, n := range r.fine {
+		total += n
+	}
+	if total == 0 {
+		return 0, 0, [][2]uint64{}
+	}
+	p50, p99 = r.quantile(total, 0.50), r.quantile(total, 0.99)
+	var sums [results.HeatBuckets]uint64
+	used := 0
+	for i, n := range r.fine {
+		h := heatOf(i)
+		if n > 0 && sums[h] == 0 {
+			used++
+		}
+		sums[h] += n
+	}
+	heat = make([][2]uint64, 0, used)
+	for h, n := range sums {
+		if n > 0 {
+			heat = append(heat, [2]uint64{uint64(h), n})
+		}
+	}
+	clear(r.fine[:])
+	return p50, p99, heat
+}
+
+// quantile interpolates within a bucket, which is 6 % wide at most.
+func (r *recorder) quantile(total uint64, q float64) float64 {
+	rank := q * float64(total)
+	var below float64
+	for i, n := range r.fine {
+		if n == 0 {
+			continue
+		}
+		if share := float64(n); below+share >= rank {
+			low, high := fineFloor(i), fineFloor(i+1)
+			return low + (high-low)*(rank-below)/share
+		}
+		below += float64(n)
+	}
+	return fineFloor(fineBuckets)
+}
+
+// encode returns the window's histogram in the V2 compressed form, base64.
+func (r *recorder) encode() (string, error) {
+	b, err := r.hist.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return "", fmt.Errorf("encode histogram: %w", err)
+	}
+	return string(b), nil
+}

@@ -1,0 +1,267 @@
+package load
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+const (
+	subTicks   = 2 * trendN             // of Spec.Warmup; the trend test looks at the second half
+	maxWarmups = 3                      // times Spec.Warmup
+	drainFor   = 100 * time.Millisecond // for answers outstanding when the window ends
+)
+
+// Run generates the load that spec asks for and reports through emit, on the
+// calling goroutine and its thread, which it locks. When it cannot go on it emits
+// an Event with Error and returns the same error. An Event belongs to emit.
+//
+// Ticks of the warm-up are emitted as they happen, when its end is not certain
+// yet: their T counts from the end as planned, and from the new one once it was
+// put off, so that T can repeat. Who needs one axis adds up Seconds backwards
+// from the event that opens the window.
+func Run(ctx context.Context, spec *Spec, emit func(Event)) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := run(ctx, spec, emit)
+	if err != nil {
+		emit(Event{Error: err.Error()})
+	}
+	return err
+}
+
+func run(ctx context.Context, spec *Spec, emit func(Event)) error {
+	if err := spec.validate(); err != nil {
+		return err
+	}
+	server, err := openProcesses(spec.ServerPIDs)
+	if err != nil {
+		return err
+	}
+	defer server.close()
+	l, err := newLoop(ctx, spec)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	r := &runner{spec: spec, loop: l, server: server, emit: emit}
+	if err := r.connect(); err != nil {
+		return err
+	}
+	if err := r.warm(); err != nil {
+		return err
+	}
+	res, err := r.window()
+	if err != nil {
+		return err
+	}
+	if err := r.drain(drainFor); err != nil {
+		return err
+	}
+	res.Sent, res.Answered = l.rec.sent, l.rec.answered
+	emit(Event{Result: res})
+	return nil
+}
+
+// runner takes a loop through the phases of a run.
+type runner struct {
+	spec   *Spec
+	loop   *loop
+	server *processes
+	emit   func(Event)
+
+	zero     int64 // what Tick.T counts from
+	end      int64 // of the present phase
+	nextTick int64
+	tickAt   int64    // time of the last tick
+	at       counters // at the last tick
+	cpu      cpuTime  // at the last tick
+
+	warmup int64 // as it came out
+	steady bool
+}
+
+// connect waits until all connections stand.
+func (r *runner) connect() error {
+	for r.loop.standing < r.spec.Connections {
+		if err := r.until(r.loop.now() + int64(time.Millisecond)); err != nil {
+			return err
+		}
+	}
+	r.emit(Event{Connected: true})
+	return nil
+}
+
+// until runs the loop. Of two reasons to give up, a server that is gone is the
+// better one.
+func (r *runner) until(t int64) error {
+	err := r.loop.until(t)
+	if err == nil || err == errCancelled {
+		return err
+	}
+	if _, gone := r.server.read(); gone != nil {
+		return gone
+	}
+	return err
+}
+
+// enter begins a phase, or lengthens it.
+func (r *runner) enter(zero, end int64) {
+	r.zero, r.end = zero, end
+	r.schedule()
+}
+
+// schedule sets the time of the next tick, which comes late rather than leave a
+// stump of a tick before the phase's end.
+func (r *runner) schedule() {
+	tick := int64(r.spec.Tick)
+	r.nextTick = r.tickAt + tick
+	if r.end-r.nextTick < tick/4 {
+		r.nextTick = r.end
+	}
+}
+
+// mark makes now the beginning of a tick.
+func (r *runner) mark() (err error) {
+	r.tickAt, r.at = r.loop.now(), r.loop.rec.counters
+	r.cpu, err = r.server.read()
+	return err
+}
+
+// advance runs to a time within the phase and ticks on the way.
+func (r *runner) advance(t int64) error {
+	for r.nextTick <= t {
+		if err := r.until(r.nextTick); err != nil {
+			return err
+		}
+		if err := r.tick(); err != nil {
+			return err
+		}
+		if r.tickAt >= r.end {
+			return nil
+		}
+		r.schedule()
+	}
+	return r.until(t)
+}
+
+// tick reports what happened since the last one.
+func (r *runner) tick() error {
+	from, at, cpu := r.tickAt, r.at, r.cpu
+	if err := r.mark(); err != nil {
+		return err
+	}
+	seconds := float64(r.tickAt-from) / 1e9
+	t := &Tick{
+		T:         float64(r.tickAt-r.zero) / 1e9,
+		Seconds:   seconds,
+		Requests:  r.at.requests - at.requests,
+		Errors:    r.at.failures() - at.failures(),
+		ServerCPU: float64(r.cpu.total-cpu.total) / 1e9 / seconds,
+	}
+	if r.tickAt >= r.end && r.zero == r.end {
+		t.T = 0 // the last of a warm-up: the window has not begun, however late it is
+	}
+	t.P50, t.P99, t.Heat = r.loop.rec.take()
+	r.emit(Event{Tick: t})
+	return nil
+}
+
+// warm runs the warm-up, and on while the rate has a trend.
+func (r *runner) warm() error {
+	l, warmup := r.loop, int64(r.spec.Warmup)
+	if err := r.mark(); err != nil {
+		return err
+	}
+	begin := r.tickAt
+	end := begin + warmup
+	l.start()
+	if warmup == 0 {
+		return nil
+	}
+	r.enter(end, end)
+	rates := make([]float64, 0, subTicks*maxWarmups)
+	step := max(warmup/subTicks, 1)
+	at, requests := l.now(), l.rec.requests
+	for {
+		for n := (end - at + step/2) / step; n > 0; n-- {
+			t := end - (n-1)*step
+			if err := r.advance(t); err != nil {
+				return err
+			}
+			now := l.now()
+			if now > at {
+				rates = append(rates, float64(l.rec.requests-requests)/float64(now-at))
+			}
+			at, requests = now, l.rec.requests
+		}
+		r.steady = !trend(rates[max(0, len(rates)-trendN):])
+		if r.steady || end-begin >= maxWarmups*warmup {
+			r.warmup = l.now() - begin
+			return nil
+		}
+		end = min(end+warmup/2, begin+maxWarmups*warmup)
+		r.enter(end, end)
+	}
+}
+
+// window measures.
+func (r *runner) window() (*Result, error) {
+	l := r.loop
+	r.emit(Event{Window: true})
+	if err := r.mark(); err != nil {
+		return nil, err
+	}
+	l.rec.hist.Reset()
+	begin, from, cpu, spun := r.tickAt, r.at, r.cpu, l.spun
+	own, err := ownCPU()
+	if err != nil {
+		return nil, err
+	}
+	end := begin + int64(r.spec.Window)
+	r.enter(begin, end)
+	for r.tickAt < end {
+		if err := r.advance(end); err != nil {
+			return nil, err
+		}
+	}
+	// The last tick read the clocks, at the moment that ends the window.
+	ownEnd, err := ownCPU()
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{
+		Seconds:       float64(r.tickAt-begin) / 1e9,
+		Requests:      r.at.requests - from.requests,
+		Errors:        map[string]uint64{},
+		BytesIn:       r.at.bytesIn - from.bytesIn,
+		BytesOut:      r.at.bytesOut - from.bytesOut,
+		GeneratorCPU:  max(0, float64(ownEnd-own-(l.spun-spun))/1e9),
+		WarmupSeconds: float64(r.warmup) / 1e9,
+		Steady:        r.steady,
+	}
+	for k, name := range kinds {
+		if n := r.at.errors[k] - from.errors[k]; n > 0 {
+			res.Errors[name] = n
+		}
+	}
+	res.ServerUser, res.ServerSys, res.ServerCPU = split(cpu, r.cpu)
+	res.Histogram, err = l.rec.encode()
+	return res, err
+}
+
+// drain lets outstanding answers arrive, uncounted in the window, so that the
+// server does not end with broken connections.
+func (r *runner) drain(patience time.Duration) error {
+	l := r.loop
+	l.draining = true
+	if r.spec.Stream {
+		return nil
+	}
+	for end := l.now() + int64(patience); l.outstanding() > 0 && l.now() < end; {
+		if err := r.until(l.now() + int64(time.Millisecond)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// collect runs spec and returns all events.
+func collect(ctx context.Context, spec *Spec) (events []Event, err error) {
+	err = Run(ctx, spec, func(e Event) { events = append(events, e) })
+	return events, err
+}
+
+func TestRun(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+	spec := testSpec(s.addr)
+	spec.Connections, spec.Warmup, spec.Window, spec.Tick = 8, 100*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
+	spec.ServerPIDs = []int{os.Getpid()}
+	events, err := collect(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !events[0].Connected {
+		t.Errorf("the first event is %+v", events[0])
+	}
+	res := events[len(events)-1].Result
+	if res == nil {
+		t.Fatalf("the last event is %+v", events[len(events)-1])
+	}
+	checkSums(t, spec, events[1:len(events)-1], res)
+	h, err := hdrhistogram.Decode([]byte(res.Histogram))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if uint64(h.TotalCount()) != res.Requests {
+		t.Errorf("%d latencies of %d requests", h.TotalCount(), res.Requests)
+	}
+	if want := res.Requests * uint64(len(goodAnswer)); res.BytesIn < want/2 || res.BytesOut == 0 {
+		t.Errorf("%d bytes in, %d out", res.BytesIn, res.BytesOut)
+	}
+}
+
+// checkSums holds ticks and result against each other.
+func checkSums(t *testing.T, spec *Spec, events []Event, res *Result) {
+	t.Helper()
+	var (
+		open              bool
+		requests, heat    uint64
+		warm, seconds     float64
+		cpu, last, before float64
+	)
+	for _, e := range events {
+		switch {
+		case e.Window:
+			open = true
+		case e.Tick == nil:
+			t.Errorf("unexpected event %+v", e)
+		case !open:
+			before++
+			warm += e.Tick.Seconds
+			if e.Tick.T > 0 {
+				t.Errorf("tick of the warm-up at %v", e.Tick.T)
+			}
+		default:
+			if e.Tick.T <= last {
+				t.Errorf("tick at %v after %v", e.Tick.T, last)
+			}
+			last = e.Tick.T
+			requests += e.Tick.Requests
+			seconds += e.Tick.Seconds
+			cpu += e.Tick.ServerCPU * e.Tick.Seconds
+			for _, h := range e.Tick.Heat {
+				heat += h[1]
+			}
+			if e.Tick.Requests > 0 && (e.Tick.P50 <= 0 || e.Tick.P99 < e.Tick.P50) {
+				t.Errorf("quantiles %v and %v", e.Tick.P50, e.Tick.P99)
+			}
+		}
+	}
+	differ := func(a, b float64) bool { return a-b > 1e-6 || b-a > 1e-6 }
+	if !open || before == 0 || warm < spec.Warmup.Seconds() || differ(warm, res.WarmupSeconds) && warm > res.WarmupSeconds {
+		t.Errorf("window %v, %v ticks of %v s in a warm-up of %v s", open, before, warm, res.WarmupSeconds)
+	}
+	if requests != res.Requests || heat != res.Requests || requests == 0 {
+		t.Errorf("%d requests in the ticks, %d in their heat, %d in the result", requests, heat, res.Requests)
+	}
+	if differ(seconds, res.Seconds) || res.Seconds < spec.Window.Seconds() {
+		t.Errorf("%v s in the ticks, %v s in the result", seconds, res.Seconds)
+	}
+	if differ(cpu, res.ServerCPU) || cpu <= 0 || differ(res.ServerUser+res.ServerSys, res.ServerCPU) {
+		t.Errorf("%v CPU seconds in the ticks, %v + %v = %v in the result", cpu, res.ServerUser, res.ServerSys, res.ServerCPU)
+	}
+	if len(res.Errors) != 0 || res.GeneratorCPU < 0 || res.Sent < res.Answered || res.Answered < res.Requests {
+		t.Errorf("result %+v", res)
+	}
+}
+
+func TestRunFails(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := ln.Addr().String()
+	ln.Close()
+	silent := serve(t, func(_ *scripted, c *net.TCPConn) {
+		_, _ = c.Read(make([]byte, 1<<16)) // the end comes with the client's
+		_, _ = c.Read(make([]byte, 1))
+	})
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name string
+		spec func(*Spec)
+		want string
+	}{
+		{"no requests", func(s *Spec) { s.Request = nil }, "request is empty"},
+		{"no connections", func(s *Spec) { s.Connections = 0 }, "connections is 0"},
+		{"no pipeline", func(s *Spec) { s.Pipeline = 0 }, "pipeline is 0"},
+		{"no status", func(s *Spec) { s.Expect.Status = 0 }, "expected status is 0"},
+		{"no window", func(s *Spec) { s.Window = 0 }, "window is 0s"},
+		{"a name", func(s *Spec) { s.Addr = "localhost:80" }, "parse address"},
+		{"congestion", func(s *Spec) { s.Congestion = "tortoise" }, `congestion control "tortoise" (available: `},
+		{"nobody listens", func(s *Spec) { s.Addr = nobody }, "connect " + nobody + ": connection refused"},
+		{"nobody answers", func(s *Spec) { s.Addr, s.Timeout = silent.addr, 100*time.Millisecond }, "no answer in time"},
+		{"process gone", func(s *Spec) { s.ServerPIDs = []int{gone.Process.Pid} }, "server process "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			spec := testSpec(s.addr)
+			spec.Window = 20 * time.Second
+			tc.spec(spec)
+			events, err := collect(context.Background(), spec)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("error %v, want %q", err, tc.want)
+			}
+			if last := events[len(events)-1]; last.Error != err.Error() {
+				t.Errorf("the last event is %+v", last)
+			}
+		})
+	}
+}
+
+func TestRunServerDies(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+	server := exec.Command("sleep", "60")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	spec := testSpec(s.addr)
+	spec.Window, spec.Tick, spec.ServerPIDs = 30*time.Second, 20*time.Millisecond, []int{server.Process.Pid}
+	err := Run(context.Background(), spec, func(e Event) {
+		if e.Window {
+			// Not waited for yet: it stays in the process table.
+			if err := server.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if !errors.Is(err, errGone) || !strings.HasSuffix(err.Error(), " is gone") {
+		t.Errorf("error %v", err)
+	}
+	if err := server.Wait(); err == nil {
+		t.Error("the server was not killed")
+	}
+}
+
+func TestRunCancelled(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+	spec := testSpec(s.addr)
+	spec.Window = 30 * time.Second
+	ctx, cancel := context.WithCancel(context.Background())
+	var last Event
+	err := Run(ctx, spec, func(e Event) {
+		last = e
+		if e.Window {
+			cancel()
+		}
+	})
+	if !errors.Is(err, errCancelled) || last.Error != "cancelled" {
+		t.Errorf("error %v, last event %+v", err, last)
+	}
+}
+
+func TestManyConnections(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+	spec := testSpec(s.addr)
+	spec.Connections = 1000
+	l := drive(t, spec, func(c *counters) bool { return c.requests >= 3000 })
+	if e := errorsOf(&l.rec.counters); len(e) > 0 {
+		t.Errorf("errors %v", e)
+	}
+}
+
+// The proportion of user and system time comes from coarse clocks, the sum does
+// not.
+func TestSplit(t *testing.T) {
+	user, sys, total := split(cpuTime{total: 1e9, user: 10, sys: 10}, cpuTime{total: 2e9, user: 40, sys: 20})
+	if user != 0.75 || sys != 0.25 || total != 1 {
+		t.Errorf("user %v, sys %v, total %v", user, sys, total)
+	}
+	if user, sys, total = split(cpuTime{}, cpuTime{total: 1e6}); user+sys != total || total != 0.001 {
+		t.Errorf("without ticks: user %v, sys %v, total %v", user, sys, total)
+	}
+}

@@ -1,0 +1,109 @@
+package load
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	trendP    = 0.01 // significance of the Mann-Kendall test, two-sided
+	trendSize = 0.05 // of the change over the span, against its median
+	trendN    = 10   // points looked at
+)
+
+// trend reports whether the rates rise or fall: the Mann-Kendall test finds a
+// monotonic trend (p < 0.01, two-sided; exact without ties) and the change by
+// the Theil-Sen slope over the whole span is more than 5 % of the median rate.
+// Both are needed: a drift too small to matter is significant when the rates are
+// quiet, and a large slope is nothing when they are noisy. (Mann 1945, Kendall
+// 1975; Sen 1968.)
+func trend(rates []float64) bool {
+	n := len(rates)
+	if n < 4 {
+		return false
+	}
+	var (
+		s      int
+		ties   bool
+		slopes = make([]float64, 0, n*(n-1)/2)
+	)
+	for i := range rates {
+		for j := i + 1; j < n; j++ {
+			d := rates[j] - rates[i]
+			slopes = append(slopes, d/float64(j-i))
+			switch {
+			case d > 0:
+				s++
+			case d < 0:
+				s--
+			default:
+				ties = true
+			}
+		}
+	}
+	middle := median(slices.Clone(rates))
+	change := math.Abs(median(slopes)) * float64(n-1)
+	if change <= trendSize*math.Abs(middle) {
+		return false
+	}
+	if ties || n > 30 {
+		return kendallNormal(rates, s) < trendP
+	}
+	return kendallExact(n, s) < trendP
+}
+
+// kendallExact is the two-sided p of S without ties: the share of permutations
+// with as many inversions, or more, counted from the nearer end.
+func kendallExact(n, s int) float64 {
+	pairs := n * (n - 1) / 2
+	inversions := (pairs - max(s, -s)) / 2
+	// share[k] of the permutations of 1..m has k inversions; the m-th element
+	// adds 0 to m-1 of them.
+	share := make([]float64, inversions+1)
+	share[0] = 1
+	for m := 2; m <= n; m++ {
+		next := make([]float64, len(share))
+		for k := range next {
+			for add := 0; add < m && add <= k; add++ {
+				next[k] += share[k-add]
+			}
+			next[k] /= float64(m)
+		}
+		share = next
+	}
+	var p float64
+	for _, x := range share {
+		p += x
+	}
+	return min(1, 2*p)
+}
+
+// kendallNormal is the approximation for ties and many points.
+func kendallNormal(rates []float64, s int) float64 {
+	spread := func(t float64) float64 { return t * (t - 1) * (2*t + 5) / 18 }
+	variance := spread(float64(len(rates)))
+	sorted := slices.Sorted(slices.Values(rates))
+	for i := 0; i < len(sorted); {
+		j := i
+		for j < len(sorted) && sorted[j] == sorted[i] {
+			j++
+		}
+		variance -= spread(float64(j - i))
+		i = j
+	}
+	if variance <= 0 || s == 0 {
+		return 1
+	}
+	z := (math.Abs(float64(s)) - 1) / math.Sqrt(variance)
+	return math.Erfc(z / math.Sqrt2)
+}
+
+// median sorts x.
+func median(x []float64) float64 {
+	slices.Sort(x)
+	n := len(x)
+	if n%2 == 1 {
+		return x[n/2]
+	}
+	return (x[n/2-1] + x[n/2]) / 2
+}

@@ -1,0 +1,130 @@
+package machine
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redline-go/redline/lab/internal/procfs"
+	"github.com/redline-go/redline/lab/probe"
+)
+
+func cpuDir(parts ...string) []string {
+	return append([]string{"sys", "devices", "system", "cpu"}, parts...)
+}
+
+func governor(fs procfs.FS) []Finding {
+	const best = "performance"
+	all := governors(fs)
+	f := Finding{
+		Name: "CPU frequency governor", Value: strings.Join(distinct(all), ", "), Disturbs: true,
+		Why:    "the clock follows the load with a delay: the first requests, and light loads, run slower than the rest",
+		Advice: "governor performance: cpupower frequency-set -g performance",
+	}
+	slower := 0
+	for _, dir := range slices.Sorted(maps.Keys(all)) {
+		if all[dir] == best {
+			continue
+		}
+		slower++
+		available := text(fs, relative(fs, dir), "scaling_available_governors")
+		if slices.Contains(strings.Fields(available), best) {
+			f.Changes = append(f.Changes, Change{Path: filepath.Join(dir, "scaling_governor"), From: all[dir], To: best})
+		}
+	}
+	if slower == 0 {
+		return nil
+	}
+	if len(f.Changes) == 0 {
+		f.Advice = "the driver offers no governor performance: set it in the firmware"
+	}
+	return []Finding{f}
+}
+
+func relative(fs procfs.FS, path string) string {
+	return strings.TrimPrefix(path, fs.Path())
+}
+
+func turbo(fs procfs.FS) []Finding {
+	for _, x := range []struct {
+		file    []string
+		on, off string
+	}{
+		{cpuDir("intel_pstate", "no_turbo"), "0", "1"},
+		{cpuDir("cpufreq", "boost"), "1", "0"},
+	} {
+		if text(fs, x.file...) != x.on {
+			continue
+		}
+		return []Finding{{
+			Name: "turbo boost", Value: "on", Disturbs: true,
+			Why:     "the clock depends on temperature and on what the other cores do, so that equal runs differ",
+			Advice:  "off while comparing; on when the highest rate is the question",
+			Changes: change(fs, x.off, x.file...),
+		}}
+	}
+	return nil
+}
+
+// siblings looks for hardware threads of one core that are on both sides.
+func (h *Host) siblings(fs procfs.FS) []Finding {
+	var shared []string
+	for _, cpu := range h.ServerCPUs {
+		list := text(fs, cpuDir("cpu"+strconv.Itoa(cpu), "topology", "thread_siblings_list")...)
+		threads, err := probe.ParseCPUs(list)
+		if err != nil {
+			continue // a machine that does not tell
+		}
+		for _, other := range h.GeneratorCPUs {
+			if other != cpu && slices.Contains(threads, other) {
+				shared = append(shared, fmt.Sprintf("%d and %d", cpu, other))
+			}
+		}
+	}
+	if len(shared) == 0 {
+		return nil
+	}
+	return []Finding{{
+		Name: "SMT siblings", Value: "CPU " + strings.Join(shared, ", ") + " are one core", Disturbs: true,
+		Why:    "server and generator run on two threads of one core: each slows the other down",
+		Advice: "choose CPUs of different cores with --server-cpus and --generator-cpus",
+	}}
+}
+
+// vulnerabilities names what the kernel works around at a price.
+func vulnerabilities(fs procfs.FS) []Finding {
+	var active []string
+	for name, state := range mitigations(fs) {
+		if strings.HasPrefix(state, "Mitigation") {
+			active = append(active, name)
+		}
+	}
+	if len(active) == 0 {
+		return nil
+	}
+	slices.Sort(active)
+	return []Finding{{
+		Name: "mitigations", Value: strings.Join(active, ", "),
+		Why:    "each system call costs more than on a machine without them; all subjects pay, those with more calls pay more",
+		Advice: "leave them as they are in production, and compare results of machines with the same ones only",
+	}}
+}
+
+// quota looks for a limit on CPU time in the process's control groups.
+func (h *Host) quota(fs procfs.FS) []Finding {
+	var found []Finding
+	for _, q := range quotas(fs) {
+		cpus := float64(q.quota) / float64(q.period)
+		f := Finding{
+			Name: "cgroup CPU quota", Value: fmt.Sprintf("%.2g CPUs (%s)", cpus, q.dir),
+			Why:    "when the quota of a period is used up the whole group stands still until the next: pauses of up to " + strconv.Itoa(q.period/1000) + " ms in the latencies",
+			Advice: "run in a group without a quota; limit by CPU set instead",
+		}
+		f.Disturbs = cpus < float64(max(cpuCount(fs), len(h.ServerCPUs)+len(h.GeneratorCPUs)))
+		found = append(found, f)
+	}
+	return found
+}

@@ -1,0 +1,157 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/redline-go/redline/lab/internal/procfs"
+)
+
+// SetCongestion sets TCP_CONGESTION on the sockets with which the processes
+// listen on a TCP port, all of them where several share it (SO_REUSEPORT).
+// Connections accepted from then on inherit it. The processes need not help:
+//
+//  1. /proc/PID/net/tcp names the listening sockets, by inode.
+//  2. /proc/PID/fd tells which descriptor of which process that is.
+//  3. pidfd_getfd duplicates the descriptor into this process (Linux 5.6).
+//  4. setsockopt on the duplicate acts on the socket, and getsockopt verifies.
+//
+// The error is a [*CongestionError]; [ErrNotListening] is in it when there was
+// no socket to set.
+func SetCongestion(pids []int, port int, algorithm string) error {
+	found := 0
+	var last error
+	for _, pid := range pids {
+		fds, err := listening(pid, port)
+		if procfs.Gone(err) {
+			continue
+		}
+		if errors.Is(err, os.ErrPermission) {
+			last = &CongestionError{Port: port, Algorithm: algorithm, PID: pid, Need: needAccess, Err: err}
+			continue // of its siblings one may be ours
+		}
+		for _, fd := range fds {
+			if err == nil {
+				var need string
+				if need, err = setOne(pid, fd, algorithm); err != nil {
+					return &CongestionError{Port: port, Algorithm: algorithm, PID: pid, Need: need, Err: err}
+				}
+				found++
+			}
+		}
+		if err != nil {
+			return &CongestionError{Port: port, Algorithm: algorithm, PID: pid, Err: err}
+		}
+	}
+	if last == nil && found == 0 {
+		last = &CongestionError{Port: port, Algorithm: algorithm, Err: ErrNotListening}
+	}
+	return last
+}
+
+const needAccess = "the same user and, where kernel.yama.ptrace_scope is not 0, a process started from here; or CAP_SYS_PTRACE"
+
+// listening returns the process's descriptors that listen on the port.
+func listening(pid, port int) ([]int, error) {
+	inodes, err := listeners(procfs.Host, pid, port)
+	if err != nil || len(inodes) == 0 {
+		return nil, err
+	}
+	dir := procfs.Host.Path("proc", strconv.Itoa(pid), "fd")
+	names, err := procfs.Host.Names("proc", strconv.Itoa(pid), "fd")
+	if err != nil {
+		return nil, err
+	}
+	var fds []int
+	for _, name := range names {
+		target, err := os.Readlink(dir + "/" + name)
+		if procfs.Gone(err) {
+			continue // closed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		inode, ok := strings.CutPrefix(target, "socket:[")
+		if !ok || !inodes[strings.TrimSuffix(inode, "]")] {
+			continue
+		}
+		fd, err := strconv.Atoi(name)
+		if err != nil {
+			return nil, err
+		}
+		fds = append(fds, fd)
+	}
+	return fds, nil
+}
+
+// listeners returns the inodes of the sockets that listen on the port in the
+// network namespace of the process.
+func listeners(fs procfs.FS, pid, port int) (map[string]bool, error) {
+	const (
+		local, state, inode = 1, 3, 9 // columns
+		listen              = "0A"    // TCP_LISTEN
+	)
+	suffix := fmt.Sprintf(":%04X", port)
+	inodes := map[string]bool{}
+	for _, table := range []string{"tcp", "tcp6"} {
+		lines, err := fs.Lines("proc", strconv.Itoa(pid), "net", table)
+		if table == "tcp6" && procfs.Gone(err) {
+			continue // a kernel without IPv6
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, line := range lines {
+			words := strings.Fields(line)
+			if len(words) > inode && words[state] == listen && strings.HasSuffix(words[local], suffix) {
+				inodes[words[inode]] = true
+			}
+		}
+	}
+	return inodes, nil
+}
+
+// setOne sets it on one descriptor of another process. With an error it tells
+// what would be needed, if it knows.
+func setOne(pid, fd int, algorithm string) (need string, err error) {
+	pidfd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return needed(err, "Linux 5.6"), fmt.Errorf("pidfd_open: %w", err)
+	}
+	defer func() { err = errors.Join(err, unix.Close(pidfd)) }()
+	own, err := unix.PidfdGetfd(pidfd, fd, 0)
+	if err != nil {
+		return needed(err, needAccess), fmt.Errorf("pidfd_getfd: %w", err)
+	}
+	defer func() { err = errors.Join(err, unix.Close(own)) }()
+	if err := unix.SetsockoptString(own, unix.IPPROTO_TCP, unix.TCP_CONGESTION, algorithm); err != nil {
+		return needed(err, "root, or the algorithm in net.ipv4.tcp_allowed_congestion_control"), fmt.Errorf("setsockopt: %w", err)
+	}
+	now, err := unix.GetsockoptString(own, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+	if err != nil {
+		return "", fmt.Errorf("getsockopt: %w", err)
+	}
+	if now != algorithm {
+		return "", fmt.Errorf("the socket has %q after it was set", now)
+	}
+	return "", nil
+}
+
+// needed says what an error of the kernel asks for; permission is what is
+// missing when it is that.
+func needed(err error, permission string) string {
+	switch {
+	case errors.Is(err, unix.ENOSYS):
+		return "Linux 5.6 and a sandbox that allows pidfd_getfd"
+	case errors.Is(err, unix.ENOENT):
+		return "a kernel with that algorithm; see net.ipv4.tcp_available_congestion_control, and modprobe tcp_NAME"
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		return permission
+	}
+	return ""
+}

@@ -1,0 +1,157 @@
+package probe
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// Schema is the value of Snapshot.Schema, and the only one that is read.
+const Schema = "redline.runtime/1"
+
+const (
+	controlTimeout = 2 * time.Second
+	controlLine    = 64 << 10 // longest line; a snapshot has about 1 KiB
+)
+
+// Snapshot is what the Go runtime of a subject has counted since it started.
+type Snapshot struct {
+	Schema       string `json:"schema"`
+	Subject      string `json:"subject"`
+	Title        string `json:"title"` // name and version
+	Go           string `json:"go"`
+	GOMAXPROCS   int    `json:"gomaxprocs"`
+	Goroutines   int    `json:"goroutines"`
+	AllocObjects uint64 `json:"alloc_objects"`
+	AllocBytes   uint64 `json:"alloc_bytes"`
+	HeapBytes    uint64 `json:"heap_bytes"` // in use now
+	GCCycles     uint64 `json:"gc_cycles"`
+	Pauses       Pauses `json:"pauses"` // of the garbage collector
+}
+
+// Pauses is a histogram. Buckets that are empty may be left out.
+type Pauses struct {
+	LE     []float64 `json:"le_seconds"` // upper bounds
+	Counts []uint64  `json:"counts"`     // one for each bound
+}
+
+// Control is a connection to a subject's control socket. Its methods may be
+// called from any goroutine.
+type Control struct {
+	mu     sync.Mutex
+	conn   net.Conn
+	in     *bufio.Reader
+	broken error // of the first exchange that failed: its answer may still come
+}
+
+// DialControl connects to the control socket at path, within two seconds.
+func DialControl(path string) (*Control, error) {
+	conn, err := net.DialTimeout("unix", path, controlTimeout)
+	if err != nil {
+		return nil, fmt.Errorf("dial control socket: %w", err)
+	}
+	return &Control{conn: conn, in: bufio.NewReaderSize(conn, controlLine)}, nil
+}
+
+// Snapshot asks for the state of now, and waits two seconds for it. After an
+// error the connection is of no more use: every later call returns that error.
+func (c *Control) Snapshot() (Snapshot, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken != nil {
+		return Snapshot{}, c.broken
+	}
+	s, err := c.exchange()
+	if err != nil {
+		c.broken = fmt.Errorf("read snapshot: %w", err)
+	}
+	return s, c.broken
+}
+
+func (c *Control) exchange() (s Snapshot, err error) {
+	if err := c.conn.SetDeadline(time.Now().Add(controlTimeout)); err != nil {
+		return s, err
+	}
+	if _, err := c.conn.Write([]byte{'\n'}); err != nil {
+		return s, err
+	}
+	line, err := c.in.ReadSlice('\n')
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(line, &s); err != nil {
+		return Snapshot{}, err
+	}
+	switch {
+	case s.Schema != Schema:
+		err = fmt.Errorf("schema %q, want %q", s.Schema, Schema)
+	case len(s.Pauses.LE) != len(s.Pauses.Counts):
+		err = errors.New("histogram with unequal numbers of bounds and counts")
+	default:
+		return s, nil
+	}
+	return Snapshot{}, err
+}
+
+// Close ends the connection.
+func (c *Control) Close() error { return c.conn.Close() }
+
+// Since returns what the runtime counted from an earlier snapshot of the same
+// process to s, in which time the subject answered so many requests.
+func (s Snapshot) Since(earlier Snapshot, requests uint64) results.Runtime {
+	rt := results.Runtime{
+		GCCycles:     s.GCCycles - min(s.GCCycles, earlier.GCCycles),
+		GCPauseP99Us: s.Pauses.since(earlier.Pauses).p99() * 1e6,
+		HeapBytes:    s.HeapBytes,
+		Goroutines:   s.Goroutines,
+		GOMAXPROCS:   s.GOMAXPROCS,
+	}
+	if requests > 0 {
+		each := func(now, then uint64) float64 { return float64(now-min(now, then)) / float64(requests) }
+		rt.AllocsPerRequest = each(s.AllocObjects, earlier.AllocObjects)
+		rt.BytesPerRequest = each(s.AllocBytes, earlier.AllocBytes)
+	}
+	return rt
+}
+
+// since subtracts bucket by bucket. The bounds are matched by value: a bucket
+// that was empty earlier was not in that list.
+func (p Pauses) since(earlier Pauses) Pauses {
+	counts := map[float64]uint64{}
+	for i, le := range p.LE {
+		counts[le] += p.Counts[i]
+	}
+	for i, le := range earlier.LE {
+		counts[le] -= min(counts[le], earlier.Counts[i])
+	}
+	var d Pauses
+	for _, le := range slices.Sorted(maps.Keys(counts)) {
+		d.LE, d.Counts = append(d.LE, le), append(d.Counts, counts[le])
+	}
+	return d
+}
+
+// p99 returns the upper bound of the bucket that holds the 99th percentile, in
+// seconds; 0 without samples. The bounds are in order.
+func (p Pauses) p99() float64 {
+	var total, sum uint64
+	for _, n := range p.Counts {
+		total += n
+	}
+	rank := uint64(math.Ceil(float64(total) * 0.99))
+	for i, n := range p.Counts {
+		if sum += n; n > 0 && sum >= rank {
+			return p.LE[i]
+		}
+	}
+	return 0
+}

@@ -1,0 +1,155 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/redline-go/redline/lab/internal/procfs"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// ErrNoProcess is the error of a reading for which none of the processes lives.
+var ErrNoProcess = errors.New("none of the processes lives")
+
+// Tree returns pid and its living descendants, parents first; nothing when there
+// is no such process or no /proc to ask.
+func Tree(pid int) []int {
+	tree, err := procfs.Host.Tree(pid)
+	if err != nil {
+		return nil
+	}
+	return tree
+}
+
+// ReadMemory reads the memory of the processes, summed: pages that they share
+// count once for each. The peak is the sum of each one's own peak, so that it is
+// exact for one process and an upper bound for several. Processes that have
+// ended are left out; with none left it is [ErrNoProcess].
+func ReadMemory(pids []int) (results.Memory, error) { return readMemory(procfs.Host, pids) }
+
+func readMemory(fs procfs.FS, pids []int) (results.Memory, error) {
+	var sum results.Memory
+	err := each(pids, func(pid int) error {
+		words, err := fs.Fields("proc", strconv.Itoa(pid), "statm")
+		if err != nil {
+			return err
+		}
+		if len(words) < 2 {
+			return fmt.Errorf("read statm of process %d: %d fields", pid, len(words))
+		}
+		status, err := fs.Lines("proc", strconv.Itoa(pid), "status")
+		if err != nil {
+			return err
+		}
+		size, err := pages(words[0])
+		if err != nil {
+			return err
+		}
+		resident, err := pages(words[1])
+		if err != nil {
+			return err
+		}
+		sum.VSSBytes += size
+		sum.RSSFinalBytes += resident
+		// The two files are read one after the other: it may have grown between.
+		sum.RSSPeakBytes += max(resident, procfs.Number(status, "VmHWM")<<10)
+		return nil
+	})
+	if err != nil {
+		return results.Memory{}, fmt.Errorf("read memory: %w", err)
+	}
+	return sum, nil
+}
+
+func pages(text string) (bytes uint64, err error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	return n * uint64(os.Getpagesize()), err
+}
+
+// ReadProcess reads what the kernel counted for the processes since each
+// started; see [Since] for a window. Threads that have ended take their context
+// switches with them. Processes that have ended are left out; with none left it
+// is [ErrNoProcess].
+func ReadProcess(pids []int) (results.Process, error) { return readProcess(procfs.Host, pids) }
+
+func readProcess(fs procfs.FS, pids []int) (results.Process, error) {
+	var sum results.Process
+	err := each(pids, func(pid int) error {
+		one, err := readOne(fs, pid)
+		if err != nil {
+			return err
+		}
+		sum.Processes++
+		sum.Threads += one.Threads
+		sum.OpenFiles += one.OpenFiles
+		sum.Voluntary += one.Voluntary
+		sum.Involuntary += one.Involuntary
+		sum.MinorFaults += one.MinorFaults
+		return nil
+	})
+	if err != nil {
+		return results.Process{}, fmt.Errorf("read process: %w", err)
+	}
+	return sum, nil
+}
+
+func readOne(fs procfs.FS, pid int) (p results.Process, err error) {
+	stat, err := fs.Stat(pid)
+	if err != nil {
+		return p, err
+	}
+	p.MinorFaults = stat.MinorFaults
+	files, err := fs.Names("proc", strconv.Itoa(pid), "fd")
+	if err != nil {
+		return p, err
+	}
+	p.OpenFiles = len(files)
+	threads, err := fs.Threads(pid)
+	if err != nil {
+		return p, err
+	}
+	for _, tid := range threads {
+		lines, err := fs.Lines("proc", strconv.Itoa(pid), "task", strconv.Itoa(tid), "status")
+		if procfs.Gone(err) {
+			continue // a thread may end meanwhile
+		}
+		if err != nil {
+			return p, err
+		}
+		p.Threads++
+		p.Voluntary += procfs.Number(lines, "voluntary_ctxt_switches")
+		p.Involuntary += procfs.Number(lines, "nonvoluntary_ctxt_switches")
+	}
+	return p, nil
+}
+
+// each calls read for every process. One that has ended does not count as an
+// error while another lives.
+func each(pids []int, read func(int) error) error {
+	alive := false
+	for _, pid := range pids {
+		switch err := read(pid); {
+		case err == nil:
+			alive = true
+		case !procfs.Gone(err):
+			return err
+		}
+	}
+	if !alive {
+		return fmt.Errorf("%v: %w", pids, ErrNoProcess)
+	}
+	return nil
+}
+
+// Since returns what was counted between two readings, with processes, threads
+// and files as they were at the later one. A count that shrank, because a thread
+// or process ended, is 0.
+func Since(later, earlier results.Process) results.Process {
+	less := func(a, b uint64) uint64 { return max(a, b) - b }
+	later.Voluntary = less(later.Voluntary, earlier.Voluntary)
+	later.Involuntary = less(later.Involuntary, earlier.Involuntary)
+	later.MinorFaults = less(later.MinorFaults, earlier.MinorFaults)
+	return later
+}

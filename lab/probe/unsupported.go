@@ -1,0 +1,23 @@
+//go:build !linux
+
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+// Allowed returns the CPUs that this process may run on. Only Linux can say.
+func Allowed() ([]int, error) {
+	return nil, fmt.Errorf("read own affinity on %s, only Linux can: %w", runtime.GOOS, errors.ErrUnsupported)
+}
+
+// SetCongestion sets the congestion control of another process's listening
+// sockets. Only Linux can.
+func SetCongestion(_ []int, port int, algorithm string) error {
+	return &CongestionError{
+		Port: port, Algorithm: algorithm, Need: "Linux 5.6",
+		Err: fmt.Errorf("on %s: %w", runtime.GOOS, errors.ErrUnsupported),
+	}
+}

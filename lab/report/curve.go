@@ -1,0 +1,68 @@
+package report
+
+import (
+	"math"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// curve is latency by percentile. X is log10(1/(1-p)), so that 90 %, 99 % and
+// 99.9 % are one apart; Y is microseconds.
+type curve struct {
+	Subject int          `json:"subject"`
+	Points  [][2]float64 `json:"points"`
+	Cut     float64      `json:"cut"` // percentile at which the samples give out, 0 to 100; 0 when they do not
+}
+
+const (
+	firstPercentile = 0.5
+	lastPercentile  = 0.9999
+	curveSteps      = 24 // points a decade
+	beyond          = 10 // samples that have to lie beyond a percentile
+)
+
+// nines is the x of a curve.
+func nines(p float64) float64 { return -math.Log10(1 - p) }
+
+// newCurve reads the points from a merged histogram, from the median up to
+// 99.99 % or as far as at least ten samples lie beyond.
+func newCurve(l results.Latency) (curve, error) {
+	h, err := l.Decode()
+	if err != nil {
+		return curve{}, err
+	}
+	c := curve{Points: [][2]float64{}}
+	last := lastPercentile
+	if carried := carries(h.TotalCount()); carried < last {
+		last = carried
+		c.Cut = math.Floor(last*1e6) / 1e4
+	}
+	if last < firstPercentile {
+		return c, nil
+	}
+	from, to := nines(firstPercentile), nines(last)
+	n := max(int(math.Ceil((to-from)*curveSteps)), 1)
+	for i := range n + 1 {
+		x := from + (to-from)*float64(i)/float64(n)
+		p := 1 - math.Pow(10, -x)
+		c.Points = append(c.Points, [2]float64{round(x, 4), round(float64(h.ValueAtQuantile(p*100))/1000, 2)})
+		if from == to {
+			break
+		}
+	}
+	return c, nil
+}
+
+// carries returns the highest percentile, 0 to 1, that n samples can carry.
+func carries(n int64) float64 {
+	if n < beyond {
+		return 0
+	}
+	return 1 - beyond/float64(n)
+}
+
+// round keeps the page small: digits that no pixel shows are left out.
+func round(v float64, digits int) float64 {
+	scale := math.Pow10(digits)
+	return math.Round(v*scale) / scale
+}

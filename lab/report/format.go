@@ -1,0 +1,118 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// none stands where there is no figure.
+const none = "–"
+
+// figure prints a number with three digits: 4.02, 25.5, 102, 1370.
+func figure(v float64) string {
+	switch {
+	case v >= 99.95:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case v >= 9.995:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	default:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+}
+
+// scaled prints v with three digits and the unit that suits it; step is the
+// ratio of one unit to the one before.
+func scaled(v, step float64, gap string, units ...string) string {
+	i := 0
+	for i < len(units)-1 && v >= step*0.9995 {
+		v /= step
+		i++
+	}
+	if i == 0 && v >= 9.995 && v < 99.95 {
+		return strconv.FormatFloat(v, 'f', 1, 64) + gap + units[0]
+	}
+	return figure(v) + gap + units[i]
+}
+
+// micros prints a time that is given in microseconds.
+func micros(us float64, gap string) string { return scaled(us, 1000, gap, "µs", "ms", "s") }
+
+// mega prints a number of bytes, in binary units.
+func mega(bytes float64, gap string) string {
+	long := []string{"B", "KiB", "MiB", "GiB"}
+	if gap == "" {
+		long = []string{"B", "K", "M", "G"}
+	}
+	return scaled(bytes, 1024, gap, long...)
+}
+
+// perSecond prints a rate: 940, 212k, 4.03M.
+func perSecond(v float64) string {
+	if v < 999.5 {
+		return figure(v)
+	}
+	return scaled(v/1000, 1000, "", "k", "M", "G")
+}
+
+// count prints a mean number of allocations: 0, 12, 13.5.
+func count(v float64) string {
+	if v < 99.95 {
+		return strings.TrimSuffix(strings.TrimRight(figure(v), "0"), ".")
+	}
+	return perSecond(v)
+}
+
+// interval prints the bounds of an estimate, nothing when it is a bare figure.
+func interval(e results.Estimate) string {
+	if e.Low == e.High {
+		return ""
+	}
+	return figure(e.Low) + "–" + figure(e.High)
+}
+
+// percent prints a ratio as percent: 0.021 is 2.1 %.
+func percent(v float64) string { return strconv.FormatFloat(v*100, 'f', 1, 64) + " %" }
+
+// quantile prints a percentile, or none when the samples could not carry it.
+func quantile(us *float64, gap string) string {
+	if us == nil {
+		return none
+	}
+	return micros(*us, gap)
+}
+
+// clean makes foreign text harmless for any medium that shows plain text:
+// what would move a cursor, clear a screen, turn the direction of writing or
+// hide is spelled out. Line feeds and tabs stay.
+func clean(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co):
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// line is clean for text that must stay on one line.
+func line(s string) string {
+	return strings.Join(strings.Fields(clean(s)), " ")
+}
+
+// lastLines returns the last n lines of s, cleaned.
+func lastLines(s string, n int) []string {
+	lines := strings.Split(strings.TrimRight(clean(s), "\n"), "\n")
+	return lines[max(0, len(lines)-n):]
+}

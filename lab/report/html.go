@@ -1,0 +1,215 @@
+package report
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed" // the page's parts
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+var (
+	//go:embed page.gohtml
+	pageSource string
+	//go:embed web/dist/report.js
+	pageScript string
+	//go:embed web/dist/report.css
+	pageStyle string
+
+	pageTemplate = template.Must(template.New("page").Parse(pageSource))
+)
+
+// page is what the template shows. Plain strings in it are escaped by
+// html/template where they stand; the typed ones are ours.
+type page struct {
+	Policy    string // Content-Security-Policy
+	Title     string
+	Notices   []notice
+	Doubt     bool // a notice worse than a run that did not count
+	Headlines []link
+	Floors    []string
+	Facts     []fact
+	Sections  []section
+	Failures  []failure
+	Tables    []rawTable
+	Changes   []string
+	Style     template.CSS
+	Script    template.JS
+	View      template.JS
+	Results   template.JS
+}
+
+// link is a sentence about a workload, and where the page has more.
+type link struct{ Anchor, Title, Text string }
+
+// fact is a line of the machine's fingerprint.
+type fact struct{ Name, Text string }
+
+// section is one workload.
+type section struct {
+	Anchor, Title, Text, Verdicts, Unit string
+	Rows                                []fields
+	Reasons                             []string
+	Percentiles, Blocks                 rawTable
+}
+
+// HTML writes f as one page that needs nothing else: charts, tables, and f
+// itself to download. It opens from a file, and its content security policy
+// denies it the network. It returns the errors of w, and an error for a
+// histogram in f that cannot be read.
+func HTML(w io.Writer, f *results.File) error {
+	p, err := newPage(f)
+	if err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	var out bytes.Buffer
+	if err := pageTemplate.Execute(&out, p); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	if _, err := w.Write(out.Bytes()); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+func newPage(f *results.File) (*page, error) {
+	v, err := newView(f)
+	if err != nil {
+		return nil, err
+	}
+	// json.Marshal escapes <, > and & in strings: the text cannot leave its element.
+	drawn, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode view: %w", err)
+	}
+	packed, err := pack(f)
+	if err != nil {
+		return nil, fmt.Errorf("pack results: %w", err)
+	}
+	p := &page{
+		Policy:   policy(),
+		Title:    fmt.Sprintf("%s, %s", plural(servers(f), "server"), plural(len(f.Workloads), "workload")),
+		Notices:  notices(f),
+		Floors:   noiseFloors(f),
+		Facts:    facts(f),
+		Failures: failures(f),
+		Tables:   rawTables(f),
+		Style:    template.CSS(pageStyle),
+		Script:   template.JS(pageScript),
+		View:     template.JS(drawn),
+		Results:  template.JS(packed),
+	}
+	for _, n := range p.Notices {
+		p.Doubt = p.Doubt || n.Word != "Gate"
+	}
+	for _, c := range f.Config.Changes {
+		p.Changes = append(p.Changes, line(c))
+	}
+	for i, load := range f.Workloads {
+		s := newSection(f, load, fmt.Sprintf("w%d", i))
+		p.Sections = append(p.Sections, s)
+		p.Headlines = append(p.Headlines, link{s.Anchor, s.Title, headline(f, load)})
+	}
+	return p, nil
+}
+
+func newSection(f *results.File, load results.Workload, anchor string) section {
+	rows := rowsOf(f, load.Name)
+	s := section{
+		Anchor: anchor, Title: title(load), Text: describe(load), Verdicts: verdicts(f, load), Unit: unit(load),
+		Reasons: reasons(rows), Percentiles: percentileTable(rows), Blocks: blockTable(f, load, rows),
+	}
+	for _, r := range rows {
+		s.Rows = append(s.Rows, r.print(" "))
+	}
+	return s
+}
+
+// policy allows the page its own script and style, by their hashes, and
+// nothing else: no network, no other code (CSP Level 3, 2.3.1).
+func policy() string {
+	hash := func(s string) string {
+		sum := sha256.Sum256([]byte(s))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; script-src " + hash(pageScript) + "; style-src " + hash(pageStyle) +
+		"; base-uri 'none'; form-action 'none'"
+}
+
+// pack returns f as a JSON string of base64 of gzip of JSON: small, and made
+// of characters that mean nothing in HTML.
+func pack(f *results.File) (string, error) {
+	var packed bytes.Buffer
+	gz, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return "", err
+	}
+	if err := results.Encode(gz, f); err != nil {
+		return "", err
+	}
+	if err := gz.Close(); err != nil {
+		return "", err
+	}
+	return `"` + base64.StdEncoding.EncodeToString(packed.Bytes()) + `"`, nil
+}
+
+// servers counts the subjects that are servers of their own.
+func servers(f *results.File) int {
+	n := 0
+	for _, s := range f.Subjects {
+		if s.Role != roleTwin && s.Role != roleFloor {
+			n++
+		}
+	}
+	return n
+}
+
+// facts is the fingerprint of the machine, and how it was used.
+func facts(f *results.File) []fact {
+	m, c := f.Machine, f.Config
+	machine := fmt.Sprintf("%s, %d × CPU, %s", m.CPU, m.CPUs, mega(float64(m.MemoryBytes), " "))
+	if m.Virtual != "" {
+		machine += ", virtual (" + m.Virtual + ")"
+	}
+	if m.Governor != "" {
+		machine += ", governor " + m.Governor
+	}
+	commit := m.Commit
+	if commit != "" {
+		commit = ", commit " + commit
+	}
+	out := []fact{
+		{"Machine", machine},
+		{"System", fmt.Sprintf("%s, Linux %s, %s", m.OS, m.Kernel, m.Arch)},
+		{"Built with", m.Go + ", " + f.Tool + commit},
+		{"Plan", fmt.Sprintf("%s: %s of %s after %s of warm-up, seed %d", c.Mode, plural(c.Blocks, "block"),
+			seconds(c.WindowSeconds), seconds(c.WarmupSeconds), c.Seed)},
+		{"CPUs", fmt.Sprintf("server on %s, generator on %s", list(c.ServerCPUs), list(c.GeneratorCPUs))},
+		{"TCP", fmt.Sprintf("congestion control %s (system: %s), ports %d–%d, %d files", c.Congestion, m.Congestion,
+			m.PortRange[0], m.PortRange[1], m.FileLimit)},
+		{"Run", fmt.Sprintf("%s to %s", f.Started.UTC().Format("2006-01-02 15:04"), f.Ended.UTC().Format("15:04 MST"))},
+		{"Command", strings.Join(f.Command, " ")},
+	}
+	for i := range out {
+		out[i].Text = line(out[i].Text)
+	}
+	return out
+}
+
+func seconds(v float64) string { return fmt.Sprint(time.Duration(v * float64(time.Second))) }
+
+// list prints CPUs: 0, 1.
+func list(cpus []int) string {
+	if len(cpus) == 0 {
+		return "any"
+	}
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(cpus), " ", ", "), "[]")
+}

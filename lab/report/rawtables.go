@@ -1,0 +1,232 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// rawTable is a table of the page that can be sorted.
+type rawTable struct {
+	Caption string
+	Heads   []rawHead
+	Rows    [][]rawCell
+}
+
+type rawHead struct {
+	Text   string
+	Number bool
+}
+
+// rawCell is a cell: its text, and for numbers what it sorts by.
+type rawCell struct {
+	Text   string
+	Value  string // shortest decimal form; empty for none
+	Number bool
+}
+
+// heads makes the heads of a table; the name of a column of numbers ends in "#".
+func heads(names ...string) []rawHead {
+	out := make([]rawHead, len(names))
+	for i, n := range names {
+		name, number := strings.CutSuffix(n, "#")
+		out[i] = rawHead{name, number}
+	}
+	return out
+}
+
+func word(s string) rawCell { return rawCell{Text: line(s)} }
+
+func number(v float64, text string) rawCell {
+	return rawCell{Text: text, Value: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
+}
+
+func whole[T int | uint64](v T) rawCell { return number(float64(v), fmt.Sprint(v)) }
+
+func plain(v float64) rawCell { return number(v, figure(v)) }
+
+func missing() rawCell { return rawCell{Text: none, Number: true} }
+
+func time0(us *float64) rawCell {
+	if us == nil {
+		return missing()
+	}
+	return number(*us, micros(*us, " "))
+}
+
+func yes(v bool) rawCell {
+	if v {
+		return word("yes")
+	}
+	return word("no")
+}
+
+// percentileTable is the latency chart in figures.
+func percentileTable(rows []row) rawTable {
+	t := rawTable{
+		Caption: "Latency by percentile, all blocks merged",
+		Heads:   heads("subject", "p50#", "p90#", "p99#", "p99.9#", "p99.99#", "max#", "mean#", "samples#"),
+	}
+	for _, r := range rows {
+		if r.cell == nil || r.cell.Latency.Count == 0 {
+			continue
+		}
+		l := r.cell.Latency
+		t.Rows = append(t.Rows, []rawCell{
+			word(r.Name), time0(l.P50), time0(l.P90), time0(l.P99), time0(l.P999), time0(l.P9999),
+			time0(&l.MaxUs), time0(&l.MeanUs), whole(l.Count),
+		})
+	}
+	return t
+}
+
+// blockTable is the charts over time in figures: each subject in each block.
+func blockTable(f *results.File, load results.Workload, rows []row) rawTable {
+	t := rawTable{
+		Caption: "Rate, latency and memory in each block",
+		Heads:   heads("subject", "block#", "rate /s#", "p50#", "p99#", "p99.9#", "RSS peak#", "CPU µs#"),
+	}
+	runs := countedRuns(f, load.Name)
+	for _, r := range rows {
+		own := runsOf(runs, r.Name)
+		slices.SortStableFunc(own, func(a, b results.Run) int { return a.Block - b.Block })
+		for _, run := range own {
+			t.Rows = append(t.Rows, []rawCell{
+				word(r.Name), whole(run.Block), number(run.Rate, perSecond(run.Rate)), time0(run.Latency.P50),
+				time0(run.Latency.P99), time0(run.Latency.P999), rss(run.Memory.RSSPeakBytes), plain(run.CPU.PerRequestUs),
+			})
+		}
+	}
+	return t
+}
+
+func rss(bytes uint64) rawCell { return number(float64(bytes), mega(float64(bytes), " ")) }
+
+// rawTables are the lists of the file, whole.
+func rawTables(f *results.File) []rawTable {
+	return []rawTable{cellsTable(f), comparisonsTable(f), runsTable(f), gatesTable(f)}
+}
+
+// metricText prints a metric in its unit.
+func metricText(m results.Metric, v float64) string {
+	switch m {
+	case results.MetricRate:
+		return perSecond(v)
+	case results.MetricP50, results.MetricP99:
+		return micros(v, " ")
+	case results.MetricRSS, results.MetricBytes:
+		return mega(v, " ")
+	case results.MetricAllocs:
+		return count(v)
+	}
+	return figure(v)
+}
+
+func cellsTable(f *results.File) rawTable {
+	t := rawTable{
+		Caption: "Cells: the median over the blocks, with its 95 % interval",
+		Heads:   heads("workload", "subject", "metric", "value#", "low#", "high#", "blocks#", "failed#", "gen-bound#"),
+	}
+	for _, c := range f.Cells {
+		for _, m := range metricNames {
+			e, ok := c.Metrics[m.Metric]
+			if !ok {
+				continue
+			}
+			t.Rows = append(t.Rows, []rawCell{
+				word(c.Workload), word(c.Subject), word(string(m.Metric)), number(e.Value, metricText(m.Metric, e.Value)),
+				number(e.Low, metricText(m.Metric, e.Low)), number(e.High, metricText(m.Metric, e.High)),
+				whole(c.Blocks), whole(c.Failed), whole(c.Bound),
+			})
+		}
+	}
+	return t
+}
+
+func comparisonsTable(f *results.File) rawTable {
+	t := rawTable{
+		Caption: "Comparisons with the baseline",
+		Heads: heads("workload", "subject", "metric", "verdict", "ratio#", "low#", "high#", "floor#", "p#", "p (Holm)#",
+			"blocks#", "reason"),
+	}
+	for _, c := range f.Comparisons {
+		ratio := func(v float64) rawCell {
+			if !measured(&c) {
+				return missing()
+			}
+			return number(v, strconv.FormatFloat(v, 'f', 3, 64))
+		}
+		t.Rows = append(t.Rows, []rawCell{
+			word(c.Workload), word(c.Subject), word(string(c.Metric)), word(string(c.Verdict)),
+			ratio(c.Ratio.Value), ratio(c.Ratio.Low), ratio(c.Ratio.High), number(c.Floor, percent(c.Floor)),
+			number(c.P, strconv.FormatFloat(c.P, 'g', 3, 64)), number(c.PHolm, strconv.FormatFloat(c.PHolm, 'g', 3, 64)),
+			whole(c.Blocks), word(c.Reason),
+		})
+	}
+	return t
+}
+
+func runsTable(f *results.File) rawTable {
+	t := rawTable{
+		Caption: "Runs",
+		Heads: heads("run", "order#", "valid", "counted", "rate /s#", "CPU µs#", "server CPU#", "p50#", "p99#", "p99.9#",
+			"RSS peak#", "allocs#", "errors#", "generator CPU#", "gen-bound", "steal#", "note"),
+	}
+	for _, r := range f.Runs {
+		if r.Failed != "" {
+			row := []rawCell{word(r.ID), whole(r.Order), yes(r.Valid), yes(r.Counted)}
+			for range 12 {
+				row = append(row, missing())
+			}
+			t.Rows = append(t.Rows, append(row, word(r.Failed)))
+			continue
+		}
+		errs, allocs, note := uint64(0), missing(), []string{}
+		for _, n := range r.Errors {
+			errs += n
+		}
+		if r.Runtime != nil {
+			allocs = number(r.Runtime.AllocsPerRequest, count(r.Runtime.AllocsPerRequest))
+		}
+		for _, g := range r.Gates {
+			if !g.Passed {
+				note = append(note, g.Text)
+			}
+		}
+		t.Rows = append(t.Rows, []rawCell{
+			word(r.ID), whole(r.Order), yes(r.Valid), yes(r.Counted), number(r.Rate, perSecond(r.Rate)),
+			plain(r.CPU.PerRequestUs), number(r.CPU.Utilisation, percent(r.CPU.Utilisation)), time0(r.Latency.P50),
+			time0(r.Latency.P99), time0(r.Latency.P999), rss(r.Memory.RSSPeakBytes), allocs, whole(errs),
+			number(r.Generator.CPUUtilisation, percent(r.Generator.CPUUtilisation)), yes(r.Generator.Bound),
+			number(r.Generator.StealRatio, percent(r.Generator.StealRatio)), word(strings.Join(note, "; ")),
+		})
+	}
+	return t
+}
+
+func gatesTable(f *results.File) rawTable {
+	t := rawTable{
+		Caption: "Gates: those of the whole, and those that a run did not pass",
+		Heads:   heads("of", "gate", "passed", "value#", "limit#", "when it fails"),
+	}
+	add := func(of string, g results.Gate) {
+		t.Rows = append(t.Rows, []rawCell{
+			word(of), word(g.Name), yes(g.Passed), number(g.Value, strconv.FormatFloat(g.Value, 'g', 3, 64)),
+			number(g.Limit, strconv.FormatFloat(g.Limit, 'g', 3, 64)), word(g.Text),
+		})
+	}
+	for _, g := range f.Gates {
+		add("the whole", g)
+	}
+	for _, r := range f.Runs {
+		for _, g := range r.Gates {
+			if !g.Passed {
+				add(r.ID, g)
+			}
+		}
+	}
+	return t
+}

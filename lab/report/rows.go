@@ -1,0 +1,180 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// The roles of a subject, as results.Subject.Role has them.
+const (
+	roleBaseline = "baseline"
+	roleTwin     = "twin"
+	roleFloor    = "floor"
+)
+
+// row is one subject under one workload.
+type row struct {
+	results.Subject
+	cell    *results.Cell       // nil when it has none
+	against *results.Comparison // with the baseline, by CPU; nil when there is none
+	limit   float64             // CPU over that of the floor; 0 when unknown
+}
+
+// rowsOf returns the subjects of a workload, the cheapest in CPU first and
+// those without a measurement last. Subjects that had no part in it are left out.
+func rowsOf(f *results.File, load string) []row {
+	var rows []row
+	floor := 0.0
+	for _, s := range f.Subjects {
+		r := row{Subject: s, cell: cellOf(f, load, s.Name), against: comparisonOf(f, load, s.Name, results.MetricCPU)}
+		if r.cell == nil && !tookPart(f, load, s.Name) {
+			continue
+		}
+		if cpu, ok := r.metric(results.MetricCPU); ok && s.Role == roleFloor && (floor == 0 || cpu.Value < floor) {
+			floor = cpu.Value
+		}
+		rows = append(rows, r)
+	}
+	for i := range rows {
+		if cpu, ok := rows[i].metric(results.MetricCPU); ok && floor > 0 {
+			rows[i].limit = cpu.Value / floor
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.rank(), b.rank()) })
+	return rows
+}
+
+func cellOf(f *results.File, load, subject string) *results.Cell {
+	for i, c := range f.Cells {
+		if c.Workload == load && c.Subject == subject {
+			return &f.Cells[i]
+		}
+	}
+	return nil
+}
+
+func comparisonOf(f *results.File, load, subject string, m results.Metric) *results.Comparison {
+	for i, c := range f.Comparisons {
+		if c.Workload == load && c.Subject == subject && c.Metric == m {
+			return &f.Comparisons[i]
+		}
+	}
+	return nil
+}
+
+func tookPart(f *results.File, load, subject string) bool {
+	return slices.ContainsFunc(f.Runs, func(r results.Run) bool {
+		return r.Workload == load && r.Subject == subject
+	})
+}
+
+// metric returns a figure of the row's cell, if it has it.
+func (r *row) metric(m results.Metric) (results.Estimate, bool) {
+	if r.cell == nil {
+		return results.Estimate{}, false
+	}
+	e, ok := r.cell.Metrics[m]
+	return e, ok
+}
+
+// rank orders rows by CPU, those without any last.
+func (r *row) rank() float64 {
+	if cpu, ok := r.metric(results.MetricCPU); ok {
+		return cpu.Value
+	}
+	return math.Inf(1)
+}
+
+// measured tells whether the ratio of a comparison means anything.
+func measured(c *results.Comparison) bool { return c != nil && c.Ratio.Value > 0 }
+
+// verdict is what the table says of the row: the verdict by CPU, or what the
+// row is when there is nothing to judge.
+func (r *row) verdict() string {
+	switch {
+	case r.cell == nil || r.cell.Blocks == 0:
+		return "failed"
+	case r.Role == roleBaseline:
+		return "baseline"
+	case r.Role == roleFloor:
+		return "limit"
+	case r.against == nil || r.against.Verdict == results.NoVerdict:
+		return "no verdict"
+	default:
+		return line(string(r.against.Verdict))
+	}
+}
+
+// bound tells whether the generator held the row's rate back in most blocks.
+func (r *row) bound() bool { return r.cell != nil && 2*r.cell.Bound > r.cell.Blocks }
+
+// fields are the cells of a row, as printed. The figure and its interval are apart.
+type fields struct {
+	Subject, Role, Title        string
+	CPU, CPUInterval            string
+	Ratio, RatioInterval        string
+	Limit, Verdict, Rate        string
+	Bound                       bool
+	P50, P99, P999, RSS, Allocs string
+}
+
+// print turns the row's figures into text; gap stands between figure and unit.
+func (r *row) print(gap string) fields {
+	out := fields{
+		Subject: line(r.Name), Role: line(r.Role), Title: line(r.Title), Verdict: r.verdict(), Bound: r.bound(),
+		CPU: none, Ratio: none, Limit: none, Rate: none, P50: none, P99: none, P999: none, RSS: none, Allocs: none,
+	}
+	if e, ok := r.metric(results.MetricCPU); ok {
+		out.CPU, out.CPUInterval = figure(e.Value), interval(e)
+	}
+	switch {
+	case r.Role == roleBaseline:
+		out.Ratio = "1"
+	case measured(r.against):
+		out.Ratio, out.RatioInterval = figure(r.against.Ratio.Value), interval(r.against.Ratio)
+	}
+	if r.limit > 0 {
+		out.Limit = figure(r.limit)
+	}
+	if e, ok := r.metric(results.MetricRate); ok {
+		out.Rate = perSecond(e.Value)
+	}
+	if e, ok := r.metric(results.MetricRSS); ok {
+		out.RSS = mega(e.Value, gap)
+	}
+	if e, ok := r.metric(results.MetricAllocs); ok {
+		out.Allocs = count(e.Value)
+	}
+	if r.cell != nil {
+		l := r.cell.Latency
+		out.P50, out.P99, out.P999 = quantile(l.P50, gap), quantile(l.P99, gap), quantile(l.P999, gap)
+	}
+	return out
+}
+
+// describe says what a workload asks for.
+func describe(w results.Workload) string {
+	parts := []string{strings.TrimSpace(line(w.Method) + " " + line(w.Path))}
+	if w.HeaderBytes > 0 {
+		parts = append(parts, fmt.Sprintf("head of %d bytes", w.HeaderBytes))
+	}
+	if w.BodyBytes > 0 {
+		parts = append(parts, fmt.Sprintf("body of %d bytes", w.BodyBytes))
+	}
+	parts = append(parts, fmt.Sprintf("%d connections", w.Connections))
+	if w.Pipeline > 1 {
+		parts = append(parts, fmt.Sprintf("%d in flight on each", w.Pipeline))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// unit is what a workload counts: requests or events.
+func unit(w results.Workload) string { return cmp.Or(line(w.Unit), "request") }
+
+// title is how a workload is called in text.
+func title(w results.Workload) string { return cmp.Or(line(w.Title), line(w.Name)) }

@@ -1,0 +1,221 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// Format is a form of text that [Table] writes.
+type Format int
+
+const (
+	Terminal      Format = iota // plain text, at most 100 columns
+	TerminalColor               // the same with ANSI colours
+	Markdown                    // GitHub's dialect, for a README
+)
+
+// Width is the number of columns that the terminal formats keep to.
+const Width = 100
+
+// subjectWidth is what a subject's name may take of them.
+const subjectWidth = 15
+
+// stderrLines is how much is shown of what a failed subject wrote.
+const stderrLines = 10
+
+// Table writes f as text: first what makes it doubtful, then the noise floor,
+// then a table for each workload, then the runs that failed. It returns the
+// errors of w, and an error for a format that it does not know.
+func Table(w io.Writer, f *results.File, format Format) error {
+	var t writer
+	switch format {
+	case Terminal, TerminalColor:
+		t = &terminal{color: format == TerminalColor}
+	case Markdown:
+		t = &markdown{}
+	default:
+		return fmt.Errorf("write table: unknown format %d", format)
+	}
+	for _, n := range notices(f) {
+		t.notice(n)
+	}
+	t.floors(noiseFloors(f))
+	for _, load := range f.Workloads {
+		rows := rowsOf(f, load.Name)
+		if len(rows) == 0 {
+			continue
+		}
+		t.heading(title(load), describe(load))
+		t.table(load, rows)
+		t.notes(reasons(rows))
+	}
+	if failed := failures(f); len(failed) > 0 {
+		t.failures(failed)
+	}
+	if _, err := w.Write(t.Bytes()); err != nil {
+		return fmt.Errorf("write table: %w", err)
+	}
+	return nil
+}
+
+// writer is a medium for the parts of a report.
+type writer interface {
+	notice(notice)
+	floors([]string)
+	heading(title, description string)
+	table(results.Workload, []row)
+	notes([]string)
+	failures([]failure)
+	Bytes() []byte
+}
+
+// headers are the columns of a workload's table. The line feeds are for the
+// terminal, where columns are narrow.
+func headers(w results.Workload) table.Row {
+	per := "\n/" + snip(unit(w), 8)
+	short := per
+	if len(unit(w)) > 6 {
+		short = "\n/" + unit(w)[:3]
+	}
+	return table.Row{
+		"subject", "CPU µs" + per, "×\nbaseline", "×\nlimit", "verdict\nby CPU", snip(unit(w), 8) + "s\nper s",
+		"p50", "p99", "p99.9", "RSS\npeak", "allocs" + short,
+	}
+}
+
+// terminal writes plain text in fixed columns.
+type terminal struct {
+	bytes.Buffer
+	color bool
+}
+
+// The colours of the terminal; SGR codes.
+const (
+	bold  = "1"
+	dim   = "2"
+	red   = "31"
+	green = "32"
+)
+
+// paint colours each line of s by itself: a cell may have two.
+func (t *terminal) paint(sgr, s string) string {
+	if !t.color || sgr == "" || s == "" {
+		return s
+	}
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = "\x1b[" + sgr + "m" + lines[i] + "\x1b[0m"
+	}
+	return strings.Join(lines, "\n")
+}
+
+// paragraph writes s, wrapped; the lines after the first are indented.
+func (t *terminal) paragraph(sgr, s string) {
+	const indent = "  "
+	s = text.WrapSoft(s, Width-len(indent))
+	for i, l := range strings.Split(s, "\n") {
+		if i > 0 {
+			l = indent + strings.TrimSpace(l)
+		}
+		t.WriteString(t.paint(sgr, strings.TrimRight(l, " ")) + "\n")
+	}
+}
+
+func (t *terminal) notice(n notice) {
+	sgr := red
+	if n.Word != "Gate" {
+		sgr = bold + ";" + red
+	}
+	t.paragraph(sgr, n.String())
+}
+
+func (t *terminal) floors(floors []string) {
+	t.paragraph("", "A/A noise floor: "+strings.Join(floors, "; "))
+}
+
+func (t *terminal) heading(title, description string) {
+	t.WriteString("\n")
+	t.paragraph(bold, title)
+	t.paragraph(dim, description)
+}
+
+func (t *terminal) table(w results.Workload, rows []row) {
+	tab := table.NewWriter()
+	tab.SetStyle(table.Style{
+		Box:     table.BoxStyle{PaddingRight: " ", MiddleHorizontal: "─", UnfinishedRow: "…"},
+		Options: table.Options{SeparateHeader: true},
+	})
+	tab.AppendHeader(headers(w))
+	configs := []table.ColumnConfig{{Number: 1, WidthMax: subjectWidth, WidthMaxEnforcer: snip}}
+	for i := 2; i <= 11; i++ {
+		if i != 5 { // the verdict is a word
+			configs = append(configs, table.ColumnConfig{Number: i, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		}
+	}
+	tab.SetColumnConfigs(configs)
+	for _, r := range rows {
+		p := r.print("")
+		rate := p.Rate
+		if p.Bound {
+			rate += "\n" + t.paint(red, "gen-bound")
+		}
+		tab.AppendRow(table.Row{
+			t.name(p), t.estimate(p.CPU, p.CPUInterval), t.estimate(p.Ratio, p.RatioInterval), p.Limit,
+			t.verdict(p.Verdict), rate, p.P50, p.P99, p.P999, p.RSS, p.Allocs,
+		})
+	}
+	for l := range strings.Lines(tab.Render()) {
+		t.WriteString(strings.TrimRight(l, " \n") + "\n")
+	}
+}
+
+func (t *terminal) name(p fields) string {
+	if p.Role == roleFloor || p.Role == roleTwin {
+		return t.paint(dim, snip(p.Subject, subjectWidth))
+	}
+	return t.paint(bold, snip(p.Subject, subjectWidth))
+}
+
+func (t *terminal) estimate(value, interval string) string {
+	if interval == "" {
+		return value
+	}
+	return value + "\n" + t.paint(dim, interval)
+}
+
+func (t *terminal) verdict(v string) string {
+	switch v {
+	case string(results.Faster):
+		return t.paint(green, v)
+	case string(results.Slower), "failed":
+		return t.paint(red, v)
+	}
+	return v
+}
+
+func (t *terminal) notes(notes []string) {
+	for _, n := range notes {
+		t.paragraph(dim, n)
+	}
+}
+
+func (t *terminal) failures(failed []failure) {
+	t.WriteString("\n")
+	t.paragraph(bold, "Failed runs")
+	for _, f := range failed {
+		t.paragraph(red, f.String())
+		for _, l := range f.Stderr {
+			t.WriteString(t.paint(dim, "  | "+snip(strings.ReplaceAll(l, "\t", "    "), Width-4)) + "\n")
+		}
+	}
+}
+
+// snip cuts s to width columns and says so.
+func snip(s string, width int) string { return text.Snip(s, width, "…") }

@@ -1,0 +1,203 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/redline-go/redline/lab/report/internal/sample"
+	"github.com/redline-go/redline/lab/results"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func render(t *testing.T, f *results.File, format Format) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Table(&out, f, format); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestTableGolden(t *testing.T) {
+	f := sample.File()
+	f.Partial = "interrupted in block 6"
+	f.Gates = append(f.Gates, results.Gate{Name: "aa", Text: "the baseline differs from itself by 9 % (limit 5 %)"})
+	for _, test := range []struct {
+		name   string
+		format Format
+	}{
+		{"markdown.md", Markdown},
+		{"terminal.txt", Terminal},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := render(t, f, test.format)
+			path := filepath.Join("testdata", test.name)
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("differs from %s (run with -update to accept):\n%s", path, got)
+			}
+		})
+	}
+}
+
+func TestTableBeginsWithDoubt(t *testing.T) {
+	f := sample.File()
+	f.Gates = []results.Gate{{Name: "headroom", Text: "the generator\nwas too slow"}, {Name: "aa", Passed: true, Text: "unseen"}}
+	f.Partial = "the disk was full"
+	want := []string{
+		"INVALID: the generator was too slow (gate headroom)",
+		"PARTIAL: the disk was full",
+		"Gate: steal failed in 1 run, not counted; first plaintext/b3/hertz: the hypervisor took 8.3 % of",
+		"  the CPUs (limit 2 %)",
+		"A/A noise floor: plaintext CPU 2.1 %, rate 2.1 %, p99 2.1 %; browser CPU 2.1 %, rate 2.1 %, p99",
+	}
+	got := strings.Split(render(t, f, Terminal), "\n")[:len(want)]
+	if !slices.Equal(got, want) {
+		t.Errorf("begins with\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// wide is a file whose every figure and name is as wide as it gets.
+func wide() *results.File {
+	f := sample.File()
+	f.Partial = strings.Repeat("unbroken", 40) + " and some words after it, to be wrapped at the edge of the terminal"
+	long := 99_949_000.0
+	for i := range f.Subjects {
+		name := f.Subjects[i].Name + "-with-a-name-beyond-all-measure"
+		for j := range f.Cells {
+			if f.Cells[j].Subject == f.Subjects[i].Name {
+				f.Cells[j].Subject, f.Cells[j].Bound = name, 6
+			}
+		}
+		for j := range f.Comparisons {
+			if f.Comparisons[j].Subject == f.Subjects[i].Name {
+				f.Comparisons[j].Subject, f.Comparisons[j].Verdict = name, results.Inconclusive
+				f.Comparisons[j].Ratio = results.Estimate{Value: 10.55, Low: 10.11, High: 11.99}
+			}
+		}
+		f.Subjects[i].Name = name
+	}
+	for _, c := range f.Cells {
+		for m := range c.Metrics {
+			c.Metrics[m] = results.Estimate{Value: 1023.4, Low: 1011.1, High: 1044.4}
+		}
+		c.Latency.P50, c.Latency.P99, c.Latency.P999 = &long, &long, &long
+	}
+	for i := range f.Workloads {
+		f.Workloads[i].Title = strings.Repeat("title ", 40)
+		f.Workloads[i].Unit = "transaction"
+	}
+	return f
+}
+
+func TestTerminalWidth(t *testing.T) {
+	for name, f := range map[string]*results.File{"usual": sample.File(), "wide": wide()} {
+		for _, format := range []Format{Terminal, TerminalColor} {
+			for l := range strings.Lines(render(t, f, format)) {
+				l = escapes.ReplaceAllString(strings.TrimRight(l, "\n"), "")
+				if w := text.StringWidth(l); w > Width {
+					t.Errorf("%s: %d columns: %q", name, w, l)
+				}
+			}
+		}
+	}
+}
+
+func TestTerminalColor(t *testing.T) {
+	plain, color := render(t, sample.File(), Terminal), render(t, sample.File(), TerminalColor)
+	if strings.ContainsRune(plain, 0x1b) {
+		t.Error("plain text has escape sequences")
+	}
+	if !strings.Contains(color, "\x1b[32mfaster\x1b[0m") {
+		t.Error("the verdict has no colour")
+	}
+	strip := func(s string) string { // trailing blanks differ where colours end
+		return regexp.MustCompile(` +\n`).ReplaceAllString(escapes.ReplaceAllString(s, ""), "\n")
+	}
+	if strip(color) != plain {
+		t.Error("colour changes the text")
+	}
+}
+
+func TestTableIsHarmless(t *testing.T) {
+	f := sample.File()
+	f.Workloads[0].Title = sample.Hostile
+	f.Partial = sample.Hostile
+	for _, r := range render(t, f, Terminal) {
+		if r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)) {
+			t.Errorf("terminal text has %U", r)
+		}
+	}
+	md := render(t, f, Markdown)
+	fenced := regexp.MustCompile("(?s)````text\n.*?\n````").ReplaceAllString(md, "")
+	if fenced == md {
+		t.Error("the fence is not longer than the one in the text")
+	}
+	if strings.ContainsAny(fenced, "<>") || strings.Contains(fenced, "```") {
+		t.Errorf("markup in Markdown: %s", fenced)
+	}
+	for l := range strings.Lines(md) {
+		if strings.HasPrefix(l, "| ") && strings.Count(l, "|") != 12 && !strings.HasPrefix(l, "| a |") {
+			t.Errorf("row of another width: %s", l)
+		}
+	}
+}
+
+func TestTableOfNothing(t *testing.T) {
+	if got := render(t, &results.File{}, Terminal); got != "A/A noise floor: not measured\n" {
+		t.Errorf("got %q", got)
+	}
+	f := &results.File{
+		Subjects:  []results.Subject{{Name: "a"}, {Name: "unused"}},
+		Workloads: []results.Workload{{Name: "w", Unit: "request"}},
+		Runs:      []results.Run{{ID: "w/b1/a", Workload: "w", Subject: "a", Failed: "did not start"}},
+	}
+	got := render(t, f, Markdown)
+	if !strings.Contains(got, "| a | – | – | – | failed | – |") || strings.Contains(got, "unused") {
+		t.Errorf("got %s", got)
+	}
+}
+
+type brokenWriter struct{}
+
+var errBroken = errors.New("broken")
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestErrors(t *testing.T) {
+	if err := Table(brokenWriter{}, sample.File(), Terminal); !errors.Is(err, errBroken) {
+		t.Errorf("table: %v", err)
+	}
+	if err := Table(new(bytes.Buffer), sample.File(), Format(9)); err == nil {
+		t.Error("an unknown format was written")
+	}
+	if err := HTML(brokenWriter{}, sample.File()); !errors.Is(err, errBroken) {
+		t.Errorf("page: %v", err)
+	}
+	f := sample.File()
+	f.Cells[2].Latency.Histogram = "HISTgarbage"
+	if err := HTML(new(bytes.Buffer), f); err == nil || !strings.Contains(err.Error(), "latency of redline") {
+		t.Errorf("a damaged histogram: %v", err)
+	}
+}

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// view is what the page's script draws. Numbers are final: the script chooses
+// positions and colours, and calculates nothing.
+type view struct {
+	Subjects  []viewSubject  `json:"subjects"`
+	Workloads []viewWorkload `json:"workloads"`
+}
+
+// viewSubject is a subject; charts refer to it by its place in the list.
+type viewSubject struct {
+	Name string `json:"name"`
+	Role string `json:"role"`
+}
+
+// viewWorkload is one workload's charts.
+type viewWorkload struct {
+	Unit   string   `json:"unit"`
+	Bars   []bar    `json:"bars"`   // the cheapest first
+	Limit  *float64 `json:"limit"`  // CPU of the floor, microseconds
+	Curves []curve  `json:"curves"` // latency by percentile
+	Grid   grid     `json:"grid"`   // time axis of what follows
+	Lines  []lines  `json:"lines"`  // rate and memory over time
+	Heat   heatMap  `json:"heat"`   // latency over time
+}
+
+// bar is the CPU a request of one subject took, in microseconds.
+type bar struct {
+	Subject int     `json:"subject"`
+	Value   float64 `json:"value"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+	Text    string  `json:"text"` // the value as printed
+	Note    string  `json:"note"` // ratio and verdict in words
+}
+
+// newView calculates everything that the page draws.
+func newView(f *results.File) (*view, error) {
+	v := &view{Subjects: []viewSubject{}, Workloads: []viewWorkload{}}
+	index := map[string]int{}
+	for i, s := range f.Subjects {
+		index[s.Name] = i
+		v.Subjects = append(v.Subjects, viewSubject{Name: line(s.Name), Role: s.Role})
+	}
+	for _, load := range f.Workloads {
+		w, err := newViewWorkload(f, load, index)
+		if err != nil {
+			return nil, fmt.Errorf("workload %s: %w", load.Name, err)
+		}
+		v.Workloads = append(v.Workloads, *w)
+	}
+	return v, nil
+}
+
+func newViewWorkload(f *results.File, load results.Workload, index map[string]int) (*viewWorkload, error) {
+	w := &viewWorkload{Unit: unit(load), Bars: []bar{}, Curves: []curve{}, Lines: []lines{}}
+	rows := rowsOf(f, load.Name)
+	for _, r := range rows {
+		cpu, ok := r.metric(results.MetricCPU)
+		if !ok {
+			continue
+		}
+		b := bar{Subject: index[r.Name], Value: cpu.Value, Low: cpu.Low, High: cpu.High, Text: figure(cpu.Value)}
+		b.Note = r.verdict()
+		if measured(r.against) && r.Role != roleFloor {
+			b.Note = fmt.Sprintf("%s × %s, %s", figure(r.against.Ratio.Value), line(r.against.Baseline), r.verdict())
+		}
+		if r.Role == roleFloor && r.limit == 1 {
+			w.Limit = &b.Value
+		}
+		w.Bars = append(w.Bars, b)
+	}
+	for _, r := range rows {
+		if r.cell == nil || r.cell.Latency.Histogram == "" {
+			continue
+		}
+		c, err := newCurve(r.cell.Latency)
+		if err != nil {
+			return nil, fmt.Errorf("latency of %s: %w", r.Name, err)
+		}
+		c.Subject = index[r.Name]
+		w.Curves = append(w.Curves, c)
+	}
+	runs := countedRuns(f, load.Name)
+	w.Grid = newGrid(runs)
+	heats := map[int][]column{}
+	for _, r := range rows {
+		own := runsOf(runs, r.Name)
+		if len(own) == 0 {
+			continue
+		}
+		w.Lines = append(w.Lines, newLines(w.Grid, own, index[r.Name]))
+		heats[index[r.Name]] = heatColumns(w.Grid, own)
+	}
+	w.Heat = newHeatMap(heats)
+	return w, nil
+}
+
+// countedRuns returns the runs of a workload that entered the cells.
+func countedRuns(f *results.File, load string) []results.Run {
+	var out []results.Run
+	for _, r := range f.Runs {
+		if r.Workload == load && r.Counted {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func runsOf(runs []results.Run, subject string) []results.Run {
+	var out []results.Run
+	for _, r := range runs {
+		if r.Subject == subject {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+// Draws the page. Everything was calculated in Go: see view.ts.
+
+import { bars } from "./bars";
+import { curves } from "./curves";
+import { download } from "./download";
+import { heat } from "./heat";
+import { type Legend, legend } from "./legend";
+import { lines } from "./lines";
+import { type Plot, digits, rate } from "./plot";
+import { sortable } from "./tables";
+import { watch } from "./theme";
+import { type View, type Workload, data } from "./view";
+
+const plots: Plot[] = [];
+const legends: Legend[] = [];
+
+function find<T extends Element>(root: ParentNode, selector: string): T {
+  const element = root.querySelector<T>(selector);
+  if (!element) throw new Error(`the page has no ${selector}`);
+  return element;
+}
+
+function section(root: HTMLElement, view: View, work: Workload): void {
+  // The twin repeats the baseline; it is there to be looked at, not in the way.
+  const hidden = new Set(work.curves.map((c) => c.subject).filter((s) => view.subjects[s]?.role === "twin"));
+  const at = (name: string) => find<HTMLElement>(root, `[data-plot=${name}]`);
+  const followers: Plot[] = [];
+  if (work.bars.length > 0) plots.push(bars(at("cpu"), view, work));
+  if (work.curves.length > 0) followers.push(curves(at("latency"), view, work, hidden));
+  if (work.lines.length > 0) {
+    followers.push(
+      lines(at("rate"), view, work, hidden, (l) => l.rate, rate),
+      lines(at("rss"), view, work, hidden, (l) => l.rss, (v) => `${digits(v)} MiB`),
+    );
+    plots.push(heat(at("heat"), find(root, "select"), view, work));
+  }
+  plots.push(...followers);
+  legends.push(
+    legend(
+      find(root, ".legend"),
+      view,
+      work,
+      hidden,
+      () => followers.forEach((p) => p.draw()),
+      (name) => followers.forEach((p) => p.highlight(name)),
+    ),
+  );
+}
+
+watch(find(document, "#theme"), () => {
+  plots.forEach((p) => p.draw());
+  legends.forEach((l) => l.recolor());
+});
+download(find(document, "#download"));
+document.querySelectorAll<HTMLTableElement>("table.sortable").forEach(sortable);
+
+const view = data<View>("view");
+view.workloads.forEach((work, i) => section(find(document, `#w${i}`), view, work));
+document.documentElement.dataset.ready = "";

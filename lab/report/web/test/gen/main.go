@@ -1,0 +1,36 @@
+// Command gen writes the report of the made-up results to its standard output:
+// HTML for the browser's test, or text with -format.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/internal/sample"
+)
+
+func main() {
+	format := flag.String("format", "html", "html, terminal, color or markdown")
+	flag.Parse()
+	if err := write(*format); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func write(format string) error {
+	f := sample.File()
+	switch format {
+	case "html":
+		return report.HTML(os.Stdout, f)
+	case "terminal":
+		return report.Table(os.Stdout, f, report.Terminal)
+	case "color":
+		return report.Table(os.Stdout, f, report.TerminalColor)
+	case "markdown":
+		return report.Table(os.Stdout, f, report.Markdown)
+	}
+	return fmt.Errorf("unknown format %q", format)
+}

@@ -1,0 +1,279 @@
+// Opens the page of the made-up results in Chromium, from a file, and uses it.
+// Set REPORT_SHOTS to a directory to keep pictures of it.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const lab = new URL("../../../", import.meta.url).pathname;
+const shots = process.env.REPORT_SHOTS;
+let dir, url, browser;
+
+before(async () => {
+  dir = mkdtempSync(join(tmpdir(), "redline-report-"));
+  const html = execFileSync("go", ["run", "./report/web/test/gen"], { cwd: lab, maxBuffer: 64 << 20 });
+  const file = join(dir, "report.html");
+  writeFileSync(file, html);
+  url = pathToFileURL(file).href;
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--no-first-run",
+    ],
+  });
+});
+
+after(async () => {
+  await browser?.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Opens the page; check() fails on what went wrong behind it. */
+async function open({ scheme = "light", width = 1280 } = {}) {
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: 900 }, acceptDownloads: true });
+  const page = await context.newPage();
+  const wrong = [];
+  const requests = [];
+  page.on("console", (m) => ["error", "warning"].includes(m.type()) && wrong.push(m.text()));
+  page.on("pageerror", (e) => wrong.push(String(e)));
+  page.on("request", (r) => requests.push(r.url()));
+  await page.goto(url);
+  await page.waitForSelector("html[data-ready]", { state: "attached" });
+  return {
+    page,
+    async close() {
+      assert.deepEqual(wrong, []);
+      assert.deepEqual(requests.filter((r) => !r.startsWith("blob:")), [url]);
+      assert.equal(await page.evaluate(() => window.pwned), undefined, "hostile text ran");
+      await context.close();
+    },
+  };
+}
+
+/** How many pixels of a plot's fullest layer are not transparent, and how many colours they have. */
+const ink = (plot) => {
+  const layers = [...plot.querySelectorAll("canvas")].map(layerInk);
+  return layers.toSorted((a, b) => b.n - a.n)[0];
+
+  function layerInk(canvas) {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const colours = new Set();
+    let n = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i + 3] === 0) continue;
+      n++;
+      colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+    }
+    return { n, colours: colours.size };
+  }
+};
+
+const overflow = (page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+for (const scheme of ["light", "dark"]) {
+  for (const width of [1280, 400]) {
+    test(`draws in ${scheme} at ${width}`, async () => {
+      const { page, close } = await open({ scheme, width });
+      for (let w = 0; w < 3; w++) {
+        for (const plot of ["cpu", "latency", "rate", "rss"]) {
+          const paths = await page.locator(`#w${w} [data-plot=${plot}] svg path`).count();
+          assert.ok(paths > 5, `${plot} of workload ${w} has ${paths} paths`);
+        }
+        const heat = await page.locator(`#w${w} [data-plot=heat]`).evaluate(ink);
+        assert.ok(heat.n > 5000 && heat.colours > 6, `heat map of workload ${w}: ${JSON.stringify(heat)}`);
+      }
+      const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      assert.equal(paper, scheme === "dark" ? "rgb(23, 22, 20)" : "rgb(253, 252, 249)");
+      assert.equal(await overflow(page), 0);
+      if (shots) await page.screenshot({ path: join(shots, `report-${scheme}-${width}.png`), fullPage: true });
+      for (const d of await page.locator("details").all()) await d.evaluate((e) => (e.open = true));
+      assert.equal(await overflow(page), 0, "with all tables open");
+      await close();
+    });
+  }
+}
+
+test("toggles the theme, and the charts follow", async () => {
+  const { page, close } = await open({ scheme: "light" });
+  const colours = () =>
+    page.evaluate(() => [
+      getComputedStyle(document.body).backgroundColor,
+      document.querySelector("#w0 .legend line").getAttribute("stroke"),
+      document.querySelector("#w0 [data-plot=latency] svg path[stroke-width='1.75']").getAttribute("stroke"),
+    ]);
+  const light = await colours();
+  await page.getByRole("button", { name: "Use the dark theme" }).click();
+  const dark = await colours();
+  light.forEach((c, i) => assert.notEqual(c, dark[i]));
+  await page.getByRole("button", { name: "Use the light theme" }).click();
+  assert.deepEqual(await colours(), light);
+  await page.emulateMedia({ colorScheme: "dark" }); // the choice outlasts the system's
+  assert.deepEqual(await colours(), light);
+  await close();
+});
+
+test("resizes without overflow", async () => {
+  const { page, close } = await open({ width: 1280 });
+  for (const width of [400, 760, 1000, 320, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll("[data-plot]")].every((e) => {
+        const drawn = e.querySelector("svg, canvas");
+        return Math.abs(drawn.getBoundingClientRect().width - e.clientWidth) <= 1;
+      }),
+    );
+    assert.equal(await overflow(page), 0, `at ${width}`);
+  }
+  await close();
+});
+
+test("the legend hides and shows lines", async () => {
+  const { page, close } = await open();
+  const lines = () =>
+    page.evaluate(() =>
+      ["latency", "rate", "rss"].map(
+        (p) => document.querySelectorAll(`#w0 [data-plot=${p}] svg path[fill=none][stroke-linejoin=bevel]`).length,
+      ),
+    );
+  const before = await lines();
+  assert.ok(before.every((n) => n >= 9), `lines ${before}`);
+  const button = page.locator("#w0 .legend button", { hasText: "fasthttp" });
+  await button.click();
+  assert.equal(await button.getAttribute("aria-pressed"), "false");
+  assert.deepEqual(await lines(), before.map((n) => n - 1));
+  await button.press("Enter"); // by keyboard, too
+  assert.deepEqual(await lines(), before);
+  const twin = page.locator("#w0 .legend button", { hasText: "@twin" });
+  assert.equal(await twin.getAttribute("aria-pressed"), "false", "the twin begins hidden");
+  await close();
+});
+
+test("tables sort", async () => {
+  const { page, close } = await open();
+  const details = page.locator("#raw details", { hasText: "Runs (" });
+  await details.locator("summary").click();
+  const column = (n) =>
+    details.locator("tbody tr").evaluateAll((rows, n) => rows.map((r) => r.cells[n].dataset.v ?? r.cells[n].textContent), n);
+  const numbers = async (n) => (await column(n)).filter((v) => v !== "").map(Number);
+  const sorted = (list, down) => list.toSorted((a, b) => (down ? b - a : a - b));
+
+  const all = await numbers(4);
+  assert.ok(all.length > 150);
+  assert.notDeepEqual(all, sorted(all), "sorted before it was asked for");
+  const rate = details.getByRole("button", { name: "rate /s" });
+  await rate.click();
+  assert.deepEqual(await numbers(4), sorted(all));
+  assert.equal((await column(4)).at(-1), "", "runs without a rate come last");
+  assert.equal(await details.locator("th", { hasText: "rate /s" }).getAttribute("aria-sort"), "ascending");
+  await rate.click();
+  assert.deepEqual(await numbers(4), sorted(all, true));
+  assert.equal((await column(4)).at(-1), "", "also when sorted the other way");
+  await details.getByRole("button", { name: "run", exact: true }).click();
+  const names = await column(0);
+  assert.deepEqual(names, names.toSorted((a, b) => a.localeCompare(b, "en", { numeric: true })));
+  assert.equal(await details.locator("th[aria-sort]").count(), 1);
+  await close();
+});
+
+test("the heat map changes its subject", async () => {
+  const { page, close } = await open();
+  const plot = page.locator("#w0 [data-plot=heat]");
+  const picture = () =>
+    plot.evaluate((e) => [...e.querySelectorAll("canvas")].map((c) => c.toDataURL()).join());
+  const first = await picture();
+  const select = page.locator("#w0 select");
+  assert.equal(await select.locator("option").count(), 10);
+  await select.selectOption({ label: "gin" });
+  await page.waitForFunction(
+    (first) =>
+      [...document.querySelectorAll("#w0 [data-plot=heat] canvas")].map((c) => c.toDataURL()).join() !== first,
+    first,
+  );
+  assert.match(await plot.getAttribute("aria-label"), /latency of gin /);
+  await close();
+});
+
+test("tooltips show figures as text", async () => {
+  const { page, close } = await open();
+  for (const [plot, pattern] of [
+    ["cpu", /95 % interval.*µs/s],
+    ["latency", /^p\d.*redline.*(µs|ms)/s],
+    ["heat", /block \d.*requests/s],
+    ["rate", /block \d.*net-http.*k/s],
+    ["rss", /block \d.*MiB/s],
+  ]) {
+    const area = page.locator(`#w0 [data-plot=${plot}]`);
+    await area.scrollIntoViewIfNeeded();
+    const box = await area.boundingBox();
+    const card = area.locator(".card");
+    // Cells of a heat map leave gaps: look along a line for one.
+    for (let i = 0; i < 30 && !(await card.isVisible()); i++) {
+      await page.mouse.move(box.x + box.width * 0.3, box.y + box.height * (0.45 + i * 0.015));
+      await page.waitForTimeout(30);
+    }
+    assert.match(await card.innerText(), pattern);
+    if (shots && plot === "latency") await page.screenshot({ path: join(shots, "report-tooltip.png") });
+    await page.mouse.move(2, 2);
+  }
+  await close();
+});
+
+test("hands out the results file", async () => {
+  const { page, close } = await open();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "results.json" }).click(),
+  ]);
+  assert.equal(download.suggestedFilename(), "results.json");
+  const file = JSON.parse(readFileSync(await download.path(), "utf8"));
+  assert.equal(file.schema, "redline.results");
+  assert.equal(file.runs.length, 190);
+  assert.match(file.runs.find((r) => r.stderr).stderr, /<\/script><script>window\.pwned=1/);
+  await close();
+});
+
+test("hostile text is shown, not obeyed", async () => {
+  const { page, close } = await open();
+  const shown = await page.locator("#failures pre").innerText();
+  assert.ok(shown.includes("panic: </script><script>window.pwned=1</script>"));
+  assert.ok(shown.includes("\\x1b[2J"), "control characters are spelled out");
+  assert.equal(await page.locator("#failures img, main b[onmouseover]").count(), 0);
+  const csp = await page.locator("meta[http-equiv=Content-Security-Policy]").getAttribute("content");
+  assert.match(csp, /^default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+';/);
+  await close();
+});
+
+test("speaks to assistive technology", async () => {
+  const { page, close } = await open();
+  const mute = await page.evaluate(() => {
+    const named = (e) => e.getAttribute("aria-label") || e.getAttribute("aria-labelledby") || e.textContent.trim();
+    return [...document.querySelectorAll("button, [role=img], [role=region], [role=group], section, summary")]
+      .filter((e) => !named(e))
+      .map((e) => e.outerHTML.slice(0, 80));
+  });
+  assert.deepEqual(mute, []);
+  assert.equal(await page.locator("select").count(), await page.locator("label > select").count());
+  assert.equal(await page.locator("h1").count(), 1);
+  assert.equal(await page.locator("th:not([scope])").count(), 0);
+  await close();
+});
+
+test("readable without JavaScript", async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 400, height: 800 } });
+  const page = await context.newPage();
+  await page.goto(url);
+  assert.match(await page.locator("#w0 table.summary").innerText(), /redline/);
+  assert.equal(await page.locator("#theme").isVisible(), false);
+  await context.close();
+});

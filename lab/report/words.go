@@ -1,0 +1,219 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// notice is something to know before any figure is read.
+type notice struct {
+	Word string // INVALID, PARTIAL or Gate
+	Text string
+}
+
+func (n notice) String() string { return n.Word + ": " + n.Text }
+
+// notices says what makes the file doubtful, the worst first.
+func notices(f *results.File) []notice {
+	var out []notice
+	for _, g := range f.Gates {
+		if !g.Passed {
+			out = append(out, notice{"INVALID", fmt.Sprintf("%s (gate %s)", line(g.Text), line(g.Name))})
+		}
+	}
+	if f.Partial != "" {
+		out = append(out, notice{"PARTIAL", line(f.Partial)})
+	}
+	return append(out, gateNotices(f.Runs)...)
+}
+
+// gateNotices sums up the gates that runs did not pass, one notice a gate.
+func gateNotices(runs []results.Run) []notice {
+	type tally struct {
+		name, first, text string
+		runs, counted     int
+	}
+	var tallies []*tally
+	for _, r := range runs {
+		for _, g := range r.Gates {
+			if g.Passed {
+				continue
+			}
+			i := slices.IndexFunc(tallies, func(t *tally) bool { return t.name == g.Name })
+			if i < 0 {
+				i = len(tallies)
+				tallies = append(tallies, &tally{name: g.Name, first: r.ID, text: g.Text})
+			}
+			tallies[i].runs++
+			if r.Counted {
+				tallies[i].counted++
+			}
+		}
+	}
+	var out []notice
+	for _, t := range tallies {
+		counted := "not counted"
+		if t.counted > 0 {
+			counted = fmt.Sprintf("%d of them counted nevertheless", t.counted)
+		}
+		out = append(out, notice{"Gate", fmt.Sprintf("%s failed in %s, %s; first %s: %s",
+			line(t.name), plural(t.runs, "run"), counted, line(t.first), line(t.text))})
+	}
+	return out
+}
+
+// metricNames are the metrics in the order and words of the report.
+var metricNames = []struct {
+	Metric results.Metric
+	Name   string
+}{
+	{results.MetricCPU, "CPU"},
+	{results.MetricRate, "rate"},
+	{results.MetricP50, "p50"},
+	{results.MetricP99, "p99"},
+	{results.MetricRSS, "RSS"},
+	{results.MetricAllocs, "allocations"},
+	{results.MetricBytes, "bytes allocated"},
+}
+
+// noiseFloors says how far the baseline was from itself, one line a workload.
+func noiseFloors(f *results.File) []string {
+	var out []string
+	for _, w := range f.Workloads {
+		var parts []string
+		for _, m := range metricNames {
+			i := slices.IndexFunc(f.Comparisons, func(c results.Comparison) bool {
+				return c.Workload == w.Name && c.Metric == m.Metric && c.Floor > 0
+			})
+			if i >= 0 {
+				parts = append(parts, m.Name+" "+percent(f.Comparisons[i].Floor))
+			}
+		}
+		if len(parts) > 0 {
+			out = append(out, line(w.Name)+" "+strings.Join(parts, ", "))
+		}
+	}
+	if len(out) == 0 {
+		return []string{"not measured"}
+	}
+	return out
+}
+
+// headline says in one sentence who needed the least CPU in a workload.
+func headline(f *results.File, w results.Workload) string {
+	rows := rowsOf(f, w.Name)
+	i := slices.IndexFunc(rows, func(r row) bool {
+		_, ok := r.metric(results.MetricCPU)
+		return ok && r.Role != roleFloor && r.Role != roleTwin
+	})
+	if i < 0 {
+		return "nothing was measured."
+	}
+	r := rows[i].print(" ")
+	text := fmt.Sprintf("%s spent the least CPU, %s µs per %s", r.Subject, r.CPU, unit(w))
+	switch {
+	case rows[i].Role == roleBaseline:
+		text += "; it is the baseline"
+	case measured(rows[i].against):
+		text += fmt.Sprintf(": %s\u00a0× that of %s", r.Ratio, line(rows[i].against.Baseline))
+		if r.RatioInterval != "" {
+			text += fmt.Sprintf(" (%s)", r.RatioInterval)
+		}
+		switch r.Verdict {
+		case string(results.Equivalent), string(results.Inconclusive), "no verdict":
+			text += ", " + r.Verdict
+		}
+	}
+	if rows[i].limit > 0 {
+		text += fmt.Sprintf(", and %s\u00a0× the limit", r.Limit)
+	}
+	return text + "."
+}
+
+// verdicts says in words how the subjects of a workload stand to the baseline.
+func verdicts(f *results.File, w results.Workload) string {
+	groups := map[string][]string{}
+	for _, r := range rowsOf(f, w.Name) {
+		if r.Role == roleBaseline || r.Role == roleFloor || r.Role == roleTwin {
+			continue
+		}
+		p := r.print(" ")
+		name := p.Subject
+		if measured(r.against) && (p.Verdict == string(results.Faster) || p.Verdict == string(results.Slower)) {
+			name += " (" + p.Ratio + "\u00a0×)"
+		}
+		groups[p.Verdict] = append(groups[p.Verdict], name)
+	}
+	var out []string
+	for _, g := range []struct{ verdict, text string }{
+		{string(results.Faster), "less CPU than " + line(f.Config.Baseline) + ": "},
+		{string(results.Equivalent), "equivalent: "},
+		{string(results.Slower), "more: "},
+		{string(results.Inconclusive), "inconclusive: "},
+		{"no verdict", "without a verdict: "},
+		{"failed", "failed: "},
+	} {
+		if names := groups[g.verdict]; len(names) > 0 {
+			out = append(out, g.text+strings.Join(names, ", "))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	text := strings.Join(out, "; ") + "."
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// reasons lists why comparisons by CPU came to no verdict.
+func reasons(rows []row) []string {
+	var out []string
+	for _, r := range rows {
+		if r.against != nil && r.against.Reason != "" {
+			out = append(out, line(r.Name)+": "+line(r.against.Reason))
+		}
+	}
+	return out
+}
+
+// failure is one way in which runs ended without a measurement.
+type failure struct {
+	Runs   []string
+	Why    string
+	Stderr []string // the last lines, cleaned
+}
+
+func (f failure) String() string { return strings.Join(f.Runs, ", ") + ": " + f.Why }
+
+// failures returns the runs without a measurement, those that ended alike
+// together: a subject that cannot start fails in every block.
+func failures(f *results.File) []failure {
+	var out []failure
+	for _, r := range f.Runs {
+		if r.Failed == "" {
+			continue
+		}
+		next := failure{Runs: []string{line(r.ID)}, Why: line(r.Failed)}
+		if r.Stderr != "" {
+			next.Stderr = lastLines(r.Stderr, stderrLines)
+		}
+		i := slices.IndexFunc(out, func(o failure) bool {
+			return o.Why == next.Why && slices.Equal(o.Stderr, next.Stderr)
+		})
+		if i >= 0 {
+			out[i].Runs = append(out[i].Runs, next.Runs...)
+		} else {
+			out = append(out, next)
+		}
+	}
+	return out
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

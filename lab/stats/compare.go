@@ -1,0 +1,215 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// What a verdict stands on. They are not options: a level that can be chosen
+// after the measurement proves nothing.
+const (
+	Level    = 0.95 // of all intervals
+	Alpha    = 0.05 // that the adjusted p-value has to stay below
+	MinFloor = 0.02 // ratio minus one; differences below are never called one
+)
+
+// DefaultResamples is the number of bootstrap resamples unless [Options] says
+// otherwise.
+const DefaultResamples = 2000
+
+// Errors of [LogRatios].
+var (
+	ErrUnpaired    = errors.New("unequal numbers of values")
+	ErrNotPositive = errors.New("value is not positive and finite")
+)
+
+// LogRatios returns log(subject/baseline) for every block. The two slices hold
+// one value a block, in the same order. The error wraps [ErrUnpaired] when they
+// differ in length, [ErrNotPositive] when a value is zero, negative, infinite or
+// NaN: such a value has no log ratio.
+func LogRatios(subject, baseline []float64) ([]float64, error) {
+	if len(subject) != len(baseline) {
+		return nil, fmt.Errorf("pair blocks: %w: %d of the subject, %d of the baseline", ErrUnpaired, len(subject), len(baseline))
+	}
+	ratios := make([]float64, len(subject))
+	for i, s := range subject {
+		b := baseline[i]
+		if !positive(s) {
+			return nil, fmt.Errorf("pair blocks: subject's value %d: %w: %v", i+1, ErrNotPositive, s)
+		}
+		if !positive(b) {
+			return nil, fmt.Errorf("pair blocks: baseline's value %d: %w: %v", i+1, ErrNotPositive, b)
+		}
+		// Not log(s/b): a difference changes nothing but its sign when the two
+		// are swapped, and is 0 for equal values, to the bit.
+		ratios[i] = math.Log(s) - math.Log(b)
+	}
+	return ratios, nil
+}
+
+func positive(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
+
+// Series is what was measured of one subject.
+type Series struct {
+	Name      string
+	LogRatios []float64 // subject over baseline, one a block
+}
+
+// Options are the parameters of [Family]. The zero value is ready to use.
+type Options struct {
+	HigherIsBetter bool   // as a rate is; CPU, time and memory are not
+	Resamples      int    // of the bootstrap; 0 for DefaultResamples
+	Seed           uint64 // of the bootstrap
+}
+
+// AA is the comparison of the baseline with its twin, the baseline again. It says
+// what the same run calls a difference when there is none.
+type AA struct {
+	Blocks int
+	Ratio  results.Estimate // twin over baseline; zero when there is none
+	P      float64          // signed rank, not adjusted
+
+	// Spread is the largest ratio, minus one and in either direction, that the
+	// interval of Ratio reaches: max(1/Low, High)-1. It holds what blocks average
+	// out, and shrinks with their number, as well as what they do not: a bias of
+	// the order or the place that a subject runs in. It is 0 without a twin.
+	Spread float64
+
+	// Agrees says that the interval contains 1, as it should in 95 of 100 A/A
+	// comparisons. When it does not, the run may be biased; the floor then
+	// covers the bias seen.
+	Agrees bool
+}
+
+// Outcome is what a comparison of one subject with the baseline came to.
+type Outcome struct {
+	Name    string
+	Blocks  int
+	Ratio   results.Estimate // subject over baseline: Hodges-Lehmann of the log ratios; zero without blocks
+	P       float64          // signed rank; 1 without blocks
+	PHolm   float64          // adjusted for the family
+	Floor   float64          // noise floor as a ratio minus one: max(MinFloor, AA.Spread)
+	Verdict results.Verdict
+	Reason  string // a sentence without its full stop, when the verdict is none or inconclusive
+}
+
+// Family compares all subjects with the baseline, under one workload and in one
+// metric. twin holds the log ratios of the A/A comparison. The outcomes are in
+// the order of the subjects.
+//
+// With the noise floor f = max([MinFloor], [AA.Spread]) the verdict is
+//
+//	faster, slower   the whole interval lies beyond 1+f, or below 1/(1+f), and
+//	                 the adjusted p-value is below Alpha
+//	equivalent       the whole interval lies within 1/(1+f) and 1+f
+//	inconclusive     neither
+//	none             too few blocks of the subject ([BlocksNeeded]) or of the
+//	                 A/A comparison (6), or a value that is not finite
+//
+// A subject that gets no verdict still counts as one of the family, with the
+// p-value that it has: what was asked is what has to be corrected for.
+//
+// No subject's figures depend on the other subjects, except for the adjusted
+// p-value and what follows from it.
+func Family(twin []float64, subjects []Series, o Options) (AA, []Outcome) {
+	aa, reason := compareTwin(twin, o)
+	floor := max(MinFloor, aa.Spread)
+	outcomes := make([]Outcome, len(subjects))
+	ps := make([]float64, len(subjects))
+	for i, s := range subjects {
+		outcomes[i] = Outcome{Name: s.Name, Blocks: len(s.LogRatios), Floor: floor, P: 1}
+		if usable(s.LogRatios) && len(s.LogRatios) > 0 {
+			outcomes[i].Ratio, outcomes[i].P = estimate(s.LogRatios, o)
+		}
+		ps[i] = outcomes[i].P
+	}
+	needed := BlocksNeeded(len(subjects))
+	for i, p := range Holm(ps) {
+		out := &outcomes[i]
+		out.PHolm = p
+		switch {
+		case reason != "":
+			out.Verdict, out.Reason = results.NoVerdict, reason
+		case !usable(subjects[i].LogRatios):
+			out.Verdict, out.Reason = results.NoVerdict, "a log ratio is not a finite number"
+		case out.Blocks < needed:
+			out.Verdict = results.NoVerdict
+			out.Reason = fmt.Sprintf("%d blocks: %d are needed to tell any of %d subjects from the baseline",
+				out.Blocks, needed, len(subjects))
+		default:
+			out.Verdict, out.Reason = judge(out.Ratio, p, floor, o.HigherIsBetter)
+		}
+	}
+	return aa, outcomes
+}
+
+// compareTwin evaluates the A/A comparison. The reason is not empty when it
+// cannot carry a verdict on anything.
+func compareTwin(twin []float64, o Options) (aa AA, reason string) {
+	aa = AA{Blocks: len(twin), P: 1}
+	switch {
+	case len(twin) == 0:
+		return aa, "there is no A/A comparison to tell the noise floor"
+	case !usable(twin):
+		return aa, "a log ratio of the A/A comparison is not a finite number"
+	}
+	aa.Ratio, aa.P = estimate(twin, o)
+	aa.Spread = max(1/aa.Ratio.Low, aa.Ratio.High) - 1
+	aa.Agrees = aa.Ratio.Low <= 1 && 1 <= aa.Ratio.High
+	if needed := BlocksNeeded(1); len(twin) < needed {
+		reason = fmt.Sprintf("%d blocks of the A/A comparison: %d are needed to tell the noise floor", len(twin), needed)
+	}
+	return aa, reason
+}
+
+// estimate returns the ratio that the log ratios stand for, and their p-value.
+func estimate(logs []float64, o Options) (results.Estimate, float64) {
+	resamples := o.Resamples
+	if resamples <= 0 {
+		resamples = DefaultResamples
+	}
+	// Every series gets the same random numbers, and so the same resampled
+	// blocks: its interval does not depend on its place in the family.
+	low, high := HodgesLehmannInterval(logs, Level, resamples, rand.New(rand.NewPCG(o.Seed, 0)))
+	return results.Estimate{
+		Value: math.Exp(HodgesLehmann(logs)),
+		Low:   math.Exp(low),
+		High:  math.Exp(high),
+	}, SignedRank(logs)
+}
+
+// judge returns the verdict on a ratio, and the reason when it is inconclusive.
+func judge(ratio results.Estimate, p, floor float64, higherIsBetter bool) (results.Verdict, string) {
+	top, bottom := 1+floor, 1/(1+floor)
+	above, below := ratio.Low > top, ratio.High < bottom
+	switch {
+	case (above || below) && p >= Alpha:
+		return results.Inconclusive, fmt.Sprintf("the adjusted p-value is %.2g", p)
+	case above || below:
+		if above == higherIsBetter {
+			return results.Faster, ""
+		}
+		return results.Slower, ""
+	case bottom <= ratio.Low && ratio.High <= top:
+		return results.Equivalent, ""
+	default:
+		return results.Inconclusive, fmt.Sprintf("the interval reaches across the edge of the noise floor of %.1f %%", 100*floor)
+	}
+}
+
+// maxLog bounds the log ratios that are taken for measured ones: exp(maxLog) and
+// exp(-maxLog) are still finite and not zero, and so can be written as JSON.
+const maxLog = 700
+
+func usable(logs []float64) bool {
+	for _, v := range logs {
+		if !(math.Abs(v) <= maxLog) { // NaN too
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,129 @@
+package suite
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// measured is a comparison of 9 blocks in which a request costs base 10 us and
+// other 10 us times ratio, with 1 % of noise and a drift that all share.
+func measured(t *testing.T, ratio float64, change func(*results.Run)) *results.File {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(3, 4))
+	f := &results.File{
+		Config:    results.Config{Baseline: "base", Blocks: 9},
+		Workloads: []results.Workload{{Name: "plaintext"}},
+		Subjects: []results.Subject{
+			{Name: "base", Role: roleBaseline},
+			{Name: "base@twin", Role: roleTwin},
+			{Name: "other", Role: roleSubject},
+			{Name: floorName, Role: roleFloor},
+		},
+	}
+	for block := 1; block <= f.Config.Blocks; block++ {
+		drift := 1 + 0.05*float64(block)
+		for name, cost := range map[string]float64{"base": 10, "base@twin": 10, "other": 10 * ratio, floorName: 4} {
+			h := hdrhistogram.New(1, 1e9, 3)
+			if err := h.RecordValues(int64(cost*1e4), 1000); err != nil {
+				t.Fatal(err)
+			}
+			lat, err := results.NewLatency(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cost *= drift * (1 + 0.01*rng.NormFloat64())
+			r := results.Run{
+				Workload: "plaintext", Subject: name, Block: block, Attempt: 1, Valid: true, Counted: true,
+				Requests: 1000, Rate: 1e6 / cost, Latency: lat,
+				CPU:    results.CPU{PerRequestUs: cost, Utilisation: 1},
+				Memory: results.Memory{RSSPeakBytes: 1 << 20},
+			}
+			change(&r)
+			f.Runs = append(f.Runs, r)
+		}
+	}
+	if err := conclude(f, 1); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func comparison(t *testing.T, f *results.File, subject string, m results.Metric) results.Comparison {
+	t.Helper()
+	i := slices.IndexFunc(f.Comparisons, func(c results.Comparison) bool { return c.Subject == subject && c.Metric == m })
+	if i < 0 {
+		t.Fatalf("no comparison of %s in %s", subject, m)
+	}
+	return f.Comparisons[i]
+}
+
+func TestConclude(t *testing.T) {
+	asIs := func(*results.Run) {}
+	for _, c := range []struct {
+		name   string
+		ratio  float64
+		change func(*results.Run)
+		metric results.Metric
+		want   results.Verdict
+		reason string
+	}{
+		{"half the CPU", 0.5, asIs, results.MetricCPU, results.Faster, ""},
+		{"half the CPU, rate", 0.5, asIs, results.MetricRate, results.Faster, ""},
+		{"a third more CPU", 1.33, asIs, results.MetricCPU, results.Slower, ""},
+		{"the same", 1, asIs, results.MetricCPU, results.Equivalent, ""},
+		{"generator full", 0.5, func(r *results.Run) { r.Generator.Bound = r.Subject == "other" }, results.MetricRate, results.NoVerdict, "generator"},
+		{"generator full, CPU", 0.5, func(r *results.Run) { r.Generator.Bound = true }, results.MetricCPU, results.Faster, ""},
+		{"too few blocks", 0.5, func(r *results.Run) { r.Counted = r.Block < 5 }, results.MetricCPU, results.NoVerdict, "blocks"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := comparison(t, measured(t, c.ratio, c.change), "other", c.metric)
+			if got.Verdict != c.want || !strings.Contains(got.Reason, c.reason) {
+				t.Errorf("verdict %s (%s) on %+v, want %s (%s)", got.Verdict, got.Reason, got, c.want, c.reason)
+			}
+		})
+	}
+}
+
+func TestTwinIsNeverADifference(t *testing.T) {
+	f := measured(t, 1, func(r *results.Run) {
+		if r.Subject == "base@twin" {
+			r.CPU.PerRequestUs *= 1.2 // a bias of the place
+		}
+		if r.Subject == "other" {
+			r.CPU.PerRequestUs *= 1.15
+		}
+	})
+	twin := comparison(t, f, "base@twin", results.MetricCPU)
+	if twin.Verdict != results.Inconclusive || twin.Floor < 0.15 {
+		t.Errorf("twin: %+v", twin)
+	}
+	if other := comparison(t, f, "other", results.MetricCPU); other.Verdict == results.Slower {
+		t.Errorf("15 %% called a difference with a floor of %v", other.Floor)
+	}
+}
+
+func TestCellsAndHeadroom(t *testing.T) {
+	f := measured(t, 0.5, func(*results.Run) {})
+	i := slices.IndexFunc(f.Cells, func(c results.Cell) bool { return c.Subject == "base" })
+	cell := f.Cells[i]
+	if cell.Blocks != 9 || cell.Latency.Count != 9000 {
+		t.Errorf("cell of %d blocks, %d samples", cell.Blocks, cell.Latency.Count)
+	}
+	if cpu := cell.Metrics[results.MetricCPU]; cpu.Low > cpu.Value || cpu.Value > cpu.High || cpu.Value < 11 || cpu.Value > 14 {
+		t.Errorf("CPU per request %+v, want about 12.5", cpu)
+	}
+	for _, r := range f.Runs {
+		if r.Generator.Headroom == nil {
+			t.Fatalf("%s has no headroom", r.ID)
+		}
+		if h := *r.Generator.Headroom; r.Subject == "base" && (h < 2.3 || h > 2.7) {
+			t.Errorf("headroom %v, want about 2.5", h)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package suite
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// The limits of the validity gates.
+const (
+	// stealLimit: time that the hypervisor took from our CPUs. Beyond it the
+	// kernel's accounting charges some of that time to whoever was running.
+	stealLimit = 0.02
+
+	// pressureLimit: share of the window in which some task waited for a CPU.
+	// Server and generator have one each; a Go server's own background threads
+	// wait for it now and then, another program's load shows far above this.
+	pressureLimit = 0.60
+
+	// invalidLimit: share of the counted runs that may fail a gate before the
+	// whole comparison is called invalid.
+	invalidLimit = 0.10
+)
+
+// judge applies the gates to a run that was measured.
+func (b *bench) judge(run *results.Run) {
+	g := &run.Generator
+	var errs uint64
+	for _, n := range run.Errors {
+		errs += n
+	}
+	steady := 0.0
+	if g.Steady {
+		steady = 1
+	}
+	run.Gates = []results.Gate{
+		{
+			Name: "errors", Passed: errs == 0, Value: float64(errs),
+			Text: fmt.Sprintf("%d answers were wrong or missing (%s)", errs, errorKinds(run.Errors)),
+		},
+		{
+			Name: "answers", Passed: run.Requests > 0, Value: float64(run.Requests), Limit: 1,
+			Text: "not one answer in the window",
+		},
+		{
+			Name: "steady", Passed: g.Steady, Value: steady, Limit: 1,
+			Text: fmt.Sprintf("the rate still had a trend after %.1f s of warm-up", g.WarmupSeconds),
+		},
+		{
+			Name: "steal", Passed: g.StealRatio <= stealLimit, Value: g.StealRatio, Limit: stealLimit,
+			Text: fmt.Sprintf("the hypervisor took %.1f %% of the CPUs' time", g.StealRatio*100),
+		},
+		{
+			Name: "pressure", Passed: g.PressureRatio <= pressureLimit, Value: g.PressureRatio, Limit: pressureLimit,
+			Text: fmt.Sprintf("tasks waited for a CPU in %.0f %% of the window: something else is running", g.PressureRatio*100),
+		},
+	}
+	run.Valid = !slices.ContainsFunc(run.Gates, func(g results.Gate) bool { return !g.Passed })
+}
+
+func errorKinds(errs map[string]uint64) string {
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(errs)) {
+		parts = append(parts, fmt.Sprintf("%s %d", kind, errs[kind]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// overall returns the gates of the whole comparison.
+func overall(f *results.File) []results.Gate {
+	var counted, invalid, failed, reruns int
+	for _, r := range f.Runs {
+		if r.Failed != "" {
+			failed++
+		}
+		if r.Counted {
+			counted++
+			if !r.Valid {
+				invalid++
+			}
+		}
+		if r.Attempt > 1 && r.Order == 1 {
+			reruns++
+		}
+	}
+	share := 0.0
+	if counted > 0 {
+		share = float64(invalid) / float64(counted)
+	}
+	return []results.Gate{
+		{
+			Name: "invalid", Passed: share <= invalidLimit, Value: share, Limit: invalidLimit,
+			Text: fmt.Sprintf("%d of %d runs failed a gate, also when their block was run again: %s",
+				invalid, counted, failedGates(f)),
+		},
+		{
+			Name: "measured", Passed: counted > 0, Value: float64(counted), Limit: 1,
+			Text: "no run was measured",
+		},
+		{
+			Name: "reruns", Passed: true, Value: float64(reruns),
+			Text: fmt.Sprintf("%d blocks were run again", reruns),
+		},
+		{
+			Name: "failed", Passed: failed == 0, Value: float64(failed),
+			Text: fmt.Sprintf("%d runs brought no measurement", failed),
+		},
+	}
+}
+
+// failedGates names the gates that counted runs failed, with how often.
+func failedGates(f *results.File) string {
+	counts := map[string]uint64{}
+	for _, r := range f.Runs {
+		if !r.Counted {
+			continue
+		}
+		for _, g := range r.Gates {
+			if !g.Passed {
+				counts[g.Name]++
+			}
+		}
+	}
+	return errorKinds(counts)
+}

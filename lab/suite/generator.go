@@ -1,0 +1,100 @@
+package suite
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/redline-go/redline/lab/load"
+)
+
+// A generator is one running generator process: the redline command itself,
+// called with the verb that reads a load.Spec.
+type generator struct {
+	cmd    *exec.Cmd
+	events chan load.Event // closed at the end of its output
+	stderr *tail
+	broken error // why its output could not be read; valid when events is closed
+	exit   chan error
+}
+
+// GeneratorVerb is the hidden verb under which the redline command is a
+// generator process: a load.Spec on standard input, load.Events on standard
+// output.
+const GeneratorVerb = "generate"
+
+func (b *bench) startGenerator(ctx context.Context, spec *load.Spec) (*generator, error) {
+	input, err := json.Marshal(spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode the generator's orders: %w", err)
+	}
+	g := &generator{
+		cmd:    exec.CommandContext(ctx, b.cfg.Executable, GeneratorVerb),
+		events: make(chan load.Event, 16),
+		stderr: &tail{limit: stderrKept},
+		exit:   make(chan error, 1),
+	}
+	g.cmd.Stdin = bytes.NewReader(input)
+	g.cmd.Stderr = g.stderr
+	g.cmd.Env = environ()
+	g.cmd.WaitDelay = time.Second
+	// A pipe of our own rather than StdoutPipe: Wait must not close it before
+	// the last event is read.
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start generator: %w", err)
+	}
+	g.cmd.Stdout = w
+	err = b.launcher.start(g.cmd, b.cfg.GeneratorCPUs)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return nil, errors.Join(fmt.Errorf("start generator: %w", err), r.Close())
+	}
+	go g.read(r)
+	go func() { g.exit <- g.cmd.Wait() }()
+	return g, nil
+}
+
+func (g *generator) read(r io.ReadCloser) {
+	defer close(g.events)
+	dec := json.NewDecoder(r)
+	for {
+		var e load.Event
+		if err := dec.Decode(&e); err != nil {
+			if !errors.Is(err, io.EOF) {
+				g.broken = err
+			}
+			g.broken = errors.Join(g.broken, r.Close())
+			return
+		}
+		g.events <- e
+	}
+}
+
+// finish waits for the process and returns why it did not do its work, if so.
+func (g *generator) finish() error {
+	for range g.events { // until read is done with g.broken
+	}
+	err := errors.Join(<-g.exit, g.broken)
+	if err != nil {
+		return fmt.Errorf("generator: %w\n%s", err, g.stderr)
+	}
+	return nil
+}
+
+// kill ends the process and drains its events.
+func (g *generator) kill() error {
+	err := g.cmd.Process.Kill()
+	for range g.events {
+	}
+	<-g.exit
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+)
+
+func start(cmd *exec.Cmd, _ []int) error {
+	return fmt.Errorf("start %s: pinning a process to CPUs: %w; run the comparison on Linux", cmd.Path, errors.ErrUnsupported)
+}

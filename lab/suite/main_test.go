@@ -1,0 +1,85 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/guard"
+	"github.com/redline-go/redline/lab/load"
+)
+
+// The test binary is also the generator, the guard and every subject: the suite
+// starts it again with one of these verbs.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case GeneratorVerb:
+			os.Exit(generate())
+		case guard.Verb:
+			os.Exit(guard.Main(os.Stdin))
+		case "serve":
+			os.Exit(serve(os.Args[2], os.Args[3]))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func generate() int {
+	var spec load.Spec
+	if err := json.NewDecoder(os.Stdin).Decode(&spec); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	enc := json.NewEncoder(os.Stdout)
+	err := load.Run(context.Background(), &spec, func(e load.Event) {
+		if err := enc.Encode(e); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// serve is a subject with a flaw.
+func serve(flaw, addr string) int {
+	var served atomic.Int64
+	if flaw == "no-start" {
+		fmt.Fprintln(os.Stderr, "config: line 3: no such directive")
+		return 3
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n := served.Add(1)
+		w.Header().Set("Content-Type", "text/plain")
+		switch {
+		case flaw == "wrong-body":
+			fmt.Fprint(w, "Hello, Wurld!")
+			return
+		case flaw == "crash" && n > 500:
+			fmt.Fprintln(os.Stderr, "panic: out of cheese")
+			os.Exit(2)
+		case flaw == "errors" && n > 100 && n%50 == 0:
+			http.Error(w, "overloaded", http.StatusServiceUnavailable)
+			return
+		case flaw == "slow":
+			time.Sleep(2 * time.Millisecond)
+		}
+		fmt.Fprint(w, "Hello, World!")
+	})
+	fmt.Fprintln(os.Stderr, http.Serve(l, handler))
+	return 1
+}

@@ -1,0 +1,212 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/results"
+)
+
+const (
+	sampleEvery   = 200 * time.Millisecond
+	answerTimeout = 10 * time.Second
+
+	// fullCore is the share of a core from which on it counts as full: the rest
+	// goes to interrupts and to the readings themselves.
+	fullCore = 0.95
+)
+
+// measure carries out one step of the plan: a fresh server, a fresh generator,
+// one window. A run that could not be measured is returned with Failed set; the
+// error is for what makes going on pointless.
+func (b *bench) measure(ctx context.Context, s step) (results.Run, error) {
+	run := results.Run{
+		ID:       fmt.Sprintf("%s/b%d/%s", s.workload.name, s.block, s.subject.label()),
+		Workload: s.workload.name, Subject: s.subject.label(),
+		Block: s.block, Order: s.order, Attempt: s.attempt, Started: time.Now(),
+	}
+	if s.attempt > 1 {
+		run.ID += fmt.Sprintf("#%d", s.attempt)
+	}
+	srv, err := b.startServer(ctx, s.subject)
+	if err == nil {
+		err = b.window(ctx, &run, s, srv)
+		if err != nil && srv.ended() {
+			err = fmt.Errorf("it ended: %w (%w)", srv.exitError(), err)
+		}
+		if err != nil {
+			err = srv.fail(err)
+		}
+		err = errors.Join(err, srv.stop())
+	}
+	if ctx.Err() != nil {
+		return run, ctx.Err()
+	}
+	if err != nil {
+		run.Failed = err.Error()
+		var se *SubjectError
+		if errors.As(err, &se) {
+			run.Failed, run.Stderr = se.Err.Error(), se.Stderr
+		}
+	}
+	return run, nil
+}
+
+// window drives srv and fills in run.
+func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *server) error {
+	g, err := b.startGenerator(ctx, b.spec(s, srv))
+	if err != nil {
+		return err
+	}
+	w := watch{bench: b, run: run, server: srv}
+	result, err := w.follow(g)
+	if err != nil {
+		return errors.Join(err, g.kill())
+	}
+	if err := g.finish(); err != nil {
+		return err
+	}
+	if err := w.fill(result); err != nil {
+		return err
+	}
+	b.judge(run)
+	return nil
+}
+
+func (b *bench) spec(s step, srv *server) *load.Spec {
+	w := s.workload
+	spec := &load.Spec{
+		Addr:        srv.addr,
+		Request:     w.request(srv.addr, srv.prefix),
+		Expect:      load.Expect{Status: 200, Body: b.answers[answerKey{s.subject.Name, w.name}]},
+		Connections: b.connections(w), Pipeline: w.pipeline, Stream: w.stream,
+		Warmup: b.cfg.Warmup, Window: b.cfg.Window, Tick: sampleEvery, Timeout: answerTimeout,
+		Congestion: b.cfg.Congestion, ServerPIDs: srv.pids,
+	}
+	return spec
+}
+
+// connections is what the command line says, or the workload's own figure
+// where it says nothing.
+func (b *bench) connections(w *workload) int {
+	if w.connections > 0 && !b.cfg.ConnectionsSet {
+		return w.connections
+	}
+	return b.cfg.Connections
+}
+
+// A watch follows one generator and looks at the server beside it.
+type watch struct {
+	*bench
+	run    *results.Run
+	server *server
+
+	begin, end edge
+}
+
+// An edge is what was read at one edge of the window.
+type edge struct {
+	process  results.Process
+	snapshot probe.Snapshot
+	ticks    probe.Ticks
+	pressure time.Duration
+	at       time.Time
+}
+
+// follow reads the generator's events until its result.
+func (w *watch) follow(g *generator) (*load.Result, error) {
+	for e := range g.events {
+		switch {
+		case e.Error != "":
+			return nil, errors.New(e.Error)
+		case e.Window:
+			var err error
+			if w.begin, err = w.edge(); err != nil {
+				return nil, err
+			}
+		case e.Tick != nil:
+			w.sample(e.Tick)
+		case e.Result != nil:
+			var err error
+			w.end, err = w.edge()
+			return e.Result, err
+		}
+	}
+	return nil, fmt.Errorf("the generator ended without a result: %w", g.finish())
+}
+
+func (w *watch) edge() (e edge, err error) {
+	e.at = time.Now()
+	if w.server.control != nil {
+		if e.snapshot, err = w.server.control.Snapshot(); err != nil {
+			return e, fmt.Errorf("read its control socket: %w", err)
+		}
+	}
+	if e.process, err = probe.ReadProcess(w.server.pids); err != nil {
+		return e, err
+	}
+	if e.ticks, err = probe.ReadTicks(append(w.cfg.ServerCPUs[:len(w.cfg.ServerCPUs):len(w.cfg.ServerCPUs)], w.cfg.GeneratorCPUs...)); err != nil {
+		return e, err
+	}
+	if w.pressure {
+		e.pressure, err = probe.ReadPressure()
+	}
+	return e, err
+}
+
+// sample adds a point to the time series. What cannot be read is left out: the
+// process may have ended, which the generator will say.
+func (w *watch) sample(t *load.Tick) {
+	s := results.Sample{
+		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
+	}
+	if t.Seconds > 0 {
+		s.Rate = float64(t.Requests) / t.Seconds
+	}
+	if m, err := probe.ReadMemory(w.server.pids); err == nil {
+		s.RSSBytes = m.RSSFinalBytes
+		w.run.Memory.RSSPeakBytes = max(w.run.Memory.RSSPeakBytes, m.RSSPeakBytes)
+		w.run.Memory.RSSFinalBytes, w.run.Memory.VSSBytes = m.RSSFinalBytes, m.VSSBytes
+	}
+	if w.server.control != nil {
+		if snap, err := w.server.control.Snapshot(); err == nil {
+			s.Goroutines = snap.Goroutines
+		}
+	}
+	w.run.Series = append(w.run.Series, s)
+}
+
+// fill turns what the generator and the probes saw into the run's figures.
+func (w *watch) fill(r *load.Result) (err error) {
+	run := w.run
+	if run.Latency, err = results.ParseLatency(r.Histogram); err != nil {
+		return err
+	}
+	run.WindowSeconds, run.Requests, run.Errors = r.Seconds, r.Requests, r.Errors
+	run.Rate = float64(r.Requests) / r.Seconds
+	run.BytesIn, run.BytesOut = r.BytesIn, r.BytesOut
+	run.CPU = results.CPU{
+		UserSeconds: r.ServerUser, SysSeconds: r.ServerSys,
+		Utilisation: r.ServerCPU / r.Seconds / float64(len(w.cfg.ServerCPUs)),
+	}
+	if r.Requests > 0 {
+		run.CPU.PerRequestUs = r.ServerCPU / float64(r.Requests) * 1e6
+	}
+	run.Process = probe.Since(w.end.process, w.begin.process)
+	if w.server.control != nil {
+		rt := w.end.snapshot.Since(w.begin.snapshot, run.Requests)
+		run.Runtime = &rt
+	}
+	run.Generator = results.Generator{
+		CPUUtilisation: r.GeneratorCPU / r.Seconds / float64(len(w.cfg.GeneratorCPUs)),
+		WarmupSeconds:  r.WarmupSeconds, Steady: r.Steady,
+		StealRatio:    w.end.ticks.Steal(w.begin.ticks),
+		PressureRatio: min(1, float64(w.end.pressure-w.begin.pressure)/float64(w.end.at.Sub(w.begin.at))),
+	}
+	run.Generator.Bound = run.Generator.CPUUtilisation >= fullCore && run.CPU.Utilisation < fullCore
+	return nil
+}

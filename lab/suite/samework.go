@@ -1,0 +1,97 @@
+package suite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// answerKey names what a subject answers to a workload.
+type answerKey struct{ subject, workload string }
+
+// sameWork starts the subject once and checks, byte for byte, that it answers
+// every workload as the contract says. What it answered is what the generator
+// will expect of every later answer.
+func (b *bench) sameWork(ctx context.Context, s *Subject, loads []*workload) (err error) {
+	srv, err := b.startServer(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, srv.stop()) }()
+	if srv.control != nil {
+		snap, err := srv.control.Snapshot()
+		if err != nil {
+			return srv.fail(err)
+		}
+		s.Title = snap.Title
+	}
+	transport := &http.Transport{DisableCompression: true}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, Timeout: answerTimeout}
+	for _, w := range loads {
+		if !s.serves(w) {
+			continue
+		}
+		body, err := ask(ctx, client, "http://"+srv.addr+srv.prefix, w)
+		if err != nil {
+			return srv.fail(fmt.Errorf("not the same work: %s %s: %w", w.method, w.path, err))
+		}
+		b.answers[answerKey{s.Name, w.name}] = body
+	}
+	return nil
+}
+
+// ask sends the workload's request and returns the body of the right answer.
+func ask(ctx context.Context, client *http.Client, base string, w *workload) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, w.method, base+w.path, bytes.NewReader(w.body))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("status is %d, want 200", resp.StatusCode)
+	}
+	if w.stream {
+		if diff := w.answer.accepts(resp.Header.Get("Content-Type"), nil); diff != "" {
+			return nil, errors.New(diff)
+		}
+		return nil, checkStream(resp.Body)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 2*uploadBytes))
+	if err != nil {
+		return nil, err
+	}
+	if diff := w.answer.accepts(resp.Header.Get("Content-Type"), body); diff != "" {
+		return nil, errors.New(diff)
+	}
+	return body, nil
+}
+
+// checkStream reads three events and checks their form and their distance: an
+// event that is buffered by the server arrives with the next one.
+func checkStream(r io.Reader) error {
+	event := make([]byte, streamEventSize)
+	for i := range 3 {
+		if _, err := io.ReadFull(r, event); err != nil {
+			return fmt.Errorf("event %d: %w", i, err)
+		}
+		var nanos int64
+		if _, err := fmt.Sscanf(string(event), "data: %19d ", &nanos); err != nil || !bytes.HasSuffix(event, []byte("\n\n")) {
+			return fmt.Errorf("event %d is %q, want \"data: <unix nanoseconds> ...\\n\\n\" of %d bytes", i, event, streamEventSize)
+		}
+		if age := time.Since(time.Unix(0, nanos)); age > streamInterval/2 && i < 2 {
+			return fmt.Errorf("event %d came %v after it was written: it was held back", i, age)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redline-go/redline/lab/probe"
+)
+
+const (
+	startTimeout = 15 * time.Second
+	stopTimeout  = 5 * time.Second
+	stderrKept   = 4 << 10
+)
+
+// A server is one started process of a subject.
+type server struct {
+	subject *Subject
+	addr    string // host:port that it listens on
+	prefix  string // before the workloads' own paths
+	dir     string // its temporary directory
+	cmd     *exec.Cmd
+	stderr  *tail
+	exited  chan struct{} // closed when the process has ended
+	exit    error         // valid after exited
+	pids    []int         // its processes, once it is ready
+	control *probe.Control
+	release func() error // takes its process group off the guard's list
+}
+
+// startServer starts the subject on a free port and returns when it accepts
+// connections. Whatever the error, nothing is left running.
+func (b *bench) startServer(ctx context.Context, s *Subject) (*server, error) {
+	dir, err := os.MkdirTemp(b.tmp, s.Name+"-")
+	if err != nil {
+		return nil, fmt.Errorf("create directory of %s: %w", s.Name, err)
+	}
+	srv := &server{subject: s, dir: dir, stderr: &tail{limit: stderrKept}, exited: make(chan struct{})}
+	if err := srv.place(len(b.cfg.ServerCPUs)); err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", s.Name, err), os.RemoveAll(dir))
+	}
+	srv.cmd.Stderr = srv.stderr
+	srv.cmd.Stdout = srv.stderr
+	if err := b.launcher.start(srv.cmd, b.cfg.ServerCPUs); err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", s.Name, err), os.RemoveAll(dir))
+	}
+	release, err := b.guard.KillGroup(srv.cmd.Process.Pid)
+	if err != nil {
+		release = func() error { return nil }
+	}
+	go func() {
+		srv.exit = srv.cmd.Wait()
+		close(srv.exited)
+	}()
+	if err == nil {
+		err = srv.ready(ctx, b.cfg.Congestion)
+	}
+	if err != nil {
+		return nil, errors.Join(srv.fail(err), srv.stop(), release())
+	}
+	srv.release = release
+	return srv, nil
+}
+
+// place fills in the subject's command, files and address.
+func (s *server) place(cpus int) error {
+	addr, prefix, err := s.address()
+	if err != nil {
+		return err
+	}
+	s.addr, s.prefix = addr, prefix
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return err
+	}
+	fill := strings.NewReplacer("{addr}", addr, "{host}", host, "{port}", port, "{dir}", s.dir, "{cpus}", strconv.Itoa(cpus))
+	for name, text := range s.subject.Files {
+		path := filepath.Join(s.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(fill.Replace(text)), 0o644); err != nil {
+			return err
+		}
+	}
+	args := make([]string, len(s.subject.Command))
+	for i, a := range s.subject.Command {
+		args[i] = fill.Replace(a)
+	}
+	s.cmd = exec.Command(args[0], args[1:]...)
+	s.cmd.Dir = s.dir
+	s.cmd.Env = environ()
+	s.cmd.WaitDelay = time.Second // a grandchild may keep the pipe open
+	return nil
+}
+
+// environ is the environment without what would tune a Go runtime differently
+// from its defaults.
+func environ() []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		switch name {
+		case "GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG":
+		default:
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// address finds out where the subject will listen: a free port where its URL
+// leaves it open, otherwise the port that the URL names, which must be free.
+func (s *server) address() (addr, prefix string, err error) {
+	if rest, ok := strings.CutPrefix(s.subject.URL, "http://{addr}"); ok {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", "", fmt.Errorf("find a free port: %w", err)
+		}
+		return l.Addr().String(), strings.TrimSuffix(rest, "/"), l.Close()
+	}
+	u, err := url.Parse(s.subject.URL)
+	if err != nil {
+		return "", "", err
+	}
+	addr = u.Host
+	if u.Port() == "" {
+		addr = net.JoinHostPort(u.Hostname(), "80")
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return "", "", fmt.Errorf("its address is not free: %w; end what listens there, or write {addr} into the subject's url and command", err)
+	}
+	return addr, strings.TrimSuffix(u.Path, "/"), l.Close()
+}
+
+// ready waits until the server accepts connections, then sets the congestion
+// control of its listening sockets: accepted ones inherit it.
+func (s *server) ready(ctx context.Context, congestion string) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := s.poll(ctx, func() error {
+		c, err := net.DialTimeout("tcp", s.addr, time.Second)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	}); err != nil {
+		return fmt.Errorf("it does not listen on %s: %w", s.addr, err)
+	}
+	s.pids = probe.Tree(s.cmd.Process.Pid)
+	if congestion != "" {
+		_, port, err := net.SplitHostPort(s.addr)
+		if err != nil {
+			return err
+		}
+		n, err := strconv.Atoi(port)
+		if err != nil {
+			return err
+		}
+		if err := probe.SetCongestion(s.pids, n, congestion); err != nil {
+			return fmt.Errorf("set congestion control: %w", err)
+		}
+	}
+	if !s.subject.control {
+		return nil
+	}
+	err := s.poll(ctx, func() (err error) {
+		s.control, err = probe.DialControl(filepath.Join(s.dir, "control"))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("connect to its control socket: %w", err)
+	}
+	return nil
+}
+
+// poll calls try until it succeeds, the process ends or the context is done.
+func (s *server) poll(ctx context.Context, try func() error) error {
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-s.exited:
+			return fmt.Errorf("it ended: %w", s.exitError())
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func (s *server) exitError() error {
+	if s.exit == nil {
+		return errors.New("exit status 0")
+	}
+	return s.exit
+}
+
+// ended reports whether the process has ended by itself.
+func (s *server) ended() bool {
+	select {
+	case <-s.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// fail returns err as a *SubjectError with what the subject said.
+func (s *server) fail(err error) error {
+	return &SubjectError{Subject: s.subject.label(), Err: err, Stderr: s.stderr.String()}
+}
+
+// stop ends the server's whole process group: asked first, then killed.
+func (s *server) stop() error {
+	var errs []error
+	if s.control != nil {
+		errs = append(errs, s.control.Close())
+	}
+	group := -s.cmd.Process.Pid
+	if !s.ended() {
+		errs = append(errs, ignoreGone(syscall.Kill(group, syscall.SIGTERM)))
+		select {
+		case <-s.exited:
+		case <-time.After(stopTimeout):
+		}
+	}
+	errs = append(errs, ignoreGone(syscall.Kill(group, syscall.SIGKILL)))
+	<-s.exited
+	if s.release != nil {
+		errs = append(errs, s.release())
+	}
+	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return err
+}
+
+// A SubjectError is a subject that did not start, crashed or answered wrongly.
+type SubjectError struct {
+	Subject string
+	Err     error
+	Stderr  string // tail of what it printed
+}
+
+func (e *SubjectError) Error() string { return e.Subject + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *SubjectError) Unwrap() error { return e.Err }

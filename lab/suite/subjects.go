@@ -1,0 +1,234 @@
+package suite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// The roles of a subject in a comparison.
+const (
+	roleSubject  = "subject"
+	roleBaseline = "baseline"
+	roleTwin     = "twin"
+	roleFloor    = "floor"
+)
+
+// floorName is the subject that answers every request alike without parsing
+// it: the practical floor of the cost.
+const floorName = "limit"
+
+// builtin are the subjects of the module peers, in the order of the reports.
+var builtin = []string{"nethttp", "fasthttp", "gin", "chi", "echo", "hertz", "fiber", floorName}
+
+// A Subject is a server under test: one of the module peers, or any command
+// line described in a file.
+type Subject struct {
+	Name      string            `yaml:"name"`
+	Title     string            `yaml:"title"`
+	Version   []string          `yaml:"version"`   // prints the version; optional
+	Debian    []string          `yaml:"debian"`    // packages that bring the command
+	Command   []string          `yaml:"command"`   // stays in the foreground; {addr} {host} {port} {dir} {cpus} are replaced
+	Files     map[string]string `yaml:"files"`     // written into {dir} before the start
+	URL       string            `yaml:"url"`       // of the service, http://{addr} and a path before the workloads' own
+	Workloads []string          `yaml:"workloads"` // that it serves; empty: all
+
+	role    string
+	control bool // has a control socket
+}
+
+// label names the subject in results: the twin differs from its original.
+func (s *Subject) label() string {
+	if s.role == roleTwin {
+		return s.Name + "@twin"
+	}
+	return s.Name
+}
+
+func (s *Subject) serves(w *workload) bool {
+	if s.control && s.Name == floorName {
+		return w.floor
+	}
+	return len(s.Workloads) == 0 || slices.Contains(s.Workloads, w.name)
+}
+
+func (s *Subject) describe() results.Subject {
+	kind := "external"
+	if s.control {
+		kind = "go"
+	}
+	command := slices.Clone(s.Command)
+	if len(command) > 0 {
+		command[0] = filepath.Base(command[0])
+	}
+	return results.Subject{Name: s.label(), Title: s.Title, Kind: kind, Role: s.role, Command: command}
+}
+
+// UnknownError is a name that nothing is known by.
+type UnknownError struct {
+	What, Name string
+	Known      []string
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("unknown %s %q; known: %s", e.What, e.Name, strings.Join(e.Known, ", "))
+}
+
+// A Catalogue finds subjects by name.
+type Catalogue struct {
+	root     string // of the checkout; empty outside of one
+	external map[string]*Subject
+}
+
+// OpenCatalogue reads the subjects of the checkout that contains dir, if it is
+// in one, and those described in files.
+func OpenCatalogue(dir string, files []string) (*Catalogue, error) {
+	c := &Catalogue{root: checkout(dir), external: map[string]*Subject{}}
+	if c.root != "" {
+		own, err := filepath.Glob(filepath.Join(c.root, "peers", "external", "*.yaml"))
+		if err != nil {
+			return nil, fmt.Errorf("list external subjects: %w", err)
+		}
+		files = append(own, files...)
+	}
+	for _, f := range files {
+		s, err := readSubject(f)
+		if err != nil {
+			return nil, fmt.Errorf("subject file %s: %w", f, err)
+		}
+		if slices.Contains(builtin, s.Name) {
+			return nil, fmt.Errorf("subject file %s: the name %q is taken by a built-in subject", f, s.Name)
+		}
+		c.external[s.Name] = s
+	}
+	return c, nil
+}
+
+// checkout returns the nearest directory at or above dir that holds the module
+// peers, or "".
+func checkout(dir string) string {
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "peers", "nethttp", "main.go")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}
+
+func readSubject(file string) (*Subject, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	s := &Subject{role: roleSubject}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(s); err != nil {
+		return nil, err
+	}
+	if s.Title == "" {
+		s.Title = s.Name
+	}
+	return s, s.check()
+}
+
+var subjectName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
+
+func (s *Subject) check() error {
+	switch {
+	case !subjectName.MatchString(s.Name):
+		return fmt.Errorf("name %q: use lower-case letters, digits, dots and dashes", s.Name)
+	case len(s.Command) == 0:
+		return errors.New("command is missing: the argument list that starts the server in the foreground")
+	case !strings.HasPrefix(s.URL, "http://"):
+		return fmt.Errorf("url %q: want http://{addr} or http://127.0.0.1:PORT", s.URL)
+	}
+	for name := range s.Files {
+		if !filepath.IsLocal(name) {
+			return fmt.Errorf("file %q would be written outside of the subject's directory", name)
+		}
+	}
+	for _, w := range s.Workloads {
+		if !slices.Contains(Workloads(false), w) {
+			return &UnknownError{What: "workload", Name: w, Known: Workloads(false)}
+		}
+	}
+	return nil
+}
+
+// Names returns every subject that can be asked for.
+func (c *Catalogue) Names() []string {
+	var names []string
+	if c.root != "" {
+		names = slices.Clone(builtin)
+	}
+	return append(names, slices.Sorted(maps.Keys(c.external))...)
+}
+
+// Builtin returns the subjects that are compared when none is named.
+func Builtin() []string { return slices.Clone(builtin) }
+
+// find returns the subject of that name, not yet built.
+func (c *Catalogue) find(name string) (*Subject, error) {
+	if s, ok := c.external[name]; ok {
+		return s, nil
+	}
+	if c.root != "" && slices.Contains(builtin, name) {
+		return &Subject{Name: name, Title: name, URL: "http://{addr}", control: true, role: roleSubject}, nil
+	}
+	err := &UnknownError{What: "subject", Name: name, Known: c.Names()}
+	if c.root == "" && slices.Contains(builtin, name) {
+		return nil, fmt.Errorf("subject %q is built from a checkout of Redline: run the command inside one (%w)", name, err)
+	}
+	return nil, err
+}
+
+// prepare makes the subject ready to start: builds it into dir, or makes sure
+// that its command is there and asks for its version.
+func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
+	if s.control {
+		bin := filepath.Join(dir, s.Name)
+		build := exec.CommandContext(ctx, "go", "build", "-o", bin, "./peers/"+s.Name)
+		build.Dir = c.root
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", s.Name, err, out)
+		}
+		s.Command = []string{bin, "--addr", "{addr}", "--control", "{dir}/control"}
+		return nil
+	}
+	if _, err := exec.LookPath(s.Command[0]); err != nil {
+		hint := ""
+		if len(s.Debian) > 0 {
+			hint = "; on Debian: apt-get install " + strings.Join(s.Debian, " ")
+		}
+		return fmt.Errorf("subject %s: %w%s", s.Name, err, hint)
+	}
+	if len(s.Version) > 0 {
+		out, err := exec.CommandContext(ctx, s.Version[0], s.Version[1:]...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("subject %s: ask its version: %w", s.Name, err)
+		}
+		if v := versionNumber.Find(out); v != nil && !strings.Contains(s.Title, string(v)) {
+			s.Title += " " + string(v)
+		}
+	}
+	return nil
+}
+
+var versionNumber = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)

@@ -1,0 +1,299 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/redline-go/redline/lab/guard"
+	"github.com/redline-go/redline/lab/machine"
+	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// Config says what to compare, and how.
+type Config struct {
+	Mode           string // quick, full or custom; only recorded
+	Subjects       []string
+	Baseline       string // one of Subjects
+	Workloads      []string
+	Connections    int
+	ConnectionsSet bool // Connections also holds for workloads with a figure of their own
+	Window, Warmup time.Duration
+	Blocks         int
+	Seed           uint64
+	ServerCPUs     []int
+	GeneratorCPUs  []int
+	Congestion     string // TCP congestion control on both sides; empty leaves the system's
+	Executable     string // the redline command, which is also the generator
+	Tool           string // its version
+	Command        []string
+}
+
+// Progress tells how far a comparison is. It is called from one goroutine.
+type Progress func(Step)
+
+// Step is a moment of a comparison.
+type Step struct {
+	Phase    string // build, check, run, rerun
+	Subject  string // empty at the end of a phase
+	Workload string
+	Block    int
+	Blocks   int
+	Done     int // runs done, of
+	Total    int
+	Left     time.Duration // estimate for what remains
+	Run      *results.Run  // the run that has just ended, if one has
+	Err      error         // a subject that takes no part any more, and why
+}
+
+// A bench is one comparison as it goes on.
+type bench struct {
+	cfg      Config
+	launcher *launcher
+	guard    *guard.Guard
+	tmp      string
+	tell     Progress
+	subjects []*Subject
+	loads    []*workload
+	answers  map[answerKey][]byte
+	file     *results.File
+	failures map[string]int // runs in a row that a subject failed
+	pressure bool           // the kernel tells pressure stall information
+	began    time.Time      // of the first run
+	done     int
+	total    int
+}
+
+// givenUp is how many runs in a row a subject may fail before it is left out.
+const givenUp = 2
+
+// Bench carries out a comparison. The file is returned also when it is partial:
+// then with the context's error. Subjects that fail are named in the file and
+// through tell, and do not stop the others.
+func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell Progress) (_ *results.File, err error) {
+	b := &bench{
+		cfg: cfg, guard: g, tell: tell,
+		answers: map[answerKey][]byte{}, failures: map[string]int{},
+	}
+	if err := b.resolve(c); err != nil {
+		return nil, err
+	}
+	b.tmp, err = os.MkdirTemp("", "redline-bench-")
+	if err != nil {
+		return nil, fmt.Errorf("create directory for the run: %w", err)
+	}
+	release, err := g.RemoveAll(b.tmp)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(b.tmp))
+	}
+	_, err = probe.ReadPressure()
+	b.pressure = err == nil
+	b.launcher = newLauncher()
+	defer func() {
+		b.launcher.close()
+		err = errors.Join(err, os.RemoveAll(b.tmp), release())
+	}()
+	if b.file, err = b.header(c.root); err != nil {
+		return nil, err
+	}
+	if err := b.prepare(ctx, c); err != nil {
+		return b.close(ctx, err)
+	}
+	return b.close(ctx, b.run(ctx))
+}
+
+// Check says whether every name in the configuration is known: an
+// *[UnknownError] names those that are.
+func (c *Catalogue) Check(cfg Config) error {
+	return (&bench{cfg: cfg}).resolve(c)
+}
+
+// resolve turns the names of the configuration into subjects and workloads.
+func (b *bench) resolve(c *Catalogue) error {
+	all := workloads()
+	for _, name := range b.cfg.Workloads {
+		i := slices.IndexFunc(all, func(w workload) bool { return w.name == name })
+		if i < 0 {
+			return &UnknownError{What: "workload", Name: name, Known: Workloads(false)}
+		}
+		b.loads = append(b.loads, &all[i])
+	}
+	for _, name := range b.cfg.Subjects {
+		s, err := c.find(name)
+		if err != nil {
+			return err
+		}
+		switch name {
+		case b.cfg.Baseline:
+			s.role = roleBaseline
+		case floorName:
+			s.role = roleFloor
+		}
+		b.subjects = append(b.subjects, s)
+	}
+	if !slices.Contains(b.cfg.Subjects, b.cfg.Baseline) {
+		return &UnknownError{What: "baseline", Name: b.cfg.Baseline, Known: b.cfg.Subjects}
+	}
+	return nil
+}
+
+func (b *bench) header(root string) (*results.File, error) {
+	changes, err := machine.InForce()
+	if err != nil {
+		return nil, err
+	}
+	f := &results.File{
+		Schema: results.SchemaName, Version: results.SchemaVersion,
+		Tool: b.cfg.Tool, Command: b.cfg.Command, Started: time.Now(),
+		Machine: machine.Fingerprint(root),
+		Config: results.Config{
+			Mode: b.cfg.Mode, Baseline: b.cfg.Baseline, Blocks: b.cfg.Blocks, Connections: b.cfg.Connections,
+			WindowSeconds: b.cfg.Window.Seconds(), WarmupSeconds: b.cfg.Warmup.Seconds(), Seed: b.cfg.Seed,
+			ServerCPUs: b.cfg.ServerCPUs, GeneratorCPUs: b.cfg.GeneratorCPUs, Congestion: b.cfg.Congestion,
+			Changes: changes,
+		},
+	}
+	for _, w := range b.loads {
+		f.Workloads = append(f.Workloads, w.describe(b.connections(w)))
+	}
+	return f, nil
+}
+
+// prepare builds the subjects and checks that they do the same work. A subject
+// that cannot take part is told and left out; without the baseline there is
+// nothing to compare.
+func (b *bench) prepare(ctx context.Context, c *Catalogue) error {
+	dir := filepath.Join(b.tmp, "bin")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	var fit []*Subject
+	for i, s := range b.subjects {
+		b.tell(Step{Phase: "build", Subject: s.Name, Done: i, Total: len(b.subjects)})
+		err := c.prepare(ctx, s, dir)
+		if err == nil {
+			b.tell(Step{Phase: "check", Subject: s.Name, Done: i, Total: len(b.subjects)})
+			err = b.sameWork(ctx, s, b.loads)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		b.file.Subjects = append(b.file.Subjects, s.describe())
+		if err != nil {
+			b.exclude(s, err)
+			if s.role == roleBaseline {
+				return fmt.Errorf("the baseline cannot be measured: %w", err)
+			}
+			continue
+		}
+		fit = append(fit, s)
+		if s.role == roleBaseline {
+			twin := *s
+			twin.role = roleTwin
+			fit = append(fit, &twin)
+			b.file.Subjects = append(b.file.Subjects, twin.describe())
+		}
+	}
+	b.subjects = fit
+	return nil
+}
+
+// exclude records a subject that takes no part.
+func (b *bench) exclude(s *Subject, err error) {
+	b.tell(Step{Phase: "check", Subject: s.label(), Err: err})
+	run := results.Run{ID: "check/" + s.label(), Subject: s.label(), Started: time.Now(), Failed: err.Error()}
+	var se *SubjectError
+	if errors.As(err, &se) {
+		run.Failed, run.Stderr = se.Err.Error(), se.Stderr
+	}
+	b.file.Runs = append(b.file.Runs, run)
+}
+
+// run carries out the plan. An invalid block is run once more.
+func (b *bench) run(ctx context.Context) error {
+	rounds := plan(b.cfg.Seed, b.cfg.Blocks, b.loads, b.subjects)
+	for _, r := range rounds {
+		b.total += len(r.steps)
+	}
+	b.began = time.Now()
+	for _, r := range rounds {
+		runs, err := b.round(ctx, r)
+		if err == nil && slices.ContainsFunc(runs, func(r results.Run) bool { return r.Failed == "" && !r.Valid }) {
+			b.total += len(r.steps)
+			var again []results.Run
+			if again, err = b.round(ctx, r.again()); err == nil {
+				b.file.Runs = append(b.file.Runs, runs...)
+				runs = again
+			}
+		}
+		if err != nil {
+			b.file.Runs = append(b.file.Runs, runs...) // an unfinished block does not count
+			return err
+		}
+		for i := range runs {
+			runs[i].Counted = runs[i].Failed == ""
+		}
+		b.file.Runs = append(b.file.Runs, runs...)
+	}
+	return nil
+}
+
+func (b *bench) round(ctx context.Context, r round) ([]results.Run, error) {
+	var runs []results.Run
+	for _, s := range r.steps {
+		label := s.subject.label()
+		step := Step{
+			Phase: "run", Subject: label, Workload: r.workload.name,
+			Block: r.block, Blocks: b.cfg.Blocks, Done: b.done, Total: b.total, Left: b.left(),
+		}
+		if s.attempt > 1 {
+			step.Phase = "rerun"
+		}
+		if b.failures[label] >= givenUp {
+			b.done++
+			continue
+		}
+		b.tell(step)
+		run, err := b.measure(ctx, s)
+		if err != nil {
+			return runs, err
+		}
+		runs = append(runs, run)
+		b.done++
+		if run.Failed == "" {
+			b.failures[label] = 0
+		} else if b.failures[label]++; b.failures[label] == givenUp {
+			b.tell(Step{Phase: "run", Subject: label, Err: fmt.Errorf("left out after %d failed runs in a row", givenUp)})
+		}
+		step.Done, step.Left, step.Run = b.done, b.left(), &run
+		b.tell(step)
+	}
+	return runs, nil
+}
+
+// left estimates the time that the rest of the plan takes.
+func (b *bench) left() time.Duration {
+	if b.done == 0 {
+		const overhead = 200 * time.Millisecond // starting and ending both processes
+		return time.Duration(b.total) * (b.cfg.Warmup + b.cfg.Window + overhead)
+	}
+	return time.Since(b.began) / time.Duration(b.done) * time.Duration(b.total-b.done)
+}
+
+// close draws the conclusions from what there is.
+func (b *bench) close(ctx context.Context, err error) (*results.File, error) {
+	f := b.file
+	f.Ended = time.Now()
+	if err != nil {
+		f.Partial = err.Error()
+		if ctx.Err() != nil {
+			f.Partial = "interrupted"
+		}
+	}
+	return f, errors.Join(err, conclude(f, b.cfg.Seed))
+}

@@ -1,0 +1,212 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/guard"
+	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// catalogueOf returns a catalogue of subjects that are this test binary, one
+// for each flaw.
+func catalogueOf(t *testing.T, flaws ...string) *Catalogue {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Catalogue{external: map[string]*Subject{}}
+	for _, flaw := range flaws {
+		file := filepath.Join(t.TempDir(), flaw+".yaml")
+		text := "name: " + flaw + "\ncommand: [" + exe + ", serve, " + flaw + ", \"{addr}\"]\nurl: http://{addr}\nworkloads: [plaintext, pipeline16]\n"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := readSubject(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.external[flaw] = s
+	}
+	return c
+}
+
+func configOf(t *testing.T, subjects ...string) Config {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cpus, err := probe.Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Config{
+		Subjects: subjects, Baseline: subjects[0], Workloads: []string{"plaintext"},
+		Connections: 4, Window: 200 * time.Millisecond, Warmup: 100 * time.Millisecond, Blocks: 1, Seed: 1,
+		ServerCPUs: cpus[:1], GeneratorCPUs: cpus[len(cpus)-1:], Congestion: "reno", Executable: exe,
+	}
+}
+
+// compareNow runs a comparison and checks that it left nothing behind.
+func compareNow(t *testing.T, ctx context.Context, cfg Config, c *Catalogue, tell Progress) (*results.File, error) {
+	t.Helper()
+	if tell == nil {
+		tell = func(Step) {}
+	}
+	g, err := guard.Start(cfg.Executable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	f, err := Bench(ctx, cfg, c, g, tell)
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	left, globErr := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*"))
+	if globErr != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, globErr)
+	}
+	if out, err := exec.Command("pgrep", "-P", itoa(os.Getpid())).Output(); err == nil {
+		t.Errorf("processes left behind: %s", out)
+	}
+	return f, err
+}
+
+func TestBenchMeasures(t *testing.T) {
+	cfg := configOf(t, "good", "slow")
+	cfg.Workloads = []string{"plaintext", "pipeline16"}
+	cfg.Blocks = 2
+	f, err := compareNow(t, t.Context(), cfg, catalogueOf(t, "good", "slow"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := 0
+	for _, r := range f.Runs {
+		if r.Failed != "" {
+			t.Errorf("%s: %s", r.ID, r.Failed)
+		}
+		if !r.Counted {
+			continue
+		}
+		counted++
+		if r.Requests == 0 || r.CPU.PerRequestUs <= 0 || r.Memory.RSSPeakBytes == 0 || r.Latency.P50 == nil || len(r.Series) == 0 {
+			t.Errorf("%s lacks a figure: %+v", r.ID, r)
+		}
+		if r.Subject == "slow" && *r.Latency.P50 < 2000 {
+			t.Errorf("%s: p50 %v us of a server that sleeps 2 ms", r.ID, *r.Latency.P50)
+		}
+	}
+	if want := 2 * 2 * 3; counted != want { // blocks, workloads, subjects with the twin
+		t.Errorf("%d runs counted, want %d", counted, want)
+	}
+	for _, name := range []string{"good", "good@twin", "slow"} {
+		i := slices.IndexFunc(f.Cells, func(c results.Cell) bool { return c.Subject == name })
+		if i < 0 || f.Cells[i].Blocks != 2 {
+			t.Errorf("no cell of two blocks for %s", name)
+		}
+	}
+}
+
+func TestBenchGoesOnWithoutTheBroken(t *testing.T) {
+	flaws := map[string]struct{ failed, stderr string }{
+		"no-start":   {"it ended: exit status 3", "no such directive"},
+		"wrong-body": {"not the same work", ""},
+		"crash":      {"", "out of cheese"},
+	}
+	for flaw, want := range flaws {
+		t.Run(flaw, func(t *testing.T) {
+			f, err := compareNow(t, t.Context(), configOf(t, "good", flaw), catalogueOf(t, "good", flaw), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var failed, good bool
+			for _, r := range f.Runs {
+				if r.Subject == flaw && r.Failed != "" {
+					failed = true
+					if !strings.Contains(r.Failed, want.failed) || !strings.Contains(r.Stderr, want.stderr) {
+						t.Errorf("%s: failed with %q, stderr %q; want %q, %q", r.ID, r.Failed, r.Stderr, want.failed, want.stderr)
+					}
+				}
+				good = good || r.Subject == "good" && r.Counted
+			}
+			if !failed || !good {
+				t.Errorf("failed run recorded: %v; the other subject measured: %v", failed, good)
+			}
+		})
+	}
+}
+
+func TestInvalidBlockIsRunAgainOnce(t *testing.T) {
+	f, err := compareNow(t, t.Context(), configOf(t, "good", "errors"), catalogueOf(t, "good", "errors"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	attempts := map[int]bool{}
+	for _, r := range f.Runs {
+		if r.Subject != "errors" {
+			continue
+		}
+		attempts[r.Attempt] = r.Counted
+		if r.Valid || r.Errors["status"] == 0 {
+			t.Errorf("%s: valid %v with errors %v", r.ID, r.Valid, r.Errors)
+		}
+	}
+	if want := map[int]bool{1: false, 2: true}; len(attempts) != 2 || attempts[1] != want[1] || attempts[2] != want[2] {
+		t.Errorf("attempts, counted: %v, want %v", attempts, want)
+	}
+	if i := slices.IndexFunc(f.Gates, func(g results.Gate) bool { return g.Name == "invalid" }); f.Gates[i].Passed {
+		t.Error("a third of the runs is invalid and the comparison is not")
+	}
+}
+
+func TestBrokenBaselineEndsIt(t *testing.T) {
+	f, err := compareNow(t, t.Context(), configOf(t, "no-start", "good"), catalogueOf(t, "good", "no-start"), nil)
+	if err == nil || f == nil || f.Partial == "" {
+		t.Fatalf("err %v, file %v", err, f)
+	}
+}
+
+func TestInterruptSavesWhatIsThere(t *testing.T) {
+	cfg := configOf(t, "good", "slow")
+	cfg.Blocks = 50
+	ctx, cancel := context.WithCancel(t.Context())
+	f, err := compareNow(t, ctx, cfg, catalogueOf(t, "good", "slow"), func(s Step) {
+		if s.Block == 2 && s.Run == nil {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("err = %v", err)
+	}
+	if f.Partial != "interrupted" || len(f.Cells) == 0 {
+		t.Errorf("partial %q, %d cells", f.Partial, len(f.Cells))
+	}
+}
+
+func TestUnknownNames(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Config)
+		want   string
+	}{
+		{func(c *Config) { c.Subjects = []string{"nginx2"}; c.Baseline = "nginx2" }, `unknown subject "nginx2"; known: good`},
+		{func(c *Config) { c.Workloads = []string{"plain"} }, `unknown workload "plain"; known: plaintext, json`},
+		{func(c *Config) { c.Baseline = "other" }, `unknown baseline "other"; known: good`},
+	} {
+		cfg := configOf(t, "good")
+		c.change(&cfg)
+		_, err := compareNow(t, t.Context(), cfg, catalogueOf(t, "good"), nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("err = %v, want %q", err, c.want)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package suite
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// A workload says what is asked of a subject and what it has to answer.
+type workload struct {
+	name, title  string
+	method, path string
+	headers      string // beyond Host and Content-Length, whole lines
+	body         []byte
+	pipeline     int
+	connections  int  // 0: as asked for on the command line
+	stream       bool // events of one endless answer are counted
+	quick, floor bool // part of --quick; served by a subject that answers everything alike
+	answer       answer
+}
+
+// An answer is what a workload expects of every subject.
+type answer struct {
+	contentType string
+	body        []byte
+	newline     bool // one trailing newline more is the same work: json.Encoder writes one
+}
+
+const (
+	uploadBytes     = 1 << 20
+	streamInterval  = 100 * time.Millisecond
+	streamEventSize = 40
+	streamClients   = 5000
+)
+
+// browserHeaders is what Chromium 130 on Linux sends with a navigation to a
+// site it has cookies for: about 800 bytes with the request line.
+const browserHeaders = "Connection: keep-alive\r\n" +
+	"Cache-Control: max-age=0\r\n" +
+	"sec-ch-ua: \"Chromium\";v=\"130\", \"Google Chrome\";v=\"130\", \"Not?A_Brand\";v=\"99\"\r\n" +
+	"sec-ch-ua-mobile: ?0\r\n" +
+	"sec-ch-ua-platform: \"Linux\"\r\n" +
+	"Upgrade-Insecure-Requests: 1\r\n" +
+	"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36\r\n" +
+	"Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7\r\n" +
+	"Sec-Fetch-Site: same-origin\r\n" +
+	"Sec-Fetch-Mode: navigate\r\n" +
+	"Sec-Fetch-User: ?1\r\n" +
+	"Sec-Fetch-Dest: document\r\n" +
+	"Accept-Encoding: gzip, deflate, br, zstd\r\n" +
+	"Accept-Language: en-GB,en;q=0.9,de;q=0.8\r\n" +
+	"Cookie: session=8f14e45fceea167a5a36dedd4bea2543; theme=dark\r\n"
+
+// workloads returns every workload there is, in the order of the reports.
+func workloads() []workload {
+	plain := answer{contentType: "text/plain", body: []byte("Hello, World!")}
+	pattern := bytes.Repeat([]byte("0123456789abcdef"), uploadBytes/16)
+	return []workload{
+		{
+			name: "plaintext", title: "GET, 13 bytes back", method: "GET", path: "/plaintext",
+			pipeline: 1, quick: true, floor: true, answer: plain,
+		},
+		{
+			name: "json", title: "GET, a struct encoded per request", method: "GET", path: "/json", pipeline: 1,
+			answer: answer{contentType: "application/json", body: []byte(`{"message":"Hello, World!"}`), newline: true},
+		},
+		{
+			name: "browser", title: "GET with the headers of a browser", method: "GET", path: "/plaintext",
+			headers: browserHeaders, pipeline: 1, floor: true, answer: plain,
+		},
+		{
+			name: "pipeline16", title: "GET, 16 in flight a connection", method: "GET", path: "/plaintext",
+			pipeline: 16, quick: true, floor: true, answer: plain,
+		},
+		{
+			name: "echo1k", title: "POST 1 KiB, the same back", method: "POST", path: "/echo", pipeline: 1,
+			body:   pattern[:1024],
+			answer: answer{contentType: "application/octet-stream", body: pattern[:1024]},
+		},
+		{
+			name: "upload1m", title: "POST 1 MiB, its length back", method: "POST", path: "/upload", pipeline: 1,
+			body:   pattern,
+			answer: answer{contentType: "text/plain", body: fmt.Appendf(nil, "%d", uploadBytes)},
+		},
+		{
+			name: "stream", title: fmt.Sprintf("SSE, one event each %v to each client", streamInterval), method: "GET",
+			path:     fmt.Sprintf("/stream?interval=%v&size=%d", streamInterval, streamEventSize),
+			pipeline: 1, connections: streamClients, stream: true,
+			answer: answer{contentType: "text/event-stream"},
+		},
+	}
+}
+
+// Workloads returns the names of all workloads, or of those of --quick.
+func Workloads(quick bool) []string {
+	var names []string
+	for _, w := range workloads() {
+		if w.quick || !quick {
+			names = append(names, w.name)
+		}
+	}
+	return names
+}
+
+// request returns the workload's request for a server at host, as it goes on
+// the wire; prefix goes before the path.
+func (w *workload) request(host, prefix string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s%s HTTP/1.1\r\nHost: %s\r\n%s", w.method, prefix, w.path, host, w.headers)
+	if w.body != nil {
+		fmt.Fprintf(&b, "Content-Type: application/octet-stream\r\nContent-Length: %d\r\n", len(w.body))
+	}
+	b.WriteString("\r\n")
+	b.Write(w.body)
+	return b.Bytes()
+}
+
+// accepts says how an answer's media type and body differ from what is
+// expected, or "".
+func (a *answer) accepts(contentType string, body []byte) string {
+	media, _, _ := strings.Cut(contentType, ";")
+	if media = strings.TrimSpace(media); media != a.contentType {
+		return fmt.Sprintf("Content-Type is %q, want %q", contentType, a.contentType)
+	}
+	if a.body == nil || bytes.Equal(body, a.body) || a.newline && bytes.Equal(body, append(a.body[:len(a.body):len(a.body)], '\n')) {
+		return ""
+	}
+	return fmt.Sprintf("body is %s, want %s", excerpt(body), excerpt(a.body))
+}
+
+func excerpt(b []byte) string {
+	if len(b) > 60 {
+		return fmt.Sprintf("%q... (%d bytes)", b[:60], len(b))
+	}
+	return fmt.Sprintf("%q", b)
+}
+
+func (w *workload) describe(connections int) results.Workload {
+	unit := "request"
+	if w.stream {
+		unit = "event"
+	}
+	return results.Workload{
+		Name: w.name, Title: w.title, Unit: unit, Method: w.method, Path: w.path,
+		BodyBytes: len(w.body), HeaderBytes: len(w.request("127.0.0.1:8080", "")) - len(w.body),
+		Connections: connections, Pipeline: w.pipeline,
+	}
+}

@@ -1,0 +1,157 @@
+// Command fasthttp is the subject on valyala/fasthttp, without a router.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/redline-go/redline/peers/internal/subject"
+	"github.com/valyala/fasthttp"
+)
+
+func main() { subject.Main("fasthttp", "github.com/valyala/fasthttp", serve) }
+
+func serve(ctx context.Context, ln net.Listener) error {
+	server := &fasthttp.Server{
+		Name:                         "fasthttp",
+		Handler:                      handle,
+		StreamRequestBody:            true,
+		DisablePreParseMultipartForm: true,
+		MaxRequestBodySize:           subject.BodyLimit,
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), subject.Grace)
+	defer cancel()
+	// Streams end because Shutdown closes the channel of RequestCtx.Done first.
+	err := server.ShutdownWithContext(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil // what is left open ends with the process
+	}
+	return err
+}
+
+func handle(ctx *fasthttp.RequestCtx) {
+	switch string(ctx.Path()) {
+	case "/plaintext":
+		only(ctx, fasthttp.MethodGet, plaintext)
+	case "/json":
+		only(ctx, fasthttp.MethodGet, encode)
+	case "/echo":
+		only(ctx, fasthttp.MethodPost, echo)
+	case "/upload":
+		only(ctx, fasthttp.MethodPost, upload)
+	case "/stream":
+		only(ctx, fasthttp.MethodGet, stream)
+	default:
+		ctx.Error("not found", fasthttp.StatusNotFound)
+	}
+}
+
+func only(ctx *fasthttp.RequestCtx, method string, handler fasthttp.RequestHandler) {
+	if string(ctx.Method()) != method {
+		ctx.Error("method not allowed", fasthttp.StatusMethodNotAllowed)
+		return
+	}
+	handler(ctx)
+}
+
+func plaintext(ctx *fasthttp.RequestCtx) {
+	ctx.SetContentType("text/plain; charset=utf-8")
+	ctx.SetBodyString(subject.Hello)
+}
+
+func encode(ctx *fasthttp.RequestCtx) {
+	ctx.SetContentType("application/json")
+	if err := json.NewEncoder(ctx).Encode(subject.Message{Message: subject.Hello}); err != nil {
+		ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
+	}
+}
+
+func echo(ctx *fasthttp.RequestCtx) {
+	ctx.SetContentType("application/octet-stream")
+	if n := ctx.Request.Header.ContentLength(); n >= 0 && n <= subject.BodyLimit {
+		ctx.SetBody(ctx.PostBody())
+		return
+	}
+	if n, err := io.Copy(ctx, limited(ctx)); err != nil || n > subject.BodyLimit {
+		bodyError(ctx, err)
+	}
+}
+
+func upload(ctx *fasthttp.RequestCtx) {
+	n, err := io.Copy(io.Discard, limited(ctx))
+	if err != nil || n > subject.BodyLimit {
+		bodyError(ctx, err)
+		return
+	}
+	ctx.SetContentType("text/plain; charset=utf-8")
+	ctx.SetBody(strconv.AppendInt(nil, n, 10))
+}
+
+// limited is the request's body up to one byte more than is allowed: in streaming
+// mode the server leaves the limit to the handler.
+func limited(ctx *fasthttp.RequestCtx) io.Reader {
+	body := ctx.RequestBodyStream()
+	if body == nil {
+		return eof{}
+	}
+	return io.LimitReader(body, subject.BodyLimit+1)
+}
+
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+// bodyError also closes the connection, since the rest of the body is still to
+// come.
+func bodyError(ctx *fasthttp.RequestCtx, err error) {
+	if err != nil {
+		ctx.Error(err.Error(), fasthttp.StatusBadRequest)
+	} else {
+		ctx.Error("request body too large", fasthttp.StatusRequestEntityTooLarge)
+	}
+	ctx.SetConnectionClose()
+}
+
+func stream(ctx *fasthttp.RequestCtx) {
+	query := ctx.QueryArgs()
+	spec, err := subject.ParseStream(string(query.Peek("interval")), string(query.Peek("size")))
+	if err != nil {
+		ctx.Error(err.Error(), fasthttp.StatusBadRequest)
+		return
+	}
+	ctx.SetContentType("text/event-stream")
+	ctx.Response.Header.Set("Cache-Control", "no-cache")
+	stopped := ctx.Done()
+	ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+		event := spec.NewEvent()
+		ticker := time.NewTicker(spec.Interval)
+		defer ticker.Stop()
+		for {
+			if _, err := w.Write(event.Stamp(time.Now())); err != nil {
+				return
+			}
+			// The only sign that the client has left is an error here.
+			if err := w.Flush(); err != nil {
+				return
+			}
+			select {
+			case <-stopped:
+				return
+			case <-ticker.C:
+			}
+		}
+	})
+}

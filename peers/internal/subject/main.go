@@ -1,0 +1,77 @@
+package subject
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// Grace is how long a subject that was asked to stop waits for requests in
+// flight before it drops them.
+const Grace = time.Second
+
+// ServeFunc answers requests on ln until ctx is done, and then returns nil
+// within about [Grace]. It owns ln. Any other return is an error of the
+// subject's.
+type ServeFunc func(ctx context.Context, ln net.Listener) error
+
+// Main is the whole of a subject's main function: it reads the flags, listens,
+// opens the control socket and serves until SIGINT or SIGTERM, then ends the
+// process. The exit status is 0 after a signal, 1 after an error (which stands
+// on stderr) and 2 for wrong flags. module is the path of the module, or of
+// the package of the standard library, that the subject puts to the test; it may
+// be empty, see [Title].
+func Main(name, module string, serve ServeFunc) {
+	os.Exit(run(name, module, serve, os.Args[1:], os.Stderr))
+}
+
+func run(name, module string, serve ServeFunc, args []string, stderr io.Writer) int {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	addr := flags.String("addr", "127.0.0.1:8080", "listen on `host:port`")
+	controlPath := flags.String("control", "", "answer questions about the runtime on a unix socket at `path`")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if flags.NArg() > 0 {
+		fmt.Fprintf(stderr, "%s: unexpected argument %q\n", name, flags.Arg(0))
+		return 2
+	}
+
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := listenAndServe(ctx, name, module, serve, *addr, *controlPath); err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", name, err)
+		return 1
+	}
+	return 0
+}
+
+func listenAndServe(ctx context.Context, name, module string, serve ServeFunc, addr, controlPath string) error {
+	// The error of net names the operation and the address already.
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	if controlPath != "" {
+		control, err := openControl(controlPath, name, Title(name, module))
+		if err != nil {
+			return err
+		}
+		defer control.close()
+	}
+	if err := serve(ctx, ln); err != nil {
+		return fmt.Errorf("serve on %s: %w", addr, err)
+	}
+	if ctx.Err() == nil {
+		return fmt.Errorf("serve on %s: ended without being asked to", addr)
+	}
+	return nil
+}

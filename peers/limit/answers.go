@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/redline-go/redline/peers/internal/subject"
+)
+
+// answers is a run of equal, finished responses, one behind the other, so that
+// any number of them leaves in one write.
+type answers struct {
+	size int // bytes of one response
+	date int // offset of its date
+	text []byte
+}
+
+func newAnswers(now time.Time) *answers {
+	head := "HTTP/1.1 200 OK\r\nServer: limit\r\nDate: "
+	one := fmt.Sprintf("%s%s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s",
+		head, now.UTC().Format(http.TimeFormat), len(subject.Hello), subject.Hello)
+	return &answers{size: len(one), date: len(head), text: []byte(one)}
+}
+
+// take gives n responses in a row. The slice holds until the next call of a
+// method.
+func (a *answers) take(n int) []byte {
+	for len(a.text) < n*a.size {
+		a.text = append(a.text, a.text...)
+	}
+	return a.text[:n*a.size]
+}
+
+// refresh puts now into all of them.
+func (a *answers) refresh(now time.Time) {
+	var date [len(http.TimeFormat)]byte
+	now.UTC().AppendFormat(date[:0], http.TimeFormat)
+	for at := a.date; at < len(a.text); at += a.size {
+		copy(a.text[at:], date[:])
+	}
+}
