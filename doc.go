@@ -1,7 +1,30 @@
 // Package redline is an HTTP server for Go that runs on event loops of its own.
 //
-// The engine is not here yet: this module holds the ground it stands on, the
-// import rules and size budgets of [github.com/redline-go/redline/internal/archtest].
-// What works today is the lab, the command redline in the module
-// github.com/redline-go/redline/lab, which compares HTTP servers side by side.
+//	r := redline.NewRouter()
+//	r.GET("/hello/{name}", func(c *redline.Ctx) {
+//		c.Text(200, "Hello, "+c.Param("name")+"!")
+//	})
+//	srv := &redline.Server{Addr: ":8080", Native: r.Serve}
+//	log.Fatal(srv.ListenAndServe())
+//
+// A native handler is a func(*Ctx). It starts on the event loop that read the
+// request, which costs no hand-over, and may block all the same: when it does
+// not return within about a millisecond, another goroutine takes the loop over
+// and the handler goes on where it is. Routes that are seen to block are
+// learned, and start off the loop from then on; [Blocking] and [Inline] are
+// hints for those who know beforehand.
+//
+// # What may be kept
+//
+// Everything that a method returns as a string or that it allocates is the
+// handler's to keep. What is borrowed says so in its name, as
+// [Ctx.PathBytes] does: it is valid until the handler returns. A Ctx itself is
+// not to be used after its handler has returned; doing so panics with a message
+// that says what to do instead.
+//
+// # Strictness
+//
+// Requests that RFC 9112 leaves open to two readings are refused and their
+// connection closed. See the package documentation of internal/http1 for the
+// list.
 package redline

@@ -68,6 +68,11 @@ var Redline = Rules{
 		transport("~/internal/transport/std"),
 		{Package: "~/internal/transport/transporttest", May: []string{"~/internal/transport", "~/internal/buf"}, Why: "transport never knows a protocol"},
 		{
+			Package: "~/internal/transport/transporttest/responder",
+			May:     []string{"~/internal/transport", "~/internal/transport/epoll", "~/internal/transport/std", "~/internal/transport/uring", "~/internal/buf"},
+			Why:     "the floor of the transports is measured without a protocol",
+		},
+		{
 			Package: "~",
 			May: []string{
 				"~/internal/exchange", "~/internal/http1", "~/internal/http2", "~/internal/tlsio", "~/internal/transport",

@@ -18,7 +18,7 @@ const (
 	// pressureLimit: share of the window in which some task waited for a CPU.
 	// Server and generator have one each; a Go server's own background threads
 	// wait for it now and then, another program's load shows far above this.
-	pressureLimit = 0.60
+	pressureLimit = 0.25
 
 	// invalidLimit: share of the counted runs that may fail a gate before the
 	// whole comparison is called invalid.

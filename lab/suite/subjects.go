@@ -30,8 +30,15 @@ const (
 // it: the practical floor of the cost.
 const floorName = "limit"
 
-// builtin are the subjects of the module peers, in the order of the reports.
-var builtin = []string{"nethttp", "fasthttp", "gin", "chi", "echo", "hertz", "fiber", floorName}
+// builtin are the subjects of the module peers, in the order of the reports:
+// first those that are compared when none is named.
+var builtin = []string{
+	"nethttp", "redline", "fasthttp", "gin", "chi", "echo", "hertz", "fiber", floorName,
+	"redline-epoll", "redline-uring", "redline-std",
+}
+
+// compared is how many of builtin are compared when none is named.
+const compared = 9
 
 // A Subject is a server under test: one of the module peers, or any command
 // line described in a file.
@@ -182,7 +189,7 @@ func (c *Catalogue) Names() []string {
 }
 
 // Builtin returns the subjects that are compared when none is named.
-func Builtin() []string { return slices.Clone(builtin) }
+func Builtin() []string { return slices.Clone(builtin[:compared]) }
 
 // find returns the subject of that name, not yet built.
 func (c *Catalogue) find(name string) (*Subject, error) {

@@ -35,7 +35,7 @@ func TestUsageErrors(t *testing.T) {
 		args string
 		want string
 	}{
-		{"bench --subjects nethttp,nginx2 --out " + out, `unknown subject "nginx2"; known: nethttp, fasthttp, gin`},
+		{"bench --subjects nethttp,nginx2 --out " + out, `unknown subject "nginx2"; known: nethttp, redline, fasthttp`},
 		{"bench --workloads plain --out " + out, `unknown workload "plain"; known: plaintext, json`},
 		{"bench --baseline echo --subjects nethttp --out " + out, `unknown baseline "echo"`},
 		{"bench --subjects nethttp,nethttp", "a subject is named twice"},

@@ -1,0 +1,158 @@
+package redline
+
+import (
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+// A Handler answers one request. It may block.
+type Handler func(*Ctx)
+
+// dispatcher is the server in its role as the sessions' handler.
+type dispatcher Server
+
+// handles is how many Ctx are allocated at once: 8 bytes a request.
+const handles = 128
+
+// A frame is what hangs at an exchange for handlers: it is used again with the
+// exchange, the Ctx it hands out are not.
+type frame struct {
+	server *Server
+	ctxs   []Ctx
+	route  *route
+	inline bool // the handler is not to be learned
+	params params
+	cancel *requestContext
+	stream *Stream // the response goes on
+	values map[any]any
+}
+
+// next returns a Ctx that nobody has had before. Handing a used one out again
+// would make a stale pointer to it valid: the one thing that must not happen.
+func (f *frame) next() *Ctx {
+	if len(f.ctxs) == 0 {
+		f.ctxs = make([]Ctx, handles)
+	}
+	c := &f.ctxs[0]
+	f.ctxs = f.ctxs[1:]
+	return c
+}
+
+// ServeExchange implements exchange.Handler.
+func (d *dispatcher) ServeExchange(x *exchange.Exchange) {
+	f, ok := x.Local.(*frame)
+	if !ok {
+		f = &frame{server: (*Server)(d)}
+		x.Local = f
+	}
+	f.server = (*Server)(d) // exchanges are pooled across servers
+	c := f.next()
+	c.x = x
+	defer d.leave(c, f)
+	d.Native(c)
+}
+
+// leave makes the Ctx unusable, and answers for a handler that panicked.
+func (d *dispatcher) leave(c *Ctx, f *frame) {
+	if p := recover(); p != nil {
+		d.panicked(c, f, p)
+	}
+	if d.learns && f.route != nil && !f.inline && c.x.Host.Late() {
+		f.route.late()
+	}
+	if f.cancel != nil {
+		f.cancel.finish()
+		f.cancel = nil
+	}
+	c.x = nil
+	f.route, f.values, f.stream, f.inline = nil, nil, nil, false
+	f.params.reset()
+}
+
+// panicked logs a handler's panic and answers 500, or cuts an answer that has
+// begun.
+func (d *dispatcher) panicked(c *Ctx, f *frame, p any) {
+	s := (*Server)(d)
+	s.counters.panics.Add(1)
+	x := c.x
+	if p != ErrAbort {
+		s.logger().Error("handler panicked",
+			"panic", p, "method", string(x.MethodBytes()), "path", string(x.PathBytes()),
+			"remote", x.Host.RemoteAddr(), "stack", string(debug.Stack()))
+	}
+	if x.HeadSent || x.Hijacked || f.stream != nil || p == ErrAbort {
+		x.Abort()
+		return
+	}
+	x.ResetResponse()
+	x.Status, x.Response.Close = 500, true
+	x.Lines = append(x.Lines, plainText)
+	x.Body = append(x.Body, "Internal Server Error\n"...)
+}
+
+// A route is a handler with what was learned about it.
+type route struct {
+	method, pattern string
+	handler         Handler
+	names           []string // of the pattern's parameters
+
+	takeovers atomic.Uint64
+	blocking  atomic.Bool
+	quick     atomic.Int32 // runs off the loop in a row that did not block
+}
+
+const (
+	// learnAfter is how many takeovers make a route one that blocks: one may be
+	// the garbage collector's, or a page fault's.
+	learnAfter = 2
+	// forgetAfter is how many quick runs in a row make it one that does not.
+	forgetAfter = 1000
+	// quickRun is how long a run may take that could have stayed on the loop.
+	quickRun = 100 * time.Microsecond
+)
+
+// late is told that the route's handler was taken over.
+func (r *route) late() {
+	if r.takeovers.Add(1) >= learnAfter {
+		r.quick.Store(0)
+		r.blocking.Store(true)
+	}
+}
+
+// serve runs the handler, off the loop if it is known to block.
+func (r *route) serve(c *Ctx) {
+	if !r.blocking.Load() {
+		r.handler(c)
+		return
+	}
+	c.x.Host.Detach()
+	start := time.Now()
+	r.handler(c)
+	if time.Since(start) > quickRun {
+		r.quick.Store(0)
+	} else if r.quick.Add(1) >= forgetAfter {
+		r.takeovers.Store(0)
+		r.blocking.Store(false)
+	}
+}
+
+// Blocking returns h as a handler that starts off the event loop: for one that
+// is known to block, so that nothing has to be learned.
+func Blocking(h Handler) Handler {
+	return func(c *Ctx) {
+		c.exchange().Host.Detach()
+		h(c)
+	}
+}
+
+// Inline returns h as a handler that is never learned to block: for one whose
+// rare delays do not matter.
+func Inline(h Handler) Handler {
+	return func(c *Ctx) {
+		c.frame().inline = true
+		h(c)
+	}
+}

@@ -1,0 +1,101 @@
+package clock
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// imfFixdate is the preferred format of RFC 9110 section 5.6.7, for a time in UTC.
+const imfFixdate = "Mon, 02 Jan 2006 15:04:05 GMT"
+
+// base is the origin of the monotonic clock. It has both a wall clock reading
+// and a monotonic one.
+var base = time.Now()
+
+var (
+	now    atomic.Int64 // nanoseconds since base
+	second atomic.Int64 // now at which Date is to be rendered again
+	date   atomic.Pointer[[]byte]
+	users  atomic.Int32 // loops that refresh the clock
+	render sync.Mutex
+)
+
+func init() { Refresh() }
+
+// Refresh reads the system's clock, and returns the nanoseconds since the
+// process started, monotonic.
+func Refresh() int64 {
+	n := int64(time.Since(base))
+	now.Store(n)
+	if n >= second.Load() {
+		renderDate()
+	}
+	return n
+}
+
+// Enter says that the caller refreshes the clock from now on, until Leave, at
+// least about each millisecond. While nobody does, readers refresh it
+// themselves.
+func Enter() int64 {
+	n := Refresh()
+	users.Add(1)
+	return n
+}
+
+// Leave takes Enter back: before a loop parks.
+func Leave() { users.Add(-1) }
+
+// Nano is the coarse time in nanoseconds since the process started, monotonic
+// and late by a round of the busiest loop at most.
+func Nano() int64 {
+	if users.Load() == 0 {
+		return Refresh()
+	}
+	return now.Load()
+}
+
+// Now is the coarse time. Its monotonic reading is that of [Nano]; its wall
+// clock does not follow changes of the system's clock.
+func Now() time.Time { return base.Add(time.Duration(Nano())) }
+
+// At converts a time to the scale of [Nano]; the zero time becomes 0, which
+// means never. Times before the process started become 1.
+func At(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(1, int64(t.Sub(base)))
+}
+
+// Time converts from the scale of [Nano]: the inverse of [At].
+func Time(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return base.Add(time.Duration(n))
+}
+
+// Date is the value of the HTTP Date field for now, in the format of RFC 9110
+// section 5.6.7, 29 bytes. It must not be changed.
+func Date() []byte {
+	if users.Load() == 0 {
+		Refresh()
+	}
+	return *date.Load()
+}
+
+// renderDate renders the date, and says when to do it again: at the next second
+// of the wall clock, which is read each time, so that it may be set.
+func renderDate() {
+	render.Lock()
+	defer render.Unlock()
+	t := time.Now()
+	n := int64(t.Sub(base))
+	if n < second.Load() {
+		return // another one was here first
+	}
+	b := t.UTC().AppendFormat(make([]byte, 0, len(imfFixdate)), imfFixdate)
+	date.Store(&b)
+	second.Store(n + int64(time.Second) - int64(t.Nanosecond()))
+}

@@ -1,0 +1,102 @@
+package exchange
+
+import (
+	"errors"
+	"net"
+)
+
+// An Exchange is one request with its response, whatever the protocol. It is
+// the session's: valid from the call of the handler until that returns, then
+// used again for another request.
+type Exchange struct {
+	Request
+	Response
+	// Host is the session that the exchange belongs to.
+	Host Host
+	// Local is at the handler's disposal; the session leaves it alone, so that
+	// what hangs there is used again with the exchange.
+	Local any
+}
+
+// Reset makes the exchange ready for the next request.
+func (x *Exchange) Reset() {
+	x.Request.Reset()
+	x.ResetResponse()
+}
+
+// A Handler answers exchanges. It returns when the answer is complete in
+// x.Response or sent through x.Host, or has been taken over with Host.Hold.
+type Handler interface {
+	ServeExchange(x *Exchange)
+}
+
+// A Host is what an exchange asks of its session. All of it but Held is called
+// by the goroutine that runs the handler.
+type Host interface {
+	// ReadBody reads the request's content: io.EOF at its end. It waits for
+	// bytes if need be, and asks for them first where the client waits for 100
+	// (Continue).
+	ReadBody(x *Exchange, p []byte) (n int, err error)
+
+	// SendBody sends x.Body and then p as parts of the body, and the head before
+	// the first part. It waits while more than the high-water mark is unsent.
+	SendBody(x *Exchange, p []byte) error
+
+	// SendInfo sends an informational answer (1xx) with the lines of x so far.
+	SendInfo(x *Exchange, status int) error
+
+	// Flush sends all that was written, without waiting for the peer to take it
+	// unless more than the high-water mark is unsent.
+	Flush(x *Exchange) error
+
+	// Hold keeps the exchange open after the handler has returned. The session
+	// parses nothing more until the Held is closed.
+	Hold(x *Exchange) Held
+
+	// Hijack takes the connection out of the session. The connection delivers
+	// first what had been read and not consumed.
+	Hijack(x *Exchange) (net.Conn, error)
+
+	// Detach gives up the event loop: the handler is going to block. Detached
+	// reports whether it has been given up, by Detach or by being late.
+	Detach()
+	Detached() bool
+
+	// Late reports whether the loop was taken over because the handler did not
+	// return in time: not by Detach, and not while it waited for its client.
+	Late() bool
+
+	// OnGone has f called once when the client goes away while the exchange is
+	// open, by another goroutine. nil takes it back.
+	OnGone(f func())
+
+	RemoteAddr() net.Addr
+	LocalAddr() net.Addr
+	// Secure reports whether the connection is encrypted.
+	Secure() bool
+}
+
+// A Held is an exchange whose response goes on after its handler returned. Its
+// methods may be called by any goroutine.
+type Held interface {
+	// Send queues p, which is copied, as a part of the body. It reports
+	// ErrGone when the client has left.
+	Send(p []byte) error
+	// Buffered is the number of bytes queued and not yet taken by the kernel.
+	Buffered() int
+	// OnDrain has f called once when at most that many bytes are buffered, or
+	// the client has left.
+	OnDrain(most int, f func())
+	// Close ends the body, and with it the exchange.
+	Close() error
+}
+
+// Errors of a Host.
+var (
+	ErrGone        = errors.New("redline: the client has gone")
+	ErrBodyTooLong = errors.New("redline: request body exceeds the limit")
+	ErrBadBody     = errors.New("redline: request body is malformed")
+	ErrLength      = errors.New("redline: body exceeds the announced Content-Length")
+	ErrNoBody      = errors.New("redline: this status or method has no body")
+	ErrHijacked    = errors.New("redline: connection has been hijacked")
+)

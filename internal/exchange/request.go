@@ -1,0 +1,202 @@
+package exchange
+
+// Span is a stretch of a buffer of head bytes.
+type Span struct {
+	Off, Len uint32 // bytes
+}
+
+// In returns the bytes of the span in buf, capped so that an append copies.
+func (s Span) In(buf []byte) []byte {
+	end := s.Off + s.Len
+	return buf[s.Off:end:end]
+}
+
+// Field is one field line: name and value as they came, the value without the
+// whitespace around it (RFC 9112, 5.1).
+type Field struct {
+	Name, Value Span
+	ID          HeaderID
+}
+
+// inlineFields is the number of fields a Request holds without a slice of its
+// own: browsers send 10 to 20, and proxies add a few.
+const inlineFields = 32
+
+// NoLength is the [Request.ContentLength] of a request without one.
+const NoLength = -1
+
+// Request is a request's head, and its trailers once they came. It is filled by a
+// protocol's parser, used again for the next request, and must not be copied,
+// since Fields may point into it. Its zero value needs a Reset before use.
+//
+// The record owns nothing but its arrays: every span of the head points into
+// Head, which belongs to whoever fed the parser.
+//
+//	Head    GET /a?b=c HTTP/1.1\r\nHost: example.org\r\n\r\n
+//	Method  ---
+//	Target      ------
+//	Path        --
+//	Query          ---
+//	Host                               -----------
+type Request struct {
+	// Head is the buffer that the head's spans point into. To keep a request
+	// longer than that buffer, copy its bytes and set Head to the copy.
+	Head []byte
+
+	// Method is the method if it is a known one; RawMethod is always set.
+	Method    Method
+	RawMethod Span
+
+	// Target is the request target as it came. Path and Query are its parts,
+	// still percent-encoded, without the '?'; the path of OPTIONS * is "*", that
+	// of CONNECT is empty, and so may be that of an absolute form, where it
+	// means "/". Escapes in the path are well-formed; those in the query were
+	// not looked at.
+	Target, Path, Query Span
+	// HasQuery tells "/?" from "/".
+	HasQuery bool
+	// PathEscaped says that the path has a '%' in it.
+	PathEscaped bool
+
+	// Host is the authority asked for: that of the target when it has one, which
+	// overrides the Host field (RFC 9112, 3.2.2), otherwise the Host field's
+	// value. It is syntactically valid, and may be empty.
+	Host Span
+
+	// ProtoMinor is the minor version of HTTP/1: 0 or 1.
+	ProtoMinor uint8
+
+	// ContentLength is the content's length in bytes, or [NoLength] when the head
+	// does not say: then there is no content, unless Chunked is set.
+	ContentLength int64
+	// Chunked says that the content comes in the chunked coding.
+	Chunked bool
+
+	// Close says that the connection ends with this exchange: by the Connection
+	// field, or because HTTP/1.0 does not keep it unless asked to.
+	Close bool
+	// KeepAlive says that the client named keep-alive in Connection; an HTTP/1.0
+	// client wants it answered in kind.
+	KeepAlive bool
+	// Upgrade says that the client offers to switch to one of the protocols of
+	// its Upgrade field: it named upgrade in Connection too, over HTTP/1.1.
+	Upgrade bool
+	// ExpectContinue says that the client waits for 100 (Continue) before it
+	// sends the content. Never set for HTTP/1.0 (RFC 9110, 10.1.1).
+	ExpectContinue bool
+
+	// Fields are the field lines of the header section in their order. Append
+	// adds to them; everyone else only reads.
+	Fields []Field
+
+	// Trailers are the fields of the trailer section in their order, with spans
+	// into TrailerBytes, which the record owns. Both are empty until the content
+	// was read to its end.
+	Trailers     []Field
+	TrailerBytes []byte
+
+	seen   uint64     // bit id: first[id] holds
+	first  [64]uint16 // index in Fields of the first field with the ID
+	inline [inlineFields]Field
+}
+
+// Reset makes the record ready for the next request. It keeps the arrays.
+func (r *Request) Reset() {
+	r.Head = nil
+	r.Method = MethodOther
+	r.RawMethod, r.Target, r.Path, r.Query, r.Host = Span{}, Span{}, Span{}, Span{}, Span{}
+	r.HasQuery, r.PathEscaped = false, false
+	r.ProtoMinor = 0
+	r.ContentLength = NoLength
+	r.Chunked, r.Close, r.KeepAlive, r.Upgrade, r.ExpectContinue = false, false, false, false, false
+	if r.Fields == nil {
+		r.Fields = r.inline[:0]
+	}
+	r.Fields = r.Fields[:0]
+	r.Trailers = r.Trailers[:0]
+	r.TrailerBytes = r.TrailerBytes[:0]
+	r.seen = 0
+}
+
+// Append adds a field behind the others. The first of a well-known header becomes
+// what [Request.Get] answers. There can be 65,535 fields at most.
+func (r *Request) Append(f Field) {
+	bit := uint64(1) << (f.ID & 63)
+	if r.seen&bit == 0 {
+		r.seen |= bit
+		r.first[f.ID&63] = uint16(len(r.Fields))
+	}
+	r.Fields = append(r.Fields, f)
+}
+
+// Has reports whether a field of the well-known header is present. It is false
+// for [HeaderOther].
+func (r *Request) Has(id HeaderID) bool {
+	return r.seen&^1>>(id&63)&1 != 0
+}
+
+// Get returns the value of the first field of the well-known header, borrowed from
+// Head, and whether there is one. It costs the same whatever the number of fields.
+func (r *Request) Get(id HeaderID) (value []byte, ok bool) {
+	if !r.Has(id) {
+		return nil, false
+	}
+	return r.Fields[r.first[id&63]].Value.In(r.Head), true
+}
+
+// Find returns the value of the first field with the name, in any case, borrowed
+// from Head, and whether there is one.
+func (r *Request) Find(name string) (value []byte, ok bool) {
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		if int(f.Name.Len) == len(name) && equalFold(f.Name.In(r.Head), name) {
+			return f.Value.In(r.Head), true
+		}
+	}
+	return nil, false
+}
+
+// FindTrailer is [Request.Find] for the trailer section; the value is borrowed
+// from TrailerBytes.
+func (r *Request) FindTrailer(name string) (value []byte, ok bool) {
+	for i := range r.Trailers {
+		f := &r.Trailers[i]
+		if int(f.Name.Len) == len(name) && equalFold(f.Name.In(r.TrailerBytes), name) {
+			return f.Value.In(r.TrailerBytes), true
+		}
+	}
+	return nil, false
+}
+
+// MethodBytes returns the method's token, borrowed from Head.
+func (r *Request) MethodBytes() []byte { return r.RawMethod.In(r.Head) }
+
+// TargetBytes returns the request target, borrowed from Head.
+func (r *Request) TargetBytes() []byte { return r.Target.In(r.Head) }
+
+// PathBytes returns the path, percent-encoded, borrowed from Head.
+func (r *Request) PathBytes() []byte { return r.Path.In(r.Head) }
+
+// QueryBytes returns the query, percent-encoded, borrowed from Head.
+func (r *Request) QueryBytes() []byte { return r.Query.In(r.Head) }
+
+// HostBytes returns the authority asked for, borrowed from Head.
+func (r *Request) HostBytes() []byte { return r.Host.In(r.Head) }
+
+// HasBody reports whether content follows the head.
+func (r *Request) HasBody() bool { return r.Chunked || r.ContentLength > 0 }
+
+// equalFold compares a name with one of the same length, ASCII letters in any
+// case.
+func equalFold(a []byte, b string) bool {
+	for i, c := range a {
+		d := b[i]
+		if c == d {
+			continue
+		}
+		if c|0x20 != d|0x20 || c|0x20 < 'a' || c|0x20 > 'z' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,232 @@
+package exchange
+
+import "errors"
+
+// Line is one field line of a response. The strings are immutable and so may be
+// kept; the setters have checked them.
+type Line struct{ Name, Value string }
+
+// UnknownLength is the [Response.Length] of a body whose end is not known when
+// its head is sent.
+const UnknownLength = -1
+
+// Response is the answer to a request, as far as the handler has said it. The
+// session writes it.
+//
+// A body comes in one of three ways: Body holds all of it when the handler
+// returns, or Static does, by reference; or it was sent piece by piece through
+// the [Host], and HeadSent is set.
+type Response struct {
+	// Status is the status code; 0 means 200.
+	Status int
+	// ContentType and its like are lines; they are kept in their order.
+	Lines []Line
+	// Length is the Content-Length that the handler announced, in bytes, or
+	// UnknownLength: then the session finds out.
+	Length int64
+	// Body is what the handler wrote and nobody has sent yet. The array belongs
+	// to the exchange and is used again.
+	Body []byte
+	// Static is a body that is sent without being copied. It belongs to the
+	// handler's program and must not change, ever.
+	Static []byte
+	// Whole is a complete answer, head and body, prebuilt for this protocol. It
+	// must not change either.
+	Whole []byte
+	// Trailers follow a chunked body.
+	Trailers []Line
+	// Close ends the connection after this answer.
+	Close bool
+	// HeadSent says that the head is on its way: Status and Lines are void.
+	HeadSent bool
+	// Bodiless says that no body may follow: HEAD, 204, 304. Set with the head.
+	Bodiless bool
+	// Chunked says that the body is sent in chunks. Set with the head.
+	Chunked bool
+	// Sent counts the body's bytes that were sent through the host.
+	Sent int64
+	// Aborted says that the connection is to be cut: there is no other way to
+	// tell a client that the answer it is reading will not be completed.
+	Aborted bool
+	// Hijacked says that the connection is no longer the session's.
+	Hijacked bool
+}
+
+// keptBody is the largest body buffer that an exchange keeps for the next one.
+const keptBody = 16 << 10
+
+// ResetResponse makes the response ready for the next request.
+func (r *Response) ResetResponse() {
+	r.Status, r.Length = 0, UnknownLength
+	clear(r.Lines)
+	r.Lines = r.Lines[:0]
+	if cap(r.Body) > keptBody {
+		r.Body = nil
+	}
+	r.Body = r.Body[:0]
+	r.Static, r.Whole = nil, nil
+	if len(r.Trailers) > 0 {
+		clear(r.Trailers)
+		r.Trailers = r.Trailers[:0]
+	}
+	r.Close, r.HeadSent, r.Bodiless, r.Chunked, r.Hijacked, r.Aborted = false, false, false, false, false, false
+	r.Sent = 0
+}
+
+// Errors of the setters.
+var (
+	ErrFieldName  = errors.New("header name is not a token (RFC 9110, 5.6.2)")
+	ErrFieldValue = errors.New("header value holds CR, LF, NUL or another control character (RFC 9110, 5.5)")
+	ErrFraming    = errors.New("the server sets this header itself: it frames the message")
+	ErrHeadSent   = errors.New("the head of the response has been sent")
+)
+
+// Set replaces every line of that name, in any case, by one.
+func (r *Response) Set(name, value string) error {
+	if err := r.check(name, value); err != nil {
+		return err
+	}
+	r.remove(name)
+	r.Lines = append(r.Lines, Line{name, value})
+	return nil
+}
+
+// Add appends a line.
+func (r *Response) Add(name, value string) error {
+	if err := r.check(name, value); err != nil {
+		return err
+	}
+	r.Lines = append(r.Lines, Line{name, value})
+	return nil
+}
+
+// Replace sets a line that needs no check: the engine's own.
+func (r *Response) Replace(l Line) {
+	if r.HeadSent {
+		return
+	}
+	if len(r.Lines) > 0 {
+		r.remove(l.Name)
+	}
+	r.Lines = append(r.Lines, l)
+}
+
+// SetTrailer adds a line to the trailer section, which only a chunked body has:
+// the length of the body is then not announced.
+func (r *Response) SetTrailer(name, value string) error {
+	if err := CheckLine(name, value); err != nil {
+		return err
+	}
+	if r.HeadSent && !r.Chunked {
+		return ErrHeadSent
+	}
+	r.Trailers = append(r.Trailers, Line{name, value})
+	return nil
+}
+
+// Abort has the connection cut without another byte.
+func (r *Response) Abort() { r.Aborted = true }
+
+// Del removes every line of that name, in any case.
+func (r *Response) Del(name string) { r.remove(name) }
+
+// GetLine returns the value of the first line of that name, in any case.
+func (r *Response) GetLine(name string) (string, bool) {
+	for i := range r.Lines {
+		if FoldedEqual(r.Lines[i].Name, name) {
+			return r.Lines[i].Value, true
+		}
+	}
+	return "", false
+}
+
+func (r *Response) remove(name string) {
+	kept := r.Lines[:0]
+	for _, l := range r.Lines {
+		if !FoldedEqual(l.Name, name) {
+			kept = append(kept, l)
+		}
+	}
+	r.Lines = kept
+}
+
+func (r *Response) check(name, value string) error {
+	if r.HeadSent {
+		return ErrHeadSent
+	}
+	return CheckLine(name, value)
+}
+
+// CheckLine says whether a line may be sent in a head or a trailer section:
+// nothing in it may end the line early (response splitting), and it must not
+// contradict the framing that the session chooses.
+func CheckLine(name, value string) error {
+	if !ValidName(name) {
+		return ErrFieldName
+	}
+	if !ValidValue(value) {
+		return ErrFieldValue
+	}
+	switch len(name) {
+	case len("Transfer-Encoding"):
+		if FoldedEqual(name, "Transfer-Encoding") {
+			return ErrFraming
+		}
+	case len("Content-Length"):
+		if FoldedEqual(name, "Content-Length") {
+			return ErrFraming
+		}
+	}
+	return nil
+}
+
+// ValidName reports whether s is a token.
+func ValidName(s string) bool {
+	for i := range len(s) {
+		if !tokenBytes[s[i]] {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
+// ValidValue reports whether s can be a field value: no control character but
+// the tab.
+func ValidValue(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+var tokenBytes = func() (t [256]bool) {
+	for c := '0'; c <= '9'; c++ {
+		t[c] = true
+	}
+	for c := 'a'; c <= 'z'; c++ {
+		t[c], t[c-'a'+'A'] = true, true
+	}
+	for _, c := range "!#$%&'*+-.^_`|~" {
+		t[c] = true
+	}
+	return t
+}()
+
+// FoldedEqual reports whether two names are equal, ASCII letters in any case.
+func FoldedEqual(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		c, d := a[i], b[i]
+		if c == d {
+			continue
+		}
+		if c|0x20 != d|0x20 || c|0x20 < 'a' || c|0x20 > 'z' {
+			return false
+		}
+	}
+	return true
+}

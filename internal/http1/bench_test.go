@@ -1,0 +1,140 @@
+package http1
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+const (
+	head35 = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+	head128 = "GET /plaintext HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nUser-Agent: wrk-like/1.0.00042\r\n" +
+		"Accept: text/plain\r\nAccept-Encoding: identity\r\n\r\n"
+
+	head703 = "GET /catalog/products/4711/reviews?page=3&sort=newest HTTP/1.1\r\n" +
+		"Host: shop.example.com\r\n" +
+		"Connection: keep-alive\r\n" +
+		"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36\r\n" +
+		"Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8\r\n" +
+		"Accept-Language: en-GB,en;q=0.9,de;q=0.8\r\n" +
+		"Accept-Encoding: gzip, deflate, br, zstd\r\n" +
+		"Referer: https://shop.example.com/catalog/products/4711\r\n" +
+		"Sec-Fetch-Dest: document\r\n" +
+		"Sec-Fetch-Mode: navigate\r\n" +
+		"Sec-Fetch-Site: same-origin\r\n" +
+		"Cookie: session=0123456789abcdef0123456789abcdef; theme=dark; consent=all; cart=8d1f0a7be3c94d2f9a61; currency=EUR; seen=47\r\n" +
+		"X-Shop-Experiment: blue-button\r\n\r\n"
+)
+
+var heads = []struct{ name, head string }{
+	{"35", head35}, {"128", head128}, {"703", head703},
+}
+
+// TestBenchmarkHeads keeps the sizes in the names true.
+func TestBenchmarkHeads(t *testing.T) {
+	for _, h := range heads {
+		if got := fmt.Sprint(len(h.head)); got != h.name {
+			t.Errorf("head %s has %s bytes", h.name, got)
+		}
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, h := range heads {
+		for _, depth := range []int{1, 16} {
+			b.Run(fmt.Sprintf("%s/depth%d", h.name, depth), func(b *testing.B) {
+				benchParse(b, []byte(strings.Repeat(h.head, depth)))
+			})
+		}
+	}
+}
+
+// benchParse parses the requests in buf one after the other; an operation is one
+// request.
+func benchParse(b *testing.B, buf []byte) {
+	var p Parser
+	p.Init(exchange.Limits{})
+	var r exchange.Request
+	at := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		n, code := p.Parse(&r, buf[at:])
+		if code != Complete {
+			b.Fatal(code)
+		}
+		if at += n; at == len(buf) {
+			at = 0
+		}
+	}
+}
+
+// BenchmarkParseSplit feeds each head in two halves.
+func BenchmarkParseSplit(b *testing.B) {
+	for _, h := range heads {
+		b.Run(h.name, func(b *testing.B) {
+			buf := []byte(h.head)
+			var p Parser
+			p.Init(exchange.Limits{})
+			var r exchange.Request
+			for b.Loop() {
+				p.Parse(&r, buf[:len(buf)/2])
+				if _, code := p.Parse(&r, buf); code != Complete {
+					b.Fatal(code)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkParseNetHTTP(b *testing.B) {
+	for _, h := range heads {
+		b.Run(h.name, func(b *testing.B) {
+			src := strings.NewReader(h.head)
+			in := bufio.NewReader(src)
+			for b.Loop() {
+				src.Reset(h.head)
+				in.Reset(src)
+				if _, err := http.ReadRequest(in); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkChunked(b *testing.B) {
+	for _, size := range []int{1, 100, 4096} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			var in []byte
+			for range 16 {
+				in = AppendChunk(in, bytes.Repeat([]byte("x"), size))
+			}
+			in = AppendChunksEnd(in)
+			var p Parser
+			p.Init(exchange.Limits{})
+			r := exchange.Request{Chunked: true}
+			var body Body
+			b.ReportAllocs()
+			b.SetBytes(int64(len(in)))
+			for b.Loop() {
+				body.Init(&r, p.Limits())
+				for rest := in; ; {
+					_, n, code := body.Next(rest)
+					if code == Complete {
+						break
+					}
+					if code != NeedMore {
+						b.Fatal(code)
+					}
+					rest = rest[n:]
+				}
+			}
+		})
+	}
+}

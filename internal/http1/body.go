@@ -1,0 +1,222 @@
+package http1
+
+import "github.com/redline-go/redline/internal/exchange"
+
+// Body reads the content of one request: of a known length, or in the chunked
+// coding (RFC 9112, 6). It can stop at any byte and go on when more came. Its zero
+// value needs [Body.Init]; it may be used again for the next request.
+//
+//	for {
+//		data, n, code := body.Next(in)
+//		// use data, which is borrowed from in; refuse, or stop at Complete
+//		in = in[n:]
+//		if code != NeedMore || n == 0 { break }
+//	}
+type Body struct {
+	req    *exchange.Request
+	lim    *exchange.Limits
+	left   int64 // bytes of content until the end, or the chunk's end
+	total  int64 // bytes of content in the chunks so far, this one included
+	failed Code
+	state  uint8
+	chunk  chunkLine
+	line   fieldLine
+	fields int // trailer lines, dropped ones included
+}
+
+// What the decoder looks for next.
+const (
+	bodyFixed     = iota // content of a known length
+	bodyChunkLine        // size, extensions, line end
+	bodyChunkData        // content of a chunk
+	bodyChunkCR          // CR behind it
+	bodyChunkLF          // LF behind it
+	bodyTrailers         // the trailer section
+	bodyDone
+	bodyError
+)
+
+// Init makes the decoder ready for the content of r, of which the head is complete.
+// It keeps r, to which it adds the trailers, and lim, which is what
+// [Parser.Limits] returned: without zeros.
+func (b *Body) Init(r *exchange.Request, lim *exchange.Limits) {
+	*b = Body{req: r, lim: lim}
+	switch {
+	case r.Chunked:
+		b.state = bodyChunkLine
+	case r.ContentLength > 0:
+		b.left = r.ContentLength
+	default:
+		b.state = bodyDone
+	}
+}
+
+// Next reads on. It returns content, which is a part of in and may be empty, and how
+// many bytes of in it is done with; those it does not want to see again.
+//
+//   - [NeedMore]: if n < len(in), there is more in in[n:]: call again. Otherwise call
+//     again with what comes next.
+//   - [Complete]: this was the end of the content; trailers are in the request, and
+//     in[n:] belongs to the next one.
+//   - A refusal: n is 0, and so it stays.
+func (b *Body) Next(in []byte) (data []byte, n int, code Code) {
+	for {
+		switch b.state {
+		case bodyFixed, bodyChunkData:
+			return b.content(in, n)
+		case bodyChunkLine, bodyChunkCR, bodyChunkLF:
+			if n == len(in) {
+				return nil, n, NeedMore
+			}
+			if code := b.framing(in[n]); code != Complete {
+				b.state, b.failed = bodyError, code
+				return nil, 0, code
+			}
+			n++
+		case bodyTrailers:
+			used, code := b.trailers(in[n:])
+			if code.Refused() {
+				b.state, b.failed = bodyError, code
+				return nil, 0, code
+			}
+			return nil, n + used, code
+		case bodyDone:
+			return nil, n, Complete
+		default:
+			return nil, 0, b.failed
+		}
+	}
+}
+
+// Done reports whether the content was read to its end.
+func (b *Body) Done() bool { return b.state == bodyDone }
+
+// content hands out what in[n:] has of it.
+func (b *Body) content(in []byte, n int) ([]byte, int, Code) {
+	rest := in[n:]
+	take := len(rest)
+	if int64(take) > b.left {
+		take = int(b.left)
+	}
+	b.left -= int64(take)
+	if b.left > 0 {
+		return rest[:take:take], n + take, NeedMore
+	}
+	if b.state == bodyFixed {
+		b.state = bodyDone
+		return rest[:take:take], n + take, Complete
+	}
+	b.state = bodyChunkCR
+	return rest[:take:take], n + take, NeedMore
+}
+
+// framing reads one byte outside of content. Complete means that the byte is right.
+func (b *Body) framing(c byte) Code {
+	switch b.state {
+	case bodyChunkCR:
+		if c != '\r' {
+			return ErrChunkData
+		}
+		b.state = bodyChunkLF
+	case bodyChunkLF:
+		if c != '\n' {
+			return ErrChunkData
+		}
+		b.chunk.restart()
+		b.state = bodyChunkLine
+	default:
+		switch code := b.chunk.next(c, b.lim); code {
+		case Complete:
+			return b.endLine()
+		case NeedMore:
+		default:
+			return code
+		}
+	}
+	return Complete
+}
+
+// endLine judges a whole chunk line.
+func (b *Body) endLine() Code {
+	if b.chunk.excess > b.lim.MaxChunkOverhead {
+		return ErrChunkOverhead
+	}
+	size := b.chunk.size
+	if size == 0 {
+		b.state = bodyTrailers
+		return Complete
+	}
+	if size > b.lim.MaxBodyBytes-b.total {
+		return ErrBodyLarge
+	}
+	b.total += size
+	b.left = size
+	b.state = bodyChunkData
+	return Complete
+}
+
+// Header IDs as bits.
+const (
+	// refusedTrailers change where a message ends, where it goes or what becomes
+	// of its connection: in a trailer they are an attack (RFC 9110, 6.5.1).
+	refusedTrailers = 1<<exchange.HeaderHost | 1<<exchange.HeaderContentLength |
+		1<<exchange.HeaderTransferEncoding | 1<<exchange.HeaderConnection |
+		1<<exchange.HeaderExpect | 1<<exchange.HeaderUpgrade | 1<<exchange.HeaderTE |
+		1<<exchange.HeaderTrailer | 1<<exchange.HeaderKeepAlive |
+		1<<exchange.HeaderProxyConnection | 1<<exchange.HeaderHTTP2Settings |
+		1<<exchange.HeaderMaxForwards
+
+	// droppedTrailers are those that RFC 9110, 6.5.1 forbids since they modify the
+	// request, authenticate it or say how to read its content: too late for that.
+	droppedTrailers = 1<<exchange.HeaderAuthorization | 1<<exchange.HeaderProxyAuthorization |
+		1<<exchange.HeaderCookie | 1<<exchange.HeaderCacheControl |
+		1<<exchange.HeaderPragma | 1<<exchange.HeaderRange | 1<<exchange.HeaderIfMatch |
+		1<<exchange.HeaderIfNoneMatch | 1<<exchange.HeaderIfModifiedSince |
+		1<<exchange.HeaderIfUnmodifiedSince | 1<<exchange.HeaderIfRange |
+		1<<exchange.HeaderContentEncoding | 1<<exchange.HeaderContentLanguage |
+		1<<exchange.HeaderContentRange | 1<<exchange.HeaderContentType |
+		1<<exchange.HeaderForwarded | 1<<exchange.HeaderXForwardedFor |
+		1<<exchange.HeaderXForwardedHost | 1<<exchange.HeaderXForwardedProto |
+		1<<exchange.HeaderXRealIP
+)
+
+// trailers reads the trailer section (RFC 9112, 7.1.2), which it copies into the
+// request, since the input is gone before a handler asks.
+func (b *Body) trailers(in []byte) (n int, code Code) {
+	r := b.req
+	had := len(r.TrailerBytes)
+	if had == 0 && len(in) >= 2 && in[0] == '\r' && in[1] == '\n' {
+		b.state = bodyDone
+		return 2, Complete
+	}
+	take := min(len(in), b.lim.MaxTrailerBytes-had)
+	r.TrailerBytes = append(r.TrailerBytes, in[:take]...)
+	for {
+		code := b.line.next(r.TrailerBytes)
+		if code == NeedMore && len(r.TrailerBytes) >= b.lim.MaxTrailerBytes {
+			return 0, ErrTrailerLarge
+		}
+		if code == NeedMore {
+			return take, NeedMore
+		}
+		if code != Complete {
+			return 0, code
+		}
+		if b.line.pos == b.line.begin {
+			end := b.line.pos + 2
+			r.TrailerBytes = r.TrailerBytes[:end]
+			b.state = bodyDone
+			return end - had, Complete
+		}
+		if b.fields++; b.fields > b.lim.MaxFields {
+			return 0, ErrFieldCount
+		}
+		f := b.line.field(r.TrailerBytes)
+		switch bit := uint64(1) << f.ID; {
+		case bit&refusedTrailers != 0:
+			return 0, ErrTrailerField
+		case bit&droppedTrailers == 0:
+			r.Trailers = append(r.Trailers, f)
+		}
+	}
+}

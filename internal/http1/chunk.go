@@ -1,0 +1,175 @@
+package http1
+
+import (
+	"math"
+
+	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/http1/scan"
+)
+
+// chunkLine reads chunk-size [ chunk-ext ] CRLF a byte at a time (RFC 9112, 7.1,
+// 7.1.1). Such lines are short, and rare next to what they announce.
+type chunkLine struct {
+	size   int64 // announced so far
+	bytes  int   // of the line so far
+	ext    int   // bytes behind the size so far
+	excess int   // bytes of framing not justified by content, over all chunks
+	state  uint8
+}
+
+// maxSizeDigits is the longest size read, leading zeros included: what 64 bits hold.
+const maxSizeDigits = 16
+
+// What a chunk line goes on with. BWS is whitespace that only bad senders write.
+const (
+	lineSize     = iota // hex digits
+	lineSizeBWS         // BWS behind the size: only ";" can follow
+	lineName0           // begin of an extension's name, or BWS before it
+	lineName            // rest of the name
+	lineNameBWS         // BWS behind the name: ";" or "=" can follow
+	lineValue0          // begin of a value, or BWS before it
+	lineValue           // rest of a token
+	lineQuoted          // rest of a quoted-string
+	lineEscaped         // what a backslash quotes
+	lineValueEnd        // behind the closing quote
+	lineValueBWS        // BWS behind a value: only ";" can follow
+	lineLF              // LF
+)
+
+// restart makes it ready for the next line. The excess stays.
+func (l *chunkLine) restart() {
+	l.size, l.bytes, l.ext, l.state = 0, 0, 0, lineSize
+}
+
+// next reads a byte. It returns Complete at the line's end.
+func (l *chunkLine) next(c byte, lim *exchange.Limits) Code {
+	l.bytes++
+	switch l.state {
+	case lineLF:
+		if c != '\n' {
+			return ErrChunkLineEnd
+		}
+		l.settle()
+		return Complete
+	case lineSize:
+		if isHex(c) {
+			return l.digit(c)
+		}
+		if l.bytes == 1 {
+			return ErrChunkSize
+		}
+		switch c {
+		case '\r':
+			l.state = lineLF
+		case ';':
+			l.state = lineName0
+		case ' ', '\t':
+			l.state = lineSizeBWS
+		default:
+			return ErrChunkSize
+		}
+	default:
+		if l.state = l.after(c); l.state == lineSize {
+			return ErrChunkExt
+		}
+	}
+	if l.state != lineLF {
+		if l.ext++; l.ext > lim.MaxChunkExtBytes {
+			return ErrChunkExtLong
+		}
+	}
+	return NeedMore
+}
+
+// digit adds a hex digit to the size.
+func (l *chunkLine) digit(c byte) Code {
+	if l.bytes > maxSizeDigits || l.size > math.MaxInt64>>4 {
+		return ErrChunkOverflow
+	}
+	digit := c - '0'
+	if digit > 9 {
+		digit = c | 0x20 - 'a' + 10
+	}
+	l.size = l.size<<4 | int64(digit)
+	return NeedMore
+}
+
+// after returns the state that c leads to within extensions, and lineSize when c
+// cannot stand there.
+func (l *chunkLine) after(c byte) uint8 {
+	space := c == ' ' || c == '\t'
+	token := scan.IsToken(c)
+	switch l.state {
+	case lineSizeBWS, lineValueBWS:
+		if space {
+			return l.state
+		}
+	case lineName0:
+		if space {
+			return lineName0
+		}
+		if token {
+			return lineName
+		}
+		return lineSize
+	case lineName, lineNameBWS:
+		switch {
+		case token && l.state == lineName:
+			return lineName
+		case c == '=':
+			return lineValue0
+		case space:
+			return lineNameBWS
+		case c == '\r' && l.state == lineName:
+			return lineLF
+		}
+	case lineValue0:
+		switch {
+		case space:
+			return lineValue0
+		case token:
+			return lineValue
+		case c == '"':
+			return lineQuoted
+		}
+		return lineSize
+	case lineQuoted:
+		switch {
+		case c == '"':
+			return lineValueEnd
+		case c == '\\':
+			return lineEscaped
+		case scan.IsValue(c):
+			return lineQuoted
+		}
+		return lineSize
+	case lineEscaped:
+		if scan.IsValue(c) {
+			return lineQuoted
+		}
+		return lineSize
+	case lineValue, lineValueEnd:
+		switch {
+		case token && l.state == lineValue:
+			return lineValue
+		case space:
+			return lineValueBWS
+		case c == '\r':
+			return lineLF
+		}
+	}
+	if c == ';' {
+		return lineName0
+	}
+	return lineSize
+}
+
+// settle sets the line's length off against what its chunk carries.
+func (l *chunkLine) settle() {
+	l.excess += l.bytes - 16
+	if l.size > int64(l.excess) {
+		l.excess = 0
+		return
+	}
+	l.excess = max(0, l.excess-2*int(l.size))
+}

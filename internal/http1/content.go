@@ -1,0 +1,180 @@
+package http1
+
+import (
+	"io"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+const (
+	readAhead = 16 << 10
+
+	// skipMost is how much unwanted content is read so that the connection can
+	// be used again; beyond it, closing is cheaper.
+	skipMost = 256 << 10
+)
+
+// ReadBody implements exchange.Host.
+//
+//	in  ──▶ what was fed with the head
+//	rest ─▶ what was read ahead, for chunked content
+//	conn ─▶ straight into p, for content of known length
+func (s *Session) ReadBody(x *exchange.Exchange, p []byte) (int, error) {
+	w := s.w
+	for len(p) > 0 {
+		if w.broken != nil {
+			return 0, w.broken
+		}
+		if w.body.Done() {
+			return 0, io.EOF
+		}
+		src := s.in[s.off:]
+		fed := len(src) > 0
+		if !fed {
+			src = w.rest
+		}
+		if len(src) == 0 {
+			n, err := s.fetch(p)
+			if n > 0 || err != nil {
+				return n, err
+			}
+			continue
+		}
+		// What is decoded is a part of what goes in: it fits.
+		data, n, code := w.body.Next(src[:min(len(src), len(p))])
+		if code.Refused() {
+			return 0, s.badBody(code)
+		}
+		if fed {
+			s.off += n
+		} else {
+			w.rest = w.rest[n:]
+		}
+		if len(data) > 0 {
+			return copy(p, data), nil
+		}
+	}
+	return 0, nil
+}
+
+// fetch waits for more of the content. Content of known length goes straight
+// into p; chunked content is read ahead, and n is 0.
+func (s *Session) fetch(p []byte) (n int, err error) {
+	w := s.w
+	if err := s.ask(); err != nil {
+		return 0, err
+	}
+	s.deadline(s.cfg.ReadTimeout)
+	if !w.x.Request.Chunked {
+		p = p[:min(int64(len(p)), w.body.left)]
+		n, err := s.read(p)
+		if err != nil {
+			return 0, s.noMore(err)
+		}
+		if _, _, code := w.body.Next(p[:n]); code.Refused() {
+			return 0, s.badBody(code)
+		}
+		return n, nil
+	}
+	if w.chunk == nil {
+		w.chunk = buf.Get(readAhead)
+	}
+	chunk := w.chunk[:cap(w.chunk)]
+	n, err = s.read(chunk)
+	if err != nil {
+		return 0, s.noMore(err)
+	}
+	w.rest = chunk[:n]
+	return 0, nil
+}
+
+func (s *Session) read(p []byte) (int, error) {
+	before := s.conn.Detached()
+	n, err := s.conn.Read(p)
+	s.waited(before)
+	return n, err
+}
+
+// ask sends 100 (Continue) to a client that waits for it (RFC 9110, 10.1.1).
+func (s *Session) ask() error {
+	w := s.w
+	if w.asked || !w.x.ExpectContinue {
+		return nil
+	}
+	w.asked = true
+	if w.x.HeadSent {
+		return nil
+	}
+	s.out.WriteString("HTTP/1.1 100 Continue\r\n\r\n")
+	return s.flush(s.cfg.HighWater)
+}
+
+func (s *Session) noMore(err error) error {
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	s.w.broken = err
+	return err
+}
+
+func (s *Session) badBody(code Code) error {
+	s.w.broken = &BodyError{Code: code}
+	return s.w.broken
+}
+
+// A BodyError is content that breaks the rules or a limit.
+type BodyError struct{ Code Code }
+
+func (e *BodyError) Error() string { return "request body: " + e.Code.String() }
+
+// Is makes a BodyError comparable with the errors of package exchange.
+func (e *BodyError) Is(target error) bool {
+	if e.Code == ErrBodyLarge {
+		return target == exchange.ErrBodyTooLong
+	}
+	return target == exchange.ErrBadBody
+}
+
+// skipRest reads what is left of unwanted content out of what was read ahead.
+func (s *Session) skipRest() error {
+	w := s.w
+	for len(w.rest) > 0 {
+		_, n, code := w.body.Next(w.rest)
+		if code.Refused() {
+			return s.close()
+		}
+		w.rest = w.rest[n:]
+		if code == Complete {
+			return s.skipped()
+		}
+	}
+	s.freeChunk(w)
+	return nil
+}
+
+// skip drops unwanted content from what is fed.
+func (s *Session) skip() error {
+	w := s.w
+	_, n, code := w.body.Next(s.in[s.off:])
+	if code.Refused() {
+		return s.close() // the answer is on its way: another would be taken for the next
+	}
+	s.off += n
+	if w.skipped += int64(n); w.skipped > skipMost {
+		return s.close()
+	}
+	if code == Complete {
+		return s.skipped()
+	}
+	return nil
+}
+
+// skipped returns to the next request.
+func (s *Session) skipped() error {
+	s.phase = inHead
+	if len(s.w.rest) > 0 {
+		s.unread(s.w)
+	}
+	return nil
+}

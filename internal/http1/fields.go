@@ -1,0 +1,186 @@
+package http1
+
+import (
+	"math/bits"
+
+	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/http1/scan"
+)
+
+// fieldLine reads one field line and can stop at any byte of it. Its indexes count
+// from the begin of the buffer that the line is in.
+type fieldLine struct {
+	begin int // of the line
+	colon int // index of the colon, or 0 while it was not seen
+	pos   int // everything before was looked at
+}
+
+// next reads on (RFC 9112, 5). It returns Complete when the line is whole: then the
+// line ends with CRLF at l.pos, and is the empty line that ends the section if
+// l.pos is l.begin.
+func (l *fieldLine) next(buf []byte) Code {
+	if l.colon == 0 {
+		if l.pos == l.begin && l.pos < len(buf) {
+			switch buf[l.pos] {
+			case '\r':
+				return l.end(buf)
+			case ' ', '\t':
+				return ErrFold
+			}
+		}
+		l.pos += scan.Token(buf[l.pos:])
+		if l.pos == len(buf) {
+			return NeedMore
+		}
+		if buf[l.pos] != ':' || l.pos == l.begin {
+			return ErrFieldName
+		}
+		l.colon = l.pos
+		l.pos++
+	}
+	l.pos += scan.Value(buf[l.pos:])
+	if l.pos == len(buf) {
+		return NeedMore
+	}
+	if buf[l.pos] == '\n' {
+		return ErrLineEnd
+	}
+	if buf[l.pos] != '\r' {
+		return ErrFieldValue
+	}
+	return l.end(buf)
+}
+
+func (l *fieldLine) end(buf []byte) Code {
+	if l.pos+1 == len(buf) {
+		return NeedMore
+	}
+	if buf[l.pos+1] != '\n' {
+		return ErrLineEnd
+	}
+	return Complete
+}
+
+// field returns the field of the whole line, and goes on to the next line.
+func (l *fieldLine) field(buf []byte) exchange.Field {
+	begin, end := trim(buf, l.colon+1, l.pos)
+	f := exchange.Field{
+		Name:  span(l.begin, l.colon),
+		Value: span(begin, end),
+		ID:    exchange.LookupHeader(buf[l.begin:l.colon]),
+	}
+	*l = fieldLine{begin: l.pos + 2, pos: l.pos + 2}
+	return f
+}
+
+// trim moves both ends of a value inwards over optional whitespace.
+func trim(buf []byte, begin, end int) (int, int) {
+	for begin < end && (buf[begin] == ' ' || buf[begin] == '\t') {
+		begin++
+	}
+	for end > begin && (buf[end-1] == ' ' || buf[end-1] == '\t') {
+		end--
+	}
+	return begin, end
+}
+
+// fields reads the header section: whole, blameless lines a window at a time, and
+// what is left (a line that is cut off, long or wrong) with care.
+func (p *Parser) fields(r *exchange.Request, buf []byte) Code {
+	l := &p.line
+	for {
+		if l.pos == l.begin {
+			if code := p.quick(r, buf); code != NeedMore {
+				return code
+			}
+		}
+		if code := l.next(buf); code != Complete {
+			return code
+		}
+		if l.pos == l.begin {
+			p.pos = l.pos + 2
+			return Complete
+		}
+		if code := p.add(r, buf, l.field(buf)); code != Complete {
+			return code
+		}
+	}
+}
+
+// quick reads lines from p.line on as long as they lie whole in one window and
+// nothing is wrong with them. It returns Complete behind the section's end,
+// NeedMore when p.line has to be read with care, or a refusal for what a field
+// says.
+//
+//	line                colon          end
+//	|                   |              |
+//	Transfer-Encoding   :     chunked  CR LF
+//	no Ctl up to here ------------->   1  1
+func (p *Parser) quick(r *exchange.Request, buf []byte) Code {
+	w := &p.windows
+	base := p.line.begin
+	filled := w.Fill(buf, base)
+	room := p.lim.MaxFields - len(r.Fields)
+	rel := 0 // begin of the line, like end from base on
+	for rel < filled {
+		end := mark(&w.Ctl, rel, filled)
+		line, at := base+rel, base+end
+		if at+1 >= len(buf) || buf[at] != '\r' || buf[at+1] != '\n' {
+			break
+		}
+		if end == rel {
+			p.pos = at + 2
+			return Complete
+		}
+		colon := base + mark(&w.Colon, rel, filled)
+		if colon >= at {
+			break
+		}
+		name := buf[line:colon]
+		id := exchange.LookupHeader(name)
+		if id == exchange.HeaderOther && (len(name) == 0 || scan.Token(name) != len(name)) {
+			break
+		}
+		if room--; room < 0 {
+			return ErrFieldCount
+		}
+		from, to := trim(buf, colon+1, at)
+		f := exchange.Field{Name: span(line, colon), Value: span(from, to), ID: id}
+		r.Append(f)
+		if id-1 < exchange.LastFraming {
+			if code := p.framing(r, buf, f); code != Complete {
+				return code
+			}
+		}
+		rel = end + 2
+	}
+	p.line = fieldLine{begin: base + rel, pos: base + rel}
+	return NeedMore
+}
+
+// mark returns the index of the first set bit from index from on, or filled or more
+// when there is none. It requires from < filled.
+func mark(m *[scan.WindowBlocks]uint64, from, filled int) int {
+	i := from >> 6
+	if word := m[i&(scan.WindowBlocks-1)] >> (from & 63); word != 0 {
+		return from + bits.TrailingZeros64(word)
+	}
+	for i++; i<<6 < filled; i++ {
+		if word := m[i&(scan.WindowBlocks-1)]; word != 0 {
+			return i<<6 + bits.TrailingZeros64(word)
+		}
+	}
+	return filled
+}
+
+// add takes a field into the record.
+func (p *Parser) add(r *exchange.Request, buf []byte, f exchange.Field) Code {
+	if len(r.Fields) >= p.lim.MaxFields {
+		return ErrFieldCount
+	}
+	r.Append(f)
+	if f.ID-1 < exchange.LastFraming {
+		return p.framing(r, buf, f)
+	}
+	return Complete
+}

@@ -1,0 +1,301 @@
+package http1
+
+import (
+	"encoding/binary"
+
+	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/http1/scan"
+)
+
+// What the parser looks for next.
+const (
+	inStart   = iota // empty lines, then a method
+	inMethod         // the rest of a method
+	inTarget         // the rest of a request target
+	inVersion        // the rest of "HTTP/1.x" CRLF
+	inFields         // field lines
+	inError          // nothing: the request was refused
+)
+
+const (
+	// maxMethod is the longest method read; a longer one is none that we know
+	// (RFC 9112, 3: 501). The longest registered one has 17 bytes.
+	maxMethod = 32
+	// maxEmptyLines is how many empty lines are skipped before a request.
+	maxEmptyLines = 4
+)
+
+// Parser reads the heads of the requests of one connection, one after the other.
+// It can stop at any byte and go on when more came. It holds no pointers, and
+// between requests no state: a parser that answered [Complete] may serve another
+// connection. Its zero value needs [Parser.Init].
+type Parser struct {
+	lim exchange.Limits
+
+	state   uint8
+	failed  Code
+	names   uint8 // fields seen, as bits below
+	pos     int   // everything before was looked at
+	mark    int   // begin of the part that is being read
+	query   int   // index behind the '?' of the target, or 0
+	escape  int   // index of the first '%' of the target's path, or 0
+	line    fieldLine
+	windows scan.Window
+}
+
+// Bits of Parser.names: what fields said that only counts together.
+const (
+	sawHost = 1 << iota
+	sawLength
+	sawCoding
+	sawClose
+	sawUpgrade
+	sawContinue
+	hostInTarget
+)
+
+// Init makes the parser ready for its first request, with the limits, of which
+// zeros mean defaults.
+func (p *Parser) Init(lim exchange.Limits) {
+	p.lim = lim.WithDefaults()
+	p.restart()
+}
+
+// Limits returns the limits in force, without zeros.
+func (p *Parser) Limits() *exchange.Limits { return &p.lim }
+
+// Started reports whether the parser stands within a head: it has seen some of it
+// and wants more.
+func (p *Parser) Started() bool { return p.state != inStart || p.pos != 0 }
+
+func (p *Parser) restart() {
+	p.state, p.failed, p.names = inStart, NeedMore, 0
+	p.pos, p.mark, p.query, p.escape = 0, 0, 0, 0
+}
+
+// Parse reads a head from buf into r, which it resets at the head's first byte.
+//
+// buf begins with the first byte of the request, on every call; between calls it
+// may only grow, and may move. No byte is classified more than twice however many
+// calls there are. With [Complete], n is the length of the head, r.Head is buf[:n],
+// and the next call starts a new request. With [NeedMore], n is 0 and r is
+// unfinished. With a refusal, n is 0, and so it stays until [Parser.Init].
+func (p *Parser) Parse(r *exchange.Request, buf []byte) (n int, code Code) {
+	whole := buf
+	if len(buf) > p.lim.MaxHeadBytes {
+		buf = buf[:p.lim.MaxHeadBytes]
+	}
+	if p.state != inFields && !(p.state|uint8(min(p.pos, 1)) == inStart && p.quickLine(r, buf)) {
+		if code = p.requestLine(r, buf); code != Complete {
+			return 0, p.stop(code, buf)
+		}
+	}
+	if code = p.fields(r, buf); code == Complete {
+		code = p.finish(r)
+	}
+	if code != Complete {
+		return 0, p.stop(code, buf)
+	}
+	n = p.pos
+	r.Head = whole[:n:n]
+	p.restart()
+	return n, Complete
+}
+
+// stop turns a want of more into a refusal when the limit is reached, and keeps
+// refusals.
+func (p *Parser) stop(code Code, buf []byte) Code {
+	if code == NeedMore {
+		if len(buf) < p.lim.MaxHeadBytes {
+			return NeedMore
+		}
+		code = ErrHeadLarge
+		if p.state == inTarget {
+			code = ErrTargetLong
+		}
+	}
+	p.state, p.failed = inError, code
+	return code
+}
+
+// requestLine reads up to the first field line (RFC 9112, 3).
+func (p *Parser) requestLine(r *exchange.Request, buf []byte) Code {
+	for {
+		var code Code
+		switch p.state {
+		case inStart:
+			code = p.start(r, buf)
+		case inMethod:
+			code = p.method(r, buf)
+		case inTarget:
+			code = p.target(r, buf)
+		case inVersion:
+			code = p.version(r, buf)
+		case inFields:
+			return Complete
+		default:
+			return p.failed
+		}
+		if code != Complete {
+			return code
+		}
+	}
+}
+
+// quickLine takes a request line that lies whole in buf if it is of the usual sort:
+// GET or POST, a path without escapes, a known version. Otherwise it changes nothing
+// that counts and returns false.
+func (p *Parser) quickLine(r *exchange.Request, buf []byte) bool {
+	if len(buf) < len("GET / HTTP/1.1\r\n") {
+		return false
+	}
+	r.Reset()
+	method, i := exchange.MethodGet, 4
+	if binary.LittleEndian.Uint32(buf) != wordGet {
+		if binary.LittleEndian.Uint32(buf) != wordPost || buf[4] != ' ' {
+			return false
+		}
+		method, i = exchange.MethodPost, 5
+	}
+	begin := i
+	if buf[i] != '/' {
+		return false
+	}
+	i = skipPath(buf, i)
+	if i == len(buf) {
+		return false
+	}
+	end := i
+	if buf[i] == '?' {
+		r.HasQuery = true
+		i++
+		i += scan.Target(buf[i:])
+		r.Query = span(end+1, i)
+	}
+	if len(buf)-i < 11 || buf[i] != ' ' || i-begin > p.lim.MaxTargetBytes {
+		return false
+	}
+	v := binary.LittleEndian.Uint64(buf[i+1:])
+	if v != version11 && v != version10 || buf[i+9] != '\r' || buf[i+10] != '\n' {
+		return false
+	}
+	r.Method, r.RawMethod = method, span(0, begin-1)
+	r.Target, r.Path = span(begin, i), span(begin, end)
+	p.mark = i + 1
+	p.endVersion(r, uint8(v>>56&1))
+	return true
+}
+
+// start skips empty lines (RFC 9112, 2.2), and takes the common methods at once.
+func (p *Parser) start(r *exchange.Request, buf []byte) Code {
+	if p.pos == 0 {
+		r.Reset()
+	}
+	for p.pos < len(buf) && buf[p.pos] == '\r' {
+		if p.pos >= 2*maxEmptyLines {
+			return ErrEmptyLines
+		}
+		if p.pos+1 == len(buf) {
+			return NeedMore
+		}
+		if buf[p.pos+1] != '\n' {
+			return ErrLineEnd
+		}
+		p.pos += 2
+	}
+	if p.pos == len(buf) {
+		return NeedMore
+	}
+	p.mark = p.pos
+	p.state = inMethod
+	return Complete
+}
+
+const (
+	wordGet  = 'G' | 'E'<<8 | 'T'<<16 | ' '<<24
+	wordPost = 'P' | 'O'<<8 | 'S'<<16 | 'T'<<24
+)
+
+// method reads a token and the space behind it (RFC 9112, 3.1).
+func (p *Parser) method(r *exchange.Request, buf []byte) Code {
+	if len(buf)-p.mark >= 5 {
+		switch binary.LittleEndian.Uint32(buf[p.mark:]) {
+		case wordGet:
+			p.endMethod(r, exchange.MethodGet, p.mark+3)
+			return Complete
+		case wordPost:
+			if buf[p.mark+4] == ' ' {
+				p.endMethod(r, exchange.MethodPost, p.mark+4)
+				return Complete
+			}
+		}
+	}
+	p.pos += scan.Token(buf[p.pos:min(len(buf), p.mark+maxMethod+1)])
+	switch {
+	case p.pos-p.mark > maxMethod:
+		return ErrMethodLong
+	case p.pos == len(buf):
+		return NeedMore
+	case buf[p.pos] != ' ' || p.pos == p.mark:
+		return ErrMethod
+	}
+	p.endMethod(r, exchange.LookupMethod(buf[p.mark:p.pos]), p.pos)
+	return Complete
+}
+
+func (p *Parser) endMethod(r *exchange.Request, m exchange.Method, end int) {
+	r.Method = m
+	r.RawMethod = span(p.mark, end)
+	p.pos = end + 1
+	p.mark = p.pos
+	p.state = inTarget
+}
+
+const (
+	version11 = 'H' | 'T'<<8 | 'T'<<16 | 'P'<<24 | '/'<<32 | '1'<<40 | '.'<<48 | '1'<<56
+	version10 = version11 - 1<<56
+)
+
+// version reads the protocol version and the line end (RFC 9112, 2.3).
+func (p *Parser) version(r *exchange.Request, buf []byte) Code {
+	if len(buf)-p.mark >= 10 {
+		v := binary.LittleEndian.Uint64(buf[p.mark:])
+		if (v == version11 || v == version10) && buf[p.mark+8] == '\r' && buf[p.mark+9] == '\n' {
+			p.endVersion(r, uint8(v>>56&1))
+			return Complete
+		}
+	}
+	for ; p.pos < len(buf); p.pos++ {
+		c := buf[p.pos]
+		switch i := p.pos - p.mark; {
+		case i < 5 && c != "HTTP/"[i], i == 6 && c != '.':
+			return ErrVersion
+		case i == 5 && c != '1', i == 7 && c != '1' && c != '0':
+			if c >= '0' && c <= '9' {
+				return ErrVersionUnsupported
+			}
+			return ErrVersion
+		case i == 8 && c != '\r':
+			return ErrVersion
+		case i == 9:
+			if c != '\n' {
+				return ErrLineEnd
+			}
+			p.endVersion(r, buf[p.mark+7]&1)
+			return Complete
+		}
+	}
+	return NeedMore
+}
+
+func (p *Parser) endVersion(r *exchange.Request, minor uint8) {
+	r.ProtoMinor = minor
+	p.pos = p.mark + 10
+	p.line = fieldLine{begin: p.pos, pos: p.pos}
+	p.state = inFields
+}
+
+// span is the span from begin to end. Heads are limited to less than 2 GiB.
+func span(begin, end int) exchange.Span {
+	return exchange.Span{Off: uint32(begin), Len: uint32(end - begin)}
+}

@@ -1,0 +1,76 @@
+// Package scan finds the end of runs of bytes in HTTP/1.1 messages, many bytes
+// at a time. All assembly of the engine lives here.
+//
+// Two tools stand side by side:
+//
+//   - [Window.Fill] classifies up to [WindowBytes] bytes in one call and leaves
+//     bitmaps behind; the header parser walks those with trailing-zero counts.
+//     One call serves a whole head, so the cost of calling assembly, which Go
+//     cannot inline, is paid once and not twice a field.
+//   - [Value], [Token], [Target] and [HeadEnd] each measure one run. They serve
+//     what the window does not: long values, heads that arrive in pieces,
+//     trailers.
+//
+// The amd64 code needs AVX2, found at run time; without it, on other
+// architectures, and under the build tag purego, the portable code in
+// scan_generic.go runs, eight bytes at a time. The portable code is also what the
+// assembly is fuzzed against.
+//
+// No function reads outside the slice it is given, not even within a page.
+package scan
+
+// WindowBlocks is the capacity of a [Window] in blocks of 64 bytes.
+const WindowBlocks = 16
+
+// WindowBytes is the capacity of a [Window] in bytes.
+const WindowBytes = WindowBlocks * 64
+
+// Window holds two bitmaps over a stretch of bytes: bit i&63 of word i>>6
+// describes the i-th byte. Its zero value is ready for [Window.Fill].
+//
+//	byte   H  o  s  t  :     a  CR LF
+//	Colon  .  .  .  .  1  .  .  .  .
+//	Ctl    .  .  .  .  .  .  .  1  1
+type Window struct {
+	// Ctl marks the bytes that cannot stand in a field value: the control
+	// characters other than HTAB, and DEL (RFC 9110, 5.5). CR and LF are
+	// among them, so the first mark of a line is its end or its first error.
+	Ctl [WindowBlocks]uint64
+	// Colon marks ':'.
+	Colon [WindowBlocks]uint64
+}
+
+// Fill classifies b[from:], of which it takes at most [WindowBytes], and returns
+// how many bytes it classified. It stops early, at a multiple of 64, behind the
+// first block in which four marks of Ctl in a row end: that is where a head ends,
+// and what follows is a body or another request. Bits past the end of b are zero
+// in the last word; words behind that one are left as they were.
+//
+// It requires 0 <= from <= len(b).
+func (w *Window) Fill(b []byte, from int) int { return w.fill(b, from) }
+
+// Value returns the length of the leading run of bytes that may stand in a field
+// value: everything but control characters other than HTAB, and DEL (RFC 9110,
+// 5.5: VCHAR, obs-text, SP, HTAB).
+func Value(b []byte) int { return value(b) }
+
+// Token returns the length of the leading run of tchar (RFC 9110, 5.6.2).
+func Token(b []byte) int { return token(b) }
+
+// Target returns the length of the leading run of bytes that may stand in a
+// request target: VCHAR without '#'. Bytes from 0x80 are refused, since a URI is
+// ASCII (RFC 3986, 2), and so is the fragment, which no request target has
+// (RFC 9112, 3.2).
+func Target(b []byte) int { return target(b) }
+
+// HeadEnd returns the index of the first CRLFCRLF in b, or -1.
+func HeadEnd(b []byte) int { return headEnd(b) }
+
+// IsToken reports whether c is a tchar (RFC 9110, 5.6.2).
+func IsToken(c byte) bool { return class[c]&tokenByte != 0 }
+
+// IsValue reports whether c may stand in a field value (RFC 9110, 5.5).
+func IsValue(c byte) bool { return class[c]&valueByte != 0 }
+
+// IsTarget reports whether c may stand in a request target; see [Target].
+func IsTarget(c byte) bool { return class[c]&targetByte != 0 }

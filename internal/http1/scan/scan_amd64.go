@@ -1,0 +1,75 @@
+//go:build !purego
+
+package scan
+
+import "golang.org/x/sys/cpu"
+
+// useAVX2 chooses the vector code. BMI1 is asked for because the assembly counts
+// trailing zeros with TZCNT, which older processors would take for BSF.
+var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1
+
+// vector is the least number of bytes that the assembly takes: one register.
+const vector = 32
+
+func (w *Window) fill(b []byte, from int) int {
+	if len(b) < vector || !useAVX2 {
+		return w.fillGeneric(b, from)
+	}
+	if uint(from) > uint(len(b)) {
+		panic("scan: window begins outside the bytes")
+	}
+	return fillAVX2(w, b, from)
+}
+
+func value(b []byte) int {
+	if len(b) < vector || !useAVX2 {
+		return valueGeneric(b)
+	}
+	return valueAVX2(b)
+}
+
+func token(b []byte) int {
+	if len(b) < vector || !useAVX2 {
+		return tokenGeneric(b)
+	}
+	return tokenAVX2(b)
+}
+
+func target(b []byte) int {
+	if len(b) < vector || !useAVX2 {
+		return targetGeneric(b)
+	}
+	return targetAVX2(b)
+}
+
+func headEnd(b []byte) int {
+	if len(b) < vector+3 || !useAVX2 {
+		return headEndGeneric(b)
+	}
+	return headEndAVX2(b)
+}
+
+// fillAVX2 requires len(b) >= 32 and 0 <= from <= len(b).
+//
+//go:noescape
+func fillAVX2(w *Window, b []byte, from int) int
+
+// valueAVX2 requires len(b) >= 32.
+//
+//go:noescape
+func valueAVX2(b []byte) int
+
+// tokenAVX2 requires len(b) >= 32.
+//
+//go:noescape
+func tokenAVX2(b []byte) int
+
+// targetAVX2 requires len(b) >= 32.
+//
+//go:noescape
+func targetAVX2(b []byte) int
+
+// headEndAVX2 requires len(b) >= 35.
+//
+//go:noescape
+func headEndAVX2(b []byte) int

@@ -1,0 +1,179 @@
+package scan
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Classes of bytes, as bits of class.
+const (
+	tokenByte = 1 << iota
+	valueByte
+	targetByte
+)
+
+// class is the definition of every class; the word-at-a-time and the vector code
+// are other ways to say the same, and tests hold them to it.
+var class = buildClass()
+
+func buildClass() (t [256]uint8) {
+	for c := 0x20; c < 0x100; c++ {
+		t[c] |= valueByte
+	}
+	t['\t'] |= valueByte
+	t[0x7f] &^= valueByte
+	for c := 0x21; c < 0x7f; c++ {
+		t[c] |= targetByte
+	}
+	t['#'] &^= targetByte
+	for c := '0'; c <= '9'; c++ {
+		t[c] |= tokenByte
+	}
+	for c := 'a'; c <= 'z'; c++ {
+		t[c] |= tokenByte
+		t[c-'a'+'A'] |= tokenByte
+	}
+	for _, c := range []byte("!#$%&'*+-.^_`|~") {
+		t[c] |= tokenByte
+	}
+	return t
+}
+
+// A word of eight bytes, each with the same value.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x80 * ones
+	lows  = 0x7f * ones
+)
+
+// equal sets the high bit of every byte of x that equals the byte repeated in
+// pattern, and no other bit. It is exact: no carry crosses a byte.
+func equal(x, pattern uint64) uint64 {
+	z := x ^ pattern
+	return ^((z&lows + lows) | z) & highs
+}
+
+// below sets the high bit of every byte of x that is less than limit, which must
+// be at most 0x80.
+func below(x, limit uint64) uint64 {
+	return ^((x | highs) - limit*ones) & ^x & highs
+}
+
+// ctlBits sets the high bit of every byte of x that cannot stand in a value.
+func ctlBits(x uint64) uint64 {
+	return below(x, 0x20)&^equal(x, '\t'*ones) | equal(x, 0x7f*ones)
+}
+
+// targetStops sets the high bit of every byte of x that cannot stand in a target.
+func targetStops(x uint64) uint64 {
+	return below(x, 0x21) | equal(x, 0x7f*ones) | x&highs | equal(x, '#'*ones)
+}
+
+// gather moves the eight high bits of x's bytes to the low eight bits.
+func gather(x uint64) uint64 {
+	return (x >> 7) * 0x0102040810204080 >> 56
+}
+
+// fillGeneric is [Window.Fill] in portable code.
+func (w *Window) fillGeneric(b []byte, from int) int {
+	b = b[from:]
+	if len(b) > WindowBytes {
+		b = b[:WindowBytes]
+	}
+	n, last := 0, uint64(0)
+	for i := 0; n < len(b); i++ {
+		block := b[n:min(n+64, len(b))]
+		ctl, colon := classify(block)
+		w.Ctl[i], w.Colon[i] = ctl, colon
+		n += len(block)
+		if endsHead(last, ctl) {
+			break
+		}
+		last = ctl
+	}
+	return n
+}
+
+// classify returns the bitmaps of at most 64 bytes.
+func classify(block []byte) (ctl, colon uint64) {
+	i := 0
+	for ; i+8 <= len(block); i += 8 {
+		x := binary.LittleEndian.Uint64(block[i:])
+		ctl |= gather(ctlBits(x)) << i
+		colon |= gather(equal(x, ':'*ones)) << i
+	}
+	for ; i < len(block); i++ {
+		if !IsValue(block[i]) {
+			ctl |= 1 << i
+		}
+		if block[i] == ':' {
+			colon |= 1 << i
+		}
+	}
+	return ctl, colon
+}
+
+// endsHead reports whether four set bits in a row end in m, of which up to three
+// may be the last bits of the word before.
+func endsHead(before, m uint64) bool {
+	run := m & (m >> 1)
+	run &= run >> 2
+	over := m<<3 | before>>61
+	over &= over >> 1
+	over &= over >> 2
+	return run|over != 0
+}
+
+// valueGeneric is [Value] in portable code.
+func valueGeneric(b []byte) int {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		if m := ctlBits(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(b) && IsValue(b[i]); i++ {
+	}
+	return i
+}
+
+// tokenGeneric is [Token] in portable code. Names are short and the class is
+// ragged, so it goes byte by byte.
+func tokenGeneric(b []byte) int {
+	i := 0
+	for ; i < len(b) && IsToken(b[i]); i++ {
+	}
+	return i
+}
+
+// targetGeneric is [Target] in portable code.
+func targetGeneric(b []byte) int {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		if m := targetStops(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(b) && IsTarget(b[i]); i++ {
+	}
+	return i
+}
+
+// headEndGeneric is [HeadEnd] in portable code. Every fourth byte from the third
+// on is looked at: a CRLFCRLF cannot pass between two looks.
+func headEndGeneric(b []byte) int {
+	for i := 3; i < len(b); {
+		switch b[i] {
+		case '\n':
+			if b[i-1] == '\r' && b[i-2] == '\n' && b[i-3] == '\r' {
+				return i - 3
+			}
+			i += 2 // it can be the second byte of four, and then the fourth is here
+		case '\r':
+			i++ // it can be the third or the first byte of four
+		default:
+			i += 4
+		}
+	}
+	return -1
+}

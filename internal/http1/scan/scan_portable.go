@@ -1,0 +1,13 @@
+//go:build !amd64 || purego
+
+package scan
+
+func (w *Window) fill(b []byte, from int) int { return w.fillGeneric(b, from) }
+
+func value(b []byte) int { return valueGeneric(b) }
+
+func token(b []byte) int { return tokenGeneric(b) }
+
+func target(b []byte) int { return targetGeneric(b) }
+
+func headEnd(b []byte) int { return headEndGeneric(b) }

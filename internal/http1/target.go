@@ -1,0 +1,165 @@
+package http1
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/http1/scan"
+)
+
+// Words of eight equal bytes, and the two halves of a byte; see pathStops.
+const (
+	eachByte = 0x0101010101010101
+	highBits = 0x80 * eachByte
+	lowBits  = 0x7f * eachByte
+)
+
+// isByte sets the high bit of the bytes of x that are c, and of no others.
+func isByte(x uint64, c byte) uint64 {
+	z := x ^ uint64(c)*eachByte
+	return ^((z&lowBits + lowBits) | z) & highBits
+}
+
+// pathStops sets the high bit of every byte of x that ends a path or wants a
+// look: no VCHAR, or one of '#', '%', '?'. A byte is no VCHAR when it is less
+// than 0x21 or greater than 0x7e.
+func pathStops(x uint64) uint64 {
+	low := ^((x | highBits) - 0x21*eachByte) & ^x
+	high := (x&lowBits + eachByte) | x
+	return (low|high)&highBits | isByte(x, '#') | isByte(x, '%') | isByte(x, '?')
+}
+
+// target reads the request target and the space behind it (RFC 9112, 3.2).
+func (p *Parser) target(r *exchange.Request, buf []byte) Code {
+	limit := p.mark + p.lim.MaxTargetBytes + 1
+	if limit < len(buf) {
+		buf = buf[:limit]
+	}
+	for {
+		if p.query == 0 {
+			p.pos = skipPath(buf, p.pos)
+		} else {
+			p.pos += scan.Target(buf[p.pos:])
+		}
+		if p.pos == len(buf) {
+			return wantTarget(p.pos, limit)
+		}
+		switch buf[p.pos] {
+		case ' ':
+			return p.endTarget(r, buf)
+		case '?':
+			p.pos++
+			p.query = p.pos
+		case '%':
+			left := len(buf) - p.pos
+			if left > 1 && !isHex(buf[p.pos+1]) || left > 2 && !isHex(buf[p.pos+2]) {
+				return ErrTargetEscape
+			}
+			if left < 3 {
+				return wantTarget(len(buf), limit)
+			}
+			if p.escape == 0 {
+				p.escape = p.pos
+			}
+			p.pos += 3
+		default:
+			return ErrTarget
+		}
+	}
+}
+
+// wantTarget is the outcome when the target goes on behind end.
+func wantTarget(end, limit int) Code {
+	if end >= limit {
+		return ErrTargetLong
+	}
+	return NeedMore
+}
+
+// skipPath returns the index, from i on, of the first byte that ends the path or
+// wants a look, or len(buf).
+func skipPath(buf []byte, i int) int {
+	for ; i+8 <= len(buf); i += 8 {
+		if m := pathStops(binary.LittleEndian.Uint64(buf[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(buf) && scan.IsTarget(buf[i]) && buf[i] != '%' && buf[i] != '?'; i++ {
+	}
+	return i
+}
+
+// endTarget takes the target apart by its form (RFC 9112, 3.2.1 to 3.2.4).
+func (p *Parser) endTarget(r *exchange.Request, buf []byte) Code {
+	begin, end := p.mark, p.pos
+	if begin == end {
+		return ErrTarget
+	}
+	r.Target = span(begin, end)
+	p.pos++
+	p.mark = p.pos
+	p.state = inVersion
+	path := begin
+	switch {
+	case r.Method == exchange.MethodConnect:
+		if !validAuthority(buf[begin:end], true) {
+			return ErrTargetForm
+		}
+		r.Host = r.Target
+		p.names |= hostInTarget
+		return Complete
+	case buf[begin] == '/':
+	case end-begin == 1 && buf[begin] == '*' && r.Method == exchange.MethodOptions:
+		r.Path = r.Target
+		return Complete
+	default:
+		if path = p.authority(r, buf[:end]); path == 0 {
+			return ErrTargetForm
+		}
+	}
+	if p.query != 0 {
+		r.Query, r.HasQuery = span(p.query, end), true
+		end = p.query - 1
+	}
+	r.Path = span(path, end)
+	r.PathEscaped = p.escape != 0 &&
+		(p.escape >= path || bytes.IndexByte(buf[path:end], '%') >= 0)
+	return Complete
+}
+
+// authority reads scheme and authority of the absolute form that begins at
+// r.Target and ends with buf. It returns where the path begins, or 0.
+func (p *Parser) authority(r *exchange.Request, buf []byte) int {
+	begin := int(r.Target.Off)
+	scheme := schemeLen(buf[begin:])
+	if scheme == 0 {
+		return 0
+	}
+	begin += scheme
+	end := len(buf)
+	if p.query != 0 {
+		end = p.query - 1
+	}
+	if i := bytes.IndexByte(buf[begin:end], '/'); i >= 0 {
+		end = begin + i
+	}
+	if !validAuthority(buf[begin:end], false) {
+		return 0
+	}
+	r.Host = span(begin, end)
+	p.names |= hostInTarget
+	return end
+}
+
+// schemeLen returns the length of the leading "http://" or "https://", in any case,
+// or 0.
+func schemeLen(b []byte) int {
+	for _, scheme := range [...]string{"http://", "https://"} {
+		if len(b) >= len(scheme) && equalFold(b[:len(scheme)], scheme) {
+			return len(scheme)
+		}
+	}
+	return 0
+}

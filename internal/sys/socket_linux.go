@@ -1,0 +1,185 @@
+package sys
+
+import (
+	"encoding/binary"
+	"net"
+	"net/netip"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Recv reads from a non-blocking socket.
+func Recv(fd int, p []byte) (int, syscall.Errno) {
+	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), 0, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), 0
+}
+
+// Send writes to a non-blocking socket, without SIGPIPE. more says that other
+// bytes follow at once, so that the kernel may wait for them to fill a segment.
+func Send(fd int, p []byte, more bool) (int, syscall.Errno) {
+	n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), flags(more), 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), 0
+}
+
+func flags(more bool) uintptr {
+	if more {
+		return unix.MSG_NOSIGNAL | unix.MSG_MORE
+	}
+	return unix.MSG_NOSIGNAL
+}
+
+// MaxVector is the most buffers that one SendVector takes.
+const MaxVector = 64
+
+// SendVector writes several buffers, up to MaxVector of them, like [Send].
+func SendVector(fd int, bufs [][]byte, more bool) (int, syscall.Errno) {
+	var iov [MaxVector]unix.Iovec
+	k := 0
+	for _, b := range bufs[:min(len(bufs), MaxVector)] {
+		if len(b) > 0 {
+			iov[k].Base = unsafe.SliceData(b)
+			iov[k].SetLen(len(b))
+			k++
+		}
+	}
+	msg := unix.Msghdr{Iov: &iov[0]}
+	msg.SetIovlen(k)
+	n, _, errno := syscall.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&msg)), flags(more))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), 0
+}
+
+// SendFile sends up to n bytes of file from offset off. It may wait for a disk,
+// so it tells the scheduler. 0 bytes without an error is the end of the file.
+func SendFile(fd, file int, off int64, n int) (int, syscall.Errno) {
+	sent, _, errno := syscall.Syscall6(unix.SYS_SENDFILE, uintptr(fd), uintptr(file), uintptr(unsafe.Pointer(&off)), uintptr(n), 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(sent), 0
+}
+
+// Accept takes a connection from the backlog of a listening socket. The new
+// socket is non-blocking and closed on exec.
+func Accept(fd int) (int, Addr, syscall.Errno) {
+	var sa unix.RawSockaddrAny
+	size := uint32(unix.SizeofSockaddrAny)
+	n, _, errno := syscall.RawSyscall6(unix.SYS_ACCEPT4, uintptr(fd), uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size)), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
+	if errno != 0 {
+		return -1, Addr{}, errno
+	}
+	return int(n), compact(&sa), 0
+}
+
+// Close closes a descriptor.
+func Close(fd int) {
+	// The descriptor is gone whatever the result says, see close(2).
+	_, _, _ = syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0)
+}
+
+// ShutWrite tells the peer that nothing more will come.
+func ShutWrite(fd int) syscall.Errno { return shutdown(fd, unix.SHUT_WR) }
+
+// ShutBoth ends both directions. Reads and writes that wait, or come, fail.
+func ShutBoth(fd int) syscall.Errno { return shutdown(fd, unix.SHUT_RDWR) }
+
+func shutdown(fd, how int) syscall.Errno {
+	_, _, errno := syscall.RawSyscall(unix.SYS_SHUTDOWN, uintptr(fd), uintptr(how), 0)
+	return errno
+}
+
+// NoDelay turns Nagle's algorithm off. Errors do not matter: the socket may be
+// of another family.
+func NoDelay(fd int) { _ = setInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) }
+
+func setInt(fd, level, option int, value int32) syscall.Errno {
+	_, _, errno := syscall.RawSyscall6(unix.SYS_SETSOCKOPT, uintptr(fd), uintptr(level), uintptr(option), uintptr(unsafe.Pointer(&value)), unsafe.Sizeof(value), 0)
+	return errno
+}
+
+// Unread is the number of bytes that have arrived and not been read.
+func Unread(fd int) int {
+	var n int32
+	if _, _, errno := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCINQ, uintptr(unsafe.Pointer(&n))); errno != 0 {
+		return 0
+	}
+	return int(n)
+}
+
+// An Addr is an address of a socket, kept in 24 bytes without pointers. The zero
+// value is the address of a unix socket without a name.
+type Addr struct {
+	ip   [16]byte
+	zone uint32
+	port uint16
+	kind uint8 // 4 or 6; 0 is unix
+}
+
+// compact reads what the kernel has written.
+func compact(sa *unix.RawSockaddrAny) (a Addr) {
+	switch sa.Addr.Family {
+	case unix.AF_INET:
+		in := (*unix.RawSockaddrInet4)(unsafe.Pointer(sa))
+		a.kind = 4
+		copy(a.ip[:], in.Addr[:])
+		a.port = port(in.Port)
+	case unix.AF_INET6:
+		in := (*unix.RawSockaddrInet6)(unsafe.Pointer(sa))
+		a.kind, a.ip, a.zone = 6, in.Addr, in.Scope_id
+		a.port = port(in.Port)
+	}
+	return a
+}
+
+// port converts from network byte order.
+func port(p uint16) uint16 {
+	var b [2]byte
+	binary.NativeEndian.PutUint16(b[:], p)
+	return binary.BigEndian.Uint16(b[:])
+}
+
+// Net returns the address in the form of package net.
+func (a Addr) Net() net.Addr {
+	if a.kind == 0 {
+		return &net.UnixAddr{Net: "unix"}
+	}
+	return net.TCPAddrFromAddrPort(a.AddrPort())
+}
+
+// AddrPort is the address and port of a TCP socket, in which IPv4 addresses
+// mapped to IPv6 are IPv4 ones; it is not valid for a unix socket.
+func (a Addr) AddrPort() netip.AddrPort {
+	switch a.kind {
+	case 4:
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(a.ip[:4])), a.port)
+	case 6:
+		ip := netip.AddrFrom16(a.ip).Unmap()
+		if a.zone != 0 && ip.Is6() {
+			ip = ip.WithZone(strconv.FormatUint(uint64(a.zone), 10))
+		}
+		return netip.AddrPortFrom(ip, a.port)
+	}
+	return netip.AddrPort{}
+}
+
+// LocalAddr asks the kernel for the address of a connected socket.
+func LocalAddr(fd int) (Addr, syscall.Errno) {
+	var sa unix.RawSockaddrAny
+	size := uint32(unix.SizeofSockaddrAny)
+	_, _, errno := syscall.RawSyscall(unix.SYS_GETSOCKNAME, uintptr(fd), uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size)))
+	if errno != 0 {
+		return Addr{}, errno
+	}
+	return compact(&sa), 0
+}

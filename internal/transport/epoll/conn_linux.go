@@ -1,0 +1,199 @@
+package epoll
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/clock"
+	"github.com/redline-go/redline/internal/sys"
+	"github.com/redline-go/redline/internal/transport"
+	"github.com/redline-go/redline/internal/transport/lead"
+)
+
+// A conn is one connection. It is small, as most of them are idle; what only a
+// few need is in more.
+type conn struct {
+	timer    clock.Entry // first: the wheel's entries are cast back
+	loop     *loop
+	session  transport.Session // nil when it has been told Closed
+	hand     *lead.Hand        // who runs the session's code; nil when nobody does
+	more     *more
+	wakes    *wakes
+	deadline atomic.Int64 // on the clock's scale; 0 is never
+	fd       int32
+	gen      uint32 // tells apart the connections that had this fd
+	armed    uint32 // events that epoll reports
+	closed   atomic.Uint32
+	flags    flags
+	own      own
+	peer     sys.Addr
+}
+
+// flags are the leader's.
+type flags uint16
+
+const (
+	busy       flags = 1 << iota // the session's code runs: own and more.rest are the feeder's
+	known                        // epoll knows the descriptor
+	ended                        // the session has been told EOF
+	lost                         // the session has been told Lost, or need not be
+	waitRead                     // the feeder waits for input
+	waitWrite                    // the feeder waits for room
+	unsent                       // more.out may have bytes that the loop is to send
+	held                         // too much unsent: not read
+	closing                      // to be closed when everything is sent
+	lingering                    // what still comes is read and dropped
+	closeAfter                   // Close was called while busy
+	closeNow                     // the same, with now
+	again                        // the session gets its rest again when everything is sent
+)
+
+// own are the flags of the feeder.
+type own uint8
+
+const (
+	paused   own = 1 << iota
+	resumed      // Resume was called: the session gets its rest again
+	hijacked     // the connection has left the transport
+	broken       // a write has failed
+	linger       // the session has closed with an error
+)
+
+// The values of closed.
+const (
+	open     = iota
+	finished // the session gets no more calls but Closed
+	dead     // the descriptor is closed
+)
+
+// more is what a connection needs while it is not simply idle or served.
+type more struct {
+	mu      sync.Mutex
+	out     buf.Queue // accepted for sending, not taken by the kernel yet; under mu
+	rest    []byte    // what Feed has not consumed
+	unread  []byte    // what it has given back
+	dropped int       // bytes, while lingering
+}
+
+var mores = sync.Pool{New: func() any { return new(more) }}
+
+// need returns the connection's more, which the feeder may create.
+func (c *conn) need() *more {
+	if c.more == nil {
+		c.more = mores.Get().(*more)
+	}
+	return c.more
+}
+
+// trim lets go of more if nothing is in it. Nobody may be feeding.
+func (c *conn) trim() {
+	m := c.more
+	if m == nil || m.rest != nil || m.unread != nil || m.out.Len() > 0 {
+		return
+	}
+	c.more = nil
+	m.out.Release()
+	mores.Put(m)
+}
+
+// rest is what the session has not consumed.
+func (c *conn) rest() []byte {
+	if c.more == nil {
+		return nil
+	}
+	return c.more.rest
+}
+
+// keep stores what remains of in after n bytes were consumed. in is either the
+// kept rest itself, or a hand's scratch.
+func (c *conn) keep(in []byte, n int) {
+	kept := c.rest()
+	switch {
+	case len(in) == 0: // it was not fed
+	case kept != nil && n == len(in):
+		c.more.rest = nil
+		buf.Put(kept)
+	case kept != nil:
+		c.more.rest = kept[:copy(kept, in[n:])]
+	case n < len(in):
+		c.need().rest = append(buf.Get(len(in)-n), in[n:]...)
+	}
+	if m := c.more; m != nil && m.unread != nil {
+		m.rest = append(buf.Grow(m.rest, len(m.unread)), m.unread...)
+		m.unread = nil
+		c.own |= resumed
+	}
+}
+
+// Wake implements [transport.Conn].
+func (c *conn) Wake(f func(out *buf.Queue) error) bool {
+	return c.closed.Load() == open && c.loop.put(message{kind: wake, c: c, f: f})
+}
+
+// Detach implements [transport.Conn].
+func (c *conn) Detach() {
+	if h := c.hand; h != nil && h.Detach() {
+		of(h).unpin()
+	}
+}
+
+// Detached implements [transport.Conn].
+func (c *conn) Detached() bool { return c.hand != nil && !c.hand.Leading() }
+
+// Unread implements [transport.Conn].
+func (c *conn) Unread(p []byte) {
+	if len(p) > 0 {
+		m := c.need()
+		m.unread = append(m.unread, p...)
+	}
+}
+
+// SetDeadline implements [transport.Conn].
+func (c *conn) SetDeadline(t time.Time) { c.deadline.Store(clock.At(t)) }
+
+// expired reports whether the deadline has passed.
+func (c *conn) expired(now int64) bool {
+	d := c.deadline.Load()
+	return d != 0 && d <= now
+}
+
+// Pause implements [transport.Conn].
+func (c *conn) Pause() { c.own |= paused }
+
+// Resume implements [transport.Conn].
+func (c *conn) Resume() {
+	if c.own&paused != 0 {
+		c.own = c.own&^paused | resumed
+	}
+}
+
+// Pending implements [transport.Conn].
+func (c *conn) Pending() int {
+	m := c.more
+	if m == nil {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.out.Len()
+}
+
+// Close implements [transport.Conn].
+func (c *conn) Close(now bool) {
+	k := closeSoon
+	if now {
+		k = closeHard
+	}
+	if c.closed.Load() != dead {
+		c.loop.put(message{kind: k, c: c}) // a loop that has ended has closed it
+	}
+}
+
+// RemoteAddr implements [transport.Conn].
+func (c *conn) RemoteAddr() net.Addr { return c.peer.Net() }
+
+// LocalAddr implements [transport.Conn].
+func (c *conn) LocalAddr() net.Addr { return c.loop.localAddr(c) }

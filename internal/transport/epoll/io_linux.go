@@ -1,0 +1,250 @@
+package epoll
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/clock"
+	"github.com/redline-go/redline/internal/sys"
+	"github.com/redline-go/redline/internal/transport"
+)
+
+// errShortFile closes a connection whose file ended before its range did.
+var errShortFile = errors.New("redline: file is shorter than the range to be sent")
+
+// transmit sends what is in q until it is empty (0) or the socket is full
+// (EAGAIN). vec is scratch.
+func transmit(fd int, q *buf.Queue, vec [][]byte) (sent int, err error) {
+	for q.Len() > 0 {
+		n, want, errno := 0, 0, syscall.Errno(0)
+		if bufs := q.Buffers(vec[:0]); len(bufs) == 0 {
+			n, want, err = transmitFile(fd, q)
+			if err != nil && !errors.As(err, &errno) {
+				return sent, err
+			}
+		} else {
+			for _, b := range bufs {
+				want += len(b)
+			}
+			more := want < q.Len()
+			if len(bufs) == 1 {
+				n, errno = sys.Send(fd, bufs[0], more)
+			} else {
+				n, errno = sys.SendVector(fd, bufs, more)
+			}
+		}
+		q.Discard(n)
+		sent += n
+		switch {
+		case errno == syscall.EINTR:
+		case errno != 0:
+			return sent, errno
+		case n < want:
+			return sent, syscall.EAGAIN // the socket has taken what it could
+		}
+	}
+	return sent, nil
+}
+
+// transmitFile sends from the file that is first in q. want is n, or more when
+// the socket is full.
+func transmitFile(fd int, q *buf.Queue) (n, want int, err error) {
+	f, off, size := q.NextFile()
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return 0, 0, err
+	}
+	var errno syscall.Errno
+	if err := rc.Control(func(file uintptr) { n, errno = sys.SendFile(fd, int(file), off, size) }); err != nil {
+		return 0, 0, err
+	}
+	if errno != 0 {
+		return 0, 0, errno
+	}
+	if n == 0 {
+		return 0, 0, errShortFile
+	}
+	return n, n, nil
+}
+
+// push sends what is in out, behind what the connection still has to send, as far
+// as the socket takes it. What it does not take becomes the connection's. It
+// returns the bytes that are left.
+func (c *conn) push(out *buf.Queue, s *scratch) (left int, err error) {
+	m := c.more
+	if m == nil {
+		// Nothing is left from before: nobody else sends, no lock is needed.
+		if out.Len() == 0 {
+			return 0, nil
+		}
+		if left, err = c.pushFirst(out, s); left == 0 || err != nil {
+			return left, err
+		}
+		m = c.need()
+		m.mu.Lock()
+		m.out.Take(out)
+		m.mu.Unlock()
+		return left, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.out.Take(out)
+	n, err := transmit(int(c.fd), &m.out, s.vec)
+	s.sent += n
+	if err != nil && err != syscall.EAGAIN {
+		m.out.Reset()
+		return 0, err
+	}
+	return m.out.Len(), nil
+}
+
+// pushFirst sends what is in out and leaves what the socket does not take.
+func (c *conn) pushFirst(out *buf.Queue, s *scratch) (left int, err error) {
+	if b := out.First(); len(b) == out.Len() {
+		// The common case: one answer, one call.
+		n, errno := sys.Send(int(c.fd), b, false)
+		if errno == 0 || errno == syscall.EAGAIN {
+			s.sent += n
+			out.Discard(n)
+			return out.Len(), nil
+		}
+	}
+	n, err := transmit(int(c.fd), out, s.vec)
+	s.sent += n
+	if err != nil && err != syscall.EAGAIN {
+		out.Reset()
+		return 0, err
+	}
+	return out.Len(), nil
+}
+
+// Flush implements [transport.Conn].
+func (c *conn) Flush(out *buf.Queue, most int) error {
+	s := of(c.hand)
+	for {
+		if c.own&broken != 0 {
+			out.Reset()
+			return transport.ErrLost
+		}
+		left, err := c.push(out, s)
+		if err != nil {
+			c.own |= broken
+			return transport.ErrLost
+		}
+		if !c.hand.Leading() {
+			out.Release() // who goes on alone may go on for long
+		}
+		if left == 0 {
+			return nil
+		}
+		if left <= most {
+			// The loop sends the rest, however long Feed takes.
+			c.loop.put(message{kind: sendRest, c: c})
+			return nil
+		}
+		if err := c.wait(writeWait); err != nil {
+			c.own |= broken
+			c.more.mu.Lock()
+			c.more.out.Reset()
+			c.more.mu.Unlock()
+			return err
+		}
+	}
+}
+
+// wait has the loop wait for input or for room.
+func (c *conn) wait(k kind) error {
+	c.Detach()
+	if c.expired(clock.Nano()) {
+		return transport.ErrDeadline
+	}
+	if !c.loop.put(message{kind: k, c: c}) {
+		return transport.ErrLost
+	}
+	return c.hand.Wait()
+}
+
+// Read implements [transport.Conn].
+func (c *conn) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if c.expired(clock.Nano()) {
+		return 0, transport.ErrDeadline
+	}
+	for {
+		n, errno := sys.Recv(int(c.fd), p)
+		switch errno {
+		case 0:
+			if n == 0 {
+				return 0, io.EOF
+			}
+			of(c.hand).read += n
+			return n, nil
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			if err := c.wait(readWait); err != nil {
+				return 0, err
+			}
+		default:
+			return 0, transport.ErrLost
+		}
+	}
+}
+
+// Hijack implements [transport.Conn].
+func (c *conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
+	if err := c.Flush(out, 0); err != nil {
+		return nil, err
+	}
+	c.Detach()
+	if !c.loop.put(message{kind: hijack, c: c}) {
+		return nil, transport.ErrStopped
+	}
+	if err := c.hand.Wait(); err != nil {
+		return nil, err
+	}
+	// The loop does not know the connection any more.
+	c.own |= hijacked
+	nc, err := sys.Conn(int(c.fd))
+	if err != nil {
+		return nil, os.NewSyscallError("hijack", err)
+	}
+	if len(unread) == 0 {
+		return nc, nil
+	}
+	return &prefixed{Conn: nc, unread: append([]byte(nil), unread...)}, nil
+}
+
+// A prefixed connection delivers some bytes first.
+type prefixed struct {
+	net.Conn
+	unread []byte
+}
+
+func (p *prefixed) Read(b []byte) (int, error) {
+	if len(p.unread) == 0 {
+		return p.Conn.Read(b)
+	}
+	n := copy(b, p.unread)
+	if p.unread = p.unread[n:]; len(p.unread) == 0 {
+		p.unread = nil
+	}
+	return n, nil
+}
+
+// CloseWrite shuts down the writing side, where the connection knows how to.
+func (p *prefixed) CloseWrite() error {
+	if c, ok := p.Conn.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// NetConn returns the connection underneath. What it reads comes after the bytes
+// that have not been read from p.
+func (p *prefixed) NetConn() net.Conn { return p.Conn }

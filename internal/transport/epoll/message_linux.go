@@ -1,0 +1,203 @@
+package epoll
+
+import (
+	"sync/atomic"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/sys"
+	"github.com/redline-go/redline/internal/transport"
+	"github.com/redline-go/redline/internal/transport/lead"
+)
+
+// A message is what other goroutines, or earlier rounds, have for a loop.
+type message struct {
+	kind kind
+	c    *conn
+	f    func(out *buf.Queue) error // of wake
+	each *each                      // of visit and visitAll
+	done chan<- struct{}            // of stopListening: told when it is done
+	err  error                      // of back
+}
+
+type kind uint8
+
+const (
+	wake          kind = iota // run f
+	back                      // the session has returned on a goroutine that does not lead
+	readWait                  // the feeder waits for input
+	writeWait                 // the feeder waits for room
+	sendRest                  // the feeder has left something to send
+	feedRest                  // feed what is kept
+	closeSoon                 // Close(false)
+	closeHard                 // Close(true)
+	hijack                    // the feeder takes the connection out
+	visit                     // run each's function for this connection
+	visitAll                  // and for all of them
+	resumeAccept              // there is room for connections again
+	stopListening             // close the listening sockets
+	quitLoop                  // close everything
+)
+
+// wakes are messages that came while their connection was busy.
+type wakes struct{ list []message }
+
+// An each is one call of Transport.Each.
+type each struct {
+	f    func(s transport.Session, out *buf.Queue) error
+	stop <-chan struct{}
+	left atomic.Int64 // loops and connections to come
+	done chan struct{}
+}
+
+// finish counts one loop or connection off.
+func (e *each) finish() {
+	if e.left.Add(-1) == 0 {
+		close(e.done)
+	}
+}
+
+func (e *each) stopped() bool {
+	select {
+	case <-e.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// deliver handles one message.
+func (l *loop) deliver(h *lead.Hand, m message) bool {
+	switch m.kind {
+	case visitAll:
+		l.visitAll(m.each)
+		return true
+	case resumeAccept:
+		l.resumeAccept()
+		return true
+	case stopListening:
+		return l.stopListening(h, m)
+	case quitLoop:
+		l.quitting = true
+		return true
+	}
+	c := m.c
+	if c.closed.Load() == dead {
+		m.drop()
+		return true
+	}
+	switch m.kind {
+	case back:
+		// Its interest may have been taken away meanwhile: there is no short cut.
+		l.feeds--
+		c.hand = nil
+		c.flags &^= busy | waitRead | waitWrite
+		return l.resolve(h, c, m.err)
+	case readWait:
+		l.await(c, waitRead)
+	case writeWait:
+		l.await(c, waitWrite)
+	case sendRest:
+		if c.flags&busy != 0 {
+			c.flags |= unsent
+			l.arm(c)
+		}
+	case hijack:
+		l.remove(c)
+		c.flags &^= known
+		c.closed.Store(dead) // for this transport; the feeder has the descriptor
+		c.hand.Signal(nil)
+	case closeSoon, closeHard:
+		return l.close(h, c, m.kind == closeHard)
+	case feedRest:
+		if c.flags&(busy|held|ended|closing|lingering) == 0 && c.own&paused == 0 && c.rest() != nil {
+			return l.feed(h, c, c.more.rest)
+		}
+	case wake, visit:
+		return l.wake(h, c, m)
+	}
+	return true
+}
+
+// drop lets go of a message that cannot be delivered.
+func (m message) drop() {
+	switch m.kind {
+	case visit, visitAll:
+		m.each.finish()
+	case stopListening:
+		close(m.done)
+	case readWait, writeWait, hijack:
+		m.c.hand.Signal(transport.ErrLost)
+	}
+}
+
+// await notes that the feeder waits, and tells it at once when there is no
+// point.
+func (l *loop) await(c *conn, what flags) {
+	c.flags |= what
+	switch {
+	case c.flags&closeNow != 0:
+		l.signal(c, transport.ErrLost)
+	case c.expired(l.now):
+		l.signal(c, transport.ErrDeadline)
+	default:
+		l.schedule(c)
+		l.arm(c)
+	}
+}
+
+// wake runs a function for a connection, now or when its Feed has returned.
+func (l *loop) wake(h *lead.Hand, c *conn, m message) bool {
+	if c.closed.Load() != open {
+		m.drop()
+		return true
+	}
+	if c.flags&busy != 0 {
+		if c.wakes == nil {
+			c.wakes = new(wakes)
+		}
+		c.wakes.list = append(c.wakes.list, m)
+		return true
+	}
+	l.begin(h, c)
+	var err error
+	if m.kind == wake {
+		err = m.f(&h.Out)
+	} else {
+		if !m.each.stopped() {
+			err = m.each.f(c.session, &h.Out)
+		}
+		m.each.finish()
+	}
+	return l.end(h, c, nil, 0, err)
+}
+
+// visitAll makes a message of its own for each connection.
+func (l *loop) visitAll(e *each) {
+	for _, c := range l.conns {
+		if c != nil && c.closed.Load() == open {
+			e.left.Add(1)
+			l.batch = append(l.batch, message{kind: visit, c: c, each: e})
+		}
+	}
+	e.finish()
+}
+
+// close is Conn.Close on the loop.
+func (l *loop) close(h *lead.Hand, c *conn, now bool) bool {
+	switch {
+	case now && c.flags&busy != 0:
+		// The descriptor stays until the feeder has done with it.
+		c.flags |= closeNow
+		sys.ShutBoth(int(c.fd)) // if it fails, it is not connected any more
+		if c.flags&(waitRead|waitWrite) != 0 {
+			l.signal(c, transport.ErrLost)
+		}
+	case now:
+		return l.drop(h, c, nil)
+	case c.flags&busy != 0:
+		c.flags |= closeAfter
+	case c.flags&(closing|lingering) == 0:
+		return l.finish(h, c)
+	}
+	return true
+}

@@ -1,0 +1,293 @@
+package epoll
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/sys"
+	"github.com/redline-go/redline/internal/transport"
+	"github.com/redline-go/redline/internal/transport/lead"
+)
+
+type atomicInt64 = atomic.Int64
+
+// A Transport moves bytes with epoll. It implements [transport.Transport].
+type Transport struct {
+	config transport.Config
+	crew   *lead.Crew
+	loops  []*loop
+	rate   rate
+	open   atomic.Int64 // connections, those being accepted included
+	full   atomic.Bool  // a loop has stopped accepting because of MaxConns
+
+	mu      sync.Mutex
+	state   state
+	addrs   []net.Addr
+	failure error
+}
+
+type state uint8
+
+const (
+	created state = iota
+	serving
+	closed
+)
+
+var _ transport.Transport = (*Transport)(nil)
+
+// New returns a transport that listens nowhere yet. Close frees what it holds,
+// also when it never served.
+func New(config transport.Config) (*Transport, error) {
+	if config.Loops < 1 {
+		return nil, fmt.Errorf("create transport: %d loops", config.Loops)
+	}
+	t := &Transport{config: config, crew: lead.NewCrew(config.Takeover)}
+	if config.AcceptRate > 0 {
+		t.rate.gap = int64(time.Second) / int64(config.AcceptRate)
+	}
+	for i := range config.Loops {
+		l := &loop{t: t, index: i}
+		l.role = t.crew.Role(l.lead)
+		var err error
+		if l.poll, err = sys.NewEpoll(); err == nil {
+			l.bell, err = lead.NewBell(l.role, int(l.poll), "epoll")
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("create loop: %w", err), t.free())
+		}
+		t.loops = append(t.loops, l)
+	}
+	return t, nil
+}
+
+// Listen implements [transport.Transport]. It must not be called after Serve.
+func (t *Transport) Listen(network, address string, o transport.ListenOptions) (net.Addr, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state != created {
+		return nil, fmt.Errorf("listen on %s: %w", address, transport.ErrStopped)
+	}
+	c := sys.ListenConfig{ReusePort: true, FastOpen: o.FastOpen, DeferAccept: o.DeferAccept, Backlog: o.Backlog}
+	shared := network == "unix"
+	var addr net.Addr
+	for i, l := range t.loops {
+		if i > 0 && shared {
+			break
+		}
+		fd, a, err := sys.Listen(network, address, c)
+		if err != nil {
+			return nil, fmt.Errorf("listen on %s: %w", address, err)
+		}
+		if addr == nil {
+			addr, address = a, a.String() // a port that the kernel has chosen
+		}
+		if err := l.adopt(fd, a); err != nil {
+			return nil, err
+		}
+	}
+	if shared {
+		ln := t.loops[0].listeners[len(t.loops[0].listeners)-1]
+		if err := t.share(ln.fd, addr, t.loops[1:]); err != nil {
+			return nil, err
+		}
+	}
+	t.addrs = append(t.addrs, addr)
+	return addr, nil
+}
+
+// share gives loops duplicates of a listening descriptor.
+func (t *Transport) share(fd int, addr net.Addr, loops []*loop) error {
+	for _, l := range loops {
+		dup, err := sys.DupFD(fd)
+		if err != nil {
+			return fmt.Errorf("listen on %s: %w", addr, err)
+		}
+		if err := l.adopt(dup, addr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Adopt implements [transport.Transport]. It must not be called after Serve.
+func (t *Transport) Adopt(ln net.Listener) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state != created {
+		return fmt.Errorf("adopt %s: %w", ln.Addr(), transport.ErrStopped)
+	}
+	fd, err := sys.Dup(ln)
+	if err != nil {
+		return fmt.Errorf("adopt %s: %w", ln.Addr(), err)
+	}
+	defer sys.Close(fd)
+	if err := t.share(fd, ln.Addr(), t.loops); err != nil {
+		return err
+	}
+	t.addrs = append(t.addrs, ln.Addr())
+	return nil
+}
+
+// Serve implements [transport.Transport].
+func (t *Transport) Serve() error {
+	t.mu.Lock()
+	if t.state != created {
+		t.mu.Unlock()
+		return transport.ErrStopped
+	}
+	t.state = serving
+	t.crew.Start()
+	t.mu.Unlock()
+	<-t.crew.Stopped()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state = closed
+	if t.failure != nil {
+		return fmt.Errorf("run loop: %w", t.failure)
+	}
+	return transport.ErrStopped
+}
+
+// Close implements [transport.Transport]. It returns when the loops have ended.
+// Feeds that run are told by Lost and may go on; their connections are closed
+// when they return.
+func (t *Transport) Close() error {
+	t.mu.Lock()
+	before := t.state
+	t.state = closed
+	t.mu.Unlock()
+	if before == created {
+		return t.free()
+	}
+	for _, l := range t.loops {
+		l.put(message{kind: quitLoop}) // false: it has ended
+	}
+	<-t.crew.Stopped()
+	return nil
+}
+
+// free closes what a transport holds that never served.
+func (t *Transport) free() error {
+	var errs []error
+	for _, l := range t.loops {
+		for _, ln := range l.listeners {
+			sys.Close(ln.fd)
+		}
+		l.listeners = nil
+		l.inbox.Close()
+		errs = append(errs, l.bell.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// ended is called by each loop at its end. One that fails takes the others along.
+func (t *Transport) ended(err error) {
+	if err == nil {
+		return
+	}
+	t.mu.Lock()
+	t.failure = errors.Join(t.failure, err)
+	t.mu.Unlock()
+	for _, l := range t.loops {
+		l.put(message{kind: quitLoop})
+	}
+}
+
+// StopAccepting implements [transport.Transport].
+func (t *Transport) StopAccepting() {
+	t.mu.Lock()
+	if t.state == created {
+		for _, l := range t.loops {
+			for _, ln := range l.listeners {
+				l.closeListener(ln)
+			}
+			l.listeners = nil
+		}
+	}
+	serves := t.state == serving
+	t.mu.Unlock()
+	if !serves {
+		return
+	}
+	var all []chan struct{}
+	for _, l := range t.loops {
+		done := make(chan struct{})
+		if l.put(message{kind: stopListening, done: done}) {
+			all = append(all, done)
+		}
+	}
+	for _, done := range all {
+		<-done
+	}
+}
+
+// Each implements [transport.Transport].
+func (t *Transport) Each(f func(s transport.Session, out *buf.Queue) error, stop <-chan struct{}) {
+	e := &each{f: f, stop: stop, done: make(chan struct{})}
+	e.left.Store(int64(len(t.loops)))
+	for _, l := range t.loops {
+		if !l.put(message{kind: visitAll, each: e}) {
+			e.finish()
+		}
+	}
+	select {
+	case <-e.done:
+	case <-stop:
+	}
+}
+
+// Stats implements [transport.Transport].
+func (t *Transport) Stats() transport.Stats {
+	s := transport.Stats{Open: t.open.Load(), Loops: len(t.loops)}
+	for _, l := range t.loops {
+		s.Accepted += l.counters.accepted.Load()
+		s.Refused += l.counters.stopped.Load()
+		s.BytesIn += l.counters.read.Load()
+		s.BytesOut += l.counters.sent.Load()
+		s.Takeovers += l.role.Stats.Takeovers.Load()
+		s.Detached += l.role.Stats.Detached.Load()
+	}
+	return s
+}
+
+// enter counts a connection, if there may be one more.
+func (t *Transport) enter() bool {
+	n := t.open.Add(1)
+	if limit := t.config.MaxConns; limit > 0 && n > int64(limit) {
+		t.open.Add(-1)
+		return false
+	}
+	return true
+}
+
+// left counts a connection off, and has loops accept again that could not.
+func (t *Transport) left() {
+	t.open.Add(-1)
+	if t.full.Load() && t.full.CompareAndSwap(true, false) {
+		for _, l := range t.loops {
+			l.put(message{kind: resumeAccept}) // false: it has ended
+		}
+	}
+}
+
+// addr is the first address that the transport listens on.
+func (t *Transport) addr() net.Addr {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.addrs) == 0 {
+		return &net.UnixAddr{Net: "unix"}
+	}
+	return t.addrs[0]
+}
+
+func (t *Transport) log(msg string, err error) {
+	if t.config.Log != nil {
+		t.config.Log(msg, err)
+	}
+}

@@ -1,0 +1,92 @@
+package lead
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/redline-go/redline/internal/clock"
+)
+
+// A Bell is where the leader of a loop waits for the kernel: in the runtime's
+// poller, on a descriptor that turns readable when the loop has events (an epoll
+// instance, a ring, an eventfd). Other goroutines ring it without a system call,
+// by letting the read deadline of that descriptor pass.
+type Bell struct {
+	role *Role
+	file *os.File
+	raw  syscall.RawConn
+	rung atomic.Bool
+	// until is the deadline that is set, on the clock's scale: 0 is none, -1 is
+	// not known.
+	until int64
+}
+
+// past is a time that has passed.
+var past = time.Unix(1, 0)
+
+// NewBell returns a bell on a non-blocking descriptor that the runtime's poller
+// can wait for; Close closes it.
+func NewBell(role *Role, fd int, name string) (*Bell, error) {
+	b := &Bell{role: role, file: os.NewFile(uintptr(fd), name)}
+	var err error
+	if b.raw, err = b.file.SyscallConn(); err == nil {
+		err = b.file.SetReadDeadline(time.Time{}) // fails where the poller does not know the file
+	}
+	if err != nil {
+		b.file.Close()
+		return nil, fmt.Errorf("wait on %s: %w", name, err)
+	}
+	return b, nil
+}
+
+// Ring wakes the leader if it waits, or is about to.
+func (b *Bell) Ring() {
+	if b.role.parked.Load() && b.rung.CompareAndSwap(false, true) {
+		// The file may be closed by now: then nobody waits.
+		_ = b.file.SetReadDeadline(past)
+	}
+}
+
+// Wait parks the leader h until poll returns true, until the time until (on the
+// clock's scale; 0 is never) or until somebody rings; it may also return early.
+// poll is called with the descriptor when it may have turned readable, and before.
+// Wait returns the time. idle says whether there is still nothing to do: it is
+// asked when ringing works already.
+//
+//	leader                              other goroutine
+//	1. set the deadline, if it differs  a. put the message
+//	2. clear rung                       b. if parked, and rung was clear:
+//	3. set parked                       c. let the deadline pass
+//	4. look at the inbox (idle)
+//	5. wait
+//
+// A message put before 4 is seen there. One put after 4 finds parked set and, as 2
+// came after 1, its c is not overwritten by this 1; if rung is set already, then
+// by one whose c is still to come or has come after 1, which wakes the leader as
+// well. A c that comes late wakes it in vain, and makes until unknown.
+func (b *Bell) Wait(h *Hand, until int64, poll func(fd uintptr) bool, idle func() bool) (int64, error) {
+	if until != b.until || b.rung.Load() {
+		if err := b.file.SetReadDeadline(clock.Time(until)); err != nil {
+			return 0, err
+		}
+		b.until = until
+		b.rung.Store(false)
+	}
+	h.Park()
+	var err error
+	if idle() {
+		err = b.raw.Read(poll)
+	}
+	now := h.Unpark()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		b.until, err = -1, nil
+	}
+	return now, err
+}
+
+// Close closes the descriptor.
+func (b *Bell) Close() error { return b.file.Close() }

@@ -1,0 +1,31 @@
+// Package lead is the role that goroutines of an event loop play in turn: one
+// leads the loop, the others follow.
+//
+// A [Hand] is a goroutine with scratch memory of its own. The hand that leads a
+// loop runs foreign code (a session, and with it a handler) right there, between
+// Begin and End. When the code does not return in time, the watchdog deposes the
+// hand and another one leads on; the deposed one finds out at End. A hand that
+// knows it will block deposes itself, with Detach.
+//
+// The state of a loop is one number, even while its leader minds the loop, odd
+// while it runs foreign code. The race between a leader that comes back and those
+// who depose it:
+//
+//  1. Begin: the leader stores the next odd number, s.
+//  2. The watchdog reads s twice, a tick apart: nothing has moved.
+//  3. Whoever wants the loop compares s and swaps it for s+1: the leader in End,
+//     the watchdog, or the leader in Detach. One of them succeeds, as s never
+//     comes again.
+//  4. If it was End, nothing has happened. Otherwise a follower is called; it
+//     starts from s+1, and the hand that runs the foreign code has nothing but
+//     its own memory and its connection from then on.
+//
+// What step 4 demands of a transport: between Begin and End the hand must be able
+// to lose everything that belongs to the loop at any instruction. So all of the
+// loop's state is whole at Begin, foreign code is given memory of the hand and of
+// its connection only, and after an End that returned false the loop is reached
+// through its [Inbox], as by any other goroutine.
+//
+// The hands of a [Crew] are interchangeable: those that have no loop wait for one,
+// a few of them; the rest end.
+package lead

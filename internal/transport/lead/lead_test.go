@@ -1,0 +1,333 @@
+package lead
+
+import (
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/internal/clock"
+)
+
+const patience = 20 * time.Second
+
+// A rig is a loop without I/O: its leader runs the functions of its inbox as
+// foreign code.
+type rig struct {
+	t     *testing.T
+	crew  *Crew
+	role  *Role
+	bell  *Bell
+	inbox Inbox[func(h *Hand)]
+	batch []func(h *Hand)
+	at    int
+	over  bool
+
+	leaders atomic.Int32 // goroutines that think they lead
+	back    atomic.Int64 // functions whose hand has lost the loop
+	ran     atomic.Int64
+}
+
+// newRig returns a rig that is running. stop ends it.
+func newRig(t *testing.T, takeover time.Duration) *rig {
+	t.Helper()
+	r := &rig{t: t, crew: NewCrew(takeover)}
+	r.role = r.crew.Role(r.lead)
+	// A pipe that nobody writes to: only ringing wakes the leader.
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { writer.Close() })
+	r.bell = &Bell{role: r.role, file: reader}
+	if r.bell.raw, err = reader.SyscallConn(); err != nil {
+		t.Fatal(err)
+	}
+	r.crew.Start()
+	return r
+}
+
+func (r *rig) put(f func(h *Hand)) {
+	if !r.inbox.Put(f) {
+		r.t.Error("the inbox is closed")
+	}
+	r.bell.Ring()
+}
+
+func (r *rig) lead(h *Hand) {
+	if n := r.leaders.Add(1); n != 1 {
+		r.t.Errorf("%d hands lead", n)
+	}
+	for {
+		for r.at < len(r.batch) {
+			f := r.batch[r.at]
+			r.at++
+			r.leaders.Add(-1)
+			h.Begin()
+			f(h)
+			r.ran.Add(1)
+			if !h.End() {
+				r.back.Add(1)
+				return
+			}
+			if n := r.leaders.Add(1); n != 1 {
+				r.t.Errorf("%d hands lead", n)
+			}
+		}
+		if r.batch, r.at = r.inbox.Take(r.batch), 0; len(r.batch) > 0 {
+			continue
+		}
+		if r.over {
+			r.inbox.Close()
+			r.leaders.Add(-1)
+			r.bell.Close()
+			h.Done()
+			return
+		}
+		if _, err := r.bell.Wait(h, 0, func(uintptr) bool { return false }, r.inbox.Empty); err != nil {
+			r.t.Error(err)
+		}
+	}
+}
+
+func (r *rig) stop() {
+	r.t.Helper()
+	r.put(func(*Hand) { r.over = true })
+	select {
+	case <-r.crew.Stopped():
+	case <-time.After(patience):
+		r.t.Fatal("the crew does not stop")
+	}
+	r.crew.Wait()
+}
+
+func (r *rig) until(what string, ok func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(100 * time.Microsecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+func TestTakeover(t *testing.T) {
+	before := runtime.NumGoroutine()
+	r := newRig(t, time.Millisecond)
+	release := make(chan struct{})
+	var others atomic.Int64
+	for range 20 {
+		r.put(func(h *Hand) {
+			if !h.Leading() {
+				t.Error("a hand begins without the lead")
+			}
+			<-release
+			if h.Leading() {
+				t.Error("a hand that has blocked still leads")
+			}
+		})
+		r.put(func(*Hand) { others.Add(1) })
+	}
+	r.until("the others have run", func() bool { return others.Load() == 20 })
+	if n := r.role.Stats.Takeovers.Load(); n != 20 {
+		t.Errorf("%d takeovers, want 20", n)
+	}
+	close(release)
+	r.until("all are back", func() bool { return r.back.Load() == 20 })
+	r.stop()
+	r.until("goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+func TestDetach(t *testing.T) {
+	r := newRig(t, time.Hour) // the watchdog stays out of it
+	release := make(chan struct{})
+	var others atomic.Int64
+	for range 20 {
+		r.put(func(h *Hand) {
+			if !h.Detach() {
+				t.Error("Detach reports that the hand did not lead")
+			}
+			if h.Detach() || h.Leading() {
+				t.Error("a hand leads after Detach")
+			}
+			<-release
+		})
+		r.put(func(*Hand) { others.Add(1) })
+	}
+	r.until("the others have run", func() bool { return others.Load() == 20 })
+	if n := r.role.Stats.Detached.Load(); n != 20 {
+		t.Errorf("%d detached, want 20", n)
+	}
+	close(release)
+	r.until("all are back", func() bool { return r.back.Load() == 20 })
+	r.stop()
+}
+
+// TestRace has functions return at about the time at which they are taken over:
+// whoever wins, nothing runs twice, nothing is lost, and one hand leads.
+func TestRace(t *testing.T) {
+	r := newRig(t, 50*time.Microsecond)
+	const n = 2000
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range n {
+				r.put(func(h *Hand) {
+					switch (i + g) % 5 {
+					case 0:
+						time.Sleep(time.Duration(i%150) * time.Microsecond)
+					case 1:
+						h.Detach()
+					case 2:
+						runtime.Gosched()
+					}
+				})
+				if i%50 == 0 {
+					time.Sleep(time.Millisecond)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	r.until("all have run", func() bool { return r.ran.Load() == 4*n })
+	r.stop()
+	if r.role.Stats.Takeovers.Load() == 0 || r.role.Stats.Detached.Load() == 0 {
+		t.Error("nothing was taken over")
+	}
+}
+
+// TestRing wakes a leader that is about to wait, again and again.
+func TestRing(t *testing.T) {
+	r := newRig(t, time.Hour)
+	for i := range int64(20000) {
+		r.put(func(*Hand) {})
+		if i%3 == 0 {
+			r.until("it has run", func() bool { return r.ran.Load() > i })
+		}
+	}
+	r.stop()
+}
+
+// TestDeadline has a leader wait for a time.
+func TestDeadline(t *testing.T) {
+	r := newRig(t, time.Hour)
+	done := make(chan struct{})
+	r.put(func(h *Hand) {
+		defer close(done)
+		for range 3 {
+			until := clock.Refresh() + int64(2*time.Millisecond)
+			now, err := r.bell.Wait(h, until, func(uintptr) bool { return false }, func() bool { return true })
+			if err != nil || now < until {
+				t.Errorf("Wait returns %v before its time, %v", time.Duration(until-now), err)
+			}
+		}
+	})
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatal("Wait does not return")
+	}
+	r.stop()
+}
+
+func TestWatchdogSleeps(t *testing.T) {
+	r := newRig(t, time.Millisecond)
+	for range 3 {
+		r.until("the watchdog sleeps", r.crew.asleep.Load)
+		woken := make(chan struct{})
+		r.put(func(h *Hand) {
+			close(woken)
+			time.Sleep(20 * time.Millisecond)
+			if h.Leading() {
+				t.Error("nobody watches")
+			}
+		})
+		<-woken
+		r.until("it is back", func() bool { return r.back.Load() > 0 })
+	}
+	r.stop()
+}
+
+func TestSignal(t *testing.T) {
+	r := newRig(t, time.Millisecond)
+	got := make(chan error, 1)
+	r.put(func(h *Hand) {
+		h.Detach()
+		h.Signal(os.ErrClosed)
+		got <- h.Wait()
+	})
+	if err := <-got; err != os.ErrClosed {
+		t.Errorf("Wait returns %v", err)
+	}
+	r.stop()
+}
+
+func TestInput(t *testing.T) {
+	r := newRig(t, time.Millisecond)
+	done := make(chan struct{})
+	r.put(func(h *Hand) {
+		defer close(done)
+		for want := minInput; want <= maxInput; want *= 2 {
+			if n := len(h.Input()); n != want {
+				t.Errorf("input has %d bytes, want %d", n, want)
+			}
+			h.Filled()
+		}
+		if h.Filled(); len(h.Input()) != maxInput {
+			t.Errorf("input has %d bytes", len(h.Input()))
+		}
+	})
+	<-done
+	r.stop()
+}
+
+func TestInbox(t *testing.T) {
+	var b Inbox[int]
+	if !b.Empty() || !b.Put(1) || !b.Put(2) || b.Empty() {
+		t.Error("a new inbox does not take messages")
+	}
+	got := b.Take(nil)
+	if len(got) != 2 || got[0] != 1 || got[1] != 2 || !b.Empty() {
+		t.Errorf("got %v", got)
+	}
+	b.Put(3)
+	if left := b.Close(); len(left) != 1 || left[0] != 3 {
+		t.Errorf("Close returns %v", left)
+	}
+	if b.Put(4) || !b.Empty() {
+		t.Error("a closed inbox takes messages")
+	}
+}
+
+// BenchmarkBeginEnd is what each call of foreign code pays.
+func BenchmarkBeginEnd(b *testing.B) {
+	h := &Hand{role: &Role{}, leading: true}
+	for b.Loop() {
+		h.Begin()
+		if !h.End() {
+			b.Fatal("deposed")
+		}
+	}
+}
+
+// BenchmarkDetach is a hand-over there and back.
+func BenchmarkDetach(b *testing.B) {
+	r := &rig{crew: NewCrew(time.Hour)}
+	done := make(chan struct{})
+	n := 0
+	r.role = r.crew.Role(func(h *Hand) {
+		if n++; n >= b.N {
+			h.Done()
+			close(done)
+			return
+		}
+		h.Begin()
+		h.Detach()
+		h.End()
+	})
+	b.ResetTimer()
+	r.crew.Start()
+	<-done
+	r.crew.Wait()
+}

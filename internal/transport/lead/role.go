@@ -1,0 +1,125 @@
+package lead
+
+import (
+	"sync/atomic"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/clock"
+)
+
+// Input buffers of hands begin small, as a hand may be held for long by a handler
+// that blocks, and grow while reads fill them.
+const (
+	minInput = 8 << 10
+	maxInput = 64 << 10
+)
+
+// A Role is the lead of one loop.
+type Role struct {
+	// state is even while the leader minds the loop, odd while it runs foreign
+	// code. It only grows.
+	state  atomic.Uint64
+	parked atomic.Bool // nothing to do: the watchdog need not look
+	crew   *Crew
+	lead   func(*Hand)
+	seen   uint64 // state at the watchdog's last tick; the watchdog's
+	Stats  RoleStats
+}
+
+// RoleStats count how a loop changed hands.
+type RoleStats struct {
+	Takeovers atomic.Uint64 // by the watchdog
+	Detached  atomic.Uint64 // by Detach
+}
+
+// A Hand is a goroutine that leads, or has led, or will. Its methods are for that
+// goroutine alone, except Signal.
+type Hand struct {
+	role    *Role
+	seq     uint64 // state of role as this hand has left it
+	leading bool   // as far as this hand knows
+	in      []byte
+	call    chan *Role // from the crew: lead this one; nil to end
+	signal  chan error
+
+	// Out is the hand's own queue for what foreign code sends.
+	Out buf.Queue
+	// Local is the transport's own scratch. It is nil when the hand is new.
+	Local any
+}
+
+// Input returns the hand's scratch for reading.
+func (h *Hand) Input() []byte { return h.in }
+
+// Filled says that a read has filled all of Input: it is made larger for the
+// next. What Input returned before remains valid.
+func (h *Hand) Filled() {
+	if len(h.in) < maxInput {
+		h.in = make([]byte, 2*len(h.in))
+	}
+}
+
+// Begin is called by the leader right before it runs foreign code.
+func (h *Hand) Begin() {
+	h.seq++
+	h.role.state.Store(h.seq)
+}
+
+// End is called after the foreign code has returned, and reports whether the
+// hand still leads. When it does not, it must touch nothing of the loop.
+func (h *Hand) End() bool {
+	if !h.leading {
+		return false
+	}
+	if h.role.state.CompareAndSwap(h.seq, h.seq+1) {
+		h.seq++
+		return true
+	}
+	h.leading = false
+	return false
+}
+
+// Detach gives up the loop, between Begin and End, and reports whether the hand
+// was leading it until now.
+func (h *Hand) Detach() bool {
+	if !h.leading {
+		return false
+	}
+	h.leading = false
+	r := h.role
+	if !r.state.CompareAndSwap(h.seq, h.seq+1) {
+		return false // the watchdog was faster
+	}
+	r.Stats.Detached.Add(1)
+	r.crew.lead(r)
+	return true
+}
+
+// Leading reports, between Begin and End, whether the hand has not been deposed
+// yet.
+func (h *Hand) Leading() bool { return h.leading && h.role.state.Load() == h.seq }
+
+// Wait blocks until Signal, and returns its error. The hand must not lead.
+func (h *Hand) Wait() error { return <-h.signal }
+
+// Signal ends one Wait of a hand, at once or when it comes. There must be one
+// Signal for a Wait, no more.
+func (h *Hand) Signal(err error) { h.signal <- err }
+
+// Park is called by the leader when it is about to wait for the kernel, and
+// Unpark when it is back: while all loops are parked the watchdog sleeps, and the
+// loops do not refresh the clock.
+func (h *Hand) Park() {
+	h.role.parked.Store(true)
+	clock.Leave()
+}
+
+// Unpark takes Park back and returns the time.
+func (h *Hand) Unpark() int64 {
+	h.role.parked.Store(false)
+	h.role.crew.watch()
+	return clock.Enter()
+}
+
+// Parked reports whether the leader waits for the kernel, or is about to.
+func (r *Role) Parked() bool { return r.parked.Load() }

@@ -1,0 +1,277 @@
+package std
+
+import (
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/transport"
+)
+
+// A conn is one connection. All below mu is shared under it.
+type conn struct {
+	t       *Transport
+	nc      net.Conn
+	session transport.Session
+
+	kept   []byte // what Feed has not consumed; the runner's
+	gaveUp []byte // what Unread was given; the runner's
+
+	mu       sync.Mutex
+	change   sync.Cond
+	tasks    []task
+	arrived  []byte // read, not seen by the session
+	readErr  error  // nothing more will arrive
+	out      buf.Queue
+	unsent   int // bytes in out, and taken from it but not written
+	writeErr error
+	deadline time.Time
+	timer    *time.Timer
+
+	busy     bool // the session's code runs
+	paused   bool
+	again    bool // kept is fed again
+	ended    bool // EOF was told
+	lost     bool // Lost was told, or need not be
+	closing  bool // to be closed when everything is sent
+	now      bool // to be closed at once
+	linger   bool // the session has closed with an error
+	finished bool // the session gets no more calls but Closed
+	hijacked bool
+	reading  bool // the reader has not ended
+	writing  bool // the writer has not ended
+	why      error
+}
+
+// A task is a function to be run between the session's calls.
+type task struct {
+	run  func(out *buf.Queue) error
+	drop func() // instead of run; may be nil
+}
+
+// Wake implements [transport.Conn].
+func (c *conn) Wake(f func(out *buf.Queue) error) bool { return c.post(task{run: f}) }
+
+func (c *conn) post(k task) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.finished {
+		return false
+	}
+	c.tasks = append(c.tasks, k)
+	c.change.Broadcast()
+	return true
+}
+
+// Detach implements [transport.Conn]. There is nothing to give up.
+func (c *conn) Detach() {}
+
+// Detached implements [transport.Conn].
+func (c *conn) Detached() bool { return true }
+
+// expired reports whether the deadline has passed.
+func (c *conn) expired() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
+
+// Read implements [transport.Conn].
+func (c *conn) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		switch {
+		case c.now:
+			return 0, transport.ErrLost
+		case c.expired():
+			return 0, transport.ErrDeadline
+		case len(c.arrived) > 0:
+			n := copy(p, c.arrived)
+			if c.arrived = c.arrived[n:]; len(c.arrived) == 0 {
+				c.arrived = nil
+				c.change.Broadcast() // the reader goes on
+			}
+			return n, nil
+		case c.readErr == io.EOF:
+			return 0, io.EOF
+		case c.readErr != nil:
+			return 0, transport.ErrLost
+		}
+		c.change.Wait()
+	}
+}
+
+// Unread implements [transport.Conn].
+func (c *conn) Unread(p []byte) { c.gaveUp = append(c.gaveUp, p...) }
+
+// Flush implements [transport.Conn].
+func (c *conn) Flush(out *buf.Queue, most int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.send(out)
+	for {
+		switch {
+		case c.writeErr != nil || c.now:
+			return transport.ErrLost
+		case c.unsent <= most:
+			return nil
+		case c.expired():
+			// Nobody knows how much of it has left: nothing may follow.
+			c.failWrite(transport.ErrDeadline)
+			return transport.ErrDeadline
+		}
+		c.change.Wait()
+	}
+}
+
+// send gives the writer what is in out. c.mu is held.
+func (c *conn) send(out *buf.Queue) {
+	if c.writeErr != nil || c.now {
+		out.Reset()
+	}
+	if out.Len() == 0 {
+		return
+	}
+	c.unsent += out.Len()
+	c.out.Take(out)
+	c.change.Broadcast()
+}
+
+// failWrite notes that nothing can be sent any more. c.mu is held.
+func (c *conn) failWrite(err error) {
+	if c.writeErr == nil {
+		c.writeErr = err
+	}
+	c.out.Release()
+	c.unsent = 0
+	c.nc.Close() // ends the writer's write, if there is one
+	c.change.Broadcast()
+}
+
+// SetDeadline implements [transport.Conn].
+func (c *conn) SetDeadline(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deadline = t
+	switch {
+	case t.IsZero():
+		if c.timer != nil {
+			c.timer.Stop()
+		}
+	case c.timer == nil:
+		c.timer = time.AfterFunc(time.Until(t), c.tick)
+	default:
+		c.timer.Reset(time.Until(t))
+	}
+}
+
+// tick has everybody look at the deadline.
+func (c *conn) tick() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.change.Broadcast()
+}
+
+// Pause implements [transport.Conn].
+func (c *conn) Pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paused = true
+}
+
+// Resume implements [transport.Conn].
+func (c *conn) Resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.paused {
+		c.paused, c.again = false, true
+	}
+}
+
+// Pending implements [transport.Conn].
+func (c *conn) Pending() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unsent
+}
+
+// Close implements [transport.Conn].
+func (c *conn) Close(now bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hijacked {
+		return
+	}
+	c.closing = true
+	if now {
+		c.stop()
+	}
+	c.change.Broadcast()
+}
+
+// stop closes the connection at once. c.mu is held.
+func (c *conn) stop() {
+	c.now = true
+	c.out.Release()
+	c.unsent = 0
+	c.nc.Close() // ends the reader and the writer
+	c.change.Broadcast()
+}
+
+// Hijack implements [transport.Conn].
+func (c *conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
+	if err := c.Flush(out, 0); err != nil {
+		return nil, err
+	}
+	unread = append([]byte(nil), unread...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now {
+		return nil, transport.ErrLost
+	}
+	// From here on the reader and the writer end, and nobody else uses nc.
+	c.hijacked, c.finished = true, true
+	if err := c.nc.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		return nil, err
+	}
+	c.change.Broadcast()
+	for c.reading || c.writing {
+		c.change.Wait()
+	}
+	if err := c.nc.SetReadDeadline(time.Time{}); err != nil {
+		return nil, err
+	}
+	if unread = append(unread, c.arrived...); len(unread) > 0 {
+		return &prefixed{Conn: c.nc, unread: unread}, nil
+	}
+	return c.nc, nil
+}
+
+// LocalAddr implements [transport.Conn].
+func (c *conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
+
+// RemoteAddr implements [transport.Conn].
+func (c *conn) RemoteAddr() net.Addr { return c.nc.RemoteAddr() }
+
+// A prefixed connection delivers some bytes first.
+type prefixed struct {
+	net.Conn
+	unread []byte
+}
+
+func (p *prefixed) Read(b []byte) (int, error) {
+	if len(p.unread) == 0 {
+		return p.Conn.Read(b)
+	}
+	n := copy(b, p.unread)
+	if p.unread = p.unread[n:]; len(p.unread) == 0 {
+		p.unread = nil
+	}
+	return n, nil
+}
+
+// NetConn returns the connection underneath. What it reads comes after the bytes
+// that have not been read from p.
+func (p *prefixed) NetConn() net.Conn { return p.Conn }

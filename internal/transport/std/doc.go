@@ -1,0 +1,13 @@
+// Package std is the transport on Go's own poller: portable, and simple rather
+// than fast. It is the fallback where there is neither io_uring nor epoll, and
+// the one to compare the others with when in doubt.
+//
+// A connection has three goroutines. What they share is under one mutex, and any
+// change is told with one condition:
+//
+//	reader ──arrived──▶ runner ──out──▶ writer
+//
+// The runner calls the session, which may block as it likes: there is no loop to
+// give up. The reader is one read ahead at most, so it learns that the peer has
+// left while the session is busy, but not behind bytes that nobody has read.
+package std

@@ -1,0 +1,261 @@
+package std
+
+import (
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/transport"
+)
+
+const (
+	readSize   = 16 << 10
+	writeSize  = 64 << 10  // written at once, so that Pending is not far off
+	highWater  = 256 << 10 // bytes unsent from which a connection is not fed
+	lingerTime = time.Second
+	lingerSize = 256 << 10
+)
+
+// read is the reader: one read ahead of the session.
+func (c *conn) read() {
+	p := make([]byte, readSize)
+	for {
+		n, err := c.nc.Read(p)
+		c.mu.Lock()
+		if n > 0 {
+			c.t.bytesIn.Add(uint64(n))
+			c.arrived = append([]byte(nil), p[:n]...)
+		}
+		if err != nil && !c.hijacked {
+			c.readErr = err
+			if c.busy && !c.now {
+				c.tellLost(err)
+			}
+		}
+		c.change.Broadcast()
+		for len(c.arrived) > 0 && !c.now && !c.hijacked && !c.finished {
+			c.change.Wait()
+		}
+		if err != nil || c.now || c.hijacked || c.finished {
+			c.reading = false
+			c.change.Broadcast()
+			c.mu.Unlock()
+			return
+		}
+		c.mu.Unlock()
+	}
+}
+
+// tellLost calls the session's Lost, once. c.mu is held.
+func (c *conn) tellLost(err error) {
+	if c.lost {
+		return
+	}
+	c.lost = true
+	if err != io.EOF && !errors.Is(err, transport.ErrStopped) {
+		err = transport.ErrLost
+	}
+	c.mu.Unlock()
+	c.session.Lost(err)
+	c.mu.Lock()
+}
+
+// write is the writer.
+func (c *conn) write() {
+	var q buf.Queue
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer func() {
+		q.Release()
+		c.writing = false
+		c.change.Broadcast()
+	}()
+	for {
+		for c.out.Len() == 0 && !c.now && !c.hijacked && c.writeErr == nil {
+			c.change.Wait()
+		}
+		if c.now || c.hijacked || c.writeErr != nil {
+			return
+		}
+		q.Take(&c.out)
+		for q.Len() > 0 {
+			c.mu.Unlock()
+			n, err := c.writeSome(&q)
+			c.t.bytesOut.Add(uint64(n))
+			c.mu.Lock()
+			if c.now || c.writeErr != nil {
+				return
+			}
+			if c.unsent -= n; err != nil {
+				c.failWrite(err)
+				return
+			}
+			c.change.Broadcast()
+		}
+	}
+}
+
+// writeSome writes the beginning of a queue.
+func (c *conn) writeSome(q *buf.Queue) (n int, err error) {
+	if f, off, size := q.NextFile(); f != nil {
+		k, err := io.Copy(c.nc, io.NewSectionReader(f, off, int64(min(size, writeSize))))
+		if err == nil && k == 0 {
+			err = io.ErrUnexpectedEOF // the file is shorter than its range
+		}
+		q.Discard(int(k))
+		return int(k), err
+	}
+	b := q.First()
+	n, err = c.nc.Write(b[:min(len(b), writeSize)])
+	q.Discard(n)
+	return n, err
+}
+
+// run is the runner: it calls the session, from its first call to Closed.
+func (c *conn) run() {
+	var out buf.Queue
+	defer out.Release()
+	c.mu.Lock()
+	for !c.hijacked && c.step(&out) {
+	}
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.finished = true
+	tasks := c.tasks
+	c.tasks = nil
+	c.mu.Unlock()
+	for _, k := range tasks {
+		if k.drop != nil {
+			k.drop()
+		}
+	}
+	if c.hijacked {
+		c.t.forget(c)
+		return
+	}
+	c.finish()
+}
+
+// step waits for something to do and does it. It reports false when the
+// connection is to be closed. c.mu is held.
+func (c *conn) step(out *buf.Queue) bool {
+	for {
+		held := c.unsent > highWater
+		readable := !c.paused && !held && !c.ended && !c.closing
+		if c.readErr != nil && c.paused {
+			c.tellLost(c.readErr)
+		}
+		switch {
+		case c.now:
+			return false
+		case c.writeErr != nil:
+			c.why = transport.ErrLost
+			return false
+		case c.closing && c.unsent == 0:
+			return false
+		case c.readErr != nil && c.readErr != io.EOF && len(c.arrived) == 0:
+			// A reset: nothing can be sent either.
+			c.why = transport.ErrLost
+			return false
+		case c.expired() && c.closing:
+			c.why = transport.ErrDeadline
+			return false
+		case c.expired():
+			c.deadline = time.Time{}
+			c.call(out, c.session.Expired)
+			return true
+		case len(c.tasks) > 0 && !c.closing:
+			k := c.tasks[0]
+			c.tasks = c.tasks[1:]
+			c.call(out, k.run)
+			return true
+		case readable && (len(c.arrived) > 0 || c.again && len(c.kept) > 0):
+			c.feed(out)
+			return true
+		case readable && c.readErr != nil:
+			c.ended, c.lost = true, true
+			rest := c.kept
+			c.call(out, func(out *buf.Queue) error { return c.session.EOF(rest, out) })
+			return true
+		}
+		c.change.Wait()
+	}
+}
+
+// call runs code of the session. c.mu is held, but not meanwhile.
+func (c *conn) call(out *buf.Queue, f func(out *buf.Queue) error) {
+	c.busy = true
+	c.mu.Unlock()
+	err := f(out)
+	c.mu.Lock()
+	c.busy = false
+	if c.hijacked {
+		out.Reset()
+		return
+	}
+	c.send(out)
+	if err != nil {
+		c.closing = true
+		c.linger = c.linger || err != transport.ErrClosed
+	}
+}
+
+// feed gives the session what there is. c.mu is held.
+func (c *conn) feed(out *buf.Queue) {
+	in := append(c.kept, c.arrived...)
+	c.arrived, c.again = nil, false
+	c.change.Broadcast() // the reader goes on
+	c.call(out, func(out *buf.Queue) error {
+		n, err := c.session.Feed(in, out)
+		c.kept = append(in[:0], in[n:]...)
+		if len(c.gaveUp) > 0 {
+			c.kept = append(c.kept, c.gaveUp...)
+			c.gaveUp = nil
+			c.mu.Lock()
+			c.again = true
+			c.mu.Unlock()
+		}
+		return err
+	})
+	if len(c.kept) == 0 {
+		c.kept = nil // an idle connection holds no buffer
+	} else if c.unsent > 0 {
+		c.again = true // the session may have stopped because of it
+	}
+}
+
+// finish closes the connection, and tells the session.
+func (c *conn) finish() {
+	c.mu.Lock()
+	linger := !c.now && c.why == nil && !c.ended && (c.linger || len(c.kept)+len(c.arrived) > 0)
+	c.change.Broadcast()
+	c.mu.Unlock()
+	why := c.why
+	if why == nil && c.t.stopped() {
+		why = transport.ErrStopped
+	}
+	if linger {
+		c.discard()
+	}
+	c.mu.Lock()
+	c.stop()
+	c.mu.Unlock()
+	c.t.forget(c)
+	c.session.Closed(why)
+}
+
+// discard shuts the writing side, and reads and drops what still comes, so that
+// the last answer is not overtaken by a reset.
+func (c *conn) discard() {
+	half, ok := c.nc.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil || c.nc.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+		return
+	}
+	// Whatever ends it, the connection is closed next.
+	_, _ = io.Copy(io.Discard, io.LimitReader(struct{ io.Reader }{c.nc}, lingerSize))
+}
+
+var _ net.Conn = (*prefixed)(nil)

@@ -1,0 +1,174 @@
+package transport
+
+import (
+	"errors"
+	"net"
+	"time"
+
+	"github.com/redline-go/redline/internal/buf"
+)
+
+// A Session is the protocol's side of one connection: a state machine that is
+// fed with bytes. The transport calls its methods one at a time, with the
+// exceptions that Lost names.
+type Session interface {
+	// Feed consumes a prefix of in and returns its length; the rest is kept by
+	// the transport and comes again, at the front of more. in is valid until
+	// Feed returns and belongs to the session for that time. What Feed leaves in
+	// out is sent when it returns, everything in one write where the socket
+	// takes it. An error closes the connection once out is sent.
+	//
+	// Feed may take its time. When it does not return within about a
+	// millisecond, another goroutine takes over the loop, and Feed goes on where
+	// it is, as an ordinary goroutine. A Feed that knows that it will block says
+	// so with Conn.Detach first. Until it has returned the session is fed
+	// nothing; it can ask for more bytes itself, with Conn.Read.
+	Feed(in []byte, out *buf.Queue) (n int, err error)
+
+	// EOF says that the peer has sent its last byte. unread is what Feed has not
+	// consumed. The connection stays open for writing until EOF's error, or the
+	// next one, closes it. ErrClosed is the usual answer.
+	EOF(unread []byte, out *buf.Queue) error
+
+	// Expired says that the deadline has passed while nothing was being fed.
+	Expired(out *buf.Queue) error
+
+	// Lost says that the peer has gone (end of stream, reset or hang-up) while
+	// Feed had not returned. It is called at most once, by another goroutine
+	// than Feed's, at the same time as it.
+	Lost(err error)
+
+	// Closed is the last call: the connection is gone, nothing more can be sent.
+	// err is nil when the session asked for it.
+	Closed(err error)
+}
+
+// A Conn is what a session can ask of its connection. Wake, Close and the
+// addresses may be used by any goroutine at any time; all else only inside of
+// the session's own methods and of functions run by Wake.
+type Conn interface {
+	// Wake runs f on the connection's loop, after Feed has returned if it is
+	// being fed, and never after Closed: then it reports false, or drops f. What
+	// f leaves in out is sent. f must not block.
+	Wake(f func(out *buf.Queue) error) bool
+
+	// Detach gives up the loop: from here to the end of Feed the caller is an
+	// ordinary goroutine and may block. It costs one hand-over, about 0.3 us.
+	// Calling it again does nothing.
+	Detach()
+
+	// Detached reports whether the caller, within Feed, no longer leads the
+	// loop: it called Detach, or was taken over.
+	Detached() bool
+
+	// Read reads at least one byte into p, waiting for it if need be: it
+	// detaches first when it has to wait. Only within Feed, and only when all of
+	// in has been consumed: bytes read here are not fed. Errors: io.EOF,
+	// ErrDeadline, ErrLost.
+	Read(p []byte) (n int, err error)
+
+	// Unread gives back bytes that Read brought and the session does not want
+	// now: they are copied and fed first once Feed has returned. Only within
+	// Feed, and only when Feed is going to return len(in).
+	Unread(p []byte)
+
+	// Flush sends what is in out now, within Feed, and returns when at most max
+	// bytes are left unsent, waiting if need be: it detaches first when it has
+	// to wait. Errors: ErrDeadline, ErrLost; the queue is then empty.
+	Flush(out *buf.Queue, max int) error
+
+	// SetDeadline sets the time at which Expired is called, or Read and Flush
+	// return ErrDeadline. One a connection; the zero time means never. It costs
+	// a store: timers are kept lazily, precise to about 50 ms.
+	SetDeadline(t time.Time)
+
+	// Pause stops feeding until Resume, also what Feed did not consume: what the
+	// peer sends waits in the kernel, and the peer with it. Lost is told also
+	// when the session is paused and nothing is being fed.
+	Pause()
+	// Resume undoes Pause: bytes that are waiting are fed soon after.
+	Resume()
+
+	// Pending is the number of bytes accepted for sending that the kernel has
+	// not taken yet.
+	Pending() int
+
+	// Hijack takes the connection out of the transport, within Feed: nothing
+	// more is fed, Closed is not called. unread is what Feed has not consumed
+	// of in, for the returned connection to deliver first. Bytes in out are
+	// sent first.
+	Hijack(unread []byte, out *buf.Queue) (net.Conn, error)
+
+	// Close closes the connection as soon as Feed has returned and what was
+	// left to send is sent, or at once where now is set.
+	Close(now bool)
+
+	LocalAddr() net.Addr
+	RemoteAddr() net.Addr
+}
+
+// The errors of a connection.
+var (
+	// ErrClosed asks the transport to close a connection in good order.
+	ErrClosed = errors.New("redline: connection closed")
+	// ErrDeadline is returned by Read and Flush when the deadline has passed.
+	ErrDeadline = errors.New("redline: deadline passed")
+	// ErrLost is returned when the peer has gone.
+	ErrLost = errors.New("redline: peer has gone")
+	// ErrStopped is what Serve returns after Close.
+	ErrStopped = errors.New("redline: transport stopped")
+)
+
+// A Config says how a transport is to run.
+type Config struct {
+	Loops      int                // event loops; at least 1
+	Pin        []int              // CPU of each loop; nil leaves the placement to the kernel
+	NewSession func(Conn) Session // called on the loop for every accepted connection
+	MaxConns   int                // open connections; beyond it the oldest waiting in the backlog wait on
+	AcceptRate int                // connections accepted a second; 0 is no limit
+	Takeover   time.Duration      // how long Feed may hold a loop; 0 means 1 ms
+	Log        func(msg string, err error)
+}
+
+// ListenOptions are the options of listening sockets.
+type ListenOptions struct {
+	FastOpen    int  // TCP_FASTOPEN queue length; 0 is off
+	DeferAccept bool // TCP_DEFER_ACCEPT
+	Backlog     int  // 0 means the system's limit
+}
+
+// A Transport accepts connections and feeds their sessions.
+type Transport interface {
+	// Listen opens listening sockets, one a loop (SO_REUSEPORT) where the
+	// network is TCP, one shared where it is unix.
+	Listen(network, address string, o ListenOptions) (net.Addr, error)
+	// Adopt listens on a given listener; it is duplicated, the caller's stays
+	// open.
+	Adopt(l net.Listener) error
+	// Serve runs the loops until Close. It returns ErrStopped, or why a loop
+	// could not go on.
+	Serve() error
+	// StopAccepting closes the listening sockets; connections in their backlog
+	// are accepted first.
+	StopAccepting()
+	// Each runs f for every connection's session, on its loop, when it is not
+	// being fed. It returns when f was called for all, or the context-like
+	// channel is closed.
+	Each(f func(s Session, out *buf.Queue) error, stop <-chan struct{})
+	// Close closes all connections and ends the loops.
+	Close() error
+	// Stats returns counters without locks.
+	Stats() Stats
+}
+
+// Stats are counters since the start, summed over the loops.
+type Stats struct {
+	Open      int64 // connections
+	Accepted  uint64
+	Refused   uint64 // by a limit
+	Takeovers uint64 // loops taken over because Feed did not return in time
+	Detached  uint64 // loops given up by Detach, Read or Flush
+	BytesIn   uint64
+	BytesOut  uint64
+	Loops     int
+}

@@ -1,0 +1,300 @@
+package transporttest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/transport"
+)
+
+// blocker answers lines; "block" waits first, and what is on both sides of it in
+// the same input is answered too.
+func blocker(release <-chan struct{}, detach bool, blocked *atomic.Int64) func(*session, []byte, *buf.Queue) (int, error) {
+	return func(s *session, in []byte, out *buf.Queue) (n int, err error) {
+		for {
+			l, k, ok := line(in[n:])
+			if !ok {
+				return n, nil
+			}
+			n += k
+			if l == "block" {
+				if detach {
+					s.Detach()
+				}
+				blocked.Add(1)
+				<-release
+				if !s.Detached() {
+					s.e.Error("Feed has blocked, and still leads the loop")
+				}
+			}
+			fmt.Fprintf(out, "%s\n", l)
+		}
+	}
+}
+
+func blockedMany(e *env)     { blocked(e, 150, false) }
+func blockedDetached(e *env) { blocked(e, 1000, true) }
+
+// blocked blocks many Feeds, and wants other connections to be served.
+func blocked(e *env, n int, detach bool) {
+	release := make(chan struct{})
+	var count atomic.Int64
+	e.start(hooks{feed: blocker(release, detach, &count)})
+	other := e.dial()
+	clients := make([]*client, n)
+	for i := range clients {
+		clients[i] = e.dial()
+		clients[i].send("block\n")
+		if i%50 == 0 {
+			other.send("other\n")
+			other.want("other\n")
+		}
+	}
+	e.until("all Feeds are blocked", func() bool { return count.Load() == int64(n) })
+	for range 10 {
+		other.send("other\n")
+		other.want("other\n")
+		c := e.dial()
+		c.send("new\n")
+		c.want("new\n")
+	}
+	if s := e.transport.Stats(); !e.limits.NoTakeover && detach && s.Detached < uint64(n)/2 {
+		e.Errorf("%d Feeds have detached, stats say %+v", n, s)
+	} else if !e.limits.NoTakeover && !detach && s.Takeovers < uint64(n)/2 {
+		e.Errorf("%d Feeds were taken over, stats say %+v", n, s)
+	}
+	e.handedOver(uint64(n)) // the last one may lead still
+	close(release)
+	for _, c := range clients {
+		c.want("block\n")
+		c.send("again\n")
+		c.want("again\n")
+	}
+}
+
+// blockedPipelined has requests before and behind one that blocks, in the same
+// input and coming later.
+func blockedPipelined(e *env) {
+	for _, detach := range []bool{false, true} {
+		release := make(chan struct{})
+		var count atomic.Int64
+		e.start(hooks{feed: blocker(release, detach, &count)})
+		c, other := e.dial(), e.dial()
+		c.send("one\nblock\nthree\nfo")
+		e.until("Feed is blocked", func() bool { return count.Load() == 1 })
+		c.send("ur\nfive\n")
+		other.send("other\n")
+		other.want("other\n")
+		e.handedOver(1)
+		close(release)
+		c.want("one\nblock\nthree\nfour\nfive\n")
+		other.send("other\n")
+		other.want("other\n")
+		e.stop()
+	}
+}
+
+// lostWhileBlocked wants Lost when the client leaves while Feed blocks.
+func lostWhileBlocked(e *env) {
+	for i, leave := range []func(c *client){
+		func(c *client) { c.Close() },
+		(*client).reset,
+		(*client).halfClose,
+	} {
+		release := make(chan struct{})
+		var count atomic.Int64
+		e.start(hooks{feed: blocker(release, i%2 == 0, &count)})
+		c := e.dial()
+		c.send("block\n")
+		e.until("Feed is blocked", func() bool { return count.Load() == 1 })
+		n := len(e.sessions)
+		s := e.session(n - 1)
+		if l := s.losts.Load(); l != 0 {
+			e.Error("Lost is told before the client leaves")
+		}
+		leave(c)
+		if err := e.receive(s.lostErr, "Lost is told"); err == nil {
+			e.Error("Lost is told nil")
+		}
+		e.handedOver(1)
+		close(release)
+		if i == 2 {
+			c.want("block\n") // it still reads
+			c.wantEnd()
+		}
+		e.wait(s.gone, "the session is closed")
+		e.stop()
+	}
+}
+
+// lostBehindData is the same with bytes in between that nobody reads.
+func lostBehindData(e *env) {
+	release := make(chan struct{})
+	var count atomic.Int64
+	e.start(hooks{feed: blocker(release, true, &count)})
+	c := e.dial()
+	c.send("block\n")
+	e.until("Feed is blocked", func() bool { return count.Load() == 1 })
+	s := e.session(0)
+	c.send("more\n")
+	time.Sleep(10 * time.Millisecond)
+	c.Close()
+	if !e.limits.LostBehindData {
+		e.receive(s.lostErr, "Lost is told")
+	}
+	close(release)
+	e.wait(s.gone, "the session is closed")
+}
+
+// lostWhilePaused wants Lost to be told to a paused session.
+func lostWhilePaused(e *env) {
+	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+		s.Pause()
+		fmt.Fprint(out, "paused")
+		return len(in), nil
+	}})
+	for i, leave := range []func(c *client){(*client).halfClose, (*client).reset} {
+		c := e.dial()
+		c.send("x")
+		c.want("paused")
+		leave(c)
+		s := e.session(i)
+		if i == 0 {
+			e.receive(s.lostErr, "Lost is told")
+			s.Wake(func(*buf.Queue) error { s.Resume(); return nil })
+		}
+		e.wait(s.gone, "the session is closed")
+	}
+}
+
+// takeoverAnywhere has handlers that take about as long as a takeover, so that it
+// comes at all points of a Feed and after it.
+func takeoverAnywhere(e *env) {
+	e.config.Takeover = 200 * time.Microsecond
+	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (n int, err error) {
+		r := rand.New(rand.NewPCG(uint64(s.n), uint64(len(in))))
+		for {
+			l, k, ok := line(in[n:])
+			if !ok {
+				return n, nil
+			}
+			n += k
+			switch r.IntN(6) {
+			case 0:
+				time.Sleep(time.Duration(r.IntN(400)) * time.Microsecond)
+			case 1:
+				for end := time.Now().Add(time.Duration(r.IntN(600)) * time.Microsecond); time.Now().Before(end); {
+					out.Len() // busy
+				}
+			case 2:
+				s.Detach()
+			case 3:
+				if err := s.Flush(out, 0); err != nil {
+					return n, err
+				}
+			case 4:
+				s.SetDeadline(time.Now().Add(time.Duration(1+r.IntN(100)) * time.Hour))
+			}
+			fmt.Fprintf(out, "%s\n", l)
+		}
+	}})
+	var wg sync.WaitGroup
+	for i := range 16 {
+		c := e.dial()
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(i), 4))
+			for range 60 {
+				s := text(r, 1, 10) + text(r, r.IntN(100), 30)
+				cut := r.IntN(len(s))
+				c.send(s[:cut])
+				c.send(s[cut:])
+				c.want(s)
+			}
+		})
+	}
+	stop := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				e.transport.Each(func(transport.Session, *buf.Queue) error { return nil }, stop)
+			}
+		}
+	}()
+	wg.Wait()
+	close(stop)
+}
+
+// deadlineIdle expires connections that do nothing.
+func deadlineIdle(e *env) {
+	expired := make(chan int, 8)
+	e.start(hooks{
+		feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+			s.SetDeadline(time.Now().Add(30 * time.Millisecond))
+			return len(in), nil
+		},
+		expired: func(s *session, out *buf.Queue) error {
+			fmt.Fprint(out, "expired ")
+			expired <- s.n
+			if len(expired) == 1 {
+				// Expired is told once, and the connection goes on.
+				go func() {
+					time.Sleep(150 * time.Millisecond)
+					s.Wake(func(*buf.Queue) error { s.SetDeadline(time.Now()); return nil })
+				}()
+				return nil
+			}
+			return transport.ErrClosed
+		},
+	})
+	c, silent := e.dial(), e.dial()
+	c.send("x")
+	c.want("expired expired ")
+	c.wantEnd()
+	if n := len(expired); n != 2 {
+		e.Errorf("Expired is told %d times, want 2", n)
+	}
+	silent.send("y")
+	silent.want("expired ")
+}
+
+// deadlineMoved moves deadlines on and back, and takes them away.
+func deadlineMoved(e *env) {
+	var expired atomic.Int64
+	e.start(hooks{
+		feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+			switch l, _, _ := line(in); l {
+			case "far":
+				s.SetDeadline(time.Now().Add(time.Hour))
+			case "near":
+				s.SetDeadline(time.Now().Add(20 * time.Millisecond))
+			case "never":
+				s.SetDeadline(time.Time{})
+			}
+			fmt.Fprint(out, "ok")
+			return len(in), nil
+		},
+		expired: func(*session, *buf.Queue) error { expired.Add(1); return transport.ErrClosed },
+	})
+	c, d := e.dial(), e.dial()
+	for _, l := range []string{"near\n", "far\n", "near\n", "never\n"} {
+		c.send(l)
+		c.want("ok")
+	}
+	d.send("far\n")
+	d.want("ok")
+	d.send("near\n")
+	d.want("ok")
+	d.wantEnd()
+	c.send("far\n")
+	c.want("ok")
+	if n := expired.Load(); n != 1 {
+		e.Errorf("%d connections expired, want 1", n)
+	}
+}

@@ -1,0 +1,231 @@
+package transporttest
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/transport"
+)
+
+// Wake implements [transport.Conn].
+func (f *Fake) Wake(task func(out *buf.Queue) error) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.hijacked || f.closing {
+		return false
+	}
+	f.tasks = append(f.tasks, task)
+	f.cond.Broadcast()
+	return true
+}
+
+// Detach implements [transport.Conn].
+func (f *Fake) Detach() { f.locked(func() { f.detached = f.busy }) }
+
+// Detached implements [transport.Conn].
+func (f *Fake) Detached() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.detached
+}
+
+// Read implements [transport.Conn]. It waits for Send, End, Reset or Advance when
+// nothing is there.
+func (f *Fake) Read(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.busy {
+		f.t.Errorf("Read is called outside of Feed")
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if f.faults > 0 && f.rng.Float64() < f.faults {
+		f.reset = true
+	}
+	for {
+		switch {
+		case f.reset:
+			return 0, transport.ErrLost
+		case f.expired():
+			return 0, transport.ErrDeadline
+		case len(f.input) > 0:
+			n := copy(p, f.input[:f.some(len(f.input))])
+			f.input = f.input[n:]
+			return n, nil
+		case f.ended:
+			return 0, io.EOF
+		}
+		f.await()
+	}
+}
+
+// await waits for a change, or the deadline. f.mu is held.
+func (f *Fake) await() {
+	f.detached = true
+	if !f.deadline.IsZero() {
+		left := time.Until(f.deadline) - f.ahead
+		defer time.AfterFunc(left, func() { f.locked(func() {}) }).Stop()
+	}
+	f.cond.Wait()
+}
+
+// Unread implements [transport.Conn].
+func (f *Fake) Unread(p []byte) { f.locked(func() { f.gaveBack = append(f.gaveBack, p...) }) }
+
+// Flush implements [transport.Conn]. It waits for Stall(false), Reset or Advance
+// while the peer reads nothing.
+func (f *Fake) Flush(out *buf.Queue, most int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.busy {
+		f.t.Errorf("Flush is called outside of Feed")
+	}
+	f.take(out)
+	if f.faults > 0 && f.rng.Float64() < f.faults {
+		f.reset = true
+	}
+	for {
+		var err error
+		switch {
+		case f.reset:
+			err = transport.ErrLost
+		case f.pending.Len() <= most:
+			return nil
+		case f.expired():
+			f.reset = true // nobody knows how much of it has left
+			err = transport.ErrDeadline
+		}
+		if err != nil {
+			f.pending.Reset()
+			f.copied, f.files = nil, false
+			return err
+		}
+		if f.stalled {
+			f.await()
+			continue
+		}
+		f.transmit(f.some(f.pending.Len()))
+	}
+}
+
+// SetDeadline implements [transport.Conn].
+func (f *Fake) SetDeadline(t time.Time) { f.locked(func() { f.deadline = t }) }
+
+// Deadline returns what the session has set last.
+func (f *Fake) Deadline() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.deadline
+}
+
+// Pause implements [transport.Conn].
+func (f *Fake) Pause() { f.locked(func() { f.paused = true }) }
+
+// Resume implements [transport.Conn].
+func (f *Fake) Resume() {
+	f.locked(func() {
+		if f.paused {
+			f.paused, f.again = false, true
+		}
+	})
+}
+
+// Pending implements [transport.Conn].
+func (f *Fake) Pending() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.pending.Len()
+}
+
+// Hijack implements [transport.Conn]. What is written to the connection becomes
+// part of Output; it reads unread, and what the peer has sent or sends.
+func (f *Fake) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
+	if err := f.Flush(out, 0); err != nil {
+		return nil, err
+	}
+	f.locked(func() {
+		f.hijacked = true
+		f.input = append(bytes.Clone(unread), f.input...)
+	})
+	return &hijackedFake{f: f}, nil
+}
+
+// Close implements [transport.Conn].
+func (f *Fake) Close(now bool) {
+	f.locked(func() {
+		f.closing = true
+		if now {
+			f.pending.Reset()
+			f.copied, f.files = nil, false
+		}
+	})
+}
+
+// LocalAddr implements [transport.Conn].
+func (f *Fake) LocalAddr() net.Addr { return f.local }
+
+// RemoteAddr implements [transport.Conn].
+func (f *Fake) RemoteAddr() net.Addr { return f.remote }
+
+// A hijackedFake is a Fake after Hijack.
+type hijackedFake struct {
+	f    *Fake
+	gone bool // under f.mu
+}
+
+func (h *hijackedFake) Read(p []byte) (int, error) {
+	f := h.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for {
+		switch {
+		case h.gone:
+			return 0, net.ErrClosed
+		case f.reset:
+			return 0, transport.ErrLost
+		case f.expired():
+			return 0, os.ErrDeadlineExceeded
+		case len(f.input) > 0:
+			n := copy(p, f.input)
+			f.input = f.input[n:]
+			return n, nil
+		case f.ended:
+			return 0, io.EOF
+		}
+		f.await()
+	}
+}
+
+func (h *hijackedFake) Write(p []byte) (int, error) {
+	h.f.mu.Lock()
+	defer h.f.mu.Unlock()
+	switch {
+	case h.gone:
+		return 0, net.ErrClosed
+	case h.f.reset:
+		return 0, transport.ErrLost
+	}
+	return h.f.output.Write(p)
+}
+
+func (h *hijackedFake) Close() error {
+	h.f.locked(func() { h.gone = true })
+	return nil
+}
+
+func (h *hijackedFake) LocalAddr() net.Addr  { return h.f.local }
+func (h *hijackedFake) RemoteAddr() net.Addr { return h.f.remote }
+
+func (h *hijackedFake) SetDeadline(t time.Time) error {
+	h.f.SetDeadline(t)
+	return nil
+}
+func (h *hijackedFake) SetReadDeadline(t time.Time) error { return h.SetDeadline(t) }
+
+// SetWriteDeadline does nothing: writes do not wait.
+func (h *hijackedFake) SetWriteDeadline(time.Time) error { return nil }

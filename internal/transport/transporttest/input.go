@@ -1,0 +1,252 @@
+package transporttest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/transport"
+)
+
+func lines(e *env) {
+	e.start(hooks{feed: echo})
+	for range 4 {
+		c := e.dial()
+		for i := range 20 {
+			s := strings.Repeat(fmt.Sprintf("line %d\n", i), i+1)
+			c.send(s)
+			c.want(s)
+		}
+		c.halfClose()
+		c.wantEnd()
+	}
+	e.until("bytes are counted", func() bool {
+		s := e.transport.Stats()
+		return s.Accepted == 4 && s.BytesIn == s.BytesOut && s.BytesIn > 0
+	})
+}
+
+// text is lines of random lengths, n bytes or more in all.
+func text(r *rand.Rand, n, longest int) string {
+	var b strings.Builder
+	for b.Len() < n {
+		for range r.IntN(longest) {
+			b.WriteByte(byte('a' + r.IntN(26)))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// partialInput sends lines in pieces of random sizes on many connections.
+func partialInput(e *env) {
+	e.start(hooks{feed: echo})
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		c := e.dial()
+		s := text(r, 40<<10, 3<<10)
+		go func() {
+			for rest := s; rest != ""; {
+				n := min(len(rest), 1+r.IntN(1<<r.IntN(13)))
+				c.send(rest[:n])
+				rest = rest[n:]
+				if r.IntN(4) == 0 {
+					time.Sleep(time.Duration(r.IntN(300)) * time.Microsecond)
+				}
+			}
+		}()
+		c.want(s)
+	}
+}
+
+// longLine is more than any scratch holds, so that the rest must grow.
+func longLine(e *env) {
+	e.start(hooks{feed: echo})
+	c := e.dial()
+	for _, n := range []int{100, 10 << 10, 70 << 10, 1 << 20, 3 << 20} {
+		s := strings.Repeat("0123456789", n/10) + "\n"
+		go c.send(s)
+		c.want(s)
+	}
+}
+
+// pauseResume wants a paused connection not to be fed, what comes to wait in the
+// kernel, and nothing to be missing afterwards.
+func pauseResume(e *env) {
+	var fed atomic.Int64
+	e.start(hooks{feed: func(s *session, in []byte, _ *buf.Queue) (int, error) {
+		if fed.Add(int64(len(in))) == int64(len(in)) {
+			s.Pause()
+			fed.Add(int64(1 - len(in)))
+			return 1, nil // the rest stays with the transport
+		}
+		return len(in), nil
+	}})
+	c := e.dial()
+	// Send until the kernel's buffers are full: it must come to an end.
+	chunk := bytes.Repeat([]byte("x"), 64<<10)
+	sent := 0
+	for {
+		if err := c.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+			e.Fatal(err)
+		}
+		n, err := c.Write(chunk)
+		sent += n
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
+		if err != nil || sent > 64<<20 {
+			e.Fatalf("client has written %d bytes, %v: nothing holds it back", sent, err)
+		}
+	}
+	if n := fed.Load(); n != 1 {
+		e.Errorf("%d bytes are fed to a paused session", n-1)
+	}
+	if !e.session(0).Wake(func(*buf.Queue) error { e.session(0).Resume(); return nil }) {
+		e.Error("Wake reports false")
+	}
+	e.until("everything is fed", func() bool { return fed.Load() == int64(sent) })
+
+	// What Feed has left comes again after Resume, without anything new.
+	if !e.session(0).Wake(func(*buf.Queue) error { e.session(0).Pause(); e.session(0).Resume(); return nil }) {
+		e.Error("Wake reports false")
+	}
+}
+
+// readInFeed has Feed read what follows, which comes late.
+func readInFeed(e *env) {
+	const size = 300 << 10
+	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+		_, n, ok := line(in)
+		if !ok {
+			return 0, nil
+		}
+		sum, got := 0, len(in)-n
+		for _, b := range in[n:] {
+			sum += int(b)
+		}
+		p := make([]byte, 5000)
+		for got < size {
+			k, err := s.Read(p[:min(len(p), size-got)])
+			if err != nil {
+				return 0, err
+			}
+			for _, b := range p[:k] {
+				sum += int(b)
+			}
+			got += k
+		}
+		fmt.Fprintf(out, "%d\n", sum)
+		return len(in), nil
+	}})
+	for range 2 {
+		c := e.dial()
+		for round := range 3 {
+			body := bytes.Repeat([]byte{byte(round + 1), 2, 3}, size/3)
+			c.send("upload\n")
+			for rest := body; len(rest) > 0; {
+				n := min(len(rest), 70<<10)
+				c.send(string(rest[:n]))
+				rest = rest[n:]
+				time.Sleep(time.Millisecond)
+			}
+			c.want(fmt.Sprintf("%d\n", size/3*(round+1+5)))
+		}
+	}
+	// A read that finds the end says so.
+	c := e.dial()
+	c.send("upload\nhalf")
+	s := e.session(2)
+	c.halfClose()
+	c.wantEnd()
+	e.wait(s.gone, "the session is closed")
+}
+
+// unread has Feed read more than it wants, and give it back.
+func unread(e *env) {
+	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+		l, n, ok := line(in)
+		if !ok {
+			return 0, nil
+		}
+		if l != "take" || n < len(in) {
+			return echo(s, in, out)
+		}
+		p := make([]byte, 100)
+		k, err := s.Read(p)
+		if err != nil {
+			return 0, err
+		}
+		fmt.Fprintf(out, "took %c\n", p[0])
+		s.Unread(p[1:k])
+		return len(in), nil
+	}})
+	c := e.dial()
+	for range 3 {
+		c.send("take\n")
+		time.Sleep(5 * time.Millisecond)
+		c.send("1one\ntwo\npart")
+		c.want("took 1\none\n")
+		// Feed is called again for the bytes that it has been given but not
+		// consumed only when more come.
+		c.send("ial\n")
+		c.want("two\npartial\n")
+	}
+}
+
+// halfClose answers after the client has ended.
+func halfClose(e *env) {
+	e.start(hooks{
+		feed: func(_ *session, in []byte, _ *buf.Queue) (int, error) { return len(in), nil },
+		eof: func(s *session, _ []byte, out *buf.Queue) error {
+			fmt.Fprint(out, "first ")
+			go func() {
+				time.Sleep(20 * time.Millisecond)
+				s.Wake(func(out *buf.Queue) error {
+					fmt.Fprint(out, "second")
+					return transport.ErrClosed
+				})
+			}()
+			return nil
+		},
+	})
+	c := e.dial()
+	c.send("hello")
+	c.halfClose()
+	c.want("first second")
+	c.wantEnd()
+	s := e.session(0)
+	e.wait(s.gone, "the session is closed")
+	if s.why != nil {
+		e.Errorf("Closed is told %v, want nil", s.why)
+	}
+}
+
+// halfCloseUnread wants EOF to come with what Feed has not consumed.
+func halfCloseUnread(e *env) {
+	got := make(chan string, 1)
+	e.start(hooks{
+		feed: echo,
+		eof: func(_ *session, unread []byte, _ *buf.Queue) error {
+			got <- string(unread)
+			return transport.ErrClosed
+		},
+	})
+	c := e.dial()
+	c.send("whole\npart")
+	c.want("whole\n")
+	c.halfClose()
+	if _, err := io.ReadAll(c.r); err != nil {
+		e.Error(err)
+	}
+	if s := <-got; s != "part" {
+		e.Errorf("EOF is told %q, want part", s)
+	}
+}

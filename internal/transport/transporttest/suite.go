@@ -1,0 +1,91 @@
+package transporttest
+
+import (
+	"net"
+	"testing"
+
+	"github.com/redline-go/redline/internal/transport"
+)
+
+// A Factory makes the transport under test.
+type Factory func(c transport.Config) (transport.Transport, error)
+
+// Limits names what a transport is known not to do, so that the suite asks for
+// the rest.
+type Limits struct {
+	// LostBehindData is set when the transport does not notice that a peer has
+	// gone behind bytes that nobody has read.
+	LostBehindData bool
+	// NoTakeover is set when connections do not share loops.
+	NoTakeover bool
+}
+
+// Run runs the suite.
+func Run(t *testing.T, f Factory, limits Limits) {
+	t.Helper()
+	// The runtime's poller has descriptors of its own, from its first use on.
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			e := newEnv(t, f, limits)
+			c.run(e)
+			e.close()
+		})
+	}
+}
+
+var cases = []struct {
+	name string
+	run  func(e *env)
+}{
+	{"input/lines", lines},
+	{"input/partial", partialInput},
+	{"input/more than a buffer", longLine},
+	{"input/pause and resume", pauseResume},
+	{"input/read within Feed", readInFeed},
+	{"input/give back", unread},
+	{"output/kinds", outputKinds},
+	{"output/slow reader", slowReader},
+	{"output/tiny buffers", tinyBuffers},
+	{"output/flush", flush},
+	{"output/peer never reads", neverReads},
+	{"end/half-close", halfClose},
+	{"end/half-close with unread", halfCloseUnread},
+	{"end/reset anywhere", resetAnywhere},
+	{"end/close within Feed", closeInFeed},
+	{"end/close from elsewhere", closeElsewhere},
+	{"end/answer before reset", lingers},
+	{"end/descriptors are used again", reuse},
+	{"wake/order", wakeOrder},
+	{"wake/while busy", wakeBusy},
+	{"wake/after close", wakeClosed},
+	{"block/many", blockedMany},
+	{"block/many, detached", blockedDetached},
+	{"block/pipelined behind", blockedPipelined},
+	{"block/peer leaves", lostWhileBlocked},
+	{"block/peer leaves behind data", lostBehindData},
+	{"block/peer leaves while paused", lostWhilePaused},
+	{"block/takeover anywhere", takeoverAnywhere},
+	{"deadline/idle", deadlineIdle},
+	{"deadline/moved", deadlineMoved},
+	{"deadline/in Read", deadlineRead},
+	{"deadline/in Flush", deadlineFlush},
+	{"hijack/unread", hijackUnread},
+	{"hijack/nothing unread", hijackPlain},
+	{"transport/max connections", maxConns},
+	{"transport/accept rate", acceptRate},
+	{"transport/stop accepting", stopAccepting},
+	{"transport/each", each},
+	{"transport/close", closeIdle},
+	{"transport/close while blocked", closeBlocked},
+	{"transport/close unserved", closeUnserved},
+	{"transport/adopt", adopt},
+	{"transport/unix", unixSocket},
+	{"transport/addresses", addresses},
+	{"runtime/collector", collector},
+	{"runtime/idle", idle},
+}

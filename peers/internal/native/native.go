@@ -1,0 +1,112 @@
+// Package native is the service of the redline subjects: one set of native
+// handlers, on the transport that each subject names.
+package native
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/redline-go/redline"
+	"github.com/redline-go/redline/peers/internal/subject"
+)
+
+// Main runs the subject with that name on a transport of package redline.
+func Main(name, transport string) {
+	subject.Main(name, "github.com/redline-go/redline", func(ctx context.Context, ln net.Listener) error {
+		return serve(ctx, ln, transport)
+	})
+}
+
+func serve(ctx context.Context, ln net.Listener, transport string) error {
+	r := redline.NewRouter()
+	r.GET("/plaintext", plaintext)
+	r.GET("/json", encode)
+	r.POST("/echo", echo)
+	r.POST("/upload", upload)
+	r.GET("/stream", func(c *redline.Ctx) { stream(ctx, c) })
+	server := &redline.Server{
+		Native: r.Serve, Transport: transport, Name: "redline",
+		Limits: redline.Limits{MaxBodyBytes: subject.BodyLimit},
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), subject.Grace)
+	defer cancel()
+	err := server.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil // what is left open ends with the process
+	}
+	return err
+}
+
+func plaintext(c *redline.Ctx) { c.Text(200, subject.Hello) }
+
+func encode(c *redline.Ctx) {
+	if err := c.JSON(200, subject.Message{Message: subject.Hello}); err != nil {
+		c.Error(500)
+	}
+}
+
+func echo(c *redline.Ctx) {
+	body, err := c.ReadBody(subject.BodyLimit)
+	if err != nil {
+		c.Error(400)
+		return
+	}
+	if err := c.Bytes(200, "application/octet-stream", body); err != nil {
+		c.Error(500)
+	}
+}
+
+func upload(c *redline.Ctx) {
+	n, err := io.Copy(io.Discard, c.Body())
+	switch {
+	case errors.Is(err, redline.ErrBodyTooLong):
+		c.Error(413)
+	case err != nil:
+		c.Error(400)
+	default:
+		c.Text(200, strconv.FormatInt(n, 10))
+	}
+}
+
+// stream hands the response to a goroutine of its own and returns.
+func stream(ctx context.Context, c *redline.Ctx) {
+	s, err := subject.ParseStream(c.Query("interval"), c.Query("size"))
+	if err != nil {
+		c.Text(400, err.Error()+"\n")
+		return
+	}
+	if err := c.SetHeader("Content-Type", "text/event-stream"); err != nil {
+		c.Error(500)
+		return
+	}
+	w := c.Stream()
+	go func() {
+		defer w.Close()
+		event := s.NewEvent()
+		ticks := time.NewTicker(s.Interval)
+		defer ticks.Stop()
+		for {
+			if _, err := w.Write(event.Stamp(time.Now())); err != nil {
+				return
+			}
+			select {
+			case <-ticks.C:
+			case <-w.Context().Done():
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+}

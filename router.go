@@ -1,0 +1,307 @@
+package redline
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+// A Router finds the handler for a method and a path.
+//
+// A pattern is a path whose segments are literal, a parameter "{name}", which
+// matches one segment that is not empty, or, as the last one, "{name...}",
+// which matches the rest, also when that is empty. A literal segment goes before
+// a parameter, and that before a rest; matching goes back where the first choice
+// leads nowhere. Paths are matched percent-encoded, as they came.
+//
+// HEAD is answered by the handler of GET unless it has one of its own. A path
+// that exists under other methods gets 405 with Allow, OPTIONS 204 with Allow,
+// and any other path 404.
+//
+// Routes are added before the router serves; its zero value is ready.
+type Router struct {
+	// NotFound answers paths that no pattern matches; nil means 404.
+	NotFound Handler
+
+	root   node
+	routes []*route
+	latest atomic.Pointer[Server] // the server that served last: it knows the routes, for its Stats
+}
+
+// NewRouter returns an empty router.
+func NewRouter() *Router { return &Router{} }
+
+// A node stands for the path up to some segment.
+type node struct {
+	literals []literal // sorted by text
+	param    *node
+	rest     *node
+	routes   []*route // that end here
+}
+
+type literal struct {
+	text string
+	node *node
+}
+
+// GET adds a route, also for HEAD.
+func (r *Router) GET(pattern string, h Handler) { r.Handle("GET", pattern, h) }
+
+// POST adds a route.
+func (r *Router) POST(pattern string, h Handler) { r.Handle("POST", pattern, h) }
+
+// PUT adds a route.
+func (r *Router) PUT(pattern string, h Handler) { r.Handle("PUT", pattern, h) }
+
+// PATCH adds a route.
+func (r *Router) PATCH(pattern string, h Handler) { r.Handle("PATCH", pattern, h) }
+
+// DELETE adds a route.
+func (r *Router) DELETE(pattern string, h Handler) { r.Handle("DELETE", pattern, h) }
+
+// Handle adds a route; an empty method is any. It panics when the pattern is
+// malformed or the route exists, and says which.
+func (r *Router) Handle(method, pattern string, h Handler) {
+	segments, names, err := parsePattern(pattern)
+	if err == nil && method != "" && !exchange.ValidName(method) {
+		err = fmt.Errorf("method %q is not a token", method)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("redline: route %s %s: %v", method, pattern, err))
+	}
+	n := &r.root
+	for _, s := range segments {
+		n = n.child(s)
+	}
+	for _, other := range n.routes {
+		if other.method == method {
+			panic(fmt.Sprintf("redline: route %s %s: it exists as %s", method, pattern, other.pattern))
+		}
+	}
+	rt := &route{method: method, pattern: pattern, handler: h, names: names}
+	n.routes = append(n.routes, rt)
+	r.routes = append(r.routes, rt)
+}
+
+// The kinds of segments.
+const (
+	isLiteral = iota
+	isParam
+	isRest
+)
+
+type segment struct {
+	kind int
+	text string // of a literal
+}
+
+func parsePattern(pattern string) (segments []segment, names []string, err error) {
+	if !strings.HasPrefix(pattern, "/") {
+		return nil, nil, fmt.Errorf("a pattern begins with a slash")
+	}
+	parts := strings.Split(pattern[1:], "/")
+	for i, part := range parts {
+		if !strings.ContainsAny(part, "{}") {
+			segments = append(segments, segment{kind: isLiteral, text: part})
+			continue
+		}
+		name, ok := strings.CutPrefix(part, "{")
+		name, closed := strings.CutSuffix(name, "}")
+		if !ok || !closed || strings.ContainsAny(name, "{}") {
+			return nil, nil, fmt.Errorf("segment %q: a parameter is the whole segment, {name} or {name...}", part)
+		}
+		kind := isParam
+		if rest, ok := strings.CutSuffix(name, "..."); ok {
+			name, kind = rest, isRest
+			if i < len(parts)-1 {
+				return nil, nil, fmt.Errorf("segment %q matches the rest: nothing can follow", part)
+			}
+		}
+		if name == "" || slices.Contains(names, name) {
+			return nil, nil, fmt.Errorf("segment %q: the name is empty or used twice", part)
+		}
+		names = append(names, name)
+		segments = append(segments, segment{kind: kind})
+	}
+	if len(names) > maxParams {
+		return nil, nil, fmt.Errorf("%d parameters: at most %d", len(names), maxParams)
+	}
+	return segments, names, nil
+}
+
+func (n *node) child(s segment) *node {
+	switch s.kind {
+	case isParam:
+		if n.param == nil {
+			n.param = new(node)
+		}
+		return n.param
+	case isRest:
+		if n.rest == nil {
+			n.rest = new(node)
+		}
+		return n.rest
+	}
+	i, found := slices.BinarySearchFunc(n.literals, s.text, func(l literal, text string) int { return strings.Compare(l.text, text) })
+	if !found {
+		n.literals = slices.Insert(n.literals, i, literal{text: s.text, node: new(node)})
+	}
+	return n.literals[i].node
+}
+
+// maxParams is the most parameters that a pattern may have.
+const maxParams = 16
+
+// params are the values of the parameters of a match, as places in the path.
+type params struct {
+	n      int
+	values [maxParams]exchange.Span
+	names  []string
+}
+
+func (p *params) reset() { p.n, p.names = 0, nil }
+
+func (p *params) get(name string, path []byte) []byte {
+	for i, n := range p.names {
+		if n == name && i < p.n {
+			return p.values[i].In(path)
+		}
+	}
+	return nil
+}
+
+// match finds the node for path[at:], which begins behind a slash.
+func (n *node) match(path []byte, at int, p *params) *node {
+	end := len(path)
+	if i := bytes.IndexByte(path[at:], '/'); i >= 0 {
+		end = at + i
+	}
+	text, last := path[at:end], end == len(path)
+	for i := range n.literals {
+		if l := &n.literals[i]; l.text == string(text) {
+			if found := l.node.descend(path, end, last, p); found != nil {
+				return found
+			}
+			break
+		}
+	}
+	mark := p.n
+	if n.param != nil && end > at {
+		p.push(at, end)
+		if found := n.param.descend(path, end, last, p); found != nil {
+			return found
+		}
+		p.n = mark
+	}
+	if n.rest != nil {
+		p.push(at, len(path))
+		return n.rest
+	}
+	return nil
+}
+
+// descend goes on behind a segment that ends at end.
+func (n *node) descend(path []byte, end int, last bool, p *params) *node {
+	if !last {
+		return n.match(path, end+1, p)
+	}
+	if len(n.routes) > 0 {
+		return n
+	}
+	return nil
+}
+
+func (p *params) push(at, end int) {
+	p.values[p.n] = exchange.Span{Off: uint32(at), Len: uint32(end - at)}
+	p.n++
+}
+
+// Serve answers a request by its route. It is a [Handler].
+func (r *Router) Serve(c *Ctx) {
+	x := c.exchange()
+	f := x.Local.(*frame)
+	r.introduce(f.server)
+	path := x.PathBytes()
+	var n *node
+	if len(path) > 0 && path[0] == '/' {
+		n = r.root.match(path, 1, &f.params)
+	}
+	if n == nil {
+		f.params.reset()
+		r.missing(c)
+		return
+	}
+	rt := n.route(x)
+	if rt == nil {
+		f.params.reset()
+		n.refuse(c)
+		return
+	}
+	f.route, f.params.names = rt, rt.names
+	rt.serve(c)
+}
+
+// introduce makes the routes known to the server, for its Stats.
+func (r *Router) introduce(s *Server) {
+	if r.latest.Load() == s {
+		return
+	}
+	s.mu.Lock()
+	if len(r.routes) > 0 && !slices.Contains(s.routes, r.routes[0]) {
+		s.routes = append(s.routes, r.routes...)
+	}
+	s.mu.Unlock()
+	r.latest.Store(s)
+}
+
+// route finds the route for the request's method.
+func (n *node) route(x *exchange.Exchange) *route {
+	method := x.MethodBytes()
+	var get, wild *route
+	for _, rt := range n.routes {
+		switch rt.method {
+		case string(method):
+			return rt
+		case "":
+			wild = rt
+		case "GET":
+			get = rt
+		}
+	}
+	if x.Method == exchange.MethodHead && get != nil {
+		return get
+	}
+	return wild
+}
+
+// refuse answers for a path that does not know the method.
+func (n *node) refuse(c *Ctx) {
+	var allow []string
+	for _, rt := range n.routes {
+		allow = append(allow, rt.method)
+		if rt.method == "GET" {
+			allow = append(allow, "HEAD")
+		}
+	}
+	allow = append(allow, "OPTIONS")
+	slices.Sort(allow)
+	x := c.exchange()
+	x.Response.Replace(exchange.Line{Name: "Allow", Value: strings.Join(slices.Compact(allow), ", ")})
+	if x.Method == exchange.MethodOptions {
+		c.NoContent(204)
+		return
+	}
+	c.Error(405)
+}
+
+func (r *Router) missing(c *Ctx) {
+	if r.NotFound != nil {
+		r.NotFound(c)
+		return
+	}
+	c.Error(404)
+}

@@ -1,0 +1,56 @@
+package redline
+
+import (
+	"sync/atomic"
+
+	"github.com/redline-go/redline/internal/transport"
+)
+
+// counters are the server's own, beside those of the transport.
+type counters struct {
+	refused, panics atomic.Uint64
+}
+
+// Stats are counters since the server started.
+type Stats struct {
+	Transport string // uring, epoll or std; empty before it started
+	Loops     int
+	Open      int64  // connections
+	Accepted  uint64 // connections
+	BytesIn   uint64
+	BytesOut  uint64
+	Refused   uint64 // requests answered without the handler
+	Panics    uint64 // of handlers
+	Takeovers uint64 // loops taken over because a handler was late
+	Detached  uint64 // loops given up by a handler
+	Routes    []RouteStats
+}
+
+// RouteStats is what was learned about a route.
+type RouteStats struct {
+	Method, Pattern string
+	Takeovers       uint64 // since the route was last taken for one that does not block
+	Blocking        bool   // starts off the loop
+}
+
+// Stats returns the counters. It takes no lock that serving takes.
+func (s *Server) Stats() Stats {
+	var t transport.Stats
+	if tr := s.transport(); tr != nil {
+		t = tr.Stats()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := Stats{
+		Transport: s.chosen, Loops: t.Loops, Open: t.Open, Accepted: t.Accepted,
+		BytesIn: t.BytesIn, BytesOut: t.BytesOut,
+		Refused: s.counters.refused.Load(), Panics: s.counters.panics.Load(),
+		Takeovers: t.Takeovers, Detached: t.Detached,
+	}
+	for _, r := range s.routes {
+		out.Routes = append(out.Routes, RouteStats{
+			Method: r.method, Pattern: r.pattern, Takeovers: r.takeovers.Load(), Blocking: r.blocking.Load(),
+		})
+	}
+	return out
+}

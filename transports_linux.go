@@ -1,0 +1,32 @@
+package redline
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/redline-go/redline/internal/transport"
+	"github.com/redline-go/redline/internal/transport/epoll"
+	"github.com/redline-go/redline/internal/transport/std"
+)
+
+// newTransport creates the transport that was asked for, and says which it is.
+func newTransport(name string, cfg transport.Config, log *slog.Logger) (transport.Transport, string, error) {
+	switch name {
+	case Epoll:
+		t, err := epoll.New(cfg)
+		return t, Epoll, err
+	case Std:
+		t, err := std.New(cfg)
+		return t, Std, err
+	case "", Auto:
+		t, err := epoll.New(cfg)
+		if err == nil {
+			log.Info("redline: transport", "transport", Epoll, "loops", cfg.Loops)
+			return t, Epoll, nil
+		}
+		log.Info("redline: transport", "transport", Std, "because", err)
+		u, err := std.New(cfg)
+		return u, Std, err
+	}
+	return nil, "", fmt.Errorf("redline: unknown transport %q: use auto, uring, epoll or std", name)
+}
