@@ -16,6 +16,7 @@ TOOLS    := $(addprefix $(BIN)/,staticcheck gofumpt misspell)
 
 BENCHFLAGS ?= --quick --out results/latest
 FUZZTIME   ?= 10s
+SOAK       ?= 10m
 CHROMIUM   ?= chromium
 
 # $(call say,TEXT) announces a step.
@@ -36,7 +37,7 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench test unit race web check generate generated fuzz tools redline clean
+.PHONY: help bench test unit race chaos soak web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,7 +48,7 @@ bench: redline ## compare the servers side by side, quickly; report in results/l
 redline: ## build the lab's command as .bin/redline
 	@go build -o $(BIN)/redline ./lab/cmd/redline
 
-test: unit race web check ## everything that CI gates on
+test: unit race chaos web check ## everything that CI gates on
 
 unit:
 	@$(call say,tests)
@@ -57,6 +58,13 @@ race:
 	@$(call say,tests with the race detector)
 	@tools/need gcc gcc libc6-dev
 	@CGO_ENABLED=1 go test -race $(RACE)
+
+chaos:
+	@$(call say,hostile clients with the race detector)
+	@CGO_ENABLED=1 go test -race -count=1 -timeout 10m -run '^TestSoak$$' . -soak 2m
+
+soak: ## have hostile clients at the engine for SOAK (10m)
+	@go test -v -count=1 -timeout 0 -run '^TestSoak$$' . -soak $(SOAK)
 
 web: $(WEB)/node_modules/.package-lock.json
 	@$(call say,tests of the report in a browser)

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/transport"
 )
 
 // A Ctx is one request and its response, in the hands of a handler. It is valid
@@ -249,16 +250,11 @@ func (c *Ctx) Pattern() string {
 // Cookie returns the value of the first cookie with the name, and whether there
 // is one.
 func (c *Ctx) Cookie(name string) (string, bool) {
-	for _, line := range c.headerLines("Cookie") {
-		cookies, err := http.ParseCookie(line)
-		if err != nil {
-			continue
-		}
-		for _, k := range cookies {
-			if k.Name == name {
-				return k.Value, true
-			}
-		}
+	// Cookies come from everybody on the client's way: one that is malformed
+	// must not hide the others.
+	r := http.Request{Header: http.Header{"Cookie": c.headerLines("Cookie")}}
+	if k, err := r.Cookie(name); err == nil {
+		return k.Value, true
 	}
 	return "", false
 }
@@ -284,7 +280,8 @@ type bodyReader struct{ c *Ctx }
 // Read implements io.Reader.
 func (b bodyReader) Read(p []byte) (int, error) {
 	x := b.c.exchange()
-	return x.Host.ReadBody(x, p)
+	n, err := x.Host.ReadBody(x, p)
+	return n, ofClient(err)
 }
 
 // ReadBody reads the whole body, up to most bytes: beyond that, ErrBodyTooLong.
@@ -293,7 +290,8 @@ func (c *Ctx) ReadBody(most int64) ([]byte, error) {
 	if n > most {
 		return nil, ErrBodyTooLong
 	}
-	body := make([]byte, 0, max(n, 512))
+	// Memory follows what comes, not what was announced.
+	body := make([]byte, 0, min(max(n, 512), 256<<10))
 	for {
 		if len(body) == cap(body) {
 			if int64(len(body)) == n {
@@ -321,7 +319,18 @@ var (
 	ErrGone        = exchange.ErrGone
 	ErrHeadSent    = exchange.ErrHeadSent
 	ErrHijacked    = exchange.ErrHijacked
+	ErrLength      = exchange.ErrLength
+	ErrNoBody      = exchange.ErrNoBody
+	ErrTimeout     = transport.ErrDeadline // the client was too slow: ReadTimeout, WriteTimeout
 )
+
+// ofClient gives what a transport says of a client its public name.
+func ofClient(err error) error {
+	if err == transport.ErrLost {
+		return ErrGone
+	}
+	return err
+}
 
 // Set keeps a value with the request, for handlers further in.
 func (c *Ctx) Set(key, value any) {

@@ -63,12 +63,11 @@ func (d *dispatcher) leave(c *Ctx, f *frame) {
 	if d.learns && f.route != nil && !f.inline && c.x.Host.Late() {
 		f.route.late()
 	}
-	if f.cancel != nil {
+	if f.cancel != nil && f.stream == nil {
 		f.cancel.finish()
-		f.cancel = nil
 	}
 	c.x = nil
-	f.route, f.values, f.stream, f.inline = nil, nil, nil, false
+	f.route, f.values, f.cancel, f.stream, f.inline = nil, nil, nil, nil, false
 	f.params.reset()
 }
 

@@ -3,11 +3,13 @@ package redline
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"sync"
 
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/static"
 )
 
 var (
@@ -41,7 +43,12 @@ func (c *Ctx) SetTrailer(name, value string) error { return c.exchange().SetTrai
 
 // SetContentLength announces the length of a body that is written piece by
 // piece; writing more is an error, and less cuts the connection.
-func (c *Ctx) SetContentLength(n int64) { c.exchange().Response.Length = max(n, 0) }
+// It does nothing when the head has been sent.
+func (c *Ctx) SetContentLength(n int64) {
+	if x := c.exchange(); !x.HeadSent {
+		x.Response.Length = max(n, 0)
+	}
+}
 
 // SetCookie adds a Set-Cookie field. It refuses a cookie that is not valid
 // (RFC 6265, 4.1).
@@ -164,20 +171,29 @@ const streamAt = 16 << 10
 // the body is sent in chunks. It waits while the client takes nothing.
 func (c *Ctx) Write(p []byte) (int, error) {
 	x := c.exchange()
+	if !fits(x, len(p)) {
+		return 0, ErrLength
+	}
 	if !x.HeadSent && len(x.Body)+len(p) <= streamAt {
 		x.Body = append(x.Body, p...)
 		return len(p), nil
 	}
 	if err := x.Host.SendBody(x, p); err != nil {
-		return 0, err
+		return 0, ofClient(err)
 	}
 	return len(p), nil
+}
+
+// fits reports whether n bytes more of the body keep to its announced length.
+func fits(x *exchange.Exchange, n int) bool {
+	kept := int64(len(x.Static) + len(x.Body) + n)
+	return x.Response.Length == exchange.UnknownLength || kept <= x.Response.Length-x.Sent
 }
 
 // WriteString is Write.
 func (c *Ctx) WriteString(s string) (int, error) {
 	x := c.exchange()
-	if !x.HeadSent && len(x.Body)+len(s) <= streamAt {
+	if !x.HeadSent && len(x.Body)+len(s) <= streamAt && fits(x, len(s)) {
 		x.Body = append(x.Body, s...)
 		return len(s), nil
 	}
@@ -188,7 +204,7 @@ func (c *Ctx) WriteString(s string) (int, error) {
 // WriteBuffer is unsent.
 func (c *Ctx) Flush() error {
 	x := c.exchange()
-	return x.Host.Flush(x)
+	return ofClient(x.Host.Flush(x))
 }
 
 // Inform sends an informational response (1xx) with the fields set so far, as
@@ -198,7 +214,7 @@ func (c *Ctx) Inform(status int) error {
 		panic("redline: Ctx.Inform: status is not informational")
 	}
 	x := c.exchange()
-	return x.Host.SendInfo(x, status)
+	return ofClient(x.Host.SendInfo(x, status))
 }
 
 // Hijack takes the connection over. It delivers first what the client had sent
@@ -209,7 +225,8 @@ func (c *Ctx) Hijack() (net.Conn, error) {
 	if x.HeadSent {
 		return nil, ErrHeadSent
 	}
-	return x.Host.Hijack(x)
+	nc, err := x.Host.Hijack(x)
+	return nc, ofClient(err)
 }
 
 // CloseConn has the connection closed after this response.
@@ -219,10 +236,16 @@ func (c *Ctx) CloseConn() { c.exchange().Response.Close = true }
 type Prebuilt struct{ whole []byte }
 
 // Prebuild builds a response that is the same each time: one send, nothing to
-// format. It has no Date.
+// format. It has no Date. The status is 200 to 599, and one that has no body
+// (204, 205, 304) is given none: otherwise the error is ErrNoBody.
 func Prebuild(code int, contentType string, body []byte) (*Prebuilt, error) {
-	if !exchange.ValidValue(contentType) {
+	switch {
+	case code < 200 || code > 599:
+		return nil, fmt.Errorf("redline: prebuild a response: status %d is not 200 to 599", code)
+	case !exchange.ValidValue(contentType):
 		return nil, exchange.ErrFieldValue
+	case len(body) > 0 && (code == 204 || code == 205 || code == 304):
+		return nil, ErrNoBody
 	}
 	var b bytes.Buffer
 	resp := http.Response{
@@ -244,3 +267,17 @@ func (readCloser) Close() error { return nil }
 
 // Send answers with a prebuilt response. Nothing else that was set counts.
 func (c *Ctx) Send(p *Prebuilt) { c.exchange().Whole = p.whole }
+
+// Accepts returns the media type of those offered that the client likes best by
+// its Accept field, or "" when it takes none of them (status 406). Of equals the
+// first is best, and without the field any will do (RFC 9110, 12.5.1).
+func (c *Ctx) Accepts(offered ...string) string {
+	x := c.exchange()
+	if !x.Has(exchange.HeaderAccept) && len(offered) > 0 {
+		return offered[0]
+	}
+	if i := static.BestType(fieldList(x, exchange.HeaderAccept), offered); i >= 0 {
+		return offered[i]
+	}
+	return ""
+}

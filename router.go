@@ -16,11 +16,12 @@ import (
 // matches one segment that is not empty, or, as the last one, "{name...}",
 // which matches the rest, also when that is empty. A literal segment goes before
 // a parameter, and that before a rest; matching goes back where the first choice
-// leads nowhere. Paths are matched percent-encoded, as they came.
+// leads nowhere, or to no route for the method. Paths are matched
+// percent-encoded, as they came.
 //
 // HEAD is answered by the handler of GET unless it has one of its own. A path
 // that exists under other methods gets 405 with Allow, OPTIONS 204 with Allow,
-// and any other path 404.
+// and any other path 404. OPTIONS * gets 204.
 //
 // Routes are added before the router serves; its zero value is ready.
 type Router struct {
@@ -156,6 +157,9 @@ func (n *node) child(s segment) *node {
 // maxParams is the most parameters that a pattern may have.
 const maxParams = 16
 
+// rootPath is the path of an absolute target without one (RFC 9110, 4.2.3).
+var rootPath = []byte{'/'}
+
 // params are the values of the parameters of a match, as places in the path.
 type params struct {
 	n      int
@@ -167,15 +171,15 @@ func (p *params) reset() { p.n, p.names = 0, nil }
 
 func (p *params) get(name string, path []byte) []byte {
 	for i, n := range p.names {
-		if n == name && i < p.n {
+		if n == name && i < p.n && p.values[i].Len > 0 {
 			return p.values[i].In(path)
 		}
 	}
 	return nil
 }
 
-// match finds the node for path[at:], which begins behind a slash.
-func (n *node) match(path []byte, at int, p *params) *node {
+// match finds the route for path[at:], which begins behind a slash.
+func (n *node) match(x *exchange.Exchange, path []byte, at int, p *params) *route {
 	end := len(path)
 	if i := bytes.IndexByte(path[at:], '/'); i >= 0 {
 		end = at + i
@@ -183,7 +187,7 @@ func (n *node) match(path []byte, at int, p *params) *node {
 	text, last := path[at:end], end == len(path)
 	for i := range n.literals {
 		if l := &n.literals[i]; l.text == string(text) {
-			if found := l.node.descend(path, end, last, p); found != nil {
+			if found := l.node.descend(x, path, end, last, p); found != nil {
 				return found
 			}
 			break
@@ -192,27 +196,64 @@ func (n *node) match(path []byte, at int, p *params) *node {
 	mark := p.n
 	if n.param != nil && end > at {
 		p.push(at, end)
-		if found := n.param.descend(path, end, last, p); found != nil {
+		if found := n.param.descend(x, path, end, last, p); found != nil {
 			return found
 		}
 		p.n = mark
 	}
 	if n.rest != nil {
 		p.push(at, len(path))
-		return n.rest
+		if found := n.rest.route(x); found != nil {
+			return found
+		}
+		p.n = mark
 	}
 	return nil
 }
 
 // descend goes on behind a segment that ends at end.
-func (n *node) descend(path []byte, end int, last bool, p *params) *node {
+func (n *node) descend(x *exchange.Exchange, path []byte, end int, last bool, p *params) *route {
 	if !last {
-		return n.match(path, end+1, p)
+		return n.match(x, path, end+1, p)
 	}
-	if len(n.routes) > 0 {
-		return n
+	return n.route(x)
+}
+
+// methods appends the methods of all routes for path[at:].
+func (n *node) methods(path []byte, at int, to []string) []string {
+	end := len(path)
+	if i := bytes.IndexByte(path[at:], '/'); i >= 0 {
+		end = at + i
 	}
-	return nil
+	nodes := make([]*node, 0, 2)
+	for i := range n.literals {
+		if l := &n.literals[i]; l.text == string(path[at:end]) {
+			nodes = append(nodes, l.node)
+		}
+	}
+	if n.param != nil && end > at {
+		nodes = append(nodes, n.param)
+	}
+	for _, next := range nodes {
+		if end < len(path) {
+			to = next.methods(path, end+1, to)
+		} else {
+			to = next.ownMethods(to)
+		}
+	}
+	if n.rest != nil {
+		to = n.rest.ownMethods(to)
+	}
+	return to
+}
+
+func (n *node) ownMethods(to []string) []string {
+	for _, rt := range n.routes {
+		if to = append(to, rt.method); rt.method == "GET" {
+			to = append(to, "HEAD")
+		}
+	}
+	return to
 }
 
 func (p *params) push(at, end int) {
@@ -226,19 +267,16 @@ func (r *Router) Serve(c *Ctx) {
 	f := x.Local.(*frame)
 	r.introduce(f.server)
 	path := x.PathBytes()
-	var n *node
+	if len(path) == 0 && x.Method != exchange.MethodConnect {
+		path = rootPath
+	}
+	var rt *route
 	if len(path) > 0 && path[0] == '/' {
-		n = r.root.match(path, 1, &f.params)
+		rt = r.root.match(x, path, 1, &f.params)
 	}
-	if n == nil {
-		f.params.reset()
-		r.missing(c)
-		return
-	}
-	rt := n.route(x)
 	if rt == nil {
 		f.params.reset()
-		n.refuse(c)
+		r.missing(c, path)
 		return
 	}
 	f.route, f.params.names = rt, rt.names
@@ -278,30 +316,29 @@ func (n *node) route(x *exchange.Exchange) *route {
 	return wild
 }
 
-// refuse answers for a path that does not know the method.
-func (n *node) refuse(c *Ctx) {
-	var allow []string
-	for _, rt := range n.routes {
-		allow = append(allow, rt.method)
-		if rt.method == "GET" {
-			allow = append(allow, "HEAD")
-		}
-	}
-	allow = append(allow, "OPTIONS")
-	slices.Sort(allow)
+// missing answers where there is no route.
+func (r *Router) missing(c *Ctx, path []byte) {
 	x := c.exchange()
-	x.Response.Replace(exchange.Line{Name: "Allow", Value: strings.Join(slices.Compact(allow), ", ")})
-	if x.Method == exchange.MethodOptions {
+	var allow []string
+	if len(path) > 0 && path[0] == '/' {
+		allow = r.root.methods(path, 1, nil)
+	}
+	options := x.Method == exchange.MethodOptions
+	switch {
+	case len(allow) > 0:
+		allow = append(allow, "OPTIONS")
+		slices.Sort(allow)
+		x.Response.Replace(exchange.Line{Name: "Allow", Value: strings.Join(slices.Compact(allow), ", ")})
+		if options {
+			c.NoContent(204)
+		} else {
+			c.Error(405)
+		}
+	case options && string(path) == "*":
 		c.NoContent(204)
-		return
-	}
-	c.Error(405)
-}
-
-func (r *Router) missing(c *Ctx) {
-	if r.NotFound != nil {
+	case r.NotFound != nil:
 		r.NotFound(c)
-		return
+	default:
+		c.Error(404)
 	}
-	c.Error(404)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"runtime"
 	"sync"
@@ -195,6 +196,8 @@ func (s *Server) start() (transport.Transport, error) {
 		return nil, errRunning
 	case s.t != nil:
 		return s.t, nil
+	case !exchange.ValidValue(s.Name):
+		return nil, fmt.Errorf("redline: Server.Name %q: %w", s.Name, exchange.ErrFieldValue)
 	case s.Native == nil:
 		return nil, errors.New("redline: Server.Native is nil: there is no handler")
 	}
@@ -219,7 +222,7 @@ func (s *Server) sessionConfig() *http1.Config {
 		ReadTimeout:   orDefault(s.ReadTimeout, DefaultReadTimeout),
 		WriteTimeout:  orDefault(s.WriteTimeout, DefaultWriteTimeout),
 		IdleTimeout:   orDefault(s.IdleTimeout, DefaultIdleTimeout),
-		HighWater:     orDefault(s.WriteBuffer, DefaultWriteBuffer),
+		HighWater:     s.writeBuffer(),
 		Stopping:      s.stopping.Load,
 		Refused: func(remote net.Addr, status int, reason string) {
 			s.counters.refused.Add(1)
@@ -232,6 +235,14 @@ func (s *Server) sessionConfig() *http1.Config {
 		cfg.State = func(remote net.Addr, state http1.State) { s.ConnState(remote, ConnState(state)) }
 	}
 	return cfg
+}
+
+// writeBuffer is WriteBuffer, written out.
+func (s *Server) writeBuffer() int {
+	if s.WriteBuffer < 0 {
+		return math.MaxInt
+	}
+	return orDefault(s.WriteBuffer, DefaultWriteBuffer)
 }
 
 // orDefault replaces zero by the default, and a negative value by zero, which is
@@ -260,7 +271,7 @@ const (
 	// shutdownFresh is how long a connection that was just accepted may take to
 	// send its first request before it counts as idle: its client was not
 	// refused, and should not be cut off.
-	shutdownFresh = time.Second
+	shutdownFresh = 2 * time.Second
 )
 
 // Shutdown ends the server gracefully: no connection is accepted any more, idle

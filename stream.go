@@ -36,11 +36,10 @@ func (c *Ctx) Stream() *Stream {
 	if f.stream != nil {
 		return f.stream
 	}
-	ctx := c.requestContext()
-	f.cancel = nil // it ends with the stream, not with the handler
+	ctx := c.requestContext() // it ends with the stream, not with the handler
 	s := &Stream{
 		held: x.Host.Hold(x), ctx: ctx, end: ctx.finish,
-		most: max(1, orDefault(f.server.WriteBuffer, DefaultWriteBuffer)),
+		most: f.server.writeBuffer(),
 	}
 	moved := make(chan struct{})
 	s.moved.Store(&moved)

@@ -7,6 +7,7 @@ import (
 	"github.com/redline-go/redline/internal/transport"
 	"github.com/redline-go/redline/internal/transport/epoll"
 	"github.com/redline-go/redline/internal/transport/std"
+	"github.com/redline-go/redline/internal/transport/uring"
 )
 
 // newTransport creates the transport that was asked for, and says which it is.
@@ -15,13 +16,25 @@ func newTransport(name string, cfg transport.Config, log *slog.Logger) (transpor
 	case Epoll:
 		t, err := epoll.New(cfg)
 		return t, Epoll, err
+	case Uring:
+		t, err := uring.New(cfg)
+		return t, Uring, err
 	case Std:
 		t, err := std.New(cfg)
 		return t, Std, err
 	case "", Auto:
+		because := uring.Probe()
+		if because == nil {
+			t, err := uring.New(cfg)
+			if err == nil {
+				log.Info("redline: transport", "transport", Uring, "loops", cfg.Loops)
+				return t, Uring, nil
+			}
+			because = err
+		}
 		t, err := epoll.New(cfg)
 		if err == nil {
-			log.Info("redline: transport", "transport", Epoll, "loops", cfg.Loops)
+			log.Info("redline: transport", "transport", Epoll, "loops", cfg.Loops, "because", because)
 			return t, Epoll, nil
 		}
 		log.Info("redline: transport", "transport", Std, "because", err)

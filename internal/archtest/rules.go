@@ -43,12 +43,13 @@ var Redline = Rules{
 		{Package: "~/internal/clock", Why: "the ground imports nothing of ours"},
 		{Package: "~/internal/sys", May: []string{"golang.org/x/sys/..."}, Raw: true, Why: "the ground imports nothing of ours"},
 		{Package: "~/internal/http1/scan", May: []string{"golang.org/x/sys/cpu"}, Asm: true, Why: "the ground imports nothing of ours"},
+		{Package: "~/internal/static", Why: "what a request for a file gets is decided without exchange or connection"},
 		{Package: "~/internal/exchange", May: []string{"~/internal/buf"}, Why: "an exchange knows no protocol"},
 		{
 			Package: "~/internal/http1",
 			May:     []string{"~/internal/exchange", "~/internal/buf", "~/internal/clock", "~/internal/http1/..."},
-			Never:   performsIO[1:], Tests: performsIO,
-			Why: "protocol never does I/O; it names net.Conn and net.Addr, to hand a connection over",
+			Never:   performsIO[1:], Tests: append([]string{"~/internal/transport", "~/internal/transport/transporttest"}, performsIO...),
+			Why: "protocol never does I/O; it names net.Conn and net.Addr, to hand a connection over. Its tests may use the seeded fake",
 		},
 		{
 			Package: "~/internal/http2",
@@ -62,6 +63,12 @@ var Redline = Rules{
 			Package: "~/internal/transport/lead",
 			May:     []string{"~/internal/transport", "~/internal/sys", "~/internal/buf", "~/internal/clock"},
 			Why:     "the leader's role knows neither epoll nor io_uring",
+		},
+		{
+			Package: "~/internal/transport/sockets",
+			May:     []string{"~/internal/transport", "~/internal/transport/lead", "~/internal/sys", "~/internal/buf", "~/internal/clock"},
+			Tests:   []string{"~/internal/transport/epoll", "~/internal/transport/uring"},
+			Why:     "what drivers of sockets share knows none of them",
 		},
 		transport("~/internal/transport/epoll"),
 		transport("~/internal/transport/uring"),
@@ -77,6 +84,7 @@ var Redline = Rules{
 			May: []string{
 				"~/internal/exchange", "~/internal/http1", "~/internal/http2", "~/internal/tlsio", "~/internal/transport",
 				"~/internal/transport/epoll", "~/internal/transport/uring", "~/internal/transport/std", "~/internal/buf", "~/internal/clock",
+				"~/internal/static",
 			},
 			Tests: []string{"~/internal/transport/transporttest"},
 			Why:   "the engine imports its own internals, and nothing that stands on it",
@@ -109,7 +117,7 @@ var Redline = Rules{
 func transport(pkg string) Row {
 	return Row{
 		Package: pkg,
-		May:     []string{"~/internal/transport", "~/internal/transport/lead", "~/internal/sys", "~/internal/buf", "~/internal/clock"},
+		May:     []string{"~/internal/transport", "~/internal/transport/lead", "~/internal/transport/sockets", "~/internal/sys", "~/internal/buf", "~/internal/clock"},
 		Tests:   []string{"~/internal/transport/transporttest"},
 		Why:     "transport never knows a protocol",
 	}

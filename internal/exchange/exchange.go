@@ -3,6 +3,7 @@ package exchange
 import (
 	"errors"
 	"net"
+	"os"
 )
 
 // An Exchange is one request with its response, whatever the protocol. It is
@@ -42,6 +43,11 @@ type Host interface {
 	// the first part. It waits while more than the high-water mark is unsent.
 	SendBody(x *Exchange, p []byte) error
 
+	// SendFile sends n bytes of f, from offset off, as a part of the body, with
+	// what SendBody would send before it. It returns when the kernel has taken
+	// them all, or never will: f stays the caller's. A file that ends early cuts
+	// the connection.
+	SendFile(x *Exchange, f *File, off, n int64) error
 	// SendInfo sends an informational answer (1xx) with the lines of x so far.
 	SendInfo(x *Exchange, status int) error
 
@@ -75,6 +81,10 @@ type Host interface {
 	// Secure reports whether the connection is encrypted.
 	Secure() bool
 }
+
+// A File is an open file, for a protocol that hands it on to its transport and
+// does no I/O itself.
+type File = os.File
 
 // A Held is an exchange whose response goes on after its handler returned. Its
 // methods may be called by any goroutine.

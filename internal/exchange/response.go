@@ -1,6 +1,9 @@
 package exchange
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Line is one field line of a response. The strings are immutable and so may be
 // kept; the setters have checked them.
@@ -77,7 +80,7 @@ func (r *Response) ResetResponse() {
 var (
 	ErrFieldName  = errors.New("header name is not a token (RFC 9110, 5.6.2)")
 	ErrFieldValue = errors.New("header value holds CR, LF, NUL or another control character (RFC 9110, 5.5)")
-	ErrFraming    = errors.New("the server sets this header itself: it frames the message")
+	ErrFraming    = errors.New("the server sets this header itself, or it cannot stand here")
 	ErrHeadSent   = errors.New("the head of the response has been sent")
 )
 
@@ -112,16 +115,27 @@ func (r *Response) Replace(l Line) {
 }
 
 // SetTrailer adds a line to the trailer section, which only a chunked body has:
-// the length of the body is then not announced.
+// the length of the body is then not announced. Fields that frame a message,
+// route it, or say how to read its content are refused (RFC 9110, 6.5.1).
 func (r *Response) SetTrailer(name, value string) error {
 	if err := CheckLine(name, value); err != nil {
 		return err
+	}
+	if headOnly[strings.ToLower(name)] {
+		return ErrFraming
 	}
 	if r.HeadSent && !r.Chunked {
 		return ErrHeadSent
 	}
 	r.Trailers = append(r.Trailers, Line{name, value})
 	return nil
+}
+
+// headOnly are the fields that come too late in a trailer section.
+var headOnly = map[string]bool{
+	"cache-control": true, "connection": true, "content-encoding": true, "content-range": true, "content-type": true,
+	"date": true, "expires": true, "host": true, "keep-alive": true, "location": true, "retry-after": true,
+	"set-cookie": true, "te": true, "trailer": true, "upgrade": true, "vary": true, "www-authenticate": true,
 }
 
 // Abort has the connection cut without another byte.

@@ -1,8 +1,10 @@
 package http1
 
 import (
-	"net"
+	"bytes"
+	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/clock"
@@ -15,17 +17,39 @@ const (
 	// vectored write up to about here.
 	inlineBody = 4 << 10
 
-	// refBody is the shortest part of a streamed body that is sent from the
-	// caller's memory instead of being copied.
-	refBody = 32 << 10
-
 	// headRoom is for the lines that the session adds itself.
 	headRoom = 256
 )
 
-// bodiless reports whether a status never has a body (RFC 9110, 6.4.1).
+// errTruncated is an answer that does not have its announced length: it cannot
+// be put right.
+var errTruncated = errors.New("redline: answer does not have its announced length")
+
+// bodiless reports whether a status never has a body (RFC 9110, 6.4.1; 15.3.6).
 func bodiless(status int) bool {
-	return status < 200 || status == 204 || status == 304
+	return status < 200 && status != 0 || status == 204 || status == 205 || status == 304
+}
+
+// tunnels reports whether the answer turns the connection into a tunnel: it has
+// no body, whatever its fields say (RFC 9110, 9.3.6).
+func tunnels(x *exchange.Exchange) bool {
+	return x.Method == exchange.MethodConnect && x.Status < 300
+}
+
+// settle decides what the head says about the body and the connection.
+func (s *Session) settle(x *exchange.Exchange) {
+	r := &x.Response
+	r.Bodiless = x.Method == exchange.MethodHead || bodiless(r.Status)
+	r.Close = r.Close || x.Request.Close || s.stopping()
+	if x.ExpectContinue && !s.w.asked && !s.w.body.Done() {
+		// The client may or may not send the content now (RFC 9110, 10.1.1).
+		r.Close = true
+	}
+	if x.Method == exchange.MethodConnect {
+		// Nobody tunnels: that takes a Hijack. But the client may have sent what
+		// is for the tunnel, and that must not be taken for a request.
+		r.Bodiless, r.Close = r.Bodiless || tunnels(x), true
+	}
 }
 
 // finish sends what is left of the answer when the handler is done with it.
@@ -35,70 +59,94 @@ func (s *Session) finish(x *exchange.Exchange) error {
 	case r.HeadSent:
 		return s.endBody(x)
 	case r.Whole != nil:
-		return s.sendWhole(x)
-	case len(r.Trailers) > 0:
-		r.Length = exchange.UnknownLength
-		if err := s.SendBody(x, r.Static); err != nil {
-			return err
-		}
-		return s.endBody(x)
+		s.sendWhole(x)
+		return nil
+	case len(r.Trailers) > 0 && x.ProtoMinor > 0, r.Static != nil && len(r.Body) > 0:
+		return s.finishParts(x)
 	}
+	s.settle(x)
 	body := r.Body
 	if r.Static != nil {
 		body = r.Static
 	}
-	r.Bodiless = x.Method == exchange.MethodHead || bodiless(r.Status) && r.Status != 0
 	length := int64(len(body))
-	if r.Length != exchange.UnknownLength && (r.Bodiless || len(body) == 0 && r.Length > 0) {
+	if r.Length != exchange.UnknownLength {
+		if !r.Bodiless && length > r.Length {
+			return errTruncated // nothing of it was sent yet, and nothing of it is right
+		}
 		length = r.Length
 	}
 	b := s.appendHead(s.out.Tail(s.headSize(x)+min(len(body), inlineBody)), x, length)
-	if r.Bodiless {
+	switch {
+	case r.Bodiless:
 		s.out.Commit(b)
 		return nil
-	}
-	if r.Length != exchange.UnknownLength && r.Length != int64(len(body)) {
-		s.out.Commit(b)
-		return ErrTruncated
-	}
-	if len(body) <= inlineBody {
+	case len(body) <= inlineBody:
 		s.out.Commit(append(b, body...))
-		return nil
+	default:
+		s.out.Commit(b)
+		s.out.Ref(body)
+		if r.Static == nil {
+			r.Body = nil // the queue has it now
+		}
 	}
-	s.out.Commit(b)
-	s.out.Ref(body)
-	if r.Static == nil {
-		r.Body = nil // the queue has it now
+	if int64(len(body)) < length {
+		return errTruncated
 	}
 	return nil
 }
 
-// sendWhole sends an answer that was built before. The answer to HEAD ends with
-// its head.
-func (s *Session) sendWhole(x *exchange.Exchange) error {
-	whole := x.Whole
-	if x.ProtoMinor == 0 {
-		x.Response.Close = true // it does not say keep-alive
+// finishParts sends an answer that is not one run of bytes: with trailers, or
+// with something written behind a static body.
+func (s *Session) finishParts(x *exchange.Exchange) error {
+	r := &x.Response
+	switch {
+	case len(r.Trailers) > 0 && x.ProtoMinor > 0:
+		r.Length = exchange.UnknownLength
+	case r.Length == exchange.UnknownLength:
+		r.Length = int64(len(r.Static) + len(r.Body))
 	}
-	if x.Method == exchange.MethodHead {
-		whole = whole[:headLen(whole)]
+	if err := s.SendBody(x, nil); err != nil && err != exchange.ErrNoBody {
+		return err
+	}
+	return s.endBody(x)
+}
+
+// sendWhole sends an answer that was built before. The answer to HEAD ends with
+// its head, and what becomes of the connection is said if it goes without saying
+// otherwise.
+func (s *Session) sendWhole(x *exchange.Exchange) {
+	whole := x.Whole
+	s.settle(x)
+	line := ""
+	switch {
+	case x.Response.Close:
+		line = "Connection: close\r\n\r\n"
+	case x.ProtoMinor == 0:
+		line = "Connection: keep-alive\r\n\r\n"
+	}
+	if line != "" || x.Method == exchange.MethodHead {
+		n := headLen(whole)
+		if line == "" {
+			line = "\r\n"
+		}
+		b := append(s.out.Tail(n+len(line)), whole[:n-2]...)
+		s.out.Commit(append(b, line...))
+		if x.Method == exchange.MethodHead {
+			return
+		}
+		whole = whole[n:]
 	}
 	if len(whole) <= inlineBody {
 		s.out.Commit(append(s.out.Tail(len(whole)), whole...))
 	} else {
 		s.out.Ref(whole)
 	}
-	return nil
 }
 
 // headLen is the length of an answer's head with the empty line.
 func headLen(whole []byte) int {
-	for i := 3; i < len(whole); i++ {
-		if whole[i] == '\n' && whole[i-2] == '\n' && whole[i-1] == '\r' {
-			return i + 1
-		}
-	}
-	return len(whole)
+	return bytes.Index(whole, []byte("\r\n\r\n")) + 4
 }
 
 // headSize is an upper bound of the head's length.
@@ -119,17 +167,73 @@ func (s *Session) appendHead(b []byte, x *exchange.Exchange, length int64) []byt
 	r := &x.Response
 	r.HeadSent = true
 	b = appendStatusLine(b, r.Status)
-	b = append(b, "Date: "...)
-	b = append(b, clock.Date()...)
-	b = append(b, '\r', '\n')
-	if s.cfg.Server != "" {
+	b, dated, named := appendLines(b, r)
+	if !dated {
+		b = append(b, "Date: "...)
+		b = append(b, clock.Date()...)
+		b = append(b, '\r', '\n')
+	}
+	if s.cfg.Server != "" && !named {
 		b = appendLine(b, "Server", s.cfg.Server)
 	}
+	b = appendFraming(b, x, length)
+	switch {
+	case r.Close:
+		b = append(b, "Connection: close\r\n"...)
+	case x.ProtoMinor == 0:
+		b = append(b, "Connection: keep-alive\r\n"...)
+	}
+	return append(b, '\r', '\n')
+}
+
+// appendLines appends the handler's fields, and reports whether Date and Server
+// are among them. What Connection says about the connection is taken to heart,
+// and said by appendHead.
+func appendLines(b []byte, r *exchange.Response) (_ []byte, dated, named bool) {
 	for i := range r.Lines {
-		b = appendLine(b, r.Lines[i].Name, r.Lines[i].Value)
+		l := &r.Lines[i]
+		switch len(l.Name) {
+		case len("Date"):
+			dated = dated || exchange.FoldedEqual(l.Name, "Date")
+		case len("Server"):
+			named = named || exchange.FoldedEqual(l.Name, "Server")
+		case len("Connection"):
+			if exchange.FoldedEqual(l.Name, "Connection") {
+				b = appendConnection(b, r, l.Value)
+				continue
+			}
+		}
+		b = appendLine(b, l.Name, l.Value)
+	}
+	return b, dated, named
+}
+
+// appendConnection appends a Connection field of the handler's, without the
+// options that are the session's to give.
+func appendConnection(b []byte, r *exchange.Response, value string) []byte {
+	var others []string
+	for option := range strings.SplitSeq(value, ",") {
+		switch option = strings.Trim(option, " \t"); {
+		case exchange.FoldedEqual(option, "close"):
+			r.Close = true
+		case option != "" && !exchange.FoldedEqual(option, "keep-alive"):
+			others = append(others, option)
+		}
+	}
+	if len(others) == 0 {
+		return b
+	}
+	return appendLine(b, "Connection", strings.Join(others, ", "))
+}
+
+// appendFraming appends the fields that tell where the body ends (RFC 9112, 6).
+func appendFraming(b []byte, x *exchange.Exchange, length int64) []byte {
+	r := &x.Response
+	if r.Status == 205 {
+		length = 0 // RFC 9110, 15.3.6
 	}
 	switch {
-	case r.Status == 204 || r.Status == 304 && length <= 0:
+	case r.Status == 204 || r.Status == 304 && length <= 0 || tunnels(x):
 		// No Content-Length with 204 (RFC 9110, 8.6).
 	case length >= 0:
 		b = append(b, "Content-Length: "...)
@@ -137,7 +241,7 @@ func (s *Session) appendHead(b []byte, x *exchange.Exchange, length int64) []byt
 		b = append(b, '\r', '\n')
 	case x.ProtoMinor == 0:
 		r.Close = true // the end of the connection ends the body
-	case !r.Bodiless || x.Method == exchange.MethodHead:
+	default:
 		r.Chunked = !r.Bodiless
 		b = append(b, "Transfer-Encoding: chunked\r\n"...)
 	}
@@ -151,16 +255,7 @@ func (s *Session) appendHead(b []byte, x *exchange.Exchange, length int64) []byt
 		}
 		b = append(b, '\r', '\n')
 	}
-	if s.cfg.Stopping != nil && s.cfg.Stopping() {
-		r.Close = true
-	}
-	switch {
-	case x.Request.Close || r.Close:
-		b = append(b, "Connection: close\r\n"...)
-	case x.ProtoMinor == 0:
-		b = append(b, "Connection: keep-alive\r\n"...)
-	}
-	return append(b, '\r', '\n')
+	return b
 }
 
 func appendLine(b []byte, name, value string) []byte {
@@ -168,6 +263,21 @@ func appendLine(b []byte, name, value string) []byte {
 	b = append(b, ": "...)
 	b = append(b, value...)
 	return append(b, '\r', '\n')
+}
+
+// ErrRefused ends a connection whose client may still be sending: what comes is
+// to be read and dropped for a while, lest a reset overtake the last answer.
+var ErrRefused = errors.New("redline: connection closed before all of the input was read")
+
+// refuse answers a request that is at fault, and closes.
+func (s *Session) refuse(out *buf.Queue, status int, reason string) error {
+	s.answerError(out, status, reason)
+	if s.cfg.Refused != nil {
+		s.cfg.Refused(s.conn.RemoteAddr(), status, reason)
+	}
+	s.phase, s.off = inClose, len(s.in)
+	s.deadline(s.cfg.WriteTimeout)
+	return ErrRefused
 }
 
 // answerError answers a request that was refused, and says that the connection
@@ -184,108 +294,6 @@ func (s *Session) answerError(out *buf.Queue, status int, reason string) {
 	out.Commit(append(b, '\n'))
 }
 
-// SendBody implements exchange.Host.
-func (s *Session) SendBody(x *exchange.Exchange, p []byte) error {
-	if err := s.begin(x); err != nil {
-		return err
-	}
-	r := &x.Response
-	if len(r.Body) > 0 {
-		body := r.Body
-		r.Body = r.Body[:0]
-		if err := s.part(x, body); err != nil {
-			return err
-		}
-	}
-	return s.part(x, p)
-}
-
-// begin sends the head of an answer whose body follows piece by piece.
-func (s *Session) begin(x *exchange.Exchange) error {
-	r := &x.Response
-	switch {
-	case r.Hijacked:
-		return exchange.ErrHijacked
-	case r.HeadSent:
-		return nil
-	}
-	r.Bodiless = x.Method == exchange.MethodHead || bodiless(r.Status) && r.Status != 0
-	s.out.Commit(s.appendHead(s.out.Tail(s.headSize(x)), x, r.Length))
-	return nil
-}
-
-// part sends one part of the body.
-func (s *Session) part(x *exchange.Exchange, p []byte) error {
-	r := &x.Response
-	if len(p) == 0 {
-		return nil
-	}
-	if r.Bodiless {
-		if x.Method == exchange.MethodHead {
-			return nil
-		}
-		return exchange.ErrNoBody
-	}
-	if r.Length != exchange.UnknownLength && r.Sent+int64(len(p)) > r.Length {
-		return exchange.ErrLength
-	}
-	r.Sent += int64(len(p))
-	if r.Chunked {
-		s.out.Commit(AppendChunkHead(s.out.Tail(20), len(p)))
-	}
-	most := s.cfg.HighWater
-	if len(p) >= refBody {
-		s.out.Ref(p)
-		most = 0 // the caller's memory: all of it has to be taken before we return
-	} else {
-		s.out.Write(p)
-	}
-	if r.Chunked {
-		s.out.Commit(AppendChunkTail(s.out.Tail(2)))
-	}
-	if s.out.Len() <= most {
-		return nil
-	}
-	return s.flush(most)
-}
-
-// flush sends what is queued and waits until at most that many bytes are left.
-func (s *Session) flush(most int) error {
-	s.deadline(s.cfg.WriteTimeout)
-	before := s.conn.Detached()
-	err := s.conn.Flush(s.out, most)
-	s.waited(before)
-	return err
-}
-
-// Flush implements exchange.Host.
-func (s *Session) Flush(x *exchange.Exchange) error {
-	if err := s.SendBody(x, nil); err != nil {
-		return err
-	}
-	return s.flush(s.cfg.HighWater)
-}
-
-// endBody ends a body that was sent piece by piece.
-func (s *Session) endBody(x *exchange.Exchange) error {
-	r := &x.Response
-	if len(r.Body) > 0 {
-		if err := s.SendBody(x, nil); err != nil {
-			return err
-		}
-	}
-	switch {
-	case r.Bodiless:
-		return nil
-	case r.Chunked:
-		s.out.Commit(appendEnd(s.out.Tail(headRoom), r.Trailers))
-		return nil
-	case r.Length != exchange.UnknownLength && r.Sent != r.Length:
-		return ErrTruncated
-	}
-	return nil
-}
-
 // appendEnd appends the last chunk and the trailer section.
 func appendEnd(b []byte, trailers []exchange.Line) []byte {
 	b = AppendLastChunk(b)
@@ -294,81 +302,3 @@ func appendEnd(b []byte, trailers []exchange.Line) []byte {
 	}
 	return append(b, '\r', '\n')
 }
-
-// SendInfo implements exchange.Host.
-func (s *Session) SendInfo(x *exchange.Exchange, status int) error {
-	switch {
-	case x.HeadSent:
-		return exchange.ErrHeadSent
-	case x.ProtoMinor == 0:
-		return nil // HTTP/1.0 knows none (RFC 9110, 15.2)
-	case status == 100:
-		s.w.asked = true
-	}
-	b := appendStatusLine(s.out.Tail(s.headSize(x)), status)
-	for i := range x.Lines {
-		b = appendLine(b, x.Lines[i].Name, x.Lines[i].Value)
-	}
-	s.out.Commit(append(b, '\r', '\n'))
-	return s.flush(s.cfg.HighWater)
-}
-
-// Hijack implements exchange.Host.
-func (s *Session) Hijack(x *exchange.Exchange) (net.Conn, error) {
-	if x.Hijacked {
-		return nil, exchange.ErrHijacked
-	}
-	unread := s.in[s.off:]
-	if len(s.w.rest) > 0 {
-		unread = s.w.rest
-	}
-	c, err := s.conn.Hijack(unread, s.out)
-	if err != nil {
-		return nil, err
-	}
-	x.Hijacked = true
-	s.release()
-	return c, nil
-}
-
-// Detach implements exchange.Host.
-func (s *Session) Detach() {
-	s.yielded = true
-	s.conn.Detach()
-}
-
-// Late implements exchange.Host.
-func (s *Session) Late() bool { return !s.yielded && s.conn.Detached() }
-
-// waited notes that the loop was given up to wait for the client, which is no
-// fault of the handler's. before is what conn.Detached said before the wait.
-func (s *Session) waited(before bool) {
-	if !before && s.conn.Detached() {
-		s.yielded = true
-	}
-}
-
-// Detached implements exchange.Host.
-func (s *Session) Detached() bool { return s.conn.Detached() }
-
-// OnGone implements exchange.Host.
-func (s *Session) OnGone(f func()) {
-	s.mu.Lock()
-	lost := s.lost
-	if !lost {
-		s.gone = f
-	}
-	s.mu.Unlock()
-	if lost && f != nil {
-		f()
-	}
-}
-
-// RemoteAddr implements exchange.Host.
-func (s *Session) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }
-
-// LocalAddr implements exchange.Host.
-func (s *Session) LocalAddr() net.Addr { return s.conn.LocalAddr() }
-
-// Secure implements exchange.Host.
-func (s *Session) Secure() bool { return s.cfg.Secure }

@@ -22,6 +22,9 @@ const (
 //	conn ─▶ straight into p, for content of known length
 func (s *Session) ReadBody(x *exchange.Exchange, p []byte) (int, error) {
 	w := s.w
+	if x.Hijacked {
+		return 0, exchange.ErrHijacked
+	}
 	for len(p) > 0 {
 		if w.broken != nil {
 			return 0, w.broken
@@ -136,13 +139,38 @@ func (e *BodyError) Is(target error) bool {
 	return target == exchange.ErrBadBody
 }
 
+// blame returns the status and the reason with which to answer content that is
+// at fault, whatever its handler made of it, and 0 if there is nothing to say: the
+// handler has refused the request itself, or an answer is on its way.
+func (s *Session) blame() (status int, reason string) {
+	w := s.w
+	if w.broken == nil || w.x.HeadSent || w.x.Status >= 400 || w.held != nil {
+		return 0, ""
+	}
+	if bad, ok := w.broken.(*BodyError); ok {
+		return bad.Code.Status(), bad.Code.String()
+	}
+	if w.broken == io.ErrUnexpectedEOF {
+		return 400, "connection ended within the content"
+	}
+	return 408, "content did not come in time"
+}
+
+// skippable reports whether it is worth while to read what is left of the
+// content, so that the connection can be used again.
+func (s *Session) skippable() bool {
+	w := s.w
+	unasked := w.x.ExpectContinue && !w.asked // it may come, or not
+	return !unasked && w.broken == nil && (w.x.Request.Chunked || w.body.left <= skipMost)
+}
+
 // skipRest reads what is left of unwanted content out of what was read ahead.
 func (s *Session) skipRest() error {
 	w := s.w
 	for len(w.rest) > 0 {
 		_, n, code := w.body.Next(w.rest)
 		if code.Refused() {
-			return s.close()
+			return s.close() // the answer is on its way: another would be taken for the next
 		}
 		w.rest = w.rest[n:]
 		if code == Complete {
@@ -177,4 +205,18 @@ func (s *Session) skipped() error {
 		s.unread(s.w)
 	}
 	return nil
+}
+
+// unread gives bytes that belong to the next request back to the transport.
+func (s *Session) unread(w *work) {
+	s.conn.Unread(w.rest)
+	s.freeChunk(w)
+}
+
+func (s *Session) freeChunk(w *work) {
+	if w.chunk != nil {
+		buf.Put(w.chunk)
+		w.chunk = nil
+	}
+	w.rest = nil
 }

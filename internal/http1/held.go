@@ -14,15 +14,22 @@ import (
 //	                          drained: tells who waits
 //
 // pending is what nobody has handed to the loop yet; however often Send is
-// called, one wake is under way at a time.
+// called, one wake is under way at a time, and what has gathered until then is
+// one chunk.
 type held struct {
 	s *Session
 	x *exchange.Exchange
+
+	timed bool // the deadline for the client to take output runs; the loop's
+	mark  int  // bytes handed over and unsent since it does; the loop's
 
 	mu      sync.Mutex
 	pending []byte
 	unsent  int // bytes handed to the connection and not taken by the kernel
 	open    bool
+	mute    bool  // the answer to HEAD: what is sent is dropped
+	empty   bool  // the status allows no body
+	room    int64 // bytes of the announced length to come; UnknownLength
 	waking  bool
 	closed  bool
 	gone    bool
@@ -34,24 +41,70 @@ type held struct {
 func (s *Session) Hold(x *exchange.Exchange) exchange.Held {
 	w := s.w
 	if w.held == nil {
-		w.held = &held{s: s, x: x}
+		w.held = &held{s: s, x: x, gone: x.Hijacked}
 	}
 	return w.held
 }
 
-// opened is called when the handler has returned: from now on the loop sends.
-func (h *held) opened() {
-	s := h.s
-	if err := s.SendBody(h.x, nil); err != nil {
-		h.lost()
-		return
+// hold is called when the handler has returned: from now on the loop sends.
+func (s *Session) hold() error {
+	w := s.w
+	if !s.skipAtHand() {
+		w.x.Response.Close = true // it cannot be read later: reading pauses
 	}
+	s.phase = inHeld
+	s.conn.Pause()
+	s.deadline(0)
+	if err := s.SendBody(&w.x, nil); err != nil && err != exchange.ErrNoBody {
+		return s.cut()
+	}
+	w.held.opened(s.out)
+	return nil
+}
+
+// skipAtHand reads over content that nobody has read, as far as it has come, and
+// reports whether that was all of it.
+func (s *Session) skipAtHand() bool {
+	w := s.w
+	for _, src := range [...]*[]byte{nil, &w.rest} {
+		in := s.in[s.off:]
+		if src != nil {
+			in = *src
+		}
+		for len(in) > 0 && !w.body.Done() {
+			_, n, code := w.body.Next(in)
+			if code.Refused() {
+				return false
+			}
+			in = in[n:]
+		}
+		if src != nil {
+			*src = in
+		} else {
+			s.off = len(s.in) - len(in)
+		}
+	}
+	if w.body.Done() && len(w.rest) > 0 {
+		s.unread(w)
+	}
+	return w.body.Done()
+}
+
+// opened lets the answer go on.
+func (h *held) opened(out *buf.Queue) {
+	h.watch(out.Len())
 	h.mu.Lock()
 	h.open = true
+	r := &h.x.Response
+	h.mute = h.x.Method == exchange.MethodHead
+	h.empty = r.Bodiless && !h.mute
+	if h.room = r.Length; r.Length != exchange.UnknownLength {
+		h.room -= r.Sent + int64(len(h.pending))
+	}
 	wake := len(h.pending) > 0 || h.closed
 	h.waking = wake
 	h.mu.Unlock()
-	if wake && !s.conn.Wake(h.flush) {
+	if wake && !h.s.conn.Wake(h.flush) {
 		h.lost()
 	}
 }
@@ -59,24 +112,34 @@ func (h *held) opened() {
 // Send implements exchange.Held.
 func (h *held) Send(p []byte) error {
 	h.mu.Lock()
-	if h.gone || h.closed {
+	if err := h.admit(p); err != nil || len(p) == 0 || h.mute {
 		h.mu.Unlock()
-		return exchange.ErrGone
-	}
-	if len(p) == 0 {
-		h.mu.Unlock()
-		return nil
+		return err
 	}
 	if h.pending == nil {
-		h.pending = buf.Get(len(p) + 64)
+		h.pending = buf.Get(len(p))
 	}
-	h.pending = buf.Grow(h.pending, len(p)+24)
-	if h.x.ProtoMinor == 0 || h.x.Length != exchange.UnknownLength {
-		h.pending = append(h.pending, p...)
-	} else {
-		h.pending = AppendChunk(h.pending, p)
-	}
+	h.pending = append(buf.Grow(h.pending, len(p)), p...)
 	return h.wake()
+}
+
+// admit refuses what cannot be a part of the body. Before the handler has
+// returned that is not known. h.mu is held.
+func (h *held) admit(p []byte) error {
+	switch {
+	case h.gone || h.closed:
+		return exchange.ErrGone
+	case len(p) == 0 || !h.open || h.mute:
+		return nil
+	case h.empty:
+		return exchange.ErrNoBody
+	case h.room == exchange.UnknownLength:
+		return nil
+	case int64(len(p)) > h.room:
+		return exchange.ErrLength
+	}
+	h.room -= int64(len(p))
+	return nil
 }
 
 // wake has the loop flush, unless it is on its way. It unlocks.
@@ -99,26 +162,73 @@ func (h *held) flush(out *buf.Queue) error {
 		h.mu.Unlock()
 		return nil
 	}
-	if len(h.pending) > 0 {
-		out.Write(h.pending)
-		buf.Put(h.pending)
-		h.pending = nil
-	}
-	h.unsent = h.s.conn.Pending() + out.Len()
-	closed := h.closed
+	pending, closed := h.pending, h.closed
+	h.pending = nil
+	h.unsent += len(pending) // who asks meanwhile must not take it for sent
 	h.mu.Unlock()
-	h.tell()
-	if !closed {
-		h.s.deadline(h.s.cfg.WriteTimeout)
-		return nil
+	err := h.put(pending, out)
+	queued := out.Len()
+	h.watch(queued)
+	h.mu.Lock()
+	h.unsent = h.s.conn.Pending() + queued
+	h.mu.Unlock()
+	if err != nil {
+		return h.s.cut() // it was sent before anybody could know that it does not fit
 	}
-	return h.s.endHeld(h, out)
+	h.tell()
+	if closed {
+		return h.s.endHeld(out)
+	}
+	return nil
 }
 
-// drained runs on the loop when the kernel took output that had waited.
+// put queues a part of the body and gives its memory back.
+func (h *held) put(p []byte, out *buf.Queue) error {
+	if p == nil {
+		return nil
+	}
+	defer buf.Put(p)
+	for rest := p; len(rest) > 0; {
+		n := min(len(rest), refBody-1) // to be copied
+		if err := h.s.put(h.x, rest[:n], out); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// watch sets the deadline for the client to take what is unsent, unless it runs:
+// however often something is sent, a client that takes nothing is out of time.
+func (h *held) watch(queued int) {
+	h.mark += queued
+	if h.timed {
+		return
+	}
+	if h.mark = queued + h.s.conn.Pending(); h.mark > 0 {
+		h.timed = true
+		h.s.deadline(h.s.cfg.WriteTimeout)
+	}
+}
+
+// expired judges the client when the deadline has passed: one that has taken
+// something since is slow, but there.
+func (h *held) expired() error {
+	pending := h.s.conn.Pending()
+	if pending > 0 && pending >= h.mark {
+		h.s.lose()
+		return h.s.cut()
+	}
+	h.timed = false
+	h.s.deadline(0)
+	h.watch(0)
+	return nil
+}
+
+// drained runs on the loop when the kernel has taken everything.
 func (h *held) drained() {
 	h.mu.Lock()
-	h.unsent = h.s.conn.Pending()
+	h.unsent = 0
 	h.mu.Unlock()
 	h.tell()
 }
@@ -168,6 +278,7 @@ func (h *held) Close() error {
 func (h *held) lost() {
 	h.mu.Lock()
 	h.gone = true
+	h.unsent = 0
 	if h.pending != nil {
 		buf.Put(h.pending)
 		h.pending = nil
@@ -177,24 +288,16 @@ func (h *held) lost() {
 }
 
 // endHeld ends a held exchange on the loop, and reading goes on.
-func (s *Session) endHeld(h *held, out *buf.Queue) error {
+func (s *Session) endHeld(out *buf.Queue) error {
+	s.out, s.in, s.off = out, nil, 0
 	s.w.held = nil
 	s.phase = inHead
-	s.out, s.in, s.off = out, nil, 0
-	err := s.complete()
+	closed, err := s.end()
 	s.out = nil
-	if err == nil && s.w != nil && s.phase == inHead {
-		s.rest()
+	if closed {
+		return err
 	}
-	if err == nil {
-		s.conn.Resume()
-	}
-	return err
-}
-
-// Drained implements the transport's contract: output that had waited is sent.
-func (s *Session) Drained() {
-	if s.phase == inHeld && s.w != nil && s.w.held != nil {
-		s.w.held.drained()
-	}
+	s.rest()
+	s.conn.Resume()
+	return nil
 }

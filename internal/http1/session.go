@@ -1,7 +1,7 @@
 package http1
 
 import (
-	"errors"
+	"bytes"
 	"net"
 	"sync"
 	"time"
@@ -87,7 +87,11 @@ type Session struct {
 	out   *buf.Queue // of the feed
 	phase uint8
 
+	timed   bool // the deadline for a head runs
+	used    bool // a request has come
 	yielded bool // the loop was given up on purpose in this feed
+	watched bool // OnGone was called in this exchange
+	owing   bool // idle, but for output that the client has not taken
 
 	mu   sync.Mutex // guards what follows: Lost comes from another goroutine
 	lost bool
@@ -97,23 +101,22 @@ type Session struct {
 // A work is what one request needs. It returns to the pool when the connection
 // is idle.
 type work struct {
-	x        exchange.Exchange
-	parser   Parser
-	body     Body
-	rest     []byte // content read ahead from the connection, not yet decoded
-	chunk    []byte // what rest is in
-	asked    bool   // 100 (Continue) was sent, or is not wanted
-	broken   error  // why the content cannot be read on
-	skipped  int64  // bytes of unwanted content
-	headFrom bool   // the deadline for the head runs
-	held     *held
+	x       exchange.Exchange
+	parser  Parser
+	body    Body
+	rest    []byte // content read ahead from the connection, not yet decoded
+	chunk   []byte // what rest is in
+	asked   bool   // 100 (Continue) was sent, or is not wanted
+	broken  error  // why the content cannot be read on
+	skipped int64  // bytes of unwanted content
+	held    *held
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}
 
 // NewSession returns the session of a connection that was just accepted.
 func NewSession(c Conn, cfg *Config) *Session {
-	s := &Session{conn: c, cfg: cfg}
+	s := &Session{conn: c, cfg: cfg, timed: true}
 	s.deadline(cfg.HeaderTimeout)
 	s.state(StateNew)
 	return s
@@ -127,6 +130,9 @@ func (s *Session) state(state State) {
 
 // Idle reports whether the connection is between requests.
 func (s *Session) Idle() bool { return s.phase == inHead && s.w == nil }
+
+// Fresh reports whether no request has come yet.
+func (s *Session) Fresh() bool { return !s.used }
 
 func (s *Session) deadline(d time.Duration) {
 	if d <= 0 {
@@ -173,12 +179,17 @@ func (s *Session) advance() error {
 	return nil
 }
 
-// rest lets go of everything: the connection is idle.
+// rest lets go of everything: the connection is idle, or has output to take that
+// waits for the client since before this feed.
 func (s *Session) rest() {
 	w := s.w
 	s.w = nil
 	works.Put(w)
-	s.deadline(s.cfg.IdleTimeout)
+	if s.owing = s.conn.Pending() > 0; s.owing {
+		s.deadline(s.cfg.WriteTimeout)
+	} else {
+		s.deadline(s.cfg.IdleTimeout)
+	}
 	s.state(StateIdle)
 }
 
@@ -188,21 +199,20 @@ func (s *Session) head() (more bool, err error) {
 	if s.w == nil {
 		s.w = works.Get().(*work)
 		s.w.parser.Init(s.cfg.Limits)
-		s.w.headFrom = false
 	}
 	w := s.w
 	n, code := w.parser.Parse(&w.x.Request, s.in[s.off:])
 	switch {
 	case code == Complete:
 		s.off += n
-		w.headFrom = false
+		s.timed, s.used = false, true
 		s.state(StateActive)
 		return false, s.serve()
 	case code.Refused():
-		return false, s.refuse(code)
+		return false, s.refuse(s.out, code.Status(), code.String())
 	}
-	if !w.headFrom {
-		w.headFrom = true
+	if !s.timed {
+		s.timed = true
 		s.deadline(s.cfg.HeaderTimeout)
 	}
 	return true, nil
@@ -216,60 +226,37 @@ func (s *Session) serve() error {
 	x.ResetResponse()
 	w.asked, w.broken, w.skipped, w.rest = false, nil, 0, nil
 	w.body.Init(&x.Request, w.parser.Limits())
-	if x.HasBody() {
-		if code := s.admit(); code.Refused() {
-			return s.refuse(code)
-		}
-		s.deadline(s.cfg.ReadTimeout)
-	}
 	s.cfg.Handler.ServeExchange(x)
 	switch {
-	case x.Aborted:
-		s.conn.Close(true)
-		return s.close()
 	case x.Hijacked:
 		s.state(StateHijacked)
 		s.phase, s.off = inClose, len(s.in)
-		s.w = nil
+		s.drop()
 		return nil
+	case x.Aborted:
+		return s.cut()
 	case w.held != nil:
-		s.phase = inHeld
-		s.conn.Pause()
-		w.held.opened()
-		return nil
+		return s.hold()
 	}
 	return s.complete()
 }
 
-// admit refuses content that is too long before anybody reads it.
-func (s *Session) admit() Code {
-	x := &s.w.x
-	if x.ContentLength > s.w.parser.Limits().MaxBodyBytes {
-		return ErrBodyLarge
-	}
-	return Complete
-}
-
-// complete ends the exchange: sends what is left of the answer and sees to
-// content that the handler did not read.
+// complete ends the exchange, and sees to content that the handler did not read.
 func (s *Session) complete() error {
 	w := s.w
-	x := &w.x
 	leftover := !w.body.Done()
-	if leftover && (x.ExpectContinue && !w.asked || w.broken != nil) {
-		// The client may or may not send the content now (RFC 9110, 10.1.1).
-		x.Response.Close = true
+	if leftover {
+		if status, reason := s.blame(); status != 0 {
+			return s.refuse(s.out, status, reason)
+		}
+		w.x.Response.Close = w.x.Response.Close || !s.skippable()
 	}
-	if err := s.finish(x); err != nil {
+	if closed, err := s.end(); closed {
 		return err
 	}
-	s.release()
-	if x.Request.Close || x.Response.Close {
-		return s.close()
-	}
 	if s.out.Len() > s.cfg.HighWater {
-		if err := s.conn.Flush(s.out, s.cfg.HighWater); err != nil {
-			return err
+		if err := s.flush(s.cfg.HighWater); err != nil {
+			return s.cut()
 		}
 	}
 	if leftover {
@@ -283,67 +270,109 @@ func (s *Session) complete() error {
 	return nil
 }
 
+// end sends what is left of the answer, and closes the connection if that is what
+// follows.
+func (s *Session) end() (closed bool, err error) {
+	x := &s.w.x
+	if s.finish(x) != nil {
+		return true, s.cut()
+	}
+	s.release()
+	if x.Request.Close || x.Response.Close || s.off == len(s.in) && s.stopping() {
+		return true, s.close()
+	}
+	return false, nil
+}
+
+// stopping reports whether the server shuts down.
+func (s *Session) stopping() bool { return s.cfg.Stopping != nil && s.cfg.Stopping() }
+
 // release takes back what a handler may have left with the session.
 func (s *Session) release() {
+	if !s.watched {
+		return
+	}
+	s.watched = false
 	s.mu.Lock()
 	s.gone = nil
 	s.mu.Unlock()
 }
 
-// unread gives bytes that belong to the next request back to the transport.
-func (s *Session) unread(w *work) {
-	s.conn.Unread(w.rest)
-	s.freeChunk(w)
-}
-
-func (s *Session) freeChunk(w *work) {
-	if w.chunk != nil {
-		buf.Put(w.chunk)
-		w.chunk = nil
+// drop lets go of the exchange.
+func (s *Session) drop() {
+	w := s.w
+	if w == nil {
+		return
 	}
-	w.rest = nil
+	s.w = nil
+	s.freeChunk(w)
+	if h := w.held; h != nil {
+		w.held = nil
+		h.lost() // from here on nobody else uses the exchange
+	}
+	works.Put(w)
 }
 
 // close makes the session deaf: what was read behind this request is never
-// parsed.
+// parsed. The client has WriteTimeout to take what is left.
 func (s *Session) close() error {
-	s.phase, s.off = inClose, len(s.in)
-	if s.w != nil {
-		s.freeChunk(s.w)
+	err := s.cfg.Closed
+	if s.off < len(s.in) || s.w != nil && !s.w.body.Done() {
+		err = ErrRefused
 	}
-	return s.cfg.Closed
+	s.phase, s.off = inClose, len(s.in)
+	s.deadline(s.cfg.WriteTimeout)
+	return err
 }
 
-// refuse answers a request that never reaches the handler, and closes.
-func (s *Session) refuse(code Code) error {
-	s.answerError(s.out, code.Status(), code.String())
-	if s.cfg.Refused != nil {
-		s.cfg.Refused(s.conn.RemoteAddr(), code.Status(), code.String())
+// cut ends the connection so that the client cannot take what it got for the
+// whole answer. It is the transport that closes: there is no good order to it.
+func (s *Session) cut() error {
+	if s.in != nil && s.out.Len()+s.conn.Pending() > 0 {
+		_ = s.flush(0) // what was before it, or as much of that as the client takes
 	}
-	return s.close()
+	s.phase, s.off = inClose, len(s.in)
+	s.conn.Close(true)
+	return nil
 }
 
 // EOF implements the transport's contract: the peer has sent its last byte.
 func (s *Session) EOF(unread []byte, out *buf.Queue) error {
 	s.lose()
-	if s.phase == inHead && len(unread) > 0 {
-		s.answerError(out, 400, "connection ended within a request")
+	switch {
+	case s.phase == inHeld:
+		// The answer may still be read: the client has closed one half.
+		s.w.x.Request.Close = true
+		return nil
+	case s.phase == inHead && len(bytes.Trim(unread, "\r\n")) > 0:
+		return s.refuse(out, 400, "connection ended within a request")
 	}
-	if s.phase == inHeld {
-		return nil // the answer may still be read: the client closed one half
-	}
+	s.drop() // what was not read of its content never comes
 	return s.close()
 }
 
 // Expired implements the transport's contract: the deadline has passed.
 func (s *Session) Expired(out *buf.Queue) error {
 	switch {
-	case s.phase == inHead && s.w != nil && s.w.parser.Started():
-		s.answerError(out, 408, "request head not complete in time")
 	case s.phase == inHeld:
-		s.lose()
+		return s.w.held.expired()
+	case s.phase == inHead && s.w != nil:
+		return s.refuse(out, 408, "request head not complete in time")
+	case s.conn.Pending() > 0:
+		return s.cut() // the client takes nothing: a farewell would wait as well
 	}
 	return s.close()
+}
+
+// Drained implements the transport's contract: everything has been sent.
+func (s *Session) Drained() {
+	switch {
+	case s.phase == inHeld:
+		s.w.held.drained()
+	case s.owing && s.Idle():
+		s.owing = false
+		s.deadline(s.cfg.IdleTimeout)
+	}
 }
 
 // Lost implements the transport's contract: the peer has gone.
@@ -364,16 +393,6 @@ func (s *Session) lose() {
 func (s *Session) Closed(error) {
 	s.lose()
 	s.phase = inClose
+	s.drop()
 	s.state(StateClosed)
-	if w := s.w; w != nil {
-		if w.held != nil {
-			w.held.lost()
-		}
-		s.freeChunk(w)
-		s.w = nil // not to the pool: a held exchange may still be in use
-	}
 }
-
-// ErrTruncated ends a connection whose answer is shorter than announced: there
-// is no other way to tell the client.
-var ErrTruncated = errors.New("redline: answer shorter than its announced length")

@@ -94,6 +94,18 @@ func ShutWrite(fd int) syscall.Errno { return shutdown(fd, unix.SHUT_WR) }
 // ShutBoth ends both directions. Reads and writes that wait, or come, fail.
 func ShutBoth(fd int) syscall.Errno { return shutdown(fd, unix.SHUT_RDWR) }
 
+// Reset ends both directions at once and drops what is unsent: the peer of a TCP
+// connection gets a reset. The descriptor stays valid; reads and writes fail.
+func Reset(fd int) {
+	// Connecting to nowhere dissolves a connection (connect(2), AF_UNSPEC), and
+	// unlike SO_LINGER it does not wait for the descriptor to be closed.
+	none := syscall.RawSockaddr{Family: unix.AF_UNSPEC}
+	_, _, errno := syscall.RawSyscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&none)), unsafe.Sizeof(none))
+	if errno != 0 {
+		ShutBoth(fd) // a Unix socket knows no reset; if this fails too, it is not connected any more
+	}
+}
+
 func shutdown(fd, how int) syscall.Errno {
 	_, _, errno := syscall.RawSyscall(unix.SYS_SHUTDOWN, uintptr(fd), uintptr(how), 0)
 	return errno
@@ -174,10 +186,15 @@ func (a Addr) AddrPort() netip.AddrPort {
 }
 
 // LocalAddr asks the kernel for the address of a connected socket.
-func LocalAddr(fd int) (Addr, syscall.Errno) {
+func LocalAddr(fd int) (Addr, syscall.Errno) { return address(unix.SYS_GETSOCKNAME, fd) }
+
+// PeerAddr asks the kernel for the address of a connected socket's peer.
+func PeerAddr(fd int) (Addr, syscall.Errno) { return address(unix.SYS_GETPEERNAME, fd) }
+
+func address(call uintptr, fd int) (Addr, syscall.Errno) {
 	var sa unix.RawSockaddrAny
 	size := uint32(unix.SizeofSockaddrAny)
-	_, _, errno := syscall.RawSyscall(unix.SYS_GETSOCKNAME, uintptr(fd), uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size)))
+	_, _, errno := syscall.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size)))
 	if errno != 0 {
 		return Addr{}, errno
 	}

@@ -16,7 +16,11 @@ type Session interface {
 	// the transport and comes again, at the front of more. in is valid until
 	// Feed returns and belongs to the session for that time. What Feed leaves in
 	// out is sent when it returns, everything in one write where the socket
-	// takes it. An error closes the connection once out is sent.
+	// takes it. An error closes the connection once out is sent: see ErrClosed.
+	//
+	// What was not consumed is fed again without anything new after Resume,
+	// after Unread, and when the output that was pending has all been sent. While
+	// more than 256 KiB of output are pending nothing is fed.
 	//
 	// Feed may take its time. When it does not return within about a
 	// millisecond, another goroutine takes over the loop, and Feed goes on where
@@ -32,6 +36,14 @@ type Session interface {
 
 	// Expired says that the deadline has passed while nothing was being fed.
 	Expired(out *buf.Queue) error
+
+	// Drained says that everything has been sent: Pending is zero again. It is
+	// called between the session's other calls, whenever what they have left in
+	// out is taken by the kernel; only of a Feed whose output was taken at once
+	// it need not tell. A session that writes from elsewhere, by Wake, learns
+	// from it that it may write more. Not called when a call has returned an
+	// error.
+	Drained()
 
 	// Lost says that the peer has gone (end of stream, reset or hang-up) while
 	// Feed had not returned. It is called at most once, by another goroutine
@@ -100,7 +112,10 @@ type Conn interface {
 	Hijack(unread []byte, out *buf.Queue) (net.Conn, error)
 
 	// Close closes the connection as soon as Feed has returned and what was
-	// left to send is sent, or at once where now is set.
+	// left to send is sent. Where now is set it is cut: at once, with a reset, so
+	// that the peer cannot take what it has got for all there was; what is unsent
+	// may be dropped. A session that cuts returns no error: that would ask for
+	// good order.
 	Close(now bool)
 
 	LocalAddr() net.Addr
@@ -109,7 +124,11 @@ type Conn interface {
 
 // The errors of a connection.
 var (
-	// ErrClosed asks the transport to close a connection in good order.
+	// ErrClosed asks the transport to close a connection in good order: when
+	// everything is sent, and at once if nothing is unread. After any other error
+	// of the session, or with input unread, the transport shuts the writing side
+	// and reads and drops what comes for a second or 256 KiB, so that a peer that
+	// is still sending sees the last answer and not a reset.
 	ErrClosed = errors.New("redline: connection closed")
 	// ErrDeadline is returned by Read and Flush when the deadline has passed.
 	ErrDeadline = errors.New("redline: deadline passed")
@@ -165,7 +184,7 @@ type Transport interface {
 type Stats struct {
 	Open      int64 // connections
 	Accepted  uint64
-	Refused   uint64 // by a limit
+	Refused   uint64 // times that accepting had to wait for a limit: MaxConns, AcceptRate, descriptors
 	Takeovers uint64 // loops taken over because Feed did not return in time
 	Detached  uint64 // loops given up by Detach, Read or Flush
 	BytesIn   uint64

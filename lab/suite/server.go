@@ -41,7 +41,7 @@ type server struct {
 // startServer starts the subject on a free port and returns when it accepts
 // connections. Whatever the error, nothing is left running.
 func (b *bench) startServer(ctx context.Context, s *Subject) (*server, error) {
-	dir, err := os.MkdirTemp(b.tmp, s.Name+"-")
+	dir, err := openDir(b.tmp, s.Name+"-")
 	if err != nil {
 		return nil, fmt.Errorf("create directory of %s: %w", s.Name, err)
 	}
@@ -70,6 +70,19 @@ func (b *bench) startServer(ctx context.Context, s *Subject) (*server, error) {
 	}
 	srv.release = release
 	return srv, nil
+}
+
+// openDir creates a temporary directory that servers can read also when they
+// have given up the rights that they were started with.
+func openDir(parent, prefix string) (string, error) {
+	dir, err := os.MkdirTemp(parent, prefix)
+	if err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return "", errors.Join(err, os.Remove(dir))
+	}
+	return dir, nil
 }
 
 // place fills in the subject's command, files and address.

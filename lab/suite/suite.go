@@ -83,7 +83,7 @@ func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell P
 	if err := b.resolve(c); err != nil {
 		return nil, err
 	}
-	b.tmp, err = os.MkdirTemp("", "redline-bench-")
+	b.tmp, err = openDir("", "redline-bench-")
 	if err != nil {
 		return nil, fmt.Errorf("create directory for the run: %w", err)
 	}

@@ -31,6 +31,7 @@ type conn struct {
 	timer    *time.Timer
 
 	busy     bool // the session's code runs
+	owed     bool // Drained is to be told when everything is sent
 	paused   bool
 	again    bool // kept is fed again
 	ended    bool // EOF was told
@@ -135,6 +136,7 @@ func (c *conn) send(out *buf.Queue) {
 		return
 	}
 	c.unsent += out.Len()
+	c.owed = true
 	c.out.Take(out)
 	c.change.Broadcast()
 }
@@ -206,6 +208,9 @@ func (c *conn) Close(now bool) {
 	}
 	c.closing = true
 	if now {
+		if tcp, ok := c.nc.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // a reset; if it fails, it is not connected any more
+		}
 		c.stop()
 	}
 	c.change.Broadcast()

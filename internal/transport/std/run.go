@@ -167,6 +167,10 @@ func (c *conn) step(out *buf.Queue) bool {
 			c.deadline = time.Time{}
 			c.call(out, c.session.Expired)
 			return true
+		case c.owed && c.unsent == 0 && !c.closing:
+			c.owed = false
+			c.call(out, func(*buf.Queue) error { c.session.Drained(); return nil })
+			return true
 		case len(c.tasks) > 0 && !c.closing:
 			k := c.tasks[0]
 			c.tasks = c.tasks[1:]

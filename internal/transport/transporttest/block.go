@@ -62,12 +62,12 @@ func blocked(e *env, n int, detach bool) {
 		c.send("new\n")
 		c.want("new\n")
 	}
+	e.handedOver(uint64(n)) // the last one may lead still
 	if s := e.transport.Stats(); !e.limits.NoTakeover && detach && s.Detached < uint64(n)/2 {
 		e.Errorf("%d Feeds have detached, stats say %+v", n, s)
 	} else if !e.limits.NoTakeover && !detach && s.Takeovers < uint64(n)/2 {
 		e.Errorf("%d Feeds were taken over, stats say %+v", n, s)
 	}
-	e.handedOver(uint64(n)) // the last one may lead still
 	close(release)
 	for _, c := range clients {
 		c.want("block\n")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -149,6 +150,37 @@ func closeElsewhere(e *env) {
 		e.mu.Lock()
 		e.sessions = nil
 		e.mu.Unlock()
+	}
+}
+
+// cut closes connections so that their clients cannot take what they have got
+// for the whole: within Feed, from a Feed that goes on elsewhere, and while idle.
+func cut(e *env) {
+	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+		fmt.Fprint(out, "begin")
+		switch l, _, _ := line(in); l {
+		case "inline":
+			s.Close(true)
+		case "detached":
+			s.Detach()
+			if err := s.Flush(out, 0); err != nil {
+				return 0, err
+			}
+			s.Close(true)
+		}
+		return len(in), nil
+	}})
+	for i, how := range []string{"inline", "detached", "idle"} {
+		c := e.dial()
+		c.send(how + "\n")
+		if how == "idle" {
+			c.want("begin")
+			e.session(i).Close(true)
+		}
+		if _, err := io.ReadAll(c.r); !errors.Is(err, syscall.ECONNRESET) {
+			e.Errorf("%s: a client whose connection is cut reads %v, want a reset", how, err)
+		}
+		e.wait(e.session(i).gone, "the session is closed")
 	}
 }
 

@@ -52,6 +52,7 @@ type hooks struct {
 	feed    func(s *session, in []byte, out *buf.Queue) (int, error)
 	eof     func(s *session, unread []byte, out *buf.Queue) error
 	expired func(s *session, out *buf.Queue) error
+	drained func(s *session)
 	lost    func(s *session, err error)
 	closed  func(s *session, err error)
 }

@@ -44,6 +44,7 @@ type Fake struct {
 
 	faults   float64 // probability of a reset at each step
 	busy     bool
+	owed     bool // Drained is to be told
 	detached bool
 	paused   bool
 	again    bool
@@ -217,6 +218,7 @@ func (f *Fake) choices() (may []func()) {
 	readable := !f.paused && unsent <= highWater && !f.toldEOF
 	add(readable && (len(f.input) > 0 || f.again && len(f.rest) > 0), f.feed)
 	add(readable && f.ended && len(f.input) == 0 && !(f.again && len(f.rest) > 0), f.eof)
+	add(f.owed && unsent == 0, f.drained)
 	add(len(f.tasks) > 0, f.wake)
 	add(f.expired(), f.expire)
 	return may
@@ -277,6 +279,7 @@ func (f *Fake) take(out *buf.Queue) {
 	if n != out.Len() {
 		f.files = true
 	}
+	f.owed = f.owed || out.Len() > 0
 	f.pending.Take(out)
 }
 
@@ -351,6 +354,14 @@ func (f *Fake) wake() {
 	var task func(out *buf.Queue) error
 	f.locked(func() { task, f.tasks = f.tasks[0], f.tasks[1:] })
 	f.call(task)
+}
+
+func (f *Fake) drained() {
+	f.locked(func() { f.owed = false })
+	f.call(func(*buf.Queue) error {
+		f.session.Drained()
+		return nil
+	})
 }
 
 func (f *Fake) expire() {

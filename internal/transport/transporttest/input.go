@@ -199,6 +199,16 @@ func unread(e *env) {
 		c.send("ial\n")
 		c.want("two\npartial\n")
 	}
+	// What is given back comes before the end.
+	for range 10 {
+		c := e.dial()
+		c.send("take\n")
+		time.Sleep(time.Millisecond)
+		c.send("2last\n")
+		c.halfClose()
+		c.want("took 2\nlast\n")
+		c.wantEnd()
+	}
 }
 
 // halfClose answers after the client has ended.

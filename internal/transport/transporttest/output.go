@@ -270,3 +270,50 @@ func lingers(e *env) {
 		}
 	}
 }
+
+// Drained implements [transport.Session].
+func (s *session) Drained() {
+	defer s.enter("Drained")()
+	if n := s.Pending(); n > 0 {
+		s.e.Errorf("Drained is called with %d bytes pending", n)
+	}
+	if s.hooks.drained != nil {
+		s.hooks.drained(s)
+	}
+}
+
+// drained is told when everything has been sent: what Wake's functions leave,
+// and what a client takes late.
+func drained(e *env) {
+	told := make(chan struct{}, 100)
+	e.start(hooks{
+		feed:    sized(4 << 20),
+		drained: func(*session) { told <- struct{}{} },
+	})
+	tell := func(what string) {
+		e.Helper()
+		select {
+		case <-told:
+		case <-time.After(patience):
+			e.Fatalf("Drained is not called %s", what)
+		}
+	}
+	c := e.dial()
+	s := e.session(0)
+	for range 3 {
+		s.Wake(func(out *buf.Queue) error {
+			fmt.Fprint(out, "small")
+			return nil
+		})
+		c.want("small")
+		tell("when what Wake's function has left is sent")
+	}
+	for range 3 {
+		s.Wake(func(out *buf.Queue) error {
+			out.Ref(pattern(4 << 20))
+			return nil
+		})
+		c.want(string(pattern(4 << 20)))
+		tell("when the client has taken it late")
+	}
+}

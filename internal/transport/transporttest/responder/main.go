@@ -42,6 +42,7 @@ func (s session) Feed(in []byte, out *buf.Queue) (n int, err error) {
 
 func (session) EOF([]byte, *buf.Queue) error { return transport.ErrClosed }
 func (session) Expired(*buf.Queue) error     { return transport.ErrClosed }
+func (session) Drained()                     {}
 func (session) Lost(error)                   {}
 func (session) Closed(error)                 {}
 

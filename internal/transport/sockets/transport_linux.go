@@ -1,4 +1,4 @@
-package epoll
+package sockets
 
 import (
 	"errors"
@@ -16,11 +16,11 @@ import (
 
 type atomicInt64 = atomic.Int64
 
-// A Transport moves bytes with epoll. It implements [transport.Transport].
+// A Transport moves bytes between sockets and sessions. It implements [transport.Transport].
 type Transport struct {
 	config transport.Config
 	crew   *lead.Crew
-	loops  []*loop
+	loops  []*Loop
 	rate   rate
 	open   atomic.Int64 // connections, those being accepted included
 	full   atomic.Bool  // a loop has stopped accepting because of MaxConns
@@ -43,7 +43,7 @@ var _ transport.Transport = (*Transport)(nil)
 
 // New returns a transport that listens nowhere yet. Close frees what it holds,
 // also when it never served.
-func New(config transport.Config) (*Transport, error) {
+func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	if config.Loops < 1 {
 		return nil, fmt.Errorf("create transport: %d loops", config.Loops)
 	}
@@ -52,11 +52,14 @@ func New(config transport.Config) (*Transport, error) {
 		t.rate.gap = int64(time.Second) / int64(config.AcceptRate)
 	}
 	for i := range config.Loops {
-		l := &loop{t: t, index: i}
+		l := &Loop{t: t, index: i}
 		l.role = t.crew.Role(l.lead)
 		var err error
-		if l.poll, err = sys.NewEpoll(); err == nil {
-			l.bell, err = lead.NewBell(l.role, int(l.poll), "epoll")
+		if l.driver, err = driver(l); err == nil {
+			l.batches = l.driver.Batches()
+			if l.bell, err = lead.NewBell(l.role, l.driver.Descriptor(), "loop"); err != nil {
+				l.driver.Close()
+			}
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("create loop: %w", err), t.free())
@@ -102,7 +105,7 @@ func (t *Transport) Listen(network, address string, o transport.ListenOptions) (
 }
 
 // share gives loops duplicates of a listening descriptor.
-func (t *Transport) share(fd int, addr net.Addr, loops []*loop) error {
+func (t *Transport) share(fd int, addr net.Addr, loops []*Loop) error {
 	for _, l := range loops {
 		dup, err := sys.DupFD(fd)
 		if err != nil {
@@ -177,9 +180,10 @@ func (t *Transport) free() error {
 	var errs []error
 	for _, l := range t.loops {
 		for _, ln := range l.listeners {
-			sys.Close(ln.fd)
+			l.closeListener(ln)
 		}
 		l.listeners = nil
+		l.driver.Close()
 		l.inbox.Close()
 		errs = append(errs, l.bell.Close())
 	}

@@ -1,4 +1,4 @@
-package epoll
+package sockets
 
 import (
 	"net"
@@ -15,9 +15,9 @@ import (
 
 // A conn is one connection. It is small, as most of them are idle; what only a
 // few need is in more.
-type conn struct {
+type Conn struct {
 	timer    clock.Entry // first: the wheel's entries are cast back
-	loop     *loop
+	loop     *Loop
 	session  transport.Session // nil when it has been told Closed
 	hand     *lead.Hand        // who runs the session's code; nil when nobody does
 	more     *more
@@ -25,11 +25,17 @@ type conn struct {
 	deadline atomic.Int64 // on the clock's scale; 0 is never
 	fd       int32
 	gen      uint32 // tells apart the connections that had this fd
-	armed    uint32 // events that epoll reports
+	leaving  bool   // hijacked, and not released by the driver yet
+	made     bool   // session is there
 	closed   atomic.Uint32
 	flags    flags
 	own      own
 	peer     sys.Addr
+
+	// Watched is the set of events that the driver reports. It is the driver's.
+	Watched uint32
+	// Batched says that the driver has something to send. It is the driver's.
+	Batched bool
 }
 
 // flags are the leader's.
@@ -37,7 +43,6 @@ type flags uint16
 
 const (
 	busy       flags = 1 << iota // the session's code runs: own and more.rest are the feeder's
-	known                        // epoll knows the descriptor
 	ended                        // the session has been told EOF
 	lost                         // the session has been told Lost, or need not be
 	waitRead                     // the feeder waits for input
@@ -49,6 +54,7 @@ const (
 	closeAfter                   // Close was called while busy
 	closeNow                     // the same, with now
 	again                        // the session gets its rest again when everything is sent
+	due                          // a feedRest is on its way
 )
 
 // own are the flags of the feeder.
@@ -56,7 +62,7 @@ type own uint8
 
 const (
 	paused   own = 1 << iota
-	resumed      // Resume was called: the session gets its rest again
+	resumed      // Resume or Unread was called: the session gets its rest again
 	hijacked     // the connection has left the transport
 	broken       // a write has failed
 	linger       // the session has closed with an error
@@ -81,7 +87,7 @@ type more struct {
 var mores = sync.Pool{New: func() any { return new(more) }}
 
 // need returns the connection's more, which the feeder may create.
-func (c *conn) need() *more {
+func (c *Conn) need() *more {
 	if c.more == nil {
 		c.more = mores.Get().(*more)
 	}
@@ -89,7 +95,7 @@ func (c *conn) need() *more {
 }
 
 // trim lets go of more if nothing is in it. Nobody may be feeding.
-func (c *conn) trim() {
+func (c *Conn) trim() {
 	m := c.more
 	if m == nil || m.rest != nil || m.unread != nil || m.out.Len() > 0 {
 		return
@@ -100,7 +106,7 @@ func (c *conn) trim() {
 }
 
 // rest is what the session has not consumed.
-func (c *conn) rest() []byte {
+func (c *Conn) rest() []byte {
 	if c.more == nil {
 		return nil
 	}
@@ -109,7 +115,7 @@ func (c *conn) rest() []byte {
 
 // keep stores what remains of in after n bytes were consumed. in is either the
 // kept rest itself, or a hand's scratch.
-func (c *conn) keep(in []byte, n int) {
+func (c *Conn) keep(in []byte, n int) {
 	kept := c.rest()
 	switch {
 	case len(in) == 0: // it was not fed
@@ -129,22 +135,22 @@ func (c *conn) keep(in []byte, n int) {
 }
 
 // Wake implements [transport.Conn].
-func (c *conn) Wake(f func(out *buf.Queue) error) bool {
+func (c *Conn) Wake(f func(out *buf.Queue) error) bool {
 	return c.closed.Load() == open && c.loop.put(message{kind: wake, c: c, f: f})
 }
 
 // Detach implements [transport.Conn].
-func (c *conn) Detach() {
+func (c *Conn) Detach() {
 	if h := c.hand; h != nil && h.Detach() {
 		of(h).unpin()
 	}
 }
 
 // Detached implements [transport.Conn].
-func (c *conn) Detached() bool { return c.hand != nil && !c.hand.Leading() }
+func (c *Conn) Detached() bool { return c.hand != nil && !c.hand.Leading() }
 
 // Unread implements [transport.Conn].
-func (c *conn) Unread(p []byte) {
+func (c *Conn) Unread(p []byte) {
 	if len(p) > 0 {
 		m := c.need()
 		m.unread = append(m.unread, p...)
@@ -152,26 +158,26 @@ func (c *conn) Unread(p []byte) {
 }
 
 // SetDeadline implements [transport.Conn].
-func (c *conn) SetDeadline(t time.Time) { c.deadline.Store(clock.At(t)) }
+func (c *Conn) SetDeadline(t time.Time) { c.deadline.Store(clock.At(t)) }
 
 // expired reports whether the deadline has passed.
-func (c *conn) expired(now int64) bool {
+func (c *Conn) expired(now int64) bool {
 	d := c.deadline.Load()
 	return d != 0 && d <= now
 }
 
 // Pause implements [transport.Conn].
-func (c *conn) Pause() { c.own |= paused }
+func (c *Conn) Pause() { c.own |= paused }
 
 // Resume implements [transport.Conn].
-func (c *conn) Resume() {
+func (c *Conn) Resume() {
 	if c.own&paused != 0 {
 		c.own = c.own&^paused | resumed
 	}
 }
 
 // Pending implements [transport.Conn].
-func (c *conn) Pending() int {
+func (c *Conn) Pending() int {
 	m := c.more
 	if m == nil {
 		return 0
@@ -182,7 +188,7 @@ func (c *conn) Pending() int {
 }
 
 // Close implements [transport.Conn].
-func (c *conn) Close(now bool) {
+func (c *Conn) Close(now bool) {
 	k := closeSoon
 	if now {
 		k = closeHard
@@ -193,7 +199,7 @@ func (c *conn) Close(now bool) {
 }
 
 // RemoteAddr implements [transport.Conn].
-func (c *conn) RemoteAddr() net.Addr { return c.peer.Net() }
+func (c *Conn) RemoteAddr() net.Addr { return c.peer.Net() }
 
 // LocalAddr implements [transport.Conn].
-func (c *conn) LocalAddr() net.Addr { return c.loop.localAddr(c) }
+func (c *Conn) LocalAddr() net.Addr { return c.loop.localAddr(c) }

@@ -1,4 +1,4 @@
-package epoll
+package sockets
 
 import (
 	"io"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/clock"
-	"github.com/redline-go/redline/internal/sys"
 	"github.com/redline-go/redline/internal/transport"
 	"github.com/redline-go/redline/internal/transport/lead"
 )
@@ -24,10 +23,10 @@ const (
 )
 
 // fromTimer returns the connection of a timer.
-func fromTimer(e *clock.Entry) *conn { return (*conn)(unsafe.Pointer(e)) }
+func fromTimer(e *clock.Entry) *Conn { return (*Conn)(unsafe.Pointer(e)) }
 
 // read reads what has arrived and feeds it.
-func (l *loop) read(h *lead.Hand, c *conn) bool {
+func (l *Loop) read(h *lead.Hand, c *Conn) bool {
 	in := h.Input()
 	rest := c.rest()
 	if rest != nil {
@@ -35,17 +34,23 @@ func (l *loop) read(h *lead.Hand, c *conn) bool {
 		c.more.rest = rest
 		in = rest[len(rest):cap(rest)]
 	}
-	n, errno := sys.Recv(int(c.fd), in)
+	n, errno := l.driver.Recv(c, in)
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
+		l.arm(c)
 		return true
 	case errno != 0:
 		return l.drop(h, c, transport.ErrLost)
+	case n == 0 && c.flags&due != 0:
+		// What is kept comes before the end, which epoll reports again.
+		c.flags &^= due
+		return l.feed(h, c, rest)
 	case n == 0:
 		return l.eof(h, c)
 	}
 	of(h).read += n
 	if rest != nil {
+		c.flags &^= due
 		c.more.rest = rest[:len(rest)+n]
 		return l.feed(h, c, c.more.rest)
 	}
@@ -56,14 +61,14 @@ func (l *loop) read(h *lead.Hand, c *conn) bool {
 }
 
 // feed runs the session's Feed.
-func (l *loop) feed(h *lead.Hand, c *conn, in []byte) bool {
+func (l *Loop) feed(h *lead.Hand, c *Conn, in []byte) bool {
 	l.begin(h, c)
 	n, err := c.session.Feed(in, &h.Out)
 	return l.end(h, c, in, n, err)
 }
 
 // eof tells the session that nothing more will come.
-func (l *loop) eof(h *lead.Hand, c *conn) bool {
+func (l *Loop) eof(h *lead.Hand, c *Conn) bool {
 	c.flags |= ended | lost
 	rest := c.rest()
 	l.begin(h, c)
@@ -73,7 +78,8 @@ func (l *loop) eof(h *lead.Hand, c *conn) bool {
 
 // begin is called before any code of the session: from here on the loop may be
 // taken away.
-func (l *loop) begin(h *lead.Hand, c *conn) {
+func (l *Loop) begin(h *lead.Hand, c *Conn) {
+	l.submit(c)
 	c.flags |= busy
 	c.hand = h
 	l.feeds++
@@ -82,14 +88,20 @@ func (l *loop) begin(h *lead.Hand, c *conn) {
 
 // end is called after it. It sends what the session has left, and gives the
 // connection back to the loop.
-func (l *loop) end(h *lead.Hand, c *conn, in []byte, n int, err error) bool {
+func (l *Loop) end(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 	if c.own&hijacked != 0 {
 		h.Out.Reset()
 		return h.End()
 	}
+	if l.batches && in != nil && n == len(in) && err == nil && l.endBatch(h, c) {
+		return l.settle(h, c, nil)
+	}
 	if h.Out.Len() > 0 && c.own&broken == 0 {
-		if _, e := c.push(&h.Out, of(h)); e != nil {
+		tell := err == nil && (in == nil || c.Pending() > 0)
+		if left, e := c.push(&h.Out, of(h)); e != nil {
 			c.own |= broken
+		} else if tell && left == 0 {
+			c.session.Drained()
 		}
 	}
 	h.Out.Reset()
@@ -112,12 +124,31 @@ func (l *loop) end(h *lead.Hand, c *conn, in []byte, n int, err error) bool {
 	return false
 }
 
+// endBatch ends a Feed whose answer is short, all of it in one piece, and nothing
+// else is to be done: it goes out with those of other connections. It reports
+// whether the hand still leads and this was so; otherwise nothing has changed but
+// that the hand may not lead.
+func (l *Loop) endBatch(h *lead.Hand, c *Conn) bool {
+	b := h.Out.First()
+	if len(b) == 0 || len(b) != h.Out.Len() || len(b) > MaxBatch || c.more != nil || c.own != 0 || !h.End() {
+		return false
+	}
+	// The hand leads: from here on the loop is its own.
+	if l.driver.Send(c, b) {
+		of(h).sent += len(b)
+	} else if _, err := c.push(&h.Out, of(h)); err != nil {
+		c.own |= broken
+	}
+	h.Out.Reset()
+	return true
+}
+
 // settle takes a connection back whose session has returned.
-func (l *loop) settle(h *lead.Hand, c *conn, err error) bool {
+func (l *Loop) settle(h *lead.Hand, c *Conn, err error) bool {
 	l.feeds--
 	c.hand = nil
 	c.flags &^= busy
-	if err == nil && c.flags == known && c.own == 0 && c.more == nil {
+	if err == nil && c.Usual() && c.Watched&usual == usual {
 		// The common case: everything consumed, everything sent.
 		l.schedule(c)
 		return true
@@ -126,7 +157,8 @@ func (l *loop) settle(h *lead.Hand, c *conn, err error) bool {
 }
 
 // resolve decides how it goes on with a connection that nobody feeds.
-func (l *loop) resolve(h *lead.Hand, c *conn, err error) bool {
+func (l *Loop) resolve(h *lead.Hand, c *Conn, err error) bool {
+	c.made = true
 	if c.own&broken != 0 || c.flags&closeNow != 0 {
 		why := transport.ErrLost
 		if c.flags&closeNow != 0 {
@@ -156,8 +188,8 @@ func (l *loop) resolve(h *lead.Hand, c *conn, err error) bool {
 		if pending > 0 {
 			c.flags |= again
 		}
-		if may := c.own&paused == 0 && c.flags&(held|ended) == 0; may && (c.own&resumed != 0 || pending == 0 && c.flags&again != 0) {
-			c.flags &^= again
+		if may := c.own&paused == 0 && c.flags&(held|ended) == 0; may && (c.own&resumed != 0 || c.flags&due != 0 || pending == 0 && c.flags&again != 0) {
+			c.flags = c.flags&^again | due
 			l.put(message{kind: feedRest, c: c})
 		}
 	}
@@ -168,86 +200,59 @@ func (l *loop) resolve(h *lead.Hand, c *conn, err error) bool {
 	return true
 }
 
-// wants is the set of events that the connection can use now.
-func (c *conn) wants() (events uint32) {
+// Wants is the set of events that the connection can use now.
+func (c *Conn) Wants() (events uint32) {
 	f := c.flags
 	switch {
 	case f&busy != 0:
 		if f&waitRead != 0 {
-			events |= sys.In
+			events |= In
 		}
 	case f&lingering != 0:
-		return sys.In | sys.RdHup
+		return In | RdHup
 	case f&(ended|held|closing) == 0 && c.own&paused == 0:
-		events |= sys.In
+		events |= In
 	}
 	if f&(unsent|waitWrite) != 0 {
-		events |= sys.Out
+		events |= Out
 	}
 	if f&lost == 0 && f&closing == 0 {
-		events |= sys.RdHup
+		events |= RdHup
 	}
 	return events
 }
 
-// arm makes sure that epoll reports what the connection wants.
-func (l *loop) arm(c *conn) {
-	want := c.wants()
-	if c.flags&known == 0 {
-		c.flags |= known
-		c.armed = want
-		if errno := l.poll.Add(int(c.fd), want, c.gen); errno != 0 {
-			c.flags |= closeNow
-			l.put(message{kind: closeHard, c: c})
-			l.t.log("register connection", errno)
-		}
-		return
-	}
-	if want&^c.armed != 0 {
-		l.modify(c, want)
+// arm makes sure that the driver reports what the connection wants.
+func (l *Loop) arm(c *Conn) {
+	if want := c.Wants(); want&^c.Watched != 0 || c.Watched == 0 {
+		l.driver.Watch(c, want)
 	}
 }
 
-// disarm makes epoll report nothing but what the connection wants.
-func (l *loop) disarm(c *conn) {
-	if want := c.wants(); want != c.armed && c.flags&known != 0 {
-		l.modify(c, want)
-	}
-}
-
-func (l *loop) modify(c *conn, want uint32) {
-	c.armed = want
-	if errno := l.poll.Mod(int(c.fd), want, c.gen); errno != 0 {
-		l.t.log("change interest in a connection", errno)
-	}
-}
-
-// forget makes epoll report nothing at all. arm takes it back.
-func (l *loop) forget(c *conn) {
-	if c.flags&known != 0 {
-		c.flags &^= known
-		c.armed = 0
-		l.poll.Del(int(c.fd)) // it was known: there is nothing to fail
+// disarm makes sure that what an unwanted event was about is not reported again.
+func (l *Loop) disarm(c *Conn) {
+	if want := c.Wants(); want != c.Watched {
+		l.driver.Watch(c, want)
 	}
 }
 
 // rare handles all events but input of a connection in its usual state.
-func (l *loop) rare(h *lead.Hand, c *conn, events uint32) bool {
-	gone := events&(sys.Hup|sys.Err) != 0
+func (l *Loop) rare(h *lead.Hand, c *Conn, events uint32) bool {
+	gone := events&(Hup|Err) != 0
 	switch {
 	case c.flags&busy != 0:
 		l.whileBusy(h, c, events)
 		return true
 	case c.flags&lingering != 0:
 		return l.discard(h, c)
-	case gone && c.wants()&sys.In == 0:
+	case gone && c.Wants()&In == 0:
 		// A reset, and no reading that would find out: told here.
 		return l.drop(h, c, transport.ErrLost)
-	case events&sys.Out != 0 && c.flags&unsent != 0:
+	case events&Out != 0 && c.flags&unsent != 0:
 		return l.sendPending(h, c) // input, if any, is reported again
-	case events&(sys.In|sys.RdHup|sys.Hup|sys.Err) != 0 && c.wants()&sys.In != 0:
+	case events&(In|RdHup|Hup|Err) != 0 && c.Wants()&In != 0:
 		return l.read(h, c)
-	case events&sys.RdHup != 0 && c.flags&lost == 0 && c.session != nil:
+	case events&RdHup != 0 && c.flags&lost == 0 && c.session != nil:
 		c.flags |= lost
 		c.session.Lost(io.EOF)
 	}
@@ -256,9 +261,9 @@ func (l *loop) rare(h *lead.Hand, c *conn, events uint32) bool {
 }
 
 // whileBusy handles events of a connection that is being fed.
-func (l *loop) whileBusy(h *lead.Hand, c *conn, events uint32) {
-	gone := events&(sys.Hup|sys.Err) != 0
-	if events&(sys.RdHup|sys.Hup|sys.Err) != 0 && c.flags&lost == 0 {
+func (l *Loop) whileBusy(h *lead.Hand, c *Conn, events uint32) {
+	gone := events&(Hup|Err) != 0
+	if events&(RdHup|Hup|Err) != 0 && c.flags&lost == 0 {
 		c.flags |= lost
 		err := io.EOF
 		if gone {
@@ -267,21 +272,21 @@ func (l *loop) whileBusy(h *lead.Hand, c *conn, events uint32) {
 		c.session.Lost(err)
 	}
 	switch {
-	case c.flags&waitRead != 0 && (gone || events&(sys.In|sys.RdHup) != 0),
-		c.flags&waitWrite != 0 && (gone || events&sys.Out != 0):
+	case c.flags&waitRead != 0 && (gone || events&(In|RdHup) != 0),
+		c.flags&waitWrite != 0 && (gone || events&Out != 0):
 		l.signal(c, nil) // it reads or writes, and finds out
-	case events&sys.Out != 0 && c.flags&unsent != 0 && !gone:
+	case events&Out != 0 && c.flags&unsent != 0 && !gone:
 		l.sendBusy(h, c)
 	}
 	if gone {
-		l.forget(c)
+		l.driver.Forget(c)
 		return
 	}
 	l.disarm(c)
 }
 
 // sendBusy sends what was left before this Feed, or by its Flush.
-func (l *loop) sendBusy(h *lead.Hand, c *conn) {
+func (l *Loop) sendBusy(h *lead.Hand, c *Conn) {
 	m, s := c.more, of(h)
 	m.mu.Lock()
 	n, err := transmit(int(c.fd), &m.out, s.vec)
@@ -294,10 +299,12 @@ func (l *loop) sendBusy(h *lead.Hand, c *conn) {
 }
 
 // sendPending sends what was left by earlier Feeds.
-func (l *loop) sendPending(h *lead.Hand, c *conn) bool {
+func (l *Loop) sendPending(h *lead.Hand, c *Conn) bool {
 	l.begin(h, c)
-	if _, err := c.push(&h.Out, of(h)); err != nil {
+	if left, err := c.push(&h.Out, of(h)); err != nil {
 		c.own |= broken
+	} else if left == 0 && c.closed.Load() == open {
+		c.session.Drained()
 	}
 	return l.end(h, c, nil, 0, nil)
 }

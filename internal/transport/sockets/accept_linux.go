@@ -1,4 +1,4 @@
-package epoll
+package sockets
 
 import (
 	"fmt"
@@ -17,16 +17,22 @@ import (
 const acceptPause = 100 * time.Millisecond
 
 // A listener is a listening socket of a loop.
-type listener struct {
+type Listener struct {
 	timer clock.Entry // accepting is tried again
 	fd    int
 	addr  net.Addr
-	armed bool
+	heard bool // the driver reports its connections
 	full  bool // MaxConns connections are open
+
+	// Port is the driver's.
+	Port any
 }
 
+// FD is the descriptor.
+func (ln *Listener) FD() int { return ln.fd }
+
 // listenerOf returns the listener of a timer, nil if it is a connection's.
-func (l *loop) listenerOf(e *clock.Entry) *listener {
+func (l *Loop) listenerOf(e *clock.Entry) *Listener {
 	for _, ln := range l.listeners {
 		if e == &ln.timer {
 			return ln
@@ -35,24 +41,24 @@ func (l *loop) listenerOf(e *clock.Entry) *listener {
 	return nil
 }
 
-// listen has epoll report a listener's connections. Its generation is 0.
-func (l *loop) listen(ln *listener) {
-	if ln.armed {
+// listen has the driver report a listener's connections.
+func (l *Loop) listen(ln *Listener) {
+	if ln.heard {
 		return
 	}
-	if errno := l.poll.Add(ln.fd, sys.In|sys.Exclusive, 0); errno != 0 {
+	if errno := l.driver.Listen(ln); errno != 0 {
 		l.t.log("register listener", errno)
 		l.wheel.Add(&ln.timer, l.now+int64(acceptPause), l.now)
 		return
 	}
-	ln.armed = true
+	ln.heard = true
 }
 
 // hold stops accepting, until the time until if it is not 0.
-func (l *loop) hold(ln *listener, until int64) {
-	if ln.armed {
-		ln.armed = false
-		l.poll.Del(ln.fd) // it was armed: there is nothing to fail
+func (l *Loop) hold(ln *Listener, until int64) {
+	if ln.heard {
+		ln.heard = false
+		l.driver.Hold(ln)
 	}
 	l.counters.stopped.Add(1)
 	if until > 0 {
@@ -61,7 +67,7 @@ func (l *loop) hold(ln *listener, until int64) {
 }
 
 // resumeAccept accepts again after a connection has been closed.
-func (l *loop) resumeAccept() {
+func (l *Loop) resumeAccept() {
 	for _, ln := range l.listeners {
 		if ln.full {
 			ln.full = false
@@ -70,24 +76,27 @@ func (l *loop) resumeAccept() {
 	}
 }
 
-// accept takes connections from the backlog of the listener with descriptor fd.
-func (l *loop) accept(h *lead.Hand, fd int) bool {
-	for _, ln := range l.listeners {
-		if ln.fd != fd {
-			continue
-		}
-		for range roundAccept {
-			more, lead := l.acceptOne(h, ln)
-			if !lead || !more {
-				return lead
-			}
+// accept takes connections from the backlog of a listener.
+func (l *Loop) accept(h *lead.Hand, ln *Listener) bool {
+	if len(l.stops) > 0 {
+		l.batch = append(l.batch, l.stops...)
+		l.stops = l.stops[:0]
+		return true
+	}
+	if !ln.heard || l.quitting {
+		return true
+	}
+	for range roundAccept {
+		more, lead := l.acceptOne(h, ln)
+		if !lead || !more {
+			return lead
 		}
 	}
 	return true
 }
 
 // acceptOne takes one connection. more says that there may be others.
-func (l *loop) acceptOne(h *lead.Hand, ln *listener) (more, lead bool) {
+func (l *Loop) acceptOne(h *lead.Hand, ln *Listener) (more, lead bool) {
 	if !l.t.enter() {
 		// 1. full is announced, 2. the count is read again: whoever closes a
 		// connection counts first and looks for full then.
@@ -104,7 +113,7 @@ func (l *loop) acceptOne(h *lead.Hand, ln *listener) (more, lead bool) {
 		l.hold(ln, l.now+wait)
 		return false, true
 	}
-	fd, addr, errno := sys.Accept(ln.fd)
+	fd, addr, errno := l.driver.Accept(ln)
 	if errno != 0 {
 		l.t.left()
 		switch errno {
@@ -122,13 +131,14 @@ func (l *loop) acceptOne(h *lead.Hand, ln *listener) (more, lead bool) {
 }
 
 // add makes a connection of a socket, and a session for it.
-func (l *loop) add(h *lead.Hand, fd int, peer sys.Addr) bool {
+func (l *Loop) add(h *lead.Hand, fd int, peer sys.Addr) bool {
 	if l.gen++; l.gen == 0 {
-		l.gen++ // 0 is the listeners'
+		l.gen++ // 0 is none
 	}
-	c := &conn{loop: l, fd: int32(fd), gen: l.gen, peer: peer}
+	c := l.driver.NewConn()
+	c.loop, c.fd, c.gen, c.peer = l, int32(fd), l.gen, peer
 	for len(l.conns) <= fd {
-		l.conns = append(l.conns, make([]*conn, max(64, fd+1-len(l.conns)))...)
+		l.conns = append(l.conns, make([]*Conn, max(64, fd+1-len(l.conns)))...)
 	}
 	l.conns[fd] = c
 	l.count++
@@ -138,9 +148,13 @@ func (l *loop) add(h *lead.Hand, fd int, peer sys.Addr) bool {
 }
 
 // stopListening closes the listening sockets when their backlog is empty.
-func (l *loop) stopListening(h *lead.Hand, m message) bool {
+func (l *Loop) stopListening(h *lead.Hand, m message) bool {
 	for len(l.listeners) > 0 {
 		ln := l.listeners[0]
+		if !l.driver.Deaf(ln) {
+			l.stops = append(l.stops, m)
+			return true
+		}
 		more, lead := l.acceptOne(h, ln)
 		if !lead {
 			// The next leader starts over.
@@ -156,8 +170,15 @@ func (l *loop) stopListening(h *lead.Hand, m message) bool {
 	return true
 }
 
-func (l *loop) closeListener(ln *listener) {
+func (l *Loop) closeListener(ln *Listener) {
 	l.wheel.Remove(&ln.timer)
+	if ln.heard {
+		// The socket may be somebody else's too, and stay open: closing the
+		// descriptor does not end everything.
+		ln.heard = false
+		l.driver.Hold(ln)
+	}
+	l.driver.Drop(ln)
 	sys.Close(ln.fd)
 }
 
@@ -190,11 +211,11 @@ func (r *rate) take(now int64) (wait int64) {
 const burst = int64(100 * time.Millisecond)
 
 // adopt makes listeners for a loop, of descriptors that become the loop's.
-func (l *loop) adopt(fd int, addr net.Addr) error {
+func (l *Loop) adopt(fd int, addr net.Addr) error {
 	sys.NoDelay(fd)
-	ln := &listener{fd: fd, addr: addr}
+	ln := &Listener{fd: fd, addr: addr}
 	l.listeners = append(l.listeners, ln)
-	if l.listen(ln); !ln.armed {
+	if l.listen(ln); !ln.heard {
 		return fmt.Errorf("listen on %s: %w", addr, transport.ErrStopped)
 	}
 	return nil

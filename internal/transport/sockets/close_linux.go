@@ -1,4 +1,4 @@
-package epoll
+package sockets
 
 import (
 	"syscall"
@@ -16,7 +16,8 @@ import (
 // overtake the last answer on its way to the peer's program. So, unless the peer
 // has ended or all is in order, only the writing side is shut, and what still
 // comes is read and dropped for a while.
-func (l *loop) finish(h *lead.Hand, c *conn) bool {
+func (l *Loop) finish(h *lead.Hand, c *Conn) bool {
+	l.submit(c)
 	c.closed.CompareAndSwap(open, finished)
 	l.dropWakes(c)
 	if c.Pending() > 0 {
@@ -28,7 +29,7 @@ func (l *loop) finish(h *lead.Hand, c *conn) bool {
 		l.arm(c)
 		return true
 	}
-	if c.flags&ended != 0 || c.own&linger == 0 && c.rest() == nil && sys.Unread(int(c.fd)) == 0 {
+	if c.flags&ended != 0 || c.own&linger == 0 && c.rest() == nil && !l.driver.Unread(c) {
 		return l.drop(h, c, nil)
 	}
 	if sys.ShutWrite(int(c.fd)) != 0 {
@@ -36,7 +37,7 @@ func (l *loop) finish(h *lead.Hand, c *conn) bool {
 	}
 	s := c.session
 	c.session = nil
-	c.flags = c.flags&known | lingering
+	c.flags = lingering
 	c.deadline.Store(l.now + int64(lingerTime))
 	l.schedule(c)
 	l.arm(c)
@@ -46,21 +47,23 @@ func (l *loop) finish(h *lead.Hand, c *conn) bool {
 }
 
 // discard reads what comes from a connection that has been answered.
-func (l *loop) discard(h *lead.Hand, c *conn) bool {
+func (l *Loop) discard(h *lead.Hand, c *Conn) bool {
 	in := h.Input()
-	n, errno := sys.Recv(int(c.fd), in)
+	n, errno := l.driver.Recv(c, in)
 	if errno == syscall.EAGAIN || errno == syscall.EINTR {
+		l.arm(c)
 		return true
 	}
 	m := c.need()
 	if m.dropped += n; errno == 0 && n > 0 && m.dropped < lingerSize {
+		l.arm(c)
 		return true
 	}
 	return l.drop(h, c, nil)
 }
 
 // drop closes a connection at once. Nobody may be feeding.
-func (l *loop) drop(h *lead.Hand, c *conn, err error) bool {
+func (l *Loop) drop(h *lead.Hand, c *Conn, err error) bool {
 	l.remove(c)
 	l.shut(c)
 	s := c.session
@@ -74,7 +77,8 @@ func (l *loop) drop(h *lead.Hand, c *conn, err error) bool {
 }
 
 // remove takes a connection out of the loop.
-func (l *loop) remove(c *conn) {
+func (l *Loop) remove(c *Conn) {
+	l.submit(c)
 	l.wheel.Remove(&c.timer)
 	l.dropWakes(c)
 	if l.conns[c.fd] == c {
@@ -83,17 +87,22 @@ func (l *loop) remove(c *conn) {
 	}
 	if c.flags&busy != 0 {
 		l.feeds--
-		l.forget(c)
+		l.driver.Forget(c)
 	}
 	l.t.left()
 }
 
 // shut closes the descriptor and lets go of all memory.
-func (l *loop) shut(c *conn) {
+func (l *Loop) shut(c *Conn) {
 	l.mu.Lock()
 	c.closed.Store(dead)
-	sys.Close(int(c.fd))
 	l.mu.Unlock()
+	l.release(c)
+	c.free()
+}
+
+// free lets go of what the connection holds.
+func (c *Conn) free() {
 	if m := c.more; m != nil {
 		buf.Put(m.rest)
 		m.rest, m.unread = nil, nil
@@ -103,7 +112,7 @@ func (l *loop) shut(c *conn) {
 	}
 }
 
-func (l *loop) dropWakes(c *conn) {
+func (l *Loop) dropWakes(c *Conn) {
 	if w := c.wakes; w != nil {
 		c.wakes = nil
 		for _, m := range w.list {
@@ -113,15 +122,22 @@ func (l *loop) dropWakes(c *conn) {
 }
 
 // abandon closes a connection whose loop has ended while it was busy.
-func (l *loop) abandon(c *conn) {
-	l.shut(c)
+func (l *Loop) abandon(c *Conn) {
+	l.mu.Lock()
+	c.closed.Store(dead)
+	sys.Close(int(c.fd))
+	l.mu.Unlock()
+	c.free()
 	l.t.left()
 	c.session.Closed(transport.ErrStopped)
 }
 
 // quit ends the loop. Connections that are being fed are told, and closed when
 // Feed returns.
-func (l *loop) quit(h *lead.Hand) bool {
+func (l *Loop) quit(h *lead.Hand) bool {
+	if l.swept == 0 {
+		l.driver.Stop()
+	}
 	for l.swept < len(l.conns) {
 		c := l.conns[l.swept]
 		l.swept++
@@ -137,7 +153,7 @@ func (l *loop) quit(h *lead.Hand) bool {
 		sys.ShutBoth(int(c.fd)) // if it fails, it is not connected any more
 		c.flags |= closeNow
 		l.dropWakes(c)
-		if c.flags&lost == 0 {
+		if c.flags&lost == 0 && c.made { // otherwise it knows, or is being made
 			c.flags |= lost
 			c.session.Lost(transport.ErrStopped)
 		}
@@ -145,10 +161,19 @@ func (l *loop) quit(h *lead.Hand) bool {
 			l.signal(c, transport.ErrLost)
 		}
 	}
+	return true
+}
+
+// stop is the end of the loop.
+func (l *Loop) stop(h *lead.Hand) {
 	for _, ln := range l.listeners {
 		l.closeListener(ln)
 	}
 	l.listeners = nil
+	l.driver.Close()
+	for _, m := range l.stops {
+		m.drop()
+	}
 	// From here on nobody can reach the loop; feeders close what is theirs.
 	for _, m := range append(l.batch[l.at:], l.inbox.Close()...) {
 		if m.kind == back {
@@ -163,5 +188,4 @@ func (l *loop) quit(h *lead.Hand) bool {
 	}
 	l.t.ended(l.failure)
 	h.Done()
-	return false
 }

@@ -1,10 +1,11 @@
-package epoll
+package sockets
 
 import (
 	"net"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/sys"
@@ -13,31 +14,35 @@ import (
 )
 
 const (
-	roundEvents = 128 // events fetched at once
-	roundAccept = 64  // connections accepted at once
+	roundAccept = 64 // connections accepted at once
+	// stuckPause is how long a loop waits that the kernel has refused something.
+	stuckPause = time.Millisecond
 )
 
 // A loop is one epoll instance with its connections. All but inbox, bell and the
 // counters belongs to the leader, and is whole whenever foreign code runs.
-type loop struct {
-	t     *Transport
-	index int
-	poll  sys.Epoll
-	role  *lead.Role
-	bell  *lead.Bell
-	inbox lead.Inbox[message]
+type Loop struct {
+	t       *Transport
+	index   int
+	driver  Driver
+	batches bool // of driver
+	role    *lead.Role
+	bell    *lead.Bell
+	inbox   lead.Inbox[message]
 
 	batch []message // taken from the inbox; batch[:at] are done
 	at    int
 	now   int64
 	wheel clock.Wheel
-	conns []*conn // by descriptor
+	conns []*Conn // by descriptor
 	count int     // connections
 	feeds int     // of them, those that are being fed
 	gen   uint32
 
-	listeners []*listener
+	listeners []*Listener
+	stops     []message // of StopAccepting, that wait for the driver
 	quitting  bool
+	owed      int // bytes counted as sent that were not
 	swept     int // conns[:swept] are closed, while quitting
 	failure   error
 
@@ -52,32 +57,20 @@ type counters struct {
 
 // A scratch is the part of a hand that only this transport uses.
 type scratch struct {
-	loop   *loop
-	events []sys.Event
-	n      int // events of the last poll
-	vec    [][]byte
-	read   int // bytes, since they were last counted
-	sent   int
-	wait   func(fd uintptr) bool
-	idle   func() bool
-	undo   func() // of pinning; nil when not pinned
+	loop *Loop
+	vec  [][]byte
+	read int // bytes, since they were last counted
+	sent int
+	wait func(fd uintptr) bool
+	idle func() bool
+	undo func() // of pinning; nil when not pinned
 }
 
 func newScratch() *scratch {
-	s := &scratch{events: make([]sys.Event, roundEvents), vec: make([][]byte, 0, sys.MaxVector)}
-	s.wait = func(uintptr) bool { return s.fetch() > 0 }
-	s.idle = func() bool { return s.loop.inbox.Empty() }
+	s := &scratch{vec: make([][]byte, 0, sys.MaxVector)}
+	s.wait = func(uintptr) bool { return s.loop.driver.Fetch() }
+	s.idle = func() bool { return s.loop.at == len(s.loop.batch) && s.loop.inbox.Empty() }
 	return s
-}
-
-// fetch polls for events without waiting.
-func (s *scratch) fetch() int {
-	n, errno := s.loop.poll.Wait(s.events)
-	if errno != 0 {
-		n = 0 // EINTR: the next round asks again
-	}
-	s.n = n
-	return n
 }
 
 // of returns the scratch of a hand.
@@ -120,7 +113,7 @@ func (s *scratch) publish() {
 }
 
 // lead is what the loop's leader does, until it is deposed or the loop is done.
-func (l *loop) lead(h *lead.Hand) {
+func (l *Loop) lead(h *lead.Hand) {
 	s, ok := h.Local.(*scratch)
 	if !ok {
 		s = newScratch()
@@ -137,67 +130,103 @@ func (l *loop) lead(h *lead.Hand) {
 
 // round handles what there is to do, and waits if it is nothing. It reports
 // whether the hand still leads.
-func (l *loop) round(h *lead.Hand, s *scratch) bool {
+func (l *Loop) round(h *lead.Hand, s *scratch) bool {
 	l.now = clock.Refresh()
-	for l.at < len(l.batch) || !l.inbox.Empty() {
-		if !l.message(h) {
-			return false
-		}
+	s.sent -= l.owed
+	l.owed = 0
+	if !l.messages(h) {
+		return false
 	}
 	if l.wheel.Due(l.now) && !l.expire(h) {
 		return false
 	}
 	if l.quitting {
-		return l.quit(h)
+		if !l.quit(h) {
+			return false
+		}
+		if l.driver.Drained() {
+			l.stop(h)
+			return false
+		}
 	}
 	if l.feeds > 0 {
 		// Handlers that went on elsewhere need this processor too.
 		runtime.Gosched()
 	}
-	if s.fetch() == 0 {
+	if !l.driver.Fetch() {
 		s.publish()
-		now, err := l.bell.Wait(h, l.wheel.Next(), s.wait, s.idle)
+		until := l.wheel.Next()
+		if l.driver.Stuck() {
+			until = l.now + int64(stuckPause)
+		}
+		now, err := l.bell.Wait(h, until, s.wait, s.idle)
 		if err != nil {
-			l.failure, l.quitting = err, true
+			l.Fail(err)
 		}
 		l.now = now
 	}
-	for i := range s.n {
-		if !l.event(h, &s.events[i]) {
+	for {
+		e, ok := l.driver.Next()
+		if !ok {
+			return true
+		}
+		if !l.event(h, e) {
+			return false
+		}
+	}
+}
+
+// messages handles what was in the inbox; what these messages cause waits for the
+// next round, so that events get their turn.
+func (l *Loop) messages(h *lead.Hand) bool {
+	if l.at == len(l.batch) && !l.inbox.Empty() {
+		l.batch, l.at = l.inbox.Take(l.batch), 0
+	}
+	for l.at < len(l.batch) {
+		m := l.batch[l.at]
+		l.at++
+		if !l.deliver(h, m) {
 			return false
 		}
 	}
 	return true
 }
 
-// message handles one message, the next of the batch.
-func (l *loop) message(h *lead.Hand) bool {
-	if l.at == len(l.batch) {
-		l.batch, l.at = l.inbox.Take(l.batch), 0
-		return true
-	}
-	m := l.batch[l.at]
-	l.at++
-	return l.deliver(h, m)
-}
-
 // event handles one event.
-func (l *loop) event(h *lead.Hand, e *sys.Event) bool {
-	if e.Gen() == 0 {
-		return l.accept(h, int(e.Fd))
-	}
-	c := l.conns[e.Fd]
-	if c == nil || c.gen != e.Gen() {
-		return true // it is about a connection that is gone
-	}
-	if e.Events == sys.In && c.flags == known && c.more == nil && c.own == 0 {
+func (l *Loop) event(h *lead.Hand, e Event) bool {
+	c := e.Conn
+	switch {
+	case c == nil:
+		return l.accept(h, e.Listener)
+	case e.Events == In && c.Usual():
 		return l.read(h, c)
 	}
 	return l.rare(h, c, e.Events)
 }
 
+// Conn returns the connection with a descriptor and a generation, nil when it is
+// gone.
+func (l *Loop) Conn(fd int32, gen uint32) *Conn {
+	if int(fd) < len(l.conns) {
+		if c := l.conns[fd]; c != nil && c.gen == gen {
+			return c
+		}
+	}
+	return nil
+}
+
+// Listener returns the listener with a descriptor.
+func (l *Loop) Listener(fd int) *Listener {
+	for _, ln := range l.listeners {
+		if ln.fd == fd {
+			return ln
+		}
+	}
+	return nil
+}
+
 // put gives the loop a message, and reports whether it will read it.
-func (l *loop) put(m message) bool {
+func (l *Loop) put(m message) bool {
 	if !l.inbox.Put(m) {
 		return false
 	}
@@ -206,7 +235,7 @@ func (l *loop) put(m message) bool {
 }
 
 // expire handles the timers that are due.
-func (l *loop) expire(h *lead.Hand) bool {
+func (l *Loop) expire(h *lead.Hand) bool {
 	for {
 		e := l.wheel.Pop(l.now)
 		if e == nil {
@@ -224,7 +253,7 @@ func (l *loop) expire(h *lead.Hand) bool {
 
 // schedule puts the connection's timer where its deadline is, if it is not in the
 // wheel before that anyway.
-func (l *loop) schedule(c *conn) {
+func (l *Loop) schedule(c *Conn) {
 	d := c.deadline.Load()
 	if d != 0 && (!c.timer.Set() || d < c.timer.Due()) {
 		l.wheel.Add(&c.timer, d, l.now)
@@ -232,7 +261,7 @@ func (l *loop) schedule(c *conn) {
 }
 
 // timeout handles a connection whose timer has come up.
-func (l *loop) timeout(h *lead.Hand, c *conn) bool {
+func (l *Loop) timeout(h *lead.Hand, c *Conn) bool {
 	switch {
 	case !c.expired(l.now):
 		l.schedule(c)
@@ -252,13 +281,13 @@ func (l *loop) timeout(h *lead.Hand, c *conn) bool {
 }
 
 // signal ends the feeder's wait.
-func (l *loop) signal(c *conn, err error) {
+func (l *Loop) signal(c *Conn, err error) {
 	c.flags &^= waitRead | waitWrite
 	c.hand.Signal(err)
 }
 
 // localAddr returns the address of the connection's own end.
-func (l *loop) localAddr(c *conn) net.Addr {
+func (l *Loop) localAddr(c *Conn) net.Addr {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.closed.Load() != dead {

@@ -1,4 +1,4 @@
-package epoll
+package sockets
 
 import (
 	"errors"
@@ -74,7 +74,7 @@ func transmitFile(fd int, q *buf.Queue) (n, want int, err error) {
 // push sends what is in out, behind what the connection still has to send, as far
 // as the socket takes it. What it does not take becomes the connection's. It
 // returns the bytes that are left.
-func (c *conn) push(out *buf.Queue, s *scratch) (left int, err error) {
+func (c *Conn) push(out *buf.Queue, s *scratch) (left int, err error) {
 	m := c.more
 	if m == nil {
 		// Nothing is left from before: nobody else sends, no lock is needed.
@@ -103,7 +103,7 @@ func (c *conn) push(out *buf.Queue, s *scratch) (left int, err error) {
 }
 
 // pushFirst sends what is in out and leaves what the socket does not take.
-func (c *conn) pushFirst(out *buf.Queue, s *scratch) (left int, err error) {
+func (c *Conn) pushFirst(out *buf.Queue, s *scratch) (left int, err error) {
 	if b := out.First(); len(b) == out.Len() {
 		// The common case: one answer, one call.
 		n, errno := sys.Send(int(c.fd), b, false)
@@ -123,7 +123,7 @@ func (c *conn) pushFirst(out *buf.Queue, s *scratch) (left int, err error) {
 }
 
 // Flush implements [transport.Conn].
-func (c *conn) Flush(out *buf.Queue, most int) error {
+func (c *Conn) Flush(out *buf.Queue, most int) error {
 	s := of(c.hand)
 	for {
 		if c.own&broken != 0 {
@@ -157,7 +157,7 @@ func (c *conn) Flush(out *buf.Queue, most int) error {
 }
 
 // wait has the loop wait for input or for room.
-func (c *conn) wait(k kind) error {
+func (c *Conn) wait(k kind) error {
 	c.Detach()
 	if c.expired(clock.Nano()) {
 		return transport.ErrDeadline
@@ -169,7 +169,7 @@ func (c *conn) wait(k kind) error {
 }
 
 // Read implements [transport.Conn].
-func (c *conn) Read(p []byte) (int, error) {
+func (c *Conn) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
@@ -177,7 +177,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		return 0, transport.ErrDeadline
 	}
 	for {
-		n, errno := sys.Recv(int(c.fd), p)
+		n, errno := c.loop.driver.Read(c, p)
 		switch errno {
 		case 0:
 			if n == 0 {
@@ -197,7 +197,7 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 // Hijack implements [transport.Conn].
-func (c *conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
+func (c *Conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 	if err := c.Flush(out, 0); err != nil {
 		return nil, err
 	}
@@ -214,10 +214,12 @@ func (c *conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("hijack", err)
 	}
-	if len(unread) == 0 {
+	// Nor does the driver; what it had received comes behind unread.
+	all := append(append([]byte(nil), unread...), c.loop.driver.Early(c)...)
+	if len(all) == 0 {
 		return nc, nil
 	}
-	return &prefixed{Conn: nc, unread: append([]byte(nil), unread...)}, nil
+	return &prefixed{Conn: nc, unread: all}, nil
 }
 
 // A prefixed connection delivers some bytes first.

@@ -1,4 +1,4 @@
-package epoll
+package sockets
 
 import (
 	"sync/atomic"
@@ -12,7 +12,7 @@ import (
 // A message is what other goroutines, or earlier rounds, have for a loop.
 type message struct {
 	kind kind
-	c    *conn
+	c    *Conn
 	f    func(out *buf.Queue) error // of wake
 	each *each                      // of visit and visitAll
 	done chan<- struct{}            // of stopListening: told when it is done
@@ -66,7 +66,7 @@ func (e *each) stopped() bool {
 }
 
 // deliver handles one message.
-func (l *loop) deliver(h *lead.Hand, m message) bool {
+func (l *Loop) deliver(h *lead.Hand, m message) bool {
 	switch m.kind {
 	case visitAll:
 		l.visitAll(m.each)
@@ -103,13 +103,15 @@ func (l *loop) deliver(h *lead.Hand, m message) bool {
 		}
 	case hijack:
 		l.remove(c)
-		c.flags &^= known
-		c.closed.Store(dead) // for this transport; the feeder has the descriptor
-		c.hand.Signal(nil)
+		c.closed.Store(dead) // for this transport; the feeder gets the descriptor
+		c.leaving = true
+		l.release(c)
 	case closeSoon, closeHard:
 		return l.close(h, c, m.kind == closeHard)
 	case feedRest:
-		if c.flags&(busy|held|ended|closing|lingering) == 0 && c.own&paused == 0 && c.rest() != nil {
+		ready := c.flags&(busy|held|ended|closing|lingering) == 0 && c.own&paused == 0
+		if ready && c.flags&due != 0 && c.rest() != nil {
+			c.flags &^= due
 			return l.feed(h, c, c.more.rest)
 		}
 	case wake, visit:
@@ -132,7 +134,7 @@ func (m message) drop() {
 
 // await notes that the feeder waits, and tells it at once when there is no
 // point.
-func (l *loop) await(c *conn, what flags) {
+func (l *Loop) await(c *Conn, what flags) {
 	c.flags |= what
 	switch {
 	case c.flags&closeNow != 0:
@@ -146,7 +148,7 @@ func (l *loop) await(c *conn, what flags) {
 }
 
 // wake runs a function for a connection, now or when its Feed has returned.
-func (l *loop) wake(h *lead.Hand, c *conn, m message) bool {
+func (l *Loop) wake(h *lead.Hand, c *Conn, m message) bool {
 	if c.closed.Load() != open {
 		m.drop()
 		return true
@@ -172,7 +174,7 @@ func (l *loop) wake(h *lead.Hand, c *conn, m message) bool {
 }
 
 // visitAll makes a message of its own for each connection.
-func (l *loop) visitAll(e *each) {
+func (l *Loop) visitAll(e *each) {
 	for _, c := range l.conns {
 		if c != nil && c.closed.Load() == open {
 			e.left.Add(1)
@@ -183,16 +185,18 @@ func (l *loop) visitAll(e *each) {
 }
 
 // close is Conn.Close on the loop.
-func (l *loop) close(h *lead.Hand, c *conn, now bool) bool {
+func (l *Loop) close(h *lead.Hand, c *Conn, now bool) bool {
+	l.submit(c)
 	switch {
 	case now && c.flags&busy != 0:
 		// The descriptor stays until the feeder has done with it.
 		c.flags |= closeNow
-		sys.ShutBoth(int(c.fd)) // if it fails, it is not connected any more
+		sys.Reset(int(c.fd))
 		if c.flags&(waitRead|waitWrite) != 0 {
 			l.signal(c, transport.ErrLost)
 		}
 	case now:
+		sys.Reset(int(c.fd))
 		return l.drop(h, c, nil)
 	case c.flags&busy != 0:
 		c.flags |= closeAfter

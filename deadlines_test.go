@@ -1,0 +1,200 @@
+package redline_test
+
+import (
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline"
+)
+
+// short is a deadline under test. The connection has to end between one and
+// twenty times it.
+const short = 200 * time.Millisecond
+
+// endsAfter reads until the connection ends, which has to be because of a
+// deadline that began at start, and returns what was read.
+func (c *client) endsAfter(start time.Time, what string) string {
+	c.t.Helper()
+	b, _ := io.ReadAll(c.r) // an end or a reset
+	if d := time.Since(start); d < short-20*time.Millisecond || d > 20*short {
+		c.t.Errorf("%s: ended after %v, the deadline is %v", what, d, short)
+	}
+	return string(b)
+}
+
+// drip sends a byte now and then, until the connection ends or it is told to
+// stop.
+func (c *client) drip(s string) (stop func()) {
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := range len(s) {
+			if _, err := io.WriteString(c.Conn, s[i:i+1]); err != nil {
+				return
+			}
+			select {
+			case <-time.After(short / 10):
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
+// timed is a server with long deadlines but for those that the test sets.
+func timed(t *testing.T, transport string, change func(*redline.Server)) *running {
+	t.Helper()
+	s := &redline.Server{
+		Transport: transport, ReadHeaderTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute, IdleTimeout: time.Minute,
+		Native: func(c *redline.Ctx) {
+			if _, err := io.Copy(io.Discard, c.Body()); err != nil && err != redline.ErrTimeout {
+				t.Errorf("handler reads: %v", err)
+			}
+			c.Text(200, "x")
+		},
+	}
+	change(s)
+	return serve(t, s)
+}
+
+// TestSlowHead ends clients that do not complete a head in time (fasthttp#2183,
+// hyper#3185): from accept, from the first byte behind a request, and however
+// many bytes come.
+func TestSlowHead(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		r := timed(t, transport, func(s *redline.Server) { s.ReadHeaderTimeout = short })
+		start := time.Now()
+		if got := r.dial().endsAfter(start, "silent since accept"); got != "" {
+			t.Errorf("silent since accept: %q", got)
+		}
+		long := getHead + "A: " + strings.Repeat("a", 1000)
+		start = time.Now()
+		c := r.dial()
+		stop := c.drip(long)
+		if got := c.endsAfter(start, "dripping since accept"); !strings.HasPrefix(got, "HTTP/1.1 408 ") {
+			t.Errorf("dripping since accept: %q", got)
+		}
+		stop()
+		c = r.dial()
+		c.want("/", "x")
+		time.Sleep(2 * short) // idle: its deadline is another
+		start = time.Now()
+		stop = c.drip(long)
+		if got := c.endsAfter(start, "dripping behind a request"); !strings.HasPrefix(got, "HTTP/1.1 408 ") {
+			t.Errorf("dripping behind a request: %q", got)
+		}
+		stop()
+	})
+}
+
+// TestSlowContent ends clients that send no content for too long, and lives with
+// those that are slow.
+func TestSlowContent(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		r := timed(t, transport, func(s *redline.Server) { s.ReadTimeout = short })
+		for _, head := range []string{postHead + "Content-Length: 10\r\n\r\nabc", chunkHead + "a\r\nabc"} {
+			c := r.dial()
+			start := time.Now()
+			c.send("%s", head)
+			if got := c.endsAfter(start, "half of the content"); !strings.HasPrefix(got, "HTTP/1.1 408 ") {
+				t.Errorf("half of the content: %q", got)
+			}
+		}
+		c := r.dial()
+		c.send(postHead + "Content-Length: 25\r\n\r\n")
+		stop := c.drip(strings.Repeat("x", 25))
+		if status, _ := c.answer(); status != 200 {
+			t.Errorf("slow content: %d", status)
+		}
+		stop()
+	})
+}
+
+// TestIdleTimeout closes connections between requests.
+func TestIdleTimeout(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		r := timed(t, transport, func(s *redline.Server) { s.IdleTimeout = short })
+		c := r.dial()
+		c.want("/", "x")
+		start := time.Now()
+		if got := c.endsAfter(start, "idle"); got != "" {
+			t.Errorf("idle: %q", got)
+		}
+	})
+}
+
+// TestNoDeadline keeps connections when there is none.
+func TestNoDeadline(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		r := timed(t, transport, func(s *redline.Server) { s.ReadHeaderTimeout, s.IdleTimeout = -1, -1 })
+		c := r.dial()
+		time.Sleep(short)
+		c.want("/", "x")
+		time.Sleep(short)
+		c.want("/", "x")
+	})
+}
+
+// TestSlowReaders bounds what is written to clients that read nothing (hyper#3828),
+// and the time they have.
+func TestSlowReaders(t *testing.T) {
+	big := []byte(strings.Repeat("0123456789abcdef", 4<<10))
+	onEach(t, func(t *testing.T, transport string) {
+		var written atomic.Int64
+		failed := make(chan error, 10)
+		r := timed(t, transport, func(s *redline.Server) {
+			s.WriteTimeout = short
+			s.Native = func(c *redline.Ctx) {
+				if c.Path() == "/static" {
+					if err := c.Static(200, "text/plain", big); err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				for {
+					n, err := c.Write(big[:1000])
+					written.Add(int64(n))
+					if err != nil {
+						failed <- err
+						return
+					}
+				}
+			}
+		})
+		narrow := func() *client {
+			c := r.dial()
+			if err := c.Conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+				t.Error(err)
+			}
+			return c
+		}
+		c := narrow()
+		start := time.Now()
+		c.ask("/pieces")
+		err := receive(t, failed, "the handler is told")
+		if d := time.Since(start); err != redline.ErrTimeout && err != redline.ErrGone || d > 20*short {
+			t.Errorf("the handler is told %v after %v", err, d)
+		}
+		until(t, "the connection is closed", func() bool { return r.Stats().Open == 0 })
+		if n := written.Load(); n > 32<<20 {
+			t.Errorf("%d bytes were written to a client that reads nothing", n) // most of it is the kernel's
+		}
+
+		// Requests alone do not keep such a client either.
+		c = narrow()
+		go func() {
+			for {
+				if _, err := io.WriteString(c.Conn, "GET /static HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
+					return
+				}
+			}
+		}()
+		until(t, "a client that pipelines and reads nothing is cut", func() bool { return r.Stats().Open == 0 })
+	})
+}

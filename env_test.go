@@ -1,0 +1,284 @@
+package redline_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline"
+)
+
+// patience bounds every wait; nothing is expected to take it.
+const patience = 30 * time.Second
+
+// transports are those that this system allows.
+var transports = sync.OnceValue(func() (names []string) {
+	for _, name := range []string{redline.Uring, redline.Epoll, redline.Std} {
+		s := &redline.Server{Transport: name, Native: func(*redline.Ctx) {}, Logger: slog.New(slog.DiscardHandler)}
+		_, err := s.Listen("127.0.0.1:0")
+		if s.Close(); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+})
+
+// onEach runs a test on every transport but those named.
+func onEach(t *testing.T, f func(t *testing.T, transport string), but ...string) {
+	t.Helper()
+	for _, name := range transports() {
+		if !slices.Contains(but, name) {
+			t.Run(name, func(t *testing.T) {
+				noLeaks(t)
+				f(t, name)
+			})
+		}
+	}
+}
+
+// noLeaks wants the descriptors and goroutines of now back at the end.
+func noLeaks(t *testing.T) {
+	t.Helper()
+	goroutines, files := runtime.NumGoroutine(), openFiles()
+	t.Cleanup(func() {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		until(t, "goroutines and descriptors are gone", func() bool {
+			return runtime.NumGoroutine() <= goroutines && openFiles() <= files
+		})
+		if t.Failed() {
+			t.Logf("%d goroutines, %d before; %d files, %d before", runtime.NumGoroutine(), goroutines, openFiles(), files)
+		}
+	})
+}
+
+// openFiles is the number of descriptors of the process, or 0 where it cannot be
+// told.
+func openFiles() int {
+	d, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(d)
+}
+
+// until waits until a condition holds.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			b := make([]byte, 1<<18)
+			t.Fatalf("waited in vain until %s\n%s", what, b[:runtime.Stack(b, true)])
+		}
+	}
+}
+
+// receive waits for a value.
+func receive[T any](t *testing.T, c <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		b := make([]byte, 1<<18)
+		t.Fatalf("waited in vain until %s\n%s", what, b[:runtime.Stack(b, true)])
+		panic("not reached")
+	}
+}
+
+// A journal keeps what a server logs.
+type journal struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.String()
+}
+
+// A running server.
+type running struct {
+	*redline.Server
+	t      *testing.T
+	addr   net.Addr
+	log    *journal
+	served chan error
+}
+
+// serve starts a server on a loopback port, with one loop unless it says
+// otherwise. It is closed at the end of the test.
+func serve(t *testing.T, s *redline.Server) *running {
+	t.Helper()
+	r := prepare(t, s)
+	var err error
+	if r.addr, err = s.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	r.run(s.Run)
+	return r
+}
+
+func prepare(t *testing.T, s *redline.Server) *running {
+	r := &running{Server: s, t: t, log: new(journal), served: make(chan error, 1)}
+	if s.Loops == 0 {
+		s.Loops = 1
+	}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.NewTextHandler(r.log, nil))
+	}
+	return r
+}
+
+// run serves in the background, and sees to the end of it.
+func (r *running) run(f func() error) {
+	go func() { r.served <- f() }()
+	r.t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			r.t.Error(err)
+		}
+		if err := receive(r.t, r.served, "the server stops"); !errors.Is(err, redline.ErrServerClosed) {
+			r.t.Errorf("serving ends with %v", err)
+		}
+		until(r.t, "connections are counted off", func() bool { return r.Stats().Open == 0 })
+	})
+}
+
+// shutdown shuts the server down with a deadline.
+func (r *running) shutdown(d time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	return r.Shutdown(ctx)
+}
+
+// A client is one connection to a server. Its reads and writes are bounded.
+type client struct {
+	net.Conn
+	t *testing.T
+	r *bufio.Reader
+}
+
+func (r *running) tryDial() (net.Conn, error) {
+	return net.DialTimeout(r.addr.Network(), r.addr.String(), patience)
+}
+
+func (r *running) dial() *client {
+	r.t.Helper()
+	c, err := r.tryDial()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := c.SetDeadline(time.Now().Add(2 * patience)); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { c.Close() })
+	return &client{Conn: c, t: r.t, r: bufio.NewReader(c)}
+}
+
+// send writes a text.
+func (c *client) send(format string, args ...any) {
+	c.t.Helper()
+	if _, err := fmt.Fprintf(c.Conn, format, args...); err != nil {
+		c.t.Errorf("client writes: %v", err)
+	}
+}
+
+// ask sends requests without a body, all at once.
+func (c *client) ask(paths ...string) {
+	c.t.Helper()
+	var b strings.Builder
+	for _, p := range paths {
+		fmt.Fprintf(&b, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", p)
+	}
+	c.send("%s", b.String())
+}
+
+// response reads the head of an answer to GET.
+func (c *client) response() *http.Response {
+	c.t.Helper()
+	return c.responseTo("GET")
+}
+
+func (c *client) responseTo(method string) *http.Response {
+	c.t.Helper()
+	resp, err := http.ReadResponse(c.r, &http.Request{Method: method})
+	if err != nil {
+		c.t.Fatalf("client reads an answer: %v", err)
+	}
+	return resp
+}
+
+// answer reads an answer whole.
+func (c *client) answer() (status int, body string) {
+	c.t.Helper()
+	resp := c.response()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Errorf("client reads a body: %v", err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+func (c *client) get(path string) (status int, body string) {
+	c.t.Helper()
+	c.ask(path)
+	return c.answer()
+}
+
+// want asks for a path and wants an answer with status 200.
+func (c *client) want(path, body string) {
+	c.t.Helper()
+	if status, got := c.get(path); status != 200 || got != body {
+		c.t.Errorf("GET %s: %d %.80q, want 200 %.80q", path, status, got, body)
+	}
+}
+
+// wantGone reads the end of the connection or a reset.
+func (c *client) wantGone() {
+	c.t.Helper()
+	b, err := io.ReadAll(c.r)
+	if len(b) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+		c.t.Errorf("client reads %.80q, %v, want the connection gone", b, err)
+	}
+}
+
+// reset closes the connection with a reset.
+func (c *client) reset() {
+	c.t.Helper()
+	if err := c.Conn.(*net.TCPConn).SetLinger(0); err != nil {
+		c.t.Error(err)
+	}
+	c.Close()
+}
+
+// text is a handler that answers with a text.
+func text(s string) redline.Handler { return func(c *redline.Ctx) { c.Text(200, s) } }
+
+// routeOf returns what a server has learned about a pattern.
+func (r *running) routeOf(pattern string) redline.RouteStats {
+	for _, route := range r.Stats().Routes {
+		if route.Pattern == pattern {
+			return route
+		}
+	}
+	return redline.RouteStats{}
+}

@@ -1,0 +1,274 @@
+package http1
+
+import (
+	"net"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+const (
+	// refBody is the shortest part of a streamed body that is sent from the
+	// caller's memory instead of being copied.
+	refBody = 32 << 10
+
+	// filePiece is how much of a file is queued at a time.
+	filePiece = 256 << 10
+
+	// writePiece is how much a client has to take within WriteTimeout: one that
+	// takes as much is slow, but there.
+	writePiece = 64 << 10
+)
+
+// SendBody implements exchange.Host.
+func (s *Session) SendBody(x *exchange.Exchange, p []byte) error {
+	if err := s.begin(x); err != nil {
+		return err
+	}
+	r := &x.Response
+	if static := r.Static; static != nil {
+		r.Static = nil
+		if err := s.part(x, static); err != nil {
+			return err
+		}
+	}
+	if len(r.Body) > 0 {
+		body := r.Body
+		r.Body = r.Body[:0]
+		if err := s.part(x, body); err != nil {
+			return err
+		}
+	}
+	return s.part(x, p)
+}
+
+// begin sends the head of an answer whose body follows piece by piece.
+func (s *Session) begin(x *exchange.Exchange) error {
+	r := &x.Response
+	switch {
+	case r.Hijacked:
+		return exchange.ErrHijacked
+	case r.HeadSent:
+		return nil
+	}
+	s.settle(x)
+	s.out.Commit(s.appendHead(s.out.Tail(s.headSize(x)), x, r.Length))
+	return nil
+}
+
+// part sends one part of the body, and waits while too much is unsent.
+func (s *Session) part(x *exchange.Exchange, p []byte) error {
+	most := s.cfg.HighWater
+	if len(p) >= refBody {
+		most = 0 // the caller's memory: all of it has to be taken before we return
+	}
+	if err := s.put(x, p, s.out); err != nil || s.out.Len() <= most {
+		return err
+	}
+	return s.flush(most)
+}
+
+// put queues one part of the body, large ones by reference.
+func (s *Session) put(x *exchange.Exchange, p []byte, out *buf.Queue) error {
+	if len(p) == 0 {
+		return nil
+	}
+	if send, err := s.room(x, int64(len(p))); !send {
+		return err
+	}
+	r := &x.Response
+	r.Sent += int64(len(p))
+	if r.Chunked {
+		out.Commit(AppendChunkHead(out.Tail(20), len(p)))
+	}
+	if len(p) >= refBody {
+		out.Ref(p)
+	} else {
+		out.Write(p)
+	}
+	if r.Chunked {
+		out.Commit(AppendChunkTail(out.Tail(2)))
+	}
+	return nil
+}
+
+// room reports whether n bytes more of the body are to be sent: not if there is
+// to be none, or no more of it.
+func (s *Session) room(x *exchange.Exchange, n int64) (send bool, err error) {
+	r := &x.Response
+	switch {
+	case r.Bodiless && x.Method == exchange.MethodHead:
+		return false, nil
+	case r.Bodiless:
+		return false, exchange.ErrNoBody
+	case r.Length != exchange.UnknownLength && n > r.Length-r.Sent:
+		return false, exchange.ErrLength
+	}
+	return true, nil
+}
+
+// SendFile implements exchange.Host.
+func (s *Session) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64) error {
+	if err := s.SendBody(x, nil); err != nil || n <= 0 {
+		return err
+	}
+	if send, err := s.room(x, n); !send {
+		return err
+	}
+	if n > filePiece {
+		s.Detach() // a millisecond of copying and more, even to a client that takes all at once
+	}
+	r := &x.Response
+	for n > 0 {
+		k := min(n, filePiece)
+		if r.Chunked {
+			s.out.Commit(AppendChunkHead(s.out.Tail(20), int(k)))
+		}
+		s.out.File(f, off, k, nil)
+		if r.Chunked {
+			s.out.Commit(AppendChunkTail(s.out.Tail(2)))
+		}
+		// All of it has to be taken before we return: the file is the caller's.
+		if err := s.flush(0); err != nil {
+			return err
+		}
+		r.Sent += k
+		off, n = off+k, n-k
+	}
+	return nil
+}
+
+// flush sends what is queued and waits until at most that many bytes are left.
+// When the client does not take them in time the answer is lost.
+func (s *Session) flush(most int) error {
+	before := s.conn.Detached()
+	defer s.waited(before)
+	for {
+		left := s.conn.Pending() + s.out.Len() - writePiece
+		s.deadline(s.cfg.WriteTimeout)
+		if err := s.conn.Flush(s.out, max(most, left)); err != nil {
+			s.w.x.Abort()
+			return err
+		}
+		if left <= most {
+			return nil
+		}
+	}
+}
+
+// Flush implements exchange.Host.
+func (s *Session) Flush(x *exchange.Exchange) error {
+	if x.Whole != nil && !x.HeadSent {
+		return nil // it leaves in one piece, when the handler returns
+	}
+	if err := s.SendBody(x, nil); err != nil {
+		return err
+	}
+	return s.flush(s.cfg.HighWater)
+}
+
+// endBody ends a body that was sent piece by piece.
+func (s *Session) endBody(x *exchange.Exchange) error {
+	r := &x.Response
+	if len(r.Body) > 0 || r.Static != nil {
+		if err := s.SendBody(x, nil); err != nil && err != exchange.ErrNoBody {
+			return err
+		}
+	}
+	switch {
+	case r.Bodiless:
+		return nil
+	case r.Chunked:
+		s.out.Commit(appendEnd(s.out.Tail(headRoom), r.Trailers))
+		return nil
+	case r.Length != exchange.UnknownLength && r.Sent != r.Length:
+		return errTruncated
+	}
+	return nil
+}
+
+// SendInfo implements exchange.Host.
+func (s *Session) SendInfo(x *exchange.Exchange, status int) error {
+	switch {
+	case x.Hijacked:
+		return exchange.ErrHijacked
+	case x.HeadSent:
+		return exchange.ErrHeadSent
+	case x.ProtoMinor == 0:
+		return nil // HTTP/1.0 knows none (RFC 9110, 15.2)
+	case status == 100:
+		s.w.asked = true
+	}
+	b := appendStatusLine(s.out.Tail(s.headSize(x)), status)
+	for i := range x.Lines {
+		b = appendLine(b, x.Lines[i].Name, x.Lines[i].Value)
+	}
+	s.out.Commit(append(b, '\r', '\n'))
+	return s.flush(s.cfg.HighWater)
+}
+
+// Hijack implements exchange.Host.
+func (s *Session) Hijack(x *exchange.Exchange) (net.Conn, error) {
+	if x.Hijacked {
+		return nil, exchange.ErrHijacked
+	}
+	unread := s.in[s.off:]
+	if len(s.w.rest) > 0 {
+		unread = s.w.rest
+	}
+	before := s.conn.Detached()
+	c, err := s.conn.Hijack(unread, s.out)
+	s.waited(before)
+	if err != nil {
+		return nil, err
+	}
+	x.Hijacked = true
+	if s.w.held != nil {
+		s.w.held.lost()
+	}
+	s.release()
+	return c, nil
+}
+
+// Detach implements exchange.Host.
+func (s *Session) Detach() {
+	s.yielded = true
+	s.conn.Detach()
+}
+
+// Late implements exchange.Host.
+func (s *Session) Late() bool { return !s.yielded && s.conn.Detached() }
+
+// waited notes that the loop was given up to wait for the client, which is no
+// fault of the handler's. before is what conn.Detached said before the wait.
+func (s *Session) waited(before bool) {
+	if !before && s.conn.Detached() {
+		s.yielded = true
+	}
+}
+
+// Detached implements exchange.Host.
+func (s *Session) Detached() bool { return s.conn.Detached() }
+
+// OnGone implements exchange.Host.
+func (s *Session) OnGone(f func()) {
+	s.watched = true
+	s.mu.Lock()
+	lost := s.lost
+	if !lost {
+		s.gone = f
+	}
+	s.mu.Unlock()
+	if lost && f != nil {
+		f()
+	}
+}
+
+// RemoteAddr implements exchange.Host.
+func (s *Session) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }
+
+// LocalAddr implements exchange.Host.
+func (s *Session) LocalAddr() net.Addr { return s.conn.LocalAddr() }
+
+// Secure implements exchange.Host.
+func (s *Session) Secure() bool { return s.cfg.Secure }

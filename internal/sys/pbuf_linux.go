@@ -1,0 +1,135 @@
+package sys
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Buffers are memory that the kernel takes from as it receives: a ring of
+// entries that name the buffers which are free (IORING_REGISTER_PBUF_RING, Linux
+// 5.19), and the buffers, in one mapping that the garbage collector does not
+// know.
+//
+//	entries   16 bytes each; the last two of the first are the tail
+//	buffers   stride bytes each; touched, and so resident, only when used
+//
+// The stride is a cache line more than the size, so that the first lines of all
+// buffers do not compete for the same sets of the cache.
+type Buffers struct {
+	mem     []byte
+	entries []bufEntry
+	slab    []byte
+	tailAt  *atomic.Uint32
+	size    int
+	stride  int
+	open    int // buffers that are in use by either side
+	tail    uint16
+}
+
+// bufEntry is struct io_uring_buf.
+type bufEntry struct {
+	addr uint64
+	len  uint32
+	bid  uint16
+	tail uint16 // of the first entry only
+}
+
+// bufReg is struct io_uring_buf_reg.
+type bufReg struct {
+	addr    uint64
+	entries uint32
+	group   uint16
+	_       uint16
+	_       [3]uint64
+}
+
+const cacheLine = 64
+
+// NewBuffers registers n buffers, a power of two, of size bytes as a group of
+// the ring. None of them is given to the kernel yet: see Open.
+func (r *Ring) NewBuffers(group uint16, n, size int) (*Buffers, error) {
+	b := &Buffers{size: size, stride: size + cacheLine}
+	page := os.Getpagesize()
+	index := (n*int(unsafe.Sizeof(bufEntry{})) + page - 1) / page * page
+	var err error
+	b.mem, err = unix.Mmap(-1, 0, index+n*b.stride, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return nil, fmt.Errorf("map buffers: %w", os.NewSyscallError("mmap", err))
+	}
+	b.entries = unsafe.Slice((*bufEntry)(unsafe.Pointer(&b.mem[0])), n)
+	b.slab = b.mem[index:]
+	b.tailAt = (*atomic.Uint32)(unsafe.Pointer(&b.mem[unsafe.Offsetof(bufEntry{}.bid)]))
+	reg := bufReg{addr: uint64(uintptr(unsafe.Pointer(&b.mem[0]))), entries: uint32(n), group: group}
+	if err := r.register("buffer ring", registerPbuf, unsafe.Pointer(&reg), 1); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// Open gives the kernel n buffers more, as far as there are any, and reports
+// whether there were.
+func (b *Buffers) Open(n int) bool {
+	n = min(n, len(b.entries)-b.open)
+	for range n {
+		b.Recycle(uint16(b.open))
+		b.open++
+	}
+	return n > 0
+}
+
+// Opened is the number of buffers given so far.
+func (b *Buffers) Opened() int { return b.open }
+
+// Bytes is the first n bytes of a buffer, valid until it is recycled.
+func (b *Buffers) Bytes(id uint16, n int) []byte {
+	at := int(id) * b.stride
+	return b.slab[at : at+n : at+n]
+}
+
+// Recycle gives a buffer back to the kernel.
+func (b *Buffers) Recycle(id uint16) {
+	e := &b.entries[int(b.tail)&(len(b.entries)-1)]
+	e.addr = uint64(uintptr(unsafe.Pointer(&b.slab[int(id)*b.stride])))
+	e.len = uint32(b.size)
+	e.bid = id
+	b.tail++
+	// The kernel reads the tail with acquire semantics. There is no atomic store
+	// of 16 bits; the other half of the word is the first entry's own.
+	var word [4]byte
+	binary.NativeEndian.PutUint16(word[:], b.entries[0].bid)
+	binary.NativeEndian.PutUint16(word[2:], b.tail)
+	b.tailAt.Store(binary.NativeEndian.Uint32(word[:]))
+}
+
+// Close gives the memory back. No request of the ring may be in flight.
+func (b *Buffers) Close() {
+	_ = unix.Munmap(b.mem) // it was mapped: there is nothing to fail
+	b.mem, b.entries, b.slab = nil, nil, nil
+}
+
+// A Slab is memory that the garbage collector does not know, for the kernel to
+// read from.
+type Slab []byte
+
+// NewSlab maps n bytes.
+func NewSlab(n int) (Slab, error) {
+	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return nil, fmt.Errorf("map slab: %w", os.NewSyscallError("mmap", err))
+	}
+	return b, nil
+}
+
+// Addr is the address of byte i, for an [SQE].
+func (s Slab) Addr(i int) uint64 { return uint64(uintptr(unsafe.Pointer(&s[i]))) }
+
+// Close gives the memory back.
+func (s Slab) Close() {
+	_ = unix.Munmap(s) // it was mapped: there is nothing to fail
+}

@@ -1,0 +1,250 @@
+//go:build linux
+
+package sys
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+func TestCPUs(t *testing.T) {
+	if n := CPUs(); n < 1 || n > runtime.NumCPU() {
+		t.Errorf("CPUs is %d of %d", n, runtime.NumCPU())
+	}
+}
+
+func TestQuota(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		cgroup string
+		mounts []string // type, options, root, below the test's directory
+		files  map[string]string
+		want   float64
+	}{
+		{"none", "0::/\n", nil, nil, 0},
+		{"v2", "0::/a/b\n", []string{"cgroup2 rw / /two"}, map[string]string{"two/a/b/cpu.max": "150000 100000"}, 1.5},
+		{"v2, no limit", "0::/a\n", []string{"cgroup2 rw / /two"}, map[string]string{"two/a/cpu.max": "max 100000"}, 0},
+		{"v2, limit above", "0::/a/b\n", []string{"cgroup2 rw / /two"}, map[string]string{"two/a/b/cpu.max": "400000 100000", "two/a/cpu.max": "200000 100000"}, 2},
+		{"v2 in a container", "0::/pod/c\n", []string{"cgroup2 rw /pod/c /two"}, map[string]string{"two/cpu.max": "50000 100000"}, 0.5},
+		{"v1", "3:cpu,cpuacct:/a\n2:memory:/b\n", []string{"cgroup rw,cpu,cpuacct / /one"}, map[string]string{"one/a/cpu.cfs_quota_us": "300000", "one/a/cpu.cfs_period_us": "100000"}, 3},
+		{"v1, no limit", "3:cpu:/a\n", []string{"cgroup rw,cpu / /one"}, map[string]string{"one/a/cpu.cfs_quota_us": "-1", "one/a/cpu.cfs_period_us": "100000"}, 0},
+		{"both", "3:cpu:/a\n0::/a\n", []string{"cgroup rw,cpu / /one", "cgroup2 rw / /two"}, map[string]string{
+			"one/a/cpu.cfs_quota_us": "300000", "one/a/cpu.cfs_period_us": "100000", "two/a/cpu.max": "100000 100000",
+		}, 1},
+		{"other controllers", "3:memory:/a\n", []string{"cgroup rw,memory / /one"}, map[string]string{"one/a/cpu.cfs_quota_us": "1", "one/a/cpu.cfs_period_us": "1"}, 0},
+		{"garbage", "x\n", []string{"cgroup2 rw / /two"}, map[string]string{"two/cpu.max": "many"}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write := func(name, text string) string {
+				name = filepath.Join(dir, name)
+				if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return name
+			}
+			for name, text := range c.files {
+				write(name, text)
+			}
+			info := "garbage\n"
+			for _, m := range c.mounts {
+				var kind, options, root, point string
+				if _, err := fmt.Sscan(m, &kind, &options, &root, &point); err != nil {
+					t.Fatal(err)
+				}
+				info += "30 20 0:1 " + root + " " + dir + point + " rw,nosuid - " + kind + " none " + options + "\n"
+			}
+			if got := quota(write("cgroup", c.cgroup), write("mountinfo", info)); got != c.want {
+				t.Errorf("quota is %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestPin(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	undo, err := Pin(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := CPUs(); n != 1 {
+		t.Errorf("a pinned thread has %d CPUs", n)
+	}
+	undo()
+	if _, err := Pin(1000); err == nil {
+		t.Error("a CPU that does not exist can be had")
+	}
+}
+
+// pair returns a connected pair of sockets, through Listen and Accept, with the
+// address of the dialing end as Accept tells it.
+func pair(t *testing.T, network, address string, c ListenConfig) (accepted int, dialed net.Conn, peer Addr) {
+	t.Helper()
+	fd, addr, err := Listen(network, address, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer Close(fd)
+	if _, _, errno := Accept(fd); errno != syscall.EAGAIN {
+		t.Fatalf("Accept with nothing to accept: %v", errno)
+	}
+	if dialed, err = net.Dial(addr.Network(), addr.String()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dialed.Close() })
+	accepted, peer, errno := Accept(fd)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	return accepted, dialed, peer
+}
+
+func TestSockets(t *testing.T) {
+	for _, c := range []struct{ network, address string }{
+		{"tcp4", "127.0.0.1:0"},
+		{"tcp6", "[::1]:0"},
+		{"tcp", ":0"},
+		{"unix", filepath.Join(t.TempDir(), "s")},
+	} {
+		t.Run(c.network+c.address, func(t *testing.T) {
+			fd, conn, peer := pair(t, c.network, c.address, ListenConfig{ReusePort: true, FastOpen: 4, Backlog: 8})
+			defer Close(fd)
+			if c.network == "unix" {
+				if peer.Net().Network() != "unix" || peer.AddrPort().IsValid() {
+					t.Errorf("the peer is %v", peer.Net())
+				}
+			} else {
+				if got, want := peer.Net().String(), conn.LocalAddr().String(); got != want {
+					t.Errorf("the peer is %s, want %s", got, want)
+				}
+				local, errno := LocalAddr(fd)
+				if got, want := local.Net().String(), conn.RemoteAddr().String(); errno != 0 || got != want {
+					t.Errorf("the local address is %s, %v, want %s", got, errno, want)
+				}
+				if v, err := syscall.GetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY); err != nil || v == 0 {
+					t.Errorf("TCP_NODELAY is %d, %v: it is not inherited", v, err)
+				}
+			}
+			exchange(t, fd, conn)
+		})
+	}
+	if n := unsafe.Sizeof(Addr{}); n != 24 {
+		t.Errorf("an address has %d bytes", n)
+	}
+}
+
+// exchange sends something each way.
+func exchange(t *testing.T, fd int, conn net.Conn) {
+	t.Helper()
+	b := make([]byte, 100)
+	if _, errno := Recv(fd, b); errno != syscall.EAGAIN {
+		t.Errorf("Recv with nothing to read: %v", errno)
+	}
+	if _, err := conn.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	poll, err := NewEpoll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer Close(int(poll))
+	if errno := poll.Add(fd, In|RdHup, 42); errno != 0 {
+		t.Fatal(errno)
+	}
+	events := make([]Event, 4)
+	for n := 0; n == 0; {
+		var errno syscall.Errno
+		if n, errno = poll.Wait(events); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	if e := &events[0]; int(e.Fd) != fd || e.Gen() != 42 || e.Events != In {
+		t.Errorf("event is %+v", *e)
+	}
+	if n := Unread(fd); n != 5 {
+		t.Errorf("%d bytes are unread, want 5", n)
+	}
+	if n, errno := Recv(fd, b); errno != 0 || string(b[:n]) != "hello" {
+		t.Errorf("received %q, %v", b[:n], errno)
+	}
+	if n, errno := Send(fd, []byte("a"), true); n != 1 || errno != 0 {
+		t.Errorf("sent %d, %v", n, errno)
+	}
+	if n, errno := SendVector(fd, [][]byte{[]byte("bc"), nil, []byte("def")}, false); n != 5 || errno != 0 {
+		t.Errorf("sent %d, %v", n, errno)
+	}
+	if errno := ShutWrite(fd); errno != 0 {
+		t.Error(errno)
+	}
+	got := make([]byte, 0, 10)
+	for {
+		n, err := conn.Read(b)
+		if got = append(got, b[:n]...); err != nil {
+			break
+		}
+	}
+	if string(got) != "abcdef" {
+		t.Errorf("the other end reads %q", got)
+	}
+	if _, errno := Send(fd, []byte("x"), false); errno != syscall.EPIPE {
+		t.Errorf("Send after shutdown: %v", errno)
+	}
+}
+
+func TestSendFile(t *testing.T) {
+	fd, conn, _ := pair(t, "tcp", "127.0.0.1:0", ListenConfig{})
+	defer Close(fd)
+	f, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("0123456789"); err != nil {
+		t.Fatal(err)
+	}
+	if n, errno := SendFile(fd, int(f.Fd()), 3, 4); n != 4 || errno != 0 {
+		t.Errorf("sent %d, %v", n, errno)
+	}
+	if n, errno := SendFile(fd, int(f.Fd()), 10, 4); n != 0 || errno != 0 {
+		t.Errorf("sent %d behind the end, %v", n, errno)
+	}
+	b := make([]byte, 10)
+	if n, err := conn.Read(b); err != nil || string(b[:n]) != "3456" {
+		t.Errorf("the other end reads %q, %v", b[:n], err)
+	}
+}
+
+func TestDup(t *testing.T) {
+	if _, err := Dup(42); err == nil {
+		t.Error("a number has a descriptor")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := Dup(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer Close(fd)
+	l.Close()
+	if _, err := Dup(l); err == nil {
+		t.Error("a closed listener has a descriptor")
+	}
+	if _, err := DupFD(-1); err == nil {
+		t.Error("-1 can be duplicated")
+	}
+	if _, _, errno := Accept(fd); errno != syscall.EAGAIN {
+		t.Errorf("Accept on the duplicate: %v", errno)
+	}
+}

@@ -1,0 +1,136 @@
+package epoll
+
+import (
+	"syscall"
+	"unsafe"
+
+	"github.com/redline-go/redline/internal/sys"
+	"github.com/redline-go/redline/internal/transport"
+	"github.com/redline-go/redline/internal/transport/sockets"
+)
+
+// roundEvents is how many events are fetched at once.
+const roundEvents = 128
+
+// A Transport is one that learns of its sockets by epoll.
+type Transport = sockets.Transport
+
+// New returns a transport on epoll that listens nowhere yet. Close frees what it
+// holds, also when it never served.
+func New(config transport.Config) (*Transport, error) {
+	return sockets.New(config, func(l *sockets.Loop) (sockets.Driver, error) {
+		poll, err := sys.NewEpoll()
+		if err != nil {
+			return nil, err
+		}
+		return &driver{loop: l, poll: poll}, nil
+	})
+}
+
+// A driver is one epoll instance.
+type driver struct {
+	loop   *sockets.Loop
+	poll   sys.Epoll
+	events [roundEvents]sys.Event
+	n, at  int // events[at:n] are to come
+}
+
+// A port is a connection with what the driver knows of it.
+type port struct {
+	conn  sockets.Conn // first: ports are cast back
+	known bool         // epoll knows the descriptor
+}
+
+func portOf(c *sockets.Conn) *port { return (*port)(unsafe.Pointer(c)) }
+
+// NewConn implements [sockets.Driver], as all that follow.
+func (d *driver) NewConn() *sockets.Conn { return &new(port).conn }
+
+func (d *driver) Descriptor() int { return int(d.poll) }
+func (d *driver) Stuck() bool     { return false }
+func (d *driver) Stop()           {}
+func (d *driver) Drained() bool   { return true }
+func (d *driver) Close()          {} // the instance is the descriptor
+
+func (d *driver) Fetch() bool {
+	if d.at < d.n {
+		return true // a leader has been deposed
+	}
+	n, errno := d.poll.Wait(d.events[:])
+	if errno != 0 {
+		n = 0 // EINTR: the next round asks again
+	}
+	d.n, d.at = n, 0
+	return n > 0
+}
+
+func (d *driver) Next() (sockets.Event, bool) {
+	for d.at < d.n {
+		e := &d.events[d.at]
+		d.at++
+		if e.Gen() == 0 {
+			if ln := d.loop.Listener(int(e.Fd)); ln != nil {
+				return sockets.Event{Listener: ln}, true
+			}
+		} else if c := d.loop.Conn(e.Fd, e.Gen()); c != nil {
+			return sockets.Event{Conn: c, Events: e.Events}, true
+		}
+		// It is about something that is gone.
+	}
+	return sockets.Event{}, false
+}
+
+func (d *driver) Watch(c *sockets.Conn, want uint32) {
+	p := portOf(c)
+	c.Watched = want
+	if p.known {
+		if errno := d.poll.Mod(c.FD(), want, c.Gen()); errno != 0 {
+			d.loop.Log("change interest in a connection", errno)
+		}
+		return
+	}
+	p.known = true
+	if errno := d.poll.Add(c.FD(), want, c.Gen()); errno != 0 {
+		d.loop.Log("register connection", errno)
+		c.Close(true)
+	}
+}
+
+// Forget unregisters the connection: Hup and Err would come again and again.
+func (d *driver) Forget(c *sockets.Conn) {
+	p := portOf(c)
+	if p.known {
+		p.known = false
+		c.Watched = 0
+		d.poll.Del(c.FD()) // it was known: there is nothing to fail
+	}
+}
+
+func (d *driver) Recv(c *sockets.Conn, p []byte) (int, syscall.Errno) { return sys.Recv(c.FD(), p) }
+func (d *driver) Read(c *sockets.Conn, p []byte) (int, syscall.Errno) { return sys.Recv(c.FD(), p) }
+func (d *driver) Unread(c *sockets.Conn) bool                         { return sys.Unread(c.FD()) > 0 }
+
+// Early is nothing: what is not read waits in the kernel.
+func (d *driver) Early(*sockets.Conn) []byte { return nil }
+
+func (d *driver) Batches() bool                   { return false }
+func (d *driver) Send(*sockets.Conn, []byte) bool { return false }
+func (d *driver) Submit()                         {}
+
+// Release leaves the rest to the descriptor, which is closed, or is busy and so
+// forgotten already.
+func (d *driver) Release(*sockets.Conn) bool { return true }
+
+func (d *driver) Listen(ln *sockets.Listener) syscall.Errno {
+	return d.poll.Add(ln.FD(), sys.In|sys.Exclusive, 0)
+}
+
+func (d *driver) Hold(ln *sockets.Listener) { d.poll.Del(ln.FD()) } // it listens: there is nothing to fail
+
+func (d *driver) Drop(*sockets.Listener) {} // nothing is taken that Accept does not take
+
+func (d *driver) Deaf(*sockets.Listener) bool { return true }
+
+func (d *driver) Accept(ln *sockets.Listener) (int, sys.Addr, syscall.Errno) {
+	return sys.Accept(ln.FD())
+}

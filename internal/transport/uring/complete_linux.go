@@ -1,0 +1,133 @@
+package uring
+
+import (
+	"syscall"
+
+	"github.com/redline-go/redline/internal/sys"
+	"github.com/redline-go/redline/internal/transport/sockets"
+)
+
+// kind is what a completion is about. User data are
+//
+//	kind (4 bits) │ descriptor, or number of listener (28) │ generation (32)
+type kind uint64
+
+const (
+	kindCancel kind = iota
+	kindRecv
+	kindPollIn
+	kindPollOut
+	kindPollGone
+	kindAccept
+	kindSend
+)
+
+func data(k kind, fd int, gen uint32) uint64 {
+	return uint64(k)<<60 | uint64(fd)<<32 | uint64(gen)
+}
+
+func parse(data uint64) (k kind, fd int, gen uint32) {
+	return kind(data >> 60), int(data >> 32 & (1<<28 - 1)), uint32(data)
+}
+
+// complete handles a completion, and says what has become ready, if anything has.
+func (d *driver) complete(e *sys.CQE) (sockets.Event, bool) {
+	k, fd, gen := parse(e.Data)
+	if e.Flags&sys.CQEMore == 0 && k != kindCancel {
+		d.flying--
+	}
+	switch k {
+	case kindCancel:
+		return sockets.Event{}, false // it came too late: what it was for has ended
+	case kindAccept:
+		return d.accepted(d.ears[fd], e)
+	}
+	var p *port
+	if fd < len(d.ports) {
+		p = d.ports[fd]
+	}
+	if p == nil || p.conn.Gen() != gen {
+		// It is about a connection that is gone.
+		if e.Flags&sys.CQEBuffer != 0 {
+			d.buffers.Recycle(uint16(e.Flags >> 16))
+		}
+		return sockets.Event{}, false
+	}
+	if k == kindRecv {
+		return d.received(p, e)
+	}
+	return d.polled(p, k, e)
+}
+
+// received handles what the multishot recv of a connection brings.
+func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
+	c := &p.conn
+	if e.Res > 0 && e.Flags&(sys.CQEBuffer|sys.CQEMore) == sys.CQEBuffer|sys.CQEMore &&
+		p.state&(receiving|ending|queued|released) == receiving && c.Usual() && p.early.Load() == nil {
+		// The usual case: it is fed at once, see Recv.
+		d.bid = uint16(e.Flags >> 16)
+		d.piece = d.buffers.Bytes(d.bid, int(e.Res))
+		return sockets.Event{Conn: c, Events: sockets.In}, true
+	}
+	if e.Flags&sys.CQEBuffer != 0 {
+		id := uint16(e.Flags >> 16)
+		if e.Res > 0 {
+			p.keep(d.buffers.Bytes(id, int(e.Res)))
+		}
+		d.buffers.Recycle(id)
+	}
+	switch err := syscall.Errno(-min(e.Res, 0)); {
+	case e.Res > 0:
+	case e.Res == 0:
+		p.end.Store(endOfStream)
+	case err == syscall.ENOBUFS:
+		// More of them, if there are any; if not, some are free again by now.
+		d.buffers.Open(d.buffers.Opened())
+	case err == syscall.ECANCELED || err == syscall.EINTR || err == syscall.EAGAIN:
+		// We have cancelled it, or the thread has ended that had started it.
+	default:
+		p.end.Store(uint32(err))
+	}
+	if e.Flags&sys.CQEMore == 0 {
+		p.state &^= receiving | ending
+		p.direct.Store(true)
+		if d.settled(p) {
+			return sockets.Event{}, false
+		}
+	}
+	if p.state&released != 0 {
+		return sockets.Event{}, false
+	}
+	p.watched()
+	want := c.Wants()
+	if want&sockets.In == 0 {
+		d.endRecv(p)
+	}
+	d.Watch(c, want)
+	return sockets.Event{}, false
+}
+
+// polled handles the end of a poll: they are for one event each.
+func (d *driver) polled(p *port, k kind, e *sys.CQE) (sockets.Event, bool) {
+	p.state &^= polls[k]
+	if d.settled(p) || p.state&released != 0 {
+		return sockets.Event{}, false
+	}
+	p.watched()
+	if e.Res <= 0 {
+		d.Watch(&p.conn, p.conn.Wants()) // it was cancelled, not by us
+		return sockets.Event{}, false
+	}
+	return sockets.Event{Conn: &p.conn, Events: uint32(e.Res)}, true
+}
+
+// settled lets a released connection go when nothing is in flight for it, and
+// reports that it has.
+func (d *driver) settled(p *port) bool {
+	if p.state&released == 0 || p.state&inFlight != 0 {
+		return false
+	}
+	d.ports[p.conn.FD()] = nil
+	d.loop.Released(&p.conn)
+	return true
+}

@@ -1,0 +1,241 @@
+package uring
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/redline-go/redline/internal/sys"
+	"github.com/redline-go/redline/internal/transport"
+	"github.com/redline-go/redline/internal/transport/sockets"
+)
+
+const (
+	// ringFlags let completions wait until the thread enters the kernel anyway,
+	// instead of interrupting it; docs/adr/0010-io-uring.md has the figures.
+	ringFlags = sys.RingCoopTaskrun | sys.RingTaskrunFlag | sys.RingSubmitAll
+
+	bufferSize  = 4 << 10 // bytes
+	bufferGroup = 0
+	roundEvents = 128 // completions between two looks at everything else
+)
+
+// sizes are the lengths of a ring's queues, powers of two.
+type sizes struct {
+	requests    uint32 // queued before they have to be submitted
+	completions uint32 // waiting; more of them wait in the kernel's memory
+	buffers     int    // less than completions, so that there is room for all
+	first       int    // buffers in use before these have run out
+}
+
+var usual = sizes{requests: 256, completions: 4096, buffers: 2048, first: 256}
+
+// A Transport is one whose loops are rings.
+type Transport = sockets.Transport
+
+// New returns a transport on io_uring that listens nowhere yet. Close frees what
+// it holds, also when it never served. Errors are those of [Probe].
+func New(config transport.Config) (*Transport, error) {
+	return sockets.New(config, func(l *sockets.Loop) (sockets.Driver, error) {
+		return newDriver(l, usual)
+	})
+}
+
+// A driver is one ring. All of it belongs to the loop's leader.
+type driver struct {
+	loop    *sockets.Loop
+	ring    *sys.Ring
+	buffers *sys.Buffers
+	backlog []sys.SQE // requests that the queue had no room for
+	ports   []*port   // by descriptor, until it is closed
+	ears    []*ear
+	ready   []*port // with early bytes, or an end, to be reported
+	heard   []*ear  // with something to be reported
+	budget  int     // completions left in this round
+	flying  int     // requests that have not ended
+	piece   []byte  // what the event just returned is about: in a buffer of the ring
+	bid     uint16  // the number of this buffer
+	batch   batch
+	held    []sys.CQE // completions taken from the ring, but not handled
+	stopped bool
+
+	unsentFunc func(*sys.CQE)
+	stuck      bool
+}
+
+func newDriver(l *sockets.Loop, z sizes) (*driver, error) {
+	ring, err := sys.NewRing(z.requests, z.completions, ringFlags)
+	if err != nil {
+		return nil, reason(err)
+	}
+	buffers, err := ring.NewBuffers(bufferGroup, z.buffers, bufferSize)
+	if err != nil {
+		ring.Close()
+		return nil, reason(err)
+	}
+	buffers.Open(z.first)
+	d := &driver{loop: l, ring: ring, buffers: buffers}
+	if d.batch.slab, err = sys.NewSlab(slabSize); err != nil {
+		d.Close()
+		sys.Close(ring.FD)
+		return nil, reason(err)
+	}
+	d.unsentFunc = d.unsent
+	return d, nil
+}
+
+// Descriptor implements [sockets.Driver], as all that follow.
+func (d *driver) Descriptor() int { return d.ring.FD }
+
+// Stuck implements [sockets.Driver].
+func (d *driver) Stuck() bool { return d.stuck }
+
+// Fetch submits what is queued, in one call with fetching what the kernel has.
+func (d *driver) Fetch() bool {
+	d.budget = roundEvents
+	d.stuck = false
+	if d.ring.Queued() > 0 || len(d.backlog) > 0 || d.ring.Overflown() || !d.ring.Ready() && d.ring.Pending() {
+		d.enter()
+	}
+	return len(d.ready) > 0 || len(d.heard) > 0 || len(d.held) > 0 || d.ring.Ready()
+}
+
+// enter gives the kernel what is queued. What it does not take now stays.
+func (d *driver) enter() {
+	for {
+		errno := d.ring.Enter()
+		switch errno {
+		case 0, syscall.EINTR:
+		case syscall.EAGAIN, syscall.EBUSY:
+			// No memory, or completions that wait for room: taken first.
+			d.stuck = true
+		default:
+			d.fail(errno)
+			return
+		}
+		if len(d.batch.ports) > 0 && d.ring.Queued() == 0 {
+			d.sent()
+		}
+		before := len(d.backlog)
+		for len(d.backlog) > 0 && d.ring.Push(&d.backlog[0]) {
+			d.backlog = d.backlog[1:]
+		}
+		if len(d.backlog) == before || errno != 0 {
+			return
+		}
+	}
+}
+
+// fail ends the loop: the ring does not work. Nothing is waited for any more.
+func (d *driver) fail(errno syscall.Errno) {
+	d.loop.Fail(fmt.Errorf("enter ring: %w", os.NewSyscallError("io_uring_enter", errno)))
+	d.flying = 0
+}
+
+// again reports whether entering the ring is worth trying again: there is no
+// memory, or completions wait for room.
+func again(errno syscall.Errno) bool {
+	return errno == syscall.EINTR || errno == syscall.EAGAIN || errno == syscall.EBUSY
+}
+
+// push queues a request. It is never lost: when the queue is full and the kernel
+// takes nothing from it, the request waits in the backlog, behind those before.
+func (d *driver) push(e *sys.SQE) {
+	if len(d.backlog) == 0 && d.ring.Push(e) {
+		return
+	}
+	if len(d.backlog) == 0 {
+		d.enter()
+		if d.ring.Push(e) {
+			return
+		}
+	}
+	d.backlog = append(d.backlog, *e)
+}
+
+// start queues a request that completes.
+func (d *driver) start(e *sys.SQE) {
+	d.flying++
+	d.push(e)
+}
+
+// cancel ends requests. What they are is told by the data and the flags.
+func (d *driver) cancel(fd int, data uint64, flags uint32) {
+	d.push(&sys.SQE{Op: sys.OpCancel, FD: int32(fd), Addr: data, Arg: flags, Flags: sys.SQESkipSuccess, Data: uint64(kindCancel)})
+}
+
+// Next implements [sockets.Driver].
+//
+// The head of the queue is moved before a completion is looked at: a leader that
+// is deposed while it feeds has taken it for good, and the next one goes on behind.
+func (d *driver) Next() (sockets.Event, bool) {
+	if len(d.heard) > 0 || len(d.ready) > 0 {
+		if e, ok := d.nextReady(); ok {
+			return e, true
+		}
+	}
+	for d.budget > 0 {
+		cqe, ok := d.pop()
+		if !ok {
+			break
+		}
+		d.budget--
+		if e, ok := d.complete(&cqe); ok {
+			return e, true
+		}
+	}
+	return sockets.Event{}, false
+}
+
+// pop takes the next completion.
+func (d *driver) pop() (sys.CQE, bool) {
+	if len(d.held) == 0 {
+		return d.ring.Pop()
+	}
+	e := d.held[0]
+	if d.held = d.held[1:]; len(d.held) == 0 {
+		d.held = nil
+	}
+	return e, true
+}
+
+// nextReady returns an event that no completion stands for.
+func (d *driver) nextReady() (sockets.Event, bool) {
+	if n := len(d.heard) - 1; n >= 0 {
+		e := d.heard[n]
+		d.heard = d.heard[:n]
+		e.queued = false
+		return sockets.Event{Listener: e.ln}, true
+	}
+	for len(d.ready) > 0 {
+		p := d.ready[0]
+		d.ready[0] = nil
+		if d.ready = d.ready[1:]; len(d.ready) == 0 {
+			d.ready = nil
+		}
+		p.state &^= queued
+		p.watched()
+		if p.state&released == 0 {
+			return sockets.Event{Conn: &p.conn, Events: p.waiting()}, true
+		}
+	}
+	return sockets.Event{}, false
+}
+
+// Stop implements [sockets.Driver].
+func (d *driver) Stop() {
+	d.stopped = true
+	d.cancel(-1, 0, sys.CancelAny|sys.CancelAll)
+}
+
+// Drained implements [sockets.Driver].
+func (d *driver) Drained() bool { return d.flying <= 0 }
+
+// Close implements [sockets.Driver].
+func (d *driver) Close() {
+	d.ring.Unmap()
+	d.buffers.Close()
+	if d.batch.slab != nil {
+		d.batch.slab.Close()
+	}
+}

@@ -1,0 +1,274 @@
+package uring
+
+import (
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/sys"
+	"github.com/redline-go/redline/internal/transport/sockets"
+)
+
+// A port is a connection with what the driver knows of it.
+type port struct {
+	conn  sockets.Conn // first: ports are cast back
+	state state
+	// sendAt and sendLen are where its part of the batch is.
+	sendAt, sendLen int32
+	end             atomic.Uint32         // what comes behind early: an errno, or endOfStream; 0 is nothing yet
+	direct          atomic.Bool           // no recv is in flight: whoever wants bytes reads
+	early           atomic.Pointer[early] // bytes that came when nobody wanted them; nil when there are none
+}
+
+// endOfStream is beyond all errnos.
+const endOfStream = 1 << 16
+
+// state is the leader's.
+type state uint8
+
+const (
+	receiving state = 1 << iota // the recv is in flight
+	ending                      // and being cancelled
+	pollIn                      // polls in flight
+	pollOut
+	pollGone
+	queued   // in the driver's list of ready ports
+	released // to be let go when nothing is in flight
+
+	inFlight = receiving | pollIn | pollOut | pollGone
+)
+
+// polls are the states of the polls' kinds.
+var polls = [...]state{kindPollIn: pollIn, kindPollOut: pollOut, kindPollGone: pollGone}
+
+// early bytes wait in memory of the pool.
+type early struct {
+	mu    sync.Mutex
+	bytes []byte // nil when all are taken
+	at    int    // bytes[:at] are taken
+}
+
+func portOf(c *sockets.Conn) *port { return (*port)(unsafe.Pointer(c)) }
+
+// NewConn implements [sockets.Driver].
+func (d *driver) NewConn() *sockets.Conn {
+	p := new(port)
+	p.direct.Store(true)
+	return &p.conn
+}
+
+// keep appends to the early bytes.
+func (p *port) keep(b []byte) {
+	e := p.early.Load()
+	if e == nil {
+		e = new(early)
+		p.early.Store(e)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.bytes == nil {
+		e.bytes, e.at = buf.Get(len(b)), 0
+	}
+	e.bytes = append(buf.Grow(e.bytes, len(b)), b...)
+}
+
+// take takes early bytes, and reports whether there are more.
+func (e *early) take(b []byte) (n int, more bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n = copy(b, e.bytes[e.at:])
+	if e.at += n; e.at < len(e.bytes) {
+		return n, true
+	}
+	buf.Put(e.bytes)
+	e.bytes, e.at = nil, 0
+	return n, false
+}
+
+// has reports whether there are early bytes.
+func (p *port) has() bool {
+	e := p.early.Load()
+	if e == nil {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.bytes != nil
+}
+
+// waiting is the set of events that early bytes and the end stand for.
+func (p *port) waiting() (events uint32) {
+	switch p.end.Load() {
+	case 0:
+	case endOfStream:
+		events = sockets.In | sockets.RdHup
+	default:
+		events = sockets.In | sockets.Hup | sockets.Err
+	}
+	if p.has() {
+		events |= sockets.In
+	}
+	return events
+}
+
+// watched tells the loop what is watched.
+func (p *port) watched() {
+	w := uint32(0)
+	if p.state&receiving != 0 && p.state&ending == 0 {
+		// Early bytes are not reported by the recv: who wants them has to ask.
+		if w = sockets.RdHup; !p.has() {
+			w |= sockets.In
+		}
+	}
+	if p.state&queued != 0 {
+		w |= p.waiting()
+	}
+	if p.state&pollIn != 0 {
+		w |= sockets.In
+	}
+	if p.state&pollOut != 0 {
+		w |= sockets.Out
+	}
+	if p.state&pollGone != 0 {
+		w |= sockets.RdHup
+	}
+	p.conn.Watched = w
+}
+
+// Watch implements [sockets.Driver].
+func (d *driver) Watch(c *sockets.Conn, want uint32) {
+	p := portOf(c)
+	if d.stopped || p.state&released != 0 {
+		return
+	}
+	for len(d.ports) <= c.FD() {
+		d.ports = append(d.ports, make([]*port, max(64, c.FD()+1-len(d.ports)))...)
+	}
+	d.ports[c.FD()] = p
+	here := p.waiting()
+	if here&(want|sockets.Hup|sockets.Err) != 0 && p.state&queued == 0 {
+		p.state |= queued
+		d.ready = append(d.ready, p)
+	}
+	if want&sockets.In != 0 && here&sockets.In == 0 {
+		switch {
+		case !c.Busy() && p.state&receiving == 0:
+			d.recv(p)
+		case c.Busy() && p.state&receiving != 0:
+			d.endRecv(p)
+		case c.Busy():
+			d.poll(p, kindPollIn, sockets.In|sockets.RdHup)
+		}
+	}
+	if want&sockets.Out != 0 {
+		d.poll(p, kindPollOut, sockets.Out)
+	}
+	// A recv in flight notices a reset and the end, but not behind bytes of its own.
+	if p.state&(receiving|queued) == 0 {
+		d.poll(p, kindPollGone, want&sockets.RdHup) // Hup and Err are understood
+	}
+	p.watched()
+}
+
+// Forget implements [sockets.Driver]. Nothing comes twice.
+func (d *driver) Forget(*sockets.Conn) {}
+
+// recv starts the multishot recv.
+func (d *driver) recv(p *port) {
+	p.direct.Store(false)
+	p.early.Store(nil)
+	p.state |= receiving
+	d.start(&sys.SQE{
+		Op: sys.OpRecv, FD: int32(p.conn.FD()), Flags: sys.SQESelectBuffer, Ioprio: sys.RecvMultishot,
+		Group: bufferGroup, Data: data(kindRecv, p.conn.FD(), p.conn.Gen()),
+	})
+}
+
+// endRecv ends it. What it has received until then still comes.
+func (d *driver) endRecv(p *port) {
+	if p.state&(receiving|ending) == receiving {
+		p.state |= ending
+		d.cancel(-1, data(kindRecv, p.conn.FD(), p.conn.Gen()), 0)
+	}
+}
+
+// poll waits for one of some events, if it does not already.
+func (d *driver) poll(p *port, k kind, events uint32) {
+	if p.state&polls[k] == 0 {
+		p.state |= polls[k]
+		d.start(&sys.SQE{Op: sys.OpPollAdd, FD: int32(p.conn.FD()), Arg: sys.PollArg(events), Data: data(k, p.conn.FD(), p.conn.Gen())})
+	}
+}
+
+// Recv implements [sockets.Driver].
+func (d *driver) Recv(c *sockets.Conn, b []byte) (int, syscall.Errno) {
+	p := portOf(c)
+	if d.piece == nil {
+		n, errno := d.Read(c, b)
+		if n > 0 && errno == 0 && p.has() && p.state&(queued|released) == 0 {
+			p.state |= queued
+			d.ready = append(d.ready, p)
+		}
+		return n, errno
+	}
+	n := copy(b, d.piece)
+	if n < len(d.piece) {
+		p.keep(d.piece[n:])
+		p.state |= queued
+		d.ready = append(d.ready, p)
+	}
+	d.piece = nil
+	d.buffers.Recycle(d.bid)
+	return n, 0
+}
+
+// Read implements [sockets.Driver]. The order of its steps is that of the
+// package's comment.
+func (d *driver) Read(c *sockets.Conn, b []byte) (int, syscall.Errno) {
+	p := portOf(c)
+	direct, end := p.direct.Load(), p.end.Load()
+	if e := p.early.Load(); e != nil {
+		if n, _ := e.take(b); n > 0 {
+			return n, 0
+		}
+	}
+	switch {
+	case end == endOfStream:
+		return 0, 0
+	case end != 0:
+		return 0, syscall.Errno(end)
+	case !direct:
+		return 0, syscall.EAGAIN
+	}
+	return sys.Recv(c.FD(), b)
+}
+
+// Unread implements [sockets.Driver].
+func (d *driver) Unread(c *sockets.Conn) bool { return portOf(c).has() || sys.Unread(c.FD()) > 0 }
+
+// Early implements [sockets.Driver].
+func (d *driver) Early(c *sockets.Conn) []byte {
+	e := portOf(c).early.Load()
+	if e == nil {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]byte(nil), e.bytes[e.at:]...)
+}
+
+// Release implements [sockets.Driver].
+func (d *driver) Release(c *sockets.Conn) bool {
+	p := portOf(c)
+	p.state |= released
+	if p.state&inFlight == 0 {
+		if c.FD() < len(d.ports) && d.ports[c.FD()] == p {
+			d.ports[c.FD()] = nil
+		}
+		return true
+	}
+	d.cancel(c.FD(), 0, sys.CancelFD|sys.CancelAll)
+	return false
+}

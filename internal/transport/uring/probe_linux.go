@@ -1,0 +1,121 @@
+package uring
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/redline-go/redline/internal/sys"
+)
+
+// A Kind says why io_uring cannot be used.
+type Kind uint8
+
+// The kinds of [Error].
+const (
+	// Forbidden: seccomp, as in most containers, or kernel.io_uring_disabled.
+	Forbidden Kind = iota + 1
+	// Unsupported: the kernel is older than 6.0, or built without it.
+	Unsupported
+	// Memory: RLIMIT_MEMLOCK, or none is left.
+	Memory
+	// Other is anything else.
+	Other
+)
+
+// String returns the kind in words.
+func (k Kind) String() string {
+	return [...]string{
+		Forbidden:   "io_uring is forbidden here",
+		Unsupported: "the kernel lacks something of io_uring",
+		Memory:      "there is no memory for io_uring",
+		Other:       "io_uring does not work",
+	}[k]
+}
+
+// An Error is why io_uring cannot be used.
+type Error struct {
+	Kind Kind
+	Err  error
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Kind.String() + ": " + e.Err.Error() }
+
+// Unwrap returns what the kernel said.
+func (e *Error) Unwrap() error { return e.Err }
+
+// reason finds the kind of an error.
+func reason(err error) error {
+	kind := Other
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		switch errno {
+		case syscall.EPERM, syscall.EACCES:
+			kind = Forbidden
+		case syscall.ENOSYS, syscall.EINVAL, syscall.EOPNOTSUPP:
+			kind = Unsupported
+		case syscall.ENOMEM, syscall.EAGAIN, syscall.EMFILE, syscall.ENFILE:
+			kind = Memory
+		}
+	}
+	return &Error{Kind: kind, Err: err}
+}
+
+// Probe reports whether this transport works here: nil, or an [Error]. It sets up
+// a small ring with the very flags that loops use, and receives through it.
+func Probe() error {
+	ring, err := sys.NewRing(8, 16, ringFlags)
+	if err != nil {
+		return reason(err)
+	}
+	defer ring.Close()
+	missing, err := ring.Supports(sys.OpAccept, sys.OpRecv, sys.OpPollAdd, sys.OpCancel)
+	if err == nil && len(missing) > 0 {
+		err = fmt.Errorf("probe operations %d: %w", missing, syscall.EOPNOTSUPP)
+	}
+	if err != nil {
+		return reason(err)
+	}
+	buffers, err := ring.NewBuffers(bufferGroup, 8, 64)
+	if err != nil {
+		return reason(err)
+	}
+	// The ring refers to the buffers until it is closed, and requests that are in
+	// flight end after that: the few pages stay when something is odd.
+	if err := receiveOnce(ring, buffers); err != nil {
+		return reason(err)
+	}
+	buffers.Close()
+	return nil
+}
+
+// receiveOnce receives one byte, and the end, by a multishot recv: no flag says
+// whether the kernel knows it.
+func receiveOnce(ring *sys.Ring, buffers *sys.Buffers) error {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("probe recv: %w", err)
+	}
+	defer sys.Close(pair[0])
+	_, errno := sys.Send(pair[1], []byte{42}, false)
+	sys.Close(pair[1])
+	if errno != 0 {
+		return fmt.Errorf("probe recv: %w", errno)
+	}
+	buffers.Open(1)
+	ring.Push(&sys.SQE{Op: sys.OpRecv, FD: int32(pair[0]), Flags: sys.SQESelectBuffer, Ioprio: sys.RecvMultishot, Group: bufferGroup})
+	if errno := ring.Enter(); errno != 0 {
+		return fmt.Errorf("probe recv: %w", errno)
+	}
+	e, ok := ring.Pop()
+	switch {
+	case !ok:
+		return errors.New("probe recv: it does not complete")
+	case e.Res < 0:
+		return fmt.Errorf("probe recv: %w", syscall.Errno(-e.Res))
+	case e.Res != 1 || e.Flags&(sys.CQEBuffer|sys.CQEMore) != sys.CQEBuffer|sys.CQEMore || buffers.Bytes(uint16(e.Flags>>16), 1)[0] != 42:
+		return fmt.Errorf("probe recv: result %d, flags %#x: %w", e.Res, e.Flags, syscall.EOPNOTSUPP)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package uring
+
+import (
+	"runtime"
+
+	"github.com/redline-go/redline/internal/sys"
+	"github.com/redline-go/redline/internal/transport/sockets"
+)
+
+const (
+	slabSize  = 256 << 10 // bytes to be sent that wait for the end of the round
+	slabAlign = 64
+	// batchMost bounds how long an answer waits for those of other connections.
+	batchMost = 32
+)
+
+// A batch is what is to be sent with the next call of the kernel. A send completes
+// within that call, one way or another, and says so only if it has failed or was
+// short: when the call has returned, the memory can be used again.
+type batch struct {
+	slab  sys.Slab
+	at    int     // slab[:at] is in use
+	ports []*port // with something in it, one send each
+}
+
+// Batches implements [sockets.Driver].
+func (d *driver) Batches() bool { return true }
+
+// Send implements [sockets.Driver].
+func (d *driver) Send(c *sockets.Conn, b []byte) bool {
+	if d.stopped {
+		return false
+	}
+	if len(d.batch.ports) >= batchMost || d.batch.at+len(b) > len(d.batch.slab) {
+		d.Submit()
+		if len(d.batch.ports) > 0 {
+			return false // the kernel takes nothing now
+		}
+	}
+	p := portOf(c)
+	e := sys.SQE{
+		Op: sys.OpSend, FD: int32(c.FD()), Addr: d.batch.slab.Addr(d.batch.at), Len: uint32(len(b)),
+		Arg: sys.SendAll, Flags: sys.SQESkipSuccess, Data: data(kindSend, c.FD(), c.Gen()),
+	}
+	copy(d.batch.slab[d.batch.at:], b)
+	if len(d.backlog) > 0 || !d.ring.Push(&e) {
+		return false
+	}
+	p.sendAt, p.sendLen = int32(d.batch.at), int32(len(b))
+	d.batch.at += (len(b) + slabAlign - 1) &^ (slabAlign - 1)
+	d.batch.ports = append(d.batch.ports, p)
+	c.Batched = true
+	return true
+}
+
+// Submit implements [sockets.Driver].
+func (d *driver) Submit() {
+	for d.enter(); len(d.batch.ports) > 0 && !d.loop.Failed(); d.enter() {
+		// The kernel has no memory, or wants room for completions.
+		d.hold()
+		runtime.Gosched()
+	}
+}
+
+// hold takes all completions out of the ring, for Next to handle.
+func (d *driver) hold() {
+	for e, ok := d.ring.Pop(); ok; e, ok = d.ring.Pop() {
+		d.held = append(d.held, e)
+	}
+}
+
+// sent ends a batch that the kernel has taken. Sends that have failed must be
+// known before anything else is sent for their connections, so they are looked for
+// ahead of what has completed before them. Should there have been no room for
+// them, what is in the queue is taken out first.
+func (d *driver) sent() {
+	for d.ring.Overflown() {
+		d.hold()
+		if errno := d.ring.Enter(); errno != 0 && !again(errno) {
+			d.fail(errno)
+			return
+		}
+	}
+	for i := range d.held {
+		d.unsent(&d.held[i])
+	}
+	d.ring.Each(d.unsentFunc)
+	for i, p := range d.batch.ports {
+		p.conn.Batched = false
+		d.batch.ports[i] = nil
+	}
+	d.batch.ports, d.batch.at = d.batch.ports[:0], 0
+}
+
+// unsent gives back what a send has not sent, if the completion is about one, and
+// makes it one about nothing.
+func (d *driver) unsent(e *sys.CQE) {
+	k, fd, gen := parse(e.Data)
+	if k != kindSend {
+		return
+	}
+	e.Data = uint64(kindCancel)
+	if fd >= len(d.ports) || d.ports[fd] == nil || d.ports[fd].conn.Gen() != gen {
+		return
+	}
+	p := d.ports[fd]
+	if done := max(e.Res, 0); done < p.sendLen {
+		d.loop.Unsent(&p.conn, d.batch.slab[p.sendAt+done:p.sendAt+p.sendLen])
+	}
+}

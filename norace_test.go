@@ -1,0 +1,5 @@
+//go:build !race
+
+package redline_test
+
+const slower = 1

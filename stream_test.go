@@ -1,0 +1,324 @@
+package redline_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline"
+)
+
+// streaming serves one path whose handler hands its stream over.
+func streaming(t *testing.T, s *redline.Server) (*running, <-chan *redline.Stream) {
+	t.Helper()
+	streams := make(chan *redline.Stream, 1)
+	s.Native = func(c *redline.Ctx) {
+		if c.Path() != "/stream" {
+			c.Text(200, c.Path())
+			return
+		}
+		streams <- c.Stream()
+	}
+	return serve(t, s), streams
+}
+
+// TestStreamFromMany has many goroutines write to one stream, whose client gets
+// everything whole, each one's in order; then the connection goes on.
+func TestStreamFromMany(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		const writers, lines = 20, 500
+		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: 4 << 10})
+		c := r.dial()
+		c.ask("/stream", "/next")
+		s := receive(t, streams, "the stream is open")
+		var all sync.WaitGroup
+		for w := range writers {
+			all.Go(func() {
+				for i := range lines {
+					if _, err := fmt.Fprintf(s, "%d %d\n", w, i); err != nil {
+						t.Errorf("Write: %v", err)
+						return
+					}
+				}
+			})
+		}
+		go func() {
+			all.Wait()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		var next [writers]int
+		for scan := bufio.NewScanner(c.response().Body); scan.Scan(); {
+			var w, i int
+			if _, err := fmt.Sscanf(scan.Text(), "%d %d", &w, &i); err != nil || next[w] != i {
+				t.Fatalf("line %q, writer's next is %d: %v", scan.Text(), next[w], err)
+			}
+			next[w]++
+		}
+		for w, n := range next {
+			if n != lines {
+				t.Errorf("writer %d: %d lines", w, n)
+			}
+		}
+		if status, body := c.answer(); status != 200 || body != "/next" {
+			t.Errorf("behind the stream: %d %q", status, body)
+		}
+		all.Wait()
+		if _, err := s.Write([]byte("late")); !errors.Is(err, redline.ErrGone) {
+			t.Errorf("Write after Close: %v", err)
+		}
+	})
+}
+
+// fill writes to a stream until it takes nothing any more, as its client reads
+// nothing.
+func fill(t *testing.T, s *redline.Stream, most int) (n int) {
+	t.Helper()
+	p := bytes.Repeat([]byte("0123456789abcdef"), 64)
+	full := 0
+	until(t, "the stream is full", func() bool {
+		for {
+			ok, err := s.TryWrite(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b := s.Buffered(); b > most+4*len(p) { // chunk heads count too
+				t.Fatalf("%d bytes are buffered, at most %d may be", b, most)
+			}
+			if !ok {
+				break
+			}
+			n += len(p)
+			full = 0
+		}
+		full++
+		return full > 100 // for 100 ms nothing was taken
+	})
+	return n
+}
+
+// TestStreamHighWater fills a stream: TryWrite says so, Write and Drain wait, in
+// any number; and they go on when the client reads.
+func TestStreamHighWater(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		const most = 32 << 10
+		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: most})
+		c := r.dial()
+		c.ask("/stream")
+		s := receive(t, streams, "the stream is open")
+		n := fill(t, s, most)
+		const waiters = 8
+		done := make(chan error, 2*waiters)
+		large := bytes.Repeat([]byte("x"), 3*most)
+		for i := range waiters {
+			go func() { done <- s.Drain(context.Background(), i*most/waiters) }()
+			go func() { _, err := s.Write(large); done <- err }()
+		}
+		short, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+		if err := s.Drain(short, 0); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Drain: %v", err)
+		}
+		cancel()
+		select {
+		case err := <-done:
+			t.Errorf("somebody did not wait: %v", err)
+		default:
+		}
+		go func() {
+			for range 2 * waiters {
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}
+			if err := s.Drain(context.Background(), 0); err != nil {
+				t.Error(err)
+			}
+			if b := s.Buffered(); b != 0 {
+				t.Errorf("drained, but %d bytes are buffered", b)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		got, err := io.Copy(io.Discard, c.response().Body)
+		if want := int64(n + waiters*len(large)); err != nil || got != want {
+			t.Errorf("client reads %d bytes, %v, want %d", got, err, want)
+		}
+	})
+}
+
+// TestStreamClientLeaves unblocks everybody who waits for a client that leaves.
+func TestStreamClientLeaves(t *testing.T) {
+	for name, leave := range map[string]func(*client){
+		"close": func(c *client) { c.Close() },
+		"reset": func(c *client) { c.reset() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, transport string) {
+				const most = 8 << 10
+				r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: most, WriteTimeout: -1})
+				c := r.dial()
+				c.ask("/stream")
+				s := receive(t, streams, "the stream is open")
+				fill(t, s, most)
+				const waiters = 4
+				gone := make(chan error, 2*waiters)
+				for range waiters {
+					go func() { gone <- s.Drain(context.Background(), 0) }()
+					go func() { _, err := s.Write(make([]byte, most)); gone <- err }()
+				}
+				began := time.Now()
+				leave(c)
+				for range 2 * waiters {
+					if err := receive(t, gone, "waiting ends"); !errors.Is(err, redline.ErrGone) {
+						t.Errorf("waiting ends with %v", err)
+					}
+				}
+				t.Logf("told after %v", time.Since(began))
+				if err := context.Cause(s.Context()); !errors.Is(err, redline.ErrGone) {
+					t.Errorf("cause of the context is %v", err)
+				}
+				if ok, err := s.TryWrite([]byte("x")); ok || !errors.Is(err, redline.ErrGone) {
+					t.Errorf("TryWrite: %v, %v", ok, err)
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestStreamIdle leaves a stream alone that says nothing for longer than any
+// deadline, as nothing waits for its client.
+func TestStreamIdle(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		r, streams := streaming(t, &redline.Server{
+			Transport: transport, ReadHeaderTimeout: 100 * time.Millisecond, ReadTimeout: 100 * time.Millisecond,
+			WriteTimeout: 100 * time.Millisecond, IdleTimeout: 100 * time.Millisecond,
+		})
+		c := r.dial()
+		c.ask("/stream")
+		s := receive(t, streams, "the stream is open")
+		body := bufio.NewReader(c.response().Body)
+		for i := range 3 {
+			if _, err := fmt.Fprintf(s, "event %d\n", i); err != nil {
+				t.Error(err)
+			}
+			if line, err := body.ReadString('\n'); line != fmt.Sprintf("event %d\n", i) {
+				t.Errorf("client reads %q, %v", line, err)
+			}
+			time.Sleep(400 * time.Millisecond)
+		}
+		if err := s.Context().Err(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if rest, err := io.ReadAll(body); err != nil || len(rest) > 0 {
+			t.Errorf("%q, %v", rest, err)
+		}
+	})
+}
+
+// TestStreamWriteTimeout cuts a client that takes nothing for too long.
+func TestStreamWriteTimeout(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: 8 << 10, WriteTimeout: time.Second})
+		c := r.dial()
+		c.ask("/stream")
+		s := receive(t, streams, "the stream is open")
+		defer s.Close()
+		fill(t, s, 8<<10)
+		if err := s.Drain(context.Background(), 0); !errors.Is(err, redline.ErrGone) {
+			t.Errorf("Drain: %v", err)
+		}
+	})
+}
+
+// TestStreamKinds wants each kind of answer framed as it has to be.
+func TestStreamKinds(t *testing.T) {
+	for _, k := range []struct {
+		name, request string
+		setup         func(*redline.Ctx)
+		first, second error // of Write
+		body          string
+		gone          bool
+	}{
+		{"chunked", "GET / HTTP/1.1\r\nHost: h\r\n\r\n", func(*redline.Ctx) {}, nil, nil, "onetwo", false},
+		{"HTTP/1.0", "GET / HTTP/1.0\r\n\r\n", func(*redline.Ctx) {}, nil, nil, "onetwo", true},
+		{"HEAD", "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n", func(*redline.Ctx) {}, nil, nil, "", false},
+		{"no content", "GET / HTTP/1.1\r\nHost: h\r\n\r\n", func(c *redline.Ctx) { c.Status(204) }, redline.ErrNoBody, redline.ErrNoBody, "", false},
+		{"length", "GET / HTTP/1.1\r\nHost: h\r\n\r\n", func(c *redline.Ctx) { c.SetContentLength(6) }, nil, nil, "onetwo", false},
+		{"beyond the length", "GET / HTTP/1.1\r\nHost: h\r\n\r\n", func(c *redline.Ctx) { c.SetContentLength(3) }, nil, redline.ErrLength, "one", false},
+		{"unread body", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc", func(*redline.Ctx) {}, nil, nil, "onetwo", false},
+		{"written before", "GET / HTTP/1.1\r\nHost: h\r\n\r\n", func(c *redline.Ctx) { c.WriteString("zero") }, nil, nil, "zeroonetwo", false},
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, transport string) {
+				streams := make(chan *redline.Stream, 1)
+				r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
+					if c.Path() == "/next" {
+						c.Text(200, "next")
+						return
+					}
+					k.setup(c)
+					streams <- c.Stream()
+				}})
+				c := r.dial()
+				c.send("%s", k.request)
+				s := receive(t, streams, "the stream is open")
+				method, _, _ := bytes.Cut([]byte(k.request), []byte(" "))
+				resp := c.responseTo(string(method)) // from now on it is known what may follow
+				if _, err := s.Write([]byte("one")); !errors.Is(err, k.first) {
+					t.Errorf("Write: %v, want %v", err, k.first)
+				}
+				if _, err := s.Write([]byte("two")); !errors.Is(err, k.second) {
+					t.Errorf("Write: %v, want %v", err, k.second)
+				}
+				if err := errors.Join(s.Close(), s.Close()); err != nil {
+					t.Error(err)
+				}
+				if body, err := io.ReadAll(resp.Body); err != nil || string(body) != k.body {
+					t.Errorf("%q, %v, want %q", body, err, k.body)
+				}
+				if k.gone {
+					c.wantGone()
+					return
+				}
+				c.want("/next", "next")
+			})
+		})
+	}
+}
+
+// TestStreamPanic cuts the answer of a handler that panics after it has handed
+// its stream on.
+func TestStreamPanic(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		streams := make(chan *redline.Stream, 1)
+		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
+			streams <- c.Stream()
+			panic("after Stream")
+		}})
+		c := r.dial()
+		c.ask("/")
+		s := receive(t, streams, "the stream is open")
+		c.wantGone()
+		until(t, "the stream is told", func() bool { return s.Context().Err() != nil })
+		if _, err := s.Write([]byte("x")); !errors.Is(err, redline.ErrGone) {
+			t.Errorf("Write: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
