@@ -25,6 +25,8 @@ type frame struct {
 	route  *route
 	inline bool // the handler is not to be learned
 	params params
+	recent *route // that this exchange was last answered by, if its path is literal
+	by     *Router
 	cancel *requestContext
 	stream *Stream // the response goes on
 	values map[any]any

@@ -267,6 +267,12 @@ func (r *Router) Serve(c *Ctx) {
 	f := x.Local.(*frame)
 	r.introduce(f.server)
 	path := x.PathBytes()
+	// Most requests of a connection ask for what the one before asked for.
+	if rt := f.recent; rt != nil && f.by == r && rt.pattern == string(path) && rt.method == x.Method.String() {
+		f.route = rt
+		rt.serve(c)
+		return
+	}
 	if len(path) == 0 && x.Method != exchange.MethodConnect {
 		path = rootPath
 	}
@@ -280,6 +286,9 @@ func (r *Router) Serve(c *Ctx) {
 		return
 	}
 	f.route, f.params.names = rt, rt.names
+	if len(rt.names) == 0 {
+		f.recent, f.by = rt, r
+	}
 	rt.serve(c)
 }
 

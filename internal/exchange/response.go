@@ -55,13 +55,18 @@ type Response struct {
 	Hijacked bool
 }
 
+// keptLines is how many lines of one response may outlive it in a pool.
+const keptLines = 4
+
 // keptBody is the largest body buffer that an exchange keeps for the next one.
 const keptBody = 16 << 10
 
 // ResetResponse makes the response ready for the next request.
 func (r *Response) ResetResponse() {
 	r.Status, r.Length = 0, UnknownLength
-	clear(r.Lines)
+	if len(r.Lines) > keptLines {
+		clear(r.Lines) // a few may be held on to: clearing costs more than they do
+	}
 	r.Lines = r.Lines[:0]
 	if cap(r.Body) > keptBody {
 		r.Body = nil

@@ -1,7 +1,6 @@
 package http1
 
 import (
-	"bytes"
 	"net"
 	"sync"
 	"time"
@@ -92,6 +91,7 @@ type Session struct {
 	yielded bool // the loop was given up on purpose in this feed
 	watched bool // OnGone was called in this exchange
 	owing   bool // idle, but for output that the client has not taken
+	parsed  bool // the last request had no content, and its head lies in in
 
 	mu   sync.Mutex // guards what follows: Lost comes from another goroutine
 	lost bool
@@ -110,6 +110,7 @@ type work struct {
 	broken  error  // why the content cannot be read on
 	skipped int64  // bytes of unwanted content
 	held    *held
+	opening opening
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}
@@ -144,7 +145,7 @@ func (s *Session) deadline(d time.Duration) {
 
 // Feed implements the transport's contract.
 func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
-	s.in, s.off, s.out, s.yielded = in, 0, out, false
+	s.in, s.off, s.out, s.yielded, s.parsed = in, 0, out, false, false
 	err := s.advance()
 	n := s.off
 	s.in, s.out = nil, nil
@@ -199,12 +200,18 @@ func (s *Session) head() (more bool, err error) {
 	if s.w == nil {
 		s.w = works.Get().(*work)
 		s.w.parser.Init(s.cfg.Limits)
+		s.parsed = false
 	}
 	w := s.w
+	if s.repeated() {
+		s.state(StateActive)
+		return false, s.serve()
+	}
 	n, code := w.parser.Parse(&w.x.Request, s.in[s.off:])
 	switch {
 	case code == Complete:
 		s.off += n
+		s.parsed = !w.x.HasBody()
 		s.timed, s.used = false, true
 		s.state(StateActive)
 		return false, s.serve()
@@ -218,6 +225,23 @@ func (s *Session) head() (more bool, err error) {
 	return true, nil
 }
 
+// repeated takes a head that is byte for byte the one before it in the same feed,
+// as pipelining clients send them. Equal bytes make an equal request, whose spans
+// count from the begin of its head: the record only moves on to the new bytes.
+func (s *Session) repeated() bool {
+	if !s.parsed {
+		return false
+	}
+	r := &s.w.x.Request
+	n := len(r.Head)
+	if len(s.in)-s.off < n || string(s.in[s.off:s.off+n]) != string(r.Head) {
+		return false
+	}
+	r.Head = s.in[s.off : s.off+n : s.off+n]
+	s.off += n
+	return true
+}
+
 // serve runs the handler and completes its answer.
 func (s *Session) serve() error {
 	w := s.w
@@ -225,7 +249,11 @@ func (s *Session) serve() error {
 	x.Host = s
 	x.ResetResponse()
 	w.asked, w.broken, w.skipped, w.rest = false, nil, 0, nil
-	w.body.Init(&x.Request, w.parser.Limits())
+	if x.HasBody() {
+		w.body.Init(&x.Request, w.parser.Limits())
+	} else {
+		w.body.state = bodyDone
+	}
 	s.cfg.Handler.ServeExchange(x)
 	switch {
 	case x.Hijacked:
@@ -334,65 +362,4 @@ func (s *Session) cut() error {
 	s.phase, s.off = inClose, len(s.in)
 	s.conn.Close(true)
 	return nil
-}
-
-// EOF implements the transport's contract: the peer has sent its last byte.
-func (s *Session) EOF(unread []byte, out *buf.Queue) error {
-	s.lose()
-	switch {
-	case s.phase == inHeld:
-		// The answer may still be read: the client has closed one half.
-		s.w.x.Request.Close = true
-		return nil
-	case s.phase == inHead && len(bytes.Trim(unread, "\r\n")) > 0:
-		return s.refuse(out, 400, "connection ended within a request")
-	}
-	s.drop() // what was not read of its content never comes
-	return s.close()
-}
-
-// Expired implements the transport's contract: the deadline has passed.
-func (s *Session) Expired(out *buf.Queue) error {
-	switch {
-	case s.phase == inHeld:
-		return s.w.held.expired()
-	case s.phase == inHead && s.w != nil:
-		return s.refuse(out, 408, "request head not complete in time")
-	case s.conn.Pending() > 0:
-		return s.cut() // the client takes nothing: a farewell would wait as well
-	}
-	return s.close()
-}
-
-// Drained implements the transport's contract: everything has been sent.
-func (s *Session) Drained() {
-	switch {
-	case s.phase == inHeld:
-		s.w.held.drained()
-	case s.owing && s.Idle():
-		s.owing = false
-		s.deadline(s.cfg.IdleTimeout)
-	}
-}
-
-// Lost implements the transport's contract: the peer has gone.
-func (s *Session) Lost(error) { s.lose() }
-
-// lose tells the exchange in progress that its client has gone.
-func (s *Session) lose() {
-	s.mu.Lock()
-	f := s.gone
-	s.gone, s.lost = nil, true
-	s.mu.Unlock()
-	if f != nil {
-		f()
-	}
-}
-
-// Closed implements the transport's contract: the connection is no more.
-func (s *Session) Closed(error) {
-	s.lose()
-	s.phase = inClose
-	s.drop()
-	s.state(StateClosed)
 }

@@ -1,6 +1,9 @@
 package http1
 
 import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"strings"
@@ -293,4 +296,41 @@ func TestStatic(t *testing.T) {
 	if !found {
 		t.Error("a static body was copied")
 	}
+}
+
+// TestOpenings has one connection answered in ways that differ in one thing each:
+// what is kept of a head must never show in another.
+func TestOpenings(t *testing.T) {
+	lines := map[string][]string{
+		"a": {"A", "1"}, "b": {"A", "2"}, "c": {"B", "1"}, "ab": {"A", "1", "B", "2"}, "none": {}, "many": {"A", "1", "B", "2", "C", "3", "D", "4"},
+	}
+	h := pathHandler{}
+	for name, fields := range lines {
+		for _, status := range []int{200, 404} {
+			h[fmt.Sprint(name, status)] = func(x *exchange.Exchange) {
+				x.Status = status
+				for i := 0; i < len(fields); i += 2 {
+					must(x.Response.Add(fields[i], fields[i+1]))
+				}
+				x.Body = append(x.Body, strings.Repeat("x", len(name)*status)...)
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	names := slices.Sorted(maps.Keys(h))
+	var in, want strings.Builder
+	for range 500 {
+		name := names[rng.IntN(len(names))]
+		in.WriteString(strings.Repeat(req("GET", "/"+name, ""), 2))
+		short, status := name[:len(name)-3], 200
+		if strings.HasSuffix(name, "404") {
+			status = 404
+		}
+		var fields strings.Builder
+		for i := 0; i < len(lines[short]); i += 2 {
+			fmt.Fprintf(&fields, "%s: %s\r\n", lines[short][i], lines[short][i+1])
+		}
+		want.WriteString(strings.Repeat(answer(status, fields.String(), strings.Repeat("x", len(short)*status)), 2))
+	}
+	newMem(t, h).send(in.String()).want("idle", want.String())
 }

@@ -39,6 +39,7 @@ var tests = []struct {
 	{"IdleMemory", testIdleMemory},
 	{"RequestAllocs", testRequestAllocs},
 	{"NoDescriptors", testNoDescriptors},
+	{"ShortSends", testShortSends},
 	{"ShortFile", testShortFile},
 	{"Pin", testPin},
 }
@@ -246,6 +247,61 @@ func testNoDescriptors(t *testing.T, d driver) {
 		syscall.Close(n)
 	}
 	ask(t, late, scratch)
+}
+
+// large answers each byte with 8000 bytes of its own value.
+type large struct{ constant }
+
+func (large) Feed(in []byte, out *buf.Queue) (int, error) {
+	for _, b := range in {
+		out.Commit(append(out.Tail(8000), bytes.Repeat([]byte{b}, 8000)...))
+	}
+	return len(in), nil
+}
+
+// testShortSends has a client ask, again and again, that does not read yet: sends
+// are short, and refused, and nothing may be lost or change places.
+func testShortSends(t *testing.T, d driver) {
+	const asks = 1000
+	addr := serve(t, d, transport.Config{Loops: 1, NewSession: func(transport.Conn) transport.Session { return large{} }})
+	var wg sync.WaitGroup
+	for range 4 {
+		fd := dial(t, addr)
+		if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_RCVBUF, 128<<10); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1); err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for i := range asks {
+				if _, err := syscall.Write(fd, []byte{byte(i)}); err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(100 * time.Microsecond) // mostly one answer at a time
+			}
+			scratch := make([]byte, 64<<10)
+			for got := 0; got < asks*8000; {
+				n, err := syscall.Read(fd, scratch)
+				if errors.Is(err, syscall.EINTR) {
+					continue
+				}
+				if err != nil || n == 0 {
+					t.Errorf("%d bytes, then %d, %v", got, n, err)
+					return
+				}
+				for i, b := range scratch[:n] {
+					if b != byte((got+i)/8000%256) {
+						t.Errorf("byte %d is %d, want %d", got+i, b, byte((got+i)/8000))
+						return
+					}
+				}
+				got += n
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // shortFile sends a file range that the file does not have.

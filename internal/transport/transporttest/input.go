@@ -171,6 +171,7 @@ func readInFeed(e *env) {
 
 // unread has Feed read more than it wants, and give it back.
 func unread(e *env) {
+	var taking atomic.Int64
 	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
 		l, n, ok := line(in)
 		if !ok {
@@ -179,6 +180,7 @@ func unread(e *env) {
 		if l != "take" || n < len(in) {
 			return echo(s, in, out)
 		}
+		taking.Add(1)
 		p := make([]byte, 100)
 		k, err := s.Read(p)
 		if err != nil {
@@ -189,9 +191,11 @@ func unread(e *env) {
 		return len(in), nil
 	}})
 	c := e.dial()
-	for range 3 {
+	// What follows must not come with the same read.
+	taken := func(n int) { e.until("the first line is fed", func() bool { return taking.Load() == int64(n) }) }
+	for i := range 3 {
 		c.send("take\n")
-		time.Sleep(5 * time.Millisecond)
+		taken(i + 1)
 		c.send("1one\ntwo\npart")
 		c.want("took 1\none\n")
 		// Feed is called again for the bytes that it has been given but not
@@ -200,10 +204,10 @@ func unread(e *env) {
 		c.want("two\npartial\n")
 	}
 	// What is given back comes before the end.
-	for range 10 {
+	for i := range 10 {
 		c := e.dial()
 		c.send("take\n")
-		time.Sleep(time.Millisecond)
+		taken(i + 4)
 		c.send("2last\n")
 		c.halfClose()
 		c.want("took 2\nlast\n")

@@ -2,16 +2,16 @@
 // with one ring a loop.
 //
 // A connection is accepted by a multishot accept, and read by a multishot recv
-// into buffers that belong to the ring. Its answers leave by send(2): what
-// completes meanwhile is in the queue when the call returns, so that a busy loop
-// makes one system call for a request, and none to learn of it.
+// into buffers that belong to the ring. Short answers are copied to a slab and sent
+// together, with one call for up to 32 of them; what completes meanwhile is in the
+// queue when the call returns, so that a busy loop makes no call to learn of it.
 //
 //	         ┌──────────── kernel ────────────┐
 //	accept ─▶│ multishot accept ──┐           │
-//	socket ─▶│ multishot recv ────┤ CQ        │◀─ send
-//	         └────────────────────┼───────────┘
-//	                              ▼
-//	               Next ─▶ Recv copies out of the ring's buffer ─▶ Feed
+//	socket ─▶│ multishot recv ────┤ CQ     SQ │◀─ sends of a round
+//	         └────────────────────┼────────▲──┘
+//	                              ▼        │ slab
+//	   Next ─▶ Recv copies out of the ring's buffer ─▶ Feed
 //
 // Bytes are copied once more than they would have to be, into the scratch of the
 // goroutine that feeds: a request is a few cache lines, and a handler that goes on
@@ -35,6 +35,12 @@
 // A goroutine that finds nothing asks the loop for In, and waits: the loop ends
 // the recv (2), and polls the socket for it.
 //
+// Answers stay in order, too. A send completes within the call that submits it,
+// and is silent unless it was short: nothing else is done with a connection that
+// has one in the batch (Batched) before the batch is submitted, and what was short
+// is known, and in the connection's queue, before that. Long answers, and those of
+// goroutines that do not lead, go out by send(2).
+//
 // # Descriptors
 //
 // A request holds its file, so a descriptor is closed when all requests of its
@@ -45,7 +51,7 @@
 //
 // # Memory
 //
-// A ring takes 112 KiB for its queues, and maps 8.1 MiB for buffers, of which it
-// begins to use 1 MiB when connections are busy; the rest when that has run out.
-// An idle connection has none.
+// A ring takes 82 KiB for its queues, and maps 8.2 MiB for buffers, of which it
+// begins to use 1 MiB when connections are busy, and the rest only when that has
+// run out, and 256 KiB for the batch. An idle connection has none.
 package uring

@@ -70,7 +70,7 @@ func Probe() error {
 		return reason(err)
 	}
 	defer ring.Close()
-	missing, err := ring.Supports(sys.OpAccept, sys.OpRecv, sys.OpPollAdd, sys.OpCancel)
+	missing, err := ring.Supports(sys.OpAccept, sys.OpRecv, sys.OpSend, sys.OpPollAdd, sys.OpCancel)
 	if err == nil && len(missing) > 0 {
 		err = fmt.Errorf("probe operations %d: %w", missing, syscall.EOPNOTSUPP)
 	}

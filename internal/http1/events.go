@@ -1,0 +1,68 @@
+package http1
+
+import (
+	"bytes"
+
+	"github.com/redline-go/redline/internal/buf"
+)
+
+// EOF implements the transport's contract: the peer has sent its last byte.
+func (s *Session) EOF(unread []byte, out *buf.Queue) error {
+	s.lose()
+	switch {
+	case s.phase == inHeld:
+		// The answer may still be read: the client has closed one half.
+		s.w.x.Request.Close = true
+		return nil
+	case s.phase == inHead && len(bytes.Trim(unread, "\r\n")) > 0:
+		return s.refuse(out, 400, "connection ended within a request")
+	}
+	s.drop() // what was not read of its content never comes
+	return s.close()
+}
+
+// Expired implements the transport's contract: the deadline has passed.
+func (s *Session) Expired(out *buf.Queue) error {
+	switch {
+	case s.phase == inHeld:
+		return s.w.held.expired()
+	case s.phase == inHead && s.w != nil:
+		return s.refuse(out, 408, "request head not complete in time")
+	case s.conn.Pending() > 0:
+		return s.cut() // the client takes nothing: a farewell would wait as well
+	}
+	return s.close()
+}
+
+// Drained implements the transport's contract: everything has been sent.
+func (s *Session) Drained() {
+	switch {
+	case s.phase == inHeld:
+		s.w.held.drained()
+	case s.owing && s.Idle():
+		s.owing = false
+		s.deadline(s.cfg.IdleTimeout)
+	}
+}
+
+// Lost implements the transport's contract: the peer has gone.
+func (s *Session) Lost(error) { s.lose() }
+
+// lose tells the exchange in progress that its client has gone.
+func (s *Session) lose() {
+	s.mu.Lock()
+	f := s.gone
+	s.gone, s.lost = nil, true
+	s.mu.Unlock()
+	if f != nil {
+		f()
+	}
+}
+
+// Closed implements the transport's contract: the connection is no more.
+func (s *Session) Closed(error) {
+	s.lose()
+	s.phase = inClose
+	s.drop()
+	s.state(StateClosed)
+}
