@@ -49,9 +49,8 @@ const (
 
 	enterGetEvents = 1 << 0 // IORING_ENTER_GETEVENTS
 
-	registerEventfd = 4  // IORING_REGISTER_EVENTFD
-	registerProbe   = 8  // IORING_REGISTER_PROBE
-	registerPbuf    = 22 // IORING_REGISTER_PBUF_RING
+	registerProbe = 8  // IORING_REGISTER_PROBE
+	registerPbuf  = 22 // IORING_REGISTER_PBUF_RING
 
 	offSQEs = 0x10000000 // IORING_OFF_SQES
 )
@@ -228,12 +227,6 @@ func PollArg(events uint32) uint32 {
 }
 
 var littleEndian = *(*byte)(unsafe.Pointer(&[]uint16{1}[0])) == 1
-
-// NotifyEventfd has the kernel write to an eventfd for each completion.
-func (r *Ring) NotifyEventfd(fd int) error {
-	v := int32(fd)
-	return r.register("eventfd", registerEventfd, unsafe.Pointer(&v), 1)
-}
 
 // probeOps is how many operations a probe asks about.
 const probeOps = 64
