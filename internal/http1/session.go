@@ -101,6 +101,7 @@ type Session struct {
 // A work is what one request needs. It returns to the pool when the connection
 // is idle.
 type work struct {
+	cfg     *Config // that the parser has its limits from
 	x       exchange.Exchange
 	parser  Parser
 	body    Body
@@ -199,7 +200,11 @@ func (s *Session) rest() {
 func (s *Session) head() (more bool, err error) {
 	if s.w == nil {
 		s.w = works.Get().(*work)
-		s.w.parser.Init(s.cfg.Limits)
+		// Between requests a parser knows nothing but its limits.
+		if s.w.cfg != s.cfg || s.w.parser.Started() {
+			s.w.cfg = s.cfg
+			s.w.parser.Init(s.cfg.Limits)
+		}
 		s.parsed = false
 	}
 	w := s.w

@@ -41,7 +41,11 @@ func rowsOf(f *results.File, load string) []row {
 		rows = append(rows, r)
 	}
 	for i := range rows {
-		if cpu, ok := rows[i].metric(results.MetricCPU); ok && floor > 0 {
+		switch cpu, ok := rows[i].metric(results.MetricCPU); {
+		case !ok:
+		case rows[i].cell.OverFloor != nil:
+			rows[i].limit = rows[i].cell.OverFloor.Value
+		case floor > 0:
 			rows[i].limit = cpu.Value / floor
 		}
 	}

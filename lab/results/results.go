@@ -209,13 +209,14 @@ const (
 
 // Cell is one subject under one workload, over the blocks that counted.
 type Cell struct {
-	Workload string              `json:"workload"`
-	Subject  string              `json:"subject"`
-	Blocks   int                 `json:"blocks"`
-	Failed   int                 `json:"failed"`  // runs without a measurement
-	Bound    int                 `json:"bound"`   // runs that were bound by the generator
-	Metrics  map[Metric]Estimate `json:"metrics"` // median over the blocks, bootstrap interval
-	Latency  Latency             `json:"latency"` // histograms of all blocks, merged
+	Workload  string              `json:"workload"`
+	Subject   string              `json:"subject"`
+	Blocks    int                 `json:"blocks"`
+	Failed    int                 `json:"failed"`               // runs without a measurement
+	Bound     int                 `json:"bound"`                // runs that were bound by the generator
+	Metrics   map[Metric]Estimate `json:"metrics"`              // median over the blocks, bootstrap interval
+	OverFloor *Estimate           `json:"over_floor,omitempty"` // CPU per request over that of the floor in the same block: Hodges-Lehmann, bootstrap interval
+	Latency   Latency             `json:"latency"`              // histograms of all blocks, merged
 }
 
 // Verdict is what a comparison concludes.

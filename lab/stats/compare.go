@@ -166,6 +166,13 @@ func compareTwin(twin []float64, o Options) (aa AA, reason string) {
 	return aa, reason
 }
 
+// Ratio returns the ratio that log ratios stand for, with its interval: what
+// [Family] gives a subject, without a verdict. logs must not be empty.
+func Ratio(logs []float64, seed uint64) results.Estimate {
+	ratio, _ := estimate(logs, Options{Seed: seed})
+	return ratio
+}
+
 // estimate returns the ratio that the log ratios stand for, and their p-value.
 func estimate(logs []float64, o Options) (results.Estimate, float64) {
 	resamples := o.Resamples

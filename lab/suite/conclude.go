@@ -78,6 +78,9 @@ func conclude(f *results.File, seed uint64) error {
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", w.Name, s.Name, err)
 			}
+			if err := overFloor(f, &cell, seed); err != nil {
+				return fmt.Errorf("%s, %s: %w", w.Name, s.Name, err)
+			}
 			if cell.Blocks+cell.Failed > 0 {
 				f.Cells = append(f.Cells, cell)
 			}
@@ -164,6 +167,25 @@ func newCell(f *results.File, workload, subject string, seed uint64) (results.Ce
 	var err error
 	c.Latency, err = results.MergeLatency(latencies)
 	return c, err
+}
+
+// overFloor tells the cell how far it is above the floor. The ratio is taken
+// block by block, as that to the baseline is: the machine's speed drops out.
+func overFloor(f *results.File, c *results.Cell, seed uint64) error {
+	for _, s := range f.Subjects {
+		if s.Role != roleFloor {
+			continue
+		}
+		logs, err := pair(f.Config.Blocks, metrics[0], counted(f, c.Workload, c.Subject), counted(f, c.Workload, s.Name))
+		if err != nil {
+			return err
+		}
+		if len(logs) > 0 {
+			ratio := stats.Ratio(logs, seed)
+			c.OverFloor = &ratio
+		}
+	}
+	return nil
 }
 
 // compare holds every subject against the baseline in one metric.

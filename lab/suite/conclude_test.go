@@ -115,6 +115,9 @@ func TestCellsAndHeadroom(t *testing.T) {
 	if cell.Blocks != 9 || cell.Latency.Count != 9000 {
 		t.Errorf("cell of %d blocks, %d samples", cell.Blocks, cell.Latency.Count)
 	}
+	if over := cell.OverFloor; over == nil || over.Value < 2.4 || over.Value > 2.6 || over.Low > over.Value || over.High < over.Value {
+		t.Errorf("over the floor %+v, want about 2.5", over)
+	}
 	if cpu := cell.Metrics[results.MetricCPU]; cpu.Low > cpu.Value || cpu.Value > cpu.High || cpu.Value < 11 || cpu.Value > 14 {
 		t.Errorf("CPU per request %+v, want about 12.5", cpu)
 	}
