@@ -74,7 +74,7 @@ web: $(WEB)/node_modules/.package-lock.json
 $(WEB)/node_modules/.package-lock.json: $(WEB)/package.json $(WEB)/package-lock.json
 	@$(call say,packages of the report)
 	@tools/need npm nodejs npm
-	@node -e 'process.exit(parseInt(process.versions.node) < 20)' || { echo "need Node.js 20, found $$(node --version)" >&2; exit 1; }
+	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || { echo "need Node.js 20, found $$(node --version)" >&2; exit 1; }
 	@npm --prefix $(WEB) ci --silent
 	@touch $@
 
