@@ -21,7 +21,8 @@ type generator struct {
 	events chan load.Event // closed at the end of its output
 	stderr *tail
 	broken error // why its output could not be read; valid when events is closed
-	exit   chan error
+	exited chan struct{} // closed when the process has ended
+	exit   error         // valid after exited
 }
 
 // GeneratorVerb is the hidden verb under which the redline command is a
@@ -38,7 +39,7 @@ func (b *bench) startGenerator(ctx context.Context, spec *load.Spec) (*generator
 		cmd:    exec.CommandContext(ctx, b.cfg.Executable, GeneratorVerb),
 		events: make(chan load.Event, 16),
 		stderr: &tail{limit: stderrKept},
-		exit:   make(chan error, 1),
+		exited: make(chan struct{}),
 	}
 	g.cmd.Stdin = bytes.NewReader(input)
 	g.cmd.Stderr = g.stderr
@@ -56,7 +57,10 @@ func (b *bench) startGenerator(ctx context.Context, spec *load.Spec) (*generator
 		return nil, errors.Join(fmt.Errorf("start generator: %w", err), r.Close())
 	}
 	go g.read(r)
-	go func() { g.exit <- g.cmd.Wait() }()
+	go func() {
+		g.exit = g.cmd.Wait()
+		close(g.exited)
+	}()
 	return g, nil
 }
 
@@ -80,7 +84,8 @@ func (g *generator) read(r io.ReadCloser) {
 func (g *generator) finish() error {
 	for range g.events { // until read is done with g.broken
 	}
-	err := errors.Join(<-g.exit, g.broken)
+	<-g.exited
+	err := errors.Join(g.exit, g.broken)
 	if err != nil {
 		return fmt.Errorf("generator: %w\n%s", err, g.stderr)
 	}
@@ -92,7 +97,7 @@ func (g *generator) kill() error {
 	err := g.cmd.Process.Kill()
 	for range g.events {
 	}
-	<-g.exit
+	<-g.exited
 	if errors.Is(err, os.ErrProcessDone) {
 		return nil
 	}

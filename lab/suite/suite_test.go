@@ -182,7 +182,7 @@ func TestInterruptSavesWhatIsThere(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f, err := compareNow(t, ctx, cfg, catalogueOf(t, "good", "slow"), func(s Step) {
 		if s.Block == 2 && s.Run == nil {
-			cancel()
+			time.AfterFunc(150*time.Millisecond, cancel) // within a run
 		}
 	})
 	if !errors.Is(err, context.Canceled) {
