@@ -20,7 +20,7 @@ type generator struct {
 	cmd    *exec.Cmd
 	events chan load.Event // closed at the end of its output
 	stderr *tail
-	broken error // why its output could not be read; valid when events is closed
+	broken error         // why its output could not be read; valid when events is closed
 	exited chan struct{} // closed when the process has ended
 	exit   error         // valid after exited
 }
