@@ -186,7 +186,7 @@ func TestLargeResponse(t *testing.T) {
 func TestWriteToWhoHasLeft(t *testing.T) {
 	onEach(t, func(t *testing.T, transport string) {
 		failed, filled := make(chan error, 1), newGate()
-		r := serve(t, &redline.Server{Transport: transport, WriteTimeout: -1, Native: func(c *redline.Ctx) {
+		r := serve(t, &redline.Server{Transport: transport, StallTimeout: -1, Native: func(c *redline.Ctx) {
 			p := make([]byte, 16<<10)
 			for n := 0; ; n += len(p) {
 				if n > 1<<20 {

@@ -2,6 +2,7 @@ package redline
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -321,7 +322,7 @@ var (
 	ErrHijacked    = exchange.ErrHijacked
 	ErrLength      = exchange.ErrLength
 	ErrNoBody      = exchange.ErrNoBody
-	ErrTimeout     = transport.ErrDeadline // the client was too slow: ReadTimeout, WriteTimeout
+	ErrTimeout     = transport.ErrDeadline // the client was too slow: StallTimeout and its like
 )
 
 // ofClient gives what a transport says of a client its public name.
@@ -347,3 +348,31 @@ func (c *Ctx) Get(key any) any { return c.frame().values[key] }
 // Detach tells the server that the handler is about to block. It is a hint: a
 // handler that blocks without it is noticed a millisecond later.
 func (c *Ctx) Detach() { c.exchange().Host.Detach() }
+
+// A requestContext is the context of one request. It is made when it is asked
+// for, and never used again.
+type requestContext struct {
+	context.Context
+	cancel context.CancelCauseFunc
+}
+
+// finish ends the context: the response is complete.
+func (r *requestContext) finish() { r.cancel(context.Canceled) }
+
+// Context returns the request's context. It is cancelled, with cause ErrGone,
+// within a second after the client has left, also when nobody reads or writes,
+// and when the handler returns.
+func (c *Ctx) Context() context.Context { return c.requestContext() }
+
+func (c *Ctx) requestContext() *requestContext {
+	x := c.exchange()
+	f := x.Local.(*frame)
+	if f.cancel == nil {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		f.cancel = &requestContext{Context: ctx, cancel: cancel}
+		if x.Host.OnGone(func() { cancel(ErrGone) }) {
+			cancel(ErrGone)
+		}
+	}
+	return f.cancel
+}

@@ -56,8 +56,8 @@ func TestStaleCtx(t *testing.T) {
 		var body io.Reader
 		var stale *redline.Ctx
 		idle := make(chan bool, 10000) // the handler has returned for certain
-		told := func(_ net.Addr, s redline.ConnState) {
-			if s == redline.StateIdle {
+		told := func(_ net.Conn, s http.ConnState) {
+			if s == http.StateIdle {
 				idle <- true
 			}
 		}

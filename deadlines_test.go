@@ -51,7 +51,7 @@ func (c *client) drip(s string) (stop func()) {
 func timed(t *testing.T, transport string, change func(*redline.Server)) *running {
 	t.Helper()
 	s := &redline.Server{
-		Transport: transport, ReadHeaderTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute, IdleTimeout: time.Minute,
+		Transport: transport, ReadHeaderTimeout: time.Minute, StallTimeout: time.Minute, IdleTimeout: time.Minute,
 		Native: func(c *redline.Ctx) {
 			if _, err := io.Copy(io.Discard, c.Body()); err != nil && err != redline.ErrTimeout {
 				t.Errorf("handler reads: %v", err)
@@ -97,7 +97,7 @@ func TestSlowHead(t *testing.T) {
 // those that are slow.
 func TestSlowContent(t *testing.T) {
 	onEach(t, func(t *testing.T, transport string) {
-		r := timed(t, transport, func(s *redline.Server) { s.ReadTimeout = short })
+		r := timed(t, transport, func(s *redline.Server) { s.StallTimeout = short })
 		for _, head := range []string{postHead + "Content-Length: 10\r\n\r\nabc", chunkHead + "a\r\nabc"} {
 			c := r.dial()
 			start := time.Now()
@@ -149,7 +149,7 @@ func TestSlowReaders(t *testing.T) {
 		var written atomic.Int64
 		failed := make(chan error, 10)
 		r := timed(t, transport, func(s *redline.Server) {
-			s.WriteTimeout = short
+			s.StallTimeout = short
 			s.Native = func(c *redline.Ctx) {
 				if c.Path() == "/static" {
 					if err := c.Static(200, "text/plain", big); err != nil {

@@ -2,10 +2,10 @@ package redline
 
 import (
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/learn"
 )
 
 // A Handler answers one request. It may block.
@@ -45,6 +45,10 @@ func (f *frame) next() *Ctx {
 
 // ServeExchange implements exchange.Handler.
 func (d *dispatcher) ServeExchange(x *exchange.Exchange) {
+	if d.http != nil {
+		d.serveHTTP(x)
+		return
+	}
 	f, ok := x.Local.(*frame)
 	if !ok {
 		f = &frame{server: (*Server)(d)}
@@ -63,7 +67,7 @@ func (d *dispatcher) leave(c *Ctx, f *frame) {
 		d.panicked(c, f, p)
 	}
 	if d.learns && f.route != nil && !f.inline && c.x.Host.Late() {
-		f.route.late()
+		f.route.habit.Late()
 	}
 	if f.cancel != nil && f.stream == nil {
 		f.cancel.finish()
@@ -100,44 +104,19 @@ type route struct {
 	handler         Handler
 	names           []string // of the pattern's parameters
 
-	takeovers atomic.Uint64
-	blocking  atomic.Bool
-	quick     atomic.Int32 // runs off the loop in a row that did not block
-}
-
-const (
-	// learnAfter is how many takeovers make a route one that blocks: one may be
-	// the garbage collector's, or a page fault's.
-	learnAfter = 2
-	// forgetAfter is how many quick runs in a row make it one that does not.
-	forgetAfter = 1000
-	// quickRun is how long a run may take that could have stayed on the loop.
-	quickRun = 100 * time.Microsecond
-)
-
-// late is told that the route's handler was taken over.
-func (r *route) late() {
-	if r.takeovers.Add(1) >= learnAfter {
-		r.quick.Store(0)
-		r.blocking.Store(true)
-	}
+	habit learn.Habit
 }
 
 // serve runs the handler, off the loop if it is known to block.
 func (r *route) serve(c *Ctx) {
-	if !r.blocking.Load() {
+	if !r.habit.Blocks() {
 		r.handler(c)
 		return
 	}
 	c.x.Host.Detach()
 	start := time.Now()
 	r.handler(c)
-	if time.Since(start) > quickRun {
-		r.quick.Store(0)
-	} else if r.quick.Add(1) >= forgetAfter {
-		r.takeovers.Store(0)
-		r.blocking.Store(false)
-	}
+	r.habit.Ran(time.Since(start))
 }
 
 // Blocking returns h as a handler that starts off the event loop: for one that

@@ -156,7 +156,7 @@ func TestFileToDeafReader(t *testing.T) {
 	root := rootOf(t, dir)
 	onEach(t, func(t *testing.T, name string) {
 		ended := make(chan error, 1)
-		srv := serve(t, &redline.Server{Transport: name, WriteTimeout: 100 * time.Millisecond, Native: func(c *redline.Ctx) {
+		srv := serve(t, &redline.Server{Transport: name, StallTimeout: 100 * time.Millisecond, Native: func(c *redline.Ctx) {
 			f, err := root.Open("big.bin")
 			if err != nil {
 				t.Error(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,7 @@ import (
 )
 
 // TestServeListeners serves on listeners of every kind. Those that were given
-// stay open.
+// are closed with the server.
 func TestServeListeners(t *testing.T) {
 	onEach(t, func(t *testing.T, transport string) {
 		for _, network := range []string{"tcp4", "unix"} {
@@ -35,13 +36,13 @@ func TestServeListeners(t *testing.T) {
 			if err := r.shutdown(patience); err != nil {
 				t.Error(err)
 			}
-			c, err := r.tryDial()
-			if err != nil {
-				t.Errorf("%s: the listener was closed: %v", network, err)
-			} else {
-				c.Close()
-			}
-			l.Close()
+			until(t, network+": the listener is closed", func() bool {
+				c, err := r.tryDial()
+				if err == nil {
+					c.Close()
+				}
+				return err != nil
+			})
 		}
 		path := filepath.Join(t.TempDir(), "socket")
 		r := prepare(t, &redline.Server{Transport: transport, Loops: 2, Addr: "unix:" + path, Native: func(c *redline.Ctx) {
@@ -121,8 +122,9 @@ func TestWrongOrder(t *testing.T) {
 				}
 			}
 		}
-		if err := (&redline.Server{Transport: transport}).ListenAndServe(); err == nil {
-			t.Error("a server without a handler runs")
+		both := &redline.Server{Transport: transport, Native: text("x"), Handler: http.NotFoundHandler()}
+		if err := both.ListenAndServe(); err == nil {
+			t.Error("a server with two handlers runs")
 		}
 		if err := (&redline.Server{Transport: "pigeon", Native: text("x")}).ListenAndServe(); err == nil {
 			t.Error("a server with an unknown transport runs")
@@ -214,15 +216,15 @@ func TestShutdownSilentClient(t *testing.T) {
 // TestConnState follows connections through their states.
 func TestConnState(t *testing.T) {
 	const (
-		created  = redline.StateNew
-		active   = redline.StateActive
-		idle     = redline.StateIdle
-		hijacked = redline.StateHijacked
-		closed   = redline.StateClosed
+		created  = http.StateNew
+		active   = http.StateActive
+		idle     = http.StateIdle
+		hijacked = http.StateHijacked
+		closed   = http.StateClosed
 	)
 	onEach(t, func(t *testing.T, transport string) {
 		var mu sync.Mutex
-		states := map[string][]redline.ConnState{}
+		states := map[string][]http.ConnState{}
 		router := redline.NewRouter()
 		router.GET("/x", text("x"))
 		router.GET("/hijack", func(c *redline.Ctx) {
@@ -233,41 +235,41 @@ func TestConnState(t *testing.T) {
 			}
 			nc.Close()
 		})
-		r := serve(t, &redline.Server{Transport: transport, Native: router.Serve, ConnState: func(remote net.Addr, s redline.ConnState) {
+		r := serve(t, &redline.Server{Transport: transport, Native: router.Serve, ConnState: func(conn net.Conn, s http.ConnState) {
 			mu.Lock()
 			defer mu.Unlock()
-			states[remote.String()] = append(states[remote.String()], s)
+			states[conn.RemoteAddr().String()] = append(states[conn.RemoteAddr().String()], s)
 		}})
 		for _, c := range []struct {
 			name string
 			do   func(c *client)
-			want []redline.ConnState
+			want []http.ConnState
 		}{
-			{"nothing", func(c *client) { c.Close() }, []redline.ConnState{created, closed}},
+			{"nothing", func(c *client) { c.Close() }, []http.ConnState{created, closed}},
 			{"twice", func(c *client) {
 				c.want("/x", "x")
 				c.want("/x", "x")
 				c.Close()
-			}, []redline.ConnState{created, active, idle, active, idle, closed}},
+			}, []http.ConnState{created, active, idle, active, idle, closed}},
 			{"asked to close", func(c *client) {
 				c.send("GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
 				c.answer()
 				c.wantGone()
-			}, []redline.ConnState{created, active, closed}},
+			}, []http.ConnState{created, active, closed}},
 			{"malformed", func(c *client) {
 				c.send("GET\r\n\r\n")
 				c.answer()
 				c.wantGone()
-			}, []redline.ConnState{created, closed}},
+			}, []http.ConnState{created, active, closed}},
 			{"hijacked", func(c *client) {
 				c.ask("/hijack")
 				c.wantGone()
-			}, []redline.ConnState{created, active, hijacked}},
+			}, []http.ConnState{created, active, hijacked}},
 		} {
 			conn := r.dial()
 			c.do(conn)
 			conn.Close()
-			var got []redline.ConnState
+			var got []http.ConnState
 			until(t, c.name+" ends", func() bool {
 				mu.Lock()
 				defer mu.Unlock()

@@ -2,24 +2,29 @@ package redline
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"math"
 	"net"
+	"net/http"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/http1"
+	"github.com/redline-go/redline/internal/learn"
+	"github.com/redline-go/redline/internal/nethttp"
 	"github.com/redline-go/redline/internal/transport"
 )
 
-// ErrServerClosed is returned by the serving methods after Shutdown or Close.
-var ErrServerClosed = errors.New("redline: server closed")
+// ErrServerClosed is returned by the serving methods after Shutdown or Close. It
+// is net/http's, so that its callers need not be changed.
+var ErrServerClosed = http.ErrServerClosed
 
 // Limits bounds what one request may cost; see the fields. Zeros mean defaults,
 // which are safe on the open internet.
@@ -36,21 +41,25 @@ const (
 // Defaults of a Server's deadlines and bounds.
 const (
 	DefaultReadHeaderTimeout = 10 * time.Second
-	DefaultReadTimeout       = 30 * time.Second
-	DefaultWriteTimeout      = 30 * time.Second
+	DefaultStallTimeout      = 30 * time.Second
 	DefaultIdleTimeout       = 75 * time.Second
 	DefaultWriteBuffer       = 64 << 10
 	DefaultMaxConns          = 100_000
 )
 
-// A Server serves HTTP/1.1. Its fields are read when it starts to serve and must
-// not be changed afterwards. In every duration and bound, zero means the default
-// and a negative value means none.
+// A Server serves HTTP/1.1, to an http.Handler or to native handlers. It has the
+// fields and methods of http.Server under the same names and with the same
+// meaning, and where that differs the field says so. Its fields are read when it
+// starts to serve and must not be changed afterwards. In the durations and bounds
+// that net/http does not have, zero means the default and a negative value none.
 type Server struct {
-	// Addr is the TCP address of ListenAndServe, host:port; ":8080" when empty.
+	// Addr is the TCP address of ListenAndServe, host:port; ":http" when empty.
 	// "unix:/path" is a Unix socket.
 	Addr string
-	// Native answers requests. A [Router]'s Serve is one.
+	// Handler answers requests; nil means http.DefaultServeMux.
+	Handler http.Handler
+	// Native answers requests in place of Handler. A [Router]'s Serve is one; an
+	// http.Handler becomes one by [HTTP] or [Router.Mount].
 	Native Handler
 
 	// Transport is one of Auto (also when empty), Uring, Epoll and Std.
@@ -62,17 +71,28 @@ type Server struct {
 	// the kernel, within the process's affinity mask.
 	CPUs []int
 
-	// Limits bounds requests.
+	// Limits bounds requests. With Handler, Limits.MaxBodyBytes has no default:
+	// bodies are read as they come, and http.MaxBytesReader bounds them.
 	Limits Limits
+	// MaxHeaderBytes is Limits.MaxHeadBytes by net/http's name, and used when
+	// that is zero. The default is smaller, see there.
+	MaxHeaderBytes int
+
 	// ReadHeaderTimeout is for a request's head: from accept for the first, from
-	// its first byte for later ones.
+	// its first byte for later ones. Unlike net/http's it has a default.
 	ReadHeaderTimeout time.Duration
-	// ReadTimeout is for each wait for content of a request: not for the whole,
-	// so that a slow upload that moves is let live.
+	// ReadTimeout is for a whole request, body included, from its first byte.
+	// Zero is none.
 	ReadTimeout time.Duration
-	// WriteTimeout is for each wait for the client to take output.
+	// WriteTimeout is for a whole response, from the end of the request's head. A
+	// [Stream] is not bound by it. Zero is none.
 	WriteTimeout time.Duration
-	// IdleTimeout is how long a connection is kept between requests.
+	// StallTimeout is for each wait for content of a request, and for the client
+	// to take output: whoever moves may go on. net/http has nothing like it. A
+	// handler that sets a deadline with http.ResponseController replaces it.
+	StallTimeout time.Duration
+	// IdleTimeout is how long a connection is kept between requests. Its default
+	// does not depend on ReadTimeout, as net/http's does.
 	IdleTimeout time.Duration
 	// WriteBuffer is how many bytes of output may wait for a client, on each
 	// connection, before its handler has to.
@@ -93,13 +113,28 @@ type Server struct {
 	// Logger is told of panics, and once of the transport; nil means
 	// slog.Default().
 	Logger *slog.Logger
+	// ErrorLog, if set, gets what net/http would log: panics of Handler and what
+	// it does wrong. If nil, Logger is told.
+	ErrorLog *log.Logger
 	// Refused, if set, is told of requests that were answered without the
 	// handler because they are malformed or exceed a limit. It is called on an
 	// event loop and must not block.
 	Refused func(remote net.Addr, status int, reason string)
 	// ConnState, if set, is told when a connection changes its state. It is
-	// called on an event loop and must not block.
-	ConnState func(remote net.Addr, s ConnState)
+	// called on an event loop and must not block. The connection has addresses
+	// and can be closed, no more.
+	ConnState func(c net.Conn, s http.ConnState)
+	// BaseContext returns the context from which those of all requests to
+	// Handler are derived; nil means context.Background(). It is called once.
+	BaseContext func(l net.Listener) context.Context
+	// ConnContext derives from it the context of the requests of a connection,
+	// when the first of them comes. The connection is as for ConnState.
+	ConnContext func(ctx context.Context, c net.Conn) context.Context
+	// DisableGeneralOptionsHandler has Handler answer OPTIONS *, which gets 200
+	// otherwise.
+	DisableGeneralOptionsHandler bool
+	// TLSConfig is reserved: a server that has one does not start.
+	TLSConfig *tls.Config
 
 	mu       sync.Mutex
 	t        transport.Transport
@@ -108,10 +143,17 @@ type Server struct {
 	stopping atomic.Bool
 	stopped  chan struct{} // closed when stopping is set; nil until somebody asks
 	running  bool
+	first    net.Listener // for BaseContext
 	closed   bool
 	closing  sync.Once
 	counters counters
-	routes   []*route // of the routers that have served, for Stats
+	routes   []*route     // of the routers that have served, for Stats
+	shapes   learn.Shapes // of the requests to Handler
+
+	http        http.Handler    // Handler, or what nil means; nil with Native
+	adapter     *nethttp.Config // what runs it, and what is mounted
+	noKeepAlive atomic.Bool
+	onShutdown  []func()
 }
 
 // Listen opens the listening socket of addr, host:port or "unix:/path", and
@@ -126,7 +168,16 @@ func (s *Server) Listen(addr string) (net.Addr, error) {
 	if path, ok := cutPrefix(addr, "unix:"); ok {
 		network, addr = "unix", path
 	}
-	return t.Listen(network, addr, transport.ListenOptions{FastOpen: s.FastOpen, DeferAccept: s.DeferAccept})
+	at, err := t.Listen(network, addr, transport.ListenOptions{FastOpen: s.FastOpen, DeferAccept: s.DeferAccept})
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first == nil {
+		s.first = listening{at}
+	}
+	return at, nil
 }
 
 func cutPrefix(s, prefix string) (string, bool) {
@@ -141,7 +192,7 @@ func cutPrefix(s, prefix string) (string, bool) {
 func (s *Server) ListenAndServe() error {
 	addr := s.Addr
 	if addr == "" {
-		addr = ":8080"
+		addr = ":http"
 	}
 	if _, err := s.Listen(addr); err != nil {
 		return err
@@ -149,9 +200,10 @@ func (s *Server) ListenAndServe() error {
 	return s.Run()
 }
 
-// Serve serves on a given listener until Shutdown or Close. The listener stays
-// the caller's, open; closing it does not end Serve.
+// Serve serves on a given listener until Shutdown or Close, and closes it before
+// it returns. Closing it from elsewhere does not end Serve.
 func (s *Server) Serve(l net.Listener) error {
+	defer l.Close() // its descriptors were duplicated: nothing depends on it
 	t, err := s.start()
 	if err != nil {
 		return err
@@ -159,6 +211,11 @@ func (s *Server) Serve(l net.Listener) error {
 	if err := t.Adopt(l); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	if s.first == nil {
+		s.first = l
+	}
+	s.mu.Unlock()
 	return s.Run()
 }
 
@@ -169,11 +226,16 @@ func (s *Server) Run() error {
 		return err
 	}
 	s.mu.Lock()
-	again := s.running
+	again, first := s.running, s.first
 	s.running = true
 	s.mu.Unlock()
 	if again {
 		return errRunning
+	}
+	if s.BaseContext != nil {
+		if s.adapter.Base = s.BaseContext(first); s.adapter.Base == nil {
+			panic("BaseContext returned a nil context")
+		}
 	}
 	err = t.Serve()
 	if s.stopping.Load() && errors.Is(err, transport.ErrStopped) {
@@ -198,8 +260,14 @@ func (s *Server) start() (transport.Transport, error) {
 		return s.t, nil
 	case !exchange.ValidValue(s.Name):
 		return nil, fmt.Errorf("redline: Server.Name %q: %w", s.Name, exchange.ErrFieldValue)
-	case s.Native == nil:
-		return nil, errors.New("redline: Server.Native is nil: there is no handler")
+	case s.Native != nil && s.Handler != nil:
+		return nil, errors.New("redline: Server has both Handler and Native: mount one under the other, see HTTP and Router.Mount")
+	case s.TLSConfig != nil:
+		return nil, errors.New("redline: Server.TLSConfig is reserved: this version speaks no TLS, put a proxy in front or leave it nil")
+	}
+	s.adapter = s.newAdapter()
+	if s.Native == nil {
+		s.http = s.handler()
 	}
 	cfg := s.sessionConfig()
 	t, chosen, err := newTransport(s.Transport, transport.Config{
@@ -217,13 +285,14 @@ func (s *Server) start() (transport.Transport, error) {
 
 func (s *Server) sessionConfig() *http1.Config {
 	cfg := &http1.Config{
-		Handler: (*dispatcher)(s), Limits: s.Limits, Closed: transport.ErrClosed, Server: s.Name,
+		Handler: (*dispatcher)(s), Limits: s.limits(), Closed: transport.ErrClosed, Server: s.Name,
 		HeaderTimeout: orDefault(s.ReadHeaderTimeout, DefaultReadHeaderTimeout),
-		ReadTimeout:   orDefault(s.ReadTimeout, DefaultReadTimeout),
-		WriteTimeout:  orDefault(s.WriteTimeout, DefaultWriteTimeout),
+		ReadTimeout:   s.ReadTimeout,
+		WriteTimeout:  s.WriteTimeout,
+		StallTimeout:  orDefault(s.StallTimeout, DefaultStallTimeout),
 		IdleTimeout:   orDefault(s.IdleTimeout, DefaultIdleTimeout),
 		HighWater:     s.writeBuffer(),
-		Stopping:      s.stopping.Load,
+		Stopping:      s.closesConns,
 		Refused: func(remote net.Addr, status int, reason string) {
 			s.counters.refused.Add(1)
 			if s.Refused != nil {
@@ -232,7 +301,7 @@ func (s *Server) sessionConfig() *http1.Config {
 		},
 	}
 	if s.ConnState != nil {
-		cfg.State = func(remote net.Addr, state http1.State) { s.ConnState(remote, ConnState(state)) }
+		cfg.State = func(h exchange.Host, state http1.State) { s.ConnState(s.adapter.Conn(h), http.ConnState(state)) }
 	}
 	return cfg
 }
@@ -259,125 +328,4 @@ func (s *Server) logger() *slog.Logger {
 		return s.Logger
 	}
 	return slog.Default()
-}
-
-const (
-	// shutdownPoll is how often Shutdown looks whether the last connection is
-	// gone.
-	shutdownPoll = 5 * time.Millisecond
-	// shutdownSweep is how often it closes idle connections, and how long it
-	// waits for those that are busy to be looked at.
-	shutdownSweep = 100 * time.Millisecond
-	// shutdownFresh is how long a connection that was just accepted may take to
-	// send its first request before it counts as idle: its client was not
-	// refused, and should not be cut off.
-	shutdownFresh = 2 * time.Second
-)
-
-// Shutdown ends the server gracefully: no connection is accepted any more, idle
-// ones are closed, exchanges in progress end and close theirs; streams are told
-// by [Server.Stopping]. When ctx is done first, what is left is cut and its error
-// returned. Hijacked connections are not touched.
-func (s *Server) Shutdown(ctx context.Context) error {
-	s.stop()
-	t := s.transport()
-	if t == nil {
-		s.refuseStart()
-		return nil
-	}
-	t.StopAccepting()
-	tick := time.NewTicker(shutdownPoll)
-	defer tick.Stop()
-	began := time.Now()
-	var swept time.Time
-	for t.Stats().Open > 0 {
-		if now := time.Now(); now.Sub(swept) >= shutdownSweep {
-			swept = now
-			sweep(ctx, t, now.Sub(began) >= shutdownFresh)
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("shut down with %d connections open: %w", t.Stats().Open, ctx.Err()), s.Close())
-		case <-tick.C:
-		}
-	}
-	return s.Close()
-}
-
-// sweep closes the connections that are idle, those that have not had a request
-// yet only if fresh is set.
-func sweep(ctx context.Context, t transport.Transport, fresh bool) {
-	ctx, cancel := context.WithTimeout(ctx, shutdownSweep)
-	defer cancel()
-	t.Each(func(session transport.Session, _ *buf.Queue) error {
-		if h := session.(*http1.Session); h.Idle() && (fresh || !h.Fresh()) {
-			return transport.ErrClosed
-		}
-		return nil
-	}, ctx.Done())
-}
-
-// Stopping returns a channel that is closed when Shutdown or Close is called. A
-// [Stream] that would go on for ever ends when it is: Shutdown waits for it.
-func (s *Server) Stopping() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stopped == nil {
-		s.stopped = make(chan struct{})
-		if s.stopping.Load() {
-			close(s.stopped)
-		}
-	}
-	return s.stopped
-}
-
-func (s *Server) stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.stopping.Swap(true) && s.stopped != nil {
-		close(s.stopped)
-	}
-}
-
-// Close ends the server at once: listeners and connections are closed, and the
-// contexts of exchanges in progress cancelled. It does not wait for handlers.
-func (s *Server) Close() error {
-	s.stop()
-	t := s.transport()
-	s.refuseStart()
-	if t == nil {
-		return nil
-	}
-	var err error
-	s.closing.Do(func() { err = t.Close() })
-	return err
-}
-
-func (s *Server) transport() transport.Transport {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.t
-}
-
-func (s *Server) refuseStart() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-}
-
-// ConnState is the state of a connection, as in net/http.
-type ConnState int
-
-// The states of a connection.
-const (
-	StateNew      = ConnState(http1.StateNew)      // accepted
-	StateActive   = ConnState(http1.StateActive)   // a request's head has come
-	StateIdle     = ConnState(http1.StateIdle)     // between requests
-	StateHijacked = ConnState(http1.StateHijacked) // no longer the server's
-	StateClosed   = ConnState(http1.StateClosed)
-)
-
-// String returns the state's name.
-func (c ConnState) String() string {
-	return [...]string{"new", "active", "idle", "hijacked", "closed"}[c]
 }

@@ -47,7 +47,7 @@ func TestSoak(t *testing.T) {
 		r := serve(t, &redline.Server{
 			Transport: transport, Loops: 2, Native: h.router().Serve, Logger: slog.New(slog.DiscardHandler),
 			Limits:            redline.Limits{MaxBodyBytes: 8 << 20},
-			ReadHeaderTimeout: soakWait, ReadTimeout: soakWait, WriteTimeout: soakWait, IdleTimeout: soakWait,
+			ReadHeaderTimeout: soakWait, StallTimeout: soakWait, IdleTimeout: soakWait,
 			WriteBuffer: 32 << 10, MaxConns: 4 * soakClients,
 		})
 		end := time.Now().Add(*soakTime / time.Duration(len(transports())))

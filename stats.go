@@ -1,8 +1,10 @@
 package redline
 
 import (
+	"strings"
 	"sync/atomic"
 
+	"github.com/redline-go/redline/internal/learn"
 	"github.com/redline-go/redline/internal/transport"
 )
 
@@ -26,7 +28,9 @@ type Stats struct {
 	Routes    []RouteStats
 }
 
-// RouteStats is what was learned about a route.
+// RouteStats is what was learned about a route; of requests to Handler, whose
+// routes the server does not know, about those whose paths have the same shape:
+// a segment "*" stands for any.
 type RouteStats struct {
 	Method, Pattern string
 	Takeovers       uint64 // since the route was last taken for one that does not block
@@ -49,8 +53,12 @@ func (s *Server) Stats() Stats {
 	}
 	for _, r := range s.routes {
 		out.Routes = append(out.Routes, RouteStats{
-			Method: r.method, Pattern: r.pattern, Takeovers: r.takeovers.Load(), Blocking: r.blocking.Load(),
+			Method: r.method, Pattern: r.pattern, Takeovers: r.habit.Lates(), Blocking: r.habit.Blocks(),
 		})
 	}
+	s.shapes.Each(func(shape string, h *learn.Habit) {
+		method, path, _ := strings.Cut(shape, " ")
+		out.Routes = append(out.Routes, RouteStats{Method: method, Pattern: path, Takeovers: h.Lates(), Blocking: h.Blocks()})
+	})
 	return out
 }

@@ -163,7 +163,7 @@ func TestStreamClientLeaves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, transport string) {
 				const most = 8 << 10
-				r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: most, WriteTimeout: -1})
+				r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: most, StallTimeout: -1})
 				c := r.dial()
 				c.ask("/stream")
 				s := receive(t, streams, "the stream is open")
@@ -201,8 +201,8 @@ func TestStreamClientLeaves(t *testing.T) {
 func TestStreamIdle(t *testing.T) {
 	onEach(t, func(t *testing.T, transport string) {
 		r, streams := streaming(t, &redline.Server{
-			Transport: transport, ReadHeaderTimeout: 100 * time.Millisecond, ReadTimeout: 100 * time.Millisecond,
-			WriteTimeout: 100 * time.Millisecond, IdleTimeout: 100 * time.Millisecond,
+			Transport: transport, ReadHeaderTimeout: 100 * time.Millisecond,
+			StallTimeout: 100 * time.Millisecond, IdleTimeout: 100 * time.Millisecond,
 		})
 		c := r.dial()
 		c.ask("/stream")
@@ -232,7 +232,7 @@ func TestStreamIdle(t *testing.T) {
 // TestStreamWriteTimeout cuts a client that takes nothing for too long.
 func TestStreamWriteTimeout(t *testing.T) {
 	onEach(t, func(t *testing.T, transport string) {
-		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: 8 << 10, WriteTimeout: time.Second})
+		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: 8 << 10, StallTimeout: time.Second})
 		c := r.dial()
 		c.ask("/stream")
 		s := receive(t, streams, "the stream is open")

@@ -44,6 +44,11 @@ var Redline = Rules{
 		{Package: "~/internal/sys", May: []string{"golang.org/x/sys/..."}, Raw: true, Why: "the ground imports nothing of ours"},
 		{Package: "~/internal/http1/scan", May: []string{"golang.org/x/sys/cpu"}, Asm: true, Why: "the ground imports nothing of ours"},
 		{Package: "~/internal/static", Why: "what a request for a file gets is decided without exchange or connection"},
+		{Package: "~/internal/learn", Why: "what handlers are like is learned without knowing what calls them"},
+		{
+			Package: "~/internal/nethttp", May: []string{"~/internal/exchange", "~/internal/buf"},
+			Why: "handlers of net/http run on an exchange, whatever the protocol",
+		},
 		{Package: "~/internal/exchange", May: []string{"~/internal/buf"}, Why: "an exchange knows no protocol"},
 		{
 			Package: "~/internal/http1",
@@ -84,7 +89,7 @@ var Redline = Rules{
 			May: []string{
 				"~/internal/exchange", "~/internal/http1", "~/internal/http2", "~/internal/tlsio", "~/internal/transport",
 				"~/internal/transport/epoll", "~/internal/transport/uring", "~/internal/transport/std", "~/internal/buf", "~/internal/clock",
-				"~/internal/static",
+				"~/internal/static", "~/internal/learn", "~/internal/nethttp",
 			},
 			Tests: []string{"~/internal/transport/transporttest"},
 			Why:   "the engine imports its own internals, and nothing that stands on it",

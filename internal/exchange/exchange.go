@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync"
+	"time"
 )
 
 // An Exchange is one request with its response, whatever the protocol. It is
@@ -68,13 +70,38 @@ type Host interface {
 	Detach()
 	Detached() bool
 
+	// Release says that nothing is borrowed any more from the memory that the
+	// request came in, Head being a copy: it may serve other connections.
+	Release()
+
+	// Share says that other goroutines use the exchange at the same time, one
+	// at a time as they hold l. A call that waits for the client unlocks l while
+	// it waits.
+	Share(l sync.Locker)
+
+	// SetReadDeadline and SetWriteDeadline bound this exchange's waits for
+	// content, and for the client to take output, in place of the server's
+	// timeouts. The zero time is no bound.
+	SetReadDeadline(t time.Time)
+	SetWriteDeadline(t time.Time)
+
 	// Late reports whether the loop was taken over because the handler did not
 	// return in time: not by Detach, and not while it waited for its client.
 	Late() bool
 
 	// OnGone has f called once when the client goes away while the exchange is
-	// open, by another goroutine. nil takes it back.
-	OnGone(f func())
+	// open, by another goroutine; if it has gone already, OnGone reports that
+	// instead. Any goroutine may call it, but one at a time, and none once the
+	// handler has returned.
+	OnGone(f func()) (gone bool)
+
+	// Slot is a place of the connection that is the handler's: nil when the
+	// connection is new.
+	Slot() *any
+
+	// CloseConn closes the connection when the exchange in progress is over, and
+	// at once if there is none. Like the addresses it is for any goroutine.
+	CloseConn()
 
 	RemoteAddr() net.Addr
 	LocalAddr() net.Addr

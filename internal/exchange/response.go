@@ -40,6 +40,8 @@ type Response struct {
 	Trailers []Line
 	// Close ends the connection after this answer.
 	Close bool
+	// Undated leaves the Date field out.
+	Undated bool
 	// HeadSent says that the head is on its way: Status and Lines are void.
 	HeadSent bool
 	// Bodiless says that no body may follow: HEAD, 204, 304. Set with the head.
@@ -77,7 +79,7 @@ func (r *Response) ResetResponse() {
 		clear(r.Trailers)
 		r.Trailers = r.Trailers[:0]
 	}
-	r.Close, r.HeadSent, r.Bodiless, r.Chunked, r.Hijacked, r.Aborted = false, false, false, false, false, false
+	r.Close, r.Undated, r.HeadSent, r.Bodiless, r.Chunked, r.Hijacked, r.Aborted = false, false, false, false, false, false, false
 	r.Sent = 0
 }
 

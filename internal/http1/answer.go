@@ -75,6 +75,8 @@ func (s *Session) finish(x *exchange.Exchange) error {
 			return errTruncated // nothing of it was sent yet, and nothing of it is right
 		}
 		length = r.Length
+	} else if length == 0 && x.Method == exchange.MethodHead {
+		length = exchange.UnknownLength // whether GET would have a body, nobody said
 	}
 	b := s.out.Tail(s.headSize(x) + min(len(body), inlineBody))
 	if r.Bodiless || r.Close || x.ProtoMinor == 0 || len(r.Lines) > openingLines {
@@ -173,7 +175,7 @@ func (s *Session) appendHead(b []byte, x *exchange.Exchange, length int64) []byt
 	r.HeadSent = true
 	b = appendStatusLine(b, r.Status)
 	b, dated, named := appendLines(b, r)
-	if !dated {
+	if !dated && !r.Undated {
 		b = append(b, "Date: "...)
 		b = append(b, clock.Date()...)
 		b = append(b, '\r', '\n')
@@ -244,6 +246,7 @@ func appendFraming(b []byte, x *exchange.Exchange, length int64) []byte {
 		b = append(b, "Content-Length: "...)
 		b = strconv.AppendInt(b, length, 10)
 		b = append(b, '\r', '\n')
+	case x.Method == exchange.MethodHead:
 	case x.ProtoMinor == 0:
 		r.Close = true // the end of the connection ends the body
 	default:
@@ -281,7 +284,7 @@ func (s *Session) refuse(out *buf.Queue, status int, reason string) error {
 		s.cfg.Refused(s.conn.RemoteAddr(), status, reason)
 	}
 	s.phase, s.off = inClose, len(s.in)
-	s.deadline(s.cfg.WriteTimeout)
+	s.deadline(s.cfg.StallTimeout)
 	return ErrRefused
 }
 

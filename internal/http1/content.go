@@ -68,7 +68,7 @@ func (s *Session) fetch(p []byte) (n int, err error) {
 	if err := s.ask(); err != nil {
 		return 0, err
 	}
-	s.deadline(s.cfg.ReadTimeout)
+	s.await(&w.read)
 	if !w.x.Request.Chunked {
 		p = p[:min(int64(len(p)), w.body.left)]
 		n, err := s.read(p)

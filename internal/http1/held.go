@@ -207,7 +207,7 @@ func (h *held) watch(queued int) {
 	}
 	if h.mark = queued + h.s.conn.Pending(); h.mark > 0 {
 		h.timed = true
-		h.s.deadline(h.s.cfg.WriteTimeout)
+		h.s.deadline(h.s.cfg.StallTimeout)
 	}
 }
 

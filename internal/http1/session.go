@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
-	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
 )
 
@@ -39,9 +38,11 @@ type Config struct {
 	// Server is the value of the Server field; empty sends none.
 	Server string
 	// The deadlines; 0 means none. HeaderTimeout is for a head, from its first
-	// byte or from accept; ReadTimeout for each wait for content; WriteTimeout
-	// for each wait for the peer to take output; IdleTimeout between requests.
-	HeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout time.Duration
+	// byte or from accept; ReadTimeout for a whole request, from its first byte;
+	// WriteTimeout for a whole answer, from the end of the request's head;
+	// StallTimeout for each wait for content, or for the peer to take output;
+	// IdleTimeout between requests.
+	HeaderTimeout, ReadTimeout, WriteTimeout, StallTimeout, IdleTimeout time.Duration
 	// HighWater is how many unsent bytes of an answer make its writer wait.
 	HighWater int
 	// Stopping reports that the server shuts down: answers close their
@@ -49,8 +50,8 @@ type Config struct {
 	Stopping func() bool
 	// Refused is told of requests that were answered without the handler.
 	Refused func(remote net.Addr, status int, reason string)
-	// State, if not nil, is told of the connection's states.
-	State func(remote net.Addr, s State)
+	// State, if not nil, is told of the connections' states.
+	State func(c exchange.Host, s State)
 	// Secure says that the connections are encrypted.
 	Secure bool
 }
@@ -86,12 +87,16 @@ type Session struct {
 	out   *buf.Queue // of the feed
 	phase uint8
 
-	timed   bool // the deadline for a head runs
-	used    bool // a request has come
-	yielded bool // the loop was given up on purpose in this feed
-	watched bool // OnGone was called in this exchange
-	owing   bool // idle, but for output that the client has not taken
-	parsed  bool // the last request had no content, and its head lies in in
+	slot    any   // the handler's
+	began   int64 // when the head began, on the clock's scale; only with a ReadTimeout
+	timed   bool  // the deadline for a head runs
+	used    bool  // a request has come
+	yielded bool  // the loop was given up on purpose in this feed
+	watched bool  // OnGone was called in this exchange
+	owing   bool  // idle, but for output that the client has not taken
+	parsed  bool  // the last request had no content, and its head lies in in
+
+	released bool // in was given back: what was fed is consumed
 
 	mu   sync.Mutex // guards what follows: Lost comes from another goroutine
 	lost bool
@@ -112,6 +117,9 @@ type work struct {
 	skipped int64  // bytes of unwanted content
 	held    *held
 	opening opening
+	read    limit // of waits for content
+	write   limit // of waits for the client to take output
+	shared  sync.Locker
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}
@@ -119,14 +127,14 @@ var works = sync.Pool{New: func() any { return new(work) }}
 // NewSession returns the session of a connection that was just accepted.
 func NewSession(c Conn, cfg *Config) *Session {
 	s := &Session{conn: c, cfg: cfg, timed: true}
-	s.deadline(cfg.HeaderTimeout)
+	s.expectHead()
 	s.state(StateNew)
 	return s
 }
 
 func (s *Session) state(state State) {
 	if s.cfg.State != nil {
-		s.cfg.State(s.conn.RemoteAddr(), state)
+		s.cfg.State(s, state)
 	}
 }
 
@@ -136,19 +144,14 @@ func (s *Session) Idle() bool { return s.phase == inHead && s.w == nil }
 // Fresh reports whether no request has come yet.
 func (s *Session) Fresh() bool { return !s.used }
 
-func (s *Session) deadline(d time.Duration) {
-	if d <= 0 {
-		s.conn.SetDeadline(time.Time{})
-		return
-	}
-	s.conn.SetDeadline(clock.Now().Add(d))
-}
-
 // Feed implements the transport's contract.
 func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
-	s.in, s.off, s.out, s.yielded, s.parsed = in, 0, out, false, false
+	s.in, s.off, s.out, s.yielded, s.parsed, s.released = in, 0, out, false, false, false
 	err := s.advance()
 	n := s.off
+	if s.released {
+		n = len(in)
+	}
 	s.in, s.out = nil, nil
 	return n, err
 }
@@ -188,7 +191,7 @@ func (s *Session) rest() {
 	s.w = nil
 	works.Put(w)
 	if s.owing = s.conn.Pending() > 0; s.owing {
-		s.deadline(s.cfg.WriteTimeout)
+		s.deadline(s.cfg.StallTimeout)
 	} else {
 		s.deadline(s.cfg.IdleTimeout)
 	}
@@ -221,11 +224,12 @@ func (s *Session) head() (more bool, err error) {
 		s.state(StateActive)
 		return false, s.serve()
 	case code.Refused():
+		s.state(StateActive)
 		return false, s.refuse(s.out, code.Status(), code.String())
 	}
 	if !s.timed {
 		s.timed = true
-		s.deadline(s.cfg.HeaderTimeout)
+		s.expectHead()
 	}
 	return true, nil
 }
@@ -253,7 +257,8 @@ func (s *Session) serve() error {
 	x := &w.x
 	x.Host = s
 	x.ResetResponse()
-	w.asked, w.broken, w.skipped, w.rest = false, nil, 0, nil
+	w.asked, w.broken, w.skipped, w.rest, w.shared = false, nil, 0, nil, nil
+	s.limit(w)
 	if x.HasBody() {
 		w.body.Init(&x.Request, w.parser.Limits())
 	} else {
@@ -270,6 +275,8 @@ func (s *Session) serve() error {
 		return s.cut()
 	case w.held != nil:
 		return s.hold()
+	case w.write.over():
+		return s.cut() // as a write would have found
 	}
 	return s.complete()
 }
@@ -294,7 +301,7 @@ func (s *Session) complete() error {
 	}
 	if leftover {
 		s.phase = inSkip
-		s.deadline(s.cfg.ReadTimeout)
+		s.await(&w.read)
 		return s.skipRest()
 	}
 	if len(w.rest) > 0 {
@@ -311,7 +318,7 @@ func (s *Session) end() (closed bool, err error) {
 		return true, s.cut()
 	}
 	s.release()
-	if x.Request.Close || x.Response.Close || s.off == len(s.in) && s.stopping() {
+	if x.Request.Close || x.Response.Close || s.off == len(s.in) && len(s.w.rest) == 0 && s.stopping() {
 		return true, s.close()
 	}
 	return false, nil
@@ -347,14 +354,14 @@ func (s *Session) drop() {
 }
 
 // close makes the session deaf: what was read behind this request is never
-// parsed. The client has WriteTimeout to take what is left.
+// parsed. The client has StallTimeout to take what is left.
 func (s *Session) close() error {
 	err := s.cfg.Closed
 	if s.off < len(s.in) || s.w != nil && !s.w.body.Done() {
 		err = ErrRefused
 	}
 	s.phase, s.off = inClose, len(s.in)
-	s.deadline(s.cfg.WriteTimeout)
+	s.deadline(s.cfg.StallTimeout)
 	return err
 }
 

@@ -74,7 +74,7 @@ func TestHeldFraming(t *testing.T) {
 		{"announced", req("GET", "/hold", ""), length, []string{"ab", "cd"}, nil, "idle", answer(200, "", "abcd")},
 		{"announced, too much", req("GET", "/hold", ""), length, []string{"abcd", "e"}, exchange.ErrLength, "idle", answer(200, "", "abcd")},
 		{"announced, too little", req("GET", "/hold", ""), length, []string{"abc"}, nil, "cut", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc"},
-		{"HEAD", req("HEAD", "/hold", ""), nil, []string{"abc"}, nil, "idle", chunkedHead},
+		{"HEAD", req("HEAD", "/hold", ""), nil, []string{"abc"}, nil, "idle", "HTTP/1.1 200 OK\r\n\r\n"},
 		{"HEAD announced", req("HEAD", "/hold", ""), length, []string{"abcd"}, nil, "idle", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"},
 		{"204", req("GET", "/hold", ""), func(x *exchange.Exchange) { x.Status = 204 }, []string{"a"}, exchange.ErrNoBody, "idle", answer(204, "", "")},
 		{"1.0", req10("GET", "/hold", keeps), nil, []string{"ab", "c"}, nil, "closed", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc"},
@@ -177,12 +177,12 @@ func TestHeldDeadline(t *testing.T) {
 	m.stuck = true
 	must((*h).Send(make([]byte, 1000)))
 	m.woken()
-	if m.due() != 3 {
+	if m.due() != 2 {
 		t.Errorf("deadline %d with output waiting", m.due())
 	}
 	m.pending.Discard(500)
 	m.expire()
-	if m.state() != "held" || m.due() != 3 {
+	if m.state() != "held" || m.due() != 2 {
 		t.Errorf("a slow client is %s, deadline %d", m.state(), m.due())
 	}
 	at := m.deadline

@@ -49,7 +49,7 @@ type memConn struct {
 func newMem(t testing.TB, h exchange.Handler, change ...func(*Config)) *memConn {
 	cfg := &Config{
 		Handler: h, Closed: errClosed, HighWater: 64 << 10,
-		HeaderTimeout: time.Minute, ReadTimeout: 2 * time.Minute, WriteTimeout: 3 * time.Minute, IdleTimeout: 4 * time.Minute,
+		HeaderTimeout: time.Minute, StallTimeout: 2 * time.Minute, IdleTimeout: 4 * time.Minute,
 	}
 	for _, f := range change {
 		f(cfg)

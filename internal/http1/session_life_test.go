@@ -75,7 +75,7 @@ func TestDeadlines(t *testing.T) {
 		if err := x.Host.SendBody(x, make([]byte, refBody)); err != nil {
 			t.Error(err)
 		}
-		due(m, 3, "when the handler has waited for output")
+		due(m, 2, "when the handler has waited for output")
 	}}
 	m = newMem(t, read)
 	m.send(req("POST", "/echo", "Content-Length: 1\r\n"), "x")
@@ -114,7 +114,7 @@ func TestSlowReader(t *testing.T) {
 		t.Errorf("deadline %d when an answer has been written, want idle's", m.due())
 	}
 	m.send(req("GET", "/text", ""))
-	if m.due() != 3 {
+	if m.due() != 2 {
 		t.Errorf("deadline %d with an answer lying, want that for output", m.due())
 	}
 	m.unstick()
@@ -164,19 +164,23 @@ func TestLost(t *testing.T) {
 	h := pathHandler{"wait": nil, "text": handlers["text"]}
 	m := newMem(t, h)
 	h["wait"] = func(x *exchange.Exchange) {
-		x.Host.OnGone(func() { told++ })
+		if x.Host.OnGone(func() { told++ }) {
+			t.Error("gone before it left")
+		}
 		m.session.Lost(errLost)
 		if told != 1 {
 			t.Errorf("told %d times", told)
 		}
-		x.Host.OnGone(func() { told += 10 }) // it has gone already
+		if !x.Host.OnGone(func() { told += 100 }) {
+			t.Error("not gone after it left")
+		}
 	}
 	m.send(req("GET", "/wait", ""))
-	if told != 11 {
+	if told != 1 {
 		t.Errorf("told %d", told)
 	}
 	m.session.Closed(errLost)
-	if told != 11 {
+	if told != 1 {
 		t.Errorf("told again: %d", told)
 	}
 
@@ -246,7 +250,7 @@ func TestStates(t *testing.T) {
 	var mu sync.Mutex
 	var got []State
 	m := newMem(t, handlers, func(c *Config) {
-		c.State = func(_ net.Addr, s State) { mu.Lock(); got = append(got, s); mu.Unlock() }
+		c.State = func(_ exchange.Host, s State) { mu.Lock(); got = append(got, s); mu.Unlock() }
 	})
 	m.send(req("GET", "/text", ""), "G", req("GET", "/text", "")[1:]+req("GET", "/text", ""))
 	m.session.Closed(nil)

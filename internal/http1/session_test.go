@@ -102,7 +102,7 @@ var sessions = []struct {
 
 	// HEAD and statuses without a body (RFC 9110, 6.4.1, 8.6).
 	{"HEAD", req("HEAD", "/text", "") + req("GET", "/text", ""), "idle", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n" + answer(200, "", "hello")},
-	{"HEAD chunked", req("HEAD", "/chunks", "") + req("GET", "/text", ""), "idle", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + answer(200, "", "hello")},
+	{"HEAD chunked", req("HEAD", "/chunks", "") + req("GET", "/text", ""), "idle", "HTTP/1.1 200 OK\r\n\r\n" + answer(200, "", "hello")},
 	{"HEAD announced", req("HEAD", "/pieces", "") + req("GET", "/text", ""), "idle", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" + answer(200, "", "hello")},
 	{"204", req("GET", "/204", "") + req("GET", "/text", ""), "idle", answer(204, "", "") + answer(200, "", "hello")},
 	{"205", req("GET", "/205", "") + req("GET", "/text", ""), "idle", answer(205, "", "") + answer(200, "", "hello")},
@@ -126,7 +126,7 @@ var sessions = []struct {
 	{"pieces", req("GET", "/pieces", ""), "idle", answer(200, "", "abcd")},
 	{"trailers sent", req("GET", "/trailers", ""), "idle", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: A, B\r\n\r\n2\r\nab\r\n0\r\nA: 1\r\nB: 2\r\n\r\n"},
 	{"trailers to 1.0", req10("GET", "/trailers", keeps), "idle", answer(200, keeps, "ab")},
-	{"trailers to HEAD", req("HEAD", "/trailers", ""), "idle", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"},
+	{"trailers to HEAD", req("HEAD", "/trailers", ""), "idle", "HTTP/1.1 200 OK\r\n\r\n"},
 	{"whole", req("GET", "/whole", "") + req("GET", "/text", ""), "idle", whole + answer(200, "", "hello")},
 	{"whole HEAD", req("HEAD", "/whole", "") + req("GET", "/text", ""), "idle", whole[:len(whole)-3] + answer(200, "", "hello")},
 	{"whole, closing", req("GET", "/whole", closes) + behind, "refused", answer(200, closes, "abc")},

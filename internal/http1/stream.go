@@ -15,7 +15,7 @@ const (
 	// filePiece is how much of a file is queued at a time.
 	filePiece = 256 << 10
 
-	// writePiece is how much a client has to take within WriteTimeout: one that
+	// writePiece is how much a client has to take within StallTimeout: one that
 	// takes as much is slow, but there.
 	writePiece = 64 << 10
 )
@@ -145,7 +145,7 @@ func (s *Session) flush(most int) error {
 	defer s.waited(before)
 	for {
 		left := s.conn.Pending() + s.out.Len() - writePiece
-		s.deadline(s.cfg.WriteTimeout)
+		s.await(&s.w.write)
 		if err := s.conn.Flush(s.out, max(most, left)); err != nil {
 			s.w.x.Abort()
 			return err
@@ -232,8 +232,9 @@ func (s *Session) Hijack(x *exchange.Exchange) (net.Conn, error) {
 
 // Detach implements exchange.Host.
 func (s *Session) Detach() {
-	s.yielded = true
+	before := s.conn.Detached()
 	s.conn.Detach()
+	s.waited(before)
 }
 
 // Late implements exchange.Host.
@@ -251,18 +252,18 @@ func (s *Session) waited(before bool) {
 func (s *Session) Detached() bool { return s.conn.Detached() }
 
 // OnGone implements exchange.Host.
-func (s *Session) OnGone(f func()) {
+func (s *Session) OnGone(f func()) (gone bool) {
 	s.watched = true
 	s.mu.Lock()
-	lost := s.lost
-	if !lost {
+	defer s.mu.Unlock()
+	if !s.lost {
 		s.gone = f
 	}
-	s.mu.Unlock()
-	if lost && f != nil {
-		f()
-	}
+	return s.lost
 }
+
+// CloseConn implements exchange.Host.
+func (s *Session) CloseConn() { s.conn.Close(false) }
 
 // RemoteAddr implements exchange.Host.
 func (s *Session) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }

@@ -1,0 +1,119 @@
+package redline
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/nethttp"
+)
+
+// HTTP returns h as a native handler. What it does behaves as under net/http; the
+// Ctx is not to be used beside it.
+func HTTP(h http.Handler) Handler {
+	return func(c *Ctx) {
+		x := c.exchange()
+		x.Local.(*frame).server.adapter.Serve(x, h)
+	}
+}
+
+// Mount adds an http.Handler for every method and every path below prefix, a
+// pattern without a rest; the prefix is left on the paths that it sees: see
+// http.StripPrefix.
+func (r *Router) Mount(prefix string, h http.Handler) {
+	native := HTTP(h)
+	prefix = strings.TrimSuffix(prefix, "/")
+	if prefix != "" {
+		r.Handle("", prefix, native)
+	}
+	r.Handle("", prefix+"/{"+mounted+"...}", native)
+}
+
+// mounted is the name of the rest of a path that was mounted.
+const mounted = "mounted"
+
+// newAdapter makes what runs http.Handlers on exchanges.
+func (s *Server) newAdapter() *nethttp.Config {
+	return &nethttp.Config{
+		Server: s.twin(), Base: context.Background(), ConnContext: s.ConnContext,
+		Options: s.DisableGeneralOptionsHandler, Log: s.logf, Timeout: ErrTimeout, Gone: ErrGone,
+		Panicked: func() { s.counters.panics.Add(1) },
+	}
+}
+
+// twin is the http.Server that handlers find in their context: it says what this
+// one is like, and does not run.
+func (s *Server) twin() *http.Server {
+	return &http.Server{
+		Addr: s.Addr, Handler: s.handler(), DisableGeneralOptionsHandler: s.DisableGeneralOptionsHandler,
+		ReadTimeout: s.ReadTimeout, ReadHeaderTimeout: s.ReadHeaderTimeout, WriteTimeout: s.WriteTimeout,
+		IdleTimeout: s.IdleTimeout, MaxHeaderBytes: s.MaxHeaderBytes, ErrorLog: s.ErrorLog,
+		BaseContext: s.BaseContext, ConnContext: s.ConnContext, ConnState: s.ConnState,
+	}
+}
+
+func (s *Server) handler() http.Handler {
+	if s.Handler == nil {
+		return http.DefaultServeMux
+	}
+	return s.Handler
+}
+
+// logf is told what net/http would write to ErrorLog.
+func (s *Server) logf(format string, args ...any) {
+	if s.ErrorLog != nil {
+		s.ErrorLog.Printf(format, args...)
+		return
+	}
+	s.logger().Error(fmt.Sprintf(format, args...))
+}
+
+// limits are the Limits with what belongs to net/http.
+func (s *Server) limits() Limits {
+	l := s.Limits
+	if l.MaxHeadBytes == 0 {
+		l.MaxHeadBytes = s.MaxHeaderBytes
+	}
+	if l.MaxBodyBytes == 0 && s.Native == nil {
+		l.MaxBodyBytes = -1
+	}
+	return l
+}
+
+// serveHTTP runs the server's http.Handler, off the loop if requests like this
+// one are known to block.
+func (d *dispatcher) serveHTTP(x *exchange.Exchange) {
+	s := (*Server)(d)
+	if !d.learns {
+		s.adapter.Serve(x, d.http)
+		return
+	}
+	habit := s.shapes.Find(x.MethodBytes(), x.PathBytes())
+	if habit == nil {
+		s.adapter.Serve(x, d.http)
+		if x.Host.Late() {
+			s.shapes.Late(x.MethodBytes(), x.PathBytes())
+		}
+		return
+	}
+	x.Host.Detach()
+	start := time.Now()
+	s.adapter.Serve(x, d.http)
+	s.shapes.Ran(habit, time.Since(start))
+}
+
+// listening is a listener that has an address, for BaseContext.
+type listening struct{ addr net.Addr }
+
+// Addr implements net.Listener.
+func (l listening) Addr() net.Addr { return l.addr }
+
+// Accept implements net.Listener: the server accepts.
+func (l listening) Accept() (net.Conn, error) { return nil, net.ErrClosed }
+
+// Close implements net.Listener: see [Server.Shutdown].
+func (l listening) Close() error { return net.ErrClosed }

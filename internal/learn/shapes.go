@@ -1,0 +1,151 @@
+package learn
+
+import (
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// maxShapes bounds what is remembered: paths come from clients.
+	maxShapes = 1024
+	// maxShape is how many bytes of a path count.
+	maxShape = 256
+	// siblings is how many shapes that differ in their last segment alone make
+	// that segment a variable one.
+	siblings = 8
+)
+
+// Shapes are the habits of handlers behind a router that nobody here knows. Its
+// requests are told apart by method and shape of the path: segments with a digit
+// in them are taken for identifiers, and so are last segments of which many turn
+// out to block. The zero value is ready.
+//
+//	GET /users/8812/orders/x-17   GET /users/*/orders/*
+type Shapes struct {
+	blocking atomic.Int32 // shapes that block: while there are none, nobody looks
+	known    atomic.Pointer[map[string]*Habit]
+	mu       sync.Mutex // of who changes known, which is replaced as a whole
+}
+
+// Find returns the habit that says that such a request blocks, or nil.
+func (s *Shapes) Find(method, path []byte) *Habit {
+	if s.blocking.Load() == 0 {
+		return nil
+	}
+	var room [maxShape + 32]byte
+	known := *s.known.Load()
+	shape := appendShape(room[:0], method, path)
+	if h := known[string(shape)]; h != nil && h.Blocks() {
+		return h
+	}
+	if h := known[string(widen(shape))]; h != nil && h.Blocks() {
+		return h
+	}
+	return nil
+}
+
+// Late notes that such a request held up its loop.
+func (s *Shapes) Late(method, path []byte) {
+	shape := string(appendShape(nil, method, path))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.habit(shape)
+	before := h.Blocks()
+	h.Late()
+	if before || !h.Blocks() {
+		return
+	}
+	s.blocking.Add(1)
+	if wide := string(widen([]byte(shape))); s.children(shape) >= siblings {
+		if h := s.habit(wide); !h.Blocks() {
+			h.Late()
+			h.Late()
+			s.blocking.Add(1)
+		}
+	}
+}
+
+// Ran notes how long a run off the loop took.
+func (s *Shapes) Ran(h *Habit, d time.Duration) {
+	if h.Ran(d) {
+		s.blocking.Add(-1)
+	}
+}
+
+// Each calls f for every shape that was late.
+func (s *Shapes) Each(f func(shape string, h *Habit)) {
+	if known := s.known.Load(); known != nil {
+		for shape, h := range *known {
+			f(shape, h)
+		}
+	}
+}
+
+// habit returns the habit of a shape, a new one if need be. s.mu is held.
+func (s *Shapes) habit(shape string) *Habit {
+	next := map[string]*Habit{}
+	if known := s.known.Load(); known != nil {
+		if h := (*known)[shape]; h != nil {
+			return h
+		}
+		if len(*known) < maxShapes {
+			next = maps.Clone(*known)
+		} else {
+			s.blocking.Store(0) // all is forgotten, and learned again
+		}
+	}
+	h := new(Habit)
+	next[shape] = h
+	s.known.Store(&next)
+	return h
+}
+
+// children counts the shapes that block and differ from this one in their last
+// segment alone.
+func (s *Shapes) children(shape string) (n int) {
+	parent := shape[:strings.LastIndexByte(shape, '/')+1]
+	for other, h := range *s.known.Load() {
+		if rest, ok := strings.CutPrefix(other, parent); ok && strings.IndexByte(rest, '/') < 0 && h.Blocks() {
+			n++
+		}
+	}
+	return n
+}
+
+// appendShape appends method and shape of a path.
+func appendShape(b, method, path []byte) []byte {
+	b = append(append(b, method[:min(len(method), 16)]...), ' ')
+	path = path[:min(len(path), maxShape)]
+	segment := len(b)
+	variable := false
+	for i := range len(path) {
+		c := path[i]
+		if c == '/' {
+			if variable {
+				b = append(b[:segment], '*')
+			}
+			b = append(b, '/')
+			segment, variable = len(b), false
+			continue
+		}
+		variable = variable || c >= '0' && c <= '9'
+		b = append(b, c)
+	}
+	if variable {
+		b = append(b[:segment], '*')
+	}
+	return b
+}
+
+// widen replaces the last segment of a shape by '*'. It may change its argument.
+func widen(shape []byte) []byte {
+	for i := len(shape) - 1; i >= 0; i-- {
+		if shape[i] == '/' {
+			return append(shape[:i+1], '*')
+		}
+	}
+	return shape
+}

@@ -1,0 +1,78 @@
+package nethttp
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+// A body reads a request's content as it comes.
+type body struct {
+	c      *call
+	closed bool // by the handler
+	ended  bool // its end was read
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	c := b.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case b.ended:
+		return 0, io.EOF
+	case b.closed || c.x == nil:
+		return 0, http.ErrBodyReadAfterClose
+	}
+	n, err := c.x.Host.ReadBody(c.x, p)
+	if err == io.EOF {
+		b.ended = true
+		c.trailers()
+	}
+	return n, c.cfg.ofClient(err)
+}
+
+// Close implements io.Closer. What was not read is the server's to skip.
+func (b *body) Close() error {
+	b.c.mu.Lock()
+	defer b.c.mu.Unlock()
+	b.closed = true
+	return nil
+}
+
+// trailers adds the fields that came behind the content to the request.
+func (c *call) trailers() {
+	x := c.x
+	if len(x.Request.Trailers) == 0 {
+		return
+	}
+	if c.req.Trailer == nil {
+		c.req.Trailer = http.Header{}
+	}
+	for _, f := range x.Request.Trailers {
+		c.req.Trailer.Add(string(f.Name.In(x.TrailerBytes)), string(f.Value.In(x.TrailerBytes)))
+	}
+}
+
+// ofClient gives an error of the host the form that handlers know from net/http.
+func (cfg *Config) ofClient(err error) error {
+	switch {
+	case err == nil || err == io.EOF || err == io.ErrUnexpectedEOF:
+		return err
+	case err == cfg.Timeout:
+		return os.ErrDeadlineExceeded
+	case err == cfg.Gone:
+		return errReset
+	case err == exchange.ErrHijacked:
+		return http.ErrHijacked
+	case err == exchange.ErrLength:
+		return http.ErrContentLength
+	}
+	return err
+}
+
+// errReset is what reading from, or writing to, a client that has left comes to.
+var errReset = errors.New("http: the client has closed the connection")

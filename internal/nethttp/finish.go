@@ -1,0 +1,67 @@
+package nethttp
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+// finish completes the response when the handler has returned. Nothing reaches
+// the exchange any more.
+func (c *call) finish() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.x.Hijacked {
+		c.writer.finish()
+	}
+	c.x = nil
+}
+
+func (w *writer) finish() {
+	x := w.c.x
+	if w.status == 0 {
+		w.begin(http.StatusOK)
+	}
+	w.sniff(nil)
+	if w.status == http.StatusRequestEntityTooLarge && x.HasBody() && !w.c.body.ended {
+		// http.MaxBytesReader has said so, or somebody like it: net/http closes.
+		x.Response.Close = true
+	}
+	w.sendTrailers()
+}
+
+// sendTrailers adds the trailers to a body that can have them: one in chunks.
+func (w *writer) sendTrailers() {
+	x := w.c.x
+	var lines []exchange.Line
+	add := func(name string, values []string) {
+		for _, v := range values {
+			lines = append(lines, exchange.Line{Name: name, Value: v})
+		}
+	}
+	for _, name := range w.named {
+		add(name, w.header[name])
+	}
+	for name, values := range w.header {
+		if rest, ok := strings.CutPrefix(name, http.TrailerPrefix); ok {
+			add(rest, values)
+		}
+	}
+	if len(lines)+len(w.named) == 0 {
+		return
+	}
+	if !x.HeadSent && x.ProtoMinor > 0 && w.length == exchange.UnknownLength {
+		// The head, with what was kept: from here on the body is in chunks. An
+		// error means that the client has left, which the session finds too.
+		_ = x.Host.SendBody(x, nil)
+	}
+	if !x.HeadSent || !x.Response.Chunked {
+		return
+	}
+	sortLines(lines)
+	for _, l := range lines {
+		// As in net/http, what cannot be a trailer is left out.
+		_ = x.SetTrailer(l.Name, l.Value)
+	}
+}

@@ -1,0 +1,120 @@
+package nethttp
+
+import (
+	"context"
+	"net/http"
+	"net/textproto"
+	"reflect"
+	"strings"
+	"unsafe"
+
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+// inlineValues is how many header values a call has room for: curl and proxies
+// send fewer, browsers more.
+const inlineValues = 6
+
+// fill makes the request of an exchange whose head is complete. Nothing of it is
+// borrowed: the head is copied into one string, of which all others are parts.
+func (c *call) fill(conn *Conn) error {
+	x, r := c.x, &c.req
+	head := string(x.Head)
+	x.Head = unsafe.Slice(unsafe.StringData(head), len(head)) // for Release
+	c.ctx.cfg, c.ctx.conn, c.ctx.host = c.cfg, conn, x.Host
+	c.writer.c, c.writer.length = c, exchange.UnknownLength
+	setContext(r, &c.ctx)
+
+	r.Method = x.Method.String()
+	if x.Method == exchange.MethodOther {
+		r.Method = sub(head, x.RawMethod)
+	}
+	r.RequestURI = sub(head, x.Target)
+	r.URL = &c.url
+	if err := parseTarget(&c.url, x, head, r.RequestURI); err != nil {
+		return err
+	}
+	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
+	if x.ProtoMinor == 0 {
+		r.Proto, r.ProtoMinor = "HTTP/1.0", 0
+	}
+	r.Host = sub(head, x.Request.Host)
+	r.RemoteAddr = conn.remote
+	r.Close = x.Request.Close
+	r.Header = c.header(head)
+	r.Body = http.NoBody
+	if x.HasBody() {
+		c.body.c = c
+		r.Body = &c.body
+		r.ContentLength = x.ContentLength
+	}
+	if x.Request.Chunked {
+		r.ContentLength = -1
+		r.TransferEncoding = []string{"chunked"}
+		r.Trailer = announced(r.Header)
+	}
+	return nil
+}
+
+// header makes the header map. Host is not in it, nor what framed the message.
+func (c *call) header(head string) http.Header {
+	x := c.x
+	values := c.values[:]
+	if len(x.Fields) > len(values) {
+		values = make([]string, len(x.Fields))
+	}
+	h := make(http.Header, max(len(x.Fields)-1, 0))
+	var seen uint64 // bit id: a field with that ID is in h
+	for i := range x.Fields {
+		f := &x.Fields[i]
+		name, again := f.ID.String(), seen&(1<<f.ID) != 0
+		switch f.ID {
+		case exchange.HeaderHost, exchange.HeaderTransferEncoding:
+			continue
+		case exchange.HeaderOther:
+			name = textproto.CanonicalMIMEHeaderKey(sub(head, f.Name))
+		}
+		seen |= 1 << f.ID
+		values[i] = sub(head, f.Value)
+		if again {
+			h[name] = append(h[name], values[i])
+		} else {
+			h[name] = values[i : i+1 : i+1]
+		}
+	}
+	if x.Has(exchange.HeaderPragma) && !x.Has(exchange.HeaderCacheControl) && h.Get("Pragma") == "no-cache" {
+		h["Cache-Control"] = []string{"no-cache"} // RFC 7234, 5.4, as net/http does
+	}
+	return h
+}
+
+// announced takes the names of the trailers out of the header of a chunked
+// request, and makes a map of them, without values as yet.
+func announced(h http.Header) (trailer http.Header) {
+	for _, line := range h["Trailer"] {
+		for name := range strings.SplitSeq(line, ",") {
+			if name = strings.Trim(name, " \t"); name != "" {
+				if trailer == nil {
+					trailer = http.Header{}
+				}
+				trailer[textproto.CanonicalMIMEHeaderKey(name)] = nil
+			}
+		}
+	}
+	delete(h, "Trailer")
+	return trailer
+}
+
+// contextOffset is where an http.Request keeps its context: Request.WithContext,
+// the public way to set it, would copy the request into another allocation.
+var contextOffset = func() uintptr {
+	f, ok := reflect.TypeFor[http.Request]().FieldByName("ctx")
+	if !ok || f.Type != reflect.TypeFor[context.Context]() {
+		panic("redline: http.Request has no field ctx any more: this version of Go is not supported")
+	}
+	return f.Offset
+}()
+
+func setContext(r *http.Request, ctx context.Context) {
+	*(*context.Context)(unsafe.Add(unsafe.Pointer(r), contextOffset)) = ctx
+}

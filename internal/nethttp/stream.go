@@ -1,0 +1,188 @@
+package nethttp
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+// Flush implements http.Flusher.
+func (w *writer) Flush() { _ = w.FlushError() } // who wants the error calls FlushError
+
+// FlushError sends what was written: see http.ResponseController. A handler that
+// flushes is about to wait for what comes next, so it gives up its loop.
+func (w *writer) FlushError() error {
+	c := w.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := w.admit(0); err != nil {
+		return err
+	}
+	w.sniff(nil)
+	h := c.x.Host
+	h.Release()
+	h.Detach()
+	return c.cfg.ofClient(h.Flush(c.x))
+}
+
+// SetReadDeadline is for http.ResponseController.
+func (w *writer) SetReadDeadline(t time.Time) error {
+	c := w.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.x == nil {
+		return errOver
+	}
+	c.x.Host.SetReadDeadline(t)
+	return nil
+}
+
+// SetWriteDeadline is for http.ResponseController.
+func (w *writer) SetWriteDeadline(t time.Time) error {
+	c := w.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.x == nil {
+		return errOver
+	}
+	c.x.Host.SetWriteDeadline(t)
+	return nil
+}
+
+// EnableFullDuplex is for http.ResponseController. The body of a request can be
+// read after the response has begun in any case.
+func (w *writer) EnableFullDuplex() error { return nil }
+
+// Hijack implements http.Hijacker.
+func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c := w.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.x == nil {
+		panic("net/http: Hijack called after ServeHTTP finished")
+	}
+	x := c.x
+	if w.status != 0 {
+		w.sniff(nil)
+		if err := x.Host.SendBody(x, nil); err != nil {
+			return nil, nil, c.cfg.ofClient(err)
+		}
+	}
+	conn, err := x.Host.Hijack(x)
+	if err != nil {
+		return nil, nil, c.cfg.ofClient(err)
+	}
+	conn, r := unread(conn)
+	return conn, bufio.NewReadWriter(r, bufio.NewWriter(conn)), nil
+}
+
+// unread moves what the server had read beyond the request into a reader, as
+// handlers expect who then use the connection itself.
+func unread(conn net.Conn) (net.Conn, *bufio.Reader) {
+	p, ok := conn.(interface {
+		Buffered() int
+		NetConn() net.Conn
+	})
+	if !ok || p.Buffered() == 0 {
+		return conn, bufio.NewReader(conn)
+	}
+	r := bufio.NewReaderSize(conn, max(p.Buffered(), 4096))
+	if _, err := r.Peek(p.Buffered()); err != nil {
+		return conn, r // the connection still delivers what could not be moved
+	}
+	return p.NetConn(), r
+}
+
+// CloseNotify implements http.CloseNotifier, which old handlers still use.
+func (w *writer) CloseNotify() <-chan bool {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	if w.c.x == nil {
+		panic("net/http: CloseNotify called after ServeHTTP finished")
+	}
+	if w.closes == nil {
+		closes := make(chan bool, 1)
+		w.closes = closes
+		context.AfterFunc(&w.c.ctx, func() { closes <- true })
+	}
+	return w.closes
+}
+
+// copies holds buffers for ReadFrom.
+var copies = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// ReadFrom implements io.ReaderFrom. Of files the kernel sends what is more than
+// would be kept here anyway.
+func (w *writer) ReadFrom(src io.Reader) (int64, error) {
+	if f, n, ok := regular(src); ok && n > streamAt {
+		return w.sendFile(src, f, n)
+	}
+	b := copies.Get().(*[32 << 10]byte)
+	defer copies.Put(b)
+	return io.CopyBuffer(onlyWriter{w}, src, b[:])
+}
+
+// onlyWriter hides ReadFrom.
+type onlyWriter struct{ io.Writer }
+
+// regular returns the regular file that src reads from, and how many bytes it
+// would bring.
+func regular(src io.Reader) (f *os.File, n int64, ok bool) {
+	most := int64(-1)
+	if l, limited := src.(*io.LimitedReader); limited {
+		src, most = l.R, max(l.N, 0)
+	}
+	if f, ok = src.(*os.File); !ok {
+		return nil, 0, false
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, 0, false
+	}
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, 0, false
+	}
+	n = max(info.Size()-at, 0)
+	if most >= 0 {
+		n = min(n, most)
+	}
+	return f, n, true
+}
+
+// sendFile sends n bytes of f, from where it stands, and moves f and src behind
+// them.
+func (w *writer) sendFile(src io.Reader, f *os.File, n int64) (int64, error) {
+	c := w.c
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := w.admit(int(n)); err != nil {
+		return 0, err
+	}
+	if !w.typed && !c.x.HeadSent {
+		var begin [512]byte // what http.DetectContentType looks at
+		k, err := f.ReadAt(begin[:], at)
+		if err != nil && err != io.EOF {
+			return 0, err
+		}
+		w.sniff(begin[:k])
+	}
+	if err := c.x.Host.SendFile(c.x, f, at, n); err != nil && err != exchange.ErrNoBody {
+		return 0, c.cfg.ofClient(err)
+	}
+	if l, ok := src.(*io.LimitedReader); ok {
+		l.N -= n
+	}
+	_, err = f.Seek(at+n, io.SeekStart)
+	return n, err
+}

@@ -1,0 +1,268 @@
+package nethttp
+
+import (
+	"errors"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+// streamAt is how much of a body is kept before it is sent without waiting for
+// the rest: until then its length can be told.
+const streamAt = 16 << 10
+
+// A writer is the ResponseWriter of a call.
+//
+// The header is turned into field lines when the handler writes the status: later
+// changes do not count, as strings are immutable. The lines that depend on the
+// body follow when the head is sent.
+type writer struct {
+	c       *call
+	header  http.Header
+	status  int      // 0 until it is written
+	length  int64    // that the handler announced, in bytes
+	written int64    // bytes of body, sent or not
+	named   []string // trailers that were announced
+	typed   bool     // the content's type is given, or is not to be found out
+	closes  chan bool
+}
+
+// Header implements http.ResponseWriter.
+func (w *writer) Header() http.Header {
+	if w.header == nil {
+		w.header = make(http.Header)
+	}
+	return w.header
+}
+
+// errOver is for handlers that write when they have returned.
+var errOver = errors.New("http: response written after its handler returned")
+
+// WriteHeader implements http.ResponseWriter.
+func (w *writer) WriteHeader(code int) {
+	c := w.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.x == nil || c.x.Hijacked:
+		w.complain("http: response.WriteHeader on hijacked connection")
+	case w.status != 0:
+		w.complain("http: superfluous response.WriteHeader call")
+	case code < 100 || code > 999:
+		panic("invalid WriteHeader code " + strconv.Itoa(code))
+	case code < 200 && code != http.StatusSwitchingProtocols:
+		w.inform(code)
+	default:
+		w.begin(code)
+	}
+}
+
+// complain logs what a handler should not have done, and where.
+func (w *writer) complain(what string) {
+	function, file, line := caller()
+	w.c.cfg.Log("%s from %s (%s:%d)", what, function, file, line)
+}
+
+// inform sends an informational answer with the header so far.
+func (w *writer) inform(code int) {
+	x := w.c.x
+	for name, values := range w.header {
+		for _, v := range values {
+			if exchange.CheckLine(name, v) == nil {
+				x.Lines = append(x.Lines, exchange.Line{Name: name, Value: v})
+			}
+		}
+	}
+	sortLines(x.Lines)
+	// A client that has left is found by who writes next.
+	_ = x.Host.SendInfo(x, code)
+	x.Lines = x.Lines[:0]
+}
+
+// begin fixes status and header.
+func (w *writer) begin(code int) {
+	x := w.c.x
+	w.status, x.Status = code, code
+	bare := !allowsBody(code)
+	w.typed = bare
+	for name, values := range w.header {
+		switch name {
+		case "Content-Length":
+			if len(values) > 0 && values[0] != "" && !bare {
+				w.announce(values[0])
+			}
+			continue
+		case "Content-Type":
+			w.typed = true
+			if code == http.StatusNotModified {
+				continue
+			}
+		case "Content-Encoding":
+			w.typed = w.typed || len(values) > 0 && values[0] != ""
+		case "Date":
+			x.Undated = len(values) == 0
+		case "Trailer":
+			w.name(values)
+		case "Transfer-Encoding":
+			w.typed = w.typed || len(values) > 0 && values[0] != ""
+			continue
+		}
+		for _, v := range values {
+			w.line(name, v)
+		}
+	}
+	sortLines(x.Lines)
+}
+
+// line adds a field line. A name that is none is left out, and line ends become
+// spaces, as in net/http; so do other control characters.
+func (w *writer) line(name, value string) {
+	x := w.c.x
+	if strings.HasPrefix(name, http.TrailerPrefix) {
+		return
+	}
+	value = textproto.TrimString(value)
+	if !exchange.ValidValue(value) {
+		value = strings.Map(printable, value)
+	}
+	if exchange.CheckLine(name, value) == nil {
+		x.Lines = append(x.Lines, exchange.Line{Name: name, Value: value})
+	}
+}
+
+func printable(r rune) rune {
+	if r < ' ' && r != '\t' || r == 0x7f {
+		return ' '
+	}
+	return r
+}
+
+// sortLines sorts by name, so that equal headers make equal heads: a map has no
+// order. There are few.
+func sortLines(lines []exchange.Line) {
+	if len(lines) > 1 {
+		slices.SortStableFunc(lines, func(a, b exchange.Line) int { return strings.Compare(a.Name, b.Name) })
+	}
+}
+
+// announce takes the length of the body from the handler's header.
+func (w *writer) announce(text string) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		w.c.cfg.Log("http: invalid Content-Length of %q", text)
+		w.header.Del("Content-Length")
+		return
+	}
+	w.length = n
+	w.c.x.Response.Length = n
+}
+
+// name remembers the trailers that the header announces.
+func (w *writer) name(lines []string) {
+	for _, line := range lines {
+		for name := range strings.SplitSeq(line, ",") {
+			if name = http.CanonicalHeaderKey(textproto.TrimString(name)); name != "" {
+				w.named = append(w.named, name)
+			}
+		}
+	}
+}
+
+// allowsBody reports whether an answer with this status has a body, by net/http.
+// One with 205 has none here, but a handler may write it all the same.
+func allowsBody(status int) bool {
+	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
+}
+
+// Write implements io.Writer.
+func (w *writer) Write(p []byte) (int, error) {
+	c := w.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := w.admit(len(p)); err != nil || len(p) == 0 {
+		return 0, err
+	}
+	x := c.x
+	if !x.HeadSent && len(x.Body)+len(p) <= streamAt {
+		x.Body = append(x.Body, p...)
+		return len(p), nil
+	}
+	return w.send(p)
+}
+
+// WriteString implements io.StringWriter.
+func (w *writer) WriteString(s string) (int, error) {
+	c := w.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := w.admit(len(s)); err != nil || len(s) == 0 {
+		return 0, err
+	}
+	x := c.x
+	if !x.HeadSent && len(x.Body)+len(s) <= streamAt {
+		x.Body = append(x.Body, s...)
+		return len(s), nil
+	}
+	return w.send([]byte(s))
+}
+
+// admit says whether n bytes may be written now, and counts them.
+func (w *writer) admit(n int) error {
+	x := w.c.x
+	switch {
+	case x == nil:
+		return errOver
+	case x.Hijacked:
+		if n > 0 {
+			w.complain("http: response.Write on hijacked connection")
+		}
+		return http.ErrHijacked
+	}
+	if w.status == 0 {
+		w.begin(http.StatusOK)
+	}
+	if n == 0 {
+		return nil
+	}
+	if !allowsBody(w.status) {
+		return http.ErrBodyNotAllowed
+	}
+	w.written += int64(n)
+	if w.length != exchange.UnknownLength && w.written > w.length {
+		return http.ErrContentLength
+	}
+	return nil
+}
+
+// send sends the head, what was kept, and p.
+func (w *writer) send(p []byte) (int, error) {
+	x := w.c.x
+	w.sniff(p)
+	err := x.Host.SendBody(x, p)
+	if err == exchange.ErrNoBody {
+		err = nil // of 205
+	}
+	if err != nil {
+		return 0, w.c.cfg.ofClient(err)
+	}
+	return len(p), nil
+}
+
+// sniff finds out the type of a body that begins with what was kept, and then p.
+func (w *writer) sniff(p []byte) {
+	x := w.c.x
+	if w.typed || x.HeadSent {
+		return
+	}
+	if len(x.Body) > 0 {
+		p = x.Body
+	}
+	if len(p) > 0 {
+		w.typed = true
+		x.Lines = append(x.Lines, exchange.Line{Name: "Content-Type", Value: http.DetectContentType(p)})
+	}
+}
