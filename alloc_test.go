@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +25,10 @@ func (nowhere) Detached() bool                              { return false }
 func (nowhere) Read([]byte) (int, error)                    { return 0, net.ErrClosed }
 func (nowhere) Unread([]byte)                               {}
 func (nowhere) Flush(out *buf.Queue, _ int) error           { out.Reset(); return nil }
-func (nowhere) SetDeadline(time.Time)                       {}
+func (nowhere) Await(sync.Locker) error                     { return net.ErrClosed }
+func (nowhere) AwaitRoom(sync.Locker, int) error            { return nil }
+func (nowhere) SetTimeout(time.Duration)                    {}
+func (nowhere) SetWriteTimeout(time.Duration)               {}
 func (nowhere) Pause()                                      {}
 func (nowhere) Resume()                                     {}
 func (nowhere) Pending() int                                { return 0 }

@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,16 +60,21 @@ func Nano() int64 {
 // clock does not follow changes of the system's clock.
 func Now() time.Time { return base.Add(time.Duration(Nano())) }
 
-// At converts a time to the scale of [Nano]; the zero time becomes 0, which
-// means never. Times before the process started become 1.
-func At(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
+// After is the time on the scale of [Nano] at which d will have passed. It is
+// never 0, and for a negative d it has come already.
+func After(d time.Duration) int64 {
+	n := Nano() + int64(d)
+	if n <= 0 {
+		if d > 0 {
+			return math.MaxInt64
+		}
+		return 1
 	}
-	return max(1, int64(t.Sub(base)))
+	return n
 }
 
-// Time converts from the scale of [Nano]: the inverse of [At].
+// Time converts from the scale of [Nano]; 0, which means never, becomes the zero
+// time.
 func Time(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}

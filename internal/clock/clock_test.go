@@ -47,15 +47,27 @@ func TestUnattended(t *testing.T) {
 }
 
 func TestScale(t *testing.T) {
-	if At(time.Time{}) != 0 || !Time(0).IsZero() {
+	Enter()
+	defer Leave()
+	for _, c := range []struct {
+		d    time.Duration
+		want int64
+	}{
+		{0, Nano()},
+		{time.Hour, Nano() + int64(time.Hour)},
+		{-1, Nano() - 1},
+		{-1 << 62, 1},
+		{1<<63 - 1, 1<<63 - 1},
+	} {
+		if n := After(c.d); n != c.want {
+			t.Errorf("after %v it is %d, want %d", c.d, n, c.want)
+		}
+	}
+	if !Time(0).IsZero() {
 		t.Error("never is not 0")
 	}
-	if n := At(time.Unix(1, 0)); n != 1 {
-		t.Errorf("the distant past is %d, want 1", n)
-	}
-	now := time.Now()
-	if got := Time(At(now)); !got.Equal(now) {
-		t.Errorf("%v becomes %v", now, got)
+	if got := Time(Nano()); !got.Equal(Now()) {
+		t.Errorf("%v is %v", Now(), got)
 	}
 	if d := time.Since(Now()); d < -time.Minute || d > time.Minute {
 		t.Errorf("Now is %v off", d)

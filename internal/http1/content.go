@@ -68,7 +68,7 @@ func (s *Session) fetch(p []byte) (n int, err error) {
 	if err := s.ask(); err != nil {
 		return 0, err
 	}
-	s.await(&w.read)
+	s.conn.SetTimeout(s.patience(&w.read))
 	if !w.x.Request.Chunked {
 		p = p[:min(int64(len(p)), w.body.left)]
 		n, err := s.read(p)
@@ -94,9 +94,13 @@ func (s *Session) fetch(p []byte) (n int, err error) {
 
 func (s *Session) read(p []byte) (int, error) {
 	before := s.conn.Detached()
-	n, err := s.conn.Read(p)
-	s.waited(before)
-	return n, err
+	defer s.waited(before)
+	if l := s.w.shared; l != nil {
+		if err := s.conn.Await(l); err != nil {
+			return 0, err
+		}
+	}
+	return s.conn.Read(p)
 }
 
 // ask sends 100 (Continue) to a client that waits for it (RFC 9110, 10.1.1).

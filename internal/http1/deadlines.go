@@ -51,30 +51,47 @@ func (s *Session) limit(w *work) {
 }
 
 // deadline has the connection expire after d, or never.
-func (s *Session) deadline(d time.Duration) {
-	if d <= 0 {
-		s.conn.SetDeadline(time.Time{})
-		return
+func (s *Session) deadline(d time.Duration) { s.conn.SetTimeout(max(d, 0)) }
+
+// patience is how long one wait for the client may take: 0 is for ever, and less
+// is that the time is over.
+func (s *Session) patience(l *limit) time.Duration {
+	d := max(s.cfg.StallTimeout, 0)
+	if l.asked {
+		d = 0
 	}
-	s.conn.SetDeadline(clock.Now().Add(d))
+	if l.by == 0 {
+		return d
+	}
+	left := time.Duration(l.by - clock.Nano())
+	switch {
+	case left <= 0:
+		return -1
+	case d == 0 || left < d:
+		return left
+	}
+	return d
 }
 
-// await sets the deadline of one wait for the client.
-func (s *Session) await(l *limit) {
-	by := l.by
-	if stall := s.cfg.StallTimeout; stall > 0 && !l.asked {
-		if n := clock.Nano() + int64(stall); by == 0 || n < by {
-			by = n
-		}
+// ask is a limit that a handler asks for.
+func ask(t time.Time) limit {
+	if t.IsZero() {
+		return limit{asked: true}
 	}
-	s.conn.SetDeadline(clock.Time(by))
+	return limit{by: clock.After(time.Until(t)), asked: true}
 }
 
 // SetReadDeadline implements exchange.Host.
-func (s *Session) SetReadDeadline(t time.Time) { s.w.read = limit{by: clock.At(t), asked: true} }
+func (s *Session) SetReadDeadline(t time.Time) {
+	s.w.read = ask(t)
+	s.conn.SetTimeout(s.patience(&s.w.read)) // somebody may be waiting
+}
 
 // SetWriteDeadline implements exchange.Host.
-func (s *Session) SetWriteDeadline(t time.Time) { s.w.write = limit{by: clock.At(t), asked: true} }
+func (s *Session) SetWriteDeadline(t time.Time) {
+	s.w.write = ask(t)
+	s.conn.SetWriteTimeout(s.patience(&s.w.write))
+}
 
 // Share implements exchange.Host.
 func (s *Session) Share(l sync.Locker) { s.w.shared = l }

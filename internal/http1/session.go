@@ -16,9 +16,12 @@ type Conn interface {
 	Detach()
 	Detached() bool
 	Read(p []byte) (n int, err error)
+	Await(l sync.Locker) error
 	Unread(p []byte)
 	Flush(out *buf.Queue, most int) error
-	SetDeadline(t time.Time)
+	AwaitRoom(l sync.Locker, most int) error
+	SetTimeout(d time.Duration)
+	SetWriteTimeout(d time.Duration)
 	Pause()
 	Resume()
 	Pending() int
@@ -301,7 +304,7 @@ func (s *Session) complete() error {
 	}
 	if leftover {
 		s.phase = inSkip
-		s.await(&w.read)
+		s.conn.SetTimeout(s.patience(&w.read))
 		return s.skipRest()
 	}
 	if len(w.rest) > 0 {

@@ -39,7 +39,7 @@ type memConn struct {
 
 	paused, again, detached, busy, cut bool
 	hijacked                           *memHijacked
-	deadline                           time.Time
+	deadline, roomBy                   time.Time
 	err                                error // of the session: the connection is closed
 
 	mu    sync.Mutex
@@ -154,11 +154,14 @@ func (c *memConn) eof()    { c.call(func(out *buf.Queue) error { return c.sessio
 func (c *memConn) expire() { c.call(c.session.Expired) }
 
 // due is how far away the deadline is, in minutes; 0 is none.
-func (c *memConn) due() int {
-	if c.deadline.IsZero() {
+func (c *memConn) due() int { return minutes(c.deadline) }
+
+// minutes is how far away a time is; 0 is never.
+func minutes(t time.Time) int {
+	if t.IsZero() {
 		return 0
 	}
-	return int((time.Until(c.deadline) + 10*time.Second) / time.Minute)
+	return int((time.Until(t) + 10*time.Second) / time.Minute)
 }
 
 func (c *memConn) Wake(f func(out *buf.Queue) error) bool {
@@ -196,12 +199,26 @@ func (c *memConn) Flush(out *buf.Queue, most int) error {
 	return nil
 }
 
-func (c *memConn) SetDeadline(t time.Time) { c.deadline = t }
-func (c *memConn) Pause()                  { c.paused = true }
-func (c *memConn) Resume()                 { c.paused, c.again = false, true }
-func (c *memConn) Pending() int            { return c.pending.Len() }
-func (c *memConn) Close(now bool)          { c.cut = c.cut || now }
-func (c *memConn) LocalAddr() net.Addr     { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80} }
+func (c *memConn) Await(sync.Locker) error { return nil }
+
+func (c *memConn) AwaitRoom(_ sync.Locker, most int) error { return c.Flush(&buf.Queue{}, most) }
+
+func (c *memConn) SetTimeout(d time.Duration)      { c.deadline = after(d) }
+func (c *memConn) SetWriteTimeout(d time.Duration) { c.roomBy = after(d) }
+
+// after is the time in d; 0 is never.
+func after(d time.Duration) time.Time {
+	if d == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(d)
+}
+
+func (c *memConn) Pause()              { c.paused = true }
+func (c *memConn) Resume()             { c.paused, c.again = false, true }
+func (c *memConn) Pending() int        { return c.pending.Len() }
+func (c *memConn) Close(now bool)      { c.cut = c.cut || now }
+func (c *memConn) LocalAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80} }
 
 func (c *memConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 2), Port: 1234} }
 

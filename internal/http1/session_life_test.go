@@ -75,7 +75,9 @@ func TestDeadlines(t *testing.T) {
 		if err := x.Host.SendBody(x, make([]byte, refBody)); err != nil {
 			t.Error(err)
 		}
-		due(m, 2, "when the handler has waited for output")
+		if got := minutes(m.roomBy); got != 2 {
+			t.Errorf("when the handler has waited for output the deadline is number %d, want 2", got)
+		}
 	}}
 	m = newMem(t, read)
 	m.send(req("POST", "/echo", "Content-Length: 1\r\n"), "x")

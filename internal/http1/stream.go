@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"math"
 	"net"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -145,8 +146,8 @@ func (s *Session) flush(most int) error {
 	defer s.waited(before)
 	for {
 		left := s.conn.Pending() + s.out.Len() - writePiece
-		s.await(&s.w.write)
-		if err := s.conn.Flush(s.out, max(most, left)); err != nil {
+		s.conn.SetWriteTimeout(s.patience(&s.w.write))
+		if err := s.push(max(most, left)); err != nil {
 			s.w.x.Abort()
 			return err
 		}
@@ -154,6 +155,19 @@ func (s *Session) flush(most int) error {
 			return nil
 		}
 	}
+}
+
+// push sends what is queued and waits until at most that many bytes are left,
+// with the lock of who shares the exchange free.
+func (s *Session) push(most int) error {
+	l := s.w.shared
+	if l == nil {
+		return s.conn.Flush(s.out, most)
+	}
+	if err := s.conn.Flush(s.out, math.MaxInt); err != nil {
+		return err
+	}
+	return s.conn.AwaitRoom(l, most)
 }
 
 // Flush implements exchange.Host.
@@ -217,6 +231,7 @@ func (s *Session) Hijack(x *exchange.Exchange) (net.Conn, error) {
 		unread = s.w.rest
 	}
 	before := s.conn.Detached()
+	s.conn.SetWriteTimeout(max(s.cfg.WriteTimeout, 0))
 	c, err := s.conn.Hijack(unread, s.out)
 	s.waited(before)
 	if err != nil {

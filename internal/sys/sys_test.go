@@ -80,7 +80,14 @@ func TestPin(t *testing.T) {
 	if n := CPUs(); n != 1 {
 		t.Errorf("a pinned thread has %d CPUs", n)
 	}
-	undo()
+	elsewhere := make(chan bool)
+	go func() { elsewhere <- undo() }()
+	if <-elsewhere || CPUs() != 1 {
+		t.Error("another thread has undone it")
+	}
+	if !undo() {
+		t.Error("it cannot be undone")
+	}
 	if _, err := Pin(1000); err == nil {
 		t.Error("a CPU that does not exist can be had")
 	}

@@ -3,6 +3,7 @@ package transport
 import (
 	"errors"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -34,7 +35,7 @@ type Session interface {
 	// next one, closes it. ErrClosed is the usual answer.
 	EOF(unread []byte, out *buf.Queue) error
 
-	// Expired says that the deadline has passed while nothing was being fed.
+	// Expired says that the time of SetTimeout is over while nothing was being fed.
 	Expired(out *buf.Queue) error
 
 	// Drained says that everything has been sent: Pending is zero again. It is
@@ -58,6 +59,14 @@ type Session interface {
 // A Conn is what a session can ask of its connection. Wake, Close and the
 // addresses may be used by any goroutine at any time; all else only inside of
 // the session's own methods and of functions run by Wake.
+//
+// Several goroutines may use it within Feed if a lock of the session's, l, is
+// held for every call, and before Feed returns. For as long as one waits in
+// Await, and one in AwaitRoom, l is free for the others: so one goroutine reads
+// while another writes, and neither holds the other up. All other calls keep l
+// while they wait. There may be one wait for input at a time (Read, Await) and one
+// for room (Flush, AwaitRoom, Hijack), none when Feed returns, and none for input
+// when Hijack is called.
 type Conn interface {
 	// Wake runs f on the connection's loop, after Feed has returned if it is
 	// being fed, and never after Closed: then it reports false, or drops f. What
@@ -79,6 +88,12 @@ type Conn interface {
 	// ErrDeadline, ErrLost.
 	Read(p []byte) (n int, err error)
 
+	// Await waits until Read would not: for input, the end or an error, the last
+	// two of which are Read's to tell. It detaches first when it has to wait, and
+	// then unlocks l, which is locked again when it returns, as sync.Cond.Wait
+	// does. Only within Feed. Errors: ErrDeadline, ErrLost.
+	Await(l sync.Locker) error
+
 	// Unread gives back bytes that Read brought and the session does not want
 	// now: they are copied and fed first once Feed has returned. Only within
 	// Feed, and only when Feed is going to return len(in).
@@ -89,10 +104,20 @@ type Conn interface {
 	// to wait. Errors: ErrDeadline, ErrLost; the queue is then empty.
 	Flush(out *buf.Queue, max int) error
 
-	// SetDeadline sets the time at which Expired is called, or Read and Flush
-	// return ErrDeadline. One a connection; the zero time means never. It costs
-	// a store: timers are kept lazily, precise to about 50 ms.
-	SetDeadline(t time.Time)
+	// AwaitRoom waits until Pending is at most max, as Await waits: it is Flush
+	// with nothing in out. A Flush of which max is large does not wait, and leaves
+	// that to AwaitRoom. Errors: ErrDeadline, ErrLost; nothing is pending then.
+	AwaitRoom(l sync.Locker, max int) error
+
+	// SetTimeout sets how long it is from now until Expired is called, or Read and
+	// Await return ErrDeadline; SetWriteTimeout is the same for Flush, AwaitRoom
+	// and Hijack. One of each a connection, that holds until it is set again, for
+	// waits that have begun too. 0 is for ever; what is less is over already. When
+	// the connection is to be closed, SetTimeout bounds the sending of what is
+	// left. It costs a store: time is coarse, and timers are kept lazily, precise
+	// to about 50 ms.
+	SetTimeout(d time.Duration)
+	SetWriteTimeout(d time.Duration)
 
 	// Pause stops feeding until Resume, also what Feed did not consume: what the
 	// peer sends waits in the kernel, and the peer with it. Lost is told also
@@ -130,7 +155,7 @@ var (
 	// and reads and drops what comes for a second or 256 KiB, so that a peer that
 	// is still sending sees the last answer and not a reset.
 	ErrClosed = errors.New("redline: connection closed")
-	// ErrDeadline is returned by Read and Flush when the deadline has passed.
+	// ErrDeadline is returned by what waits when its timeout is over.
 	ErrDeadline = errors.New("redline: deadline passed")
 	// ErrLost is returned when the peer has gone.
 	ErrLost = errors.New("redline: peer has gone")

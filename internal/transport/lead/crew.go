@@ -105,7 +105,7 @@ func (c *Crew) lead(r *Role) {
 		c.spare[n-1] = nil
 		c.spare = c.spare[:n-1]
 	} else {
-		h = &Hand{in: make([]byte, minInput), call: make(chan *Role, 1), signal: make(chan error, 1)}
+		h = &Hand{in: make([]byte, minInput), call: make(chan *Role, 1)}
 		c.hands.Add(1)
 		go c.run(h)
 	}

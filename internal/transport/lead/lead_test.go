@@ -254,11 +254,17 @@ func TestSignal(t *testing.T) {
 	got := make(chan error, 1)
 	r.put(func(h *Hand) {
 		h.Detach()
-		h.Signal(os.ErrClosed)
-		got <- h.Wait()
+		h.Readable.Prepare()
+		h.Writable.Prepare()
+		h.Writable.Send(os.ErrExist)
+		h.Readable.Send(os.ErrClosed)
+		got <- h.Readable.Wait()
+		got <- h.Writable.Wait()
 	})
-	if err := <-got; err != os.ErrClosed {
-		t.Errorf("Wait returns %v", err)
+	for _, want := range []error{os.ErrClosed, os.ErrExist} {
+		if err := <-got; err != want {
+			t.Errorf("Wait returns %v, want %v", err, want)
+		}
 	}
 	r.stop()
 }

@@ -33,14 +33,17 @@ type RoleStats struct {
 }
 
 // A Hand is a goroutine that leads, or has led, or will. Its methods are for that
-// goroutine alone, except Signal.
+// goroutine alone, or for those that foreign code shares it with, one at a time.
 type Hand struct {
 	role    *Role
 	seq     uint64 // state of role as this hand has left it
 	leading bool   // as far as this hand knows
 	in      []byte
 	call    chan *Role // from the crew: lead this one; nil to end
-	signal  chan error
+
+	// Readable and Writable end the waits of foreign code that does not lead any
+	// more: one may wait for each at a time.
+	Readable, Writable Signal
 
 	// Out is the hand's own queue for what foreign code sends.
 	Out buf.Queue
@@ -98,13 +101,6 @@ func (h *Hand) Detach() bool {
 // Leading reports, between Begin and End, whether the hand has not been deposed
 // yet.
 func (h *Hand) Leading() bool { return h.leading && h.role.state.Load() == h.seq }
-
-// Wait blocks until Signal, and returns its error. The hand must not lead.
-func (h *Hand) Wait() error { return <-h.signal }
-
-// Signal ends one Wait of a hand, at once or when it comes. There must be one
-// Signal for a Wait, no more.
-func (h *Hand) Signal(err error) { h.signal <- err }
 
 // Park is called by the leader when it is about to wait for the kernel, and
 // Unpark when it is back: while all loops are parked the watchdog sleeps, and the

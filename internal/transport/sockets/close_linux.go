@@ -25,7 +25,7 @@ func (l *Loop) finish(h *lead.Hand, c *Conn) bool {
 		if c.deadline.Load() == 0 {
 			c.deadline.Store(l.now + int64(drainTime))
 		}
-		l.schedule(c)
+		l.schedule(c, c.deadline.Load())
 		l.arm(c)
 		return true
 	}
@@ -39,7 +39,7 @@ func (l *Loop) finish(h *lead.Hand, c *Conn) bool {
 	c.session = nil
 	c.flags = lingering
 	c.deadline.Store(l.now + int64(lingerTime))
-	l.schedule(c)
+	l.schedule(c, c.deadline.Load())
 	l.arm(c)
 	h.Begin()
 	s.Closed(nil)
@@ -157,9 +157,7 @@ func (l *Loop) quit(h *lead.Hand) bool {
 			c.flags |= lost
 			c.session.Lost(transport.ErrStopped)
 		}
-		if c.flags&(waitRead|waitWrite) != 0 {
-			l.signal(c, transport.ErrLost)
-		}
+		l.endWaits(c, transport.ErrLost)
 	}
 	return true
 }

@@ -23,6 +23,7 @@ type Conn struct {
 	more     *more
 	wakes    *wakes
 	deadline atomic.Int64 // on the clock's scale; 0 is never
+	roomBy   atomic.Int64 // the same, for waits for room
 	fd       int32
 	gen      uint32 // tells apart the connections that had this fd
 	leaving  bool   // hijacked, and not released by the driver yet
@@ -30,12 +31,14 @@ type Conn struct {
 	closed   atomic.Uint32
 	flags    flags
 	own      own
-	peer     sys.Addr
+
+	// Batched says that the driver has something to send. It is the driver's.
+	Batched bool
+
+	peer sys.Addr
 
 	// Watched is the set of events that the driver reports. It is the driver's.
 	Watched uint32
-	// Batched says that the driver has something to send. It is the driver's.
-	Batched bool
 }
 
 // flags are the leader's.
@@ -61,11 +64,13 @@ const (
 type own uint8
 
 const (
-	paused   own = 1 << iota
-	resumed      // Resume or Unread was called: the session gets its rest again
-	hijacked     // the connection has left the transport
-	broken       // a write has failed
-	linger       // the session has closed with an error
+	paused     own = 1 << iota
+	resumed        // Resume or Unread was called: the session gets its rest again
+	hijacked       // the connection has left the transport
+	broken         // a write has failed
+	linger         // the session has closed with an error
+	awaits         // somebody waits for input
+	awaitsRoom     // somebody waits for room
 )
 
 // The values of closed.
@@ -157,12 +162,28 @@ func (c *Conn) Unread(p []byte) {
 	}
 }
 
-// SetDeadline implements [transport.Conn].
-func (c *Conn) SetDeadline(t time.Time) { c.deadline.Store(clock.At(t)) }
+// SetTimeout implements [transport.Conn].
+func (c *Conn) SetTimeout(d time.Duration) { c.setTimeout(&c.deadline, d, awaits) }
 
-// expired reports whether the deadline has passed.
-func (c *Conn) expired(now int64) bool {
-	d := c.deadline.Load()
+// SetWriteTimeout implements [transport.Conn].
+func (c *Conn) SetWriteTimeout(d time.Duration) { c.setTimeout(&c.roomBy, d, awaitsRoom) }
+
+// setTimeout sets one of the deadlines. The loop is told only if somebody waits
+// for it: otherwise it looks when it has to.
+func (c *Conn) setTimeout(deadline *atomic.Int64, d time.Duration, waits own) {
+	if d == 0 {
+		deadline.Store(0)
+	} else {
+		deadline.Store(clock.After(d))
+	}
+	if c.own&waits != 0 {
+		c.loop.put(message{kind: retime, c: c}) // a loop that has ended has ended the wait
+	}
+}
+
+// passed reports whether a deadline has passed.
+func passed(deadline *atomic.Int64, now int64) bool {
+	d := deadline.Load()
 	return d != 0 && d <= now
 }
 

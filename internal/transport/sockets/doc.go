@@ -9,7 +9,8 @@
 //
 //	leader   flags, Watched, wakes, timer, the table       never within Begin and End
 //	feeder   own, more.rest; more itself when it is nil    the goroutine in the session's code
-//	both     more.out, under more.mu; deadline, closed     atomic
+//	both     more.out, under more.mu; deadlines, closed    atomic
 //
-// While nothing is fed the leader is the feeder too.
+// While nothing is fed the leader is the feeder too. The feeder may be several
+// goroutines that take turns: see [transport.Conn].
 package sockets

@@ -49,6 +49,8 @@ type Driver interface {
 	// Read is Recv for the goroutine that feeds the connection, while it may not
 	// lead. EAGAIN means that the loop is to be asked for In.
 	Read(c *Conn, p []byte) (int, syscall.Errno)
+	// Ready reports whether Read would not return EAGAIN, for the same goroutine.
+	Ready(c *Conn) bool
 	// Unread reports whether something has arrived that nobody has read.
 	Unread(c *Conn) bool
 	// Batches reports whether Send is of use.
@@ -118,7 +120,7 @@ func (c *Conn) Busy() bool { return c.flags&busy != 0 }
 func (l *Loop) Released(c *Conn) {
 	if c.leaving {
 		c.leaving = false
-		c.hand.Signal(nil)
+		c.hand.Writable.Send(nil)
 		return
 	}
 	sys.Close(int(c.fd))

@@ -150,7 +150,7 @@ func (l *Loop) settle(h *lead.Hand, c *Conn, err error) bool {
 	c.flags &^= busy
 	if err == nil && c.Usual() && c.Watched&usual == usual {
 		// The common case: everything consumed, everything sent.
-		l.schedule(c)
+		l.schedule(c, c.deadline.Load())
 		return true
 	}
 	return l.resolve(h, c, err)
@@ -195,7 +195,7 @@ func (l *Loop) resolve(h *lead.Hand, c *Conn, err error) bool {
 	}
 	c.own &^= resumed
 	c.trim()
-	l.schedule(c)
+	l.schedule(c, c.deadline.Load())
 	l.arm(c)
 	return true
 }
@@ -271,10 +271,13 @@ func (l *Loop) whileBusy(h *lead.Hand, c *Conn, events uint32) {
 		}
 		c.session.Lost(err)
 	}
+	// Who waits reads or writes, and finds out.
+	if c.flags&waitRead != 0 && (gone || events&(In|RdHup) != 0) {
+		l.endReadWait(c, nil)
+	}
 	switch {
-	case c.flags&waitRead != 0 && (gone || events&(In|RdHup) != 0),
-		c.flags&waitWrite != 0 && (gone || events&Out != 0):
-		l.signal(c, nil) // it reads or writes, and finds out
+	case c.flags&waitWrite != 0 && (gone || events&Out != 0):
+		l.endWriteWait(c, nil)
 	case events&Out != 0 && c.flags&unsent != 0 && !gone:
 		l.sendBusy(h, c)
 	}

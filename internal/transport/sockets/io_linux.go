@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -73,12 +74,12 @@ func transmitFile(fd int, q *buf.Queue) (n, want int, err error) {
 
 // push sends what is in out, behind what the connection still has to send, as far
 // as the socket takes it. What it does not take becomes the connection's. It
-// returns the bytes that are left.
+// returns the bytes that are left. out may be nil.
 func (c *Conn) push(out *buf.Queue, s *scratch) (left int, err error) {
 	m := c.more
 	if m == nil {
 		// Nothing is left from before: nobody else sends, no lock is needed.
-		if out.Len() == 0 {
+		if out == nil || out.Len() == 0 {
 			return 0, nil
 		}
 		if left, err = c.pushFirst(out, s); left == 0 || err != nil {
@@ -92,7 +93,9 @@ func (c *Conn) push(out *buf.Queue, s *scratch) (left int, err error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.out.Take(out)
+	if out != nil {
+		m.out.Take(out)
+	}
 	n, err := transmit(int(c.fd), &m.out, s.vec)
 	s.sent += n
 	if err != nil && err != syscall.EAGAIN {
@@ -123,11 +126,20 @@ func (c *Conn) pushFirst(out *buf.Queue, s *scratch) (left int, err error) {
 }
 
 // Flush implements [transport.Conn].
-func (c *Conn) Flush(out *buf.Queue, most int) error {
+func (c *Conn) Flush(out *buf.Queue, most int) error { return c.drain(out, most, nil) }
+
+// AwaitRoom implements [transport.Conn].
+func (c *Conn) AwaitRoom(l sync.Locker, most int) error { return c.drain(nil, most, l) }
+
+// drain sends what is in out, which may be nil, and what is pending, until at most
+// that many bytes are left.
+func (c *Conn) drain(out *buf.Queue, most int, lock sync.Locker) error {
 	s := of(c.hand)
 	for {
 		if c.own&broken != 0 {
-			out.Reset()
+			if out != nil {
+				out.Reset()
+			}
 			return transport.ErrLost
 		}
 		left, err := c.push(out, s)
@@ -135,7 +147,7 @@ func (c *Conn) Flush(out *buf.Queue, most int) error {
 			c.own |= broken
 			return transport.ErrLost
 		}
-		if !c.hand.Leading() {
+		if out != nil && !c.hand.Leading() {
 			out.Release() // who goes on alone may go on for long
 		}
 		if left == 0 {
@@ -146,7 +158,7 @@ func (c *Conn) Flush(out *buf.Queue, most int) error {
 			c.loop.put(message{kind: sendRest, c: c})
 			return nil
 		}
-		if err := c.wait(writeWait); err != nil {
+		if err := c.wait(writeWait, lock); err != nil {
 			c.own |= broken
 			c.more.mu.Lock()
 			c.more.out.Reset()
@@ -156,16 +168,43 @@ func (c *Conn) Flush(out *buf.Queue, most int) error {
 	}
 }
 
-// wait has the loop wait for input or for room.
-func (c *Conn) wait(k kind) error {
+// wait has the loop wait for input or for room. lock, if it is not nil, is
+// unlocked meanwhile.
+func (c *Conn) wait(k kind, lock sync.Locker) error {
+	signal, deadline, flag := &c.hand.Readable, &c.deadline, awaits
+	if k == writeWait {
+		signal, deadline, flag = &c.hand.Writable, &c.roomBy, awaitsRoom
+	}
 	c.Detach()
-	if c.expired(clock.Nano()) {
+	if passed(deadline, clock.Nano()) {
 		return transport.ErrDeadline
 	}
+	signal.Prepare()
 	if !c.loop.put(message{kind: k, c: c}) {
 		return transport.ErrLost
 	}
-	return c.hand.Wait()
+	if lock == nil {
+		return signal.Wait()
+	}
+	c.own |= flag
+	lock.Unlock()
+	err := signal.Wait()
+	lock.Lock()
+	c.own &^= flag
+	return err
+}
+
+// Await implements [transport.Conn].
+func (c *Conn) Await(l sync.Locker) error {
+	if passed(&c.deadline, clock.Nano()) {
+		return transport.ErrDeadline
+	}
+	for !c.loop.driver.Ready(c) {
+		if err := c.wait(readWait, l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Read implements [transport.Conn].
@@ -173,7 +212,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if c.expired(clock.Nano()) {
+	if passed(&c.deadline, clock.Nano()) {
 		return 0, transport.ErrDeadline
 	}
 	for {
@@ -187,7 +226,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 			return n, nil
 		case syscall.EINTR:
 		case syscall.EAGAIN:
-			if err := c.wait(readWait); err != nil {
+			if err := c.wait(readWait, nil); err != nil {
 				return 0, err
 			}
 		default:
@@ -202,10 +241,11 @@ func (c *Conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 		return nil, err
 	}
 	c.Detach()
+	c.hand.Writable.Prepare()
 	if !c.loop.put(message{kind: hijack, c: c}) {
 		return nil, transport.ErrStopped
 	}
-	if err := c.hand.Wait(); err != nil {
+	if err := c.hand.Writable.Wait(); err != nil {
 		return nil, err
 	}
 	// The loop does not know the connection any more.

@@ -63,7 +63,7 @@ type scratch struct {
 	sent int
 	wait func(fd uintptr) bool
 	idle func() bool
-	undo func() // of pinning; nil when not pinned
+	undo func() bool // of pinning; nil when not pinned
 }
 
 func newScratch() *scratch {
@@ -92,9 +92,9 @@ func (s *scratch) pin() {
 	s.undo = undo
 }
 
+// unpin takes it back, if the caller is the hand: foreign code may share it.
 func (s *scratch) unpin() {
-	if s.undo != nil {
-		s.undo()
+	if s.undo != nil && s.undo() {
 		s.undo = nil
 		runtime.UnlockOSThread()
 	}
@@ -251,10 +251,8 @@ func (l *Loop) expire(h *lead.Hand) bool {
 	}
 }
 
-// schedule puts the connection's timer where its deadline is, if it is not in the
-// wheel before that anyway.
-func (l *Loop) schedule(c *Conn) {
-	d := c.deadline.Load()
+// schedule has the connection's timer come up at a deadline, or before.
+func (l *Loop) schedule(c *Conn, d int64) {
 	if d != 0 && (!c.timer.Set() || d < c.timer.Due()) {
 		l.wheel.Add(&c.timer, d, l.now)
 	}
@@ -263,12 +261,10 @@ func (l *Loop) schedule(c *Conn) {
 // timeout handles a connection whose timer has come up.
 func (l *Loop) timeout(h *lead.Hand, c *Conn) bool {
 	switch {
-	case !c.expired(l.now):
-		l.schedule(c)
-	case c.flags&(waitRead|waitWrite) != 0:
-		l.signal(c, transport.ErrDeadline)
 	case c.flags&busy != 0:
-		// What it waits for does not come from here. Read and Flush will see.
+		l.waits(c) // if it does, and for what comes from here
+	case !passed(&c.deadline, l.now):
+		l.schedule(c, c.deadline.Load())
 	case c.flags&(lingering|closing) != 0:
 		return l.drop(h, c, transport.ErrDeadline)
 	default:
@@ -278,12 +274,6 @@ func (l *Loop) timeout(h *lead.Hand, c *Conn) bool {
 		return l.end(h, c, nil, 0, err)
 	}
 	return true
-}
-
-// signal ends the feeder's wait.
-func (l *Loop) signal(c *Conn, err error) {
-	c.flags &^= waitRead | waitWrite
-	c.hand.Signal(err)
 }
 
 // localAddr returns the address of the connection's own end.

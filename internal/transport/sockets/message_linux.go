@@ -26,6 +26,7 @@ const (
 	back                      // the session has returned on a goroutine that does not lead
 	readWait                  // the feeder waits for input
 	writeWait                 // the feeder waits for room
+	retime                    // the feeder waits, and has changed its timeout
 	sendRest                  // the feeder has left something to send
 	feedRest                  // feed what is kept
 	closeSoon                 // Close(false)
@@ -92,10 +93,10 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 		c.hand = nil
 		c.flags &^= busy | waitRead | waitWrite
 		return l.resolve(h, c, m.err)
-	case readWait:
-		l.await(c, waitRead)
-	case writeWait:
-		l.await(c, waitWrite)
+	case readWait, writeWait:
+		l.await(c, m.kind)
+	case retime:
+		l.waits(c)
 	case sendRest:
 		if c.flags&busy != 0 {
 			c.flags |= unsent
@@ -127,23 +128,68 @@ func (m message) drop() {
 		m.each.finish()
 	case stopListening:
 		close(m.done)
-	case readWait, writeWait, hijack:
-		m.c.hand.Signal(transport.ErrLost)
+	case readWait:
+		m.c.hand.Readable.Send(transport.ErrLost)
+	case writeWait, hijack:
+		m.c.hand.Writable.Send(transport.ErrLost)
 	}
 }
 
 // await notes that the feeder waits, and tells it at once when there is no
 // point.
-func (l *Loop) await(c *Conn, what flags) {
-	c.flags |= what
-	switch {
-	case c.flags&closeNow != 0:
-		l.signal(c, transport.ErrLost)
-	case c.expired(l.now):
-		l.signal(c, transport.ErrDeadline)
-	default:
-		l.schedule(c)
-		l.arm(c)
+func (l *Loop) await(c *Conn, k kind) {
+	if k == readWait {
+		c.flags |= waitRead
+	} else {
+		c.flags |= waitWrite
+	}
+	if c.flags&closeNow != 0 {
+		l.endWaits(c, transport.ErrLost)
+		return
+	}
+	l.waits(c)
+	l.arm(c)
+}
+
+// waits ends the feeder's waits whose time is over, and has the timer come up for
+// those that last.
+func (l *Loop) waits(c *Conn) {
+	next := int64(0)
+	if c.flags&waitRead != 0 {
+		if passed(&c.deadline, l.now) {
+			l.endReadWait(c, transport.ErrDeadline)
+		} else {
+			next = c.deadline.Load()
+		}
+	}
+	if c.flags&waitWrite != 0 {
+		if passed(&c.roomBy, l.now) {
+			l.endWriteWait(c, transport.ErrDeadline)
+		} else if d := c.roomBy.Load(); next == 0 || d != 0 && d < next {
+			next = d
+		}
+	}
+	l.schedule(c, next)
+}
+
+// endReadWait ends the feeder's wait for input, endWriteWait that for room, and
+// endWaits both of them, as far as it waits.
+func (l *Loop) endReadWait(c *Conn, err error) {
+	c.flags &^= waitRead
+	c.hand.Readable.Send(err)
+}
+
+func (l *Loop) endWriteWait(c *Conn, err error) {
+	c.flags &^= waitWrite
+	c.hand.Writable.Send(err)
+}
+
+func (l *Loop) endWaits(c *Conn, err error) {
+	if c.flags&waitRead != 0 {
+		l.endReadWait(c, err)
+	}
+	if c.flags&waitWrite != 0 {
+		l.endWriteWait(c, err)
 	}
 }
 
@@ -192,9 +238,7 @@ func (l *Loop) close(h *lead.Hand, c *Conn, now bool) bool {
 		// The descriptor stays until the feeder has done with it.
 		c.flags |= closeNow
 		sys.Reset(int(c.fd))
-		if c.flags&(waitRead|waitWrite) != 0 {
-			l.signal(c, transport.ErrLost)
-		}
+		l.endWaits(c, transport.ErrLost)
 	case now:
 		sys.Reset(int(c.fd))
 		return l.drop(h, c, nil)

@@ -27,8 +27,8 @@ type conn struct {
 	out      buf.Queue
 	unsent   int // bytes in out, and taken from it but not written
 	writeErr error
-	deadline time.Time
-	timer    *time.Timer
+	deadline timeout // of SetTimeout
+	roomBy   timeout // of SetWriteTimeout
 
 	busy     bool // the session's code runs
 	owed     bool // Drained is to be told when everything is sent
@@ -72,9 +72,6 @@ func (c *conn) Detach() {}
 // Detached implements [transport.Conn].
 func (c *conn) Detached() bool { return true }
 
-// expired reports whether the deadline has passed.
-func (c *conn) expired() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
-
 // Read implements [transport.Conn].
 func (c *conn) Read(p []byte) (int, error) {
 	if len(p) == 0 {
@@ -82,26 +79,57 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.await(nil); err != nil {
+		return 0, err
+	}
+	if len(c.arrived) > 0 {
+		n := copy(p, c.arrived)
+		if c.arrived = c.arrived[n:]; len(c.arrived) == 0 {
+			c.arrived = nil
+			c.change.Broadcast() // the reader goes on
+		}
+		return n, nil
+	}
+	if c.readErr == io.EOF {
+		return 0, io.EOF
+	}
+	return 0, transport.ErrLost
+}
+
+// Await implements [transport.Conn].
+func (c *conn) Await(l sync.Locker) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.await(l)
+}
+
+// await waits for input, its end or an error. c.mu is held.
+func (c *conn) await(l sync.Locker) error {
 	for {
 		switch {
 		case c.now:
-			return 0, transport.ErrLost
-		case c.expired():
-			return 0, transport.ErrDeadline
-		case len(c.arrived) > 0:
-			n := copy(p, c.arrived)
-			if c.arrived = c.arrived[n:]; len(c.arrived) == 0 {
-				c.arrived = nil
-				c.change.Broadcast() // the reader goes on
-			}
-			return n, nil
-		case c.readErr == io.EOF:
-			return 0, io.EOF
-		case c.readErr != nil:
-			return 0, transport.ErrLost
+			return transport.ErrLost
+		case c.deadline.over():
+			return transport.ErrDeadline
+		case len(c.arrived) > 0 || c.readErr != nil:
+			return nil
 		}
-		c.change.Wait()
+		c.wait(l)
 	}
+}
+
+// wait waits for a change. l, if it is not nil, is unlocked meanwhile. c.mu is
+// held, and always locked after l.
+func (c *conn) wait(l sync.Locker) {
+	if l == nil {
+		c.change.Wait()
+		return
+	}
+	l.Unlock()
+	c.change.Wait()
+	c.mu.Unlock()
+	l.Lock()
+	c.mu.Lock()
 }
 
 // Unread implements [transport.Conn].
@@ -112,18 +140,30 @@ func (c *conn) Flush(out *buf.Queue, most int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.send(out)
+	return c.awaitRoom(nil, most)
+}
+
+// AwaitRoom implements [transport.Conn].
+func (c *conn) AwaitRoom(l sync.Locker, most int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.awaitRoom(l, most)
+}
+
+// awaitRoom waits until little enough is unsent. c.mu is held.
+func (c *conn) awaitRoom(l sync.Locker, most int) error {
 	for {
 		switch {
 		case c.writeErr != nil || c.now:
 			return transport.ErrLost
 		case c.unsent <= most:
 			return nil
-		case c.expired():
+		case c.roomBy.over():
 			// Nobody knows how much of it has left: nothing may follow.
 			c.failWrite(transport.ErrDeadline)
 			return transport.ErrDeadline
 		}
-		c.change.Wait()
+		c.wait(l)
 	}
 }
 
@@ -148,28 +188,54 @@ func (c *conn) failWrite(err error) {
 	}
 	c.out.Release()
 	c.unsent = 0
-	c.nc.Close() // ends the writer's write, if there is one
+	_ = c.nc.SetWriteDeadline(time.Unix(1, 0)) // ends the writer's write; if it fails, nothing is connected any more
 	c.change.Broadcast()
 }
 
-// SetDeadline implements [transport.Conn].
-func (c *conn) SetDeadline(t time.Time) {
+// SetTimeout implements [transport.Conn].
+func (c *conn) SetTimeout(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.deadline = t
-	switch {
-	case t.IsZero():
-		if c.timer != nil {
-			c.timer.Stop()
-		}
-	case c.timer == nil:
-		c.timer = time.AfterFunc(time.Until(t), c.tick)
-	default:
-		c.timer.Reset(time.Until(t))
+	c.deadline.set(d, c.tick)
+}
+
+// SetWriteTimeout implements [transport.Conn].
+func (c *conn) SetWriteTimeout(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.roomBy.set(d, c.tick)
+}
+
+// A timeout is a time, and a timer that tells of it. The zero value is never.
+type timeout struct {
+	at    time.Time
+	timer *time.Timer
+}
+
+// set moves the time to when d will have passed; 0 is never.
+func (t *timeout) set(d time.Duration, f func()) {
+	t.stop()
+	if d == 0 {
+		return
+	}
+	t.at = time.Now().Add(d)
+	if t.timer == nil {
+		t.timer = time.AfterFunc(d, f)
+	} else {
+		t.timer.Reset(d)
 	}
 }
 
-// tick has everybody look at the deadline.
+func (t *timeout) over() bool { return !t.at.IsZero() && !time.Now().Before(t.at) }
+
+func (t *timeout) stop() {
+	t.at = time.Time{}
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+}
+
+// tick has everybody look at the timeouts.
 func (c *conn) tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -120,9 +120,8 @@ func (c *conn) run() {
 	c.mu.Lock()
 	for !c.hijacked && c.step(&out) {
 	}
-	if c.timer != nil {
-		c.timer.Stop()
-	}
+	c.deadline.stop()
+	c.roomBy.stop()
 	c.finished = true
 	tasks := c.tasks
 	c.tasks = nil
@@ -160,11 +159,11 @@ func (c *conn) step(out *buf.Queue) bool {
 			// A reset: nothing can be sent either.
 			c.why = transport.ErrLost
 			return false
-		case c.expired() && c.closing:
+		case c.deadline.over() && c.closing:
 			c.why = transport.ErrDeadline
 			return false
-		case c.expired():
-			c.deadline = time.Time{}
+		case c.deadline.over():
+			c.deadline.stop()
 			c.call(out, c.session.Expired)
 			return true
 		case c.owed && c.unsent == 0 && !c.closing:

@@ -197,7 +197,7 @@ func takeoverAnywhere(e *env) {
 					return n, err
 				}
 			case 4:
-				s.SetDeadline(time.Now().Add(time.Duration(1+r.IntN(100)) * time.Hour))
+				s.SetTimeout(time.Duration(1+r.IntN(100)) * time.Hour)
 			}
 			fmt.Fprintf(out, "%s\n", l)
 		}
@@ -236,7 +236,7 @@ func deadlineIdle(e *env) {
 	expired := make(chan int, 8)
 	e.start(hooks{
 		feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
-			s.SetDeadline(time.Now().Add(30 * time.Millisecond))
+			s.SetTimeout(30 * time.Millisecond)
 			return len(in), nil
 		},
 		expired: func(s *session, out *buf.Queue) error {
@@ -246,7 +246,7 @@ func deadlineIdle(e *env) {
 				// Expired is told once, and the connection goes on.
 				go func() {
 					time.Sleep(150 * time.Millisecond)
-					s.Wake(func(*buf.Queue) error { s.SetDeadline(time.Now()); return nil })
+					s.Wake(func(*buf.Queue) error { s.SetTimeout(-1); return nil })
 				}()
 				return nil
 			}
@@ -271,11 +271,11 @@ func deadlineMoved(e *env) {
 		feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
 			switch l, _, _ := line(in); l {
 			case "far":
-				s.SetDeadline(time.Now().Add(time.Hour))
+				s.SetTimeout(time.Hour)
 			case "near":
-				s.SetDeadline(time.Now().Add(20 * time.Millisecond))
+				s.SetTimeout(20 * time.Millisecond)
 			case "never":
-				s.SetDeadline(time.Time{})
+				s.SetTimeout(0)
 			}
 			fmt.Fprint(out, "ok")
 			return len(in), nil

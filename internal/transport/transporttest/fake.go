@@ -39,7 +39,8 @@ type Fake struct {
 	copied   []byte // what pending was when it was filled
 	files    bool   // there were files in pending: copied is of no use
 	tasks    []func(out *buf.Queue) error
-	deadline time.Time
+	deadline time.Time     // of SetTimeout
+	roomBy   time.Time     // of SetWriteTimeout
 	ahead    time.Duration // of this connection's time
 
 	faults   float64 // probability of a reset at each step
@@ -109,7 +110,7 @@ func (f *Fake) Reset() {
 // Stall makes the peer read nothing, or read again.
 func (f *Fake) Stall(stalled bool) { f.locked(func() { f.stalled = stalled }) }
 
-// Advance lets time pass for the connection's deadline.
+// Advance lets time pass for the connection's timeouts.
 func (f *Fake) Advance(d time.Duration) { f.locked(func() { f.ahead += d }) }
 
 // Output returns what the peer has received so far.
@@ -220,12 +221,13 @@ func (f *Fake) choices() (may []func()) {
 	add(readable && f.ended && len(f.input) == 0 && !(f.again && len(f.rest) > 0), f.eof)
 	add(f.owed && unsent == 0, f.drained)
 	add(len(f.tasks) > 0, f.wake)
-	add(f.expired(), f.expire)
+	add(f.over(f.deadline), f.expire)
 	return may
 }
 
-func (f *Fake) expired() bool {
-	return !f.deadline.IsZero() && !time.Now().Add(f.ahead).Before(f.deadline)
+// over reports whether a time has passed; the zero time never does.
+func (f *Fake) over(at time.Time) bool {
+	return !at.IsZero() && !time.Now().Add(f.ahead).Before(at)
 }
 
 // some is a number from 1 to n, often a small one.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -166,8 +167,9 @@ func TestFakeDeadlines(t *testing.T) {
 			if in[0] == 'r' {
 				_, err := s.Read(make([]byte, 1))
 				errs <- err
+				return len(in), nil // Expired is next
 			}
-			s.SetDeadline(time.Now().Add(time.Hour))
+			s.SetTimeout(time.Hour)
 			return len(in), nil
 		},
 		expired: func(_ *session, out *buf.Queue) error {
@@ -177,7 +179,7 @@ func TestFakeDeadlines(t *testing.T) {
 	})
 	f.SendString("x")
 	f.Run()
-	if f.Deadline().IsZero() {
+	if f.Timeout() == 0 {
 		t.Error("no deadline is set")
 	}
 	f.Advance(59 * time.Minute)
@@ -262,6 +264,70 @@ func TestFakeHijack(t *testing.T) {
 	wantOutput(t, f, "switching early late!")
 	if s.isClosed.Load() {
 		t.Error("Closed is called after Hijack")
+	}
+}
+
+// TestFakeDuplex has one goroutine wait for input while another waits for room.
+func TestFakeDuplex(t *testing.T) {
+	p := pattern(300 << 10)
+	for seed := range uint64(20) {
+		var mu sync.Mutex
+		var f *Fake
+		var s *session
+		f, s = fakeEnv(t, seed, hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+			s.SetTimeout(time.Hour)
+			done := make(chan error, 1)
+			mu.Lock()
+			defer mu.Unlock()
+			go func() {
+				mu.Lock()
+				defer mu.Unlock()
+				out.Ref(p)
+				err := s.Flush(out, 1<<62)
+				if err == nil {
+					err = s.AwaitRoom(&mu, 0)
+				}
+				done <- err
+			}()
+			err := s.Await(&mu)
+			b := make([]byte, 4)
+			if n, _ := s.Read(b); err != nil || string(b[:n]) != "late"[:n] || n == 0 {
+				t.Errorf("Await returns %v, Read reads %q", err, b[:n])
+			}
+			if mu.Unlock(); seed%2 == 0 {
+				f.Stall(false)
+			} else {
+				f.Reset()
+			}
+			err = <-done
+			mu.Lock()
+			if want := [...]error{nil, transport.ErrLost}[seed%2]; err != want {
+				t.Errorf("AwaitRoom returns %v, want %v", err, want)
+			}
+			s.SetTimeout(-1)
+			if err := s.Await(&mu); seed%2 == 0 && err != transport.ErrDeadline {
+				t.Errorf("Await returns %v when the time is over", err)
+			}
+			return len(in), transport.ErrClosed
+		}})
+		f.Stall(true)
+		f.SendString("x")
+		go func() {
+			for end := time.Now().Add(patience); time.Now().Before(end); {
+				mu.Lock()
+				n := s.Pending()
+				mu.Unlock()
+				if n == len(p) {
+					break
+				}
+				time.Sleep(100 * time.Microsecond)
+			}
+			f.SendString("late")
+		}()
+		f.Wait("the session is closed", s.isClosed.Load)
+		if seed%2 == 0 {
+			wantOutput(t, f, string(p))
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -47,31 +48,62 @@ func (f *Fake) Read(p []byte) (int, error) {
 	if f.faults > 0 && f.rng.Float64() < f.faults {
 		f.reset = true
 	}
+	if err := f.await(nil); err != nil {
+		return 0, err
+	}
+	switch {
+	case f.reset:
+		return 0, transport.ErrLost
+	case len(f.input) > 0:
+		n := copy(p, f.input[:f.some(len(f.input))])
+		f.input = f.input[n:]
+		return n, nil
+	}
+	return 0, io.EOF
+}
+
+// Await implements [transport.Conn].
+func (f *Fake) Await(l sync.Locker) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.busy {
+		f.t.Errorf("Await is called outside of Feed")
+	}
+	return f.await(l)
+}
+
+// await waits for input, its end or a reset. f.mu is held.
+func (f *Fake) await(l sync.Locker) error {
 	for {
 		switch {
 		case f.reset:
-			return 0, transport.ErrLost
-		case f.expired():
-			return 0, transport.ErrDeadline
-		case len(f.input) > 0:
-			n := copy(p, f.input[:f.some(len(f.input))])
-			f.input = f.input[n:]
-			return n, nil
-		case f.ended:
-			return 0, io.EOF
+			return nil
+		case f.over(f.deadline):
+			return transport.ErrDeadline
+		case len(f.input) > 0 || f.ended:
+			return nil
 		}
-		f.await()
+		f.wait(f.deadline, l)
 	}
 }
 
-// await waits for a change, or the deadline. f.mu is held.
-func (f *Fake) await() {
+// wait waits for a change, or a time. l, if it is not nil, is unlocked meanwhile.
+// f.mu is held, and always locked after l.
+func (f *Fake) wait(until time.Time, l sync.Locker) {
 	f.detached = true
-	if !f.deadline.IsZero() {
-		left := time.Until(f.deadline) - f.ahead
+	if !until.IsZero() {
+		left := time.Until(until) - f.ahead
 		defer time.AfterFunc(left, func() { f.locked(func() {}) }).Stop()
 	}
+	if l == nil {
+		f.cond.Wait()
+		return
+	}
+	l.Unlock()
 	f.cond.Wait()
+	f.mu.Unlock()
+	l.Lock()
+	f.mu.Lock()
 }
 
 // Unread implements [transport.Conn].
@@ -86,6 +118,21 @@ func (f *Fake) Flush(out *buf.Queue, most int) error {
 		f.t.Errorf("Flush is called outside of Feed")
 	}
 	f.take(out)
+	return f.awaitRoom(nil, most)
+}
+
+// AwaitRoom implements [transport.Conn].
+func (f *Fake) AwaitRoom(l sync.Locker, most int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.busy {
+		f.t.Errorf("AwaitRoom is called outside of Feed")
+	}
+	return f.awaitRoom(l, most)
+}
+
+// awaitRoom lets output leave until at most that many bytes are pending. f.mu is held.
+func (f *Fake) awaitRoom(l sync.Locker, most int) error {
 	if f.faults > 0 && f.rng.Float64() < f.faults {
 		f.reset = true
 	}
@@ -96,7 +143,7 @@ func (f *Fake) Flush(out *buf.Queue, most int) error {
 			err = transport.ErrLost
 		case f.pending.Len() <= most:
 			return nil
-		case f.expired():
+		case f.over(f.roomBy):
 			f.reset = true // nobody knows how much of it has left
 			err = transport.ErrDeadline
 		}
@@ -106,21 +153,36 @@ func (f *Fake) Flush(out *buf.Queue, most int) error {
 			return err
 		}
 		if f.stalled {
-			f.await()
+			f.wait(f.roomBy, l)
 			continue
 		}
 		f.transmit(f.some(f.pending.Len()))
 	}
 }
 
-// SetDeadline implements [transport.Conn].
-func (f *Fake) SetDeadline(t time.Time) { f.locked(func() { f.deadline = t }) }
+// SetTimeout implements [transport.Conn].
+func (f *Fake) SetTimeout(d time.Duration) { f.locked(func() { f.deadline = f.after(d) }) }
 
-// Deadline returns what the session has set last.
-func (f *Fake) Deadline() time.Time {
+// SetWriteTimeout implements [transport.Conn].
+func (f *Fake) SetWriteTimeout(d time.Duration) { f.locked(func() { f.roomBy = f.after(d) }) }
+
+// after is the time in d; 0 is never.
+func (f *Fake) after(d time.Duration) time.Time {
+	if d == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(f.ahead + d)
+}
+
+// Timeout is what is left of what the session has set last by SetTimeout; 0 is
+// for ever.
+func (f *Fake) Timeout() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.deadline
+	if f.deadline.IsZero() {
+		return 0
+	}
+	return time.Until(f.deadline) - f.ahead
 }
 
 // Pause implements [transport.Conn].
@@ -188,7 +250,7 @@ func (h *hijackedFake) Read(p []byte) (int, error) {
 			return 0, net.ErrClosed
 		case f.reset:
 			return 0, transport.ErrLost
-		case f.expired():
+		case f.over(f.deadline):
 			return 0, os.ErrDeadlineExceeded
 		case len(f.input) > 0:
 			n := copy(p, f.input)
@@ -197,7 +259,7 @@ func (h *hijackedFake) Read(p []byte) (int, error) {
 		case f.ended:
 			return 0, io.EOF
 		}
-		f.await()
+		f.wait(f.deadline, nil)
 	}
 }
 
@@ -222,7 +284,7 @@ func (h *hijackedFake) LocalAddr() net.Addr  { return h.f.local }
 func (h *hijackedFake) RemoteAddr() net.Addr { return h.f.remote }
 
 func (h *hijackedFake) SetDeadline(t time.Time) error {
-	h.f.SetDeadline(t)
+	h.f.locked(func() { h.f.deadline = t })
 	return nil
 }
 func (h *hijackedFake) SetReadDeadline(t time.Time) error { return h.SetDeadline(t) }

@@ -17,13 +17,13 @@ import (
 func deadlineRead(e *env) {
 	got := make(chan error, 2)
 	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
-		s.SetDeadline(time.Now().Add(30 * time.Millisecond))
+		s.SetTimeout(30 * time.Millisecond)
 		p := make([]byte, 10)
 		for range 2 {
 			_, err := s.Read(p)
 			got <- err
 		}
-		s.SetDeadline(time.Time{})
+		s.SetTimeout(0)
 		n, err := s.Read(p)
 		if err != nil {
 			return 0, err
@@ -47,7 +47,7 @@ func deadlineFlush(e *env) {
 	got := make(chan error, 1)
 	p := pattern(32 << 20)
 	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
-		s.SetDeadline(time.Now().Add(30 * time.Millisecond))
+		s.SetWriteTimeout(30 * time.Millisecond)
 		out.Ref(p)
 		err := s.Flush(out, 0)
 		if out.Len() != 0 || s.Pending() != 0 {

@@ -367,7 +367,7 @@ func collector(e *env) {
 // connections and deadlines pending.
 func idle(e *env) {
 	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
-		s.SetDeadline(time.Now().Add(time.Hour))
+		s.SetTimeout(time.Hour)
 		return echo(s, in, out)
 	}})
 	for range 50 {
