@@ -49,6 +49,11 @@ func (d *dispatcher) ServeExchange(x *exchange.Exchange) {
 		d.serveHTTP(x)
 		return
 	}
+	d.serve(x, d.Native)
+}
+
+// serve runs a native handler.
+func (d *dispatcher) serve(x *exchange.Exchange, h Handler) {
 	f, ok := x.Local.(*frame)
 	if !ok {
 		f = &frame{server: (*Server)(d)}
@@ -58,7 +63,7 @@ func (d *dispatcher) ServeExchange(x *exchange.Exchange) {
 	c := f.next()
 	c.x = x
 	defer d.leave(c, f)
-	d.Native(c)
+	h(c)
 }
 
 // leave makes the Ctx unusable, and answers for a handler that panicked.

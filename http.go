@@ -21,6 +21,21 @@ func HTTP(h http.Handler) Handler {
 	}
 }
 
+// guests stands for the server of native handlers that run under another one.
+var guests = func() *Server {
+	s := new(Server)
+	s.adapter = s.newAdapter()
+	return s
+}()
+
+// ServeHTTP implements http.Handler: it runs h under any server of net/http, for
+// a service that moves handler by handler, and in tests with net/http/httptest.
+func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g := nethttp.NewGuest(w, r)
+	(*dispatcher)(guests).serve(&g.X, h)
+	g.Finish()
+}
+
 // Mount adds an http.Handler for every method and every path below prefix, a
 // pattern without a rest; the prefix is left on the paths that it sees: see
 // http.StripPrefix.

@@ -5,15 +5,52 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"sync"
+	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// A body reads a request's content as it comes.
+// A body reads a request's content as it comes. All of it is guarded by the
+// call's lock.
 type body struct {
 	c      *call
 	closed bool // by the handler
 	ended  bool // its end was read
+
+	// Who reads, or writes, may wait for the client with the call's lock free.
+	reading, writing bool
+	free             sync.Cond
+}
+
+func newBody(c *call) *body {
+	b := &body{c: c}
+	b.free.L = &c.mu
+	c.x.Host.Share(&c.mu)
+	return b
+}
+
+// turn waits until nobody else does what busy says, and sets it; done clears it.
+func (b *body) turn(busy *bool) {
+	for *busy {
+		b.free.Wait()
+	}
+	*busy = true
+}
+
+func (b *body) done(busy *bool) {
+	*busy = false
+	b.free.Broadcast()
+}
+
+// interrupt ends a Read that waits for the client, and returns when it has.
+func (b *body) interrupt() {
+	if !b.reading {
+		return
+	}
+	b.c.x.Host.SetReadDeadline(time.Unix(1, 0))
+	b.turn(&b.reading)
+	b.done(&b.reading)
 }
 
 // Read implements io.Reader.
@@ -21,6 +58,8 @@ func (b *body) Read(p []byte) (int, error) {
 	c := b.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	b.turn(&b.reading)
+	defer b.done(&b.reading)
 	switch {
 	case b.ended:
 		return 0, io.EOF

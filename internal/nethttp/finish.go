@@ -10,12 +10,12 @@ import (
 // finish completes the response when the handler has returned. Nothing reaches
 // the exchange any more.
 func (c *call) finish() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	if !c.x.Hijacked {
 		c.writer.finish()
 	}
-	c.x = nil
+	c.close()
 }
 
 func (w *writer) finish() {
@@ -24,7 +24,7 @@ func (w *writer) finish() {
 		w.begin(http.StatusOK)
 	}
 	w.sniff(nil)
-	if w.status == http.StatusRequestEntityTooLarge && x.HasBody() && !w.c.body.ended {
+	if w.status == http.StatusRequestEntityTooLarge && w.c.body != nil && !w.c.body.ended {
 		// http.MaxBytesReader has said so, or somebody like it: net/http closes.
 		x.Response.Close = true
 	}

@@ -44,8 +44,8 @@ func (c *call) fill(conn *Conn) error {
 	r.Header = c.header(head)
 	r.Body = http.NoBody
 	if x.HasBody() {
-		c.body.c = c
-		r.Body = &c.body
+		c.body = newBody(c)
+		r.Body = c.body
 		r.ContentLength = x.ContentLength
 	}
 	if x.Request.Chunked {

@@ -47,7 +47,23 @@ type call struct {
 	cfg  *Config
 	mu   sync.Mutex
 	x    *exchange.Exchange // nil when the handler has returned
-	body body
+	body *body              // nil when the request has none
+}
+
+// lock is taken by who writes. Where there is a body, its reader and the writer
+// wait for the client with mu free: then one writes at a time, and one reads.
+func (c *call) lock() {
+	c.mu.Lock()
+	if c.body != nil {
+		c.body.turn(&c.body.writing)
+	}
+}
+
+func (c *call) unlock() {
+	if c.body != nil {
+		c.body.done(&c.body.writing)
+	}
+	c.mu.Unlock()
 }
 
 // Serve runs h for the request of x, and completes its response.
@@ -58,9 +74,6 @@ func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler) {
 		x.Lines = append(x.Lines, exchange.Line{Name: "Content-Type", Value: "text/plain; charset=utf-8"})
 		x.Body = append(x.Body, "400 Bad Request"...)
 		return
-	}
-	if x.HasBody() {
-		x.Host.Share(&c.mu)
 	}
 	if x.Method == exchange.MethodOptions && !cfg.Options && c.req.RequestURI == "*" {
 		h = generalOptions
@@ -95,9 +108,18 @@ func (c *call) fail(p any) {
 		stack = stack[:runtime.Stack(stack, false)]
 		c.cfg.Log("http: panic serving %v: %v\n%s", c.req.RemoteAddr, p, stack)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	c.x.Abort()
+	c.close()
+}
+
+// close takes the exchange away from whoever may still have the call. c is
+// locked.
+func (c *call) close() {
+	if c.body != nil && !c.x.Hijacked {
+		c.body.interrupt()
+	}
 	c.x = nil
 }
 

@@ -19,8 +19,8 @@ func (w *writer) Flush() { _ = w.FlushError() } // who wants the error calls Flu
 // flushes is about to wait for what comes next, so it gives up its loop.
 func (w *writer) FlushError() error {
 	c := w.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	if err := w.admit(0); err != nil {
 		return err
 	}
@@ -34,8 +34,8 @@ func (w *writer) FlushError() error {
 // SetReadDeadline is for http.ResponseController.
 func (w *writer) SetReadDeadline(t time.Time) error {
 	c := w.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	if c.x == nil {
 		return errOver
 	}
@@ -46,8 +46,8 @@ func (w *writer) SetReadDeadline(t time.Time) error {
 // SetWriteDeadline is for http.ResponseController.
 func (w *writer) SetWriteDeadline(t time.Time) error {
 	c := w.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	if c.x == nil {
 		return errOver
 	}
@@ -62,8 +62,8 @@ func (w *writer) EnableFullDuplex() error { return nil }
 // Hijack implements http.Hijacker.
 func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c := w.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	if c.x == nil {
 		panic("net/http: Hijack called after ServeHTTP finished")
 	}
@@ -73,6 +73,9 @@ func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		if err := x.Host.SendBody(x, nil); err != nil {
 			return nil, nil, c.cfg.ofClient(err)
 		}
+	}
+	if c.body != nil {
+		c.body.interrupt()
 	}
 	conn, err := x.Host.Hijack(x)
 	if err != nil {
@@ -101,8 +104,8 @@ func unread(conn net.Conn) (net.Conn, *bufio.Reader) {
 
 // CloseNotify implements http.CloseNotifier, which old handlers still use.
 func (w *writer) CloseNotify() <-chan bool {
-	w.c.mu.Lock()
-	defer w.c.mu.Unlock()
+	w.c.lock()
+	defer w.c.unlock()
 	if w.c.x == nil {
 		panic("net/http: CloseNotify called after ServeHTTP finished")
 	}
@@ -164,8 +167,8 @@ func (w *writer) sendFile(src io.Reader, f *os.File, n int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	if err := w.admit(int(n)); err != nil {
 		return 0, err
 	}

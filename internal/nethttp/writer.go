@@ -45,8 +45,8 @@ var errOver = errors.New("http: response written after its handler returned")
 // WriteHeader implements http.ResponseWriter.
 func (w *writer) WriteHeader(code int) {
 	c := w.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	switch {
 	case c.x == nil || c.x.Hijacked:
 		w.complain("http: response.WriteHeader on hijacked connection")
@@ -181,8 +181,8 @@ func allowsBody(status int) bool {
 // Write implements io.Writer.
 func (w *writer) Write(p []byte) (int, error) {
 	c := w.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	if err := w.admit(len(p)); err != nil || len(p) == 0 {
 		return 0, err
 	}
@@ -197,8 +197,8 @@ func (w *writer) Write(p []byte) (int, error) {
 // WriteString implements io.StringWriter.
 func (w *writer) WriteString(s string) (int, error) {
 	c := w.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.lock()
+	defer c.unlock()
 	if err := w.admit(len(s)); err != nil || len(s) == 0 {
 		return 0, err
 	}

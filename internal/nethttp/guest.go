@@ -1,0 +1,328 @@
+package nethttp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+// A Guest is the host of an exchange that runs under a foreign server: its
+// requests come from an http.Request, its response goes to a ResponseWriter.
+type Guest struct {
+	X exchange.Exchange
+
+	w     http.ResponseWriter
+	r     *http.Request
+	ctl   *http.ResponseController
+	slot  any
+	held  *guestHeld
+	unask func() bool // of OnGone
+}
+
+// NewGuest returns a guest whose exchange has the request r.
+func NewGuest(w http.ResponseWriter, r *http.Request) *Guest {
+	g := &Guest{w: w, r: r, ctl: http.NewResponseController(w)}
+	x := &g.X
+	x.Reset()
+	x.Host = g
+	var head []byte
+	span := func(text string) exchange.Span {
+		head = append(head, text...)
+		return exchange.Span{Off: uint32(len(head) - len(text)), Len: uint32(len(text))}
+	}
+	x.Method = exchange.LookupMethod([]byte(r.Method))
+	x.RawMethod = span(r.Method)
+	x.Target = span(r.RequestURI)
+	x.Path = span(r.URL.EscapedPath())
+	x.Query = span(r.URL.RawQuery)
+	x.HasQuery = r.URL.RawQuery != "" || r.URL.ForceQuery
+	x.Request.Host = span(r.Host)
+	x.ProtoMinor = 1
+	if !r.ProtoAtLeast(1, 1) {
+		x.ProtoMinor = 0
+	}
+	field := func(name, value string) {
+		id := exchange.LookupHeader([]byte(name))
+		x.Append(exchange.Field{Name: span(name), Value: span(value), ID: id})
+	}
+	field("Host", r.Host)
+	for name, values := range r.Header {
+		for _, v := range values {
+			field(name, v)
+		}
+	}
+	x.Head = head
+	x.PathEscaped = bytes.IndexByte(x.PathBytes(), '%') >= 0
+	x.Request.Close = r.Close
+	switch {
+	case r.ContentLength > 0:
+		x.ContentLength = r.ContentLength
+	case r.ContentLength < 0:
+		x.Request.Chunked = true
+	}
+	return g
+}
+
+// Finish sends what the handler has left when it returned. It waits for an answer
+// that goes on until that is closed. A connection that is to be cut is left to the
+// server, by a panic with http.ErrAbortHandler.
+func (g *Guest) Finish() {
+	x := &g.X
+	if g.unask != nil {
+		defer g.unask()
+	}
+	switch {
+	case x.Hijacked:
+		return
+	case x.Aborted:
+		panic(http.ErrAbortHandler)
+	case g.held != nil:
+		g.held.pump(g)
+	case x.Whole != nil:
+		g.sendWhole()
+	default:
+		g.finish()
+	}
+}
+
+func (g *Guest) finish() {
+	x := &g.X
+	if !x.HeadSent && len(x.Response.Trailers) == 0 && x.Response.Length == exchange.UnknownLength {
+		x.Response.Length = int64(len(x.Static) + len(x.Body))
+	}
+	// The client has left, or the answer has no body: nothing is owed.
+	_ = g.SendBody(x, nil)
+	for _, l := range x.Response.Trailers {
+		g.w.Header().Add(http.TrailerPrefix+l.Name, l.Value)
+	}
+}
+
+// sendWhole sends an answer that was built before.
+func (g *Guest) sendWhole() {
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(g.X.Whole)), g.r)
+	if err != nil {
+		panic(err) // it was built by http.Response.Write
+	}
+	for name, values := range resp.Header {
+		g.w.Header()[name] = values
+	}
+	g.w.WriteHeader(resp.StatusCode)
+	_, _ = io.Copy(g.w, resp.Body) // the client may have left
+}
+
+// begin sends the head.
+func (g *Guest) begin() error {
+	x := &g.X
+	switch {
+	case x.Hijacked:
+		return exchange.ErrHijacked
+	case x.HeadSent:
+		return nil
+	}
+	x.HeadSent = true
+	g.lines()
+	h := g.w.Header()
+	if x.Response.Length != exchange.UnknownLength {
+		h.Set("Content-Length", strconv.FormatInt(x.Response.Length, 10))
+	}
+	if x.Response.Close {
+		h.Set("Connection", "close")
+	}
+	status := max(x.Status, http.StatusOK)
+	x.Bodiless = !allowsBody(status) || x.Method == exchange.MethodHead
+	x.Response.Chunked = !x.Bodiless && x.Response.Length == exchange.UnknownLength
+	g.w.WriteHeader(status)
+	return nil
+}
+
+// lines makes the field lines so far the header.
+func (g *Guest) lines() {
+	h := g.w.Header()
+	for _, l := range g.X.Lines {
+		h.Del(l.Name)
+	}
+	for _, l := range g.X.Lines {
+		h.Add(l.Name, l.Value)
+	}
+}
+
+// SendBody implements exchange.Host.
+func (g *Guest) SendBody(x *exchange.Exchange, p []byte) error {
+	if err := g.begin(); err != nil {
+		return err
+	}
+	parts := [...][]byte{x.Static, x.Body, p}
+	x.Static, x.Body = nil, x.Body[:0]
+	for _, part := range parts {
+		if len(part) == 0 {
+			continue
+		}
+		if !allowsBody(max(x.Status, http.StatusOK)) {
+			return exchange.ErrNoBody
+		}
+		if x.Response.Length != exchange.UnknownLength && int64(len(part)) > x.Response.Length-x.Sent {
+			return exchange.ErrLength
+		}
+		if _, err := g.w.Write(part); err != nil {
+			x.Abort()
+			return exchange.ErrGone
+		}
+		x.Sent += int64(len(part))
+	}
+	return nil
+}
+
+// SendFile implements exchange.Host.
+func (g *Guest) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64) error {
+	if err := g.SendBody(x, nil); err != nil || n <= 0 || x.Bodiless {
+		return err
+	}
+	sent, err := io.Copy(g.w, io.NewSectionReader(f, off, n))
+	x.Sent += sent
+	if err != nil || sent < n {
+		x.Abort()
+		return errors.Join(io.ErrUnexpectedEOF, err)
+	}
+	return nil
+}
+
+// SendInfo implements exchange.Host.
+func (g *Guest) SendInfo(x *exchange.Exchange, status int) error {
+	if x.HeadSent {
+		return exchange.ErrHeadSent
+	}
+	g.lines()
+	g.w.WriteHeader(status)
+	return nil
+}
+
+// Flush implements exchange.Host.
+func (g *Guest) Flush(x *exchange.Exchange) error {
+	if err := g.SendBody(x, nil); err != nil {
+		return err
+	}
+	if err := g.ctl.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return exchange.ErrGone
+	}
+	return nil
+}
+
+// ReadBody implements exchange.Host.
+func (g *Guest) ReadBody(x *exchange.Exchange, p []byte) (int, error) {
+	n, err := g.r.Body.Read(p)
+	var large *http.MaxBytesError
+	switch {
+	case err == io.EOF:
+		g.trailers()
+	case errors.As(err, &large):
+		err = exchange.ErrBodyTooLong
+	}
+	return n, err
+}
+
+// trailers adds the request's trailers to the exchange.
+func (g *Guest) trailers() {
+	x := &g.X
+	if len(x.Request.Trailers) > 0 {
+		return
+	}
+	span := func(text string) exchange.Span {
+		x.TrailerBytes = append(x.TrailerBytes, text...)
+		return exchange.Span{Off: uint32(len(x.TrailerBytes) - len(text)), Len: uint32(len(text))}
+	}
+	for name, values := range g.r.Trailer {
+		for _, v := range values {
+			x.Request.Trailers = append(x.Request.Trailers, exchange.Field{Name: span(name), Value: span(v)})
+		}
+	}
+}
+
+// Hijack implements exchange.Host.
+func (g *Guest) Hijack(x *exchange.Exchange) (net.Conn, error) {
+	conn, rw, err := g.ctl.Hijack()
+	if err != nil {
+		return nil, err
+	}
+	x.Hijacked = true
+	if rw.Reader.Buffered() == 0 {
+		return conn, nil
+	}
+	return &readerConn{Conn: conn, r: rw.Reader}, nil
+}
+
+// A readerConn delivers first what a server had read.
+type readerConn struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+// Read implements net.Conn.
+func (c *readerConn) Read(p []byte) (int, error) { return c.r.Read(p) }
+
+// OnGone implements exchange.Host.
+func (g *Guest) OnGone(f func()) (gone bool) {
+	if g.unask != nil {
+		g.unask()
+		g.unask = nil
+	}
+	if f != nil {
+		g.unask = context.AfterFunc(g.r.Context(), f)
+	}
+	return false
+}
+
+// Detach implements exchange.Host: there is no loop.
+func (g *Guest) Detach() {}
+
+// Detached implements exchange.Host.
+func (g *Guest) Detached() bool { return true }
+
+// Late implements exchange.Host.
+func (g *Guest) Late() bool { return false }
+
+// Release implements exchange.Host.
+func (g *Guest) Release() {}
+
+// Share implements exchange.Host: the writer's own rules hold.
+func (g *Guest) Share(sync.Locker) {}
+
+// SetReadDeadline implements exchange.Host, where the writer can.
+func (g *Guest) SetReadDeadline(t time.Time) { _ = g.ctl.SetReadDeadline(t) }
+
+// SetWriteDeadline implements exchange.Host, where the writer can.
+func (g *Guest) SetWriteDeadline(t time.Time) { _ = g.ctl.SetWriteDeadline(t) }
+
+// Slot implements exchange.Host.
+func (g *Guest) Slot() *any { return &g.slot }
+
+// CloseConn implements exchange.Host.
+func (g *Guest) CloseConn() { _ = g.ctl.SetReadDeadline(time.Unix(1, 0)) }
+
+// RemoteAddr implements exchange.Host.
+func (g *Guest) RemoteAddr() net.Addr {
+	if ap, err := netip.ParseAddrPort(g.r.RemoteAddr); err == nil {
+		return net.TCPAddrFromAddrPort(ap)
+	}
+	return &net.UnixAddr{Name: g.r.RemoteAddr, Net: "unix"}
+}
+
+// LocalAddr implements exchange.Host.
+func (g *Guest) LocalAddr() net.Addr {
+	if a, ok := g.r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		return a
+	}
+	return &net.TCPAddr{}
+}
+
+// Secure implements exchange.Host.
+func (g *Guest) Secure() bool { return g.r.TLS != nil }

@@ -1,0 +1,116 @@
+package nethttp
+
+import (
+	"context"
+	"sync"
+
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+// A guestHeld is an answer of a guest that goes on after its handler returned. The
+// goroutine of the request writes it, as only that may; Send hands over to it.
+type guestHeld struct {
+	mu      sync.Mutex
+	moved   sync.Cond
+	pending []byte
+	writing int // bytes that pump has taken and not written yet
+	closed  bool
+	gone    bool
+	most    int
+	drain   func()
+}
+
+// Hold implements exchange.Host.
+func (g *Guest) Hold(*exchange.Exchange) exchange.Held {
+	if g.held == nil {
+		g.held = new(guestHeld)
+		g.held.moved.L = &g.held.mu
+	}
+	return g.held
+}
+
+// pump sends what is handed over until the answer is closed or the client gone.
+func (h *guestHeld) pump(g *Guest) {
+	x := &g.X
+	stop := context.AfterFunc(g.r.Context(), h.lose)
+	defer stop()
+	err := g.Flush(x)
+	h.mu.Lock()
+	for !h.gone && err == nil && (!h.closed || len(h.pending) > 0) {
+		if len(h.pending) == 0 {
+			h.moved.Wait()
+			continue
+		}
+		p := h.pending
+		h.pending, h.writing = nil, len(p)
+		h.mu.Unlock()
+		if err = g.SendBody(x, p); err == nil {
+			err = g.Flush(x)
+		}
+		h.mu.Lock()
+		h.writing = 0
+		h.tell()
+	}
+	h.mu.Unlock()
+	if err != nil {
+		h.lose()
+	}
+	g.finish()
+}
+
+// tell calls the function that waits for the output to drain, if it is time. h.mu
+// is held, and free while it runs.
+func (h *guestHeld) tell() {
+	if h.drain == nil || !h.gone && len(h.pending)+h.writing > h.most {
+		return
+	}
+	f := h.drain
+	h.drain = nil
+	h.mu.Unlock()
+	f()
+	h.mu.Lock()
+}
+
+func (h *guestHeld) lose() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.gone, h.pending = true, nil
+	h.moved.Broadcast()
+	h.tell()
+}
+
+// Send implements exchange.Held.
+func (h *guestHeld) Send(p []byte) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.gone || h.closed {
+		return exchange.ErrGone
+	}
+	h.pending = append(h.pending, p...)
+	h.moved.Broadcast()
+	return nil
+}
+
+// Buffered implements exchange.Held.
+func (h *guestHeld) Buffered() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.pending) + h.writing
+}
+
+// OnDrain implements exchange.Held.
+func (h *guestHeld) OnDrain(most int, f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.most, h.drain = most, f
+	h.tell()
+}
+
+// Close implements exchange.Held.
+func (h *guestHeld) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	h.moved.Broadcast()
+	return nil
+}
