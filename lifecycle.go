@@ -90,8 +90,14 @@ func (s *Server) Stopping() <-chan struct{} {
 func (s *Server) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.stopping.Swap(true) && s.stopped != nil {
+	if s.stopping.Swap(true) {
+		return
+	}
+	if s.stopped != nil {
 		close(s.stopped)
+	}
+	if s.given != nil {
+		s.given.Close() // what is closed already says so, which is no news
 	}
 }
 
@@ -132,7 +138,14 @@ func (s *Server) RegisterOnShutdown(f func()) {
 
 // SetKeepAlivesEnabled says whether connections may be used for more than one
 // request; they may unless this says otherwise.
-func (s *Server) SetKeepAlivesEnabled(v bool) { s.noKeepAlive.Store(!v) }
+//
+// When they may not, idle ones are closed, soon after.
+func (s *Server) SetKeepAlivesEnabled(v bool) {
+	s.noKeepAlive.Store(!v)
+	if t := s.transport(); t != nil && !v {
+		go sweep(context.Background(), t, true) // it ends by itself, and the caller may be on a loop
+	}
+}
 
 // closesConns reports whether answers are to close their connections.
 func (s *Server) closesConns() bool { return s.stopping.Load() || s.noKeepAlive.Load() }

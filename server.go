@@ -144,6 +144,7 @@ type Server struct {
 	stopped  chan struct{} // closed when stopping is set; nil until somebody asks
 	running  bool
 	first    net.Listener // for BaseContext
+	given    net.Listener // to Serve
 	closed   bool
 	closing  sync.Once
 	counters counters
@@ -204,6 +205,9 @@ func (s *Server) ListenAndServe() error {
 // it returns. Closing it from elsewhere does not end Serve.
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close() // its descriptors were duplicated: nothing depends on it
+	s.mu.Lock()
+	s.given = l
+	s.mu.Unlock()
 	t, err := s.start()
 	if err != nil {
 		return err
@@ -285,7 +289,7 @@ func (s *Server) start() (transport.Transport, error) {
 
 func (s *Server) sessionConfig() *http1.Config {
 	cfg := &http1.Config{
-		Handler: (*dispatcher)(s), Limits: s.limits(), Closed: transport.ErrClosed, Server: s.Name,
+		Handler: (*dispatcher)(s), Limits: s.limits(), Closed: transport.ErrClosed, Late: transport.ErrDeadline, Server: s.Name,
 		HeaderTimeout: orDefault(s.ReadHeaderTimeout, DefaultReadHeaderTimeout),
 		ReadTimeout:   s.ReadTimeout,
 		WriteTimeout:  s.WriteTimeout,

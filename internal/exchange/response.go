@@ -40,6 +40,9 @@ type Response struct {
 	Trailers []Line
 	// Close ends the connection after this answer.
 	Close bool
+	// Stands says that the answer is the handler's even where it could not read
+	// the request's content: otherwise the session answers for it.
+	Stands bool
 	// Undated leaves the Date field out.
 	Undated bool
 	// HeadSent says that the head is on its way: Status and Lines are void.
@@ -79,7 +82,8 @@ func (r *Response) ResetResponse() {
 		clear(r.Trailers)
 		r.Trailers = r.Trailers[:0]
 	}
-	r.Close, r.Undated, r.HeadSent, r.Bodiless, r.Chunked, r.Hijacked, r.Aborted = false, false, false, false, false, false, false
+	r.Close, r.Stands, r.Undated, r.HeadSent = false, false, false, false
+	r.Bodiless, r.Chunked, r.Hijacked, r.Aborted = false, false, false, false
 	r.Sent = 0
 }
 

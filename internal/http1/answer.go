@@ -240,8 +240,8 @@ func appendFraming(b []byte, x *exchange.Exchange, length int64) []byte {
 		length = 0 // RFC 9110, 15.3.6
 	}
 	switch {
-	case r.Status == 204 || r.Status == 304 && length <= 0 || tunnels(x):
-		// No Content-Length with 204 (RFC 9110, 8.6).
+	case r.Status == 204 || r.Status == 101 || r.Status == 304 && length <= 0 || tunnels(x):
+		// No Content-Length with 1xx and 204 (RFC 9110, 8.6).
 	case length >= 0:
 		b = append(b, "Content-Length: "...)
 		b = strconv.AppendInt(b, length, 10)

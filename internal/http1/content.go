@@ -148,7 +148,7 @@ func (e *BodyError) Is(target error) bool {
 // handler has refused the request itself, or an answer is on its way.
 func (s *Session) blame() (status int, reason string) {
 	w := s.w
-	if w.broken == nil || w.x.HeadSent || w.x.Status >= 400 || w.held != nil {
+	if w.broken == nil || w.x.Stands || w.x.HeadSent || w.x.Status >= 400 || w.held != nil {
 		return 0, ""
 	}
 	if bad, ok := w.broken.(*BodyError); ok {

@@ -48,6 +48,8 @@ type Config struct {
 	HeaderTimeout, ReadTimeout, WriteTimeout, StallTimeout, IdleTimeout time.Duration
 	// HighWater is how many unsent bytes of an answer make its writer wait.
 	HighWater int
+	// Late is the error of a client that has not taken its answer in time.
+	Late error
 	// Stopping reports that the server shuts down: answers close their
 	// connections.
 	Stopping func() bool
@@ -123,6 +125,7 @@ type work struct {
 	read    limit // of waits for content
 	write   limit // of waits for the client to take output
 	shared  sync.Locker
+	stuck   bool // the client does not take the answer
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}
@@ -260,7 +263,7 @@ func (s *Session) serve() error {
 	x := &w.x
 	x.Host = s
 	x.ResetResponse()
-	w.asked, w.broken, w.skipped, w.rest, w.shared = false, nil, 0, nil, nil
+	w.asked, w.broken, w.skipped, w.rest, w.shared, w.stuck = false, nil, 0, nil, nil, false
 	s.limit(w)
 	if x.HasBody() {
 		w.body.Init(&x.Request, w.parser.Limits())
@@ -275,7 +278,7 @@ func (s *Session) serve() error {
 		s.drop()
 		return nil
 	case x.Aborted:
-		return s.cut()
+		return s.abort()
 	case w.held != nil:
 		return s.hold()
 	case w.write.over():
@@ -318,7 +321,7 @@ func (s *Session) complete() error {
 func (s *Session) end() (closed bool, err error) {
 	x := &s.w.x
 	if s.finish(x) != nil {
-		return true, s.cut()
+		return true, s.abort()
 	}
 	s.release()
 	if x.Request.Close || x.Response.Close || s.off == len(s.in) && len(s.w.rest) == 0 && s.stopping() {
@@ -366,6 +369,18 @@ func (s *Session) close() error {
 	s.phase, s.off = inClose, len(s.in)
 	s.deadline(s.cfg.StallTimeout)
 	return err
+}
+
+// abort ends the connection within an answer. The client has what was sent, and
+// sees by its framing that it is not all, where that can be seen.
+func (s *Session) abort() error {
+	r := &s.w.x.Response
+	unframed := r.HeadSent && !r.Bodiless && !r.Chunked && r.Length == exchange.UnknownLength
+	if unframed || s.w.stuck {
+		return s.cut()
+	}
+	s.release()
+	return s.close()
 }
 
 // cut ends the connection so that the client cannot take what it got for the

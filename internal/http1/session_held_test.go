@@ -73,7 +73,7 @@ func TestHeldFraming(t *testing.T) {
 	}{
 		{"announced", req("GET", "/hold", ""), length, []string{"ab", "cd"}, nil, "idle", answer(200, "", "abcd")},
 		{"announced, too much", req("GET", "/hold", ""), length, []string{"abcd", "e"}, exchange.ErrLength, "idle", answer(200, "", "abcd")},
-		{"announced, too little", req("GET", "/hold", ""), length, []string{"abc"}, nil, "cut", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc"},
+		{"announced, too little", req("GET", "/hold", ""), length, []string{"abc"}, nil, "closed", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc"},
 		{"HEAD", req("HEAD", "/hold", ""), nil, []string{"abc"}, nil, "idle", "HTTP/1.1 200 OK\r\n\r\n"},
 		{"HEAD announced", req("HEAD", "/hold", ""), length, []string{"abcd"}, nil, "idle", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"},
 		{"204", req("GET", "/hold", ""), func(x *exchange.Exchange) { x.Status = 204 }, []string{"a"}, exchange.ErrNoBody, "idle", answer(204, "", "")},

@@ -146,8 +146,16 @@ func (s *Session) flush(most int) error {
 	defer s.waited(before)
 	for {
 		left := s.conn.Pending() + s.out.Len() - writePiece
-		s.conn.SetWriteTimeout(s.patience(&s.w.write))
+		patience := s.patience(&s.w.write)
+		if patience < 0 {
+			s.out.Reset()
+			s.w.stuck = true
+			s.w.x.Abort()
+			return s.cfg.Late
+		}
+		s.conn.SetWriteTimeout(patience)
 		if err := s.push(max(most, left)); err != nil {
+			s.w.stuck = true
 			s.w.x.Abort()
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -17,6 +18,10 @@ type body struct {
 	c      *call
 	closed bool // by the handler
 	ended  bool // its end was read
+
+	read  bool // somebody has
+	bound bool // by an http.MaxBytesReader
+	full  bool // the last Read has filled its buffer
 
 	// Who reads, or writes, may wait for the client with the call's lock free.
 	reading, writing bool
@@ -66,12 +71,31 @@ func (b *body) Read(p []byte) (int, error) {
 	case b.closed || c.x == nil:
 		return 0, http.ErrBodyReadAfterClose
 	}
+	if !b.read {
+		b.read, b.bound = true, readsBounded()
+	}
 	n, err := c.x.Host.ReadBody(c.x, p)
+	b.full = n == len(p)
 	if err == io.EOF {
 		b.ended = true
 		c.trailers()
 	}
 	return n, c.cfg.ofClient(err)
+}
+
+// overran reports whether an http.MaxBytesReader has met its bound: net/http
+// closes such a connection, which that reader can tell to net/http's own writer
+// only. It reads one byte more than it hands out, and never again after that.
+func (b *body) overran() bool { return b.bound && b.full && !b.ended }
+
+// readsBounded reports whether the caller of Read is an http.MaxBytesReader.
+func readsBounded() bool {
+	var pcs [1]uintptr
+	if runtime.Callers(3, pcs[:]) == 0 {
+		return false
+	}
+	frame, _ := runtime.CallersFrames(pcs[:]).Next()
+	return frame.Function == "net/http.(*maxBytesReader).Read"
 }
 
 // Close implements io.Closer. What was not read is the server's to skip.

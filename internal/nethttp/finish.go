@@ -24,8 +24,7 @@ func (w *writer) finish() {
 		w.begin(http.StatusOK)
 	}
 	w.sniff(nil)
-	if w.status == http.StatusRequestEntityTooLarge && w.c.body != nil && !w.c.body.ended {
-		// http.MaxBytesReader has said so, or somebody like it: net/http closes.
+	if b := w.c.body; b != nil && b.overran() {
 		x.Response.Close = true
 	}
 	w.sendTrailers()
@@ -37,7 +36,7 @@ func (w *writer) sendTrailers() {
 	var lines []exchange.Line
 	add := func(name string, values []string) {
 		for _, v := range values {
-			lines = append(lines, exchange.Line{Name: name, Value: v})
+			lines = append(lines, exchange.Line{Name: name, Value: fieldValue(v)})
 		}
 	}
 	for _, name := range w.named {

@@ -2,6 +2,7 @@ package nethttp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/textproto"
 	"reflect"
@@ -31,7 +32,8 @@ func (c *call) fill(conn *Conn) error {
 	}
 	r.RequestURI = sub(head, x.Target)
 	r.URL = &c.url
-	if err := parseTarget(&c.url, x, head, r.RequestURI); err != nil {
+	err := parseTarget(&c.url, x, head, r.RequestURI)
+	if err != nil {
 		return err
 	}
 	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
@@ -51,9 +53,9 @@ func (c *call) fill(conn *Conn) error {
 	if x.Request.Chunked {
 		r.ContentLength = -1
 		r.TransferEncoding = []string{"chunked"}
-		r.Trailer = announced(r.Header)
+		r.Trailer, err = announced(r.Header)
 	}
-	return nil
+	return err
 }
 
 // header makes the header map. Host is not in it, nor what framed the message.
@@ -90,20 +92,27 @@ func (c *call) header(head string) http.Header {
 
 // announced takes the names of the trailers out of the header of a chunked
 // request, and makes a map of them, without values as yet.
-func announced(h http.Header) (trailer http.Header) {
+func announced(h http.Header) (trailer http.Header, err error) {
 	for _, line := range h["Trailer"] {
 		for name := range strings.SplitSeq(line, ",") {
-			if name = strings.Trim(name, " \t"); name != "" {
-				if trailer == nil {
-					trailer = http.Header{}
-				}
-				trailer[textproto.CanonicalMIMEHeaderKey(name)] = nil
+			switch name = textproto.CanonicalMIMEHeaderKey(strings.Trim(name, " \t")); name {
+			case "":
+				continue
+			case "Transfer-Encoding", "Trailer", "Content-Length":
+				return nil, errTrailer
 			}
+			if trailer == nil {
+				trailer = http.Header{}
+			}
+			trailer[name] = nil
 		}
 	}
 	delete(h, "Trailer")
-	return trailer
+	return trailer, nil
 }
+
+// errTrailer refuses a request that announces a trailer which would frame it.
+var errTrailer = errors.New("bad trailer key")
 
 // contextOffset is where an http.Request keeps its context: Request.WithContext,
 // the public way to set it, would copy the request into another allocation.

@@ -69,6 +69,7 @@ func (c *call) unlock() {
 // Serve runs h for the request of x, and completes its response.
 func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler) {
 	c := &call{cfg: cfg, x: x}
+	x.Stands = true
 	if err := c.fill(cfg.Conn(x.Host)); err != nil {
 		x.Status, x.Response.Close = http.StatusBadRequest, true
 		x.Lines = append(x.Lines, exchange.Line{Name: "Content-Type", Value: "text/plain; charset=utf-8"})

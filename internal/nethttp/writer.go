@@ -125,13 +125,19 @@ func (w *writer) line(name, value string) {
 	if strings.HasPrefix(name, http.TrailerPrefix) {
 		return
 	}
-	value = textproto.TrimString(value)
-	if !exchange.ValidValue(value) {
-		value = strings.Map(printable, value)
-	}
+	value = fieldValue(value)
 	if exchange.CheckLine(name, value) == nil {
 		x.Lines = append(x.Lines, exchange.Line{Name: name, Value: value})
 	}
+}
+
+// fieldValue makes a field's value of any text.
+func fieldValue(text string) string {
+	text = textproto.TrimString(text)
+	if !exchange.ValidValue(text) {
+		text = strings.Map(printable, text)
+	}
+	return text
 }
 
 func printable(r rune) rune {
