@@ -22,6 +22,7 @@ type nowhere struct{}
 func (nowhere) Wake(func(*buf.Queue) error) bool            { return true }
 func (nowhere) Detach()                                     {}
 func (nowhere) Detached() bool                              { return false }
+func (nowhere) Release()                                    {}
 func (nowhere) Read([]byte) (int, error)                    { return 0, net.ErrClosed }
 func (nowhere) Unread([]byte)                               {}
 func (nowhere) Flush(out *buf.Queue, _ int) error           { out.Reset(); return nil }

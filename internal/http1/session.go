@@ -15,6 +15,7 @@ type Conn interface {
 	Wake(f func(out *buf.Queue) error) bool
 	Detach()
 	Detached() bool
+	Release()
 	Read(p []byte) (n int, err error)
 	Await(l sync.Locker) error
 	Unread(p []byte)

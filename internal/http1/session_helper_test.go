@@ -31,6 +31,7 @@ type memConn struct {
 	pieces  []string // not arrived yet
 	ended   error    // what Read answers behind the last piece
 	rest    []byte   // arrived, not consumed
+	in      []byte   // being fed
 	unread  []byte
 	got     strings.Builder // by the client
 	writes  []int           // their sizes
@@ -70,13 +71,12 @@ func (c *memConn) send(pieces ...string) *memConn {
 		}
 		c.again = false
 		in = in[:len(in):len(in)]
+		c.in = in
 		c.call(func(out *buf.Queue) error {
 			n, err := c.session.Feed(in, out)
 			c.rest = append(slices.Clone(in[n:]), c.unread...)
 			c.again, c.unread = len(c.unread) > 0, nil
-			for i := range in {
-				in[i] = 0xdb // whoever keeps a part of it finds out
-			}
+			c.Release()
 			return err
 		})
 		c.wakeAll()
@@ -197,6 +197,13 @@ func (c *memConn) Flush(out *buf.Queue, most int) error {
 		return errLate
 	}
 	return nil
+}
+
+// Release overwrites what is being fed: whoever keeps a part of it finds out.
+func (c *memConn) Release() {
+	for i := range c.in {
+		c.in[i] = 0xdb
+	}
 }
 
 func (c *memConn) Await(sync.Locker) error { return nil }

@@ -75,12 +75,19 @@ type Conn interface {
 
 	// Detach gives up the loop: from here to the end of Feed the caller is an
 	// ordinary goroutine and may block. It costs one hand-over, about 0.3 us.
-	// Calling it again does nothing.
+	// Calling it again does nothing. Not between Tail and Commit of out, whose
+	// memory is let go of when it is empty.
 	Detach()
 
 	// Detached reports whether the caller, within Feed, no longer leads the
 	// loop: it called Detach, or was taken over.
 	Detached() bool
+
+	// Release says that the session will not touch in again: it has consumed all
+	// of it, given the rest back with Unread, and Feed is going to return len(in).
+	// The memory serves other reads from then on, should Feed go on for long.
+	// Only within Feed. It costs a store.
+	Release()
 
 	// Read reads at least one byte into p, waiting for it if need be: it
 	// detaches first when it has to wait. Only within Feed, and only when all of

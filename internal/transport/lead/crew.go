@@ -22,8 +22,10 @@ type Crew struct {
 
 	mu      sync.Mutex
 	roles   []*Role
-	spare   []*Hand
-	open    int // roles that have a leader
+	spare   int        // hands that wait for a role, or are about to
+	calls   chan *Role // to them; it has room for all
+	inputs  [][]byte   // buffers that nobody uses
+	open    int        // roles that have a leader
 	stopped bool
 
 	asleep atomic.Bool
@@ -60,6 +62,7 @@ func (c *Crew) Start() {
 	c.mu.Lock()
 	roles := c.roles
 	c.open = len(roles)
+	c.calls = make(chan *Role, sparePerRole*len(roles))
 	c.mu.Unlock()
 	go c.watchdog(roles)
 	for _, r := range roles {
@@ -84,10 +87,7 @@ func (h *Hand) Done() {
 	// The last loop is gone: hands that still run foreign code end after it.
 	c.stopped = true
 	close(c.stop)
-	for _, s := range c.spare {
-		s.call <- nil
-	}
-	c.spare = nil
+	close(c.calls)
 }
 
 // Stopped is closed when all roles are done.
@@ -99,49 +99,86 @@ func (c *Crew) Wait() { c.hands.Wait() }
 // lead gives a role to a hand, a new one if none is spare.
 func (c *Crew) lead(r *Role) {
 	c.mu.Lock()
-	var h *Hand
-	if n := len(c.spare); n > 0 {
-		h = c.spare[n-1]
-		c.spare[n-1] = nil
-		c.spare = c.spare[:n-1]
+	spare := c.spare > 0
+	if spare {
+		c.spare--
 	} else {
-		h = &Hand{in: make([]byte, minInput), call: make(chan *Role, 1)}
 		c.hands.Add(1)
-		go c.run(h)
 	}
 	c.mu.Unlock()
-	h.call <- r
-}
-
-// run is the life of a hand.
-func (c *Crew) run(h *Hand) {
-	defer c.hands.Done()
-	for {
-		r := <-h.call
-		if r == nil {
-			return
-		}
-		h.role, h.seq, h.leading = r, r.state.Load(), true
-		r.lead(h)
-		if !c.rest(h) {
-			return
-		}
+	if spare {
+		c.calls <- r
+	} else {
+		go c.run(r)
 	}
 }
 
-// rest puts a hand among the spare ones, and reports whether there was room.
-func (c *Crew) rest(h *Hand) bool {
-	h.leading = false
-	if len(h.in) > minInput {
+// run is the life of a hand, from its first role on.
+func (c *Crew) run(r *Role) {
+	defer c.hands.Done()
+	h := new(Hand)
+	for r != nil {
+		c.take(h, r)
+		r.lead(h)
+		r = c.rest(h)
+	}
+}
+
+// take gives a hand the lead, and a buffer.
+func (c *Crew) take(h *Hand, r *Role) {
+	c.mu.Lock()
+	h.in, r.in = r.in, nil
+	if n := len(c.inputs) - 1; h.in == nil && n >= 0 {
+		h.in, c.inputs[n] = c.inputs[n], nil
+		c.inputs = c.inputs[:n]
+	}
+	c.mu.Unlock()
+	if h.in == nil {
 		h.in = make([]byte, minInput)
 	}
+	h.role, h.seq, h.leading = r, r.state.Load(), true
+	r.leader = h
+}
+
+// rest has a hand that does not lead any more wait for a role. It returns nil when
+// there are enough that do.
+func (c *Crew) rest(h *Hand) *Role {
+	h.leading = false
+	h.Out.Release()
+	c.mu.Lock()
+	c.collect(h)
+	h.released.Store(false)
+	if c.stopped || c.spare >= cap(c.calls) {
+		c.mu.Unlock()
+		return nil
+	}
+	c.spare++
+	c.mu.Unlock()
+	return <-c.calls
+}
+
+// collect takes the buffer of a hand that does not use it any more, and keeps it
+// for the next leader. c.mu is held.
+func (c *Crew) collect(h *Hand) {
+	if len(h.in) == minInput && len(c.inputs) < cap(c.calls) {
+		c.inputs = append(c.inputs, h.in)
+	}
+	h.in = nil
+}
+
+// depose takes the role from a leader that is in the call of foreign code with
+// number s, unless it comes back just now. The leader's buffer goes to the next one
+// if it is released; if that happens just now, either of them takes it. While the
+// lock is held the old leader cannot rest, and so not lead again.
+func (c *Crew) depose(r *Role, s uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stopped || len(c.spare) >= sparePerRole*len(c.roles) {
-		h.Out.Release()
+	if !r.state.CompareAndSwap(s, s+1) {
 		return false
 	}
-	c.spare = append(c.spare, h)
+	if h := r.leader; h.released.Load() {
+		r.in, h.in = h.in, nil
+	}
 	return true
 }
 
@@ -201,7 +238,7 @@ func (c *Crew) look(roles []*Role) (active bool) {
 		case s != r.seen:
 			r.seen = s
 			active = true
-		case s&1 == 1 && r.state.CompareAndSwap(s, s+1):
+		case s&1 == 1 && c.depose(r, s):
 			r.Stats.Takeovers.Add(1)
 			c.lead(r)
 			active = true

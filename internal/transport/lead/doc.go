@@ -1,8 +1,7 @@
 // Package lead is the role that goroutines of an event loop play in turn: one
 // leads the loop, the others follow.
 //
-// A [Hand] is a goroutine with scratch memory of its own. The hand that leads a
-// loop runs foreign code (a session, and with it a handler) right there, between
+// A [Hand] is a goroutine. The hand that leads a loop runs foreign code (a session, and with it a handler) right there, between
 // Begin and End. When the code does not return in time, the watchdog deposes the
 // hand and another one leads on; the deposed one finds out at End. A hand that
 // knows it will block deposes itself, with Detach.
@@ -25,6 +24,11 @@
 // loop's state is whole at Begin, foreign code is given memory of the hand and of
 // its connection only, and after an End that returned false the loop is reached
 // through its [Inbox], as by any other goroutine.
+//
+// Memory belongs to the lead: a buffer for input goes from leader to leader, unless
+// foreign code goes on using it when its hand is deposed (see [Hand.Release]), and
+// what a hand may need besides is made when it is needed. So code that blocks for
+// long holds little more than the stack of its goroutine.
 //
 // The hands of a [Crew] are interchangeable: those that have no loop wait for one,
 // a few of them; the rest end.

@@ -181,7 +181,13 @@ func TestRace(t *testing.T) {
 						h.Detach()
 					case 2:
 						runtime.Gosched()
+					case 3:
+						useInput(t, h, byte(i))
+						h.Release()
+						time.Sleep(time.Duration(i%150) * time.Microsecond)
+						return
 					}
+					useInput(t, h, byte(i))
 				})
 				if i%50 == 0 {
 					time.Sleep(time.Millisecond)

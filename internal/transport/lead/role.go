@@ -7,8 +7,8 @@ import (
 	"github.com/redline-go/redline/internal/clock"
 )
 
-// Input buffers of hands begin small, as a hand may be held for long by a handler
-// that blocks, and grow while reads fill them.
+// Input buffers begin small, as foreign code that blocks may hold one for long, and
+// grow while reads fill them.
 const (
 	minInput = 8 << 10
 	maxInput = 64 << 10
@@ -22,6 +22,8 @@ type Role struct {
 	parked atomic.Bool // nothing to do: the watchdog need not look
 	crew   *Crew
 	lead   func(*Hand)
+	leader *Hand  // that leads, or is deposed right now
+	in     []byte // for the next leader; under crew.mu
 	seen   uint64 // state at the watchdog's last tick; the watchdog's
 	Stats  RoleStats
 }
@@ -38,20 +40,24 @@ type Hand struct {
 	role    *Role
 	seq     uint64 // state of role as this hand has left it
 	leading bool   // as far as this hand knows
-	in      []byte
-	call    chan *Role // from the crew: lead this one; nil to end
+	// in is the leader's between calls of foreign code, and from then on that
+	// code's until it has released it: then it is under crew.mu.
+	in       []byte
+	released atomic.Bool
 
 	// Readable and Writable end the waits of foreign code that does not lead any
 	// more: one may wait for each at a time.
 	Readable, Writable Signal
 
+	// Read and Sent count bytes for the transport.
+	Read, Sent int
+	// Local is the transport's own. It is nil when the hand is new.
+	Local any
 	// Out is the hand's own queue for what foreign code sends.
 	Out buf.Queue
-	// Local is the transport's own scratch. It is nil when the hand is new.
-	Local any
 }
 
-// Input returns the hand's scratch for reading.
+// Input returns the leader's scratch for reading.
 func (h *Hand) Input() []byte { return h.in }
 
 // Filled says that a read has filled all of Input: it is made larger for the
@@ -76,25 +82,44 @@ func (h *Hand) End() bool {
 	}
 	if h.role.state.CompareAndSwap(h.seq, h.seq+1) {
 		h.seq++
+		if h.released.Load() {
+			h.released.Store(false)
+		}
 		return true
 	}
 	h.leading = false
 	return false
 }
 
+// Release says, between Begin and End, that foreign code is done with Input: the
+// memory goes to the next leader when this one is deposed, or has been.
+func (h *Hand) Release() {
+	h.released.Store(true)
+	if h.Leading() {
+		return
+	}
+	c := h.role.crew
+	c.mu.Lock()
+	c.collect(h)
+	c.mu.Unlock()
+}
+
 // Detach gives up the loop, between Begin and End, and reports whether the hand
-// was leading it until now.
+// has led it until now as far as it knew. What it does not need to go on alone is
+// let go of.
 func (h *Hand) Detach() bool {
 	if !h.leading {
 		return false
 	}
 	h.leading = false
-	r := h.role
-	if !r.state.CompareAndSwap(h.seq, h.seq+1) {
-		return false // the watchdog was faster
+	if h.Out.Len() == 0 {
+		h.Out.Release()
 	}
-	r.Stats.Detached.Add(1)
-	r.crew.lead(r)
+	r := h.role
+	if r.crew.depose(r, h.seq) {
+		r.Stats.Detached.Add(1)
+		r.crew.lead(r)
+	}
 	return true
 }
 

@@ -147,12 +147,21 @@ func (c *Conn) Wake(f func(out *buf.Queue) error) bool {
 // Detach implements [transport.Conn].
 func (c *Conn) Detach() {
 	if h := c.hand; h != nil && h.Detach() {
-		of(h).unpin()
+		unpin(h)
 	}
 }
 
 // Detached implements [transport.Conn].
 func (c *Conn) Detached() bool { return c.hand != nil && !c.hand.Leading() }
+
+// Release implements [transport.Conn].
+func (c *Conn) Release() {
+	if m := c.more; m != nil && m.rest != nil {
+		buf.Put(m.rest)
+		m.rest = nil
+	}
+	c.hand.Release()
+}
 
 // Unread implements [transport.Conn].
 func (c *Conn) Unread(p []byte) {

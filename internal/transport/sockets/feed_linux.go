@@ -44,15 +44,15 @@ func (l *Loop) read(h *lead.Hand, c *Conn) bool {
 	case n == 0 && c.flags&due != 0:
 		// What is kept comes before the end, which epoll reports again.
 		c.flags &^= due
-		return l.feed(h, c, rest)
+		return l.feedRest(h, c)
 	case n == 0:
 		return l.eof(h, c)
 	}
-	of(h).read += n
+	h.Read += n
 	if rest != nil {
 		c.flags &^= due
 		c.more.rest = rest[:len(rest)+n]
-		return l.feed(h, c, c.more.rest)
+		return l.feedRest(h, c)
 	}
 	if n == len(in) {
 		h.Filled()
@@ -65,6 +65,14 @@ func (l *Loop) feed(h *lead.Hand, c *Conn, in []byte) bool {
 	l.begin(h, c)
 	n, err := c.session.Feed(in, &h.Out)
 	return l.end(h, c, in, n, err)
+}
+
+// feedRest is feed with what is kept. It holds no pointer to it meanwhile, as the
+// session may release it.
+func (l *Loop) feedRest(h *lead.Hand, c *Conn) bool {
+	l.begin(h, c)
+	n, err := c.session.Feed(c.more.rest, &h.Out)
+	return l.end(h, c, c.rest(), n, err)
 }
 
 // eof tells the session that nothing more will come.
@@ -98,7 +106,7 @@ func (l *Loop) end(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 	}
 	if h.Out.Len() > 0 && c.own&broken == 0 {
 		tell := err == nil && (in == nil || c.Pending() > 0)
-		if left, e := c.push(&h.Out, of(h)); e != nil {
+		if left, e := c.push(&h.Out, h); e != nil {
 			c.own |= broken
 		} else if tell && left == 0 {
 			c.session.Drained()
@@ -117,7 +125,7 @@ func (l *Loop) end(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 	if h.End() {
 		return l.settle(h, c, err)
 	}
-	of(h).publish()
+	l.publish(h)
 	if !l.put(message{kind: back, c: c, err: err}) {
 		l.abandon(c)
 	}
@@ -135,8 +143,8 @@ func (l *Loop) endBatch(h *lead.Hand, c *Conn) bool {
 	}
 	// The hand leads: from here on the loop is its own.
 	if l.driver.Send(c, b) {
-		of(h).sent += len(b)
-	} else if _, err := c.push(&h.Out, of(h)); err != nil {
+		h.Sent += len(b)
+	} else if _, err := c.push(&h.Out, h); err != nil {
 		c.own |= broken
 	}
 	h.Out.Reset()
@@ -290,10 +298,9 @@ func (l *Loop) whileBusy(h *lead.Hand, c *Conn, events uint32) {
 
 // sendBusy sends what was left before this Feed, or by its Flush.
 func (l *Loop) sendBusy(h *lead.Hand, c *Conn) {
-	m, s := c.more, of(h)
+	m := c.more
 	m.mu.Lock()
-	n, err := transmit(int(c.fd), &m.out, s.vec)
-	s.sent += n
+	err := m.send(c, h)
 	done := m.out.Len() == 0
 	m.mu.Unlock()
 	if done || err != nil && err != syscall.EAGAIN {
@@ -304,7 +311,7 @@ func (l *Loop) sendBusy(h *lead.Hand, c *Conn) {
 // sendPending sends what was left by earlier Feeds.
 func (l *Loop) sendPending(h *lead.Hand, c *Conn) bool {
 	l.begin(h, c)
-	if left, err := c.push(&h.Out, of(h)); err != nil {
+	if left, err := c.push(&h.Out, h); err != nil {
 		c.own |= broken
 	} else if left == 0 && c.closed.Load() == open {
 		c.session.Drained()

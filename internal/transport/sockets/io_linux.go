@@ -12,17 +12,28 @@ import (
 	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/sys"
 	"github.com/redline-go/redline/internal/transport"
+	"github.com/redline-go/redline/internal/transport/lead"
 )
 
 // errShortFile closes a connection whose file ended before its range did.
 var errShortFile = errors.New("redline: file is shorter than the range to be sent")
 
+// A vector is scratch for the buffers of one call.
+type vector [sys.MaxVector][]byte
+
+var vectors = sync.Pool{New: func() any { return new(vector) }}
+
 // transmit sends what is in q until it is empty (0) or the socket is full
-// (EAGAIN). vec is scratch.
-func transmit(fd int, q *buf.Queue, vec [][]byte) (sent int, err error) {
+// (EAGAIN).
+func transmit(fd int, q *buf.Queue) (sent int, err error) {
+	vec := vectors.Get().(*vector)
+	defer func() {
+		clear(vec[:])
+		vectors.Put(vec)
+	}()
 	for q.Len() > 0 {
 		n, want, errno := 0, 0, syscall.Errno(0)
-		if bufs := q.Buffers(vec[:0]); len(bufs) == 0 {
+		if bufs := q.Buffers(vec[:0:sys.MaxVector]); len(bufs) == 0 {
 			n, want, err = transmitFile(fd, q)
 			if err != nil && !errors.As(err, &errno) {
 				return sent, err
@@ -75,14 +86,14 @@ func transmitFile(fd int, q *buf.Queue) (n, want int, err error) {
 // push sends what is in out, behind what the connection still has to send, as far
 // as the socket takes it. What it does not take becomes the connection's. It
 // returns the bytes that are left. out may be nil.
-func (c *Conn) push(out *buf.Queue, s *scratch) (left int, err error) {
+func (c *Conn) push(out *buf.Queue, h *lead.Hand) (left int, err error) {
 	m := c.more
 	if m == nil {
 		// Nothing is left from before: nobody else sends, no lock is needed.
 		if out == nil || out.Len() == 0 {
 			return 0, nil
 		}
-		if left, err = c.pushFirst(out, s); left == 0 || err != nil {
+		if left, err = c.pushFirst(out, h); left == 0 || err != nil {
 			return left, err
 		}
 		m = c.need()
@@ -96,28 +107,36 @@ func (c *Conn) push(out *buf.Queue, s *scratch) (left int, err error) {
 	if out != nil {
 		m.out.Take(out)
 	}
-	n, err := transmit(int(c.fd), &m.out, s.vec)
-	s.sent += n
-	if err != nil && err != syscall.EAGAIN {
-		m.out.Reset()
+	if err := m.send(c, h); err != nil && err != syscall.EAGAIN {
+		m.out.Release()
 		return 0, err
 	}
 	return m.out.Len(), nil
 }
 
+// send sends what is in m.out, as far as the socket takes it. m.mu is held.
+func (m *more) send(c *Conn, h *lead.Hand) error {
+	n, err := transmit(int(c.fd), &m.out)
+	h.Sent += n
+	if m.out.Len() == 0 {
+		m.out.Release()
+	}
+	return err
+}
+
 // pushFirst sends what is in out and leaves what the socket does not take.
-func (c *Conn) pushFirst(out *buf.Queue, s *scratch) (left int, err error) {
+func (c *Conn) pushFirst(out *buf.Queue, h *lead.Hand) (left int, err error) {
 	if b := out.First(); len(b) == out.Len() {
 		// The common case: one answer, one call.
 		n, errno := sys.Send(int(c.fd), b, false)
 		if errno == 0 || errno == syscall.EAGAIN {
-			s.sent += n
+			h.Sent += n
 			out.Discard(n)
 			return out.Len(), nil
 		}
 	}
-	n, err := transmit(int(c.fd), out, s.vec)
-	s.sent += n
+	n, err := transmit(int(c.fd), out)
+	h.Sent += n
 	if err != nil && err != syscall.EAGAIN {
 		out.Reset()
 		return 0, err
@@ -134,7 +153,7 @@ func (c *Conn) AwaitRoom(l sync.Locker, most int) error { return c.drain(nil, mo
 // drain sends what is in out, which may be nil, and what is pending, until at most
 // that many bytes are left.
 func (c *Conn) drain(out *buf.Queue, most int, lock sync.Locker) error {
-	s := of(c.hand)
+	h := c.hand
 	for {
 		if c.own&broken != 0 {
 			if out != nil {
@@ -142,13 +161,13 @@ func (c *Conn) drain(out *buf.Queue, most int, lock sync.Locker) error {
 			}
 			return transport.ErrLost
 		}
-		left, err := c.push(out, s)
+		left, err := c.push(out, h)
 		if err != nil {
 			c.own |= broken
 			return transport.ErrLost
 		}
-		if out != nil && !c.hand.Leading() {
-			out.Release() // who goes on alone may go on for long
+		if out != nil {
+			out.Release() // what is sent in pieces may take long
 		}
 		if left == 0 {
 			return nil
@@ -222,7 +241,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 			if n == 0 {
 				return 0, io.EOF
 			}
-			of(c.hand).read += n
+			c.hand.Read += n
 			return n, nil
 		case syscall.EINTR:
 		case syscall.EAGAIN:

@@ -46,6 +46,9 @@ type Loop struct {
 	swept     int // conns[:swept] are closed, while quitting
 	failure   error
 
+	wait func(fd uintptr) bool // of the bell
+	idle func() bool
+
 	mu       sync.Mutex // held while a descriptor is closed, or asked about
 	counters counters
 }
@@ -55,84 +58,57 @@ type counters struct {
 	accepted, stopped, read, sent atomic.Uint64
 }
 
-// A scratch is the part of a hand that only this transport uses.
-type scratch struct {
-	loop *Loop
-	vec  [][]byte
-	read int // bytes, since they were last counted
-	sent int
-	wait func(fd uintptr) bool
-	idle func() bool
-	undo func() bool // of pinning; nil when not pinned
-}
-
-func newScratch() *scratch {
-	s := &scratch{vec: make([][]byte, 0, sys.MaxVector)}
-	s.wait = func(uintptr) bool { return s.loop.driver.Fetch() }
-	s.idle = func() bool { return s.loop.at == len(s.loop.batch) && s.loop.inbox.Empty() }
-	return s
-}
-
-// of returns the scratch of a hand.
-func of(h *lead.Hand) *scratch { return h.Local.(*scratch) }
-
-// pin ties the hand's thread to the loop's CPU, if it has one.
-func (s *scratch) pin() {
-	pin := s.loop.t.config.Pin
+// pin ties a hand's thread to the loop's CPU, if it has one. Hand.Local undoes it.
+func (l *Loop) pin(h *lead.Hand) {
+	pin := l.t.config.Pin
 	if len(pin) == 0 {
 		return
 	}
 	runtime.LockOSThread()
-	undo, err := sys.Pin(pin[s.loop.index%len(pin)])
+	undo, err := sys.Pin(pin[l.index%len(pin)])
 	if err != nil {
 		runtime.UnlockOSThread()
-		s.loop.t.log("loop runs unpinned", err)
+		l.t.log("loop runs unpinned", err)
 		return
 	}
-	s.undo = undo
+	h.Local = undo
 }
 
 // unpin takes it back, if the caller is the hand: foreign code may share it.
-func (s *scratch) unpin() {
-	if s.undo != nil && s.undo() {
-		s.undo = nil
+func unpin(h *lead.Hand) {
+	if undo, ok := h.Local.(func() bool); ok && undo() {
+		h.Local = nil
 		runtime.UnlockOSThread()
 	}
 }
 
-// publish adds what the hand has counted to the loop's counters.
-func (s *scratch) publish() {
-	if s.read > 0 {
-		s.loop.counters.read.Add(uint64(s.read))
-		s.read = 0
+// publish adds what a hand has counted to the loop's counters.
+func (l *Loop) publish(h *lead.Hand) {
+	if h.Read > 0 {
+		l.counters.read.Add(uint64(h.Read))
+		h.Read = 0
 	}
-	if s.sent > 0 {
-		s.loop.counters.sent.Add(uint64(s.sent))
-		s.sent = 0
+	if h.Sent > 0 {
+		l.counters.sent.Add(uint64(h.Sent))
+		h.Sent = 0
 	}
 }
 
 // lead is what the loop's leader does, until it is deposed or the loop is done.
 func (l *Loop) lead(h *lead.Hand) {
-	s, ok := h.Local.(*scratch)
-	if !ok {
-		s = newScratch()
-		h.Local = s
+	l.pin(h)
+	defer unpin(h)
+	for l.round(h) {
+		l.publish(h)
 	}
-	s.loop = l
-	s.pin()
-	defer s.unpin()
-	for l.round(h, s) {
-		s.publish()
-	}
-	s.publish()
+	l.publish(h)
 }
 
 // round handles what there is to do, and waits if it is nothing. It reports
 // whether the hand still leads.
-func (l *Loop) round(h *lead.Hand, s *scratch) bool {
+func (l *Loop) round(h *lead.Hand) bool {
 	l.now = clock.Refresh()
-	s.sent -= l.owed
+	h.Sent -= l.owed
 	l.owed = 0
 	if !l.messages(h) {
 		return false
@@ -154,12 +130,12 @@ func (l *Loop) round(h *lead.Hand, s *scratch) bool {
 		runtime.Gosched()
 	}
 	if !l.driver.Fetch() {
-		s.publish()
+		l.publish(h)
 		until := l.wheel.Next()
 		if l.driver.Stuck() {
 			until = l.now + int64(stuckPause)
 		}
-		now, err := l.bell.Wait(h, until, s.wait, s.idle)
+		now, err := l.bell.Wait(h, until, l.wait, l.idle)
 		if err != nil {
 			l.Fail(err)
 		}

@@ -113,7 +113,7 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 		ready := c.flags&(busy|held|ended|closing|lingering) == 0 && c.own&paused == 0
 		if ready && c.flags&due != 0 && c.rest() != nil {
 			c.flags &^= due
-			return l.feed(h, c, c.more.rest)
+			return l.feedRest(h, c)
 		}
 	case wake, visit:
 		return l.wake(h, c, m)

@@ -53,6 +53,8 @@ func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	}
 	for i := range config.Loops {
 		l := &Loop{t: t, index: i}
+		l.wait = func(uintptr) bool { return l.driver.Fetch() }
+		l.idle = func() bool { return l.at == len(l.batch) && l.inbox.Empty() }
 		l.role = t.crew.Role(l.lead)
 		var err error
 		if l.driver, err = driver(l); err == nil {

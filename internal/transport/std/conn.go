@@ -17,6 +17,7 @@ type conn struct {
 	session transport.Session
 
 	kept   []byte // what Feed has not consumed; the runner's
+	in     []byte // what is being fed, until it is released; the runner's
 	gaveUp []byte // what Unread was given; the runner's
 
 	mu       sync.Mutex
@@ -34,6 +35,7 @@ type conn struct {
 	owed     bool // Drained is to be told when everything is sent
 	paused   bool
 	again    bool // kept is fed again
+	later    bool // it will be, when everything is sent
 	ended    bool // EOF was told
 	lost     bool // Lost was told, or need not be
 	closing  bool // to be closed when everything is sent
@@ -71,6 +73,9 @@ func (c *conn) Detach() {}
 
 // Detached implements [transport.Conn].
 func (c *conn) Detached() bool { return true }
+
+// Release implements [transport.Conn].
+func (c *conn) Release() { c.in = nil }
 
 // Read implements [transport.Conn].
 func (c *conn) Read(p []byte) (int, error) {

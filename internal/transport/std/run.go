@@ -20,13 +20,12 @@ const (
 
 // read is the reader: one read ahead of the session.
 func (c *conn) read() {
-	p := make([]byte, readSize)
 	for {
-		n, err := c.nc.Read(p)
+		p, err := receive(c.nc)
 		c.mu.Lock()
-		if n > 0 {
-			c.t.bytesIn.Add(uint64(n))
-			c.arrived = append([]byte(nil), p[:n]...)
+		if len(p) > 0 {
+			c.t.bytesIn.Add(uint64(len(p)))
+			c.arrived = p
 		}
 		if err != nil && !c.hijacked {
 			c.readErr = err
@@ -94,6 +93,7 @@ func (c *conn) write() {
 			}
 			c.change.Broadcast()
 		}
+		q.Release() // it may be long until there is more
 	}
 }
 
@@ -142,6 +142,9 @@ func (c *conn) run() {
 // connection is to be closed. c.mu is held.
 func (c *conn) step(out *buf.Queue) bool {
 	for {
+		if c.later && c.unsent == 0 {
+			c.again, c.later = true, false
+		}
 		held := c.unsent > highWater
 		readable := !c.paused && !held && !c.ended && !c.closing
 		if c.readErr != nil && c.paused {
@@ -208,12 +211,15 @@ func (c *conn) call(out *buf.Queue, f func(out *buf.Queue) error) {
 
 // feed gives the session what there is. c.mu is held.
 func (c *conn) feed(out *buf.Queue) {
-	in := append(c.kept, c.arrived...)
-	c.arrived, c.again = nil, false
+	c.in = append(c.kept, c.arrived...)
+	c.kept, c.arrived, c.again = nil, nil, false
 	c.change.Broadcast() // the reader goes on
 	c.call(out, func(out *buf.Queue) error {
-		n, err := c.session.Feed(in, out)
-		c.kept = append(in[:0], in[n:]...)
+		n, err := c.session.Feed(c.in, out)
+		if n < len(c.in) {
+			c.kept = append(c.in[:0], c.in[n:]...)
+		}
+		c.in = nil
 		if len(c.gaveUp) > 0 {
 			c.kept = append(c.kept, c.gaveUp...)
 			c.gaveUp = nil
@@ -223,11 +229,7 @@ func (c *conn) feed(out *buf.Queue) {
 		}
 		return err
 	})
-	if len(c.kept) == 0 {
-		c.kept = nil // an idle connection holds no buffer
-	} else if c.unsent > 0 {
-		c.again = true // the session may have stopped because of it
-	}
+	c.later = len(c.kept) > 0 && c.unsent > 0 // the session may have stopped because of it
 }
 
 // finish closes the connection, and tells the session.

@@ -231,6 +231,48 @@ func takeoverAnywhere(e *env) {
 	close(stop)
 }
 
+// released has sessions release their input at all points, and read and give back
+// what comes next.
+func released(e *env) {
+	e.config.Takeover = 200 * time.Microsecond
+	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+		l, n, ok := line(in)
+		if !ok {
+			return 0, nil
+		}
+		s.Unread(in[n:])
+		switch s.n % 4 {
+		case 0:
+			s.Release()
+		case 1:
+			s.Release()
+			s.Detach()
+		case 2:
+			s.Detach()
+			s.Release()
+		case 3:
+			s.Release()
+			time.Sleep(300 * time.Microsecond)
+		}
+		_, err := fmt.Fprintf(out, "%s\n", l)
+		return len(in), err
+	}})
+	var clients []*client
+	for range 8 {
+		clients = append(clients, e.dial())
+	}
+	for round := range 60 {
+		for i, c := range clients {
+			c.send(fmt.Sprintf("%d %d\nsecond\npart", i, round))
+		}
+		for i, c := range clients {
+			c.want(fmt.Sprintf("%d %d\nsecond\n", i, round))
+			c.send("ial\n")
+			c.want("partial\n")
+		}
+	}
+}
+
 // deadlineIdle expires connections that do nothing.
 func deadlineIdle(e *env) {
 	expired := make(chan int, 8)

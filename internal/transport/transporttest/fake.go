@@ -33,6 +33,7 @@ type Fake struct {
 
 	input    []byte // sent by the peer, not delivered
 	rest     []byte // delivered, not consumed
+	in       []byte // being fed, until it is released
 	gaveBack []byte
 	output   bytes.Buffer // received by the peer
 	pending  buf.Queue
@@ -326,7 +327,7 @@ func (f *Fake) feed() {
 		}
 		in = append(f.rest, f.input[:n]...)
 		in = in[:len(in):len(in)]
-		f.input = f.input[n:]
+		f.in, f.input = in, f.input[n:]
 		f.rest, f.again = nil, false
 		f.feeds++
 	})
@@ -336,14 +337,23 @@ func (f *Fake) feed() {
 			f.t.Errorf("Feed consumes %d of %d bytes", n, len(in))
 			n = len(in)
 		}
+		if f.in == nil && n < len(in) {
+			f.t.Errorf("Feed consumes %d of %d bytes that it has released", n, len(in))
+		}
 		f.mu.Lock()
 		f.rest = bytes.Clone(in[n:])
 		f.mu.Unlock()
-		for i := range in {
-			in[i] = 0xdb // whoever keeps a part of it finds out
-		}
+		f.spoil()
 		return err
 	})
+}
+
+// spoil overwrites what is being fed: whoever keeps a part of it finds out.
+func (f *Fake) spoil() {
+	for i := range f.in {
+		f.in[i] = 0xdb
+	}
+	f.in = nil
 }
 
 func (f *Fake) eof() {

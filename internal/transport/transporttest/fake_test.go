@@ -347,6 +347,10 @@ func TestFakeComplains(t *testing.T) {
 	shared := bytes.Repeat([]byte("x"), buf.RefSize)
 	for name, feed := range map[string]func(s *session, in []byte, out *buf.Queue) (int, error){
 		"consumes too much": func(_ *session, in []byte, _ *buf.Queue) (int, error) { return len(in) + 1, nil },
+		"consumes too little of what it has released": func(s *session, in []byte, _ *buf.Queue) (int, error) {
+			s.Release()
+			return len(in) - 1, nil
+		},
 		"changes output": func(s *session, in []byte, out *buf.Queue) (int, error) {
 			out.Ref(shared)
 			s.Wake(func(*buf.Queue) error { return nil })

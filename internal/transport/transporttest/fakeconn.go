@@ -34,6 +34,14 @@ func (f *Fake) Detached() bool {
 	return f.detached
 }
 
+// Release implements [transport.Conn].
+func (f *Fake) Release() {
+	if !f.busy {
+		f.t.Errorf("Release is called outside of Feed")
+	}
+	f.spoil()
+}
+
 // Read implements [transport.Conn]. It waits for Send, End, Reset or Advance when
 // nothing is there.
 func (f *Fake) Read(p []byte) (int, error) {

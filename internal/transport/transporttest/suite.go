@@ -38,10 +38,12 @@ func Run(t *testing.T, f Factory, limits Limits) {
 	}
 }
 
-var cases = []struct {
+type testCase struct {
 	name string
 	run  func(e *env)
-}{
+}
+
+var cases = []testCase{
 	{"input/lines", lines},
 	{"input/partial", partialInput},
 	{"input/more than a buffer", longLine},
@@ -72,6 +74,7 @@ var cases = []struct {
 	{"block/peer leaves behind data", lostBehindData},
 	{"block/peer leaves while paused", lostWhilePaused},
 	{"block/takeover anywhere", takeoverAnywhere},
+	{"block/input released", released},
 	{"deadline/idle", deadlineIdle},
 	{"deadline/moved", deadlineMoved},
 	{"deadline/in Read", deadlineRead},

@@ -1,0 +1,48 @@
+//go:build unix
+
+package std
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/redline-go/redline/internal/buf"
+)
+
+// receive waits for bytes. It holds no buffer while it does: most connections have
+// nothing to say.
+func receive(nc net.Conn) (p []byte, err error) {
+	rc, err := nc.(syscall.Conn).SyscallConn() // as all connections of package net
+	if err != nil {
+		return nil, err
+	}
+	var cause error
+	err = rc.Read(func(fd uintptr) (done bool) {
+		p, cause = tryRead(int(fd))
+		return cause != syscall.EAGAIN
+	})
+	if err == nil {
+		err = cause
+	}
+	return p, err
+}
+
+// tryRead reads what is there. EAGAIN says that it is nothing.
+func tryRead(fd int) ([]byte, error) {
+	b := buf.Get(readSize)
+	defer buf.Put(b)
+	for {
+		n, err := syscall.Read(fd, b[:cap(b)])
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err != nil:
+			return nil, err
+		case n == 0:
+			return nil, io.EOF
+		}
+		return bytes.Clone(b[:n]), nil
+	}
+}
