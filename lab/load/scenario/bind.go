@@ -1,0 +1,164 @@
+package scenario
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// binder fills the types of file.go from nodes and collects what is wrong, so
+// that one look shows every mistake.
+type binder struct {
+	name string // of the file
+	errs []*Error
+}
+
+// maxErrors are reported at once; more would hide the first.
+const maxErrors = 20
+
+func (b *binder) fail(line int, do, what string, args ...any) {
+	if len(b.errs) < maxErrors {
+		b.errs = append(b.errs, &Error{File: b.name, Line: line, What: fmt.Sprintf(what, args...), Do: do})
+	}
+}
+
+// bindable is what reads itself because it has a short form.
+type bindable interface {
+	bind(b *binder, n *node, what string)
+}
+
+// bind fills v from n; what names the place in messages.
+func (b *binder) bind(n *node, v reflect.Value, what string) {
+	if own, ok := v.Addr().Interface().(bindable); ok {
+		own.bind(b, n, what)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		b.bind(n, v.Elem(), what)
+	case reflect.Struct:
+		b.fields(n, v, what)
+	case reflect.Slice:
+		if n.kind != list || len(n.items) == 0 {
+			b.fail(n.line, "write a list: [one, two], or a line beginning with - for each", "%s: %s where a list belongs", what, n.describe())
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), len(n.items), len(n.items)))
+		for i, item := range n.items {
+			b.bind(item, v.Index(i), fmt.Sprintf("%s[%d]", what, i))
+		}
+	case reflect.Bool:
+		if n.kind != boolean {
+			b.fail(n.line, "write true or false", "%s: %s", what, n.describe())
+			return
+		}
+		v.SetBool(n.text == "true" || n.text == "True" || n.text == "TRUE")
+	case reflect.Int64:
+		i, err := strconv.ParseInt(n.text, 10, 64)
+		if n.kind != number || err != nil {
+			b.fail(n.line, "write a whole number", "%s: %s", what, n.describe())
+			return
+		}
+		v.SetInt(i)
+	default:
+		panic("scenario: no way to bind " + v.Type().String())
+	}
+}
+
+func (n *node) describe() string {
+	switch n.kind {
+	case boolean, number, words:
+		return strconv.Quote(n.text)
+	case list:
+		if len(n.items) == 0 {
+			return "an empty list"
+		}
+	}
+	return n.kind.String()
+}
+
+// fields fills a struct from a mapping. A field Line gets the mapping's line.
+func (b *binder) fields(n *node, v reflect.Value, what string) {
+	into := map[string]reflect.Value{}
+	var known []string
+	collect(v, func(name string, field reflect.Value) {
+		into[name] = field
+		known = append(known, name)
+	})
+	if line := v.FieldByName("Line"); line.IsValid() {
+		line.SetInt(int64(n.line))
+	}
+	if n.kind != mapping {
+		b.fail(n.line, "write a mapping with "+strings.Join(known, ", "), "%s: %s where a mapping belongs", what, n.describe())
+		return
+	}
+	for i, k := range n.keys {
+		field, ok := into[k.name]
+		if !ok {
+			b.fail(k.line, suggest(k.name, known), "%s: unknown key %q", what, k.name)
+			continue
+		}
+		b.bind(n.items[i], field, join(what, k.name))
+	}
+}
+
+func join(what, name string) string {
+	if what == top {
+		return name
+	}
+	return what + "." + name
+}
+
+// collect visits the fields that have keys, those of embedded structs included.
+func collect(v reflect.Value, visit func(name string, field reflect.Value)) {
+	t := v.Type()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous && f.Type.Kind() == reflect.Struct {
+			collect(v.Field(i), visit)
+		} else if name := f.Tag.Get("key"); name != "" {
+			visit(name, v.Field(i))
+		}
+	}
+}
+
+// suggest says which of the known words was meant, and names them all.
+func suggest(word string, known []string) string {
+	best, least := "", 3 // edits
+	for _, k := range known {
+		if d := edits(strings.ToLower(word), k); d < least && d < len(k) {
+			best, least = k, d
+		}
+	}
+	all := "known are " + strings.Join(known, ", ")
+	if best != "" {
+		return fmt.Sprintf("did you mean %s? %s", best, all)
+	}
+	return all
+}
+
+// edits is Levenshtein's distance.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// bindFile fills the whole format.
+func (b *binder) bindFile(root *node, f *file) { b.bind(root, reflect.ValueOf(f).Elem(), top) }

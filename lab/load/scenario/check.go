@@ -1,0 +1,277 @@
+package scenario
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/redline-go/redline/lab/load/scenario/jsonpath"
+)
+
+type subject uint8
+
+const (
+	ofStatus subject = iota
+	ofHeader
+	ofCookie
+	ofBody
+	ofJSON
+	ofRegexp
+)
+
+type operation uint8
+
+const (
+	equals operation = iota
+	contains
+	matches
+	exists
+	absent
+)
+
+// test is a compiled check.
+type test struct {
+	name    string
+	subject subject
+	op      operation
+	set     *statusSet
+	field   string // in lower case
+	path    jsonpath.Path
+	want    []byte
+	kind    jsonpath.Kind // of want, compared with a JSON value
+	number  float64
+	re      *regexp.Regexp
+}
+
+// accepted is what a target without a check on the status gets.
+var accepted = func() test {
+	set := new(statusSet)
+	set.add(200, 399)
+	return test{name: "status 2xx, 3xx", set: set}
+}()
+
+// holds applies the check. Strings of JSON are decoded into scratch, which is kept.
+func (k *test) holds(status int, head, body []byte, scratch *[]byte) bool {
+	switch k.subject {
+	case ofStatus:
+		return k.set.has(status)
+	case ofBody:
+		return k.compare(body)
+	case ofHeader:
+		found := false
+		for rest := head; ; {
+			var value []byte
+			var ok bool
+			if value, rest, ok = field(rest, k.field); !ok {
+				return k.op == absent && !found || k.op == exists && found
+			}
+			found = true
+			if k.op < exists && k.compare(value) {
+				return true
+			}
+		}
+	default:
+		value, ok := k.path.Find(body)
+		if !ok || k.op >= exists {
+			return ok == (k.op != absent)
+		}
+		return k.compareJSON(value, scratch)
+	}
+}
+
+func (k *test) compare(value []byte) bool {
+	switch k.op {
+	case contains:
+		return bytes.Contains(value, k.want)
+	case matches:
+		return k.re.Match(value)
+	default:
+		return bytes.Equal(value, k.want)
+	}
+}
+
+// compareJSON compares strings by what they say, numbers by their value, and
+// everything else as it stands there.
+func (k *test) compareJSON(v jsonpath.Value, scratch *[]byte) bool {
+	if k.op == equals && v.Kind != k.kind {
+		return false
+	}
+	if k.op == equals && k.kind == jsonpath.Number && !bytes.Equal(v.Raw, k.want) {
+		n, err := strconv.ParseFloat(string(v.Raw), 64)
+		return err == nil && n == k.number
+	}
+	return k.compare(v.Text(scratch))
+}
+
+// field returns the value of the next field of that name, in lower case, and
+// what follows it. The status line that a head may begin with is no field.
+func field(head []byte, name string) (value, rest []byte, ok bool) {
+	for len(head) > 0 {
+		line := head
+		if at := bytes.IndexByte(head, '\n'); at >= 0 {
+			line, head = head[:at], head[at+1:]
+		} else {
+			head = nil
+		}
+		if len(line) <= len(name) || line[len(name)] != ':' || !equalFold(line[:len(name)], name) {
+			continue
+		}
+		return bytes.TrimSpace(line[len(name)+1:]), head, true
+	}
+	return nil, nil, false
+}
+
+// equalFold compares b with lower, which is in lower case, ASCII only.
+func equalFold(b []byte, lower string) bool {
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// checks compiles the checks of a step and those of the defaults. A check on the
+// status takes the place of the default one.
+func (c *compiler) checks(own []check) []test {
+	var out []test
+	status := false
+	for i := range own {
+		status = status || own[i].Status.set != nil
+		out = c.check(out, &own[i])
+	}
+	for i := range c.defaults.Checks {
+		k := &c.defaults.Checks[i]
+		if k.Status.set != nil && status {
+			continue
+		}
+		out = c.check(out, k)
+	}
+	for i := range out {
+		status = status || out[i].subject == ofStatus
+	}
+	if !status {
+		out = append([]test{accepted}, out...)
+	}
+	return out
+}
+
+// check compiles one check and appends it.
+func (c *compiler) check(out []test, k *check) []test {
+	given := 0
+	for _, ok := range []bool{k.Status.set != nil, k.Header != nil, k.Body != nil, k.JSON != nil} {
+		if ok {
+			given++
+		}
+	}
+	if given != 1 {
+		c.fail(k.Line, "begin a check of its own with - for each", "a check has one of status, header, body and json, this one has %d", given)
+		return out
+	}
+	var t test
+	ok := true
+	switch {
+	case k.Status.set != nil:
+		t = test{set: k.Status.set, name: "status " + k.Status.text}
+	case k.Header != nil:
+		t = test{subject: ofHeader, field: strings.ToLower(k.Header.Name.s), name: "header " + k.Header.Name.s}
+		if !isToken(t.field) {
+			c.fail(k.Line, "write header: {name: Content-Type, contains: json}", "a check on a header without its name")
+			return out
+		}
+		ok = c.compare(&t, &k.Header.comparison, k.Header.Exists, true)
+	case k.Body != nil:
+		t = test{subject: ofBody, name: "body"}
+		ok = c.compare(&t, k.Body, nil, false)
+	default:
+		t = test{subject: ofJSON, name: "json " + k.JSON.Path.s}
+		var good bool
+		t.path, good = c.jsonPath(k.JSON.Path, k.Line)
+		ok = c.compare(&t, &k.JSON.comparison, k.JSON.Exists, true) && good
+	}
+	if !ok {
+		return out
+	}
+	t.name = k.Name.or(t.name)
+	return append(out, t)
+}
+
+// compare compiles what is asked of a value.
+func (c *compiler) compare(t *test, k *comparison, present *bool, optional bool) bool {
+	given := 0
+	for _, ok := range []bool{k.Equals != nil, k.Contains.given(), k.Matches.given(), present != nil} {
+		if ok {
+			given++
+		}
+	}
+	words := "equals, contains or matches"
+	if optional {
+		words = "equals, contains, matches or exists"
+	}
+	if given > 1 || given == 0 && !optional {
+		c.fail(k.Line, "write one of "+words, "%s: %d comparisons", t.name, given)
+		return false
+	}
+	switch {
+	case k.Equals != nil:
+		return c.equals(t, k.Equals.node)
+	case k.Contains.given():
+		t.op, t.want = contains, []byte(k.Contains.s)
+		t.name += fmt.Sprintf(" contains %q", k.Contains.s)
+	case k.Matches.given():
+		t.op = matches
+		t.name += " matches " + k.Matches.s
+		var ok bool
+		t.re, ok = c.regexp(k.Matches)
+		return ok
+	case present != nil && !*present:
+		t.op = absent
+		t.name += " absent"
+	default:
+		t.op = exists
+		t.name += " exists"
+	}
+	return true
+}
+
+func (c *compiler) equals(t *test, n *node) bool {
+	if n.kind == list || n.kind == mapping {
+		c.fail(n.line, "compare its members one by one", "%s equals %s", t.name, n.describe())
+		return false
+	}
+	t.op, t.want = equals, []byte(n.text)
+	if t.subject == ofJSON && n.kind != words {
+		t.want = []byte(c.scalar(n))
+		t.number, _ = strconv.ParseFloat(n.text, 64) // scalar has refused what is no number
+	}
+	t.kind = map[kind]jsonpath.Kind{null: jsonpath.Null, boolean: jsonpath.Bool, number: jsonpath.Number, words: jsonpath.String}[n.kind]
+	t.name += fmt.Sprintf(" equals %q", t.want)
+	return true
+}
+
+func (c *compiler) regexp(t text) (*regexp.Regexp, bool) {
+	re, err := regexp.Compile(t.s)
+	if err != nil {
+		c.fail(t.node.line, "write it in Go's (RE2) syntax, in single quotes", "%v", err)
+		return nil, false
+	}
+	return re, true
+}
+
+func (c *compiler) jsonPath(t text, line int) (jsonpath.Path, bool) {
+	if !t.given() {
+		c.fail(line, "write path: $.name", "a check on JSON without its path")
+		return jsonpath.Path{}, false
+	}
+	p, err := jsonpath.Parse(t.s)
+	if err != nil {
+		c.fail(t.node.line, "write $, then .name, ['name'] or [0] for each step", "%v", err)
+		return p, false
+	}
+	return p, true
+}

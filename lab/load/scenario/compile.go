@@ -1,0 +1,301 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redline-go/redline/lab/load/scenario/dist"
+)
+
+// compiler turns a file into a plan.
+type compiler struct {
+	*binder
+	*shared
+}
+
+// shared is what all files of a scenario have in common.
+type shared struct {
+	o        Options
+	dir      string // that relative names start from
+	plan     *Plan
+	base     *place
+	defaults defaults
+	slots    map[string]int32 // of variables
+	fills    map[string]pattern
+	opened   map[string]fileBody
+	named    map[string]int // line of every target's name
+}
+
+// scope is what a template may refer to.
+type scope struct {
+	c        *compiler
+	names    map[string]int32  // captures that exist
+	later    map[string]string // capture to the step that makes it
+	verbatim bool              // nothing is a reference
+	tokens   bool              // the claims of a JWT: no captures, no JWTs
+}
+
+// slot adds a slot to the plan.
+func (c *compiler) slot(s slot) int32 {
+	c.plan.slots = append(c.plan.slots, s)
+	return int32(len(c.plan.slots) - 1)
+}
+
+// resolve finds what a reference refers to.
+func (s *scope) resolve(p part, line int) (segment, bool) {
+	c := s.c
+	at, ok := c.slots[p.name]
+	if !ok {
+		at, ok = s.names[p.name]
+	}
+	if b, known := builtin[p.name]; !ok && known {
+		at, ok = c.slot(b), true
+		c.slots[p.name] = at
+	}
+	if !ok {
+		if step, yes := s.later[p.name]; yes {
+			c.fail(line, "move that step before this one", "${%s} is captured by step %q, whose answer has not come yet", p.name, step)
+			return segment{}, false
+		}
+		known := slices.Sorted(maps.Keys(c.slots))
+		known = append(known, slices.Sorted(maps.Keys(s.names))...)
+		c.fail(line, "declare it under variables:, or capture it in an earlier step; "+suggest(p.name, known), "${%s} is not defined here", p.name)
+		return segment{}, false
+	}
+	v := &c.plan.slots[at]
+	if s.tokens && v.source == signed {
+		c.fail(line, "name a variable of another kind", "${%s} is a JWT within the claims of a JWT", p.name)
+		return segment{}, false
+	}
+	seg := segment{slot: at}
+	switch {
+	case v.source == row && p.column == "":
+		c.fail(line, fmt.Sprintf("write ${%s.%s}; the columns are %s", p.name, v.table.columns[0], strings.Join(v.table.columns, ", ")), "${%s} is a row of %s", p.name, v.table.file)
+		return seg, false
+	case v.source == row:
+		column, err := v.column(p.column)
+		if err != nil {
+			c.fail(line, suggest(p.column, v.table.columns), "${%s.%s}: %v", p.name, p.column, err)
+			return seg, false
+		}
+		seg.column = column
+	case p.column != "":
+		c.fail(line, fmt.Sprintf("write ${%s}", p.name), "${%s.%s}: only rows of CSV files have columns", p.name, p.column)
+		return seg, false
+	}
+	return seg, true
+}
+
+// file compiles everything.
+func (c *compiler) file(f *file) {
+	c.defaults = f.Defaults
+	if c.o.Base != "" {
+		f.Base = literal(c.o.Base, 0)
+	}
+	if f.Base.given() {
+		c.base = c.parseBase(f.Base)
+	}
+	c.variables(f.Variables)
+	if len(f.Targets)+len(f.Flows) == 0 && len(c.errs) == 0 {
+		c.fail(1, "write targets: with a list of requests, or flows: with lists of steps", "nothing to ask for")
+	}
+	setup := map[string]int32{}
+	c.plan.setup = c.steps(f.Setup, "setup", setup, setup)
+	for _, t := range c.plan.setup {
+		t.setup = true
+	}
+	entries := make([][]*Target, 0, len(f.Targets)+len(f.Flows))
+	weights := make([]float64, 0, cap(entries))
+	weigh := func(w text, name string) {
+		weights = append(weights, c.weight(w, name))
+		if w.given() && f.Order.s == "sequence" {
+			c.fail(w.node.line, "drop the weights, or order: sequence", "weights say how likely a target is; in sequence each one gets its turn")
+		}
+	}
+	for i := range f.Targets {
+		st := &f.Targets[i]
+		if st.Captures != nil {
+			c.fail(st.Line, "make it a step of a flow, or of setup", "a target of its own captures %q, which nobody could use", st.Captures[0].name)
+		}
+		t := c.step(&st.step, "", &scope{c: c, names: setup, verbatim: st.verbatim})
+		entries = append(entries, []*Target{t})
+		weigh(st.Weight, t.name)
+	}
+	for i := range f.Flows {
+		w := &f.Flows[i]
+		if w.Name.s == "" {
+			c.fail(w.Line, "write name: checkout", "a flow without a name")
+		}
+		if len(w.Steps) == 0 {
+			c.fail(w.Line, "write steps: with a list of requests", "flow %q has no steps", w.Name.s)
+			continue
+		}
+		entries = append(entries, c.steps(w.Steps, w.Name.s, maps.Clone(setup), setup))
+		weigh(w.Weight, w.Name.s)
+	}
+	c.order(f.Order)
+	c.plan.finish(entries, weights)
+}
+
+func (c *compiler) order(t text) {
+	switch t.or("random") {
+	case "random":
+	case "sequence":
+		c.plan.inTurn = true
+	default:
+		c.fail(t.node.line, "write order: random or sequence", "order %q", t.s)
+	}
+}
+
+func (c *compiler) weight(t text, name string) float64 {
+	if !t.given() {
+		return 1
+	}
+	w, err := strconv.ParseFloat(t.s, 64)
+	if err != nil || !(w > 0) || math.IsInf(w, 0) {
+		c.fail(t.node.line, "write a number above 0; take the target out if it is not to be asked for", "%s: weight %q", name, t.s)
+		return 1
+	}
+	return w
+}
+
+// steps compiles a sequence. Captures become known in names one by one; those that
+// setup makes may be renewed by any step.
+func (c *compiler) steps(list []step, owner string, names, setup map[string]int32) []*Target {
+	later := map[string]string{}
+	for i := range list {
+		for _, e := range list[i].Captures {
+			if _, ok := later[e.name]; !ok {
+				later[e.name] = list[i].Name.or(list[i].URL.s)
+			}
+		}
+	}
+	out := make([]*Target, 0, len(list))
+	for i := range list {
+		st := &list[i]
+		t := c.step(st, owner+"/", &scope{c: c, names: maps.Clone(names), later: later})
+		for _, e := range st.Captures {
+			if _, ok := names[e.name]; !ok && c.name(e.name, e.line, "capture") {
+				names[e.name] = c.slot(slot{name: e.name, source: captured})
+			}
+		}
+		t.captures = c.captures(st.Captures, names)
+		t.sequential = true
+		out = append(out, t)
+	}
+	return out
+}
+
+// step compiles one request.
+func (c *compiler) step(st *step, owner string, s *scope) *Target {
+	t := &Target{method: strings.TrimSpace(st.Method.or("GET"))}
+	if !isToken(t.method) {
+		c.fail(st.Method.node.line, "write GET, POST or another method, in capitals", "method %q", st.Method.s)
+	}
+	t.name = owner + st.Name.or(t.method+" "+st.URL.s)
+	if at, ok := c.named[t.name]; ok && !s.verbatim {
+		c.fail(st.Line, "give it a name: of its own, since results are told apart by it", "%q has the name of the target in line %d", t.name, at)
+	}
+	c.named[t.name] = st.Line
+	s.url(t, st)
+	if st.Body != nil {
+		t.body = s.body(st.Body)
+		if !st.Method.given() {
+			c.fail(st.Line, "write method: POST, or another one", "%s: a body without a method", t.name)
+		}
+	}
+	s.headers(t, st.Headers)
+	t.checks = c.checks(st.Checks)
+	t.think = c.think(st.Think)
+	t.assemble()
+	return t
+}
+
+func (c *compiler) think(t text) dist.Dist {
+	if !t.given() {
+		t = c.defaults.Think
+	}
+	if !t.given() {
+		return c.o.Think
+	}
+	d, err := dist.ParseWith(t.s, func(name string) ([]byte, error) { return c.load(name) })
+	if err != nil {
+		c.fail(t.node.line, "give think time as above", "%v", err)
+	}
+	return d
+}
+
+// headers compiles the fields of a target: the defaults first, unless the target
+// has its own or takes them away.
+func (s *scope) headers(t *Target, own fields) {
+	has := func(f fields, name string) bool {
+		return slices.ContainsFunc(f, func(e entry[text]) bool { return strings.EqualFold(e.name, name) })
+	}
+	for _, e := range s.c.defaults.Headers {
+		if !has(own, e.name) && !s.tooEarly(e.value) {
+			(&scope{c: s.c, names: s.names, later: s.later}).header(t, e)
+		}
+	}
+	for _, e := range own {
+		s.header(t, e)
+	}
+	if t.body.media != "" && !slices.ContainsFunc(t.fields, func(f fieldTemplate) bool { return f.lower == "content-type" }) && !has(own, "content-type") {
+		t.fields = append(t.fields, fieldTemplate{"Content-Type", "content-type", template(nil).text(t.body.media)})
+	}
+}
+
+// tooEarly reports whether a default uses what a later step of the same sequence
+// captures. It begins to apply after that step: so the token of a login is not
+// asked for by the login.
+func (s *scope) tooEarly(t text) bool {
+	parts, err := splitTemplate(t.s)
+	return err == nil && slices.ContainsFunc(parts, func(p part) bool {
+		_, exists := s.names[p.name]
+		return !exists && p.name != "" && s.later[p.name] != ""
+	})
+}
+
+func (s *scope) header(t *Target, e entry[text]) {
+	lower := strings.ToLower(e.name)
+	switch {
+	case !isToken(e.name):
+		s.c.fail(e.line, "write Name: value, the name with letters, digits and -", "%q is no name of a header field", e.name)
+		return
+	case lower == "content-length" || lower == "transfer-encoding":
+		s.c.fail(e.line, "leave it out; chunked: true in the body chooses chunks", "%s is set by the body", e.name)
+		return
+	case !e.value.given():
+		return // takes a default away
+	}
+	value := s.template(e.value, inField)
+	for _, seg := range value {
+		if seg.slot < 0 && slices.ContainsFunc(seg.literal, inField.unsafe) {
+			s.c.fail(e.line, "write it on one line", "header %s: a line break or control character", e.name)
+			return
+		}
+	}
+	if lower == "host" {
+		if host, ok := value.constant(); ok && len(host) > 0 {
+			t.host = string(host)
+		} else {
+			s.c.fail(e.line, "write a name without variables", "header Host: %q", e.value.s)
+		}
+		return
+	}
+	t.fields = append(t.fields, fieldTemplate{e.name, lower, value})
+}
+
+// isToken reports whether s is a token, RFC 9110, section 5.6.2.
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,123 @@
+package scenario
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// place is the part of a URL that tells where the server is, with the path that a
+// base adds.
+type place struct {
+	scheme, host, prefix string
+}
+
+// cutURL splits scheme and authority off.
+func cutURL(s string) (origin, rest string) {
+	scheme := strings.Index(s, "://")
+	if scheme < 0 || strings.ContainsAny(s[:scheme], "/?#") {
+		return "", s
+	}
+	end := strings.IndexAny(s[scheme+3:], "/?#")
+	if end < 0 {
+		return s, ""
+	}
+	return s[:scheme+3+end], s[scheme+3+end:]
+}
+
+func (c *compiler) parseBase(t text) *place {
+	origin, rest := cutURL(t.s)
+	p, ok := c.origin(origin, t)
+	if !ok {
+		return nil
+	}
+	if strings.ContainsAny(rest, "?#") || strings.Contains(rest, "${") {
+		c.fail(t.node.line, "write http://host:port or http://host:port/path", "base %q: a base has neither query nor variables", t.s)
+		return nil
+	}
+	p.prefix = strings.TrimSuffix(rest, "/")
+	return p
+}
+
+// origin reads http://host:port.
+func (c *compiler) origin(s string, t text) (*place, bool) {
+	line := t.node.line
+	if strings.Contains(s, "${") {
+		c.fail(line, "put variables into path and query alone; for another server write another target", "%q: variables in the server's name", t.s)
+		return nil, false
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		c.fail(line, "write http://host:port/path", "%q is no URL", t.s)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		c.fail(line, "write http:// or https://, host and port", "%q does not say where the server is", t.s)
+	case u.User != nil:
+		c.fail(line, "send the header Authorization instead", "%q: a user in the URL is not sent", t.s)
+	default:
+		return &place{scheme: u.Scheme, host: u.Host}, true
+	}
+	return nil, false
+}
+
+// url compiles where a target is.
+func (s *scope) url(t *Target, st *step) {
+	c, line := s.c, st.Line
+	if st.URL.s == "" {
+		c.fail(line, "write url: /path, or url: http://host:port/path", "%s: no url", t.name)
+		return
+	}
+	line = st.URL.node.line
+	origin, rest := cutURL(st.URL.s)
+	var p *place
+	switch {
+	case origin != "":
+		p, _ = c.origin(origin, st.URL)
+	case !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, "?"):
+		c.fail(line, "write /path for a path under base, or http://host:port/path", "url %q is neither a path nor a URL", st.URL.s)
+	case c.base == nil:
+		c.fail(line, "write base: http://host:port at the top, give the URL on the command line, or write http://host:port"+rest, "url %q: there is no base to put it under", st.URL.s)
+	default:
+		p = c.base
+		rest = p.prefix + rest
+	}
+	if p == nil {
+		return
+	}
+	if !strings.HasPrefix(rest, "/") {
+		rest = "/" + rest
+	}
+	t.origin = c.plan.origin(p)
+	t.scheme, t.host = p.scheme, p.host
+	t.path = s.template(text{rest, st.URL.node}, query)
+	for k, seg := range t.path {
+		if seg.slot < 0 {
+			s.literalURL(seg.literal, st.URL)
+		}
+		if s.verbatim { // what vegeta sends is escaped where it must be
+			t.path[k].literal = inTarget.append(nil, seg.literal)
+		}
+	}
+}
+
+// literalURL refuses what cannot stand in a URL. Where nothing is a variable, in
+// vegeta's format and in flags, most of it is escaped instead.
+func (s *scope) literalURL(b []byte, t text) {
+	for i, c := range b {
+		fine := !inTarget.unsafe(c) || s.verbatim && c != '#' && c != ' ' && c >= ' ' && c != 0x7f
+		if c == '%' {
+			fine = i+2 < len(b) && isHex(b[i+1]) && isHex(b[i+2])
+		}
+		if fine {
+			continue
+		}
+		do := fmt.Sprintf("write %%%02X", c)
+		if c == '#' {
+			do = "leave it out: a fragment is never sent"
+		}
+		s.c.fail(t.node.line, do, "url %q: %q cannot stand there", t.s, c)
+		return
+	}
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
