@@ -106,7 +106,7 @@ var flaws = []struct{ text, want string }{
 	{"variables: {u: {csv: ragged.csv}}\ntargets:\n- url: /\n", "ragged.csv:3: wrong number of fields; give every row"},
 	{"variables: {u: {csv: head.csv}}\ntargets:\n- url: /\n", "head.csv holds no rows; name the columns"},
 	{"variables: {u: {csv: users.csv}}\ntargets:\n- url: /${u}\n", "s.yaml:3: ${u} is a row of users.csv; write ${u.name}; the columns are name, mail"},
-	{"variables: {u: {csv: users.csv}}\ntargets:\n- url: /${u.nmae}\n", `users.csv has no column "nmae"; did you mean name? known are name, mail`},
+	{"variables: {u: {csv: users.csv}}\ntargets:\n- url: /${u.namme}\n", `users.csv has no column "namme"; did you mean name? known are name, mail`},
 
 	// Tokens.
 	{"variables: {j: {jwt: {key: x}}}\ntargets:\n- url: /\n", `algorithm ""; write algorithm: with one of HS256`},
