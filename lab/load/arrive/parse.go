@@ -1,0 +1,124 @@
+package arrive
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ParseRate reads a rate: arrivals a second (1000, 0.5), or a number per time
+// (6000/m, 50/100ms), as vegeta writes it. The errors of this file say what to
+// write instead; the flag's name is the caller's.
+func ParseRate(text string) (float64, error) {
+	number, per, cut := strings.Cut(text, "/")
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(n >= 0) {
+		return 0, fmt.Errorf("%q is no rate: write arrivals a second, as 1000, or a number per time, as 6000/m or 50/100ms", text)
+	}
+	if cut {
+		d, err := parsePer(per)
+		if err != nil {
+			return 0, fmt.Errorf("rate %q: %w", text, err)
+		}
+		n /= d.Seconds()
+	}
+	if err := checkRate(n); err != nil {
+		return 0, fmt.Errorf("rate %q: %w", text, err)
+	}
+	return n, nil
+}
+
+// parsePer reads what a rate is per: s, m, h or a duration.
+func parsePer(text string) (time.Duration, error) {
+	switch text {
+	case "s", "m", "h":
+		text = "1" + text
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, errors.New("after the slash write s, m, h or a duration, as 50/100ms")
+	}
+	return d, nil
+}
+
+// ParseArrivals reads how arrivals are spread, constant or poisson, and reports
+// whether it is poisson.
+func ParseArrivals(text string) (poisson bool, err error) {
+	switch text {
+	case "constant":
+		return false, nil
+	case "poisson":
+		return true, nil
+	}
+	return false, fmt.Errorf("%q: write constant (evenly spaced) or poisson (independent, as users are)", text)
+}
+
+// ParseStages reads DURATION:RATE pairs, as 30s:1000,60s:5000: the rate rises or
+// falls to RATE in a straight line over DURATION. 0s:RATE is a step.
+func ParseStages(text string) ([]Stage, error) {
+	const form = "write DURATION:RATE, as 30s:1000,60s:5000 (to 1000/s over 30 s, then to 5000/s over a minute), or 0s:RATE for a step"
+	var stages []Stage
+	var total time.Duration
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		duration, rate, ok := strings.Cut(part, ":")
+		if !ok {
+			return nil, fmt.Errorf("stage %q has no colon: %s", part, form)
+		}
+		d, err := time.ParseDuration(duration)
+		if err != nil || d < 0 {
+			return nil, fmt.Errorf("stage %q: %q is no duration: %s", part, duration, form)
+		}
+		r, err := ParseRate(rate)
+		if err != nil {
+			return nil, fmt.Errorf("stage %q: %w", part, err)
+		}
+		if total += d; total < 0 {
+			return nil, fmt.Errorf("stage %q: the stages take more than 292 years", part)
+		}
+		stages = append(stages, Stage{For: d, Rate: r})
+	}
+	if total == 0 {
+		return nil, fmt.Errorf("stages %q take no time: %s", text, form)
+	}
+	return stages, nil
+}
+
+// shareOfBurst is how much of its period a burst lasts when nothing is said.
+const shareOfBurst = 10
+
+// ParseBurst reads FACTORx/EVERY or FACTORx/EVERY/FOR: 1.5x/10s/2s is half as
+// much again for two seconds of every ten. Without FOR it is a tenth of EVERY.
+func ParseBurst(text string) (Burst, error) {
+	fail := func(why string) (Burst, error) {
+		return Burst{}, fmt.Errorf("burst %q: %s: write FACTORx/EVERY or FACTORx/EVERY/FOR, as 1.5x/10s/2s (half as much again for 2 s of every 10 s)", text, why)
+	}
+	parts := strings.Split(text, "/")
+	if len(parts) != 2 && len(parts) != 3 {
+		return fail("it has two or three parts")
+	}
+	number, ok := strings.CutSuffix(parts[0], "x")
+	if !ok {
+		return fail(fmt.Sprintf("%q does not end in x", parts[0]))
+	}
+	var b Burst
+	var err error
+	if b.Factor, err = strconv.ParseFloat(number, 64); err != nil {
+		return fail(fmt.Sprintf("%q is no number", number))
+	}
+	if b.Every, err = time.ParseDuration(parts[1]); err != nil || b.Every <= 0 {
+		return fail(fmt.Sprintf("%q is no duration", parts[1]))
+	}
+	b.For = b.Every / shareOfBurst
+	if len(parts) == 3 {
+		if b.For, err = time.ParseDuration(parts[2]); err != nil {
+			return fail(fmt.Sprintf("%q is no duration", parts[2]))
+		}
+	}
+	if err := b.validate(); err != nil {
+		return fail(err.Error())
+	}
+	return b, nil
+}

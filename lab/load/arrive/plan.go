@@ -1,0 +1,145 @@
+package arrive
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// maxRate is one arrival a nanosecond, the resolution of time.
+const maxRate = 1e9
+
+// Plan is when requests are to be sent, as a rate over time. Its zero value has
+// no arrivals. A plan that is in use must not change.
+type Plan struct {
+	Rate    float64 `json:"rate"`             // arrivals a second at the beginning, and for good without Stages
+	Stages  []Stage `json:"stages,omitempty"` // one after the other
+	Burst   Burst   `json:"burst,omitzero"`
+	Poisson bool    `json:"poisson,omitempty"` // independent arrivals instead of even ones
+	Seed    uint64  `json:"seed"`              // of Poisson arrivals: the same seed, the same plan
+}
+
+// Stage changes the rate in a straight line; one of no duration is a step.
+type Stage struct {
+	For  time.Duration `json:"for"`
+	Rate float64       `json:"rate"` // arrivals a second at its end
+}
+
+// Burst multiplies the rate by Factor for a while, again and again: from each
+// multiple of Every on, the first at Every, for the duration For. The zero value
+// is none.
+type Burst struct {
+	Factor float64       `json:"factor"`
+	Every  time.Duration `json:"every"`
+	For    time.Duration `json:"for"`
+}
+
+// Validate names the first part of the plan that cannot be meant.
+func (p *Plan) Validate() error {
+	if err := checkRate(p.Rate); err != nil {
+		return err
+	}
+	some := p.Rate > 0
+	var total time.Duration
+	for i, s := range p.Stages {
+		if s.For < 0 || total+s.For < total {
+			return fmt.Errorf("stage %d lasts %v", i+1, s.For)
+		}
+		total += s.For
+		if err := checkRate(s.Rate); err != nil {
+			return fmt.Errorf("stage %d: %w", i+1, err)
+		}
+		some = some || s.Rate > 0
+	}
+	if !some {
+		return errors.New("the rate is 0 throughout")
+	}
+	return p.Burst.validate()
+}
+
+// checkRate also finds what is no number.
+func checkRate(rate float64) error {
+	if rate >= 0 && rate <= maxRate {
+		return nil
+	}
+	return fmt.Errorf("a rate of %g a second is not between 0 and %g", rate, maxRate)
+}
+
+func (b Burst) validate() error {
+	switch {
+	case b == Burst{}:
+	case !(b.Factor > 1) || b.Factor > maxRate:
+		return fmt.Errorf("a burst multiplies the rate by %g, which has to be more than 1", b.Factor)
+	case b.For <= 0 || b.For >= b.Every:
+		return fmt.Errorf("a burst lasts %v of every %v", b.For, b.Every)
+	}
+	return nil
+}
+
+// Duration is the time that the stages take; 0 for a plan that has none.
+func (p *Plan) Duration() (d time.Duration) {
+	for _, s := range p.Stages {
+		d += s.For
+	}
+	return d
+}
+
+// First is the plan of a warm-up: endless, at the rate with which p begins,
+// without bursts, and with other random numbers.
+func (p *Plan) First() *Plan {
+	return &Plan{Rate: p.base(0).rate, Poisson: p.Poisson, Seed: ^p.Seed}
+}
+
+// piece is a stretch of a plan in which the rate is one straight line.
+type piece struct {
+	begin, end int64   // nanoseconds since the plan began; end is math.MaxInt64 in the last one
+	rate       float64 // at its beginning, a second
+	slope      float64 // of the rate, a second each second
+	count      float64 // arrivals in it: its integral
+}
+
+// piece is the stretch that begins at a time.
+func (p *Plan) piece(begin int64) piece {
+	c := p.base(begin)
+	if c.rate > 0 || c.slope != 0 { // nothing times any factor has no edges
+		p.Burst.cut(&c)
+	}
+	switch {
+	case c.end < math.MaxInt64:
+		s := float64(c.end-begin) / 1e9
+		c.count = max(0, (c.rate+c.slope*s/2)*s)
+	case c.rate > 0:
+		c.count = math.Inf(1)
+	}
+	return c
+}
+
+// base is the stretch without bursts, and not yet counted.
+func (p *Plan) base(begin int64) piece {
+	from, rate := int64(0), p.Rate
+	for _, s := range p.Stages {
+		end := from + int64(s.For)
+		if begin < end {
+			slope := (s.Rate - rate) / s.For.Seconds()
+			return piece{begin: begin, end: end, rate: max(0, rate+slope*float64(begin-from)/1e9), slope: slope}
+		}
+		from, rate = end, s.Rate
+	}
+	return piece{begin: begin, end: math.MaxInt64, rate: rate}
+}
+
+// cut ends c where a burst begins or ends, and raises it within one.
+func (b Burst) cut(c *piece) {
+	if b.Every == 0 {
+		return
+	}
+	phase := c.begin % int64(b.Every)
+	edge := c.begin - phase + int64(b.Every)
+	if c.begin >= int64(b.Every) && phase < int64(b.For) {
+		edge = c.begin - phase + int64(b.For)
+		c.rate *= b.Factor
+		c.slope *= b.Factor
+	}
+	c.end = min(c.end, edge)
+}
