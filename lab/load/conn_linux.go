@@ -16,14 +16,15 @@ const (
 // conn is one connection, or its place while it has none. Nothing is
 // outstanding when done and off are both at their ends.
 type conn struct {
-	fd     int
-	gen    int32 // tells events of this socket from those of its predecessors
-	phase  phase
-	broken bool  // a write said that the peer is gone: read what it left
-	sent   int64 // time when the batch, or the connect, began
-	off    int   // bytes of the batch that are written
-	done   int   // answers of the batch that came
-	parser parser
+	fd      int
+	gen     int32 // tells events of this socket from those of its predecessors
+	phase   phase
+	broken  bool    // a write said that the peer is gone: read what it left
+	sent    int64   // time when the batch, or the connect, began
+	off     int     // bytes of the batch that are written
+	done    int     // answers of the batch that came
+	arrival arrival // of an open loop
+	parser  parser
 }
 
 // readsPerTurn bounds what one connection reads before the others have theirs.
@@ -69,7 +70,7 @@ func (l *loop) connected(c *conn, now int64) {
 		l.lastRight = now
 		return
 	}
-	l.begin(c, now)
+	l.next(c, now)
 }
 
 func (l *loop) connectFailed(c *conn, err error, now int64) {
@@ -113,10 +114,10 @@ func (l *loop) begin(c *conn, now int64) {
 	l.flush(c)
 }
 
-// proceed begins the next batch when the last one is written and answered.
+// proceed goes on when the last batch is written and answered.
 func (l *loop) proceed(c *conn, now int64) {
 	if c.done == l.spec.Pipeline && c.off == len(l.batch) {
-		l.begin(c, now)
+		l.next(c, now)
 	}
 }
 
@@ -274,14 +275,21 @@ func (l *loop) answer(c *conn, v verdict, now int64) {
 		l.cause = errBody
 	}
 	l.rec.answered++
+	if l.open != nil {
+		l.open.failed(&c.arrival)
+	}
 }
 
 // right counts answers that were.
 func (l *loop) right(c *conn, n int, now int64) {
 	l.rec.requests += uint64(n)
 	l.rec.answered += uint64(n)
-	l.rec.latency(now-c.sent, n)
 	l.lastRight = now
+	if l.open != nil {
+		l.open.right(&c.arrival, now)
+		return
+	}
+	l.rec.latency(now-c.sent, n)
 }
 
 // ended is called when the peer closed its side.
@@ -334,6 +342,7 @@ func (l *loop) drop(c *conn, due int64) {
 		if c.off < len(l.batch) {
 			l.rec.sent += uint64(c.off / len(l.spec.Request))
 		}
+		l.lost(c)
 	}
 	// close(2) on a socket frees the descriptor whatever it returns.
 	_ = unix.Close(c.fd)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 	"unsafe"
 
@@ -69,6 +70,7 @@ type loop struct {
 	rules    *rules
 	sink     *sink
 	rec      *recorder
+	open     *openLoop // nil: a closed loop
 	template template
 	batch    []byte // Spec.Pipeline requests
 	buf      []byte // of all reads
@@ -111,6 +113,9 @@ func newLoop(ctx context.Context, spec *Spec) (*loop, error) {
 		retry:  make([]later, 0, spec.Connections),
 	}
 	l.sink = &sink{rec: l.rec}
+	if spec.Arrivals != nil {
+		l.open = newOpenLoop(spec, l.rec)
+	}
 	l.rules = newRules(spec, l.sink)
 	for i := range l.conns {
 		c := &l.conns[i]
@@ -148,13 +153,16 @@ func (l *loop) later(c *conn, flags uint32) {
 	l.again = append(l.again, again{c: c, gen: c.gen, flags: flags})
 }
 
-// start sends the first requests.
+// start sends the first requests, or lets the first arrivals come.
 func (l *loop) start() {
 	l.started = true
 	l.lastRight = l.now()
+	if l.open != nil {
+		l.open.queue.Begin(l.spec.Arrivals.First(), l.now(), math.MaxInt64)
+	}
 	for i := range l.conns {
 		if c := &l.conns[i]; c.phase == open {
-			l.begin(c, l.now())
+			l.next(c, l.now())
 		}
 	}
 }
@@ -183,7 +191,11 @@ func (l *loop) until(t int64) error {
 		if err := l.upkeep(now); err != nil {
 			return err
 		}
-		n, err := l.poll(now, t)
+		wake := t
+		if l.open != nil {
+			wake = min(t, l.dispatch(now)-wakeEarly)
+		}
+		n, err := l.poll(now, wake)
 		if err != nil {
 			return err
 		}
@@ -195,6 +207,9 @@ func (l *loop) until(t int64) error {
 			c := &l.conns[ev.Fd]
 			if c.gen == ev.Pad && c.phase != waiting {
 				l.event(c, ev.Events, now)
+				if l.open != nil {
+					l.dispatch(l.now())
+				}
 			}
 		}
 		l.turn, l.again = l.again, l.turn[:0]
@@ -282,6 +297,9 @@ func (l *loop) redial(now int64) error {
 // scan looks for what takes too long.
 func (l *loop) scan(now int64) error {
 	timeout := int64(l.spec.Timeout)
+	if l.idle(now) {
+		l.lastRight = now
+	}
 	for i := range l.conns {
 		c := &l.conns[i]
 		if now-c.sent <= timeout {

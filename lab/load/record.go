@@ -31,8 +31,9 @@ var kinds = [numKinds]string{
 	ErrLength, ErrBody, ErrMalformed, ErrTimeout, ErrUnasked,
 }
 
-// maxLatency is where the histogram ends; what took longer counts as that.
-const maxLatency = 60e9
+// maxLatency is where the histograms end; what took longer counts as that. An
+// arrival of an open loop may well wait for minutes.
+const maxLatency = 3600e9
 
 // Buckets of a tick's distribution: 16 an octave from a microsecond, four to
 // each of results.HeatBuckets, and 16 linear ones below.
@@ -59,20 +60,36 @@ func (c *counters) failures() (n uint64) {
 // recorder counts for the ticks and for the window.
 type recorder struct {
 	counters
-	fine [fineBuckets]uint64     // of the present tick
+	fine fine                    // of the present tick
 	hist *hdrhistogram.Histogram // of the window, nanoseconds
 }
 
-func newRecorder() *recorder {
-	return &recorder{hist: hdrhistogram.New(1, maxLatency, 3)}
+func newRecorder() *recorder { return &recorder{hist: newHistogram()} }
+
+func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatency, 3) }
+
+// record adds n times of ns nanoseconds to a histogram. What is out of its range
+// counts as its end, so there is no error to see.
+func record(h *hdrhistogram.Histogram, ns int64, n int) {
+	_ = h.RecordValues(min(max(ns, 1), maxLatency), int64(n))
 }
 
 // latency records n answers that took ns nanoseconds each.
 func (r *recorder) latency(ns int64, n int) {
-	ns = min(max(ns, 1), maxLatency)
-	r.fine[fineBucket(ns)] += uint64(n)
-	// The value is within the histogram's range, so there is no error to see.
-	_ = r.hist.RecordValues(ns, int64(n))
+	r.fine.add(ns, n)
+	record(r.hist, ns, n)
+}
+
+// fine is the distribution of a tick.
+type fine [fineBuckets]uint64
+
+func (f *fine) add(ns int64, n int) { f[fineBucket(max(ns, 0))] += uint64(n) }
+
+func (f *fine) total() (n uint64) {
+	for _, in := range f {
+		n += in
+	}
+	return n
 }
 
 // fineBucket divides each heat bucket in four. Units are sixteenths of a
@@ -101,14 +118,11 @@ func heatOf(fine int) int { return max(fine-16, 0) / 4 }
 // take returns the present tick's quantiles in microseconds and its heat, and
 // begins the next tick.
 func (r *recorder) take() (p50, p99 float64, heat [][2]uint64) {
-	var total uint64
-	for _, n := range r.fine {
-		total += n
-	}
+	total := r.fine.total()
 	if total == 0 {
 		return 0, 0, [][2]uint64{}
 	}
-	p50, p99 = r.quantile(total, 0.50), r.quantile(total, 0.99)
+	p50, p99 = r.fine.quantile(total, 0.50), r.fine.quantile(total, 0.99)
 	var sums [results.HeatBuckets]uint64
 	used := 0
 	for i, n := range r.fine {
@@ -124,15 +138,15 @@ func (r *recorder) take() (p50, p99 float64, heat [][2]uint64) {
 			heat = append(heat, [2]uint64{uint64(h), n})
 		}
 	}
-	clear(r.fine[:])
+	r.fine = fine{}
 	return p50, p99, heat
 }
 
 // quantile interpolates within a bucket, which is 6 % wide at most.
-func (r *recorder) quantile(total uint64, q float64) float64 {
+func (f *fine) quantile(total uint64, q float64) float64 {
 	rank := q * float64(total)
 	var below float64
-	for i, n := range r.fine {
+	for i, n := range f {
 		if n == 0 {
 			continue
 		}
@@ -145,9 +159,9 @@ func (r *recorder) quantile(total uint64, q float64) float64 {
 	return fineFloor(fineBuckets)
 }
 
-// encode returns the window's histogram in the V2 compressed form, base64.
-func (r *recorder) encode() (string, error) {
-	b, err := r.hist.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+// encode returns a histogram in the V2 compressed form, base64.
+func encode(h *hdrhistogram.Histogram) (string, error) {
+	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
 		return "", fmt.Errorf("encode histogram: %w", err)
 	}

@@ -55,6 +55,11 @@ func run(ctx context.Context, spec *Spec, emit func(Event)) error {
 	if err != nil {
 		return err
 	}
+	if l.open != nil {
+		if err := r.settle(res); err != nil {
+			return err
+		}
+	}
 	if err := r.drain(drainFor); err != nil {
 		return err
 	}
@@ -163,6 +168,9 @@ func (r *runner) tick() error {
 		t.T = 0 // the last of a warm-up: the window has not begun, however late it is
 	}
 	t.P50, t.P99, t.Heat = r.loop.rec.take()
+	if open := r.loop.open; open != nil {
+		t.SendLag, t.Waiting = open.take(), open.queue.Waiting(r.tickAt)
+	}
 	r.emit(Event{Tick: t})
 	return nil
 }
@@ -219,6 +227,10 @@ func (r *runner) window() (*Result, error) {
 		return nil, err
 	}
 	end := begin + int64(r.spec.Window)
+	if l.open != nil {
+		l.open.begin(begin, end)
+		l.open.queue.Begin(r.spec.Arrivals, begin, end)
+	}
 	r.enter(begin, end)
 	for r.tickAt < end {
 		if err := r.advance(end); err != nil {
@@ -246,7 +258,12 @@ func (r *runner) window() (*Result, error) {
 		}
 	}
 	res.ServerUser, res.ServerSys, res.ServerCPU = split(cpu, r.cpu)
-	res.Histogram, err = l.rec.encode()
+	if l.open != nil {
+		open := l.open.Open
+		res.Open = &open // the rest in settle, with the last answers
+		return res, nil
+	}
+	res.Histogram, err = encode(l.rec.hist)
 	return res, err
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/redline-go/redline/lab/load/arrive"
 )
 
 // Spec is what a generator process is asked to do. It travels as JSON on the
@@ -19,6 +21,7 @@ type Spec struct {
 	Window      time.Duration `json:"window"`      // measured time
 	Tick        time.Duration `json:"tick"`        // distance of the time series' points
 	Timeout     time.Duration `json:"timeout"`     // for connecting, and for one answer
+	Arrivals    *arrive.Plan  `json:"arrivals"`    // of an open loop, from the window's begin on; nil: a closed loop
 	Congestion  string        `json:"congestion"`  // TCP congestion control of the sockets; empty leaves the default
 	ServerPIDs  []int         `json:"server_pids"` // processes whose CPU is read at the window's edges and every tick
 }
@@ -37,6 +40,10 @@ func (s *Spec) validate() error {
 		return bad("pipeline", s.Pipeline)
 	case s.Stream && s.Pipeline != 1:
 		return bad("pipeline of a stream", s.Pipeline)
+	case s.Arrivals != nil && s.Pipeline != 1:
+		return bad("pipeline of an open loop", s.Pipeline)
+	case s.Arrivals != nil && s.Stream:
+		return errors.New("spec: arrivals of a stream")
 	case s.Expect.Status < 200 || s.Expect.Status > 999:
 		return bad("expected status", s.Expect.Status)
 	case s.Warmup < 0:
@@ -47,6 +54,11 @@ func (s *Spec) validate() error {
 		return bad("tick", s.Tick)
 	case s.Timeout <= 0:
 		return bad("timeout", s.Timeout)
+	}
+	if s.Arrivals != nil {
+		if err := s.Arrivals.Validate(); err != nil {
+			return fmt.Errorf("spec: arrivals: %w", err)
+		}
 	}
 	return nil
 }
@@ -70,14 +82,16 @@ type Event struct {
 
 // Tick is one point of the time series: what happened since the one before.
 type Tick struct {
-	T         float64     `json:"t"`          // seconds since the window began, at the tick's end; negative in the warm-up
-	Seconds   float64     `json:"seconds"`    // the tick's length
-	Requests  uint64      `json:"requests"`   // answers, or events of a stream
-	Errors    uint64      `json:"errors"`     //
-	P50       float64     `json:"p50_us"`     // microseconds; 0 without answers
-	P99       float64     `json:"p99_us"`     //
-	ServerCPU float64     `json:"server_cpu"` // CPU seconds a second
-	Heat      [][2]uint64 `json:"heat"`       // sparse latency counts, see HeatBucket
+	T         float64     `json:"t"`                         // seconds since the window began, at the tick's end; negative in the warm-up
+	Seconds   float64     `json:"seconds"`                   // the tick's length
+	Requests  uint64      `json:"requests"`                  // answers, or events of a stream
+	Errors    uint64      `json:"errors"`                    //
+	P50       float64     `json:"p50_us"`                    // microseconds; 0 without answers
+	P99       float64     `json:"p99_us"`                    //
+	ServerCPU float64     `json:"server_cpu"`                // CPU seconds a second
+	Heat      [][2]uint64 `json:"heat"`                      // sparse latency counts, see HeatBucket
+	SendLag   float64     `json:"send_lag_p99_us,omitempty"` // of an open loop, p99 of those sent
+	Waiting   uint64      `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent, at the tick's end
 }
 
 // Result is what a window came to.
@@ -87,7 +101,7 @@ type Result struct {
 	Errors        map[string]uint64 `json:"errors"`         // by kind, see the Err constants
 	BytesIn       uint64            `json:"bytes_in"`       //
 	BytesOut      uint64            `json:"bytes_out"`      //
-	Histogram     string            `json:"hdr"`            // HdrHistogram V2 compressed, base64; nanoseconds
+	Histogram     string            `json:"hdr"`            // HdrHistogram V2 compressed, base64; nanoseconds. Of an open loop: the response times of what was due in the window
 	ServerUser    float64           `json:"server_user"`    // CPU seconds of ServerPIDs in the window
 	ServerSys     float64           `json:"server_sys"`     //
 	ServerCPU     float64           `json:"server_cpu"`     // user and sys from the scheduler's clock: finer than the two above
@@ -96,6 +110,7 @@ type Result struct {
 	Steady        bool              `json:"steady"`         // no trend left when the window began; false without a warm-up
 	Sent          uint64            `json:"sent"`           // requests written to the end, since the process began
 	Answered      uint64            `json:"answered"`       // complete answers, right or wrong, since the process began
+	Open          *Open             `json:"open,omitempty"` // of an open loop
 }
 
 // The kinds of errors that a generator counts.

@@ -153,4 +153,4 @@ func (q *Queue) Due(now int64) uint64 {
 }
 
 // Waiting returns how many arrivals are due and not taken.
-func (q *Queue) Waiting(now int64) uint64 { return q.Due(now) - q.taken }
+func (q *Queue) Waiting(now int64) uint64 { return max(q.Due(now), q.taken) - q.taken }

@@ -1,0 +1,203 @@
+package load
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redline-go/redline/lab/load/arrive"
+)
+
+func decode(t *testing.T, encoded string) *hdrhistogram.Histogram {
+	t.Helper()
+	h, err := hdrhistogram.Decode([]byte(encoded))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// runOpen runs an open loop and checks that its books balance: every arrival
+// that was due is accounted for once.
+func runOpen(t *testing.T, spec *Spec) *Result {
+	t.Helper()
+	events, err := collect(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := events[len(events)-1].Result
+	if res == nil || res.Open == nil {
+		t.Fatalf("the last event is %+v", events[len(events)-1])
+	}
+	o := res.Open
+	response, service := decode(t, res.Histogram).TotalCount(), decode(t, o.Service).TotalCount()
+	lag, pacing := decode(t, o.Lag).TotalCount(), decode(t, o.Pacing).TotalCount()
+	if uint64(response) != o.Due-o.Failed || uint64(service) != o.Due-o.Failed-o.Unfinished || lag != pacing || uint64(lag) > o.Due || o.Sent > uint64(lag) {
+		t.Errorf("%d response times, %d service times, %d and %d lags of %d due, %d sent, %d failed, %d unfinished",
+			response, service, lag, pacing, o.Due, o.Sent, o.Failed, o.Unfinished)
+	}
+	return res
+}
+
+func openSpec(addr string, rate float64) *Spec {
+	spec := testSpec(addr)
+	spec.Window, spec.Tick = 300*time.Millisecond, 50*time.Millisecond
+	spec.Arrivals = &arrive.Plan{Rate: rate, Poisson: true, Seed: 3}
+	return spec
+}
+
+// due is how many arrivals a plan has in the window of spec.
+func due(spec *Spec) uint64 {
+	q := arrive.NewQueue(1)
+	q.Begin(spec.Arrivals, 0, int64(spec.Window))
+	return q.Due(int64(spec.Window))
+}
+
+func TestOpenLoop(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+	spec := openSpec(s.addr, 2000)
+	spec.Warmup, spec.Connections = 100*time.Millisecond, 8
+	res := runOpen(t, spec)
+	if o := res.Open; o.Due != due(spec) || o.Failed != 0 || o.Unfinished != 0 || len(res.Errors) > 0 {
+		t.Errorf("%+v, errors %v, want %d due and no error", res.Open, res.Errors, due(spec))
+	}
+	if gates, err := res.Gates(); err != nil || len(gates) != 3 {
+		t.Errorf("gates %v, %v", gates, err)
+	}
+}
+
+// What one slow connection cannot carry in time is carried late, to the last.
+func TestOpenLoopNeverSkips(t *testing.T) {
+	var served atomic.Uint64
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool {
+		served.Add(1)
+		time.Sleep(2 * time.Millisecond)
+		return say(c, goodAnswer)
+	})
+	spec := openSpec(s.addr, 1000)
+	spec.Connections = 1
+	res := runOpen(t, spec)
+	if o := res.Open; o.Failed+o.Unfinished != 0 || o.Sent >= o.Due || served.Load() != o.Due || o.Waited < o.Due/2 {
+		t.Errorf("%+v, %d served", res.Open, served.Load())
+	}
+	gates, err := res.Gates()
+	if err != nil || gates[0].Passed || gates[1].Passed || !strings.Contains(gates[1].Text, "waited for a connection") {
+		t.Errorf("gates %+v, %v", gates, err)
+	}
+}
+
+// Errors come under their names, and each costs the one arrival that met it.
+func TestOpenLoopErrors(t *testing.T) {
+	for _, tc := range misbehaviours {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := serveScript(t, func(c *net.TCPConn, n int) bool {
+				if n%5 == 0 {
+					return tc.do(c)
+				}
+				return say(c, goodAnswer)
+			})
+			spec := openSpec(s.addr, 500)
+			if tc.timeout > 0 {
+				spec.Timeout = tc.timeout
+			}
+			res := runOpen(t, spec)
+			switch {
+			case tc.kind == "" && (res.Open.Failed > 0 || len(res.Errors) > 0):
+				t.Errorf("failed %d, errors %v", res.Open.Failed, res.Errors)
+			case tc.kind == ErrUnasked: // counted on a connection whose arrival was answered
+			case tc.kind != "" && res.Open.Failed == 0:
+				t.Errorf("none failed, errors %v", res.Errors)
+			}
+			for kind := range res.Errors {
+				if kind != tc.kind {
+					t.Errorf("errors %v, want %s alone", res.Errors, tc.kind)
+				}
+			}
+		})
+	}
+}
+
+// A server that falls silent leaves arrivals without an answer: they are not
+// forgotten, sent or not.
+func TestOpenLoopGivesUp(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, n int) bool {
+		if n > 20 {
+			_, _ = c.Read(make([]byte, 1)) // until the client is gone
+			return false
+		}
+		return say(c, goodAnswer)
+	})
+	spec := openSpec(s.addr, 1000)
+	spec.Timeout = 600 * time.Millisecond
+	res := runOpen(t, spec)
+	if o := res.Open; o.Due != due(spec) || o.Unfinished == 0 {
+		t.Errorf("%+v", res.Open)
+	}
+	if oldest := decode(t, res.Histogram).Max(); oldest < int64(spec.Timeout) {
+		t.Errorf("the oldest arrival was given up at %v", time.Duration(oldest))
+	}
+}
+
+// Between two arrivals nothing is asked, and so no answer is missed.
+func TestOpenLoopIdles(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+	spec := openSpec(s.addr, 0)
+	spec.Timeout, spec.Window = 100*time.Millisecond, 500*time.Millisecond
+	spec.Arrivals = &arrive.Plan{Stages: []arrive.Stage{{For: 400 * time.Millisecond}, {Rate: 100}}}
+	if res := runOpen(t, spec); res.Open.Due != 10 || res.Open.Failed != 0 {
+		t.Errorf("%+v, errors %v", res.Open, res.Errors)
+	}
+}
+
+func TestOpenLoopRefuses(t *testing.T) {
+	for want, change := range map[string]func(*Spec){
+		"pipeline of an open loop is 2":            func(s *Spec) { s.Pipeline = 2 },
+		"arrivals of a stream":                     func(s *Spec) { s.Stream = true },
+		"arrivals: the rate is 0 throughout":       func(s *Spec) { s.Arrivals = &arrive.Plan{} },
+		"arrivals: stage 1: a rate of -1 a second": func(s *Spec) { s.Arrivals.Stages = []arrive.Stage{{For: 1, Rate: -1}} },
+	} {
+		spec := openSpec("127.0.0.1:1", 10)
+		change(spec)
+		if err := spec.validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// An open loop makes no garbage either.
+func TestOpenLoopAllocates(t *testing.T) {
+	s := serve(t, func(_ *scripted, c *net.TCPConn) {
+		in, out := make([]byte, len(getRequest)), []byte(goodAnswer)
+		for {
+			if n, err := c.Read(in); err != nil || n < len(in) {
+				return
+			}
+			if _, err := c.Write(out); err != nil {
+				return
+			}
+		}
+	})
+	l, err := newLoop(context.Background(), openSpec(s.addr, 1000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	run := func() {
+		for goal := l.rec.requests + 20; l.rec.requests < goal; {
+			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	l.start()
+	run()
+	if n := testing.AllocsPerRun(5, run); n > 2 {
+		t.Errorf("%v allocations in twenty requests", n)
+	}
+}

@@ -1,0 +1,306 @@
+package load
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redline-go/redline/lab/load/arrive"
+)
+
+const (
+	ms  = int64(time.Millisecond)
+	sec = int64(time.Second)
+)
+
+// server is a scripted one in virtual time: when the n-th request, sent at a
+// time, is answered. It takes any number at once.
+type server func(n int, sent int64) int64
+
+func fixed(_ int, sent int64) int64 { return sent + 5*ms }
+
+func bimodal(n int, sent int64) int64 {
+	if n%10 == 9 {
+		return sent + 50*ms
+	}
+	return sent + ms
+}
+
+// stall takes 5 ms a request, and stands still from second 5 to second 7.
+func stall(_ int, sent int64) int64 {
+	switch done := sent + 5*ms; {
+	case sent >= 7*sec || done <= 5*sec:
+		return done
+	case sent < 5*sec:
+		return done + 2*sec
+	default:
+		return 7*sec + 5*ms
+	}
+}
+
+// simulate drives the queue and the ledger as the loop does, on a clock that
+// jumps from event to event, over a window of ten seconds and to the last answer.
+func simulate(plan *arrive.Plan, connections int, s server) *ledger {
+	g := newLedger(newRecorder())
+	g.begin(0, 10*sec)
+	q := arrive.NewQueue(connections)
+	q.Begin(plan, 0, 10*sec)
+	conns := make([]arrival, connections)
+	done := make([]int64, connections)
+	for i := range conns {
+		q.Free(i, 0)
+		done[i] = math.MaxInt64
+	}
+	n := 0
+	for {
+		next := slices.Index(done, slices.Min(done))
+		now := min(done[next], q.Ready())
+		if now == math.MaxInt64 {
+			return g
+		}
+		if done[next] == now {
+			g.right(&conns[next], now)
+			done[next] = math.MaxInt64
+			q.Free(next, now)
+		}
+		if a, ok := q.Take(now); ok {
+			conns[a.Conn] = g.sent(a, now)
+			done[a.Conn] = s(n, now)
+			n++
+		}
+	}
+}
+
+// truth is what users of so many lines to the server live to see, calculated
+// from the definition: the next in the queue takes the line that is free first
+// (Kiefer and Wolfowitz 1955). Sorted.
+func truth(plan *arrive.Plan, connections int, s server) (response, service, lag []int64) {
+	free := make([]int64, connections)
+	times := plan.Times()
+	for n := 0; ; n++ {
+		at, ok := times.Next()
+		if !ok || at >= 10*sec {
+			break
+		}
+		i := slices.Index(free, slices.Min(free))
+		sent := max(at, free[i])
+		free[i] = s(n, sent)
+		response, service, lag = append(response, free[i]-at), append(service, free[i]-sent), append(lag, sent-at)
+	}
+	slices.Sort(response)
+	slices.Sort(service)
+	slices.Sort(lag)
+	return response, service, lag
+}
+
+// same holds a histogram against all of a sample. Its buckets are less than 0.1 %
+// wide.
+func same(t *testing.T, what string, h *hdrhistogram.Histogram, sorted []int64) {
+	t.Helper()
+	if h.TotalCount() != int64(len(sorted)) {
+		t.Fatalf("%s: %d samples, want %d", what, h.TotalCount(), len(sorted))
+	}
+	for rank := 1; rank <= len(sorted); rank += 1 + len(sorted)/9973 {
+		got, want := h.ValueAtQuantile(100*float64(rank)/float64(len(sorted))), max(sorted[rank-1], 1)
+		if math.Abs(float64(got-want)) > 0.001*float64(want) {
+			t.Fatalf("%s: number %d of %d is %v, want %v", what, rank, len(sorted), time.Duration(got), time.Duration(want))
+		}
+	}
+}
+
+func quantiles(t *testing.T, what string, h *hdrhistogram.Histogram, want map[float64]int64) {
+	t.Helper()
+	for q, ns := range want {
+		if got := h.ValueAtQuantile(q); math.Abs(float64(got-ns)) > 0.001*float64(ns) {
+			t.Errorf("%s: p%v is %v, want %v", what, q, time.Duration(got), time.Duration(ns))
+		}
+	}
+}
+
+// The figures by hand, for a thousand arrivals a second over ten seconds.
+func TestOpenLoopTellsTheTruth(t *testing.T) {
+	plan := &arrive.Plan{Rate: 1000}
+	for _, tc := range []struct {
+		name              string
+		connections       int
+		server            server
+		response, service map[float64]int64
+		waited            uint64
+	}{
+		{
+			name: "5 ms", connections: 64, server: fixed,
+			response: map[float64]int64{1: 5 * ms, 50: 5 * ms, 99.99: 5 * ms},
+			service:  map[float64]int64{1: 5 * ms, 50: 5 * ms, 99.99: 5 * ms},
+		},
+		{
+			// Four lines carry 800 a second. The n-th request leaves n+n/4 ms
+			// after the begin: n/4 ms late.
+			name: "5 ms, too few connections", connections: 4, server: fixed, waited: 9996,
+			response: map[float64]int64{50: 5*ms + 1249*ms, 99: 5*ms + 2474*ms, 100: 5*ms + 2499*ms},
+			service:  map[float64]int64{50: 5 * ms, 99.99: 5 * ms},
+		},
+		{
+			name: "bimodal", connections: 64, server: bimodal,
+			response: map[float64]int64{50: ms, 90: ms, 90.01: 50 * ms, 99.99: 50 * ms},
+			service:  map[float64]int64{50: ms, 90: ms, 90.01: 50 * ms, 99.99: 50 * ms},
+		},
+		{
+			// Who comes in the stall waits for its rest: 5.000 s until 7.005 s,
+			// 5.001 s a millisecond less; and the four that were inside when it
+			// began, two seconds and their 5 ms.
+			name: "stall", connections: 4000, server: stall,
+			response: map[float64]int64{50: 5 * ms, 79.96: 5 * ms, 79.97: 6 * ms, 90: 1009 * ms, 99: 1909 * ms, 99.9: 1999 * ms, 100: 2005 * ms},
+			service:  map[float64]int64{50: 5 * ms, 90: 1009 * ms, 99: 1909 * ms, 100: 2005 * ms},
+		},
+		{
+			// With 64 lines only 64 requests are inside during the stall. A
+			// generator that looks at these alone has a p99 of 5 ms. From
+			// 5.060 s on they wait for a line. 64 lines become free each 5 ms
+			// from 7.005 s on: 59 more than come, so the first not to wait is
+			// the one at 7.165 s. The wait of number 64j+i ends after
+			// 1950-59j-i ms.
+			name: "stall, 64 connections", connections: 64, server: stall, waited: 2105,
+			response: map[float64]int64{50: 5 * ms, 90: 1084 * ms, 100: 2005 * ms},
+			service:  map[float64]int64{50: 5 * ms, 99: 5 * ms, 99.36: 5 * ms, 99.37: 1946 * ms, 100: 2005 * ms},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g := simulate(plan, tc.connections, tc.server)
+			quantiles(t, "response time", g.rec.hist, tc.response)
+			quantiles(t, "service time", g.service, tc.service)
+			response, service, lag := truth(plan, tc.connections, tc.server)
+			same(t, "response time", g.rec.hist, response)
+			same(t, "service time", g.service, service)
+			same(t, "send lag", g.lag, lag)
+			if late := slices.IndexFunc(lag, func(ns int64) bool { return ns > 0 }); late >= 0 && g.Waited != uint64(len(lag)-late) || late < 0 && g.Waited > 0 {
+				t.Errorf("%d waited, %d left late", g.Waited, len(lag)-late)
+			}
+			if g.Waited != tc.waited {
+				t.Errorf("%d waited, want %d", g.Waited, tc.waited)
+			}
+			if g.pacing.Max() > 1 {
+				t.Errorf("the generator was %d ns late on a clock that stands still", g.pacing.Max())
+			}
+		})
+	}
+}
+
+// With random arrivals and random service nobody can do it by hand.
+func TestOpenLoopWithRandomArrivals(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		times := make([]int64, 40_000)
+		for i := range times {
+			times[i] = int64(rng.ExpFloat64() * 3e6)
+		}
+		s := func(n int, sent int64) int64 { return sent + times[n] }
+		plan := &arrive.Plan{
+			Rate: 1000, Poisson: true, Seed: seed,
+			Stages: []arrive.Stage{{For: 5 * time.Second, Rate: 2000}},
+			Burst:  arrive.Burst{Factor: 2, Every: time.Second, For: 100 * time.Millisecond},
+		}
+		connections := 1 + rng.IntN(20)
+		g := simulate(plan, connections, s)
+		response, service, lag := truth(plan, connections, s)
+		same(t, "response time", g.rec.hist, response)
+		same(t, "service time", g.service, service)
+		same(t, "send lag", g.lag, lag)
+	}
+}
+
+func TestLedgerCountsTheWindowAlone(t *testing.T) {
+	g := newLedger(newRecorder())
+	before := g.sent(arrive.Arrival{Intended: 50, Possible: 50}, 60)
+	g.begin(100, 200)
+	g.right(&before, 150)
+	first := g.sent(arrive.Arrival{Intended: 100, Possible: 100}, 110)
+	last := g.sent(arrive.Arrival{Intended: 199, Possible: 250}, 260)
+	after := g.sent(arrive.Arrival{Intended: 200, Possible: 200}, 260)
+	g.right(&first, 120)
+	g.right(&last, 300)
+	g.right(&after, 300)
+	broken := g.sent(arrive.Arrival{Intended: 150, Possible: 150}, 150)
+	g.failed(&broken)
+	g.failed(&broken)
+	g.failed(&first) // its answer came
+	g.unfinished(160, 460)
+	g.unfinished(210, 460)
+	if g.Sent != 3 || g.Waited != 1 || g.Failed != 1 || g.Unfinished != 1 {
+		t.Errorf("counted %+v", g.Open)
+	}
+	same(t, "response time", g.rec.hist, []int64{20, 101, 300})
+	same(t, "service time", g.service, []int64{10, 40})
+	same(t, "send lag", g.lag, []int64{0, 10, 61})
+	same(t, "pacing", g.pacing, []int64{0, 10, 10})
+}
+
+// gatesOf returns the texts of the gates that a result fails.
+func gatesOf(t *testing.T, g *ledger, due uint64, cpu float64) (failed []string) {
+	t.Helper()
+	open, err := g.result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	open.Due = due
+	res := &Result{Seconds: 10, GeneratorCPU: 10 * cpu, Open: open}
+	if res.Histogram, err = encode(g.rec.hist); err != nil {
+		t.Fatal(err)
+	}
+	gates, err := res.Gates()
+	if err != nil || len(gates) != 3 {
+		t.Fatalf("%v, %v", gates, err)
+	}
+	for _, gate := range gates {
+		if !gate.Passed {
+			failed = append(failed, gate.Text)
+		}
+	}
+	return failed
+}
+
+func TestGates(t *testing.T) {
+	plan := &arrive.Plan{Rate: 1000}
+	late := func() *ledger {
+		g := newLedger(newRecorder())
+		g.begin(0, 10*sec)
+		for range 1000 {
+			a := g.sent(arrive.Arrival{Intended: ms, Possible: ms}, 2*ms)
+			g.right(&a, 3*ms)
+		}
+		return g
+	}
+	short := simulate(plan, 4, fixed)
+	short.Sent = 8000
+	for _, tc := range []struct {
+		name   string
+		ledger *ledger
+		due    uint64
+		cpu    float64
+		want   []string
+	}{
+		{"all is well", simulate(plan, 64, fixed), 10_000, 0.8, nil},
+		{"overload", short, 10_000, 0.1, []string{
+			"only 80.0 % of the arrivals were sent by the end of the window (8000 of 10000)",
+			"requests left too late, p99 of the send lag 2474639 us with 125410 allowed; 100.0 % of the arrivals waited for a connection",
+		}},
+		{"late generator", late(), 1000, 0.1, []string{
+			"requests left too late, p99 of the send lag 1000 us with 200 allowed; the generator itself was late (p99 1000 us)",
+		}},
+		{"full generator", simulate(plan, 64, fixed), 10_000, 0.85, []string{"the generator's core was 85 % busy, more than the 80 %"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := gatesOf(t, tc.ledger, tc.due, tc.cpu)
+			if !slices.EqualFunc(got, tc.want, strings.HasPrefix) {
+				t.Errorf("failed %q, want %q", got, tc.want)
+			}
+		})
+	}
+	if gates, err := (&Result{}).Gates(); gates != nil || err != nil {
+		t.Errorf("a closed loop has gates %v, %v", gates, err)
+	}
+}
