@@ -20,6 +20,7 @@ type conn struct {
 	gen     int32 // tells events of this socket from those of its predecessors
 	phase   phase
 	broken  bool    // a write said that the peer is gone: read what it left
+	held    bool    // answered once, and not asked again: Spec.Idle
 	sent    int64   // time when the batch, or the connect, began
 	off     int     // bytes of the batch that are written
 	done    int     // answers of the batch that came

@@ -16,6 +16,7 @@ const (
 	bufferSize    = 256 << 10
 	eventsPerPoll = 128
 	maxConnecting = 256 // handshakes under way at once; more overflow listen queues
+	maxAsking     = 64  // connections on their way to be idle at once
 
 	retryRefused = int64(10 * time.Millisecond)  // after a failed connect
 	retryFailed  = int64(time.Millisecond)       // after a failed connection
@@ -88,6 +89,7 @@ type loop struct {
 	draining     bool // no new ones are
 	connecting   int
 	standing     int
+	held         int // of them, those with conn.held
 	nextScan     int64
 	refusedSince int64 // 0: the last connect succeeded
 	lastRight    int64 // last time that something succeeded
@@ -282,7 +284,7 @@ func (l *loop) redial(now int64) error {
 	due := l.retry
 	l.retry = l.retry[:0]
 	for _, r := range due {
-		if r.due > now || l.connecting >= maxConnecting {
+		if r.due > now || l.crowded() {
 			l.retry = append(l.retry, r)
 			continue
 		}
@@ -292,6 +294,13 @@ func (l *loop) redial(now int64) error {
 		}
 	}
 	return nil
+}
+
+// crowded reports whether there are enough handshakes under way. A server with
+// thousands of requests at once would keep the memory that it needs for that,
+// so idle connections come in small groups, as they do in life.
+func (l *loop) crowded() bool {
+	return l.connecting >= maxConnecting || l.spec.Idle && l.connecting+l.standing-l.held >= maxAsking
 }
 
 // scan looks for what takes too long.

@@ -47,25 +47,36 @@ func (l *loop) dispatch(now int64) int64 {
 
 // next gives a connection that has nothing outstanding what is next for it.
 func (l *loop) next(c *conn, now int64) {
-	if l.open == nil {
+	switch {
+	case l.open != nil:
+		l.open.queue.Free(l.index(c), now)
+	case l.spec.Idle && c.parser.count > 0:
+		c.held = true
+		l.held++
+	default:
 		l.begin(c, now)
-		return
 	}
-	l.open.queue.Free(l.index(c), now)
 }
 
 // lost takes note of a connection that is gone, with the arrival that it
 // carried, if it did.
 func (l *loop) lost(c *conn) {
+	if c.held {
+		c.held = false
+		l.held--
+	}
 	if l.open != nil {
 		l.open.failed(&c.arrival)
 		l.open.queue.Lost(l.index(c))
 	}
 }
 
-// idle reports whether an open loop has nothing to wait for but time.
+// idle reports whether there is nothing to wait for but time.
 func (l *loop) idle(now int64) bool {
-	return l.open != nil && l.open.queue.Waiting(now) == 0 && l.outstanding() == 0
+	if l.open == nil && !l.spec.Idle || l.open != nil && l.open.queue.Waiting(now) > 0 {
+		return false
+	}
+	return l.outstanding() == 0
 }
 
 // settle waits for the answers to all arrivals of the window, those that were

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"time"
 )
@@ -86,11 +87,20 @@ type runner struct {
 	steady bool
 }
 
-// connect waits until all connections stand.
+// connect waits until all connections stand; idle ones have had their answer.
 func (r *runner) connect() error {
-	for r.loop.standing < r.spec.Connections {
-		if err := r.until(r.loop.now() + int64(time.Millisecond)); err != nil {
+	l, want := r.loop, r.spec.Connections
+	ready := &l.standing
+	if r.spec.Idle {
+		ready = &l.held
+		l.start()
+	}
+	for *ready < want {
+		if err := r.until(l.now() + int64(time.Millisecond)); err != nil {
 			return err
+		}
+		if r.spec.Idle && l.rec.answered > 2*uint64(want) {
+			return fmt.Errorf("connections do not stay open: %d of %d are there after %d answers", l.held, want, l.rec.answered)
 		}
 	}
 	r.emit(Event{Connected: true})
@@ -183,7 +193,9 @@ func (r *runner) warm() error {
 	}
 	begin := r.tickAt
 	end := begin + warmup
-	l.start()
+	if !r.spec.Idle {
+		l.start()
+	}
 	if warmup == 0 {
 		return nil
 	}
@@ -258,6 +270,7 @@ func (r *runner) window() (*Result, error) {
 		}
 	}
 	res.ServerUser, res.ServerSys, res.ServerCPU = split(cpu, r.cpu)
+	res.Held = l.held
 	if l.open != nil {
 		open := l.open.Open
 		res.Open = &open // the rest in settle, with the last answers

@@ -17,6 +17,7 @@ type Spec struct {
 	Connections int           `json:"connections"` // kept open throughout
 	Pipeline    int           `json:"pipeline"`    // requests in flight a connection, at least 1
 	Stream      bool          `json:"stream"`      // the answer never ends: server-sent events are counted instead
+	Idle        bool          `json:"idle"`        // each connection has one request answered before the warm-up, and is left alone then
 	Warmup      time.Duration `json:"warmup"`      // at least this long; longer while the rate has a trend, three times at most
 	Window      time.Duration `json:"window"`      // measured time
 	Tick        time.Duration `json:"tick"`        // distance of the time series' points
@@ -44,6 +45,8 @@ func (s *Spec) validate() error {
 		return bad("pipeline of an open loop", s.Pipeline)
 	case s.Arrivals != nil && s.Stream:
 		return errors.New("spec: arrivals of a stream")
+	case s.Idle && (s.Pipeline != 1 || s.Stream || s.Arrivals != nil):
+		return errors.New("spec: idle connections with a pipeline, a stream or arrivals")
 	case s.Expect.Status < 200 || s.Expect.Status > 999:
 		return bad("expected status", s.Expect.Status)
 	case s.Warmup < 0:
@@ -111,6 +114,7 @@ type Result struct {
 	Sent          uint64            `json:"sent"`           // requests written to the end, since the process began
 	Answered      uint64            `json:"answered"`       // complete answers, right or wrong, since the process began
 	Open          *Open             `json:"open,omitempty"` // of an open loop
+	Held          int               `json:"held,omitempty"` // idle connections that stood when the window ended, of Spec.Idle
 }
 
 // The kinds of errors that a generator counts.

@@ -1,0 +1,107 @@
+package load
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func idleSpec(addr string) *Spec {
+	spec := testSpec(addr)
+	spec.Idle, spec.Connections = true, 300
+	spec.Timeout = 100 * time.Millisecond // shorter than the time without an answer
+	spec.Warmup, spec.Window, spec.Tick = 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
+	return spec
+}
+
+func TestIdle(t *testing.T) {
+	var served, most, now atomic.Int64
+	s := serveScript(t, func(c *net.TCPConn, n int) bool {
+		if n > 1 {
+			t.Error("a second request on a connection")
+		}
+		served.Add(1)
+		if in := now.Add(1); in > most.Load() {
+			most.Store(in)
+		}
+		time.Sleep(time.Millisecond)
+		now.Add(-1)
+		return say(c, goodAnswer)
+	})
+	spec := idleSpec(s.addr)
+	spec.Timeout = 5 * time.Second
+	events, err := collect(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := events[len(events)-1].Result
+	if res.Held != 300 || res.Requests != 0 || res.Answered != 300 || served.Load() != 300 || len(res.Errors) > 0 || !res.Steady {
+		t.Errorf("%d served, result %+v", served.Load(), res)
+	}
+	if most.Load() > maxAsking {
+		t.Errorf("%d requests at once", most.Load())
+	}
+}
+
+// Nothing is asked for longer than Spec.Timeout, and nothing is missed.
+func TestIdleIsNoTimeout(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+	spec := idleSpec(s.addr)
+	spec.Connections = 3
+	spec.Warmup, spec.Window = 0, 4*spec.Timeout
+	events, err := collect(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := events[len(events)-1].Result; res.Held != 3 || len(res.Errors) > 0 {
+		t.Errorf("result %+v", res)
+	}
+}
+
+// A server that closes idle connections is seen to do so.
+func TestIdleConnectionsClosed(t *testing.T) {
+	var connections atomic.Int64
+	s := serve(t, func(_ *scripted, c *net.TCPConn) {
+		in := make([]byte, len(getRequest))
+		if _, err := c.Read(in); err != nil || !say(c, goodAnswer) {
+			return
+		}
+		if connections.Add(1)%3 == 0 {
+			time.Sleep(200 * time.Millisecond)
+			return
+		}
+		_, _ = c.Read(in) // until the client is gone
+	})
+	spec := idleSpec(s.addr)
+	spec.Timeout = 5 * time.Second
+	events, err := collect(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := events[len(events)-1].Result; res.Errors[ErrClosed] == 0 && res.Held == spec.Connections {
+		t.Errorf("result %+v", res)
+	}
+}
+
+func TestIdleNeedsKeepAlive(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool {
+		return say(c, strings.Replace(goodAnswer, "\r\n", "\r\nConnection: close\r\n", 1)) && false
+	})
+	spec := idleSpec(s.addr)
+	spec.Connections, spec.Timeout = 10, 5*time.Second
+	_, err := collect(context.Background(), spec)
+	if err == nil || !strings.Contains(err.Error(), "connections do not stay open: 0 of 10 are there after ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestIdleRefuses(t *testing.T) {
+	spec := idleSpec("127.0.0.1:1")
+	spec.Pipeline = 2
+	if err := spec.validate(); err == nil || !strings.Contains(err.Error(), "idle connections with a pipeline") {
+		t.Errorf("error %v", err)
+	}
+}
