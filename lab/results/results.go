@@ -80,7 +80,9 @@ type Workload struct {
 	BodyBytes   int    `json:"body_bytes"`
 	HeaderBytes int    `json:"header_bytes"` // of the request head as sent
 	Connections int    `json:"connections"`
-	Pipeline    int    `json:"pipeline"` // requests in flight a connection
+	Pipeline    int    `json:"pipeline"`           // requests in flight a connection
+	Arrivals    string `json:"arrivals,omitempty"` // of an open loop, in words; empty for a closed one
+	Idle        bool   `json:"idle,omitempty"`     // connections are answered once and left alone: no requests in the window
 }
 
 // Run is one measured process: a fresh server and a fresh generator.
@@ -110,6 +112,23 @@ type Run struct {
 	Process       Process           `json:"process"`
 	Generator     Generator         `json:"generator"`
 	Series        []Sample          `json:"series"`
+	Open          *Open             `json:"open,omitempty"` // of an open loop, whose Latency is response time
+	Held          int               `json:"held,omitempty"` // of Workload.Idle: connections that stood when the window ended
+}
+
+// Open is what the arrivals of an open loop came to: those that were due in the
+// window. Due is the sum of right answers, Failed and Unfinished.
+type Open struct {
+	TargetRate  float64 `json:"target_rate"`            // arrivals a second that were asked for
+	CeilingRate float64 `json:"ceiling_rate,omitempty"` // of a closed loop on the same process before, when the target is a share of it
+	Due         uint64  `json:"due"`                    // arrivals of the plan
+	Sent        uint64  `json:"sent"`                   // of them, by the end of the window
+	Waited      uint64  `json:"waited"`                 // found no connection free
+	Failed      uint64  `json:"failed"`                 // came to an error, and have no latency
+	Unfinished  uint64  `json:"unfinished"`             // had no answer when the run was over; their age then is in Run.Latency, as a lower bound
+	Service     Latency `json:"service"`                // from the send to the answer
+	SendLag     Latency `json:"send_lag"`               // from the intended send to the send
+	Pacing      Latency `json:"pacing"`                 // the part of it that was the generator's own: a connection was free
 }
 
 // Latency is a distribution in microseconds. A quantile is nil when the sample
@@ -139,6 +158,9 @@ type Memory struct {
 	RSSPeakBytes  uint64 `json:"rss_peak_bytes"`
 	RSSFinalBytes uint64 `json:"rss_final_bytes"`
 	VSSBytes      uint64 `json:"vss_bytes"`
+
+	RSSBaseBytes       uint64   `json:"rss_base_bytes,omitempty"`       // of Workload.Idle: before the connections, after some requests
+	PerConnectionBytes *float64 `json:"per_connection_bytes,omitempty"` // of Workload.Idle: (RSSFinalBytes - RSSBaseBytes) / Held
 }
 
 // Runtime is what the Go runtime of a subject counted over the window.
@@ -205,6 +227,8 @@ const (
 	MetricRSS    Metric = "rss_peak_bytes"
 	MetricAllocs Metric = "allocs_per_request"
 	MetricBytes  Metric = "bytes_per_request"
+	MetricP999   Metric = "p99_9_us"
+	MetricConn   Metric = "rss_bytes_per_connection"
 )
 
 // Cell is one subject under one workload, over the blocks that counted.

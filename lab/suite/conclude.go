@@ -14,12 +14,14 @@ type metric struct {
 	of      func(*results.Run) (float64, bool)
 	verdict bool // compared with the baseline
 	higher  bool // is better
+	chosen  bool // in an open loop it is what was asked for, and says nothing of the subject
 	rate    bool // says nothing of the subject when the generator was the bottleneck
 }
 
-func always(v float64) (float64, bool) { return v, true }
+// answered is a figure that takes requests to have.
+func answered(r *results.Run, v float64) (float64, bool) { return v, r.Requests > 0 }
 
-func quantile(p *float64) (float64, bool) {
+func optional(p *float64) (float64, bool) {
 	if p == nil {
 		return 0, false
 	}
@@ -29,23 +31,31 @@ func quantile(p *float64) (float64, bool) {
 var metrics = []metric{
 	{
 		name: results.MetricCPU, verdict: true,
-		of: func(r *results.Run) (float64, bool) { return always(r.CPU.PerRequestUs) },
+		of: func(r *results.Run) (float64, bool) { return answered(r, r.CPU.PerRequestUs) },
 	},
 	{
-		name: results.MetricRate, verdict: true, higher: true, rate: true,
-		of: func(r *results.Run) (float64, bool) { return always(r.Rate) },
+		name: results.MetricRate, verdict: true, higher: true, rate: true, chosen: true,
+		of: func(r *results.Run) (float64, bool) { return answered(r, r.Rate) },
 	},
 	{
 		name: results.MetricP50, rate: true,
-		of: func(r *results.Run) (float64, bool) { return quantile(r.Latency.P50) },
+		of: func(r *results.Run) (float64, bool) { return optional(r.Latency.P50) },
 	},
 	{
 		name: results.MetricP99, verdict: true, rate: true,
-		of: func(r *results.Run) (float64, bool) { return quantile(r.Latency.P99) },
+		of: func(r *results.Run) (float64, bool) { return optional(r.Latency.P99) },
+	},
+	{
+		name: results.MetricP999, rate: true,
+		of: func(r *results.Run) (float64, bool) { return optional(r.Latency.P999) },
 	},
 	{
 		name: results.MetricRSS, verdict: true,
-		of: func(r *results.Run) (float64, bool) { return always(float64(r.Memory.RSSPeakBytes)) },
+		of: func(r *results.Run) (float64, bool) { return float64(r.Memory.RSSPeakBytes), true },
+	},
+	{
+		name: results.MetricConn, verdict: true,
+		of: func(r *results.Run) (float64, bool) { return optional(r.Memory.PerConnectionBytes) },
 	},
 	{
 		name: results.MetricAllocs,
@@ -53,7 +63,7 @@ var metrics = []metric{
 			if r.Runtime == nil {
 				return 0, false
 			}
-			return r.Runtime.AllocsPerRequest, true
+			return answered(r, r.Runtime.AllocsPerRequest)
 		},
 	},
 	{
@@ -62,7 +72,7 @@ var metrics = []metric{
 			if r.Runtime == nil {
 				return 0, false
 			}
-			return r.Runtime.BytesPerRequest, true
+			return answered(r, r.Runtime.BytesPerRequest)
 		},
 	},
 }
@@ -86,7 +96,7 @@ func conclude(f *results.File, seed uint64) error {
 			}
 		}
 		for _, m := range metrics {
-			if !m.verdict {
+			if !m.verdict || m.chosen && w.Arrivals != "" {
 				continue
 			}
 			rows, err := compare(f, w.Name, m, seed)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -26,7 +27,31 @@ const (
 )
 
 // judge applies the gates to a run that was measured.
-func (b *bench) judge(run *results.Run) {
+func (b *bench) judge(run *results.Run, w *workload, result *load.Result) error {
+	run.Gates = common(run)
+	if w.idle {
+		want := b.connections(w)
+		run.Gates = append(run.Gates, results.Gate{
+			Name: "held", Passed: run.Held == want, Value: float64(run.Held), Limit: float64(want),
+			Text: fmt.Sprintf("%d of %d connections stood at the end", run.Held, want),
+		})
+	} else {
+		run.Gates = append(run.Gates, results.Gate{
+			Name: "answers", Passed: run.Requests > 0, Value: float64(run.Requests), Limit: 1,
+			Text: "not one answer in the window",
+		})
+	}
+	open, err := result.Gates()
+	if err != nil {
+		return err
+	}
+	run.Gates = append(run.Gates, open...)
+	run.Valid = !slices.ContainsFunc(run.Gates, func(g results.Gate) bool { return !g.Passed })
+	return nil
+}
+
+// common is the gates of all workloads.
+func common(run *results.Run) []results.Gate {
 	g := &run.Generator
 	var errs uint64
 	for _, n := range run.Errors {
@@ -36,14 +61,10 @@ func (b *bench) judge(run *results.Run) {
 	if g.Steady {
 		steady = 1
 	}
-	run.Gates = []results.Gate{
+	return []results.Gate{
 		{
 			Name: "errors", Passed: errs == 0, Value: float64(errs),
 			Text: fmt.Sprintf("%d answers were wrong or missing (%s)", errs, errorKinds(run.Errors)),
-		},
-		{
-			Name: "answers", Passed: run.Requests > 0, Value: float64(run.Requests), Limit: 1,
-			Text: "not one answer in the window",
 		},
 		{
 			Name: "steady", Passed: g.Steady, Value: steady, Limit: 1,
@@ -58,7 +79,6 @@ func (b *bench) judge(run *results.Run) {
 			Text: fmt.Sprintf("tasks waited for a CPU in %.0f %% of the window: something else is running", g.PressureRatio*100),
 		},
 	}
-	run.Valid = !slices.ContainsFunc(run.Gates, func(g results.Gate) bool { return !g.Passed })
 }
 
 func errorKinds(errs map[string]uint64) string {

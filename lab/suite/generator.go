@@ -80,6 +80,33 @@ func (g *generator) read(r io.ReadCloser) {
 	}
 }
 
+// generate runs a generator process to its result. Each of its events but the
+// last words of a failure goes to see, whose error ends the process.
+func (b *bench) generate(ctx context.Context, spec *load.Spec, see func(load.Event) error) (*load.Result, error) {
+	g, err := b.startGenerator(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	result, err := g.follow(see)
+	if err != nil {
+		return nil, errors.Join(err, g.kill())
+	}
+	return result, g.finish()
+}
+
+// follow reads the generator's events until its result.
+func (g *generator) follow(see func(load.Event) error) (*load.Result, error) {
+	for e := range g.events {
+		if e.Error != "" {
+			return nil, errors.New(e.Error)
+		}
+		if err := see(e); err != nil || e.Result != nil {
+			return e.Result, err
+		}
+	}
+	return nil, fmt.Errorf("the generator ended without a result: %w", g.finish())
+}
+
 // finish waits for the process and returns why it did not do its work, if so.
 func (g *generator) finish() error {
 	for range g.events { // until read is done with g.broken

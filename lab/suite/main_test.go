@@ -80,6 +80,10 @@ func serve(flaw, addr string) int {
 		}
 		fmt.Fprint(w, "Hello, World!")
 	})
-	fmt.Fprintln(os.Stderr, http.Serve(l, handler))
+	server := http.Server{Handler: handler}
+	if flaw == "closes" {
+		server.IdleTimeout = 400 * time.Millisecond
+	}
+	fmt.Fprintln(os.Stderr, server.Serve(l))
 	return 1
 }

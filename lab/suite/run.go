@@ -58,23 +58,26 @@ func (b *bench) measure(ctx context.Context, s step) (results.Run, error) {
 
 // window drives srv and fills in run.
 func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *server) error {
-	g, err := b.startGenerator(ctx, b.spec(s, srv))
+	spec := b.spec(s, srv)
+	var err error
+	switch {
+	case s.workload.idle:
+		err = b.baseMemory(ctx, run, s.workload, srv)
+	case s.workload.open():
+		err = b.arrivals(ctx, run, s, spec)
+	}
 	if err != nil {
 		return err
 	}
 	w := watch{bench: b, run: run, server: srv}
-	result, err := w.follow(g)
+	result, err := b.generate(ctx, spec, w.event)
 	if err != nil {
-		return errors.Join(err, g.kill())
-	}
-	if err := g.finish(); err != nil {
 		return err
 	}
 	if err := w.fill(result); err != nil {
 		return err
 	}
-	b.judge(run)
-	return nil
+	return b.judge(run, s.workload, result)
 }
 
 func (b *bench) spec(s step, srv *server) *load.Spec {
@@ -84,7 +87,7 @@ func (b *bench) spec(s step, srv *server) *load.Spec {
 		Request:     w.request(srv.addr, srv.prefix),
 		Expect:      load.Expect{Status: 200, Body: b.answers[answerKey{s.subject.Name, w.name}]},
 		Connections: b.connections(w), Pipeline: w.pipeline, Stream: w.stream,
-		Warmup: b.cfg.Warmup, Window: b.cfg.Window, Tick: sampleEvery, Timeout: answerTimeout,
+		Idle: w.idle, Warmup: b.cfg.Warmup, Window: b.cfg.Window, Tick: sampleEvery, Timeout: answerTimeout,
 		Congestion: b.cfg.Congestion, ServerPIDs: srv.pids,
 	}
 	return spec
@@ -117,26 +120,17 @@ type edge struct {
 	at       time.Time
 }
 
-// follow reads the generator's events until its result.
-func (w *watch) follow(g *generator) (*load.Result, error) {
-	for e := range g.events {
-		switch {
-		case e.Error != "":
-			return nil, errors.New(e.Error)
-		case e.Window:
-			var err error
-			if w.begin, err = w.edge(); err != nil {
-				return nil, err
-			}
-		case e.Tick != nil:
-			w.sample(e.Tick)
-		case e.Result != nil:
-			var err error
-			w.end, err = w.edge()
-			return e.Result, err
-		}
+// event looks at the server when the generator says that something happened.
+func (w *watch) event(e load.Event) (err error) {
+	switch {
+	case e.Window:
+		w.begin, err = w.edge()
+	case e.Tick != nil:
+		w.sample(e.Tick)
+	case e.Result != nil:
+		w.end, err = w.edge()
 	}
-	return nil, fmt.Errorf("the generator ended without a result: %w", g.finish())
+	return err
 }
 
 func (w *watch) edge() (e edge, err error) {
@@ -208,5 +202,10 @@ func (w *watch) fill(r *load.Result) (err error) {
 		PressureRatio: min(1, float64(w.end.pressure-w.begin.pressure)/float64(w.end.at.Sub(w.begin.at))),
 	}
 	run.Generator.Bound = run.Generator.CPUUtilisation >= fullCore && run.CPU.Utilisation < fullCore
-	return nil
+	if r.Held > 0 {
+		run.Held = r.Held
+		each := (float64(run.Memory.RSSFinalBytes) - float64(run.Memory.RSSBaseBytes)) / float64(r.Held)
+		run.Memory.PerConnectionBytes = &each
+	}
+	return w.fillOpen(r.Open)
 }

@@ -27,7 +27,7 @@ func catalogueOf(t *testing.T, flaws ...string) *Catalogue {
 	c := &Catalogue{external: map[string]*Subject{}}
 	for _, flaw := range flaws {
 		file := filepath.Join(t.TempDir(), flaw+".yaml")
-		text := "name: " + flaw + "\ncommand: [" + exe + ", serve, " + flaw + ", \"{addr}\"]\nurl: http://{addr}\nworkloads: [plaintext, pipeline16]\n"
+		text := "name: " + flaw + "\ncommand: [" + exe + ", serve, " + flaw + ", \"{addr}\"]\nurl: http://{addr}\nworkloads: [plaintext, pipeline16, idle, half, rate20k]\n"
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -114,6 +114,79 @@ func TestBenchMeasures(t *testing.T) {
 		if i < 0 || f.Cells[i].Blocks != 2 {
 			t.Errorf("no cell of two blocks for %s", name)
 		}
+	}
+}
+
+func TestBenchMeasuresOpenLoops(t *testing.T) {
+	cfg := configOf(t, "good")
+	cfg.Workloads = []string{"half", "rate20k"}
+	f, err := compareNow(t, t.Context(), cfg, catalogueOf(t, "good"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range f.Runs {
+		o := r.Open
+		if r.Failed != "" || o == nil {
+			t.Errorf("%s: failed %q, open %v", r.ID, r.Failed, o)
+			continue
+		}
+		if half := r.Workload == "half"; half != (o.CeilingRate > 0) || half && o.TargetRate != o.CeilingRate/2 || !half && o.TargetRate != commonRate {
+			t.Errorf("%s: target %v, ceiling %v", r.ID, o.TargetRate, o.CeilingRate)
+		}
+		if o.Due == 0 || r.Latency.Count != o.Due-o.Failed || o.Service.Count != r.Latency.Count-o.Unfinished || o.SendLag.Count != o.Pacing.Count {
+			t.Errorf("%s: %d response times, %+v", r.ID, r.Latency.Count, o)
+		}
+		for _, name := range []string{"achieved", "send lag", "generator", "answers", "errors"} {
+			if !slices.ContainsFunc(r.Gates, func(g results.Gate) bool { return g.Name == name }) {
+				t.Errorf("%s: no gate %s", r.ID, name)
+			}
+		}
+	}
+	for _, c := range f.Comparisons {
+		if c.Metric == results.MetricRate {
+			t.Errorf("the rate that was asked for is compared: %+v", c)
+		}
+	}
+	for _, w := range f.Workloads {
+		if w.Arrivals == "" || w.Connections != openConnections {
+			t.Errorf("workload %+v", w)
+		}
+	}
+}
+
+func TestBenchMeasuresIdleConnections(t *testing.T) {
+	cfg := configOf(t, "good", "closes")
+	cfg.Workloads = []string{"idle"}
+	cfg.Connections, cfg.ConnectionsSet = 300, true
+	cfg.Warmup, cfg.Window = 300*time.Millisecond, 500*time.Millisecond // the idle timeout is between the two
+	f, err := compareNow(t, t.Context(), cfg, catalogueOf(t, "good", "closes"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range f.Runs {
+		if r.Failed != "" {
+			t.Errorf("%s: %s", r.ID, r.Failed)
+			continue
+		}
+		closes := r.Subject == "closes"
+		failed := func(name string) bool {
+			i := slices.IndexFunc(r.Gates, func(g results.Gate) bool { return g.Name == name })
+			return i >= 0 && !r.Gates[i].Passed
+		}
+		if closes != (failed("errors") || failed("held")) {
+			t.Errorf("%s: held %d, errors %v, gates %+v", r.ID, r.Held, r.Errors, r.Gates)
+		}
+		if closes {
+			continue
+		}
+		m := r.Memory
+		if r.Requests != 0 || r.Held != 300 || m.RSSBaseBytes == 0 || m.PerConnectionBytes == nil || *m.PerConnectionBytes < 1000 {
+			t.Errorf("%s: %d requests, %d held, memory %+v", r.ID, r.Requests, r.Held, m)
+		}
+	}
+	i := slices.IndexFunc(f.Cells, func(c results.Cell) bool { return c.Subject == "good" })
+	if m := f.Cells[i].Metrics; m[results.MetricConn].Value < 1000 || len(m) != 2 {
+		t.Errorf("metrics %v, want those of memory", m)
 	}
 }
 

@@ -16,9 +16,12 @@ type workload struct {
 	headers      string // beyond Host and Content-Length, whole lines
 	body         []byte
 	pipeline     int
-	connections  int  // 0: as asked for on the command line
-	stream       bool // events of one endless answer are counted
-	quick, floor bool // part of --quick; served by a subject that answers everything alike
+	connections  int     // 0: as asked for on the command line
+	stream       bool    // events of one endless answer are counted
+	idle         bool    // connections are answered once and left alone
+	share        float64 // of the subject's closed-loop rate, as Poisson arrivals; 0: a closed loop
+	rate         float64 // Poisson arrivals a second; 0: a closed loop
+	quick, floor bool    // part of --quick; served by a subject that answers everything alike
 	answer       answer
 }
 
@@ -34,6 +37,13 @@ const (
 	streamInterval  = 100 * time.Millisecond
 	streamEventSize = 40
 	streamClients   = 5000
+	idleConnections = 10_000
+	commonRate      = 20_000 // a second: well within every subject's reach
+
+	// openConnections: an open loop needs as many as there are requests in the
+	// server at its worst moment, or arrivals wait for a connection and the
+	// figures depend on how many there are.
+	openConnections = 256
 )
 
 // browserHeaders is what Chromium 130 on Linux sends with a navigation to a
@@ -91,8 +101,23 @@ func workloads() []workload {
 			pipeline: 1, connections: streamClients, stream: true,
 			answer: answer{contentType: "text/event-stream"},
 		},
+		{
+			name: "idle", title: "Idle connections, after one request each", method: "GET", path: "/plaintext",
+			pipeline: 1, connections: idleConnections, idle: true, floor: true, answer: plain,
+		},
+		{
+			name: "half", title: "Poisson arrivals at half of the subject's own ceiling", method: "GET", path: "/plaintext",
+			pipeline: 1, connections: openConnections, share: 0.5, floor: true, answer: plain,
+		},
+		{
+			name: "rate20k", title: fmt.Sprintf("Poisson arrivals, %d a second", commonRate), method: "GET", path: "/plaintext",
+			pipeline: 1, connections: openConnections, rate: commonRate, floor: true, answer: plain,
+		},
 	}
 }
+
+// open reports whether requests come when they are due, and not after answers.
+func (w *workload) open() bool { return w.share > 0 || w.rate > 0 }
 
 // Workloads returns the names of all workloads, or of those of --quick.
 func Workloads(quick bool) []string {
@@ -139,13 +164,19 @@ func excerpt(b []byte) string {
 }
 
 func (w *workload) describe(connections int) results.Workload {
-	unit := "request"
+	unit, arrivals := "request", ""
 	if w.stream {
 		unit = "event"
+	}
+	switch {
+	case w.share > 0:
+		arrivals = fmt.Sprintf("Poisson, %.0f %% of the rate of a closed loop on the same process", 100*w.share)
+	case w.rate > 0:
+		arrivals = fmt.Sprintf("Poisson, %.0f a second", w.rate)
 	}
 	return results.Workload{
 		Name: w.name, Title: w.title, Unit: unit, Method: w.method, Path: w.path,
 		BodyBytes: len(w.body), HeaderBytes: len(w.request("127.0.0.1:8080", "")) - len(w.body),
-		Connections: connections, Pipeline: w.pipeline,
+		Connections: connections, Pipeline: w.pipeline, Arrivals: arrivals, Idle: w.idle,
 	}
 }

@@ -59,7 +59,7 @@ difference is called one. Ends with a table, results.json and report.html.`,
 	f.StringArrayVar(&b.subjectFiles, "subject-file", nil, "describe a subject of your own in this YAML `FILE`; may be repeated")
 	f.StringVar(&b.Baseline, "baseline", "", "what to compare with (default: the first subject)")
 	f.StringSliceVar(&b.Workloads, "workloads", suite.Workloads(true), "what to ask of the subjects, comma-separated, or all")
-	f.IntVar(&b.Connections, "connections", 64, "open connections; workload stream has 5000 unless this is given")
+	f.IntVar(&b.Connections, "connections", 64, "open connections; stream, idle and the open loops have figures of their own unless this is given")
 	f.DurationVar(&b.Window, "window", 5*time.Second, "measured time of a run")
 	f.DurationVar(&b.Warmup, "warmup", 2*time.Second, "time before it; longer while the rate has a trend")
 	f.IntVar(&b.Blocks, "blocks", 10, "how often every subject is measured")
