@@ -147,7 +147,7 @@ func (r *Result) Gates() ([]results.Gate, error) {
 		limit = max(limit, lagShare**response.P50)
 	}
 	why := fmt.Sprintf("%.1f %% of the arrivals waited for a connection: more of them, or a lower rate", 100*share(r.Open.Waited, r.Open.Due))
-	if pacing > limit {
+	if pacing > limit && 2*pacing > lag {
 		why = fmt.Sprintf("the generator itself was late (p99 %.0f us): something disturbs its core, or the rate is too much for it", pacing)
 	}
 	achieved := share(r.Open.Sent, r.Open.Due)

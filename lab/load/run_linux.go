@@ -11,6 +11,7 @@ const (
 	subTicks   = 2 * trendN             // of Spec.Warmup; the trend test looks at the second half
 	maxWarmups = 3                      // times Spec.Warmup
 	drainFor   = 100 * time.Millisecond // for answers outstanding when the window ends
+	holdFor    = 200 * time.Millisecond // idle connections, for those who look at the server when the last tick says so
 )
 
 // Run generates the load that spec asks for and reports through emit, on the
@@ -287,6 +288,9 @@ func (r *runner) drain(patience time.Duration) error {
 	l.draining = true
 	if r.spec.Stream {
 		return nil
+	}
+	if r.spec.Idle {
+		return r.until(l.now() + int64(holdFor))
 	}
 	for end := l.now() + int64(patience); l.outstanding() > 0 && l.now() < end; {
 		if err := r.until(l.now() + int64(time.Millisecond)); err != nil {

@@ -56,9 +56,29 @@ type fact struct{ Name, Text string }
 // section is one workload.
 type section struct {
 	Anchor, Title, Text, Verdicts, Unit string
-	Rows                                []fields
+	Columns                             []pageColumn
+	Rows                                []pageRow
+	Charts                              bool // there is something to draw
 	Reasons                             []string
 	Percentiles, Blocks                 rawTable
+}
+
+// pageColumn is the head of a column; its lines are broken.
+type pageColumn struct {
+	Lines []string
+	Class string
+}
+
+// pageRow is a subject.
+type pageRow struct {
+	Role, Title, Subject string
+	Cells                []pageCell
+}
+
+// pageCell is a figure, with what stands behind it in small.
+type pageCell struct {
+	Class, Text, Small string
+	Bound              bool
 }
 
 // HTML writes f as one page that needs nothing else: charts, tables, and f
@@ -122,13 +142,24 @@ func newPage(f *results.File) (*page, error) {
 }
 
 func newSection(f *results.File, load results.Workload, anchor string) section {
-	rows := rowsOf(f, load.Name)
+	rows, columns := rowsOf(f, load), columnsOf(load, false)
 	s := section{
+		Charts: !load.Idle,
 		Anchor: anchor, Title: title(load), Text: describe(load), Verdicts: verdicts(f, load), Unit: unit(load),
 		Reasons: reasons(rows), Percentiles: percentileTable(rows), Blocks: blockTable(f, load, rows),
 	}
+	for _, c := range columns {
+		head := strings.Split(strings.ReplaceAll(c.head, "\n/", "\nper "), "\n")
+		s.Columns = append(s.Columns, pageColumn{Lines: head, Class: c.class("")})
+	}
 	for _, r := range rows {
-		s.Rows = append(s.Rows, r.print(" "))
+		p := r.print(" ")
+		out := pageRow{Role: p.Role, Title: p.Title, Subject: p.Subject}
+		for _, c := range columns {
+			v, small, bound := c.of(p)
+			out.Cells = append(out.Cells, pageCell{Class: c.class(v), Text: v, Small: small, Bound: bound})
+		}
+		s.Rows = append(s.Rows, out)
 	}
 	return s
 }

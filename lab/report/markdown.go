@@ -36,38 +36,33 @@ func (m *markdown) heading(title, description string) {
 
 func (m *markdown) table(w results.Workload, rows []row) {
 	tab := table.NewWriter()
-	head := headers(w)
-	for i, h := range head {
-		h := strings.NewReplacer("\n/", "/", "\n", " ").Replace(fmt.Sprint(h))
-		head[i] = escape(h)
-	}
-	tab.AppendHeader(head)
+	columns := columnsOf(w, true)
+	head := table.Row{"subject"}
 	var configs []table.ColumnConfig
-	for i := range head {
-		if i != 0 && i != 4 {
-			configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight})
+	for i, c := range columns {
+		head = append(head, escape(strings.NewReplacer("\n/", "/", "\n", " ").Replace(c.head)))
+		if !c.word {
+			configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight})
 		}
 	}
+	tab.AppendHeader(head)
 	tab.SetColumnConfigs(configs)
 	for _, r := range rows {
 		p := r.print(" ")
-		rate := p.Rate
-		if p.Bound {
-			rate += " gen-bound"
+		out := table.Row{escape(p.Subject)}
+		for _, c := range columns {
+			value, small, bound := c.of(p)
+			switch {
+			case bound:
+				value += " " + small
+			case small != "":
+				value += " (" + small + ")"
+			}
+			out = append(out, value)
 		}
-		tab.AppendRow(table.Row{
-			escape(p.Subject), withInterval(p.CPU, p.CPUInterval), withInterval(p.Ratio, p.RatioInterval), p.Limit,
-			p.Verdict, rate, p.P50, p.P99, p.P999, p.RSS, p.Allocs,
-		})
+		tab.AppendRow(out)
 	}
 	m.WriteString(tab.RenderMarkdown() + "\n")
-}
-
-func withInterval(value, interval string) string {
-	if interval == "" {
-		return value
-	}
-	return value + " (" + interval + ")"
 }
 
 func (m *markdown) notes(notes []string) {

@@ -115,9 +115,9 @@ func metricText(m results.Metric, v float64) string {
 	switch m {
 	case results.MetricRate:
 		return perSecond(v)
-	case results.MetricP50, results.MetricP99:
+	case results.MetricP50, results.MetricP99, results.MetricP999:
 		return micros(v, " ")
-	case results.MetricRSS, results.MetricBytes:
+	case results.MetricRSS, results.MetricBytes, results.MetricConn:
 		return mega(v, " ")
 	case results.MetricAllocs:
 		return count(v)
@@ -173,18 +173,26 @@ func runsTable(f *results.File) rawTable {
 	t := rawTable{
 		Caption: "Runs",
 		Heads: heads("run", "order#", "valid", "counted", "rate /s#", "CPU µs#", "server CPU#", "p50#", "p99#", "p99.9#",
-			"RSS peak#", "allocs#", "errors#", "generator CPU#", "gen-bound", "steal#", "note"),
+			"RSS peak#", "allocs#", "errors#", "generator CPU#", "gen-bound", "steal#", "target /s#", "send lag p99#",
+			"memory/connection#", "note"),
 	}
 	for _, r := range f.Runs {
 		if r.Failed != "" {
 			row := []rawCell{word(r.ID), whole(r.Order), yes(r.Valid), yes(r.Counted)}
-			for range 12 {
+			for range 15 {
 				row = append(row, missing())
 			}
 			t.Rows = append(t.Rows, append(row, word(r.Failed)))
 			continue
 		}
 		errs, allocs, note := uint64(0), missing(), []string{}
+		target, lag, each := missing(), missing(), missing()
+		if r.Open != nil {
+			target, lag = number(r.Open.TargetRate, perSecond(r.Open.TargetRate)), time0(r.Open.SendLag.P99)
+		}
+		if b := r.Memory.PerConnectionBytes; b != nil {
+			each = number(*b, mega(*b, " "))
+		}
 		for _, n := range r.Errors {
 			errs += n
 		}
@@ -201,7 +209,7 @@ func runsTable(f *results.File) rawTable {
 			plain(r.CPU.PerRequestUs), number(r.CPU.Utilisation, percent(r.CPU.Utilisation)), time0(r.Latency.P50),
 			time0(r.Latency.P99), time0(r.Latency.P999), rss(r.Memory.RSSPeakBytes), allocs, whole(errs),
 			number(r.Generator.CPUUtilisation, percent(r.Generator.CPUUtilisation)), yes(r.Generator.Bound),
-			number(r.Generator.StealRatio, percent(r.Generator.StealRatio)), word(strings.Join(note, "; ")),
+			number(r.Generator.StealRatio, percent(r.Generator.StealRatio)), target, lag, each, word(strings.Join(note, "; ")),
 		})
 	}
 	return t

@@ -20,33 +20,37 @@ const (
 // row is one subject under one workload.
 type row struct {
 	results.Subject
+	lead    lead
 	cell    *results.Cell       // nil when it has none
-	against *results.Comparison // with the baseline, by CPU; nil when there is none
-	limit   float64             // CPU over that of the floor; 0 when unknown
+	against *results.Comparison // with the baseline, by the lead; nil when there is none
+	limit   float64             // the lead over that of the floor; 0 when unknown
 }
 
-// rowsOf returns the subjects of a workload, the cheapest in CPU first and
+// rowsOf returns the subjects of a workload, the best in its lead first and
 // those without a measurement last. Subjects that had no part in it are left out.
-func rowsOf(f *results.File, load string) []row {
+func rowsOf(f *results.File, w results.Workload) []row { return rowsBy(f, w, leadOf(w)) }
+
+// rowsBy is rowsOf with another lead.
+func rowsBy(f *results.File, w results.Workload, lead lead) []row {
 	var rows []row
-	floor := 0.0
+	floor, load := 0.0, w.Name
 	for _, s := range f.Subjects {
-		r := row{Subject: s, cell: cellOf(f, load, s.Name), against: comparisonOf(f, load, s.Name, results.MetricCPU)}
+		r := row{Subject: s, lead: lead, cell: cellOf(f, load, s.Name), against: comparisonOf(f, load, s.Name, lead.metric)}
 		if r.cell == nil && !tookPart(f, load, s.Name) {
 			continue
 		}
-		if cpu, ok := r.metric(results.MetricCPU); ok && s.Role == roleFloor && (floor == 0 || cpu.Value < floor) {
-			floor = cpu.Value
+		if e, ok := r.metric(lead.metric); ok && s.Role == roleFloor && (floor == 0 || e.Value < floor) {
+			floor = e.Value
 		}
 		rows = append(rows, r)
 	}
 	for i := range rows {
-		switch cpu, ok := rows[i].metric(results.MetricCPU); {
+		switch e, ok := rows[i].metric(lead.metric); {
 		case !ok:
-		case rows[i].cell.OverFloor != nil:
+		case rows[i].cell.OverFloor != nil && lead.metric == results.MetricCPU:
 			rows[i].limit = rows[i].cell.OverFloor.Value
-		case floor > 0:
-			rows[i].limit = cpu.Value / floor
+		case floor > 0 && e.Value > 0:
+			rows[i].limit = e.Value / floor
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.rank(), b.rank()) })
@@ -86,10 +90,10 @@ func (r *row) metric(m results.Metric) (results.Estimate, bool) {
 	return e, ok
 }
 
-// rank orders rows by CPU, those without any last.
+// rank orders rows by the lead, those without it last.
 func (r *row) rank() float64 {
-	if cpu, ok := r.metric(results.MetricCPU); ok {
-		return cpu.Value
+	if e, ok := r.metric(r.lead.metric); ok {
+		return e.Value
 	}
 	return math.Inf(1)
 }
@@ -97,7 +101,7 @@ func (r *row) rank() float64 {
 // measured tells whether the ratio of a comparison means anything.
 func measured(c *results.Comparison) bool { return c != nil && c.Ratio.Value > 0 }
 
-// verdict is what the table says of the row: the verdict by CPU, or what the
+// verdict is what the table says of the row: the verdict by the lead, or what the
 // row is when there is nothing to judge.
 func (r *row) verdict() string {
 	switch {
@@ -120,7 +124,8 @@ func (r *row) bound() bool { return r.cell != nil && 2*r.cell.Bound > r.cell.Blo
 // fields are the cells of a row, as printed. The figure and its interval are apart.
 type fields struct {
 	Subject, Role, Title        string
-	CPU, CPUInterval            string
+	Lead, LeadInterval          string
+	CPU                         string
 	Ratio, RatioInterval        string
 	Limit, Verdict, Rate        string
 	Bound                       bool
@@ -131,10 +136,13 @@ type fields struct {
 func (r *row) print(gap string) fields {
 	out := fields{
 		Subject: line(r.Name), Role: line(r.Role), Title: line(r.Title), Verdict: r.verdict(), Bound: r.bound(),
-		CPU: none, Ratio: none, Limit: none, Rate: none, P50: none, P99: none, P999: none, RSS: none, Allocs: none,
+		Lead: none, CPU: none, Ratio: none, Limit: none, Rate: none, P50: none, P99: none, P999: none, RSS: none, Allocs: none,
+	}
+	if e, ok := r.metric(r.lead.metric); ok {
+		out.Lead, out.LeadInterval = r.lead.print(e, gap)
 	}
 	if e, ok := r.metric(results.MetricCPU); ok {
-		out.CPU, out.CPUInterval = figure(e.Value), interval(e)
+		out.CPU = figure(e.Value)
 	}
 	switch {
 	case r.Role == roleBaseline:
@@ -173,6 +181,9 @@ func describe(w results.Workload) string {
 	parts = append(parts, fmt.Sprintf("%d connections", w.Connections))
 	if w.Pipeline > 1 {
 		parts = append(parts, fmt.Sprintf("%d in flight on each", w.Pipeline))
+	}
+	if w.Arrivals != "" {
+		parts = append(parts, "arrivals: "+line(w.Arrivals))
 	}
 	return strings.Join(parts, ", ")
 }

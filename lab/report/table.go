@@ -48,7 +48,7 @@ func Table(w io.Writer, f *results.File, format Format) error {
 	}
 	t.floors(noiseFloors(f))
 	for _, load := range f.Workloads {
-		rows := rowsOf(f, load.Name)
+		rows := rowsOf(f, load)
 		if len(rows) == 0 {
 			continue
 		}
@@ -74,20 +74,6 @@ type writer interface {
 	notes([]string)
 	failures([]failure)
 	Bytes() []byte
-}
-
-// headers are the columns of a workload's table. The line feeds are for the
-// terminal, where columns are narrow.
-func headers(w results.Workload) table.Row {
-	per := "\n/" + snip(unit(w), 8)
-	short := per
-	if len(unit(w)) > 6 {
-		short = "\n/" + unit(w)[:3]
-	}
-	return table.Row{
-		"subject", "CPU µs" + per, "×\nbaseline", "×\nlimit", "verdict\nby CPU", snip(unit(w), 8) + "s\nper s",
-		"p50", "p99", "p99.9", "RSS\npeak", "allocs" + short,
-	}
 }
 
 // terminal writes plain text in fixed columns.
@@ -152,24 +138,24 @@ func (t *terminal) table(w results.Workload, rows []row) {
 		Box:     table.BoxStyle{PaddingRight: " ", MiddleHorizontal: "─", UnfinishedRow: "…"},
 		Options: table.Options{SeparateHeader: true},
 	})
-	tab.AppendHeader(headers(w))
+	columns := columnsOf(w, true)
+	head := table.Row{"subject"}
 	configs := []table.ColumnConfig{{Number: 1, WidthMax: subjectWidth, WidthMaxEnforcer: snip}}
-	for i := 2; i <= 11; i++ {
-		if i != 5 { // the verdict is a word
-			configs = append(configs, table.ColumnConfig{Number: i, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	for i, c := range columns {
+		head = append(head, c.head)
+		if !c.word {
+			configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
 		}
 	}
+	tab.AppendHeader(head)
 	tab.SetColumnConfigs(configs)
 	for _, r := range rows {
 		p := r.print("")
-		rate := p.Rate
-		if p.Bound {
-			rate += "\n" + t.paint(red, "gen-bound")
+		out := table.Row{t.name(p)}
+		for _, c := range columns {
+			out = append(out, t.cell(c, p))
 		}
-		tab.AppendRow(table.Row{
-			t.name(p), t.estimate(p.CPU, p.CPUInterval), t.estimate(p.Ratio, p.RatioInterval), p.Limit,
-			t.verdict(p.Verdict), rate, p.P50, p.P99, p.P999, p.RSS, p.Allocs,
-		})
+		tab.AppendRow(out)
 	}
 	for l := range strings.Lines(tab.Render()) {
 		t.WriteString(strings.TrimRight(l, " \n") + "\n")
@@ -183,11 +169,17 @@ func (t *terminal) name(p fields) string {
 	return t.paint(bold, snip(p.Subject, subjectWidth))
 }
 
-func (t *terminal) estimate(value, interval string) string {
-	if interval == "" {
-		return value
+func (t *terminal) cell(c tableColumn, p fields) string {
+	v, small, bound := c.of(p)
+	switch {
+	case c.word:
+		return t.verdict(v)
+	case bound:
+		return v + "\n" + t.paint(red, small)
+	case small != "":
+		return v + "\n" + t.paint(dim, small)
 	}
-	return value + "\n" + t.paint(dim, interval)
+	return v
 }
 
 func (t *terminal) verdict(v string) string {

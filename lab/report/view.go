@@ -60,22 +60,11 @@ func newView(f *results.File) (*view, error) {
 
 func newViewWorkload(f *results.File, load results.Workload, index map[string]int) (*viewWorkload, error) {
 	w := &viewWorkload{Unit: unit(load), Bars: []bar{}, Curves: []curve{}, Lines: []lines{}}
-	rows := rowsOf(f, load.Name)
-	for _, r := range rows {
-		cpu, ok := r.metric(results.MetricCPU)
-		if !ok {
-			continue
-		}
-		b := bar{Subject: index[r.Name], Value: cpu.Value, Low: cpu.Low, High: cpu.High, Text: figure(cpu.Value)}
-		b.Note = r.verdict()
-		if measured(r.against) && r.Role != roleFloor {
-			b.Note = fmt.Sprintf("%s × %s, %s", figure(r.against.Ratio.Value), line(r.against.Baseline), r.verdict())
-		}
-		if r.Role == roleFloor && r.limit == 1 {
-			w.Limit = &b.Value
-		}
-		w.Bars = append(w.Bars, b)
+	if load.Idle {
+		return w, nil // nothing happens that could be drawn
 	}
+	w.Bars, w.Limit = newBars(f, load, index)
+	rows := rowsOf(f, load)
 	for _, r := range rows {
 		if r.cell == nil || r.cell.Latency.Histogram == "" {
 			continue
@@ -100,6 +89,27 @@ func newViewWorkload(f *results.File, load results.Workload, index map[string]in
 	}
 	w.Heat = newHeatMap(heats)
 	return w, nil
+}
+
+// newBars are the bars of a workload, whatever its lead is, and the floor's CPU.
+func newBars(f *results.File, load results.Workload, index map[string]int) (bars []bar, limit *float64) {
+	bars = []bar{}
+	for _, r := range rowsBy(f, load, byCPU(load)) {
+		cpu, ok := r.metric(results.MetricCPU)
+		if !ok {
+			continue
+		}
+		b := bar{Subject: index[r.Name], Value: cpu.Value, Low: cpu.Low, High: cpu.High, Text: figure(cpu.Value)}
+		b.Note = r.verdict()
+		if measured(r.against) && r.Role != roleFloor {
+			b.Note = fmt.Sprintf("%s × %s, %s", figure(r.against.Ratio.Value), line(r.against.Baseline), r.verdict())
+		}
+		if r.Role == roleFloor && r.limit == 1 {
+			limit = &b.Value
+		}
+		bars = append(bars, b)
+	}
+	return bars, limit
 }
 
 // countedRuns returns the runs of a workload that entered the cells.

@@ -223,7 +223,7 @@ func TestViewKeepsCounts(t *testing.T) {
 }
 
 func TestRows(t *testing.T) {
-	rows := rowsOf(sample.File(), "push")
+	rows := rowsOf(sample.File(), results.Workload{Name: "push"})
 	if r := rows[0]; r.Role != roleFloor || r.limit != 1 || !(rows[1].limit > 1) {
 		t.Errorf("first row %+v", r)
 	}
@@ -236,7 +236,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s stands after %s", rows[i].Name, rows[i-1].Name)
 		}
 	}
-	if rows := rowsOf(sample.File(), "none"); len(rows) != 0 {
+	if rows := rowsOf(sample.File(), results.Workload{Name: "none"}); len(rows) != 0 {
 		t.Errorf("an unknown workload has %d rows", len(rows))
 	}
 }

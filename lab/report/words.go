@@ -77,6 +77,8 @@ var metricNames = []struct {
 	{results.MetricRSS, "RSS"},
 	{results.MetricAllocs, "allocations"},
 	{results.MetricBytes, "bytes allocated"},
+	{results.MetricP999, "p99.9"},
+	{results.MetricConn, "memory per connection"},
 }
 
 // noiseFloors says how far the baseline was from itself, one line a workload.
@@ -102,18 +104,18 @@ func noiseFloors(f *results.File) []string {
 	return out
 }
 
-// headline says in one sentence who needed the least CPU in a workload.
+// headline says in one sentence who is the best in a workload's lead.
 func headline(f *results.File, w results.Workload) string {
-	rows := rowsOf(f, w.Name)
+	rows, lead := rowsOf(f, w), leadOf(w)
 	i := slices.IndexFunc(rows, func(r row) bool {
-		_, ok := r.metric(results.MetricCPU)
+		_, ok := r.metric(lead.metric)
 		return ok && r.Role != roleFloor && r.Role != roleTwin
 	})
 	if i < 0 {
 		return "nothing was measured."
 	}
 	r := rows[i].print(" ")
-	text := fmt.Sprintf("%s spent the least CPU, %s µs per %s", r.Subject, r.CPU, unit(w))
+	text := r.Subject + " " + fmt.Sprintf(lead.best, r.Lead)
 	switch {
 	case rows[i].Role == roleBaseline:
 		text += "; it is the baseline"
@@ -136,7 +138,7 @@ func headline(f *results.File, w results.Workload) string {
 // verdicts says in words how the subjects of a workload stand to the baseline.
 func verdicts(f *results.File, w results.Workload) string {
 	groups := map[string][]string{}
-	for _, r := range rowsOf(f, w.Name) {
+	for _, r := range rowsOf(f, w) {
 		if r.Role == roleBaseline || r.Role == roleFloor || r.Role == roleTwin {
 			continue
 		}
@@ -149,7 +151,7 @@ func verdicts(f *results.File, w results.Workload) string {
 	}
 	var out []string
 	for _, g := range []struct{ verdict, text string }{
-		{string(results.Faster), "less CPU than " + line(f.Config.Baseline) + ": "},
+		{string(results.Faster), leadOf(w).less + " than " + line(f.Config.Baseline) + ": "},
 		{string(results.Equivalent), "equivalent: "},
 		{string(results.Slower), "more: "},
 		{string(results.Inconclusive), "inconclusive: "},
@@ -167,7 +169,7 @@ func verdicts(f *results.File, w results.Workload) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// reasons lists why comparisons by CPU came to no verdict.
+// reasons lists why comparisons came to no verdict.
 func reasons(rows []row) []string {
 	var out []string
 	for _, r := range rows {

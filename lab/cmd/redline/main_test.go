@@ -71,9 +71,9 @@ func TestModes(t *testing.T) {
 	}{
 		{"", "quick", 800 * time.Millisecond, 9, 2},
 		{"--quick --window 2s", "quick", 2 * time.Second, 9, 2},
-		{"--full", "full", 5 * time.Second, 10, 7},
-		{"--full --blocks 3", "full", 5 * time.Second, 3, 7},
-		{"--workloads all", "custom", 5 * time.Second, 10, 7},
+		{"--full", "full", 5 * time.Second, 10, 10},
+		{"--full --blocks 3", "full", 5 * time.Second, 3, 10},
+		{"--workloads all", "custom", 5 * time.Second, 10, 10},
 		{"--workloads json --blocks 2", "custom", 5 * time.Second, 2, 1},
 		{"--subjects nethttp,limit", "quick", 800 * time.Millisecond, 9, 2},
 	} {

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"github.com/redline-go/redline/lab/results"
+)
+
+// lead is the figure that a workload is about: its subjects are ordered,
+// compared and judged by it.
+type lead struct {
+	metric results.Metric
+	name   string // as in "verdict by CPU"
+	head   string // of its column
+	best   string // what the best subject did, with its figure
+	less   string // what those who are better have, as in "less CPU than"
+	text   func(v float64, gap string) string
+}
+
+// leadOf returns what a workload is about: CPU when requests follow on answers,
+// the 99th percentile when they come by themselves, and memory when there are
+// none.
+func leadOf(w results.Workload) lead {
+	switch {
+	case w.Idle:
+		return lead{
+			results.MetricConn, "memory", "memory\n/conn.", "took the least memory, %s per connection", "less memory", mega,
+		}
+	case w.Arrivals != "":
+		return lead{
+			results.MetricP99, "p99", "p99", "had the shortest response times, p99 %s", "a shorter p99", micros,
+		}
+	}
+	return byCPU(w)
+}
+
+// byCPU is the lead of CPU, in microseconds, with the unit in the head.
+func byCPU(w results.Workload) lead {
+	return lead{
+		results.MetricCPU, "CPU", "CPU µs\n/" + snip(unit(w), 8), "spent the least CPU, %s µs per " + unit(w), "less CPU",
+		func(v float64, _ string) string { return figure(v) },
+	}
+}
+
+// print returns an estimate and its interval as text.
+func (l *lead) print(e results.Estimate, gap string) (value, interval string) {
+	if e.Low != e.High {
+		interval = l.text(e.Low, gap) + "–" + l.text(e.High, gap)
+	}
+	return l.text(e.Value, gap), interval
+}
+
+// tableColumn is one of a workload's table. The line feeds in its head are for the
+// terminal, where columns are narrow; a slash after one is read as "per".
+type tableColumn struct {
+	head string
+	word bool                                           // and not a number
+	of   func(fields) (value, small string, bound bool) // small stands behind or below; bound marks a warning
+}
+
+// class is the column's class on the page; that of a verdict tells which.
+func (c *tableColumn) class(value string) string {
+	switch {
+	case !c.word:
+		return "n"
+	case value != "":
+		return "v " + value
+	}
+	return ""
+}
+
+// columnsOf are the columns of a workload's table after the subject. Narrow ones
+// abbreviate.
+func columnsOf(w results.Workload, narrow bool) []tableColumn {
+	lead := leadOf(w)
+	short := "\n/" + snip(unit(w), 8)
+	if narrow && len(unit(w)) > 6 {
+		short = "\n/" + unit(w)[:3]
+	}
+	single := func(head string, of func(fields) string) tableColumn {
+		return tableColumn{head: head, of: func(p fields) (string, string, bool) { return of(p), "", false }}
+	}
+	var (
+		p50    = single("p50", func(p fields) string { return p.P50 })
+		p99    = single("p99", func(p fields) string { return p.P99 })
+		p999   = single("p99.9", func(p fields) string { return p.P999 })
+		cpu    = single("CPU µs\n/"+snip(unit(w), 8), func(p fields) string { return p.CPU })
+		rss    = single("RSS\npeak", func(p fields) string { return p.RSS })
+		allocs = single("allocs"+short, func(p fields) string { return p.Allocs })
+		rate   = tableColumn{head: snip(unit(w), 8) + "s\nper s", of: func(p fields) (string, string, bool) {
+			if p.Bound {
+				return p.Rate, "gen-bound", true
+			}
+			return p.Rate, "", false
+		}}
+	)
+	columns := []tableColumn{
+		{head: lead.head, of: func(p fields) (string, string, bool) { return p.Lead, p.LeadInterval, false }},
+		{head: "×\nbaseline", of: func(p fields) (string, string, bool) { return p.Ratio, p.RatioInterval, false }},
+		single("×\nlimit", func(p fields) string { return p.Limit }),
+		{head: "verdict\nby " + lead.name, word: true, of: func(p fields) (string, string, bool) { return p.Verdict, "", false }},
+	}
+	switch {
+	case w.Idle:
+		return append(columns, rss)
+	case w.Arrivals != "":
+		return append(columns, rate, p50, p999, cpu, rss, allocs)
+	}
+	return append(columns, rate, p50, p99, p999, rss, allocs)
+}
