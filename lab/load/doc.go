@@ -1,5 +1,5 @@
-// Package load is the core of the lab's load generator: a closed loop over many
-// HTTP/1.1 connections, driven by one thread on raw epoll.
+// Package load is the core of the lab's load generator: a closed or open loop over
+// many HTTP/1.1 connections, driven by one thread on raw epoll.
 //
 // Run connects, warms up until the rate is steady, measures one window, and
 // reports what happened as a sequence of [Event] values. It is meant for a
@@ -15,6 +15,37 @@
 // smaller reads: both sides pay a system call for a handful of requests, and the
 // rate falls. Whole batches let every read of the server find N requests, which
 // is what drives it hardest; the other connections fill the gap.
+//
+// # Open loop
+//
+// With Spec.Arrivals requests come when they are due (see package arrive) and not
+// after answers. An arrival takes the connection that is free for longest; when
+// none is, it waits, and its wait counts. None is ever left out, and none is
+// sent twice: one that meets an error has failed.
+//
+//	intended      possible  sent              answered
+//	   │ no connection │ late │   service time   │
+//	   ├───────────────┼──────┼──────────────────┤
+//	   │   send lag           │                  │
+//	   ├──────────────────────┘                  │
+//	   │               response time             │
+//	   └─────────────────────────────────────────┘
+//
+// "Late" is the generator's own part of the send lag, Open.Pacing.
+//
+// Arrivals belong to the window in which they are due. After it, those that are
+// without an answer are waited for, for Spec.Timeout at most, and the unsent are
+// still sent; what is left then enters the response times with its age. So a
+// server that stalls towards the end shows that it did. Result.Requests counts
+// the answers that came within the window, as ever.
+//
+// In the warm-up arrivals come at the rate with which the plan begins. The plan
+// itself begins with the window, and what still waits at that moment is dropped.
+//
+// The thread is awake 300 microseconds before an arrival is due, and polls until
+// then: time.Sleep would be late by a millisecond, and a sleep without the poll
+// would miss answers. At 10,000 arrivals a second on a core of its own the p99 of
+// Open.Pacing was 3 microseconds, at 100,000 a second 20.
 //
 // # What is checked
 //
@@ -34,8 +65,9 @@
 //
 // # Latency
 //
-// From just before a batch is handed to the kernel until the read that completed
-// the answer returned, on the monotonic clock, read once a readable connection.
+// From just before a batch is handed to the kernel (in an open loop: from the
+// intended send) until the read that completed the answer returned, on the
+// monotonic clock, read once a readable connection.
 // In stream mode it is the wall clock minus the stamp in the event, so server
 // and generator must share a clock.
 //

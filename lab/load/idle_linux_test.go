@@ -12,7 +12,6 @@ import (
 func idleSpec(addr string) *Spec {
 	spec := testSpec(addr)
 	spec.Idle, spec.Connections = true, 300
-	spec.Timeout = 100 * time.Millisecond // shorter than the time without an answer
 	spec.Warmup, spec.Window, spec.Tick = 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
 	return spec
 }
@@ -32,7 +31,6 @@ func TestIdle(t *testing.T) {
 		return say(c, goodAnswer)
 	})
 	spec := idleSpec(s.addr)
-	spec.Timeout = 5 * time.Second
 	events, err := collect(context.Background(), spec)
 	if err != nil {
 		t.Fatal(err)
@@ -46,18 +44,28 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// Nothing is asked for longer than Spec.Timeout, and nothing is missed.
-func TestIdleIsNoTimeout(t *testing.T) {
+// An hour in which nothing is asked is no timeout, neither of the connections nor
+// of the run.
+func TestNothingToWaitFor(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := idleSpec(s.addr)
-	spec.Connections = 3
-	spec.Warmup, spec.Window = 0, 4*spec.Timeout
-	events, err := collect(context.Background(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res := events[len(events)-1].Result; res.Held != 3 || len(res.Errors) > 0 {
-		t.Errorf("result %+v", res)
+	for name, spec := range map[string]*Spec{"idle": idleSpec(s.addr), "open loop": openSpec(s.addr, 1e-6)} {
+		spec.Connections = 3
+		l, err := newLoop(context.Background(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.close()
+		l.start()
+		for bound := l.now() + int64(20*time.Second); l.standing < 3 || !l.idle(l.now()); {
+			if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+				t.Fatalf("%s: %d connections, %v", name, l.standing, err)
+			}
+		}
+		l.base = l.base.Add(-time.Hour)
+		l.nextScan = 0
+		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.standing != 3 || l.rec.failures() > 0 {
+			t.Errorf("%s: %d connections, errors %v, %v", name, l.standing, errorsOf(&l.rec.counters), err)
+		}
 	}
 }
 
@@ -76,7 +84,6 @@ func TestIdleConnectionsClosed(t *testing.T) {
 		_, _ = c.Read(in) // until the client is gone
 	})
 	spec := idleSpec(s.addr)
-	spec.Timeout = 5 * time.Second
 	events, err := collect(context.Background(), spec)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +98,7 @@ func TestIdleNeedsKeepAlive(t *testing.T) {
 		return say(c, strings.Replace(goodAnswer, "\r\n", "\r\nConnection: close\r\n", 1)) && false
 	})
 	spec := idleSpec(s.addr)
-	spec.Connections, spec.Timeout = 10, 5*time.Second
+	spec.Connections = 10
 	_, err := collect(context.Background(), spec)
 	if err == nil || !strings.Contains(err.Error(), "connections do not stay open: 0 of 10 are there after ") {
 		t.Errorf("error %v", err)

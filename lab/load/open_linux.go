@@ -83,6 +83,7 @@ func (l *loop) idle(now int64) bool {
 // not even sent when it ended too, and gives up on the rest.
 func (r *runner) settle(res *Result) (err error) {
 	l := r.loop
+	l.lastRight = l.now() // a server that is silent is given up here, and the run with it is not
 	for end := l.now() + int64(r.spec.Timeout); !l.idle(l.now()) && l.now() < end; {
 		if err := r.until(l.now() + int64(time.Millisecond)); err != nil {
 			return err

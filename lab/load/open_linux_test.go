@@ -126,6 +126,7 @@ func TestOpenLoopErrors(t *testing.T) {
 // A server that falls silent leaves arrivals without an answer: they are not
 // forgotten, sent or not.
 func TestOpenLoopGivesUp(t *testing.T) {
+	t.Parallel()
 	s := serveScript(t, func(c *net.TCPConn, n int) bool {
 		if n > 20 {
 			_, _ = c.Read(make([]byte, 1)) // until the client is gone
@@ -134,24 +135,13 @@ func TestOpenLoopGivesUp(t *testing.T) {
 		return say(c, goodAnswer)
 	})
 	spec := openSpec(s.addr, 1000)
-	spec.Timeout = 600 * time.Millisecond
+	spec.Timeout = 1500 * time.Millisecond
 	res := runOpen(t, spec)
 	if o := res.Open; o.Due != due(spec) || o.Unfinished == 0 {
 		t.Errorf("%+v", res.Open)
 	}
 	if oldest := decode(t, res.Histogram).Max(); oldest < int64(spec.Timeout) {
 		t.Errorf("the oldest arrival was given up at %v", time.Duration(oldest))
-	}
-}
-
-// Between two arrivals nothing is asked, and so no answer is missed.
-func TestOpenLoopIdles(t *testing.T) {
-	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := openSpec(s.addr, 0)
-	spec.Timeout, spec.Window = 100*time.Millisecond, 500*time.Millisecond
-	spec.Arrivals = &arrive.Plan{Stages: []arrive.Stage{{For: 400 * time.Millisecond}, {Rate: 100}}}
-	if res := runOpen(t, spec); res.Open.Due != 10 || res.Open.Failed != 0 {
-		t.Errorf("%+v, errors %v", res.Open, res.Errors)
 	}
 }
 
