@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline"
+	"github.com/redline-go/redline/peers/internal/engine"
 	"github.com/redline-go/redline/peers/internal/subject"
 )
 
@@ -32,20 +33,7 @@ func serve(ctx context.Context, ln net.Listener, transport string) error {
 		Native: r.Serve, Transport: transport, Name: "redline",
 		Limits: redline.Limits{MaxBodyBytes: subject.BodyLimit},
 	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ln) }()
-	select {
-	case err := <-served:
-		return err
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.Background(), subject.Grace)
-	defer cancel()
-	err := server.Shutdown(grace)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil // what is left open ends with the process
-	}
-	return err
+	return engine.Serve(ctx, ln, server)
 }
 
 func plaintext(c *redline.Ctx) { c.Text(200, subject.Hello) }

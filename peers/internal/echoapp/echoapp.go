@@ -1,0 +1,82 @@
+// Package echoapp is the service of the subjects on labstack/echo.
+package echoapp
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+	"github.com/redline-go/redline/peers/internal/subject"
+)
+
+// Handler returns the service, all of it.
+func Handler() http.Handler {
+	limit := middleware.BodyLimit(strconv.Itoa(subject.BodyLimit))
+	e := echo.New()
+	e.GET("/plaintext", plaintext)
+	e.GET("/json", encode)
+	e.POST("/echo", reply, limit)
+	e.POST("/upload", upload, limit)
+	e.GET("/stream", stream)
+	return e
+}
+
+var hello = []byte(subject.Hello)
+
+func plaintext(c echo.Context) error {
+	return c.Blob(http.StatusOK, echo.MIMETextPlainCharsetUTF8, hello)
+}
+
+func encode(c echo.Context) error {
+	return c.JSON(http.StatusOK, subject.Message{Message: subject.Hello})
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func reply(c echo.Context) error {
+	body := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(body)
+	body.Reset()
+	if _, err := body.ReadFrom(c.Request().Body); err != nil {
+		return err
+	}
+	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(body.Len()))
+	return c.Blob(http.StatusOK, echo.MIMEOctetStream, body.Bytes())
+}
+
+func upload(c echo.Context) error {
+	n, err := io.Copy(io.Discard, c.Request().Body)
+	if err != nil {
+		return err
+	}
+	return c.Blob(http.StatusOK, echo.MIMETextPlainCharsetUTF8, strconv.AppendInt(nil, n, 10))
+}
+
+func stream(c echo.Context) error {
+	spec, err := subject.ParseStream(c.QueryParam("interval"), c.QueryParam("size"))
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, err.Error())
+	}
+	w := c.Response()
+	w.Header().Set(echo.HeaderContentType, "text/event-stream")
+	w.Header().Set(echo.HeaderCacheControl, "no-cache")
+	event := spec.NewEvent()
+	ticker := time.NewTicker(spec.Interval)
+	defer ticker.Stop()
+	for {
+		if _, err := w.Write(event.Stamp(time.Now())); err != nil {
+			return err
+		}
+		w.Flush()
+		select {
+		case <-c.Request().Context().Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,31 @@
+// Package engine runs the subjects that Redline carries: its native service, and
+// the services of net/http that other subjects run on http.Server.
+package engine
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/redline-go/redline"
+	"github.com/redline-go/redline/peers/internal/subject"
+)
+
+// Serve runs a server on ln until ctx is done. It is what [subject.ServeHTTP] is
+// to net/http.
+func Serve(ctx context.Context, ln net.Listener, server *redline.Server) error {
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), subject.Grace)
+	defer cancel()
+	err := server.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil // what is left open ends with the process
+	}
+	return err
+}

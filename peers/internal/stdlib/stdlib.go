@@ -1,0 +1,114 @@
+// Package stdlib is the service of the subjects that stand on net/http alone: one
+// set of handlers and its [http.ServeMux], for each server to carry.
+package stdlib
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redline-go/redline/peers/internal/subject"
+)
+
+// Handler returns the service, all of it.
+func Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /plaintext", Plaintext)
+	mux.HandleFunc("GET /json", JSON)
+	mux.HandleFunc("POST /echo", limited(Echo))
+	mux.HandleFunc("POST /upload", limited(Upload))
+	mux.HandleFunc("GET /stream", Stream)
+	return mux
+}
+
+// limited bounds the body of the requests that h gets.
+func limited(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, subject.BodyLimit)
+		h(w, r)
+	}
+}
+
+var hello = []byte(subject.Hello)
+
+// Plaintext answers GET /plaintext.
+func Plaintext(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Write(hello)
+}
+
+// JSON answers GET /json.
+func JSON(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(subject.Message{Message: subject.Hello})
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// Echo answers POST /echo. Whoever routes to it bounds the body.
+func Echo(w http.ResponseWriter, r *http.Request) {
+	body := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(body)
+	body.Reset()
+	if _, err := body.ReadFrom(r.Body); err != nil {
+		bodyError(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
+	w.Write(body.Bytes())
+}
+
+// Upload answers POST /upload. Whoever routes to it bounds the body.
+func Upload(w http.ResponseWriter, r *http.Request) {
+	n, err := io.Copy(io.Discard, r.Body)
+	if err != nil {
+		bodyError(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	io.WriteString(w, strconv.FormatInt(n, 10))
+}
+
+func bodyError(w http.ResponseWriter, err error) {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+		return
+	}
+	http.Error(w, err.Error(), http.StatusBadRequest)
+}
+
+// Stream answers GET /stream.
+func Stream(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	spec, err := subject.ParseStream(query.Get("interval"), query.Get("size"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	flusher := http.NewResponseController(w)
+	event := spec.NewEvent()
+	ticker := time.NewTicker(spec.Interval)
+	defer ticker.Stop()
+	for {
+		if _, err := w.Write(event.Stamp(time.Now())); err != nil {
+			return
+		}
+		if err := flusher.Flush(); err != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
