@@ -20,7 +20,10 @@ import (
 )
 
 // stacks are the subjects that keep the whole contract.
-var stacks = []string{"nethttp", "chi", "gin", "echo", "fasthttp", "fiber", "hertz"}
+var stacks = []string{
+	"nethttp", "chi", "gin", "echo", "fasthttp", "fiber", "hertz",
+	"redline", "redline-uring", "redline-epoll", "redline-std",
+}
 
 // subjects are all of them.
 var subjects = append(slices.Clone(stacks), "limit")
@@ -96,6 +99,9 @@ func start(t *testing.T, name string) *process {
 			return p
 		}
 		<-p.exited
+		if name == "redline-uring" && strings.Contains(p.stderr.String(), "io_uring") {
+			t.Skipf("not on this system: %s", p.stderr.Bytes())
+		}
 		if !strings.Contains(p.stderr.String(), syscall.EADDRINUSE.Error()) {
 			t.Fatalf("%s did not start: %s", name, p.stderr.Bytes())
 		}

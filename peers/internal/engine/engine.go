@@ -5,7 +5,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
+	"os"
 
 	"github.com/redline-go/redline"
 	"github.com/redline-go/redline/peers/internal/subject"
@@ -14,6 +16,8 @@ import (
 // Serve runs a server on ln until ctx is done. It is what [subject.ServeHTTP] is
 // to net/http.
 func Serve(ctx context.Context, ln net.Listener, server *redline.Server) error {
+	// A subject has nothing to say unless something is wrong.
+	server.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()
 	select {

@@ -31,6 +31,9 @@ func Title(name, module string) string {
 				dependency = dependency.Replace
 			}
 			version = strings.TrimPrefix(dependency.Version, "v")
+			if version == "" { // a directory takes the module's place
+				version = "(devel)"
+			}
 		}
 	}
 	return moduleName(module) + " " + version
