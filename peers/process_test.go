@@ -23,6 +23,7 @@ import (
 var stacks = []string{
 	"nethttp", "chi", "gin", "echo", "fasthttp", "fiber", "hertz",
 	"redline", "redline-uring", "redline-epoll", "redline-std",
+	"redline-nethttp", "redline-chi", "redline-gin", "redline-echo",
 }
 
 // subjects are all of them.

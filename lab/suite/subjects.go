@@ -34,6 +34,7 @@ const floorName = "limit"
 // first those that are compared when none is named.
 var builtin = []string{
 	"nethttp", "redline", "fasthttp", "gin", "chi", "echo", "hertz", "fiber", floorName,
+	"redline-nethttp", "redline-chi", "redline-gin", "redline-echo",
 	"redline-epoll", "redline-uring", "redline-std",
 }
 

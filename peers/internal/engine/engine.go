@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 
 	"github.com/redline-go/redline"
@@ -32,4 +33,13 @@ func Serve(ctx context.Context, ln net.Listener, server *redline.Server) error {
 		return nil // what is left open ends with the process
 	}
 	return err
+}
+
+// ServeHTTP runs a handler of net/http on ln until ctx is done, as
+// [subject.ServeHTTP] does on http.Server, with the same settings.
+func ServeHTTP(ctx context.Context, ln net.Listener, handler http.Handler) error {
+	return Serve(ctx, ln, &redline.Server{
+		Handler:     handler,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	})
 }

@@ -1,0 +1,18 @@
+// Command redline-nethttp is the subject that runs the very handlers of subject
+// nethttp on Redline.
+package main
+
+import (
+	"context"
+	"net"
+
+	"github.com/redline-go/redline/peers/internal/engine"
+	"github.com/redline-go/redline/peers/internal/stdlib"
+	"github.com/redline-go/redline/peers/internal/subject"
+)
+
+func main() { subject.Main("redline-nethttp", "github.com/redline-go/redline", serve) }
+
+func serve(ctx context.Context, ln net.Listener) error {
+	return engine.ServeHTTP(ctx, ln, stdlib.Handler())
+}
