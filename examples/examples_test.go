@@ -25,15 +25,24 @@ import (
 // patience bounds every wait; nothing is expected to take it.
 const patience = 60 * time.Second
 
-// start builds an example and runs it. It returns the process and its URL; at
-// the end of the test the process is interrupted and has to end well.
-func start(t *testing.T, name string) (cmd *exec.Cmd, url string) {
+// build builds an example.
+func build(t *testing.T, name string) (exe string) {
 	t.Helper()
-	exe := filepath.Join(t.TempDir(), name)
-	if out, err := exec.Command("go", "build", "-o", exe, "./"+name).CombinedOutput(); err != nil {
+	exe = filepath.Join(t.TempDir(), name)
+	cmd := exec.Command("go", "build", "-o", exe, ".")
+	cmd.Dir = name // which may be a module of its own
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", name, err, out)
 	}
-	cmd = exec.Command(exe, "-addr", "127.0.0.1:0")
+	return exe
+}
+
+// start builds an example and runs it, with more flags if need be. It returns
+// the process and its URL; at the end of the test the process is interrupted and
+// has to end well.
+func start(t *testing.T, name string, flags ...string) (cmd *exec.Cmd, url string) {
+	t.Helper()
+	cmd = exec.Command(build(t, name), append([]string{"-addr", "127.0.0.1:0"}, flags...)...)
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	out, err := cmd.StdoutPipe()

@@ -46,11 +46,12 @@ func TestRulesAreSound(t *testing.T) {
 // tree is a repository that keeps to the rules, with some files more.
 func tree(more map[string]string) fstest.MapFS {
 	files := map[string]string{
-		"go.mod":         "module github.com/redline-go/redline\n\ngo 1.26.0\n",
-		"doc.go":         "package redline\n",
-		"contrib/doc.go": "package contrib\n",
-		"lab/doc.go":     "package lab\n",
-		"peers/doc.go":   "package peers\n",
+		"go.mod":              "module github.com/redline-go/redline\n\ngo 1.26.0\n",
+		"doc.go":              "package redline\n",
+		"contrib/doc.go":      "package contrib\n",
+		"examples/chi/doc.go": "package main\n",
+		"lab/doc.go":          "package lab\n",
+		"peers/doc.go":        "package peers\n",
 	}
 	maps.Copy(files, more)
 	m := fstest.MapFS{}
@@ -153,6 +154,8 @@ var breaches = []testCase{
 	{"package without a row", map[string]string{"internal/surprise/x.go": empty}, "internal/surprise/x.go: package github.com/redline-go/redline/internal/surprise is not in the import table"},
 	{"folder whose name begins like one with a row", map[string]string{"labs/x.go": empty}, "labs/x.go: package"},
 	{"folder without a row", map[string]string{"surprise/x.go": empty}, "surprise/x.go: package"},
+	{"example imports a third party", map[string]string{"examples/sse/x.go": importing("github.com/go-chi/chi/v5")}, "examples/sse/x.go:3: imports github.com/go-chi/chi/v5: an example uses the public API alone"},
+	{"example of chi imports another third party", map[string]string{"examples/chi/x.go": importing("example.com/dep")}, "examples/chi/x.go:3: imports example.com/dep"},
 	{"file that does not parse", map[string]string{"x.go": "package"}, "x.go: x.go:1:8: expected 'IDENT'"},
 
 	{"requirement", map[string]string{"go.mod": "module m\n\nrequire example.com/dep v1.0.0\n"}, "go.mod:3: requires example.com/dep"},
@@ -200,6 +203,7 @@ func TestAllowed(t *testing.T) {
 		"external test of its package": {"internal/buf/x_test.go": importing("~/internal/buf")},
 		"test of a protocol does I/O":  {"internal/http1/x_test.go": importing("net", "os")},
 		"test runs the suite":          {"internal/transport/epoll/x_test.go": importing("~/internal/transport/transporttest")},
+		"example of chi imports it":    {"examples/chi/x.go": importing("~", "github.com/go-chi/chi/v5", "github.com/go-chi/chi/v5/middleware")},
 		"subject uses the public API":  {"peers/redline/x.go": importing("~", "~/push", "example.com/dep")},
 		"contrib uses the public API":  {"contrib/nats/x.go": importing("~", "~/push", "example.com/dep")},
 		"requirements":                 {"go.mod": "module m\n\nrequire golang.org/x/sys v0.30.0\n\nrequire (\n\t// example.com/dep v1.0.0\n\tgolang.org/x/net v0.30.0 // indirect\n)\n"},

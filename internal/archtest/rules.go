@@ -36,7 +36,7 @@ var performsIO = []string{"net", "net/http/...", "os/...", "syscall", "crypto/tl
 // words what stands here: change both.
 var Redline = Rules{
 	Module:  "github.com/redline-go/redline",
-	Modules: []string{".", "contrib", "lab", "peers"},
+	Modules: []string{".", "contrib", "examples/chi", "lab", "peers"},
 	Rows: []Row{
 		// The engine, from the ground up.
 		{Package: "~/internal/buf", Why: "the ground imports nothing of ours"},
@@ -97,6 +97,7 @@ var Redline = Rules{
 		{Package: "~/middleware/...", May: []string{"~"}, Why: "what stands on the engine uses its public API alone"},
 		{Package: "~/push/...", May: []string{"~"}, Why: "what stands on the engine uses its public API alone"},
 		{Package: "~/client/...", May: []string{"~"}, Why: "what stands on the engine uses its public API alone"},
+		{Package: "~/examples/chi/...", May: []string{"github.com/go-chi/chi/v5/...", "~"}, Why: "an example uses the public API and what it is an example for"},
 		{Package: "~/examples/...", May: []string{"~", "~/middleware", "~/push", "~/client"}, Why: "an example uses the public API alone"},
 		{Package: "~/internal/archtest", Why: "the judge imports nothing of ours"},
 
