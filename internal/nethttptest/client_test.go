@@ -1,0 +1,141 @@
+package nethttptest
+
+import (
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+// probeRequest is what a client sends to see whether its connection is still open.
+// probeHeader marks the answer.
+const (
+	probeHeader  = "X-Probe"
+	probePath    = "/.probe"
+	probeRequest = "GET " + probePath + " HTTP/1.1\r\nHost: probe\r\nConnection: close\r\n\r\n"
+)
+
+// A client plays one connection's part of a script.
+type client struct {
+	conn  *net.TCPConn
+	addr  string
+	heads []int  // final answers that are to HEAD
+	fate  string // empty as long as the script has not ended it
+
+	mu    sync.Mutex
+	more  *sync.Cond
+	got   []byte
+	eof   bool
+	stuck string // what was waited for in vain
+}
+
+// dialClient connects, and takes what comes until the connection ends.
+func dialClient(addr net.Addr, heads []int) (*client, error) {
+	conn, err := net.DialTimeout("tcp", addr.String(), patience)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{conn: conn.(*net.TCPConn), addr: conn.LocalAddr().String(), heads: heads}
+	c.more = sync.NewCond(&c.mu)
+	if err := conn.SetDeadline(time.Now().Add(2 * patience)); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	go c.take()
+	return c, nil
+}
+
+func (c *client) take() {
+	p := make([]byte, 64<<10)
+	for {
+		n, err := c.conn.Read(p)
+		c.mu.Lock()
+		c.got = append(c.got, p[:n]...)
+		c.eof = err != nil
+		c.more.Broadcast()
+		c.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// head implements what parseAnswers asks.
+func (c *client) head(final int) bool {
+	for _, i := range c.heads {
+		if i == final {
+			return true
+		}
+	}
+	return false
+}
+
+// wait waits until something holds of what has come, or the connection has ended.
+// The latter is no failure: the outcome will show it.
+func (c *client) wait(what string, ok func(answers []answer, rest []byte) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	late := time.AfterFunc(patience, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.stuck = what
+		c.more.Broadcast()
+	})
+	defer late.Stop()
+	for {
+		if answers, rest := parseAnswers(c.got, c.eof, c.head); ok(answers, rest) || c.eof || c.stuck != "" {
+			return
+		}
+		c.more.Wait()
+	}
+}
+
+// finals counts the whole final answers.
+func finals(answers []answer) (n int) {
+	for _, a := range answers {
+		if a.whole && !a.informational() {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *client) awaitEOF() {
+	c.wait("the end of the connection", func([]answer, []byte) bool { return false })
+}
+
+// send writes bytes. That the server has closed already is no failure.
+func (c *client) send(s string) {
+	_, _ = io.WriteString(c.conn, s)
+}
+
+// probe asks once more, and tells by the answer whether the connection was open.
+func (c *client) probe() {
+	c.send(probeRequest)
+	c.awaitEOF()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fate = "closed"
+	if answers, _ := parseAnswers(c.got, c.eof, c.head); len(answers) > 0 && answers[len(answers)-1].get(probeHeader) != "" {
+		c.fate = "open"
+	}
+}
+
+// outcome is what the client knows at the end.
+func (c *client) outcome() (k connOutcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k.fate = c.fate
+	if c.stuck != "" {
+		k.fate = "stuck waiting for " + c.stuck
+	}
+	answers, rest := parseAnswers(c.got, c.eof, c.head)
+	k.rest = strings.Clone(string(rest))
+	for _, a := range answers {
+		if a.get(probeHeader) == "" {
+			k.answers = append(k.answers, a)
+		}
+	}
+	return k
+}

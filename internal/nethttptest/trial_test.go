@@ -1,0 +1,278 @@
+package nethttptest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// A server is what http.Server and redline.Server both are.
+type server interface {
+	Serve(l net.Listener) error
+	Shutdown(ctx context.Context) error
+	Close() error
+	RegisterOnShutdown(f func())
+	SetKeepAlivesEnabled(on bool)
+}
+
+// An engine makes servers of one kind. It takes the fields from an http.Server that
+// nothing else is done with.
+type engine struct {
+	name string
+	make func(fields *http.Server) server
+}
+
+// netHTTP is the reference.
+var netHTTP = engine{"net/http", func(fields *http.Server) server { return fields }}
+
+// A trial is a script with a handler.
+type trial struct {
+	name string
+
+	// The server: its fields, where zeros do not do; what is called before it serves.
+	fields func(o *observer, s *http.Server)
+	before func(s server)
+
+	// The handler, in one of these forms.
+	handle  func(o *observer, w http.ResponseWriter, r *http.Request)
+	handler func(o *observer) http.Handler
+	settle  time.Duration // how long handlers and connections may take to end; 0 means patience
+	bare    bool          // do not wrap it: then nothing may be observed in it, and the probe is answered by it
+
+	// The script: send and wait for one answer, or steps.
+	send string
+	play []step
+
+	// Where Redline differs on purpose: the reason, and the lines in which the outcomes
+	// differ, - for net/http's and + for Redline's.
+	differs *reason
+	diff    string
+}
+
+// A run is a trial on one engine.
+type run struct {
+	*observer
+	engine  engine
+	server  server
+	addr    net.Addr
+	clients []*client
+	c       *client // whose steps these are
+	failed  string  // why the script could not be played
+}
+
+// A step is a part of a script.
+type step func(r *run)
+
+// conn turns to a client's connection, counted from 1, and opens it when it is new.
+func conn(n int) step {
+	return func(r *run) {
+		for len(r.clients) < n {
+			c, err := dialClient(r.addr, nil)
+			if err != nil {
+				r.failed = fmt.Sprintf("connection %d is refused", n)
+				return
+			}
+			r.clients = append(r.clients, c)
+		}
+		r.c = r.clients[n-1]
+	}
+}
+
+// say sends bytes.
+func say(s string) step { return func(r *run) { r.c.send(s) } }
+
+// toHEAD says which of the final answers of this connection have no body.
+func toHEAD(finals ...int) step { return func(r *run) { r.c.heads = finals } }
+
+// hear waits until n final answers have come whole on this connection.
+func hear(n int) step {
+	return func(r *run) {
+		r.c.wait(fmt.Sprintf("%d answers", n), func(answers []answer, _ []byte) bool { return finals(answers) >= n })
+	}
+}
+
+// hearInfo waits until n informational answers have come.
+func hearInfo(n int) step {
+	return func(r *run) {
+		r.c.wait(fmt.Sprintf("%d informational answers", n), func(answers []answer, _ []byte) bool {
+			return len(answers)-finals(answers) >= n
+		})
+	}
+}
+
+// hearText waits until some text has come in whatever form.
+func hearText(text string) step {
+	return func(r *run) {
+		r.c.wait(fmt.Sprintf("%q", text), func(answers []answer, rest []byte) bool {
+			for _, a := range answers {
+				if strings.Contains(string(a.body), text) {
+					return true
+				}
+			}
+			return strings.Contains(string(rest), text)
+		})
+	}
+}
+
+// pass waits for a gate that a handler opens; open opens one that it waits for.
+func pass(name string) step { return func(r *run) { r.observer.pass(name) } }
+func open(name string) step { return func(r *run) { r.observer.open(name) } }
+
+// end waits for the server to close the connection; leave closes it, reset cuts
+// it, and half closes the client's half. They end the script of this connection.
+func end() step { return func(r *run) { r.c.awaitEOF(); r.c.fate = "closed" } }
+
+func leave() step { return func(r *run) { r.c.conn.Close(); r.c.fate = "left" } }
+
+func reset() step {
+	return func(r *run) {
+		_ = r.c.conn.SetLinger(0) // it cannot fail on an open connection
+		r.c.conn.Close()
+		r.c.fate = "left"
+	}
+}
+
+func half() step {
+	return func(r *run) {
+		_ = r.c.conn.CloseWrite() // nor can this, but when the server was first
+		r.c.awaitEOF()
+		r.c.fate = "closed"
+	}
+}
+
+// do does anything else.
+func do(f func(r *run)) step { return f }
+
+// start plays a trial on an engine, and returns what came of it.
+func (t *trial) start(e engine, dir string) *outcome {
+	o := newObserver(dir)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return &outcome{failed: err.Error()}
+	}
+	fields := &http.Server{Handler: t.wrapped(o), ErrorLog: log.New(o, "", 0)}
+	if t.fields != nil {
+		t.fields(o, fields)
+	}
+	told := fields.ConnState
+	fields.ConnState = func(c net.Conn, s http.ConnState) {
+		o.state(c, s)
+		if told != nil {
+			told(c, s)
+		}
+	}
+	r := &run{observer: o, engine: e, server: e.make(fields), addr: l.Addr()}
+	if t.before != nil {
+		t.before(r.server)
+	}
+	served := make(chan error, 1)
+	go func() { served <- r.server.Serve(l) }()
+	r.script(t)
+	for end := time.Now().Add(cmp.Or(t.settle, patience)); !o.settled() && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		continue
+	}
+	if err := r.server.Close(); err != nil {
+		o.err("Close", err)
+	}
+	out := r.outcome()
+	select {
+	case err := <-served:
+		if err != http.ErrServerClosed {
+			out.failed = fmt.Sprintf("Serve: %v", err)
+		}
+	case <-time.After(patience):
+		out.failed = "Serve does not return"
+	}
+	return out
+}
+
+// script plays the steps, and leaves no connection open.
+func (r *run) script(t *trial) {
+	steps := t.play
+	if steps == nil {
+		steps = []step{say(t.send), hear(1)}
+	}
+	for _, s := range append([]step{conn(1)}, steps...) {
+		if s(r); r.failed != "" {
+			break
+		}
+	}
+	for _, c := range r.clients {
+		if c.fate == "" {
+			c.probe()
+		}
+		c.conn.Close()
+	}
+}
+
+// wrapped is the trial's handler behind one that answers probes and counts.
+func (t *trial) wrapped(o *observer) http.Handler {
+	h := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.handle(o, w, r) }))
+	if t.handler != nil {
+		h = t.handler(o)
+	} else if t.handle == nil {
+		h = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	}
+	if t.bare {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o.begin()
+		defer o.end()
+		if r.URL.Path == probePath {
+			w.Header().Set(probeHeader, "1")
+			return
+		}
+		o.mu.Lock()
+		o.calls++
+		o.mu.Unlock()
+		h.ServeHTTP(w, r)
+	})
+}
+
+var loopback = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+
+// outcome collects what came of a run.
+func (r *run) outcome() *outcome {
+	settled := r.settled()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := map[string]string{r.addr.String(): "SERVER"}
+	out := &outcome{calls: r.calls, failed: r.failed}
+	for i, c := range r.clients {
+		names[c.addr] = "CLIENT"
+		if i > 0 {
+			names[c.addr] = fmt.Sprintf("CLIENT%d", i+1)
+		}
+		k := c.outcome()
+		if told := r.conns[c.addr]; told != nil {
+			k.states = told.states
+		}
+		out.conns = append(out.conns, k)
+	}
+	clean := func(lines []string) []string {
+		for i, l := range lines {
+			if r.dir != "" {
+				l = strings.ReplaceAll(l, r.dir, "DIR")
+			}
+			lines[i] = loopback.ReplaceAllStringFunc(l, func(addr string) string {
+				if name, ok := names[addr]; ok {
+					return name
+				}
+				return addr
+			})
+		}
+		return lines
+	}
+	out.seen, out.log = clean(r.seen), clean(r.log)
+	if !settled {
+		out.seen = append(out.seen, "handlers or connections have not ended")
+	}
+	return out
+}
