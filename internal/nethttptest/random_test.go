@@ -1,0 +1,147 @@
+package nethttptest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// requestsOf makes requests of bytes, three for each: what it is, how much content,
+// and how it is sent. It returns them as steps.
+func requestsOf(b []byte) (steps []step, all string) {
+	var heads []int
+	n, pending := 0, ""
+	for ; len(b) >= 3 && n < 5; b = b[3:] {
+		raw, method := requestOf(b[0], b[1], n)
+		if method == "HEAD" {
+			heads = append(heads, n)
+		}
+		n++
+		all += raw
+		switch how := b[2] % 4; {
+		case how == 0: // with the next
+			pending += raw
+			continue
+		case how == 1 && len(raw) > 1: // in two pieces
+			cut := 1 + int(b[2]/4)*len(raw)/64%(len(raw)-1)
+			steps = append(steps, say(pending+raw[:cut]), say(raw[cut:]))
+		default:
+			steps = append(steps, say(pending+raw))
+		}
+		pending = ""
+		steps = append(steps, hear(n))
+	}
+	if pending != "" {
+		steps = append(steps, say(pending), hear(n))
+	}
+	return append([]step{toHEAD(heads...)}, steps...), all
+}
+
+// requestOf makes one request, with the number in its path.
+func requestOf(kind, size byte, n int) (raw, method string) {
+	method = pick(kind, "GET", "POST", "HEAD", "PUT")
+	version := pick(kind>>2, "1.1", "1.1", "1.1", "1.0")
+	lines := []string{fmt.Sprintf("%s /%d HTTP/%s", method, n, version), "Host: h"}
+	switch kind >> 4 % 4 {
+	case 1:
+		lines = append(lines, "Connection: close")
+	case 2:
+		lines = append(lines, "Connection: keep-alive")
+	}
+	if method == "GET" || method == "HEAD" {
+		return message(lines...), method
+	}
+	content := large[:pick(size, 5, 0, 1, 1000, 100_000, 300_000)]
+	if size>>3%2 == 1 && len(content) < 300_000 && version == "1.1" {
+		lines = append(lines, "Expect: 100-continue")
+	}
+	if size>>4%2 == 1 && version == "1.1" {
+		half := len(content) / 2
+		coded := encode(slices.DeleteFunc([]string{content[:half], content[half:]}, func(s string) bool { return s == "" })...)
+		return message(append(lines, "Transfer-Encoding: chunked")...) + coded + "0\r\n\r\n", method
+	}
+	return message(append(lines, fmt.Sprintf("Content-Length: %d", len(content)))...) + content, method
+}
+
+// programsOf cuts bytes into programs.
+func programsOf(b []byte) (all []program) {
+	for part := range strings.SplitSeq(string(b), "\xff") {
+		all = append(all, program(part[:min(len(part), 12*instruction)]))
+	}
+	return all[:min(len(all), 5)]
+}
+
+// randomTrial is the trial that handlers and requests make.
+func randomTrial(handlers, requests []byte) *trial {
+	steps, _ := requestsOf(requests)
+	return &trial{handle: programs(programsOf(handlers)), play: steps}
+}
+
+// checkRandom plays a random trial. When the engines disagree, it asks net/http
+// again: that may disagree with itself where it depends on time, and then nothing
+// follows.
+func checkRandom(t *testing.T, handlers, requests []byte) (decided bool) {
+	tr := randomTrial(handlers, requests)
+	ref := tr.start(netHTTP, t.TempDir())
+	for _, e := range candidates() {
+		got, _ := compare(ref.clone(), tr.start(e, t.TempDir()))
+		if got == "" {
+			continue
+		}
+		for range 3 {
+			if again := tr.start(netHTTP, t.TempDir()); diff(ref.dump(), again.dump()) != "" {
+				return false
+			}
+		}
+		_, raw := requestsOf(requests)
+		t.Errorf("%s differs from net/http:\n%s\nrequests %s\nhandlers %x, requests %x", e.name, indent(got), brief([]byte(raw)), handlers, requests)
+	}
+	return true
+}
+
+// TestRandomHandlers plays made-up handlers to made-up clients: always the same
+// ones.
+func TestRandomHandlers(t *testing.T) {
+	const batches, each = 16, 25
+	for batch := range batches {
+		t.Run(fmt.Sprint(batch), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(1, uint64(batch)))
+			undecided := 0
+			for range each {
+				handlers, requests := make([]byte, 2+r.IntN(40)), make([]byte, 3*(1+r.IntN(4)))
+				for _, b := range [][]byte{handlers, requests} {
+					for i := range b {
+						b[i] = byte(r.Uint32())
+					}
+				}
+				if !checkRandom(t, handlers, requests) {
+					undecided++
+				}
+				if t.Failed() {
+					return
+				}
+			}
+			if undecided > each/10 {
+				t.Errorf("net/http disagrees with itself in %d of %d", undecided, each)
+			}
+		})
+	}
+}
+
+// FuzzHandlers plays any handler to any client.
+func FuzzHandlers(f *testing.F) {
+	f.Add([]byte{0, 0}, []byte{0, 0, 2})
+	f.Add([]byte{4, 0, 0, 0, 3, 0, 0, 0}, []byte{1, 0, 2, 0, 0, 2})
+	f.Add([]byte{0, 0, 0xff, 15, 0, 0xff, 15, 2}, []byte{0, 0, 0, 0, 0, 0, 0, 0, 0})
+	f.Add([]byte{6, 3, 0, 0, 0, 0}, []byte{0, 0, 2})
+	f.Add([]byte{14, 0, 0, 5, 3, 0}, []byte{0x11, 20, 9})
+	f.Fuzz(func(t *testing.T, handlers, requests []byte) {
+		if len(handlers) > 200 || len(requests) > 30 {
+			t.Skip("longer than anything new could need")
+		}
+		checkRandom(t, handlers, requests)
+	})
+}
