@@ -19,6 +19,7 @@ type answer struct {
 	trailer []string
 	whole   bool // it ended as its framing says
 	toEOF   bool // it ends with the connection
+	toHEAD  bool // it has no body because nobody asked for one
 }
 
 // informational reports whether a final answer is still to come.
@@ -69,6 +70,7 @@ func parseAnswer(got []byte, eof, head bool) (a answer, n int) {
 		a.status, _ = strconv.Atoi(status[1]) // 0 if it is not a number, which the line shows
 	}
 	n = end + 4
+	a.toHEAD = head
 	if head || a.status/100 == 1 || a.status == http.StatusNoContent || a.status == http.StatusNotModified {
 		a.whole = true
 		return a, n

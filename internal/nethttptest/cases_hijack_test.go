@@ -55,13 +55,16 @@ var hijackTrials = []trial{
 		n, err = io.WriteString(w, "x")
 		o.note("write string: %d, %s", n, describe(err))
 		w.WriteHeader(500)
-		flush(w)
-		o.err("FlushError", w.(interface{ FlushError() error }).FlushError())
 		_, _, err = w.(http.Hijacker).Hijack()
 		o.err("hijack again", err)
 		w.Header().Set("X-A", "b")
 	}},
-	{name: "hijack: behind a write", play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "hijack: flush behind it", differs: &faults, play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		c, _ := hijack(o, w)
+		defer c.Close()
+		panics(o, "flush", func() { o.err("flush", w.(interface{ FlushError() error }).FlushError()) })
+	}},
+	{name: "hijack: behind a write", differs: &hijacked, play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		put(o, w, "written")
 		c, rw := hijack(o, w)
 		defer c.Close()
@@ -75,7 +78,7 @@ var hijackTrials = []trial{
 		defer c.Close()
 		put(o, c, "raw")
 	}},
-	{name: "hijack: behind an announced length", play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "hijack: behind an announced length", differs: &hijacked, play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "10")
 		put(o, w, "hello")
 		c, _ := hijack(o, w)
@@ -90,7 +93,7 @@ var hijackTrials = []trial{
 		defer c.Close()
 		put(o, c, "raw")
 	}},
-	{name: "hijack: content is not read", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "hijack: content is not read", differs: &faults, handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		c, rw := hijack(o, w)
 		defer c.Close()
 		n, err := r.Body.Read(make([]byte, 10))

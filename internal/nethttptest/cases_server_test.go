@@ -34,14 +34,14 @@ func shutdown(r *run) {
 
 // refused waits until no new connection is accepted.
 func refused(r *run) {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience / 5); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		c, err := net.DialTimeout("tcp", r.addr.String(), patience)
 		if err != nil {
 			return
 		}
 		c.Close()
 	}
-	r.note("connections are accepted for ever")
+	r.note("connections are still accepted")
 }
 
 // another does something with a second server, on a listener of its own.
@@ -53,7 +53,11 @@ func another(f func(r *run, s server, l net.Listener)) []step {
 			return
 		}
 		defer l.Close()
-		s := r.engine.make(&http.Server{Handler: http.NotFoundHandler()})
+		s := r.engine.make(&http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if req.URL.Path == "/slow" {
+				gated(r.observer, w, req)
+			}
+		})})
 		f(r, s, l)
 		r.err("Close", s.Close())
 	})}
@@ -61,10 +65,10 @@ func another(f func(r *run, s server, l net.Listener)) []step {
 
 // serverTrials are about the fields and methods of a server.
 var serverTrials = []trial{
-	{name: "server: ReadHeaderTimeout", play: []step{say("GET / HTTP/1.1\r\nHo"), end()}, fields: func(_ *observer, s *http.Server) {
+	{name: "server: ReadHeaderTimeout", differs: &late, play: []step{say("GET / HTTP/1.1\r\nHo"), end()}, fields: func(_ *observer, s *http.Server) {
 		s.ReadHeaderTimeout = short
 	}},
-	{name: "server: ReadHeaderTimeout for the second request", handle: path, play: []step{say(get("/a")), hear(1), say("GET / HTTP/1.1\r\nHo"), end()}, fields: func(_ *observer, s *http.Server) {
+	{name: "server: ReadHeaderTimeout for the second request", differs: &late, handle: path, play: []step{say(get("/a")), hear(1), say("GET / HTTP/1.1\r\nHo"), end()}, fields: func(_ *observer, s *http.Server) {
 		s.ReadHeaderTimeout = short
 	}},
 	{name: "server: ReadHeaderTimeout does not bound content", handle: func(o *observer, _ http.ResponseWriter, r *http.Request) {
@@ -80,7 +84,7 @@ var serverTrials = []trial{
 	}, play: []step{say(message("POST / HTTP/1.1", "Host: h", "Content-Length: 5") + "he"), hear(1)}, fields: func(_ *observer, s *http.Server) {
 		s.ReadTimeout = short
 	}},
-	{name: "server: ReadTimeout bounds the head", play: []step{say("GET / HTTP/1.1\r\nHo"), end()}, fields: func(_ *observer, s *http.Server) {
+	{name: "server: ReadTimeout bounds the head", differs: &late, play: []step{say("GET / HTTP/1.1\r\nHo"), end()}, fields: func(_ *observer, s *http.Server) {
 		s.ReadTimeout = short
 	}},
 	{name: "server: ReadTimeout does not bound the handler", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
@@ -97,7 +101,7 @@ var serverTrials = []trial{
 		time.Sleep(short + short/4)
 		put(o, w, "x")
 	}, play: []step{say(get("/", closing)), end()}, fields: func(_ *observer, s *http.Server) { s.IdleTimeout = short }},
-	{name: "server: ReadTimeout stands for IdleTimeout", handle: path, play: []step{say(get("/a")), hear(1), end()}, fields: func(_ *observer, s *http.Server) {
+	{name: "server: ReadTimeout stands for IdleTimeout", differs: &shutdowns, handle: path, play: []step{say(get("/a")), hear(1), do(func(*run) { time.Sleep(short + short/4) })}, fields: func(_ *observer, s *http.Server) {
 		s.ReadTimeout = short
 	}},
 	{name: "server: WriteTimeout has passed when the handler answers", handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
@@ -110,7 +114,7 @@ var serverTrials = []trial{
 	}, fields: func(_ *observer, s *http.Server) { s.WriteTimeout = short }},
 
 	{name: "server: keep-alives are off", handle: path, send: get("/a"), before: func(s server) { s.SetKeepAlivesEnabled(false) }},
-	{name: "server: keep-alives are off, 1.0", handle: path, send: message("GET /a HTTP/1.0", "Connection: keep-alive"), before: func(s server) { s.SetKeepAlivesEnabled(false) }},
+	{name: "server: keep-alives are off, 1.0", differs: &faults, handle: path, send: message("GET /a HTTP/1.0", "Connection: keep-alive"), before: func(s server) { s.SetKeepAlivesEnabled(false) }},
 	{name: "server: keep-alives off and on", handle: path, send: get("/a"), before: func(s server) {
 		s.SetKeepAlivesEnabled(false)
 		s.SetKeepAlivesEnabled(true)
@@ -127,7 +131,7 @@ var serverTrials = []trial{
 			o.note("%s at %s: %s", c.RemoteAddr(), c.LocalAddr(), state)
 		}
 	}, handle: path, play: []step{say(get("/a")), hear(1), say(get("/b", closing)), end()}},
-	{name: "server: ErrorLog", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "server: ErrorLog", differs: &framing, handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/twice":
 			w.WriteHeader(200)
@@ -149,12 +153,36 @@ var serverTrials = []trial{
 		flush(w)
 		gated(o, w, r)
 	}, play: []step{say(get("/")), pass("called"), do(shutdown), do(refused), open("go on"), hear(1), end(), pass("down")}},
+	{name: "shutdown: Serve returns at once", play: another(func(r *run, s server, l net.Listener) {
+		r.begin()
+		go func() {
+			defer r.end()
+			r.err("Serve", s.Serve(l))
+			r.open("served")
+		}()
+		c, err := dialClient(l.Addr(), nil)
+		if err != nil {
+			r.failed = err.Error()
+			return
+		}
+		defer c.conn.Close()
+		c.send(get("/slow"))
+		r.pass("called")
+		down := make(chan struct{})
+		go func() {
+			defer close(down)
+			r.note("down without error %v", s.Shutdown(context.Background()) == nil)
+		}()
+		r.pass("served")
+		r.open("go on")
+		r.await(down, "the end of Shutdown")
+	})},
 	{name: "shutdown: contexts live on", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		gated(o, w, r)
 		o.err("context", r.Context().Err())
 	}, play: []step{say(get("/")), pass("called"), do(shutdown), do(refused), open("go on"), hear(1), end(), pass("down")}},
 	{name: "shutdown: pipelined requests", handle: gated, play: []step{say(get("/") + get("/")), pass("called"), do(shutdown), do(refused), open("go on"), end(), pass("down")}},
-	{name: "shutdown: too long", handle: gated, play: []step{
+	{name: "shutdown: too long", differs: &shutdowns, handle: gated, play: []step{
 		say(get("/")), pass("called"), do(func(r *run) {
 			ctx, cancel := context.WithTimeout(context.Background(), short)
 			defer cancel()
@@ -191,9 +219,10 @@ var serverTrials = []trial{
 			r.open("served")
 		}()
 		ask(r, l.Addr())
-		r.err("Shutdown", s.Shutdown(context.Background()))
+		err := s.Shutdown(context.Background())
 		r.pass("served")
-		_, err := l.Accept()
+		r.err("Shutdown", err)
+		_, err = l.Accept()
 		r.note("listener is closed %v", errors.Is(err, net.ErrClosed))
 		r.err("Serve again", s.Serve(l))
 	})},
@@ -207,17 +236,24 @@ var serverTrials = []trial{
 		err := s.Serve(l)
 		r.note("an error %v, ErrServerClosed %v", err != nil, errors.Is(err, http.ErrServerClosed))
 	})},
-	{name: "close: the listener is closed while it serves", play: another(func(r *run, s server, l net.Listener) {
+	{name: "close: the listener is closed while it serves", differs: &shutdowns, play: another(func(r *run, s server, l net.Listener) {
 		r.begin()
 		go func() {
 			defer r.end()
 			err := s.Serve(l)
-			r.note("an error %v, ErrServerClosed %v", err != nil, errors.Is(err, http.ErrServerClosed))
 			r.open("served")
+			r.pass("noted")
+			r.note("ErrServerClosed %v", errors.Is(err, http.ErrServerClosed))
 		}()
 		ask(r, l.Addr())
 		r.err("close listener", l.Close())
-		r.pass("served")
+		select {
+		case <-r.gate("served"):
+			r.note("Serve has returned")
+		case <-time.After(patience / 5):
+			r.note("Serve goes on")
+		}
+		r.open("noted")
 	})},
 }
 

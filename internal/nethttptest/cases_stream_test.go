@@ -111,7 +111,7 @@ var streamTrials = []trial{
 		put(o, w, "x")
 		w.WriteHeader(103)
 	}},
-	{name: "info: over 1.0", send: message("GET / HTTP/1.0"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "info: over 1.0", differs: &oldInfo, send: message("GET / HTTP/1.0"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(103)
 		put(o, w, "x")
 	}},
@@ -157,7 +157,7 @@ var streamTrials = []trial{
 		w.Header().Add(http.TrailerPrefix+"X-B", "2")
 		w.Header().Add(http.TrailerPrefix+"X-B", "3")
 	}},
-	{name: "trailers out: by prefix, without flush", send: get("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "trailers out: by prefix, without flush", differs: &trailers, send: get("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		put(o, w, "hello")
 		w.Header().Set(http.TrailerPrefix+"X-A", "1")
 	}},
@@ -173,7 +173,7 @@ var streamTrials = []trial{
 		w.Header().Set("Transfer-Encoding", "x")
 		w.Header().Set("X-A", "a\r\nX-Injected: b")
 	}},
-	{name: "trailers out: over 1.0", send: message("GET / HTTP/1.0"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "trailers out: over 1.0", differs: &framing, send: message("GET / HTTP/1.0"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Trailer", "X-A")
 		put(o, w, "hello")
 		w.Header().Set("X-A", "1")

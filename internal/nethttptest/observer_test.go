@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -155,6 +156,8 @@ func describe(err error) string {
 		return fmt.Sprintf("deadline exceeded, a timeout %v", errors.As(err, &netError) && netError.Timeout())
 	case errors.Is(err, net.ErrClosed), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
 		return "the connection is gone"
+	case malformed.MatchString(err.Error()):
+		return "content is malformed"
 	case errors.As(err, &op):
 		return "network error: " + op.Err.Error()
 	}
@@ -177,7 +180,6 @@ func describe(err error) string {
 		{"http.ErrMissingFile", http.ErrMissingFile},
 		{"http.ErrNoCookie", http.ErrNoCookie},
 		{"http.ErrServerClosed", http.ErrServerClosed},
-		{"http.ErrLineTooLong", http.ErrLineTooLong},
 		{"multipart.ErrMessageTooLarge", multipart.ErrMessageTooLarge},
 		{"context.Canceled", context.Canceled},
 		{"context.DeadlineExceeded", context.DeadlineExceeded},
@@ -191,6 +193,12 @@ func describe(err error) string {
 	}
 	return "error: " + err.Error()
 }
+
+// malformed is what the engines call content in the chunked coding that is not:
+// programs cannot tell these errors apart but by their text.
+var malformed = regexp.MustCompile(`^(request body: .*|malformed chunked encoding|invalid byte in chunk length|http chunk length too large|` +
+	`chunked line ends with bare LF|invalid CR in chunked line|empty hex number for chunk length|header line too long|` +
+	`chunked encoding contains too much non-data)$`)
 
 // read reads content to its end and writes down what it was.
 func (o *observer) read(r io.Reader) []byte {

@@ -1,4 +1,33 @@
 package nethttptest
 
-// candidates are the engines that are held to net/http.
-func candidates() []engine { return []engine{{"net/http again", netHTTP.make}} }
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"github.com/redline-go/redline"
+)
+
+// newRedline is a Redline server with the fields of an http.Server.
+func newRedline(transport string, fields *http.Server) *redline.Server {
+	return &redline.Server{
+		Transport: transport, Loops: 1, Logger: slog.New(slog.DiscardHandler),
+		Addr: fields.Addr, Handler: fields.Handler, ErrorLog: fields.ErrorLog, MaxHeaderBytes: fields.MaxHeaderBytes,
+		ReadTimeout: fields.ReadTimeout, ReadHeaderTimeout: fields.ReadHeaderTimeout, WriteTimeout: fields.WriteTimeout, IdleTimeout: fields.IdleTimeout,
+		ConnState: fields.ConnState, BaseContext: fields.BaseContext, ConnContext: fields.ConnContext,
+		DisableGeneralOptionsHandler: fields.DisableGeneralOptionsHandler,
+	}
+}
+
+// candidates are the engines that are held to net/http: Redline on every transport
+// that this system allows.
+var candidates = sync.OnceValue(func() (engines []engine) {
+	for _, transport := range []string{redline.Uring, redline.Epoll, redline.Std} {
+		probe := newRedline(transport, new(http.Server))
+		_, err := probe.Listen("127.0.0.1:0")
+		if probe.Close(); err == nil {
+			engines = append(engines, engine{transport, func(fields *http.Server) server { return newRedline(transport, fields) }})
+		}
+	}
+	return engines
+})

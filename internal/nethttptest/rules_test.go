@@ -2,12 +2,11 @@ package nethttptest
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
-
-// A reason is why Redline does something in its own way.
-type reason struct{ title, why string }
 
 // A rule is a difference that many trials meet. It makes of net/http's outcome
 // what Redline's should be: it never takes anything from Redline's that was not
@@ -18,7 +17,49 @@ type rule struct {
 }
 
 // rules are applied to every comparison, in this order.
-var rules = []*rule{&refusals, &lengths}
+var rules = []*rule{&versions, &phrases, &refusals, &lengths, &pipelined}
+
+// versions are what answers to HTTP/1.0 begin with.
+var versions = rule{
+	reason{
+		"HTTP/1.1 in answers to HTTP/1.0",
+		"An answer names the server's version, as RFC 9110 (6.2) recommends, where net/http repeats the client's. A connection that " +
+			"HTTP/1.0 ends says so in Connection: close.",
+	},
+	eachAnswer(func(a, b *answer) bool {
+		old, is := strings.CutPrefix(a.line, "HTTP/1.0 ")
+		if !is || !strings.HasPrefix(b.line, "HTTP/1.1 ") {
+			return false
+		}
+		a.line = "HTTP/1.1 " + old
+		if b.get("Connection") == "close" && a.get("Connection") == "" {
+			a.fields = append(slices.Clip(a.fields), closing)
+		}
+		return true
+	}),
+}
+
+// phrases are what stands behind a status in the first line.
+var phrases = rule{
+	reason{
+		"Reason phrases of RFC 9110",
+		"The phrase behind a status, which clients ignore, is that of RFC 9110 where net/http has an older one (413, 416), and empty for " +
+			"a status that has none.",
+	},
+	eachAnswer(func(a, b *answer) bool {
+		for _, p := range [][2]string{
+			{"413 Request Entity Too Large", "413 Content Too Large"},
+			{"416 Requested Range Not Satisfiable", "416 Range Not Satisfiable"},
+			{fmt.Sprintf("%d status code %[1]d", a.status), fmt.Sprintf("%d ", a.status)},
+		} {
+			if a.line == "HTTP/1.1 "+p[0] && b.line == "HTTP/1.1 "+p[1] {
+				a.line = b.line
+				return true
+			}
+		}
+		return false
+	}),
+}
 
 // refusals answer requests that reach no handler.
 var refusals = rule{
@@ -28,23 +69,19 @@ var refusals = rule{
 			"and the end of the connection are net/http's; the reason phrase is the standard one, the text names " +
 			"what is wrong, and the answer has Date and Content-Length.",
 	},
-	func(ref, red *outcome) (applied bool) {
-		for i := range ref.conns {
-			if i == len(red.conns) || len(ref.conns[i].answers) == 0 || len(red.conns[i].answers) == 0 {
-				continue
-			}
-			a := &ref.conns[i].answers[len(ref.conns[i].answers)-1]
-			b := &red.conns[i].answers[len(red.conns[i].answers)-1]
-			if a.status == b.status && a.refusal("Connection: close", "Content-Type: text/plain; charset=utf-8") &&
-				b.refusal("Connection: close", fmt.Sprintf("Content-Length: %d", len(b.body)), "Content-Type: text/plain; charset=utf-8", "Date: now") {
-				*a, applied = *b, true
-			}
+	eachAnswer(func(a, b *answer) bool {
+		const plain = "Content-Type: text/plain; charset=utf-8"
+		if a.status != b.status || !a.refusal(closing, plain) && !(a.status == 417 && a.refusal(closing, "Content-Length: 0", "Date: now")) ||
+			!b.refusal(closing, fmt.Sprintf("Content-Length: %d", len(b.body)), plain, "Date: now") {
+			return false
 		}
-		return applied
-	},
+		*a = *b
+		return true
+	}),
 }
 
-// refusal reports whether an answer has exactly these fields and a status of 400 or more.
+// refusal reports whether an answer has exactly these fields, and a status of 400
+// or more.
 func (a *answer) refusal(fields ...string) bool {
 	lines := a.dump("")
 	return a.status >= 400 && a.whole && len(a.trailer) == 0 && len(lines) == 1+len(fields)+min(len(a.body), 1) &&
@@ -55,26 +92,66 @@ func (a *answer) refusal(fields ...string) bool {
 var lengths = rule{
 	reason{
 		"Content-Length up to 16 KiB",
-		"A body that the handler wrote without Content-Length or Flush is sent with a length when it is complete " +
-			"within 16 KiB; net/http's buffer is 2 KiB, and what is longer is chunked.",
+		"A body that the handler wrote without Content-Length or Flush is sent with a length, and HEAD answered with it, when it is " +
+			"complete within 16 KiB. net/http's buffer is 2 KiB: what is longer is chunked.",
+	},
+	eachAnswer(func(a, b *answer) bool {
+		at := slices.Index(a.fields, "Transfer-Encoding: chunked")
+		length, err := strconv.Atoi(b.get("Content-Length"))
+		switch {
+		case err != nil || length <= 2<<10 || length > 16<<10 || !a.whole || a.get("Content-Length") != "" || len(a.trailer) > 0:
+			return false
+		case at >= 0 && len(a.body) == length:
+			a.fields = slices.Delete(slices.Clone(a.fields), at, at+1)
+		case at >= 0 || a.toEOF || len(a.body) > 0 || b.toHEAD != a.toHEAD || !a.toHEAD:
+			return false
+		}
+		a.fields = append(slices.Clip(a.fields), fmt.Sprintf("Content-Length: %d", length))
+		return true
+	}),
+}
+
+// pipelined requests keep a connection active.
+var pipelined = rule{
+	reason{
+		"No idle state between pipelined requests",
+		"ConnState is not told that a connection is idle when the next request is there already.",
 	},
 	func(ref, red *outcome) (applied bool) {
 		for i := range ref.conns {
-			for j := range ref.conns[i].answers {
-				if i >= len(red.conns) || j >= len(red.conns[i].answers) {
+			if i >= len(red.conns) {
+				break
+			}
+			a, b := ref.conns[i].states, red.conns[i].states
+			var without []http.ConnState // those of a, without idle where b has none
+			at := 0
+			for j, s := range a {
+				if s == http.StateIdle && at < len(b) && b[at] != s && j+1 < len(a) && a[j+1] == http.StateActive && b[at] == http.StateActive {
 					continue
 				}
-				a, b := &ref.conns[i].answers[j], &red.conns[i].answers[j]
-				length := fmt.Sprintf("Content-Length: %d", len(a.body))
-				at := slices.Index(a.fields, "Transfer-Encoding: chunked")
-				if at >= 0 && len(a.body) > 2<<10 && len(a.body) <= 16<<10 && len(a.trailer) == 0 && a.whole && slices.Contains(b.fields, length) {
-					a.fields, applied = slices.Clone(a.fields), true
-					a.fields[at] = length
-				}
+				without = append(without, s)
+				at++
+			}
+			if len(without) < len(a) && slices.Equal(without, b) {
+				ref.conns[i].states, applied = without, true
 			}
 		}
 		return applied
 	},
+}
+
+// eachAnswer is a rule about answers that both have.
+func eachAnswer(f func(a, b *answer) bool) func(ref, red *outcome) bool {
+	return func(ref, red *outcome) (applied bool) {
+		for i := range min(len(ref.conns), len(red.conns)) {
+			for j := range min(len(ref.conns[i].answers), len(red.conns[i].answers)) {
+				if f(&ref.conns[i].answers[j], &red.conns[i].answers[j]) {
+					applied = true
+				}
+			}
+		}
+		return applied
+	}
 }
 
 // compare returns in what Redline's outcome differs, and which rules were needed.

@@ -1,7 +1,10 @@
 package nethttptest
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -19,6 +22,9 @@ func TestHandlers(t *testing.T) {
 			t.Errorf("two trials are called %q", tr.name)
 		}
 		names[tr.name] = true
+		if tr.refuses != "" && tr.differs == nil {
+			t.Errorf("%s: refuses for no reason", tr.name)
+		}
 		t.Run(tr.name, func(t *testing.T) {
 			t.Parallel()
 			play(t, &tr)
@@ -39,13 +45,42 @@ func play(t *testing.T, tr *trial) {
 	if testing.Verbose() {
 		t.Logf("%s, net/http:\n%s", tr.name, indent(strings.Join(ref.dump(), "\n")))
 	}
+	who := map[string][]string{} // shows which difference
 	for i, e := range engines[1:] {
 		red := <-outcomes[i+1]
-		if got, _ := compare(ref.clone(), red); got != strings.TrimLeft(tr.diff, "\n") {
-			t.Errorf("%s differs from net/http:\n%s", e.name, indent(got))
-			if tr.diff != "" {
-				t.Logf("expected:\n%s", indent(tr.diff))
+		got, _ := compare(ref.clone(), red)
+		switch {
+		case tr.refuses != "":
+			if want := tr.refusal(); got == "" || diff(want, red.dump()) != "" {
+				who[got] = append(who[got], e.name)
 			}
+		case got != tr.expected():
+			who[got] = append(who[got], e.name)
 		}
+	}
+	for got, names := range who {
+		t.Errorf("%s: %s, net/http - and Redline +:\n%s", tr.name, strings.Join(names, ", "), indent(got))
+		if tr.differs != nil {
+			t.Logf("expected:\n%s", indent(tr.refuses+tr.expected()))
+		}
+	}
+}
+
+// refusal is the outcome of a trial that Redline refuses: the handler is not
+// called.
+func (tr *trial) refusal() []string {
+	status, words, _ := strings.Cut(tr.refuses, " ")
+	code, err := strconv.Atoi(status)
+	if err != nil {
+		panic(err)
+	}
+	phrase := http.StatusText(code)
+	if code == http.StatusRequestURITooLong {
+		phrase = "URI Too Long" // RFC 9110, 15.5.15
+	}
+	return []string{
+		fmt.Sprintf("answer 1: HTTP/1.1 %d %s", code, phrase), "answer 1: " + closing, fmt.Sprintf("answer 1: Content-Length: %d", len(words)+1),
+		"answer 1: Content-Type: text/plain; charset=utf-8", "answer 1: Date: now", fmt.Sprintf("answer 1: body %q", words+"\n"),
+		"fate: closed", "state: new active closed",
 	}
 }

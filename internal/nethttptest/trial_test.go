@@ -49,10 +49,11 @@ type trial struct {
 	send string
 	play []step
 
-	// Where Redline differs on purpose: the reason, and the lines in which the outcomes
-	// differ, - for net/http's and + for Redline's.
+	// Where Redline differs on purpose: the reason. Where it refuses what net/http lets
+	// through, the status and the words; otherwise the list of differences has the
+	// exact lines.
 	differs *reason
-	diff    string
+	refuses string
 }
 
 // A run is a trial on one engine.

@@ -1,0 +1,150 @@
+package nethttptest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// differencesFile lists what differs from net/http on purpose: it is written for
+// readers, and holds the lines that trials expect.
+const differencesFile = "../../docs/nethttp-differences.md"
+
+const (
+	trialHeading = "#### "
+	diffBegin    = "```diff\n"
+	diffEnd      = "```\n"
+)
+
+// expectations are the differences of trials, by their name, as the file has them.
+var expectations = sync.OnceValues(func() (map[string]string, error) {
+	b, err := os.ReadFile(differencesFile)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for part := range strings.SplitSeq(string(b), "\n"+trialHeading) {
+		name, rest, _ := strings.Cut(part, "\n")
+		if _, rest, ok := strings.Cut(rest, diffBegin); ok {
+			found[name], _, _ = strings.Cut(rest, diffEnd)
+		}
+	}
+	return found, nil
+})
+
+// expected is the difference that is right for a trial that Redline does not refuse:
+// none, unless it says so.
+func (tr *trial) expected() string {
+	if tr.differs == nil {
+		return ""
+	}
+	found, err := expectations()
+	if err != nil {
+		return err.Error()
+	}
+	return found[tr.name]
+}
+
+// TestDeliberateDifferences holds the list of differences to the trials. With
+// -update it plays those that differ, and writes the list.
+func TestDeliberateDifferences(t *testing.T) {
+	want, err := expectations()
+	if err != nil && !(*update && errors.Is(err, fs.ErrNotExist)) {
+		t.Fatal(err)
+	}
+	if *update {
+		want = observed(t)
+	}
+	text := listing(t, want)
+	have, err := os.ReadFile(differencesFile)
+	if err == nil && string(have) == text {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s is out of date: go test ./internal/nethttptest -run TestDeliberateDifferences -update", differencesFile)
+	}
+	if err := os.WriteFile(differencesFile, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// observed plays the trials that differ, some at the same time.
+func observed(t *testing.T) map[string]string {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	found, slots := map[string]string{}, make(chan struct{}, 16)
+	for _, tr := range trials() {
+		if tr.differs == nil || tr.refuses != "" {
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			ref := tr.start(netHTTP, t.TempDir())
+			for i, e := range candidates() {
+				got, _ := compare(ref.clone(), tr.start(e, t.TempDir()))
+				mu.Lock()
+				if i > 0 && got != found[tr.name] {
+					t.Errorf("%s: %s is not like %s:\n%s\n%s", tr.name, e.name, candidates()[0].name, indent(got), indent(found[tr.name]))
+				}
+				found[tr.name] = got
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return found
+}
+
+// listing is the text of the list.
+func listing(t *testing.T, diffs map[string]string) string {
+	var b strings.Builder
+	b.WriteString(`# Where Redline differs from net/http
+
+An ` + "`http.Handler`" + ` sees and does the same under Redline as under net/http, but for what is
+listed here. The differential suite, internal/nethttptest, plays several hundred scripts to both and
+compares every byte and everything that the handlers see; it holds this list to be complete for
+them, and exact. It is written by ` + "`go test ./internal/nethttptest -run TestDeliberateDifferences -update`" + `.
+
+## In general
+
+`)
+	for _, r := range rules {
+		fmt.Fprintf(&b, "- **%s.** %s\n", r.title, r.why)
+	}
+	b.WriteString("\n## In particular\n\nLines with - are net/http's, those with + are Redline's.\n")
+	all := trials()
+	for _, r := range reasons {
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n", r.title, r.why)
+		mine := slices.DeleteFunc(slices.Clone(all), func(tr trial) bool { return tr.differs != r })
+		if len(mine) == 0 {
+			t.Errorf("no trial differs for the reason %q", r.title)
+		}
+		refused := slices.DeleteFunc(slices.Clone(mine), func(tr trial) bool { return tr.refuses == "" })
+		if len(refused) > 0 {
+			b.WriteString("\n| trial | answer |\n|---|---|\n")
+		}
+		for _, tr := range refused {
+			fmt.Fprintf(&b, "| %s | %s |\n", tr.name, tr.refuses)
+		}
+		for _, tr := range mine {
+			if tr.refuses != "" {
+				continue
+			}
+			if diffs[tr.name] == "" {
+				t.Errorf("%s: the list has no difference", tr.name)
+			}
+			fmt.Fprintf(&b, "\n%s%s\n\n", trialHeading, tr.name)
+			if tr.send != "" && len(tr.send) < 300 {
+				fmt.Fprintf(&b, "Sent: `%q`\n\n", tr.send)
+			}
+			b.WriteString(diffBegin + diffs[tr.name] + diffEnd)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,81 @@
+package nethttptest
+
+// A reason is why Redline does something in its own way.
+type reason struct{ title, why string }
+
+// The reasons of trials that differ on purpose. Those of rules stand with them.
+var (
+	strict = reason{
+		"Strict syntax",
+		"What RFC 9110 and 9112 forbid is refused with 400 and the end of the connection, and what follows it is never parsed: two servers " +
+			"that read such bytes in two ways are how requests are smuggled. net/http lets some of it through.",
+	}
+	bounds = reason{
+		"Bounds that have defaults",
+		"A head has 64 KiB and 128 fields unless MaxHeaderBytes or Limits say otherwise (net/http: 1 MiB and any number), and a target that " +
+			"is too long gets 414.",
+	}
+	late = reason{
+		"408 for heads that come too late",
+		"A client whose head is not complete in time is told so by 408; net/http calls it malformed.",
+	}
+	readable = reason{
+		"Content stays readable",
+		"The request's content can be read when the answer has begun, as if EnableFullDuplex was always called. net/http closes it at the " +
+			"first byte of the answer.",
+	}
+	continues = reason{
+		"100 (Continue) only where it helps",
+		"It is not sent when content has come already (RFC 9110, 10.1.1), and still sent when the handler has written but nothing is on its " +
+			"way. net/http then has the client wait.",
+	}
+	emptyLines = reason{
+		"Empty lines before a request",
+		"They are skipped, as RFC 9112 (2.2) recommends.",
+	}
+	framing = reason{
+		"Framing is the server's",
+		"Of what a handler says in Connection, close counts, wherever it stands, and keep-alive is left out; Transfer-Encoding is ignored, a " +
+			"Content-Length that is repeated or no number too. net/http sends what it was given, right or wrong, or gives up the connection.",
+	}
+	controls = reason{
+		"Control characters in fields",
+		"Those in a value become spaces, all of them. net/http replaces CR and LF alone.",
+	}
+	hijacked = reason{
+		"What was written before Hijack",
+		"It is sent. net/http drops what is still in its buffer, or sends a head and no body.",
+	}
+	faults = reason{
+		"Where net/http fails",
+		"It panics, loses its place in the stream, or says one thing and does another. Redline returns an error, or does what it says.",
+	}
+	oldInfo = reason{
+		"No 1xx to HTTP/1.0",
+		"RFC 9110 (15.2) forbids it.",
+	}
+	states = reason{
+		"ConnState at the edges",
+		"A connection is active when a head is complete, and idle when its last answer was queued, whatever the client does meanwhile.",
+	}
+	shutdowns = reason{
+		"Ends of a server",
+		"When the context of Shutdown ends first, what is left is cut: nobody waits for it any more. Closing a listener behind the server's back " +
+			"does not end Serve: Shutdown and Close do. IdleTimeout has a default of its own and does not follow ReadTimeout.",
+	}
+	noBody = reason{
+		"No body with 205 and CONNECT",
+		"RFC 9110 (15.3.6 and 9.3.6) forbids it. The connection of a CONNECT that was not hijacked ends.",
+	}
+	trailers = reason{
+		"Trailers without Flush",
+		"Trailers that the handler sets by prefix are sent however small the body is. net/http drops them when it knows the length.",
+	}
+	unread = reason{
+		"Unread content is skipped behind the answer",
+		"The answer does not wait for content that the handler left, and so cannot announce that the connection ends because there was too much of it.",
+	}
+)
+
+// reasons are all of them, in the order of the list.
+var reasons = []*reason{&strict, &bounds, &late, &readable, &continues, &emptyLines, &framing, &controls, &hijacked, &faults, &oldInfo, &states, &shutdowns, &noBody, &trailers, &unread}
