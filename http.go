@@ -17,7 +17,7 @@ import (
 func HTTP(h http.Handler) Handler {
 	return func(c *Ctx) {
 		x := c.exchange()
-		x.Local.(*frame).server.adapter.Serve(x, h)
+		x.Local.(*frame).server.adapter.Serve(x, h, false)
 	}
 }
 
@@ -104,20 +104,19 @@ func (s *Server) limits() Limits {
 func (d *dispatcher) serveHTTP(x *exchange.Exchange) {
 	s := (*Server)(d)
 	if !d.learns {
-		s.adapter.Serve(x, d.http)
+		s.adapter.Serve(x, d.http, false)
 		return
 	}
 	habit := s.shapes.Find(x.MethodBytes(), x.PathBytes())
 	if habit == nil {
-		s.adapter.Serve(x, d.http)
+		s.adapter.Serve(x, d.http, false)
 		if x.Host.Late() {
 			s.shapes.Late(x.MethodBytes(), x.PathBytes())
 		}
 		return
 	}
-	x.Host.Detach()
 	start := time.Now()
-	s.adapter.Serve(x, d.http)
+	s.adapter.Serve(x, d.http, true)
 	s.shapes.Ran(habit, time.Since(start))
 }
 

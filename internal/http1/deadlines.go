@@ -111,4 +111,5 @@ func (s *Session) Release() {
 	}
 	s.released, s.parsed = true, false
 	s.in, s.off = nil, 0
+	s.conn.Release()
 }

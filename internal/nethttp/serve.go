@@ -66,8 +66,9 @@ func (c *call) unlock() {
 	c.mu.Unlock()
 }
 
-// Serve runs h for the request of x, and completes its response.
-func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler) {
+// Serve runs h for the request of x, and completes its response. A handler that
+// is known to block is run off the loop.
+func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
 	c := &call{cfg: cfg, x: x}
 	x.Stands = true
 	if err := c.fill(cfg.Conn(x.Host)); err != nil {
@@ -75,6 +76,10 @@ func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler) {
 		x.Lines = append(x.Lines, exchange.Line{Name: "Content-Type", Value: "text/plain; charset=utf-8"})
 		x.Body = append(x.Body, "400 Bad Request"...)
 		return
+	}
+	if blocks {
+		x.Host.Release()
+		x.Host.Detach()
 	}
 	if x.Method == exchange.MethodOptions && !cfg.Options && c.req.RequestURI == "*" {
 		h = generalOptions
