@@ -311,7 +311,8 @@ func appendEnd(b []byte, trailers []exchange.Line) []byte {
 	return append(b, '\r', '\n')
 }
 
-// reasons are the reason phrases of RFC 9110, 15, and of later registrations.
+// reasons are the reason phrases in the words of net/http: those of RFC 9110, 15,
+// and of later registrations, with a few of older ones.
 var reasons = map[int]string{
 	100: "Continue", 101: "Switching Protocols", 102: "Processing", 103: "Early Hints",
 	200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information",
@@ -322,10 +323,10 @@ var reasons = map[int]string{
 	400: "Bad Request", 401: "Unauthorized", 402: "Payment Required", 403: "Forbidden",
 	404: "Not Found", 405: "Method Not Allowed", 406: "Not Acceptable",
 	407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict", 410: "Gone",
-	411: "Length Required", 412: "Precondition Failed", 413: "Content Too Large",
-	414: "URI Too Long", 415: "Unsupported Media Type", 416: "Range Not Satisfiable",
+	411: "Length Required", 412: "Precondition Failed", 413: "Request Entity Too Large",
+	414: "URI Too Long", 415: "Unsupported Media Type", 416: "Requested Range Not Satisfiable",
 	417: "Expectation Failed", 418: "I'm a teapot", 421: "Misdirected Request",
-	422: "Unprocessable Content", 423: "Locked", 424: "Failed Dependency", 425: "Too Early",
+	422: "Unprocessable Entity", 423: "Locked", 424: "Failed Dependency", 425: "Too Early",
 	426: "Upgrade Required", 428: "Precondition Required", 429: "Too Many Requests",
 	431: "Request Header Fields Too Large", 451: "Unavailable For Legal Reasons",
 	500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway",
@@ -352,5 +353,7 @@ func appendStatusLine(b []byte, status int) []byte {
 	}
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(status), 10)
-	return append(b, " \r\n"...)
+	b = append(b, " status code "...)
+	b = strconv.AppendInt(b, int64(status), 10)
+	return append(b, '\r', '\n')
 }

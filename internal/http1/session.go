@@ -272,6 +272,7 @@ func (s *Session) serve() error {
 		w.body.state = bodyDone
 	}
 	s.cfg.Handler.ServeExchange(x)
+	w.shared = nil
 	switch {
 	case x.Hijacked:
 		s.state(StateHijacked)
