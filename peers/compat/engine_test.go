@@ -8,16 +8,21 @@ import (
 	"github.com/redline-go/redline"
 )
 
-// carriers are Redline's servers on the transports that this system allows. A
-// carrier that logs more than its ErrorLog gets says so to nobody: that it is the
-// transport that was asked for.
-var carriers = sync.OnceValue(func() (all []carrier) {
-	for _, transport := range []string{redline.Uring, redline.Epoll, redline.Std} {
-		probe := redline.Server{Transport: transport, Native: func(*redline.Ctx) {}, Logger: slog.New(slog.DiscardHandler)}
+// transports are those that this system allows.
+var transports = sync.OnceValue(func() (names []string) {
+	for _, name := range []string{redline.Uring, redline.Epoll, redline.Std} {
+		probe := redline.Server{Transport: name, Native: func(*redline.Ctx) {}, Logger: slog.New(slog.DiscardHandler)}
 		_, err := probe.Listen("127.0.0.1:0")
-		if probe.Close(); err != nil {
-			continue
+		if probe.Close(); err == nil {
+			names = append(names, name)
 		}
+	}
+	return names
+})
+
+// carriers are Redline's servers.
+func carriers() (all []carrier) {
+	for _, transport := range transports() {
 		all = append(all, carrier{transport, func(like *http.Server) server {
 			return &redline.Server{
 				Transport: transport, Handler: like.Handler,
@@ -28,4 +33,4 @@ var carriers = sync.OnceValue(func() (all []carrier) {
 		}})
 	}
 	return all
-})
+}
