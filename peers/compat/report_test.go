@@ -44,7 +44,7 @@ func (r *report) answer(t *testing.T, what string, resp *http.Response, err erro
 		// a middleware's writer hides. Redline closes it always.
 		ends = "?"
 	}
-	r.add("%s: %s %s close=%s", what, resp.Proto, resp.Status, ends)
+	r.add("%s: %s %d close=%s", what, resp.Proto, resp.StatusCode, ends)
 	if resp.Header.Get("Date") == "" {
 		r.add("  no Date")
 	}
