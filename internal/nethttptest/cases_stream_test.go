@@ -46,6 +46,18 @@ var streamTrials = []trial{
 			flush(w)
 		}
 	}},
+	{name: "flush: with length, too short a body", send: get("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100000")
+		put(o, w, large[:50_000])
+		flush(w)
+		put(o, w, large[50_000:90_000])
+	}},
+	{name: "flush: with length, too long a body", differs: &framing, send: get("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "5")
+		put(o, w, "hello")
+		flush(w)
+		put(o, w, "x")
+	}},
 	{name: "flush: over 1.0", send: message("GET / HTTP/1.0"), handle: flushTwice},
 	{name: "flush: over 1.0, to be kept alive", send: message("GET / HTTP/1.0", "Connection: keep-alive"), handle: flushTwice},
 	{name: "flush: HEAD", play: head("/"), handle: flushTwice},
@@ -103,6 +115,10 @@ var streamTrials = []trial{
 		w.WriteHeader(100)
 		put(o, w, "x")
 	}},
+	{name: "info: the announced body does not come", play: []step{say(get("/")), end()}, handle: func(_ *observer, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "5")
+		w.WriteHeader(102)
+	}},
 	{name: "info: 199", send: get("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(199)
 		put(o, w, "x")
@@ -111,7 +127,7 @@ var streamTrials = []trial{
 		put(o, w, "x")
 		w.WriteHeader(103)
 	}},
-	{name: "info: over 1.0", differs: &oldInfo, send: message("GET / HTTP/1.0"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "info: over 1.0", send: message("GET / HTTP/1.0"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(103)
 		put(o, w, "x")
 	}},

@@ -25,9 +25,9 @@ var (
 			"first byte of the answer.",
 	}
 	continues = reason{
-		"100 (Continue) only where it helps",
-		"It is not sent when content has come already (RFC 9110, 10.1.1), and still sent when the handler has written but nothing is on its " +
-			"way. net/http then has the client wait.",
+		"100 (Continue) behind WriteHeader",
+		"It is still sent when the handler has written and then reads, as long as nothing of the answer is on its way. net/http then has the " +
+			"client wait.",
 	}
 	emptyLines = reason{
 		"Empty lines before a request",
@@ -36,7 +36,8 @@ var (
 	framing = reason{
 		"Framing is the server's",
 		"Of what a handler says in Connection, close counts, wherever it stands, and keep-alive is left out; Transfer-Encoding is ignored, a " +
-			"Content-Length that is repeated or no number too. net/http sends what it was given, right or wrong, or gives up the connection.",
+			"Content-Length that is repeated or no number too. An answer that was sent whole keeps its connection when the handler then writes " +
+			"too much. net/http sends what it was given, right or wrong, or gives up the connection.",
 	}
 	controls = reason{
 		"Control characters in fields",
@@ -49,10 +50,6 @@ var (
 	faults = reason{
 		"Where net/http fails",
 		"It panics, loses its place in the stream, or says one thing and does another. Redline returns an error, or does what it says.",
-	}
-	oldInfo = reason{
-		"No 1xx to HTTP/1.0",
-		"RFC 9110 (15.2) forbids it.",
 	}
 	states = reason{
 		"ConnState at the edges",
@@ -78,4 +75,4 @@ var (
 )
 
 // reasons are all of them, in the order of the list.
-var reasons = []*reason{&strict, &bounds, &late, &readable, &continues, &emptyLines, &framing, &controls, &hijacked, &faults, &oldInfo, &states, &shutdowns, &noBody, &trailers, &unread}
+var reasons = []*reason{&strict, &bounds, &late, &readable, &continues, &emptyLines, &framing, &controls, &hijacked, &faults, &states, &shutdowns, &noBody, &trailers, &unread}

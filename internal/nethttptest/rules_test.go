@@ -17,7 +17,37 @@ type rule struct {
 }
 
 // rules are applied to every comparison, in this order.
-var rules = []*rule{&versions, &phrases, &refusals, &lengths, &pipelined}
+var rules = []*rule{&informational, &versions, &phrases, &refusals, &lengths, &pipelined}
+
+// informational answers are not sent where they cannot help.
+var informational = rule{
+	reason{
+		"100 (Continue) and other 1xx only where they help",
+		"100 is not sent when content has come already (RFC 9110, 10.1.1), and no informational answer to HTTP/1.0 (15.2).",
+	},
+	func(ref, red *outcome) (applied bool) {
+		for i := range min(len(ref.conns), len(red.conns)) {
+			a, b := ref.conns[i].answers, red.conns[i].answers
+			var kept []answer
+			for j, x := range a {
+				bare := x.informational() && (x.status == http.StatusContinue && len(x.fields) == 0 || toOld(a[j:]))
+				if bare && (len(kept) >= len(b) || b[len(kept)].line != x.line) {
+					applied = true
+					continue
+				}
+				kept = append(kept, x)
+			}
+			ref.conns[i].answers = kept
+		}
+		return applied
+	},
+}
+
+// toOld reports whether the next final answer is to HTTP/1.0.
+func toOld(answers []answer) bool {
+	i := slices.IndexFunc(answers, func(a answer) bool { return !a.informational() })
+	return i >= 0 && strings.HasPrefix(answers[i].line, "HTTP/1.0 ")
+}
 
 // versions are what answers to HTTP/1.0 begin with.
 var versions = rule{
@@ -99,11 +129,12 @@ var lengths = rule{
 		at := slices.Index(a.fields, "Transfer-Encoding: chunked")
 		length, err := strconv.Atoi(b.get("Content-Length"))
 		switch {
-		case err != nil || length <= 2<<10 || length > 16<<10 || !a.whole || a.get("Content-Length") != "" || len(a.trailer) > 0:
+		case err != nil || length <= 2<<10 && !a.toEOF || length > 16<<10 || !a.whole || a.get("Content-Length") != "" || len(a.trailer) > 0:
 			return false
 		case at >= 0 && len(a.body) == length:
 			a.fields = slices.Delete(slices.Clone(a.fields), at, at+1)
-		case at >= 0 || a.toEOF || len(a.body) > 0 || b.toHEAD != a.toHEAD || !a.toHEAD:
+		case a.toEOF && len(a.body) == length: // to HTTP/1.0
+		case at >= 0 || len(a.body) > 0 || !a.toHEAD || !b.toHEAD:
 			return false
 		}
 		a.fields = append(slices.Clip(a.fields), fmt.Sprintf("Content-Length: %d", length))
@@ -155,8 +186,8 @@ func eachAnswer(f func(a, b *answer) bool) func(ref, red *outcome) bool {
 }
 
 // compare returns in what Redline's outcome differs, and which rules were needed.
-func compare(ref, red *outcome) (differences string, applied []*rule) {
-	for _, r := range rules {
+func compare(ref, red *outcome, more ...*rule) (differences string, applied []*rule) {
+	for _, r := range slices.Concat(rules, more) {
 		if r.apply(ref, red) {
 			applied = append(applied, r)
 		}
