@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redline-go/redline"
 )
@@ -35,8 +34,8 @@ func TestMountedBothWays(t *testing.T) {
 	})
 }
 
-// TestGuest runs a native handler on a recorder.
-func TestGuest(t *testing.T) {
+// guestRoutes are native handlers to be run under net/http.
+func guestRoutes(t *testing.T) *redline.Router {
 	router := redline.NewRouter()
 	router.POST("/echo/{name}", func(c *redline.Ctx) {
 		body, err := c.ReadBody(100)
@@ -44,44 +43,38 @@ func TestGuest(t *testing.T) {
 			c.Error(400)
 			return
 		}
-		if err := c.SetHeader("X-Name", c.Param("name")+c.Query("q")+c.Header("X-Ask")); err != nil {
-			t.Error(err)
-		}
+		check(t, c.SetHeader("X-Name", c.Param("name")+c.Query("q")+c.Header("X-Ask")))
 		c.Text(201, string(body))
 	})
 	router.GET("/stream", func(c *redline.Ctx) {
 		s := c.Stream()
 		go func() {
 			for _, part := range []string{"a", "b", "c"} {
-				if _, err := io.WriteString(s, part); err != nil {
-					t.Error(err)
-				}
+				_, err := io.WriteString(s, part)
+				check(t, err)
 			}
 			s.Close()
 		}()
 	})
 	router.GET("/pieces", func(c *redline.Ctx) {
-		if _, err := c.WriteString("one "); err != nil {
-			t.Error(err)
-		}
-		if err := c.Flush(); err != nil {
-			t.Error(err)
-		}
-		if _, err := c.WriteString("two"); err != nil {
-			t.Error(err)
-		}
-		if err := c.SetTrailer("X-Sum", "3"); err != nil {
-			t.Error(err)
-		}
+		_, err := c.WriteString("one ")
+		check(t, err)
+		check(t, c.Flush())
+		_, err = c.WriteString("two")
+		check(t, err)
+		check(t, c.SetTrailer("X-Sum", "3"))
 	})
 	router.GET("/panic", func(*redline.Ctx) { panic("at the disco") })
 	router.GET("/abort", func(*redline.Ctx) { panic(redline.ErrAbort) })
 	whole, err := redline.Prebuild(202, "text/plain", []byte("whole"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	router.GET("/whole", func(c *redline.Ctx) { c.Send(whole) })
-	handler := redline.Handler(router.Serve)
+	return router
+}
+
+// TestGuest runs native handlers on a recorder.
+func TestGuest(t *testing.T) {
+	handler := redline.Handler(guestRoutes(t).Serve)
 	ask := func(method, target, body string) *http.Response {
 		t.Helper()
 		r := httptest.NewRequest(method, target, strings.NewReader(body))
@@ -113,33 +106,31 @@ func TestGuest(t *testing.T) {
 			t.Errorf("X-Name is %q", resp.Header.Get("X-Name"))
 		}
 	}
-	func() {
-		defer func() {
-			if p := recover(); p != http.ErrAbortHandler {
-				t.Errorf("an aborted exchange panics with %v, want http.ErrAbortHandler", p)
-			}
-		}()
-		ask("GET", "/abort", "")
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler {
+			t.Errorf("an aborted exchange panics with %v, want http.ErrAbortHandler", p)
+		}
 	}()
+	ask("GET", "/abort", "")
+}
 
-	// Over a real server the pieces come one by one, and a client that leaves is
-	// noticed.
+// TestGuestServed runs native handlers on a server of net/http: what they write
+// comes in pieces, and a client that leaves is noticed.
+func TestGuestServed(t *testing.T) {
+	router := guestRoutes(t)
 	gone := make(chan error, 1)
-	first := make(chan struct{})
 	router.GET("/leave", func(c *redline.Ctx) {
 		s := c.Stream()
 		go func() {
 			defer s.Close()
-			if _, err := io.WriteString(s, "first"); err != nil {
-				t.Error(err)
-			}
-			<-first
+			_, err := io.WriteString(s, "first")
+			check(t, err)
 			<-s.Context().Done()
-			_, err := io.WriteString(s, "second")
+			_, err = io.WriteString(s, "second")
 			gone <- err
 		}()
 	})
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(redline.Handler(router.Serve))
 	defer server.Close()
 	resp, err := http.Get(server.URL + "/pieces")
 	if err != nil {
@@ -152,17 +143,10 @@ func TestGuest(t *testing.T) {
 	if resp, err = http.Get(server.URL + "/leave"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadFull(resp.Body, make([]byte, 5)); err != nil {
-		t.Error(err)
-	}
-	close(first)
+	_, err = io.ReadFull(resp.Body, make([]byte, 5))
+	check(t, err)
 	resp.Body.Close()
-	select {
-	case err := <-gone:
-		if err != redline.ErrGone {
-			t.Errorf("writing to a client that has left: %v", err)
-		}
-	case <-time.After(patience):
-		t.Error("a client that has left is not noticed")
+	if err := receive(t, gone, "a client that has left is noticed"); err != redline.ErrGone {
+		t.Errorf("writing to a client that has left: %v", err)
 	}
 }

@@ -86,7 +86,11 @@ func TestIdleWhileShuttingDown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close()
+		file, err := l.(*net.TCPListener).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close() // so that the kernel goes on accepting
 		streams := make(chan *redline.Stream, 1)
 		r := prepare(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) { streams <- c.Stream() }})
 		r.addr = l.Addr()

@@ -49,6 +49,7 @@ var Redline = Rules{
 			Package: "~/internal/nethttp", May: []string{"~/internal/exchange", "~/internal/buf"},
 			Why: "handlers of net/http run on an exchange, whatever the protocol",
 		},
+		{Package: "~/internal/nethttptest", Tests: []string{"~"}, Why: "the judge of what differs from net/http sees the public API alone"},
 		{Package: "~/internal/exchange", May: []string{"~/internal/buf"}, Why: "an exchange knows no protocol"},
 		{
 			Package: "~/internal/http1",

@@ -381,7 +381,6 @@ func (s *Session) abort() error {
 	if unframed || s.w.stuck {
 		return s.cut()
 	}
-	s.release()
 	return s.close()
 }
 
