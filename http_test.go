@@ -43,7 +43,7 @@ func guestRoutes(t *testing.T) *redline.Router {
 			c.Error(400)
 			return
 		}
-		check(t, c.SetHeader("X-Name", c.Param("name")+c.Query("q")+c.Header("X-Ask")))
+		noError(t, c.SetHeader("X-Name", c.Param("name")+c.Query("q")+c.Header("X-Ask")))
 		c.Text(201, string(body))
 	})
 	router.GET("/stream", func(c *redline.Ctx) {
@@ -51,23 +51,23 @@ func guestRoutes(t *testing.T) *redline.Router {
 		go func() {
 			for _, part := range []string{"a", "b", "c"} {
 				_, err := io.WriteString(s, part)
-				check(t, err)
+				noError(t, err)
 			}
 			s.Close()
 		}()
 	})
 	router.GET("/pieces", func(c *redline.Ctx) {
 		_, err := c.WriteString("one ")
-		check(t, err)
-		check(t, c.Flush())
+		noError(t, err)
+		noError(t, c.Flush())
 		_, err = c.WriteString("two")
-		check(t, err)
-		check(t, c.SetTrailer("X-Sum", "3"))
+		noError(t, err)
+		noError(t, c.SetTrailer("X-Sum", "3"))
 	})
 	router.GET("/panic", func(*redline.Ctx) { panic("at the disco") })
 	router.GET("/abort", func(*redline.Ctx) { panic(redline.ErrAbort) })
 	whole, err := redline.Prebuild(202, "text/plain", []byte("whole"))
-	check(t, err)
+	noError(t, err)
 	router.GET("/whole", func(c *redline.Ctx) { c.Send(whole) })
 	return router
 }
@@ -124,7 +124,7 @@ func TestGuestServed(t *testing.T) {
 		go func() {
 			defer s.Close()
 			_, err := io.WriteString(s, "first")
-			check(t, err)
+			noError(t, err)
 			<-s.Context().Done()
 			_, err = io.WriteString(s, "second")
 			gone <- err
@@ -144,9 +144,16 @@ func TestGuestServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = io.ReadFull(resp.Body, make([]byte, 5))
-	check(t, err)
+	noError(t, err)
 	resp.Body.Close()
 	if err := receive(t, gone, "a client that has left is noticed"); err != redline.ErrGone {
 		t.Errorf("writing to a client that has left: %v", err)
+	}
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
 	}
 }
