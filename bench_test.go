@@ -30,9 +30,9 @@ func BenchmarkRequest(b *testing.B) {
 		headers string
 	}{
 		{"native", &Server{Native: router.Serve}, ""},
-		{"native/browser", &Server{Native: router.Serve}, browser},
+		{"native-browser", &Server{Native: router.Serve}, browser},
 		{"http", &Server{Handler: mux}, ""},
-		{"http/browser", &Server{Handler: mux}, browser},
+		{"http-browser", &Server{Handler: mux}, browser},
 	} {
 		m.s.Logger = slog.New(slog.DiscardHandler)
 		m.s.Transport = Std

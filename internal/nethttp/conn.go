@@ -14,6 +14,7 @@ import (
 // server it is the net.Conn, the same one each time: it has addresses and can be
 // closed; reading and writing are the server's.
 type Conn struct {
+	cfg    *Config
 	host   exchange.Host
 	remote string
 	ctx    context.Context // of its requests
@@ -25,7 +26,7 @@ func (cfg *Config) Conn(h exchange.Host) *Conn {
 	if c, ok := (*slot).(*Conn); ok {
 		return c
 	}
-	c := &Conn{host: h, ctx: cfg.Base}
+	c := &Conn{cfg: cfg, host: h, ctx: cfg.Base}
 	if addr := h.RemoteAddr(); addr != nil {
 		c.remote = addr.String()
 	}

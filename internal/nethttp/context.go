@@ -7,23 +7,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/redline-go/redline/internal/exchange"
 )
 
 // A requestContext is the context of one request. Most handlers never ask it for
 // more than values; until one does, it costs nothing to end it.
 type requestContext struct {
-	cfg   *Config
 	conn  *Conn
 	state atomic.Uint32
-
 	mu    sync.Mutex
-	host  exchange.Host // nil when the handler has returned
-	stop  func() bool   // of the parent's notice
-	done  chan struct{}
-	err   error
-	after []*afterFunc
+	watch *watch // nil until somebody asks whether the context is done
 }
 
 // The states of a context.
@@ -32,6 +24,14 @@ const (
 	live
 	over // the handler has returned before anybody asked
 )
+
+// A watch is what a context needs to end before its request.
+type watch struct {
+	stop  func() bool // of the parent's notice
+	done  chan struct{}
+	err   error
+	after []*afterFunc
+}
 
 // An afterFunc is a function that waits for the context to end.
 type afterFunc struct{ f func() }
@@ -43,7 +43,7 @@ func (c *requestContext) Deadline() (time.Time, bool) { return c.conn.ctx.Deadli
 func (c *requestContext) Value(key any) any {
 	switch key {
 	case http.ServerContextKey:
-		return c.cfg.Server
+		return c.conn.cfg.Server
 	case http.LocalAddrContextKey:
 		return c.conn.LocalAddr()
 	}
@@ -52,32 +52,35 @@ func (c *requestContext) Value(key any) any {
 
 // Done implements context.Context.
 func (c *requestContext) Done() <-chan struct{} {
-	defer c.lock().Unlock()
-	if c.done == nil {
-		c.done = make(chan struct{})
-		if c.err != nil {
-			close(c.done)
+	w := c.lock()
+	defer c.mu.Unlock()
+	if w.done == nil {
+		w.done = make(chan struct{})
+		if w.err != nil {
+			close(w.done)
 		}
 	}
-	return c.done
+	return w.done
 }
 
 // Err implements context.Context.
 func (c *requestContext) Err() error {
-	defer c.lock().Unlock()
-	return c.err
+	w := c.lock()
+	defer c.mu.Unlock()
+	return w.err
 }
 
 // AfterFunc lets contexts that are derived from this one do without a goroutine
 // each: package context looks for it.
 func (c *requestContext) AfterFunc(f func()) (stop func() bool) {
-	defer c.lock().Unlock()
-	if c.err != nil {
+	w := c.lock()
+	defer c.mu.Unlock()
+	if w.err != nil {
 		go f()
 		return func() bool { return false }
 	}
 	a := &afterFunc{f: f}
-	c.after = append(c.after, a)
+	w.after = append(w.after, a)
 	return func() bool { return c.forget(a) }
 }
 
@@ -85,30 +88,34 @@ func (c *requestContext) AfterFunc(f func()) (stop func() bool) {
 func (c *requestContext) forget(a *afterFunc) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.Index(c.after, a)
+	i := slices.Index(c.watch.after, a)
 	if i < 0 {
 		return false
 	}
-	c.after = slices.Delete(c.after, i, i+1)
+	c.watch.after = slices.Delete(c.watch.after, i, i+1)
 	return true
 }
 
 // lock locks the context, which ends with its client and its parent from the
 // first time on.
-func (c *requestContext) lock() *sync.Mutex {
+func (c *requestContext) lock() *watch {
 	c.mu.Lock()
-	switch {
-	case c.state.CompareAndSwap(quiet, live):
-		if parent := c.conn.ctx; parent.Done() != nil {
-			c.stop = context.AfterFunc(parent, func() { c.end(parent.Err()) })
-		}
-		if c.host.OnGone(c.gone) {
-			c.err = context.Canceled
-		}
-	case c.err == nil && c.state.Load() == over:
-		c.err = context.Canceled
+	if c.watch != nil {
+		return c.watch
 	}
-	return &c.mu
+	w := new(watch)
+	c.watch = w
+	if !c.state.CompareAndSwap(quiet, live) {
+		w.err = context.Canceled // the handler has returned
+		return w
+	}
+	if parent := c.conn.ctx; parent.Done() != nil {
+		w.stop = context.AfterFunc(parent, func() { c.end(parent.Err()) })
+	}
+	if c.conn.host.OnGone(c.gone) {
+		w.err = context.Canceled
+	}
+	return w
 }
 
 func (c *requestContext) gone() { c.end(context.Canceled) }
@@ -123,12 +130,13 @@ func (c *requestContext) finish() {
 // end ends a context that is live.
 func (c *requestContext) end(err error) {
 	c.mu.Lock()
-	stop, after := c.stop, c.after
-	c.stop, c.after = nil, nil
-	if c.err == nil {
-		c.err = err
-		if c.done != nil {
-			close(c.done)
+	w := c.watch
+	stop, after := w.stop, w.after
+	w.stop, w.after = nil, nil
+	if w.err == nil {
+		w.err = err
+		if w.done != nil {
+			close(w.done)
 		}
 	}
 	c.mu.Unlock()

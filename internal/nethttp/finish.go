@@ -27,7 +27,9 @@ func (w *writer) finish() {
 	if b := w.c.body; b != nil && b.overran() {
 		x.Response.Close = true
 	}
-	w.sendTrailers()
+	if w.trails || len(w.header) != int(w.sent) {
+		w.sendTrailers()
+	}
 }
 
 // sendTrailers adds the trailers to a body that can have them: one in chunks.
@@ -39,7 +41,8 @@ func (w *writer) sendTrailers() {
 			lines = append(lines, exchange.Line{Name: name, Value: fieldValue(v)})
 		}
 	}
-	for _, name := range w.named {
+	named := w.needs().named
+	for _, name := range named {
 		add(name, w.header[name])
 	}
 	for name, values := range w.header {
@@ -47,7 +50,7 @@ func (w *writer) sendTrailers() {
 			add(rest, values)
 		}
 	}
-	if len(lines)+len(w.named) == 0 {
+	if len(lines)+len(named) == 0 {
 		return
 	}
 	if !x.HeadSent && x.ProtoMinor > 0 && w.length == exchange.UnknownLength {

@@ -12,17 +12,13 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// inlineValues is how many header values a call has room for: curl and proxies
-// send fewer, browsers more.
-const inlineValues = 6
-
 // fill makes the request of an exchange whose head is complete. Nothing of it is
 // borrowed: the head is copied into one string, of which all others are parts.
 func (c *call) fill(conn *Conn) error {
 	x, r := c.x, &c.req
 	head := string(x.Head)
 	x.Head = unsafe.Slice(unsafe.StringData(head), len(head)) // for Release
-	c.ctx.cfg, c.ctx.conn, c.ctx.host = c.cfg, conn, x.Host
+	c.ctx.conn = conn
 	c.writer.c, c.writer.length = c, exchange.UnknownLength
 	setContext(r, &c.ctx)
 
@@ -61,11 +57,11 @@ func (c *call) fill(conn *Conn) error {
 // header makes the header map. Host is not in it, nor what framed the message.
 func (c *call) header(head string) http.Header {
 	x := c.x
-	values := c.values[:]
-	if len(x.Fields) > len(values) {
-		values = make([]string, len(x.Fields))
+	if len(x.Fields) == 0 || len(x.Fields) == 1 && x.Has(exchange.HeaderHost) {
+		return make(http.Header)
 	}
-	h := make(http.Header, max(len(x.Fields)-1, 0))
+	values := make([]string, len(x.Fields))
+	h := make(http.Header, len(x.Fields))
 	var seen uint64 // bit id: a field with that ID is in h
 	for i := range x.Fields {
 		f := &x.Fields[i]

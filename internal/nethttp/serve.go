@@ -42,7 +42,6 @@ type call struct {
 	url    url.URL
 	ctx    requestContext
 	writer writer
-	values [inlineValues]string
 
 	cfg  *Config
 	mu   sync.Mutex

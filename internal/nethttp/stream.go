@@ -109,12 +109,12 @@ func (w *writer) CloseNotify() <-chan bool {
 	if w.c.x == nil {
 		panic("net/http: CloseNotify called after ServeHTTP finished")
 	}
-	if w.closes == nil {
-		closes := make(chan bool, 1)
-		w.closes = closes
-		context.AfterFunc(&w.c.ctx, func() { closes <- true })
+	r := w.needs()
+	if r.closes == nil {
+		r.closes = make(chan bool, 1)
+		context.AfterFunc(&w.c.ctx, func() { r.closes <- true })
 	}
-	return w.closes
+	return r.closes
 }
 
 // copies holds buffers for ReadFrom.

@@ -23,12 +23,26 @@ const streamAt = 16 << 10
 type writer struct {
 	c       *call
 	header  http.Header
-	status  int      // 0 until it is written
-	length  int64    // that the handler announced, in bytes
-	written int64    // bytes of body, sent or not
-	named   []string // trailers that were announced
-	typed   bool     // the content's type is given, or is not to be found out
-	closes  chan bool
+	status  int   // 0 until it is written
+	length  int64 // that the handler announced, in bytes
+	written int64 // bytes of body, sent or not
+	sent    int32 // how many fields header had when the status was written
+	typed   bool  // the content's type is given, or is not to be found out
+	trails  bool  // there may be trailers
+	rare    *rare // nil for most
+}
+
+// rare is what few writers need.
+type rare struct {
+	named  []string // trailers that were announced
+	closes chan bool
+}
+
+func (w *writer) needs() *rare {
+	if w.rare == nil {
+		w.rare = new(rare)
+	}
+	return w.rare
 }
 
 // Header implements http.ResponseWriter.
@@ -36,6 +50,7 @@ func (w *writer) Header() http.Header {
 	if w.header == nil {
 		w.header = make(http.Header)
 	}
+	w.trails = w.trails || w.status != 0 // it may be to add one
 	return w.header
 }
 
@@ -89,6 +104,15 @@ func (w *writer) begin(code int) {
 	w.status, x.Status = code, code
 	bare := !allowsBody(code)
 	w.typed = bare
+	w.sent = int32(len(w.header))
+	if w.sent == 1 && !bare {
+		// By far the most common header is looked up faster than listed.
+		if values := w.header["Content-Type"]; len(values) == 1 {
+			w.typed = true
+			w.line("Content-Type", values[0])
+			return
+		}
+	}
 	for name, values := range w.header {
 		switch name {
 		case "Content-Length":
@@ -123,6 +147,7 @@ func (w *writer) begin(code int) {
 func (w *writer) line(name, value string) {
 	x := w.c.x
 	if strings.HasPrefix(name, http.TrailerPrefix) {
+		w.trails = true
 		return
 	}
 	value = fieldValue(value)
@@ -172,7 +197,8 @@ func (w *writer) name(lines []string) {
 	for _, line := range lines {
 		for name := range strings.SplitSeq(line, ",") {
 			if name = http.CanonicalHeaderKey(textproto.TrimString(name)); name != "" {
-				w.named = append(w.named, name)
+				w.trails = true
+				w.needs().named = append(w.needs().named, name)
 			}
 		}
 	}
