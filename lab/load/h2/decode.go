@@ -1,0 +1,280 @@
+package h2
+
+// class is what a field name means to us.
+type class uint8
+
+const (
+	classPlain     class = iota
+	classStatus          // :status
+	classLength          // content-length
+	classPseudo          // another pseudo-header field: an answer has none, RFC 9113, section 8.3.2
+	classForbidden       // of the connection, RFC 9113, section 8.2.2
+	classBadName         // RFC 9113, section 8.2.1
+	classWanted          // and above: Settings.Want[class-classWanted]
+)
+
+// maxWant is how many fields can be asked for.
+const maxWant = 200
+
+// Head is what an answer began with. It is valid until the Handler returns.
+type Head struct {
+	Status int
+	Length int64    // that content-length announced; -1: none
+	values [][]byte // of the fields that are wanted, nil if absent
+}
+
+// Value returns the value of the field Settings.Want[i], or nil if the answer has
+// none. Of a field that stands there more than once it is the first.
+func (h *Head) Value(i int) []byte { return h.values[i] }
+
+// decoder reads header blocks, RFC 7541.
+type decoder struct {
+	client  *Client
+	table   table
+	head    Head
+	kept    []byte // values that head refers to
+	regular bool   // a field that is no pseudo-header field was seen
+	trailer bool   // the block is a trailer section
+	list    int    // size of the fields so far, RFC 9113, section 6.5.2
+	wrong   string // why the answer is malformed, or empty
+}
+
+// decode reads a whole block. problem is why the connection cannot go on, or 0;
+// what only the answer suffers from is in d.wrong.
+func (d *decoder) decode(b []byte, trailer bool) (problem Kind) {
+	d.head.Status, d.head.Length = 0, -1
+	clear(d.head.values)
+	d.kept = d.kept[:0]
+	d.regular, d.trailer, d.list, d.wrong = false, trailer, 0, ""
+	fields := false
+	for len(b) > 0 {
+		var ok bool
+		switch c := b[0]; {
+		case c&0x80 != 0:
+			b, ok = d.indexed(b)
+		case c&0xe0 == 0x20:
+			if fields {
+				return Compression // section 4.2: at the beginning only
+			}
+			var n int
+			n, b, ok = readInt(b, 5)
+			if !ok || n > tableSize {
+				return Compression
+			}
+			d.table.resize(n)
+			continue
+		default:
+			b, ok = d.literal(b)
+		}
+		if !ok {
+			return Compression
+		}
+		if d.list > d.client.set.HeaderList {
+			return HeaderSize
+		}
+		fields = true
+	}
+	if !trailer && d.head.Status == 0 && d.wrong == "" {
+		d.wrong = "an answer without a status"
+	}
+	return 0
+}
+
+// indexed reads a field that is an index, section 6.1.
+func (d *decoder) indexed(b []byte) (rest []byte, ok bool) {
+	i, rest, ok := readInt(b, 7)
+	switch {
+	case !ok || i == 0:
+		return nil, false
+	case i < firstDynamic:
+		p := &d.client.static[i]
+		d.field(p.class, false, len(p.name)+len(p.value), p.value)
+		return rest, true
+	case i-firstDynamic >= d.table.live():
+		return nil, false
+	}
+	e, name, value := d.table.at(i - firstDynamic)
+	d.field(e.class, e.bad, len(name)+len(value), value)
+	return rest, true
+}
+
+// literal reads a field that is written out, with its name or an index of that,
+// section 6.2.
+func (d *decoder) literal(b []byte) (rest []byte, ok bool) {
+	insert := b[0]&0xc0 == 0x40
+	bits := uint(4)
+	if insert {
+		bits = 6
+	}
+	i, b, ok := readInt(b, bits)
+	if !ok {
+		return nil, false
+	}
+	d.client.text = d.client.text[:0]
+	var name []byte
+	var c class
+	switch {
+	case i == 0:
+		if name, b, ok = d.text(b); !ok {
+			return nil, false
+		}
+		c = d.client.classify(name)
+	case i < firstDynamic:
+		p := &d.client.static[i]
+		name, c = p.name, p.class
+	case i-firstDynamic < d.table.live():
+		var e *entry
+		e, name, _ = d.table.at(i - firstDynamic)
+		c = e.class
+		d.client.text = append(d.client.text, name...) // the entry may go when this one comes
+		name = d.client.text
+	default:
+		return nil, false
+	}
+	value, b, ok := d.text(b)
+	if !ok {
+		return nil, false
+	}
+	bad := !validValue(value)
+	d.field(c, bad, len(name)+len(value), value)
+	if insert {
+		d.table.insert(name, value, c, bad)
+	}
+	return b, true
+}
+
+// text reads a string, section 5.2. It stands in b or in the client's text, where
+// a name's stays when the value's follows.
+func (d *decoder) text(b []byte) (s, rest []byte, ok bool) {
+	if len(b) == 0 {
+		return nil, nil, false
+	}
+	encoded := b[0]&0x80 != 0
+	n, b, ok := readInt(b, 7)
+	if !ok || n > len(b) {
+		return nil, nil, false
+	}
+	if !encoded {
+		return b[:n], b[n:], true
+	}
+	from := len(d.client.text)
+	d.client.text, ok = unhuffman(d.client.text, b[:n])
+	return d.client.text[from:], b[n:], ok
+}
+
+// field takes one field of the answer.
+func (d *decoder) field(c class, bad bool, size int, value []byte) {
+	d.list += size + entryExtra
+	if bad {
+		d.wrong = "a field value with characters that it must not have"
+	}
+	switch c {
+	case classPlain:
+	case classStatus:
+		if d.regular || d.trailer || d.head.Status != 0 || !d.status(value) {
+			d.wrong = "a status that is doubled, misplaced or no number"
+		}
+		return
+	case classPseudo:
+		d.wrong = "a pseudo-header field that an answer does not have"
+		return
+	case classForbidden:
+		d.wrong = "a field that is of the connection"
+	case classBadName:
+		d.wrong = "a field name with characters that it must not have"
+	case classLength:
+		if !d.trailer && !d.length(value) {
+			d.wrong = "a content-length that is doubled or no number"
+		}
+	default:
+		if i := int(c - classWanted); d.head.values[i] == nil && !d.trailer {
+			d.keep(i, value)
+		}
+	}
+	d.regular = true
+}
+
+func (d *decoder) status(value []byte) bool {
+	if len(value) != 3 || value[0] == '0' {
+		return false
+	}
+	n := 0
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return false
+		}
+		n = n*10 + int(c-'0')
+	}
+	d.head.Status = n
+	return true
+}
+
+func (d *decoder) length(value []byte) bool {
+	if len(value) == 0 || len(value) > 18 {
+		return false
+	}
+	var n int64
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if d.head.Length >= 0 && d.head.Length != n {
+		return false
+	}
+	d.head.Length = n
+	return true
+}
+
+// keep copies a value that is wanted. Those kept before may refer to the buffer
+// as it was, which append leaves alone.
+func (d *decoder) keep(i int, value []byte) {
+	from := len(d.kept)
+	d.kept = append(d.kept, value...)
+	d.head.values[i] = d.kept[from:len(d.kept):len(d.kept)]
+	if d.head.values[i] == nil {
+		d.head.values[i] = []byte{} // present, and empty
+	}
+}
+
+// readInt reads an integer whose first bits are the low ones of b[0], section 5.1.
+func readInt(b []byte, bits uint) (n int, rest []byte, ok bool) {
+	most := 1<<bits - 1
+	n = int(b[0]) & most
+	b = b[1:]
+	if n < most {
+		return n, b, true
+	}
+	for shift := uint(0); len(b) > 0 && shift <= 21; shift += 7 {
+		c := b[0]
+		b = b[1:]
+		n += int(c&0x7f) << shift
+		if c&0x80 == 0 {
+			return n, b, true
+		}
+	}
+	return 0, nil, false
+}
+
+// validValue reports whether RFC 9113, section 8.2.1, lets a field have a value.
+func validValue(v []byte) bool {
+	for _, c := range v {
+		if c == 0 || c == '\r' || c == '\n' {
+			return false
+		}
+	}
+	return len(v) == 0 || !blank(v[0]) && !blank(v[len(v)-1])
+}
+
+func blank(c byte) bool { return c == ' ' || c == '\t' }
+
+// validName reports whether RFC 9113, section 8.2.1, lets a field have a name.
+func validName(name []byte) bool {
+	for _, c := range name {
+		if c <= ' ' || c >= 0x7f || c == ':' || c >= 'A' && c <= 'Z' {
+			return false
+		}
+	}
+	return len(name) > 0
+}
