@@ -119,12 +119,15 @@ func (w *wire) send(t *testing.T, text string) {
 	}
 }
 
-// answer adds the next answer.
-func (w *wire) answer(t *testing.T, r *report, method string) *http.Response {
+// answer adds the next answer. A 100 (Continue) is passed over: a ReverseProxy
+// may say it twice.
+func (w *wire) answer(t *testing.T, r *report, method string) {
 	t.Helper()
 	resp, err := http.ReadResponse(w.in, &http.Request{Method: method})
+	for err == nil && resp.StatusCode == http.StatusContinue {
+		resp, err = http.ReadResponse(w.in, &http.Request{Method: method})
+	}
 	r.answer(t, "wire "+method, resp, err)
-	return resp
 }
 
 // end adds what comes until the server closes.

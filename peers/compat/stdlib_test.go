@@ -102,7 +102,7 @@ func TestProfiler(t *testing.T) {
 // TestTimeoutHandler answers in time, too late, and after a panic.
 func TestTimeoutHandler(t *testing.T) {
 	compare(t, func(t *testing.T, c carrier, r *report) {
-		late := make(chan error, 1)
+		answered, late := make(chan struct{}), make(chan error, 1)
 		m := http.NewServeMux()
 		quick := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 			body, err := io.ReadAll(q.Body)
@@ -115,6 +115,7 @@ func TestTimeoutHandler(t *testing.T) {
 			w.Header().Set("X-Slow", "yes")
 			io.WriteString(w, "not to be seen")
 			<-q.Context().Done()
+			<-answered
 			_, err := w.Write([]byte("too late"))
 			late <- err
 		})
@@ -124,6 +125,7 @@ func TestTimeoutHandler(t *testing.T) {
 		s := c.start(t, m)
 		r.do(t, s, "POST", "/quick", bytes.NewReader(pattern(100_000)))
 		r.get(t, s, "/slow")
+		close(answered)
 		r.add("the handler is told: %v", within(t, late, "the late handler"))
 		_, err := s.client.Get(s.url + "/aborts")
 		r.add("aborted: %v", errors.Is(err, io.EOF))
