@@ -29,7 +29,7 @@ var connTrials = []trial{
 	{name: "conn: 1.0 kept twice", handle: path, play: []step{
 		say(message("GET /a HTTP/1.0", "Connection: keep-alive")), hear(1), say(message("GET /b HTTP/1.0", "Connection: keep-alive")), hear(2),
 	}},
-	{name: "conn: 1.0 asks for chunks", differs: &framing, handle: answers(0, []string{"Transfer-Encoding", "chunked"}, "x"), send: message("GET /a HTTP/1.0")},
+	{name: "conn: 1.0 asks for chunks", handle: answers(0, []string{"Transfer-Encoding", "chunked"}, "x"), send: message("GET /a HTTP/1.0")},
 
 	{name: "pipelining: three", handle: path, play: []step{say(get("/a") + get("/b") + get("/c")), hear(3)}},
 	{name: "pipelining: 100", handle: path, play: []step{say(strings.Repeat(get("/a")+get("/b"), 50)), hear(100)}},
@@ -53,6 +53,22 @@ var connTrials = []trial{
 		path(o, w, r)
 	}, play: []step{say(get("/a")), say(get("/b") + get("/c")), open("sent"), hear(3)}},
 
+	{name: "conn: one waits while others are served", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			gated(o, w, r)
+			return
+		}
+		path(o, w, r)
+	}, play: []step{
+		say(get("/slow")), pass("called"), conn(2), say(get("/a")), hear(1), conn(3), say(get("/b")), hear(1), conn(2), say(get("/c")), hear(2),
+		open("go on"), conn(1), hear(1),
+	}},
+	{name: "conn: what a handler keeps is not changed by the next request", handle: keepAndCompare, play: []step{
+		say(post("/first?a=b", "the first content", "X-A: first value", "Cookie: a=first")), hear(1),
+		say(post("/other?c=d", "the other content", "X-A: other value", "Cookie: a=other")), hear(2),
+		say(get("/last?e=f", "X-A: last")), hear(3),
+	}},
+
 	{name: "leaving: says nothing", play: []step{leave()}},
 	{name: "leaving: within a head", differs: &states, play: []step{say("GET / HTTP/1.1\r\nHo"), half()}},
 	{name: "leaving: closes its half behind the request", handle: path, play: []step{say(get("/a")), half()}},
@@ -69,7 +85,7 @@ var connTrials = []trial{
 		put(o, w, "hello")
 		panic("oops")
 	}, play: []step{say(get("/")), end()}},
-	{name: "panic: behind a flush", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "panic: behind a flush", differs: &written, handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		flushTwice(o, w, r)
 		panic("oops")
 	}, play: []step{say(get("/")), end()}},
@@ -80,7 +96,7 @@ var connTrials = []trial{
 		panic("oops")
 	}, play: []step{say(get("/")), end()}},
 	{name: "panic: ErrAbortHandler", handle: func(*observer, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, play: []step{say(get("/")), end()}},
-	{name: "panic: ErrAbortHandler behind a flush", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "panic: ErrAbortHandler behind a flush", differs: &written, handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		flushTwice(o, w, r)
 		panic(http.ErrAbortHandler)
 	}, play: []step{say(get("/")), end()}},
@@ -111,6 +127,22 @@ var connTrials = []trial{
 		}()
 		panic("oops")
 	}},
+}
+
+// keepAndCompare keeps each request, and writes down what the first of them says
+// at each of the next.
+func keepAndCompare(o *observer, w http.ResponseWriter, r *http.Request) {
+	o.mu.Lock()
+	o.kept = append(o.kept, r)
+	first := o.kept[0]
+	o.mu.Unlock()
+	body := r.Body
+	o.read(body)
+	w.Header().Set("X-Answer", r.Header.Get("X-A"))
+	o.note("%s %s %s, %s, %q", first.Method, first.RequestURI, first.URL, first.Host, first.RemoteAddr)
+	o.header("first", first.Header)
+	o.note("%d, %s", first.ContentLength, first.Proto)
+	put(o, w, "ok")
 }
 
 // spelled sends each byte alone.

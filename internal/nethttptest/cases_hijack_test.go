@@ -64,7 +64,7 @@ var hijackTrials = []trial{
 		defer c.Close()
 		panics(o, "flush", func() { o.err("flush", w.(interface{ FlushError() error }).FlushError()) })
 	}},
-	{name: "hijack: behind a write", differs: &hijacked, play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "hijack: behind a write", differs: &written, play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		put(o, w, "written")
 		c, rw := hijack(o, w)
 		defer c.Close()
@@ -78,7 +78,7 @@ var hijackTrials = []trial{
 		defer c.Close()
 		put(o, c, "raw")
 	}},
-	{name: "hijack: behind an announced length", differs: &hijacked, play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "hijack: behind an announced length", differs: &written, play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "10")
 		put(o, w, "hello")
 		c, _ := hijack(o, w)

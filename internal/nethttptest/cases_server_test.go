@@ -3,9 +3,11 @@ package nethttptest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 )
 
@@ -148,7 +150,7 @@ var serverTrials = []trial{
 	{name: "shutdown: waits for a request", handle: gated, play: []step{
 		say(get("/")), pass("called"), do(shutdown), do(refused), open("go on"), hear(1), end(), pass("down"),
 	}},
-	{name: "shutdown: waits for a stream", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "shutdown: waits for a stream", differs: &states, handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		put(o, w, "begin ")
 		flush(w)
 		gated(o, w, r)
@@ -237,24 +239,44 @@ var serverTrials = []trial{
 		r.note("an error %v, ErrServerClosed %v", err != nil, errors.Is(err, http.ErrServerClosed))
 	})},
 	{name: "close: the listener is closed while it serves", differs: &shutdowns, play: another(func(r *run, s server, l net.Listener) {
-		r.begin()
-		go func() {
-			defer r.end()
-			err := s.Serve(l)
-			r.open("served")
-			r.pass("noted")
-			r.note("ErrServerClosed %v", errors.Is(err, http.ErrServerClosed))
-		}()
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(l) }()
 		ask(r, l.Addr())
 		r.err("close listener", l.Close())
 		select {
-		case <-r.gate("served"):
-			r.note("Serve has returned")
+		case err := <-served:
+			r.note("Serve returns, ErrServerClosed %v", errors.Is(err, http.ErrServerClosed))
 		case <-time.After(patience / 5):
 			r.note("Serve goes on")
+			r.err("Close", s.Close())
+			r.err("Serve", <-served)
 		}
-		r.open("noted")
 	})},
+	{name: "close: ListenAndServe", play: []step{do(func(r *run) {
+		addr := make(chan net.Addr, 1)
+		s := r.engine.make(&http.Server{Addr: "127.0.0.1:0", Handler: http.NotFoundHandler(), BaseContext: func(l net.Listener) context.Context {
+			addr <- l.Addr()
+			return context.Background()
+		}})
+		served := make(chan error, 1)
+		go func() { served <- s.ListenAndServe() }()
+		select {
+		case a := <-addr:
+			ask(r, a)
+		case err := <-served:
+			r.failed = fmt.Sprintf("ListenAndServe: %v", err)
+			return
+		}
+		r.err("Close", s.Close())
+		r.err("ListenAndServe", <-served)
+		r.err("again", s.ListenAndServe())
+	})}},
+	{name: "close: ListenAndServe at an address that is taken", play: []step{do(func(r *run) {
+		s := r.engine.make(&http.Server{Addr: r.addr.String(), Handler: http.NotFoundHandler()})
+		err := s.ListenAndServe()
+		r.note("taken %v", errors.Is(err, syscall.EADDRINUSE))
+		r.err("Close", s.Close())
+	})}},
 }
 
 // ask asks another server and notes the status.

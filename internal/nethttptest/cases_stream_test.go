@@ -189,7 +189,7 @@ var streamTrials = []trial{
 		w.Header().Set("Transfer-Encoding", "x")
 		w.Header().Set("X-A", "a\r\nX-Injected: b")
 	}},
-	{name: "trailers out: over 1.0", differs: &framing, send: message("GET / HTTP/1.0"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "trailers out: over 1.0", send: message("GET / HTTP/1.0"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Trailer", "X-A")
 		put(o, w, "hello")
 		w.Header().Set("X-A", "1")

@@ -31,6 +31,7 @@ type observer struct {
 	order []*connection
 	gates map[string]chan struct{}
 	calls int // of the handler
+	kept  []*http.Request
 	busy  int // handlers and other goroutines that may still write
 	dir   string
 }

@@ -43,9 +43,18 @@ var (
 		"Control characters in fields",
 		"Those in a value become spaces, all of them. net/http replaces CR and LF alone.",
 	}
-	hijacked = reason{
-		"What was written before Hijack",
-		"It is sent. net/http drops what is still in its buffer, or sends a head and no body.",
+	written = reason{
+		"What was written before Hijack or a panic",
+		"It is sent, where the answer had begun. net/http drops what is still in its buffer, or sends a head and no body.",
+	}
+	ends = reason{
+		"Ends are announced",
+		"An answer behind which the connection has to end because the content did not come whole says Connection: close. net/http says so when the " +
+			"content is chunked.",
+	}
+	tooLarge = reason{
+		"Content behind a MaxBytesReader",
+		"A connection ends when a handler leaves content that it read by a MaxBytesReader, whether or not it had come to the bound.",
 	}
 	faults = reason{
 		"Where net/http fails",
@@ -75,4 +84,4 @@ var (
 )
 
 // reasons are all of them, in the order of the list.
-var reasons = []*reason{&strict, &bounds, &late, &readable, &continues, &emptyLines, &framing, &controls, &hijacked, &faults, &states, &shutdowns, &noBody, &trailers, &unread}
+var reasons = []*reason{&strict, &bounds, &late, &readable, &continues, &emptyLines, &framing, &controls, &written, &ends, &tooLarge, &faults, &states, &shutdowns, &noBody, &trailers, &unread}

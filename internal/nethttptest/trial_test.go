@@ -15,6 +15,7 @@ import (
 // A server is what http.Server and redline.Server both are.
 type server interface {
 	Serve(l net.Listener) error
+	ListenAndServe() error
 	Shutdown(ctx context.Context) error
 	Close() error
 	RegisterOnShutdown(f func())
