@@ -188,7 +188,7 @@ var hijackTrials = []trial{
 		defer c.Close()
 		put(o, c, "raw")
 	}},
-	{name: "hijack: CONNECT", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "hijack: CONNECT", noPath: true, handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		c, rw := hijack(o, w)
 		defer c.Close()
 		o.note("%s %s", r.Method, r.Host)

@@ -34,7 +34,7 @@ var (
 // muxTrials are about ServeMux and the handlers that net/http brings.
 var muxTrials = []trial{
 	{name: "mux: paths", handler: site, play: askAll(asked)},
-	{name: "mux: other methods", differs: &strict, handler: site, play: []step{
+	{name: "mux: other methods", noPath: true, differs: &strict, handler: site, play: []step{
 		toHEAD(0), say(message("HEAD /items/7 HTTP/1.1", "Host: h")), hear(1),
 		say(message("DELETE /items/7 HTTP/1.1", "Host: h")), hear(2),
 		say(message("OPTIONS /items/7 HTTP/1.1", "Host: h")), hear(3),
@@ -56,7 +56,7 @@ var muxTrials = []trial{
 		m.Handle("/api/{id}/", http.StripPrefix("/api/v1", inner))
 		return m
 	}, play: askAll([]string{"/api/v1/items/7", "/api/v2/items/7", "/api/v1/none"})},
-	{name: "mux: OPTIONS * without the general handler", handler: site, send: message("OPTIONS * HTTP/1.1", "Host: h"), fields: func(_ *observer, s *http.Server) {
+	{name: "mux: OPTIONS * without the general handler", noPath: true, handler: site, send: message("OPTIONS * HTTP/1.1", "Host: h"), fields: func(_ *observer, s *http.Server) {
 		s.DisableGeneralOptionsHandler = true
 	}},
 	{name: "mux: GET *", differs: &strict, refuses: "400 request target does not fit the method", handler: site, send: message("GET * HTTP/1.1", "Host: h")},

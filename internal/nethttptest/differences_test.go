@@ -89,7 +89,7 @@ func observed(t *testing.T) map[string]string {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			ref := tr.start(netHTTP, t.TempDir())
-			for i, e := range candidates() {
+			for i, e := range tr.candidates() {
 				got, _ := compare(ref.clone(), tr.start(e, t.TempDir()))
 				mu.Lock()
 				if i > 0 && got != found[tr.name] {

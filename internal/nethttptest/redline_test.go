@@ -19,15 +19,32 @@ func newRedline(transport string, fields *http.Server) *redline.Server {
 	}
 }
 
+// newMounted is a Redline server whose http.Handler is mounted on a native router.
+func newMounted(transport string, fields *http.Server) *redline.Server {
+	s := newRedline(transport, fields)
+	router, h := redline.NewRouter(), fields.Handler
+	if h == nil {
+		h = http.DefaultServeMux
+	}
+	router.Mount("", h)
+	s.Handler, s.Native, s.Limits.MaxBodyBytes = nil, router.Serve, -1
+	return s
+}
+
+// mounted is what the engine is called whose servers are those of newMounted.
+const mounted = "mounted"
+
 // candidates are the engines that are held to net/http: Redline on every transport
-// that this system allows.
+// that this system allows, and with a router in between.
 var candidates = sync.OnceValue(func() (engines []engine) {
-	for _, transport := range []string{redline.Uring, redline.Epoll, redline.Std} {
+	var last string
+	for _, transport := range []string{redline.Uring, redline.Std, redline.Epoll} {
 		probe := newRedline(transport, new(http.Server))
 		_, err := probe.Listen("127.0.0.1:0")
 		if probe.Close(); err == nil {
 			engines = append(engines, engine{transport, func(fields *http.Server) server { return newRedline(transport, fields) }})
+			last = transport
 		}
 	}
-	return engines
+	return append(engines, engine{mounted, func(fields *http.Server) server { return newMounted(last, fields) }})
 })

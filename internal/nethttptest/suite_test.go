@@ -34,7 +34,7 @@ func TestHandlers(t *testing.T) {
 
 // play plays one trial on all engines at the same time.
 func play(t *testing.T, tr *trial) {
-	engines := append([]engine{netHTTP}, candidates()...)
+	engines := append([]engine{netHTTP}, tr.candidates()...)
 	outcomes := make([]chan *outcome, len(engines))
 	for i, e := range engines {
 		outcomes[i] = make(chan *outcome, 1)
@@ -64,6 +64,11 @@ func play(t *testing.T, tr *trial) {
 			t.Logf("expected:\n%s", indent(tr.refuses+tr.expected()))
 		}
 	}
+}
+
+// candidates are the engines that a trial is for.
+func (tr *trial) candidates() []engine {
+	return slices.DeleteFunc(slices.Clone(candidates()), func(e engine) bool { return tr.noPath && e.name == mounted })
 }
 
 // refusal is the outcome of a trial that Redline refuses: the handler is not

@@ -44,6 +44,7 @@ type trial struct {
 	handle  func(o *observer, w http.ResponseWriter, r *http.Request)
 	handler func(o *observer) http.Handler
 	settle  time.Duration // how long handlers and connections may take to end; 0 means patience
+	noPath  bool          // the target is none: a router would not know where it belongs
 	bare    bool          // do not wrap it: then nothing may be observed in it, and the probe is answered by it
 
 	// The script: send and wait for one answer, or steps.
