@@ -14,8 +14,15 @@ var update = flag.Bool("update", false, "write docs/nethttp-differences.md anew"
 // TestMain wants goroutines and descriptors back when all tests are done.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "16"); err != nil { // trials wait more than they work
-		panic(err)
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if given["test.fuzz"] || given["test.fuzzworker"] {
+		os.Exit(m.Run()) // it has goroutines of its own
+	}
+	if !given["test.parallel"] {
+		if err := flag.Set("test.parallel", "16"); err != nil { // trials wait more than they work
+			panic(err)
+		}
 	}
 	os.Exit(leaks(m.Run))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -55,10 +56,20 @@ func pick[T any](arg byte, of ...T) T { return of[int(arg)%len(of)] }
 
 func (m *machine) write(arg byte) {
 	n := pick(arg, 5, 0, 1, 100, 2048, 3000, 20_000, 100_000)
+	if m.exceeds(n) {
+		return
+	}
 	got, err := io.WriteString(m.w, large[:n])
 	m.o.note("write %d: %d, %s", n, got, describe(err))
 	m.n += n
 	m.begins(m.n > 2048)
+}
+
+// exceeds reports whether so many bytes more are too many for a length that was
+// announced: net/http ends the connection for that, Redline does not.
+func (m *machine) exceeds(n int) bool {
+	length, err := strconv.Atoi(m.w.Header().Get("Content-Length"))
+	return err == nil && m.n+n > length
 }
 
 // begins notes that the answer begins, for net/http. That a client is asked for its
@@ -129,6 +140,9 @@ func (m *machine) sleep(arg byte) {
 
 func (m *machine) copyFrom(arg byte) {
 	n := pick(arg, 5, 3000, 50_000)
+	if m.exceeds(n) {
+		return
+	}
 	got, err := io.Copy(m.w, strings.NewReader(large[:n]))
 	m.o.note("copy %d: %d, %s", n, got, describe(err))
 	m.n += n
