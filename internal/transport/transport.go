@@ -27,7 +27,8 @@ type Session interface {
 	// millisecond, another goroutine takes over the loop, and Feed goes on where
 	// it is, as an ordinary goroutine. A Feed that knows that it will block says
 	// so with Conn.Detach first. Until it has returned the session is fed
-	// nothing; it can ask for more bytes itself, with Conn.Read.
+	// nothing; it can ask for more bytes itself, with Conn.Read. When it ends its
+	// goroutine (runtime.Goexit) the connection is cut.
 	Feed(in []byte, out *buf.Queue) (n int, err error)
 
 	// EOF says that the peer has sent its last byte. unread is what Feed has not
@@ -166,6 +167,8 @@ var (
 	ErrDeadline = errors.New("redline: deadline passed")
 	// ErrLost is returned when the peer has gone.
 	ErrLost = errors.New("redline: peer has gone")
+	// ErrExited is what Closed is told when the session has ended its goroutine.
+	ErrExited = errors.New("redline: goroutine ended within the session")
 	// ErrStopped is what Serve returns after Close.
 	ErrStopped = errors.New("redline: transport stopped")
 )

@@ -47,9 +47,11 @@ func NewCrew(takeover time.Duration) *Crew {
 
 // Role adds a loop. lead is run by each hand that leads it, from the beginning or
 // from where another one has lost it, until it loses it too or the loop is done:
-// in this case it calls [Hand.Done]. The role starts with Start.
-func (c *Crew) Role(lead func(*Hand)) *Role {
-	r := &Role{crew: c, lead: lead}
+// in this case it calls [Hand.Done]. exited is called when foreign code has ended
+// the goroutine of a hand (runtime.Goexit, as t.FailNow does), by that goroutine,
+// after another one has taken over what it led. The role starts with Start.
+func (c *Crew) Role(lead, exited func(*Hand)) *Role {
+	r := &Role{crew: c, lead: lead, exited: exited}
 	r.parked.Store(true)
 	c.mu.Lock()
 	c.roles = append(c.roles, r)
@@ -115,13 +117,29 @@ func (c *Crew) lead(r *Role) {
 
 // run is the life of a hand, from its first role on.
 func (c *Crew) run(r *Role) {
-	defer c.hands.Done()
 	h := new(Hand)
+	defer c.hands.Done()
+	defer func() {
+		if r != nil {
+			c.exit(h)
+		}
+	}()
 	for r != nil {
 		c.take(h, r)
 		r.lead(h)
 		r = c.rest(h)
 	}
+}
+
+// exit is the end of a hand within foreign code. Its memory may be in use by whom
+// that code has given it to: it is left to the collector.
+func (c *Crew) exit(h *Hand) {
+	r := h.role
+	if h.leading && r.state.CompareAndSwap(h.seq, h.seq+h.seq&1) {
+		h.leading = false
+		c.lead(r)
+	}
+	r.exited(h)
 }
 
 // take gives a hand the lead, and a buffer.

@@ -25,6 +25,10 @@
 // its connection only, and after an End that returned false the loop is reached
 // through its [Inbox], as by any other goroutine.
 //
+// Foreign code may also end its goroutine, by runtime.Goexit. Then the hand ends as
+// one that is deposed: a deferred function of the crew's hands the loop on, if the
+// hand led it, and tells the transport.
+//
 // Memory belongs to the lead: a buffer for input goes from leader to leader, unless
 // foreign code goes on using it when its hand is deposed (see [Hand.Release]), and
 // what a hand may need besides is made when it is needed. So code that blocks for

@@ -28,13 +28,14 @@ type rig struct {
 	leaders atomic.Int32 // goroutines that think they lead
 	back    atomic.Int64 // functions whose hand has lost the loop
 	ran     atomic.Int64
+	exits   atomic.Int64 // hands that have ended in a function
 }
 
 // newRig returns a rig that is running. stop ends it.
 func newRig(t *testing.T, takeover time.Duration) *rig {
 	t.Helper()
 	r := &rig{t: t, crew: NewCrew(takeover)}
-	r.role = r.crew.Role(r.lead)
+	r.role = r.crew.Role(r.lead, func(*Hand) { r.exits.Add(1) })
 	// A pipe that nobody writes to: only ringing wakes the leader.
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -337,7 +338,7 @@ func BenchmarkDetach(b *testing.B) {
 		h.Begin()
 		h.Detach()
 		h.End()
-	})
+	}, nil)
 	b.ResetTimer()
 	r.crew.Start()
 	<-done

@@ -22,6 +22,7 @@ type Role struct {
 	parked atomic.Bool // nothing to do: the watchdog need not look
 	crew   *Crew
 	lead   func(*Hand)
+	exited func(*Hand)
 	leader *Hand  // that leads, or is deposed right now
 	in     []byte // for the next leader; under crew.mu
 	seen   uint64 // state at the watchdog's last tick; the watchdog's

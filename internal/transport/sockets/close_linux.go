@@ -121,15 +121,52 @@ func (l *Loop) dropWakes(c *Conn) {
 	}
 }
 
-// abandon closes a connection whose loop has ended while it was busy.
+// exited is called by a hand that ends within a session's code.
+func (l *Loop) exited(h *lead.Hand) {
+	l.publish(h)
+	if !l.put(message{kind: exited, hand: h}) {
+		l.abandon(l.fedBy(h)) // the loop has ended: its table does not change any more
+	}
+}
+
+// fedBy returns the connection whose session a hand serves, nil if there is none.
+func (l *Loop) fedBy(h *lead.Hand) *Conn {
+	for _, c := range l.conns {
+		if c != nil && c.hand == h && c.closed.Load() != dead {
+			return c
+		}
+	}
+	return nil
+}
+
+// cut closes a connection, if there is one, whose session will never return.
+func (l *Loop) cut(h *lead.Hand, c *Conn) bool {
+	if c == nil {
+		return true
+	}
+	l.endWaits(c, transport.ErrLost)
+	l.feeds--
+	c.hand = nil
+	c.flags &^= busy
+	sys.Reset(int(c.fd))
+	return l.drop(h, c, transport.ErrExited)
+}
+
+// abandon closes a connection, if there is one, whose loop has ended while it was
+// busy.
 func (l *Loop) abandon(c *Conn) {
+	if c == nil {
+		return
+	}
 	l.mu.Lock()
 	c.closed.Store(dead)
 	sys.Close(int(c.fd))
 	l.mu.Unlock()
 	c.free()
 	l.t.left()
-	c.session.Closed(transport.ErrStopped)
+	if c.session != nil {
+		c.session.Closed(transport.ErrStopped)
+	}
 }
 
 // quit ends the loop. Connections that are being fed are told, and closed when
@@ -174,9 +211,12 @@ func (l *Loop) stop(h *lead.Hand) {
 	}
 	// From here on nobody can reach the loop; feeders close what is theirs.
 	for _, m := range append(l.batch[l.at:], l.inbox.Close()...) {
-		if m.kind == back {
+		switch m.kind {
+		case back:
 			l.abandon(m.c)
-		} else {
+		case exited:
+			l.abandon(l.fedBy(m.hand))
+		default:
 			m.drop()
 		}
 	}

@@ -17,6 +17,7 @@ type message struct {
 	each *each                      // of visit and visitAll
 	done chan<- struct{}            // of stopListening: told when it is done
 	err  error                      // of back
+	hand *lead.Hand                 // of exited
 }
 
 type kind uint8
@@ -31,6 +32,7 @@ const (
 	feedRest                  // feed what is kept
 	closeSoon                 // Close(false)
 	closeHard                 // Close(true)
+	exited                    // the feeder has ended within the session's code
 	hijack                    // the feeder takes the connection out
 	visit                     // run each's function for this connection
 	visitAll                  // and for all of them
@@ -57,6 +59,15 @@ func (e *each) finish() {
 	}
 }
 
+// visit runs the function for one session.
+func (e *each) visit(s transport.Session, out *buf.Queue) error {
+	defer e.finish()
+	if e.stopped() {
+		return nil
+	}
+	return e.f(s, out)
+}
+
 func (e *each) stopped() bool {
 	select {
 	case <-e.stop:
@@ -80,6 +91,8 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 	case quitLoop:
 		l.quitting = true
 		return true
+	case exited:
+		return l.cut(h, l.fedBy(m.hand))
 	}
 	c := m.c
 	if c.closed.Load() == dead {
@@ -211,10 +224,7 @@ func (l *Loop) wake(h *lead.Hand, c *Conn, m message) bool {
 	if m.kind == wake {
 		err = m.f(&h.Out)
 	} else {
-		if !m.each.stopped() {
-			err = m.each.f(c.session, &h.Out)
-		}
-		m.each.finish()
+		err = m.each.visit(c.session, &h.Out)
 	}
 	return l.end(h, c, nil, 0, err)
 }

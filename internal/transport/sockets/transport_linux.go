@@ -55,7 +55,7 @@ func New(config transport.Config, driver NewDriver) (*Transport, error) {
 		l := &Loop{t: t, index: i}
 		l.wait = func(uintptr) bool { return l.driver.Fetch() }
 		l.idle = func() bool { return l.at == len(l.batch) && l.inbox.Empty() }
-		l.role = t.crew.Role(l.lead)
+		l.role = t.crew.Role(l.lead, l.exited)
 		var err error
 		if l.driver, err = driver(l); err == nil {
 			l.batches = l.driver.Batches()

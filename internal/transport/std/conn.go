@@ -279,12 +279,17 @@ func (c *conn) Close(now bool) {
 	}
 	c.closing = true
 	if now {
-		if tcp, ok := c.nc.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // a reset; if it fails, it is not connected any more
-		}
-		c.stop()
+		c.cut()
 	}
 	c.change.Broadcast()
+}
+
+// cut is stop with a reset. c.mu is held.
+func (c *conn) cut() {
+	if tcp, ok := c.nc.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // if it fails, it is not connected any more
+	}
+	c.stop()
 }
 
 // stop closes the connection at once. c.mu is held.

@@ -116,26 +116,56 @@ func (c *conn) writeSome(q *buf.Queue) (n int, err error) {
 // run is the runner: it calls the session, from its first call to Closed.
 func (c *conn) run() {
 	var out buf.Queue
-	defer out.Release()
+	returned := false
+	defer func() {
+		out.Release()
+		if !returned {
+			c.exited()
+		}
+	}()
 	c.mu.Lock()
 	for !c.hijacked && c.step(&out) {
 	}
+	c.drop()
+	c.mu.Unlock()
+	if c.hijacked {
+		c.t.forget(c)
+	} else {
+		c.finish()
+	}
+	returned = true
+}
+
+// drop lets go of what nobody will see to any more. c.mu is held.
+func (c *conn) drop() {
 	c.deadline.stop()
 	c.roomBy.stop()
 	c.finished = true
-	tasks := c.tasks
-	c.tasks = nil
-	c.mu.Unlock()
-	for _, k := range tasks {
+	for _, k := range c.tasks {
 		if k.drop != nil {
 			k.drop()
 		}
 	}
-	if c.hijacked {
-		c.t.forget(c)
+	c.tasks = nil
+}
+
+// exited is called when the session has ended the runner's goroutine.
+func (c *conn) exited() {
+	c.mu.Lock()
+	closed := c.finished && !c.hijacked // it was the session's Closed
+	c.busy = false
+	c.drop()
+	if !c.hijacked {
+		c.cut()
+	}
+	c.mu.Unlock()
+	if closed {
 		return
 	}
-	c.finish()
+	c.t.forget(c)
+	if !c.hijacked {
+		c.session.Closed(transport.ErrExited)
+	}
 }
 
 // step waits for something to do and does it. It reports false when the

@@ -115,7 +115,14 @@ func (t *Transport) Serve() error {
 
 // accept takes connections from a listener until it is closed.
 func (t *Transport) accept(l net.Listener) {
-	defer l.Close()
+	returned := false
+	defer func() {
+		if returned {
+			l.Close()
+			return
+		}
+		t.accepting.Go(func() { t.accept(l) }) // NewSession has ended this goroutine
+	}()
 	for t.admit() {
 		nc, err := l.Accept()
 		if err == nil {
@@ -125,7 +132,7 @@ func (t *Transport) accept(l net.Listener) {
 		}
 		t.leave()
 		if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
-			return
+			break
 		}
 		if t.config.Log != nil {
 			t.config.Log("accept connection", err)
@@ -133,6 +140,7 @@ func (t *Transport) accept(l net.Listener) {
 		t.refused.Add(1)
 		t.sleep(acceptPause)
 	}
+	returned = true
 }
 
 // admit waits until one more connection may be accepted.
@@ -190,6 +198,12 @@ func (t *Transport) leave() {
 func (t *Transport) open(nc net.Conn) {
 	c := &conn{t: t, nc: nc, reading: true, writing: true}
 	c.change.L = &c.mu
+	defer func() {
+		if c.session == nil { // NewSession has not returned
+			nc.Close()
+			t.leave()
+		}
+	}()
 	c.session = t.config.NewSession(c)
 	t.mu.Lock()
 	t.conns[c] = struct{}{}

@@ -130,12 +130,12 @@ func (s *session) Lost(err error) {
 // Closed implements [transport.Session].
 func (s *session) Closed(err error) {
 	defer s.enter("Closed")()
+	defer close(s.gone)
 	s.isClosed.Store(true)
 	s.why = err
 	if s.hooks.closed != nil {
 		s.hooks.closed(s, err)
 	}
-	close(s.gone)
 }
 
 // create makes the transport of the case.

@@ -1,3 +1,7 @@
+// Package transporttest holds what every transport must pass: [Run] is the
+// conformance suite of the contract in package transport. [Fake] is a transport
+// for one session in memory, which does to the session, from a seed, whatever a
+// network may do.
 package transporttest
 
 import (
@@ -75,6 +79,8 @@ var cases = []testCase{
 	{"block/peer leaves while paused", lostWhilePaused},
 	{"block/takeover anywhere", takeoverAnywhere},
 	{"block/input released", released},
+	{"block/goroutine ends", goexit},
+	{"block/goroutine ends before", goexitMaking},
 	{"deadline/idle", deadlineIdle},
 	{"deadline/moved", deadlineMoved},
 	{"deadline/in Read", deadlineRead},
