@@ -1,0 +1,112 @@
+package sse
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+)
+
+// Unit is what a time since 1970 is counted in.
+type Unit uint8
+
+// The units. Auto tells by the number of digits before the point: up to 11 are
+// seconds, up to 14 milliseconds, up to 17 microseconds, more nanoseconds; that
+// is right from 1973 to the year 5138.
+const (
+	Auto Unit = iota
+	Seconds
+	Milliseconds
+	Microseconds
+	Nanoseconds
+)
+
+var units = [...]string{Auto: "auto", Seconds: "s", Milliseconds: "ms", Microseconds: "us", Nanoseconds: "ns"}
+
+// ParseUnit reads auto, s, ms, us or ns.
+func ParseUnit(text string) (Unit, error) {
+	for u, name := range units {
+		if text == name {
+			return Unit(u), nil
+		}
+	}
+	return 0, fmt.Errorf("unit %q of a time stamp: write auto, s, ms, us or ns", text)
+}
+
+// String is the unit as ParseUnit reads it.
+func (u Unit) String() string {
+	if int(u) < len(units) {
+		return units[u]
+	}
+	return fmt.Sprintf("Unit(%d)", uint8(u))
+}
+
+// time is the number as nanoseconds since 1970; false when it is none, or is
+// beyond the year 2262.
+func (n *number) time(u Unit) (int64, bool) {
+	if !n.any || n.bad {
+		return 0, false
+	}
+	if u == Auto {
+		switch {
+		case n.whole <= 11:
+			u = Seconds
+		case n.whole <= 14:
+			u = Milliseconds
+		case n.whole <= 17:
+			u = Microseconds
+		default:
+			u = Nanoseconds
+		}
+	}
+	ns := n.digits
+	shift := 3*int(Nanoseconds-u) - int(n.frac)
+	for ; shift < 0; shift++ {
+		ns /= 10
+	}
+	for ; shift > 0; shift-- {
+		high, low := bits.Mul64(ns, 10)
+		if high > 0 {
+			return 0, false
+		}
+		ns = low
+	}
+	return int64(ns), ns <= math.MaxInt64
+}
+
+// Source is where in a record a number is. The zero value is nowhere.
+type Source struct {
+	Field string   // of a server-sent event, such as "data", "id" or a name of its own
+	Path  []string // keys in the JSON text of that field; none: the field begins with the number
+}
+
+// ParseSource reads the two ways to write a Source: "@id" is the field id of a
+// server-sent event, which begins with the number ("@data" is the record itself,
+// whatever the format), and "ts" or "meta.sent" is a key, or keys of objects
+// within objects, of the record's JSON. The empty text is nowhere.
+func ParseSource(text string) (Source, error) {
+	if text == "" {
+		return Source{}, nil
+	}
+	if name, ok := strings.CutPrefix(text, "@"); ok {
+		if name == "" || len(name) > maxName || strings.ContainsAny(name, ": \r\n") {
+			return Source{}, fmt.Errorf("source %q: write @ and the name of a field, such as @id", text)
+		}
+		return Source{Field: name}, nil
+	}
+	path := strings.Split(text, ".")
+	for _, key := range path {
+		if key == "" || len(key) > maxName {
+			return Source{}, fmt.Errorf("source %q: write keys with a point between them, such as ts or meta.sent", text)
+		}
+	}
+	if len(path) > maxPath {
+		return Source{}, fmt.Errorf("source %q: more than %d keys", text, maxPath)
+	}
+	return Source{Field: fieldNames[Data], Path: path}, nil
+}
+
+const (
+	maxName = 64 // bytes of a field's name or a key
+	maxPath = 16 // keys
+)
