@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/load"
 )
 
@@ -19,7 +20,7 @@ import (
 type generator struct {
 	cmd    *exec.Cmd
 	events chan load.Event // closed at the end of its output
-	stderr *tail
+	stderr *tail.Tail
 	broken error         // why its output could not be read; valid when events is closed
 	exited chan struct{} // closed when the process has ended
 	exit   error         // valid after exited
@@ -38,7 +39,7 @@ func (b *bench) startGenerator(ctx context.Context, spec *load.Spec) (*generator
 	g := &generator{
 		cmd:    exec.CommandContext(ctx, b.cfg.Executable, GeneratorVerb),
 		events: make(chan load.Event, 16),
-		stderr: &tail{limit: stderrKept},
+		stderr: &tail.Tail{Limit: stderrKept},
 		exited: make(chan struct{}),
 	}
 	g.cmd.Stdin = bytes.NewReader(input)

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/probe"
 )
 
@@ -30,7 +31,7 @@ type server struct {
 	prefix  string // before the workloads' own paths
 	dir     string // its temporary directory
 	cmd     *exec.Cmd
-	stderr  *tail
+	stderr  *tail.Tail
 	exited  chan struct{} // closed when the process has ended
 	exit    error         // valid after exited
 	pids    []int         // its processes, once it is ready
@@ -45,7 +46,7 @@ func (b *bench) startServer(ctx context.Context, s *Subject) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create directory of %s: %w", s.Name, err)
 	}
-	srv := &server{subject: s, dir: dir, stderr: &tail{limit: stderrKept}, exited: make(chan struct{})}
+	srv := &server{subject: s, dir: dir, stderr: &tail.Tail{Limit: stderrKept}, exited: make(chan struct{})}
 	if err := srv.place(len(b.cfg.ServerCPUs)); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", s.Name, err), os.RemoveAll(dir))
 	}

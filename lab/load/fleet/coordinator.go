@@ -1,0 +1,325 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Plan is a run of a fleet.
+type Plan struct {
+	Orders []Order       // one for each worker
+	Window time.Duration // measured time, as the specifications have it
+	Tick   time.Duration // distance of the common series' points
+	Live   func(Point)   // is called with each point once all workers that live have passed it; may be nil
+
+	// Bounds; 0 takes what stands behind.
+	Join    time.Duration // until all workers are there: a minute
+	Ready   time.Duration // until all connections stand: two minutes
+	Lead    time.Duration // from the decision to start to the start: 300 ms
+	Silence time.Duration // until a worker is lost: 3 s
+	Run     time.Duration // from the start to the last result: a minute and four windows
+}
+
+func (p *Plan) defaults() error {
+	switch {
+	case len(p.Orders) == 0:
+		return errors.New("fleet: no orders")
+	case p.Window <= 0:
+		return fmt.Errorf("fleet: a window of %v", p.Window)
+	case p.Tick <= 0:
+		return fmt.Errorf("fleet: a tick of %v", p.Tick)
+	}
+	set := func(d *time.Duration, to time.Duration) {
+		if *d == 0 {
+			*d = to
+		}
+	}
+	set(&p.Join, time.Minute)
+	set(&p.Ready, 2*time.Minute)
+	set(&p.Lead, 300*time.Millisecond)
+	set(&p.Silence, 3*time.Second)
+	set(&p.Run, time.Minute+4*p.Window)
+	return nil
+}
+
+const (
+	beatEvery = 50 * time.Millisecond // before the start
+	slowBeats = 10                    // times that, after it
+	exchanges = 8                     // of the clocks' times before the start, at least
+	maxNotes  = 20                    // in the outcome
+)
+
+// phase is how far a run has come.
+type phase int
+
+const (
+	joining phase = iota
+	preparing
+	running
+)
+
+// coordinator is a run in progress. One goroutine owns it.
+type coordinator struct {
+	plan    Plan
+	carrier Carrier
+	clock   clock
+	phase   phase
+	bound   time.Time // of the phase
+	start   int64     // agreed time
+	seq     uint64
+	members []*member // by share; nil until joined
+	byID    map[string]*member
+	series  series
+	shown   int // points that Live got
+	notes   []string
+}
+
+// Coordinate carries out a plan. It returns an outcome when at least one worker
+// came to a result; the outcome says what else went wrong. Otherwise the error
+// says why there is none. All workers that can be reached have been told to stop
+// when it returns; the carrier remains the caller's to close.
+func Coordinate(ctx context.Context, carrier Carrier, plan Plan) (*Outcome, error) {
+	if err := plan.defaults(); err != nil {
+		return nil, err
+	}
+	c := &coordinator{
+		plan: plan, carrier: carrier, clock: newClock(), bound: time.Now().Add(plan.Join),
+		members: make([]*member, len(plan.Orders)), byID: map[string]*member{},
+		series: series{width: int64(plan.Tick)},
+	}
+	err := c.loop(ctx)
+	why := ""
+	if err != nil {
+		why = err.Error()
+	}
+	c.stop(why)
+	if err != nil {
+		return nil, err
+	}
+	return c.outcome()
+}
+
+func (c *coordinator) loop(ctx context.Context) error {
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	for n := 0; !c.finished(); {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case m, ok := <-c.carrier.Inbox():
+			if !ok {
+				return errors.New("the carrier of the workers' messages has ended")
+			}
+			if err := c.take(m); err != nil {
+				return err
+			}
+		case <-beat.C:
+			if n++; c.phase != running || n%slowBeats == 0 {
+				c.beat()
+			}
+			c.silent()
+		}
+		if err := c.advance(); err != nil {
+			return err
+		}
+	}
+	c.show(true)
+	return nil
+}
+
+// finished reports whether no worker has anything more to say.
+func (c *coordinator) finished() bool {
+	return c.phase == running && !slices.ContainsFunc(c.members, (*member).working)
+}
+
+// each calls f with the workers that joined.
+func (c *coordinator) each(f func(*member)) {
+	for _, m := range c.members {
+		if m != nil {
+			f(m)
+		}
+	}
+}
+
+// send sends to a member. One that cannot be reached is found silent soon, if
+// nothing else is known of it by then.
+func (c *coordinator) send(w *member, m *Message) {
+	if err := c.carrier.Send(w.id, m); err != nil {
+		w.trouble = fmt.Sprintf("sending to it: %v", err)
+	}
+}
+
+func (c *coordinator) beat() {
+	c.seq++
+	c.each(func(w *member) {
+		if w.lost == nil {
+			c.send(w, &Message{Beat: &Beat{Seq: c.seq, Sent: c.clock.now()}})
+		}
+	})
+}
+
+// silent finds workers that were not heard for too long.
+func (c *coordinator) silent() {
+	now := c.clock.now()
+	c.each(func(w *member) {
+		if w.working() && now-w.heard > int64(c.plan.Silence) {
+			w.lose(w.heard, strings.Join(slices.DeleteFunc([]string{"it fell silent", w.trouble}, func(s string) bool { return s == "" }), "; "))
+		}
+	})
+}
+
+// advance goes on to the next phase when its time has come. Before the start the
+// loss of a worker is the end of the run.
+func (c *coordinator) advance() error {
+	late := time.Now().After(c.bound)
+	if c.phase != running {
+		for _, w := range c.members {
+			if w != nil && w.lost != nil {
+				return fmt.Errorf("%s was lost before the start: %s", w.name(), w.lost.Cause)
+			}
+		}
+	}
+	switch c.phase {
+	case joining:
+		if missing := c.missing(func(w *member) bool { return w != nil && w.offset.Exchanges >= exchanges }); missing != "" {
+			return c.tooLate(late, "joined", c.plan.Join, missing)
+		}
+		c.order()
+	case preparing:
+		if missing := c.missing(func(w *member) bool { return w.ready }); missing != "" {
+			return c.tooLate(late, "had their connections", c.plan.Ready, missing)
+		}
+		c.begin()
+	case running:
+		c.show(false)
+		if late {
+			c.each(func(w *member) {
+				if w.working() {
+					w.lose(c.clock.now(), fmt.Sprintf("it had no result %v after the start", c.plan.Run))
+				}
+			})
+		}
+	}
+	return nil
+}
+
+// missing lists the shares whose workers are not as they should be.
+func (c *coordinator) missing(ok func(*member) bool) string {
+	var list []string
+	for i, w := range c.members {
+		if !ok(w) {
+			list = append(list, fmt.Sprint(i))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func (c *coordinator) tooLate(late bool, what string, limit time.Duration, missing string) error {
+	if !late {
+		return nil
+	}
+	n := len(c.members)
+	return fmt.Errorf("%d of %d workers %s within %v; missing: worker %s", n-strings.Count(missing, ",")-1, n, what, limit, missing)
+}
+
+func (c *coordinator) order() {
+	c.phase, c.bound = preparing, time.Now().Add(c.plan.Ready)
+	for i, w := range c.members {
+		o := c.plan.Orders[i]
+		if err := c.carrier.Send(w.id, &Message{Order: &o}); err != nil {
+			w.lose(c.clock.now(), fmt.Sprintf("its order could not be sent: %v", err))
+		}
+	}
+}
+
+func (c *coordinator) begin() {
+	c.phase, c.bound = running, time.Now().Add(c.plan.Lead+c.plan.Run)
+	c.start = c.clock.now() + int64(c.plan.Lead)
+	c.each(func(w *member) {
+		w.startAt = c.start + w.offset.Nanoseconds
+		c.send(w, &Message{Start: &Start{At: w.startAt}})
+	})
+}
+
+// stop tells all workers that it is over. One that is not reached notices the
+// silence.
+func (c *coordinator) stop(why string) {
+	c.each(func(w *member) { c.send(w, &Message{Stop: &Stop{Why: why}}) })
+}
+
+// take reads a message.
+func (c *coordinator) take(m *Message) error {
+	w := c.byID[m.From]
+	if m.Join != nil {
+		return c.join(m, w)
+	}
+	if w == nil {
+		if m.Gone != nil && c.phase == joining {
+			return fmt.Errorf("a worker ended before it joined: %s", m.Gone.Why)
+		}
+		return nil // a stranger, or one that was replaced
+	}
+	w.heard = c.clock.at(m.Arrived)
+	switch {
+	case m.Echo != nil:
+		w.offset.add(m.Echo.Beat.Sent, m.Echo.Received, m.Echo.Sent, w.heard)
+	case m.Ready != nil:
+		w.ready = true
+	case m.Began != nil:
+		w.late = m.Began.At - w.startAt
+	case m.Gone != nil:
+		w.lose(w.heard, m.Gone.Why)
+	case m.Report != nil:
+		w.report(c, m.Report)
+	}
+	return nil
+}
+
+// join gives a worker a share. One that asks for a share whose worker joined
+// before is its replacement while nothing has begun, as Kubernetes makes them.
+func (c *coordinator) join(m *Message, w *member) error {
+	if w != nil {
+		w.heard = c.clock.at(m.Arrived)
+		return nil // it has not heard us yet
+	}
+	refuse := func(why string) error {
+		c.refuse(m, why)
+		return nil
+	}
+	i := m.Join.Index
+	switch {
+	case m.Join.Protocol != protocol:
+		return refuse(fmt.Sprintf("it speaks version %d of the protocol, the coordinator %d: run the same build everywhere", m.Join.Protocol, protocol))
+	case c.phase != joining:
+		return refuse("the run has begun without it")
+	case i >= len(c.members):
+		return refuse(fmt.Sprintf("it asks for share %d of %d", i, len(c.members)))
+	case i < 0:
+		if i = slices.Index(c.members, nil); i < 0 {
+			return refuse(fmt.Sprintf("there are %d workers already", len(c.members)))
+		}
+	case c.members[i] != nil:
+		old := c.members[i]
+		delete(c.byID, old.id)
+		c.refuse(&Message{From: old.id, Join: &old.join}, fmt.Sprintf("another worker has taken share %d", i))
+	}
+	w = &member{id: m.From, join: *m.Join, share: c.plan.Orders[i].Share, heard: c.clock.at(m.Arrived)}
+	c.members[i], c.byID[w.id] = w, w
+	return nil
+}
+
+// refuse tells a worker that it is no part of the run. It notices the silence if
+// it is not reached.
+func (c *coordinator) refuse(m *Message, why string) {
+	note := fmt.Sprintf("process %d on %s was refused: %s", m.Join.PID, m.Join.Host, why)
+	if err := c.carrier.Send(m.From, &Message{Stop: &Stop{Why: why}}); err != nil {
+		note += fmt.Sprintf(" (and could not be told: %v)", err)
+	}
+	if len(c.notes) < maxNotes {
+		c.notes = append(c.notes, note)
+	}
+}

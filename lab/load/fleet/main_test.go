@@ -1,0 +1,103 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// workerEnv in its environment makes the test binary a worker.
+const workerEnv = "REDLINE_TEST_WORKER"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(workerEnv) {
+	case "":
+		os.Exit(m.Run())
+	case "crash":
+		fmt.Fprintln(os.Stderr, "panic: out of cheese")
+		os.Exit(3)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	w := Worker{Index: -1, Generate: script, Silence: 30 * time.Second}
+	if err := w.Work(ctx, Pipe(ctx, os.Stdin, os.Stdout)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// orders of script, the generator of the tests: ticks of a thousandth of a
+// second with 10 requests each.
+type orders struct {
+	Ticks int
+	Then  string // "": a result; else see script
+}
+
+func script(ctx context.Context, spec json.RawMessage, emit func(json.RawMessage)) error {
+	var o orders
+	if err := json.Unmarshal(spec, &o); err != nil {
+		return err
+	}
+	if o.Then == "refuse" {
+		return errors.New("connection refused")
+	}
+	emit(json.RawMessage(`{"connected":true}`))
+	emit(json.RawMessage(`{"window":true}`))
+	for i := range o.Ticks {
+		emit(json.RawMessage(fmt.Sprintf(`{"tick":{"t":%g,"seconds":0.001,"requests":10,"errors":1}}`, float64(i+1)/1000)))
+	}
+	switch o.Then {
+	case "hang":
+		<-ctx.Done()
+		return ctx.Err()
+	case "garble":
+		emit(json.RawMessage(`{"tick":`))
+	case "fail":
+		emit(json.RawMessage(`{"error":"too many open files"}`))
+		return errors.New("too many open files")
+	}
+	emit(json.RawMessage(fmt.Sprintf(`{"result":{"seconds":%g,"requests":%d,"errors":{"status":%d}}}`, float64(o.Ticks)/1000, 10*o.Ticks, o.Ticks)))
+	return nil
+}
+
+// plan gives each order to a worker.
+func plan(t *testing.T, list ...orders) Plan {
+	t.Helper()
+	shares, err := Split(Load{Workers: len(list), Connections: len(list)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Plan{Window: 100 * time.Millisecond, Tick: 10 * time.Millisecond, Join: 20 * time.Second, Ready: 20 * time.Second, Silence: 20 * time.Second, Run: 20 * time.Second}
+	for i, s := range shares {
+		spec, err := json.Marshal(list[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Orders = append(p.Orders, Order{Share: s, Spec: spec})
+	}
+	return p
+}
+
+// processes starts workers that do not outlive the test.
+func processes(t *testing.T, n int, mode string) *Processes {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := StartProcesses(n, func(int) *exec.Cmd {
+		cmd := exec.Command(exe)
+		cmd.Env = append(os.Environ(), workerEnv+"="+mode)
+		return cmd
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

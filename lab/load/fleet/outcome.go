@@ -1,0 +1,300 @@
+package fleet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// Outcome is what a fleet's run came to.
+//
+// Of a worker that was lost the requests and errors of the ticks that arrived
+// are counted. Its latencies are in the distribution if its ticks carried their
+// histograms; otherwise Failures says that they are not.
+type Outcome struct {
+	Failures []string `json:"failures"` // why the outcome is not valid, in words; empty when it is
+	Notes    []string `json:"notes,omitempty"`
+
+	Seconds  float64           `json:"seconds"` // the longest window of a worker
+	Begin    float64           `json:"begin"`   // of the last window to begin, on the series' axis
+	Requests uint64            `json:"requests"`
+	Errors   map[string]uint64 `json:"errors"` // by kind; those of lost workers are of kind ErrLost
+	Rate     float64           `json:"rate"`   // Requests over Seconds: what the server got
+	// RateMeasured is the sum of the workers' rates, each over the time for which it
+	// was measured: that of the whole fleet, while it was whole.
+	RateMeasured float64 `json:"rate_measured"`
+	Planned      float64 `json:"planned,omitempty"`  // arrivals a second; 0: a closed loop
+	Adjusted     float64 `json:"adjusted,omitempty"` // the same, without what was lost with workers
+	Lost         float64 `json:"lost"`               // share of the planned load that was lost with workers, 0 to 1
+
+	Latency map[string]results.Latency `json:"latency"` // by the name of the histogram in the workers' results, such as hdr
+	Sums    map[string]uint64          `json:"sums"`    // whole numbers of the workers' results, added up
+	Series  []Point                    `json:"series"`
+	Workers []Part                     `json:"workers"`
+}
+
+// ErrLost is the kind of a lost worker's errors, whose kinds are not known.
+const ErrLost = "of lost workers"
+
+// Part is one worker's part in an Outcome.
+type Part struct {
+	Share    Share           `json:"share"`
+	Host     string          `json:"host"`
+	PID      int             `json:"pid"`
+	Clock    Offset          `json:"clock"`
+	Late     int64           `json:"late_ns"` // by which it began after the agreed time, on its own clock
+	Begin    float64         `json:"begin"`   // of its window, on the series' axis
+	Seconds  float64         `json:"seconds"` // for which it was measured
+	Requests uint64          `json:"requests"`
+	Rate     float64         `json:"rate"` // Requests over Seconds
+	Dropped  uint64          `json:"dropped_ticks,omitempty"`
+	Lost     string          `json:"lost,omitempty"`    // in words
+	LostAt   float64         `json:"lost_at,omitempty"` // on the series' axis
+	Result   json.RawMessage `json:"result,omitempty"`  // as its generator reported it
+}
+
+// minAchieved is the share of the adjusted target below which a run is not valid.
+const minAchieved = 0.99
+
+// maxSpread is the share of a window by which the workers' windows may be apart.
+const maxSpread = 0.05
+
+// outcome adds the workers up.
+func (c *coordinator) outcome() (*Outcome, error) {
+	o := &Outcome{
+		Failures: []string{}, Notes: c.notes,
+		Errors: map[string]uint64{}, Latency: map[string]results.Latency{}, Sums: map[string]uint64{},
+		Series: make([]Point, len(c.series.bins)),
+	}
+	for i := range o.Series {
+		o.Series[i] = c.series.point(i)
+	}
+	sum := sum{o, map[string]*hdrhistogram.Histogram{}}
+	for _, w := range c.members {
+		p, err := sum.add(w)
+		if err != nil {
+			w.result = nil
+			w.lost = &loss{w.heard, err.Error()}
+			if p, err = sum.add(w); err != nil {
+				return nil, err
+			}
+		}
+		p.Begin = max(0, float64(w.window-c.start)/1e9)
+		if w.lost != nil {
+			p.LostAt = float64(w.lost.at-c.start) / 1e9
+		}
+		o.Workers = append(o.Workers, p)
+	}
+	for name, h := range sum.hists {
+		l, err := results.NewLatency(h)
+		if err != nil {
+			return nil, err
+		}
+		o.Latency[name] = l
+	}
+	c.judge(o)
+	if !slices.ContainsFunc(c.members, func(w *member) bool { return w.result != nil }) {
+		return nil, errors.New("no worker came to a result: " + strings.Join(o.Failures, "; "))
+	}
+	return o, nil
+}
+
+// sum is an Outcome while workers are added.
+type sum struct {
+	*Outcome
+	hists map[string]*hdrhistogram.Histogram
+}
+
+// add adds a worker, or fails and adds nothing.
+func (s *sum) add(w *member) (Part, error) {
+	p := Part{
+		Share: w.share, Host: w.join.Host, PID: w.join.PID, Clock: w.offset.Offset, Late: w.late, Dropped: w.dropped,
+		Seconds: w.seconds, Requests: w.requests, Result: w.result,
+	}
+	hists := map[string]*hdrhistogram.Histogram{}
+	kinds := map[string]uint64{}
+	sums := map[string]uint64{"requests": w.requests}
+	if w.result != nil {
+		r, err := parse(w.result)
+		if err != nil {
+			return p, err
+		}
+		p.Seconds, p.Requests = r.seconds, r.sums["requests"]
+		hists, kinds, sums = r.hists, r.errors, r.sums
+	} else {
+		if w.hist != nil && w.unheard == 0 {
+			hists["hdr"] = w.hist
+		}
+		if w.errors > 0 {
+			kinds[ErrLost] = w.errors
+		}
+	}
+	if err := s.merge(hists); err != nil {
+		return p, err
+	}
+	for kind, n := range kinds {
+		s.Errors[kind] += n
+	}
+	for name, n := range sums {
+		s.Sums[name] += n
+	}
+	if p.Seconds > 0 {
+		p.Rate = float64(p.Requests) / p.Seconds
+	}
+	s.Requests += p.Requests
+	s.RateMeasured += p.Rate
+	s.Planned += w.share.Rate
+	s.Seconds = max(s.Seconds, p.Seconds)
+	return p, nil
+}
+
+// merge adds histograms of a worker, all or none.
+func (s *sum) merge(hists map[string]*hdrhistogram.Histogram) error {
+	next := map[string]*hdrhistogram.Histogram{}
+	for name, h := range hists {
+		all := s.hists[name]
+		if all == nil {
+			next[name] = h
+			continue
+		}
+		both := hdrhistogram.Import(all.Export())
+		if err := merge(both, h); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		next[name] = both
+	}
+	maps.Copy(s.hists, next)
+	return nil
+}
+
+// parsed is what of a generator's result can be added up.
+type parsed struct {
+	seconds float64
+	errors  map[string]uint64
+	hists   map[string]*hdrhistogram.Histogram
+	sums    map[string]uint64
+}
+
+// summed are the names of counts in a result. Other numbers, such as shares and
+// times, are not to be added.
+var summed = []string{"requests", "bytes_in", "bytes_out", "sent", "answered", "events", "missed", "duplicated", "oversized", "reconnects"}
+
+// parse reads a result. Its histograms are the texts named hdr or ending in _hdr.
+func parse(raw json.RawMessage) (*parsed, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, fmt.Errorf("its result cannot be read: %w", err)
+	}
+	p := &parsed{hists: map[string]*hdrhistogram.Histogram{}, errors: map[string]uint64{}, sums: map[string]uint64{}}
+	for name, value := range fields {
+		var err error
+		switch {
+		case name == "seconds":
+			err = json.Unmarshal(value, &p.seconds)
+		case name == "errors":
+			err = json.Unmarshal(value, &p.errors)
+		case slices.Contains(summed, name):
+			var n uint64
+			err = json.Unmarshal(value, &n)
+			p.sums[name] = n
+		case name == "hdr" || strings.HasSuffix(name, "_hdr"):
+			var l results.Latency
+			if err = json.Unmarshal(value, &l.Histogram); err == nil && l.Histogram != "" {
+				p.hists[name], err = l.Decode()
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s of its result: %w", name, err)
+		}
+	}
+	if p.seconds <= 0 {
+		return nil, errors.New("its result says nothing of its window's length")
+	}
+	return p, nil
+}
+
+// judge says what is wrong with the outcome.
+func (c *coordinator) judge(o *Outcome) {
+	fail := func(format string, args ...any) { o.Failures = append(o.Failures, fmt.Sprintf(format, args...)) }
+	for i, w := range c.members {
+		p := &o.Workers[i]
+		if o.Seconds > 0 {
+			o.Adjusted += w.share.Rate * p.Seconds / o.Seconds
+		}
+		if w.lost == nil {
+			continue
+		}
+		whole := max(o.Seconds, c.plan.Window.Seconds())
+		part := w.share.Fraction * max(0, 1-p.Seconds/whole)
+		o.Lost += part
+		p.Lost = c.epitaph(w, p, part)
+		fail("%s", p.Lost)
+	}
+	if o.Seconds > 0 {
+		o.Rate = float64(o.Requests) / o.Seconds
+	}
+	if o.Adjusted > 0 && o.Rate < minAchieved*o.Adjusted {
+		adjusted := ""
+		if o.Lost > 0 {
+			adjusted = ", which already leaves out what was lost with workers"
+		}
+		fail("%.1f requests/s are %.1f %% of the target of %.1f/s%s", o.Rate, 100*o.Rate/o.Adjusted, o.Adjusted, adjusted)
+	}
+	c.timing(o, fail)
+}
+
+// epitaph tells of a lost worker.
+func (c *coordinator) epitaph(w *member, p *Part, part float64) string {
+	var when string
+	since := func(from int64) float64 { return float64(w.lost.at-from) / 1e9 }
+	switch {
+	case w.window != 0:
+		when = fmt.Sprintf("%.2f s into the window of %v", max(0, since(w.window)), c.plan.Window)
+	default:
+		when = fmt.Sprintf("%.2f s after the start, before its window", max(0, since(c.start)))
+	}
+	text := fmt.Sprintf("%s was lost %s: %s. With it %.1f %% of the planned load was not sent", w.name(), when, w.lost.Cause, 100*part)
+	switch {
+	case w.requests == 0:
+		return text + "; nothing of it is counted"
+	case w.hist != nil && w.unheard == 0:
+		return text + fmt.Sprintf("; its %d requests of the %.2f s before are counted", w.requests, p.Seconds)
+	}
+	return text + fmt.Sprintf("; its %d requests of the %.2f s before are in the rate and the time series, but not in the latencies, of which it had sent none", w.requests, p.Seconds)
+}
+
+// timing judges clocks and windows.
+func (c *coordinator) timing(o *Outcome, fail func(string, ...any)) {
+	var first, last int64
+	for _, w := range c.members {
+		if tick := c.plan.Tick; w.offset.Uncertainty > int64(tick)/2 {
+			fail("the clock of %s is known to ±%.1f ms only, which is too little for a time series in steps of %v", w.name(), float64(w.offset.Uncertainty)/1e6, tick)
+		}
+		if tick := c.plan.Tick; w.late > int64(tick) {
+			fail("%s began %.1f ms after the agreed time", w.name(), float64(w.late)/1e6)
+		}
+		if w.dropped > 0 {
+			fail("%d ticks of %s did not fit the carrier: the time series has gaps", w.dropped, w.name())
+		}
+		if w.window == 0 {
+			continue
+		}
+		if first == 0 || w.window < first {
+			first = w.window
+		}
+		last = max(last, w.window)
+	}
+	if last > 0 {
+		o.Begin = float64(last-c.start) / 1e9
+	}
+	if spread := last - first; float64(spread) > maxSpread*float64(c.plan.Window) {
+		fail("the workers' windows began up to %.2f s apart: their rates are of different times", float64(spread)/1e9)
+	}
+}

@@ -1,0 +1,236 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redline-go/redline/lab/internal/tail"
+)
+
+// Pipe is a worker's Wire over its standard input and output, or what else
+// carries bytes both ways: a message a line. The inbox is closed at the end of r,
+// or with the first message that cannot be read. Reading goes on until then or
+// until the context ends, and r remains the caller's.
+func Pipe(ctx context.Context, r io.Reader, w io.Writer) Wire {
+	p := &pipe{enc: json.NewEncoder(w), inbox: make(chan *Message, 16)}
+	go p.read(ctx, r)
+	return p
+}
+
+type pipe struct {
+	mu    sync.Mutex
+	enc   *json.Encoder
+	inbox chan *Message
+}
+
+func (p *pipe) Send(m *Message) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.enc.Encode(m)
+}
+
+func (p *pipe) Inbox() <-chan *Message { return p.inbox }
+
+// read passes messages on until there are no more. A coordinator whose messages
+// cannot be read is as good as gone.
+func (p *pipe) read(ctx context.Context, r io.Reader) {
+	defer close(p.inbox)
+	dec := json.NewDecoder(r)
+	for {
+		m := new(Message)
+		if err := dec.Decode(m); err != nil {
+			return
+		}
+		m.Arrived = time.Now()
+		select {
+		case p.inbox <- m:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Processes is a Carrier over the standard input and output of child processes
+// of this machine, which run [Worker.Work] over a [Pipe].
+type Processes struct {
+	children []*child
+	inbox    chan *Message
+	closing  chan struct{}
+	readers  sync.WaitGroup
+}
+
+// child is one worker process.
+type child struct {
+	id     string
+	index  int // of its share
+	cmd    *exec.Cmd
+	stdin  *os.File
+	stdout *os.File
+	stderr *tail.Tail
+	exited chan struct{}
+	exit   error // valid after exited
+}
+
+const (
+	writeWithin = time.Second     // of a message to a child that does not read
+	stderrKept  = 4096            // bytes
+	exitWithin  = 2 * time.Second // of a child whose standard input was closed
+)
+
+// StartProcesses starts n workers: command makes the i-th, without standard
+// streams, and start starts it, on CPUs of its own for instance; nil takes
+// [exec.Cmd.Start]. The workers end when this process does, since their standard
+// input does.
+func StartProcesses(n int, command func(i int) *exec.Cmd, start func(cmd *exec.Cmd, i int) error) (*Processes, error) {
+	p := &Processes{inbox: make(chan *Message, 256), closing: make(chan struct{})}
+	if start == nil {
+		start = func(cmd *exec.Cmd, _ int) error { return cmd.Start() }
+	}
+	for i := range n {
+		c := &child{id: fmt.Sprint(i), index: i, cmd: command(i), stderr: &tail.Tail{Limit: stderrKept}, exited: make(chan struct{})}
+		if err := c.start(func() error { return start(c.cmd, i) }); err != nil {
+			return nil, errors.Join(fmt.Errorf("start worker %d: %w", i, err), p.Close())
+		}
+		p.children = append(p.children, c)
+		p.readers.Add(1)
+		go p.read(c)
+	}
+	return p, nil
+}
+
+// start makes the pipes. They are files, rather than those of package exec, for
+// their deadlines, and since Wait must not close them before the last message is
+// read.
+func (c *child) start(start func() error) error {
+	in, stdin, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	stdout, out, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, in.Close(), stdin.Close())
+	}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = in, out, c.stderr
+	c.cmd.WaitDelay = time.Second
+	err = start()
+	if err = errors.Join(err, in.Close(), out.Close()); err != nil {
+		return errors.Join(err, stdin.Close(), stdout.Close())
+	}
+	c.stdin, c.stdout = stdin, stdout
+	go func() {
+		c.exit = c.cmd.Wait()
+		close(c.exited)
+	}()
+	return nil
+}
+
+// read passes a child's messages on, and last that it is gone and why.
+func (p *Processes) read(c *child) {
+	defer p.readers.Done()
+	dec := json.NewDecoder(c.stdout)
+	for {
+		m := new(Message)
+		err := dec.Decode(m)
+		if err != nil {
+			p.put(&Message{From: c.id, Gone: &Gone{c.epitaph(err)}, Arrived: time.Now()})
+			return
+		}
+		m.From, m.Arrived = c.id, time.Now()
+		if m.Join != nil {
+			m.Join.Index = c.index
+		}
+		p.put(m)
+	}
+}
+
+func (p *Processes) put(m *Message) {
+	select {
+	case p.inbox <- m:
+	case <-p.closing:
+	}
+}
+
+// epitaph says why there is no more to read from a child.
+func (c *child) epitaph(err error) string {
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Sprintf("what it wrote cannot be read: %v", err)
+	}
+	select {
+	case <-c.exited:
+	case <-time.After(exitWithin):
+		return "it closed its standard output"
+	}
+	text := "its process ended"
+	if c.exit != nil {
+		text += ": " + c.exit.Error()
+	}
+	if said := strings.TrimSpace(c.stderr.String()); said != "" {
+		text += ": " + said
+	}
+	return text
+}
+
+// Send implements Carrier.
+func (p *Processes) Send(worker string, m *Message) error {
+	for _, c := range p.children {
+		if c.id != worker {
+			continue
+		}
+		line, err := json.Marshal(m)
+		if err == nil {
+			err = c.stdin.SetWriteDeadline(time.Now().Add(writeWithin))
+		}
+		if err == nil {
+			_, err = c.stdin.Write(append(line, '\n'))
+		}
+		return err
+	}
+	return fmt.Errorf("no worker %q", worker)
+}
+
+// Inbox implements Carrier.
+func (p *Processes) Inbox() <-chan *Message { return p.inbox }
+
+// PID is the process number of the i-th child.
+func (p *Processes) PID(i int) int { return p.children[i].cmd.Process.Pid }
+
+// Close lets the children end, kills those that do not within two seconds, and
+// waits for them all. An error says that one had to be killed, or could not be;
+// how a child exited is not an error here, for the coordinator was told.
+func (p *Processes) Close() error {
+	var errs []error
+	for _, c := range p.children {
+		errs = append(errs, c.stdin.Close())
+	}
+	timeout := time.After(exitWithin)
+	for _, c := range p.children {
+		select {
+		case <-c.exited:
+		case <-timeout:
+			timeout = time.After(0)
+			err := c.cmd.Process.Kill()
+			if !errors.Is(err, os.ErrProcessDone) {
+				errs = append(errs, err, fmt.Errorf("process %d did not end and was killed", c.cmd.Process.Pid))
+			}
+			<-c.exited
+		}
+	}
+	close(p.closing)
+	for _, c := range p.children {
+		// A descendant of the child may hold the pipe; reading must end all the same.
+		errs = append(errs, c.stdout.SetReadDeadline(time.Now()))
+	}
+	p.readers.Wait()
+	for _, c := range p.children {
+		errs = append(errs, c.stdout.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,179 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// run carries out a plan with processes, all of which have ended afterwards.
+func run(t *testing.T, plan Plan, mode string, before func(*Processes, *Plan)) (*Outcome, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	p := processes(t, len(plan.Orders), mode)
+	if before != nil {
+		before(p, &plan)
+	}
+	o, err := Coordinate(ctx, p, plan)
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	for i := range plan.Orders {
+		if p.children[i].cmd.ProcessState == nil {
+			t.Errorf("worker %d was not waited for", i)
+		}
+	}
+	return o, err
+}
+
+func TestProcesses(t *testing.T) {
+	o, err := run(t, plan(t, orders{Ticks: 100}, orders{Ticks: 100}, orders{Ticks: 100}), "work", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Requests != 3000 || o.Errors["status"] != 300 || o.Rate != 30000 {
+		t.Errorf("%d requests, errors %v, %v/s", o.Requests, o.Errors, o.Rate)
+	}
+	for _, w := range o.Workers {
+		if w.Lost != "" || w.Clock.Exchanges < exchanges || w.Late < 0 || w.PID == 0 || len(w.Result) == 0 {
+			t.Errorf("%+v", w)
+		}
+	}
+	var sum uint64
+	for _, p := range o.Series {
+		sum += p.Requests
+	}
+	if sum != 3000 {
+		t.Errorf("%d requests in the series", sum)
+	}
+}
+
+func TestProcessKilled(t *testing.T) {
+	o, err := run(t, plan(t, orders{Ticks: 100}, orders{Ticks: 50, Then: "hang"}, orders{Ticks: 100}), "work", func(p *Processes, plan *Plan) {
+		killed := false
+		plan.Live = func(Point) { // all have begun
+			if killed {
+				return
+			}
+			killed = true
+			if err := p.children[1].cmd.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// How many of its ticks were on their way when it was killed is chance.
+	w := o.Workers[1]
+	if w.Requests < 100 || w.Requests > 500 || o.Requests != 2000+w.Requests || o.Errors["status"] != 200 || o.Errors[ErrLost] != w.Requests/10 {
+		t.Errorf("%d requests, %d of worker 1, errors %v", o.Requests, w.Requests, o.Errors)
+	}
+	for _, want := range []string{"worker 1 (process ", "signal: killed", fmt.Sprintf("its %d requests of the ", w.Requests)} {
+		if all := strings.Join(o.Failures, "\n"); !strings.Contains(all, want) {
+			t.Errorf("%q does not say %q", all, want)
+		}
+	}
+}
+
+func TestProcessFails(t *testing.T) {
+	for then, want := range map[string]string{
+		"fail":   "generator: too many open files",
+		"garble": "its generator emitted what is no event",
+	} {
+		o, err := run(t, plan(t, orders{Ticks: 10, Then: then}, orders{Ticks: 10}), "work", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// That of a worker which had sent its ticks before it failed is counted.
+		if all := strings.Join(o.Failures, "\n"); !strings.Contains(all, want) || o.Requests != 200 {
+			t.Errorf("%s: %d requests, failures %q", then, o.Requests, o.Failures)
+		}
+	}
+}
+
+// What goes wrong before the start ends the run, with its reason.
+func TestNoStart(t *testing.T) {
+	for _, c := range []struct {
+		mode, want string
+		second     orders
+		change     func(*Plan)
+	}{
+		{"work", "worker 1 (process", orders{Then: "refuse"}, nil},
+		{"work", "connection refused", orders{Then: "refuse"}, nil},
+		{"crash", "a worker ended before it joined: its process ended: exit status 3: panic: out of cheese", orders{}, nil},
+		{"work", "0 of 2 workers joined within 1ns; missing: worker 0, 1", orders{}, func(p *Plan) { p.Join = 1 }},
+	} {
+		p := plan(t, orders{Ticks: 10}, c.second)
+		if c.change != nil {
+			c.change(&p)
+		}
+		if o, err := run(t, p, c.mode, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v, %v; want %q", o, err, c.want)
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := processes(t, 2, "work")
+	plan := plan(t, orders{Ticks: 10, Then: "hang"}, orders{Ticks: 10, Then: "hang"})
+	plan.Live = func(Point) { cancel() }
+	if _, err := Coordinate(ctx, p, plan); err != context.Canceled {
+		t.Errorf("got %v", err)
+	}
+	if err := p.Close(); err != nil { // none had to be killed
+		t.Error(err)
+	}
+}
+
+// A worker ends when its coordinator does, whatever it is about.
+func TestWorkerWithoutCoordinator(t *testing.T) {
+	p := processes(t, 1, "work")
+	for m := range p.Inbox() {
+		if m.Join != nil {
+			break
+		}
+	}
+	if err := p.Send("0", &Message{Order: &Order{Spec: []byte(`{"Then":"hang"}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Send("0", &Message{Start: &Start{}}); err != nil {
+		t.Fatal(err)
+	}
+	for m := range p.Inbox() {
+		if m.Began != nil {
+			break
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if said := p.children[0].stderr.String(); !strings.Contains(said, "the coordinator is gone") {
+		t.Errorf("it said %q", said)
+	}
+}
+
+// A child that does not end is killed and waited for.
+func TestStubbornProcess(t *testing.T) {
+	if _, err := os.Stat("/bin/sleep"); err != nil {
+		t.Skip("no /bin/sleep")
+	}
+	p, err := StartProcesses(1, stubborn, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err == nil || !strings.Contains(err.Error(), "was killed") {
+		t.Errorf("got %v", err)
+	}
+	if p.children[0].cmd.ProcessState == nil {
+		t.Error("it was not waited for")
+	}
+}
+
+func stubborn(int) *exec.Cmd { return exec.Command("/bin/sleep", "60") }

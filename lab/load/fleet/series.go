@@ -1,0 +1,107 @@
+package fleet
+
+import (
+	"math"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// Point is one point of the common time series.
+type Point struct {
+	T        float64     `json:"t"`       // seconds since the agreed start, at its end
+	Seconds  float64     `json:"seconds"` // of it that a worker reported on
+	Requests uint64      `json:"requests"`
+	Errors   uint64      `json:"errors"`
+	Rate     float64     `json:"rate"`    // requests a second
+	Workers  float64     `json:"workers"` // that were measured, on average over Seconds
+	P50      float64     `json:"p50_us"`  // microseconds, from Heat: within a bucket, which is 19 % wide; 0 without answers
+	P99      float64     `json:"p99_us"`
+	Heat     [][2]uint64 `json:"heat"` // sparse latency counts, see results.HeatBucket
+}
+
+// series is the points while they are added up.
+type series struct {
+	width int64 // nanoseconds of a point
+	bins  []bin
+}
+
+type bin struct {
+	requests, errors uint64
+	heat             [results.HeatBuckets]uint64
+	from, to         int64 // nanoseconds since the start that were reported on
+	worked           int64 // nanoseconds, all workers together
+}
+
+// maxPoints bounds the series: 28 hours at 100 ms.
+const maxPoints = 1 << 20
+
+// add divides what a worker reported for an interval, in nanoseconds since the
+// start, over the points.
+func (s *series) add(from, to int64, t *tick) {
+	from = max(from, 0)
+	if to <= from || to > maxPoints*s.width {
+		return
+	}
+	length := float64(to - from)
+	for at := from; at < to; {
+		i := at / s.width
+		end := min((i+1)*s.width, to)
+		for int64(len(s.bins)) <= i {
+			s.bins = append(s.bins, bin{from: math.MaxInt64})
+		}
+		b := &s.bins[i]
+		// Rounding the sum so far, not the part, leaves no remainder.
+		low, high := float64(at-from)/length, float64(end-from)/length
+		part := func(n uint64) uint64 {
+			return uint64(math.Round(float64(n)*high)) - uint64(math.Round(float64(n)*low))
+		}
+		b.requests += part(t.Requests)
+		b.errors += part(t.Errors)
+		for _, h := range t.Heat {
+			if h[0] < results.HeatBuckets {
+				b.heat[h[0]] += part(h[1])
+			}
+		}
+		b.from, b.to = min(b.from, at), max(b.to, end)
+		b.worked += end - at
+		at = end
+	}
+}
+
+// point is the i-th point; of one that nobody reported on only T is set.
+func (s *series) point(i int) Point {
+	b := &s.bins[i]
+	p := Point{T: float64(int64(i+1)*s.width) / 1e9, Heat: [][2]uint64{}}
+	if b.worked == 0 {
+		return p
+	}
+	p.Seconds = float64(b.to-b.from) / 1e9
+	p.Requests, p.Errors = b.requests, b.errors
+	p.Rate = float64(b.requests) / p.Seconds
+	p.Workers = float64(b.worked) / float64(b.to-b.from)
+	for h, n := range b.heat {
+		if n > 0 {
+			p.Heat = append(p.Heat, [2]uint64{uint64(h), n})
+		}
+	}
+	p.P50, p.P99 = quantile(p.Heat, 0.50), quantile(p.Heat, 0.99)
+	return p
+}
+
+// quantile interpolates within a bucket; microseconds.
+func quantile(heat [][2]uint64, q float64) float64 {
+	var total, below float64
+	for _, h := range heat {
+		total += float64(h[1])
+	}
+	for _, h := range heat {
+		n := float64(h[1])
+		if below+n >= q*total {
+			low := results.HeatFloor(int(h[0])).Seconds()
+			high := results.HeatFloor(int(h[0]) + 1).Seconds()
+			return 1e6 * (low + (high-low)*(q*total-below)/n)
+		}
+		below += n
+	}
+	return 0
+}
