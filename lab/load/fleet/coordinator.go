@@ -74,7 +74,8 @@ type coordinator struct {
 	members []*member // by share; nil until joined
 	byID    map[string]*member
 	series  series
-	shown   int // points that Live got
+	shown   int             // points that Live got
+	refused map[string]bool // ids of workers that are no part of the run
 	notes   []string
 }
 
@@ -88,7 +89,7 @@ func Coordinate(ctx context.Context, carrier Carrier, plan Plan) (*Outcome, erro
 	}
 	c := &coordinator{
 		plan: plan, carrier: carrier, clock: newClock(), bound: time.Now().Add(plan.Join),
-		members: make([]*member, len(plan.Orders)), byID: map[string]*member{},
+		members: make([]*member, len(plan.Orders)), byID: map[string]*member{}, refused: map[string]bool{},
 		series: series{width: int64(plan.Tick)},
 	}
 	err := c.loop(ctx)
@@ -258,7 +259,7 @@ func (c *coordinator) take(m *Message) error {
 		return c.join(m, w)
 	}
 	if w == nil {
-		if m.Gone != nil && c.phase == joining {
+		if m.Gone != nil && c.phase == joining && !c.refused[m.From] {
 			return fmt.Errorf("a worker ended before it joined: %s", m.Gone.Why)
 		}
 		return nil // a stranger, or one that was replaced
@@ -319,7 +320,8 @@ func (c *coordinator) refuse(m *Message, why string) {
 	if err := c.carrier.Send(m.From, &Message{Stop: &Stop{Why: why}}); err != nil {
 		note += fmt.Sprintf(" (and could not be told: %v)", err)
 	}
-	if len(c.notes) < maxNotes {
+	if !c.refused[m.From] && len(c.notes) < maxNotes {
 		c.notes = append(c.notes, note)
 	}
+	c.refused[m.From] = true
 }

@@ -48,7 +48,7 @@ func newRig(t *testing.T, n int, rate float64, window time.Duration) rig {
 	}
 	c := &coordinator{
 		plan: plan, carrier: nowhere{}, clock: newClock(), bound: time.Now().Add(time.Hour),
-		members: make([]*member, n), byID: map[string]*member{}, series: series{width: int64(plan.Tick)},
+		members: make([]*member, n), byID: map[string]*member{}, refused: map[string]bool{}, series: series{width: int64(plan.Tick)},
 	}
 	r := rig{c, t}
 	for i := range n {
@@ -83,42 +83,8 @@ type fields = map[string]any
 // after five of ten seconds.
 func TestWorkerLostHalfWay(t *testing.T) {
 	for _, withHistograms := range []bool{false, true} {
-		random := rand.New(rand.NewPCG(1, 9))
 		r := newRig(t, 4, 1000, 10*time.Second)
-		all := hdrhistogram.New(1, 60e9, 3)
-		for i := range 4 {
-			r.event(i, time.Second, fields{"window": true})
-			whole := hdrhistogram.New(1, 60e9, 3)
-			for k := range 100 {
-				if i == 2 && k == 50 {
-					r.members[2].lose(r.start+int64(6*time.Second), "it fell silent")
-					break
-				}
-				h := hdrhistogram.New(1, 60e9, 3)
-				for range 25 {
-					v := random.Int64N(1e9)
-					for _, h := range []*hdrhistogram.Histogram{h, whole} {
-						if err := h.RecordValue(v); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-				e := fields{"t": float64(k+1) / 10, "seconds": 0.1, "requests": 25, "errors": 0}
-				if withHistograms {
-					e["hdr"] = encode(t, h)
-				}
-				r.event(i, time.Duration(k)*100*time.Millisecond, fields{"tick": e})
-			}
-			if i != 2 {
-				r.event(i, 11*time.Second, fields{"result": fields{
-					"seconds": 10, "requests": 2500, "errors": fields{"reset": i}, "bytes_in": 100, "generator_cpu": 3,
-					"hdr": encode(t, whole), "wait_hdr": encode(t, whole),
-				}})
-			}
-			if i != 2 || withHistograms {
-				all.Merge(whole)
-			}
-		}
+		all := r.loseHalfWay(2, withHistograms)
 		if !r.finished() {
 			t.Fatal("not finished")
 		}
@@ -129,7 +95,7 @@ func TestWorkerLostHalfWay(t *testing.T) {
 		if o.Requests != 8750 || o.Seconds != 10 || o.Rate != 875 || math.Abs(o.RateMeasured-1000) > 1e-6 {
 			t.Errorf("%d requests in %v s, rates %v and %v", o.Requests, o.Seconds, o.Rate, o.RateMeasured)
 		}
-		if o.Planned != 1000 || o.Adjusted < 874.999 || o.Adjusted > 875.001 || o.Lost < 0.1249 || o.Lost > 0.1251 {
+		if o.Planned != 1000 || math.Abs(o.Adjusted-875) > 1e-6 || math.Abs(o.Lost-0.125) > 1e-9 {
 			t.Errorf("planned %v, adjusted %v, lost %v", o.Planned, o.Adjusted, o.Lost)
 		}
 		if o.Errors["reset"] != 4 || o.Sums["bytes_in"] != 300 || o.Sums["generator_cpu"] != 0 {
@@ -142,38 +108,90 @@ func TestWorkerLostHalfWay(t *testing.T) {
 		if o.Latency["wait_hdr"].Count != 7500 {
 			t.Errorf("wait_hdr has %d", o.Latency["wait_hdr"].Count)
 		}
-		// One failure, in words, and no complaint about the rate: the rest did its part.
-		if len(o.Failures) != 1 {
-			t.Fatalf("failures %q", o.Failures)
-		}
-		want := []string{"worker 2 (process 102 on host) was lost 5.00 s into the window of 10s: it fell silent", "12.5 % of the planned load"}
-		if withHistograms {
-			want = append(want, "its 1250 requests of the 5.00 s before are counted")
-		} else {
-			want = append(want, "not in the latencies")
-		}
-		for _, w := range want {
-			if !strings.Contains(o.Failures[0], w) {
-				t.Errorf("%q does not say %q", o.Failures[0], w)
-			}
-		}
-		// On the agreed axis, whatever the workers' clocks say.
-		var sum uint64
-		for _, p := range o.Series {
-			sum += p.Requests
-			if p.T > 1.05 && p.T < 5.95 && (p.Workers < 3.99 || p.Rate < 990 || p.Rate > 1010) {
-				t.Errorf("at %v: %v workers, %v/s", p.T, p.Workers, p.Rate)
-			}
-			if p.T > 6.15 && p.T < 10.95 && (p.Workers < 2.99 || p.Workers > 3.01 || p.Rate > 760) {
-				t.Errorf("at %v: %v workers, %v/s", p.T, p.Workers, p.Rate)
-			}
-		}
-		if sum != 8750 || o.Begin < 0.999 || o.Begin > 1.001 {
-			t.Errorf("%d in the series, window from %v", sum, o.Begin)
-		}
-		if p := o.Workers[2]; p.Seconds < 4.999 || p.Seconds > 5.001 || p.Rate < 249.9 || p.LostAt != 6 || p.Lost == "" {
+		if p := o.Workers[2]; math.Abs(p.Seconds-5) > 1e-6 || math.Abs(p.Rate-250) > 1e-3 || p.LostAt != 6 || p.Lost == "" {
 			t.Errorf("worker 2: %+v", p)
 		}
+		checkWords(t, o, withHistograms)
+		checkSeries(t, o)
+	}
+}
+
+// loseHalfWay plays ten seconds of which one worker sees five, and returns the
+// distribution of all latencies that are to be in the outcome.
+func (r rig) loseHalfWay(lost int, withHistograms bool) *hdrhistogram.Histogram {
+	r.t.Helper()
+	random := rand.New(rand.NewPCG(1, 9))
+	all := hdrhistogram.New(1, 60e9, 3)
+	for i := range r.members {
+		r.event(i, time.Second, fields{"window": true})
+		whole := hdrhistogram.New(1, 60e9, 3)
+		for k := range 100 {
+			if i == lost && k == 50 {
+				r.members[i].lose(r.start+int64(6*time.Second), "it fell silent")
+				break
+			}
+			h := hdrhistogram.New(1, 60e9, 3)
+			for range 25 {
+				if err := h.RecordValue(random.Int64N(1e9)); err != nil {
+					r.t.Fatal(err)
+				}
+			}
+			whole.Merge(h)
+			e := fields{"t": float64(k+1) / 10, "seconds": 0.1, "requests": 25, "errors": 0}
+			if withHistograms {
+				e["hdr"] = encode(r.t, h)
+			}
+			r.event(i, time.Duration(k)*100*time.Millisecond, fields{"tick": e})
+		}
+		if i != lost || withHistograms {
+			all.Merge(whole)
+		}
+		if i != lost {
+			r.event(i, 11*time.Second, fields{"result": fields{
+				"seconds": 10, "requests": 2500, "errors": fields{"reset": i}, "bytes_in": 100, "generator_cpu": 3,
+				"hdr": encode(r.t, whole), "wait_hdr": encode(r.t, whole),
+			}})
+		}
+	}
+	return all
+}
+
+// checkWords wants one failure, and no complaint about the rate: the rest did
+// its part.
+func checkWords(t *testing.T, o *Outcome, withHistograms bool) {
+	t.Helper()
+	if len(o.Failures) != 1 {
+		t.Fatalf("failures %q", o.Failures)
+	}
+	want := []string{"worker 2 (process 102 on host) was lost 5.00 s into the window of 10s: it fell silent", "12.5 % of the planned load"}
+	if withHistograms {
+		want = append(want, "its 1250 requests of the 5.00 s before are counted")
+	} else {
+		want = append(want, "not in the latencies")
+	}
+	for _, w := range want {
+		if !strings.Contains(o.Failures[0], w) {
+			t.Errorf("%q does not say %q", o.Failures[0], w)
+		}
+	}
+}
+
+// checkSeries wants the points on the agreed axis, whatever the workers' clocks
+// say.
+func checkSeries(t *testing.T, o *Outcome) {
+	t.Helper()
+	var sum uint64
+	for _, p := range o.Series {
+		sum += p.Requests
+		if p.T > 1.05 && p.T < 5.95 && (p.Workers < 3.99 || p.Rate < 990 || p.Rate > 1010) {
+			t.Errorf("at %v: %v workers, %v/s", p.T, p.Workers, p.Rate)
+		}
+		if p.T > 6.15 && p.T < 10.95 && (p.Workers < 2.99 || p.Workers > 3.01 || p.Rate > 760) {
+			t.Errorf("at %v: %v workers, %v/s", p.T, p.Workers, p.Rate)
+		}
+	}
+	if sum != 8750 || o.Begin < 0.999 || o.Begin > 1.001 {
+		t.Errorf("%d in the series, window from %v", sum, o.Begin)
 	}
 }
 
