@@ -105,8 +105,8 @@ func TestWorkerLostHalfWay(t *testing.T) {
 		if err != nil || !got.Equals(all) {
 			t.Errorf("the latencies are not those of the samples: %d of %d, %v", got.TotalCount(), all.TotalCount(), err)
 		}
-		if o.Latency["wait_hdr"].Count != 7500 {
-			t.Errorf("wait_hdr has %d", o.Latency["wait_hdr"].Count)
+		if o.Latency["open.wait_hdr"].Count != 7500 || o.Sums["open.due"] != 7500 || o.Sums["open.share"] != 0 {
+			t.Errorf("open.wait_hdr has %d, sums %v", o.Latency["open.wait_hdr"].Count, o.Sums)
 		}
 		if p := o.Workers[2]; math.Abs(p.Seconds-5) > 1e-6 || math.Abs(p.Rate-250) > 1e-3 || p.LostAt != 6 || p.Lost == "" {
 			t.Errorf("worker 2: %+v", p)
@@ -149,7 +149,7 @@ func (r rig) loseHalfWay(lost int, withHistograms bool) *hdrhistogram.Histogram 
 		if i != lost {
 			r.event(i, 11*time.Second, fields{"result": fields{
 				"seconds": 10, "requests": 2500, "errors": fields{"reset": i}, "bytes_in": 100, "generator_cpu": 3,
-				"hdr": encode(r.t, whole), "wait_hdr": encode(r.t, whole),
+				"hdr": encode(r.t, whole), "open": fields{"due": 2500, "sent": 2480, "share": 1, "wait_hdr": encode(r.t, whole)},
 			}})
 		}
 	}
@@ -210,6 +210,10 @@ func TestJudgement(t *testing.T) {
 	}{
 		{"valid", func(r rig) { r.finish(1, 0, 5000) }, ""},
 		{"too slow", func(r rig) { r.finish(1, 0, 4000) }, "900.0 requests/s are 90.0 % of the target of 1000.0/s"},
+		{"not sent", func(r rig) {
+			r.event(1, 0, fields{"window": true})
+			r.event(1, 0, fields{"result": fields{"seconds": 10, "requests": 5000, "open": fields{"due": 5000, "sent": 4000}}})
+		}, "4000 of 5000 arrivals that were due in the window were sent in it, 80.0 %"},
 		{"apart", func(r rig) { r.finish(1, time.Second, 5000) }, "windows began up to 1.00 s apart"},
 		{"late", func(r rig) {
 			r.members[1].startAt = 1000
