@@ -223,7 +223,9 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.Run()
 }
 
-// Run serves what Listen opened, until Shutdown or Close.
+// Run serves what Listen opened, until Shutdown or Close. As in net/http it
+// returns at once when one of them is called: a program that is to let requests
+// end waits for Shutdown to return.
 func (s *Server) Run() error {
 	t, err := s.start()
 	if err != nil {
@@ -241,7 +243,13 @@ func (s *Server) Run() error {
 			panic("BaseContext returned a nil context")
 		}
 	}
-	err = t.Serve()
+	served := make(chan error, 1)
+	go func() { served <- t.Serve() }()
+	select {
+	case err = <-served:
+	case <-s.Stopping():
+		return ErrServerClosed
+	}
 	if s.stopping.Load() && errors.Is(err, transport.ErrStopped) {
 		return ErrServerClosed
 	}

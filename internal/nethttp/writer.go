@@ -63,7 +63,9 @@ func (w *writer) WriteHeader(code int) {
 	c.lock()
 	defer c.unlock()
 	switch {
-	case c.x == nil || c.x.Hijacked:
+	case c.x == nil:
+		w.complain("http: superfluous response.WriteHeader call")
+	case c.x.Hijacked:
 		w.complain("http: response.WriteHeader on hijacked connection")
 	case w.status != 0:
 		w.complain("http: superfluous response.WriteHeader call")

@@ -141,6 +141,9 @@ func TestSockets(t *testing.T) {
 				if v, err := syscall.GetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY); err != nil || v == 0 {
 					t.Errorf("TCP_NODELAY is %d, %v: it is not inherited", v, err)
 				}
+				if v, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE); err != nil || v == 0 {
+					t.Errorf("SO_KEEPALIVE is %d, %v: it is not inherited", v, err)
+				}
 			}
 			exchange(t, fd, conn)
 		})

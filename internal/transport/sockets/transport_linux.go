@@ -132,6 +132,7 @@ func (t *Transport) Adopt(ln net.Listener) error {
 		return fmt.Errorf("adopt %s: %w", ln.Addr(), err)
 	}
 	defer sys.Close(fd)
+	sys.KeepAlive(fd)
 	if err := t.share(fd, ln.Addr(), t.loops); err != nil {
 		return err
 	}
