@@ -3,7 +3,6 @@
 package sys
 
 import (
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,63 +10,18 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
-func TestCPUs(t *testing.T) {
-	if n := CPUs(); n < 1 || n > runtime.NumCPU() {
-		t.Errorf("CPUs is %d of %d", n, runtime.NumCPU())
+// cpus is the number of CPUs that the calling thread may use.
+func cpus(t *testing.T) int {
+	t.Helper()
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestQuota(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		cgroup string
-		mounts []string // type, options, root, below the test's directory
-		files  map[string]string
-		want   float64
-	}{
-		{"none", "0::/\n", nil, nil, 0},
-		{"v2", "0::/a/b\n", []string{"cgroup2 rw / /two"}, map[string]string{"two/a/b/cpu.max": "150000 100000"}, 1.5},
-		{"v2, no limit", "0::/a\n", []string{"cgroup2 rw / /two"}, map[string]string{"two/a/cpu.max": "max 100000"}, 0},
-		{"v2, limit above", "0::/a/b\n", []string{"cgroup2 rw / /two"}, map[string]string{"two/a/b/cpu.max": "400000 100000", "two/a/cpu.max": "200000 100000"}, 2},
-		{"v2 in a container", "0::/pod/c\n", []string{"cgroup2 rw /pod/c /two"}, map[string]string{"two/cpu.max": "50000 100000"}, 0.5},
-		{"v1", "3:cpu,cpuacct:/a\n2:memory:/b\n", []string{"cgroup rw,cpu,cpuacct / /one"}, map[string]string{"one/a/cpu.cfs_quota_us": "300000", "one/a/cpu.cfs_period_us": "100000"}, 3},
-		{"v1, no limit", "3:cpu:/a\n", []string{"cgroup rw,cpu / /one"}, map[string]string{"one/a/cpu.cfs_quota_us": "-1", "one/a/cpu.cfs_period_us": "100000"}, 0},
-		{"both", "3:cpu:/a\n0::/a\n", []string{"cgroup rw,cpu / /one", "cgroup2 rw / /two"}, map[string]string{
-			"one/a/cpu.cfs_quota_us": "300000", "one/a/cpu.cfs_period_us": "100000", "two/a/cpu.max": "100000 100000",
-		}, 1},
-		{"other controllers", "3:memory:/a\n", []string{"cgroup rw,memory / /one"}, map[string]string{"one/a/cpu.cfs_quota_us": "1", "one/a/cpu.cfs_period_us": "1"}, 0},
-		{"garbage", "x\n", []string{"cgroup2 rw / /two"}, map[string]string{"two/cpu.max": "many"}, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			write := func(name, text string) string {
-				name = filepath.Join(dir, name)
-				if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				return name
-			}
-			for name, text := range c.files {
-				write(name, text)
-			}
-			info := "garbage\n"
-			for _, m := range c.mounts {
-				var kind, options, root, point string
-				if _, err := fmt.Sscan(m, &kind, &options, &root, &point); err != nil {
-					t.Fatal(err)
-				}
-				info += "30 20 0:1 " + root + " " + dir + point + " rw,nosuid - " + kind + " none " + options + "\n"
-			}
-			if got := quota(write("cgroup", c.cgroup), write("mountinfo", info)); got != c.want {
-				t.Errorf("quota is %v, want %v", got, c.want)
-			}
-		})
-	}
+	return set.Count()
 }
 
 func TestPin(t *testing.T) {
@@ -77,12 +31,12 @@ func TestPin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := CPUs(); n != 1 {
+	if n := cpus(t); n != 1 {
 		t.Errorf("a pinned thread has %d CPUs", n)
 	}
 	elsewhere := make(chan bool)
 	go func() { elsewhere <- undo() }()
-	if <-elsewhere || CPUs() != 1 {
+	if <-elsewhere || cpus(t) != 1 {
 		t.Error("another thread has undone it")
 	}
 	if !undo() {

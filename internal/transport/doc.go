@@ -1,6 +1,6 @@
 // Package transport is the contract between those who move bytes and those who
-// understand them. It holds no code: the transports are its subpackages, the
-// sessions live in http1, http2 and tlsio.
+// understand them. The transports are its subpackages, the sessions live in http1,
+// http2 and tlsio.
 //
 // The contract is completion-shaped: bytes that have arrived are fed to a
 // [Session], bytes to be sent are left in a queue.

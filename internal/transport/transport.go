@@ -140,8 +140,8 @@ type Conn interface {
 
 	// Hijack takes the connection out of the transport, within Feed: nothing
 	// more is fed, Closed is not called. unread is what Feed has not consumed
-	// of in, for the returned connection to deliver first. Bytes in out are
-	// sent first.
+	// of in, for the returned connection to deliver first: it is a [*Hijacked]
+	// then. Bytes in out are sent first.
 	Hijack(unread []byte, out *buf.Queue) (net.Conn, error)
 
 	// Close closes the connection as soon as Feed has returned and what was

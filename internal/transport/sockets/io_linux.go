@@ -1,6 +1,7 @@
 package sockets
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -274,38 +275,5 @@ func (c *Conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 		return nil, os.NewSyscallError("hijack", err)
 	}
 	// Nor does the driver; what it had received comes behind unread.
-	all := append(append([]byte(nil), unread...), c.loop.driver.Early(c)...)
-	if len(all) == 0 {
-		return nc, nil
-	}
-	return &prefixed{Conn: nc, unread: all}, nil
+	return transport.NewHijacked(nc, append(bytes.Clone(unread), c.loop.driver.Early(c)...)), nil
 }
-
-// A prefixed connection delivers some bytes first.
-type prefixed struct {
-	net.Conn
-	unread []byte
-}
-
-func (p *prefixed) Read(b []byte) (int, error) {
-	if len(p.unread) == 0 {
-		return p.Conn.Read(b)
-	}
-	n := copy(b, p.unread)
-	if p.unread = p.unread[n:]; len(p.unread) == 0 {
-		p.unread = nil
-	}
-	return n, nil
-}
-
-// CloseWrite shuts down the writing side, where the connection knows how to.
-func (p *prefixed) CloseWrite() error {
-	if c, ok := p.Conn.(interface{ CloseWrite() error }); ok {
-		return c.CloseWrite()
-	}
-	return errors.ErrUnsupported
-}
-
-// NetConn returns the connection underneath. What it reads comes after the bytes
-// that have not been read from p.
-func (p *prefixed) NetConn() net.Conn { return p.Conn }

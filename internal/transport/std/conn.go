@@ -324,10 +324,7 @@ func (c *conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 	if err := c.nc.SetReadDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
-	if unread = append(unread, c.arrived...); len(unread) > 0 {
-		return &prefixed{Conn: c.nc, unread: unread}, nil
-	}
-	return c.nc, nil
+	return transport.NewHijacked(c.nc, append(unread, c.arrived...)), nil
 }
 
 // LocalAddr implements [transport.Conn].
@@ -335,24 +332,3 @@ func (c *conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
 
 // RemoteAddr implements [transport.Conn].
 func (c *conn) RemoteAddr() net.Addr { return c.nc.RemoteAddr() }
-
-// A prefixed connection delivers some bytes first.
-type prefixed struct {
-	net.Conn
-	unread []byte
-}
-
-func (p *prefixed) Read(b []byte) (int, error) {
-	if len(p.unread) == 0 {
-		return p.Conn.Read(b)
-	}
-	n := copy(b, p.unread)
-	if p.unread = p.unread[n:]; len(p.unread) == 0 {
-		p.unread = nil
-	}
-	return n, nil
-}
-
-// NetConn returns the connection underneath. What it reads comes after the bytes
-// that have not been read from p.
-func (p *prefixed) NetConn() net.Conn { return p.Conn }

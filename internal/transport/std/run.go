@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -100,17 +101,23 @@ func (c *conn) write() {
 // writeSome writes the beginning of a queue.
 func (c *conn) writeSome(q *buf.Queue) (n int, err error) {
 	if f, off, size := q.NextFile(); f != nil {
-		k, err := io.Copy(c.nc, io.NewSectionReader(f, off, int64(min(size, writeSize))))
-		if err == nil && k == 0 {
+		n, err = sendFile(c.nc, f, off, min(size, writeSize))
+		if err == nil && n == 0 {
 			err = io.ErrUnexpectedEOF // the file is shorter than its range
 		}
-		q.Discard(int(k))
-		return int(k), err
+		q.Discard(n)
+		return n, err
 	}
 	b := q.First()
 	n, err = c.nc.Write(b[:min(len(b), writeSize)])
 	q.Discard(n)
 	return n, err
+}
+
+// copyFile sends from a file by reading it.
+func copyFile(nc net.Conn, f *os.File, off int64, n int) (int, error) {
+	sent, err := io.Copy(nc, io.NewSectionReader(f, off, int64(n)))
+	return int(sent), err
 }
 
 // run is the runner: it calls the session, from its first call to Closed.
@@ -292,5 +299,3 @@ func (c *conn) discard() {
 	// Whatever ends it, the connection is closed next.
 	_, _ = io.Copy(io.Discard, io.LimitReader(struct{ io.Reader }{c.nc}, lingerSize))
 }
-
-var _ net.Conn = (*prefixed)(nil)

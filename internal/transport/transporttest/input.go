@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -262,5 +263,102 @@ func halfCloseUnread(e *env) {
 	}
 	if s := <-got; s != "part" {
 		e.Errorf("EOF is told %q, want part", s)
+	}
+}
+
+// late is what arrives while a stopper has not said yet what it does with it.
+const late = "2one\n3two\npart"
+
+// stopper is an echo that stops reading as the first line says, when what follows
+// was sent.
+func stopper(sent <-chan struct{}, taken chan<- net.Conn) func(*session, []byte, *buf.Queue) (int, error) {
+	return func(s *session, in []byte, out *buf.Queue) (int, error) {
+		if in[0] != '1' {
+			return echo(s, in, out)
+		}
+		how := string(in[1:])
+		fmt.Fprint(out, "stop ")
+		if err := s.Flush(out, 0); err != nil {
+			return 0, err
+		}
+		<-sent
+		time.Sleep(time.Millisecond) // the kernel is entered, and has something to deliver
+		switch how {
+		case "pause":
+			s.Pause()
+		case "detach":
+			s.Detach()
+		case "read", "unread":
+			p := make([]byte, len(late))
+			for n := 0; n < len(p); {
+				k, err := s.Read(p[n:])
+				if err != nil {
+					return 0, err
+				}
+				n += k
+			}
+			n := 0
+			if how == "read" {
+				n, _ = echo(s, p, out)
+			}
+			s.Unread(p[n:])
+		case "hijack":
+			return hijacker(taken)(s, []byte("\n"), out)
+		case "output":
+			out.Ref(pattern(duplexSize))
+		case "close":
+			fmt.Fprint(out, "bye")
+			return len(in), transport.ErrClosed
+		}
+		return len(in), nil
+	}
+}
+
+// arrivedAlready has a session stop reading, in all ways, while bytes are there that
+// the transport may have been given before it knew: they come when they are wanted,
+// without anything new, and in order.
+func arrivedAlready(e *env) {
+	e.config.Takeover = time.Hour // Feed keeps the loop unless it says otherwise
+	sent, taken := make(chan struct{}, 1), make(chan net.Conn, 1)
+	e.start(hooks{feed: stopper(sent, taken)})
+	for round := range 3 {
+		for _, how := range []string{"return", "pause", "detach", "read", "unread", "hijack", "output", "close"} {
+			c := e.dial()
+			s := e.session(len(e.clients) - 1)
+			c.send("1" + how)
+			c.want("stop ")
+			c.send(late)
+			if round == 2 {
+				c.halfClose()
+			}
+			sent <- struct{}{}
+			switch how {
+			case "pause":
+				s.Wake(func(*buf.Queue) error { s.Resume(); return nil })
+			case "output":
+				c.want(string(pattern(duplexSize)))
+			case "close":
+				c.want("bye")
+				c.wantEnd()
+				continue
+			case "hijack":
+				c.want("switching\n")
+				nc := e.hijacked(taken)
+				b := make([]byte, len(late))
+				if _, err := io.ReadFull(nc, b); err != nil || string(b) != late {
+					e.Errorf("the hijacked connection reads %q, %v", b, err)
+				}
+				nc.Close()
+				c.wantEnd()
+				continue
+			}
+			c.want("2one\n3two\n")
+			if round < 2 {
+				c.send("ial\n")
+				c.want("partial\n")
+				c.halfClose()
+			}
+			c.wantEnd()
+		}
 	}
 }

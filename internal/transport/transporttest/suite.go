@@ -54,6 +54,7 @@ var cases = []testCase{
 	{"input/pause and resume", pauseResume},
 	{"input/read within Feed", readInFeed},
 	{"input/give back", unread},
+	{"input/arrived already", arrivedAlready},
 	{"output/kinds", outputKinds},
 	{"output/slow reader", slowReader},
 	{"output/tiny buffers", tinyBuffers},

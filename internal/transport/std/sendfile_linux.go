@@ -1,0 +1,43 @@
+package std
+
+import (
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/redline-go/redline/internal/sys"
+)
+
+// sendFile sends from a file, within the kernel where it can. It does not move the
+// file's offset, which others may use.
+func sendFile(nc net.Conn, f *os.File, off int64, n int) (sent int, err error) {
+	from, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	to, err := nc.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var errno syscall.Errno
+	var broken error
+	err = to.Write(func(fd uintptr) (done bool) {
+		broken = from.Control(func(file uintptr) {
+			for errno = syscall.EINTR; errno == syscall.EINTR; {
+				sent, errno = sys.SendFile(int(fd), int(file), off, n)
+			}
+		})
+		return broken != nil || errno != syscall.EAGAIN
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case broken != nil:
+		return 0, broken
+	case errno == syscall.EINVAL || errno == syscall.ENOSYS:
+		return copyFile(nc, f, off, n)
+	case errno != 0:
+		return 0, os.NewSyscallError("sendfile", errno)
+	}
+	return sent, nil
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package std
+
+import (
+	"net"
+	"os"
+)
+
+// sendFile sends from a file.
+func sendFile(nc net.Conn, f *os.File, off int64, n int) (int, error) {
+	return copyFile(nc, f, off, n)
+}
