@@ -54,13 +54,17 @@ func (l *Loop) discard(h *lead.Hand, c *Conn) bool {
 		l.arm(c)
 		return true
 	}
-	m := c.need()
-	if m.dropped += n; errno == 0 && n > 0 && m.dropped < lingerSize {
-		l.arm(c)
-		return true
+	if errno != 0 || n == 0 {
+		return l.drop(h, c, nil)
 	}
-	return l.drop(h, c, nil)
+	c.need().dropped += n
+	l.disarm(c)
+	return true
 }
+
+// sated reports whether as much was read and dropped as ever will be: the peer has
+// the rest of lingerTime to take its answer, which a reset would destroy.
+func (c *Conn) sated() bool { return c.more != nil && c.more.dropped >= lingerSize }
 
 // drop closes a connection at once. Nobody may be feeding.
 func (l *Loop) drop(h *lead.Hand, c *Conn, err error) bool {

@@ -216,6 +216,8 @@ func (c *Conn) Wants() (events uint32) {
 		if f&waitRead != 0 {
 			events |= In
 		}
+	case f&lingering != 0 && c.sated():
+		return RdHup
 	case f&lingering != 0:
 		return In | RdHup
 	case f&(ended|held|closing) == 0 && c.own&paused == 0:
@@ -251,6 +253,8 @@ func (l *Loop) rare(h *lead.Hand, c *Conn, events uint32) bool {
 	case c.flags&busy != 0:
 		l.whileBusy(h, c, events)
 		return true
+	case c.flags&lingering != 0 && (gone || c.sated() && events&RdHup != 0):
+		return l.drop(h, c, nil)
 	case c.flags&lingering != 0:
 		return l.discard(h, c)
 	case gone && c.Wants()&In == 0:

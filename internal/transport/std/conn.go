@@ -324,6 +324,7 @@ func (c *conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 	if err := c.nc.SetReadDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
+	c.t.forget(c) // however long its handler goes on with it
 	return transport.NewHijacked(c.nc, append(unread, c.arrived...)), nil
 }
 

@@ -135,9 +135,7 @@ func (c *conn) run() {
 	}
 	c.drop()
 	c.mu.Unlock()
-	if c.hijacked {
-		c.t.forget(c)
-	} else {
+	if !c.hijacked {
 		c.finish()
 	}
 	returned = true
@@ -166,11 +164,8 @@ func (c *conn) exited() {
 		c.cut()
 	}
 	c.mu.Unlock()
-	if closed {
-		return
-	}
-	c.t.forget(c)
-	if !c.hijacked {
+	if !closed && !c.hijacked {
+		c.t.forget(c)
 		c.session.Closed(transport.ErrExited)
 	}
 }
@@ -296,6 +291,13 @@ func (c *conn) discard() {
 	if !ok || half.CloseWrite() != nil || c.nc.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 		return
 	}
-	// Whatever ends it, the connection is closed next.
-	_, _ = io.Copy(io.Discard, io.LimitReader(struct{ io.Reader }{c.nc}, lingerSize))
+	// Whatever ends it, the connection is closed next: but at once only if the peer
+	// has closed it, for there may be an answer on its way.
+	n, err := io.Copy(io.Discard, io.LimitReader(struct{ io.Reader }{c.nc}, lingerSize))
+	if err == nil && n == lingerSize {
+		select {
+		case <-time.After(lingerTime):
+		case <-c.t.stop:
+		}
+	}
 }
