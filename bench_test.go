@@ -1,3 +1,7 @@
+//go:build !race
+
+// It stands on alloc_test.go, which the race detector leaves out.
+
 package redline
 
 import (

@@ -1,6 +1,9 @@
 package redline_test
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"sync/atomic"
 	"testing"
 
@@ -104,4 +107,41 @@ func TestHints(t *testing.T) {
 			}, redline.Std)
 		})
 	}
+}
+
+// TestLearnedShape follows requests of one shape to an http.Handler, whose routes
+// the server does not know.
+func TestLearnedShape(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		var slow atomic.Bool
+		s := &redline.Server{Transport: transport}
+		s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if slow.Load() {
+				late(s)
+			}
+			io.WriteString(w, r.URL.Path)
+		})
+		r := serve(t, s)
+		c := r.dial()
+		slow.Store(true)
+		c.want("/items/1", "/items/1")
+		c.want("/items/2", "/items/2")
+		slow.Store(false)
+		if route := r.routeOf("/items/*"); !route.Blocking || route.Method != "GET" {
+			t.Errorf("after two takeovers: %+v", route)
+		}
+		before := r.Stats().Detached
+		for i := range 10 {
+			path := fmt.Sprint("/items/", i+3)
+			c.want(path, path)
+		}
+		if n := r.Stats().Detached - before; n < 10 {
+			t.Errorf("of 10 requests %d began off the loop", n)
+		}
+		before = r.Stats().Detached
+		c.want("/other", "/other")
+		if n := r.Stats().Detached - before; n != 0 {
+			t.Error("a request of another shape began off the loop")
+		}
+	}, redline.Std)
 }

@@ -89,7 +89,7 @@ type hostileHandlers struct {
 }
 
 func (h *hostileHandlers) router() *redline.Router {
-	router := redline.NewRouter()
+	router, std := redline.NewRouter(), twins()
 	for pattern, f := range map[string]redline.Handler{
 		"/id/{n}":     func(c *redline.Ctx) { c.Text(200, c.Param("n")) },
 		"/echo":       h.echo,
@@ -107,10 +107,11 @@ func (h *hostileHandlers) router() *redline.Router {
 		"/stream": h.stream,
 		"/hijack": h.hijack,
 	} {
+		answer := either(f, std[pattern])
 		router.Handle("", pattern, func(c *redline.Ctx) {
 			h.running.Add(1)
 			defer h.running.Add(-1)
-			f(c)
+			answer(c)
 		})
 	}
 	return router
