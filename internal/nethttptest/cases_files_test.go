@@ -31,6 +31,11 @@ func files(o *observer) http.Handler {
 			panic(err)
 		}
 	}
+	for _, dir := range []string{"dir", "sub"} {
+		if err := os.Chtimes(filepath.Join(o.dir, dir), modified, modified); err != nil {
+			panic(err)
+		}
+	}
 	return http.FileServer(http.Dir(o.dir))
 }
 

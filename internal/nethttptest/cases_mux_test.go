@@ -72,7 +72,7 @@ var muxTrials = []trial{
 	{name: "helpers: Redirect", handle: func(_ *observer, w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusFound)
 	}, play: askAll([]string{"/a/b?to=c", "/a/b?to=../c?d", "/a/b/?to=/x//y/../z/", "/?to=http://other/", "/a?to=//other/x", "/a?to=%C3%A9"})},
-	{name: "helpers: Redirect of HEAD and POST", handler: func(*observer) http.Handler { return http.RedirectHandler("/new", 308) }, play: []step{
+	{name: "helpers: Redirect of HEAD and POST", handler: func(*observer) http.Handler { return http.RedirectHandler("/new", http.StatusPermanentRedirect) }, play: []step{
 		toHEAD(0), say(message("HEAD / HTTP/1.1", "Host: h")), hear(1), say(post("/", "hello")), hear(2),
 	}},
 	{name: "helpers: StripPrefix", handler: func(o *observer) http.Handler {

@@ -13,7 +13,7 @@ import (
 
 // short is a timeout that is meant to pass, but not before what comes at once has
 // come.
-const short = 200 * time.Millisecond
+const short = 400 * time.Millisecond
 
 // gated writes down that it was called, and answers when the gate opens.
 func gated(o *observer, w http.ResponseWriter, _ *http.Request) {
