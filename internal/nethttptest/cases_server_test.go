@@ -199,7 +199,7 @@ var serverTrials = []trial{
 		o.note("%q, %s", line, describe(err))
 		put(o, c, line)
 	}, play: []step{say(get("/")), pass("called"), do(shutdown), pass("down"), say("hello\n"), end()}},
-	{name: "shutdown: RegisterOnShutdown", play: []step{do(func(r *run) {
+	{name: "shutdown: RegisterOnShutdown", play: []step{say(get("/")), hear(1), do(func(r *run) {
 		r.server.RegisterOnShutdown(func() { r.open("told") })
 		r.server.RegisterOnShutdown(func() { r.open("told too") })
 	}), leave(), do(shutdown), pass("told"), pass("told too"), pass("down")}},

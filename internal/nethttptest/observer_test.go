@@ -28,7 +28,6 @@ type observer struct {
 	seen  []string
 	log   []string
 	conns map[string]*connection // by the client's address
-	order []*connection
 	gates map[string]chan struct{}
 	calls int // of the handler
 	kept  []*http.Request
@@ -37,10 +36,7 @@ type observer struct {
 }
 
 // A connection is what the server has told of one.
-type connection struct {
-	remote string
-	states []http.ConnState
-}
+type connection struct{ states []http.ConnState }
 
 func newObserver(dir string) *observer {
 	return &observer{conns: map[string]*connection{}, gates: map[string]chan struct{}{}, dir: dir}
@@ -69,9 +65,8 @@ func (o *observer) state(c net.Conn, s http.ConnState) {
 	remote := c.RemoteAddr().String()
 	k := o.conns[remote]
 	if k == nil {
-		k = &connection{remote: remote}
+		k = new(connection)
 		o.conns[remote] = k
-		o.order = append(o.order, k)
 	}
 	k.states = append(k.states, s)
 }
@@ -86,14 +81,19 @@ func (o *observer) count(n int) {
 	o.busy += n
 }
 
-// settled reports whether nothing more is to come.
-func (o *observer) settled() bool {
+// settled reports whether nothing more is to come of these clients.
+func (o *observer) settled(clients []*client) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.busy > 0 {
 		return false
 	}
-	for _, k := range o.order {
+	for _, c := range clients {
+		if o.conns[c.addr] == nil {
+			return false // it may not be accepted yet
+		}
+	}
+	for _, k := range o.conns {
 		if last := k.states[len(k.states)-1]; last != http.StateClosed && last != http.StateHijacked {
 			return false
 		}

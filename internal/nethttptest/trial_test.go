@@ -177,7 +177,7 @@ func (t *trial) start(e engine, dir string) *outcome {
 	served := make(chan error, 1)
 	go func() { served <- r.server.Serve(l) }()
 	r.script(t)
-	for end := time.Now().Add(cmp.Or(t.settle, patience)); !o.settled() && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(cmp.Or(t.settle, patience)); !o.settled(r.clients) && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		continue
 	}
 	if err := r.server.Close(); err != nil {
@@ -243,7 +243,7 @@ var loopback = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
 // outcome collects what came of a run.
 func (r *run) outcome() *outcome {
-	settled := r.settled()
+	settled := r.settled(r.clients)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	names := map[string]string{r.addr.String(): "SERVER"}
