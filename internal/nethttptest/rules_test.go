@@ -17,7 +17,7 @@ type rule struct {
 }
 
 // rules are applied to every comparison, in this order.
-var rules = []*rule{&informational, &versions, &phrases, &refusals, &lengths, &pipelined}
+var rules = []*rule{&informational, &versions, &refusals, &lengths, &pipelined}
 
 // informational answers are not sent where they cannot help.
 var informational = rule{
@@ -66,28 +66,6 @@ var versions = rule{
 			a.fields = append(slices.Clip(a.fields), closing)
 		}
 		return true
-	}),
-}
-
-// phrases are what stands behind a status in the first line.
-var phrases = rule{
-	reason{
-		"Reason phrases of RFC 9110",
-		"The phrase behind a status, which clients ignore, is that of RFC 9110 where net/http has an older one (413, 416), and empty for " +
-			"a status that has none.",
-	},
-	eachAnswer(func(a, b *answer) bool {
-		for _, p := range [][2]string{
-			{"413 Request Entity Too Large", "413 Content Too Large"},
-			{"416 Requested Range Not Satisfiable", "416 Range Not Satisfiable"},
-			{fmt.Sprintf("%d status code %[1]d", a.status), fmt.Sprintf("%d ", a.status)},
-		} {
-			if a.line == "HTTP/1.1 "+p[0] && b.line == "HTTP/1.1 "+p[1] {
-				a.line = b.line
-				return true
-			}
-		}
-		return false
 	}),
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -17,6 +18,14 @@ func trials() []trial {
 // TestHandlers plays every trial to net/http and to Redline.
 func TestHandlers(t *testing.T) {
 	names := map[string]bool{}
+	var used usage
+	t.Cleanup(func() {
+		for _, r := range rules {
+			if used.trials == len(names) && !used.rules[r] {
+				t.Errorf("no trial needs the rule %q", r.title)
+			}
+		}
+	})
 	for _, tr := range trials() {
 		if names[tr.name] {
 			t.Errorf("two trials are called %q", tr.name)
@@ -27,13 +36,33 @@ func TestHandlers(t *testing.T) {
 		}
 		t.Run(tr.name, func(t *testing.T) {
 			t.Parallel()
-			play(t, &tr)
+			used.note(play(t, &tr))
 		})
 	}
 }
 
-// play plays one trial on all engines at the same time.
-func play(t *testing.T, tr *trial) {
+// usage is which rules trials needed.
+type usage struct {
+	mu     sync.Mutex
+	trials int
+	rules  map[*rule]bool
+}
+
+func (u *usage) note(applied []*rule) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.trials++
+	if u.rules == nil {
+		u.rules = map[*rule]bool{}
+	}
+	for _, r := range applied {
+		u.rules[r] = true
+	}
+}
+
+// play plays one trial on all engines at the same time, and returns the rules that
+// it needed.
+func play(t *testing.T, tr *trial) (needed []*rule) {
 	engines := append([]engine{netHTTP}, tr.candidates()...)
 	outcomes := make([]chan *outcome, len(engines))
 	for i, e := range engines {
@@ -48,7 +77,8 @@ func play(t *testing.T, tr *trial) {
 	who := map[string][]string{} // shows which difference
 	for i, e := range engines[1:] {
 		red := <-outcomes[i+1]
-		got, _ := compare(ref.clone(), red)
+		got, applied := compare(ref.clone(), red)
+		needed = append(needed, applied...)
 		switch {
 		case tr.refuses != "":
 			if want := tr.refusal(); got == "" || diff(want, red.dump()) != "" {
@@ -64,6 +94,7 @@ func play(t *testing.T, tr *trial) {
 			t.Logf("expected:\n%s", indent(tr.refuses+tr.expected()))
 		}
 	}
+	return needed
 }
 
 // candidates are the engines that a trial is for.
