@@ -172,7 +172,7 @@ func (m *machine) leave(arg byte) {
 			return
 		}
 		defer c.Close()
-		m.o.note("%d bytes are buffered", rw.Reader.Buffered())
+		m.o.note("bytes are buffered %v", rw.Reader.Buffered() > 0) // how many is chance
 		put(m.o, c, "raw")
 	}
 }
