@@ -100,6 +100,10 @@ var bodyTrials = []trial{
 		n, err := r.Body.Read(make([]byte, 3))
 		o.note("%d, %s", n, describe(err))
 	}},
+	{name: "expect: chunked content is read but for its end, came already", differs: &ends, handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+		n, err := io.ReadFull(r.Body, make([]byte, 5))
+		o.note("%d, %s", n, describe(err))
+	}, send: message("POST / HTTP/1.1", "Host: h", "Expect: 100-continue", "Transfer-Encoding: chunked") + encode("hello") + "0\r\n\r\n"},
 	{name: "expect: content is closed", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		o.open("called")
 		o.err("close", r.Body.Close())

@@ -58,10 +58,10 @@ func requestOf(kind, size byte, n int) (raw, method string) {
 	if version == "1.0" { // net/http cuts its answer when it leaves much unread
 		content = content[:min(len(content), 1000)]
 	}
-	if size>>3%2 == 1 && len(content) < 300_000 && version == "1.1" {
+	switch {
+	case size>>3%2 == 1 && len(content) < 300_000 && version == "1.1":
 		lines = append(lines, "Expect: 100-continue")
-	}
-	if size>>4%2 == 1 && version == "1.1" {
+	case size>>4%2 == 1 && version == "1.1":
 		half := len(content) / 2
 		coded := encode(slices.DeleteFunc([]string{content[:half], content[half:]}, func(s string) bool { return s == "" })...)
 		return message(append(lines, "Transfer-Encoding: chunked")...) + coded + "0\r\n\r\n", method

@@ -50,7 +50,7 @@ var (
 	ends = reason{
 		"Ends are announced",
 		"An answer behind which the connection has to end because the content did not come whole says Connection: close. net/http says so when the " +
-			"content is chunked.",
+			"content is chunked. Nor is a connection kept when a handler has not seen the end of content that it did not ask for by 100 (Continue).",
 	}
 	tooLarge = reason{
 		"Content behind a MaxBytesReader",
