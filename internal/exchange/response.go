@@ -3,6 +3,7 @@ package exchange
 import (
 	"errors"
 	"strings"
+	"unsafe"
 )
 
 // Line is one field line of a response. The strings are immutable and so may be
@@ -113,6 +114,24 @@ func (r *Response) Add(name, value string) error {
 	r.Lines = append(r.Lines, Line{name, value})
 	return nil
 }
+
+// Repeat appends a line if the same strings in memory stood in its place in the
+// exchange's last response, and reports whether they did: they are immutable, so
+// they need no check again. Most handlers send the same fields each time.
+func (r *Response) Repeat(name, value string) bool {
+	n := len(r.Lines)
+	if n == cap(r.Lines) || name == "" {
+		return false
+	}
+	if last := r.Lines[:n+1]; same(last[n].Name, name) && same(last[n].Value, value) {
+		r.Lines = last
+		return true
+	}
+	return false
+}
+
+// same reports whether two strings are the same bytes in memory.
+func same(a, b string) bool { return len(a) == len(b) && unsafe.StringData(a) == unsafe.StringData(b) }
 
 // Replace sets a line that needs no check: the engine's own.
 func (r *Response) Replace(l Line) {
