@@ -177,6 +177,15 @@ func (q *Queue) First() []byte {
 	return q.open[q.r:q.w]
 }
 
+// Whole returns all that is in the queue, if it was copied and is in one piece; nil
+// otherwise. It is valid until the next Discard.
+func (q *Queue) Whole() []byte {
+	if len(q.segs) > 0 {
+		return nil
+	}
+	return q.open[q.r:q.w]
+}
+
 // Buffers appends the next runs of bytes in memory to dst, up to its capacity,
 // and returns it: none when the queue is empty or a file comes first. They are
 // valid until the next Discard.

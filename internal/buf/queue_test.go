@@ -247,3 +247,29 @@ func BenchmarkTake(b *testing.B) {
 		q.Discard(q.Len())
 	}
 }
+
+func TestQueueWhole(t *testing.T) {
+	var q Queue
+	want := func(s string) {
+		t.Helper()
+		if got := q.Whole(); string(got) != s {
+			t.Errorf("Whole is %.20q (%d bytes), want %.20q", got, len(got), s)
+		}
+	}
+	want("")
+	q.WriteString("copied, ")
+	q.Commit(append(q.Tail(10), "all"...))
+	want("copied, all")
+	q.Discard(len("copied, "))
+	want("all")
+	q.Ref(make([]byte, RefSize))
+	want("") // not in one piece
+	q.WriteString("behind")
+	want("")
+	q.Discard(3 + RefSize)
+	want("behind")
+	q.Write(bytes.Repeat([]byte("x"), 2*ChunkSize))
+	want("")
+	q.Release()
+	want("")
+}

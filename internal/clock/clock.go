@@ -63,14 +63,18 @@ func Now() time.Time { return base.Add(time.Duration(Nano())) }
 // After is the time on the scale of [Nano] at which d will have passed. It is
 // never 0, and for a negative d it has come already.
 func After(d time.Duration) int64 {
-	n := Nano() + int64(d)
-	if n <= 0 {
-		if d > 0 {
-			return math.MaxInt64
-		}
-		return 1
+	if n := Nano() + int64(d); n > 0 {
+		return n
 	}
-	return n
+	return beyond(d)
+}
+
+// beyond is a time that is not on the scale.
+func beyond(d time.Duration) int64 {
+	if d > 0 {
+		return math.MaxInt64
+	}
+	return 1
 }
 
 // Time converts from the scale of [Nano]; 0, which means never, becomes the zero

@@ -16,6 +16,7 @@ const (
 type Wheel struct {
 	heads [slots]*Entry
 	tick  int64 // slot that Pop works on
+	first int64 // no entry is in a slot before it, from tick on
 	n     int
 }
 
@@ -42,8 +43,10 @@ func (w *Wheel) Add(e *Entry, due, now int64) {
 	w.Remove(e)
 	if w.n == 0 {
 		w.tick = max(w.tick, now/int64(Slot)) // nothing was left behind to pop
+		w.first = w.tick + slots
 	}
 	at := min(max(due/int64(Slot)+1, w.tick), w.tick+slots-1)
+	w.first = min(w.first, at)
 	head := &w.heads[at&(slots-1)]
 	e.next, e.prev, e.due = *head, head, due
 	if e.next != nil {
@@ -89,9 +92,7 @@ func (w *Wheel) Next() int64 {
 	if w.n == 0 {
 		return 0
 	}
-	for at := w.tick; ; at++ {
-		if w.heads[at&(slots-1)] != nil {
-			return at * int64(Slot)
-		}
+	for w.first = max(w.first, w.tick); w.heads[w.first&(slots-1)] == nil; w.first++ {
 	}
+	return w.first * int64(Slot)
 }

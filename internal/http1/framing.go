@@ -36,8 +36,13 @@ func (p *Parser) host(r *exchange.Request, value []byte, at exchange.Span) Code 
 		return ErrHostRepeated
 	}
 	p.names |= sawHost
-	if len(value) > 0 && !validAuthority(value, false) {
-		return ErrHost
+	if len(value) > 0 && string(value) != string(p.known[:p.knownLen]) {
+		if !validAuthority(value, false) {
+			return ErrHost
+		}
+		if len(value) <= len(p.known) {
+			p.knownLen = uint8(copy(p.known[:], value))
+		}
 	}
 	if p.names&hostInTarget == 0 {
 		r.Host = at // else the target overrides it (3.2.2)

@@ -27,7 +27,7 @@ const (
 
 // Parser reads the heads of the requests of one connection, one after the other.
 // It can stop at any byte and go on when more came. It holds no pointers, and
-// between requests no state: a parser that answered [Complete] may serve another
+// between requests no state that a request depends on: a parser that answered [Complete] may serve another
 // connection. Its zero value needs [Parser.Init].
 type Parser struct {
 	lim exchange.Limits
@@ -41,6 +41,9 @@ type Parser struct {
 	escape  int   // index of the first '%' of the target's path, or 0
 	line    fieldLine
 	windows scan.Window
+
+	known    [64]byte // known[:knownLen] was the last valid Host: most are the same
+	knownLen uint8
 }
 
 // Bits of Parser.names: what fields said that only counts together.

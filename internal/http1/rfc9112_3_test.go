@@ -3,6 +3,8 @@ package http1
 import (
 	"strings"
 	"testing"
+
+	"github.com/redline-go/redline/internal/exchange"
 )
 
 // The request line: method, target and its four forms, Host.
@@ -124,5 +126,39 @@ func TestHostAccepted(t *testing.T) {
 		in := "GET / HTTP/1.1\r\nHost: " + value + "\r\n\r\n"
 		want := "GET / path=/ host=" + value + " 1.1 len=-1|Host:" + value
 		checkAcceptances(t, []acceptance{{"3.2", in, want}})
+	}
+}
+
+// TestHostAgain has one parser see hosts that are like the one before, or nearly.
+func TestHostAgain(t *testing.T) {
+	var p Parser
+	p.Init(exchange.Limits{})
+	long := strings.Repeat("a", 64)
+	for _, h := range []struct {
+		host string
+		code Code
+	}{
+		{"example.com", Complete},
+		{"example.com", Complete},
+		{"", Complete},
+		{"example.com:80", Complete},
+		{"example.com:8x", ErrHost},
+		{"example.com", Complete},
+		{"example.co/", ErrHost},
+		{long, Complete},
+		{long + "b", Complete},
+		{long + "/", ErrHost},
+		{long[1:] + "/", ErrHost},
+	} {
+		var r exchange.Request
+		head := []byte("GET / HTTP/1.1\r\nHost: " + h.host + "\r\n\r\n")
+		if _, code := p.Parse(&r, head); code != h.code {
+			t.Errorf("host %.80q: %v, want %v", h.host, code, h.code)
+		} else if code == Complete && string(r.Host.In(head)) != h.host {
+			t.Errorf("host %.80q is %q", h.host, r.Host.In(head))
+		}
+		if h.code != Complete {
+			p.restart() // as Init, which keeps what is known
+		}
 	}
 }

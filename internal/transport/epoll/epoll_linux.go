@@ -115,7 +115,7 @@ func (d *driver) Unread(c *sockets.Conn) bool { return sys.Unread(c.FD()) > 0 }
 // Early is nothing: what is not read waits in the kernel.
 func (d *driver) Early(*sockets.Conn) []byte { return nil }
 
-func (d *driver) Batches() bool                   { return false }
+func (d *driver) Plain() bool                     { return true }
 func (d *driver) Send(*sockets.Conn, []byte) bool { return false }
 func (d *driver) Submit()                         {}
 

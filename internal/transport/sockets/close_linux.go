@@ -49,7 +49,7 @@ func (l *Loop) finish(h *lead.Hand, c *Conn) bool {
 // discard reads what comes from a connection that has been answered.
 func (l *Loop) discard(h *lead.Hand, c *Conn) bool {
 	in := h.Input()
-	n, errno := l.driver.Recv(c, in)
+	n, errno := l.recv(c, in)
 	if errno == syscall.EAGAIN || errno == syscall.EINTR {
 		l.arm(c)
 		return true

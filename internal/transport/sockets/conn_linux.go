@@ -172,23 +172,32 @@ func (c *Conn) Unread(p []byte) {
 }
 
 // SetTimeout implements [transport.Conn].
-func (c *Conn) SetTimeout(d time.Duration) { c.setTimeout(&c.deadline, d, awaits) }
-
-// SetWriteTimeout implements [transport.Conn].
-func (c *Conn) SetWriteTimeout(d time.Duration) { c.setTimeout(&c.roomBy, d, awaitsRoom) }
-
-// setTimeout sets one of the deadlines. The loop is told only if somebody waits
-// for it: otherwise it looks when it has to.
-func (c *Conn) setTimeout(deadline *atomic.Int64, d time.Duration, waits own) {
-	if d == 0 {
-		deadline.Store(0)
-	} else {
-		deadline.Store(clock.After(d))
-	}
-	if c.own&waits != 0 {
-		c.loop.put(message{kind: retime, c: c}) // a loop that has ended has ended the wait
+func (c *Conn) SetTimeout(d time.Duration) {
+	c.deadline.Store(after(d))
+	if c.own&awaits != 0 {
+		c.retime()
 	}
 }
+
+// SetWriteTimeout implements [transport.Conn].
+func (c *Conn) SetWriteTimeout(d time.Duration) {
+	c.roomBy.Store(after(d))
+	if c.own&awaitsRoom != 0 {
+		c.retime()
+	}
+}
+
+// after is the deadline for a timeout.
+func after(d time.Duration) int64 {
+	if d == 0 {
+		return 0
+	}
+	return clock.After(d)
+}
+
+// retime tells the loop that the deadline of a wait has been changed. Otherwise it
+// looks when it has to. A loop that has ended has ended the wait.
+func (c *Conn) retime() { c.loop.put(message{kind: retime, c: c}) }
 
 // passed reports whether a deadline has passed.
 func passed(deadline *atomic.Int64, now int64) bool {
@@ -208,10 +217,13 @@ func (c *Conn) Resume() {
 
 // Pending implements [transport.Conn].
 func (c *Conn) Pending() int {
-	m := c.more
-	if m == nil {
+	if c.more == nil {
 		return 0
 	}
+	return c.more.pending()
+}
+
+func (m *more) pending() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.out.Len()

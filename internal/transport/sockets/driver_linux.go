@@ -53,8 +53,9 @@ type Driver interface {
 	Ready(c *Conn) bool
 	// Unread reports whether something has arrived that nobody has read.
 	Unread(c *Conn) bool
-	// Batches reports whether Send is of use.
-	Batches() bool
+	// Plain reports that Recv is recv(2), and Send of no use: the loop does without
+	// both.
+	Plain() bool
 	// Send takes b, of MaxBatch bytes at most, to be sent soon, with what others
 	// send, and sets Conn.Batched until it is; or it refuses. What the socket does
 	// not take comes back by Loop.Unsent.

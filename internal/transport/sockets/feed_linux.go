@@ -9,6 +9,7 @@ import (
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/clock"
+	"github.com/redline-go/redline/internal/sys"
 	"github.com/redline-go/redline/internal/transport"
 	"github.com/redline-go/redline/internal/transport/lead"
 )
@@ -27,44 +28,105 @@ func fromTimer(e *clock.Entry) *Conn { return (*Conn)(unsafe.Pointer(e)) }
 
 // read reads what has arrived and feeds it.
 func (l *Loop) read(h *lead.Hand, c *Conn) bool {
-	in := h.Input()
-	rest := c.rest()
-	if rest != nil {
-		rest = buf.Grow(rest, max(minRead, len(rest)))
-		c.more.rest = rest
-		in = rest[len(rest):cap(rest)]
+	if c.rest() != nil {
+		return l.readBehind(h, c)
 	}
-	n, errno := l.driver.Recv(c, in)
-	switch {
-	case errno == syscall.EAGAIN || errno == syscall.EINTR:
-		l.arm(c)
-		return true
-	case errno != 0:
-		return l.drop(h, c, transport.ErrLost)
-	case n == 0 && c.flags&due != 0:
-		// What is kept comes before the end, which epoll reports again.
-		c.flags &^= due
-		return l.feedRest(h, c)
-	case n == 0:
-		return l.eof(h, c)
+	in := h.Input()
+	n, errno := l.recv(c, in)
+	if n <= 0 {
+		return l.nothing(h, c, errno)
 	}
 	h.Read += n
-	if rest != nil {
-		c.flags &^= due
-		c.more.rest = rest[:len(rest)+n]
-		return l.feedRest(h, c)
-	}
 	if n == len(in) {
 		h.Filled()
 	}
 	return l.feed(h, c, in[:n])
 }
 
+// recv is the driver's Recv.
+func (l *Loop) recv(c *Conn, p []byte) (int, syscall.Errno) {
+	if l.plain {
+		return sys.Recv(int(c.fd), p)
+	}
+	return l.driver.Recv(c, p)
+}
+
+// readBehind reads what has arrived behind what is kept.
+func (l *Loop) readBehind(h *lead.Hand, c *Conn) bool {
+	rest := buf.Grow(c.more.rest, max(minRead, len(c.more.rest)))
+	c.more.rest = rest
+	n, errno := l.recv(c, rest[len(rest):cap(rest)])
+	if n <= 0 {
+		return l.nothing(h, c, errno)
+	}
+	h.Read += n
+	c.flags &^= due
+	c.more.rest = rest[:len(rest)+n]
+	return l.feedRest(h, c)
+}
+
+// nothing is called when a read has brought no bytes.
+func (l *Loop) nothing(h *lead.Hand, c *Conn, errno syscall.Errno) bool {
+	switch {
+	case errno == syscall.EAGAIN || errno == syscall.EINTR:
+		l.arm(c)
+		return true
+	case errno != 0:
+		return l.drop(h, c, transport.ErrLost)
+	case c.flags&due != 0:
+		// What is kept comes before the end, which epoll reports again.
+		c.flags &^= due
+		return l.feedRest(h, c)
+	}
+	return l.eof(h, c)
+}
+
 // feed runs the session's Feed.
 func (l *Loop) feed(h *lead.Hand, c *Conn, in []byte) bool {
 	l.begin(h, c)
 	n, err := c.session.Feed(in, &h.Out)
+	if n == len(in) && err == nil && c.own == 0 && c.more == nil {
+		// The usual case: it leaves an answer, and nothing else is to be done.
+		if l.plain {
+			if l.sendWhole(h, c) {
+				return l.returned(h, c, nil)
+			}
+		} else if l.sendBatched(h, c) {
+			return l.settle(h, c, nil)
+		}
+	}
 	return l.end(h, c, in, n, err)
+}
+
+// sendWhole sends an answer that is in one piece, and reports whether that was
+// possible. What the socket has not taken is still in the queue otherwise.
+func (l *Loop) sendWhole(h *lead.Hand, c *Conn) bool {
+	b := h.Out.Whole()
+	if len(b) == 0 {
+		return false
+	}
+	n, _ := sys.Send(int(c.fd), b, false) // an error comes again
+	h.Sent += n
+	h.Out.Discard(n)
+	return n == len(b)
+}
+
+// sendBatched has an answer that is short, and in one piece, sent with those of
+// other connections, if the hand still leads. Otherwise nothing has changed but that
+// it may not lead.
+func (l *Loop) sendBatched(h *lead.Hand, c *Conn) bool {
+	b := h.Out.First()
+	if len(b) == 0 || len(b) != h.Out.Len() || len(b) > MaxBatch || !h.End() {
+		return false
+	}
+	// The hand leads: from here on the loop is its own.
+	if l.driver.Send(c, b) {
+		h.Sent += len(b)
+	} else if _, err := c.push(&h.Out, h); err != nil {
+		c.own |= broken
+	}
+	h.Out.Reset()
+	return true
 }
 
 // feedRest is feed with what is kept. It holds no pointer to it meanwhile, as the
@@ -101,9 +163,6 @@ func (l *Loop) end(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 		h.Out.Reset()
 		return h.End()
 	}
-	if l.batches && in != nil && n == len(in) && err == nil && l.endBatch(h, c) {
-		return l.settle(h, c, nil)
-	}
 	if h.Out.Len() > 0 && c.own&broken == 0 {
 		tell := err == nil && (in == nil || c.Pending() > 0)
 		if left, e := c.push(&h.Out, h); e != nil {
@@ -122,6 +181,12 @@ func (l *Loop) end(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 	if err != nil && err != transport.ErrClosed {
 		c.own |= linger
 	}
+	return l.returned(h, c, err)
+}
+
+// returned gives the connection back to the loop, for which its session has no
+// more to say.
+func (l *Loop) returned(h *lead.Hand, c *Conn, err error) bool {
 	if h.End() {
 		return l.settle(h, c, err)
 	}
@@ -130,25 +195,6 @@ func (l *Loop) end(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 		l.abandon(c)
 	}
 	return false
-}
-
-// endBatch ends a Feed whose answer is short, all of it in one piece, and nothing
-// else is to be done: it goes out with those of other connections. It reports
-// whether the hand still leads and this was so; otherwise nothing has changed but
-// that the hand may not lead.
-func (l *Loop) endBatch(h *lead.Hand, c *Conn) bool {
-	b := h.Out.First()
-	if len(b) == 0 || len(b) != h.Out.Len() || len(b) > MaxBatch || c.more != nil || c.own != 0 || !h.End() {
-		return false
-	}
-	// The hand leads: from here on the loop is its own.
-	if l.driver.Send(c, b) {
-		h.Sent += len(b)
-	} else if _, err := c.push(&h.Out, h); err != nil {
-		c.own |= broken
-	}
-	h.Out.Reset()
-	return true
 }
 
 // settle takes a connection back whose session has returned.

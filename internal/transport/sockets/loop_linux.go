@@ -22,13 +22,13 @@ const (
 // A loop is one epoll instance with its connections. All but inbox, bell and the
 // counters belongs to the leader, and is whole whenever foreign code runs.
 type Loop struct {
-	t       *Transport
-	index   int
-	driver  Driver
-	batches bool // of driver
-	role    *lead.Role
-	bell    *lead.Bell
-	inbox   lead.Inbox[message]
+	t      *Transport
+	index  int
+	driver Driver
+	plain  bool // the driver is
+	role   *lead.Role
+	bell   *lead.Bell
+	inbox  lead.Inbox[message]
 
 	batch []message // taken from the inbox; batch[:at] are done
 	at    int

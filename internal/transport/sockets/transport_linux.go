@@ -58,7 +58,7 @@ func New(config transport.Config, driver NewDriver) (*Transport, error) {
 		l.role = t.crew.Role(l.lead, l.exited)
 		var err error
 		if l.driver, err = driver(l); err == nil {
-			l.batches = l.driver.Batches()
+			l.plain = l.driver.Plain()
 			if l.bell, err = lead.NewBell(l.role, l.driver.Descriptor(), "loop"); err != nil {
 				l.driver.Close()
 			}

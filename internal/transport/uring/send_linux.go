@@ -23,8 +23,8 @@ type batch struct {
 	ports []*port // with something in it, one send each
 }
 
-// Batches implements [sockets.Driver].
-func (d *driver) Batches() bool { return true }
+// Plain implements [sockets.Driver].
+func (d *driver) Plain() bool { return false }
 
 // Send implements [sockets.Driver].
 func (d *driver) Send(c *sockets.Conn, b []byte) bool {
