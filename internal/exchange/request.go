@@ -19,8 +19,9 @@ type Field struct {
 }
 
 // inlineFields is the number of fields a Request holds without a slice of its
-// own: browsers send 10 to 20, and proxies add a few.
-const inlineFields = 32
+// own: curl and most clients of services send fewer. A slice for more is kept with
+// the record.
+const inlineFields = 8
 
 // NoLength is the [Request.ContentLength] of a request without one.
 const NoLength = -1

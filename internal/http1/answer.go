@@ -283,7 +283,7 @@ func (s *Session) refuse(out *buf.Queue, status int, reason string) error {
 	if s.cfg.Refused != nil {
 		s.cfg.Refused(s.conn.RemoteAddr(), status, reason)
 	}
-	s.phase, s.off = inClose, len(s.in)
+	s.phase, s.in = inClose, nil
 	s.deadline(s.cfg.StallTimeout)
 	return ErrRefused
 }

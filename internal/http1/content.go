@@ -32,7 +32,7 @@ func (s *Session) ReadBody(x *exchange.Exchange, p []byte) (int, error) {
 		if w.body.Done() {
 			return 0, io.EOF
 		}
-		src := s.in[s.off:]
+		src := s.in
 		fed := len(src) > 0
 		if !fed {
 			src = w.rest
@@ -50,7 +50,7 @@ func (s *Session) ReadBody(x *exchange.Exchange, p []byte) (int, error) {
 			return 0, s.badBody(code)
 		}
 		if fed {
-			s.off += n
+			s.in = s.in[n:]
 		} else {
 			w.rest = w.rest[n:]
 		}
@@ -188,11 +188,11 @@ func (s *Session) skipRest() error {
 // skip drops unwanted content from what is fed.
 func (s *Session) skip() error {
 	w := s.w
-	_, n, code := w.body.Next(s.in[s.off:])
+	_, n, code := w.body.Next(s.in)
 	if code.Refused() {
 		return s.close() // the answer is on its way: another would be taken for the next
 	}
-	s.off += n
+	s.in = s.in[n:]
 	if w.skipped += int64(n); w.skipped > skipMost {
 		return s.close()
 	}

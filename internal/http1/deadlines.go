@@ -30,7 +30,7 @@ func (c *Config) headTimeout() time.Duration {
 // expectHead has the time for a head run.
 func (s *Session) expectHead() {
 	if s.cfg.ReadTimeout > 0 {
-		s.began = clock.Nano()
+		s.needs().began = clock.Nano()
 	}
 	s.deadline(s.cfg.headTimeout())
 }
@@ -39,8 +39,9 @@ func (s *Session) expectHead() {
 func (s *Session) limit(w *work) {
 	w.read, w.write = limit{}, limit{}
 	if d := s.cfg.ReadTimeout; d > 0 {
-		began := s.began
-		if s.began = 0; began == 0 {
+		r := s.needs()
+		began := r.began
+		if r.began = 0; began == 0 {
 			began = clock.Nano()
 		}
 		w.read.by = began + int64(d)
@@ -97,7 +98,7 @@ func (s *Session) SetWriteDeadline(t time.Time) {
 func (s *Session) Share(l sync.Locker) { s.w.shared = l }
 
 // Slot implements exchange.Host.
-func (s *Session) Slot() *any { return &s.slot }
+func (s *Session) Slot() *any { return &s.needs().slot }
 
 // Release implements exchange.Host.
 func (s *Session) Release() {
@@ -105,11 +106,11 @@ func (s *Session) Release() {
 		return
 	}
 	w := s.w
-	if rest := s.in[s.off:]; len(rest) > 0 {
+	if rest := s.in; len(rest) > 0 {
 		w.chunk = append(buf.Get(max(len(rest), readAhead)), rest...)
 		w.rest = w.chunk
 	}
 	s.released, s.parsed = true, false
-	s.in, s.off = nil, 0
+	s.in = nil
 	s.conn.Release()
 }

@@ -67,7 +67,7 @@ func (s *Session) hold() error {
 func (s *Session) skipAtHand() bool {
 	w := s.w
 	for _, src := range [...]*[]byte{nil, &w.rest} {
-		in := s.in[s.off:]
+		in := s.in
 		if src != nil {
 			in = *src
 		}
@@ -81,7 +81,7 @@ func (s *Session) skipAtHand() bool {
 		if src != nil {
 			*src = in
 		} else {
-			s.off = len(s.in) - len(in)
+			s.in = in
 		}
 	}
 	if w.body.Done() && len(w.rest) > 0 {
@@ -289,7 +289,7 @@ func (h *held) lost() {
 
 // endHeld ends a held exchange on the loop, and reading goes on.
 func (s *Session) endHeld(out *buf.Queue) error {
-	s.out, s.in, s.off = out, nil, 0
+	s.out, s.in = out, nil
 	s.w.held = nil
 	s.phase = inHead
 	closed, err := s.end()

@@ -88,25 +88,37 @@ type Session struct {
 	conn  Conn
 	cfg   *Config
 	w     *work
-	in    []byte     // what is being fed; nil outside of Feed
-	off   int        // how much of in is consumed
-	out   *buf.Queue // of the feed
+	rare  *rare      // nil for most
+	in    []byte     // what is fed and not consumed; nil outside of Feed
+	out   *buf.Queue // of the feed; nil outside of it
 	phase uint8
 
-	slot    any   // the handler's
-	began   int64 // when the head began, on the clock's scale; only with a ReadTimeout
-	timed   bool  // the deadline for a head runs
-	used    bool  // a request has come
-	yielded bool  // the loop was given up on purpose in this feed
-	watched bool  // OnGone was called in this exchange
-	owing   bool  // idle, but for output that the client has not taken
-	parsed  bool  // the last request had no content, and its head lies in in
+	timed   bool // the deadline for a head runs
+	used    bool // a request has come
+	yielded bool // the loop was given up on purpose in this feed
+	watched bool // OnGone was called in this exchange
+	owing   bool // idle, but for output that the client has not taken
+	parsed  bool // the last request had no content, and its head lies in in
 
 	released bool // in was given back: what was fed is consumed
 
-	mu   sync.Mutex // guards what follows: Lost comes from another goroutine
-	lost bool
+	lost bool // guarded by mu, like gone: Lost comes from another goroutine
+	mu   sync.Mutex
 	gone func()
+}
+
+// rare is what a session remembers between requests for few servers only: an idle
+// connection is as small as it can be.
+type rare struct {
+	slot  any   // the handler's
+	began int64 // when the head began, on the clock's scale; only with a ReadTimeout
+}
+
+func (s *Session) needs() *rare {
+	if s.rare == nil {
+		s.rare = new(rare)
+	}
+	return s.rare
 }
 
 // A work is what one request needs. It returns to the pool when the connection
@@ -153,11 +165,11 @@ func (s *Session) Fresh() bool { return !s.used }
 
 // Feed implements the transport's contract.
 func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
-	s.in, s.off, s.out, s.yielded, s.parsed, s.released = in, 0, out, false, false, false
+	s.in, s.out, s.yielded, s.parsed, s.released = in, out, false, false, false
 	err := s.advance()
-	n := s.off
-	if s.released {
-		n = len(in)
+	n := len(in)
+	if !s.released {
+		n -= len(s.in)
 	}
 	s.in, s.out = nil, nil
 	return n, err
@@ -165,7 +177,7 @@ func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
 
 // advance does what can be done with the bytes at hand.
 func (s *Session) advance() error {
-	for s.off < len(s.in) {
+	for len(s.in) > 0 {
 		var err error
 		switch s.phase {
 		case inHead:
@@ -178,7 +190,7 @@ func (s *Session) advance() error {
 		case inHeld:
 			return nil
 		case inClose:
-			s.off = len(s.in)
+			s.in = nil
 			return s.cfg.Closed
 		}
 		if err != nil {
@@ -222,10 +234,10 @@ func (s *Session) head() (more bool, err error) {
 		s.state(StateActive)
 		return false, s.serve()
 	}
-	n, code := w.parser.Parse(&w.x.Request, s.in[s.off:])
+	n, code := w.parser.Parse(&w.x.Request, s.in)
 	switch {
 	case code == Complete:
-		s.off += n
+		s.in = s.in[n:]
 		s.parsed = !w.x.HasBody()
 		s.timed, s.used = false, true
 		s.state(StateActive)
@@ -250,11 +262,10 @@ func (s *Session) repeated() bool {
 	}
 	r := &s.w.x.Request
 	n := len(r.Head)
-	if len(s.in)-s.off < n || string(s.in[s.off:s.off+n]) != string(r.Head) {
+	if len(s.in) < n || string(s.in[:n]) != string(r.Head) {
 		return false
 	}
-	r.Head = s.in[s.off : s.off+n : s.off+n]
-	s.off += n
+	r.Head, s.in = s.in[:n:n], s.in[n:]
 	return true
 }
 
@@ -276,7 +287,7 @@ func (s *Session) serve() error {
 	switch {
 	case x.Hijacked:
 		s.state(StateHijacked)
-		s.phase, s.off = inClose, len(s.in)
+		s.phase, s.in = inClose, nil
 		s.drop()
 		return nil
 	case x.Aborted:
@@ -326,7 +337,7 @@ func (s *Session) end() (closed bool, err error) {
 		return true, s.abort()
 	}
 	s.release()
-	if x.Request.Close || x.Response.Close || s.off == len(s.in) && len(s.w.rest) == 0 && s.stopping() {
+	if x.Request.Close || x.Response.Close || len(s.in) == 0 && len(s.w.rest) == 0 && s.stopping() {
 		return true, s.close()
 	}
 	return false, nil
@@ -365,10 +376,10 @@ func (s *Session) drop() {
 // parsed. The client has StallTimeout to take what is left.
 func (s *Session) close() error {
 	err := s.cfg.Closed
-	if s.off < len(s.in) || s.w != nil && !s.w.body.Done() {
+	if len(s.in) > 0 || s.w != nil && !s.w.body.Done() {
 		err = ErrRefused
 	}
-	s.phase, s.off = inClose, len(s.in)
+	s.phase, s.in = inClose, nil
 	s.deadline(s.cfg.StallTimeout)
 	return err
 }
@@ -387,10 +398,10 @@ func (s *Session) abort() error {
 // cut ends the connection so that the client cannot take what it got for the
 // whole answer. It is the transport that closes: there is no good order to it.
 func (s *Session) cut() error {
-	if s.in != nil && s.out.Len()+s.conn.Pending() > 0 {
+	if s.out != nil && s.out.Len()+s.conn.Pending() > 0 {
 		_ = s.flush(0) // what was before it, or as much of that as the client takes
 	}
-	s.phase, s.off = inClose, len(s.in)
+	s.phase, s.in = inClose, nil
 	s.conn.Close(true)
 	return nil
 }

@@ -234,7 +234,7 @@ func (s *Session) Hijack(x *exchange.Exchange) (net.Conn, error) {
 	if x.Hijacked {
 		return nil, exchange.ErrHijacked
 	}
-	unread := s.in[s.off:]
+	unread := s.in
 	if len(s.w.rest) > 0 {
 		unread = s.w.rest
 	}
