@@ -52,6 +52,6 @@
 // # Memory
 //
 // A ring takes 82 KiB for its queues, and maps 8.2 MiB for buffers, of which it
-// begins to use 1 MiB when connections are busy, and the rest only when that has
+// begins to use 256 KiB when connections are busy, and the rest only when that has
 // run out, and 256 KiB for the batch. An idle connection has none.
 package uring

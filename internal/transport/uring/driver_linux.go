@@ -28,7 +28,7 @@ type sizes struct {
 	first       int    // buffers in use before these have run out
 }
 
-var usual = sizes{requests: 256, completions: 4096, buffers: 2048, first: 256}
+var usual = sizes{requests: 256, completions: 4096, buffers: 2048, first: 64}
 
 // A Transport is one whose loops are rings.
 type Transport = sockets.Transport
