@@ -97,7 +97,7 @@ var muxTrials = []trial{
 		defer o.open("done")
 		o.begin()
 		defer o.end()
-		put(o, w, "lost")
+		_, _ = io.WriteString(w, "lost") // or late, that is chance
 		o.await(r.Context().Done(), "the timeout")
 		o.err("context", r.Context().Err())
 		o.pass("answered")

@@ -36,7 +36,7 @@ func shutdown(r *run) {
 
 // refused waits until no new connection is accepted.
 func refused(r *run) {
-	for end := time.Now().Add(patience / 5); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		c, err := net.DialTimeout("tcp", r.addr.String(), patience)
 		if err != nil {
 			return
@@ -246,7 +246,7 @@ var serverTrials = []trial{
 		select {
 		case err := <-served:
 			r.note("Serve returns, ErrServerClosed %v", errors.Is(err, http.ErrServerClosed))
-		case <-time.After(patience / 5):
+		case <-time.After(time.Second):
 			r.note("Serve goes on")
 			r.err("Close", s.Close())
 			r.err("Serve", <-served)

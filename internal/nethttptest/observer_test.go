@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds every wait; nothing is expected to take it.
-const patience = 5 * time.Second
+const patience = 15 * time.Second
 
 // An observer writes down what happens on the server's side of a run, and holds
 // handlers and script to an order.

@@ -129,6 +129,13 @@ var cuts = rule{
 				a.answers = append(slices.Clip(a.answers), *y)
 			case y == nil && len(a.answers) == len(b.answers)+1:
 				a.answers = a.answers[:len(b.answers)]
+			case x != nil && y == nil && len(a.answers) == len(b.answers) && !slices.Contains(ref.seen, aborts):
+				// net/http has closed with content unread, and lost what was on its way.
+				whole := &b.answers[len(b.answers)-1]
+				if !bytes.HasPrefix(whole.body, x.body) {
+					continue
+				}
+				x.body, x.trailer, x.whole = whole.body, whole.trailer, true
 			case x != nil && y != nil && (bytes.HasPrefix(x.body, y.body) || bytes.HasPrefix(y.body, x.body)):
 				x.body = y.body
 			default:
@@ -162,7 +169,7 @@ var unannounced = rule{
 // TestRandomHandlers plays made-up handlers to made-up clients: always the same
 // ones.
 func TestRandomHandlers(t *testing.T) {
-	const batches, each = 16, 25
+	const batches, each = 16, 12
 	for batch := range batches {
 		t.Run(fmt.Sprint(batch), func(t *testing.T) {
 			t.Parallel()
