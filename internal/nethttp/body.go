@@ -66,10 +66,10 @@ func (b *body) Read(p []byte) (int, error) {
 	b.turn(&b.reading)
 	defer b.done(&b.reading)
 	switch {
-	case b.ended:
-		return 0, io.EOF
 	case b.closed || c.x == nil:
 		return 0, http.ErrBodyReadAfterClose
+	case b.ended:
+		return 0, io.EOF
 	}
 	if !b.read {
 		b.read, b.bound = true, readsBounded()

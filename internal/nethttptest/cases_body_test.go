@@ -38,6 +38,11 @@ var bodyTrials = []trial{
 		o.err("close again", r.Body.Close())
 		o.read(r.Body)
 	}},
+	{name: "body: closed behind its end", send: post("/", "hello"), handle: func(o *observer, _ http.ResponseWriter, r *http.Request) {
+		o.read(r.Body)
+		o.err("close", r.Body.Close())
+		o.read(r.Body)
+	}},
 	{name: "body: closed halfway", send: post("/", "hello") + get("/next"), handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		p := make([]byte, 2)
 		_, err := io.ReadFull(r.Body, p)
@@ -84,6 +89,10 @@ var bodyTrials = []trial{
 	{name: "unread: with Connection: close", send: post("/a", "hello", closing), handle: text("ok")},
 
 	{name: "after the handler: content is closed", handle: readAfterwards, play: []step{say(post("/", "hello")), hear(1), open("answered"), pass("read")}},
+	{name: "after the handler: content was read", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+		o.read(r.Body)
+		readAfterwards(o, w, r)
+	}, play: []step{say(post("/", "hello")), hear(1), open("answered"), pass("read")}},
 	{name: "after the handler: no content", handle: readAfterwards, play: []step{say(get("/")), hear(1), open("answered"), pass("read")}},
 
 	{name: "expect: content is read", handle: look, play: []step{say(expecting("5")), hearInfo(1), say("hello"), hear(1)}},
