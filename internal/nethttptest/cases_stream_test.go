@@ -194,6 +194,7 @@ var streamTrials = []trial{
 		put(o, w, "hello")
 		w.Header().Set("X-A", "1")
 	}},
+	{name: "trailers out: HEAD over 1.0", play: []step{toHEAD(0), say(message("HEAD / HTTP/1.0")), hear(1)}, handle: answers(0, []string{"Trailer", "X-A"}, "hello")},
 	{name: "trailers out: HEAD", play: head("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Trailer", "X-A")
 		put(o, w, "hello")
