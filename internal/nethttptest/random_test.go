@@ -116,8 +116,12 @@ var cuts = rule{
 				continue
 			}
 			last := func(k *connOutcome) *answer {
-				if n := len(k.answers); n > 0 && (!k.answers[n-1].whole || k.answers[n-1].toEOF && slices.Contains(ref.seen, aborts)) {
-					return &k.answers[n-1]
+				if len(k.answers) == 0 {
+					return nil
+				}
+				l := &k.answers[len(k.answers)-1]
+				if !l.whole || (l.toEOF || l.toHEAD) && slices.Contains(ref.seen, aborts) { // of these it does not show
+					return l
 				}
 				return nil
 			}
