@@ -84,7 +84,11 @@ func (l *loop) idle(now int64) bool {
 func (r *runner) settle(res *Result) (err error) {
 	l := r.loop
 	l.lastRight = l.now() // a server that is silent is given up here, and the run with it is not
-	for end := l.now() + int64(r.spec.Timeout); !l.idle(l.now()) && l.now() < end; {
+	patience := r.spec.Timeout
+	if res.Cut {
+		patience = min(patience, cutFor)
+	}
+	for end := l.now() + int64(patience); !l.idle(l.now()) && l.now() < end; {
 		if err := r.until(l.now() + int64(time.Millisecond)); err != nil {
 			return err
 		}

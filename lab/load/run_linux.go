@@ -11,12 +11,16 @@ const (
 	subTicks   = 2 * trendN             // of Spec.Warmup; the trend test looks at the second half
 	maxWarmups = 3                      // times Spec.Warmup
 	drainFor   = 100 * time.Millisecond // for answers outstanding when the window ends
+	cutFor     = time.Second            // for the answers to an open loop that was cut short
 	holdFor    = 200 * time.Millisecond // idle connections, for those who look at the server when the last tick says so
 )
 
 // Run generates the load that spec asks for and reports through emit, on the
 // calling goroutine and its thread, which it locks. When it cannot go on it emits
 // an Event with Error and returns the same error. An Event belongs to emit.
+//
+// The end of ctx is an error, too, unless a tick of the window was over: then the
+// window ends there, and its Result says that it was cut.
 //
 // Ticks of the warm-up are emitted as they happen, when its end is not certain
 // yet: their T counts from the end as planned, and from the new one once it was
@@ -245,8 +249,13 @@ func (r *runner) window() (*Result, error) {
 		l.open.queue.Begin(r.spec.Arrivals, begin, end)
 	}
 	r.enter(begin, end)
-	for r.tickAt < end {
-		if err := r.advance(end); err != nil {
+	cut := false
+	for r.tickAt < end && !cut {
+		err := r.advance(end)
+		if cut = err == errCancelled && l.now()-begin >= int64(r.spec.Tick); cut {
+			err = r.cut()
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -264,6 +273,7 @@ func (r *runner) window() (*Result, error) {
 		GeneratorCPU:  max(0, float64(ownEnd-own-(l.spun-spun))/1e9),
 		WarmupSeconds: float64(r.warmup) / 1e9,
 		Steady:        r.steady,
+		Cut:           cut,
 	}
 	for k, name := range kinds {
 		if n := r.at.errors[k] - from.errors[k]; n > 0 {
@@ -279,6 +289,19 @@ func (r *runner) window() (*Result, error) {
 	}
 	res.Histogram, err = encode(l.rec.hist)
 	return res, err
+}
+
+// cut ends the window now. That it was asked for is not asked again: what is left
+// to do is done.
+func (r *runner) cut() error {
+	l := r.loop
+	l.done = nil
+	if l.open != nil {
+		now := l.now()
+		l.open.begin(l.open.from, now)
+		l.open.queue.End(now)
+	}
+	return r.tick()
 }
 
 // drain lets outstanding answers arrive, uncounted in the window, so that the

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/results"
 )
 
 // collect runs spec and returns all events.
@@ -211,5 +214,50 @@ func TestSplit(t *testing.T) {
 	}
 	if user, sys, total = split(cpuTime{}, cpuTime{total: 1e6}); user+sys != total || total != 0.001 {
 		t.Errorf("without ticks: user %v, sys %v, total %v", user, sys, total)
+	}
+}
+
+// What a window measured before it was cancelled is a result, and in an open
+// loop the books balance there.
+func TestRunCut(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+		spec := testSpec(s.addr)
+		spec.Window, spec.Tick = 30*time.Second, 50*time.Millisecond
+		if open {
+			spec.Arrivals = &arrive.Plan{Rate: 500}
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		var window bool
+		var result *Result
+		var counted uint64
+		err := Run(ctx, spec, func(e Event) {
+			switch {
+			case e.Window:
+				window = true
+			case e.Tick != nil && window:
+				counted += e.Tick.Requests
+				cancel()
+			case e.Result != nil:
+				result = e.Result
+			}
+		})
+		if err != nil || result == nil || !result.Cut {
+			t.Fatalf("open %v: error %v, result %+v", open, err, result)
+		}
+		if result.Requests != counted || result.Seconds >= spec.Window.Seconds() {
+			t.Errorf("open %v: %d requests in %v s, the ticks have %d", open, result.Requests, result.Seconds, counted)
+		}
+		if !open {
+			continue
+		}
+		l, err := results.ParseLatency(result.Histogram)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := result.Open; o.Due == 0 || o.Due != l.Count+o.Failed {
+			t.Errorf("due %d, failed %d, of %d the times are known", o.Due, o.Failed, l.Count)
+		}
 	}
 }

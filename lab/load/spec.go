@@ -115,6 +115,7 @@ type Result struct {
 	Answered      uint64            `json:"answered"`       // complete answers, right or wrong, since the process began
 	Open          *Open             `json:"open,omitempty"` // of an open loop
 	Held          int               `json:"held,omitempty"` // idle connections that stood when the window ended, of Spec.Idle
+	Cut           bool              `json:"cut,omitempty"`  // the run was cancelled: the window is shorter than was asked for
 }
 
 // The kinds of errors that a generator counts.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/generator"
 )
 
 // The test binary is also the generator, the guard and every subject: the suite
@@ -20,7 +21,7 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case GeneratorVerb:
+		case generator.Verb:
 			os.Exit(generate())
 		case guard.Verb:
 			os.Exit(guard.Main(os.Stdin))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/generator"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -19,6 +20,16 @@ const (
 	// goes to interrupts and to the readings themselves.
 	fullCore = 0.95
 )
+
+// generate runs a generator process to its result. Each of its events but the
+// last words of a failure goes to see, whose error ends the process.
+func (b *bench) generate(ctx context.Context, spec *load.Spec, see func(load.Event) error) (*load.Result, error) {
+	g, err := generator.Start(ctx, b.launcher, b.cfg.Executable, b.cfg.GeneratorCPUs, spec)
+	if err != nil {
+		return nil, err
+	}
+	return g.Follow(see)
+}
 
 // measure carries out one step of the plan: a fresh server, a fresh generator,
 // one window. A run that could not be measured is returned with Failed set; the

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/spawn"
 )
 
 const (
@@ -52,7 +53,7 @@ func (b *bench) startServer(ctx context.Context, s *Subject) (*server, error) {
 	}
 	srv.cmd.Stderr = srv.stderr
 	srv.cmd.Stdout = srv.stderr
-	if err := b.launcher.start(srv.cmd, b.cfg.ServerCPUs); err != nil {
+	if err := b.launcher.Start(srv.cmd, b.cfg.ServerCPUs); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", s.Name, err), os.RemoveAll(dir))
 	}
 	release, err := b.guard.KillGroup(srv.cmd.Process.Pid)
@@ -113,24 +114,9 @@ func (s *server) place(cpus int) error {
 	}
 	s.cmd = exec.Command(args[0], args[1:]...)
 	s.cmd.Dir = s.dir
-	s.cmd.Env = environ()
+	s.cmd.Env = spawn.Environ()
 	s.cmd.WaitDelay = time.Second // a grandchild may keep the pipe open
 	return nil
-}
-
-// environ is the environment without what would tune a Go runtime differently
-// from its defaults.
-func environ() []string {
-	var env []string
-	for _, kv := range os.Environ() {
-		name, _, _ := strings.Cut(kv, "=")
-		switch name {
-		case "GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG":
-		default:
-			env = append(env, kv)
-		}
-	}
-	return env
 }
 
 // address finds out where the subject will listen: a free port where its URL

@@ -13,6 +13,7 @@ import (
 	"github.com/redline-go/redline/lab/machine"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/spawn"
 )
 
 // Config says what to compare, and how.
@@ -54,7 +55,7 @@ type Step struct {
 // A bench is one comparison as it goes on.
 type bench struct {
 	cfg      Config
-	launcher *launcher
+	launcher *spawn.Launcher
 	guard    *guard.Guard
 	tmp      string
 	tell     Progress
@@ -93,9 +94,9 @@ func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell P
 	}
 	_, err = probe.ReadPressure()
 	b.pressure = err == nil
-	b.launcher = newLauncher()
+	b.launcher = spawn.NewLauncher()
 	defer func() {
-		b.launcher.close()
+		b.launcher.Close()
 		err = errors.Join(err, os.RemoveAll(b.tmp), release())
 	}()
 	if b.file, err = b.header(c.root); err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/suite"
+	"github.com/redline-go/redline/lab/load/generator"
 )
 
 // newGenerate is the generator process: a load.Spec on standard input,
 // load.Events on standard output, a line each.
 func newGenerate() *cobra.Command {
 	return &cobra.Command{
-		Use: suite.GeneratorVerb, Hidden: true, Args: noArgs,
+		Use: generator.Verb, Hidden: true, Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var spec load.Spec
 			if err := json.NewDecoder(os.Stdin).Decode(&spec); err != nil {

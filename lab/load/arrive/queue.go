@@ -58,6 +58,17 @@ func (q *Queue) Begin(p *Plan, origin, end int64) {
 	q.next, q.coming = q.step(&q.times), q.step(&q.ahead)
 }
 
+// End leaves out what is due at the time end or later.
+func (q *Queue) End(end int64) {
+	q.end = min(q.end, end)
+	if q.next >= q.end {
+		q.next = math.MaxInt64
+	}
+	if q.coming >= q.end {
+		q.coming = math.MaxInt64
+	}
+}
+
 // step is the next arrival of a walk on the caller's clock.
 func (q *Queue) step(t *Times) int64 {
 	at, ok := t.Next()

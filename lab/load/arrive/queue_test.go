@@ -124,3 +124,25 @@ func TestQueueAllocates(t *testing.T) {
 		t.Errorf("%d wait", n)
 	}
 }
+
+func TestEnd(t *testing.T) {
+	q := NewQueue(1)
+	q.Begin(&Plan{Rate: 1000}, 0, 1e9)
+	if n := q.Due(2e6); n != 3 { // at 0, 1 and 2 ms
+		t.Fatalf("due %d", n)
+	}
+	q.End(2_500_000)
+	if n := q.Due(math.MaxInt64 - 1); n != 3 {
+		t.Errorf("due %d of a plan that was ended", n)
+	}
+	given := 0
+	for {
+		if _, ok := q.GiveUp(math.MaxInt64 - 1); !ok {
+			break
+		}
+		given++
+	}
+	if given != 3 {
+		t.Errorf("%d arrivals before the end, want 3", given)
+	}
+}

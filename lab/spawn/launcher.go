@@ -1,18 +1,18 @@
-package suite
+package spawn
 
 import (
 	"os/exec"
 	"runtime"
 )
 
-// A launcher starts processes pinned to CPUs.
+// A Launcher starts processes pinned to CPUs.
 //
 // A child inherits the affinity of the thread that starts it, so that it is
 // pinned before its first instruction and its runtime sizes itself by the CPUs
 // it really has. One goroutine, locked to a thread of its own, therefore starts
 // them all. The thread lives as long as the launcher: PDEATHSIG kills a child
 // when the thread that started it ends, not only when the process does.
-type launcher struct {
+type Launcher struct {
 	jobs chan launch
 }
 
@@ -22,25 +22,26 @@ type launch struct {
 	done chan error
 }
 
-func newLauncher() *launcher {
-	l := &launcher{jobs: make(chan launch)}
+// NewLauncher returns a launcher, which its user closes.
+func NewLauncher() *Launcher {
+	l := &Launcher{jobs: make(chan launch)}
 	go l.loop()
 	return l
 }
 
-func (l *launcher) loop() {
+func (l *Launcher) loop() {
 	runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
 	for j := range l.jobs {
 		j.done <- start(j.cmd, j.cpus)
 	}
 }
 
-// start starts cmd in a process group of its own on the given CPUs.
-func (l *launcher) start(cmd *exec.Cmd, cpus []int) error {
+// Start starts cmd in a process group of its own on the given CPUs.
+func (l *Launcher) Start(cmd *exec.Cmd, cpus []int) error {
 	j := launch{cmd: cmd, cpus: cpus, done: make(chan error, 1)}
 	l.jobs <- j
 	return <-j.done
 }
 
-// close lets the launcher's thread end. Children that still run are killed.
-func (l *launcher) close() { close(l.jobs) }
+// Close lets the launcher's thread end. Children that still run are killed.
+func (l *Launcher) Close() { close(l.jobs) }

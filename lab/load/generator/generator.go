@@ -1,0 +1,149 @@
+// Package generator runs a load generator as a process of its own: the redline
+// command itself, called with the verb [Verb], a load.Spec on its standard input
+// and load.Events on its standard output, a line each.
+package generator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/redline-go/redline/lab/internal/tail"
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/spawn"
+)
+
+// Verb is the hidden verb under which the redline command is a generator.
+const Verb = "generate"
+
+const stderrKept = 4 << 10
+
+// A Process is one running generator. [Process.Follow] must be called once.
+type Process struct {
+	cmd    *exec.Cmd
+	events chan load.Event // closed at the end of its output
+	stderr *tail.Tail
+	broken error         // why its output could not be read; valid when events is closed
+	exited chan struct{} // closed when the process has ended
+	exit   error         // valid after exited
+}
+
+// Start starts the executable exe as a generator on the given CPUs, in a process
+// group of its own. The end of ctx kills it.
+func Start(ctx context.Context, l *spawn.Launcher, exe string, cpus []int, spec *load.Spec) (*Process, error) {
+	input, err := json.Marshal(spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode the generator's orders: %w", err)
+	}
+	p := &Process{
+		cmd:    exec.CommandContext(ctx, exe, Verb),
+		events: make(chan load.Event, 16),
+		stderr: &tail.Tail{Limit: stderrKept},
+		exited: make(chan struct{}),
+	}
+	p.cmd.Stdin = bytes.NewReader(input)
+	p.cmd.Stderr = p.stderr
+	p.cmd.Env = spawn.Environ()
+	p.cmd.WaitDelay = time.Second
+	// A pipe of our own rather than StdoutPipe: Wait must not close it before
+	// the last event is read.
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start generator: %w", err)
+	}
+	p.cmd.Stdout = w
+	err = l.Start(p.cmd, cpus)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return nil, errors.Join(fmt.Errorf("start generator: %w", err), r.Close())
+	}
+	go p.read(r)
+	go func() {
+		p.exit = p.cmd.Wait()
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+// PID is the process's, which also leads its process group.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Interrupt asks the generator to end now, in order: what its window measured so
+// far is its result. A process that has ended is no error.
+func (p *Process) Interrupt() error {
+	err := p.cmd.Process.Signal(syscall.SIGTERM)
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}
+
+// Follow waits for the generator's result. Each of its events but the last words
+// of a failure goes to see, whose error ends the process. When it returns, the
+// process has ended.
+func (p *Process) Follow(see func(load.Event) error) (*load.Result, error) {
+	result, err := p.follow(see)
+	if err != nil {
+		return nil, errors.Join(err, p.kill())
+	}
+	return result, p.finish()
+}
+
+func (p *Process) read(r io.ReadCloser) {
+	defer close(p.events)
+	dec := json.NewDecoder(r)
+	for {
+		var e load.Event
+		if err := dec.Decode(&e); err != nil {
+			if !errors.Is(err, io.EOF) {
+				p.broken = err
+			}
+			p.broken = errors.Join(p.broken, r.Close())
+			return
+		}
+		p.events <- e
+	}
+}
+
+// follow reads the generator's events until its result.
+func (p *Process) follow(see func(load.Event) error) (*load.Result, error) {
+	for e := range p.events {
+		if e.Error != "" {
+			return nil, errors.New(e.Error)
+		}
+		if err := see(e); err != nil || e.Result != nil {
+			return e.Result, err
+		}
+	}
+	return nil, fmt.Errorf("the generator ended without a result: %w", p.finish())
+}
+
+// finish waits for the process and returns why it did not do its work, if so.
+func (p *Process) finish() error {
+	for range p.events { // until read is done with p.broken
+	}
+	<-p.exited
+	err := errors.Join(p.exit, p.broken)
+	if err != nil {
+		return fmt.Errorf("generator: %w\n%s", err, p.stderr)
+	}
+	return nil
+}
+
+// kill ends the process and drains its events.
+func (p *Process) kill() error {
+	err := p.cmd.Process.Kill()
+	for range p.events {
+	}
+	<-p.exited
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}
