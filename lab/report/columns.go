@@ -22,11 +22,11 @@ func leadOf(w results.Workload) lead {
 	switch {
 	case w.Idle:
 		return lead{
-			results.MetricConn, "memory", "memory\n/conn.", "took the least memory, %s per connection", "less memory", mega,
+			results.MetricConn, "memory", "memory\n/conn.", "took the least memory, %s per connection", "less memory", Bytes,
 		}
 	case w.Arrivals != "":
 		return lead{
-			results.MetricP99, "p99", "p99", "had the shortest response times, p99 %s", "a shorter p99", micros,
+			results.MetricP99, "p99", "p99", "had the shortest response times, p99 %s", "a shorter p99", Micros,
 		}
 	}
 	return byCPU(w)

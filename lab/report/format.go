@@ -39,11 +39,11 @@ func scaled(v, step float64, gap string, units ...string) string {
 	return figure(v) + gap + units[i]
 }
 
-// micros prints a time that is given in microseconds.
-func micros(us float64, gap string) string { return scaled(us, 1000, gap, "µs", "ms", "s") }
+// Micros prints a time that is given in microseconds.
+func Micros(us float64, gap string) string { return scaled(us, 1000, gap, "µs", "ms", "s") }
 
-// mega prints a number of bytes, in binary units.
-func mega(bytes float64, gap string) string {
+// Bytes prints a number of bytes, in binary units.
+func Bytes(bytes float64, gap string) string {
 	long := []string{"B", "KiB", "MiB", "GiB"}
 	if gap == "" {
 		long = []string{"B", "K", "M", "G"}
@@ -51,8 +51,8 @@ func mega(bytes float64, gap string) string {
 	return scaled(bytes, 1024, gap, long...)
 }
 
-// perSecond prints a rate: 940, 212k, 4.03M.
-func perSecond(v float64) string {
+// PerSecond prints a rate: 940, 212k, 4.03M.
+func PerSecond(v float64) string {
 	if v < 999.5 {
 		return figure(v)
 	}
@@ -64,7 +64,7 @@ func count(v float64) string {
 	if v < 99.95 {
 		return strings.TrimSuffix(strings.TrimRight(figure(v), "0"), ".")
 	}
-	return perSecond(v)
+	return PerSecond(v)
 }
 
 // interval prints the bounds of an estimate, nothing when it is a bare figure.
@@ -75,15 +75,15 @@ func interval(e results.Estimate) string {
 	return figure(e.Low) + "–" + figure(e.High)
 }
 
-// percent prints a ratio as percent: 0.021 is 2.1 %.
-func percent(v float64) string { return strconv.FormatFloat(v*100, 'f', 1, 64) + " %" }
+// Percent prints a ratio as percent: 0.021 is 2.1 %.
+func Percent(v float64) string { return strconv.FormatFloat(v*100, 'f', 1, 64) + " %" }
 
-// quantile prints a percentile, or none when the samples could not carry it.
-func quantile(us *float64, gap string) string {
+// Quantile prints a percentile, or none when the samples could not carry it.
+func Quantile(us *float64, gap string) string {
 	if us == nil {
 		return none
 	}
-	return micros(*us, gap)
+	return Micros(*us, gap)
 }
 
 // clean makes foreign text harmless for any medium that shows plain text:
@@ -106,8 +106,8 @@ func clean(s string) string {
 	return b.String()
 }
 
-// line is clean for text that must stay on one line.
-func line(s string) string {
+// Line is clean for text that must stay on one line.
+func Line(s string) string {
 	return strings.Join(strings.Fields(clean(s)), " ")
 }
 

@@ -82,7 +82,7 @@ func newHeatMap(bySubject map[int][]column) heatMap {
 	}
 	for b := first; b <= last; b++ {
 		edge := results.HeatFloor(int(b))
-		m.Edges = append(m.Edges, micros(float64(edge)/float64(time.Microsecond), " "))
+		m.Edges = append(m.Edges, Micros(float64(edge)/float64(time.Microsecond), " "))
 	}
 	return m
 }

@@ -131,7 +131,7 @@ func newPage(f *results.File) (*page, error) {
 		p.Doubt = p.Doubt || n.Word != "Gate"
 	}
 	for _, c := range f.Config.Changes {
-		p.Changes = append(p.Changes, line(c))
+		p.Changes = append(p.Changes, Line(c))
 	}
 	for i, load := range f.Workloads {
 		s := newSection(f, load, fmt.Sprintf("w%d", i))
@@ -206,7 +206,7 @@ func servers(f *results.File) int {
 // facts is the fingerprint of the machine, and how it was used.
 func facts(f *results.File) []fact {
 	m, c := f.Machine, f.Config
-	machine := fmt.Sprintf("%s, %d × CPU, %s", m.CPU, m.CPUs, mega(float64(m.MemoryBytes), " "))
+	machine := fmt.Sprintf("%s, %d × CPU, %s", m.CPU, m.CPUs, Bytes(float64(m.MemoryBytes), " "))
 	if m.Virtual != "" {
 		machine += ", virtual (" + m.Virtual + ")"
 	}
@@ -230,7 +230,7 @@ func facts(f *results.File) []fact {
 		{"Command", strings.Join(f.Command, " ")},
 	}
 	for i := range out {
-		out[i].Text = line(out[i].Text)
+		out[i].Text = Line(out[i].Text)
 	}
 	return out
 }

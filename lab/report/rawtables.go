@@ -38,7 +38,7 @@ func heads(names ...string) []rawHead {
 	return out
 }
 
-func word(s string) rawCell { return rawCell{Text: line(s)} }
+func word(s string) rawCell { return rawCell{Text: Line(s)} }
 
 func number(v float64, text string) rawCell {
 	return rawCell{Text: text, Value: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
@@ -54,7 +54,7 @@ func time0(us *float64) rawCell {
 	if us == nil {
 		return missing()
 	}
-	return number(*us, micros(*us, " "))
+	return number(*us, Micros(*us, " "))
 }
 
 func yes(v bool) rawCell {
@@ -95,7 +95,7 @@ func blockTable(f *results.File, load results.Workload, rows []row) rawTable {
 		slices.SortStableFunc(own, func(a, b results.Run) int { return a.Block - b.Block })
 		for _, run := range own {
 			t.Rows = append(t.Rows, []rawCell{
-				word(r.Name), whole(run.Block), number(run.Rate, perSecond(run.Rate)), time0(run.Latency.P50),
+				word(r.Name), whole(run.Block), number(run.Rate, PerSecond(run.Rate)), time0(run.Latency.P50),
 				time0(run.Latency.P99), time0(run.Latency.P999), rss(run.Memory.RSSPeakBytes), plain(run.CPU.PerRequestUs),
 			})
 		}
@@ -103,7 +103,7 @@ func blockTable(f *results.File, load results.Workload, rows []row) rawTable {
 	return t
 }
 
-func rss(bytes uint64) rawCell { return number(float64(bytes), mega(float64(bytes), " ")) }
+func rss(bytes uint64) rawCell { return number(float64(bytes), Bytes(float64(bytes), " ")) }
 
 // rawTables are the lists of the file, whole.
 func rawTables(f *results.File) []rawTable {
@@ -114,11 +114,11 @@ func rawTables(f *results.File) []rawTable {
 func metricText(m results.Metric, v float64) string {
 	switch m {
 	case results.MetricRate:
-		return perSecond(v)
+		return PerSecond(v)
 	case results.MetricP50, results.MetricP99, results.MetricP999:
-		return micros(v, " ")
+		return Micros(v, " ")
 	case results.MetricRSS, results.MetricBytes, results.MetricConn:
-		return mega(v, " ")
+		return Bytes(v, " ")
 	case results.MetricAllocs:
 		return count(v)
 	}
@@ -161,7 +161,7 @@ func comparisonsTable(f *results.File) rawTable {
 		}
 		t.Rows = append(t.Rows, []rawCell{
 			word(c.Workload), word(c.Subject), word(string(c.Metric)), word(string(c.Verdict)),
-			ratio(c.Ratio.Value), ratio(c.Ratio.Low), ratio(c.Ratio.High), number(c.Floor, percent(c.Floor)),
+			ratio(c.Ratio.Value), ratio(c.Ratio.Low), ratio(c.Ratio.High), number(c.Floor, Percent(c.Floor)),
 			number(c.P, strconv.FormatFloat(c.P, 'g', 3, 64)), number(c.PHolm, strconv.FormatFloat(c.PHolm, 'g', 3, 64)),
 			whole(c.Blocks), word(c.Reason),
 		})
@@ -188,10 +188,10 @@ func runsTable(f *results.File) rawTable {
 		errs, allocs, note := uint64(0), missing(), []string{}
 		target, lag, each := missing(), missing(), missing()
 		if r.Open != nil {
-			target, lag = number(r.Open.TargetRate, perSecond(r.Open.TargetRate)), time0(r.Open.SendLag.P99)
+			target, lag = number(r.Open.TargetRate, PerSecond(r.Open.TargetRate)), time0(r.Open.SendLag.P99)
 		}
 		if b := r.Memory.PerConnectionBytes; b != nil {
-			each = number(*b, mega(*b, " "))
+			each = number(*b, Bytes(*b, " "))
 		}
 		for _, n := range r.Errors {
 			errs += n
@@ -205,11 +205,11 @@ func runsTable(f *results.File) rawTable {
 			}
 		}
 		t.Rows = append(t.Rows, []rawCell{
-			word(r.ID), whole(r.Order), yes(r.Valid), yes(r.Counted), number(r.Rate, perSecond(r.Rate)),
-			plain(r.CPU.PerRequestUs), number(r.CPU.Utilisation, percent(r.CPU.Utilisation)), time0(r.Latency.P50),
+			word(r.ID), whole(r.Order), yes(r.Valid), yes(r.Counted), number(r.Rate, PerSecond(r.Rate)),
+			plain(r.CPU.PerRequestUs), number(r.CPU.Utilisation, Percent(r.CPU.Utilisation)), time0(r.Latency.P50),
 			time0(r.Latency.P99), time0(r.Latency.P999), rss(r.Memory.RSSPeakBytes), allocs, whole(errs),
-			number(r.Generator.CPUUtilisation, percent(r.Generator.CPUUtilisation)), yes(r.Generator.Bound),
-			number(r.Generator.StealRatio, percent(r.Generator.StealRatio)), target, lag, each, word(strings.Join(note, "; ")),
+			number(r.Generator.CPUUtilisation, Percent(r.Generator.CPUUtilisation)), yes(r.Generator.Bound),
+			number(r.Generator.StealRatio, Percent(r.Generator.StealRatio)), target, lag, each, word(strings.Join(note, "; ")),
 		})
 	}
 	return t

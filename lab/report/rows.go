@@ -114,7 +114,7 @@ func (r *row) verdict() string {
 	case r.against == nil || r.against.Verdict == results.NoVerdict:
 		return "no verdict"
 	default:
-		return line(string(r.against.Verdict))
+		return Line(string(r.against.Verdict))
 	}
 }
 
@@ -135,7 +135,7 @@ type fields struct {
 // print turns the row's figures into text; gap stands between figure and unit.
 func (r *row) print(gap string) fields {
 	out := fields{
-		Subject: line(r.Name), Role: line(r.Role), Title: line(r.Title), Verdict: r.verdict(), Bound: r.bound(),
+		Subject: Line(r.Name), Role: Line(r.Role), Title: Line(r.Title), Verdict: r.verdict(), Bound: r.bound(),
 		Lead: none, CPU: none, Ratio: none, Limit: none, Rate: none, P50: none, P99: none, P999: none, RSS: none, Allocs: none,
 	}
 	if e, ok := r.metric(r.lead.metric); ok {
@@ -154,24 +154,24 @@ func (r *row) print(gap string) fields {
 		out.Limit = figure(r.limit)
 	}
 	if e, ok := r.metric(results.MetricRate); ok {
-		out.Rate = perSecond(e.Value)
+		out.Rate = PerSecond(e.Value)
 	}
 	if e, ok := r.metric(results.MetricRSS); ok {
-		out.RSS = mega(e.Value, gap)
+		out.RSS = Bytes(e.Value, gap)
 	}
 	if e, ok := r.metric(results.MetricAllocs); ok {
 		out.Allocs = count(e.Value)
 	}
 	if r.cell != nil {
 		l := r.cell.Latency
-		out.P50, out.P99, out.P999 = quantile(l.P50, gap), quantile(l.P99, gap), quantile(l.P999, gap)
+		out.P50, out.P99, out.P999 = Quantile(l.P50, gap), Quantile(l.P99, gap), Quantile(l.P999, gap)
 	}
 	return out
 }
 
 // describe says what a workload asks for.
 func describe(w results.Workload) string {
-	parts := []string{strings.TrimSpace(line(w.Method) + " " + line(w.Path))}
+	parts := []string{strings.TrimSpace(Line(w.Method) + " " + Line(w.Path))}
 	if w.HeaderBytes > 0 {
 		parts = append(parts, fmt.Sprintf("head of %d bytes", w.HeaderBytes))
 	}
@@ -183,13 +183,13 @@ func describe(w results.Workload) string {
 		parts = append(parts, fmt.Sprintf("%d in flight on each", w.Pipeline))
 	}
 	if w.Arrivals != "" {
-		parts = append(parts, "arrivals: "+line(w.Arrivals))
+		parts = append(parts, "arrivals: "+Line(w.Arrivals))
 	}
 	return strings.Join(parts, ", ")
 }
 
 // unit is what a workload counts: requests or events.
-func unit(w results.Workload) string { return cmp.Or(line(w.Unit), "request") }
+func unit(w results.Workload) string { return cmp.Or(Line(w.Unit), "request") }
 
 // title is how a workload is called in text.
-func title(w results.Workload) string { return cmp.Or(line(w.Title), line(w.Name)) }
+func title(w results.Workload) string { return cmp.Or(Line(w.Title), Line(w.Name)) }

@@ -46,7 +46,7 @@ func newView(f *results.File) (*view, error) {
 	index := map[string]int{}
 	for i, s := range f.Subjects {
 		index[s.Name] = i
-		v.Subjects = append(v.Subjects, viewSubject{Name: line(s.Name), Role: s.Role})
+		v.Subjects = append(v.Subjects, viewSubject{Name: Line(s.Name), Role: s.Role})
 	}
 	for _, load := range f.Workloads {
 		w, err := newViewWorkload(f, load, index)
@@ -102,7 +102,7 @@ func newBars(f *results.File, load results.Workload, index map[string]int) (bars
 		b := bar{Subject: index[r.Name], Value: cpu.Value, Low: cpu.Low, High: cpu.High, Text: figure(cpu.Value)}
 		b.Note = r.verdict()
 		if measured(r.against) && r.Role != roleFloor {
-			b.Note = fmt.Sprintf("%s × %s, %s", figure(r.against.Ratio.Value), line(r.against.Baseline), r.verdict())
+			b.Note = fmt.Sprintf("%s × %s, %s", figure(r.against.Ratio.Value), Line(r.against.Baseline), r.verdict())
 		}
 		if r.Role == roleFloor && r.limit == 1 {
 			limit = &b.Value

@@ -21,11 +21,11 @@ func notices(f *results.File) []notice {
 	var out []notice
 	for _, g := range f.Gates {
 		if !g.Passed {
-			out = append(out, notice{"INVALID", fmt.Sprintf("%s (gate %s)", line(g.Text), line(g.Name))})
+			out = append(out, notice{"INVALID", fmt.Sprintf("%s (gate %s)", Line(g.Text), Line(g.Name))})
 		}
 	}
 	if f.Partial != "" {
-		out = append(out, notice{"PARTIAL", line(f.Partial)})
+		out = append(out, notice{"PARTIAL", Line(f.Partial)})
 	}
 	return append(out, gateNotices(f.Runs)...)
 }
@@ -60,7 +60,7 @@ func gateNotices(runs []results.Run) []notice {
 			counted = fmt.Sprintf("%d of them counted nevertheless", t.counted)
 		}
 		out = append(out, notice{"Gate", fmt.Sprintf("%s failed in %s, %s; first %s: %s",
-			line(t.name), plural(t.runs, "run"), counted, line(t.first), line(t.text))})
+			Line(t.name), plural(t.runs, "run"), counted, Line(t.first), Line(t.text))})
 	}
 	return out
 }
@@ -91,11 +91,11 @@ func noiseFloors(f *results.File) []string {
 				return c.Workload == w.Name && c.Metric == m.Metric && c.Floor > 0
 			})
 			if i >= 0 {
-				parts = append(parts, m.Name+" "+percent(f.Comparisons[i].Floor))
+				parts = append(parts, m.Name+" "+Percent(f.Comparisons[i].Floor))
 			}
 		}
 		if len(parts) > 0 {
-			out = append(out, line(w.Name)+" "+strings.Join(parts, ", "))
+			out = append(out, Line(w.Name)+" "+strings.Join(parts, ", "))
 		}
 	}
 	if len(out) == 0 {
@@ -120,7 +120,7 @@ func headline(f *results.File, w results.Workload) string {
 	case rows[i].Role == roleBaseline:
 		text += "; it is the baseline"
 	case measured(rows[i].against):
-		text += fmt.Sprintf(": %s\u00a0× that of %s", r.Ratio, line(rows[i].against.Baseline))
+		text += fmt.Sprintf(": %s\u00a0× that of %s", r.Ratio, Line(rows[i].against.Baseline))
 		if r.RatioInterval != "" {
 			text += fmt.Sprintf(" (%s)", r.RatioInterval)
 		}
@@ -151,7 +151,7 @@ func verdicts(f *results.File, w results.Workload) string {
 	}
 	var out []string
 	for _, g := range []struct{ verdict, text string }{
-		{string(results.Faster), leadOf(w).less + " than " + line(f.Config.Baseline) + ": "},
+		{string(results.Faster), leadOf(w).less + " than " + Line(f.Config.Baseline) + ": "},
 		{string(results.Equivalent), "equivalent: "},
 		{string(results.Slower), "more: "},
 		{string(results.Inconclusive), "inconclusive: "},
@@ -174,7 +174,7 @@ func reasons(rows []row) []string {
 	var out []string
 	for _, r := range rows {
 		if r.against != nil && r.against.Reason != "" {
-			out = append(out, line(r.Name)+": "+line(r.against.Reason))
+			out = append(out, Line(r.Name)+": "+Line(r.against.Reason))
 		}
 	}
 	return out
@@ -197,7 +197,7 @@ func failures(f *results.File) []failure {
 		if r.Failed == "" {
 			continue
 		}
-		next := failure{Runs: []string{line(r.ID)}, Why: line(r.Failed)}
+		next := failure{Runs: []string{Line(r.ID)}, Why: Line(r.Failed)}
 		if r.Stderr != "" {
 			next.Stderr = lastLines(r.Stderr, stderrLines)
 		}

@@ -1,0 +1,177 @@
+// Package objective reads what a load has to keep, as p99<10ms or errors<0.1%,
+// and holds measurements against it. Thresholds and the search for the highest
+// rate share it.
+package objective
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// Grammar says in one sentence what Parse takes, for the text of an error.
+const Grammar = "write METRIC<LIMIT or METRIC>LIMIT, as p99<10ms, errors<0.1%, errors<5 or rate>1000; " +
+	"METRIC is p50, p90, p99, p99.9, p99.99, mean, max, errors or rate"
+
+// An Objective is a limit on one figure.
+type Objective struct {
+	Metric string  // as in Grammar
+	Above  bool    // the figure has to be above the limit, not below
+	Equal  bool    // the limit itself will do
+	Limit  float64 // microseconds; of errors a count, or a share when Share is set; of rate requests a second
+	Share  bool
+	text   string
+}
+
+// Figures is what objectives are held against.
+type Figures struct {
+	Latency  results.Latency
+	Rate     float64 // right answers a second
+	Answered uint64  // right answers
+	Errors   uint64
+}
+
+// A Judged is an objective with what came of it.
+type Judged struct {
+	Objective string   `json:"objective"` // as it was written
+	Kept      bool     `json:"kept"`
+	Value     *float64 `json:"value"` // in the unit of the objective: microseconds, share, count or requests a second; absent when the samples cannot carry it
+	Why       string   `json:"why"`   // in words
+}
+
+// String is the objective as it was written.
+func (o Objective) String() string { return o.text }
+
+// quantiles are those that a results.Latency has.
+var quantiles = map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
+
+// Parse reads one objective or several, with commas between them. Its errors say
+// what to write instead.
+func Parse(text string) ([]Objective, error) {
+	var list []Objective
+	for part := range strings.SplitSeq(text, ",") {
+		o, err := parse(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, o)
+	}
+	return list, nil
+}
+
+func parse(text string) (o Objective, err error) {
+	at := strings.IndexAny(text, "<>")
+	if at < 1 {
+		return o, fmt.Errorf("%q is no objective: %s", text, Grammar)
+	}
+	o.text, o.Metric, o.Above = text, strings.TrimSpace(text[:at]), text[at] == '>'
+	limit, equal := strings.CutPrefix(text[at+1:], "=")
+	o.Equal = equal
+	limit = strings.TrimSpace(limit)
+	switch {
+	case o.Metric == "errors":
+		o.Limit, o.Share, err = parseErrors(limit)
+	case o.Metric == "rate":
+		o.Limit, err = parseNumber(strings.TrimSuffix(limit, "/s"), "a number of requests a second, as rate>1000")
+	case o.Metric == "mean" || o.Metric == "max" || quantiles[o.Metric] > 0:
+		var d time.Duration
+		if d, err = time.ParseDuration(limit); err != nil || d <= 0 {
+			err = fmt.Errorf("%q is no time: write one with its unit, as %s<10ms", limit, o.Metric)
+		}
+		o.Limit = float64(d) / 1e3
+	default:
+		err = fmt.Errorf("%q is no figure of a load: %s", o.Metric, Grammar)
+	}
+	if err != nil {
+		return o, fmt.Errorf("%q: %w", text, err)
+	}
+	return o, nil
+}
+
+func parseErrors(text string) (limit float64, share bool, err error) {
+	const want = "a share or a count, as errors<0.1% or errors<5"
+	number, share := strings.CutSuffix(text, "%")
+	if limit, err = parseNumber(strings.TrimSpace(number), want); share {
+		limit /= 100
+	}
+	if err == nil && share && limit > 1 {
+		err = fmt.Errorf("%s is more than all: write %s", text, want)
+	}
+	return limit, share, err
+}
+
+func parseNumber(text, want string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0, fmt.Errorf("%q is no limit: write %s", text, want)
+	}
+	return v, nil
+}
+
+// Samples is how many right answers it takes to judge the objective.
+func (o Objective) Samples() uint64 {
+	q := quantiles[o.Metric]
+	if q == 0 {
+		return 1
+	}
+	n := uint64(1)
+	for !results.Carries(n, q) {
+		n *= 2
+	}
+	for low := n / 2; low+1 < n; { // Carries(low) is false, Carries(n) true
+		if middle := (low + n) / 2; results.Carries(middle, q) {
+			n = middle
+		} else {
+			low = middle
+		}
+	}
+	return n
+}
+
+// Judge holds the objective against figures. One that the samples cannot carry
+// is not kept: nothing shows that it was.
+func (o Objective) Judge(f Figures) Judged {
+	v, ok := o.value(f)
+	j := Judged{Objective: o.text}
+	if !ok {
+		j.Why = fmt.Sprintf("%s: %d answers are too few to say, it takes %d", o.text, f.Answered, o.Samples())
+		return j
+	}
+	j.Value = &v
+	if o.Above {
+		j.Kept = v > o.Limit || o.Equal && v == o.Limit
+	} else {
+		j.Kept = v < o.Limit || o.Equal && v == o.Limit
+	}
+	j.Why = fmt.Sprintf("%s: it is %s", o.text, o.print(v))
+	return j
+}
+
+func (o Objective) value(f Figures) (float64, bool) {
+	some := f.Answered > 0
+	switch o.Metric {
+	case "rate":
+		return f.Rate, true
+	case "errors":
+		if !o.Share {
+			return float64(f.Errors), true
+		}
+		total := f.Answered + f.Errors
+		return float64(f.Errors) / max(float64(total), 1), total > 0
+	case "mean":
+		return f.Latency.MeanUs, some
+	case "max":
+		return f.Latency.MaxUs, some
+	}
+	p := map[string]*float64{
+		"p50": f.Latency.P50, "p90": f.Latency.P90, "p99": f.Latency.P99, "p99.9": f.Latency.P999, "p99.99": f.Latency.P9999,
+	}[o.Metric]
+	if p == nil {
+		return 0, false
+	}
+	return *p, true
+}

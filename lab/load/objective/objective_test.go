@@ -1,0 +1,92 @@
+package objective
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+func us(v float64) *float64 { return &v }
+
+var figures = Figures{
+	Latency: results.Latency{Count: 5000, MeanUs: 900, P50: us(800), P99: us(4200), MaxUs: 9000},
+	Rate:    2500, Answered: 5000, Errors: 5,
+}
+
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		kept bool
+		why  string
+	}{
+		{"p99<10ms", true, "p99<10ms: it is 4.20 ms"},
+		{"p99 < 4ms", false, "p99 < 4ms: it is 4.20 ms"},
+		{"p50<800us", false, "it is 800 µs"},
+		{"p50<=800us", true, "it is 800 µs"},
+		{"mean<1ms", true, "it is 900 µs"},
+		{"max>1s", false, "it is 9.00 ms"},
+		{"errors<0.1%", true, "it is 0.0999%"},
+		{"errors<0.01%", false, "it is 0.0999%"},
+		{"errors<5", false, "it is 5"},
+		{"errors<=5", true, "it is 5"},
+		{"rate>2000", true, "it is 2.50k/s"},
+		{"rate>=2500/s", true, "it is 2.50k/s"},
+		{"p99.99<1s", false, "5000 answers are too few to say, it takes 100000"},
+	} {
+		list, err := Parse(c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		if j := list[0].Judge(figures); j.Kept != c.kept || !strings.Contains(j.Why, c.why) {
+			t.Errorf("%s: kept %v, %q", c.text, j.Kept, j.Why)
+		}
+	}
+}
+
+// Without an answer nothing is kept but what asks for little.
+func TestNothingAnswered(t *testing.T) {
+	list, err := Parse("p50<1s,mean<1s,max<1s,errors<1%,rate>1,errors<5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range list {
+		if kept := o.Judge(Figures{}).Kept; kept != (i == 5) {
+			t.Errorf("%s: kept %v", o, kept)
+		}
+	}
+}
+
+func TestSamples(t *testing.T) {
+	for text, want := range map[string]uint64{"p50<1s": 20, "p99<1s": 1000, "p99.9<1s": 10_000, "p99.99<1s": 100_000, "errors<1": 1} {
+		list, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := list[0].Samples(); got != want {
+			t.Errorf("%s takes %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"":               "write METRIC<LIMIT",
+		"p99":            `"p99" is no objective`,
+		"<10ms":          "is no objective",
+		"p99<10":         `"10" is no time: write one with its unit, as p99<10ms`,
+		"p99<-1ms":       "is no time",
+		"p98<10ms":       `"p98" is no figure of a load: write METRIC<LIMIT`,
+		"errors<x":       `"x" is no limit: write a share or a count`,
+		"errors<200%":    "is more than all",
+		"rate>fast":      "write a number of requests a second",
+		"rate>NaN":       "write a number",
+		"p99<1s,":        `"" is no objective`,
+		"p99<1s,p50=1ms": `"p50=1ms" is no objective`,
+	} {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want %q", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package objective
+
+import (
+	"strconv"
+
+	"github.com/redline-go/redline/lab/report"
+)
+
+// print writes a figure in the unit of the objective.
+func (o Objective) print(v float64) string {
+	switch {
+	case o.Metric == "rate":
+		return report.PerSecond(v) + "/s"
+	case o.Metric == "errors" && o.Share:
+		return strconv.FormatFloat(100*v, 'g', 3, 64) + "%"
+	case o.Metric == "errors":
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return report.Micros(v, " ")
+}
