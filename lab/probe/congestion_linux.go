@@ -62,6 +62,11 @@ func listening(pid, port int) ([]int, error) {
 	if err != nil || len(inodes) == 0 {
 		return nil, err
 	}
+	return sockets(pid, inodes)
+}
+
+// sockets returns the process's descriptors of the sockets with these inodes.
+func sockets(pid int, inodes map[string]bool) ([]int, error) {
 	dir := procfs.Host.Path("proc", strconv.Itoa(pid), "fd")
 	names, err := procfs.Host.Names("proc", strconv.Itoa(pid), "fd")
 	if err != nil {

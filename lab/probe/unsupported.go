@@ -13,6 +13,14 @@ func Allowed() ([]int, error) {
 	return nil, fmt.Errorf("read own affinity on %s, only Linux can: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
+// AllowedTo returns the CPUs that a process may run on. Only Linux can say.
+func AllowedTo(int) ([]int, error) { return Allowed() }
+
+// Listening returns the processes that listen on a TCP port. Only Linux can say.
+func Listening(int) ([]int, error) {
+	return nil, fmt.Errorf("find the processes of a port on %s, only Linux can: %w", runtime.GOOS, errors.ErrUnsupported)
+}
+
 // SetCongestion sets the congestion control of another process's listening
 // sockets. Only Linux can.
 func SetCongestion(_ []int, port int, algorithm string) error {

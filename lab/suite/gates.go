@@ -2,9 +2,6 @@ package suite
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/results"
@@ -12,10 +9,6 @@ import (
 
 // The limits of the validity gates.
 const (
-	// stealLimit: time that the hypervisor took from our CPUs. Beyond it the
-	// kernel's accounting charges some of that time to whoever was running.
-	stealLimit = 0.02
-
 	// pressureLimit: share of the window in which some task waited for a CPU.
 	// Server and generator have one each; a Go server's own background threads
 	// wait for it now and then, another program's load shows far above this.
@@ -36,57 +29,29 @@ func (b *bench) judge(run *results.Run, w *workload, result *load.Result) error 
 			Text: fmt.Sprintf("%d of %d connections stood at the end", run.Held, want),
 		})
 	} else {
-		run.Gates = append(run.Gates, results.Gate{
-			Name: "answers", Passed: run.Requests > 0, Value: float64(run.Requests), Limit: 1,
-			Text: "not one answer in the window",
-		})
+		run.Gates = append(run.Gates, results.AnswersGate(run.Requests))
 	}
 	open, err := result.Gates()
 	if err != nil {
 		return err
 	}
 	run.Gates = append(run.Gates, open...)
-	run.Valid = !slices.ContainsFunc(run.Gates, func(g results.Gate) bool { return !g.Passed })
+	run.Valid = results.Valid(run.Gates)
 	return nil
 }
 
 // common is the gates of all workloads.
 func common(run *results.Run) []results.Gate {
 	g := &run.Generator
-	var errs uint64
-	for _, n := range run.Errors {
-		errs += n
-	}
-	steady := 0.0
-	if g.Steady {
-		steady = 1
-	}
 	return []results.Gate{
-		{
-			Name: "errors", Passed: errs == 0, Value: float64(errs),
-			Text: fmt.Sprintf("%d answers were wrong or missing (%s)", errs, errorKinds(run.Errors)),
-		},
-		{
-			Name: "steady", Passed: g.Steady, Value: steady, Limit: 1,
-			Text: fmt.Sprintf("the rate still had a trend after %.1f s of warm-up", g.WarmupSeconds),
-		},
-		{
-			Name: "steal", Passed: g.StealRatio <= stealLimit, Value: g.StealRatio, Limit: stealLimit,
-			Text: fmt.Sprintf("the hypervisor took %.1f %% of the CPUs' time", g.StealRatio*100),
-		},
+		results.ErrorsGate(run.Errors),
+		results.SteadyGate(g.Steady, g.WarmupSeconds),
+		results.StealGate(g.StealRatio),
 		{
 			Name: "pressure", Passed: g.PressureRatio <= pressureLimit, Value: g.PressureRatio, Limit: pressureLimit,
 			Text: fmt.Sprintf("tasks waited for a CPU in %.0f %% of the window: something else is running", g.PressureRatio*100),
 		},
 	}
-}
-
-func errorKinds(errs map[string]uint64) string {
-	var parts []string
-	for _, kind := range slices.Sorted(maps.Keys(errs)) {
-		parts = append(parts, fmt.Sprintf("%s %d", kind, errs[kind]))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // overall returns the gates of the whole comparison.
@@ -144,5 +109,5 @@ func failedGates(f *results.File) string {
 			}
 		}
 	}
-	return errorKinds(counts)
+	return results.ErrorKinds(counts)
 }
