@@ -11,7 +11,8 @@ import (
 // pinned before its first instruction and its runtime sizes itself by the CPUs
 // it really has. One goroutine, locked to a thread of its own, therefore starts
 // them all. The thread lives as long as the launcher: PDEATHSIG kills a child
-// when the thread that started it ends, not only when the process does.
+// when the thread that started it ends, not only when the process does. It is not
+// the process's main thread, whose affinity is taken for that of the process.
 type Launcher struct {
 	jobs chan launch
 }
@@ -30,7 +31,18 @@ func NewLauncher() *Launcher {
 }
 
 func (l *Launcher) loop() {
-	runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+	runtime.LockOSThread()
+	if onMainThread() { // which is kept here, so that the next goroutine gets another
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			l.loop()
+		}()
+		<-done
+		runtime.UnlockOSThread()
+		return
+	}
+	// Never unlocked: the thread ends with this goroutine.
 	for j := range l.jobs {
 		j.done <- start(j.cmd, j.cpus)
 	}

@@ -2,6 +2,7 @@ package spawn
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"syscall"
 
@@ -20,3 +21,5 @@ func start(cmd *exec.Cmd, cpus []int) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	return cmd.Start()
 }
+
+func onMainThread() bool { return unix.Gettid() == os.Getpid() }

@@ -11,3 +11,5 @@ import (
 func start(cmd *exec.Cmd, _ []int) error {
 	return fmt.Errorf("start %s: pinning a process to CPUs: %w; run the comparison on Linux", cmd.Path, errors.ErrUnsupported)
 }
+
+func onMainThread() bool { return false }

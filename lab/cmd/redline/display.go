@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/suite"
 )
 
@@ -21,13 +22,17 @@ type display struct {
 }
 
 func newDisplay(w io.Writer) *display {
-	d := &display{w: w}
+	return &display{w: w, width: widthOf(w)}
+}
+
+// widthOf is the width of a terminal, 0 of anything else.
+func widthOf(w io.Writer) int {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			d.width = width
+			return width
 		}
 	}
-	return d
+	return 0
 }
 
 // show is a suite.Progress.
@@ -72,9 +77,8 @@ func (d *display) status(stage, detail string, done, total int) {
 		}
 		return
 	}
-	const cells = 20
-	bar := strings.Repeat("█", cells*done/max(total, 1))
-	text = fmt.Sprintf("%s%s %3d %%  %s", bar, strings.Repeat("░", cells-len([]rune(bar))), 100*done/max(total, 1), text)
+	share := float64(done) / float64(max(total, 1))
+	text = fmt.Sprintf("%s %3d %%  %s", report.Bar(share, 20), int(100*share), text)
 	if r := []rune(text); len(r) >= d.width {
 		text = string(r[:d.width-1])
 	}

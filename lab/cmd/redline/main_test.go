@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,7 +134,7 @@ func TestReportWritesThePage(t *testing.T) {
 // tests again.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
-		os.Exit(run(context.Background(), os.Args[1:]))
+		main()
 	}
 	os.Exit(m.Run())
 }

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/load/search"
+	"github.com/redline-go/redline/lab/report"
+)
+
+const (
+	findStart     = 1000.0 // requests a second of the first step, when --rate says nothing
+	findPrecision = 0.05
+	findConfirm   = 2
+	findAgain     = 2
+	findTrials    = 60
+)
+
+// search looks for the highest rate that keeps the objective. The document is
+// that of the last run at that rate, or of the last run at all when there is none.
+func (r *loader) search(ctx context.Context) (*present.Document, error) {
+	low := r.lowest()
+	options := search.Options{
+		Start: findStart, Low: low, Precision: findPrecision, Confirm: findConfirm, Again: findAgain, Trials: findTrials,
+	}
+	if r.arrivals != nil {
+		options.Start = r.arrivals.Rate
+	}
+	var last *present.Document
+	kept := map[float64]*present.Document{}
+	found, err := search.Find(options, func(rate float64, phase string) (search.Trial, error) {
+		doc, trial, err := r.trial(ctx, rate)
+		if err != nil {
+			return trial, err
+		}
+		if doc.Partial != "" {
+			return trial, context.Cause(ctx)
+		}
+		if last = doc; trial.Verdict == search.Kept {
+			kept[rate] = doc
+		}
+		if r.live != nil {
+			r.live.Say(stepLine(rate, phase, trial))
+		}
+		return trial, nil
+	})
+	if err != nil && ctx.Err() == nil {
+		err = errors.Join(err, fmt.Errorf("the search ended there: %s", found.Text))
+	}
+	doc := kept[found.Rate]
+	if doc == nil {
+		doc = last
+	}
+	if doc == nil {
+		return nil, err
+	}
+	doc.Search = found
+	if ctx.Err() != nil {
+		doc.Partial = "interrupted in the middle of the search"
+	}
+	return doc, err
+}
+
+// lowest is the rate below which a window does not hold the samples that the
+// objective takes, with a tenth to spare.
+func (r *loader) lowest() float64 {
+	most := uint64(1)
+	for _, o := range r.find {
+		most = max(most, o.Samples())
+	}
+	return 1.1 * float64(most) / r.duration.Seconds()
+}
+
+// trial runs one step.
+func (r *loader) trial(ctx context.Context, rate float64) (*present.Document, search.Trial, error) {
+	poisson := r.loadFlags.arrivals == "poisson"
+	plan := &arrive.Plan{Rate: rate, Poisson: poisson, Seed: r.seed}
+	doc, err := r.once(ctx, plan, perSecond(rate)+", "+spread(poisson), r.find)
+	if err != nil {
+		return nil, search.Trial{}, err
+	}
+	return doc, judge(doc, r.find), nil
+}
+
+// judge says what a run means to the search.
+func judge(doc *present.Document, objectives []objective.Objective) search.Trial {
+	t := search.Trial{Verdict: search.Kept}
+	if p := doc.Latency.P50; p != nil {
+		t.P50 = *p
+	}
+	if p := doc.Latency.P99; p != nil {
+		t.P99 = *p
+	}
+	if ok, why := doc.Believed(); !ok {
+		t.Verdict, t.Why = search.Invalid, why
+		return t
+	}
+	for _, o := range objectives {
+		if j := o.Judge(doc.Figures()); !j.Kept {
+			t.Verdict, t.Why = search.Broken, j.Why
+			return t
+		}
+	}
+	if ok, why := doc.KeptUp(); !ok {
+		t.Verdict, t.Why = search.Broken, why
+	}
+	return t
+}
+
+// stepLine is what is printed of a step.
+func stepLine(rate float64, phase string, t search.Trial) string {
+	text := fmt.Sprintf("%-8s %8s/s  p50 %-8s p99 %-8s  %s", phase, report.PerSecond(rate),
+		report.Micros(t.P50, " "), report.Micros(t.P99, " "), t.Verdict)
+	if t.Why != "" {
+		text += ": " + t.Why
+	}
+	return text
+}

@@ -1,0 +1,357 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/load/search"
+	"github.com/redline-go/redline/lab/probe"
+)
+
+// loadOf runs the command, whose standard output and error it returns, and
+// checks that no process is left.
+func loadOf(t *testing.T, ctx context.Context, args ...string) (code int, out, said string) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "stdout"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	oldOut, oldErr := os.Stdout, os.Stderr
+	os.Stdout, os.Stderr = file, errs
+	code = run(ctx, append([]string{"load"}, args...))
+	os.Stdout, os.Stderr = oldOut, oldErr
+	text := func(f *os.File) string {
+		b, err := os.ReadFile(f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	if tree := probe.Tree(os.Getpid()); len(tree) > 1 {
+		t.Errorf("processes left: %v", tree[1:])
+	}
+	return code, text(file), text(errs)
+}
+
+// serve is a server in this process that counts its requests.
+func serve(t *testing.T, handler func(w http.ResponseWriter, r *http.Request, n int64)) (url string, count *atomic.Int64) {
+	t.Helper()
+	count = new(atomic.Int64)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler(w, r, count.Add(1))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/hello", count
+}
+
+func hello(w http.ResponseWriter, _ *http.Request, _ int64) { _, _ = w.Write([]byte("hello")) }
+
+// short is what makes a run short and its validity a matter of indifference.
+func short(more ...string) []string {
+	return append([]string{"-c", "3", "-d", "300ms", "--warmup", "100ms", "--allow-invalid"}, more...)
+}
+
+func documentOf(t *testing.T, text string) (d present.Document) {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&d); err != nil {
+		t.Fatalf("%v in %.200s", err, text)
+	}
+	return d
+}
+
+func TestLoadUsage(t *testing.T) {
+	const url = "http://127.0.0.1:1/"
+	dir := t.TempDir()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "name one URL, as redline load http://127.0.0.1:8080/; there are 0 arguments"},
+		{[]string{url, url}, "there are 2 arguments"},
+		{[]string{"localhost:8080"}, `"localhost:8080" has no scheme: write http://localhost:8080`},
+		{[]string{"https://example.org/"}, "TLS is not spoken yet"},
+		{[]string{"ftp://example.org/"}, "is no URL to load: write one as http://"},
+		{[]string{"http:///path"}, "names no host"},
+		{[]string{"http://me:secret@host/"}, "write --header 'Authorization: Basic ...' instead"},
+		{[]string{"-c", "0", url}, "--connections 0: want at least 1"},
+		{[]string{"-c", "many", url}, "see redline load --help"},
+		{[]string{"--pipeline", "0", url}, "--pipeline 0: want at least 1"},
+		{[]string{"-d", "1ms", url}, "--duration 1ms: want at least 100ms"},
+		{[]string{"--warmup", "-1s", url}, "--warmup -1s: want 0 or more"},
+		{[]string{"--timeout", "0", url}, "--timeout 0s: want more than 0"},
+		{[]string{"--status", "100", url}, "--status 100: want the status of a final answer"},
+		{[]string{"--burst", "2x/1s", url}, "--burst is about an open loop: give it a rate"},
+		{[]string{"--arrivals", "poisson", url}, "--arrivals is about an open loop"},
+		{[]string{"--seed", "1", url}, "--seed is about an open loop"},
+		{[]string{"-r", "10", "--arrivals", "even", url}, "--arrivals even:"},
+		{[]string{"-r", "fast", url}, `--rate fast: "fast" is no rate: write arrivals a second`},
+		{[]string{"-r", "0", url}, "write a rate above 0"},
+		{[]string{"-r", "10", "--pipeline", "2", url}, "--pipeline is for a closed loop"},
+		{[]string{"--stages", "soon", url}, "--stages soon:"},
+		{[]string{"--stages", "50ms:100", url}, "they last 50ms in all; want at least 100ms"},
+		{[]string{"-r", "10", "--burst", "often", url}, "--burst often:"},
+		{[]string{"--find", "p99", url}, `"p99" is no objective: write METRIC<LIMIT`},
+		{[]string{"--find", "rate>5", url}, "the rate is what is looked for"},
+		{[]string{"--find", "p99<1s", "--burst", "2x/1s", url}, "--find tries one even rate after the other"},
+		{[]string{"--find", "p99<1s", "--threshold", "p50<1s", url}, "write all that is to be kept into --find"},
+		{[]string{"--threshold", "p99<10", url}, "write one with its unit, as p99<10ms"},
+		{[]string{"-X", "GE T", url}, "that is no method; write one as GET or POST"},
+		{[]string{"-H", "Accept", url}, "write 'NAME: VALUE'"},
+		{[]string{"-H", "A: b\r\nC: d", url}, "a value is one line"},
+		{[]string{"-H", "Content-Length: 5", url}, "leave this header out"},
+		{[]string{"--body", "x", "--body-file", "y", url}, "--body and --body-file: one of the two"},
+		{[]string{"--body-file", filepath.Join(dir, "absent"), url}, "--body-file: open"},
+		{[]string{"--cpu", "x", url}, "--cpu x:"},
+		{[]string{"--cpu", "0-1", url}, "name one CPU, as --cpu 0"},
+		{[]string{"--cpu", "9999", url}, "it is not among those allowed"},
+		{[]string{"--pid", "0", url}, "--pid 0: want the number of a process"},
+		{[]string{"--json", filepath.Join(dir, "no", "x"), url}, "there is no directory"},
+		{[]string{"--html", dir, url}, "that is a directory; name a file in it"},
+		{[]string{"--csv", "-", url}, "only --json writes to standard output"},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			code, _, said := loadOf(t, t.Context(), c.args...)
+			if code != 2 || !strings.Contains(said, c.want) {
+				t.Errorf("exit code %d, %q; want 2, %q", code, said, c.want)
+			}
+		})
+	}
+}
+
+// All that a run leaves behind agrees with each other and with the server.
+func TestLoadFiles(t *testing.T) {
+	url, count := serve(t, hello)
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	code, out, said := loadOf(t, t.Context(), short("--json", in("run.json"), "--csv", in("run.csv"),
+		"--hdr", in("run.hdr"), "--html", in("run.html"), url)...)
+	if code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	read := func(name string) string {
+		b, err := os.ReadFile(in(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	d := documentOf(t, read("run.json"))
+	if d.Requests == 0 || int64(d.Requests) > count.Load() || d.Latency.Count != d.Requests || d.RequestsPerSecond != float64(d.Requests)/d.Seconds {
+		t.Errorf("%d requests, %v/s, %d latencies; the server had %d", d.Requests, d.RequestsPerSecond, d.Latency.Count, count.Load())
+	}
+	if len(d.Errors) > 0 || d.Config.Connections != 3 || d.Config.Status != 200 || d.Open != nil || d.Partial != "" {
+		t.Errorf("errors %v, config %+v, open %v, partial %q", d.Errors, d.Config, d.Open, d.Partial)
+	}
+	// The server is this process, found by its port.
+	if d.Server == nil || !slices.Contains(d.Server.PIDs, os.Getpid()) || d.Server.Memory.RSSPeakBytes == 0 || d.Server.Process.Threads == 0 {
+		t.Errorf("server %+v", d.Server)
+	}
+	rows, err := csv.NewReader(strings.NewReader(read("run.csv"))).ReadAll()
+	if err != nil || len(rows) != len(d.Series)+1 {
+		t.Errorf("%d rows for %d points, %v", len(rows), len(d.Series), err)
+	}
+	if hdr := read("run.hdr"); !strings.HasPrefix(hdr, "#[Histogram log format version 1.3]\n") || !strings.Contains(hdr, ","+d.Latency.Histogram+"\n") {
+		t.Errorf("log %.200s", hdr)
+	}
+	if !strings.HasPrefix(read("run.html"), "<!doctype html>") {
+		t.Error("no page")
+	}
+	if !strings.Contains(out, "GET "+url) || !strings.Contains(out, "closed loop") || !strings.Contains(said, "window") {
+		t.Errorf("summary %s\nprogress %s", out, said)
+	}
+}
+
+func TestLoadToStandardOutput(t *testing.T) {
+	url, _ := serve(t, hello)
+	code, out, said := loadOf(t, t.Context(), short("--json", "-", "--quiet", "-r", "200", "--arrivals", "poisson", "--seed", "7", url)...)
+	d := documentOf(t, out)
+	if code != 0 || said != "" {
+		t.Errorf("exit code %d, %q", code, said)
+	}
+	o := d.Open
+	if o == nil || o.Due == 0 || o.Due != d.Latency.Count+o.Failed || o.TargetRate != 200 || d.Config.Arrivals != "200/s, poisson" || d.Config.Seed != 7 {
+		t.Errorf("open %+v, config %+v", o, d.Config)
+	}
+}
+
+func TestLoadSendsWhatIsAsked(t *testing.T) {
+	body := filepath.Join(t.TempDir(), "body")
+	if err := os.WriteFile(body, []byte(`{"a":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var wrong atomic.Int64
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, _ int64) {
+		var got bytes.Buffer
+		_, err := got.ReadFrom(r.Body)
+		if err != nil || r.Method != "PUT" || got.String() != `{"a":1}` || r.Header.Get("X-A") != "1" || r.Header.Get("User-Agent") != "me" || r.URL.RawQuery != "q=1" {
+			wrong.Add(1)
+		}
+		w.WriteHeader(http.StatusCreated)
+	})
+	code, out, said := loadOf(t, t.Context(), short("-X", "PUT", "-H", "X-A: 1", "-H", "User-Agent: me", "--body-file", body, "--json", "-", url+"?q=1")...)
+	if d := documentOf(t, out); code != 0 || wrong.Load() > 0 || d.Config.Status != 201 || d.Config.Body != 7 || len(d.Errors) > 0 {
+		t.Errorf("exit code %d, %d wrong requests, %+v, %v, %s", code, wrong.Load(), d.Config, d.Errors, said)
+	}
+}
+
+func TestLoadStatus(t *testing.T) {
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, _ int64) { http.NotFound(w, r) })
+	if code, _, said := loadOf(t, t.Context(), short(url)...); code != 1 || !strings.Contains(said, "if that is meant, write --status 404") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+	if code, _, said := loadOf(t, t.Context(), short("--status", "200", url)...); code != 1 || !strings.Contains(said, "--status 200 expects another") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+	if code, _, said := loadOf(t, t.Context(), short("--status", "404", url)...); code != 0 {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+}
+
+func TestLoadRefused(t *testing.T) {
+	s := httptest.NewServer(nil)
+	s.Close()
+	if code, _, said := loadOf(t, t.Context(), short(s.URL)...); code != 1 || !strings.Contains(said, "connection refused") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+	url, _ := serve(t, hello)
+	if code, _, said := loadOf(t, t.Context(), short("--pid", "999999999", url)...); code != 1 || !strings.Contains(said, "there is no such process") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+}
+
+func TestLoadExitCodes(t *testing.T) {
+	half := func(w http.ResponseWriter, _ *http.Request, n int64) {
+		if n%2 == 0 { // not the first, which is asked before the run
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}
+	run := []string{"-c", "2", "-d", "300ms", "--warmup", "0"}
+	for _, c := range []struct {
+		server func(http.ResponseWriter, *http.Request, int64)
+		args   []string
+		code   int
+		want   string
+	}{
+		{half, nil, exitInvalid, "INVALID: "},
+		{half, []string{"--allow-invalid"}, 0, "INVALID: "},
+		{half, []string{"--allow-invalid", "--threshold", "errors<1%"}, exitBroken, "BROKEN      errors<1%"},
+		{half, []string{"--allow-invalid", "--threshold", "errors<90%", "--threshold", "max<1h"}, 0, "kept        max<1h"},
+		{hello, []string{"--allow-invalid", "--threshold", "max<1ns,rate>1"}, exitBroken, "kept        rate>1"},
+	} {
+		url, _ := serve(t, c.server)
+		code, out, said := loadOf(t, t.Context(), append(append(slices.Clone(run), c.args...), url)...)
+		if code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("%v: exit code %d, want %d with %q\n%s%s", c.args, code, c.code, c.want, out, said)
+		}
+	}
+}
+
+// Interrupted, a run ends with what it measured until then. The arrivals are the
+// clock: the window began with the second request.
+func TestLoadInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	url, count := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		if n == 80 {
+			cancel()
+		}
+		hello(w, r, n)
+	})
+	code, out, said := loadOf(t, ctx, "-c", "2", "-r", "100", "-d", "60s", "--warmup", "0", "--json", "-", url)
+	d := documentOf(t, out)
+	if code != 130 || !strings.Contains(d.Partial, "interrupted after") || d.Seconds >= 60 {
+		t.Errorf("exit code %d, partial %q, %v s, %s", code, d.Partial, d.Seconds, said)
+	}
+	if o := d.Open; o == nil || o.Due == 0 || o.Due != d.Latency.Count+o.Failed || int64(o.Due) > count.Load() {
+		t.Errorf("open %+v, %d answered, the server had %d", o, d.Latency.Count, count.Load())
+	}
+}
+
+func TestLoadInterruptedEarly(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		if n == 3 {
+			cancel()
+		}
+		hello(w, r, n)
+	})
+	code, out, said := loadOf(t, ctx, "-c", "1", "--warmup", "60s", "--json", "-", url)
+	if code != 130 || out != "" || !strings.Contains(said, "interrupted before anything was measured") {
+		t.Errorf("exit code %d, %q, %q", code, out, said)
+	}
+}
+
+// A command that is killed leaves no process.
+func TestLoadKilled(t *testing.T) {
+	seen := make(chan struct{}, 1)
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		if n == 10 {
+			seen <- struct{}{}
+		}
+		hello(w, r, n)
+	})
+	cmd := exec.Command(os.Args[0], "load", "-d", "60s", "--warmup", "0", "--quiet", url)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-seen:
+	case <-time.After(20 * time.Second):
+		t.Error("no requests")
+	}
+	tree := probe.Tree(cmd.Process.Pid)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	if len(tree) < 3 {
+		t.Errorf("processes %v: no guard or no generator", tree)
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		tree = slices.DeleteFunc(tree, func(pid int) bool { return len(probe.Tree(pid)) == 0 })
+		if len(tree) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("still there: %v", tree)
+		}
+	}
+}
+
+// No rate keeps what cannot be kept; the steps are printed and recorded.
+func TestLoadFind(t *testing.T) {
+	url, _ := serve(t, hello)
+	code, out, said := loadOf(t, t.Context(), "-c", "2", "-d", "200ms", "--warmup", "0", "-r", "20", "--find", "max<1ns", "--json", "-", "--allow-invalid", url)
+	d := documentOf(t, out)
+	if code != exitBroken || d.Search == nil || d.Search.Rate != 0 || !d.Search.Complete {
+		t.Fatalf("exit code %d, search %+v, %s", code, d.Search, said)
+	}
+	for _, step := range d.Search.Trials {
+		if step.Verdict == search.Kept || step.Why == "" || !strings.Contains(said, step.Why) {
+			t.Errorf("step %+v is not among %s", step, said)
+		}
+	}
+	if !strings.Contains(said, "Highest rate: no rate ") {
+		t.Errorf("summary %s", said)
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// loadWatch follows one generator, and looks at the server beside it.
+type loadWatch struct {
+	*loader
+	doc        *present.Document
+	begin, end loadEdge
+}
+
+// loadEdge is what was read at an edge of the window.
+type loadEdge struct {
+	process results.Process
+	ticks   probe.Ticks
+}
+
+// event looks at the server when the generator says that something happened.
+func (w *loadWatch) event(e load.Event) (err error) {
+	switch {
+	case e.Connected:
+		w.show(func(l *present.Live) { l.Connected() })
+	case e.Window:
+		w.show(func(l *present.Live) { l.Window() })
+		w.begin, err = w.edge()
+	case e.Tick != nil:
+		w.point(e.Tick)
+	case e.Result != nil:
+		w.end, err = w.edge()
+		w.concludeServer()
+	}
+	return err
+}
+
+// concludeServer says what the kernel counted for the server. Threads and
+// descriptors are those of the last tick: the connections are about to close.
+func (w *loadWatch) concludeServer() {
+	s := w.doc.Server
+	if s == nil {
+		return
+	}
+	s.Process = probe.Since(w.end.process, w.begin.process)
+	if n := len(w.doc.Series); n > 0 {
+		s.Process.Threads, s.Process.OpenFiles = w.doc.Series[n-1].Threads, w.doc.Series[n-1].OpenFiles
+	}
+}
+
+func (w *loadWatch) show(how func(*present.Live)) {
+	if w.live != nil {
+		how(w.live)
+	}
+}
+
+func (w *loadWatch) edge() (e loadEdge, err error) {
+	if w.doc.Server != nil {
+		if e.process, err = probe.ReadProcess(w.doc.Server.PIDs); err != nil {
+			return e, err
+		}
+	}
+	e.ticks, err = probe.ReadTicks(w.cpus)
+	return e, err
+}
+
+// point adds a tick to the time series. What cannot be read of the server is left
+// out: it may have ended, which the generator will say.
+func (w *loadWatch) point(t *load.Tick) {
+	p := present.PointOf(t)
+	if s := w.doc.Server; s != nil {
+		if m, err := probe.ReadMemory(s.PIDs); err == nil {
+			p.RSSBytes = m.RSSFinalBytes
+			s.Memory.RSSPeakBytes = max(s.Memory.RSSPeakBytes, m.RSSPeakBytes)
+			s.Memory.RSSFinalBytes, s.Memory.VSSBytes = m.RSSFinalBytes, m.VSSBytes
+		}
+		if one, err := probe.ReadProcess(s.PIDs); err == nil {
+			p.Threads, p.OpenFiles = one.Threads, one.OpenFiles
+		}
+	}
+	w.doc.Series = append(w.doc.Series, p)
+	w.show(func(l *present.Live) { l.Point(p) })
+}
+
+// write prints the summary and saves the files that were asked for.
+func (r *loader) write(c *cobra.Command, d *present.Document) error {
+	for _, out := range []struct {
+		path  string
+		write func(io.Writer) error
+	}{
+		{r.json, d.Encode},
+		{r.csv, func(w io.Writer) error { return present.CSV(w, d.Series) }},
+		{r.hdr, func(w io.Writer) error { return present.HDR(w, d) }},
+	} {
+		if out.path == "" || out.path == "-" {
+			continue
+		}
+		var text bytes.Buffer
+		err := out.write(&text)
+		if err == nil {
+			err = results.WriteFile(out.path, text.Bytes())
+		}
+		if err != nil {
+			return fmt.Errorf("save the results: %w", err)
+		}
+	}
+	if r.html != "" {
+		if err := writePage(r.html, present.File(d)); err != nil {
+			return err
+		}
+	}
+	if r.json != "-" {
+		return present.Summary(c.OutOrStdout(), d)
+	}
+	if !r.quiet {
+		if err := present.Summary(c.ErrOrStderr(), d); err != nil {
+			return err
+		}
+	}
+	return d.Encode(c.OutOrStdout())
+}

@@ -1,0 +1,190 @@
+package present
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/search"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// SchemaName is the value of Document.Schema.
+const SchemaName = "redline.load"
+
+// SchemaVersion is the version of the schema. A field is never given a new
+// meaning within a version, only added.
+const SchemaVersion = 1
+
+// Document is one load run, whole.
+type Document struct {
+	Schema  string    `json:"schema"`  // SchemaName
+	Version int       `json:"version"` // SchemaVersion
+	Tool    string    `json:"tool"`    // version of the redline command
+	Command []string  `json:"command"` // the arguments it was called with
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended"`
+	URL     string    `json:"url"`
+	Partial string    `json:"partial,omitempty"` // why the window is shorter than was asked for; empty when it is not
+
+	Valid      bool               `json:"valid"` // every gate passed: the figures are those of the server
+	Gates      []results.Gate     `json:"gates"`
+	Thresholds []objective.Judged `json:"thresholds"` // in the order of the command line
+
+	RequestsPerSecond float64           `json:"requests_per_second"` // right answers a second
+	Seconds           float64           `json:"seconds"`             // the window's length, as measured
+	Requests          uint64            `json:"requests"`            // right answers in the window
+	Errors            map[string]uint64 `json:"errors"`              // by kind
+	ErrorRatio        float64           `json:"error_ratio"`         // errors of errors and right answers, 0 to 1
+	BytesIn           uint64            `json:"bytes_in"`            // as the generator saw them
+	BytesOut          uint64            `json:"bytes_out"`
+
+	Latency   results.Latency   `json:"latency"`        // of an open loop: response time, from the intended send
+	Open      *results.Open     `json:"open,omitempty"` // of an open loop
+	Generator results.Generator `json:"generator"`
+	Server    *Server           `json:"server,omitempty"` // when its processes are known
+	Config    Config            `json:"config"`
+	Machine   results.Machine   `json:"machine"`
+	Series    []Point           `json:"series"`
+	Search    *search.Found     `json:"search,omitempty"` // of a search, which the rest is the last kept trial of
+}
+
+// Config is what was asked for.
+type Config struct {
+	Method          string  `json:"method"`
+	Headers         int     `json:"header_bytes"` // of the request head as sent
+	Body            int     `json:"body_bytes"`
+	Status          int     `json:"status"` // expected of every answer
+	Connections     int     `json:"connections"`
+	Pipeline        int     `json:"pipeline"`
+	Arrivals        string  `json:"arrivals,omitempty"` // of an open loop, in words
+	Seed            uint64  `json:"seed"`
+	DurationSeconds float64 `json:"duration_seconds"`
+	WarmupSeconds   float64 `json:"warmup_seconds"`
+	TimeoutSeconds  float64 `json:"timeout_seconds"`
+	CPUs            []int   `json:"cpus"` // of the generator
+}
+
+// Server is what was seen of the server's processes in the window.
+type Server struct {
+	PIDs    []int           `json:"pids"`
+	CPUs    int             `json:"cpus"` // that they may use; 0 when unknown
+	CPU     results.CPU     `json:"cpu"`
+	Memory  results.Memory  `json:"memory"`
+	Process results.Process `json:"process"`
+}
+
+// Point is one point of the time series.
+type Point struct {
+	results.Sample
+	SendLag   float64 `json:"send_lag_p99_us,omitempty"` // of an open loop, microseconds
+	Waiting   uint64  `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent
+	Threads   int     `json:"threads,omitempty"`         // of the server
+	OpenFiles int     `json:"open_files,omitempty"`      // of the server
+}
+
+// PointOf turns a tick into a point.
+func PointOf(t *load.Tick) Point {
+	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Sample: results.Sample{
+		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
+	}}
+	if t.Seconds > 0 {
+		p.Rate = float64(t.Requests) / t.Seconds
+	}
+	return p
+}
+
+// Fill puts the generator's result into d, whose other parts are there, and
+// judges it: the gates, then the thresholds.
+func (d *Document) Fill(r *load.Result, stealRatio float64, target float64, thresholds []objective.Objective) (err error) {
+	d.Schema, d.Version = SchemaName, SchemaVersion
+	if d.Latency, err = results.ParseLatency(r.Histogram); err != nil {
+		return err
+	}
+	d.Seconds, d.Requests, d.Errors = r.Seconds, r.Requests, r.Errors
+	d.RequestsPerSecond = float64(r.Requests) / r.Seconds
+	d.BytesIn, d.BytesOut = r.BytesIn, r.BytesOut
+	failed := results.CountErrors(r.Errors)
+	if all := failed + r.Requests; all > 0 {
+		d.ErrorRatio = float64(failed) / float64(all)
+	}
+	d.Generator = results.Generator{
+		CPUUtilisation: r.GeneratorCPU / r.Seconds, WarmupSeconds: r.WarmupSeconds, Steady: r.Steady, StealRatio: stealRatio,
+	}
+	if r.Open != nil {
+		if d.Open, err = openOf(r.Open, target); err != nil {
+			return err
+		}
+	}
+	if d.Server != nil {
+		d.fillServer(r)
+	}
+	d.Generator.Bound = d.bound()
+	if err := d.judge(r, thresholds); err != nil {
+		return err
+	}
+	d.Thresholds = []objective.Judged{}
+	for _, o := range thresholds {
+		d.Thresholds = append(d.Thresholds, o.Judge(d.Figures()))
+	}
+	return nil
+}
+
+// openOf is the part of an open loop.
+func openOf(o *load.Open, target float64) (open *results.Open, err error) {
+	open = &results.Open{
+		TargetRate: target, Due: o.Due, Sent: o.Sent, Waited: o.Waited, Failed: o.Failed, Unfinished: o.Unfinished,
+	}
+	if open.Service, err = results.ParseLatency(o.Service); err != nil {
+		return nil, err
+	}
+	if open.SendLag, err = results.ParseLatency(o.Lag); err != nil {
+		return nil, err
+	}
+	open.Pacing, err = results.ParseLatency(o.Pacing)
+	return open, err
+}
+
+func (d *Document) fillServer(r *load.Result) {
+	cpu := &d.Server.CPU
+	cpu.UserSeconds, cpu.SysSeconds = r.ServerUser, r.ServerSys
+	cpu.Utilisation = r.ServerCPU / r.Seconds / float64(max(d.Server.CPUs, 1))
+	if r.Requests > 0 {
+		cpu.PerRequestUs = r.ServerCPU / float64(r.Requests) * 1e6
+	}
+}
+
+// Figures is what objectives are held against. Of an open loop an arrival that
+// never was answered is an error, too.
+func (d *Document) Figures() objective.Figures {
+	f := objective.Figures{Latency: d.Latency, Rate: d.RequestsPerSecond, Answered: d.Requests, Errors: results.CountErrors(d.Errors)}
+	if d.Open != nil {
+		f.Answered = d.Latency.Count - min(d.Open.Unfinished, d.Latency.Count)
+		f.Errors = max(f.Errors, d.Open.Failed) + d.Open.Unfinished
+	}
+	return f
+}
+
+// Kept reports whether all thresholds were.
+func (d *Document) Kept() bool {
+	for _, j := range d.Thresholds {
+		if !j.Kept {
+			return false
+		}
+	}
+	return true
+}
+
+// Encode writes d as indented JSON.
+func (d *Document) Encode(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(d); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package present
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// fullCore is the share of a core from which on it counts as full: the rest goes
+// to interrupts and to the readings themselves.
+const fullCore = 0.95
+
+// bound reports whether the generator's core was full and the server's CPUs, as
+// far as they are known, were not: a closed loop then measures the generator.
+func (d *Document) bound() bool {
+	server := d.Server != nil && d.Server.CPUs > 0 && d.Server.CPU.Utilisation >= fullCore
+	return d.Open == nil && d.Generator.CPUUtilisation >= fullCore && !server
+}
+
+// judge applies the gates. Errors are one only while no threshold says how many
+// of them are acceptable.
+func (d *Document) judge(r *load.Result, thresholds []objective.Objective) error {
+	d.Gates = []results.Gate{results.AnswersGate(r.Requests), results.StealGate(d.Generator.StealRatio)}
+	if !slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return o.Metric == "errors" }) {
+		d.Gates = append(d.Gates, results.ErrorsGate(r.Errors))
+	}
+	if d.Open == nil && d.Config.WarmupSeconds > 0 { // the rate of an open loop is what was asked for
+		d.Gates = append(d.Gates, results.SteadyGate(r.Steady, r.WarmupSeconds))
+	}
+	if d.Open == nil {
+		cpu := d.Generator.CPUUtilisation
+		d.Gates = append(d.Gates, results.Gate{
+			Name: "generator", Passed: !d.Generator.Bound, Value: cpu, Limit: fullCore,
+			Text: fmt.Sprintf("the generator's core was %.0f %% busy and the server is not known to be full: the rate may be the generator's limit", 100*cpu),
+		})
+	}
+	open, err := r.Gates()
+	if err != nil {
+		return err
+	}
+	d.Gates = append(d.Gates, open...)
+	d.Valid = results.Valid(d.Gates)
+	return nil
+}
+
+// Failed returns the gates that did not pass.
+func (d *Document) Failed() []results.Gate {
+	return slices.DeleteFunc(slices.Clone(d.Gates), func(g results.Gate) bool { return g.Passed })
+}
+
+// Believed reports whether what the run says of the server can be believed when
+// it is asked for the highest rate. A server that does not keep up fails the
+// gates "achieved" and, through its connections, "send lag": that is an answer,
+// and no fault of the measurement unless the generator itself was late.
+func (d *Document) Believed() (ok bool, why string) {
+	for _, g := range d.Failed() {
+		switch g.Name {
+		case "errors", "achieved", "answers":
+			continue
+		case "send lag":
+			if d.Open != nil && !d.late(g.Limit) {
+				continue
+			}
+		}
+		return false, g.Text
+	}
+	return true, ""
+}
+
+// late reports whether most of a send lag beyond the limit was the generator's.
+func (d *Document) late(limit float64) bool {
+	lag, pacing := d.Open.SendLag.P99, d.Open.Pacing.P99
+	return lag == nil || pacing == nil || *pacing > limit && 2**pacing > *lag
+}
+
+// KeptUp reports whether the server took the arrivals as they came, and answered
+// them right, and says why not.
+func (d *Document) KeptUp() (ok bool, why string) {
+	for _, g := range d.Failed() {
+		switch g.Name {
+		case "errors", "achieved", "answers", "send lag":
+			return false, g.Text
+		}
+	}
+	return true, ""
+}

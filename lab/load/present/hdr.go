@@ -1,0 +1,42 @@
+package present
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// HDR writes the window's distributions as an HdrHistogram log: of a closed loop
+// the latency, of an open one response and service time and send lag, each with
+// its tag. Values are nanoseconds; the column of the maximum is milliseconds, as
+// the log's readers expect it. It returns the errors of w.
+//
+// The log is written here because the library's writer takes whole seconds only
+// and has no tags; the histograms are the library's, V2 compressed.
+func HDR(w io.Writer, d *Document) error {
+	parts := []struct {
+		tag string
+		of  results.Latency
+	}{{"", d.Latency}}
+	if d.Open != nil {
+		parts[0].tag = "Tag=response,"
+		parts = append(parts, []struct {
+			tag string
+			of  results.Latency
+		}{{"Tag=service,", d.Open.Service}, {"Tag=send-lag,", d.Open.SendLag}}...)
+	}
+	start := float64(d.Started.UnixMilli()) / 1e3
+	_, err := fmt.Fprintf(w, "#[Histogram log format version 1.3]\n#[redline load %s]\n#[StartTime: %.3f (seconds since epoch), %s]\n"+
+		"\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
+		d.Tool, start, d.Started.UTC().Format("Mon Jan 02 15:04:05 UTC 2006"))
+	for _, p := range parts {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%s0.000,%.3f,%.3f,%s\n", p.tag, d.Seconds, p.of.MaxUs/1e3, p.of.Histogram)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write HDR log: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package present
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/redline-go/redline/lab/report"
+)
+
+// sparkCells is how many points of the rate the panel shows.
+const sparkCells = 60
+
+// Live shows a run while it goes on: a panel that rewrites itself on a terminal,
+// elsewhere a line a second. What cannot be written is lost: it is no result.
+type Live struct {
+	w      io.Writer
+	width  int // of the terminal; 0 when it is none
+	doc    *Document
+	phase  string
+	point  Point
+	rates  []float64
+	errors uint64
+	drawn  int     // lines of the panel on the screen
+	said   float64 // whole seconds that a line was written for
+	steps  bool    // without a terminal, only what is said
+}
+
+// NewLive shows on w; width is that of the terminal, 0 when w is none.
+func NewLive(w io.Writer, width int) *Live { return &Live{w: w, width: width} }
+
+// Steps leaves out the lines of progress: there are many runs, and their caller
+// says what comes of each.
+func (l *Live) Steps() { l.steps = true }
+
+// Begin starts over with another run. Of d the configuration is read.
+func (l *Live) Begin(d *Document) {
+	*l = Live{w: l.w, width: l.width, steps: l.steps, doc: d, phase: "connect", said: math.Inf(-1)}
+	l.draw()
+}
+
+// Connected says that the warm-up begins.
+func (l *Live) Connected() {
+	l.phase = "warm-up"
+	l.draw()
+}
+
+// Window says that the window begins.
+func (l *Live) Window() {
+	l.phase, l.errors, l.said = "window", 0, math.Inf(-1)
+	l.draw()
+}
+
+// Point shows what happened since the last.
+func (l *Live) Point(p Point) {
+	l.point = p
+	l.errors += p.Errors
+	l.rates = append(l.rates, p.Rate)
+	if over := len(l.rates) - sparkCells; over > 0 {
+		l.rates = append(l.rates[:0], l.rates[over:]...)
+	}
+	if l.width > 0 {
+		l.draw()
+		return
+	}
+	if second := math.Floor(p.T); second > l.said && !l.steps {
+		l.said = second
+		l.write(l.progress() + "\n")
+	}
+}
+
+// Say writes a line that stays.
+func (l *Live) Say(text string) {
+	l.End()
+	l.write(text + "\n")
+}
+
+// End takes the panel off the screen.
+func (l *Live) End() {
+	if l.drawn > 0 {
+		l.write(fmt.Sprintf("\x1b[%dA\r\x1b[J", l.drawn))
+		l.drawn = 0
+	}
+}
+
+func (l *Live) write(text string) {
+	_, _ = io.WriteString(l.w, text)
+}
+
+// progress is the line for those without a terminal.
+func (l *Live) progress() string {
+	return fmt.Sprintf("%-7s %5.1fs  %s", l.phase, l.point.T, strings.Join(l.figures(), "  "))
+}
+
+// figures are those of the last point.
+func (l *Live) figures() []string {
+	p := l.point
+	out := []string{
+		"rate " + report.PerSecond(p.Rate) + "/s", "p50 " + report.Micros(p.P50Us, " "), "p99 " + report.Micros(p.P99Us, " "),
+		fmt.Sprintf("errors %d", l.errors),
+	}
+	if l.doc.Config.Arrivals != "" {
+		out = append(out, "send lag "+report.Micros(p.SendLag, " "), fmt.Sprintf("waiting %d", p.Waiting))
+	}
+	if l.doc.Server != nil {
+		out = append(out, fmt.Sprintf("server CPU %.2f", p.ServerCPU), "RSS "+report.Bytes(float64(p.RSSBytes), " "),
+			fmt.Sprintf("threads %d", p.Threads), fmt.Sprintf("descriptors %d", p.OpenFiles))
+	}
+	return out
+}
+
+// panel is what a terminal shows.
+func (l *Live) panel() []string {
+	c := l.doc.Config
+	span, at := c.DurationSeconds, l.point.T
+	if l.phase != "window" {
+		span, at = c.WarmupSeconds, c.WarmupSeconds+min(l.point.T, 0)
+		if len(l.rates) == 0 {
+			at = 0
+		}
+	} else if at < 0 {
+		at = 0
+	}
+	share := 0.0
+	if span > 0 {
+		share = at / span
+	}
+	lines := []string{
+		report.Line(c.Method) + " " + report.Line(l.doc.URL),
+		fmt.Sprintf("%s %-7s %.1f of %s", report.Bar(share, 20), l.phase, at, seconds(span)),
+	}
+	if len(l.rates) == 0 {
+		return lines
+	}
+	var row string
+	for _, f := range l.figures() {
+		if row != "" && l.width > 0 && len([]rune(row))+3+len([]rune(f)) >= l.width {
+			lines, row = append(lines, row), ""
+		}
+		if row != "" {
+			row += "   "
+		}
+		row += f
+	}
+	return append(lines, row, report.Spark(l.rates))
+}
+
+// draw writes the panel over the one before.
+func (l *Live) draw() {
+	if l.width == 0 {
+		return
+	}
+	var b strings.Builder
+	if l.drawn > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", l.drawn)
+	}
+	lines := l.panel()
+	for _, text := range lines {
+		if r := []rune(text); len(r) >= l.width {
+			text = string(r[:max(l.width-1, 0)])
+		}
+		b.WriteString("\r\x1b[2K" + text + "\n")
+	}
+	b.WriteString("\x1b[J")
+	l.drawn = len(lines)
+	l.write(b.String())
+}

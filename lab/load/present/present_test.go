@@ -1,0 +1,405 @@
+package present
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/search"
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/results"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+// encoded is a histogram of the values in nanoseconds, one of each.
+func encoded(t *testing.T, n int, value func(i int) int64) string {
+	t.Helper()
+	h := hdrhistogram.New(1, 3600e9, 3)
+	for i := range n {
+		if err := h.RecordValue(value(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// closedRun is a run of a closed loop that nothing is wrong with.
+func closedRun(t *testing.T) (*Document, *load.Result) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	d := &Document{
+		Tool: "v1", Started: at, Ended: at.Add(12 * time.Second), URL: "http://127.0.0.1:8080/hello", Series: []Point{},
+		Config: Config{
+			Method: "GET", Headers: 80, Status: 200, Connections: 64, Pipeline: 1,
+			DurationSeconds: 10, WarmupSeconds: 2, TimeoutSeconds: 10, CPUs: []int{1},
+		},
+		Server: &Server{
+			PIDs: []int{1234}, CPUs: 2, Memory: results.Memory{RSSPeakBytes: 20 << 20, RSSFinalBytes: 18 << 20},
+			Process: results.Process{Threads: 9, OpenFiles: 72},
+		},
+	}
+	return d, &load.Result{
+		Seconds: 10, Requests: 20_000, Errors: map[string]uint64{}, BytesIn: 3_000_000, BytesOut: 2_000_000,
+		Histogram:    encoded(t, 20_000, func(i int) int64 { return 100_000 + int64(i)*50 }),
+		GeneratorCPU: 3, ServerUser: 3, ServerSys: 2, ServerCPU: 5, WarmupSeconds: 2, Steady: true,
+	}
+}
+
+// openRun is one of an open loop.
+func openRun(t *testing.T) (*Document, *load.Result) {
+	d, r := closedRun(t)
+	d.Config.Arrivals = "2000/s, poisson"
+	fast := func(i int) int64 { return 1000 + int64(i) }
+	r.Open = &load.Open{
+		Due: 20_000, Sent: 19_990, Waited: 4,
+		Service: encoded(t, 20_000, func(i int) int64 { return 90_000 + int64(i)*50 }),
+		Lag:     encoded(t, 20_000, fast), Pacing: encoded(t, 20_000, fast),
+	}
+	return d, r
+}
+
+func fill(t *testing.T, d *Document, r *load.Result, thresholds string) *Document {
+	t.Helper()
+	var list []objective.Objective
+	if thresholds != "" {
+		var err error
+		if list, err = objective.Parse(thresholds); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target := 0.0
+	if r.Open != nil {
+		target = 2000
+	}
+	if err := d.Fill(r, 0, target, list); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func summaryOf(t *testing.T, d *Document) string {
+	t.Helper()
+	var b strings.Builder
+	if err := Summary(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(b.String()) {
+		if n := len([]rune(strings.TrimSuffix(l, "\n"))); n > report.Width {
+			t.Errorf("a line of %d columns: %s", n, l)
+		}
+	}
+	return b.String()
+}
+
+func TestSummary(t *testing.T) {
+	t.Run("closed", func(t *testing.T) {
+		d, r := closedRun(t)
+		golden(t, "closed.txt", summaryOf(t, fill(t, d, r, "p99<2ms,p50<100us")))
+	})
+	t.Run("open", func(t *testing.T) {
+		d, r := openRun(t)
+		golden(t, "open.txt", summaryOf(t, fill(t, d, r, "")))
+	})
+	t.Run("invalid", func(t *testing.T) {
+		d, r := openRun(t)
+		d.Partial = "interrupted after 4.0 s of 10s"
+		r.Errors, r.Open.Sent, r.Open.Unfinished, r.Open.Failed = map[string]uint64{"reset": 3, "status": 10}, 15_000, 7, 13
+		r.GeneratorCPU = 9
+		d.Server = nil
+		text := summaryOf(t, fill(t, d, r, ""))
+		golden(t, "invalid.txt", text)
+		if !strings.HasPrefix(text, "INVALID: ") {
+			t.Error("what is wrong does not come first")
+		}
+	})
+	t.Run("search", func(t *testing.T) {
+		d, r := openRun(t)
+		d.Search = &search.Found{Rate: 2000, Text: "2000/s: it was kept there, and broken at 2090/s (4 % higher)"}
+		golden(t, "search.txt", summaryOf(t, fill(t, d, r, "p99<2ms")))
+	})
+	t.Run("nothing", func(t *testing.T) {
+		d, r := closedRun(t)
+		r.Requests, r.Histogram = 0, encoded(t, 0, nil)
+		text := summaryOf(t, fill(t, d, r, ""))
+		if !strings.HasPrefix(text, "INVALID: not one answer") || strings.Contains(text, "NaN") {
+			t.Error(text)
+		}
+	})
+}
+
+// A terminal is not at the mercy of a URL.
+func TestSummaryIsHarmless(t *testing.T) {
+	d, r := closedRun(t)
+	d.URL = "http://127.0.0.1/\x1b[2J"
+	if text := summaryOf(t, fill(t, d, r, "")); strings.Contains(text, "\x1b") {
+		t.Errorf("%q", text)
+	}
+}
+
+// failed lists the gates that did not pass.
+func failed(d *Document) (names []string) {
+	for _, g := range d.Failed() {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+func TestGates(t *testing.T) {
+	for name, c := range map[string]struct {
+		change     func(*Document, *load.Result)
+		open       bool
+		thresholds string
+		want       []string
+	}{
+		"well":                  {change: func(*Document, *load.Result) {}},
+		"well, open":            {open: true, change: func(*Document, *load.Result) {}},
+		"errors":                {change: func(_ *Document, r *load.Result) { r.Errors["reset"] = 1 }, want: []string{"errors"}},
+		"errors that are meant": {change: func(_ *Document, r *load.Result) { r.Errors["reset"] = 1 }, thresholds: "errors<1%"},
+		"trend":                 {change: func(_ *Document, r *load.Result) { r.Steady = false }, want: []string{"steady"}},
+		"trend without warm-up": {change: func(d *Document, r *load.Result) { r.Steady, d.Config.WarmupSeconds = false, 0 }},
+		"full":                  {change: func(_ *Document, r *load.Result) { r.GeneratorCPU = 9.9 }, want: []string{"generator"}},
+		"both full":             {change: func(_ *Document, r *load.Result) { r.GeneratorCPU, r.ServerCPU = 9.9, 19.5 }},
+		"full, server unknown":  {change: func(d *Document, r *load.Result) { r.GeneratorCPU, d.Server = 9.9, nil }, want: []string{"generator"}},
+		"full, open":            {open: true, change: func(_ *Document, r *load.Result) { r.GeneratorCPU = 8.5 }, want: []string{"generator"}},
+		"not sent":              {open: true, change: func(_ *Document, r *load.Result) { r.Open.Sent = 19_000 }, want: []string{"achieved"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, r := closedRun(t)
+			if c.open {
+				d, r = openRun(t)
+			}
+			c.change(d, r)
+			fill(t, d, r, c.thresholds)
+			if got := failed(d); !slices.Equal(got, c.want) || d.Valid != (len(c.want) == 0) {
+				t.Errorf("failed %v, valid %v; want %v", got, d.Valid, c.want)
+			}
+		})
+	}
+}
+
+// A server that does not keep up is an answer to a search; a generator that was
+// late is none.
+func TestBelieved(t *testing.T) {
+	late := encoded(t, 20_000, func(int) int64 { return 5_000_000 })
+	for name, c := range map[string]struct {
+		change         func(*load.Result)
+		believed, kept bool
+	}{
+		"well":        {func(*load.Result) {}, true, true},
+		"not sent":    {func(r *load.Result) { r.Open.Sent = 100 }, true, false},
+		"waited":      {func(r *load.Result) { r.Open.Lag = late }, true, false},
+		"errors":      {func(r *load.Result) { r.Errors["reset"] = 1 }, true, false},
+		"late itself": {func(r *load.Result) { r.Open.Lag, r.Open.Pacing = late, late }, false, false},
+		"busy":        {func(r *load.Result) { r.GeneratorCPU = 9 }, false, true},
+	} {
+		d, r := openRun(t)
+		c.change(r)
+		fill(t, d, r, "")
+		believed, _ := d.Believed()
+		if kept, _ := d.KeptUp(); believed != c.believed || kept != c.kept {
+			t.Errorf("%s: believed %v, kept up %v", name, believed, kept)
+		}
+	}
+}
+
+// An arrival without an answer is an error to whoever asks for a share of them.
+func TestUnfinishedIsAnError(t *testing.T) {
+	d, r := openRun(t)
+	r.Open.Unfinished, r.Open.Failed, r.Errors = 100, 50, map[string]uint64{"timeout": 20}
+	fill(t, d, r, "errors<1")
+	if f := d.Figures(); f.Errors != 150 || f.Answered != 19_900 {
+		t.Errorf("%d errors, %d answered", f.Errors, f.Answered)
+	}
+	if d.Kept() {
+		t.Error("the threshold was kept")
+	}
+}
+
+func TestCSV(t *testing.T) {
+	var b strings.Builder
+	series := []Point{
+		PointOf(&load.Tick{T: -0.2, Seconds: 0.2, Requests: 10, P50: 80.5, P99: 120}),
+		PointOf(&load.Tick{T: 0.2, Seconds: 0.2, Requests: 20, Errors: 1, P50: 90, P99: 130, SendLag: 3.5, Waiting: 2, ServerCPU: 0.75}),
+	}
+	series[1].RSSBytes, series[1].Threads, series[1].OpenFiles = 1<<20, 5, 70
+	if err := CSV(&b, series); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "series.csv", b.String())
+}
+
+// An HdrHistogram log is read back with the library's own reader.
+func TestHDR(t *testing.T) {
+	d, r := openRun(t)
+	fill(t, d, r, "")
+	var b bytes.Buffer
+	if err := HDR(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	var tags []string
+	for l := range strings.Lines(b.String()) {
+		if strings.HasPrefix(l, "#") || strings.HasPrefix(l, "\"") {
+			continue
+		}
+		m := regexp.MustCompile(`^Tag=([a-z-]+),0\.000,10\.000,\d+\.\d{3},(HIST[A-Za-z0-9+/=]+)\n$`).FindStringSubmatch(l)
+		if m == nil {
+			t.Fatalf("line %.80q", l)
+		}
+		tags = append(tags, m[1])
+		h, err := hdrhistogram.Decode([]byte(m[2]))
+		if err != nil || h.TotalCount() != 20_000 {
+			t.Errorf("%s: %v, %v", m[1], h, err)
+		}
+	}
+	if !slices.Equal(tags, []string{"response", "service", "send-lag"}) {
+		t.Errorf("tags %v", tags)
+	}
+}
+
+func TestPage(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		d, r := closedRun(t)
+		if open {
+			d, r = openRun(t)
+		}
+		d.Series = []Point{PointOf(&load.Tick{T: 0.2, Seconds: 0.2, Requests: 20, Heat: [][2]uint64{{3, 20}}})}
+		fill(t, d, r, "")
+		var page bytes.Buffer
+		if err := report.HTML(&page, File(d)); err != nil {
+			t.Fatal(err)
+		}
+		if text := page.String(); !strings.Contains(text, "http://127.0.0.1:8080/hello") || strings.Contains(text, "INVALID") {
+			t.Errorf("open %v: the page lacks the URL, or is doubtful", open)
+		}
+	}
+}
+
+// TestSchemaIsStable holds the JSON's fields to a list: one that is gone or has
+// another type breaks readers.
+func TestSchemaIsStable(t *testing.T) {
+	var fields []string
+	var visit func(prefix string, typ reflect.Type)
+	visit = func(prefix string, typ reflect.Type) {
+		switch typ.Kind() {
+		case reflect.Pointer:
+			visit(prefix, typ.Elem())
+			return
+		case reflect.Slice:
+			visit(prefix+"[]", typ.Elem())
+			return
+		case reflect.Struct:
+			if typ != reflect.TypeFor[time.Time]() {
+				for i := range typ.NumField() {
+					f := typ.Field(i)
+					if f.Anonymous {
+						visit(prefix, f.Type)
+					} else if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
+						visit(strings.TrimPrefix(prefix+"."+name, "."), f.Type)
+					}
+				}
+				return
+			}
+		}
+		fields = append(fields, fmt.Sprintf("%s %s", prefix, typ.Kind()))
+	}
+	visit("", reflect.TypeFor[Document]())
+	golden(t, "schema.txt", strings.Join(fields, "\n")+"\n")
+}
+
+func TestEncode(t *testing.T) {
+	d, r := openRun(t)
+	fill(t, d, r, "p99<2ms")
+	var b bytes.Buffer
+	if err := d.Encode(&b); err != nil {
+		t.Fatal(err)
+	}
+	var back struct {
+		RPS     float64         `json:"requests_per_second"`
+		Latency results.Latency `json:"latency"`
+		Valid   bool            `json:"valid"`
+	}
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil || back.RPS != 2000 || !back.Valid || back.Latency.P99 == nil {
+		t.Errorf("%+v, %v", back, err)
+	}
+}
+
+func TestLive(t *testing.T) {
+	d, _ := openRun(t)
+	tick := PointOf(&load.Tick{T: 0.2, Seconds: 0.2, Requests: 400, Errors: 2, P50: 1000, P99: 2000, SendLag: 12, Waiting: 1, ServerCPU: 0.5})
+	tick.RSSBytes, tick.Threads, tick.OpenFiles = 5<<20, 9, 72
+	show := func(width int, how func(*Live)) string {
+		var b strings.Builder
+		l := NewLive(&b, width)
+		how(l)
+		return b.String()
+	}
+	run := func(l *Live) {
+		l.Begin(d)
+		l.Connected()
+		l.Window()
+		l.Point(tick)
+		next := tick
+		next.T = 0.4 // within the same second
+		l.Point(next)
+		next.T = 1.2
+		l.Point(next)
+	}
+	plain := show(0, run)
+	if strings.Count(plain, "\n") != 2 || strings.Contains(plain, "\x1b") {
+		t.Errorf("progress:\n%q", plain)
+	}
+	if want := "window    1.2s  rate 2.00k/s  p50 1.00 ms  p99 2.00 ms  errors 6  send lag 12.0 µs  waiting 1  server CPU 0.50  RSS 5.00 MiB  threads 9  descriptors 72\n"; !strings.HasSuffix(plain, want) {
+		t.Errorf("progress %q", plain)
+	}
+	if text := show(0, func(l *Live) { l.Steps(); run(l); l.Say("kept") }); text != "kept\n" {
+		t.Errorf("steps %q", text)
+	}
+	// On a terminal no line reaches its edge, and at the end nothing is left.
+	for _, width := range []int{20, 80, 200} {
+		text := show(width, func(l *Live) { run(l); l.End() })
+		if !strings.HasSuffix(text, "A\r\x1b[J") {
+			t.Errorf("width %d: it ends with %q", width, text[max(0, len(text)-20):])
+		}
+		for l := range strings.Lines(regexp.MustCompile("\x1b\\[[0-9]*[A-Z]|\r").ReplaceAllString(text, "")) {
+			if n := len([]rune(l)); n > width {
+				t.Errorf("width %d: a line of %d: %q", width, n, l)
+			}
+		}
+	}
+}

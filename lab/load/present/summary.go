@@ -1,0 +1,180 @@
+package present
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// Summary writes what a run came to, in at most report.Width columns: what is
+// wrong with it first, then the figures, then the thresholds. It returns the
+// errors of w.
+func Summary(w io.Writer, d *Document) error {
+	var s summary
+	s.doubts(d)
+	s.search(d)
+	s.line("", report.Line(d.Config.Method)+" "+report.Line(d.URL))
+	s.line("", d.describe())
+	s.WriteString("\n")
+	s.rate(d)
+	s.latency(d)
+	s.sides(d)
+	s.thresholds(d)
+	_, err := io.WriteString(w, s.String())
+	return err
+}
+
+type summary struct{ strings.Builder }
+
+// line writes a labelled line, wrapped under its text; one without a label is
+// indented from its second line on.
+func (s *summary) line(label, body string) {
+	const column = 12
+	first, rest := fmt.Sprintf("%-*s", column, label), strings.Repeat(" ", column)
+	if label == "" {
+		first, rest = "", "  "
+	}
+	for i, l := range strings.Split(text.WrapSoft(body, report.Width-len(rest)), "\n") {
+		s.WriteString(strings.TrimRight(first+strings.TrimSpace(l), " ") + "\n")
+		if i == 0 {
+			first = rest
+		}
+	}
+}
+
+// doubts come first: who reads on knows.
+func (s *summary) doubts(d *Document) {
+	failed := d.Failed()
+	for _, g := range failed {
+		s.line("", fmt.Sprintf("INVALID: %s (gate %s)", report.Line(g.Text), g.Name))
+	}
+	if d.Partial != "" {
+		s.line("", "PARTIAL: "+report.Line(d.Partial))
+	}
+	if len(failed) > 0 || d.Partial != "" {
+		s.WriteString("\n")
+	}
+}
+
+func (s *summary) search(d *Document) {
+	if d.Search == nil {
+		return
+	}
+	s.line("", "Highest rate: "+d.Search.Text)
+	if d.Search.Rate > 0 {
+		s.line("", "Its last run:")
+	}
+	s.WriteString("\n")
+}
+
+// describe says how the load was made.
+func (d *Document) describe() string {
+	c := d.Config
+	parts := []string{fmt.Sprintf("%d connections", c.Connections)}
+	if c.Connections == 1 {
+		parts[0] = "1 connection"
+	}
+	if c.Pipeline > 1 {
+		parts = append(parts, fmt.Sprintf("%d in flight on each", c.Pipeline))
+	}
+	if c.Arrivals == "" {
+		parts = append(parts, "closed loop")
+	} else {
+		parts = append(parts, "open loop: "+c.Arrivals)
+	}
+	return strings.Join(append(parts, fmt.Sprintf("%s after %s of warm-up",
+		seconds(d.Seconds), seconds(d.Generator.WarmupSeconds))), ", ")
+}
+
+func seconds(v float64) string {
+	return time.Duration(v * float64(time.Second)).Round(time.Millisecond).String()
+}
+
+func (s *summary) rate(d *Document) {
+	rate := report.PerSecond(d.RequestsPerSecond) + " requests/s"
+	if o := d.Open; o != nil {
+		rate += fmt.Sprintf(" of %s asked for; %d due, %d sent in the window, %d waited for a connection",
+			report.PerSecond(o.TargetRate), o.Due, o.Sent, o.Waited)
+	}
+	s.line("rate", rate)
+	in, out := float64(d.BytesIn)/d.Seconds, float64(d.BytesOut)/d.Seconds
+	s.line("answers", fmt.Sprintf("%d right in %s; %s/s in, %s/s out", d.Requests, seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
+	errors := "none"
+	if n := results.CountErrors(d.Errors); n > 0 {
+		errors = fmt.Sprintf("%d, %s (%s)", n, report.Percent(d.ErrorRatio), results.ErrorKinds(d.Errors))
+	}
+	if d.Open != nil && d.Open.Failed+d.Open.Unfinished > 0 {
+		errors += fmt.Sprintf("; %d arrivals failed, %d never had an answer", d.Open.Failed, d.Open.Unfinished)
+	}
+	s.line("errors", errors)
+	s.WriteString("\n")
+}
+
+// latency is a table: a line each distribution. A quantile that the samples
+// cannot carry is not printed.
+func (s *summary) latency(d *Document) {
+	row := func(name string, cells ...string) {
+		s.WriteString(fmt.Sprintf("%-12s", name))
+		for _, c := range cells {
+			s.WriteString(strings.Repeat(" ", max(0, 10-text.StringWidthWithoutEscSequences(c))) + c)
+		}
+		s.WriteString("\n")
+	}
+	line := func(name string, l results.Latency) {
+		mean, worst := "–", "–"
+		if l.Count > 0 {
+			mean, worst = report.Micros(l.MeanUs, " "), report.Micros(l.MaxUs, " ")
+		}
+		row(name, mean, report.Quantile(l.P50, " "), report.Quantile(l.P90, " "), report.Quantile(l.P99, " "),
+			report.Quantile(l.P999, " "), report.Quantile(l.P9999, " "), worst)
+	}
+	row("", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
+	if d.Open == nil {
+		line("latency", d.Latency)
+	} else {
+		line("response", d.Latency)
+		line("service", d.Open.Service)
+		line("send lag", d.Open.SendLag)
+		line("pacing", d.Open.Pacing)
+	}
+	s.WriteString("\n")
+}
+
+func (s *summary) sides(d *Document) {
+	if v := d.Server; v != nil {
+		s.line("server", fmt.Sprintf("CPU %.2f of %s, %s a request; RSS %s, peak %s; %d threads, %d descriptors",
+			v.CPU.Utilisation*float64(max(v.CPUs, 1)), cpus(v.CPUs), report.Micros(v.CPU.PerRequestUs, " "),
+			report.Bytes(float64(v.Memory.RSSFinalBytes), " "), report.Bytes(float64(v.Memory.RSSPeakBytes), " "),
+			v.Process.Threads, v.Process.OpenFiles))
+	}
+	s.line("generator", fmt.Sprintf("CPU %s of its core; steal %s", report.Percent(d.Generator.CPUUtilisation), report.Percent(d.Generator.StealRatio)))
+}
+
+func cpus(n int) string {
+	switch n {
+	case 0:
+		return "an unknown number of CPUs"
+	case 1:
+		return "1 CPU"
+	}
+	return fmt.Sprintf("%d CPUs", n)
+}
+
+func (s *summary) thresholds(d *Document) {
+	for i, j := range d.Thresholds {
+		if i == 0 {
+			s.WriteString("\n")
+		}
+		word := "kept"
+		if !j.Kept {
+			word = "BROKEN"
+		}
+		s.line(word, j.Why)
+	}
+}
