@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/probe"
 )
 
@@ -19,7 +20,7 @@ func TestStart(t *testing.T) {
 	last := before[len(before)-1:]
 	for range 50 { // launchers happen to begin on one thread or another
 		l := NewLauncher()
-		said := NewTail(1 << 10)
+		said := &tail.Tail{Limit: 1 << 10}
 		cmd := exec.Command("grep", "Cpus_allowed_list", "/proc/self/status")
 		cmd.Stdout, cmd.Env = said, Environ()
 		if err := l.Start(cmd, last); err != nil {
@@ -34,18 +35,6 @@ func TestStart(t *testing.T) {
 		}
 		if now, err := probe.Allowed(); err != nil || !slices.Equal(now, before) {
 			t.Fatalf("this process may run on %v, before %v; %v", now, before, err)
-		}
-	}
-}
-
-func TestTail(t *testing.T) {
-	tail := NewTail(4)
-	for _, c := range []struct{ in, want string }{{"ab", "ab"}, {"cd", "abcd"}, {"ef", "...cdef"}, {"0123456789", "...6789"}} {
-		if n, err := tail.Write([]byte(c.in)); n != len(c.in) || err != nil {
-			t.Fatal(n, err)
-		}
-		if got := tail.String(); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }
