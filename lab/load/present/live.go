@@ -128,7 +128,7 @@ func (l *Live) panel() []string {
 	}
 	lines := []string{
 		report.Line(c.Method) + " " + report.Line(l.doc.URL),
-		fmt.Sprintf("%s %-7s %.1f of %s", report.Bar(share, 20), l.phase, at, seconds(span)),
+		fmt.Sprintf("%s %-7s %.1f of %.1f s", report.Bar(share, 20), l.phase, at, span),
 	}
 	if len(l.rates) == 0 {
 		return lines

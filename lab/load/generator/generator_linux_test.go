@@ -1,0 +1,142 @@
+package generator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/spawn"
+)
+
+// The test binary is also a generator, which does what the address in its orders
+// says.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == Verb {
+		os.Exit(act())
+	}
+	os.Exit(m.Run())
+}
+
+func act() int {
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, syscall.SIGTERM)
+	var spec load.Spec
+	if err := json.NewDecoder(os.Stdin).Decode(&spec); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	say := func(e load.Event) {
+		if err := json.NewEncoder(os.Stdout).Encode(e); err != nil {
+			os.Exit(9)
+		}
+	}
+	say(load.Event{Connected: true})
+	switch spec.Addr {
+	case "refuse":
+		say(load.Event{Error: "connection refused"})
+		return 1
+	case "crash":
+		fmt.Fprintln(os.Stderr, "panic: out of cheese")
+		return 3
+	case "garble":
+		fmt.Println("{")
+		return 0
+	case "wait":
+		select {
+		case <-stopped:
+			say(load.Event{Result: &load.Result{Requests: 5, Cut: true}})
+		case <-time.After(30 * time.Second):
+		}
+		return 0
+	}
+	say(load.Event{Window: true})
+	say(load.Event{Result: &load.Result{Requests: 7}})
+	return 0
+}
+
+func start(t *testing.T, ctx context.Context, what string) *Process {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cpus, err := probe.Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := spawn.NewLauncher()
+	t.Cleanup(l.Close)
+	p, err := Start(ctx, l, exe, cpus[:1], &load.Spec{Addr: what})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if len(probe.Tree(p.PID())) > 0 {
+			t.Errorf("%s: the process is left", what)
+		}
+	})
+	return p
+}
+
+func ignore(load.Event) error { return nil }
+
+func TestFollow(t *testing.T) {
+	var seen []load.Event
+	r, err := start(t, t.Context(), "").Follow(func(e load.Event) error {
+		seen = append(seen, e)
+		return nil
+	})
+	if err != nil || r.Requests != 7 || len(seen) != 3 || !seen[0].Connected || !seen[1].Window || seen[2].Result != r {
+		t.Errorf("%+v, %v, seen %+v", r, err, seen)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	p := start(t, t.Context(), "wait")
+	r, err := p.Follow(func(e load.Event) error {
+		if e.Connected {
+			return p.Interrupt()
+		}
+		return nil
+	})
+	if err != nil || r.Requests != 5 || !r.Cut {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if err := p.Interrupt(); err != nil {
+		t.Errorf("of a process that has ended: %v", err)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	for what, want := range map[string]string{
+		"refuse": "connection refused",
+		"crash":  "exit status 3\npanic: out of cheese",
+		"garble": "the generator ended without a result: generator: unexpected EOF",
+	} {
+		if r, err := start(t, t.Context(), what).Follow(ignore); r != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v, %v; want %q", what, r, err, want)
+		}
+	}
+}
+
+// The caller's error ends the process, and so does the end of its context.
+func TestEnds(t *testing.T) {
+	stop := errors.New("stop")
+	if r, err := start(t, t.Context(), "wait").Follow(func(load.Event) error { return stop }); r != nil || !errors.Is(err, stop) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := start(t, ctx, "wait").Follow(func(load.Event) error { cancel(); return nil })
+	if r != nil || err == nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

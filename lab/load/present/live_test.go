@@ -1,0 +1,54 @@
+package present
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/redline-go/redline/lab/load"
+)
+
+func TestLive(t *testing.T) {
+	d, _ := openRun(t)
+	tick := PointOf(&load.Tick{T: 0.2, Seconds: 0.2, Requests: 400, Errors: 2, P50: 1000, P99: 2000, SendLag: 12, Waiting: 1, ServerCPU: 0.5})
+	tick.RSSBytes, tick.Threads, tick.OpenFiles = 5<<20, 9, 72
+	show := func(width int, how func(*Live)) string {
+		var b strings.Builder
+		l := NewLive(&b, width)
+		how(l)
+		return b.String()
+	}
+	run := func(l *Live) {
+		l.Begin(d)
+		l.Connected()
+		l.Window()
+		l.Point(tick)
+		next := tick
+		next.T = 0.4 // within the same second
+		l.Point(next)
+		next.T = 1.2
+		l.Point(next)
+	}
+	plain := show(0, run)
+	if strings.Count(plain, "\n") != 2 || strings.Contains(plain, "\x1b") {
+		t.Errorf("progress:\n%q", plain)
+	}
+	if want := "window    1.2s  rate 2.00k/s  p50 1.00 ms  p99 2.00 ms  errors 6  send lag 12.0 µs  waiting 1  server CPU 0.50  RSS 5.00 MiB  threads 9  descriptors 72\n"; !strings.HasSuffix(plain, want) {
+		t.Errorf("progress %q", plain)
+	}
+	if text := show(0, func(l *Live) { l.Steps(); run(l); l.Say("kept") }); text != "kept\n" {
+		t.Errorf("steps %q", text)
+	}
+	// On a terminal no line reaches its edge, and at the end nothing is left.
+	for _, width := range []int{20, 80, 200} {
+		text := show(width, func(l *Live) { run(l); l.End() })
+		if !strings.HasSuffix(text, "A\r\x1b[J") {
+			t.Errorf("width %d: it ends with %q", width, text[max(0, len(text)-20):])
+		}
+		for l := range strings.Lines(regexp.MustCompile("\x1b\\[[0-9]*[A-Z]|\r").ReplaceAllString(text, "")) {
+			if n := len([]rune(l)); n > width {
+				t.Errorf("width %d: a line of %d: %q", width, n, l)
+			}
+		}
+	}
+}
