@@ -88,13 +88,7 @@ func (r *loader) trial(ctx context.Context, rate float64) (*present.Document, se
 
 // judge says what a run means to the search.
 func judge(doc *present.Document, objectives []objective.Objective) search.Trial {
-	t := search.Trial{Verdict: search.Kept}
-	if p := doc.Latency.P50; p != nil {
-		t.P50 = *p
-	}
-	if p := doc.Latency.P99; p != nil {
-		t.P99 = *p
-	}
+	t := search.Trial{Verdict: search.Kept, P50: doc.Latency.P50, P99: doc.Latency.P99}
 	if ok, why := doc.Believed(); !ok {
 		t.Verdict, t.Why = search.Invalid, why
 		return t
@@ -114,7 +108,7 @@ func judge(doc *present.Document, objectives []objective.Objective) search.Trial
 // stepLine is what is printed of a step.
 func stepLine(rate float64, phase string, t search.Trial) string {
 	text := fmt.Sprintf("%-8s %8s/s  p50 %-8s p99 %-8s  %s", phase, report.PerSecond(rate),
-		report.Micros(t.P50, " "), report.Micros(t.P99, " "), t.Verdict)
+		report.Quantile(t.P50, " "), report.Quantile(t.P99, " "), t.Verdict)
 	if t.Why != "" {
 		text += ": " + t.Why
 	}

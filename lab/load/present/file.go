@@ -10,7 +10,7 @@ func File(d *Document) *results.File {
 	const subject, workload = "server", "load"
 	run := results.Run{
 		ID: workload, Workload: workload, Subject: subject, Block: 1, Order: 1, Attempt: 1, Started: d.Started,
-		Valid: d.Valid, Counted: true, Gates: d.Gates, WindowSeconds: d.Seconds, Requests: d.Requests, Rate: d.RequestsPerSecond,
+		Valid: d.Valid, Counted: true, Gates: []results.Gate{}, WindowSeconds: d.Seconds, Requests: d.Requests, Rate: d.RequestsPerSecond,
 		Errors: d.Errors, BytesIn: d.BytesIn, BytesOut: d.BytesOut, Latency: d.Latency, Generator: d.Generator, Open: d.Open,
 	}
 	for _, p := range d.Series {
@@ -52,8 +52,8 @@ func File(d *Document) *results.File {
 			Connections: d.Config.Connections, Pipeline: d.Config.Pipeline, Arrivals: d.Config.Arrivals,
 		}},
 		Runs: []results.Run{run}, Cells: []results.Cell{cell},
+		Gates: d.Gates, // of the whole, and not once more of its one run
 	}
-	f.Gates = append(f.Gates, d.Gates...)
 	return f
 }
 

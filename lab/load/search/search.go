@@ -27,12 +27,12 @@ const (
 
 // A Trial is one run at a rate.
 type Trial struct {
-	Rate    float64 `json:"rate"`  // arrivals a second
-	Phase   string  `json:"phase"` // bracket, bisect or confirm
-	Verdict Verdict `json:"verdict"`
-	Why     string  `json:"why,omitempty"` // of one that is broken or invalid
-	P50     float64 `json:"p50_us"`        // microseconds; 0 when the samples could not carry it
-	P99     float64 `json:"p99_us"`
+	Rate    float64  `json:"rate"`  // arrivals a second
+	Phase   string   `json:"phase"` // bracket, bisect or confirm
+	Verdict Verdict  `json:"verdict"`
+	Why     string   `json:"why,omitempty"` // of one that is broken or invalid
+	P50     *float64 `json:"p50_us"`        // microseconds; nil when the samples could not carry it
+	P99     *float64 `json:"p99_us"`
 }
 
 // Options says where to look.

@@ -31,7 +31,7 @@ func (m *model) try(rate float64, _ string) (Trial, error) {
 	case m.believed > 0 && rate > m.believed:
 		return Trial{Verdict: Invalid}, nil
 	case p99 < m.limit:
-		return Trial{Verdict: Kept, P99: p99 * 1e6}, nil
+		return Trial{Verdict: Kept}, nil
 	}
 	return Trial{Verdict: Broken}, nil
 }
