@@ -16,6 +16,7 @@ import (
 )
 
 const (
+	head200    = "HTTP/1.1 200 OK\r\n"
 	getRequest = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 	goodAnswer = head200 + "Content-Length: 5\r\n\r\nhello"
 )
@@ -98,7 +99,7 @@ func drive(t *testing.T, spec *Spec, enough func(*counters) bool) *loop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(l.close)
+	t.Cleanup(func() { shut(t, l) })
 	step := func(done func() bool, what string) {
 		t.Helper()
 		for bound := l.now() + int64(30*time.Second); !done(); {
@@ -118,6 +119,14 @@ func drive(t *testing.T, spec *Spec, enough func(*counters) bool) *loop {
 		step(func() bool { return l.outstanding() == 0 }, "drain")
 	}
 	return l
+}
+
+// shut closes a loop.
+func shut(t *testing.T, l *loop) {
+	t.Helper()
+	if err := l.close(); err != nil {
+		t.Error(err)
+	}
 }
 
 func errorsOf(c *counters) map[string]uint64 {
@@ -163,7 +172,7 @@ var misbehaviours = []struct {
 	{name: "body", kind: ErrBody, do: func(c *net.TCPConn) bool { return say(c, head200+"Content-Length: 5\r\n\r\nHELLO") }},
 	{name: "chunked body", kind: ErrBody, do: func(c *net.TCPConn) bool { return say(c, chunked("5\r\nHELLO")) }},
 	{name: "garbage", kind: ErrMalformed, do: func(c *net.TCPConn) bool { return say(c, "SSH-2.0-OpenSSH_9.9\r\n") }},
-	{name: "endless head", kind: ErrMalformed, do: func(c *net.TCPConn) bool {
+	{name: "endless head", kind: ErrHeader, do: func(c *net.TCPConn) bool {
 		say(c, head200)
 		for say(c, strings.Repeat("X: y\r\n", 1000)) {
 		}
@@ -252,10 +261,10 @@ func TestEarlyAnswers(t *testing.T) {
 				if _, err := io.ReadFull(c, make([]byte, 1000)); err != nil {
 					return
 				}
+				s.answered.Add(1)
 				if !say(c, answer) || !finish {
 					return
 				}
-				s.answered.Add(1)
 				if _, err := io.CopyN(io.Discard, c, int64(whole-1000)); err != nil {
 					return
 				}
@@ -357,7 +366,7 @@ func TestLoopAllocates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer shut(t, l)
 	run := func() {
 		for goal := l.rec.requests + 20; l.rec.requests < goal; {
 			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {

@@ -177,7 +177,7 @@ func TestOpenLoopAllocates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer shut(t, l)
 	run := func() {
 		for goal := l.rec.requests + 20; l.rec.requests < goal; {
 			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
