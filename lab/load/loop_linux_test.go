@@ -87,7 +87,7 @@ func serveScript(t *testing.T, do script) *scripted {
 func testSpec(addr string) *Spec {
 	return &Spec{
 		Addr: addr, Request: []byte(getRequest), Expect: Expect{Status: 200, Body: []byte("hello")},
-		Connections: 3, Pipeline: 1, Window: time.Second, Tick: time.Second, Timeout: 20 * time.Second,
+		Connections: 3, Pipeline: 1, Window: time.Second, Tick: time.Second, Timeout: 20 * time.Second, MaxBody: 1 << 20,
 	}
 }
 
@@ -178,6 +178,39 @@ var misbehaviours = []struct {
 		}
 		return false
 	}},
+	{name: "endless trailers", kind: ErrHeader, do: func(c *net.TCPConn) bool {
+		say(c, strings.TrimSuffix(chunked("5\r\nhello"), "\r\n"))
+		for say(c, strings.Repeat("X: y\r\n", 1000)) {
+		}
+		return false
+	}},
+	{name: "endless body", kind: ErrEndless, do: func(c *net.TCPConn) bool {
+		say(c, head200+"\r\n")
+		for say(c, strings.Repeat("x", 10_000)) {
+		}
+		return false
+	}},
+	{name: "endless chunks", kind: ErrEndless, do: func(c *net.TCPConn) bool {
+		say(c, head200+"Transfer-Encoding: chunked\r\n\r\n")
+		for say(c, "3e8\r\n"+strings.Repeat("x", 1000)+"\r\n") {
+		}
+		return false
+	}},
+	{name: "endless interim answers", kind: ErrTimeout, timeout: 1500 * time.Millisecond, do: func(c *net.TCPConn) bool {
+		for say(c, strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 100)) {
+			time.Sleep(time.Millisecond) // what it sends is of no use: leave the machine to the others
+		}
+		return false
+	}},
+	{name: "chunk size", kind: ErrChunk, do: func(c *net.TCPConn) bool { return say(c, chunked("5x\r\nhello")) }},
+	{name: "chunk longer than it says", kind: ErrChunk, do: func(c *net.TCPConn) bool { return say(c, chunked("4\r\nhello")) }},
+	{name: "chunks after a length", kind: ErrMalformed, do: func(c *net.TCPConn) bool {
+		return say(c, strings.Replace(chunked("5\r\nhello"), "\r\n", "\r\nContent-Length: 5\r\n", 1))
+	}},
+	{name: "length too small", kind: ErrUnasked, do: func(c *net.TCPConn) bool { return say(c, goodAnswer+", world") }},
+	{name: "length too large", kind: ErrShort, do: func(c *net.TCPConn) bool {
+		return say(c, head200+"Content-Length: 1000\r\n\r\nhello") && false
+	}},
 	{name: "unasked", kind: ErrUnasked, do: func(c *net.TCPConn) bool { return say(c, goodAnswer+goodAnswer) }},
 	{name: "stall", kind: ErrTimeout, timeout: 1500 * time.Millisecond, do: func(c *net.TCPConn) bool {
 		_, err := io.Copy(io.Discard, c) // until the client gives up
@@ -204,8 +237,12 @@ func TestServersThatMisbehave(t *testing.T) {
 			if tc.timeout > 0 {
 				spec.Timeout = tc.timeout
 			}
+			enough := uint64(30)
+			if tc.timeout > 0 {
+				enough = 6 // each stall is waited for
+			}
 			l := drive(t, spec, func(c *counters) bool {
-				return c.requests >= 30 && (tc.kind == "" || c.failures() >= 3)
+				return c.requests >= enough && (tc.kind == "" || c.failures() >= 3)
 			})
 			got := errorsOf(&l.rec.counters)
 			want := map[string]uint64{}

@@ -8,6 +8,7 @@ import "bytes"
 
 const (
 	maxHead   = 64 << 10 // bytes of an answer's head, and of a trailer section
+	keptHead  = 4 << 10  // of buffers for heads between answers
 	maxLine   = 4 << 10  // bytes of a chunk-size line
 	smallBody = 4 << 10  // bodies up to this size are compared on every answer
 	sampled   = 64       // longer ones on one answer in so many; a power of two
@@ -92,9 +93,19 @@ type Parser struct {
 	line  int     // bytes of the line or trailer section so far
 }
 
-// Reset prepares p for another connection and keeps its buffer.
+// Reset prepares p for another connection.
 func (p *Parser) Reset() {
-	*p = Parser{Rules: p.Rules, Sink: p.Sink, head: p.head[:0]}
+	p.emptyHead()
+	*p = Parser{Rules: p.Rules, Sink: p.Sink, head: p.head}
+}
+
+// emptyHead keeps the buffer of heads that came in pieces, if one of the usual size
+// made it: a thousand connections would otherwise hold 64 KiB each for ever, once a
+// server had sent them that.
+func (p *Parser) emptyHead() {
+	if p.head = p.head[:0]; cap(p.head) > keptHead {
+		p.head = nil
+	}
 }
 
 // InBody reports whether the present answer's head is complete and its end is not.

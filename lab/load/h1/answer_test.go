@@ -274,3 +274,17 @@ func TestHeadOnly(t *testing.T) {
 		t.Fatalf("verdict %v without the body", v)
 	}
 }
+
+// What a server sent once is not held for ever.
+func TestHeadIsNotKept(t *testing.T) {
+	p := Parser{Rules: &Rules{Status: 200, Body: []byte("hello")}}
+	in := []byte(head200 + strings.Repeat("X: y\r\n", 5000) + "Content-Length: 5\r\n\r\nhello")
+	p.Feed(in[:len(in)/2])
+	if _, v := p.Feed(in[len(in)/2:]); v != Right || cap(p.head) > keptHead {
+		t.Errorf("verdict %v, %d bytes kept", v, cap(p.head))
+	}
+	p.Feed(in[:len(in)/2])
+	if p.Reset(); p.Begun() || cap(p.head) > keptHead {
+		t.Errorf("after the connection: %d bytes kept", cap(p.head))
+	}
+}

@@ -23,7 +23,7 @@ func (p *Parser) feedHead(in []byte) (n int, v Verdict) {
 	if at := bytes.Index(p.head[from:], endOfHead); at >= 0 {
 		at += from + len(endOfHead)
 		v = p.parseHead(p.head[:at])
-		p.head = p.head[:0]
+		p.emptyHead()
 		return at - old, v
 	}
 	switch {
