@@ -28,7 +28,7 @@ type conn struct {
 	early     bool             // the answer began before the batch was written
 	slow      bool             // Spec.Slow applies
 	resting   bool             // a slow reader between two reads
-	trickling bool             // a slow writer between two writes
+	trickling bool             // between two writes of a slow writer, or of a long body
 	flags     uint32           // events that came while resting
 	sent      int64            // time when the batch, or the connect, began
 	first     int64            // time of the first byte of an answer that comes in pieces; 0: none does

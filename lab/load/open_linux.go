@@ -133,6 +133,9 @@ func (r *runner) settle(res *Result) (err error) {
 	for i := range l.conns {
 		if c := &l.conns[i]; c.arrival.pending {
 			l.open.unfinished(c.arrival.intended, now)
+			if l.play != nil {
+				l.play.unfinished(c, l.open, now)
+			}
 			c.arrival.pending = false
 		}
 	}

@@ -102,7 +102,8 @@ func TestOpenLoopErrors(t *testing.T) {
 				}
 				return say(c, goodAnswer)
 			})
-			spec := openSpec(s.addr, 500)
+			spec := openSpec(s.addr, 700)
+			spec.Window = 150 * time.Millisecond
 			if tc.timeout > 0 {
 				spec.Timeout = tc.timeout
 			}

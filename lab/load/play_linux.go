@@ -223,6 +223,14 @@ func (p *play) lost(c *conn) {
 	}
 }
 
+// unfinished notes the age of what a connection still waits for when an open loop is
+// over, as the ledger does for all targets together.
+func (p *play) unfinished(c *conn, open *openLoop, now int64) {
+	if open.within(c.arrival.intended) {
+		record(p.counts[c.turn.targets[0].Index()].hist, now-c.arrival.intended, 1)
+	}
+}
+
 // begin opens the window.
 func (p *play) begin() {
 	for i, t := range p.plan.Targets() {

@@ -252,6 +252,28 @@ func TestScenarioInAnOpenLoop(t *testing.T) {
 	}
 }
 
+// What is left without an answer shows in the latencies of its target, too.
+func TestScenarioUnfinished(t *testing.T) {
+	spec := scenarioSpec("127.0.0.1:1", "targets: [{name: a, url: /a}, {name: b, url: /b}]\n")
+	spec.Arrivals = openSpec("", 500).Arrivals
+	l, err := newLoop(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shut(t, l)
+	l.open.begin(1000, 2000)
+	c := &l.conns[0]
+	l.play.compose(c, 1)
+	for _, intended := range []int64{999, 1000, 1999, 2000} {
+		c.arrival.intended = intended
+		l.play.unfinished(c, l.open, 10_000)
+	}
+	h := l.play.counts[c.turn.targets[0].Index()].hist
+	if h.TotalCount() != 2 || h.Min() > 8001 || h.Max() < 9000 {
+		t.Errorf("%d samples from %d to %d", h.TotalCount(), h.Min(), h.Max())
+	}
+}
+
 // One constant request with checks goes through the template: repeated answers are
 // judged by their bytes, and a changed one is not.
 func TestConstantScenario(t *testing.T) {

@@ -18,6 +18,7 @@ const (
 
 const (
 	pieceSize  = 256 << 10 // of a streamed body, for one send
+	pushes     = 8         // of them before the other connections have their turn
 	stepsASec  = 100       // pieces a second of a slow connection, if it has as many bytes
 	slowBuffer = 8 << 10   // least receive buffer of a slow reader
 )
@@ -108,7 +109,7 @@ func (l *loop) push(c *conn) bool {
 	if slow {
 		limit = step(l.spec.Slow.Write)
 	}
-	for c.writing() && !c.broken && !c.trickling {
+	for left := pushes; c.writing() && !c.broken && !c.trickling; {
 		b, err := l.rest(c, limit)
 		if err != nil {
 			l.broken = wrap("read body to send", err)
@@ -119,9 +120,15 @@ func (l *loop) push(c *conn) bool {
 		case 0:
 			c.advance(n)
 			l.rec.bytesOut += uint64(n)
-			if slow && c.writing() {
+			left--
+			switch {
+			case !c.writing():
+			case slow:
 				c.trickling = true
 				l.wake(c, l.now()+pause(n, l.spec.Slow.Write), wakeWrite)
+			case left == 0:
+				c.trickling = true
+				l.wake(c, l.now(), wakeWrite)
 			}
 		case unix.EINTR:
 		case unix.EAGAIN:

@@ -79,7 +79,7 @@ func TestTruthEndToEnd(t *testing.T) {
 				w := &witness{}
 				s := serveScript(t, func(c *net.TCPConn, n int) bool { return w.answer(c, delay(n)) })
 				spec := testSpec(s.addr)
-				spec.Connections, spec.Window, spec.Tick, spec.Arrivals = 16, 300*time.Millisecond, 100*time.Millisecond, arrivals
+				spec.Connections, spec.Window, spec.Tick, spec.Arrivals = 16, 150*time.Millisecond, 50*time.Millisecond, arrivals
 				events, err := collect(context.Background(), spec)
 				if err != nil {
 					t.Fatal(err)
@@ -122,7 +122,7 @@ func TestStallEndToEnd(t *testing.T) {
 		return w.answer(c, 0)
 	})
 	spec := testSpec(s.addr)
-	spec.Connections, spec.Window, spec.Tick = 8, 1500*time.Millisecond, 100*time.Millisecond
+	spec.Connections, spec.Window, spec.Tick = 8, time.Second, 100*time.Millisecond
 	spec.Arrivals = &arrive.Plan{Rate: rate}
 	res := runOpen(t, spec)
 	h := decode(t, res.Histogram)
