@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -61,106 +60,6 @@ func scenarioSpec(addr, text string) *Spec {
 	spec.Request, spec.Expect = nil, Expect{}
 	spec.Scenario = &Scenario{Name: "test.yaml", Text: []byte(text), Base: "http://" + addr, Seed: 1}
 	return spec
-}
-
-// shop is a scenario in which every part of the format has its place.
-const shop = `
-variables:
-  account: {counter: {start: 1}, per: user}
-defaults:
-  headers: {Authorization: "Bearer ${token}"}
-setup:
-  - name: login
-    method: POST
-    url: /login
-    body: "${account}"
-    captures: {token: {json: $.token}}
-flows:
-  - name: buy
-    weight: 2
-    steps:
-      - {name: cart, method: POST, url: /carts, captures: {cart: {header: X-Cart}}}
-      - {name: pay, method: POST, url: "/carts/${cart}", checks: [{name: paid, body: {equals: paid}}]}
-targets:
-  - {name: home, url: /, weight: 3}
-  - {name: head, method: HEAD, url: /head, weight: 1}
-`
-
-// keeper is the server of shop. One payment in three is refused.
-type keeper struct {
-	mu       sync.Mutex
-	seen     map[string]uint64
-	accounts map[string]int
-	carts    map[string]string // by cart, who it belongs to
-	wrong    []string
-}
-
-func newKeeper() *keeper {
-	return &keeper{seen: map[string]uint64{}, accounts: map[string]int{}, carts: map[string]string{}}
-}
-
-func (k *keeper) answer(a asked) string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if a.path != "/login" && !strings.HasPrefix(a.auth, "Bearer t") {
-		k.wrong = append(k.wrong, a.path+" without a token")
-	}
-	switch {
-	case a.path == "/login":
-		k.accounts[string(a.body)]++
-		k.seen["setup/login"]++
-		return ok(fmt.Sprintf(`{"token": "t%s"}`, a.body))
-	case a.path == "/carts":
-		k.seen["buy/cart"]++
-		cart := fmt.Sprint(k.seen["buy/cart"])
-		k.carts[cart] = a.auth
-		return strings.Replace(ok("new"), "\r\n", "\r\nX-Cart: "+cart+"\r\n", 1)
-	case strings.HasPrefix(a.path, "/carts/"):
-		cart := strings.TrimPrefix(a.path, "/carts/")
-		if k.carts[cart] != a.auth {
-			k.wrong = append(k.wrong, "cart "+cart+" of another")
-		}
-		delete(k.carts, cart)
-		k.seen["buy/pay"]++
-		if k.seen["buy/pay"]%3 == 0 {
-			k.seen["refused"]++
-			return ok("owed")
-		}
-		return ok("paid")
-	case a.path == "/head":
-		k.seen["head"]++
-		return head200 + "Content-Length: 100\r\n\r\n"
-	}
-	k.seen["home"]++
-	return ok("welcome")
-}
-
-// check holds what the loop counted against what the server saw.
-func (k *keeper) check(t *testing.T, targets []Target, users int) {
-	t.Helper()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.wrong) > 0 {
-		t.Errorf("the server saw %q", k.wrong[:min(len(k.wrong), 5)])
-	}
-	if len(k.accounts) != users {
-		t.Errorf("accounts %v of %d users", k.accounts, users)
-	}
-	for account, n := range k.accounts {
-		if n != 1 {
-			t.Errorf("account %s logged in %d times", account, n)
-		}
-	}
-	for _, target := range targets {
-		want, checks := k.seen[target.Name], map[string]uint64{}
-		if target.Name == "buy/pay" {
-			want -= k.seen["refused"]
-			checks["paid"] = k.seen["refused"]
-		}
-		if target.Requests != want || want == 0 || !maps.Equal(target.Checks, checks) || target.Errors != 0 || target.Setup != (target.Name == "setup/login") {
-			t.Errorf("counted %+v, the server saw %d and %v", target, want, checks)
-		}
-	}
 }
 
 // targetsOf are the results of a loop's targets.
@@ -289,17 +188,21 @@ func TestConstantScenario(t *testing.T) {
 		return ok("welcome")
 	})
 	for _, pipeline := range []int{1, 4} {
+		mu.Lock()
 		bad = 0
+		mu.Unlock()
 		spec := scenarioSpec(s.addr, "targets:\n- {name: home, url: /, checks: [{name: kind, body: {contains: welcome}}]}\n")
 		spec.Pipeline = pipeline
 		l := drive(t, spec, func(c *counters) bool { return c.requests >= 200 })
 		targets := targetsOf(t, l)
+		mu.Lock()
 		if l.play.constant == nil || l.template.Size() == 0 {
 			t.Error("no template is in use")
 		}
 		if len(targets) != 1 || targets[0].Checks["kind"] != bad || targets[0].Requests != l.rec.requests || l.rec.errors[kindCheck] != bad {
 			t.Errorf("targets %+v, errors %v; %d answers were bad", targets, errorsOf(&l.rec.counters), bad)
 		}
+		mu.Unlock()
 	}
 }
 
