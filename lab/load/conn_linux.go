@@ -20,6 +20,8 @@ const (
 // conn is one connection, or its place while it has none. Nothing is
 // outstanding when all of its batch is written and answered.
 type conn struct {
+	// What every request touches, on two cache lines.
+
 	fd        int
 	gen       int32 // tells events of this socket from those of its predecessors
 	phase     phase
@@ -31,17 +33,18 @@ type conn struct {
 	trickling bool             // between two writes of a slow writer, or of a long body
 	flags     uint32           // events that came while resting
 	sent      int64            // time when the batch, or the connect, began
-	first     int64            // time of the first byte of an answer that comes in pieces; 0: none does
-	until     int64            // end of the user's think time; 0: it does not think
 	out       []byte           // the batch
 	off       int              // bytes of it that are written
-	body      *scenario.Stream // that follows out; nil: none, or it is written
-	at        int64            // bytes of body that are written
 	asked     int              // requests of the batch
 	done      int              // answers of it that came
-	arrival   arrival          // of an open loop
+	body      *scenario.Stream // that follows out; nil: none, or it is written
 	turn      *turn            // of a scenario
-	parser    h1.Parser
+	first     int64            // time of the first byte of an answer that comes in pieces; 0: none does
+	arrival   arrival          // of an open loop
+
+	parser h1.Parser
+	until  int64 // end of the user's think time; 0: it does not think
+	at     int64 // bytes of body that are written
 }
 
 // writing reports whether some of the batch is still to be written.

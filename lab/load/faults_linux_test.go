@@ -287,3 +287,31 @@ func TestPersist(t *testing.T) {
 		})
 	}
 }
+
+// In an open loop connections come and go, and users think: every arrival is carried
+// all the same.
+func TestOpenLoopWithFreshConnections(t *testing.T) {
+	s := serveAsked(t, 0, func(asked) string { return ok("hello") })
+	for think, text := range map[string]string{
+		"constant": "targets: [{url: /}]\n",
+		"varying":  "variables: {id: {counter: 1}}\ntargets: [{url: '/${id}'}]\n",
+		"thinking": "variables: {id: {counter: 1}}\ntargets: [{url: '/${id}', think: 'uniform:100us,2ms'}]\n",
+	} {
+		t.Run(think, func(t *testing.T) {
+			spec := scenarioSpec(s.addr, text)
+			plan := openSpec(s.addr, 500)
+			spec.Arrivals, spec.Window, spec.Tick = plan.Arrivals, plan.Window, plan.Tick
+			spec.PerConnection, spec.ConnectRate, spec.Connections = 2, 2000, 8
+			res := runOpen(t, spec)
+			if o := res.Open; o.Due != due(spec) || o.Failed != 0 || o.Unfinished != 0 || len(res.Errors) > 0 {
+				t.Errorf("%+v, errors %v; want %d due", o, res.Errors, due(spec))
+			}
+			if res.Connects < res.Open.Due/2 || uint64(decode(t, res.Connect).TotalCount()) != res.Connects {
+				t.Errorf("%d connections for %d arrivals, %d connect times", res.Connects, res.Open.Due, decode(t, res.Connect).TotalCount())
+			}
+			if res.Targets[0].Requests != res.Open.Due {
+				t.Errorf("target %+v, %d arrivals", res.Targets[0], res.Open.Due)
+			}
+		})
+	}
+}
