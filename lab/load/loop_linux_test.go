@@ -277,7 +277,7 @@ func TestLoopAllocates(t *testing.T) {
 	}
 	defer shut(t, l)
 	run := func() {
-		for goal := l.rec.requests + 20; l.rec.requests < goal; {
+		for goal := l.rec.requests + 10; l.rec.requests < goal; {
 			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
 				t.Fatal(err)
 			}
@@ -286,6 +286,6 @@ func TestLoopAllocates(t *testing.T) {
 	l.start()
 	run()
 	if n := testing.AllocsPerRun(5, run); n > 2 {
-		t.Errorf("%v allocations in twenty requests", n)
+		t.Errorf("%v allocations in ten requests", n)
 	}
 }

@@ -103,7 +103,7 @@ func TestOpenLoopErrors(t *testing.T) {
 				return say(c, goodAnswer)
 			})
 			spec := openSpec(s.addr, 700)
-			spec.Window = 150 * time.Millisecond
+			spec.Window = 100 * time.Millisecond
 			if tc.timeout > 0 {
 				spec.Timeout = tc.timeout
 			}
@@ -180,7 +180,7 @@ func TestOpenLoopAllocates(t *testing.T) {
 	}
 	defer shut(t, l)
 	run := func() {
-		for goal := l.rec.requests + 20; l.rec.requests < goal; {
+		for goal := l.rec.requests + 10; l.rec.requests < goal; {
 			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
 				t.Fatal(err)
 			}
@@ -189,6 +189,6 @@ func TestOpenLoopAllocates(t *testing.T) {
 	l.start()
 	run()
 	if n := testing.AllocsPerRun(5, run); n > 2 {
-		t.Errorf("%v allocations in twenty requests", n)
+		t.Errorf("%v allocations in ten requests", n)
 	}
 }

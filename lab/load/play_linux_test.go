@@ -333,7 +333,7 @@ func TestScenarioAllocates(t *testing.T) {
 	}
 	defer shut(t, l)
 	run := func() {
-		for goal := l.rec.requests + 20; l.rec.requests < goal; {
+		for goal := l.rec.requests + 10; l.rec.requests < goal; {
 			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
 				t.Fatal(err)
 			}
@@ -342,7 +342,7 @@ func TestScenarioAllocates(t *testing.T) {
 	l.start()
 	run()
 	if n := testing.AllocsPerRun(5, run); n > 2 {
-		t.Errorf("%v allocations in twenty requests", n)
+		t.Errorf("%v allocations in ten requests", n)
 	}
 }
 
