@@ -2,6 +2,10 @@ package load
 
 import (
 	"golang.org/x/sys/unix"
+
+	"github.com/redline-go/redline/lab/load/h1"
+	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/sock"
 )
 
 // phase is where a connection stands.
@@ -14,18 +18,45 @@ const (
 )
 
 // conn is one connection, or its place while it has none. Nothing is
-// outstanding when done and off are both at their ends.
+// outstanding when all of its batch is written and answered.
 type conn struct {
-	fd      int
-	gen     int32 // tells events of this socket from those of its predecessors
-	phase   phase
-	broken  bool    // a write said that the peer is gone: read what it left
-	held    bool    // answered once, and not asked again: Spec.Idle
-	sent    int64   // time when the batch, or the connect, began
-	off     int     // bytes of the batch that are written
-	done    int     // answers of the batch that came
-	arrival arrival // of an open loop
-	parser  parser
+	// What every request touches, on two cache lines.
+
+	fd        int
+	gen       int32 // tells events of this socket from those of its predecessors
+	phase     phase
+	broken    bool             // a write said that the peer is gone: read what it left
+	held      bool             // answered once, and not asked again: Spec.Idle
+	early     bool             // the answer began before the batch was written
+	slow      bool             // Spec.Slow applies
+	resting   bool             // a slow reader between two reads
+	trickling bool             // between two writes of a slow writer, or of a long body
+	flags     uint32           // events that came while resting
+	sent      int64            // time when the batch, or the connect, began
+	out       []byte           // the batch
+	off       int              // bytes of it that are written
+	asked     int              // requests of the batch
+	done      int              // answers of it that came
+	body      *scenario.Stream // that follows out; nil: none, or it is written
+	turn      *turn            // of a scenario
+	first     int64            // time of the first byte of an answer that comes in pieces; 0: none does
+	arrival   arrival          // of an open loop
+
+	parser h1.Parser
+	until  int64 // end of the user's think time; 0: it does not think
+	at     int64 // bytes of body that are written
+}
+
+// writing reports whether some of the batch is still to be written.
+func (c *conn) writing() bool { return c.off < len(c.out) || c.body != nil }
+
+// busy reports whether something is outstanding.
+func (c *conn) busy() bool { return c.done < c.asked || c.writing() }
+
+// settle forgets the batch.
+func (c *conn) settle() {
+	c.off, c.done, c.body = len(c.out), c.asked, nil
+	c.resting, c.trickling, c.flags, c.first, c.until = false, false, 0, 0, 0
 }
 
 // readsPerTurn bounds what one connection reads before the others have theirs.
@@ -33,15 +64,15 @@ const readsPerTurn = 8
 
 // dial opens a socket for c and begins to connect.
 func (l *loop) dial(c *conn, now int64) error {
-	fd, err := l.dialer.socket(l.index(c))
+	fd, err := l.dialer.Socket(l.index(c))
 	if err != nil {
 		return err // of this process or of the Spec: trying again is no use
 	}
 	c.fd, c.phase, c.sent, c.broken = fd, connecting, now, false
-	c.off, c.done = len(l.batch), l.spec.Pipeline
-	c.parser.reset()
+	c.settle()
+	c.parser.Reset()
 	l.connecting++
-	err = unix.Connect(fd, l.dialer.to)
+	err = unix.Connect(fd, l.dialer.To)
 	if err != nil && err != unix.EINPROGRESS {
 		l.connectFailed(c, err, now)
 		return nil
@@ -56,7 +87,7 @@ func (l *loop) dial(c *conn, now int64) error {
 		return wrap("watch socket", ctlErr)
 	}
 	if err == nil {
-		l.connected(c, now)
+		l.connected(c, l.now())
 	}
 	return nil
 }
@@ -67,11 +98,13 @@ func (l *loop) connected(c *conn, now int64) {
 	l.standing++
 	l.refusedSince = 0
 	c.phase = open
+	l.rec.connects++
+	record(l.rec.connect, now-c.sent, 1)
 	if !l.started {
 		l.lastRight = now
 		return
 	}
-	l.next(c, now)
+	l.ready(c, now)
 }
 
 func (l *loop) connectFailed(c *conn, err error, now int64) {
@@ -97,7 +130,7 @@ func (l *loop) event(c *conn, flags uint32, now int64) {
 			return
 		}
 		l.connected(c, now)
-	} else if flags&unix.EPOLLOUT != 0 && c.off < len(l.batch) {
+	} else if flags&unix.EPOLLOUT != 0 && c.writing() {
 		l.flush(c)
 		l.proceed(c, l.now())
 	}
@@ -111,22 +144,29 @@ func (l *loop) begin(c *conn, now int64) {
 	if l.draining {
 		return
 	}
-	c.sent, c.off, c.done = now, 0, 0
+	c.sent, c.off, c.done, c.early = now, 0, 0, false
 	l.flush(c)
 }
 
 // proceed goes on when the last batch is written and answered.
 func (l *loop) proceed(c *conn, now int64) {
-	if c.done == l.spec.Pipeline && c.off == len(l.batch) {
+	if !c.busy() {
 		l.next(c, now)
 	}
 }
 
-// flush writes what the socket takes. When the peer is gone, what it said
-// before is still to be read: an early refusal, perhaps.
+// flush writes what the socket takes.
 func (l *loop) flush(c *conn) {
-	for c.off < len(l.batch) && !c.broken {
-		n, errno := send(c.fd, l.batch[c.off:])
+	if c.slow || c.body != nil {
+		if !l.push(c) {
+			return
+		}
+	}
+	for c.off < len(c.out) {
+		if c.broken {
+			return
+		}
+		n, errno := sock.Send(c.fd, c.out[c.off:])
 		switch errno {
 		case 0:
 			c.off += n
@@ -135,51 +175,56 @@ func (l *loop) flush(c *conn) {
 		case unix.EAGAIN:
 			return
 		default:
-			c.broken = true
-			l.later(c, unix.EPOLLRDHUP)
+			l.gone(c)
 			return
 		}
 	}
-	if c.off == len(l.batch) {
-		l.rec.sent += uint64(l.spec.Pipeline)
-	}
+	l.rec.sent += uint64(c.asked)
 }
 
 // requests is how many requests of the batch the server saw some byte of.
-func (l *loop) requests(c *conn) int {
-	if c.off == len(l.batch) {
-		return l.spec.Pipeline
+func (l *loop) requests(c *conn) (n int) {
+	switch {
+	case !c.writing():
+		return c.asked
+	case c.turn == nil:
+		size := len(l.spec.Request)
+		return (c.off + size - 1) / size
 	}
-	size := len(l.spec.Request)
-	return (c.off + size - 1) / size
+	for begin := 0; n < c.asked && begin < c.off; n++ {
+		begin = c.turn.ends[n]
+	}
+	return n
+}
+
+// written is how many requests of the batch are written to the end.
+func (l *loop) written(c *conn) (n int) {
+	if c.turn == nil {
+		return c.off / len(l.spec.Request)
+	}
+	for n < c.asked && c.turn.ends[n] <= c.off && (n < c.asked-1 || c.body == nil) {
+		n++
+	}
+	return n
 }
 
 // readable reads what is there. A read that does not fill the buffer emptied the
 // socket, and whatever comes later raises a new edge; but an end of the
 // connection that was already reported raises none.
 func (l *loop) readable(c *conn, flags uint32) {
+	if c.slow && l.spec.Slow.Read > 0 {
+		l.sip(c, flags)
+		return
+	}
 	for range readsPerTurn {
-		n, errno := receive(c.fd, l.buf)
-		switch {
-		case errno == unix.EINTR:
+		n, errno := sock.Receive(c.fd, l.buf)
+		switch errno {
+		case unix.EINTR:
 			continue
-		case errno == unix.EAGAIN:
-			return
-		case errno != 0:
-			l.cause = wrap("read answer", errno)
-			l.fail(c, kindReset, l.now()+retryFailed)
-			return
-		case n == 0:
-			l.ended(c, l.now())
+		case unix.EAGAIN:
 			return
 		}
-		l.rec.bytesIn += uint64(n)
-		now := l.now()
-		if l.spec.Stream {
-			l.consumeStream(c, l.buf[:n], now)
-		} else {
-			l.consume(c, l.buf[:n], now)
-		}
+		l.received(c, n, errno)
 		if c.phase != open || n < len(l.buf) && flags&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) == 0 {
 			return
 		}
@@ -187,119 +232,35 @@ func (l *loop) readable(c *conn, flags uint32) {
 	l.later(c, flags)
 }
 
-// consume takes answers.
-func (l *loop) consume(c *conn, in []byte, now int64) {
-	limit := l.requests(c)
-	if !c.parser.begun() {
-		if n := l.template.match(in, limit-c.done); n > 0 {
-			in = in[n*len(l.template.answer):]
-			c.done += n
-			c.parser.count += uint32(n)
-			l.right(c, n, now)
-		}
-	}
-	for len(in) > 0 {
-		if c.done >= limit {
-			l.cause = errUnasked
-			l.fail(c, kindUnasked, now+retryFailed)
-			return
-		}
-		whole := !c.parser.begun()
-		n, v := c.parser.feed(in)
-		switch v {
-		case more:
-			return
-		case malformed:
-			l.cause = errMalformed
-			l.fail(c, kindMalformed, now+retryFailed)
-			return
-		}
-		if v == right && whole && !c.parser.close && (c.parser.check || l.rules.anyBody) {
-			l.template.learn(in[:n])
-		}
-		in = in[n:]
-		l.answer(c, v, now)
-		if c.parser.close {
-			l.leave(c, now)
-			return
-		}
-	}
-	l.proceed(c, now)
-}
-
-// consumeStream takes events.
-func (l *loop) consumeStream(c *conn, in []byte, now int64) {
-	if c.off == 0 || c.off == len(l.batch) && c.done == l.spec.Pipeline {
-		l.cause = errUnasked
-		l.fail(c, kindUnasked, now+retryFailed)
-		return
-	}
-	l.sink.wall = l.wall()
-	before := l.sink.total
-	_, v := c.parser.feed(in)
-	if l.sink.total != before {
-		c.sent, l.lastRight = now, now
-	}
-	if v == more && (c.parser.state == inHead || c.parser.status == l.spec.Expect.Status) {
-		return
-	}
-	l.rec.answered++
+// received takes what a read brought: n bytes in the loop's buffer, the end, or an
+// error.
+func (l *loop) received(c *conn, n int, errno unix.Errno) {
+	now := l.now()
 	switch {
-	case v == malformed:
-		l.rec.answered--
-		l.cause = errMalformed
-		l.fail(c, kindMalformed, now+retryFailed)
-	case c.parser.wrong == badStatus:
-		l.cause = &statusError{got: c.parser.status, want: l.spec.Expect.Status}
-		l.fail(c, kindStatus, now+retryFailed)
+	case errno != 0 && l.started && !c.busy() && !c.held:
+		l.dropped(c, now)
+	case errno != 0:
+		l.cause = wrap("read answer", errno)
+		l.fail(c, kindReset, now+retryFailed)
+	case n == 0:
+		l.ended(c, now)
 	default:
-		l.cause = errClosed
-		l.fail(c, kindClosed, now+retryFailed)
+		l.rec.bytesIn += uint64(n)
+		if l.spec.Stream {
+			l.consumeStream(c, l.buf[:n], now)
+		} else {
+			l.consume(c, l.buf[:n], now)
+		}
 	}
-}
-
-// answer counts a complete answer.
-func (l *loop) answer(c *conn, v verdict, now int64) {
-	c.done++
-	switch v {
-	case right:
-		l.right(c, 1, now)
-		return
-	case badStatus:
-		l.rec.errors[kindStatus]++
-		l.cause = &statusError{got: c.parser.status, want: l.spec.Expect.Status}
-	case badLength:
-		l.rec.errors[kindLength]++
-		l.cause = errLength
-	default:
-		l.rec.errors[kindBody]++
-		l.cause = errBody
-	}
-	l.rec.answered++
-	if l.open != nil {
-		l.open.failed(&c.arrival)
-	}
-}
-
-// right counts answers that were.
-func (l *loop) right(c *conn, n int, now int64) {
-	l.rec.requests += uint64(n)
-	l.rec.answered += uint64(n)
-	l.lastRight = now
-	if l.open != nil {
-		l.open.right(&c.arrival, now)
-		return
-	}
-	l.rec.latency(now-c.sent, n)
 }
 
 // ended is called when the peer closed its side.
 func (l *loop) ended(c *conn, now int64) {
-	streaming := l.spec.Stream && c.parser.state != inHead
+	streaming := l.spec.Stream && c.parser.InBody()
 	if streaming {
 		l.rec.answered++
-	} else if v := c.parser.eof(); v != more {
-		l.answer(c, v, now)
+	} else if v := c.parser.EOF(); v != h1.More {
+		l.answer(c, v, l.judge(c, v), now)
 		l.leave(c, now)
 		return
 	}
@@ -307,14 +268,24 @@ func (l *loop) ended(c *conn, now int64) {
 	switch {
 	case streaming:
 		l.cause = errClosed
-	case c.parser.begun():
+	case c.parser.Begun():
 		l.cause, k = errShort, kindShort
 	case c.broken:
 		l.cause, k = errReset, kindReset
+	case l.started && !c.busy() && !c.held:
+		l.dropped(c, now)
+		return
 	default:
 		l.cause = errClosed
 	}
 	l.fail(c, k, now+retryFailed)
+}
+
+// dropped replaces a connection that the server ended while nothing was asked of
+// it, as servers do with those that wait for long.
+func (l *loop) dropped(c *conn, now int64) {
+	l.rec.dropped++
+	l.drop(c, max(c.until, now))
 }
 
 // leave replaces a connection that the server wanted to end after an answer.
@@ -325,12 +296,17 @@ func (l *loop) leave(c *conn, now int64) {
 		l.fail(c, kindClosed, now)
 		return
 	}
-	l.drop(c, now)
+	l.drop(c, now+l.think(c))
 }
 
 // fail counts an error of a connection and replaces it when due.
 func (l *loop) fail(c *conn, k kind, due int64) {
 	l.rec.errors[k]++
+	if l.play != nil && c.phase == open && c.done < c.asked {
+		if target := c.turn.targets[c.done]; l.counted(c, target) {
+			l.play.counts[target.Index()].errors++
+		}
+	}
 	l.drop(c, due)
 }
 
@@ -340,8 +316,8 @@ func (l *loop) drop(c *conn, due int64) {
 		l.connecting--
 	} else {
 		l.standing--
-		if c.off < len(l.batch) {
-			l.rec.sent += uint64(c.off / len(l.spec.Request))
+		if c.writing() {
+			l.rec.sent += uint64(l.written(c))
 		}
 		l.lost(c)
 	}
@@ -349,6 +325,6 @@ func (l *loop) drop(c *conn, due int64) {
 	_ = unix.Close(c.fd)
 	c.fd, c.phase = -1, waiting
 	c.gen++
-	c.off, c.done = len(l.batch), l.spec.Pipeline
+	c.settle()
 	l.retry = append(l.retry, later{c: c, due: due})
 }

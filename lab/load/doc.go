@@ -47,27 +47,75 @@
 // would miss answers. At 10,000 arrivals a second on a core of its own the p99 of
 // Open.Pacing was 3 microseconds, at 100,000 a second 20.
 //
+// # Scenarios
+//
+// With Spec.Scenario every connection is a user (package scenario): it asks what the
+// user asks next, shows it the answers, and waits for as long as it thinks. A user
+// outlives the sockets of its connection, so that a login holds when the server, or
+// Spec.PerConnection, ends one; what was outstanding then is lost, and the user
+// begins another iteration.
+//
+// In an open loop an arrival is one request, of the user who is free for longest: the
+// steps of a flow take one arrival each, setup takes none, and a user who thinks is
+// not free. There have to be enough of them.
+//
+// Setup is counted for its targets and nowhere else. Result.Targets has the counts of
+// each target, its latencies, and the checks that failed under their names. A plan of
+// one constant request costs what a Request without a scenario does: an answer that
+// equals, byte for byte, one whose checks held needs no further look.
+//
+// # Connections
+//
+// Spec.PerConnection replaces a connection after so many answers (whole batches with
+// a pipeline), Spec.ConnectRate bounds how many begin in a second, and Spec.Sources
+// names the addresses that they come from, in turn. To the loopback, more than 10,000
+// connections get as many source addresses as they need by themselves. Closing first
+// leaves a port behind for a minute (TIME-WAIT; a second on the loopback), which
+// bounds the rate of fresh connections by 28,000 ports an address.
+//
+// Spec.Slow makes clients read or write at a number of bytes a second, in steps of a
+// hundredth. A slow reader's receive buffer is small, or the kernel would take at once
+// what the client is slow to ask for. Spec.Timeout counts for the whole answer all the
+// same.
+//
+// A body that the scenario streams is made piece by piece, and what the socket does
+// not take is made again when it does: uploads of any size by any number of
+// connections share one buffer of 256 KiB.
+//
 // # What is checked
 //
 // Status and length on every answer. Bodies up to 4 KiB are compared byte for
 // byte on every answer, longer ones on a connection's first answer and then on
 // one in 64. An answer that equals the last right one in every byte needs no
-// parser (see template); everything else goes through the full one.
+// parser (see h1.Template); everything else goes through the full one. With a
+// scenario it is the scenario's checks that decide, on the first 256 KiB of a body.
 //
-// Connection-level errors (connect, reset, closed, short, malformed, timeout,
-// unasked) count once a connection, however many requests were outstanding,
-// and the connection is replaced. An answer of wrong status, length or body
-// counts as an error, and the connection goes on.
+// Connection-level errors (connect, reset, closed, short, malformed, header, chunk,
+// endless, timeout, unasked) count once a connection, however many requests were
+// outstanding, and the connection is replaced. An answer of wrong status, length or
+// body, or one that fails a check, counts as an error, and the connection goes on.
+// A connection that the server ends while nothing is asked of it is no error:
+// Result.Dropped counts them.
 //
 // An answer that arrives before its request was written to the end is accepted
-// (RFC 9112, section 9.3, allows it); the next request waits for the rest of
-// that write. An answer before the first byte of its request is unasked.
+// (RFC 9112, section 9.3, allows it) and counted in Result.Early; the next request
+// waits for the rest of that write. An answer before the first byte of its request is
+// unasked.
+//
+// Whatever a server sends, no more is kept of it than a head of 64 KiB, and the
+// 256 KiB for checks, on connections whose answer is not complete. A run ends early
+// when connects are refused for two seconds, or when there was no right answer for
+// half as long again as Spec.Timeout; with Spec.Persist it does not.
 //
 // # Latency
 //
 // From just before a batch is handed to the kernel (in an open loop: from the
 // intended send) until the read that completed the answer returned, on the
 // monotonic clock, read once a readable connection.
+// The time to the first byte is from the same send. Connecting is in neither: it has
+// its own histogram. In an open loop an arrival that waits for a fresh connection
+// counts that wait.
+//
 // In stream mode it is the wall clock minus the stamp in the event, so server
 // and generator must share a clock.
 //

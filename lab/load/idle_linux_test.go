@@ -54,7 +54,7 @@ func TestNothingToWaitFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.close()
+		defer shut(t, l)
 		l.start()
 		for bound := l.now() + int64(20*time.Second); l.standing < 3 || !l.idle(l.now()); {
 			if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {

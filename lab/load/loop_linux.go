@@ -10,11 +10,16 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redline-go/redline/lab/load/h1"
+	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/timer"
 )
 
 const (
 	bufferSize    = 256 << 10
 	eventsPerPoll = 128
+	dialArrears   = int64(10 * time.Millisecond)
 	maxConnecting = 256 // handshakes under way at once; more overflow listen queues
 	maxAsking     = 64  // connections on their way to be idle at once
 
@@ -25,25 +30,6 @@ const (
 	spinFor      = int64(100 * time.Microsecond) // polling before the thread goes to sleep
 	spinMost     = int64(5 * time.Microsecond)   // of one poll; what is longer was another thread's time
 )
-
-var (
-	errReset     = errors.New("connection reset by the server")
-	errClosed    = errors.New("connection closed by the server")
-	errShort     = errors.New("connection closed within an answer")
-	errLength    = errors.New("answer of another length than expected")
-	errBody      = errors.New("answer with another body than expected")
-	errMalformed = errors.New("malformed answer")
-	errTimeout   = errors.New("no answer in time")
-	errUnasked   = errors.New("bytes that no request asked for")
-	errCancelled = errors.New("cancelled")
-)
-
-// statusError is an answer of another status than expected.
-type statusError struct{ got, want int }
-
-func (e *statusError) Error() string {
-	return fmt.Sprintf("answer of status %d, expected %d", e.got, e.want)
-}
 
 func wrap(doing string, err error) error { return fmt.Errorf("%s: %w", doing, err) }
 
@@ -67,17 +53,20 @@ type loop struct {
 	done     <-chan struct{}
 	base     time.Time // of now
 	epfd     int
-	dialer   *dialer
-	rules    *rules
+	dialer   *sock.Dialer
+	rules    *h1.Rules
 	sink     *sink
 	rec      *recorder
 	open     *openLoop // nil: a closed loop
-	template template
-	batch    []byte // Spec.Pipeline requests
+	play     *play     // nil: one request, without a scenario
+	template h1.Template
+	repeats  bool   // all requests are the same, so that the template serves
+	piece    []byte // of streamed bodies
 	buf      []byte // of all reads
 	conns    []conn
 	events   []unix.EpollEvent
 
+	timers timer.Heap
 	retry  []later
 	again  []again
 	turn   []again // the list that is worked through, swapped with again
@@ -91,52 +80,98 @@ type loop struct {
 	standing     int
 	held         int // of them, those with conn.held
 	nextScan     int64
+	nextDial     int64 // when Spec.ConnectRate lets another connection begin
+	broken       error // why the loop cannot go on
 	refusedSince int64 // 0: the last connect succeeded
 	lastRight    int64 // last time that something succeeded
 	cause        error // the last error that was counted
 }
 
-func newLoop(ctx context.Context, spec *Spec) (*loop, error) {
-	d, err := newDialer(spec)
-	if err != nil {
-		return nil, err
-	}
-	epfd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err != nil {
-		return nil, wrap("create epoll instance", err)
-	}
-	l := &loop{
-		spec: spec, ctx: ctx, done: ctx.Done(), base: time.Now(), epfd: epfd, dialer: d,
+func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
+	l = &loop{
+		spec: spec, ctx: ctx, done: ctx.Done(), base: time.Now(), epfd: -1,
 		rec:    newRecorder(),
-		batch:  bytes.Repeat(spec.Request, spec.Pipeline),
 		buf:    make([]byte, bufferSize),
 		conns:  make([]conn, spec.Connections),
 		events: make([]unix.EpollEvent, eventsPerPoll),
 		retry:  make([]later, 0, spec.Connections),
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	sources, err := sock.ParseSources(spec.Sources)
+	if err != nil {
+		return l, err
+	}
+	slow := spec.Slow
+	if slow.Connections == 0 {
+		slow.Connections = spec.Connections
+	}
+	if l.dialer, err = sock.NewDialer(sock.Config{
+		Addr: spec.Addr, Connections: spec.Connections, Congestion: spec.Congestion, Sources: sources,
+		ReadBuffer: slow.receiveBuffer(), SlowReaders: slow.Connections,
+	}); err != nil {
+		return l, err
+	}
+	if l.epfd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return l, wrap("create epoll instance", err)
+	}
 	l.sink = &sink{rec: l.rec}
 	if spec.Arrivals != nil {
 		l.open = newOpenLoop(spec, l.rec)
 	}
-	l.rules = newRules(spec, l.sink)
-	for i := range l.conns {
-		c := &l.conns[i]
-		c.fd, c.parser.rules = -1, l.rules
-		l.retry = append(l.retry, later{c: c})
+	if spec.Scenario != nil {
+		if l.play, err = newPlay(spec); err != nil {
+			return l, err
+		}
 	}
+	l.rules = newRules(spec)
+	l.seat()
 	l.lastRight = l.now()
 	return l, nil
 }
 
+// seat prepares the places of all connections.
+func (l *loop) seat() {
+	batch := bytes.Repeat(l.spec.Request, l.spec.Pipeline)
+	l.repeats = l.play == nil || l.play.constant != nil
+	if l.play != nil {
+		batch = l.play.constant
+	}
+	for i := range l.conns {
+		c := &l.conns[i]
+		c.fd, c.parser.Rules, c.slow = -1, l.rules, l.spec.Slow.applies(i)
+		if l.repeats {
+			c.out, c.asked = batch, l.spec.Pipeline
+		}
+		if l.play != nil {
+			l.play.seat(l.spec, c, i)
+		}
+		if l.spec.Stream {
+			c.parser.Sink = &feed{sink: l.sink}
+		}
+		c.settle()
+		l.retry = append(l.retry, later{c: c})
+	}
+}
+
 // close frees all descriptors.
-func (l *loop) close() {
+func (l *loop) close() error {
 	for i := range l.conns {
 		if c := &l.conns[i]; c.fd >= 0 {
 			_ = unix.Close(c.fd) // nothing to be done about an error
 			c.fd = -1
 		}
 	}
-	_ = unix.Close(l.epfd)
+	if l.epfd >= 0 {
+		_ = unix.Close(l.epfd)
+	}
+	if l.play == nil {
+		return nil
+	}
+	return l.play.close()
 }
 
 // now is nanoseconds since the loop was made, monotonic.
@@ -164,7 +199,7 @@ func (l *loop) start() {
 	}
 	for i := range l.conns {
 		if c := &l.conns[i]; c.phase == open {
-			l.next(c, l.now())
+			l.ready(c, l.now())
 		}
 	}
 }
@@ -172,7 +207,7 @@ func (l *loop) start() {
 // outstanding is how many connections wait for an answer.
 func (l *loop) outstanding() (n int) {
 	for i := range l.conns {
-		if c := &l.conns[i]; c.phase == open && (c.done < l.spec.Pipeline || c.off < len(l.batch)) {
+		if c := &l.conns[i]; c.phase == open && c.busy() {
 			n++
 		}
 	}
@@ -196,6 +231,9 @@ func (l *loop) until(t int64) error {
 		wake := t
 		if l.open != nil {
 			wake = min(t, l.dispatch(now)-wakeEarly)
+		}
+		if due, ok := l.timers.Next(); ok {
+			wake = min(wake, due)
 		}
 		n, err := l.poll(now, wake)
 		if err != nil {
@@ -228,7 +266,7 @@ func (l *loop) until(t int64) error {
 // server microseconds that are none of its own. After spinFor without an event
 // it sleeps, so that idle streams leave the core alone.
 func (l *loop) poll(now, t int64) (int, error) {
-	n, errno := pollNow(l.epfd, l.events)
+	n, errno := sock.Poll(l.epfd, l.events)
 	if errno != 0 && errno != unix.EINTR {
 		return 0, wrap("wait for events", errno)
 	}
@@ -267,7 +305,11 @@ func (l *loop) upkeep(now int64) error {
 		return errCancelled
 	default:
 	}
-	if len(l.retry) > 0 && !l.draining {
+	if l.broken != nil {
+		return l.broken
+	}
+	l.fire(now)
+	if len(l.retry) > 0 && !l.draining && now >= l.nextDial {
 		if err := l.redial(now); err != nil {
 			return err
 		}
@@ -284,13 +326,18 @@ func (l *loop) redial(now int64) error {
 	due := l.retry
 	l.retry = l.retry[:0]
 	for _, r := range due {
-		if r.due > now || l.crowded() {
+		if r.due > now || l.crowded() || now < l.nextDial {
 			l.retry = append(l.retry, r)
 			continue
 		}
 		// A failing dial puts its place back, and what it overwrites was read.
 		if err := l.dial(r.c, now); err != nil {
 			return err
+		}
+		if l.spec.ConnectRate > 0 {
+			// What was missed while the thread did other things is made up for, but
+			// never at once.
+			l.nextDial = max(l.nextDial, now-dialArrears) + int64(float64(time.Second)/l.spec.ConnectRate)
 		}
 	}
 	return nil
@@ -317,10 +364,13 @@ func (l *loop) scan(now int64) error {
 		switch {
 		case c.phase == connecting:
 			l.connectFailed(c, unix.ETIMEDOUT, now)
-		case c.phase == open && (c.done < l.spec.Pipeline || c.off < len(l.batch)):
+		case c.phase == open && c.busy():
 			l.cause = errTimeout
 			l.fail(c, kindTimeout, now+retryFailed)
 		}
+	}
+	if l.spec.Persist && l.started {
+		return nil
 	}
 	if l.refusedSince != 0 && now-l.refusedSince > refusedFor {
 		return l.cause

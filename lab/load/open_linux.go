@@ -38,6 +38,10 @@ func (l *loop) dispatch(now int64) int64 {
 			break
 		}
 		c := &l.conns[a.Conn]
+		if l.play != nil {
+			l.play.compose(c, 1)
+			now = l.now()
+		}
 		c.arrival = l.open.sent(a, now)
 		l.begin(c, now)
 		now = l.now()
@@ -45,14 +49,40 @@ func (l *loop) dispatch(now int64) int64 {
 	return l.open.queue.Ready()
 }
 
-// next gives a connection that has nothing outstanding what is next for it.
+// next gives a connection that has nothing outstanding what is next for it: a
+// pause, an end, or another request.
 func (l *loop) next(c *conn, now int64) {
+	think := l.think(c)
 	switch {
-	case l.open != nil:
+	case l.spec.PerConnection > 0 && int(c.parser.Count) >= l.spec.PerConnection:
+		l.drop(c, now+think)
+	case think > 0:
+		c.until = now + think
+		l.wake(c, c.until, wakeThink)
+	default:
+		l.ready(c, now)
+	}
+}
+
+// think is how long a user waits after its last answer, in nanoseconds.
+func (l *loop) think(c *conn) int64 {
+	if c.turn == nil || c.asked == 0 {
+		return 0
+	}
+	return int64(c.turn.user.Think(c.turn.targets[c.asked-1]))
+}
+
+// ready lets a connection ask.
+func (l *loop) ready(c *conn, now int64) {
+	switch {
+	case l.open != nil && (c.turn == nil || l.play.constant != nil || !c.turn.peek().Setup()):
 		l.open.queue.Free(l.index(c), now)
-	case l.spec.Idle && c.parser.count > 0:
+	case l.spec.Idle && c.parser.Count > 0:
 		c.held = true
 		l.held++
+	case l.play != nil && !l.draining:
+		l.play.compose(c, l.spec.Pipeline)
+		l.begin(c, l.now())
 	default:
 		l.begin(c, now)
 	}
@@ -65,6 +95,9 @@ func (l *loop) lost(c *conn) {
 		c.held = false
 		l.held--
 	}
+	if l.play != nil {
+		l.play.lost(c)
+	}
 	if l.open != nil {
 		l.open.failed(&c.arrival)
 		l.open.queue.Lost(l.index(c))
@@ -73,7 +106,7 @@ func (l *loop) lost(c *conn) {
 
 // idle reports whether there is nothing to wait for but time.
 func (l *loop) idle(now int64) bool {
-	if l.open == nil && !l.spec.Idle || l.open != nil && l.open.queue.Waiting(now) > 0 {
+	if l.open == nil && !l.spec.Idle && l.play == nil && l.spec.ConnectRate == 0 || l.open != nil && l.open.queue.Waiting(now) > 0 {
 		return false
 	}
 	return l.outstanding() == 0
@@ -104,10 +137,21 @@ func (r *runner) settle(res *Result) (err error) {
 	for i := range l.conns {
 		if c := &l.conns[i]; c.arrival.pending {
 			l.open.unfinished(c.arrival.intended, now)
+			if l.play != nil {
+				l.play.unfinished(c, l.open, now)
+			}
 			c.arrival.pending = false
 		}
 	}
 	sent := res.Open.Sent
+	if res.FirstByte, err = encode(l.rec.firstBytes(l.open.service)); err != nil {
+		return err
+	}
+	if l.play != nil {
+		if res.Targets, err = l.play.result(uint64(l.open.service.TotalCount()), l.rec.hist); err != nil {
+			return err
+		}
+	}
 	if res.Open, err = l.open.result(); err != nil {
 		return err
 	}

@@ -102,7 +102,8 @@ func TestOpenLoopErrors(t *testing.T) {
 				}
 				return say(c, goodAnswer)
 			})
-			spec := openSpec(s.addr, 500)
+			spec := openSpec(s.addr, 700)
+			spec.Window = 100 * time.Millisecond
 			if tc.timeout > 0 {
 				spec.Timeout = tc.timeout
 			}
@@ -177,9 +178,9 @@ func TestOpenLoopAllocates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer shut(t, l)
 	run := func() {
-		for goal := l.rec.requests + 20; l.rec.requests < goal; {
+		for goal := l.rec.requests + 10; l.rec.requests < goal; {
 			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
 				t.Fatal(err)
 			}
@@ -188,6 +189,6 @@ func TestOpenLoopAllocates(t *testing.T) {
 	l.start()
 	run()
 	if n := testing.AllocsPerRun(5, run); n > 2 {
-		t.Errorf("%v allocations in twenty requests", n)
+		t.Errorf("%v allocations in ten requests", n)
 	}
 }

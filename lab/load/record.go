@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -23,12 +24,39 @@ const (
 	kindMalformed
 	kindTimeout
 	kindUnasked
+	kindHeader
+	kindChunk
+	kindEndless
+	kindCheck
 	numKinds
 )
 
 var kinds = [numKinds]string{
 	ErrConnect, ErrReset, ErrClosed, ErrShort, ErrStatus,
 	ErrLength, ErrBody, ErrMalformed, ErrTimeout, ErrUnasked,
+	ErrHeader, ErrChunk, ErrEndless, ErrCheck,
+}
+
+var (
+	errReset     = errors.New("connection reset by the server")
+	errClosed    = errors.New("connection closed by the server")
+	errShort     = errors.New("connection closed within an answer")
+	errLength    = errors.New("answer of another length than expected")
+	errBody      = errors.New("answer with another body than expected")
+	errMalformed = errors.New("malformed answer")
+	errHeader    = errors.New("answer whose head, or trailers, do not end")
+	errChunk     = errors.New("answer with broken chunks")
+	errEndless   = errors.New("answer whose body does not end")
+	errTimeout   = errors.New("no answer in time")
+	errUnasked   = errors.New("bytes that no request asked for")
+	errCancelled = errors.New("cancelled")
+)
+
+// statusError is an answer of another status than expected.
+type statusError struct{ got, want int }
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("answer of status %d, expected %d", e.got, e.want)
 }
 
 // maxLatency is where the histograms end; what took longer counts as that. An
@@ -46,6 +74,9 @@ type counters struct {
 	sent     uint64 // requests written to the end
 	bytesIn  uint64
 	bytesOut uint64
+	connects uint64
+	early    uint64 // batches whose answers began before they were written
+	dropped  uint64 // connections ended by the peer with nothing outstanding
 	errors   [numKinds]uint64
 }
 
@@ -62,9 +93,35 @@ type recorder struct {
 	counters
 	fine fine                    // of the present tick
 	hist *hdrhistogram.Histogram // of the window, nanoseconds
+
+	connect *hdrhistogram.Histogram // of all connections
+	first   *hdrhistogram.Histogram // first bytes of the answers that came in pieces, in the window,
+	pieces  *hdrhistogram.Histogram // and their last bytes, both since the send
 }
 
-func newRecorder() *recorder { return &recorder{hist: newHistogram()} }
+func newRecorder() *recorder {
+	return &recorder{hist: newHistogram(), connect: newHistogram(), first: newHistogram(), pieces: newHistogram()}
+}
+
+// begin opens the window.
+func (r *recorder) begin() {
+	r.hist.Reset()
+	r.first.Reset()
+	r.pieces.Reset()
+}
+
+// firstBytes is the distribution of the times to the first byte. Of answers that
+// one read brought whole, which are nearly all, the first byte came with the last,
+// so that nothing has to be recorded of them but what all holds anyway: the times
+// from the send to the last byte. The others are taken out of it, and put in again
+// with their first bytes.
+func (r *recorder) firstBytes(all *hdrhistogram.Histogram) *hdrhistogram.Histogram {
+	sum, out, in := all.Export(), r.pieces.Export(), r.first.Export()
+	for i := range sum.Counts {
+		sum.Counts[i] += in.Counts[i] - out.Counts[i]
+	}
+	return hdrhistogram.Import(sum)
+}
 
 func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatency, 3) }
 

@@ -2,13 +2,16 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
+
+	"github.com/redline-go/redline/lab/load/trend"
 )
 
 const (
-	subTicks   = 2 * trendN             // of Spec.Warmup; the trend test looks at the second half
+	subTicks   = 2 * trend.N            // of Spec.Warmup; the trend test looks at the second half
 	maxWarmups = 3                      // times Spec.Warmup
 	drainFor   = 100 * time.Millisecond // for answers outstanding when the window ends
 	cutFor     = time.Second            // for the answers to an open loop that was cut short
@@ -36,7 +39,7 @@ func Run(ctx context.Context, spec *Spec, emit func(Event)) error {
 	return err
 }
 
-func run(ctx context.Context, spec *Spec, emit func(Event)) error {
+func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
 	if err := spec.validate(); err != nil {
 		return err
 	}
@@ -49,7 +52,7 @@ func run(ctx context.Context, spec *Spec, emit func(Event)) error {
 	if err != nil {
 		return err
 	}
-	defer l.close()
+	defer func() { err = errors.Join(err, l.close()) }()
 	r := &runner{spec: spec, loop: l, server: server, emit: emit}
 	if err := r.connect(); err != nil {
 		return err
@@ -69,7 +72,10 @@ func run(ctx context.Context, spec *Spec, emit func(Event)) error {
 	if err := r.drain(drainFor); err != nil {
 		return err
 	}
-	res.Sent, res.Answered = l.rec.sent, l.rec.answered
+	res.Sent, res.Answered, res.Connects = l.rec.sent, l.rec.answered, l.rec.connects
+	if res.Connect, err = encode(l.rec.connect); err != nil {
+		return err
+	}
 	emit(Event{Result: res})
 	return nil
 }
@@ -220,7 +226,7 @@ func (r *runner) warm() error {
 			}
 			at, requests = now, l.rec.requests
 		}
-		r.steady = !trend(rates[max(0, len(rates)-trendN):])
+		r.steady = !trend.Found(rates[max(0, len(rates)-trend.N):])
 		if r.steady || end-begin >= maxWarmups*warmup {
 			r.warmup = l.now() - begin
 			return nil
@@ -237,7 +243,10 @@ func (r *runner) window() (*Result, error) {
 	if err := r.mark(); err != nil {
 		return nil, err
 	}
-	l.rec.hist.Reset()
+	l.rec.begin()
+	if l.play != nil {
+		l.play.begin()
+	}
 	begin, from, cpu, spun := r.tickAt, r.at, r.cpu, l.spun
 	own, err := ownCPU()
 	if err != nil {
@@ -274,6 +283,8 @@ func (r *runner) window() (*Result, error) {
 		WarmupSeconds: float64(r.warmup) / 1e9,
 		Steady:        r.steady,
 		Cut:           cut,
+		Early:         r.at.early - from.early,
+		Dropped:       r.at.dropped - from.dropped,
 	}
 	for k, name := range kinds {
 		if n := r.at.errors[k] - from.errors[k]; n > 0 {
@@ -287,7 +298,17 @@ func (r *runner) window() (*Result, error) {
 		res.Open = &open // the rest in settle, with the last answers
 		return res, nil
 	}
-	res.Histogram, err = encode(l.rec.hist)
+	if res.Histogram, err = encode(l.rec.hist); err != nil {
+		return nil, err
+	}
+	if !r.spec.Stream {
+		if res.FirstByte, err = encode(l.rec.firstBytes(l.rec.hist)); err != nil {
+			return nil, err
+		}
+	}
+	if l.play != nil {
+		res.Targets, err = l.play.result(res.Requests, l.rec.hist)
+	}
 	return res, err
 }
 

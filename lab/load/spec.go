@@ -3,16 +3,18 @@ package load
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/scenario"
 )
 
 // Spec is what a generator process is asked to do. It travels as JSON on the
 // process's standard input.
 type Spec struct {
 	Addr        string        `json:"addr"`        // host:port of the server, numeric
-	Request     []byte        `json:"request"`     // one whole request, head and body, as it goes on the wire
+	Request     []byte        `json:"request"`     // one whole request, head and body, as it goes on the wire; none with a Scenario
 	Expect      Expect        `json:"expect"`      // what every answer must be
 	Connections int           `json:"connections"` // kept open throughout
 	Pipeline    int           `json:"pipeline"`    // requests in flight a connection, at least 1
@@ -25,7 +27,38 @@ type Spec struct {
 	Arrivals    *arrive.Plan  `json:"arrivals"`    // of an open loop, from the window's begin on; nil: a closed loop
 	Congestion  string        `json:"congestion"`  // TCP congestion control of the sockets; empty leaves the default
 	ServerPIDs  []int         `json:"server_pids"` // processes whose CPU is read at the window's edges and every tick
+
+	Scenario      *Scenario `json:"scenario,omitempty"`                // in place of Request and Expect
+	PerConnection int       `json:"requests_per_connection,omitempty"` // after so many answers a connection is replaced by a fresh one; 0: never
+	ConnectRate   float64   `json:"connect_rate,omitempty"`            // connections begun a second, at most; 0: no limit
+	Sources       []string  `json:"sources,omitempty"`                 // source addresses, see sock.ParseSources; empty: the kernel's choice
+	Slow          Slow      `json:"slow,omitzero"`                     // connections that do not take, or give, as fast as they could
+	MaxBody       int64     `json:"max_body,omitempty"`                // bytes of a body whose length is not announced; 0: 1 GiB
+	Persist       bool      `json:"persist,omitempty"`                 // go on when a server refuses, or gives no right answer, for long
 }
+
+// Scenario is what is asked for when it is more than one request, as the
+// generator's process gets it. Files that it names are read by that process.
+type Scenario struct {
+	Name    string            `json:"name"`              // of the file: it tells the format, and the directory that other names are relative to
+	Text    []byte            `json:"text,omitempty"`    // the file's content
+	Request *scenario.Request `json:"request,omitempty"` // in place of a file
+	Base    string            `json:"base,omitempty"`    // http://host:port, see scenario.Options
+	Think   string            `json:"think,omitempty"`   // of requests that say nothing themselves; see package dist
+	Seed    uint64            `json:"seed,omitempty"`    // of everything that is drawn
+	First   int               `json:"first,omitempty"`   // number of the first user; each connection is one
+	Users   int               `json:"users,omitempty"`   // of all processes of the run; 0: Spec.Connections
+}
+
+// Slow is what clients on thin lines do. A rate of 0 is no limit.
+type Slow struct {
+	Connections int   `json:"connections,omitempty"` // how many of them; 0: all
+	Read        int64 `json:"read,omitempty"`        // bytes a second that a connection takes
+	Write       int64 `json:"write,omitempty"`       // and that it sends
+}
+
+// maxBody is what Spec.MaxBody is when it says nothing.
+const maxBody = 1 << 30
 
 // validate names the first field that cannot be meant.
 func (s *Spec) validate() error {
@@ -33,8 +66,12 @@ func (s *Spec) validate() error {
 		return fmt.Errorf("spec: %s is %v", field, value)
 	}
 	switch {
-	case len(s.Request) == 0:
+	case len(s.Request) == 0 && s.Scenario == nil:
 		return errors.New("spec: request is empty")
+	case len(s.Request) > 0 && s.Scenario != nil:
+		return errors.New("spec: a request beside a scenario")
+	case s.Scenario != nil && (s.Stream || s.Idle):
+		return errors.New("spec: a scenario with a stream or idle connections")
 	case s.Connections < 1:
 		return bad("connections", s.Connections)
 	case s.Pipeline < 1:
@@ -47,7 +84,7 @@ func (s *Spec) validate() error {
 		return errors.New("spec: arrivals of a stream")
 	case s.Idle && (s.Pipeline != 1 || s.Stream || s.Arrivals != nil):
 		return errors.New("spec: idle connections with a pipeline, a stream or arrivals")
-	case s.Expect.Status < 200 || s.Expect.Status > 999:
+	case s.Scenario == nil && (s.Expect.Status < 200 || s.Expect.Status > 999):
 		return bad("expected status", s.Expect.Status)
 	case s.Warmup < 0:
 		return bad("warmup", s.Warmup)
@@ -58,10 +95,30 @@ func (s *Spec) validate() error {
 	case s.Timeout <= 0:
 		return bad("timeout", s.Timeout)
 	}
+	if err := s.validateConnections(); err != nil {
+		return err
+	}
 	if s.Arrivals != nil {
 		if err := s.Arrivals.Validate(); err != nil {
 			return fmt.Errorf("spec: arrivals: %w", err)
 		}
+	}
+	return nil
+}
+
+// validateConnections is validate for what connections do beside asking.
+func (s *Spec) validateConnections() error {
+	switch {
+	case s.PerConnection < 0:
+		return fmt.Errorf("spec: requests per connection is %d", s.PerConnection)
+	case s.PerConnection > 0 && (s.Stream || s.Idle):
+		return errors.New("spec: fresh connections with a stream or idle connections")
+	case s.ConnectRate < 0 || math.IsNaN(s.ConnectRate):
+		return fmt.Errorf("spec: connect rate is %v", s.ConnectRate)
+	case s.Slow.Read < 0 || s.Slow.Write < 0 || s.Slow.Connections < 0:
+		return fmt.Errorf("spec: slow connections are %+v", s.Slow)
+	case s.MaxBody < 0:
+		return fmt.Errorf("spec: longest body is %d", s.MaxBody)
 	}
 	return nil
 }
@@ -72,62 +129,3 @@ type Expect struct {
 	Status int    `json:"status"`
 	Body   []byte `json:"body"` // nil: any body
 }
-
-// Event is one line of a generator process's standard output. Exactly one field
-// is set.
-type Event struct {
-	Connected bool    `json:"connected,omitempty"` // all connections stand, the warm-up begins
-	Window    bool    `json:"window,omitempty"`    // the window begins
-	Tick      *Tick   `json:"tick,omitempty"`
-	Result    *Result `json:"result,omitempty"` // the last line of a run that measured
-	Error     string  `json:"error,omitempty"`  // the last line of one that could not
-}
-
-// Tick is one point of the time series: what happened since the one before.
-type Tick struct {
-	T         float64     `json:"t"`                         // seconds since the window began, at the tick's end; negative in the warm-up
-	Seconds   float64     `json:"seconds"`                   // the tick's length
-	Requests  uint64      `json:"requests"`                  // answers, or events of a stream
-	Errors    uint64      `json:"errors"`                    //
-	P50       float64     `json:"p50_us"`                    // microseconds; 0 without answers
-	P99       float64     `json:"p99_us"`                    //
-	ServerCPU float64     `json:"server_cpu"`                // CPU seconds a second
-	Heat      [][2]uint64 `json:"heat"`                      // sparse latency counts, see HeatBucket
-	SendLag   float64     `json:"send_lag_p99_us,omitempty"` // of an open loop, p99 of those sent
-	Waiting   uint64      `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent, at the tick's end
-}
-
-// Result is what a window came to.
-type Result struct {
-	Seconds       float64           `json:"seconds"`        // the window's length, as measured
-	Requests      uint64            `json:"requests"`       // answers that were right, or events of a stream
-	Errors        map[string]uint64 `json:"errors"`         // by kind, see the Err constants
-	BytesIn       uint64            `json:"bytes_in"`       //
-	BytesOut      uint64            `json:"bytes_out"`      //
-	Histogram     string            `json:"hdr"`            // HdrHistogram V2 compressed, base64; nanoseconds. Of an open loop: the response times of what was due in the window
-	ServerUser    float64           `json:"server_user"`    // CPU seconds of ServerPIDs in the window
-	ServerSys     float64           `json:"server_sys"`     //
-	ServerCPU     float64           `json:"server_cpu"`     // user and sys from the scheduler's clock: finer than the two above
-	GeneratorCPU  float64           `json:"generator_cpu"`  // CPU seconds of the generator itself in the window
-	WarmupSeconds float64           `json:"warmup_seconds"` // as it came out
-	Steady        bool              `json:"steady"`         // no trend left when the window began; false without a warm-up
-	Sent          uint64            `json:"sent"`           // requests written to the end, since the process began
-	Answered      uint64            `json:"answered"`       // complete answers, right or wrong, since the process began
-	Open          *Open             `json:"open,omitempty"` // of an open loop
-	Held          int               `json:"held,omitempty"` // idle connections that stood when the window ended, of Spec.Idle
-	Cut           bool              `json:"cut,omitempty"`  // the run was cancelled: the window is shorter than was asked for
-}
-
-// The kinds of errors that a generator counts.
-const (
-	ErrConnect   = "connect"   // a connection could not be made
-	ErrReset     = "reset"     // the peer reset the connection
-	ErrClosed    = "closed"    // the peer closed between answers with requests outstanding
-	ErrShort     = "short"     // the peer closed within an answer
-	ErrStatus    = "status"    // another status than expected
-	ErrLength    = "length"    // a body of another length than expected
-	ErrBody      = "body"      // a body of other bytes than expected
-	ErrMalformed = "malformed" // not an HTTP/1.1 answer
-	ErrTimeout   = "timeout"   // no answer within Spec.Timeout
-	ErrUnasked   = "unasked"   // bytes that no request asked for
-)

@@ -14,6 +14,17 @@ type sink struct {
 	rec   *recorder
 }
 
+// feed is the sink of one stream's parser.
+type feed struct {
+	event
+	sink *sink
+}
+
+// Head and Content make it an h1.Sink.
+func (f *feed) Head(int, []byte) { f.event = event{} }
+
+func (f *feed) Content(b []byte) { f.feed(b, f.sink) }
+
 // event is where a connection stands within a server-sent event. An event ends
 // with an empty line and counts if it has a data field: a block without one, as
 // servers send to keep connections alive, is not dispatched either (HTML, 9.2.6).

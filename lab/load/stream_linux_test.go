@@ -23,7 +23,7 @@ func TestStreams(t *testing.T) {
 		{"chunked, cut", "Transfer-Encoding: chunked\r\n", chunk, "", ErrClosed},
 		{"split within events", "Transfer-Encoding: chunked\r\n", func(s string) string { return chunk(s[:9]) + chunk(s[9:]) }, "", ErrClosed},
 		{"identity, ended", "", func(s string) string { return s }, "", ErrClosed},
-		{"garbled", "Transfer-Encoding: chunked\r\n", chunk, "zz\r\n", ErrMalformed},
+		{"garbled", "Transfer-Encoding: chunked\r\n", chunk, "zz\r\n", ErrChunk},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var events, ends atomic.Uint64

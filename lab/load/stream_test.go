@@ -27,8 +27,11 @@ func TestEvents(t *testing.T) {
 		{"several", strings.Repeat("data: "+stamp+"\n\n", 5), 5, 5},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			rec := newRecorder()
 			for size := 1; size <= len(tc.in); size++ {
-				s := &sink{wall: 1700000000000001000, rec: newRecorder()}
+				rec.requests = 0
+				rec.begin()
+				s := &sink{wall: 1700000000000001000, rec: rec}
 				var e event
 				for in := tc.in; in != ""; {
 					n := min(size, len(in))

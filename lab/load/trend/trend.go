@@ -1,23 +1,27 @@
-package load
+// Package trend tells whether a series of rates still rises or falls, so that a
+// generator knows when its warm-up is over.
+package trend
 
 import (
 	"math"
 	"slices"
 )
 
+// N is how many points [Found] is meant to look at.
+const N = 10
+
 const (
-	trendP    = 0.01 // significance of the Mann-Kendall test, two-sided
-	trendSize = 0.05 // of the change over the span, against its median
-	trendN    = 10   // points looked at
+	significance = 0.01 // significance of the Mann-Kendall test, two-sided
+	size         = 0.05 // of the change over the span, against its median
 )
 
-// trend reports whether the rates rise or fall: the Mann-Kendall test finds a
+// Found reports whether the rates rise or fall: the Mann-Kendall test finds a
 // monotonic trend (p < 0.01, two-sided; exact without ties) and the change by
 // the Theil-Sen slope over the whole span is more than 5 % of the median rate.
 // Both are needed: a drift too small to matter is significant when the rates are
 // quiet, and a large slope is nothing when they are noisy. (Mann 1945, Kendall
 // 1975; Sen 1968.)
-func trend(rates []float64) bool {
+func Found(rates []float64) bool {
 	n := len(rates)
 	if n < 4 {
 		return false
@@ -43,13 +47,13 @@ func trend(rates []float64) bool {
 	}
 	middle := median(slices.Clone(rates))
 	change := math.Abs(median(slopes)) * float64(n-1)
-	if change <= trendSize*math.Abs(middle) {
+	if change <= size*math.Abs(middle) {
 		return false
 	}
 	if ties || n > 30 {
-		return kendallNormal(rates, s) < trendP
+		return kendallNormal(rates, s) < significance
 	}
-	return kendallExact(n, s) < trendP
+	return kendallExact(n, s) < significance
 }
 
 // kendallExact is the two-sided p of S without ties: the share of permutations

@@ -1,4 +1,4 @@
-package load
+package h1
 
 import "bytes"
 
@@ -9,7 +9,7 @@ var (
 
 // feedHead looks for a whole head in in, or in what was kept of it together with
 // in, and returns how many bytes of in belong to it.
-func (p *parser) feedHead(in []byte) (n int, v verdict) {
+func (p *Parser) feedHead(in []byte) (n int, v Verdict) {
 	if len(p.head) == 0 {
 		whole := in[:min(len(in), maxHead)]
 		if at := bytes.Index(whole, endOfHead); at >= 0 {
@@ -23,13 +23,16 @@ func (p *parser) feedHead(in []byte) (n int, v verdict) {
 	if at := bytes.Index(p.head[from:], endOfHead); at >= 0 {
 		at += from + len(endOfHead)
 		v = p.parseHead(p.head[:at])
-		p.head = p.head[:0]
+		p.emptyHead()
 		return at - old, v
 	}
-	if len(p.head) == maxHead || !plausible(p.head, from) {
-		return len(in), malformed
+	switch {
+	case !plausible(p.head, from):
+		return len(in), Malformed
+	case len(p.head) == maxHead:
+		return len(in), TooLong
 	}
-	return len(in), more
+	return len(in), More
 }
 
 // plausible reports whether a head can still become one, so that garbage is
@@ -61,11 +64,11 @@ type framing struct {
 
 // parseHead reads a whole head and sets the state that follows it: RFC 9112,
 // sections 4 to 6. What another client might read in another way is malformed.
-func (p *parser) parseHead(h []byte) verdict {
+func (p *Parser) parseHead(h []byte) Verdict {
 	line, rest := cutLine(h)
 	minor, status, ok := parseStatus(line)
 	if !ok {
-		return malformed
+		return Malformed
 	}
 	f := framing{length: -1}
 	for {
@@ -74,17 +77,20 @@ func (p *parser) parseHead(h []byte) verdict {
 			break
 		}
 		if !f.field(line) {
-			return malformed
+			return Malformed
 		}
 	}
 	if len(rest) != 0 || f.chunked && f.length >= 0 {
-		return malformed
+		return Malformed
 	}
 	if status < 200 && status != 101 { // interim, the answer is still to come
-		return more
+		return More
 	}
 	p.begin(status, minor, f)
-	bodiless := status < 200 || status == 204 || status == 304 || p.rules.headOnly
+	if p.Sink != nil {
+		p.Sink.Head(status, h)
+	}
+	bodiless := status < 200 || status == 204 || status == 304 || p.bodiless()
 	switch {
 	case bodiless || f.length == 0:
 		return p.finish()
@@ -92,27 +98,27 @@ func (p *parser) parseHead(h []byte) verdict {
 		p.left, p.line, p.state = 0, 0, inSize
 	case f.length > 0:
 		p.left, p.state = f.length, inBody
-		if !p.rules.anyBody && p.wrong == more && f.length != int64(len(p.rules.body)) {
-			p.wrong = badLength
+		if !p.Rules.AnyBody && p.wrong == More && f.length != int64(len(p.Rules.Body)) {
+			p.wrong = BadLength
 		}
 	default:
-		p.close, p.state = true, inUntilClose
+		p.Close, p.state = true, inUntilClose
 	}
-	return more
+	return More
 }
 
 // begin starts a final answer.
-func (p *parser) begin(status int, minor byte, f framing) {
-	p.status = status
-	p.wrong, p.pos = more, 0
-	if status != p.rules.status {
-		p.wrong = badStatus
+func (p *Parser) begin(status int, minor byte, f framing) {
+	p.Status = status
+	p.wrong, p.pos = More, 0
+	if p.Rules.Status != 0 && status != p.Rules.Status {
+		p.wrong = BadStatus
 	}
-	p.check = !p.rules.anyBody && (len(p.rules.body) <= smallBody || p.count%sampled == 0)
-	p.count++
+	p.Check = !p.Rules.AnyBody && (len(p.Rules.Body) <= smallBody || p.Count%sampled == 0)
+	p.Count++
 	// After 101 the bytes are no HTTP any more; before HTTP/1.1 a connection
 	// ends with its answer unless the server says otherwise.
-	p.close = f.close || status == 101 || minor == '0' && !f.keepAlive
+	p.Close = f.close || status == 101 || minor == '0' && !f.keepAlive
 }
 
 // cutLine splits off the first line, without its CRLF. There always is one: a

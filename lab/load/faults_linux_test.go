@@ -1,0 +1,317 @@
+package load
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/load/scenario"
+)
+
+func TestFreshConnections(t *testing.T) {
+	for _, pipeline := range []int{1, 4} {
+		var most, conns atomic.Int64
+		s := serveScript(t, func(c *net.TCPConn, n int) bool {
+			if n == 1 {
+				conns.Add(1)
+			}
+			if int64(n) > most.Load() {
+				most.Store(int64(n))
+			}
+			return say(c, goodAnswer)
+		})
+		spec := testSpec(s.addr)
+		spec.PerConnection, spec.Pipeline = 3, pipeline
+		l := drive(t, spec, func(c *counters) bool { return c.requests >= 120 })
+		want := int64(3)
+		if pipeline > 1 {
+			want = 4 // whole batches
+		}
+		if e := errorsOf(&l.rec.counters); len(e) > 0 || most.Load() != want {
+			t.Errorf("errors %v, %d requests on one connection", e, most.Load())
+		}
+		if got, least := l.rec.connects, l.rec.requests/uint64(want); got < least || got > least+2*uint64(spec.Connections) || got < uint64(conns.Load()) {
+			t.Errorf("%d connections for %d requests, the server saw %d", got, l.rec.requests, conns.Load())
+		}
+	}
+}
+
+func TestSources(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[string]int{}
+	s := serve(t, func(_ *scripted, c *net.TCPConn) {
+		mu.Lock()
+		seen[c.RemoteAddr().(*net.TCPAddr).IP.String()]++
+		mu.Unlock()
+		_, _ = c.Read(make([]byte, 1)) // until the client is gone
+	})
+	spec := testSpec(s.addr)
+	spec.Connections, spec.Sources = 9, []string{"127.0.0.2", "127.0.3.1-127.0.3.2"}
+	l, err := newLoop(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shut(t, l)
+	for bound := l.now() + int64(20*time.Second); ; {
+		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+			t.Fatalf("%d connections stand, %v", l.standing, err)
+		}
+		mu.Lock()
+		n := seen["127.0.0.2"] == 3 && seen["127.0.3.1"] == 3 && seen["127.0.3.2"] == 3
+		if len(seen) > 3 {
+			t.Fatalf("connections from %v", seen)
+		}
+		mu.Unlock()
+		if n {
+			return
+		}
+	}
+}
+
+// The bound holds at every moment, however the machine runs.
+func TestConnectRate(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+	spec := testSpec(s.addr)
+	spec.Connections, spec.ConnectRate = 60, 500
+	l, err := newLoop(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shut(t, l)
+	for bound := l.now() + int64(20*time.Second); l.standing < spec.Connections; {
+		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+			t.Fatalf("%d connections stand, %v", l.standing, err)
+		}
+		most := 1 + spec.ConnectRate*float64(l.now()+dialArrears)/1e9
+		if got := float64(l.standing + l.connecting); got > most {
+			t.Fatalf("%v connections where %v are allowed", got, most)
+		}
+	}
+}
+
+// A slow reader takes no more than its share, and all of it in the end; so does a
+// slow writer.
+func TestSlowClients(t *testing.T) {
+	body := strings.Repeat("x", 20_000)
+	s := serveAsked(t, 0, func(a asked) string {
+		if len(a.body) > 0 && string(a.body) != body {
+			return ok("wrong")
+		}
+		return ok(body)
+	})
+	for name, slow := range map[string]Slow{
+		"reader":          {Read: 200_000},
+		"writer":          {Write: 200_000},
+		"both":            {Read: 300_000, Write: 300_000},
+		"one of them all": {Read: 200_000, Connections: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := single(s.addr, scenario.Request{Method: "POST", Body: body})
+			spec.Slow = slow
+			l, err := newLoop(context.Background(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer shut(t, l)
+			l.start()
+			begin := l.now()
+			for bound := l.now() + int64(20*time.Second); l.rec.requests < 6; {
+				if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+					t.Fatalf("%d right answers, %v", l.rec.requests, err)
+				}
+				most := func(rate int64) uint64 {
+					return uint64(spec.Connections) * (uint64(float64(rate)*float64(l.now()-begin)/1e9) + 2*uint64(step(rate)))
+				}
+				if slow.Connections == 0 && slow.Read > 0 && l.rec.bytesIn > most(slow.Read) {
+					t.Fatalf("%d bytes read where %d are allowed", l.rec.bytesIn, most(slow.Read))
+				}
+				if slow.Write > 0 && l.rec.bytesOut > most(slow.Write)+l.rec.answered*uint64(step(slow.Write)) {
+					t.Fatalf("%d bytes written where %d are allowed", l.rec.bytesOut, most(slow.Write))
+				}
+			}
+			if e := errorsOf(&l.rec.counters); len(e) > 0 {
+				t.Errorf("errors %v", e)
+			}
+		})
+	}
+}
+
+// Bodies that no buffer holds, as the server gets them.
+func TestStreamedUploads(t *testing.T) {
+	const size = 3 << 20
+	for name, r := range map[string]scenario.Request{
+		"length":  {Method: "PUT", Size: size},
+		"chunked": {Method: "PUT", Size: size, Chunked: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			var first []byte
+			bodies, differ := uint64(0), 0
+			s := serveAsked(t, 0, func(a asked) string {
+				mu.Lock()
+				defer mu.Unlock()
+				if first == nil {
+					first = a.body
+				}
+				if len(a.body) != size || string(first) != string(a.body) {
+					differ++
+				}
+				bodies++
+				return ok("thanks")
+			})
+			spec := single(s.addr, r)
+			l := drive(t, spec, func(c *counters) bool { return c.requests >= 12 })
+			mu.Lock()
+			defer mu.Unlock()
+			if e := errorsOf(&l.rec.counters); len(e) > 0 || differ > 0 || bodies != l.rec.requests || l.rec.sent != bodies {
+				t.Errorf("errors %v, %d of %d bodies differ, %d right answers, %d sent", e, differ, bodies, l.rec.requests, l.rec.sent)
+			}
+			if l.rec.bytesOut < bodies*size || cap(l.piece) > 2*pieceSize {
+				t.Errorf("%d bytes sent, a piece has %d", l.rec.bytesOut, cap(l.piece))
+			}
+		})
+	}
+	t.Run("file that lost its end", func(t *testing.T) {
+		name := filepath.Join(t.TempDir(), "body")
+		if err := os.WriteFile(name, make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := serveAsked(t, 0, func(asked) string { return ok("thanks") })
+		spec := single(s.addr, scenario.Request{Method: "PUT", File: name})
+		spec.Window = 20 * time.Second
+		err := Run(context.Background(), spec, func(e Event) {
+			if e.Window {
+				if err := os.Truncate(name, size/2); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		if err == nil || !strings.Contains(err.Error(), "read body to send: ") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// An upload that is answered half way: by a refusal that ends the connection, and by
+// an answer after which the rest is taken.
+func TestEarlyAnswersToUploads(t *testing.T) {
+	const size = 32 << 20 // more than the buffers of both sides
+	early := func(answer string, finish bool) func(*scripted, *net.TCPConn) {
+		return func(s *scripted, c *net.TCPConn) {
+			in := make([]byte, 1<<16)
+			for {
+				n, err := io.ReadAtLeast(c, in, 1000)
+				if err != nil {
+					return
+				}
+				s.answered.Add(1)
+				if !say(c, answer) || !finish {
+					return
+				}
+				whole := strings.Index(string(in[:n]), "\r\n\r\n") + 4 + size
+				if _, err := io.CopyN(io.Discard, c, int64(whole-n)); err != nil {
+					return
+				}
+			}
+		}
+	}
+	t.Run("goes on", func(t *testing.T) {
+		s := serve(t, early(goodAnswer, true))
+		l := drive(t, single(s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *counters) bool { return c.requests >= 10 })
+		if e := errorsOf(&l.rec.counters); len(e) > 0 || l.rec.requests != s.answered.Load() || l.rec.sent != l.rec.requests || l.rec.early == 0 {
+			t.Errorf("errors %v, %d right, %d sent, %d early answers of %d", e, l.rec.requests, l.rec.sent, l.rec.early, s.answered.Load())
+		}
+	})
+	t.Run("refuses", func(t *testing.T) {
+		s := serve(t, early("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false))
+		l := drive(t, single(s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *counters) bool { return c.errors[kindCheck] >= 5 })
+		if e := errorsOf(&l.rec.counters); len(e) != 1 || l.rec.requests != 0 || l.rec.sent+l.rec.early != e[ErrCheck] {
+			t.Errorf("errors %v, %d right, %d sent, %d early", e, l.rec.requests, l.rec.sent, l.rec.early)
+		}
+	})
+}
+
+// A server that ends connections on which nothing is asked does no wrong, and the
+// users find another when they are back.
+func TestConnectionsClosedBetweenRequests(t *testing.T) {
+	s := serve(t, func(_ *scripted, c *net.TCPConn) {
+		in := make([]byte, 4096)
+		if n, err := c.Read(in); err == nil && n > 0 {
+			say(c, goodAnswer)
+		}
+		// and away, without a word
+	})
+	spec := scenarioSpec(s.addr, "targets: [{url: /}]\n")
+	spec.Scenario.Think = "50ms"
+	l := drive(t, spec, func(c *counters) bool { return c.dropped >= 12 })
+	if e := errorsOf(&l.rec.counters); len(e) > 0 || l.rec.requests < l.rec.dropped {
+		t.Errorf("errors %v, %d right answers, %d dropped", e, l.rec.requests, l.rec.dropped)
+	}
+	if l.timers.Len() > 4*spec.Connections {
+		t.Errorf("%d timers", l.timers.Len())
+	}
+}
+
+// With Persist a run ends when its time is over, whatever the server did.
+func TestPersist(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		do   func(*scripted, *net.TCPConn)
+		kind string
+	}{
+		{"garbage", func(_ *scripted, c *net.TCPConn) {
+			_, _ = c.Read(make([]byte, 1))
+			say(c, "garbage\r\n\r\n")
+		}, ErrMalformed},
+		{"silence", func(_ *scripted, c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) }, ErrTimeout},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, tc.do)
+			spec := testSpec(s.addr)
+			spec.Window, spec.Tick, spec.Timeout, spec.Persist = 400*time.Millisecond, 100*time.Millisecond, 50*time.Millisecond, true
+			events, err := collect(context.Background(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res := events[len(events)-1].Result; res.Errors[tc.kind] == 0 || res.Requests != 0 {
+				t.Errorf("result %+v", res)
+			}
+		})
+	}
+}
+
+// In an open loop connections come and go, and users think: every arrival is carried
+// all the same.
+func TestOpenLoopWithFreshConnections(t *testing.T) {
+	s := serveAsked(t, 0, func(asked) string { return ok("hello") })
+	for think, text := range map[string]string{
+		"constant": "targets: [{url: /}]\n",
+		"varying":  "variables: {id: {counter: 1}}\ntargets: [{url: '/${id}'}]\n",
+		"thinking": "variables: {id: {counter: 1}}\ntargets: [{url: '/${id}', think: 'uniform:100us,2ms'}]\n",
+	} {
+		t.Run(think, func(t *testing.T) {
+			spec := scenarioSpec(s.addr, text)
+			plan := openSpec(s.addr, 500)
+			spec.Arrivals, spec.Window, spec.Tick = plan.Arrivals, plan.Window, plan.Tick
+			spec.PerConnection, spec.ConnectRate, spec.Connections = 2, 2000, 8
+			res := runOpen(t, spec)
+			if o := res.Open; o.Due != due(spec) || o.Failed != 0 || o.Unfinished != 0 || len(res.Errors) > 0 {
+				t.Errorf("%+v, errors %v; want %d due", o, res.Errors, due(spec))
+			}
+			if res.Connects < res.Open.Due/2 || uint64(decode(t, res.Connect).TotalCount()) != res.Connects {
+				t.Errorf("%d connections for %d arrivals, %d connect times", res.Connects, res.Open.Due, decode(t, res.Connect).TotalCount())
+			}
+			if res.Targets[0].Requests != res.Open.Due {
+				t.Errorf("target %+v, %d arrivals", res.Targets[0], res.Open.Due)
+			}
+		})
+	}
+}

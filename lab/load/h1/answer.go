@@ -1,0 +1,288 @@
+// Package h1 reads the answers of HTTP/1.1 servers for a load generator: it takes
+// them apart as RFC 9112 says, holds them against what was expected, and names what
+// is wrong with them. It does no I/O, and its memory is bounded whatever a server
+// sends.
+package h1
+
+import "bytes"
+
+const (
+	maxHead   = 64 << 10 // bytes of an answer's head, and of a trailer section
+	keptHead  = 4 << 10  // of buffers for heads between answers
+	maxLine   = 4 << 10  // bytes of a chunk-size line
+	smallBody = 4 << 10  // bodies up to this size are compared on every answer
+	sampled   = 64       // longer ones on one answer in so many; a power of two
+)
+
+// Verdict is what the parser found out about an answer.
+type Verdict uint8
+
+const (
+	More      Verdict = iota // the answer is not complete
+	Right                    // complete, and as expected
+	BadStatus                // complete
+	BadLength                // complete
+	BadBody                  // complete
+
+	Malformed // not an answer. From here on: the connection is of no use any more
+	BadChunk  // the framing of chunks is broken
+	TooLong   // a head, or a trailer section, that does not end within 64 KiB
+	Endless   // a body without an announced length that is longer than Rules.MaxBody
+)
+
+// Broken reports whether v is about the connection, not about an answer alone: what
+// follows cannot be told apart any more.
+func (v Verdict) Broken() bool { return v >= Malformed }
+
+// Rules is what answers are held against. All connections share one.
+type Rules struct {
+	Status   int    // 0: any
+	Body     []byte // unless AnyBody
+	AnyBody  bool   // the body is not looked at
+	HeadOnly bool   // the request was HEAD: answers have no body, whatever they say
+	MaxBody  int64  // bytes of a body whose length was not announced; 0: any number
+}
+
+// Sink is given what an answer consists of, where the parser's own verdict is not
+// enough.
+type Sink interface {
+	// Head takes the status and the whole head of a final answer, status line and
+	// last empty line included. The bytes are valid during the call.
+	Head(status int, head []byte)
+
+	// Content takes bytes of the body, without chunk framing, valid during the
+	// call.
+	Content(b []byte)
+}
+
+// state is where the parser stands within an answer.
+type state uint8
+
+const (
+	inHead       state = iota
+	inBody             // left bytes to go
+	inUntilClose       // a body that the end of the connection ends
+	inSize             // chunk size, digits so far in line
+	inExtension        // rest of the chunk-size line
+	inSizeLF
+	inChunk
+	inChunkCR
+	inChunkLF
+	inTrailer // at the start of a trailer line
+	inTrailerLine
+	inTrailerLF
+	inEndLF
+)
+
+// Parser reads the answers of one connection, RFC 9112. It keeps no bytes but
+// those of a head that came in pieces.
+type Parser struct {
+	Rules    *Rules
+	Sink     Sink   // nil: none
+	HeadOnly bool   // the answer to come is one to HEAD, as Rules.HeadOnly says of all
+	Status   int    // of the last final answer
+	Close    bool   // the peer will not take another request
+	Check    bool   // the present answer's body is compared
+	Count    uint32 // final answers begun
+
+	head  []byte // of a head that is not complete yet
+	state state
+	wrong Verdict // first complaint about this answer, More if none
+	left  int64   // bytes of the body or chunk to go
+	pos   int64   // bytes of the body so far
+	line  int     // bytes of the line or trailer section so far
+}
+
+// Reset prepares p for another connection.
+func (p *Parser) Reset() {
+	p.emptyHead()
+	*p = Parser{Rules: p.Rules, Sink: p.Sink, head: p.head}
+}
+
+// emptyHead keeps the buffer of heads that came in pieces, if one of the usual size
+// made it: a thousand connections would otherwise hold 64 KiB each for ever, once a
+// server had sent them that.
+func (p *Parser) emptyHead() {
+	if p.head = p.head[:0]; cap(p.head) > keptHead {
+		p.head = nil
+	}
+}
+
+// InBody reports whether the present answer's head is complete and its end is not.
+func (p *Parser) InBody() bool { return p.state != inHead }
+
+// Wrong returns the first complaint about the present answer, or More.
+func (p *Parser) Wrong() Verdict { return p.wrong }
+
+// Begun reports whether bytes of an incomplete answer were seen.
+func (p *Parser) Begun() bool { return p.state != inHead || len(p.head) > 0 }
+
+// Feed consumes bytes of in until an answer is complete or in is used up, and
+// returns how many. After a verdict that is Broken the parser must be reset.
+func (p *Parser) Feed(in []byte) (n int, v Verdict) {
+	for n < len(in) {
+		switch p.state {
+		case inHead:
+			used, v := p.feedHead(in[n:])
+			n += used
+			if v != More {
+				return n, v
+			}
+		case inBody:
+			n += p.absorb(in[n:])
+			if p.left == 0 {
+				return n, p.finish()
+			}
+		case inUntilClose:
+			p.left = int64(len(in) - n)
+			n += p.absorb(in[n:])
+			if p.over() {
+				return n, Endless
+			}
+		case inChunk:
+			n += p.absorb(in[n:])
+			if p.over() {
+				return n, Endless
+			}
+			if p.left == 0 {
+				p.state = inChunkCR
+			}
+		default:
+			v := p.feedChunked(in[n])
+			n++
+			if v != More {
+				return n, v
+			}
+		}
+	}
+	return n, More
+}
+
+// over reports whether the body is longer than one without an announced length may
+// be.
+func (p *Parser) over() bool { return p.Rules.MaxBody > 0 && p.pos > p.Rules.MaxBody }
+
+// EOF ends the answer with the connection. It returns More if the answer was
+// not complete.
+func (p *Parser) EOF() Verdict {
+	if p.state != inUntilClose {
+		return More
+	}
+	return p.finish()
+}
+
+// absorb takes up to left bytes of body.
+func (p *Parser) absorb(b []byte) int {
+	if int64(len(b)) > p.left {
+		b = b[:p.left]
+	}
+	p.left -= int64(len(b))
+	end := p.pos + int64(len(b))
+	if p.Sink != nil {
+		p.Sink.Content(b)
+	}
+	if p.Check && p.wrong == More && end <= int64(len(p.Rules.Body)) && !bytes.Equal(b, p.Rules.Body[p.pos:end]) {
+		p.wrong = BadBody
+	}
+	p.pos = end
+	return len(b)
+}
+
+// bodiless reports whether the request was HEAD.
+func (p *Parser) bodiless() bool { return p.Rules.HeadOnly || p.HeadOnly }
+
+// finish ends an answer and prepares for the next.
+func (p *Parser) finish() Verdict {
+	if !p.Rules.AnyBody && !p.bodiless() && p.wrong != BadStatus && p.pos != int64(len(p.Rules.Body)) {
+		p.wrong = BadLength
+	}
+	p.state = inHead
+	if p.wrong != More {
+		return p.wrong
+	}
+	return Right
+}
+
+// feedChunked takes one byte of the chunked framing, RFC 9112, section 7.1.
+func (p *Parser) feedChunked(c byte) Verdict {
+	switch p.state {
+	case inSize:
+		return p.feedSize(c)
+	case inExtension:
+		p.line++
+		switch {
+		case c == '\r':
+			p.state = inSizeLF
+		case c == '\n' || p.line > maxLine:
+			return BadChunk
+		}
+		return More
+	case inSizeLF:
+		p.line = 0
+		if p.left == 0 {
+			return p.step(c, '\n', inTrailer)
+		}
+		return p.step(c, '\n', inChunk)
+	case inChunkCR:
+		return p.step(c, '\r', inChunkLF)
+	case inChunkLF:
+		p.line = 0
+		return p.step(c, '\n', inSize)
+	case inTrailer, inTrailerLine:
+		p.line++
+		switch {
+		case c == '\r' && p.state == inTrailer:
+			p.state = inEndLF
+		case c == '\r':
+			p.state = inTrailerLF
+		case c == '\n':
+			return BadChunk
+		case p.line > maxHead:
+			return TooLong
+		default:
+			p.state = inTrailerLine
+		}
+		return More
+	case inTrailerLF:
+		return p.step(c, '\n', inTrailer)
+	default: // inEndLF
+		if c != '\n' {
+			return BadChunk
+		}
+		return p.finish()
+	}
+}
+
+// feedSize takes one byte of a chunk's size.
+func (p *Parser) feedSize(c byte) Verdict {
+	var digit byte
+	switch {
+	case c >= '0' && c <= '9':
+		digit = c - '0'
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		digit = c | 0x20 - 'a' + 10
+	case p.line == 0:
+		return BadChunk
+	case c == '\r':
+		p.state = inSizeLF
+		return More
+	case c == ';' || c == ' ' || c == '\t':
+		p.state = inExtension
+		return More
+	default:
+		return BadChunk
+	}
+	if p.line++; p.line > 15 { // 60 bits
+		return BadChunk
+	}
+	p.left = p.left<<4 | int64(digit)
+	return More
+}
+
+func (p *Parser) step(c, want byte, next state) Verdict {
+	if c != want {
+		return BadChunk
+	}
+	p.state = next
+	return More
+}

@@ -1,0 +1,263 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/scenario/dist"
+)
+
+const (
+	// keptBody bounds what is kept of an answer's body for checks and captures.
+	keptBody = 256 << 10
+
+	// keptIdle is how many buffers are kept for answers to come.
+	keptIdle = 64
+)
+
+// checkError is an answer that a check did not accept.
+type checkError struct{ target, check string }
+
+func (e *checkError) Error() string { return fmt.Sprintf("%s: %s does not hold", e.target, e.check) }
+
+// play is a scenario in a loop: what the users ask next, and what came of it.
+type play struct {
+	plan     *scenario.Plan
+	constant []byte // all requests are these bytes; nil: they differ
+	counts   []targetCount
+	free     []*kept
+}
+
+// targetCount counts one target. What is on the way of every answer is an array
+// element away.
+type targetCount struct {
+	requests, errors uint64
+	failed           map[string]uint64
+	hist             *hdrhistogram.Histogram
+}
+
+// turn is what a connection has beside its batch when it plays a scenario. A user
+// lives as long as its place: over all sockets that the place has one after the
+// other.
+type turn struct {
+	user    *scenario.User
+	next    *scenario.Target   // drawn, and not written yet
+	targets []*scenario.Target // of the batch
+	ends    []int              // of their requests in the batch, streamed bodies not counted
+	buf     []byte             // of batches that are written for one time
+	kept    *kept              // of the answer that is arriving
+}
+
+// kept holds what checks and captures look at.
+type kept struct {
+	head, body []byte
+	noBody     bool
+}
+
+// Head and Content make it an h1.Sink.
+func (k *kept) Head(_ int, head []byte) { k.head = append(k.head[:0], head...) }
+
+func (k *kept) Content(b []byte) {
+	if !k.noBody {
+		k.body = append(k.body, b[:min(len(b), keptBody-len(k.body))]...)
+	}
+}
+
+// compile makes the plan of a scenario.
+func (s *Scenario) compile() (*scenario.Plan, error) {
+	o := scenario.Options{Base: s.Base}
+	if s.Think != "" {
+		think, err := dist.Parse(s.Think)
+		if err != nil {
+			return nil, fmt.Errorf("think time: %w", err)
+		}
+		o.Think = think
+	}
+	if s.Request != nil {
+		return scenario.Single(*s.Request, o)
+	}
+	return scenario.Parse(s.Name, s.Text, o)
+}
+
+func newPlay(spec *Spec) (*play, error) {
+	plan, err := spec.Scenario.compile()
+	if err != nil {
+		return nil, err
+	}
+	p := &play{plan: plan}
+	if err := p.accept(spec); err != nil {
+		return nil, errors.Join(err, plan.Close())
+	}
+	if wire, ok := plan.Constant(); ok && !plan.Sequential() {
+		p.constant = bytes.Repeat(wire, spec.Pipeline)
+	}
+	for range plan.Targets() {
+		p.counts = append(p.counts, targetCount{failed: map[string]uint64{}, hist: hdrhistogram.New(1, maxLatency, 2)})
+	}
+	return p, nil
+}
+
+// accept says what of a plan a loop cannot do.
+func (p *play) accept(spec *Spec) error {
+	origins := p.plan.Origins()
+	switch {
+	case len(origins) != 1:
+		return fmt.Errorf("scenario: requests to %d servers: write one for each, and run them beside each other", len(origins))
+	case origins[0].Scheme != "http":
+		return fmt.Errorf("scenario: requests by %s: this loop speaks HTTP/1.1 without TLS", origins[0].Scheme)
+	case p.plan.Sequential() && spec.Pipeline > 1:
+		return fmt.Errorf("scenario: flows and setup wait for answers, so that a pipeline of %d has no meaning", spec.Pipeline)
+	}
+	s := spec.Scenario
+	if users := max(s.Users, spec.Connections); s.First < 0 || s.First+spec.Connections > users {
+		return fmt.Errorf("scenario: users %d to %d of %d", s.First, s.First+spec.Connections-1, users)
+	}
+	return nil
+}
+
+// close gives up the files of the plan. They were only read.
+func (p *play) close() error {
+	if err := p.plan.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return wrap("close files of the scenario", err)
+	}
+	return nil
+}
+
+// seat gives a connection's place its user.
+func (p *play) seat(spec *Spec, c *conn, i int) {
+	s := spec.Scenario
+	c.turn = &turn{user: p.plan.User(s.Seed, s.First+i, max(s.Users, spec.Connections))}
+	if p.constant == nil {
+		return
+	}
+	size := len(p.constant) / spec.Pipeline
+	for n := range spec.Pipeline {
+		c.turn.targets = append(c.turn.targets, p.plan.Targets()[0])
+		c.turn.ends = append(c.turn.ends, (n+1)*size)
+	}
+}
+
+// peek is what the user asks next. There always is something: nothing is
+// outstanding when it is called.
+func (t *turn) peek() *scenario.Target {
+	if t.next == nil {
+		t.next, _ = t.user.Next()
+	}
+	return t.next
+}
+
+// compose writes a connection's next batch, as many requests as depth says, fewer
+// if one of them has a body that is streamed.
+func (p *play) compose(c *conn, depth int) {
+	if p.constant != nil {
+		return
+	}
+	t := c.turn
+	t.targets, t.ends, t.buf = t.targets[:0], t.ends[:0], t.buf[:0]
+	for len(t.targets) < depth && c.body == nil {
+		target := t.peek()
+		t.next = nil
+		if wire := target.Wire(); wire != nil && depth == 1 {
+			c.out = wire
+		} else {
+			t.buf = t.user.Append(t.buf, target)
+			c.out = t.buf
+		}
+		t.targets, t.ends = append(t.targets, target), append(t.ends, len(c.out))
+		c.body, c.at = target.Stream(), 0
+	}
+	c.asked = len(t.targets)
+}
+
+// expect prepares a connection's parser for the next answer.
+func (p *play) expect(c *conn) {
+	t := c.turn
+	if t.kept != nil { // an interim answer came before
+		return
+	}
+	target := t.targets[c.done]
+	c.parser.HeadOnly = target.Method() == "HEAD"
+	if !target.NeedsHead() && !target.NeedsBody() {
+		return
+	}
+	if n := len(p.free); n > 0 {
+		t.kept, p.free = p.free[n-1], p.free[:n-1]
+	} else {
+		t.kept = &kept{}
+	}
+	t.kept.head, t.kept.body, t.kept.noBody = t.kept.head[:0], t.kept.body[:0], !target.NeedsBody()
+	c.parser.Sink = t.kept
+}
+
+// release gives back what an answer was kept in.
+func (p *play) release(c *conn) {
+	if k := c.turn.kept; k != nil && len(p.free) < keptIdle {
+		p.free = append(p.free, k)
+	}
+	c.turn.kept, c.parser.Sink = nil, nil
+}
+
+// judge shows a complete answer to the user, and returns the name of the check that
+// it failed.
+func (p *play) judge(c *conn) (failed string) {
+	t := c.turn
+	var head, body []byte
+	if t.kept != nil {
+		head, body = t.kept.head, t.kept.body
+	}
+	failed = t.user.Answer(t.targets[c.done], c.parser.Status, head, body)
+	p.release(c)
+	return failed
+}
+
+// lost tells the user that outstanding answers will not come.
+func (p *play) lost(c *conn) {
+	p.release(c)
+	if c.done < c.asked {
+		c.turn.user.Abort()
+	}
+}
+
+// unfinished notes the age of what a connection still waits for when an open loop is
+// over, as the ledger does for all targets together.
+func (p *play) unfinished(c *conn, open *openLoop, now int64) {
+	if open.within(c.arrival.intended) {
+		record(p.counts[c.turn.targets[0].Index()].hist, now-c.arrival.intended, 1)
+	}
+}
+
+// begin opens the window.
+func (p *play) begin() {
+	for i, t := range p.plan.Targets() {
+		if c := &p.counts[i]; !t.Setup() {
+			c.requests, c.errors = 0, 0
+			clear(c.failed)
+			c.hist.Reset()
+		}
+	}
+}
+
+// result returns what was counted of the targets. All has the window's latencies:
+// those of the only target, if it is constant.
+func (p *play) result(requests uint64, all *hdrhistogram.Histogram) ([]Target, error) {
+	targets := make([]Target, 0, len(p.counts))
+	for i, t := range p.plan.Targets() {
+		c := p.counts[i]
+		if p.constant != nil {
+			c.requests, c.hist = requests, all
+		}
+		encoded, err := encode(c.hist)
+		if err != nil {
+			return nil, err
+		}
+		targets = append(targets, Target{
+			Name: t.Name(), Setup: t.Setup(), Requests: c.requests, Errors: c.errors, Checks: c.failed, Histogram: encoded,
+		})
+	}
+	return targets, nil
+}

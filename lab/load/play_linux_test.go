@@ -1,0 +1,355 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/load/scenario"
+)
+
+// asked is one request as a server saw it.
+type asked struct {
+	method, path, auth string
+	body               []byte
+	conn               *net.TCPConn
+	n                  int // of its connection, from 1
+}
+
+// serveAsked answers each request with what answer returns, in pieces of a size.
+func serveAsked(t *testing.T, piece int, answer func(asked) string) *scripted {
+	return serve(t, func(_ *scripted, c *net.TCPConn) {
+		br := bufio.NewReaderSize(c, 1<<16)
+		for n := 1; ; n++ {
+			req, err := http.ReadRequest(br)
+			if err != nil {
+				return
+			}
+			body, err := io.ReadAll(req.Body)
+			if err != nil {
+				return
+			}
+			out := answer(asked{req.Method, req.URL.Path, req.Header.Get("Authorization"), body, c, n})
+			for piece > 0 && len(out) > piece {
+				if !say(c, out[:piece]) {
+					return
+				}
+				out = out[piece:]
+			}
+			if !say(c, out) {
+				return
+			}
+		}
+	})
+}
+
+func ok(body string) string {
+	return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head200, len(body), body)
+}
+
+func scenarioSpec(addr, text string) *Spec {
+	spec := testSpec(addr)
+	spec.Request, spec.Expect = nil, Expect{}
+	spec.Scenario = &Scenario{Name: "test.yaml", Text: []byte(text), Base: "http://" + addr, Seed: 1}
+	return spec
+}
+
+// targetsOf are the results of a loop's targets.
+func targetsOf(t *testing.T, l *loop) []Target {
+	t.Helper()
+	targets, err := l.play.result(l.rec.requests, l.rec.hist)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range targets {
+		if n := decode(t, target.Histogram).TotalCount(); uint64(n) != target.Requests {
+			t.Errorf("%s: %d latencies of %d answers", target.Name, n, target.Requests)
+		}
+	}
+	return targets
+}
+
+func TestScenario(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		piece  int
+		change func(*Spec)
+	}{
+		{"closed loop", 0, func(*Spec) {}},
+		{"answers in pieces", 7, func(*Spec) {}},
+		{"fresh connections", 0, func(s *Spec) { s.PerConnection = 1 }},
+		{"think", 0, func(s *Spec) { s.Scenario.Think = "exponential:100us" }},
+		{"think and fresh connections", 0, func(s *Spec) { s.Scenario.Think, s.PerConnection = "uniform:10us,1ms", 2 }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			k := newKeeper()
+			s := serveAsked(t, tc.piece, k.answer)
+			spec := scenarioSpec(s.addr, shop)
+			tc.change(spec)
+			l := drive(t, spec, func(c *counters) bool { return c.requests >= 200 })
+			k.check(t, targetsOf(t, l), spec.Connections)
+			if e := errorsOf(&l.rec.counters); len(e) != 1 || e[ErrCheck] != k.seen["refused"] {
+				t.Errorf("errors %v, %d payments were refused", e, k.seen["refused"])
+			}
+			if got := uint64(l.rec.hist.TotalCount()); got != l.rec.requests || l.rec.answered != got+k.seen["refused"]+uint64(spec.Connections) {
+				t.Errorf("%d latencies of %d requests, %d answers", got, l.rec.requests, l.rec.answered)
+			}
+			if first := l.rec.firstBytes(l.rec.hist); first.TotalCount() != l.rec.hist.TotalCount() || first.Max() > l.rec.hist.Max() {
+				t.Errorf("%d first bytes, the last after %d ns", first.TotalCount(), first.Max())
+			}
+			if uint64(l.rec.connect.TotalCount()) != l.rec.connects {
+				t.Errorf("%d connect times of %d connections", l.rec.connect.TotalCount(), l.rec.connects)
+			}
+		})
+	}
+}
+
+// In an open loop every arrival is one request of the user whose connection it
+// takes, behind that user's setup.
+func TestScenarioInAnOpenLoop(t *testing.T) {
+	k := newKeeper()
+	s := serveAsked(t, 0, k.answer)
+	spec := scenarioSpec(s.addr, shop)
+	plan := openSpec(s.addr, 1000)
+	spec.Arrivals, spec.Window, spec.Tick, spec.Connections = plan.Arrivals, plan.Window, plan.Tick, 8
+	// As the generator's process gets it.
+	data, err := json.Marshal(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec = &Spec{}
+	if err := json.Unmarshal(data, spec); err != nil {
+		t.Fatal(err)
+	}
+	res := runOpen(t, spec)
+	k.mu.Lock()
+	refused := k.seen["refused"]
+	k.mu.Unlock()
+	if o := res.Open; o.Due != due(spec) || o.Failed != refused || o.Unfinished != 0 {
+		t.Errorf("%+v, want %d due and %d failed", o, due(spec), refused)
+	}
+	k.check(t, res.Targets, spec.Connections)
+	var sum uint64
+	for _, target := range res.Targets {
+		if !target.Setup {
+			sum += target.Requests
+		}
+	}
+	if sum+res.Open.Failed != res.Open.Due {
+		t.Errorf("%d right answers of targets and %d failures of %d arrivals", sum, res.Open.Failed, res.Open.Due)
+	}
+	if n := decode(t, res.FirstByte).TotalCount(); uint64(n) != sum {
+		t.Errorf("%d first bytes of %d answers", n, sum)
+	}
+}
+
+// What is left without an answer shows in the latencies of its target, too.
+func TestScenarioUnfinished(t *testing.T) {
+	spec := scenarioSpec("127.0.0.1:1", "targets: [{name: a, url: /a}, {name: b, url: /b}]\n")
+	spec.Arrivals = openSpec("", 500).Arrivals
+	l, err := newLoop(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shut(t, l)
+	l.open.begin(1000, 2000)
+	c := &l.conns[0]
+	l.play.compose(c, 1)
+	for _, intended := range []int64{999, 1000, 1999, 2000} {
+		c.arrival.intended = intended
+		l.play.unfinished(c, l.open, 10_000)
+	}
+	h := l.play.counts[c.turn.targets[0].Index()].hist
+	if h.TotalCount() != 2 || h.Min() > 8001 || h.Max() < 9000 {
+		t.Errorf("%d samples from %d to %d", h.TotalCount(), h.Min(), h.Max())
+	}
+}
+
+// One constant request with checks goes through the template: repeated answers are
+// judged by their bytes, and a changed one is not.
+func TestConstantScenario(t *testing.T) {
+	var mu sync.Mutex
+	bad := uint64(0)
+	s := serveAsked(t, 0, func(a asked) string {
+		mu.Lock()
+		defer mu.Unlock()
+		if a.n%5 == 0 {
+			bad++
+			return ok("farewell")
+		}
+		return ok("welcome")
+	})
+	for _, pipeline := range []int{1, 4} {
+		mu.Lock()
+		bad = 0
+		mu.Unlock()
+		spec := scenarioSpec(s.addr, "targets:\n- {name: home, url: /, checks: [{name: kind, body: {contains: welcome}}]}\n")
+		spec.Pipeline = pipeline
+		l := drive(t, spec, func(c *counters) bool { return c.requests >= 200 })
+		targets := targetsOf(t, l)
+		mu.Lock()
+		if l.play.constant == nil || l.template.Size() == 0 {
+			t.Error("no template is in use")
+		}
+		if len(targets) != 1 || targets[0].Checks["kind"] != bad || targets[0].Requests != l.rec.requests || l.rec.errors[kindCheck] != bad {
+			t.Errorf("targets %+v, errors %v; %d answers were bad", targets, errorsOf(&l.rec.counters), bad)
+		}
+		mu.Unlock()
+	}
+}
+
+// A batch of requests that differ is answered one by one, HEAD among them.
+func TestScenarioPipelined(t *testing.T) {
+	k := newKeeper()
+	s := serveAsked(t, 11, k.answer)
+	spec := scenarioSpec(s.addr, `
+defaults: {headers: {Authorization: Bearer t}}
+targets:
+  - {name: home, url: /, checks: [{body: {equals: welcome}}]}
+  - {name: head, method: HEAD, url: /head}
+`)
+	spec.Pipeline = 8
+	l := drive(t, spec, func(c *counters) bool { return c.requests >= 400 })
+	k.check(t, targetsOf(t, l), 0)
+	if e := errorsOf(&l.rec.counters); len(e) > 0 || l.rec.sent != l.rec.answered {
+		t.Errorf("errors %v, %d sent, %d answered", e, l.rec.sent, l.rec.answered)
+	}
+}
+
+// Connections that break within a flow: the answer is lost, the user begins again,
+// and does not log in again.
+func TestScenarioOnBrokenConnections(t *testing.T) {
+	var logins, broken, again sync.Map
+	s := serveAsked(t, 0, func(a asked) string {
+		user := string(a.body)
+		switch {
+		case a.path == "/login":
+			if _, twice := logins.LoadOrStore(user, true); twice {
+				again.Store(user, true)
+			}
+			return ok(user)
+		case a.n%4 == 0:
+			broken.Store(a.conn, true)
+			a.conn.Close()
+		}
+		return ok(user)
+	})
+	spec := scenarioSpec(s.addr, `
+variables: {id: {counter: 1, per: user}}
+setup: [{name: login, method: POST, url: /login, body: "${id}", captures: {me: {regexp: "^[0-9]+"}}}]
+flows: [{name: f, steps: [{name: one, method: POST, url: /one, body: "${me}", checks: [{body: {matches: "^[0-9]+$"}}]}, {name: two, url: /two}]}]
+`)
+	l := drive(t, spec, func(c *counters) bool { return c.requests >= 30 && c.failures() >= 10 })
+	count := func(m *sync.Map) (n uint64) {
+		m.Range(func(any, any) bool { n++; return true })
+		return n
+	}
+	if count(&logins) != uint64(spec.Connections) || count(&again) != 0 {
+		t.Errorf("%d users logged in, %d of them again", count(&logins), count(&again))
+	}
+	var errs uint64
+	for _, target := range targetsOf(t, l) {
+		errs += target.Errors
+	}
+	if e := errorsOf(&l.rec.counters); e[ErrCheck] != 0 || errs != l.rec.failures() || errs != count(&broken) {
+		t.Errorf("errors %v, %d of targets, %d connections broke", e, errs, count(&broken))
+	}
+}
+
+// A user who thinks for an hour is neither a timeout nor a reason to give up.
+func TestThink(t *testing.T) {
+	s := serveAsked(t, 0, func(asked) string { return ok("hello") })
+	spec := scenarioSpec(s.addr, "targets: [{url: /}]\n")
+	spec.Scenario.Think = "1h"
+	l := drive(t, spec, func(c *counters) bool { return c.requests >= uint64(spec.Connections) })
+	l.draining = false
+	l.base = l.base.Add(-30 * time.Minute)
+	l.nextScan = 0
+	if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.rec.sent != uint64(spec.Connections) || l.timers.Len() != spec.Connections {
+		t.Errorf("after half an hour: %d requests, %d timers, %v", l.rec.sent, l.timers.Len(), err)
+	}
+	l.base = l.base.Add(-31 * time.Minute)
+	l.lastRight = l.now() // the loop looked all the time
+	for bound := l.now() + int64(20*time.Second); l.rec.requests < 2*uint64(spec.Connections); {
+		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+			t.Fatalf("after an hour: %d right answers, %v", l.rec.requests, err)
+		}
+	}
+}
+
+func TestScenarioRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		text   string
+		change func(*Spec)
+		want   string
+	}{
+		{"targets: [{url: /}]", func(s *Spec) { s.Request = []byte("x") }, "a request beside a scenario"},
+		{"targets: [{url: /}]", func(s *Spec) { s.Stream = true }, "a scenario with a stream"},
+		{"targets: [{url: /}]", func(s *Spec) { s.Scenario.Think = "soon" }, "think time: "},
+		{"targets: [{url: /}]", func(s *Spec) { s.Scenario.First = 8; s.Scenario.Users = 10 }, "users 8 to 10 of 10"},
+		{"targets: [{url: https://127.0.0.1/}]", func(*Spec) {}, "requests by https"},
+		{"targets: [{url: http://127.0.0.1:1/}, {url: http://127.0.0.1:2/}]", func(*Spec) {}, "requests to 2 servers"},
+		{"flows: [{name: f, steps: [{url: /}]}]", func(s *Spec) { s.Pipeline = 2 }, "a pipeline of 2 has no meaning"},
+		{"tragets: []", func(*Spec) {}, "test.yaml:1"},
+		{"targets: [{url: /}]", func(s *Spec) { s.Sources = []string{"there"} }, `source address "there"`},
+		{"targets: [{url: /}]", func(s *Spec) { s.Sources = []string{"::1"} }, "of another family"},
+		{"targets: [{url: /}]", func(s *Spec) { s.ConnectRate = -1 }, "connect rate is -1"},
+		{"targets: [{url: /}]", func(s *Spec) { s.Slow.Read = -1 }, "slow connections are"},
+		{"targets: [{url: /}]", func(s *Spec) { s.PerConnection = -1 }, "requests per connection is -1"},
+	} {
+		spec := scenarioSpec("127.0.0.1:1", tc.text)
+		tc.change(spec)
+		if _, err := collect(context.Background(), spec); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want %q", tc.text, err, tc.want)
+		}
+	}
+}
+
+// Requests that differ make no garbage either, once their buffers are there.
+func TestScenarioAllocates(t *testing.T) {
+	s := serve(t, func(_ *scripted, c *net.TCPConn) {
+		in, out := make([]byte, 4096), []byte(goodAnswer)
+		for {
+			if n, err := c.Read(in); err != nil || n == 0 {
+				return
+			}
+			if _, err := c.Write(out); err != nil {
+				return
+			}
+		}
+	})
+	spec := scenarioSpec(s.addr, "variables: {id: {int: [1, 99]}}\ntargets: [{url: '/${id}', checks: [{body: {equals: hello}}]}]\n")
+	l, err := newLoop(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shut(t, l)
+	run := func() {
+		for goal := l.rec.requests + 10; l.rec.requests < goal; {
+			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	l.start()
+	run()
+	if n := testing.AllocsPerRun(5, run); n > 2 {
+		t.Errorf("%v allocations in ten requests", n)
+	}
+}
+
+// single is a spec of one request as flags describe it.
+func single(addr string, r scenario.Request) *Spec {
+	spec := scenarioSpec(addr, "")
+	r.URL = "/"
+	spec.Scenario = &Scenario{Request: &r, Base: "http://" + addr}
+	return spec
+}

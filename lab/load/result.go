@@ -1,0 +1,81 @@
+package load
+
+// Event is one line of a generator process's standard output. Exactly one field
+// is set.
+type Event struct {
+	Connected bool    `json:"connected,omitempty"` // all connections stand, the warm-up begins
+	Window    bool    `json:"window,omitempty"`    // the window begins
+	Tick      *Tick   `json:"tick,omitempty"`
+	Result    *Result `json:"result,omitempty"` // the last line of a run that measured
+	Error     string  `json:"error,omitempty"`  // the last line of one that could not
+}
+
+// Tick is one point of the time series: what happened since the one before.
+type Tick struct {
+	T         float64     `json:"t"`                         // seconds since the window began, at the tick's end; negative in the warm-up
+	Seconds   float64     `json:"seconds"`                   // the tick's length
+	Requests  uint64      `json:"requests"`                  // answers, or events of a stream
+	Errors    uint64      `json:"errors"`                    //
+	P50       float64     `json:"p50_us"`                    // microseconds; 0 without answers
+	P99       float64     `json:"p99_us"`                    //
+	ServerCPU float64     `json:"server_cpu"`                // CPU seconds a second
+	Heat      [][2]uint64 `json:"heat"`                      // sparse latency counts, see HeatBucket
+	SendLag   float64     `json:"send_lag_p99_us,omitempty"` // of an open loop, p99 of those sent
+	Waiting   uint64      `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent, at the tick's end
+}
+
+// Result is what a window came to.
+type Result struct {
+	Seconds       float64           `json:"seconds"`        // the window's length, as measured
+	Requests      uint64            `json:"requests"`       // answers that were right, or events of a stream
+	Errors        map[string]uint64 `json:"errors"`         // by kind, see the Err constants
+	BytesIn       uint64            `json:"bytes_in"`       //
+	BytesOut      uint64            `json:"bytes_out"`      //
+	Histogram     string            `json:"hdr"`            // HdrHistogram V2 compressed, base64; nanoseconds. Of an open loop: the response times of what was due in the window
+	ServerUser    float64           `json:"server_user"`    // CPU seconds of ServerPIDs in the window
+	ServerSys     float64           `json:"server_sys"`     //
+	ServerCPU     float64           `json:"server_cpu"`     // user and sys from the scheduler's clock: finer than the two above
+	GeneratorCPU  float64           `json:"generator_cpu"`  // CPU seconds of the generator itself in the window
+	WarmupSeconds float64           `json:"warmup_seconds"` // as it came out
+	Steady        bool              `json:"steady"`         // no trend left when the window began; false without a warm-up
+	Sent          uint64            `json:"sent"`           // requests written to the end, since the process began
+	Answered      uint64            `json:"answered"`       // complete answers, right or wrong, since the process began
+	Open          *Open             `json:"open,omitempty"` // of an open loop
+	Held          int               `json:"held,omitempty"` // idle connections that stood when the window ended, of Spec.Idle
+	Cut           bool              `json:"cut,omitempty"`  // the run was cancelled: the window is shorter than was asked for
+
+	Targets   []Target `json:"targets,omitempty"` // of a scenario, in its order
+	Connects  uint64   `json:"connects"`          // connections made, since the process began
+	Connect   string   `json:"connect_hdr"`       // how long that took, each; HdrHistogram V2 as above
+	FirstByte string   `json:"first_byte_hdr"`    // from the send to the first byte of each right answer in the window; empty for a stream
+	Early     uint64   `json:"early,omitempty"`   // requests that the server began to answer before they were written to the end
+	Dropped   uint64   `json:"dropped,omitempty"` // connections that the server ended while nothing was asked of it: no error
+}
+
+// Target is what one request of a scenario came to.
+type Target struct {
+	Name      string            `json:"name"`
+	Setup     bool              `json:"setup,omitempty"`  // what users do once, counted since the process began, and left out of all other figures
+	Requests  uint64            `json:"requests"`         // right answers in the window
+	Errors    uint64            `json:"errors,omitempty"` // connections that failed with the answer outstanding
+	Checks    map[string]uint64 `json:"checks,omitempty"` // answers that failed a check, or a capture, under its name
+	Histogram string            `json:"hdr"`              // as Result.Histogram, to two digits; arrivals that were not even sent belong to no target
+}
+
+// The kinds of errors that a generator counts.
+const (
+	ErrConnect   = "connect"   // a connection could not be made
+	ErrReset     = "reset"     // the peer reset the connection
+	ErrClosed    = "closed"    // the peer closed between answers with requests outstanding
+	ErrShort     = "short"     // the peer closed within an answer
+	ErrStatus    = "status"    // another status than expected
+	ErrLength    = "length"    // a body of another length than expected
+	ErrBody      = "body"      // a body of other bytes than expected
+	ErrMalformed = "malformed" // not an HTTP/1.1 answer
+	ErrTimeout   = "timeout"   // no answer within Spec.Timeout
+	ErrUnasked   = "unasked"   // bytes that no request asked for
+	ErrHeader    = "header"    // a head, or trailers, that did not end within 64 KiB
+	ErrChunk     = "chunk"     // broken framing of chunks
+	ErrEndless   = "endless"   // a body without an announced length, longer than Spec.MaxBody
+	ErrCheck     = "check"     // a check of the scenario failed, see Target.Checks
+)

@@ -1,0 +1,171 @@
+package load
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/timer"
+)
+
+// What a timer's entry is about.
+const (
+	wakeThink uint8 = iota
+	wakeRead
+	wakeWrite
+)
+
+const (
+	pieceSize  = 256 << 10 // of a streamed body, for one send
+	pushes     = 8         // of them before the other connections have their turn
+	stepsASec  = 100       // pieces a second of a slow connection, if it has as many bytes
+	slowBuffer = 8 << 10   // least receive buffer of a slow reader
+)
+
+// receiveBuffer is what the kernel may keep for a slow reader: a quarter of a
+// second's worth. With its own choice, megabytes, the server would not notice for
+// minutes that nobody reads.
+func (s *Slow) receiveBuffer() int {
+	if s.Read == 0 {
+		return 0
+	}
+	return int(min(max(s.Read/4, slowBuffer), 256<<10))
+}
+
+// applies reports whether the connection with this index is slow.
+func (s *Slow) applies(index int) bool {
+	return (s.Read > 0 || s.Write > 0) && (s.Connections == 0 || index < s.Connections)
+}
+
+// step is how many bytes one call moves at a rate.
+func step(rate int64) int { return int(min(max(rate/stepsASec, 1), pieceSize)) }
+
+// pause is how long a slow connection rests after n bytes.
+func pause(n int, rate int64) int64 { return int64(float64(n) / float64(rate) * float64(time.Second)) }
+
+// wake sets a timer for c.
+func (l *loop) wake(c *conn, due int64, what uint8) {
+	// Connections that end leave their timers behind. Each has three at most.
+	if l.timers.Len() >= 4*len(l.conns) {
+		l.timers.Keep(func(e timer.Entry) bool { return l.conns[e.ID].gen == e.Generation })
+	}
+	l.timers.Add(timer.Entry{Due: due, ID: int32(l.index(c)), Generation: c.gen, What: what})
+}
+
+// fire does what is due.
+func (l *loop) fire(now int64) {
+	for {
+		e, ok := l.timers.Take(now)
+		if !ok {
+			return
+		}
+		c := &l.conns[e.ID]
+		if c.gen != e.Generation || c.phase != open {
+			continue
+		}
+		switch e.What {
+		case wakeThink:
+			c.until = 0
+			l.ready(c, now)
+		case wakeRead:
+			c.resting = false
+			l.readable(c, c.flags)
+		case wakeWrite:
+			c.trickling = false
+			l.flush(c)
+			l.proceed(c, l.now())
+		}
+	}
+}
+
+// rest returns the next bytes of c's batch, max at most: of its buffer, or of the
+// streamed body behind it. A piece that the socket does not take is made again when
+// it does, so that no connection holds one.
+func (l *loop) rest(c *conn, limit int) ([]byte, error) {
+	if c.off < len(c.out) {
+		return c.out[c.off:min(len(c.out), c.off+limit)], nil
+	}
+	var err error
+	l.piece, err = c.body.AppendAt(l.piece[:0], c.at, limit)
+	return l.piece, err
+}
+
+// advance notes that n of these bytes are written.
+func (c *conn) advance(n int) {
+	if c.off < len(c.out) {
+		c.off += n
+		return
+	}
+	if c.at += int64(n); c.at >= c.body.Size() {
+		c.body = nil
+	}
+}
+
+// push writes what a batch has beside a buffer: it sends a streamed body, or sends
+// slowly. It reports whether all is written.
+func (l *loop) push(c *conn) bool {
+	limit, slow := pieceSize, c.slow && l.spec.Slow.Write > 0
+	if slow {
+		limit = step(l.spec.Slow.Write)
+	}
+	for left := pushes; c.writing() && !c.broken && !c.trickling; {
+		b, err := l.rest(c, limit)
+		if err != nil {
+			l.broken = wrap("read body to send", err)
+			return false
+		}
+		n, errno := sock.Send(c.fd, b)
+		switch errno {
+		case 0:
+			c.advance(n)
+			l.rec.bytesOut += uint64(n)
+			left--
+			switch {
+			case !c.writing():
+			case slow:
+				c.trickling = true
+				l.wake(c, l.now()+pause(n, l.spec.Slow.Write), wakeWrite)
+			case left == 0:
+				c.trickling = true
+				l.wake(c, l.now(), wakeWrite)
+			}
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return false
+		default:
+			l.gone(c)
+		}
+	}
+	return !c.writing()
+}
+
+// gone notes that the peer does not take more. What it said before is still to be
+// read: an early refusal, perhaps.
+func (l *loop) gone(c *conn) {
+	c.broken = true
+	l.later(c, unix.EPOLLRDHUP)
+}
+
+// sip is readable for a slow reader.
+func (l *loop) sip(c *conn, flags uint32) {
+	c.flags |= flags
+	if c.resting {
+		return
+	}
+	n, errno := sock.Receive(c.fd, l.buf[:step(l.spec.Slow.Read)])
+	switch {
+	case errno == unix.EINTR:
+		l.later(c, c.flags)
+		return
+	case errno == unix.EAGAIN:
+		c.flags = 0
+		return
+	}
+	gen := c.gen
+	l.received(c, n, errno)
+	if c.gen == gen && c.phase == open {
+		c.resting = true
+		l.wake(c, l.now()+pause(max(n, 1), l.spec.Slow.Read), wakeRead)
+	}
+}

@@ -1,0 +1,146 @@
+package sock
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// portsPerSource is how many connections share one source address when the
+// server is on the loopback interface; the default port range has 28,000.
+const portsPerSource = 10_000
+
+// Config says where sockets go, and how.
+type Config struct {
+	Addr        string       // host:port of the server, numeric
+	Connections int          // how many there will be at once
+	Congestion  string       // TCP congestion control; empty leaves the default
+	Sources     []netip.Addr // taken in turn; none: the kernel's choice, or enough addresses of the loopback
+	ReadBuffer  int          // SO_RCVBUF of the first SlowReaders connections, bytes
+	SlowReaders int          // connections with that buffer
+}
+
+// Dialer opens sockets towards one address.
+type Dialer struct {
+	To      unix.Sockaddr // for connect(2)
+	config  Config
+	sources []unix.Sockaddr
+	family  int
+}
+
+// NewDialer checks what can be checked without a socket.
+func NewDialer(c Config) (*Dialer, error) {
+	addr, err := netip.ParseAddrPort(c.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("parse address: %w", err)
+	}
+	d := &Dialer{To: sockaddr(addr.Addr(), addr.Port()), config: c, family: unix.AF_INET6}
+	if addr.Addr().Unmap().Is4() {
+		d.family = unix.AF_INET
+	}
+	sources := c.Sources
+	if len(sources) == 0 && d.family == unix.AF_INET && addr.Addr().IsLoopback() && c.Connections > portsPerSource {
+		for a, n := netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0; n < c.Connections; n += portsPerSource {
+			sources = append(sources, a)
+			a = a.Next()
+		}
+	}
+	for _, a := range sources {
+		if a.Unmap().Is4() != (d.family == unix.AF_INET) {
+			return nil, fmt.Errorf("source address %v is of another family than the server's %v", a, addr.Addr())
+		}
+		d.sources = append(d.sources, sockaddr(a, 0))
+	}
+	return d, nil
+}
+
+func sockaddr(a netip.Addr, port uint16) unix.Sockaddr {
+	if a = a.Unmap(); a.Is4() {
+		return &unix.SockaddrInet4{Port: int(port), Addr: a.As4()}
+	}
+	return &unix.SockaddrInet6{Port: int(port), Addr: a.As16()}
+}
+
+// Socket makes a socket for the connection with this index, not yet connected.
+// The caller closes it.
+func (d *Dialer) Socket(index int) (int, error) {
+	fd, err := unix.Socket(d.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
+	if err != nil {
+		return -1, fmt.Errorf("open socket: %w", err)
+	}
+	if err := d.configure(fd, index); err != nil {
+		return -1, discard(fd, err)
+	}
+	return fd, nil
+}
+
+func (d *Dialer) configure(fd, index int) error {
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		return fmt.Errorf("set TCP_NODELAY: %w", err)
+	}
+	if d.config.Congestion != "" {
+		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, d.config.Congestion); err != nil {
+			return fmt.Errorf("set congestion control %q (available: %s): %w", d.config.Congestion, congestionControls(), err)
+		}
+	}
+	if d.config.ReadBuffer > 0 && index < d.config.SlowReaders {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, d.config.ReadBuffer); err != nil {
+			return fmt.Errorf("set SO_RCVBUF: %w", err)
+		}
+	}
+	if len(d.sources) == 0 {
+		return nil
+	}
+	// The port is chosen at connect(2), when the other end is known: a port may
+	// then serve several connections to different servers.
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1); err != nil {
+		return fmt.Errorf("set IP_BIND_ADDRESS_NO_PORT: %w", err)
+	}
+	if err := unix.Bind(fd, d.sources[index%len(d.sources)]); err != nil {
+		return fmt.Errorf("bind source address: %w", err)
+	}
+	return nil
+}
+
+// discard closes fd after err made it useless; err is the news.
+func discard(fd int, err error) error {
+	_ = unix.Close(fd)
+	return err
+}
+
+// congestionControls lists what the kernel offers at present.
+func congestionControls() string {
+	b, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
+	if err != nil {
+		return "unknown: " + err.Error()
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// The calls below are RawSyscalls: they never wait, so the scheduler need not
+// be told. The buffers are never empty.
+
+// Receive is recv(2) without waiting.
+func Receive(fd int, b []byte) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
+	return int(n), errno
+}
+
+// Send is send(2) without waiting; a peer that is gone raises no signal.
+func Send(fd int, b []byte) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
+	return int(n), errno
+}
+
+// Poll is epoll_wait without waiting; epoll_pwait because arm64 has no other.
+func Poll(epfd int, events []unix.EpollEvent) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epfd),
+		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
+	return int(n), errno
+}

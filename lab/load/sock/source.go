@@ -1,0 +1,72 @@
+package sock
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// maxSources bounds the source addresses of one generator.
+const maxSources = 1 << 16
+
+// ParseSources reads source addresses: each is an address, a range of them with a
+// hyphen (127.0.0.2-127.0.0.9), or a prefix (127.0.1.0/24), of which all addresses
+// are meant. Together they are 65,536 at most, and all of one family.
+func ParseSources(list []string) ([]netip.Addr, error) {
+	var all []netip.Addr
+	for _, text := range list {
+		first, last, err := parseSource(text)
+		if err != nil {
+			return nil, fmt.Errorf("source address %q: %w; write 127.0.0.2, 127.0.0.2-127.0.0.9 or 127.0.1.0/24", text, err)
+		}
+		for a := first; ; a = a.Next() {
+			if len(all) == maxSources {
+				return nil, fmt.Errorf("source address %q: more than %d addresses", text, maxSources)
+			}
+			if all = append(all, a); a == last {
+				break
+			}
+		}
+		if first.Is4() != all[0].Is4() {
+			return nil, fmt.Errorf("source address %q: addresses of IPv4 and IPv6 together", text)
+		}
+	}
+	return all, nil
+}
+
+func parseSource(text string) (first, last netip.Addr, err error) {
+	if strings.Contains(text, "/") {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return first, last, err
+		}
+		first = prefix.Masked().Addr()
+		return first, lastOf(prefix), nil
+	}
+	from, to, isRange := strings.Cut(text, "-")
+	if first, err = netip.ParseAddr(strings.TrimSpace(from)); err != nil {
+		return first, last, err
+	}
+	first = first.Unmap().WithZone("")
+	if !isRange {
+		return first, first, nil
+	}
+	if last, err = netip.ParseAddr(strings.TrimSpace(to)); err != nil {
+		return first, last, err
+	}
+	last = last.Unmap().WithZone("")
+	if last.Less(first) || first.Is4() != last.Is4() {
+		return first, last, fmt.Errorf("the range ends before it begins")
+	}
+	return first, last, nil
+}
+
+// lastOf is the address of a prefix whose host bits are all set.
+func lastOf(p netip.Prefix) netip.Addr {
+	b := p.Addr().AsSlice()
+	for bit := p.Bits(); bit < 8*len(b); bit++ {
+		b[bit/8] |= 0x80 >> (bit % 8)
+	}
+	a, _ := netip.AddrFromSlice(b) // 4 or 16 bytes, as they came
+	return a
+}

@@ -1,0 +1,92 @@
+// Package timer holds what is due at a time: the moments at which the connections of
+// a load generator go on by themselves. It knows no clock; time is nanoseconds on
+// whatever axis its user has.
+package timer
+
+// Entry is one moment. ID and Generation say whose it is, What what is to be done.
+type Entry struct {
+	Due        int64
+	ID         int32
+	Generation int32 // tells entries of the present from those that nobody waits for any more
+	What       uint8
+}
+
+// Heap holds entries, the earliest first. Its zero value is empty. It belongs to one
+// goroutine, and allocates only while it grows.
+type Heap struct {
+	list []Entry
+}
+
+// Len is how many entries there are.
+func (h *Heap) Len() int { return len(h.list) }
+
+// Next is when the first entry is due. It returns false if there is none.
+func (h *Heap) Next() (due int64, ok bool) {
+	if len(h.list) == 0 {
+		return 0, false
+	}
+	return h.list[0].Due, true
+}
+
+// Add puts an entry in.
+func (h *Heap) Add(e Entry) {
+	h.list = append(h.list, e)
+	i := len(h.list) - 1
+	for i > 0 {
+		up := (i - 1) / 2
+		if h.list[up].Due <= e.Due {
+			break
+		}
+		h.list[i] = h.list[up]
+		i = up
+	}
+	h.list[i] = e
+}
+
+// Take removes the first entry if it is due. Of entries with the same time any may
+// be first.
+func (h *Heap) Take(now int64) (e Entry, ok bool) {
+	if len(h.list) == 0 || h.list[0].Due > now {
+		return Entry{}, false
+	}
+	e = h.list[0]
+	last := h.list[len(h.list)-1]
+	h.list = h.list[:len(h.list)-1]
+	if len(h.list) > 0 {
+		h.sink(0, last)
+	}
+	return e, true
+}
+
+// Keep removes the entries that keep rejects.
+func (h *Heap) Keep(keep func(Entry) bool) {
+	kept := h.list[:0]
+	for _, e := range h.list {
+		if keep(e) {
+			kept = append(kept, e)
+		}
+	}
+	h.list = kept
+	for i := len(kept)/2 - 1; i >= 0; i-- {
+		h.sink(i, kept[i])
+	}
+}
+
+// sink puts e at i, or as far below as it belongs.
+func (h *Heap) sink(i int, e Entry) {
+	for {
+		down := 2*i + 1
+		if down >= len(h.list) {
+			break
+		}
+		if down+1 < len(h.list) && h.list[down+1].Due < h.list[down].Due {
+			down++
+		}
+		if e.Due <= h.list[down].Due {
+			break
+		}
+		h.list[i] = h.list[down]
+		i = down
+	}
+	h.list[i] = e
+}

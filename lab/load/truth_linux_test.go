@@ -1,0 +1,210 @@
+package load
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redline-go/redline/lab/load/arrive"
+)
+
+// witness is a server that keeps the truth: how long each request was in its hands.
+type witness struct {
+	mu    sync.Mutex
+	held  []int64
+	begin time.Time // of the first request
+	until time.Time // nothing is answered before; zero: no stall
+}
+
+// answer takes as long as delay says, and no less.
+func (w *witness) answer(c *net.TCPConn, delay time.Duration) bool {
+	from := time.Now()
+	if delay > 0 {
+		time.Sleep(delay)
+	}
+	w.mu.Lock()
+	rest := time.Until(w.until)
+	w.mu.Unlock()
+	if rest > 0 {
+		time.Sleep(rest)
+	}
+	w.mu.Lock()
+	w.held = append(w.held, int64(time.Since(from)))
+	w.mu.Unlock()
+	return say(c, goodAnswer)
+}
+
+// sorted is the truth.
+func (w *witness) sorted() []int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	slices.Sort(w.held)
+	return w.held
+}
+
+// above holds that a histogram, rank by rank from the top, is no less than a
+// sample. Each request was longer on its way than in the server's hands, so the
+// same is true of the sorted lists, on any machine and under any load; a generator
+// that measured from another moment, or left answers out, would fail. Of the sample
+// the histogram may hold fewer: answers outside of the window.
+func above(t *testing.T, what string, h *hdrhistogram.Histogram, sample []int64) {
+	t.Helper()
+	n := int(h.TotalCount())
+	if n == 0 || n > len(sample) {
+		t.Fatalf("%s: %d samples of %d", what, n, len(sample))
+	}
+	// The smallest n of the sample: the least that these n can have been.
+	for rank := 1; rank <= n; rank++ {
+		got, least := h.ValueAtQuantile(100*float64(rank)/float64(n)), sample[rank-1]
+		if float64(got) < 0.999*float64(least) {
+			t.Fatalf("%s: number %d of %d is %v, the server alone took %v", what, rank, n, time.Duration(got), time.Duration(least))
+		}
+	}
+}
+
+func TestTruthEndToEnd(t *testing.T) {
+	for name, delay := range map[string]func(n int) time.Duration{
+		"at once": func(int) time.Duration { return 0 },
+		"5 ms":    func(int) time.Duration { return 5 * time.Millisecond },
+		"bimodal": func(n int) time.Duration { return time.Duration(n%2) * 10 * time.Millisecond },
+	} {
+		for loop, arrivals := range map[string]*arrive.Plan{"closed": nil, "open": {Rate: 500}} {
+			t.Run(name+", "+loop, func(t *testing.T) {
+				w := &witness{}
+				s := serveScript(t, func(c *net.TCPConn, n int) bool { return w.answer(c, delay(n)) })
+				spec := testSpec(s.addr)
+				spec.Connections, spec.Window, spec.Tick, spec.Arrivals = 16, 150*time.Millisecond, 50*time.Millisecond, arrivals
+				events, err := collect(context.Background(), spec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res := events[len(events)-1].Result
+				if len(res.Errors) > 0 {
+					t.Errorf("errors %v", res.Errors)
+				}
+				above(t, "latency", decode(t, res.Histogram), w.sorted())
+				above(t, "first byte", decode(t, res.FirstByte), w.sorted())
+				if res.Open != nil {
+					above(t, "service time", decode(t, res.Open.Service), w.sorted())
+				}
+			})
+		}
+	}
+}
+
+// A server that stands still for 300 ms at a thousand arrivals a second: those of
+// the first 200 ms waited for 100 ms and more, all of them, sent or not. In a closed
+// loop there are no more than there are connections. (How few they are is not
+// asserted: a machine may add delays of its own.)
+func TestStallEndToEnd(t *testing.T) {
+	const (
+		rate  = 1000
+		stall = 300 * time.Millisecond
+		long  = int64(100 * time.Millisecond)
+		lead  = 10 * time.Millisecond // from the stall's begin on the server's side to the next arrival
+	)
+	w := &witness{}
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool {
+		w.mu.Lock()
+		switch now := time.Now(); {
+		case w.begin.IsZero():
+			w.begin = now
+		case w.until.IsZero() && now.Sub(w.begin) > 100*time.Millisecond:
+			w.until = now.Add(stall)
+		}
+		w.mu.Unlock()
+		return w.answer(c, 0)
+	})
+	spec := testSpec(s.addr)
+	spec.Connections, spec.Window, spec.Tick = 8, time.Second, 100*time.Millisecond
+	spec.Arrivals = &arrive.Plan{Rate: rate}
+	res := runOpen(t, spec)
+	h := decode(t, res.Histogram)
+	var waited int64
+	for _, bar := range h.Distribution() {
+		if bar.From >= long {
+			waited += bar.Count
+		}
+	}
+	want := int64((stall-time.Duration(long)-lead)/time.Millisecond) * rate / 1000
+	if waited < want {
+		t.Errorf("%d arrivals waited for %v, %d must have", waited, time.Duration(long), want)
+	}
+	if h.Max() < int64(stall-lead) {
+		t.Errorf("the longest waited for %v", time.Duration(h.Max()))
+	}
+	above(t, "service time", decode(t, res.Open.Service), w.sorted())
+}
+
+// Ten minutes of load, a hundred points of the time series a second: what the books
+// hold does not grow.
+func TestMemoryStaysFlat(t *testing.T) {
+	g := newLedger(newRecorder())
+	g.begin(0, 600*sec)
+	minute := func(from int64) {
+		for at := from; at < from+60*sec; at += 10 * ms {
+			for i := range int64(20) {
+				a := g.sent(arrive.Arrival{Intended: at, Possible: at + i}, at+i)
+				g.right(&a, at+i*i*ms)
+			}
+			g.rec.connects++
+			record(g.rec.connect, at%sec, 1)
+			g.rec.take()
+			g.take()
+		}
+	}
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	minute(0)
+	before := heap()
+	for m := int64(1); m < 10; m++ {
+		minute(m * 60 * sec)
+	}
+	if after := heap(); after > before+64<<10 {
+		t.Errorf("%d bytes after ten minutes, %d after one", after, before)
+	}
+	if n := g.rec.hist.TotalCount(); n != 600*100*20 {
+		t.Errorf("%d samples", n)
+	}
+}
+
+// Servers whose heads and bodies do not end, and clients that come again and again:
+// nothing is kept of any of it.
+func TestFaultsKeepNoMemory(t *testing.T) {
+	for _, tc := range misbehaviours {
+		if tc.kind != ErrHeader && tc.kind != ErrEndless {
+			continue
+		}
+		t.Run(tc.name, func(t *testing.T) {
+			s := serveScript(t, func(c *net.TCPConn, n int) bool {
+				if n == 2 {
+					return tc.do(c)
+				}
+				return say(c, goodAnswer)
+			})
+			spec := scenarioSpec(s.addr, "targets: [{url: /, checks: [{body: {contains: hello}}]}]\n")
+			spec.MaxBody = 1 << 20
+			l := drive(t, spec, func(c *counters) bool { return c.failures() >= 20 })
+			if e := errorsOf(&l.rec.counters); len(e) != 1 || e[tc.kind] < 20 {
+				t.Errorf("errors %v", e)
+			}
+			held := 0
+			for _, k := range l.play.free {
+				held += cap(k.head) + cap(k.body)
+			}
+			if most := spec.Connections * (2*keptBody + 128<<10); held > most || len(l.play.free) > spec.Connections {
+				t.Errorf("%d bytes in %d buffers, at most %d", held, len(l.play.free), most)
+			}
+		})
+	}
+}
