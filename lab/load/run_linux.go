@@ -293,23 +293,30 @@ func (r *runner) window() (*Result, error) {
 	}
 	res.ServerUser, res.ServerSys, res.ServerCPU = split(cpu, r.cpu)
 	res.Held = l.held
+	return res, r.latency(res)
+}
+
+// latency adds what was recorded of latencies. Those of an open loop follow in
+// settle, with the last answers.
+func (r *runner) latency(res *Result) (err error) {
+	l := r.loop
 	if l.open != nil {
 		open := l.open.Open
-		res.Open = &open // the rest in settle, with the last answers
-		return res, nil
+		res.Open = &open
+		return nil
 	}
 	if res.Histogram, err = encode(l.rec.hist); err != nil {
-		return nil, err
+		return err
 	}
 	if !r.spec.Stream {
 		if res.FirstByte, err = encode(l.rec.firstBytes(l.rec.hist)); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if l.play != nil {
 		res.Targets, err = l.play.result(res.Requests, l.rec.hist)
 	}
-	return res, err
+	return err
 }
 
 // cut ends the window now. That it was asked for is not asked again: what is left
