@@ -27,17 +27,19 @@ func TestRelease(t *testing.T) {
 			give()
 		}
 	}
+	const never, soon = time.Hour, time.Millisecond // to be taken over; soon may be before anything else
 	for name, c := range map[string]struct {
-		run  func(h *Hand)
-		most int
+		takeover time.Duration
+		run      func(h *Hand)
+		most     int
 	}{
-		"detached":          {func(h *Hand) { h.Release(); h.Detach() }, 1},
-		"detached before":   {func(h *Hand) { h.Detach(); h.Release() }, 2},
-		"taken over":        {func(h *Hand) { h.Release(); take(h, func() {}) }, 2}, // before Release, maybe
-		"taken over before": {func(h *Hand) { take(h, func() {}); h.Release() }, 2},
-		"while taken over":  {func(h *Hand) { take(h, h.Release) }, 2},
+		"detached":          {never, func(h *Hand) { h.Release(); h.Detach() }, 1},
+		"detached before":   {never, func(h *Hand) { h.Detach(); h.Release() }, 2},
+		"taken over":        {soon, func(h *Hand) { h.Release(); take(h, func() {}) }, 2},
+		"taken over before": {soon, func(h *Hand) { take(h, func() {}); h.Release() }, 2},
+		"while taken over":  {soon, func(h *Hand) { take(h, h.Release) }, 2},
 	} {
-		r := newRig(t, time.Millisecond)
+		r := newRig(t, c.takeover)
 		release := make(chan struct{})
 		inputs := map[*byte]bool{}
 		var done atomic.Int64
