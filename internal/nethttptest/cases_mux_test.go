@@ -61,39 +61,39 @@ var muxTrials = []trial{
 	}},
 	{name: "mux: GET *", differs: &strict, refuses: "400 request target does not fit the method", handler: site, send: message("GET * HTTP/1.1", "Host: h")},
 
-	{name: "helpers: NotFound", handler: func(*observer) http.Handler { return http.NotFoundHandler() }, send: get("/x")},
-	{name: "helpers: Error drops what does not fit", handle: func(_ *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "handlers: NotFound", handler: func(*observer) http.Handler { return http.NotFoundHandler() }, send: get("/x")},
+	{name: "handlers: Error drops what does not fit", handle: func(_ *observer, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		w.Header().Set("Content-Encoding", "gzip")
 		w.Header().Set("Content-Type", "text/css")
 		w.Header().Set("X-A", "b")
 		http.Error(w, "oops", http.StatusTeapot)
 	}, send: get("/")},
-	{name: "helpers: Redirect", handle: func(_ *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "handlers: Redirect", handle: func(_ *observer, w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusFound)
 	}, play: askAll([]string{"/a/b?to=c", "/a/b?to=../c?d", "/a/b/?to=/x//y/../z/", "/?to=http://other/", "/a?to=//other/x", "/a?to=%C3%A9"})},
-	{name: "helpers: Redirect of HEAD and POST", handler: func(*observer) http.Handler { return http.RedirectHandler("/new", http.StatusPermanentRedirect) }, play: []step{
+	{name: "handlers: Redirect of HEAD and POST", handler: func(*observer) http.Handler { return http.RedirectHandler("/new", http.StatusPermanentRedirect) }, play: []step{
 		toHEAD(0), say(message("HEAD / HTTP/1.1", "Host: h")), hear(1), say(post("/", "hello")), hear(2),
 	}},
-	{name: "helpers: StripPrefix", handler: func(o *observer) http.Handler {
+	{name: "handlers: StripPrefix", handler: func(o *observer) http.Handler {
 		return http.StripPrefix("/pre", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { o.request(r) }))
 	}, play: askAll([]string{"/pre/a%2Fb?c", "/pre", "/other"})},
-	{name: "helpers: AllowQuerySemicolons", handler: func(o *observer) http.Handler {
+	{name: "handlers: AllowQuerySemicolons", handler: func(o *observer) http.Handler {
 		return http.AllowQuerySemicolons(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { o.note("%q %q", r.FormValue("a"), r.FormValue("b")) }))
 	}, send: get("/?a=1;b=2")},
-	{name: "helpers: MaxBytesHandler", handler: func(o *observer) http.Handler {
+	{name: "handlers: MaxBytesHandler", handler: func(o *observer) http.Handler {
 		return http.MaxBytesHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			o.read(r.Body)
 			put(o, w, "ok")
 		}), 5)
 	}, play: []step{say(post("/", "hello")), hear(1), say(postChunked("/", "he", "llo")), hear(2), say(post("/", "hello!")), hear(3)}},
-	{name: "helpers: TimeoutHandler in time", handler: timeout(func(o *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "handlers: TimeoutHandler in time", handler: timeout(func(o *observer, w http.ResponseWriter, r *http.Request) {
 		o.read(r.Body)
 		w.Header().Set("X-A", "b")
 		w.WriteHeader(202)
 		put(o, w, "in time")
 	}, time.Hour), send: post("/", "hello")},
-	{name: "helpers: TimeoutHandler too late", handler: timeout(func(o *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "handlers: TimeoutHandler too late", handler: timeout(func(o *observer, w http.ResponseWriter, r *http.Request) {
 		defer o.open("done")
 		o.begin()
 		defer o.end()
@@ -104,13 +104,13 @@ var muxTrials = []trial{
 		n, err := w.Write([]byte("x"))
 		o.note("%d, %s", n, describe(err))
 	}, time.Millisecond), play: []step{say(get("/")), hear(1), open("answered"), pass("done")}},
-	{name: "helpers: TimeoutHandler panics", handler: timeout(func(*observer, http.ResponseWriter, *http.Request) { panic("oops") }, time.Hour), play: []step{say(get("/")), end()}},
-	{name: "helpers: TimeoutHandler implements", handler: timeout(func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "handlers: TimeoutHandler panics", handler: timeout(func(*observer, http.ResponseWriter, *http.Request) { panic("oops") }, time.Hour), play: []step{say(get("/")), end()}},
+	{name: "handlers: TimeoutHandler implements", handler: timeout(func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		_, flusher := w.(http.Flusher)
 		_, hijacker := w.(http.Hijacker)
 		o.note("Flusher %v, Hijacker %v, %s", flusher, hijacker, describe(http.NewResponseController(w).Flush()))
 	}, time.Hour), send: get("/")},
-	{name: "helpers: a recorder's answer, copied", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "handlers: a recorder's answer, copied", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		rec := httptest.NewRecorder()
 		path(o, rec, r)
 		for k, v := range rec.Header() {
@@ -120,7 +120,7 @@ var muxTrials = []trial{
 		_, err := rec.Body.WriteTo(w)
 		o.err("copy", err)
 	}, send: get("/a")},
-	{name: "helpers: writers wrapped by middleware", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "handlers: writers wrapped by middleware", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		counted := &counter{ResponseWriter: w}
 		c := http.NewResponseController(counted)
 		put(o, counted, "one")

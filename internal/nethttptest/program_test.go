@@ -166,13 +166,12 @@ func (m *machine) leave(arg byte) {
 		if m.n > 0 { // net/http would lose some of it
 			return
 		}
-		c, rw, err := m.w.(http.Hijacker).Hijack()
+		c, _, err := m.w.(http.Hijacker).Hijack()
 		m.o.err("hijack", err)
 		if err != nil {
 			return
 		}
 		defer c.Close()
-		m.o.note("bytes are buffered %v", rw.Reader.Buffered() > 0) // how many is chance
 		put(m.o, c, "raw")
 	}
 }
