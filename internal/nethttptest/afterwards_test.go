@@ -3,6 +3,7 @@ package nethttptest
 import (
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 )
@@ -37,12 +38,9 @@ func TestAfterwards(t *testing.T) {
 				"fate: open", "state: new active idle active idle active closed",
 				"seen: write fails true", "seen: write string fails true", "seen: copy fails true", "seen: flush fails true", "seen: hijack panics: net/http: Hijack called after ServeHTTP finished",
 				"seen: read: http.ErrBodyReadAfterClose", "seen: header can be read true", "seen: request can be read true", "seen: context: context.Canceled",
-				"seen: deadlines fail true", "log: http: superfluous response.WriteHeader call from LINE",
+				"seen: deadlines fail true", "log: http: superfluous response.WriteHeader call from CALLER",
 			}
-			lines := got.dump()
-			for i := range lines {
-				lines[i] = fileLine.ReplaceAllString(lines[i], "LINE")
-			}
+			lines := strings.Split(caller.ReplaceAllString(strings.Join(got.dump(), "\n"), "CALLER"), "\n")
 			if d := diff(want, lines); d != "" {
 				t.Errorf("- what is right, + what is:\n%s", indent(d))
 			}

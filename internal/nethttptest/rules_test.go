@@ -3,6 +3,7 @@ package nethttptest
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,8 +172,12 @@ func compare(ref, red *outcome, more ...*rule) (differences string, applied []*r
 			applied = append(applied, r)
 		}
 	}
-	return diff(ref.dump(), red.dump()), applied
+	return caller.ReplaceAllString(diff(ref.dump(), red.dump()), "CALLER"), applied
 }
+
+// caller is where in the suite a handler did what a server logs: another place after
+// every change.
+var caller = regexp.MustCompile(`github\.com/\S+/nethttptest\.\S+ \(\w+\.go:\d+\)`)
 
 // indent makes a difference readable among the lines of a test.
 func indent(s string) string {
