@@ -23,10 +23,9 @@ func (nowhere) Wake(func(*buf.Queue) error) bool            { return true }
 func (nowhere) Detach()                                     {}
 func (nowhere) Detached() bool                              { return false }
 func (nowhere) Release()                                    {}
-func (nowhere) Read([]byte) (int, error)                    { return 0, net.ErrClosed }
+func (nowhere) Read([]byte, sync.Locker) (int, error)       { return 0, net.ErrClosed }
 func (nowhere) Unread([]byte)                               {}
 func (nowhere) Flush(out *buf.Queue, _ int) error           { out.Reset(); return nil }
-func (nowhere) Await(sync.Locker) error                     { return net.ErrClosed }
 func (nowhere) AwaitRoom(sync.Locker, int) error            { return nil }
 func (nowhere) SetTimeout(time.Duration)                    {}
 func (nowhere) SetWriteTimeout(time.Duration)               {}

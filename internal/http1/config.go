@@ -16,8 +16,7 @@ type Conn interface {
 	Detach()
 	Detached() bool
 	Release()
-	Read(p []byte) (n int, err error)
-	Await(l sync.Locker) error
+	Read(p []byte, l sync.Locker) (n int, err error)
 	Unread(p []byte)
 	Flush(out *buf.Queue, most int) error
 	AwaitRoom(l sync.Locker, most int) error

@@ -95,12 +95,7 @@ func (s *Session) fetch(p []byte) (n int, err error) {
 func (s *Session) read(p []byte) (int, error) {
 	before := s.conn.Detached()
 	defer s.waited(before)
-	if l := s.w.shared; l != nil {
-		if err := s.conn.Await(l); err != nil {
-			return 0, err
-		}
-	}
-	return s.conn.Read(p)
+	return s.conn.Read(p, s.w.shared)
 }
 
 // ask sends 100 (Continue) to a client that waits for it (RFC 9110, 10.1.1).

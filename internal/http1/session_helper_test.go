@@ -174,7 +174,7 @@ func (c *memConn) Wake(f func(out *buf.Queue) error) bool {
 func (c *memConn) Detach()        { c.detached = c.busy }
 func (c *memConn) Detached() bool { return c.detached }
 
-func (c *memConn) Read(p []byte) (int, error) {
+func (c *memConn) Read(p []byte, _ sync.Locker) (int, error) {
 	if len(c.pieces) == 0 {
 		return 0, c.ended
 	}
@@ -205,8 +205,6 @@ func (c *memConn) Release() {
 		c.in[i] = 0xdb
 	}
 }
-
-func (c *memConn) Await(sync.Locker) error { return nil }
 
 func (c *memConn) AwaitRoom(_ sync.Locker, most int) error { return c.Flush(&buf.Queue{}, most) }
 

@@ -129,15 +129,6 @@ func Unread(fd int) int {
 	return int(n)
 }
 
-// Readable reports whether Recv would return bytes, the end or an error other than
-// EAGAIN.
-func Readable(fd int) bool {
-	p := unix.PollFd{Fd: int32(fd), Events: unix.POLLIN | unix.POLLRDHUP}
-	var none unix.Timespec
-	n, _, errno := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&none)), 0, 0, 0)
-	return errno == 0 && n > 0
-}
-
 // An Addr is an address of a socket, kept in 24 bytes without pointers. The zero
 // value is the address of a unix socket without a name.
 type Addr struct {

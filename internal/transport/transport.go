@@ -62,12 +62,12 @@ type Session interface {
 // the session's own methods and of functions run by Wake.
 //
 // Several goroutines may use it within Feed if a lock of the session's, l, is
-// held for every call, and before Feed returns. For as long as one waits in
-// Await, and one in AwaitRoom, l is free for the others: so one goroutine reads
+// held for every call, and before Feed returns. For as long as one waits in Read
+// with l, and one in AwaitRoom, l is free for the others: so one goroutine reads
 // while another writes, and neither holds the other up. All other calls keep l
-// while they wait. There may be one wait for input at a time (Read, Await) and one
-// for room (Flush, AwaitRoom, Hijack), none when Feed returns, and none for input
-// when Hijack is called.
+// while they wait. There may be one wait for input at a time and one for room
+// (Flush, AwaitRoom, Hijack), none when Feed returns, and none for input when
+// Hijack is called.
 type Conn interface {
 	// Wake runs f on the connection's loop, after Feed has returned if it is
 	// being fed, and never after Closed: then it reports false, or drops f. What
@@ -91,16 +91,11 @@ type Conn interface {
 	Release()
 
 	// Read reads at least one byte into p, waiting for it if need be: it
-	// detaches first when it has to wait. Only within Feed, and only when all of
-	// in has been consumed: bytes read here are not fed. Errors: io.EOF,
-	// ErrDeadline, ErrLost.
-	Read(p []byte) (n int, err error)
-
-	// Await waits until Read would not: for input, the end or an error, the last
-	// two of which are Read's to tell. It detaches first when it has to wait, and
-	// then unlocks l, which is locked again when it returns, as sync.Cond.Wait
-	// does. Only within Feed. Errors: ErrDeadline, ErrLost.
-	Await(l sync.Locker) error
+	// detaches first when it has to wait, and then unlocks l, unless that is nil,
+	// which is locked again when it returns, as sync.Cond.Wait does. Only within
+	// Feed, and only when all of in has been consumed: bytes read here are not
+	// fed. Errors: io.EOF, ErrDeadline, ErrLost.
+	Read(p []byte, l sync.Locker) (n int, err error)
 
 	// Unread gives back bytes that Read brought and the session does not want
 	// now: they are copied and fed first once Feed has returned. Only within
@@ -112,13 +107,13 @@ type Conn interface {
 	// to wait. Errors: ErrDeadline, ErrLost; the queue is then empty.
 	Flush(out *buf.Queue, max int) error
 
-	// AwaitRoom waits until Pending is at most max, as Await waits: it is Flush
+	// AwaitRoom waits until Pending is at most max, as Read waits with l: it is Flush
 	// with nothing in out. A Flush of which max is large does not wait, and leaves
 	// that to AwaitRoom. Errors: ErrDeadline, ErrLost; nothing is pending then.
 	AwaitRoom(l sync.Locker, max int) error
 
-	// SetTimeout sets how long it is from now until Expired is called, or Read and
-	// Await return ErrDeadline; SetWriteTimeout is the same for Flush, AwaitRoom
+	// SetTimeout sets how long it is from now until Expired is called, or Read
+	// returns ErrDeadline; SetWriteTimeout is the same for Flush, AwaitRoom
 	// and Hijack. One of each a connection, that holds until it is set again, for
 	// waits that have begun too. 0 is for ever; what is less is over already. When
 	// the connection is to be closed, SetTimeout bounds the sending of what is

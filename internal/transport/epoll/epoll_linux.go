@@ -108,7 +108,6 @@ func (d *driver) Forget(c *sockets.Conn) {
 
 func (d *driver) Recv(c *sockets.Conn, p []byte) (int, syscall.Errno) { return sys.Recv(c.FD(), p) }
 func (d *driver) Read(c *sockets.Conn, p []byte) (int, syscall.Errno) { return sys.Recv(c.FD(), p) }
-func (d *driver) Ready(c *sockets.Conn) bool                          { return sys.Readable(c.FD()) }
 
 func (d *driver) Unread(c *sockets.Conn) bool { return sys.Unread(c.FD()) > 0 }
 

@@ -49,8 +49,6 @@ type Driver interface {
 	// Read is Recv for the goroutine that feeds the connection, while it may not
 	// lead. EAGAIN means that the loop is to be asked for In.
 	Read(c *Conn, p []byte) (int, syscall.Errno)
-	// Ready reports whether Read would not return EAGAIN, for the same goroutine.
-	Ready(c *Conn) bool
 	// Unread reports whether something has arrived that nobody has read.
 	Unread(c *Conn) bool
 	// Plain reports that Recv is recv(2), and Send of no use: the loop does without

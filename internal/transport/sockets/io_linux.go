@@ -214,21 +214,8 @@ func (c *Conn) wait(k kind, lock sync.Locker) error {
 	return err
 }
 
-// Await implements [transport.Conn].
-func (c *Conn) Await(l sync.Locker) error {
-	if passed(&c.deadline, clock.Nano()) {
-		return transport.ErrDeadline
-	}
-	for !c.loop.driver.Ready(c) {
-		if err := c.wait(readWait, l); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Read implements [transport.Conn].
-func (c *Conn) Read(p []byte) (int, error) {
+func (c *Conn) Read(p []byte, l sync.Locker) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
@@ -246,7 +233,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 			return n, nil
 		case syscall.EINTR:
 		case syscall.EAGAIN:
-			if err := c.wait(readWait, nil); err != nil {
+			if err := c.wait(readWait, l); err != nil {
 				return 0, err
 			}
 		default:

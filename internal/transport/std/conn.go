@@ -78,13 +78,13 @@ func (c *conn) Detached() bool { return true }
 func (c *conn) Release() { c.in = nil }
 
 // Read implements [transport.Conn].
-func (c *conn) Read(p []byte) (int, error) {
+func (c *conn) Read(p []byte, l sync.Locker) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.await(nil); err != nil {
+	if err := c.await(l); err != nil {
 		return 0, err
 	}
 	if len(c.arrived) > 0 {
@@ -99,13 +99,6 @@ func (c *conn) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	return 0, transport.ErrLost
-}
-
-// Await implements [transport.Conn].
-func (c *conn) Await(l sync.Locker) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.await(l)
 }
 
 // await waits for input, its end or an error. c.mu is held.

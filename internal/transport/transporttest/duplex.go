@@ -30,10 +30,7 @@ type duplex struct {
 func (d *duplex) receive(n int) ([]byte, error) {
 	p := make([]byte, n)
 	for got := 0; got < n; {
-		if err := d.Await(&d.mu); err != nil {
-			return p[:got], err
-		}
-		k, err := d.Read(p[got:min(n, got+duplexPart)])
+		k, err := d.Read(p[got:min(n, got+duplexPart)], &d.mu)
 		if err != nil {
 			return p[:got], err
 		}
@@ -235,10 +232,11 @@ func duplexTimeout(e *env) {
 		eitherWay(e,
 			func(d *duplex) error {
 				set(d, d.SetTimeout)
-				err := d.Await(&d.mu)
+				p := make([]byte, 4)
+				_, err := d.Read(p, &d.mu)
 				input <- err
-				if err := d.Await(&d.mu); err != transport.ErrDeadline {
-					e.Errorf("Await returns %v when the time is over", err)
+				if _, err := d.Read(p, &d.mu); err != transport.ErrDeadline {
+					e.Errorf("Read returns %v when the time is over", err)
 				}
 				d.SetTimeout(0)
 				if _, err := d.receive(4); err != nil {
@@ -248,8 +246,8 @@ func duplexTimeout(e *env) {
 			},
 			func(d *duplex) error { return d.transmit(p, false) },
 			func(c *client, _ *duplex) {
-				if err := e.receive(input, "Await returns"); err != transport.ErrDeadline {
-					e.Errorf("Await returns %v, want ErrDeadline", err)
+				if err := e.receive(input, "Read returns"); err != transport.ErrDeadline {
+					e.Errorf("Read returns %v, want ErrDeadline", err)
 				}
 				c.send("late")
 				c.want(string(p))
@@ -292,11 +290,8 @@ type echoing struct {
 func (x *echoing) read(d *duplex) error {
 	defer close(x.pieces)
 	for left := x.size; left > 0; {
-		if err := d.Await(&d.mu); err != nil {
-			return err
-		}
 		b := make([]byte, min(left, 20<<10))
-		n, err := d.Read(b)
+		n, err := d.Read(b, &d.mu)
 		if err != nil {
 			return err
 		}

@@ -69,13 +69,13 @@ func closeInFeed(e *env) {
 		case "now":
 			s.Detach()
 			s.Close(true)
-			_, err := s.Read(make([]byte, 1))
+			_, err := s.Read(make([]byte, 1), nil)
 			if err == nil {
 				e.Error("Read reads from a closed connection")
 			}
 			if err := s.Flush(out, 0); err == nil {
 				// The close may be on its way still: it may not stay away.
-				_, err := s.Read(make([]byte, 1))
+				_, err := s.Read(make([]byte, 1), nil)
 				e.Logf("Flush was faster than Close; Read: %v", err)
 			}
 		}

@@ -98,7 +98,7 @@ func TestFakeReadFlushUnread(t *testing.T) {
 			got := bytes.Clone(in[n:])
 			p := make([]byte, 3000)
 			for len(got) < len(body) {
-				k, err := s.Read(p)
+				k, err := s.Read(p, nil)
 				if err != nil {
 					return 0, err
 				}
@@ -165,7 +165,7 @@ func TestFakeDeadlines(t *testing.T) {
 	f, s := fakeEnv(t, 1, hooks{
 		feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
 			if in[0] == 'r' {
-				_, err := s.Read(make([]byte, 1))
+				_, err := s.Read(make([]byte, 1), nil)
 				errs <- err
 				return len(in), nil // Expired is next
 			}
@@ -289,24 +289,23 @@ func TestFakeDuplex(t *testing.T) {
 				}
 				done <- err
 			}()
-			err := s.Await(&mu)
 			b := make([]byte, 4)
-			if n, _ := s.Read(b); err != nil || string(b[:n]) != "late"[:n] || n == 0 {
-				t.Errorf("Await returns %v, Read reads %q", err, b[:n])
+			if n, err := s.Read(b, &mu); err != nil || string(b[:n]) != "late"[:n] || n == 0 {
+				t.Errorf("Read reads %q, %v", b[:n], err)
 			}
 			if mu.Unlock(); seed%2 == 0 {
 				f.Stall(false)
 			} else {
 				f.Reset()
 			}
-			err = <-done
+			err := <-done
 			mu.Lock()
 			if want := [...]error{nil, transport.ErrLost}[seed%2]; err != want {
 				t.Errorf("AwaitRoom returns %v, want %v", err, want)
 			}
 			s.SetTimeout(-1)
-			if err := s.Await(&mu); seed%2 == 0 && err != transport.ErrDeadline {
-				t.Errorf("Await returns %v when the time is over", err)
+			if _, err := s.Read(b, &mu); seed%2 == 0 && err != transport.ErrDeadline {
+				t.Errorf("Read returns %v when the time is over", err)
 			}
 			return len(in), transport.ErrClosed
 		}})
@@ -376,7 +375,7 @@ func TestFakeComplains(t *testing.T) {
 			if bytes.ContainsAny(kept, "0123456789") {
 				t.Error("input is whole after Feed has returned")
 			}
-			if _, err := f.Read(nil); err != nil || len(ft.complaints) == 0 {
+			if _, err := f.Read(nil, nil); err != nil || len(ft.complaints) == 0 {
 				t.Errorf("%s: no complaint, %v", name, err)
 			}
 			continue

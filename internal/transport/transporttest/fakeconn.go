@@ -44,7 +44,7 @@ func (f *Fake) Release() {
 
 // Read implements [transport.Conn]. It waits for Send, End, Reset or Advance when
 // nothing is there.
-func (f *Fake) Read(p []byte) (int, error) {
+func (f *Fake) Read(p []byte, l sync.Locker) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.busy {
@@ -56,7 +56,7 @@ func (f *Fake) Read(p []byte) (int, error) {
 	if f.faults > 0 && f.rng.Float64() < f.faults {
 		f.reset = true
 	}
-	if err := f.await(nil); err != nil {
+	if err := f.await(l); err != nil {
 		return 0, err
 	}
 	switch {
@@ -68,16 +68,6 @@ func (f *Fake) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	return 0, io.EOF
-}
-
-// Await implements [transport.Conn].
-func (f *Fake) Await(l sync.Locker) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.busy {
-		f.t.Errorf("Await is called outside of Feed")
-	}
-	return f.await(l)
 }
 
 // await waits for input, its end or a reset. f.mu is held.

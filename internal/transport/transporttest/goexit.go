@@ -38,7 +38,8 @@ func (x *exit) end(s *session, how string) {
 			mu.Lock()
 			defer mu.Unlock()
 			close(waiting)
-			x.waited <- s.Await(&mu)
+			_, err := s.Read(make([]byte, 1), &mu)
+			x.waited <- err
 		}()
 		<-waiting
 		mu.Lock() // it waits

@@ -135,7 +135,7 @@ func readInFeed(e *env) {
 		}
 		p := make([]byte, 5000)
 		for got < size {
-			k, err := s.Read(p[:min(len(p), size-got)])
+			k, err := s.Read(p[:min(len(p), size-got)], nil)
 			if err != nil {
 				return 0, err
 			}
@@ -183,7 +183,7 @@ func unread(e *env) {
 		}
 		taking.Add(1)
 		p := make([]byte, 100)
-		k, err := s.Read(p)
+		k, err := s.Read(p, nil)
 		if err != nil {
 			return 0, err
 		}
@@ -291,7 +291,7 @@ func stopper(sent <-chan struct{}, taken chan<- net.Conn) func(*session, []byte,
 		case "read", "unread":
 			p := make([]byte, len(late))
 			for n := 0; n < len(p); {
-				k, err := s.Read(p[n:])
+				k, err := s.Read(p[n:], nil)
 				if err != nil {
 					return 0, err
 				}

@@ -20,11 +20,11 @@ func deadlineRead(e *env) {
 		s.SetTimeout(30 * time.Millisecond)
 		p := make([]byte, 10)
 		for range 2 {
-			_, err := s.Read(p)
+			_, err := s.Read(p, nil)
 			got <- err
 		}
 		s.SetTimeout(0)
-		n, err := s.Read(p)
+		n, err := s.Read(p, nil)
 		if err != nil {
 			return 0, err
 		}

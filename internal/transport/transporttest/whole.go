@@ -199,7 +199,7 @@ func closeBlocked(e *env) {
 			s.Detach()
 			<-release
 		case 1:
-			_, err := s.Read(make([]byte, 1))
+			_, err := s.Read(make([]byte, 1), nil)
 			got <- err
 		case 2:
 			<-release

@@ -245,13 +245,6 @@ func (d *driver) Read(c *sockets.Conn, b []byte) (int, syscall.Errno) {
 	return sys.Recv(c.FD(), b)
 }
 
-// Ready implements [sockets.Driver], in the same order.
-func (d *driver) Ready(c *sockets.Conn) bool {
-	p := portOf(c)
-	direct := p.direct.Load()
-	return p.waiting() != 0 || direct && sys.Readable(c.FD())
-}
-
 // Unread implements [sockets.Driver].
 func (d *driver) Unread(c *sockets.Conn) bool { return portOf(c).has() || sys.Unread(c.FD()) > 0 }
 
