@@ -17,7 +17,7 @@ import (
 type exit struct {
 	*env
 	release chan struct{}
-	waited  chan error // what Await returns of a goroutine that is left over
+	waited  chan error // what Read returns of a goroutine that is left over
 	other   *client
 	n       int // of the next session
 }
@@ -106,8 +106,8 @@ func goexit(e *env) {
 			if how != "shared" {
 				continue
 			}
-			if err := e.receive(x.waited, "Await returns"); err != transport.ErrLost {
-				e.Errorf("Await returns %v", err)
+			if err := e.receive(x.waited, "Read returns"); err != transport.ErrLost {
+				e.Errorf("Read returns %v", err)
 			}
 		}
 	}
