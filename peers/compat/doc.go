@@ -4,6 +4,6 @@
 // line. A service that moved from fasthttp is compared with its origin as well.
 //
 // What differs on purpose is not looked at here, as docs/nethttp-differences.md
-// has it: how a body of some KiB is framed, the reason phrase behind a status,
-// and that 413 always closes the connection.
+// has it: how a body of some KiB is framed, and that 413 always closes the
+// connection.
 package compat
