@@ -101,7 +101,7 @@ func start(t *testing.T, name string) *process {
 		}
 		<-p.exited
 		if name == "redline-uring" && strings.Contains(p.stderr.String(), "io_uring") {
-			t.Skipf("not on this system: %s", p.stderr.Bytes())
+			t.Skipf("io_uring is forbidden here, or the kernel is too old: %s", p.stderr.Bytes())
 		}
 		if !strings.Contains(p.stderr.String(), syscall.EADDRINUSE.Error()) {
 			t.Fatalf("%s did not start: %s", name, p.stderr.Bytes())

@@ -209,7 +209,7 @@ func FuzzHandlers(f *testing.F) {
 	f.Add([]byte{14, 0, 0, 5, 3, 0}, []byte{0x11, 20, 9})
 	f.Fuzz(func(t *testing.T, handlers, requests []byte) {
 		if len(handlers) > 200 || len(requests) > 30 {
-			t.Skip("longer than anything new could need")
+			return // longer than anything new could need
 		}
 		checkRandom(t, handlers, requests)
 	})

@@ -179,16 +179,5 @@ func TestOpenLoopAllocates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer shut(t, l)
-	run := func() {
-		for goal := l.rec.requests + 10; l.rec.requests < goal; {
-			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	l.start()
-	run()
-	if n := testing.AllocsPerRun(5, run); n > 2 {
-		t.Errorf("%v allocations in ten requests", n)
-	}
+	wantFewAllocs(t, l)
 }
