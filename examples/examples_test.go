@@ -37,12 +37,18 @@ func build(t *testing.T, name string) (exe string) {
 	return exe
 }
 
-// start builds an example and runs it, with more flags if need be. It returns
-// the process and its URL; at the end of the test the process is interrupted and
-// has to end well.
-func start(t *testing.T, name string, flags ...string) (cmd *exec.Cmd, url string) {
+// An example is one that runs.
+type example struct {
+	url       string
+	pid       int
+	interrupt func() // once: a second signal would kill it on its way out
+}
+
+// start builds an example and runs it, with more flags if need be. At the end of
+// the test it is interrupted, if it was not before, and has to end well.
+func start(t *testing.T, name string, flags ...string) example {
 	t.Helper()
-	cmd = exec.Command(build(t, name), append([]string{"-addr", "127.0.0.1:0"}, flags...)...)
+	cmd := exec.Command(build(t, name), append([]string{"-addr", "127.0.0.1:0"}, flags...)...)
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	out, err := cmd.StdoutPipe()
@@ -52,10 +58,13 @@ func start(t *testing.T, name string, flags ...string) (cmd *exec.Cmd, url strin
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	interrupt := sync.OnceFunc(func() {
 		if err := cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			t.Error(err)
 		}
+	})
+	t.Cleanup(func() {
+		interrupt()
 		kill := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 		defer kill.Stop()
 		if err := cmd.Wait(); err != nil {
@@ -67,7 +76,7 @@ func start(t *testing.T, name string, flags ...string) (cmd *exec.Cmd, url strin
 	if err != nil || at < 0 {
 		t.Fatalf("%s says %q, %v", name, line, err)
 	}
-	return cmd, strings.TrimSpace(line[at:])
+	return example{strings.TrimSpace(line[at:]), cmd.Process.Pid, interrupt}
 }
 
 // client makes a connection for each request.
@@ -91,7 +100,7 @@ func get(c *http.Client, url string) (string, error) {
 }
 
 func TestHello(t *testing.T) {
-	_, url := start(t, "hello")
+	url := start(t, "hello").url
 	c := client(t)
 	for path, want := range map[string]string{
 		"/":                     "hello, world\n",
@@ -109,7 +118,7 @@ func TestHello(t *testing.T) {
 
 func TestStreaming(t *testing.T) {
 	const size = 100 << 20
-	_, url := start(t, "streaming")
+	url := start(t, "streaming").url
 	c := client(t)
 	events, err := c.Get(url + "/events")
 	if err != nil {
@@ -152,7 +161,8 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // TestRestart hammers the example with connections while it replaces itself,
 // three times. All of them have to be answered.
 func TestRestart(t *testing.T) {
-	first, url := start(t, "restart")
+	first := start(t, "restart")
+	url := first.url
 	stop := make(chan struct{})
 	var hammers sync.WaitGroup
 	var answers atomic.Int64
@@ -173,7 +183,7 @@ func TestRestart(t *testing.T) {
 			}
 		})
 	}
-	c, pid := client(t), first.Process.Pid
+	c, pid := client(t), first.pid
 	for n := range 3 {
 		seen := answers.Load()
 		if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
@@ -182,7 +192,7 @@ func TestRestart(t *testing.T) {
 		next := successor(t, c, url, pid)
 		t.Logf("process %d, then %d; %d answers meanwhile", pid, next, answers.Load()-seen)
 		if pid = next; n == 0 {
-			waitFor(t, "the first process has ended", func() bool { return ended(first.Process.Pid) })
+			waitFor(t, "the first process has ended", func() bool { return ended(first.pid) })
 		}
 	}
 	close(stop)

@@ -7,18 +7,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 )
 
 // onServers runs a test of an example that runs on either server.
-func onServers(t *testing.T, name string, test func(t *testing.T, cmd *exec.Cmd, url string)) {
+func onServers(t *testing.T, name string, test func(t *testing.T, x example)) {
 	for _, server := range []string{"net/http", "redline"} {
 		t.Run(server, func(t *testing.T) {
-			cmd, url := start(t, name, "-server", server)
-			test(t, cmd, url)
+			test(t, start(t, name, "-server", server))
 		})
 	}
 }
@@ -44,7 +42,8 @@ func do(t *testing.T, method, url, contentType, body string) string {
 }
 
 func TestChi(t *testing.T) {
-	onServers(t, "chi", func(t *testing.T, _ *exec.Cmd, url string) {
+	onServers(t, "chi", func(t *testing.T, x example) {
+		url := x.url
 		const json = "application/json"
 		for _, step := range []struct{ method, path, contentType, body, want string }{
 			{"GET", "/notes", "", "", "200 []"},
@@ -67,7 +66,8 @@ func TestChi(t *testing.T) {
 }
 
 func TestSSE(t *testing.T) {
-	onServers(t, "sse", func(t *testing.T, cmd *exec.Cmd, url string) {
+	onServers(t, "sse", func(t *testing.T, x example) {
+		url := x.url
 		say := func(text string) {
 			t.Helper()
 			if got := do(t, "POST", url+"/say", "text/plain", text); got != "204 " {
@@ -96,9 +96,7 @@ func TestSSE(t *testing.T) {
 			t.Errorf("a long text is answered %q", got)
 		}
 		// Who listens at the end hears that it is one.
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
+		x.interrupt()
 		for _, l := range append(listeners, back) {
 			if got, err := l.next(); got != "" || err != io.EOF {
 				t.Errorf("at the end: %q, %v", got, err)
