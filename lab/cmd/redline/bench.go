@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
@@ -50,7 +51,7 @@ difference is called one. Ends with a table, results.json and report.html.`,
   redline bench --subjects nethttp,fasthttp,limit --workloads plaintext,json
   redline bench --full --out results/full
   redline bench --subject-file mine.yaml --subjects nethttp,mine`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return b.run(c) },
 	}
 	f := c.Flags()
@@ -77,7 +78,7 @@ difference is called one. Ends with a table, results.json and report.html.`,
 func (b *benchFlags) run(c *cobra.Command) (err error) {
 	catalogue, err := b.resolve(c)
 	if err != nil {
-		return usageError{err}
+		return cli.Misuse(err)
 	}
 	if err := os.MkdirAll(b.out, 0o755); err != nil {
 		return fmt.Errorf("create the directory for the results: %w", err)
@@ -106,7 +107,7 @@ func (b *benchFlags) save(w io.Writer, f *results.File) error {
 	if err := results.Save(file, f); err != nil {
 		return err
 	}
-	if err := writePage(page, f); err != nil {
+	if err := cli.WritePage(page, f); err != nil {
 		return err
 	}
 	if err := printTable(w, f, false); err != nil {
@@ -122,11 +123,11 @@ func verdict(ctx context.Context, f *results.File, runErr error) error {
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "redline: interrupted; what was measured so far is saved and marked partial")
-		return exitCode(130)
+		return cli.ExitCode(130)
 	case runErr != nil:
 		return runErr
 	case slices.ContainsFunc(f.Runs, func(r results.Run) bool { return r.Failed != "" }):
-		return exitCode(1) // named in the table
+		return cli.ExitCode(1) // named in the table
 	}
 	return nil
 }
@@ -141,7 +142,7 @@ func (b *benchFlags) resolve(c *cobra.Command) (*suite.Catalogue, error) {
 		return nil, err
 	}
 	b.mode(c.Flags().Changed)
-	b.Tool, b.Command = version(), os.Args[1:]
+	b.Tool, b.Command = cli.Version(), os.Args[1:]
 	if slices.Equal(b.Workloads, []string{"all"}) {
 		b.Workloads = suite.Workloads(false)
 	}

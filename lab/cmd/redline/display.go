@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/suite"
 )
@@ -22,17 +20,7 @@ type display struct {
 }
 
 func newDisplay(w io.Writer) *display {
-	return &display{w: w, width: widthOf(w)}
-}
-
-// widthOf is the width of a terminal, 0 of anything else.
-func widthOf(w io.Writer) int {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return width
-		}
-	}
-	return 0
+	return &display{w: w, width: cli.Width(w)}
 }
 
 // show is a suite.Progress.

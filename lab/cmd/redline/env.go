@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/machine"
 	"github.com/redline-go/redline/lab/probe"
@@ -46,10 +47,10 @@ passed on. Without a COMMAND they hold until Ctrl-C or the end of input.`,
   sudo redline env --apply -- redline bench --full`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if e.apply && e.json {
-				return usageError{errors.New("--json prints and --apply changes: one of the two")}
+				return cli.Usage("--json prints and --apply changes: one of the two")
 			}
 			if len(args) > 0 && !e.apply {
-				return usageError{fmt.Errorf("to run %s with the changes made: redline env --apply -- %s", args[0], strings.Join(args, " "))}
+				return cli.Usage("to run %s with the changes made: redline env --apply -- %s", args[0], strings.Join(args, " "))
 			}
 			return nil
 		},
@@ -109,7 +110,7 @@ func (e *envFlags) host() (*machine.Host, error) {
 			continue
 		}
 		if *x.to, err = probe.ParseCPUs(x.text); err != nil {
-			return nil, usageError{fmt.Errorf("--%s: %w", x.flag, err)}
+			return nil, cli.Usage("--%s: %w", x.flag, err)
 		}
 	}
 	return h, nil
@@ -215,7 +216,7 @@ func applyEnv(ctx context.Context, in io.Reader, say io.Writer, changes []machin
 	}
 	if len(changes) > 0 && os.Geteuid() != 0 {
 		fmt.Fprintln(say, "redline: to change them needs root: sudo redline env --apply ...")
-		return exitCode(1)
+		return cli.ExitCode(1)
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -242,9 +243,9 @@ func applyEnv(ctx context.Context, in io.Reader, say io.Writer, changes []machin
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
-		return exitCode(130)
+		return cli.ExitCode(130)
 	case len(changes) > 0 && len(applied.Done) == 0:
-		return exitCode(1) // each was named with its reason
+		return cli.ExitCode(1) // each was named with its reason
 	case len(command) == 0:
 		return hold(ctx, in, say)
 	}
@@ -258,7 +259,7 @@ func applyEnv(ctx context.Context, in io.Reader, say io.Writer, changes []machin
 // worse joins the error of tidying up to the one before it. An exit code alone
 // would hide it: it goes to standard error then, and a good end becomes a bad one.
 func worse(err, tidy error) error {
-	var code exitCode
+	var code cli.ExitCode
 	if tidy != nil && errors.As(err, &code) {
 		fmt.Fprintln(os.Stderr, "redline:", tidy)
 		return err
@@ -314,9 +315,9 @@ func runUnder(g treeKiller, command []string, record string) error {
 		return err
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return exitCode(128 + int(status.Signal()))
+		return cli.ExitCode(128 + int(status.Signal()))
 	}
-	return exitCode(exit.ExitCode())
+	return cli.ExitCode(exit.ExitCode())
 }
 
 // passOn sends on the signals that the command does not get by itself: a

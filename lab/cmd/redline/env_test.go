@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/machine"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -65,7 +66,7 @@ func TestRunUnder(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	for _, c := range []struct {
 		script string
-		code   exitCode
+		code   cli.ExitCode
 	}{
 		{"exit 0", 0},
 		{"exit 7", 7},
@@ -74,7 +75,7 @@ func TestRunUnder(t *testing.T) {
 	} {
 		k := &killer{}
 		err := runUnder(k, []string{"/bin/sh", "-c", "trap 'exit 9' INT; " + c.script}, "X=1")
-		var code exitCode
+		var code cli.ExitCode
 		if errors.As(err, &code); code != c.code || c.code == 0 && err != nil {
 			t.Errorf("%s: %v, want code %d", c.script, err, c.code)
 		}
@@ -88,7 +89,7 @@ func TestRunUnder(t *testing.T) {
 	if b, err := os.ReadFile(out); err != nil || string(b) != "what was changed\n" {
 		t.Errorf("the command's record is %q, %v", b, err)
 	}
-	var code exitCode
+	var code cli.ExitCode
 	if err := runUnder(&killer{}, []string{filepath.Join(t.TempDir(), "none")}, ""); !errors.Is(err, os.ErrNotExist) || errors.As(err, &code) {
 		t.Errorf("no such command: %v", err)
 	}
@@ -112,11 +113,11 @@ func TestHold(t *testing.T) {
 
 func TestWorse(t *testing.T) {
 	tidy := errors.New("tidy")
-	var code exitCode
-	if err := worse(exitCode(3), nil); !errors.As(err, &code) || code != 3 {
+	var code cli.ExitCode
+	if err := worse(cli.ExitCode(3), nil); !errors.As(err, &code) || code != 3 {
 		t.Errorf("code alone: %v", err)
 	}
-	if err := worse(exitCode(4), tidy); !errors.As(err, &code) || code != 4 {
+	if err := worse(cli.ExitCode(4), tidy); !errors.As(err, &code) || code != 4 {
 		t.Errorf("code and error: %v", err)
 	}
 	if err := worse(nil, tidy); !errors.Is(err, tidy) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/generator"
 )
@@ -16,7 +17,7 @@ import (
 // load.Events on standard output, a line each.
 func newGenerate() *cobra.Command {
 	return &cobra.Command{
-		Use: generator.Verb, Hidden: true, Args: noArgs,
+		Use: generator.Verb, Hidden: true, Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var spec load.Spec
 			if err := json.NewDecoder(os.Stdin).Decode(&spec); err != nil {

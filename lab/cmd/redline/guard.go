@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/guard"
 )
 
@@ -12,10 +13,10 @@ import (
 // not do so itself.
 func newGuard() *cobra.Command {
 	return &cobra.Command{
-		Use: guard.Verb, Hidden: true, Args: noArgs,
+		Use: guard.Verb, Hidden: true, Args: cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if code := guard.Main(os.Stdin); code != 0 {
-				return exitCode(code)
+				return cli.ExitCode(code)
 			}
 			return nil
 		},

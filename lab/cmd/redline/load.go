@@ -1,38 +1,15 @@
 package main
 
 import (
-	"time"
-
 	"github.com/spf13/cobra"
+
+	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/load/drive"
 )
 
-// The exit codes of the verb load beyond those of all verbs.
-const (
-	exitBroken  = 3 // a threshold was not kept
-	exitInvalid = 4 // a gate failed: the figures are not to be believed
-)
-
-// loadFlags is the command line of the verb load.
-type loadFlags struct {
-	connections, pipeline         int
-	duration, warmup, timeout     time.Duration
-	rate, arrivals, stages, burst string
-	seed                          uint64
-	find                          string
-	thresholds                    []string
-	method, body, bodyFile        string
-	headers                       []string
-	status                        int
-	cpu                           string
-	pids                          []int
-	json, csv, hdr, html          string
-	quiet, allowInvalid           bool
-}
-
-func newLoad() *cobra.Command { return new(loadFlags).command() }
-
-// command is the verb with its flags.
-func (l *loadFlags) command() *cobra.Command {
+// newLoad loads a server.
+func newLoad() *cobra.Command {
+	var flags drive.Flags
 	c := &cobra.Command{
 		Use:   "load URL",
 		Short: "Load a server, and say whether the figures can be believed",
@@ -52,42 +29,16 @@ is broken, 4 the run is INVALID, 130 interrupted.`,
   redline load --stages 30s:1000,60s:5000 --burst 1.5x/10s http://127.0.0.1:8080/
   redline load --find 'p99<10ms,errors<0.1%' http://127.0.0.1:8080/`,
 		Args: oneURL,
-		RunE: func(c *cobra.Command, args []string) error { return l.run(c, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return flags.Run(c, args[0]) },
 	}
-	f := c.Flags()
-	f.SortFlags = false
-	f.IntVarP(&l.connections, "connections", "c", 64, "open connections")
-	f.DurationVarP(&l.duration, "duration", "d", 10*time.Second, "measured time; of --stages their sum unless this is given, of --find that of one step")
-	f.DurationVar(&l.warmup, "warmup", 2*time.Second, "time before it; of a closed loop longer while the rate has a trend")
-	f.IntVar(&l.pipeline, "pipeline", 1, "requests in flight on each connection of a closed loop")
-	f.StringVarP(&l.rate, "rate", "r", "", "`RATE` of an open loop: requests a second, or 6000/m, or 50/100ms; of --find where to begin")
-	f.StringVar(&l.arrivals, "arrivals", "constant", "how they are spread: constant or poisson")
-	f.Uint64Var(&l.seed, "seed", 0, "of poisson arrivals (default: random, recorded)")
-	f.StringVar(&l.stages, "stages", "", "change the rate in straight lines: `DURATION:RATE,...`")
-	f.StringVar(&l.burst, "burst", "", "multiply the rate now and then: `FACTORx/EVERY[/FOR]`, as 1.5x/10s/2s")
-	f.StringVar(&l.find, "find", "", "search for the highest rate that keeps this `OBJECTIVE`, as 'p99<10ms,errors<0.1%'")
-	f.StringArrayVar(&l.thresholds, "threshold", nil, "exit with code 3 unless this `OBJECTIVE` is kept; may be repeated")
-	f.StringVarP(&l.method, "method", "X", "", "of the request (default: GET, POST with a body)")
-	f.StringArrayVarP(&l.headers, "header", "H", nil, "`'NAME: VALUE'` to send; may be repeated")
-	f.StringVar(&l.body, "body", "", "`TEXT` to send")
-	f.StringVar(&l.bodyFile, "body-file", "", "`FILE` to send")
-	f.IntVar(&l.status, "status", 0, "status of a right answer (default: that of the first one, when it is a 2xx or 3xx)")
-	f.DurationVar(&l.timeout, "timeout", 10*time.Second, "for connecting, and for one answer")
-	f.StringVar(&l.cpu, "cpu", "", "`CPU` of the generator (default: the last one allowed)")
-	f.IntSliceVar(&l.pids, "pid", nil, "`PID` of the server (default: whoever listens on the port, if on this machine)")
-	f.StringVar(&l.json, "json", "", "write all of it as JSON to this `FILE`; - is standard output")
-	f.StringVar(&l.csv, "csv", "", "write the time series to this `FILE`")
-	f.StringVar(&l.hdr, "hdr", "", "write the distributions to this `FILE`, an HdrHistogram log")
-	f.StringVar(&l.html, "html", "", "write a page with charts to this `FILE`")
-	f.BoolVar(&l.quiet, "quiet", false, "no live view and no progress; with --json - no summary either")
-	f.BoolVar(&l.allowInvalid, "allow-invalid", false, "exit as if an INVALID run were valid")
+	flags.Bind(c.Flags())
 	return c
 }
 
 // oneURL refuses everything but one argument.
 func oneURL(c *cobra.Command, args []string) error {
 	if err := cobra.ExactArgs(1)(c, args); err != nil {
-		return usage("name one URL, as redline load http://127.0.0.1:8080/; there are %d arguments", len(args))
+		return cli.Usage("name one URL, as redline load http://127.0.0.1:8080/; there are %d arguments", len(args))
 	}
 	return nil
 }

@@ -11,10 +11,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/redline-go/redline/lab/cli"
 )
 
 func main() {
@@ -29,10 +30,10 @@ func run(ctx context.Context, args []string) int {
 		Short:         "Measure HTTP servers honestly",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       version(),
+		Version:       cli.Version(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown command %q; see redline --help", args[0])}
+				return cli.Usage("unknown command %q; see redline --help", args[0])
 			}
 			return nil
 		},
@@ -40,54 +41,21 @@ func run(ctx context.Context, args []string) int {
 	}
 	root.SetArgs(args)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+		return cli.Usage("%w; see %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(newBench(), newLoad(), newReport(), newEnv(), newGenerate(), newGuard())
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
 	}
-	var code exitCode
+	var code cli.ExitCode
 	if errors.As(err, &code) {
 		return int(code)
 	}
 	fmt.Fprintln(os.Stderr, "redline:", err)
-	var usage usageError
+	var usage cli.UsageError
 	if errors.As(err, &usage) {
 		return 2
 	}
 	return 1
-}
-
-// An exitCode ends the command without another word: all has been said.
-type exitCode int
-
-func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
-
-// A usageError is the caller's: the command line asks for what cannot be.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// noArgs refuses arguments that a verb does not take.
-func noArgs(c *cobra.Command, args []string) error {
-	if err := cobra.NoArgs(c, args); err != nil {
-		return usageError{err}
-	}
-	return nil
-}
-
-// version is the module's version, or the commit of a checkout.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && v == "(devel)" {
-			v = s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return v
 }

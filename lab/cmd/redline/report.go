@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -24,7 +22,7 @@ func newReport() *cobra.Command {
 		Short: "Render the results of a comparison as a table or a page",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError{errors.New("name one results file, or the directory that holds it; see redline report --help")}
+				return cli.Usage("name one results file, or the directory that holds it; see redline report --help")
 			}
 			return nil
 		},
@@ -38,7 +36,7 @@ func newReport() *cobra.Command {
 				return err
 			}
 			if html != "" {
-				return writePage(html, f)
+				return cli.WritePage(html, f)
 			}
 			return printTable(c.OutOrStdout(), f, markdown)
 		},
@@ -57,16 +55,4 @@ func printTable(w io.Writer, f *results.File, markdown bool) error {
 		format = report.Markdown
 	}
 	return report.Table(w, f, format)
-}
-
-// writePage writes the page whole or not at all.
-func writePage(path string, f *results.File) error {
-	var page bytes.Buffer
-	if err := report.HTML(&page, f); err != nil {
-		return fmt.Errorf("render the page: %w", err)
-	}
-	if err := results.WriteFile(path, page.Bytes()); err != nil {
-		return fmt.Errorf("write the page: %w", err)
-	}
-	return nil
 }

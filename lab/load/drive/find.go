@@ -1,4 +1,4 @@
-package main
+package drive
 
 import (
 	"context"
@@ -77,7 +77,7 @@ func (r *loader) lowest() float64 {
 
 // trial runs one step.
 func (r *loader) trial(ctx context.Context, rate float64) (*present.Document, search.Trial, error) {
-	poisson := r.loadFlags.arrivals == "poisson"
+	poisson := r.Flags.arrivals == "poisson"
 	plan := &arrive.Plan{Rate: rate, Poisson: poisson, Seed: r.seed}
 	doc, err := r.once(ctx, plan, perSecond(rate)+", "+spread(poisson), r.find)
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package drive
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/arrive"
@@ -31,7 +32,7 @@ var errInterrupted = errors.New("interrupted before anything was measured")
 
 // loader carries out a plan.
 type loader struct {
-	*loadPlan
+	*plan
 	exe      string
 	guard    *guard.Guard
 	launcher *spawn.Launcher
@@ -42,13 +43,14 @@ type loader struct {
 	server   present.Server // without PIDs when it is not known
 }
 
-// run carries out the verb.
-func (l *loadFlags) run(c *cobra.Command, rawURL string) (err error) {
+// Run carries out the verb on a URL. It returns a [cli.UsageError] for flags that
+// cannot be meant, and a [cli.ExitCode] when all has been said.
+func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	plan, err := l.resolve(rawURL, c.Flags().Changed)
 	if err != nil {
 		return err
 	}
-	r := &loader{loadPlan: plan, machine: machine.Fingerprint(".")}
+	r := &loader{plan: plan, machine: machine.Fingerprint(".")}
 	if r.exe, err = os.Executable(); err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func (l *loadFlags) run(c *cobra.Command, rawURL string) (err error) {
 		return err
 	}
 	if !l.quiet {
-		r.live = present.NewLive(c.ErrOrStderr(), widthOf(c.ErrOrStderr()))
+		r.live = present.NewLive(c.ErrOrStderr(), cli.Width(c.ErrOrStderr()))
 	}
 	if r.guard, err = guard.Start(r.exe); err != nil {
 		return err
@@ -93,7 +95,7 @@ func (r *loader) meet(ctx context.Context) error {
 		return err
 	}
 	r.addr = first.addr.String()
-	if r.status, err = first.expected(r.loadFlags.status, &r.request); err != nil {
+	if r.status, err = first.expected(r.Flags.status, &r.request); err != nil {
 		return err
 	}
 	pids := r.pids
@@ -129,7 +131,7 @@ func (r *loader) meet(ctx context.Context) error {
 // document is a run's before it began.
 func (r *loader) document(words string) *present.Document {
 	d := &present.Document{
-		Tool: version(), Command: os.Args[1:], Started: time.Now(), URL: r.request.url.String(), Machine: r.machine,
+		Tool: cli.Version(), Command: os.Args[1:], Started: time.Now(), URL: r.request.url.String(), Machine: r.machine,
 		Series: []present.Point{},
 		Config: present.Config{
 			Method: r.request.method, Headers: len(r.request.wire) - r.request.body, Body: r.request.body, Status: r.status,
@@ -152,7 +154,7 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 		Connections: r.connections, Pipeline: r.pipeline, Warmup: r.warmup, Window: r.duration, Tick: tickOf(r.duration),
 		Timeout: r.timeout, Arrivals: plan, ServerPIDs: r.server.PIDs,
 	}
-	w := &loadWatch{loader: r, doc: d}
+	w := &watch{loader: r, doc: d}
 	if r.live != nil {
 		r.live.Begin(d)
 	}
@@ -226,13 +228,13 @@ func (r *loader) verdict(ctx context.Context, d *present.Document, err error) er
 		if d == nil {
 			fmt.Fprintln(os.Stderr, "redline:", errInterrupted)
 		}
-		return exitCode(130)
+		return cli.ExitCode(130)
 	case err != nil:
 		return err
 	case !d.Valid && !r.allowInvalid:
-		return exitCode(exitInvalid)
+		return cli.ExitCode(ExitInvalid)
 	case !d.Kept() || d.Search != nil && d.Search.Rate == 0:
-		return exitCode(exitBroken)
+		return cli.ExitCode(ExitBroken)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package drive
 
 import (
 	"bytes"
@@ -7,27 +7,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
 )
 
-// loadWatch follows one generator, and looks at the server beside it.
-type loadWatch struct {
+// watch follows one generator, and looks at the server beside it.
+type watch struct {
 	*loader
 	doc        *present.Document
-	begin, end loadEdge
+	begin, end edge
 }
 
-// loadEdge is what was read at an edge of the window.
-type loadEdge struct {
+// edge is what was read at an edge of the window.
+type edge struct {
 	process results.Process
 	ticks   probe.Ticks
 }
 
 // event looks at the server when the generator says that something happened.
-func (w *loadWatch) event(e load.Event) (err error) {
+func (w *watch) event(e load.Event) (err error) {
 	switch {
 	case e.Connected:
 		w.show(func(l *present.Live) { l.Connected() })
@@ -45,7 +46,7 @@ func (w *loadWatch) event(e load.Event) (err error) {
 
 // concludeServer says what the kernel counted for the server. Threads and
 // descriptors are those of the last tick: the connections are about to close.
-func (w *loadWatch) concludeServer() {
+func (w *watch) concludeServer() {
 	s := w.doc.Server
 	if s == nil {
 		return
@@ -56,13 +57,13 @@ func (w *loadWatch) concludeServer() {
 	}
 }
 
-func (w *loadWatch) show(how func(*present.Live)) {
+func (w *watch) show(how func(*present.Live)) {
 	if w.live != nil {
 		how(w.live)
 	}
 }
 
-func (w *loadWatch) edge() (e loadEdge, err error) {
+func (w *watch) edge() (e edge, err error) {
 	if w.doc.Server != nil {
 		if e.process, err = probe.ReadProcess(w.doc.Server.PIDs); err != nil {
 			return e, err
@@ -74,7 +75,7 @@ func (w *loadWatch) edge() (e loadEdge, err error) {
 
 // point adds a tick to the time series. What cannot be read of the server is left
 // out: it may have ended, which the generator will say.
-func (w *loadWatch) point(t *load.Tick) {
+func (w *watch) point(t *load.Tick) {
 	p := present.PointOf(t)
 	if s := w.doc.Server; s != nil {
 		if m, err := probe.ReadMemory(s.PIDs); err == nil {
@@ -113,7 +114,7 @@ func (r *loader) write(c *cobra.Command, d *present.Document) error {
 		}
 	}
 	if r.html != "" {
-		if err := writePage(r.html, present.File(d)); err != nil {
+		if err := cli.WritePage(r.html, present.File(d)); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package drive
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ type request struct {
 }
 
 // newRequest writes the request that the flags describe.
-func newRequest(rawURL string, l *loadFlags) (r request, err error) {
+func newRequest(rawURL string, l *Flags) (r request, err error) {
 	if r.url, err = parseURL(rawURL); err != nil {
 		return r, err
 	}

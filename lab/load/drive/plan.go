@@ -1,4 +1,4 @@
-package main
+package drive
 
 import (
 	"cmp"
@@ -12,14 +12,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// loadPlan is what the flags ask for.
-type loadPlan struct {
-	loadFlags
+// plan is what the flags ask for.
+type plan struct {
+	Flags
 	request    request
 	arrivals   *arrive.Plan // nil: a closed loop
 	words      string       // of arrivals
@@ -28,11 +29,9 @@ type loadPlan struct {
 	cpus       []int // of the generator
 }
 
-func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
 // resolve turns the flags into a plan. Its errors say what to write instead.
-func (l *loadFlags) resolve(rawURL string, changed func(string) bool) (*loadPlan, error) {
-	p := &loadPlan{loadFlags: *l}
+func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error) {
+	p := &plan{Flags: *l}
 	if !changed("seed") {
 		p.seed = rand.Uint64() >> 11 // exact in JSON
 	}
@@ -40,19 +39,19 @@ func (l *loadFlags) resolve(rawURL string, changed func(string) bool) (*loadPlan
 		l.checkNumbers,
 		func() error { return l.checkTogether(changed) },
 		func() (err error) { p.request, err = newRequest(rawURL, l); return err },
-		func() error { return p.plan(changed("duration")) },
+		func() error { return p.schedule(changed("duration")) },
 		p.objectives,
 		p.place,
 		l.checkFiles,
 	} {
 		if err := step(); err != nil {
-			return nil, usageError{err}
+			return nil, cli.Misuse(err)
 		}
 	}
 	return p, nil
 }
 
-func (l *loadFlags) checkNumbers() error {
+func (l *Flags) checkNumbers() error {
 	switch {
 	case l.connections < 1:
 		return fmt.Errorf("--connections %d: want at least 1", l.connections)
@@ -71,7 +70,7 @@ func (l *loadFlags) checkNumbers() error {
 }
 
 // checkTogether refuses flags that say nothing together.
-func (l *loadFlags) checkTogether(changed func(string) bool) error {
+func (l *Flags) checkTogether(changed func(string) bool) error {
 	open := l.rate != "" || l.stages != "" || l.find != ""
 	for _, flag := range []string{"arrivals", "seed", "burst"} {
 		if changed(flag) && !open {
@@ -96,11 +95,11 @@ func (l *loadFlags) checkTogether(changed func(string) bool) error {
 	return nil
 }
 
-// plan makes the arrivals of an open loop.
-func (p *loadPlan) plan(durationGiven bool) (err error) {
-	poisson, err := arrive.ParseArrivals(p.loadFlags.arrivals)
+// schedule makes the arrivals of an open loop.
+func (p *plan) schedule(durationGiven bool) (err error) {
+	poisson, err := arrive.ParseArrivals(p.Flags.arrivals)
 	if err != nil {
-		return fmt.Errorf("--arrivals %s: %w", p.loadFlags.arrivals, err)
+		return fmt.Errorf("--arrivals %s: %w", p.Flags.arrivals, err)
 	}
 	if p.rate == "" && p.stages == "" {
 		return nil
@@ -155,18 +154,18 @@ func spread(poisson bool) string {
 func perSecond(rate float64) string { return fmt.Sprintf("%.6g/s", rate) }
 
 // objectives reads what has to be kept.
-func (p *loadPlan) objectives() (err error) {
-	for _, text := range p.loadFlags.thresholds {
+func (p *plan) objectives() (err error) {
+	for _, text := range p.Flags.thresholds {
 		list, err := objective.Parse(text)
 		if err != nil {
 			return fmt.Errorf("--threshold: %w", err)
 		}
 		p.thresholds = append(p.thresholds, list...)
 	}
-	if p.loadFlags.find == "" {
+	if p.Flags.find == "" {
 		return nil
 	}
-	if p.find, err = objective.Parse(p.loadFlags.find); err != nil {
+	if p.find, err = objective.Parse(p.Flags.find); err != nil {
 		return fmt.Errorf("--find: %w", err)
 	}
 	for _, o := range p.find {
@@ -178,7 +177,7 @@ func (p *loadPlan) objectives() (err error) {
 }
 
 // place chooses the generator's CPU.
-func (p *loadPlan) place() error {
+func (p *plan) place() error {
 	allowed, err := probe.Allowed()
 	if err != nil {
 		return err
@@ -202,7 +201,7 @@ func (p *loadPlan) place() error {
 }
 
 // checkFiles looks before the run whether its results have a place.
-func (l *loadFlags) checkFiles() error {
+func (l *Flags) checkFiles() error {
 	for _, out := range []struct{ flag, path string }{{"json", l.json}, {"csv", l.csv}, {"hdr", l.hdr}, {"html", l.html}} {
 		if out.path == "" || out.flag == "json" && out.path == "-" {
 			continue

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// Width is the width of a terminal, 0 of anything else.
+func Width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
+}
+
+// WritePage writes the page whole or not at all.
+func WritePage(path string, f *results.File) error {
+	var page bytes.Buffer
+	if err := report.HTML(&page, f); err != nil {
+		return fmt.Errorf("render the page: %w", err)
+	}
+	if err := results.WriteFile(path, page.Bytes()); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	return nil
+}
