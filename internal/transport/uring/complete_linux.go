@@ -62,11 +62,17 @@ func (d *driver) complete(e *sys.CQE) (sockets.Event, bool) {
 // received handles what the multishot recv of a connection brings.
 func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
 	c := &p.conn
-	if e.Res > 0 && e.Flags&(sys.CQEBuffer|sys.CQEMore) == sys.CQEBuffer|sys.CQEMore &&
+	if e.Res > 0 && e.Flags&sys.CQEBuffer != 0 &&
 		p.state&(receiving|ending|queued|released) == receiving && c.Usual() && p.early.Load() == nil {
 		// The usual case: it is fed at once, see Recv.
 		d.bid = uint16(e.Flags >> 16)
 		d.piece = d.buffers.Bytes(d.bid, int(e.Res))
+		if e.Flags&sys.CQEMore == 0 {
+			p.state &^= receiving
+			p.direct.Store(true)
+			p.watched()
+			d.fed = p
+		}
 		return sockets.Event{Conn: c, Events: sockets.In}, true
 	}
 	if e.Flags&sys.CQEBuffer != 0 {

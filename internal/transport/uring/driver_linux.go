@@ -55,6 +55,7 @@ type driver struct {
 	flying  int     // requests that have not ended
 	piece   []byte  // what the event just returned is about: in a buffer of the ring
 	bid     uint16  // the number of this buffer
+	fed     *port   // what it came to, if its recv has ended with it
 	batch   batch
 	held    []sys.CQE // completions taken from the ring, but not handled
 	stopped bool
@@ -92,6 +93,12 @@ func (d *driver) Stuck() bool { return d.stuck }
 
 // Fetch submits what is queued, in one call with fetching what the kernel has.
 func (d *driver) Fetch() bool {
+	if p := d.fed; p != nil {
+		// If it is still being fed, nothing in flight would notice its end.
+		if d.fed = nil; p.state&(released|inFlight) == 0 {
+			d.Watch(&p.conn, p.conn.Wants())
+		}
+	}
 	d.budget = roundEvents
 	d.stuck = false
 	if d.ring.Queued() > 0 || len(d.backlog) > 0 || d.ring.Overflown() || !d.ring.Ready() && d.ring.Pending() {

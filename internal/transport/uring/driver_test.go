@@ -207,3 +207,35 @@ func TestSendCompletes(t *testing.T) {
 		t.Errorf("a send completes later: %+v", e)
 	}
 }
+
+// TestOnce wants the kernel to receive one piece, and no more before it is asked to,
+// of connections that are new, or whose handler has read from the socket.
+func TestOnce(t *testing.T) {
+	d := newTestDriver(t, sizes{requests: 2, completions: 8, buffers: 1, first: 1})
+	c := d.NewConn() // its descriptor is no socket
+	p := portOf(c)
+	multishot := func() bool {
+		d.backlog = make([]sys.SQE, 1, 2) // nothing is pushed past it
+		d.recv(p)
+		p.direct.Store(true)
+		return d.backlog[1].Ioprio == sys.RecvMultishot
+	}
+	if multishot() {
+		t.Error("the first recv of a connection is multishot")
+	}
+	if !multishot() || !multishot() {
+		t.Error("those that follow are not")
+	}
+	if _, errno := d.Read(c, make([]byte, 1)); errno == 0 {
+		t.Error("Read reads what is no socket")
+	}
+	for i := range bulk {
+		if multishot() {
+			t.Errorf("recv %d after a handler has read is multishot", i)
+		}
+	}
+	if !multishot() {
+		t.Error("it is never again")
+	}
+	d.backlog = nil
+}

@@ -15,6 +15,7 @@ import (
 type port struct {
 	conn  sockets.Conn // first: ports are cast back
 	state state
+	once  uint8 // recvs to come that are for one piece; see recv
 	// sendAt and sendLen are where its part of the batch is.
 	sendAt, sendLen int32
 	end             atomic.Uint32         // what comes behind early: an errno, or endOfStream; 0 is nothing yet
@@ -54,7 +55,7 @@ func portOf(c *sockets.Conn) *port { return (*port)(unsafe.Pointer(c)) }
 
 // NewConn implements [sockets.Driver].
 func (d *driver) NewConn() *sockets.Conn {
-	p := new(port)
+	p := &port{once: 1}
 	p.direct.Store(true)
 	return &p.conn
 }
@@ -175,15 +176,27 @@ func (d *driver) Watch(c *sockets.Conn, want uint32) {
 // Forget implements [sockets.Driver]. Nothing comes twice.
 func (d *driver) Forget(*sockets.Conn) {}
 
-// recv starts the multishot recv.
+// bulk is how many of a connection's recvs are for one piece, from when a goroutine
+// has read from its socket.
+const bulk = 8
+
+// recv starts the recv: multishot, but of a connection that is new, or has sent much
+// not long ago. There a large body may follow, which the kernel would put into the
+// ring's buffers, up to 32 of them, before its handler asks for a byte.
 func (d *driver) recv(p *port) {
 	p.direct.Store(false)
 	p.early.Store(nil)
 	p.state |= receiving
-	d.start(&sys.SQE{
-		Op: sys.OpRecv, FD: int32(p.conn.FD()), Flags: sys.SQESelectBuffer, Ioprio: sys.RecvMultishot,
+	e := sys.SQE{
+		Op: sys.OpRecv, FD: int32(p.conn.FD()), Flags: sys.SQESelectBuffer,
 		Group: bufferGroup, Data: data(kindRecv, p.conn.FD(), p.conn.Gen()),
-	})
+	}
+	if p.once > 0 {
+		p.once--
+	} else {
+		e.Ioprio = sys.RecvMultishot
+	}
+	d.start(&e)
 }
 
 // endRecv ends it. What it has received until then still comes.
@@ -242,6 +255,7 @@ func (d *driver) Read(c *sockets.Conn, b []byte) (int, syscall.Errno) {
 	case !direct:
 		return 0, syscall.EAGAIN
 	}
+	p.once = bulk
 	return sys.Recv(c.FD(), b)
 }
 
