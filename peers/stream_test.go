@@ -58,7 +58,7 @@ func TestStream(t *testing.T) {
 		{"1h", 40, 1}, // the first one comes at once
 		{"1h", 65536, 1},
 	}
-	each(t, stacks, func(t *testing.T, name string) {
+	each(t, subjects, func(t *testing.T, name string) {
 		p := start(t, name)
 		for _, test := range tests {
 			begun := time.Now()

@@ -21,7 +21,7 @@ type workload struct {
 	idle         bool    // connections are answered once and left alone
 	share        float64 // of the subject's closed-loop rate, as Poisson arrivals; 0: a closed loop
 	rate         float64 // Poisson arrivals a second; 0: a closed loop
-	quick, floor bool    // part of --quick; served by a subject that answers everything alike
+	quick, floor bool    // part of --quick; served by limit
 	answer       answer
 }
 
@@ -98,7 +98,7 @@ func workloads() []workload {
 		{
 			name: "stream", title: fmt.Sprintf("SSE, one event each %v to each client", streamInterval), method: "GET",
 			path:     fmt.Sprintf("/stream?interval=%v&size=%d", streamInterval, streamEventSize),
-			pipeline: 1, connections: streamClients, stream: true,
+			pipeline: 1, connections: streamClients, stream: true, floor: true,
 			answer: answer{contentType: "text/event-stream"},
 		},
 		{

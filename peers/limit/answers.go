@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/redline-go/redline/peers/internal/subject"
@@ -39,4 +40,12 @@ func (a *answers) refresh(now time.Time) {
 	for at := a.date; at < len(a.text); at += a.size {
 		copy(a.text[at:], date[:])
 	}
+}
+
+// chunk frames a text as a chunk, RFC 9112, section 7.1, and says where it begins.
+func chunk(text []byte) (framed []byte, at int) {
+	framed = strconv.AppendInt(nil, int64(len(text)), 16)
+	framed = append(framed, "\r\n"...)
+	at = len(framed)
+	return append(append(framed, text...), "\r\n"...), at
 }

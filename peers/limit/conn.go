@@ -20,6 +20,7 @@ type conn struct {
 	matched int    // bytes of a CRLFCRLF that the last read ended with
 	rest    []byte // of an answer that was written in part
 	owed    int    // whole answers after it
+	stream  *subscriber
 }
 
 // accept takes all connections that wait.
@@ -69,8 +70,11 @@ func (l *loop) serve(fd int, events uint32) error {
 	}
 	heads, matched := countHeads(l.in[:n], c.matched)
 	c.matched = matched
-	if heads == 0 {
+	if heads == 0 || c.stream != nil {
 		return nil
+	}
+	if streams, err := l.subscribe(fd, c, l.in[:n]); streams || err != nil {
+		return err
 	}
 	text := l.answers.take(heads)
 	sent, errno := send(fd, text)
@@ -117,6 +121,9 @@ func (l *loop) resume(fd int, c *conn) error {
 // this round can not be stale: each descriptor has at most one, and a new
 // connection of the same number would only be read once in vain.
 func (l *loop) drop(fd int) error {
+	if s := l.conns[fd].stream; s != nil {
+		s.gone = true
+	}
 	l.conns[fd] = nil
 	return os.NewSyscallError("close", unix.Close(fd))
 }
