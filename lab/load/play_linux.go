@@ -70,7 +70,7 @@ func (k *kept) Content(b []byte) {
 
 // compile makes the plan of a scenario.
 func (s *Scenario) compile() (*scenario.Plan, error) {
-	o := scenario.Options{Base: s.Base}
+	o := scenario.Options{Base: s.Base, Set: s.Set, Check: s.Check}
 	if s.Think != "" {
 		think, err := dist.Parse(s.Think)
 		if err != nil {

@@ -45,6 +45,8 @@ type Scenario struct {
 	Request *scenario.Request `json:"request,omitempty"` // in place of a file
 	Base    string            `json:"base,omitempty"`    // http://host:port, see scenario.Options
 	Think   string            `json:"think,omitempty"`   // of requests that say nothing themselves; see package dist
+	Set     []string          `json:"set,omitempty"`     // header fields of every request, and
+	Check   []string          `json:"check,omitempty"`   // checks of every answer, see scenario.Options
 	Seed    uint64            `json:"seed,omitempty"`    // of everything that is drawn
 	First   int               `json:"first,omitempty"`   // number of the first user; each connection is one
 	Users   int               `json:"users,omitempty"`   // of all processes of the run; 0: Spec.Connections
