@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redline-go/redline/lab/load/scenario"
-	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
 
 const (
@@ -68,24 +68,8 @@ func (k *kept) Content(b []byte) {
 	}
 }
 
-// compile makes the plan of a scenario.
-func (s *Scenario) compile() (*scenario.Plan, error) {
-	o := scenario.Options{Base: s.Base, Set: s.Set, Check: s.Check}
-	if s.Think != "" {
-		think, err := dist.Parse(s.Think)
-		if err != nil {
-			return nil, fmt.Errorf("think time: %w", err)
-		}
-		o.Think = think
-	}
-	if s.Request != nil {
-		return scenario.Single(*s.Request, o)
-	}
-	return scenario.Parse(s.Name, s.Text, o)
-}
-
 func newPlay(spec *Spec) (*play, error) {
-	plan, err := spec.Scenario.compile()
+	plan, err := spec.Scenario.Plan()
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +231,7 @@ func (p *play) begin() {
 func (p *play) result(requests uint64, all *hdrhistogram.Histogram) ([]Target, error) {
 	targets := make([]Target, 0, len(p.counts))
 	for i, t := range p.plan.Targets() {
-		c := p.counts[i]
+		c := p.counts[i] // what comes after is counted, too, but not in the result
 		if p.constant != nil {
 			c.requests, c.hist = requests, all
 		}
@@ -256,7 +240,7 @@ func (p *play) result(requests uint64, all *hdrhistogram.Histogram) ([]Target, e
 			return nil, err
 		}
 		targets = append(targets, Target{
-			Name: t.Name(), Setup: t.Setup(), Requests: c.requests, Errors: c.errors, Checks: c.failed, Histogram: encoded,
+			Name: t.Name(), Setup: t.Setup(), Requests: c.requests, Errors: c.errors, Checks: maps.Clone(c.failed), Histogram: encoded,
 		})
 	}
 	return targets, nil

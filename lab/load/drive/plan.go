@@ -27,6 +27,7 @@ type plan struct {
 	thresholds []objective.Objective
 	find       []objective.Objective
 	cpus       []int // of the generator
+	users
 }
 
 // resolve turns the flags into a plan. Its errors say what to write instead.
@@ -38,7 +39,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 	for _, step := range []func() error{
 		l.checkNumbers,
 		func() error { return l.checkTogether(changed) },
-		func() (err error) { p.request, err = newRequest(rawURL, l); return err },
+		func() error { return p.resolveUsers(rawURL, changed) },
 		func() error { return p.schedule(changed("duration")) },
 		p.objectives,
 		p.place,
@@ -73,7 +74,7 @@ func (l *Flags) checkNumbers() error {
 func (l *Flags) checkTogether(changed func(string) bool) error {
 	open := l.rate != "" || l.stages != "" || l.find != ""
 	for _, flag := range []string{"arrivals", "seed", "burst"} {
-		if changed(flag) && !open {
+		if changed(flag) && !open && !(flag == "seed" && l.draws()) {
 			return fmt.Errorf("--%s is about an open loop: give it a rate with --rate, --stages or --find", flag)
 		}
 	}

@@ -49,7 +49,10 @@ type Document struct {
 	Config    Config            `json:"config"`
 	Machine   results.Machine   `json:"machine"`
 	Series    []Point           `json:"series"`
-	Search    *search.Found     `json:"search,omitempty"` // of a search, which the rest is the last kept trial of
+	Targets   []Target          `json:"targets,omitempty"` // of a scenario, or of a request with checks
+	Connects  Connects          `json:"connects"`
+	FirstByte *results.Latency  `json:"first_byte,omitempty"` // of right answers in the window, from the send on
+	Search    *search.Found     `json:"search,omitempty"`     // of a search, which the rest is the last kept trial of
 }
 
 // Config is what was asked for.
@@ -61,11 +64,19 @@ type Config struct {
 	Connections     int     `json:"connections"`
 	Pipeline        int     `json:"pipeline"`
 	Arrivals        string  `json:"arrivals,omitempty"` // of an open loop, in words
-	Seed            uint64  `json:"seed"`
+	Seed            uint64  `json:"seed"`               // of all that is random
 	DurationSeconds float64 `json:"duration_seconds"`
 	WarmupSeconds   float64 `json:"warmup_seconds"`
 	TimeoutSeconds  float64 `json:"timeout_seconds"`
 	CPUs            []int   `json:"cpus"` // of the generator
+
+	Scenario      string     `json:"scenario,omitempty"`                // its file; method, status and sizes are those of each target then
+	Checks        []string   `json:"checks,omitempty"`                  // of every answer, from the command line
+	Think         string     `json:"think,omitempty"`                   // as it was written
+	PerConnection int        `json:"requests_per_connection,omitempty"` // after which a connection is replaced
+	ConnectRate   float64    `json:"connects_per_second,omitempty"`     // at most
+	Sources       []string   `json:"sources,omitempty"`                 // addresses that connections come from
+	Slow          *load.Slow `json:"slow,omitempty"`                    // connections on thin lines, bytes a second
 }
 
 // Server is what was seen of the server's processes in the window.
@@ -118,6 +129,9 @@ func (d *Document) Fill(r *load.Result, stealRatio float64, target float64, thre
 		if d.Open, err = openOf(r.Open, target); err != nil {
 			return err
 		}
+	}
+	if err := d.fillUsers(r); err != nil {
+		return err
 	}
 	if d.Server != nil {
 		d.fillServer(r)

@@ -19,11 +19,12 @@ func Summary(w io.Writer, d *Document) error {
 	var s summary
 	s.doubts(d)
 	s.search(d)
-	s.line("", report.Line(d.Config.Method)+" "+report.Line(d.URL))
+	s.line("", d.asked())
 	s.line("", d.describe())
 	s.WriteString("\n")
 	s.rate(d)
 	s.latency(d)
+	s.targets(d)
 	s.sides(d)
 	s.thresholds(d)
 	_, err := io.WriteString(w, s.String())
@@ -88,6 +89,7 @@ func (d *Document) describe() string {
 	} else {
 		parts = append(parts, "open loop: "+c.Arrivals)
 	}
+	parts = append(parts, d.behaviour()...)
 	return strings.Join(append(parts, fmt.Sprintf("%s after %s of warm-up",
 		seconds(d.Seconds), seconds(d.Generator.WarmupSeconds))), ", ")
 }
@@ -119,31 +121,36 @@ func (s *summary) rate(d *Document) {
 // latency is a table: a line each distribution. A quantile that the samples
 // cannot carry is not printed.
 func (s *summary) latency(d *Document) {
-	row := func(name string, cells ...string) {
-		s.WriteString(fmt.Sprintf("%-12s", name))
-		for _, c := range cells {
-			s.WriteString(strings.Repeat(" ", max(0, 10-text.StringWidthWithoutEscSequences(c))) + c)
-		}
-		s.WriteString("\n")
-	}
-	line := func(name string, l results.Latency) {
-		mean, worst := "–", "–"
-		if l.Count > 0 {
-			mean, worst = report.Micros(l.MeanUs, " "), report.Micros(l.MaxUs, " ")
-		}
-		row(name, mean, report.Quantile(l.P50, " "), report.Quantile(l.P90, " "), report.Quantile(l.P99, " "),
-			report.Quantile(l.P999, " "), report.Quantile(l.P9999, " "), worst)
-	}
-	row("", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
+	s.row("", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
 	if d.Open == nil {
-		line("latency", d.Latency)
+		s.quantiles("latency", d.Latency)
 	} else {
-		line("response", d.Latency)
-		line("service", d.Open.Service)
-		line("send lag", d.Open.SendLag)
-		line("pacing", d.Open.Pacing)
+		s.quantiles("response", d.Latency)
+		s.quantiles("service", d.Open.Service)
+		s.quantiles("send lag", d.Open.SendLag)
+		s.quantiles("pacing", d.Open.Pacing)
+	}
+	s.connections(d)
+	s.WriteString("\n")
+}
+
+// row writes a line of the table of latencies.
+func (s *summary) row(name string, cells ...string) {
+	s.WriteString(fmt.Sprintf("%-12s", name))
+	for _, c := range cells {
+		s.WriteString(strings.Repeat(" ", max(0, 10-text.StringWidthWithoutEscSequences(c))) + c)
 	}
 	s.WriteString("\n")
+}
+
+// quantiles is the row of a distribution.
+func (s *summary) quantiles(name string, l results.Latency) {
+	mean, worst := "–", "–"
+	if l.Count > 0 {
+		mean, worst = report.Micros(l.MeanUs, " "), report.Micros(l.MaxUs, " ")
+	}
+	s.row(name, mean, report.Quantile(l.P50, " "), report.Quantile(l.P90, " "), report.Quantile(l.P99, " "),
+		report.Quantile(l.P999, " "), report.Quantile(l.P9999, " "), worst)
 }
 
 func (s *summary) sides(d *Document) {
