@@ -49,7 +49,7 @@ type Document struct {
 	Config    Config            `json:"config"`
 	Machine   results.Machine   `json:"machine"`
 	Series    []Point           `json:"series"`
-	Targets   []Target          `json:"targets,omitempty"` // of a scenario, or of a request with checks
+	Targets   []results.Target  `json:"targets,omitempty"` // of a scenario, or of a request with checks
 	Connects  Connects          `json:"connects"`
 	FirstByte *results.Latency  `json:"first_byte,omitempty"` // of right answers in the window, from the send on
 	Search    *search.Found     `json:"search,omitempty"`     // of a search, which the rest is the last kept trial of

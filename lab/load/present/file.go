@@ -11,7 +11,7 @@ func File(d *Document) *results.File {
 	run := results.Run{
 		ID: workload, Workload: workload, Subject: subject, Block: 1, Order: 1, Attempt: 1, Started: d.Started,
 		Valid: d.Valid, Counted: true, Gates: []results.Gate{}, WindowSeconds: d.Seconds, Requests: d.Requests, Rate: d.RequestsPerSecond,
-		Errors: d.Errors, BytesIn: d.BytesIn, BytesOut: d.BytesOut, Latency: d.Latency, Generator: d.Generator, Open: d.Open,
+		Errors: d.Errors, BytesIn: d.BytesIn, BytesOut: d.BytesOut, Latency: d.Latency, Generator: d.Generator, Open: d.Open, Targets: d.Targets,
 	}
 	for _, p := range d.Series {
 		run.Series = append(run.Series, p.Sample)

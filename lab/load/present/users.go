@@ -14,16 +14,6 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Target is what one request of a scenario came to in the window.
-type Target struct {
-	Name     string            `json:"name"`
-	Setup    bool              `json:"setup,omitempty"`  // done once by each user, and in none of the run's other figures
-	Requests uint64            `json:"requests"`         // right answers
-	Errors   uint64            `json:"errors"`           // connections that failed with the answer outstanding
-	Checks   map[string]uint64 `json:"checks,omitempty"` // answers that failed a check, under its name
-	Latency  results.Latency   `json:"latency"`          // as the run's, to two digits
-}
-
 // Connects is what the generator's connections went through.
 type Connects struct {
 	Made    uint64           `json:"made"`              // since the generator began
@@ -42,7 +32,7 @@ func (d *Document) fillUsers(r *load.Result) (err error) {
 		return err
 	}
 	for _, t := range r.Targets {
-		into := Target{Name: t.Name, Setup: t.Setup, Requests: t.Requests, Errors: t.Errors}
+		into := results.Target{Name: t.Name, Setup: t.Setup, Requests: t.Requests, Errors: t.Errors}
 		if len(t.Checks) > 0 {
 			into.Checks = maps.Clone(t.Checks)
 		}
@@ -136,11 +126,7 @@ func (s *summary) targets(d *Document) {
 			s.WriteString(fmt.Sprintf("and %d more, which --json has\n", len(d.Targets)-targetRows))
 			break
 		}
-		failed := t.Errors
-		for _, n := range t.Checks {
-			failed += n
-		}
-		row(t.Name, fmt.Sprint(t.Requests), fmt.Sprint(failed), report.Quantile(t.Latency.P50, " "), report.Quantile(t.Latency.P99, " "))
+		row(t.Name, fmt.Sprint(t.Requests), fmt.Sprint(t.Failures()), report.Quantile(t.Latency.P50, " "), report.Quantile(t.Latency.P99, " "))
 		for _, name := range slices.Sorted(maps.Keys(t.Checks)) {
 			s.line("  failed", fmt.Sprintf("%d %s", t.Checks[name], report.Line(name)))
 		}
