@@ -47,6 +47,7 @@ func TestLoadUsersUsage(t *testing.T) {
 		{[]string{"--targets", file, url + "?a=b"}, "what the file's paths are put under"},
 		{[]string{"--targets", file, "ftp://h/"}, "is no URL to load"},
 		{[]string{"--think", "long", url}, `--think: distribution "long"`},
+		{[]string{"--think", "200ms", "-r", "500", url}, "64 users ask at most 320/s then, and 500/s are asked for; write --connections 111 or more"},
 		{[]string{"--check", "status ok", url}, `--check "status ok": "ok" is no status; write 'status 200'`},
 		{[]string{"--check", "status 200", "--status", "200", url}, "one of the two"},
 		{[]string{"--upload", "big", url}, "--upload big: write bytes as 4096, 64KiB or 100MB"},
@@ -164,6 +165,24 @@ func TestLoadTargets(t *testing.T) {
 	}
 	if !strings.Contains(said, "shop.yaml at "+base) || !strings.Contains(said, "buy/pay  ") || !strings.Contains(said, fmt.Sprintf("failed    %d paid", refused)) {
 		t.Errorf("summary %s", said)
+	}
+}
+
+// A list of targets comes by a pipe as well.
+func TestLoadTargetsFromStandardInput(t *testing.T) {
+	url, count := serve(t, hello)
+	file, err := os.Open(textFile(t, "x", "GET "+url+"\nX-A: b\n\nHEAD /other\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := os.Stdin
+	os.Stdin = file
+	defer func() { os.Stdin = old }()
+	base := strings.TrimSuffix(url, "/hello")
+	code, out, said := loadOf(t, t.Context(), short("--targets", "-", "--json", "-", base)...)
+	d := documentOf(t, out)
+	if code != 0 || count.Load() == 0 || len(d.Targets) != 2 || d.Targets[0].Name != "GET "+url || d.Targets[1].Requests == 0 || !strings.Contains(said, "standard input at "+base) {
+		t.Errorf("exit code %d, %+v, %s", code, d.Targets, said)
 	}
 }
 

@@ -41,6 +41,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		func() error { return l.checkTogether(changed) },
 		func() error { return p.resolveUsers(rawURL, changed) },
 		func() error { return p.schedule(changed("duration")) },
+		p.enough,
 		p.objectives,
 		p.place,
 		l.checkFiles,
