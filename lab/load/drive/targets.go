@@ -215,4 +215,3 @@ func (r *loader) accept(q *ask, a *firstAnswer) error {
 	_, err := a.expected(r.Flags.status, &q.request)
 	return err
 }
-
