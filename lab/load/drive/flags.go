@@ -14,6 +14,7 @@ const (
 
 // Flags is the command line of a run.
 type Flags struct {
+	userFlags
 	connections, pipeline         int
 	duration, warmup, timeout     time.Duration
 	rate, arrivals, stages, burst string
@@ -27,7 +28,6 @@ type Flags struct {
 	pids                          []int
 	json, csv, hdr, html          string
 	quiet, allowInvalid           bool
-	userFlags
 }
 
 // Bind makes the flags.

@@ -21,13 +21,13 @@ import (
 // plan is what the flags ask for.
 type plan struct {
 	Flags
+	users
 	request    request
 	arrivals   *arrive.Plan // nil: a closed loop
 	words      string       // of arrivals
 	thresholds []objective.Objective
 	find       []objective.Objective
 	cpus       []int // of the generator
-	users
 }
 
 // resolve turns the flags into a plan. Its errors say what to write instead.

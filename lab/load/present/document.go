@@ -49,14 +49,23 @@ type Document struct {
 	Config    Config            `json:"config"`
 	Machine   results.Machine   `json:"machine"`
 	Series    []Point           `json:"series"`
-	Targets   []results.Target  `json:"targets,omitempty"` // of a scenario, or of a request with checks
-	Connects  Connects          `json:"connects"`
-	FirstByte *results.Latency  `json:"first_byte,omitempty"` // of right answers in the window, from the send on
-	Search    *search.Found     `json:"search,omitempty"`     // of a search, which the rest is the last kept trial of
+	Search    *search.Found     `json:"search,omitempty"` // of a search, which the rest is the last kept trial of
+
+	Targets   []results.Target `json:"targets,omitempty"` // of a scenario, or of a request with checks
+	Connects  Connects         `json:"connects"`
+	FirstByte *results.Latency `json:"first_byte,omitempty"` // of right answers in the window, from the send on
 }
 
 // Config is what was asked for.
 type Config struct {
+	Scenario      string     `json:"scenario,omitempty"`                // its file; method, status and sizes are those of each target then
+	Checks        []string   `json:"checks,omitempty"`                  // of every answer, from the command line
+	Think         string     `json:"think,omitempty"`                   // as it was written
+	PerConnection int        `json:"requests_per_connection,omitempty"` // after which a connection is replaced
+	ConnectRate   float64    `json:"connects_per_second,omitempty"`     // at most
+	Sources       []string   `json:"sources,omitempty"`                 // addresses that connections come from
+	Slow          *load.Slow `json:"slow,omitempty"`                    // connections on thin lines, bytes a second
+
 	Method          string  `json:"method"`
 	Headers         int     `json:"header_bytes"` // of the request head as sent
 	Body            int     `json:"body_bytes"`
@@ -69,14 +78,6 @@ type Config struct {
 	WarmupSeconds   float64 `json:"warmup_seconds"`
 	TimeoutSeconds  float64 `json:"timeout_seconds"`
 	CPUs            []int   `json:"cpus"` // of the generator
-
-	Scenario      string     `json:"scenario,omitempty"`                // its file; method, status and sizes are those of each target then
-	Checks        []string   `json:"checks,omitempty"`                  // of every answer, from the command line
-	Think         string     `json:"think,omitempty"`                   // as it was written
-	PerConnection int        `json:"requests_per_connection,omitempty"` // after which a connection is replaced
-	ConnectRate   float64    `json:"connects_per_second,omitempty"`     // at most
-	Sources       []string   `json:"sources,omitempty"`                 // addresses that connections come from
-	Slow          *load.Slow `json:"slow,omitempty"`                    // connections on thin lines, bytes a second
 }
 
 // Server is what was seen of the server's processes in the window.

@@ -121,36 +121,32 @@ func (s *summary) rate(d *Document) {
 // latency is a table: a line each distribution. A quantile that the samples
 // cannot carry is not printed.
 func (s *summary) latency(d *Document) {
-	s.row("", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
+	row := func(name string, cells ...string) {
+		s.WriteString(fmt.Sprintf("%-12s", name))
+		for _, c := range cells {
+			s.WriteString(strings.Repeat(" ", max(0, 10-text.StringWidthWithoutEscSequences(c))) + c)
+		}
+		s.WriteString("\n")
+	}
+	line := func(name string, l results.Latency) {
+		mean, worst := "–", "–"
+		if l.Count > 0 {
+			mean, worst = report.Micros(l.MeanUs, " "), report.Micros(l.MaxUs, " ")
+		}
+		row(name, mean, report.Quantile(l.P50, " "), report.Quantile(l.P90, " "), report.Quantile(l.P99, " "),
+			report.Quantile(l.P999, " "), report.Quantile(l.P9999, " "), worst)
+	}
+	row("", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
 	if d.Open == nil {
-		s.quantiles("latency", d.Latency)
+		line("latency", d.Latency)
 	} else {
-		s.quantiles("response", d.Latency)
-		s.quantiles("service", d.Open.Service)
-		s.quantiles("send lag", d.Open.SendLag)
-		s.quantiles("pacing", d.Open.Pacing)
+		line("response", d.Latency)
+		line("service", d.Open.Service)
+		line("send lag", d.Open.SendLag)
+		line("pacing", d.Open.Pacing)
 	}
-	s.connections(d)
+	s.connections(d, line)
 	s.WriteString("\n")
-}
-
-// row writes a line of the table of latencies.
-func (s *summary) row(name string, cells ...string) {
-	s.WriteString(fmt.Sprintf("%-12s", name))
-	for _, c := range cells {
-		s.WriteString(strings.Repeat(" ", max(0, 10-text.StringWidthWithoutEscSequences(c))) + c)
-	}
-	s.WriteString("\n")
-}
-
-// quantiles is the row of a distribution.
-func (s *summary) quantiles(name string, l results.Latency) {
-	mean, worst := "–", "–"
-	if l.Count > 0 {
-		mean, worst = report.Micros(l.MeanUs, " "), report.Micros(l.MaxUs, " ")
-	}
-	s.row(name, mean, report.Quantile(l.P50, " "), report.Quantile(l.P90, " "), report.Quantile(l.P99, " "),
-		report.Quantile(l.P999, " "), report.Quantile(l.P9999, " "), worst)
 }
 
 func (s *summary) sides(d *Document) {

@@ -81,13 +81,14 @@ func (d *Document) behaviour() (parts []string) {
 	return parts
 }
 
-// connections adds the rows of what comes before an answer's end.
-func (s *summary) connections(d *Document) {
+// connections adds the rows of what comes before an answer's end to the table of
+// latencies.
+func (s *summary) connections(d *Document, row func(string, results.Latency)) {
 	if d.FirstByte != nil {
-		s.quantiles("first byte", *d.FirstByte)
+		row("first byte", *d.FirstByte)
 	}
 	if d.Connects.Time != nil {
-		s.quantiles("connect", *d.Connects.Time)
+		row("connect", *d.Connects.Time)
 	}
 	if d.Config.PerConnection > 0 || d.Connects.Dropped > 0 || d.Connects.Early > 0 {
 		text := fmt.Sprintf("%d made in all", d.Connects.Made)
