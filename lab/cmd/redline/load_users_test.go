@@ -29,6 +29,7 @@ func TestLoadUsersUsage(t *testing.T) {
 	file := textFile(t, "s.yaml", "targets: [{url: /}]\n")
 	flow := textFile(t, "f.yaml", "flows: [{name: f, steps: [{url: /}]}]\n")
 	two := textFile(t, "two.yaml", "targets: [{url: 'http://a/'}, {url: 'http://b/'}]\n")
+	whole := textFile(t, "whole.txt", "GET http://h/\n")
 	wrong := textFile(t, "wrong.yaml", "base: http://h\ntargets:\n  - url: /${id}\n    wieght: 3\n")
 	for _, c := range []struct {
 		args []string
@@ -39,6 +40,7 @@ func TestLoadUsersUsage(t *testing.T) {
 		{[]string{"--targets", wrong}, `wrong.yaml:3: ${id} is not defined here; declare it under variables:`},
 		{[]string{"--targets", wrong}, `wrong.yaml:4: `},
 		{[]string{"--targets", two}, "requests to a:80 and b:80: write a file for each server"},
+		{[]string{"--targets", whole, url}, "all of its URLs are whole ones, of http://h:80; leave http://127.0.0.1:1/ out"},
 		{[]string{"--targets", flow, "--pipeline", "2", url}, "wait for each answer; leave --pipeline out"},
 		{[]string{"--targets", file, "-X", "PUT", url}, "--method beside --targets: the file says"},
 		{[]string{"--targets", file, "--body", "x", url}, "--body beside --targets"},

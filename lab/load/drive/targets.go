@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,10 +131,14 @@ func (p *plan) compile(s *load.Scenario, u *url.URL) (err error) {
 		return fmt.Errorf("--pipeline %d: flows and setup of %s wait for each answer; leave --pipeline out", p.pipeline, s.Name)
 	}
 	server := origins[0].Scheme + "://" + origins[0].Addr
-	if u == nil {
-		if u, err = parseURL(server); err != nil {
-			return err
-		}
+	at, err := parseURL(server)
+	switch {
+	case err != nil:
+		return err
+	case u == nil:
+		u = at
+	case u.Scheme != at.Scheme || u.Hostname() != at.Hostname() || cmp.Or(u.Port(), "80") != at.Port():
+		return fmt.Errorf("%s: all of its URLs are whole ones, of %s; leave %s out", s.Name, server, u)
 	}
 	p.scenario, p.request.url, p.judge = s, u, compiled.User(p.seed, 0, 1)
 	if s.Request != nil {

@@ -54,6 +54,9 @@ func File(d *Document) *results.File {
 		Runs: []results.Run{run}, Cells: []results.Cell{cell},
 		Gates: d.Gates, // of the whole, and not once more of its one run
 	}
+	if d.Config.Scenario != "" {
+		f.Workloads[0].Title, f.Workloads[0].Path = d.asked(), d.asked()
+	}
 	return f
 }
 

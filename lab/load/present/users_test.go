@@ -51,7 +51,7 @@ func TestPageTargets(t *testing.T) {
 	if err := report.HTML(&page, File(fill(t, d, r, "errors<1%"))); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Requests of the scenario", "<td>setup/login</td>", "<td>60 paid, 1 status 201, 202</td>", `data-v="11939"`} {
+	for _, want := range []string{"Requests of the scenario", "shop.yaml at http://127.0.0.1:8080, 64 connections", "<td>setup/login</td>", "<td>60 paid, 1 status 201, 202</td>", `data-v="11939"`} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %s", want)
 		}
