@@ -41,6 +41,10 @@ func TestLoadUsersUsage(t *testing.T) {
 		{[]string{"--targets", wrong}, `wrong.yaml:4: `},
 		{[]string{"--targets", two}, "requests to a:80 and b:80: write a file for each server"},
 		{[]string{"--targets", whole, url}, "all of its URLs are whole ones, of http://h:80; leave http://127.0.0.1:1/ out"},
+		{[]string{"--targets", flow, "--threshold", "p99{pay}<1s", url}, "--threshold p99{pay}<1s: "},
+		{[]string{"--targets", flow, "--threshold", "p99{pay}<1s", url}, "f.yaml has no target {pay}; it has f/GET /"},
+		{[]string{"--threshold", "p99{pay}<1s", url}, "a target is one of a scenario; leave {pay} out"},
+		{[]string{"--targets", flow, "--find", "p99{f/GET /}<1s", url}, "the search is for all requests together; leave {f/GET /} out"},
 		{[]string{"--targets", flow, "--pipeline", "2", url}, "wait for each answer; leave --pipeline out"},
 		{[]string{"--targets", file, "-X", "PUT", url}, "--method beside --targets: the file says"},
 		{[]string{"--targets", file, "--body", "x", url}, "--body beside --targets"},
@@ -137,10 +141,14 @@ func TestLoadTargets(t *testing.T) {
 	base := strings.TrimSuffix(url, "/hello") + "/shop"
 	file := textFile(t, "shop.yaml", shop)
 	page := filepath.Join(t.TempDir(), "page.html")
-	code, out, said := loadOf(t, t.Context(), short("--targets", file, "-H", "X-Run: 7", "--seed", "4", "--json", "-", "--html", page, base)...)
+	code, out, said := loadOf(t, t.Context(), short("--targets", file, "-H", "X-Run: 7", "--seed", "4",
+		"--threshold", "max{buy/pay}<1h,errors{buy/pay}<1%", "--threshold", "errors<90%", "--json", "-", "--html", page, base)...)
 	d := documentOf(t, out)
-	if code != 0 || d.URL != base || d.Config.Scenario != file || d.Config.Seed != 4 || d.Requests == 0 {
-		t.Errorf("exit code %d, %s, %+v", code, d.URL, d.Config)
+	if code != drive.ExitBroken || !d.Thresholds[0].Kept || d.Thresholds[1].Kept || !d.Thresholds[2].Kept || !strings.Contains(said, "BROKEN      errors{buy/pay}<1%: it is 3") {
+		t.Errorf("exit code %d, thresholds %+v, %s", code, d.Thresholds, said)
+	}
+	if d.URL != base || d.Config.Scenario != file || d.Config.Seed != 4 || d.Requests == 0 {
+		t.Errorf("%s, %+v", d.URL, d.Config)
 	}
 	seen.Range(func(key, _ any) bool {
 		if name := key.(string); strings.HasPrefix(name, "without") || strings.HasPrefix(name, "second") || strings.HasPrefix(name, "other") {

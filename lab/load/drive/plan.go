@@ -162,6 +162,9 @@ func (p *plan) objectives() (err error) {
 		if err != nil {
 			return fmt.Errorf("--threshold: %w", err)
 		}
+		if err := p.known(list); err != nil {
+			return fmt.Errorf("--threshold %s: %w", text, err)
+		}
 		p.thresholds = append(p.thresholds, list...)
 	}
 	if p.Flags.find == "" {
@@ -171,6 +174,9 @@ func (p *plan) objectives() (err error) {
 		return fmt.Errorf("--find: %w", err)
 	}
 	for _, o := range p.find {
+		if o.Target != "" {
+			return fmt.Errorf("--find %s: the search is for all requests together; leave {%s} out", o, o.Target)
+		}
 		if o.Metric == "rate" {
 			return fmt.Errorf("--find %s: the rate is what is looked for; write what has to be kept, as p99<10ms", o)
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/scenario"
 )
 
@@ -22,6 +23,7 @@ type users struct {
 	scenario *load.Scenario // nil: request is sent again and again
 	asks     []ask          // of the scenario, before the run
 	judge    *scenario.User // of their answers
+	names    []string       // of its targets
 	streamed int64          // bytes of a body that is no part of the request's wire
 	slow     load.Slow
 	dials    float64 // a second; 0: no limit
@@ -163,6 +165,7 @@ func (p *plan) describe(t *scenario.Target) {
 // whatever it is, unless it is an upload.
 func (p *plan) rehearse(compiled *scenario.Plan, server string) error {
 	for _, t := range compiled.Targets() {
+		p.names = append(p.names, t.Name())
 		safe := t.Method() == http.MethodGet || t.Method() == http.MethodHead || p.scenario.Request != nil
 		if t.Wire() == nil || t.Stream() != nil || t.Sequential() || !safe || len(p.asks) == maxAsks {
 			continue
@@ -172,6 +175,20 @@ func (p *plan) rehearse(compiled *scenario.Plan, server string) error {
 			return fmt.Errorf("%s: %w", t.Name(), err)
 		}
 		p.asks = append(p.asks, ask{request{url: at, method: t.Method(), wire: t.Wire()}, t})
+	}
+	return nil
+}
+
+// known refuses objectives of targets that are not there.
+func (p *plan) known(list []objective.Objective) error {
+	for _, o := range list {
+		switch {
+		case o.Target == "" || slices.Contains(p.names, o.Target):
+		case p.targets == "":
+			return fmt.Errorf("a target is one of a scenario; leave {%s} out, or name its file with --targets", o.Target)
+		default:
+			return fmt.Errorf("%s has no target {%s}; it has %s", p.scenario.Name, o.Target, strings.Join(p.names[:min(len(p.names), 20)], ", "))
+		}
 	}
 	return nil
 }

@@ -175,7 +175,7 @@ func (d *Document) fillServer(r *load.Result) {
 // Figures is what objectives are held against. Of an open loop an arrival that
 // never was answered is an error, too.
 func (d *Document) Figures() objective.Figures {
-	f := objective.Figures{Latency: d.Latency, Rate: d.RequestsPerSecond, Answered: d.Requests, Errors: results.CountErrors(d.Errors)}
+	f := objective.Figures{Latency: d.Latency, Rate: d.RequestsPerSecond, Answered: d.Requests, Errors: results.CountErrors(d.Errors), Targets: d.targetFigures()}
 	if d.Open != nil {
 		f.Answered = d.Latency.Count - min(d.Open.Unfinished, d.Latency.Count)
 		f.Errors = max(f.Errors, d.Open.Failed) + d.Open.Unfinished

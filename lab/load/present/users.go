@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -42,6 +43,18 @@ func (d *Document) fillUsers(r *load.Result) (err error) {
 		d.Targets = append(d.Targets, into)
 	}
 	return nil
+}
+
+// targetFigures are what objectives of single targets are held against.
+func (d *Document) targetFigures() map[string]objective.Figures {
+	if d.Targets == nil {
+		return nil
+	}
+	all := map[string]objective.Figures{}
+	for _, t := range d.Targets {
+		all[t.Name] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: t.Failures()}
+	}
+	return all
 }
 
 // optional is a distribution that may not be there.
