@@ -16,6 +16,10 @@ const (
 	// keptBody bounds what is kept of an answer's body for checks and captures.
 	keptBody = 256 << 10
 
+	// manyTargets is from where on a target's latencies have one digit: a histogram
+	// of two takes 36 KiB, and an access log makes a scenario of many thousands.
+	manyTargets = 500
+
 	// keptIdle is how many buffers are kept for answers to come.
 	keptIdle = 64
 )
@@ -80,8 +84,12 @@ func newPlay(spec *Spec) (*play, error) {
 	if wire, ok := plan.Constant(); ok && !plan.Sequential() {
 		p.constant = bytes.Repeat(wire, spec.Pipeline)
 	}
+	digits := 2
+	if len(plan.Targets()) > manyTargets {
+		digits = 1
+	}
 	for range plan.Targets() {
-		p.counts = append(p.counts, targetCount{failed: map[string]uint64{}, hist: hdrhistogram.New(1, maxLatency, 2)})
+		p.counts = append(p.counts, targetCount{failed: map[string]uint64{}, hist: hdrhistogram.New(1, maxLatency, digits)})
 	}
 	return p, nil
 }

@@ -124,7 +124,7 @@ type Target struct {
 	Requests uint64            `json:"requests"`         // right answers
 	Errors   uint64            `json:"errors"`           // connections that failed with the answer outstanding
 	Checks   map[string]uint64 `json:"checks,omitempty"` // answers that failed a check, under its name
-	Latency  Latency           `json:"latency"`          // as the run's, to two digits
+	Latency  Latency           `json:"latency"`          // as the run's, to two digits, or one of very many targets
 }
 
 // Failures is how many requests had no right answer: wrong ones and missing ones.

@@ -69,7 +69,7 @@ type Config struct {
 	Method          string  `json:"method"`
 	Headers         int     `json:"header_bytes"` // of the request head as sent
 	Body            int     `json:"body_bytes"`
-	Status          int     `json:"status"` // expected of every answer
+	Status          int     `json:"status"` // expected of every answer; 0: what the checks say
 	Connections     int     `json:"connections"`
 	Pipeline        int     `json:"pipeline"`
 	Arrivals        string  `json:"arrivals,omitempty"` // of an open loop, in words
