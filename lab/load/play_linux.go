@@ -4,17 +4,21 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redline-go/redline/lab/load/scenario"
-	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
 
 const (
 	// keptBody bounds what is kept of an answer's body for checks and captures.
 	keptBody = 256 << 10
+
+	// manyTargets is from where on a target's latencies have one digit: a histogram
+	// of two takes 36 KiB, and an access log makes a scenario of many thousands.
+	manyTargets = 500
 
 	// keptIdle is how many buffers are kept for answers to come.
 	keptIdle = 64
@@ -68,24 +72,8 @@ func (k *kept) Content(b []byte) {
 	}
 }
 
-// compile makes the plan of a scenario.
-func (s *Scenario) compile() (*scenario.Plan, error) {
-	o := scenario.Options{Base: s.Base}
-	if s.Think != "" {
-		think, err := dist.Parse(s.Think)
-		if err != nil {
-			return nil, fmt.Errorf("think time: %w", err)
-		}
-		o.Think = think
-	}
-	if s.Request != nil {
-		return scenario.Single(*s.Request, o)
-	}
-	return scenario.Parse(s.Name, s.Text, o)
-}
-
 func newPlay(spec *Spec) (*play, error) {
-	plan, err := spec.Scenario.compile()
+	plan, err := spec.Scenario.Plan()
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +84,12 @@ func newPlay(spec *Spec) (*play, error) {
 	if wire, ok := plan.Constant(); ok && !plan.Sequential() {
 		p.constant = bytes.Repeat(wire, spec.Pipeline)
 	}
+	digits := 2
+	if len(plan.Targets()) > manyTargets {
+		digits = 1
+	}
 	for range plan.Targets() {
-		p.counts = append(p.counts, targetCount{failed: map[string]uint64{}, hist: hdrhistogram.New(1, maxLatency, 2)})
+		p.counts = append(p.counts, targetCount{failed: map[string]uint64{}, hist: hdrhistogram.New(1, maxLatency, digits)})
 	}
 	return p, nil
 }
@@ -247,7 +239,7 @@ func (p *play) begin() {
 func (p *play) result(requests uint64, all *hdrhistogram.Histogram) ([]Target, error) {
 	targets := make([]Target, 0, len(p.counts))
 	for i, t := range p.plan.Targets() {
-		c := p.counts[i]
+		c := p.counts[i] // what comes after is counted, too, but not in the result
 		if p.constant != nil {
 			c.requests, c.hist = requests, all
 		}
@@ -256,7 +248,7 @@ func (p *play) result(requests uint64, all *hdrhistogram.Histogram) ([]Target, e
 			return nil, err
 		}
 		targets = append(targets, Target{
-			Name: t.Name(), Setup: t.Setup(), Requests: c.requests, Errors: c.errors, Checks: c.failed, Histogram: encoded,
+			Name: t.Name(), Setup: t.Setup(), Requests: c.requests, Errors: c.errors, Checks: maps.Clone(c.failed), Histogram: encoded,
 		})
 	}
 	return targets, nil

@@ -342,3 +342,25 @@ func single(addr string, r scenario.Request) *Spec {
 	spec.Scenario = &Scenario{Request: &r, Base: "http://" + addr}
 	return spec
 }
+
+// An access log of many thousand lines does not fill the memory with histograms.
+func TestManyTargets(t *testing.T) {
+	var text strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "GET /items/%d\n", i)
+	}
+	p, err := newPlay(&Spec{Connections: 1, Pipeline: 1, Scenario: &Scenario{Name: "log", Text: []byte(text.String()), Base: "http://h"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 0
+	for i := range p.counts {
+		size += p.counts[i].hist.ByteSize()
+	}
+	if len(p.counts) != 20_000 || size > 128<<20 {
+		t.Errorf("%d targets, histograms of %d bytes", len(p.counts), size)
+	}
+	if err := p.close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -59,7 +59,7 @@ type Target struct {
 	Requests  uint64            `json:"requests"`         // right answers in the window
 	Errors    uint64            `json:"errors,omitempty"` // connections that failed with the answer outstanding
 	Checks    map[string]uint64 `json:"checks,omitempty"` // answers that failed a check, or a capture, under its name
-	Histogram string            `json:"hdr"`              // as Result.Histogram, to two digits; arrivals that were not even sent belong to no target
+	Histogram string            `json:"hdr"`              // as Result.Histogram, to two digits, or one with more than 500 targets; arrivals that were not even sent belong to no target
 }
 
 // The kinds of errors that a generator counts.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
 
 // Spec is what a generator process is asked to do. It travels as JSON on the
@@ -45,9 +46,27 @@ type Scenario struct {
 	Request *scenario.Request `json:"request,omitempty"` // in place of a file
 	Base    string            `json:"base,omitempty"`    // http://host:port, see scenario.Options
 	Think   string            `json:"think,omitempty"`   // of requests that say nothing themselves; see package dist
+	Set     []string          `json:"set,omitempty"`     // header fields of every request, and
+	Check   []string          `json:"check,omitempty"`   // checks of every answer, see scenario.Options
 	Seed    uint64            `json:"seed,omitempty"`    // of everything that is drawn
 	First   int               `json:"first,omitempty"`   // number of the first user; each connection is one
 	Users   int               `json:"users,omitempty"`   // of all processes of the run; 0: Spec.Connections
+}
+
+// Plan compiles the scenario. Its caller closes the plan.
+func (s *Scenario) Plan() (*scenario.Plan, error) {
+	o := scenario.Options{Base: s.Base, Set: s.Set, Check: s.Check}
+	if s.Think != "" {
+		think, err := dist.Parse(s.Think)
+		if err != nil {
+			return nil, fmt.Errorf("think time: %w", err)
+		}
+		o.Think = think
+	}
+	if s.Request != nil {
+		return scenario.Single(*s.Request, o)
+	}
+	return scenario.Parse(s.Name, s.Text, o)
 }
 
 // Slow is what clients on thin lines do. A rate of 0 is no limit.

@@ -60,7 +60,7 @@ type section struct {
 	Rows                                []pageRow
 	Charts                              bool // there is something to draw
 	Reasons                             []string
-	Percentiles, Blocks                 rawTable
+	Percentiles, Blocks, Targets        rawTable
 }
 
 // pageColumn is the head of a column; its lines are broken.
@@ -146,7 +146,7 @@ func newSection(f *results.File, load results.Workload, anchor string) section {
 	s := section{
 		Charts: !load.Idle,
 		Anchor: anchor, Title: title(load), Text: describe(load), Verdicts: verdicts(f, load), Unit: unit(load),
-		Reasons: reasons(rows), Percentiles: percentileTable(rows), Blocks: blockTable(f, load, rows),
+		Reasons: reasons(rows), Percentiles: percentileTable(rows), Blocks: blockTable(f, load, rows), Targets: targetTable(f, load),
 	}
 	for _, c := range columns {
 		head := strings.Split(strings.ReplaceAll(c.head, "\n/", "\nper "), "\n")

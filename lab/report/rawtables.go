@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,6 +98,28 @@ func blockTable(f *results.File, load results.Workload, rows []row) rawTable {
 			t.Rows = append(t.Rows, []rawCell{
 				word(r.Name), whole(run.Block), number(run.Rate, PerSecond(run.Rate)), time0(run.Latency.P50),
 				time0(run.Latency.P99), time0(run.Latency.P999), rss(run.Memory.RSSPeakBytes), plain(run.CPU.PerRequestUs),
+			})
+		}
+	}
+	return t
+}
+
+// targetTable is what the requests of a scenario came to, in the order of the runs.
+func targetTable(f *results.File, load results.Workload) rawTable {
+	t := rawTable{
+		Caption: "Requests of the scenario",
+		Heads:   heads("target", "right#", "wrong#", "p50#", "p90#", "p99#", "p99.9#", "max#", "checks that failed"),
+	}
+	for _, run := range countedRuns(f, load.Name) {
+		for _, g := range run.Targets {
+			var failed []string
+			for _, name := range slices.Sorted(maps.Keys(g.Checks)) {
+				failed = append(failed, fmt.Sprintf("%d %s", g.Checks[name], name))
+			}
+			l := g.Latency
+			t.Rows = append(t.Rows, []rawCell{
+				word(g.Name), whole(g.Requests), whole(g.Failures()), time0(l.P50), time0(l.P90), time0(l.P99), time0(l.P999),
+				time0(&l.MaxUs), word(strings.Join(failed, ", ")),
 			})
 		}
 	}

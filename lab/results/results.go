@@ -112,9 +112,23 @@ type Run struct {
 	Process       Process           `json:"process"`
 	Generator     Generator         `json:"generator"`
 	Series        []Sample          `json:"series"`
-	Open          *Open             `json:"open,omitempty"` // of an open loop, whose Latency is response time
-	Held          int               `json:"held,omitempty"` // of Workload.Idle: connections that stood when the window ended
+	Open          *Open             `json:"open,omitempty"`    // of an open loop, whose Latency is response time
+	Targets       []Target          `json:"targets,omitempty"` // of a scenario
+	Held          int               `json:"held,omitempty"`    // of Workload.Idle: connections that stood when the window ended
 }
+
+// Target is what one request of a scenario came to in the window.
+type Target struct {
+	Name     string            `json:"name"`
+	Setup    bool              `json:"setup,omitempty"`  // done once by each user, and in none of the run's other figures
+	Requests uint64            `json:"requests"`         // right answers
+	Errors   uint64            `json:"errors"`           // connections that failed with the answer outstanding
+	Checks   map[string]uint64 `json:"checks,omitempty"` // answers that failed a check, under its name
+	Latency  Latency           `json:"latency"`          // as the run's, to two digits, or one of very many targets
+}
+
+// Failures is how many requests had no right answer: wrong ones and missing ones.
+func (t *Target) Failures() uint64 { return t.Errors + CountErrors(t.Checks) }
 
 // Open is what the arrivals of an open loop came to: those that were due in the
 // window. Due is the sum of right answers, Failed and Unfinished.

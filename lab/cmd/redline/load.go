@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
@@ -11,7 +13,7 @@ import (
 func newLoad() *cobra.Command {
 	var flags drive.Flags
 	c := &cobra.Command{
-		Use:   "load URL",
+		Use:   "load [URL]",
 		Short: "Load a server, and say whether the figures can be believed",
 		Long: `Load a server, and say whether the figures can be believed.
 
@@ -29,15 +31,15 @@ is broken, 4 the run is INVALID, 130 interrupted.`,
   redline load --stages 30s:1000,60s:5000 --burst 1.5x/10s http://127.0.0.1:8080/
   redline load --find 'p99<10ms,errors<0.1%' http://127.0.0.1:8080/`,
 		Args: oneURL,
-		RunE: func(c *cobra.Command, args []string) error { return flags.Run(c, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return flags.Run(c, strings.Join(args, "")) },
 	}
 	flags.Bind(c.Flags())
 	return c
 }
 
-// oneURL refuses everything but one argument.
-func oneURL(c *cobra.Command, args []string) error {
-	if err := cobra.ExactArgs(1)(c, args); err != nil {
+// oneURL refuses more than one argument. Whether one is needed the flags say.
+func oneURL(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
 		return cli.Usage("name one URL, as redline load http://127.0.0.1:8080/; there are %d arguments", len(args))
 	}
 	return nil

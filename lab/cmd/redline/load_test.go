@@ -120,7 +120,7 @@ func TestLoadUsage(t *testing.T) {
 		{[]string{"-H", "A: b\r\nC: d", url}, "a value is one line"},
 		{[]string{"-H", "Content-Length: 5", url}, "leave this header out"},
 		{[]string{"--body", "x", "--body-file", "y", url}, "--body and --body-file: one of the two"},
-		{[]string{"--body-file", filepath.Join(dir, "absent"), url}, "--body-file: open"},
+		{[]string{"--body-file", filepath.Join(dir, "absent"), url}, "absent: there is no such file"},
 		{[]string{"--cpu", "x", url}, "--cpu x:"},
 		{[]string{"--cpu", "0-1", url}, "name one CPU, as --cpu 0"},
 		{[]string{"--cpu", "9999", url}, "it is not among those allowed"},

@@ -14,6 +14,7 @@ const (
 
 // Flags is the command line of a run.
 type Flags struct {
+	userFlags
 	connections, pipeline         int
 	duration, warmup, timeout     time.Duration
 	rate, arrivals, stages, burst string
@@ -38,7 +39,7 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.IntVar(&l.pipeline, "pipeline", 1, "requests in flight on each connection of a closed loop")
 	f.StringVarP(&l.rate, "rate", "r", "", "`RATE` of an open loop: requests a second, or 6000/m, or 50/100ms; of --find where to begin")
 	f.StringVar(&l.arrivals, "arrivals", "constant", "how they are spread: constant or poisson")
-	f.Uint64Var(&l.seed, "seed", 0, "of poisson arrivals (default: random, recorded)")
+	f.Uint64Var(&l.seed, "seed", 0, "of all that is random: poisson arrivals, think time, what a scenario draws (default: random, recorded)")
 	f.StringVar(&l.stages, "stages", "", "change the rate in straight lines: `DURATION:RATE,...`")
 	f.StringVar(&l.burst, "burst", "", "multiply the rate now and then: `FACTORx/EVERY[/FOR]`, as 1.5x/10s/2s")
 	f.StringVar(&l.find, "find", "", "search for the highest rate that keeps this `OBJECTIVE`, as 'p99<10ms,errors<0.1%'")
@@ -46,8 +47,9 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.StringVarP(&l.method, "method", "X", "", "of the request (default: GET, POST with a body)")
 	f.StringArrayVarP(&l.headers, "header", "H", nil, "`'NAME: VALUE'` to send; may be repeated")
 	f.StringVar(&l.body, "body", "", "`TEXT` to send")
-	f.StringVar(&l.bodyFile, "body-file", "", "`FILE` to send")
+	f.StringVar(&l.bodyFile, "body-file", "", "`FILE` to send; streamed when it is longer than 64 KiB")
 	f.IntVar(&l.status, "status", 0, "status of a right answer (default: that of the first one, when it is a 2xx or 3xx)")
+	l.bindUsers(f)
 	f.DurationVar(&l.timeout, "timeout", 10*time.Second, "for connecting, and for one answer")
 	f.StringVar(&l.cpu, "cpu", "", "`CPU` of the generator (default: the last one allowed)")
 	f.IntSliceVar(&l.pids, "pid", nil, "`PID` of the server (default: whoever listens on the port, if on this machine)")

@@ -21,6 +21,7 @@ import (
 // plan is what the flags ask for.
 type plan struct {
 	Flags
+	users
 	request    request
 	arrivals   *arrive.Plan // nil: a closed loop
 	words      string       // of arrivals
@@ -38,8 +39,9 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 	for _, step := range []func() error{
 		l.checkNumbers,
 		func() error { return l.checkTogether(changed) },
-		func() (err error) { p.request, err = newRequest(rawURL, l); return err },
+		func() error { return p.resolveUsers(rawURL, changed) },
 		func() error { return p.schedule(changed("duration")) },
+		p.enough,
 		p.objectives,
 		p.place,
 		l.checkFiles,
@@ -73,7 +75,7 @@ func (l *Flags) checkNumbers() error {
 func (l *Flags) checkTogether(changed func(string) bool) error {
 	open := l.rate != "" || l.stages != "" || l.find != ""
 	for _, flag := range []string{"arrivals", "seed", "burst"} {
-		if changed(flag) && !open {
+		if changed(flag) && !open && !(flag == "seed" && l.draws()) {
 			return fmt.Errorf("--%s is about an open loop: give it a rate with --rate, --stages or --find", flag)
 		}
 	}
@@ -160,6 +162,9 @@ func (p *plan) objectives() (err error) {
 		if err != nil {
 			return fmt.Errorf("--threshold: %w", err)
 		}
+		if err := p.known(list); err != nil {
+			return fmt.Errorf("--threshold %s: %w", text, err)
+		}
 		p.thresholds = append(p.thresholds, list...)
 	}
 	if p.Flags.find == "" {
@@ -169,6 +174,9 @@ func (p *plan) objectives() (err error) {
 		return fmt.Errorf("--find: %w", err)
 	}
 	for _, o := range p.find {
+		if o.Target != "" {
+			return fmt.Errorf("--find %s: the search is for all requests together; leave {%s} out", o, o.Target)
+		}
 		if o.Metric == "rate" {
 			return fmt.Errorf("--find %s: the rate is what is looked for; write what has to be kept, as p99<10ms", o)
 		}

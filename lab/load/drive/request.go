@@ -48,19 +48,12 @@ func newRequest(rawURL string, l *Flags) (r request, err error) {
 	var fields strings.Builder
 	seen := map[string]bool{}
 	for _, h := range l.headers {
-		name, value, ok := strings.Cut(h, ":")
-		value = strings.TrimSpace(value)
-		switch lower := strings.ToLower(name); {
-		case !ok || !token(name):
-			return r, fmt.Errorf("--header %q: write 'NAME: VALUE', as 'Accept: text/html'", h)
-		case strings.ContainsAny(value, "\r\n\x00"):
-			return r, fmt.Errorf("--header %q: a value is one line", h)
-		case lower == "content-length" || lower == "transfer-encoding":
-			return r, fmt.Errorf("--header %q: the length is that of --body or --body-file; leave this header out", h)
-		default:
-			seen[lower] = true
-			fmt.Fprintf(&fields, "%s: %s\r\n", name, value)
+		name, value, err := headerField(h)
+		if err != nil {
+			return r, err
 		}
+		seen[strings.ToLower(name)] = true
+		fmt.Fprintf(&fields, "%s: %s\r\n", name, value)
 	}
 	var head strings.Builder
 	fmt.Fprintf(&head, "%s %s HTTP/1.1\r\n", r.method, r.url.RequestURI())
@@ -77,6 +70,21 @@ func newRequest(rawURL string, l *Flags) (r request, err error) {
 	head.WriteString("\r\n")
 	r.wire = append([]byte(head.String()), body...)
 	return r, nil
+}
+
+// headerField reads --header.
+func headerField(h string) (name, value string, err error) {
+	name, value, ok := strings.Cut(h, ":")
+	value = strings.TrimSpace(value)
+	switch lower := strings.ToLower(name); {
+	case !ok || !token(name):
+		err = fmt.Errorf("--header %q: write 'NAME: VALUE', as 'Accept: text/html'", h)
+	case strings.ContainsAny(value, "\r\n\x00"):
+		err = fmt.Errorf("--header %q: a value is one line", h)
+	case lower == "content-length" || lower == "transfer-encoding":
+		err = fmt.Errorf("--header %q: the length is that of the body; leave this header out", h)
+	}
+	return name, value, err
 }
 
 // parseURL takes what the generator can speak.
@@ -111,18 +119,31 @@ type firstAnswer struct {
 	addr   netip.AddrPort // that answered
 	local  bool           // it is on this machine
 	status int
+	head   []byte // its fields, and
+	body   []byte // the beginning of its body, firstBody bytes at most
 }
 
 // firstBody is how much of the first answer's body is read, so that the server
 // does not see a broken connection for an ordinary answer.
 const firstBody = 1 << 20
 
+// reach connects to the server.
+func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Conn, a firstAnswer, err error) {
+	addr := net.JoinHostPort(r.url.Hostname(), cmp.Or(r.url.Port(), "80"))
+	dialer := net.Dialer{Timeout: timeout}
+	if conn, err = dialer.DialContext(ctx, "tcp", addr); err != nil {
+		return nil, a, err
+	}
+	a.addr = conn.RemoteAddr().(*net.TCPAddr).AddrPort()
+	a.addr = netip.AddrPortFrom(a.addr.Addr().Unmap(), a.addr.Port())
+	a.local = conn.LocalAddr().(*net.TCPAddr).AddrPort().Addr().Unmap() == a.addr.Addr()
+	return conn, a, nil
+}
+
 // ask sends the request once: a name that does not resolve, a port that is
 // closed or a path that is wrong is told before the run.
 func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer, err error) {
-	addr := net.JoinHostPort(r.url.Hostname(), cmp.Or(r.url.Port(), "80"))
-	dialer := net.Dialer{Timeout: timeout}
-	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	conn, a, err := r.reach(ctx, timeout)
 	if err != nil {
 		return a, err
 	}
@@ -132,9 +153,6 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return a, err
 	}
-	a.addr = conn.RemoteAddr().(*net.TCPAddr).AddrPort()
-	a.addr = netip.AddrPortFrom(a.addr.Addr().Unmap(), a.addr.Port())
-	a.local = conn.LocalAddr().(*net.TCPAddr).AddrPort().Addr().Unmap() == a.addr.Addr()
 	if _, err := io.Copy(conn, bytes.NewReader(r.wire)); err != nil {
 		return a, fmt.Errorf("ask once before the run: %w", err)
 	}
@@ -145,7 +163,10 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 	a.status = answer.StatusCode
 	// What is wrong with the body the run will count under its name.
 	_ = conn.SetReadDeadline(time.Now().Add(min(timeout, time.Second)))
-	_, _ = io.CopyN(io.Discard, answer.Body, firstBody)
+	a.body, _ = io.ReadAll(io.LimitReader(answer.Body, firstBody))
+	var head bytes.Buffer
+	_ = answer.Header.Write(&head) // to memory: it never fails
+	a.head = head.Bytes()
 	return a, nil
 }
 

@@ -90,14 +90,11 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 
 // meet asks the server once, and finds its processes.
 func (r *loader) meet(ctx context.Context) error {
-	first, err := r.request.ask(ctx, r.timeout)
+	first, err := r.first(ctx)
 	if err != nil {
 		return err
 	}
 	r.addr = first.addr.String()
-	if r.status, err = first.expected(r.Flags.status, &r.request); err != nil {
-		return err
-	}
 	pids := r.pids
 	if len(pids) == 0 && first.local {
 		if pids, err = probe.Listening(int(first.addr.Port())); err != nil {
@@ -139,6 +136,7 @@ func (r *loader) document(words string) *present.Document {
 			DurationSeconds: r.duration.Seconds(), WarmupSeconds: r.warmup.Seconds(), TimeoutSeconds: r.timeout.Seconds(), CPUs: r.cpus,
 		},
 	}
+	r.describeUsers(&d.Config)
 	if len(r.server.PIDs) > 0 {
 		server := r.server
 		d.Server = &server
@@ -154,6 +152,7 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 		Connections: r.connections, Pipeline: r.pipeline, Warmup: r.warmup, Window: r.duration, Tick: tickOf(r.duration),
 		Timeout: r.timeout, Arrivals: plan, ServerPIDs: r.server.PIDs,
 	}
+	r.hand(spec)
 	w := &watch{loader: r, doc: d}
 	if r.live != nil {
 		r.live.Begin(d)

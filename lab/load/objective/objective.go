@@ -15,7 +15,7 @@ import (
 
 // Grammar says in one sentence what Parse takes, for the text of an error.
 const Grammar = "write METRIC<LIMIT or METRIC>LIMIT, as p99<10ms, errors<0.1%, errors<5 or rate>1000; " +
-	"METRIC is p50, p90, p99, p99.9, p99.99, mean, max, errors or rate"
+	"METRIC is p50, p90, p99, p99.9, p99.99, mean, max, errors or rate, with {NAME} behind it that of one target"
 
 // An Objective is a limit on one figure.
 type Objective struct {
@@ -24,6 +24,7 @@ type Objective struct {
 	Equal  bool    // the limit itself will do
 	Limit  float64 // microseconds; of errors a count, or a share when Share is set; of rate requests a second
 	Share  bool
+	Target string // of a scenario, whose figure it is; empty: that of all
 	text   string
 }
 
@@ -33,6 +34,7 @@ type Figures struct {
 	Rate     float64 // right answers a second
 	Answered uint64  // right answers
 	Errors   uint64
+	Targets  map[string]Figures // by name; those of a scenario
 }
 
 // A Judged is an objective with what came of it.
@@ -53,7 +55,7 @@ var quantiles = map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9":
 // what to write instead.
 func Parse(text string) ([]Objective, error) {
 	var list []Objective
-	for part := range strings.SplitSeq(text, ",") {
+	for _, part := range split(text) {
 		o, err := parse(strings.TrimSpace(part))
 		if err != nil {
 			return nil, err
@@ -64,12 +66,16 @@ func Parse(text string) ([]Objective, error) {
 }
 
 func parse(text string) (o Objective, err error) {
-	at := strings.IndexAny(text, "<>")
+	target, rest, err := cutTarget(text)
+	if err != nil {
+		return o, err
+	}
+	at := strings.IndexAny(rest, "<>")
 	if at < 1 {
 		return o, fmt.Errorf("%q is no objective: %s", text, Grammar)
 	}
-	o.text, o.Metric, o.Above = text, strings.TrimSpace(text[:at]), text[at] == '>'
-	limit, equal := strings.CutPrefix(text[at+1:], "=")
+	o.text, o.Target, o.Metric, o.Above = text, target, strings.TrimSpace(rest[:at]), rest[at] == '>'
+	limit, equal := strings.CutPrefix(rest[at+1:], "=")
 	o.Equal = equal
 	limit = strings.TrimSpace(limit)
 	switch {
@@ -135,6 +141,7 @@ func (o Objective) Samples() uint64 {
 // Judge holds the objective against figures. One that the samples cannot carry
 // is not kept: nothing shows that it was.
 func (o Objective) Judge(f Figures) Judged {
+	f = o.of(f)
 	v, ok := o.value(f)
 	j := Judged{Objective: o.text}
 	if !ok {

@@ -12,6 +12,10 @@ func us(v float64) *float64 { return &v }
 var figures = Figures{
 	Latency: results.Latency{Count: 5000, MeanUs: 900, P50: us(800), P99: us(4200), MaxUs: 9000},
 	Rate:    2500, Answered: 5000, Errors: 5,
+	Targets: map[string]Figures{
+		"buy/pay, twice":  {Latency: results.Latency{Count: 100, P50: us(100)}, Rate: 50, Answered: 100, Errors: 300},
+		"GET /items/${n}": {Latency: results.Latency{Count: 100, P50: us(200)}, Rate: 50, Answered: 100},
+	},
 }
 
 func TestJudge(t *testing.T) {
@@ -32,6 +36,11 @@ func TestJudge(t *testing.T) {
 		{"errors<=5", true, "it is 5"},
 		{"rate>2000", true, "it is 2.50k/s"},
 		{"rate>=2500/s", true, "it is 2.50k/s"},
+		{"p50{buy/pay, twice}<200us", true, "p50{buy/pay, twice}<200us: it is 100 µs"},
+		{"errors{buy/pay, twice}<10%", false, "it is 75%"},
+		{"rate {buy/pay, twice} > 49", true, "it is 50.0/s"},
+		{"p99{buy/pay, twice}<1s", false, "100 answers are too few to say, it takes 1000"},
+		{"p50{GET /items/${n}}<100us", false, "it is 200 µs"},
 		{"p99.99<1s", false, "5000 answers are too few to say, it takes 100000"},
 	} {
 		list, err := Parse(c.text)
@@ -72,6 +81,10 @@ func TestSamples(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
+		"p99{}<1s":       "there is no name in the braces",
+		"p99{a<1s":       "write the name of a target in braces",
+		"p99}a{<1s":      "write the name of a target in braces",
+		"{a}<1s":         "is no objective",
 		"":               "write METRIC<LIMIT",
 		"p99":            `"p99" is no objective`,
 		"<10ms":          "is no objective",

@@ -50,18 +50,30 @@ type Document struct {
 	Machine   results.Machine   `json:"machine"`
 	Series    []Point           `json:"series"`
 	Search    *search.Found     `json:"search,omitempty"` // of a search, which the rest is the last kept trial of
+
+	Targets   []results.Target `json:"targets,omitempty"` // of a scenario, or of a request with checks
+	Connects  Connects         `json:"connects"`
+	FirstByte *results.Latency `json:"first_byte,omitempty"` // of right answers in the window, from the send on
 }
 
 // Config is what was asked for.
 type Config struct {
+	Scenario      string     `json:"scenario,omitempty"`                // its file; method, status and sizes are those of each target then
+	Checks        []string   `json:"checks,omitempty"`                  // of every answer, from the command line
+	Think         string     `json:"think,omitempty"`                   // as it was written
+	PerConnection int        `json:"requests_per_connection,omitempty"` // after which a connection is replaced
+	ConnectRate   float64    `json:"connects_per_second,omitempty"`     // at most
+	Sources       []string   `json:"sources,omitempty"`                 // addresses that connections come from
+	Slow          *load.Slow `json:"slow,omitempty"`                    // connections on thin lines, bytes a second
+
 	Method          string  `json:"method"`
 	Headers         int     `json:"header_bytes"` // of the request head as sent
 	Body            int     `json:"body_bytes"`
-	Status          int     `json:"status"` // expected of every answer
+	Status          int     `json:"status"` // expected of every answer; 0: what the checks say
 	Connections     int     `json:"connections"`
 	Pipeline        int     `json:"pipeline"`
 	Arrivals        string  `json:"arrivals,omitempty"` // of an open loop, in words
-	Seed            uint64  `json:"seed"`
+	Seed            uint64  `json:"seed"`               // of all that is random
 	DurationSeconds float64 `json:"duration_seconds"`
 	WarmupSeconds   float64 `json:"warmup_seconds"`
 	TimeoutSeconds  float64 `json:"timeout_seconds"`
@@ -119,6 +131,9 @@ func (d *Document) Fill(r *load.Result, stealRatio float64, target float64, thre
 			return err
 		}
 	}
+	if err := d.fillUsers(r); err != nil {
+		return err
+	}
 	if d.Server != nil {
 		d.fillServer(r)
 	}
@@ -160,7 +175,7 @@ func (d *Document) fillServer(r *load.Result) {
 // Figures is what objectives are held against. Of an open loop an arrival that
 // never was answered is an error, too.
 func (d *Document) Figures() objective.Figures {
-	f := objective.Figures{Latency: d.Latency, Rate: d.RequestsPerSecond, Answered: d.Requests, Errors: results.CountErrors(d.Errors)}
+	f := objective.Figures{Latency: d.Latency, Rate: d.RequestsPerSecond, Answered: d.Requests, Errors: results.CountErrors(d.Errors), Targets: d.targetFigures()}
 	if d.Open != nil {
 		f.Answered = d.Latency.Count - min(d.Open.Unfinished, d.Latency.Count)
 		f.Errors = max(f.Errors, d.Open.Failed) + d.Open.Unfinished

@@ -24,7 +24,7 @@ func (d *Document) bound() bool {
 // of them are acceptable.
 func (d *Document) judge(r *load.Result, thresholds []objective.Objective) error {
 	d.Gates = []results.Gate{results.AnswersGate(r.Requests), results.StealGate(d.Generator.StealRatio)}
-	if !slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return o.Metric == "errors" }) {
+	if !slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return o.Metric == "errors" && o.Target == "" }) {
 		d.Gates = append(d.Gates, results.ErrorsGate(r.Errors))
 	}
 	if d.Open == nil && d.Config.WarmupSeconds > 0 { // the rate of an open loop is what was asked for

@@ -127,7 +127,7 @@ func (l *Live) panel() []string {
 		share = at / span
 	}
 	lines := []string{
-		report.Line(c.Method) + " " + report.Line(l.doc.URL),
+		l.doc.asked(),
 		fmt.Sprintf("%s %-7s %.1f of %.1f s", report.Bar(share, 20), l.phase, at, span),
 	}
 	if len(l.rates) == 0 {

@@ -76,7 +76,9 @@ func closedRun(t *testing.T) (*Document, *load.Result) {
 	}
 	return d, &load.Result{
 		Seconds: 10, Requests: 20_000, Errors: map[string]uint64{}, BytesIn: 3_000_000, BytesOut: 2_000_000,
-		Histogram:    encoded(t, 20_000, func(i int) int64 { return 100_000 + int64(i)*50 }),
+		Histogram: encoded(t, 20_000, func(i int) int64 { return 100_000 + int64(i)*50 }),
+		Connects:  64, Connect: encoded(t, 64, func(i int) int64 { return 40_000 + int64(i)*1000 }),
+		FirstByte:    encoded(t, 20_000, func(i int) int64 { return 100_000 + int64(i)*49 }),
 		GeneratorCPU: 3, ServerUser: 3, ServerSys: 2, ServerCPU: 5, WarmupSeconds: 2, Steady: true,
 	}
 }

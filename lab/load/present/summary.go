@@ -19,11 +19,12 @@ func Summary(w io.Writer, d *Document) error {
 	var s summary
 	s.doubts(d)
 	s.search(d)
-	s.line("", report.Line(d.Config.Method)+" "+report.Line(d.URL))
+	s.line("", d.asked())
 	s.line("", d.describe())
 	s.WriteString("\n")
 	s.rate(d)
 	s.latency(d)
+	s.targets(d)
 	s.sides(d)
 	s.thresholds(d)
 	_, err := io.WriteString(w, s.String())
@@ -88,6 +89,7 @@ func (d *Document) describe() string {
 	} else {
 		parts = append(parts, "open loop: "+c.Arrivals)
 	}
+	parts = append(parts, d.behaviour()...)
 	return strings.Join(append(parts, fmt.Sprintf("%s after %s of warm-up",
 		seconds(d.Seconds), seconds(d.Generator.WarmupSeconds))), ", ")
 }
@@ -143,6 +145,7 @@ func (s *summary) latency(d *Document) {
 		line("send lag", d.Open.SendLag)
 		line("pacing", d.Open.Pacing)
 	}
+	s.connections(d, line)
 	s.WriteString("\n")
 }
 

@@ -231,7 +231,7 @@ func (c *compiler) chunk(t text) int64 {
 	case "true":
 		return oneChunk
 	}
-	n, err := bytesOf(t.s)
+	n, err := ParseSize(t.s)
 	if err != nil || n == 0 || n > 1<<30 {
 		c.fail(t.node.line, "write chunked: true, or the size of a chunk such as 16KiB", "chunked: %q", t.s)
 		return oneChunk
@@ -241,7 +241,7 @@ func (c *compiler) chunk(t text) int64 {
 
 // generated makes a body of a size.
 func (c *compiler) generated(p *payload, b *body) {
-	size, err := bytesOf(b.Size.s)
+	size, err := ParseSize(b.Size.s)
 	if err != nil {
 		c.fail(b.Size.node.line, "write bytes, or a size such as 64KiB, 10MB or 1GiB", "%v", err)
 		return

@@ -2,8 +2,10 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -274,4 +276,121 @@ func (c *compiler) jsonPath(t text, line int) (jsonpath.Path, bool) {
 		return p, false
 	}
 	return p, true
+}
+
+// short is how a check is written in one line.
+const short = "write 'status 200', 'body contains welcome', 'header Content-Type contains json' or 'json $.id exists'"
+
+// operators of the short form. What stands first in a check is meant.
+var operators = []string{"equals", "contains", "matches", "exists", "absent"}
+
+// ParseCheck tells whether text is a check in its short form, the one in which
+// results name checks:
+//
+//	status 200            2xx, 200-299, or several with commas
+//	header NAME OP        header NAME exists, header NAME contains json
+//	body OP               body equals hello
+//	json PATH OP          json $.items[0].id equals 7
+//
+// OP is equals, contains or matches (a regular expression) with a value behind it
+// up to the end, or, of header and json, exists or absent. With equals, JSON is
+// compared with the JSON that the value is, else with the value as a string. The
+// error says what to write instead.
+func ParseCheck(text string) error {
+	if _, err := parseCheck(text); err != nil {
+		return err
+	}
+	return nil
+}
+
+func parseCheck(s string) (check, *Error) {
+	bad := func(what string, args ...any) (check, *Error) {
+		return check{}, &Error{File: "check " + fmt.Sprintf("%q", s), What: fmt.Sprintf(what, args...), Do: short}
+	}
+	subject, rest, _ := strings.Cut(strings.TrimSpace(s), " ")
+	rest = strings.TrimSpace(rest)
+	k := check{Name: literal(strings.TrimSpace(s), 0)}
+	if subject == "status" {
+		b := &binder{name: "check"}
+		n := &node{kind: list}
+		for part := range strings.SplitSeq(rest, ",") {
+			n.items = append(n.items, &node{kind: words, text: strings.TrimSpace(part)})
+		}
+		if k.Status.bind(b, n, "status"); len(b.errs) > 0 {
+			return bad("%q is no status", rest)
+		}
+		return k, nil
+	}
+	if !slices.Contains([]string{"header", "body", "json"}, subject) {
+		return bad("it begins with neither status, header, body nor json")
+	}
+	of, op, value, ok := cutOperator(rest)
+	if !ok {
+		return bad("it has none of %s", strings.Join(operators, ", "))
+	}
+	c, present := comparison{}, (*bool)(nil)
+	switch op {
+	case "exists", "absent":
+		yes := op == "exists"
+		if present = &yes; value != "" {
+			return bad("%q behind %s", value, op)
+		}
+	case "equals":
+		c.Equals = &tree{&node{kind: words, text: value}}
+		if subject == "json" {
+			c.Equals.node = jsonNode(value)
+		}
+	case "contains":
+		c.Contains = literal(value, 0)
+	default:
+		c.Matches = literal(value, 0)
+	}
+	switch {
+	case subject == "body" && (of != "" || present != nil):
+		return bad("%q is no comparison of a body", cmp.Or(of, op))
+	case subject == "body":
+		k.Body = &c
+	case subject == "header":
+		k.Header = &headerCheck{Name: literal(of, 0), comparison: c, Exists: present}
+	default:
+		k.JSON = &jsonCheck{Path: literal(of, 0), comparison: c, Exists: present}
+	}
+	if err := new(compiler).tryCheck(&k); err != nil {
+		return bad("%s", err.What)
+	}
+	return k, nil
+}
+
+// tryCheck compiles a check that stands alone, and returns what is wrong with it.
+func (c *compiler) tryCheck(k *check) *Error {
+	c.binder = &binder{name: "check"}
+	c.check(nil, k)
+	if len(c.errs) > 0 {
+		return c.errs[0]
+	}
+	return nil
+}
+
+// cutOperator splits a check behind its subject.
+func cutOperator(s string) (of, op, value string, ok bool) {
+	at := len(s)
+	padded := " " + s + " "
+	for _, o := range operators {
+		if i := strings.Index(padded, " "+o+" "); i >= 0 && i < at {
+			at, op = i, o
+		}
+	}
+	if op == "" {
+		return "", "", "", false
+	}
+	value = strings.TrimPrefix(s[at+len(op):], " ")
+	return strings.TrimSpace(s[:at]), op, value, true
+}
+
+// jsonNode is a value to compare JSON with.
+func jsonNode(text string) *node {
+	if n, err := readJSON("check", []byte(text)); err == nil {
+		return n
+	}
+	return &node{kind: words, text: text}
 }

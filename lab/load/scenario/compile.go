@@ -24,6 +24,7 @@ type shared struct {
 	plan     *Plan
 	base     *place
 	defaults defaults
+	set      fields           // header fields of every request, from flags
 	slots    map[string]int32 // of variables
 	fills    map[string]pattern
 	opened   map[string]fileBody
@@ -88,6 +89,33 @@ func (s *scope) resolve(p part, line int) (segment, bool) {
 		return seg, false
 	}
 	return seg, true
+}
+
+// flags takes what the command line says of every request.
+func (c *compiler) flags(f *file) {
+	c.set = c.pairs(c.o.Set)
+	for _, s := range c.o.Check {
+		k, err := parseCheck(s)
+		if err != nil {
+			c.errs = append(c.errs, err)
+			continue
+		}
+		f.Defaults.Checks = append(f.Defaults.Checks, k)
+	}
+}
+
+// pairs reads header fields as flags give them.
+func (b *binder) pairs(list []string) fields {
+	var out fields
+	for _, h := range list {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			b.fail(0, "write Name: value", "header %q", h)
+			continue
+		}
+		out = append(out, entry[text]{strings.TrimSpace(name), 0, literal(strings.TrimSpace(value), 0)})
+	}
+	return out
 }
 
 // file compiles everything.
@@ -235,15 +263,19 @@ func (s *scope) headers(t *Target, own fields) {
 	has := func(f fields, name string) bool {
 		return slices.ContainsFunc(f, func(e entry[text]) bool { return strings.EqualFold(e.name, name) })
 	}
+	own = slices.DeleteFunc(slices.Clone(own), func(e entry[text]) bool { return has(s.c.set, e.name) })
 	for _, e := range s.c.defaults.Headers {
-		if !has(own, e.name) && !s.tooEarly(e.value) {
+		if !has(own, e.name) && !has(s.c.set, e.name) && !s.tooEarly(e.value) {
 			(&scope{c: s.c, names: s.names, later: s.later}).header(t, e)
 		}
 	}
 	for _, e := range own {
 		s.header(t, e)
 	}
-	if t.body.media != "" && !slices.ContainsFunc(t.fields, func(f fieldTemplate) bool { return f.lower == "content-type" }) && !has(own, "content-type") {
+	for _, e := range s.c.set {
+		(&scope{c: s.c, verbatim: true}).header(t, e)
+	}
+	if t.body.media != "" && !slices.ContainsFunc(t.fields, func(f fieldTemplate) bool { return f.lower == "content-type" }) && !has(own, "content-type") && !has(s.c.set, "content-type") {
 		t.fields = append(t.fields, fieldTemplate{"Content-Type", "content-type", template(nil).text(t.body.media)})
 	}
 }

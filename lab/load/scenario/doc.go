@@ -33,6 +33,13 @@
 // a run take turns without talking to each other, hence nothing is locked and no
 // value is given to two of them.
 //
+// # What the command line says
+//
+// Options.Set and Options.Check are what flags add to every request. A header field
+// set there is meant to win, so it takes the place of the file's; a check adds to
+// the others as those of defaults do, so that a target which expects a 404 goes on
+// expecting it.
+//
 // # What cannot happen
 //
 // No value of a variable, hostile ones from captures included, ends the place it

@@ -339,8 +339,8 @@ func statusRange(n *node) (from, to int, ok bool) {
 	return from, to, err == nil && err2 == nil && from >= 100 && from <= to && to <= 999
 }
 
-// bytesOf reads a size such as 10MiB.
-func bytesOf(s string) (int64, error) {
+// ParseSize reads a number of bytes: 4096, 64KiB, 10MB; at most 1 PiB.
+func ParseSize(s string) (int64, error) {
 	units := []struct {
 		name string
 		n    int64

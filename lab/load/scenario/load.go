@@ -20,6 +20,8 @@ import (
 type Options struct {
 	Base  string           // http://host:port that URLs without a server are put under; overrides the file's base
 	Think dist.Dist        // of requests whose file gives none
+	Set   []string         // header fields, Name: value, of every request; each takes the place of the file's of that name
+	Check []string         // checks of every answer in their short form, see [ParseCheck]; they count as those of defaults
 	FS    fs.FS            // what files are read from; nil: the operating system's, names relative to the scenario's directory
 	Now   func() time.Time // clock of JWTs; nil: time.Now. It must be safe for concurrent use
 }
@@ -197,14 +199,7 @@ func Single(r Request, o Options) (*Plan, error) {
 		}
 	}
 	st.Method = literal(cmp.Or(method, "GET"), 0)
-	for _, h := range r.Header {
-		name, value, ok := strings.Cut(h, ":")
-		if !ok {
-			b.fail(0, "write Name: value", "header %q", h)
-			continue
-		}
-		st.Headers = append(st.Headers, entry[text]{strings.TrimSpace(name), 0, literal(strings.TrimSpace(value), 0)})
-	}
+	st.Headers = b.pairs(r.Header)
 	return compile(b.name, &file{Targets: []target{{step: st}}}, b.errs, o)
 }
 
@@ -220,6 +215,7 @@ func compile(name string, f *file, errs []*Error, o Options) (*Plan, error) {
 			fills: map[string]pattern{}, opened: map[string]fileBody{}, named: map[string]int{},
 		},
 	}
+	c.flags(f)
 	c.file(f)
 	if len(c.errs) > 0 {
 		err := joined(c.errs)

@@ -118,6 +118,9 @@ func (t *Target) Origin() int { return t.origin }
 // begin; results usually leave it out.
 func (t *Target) Setup() bool { return t.setup }
 
+// Sequential reports whether the request is a step of a flow, or of setup.
+func (t *Target) Sequential() bool { return t.sequential }
+
 // Wire returns the bytes of the request if they never change, else nil: head and
 // body, without the body if [Target.Stream] returns one. It belongs to the plan.
 func (t *Target) Wire() []byte { return t.wire }

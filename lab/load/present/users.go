@@ -1,0 +1,149 @@
+package present
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// Connects is what the generator's connections went through.
+type Connects struct {
+	Made    uint64           `json:"made"`              // since the generator began
+	Time    *results.Latency `json:"time,omitempty"`    // that connecting took, each
+	Early   uint64           `json:"early,omitempty"`   // requests whose answer began before they were written to the end
+	Dropped uint64           `json:"dropped,omitempty"` // ended by the server while nothing was asked of it: no error
+}
+
+// fillUsers takes the result's parts that tell of targets and connections.
+func (d *Document) fillUsers(r *load.Result) (err error) {
+	d.Connects = Connects{Made: r.Connects, Early: r.Early, Dropped: r.Dropped}
+	if d.Connects.Time, err = optional(r.Connect); err != nil {
+		return err
+	}
+	if d.FirstByte, err = optional(r.FirstByte); err != nil {
+		return err
+	}
+	for _, t := range r.Targets {
+		into := results.Target{Name: t.Name, Setup: t.Setup, Requests: t.Requests, Errors: t.Errors}
+		if len(t.Checks) > 0 {
+			into.Checks = maps.Clone(t.Checks)
+		}
+		if into.Latency, err = results.ParseLatency(t.Histogram); err != nil {
+			return err
+		}
+		d.Targets = append(d.Targets, into)
+	}
+	return nil
+}
+
+// targetFigures are what objectives of single targets are held against.
+func (d *Document) targetFigures() map[string]objective.Figures {
+	if d.Targets == nil {
+		return nil
+	}
+	all := map[string]objective.Figures{}
+	for _, t := range d.Targets {
+		all[t.Name] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: t.Failures()}
+	}
+	return all
+}
+
+// optional is a distribution that may not be there.
+func optional(encoded string) (*results.Latency, error) {
+	if encoded == "" {
+		return nil, nil
+	}
+	l, err := results.ParseLatency(encoded)
+	return &l, err
+}
+
+// asked says in a line what is asked for, and where.
+func (d *Document) asked() string {
+	if d.Config.Scenario != "" {
+		return report.Line(filepath.Base(d.Config.Scenario)) + " at " + report.Line(d.URL)
+	}
+	return report.Line(d.Config.Method) + " " + report.Line(d.URL)
+}
+
+// behaviour says what users do beside asking.
+func (d *Document) behaviour() (parts []string) {
+	c := d.Config
+	add := func(yes bool, format string, args ...any) {
+		if yes {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(c.Think != "", "thinking for %s", report.Line(c.Think))
+	add(c.PerConnection == 1, "a fresh connection for each request")
+	add(c.PerConnection > 1, "a fresh connection after %d requests", c.PerConnection)
+	add(c.ConnectRate > 0, "at most %.6g connects/s", c.ConnectRate)
+	add(len(c.Sources) > 0, "from %s", report.Line(strings.Join(c.Sources, ", ")))
+	if c.Slow != nil {
+		add(c.Slow.Read > 0, "%d of them taking %s/s", c.Slow.Connections, report.Bytes(float64(c.Slow.Read), " "))
+		add(c.Slow.Write > 0, "%d of them sending %s/s", c.Slow.Connections, report.Bytes(float64(c.Slow.Write), " "))
+	}
+	return parts
+}
+
+// connections adds the rows of what comes before an answer's end to the table of
+// latencies.
+func (s *summary) connections(d *Document, row func(string, results.Latency)) {
+	if d.FirstByte != nil {
+		row("first byte", *d.FirstByte)
+	}
+	if d.Connects.Time != nil {
+		row("connect", *d.Connects.Time)
+	}
+	if d.Config.PerConnection > 0 || d.Connects.Dropped > 0 || d.Connects.Early > 0 {
+		text := fmt.Sprintf("%d made in all", d.Connects.Made)
+		if n := d.Connects.Dropped; n > 0 {
+			text += fmt.Sprintf("; %d ended by the server between requests", n)
+		}
+		if n := d.Connects.Early; n > 0 {
+			text += fmt.Sprintf("; %d requests answered before they were sent", n)
+		}
+		s.WriteString("\n")
+		s.line("connections", text)
+	}
+}
+
+const (
+	targetRows  = 40 // of the table on a terminal; the JSON has all
+	targetWidth = 44 // of a name in it
+)
+
+// targets is the table of a scenario's requests. Checks that failed stand below
+// their target.
+func (s *summary) targets(d *Document) {
+	if len(d.Targets) == 0 || d.Config.Scenario == "" && len(d.Targets[0].Checks) == 0 {
+		return
+	}
+	row := func(name string, cells ...string) {
+		s.WriteString(text.Pad(text.Snip(report.Line(name), targetWidth, "…"), targetWidth, ' '))
+		for _, c := range cells {
+			s.WriteString(text.AlignRight.Apply(c, 12))
+		}
+		s.WriteString("\n")
+	}
+	row("target", "requests", "errors", "p50", "p99")
+	for i, t := range d.Targets {
+		if i == targetRows {
+			s.WriteString(fmt.Sprintf("and %d more, which --json has\n", len(d.Targets)-targetRows))
+			break
+		}
+		row(t.Name, fmt.Sprint(t.Requests), fmt.Sprint(t.Failures()), report.Quantile(t.Latency.P50, " "), report.Quantile(t.Latency.P99, " "))
+		for _, name := range slices.Sorted(maps.Keys(t.Checks)) {
+			s.line("  failed", fmt.Sprintf("%d %s", t.Checks[name], report.Line(name)))
+		}
+	}
+	s.WriteString("\n")
+}
