@@ -22,6 +22,7 @@ type Tick struct {
 	Heat      [][2]uint64 `json:"heat"`                      // sparse latency counts, see HeatBucket
 	SendLag   float64     `json:"send_lag_p99_us,omitempty"` // of an open loop, p99 of those sent
 	Waiting   uint64      `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent, at the tick's end
+	Counts    string      `json:"counts,omitempty"`          // of Spec.Member, in the window: what Result.Histogram grew by, see package delta
 }
 
 // Result is what a window came to.

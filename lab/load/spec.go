@@ -35,6 +35,7 @@ type Spec struct {
 	Sources       []string  `json:"sources,omitempty"`                 // source addresses, see sock.ParseSources; empty: the kernel's choice
 	Slow          Slow      `json:"slow,omitzero"`                     // connections that do not take, or give, as fast as they could
 	MaxBody       int64     `json:"max_body,omitempty"`                // bytes of a body whose length is not announced; 0: 1 GiB
+	Member        bool      `json:"member,omitempty"`                  // one of several workers: the warm-up is as long as Warmup says, so that their windows coincide, and the ticks of the window carry their Counts
 	Persist       bool      `json:"persist,omitempty"`                 // go on when a server refuses, or gives no right answer, for long
 }
 
