@@ -153,11 +153,11 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 		Timeout: r.timeout, Arrivals: plan, ServerPIDs: r.server.PIDs,
 	}
 	r.hand(spec)
-	w := &watch{loader: r, doc: d}
+	w := &watch{loader: r, doc: d, crew: new(crewed)}
 	if r.live != nil {
 		r.live.Begin(d)
 	}
-	result, err := r.generate(ctx, spec, w.event)
+	result, err := r.measure(ctx, spec, w)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = errInterrupted
@@ -174,7 +174,11 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 			target = float64(result.Open.Due) / result.Seconds
 		}
 	}
-	return d, d.Fill(result, w.end.ticks.Steal(w.begin.ticks), target, thresholds)
+	steal := w.end.ticks.Steal(w.begin.ticks)
+	if err := d.Fill(result, steal, target, thresholds); err != nil {
+		return d, err
+	}
+	return d, w.crew.conclude(d, steal, target)
 }
 
 // tickOf is the distance of the time series' points: five a second, one in runs
