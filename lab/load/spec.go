@@ -40,10 +40,12 @@ type Spec struct {
 }
 
 // Scenario is what is asked for when it is more than one request, as the
-// generator's process gets it. Files that it names are read by that process.
+// generator's process gets it. Files that it names are read by that process, unless
+// they come with it.
 type Scenario struct {
 	Name    string            `json:"name"`              // of the file: it tells the format, and the directory that other names are relative to
 	Text    []byte            `json:"text,omitempty"`    // the file's content
+	Files   map[string][]byte `json:"files,omitempty"`   // those that it names, see Carry; nil: they are read where the generator runs
 	Request *scenario.Request `json:"request,omitempty"` // in place of a file
 	Base    string            `json:"base,omitempty"`    // http://host:port, see scenario.Options
 	Think   string            `json:"think,omitempty"`   // of requests that say nothing themselves; see package dist
