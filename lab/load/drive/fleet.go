@@ -20,19 +20,24 @@ import (
 // WorkerVerb is the verb under which the redline command is a worker.
 const WorkerVerb = "worker"
 
-// Pipe is the flag of a worker that is led over its standard input and output.
-const Pipe = "pipe"
+// pipeFlag is that of a worker that is led over its standard input and output.
+const pipeFlag = "pipe"
 
 // ownFiles is how many descriptors a generator needs beside its connections.
 const ownFiles = 64
 
 // fleetFlags are those of several workers.
 type fleetFlags struct {
-	workers int
+	workers          int
+	bus, credentials string
+	wait             time.Duration
 }
 
 func (l *Flags) bindFleet(f *pflag.FlagSet) {
 	f.IntVar(&l.workers, "workers", 1, "generator processes; connections and rates are those of all together")
+	f.StringVar(&l.bus, "bus", "", "lead workers on other machines over NATS: `URL` of the server, or listen:HOST:PORT for one of its own")
+	f.StringVar(&l.credentials, "bus-credentials", "", "`FILE` with the NATS user's JWT and seed")
+	f.DurationVar(&l.wait, "wait", 2*time.Minute, "how long workers may take to join over the --bus")
 }
 
 // cores is how many CPUs the workers get when nothing else is said: one each, as
@@ -46,6 +51,9 @@ func (p *plan) checkFleet() error {
 		return fmt.Errorf("--workers %d: want at least 1", p.workers)
 	case p.connections < p.workers:
 		return fmt.Errorf("--workers %d: there are %d connections; want at least one for each, as --connections %d", p.workers, p.connections, p.workers)
+	}
+	if p.bus != "" {
+		return nil // what a worker may open is known where it is
 	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -67,11 +75,13 @@ type crewed struct {
 
 // measure makes the load, with one generator or several.
 func (r *loader) measure(ctx context.Context, spec *load.Spec, w *watch) (*load.Result, error) {
-	if r.workers == 1 {
-		return r.generate(ctx, spec, w.event)
-	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case r.bus != "":
+		return r.overBus(ctx, spec, w)
+	case r.workers == 1:
+		return r.generate(ctx, spec, w.event)
 	}
 	orders, err := crew.Orders(spec, r.workers)
 	if err != nil {
@@ -97,7 +107,7 @@ func (r *loader) processes() (p *fleet.Processes, release func() error, err erro
 		return err
 	}
 	p, err = fleet.StartProcesses(r.workers, func(int) *exec.Cmd {
-		cmd := exec.Command(r.exe, WorkerVerb, "--"+Pipe)
+		cmd := exec.Command(r.exe, WorkerVerb, "--"+pipeFlag)
 		cmd.Env = spawn.Environ()
 		return cmd
 	}, func(cmd *exec.Cmd, i int) error {
@@ -126,7 +136,7 @@ func (r *loader) lead(ctx context.Context, carrier fleet.Carrier, orders []fleet
 		}
 	}
 	plan := fleet.Plan{
-		Orders: orders, Window: spec.Window, Tick: spec.Tick,
+		Orders: orders, Window: spec.Window, Tick: spec.Tick, Join: r.wait,
 		Ready: spec.Timeout + time.Minute, Run: spec.Warmup + spec.Window + spec.Timeout + time.Minute,
 		Live: func(p fleet.Point) {
 			if p.Seconds >= spec.Tick.Seconds()/4 { // and not the sliver that clocks left
@@ -166,7 +176,7 @@ func tickOfPoint(p fleet.Point, warmup time.Duration) *load.Tick {
 }
 
 // conclude adds the workers to a document that has the sum of their results.
-func (c *crewed) conclude(d *present.Document, steal, target float64) error {
+func (c *crewed) conclude(d *present.Document, target float64) error {
 	if c.outcome == nil {
 		return nil
 	}
@@ -178,7 +188,7 @@ func (c *crewed) conclude(d *present.Document, steal, target float64) error {
 			Clock: present.Clock{OffsetMs: float64(p.Clock.Nanoseconds) / 1e6, UncertaintyMs: float64(p.Clock.Uncertainty) / 1e6, LateMs: float64(p.Late) / 1e6},
 		}
 		if r := c.results[i]; r != nil {
-			if err := w.Fill(d, r, steal, target*p.Share.Fraction); err != nil {
+			if err := w.Fill(d, r, r.Steal, target*p.Share.Fraction); err != nil {
 				return fmt.Errorf("worker %d: %w", i, err)
 			}
 		}

@@ -45,6 +45,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		p.objectives,
 		p.place,
 		p.checkFleet,
+		func() error { return p.checkBus(changed) },
 		l.checkFiles,
 	} {
 		if err := step(); err != nil {

@@ -95,6 +95,9 @@ func (r *loader) meet(ctx context.Context) error {
 		return err
 	}
 	r.addr = first.addr.String()
+	if r.bus != "" {
+		return nil // the generators are elsewhere, and they read the server's CPU time
+	}
 	pids := r.pids
 	if len(pids) == 0 && first.local {
 		if pids, err = probe.Listening(int(first.addr.Port())); err != nil {
@@ -175,10 +178,13 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 		}
 	}
 	steal := w.end.ticks.Steal(w.begin.ticks)
+	if w.crew.outcome != nil {
+		steal = result.Steal // where the workers are
+	}
 	if err := d.Fill(result, steal, target, thresholds); err != nil {
 		return d, err
 	}
-	return d, w.crew.conclude(d, steal, target)
+	return d, w.crew.conclude(d, target)
 }
 
 // tickOf is the distance of the time series' points: five a second, one in runs

@@ -19,6 +19,7 @@ type Generator func(ctx context.Context, spec json.RawMessage, emit func(event j
 type Worker struct {
 	ID       string // among the workers of the run; a carrier that knows it may ignore this
 	Index    int    // of the share it wants to have; negative: any
+	Host     string // what it is on, in words; empty: the host's name
 	Generate Generator
 
 	Patience time.Duration // for the coordinator's first message; 0 takes two minutes
@@ -154,9 +155,12 @@ func stopped(s *Stop) error {
 // join tells the coordinator of this worker. A coordinator that is not there yet
 // does not hear it, so it is said again.
 func (k *work) join() error {
-	host, err := os.Hostname()
-	if err != nil {
-		return fmt.Errorf("join: %w", err)
+	host := k.Host
+	if host == "" {
+		var err error
+		if host, err = os.Hostname(); err != nil {
+			return fmt.Errorf("join: %w", err)
+		}
 	}
 	return k.send(&Message{Join: &Join{Protocol: protocol, Index: k.Index, Host: host, PID: os.Getpid()}})
 }

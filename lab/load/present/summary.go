@@ -82,7 +82,9 @@ func (d *Document) describe() string {
 	if c.Connections == 1 {
 		parts[0] = "1 connection"
 	}
-	if c.Workers > 0 {
+	if c.Workers == 1 {
+		parts[0] += " of one worker"
+	} else if c.Workers > 1 {
 		parts[0] += fmt.Sprintf(" of %d workers", c.Workers)
 	}
 	if c.Pipeline > 1 {

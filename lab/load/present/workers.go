@@ -90,6 +90,9 @@ func (d *Document) AddWorkers(workers []Worker, failures, notes []string) {
 	d.Gates, d.Valid = gates, results.Valid(gates)
 }
 
+// nameWidth is that of the table's first column.
+const nameWidth = 20
+
 // workers is a table: a line each worker.
 func (s *summary) workers(d *Document) {
 	if len(d.Workers) == 0 {
@@ -97,12 +100,16 @@ func (s *summary) workers(d *Document) {
 	}
 	s.WriteString("\n")
 	open := d.Open != nil
+	apart := slices.ContainsFunc(d.Workers, func(w Worker) bool { return w.Host != d.Workers[0].Host })
 	head := []string{"connections", "rate", "CPU", "errors"}
 	if open {
 		head = append(head, "send lag", "pacing")
 	}
 	row := func(name string, cells []string) {
-		fmt.Fprintf(s, "%-12s", name)
+		if r := []rune(name); len(r) > nameWidth {
+			name = string(r[:nameWidth-1]) + "…"
+		}
+		fmt.Fprintf(s, "%-*s", nameWidth, name)
 		for _, c := range cells {
 			s.WriteString(strings.Repeat(" ", max(1, 13-len([]rune(c)))) + c)
 		}
@@ -111,6 +118,9 @@ func (s *summary) workers(d *Document) {
 	row("worker", head)
 	for _, w := range d.Workers {
 		name := fmt.Sprint(w.Index)
+		if apart {
+			name += " " + report.Line(w.Host)
+		}
 		cells := []string{
 			fmt.Sprint(w.Connections), report.PerSecond(w.RequestsPerSecond) + "/s",
 			report.Percent(w.CPUUtilisation), fmt.Sprint(results.CountErrors(w.Errors)),
@@ -119,7 +129,7 @@ func (s *summary) workers(d *Document) {
 			cells = append(cells, report.Quantile(w.SendLagP99, " "), report.Quantile(w.PacingP99, " "))
 		}
 		if w.Lost != "" {
-			name += " lost"
+			name = fmt.Sprintf("%d lost", w.Index)
 			for i := 2; i < len(cells); i++ {
 				cells[i] = "–"
 			}

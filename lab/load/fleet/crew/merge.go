@@ -48,6 +48,7 @@ func Merge(o *fleet.Outcome) (sum *load.Result, each []*load.Result, err error) 
 		n++
 		cpu += r.GeneratorCPU / r.Seconds
 		sum.WarmupSeconds = max(sum.WarmupSeconds, r.WarmupSeconds)
+		sum.Steal = max(sum.Steal, r.Steal)
 		sum.Steady = sum.Steady && r.Steady
 		sum.Cut = sum.Cut || r.Cut
 		if r.Seconds > longest && r.ServerCPU > 0 { // each has read the same processes
