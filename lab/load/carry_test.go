@@ -44,7 +44,7 @@ func TestCarry(t *testing.T) {
 	if err := json.Unmarshal(b, &there); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := there.compile()
+	plan, err := there.Plan()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,11 +57,11 @@ func TestCarry(t *testing.T) {
 		t.Errorf("targets %q", targets[0].Wire())
 	}
 	there.Files = nil
-	if _, err := there.compile(); err == nil {
+	if _, err := there.Plan(); err == nil {
 		t.Error("without its files it is whole")
 	}
 	there.Files = map[string][]byte{}
-	if _, err := there.compile(); err == nil || !strings.Contains(err.Error(), "body.json") {
+	if _, err := there.Plan(); err == nil || !strings.Contains(err.Error(), "body.json") {
 		t.Errorf("with none of its files: %v", err)
 	}
 	if err := (&Scenario{Name: s.Name, Text: s.Text}).Carry(); err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/scenario/carry"
 	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
 
@@ -45,7 +46,7 @@ type Spec struct {
 type Scenario struct {
 	Name    string            `json:"name"`              // of the file: it tells the format, and the directory that other names are relative to
 	Text    []byte            `json:"text,omitempty"`    // the file's content
-	Files   map[string][]byte `json:"files,omitempty"`   // those that it names, see Carry; nil: they are read where the generator runs
+	Files   carry.Files       `json:"files,omitempty"`   // those that it names, see Carry; nil: they are read where the generator runs
 	Request *scenario.Request `json:"request,omitempty"` // in place of a file
 	Base    string            `json:"base,omitempty"`    // http://host:port, see scenario.Options
 	Think   string            `json:"think,omitempty"`   // of requests that say nothing themselves; see package dist
@@ -59,6 +60,9 @@ type Scenario struct {
 // Plan compiles the scenario. Its caller closes the plan.
 func (s *Scenario) Plan() (*scenario.Plan, error) {
 	o := scenario.Options{Base: s.Base, Set: s.Set, Check: s.Check}
+	if s.Files != nil {
+		o.FS = s.Files
+	}
 	if s.Think != "" {
 		think, err := dist.Parse(s.Think)
 		if err != nil {
@@ -70,6 +74,17 @@ func (s *Scenario) Plan() (*scenario.Plan, error) {
 		return scenario.Single(*s.Request, o)
 	}
 	return scenario.Parse(s.Name, s.Text, o)
+}
+
+// Carry reads the files that the scenario names into Files, for a process that
+// cannot: one on another machine. Errors are those of the scenario, or of reading.
+func (s *Scenario) Carry() error {
+	plan, err := s.Plan()
+	if err != nil {
+		return err
+	}
+	s.Files, err = carry.Read(plan.Files()[1:]) // the first is Text, or Request
+	return errors.Join(err, plan.Close())
 }
 
 // Slow is what clients on thin lines do. A rate of 0 is no limit.

@@ -117,6 +117,30 @@ func (s *stage) command(t *testing.T, flags uintptr, env []string, args ...strin
 	return cmd
 }
 
+// cast starts the workers and connects their networks with the stage's.
+func (s *stage) cast(t *testing.T, env []string, said []bytes.Buffer, pids *[4]atomic.Int64) (cmds []*exec.Cmd) {
+	t.Helper()
+	for i := range said {
+		cmd := s.command(t, unix.CLONE_NEWNET, append([]string{fmt.Sprintf("%s=%d", kube.EnvIndex, i)}, env...),
+			drive.WorkerVerb, "--bus", "nats://"+stageHost+":4222", "--name", fmt.Sprintf("machine-%d", i), "--wait", "30s")
+		cmd.Stderr = &said[i]
+		s.on(t, func() error {
+			if err := cmd.Start(); err != nil {
+				return err
+			}
+			pids[i].Store(int64(cmd.Process.Pid))
+			return ip(fmt.Sprintf("link add v%d type veth peer name eth0 netns %d", i, cmd.Process.Pid),
+				fmt.Sprintf("addr add 10.78.%d.1/24 dev v%d", i, i), fmt.Sprintf("link set v%d up", i))
+		})
+		if err := ipOf(cmd.Process.Pid, fmt.Sprintf("addr add 10.78.%d.2/24 dev eth0", i), "link set eth0 up",
+			fmt.Sprintf("route add default via 10.78.%d.1", i)); err != nil {
+			t.Fatal(err)
+		}
+		cmds = append(cmds, cmd)
+	}
+	return cmds
+}
+
 // Four workers, each a process in a network namespace of its own, are led over
 // NATS; one is killed half way. The result says so first, and of the others it
 // counts what the server counted.
@@ -151,26 +175,8 @@ func TestLoadOverNATS(t *testing.T) {
 	})
 	go server.Serve(listener)
 	t.Cleanup(func() { server.Close() })
-	cmds := make([]*exec.Cmd, workers)
 	said := make([]bytes.Buffer, workers)
-	for i := range workers {
-		cmds[i] = s.command(t, unix.CLONE_NEWNET, append([]string{fmt.Sprintf("%s=%d", kube.EnvIndex, i)}, env...),
-			drive.WorkerVerb, "--bus", "nats://"+stageHost+":4222", "--name", fmt.Sprintf("machine-%d", i), "--wait", "30s")
-		cmds[i].Stderr = &said[i]
-		s.on(t, func() error {
-			if err := cmds[i].Start(); err != nil {
-				return err
-			}
-			pid := cmds[i].Process.Pid
-			pids[i].Store(int64(pid))
-			return ip(fmt.Sprintf("link add v%d type veth peer name eth0 netns %d", i, pid),
-				fmt.Sprintf("addr add 10.78.%d.1/24 dev v%d", i, i), fmt.Sprintf("link set v%d up", i))
-		})
-		if err := ipOf(cmds[i].Process.Pid, fmt.Sprintf("addr add 10.78.%d.2/24 dev eth0", i), "link set eth0 up",
-			fmt.Sprintf("route add default via 10.78.%d.1", i)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	cmds := s.cast(t, env, said, &pids)
 	var out, summary bytes.Buffer
 	lead := s.command(t, 0, env, "load", "--workers", fmt.Sprint(workers), "--bus", "listen:"+stageHost+":4222", "--wait", "30s",
 		"-c", "8", "-r", "400", "-d", "2s", "--warmup", "200ms", "--json", "-", "http://"+listener.Addr().String()+"/")
