@@ -23,7 +23,7 @@ const listenScheme = "listen:"
 // them say without any.
 func (p *plan) checkBus(changed func(string) bool) error {
 	if p.bus == "" {
-		if changed("wait") {
+		if changed("wait") && !p.kubernetes {
 			return errors.New("--wait is for workers that come over a --bus; those of this machine are started")
 		}
 		return nil
@@ -95,6 +95,9 @@ func (r *loader) hub(ctx context.Context) (hub bus.Hub, end func() error, err er
 
 // invite says how a worker joins. A token that was given is not said.
 func (r *loader) invite(a bus.Address, where string) {
+	if r.kubernetes {
+		return // they are started
+	}
 	if os.Getenv(kube.EnvToken) != "" && (r.quiet || os.Getenv(kube.EnvRun) != "") {
 		return
 	}
@@ -129,6 +132,18 @@ func (r *loader) overBus(ctx context.Context, spec *load.Spec, w *watch) (result
 	if err != nil {
 		return nil, err
 	}
+	if r.kubernetes {
+		remove, err := r.applyWorkers(ctx, hub.Address())
+		if err != nil {
+			return nil, errors.Join(err, end())
+		}
+		end = both(remove, end)
+	}
 	result, err = r.lead(ctx, hub, orders, &remote, w)
 	return result, errors.Join(err, end())
+}
+
+// both calls one function after the other.
+func both(first, then func() error) func() error {
+	return func() error { return errors.Join(first(), then()) }
 }

@@ -31,6 +31,7 @@ type fleetFlags struct {
 	workers          int
 	bus, credentials string
 	wait             time.Duration
+	kubeFlags
 }
 
 func (l *Flags) bindFleet(f *pflag.FlagSet) {
@@ -38,6 +39,7 @@ func (l *Flags) bindFleet(f *pflag.FlagSet) {
 	f.StringVar(&l.bus, "bus", "", "lead workers on other machines over NATS: `URL` of the server, or listen:HOST:PORT for one of its own")
 	f.StringVar(&l.credentials, "bus-credentials", "", "`FILE` with the NATS user's JWT and seed")
 	f.DurationVar(&l.wait, "wait", 2*time.Minute, "how long workers may take to join over the --bus")
+	l.bindKubernetes(f)
 }
 
 // cores is how many CPUs the workers get when nothing else is said: one each, as
@@ -52,7 +54,7 @@ func (p *plan) checkFleet() error {
 	case p.connections < p.workers:
 		return fmt.Errorf("--workers %d: there are %d connections; want at least one for each, as --connections %d", p.workers, p.connections, p.workers)
 	}
-	if p.bus != "" {
+	if p.bus != "" || p.kubernetes {
 		return nil // what a worker may open is known where it is
 	}
 	var limit unix.Rlimit

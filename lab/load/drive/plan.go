@@ -46,6 +46,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		p.place,
 		p.checkFleet,
 		func() error { return p.checkBus(changed) },
+		func() error { return p.checkKubernetes(changed) },
 		l.checkFiles,
 	} {
 		if err := step(); err != nil {
