@@ -69,7 +69,7 @@ func (g *ledger) right(a *arrival, now int64) {
 	a.pending = false
 	g.rec.fine.add(now-a.intended, 1)
 	if g.within(a.intended) {
-		record(g.rec.hist, now-a.intended, 1)
+		g.rec.sample(now-a.intended, 1)
 		record(g.service, now-a.sent, 1)
 	}
 }
@@ -86,7 +86,7 @@ func (g *ledger) failed(a *arrival) {
 func (g *ledger) unfinished(intended, now int64) {
 	if g.within(intended) {
 		g.Unfinished++
-		record(g.rec.hist, now-intended, 1)
+		g.rec.sample(now-intended, 1)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/redline-go/redline/lab/load/delta"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -91,8 +92,9 @@ func (c *counters) failures() (n uint64) {
 // recorder counts for the ticks and for the window.
 type recorder struct {
 	counters
-	fine fine                    // of the present tick
-	hist *hdrhistogram.Histogram // of the window, nanoseconds
+	fine  fine                    // of the present tick
+	hist  *hdrhistogram.Histogram // of the window, nanoseconds
+	delta *delta.Counts           // what hist grew by in the present tick; nil unless Spec.Member
 
 	connect *hdrhistogram.Histogram // of all connections
 	first   *hdrhistogram.Histogram // first bytes of the answers that came in pieces, in the window,
@@ -106,6 +108,9 @@ func newRecorder() *recorder {
 // begin opens the window.
 func (r *recorder) begin() {
 	r.hist.Reset()
+	if r.delta != nil {
+		r.delta.Reset()
+	}
 	r.first.Reset()
 	r.pieces.Reset()
 }
@@ -134,7 +139,15 @@ func record(h *hdrhistogram.Histogram, ns int64, n int) {
 // latency records n answers that took ns nanoseconds each.
 func (r *recorder) latency(ns int64, n int) {
 	r.fine.add(ns, n)
+	r.sample(ns, n)
+}
+
+// sample is latency without the part of the tick's quantiles.
+func (r *recorder) sample(ns int64, n int) {
 	record(r.hist, ns, n)
+	if r.delta != nil {
+		r.delta.Add(min(ns, maxLatency), n)
+	}
 }
 
 // fine is the distribution of a tick.
