@@ -14,6 +14,7 @@ type User struct {
 	id, of  uint64
 	now     [periods]uint64 // number of the present iteration, request and user, from 1
 	rest    []*Target       // of the present flow
+	passes  uint64          // iterations but those of setup
 	cells   []cell
 	scratch []byte
 	ready   bool // setup is done
@@ -79,12 +80,25 @@ func (u *User) begin() {
 		}
 		u.rest = p.entries[i]
 	case p.inTurn:
-		// Users begin at different places: the first requests are not all alike.
-		i := (u.id + u.now[iteration] - 1) % uint64(len(p.entries))
-		u.rest = p.entries[i]
+		u.rest = p.entries[u.deal(u.passes, uint64(len(p.entries)))]
+		u.passes++
 	default:
 		u.rest = p.entries[0]
 	}
+}
+
+// deal says which of n entries is the user's in its k-th iteration. All users together
+// ask for the entries in turn, as if one list were dealt out to them: a user's next
+// card is as many further as there are users. When that leads back to where it was,
+// without all having had their turn, it goes on one further: two users and two
+// targets would otherwise have each user ask for the same target for ever.
+func (u *User) deal(k, n uint64) uint64 {
+	common, rest := n, u.of%n
+	for rest != 0 {
+		common, rest = rest, common%rest
+	}
+	round := n / common // iterations until it is back
+	return (u.id + k%round*(u.of%n) + k/round%common) % n
 }
 
 // Append appends the bytes of t's request to dst in HTTP/1.1's form: head and
