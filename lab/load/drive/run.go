@@ -50,6 +50,9 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	if err != nil {
 		return err
 	}
+	if plan.try {
+		return plan.rehearsal(c.Context(), c.OutOrStdout())
+	}
 	r := &loader{plan: plan, machine: machine.Fingerprint(".")}
 	if r.exe, err = os.Executable(); err != nil {
 		return err

@@ -18,6 +18,8 @@ type User struct {
 	cells   []cell
 	scratch []byte
 	ready   bool // setup is done
+	once    bool // everything is asked for once, see Plan.Rehearse
+	tried   bool // of once: setup was begun
 	waiting bool // the next request depends on an answer
 }
 
@@ -35,6 +37,15 @@ func (p *Plan) User(seed uint64, id, of int) *User {
 	if len(p.slots) > 0 {
 		u.cells = make([]cell, len(p.slots))
 	}
+	return u
+}
+
+// Rehearse returns a user that does everything once: setup, then each target and
+// each flow in the order of the file, whatever the weights say. When all is done,
+// or setup did not succeed, Next returns false without waiting for an answer.
+func (p *Plan) Rehearse(seed uint64) *User {
+	u := p.User(seed, 0, 1)
+	u.once = true
 	return u
 }
 
@@ -57,7 +68,9 @@ func (u *User) Next() (*Target, bool) {
 		return nil, false
 	}
 	if len(u.rest) == 0 {
-		u.begin()
+		if u.begin(); len(u.rest) == 0 {
+			return nil, false // the end of a rehearsal
+		}
 	}
 	u.now[request]++
 	t := u.rest[0]
@@ -71,8 +84,14 @@ func (u *User) begin() {
 	u.now[iteration]++
 	p := u.plan
 	switch {
+	case !u.ready && u.once && u.tried:
 	case !u.ready:
-		u.rest = p.setup
+		u.rest, u.tried = p.setup, true
+	case u.once:
+		if u.passes < uint64(len(p.entries)) {
+			u.rest = p.entries[u.passes]
+			u.passes++
+		}
 	case p.alias != nil:
 		i := u.random.IntN(len(p.alias))
 		if a := &p.alias[i]; a.keep < 1 && u.random.Float64() >= a.keep {
