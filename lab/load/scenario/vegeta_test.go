@@ -13,7 +13,7 @@ Accept: application/json
 X-Two: a
 X-Two: b:c
 # within a target
-POST	https://other/orders
+POST	https://other/orders HTTP/1.1
 content-type: application/json
 @../order.json
 
