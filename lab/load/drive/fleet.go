@@ -140,6 +140,9 @@ func (r *loader) lead(ctx context.Context, carrier fleet.Carrier, orders []fleet
 	plan := fleet.Plan{
 		Orders: orders, Window: spec.Window, Tick: spec.Tick, Join: r.wait,
 		Ready: spec.Timeout + time.Minute, Run: spec.Warmup + spec.Window + spec.Timeout + time.Minute,
+		Lost: func(text string) {
+			w.show(func(l *present.Live) { l.Say(text) })
+		},
 		Live: func(p fleet.Point) {
 			if p.Seconds >= spec.Tick.Seconds()/4 { // and not the sliver that clocks left
 				see(load.Event{Tick: tickOfPoint(p, spec.Warmup)})
