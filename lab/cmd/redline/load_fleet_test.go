@@ -234,6 +234,7 @@ func TestLoadWorkersUsage(t *testing.T) {
 		{"--workers 0", "--workers 0: want at least 1"},
 		{"--workers 5 -c 4", "want at least one for each, as --connections 5"},
 		{"-c 100000000", "write --workers "},
+		{"--workers 2 --try", "--try asks once, from here"},
 		{"--workers 2 --cpu 0,1,2", "--cpu 0,1,2: a generator is one thread"},
 	} {
 		code, _, said := loadOf(t, t.Context(), append(strings.Fields(c.args), url)...)

@@ -54,6 +54,9 @@ func (p *plan) checkFleet() error {
 	case p.connections < p.workers:
 		return fmt.Errorf("--workers %d: there are %d connections; want at least one for each, as --connections %d", p.workers, p.connections, p.workers)
 	}
+	if p.try && (p.workers > 1 || p.bus != "" || p.kubernetes) {
+		return errors.New("--try asks once, from here: leave out --workers, --bus and --kubernetes, or --try")
+	}
 	if p.bus != "" || p.kubernetes {
 		return nil // what a worker may open is known where it is
 	}
