@@ -118,6 +118,9 @@ func readable(flag, name string, err error) error {
 	return fmt.Errorf("--%s: %w", flag, err)
 }
 
+// usualPort is that of a URL that names none.
+var usualPort = map[string]string{"http": "80", "https": "443"}
+
 // compile looks whether a generator can play a scenario. Without a URL its server
 // is where the scenario says.
 func (p *plan) compile(s *load.Scenario, u *url.URL) (err error) {
@@ -140,7 +143,7 @@ func (p *plan) compile(s *load.Scenario, u *url.URL) (err error) {
 		return err
 	case u == nil:
 		u = at
-	case u.Scheme != at.Scheme || u.Hostname() != at.Hostname() || cmp.Or(u.Port(), "80") != at.Port():
+	case u.Scheme != at.Scheme || u.Hostname() != at.Hostname() || cmp.Or(u.Port(), usualPort[u.Scheme]) != at.Port():
 		return fmt.Errorf("%s: all of its URLs are whole ones, of %s; leave %s out", s.Name, server, u)
 	}
 	p.scenario, p.request.url, p.judge = s, u, compiled.User(p.seed, 0, 1)
