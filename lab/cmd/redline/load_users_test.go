@@ -210,6 +210,10 @@ func TestLoadTargetsWrongPath(t *testing.T) {
 	if code != 1 || !strings.Contains(said, "/itmes answers with status 404, and its check does not hold: status 2xx, 3xx") || count.Load() != 2 {
 		t.Errorf("exit code %d after %d requests, %s", code, count.Load(), said)
 	}
+	code, out, said := loadOf(t, t.Context(), short("--targets", file, "--keep-going", "--json", "-", base)...)
+	if d := documentOf(t, out); code != 0 || d.Requests == 0 || d.Errors["check"] == 0 {
+		t.Errorf("exit code %d, %d right, errors %v, %s", code, d.Requests, d.Errors, said)
+	}
 }
 
 func TestLoadChecks(t *testing.T) {
