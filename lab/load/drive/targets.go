@@ -118,6 +118,9 @@ func readable(flag, name string, err error) error {
 	return fmt.Errorf("--%s: %w", flag, err)
 }
 
+// usualPort is that of a URL that names none.
+var usualPort = map[string]string{"http": "80", "https": "443"}
+
 // compile looks whether a generator can play a scenario. Without a URL its server
 // is where the scenario says.
 func (p *plan) compile(s *load.Scenario, u *url.URL) (err error) {
@@ -140,7 +143,7 @@ func (p *plan) compile(s *load.Scenario, u *url.URL) (err error) {
 		return err
 	case u == nil:
 		u = at
-	case u.Scheme != at.Scheme || u.Hostname() != at.Hostname() || cmp.Or(u.Port(), "80") != at.Port():
+	case u.Scheme != at.Scheme || u.Hostname() != at.Hostname() || cmp.Or(u.Port(), usualPort[u.Scheme]) != at.Port():
 		return fmt.Errorf("%s: all of its URLs are whole ones, of %s; leave %s out", s.Name, server, u)
 	}
 	p.scenario, p.request.url, p.judge = s, u, compiled.User(p.seed, 0, 1)
@@ -244,10 +247,10 @@ func (r *loader) first(ctx context.Context) (a firstAnswer, err error) {
 func (r *loader) accept(q *ask, a *firstAnswer) error {
 	failed := r.judge.Answer(q.target, a.status, a.head, a.body)
 	switch {
-	case failed == "":
+	case failed == "" || r.keepGoing && r.scenario.Request == nil:
 		return nil
 	case r.scenario.Request == nil:
-		return fmt.Errorf("%s: %s %s answers with status %d, and its check does not hold: %s; mend the request, or write down what its answer is", r.scenario.Name, q.method, q.url, a.status, failed)
+		return fmt.Errorf("%s: %s %s answers with status %d, and its check does not hold: %s; mend the request, write down what its answer is, or --keep-going", r.scenario.Name, q.method, q.url, a.status, failed)
 	case slices.Contains(r.checks, failed):
 		return fmt.Errorf("%s %s answers with status %d, and --check %q does not hold", q.method, q.url, a.status, failed)
 	}
