@@ -31,6 +31,8 @@ type edge struct {
 // event looks at the server when the generator says that something happened.
 func (w *watch) event(e load.Event) (err error) {
 	switch {
+	case e.Standing > 0:
+		w.show(func(l *present.Live) { l.Standing(e.Standing) })
 	case e.Connected:
 		w.show(func(l *present.Live) { l.Connected() })
 	case e.Window:
