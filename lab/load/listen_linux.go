@@ -10,6 +10,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/redline-go/redline/lab/load/delta"
 	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/trend"
@@ -54,6 +55,9 @@ func subscribe(ctx context.Context, spec *Spec, server *processes, emit func(Eve
 		return err
 	}
 	r := &listener{spec: spec, server: server, emit: emit, rec: newRecorder(), gaps: newHistogram(), lags: newHistogram()}
+	if spec.Member {
+		r.rec.delta = delta.New()
+	}
 	before, err := resident()
 	if err != nil {
 		return err
@@ -190,6 +194,9 @@ func (r *listener) report(zero, end int64) error {
 		t.T = 0 // the last of a warm-up: the window has not begun, however late it is
 	}
 	t.P50, t.P99, t.Heat = r.rec.take()
+	if d := r.rec.delta; d != nil && zero != end {
+		t.Counts = d.Take()
+	}
 	t.Listen.GapP50, t.Listen.GapP99 = r.gap.ends()
 	_, t.Listen.LagP99 = r.lag.ends()
 	r.gap, r.lag = fine{}, fine{}

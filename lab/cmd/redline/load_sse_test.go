@@ -140,6 +140,32 @@ func series(t *testing.T, path string) {
 	}
 }
 
+// The result of several workers is that of all subscribers.
+func TestLoadStreamWorkers(t *testing.T) {
+	url, asked := serve(t, streamOf("text/event-stream", func(id int) string {
+		return fmt.Sprintf("id: %d\ndata: %d\n\n", id+id/10, time.Now().UnixNano())
+	}))
+	code, out, said := loadOf(t, t.Context(), short("--sse", "--stamp", "@data", "--workers", "2", "-c", "5", "--json", "-", url)...)
+	if code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	d := documentOf(t, out)
+	s := d.Stream
+	var events uint64
+	for _, w := range d.Workers {
+		events += w.Requests
+		if len(w.Gates) == 0 || w.Gates[0].Name != "events" {
+			t.Errorf("worker %d is judged by %+v", w.Index, w.Gates)
+		}
+	}
+	if len(d.Workers) != 2 || s.Subscribers != 5 || s.Standing != 5 || asked.Load() != 6 || len(d.Errors) != 0 {
+		t.Errorf("%d workers, stream %+v, errors %v, asked %d times", len(d.Workers), s, d.Errors, asked.Load())
+	}
+	if s.Events == 0 || s.Events != events || s.Events != d.Latency.Count || s.Gap.Count == 0 || s.Lag.Count == 0 || s.Missed == 0 {
+		t.Errorf("stream %+v, %d events of workers, %d delays", s, events, d.Latency.Count)
+	}
+}
+
 // A server that ends its streams is one to come back to, and one that loses events
 // on the way shows.
 func TestLoadComesBack(t *testing.T) {
