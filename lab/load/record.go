@@ -212,6 +212,15 @@ func (r *recorder) take() (p50, p99 float64, heat [][2]uint64) {
 	return p50, p99, heat
 }
 
+// ends are the median and the 99th percentile in microseconds; 0 when it is empty.
+func (f *fine) ends() (p50, p99 float64) {
+	total := f.total()
+	if total == 0 {
+		return 0, 0
+	}
+	return f.quantile(total, 0.50), f.quantile(total, 0.99)
+}
+
 // quantile interpolates within a bucket, which is 6 % wide at most.
 func (f *fine) quantile(total uint64, q float64) float64 {
 	rank := q * float64(total)

@@ -29,6 +29,7 @@ type Flags struct {
 	json, csv, hdr, html          string
 	quiet, allowInvalid           bool
 	fleetFlags
+	streams
 }
 
 // Bind makes the flags.
@@ -61,4 +62,5 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.BoolVar(&l.quiet, "quiet", false, "no live view and no progress; with --json - no summary either")
 	l.bindFleet(f)
 	f.BoolVar(&l.allowInvalid, "allow-invalid", false, "exit as if an INVALID run were valid")
+	l.bindStreams(f)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/probe"
 )
@@ -27,7 +28,8 @@ type plan struct {
 	words      string       // of arrivals
 	thresholds []objective.Objective
 	find       []objective.Objective
-	cpus       []int // of the generator
+	cpus       []int          // of the generator
+	listen     *listen.Config // of subscribers; nil: requests
 }
 
 // resolve turns the flags into a plan. Its errors say what to write instead.
@@ -43,6 +45,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		func() error { return p.schedule(changed("duration")) },
 		p.enough,
 		p.objectives,
+		func() error { return p.subscribe(changed) },
 		p.place,
 		p.checkFleet,
 		func() error { return p.checkBus(changed) },

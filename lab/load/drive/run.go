@@ -146,6 +146,9 @@ func (r *loader) document(words string) *present.Document {
 		},
 	}
 	r.describeUsers(&d.Config)
+	if r.listen != nil {
+		d.Stream = &present.Stream{Config: *r.listen}
+	}
 	if len(r.server.PIDs) > 0 {
 		server := r.server
 		d.Server = &server
@@ -159,7 +162,7 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 	spec := &load.Spec{
 		Addr: r.addr, Request: r.request.wire, Expect: load.Expect{Status: r.status},
 		Connections: r.connections, Pipeline: r.pipeline, Warmup: r.warmup, Window: r.duration, Tick: tickOf(r.duration),
-		Timeout: r.timeout, Arrivals: plan, ServerPIDs: r.server.PIDs,
+		Timeout: r.timeout, Arrivals: plan, ServerPIDs: r.server.PIDs, Listen: r.listen,
 	}
 	r.hand(spec)
 	w := &watch{loader: r, doc: d, crew: new(crewed)}

@@ -216,7 +216,11 @@ func (p *plan) known(list []objective.Objective) error {
 // first meets the server: it sends what is to be sent before the run.
 func (r *loader) first(ctx context.Context) (a firstAnswer, err error) {
 	if r.scenario == nil {
-		if a, err = r.request.ask(ctx, r.timeout); err == nil {
+		switch a, err = r.request.ask(ctx, r.timeout); {
+		case err != nil:
+		case r.listen != nil:
+			r.status, err = a.status, a.listened(&r.request)
+		default:
 			r.status, err = a.expected(r.Flags.status, &r.request)
 		}
 		return a, err

@@ -42,8 +42,9 @@ type Document struct {
 	BytesIn           uint64            `json:"bytes_in"`            // as the generator saw them
 	BytesOut          uint64            `json:"bytes_out"`
 
-	Latency   results.Latency   `json:"latency"`        // of an open loop: response time, from the intended send
-	Open      *results.Open     `json:"open,omitempty"` // of an open loop
+	Latency   results.Latency   `json:"latency"`          // of an open loop: response time, from the intended send
+	Open      *results.Open     `json:"open,omitempty"`   // of an open loop
+	Stream    *Stream           `json:"stream,omitempty"` // of subscribers; Latency is the delay of events then
 	Generator results.Generator `json:"generator"`
 	Server    *Server           `json:"server,omitempty"` // when its processes are known
 	Config    Config            `json:"config"`
@@ -99,11 +100,13 @@ type Point struct {
 	Waiting   uint64  `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent
 	Threads   int     `json:"threads,omitempty"`         // of the server
 	OpenFiles int     `json:"open_files,omitempty"`      // of the server
+
+	Stream *load.Heard `json:"stream,omitempty"` // of subscribers
 }
 
 // PointOf turns a tick into a point.
 func PointOf(t *load.Tick) Point {
-	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Sample: results.Sample{
+	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, Sample: results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}}
 	if t.Seconds > 0 {
@@ -136,6 +139,11 @@ func (d *Document) Fill(r *load.Result, stealRatio float64, target float64, thre
 	}
 	if err := d.fillUsers(r); err != nil {
 		return err
+	}
+	if d.Stream != nil {
+		if err := d.Stream.fill(r); err != nil {
+			return err
+		}
 	}
 	if d.Server != nil {
 		d.fillServer(r)
@@ -179,6 +187,9 @@ func (d *Document) fillServer(r *load.Result) {
 // never was answered is an error, too.
 func (d *Document) Figures() objective.Figures {
 	f := objective.Figures{Latency: d.Latency, Rate: d.RequestsPerSecond, Answered: d.Requests, Errors: results.CountErrors(d.Errors), Targets: d.targetFigures()}
+	if d.Stream != nil {
+		f.Stream = d.Stream.figures(d.Latency)
+	}
 	if d.Open != nil {
 		f.Answered = d.Latency.Count - min(d.Open.Unfinished, d.Latency.Count)
 		f.Errors = max(f.Errors, d.Open.Failed) + d.Open.Unfinished

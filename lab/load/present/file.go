@@ -37,6 +37,10 @@ func File(d *Document) *results.File {
 			cell.Metrics[results.MetricCPU] = exactly(s.CPU.PerRequestUs)
 		}
 	}
+	unit := "request"
+	if d.Stream != nil {
+		unit = "event"
+	}
 	f := &results.File{
 		Schema: results.SchemaName, Version: results.SchemaVersion, Tool: d.Tool, Command: d.Command,
 		Started: d.Started, Ended: d.Ended, Partial: d.Partial, Machine: d.Machine,
@@ -47,7 +51,7 @@ func File(d *Document) *results.File {
 		},
 		Subjects: []results.Subject{{Name: subject, Title: d.URL, Kind: "external", Role: "baseline"}},
 		Workloads: []results.Workload{{
-			Name: workload, Title: d.URL, Unit: "request", Method: d.Config.Method, Path: d.URL,
+			Name: workload, Title: d.URL, Unit: unit, Method: d.Config.Method, Path: d.URL,
 			BodyBytes: d.Config.Body, HeaderBytes: d.Config.Headers,
 			Connections: d.Config.Connections, Pipeline: d.Config.Pipeline, Arrivals: d.Config.Arrivals,
 		}},

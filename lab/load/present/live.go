@@ -96,6 +96,9 @@ func (l *Live) progress() string {
 // figures are those of the last point.
 func (l *Live) figures() []string {
 	p := l.point
+	if p.Stream != nil {
+		return l.beside(append(streamFigures(&p), fmt.Sprintf("errors %d", l.errors)))
+	}
 	out := []string{
 		"rate " + report.PerSecond(p.Rate) + "/s", "p50 " + report.Micros(p.P50Us, " "), "p99 " + report.Micros(p.P99Us, " "),
 		fmt.Sprintf("errors %d", l.errors),
@@ -103,6 +106,12 @@ func (l *Live) figures() []string {
 	if l.doc.Config.Arrivals != "" {
 		out = append(out, "send lag "+report.Micros(p.SendLag, " "), fmt.Sprintf("waiting %d", p.Waiting))
 	}
+	return l.beside(out)
+}
+
+// beside adds what is seen of the server.
+func (l *Live) beside(out []string) []string {
+	p := l.point
 	if l.doc.Server != nil {
 		out = append(out, fmt.Sprintf("server CPU %.2f", p.ServerCPU), "RSS "+report.Bytes(float64(p.RSSBytes), " "),
 			fmt.Sprintf("threads %d", p.Threads), fmt.Sprintf("descriptors %d", p.OpenFiles))
