@@ -24,10 +24,18 @@ type Row struct {
 	RateOf    *float64 `json:"rate_of_base,omitempty"`        // median of the ratios of the same round
 	PerCoreOf *float64 `json:"per_core_of_base,omitempty"`
 	Own       float64  `json:"own_requests_per_second"` // median of what it reports itself
-	ServerCPU float64  `json:"server_cpu_utilisation"`  // median
+	CPU       float64  `json:"cpu_utilisation"`         // median; of one CPU, 0 to 1
+	ServerCPU float64  `json:"server_cpu_utilisation"`  // the same of the server
 	Errors    uint64   `json:"errors"`                  // sum of what it reports
 	Failed    int      `json:"failed"`                  // rounds
 }
+
+// disturbed reports whether neither side had its CPU to itself: the rate is then
+// that of something else. A closed loop keeps one of the two busy.
+func (w *Row) disturbed() bool { return w.Rounds > 0 && w.CPU < fullCPU && w.ServerCPU < fullCPU }
+
+// fullCPU is how busy a CPU is that limits the rate.
+const fullCPU = 0.9
 
 // Range is the median and what lies at both ends.
 type Range struct {
@@ -50,8 +58,15 @@ type Verdict struct {
 	P99   *float64 `json:"p99_error,omitempty"`
 	Max   *float64 `json:"max_error,omitempty"`
 	Note  string   `json:"note,omitempty"`
+	Late  float64  `json:"late"` // requests that the server itself answered late, as a share
 	Fails string   `json:"failed,omitempty"`
 }
+
+// tardy reports whether the server was at fault: too little of what the tool saw is
+// in the script.
+func (v *Verdict) tardy() bool { return v.Late > tardyShare }
+
+const tardyShare = 0.005
 
 // conclude makes the tables of the runs.
 func (r *Result) conclude(tools []*Tool, c *Config) {
@@ -89,8 +104,12 @@ func verdictOf(t *Tool, run Run, truth *Report) Verdict {
 		v := *said / *truth - 1
 		return &v
 	}
+	late := 0.0
+	if run.Requests > 0 {
+		late = run.Late / run.Requests
+	}
 	return Verdict{
-		Tool: t.Name, Sent: run.Requests, Reported: run.Report, Note: t.note, Fails: run.Failed,
+		Tool: t.Name, Sent: run.Requests, Late: late, Reported: run.Report, Note: t.note, Fails: run.Failed,
 		P50: off(run.Report.P50, truth.P50), P99: off(run.Report.P99, truth.P99), Max: off(run.Report.Max, truth.Max),
 	}
 }
@@ -145,6 +164,7 @@ func (w *Row) fill(runs, base []Run) {
 	w.PerCall = rangeOf(column(func(r Run) float64 { return r.PerCall }))
 	w.PerCore = rangeOf(column(perCore))
 	w.Own = stats.Median(column(func(r Run) float64 { return r.Report.Rate }))
+	w.CPU = stats.Median(column(func(r Run) float64 { return r.CPU / r.Seconds }))
 	w.ServerCPU = stats.Median(column(func(r Run) float64 { return r.ServerCPU }))
 	for _, r := range runs {
 		w.Errors += r.Report.Errors

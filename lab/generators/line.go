@@ -3,6 +3,7 @@ package generators
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,6 +14,10 @@ const scriptedService = 2 * time.Millisecond
 // taken in.
 const longestLine = 1 << 15
 
+// tooLate is how much later than the script a server may answer without being
+// said to be at fault itself.
+const tooLate = 500 * time.Microsecond
+
 // A line keeps requests until their script answers them. All take equally long and
 // a stall holds up all, so that who comes first leaves first, and one thread
 // that sleeps precisely serves all: the runtime's own timers are up to a
@@ -20,6 +25,8 @@ const longestLine = 1 << 15
 type line struct {
 	zero  time.Time
 	ended chan struct{}
+
+	tardy atomic.Int64 // answers more than tooLate after their time
 
 	entry sync.Mutex // makes the order of the queue that of the times
 	queue chan waiter
@@ -82,8 +89,12 @@ func (l *line) run() {
 			return
 		case w := <-l.queue:
 			// A stall may begin while it sleeps: then there is time left again.
-			for rest := l.left(w.came); rest > 0; rest = l.left(w.came) {
+			rest := l.left(w.came)
+			for ; rest > 0; rest = l.left(w.came) {
 				sleep(rest)
+			}
+			if rest < -tooLate {
+				l.tardy.Add(1)
 			}
 			close(w.done)
 		}

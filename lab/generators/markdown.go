@@ -19,8 +19,8 @@ func (r *Result) Markdown(w io.Writer) error {
 	for _, t := range r.Tools {
 		tools = append(tools, t.Name+" "+t.Version)
 	}
-	fmt.Fprintf(&b, "%s; %d rounds of %g s, in random order; a generator and a server have a CPU each. %s, Linux %s, %s.\n",
-		strings.Join(tools, ", "), r.Rounds, r.Window, r.Machine.CPU, r.Machine.Kernel, r.Started.Format("2006-01-02"))
+	fmt.Fprintf(&b, "%s; rounds: %d, of %g s, in random order; a generator and a server have a CPU each. %s, Linux %s, sockets with %s, %s.\n",
+		strings.Join(tools, ", "), r.Rounds, r.Window, r.Machine.CPU, r.Machine.Kernel, r.Machine.Congestion, r.Started.Format("2006-01-02"))
 	for _, t := range r.Tables {
 		t.markdown(&b)
 	}
@@ -47,7 +47,7 @@ func (t *Table) markdown(b *strings.Builder) {
 	if t.Base != "" {
 		of = ", of " + t.Base
 	}
-	fmt.Fprintf(b, "| generator | requests/s (range) | ×%s | its CPU a request | requests/s of a core | ×%s | it reports | server's CPU |\n", of, of)
+	fmt.Fprintf(b, "| generator | requests/s (range) | ×%s | its CPU a request | requests/s of a core | ×%s | it reports | CPU, server's |\n", of, of)
 	b.WriteString("|---|---|---|---|---|---|---|---|\n")
 	for _, r := range t.Rows {
 		if r.Rounds == 0 {
@@ -62,9 +62,24 @@ func (t *Table) markdown(b *strings.Builder) {
 		if r.Errors > 0 {
 			own += fmt.Sprintf(", %d errors", r.Errors)
 		}
-		fmt.Fprintf(b, "| %s | %s (%s–%s) | %s | %.2f µs | %s | %s | %s | %.0f %% |\n",
+		fmt.Fprintf(b, "| %s | %s (%s–%s) | %s | %.2f µs | %s | %s | %s | %.0f %%, %.0f %% |\n",
 			name, count(r.Rate.Median), count(r.Rate.Low), count(r.Rate.High), times(r.RateOf), r.PerCall.Median,
-			count(r.PerCore.Median), times(r.PerCoreOf), own, r.ServerCPU*100)
+			count(r.PerCore.Median), times(r.PerCoreOf), own, r.CPU*100, r.ServerCPU*100)
+	}
+	t.warn(b)
+}
+
+// warn names the rows whose rate is not to be believed.
+func (t *Table) warn(b *strings.Builder) {
+	var names []string
+	for _, r := range t.Rows {
+		if r.disturbed() {
+			names = append(names, r.Tool)
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(b, "\nINVALID rates: %s. Neither CPU was %.0f %% busy, so that something else took them or stood in the way.\n",
+			strings.Join(names, ", "), fullCPU*100)
 	}
 }
 
@@ -85,6 +100,15 @@ func (r *Result) truth(b *strings.Builder) {
 		p := v.Reported
 		fmt.Fprintf(b, "| %s | %.0f | %s | %s | %s | %s | %s | %s |\n", name, v.Sent,
 			ms(p.P50), percent(v.P50), ms(p.P99), percent(v.P99), ms(p.Max), percent(v.Max))
+	}
+	var names []string
+	for _, v := range r.Truths {
+		if v.tardy() {
+			names = append(names, fmt.Sprintf("%s %.1f %%", v.Tool, v.Late*100))
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(b, "\nINVALID: the server itself was more than %v late with too many answers: %s.\n", tooLate, strings.Join(names, ", "))
 	}
 }
 

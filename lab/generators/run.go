@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	settle   = time.Second      // from a tool's start to its window: connections, its own first request
+	underWay = 50               // answers that a tool has to have got: more than it may ask for before it begins
+	settle   = time.Second      // from then on to the window
 	patience = 20 * time.Second // beyond the time that a tool was told to take
 )
 
@@ -33,6 +34,7 @@ type Run struct {
 	CPU       float64 `json:"cpu_seconds"`            // of the tool's processes
 	PerCall   float64 `json:"cpu_per_request_us"`     //
 	ServerCPU float64 `json:"server_cpu_utilisation"` // 0 to 1 of one CPU
+	Late      float64 `json:"late,omitempty"`         // requests that the stalled server answered later than its script says
 	Report    Report  `json:"report"`                 // what the tool says of all of its run
 }
 
@@ -98,6 +100,22 @@ func (p *process) pass(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	case <-time.After(d):
 		return nil
+	}
+}
+
+// begin waits until the server is under load.
+func (p *process) begin(ctx context.Context, t *target, before float64) error {
+	for end := time.Now().Add(patience); ; {
+		now, err := t.count()
+		if err != nil || now-before >= underWay {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("the server got %.0f requests in %v; it said %q", now-before, patience, p.said)
+		}
+		if err := p.pass(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
 	}
 }
 
@@ -170,6 +188,9 @@ func (c *comparison) measure(ctx context.Context, tool *Tool, l *Load, t *target
 		return err
 	}
 	defer func() { err = errors.Join(err, p.end()) }()
+	if err := p.begin(ctx, t, before); err != nil {
+		return err
+	}
 	if l.Workload == Stalled {
 		if err := p.pass(ctx, l.Duration/2-c.Stall/2); err != nil {
 			return err
@@ -182,6 +203,9 @@ func (c *comparison) measure(ctx context.Context, tool *Tool, l *Load, t *target
 		}
 		after, err := t.count()
 		if err != nil {
+			return err
+		}
+		if r.Late, err = t.number("late"); err != nil {
 			return err
 		}
 		r.Seconds, r.Requests = l.Duration.Seconds(), after-before

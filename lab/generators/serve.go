@@ -36,6 +36,7 @@ var answer = []byte("Hello, World!")
 // each line of in:
 //
 //	count       how many requests it has been sent
+//	late        how many it answered later than its script says
 //	stall 2s    ok: from now on it does nothing for that time; once
 func Serve(mode string, in io.Reader, out io.Writer) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -98,6 +99,8 @@ func obey(in io.Reader, out io.Writer, addr string, count *atomic.Int64, line *l
 		switch {
 		case word == "count":
 			said = fmt.Sprint(count.Load())
+		case word == "late" && line != nil:
+			said = fmt.Sprint(line.tardy.Load())
 		case word == "stall" && line != nil:
 			d, err := time.ParseDuration(rest)
 			if err != nil {

@@ -170,7 +170,12 @@ func (t *target) count() (float64, error) {
 		sent, err := t.sockets.read()
 		return float64(sent) / float64(t.size), err
 	}
-	text, err := t.order("count")
+	return t.number("count")
+}
+
+// number is the server's answer to a line, a number.
+func (t *target) number(line string) (float64, error) {
+	text, err := t.order(line)
 	if err != nil {
 		return 0, err
 	}
