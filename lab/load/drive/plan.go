@@ -43,6 +43,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		func() error { return p.schedule(changed("duration")) },
 		p.enough,
 		p.objectives,
+		func() error { return p.checkView(changed) },
 		p.place,
 		p.checkFleet,
 		func() error { return p.checkBus(changed) },

@@ -41,6 +41,7 @@ type loader struct {
 	status   int
 	machine  results.Machine
 	server   present.Server // without PIDs when it is not known
+	view     view
 }
 
 // Run carries out the verb on a URL. It returns a [cli.UsageError] for flags that
@@ -63,6 +64,10 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	if err := r.meet(c.Context()); err != nil {
 		return err
 	}
+	if err := r.openView(c.Context()); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.closeView()) }()
 	if !l.quiet {
 		r.live = present.NewLive(c.ErrOrStderr(), cli.Width(c.ErrOrStderr()))
 	}
@@ -162,7 +167,8 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 		Timeout: r.timeout, Arrivals: plan, ServerPIDs: r.server.PIDs,
 	}
 	r.hand(spec)
-	w := &watch{loader: r, doc: d, crew: new(crewed)}
+	w := &watch{loader: r, doc: d, crew: new(crewed), look: r.look(ctx, d)}
+	defer w.look.end()
 	if r.live != nil {
 		r.live.Begin(d)
 	}
@@ -182,6 +188,9 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 		if target = plan.Rate; len(plan.Stages) > 0 || plan.Burst.Factor != 0 {
 			target = float64(result.Open.Due) / result.Seconds
 		}
+	}
+	if err := w.look.conclude(); err != nil {
+		return nil, err
 	}
 	steal := w.end.ticks.Steal(w.begin.ticks)
 	if w.crew.outcome != nil {

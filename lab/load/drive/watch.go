@@ -20,6 +20,7 @@ type watch struct {
 	doc        *present.Document
 	begin, end edge
 	crew       *crewed // of several workers
+	look       *look
 }
 
 // edge is what was read at an edge of the window.
@@ -36,9 +37,11 @@ func (w *watch) event(e load.Event) (err error) {
 	case e.Window:
 		w.show(func(l *present.Live) { l.Window() })
 		w.begin, err = w.edge()
+		w.look.window()
 	case e.Tick != nil:
 		w.point(e.Tick)
 	case e.Result != nil:
+		w.look.result(e.Result)
 		w.end, err = w.edge()
 		w.concludeServer()
 	}
@@ -84,10 +87,11 @@ func (w *watch) point(t *load.Tick) {
 			s.Memory.RSSPeakBytes = max(s.Memory.RSSPeakBytes, m.RSSPeakBytes)
 			s.Memory.RSSFinalBytes, s.Memory.VSSBytes = m.RSSFinalBytes, m.VSSBytes
 		}
-		if one, err := probe.ReadProcess(s.PIDs); err == nil {
-			p.Threads, p.OpenFiles = one.Threads, one.OpenFiles
+		if threads, files, err := probe.ReadCounts(s.PIDs); err == nil {
+			p.Threads, p.OpenFiles = threads, files
 		}
 	}
+	w.look.tick(t, &p)
 	w.doc.Series = append(w.doc.Series, p)
 	w.show(func(l *present.Live) { l.Point(p) })
 }

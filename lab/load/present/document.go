@@ -45,7 +45,10 @@ type Document struct {
 	Latency   results.Latency   `json:"latency"`        // of an open loop: response time, from the intended send
 	Open      *results.Open     `json:"open,omitempty"` // of an open loop
 	Generator results.Generator `json:"generator"`
-	Server    *Server           `json:"server,omitempty"` // when its processes are known
+	Server    *Server           `json:"server,omitempty"`   // when its processes are known
+	Runtime   *Runtime          `json:"runtime,omitempty"`  // when the server tells
+	Profiles  []Profile         `json:"profiles,omitempty"` // that were asked for
+	Notes     []string          `json:"notes,omitempty"`    // what else has to be known of the figures
 	Config    Config            `json:"config"`
 	Machine   results.Machine   `json:"machine"`
 	Series    []Point           `json:"series"`
@@ -99,6 +102,8 @@ type Point struct {
 	Waiting   uint64  `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent
 	Threads   int     `json:"threads,omitempty"`         // of the server
 	OpenFiles int     `json:"open_files,omitempty"`      // of the server
+
+	Runtime *RuntimePoint `json:"runtime,omitempty"` // of the server, where it was read
 }
 
 // PointOf turns a tick into a point.
