@@ -272,7 +272,9 @@ func (l *look) save(taken []profile.Taken) error {
 	for _, t := range taken {
 		p := present.Profile{Kind: string(t.Kind), Seconds: t.Seconds}
 		if t.Err != nil {
-			p.Missing, p.Seconds = t.Err.Error(), 0
+			if p.Missing, p.Seconds = t.Err.Error(), 0; errors.Is(t.Err, context.Canceled) {
+				p.Missing = "the run was over before it was there"
+			}
 		} else {
 			path, err := t.Save(l.inside.dir)
 			if err != nil {
