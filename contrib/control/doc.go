@@ -7,7 +7,7 @@
 //	if err != nil { ... }
 //	defer socket.Close()
 //
-// A snapshot allocates nothing, stops nothing and takes some ten microseconds.
+// A snapshot allocates nothing, stops nothing and takes a few microseconds.
 // Profiles are offered when [Options.Profile] is set. Its implementation is a
 // package of its own, control/profiles, because a program that links it pays for
 // the sampling of its allocations.

@@ -5,5 +5,5 @@
 //	   ▼
 //	Take ── Parse ──▶ Taken, whole or with the reason why not ──▶ Save, Top
 //
-// The format is read by github.com/google/pprof/profile (docs/adr/0013).
+// The format is read by github.com/google/pprof/profile (docs/adr/0013-server-view.md).
 package profile

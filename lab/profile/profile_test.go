@@ -119,6 +119,24 @@ func TestTakeFromURL(t *testing.T) {
 	}
 }
 
+// That mutexes are not recorded is told before.
+func TestReady(t *testing.T) {
+	source := pages(t)
+	if err := source.Ready(t.Context(), []Kind{CPU, "heap"}); err != nil {
+		t.Error(err)
+	}
+	if err := source.Ready(t.Context(), []Kind{CPU, "mutex"}); err == nil || !strings.Contains(err.Error(), "SetMutexProfileFraction(10)") {
+		t.Error(err)
+	}
+	busy(t)
+	if err := source.Ready(t.Context(), []Kind{"mutex"}); err != nil {
+		t.Error(err)
+	}
+	if err := (source + "/none").Ready(t.Context(), []Kind{"mutex"}); err == nil {
+		t.Error("no page: no error")
+	}
+}
+
 // serveProfiles is a control socket that answers with what say returns.
 func serveProfiles(t *testing.T, say func(question string) string) Socket {
 	t.Helper()

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,17 +37,36 @@ type Source interface {
 // without a slash at its end.
 type URL string
 
+// Ready asks what can be known before: whether contention of mutexes is recorded
+// at all. Its error says what the service has to do.
+func (u URL) Ready(ctx context.Context, list []Kind) error {
+	if !slices.Contains(list, "mutex") {
+		return nil
+	}
+	page, err := u.get(ctx, "mutex?debug=1", answerTime)
+	if err == nil && bytes.Contains(page, []byte("\nsampling period=0\n")) {
+		err = errors.New("the service does not record who waits for mutexes: leave out mutex, or have it call runtime.SetMutexProfileFraction(10)")
+	}
+	return err
+}
+
 // Take asks the handler of the kind.
 func (u URL) Take(ctx context.Context, k Kind, d time.Duration) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, d+answerTime)
-	defer cancel()
-	page := string(u) + "/" + string(k)
+	page := string(k)
 	if k == CPU {
-		page = string(u) + "/profile"
+		page = "profile"
 	}
 	if k.Lasting() {
 		page += "?seconds=" + strconv.Itoa(int(d/time.Second))
 	}
+	return u.get(ctx, page, d+answerTime)
+}
+
+// get reads one page.
+func (u URL) get(ctx context.Context, page string, timeout time.Duration) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	page = string(u) + "/" + page
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
 		return nil, err

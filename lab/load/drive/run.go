@@ -64,10 +64,10 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	if err := r.meet(c.Context()); err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, r.closeView()) }()
 	if err := r.openView(c.Context()); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.closeView()) }()
 	if !l.quiet {
 		r.live = present.NewLive(c.ErrOrStderr(), cli.Width(c.ErrOrStderr()))
 	}

@@ -107,7 +107,11 @@ func (r *loader) openView(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("--pprof %s: %w", v.pprof, err)
 		}
-		r.view.source, r.view.profiles = source, profile.URL(v.base)
+		url := profile.URL(v.base)
+		r.view.source, r.view.profiles = source, url
+		if err := url.Ready(ctx, v.kinds); err != nil {
+			return fmt.Errorf("--profile: %w", err)
+		}
 	}
 	if v.control != "" {
 		source, first, err := serverview.OpenSocket(ctx, v.control)

@@ -41,7 +41,7 @@ func OpenSocket(ctx context.Context, path string) (*Socket, probe.Snapshot, erro
 // Name is control.
 func (s *Socket) Name() string { return "control" }
 
-// Every is 0: a snapshot costs the server some ten microseconds.
+// Every is 0: a snapshot costs the server a few microseconds.
 func (s *Socket) Every() time.Duration { return 0 }
 
 // Snapshot asks, over a new connection when the last one broke.
