@@ -234,6 +234,25 @@ func TestLoadProfileFails(t *testing.T) {
 	}
 }
 
+// A directory that cannot be made costs the profiles, and not the run.
+func TestLoadProfileNotSaved(t *testing.T) {
+	_, base := inside(t, nil)
+	dir := filepath.Join(t.TempDir(), "p")
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		if n == 2 { // the run has begun: a file takes the directory's place
+			if err := os.WriteFile(dir, nil, 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+		hello(w, r, n)
+	})
+	code, out, said := loadOf(t, t.Context(), "-c", "3", "-d", "2s", "--warmup", "0", "--allow-invalid", "--pprof", base, "--profile", "heap", "--profile-dir", dir, "--json", "-", url)
+	d := documentOf(t, out)
+	if code != 0 || d.Requests == 0 || len(d.Profiles) != 1 || !strings.Contains(d.Profiles[0].Missing, "save profile heap") || d.Profiles[0].File != "" {
+		t.Errorf("exit code %d, %d requests, profiles %+v, %s", code, d.Requests, d.Profiles, said)
+	}
+}
+
 // Interrupted, a run does not wait for its profiles.
 func TestLoadProfileInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

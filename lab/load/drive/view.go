@@ -242,8 +242,8 @@ func (l *look) result(r *load.Result) {
 }
 
 // conclude puts what was seen into the document, and saves the profiles. What is
-// missing is said there; an error is one of saving.
-func (l *look) conclude() error {
+// missing is said there.
+func (l *look) conclude() {
 	if l.follower != nil {
 		n, why := l.follower.Misses()
 		if l.doc.Runtime = l.record.Runtime(l.view.source.Name()); l.doc.Runtime != nil && n > 0 {
@@ -256,11 +256,11 @@ func (l *look) conclude() error {
 		}
 	}
 	if l.taken == nil {
-		return nil
+		return
 	}
 	late := time.AfterFunc(profileWait, l.cancel)
 	defer late.Stop()
-	return l.save(<-l.taken)
+	l.save(<-l.taken)
 }
 
 func times(n int) string {
@@ -270,22 +270,24 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// save writes what was taken.
-func (l *look) save(taken []profile.Taken) error {
-	var there []string
+// save writes what was taken. What cannot be saved is missing like what could not
+// be taken: the figures of the run are worth more than its profiles.
+func (l *look) save(taken []profile.Taken) {
+	var kinds []string
 	for _, t := range taken {
-		p := present.Profile{Kind: string(t.Kind), Seconds: t.Seconds}
-		if t.Err != nil {
-			if p.Missing, p.Seconds = t.Err.Error(), 0; errors.Is(t.Err, context.Canceled) {
-				p.Missing = "the run was over before it was there"
-			}
-		} else {
-			path, err := t.Save(l.inside.dir)
-			if err != nil {
-				return err
-			}
-			p.File = path
-			there = append(there, p.Kind)
+		kinds = append(kinds, string(t.Kind))
+		p := present.Profile{Kind: string(t.Kind)}
+		err := t.Err
+		if err == nil {
+			p.File, err = t.Save(l.inside.dir)
+		}
+		switch {
+		case errors.Is(err, context.Canceled):
+			p.Missing = "the run was over before it was there"
+		case err != nil:
+			p.Missing = err.Error()
+		default:
+			p.Seconds = t.Seconds
 			for _, f := range t.Top {
 				p.Top = append(p.Top, present.Function(f))
 			}
@@ -293,8 +295,7 @@ func (l *look) save(taken []profile.Taken) error {
 		l.doc.Profiles = append(l.doc.Profiles, p)
 	}
 	l.doc.Notes = append(l.doc.Notes, fmt.Sprintf(
-		"profiles were taken within the window (%s): its figures are not to be compared with those of a run without", offers(there)))
-	return nil
+		"profiles were taken within the window (%s): its figures are not to be compared with those of a run without", strings.Join(kinds, ", ")))
 }
 
 // end ends what is still under way.
