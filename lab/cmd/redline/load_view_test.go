@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/probe"
 )
 
 // inside is a server in this process with the pages of net/http/pprof and expvar
@@ -271,6 +273,35 @@ func TestLoadProfileInterrupted(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("a directory for nothing: %v", err)
+	}
+}
+
+// The command stays off the generator's CPU while it runs, and comes back.
+func TestLoadStepsAside(t *testing.T) {
+	before, err := probe.Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var meanwhile atomic.Pointer[[]int]
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		if cpus, err := probe.Allowed(); err == nil && n == 2 {
+			meanwhile.Store(&cpus)
+		}
+		hello(w, r, n)
+	})
+	mine := before[0]
+	if code, _, said := loadOf(t, t.Context(), short("--cpu", strconv.Itoa(mine), url)...); code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	want := before
+	if len(before) > 1 {
+		want = before[1:]
+	}
+	if got := meanwhile.Load(); got == nil || !slices.Equal(*got, want) {
+		t.Errorf("it ran on %v of %v, with the generator on %d", got, before, mine)
+	}
+	if after, err := probe.Allowed(); err != nil || !slices.Equal(after, before) {
+		t.Errorf("it may run on %v afterwards, %v before; %v", after, before, err)
 	}
 }
 

@@ -189,7 +189,7 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 			target = float64(result.Open.Due) / result.Seconds
 		}
 	}
-	w.look.conclude()
+	w.look.conclude(result)
 	steal := w.end.ticks.Steal(w.begin.ticks)
 	if w.crew.outcome != nil {
 		steal = result.Steal // where the workers are

@@ -184,7 +184,9 @@ type look struct {
 	doc      *present.Document
 	follower *serverview.Follower // nil when nothing is asked
 	record   serverview.Record
-	answered uint64
+	last     float64 // tick of the window
+	answered uint64  // by then
+	closing  *serverview.Reading
 	taken    chan []profile.Taken // nil when none are
 }
 
@@ -223,7 +225,7 @@ func (l *look) tick(t *load.Tick, p *present.Point) {
 	if l.follower == nil {
 		return
 	}
-	if t.T > 0 {
+	if l.last = max(t.T, 0); t.T > 0 {
 		l.answered += t.Requests
 	}
 	if reading := l.follower.Ask(serverview.Moment{T: t.T, Answered: l.answered}, false, tickPatience); reading != nil {
@@ -231,20 +233,27 @@ func (l *look) tick(t *load.Tick, p *present.Point) {
 	}
 }
 
-// result is the end of the window.
-func (l *look) result(r *load.Result) {
+// close is the end of the window. How many requests it answered is not known yet.
+func (l *look) close() {
 	if l.follower == nil {
 		return
 	}
-	if reading := l.follower.Ask(serverview.Moment{T: r.Seconds, Answered: r.Requests}, true, lastPatience); reading != nil {
+	at := serverview.Moment{T: l.last, Answered: l.answered}
+	if reading := l.follower.Ask(at, true, lastPatience); reading != nil {
 		l.record.Edge(reading)
+		if reading.Moment == at {
+			l.closing = reading
+		}
 	}
 }
 
 // conclude puts what was seen into the document, and saves the profiles. What is
 // missing is said there.
-func (l *look) conclude() {
+func (l *look) conclude(r *load.Result) {
 	if l.follower != nil {
+		if l.closing != nil { // the sum of the ticks may lack some
+			l.closing.T, l.closing.Answered = r.Seconds, max(r.Requests, l.answered)
+		}
 		n, why := l.follower.Misses()
 		if l.doc.Runtime = l.record.Runtime(l.view.source.Name()); l.doc.Runtime != nil && n > 0 {
 			l.doc.Runtime.Failed, l.doc.Runtime.Why = n, why.Error()

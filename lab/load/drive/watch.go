@@ -41,7 +41,7 @@ func (w *watch) event(e load.Event) (err error) {
 	case e.Tick != nil:
 		w.point(e.Tick)
 	case e.Result != nil:
-		w.look.result(e.Result)
+		w.look.close()
 		w.end, err = w.edge()
 		w.concludeServer()
 	}
