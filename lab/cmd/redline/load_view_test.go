@@ -271,6 +271,9 @@ func TestLoadProfileInterrupted(t *testing.T) {
 	if code != 130 || d.Partial == "" || len(d.Profiles) != 1 || !strings.Contains(d.Profiles[0].Missing, "the run was over before it was there") {
 		t.Errorf("exit code %d, partial %q, profiles %+v, %s", code, d.Partial, d.Profiles, said)
 	}
+	if d.Runtime == nil || d.Runtime.AllocsPerRequest <= 0 || len(d.Notes) != 1 {
+		t.Errorf("runtime %+v, notes %q", d.Runtime, d.Notes)
+	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("a directory for nothing: %v", err)
 	}

@@ -195,7 +195,8 @@ func (r *loader) look(ctx context.Context, d *present.Document) *look {
 	l := &look{loader: r, doc: d}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	if r.view.source != nil {
-		l.follower = serverview.Follow(l.ctx, r.view.source)
+		// An interrupted run has figures, and so has its server: end ends this.
+		l.follower = serverview.Follow(context.WithoutCancel(ctx), r.view.source)
 	}
 	if r.view.doubt != "" {
 		d.Notes = append(d.Notes, r.view.doubt)

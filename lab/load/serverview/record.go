@@ -85,7 +85,7 @@ func (r *Record) Runtime(source string) *present.Runtime {
 	out.AllocsPerSecond, out.BytesPerSecond = allocations(r.first, r.last)
 	busy := (last.CPUSeconds - last.IdleCPUSeconds) - (first.CPUSeconds - first.IdleCPUSeconds)
 	if busy > 0 && out.GCCycles > 0 {
-		share := min((last.GCCPUSeconds-first.GCCPUSeconds)/busy, 1)
+		share := min(max(last.GCCPUSeconds-first.GCCPUSeconds, 0)/busy, 1)
 		out.GCCPURatio = &share
 	}
 	if len(last.Latencies.LE) > 0 {
