@@ -53,8 +53,7 @@ type Document struct {
 	Machine   results.Machine   `json:"machine"`
 	Series    []Point           `json:"series"`
 	Workers   []Worker          `json:"workers,omitempty"` // of several, whose sum the rest is
-	Notes     []string          `json:"notes,omitempty"`
-	Search    *search.Found     `json:"search,omitempty"` // of a search, which the rest is the last kept trial of
+	Search    *search.Found     `json:"search,omitempty"`  // of a search, which the rest is the last kept trial of
 
 	Targets   []results.Target `json:"targets,omitempty"` // of a scenario, or of a request with checks
 	Connects  Connects         `json:"connects"`
