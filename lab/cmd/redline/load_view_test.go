@@ -118,6 +118,16 @@ func TestLoadControl(t *testing.T) {
 	}
 }
 
+// Several workers have one server, whose runtime is read once.
+func TestLoadControlOfWorkers(t *testing.T) {
+	url, _ := serve(t, hello)
+	code, out, said := loadOf(t, t.Context(), short("--workers", "2", "--control", controlSocket(t, 1<<30), "--json", "-", url)...)
+	d := documentOf(t, out)
+	if r := d.Runtime; code != 0 || r == nil || r.AllocsPerRequest <= 0 || r.Goroutines < 40 || len(d.Workers) != 2 || len(d.Notes) > 0 {
+		t.Errorf("exit code %d, runtime %+v, %d workers, notes %q, %s", code, r, len(d.Workers), d.Notes, said)
+	}
+}
+
 // A socket that goes away takes nothing with it but what it would have told.
 func TestLoadControlDies(t *testing.T) {
 	url, _ := serve(t, hello)

@@ -187,6 +187,7 @@ type look struct {
 	last     float64 // tick of the window
 	answered uint64  // by then
 	closing  *serverview.Reading
+	over     bool                 // the window is
 	taken    chan []profile.Taken // nil when none are
 }
 
@@ -223,7 +224,7 @@ func (l *look) window() {
 
 // tick adds the runtime to a point.
 func (l *look) tick(t *load.Tick, p *present.Point) {
-	if l.follower == nil {
+	if l.follower == nil || l.over { // of several workers, ticks come late
 		return
 	}
 	if l.last = max(t.T, 0); t.T > 0 {
@@ -236,7 +237,7 @@ func (l *look) tick(t *load.Tick, p *present.Point) {
 
 // close is the end of the window. How many requests it answered is not known yet.
 func (l *look) close() {
-	if l.follower == nil {
+	if l.over = true; l.follower == nil {
 		return
 	}
 	at := serverview.Moment{T: l.last, Answered: l.answered}
