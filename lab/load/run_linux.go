@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/load/trend"
 )
 
@@ -43,11 +44,11 @@ func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
 	if err := spec.validate(); err != nil {
 		return err
 	}
-	server, err := openProcesses(spec.ServerPIDs)
+	server, err := cputime.Open(spec.ServerPIDs)
 	if err != nil {
 		return err
 	}
-	defer server.close()
+	defer server.Close()
 	l, err := newLoop(ctx, spec)
 	if err != nil {
 		return err
@@ -84,15 +85,15 @@ func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
 type runner struct {
 	spec   *Spec
 	loop   *loop
-	server *processes
+	server *cputime.Processes
 	emit   func(Event)
 
 	zero     int64 // what Tick.T counts from
 	end      int64 // of the present phase
 	nextTick int64
-	tickAt   int64    // time of the last tick
-	at       counters // at the last tick
-	cpu      cpuTime  // at the last tick
+	tickAt   int64        // time of the last tick
+	at       counters     // at the last tick
+	cpu      cputime.Time // at the last tick
 
 	warmup int64 // as it came out
 	steady bool
@@ -125,7 +126,7 @@ func (r *runner) until(t int64) error {
 	if err == nil || err == errCancelled {
 		return err
 	}
-	if _, gone := r.server.read(); gone != nil {
+	if _, gone := r.server.Read(); gone != nil {
 		return gone
 	}
 	return err
@@ -150,7 +151,7 @@ func (r *runner) schedule() {
 // mark makes now the beginning of a tick.
 func (r *runner) mark() (err error) {
 	r.tickAt, r.at = r.loop.now(), r.loop.rec.counters
-	r.cpu, err = r.server.read()
+	r.cpu, err = r.server.Read()
 	return err
 }
 
@@ -183,7 +184,7 @@ func (r *runner) tick() error {
 		Seconds:   seconds,
 		Requests:  r.at.requests - at.requests,
 		Errors:    r.at.failures() - at.failures(),
-		ServerCPU: float64(r.cpu.total-cpu.total) / 1e9 / seconds,
+		ServerCPU: float64(r.cpu.Total-cpu.Total) / 1e9 / seconds,
 	}
 	if r.tickAt >= r.end && r.zero == r.end {
 		t.T = 0 // the last of a warm-up: the window has not begun, however late it is
@@ -248,7 +249,7 @@ func (r *runner) window() (*Result, error) {
 		l.play.begin()
 	}
 	begin, from, cpu, spun := r.tickAt, r.at, r.cpu, l.spun
-	own, err := ownCPU()
+	own, err := cputime.Own()
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +270,7 @@ func (r *runner) window() (*Result, error) {
 		}
 	}
 	// The last tick read the clocks, at the moment that ends the window.
-	ownEnd, err := ownCPU()
+	ownEnd, err := cputime.Own()
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +292,7 @@ func (r *runner) window() (*Result, error) {
 			res.Errors[name] = n
 		}
 	}
-	res.ServerUser, res.ServerSys, res.ServerCPU = split(cpu, r.cpu)
+	res.ServerUser, res.ServerSys, res.ServerCPU = cputime.Split(cpu, r.cpu)
 	res.Held = l.held
 	return res, r.latency(res)
 }

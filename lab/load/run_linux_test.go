@@ -13,6 +13,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -170,7 +171,7 @@ func TestRunServerDies(t *testing.T) {
 			}
 		}
 	})
-	if !errors.Is(err, errGone) || !strings.HasSuffix(err.Error(), " is gone") {
+	if !errors.Is(err, cputime.ErrGone) || !strings.HasSuffix(err.Error(), " is gone") {
 		t.Errorf("error %v", err)
 	}
 	if err := server.Wait(); err == nil {
@@ -202,18 +203,6 @@ func TestManyConnections(t *testing.T) {
 	l := drive(t, spec, func(c *counters) bool { return c.requests >= 3000 })
 	if e := errorsOf(&l.rec.counters); len(e) > 0 {
 		t.Errorf("errors %v", e)
-	}
-}
-
-// The proportion of user and system time comes from coarse clocks, the sum does
-// not.
-func TestSplit(t *testing.T) {
-	user, sys, total := split(cpuTime{total: 1e9, user: 10, sys: 10}, cpuTime{total: 2e9, user: 40, sys: 20})
-	if user != 0.75 || sys != 0.25 || total != 1 {
-		t.Errorf("user %v, sys %v, total %v", user, sys, total)
-	}
-	if user, sys, total = split(cpuTime{}, cpuTime{total: 1e6}); user+sys != total || total != 0.001 {
-		t.Errorf("without ticks: user %v, sys %v, total %v", user, sys, total)
 	}
 }
 
