@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/cputime"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/trend"
 )
 
@@ -73,8 +74,11 @@ func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
 	if err := r.drain(drainFor); err != nil {
 		return err
 	}
-	res.Sent, res.Answered, res.Connects = l.rec.sent, l.rec.answered, l.rec.connects
-	if res.Connect, err = encode(l.rec.connect); err != nil {
+	res.Sent, res.Answered, res.Connects = l.rec.Sent, l.rec.Answered, l.rec.Connects
+	if res.Connect, err = tally.Encode(l.rec.Connect); err != nil {
+		return err
+	}
+	if res.TLS, err = l.handshakes.result(l.rec.TLS); err != nil {
 		return err
 	}
 	emit(Event{Result: res})
@@ -91,9 +95,9 @@ type runner struct {
 	zero     int64 // what Tick.T counts from
 	end      int64 // of the present phase
 	nextTick int64
-	tickAt   int64        // time of the last tick
-	at       counters     // at the last tick
-	cpu      cputime.Time // at the last tick
+	tickAt   int64          // time of the last tick
+	at       tally.Counters // at the last tick
+	cpu      cputime.Time   // at the last tick
 
 	warmup int64 // as it came out
 	steady bool
@@ -111,8 +115,8 @@ func (r *runner) connect() error {
 		if err := r.until(l.now() + int64(time.Millisecond)); err != nil {
 			return err
 		}
-		if r.spec.Idle && l.rec.answered > 2*uint64(want) {
-			return fmt.Errorf("connections do not stay open: %d of %d are there after %d answers", l.held, want, l.rec.answered)
+		if r.spec.Idle && l.rec.Answered > 2*uint64(want) {
+			return fmt.Errorf("connections do not stay open: %d of %d are there after %d answers", l.held, want, l.rec.Answered)
 		}
 	}
 	r.emit(Event{Connected: true})
@@ -150,7 +154,7 @@ func (r *runner) schedule() {
 
 // mark makes now the beginning of a tick.
 func (r *runner) mark() (err error) {
-	r.tickAt, r.at = r.loop.now(), r.loop.rec.counters
+	r.tickAt, r.at = r.loop.now(), r.loop.rec.Counters
 	r.cpu, err = r.server.Read()
 	return err
 }
@@ -182,16 +186,16 @@ func (r *runner) tick() error {
 	t := &Tick{
 		T:         float64(r.tickAt-r.zero) / 1e9,
 		Seconds:   seconds,
-		Requests:  r.at.requests - at.requests,
-		Errors:    r.at.failures() - at.failures(),
+		Requests:  r.at.Requests - at.Requests,
+		Errors:    r.at.Failures() - at.Failures(),
 		ServerCPU: float64(r.cpu.Total-cpu.Total) / 1e9 / seconds,
 	}
 	if r.tickAt >= r.end && r.zero == r.end {
 		t.T = 0 // the last of a warm-up: the window has not begun, however late it is
 	}
-	t.P50, t.P99, t.Heat = r.loop.rec.take()
+	t.P50, t.P99, t.Heat = r.loop.rec.Take()
 	if open := r.loop.open; open != nil {
-		t.SendLag, t.Waiting = open.take(), open.queue.Waiting(r.tickAt)
+		t.SendLag, t.Waiting = open.Take(), open.queue.Waiting(r.tickAt)
 	}
 	r.emit(Event{Tick: t})
 	return nil
@@ -214,7 +218,7 @@ func (r *runner) warm() error {
 	r.enter(end, end)
 	rates := make([]float64, 0, subTicks*maxWarmups)
 	step := max(warmup/subTicks, 1)
-	at, requests := l.now(), l.rec.requests
+	at, requests := l.now(), l.rec.Requests
 	for {
 		for n := (end - at + step/2) / step; n > 0; n-- {
 			t := end - (n-1)*step
@@ -223,9 +227,9 @@ func (r *runner) warm() error {
 			}
 			now := l.now()
 			if now > at {
-				rates = append(rates, float64(l.rec.requests-requests)/float64(now-at))
+				rates = append(rates, float64(l.rec.Requests-requests)/float64(now-at))
 			}
-			at, requests = now, l.rec.requests
+			at, requests = now, l.rec.Requests
 		}
 		r.steady = !trend.Found(rates[max(0, len(rates)-trend.N):])
 		if r.steady || end-begin >= maxWarmups*warmup {
@@ -244,7 +248,7 @@ func (r *runner) window() (*Result, error) {
 	if err := r.mark(); err != nil {
 		return nil, err
 	}
-	l.rec.begin()
+	l.rec.Begin()
 	if l.play != nil {
 		l.play.begin()
 	}
@@ -255,7 +259,7 @@ func (r *runner) window() (*Result, error) {
 	}
 	end := begin + int64(r.spec.Window)
 	if l.open != nil {
-		l.open.begin(begin, end)
+		l.open.Begin(begin, end)
 		l.open.queue.Begin(r.spec.Arrivals, begin, end)
 	}
 	r.enter(begin, end)
@@ -276,19 +280,19 @@ func (r *runner) window() (*Result, error) {
 	}
 	res := &Result{
 		Seconds:       float64(r.tickAt-begin) / 1e9,
-		Requests:      r.at.requests - from.requests,
+		Requests:      r.at.Requests - from.Requests,
 		Errors:        map[string]uint64{},
-		BytesIn:       r.at.bytesIn - from.bytesIn,
-		BytesOut:      r.at.bytesOut - from.bytesOut,
+		BytesIn:       r.at.BytesIn - from.BytesIn,
+		BytesOut:      r.at.BytesOut - from.BytesOut,
 		GeneratorCPU:  max(0, float64(ownEnd-own-(l.spun-spun))/1e9),
 		WarmupSeconds: float64(r.warmup) / 1e9,
 		Steady:        r.steady,
 		Cut:           cut,
-		Early:         r.at.early - from.early,
-		Dropped:       r.at.dropped - from.dropped,
+		Early:         r.at.Early - from.Early,
+		Dropped:       r.at.Dropped - from.Dropped,
 	}
-	for k, name := range kinds {
-		if n := r.at.errors[k] - from.errors[k]; n > 0 {
+	for k, name := range tally.Names {
+		if n := r.at.Errors[k] - from.Errors[k]; n > 0 {
 			res.Errors[name] = n
 		}
 	}
@@ -306,16 +310,16 @@ func (r *runner) latency(res *Result) (err error) {
 		res.Open = &open
 		return nil
 	}
-	if res.Histogram, err = encode(l.rec.hist); err != nil {
+	if res.Histogram, err = tally.Encode(l.rec.Hist); err != nil {
 		return err
 	}
 	if !r.spec.Stream {
-		if res.FirstByte, err = encode(l.rec.firstBytes(l.rec.hist)); err != nil {
+		if res.FirstByte, err = tally.Encode(l.rec.FirstBytes(l.rec.Hist)); err != nil {
 			return err
 		}
 	}
 	if l.play != nil {
-		res.Targets, err = l.play.result(res.Requests, l.rec.hist)
+		res.Targets, err = l.play.result(res.Requests, l.rec.Hist)
 	}
 	return err
 }
@@ -327,7 +331,7 @@ func (r *runner) cut() error {
 	l.done = nil
 	if l.open != nil {
 		now := l.now()
-		l.open.begin(l.open.from, now)
+		l.open.Begin(l.open.From, now)
 		l.open.queue.End(now)
 	}
 	return r.tick()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/cputime"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -200,8 +201,8 @@ func TestManyConnections(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
 	spec := testSpec(s.addr)
 	spec.Connections = 1000
-	l := drive(t, spec, func(c *counters) bool { return c.requests >= 3000 })
-	if e := errorsOf(&l.rec.counters); len(e) > 0 {
+	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 3000 })
+	if e := errorsOf(&l.rec.Counters); len(e) > 0 {
 		t.Errorf("errors %v", e)
 	}
 }
