@@ -88,8 +88,8 @@ type TLS struct {
 	Roots      []byte `json:"roots,omitempty"`       // certificates that are trusted, PEM; empty: those of the system
 }
 
-// roots is what certificates are checked against; nil: the system's.
-func (t *TLS) roots() (*x509.CertPool, error) {
+// Pool is what certificates are checked against; nil: the system's.
+func (t *TLS) Pool() (*x509.CertPool, error) {
 	if len(t.Roots) == 0 {
 		return nil, nil
 	}

@@ -63,7 +63,7 @@ func newTLS(spec *Spec) (*tlsc.Client, error) {
 		s.Protocols = []string{"h2"}
 	}
 	var err error
-	if s.Roots, err = spec.TLS.roots(); err != nil {
+	if s.Roots, err = spec.TLS.Pool(); err != nil {
 		return nil, err
 	}
 	return tlsc.NewClient(s)

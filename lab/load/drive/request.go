@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -23,6 +22,7 @@ type request struct {
 	method string
 	wire   []byte // as it is sent
 	body   int    // bytes of it at the end
+	talk   *talk  // what is spoken
 }
 
 // newRequest writes the request that the flags describe.
@@ -97,8 +97,6 @@ func parseURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("%q is no URL to load: write one as http://127.0.0.1:8080/path", text)
 	}
 	switch {
-	case u.Scheme == "https":
-		return nil, fmt.Errorf("%q: TLS is not spoken yet; load the server's plain port, as http://%s", text, u.Host)
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("%q names no host: write one as http://127.0.0.1:8080/path", text)
 	case u.User != nil:
@@ -129,7 +127,7 @@ const firstBody = 1 << 20
 
 // reach connects to the server.
 func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Conn, a firstAnswer, err error) {
-	addr := net.JoinHostPort(r.url.Hostname(), cmp.Or(r.url.Port(), "80"))
+	addr := net.JoinHostPort(r.url.Hostname(), portOf(r.url))
 	dialer := net.Dialer{Timeout: timeout}
 	if conn, err = dialer.DialContext(ctx, "tcp", addr); err != nil {
 		return nil, a, err
@@ -147,19 +145,25 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 	if err != nil {
 		return a, err
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
+	defer func() {
+		if shut := conn.Close(); !errors.Is(shut, net.ErrClosed) { // the client of HTTP/2 closes it itself
+			err = errors.Join(err, shut)
+		}
+	}()
+	stop, err := deadline(ctx, conn, timeout)
+	if err != nil {
 		return a, err
 	}
-	if _, err := io.Copy(conn, bytes.NewReader(r.wire)); err != nil {
-		return a, fmt.Errorf("ask once before the run: %w", err)
+	defer stop()
+	over, err := r.talk.shake(ctx, conn)
+	if err != nil {
+		return a, err
 	}
-	answer, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: r.method})
+	answer, end, err := r.talk.ask(ctx, over, r)
 	if err != nil {
 		return a, fmt.Errorf("ask once before the run: no answer within %v: %w", timeout, err)
 	}
+	defer end()
 	a.status = answer.StatusCode
 	// What is wrong with the body the run will count under its name.
 	_ = conn.SetReadDeadline(time.Now().Add(min(timeout, time.Second)))

@@ -137,6 +137,7 @@ func (r *loader) document(words string) *present.Document {
 		},
 	}
 	r.describeUsers(&d.Config)
+	r.describeProtocol(&d.Config)
 	if len(r.server.PIDs) > 0 {
 		server := r.server
 		d.Server = &server
@@ -153,6 +154,7 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 		Timeout: r.timeout, Arrivals: plan, ServerPIDs: r.server.PIDs,
 	}
 	r.hand(spec)
+	r.handProtocol(spec)
 	w := &watch{loader: r, doc: d}
 	if r.live != nil {
 		r.live.Begin(d)

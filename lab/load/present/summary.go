@@ -84,6 +84,7 @@ func (d *Document) describe() string {
 	if c.Pipeline > 1 {
 		parts = append(parts, fmt.Sprintf("%d in flight on each", c.Pipeline))
 	}
+	parts = append(parts, d.protocol()...)
 	if c.Arrivals == "" {
 		parts = append(parts, "closed loop")
 	} else {
@@ -145,11 +146,13 @@ func (s *summary) latency(d *Document) {
 		line("send lag", d.Open.SendLag)
 		line("pacing", d.Open.Pacing)
 	}
+	s.handshakes(d, line)
 	s.connections(d, line)
 	s.WriteString("\n")
 }
 
 func (s *summary) sides(d *Document) {
+	s.secure(d)
 	if v := d.Server; v != nil {
 		s.line("server", fmt.Sprintf("CPU %.2f of %s, %s a request; RSS %s, peak %s; %d threads, %d descriptors",
 			v.CPU.Utilisation*float64(max(v.CPUs, 1)), cpus(v.CPUs), report.Micros(v.CPU.PerRequestUs, " "),
