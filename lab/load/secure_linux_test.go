@@ -21,7 +21,6 @@ import (
 type secureServer struct {
 	*httptest.Server
 	addr  string
-	conns atomic.Int64
 	count atomic.Int64
 	proto atomic.Value
 }
