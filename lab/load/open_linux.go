@@ -27,7 +27,7 @@ type openLoop struct {
 }
 
 func newOpenLoop(spec *Spec, rec *tally.Recorder) *openLoop {
-	return &openLoop{Ledger: tally.NewLedger(rec), queue: arrive.NewQueue(spec.places())}
+	return &openLoop{Ledger: tally.NewLedger(rec), queue: arrive.NewQueue(spec.Places())}
 }
 
 // dispatch sends what is due, as far as connections are free, and returns the

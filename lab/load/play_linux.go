@@ -109,7 +109,7 @@ func (p *play) accept(spec *Spec) error {
 		return fmt.Errorf("scenario: flows and setup wait for answers, so that a pipeline of %d has no meaning", spec.Pipeline)
 	}
 	s := spec.Scenario
-	if users, places := max(s.Users, spec.places()), spec.places(); s.First < 0 || s.First+places > users {
+	if users, places := max(s.Users, spec.Places()), spec.Places(); s.First < 0 || s.First+places > users {
 		return fmt.Errorf("scenario: users %d to %d of %d", s.First, s.First+places-1, users)
 	}
 	return nil
@@ -126,7 +126,7 @@ func (p *play) close() error {
 // user is the i-th of this process.
 func (p *play) user(spec *Spec, i int) *scenario.User {
 	s := spec.Scenario
-	return p.plan.User(s.Seed, s.First+i, max(s.Users, spec.places()))
+	return p.plan.User(s.Seed, s.First+i, max(s.Users, spec.Places()))
 }
 
 // seat gives a connection's place its user.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/cputime"
+	"github.com/redline-go/redline/lab/load/delta"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/trend"
 )
@@ -55,6 +56,9 @@ func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
+	if spec.Member {
+		l.rec.Delta = delta.New()
+	}
 	r := &runner{spec: spec, loop: l, server: server, emit: emit}
 	if err := r.connect(); err != nil {
 		return err
@@ -99,8 +103,9 @@ type runner struct {
 	at       tally.Counters // at the last tick
 	cpu      cputime.Time   // at the last tick
 
-	warmup int64 // as it came out
-	steady bool
+	warmup    int64 // as it came out
+	steady    bool
+	measuring bool // the window has begun
 }
 
 // connect waits until all connections stand; idle ones have had their answer.
@@ -194,6 +199,9 @@ func (r *runner) tick() error {
 		t.T = 0 // the last of a warm-up: the window has not begun, however late it is
 	}
 	t.P50, t.P99, t.Heat = r.loop.rec.Take()
+	if d := r.loop.rec.Delta; d != nil && r.measuring {
+		t.Counts = d.Take()
+	}
 	if open := r.loop.open; open != nil {
 		t.SendLag, t.Waiting = open.Take(), open.queue.Waiting(r.tickAt)
 	}
@@ -201,7 +209,8 @@ func (r *runner) tick() error {
 	return nil
 }
 
-// warm runs the warm-up, and on while the rate has a trend.
+// warm runs the warm-up, and on while the rate has a trend, unless others would
+// have to wait.
 func (r *runner) warm() error {
 	l, warmup := r.loop, int64(r.spec.Warmup)
 	if err := r.mark(); err != nil {
@@ -232,7 +241,7 @@ func (r *runner) warm() error {
 			at, requests = now, l.rec.Requests
 		}
 		r.steady = !trend.Found(rates[max(0, len(rates)-trend.N):])
-		if r.steady || end-begin >= maxWarmups*warmup {
+		if r.steady || r.spec.Member || end-begin >= maxWarmups*warmup {
 			r.warmup = l.now() - begin
 			return nil
 		}
@@ -249,6 +258,7 @@ func (r *runner) window() (*Result, error) {
 		return nil, err
 	}
 	l.rec.Begin()
+	r.measuring = true
 	if l.play != nil {
 		l.play.begin()
 	}

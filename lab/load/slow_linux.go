@@ -60,7 +60,7 @@ func (l *loop) wakeSeat(m *mux, i int, due int64) {
 func (l *loop) wakeAt(e timer.Entry) {
 	// Connections that end leave their timers behind. Each has three at most, and
 	// one for each of its streams.
-	if l.timers.Len() >= 4*l.spec.places() {
+	if l.timers.Len() >= 4*l.spec.Places() {
 		l.timers.Keep(func(e timer.Entry) bool { return l.waker(e).gen == e.Generation })
 	}
 	l.timers.Add(e)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/scenario/carry"
 	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
 
@@ -39,14 +40,17 @@ type Spec struct {
 	HTTP2         bool      `json:"http2,omitempty"`                   // in place of HTTP/1.1; without TLS by prior knowledge (RFC 9113, section 3.3)
 	Streams       int       `json:"streams,omitempty"`                 // of HTTP/2: requests in flight a connection, at least 1
 	MaxBody       int64     `json:"max_body,omitempty"`                // bytes of a body whose length is not announced; 0: 1 GiB
+	Member        bool      `json:"member,omitempty"`                  // one of several workers: the warm-up is as long as Warmup says, so that their windows coincide, and the ticks of the window carry their Counts
 	Persist       bool      `json:"persist,omitempty"`                 // go on when a server refuses, or gives no right answer, for long
 }
 
 // Scenario is what is asked for when it is more than one request, as the
-// generator's process gets it. Files that it names are read by that process.
+// generator's process gets it. Files that it names are read by that process, unless
+// they come with it.
 type Scenario struct {
 	Name    string            `json:"name"`              // of the file: it tells the format, and the directory that other names are relative to
 	Text    []byte            `json:"text,omitempty"`    // the file's content
+	Files   carry.Files       `json:"files,omitempty"`   // those that it names, see Carry; nil: they are read where the generator runs
 	Request *scenario.Request `json:"request,omitempty"` // in place of a file
 	Base    string            `json:"base,omitempty"`    // http://host:port, see scenario.Options
 	Think   string            `json:"think,omitempty"`   // of requests that say nothing themselves; see package dist
@@ -60,6 +64,9 @@ type Scenario struct {
 // Plan compiles the scenario. Its caller closes the plan.
 func (s *Scenario) Plan() (*scenario.Plan, error) {
 	o := scenario.Options{Base: s.Base, Set: s.Set, Check: s.Check}
+	if s.Files != nil {
+		o.FS = s.Files
+	}
 	if s.Think != "" {
 		think, err := dist.Parse(s.Think)
 		if err != nil {
@@ -71,6 +78,17 @@ func (s *Scenario) Plan() (*scenario.Plan, error) {
 		return scenario.Single(*s.Request, o)
 	}
 	return scenario.Parse(s.Name, s.Text, o)
+}
+
+// Carry reads the files that the scenario names into Files, for a process that
+// cannot: one on another machine. Errors are those of the scenario, or of reading.
+func (s *Scenario) Carry() error {
+	plan, err := s.Plan()
+	if err != nil {
+		return err
+	}
+	s.Files, err = carry.Read(plan.Files()[1:]) // the first is Text, or Request
+	return errors.Join(err, plan.Close())
 }
 
 // Slow is what clients on thin lines do. A rate of 0 is no limit.
@@ -108,8 +126,8 @@ func (s *Spec) scheme() string {
 	return "http"
 }
 
-// places is how many requests may be in flight, but for a pipeline's.
-func (s *Spec) places() int { return s.Connections * max(s.Streams, 1) }
+// Places is how many requests may be in flight, but for a pipeline's.
+func (s *Spec) Places() int { return s.Connections * max(s.Streams, 1) }
 
 // maxBody is what Spec.MaxBody is when it says nothing.
 const maxBody = 1 << 30

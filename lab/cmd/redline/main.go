@@ -43,7 +43,8 @@ func run(ctx context.Context, args []string) int {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return cli.Usage("%w; see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(newBench(), newLoad(), newReport(), newEnv(), newGenerate(), newGuard())
+	root.AddCommand(newBench(), newLoad(), newReport(), newPlot(), newEnv())
+	root.AddCommand(newWorker(), newGenerate(), newGuard())
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0

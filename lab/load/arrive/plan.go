@@ -18,6 +18,7 @@ type Plan struct {
 	Burst   Burst   `json:"burst,omitzero"`
 	Poisson bool    `json:"poisson,omitempty"` // independent arrivals instead of even ones
 	Seed    uint64  `json:"seed"`              // of Poisson arrivals: the same seed, the same plan
+	Phase   float64 `json:"phase,omitempty"`   // of even arrivals: by how much of an interval they come later, 0 to 1
 }
 
 // Stage changes the rate in a straight line; one of no duration is a step.
@@ -39,6 +40,9 @@ type Burst struct {
 func (p *Plan) Validate() error {
 	if err := checkRate(p.Rate); err != nil {
 		return err
+	}
+	if !(p.Phase >= 0 && p.Phase < 1) {
+		return fmt.Errorf("a phase of %g is not from 0 to less than 1", p.Phase)
 	}
 	some := p.Rate > 0
 	var total time.Duration
@@ -88,7 +92,7 @@ func (p *Plan) Duration() (d time.Duration) {
 // First is the plan of a warm-up: endless, at the rate with which p begins,
 // without bursts, and with other random numbers.
 func (p *Plan) First() *Plan {
-	return &Plan{Rate: p.base(0).rate, Poisson: p.Poisson, Seed: ^p.Seed}
+	return &Plan{Rate: p.base(0).rate, Poisson: p.Poisson, Seed: ^p.Seed, Phase: p.Phase}
 }
 
 // piece is a stretch of a plan in which the rate is one straight line.

@@ -226,14 +226,42 @@ func TestTimesAreCopied(t *testing.T) {
 func TestFirst(t *testing.T) {
 	p := Plan{
 		Rate: 1, Stages: []Stage{{0, 200}, {10 * time.Second, 1000}},
-		Burst: Burst{2, time.Second, 500 * time.Millisecond}, Poisson: true, Seed: 9,
+		Burst: Burst{2, time.Second, 500 * time.Millisecond}, Poisson: true, Seed: 9, Phase: 0.5,
 	}
 	f := p.First()
-	if f.Rate != 200 || f.Stages != nil || f.Burst != (Burst{}) || !f.Poisson || f.Seed == p.Seed {
+	if f.Phase != 0.5 || f.Rate != 200 || f.Stages != nil || f.Burst != (Burst{}) || !f.Poisson || f.Seed == p.Seed {
 		t.Errorf("warm-up %+v", f)
 	}
 	if p.Duration() != 10*time.Second || f.Duration() != 0 {
 		t.Errorf("durations %v and %v", p.Duration(), f.Duration())
+	}
+}
+
+// Even arrivals of several plans at a part of the rate, each with its phase, are
+// together those of one plan.
+func TestPhase(t *testing.T) {
+	const workers = 3
+	whole := Plan{Rate: 90, Stages: []Stage{{2 * time.Second, 300}, {time.Second, 300}}, Burst: Burst{2, time.Second, 300 * time.Millisecond}}
+	var got []float64
+	for i := range workers {
+		part := Plan{Rate: whole.Rate / workers, Burst: whole.Burst, Phase: float64(i) / workers}
+		for _, s := range whole.Stages {
+			part.Stages = append(part.Stages, Stage{s.For, s.Rate / workers})
+		}
+		if err := part.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, within(&part, 3)...)
+	}
+	slices.Sort(got)
+	want := within(&whole, 3)
+	if len(got) != len(want) {
+		t.Fatalf("%d arrivals together, %d of one plan", len(got), len(want))
+	}
+	for k := range want {
+		if math.Abs(got[k]-want[k]) > 1e-8 {
+			t.Fatalf("arrival %d at %v, want %v", k, got[k], want[k])
+		}
 	}
 }
 
@@ -243,6 +271,8 @@ func TestValidate(t *testing.T) {
 		want string
 	}{
 		{Plan{}, "the rate is 0 throughout"},
+		{Plan{Rate: 1, Phase: 1}, "a phase of 1 is not"},
+		{Plan{Rate: 1, Phase: math.NaN()}, "a phase of NaN"},
 		{Plan{Rate: -1}, "a rate of -1 a second is not between 0 and 1e+09"},
 		{Plan{Rate: math.NaN()}, "a rate of NaN"},
 		{Plan{Rate: math.Inf(1)}, "a rate of +Inf"},

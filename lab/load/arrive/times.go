@@ -29,6 +29,8 @@ func (t *Times) Next() (int64, bool) {
 		t.count += t.exponential()
 	case t.started:
 		t.count++
+	default:
+		t.count = t.plan.Phase
 	}
 	t.started = true
 	for t.count >= t.piece.count {

@@ -29,6 +29,7 @@ type Flags struct {
 	pids                          []int
 	json, csv, hdr, html          string
 	quiet, allowInvalid           bool
+	fleetFlags
 }
 
 // Bind makes the flags.
@@ -60,5 +61,6 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.StringVar(&l.hdr, "hdr", "", "write the distributions to this `FILE`, an HdrHistogram log")
 	f.StringVar(&l.html, "html", "", "write a page with charts to this `FILE`")
 	f.BoolVar(&l.quiet, "quiet", false, "no live view and no progress; with --json - no summary either")
+	l.bindFleet(f)
 	f.BoolVar(&l.allowInvalid, "allow-invalid", false, "exit as if an INVALID run were valid")
 }

@@ -46,6 +46,9 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		p.enough,
 		p.objectives,
 		p.place,
+		p.checkFleet,
+		func() error { return p.checkBus(changed) },
+		func() error { return p.checkKubernetes(changed) },
 		l.checkFiles,
 	} {
 		if err := step(); err != nil {
@@ -193,18 +196,20 @@ func (p *plan) place() error {
 		return err
 	}
 	if p.cpu == "" {
-		p.cpus = allowed[len(allowed)-1:]
+		p.cpus = allowed[len(allowed)-p.cores(len(allowed)):]
 		return nil
 	}
 	cpus, err := probe.ParseCPUs(p.cpu)
 	if err != nil {
 		return fmt.Errorf("--cpu %s: %w", p.cpu, err)
 	}
-	if len(cpus) > 1 {
-		return fmt.Errorf("--cpu %s: the generator is one thread; name one CPU, as --cpu %d", p.cpu, cpus[0])
+	if len(cpus) > p.workers {
+		return fmt.Errorf("--cpu %s: a generator is one thread; name one CPU, as --cpu %d, or as many as there are --workers", p.cpu, cpus[0])
 	}
-	if !slices.Contains(allowed, cpus[0]) {
-		return fmt.Errorf("--cpu %s: it is not among those allowed, %s", p.cpu, probe.FormatCPUs(allowed))
+	for _, c := range cpus {
+		if !slices.Contains(allowed, c) {
+			return fmt.Errorf("--cpu %s: it is not among those allowed, %s", p.cpu, probe.FormatCPUs(allowed))
+		}
 	}
 	p.cpus = cpus
 	return nil

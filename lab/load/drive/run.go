@@ -50,6 +50,9 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	if err != nil {
 		return err
 	}
+	if plan.kubernetes && !plan.apply {
+		return plan.manifest(c, rawURL)
+	}
 	r := &loader{plan: plan, machine: machine.Fingerprint(".")}
 	if r.exe, err = os.Executable(); err != nil {
 		return err
@@ -95,6 +98,9 @@ func (r *loader) meet(ctx context.Context) error {
 		return err
 	}
 	r.addr = first.addr.String()
+	if r.bus != "" {
+		return nil // the generators are elsewhere, and they read the server's CPU time
+	}
 	pids := r.pids
 	if len(pids) == 0 && first.local {
 		if pids, err = probe.Listening(int(first.addr.Port())); err != nil {
@@ -155,11 +161,11 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 	}
 	r.hand(spec)
 	r.handProtocol(spec)
-	w := &watch{loader: r, doc: d}
+	w := &watch{loader: r, doc: d, crew: new(crewed)}
 	if r.live != nil {
 		r.live.Begin(d)
 	}
-	result, err := r.generate(ctx, spec, w.event)
+	result, err := r.measure(ctx, spec, w)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = errInterrupted
@@ -176,7 +182,14 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 			target = float64(result.Open.Due) / result.Seconds
 		}
 	}
-	return d, d.Fill(result, w.end.ticks.Steal(w.begin.ticks), target, thresholds)
+	steal := w.end.ticks.Steal(w.begin.ticks)
+	if w.crew.outcome != nil {
+		steal = result.Steal // where the workers are
+	}
+	if err := d.Fill(result, steal, target, thresholds); err != nil {
+		return d, err
+	}
+	return d, w.crew.conclude(d, target)
 }
 
 // tickOf is the distance of the time series' points: five a second, one in runs

@@ -19,6 +19,7 @@ type watch struct {
 	*loader
 	doc        *present.Document
 	begin, end edge
+	crew       *crewed // of several workers
 }
 
 // edge is what was read at an edge of the window.

@@ -15,6 +15,7 @@ type Plan struct {
 	Window time.Duration // measured time, as the specifications have it
 	Tick   time.Duration // distance of the common series' points
 	Live   func(Point)   // is called with each point once all workers that live have passed it; may be nil
+	Watch  func(Moment)  // is called at the moments of the run; may be nil
 
 	// Bounds; 0 takes what stands behind.
 	Join    time.Duration // until all workers are there: a minute
@@ -46,6 +47,20 @@ func (p *Plan) defaults() error {
 	return nil
 }
 
+// Moment is one that all workers that are not lost have come to.
+type Moment int
+
+// The moments of a run, each of which comes once, in this order.
+const (
+	Connected Moment = iota // all connections stand
+	Opened                  // the windows have begun
+	Closed                  // and are over
+)
+
+// cutWithin is how long workers have to bring their results when the run is cut:
+// more than their generators wait for what is under way.
+const cutWithin = 5 * time.Second
+
 const (
 	beatEvery = 50 * time.Millisecond // before the start
 	slowBeats = 10                    // times that, after it
@@ -75,13 +90,18 @@ type coordinator struct {
 	byID    map[string]*member
 	series  series
 	shown   int             // points that Live got
+	moment  Moment          // that comes next
+	cut     bool            // the run ends before its time
 	refused map[string]bool // ids of workers that are no part of the run
 	notes   []string
 }
 
 // Coordinate carries out a plan. It returns an outcome when at least one worker
 // came to a result; the outcome says what else went wrong. Otherwise the error
-// says why there is none. All workers that can be reached have been told to stop
+// says why there is none.
+//
+// The end of ctx cuts the run: the workers are asked for what they have measured,
+// and the outcome is that of the time until then, if there was any. All workers that can be reached have been told to stop
 // when it returns; the carrier remains the caller's to close.
 func Coordinate(ctx context.Context, carrier Carrier, plan Plan) (*Outcome, error) {
 	if err := plan.defaults(); err != nil {
@@ -101,16 +121,25 @@ func Coordinate(ctx context.Context, carrier Carrier, plan Plan) (*Outcome, erro
 	if err != nil {
 		return nil, err
 	}
-	return c.outcome()
+	o, err := c.outcome()
+	if err != nil && c.cut {
+		err = context.Cause(ctx)
+	}
+	return o, err
 }
 
 func (c *coordinator) loop(ctx context.Context) error {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
+	done := ctx.Done()
 	for n := 0; !c.finished(); {
 		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		case <-done:
+			if c.phase != running {
+				return context.Cause(ctx)
+			}
+			done = nil
+			c.end()
 		case m, ok := <-c.carrier.Inbox():
 			if !ok {
 				return errors.New("the carrier of the workers' messages has ended")
@@ -130,6 +159,30 @@ func (c *coordinator) loop(ctx context.Context) error {
 	}
 	c.show(true)
 	return nil
+}
+
+// end cuts the run.
+func (c *coordinator) end() {
+	c.cut, c.bound = true, time.Now().Add(cutWithin)
+	c.each(func(w *member) {
+		if w.working() {
+			c.send(w, &Message{Cut: &Cut{}})
+		}
+	})
+}
+
+// watch tells of the moments that have come.
+func (c *coordinator) watch() {
+	for ; c.moment <= Closed; c.moment++ {
+		for _, w := range c.members {
+			if w.working() && (c.moment == Opened && w.window == 0 || c.moment == Closed && !w.through(int64(c.plan.Window))) {
+				return
+			}
+		}
+		if c.plan.Watch != nil {
+			c.plan.Watch(c.moment)
+		}
+	}
 }
 
 // finished reports whether no worker has anything more to say.
@@ -196,13 +249,14 @@ func (c *coordinator) advance() error {
 		}
 		c.begin()
 	case running:
+		c.watch()
 		c.show(false)
 		if late {
-			c.each(func(w *member) {
-				if w.working() {
-					w.lose(c.clock.now(), fmt.Sprintf("it had no result %v after the start", c.plan.Run))
-				}
-			})
+			why := fmt.Sprintf("it had no result %v after the start", c.plan.Run)
+			if c.cut {
+				why = fmt.Sprintf("it had no result %v after it was told to end", cutWithin)
+			}
+			c.each(func(w *member) { w.lose(c.clock.now(), why) })
 		}
 	}
 	return nil

@@ -20,6 +20,7 @@
 //	                                  <---   Report    ticks, then the result
 //	Beat                          --->
 //	                                  <---   Echo      both are alive
+//	Cut                           --->            interrupted: the result now
 //	Stop                          --->
 //
 // A worker that is not heard for a while is lost. Before the start that ends the

@@ -3,10 +3,11 @@ package fleet
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/load/delta"
 )
 
 // member is what the coordinator knows of a worker.
@@ -100,19 +101,20 @@ func (w *member) tick(c *coordinator, at int64, t *tick) error {
 	w.seconds += t.Seconds
 	w.requests += t.Requests
 	w.errors += t.Errors
-	if t.Histogram == "" {
+	if t.Counts == "" {
 		w.unheard += t.Requests
 		return nil
 	}
-	h, err := results.Latency{Histogram: t.Histogram}.Decode()
-	if err != nil {
-		return err
-	}
 	if w.hist == nil {
-		w.hist = h
-		return nil
+		w.hist = delta.Histogram()
 	}
-	return merge(w.hist, h)
+	return delta.Merge(w.hist, t.Counts)
+}
+
+// through reports whether its window is over, or it will not come to an end of it.
+func (w *member) through(window int64) bool {
+	const late = int64(time.Millisecond) // times on the wire are rounded
+	return !w.working() || w.window != 0 && w.passed >= w.window+window-late
 }
 
 // merge adds the samples of one histogram to another.

@@ -13,6 +13,7 @@ type Message struct {
 	Beat  *Beat  `json:"beat,omitempty"`  // to a worker
 	Order *Order `json:"order,omitempty"` // to a worker
 	Start *Start `json:"start,omitempty"` // to a worker
+	Cut   *Cut   `json:"cut,omitempty"`   // to a worker
 	Stop  *Stop  `json:"stop,omitempty"`  // to a worker; its last message
 
 	Join   *Join   `json:"join,omitempty"`   // from a worker
@@ -38,7 +39,7 @@ type Join struct {
 
 // protocol is the version of the messages. Coordinator and workers are meant to
 // be of one build.
-const protocol = 1
+const protocol = 2
 
 // Beat asks for the time of a worker's clock.
 type Beat struct {
@@ -66,6 +67,10 @@ type Ready struct{}
 type Start struct {
 	At int64 `json:"at"` // on the worker's clock
 }
+
+// Cut ends the load now; the result of what was measured until then is still
+// wanted.
+type Cut struct{}
 
 // Began says that it has.
 type Began struct {
@@ -122,6 +127,9 @@ type tick struct {
 	Seconds   float64     `json:"seconds"` //
 	Requests  uint64      `json:"requests"`
 	Errors    uint64      `json:"errors"`
-	Heat      [][2]uint64 `json:"heat"` // see results.HeatBucket
-	Histogram string      `json:"hdr"`  // of this tick alone, HdrHistogram V2 compressed; may be empty
+	Heat      [][2]uint64 `json:"heat"`            // see results.HeatBucket
+	Counts    string      `json:"counts"`          // the latencies of this tick alone, see package delta; may be empty
+	SendLag   float64     `json:"send_lag_p99_us"` //
+	Waiting   uint64      `json:"waiting"`         // arrivals
+	ServerCPU float64     `json:"server_cpu"`      // CPU seconds a second
 }

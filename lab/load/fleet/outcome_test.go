@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redline-go/redline/lab/load/delta"
 )
 
 // encode is a histogram as generators write it.
@@ -130,16 +132,17 @@ func (r rig) loseHalfWay(lost int, withHistograms bool) *hdrhistogram.Histogram 
 				r.members[i].lose(r.start+int64(6*time.Second), "it fell silent")
 				break
 			}
-			h := hdrhistogram.New(1, 60e9, 3)
+			h := delta.New()
 			for range 25 {
-				if err := h.RecordValue(random.Int64N(1e9)); err != nil {
+				ns := 1 + random.Int64N(1e9)
+				h.Add(ns, 1)
+				if err := whole.RecordValue(ns); err != nil {
 					r.t.Fatal(err)
 				}
 			}
-			whole.Merge(h)
 			e := fields{"t": float64(k+1) / 10, "seconds": 0.1, "requests": 25, "errors": 0}
 			if withHistograms {
-				e["hdr"] = encode(r.t, h)
+				e["counts"] = h.Take()
 			}
 			r.event(i, time.Duration(k)*100*time.Millisecond, fields{"tick": e})
 		}
@@ -209,11 +212,6 @@ func TestJudgement(t *testing.T) {
 		want string // of the one failure; empty: none
 	}{
 		{"valid", func(r rig) { r.finish(1, 0, 5000) }, ""},
-		{"too slow", func(r rig) { r.finish(1, 0, 4000) }, "900.0 requests/s are 90.0 % of the target of 1000.0/s"},
-		{"not sent", func(r rig) {
-			r.event(1, 0, fields{"window": true})
-			r.event(1, 0, fields{"result": fields{"seconds": 10, "requests": 5000, "open": fields{"due": 5000, "sent": 4000}}})
-		}, "4000 of 5000 arrivals that were due in the window were sent in it, 80.0 %"},
 		{"apart", func(r rig) { r.finish(1, time.Second, 5000) }, "windows began up to 1.00 s apart"},
 		{"late", func(r rig) {
 			r.members[1].startAt = 1000

@@ -17,6 +17,10 @@ type Point struct {
 	P50      float64     `json:"p50_us"`  // microseconds, from Heat: within a bucket, which is 19 % wide; 0 without answers
 	P99      float64     `json:"p99_us"`
 	Heat     [][2]uint64 `json:"heat"` // sparse latency counts, see results.HeatBucket
+
+	SendLag   float64 `json:"send_lag_p99_us,omitempty"` // that of the worker who was latest
+	Waiting   uint64  `json:"waiting,omitempty"`         // arrivals without a connection, of all workers
+	ServerCPU float64 `json:"server_cpu"`                // CPU seconds a second
 }
 
 // series is the points while they are added up.
@@ -30,6 +34,8 @@ type bin struct {
 	heat             [results.HeatBuckets]uint64
 	from, to         int64 // nanoseconds since the start that were reported on
 	worked           int64 // nanoseconds, all workers together
+	lag              float64
+	waiting, cpu     float64 // times nanoseconds
 }
 
 // maxPoints bounds the series: 28 hours at 100 ms.
@@ -64,6 +70,9 @@ func (s *series) add(from, to int64, t *tick) {
 		}
 		b.from, b.to = min(b.from, at), max(b.to, end)
 		b.worked += end - at
+		b.lag = max(b.lag, t.SendLag)
+		b.waiting += float64(t.Waiting) * float64(end-at)
+		b.cpu += t.ServerCPU * float64(end-at)
 		at = end
 	}
 }
@@ -79,6 +88,8 @@ func (s *series) point(i int) Point {
 	p.Requests, p.Errors = b.requests, b.errors
 	p.Rate = float64(b.requests) / p.Seconds
 	p.Workers = float64(b.worked) / float64(b.to-b.from)
+	p.SendLag, p.ServerCPU = b.lag, b.cpu/float64(b.worked)
+	p.Waiting = uint64(math.Round(b.waiting / float64(b.to-b.from)))
 	for h, n := range b.heat {
 		if n > 0 {
 			p.Heat = append(p.Heat, [2]uint64{uint64(h), n})

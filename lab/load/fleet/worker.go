@@ -19,6 +19,7 @@ type Generator func(ctx context.Context, spec json.RawMessage, emit func(event j
 type Worker struct {
 	ID       string // among the workers of the run; a carrier that knows it may ignore this
 	Index    int    // of the share it wants to have; negative: any
+	Host     string // what it is on, in words; empty: the host's name
 	Generate Generator
 
 	Patience time.Duration // for the coordinator's first message; 0 takes two minutes
@@ -40,7 +41,8 @@ type work struct {
 	start chan int64 // the time to begin, on this clock
 
 	heard   time.Time
-	joined  bool // the coordinator was heard
+	cut     context.CancelFunc // ends the generator
+	joined  bool               // the coordinator was heard
 	ordered bool
 	dropped uint64 // owned by the generator
 }
@@ -57,7 +59,10 @@ func (w *Worker) Work(ctx context.Context, wire Wire) error {
 	}
 	go k.post(ctx, cancel)
 	ended := make(chan error, 1)
-	err := k.loop(ctx, ended)
+	generating, end := context.WithCancel(ctx)
+	defer end()
+	k.cut = end
+	err := k.loop(ctx, generating, ended)
 	cancel(err)
 	if !k.ordered {
 		return err
@@ -97,7 +102,7 @@ func (k *work) send(m *Message) error {
 
 // loop reads what the coordinator sends. ended gets the generator's error, and
 // still holds it, or is to hold it, when loop returns.
-func (k *work) loop(ctx context.Context, ended chan error) error {
+func (k *work) loop(ctx, generating context.Context, ended chan error) error {
 	tick := time.NewTicker(joinEvery)
 	defer tick.Stop()
 	if err := k.join(); err != nil {
@@ -119,7 +124,7 @@ func (k *work) loop(ctx context.Context, ended chan error) error {
 			if m.Stop != nil {
 				return errors.Join(failed, stopped(m.Stop))
 			}
-			if err := k.obey(ctx, m, ended); err != nil {
+			if err := k.obey(ctx, generating, m, ended); err != nil {
 				return err
 			}
 			if k.ordered && result == nil {
@@ -150,9 +155,12 @@ func stopped(s *Stop) error {
 // join tells the coordinator of this worker. A coordinator that is not there yet
 // does not hear it, so it is said again.
 func (k *work) join() error {
-	host, err := os.Hostname()
-	if err != nil {
-		return fmt.Errorf("join: %w", err)
+	host := k.Host
+	if host == "" {
+		var err error
+		if host, err = os.Hostname(); err != nil {
+			return fmt.Errorf("join: %w", err)
+		}
 	}
 	return k.send(&Message{Join: &Join{Protocol: protocol, Index: k.Index, Host: host, PID: os.Getpid()}})
 }
@@ -179,13 +187,17 @@ func (k *work) watch() error {
 }
 
 // obey does what a message says.
-func (k *work) obey(ctx context.Context, m *Message, ended chan<- error) error {
+func (k *work) obey(ctx, generating context.Context, m *Message, ended chan<- error) error {
 	switch {
 	case m.Beat != nil:
 		return k.send(&Message{Echo: &Echo{Beat: *m.Beat, Received: k.clock.at(m.Arrived), Sent: k.clock.now()}})
 	case m.Order != nil && !k.ordered:
 		k.ordered = true
-		go func() { ended <- k.Generate(ctx, m.Order.Spec, func(e json.RawMessage) { k.emit(ctx, e) }) }()
+		go func() {
+			ended <- k.Generate(generating, m.Order.Spec, func(e json.RawMessage) { k.emit(ctx, generating, e) })
+		}()
+	case m.Cut != nil:
+		k.cut()
 	case m.Start != nil:
 		select {
 		case k.start <- m.Start.At:
@@ -196,7 +208,7 @@ func (k *work) obey(ctx context.Context, m *Message, ended chan<- error) error {
 }
 
 // emit is called by the generator.
-func (k *work) emit(ctx context.Context, raw json.RawMessage) {
+func (k *work) emit(ctx, generating context.Context, raw json.RawMessage) {
 	var e event
 	if err := json.Unmarshal(raw, &e); err != nil {
 		k.queue(ctx, &Message{Gone: &Gone{fmt.Sprintf("its generator emitted what is no event: %v", err)}})
@@ -205,7 +217,7 @@ func (k *work) emit(ctx context.Context, raw json.RawMessage) {
 	switch {
 	case e.Connected:
 		k.queue(ctx, &Message{Ready: &Ready{}})
-		k.begin(ctx)
+		k.begin(ctx, generating)
 	case e.Tick != nil:
 		select {
 		case k.out <- k.report(raw):
@@ -232,10 +244,10 @@ func (k *work) queue(ctx context.Context, m *Message) {
 }
 
 // begin waits for the agreed time.
-func (k *work) begin(ctx context.Context) {
+func (k *work) begin(ctx, generating context.Context) {
 	var at int64
 	select {
-	case <-ctx.Done():
+	case <-generating.Done():
 		return
 	case at = <-k.start:
 	}
@@ -243,7 +255,7 @@ func (k *work) begin(ctx context.Context) {
 	timer := time.NewTimer(k.clock.until(at) - 2*time.Millisecond)
 	defer timer.Stop()
 	select {
-	case <-ctx.Done():
+	case <-generating.Done():
 		return
 	case <-timer.C:
 	}

@@ -50,6 +50,8 @@ type Document struct {
 	Config    Config            `json:"config"`
 	Machine   results.Machine   `json:"machine"`
 	Series    []Point           `json:"series"`
+	Workers   []Worker          `json:"workers,omitempty"` // of several, whose sum the rest is
+	Notes     []string          `json:"notes,omitempty"`
 	Search    *search.Found     `json:"search,omitempty"` // of a search, which the rest is the last kept trial of
 
 	Targets   []results.Target `json:"targets,omitempty"` // of a scenario, or of a request with checks
@@ -83,7 +85,8 @@ type Config struct {
 	DurationSeconds float64 `json:"duration_seconds"`
 	WarmupSeconds   float64 `json:"warmup_seconds"`
 	TimeoutSeconds  float64 `json:"timeout_seconds"`
-	CPUs            []int   `json:"cpus"` // of the generator
+	CPUs            []int   `json:"cpus"`              // of the generator
+	Workers         int     `json:"workers,omitempty"` // processes of it; none: 1
 }
 
 // Server is what was seen of the server's processes in the window.

@@ -26,6 +26,7 @@ func Summary(w io.Writer, d *Document) error {
 	s.latency(d)
 	s.targets(d)
 	s.sides(d)
+	s.workers(d)
 	s.thresholds(d)
 	_, err := io.WriteString(w, s.String())
 	return err
@@ -80,6 +81,11 @@ func (d *Document) describe() string {
 	parts := []string{fmt.Sprintf("%d connections", c.Connections)}
 	if c.Connections == 1 {
 		parts[0] = "1 connection"
+	}
+	if c.Workers == 1 {
+		parts[0] += " of one worker"
+	} else if c.Workers > 1 {
+		parts[0] += fmt.Sprintf(" of %d workers", c.Workers)
 	}
 	if c.Pipeline > 1 {
 		parts = append(parts, fmt.Sprintf("%d in flight on each", c.Pipeline))

@@ -68,7 +68,7 @@ func (g *Ledger) Right(a *Arrival, now int64) {
 	a.Pending = false
 	g.Rec.fine.add(now-a.Intended, 1)
 	if g.Within(a.Intended) {
-		Record(g.Rec.Hist, now-a.Intended, 1)
+		g.Rec.sample(now-a.Intended, 1)
 		Record(g.ServiceTimes, now-a.Sent, 1)
 	}
 }
@@ -85,7 +85,7 @@ func (g *Ledger) Fail(a *Arrival) {
 func (g *Ledger) GiveUp(intended, now int64) {
 	if g.Within(intended) {
 		g.Unfinished++
-		Record(g.Rec.Hist, now-intended, 1)
+		g.Rec.sample(now-intended, 1)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/redline-go/redline/lab/load/delta"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -41,8 +42,9 @@ func (c *Counters) Failures() (n uint64) {
 // Recorder counts for the ticks and for the window.
 type Recorder struct {
 	Counters
-	fine fine                    // of the present tick
-	Hist *hdrhistogram.Histogram // of the window, nanoseconds
+	fine  fine                    // of the present tick
+	Hist  *hdrhistogram.Histogram // of the window, nanoseconds
+	Delta *delta.Counts           // what Hist grew by in the present tick; nil unless somebody takes it
 
 	Connect *hdrhistogram.Histogram // of all connections
 	TLS     *hdrhistogram.Histogram // of their TLS handshakes
@@ -58,6 +60,9 @@ func NewRecorder() *Recorder {
 // Begin opens the window.
 func (r *Recorder) Begin() {
 	r.Hist.Reset()
+	if r.Delta != nil {
+		r.Delta.Reset()
+	}
 	r.First.Reset()
 	r.Pieces.Reset()
 }
@@ -87,7 +92,15 @@ func Record(h *hdrhistogram.Histogram, ns int64, n int) {
 // Latency records n answers that took ns nanoseconds each.
 func (r *Recorder) Latency(ns int64, n int) {
 	r.fine.add(ns, n)
+	r.sample(ns, n)
+}
+
+// sample is Latency without the part of the tick's quantiles.
+func (r *Recorder) sample(ns int64, n int) {
 	Record(r.Hist, ns, n)
+	if r.Delta != nil {
+		r.Delta.Add(min(ns, MaxLatency), n)
+	}
 }
 
 // fine is the distribution of a tick.

@@ -159,6 +159,9 @@ func redact(url string) string {
 	return url[strings.LastIndexByte(url, '@')+1:]
 }
 
+// Address is where the parts of the run meet.
+func (c *Conn) Address() Address { return c.addr }
+
 // read passes on what is sealed with the run's token. What is not was sent by a
 // stranger and is none of our business.
 func (c *Conn) read(ctx context.Context, sub *nats.Subscription) {

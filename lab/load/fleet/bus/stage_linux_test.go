@@ -162,7 +162,7 @@ func (s *scene) play(ctx context.Context, hub Hub, players []player, port int) e
 			Addr:        net.JoinHostPort(players[i].host, strconv.Itoa(port)),
 			Request:     fmt.Appendf(nil, "GET /%d HTTP/1.1\r\nHost: test\r\n\r\n", i),
 			Expect:      load.Expect{Status: 200, Body: []byte("Hello, World!")},
-			Connections: share.Connections, Pipeline: 1, Window: window, Tick: plan.Tick, Timeout: 5 * time.Second,
+			Connections: share.Connections, Pipeline: 1, Window: window, Tick: plan.Tick, Timeout: 5 * time.Second, Member: true,
 		})
 		if err != nil {
 			return err

@@ -4,7 +4,7 @@
 //	Secret    NAME              the run's token
 //	ConfigMap NAME              files of the load, such as a scenario; when there are any
 //	Service   NAME              the coordinator's NATS server; when it is the embedded one
-//	Job       NAME-coordinator  one pod; its log is the result
+//	Job       NAME-coordinator  one pod; its log is the result; when it is not elsewhere
 //	Job       NAME-worker       Indexed: completions = parallelism = workers
 //
 // A worker's share is its JOB_COMPLETION_INDEX. A pod that fails is not

@@ -22,7 +22,7 @@ type Fleet struct {
 	Image     string // has the redline command as its entry point
 	Workers   int
 
-	Coordinator []string          // arguments of the coordinator's container
+	Coordinator []string          // arguments of the coordinator's container; none: it is elsewhere, and NATS is where the workers meet it
 	Worker      []string          // arguments of a worker's
 	Files       map[string][]byte // by name; the coordinator finds them in FilesDir
 
@@ -66,6 +66,8 @@ func (f *Fleet) validate() error {
 		return fmt.Errorf("image %q: write the reference of an image that has redline as its entry point", f.Image)
 	case f.Workers < 1:
 		return fmt.Errorf("%d workers: write at least 1", f.Workers)
+	case len(f.Coordinator) == 0 && (f.NATS == "" || len(f.Files) > 0):
+		return errors.New("no coordinator, and no NATS server to meet it at, or files for nobody")
 	case f.Run == "" || f.Token == "":
 		return errors.New("a run without name or token")
 	case !quantityForm.MatchString(f.CPU):
@@ -112,7 +114,10 @@ func Render(f Fleet) ([]byte, error) {
 		}
 		objects = append(objects, o)
 	}
-	objects = append(objects, f.coordinator(), f.workers())
+	if len(f.Coordinator) > 0 {
+		objects = append(objects, f.coordinator())
+	}
+	objects = append(objects, f.workers())
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(2)
@@ -214,13 +219,22 @@ func (f *Fleet) workers() object {
 // Apply hands manifests to kubectl apply, with the flags given, such as
 // --context, and returns what it said. kubectl is the command's name or path.
 func Apply(ctx context.Context, kubectl string, manifests []byte, flags ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, kubectl, append([]string{"apply", "-f", "-"}, flags...)...)
+	return call(ctx, kubectl, "apply", manifests, flags)
+}
+
+// Delete has kubectl delete what Apply made, and does not wait until it is gone.
+func Delete(ctx context.Context, kubectl string, manifests []byte, flags ...string) (string, error) {
+	return call(ctx, kubectl, "delete", manifests, append([]string{"--ignore-not-found", "--wait=false"}, flags...))
+}
+
+func call(ctx context.Context, kubectl, verb string, manifests []byte, flags []string) (string, error) {
+	cmd := exec.CommandContext(ctx, kubectl, append([]string{verb, "-f", "-"}, flags...)...)
 	cmd.Stdin = bytes.NewReader(manifests)
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	said := strings.TrimSpace(string(out))
 	if err != nil {
-		return said, fmt.Errorf("%s apply: %w\n%s", kubectl, err, said)
+		return said, fmt.Errorf("%s %s: %w\n%s", kubectl, verb, err, said)
 	}
 	return said, nil
 }

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files")
 func example() Fleet {
 	return Fleet{
 		Name: "checkout", Image: "registry.example/redline:1", Workers: 4,
-		Coordinator: []string{"load", "--rate", "100000", "--scenario", FilesDir + "/shop.yaml"},
+		Coordinator: []string{"load", "--rate", "100000", "--targets", FilesDir + "/shop.yaml"},
 		Worker:      []string{"worker"},
 		Files:       map[string][]byte{"shop.yaml": []byte("targets:\n  - GET /\n")},
 		Run:         "r1", Token: "secret: \"and\" #quoted", CPU: "2", Memory: "1Gi", Deadline: 15 * time.Minute,
@@ -167,6 +167,15 @@ func TestExternalServer(t *testing.T) {
 	}
 }
 
+// A coordinator that is elsewhere is none of the objects.
+func TestWorkersAlone(t *testing.T) {
+	f := external()
+	f.Coordinator = nil
+	if o := parse(t, f); len(o) != 2 || o["Job/checkout-worker"] == nil || o["Secret/checkout"] == nil {
+		t.Errorf("objects %v", o)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for want, change := range map[string]func(*Fleet){
 		"name":      func(f *Fleet) { f.Name = "Checkout" },
@@ -176,6 +185,8 @@ func TestRefused(t *testing.T) {
 		"token":     func(f *Fleet) { f.Token = "" },
 		"CPU":       func(f *Fleet) { f.CPU = "two" },
 		"memory":    func(f *Fleet) { f.Memory = "" },
+		"NATS":      func(f *Fleet) { f.Coordinator, f.Files = nil, nil },
+		"nobody":    func(f *Fleet) { f.Coordinator, f.NATS = nil, "nats://h:1" },
 		"deadline":  func(f *Fleet) { f.Deadline = 0 },
 		"file":      func(f *Fleet) { f.Files = map[string][]byte{"a/b": nil} },
 		"files":     func(f *Fleet) { f.Files = map[string][]byte{"a": make([]byte, 1<<20)} },
@@ -199,6 +210,9 @@ func TestApply(t *testing.T) {
 	defer cancel()
 	said, err := Apply(ctx, script, []byte("kind: Job\n"), "--context", "test")
 	if err != nil || said != "apply -f - --context test\nkind: Job" {
+		t.Errorf("%q, %v", said, err)
+	}
+	if said, err := Delete(ctx, script, []byte("kind: Job\n"), "--context", "test"); err != nil || said != "delete -f - --ignore-not-found --wait=false --context test\nkind: Job" {
 		t.Errorf("%q, %v", said, err)
 	}
 	if _, err := Apply(ctx, script, []byte("why not"), "--fail"); err == nil || !strings.Contains(err.Error(), "why not") {

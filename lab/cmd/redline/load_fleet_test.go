@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/redline-go/redline/lab/load/delta"
+	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// workersOf are the worker processes of this one.
+func workersOf(t *testing.T) (pids []int) {
+	t.Helper()
+	for _, pid := range probe.Tree(os.Getpid()) {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err == nil && strings.Contains(string(line), "\x00"+drive.WorkerVerb+"\x00") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// gate is the first one of a name.
+func gate(d present.Document, name string) results.Gate {
+	if i := slices.IndexFunc(d.Gates, func(g results.Gate) bool { return g.Name == name }); i >= 0 {
+		return d.Gates[i]
+	}
+	return results.Gate{}
+}
+
+// The result of several workers is that of their sum, to the last answer.
+func TestLoadWorkers(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"closed", nil},
+		{"even", []string{"-r", "301"}},
+		{"poisson", []string{"-r", "300", "--arrivals", "poisson", "--seed", "3"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			url, count := serve(t, hello)
+			args := append([]string{"--workers", "3", "-c", "7", "-d", "500ms", "--warmup", "100ms", "--allow-invalid", "--json", "-"}, c.args...)
+			code, out, said := loadOf(t, t.Context(), append(args, url)...)
+			d := documentOf(t, out)
+			if code != 0 || len(d.Workers) != 3 || d.Config.Workers != 3 || !gate(d, "workers").Passed {
+				t.Fatalf("exit code %d, %d workers, %+v, %s", code, len(d.Workers), gate(d, "workers"), said)
+			}
+			var requests, sent, answered uint64
+			connections := 0
+			for i, w := range d.Workers {
+				requests, sent, answered = requests+w.Requests, sent+w.Sent, answered+w.Answered
+				connections += w.Connections
+				if w.Index != i || w.Lost != "" || w.Requests == 0 || w.Seconds <= 0 || len(w.Gates) == 0 || w.PID == 0 {
+					t.Errorf("worker %+v", w)
+				}
+			}
+			if connections != 7 || d.Requests != requests || uint64(count.Load()) != sent+1 || answered > sent || requests > answered {
+				t.Errorf("%d connections; %d requests, %d of the workers; %d sent, %d answered, the server had %d", connections, d.Requests, requests, sent, answered, count.Load())
+			}
+			if d.Open == nil && d.Latency.Count != d.Requests {
+				t.Errorf("%d latencies of %d requests", d.Latency.Count, d.Requests)
+			}
+			if o := d.Open; o != nil && (o.Due != d.Latency.Count+o.Failed || o.TargetRate != 301 && o.TargetRate != 300) {
+				t.Errorf("open %+v with %d latencies", o, d.Latency.Count)
+			}
+			// Even arrivals of the workers are together those of one generator.
+			if want := uint64(151); c.name == "even" && d.Open.Due != want {
+				t.Errorf("%d arrivals were due, want %d", d.Open.Due, want)
+			}
+			if d.Server == nil || !slices.Contains(d.Server.PIDs, os.Getpid()) || d.Server.CPU.PerRequestUs <= 0 || len(d.Series) == 0 {
+				t.Errorf("server %+v, %d points", d.Server, len(d.Series))
+			}
+			if !strings.Contains(said, "of 3 workers") || !strings.Contains(said, "\nworker ") {
+				t.Errorf("summary %s", said)
+			}
+		})
+	}
+}
+
+// A worker that is killed half way is the first that the result speaks of; what
+// it had reported is counted, with its latencies, and the rest is right.
+func TestLoadWorkerKilled(t *testing.T) {
+	var killed error
+	url, count := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		if n == 400 { // a second into the window
+			if pids := workersOf(t); len(pids) == 3 {
+				killed = syscall.Kill(pids[1], syscall.SIGKILL)
+			} else {
+				killed = fmt.Errorf("workers %v", pids)
+			}
+		}
+		hello(w, r, n)
+	})
+	code, out, said := loadOf(t, t.Context(), "--workers", "3", "-c", "6", "-r", "400", "-d", "2s", "--warmup", "0", "--json", "-", url)
+	d := documentOf(t, out)
+	if killed != nil || code != drive.ExitInvalid || len(d.Workers) != 3 || d.Valid {
+		t.Fatalf("%v; exit code %d, workers %+v, %s", killed, code, d.Workers, said)
+	}
+	var requests, sent uint64
+	lost := -1
+	for i, w := range d.Workers {
+		requests, sent = requests+w.Requests, sent+w.Sent
+		if w.Lost != "" {
+			lost = i
+		} else if w.Sent != w.Answered {
+			t.Errorf("worker %d sent %d and had %d answers", i, w.Sent, w.Answered)
+		}
+	}
+	if lost < 0 {
+		t.Fatalf("no worker was lost: %+v", d.Workers)
+	}
+	w := d.Workers[lost]
+	if !strings.Contains(w.Lost, "signal: killed") || w.Requests == 0 || w.Seconds >= d.Seconds || w.Sent != 0 {
+		t.Errorf("the lost one: %+v", w)
+	}
+	// What the server saw beyond the others' requests is the lost one's, of which
+	// all that were reported are counted, and the first request of all.
+	if its := uint64(count.Load()) - sent - 1; d.Requests != requests || w.Requests > its || d.Latency.Count != d.Open.Due-d.Open.Failed {
+		t.Errorf("%d requests, %d of the workers; %d of the lost one, which sent %d; %d latencies of %+v", d.Requests, requests, w.Requests, its, d.Latency.Count, d.Open)
+	}
+	h, err := d.Latency.Decode()
+	if err != nil || uint64(h.TotalCount()) != d.Latency.Count || h.Max() > delta.Histogram().HighestTrackableValue() {
+		t.Errorf("%v, %d of %d latencies", err, h.TotalCount(), d.Latency.Count)
+	}
+	first, _, _ := strings.Cut(said[strings.Index(said, "INVALID"):], "\n")
+	if want := fmt.Sprintf("INVALID: worker %d (process %d", lost, w.PID); !strings.HasPrefix(first, want) || d.Gates[0].Name != "workers" {
+		t.Errorf("the summary begins with %q, want %q; gates %+v", first, want, d.Gates)
+	}
+}
+
+func TestLoadWorkersInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	url, count := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		if n == 160 {
+			cancel()
+		}
+		hello(w, r, n)
+	})
+	code, out, said := loadOf(t, ctx, "--workers", "2", "-c", "2", "-r", "100", "-d", "60s", "--warmup", "0", "--json", "-", url)
+	d := documentOf(t, out)
+	if code != 130 || !strings.Contains(d.Partial, "interrupted after") || d.Seconds >= 60 || !gate(d, "workers").Passed {
+		t.Errorf("exit code %d, partial %q, %v s, %s", code, d.Partial, d.Seconds, said)
+	}
+	if o := d.Open; o == nil || o.Due == 0 || o.Due != d.Latency.Count+o.Failed || int64(o.Due) > count.Load() {
+		t.Errorf("open %+v, %d answered, the server had %d", o, d.Latency.Count, count.Load())
+	}
+}
+
+func TestLoadWorkersInterruptedEarly(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		if n == 5 {
+			cancel()
+		}
+		hello(w, r, n)
+	})
+	code, out, said := loadOf(t, ctx, "--workers", "2", "-c", "2", "--warmup", "60s", "--json", "-", url)
+	if code != 130 || out != "" || !strings.Contains(said, "interrupted before anything was measured") {
+		t.Errorf("exit code %d, %q, %q", code, out, said)
+	}
+}
+
+func TestLoadWorkersUsage(t *testing.T) {
+	const url = "http://127.0.0.1:1/"
+	for _, c := range []struct{ args, want string }{
+		{"--workers 0", "--workers 0: want at least 1"},
+		{"--workers 5 -c 4", "want at least one for each, as --connections 5"},
+		{"-c 100000000", "write --workers "},
+		{"--workers 2 --cpu 0,1,2", "--cpu 0,1,2: a generator is one thread"},
+	} {
+		code, _, said := loadOf(t, t.Context(), append(strings.Fields(c.args), url)...)
+		if code != 2 || !strings.Contains(said, c.want) {
+			t.Errorf("%s: exit code %d, %q; want 2, %q", c.args, code, said, c.want)
+		}
+	}
+}

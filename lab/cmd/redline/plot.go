@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// newPlot draws load runs over each other.
+func newPlot() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:   "plot [LABEL=]RUN.json...",
+		Short: "Draw the latencies of load runs by percentile, as a picture",
+		Long: `Draw the latencies of load runs by percentile, as a picture (SVG).
+
+RUN.json is what redline load --json wrote. Latency is that of the run: of an open
+loop the response time, from when a request was due.`,
+		Example: `  redline load -c 64 --json closed.json http://127.0.0.1:8080/
+  redline load -c 64 -r 1000 --json open.json http://127.0.0.1:8080/
+  redline plot --out latency.svg 'closed loop=closed.json' 'open loop=open.json'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usage("name at least one run, as redline plot run.json")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			var curves []report.Plotted
+			for _, arg := range args {
+				label, path, labelled := strings.Cut(arg, "=")
+				if !labelled {
+					label, path = strings.TrimSuffix(arg, ".json"), arg
+				}
+				d, err := present.Load(path)
+				if err != nil {
+					return err
+				}
+				curves = append(curves, report.Plotted{Label: label, Latency: d.Latency})
+			}
+			var picture bytes.Buffer
+			if err := report.Plot(&picture, curves); err != nil {
+				return err
+			}
+			if out == "-" {
+				_, err := picture.WriteTo(c.OutOrStdout())
+				return err
+			}
+			if err := results.WriteFile(out, picture.Bytes()); err != nil {
+				return fmt.Errorf("write the picture: %w", err)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&out, "out", "-", "`FILE` for the picture; - is standard output")
+	return c
+}

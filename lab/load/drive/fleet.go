@@ -1,0 +1,201 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/fleet"
+	"github.com/redline-go/redline/lab/load/fleet/crew"
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/spawn"
+)
+
+// WorkerVerb is the verb under which the redline command is a worker.
+const WorkerVerb = "worker"
+
+// pipeFlag is that of a worker that is led over its standard input and output.
+const pipeFlag = "pipe"
+
+// ownFiles is how many descriptors a generator needs beside its connections.
+const ownFiles = 64
+
+// fleetFlags are those of several workers.
+type fleetFlags struct {
+	workers          int
+	bus, credentials string
+	wait             time.Duration
+	kubeFlags
+}
+
+func (l *Flags) bindFleet(f *pflag.FlagSet) {
+	f.IntVar(&l.workers, "workers", 1, "generator processes; connections and rates are those of all together")
+	f.StringVar(&l.bus, "bus", "", "lead workers on other machines over NATS: `URL` of the server, or listen:HOST:PORT for one of its own")
+	f.StringVar(&l.credentials, "bus-credentials", "", "`FILE` with the NATS user's JWT and seed")
+	f.DurationVar(&l.wait, "wait", 2*time.Minute, "how long workers may take to join over the --bus")
+	l.bindKubernetes(f)
+}
+
+// cores is how many CPUs the workers get when nothing else is said: one each, as
+// long as one is left for the server.
+func (l *Flags) cores(allowed int) int { return max(1, min(l.workers, allowed-1)) }
+
+// checkFleet refuses numbers of workers that cannot be meant.
+func (p *plan) checkFleet() error {
+	switch {
+	case p.workers < 1:
+		return fmt.Errorf("--workers %d: want at least 1", p.workers)
+	case p.connections < p.workers:
+		return fmt.Errorf("--workers %d: there are %d connections; want at least one for each, as --connections %d", p.workers, p.connections, p.workers)
+	}
+	if p.bus != "" || p.kubernetes {
+		return nil // what a worker may open is known where it is
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("read the limit of open files: %w", err)
+	}
+	each := (p.connections + p.workers - 1) / p.workers
+	if room := max(1, int(limit.Max)-ownFiles); each > room {
+		return fmt.Errorf("--connections %d: a process may open %d files here, which is %d too few for each of %d; write --workers %d",
+			p.connections, limit.Max, each-room, p.workers, (p.connections+room-1)/room)
+	}
+	return nil
+}
+
+// crewed is what is known of several workers when their run is over.
+type crewed struct {
+	outcome *fleet.Outcome // nil: there was one generator
+	results []*load.Result // by worker; nil of a lost one
+}
+
+// measure makes the load, with one generator or several.
+func (r *loader) measure(ctx context.Context, spec *load.Spec, w *watch) (*load.Result, error) {
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case r.bus != "":
+		return r.overBus(ctx, spec, w)
+	case r.workers == 1:
+		return r.generate(ctx, spec, w.event)
+	}
+	orders, err := crew.Orders(spec, r.workers)
+	if err != nil {
+		return nil, err
+	}
+	p, release, err := r.processes()
+	if err != nil {
+		return nil, errors.Join(err, release())
+	}
+	result, err := r.lead(ctx, p, orders, spec, w)
+	return result, errors.Join(err, p.Close(), release())
+}
+
+// processes starts the workers of this machine, each on one of the CPUs in turn.
+// They end with this process: their input does, and the guard sees to it until
+// release is called, when they have ended.
+func (r *loader) processes() (p *fleet.Processes, release func() error, err error) {
+	var releases []func() error
+	release = func() (err error) {
+		for _, f := range releases {
+			err = errors.Join(err, f())
+		}
+		return err
+	}
+	p, err = fleet.StartProcesses(r.workers, func(int) *exec.Cmd {
+		cmd := exec.Command(r.exe, WorkerVerb, "--"+pipeFlag)
+		cmd.Env = spawn.Environ()
+		return cmd
+	}, func(cmd *exec.Cmd, i int) error {
+		if err := r.launcher.Start(cmd, r.cpus[i%len(r.cpus):][:1]); err != nil {
+			return err
+		}
+		release, err := r.guard.KillGroup(cmd.Process.Pid)
+		if err != nil {
+			err = errors.Join(err, cmd.Process.Kill())
+			_ = cmd.Wait() // killed
+			return err
+		}
+		releases = append(releases, release)
+		return nil
+	})
+	return p, release, err
+}
+
+// lead carries out a run with workers that are there or will come.
+func (r *loader) lead(ctx context.Context, carrier fleet.Carrier, orders []fleet.Order, spec *load.Spec, w *watch) (*load.Result, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	see := func(e load.Event) {
+		if err := w.event(e); err != nil {
+			stop(err)
+		}
+	}
+	plan := fleet.Plan{
+		Orders: orders, Window: spec.Window, Tick: spec.Tick, Join: r.wait,
+		Ready: spec.Timeout + time.Minute, Run: spec.Warmup + spec.Window + spec.Timeout + time.Minute,
+		Live: func(p fleet.Point) {
+			if p.Seconds >= spec.Tick.Seconds()/4 { // and not the sliver that clocks left
+				see(load.Event{Tick: tickOfPoint(p, spec.Warmup)})
+			}
+		},
+		Watch: func(m fleet.Moment) {
+			switch m {
+			case fleet.Connected:
+				see(load.Event{Connected: true})
+			case fleet.Opened:
+				see(load.Event{Window: true})
+			case fleet.Closed:
+				see(load.Event{Result: &load.Result{}}) // the figures follow
+			}
+		},
+	}
+	o, err := fleet.Coordinate(ctx, carrier, plan)
+	if err != nil {
+		return nil, err
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return nil, cause // the server could not be read
+	}
+	w.crew.outcome = o
+	sum, each, err := crew.Merge(o)
+	w.crew.results = each
+	return sum, err
+}
+
+// tickOfPoint is a point of the common series as one generator would report it.
+func tickOfPoint(p fleet.Point, warmup time.Duration) *load.Tick {
+	return &load.Tick{
+		T: p.T - warmup.Seconds(), Seconds: p.Seconds, Requests: p.Requests, Errors: p.Errors, P50: p.P50, P99: p.P99,
+		ServerCPU: p.ServerCPU, Heat: p.Heat, SendLag: p.SendLag, Waiting: p.Waiting,
+	}
+}
+
+// conclude adds the workers to a document that has the sum of their results.
+func (c *crewed) conclude(d *present.Document, target float64) error {
+	if c.outcome == nil {
+		return nil
+	}
+	var list []present.Worker
+	for i, p := range c.outcome.Workers {
+		w := present.Worker{
+			Index: p.Share.Index, Host: p.Host, PID: p.PID, Connections: p.Share.Connections,
+			Seconds: p.Seconds, Requests: p.Requests, RequestsPerSecond: p.Rate, Lost: p.Lost,
+			Clock: present.Clock{OffsetMs: float64(p.Clock.Nanoseconds) / 1e6, UncertaintyMs: float64(p.Clock.Uncertainty) / 1e6, LateMs: float64(p.Late) / 1e6},
+		}
+		if r := c.results[i]; r != nil {
+			if err := w.Fill(d, r, r.Steal, target*p.Share.Fraction); err != nil {
+				return fmt.Errorf("worker %d: %w", i, err)
+			}
+		}
+		list = append(list, w)
+	}
+	d.AddWorkers(list, c.outcome.Failures, c.outcome.Notes)
+	return nil
+}

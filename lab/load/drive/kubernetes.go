@@ -1,0 +1,233 @@
+package drive
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/redline-go/redline/lab/load/fleet/bus"
+	"github.com/redline-go/redline/lab/load/fleet/kube"
+	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/results"
+)
+
+const (
+	kubectl     = "kubectl"
+	clusterWait = 5 * time.Minute  // for pods, whose image may have to be pulled
+	clusterTime = 10 * time.Minute // of a Job, beyond its run
+	deleteTime  = 30 * time.Second
+)
+
+// kubeFlags are those of a run in a Kubernetes cluster.
+type kubeFlags struct {
+	kubernetes, apply           bool
+	image, namespace, manifests string
+	kubeContext                 string
+	podCPU, podMemory           string
+}
+
+// ofKubernetes are the flags that say nothing without --kubernetes.
+var ofKubernetes = []string{"apply", "image", "namespace", "manifests", "kube-context", "pod-cpu", "pod-memory"}
+
+func (l *Flags) bindKubernetes(f *pflag.FlagSet) {
+	f.BoolVar(&l.kubernetes, "kubernetes", false, "write the manifests of this run in a Kubernetes cluster, instead of making it")
+	f.StringVar(&l.image, "image", "", "`IMAGE` with redline as its entry point")
+	f.StringVar(&l.namespace, "namespace", "", "`NAME` of the namespace (default: that of kubectl's context)")
+	f.StringVar(&l.manifests, "manifests", "-", "write them to this `FILE`; - is standard output")
+	f.BoolVar(&l.apply, "apply", false, "start the workers with kubectl, lead them from here over the --bus, and delete them")
+	f.StringVar(&l.kubeContext, "kube-context", "", "`NAME` of kubectl's context")
+	f.StringVar(&l.podCPU, "pod-cpu", "1", "`CPUS` of each pod")
+	f.StringVar(&l.podMemory, "pod-memory", "512Mi", "`MEMORY` of each pod")
+}
+
+// checkKubernetes refuses what a cluster cannot do, and what is said of none.
+func (p *plan) checkKubernetes(changed func(string) bool) error {
+	if !p.kubernetes {
+		if i := slices.IndexFunc(ofKubernetes, changed); i >= 0 {
+			return fmt.Errorf("--%s is about a run in a cluster: write --kubernetes as well", ofKubernetes[i])
+		}
+		return nil
+	}
+	listen, own := strings.CutPrefix(p.bus, listenScheme)
+	switch {
+	case p.Flags.find != "":
+		return errors.New("--find starts many runs, and a pod is there for one: leave out --find or --kubernetes")
+	case p.image == "":
+		return errors.New("--kubernetes: name the image of the pods, as --image registry.example/redline:1")
+	case !p.apply:
+		return p.checkCluster(changed, own)
+	case changed("manifests"):
+		return errors.New("--apply hands the manifests to kubectl: leave out one of --apply and --manifests")
+	case p.bus == "":
+		return errors.New("--apply leads the workers from here: name a NATS server that the pods reach as well, as --bus nats://10.0.0.1:4222 or, for one of this machine, listen:10.0.0.2:4222")
+	case own:
+		host, _, _ := net.SplitHostPort(listen) // was checked
+		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+			return fmt.Errorf("--bus %s: write the address at which the pods reach this machine, as listen:10.0.0.2:4222", p.bus)
+		}
+	}
+	return nil
+}
+
+// checkCluster is checkKubernetes for a run whose coordinator is a pod as well.
+func (p *plan) checkCluster(changed func(string) bool, own bool) error {
+	if own {
+		return fmt.Errorf("--bus %s: in a cluster the coordinator's pod listens; leave it out, or name a server as nats://nats.infra:4222", p.bus)
+	}
+	for _, flag := range []string{"json", "csv", "hdr", "html"} {
+		if changed(flag) {
+			return fmt.Errorf("--%s: the result of a run in a cluster is the log of its coordinator, as JSON; leave it out", flag)
+		}
+	}
+	for _, flag := range []string{"cpu", "pid", "bus-credentials"} {
+		if changed(flag) {
+			return fmt.Errorf("--%s is about this machine: leave it out of a run in a cluster", flag)
+		}
+	}
+	return nil
+}
+
+// fleet is what the objects of a run have in common.
+func (p *plan) fleet(a bus.Address) kube.Fleet {
+	return kube.Fleet{
+		Name: "redline-" + strings.ToLower(rand.Text()[:8]), Namespace: p.namespace, Image: p.image, Workers: p.workers,
+		Worker: []string{WorkerVerb, "--wait=" + clusterWait.String()}, Run: a.Run, Token: a.Token, NATS: a.URL,
+		CPU: p.podCPU, Memory: p.podMemory, Deadline: clusterTime + max(p.wait, clusterWait) + p.warmup + p.duration + p.timeout,
+	}
+}
+
+// manifest writes the manifests of a run that is made in a cluster altogether.
+func (p *plan) manifest(c *cobra.Command, rawURL string) error {
+	f := p.fleet((&loader{plan: p}).address(p.bus))
+	var err error
+	if f.Coordinator, f.Files, err = p.arguments(c.Flags(), rawURL); err != nil {
+		return err
+	}
+	text, err := kube.Render(f)
+	if err != nil {
+		return err
+	}
+	if p.manifests == "-" {
+		_, err = c.OutOrStdout().Write(text)
+		return err
+	}
+	if err := results.WriteFile(p.manifests, text); err != nil {
+		return fmt.Errorf("save the manifests: %w", err)
+	}
+	if !p.quiet {
+		_, err = fmt.Fprintf(c.ErrOrStderr(), "%s holds the run's secret. Begin with kubectl apply -f %s; the result is the log: kubectl logs -f job/%s-coordinator\n",
+			p.manifests, p.manifests, f.Name)
+	}
+	return err
+}
+
+// arguments are those of the coordinator's pod: the command line without what was
+// about writing manifests, and the files that it names, which it finds there.
+func (p *plan) arguments(flags *pflag.FlagSet, rawURL string) (args []string, files map[string][]byte, err error) {
+	where := p.bus
+	if where == "" {
+		where = fmt.Sprintf("%s0.0.0.0:%d", listenScheme, kube.Port)
+	}
+	args = []string{"load", "--bus=" + where, "--json=-", "--quiet"}
+	if !flags.Changed("wait") {
+		args = append(args, "--wait="+clusterWait.String())
+	}
+	files = map[string][]byte{}
+	add := func(name, value string) { args = append(args, "--"+name+"="+value) }
+	flags.Visit(func(f *pflag.Flag) {
+		switch name := f.Name; {
+		case name == "kubernetes" || name == "bus" || name == "quiet" || slices.Contains(ofKubernetes, name):
+		case name == "body-file":
+			path, e := inCluster(files, f.Value.String())
+			add(name, path)
+			err = errors.Join(err, e)
+		case name == "targets":
+			path, e := targetsInCluster(files, f.Value.String(), rawURL)
+			add(name, path)
+			err = errors.Join(err, e)
+		default:
+			if list, ok := f.Value.(pflag.SliceValue); ok {
+				for _, value := range list.GetSlice() {
+					add(name, value)
+				}
+				return
+			}
+			add(name, f.Value.String())
+		}
+	})
+	if rawURL != "" {
+		args = append(args, rawURL)
+	}
+	return args, files, err
+}
+
+// inCluster puts a file among those of the pod, and returns its name there.
+func inCluster(files map[string][]byte, path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Base(path)
+	if _, there := files[name]; there {
+		return "", fmt.Errorf("two files are called %s, which in a cluster are in one directory: rename one", name)
+	}
+	files[name] = data
+	return kube.FilesDir + "/" + name, nil
+}
+
+// targetsInCluster is inCluster for a scenario, and the files that it names.
+func targetsInCluster(files map[string][]byte, path, base string) (there string, err error) {
+	if path == "-" {
+		return "", errors.New("--targets -: a pod has no standard input; name a file")
+	}
+	plan, err := scenario.Load(path, scenario.Options{Base: base})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, plan.Close()) }()
+	for _, name := range plan.Files() {
+		if filepath.Dir(name) != filepath.Dir(path) {
+			return "", fmt.Errorf("--targets %s names %s: in a cluster all files are in one directory; put it beside the scenario", path, name)
+		}
+		if _, err := inCluster(files, name); err != nil {
+			return "", err
+		}
+	}
+	return kube.FilesDir + "/" + filepath.Base(path), nil
+}
+
+// applyWorkers starts the workers in the cluster. remove deletes what was made.
+func (r *loader) applyWorkers(ctx context.Context, a bus.Address) (remove func() error, err error) {
+	text, err := kube.Render(r.fleet(a))
+	if err != nil {
+		return nil, err
+	}
+	var flags []string
+	if r.kubeContext != "" {
+		flags = append(flags, "--context="+r.kubeContext)
+	}
+	remove = func() error {
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), deleteTime)
+		defer stop()
+		_, err := kube.Delete(ctx, kubectl, text, flags...)
+		return err
+	}
+	said, err := kube.Apply(ctx, kubectl, text, flags...)
+	if err != nil {
+		return nil, errors.Join(err, remove()) // a part of it may be there
+	}
+	if r.live != nil {
+		r.live.Say(said)
+	}
+	return remove, nil
+}

@@ -1,0 +1,47 @@
+package crew
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/probe"
+)
+
+// Generate is the [fleet.Generator] of a load.Spec. To the result it adds what
+// the hypervisor took: where the coordinator is, that cannot be seen.
+func Generate(ctx context.Context, spec json.RawMessage, emit func(json.RawMessage)) error {
+	var s load.Spec
+	if err := json.Unmarshal(spec, &s); err != nil {
+		return fmt.Errorf("read the generator's orders: %w", err)
+	}
+	cpus, err := probe.Allowed()
+	if err != nil {
+		return err
+	}
+	var broken error
+	var begin probe.Ticks
+	see := func(e load.Event) (err error) {
+		switch {
+		case e.Window:
+			begin, err = probe.ReadTicks(cpus)
+		case e.Result != nil:
+			var end probe.Ticks
+			end, err = probe.ReadTicks(cpus)
+			e.Result.Steal = end.Steal(begin)
+		}
+		return err
+	}
+	err = load.Run(ctx, &s, func(e load.Event) {
+		broken = errors.Join(broken, see(e))
+		b, err := json.Marshal(e)
+		if err != nil {
+			broken = errors.Join(broken, fmt.Errorf("encode an event: %w", err))
+			return
+		}
+		emit(b)
+	})
+	return errors.Join(err, broken)
+}

@@ -1,0 +1,124 @@
+package crew
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/delta"
+	"github.com/redline-go/redline/lab/load/fleet"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// Merge makes one result of all workers', and returns theirs as well, in the
+// order of their shares; that of a lost worker is nil.
+//
+// Counts and distributions are those of all workers, with what a lost one had
+// reported until its last tick: its answers and their latencies. Its arrivals
+// count as due and sent as far as they were answered. Service time, send lag and
+// all else are those of the workers that came to a result. The generator's CPU
+// time is the mean, so that its share of the window is that of one core.
+func Merge(o *fleet.Outcome) (sum *load.Result, each []*load.Result, err error) {
+	sum = &load.Result{
+		Seconds: o.Seconds, Requests: o.Requests, Errors: maps.Clone(o.Errors), Steady: true, Cut: o.Cut,
+		BytesIn: o.Sums["bytes_in"], BytesOut: o.Sums["bytes_out"], Sent: o.Sums["sent"], Answered: o.Sums["answered"],
+		Held: int(o.Sums["held"]), Connects: o.Sums["connects"], Early: o.Sums["early"], Dropped: o.Sums["dropped"],
+		Connect: o.Latency["connect_hdr"].Histogram, FirstByte: o.Latency["first_byte_hdr"].Histogram,
+	}
+	if sum.Histogram = o.Latency["hdr"].Histogram; sum.Histogram == "" {
+		none, err := results.NewLatency(delta.Histogram())
+		if err != nil {
+			return nil, nil, err
+		}
+		sum.Histogram = none.Histogram
+	}
+	each = make([]*load.Result, len(o.Workers))
+	var cpu, longest float64
+	n := 0
+	for i, w := range o.Workers {
+		if len(w.Result) == 0 {
+			continue
+		}
+		r := new(load.Result)
+		if err := json.Unmarshal(w.Result, r); err != nil {
+			return nil, nil, fmt.Errorf("read the result of worker %d: %w", i, err)
+		}
+		each[i] = r
+		n++
+		cpu += r.GeneratorCPU / r.Seconds
+		sum.WarmupSeconds = max(sum.WarmupSeconds, r.WarmupSeconds)
+		sum.Steal = max(sum.Steal, r.Steal)
+		sum.Steady = sum.Steady && r.Steady
+		sum.Cut = sum.Cut || r.Cut
+		if r.Seconds > longest && r.ServerCPU > 0 { // each has read the same processes
+			longest = r.Seconds
+			sum.ServerUser, sum.ServerSys, sum.ServerCPU = r.ServerUser, r.ServerSys, r.ServerCPU
+		}
+		if err := addTargets(sum, r); err != nil {
+			return nil, nil, fmt.Errorf("worker %d: %w", i, err)
+		}
+		if r.Open != nil {
+			sum.Open = new(load.Open)
+		}
+		if r.TLS != nil && sum.TLS == nil {
+			shaken := *r.TLS // what was agreed on is the same for all
+			shaken.Handshakes, shaken.Resumed, shaken.Histogram = o.Sums["tls.handshakes"], o.Sums["tls.resumed"], o.Latency["tls.hdr"].Histogram
+			sum.TLS = &shaken
+		}
+	}
+	sum.GeneratorCPU = cpu / float64(max(n, 1)) * sum.Seconds
+	if sum.Open != nil {
+		*sum.Open = open(o)
+	}
+	return sum, each, nil
+}
+
+// open is what the arrivals of all workers came to.
+func open(o *fleet.Outcome) load.Open {
+	sum := load.Open{
+		Due: o.Sums["open.due"], Sent: o.Sums["open.sent"], Waited: o.Sums["open.waited"],
+		Failed: o.Sums["open.failed"], Unfinished: o.Sums["open.unfinished"],
+		Service: o.Latency["open.service_hdr"].Histogram, Lag: o.Latency["open.lag_hdr"].Histogram, Pacing: o.Latency["open.pacing_hdr"].Histogram,
+	}
+	for _, w := range o.Workers {
+		sum.Due += w.Sampled
+		sum.Sent += w.Sampled
+	}
+	return sum
+}
+
+// addTargets adds what a worker's requests of a scenario came to. All workers
+// play the same one.
+func addTargets(sum, r *load.Result) error {
+	if sum.Targets == nil {
+		for _, t := range r.Targets {
+			t.Checks = maps.Clone(t.Checks)
+			sum.Targets = append(sum.Targets, t)
+		}
+		return nil
+	}
+	if len(sum.Targets) != len(r.Targets) {
+		return fmt.Errorf("%d targets, another worker has %d", len(r.Targets), len(sum.Targets))
+	}
+	for i, t := range r.Targets {
+		all := &sum.Targets[i]
+		if all.Name != t.Name {
+			return fmt.Errorf("target %q, where another worker has %q", t.Name, all.Name)
+		}
+		all.Requests += t.Requests
+		all.Errors += t.Errors
+		for name, n := range t.Checks {
+			if all.Checks == nil {
+				all.Checks = map[string]uint64{}
+			}
+			all.Checks[name] += n
+		}
+		both, err := results.MergeLatency([]results.Latency{{Histogram: all.Histogram}, {Histogram: t.Histogram}})
+		if err != nil {
+			return fmt.Errorf("target %q: %w", t.Name, err)
+		}
+		all.Histogram = both.Histogram
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package crew
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/fleet"
+	"github.com/redline-go/redline/lab/load/sock"
+)
+
+// Orders divides a specification over n workers. Connections and rates are those
+// of all workers together; requests, times and the server are the same for each.
+func Orders(spec *load.Spec, n int) ([]fleet.Order, error) {
+	whole := fleet.Load{Workers: n, Connections: spec.Connections}
+	if p := spec.Arrivals; p != nil {
+		whole.Rate, whole.Seed = p.Rate, p.Seed
+	}
+	var err error
+	if whole.Sources, err = sock.ParseSources(spec.Sources); err != nil {
+		return nil, err
+	}
+	shares, err := fleet.Split(whole)
+	if err != nil {
+		return nil, err
+	}
+	orders := make([]fleet.Order, n)
+	users := 0
+	for i, share := range shares {
+		part, err := json.Marshal(divide(spec, share, users))
+		if err != nil {
+			return nil, fmt.Errorf("encode the order of worker %d: %w", i, err)
+		}
+		share.Sources = nil // they are in the specification
+		orders[i] = fleet.Order{Share: share, Spec: part}
+		users += share.Connections * max(spec.Streams, 1)
+	}
+	return orders, nil
+}
+
+// divide gives one worker's specification; before is how many users the workers
+// before it have.
+func divide(whole *load.Spec, share fleet.Share, before int) *load.Spec {
+	s := *whole
+	n := float64(share.Workers)
+	s.Member, s.Connections = true, share.Connections
+	s.ConnectRate /= n
+	s.Sources = nil
+	for _, a := range share.Sources {
+		s.Sources = append(s.Sources, a.String())
+	}
+	if k := whole.Slow.Connections; k > 0 {
+		if s.Slow.Connections = part(k, share); s.Slow.Connections == 0 {
+			s.Slow = load.Slow{} // none of them, and not all
+		}
+	}
+	if whole.Arrivals != nil {
+		s.Arrivals = arrivals(whole.Arrivals, share)
+	}
+	if whole.Scenario != nil {
+		play := *whole.Scenario
+		if play.Users == 0 {
+			play.Users = whole.Places()
+		}
+		play.First += before
+		s.Scenario = &play
+	}
+	return &s
+}
+
+// part is how many of k things a worker has; those that do not divide evenly go
+// to the first ones.
+func part(k int, share fleet.Share) int {
+	n := k / share.Workers
+	if share.Index < k%share.Workers {
+		n++
+	}
+	return n
+}
+
+// arrivals is one worker's part of a plan: together they are that plan, or, at
+// random, one of the same rate.
+func arrivals(whole *arrive.Plan, share fleet.Share) *arrive.Plan {
+	p := *whole
+	n := float64(share.Workers)
+	p.Rate /= n
+	p.Stages = nil
+	for _, s := range whole.Stages {
+		p.Stages = append(p.Stages, arrive.Stage{For: s.For, Rate: s.Rate / n})
+	}
+	p.Seed, p.Phase = share.Seed, share.Phase
+	return &p
+}

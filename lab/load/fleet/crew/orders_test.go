@@ -1,0 +1,93 @@
+package crew
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/fleet"
+)
+
+func specs(t *testing.T, orders []fleet.Order) (list []load.Spec) {
+	t.Helper()
+	for _, o := range orders {
+		var s load.Spec
+		if err := json.Unmarshal(o.Spec, &s); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func TestOrders(t *testing.T) {
+	whole := load.Spec{
+		Addr: "127.0.0.1:80", Request: []byte("GET"), Connections: 8, Pipeline: 1, Window: time.Second, ConnectRate: 30,
+		Sources: []string{"127.0.0.2-127.0.0.5"}, Slow: load.Slow{Connections: 2, Read: 10},
+		Arrivals: &arrive.Plan{Rate: 300, Stages: []arrive.Stage{{For: time.Second, Rate: 600}}, Poisson: true, Seed: 7},
+	}
+	orders, err := Orders(&whole, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var connections, slow int
+	var rate, connect float64
+	var sources []string
+	var seeds []uint64
+	for i, s := range specs(t, orders) {
+		if !s.Member || s.Addr != whole.Addr || string(s.Request) != "GET" || s.Window != whole.Window {
+			t.Errorf("worker %d: %+v", i, s)
+		}
+		if s.Arrivals.Stages[0].Rate != 200 || math.Abs(s.Arrivals.Phase-float64(i)/3) > 1e-9 || !s.Arrivals.Poisson {
+			t.Errorf("worker %d: arrivals %+v", i, s.Arrivals)
+		}
+		if s.Slow.Connections == 0 && s.Slow != (load.Slow{}) {
+			t.Errorf("worker %d: all of its connections are slow: %+v", i, s.Slow)
+		}
+		connections, slow = connections+s.Connections, slow+s.Slow.Connections
+		rate, connect = rate+s.Arrivals.Rate, connect+s.ConnectRate
+		sources, seeds = append(sources, s.Sources...), append(seeds, s.Arrivals.Seed)
+	}
+	slices.Sort(sources)
+	slices.Sort(seeds)
+	if connections != 8 || slow != 2 || math.Abs(rate-300) > 1e-9 || math.Abs(connect-30) > 1e-9 || len(slices.Compact(seeds)) != 3 {
+		t.Errorf("%d connections, %d slow, rates %v and %v, seeds %v", connections, slow, rate, connect, seeds)
+	}
+	if !slices.Equal(sources, []string{"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"}) {
+		t.Errorf("sources %v", sources)
+	}
+	if whole.Arrivals.Rate != 300 || whole.Arrivals.Stages[0].Rate != 600 || whole.Member {
+		t.Errorf("what was asked for has changed: %+v", whole)
+	}
+}
+
+// The users of all workers are those of one generator, and each is there once.
+func TestOrdersOfUsers(t *testing.T) {
+	whole := load.Spec{Connections: 7, Scenario: &load.Scenario{Name: "x.yaml", Text: []byte("targets: []"), Seed: 5}}
+	orders, err := Orders(&whole, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := 0
+	for i, s := range specs(t, orders) {
+		if s.Scenario.First != next || s.Scenario.Users != 7 || s.Scenario.Seed != 5 || string(s.Scenario.Text) != "targets: []" {
+			t.Errorf("worker %d: %+v, want the first user to be %d", i, s.Scenario, next)
+		}
+		next += s.Connections
+	}
+	if next != 7 || whole.Scenario.Users != 0 {
+		t.Errorf("%d users; what was asked for: %+v", next, whole.Scenario)
+	}
+}
+
+func TestOrdersRefused(t *testing.T) {
+	for _, s := range []load.Spec{{Connections: 2}, {Connections: 5, Sources: []string{"x"}}} {
+		if orders, err := Orders(&s, 3); err == nil {
+			t.Errorf("%+v gives %v", s, orders)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package load
+
+import (
+	"context"
+	"math"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/cputime"
+	"github.com/redline-go/redline/lab/load/delta"
+)
+
+// What the ticks of a worker's window carry is, put together, the histogram of
+// its result: who hears no more of it after a tick has lost nothing until then.
+func TestMemberTicks(t *testing.T) {
+	for name, plan := range map[string]*arrive.Plan{"closed": nil, "open": {Rate: 500}} {
+		t.Run(name, func(t *testing.T) {
+			s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+			spec := testSpec(s.addr)
+			spec.Connections, spec.Warmup, spec.Window, spec.Tick = 4, 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
+			spec.Arrivals, spec.Member = plan, true
+			events, err := collect(context.Background(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := events[len(events)-1].Result
+			sum, window, last := delta.Histogram(), false, uint64(0)
+			for _, e := range events {
+				switch {
+				case e.Window:
+					window = true
+				case e.Tick != nil && window:
+					before := sum.TotalCount()
+					if err := delta.Merge(sum, e.Tick.Counts); err != nil {
+						t.Fatal(err)
+					}
+					if n := uint64(sum.TotalCount() - before); plan == nil && n != e.Tick.Requests {
+						t.Errorf("a tick of %d requests carries %d latencies", e.Tick.Requests, n)
+					}
+					last += e.Tick.Requests
+				case e.Tick != nil && e.Tick.Counts != "":
+					t.Error("a tick of the warm-up carries latencies")
+				}
+			}
+			want := decode(t, res.Histogram)
+			if plan != nil { // answers that came after the window are in no tick
+				late := want.TotalCount() - sum.TotalCount()
+				if late < 0 || sum.TotalCount() == 0 || res.Requests != last {
+					t.Errorf("%d latencies in the ticks, %d in all; %d requests of %d", sum.TotalCount(), want.TotalCount(), last, res.Requests)
+				}
+				return
+			}
+			if sum.TotalCount() == 0 || sum.TotalCount() != want.TotalCount() || sum.ValueAtQuantile(50) != want.ValueAtQuantile(50) || sum.Max() != want.Max() {
+				t.Errorf("the ticks carry %d latencies to %d, the result %d to %d", sum.TotalCount(), sum.Max(), want.TotalCount(), want.Max())
+			}
+		})
+	}
+}
+
+// The warm-up of one of several workers ends when it was to end, though the rate
+// goes on growing.
+func TestMemberWarmup(t *testing.T) {
+	begun := time.Now()
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool {
+		time.Sleep(time.Duration(10e6 * math.Exp(-time.Since(begun).Seconds()/0.1))) // faster and faster
+		return say(c, goodAnswer)
+	})
+	spec := testSpec(s.addr)
+	spec.Connections, spec.Warmup, spec.Window, spec.Tick, spec.Member = 1, 300*time.Millisecond, 100*time.Millisecond, 20*time.Millisecond, true
+	var ticked float64
+	r := &runner{spec: spec, server: new(cputime.Processes), emit: func(e Event) {
+		if e.Tick != nil {
+			ticked += e.Tick.Seconds
+		}
+	}}
+	l, err := newLoop(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shut(t, l)
+	r.loop = l
+	if err := r.connect(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.warm(); err != nil {
+		t.Fatal(err)
+	}
+	begin := r.tickAt - int64(math.Round(ticked*1e9))
+	if planned := time.Duration(r.end - begin).Round(time.Microsecond); planned != spec.Warmup {
+		t.Errorf("the warm-up was put off to %v", planned)
+	}
+}

@@ -1,0 +1,142 @@
+package present
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// Worker is one of several generators of a run, whose sum the document is.
+type Worker struct {
+	Index       int               `json:"index"`
+	Host        string            `json:"host"`
+	PID         int               `json:"pid"`
+	Connections int               `json:"connections"`
+	Lost        string            `json:"lost,omitempty"` // why it came to no result, and what is counted of it
+	Clock       Clock             `json:"clock"`
+	Gates       []results.Gate    `json:"gates"` // of this worker alone; none of a lost one
+	Errors      map[string]uint64 `json:"errors,omitempty"`
+
+	Seconds           float64 `json:"seconds"`  // for which it was measured
+	Requests          uint64  `json:"requests"` // right answers of that time
+	RequestsPerSecond float64 `json:"requests_per_second"`
+	Sent              uint64  `json:"sent"`     // requests since its process began, warm-up and all; 0 of a lost one
+	Answered          uint64  `json:"answered"` // the same
+
+	CPUUtilisation float64  `json:"cpu_utilisation"`           // of its core, 0 to 1
+	SendLagP99     *float64 `json:"send_lag_p99_us,omitempty"` // of an open loop, microseconds
+	PacingP99      *float64 `json:"pacing_p99_us,omitempty"`
+}
+
+// Clock is how well a worker kept the agreed time. All of it is milliseconds.
+type Clock struct {
+	OffsetMs      float64 `json:"offset_ms"`      // of its clock from the coordinator's, which was allowed for
+	UncertaintyMs float64 `json:"uncertainty_ms"` // of that
+	LateMs        float64 `json:"late_ms"`        // by which it began after the agreed time
+}
+
+// Fill puts a worker's own result into w, and judges it as a run by itself would
+// be: target is its part of the rate that was asked for.
+func (w *Worker) Fill(d *Document, r *load.Result, steal, target float64) error {
+	part := Document{Config: d.Config}
+	if d.Server != nil {
+		server := *d.Server
+		part.Server = &server
+	}
+	if err := part.Fill(r, steal, target, nil); err != nil {
+		return err
+	}
+	w.Gates, w.Errors = part.Gates, r.Errors
+	w.Sent, w.Answered, w.CPUUtilisation = r.Sent, r.Answered, part.Generator.CPUUtilisation
+	if part.Open != nil {
+		w.SendLagP99, w.PacingP99 = part.Open.SendLag.P99, part.Open.Pacing.P99
+	}
+	return nil
+}
+
+// AddWorkers adds the workers to a document that is the sum of theirs, what went
+// wrong among them, which makes it invalid, and notes. A gate that one worker
+// does not pass is not passed, unless it is about the sum anyway.
+func (d *Document) AddWorkers(workers []Worker, failures, notes []string) {
+	d.Workers, d.Notes, d.Config.Workers = workers, append(d.Notes, notes...), len(workers)
+	all := results.Gate{Name: "workers", Passed: len(failures) == 0, Value: float64(len(workers)), Limit: float64(len(workers))}
+	for _, w := range workers {
+		if w.Lost != "" {
+			all.Value--
+		}
+	}
+	gates := []results.Gate{all}
+	for i, text := range failures {
+		one := all
+		one.Text = text
+		gates = append(gates[:i], one)
+	}
+	failed := d.Failed()
+	gates = append(gates, d.Gates...)
+	for _, w := range workers {
+		for _, g := range w.Gates {
+			about := func(s results.Gate) bool { return s.Name == g.Name }
+			if g.Passed || slices.ContainsFunc(failed, about) || g.Name == "errors" && !slices.ContainsFunc(d.Gates, about) {
+				continue
+			}
+			g.Text = fmt.Sprintf("worker %d: %s", w.Index, g.Text)
+			gates = append(gates, g)
+		}
+	}
+	d.Gates, d.Valid = gates, results.Valid(gates)
+}
+
+// nameWidth is that of the table's first column.
+const nameWidth = 20
+
+// workers is a table: a line each worker.
+func (s *summary) workers(d *Document) {
+	if len(d.Workers) == 0 {
+		return
+	}
+	s.WriteString("\n")
+	open := d.Open != nil
+	apart := slices.ContainsFunc(d.Workers, func(w Worker) bool { return w.Host != d.Workers[0].Host })
+	head := []string{"connections", "rate", "CPU", "errors"}
+	if open {
+		head = append(head, "send lag", "pacing")
+	}
+	row := func(name string, cells []string) {
+		if r := []rune(name); len(r) > nameWidth {
+			name = string(r[:nameWidth-1]) + "…"
+		}
+		fmt.Fprintf(s, "%-*s", nameWidth, name)
+		for _, c := range cells {
+			s.WriteString(strings.Repeat(" ", max(1, 13-len([]rune(c)))) + c)
+		}
+		s.WriteString("\n")
+	}
+	row("worker", head)
+	for _, w := range d.Workers {
+		name := fmt.Sprint(w.Index)
+		if apart {
+			name += " " + report.Line(w.Host)
+		}
+		cells := []string{
+			fmt.Sprint(w.Connections), report.PerSecond(w.RequestsPerSecond) + "/s",
+			report.Percent(w.CPUUtilisation), fmt.Sprint(results.CountErrors(w.Errors)),
+		}
+		if open {
+			cells = append(cells, report.Quantile(w.SendLagP99, " "), report.Quantile(w.PacingP99, " "))
+		}
+		if w.Lost != "" {
+			name = fmt.Sprintf("%d lost", w.Index)
+			for i := 2; i < len(cells); i++ {
+				cells[i] = "–"
+			}
+		}
+		row(name, cells)
+	}
+	for _, note := range d.Notes {
+		s.line("note", report.Line(note))
+	}
+}
