@@ -155,7 +155,7 @@ func TestOpenLoopRefuses(t *testing.T) {
 	} {
 		spec := openSpec("127.0.0.1:1", 10)
 		change(spec)
-		if err := spec.validate(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redline-go/redline/lab/load/tally"
 )
 
 // A server that ends its streams, and one that garbles them.
@@ -42,16 +44,16 @@ func TestStreams(t *testing.T) {
 			})
 			spec := testSpec(s.addr)
 			spec.Stream = true
-			l := drive(t, spec, func(c *counters) bool { return c.failures() >= 10 })
-			e := errorsOf(&l.rec.counters)
+			l := drive(t, spec, func(c *tally.Counters) bool { return c.Failures() >= 10 })
+			e := errorsOf(&l.rec.Counters)
 			if len(e) != 1 || e[tc.kind] < 10 {
 				t.Errorf("errors %v, want %s alone", e, tc.kind)
 			}
-			if l.rec.requests < 10*e[tc.kind] || l.rec.requests > events.Load() {
-				t.Errorf("%d events counted, the server sent %d", l.rec.requests, events.Load())
+			if l.rec.Requests < 10*e[tc.kind] || l.rec.Requests > events.Load() {
+				t.Errorf("%d events counted, the server sent %d", l.rec.Requests, events.Load())
 			}
-			if got := uint64(l.rec.hist.TotalCount()); got != l.rec.requests {
-				t.Errorf("%d latencies of %d events", got, l.rec.requests)
+			if got := uint64(l.rec.Hist.TotalCount()); got != l.rec.Requests {
+				t.Errorf("%d latencies of %d events", got, l.rec.Requests)
 			}
 		})
 	}
@@ -61,9 +63,9 @@ func TestStreams(t *testing.T) {
 		})
 		spec := testSpec(s.addr)
 		spec.Stream = true
-		l := drive(t, spec, func(c *counters) bool { return c.failures() >= 10 })
-		if e := errorsOf(&l.rec.counters); len(e) != 1 || e[ErrStatus] < 10 || l.rec.requests != 0 {
-			t.Errorf("errors %v, %d events", e, l.rec.requests)
+		l := drive(t, spec, func(c *tally.Counters) bool { return c.Failures() >= 10 })
+		if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[ErrStatus] < 10 || l.rec.Requests != 0 {
+			t.Errorf("errors %v, %d events", e, l.rec.Requests)
 		}
 	})
 }

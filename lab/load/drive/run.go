@@ -149,6 +149,7 @@ func (r *loader) document(words string) *present.Document {
 	if r.listen != nil {
 		d.Stream = &present.Stream{Config: *r.listen}
 	}
+	r.describeProtocol(&d.Config)
 	if len(r.server.PIDs) > 0 {
 		server := r.server
 		d.Server = &server
@@ -165,6 +166,7 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 		Timeout: r.timeout, Arrivals: plan, ServerPIDs: r.server.PIDs, Listen: r.listen,
 	}
 	r.hand(spec)
+	r.handProtocol(spec)
 	w := &watch{loader: r, doc: d, crew: new(crewed)}
 	if r.live != nil {
 		r.live.Begin(d)

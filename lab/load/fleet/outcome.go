@@ -187,6 +187,7 @@ type parsed struct {
 var summed = []string{
 	"requests", "bytes_in", "bytes_out", "sent", "answered", "held", "connects", "early", "dropped",
 	"due", "waited", "failed", "unfinished", // of an open loop
+	"handshakes", "resumed", // of TLS
 	"events", "missed", "duplicated", "oversized", "reconnects", // of subscribers
 }
 

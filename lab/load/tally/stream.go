@@ -1,4 +1,4 @@
-package load
+package tally
 
 import "bytes"
 
@@ -7,23 +7,30 @@ const (
 	stampSize = 19 // digits of a time in nanoseconds since 1970, from 2001 to 2286
 )
 
-// sink takes the events of all streams.
-type sink struct {
-	wall  int64 // time of the present read, nanoseconds since 1970
-	total uint64
-	rec   *recorder
+// Events counts the server-sent events of all streams.
+type Events struct {
+	Wall  int64 // time of the present read, nanoseconds since 1970
+	Total uint64
+	rec   *Recorder
 }
 
-// feed is the sink of one stream's parser.
-type feed struct {
+// NewEvents returns one that records in rec.
+func NewEvents(rec *Recorder) *Events { return &Events{rec: rec} }
+
+// Stream returns what takes the events of one stream: an h1.Sink.
+func (s *Events) Stream() *Stream { return &Stream{events: s} }
+
+// Stream takes the events of one stream.
+type Stream struct {
 	event
-	sink *sink
+	events *Events
 }
 
-// Head and Content make it an h1.Sink.
-func (f *feed) Head(int, []byte) { f.event = event{} }
+// Head begins a stream.
+func (f *Stream) Head(int, []byte) { f.event = event{} }
 
-func (f *feed) Content(b []byte) { f.feed(b, f.sink) }
+// Content takes bytes of it, split anywhere.
+func (f *Stream) Content(b []byte) { f.feed(b, f.events) }
 
 // event is where a connection stands within a server-sent event. An event ends
 // with an empty line and counts if it has a data field: a block without one, as
@@ -37,7 +44,7 @@ type event struct {
 }
 
 // feed takes bytes of the stream, split anywhere.
-func (e *event) feed(b []byte, s *sink) {
+func (e *event) feed(b []byte, s *Events) {
 	for len(b) > 0 {
 		at := bytes.IndexByte(b, '\n')
 		part := b
@@ -56,7 +63,7 @@ func (e *event) feed(b []byte, s *sink) {
 }
 
 // endLine looks at a whole line.
-func (e *event) endLine(s *sink) {
+func (e *event) endLine(s *Events) {
 	line := e.line[:e.size]
 	empty := !e.rest && (len(line) == 0 || len(line) == 1 && line[0] == '\r')
 	e.size, e.rest = 0, false
@@ -67,10 +74,10 @@ func (e *event) endLine(s *sink) {
 		return
 	}
 	if e.data {
-		s.total++
-		s.rec.requests++
+		s.Total++
+		s.rec.Requests++
 		if e.stamp > 0 {
-			s.rec.latency(s.wall-e.stamp, 1)
+			s.rec.Latency(s.Wall-e.stamp, 1)
 		}
 	}
 	e.data, e.stamp = false, 0

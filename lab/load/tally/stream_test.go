@@ -1,4 +1,4 @@
-package load
+package tally
 
 import (
 	"strings"
@@ -27,25 +27,25 @@ func TestEvents(t *testing.T) {
 		{"several", strings.Repeat("data: "+stamp+"\n\n", 5), 5, 5},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			rec := newRecorder()
+			rec := NewRecorder()
 			for size := 1; size <= len(tc.in); size++ {
-				rec.requests = 0
-				rec.begin()
-				s := &sink{wall: 1700000000000001000, rec: rec}
+				rec.Requests = 0
+				rec.Begin()
+				s := &Events{Wall: 1700000000000001000, rec: rec}
 				var e event
 				for in := tc.in; in != ""; {
 					n := min(size, len(in))
 					e.feed([]byte(in[:n]), s)
 					in = in[n:]
 				}
-				if s.total != tc.events || s.rec.requests != tc.events {
-					t.Fatalf("pieces of %d: %d events, want %d", size, s.total, tc.events)
+				if s.Total != tc.events || s.rec.Requests != tc.events {
+					t.Fatalf("pieces of %d: %d events, want %d", size, s.Total, tc.events)
 				}
-				if got := s.rec.hist.TotalCount(); got != tc.stamped {
+				if got := s.rec.Hist.TotalCount(); got != tc.stamped {
 					t.Fatalf("pieces of %d: %d latencies, want %d", size, got, tc.stamped)
 				}
-				if tc.stamped > 0 && s.rec.hist.Max() != 1000 {
-					t.Fatalf("latency %d ns, want 1000", s.rec.hist.Max())
+				if tc.stamped > 0 && s.rec.Hist.Max() != 1000 {
+					t.Fatalf("latency %d ns, want 1000", s.rec.Hist.Max())
 				}
 			}
 		})
