@@ -247,10 +247,10 @@ func (r *loader) first(ctx context.Context) (a firstAnswer, err error) {
 func (r *loader) accept(q *ask, a *firstAnswer) error {
 	failed := r.judge.Answer(q.target, a.status, a.head, a.body)
 	switch {
-	case failed == "":
+	case failed == "" || r.keepGoing && r.scenario.Request == nil:
 		return nil
 	case r.scenario.Request == nil:
-		return fmt.Errorf("%s: %s %s answers with status %d, and its check does not hold: %s; mend the request, or write down what its answer is", r.scenario.Name, q.method, q.url, a.status, failed)
+		return fmt.Errorf("%s: %s %s answers with status %d, and its check does not hold: %s; mend the request, write down what its answer is, or --keep-going", r.scenario.Name, q.method, q.url, a.status, failed)
 	case slices.Contains(r.checks, failed):
 		return fmt.Errorf("%s %s answers with status %d, and --check %q does not hold", q.method, q.url, a.status, failed)
 	}

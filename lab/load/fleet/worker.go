@@ -115,7 +115,10 @@ func (k *work) loop(ctx, generating context.Context, ended chan error) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			cause := context.Cause(ctx)
+			// So that nobody has to find out by the silence. That it cannot be sent is no news.
+			_ = k.send(&Message{Gone: &Gone{fmt.Sprintf("it was stopped: %v", cause)}})
+			return cause
 		case m, ok := <-k.wire.Inbox():
 			if !ok {
 				return errors.New("the coordinator is gone")
