@@ -96,7 +96,21 @@ func sockets(pid int, inodes map[string]bool) ([]int, error) {
 
 // listeners returns the inodes of the sockets that listen on the port in the
 // network namespace of the process.
-func listeners(fs procfs.FS, pid, port int) (map[string]bool, error) {
+//
+// The kernel writes the table a page at a time, and can leave out a socket when
+// others come and go between two pages: what is not found is looked for again.
+func listeners(fs procfs.FS, pid, port int) (inodes map[string]bool, err error) {
+	for range listenerTries {
+		if inodes, err = listenersOnce(fs, pid, port); err != nil || len(inodes) > 0 {
+			break
+		}
+	}
+	return inodes, err
+}
+
+const listenerTries = 5
+
+func listenersOnce(fs procfs.FS, pid, port int) (map[string]bool, error) {
 	const (
 		local, state, inode = 1, 3, 9 // columns
 		listen              = "0A"    // TCP_LISTEN

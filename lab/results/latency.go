@@ -21,6 +21,11 @@ func NewLatency(h *hdrhistogram.Histogram) (Latency, error) {
 	if err != nil {
 		return Latency{}, fmt.Errorf("encode histogram: %w", err)
 	}
+	return summary(h, string(encoded)), nil
+}
+
+// summary is the Latency of a histogram whose encoded form is there already.
+func summary(h *hdrhistogram.Histogram, encoded string) Latency {
 	count := uint64(h.TotalCount())
 	us := func(q float64) *float64 {
 		if !Carries(count, q) {
@@ -32,8 +37,8 @@ func NewLatency(h *hdrhistogram.Histogram) (Latency, error) {
 	return Latency{
 		Count: count, MeanUs: h.Mean() / 1e3, MaxUs: float64(h.Max()) / 1e3,
 		P50: us(0.5), P90: us(0.9), P99: us(0.99), P999: us(0.999), P9999: us(0.9999),
-		Histogram: string(encoded),
-	}, nil
+		Histogram: encoded,
+	}
 }
 
 // ParseLatency summarises an encoded histogram of nanoseconds.
@@ -42,7 +47,7 @@ func ParseLatency(encoded string) (Latency, error) {
 	if err != nil {
 		return Latency{}, err
 	}
-	return NewLatency(h)
+	return summary(h, encoded), nil
 }
 
 // Decode returns the histogram that l was made of, in nanoseconds.

@@ -21,7 +21,8 @@ Without --rate it is a closed loop: each connection sends its next request when
 the last one is answered, and the rate is what comes of it. With --rate, --stages
 or --find it is an open loop: requests are due at their times whatever the server
 does, and latency counts from when a request was due. What makes the figures
-doubtful is printed first.
+doubtful is printed first. With --targets a file says what to ask for, and the URL,
+which may be left out then, is what its paths are put under.
 
 Exit codes: 0 all well, 1 nothing could be measured, 2 wrong usage, 3 a threshold
 is broken, 4 the run is INVALID, 130 interrupted.`,
@@ -29,7 +30,9 @@ is broken, 4 the run is INVALID, 130 interrupted.`,
   redline load -c 200 -d 30s --json run.json --html run.html http://127.0.0.1:8080/
   redline load -r 5000 --arrivals poisson --threshold 'p99<10ms,errors<0.1%' http://127.0.0.1:8080/
   redline load --stages 30s:1000,60s:5000 --burst 1.5x/10s http://127.0.0.1:8080/
-  redline load --find 'p99<10ms,errors<0.1%' http://127.0.0.1:8080/`,
+  redline load --find 'p99<10ms,errors<0.1%' http://127.0.0.1:8080/
+  redline load --targets shop.yaml --try
+  redline load --targets shop.yaml -c 500 --think lognormal:1s,0.8 --threshold 'p99{pay}<50ms'`,
 		Args: oneURL,
 		RunE: func(c *cobra.Command, args []string) error { return flags.Run(c, strings.Join(args, "")) },
 	}

@@ -6,8 +6,11 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/redline-go/redline/lab/load/drive"
 )
 
 const docs = "../../../docs/"
@@ -134,9 +137,13 @@ func TestLoadDocsCommands(t *testing.T) {
 	inExamples(t, files)
 	for _, line := range lines {
 		args := words(strings.ReplaceAll(line, "127.0.0.1:8080", "127.0.0.1:1"))
-		code, _, said := loadOf(t, t.Context(), args[2:]...)
-		if code != 1 || !strings.Contains(said, "connection refused") {
-			t.Errorf("%s: exit code %d, %s", line, code, said)
+		code, out, said := loadOf(t, t.Context(), args[2:]...)
+		want := 1
+		if slices.Contains(args, "--try") {
+			want = drive.ExitBroken
+		}
+		if code != want || !strings.Contains(out+said, "connection refused") {
+			t.Errorf("%s: exit code %d, %s%s", line, code, out, said)
 		}
 	}
 	if len(lines) < 10 {

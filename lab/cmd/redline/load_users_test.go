@@ -52,6 +52,7 @@ func TestLoadUsersUsage(t *testing.T) {
 		{[]string{"--targets", file, "-H", "x", url}, "write 'NAME: VALUE'"},
 		{[]string{"--targets", file, url + "?a=b"}, "what the file's paths are put under"},
 		{[]string{"--targets", file, "ftp://h/"}, "is no URL to load"},
+		{[]string{"--try", "-r", "5", url}, "--rate beside --try: that measures nothing"},
 		{[]string{"--think", "long", url}, `--think: distribution "long"`},
 		{[]string{"--think", "200ms", "-r", "500", url}, "64 users ask at most 320/s then, and 500/s are asked for; write --connections 111 or more"},
 		{[]string{"--check", "status ok", url}, `--check "status ok": "ok" is no status; write 'status 200'`},

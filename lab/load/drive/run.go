@@ -50,7 +50,10 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	if err != nil {
 		return err
 	}
-	if plan.kubernetes && !plan.apply {
+	switch {
+	case plan.try:
+		return plan.rehearsal(c.Context(), c.OutOrStdout())
+	case plan.kubernetes && !plan.apply:
 		return plan.manifest(c, rawURL)
 	}
 	r := &loader{plan: plan, machine: machine.Fingerprint(".")}

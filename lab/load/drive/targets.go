@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func (p *plan) compile(s *load.Scenario, u *url.URL) (err error) {
 	if compiled.Sequential() && p.pipeline > 1 {
 		return fmt.Errorf("--pipeline %d: flows and setup of %s wait for each answer; leave --pipeline out", p.pipeline, s.Name)
 	}
-	server := origins[0].Scheme + "://" + origins[0].Addr
+	server := serverOf(compiled)
 	at, err := parseURL(server)
 	switch {
 	case err != nil:
@@ -169,13 +170,29 @@ func (p *plan) rehearse(compiled *scenario.Plan, server string) error {
 		if t.Wire() == nil || t.Stream() != nil || t.Sequential() || !safe || len(p.asks) == maxAsks {
 			continue
 		}
-		at, err := url.Parse(server + strings.Fields(string(t.Wire()))[1])
+		q, err := requestOf(t, server, t.Wire())
 		if err != nil {
-			return fmt.Errorf("%s: %w", t.Name(), err)
+			return err
 		}
-		p.asks = append(p.asks, ask{request{url: at, method: t.Method(), wire: t.Wire()}, t})
+		p.asks = append(p.asks, ask{q, t})
 	}
 	return nil
+}
+
+// serverOf is the one server of a plan.
+func serverOf(compiled *scenario.Plan) string {
+	o := compiled.Origins()[0]
+	return o.Scheme + "://" + o.Addr
+}
+
+// requestOf is a target's request with the bytes that were made of it.
+func requestOf(t *scenario.Target, server string, wire []byte) (request, error) {
+	line, _, _ := bytes.Cut(wire, []byte("\r\n"))
+	at, err := url.Parse(server + strings.Fields(string(line))[1])
+	if err != nil {
+		return request{}, fmt.Errorf("%s: %w", t.Name(), err)
+	}
+	return request{url: at, method: t.Method(), wire: wire}, nil
 }
 
 // known refuses objectives of targets that are not there.

@@ -30,7 +30,7 @@ type userFlags struct {
 	slowRead, slowWrite string
 	slowConnections     int
 	maxBody             string
-	keepGoing           bool
+	keepGoing, try      bool
 }
 
 func (l *Flags) bindUsers(f *pflag.FlagSet) {
@@ -38,6 +38,7 @@ func (l *Flags) bindUsers(f *pflag.FlagSet) {
 	f.BoolVar(&l.chunked, "chunked", false, "send the body in chunks, without a Content-Length")
 	f.StringArrayVar(&l.checks, "check", nil, "`CHECK` of every answer, as 'json $.ok equals true'; may be repeated")
 	f.StringVar(&l.targets, "targets", "", "`FILE` of a scenario: a mix of requests, flows, variables, checks; the URL is its base. - is standard input")
+	f.BoolVar(&l.try, "try", false, "send each request once, show it with its answer and checks, and measure nothing")
 	f.StringVar(&l.think, "think", "", "`TIME` between an answer and the next request: 1s, uniform:1s,3s, exponential:2s, lognormal:120ms,0.8, file:NAME")
 	f.IntVar(&l.perConnection, "requests-per-connection", 0, "answers after which a connection is replaced by a fresh one (0: never)")
 	f.StringVar(&l.connectRate, "connect-rate", "", "`RATE` at which connections are made, at most, written as --rate")
@@ -80,7 +81,7 @@ func (p *plan) resolveUsers(rawURL string, changed func(string) bool) error {
 		return err
 	case p.targets != "":
 		return p.mix(rawURL)
-	case plain:
+	case plain && !p.try:
 		p.request, err = newRequest(rawURL, &p.Flags)
 		return err
 	}
@@ -97,6 +98,11 @@ func (p *plan) checkUsers(rawURL string, changed func(string) bool) error {
 		}
 	} else if rawURL == "" {
 		return errors.New("name one URL, as redline load http://127.0.0.1:8080/; there are 0 arguments")
+	}
+	for _, flag := range []string{"rate", "stages", "find", "threshold", "json", "csv", "hdr", "html"} {
+		if p.try && changed(flag) {
+			return fmt.Errorf("--%s beside --try: that measures nothing; leave one of them out", flag)
+		}
 	}
 	body := p.body != "" || p.bodyFile != ""
 	status := slices.IndexFunc(p.checks, isStatus)

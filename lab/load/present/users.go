@@ -1,6 +1,7 @@
 package present
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -135,15 +136,22 @@ func (s *summary) targets(d *Document) {
 		s.WriteString("\n")
 	}
 	row("target", "requests", "errors", "p50", "p99")
-	for i, t := range d.Targets {
-		if i == targetRows {
-			s.WriteString(fmt.Sprintf("and %d more, which --json has\n", len(d.Targets)-targetRows))
-			break
-		}
+	list := d.Targets
+	if len(list) > targetRows {
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, func(a, b results.Target) int {
+			return cmp.Or(cmp.Compare(b.Failures(), a.Failures()), cmp.Compare(b.Requests, a.Requests))
+		})
+		list = list[:targetRows]
+	}
+	for _, t := range list {
 		row(t.Name, fmt.Sprint(t.Requests), fmt.Sprint(t.Failures()), report.Quantile(t.Latency.P50, " "), report.Quantile(t.Latency.P99, " "))
 		for _, name := range slices.Sorted(maps.Keys(t.Checks)) {
 			s.line("  failed", fmt.Sprintf("%d %s", t.Checks[name], report.Line(name)))
 		}
+	}
+	if n := len(d.Targets) - len(list); n > 0 {
+		s.WriteString(fmt.Sprintf("and %d more with fewer errors or requests, which --json has\n", n))
 	}
 	s.WriteString("\n")
 }

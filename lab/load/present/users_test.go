@@ -39,7 +39,7 @@ func TestSummaryTargets(t *testing.T) {
 		for len(r.Targets) < targetRows+5 {
 			r.Targets = append(r.Targets, r.Targets[1])
 		}
-		if text := summaryOf(t, fill(t, d, r, "")); !strings.Contains(text, "\nand 5 more, which --json has\n") {
+		if text := summaryOf(t, fill(t, d, r, "")); !strings.Contains(text, "\nand 5 more with fewer errors or requests, which --json has\n") {
 			t.Error(text)
 		}
 	})

@@ -101,6 +101,7 @@ func parseFile(name string, data []byte) (*file, []*Error) {
 
 var (
 	requestLine = regexp.MustCompile(`^[A-Z]+[ \t]`)
+	protocol    = regexp.MustCompile(`[ \t]+HTTP/[0-9.]+$`) // as in a request line, and in files of editors
 	targetsLine = regexp.MustCompile(`^[A-Z]+[ \t]+(https?://|/)`)
 )
 
@@ -132,6 +133,7 @@ func readTargets(name string, data []byte) (*file, []*Error) {
 			t = nil
 		case line[0] == '#':
 		case requestLine.MatchString(line):
+			line = protocol.ReplaceAllString(line, "")
 			end := strings.IndexAny(line, " \t")
 			f.Targets = append(f.Targets, target{step: step{Line: n, Method: literal(line[:end], n), URL: literal(strings.TrimSpace(line[end:]), n), verbatim: true}})
 			t = &f.Targets[len(f.Targets)-1]

@@ -14,9 +14,12 @@ type User struct {
 	id, of  uint64
 	now     [periods]uint64 // number of the present iteration, request and user, from 1
 	rest    []*Target       // of the present flow
+	passes  uint64          // iterations but those of setup
 	cells   []cell
 	scratch []byte
 	ready   bool // setup is done
+	once    bool // everything is asked for once, see Plan.Rehearse
+	tried   bool // of once: setup was begun
 	waiting bool // the next request depends on an answer
 }
 
@@ -34,6 +37,15 @@ func (p *Plan) User(seed uint64, id, of int) *User {
 	if len(p.slots) > 0 {
 		u.cells = make([]cell, len(p.slots))
 	}
+	return u
+}
+
+// Rehearse returns a user that does everything once: setup, then each target and
+// each flow in the order of the file, whatever the weights say. When all is done,
+// or setup did not succeed, Next returns false without waiting for an answer.
+func (p *Plan) Rehearse(seed uint64) *User {
+	u := p.User(seed, 0, 1)
+	u.once = true
 	return u
 }
 
@@ -56,7 +68,9 @@ func (u *User) Next() (*Target, bool) {
 		return nil, false
 	}
 	if len(u.rest) == 0 {
-		u.begin()
+		if u.begin(); len(u.rest) == 0 {
+			return nil, false // the end of a rehearsal
+		}
 	}
 	u.now[request]++
 	t := u.rest[0]
@@ -70,8 +84,14 @@ func (u *User) begin() {
 	u.now[iteration]++
 	p := u.plan
 	switch {
+	case !u.ready && u.once && u.tried:
 	case !u.ready:
-		u.rest = p.setup
+		u.rest, u.tried = p.setup, true
+	case u.once:
+		if u.passes < uint64(len(p.entries)) {
+			u.rest = p.entries[u.passes]
+			u.passes++
+		}
 	case p.alias != nil:
 		i := u.random.IntN(len(p.alias))
 		if a := &p.alias[i]; a.keep < 1 && u.random.Float64() >= a.keep {
@@ -79,12 +99,25 @@ func (u *User) begin() {
 		}
 		u.rest = p.entries[i]
 	case p.inTurn:
-		// Users begin at different places: the first requests are not all alike.
-		i := (u.id + u.now[iteration] - 1) % uint64(len(p.entries))
-		u.rest = p.entries[i]
+		u.rest = p.entries[u.deal(u.passes, uint64(len(p.entries)))]
+		u.passes++
 	default:
 		u.rest = p.entries[0]
 	}
+}
+
+// deal says which of n entries is the user's in its k-th iteration. All users together
+// ask for the entries in turn, as if one list were dealt out to them: a user's next
+// card is as many further as there are users. When that leads back to where it was,
+// without all having had their turn, it goes on one further: two users and two
+// targets would otherwise have each user ask for the same target for ever.
+func (u *User) deal(k, n uint64) uint64 {
+	common, rest := n, u.of%n
+	for rest != 0 {
+		common, rest = rest, common%rest
+	}
+	round := n / common // iterations until it is back
+	return (u.id + k%round*(u.of%n) + k/round%common) % n
 }
 
 // Append appends the bytes of t's request to dst in HTTP/1.1's form: head and

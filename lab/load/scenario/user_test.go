@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -350,4 +351,49 @@ func TestUserOfNone(t *testing.T) {
 		}
 	}()
 	compiled(t, "targets: [{url: /}]\n").User(1, 1, 1)
+}
+
+// In sequence all users together ask for the targets in turn, and each user for all
+// of them.
+func TestSequence(t *testing.T) {
+	for n := 1; n <= 8; n++ {
+		for of := 1; of <= 8; of++ {
+			var text strings.Builder
+			text.WriteString("order: sequence\nsetup: [{url: /}]\ntargets:\n")
+			for i := range n {
+				fmt.Fprintf(&text, "- {name: %d, url: /}\n", i)
+			}
+			p := compiled(t, text.String())
+			all, own := make([]int, n), make([][]int, of)
+			var first []int
+			users := make([]*User, of)
+			for id := range users {
+				users[id], own[id] = p.User(1, id, of), make([]int, n)
+				target, _ := users[id].Next()
+				users[id].Answer(target, 200, nil, nil)
+			}
+			for range n {
+				for id, u := range users {
+					target, _ := u.Next()
+					i := target.Index() - 1
+					all[i]++
+					own[id][i]++
+					first = append(first, i)
+					if low, high := slices.Min(all), slices.Max(all); high-low > 1 {
+						t.Fatalf("%d targets, %d users: %v times", n, of, all)
+					}
+				}
+			}
+			for i, target := range first[:min(n, of)] {
+				if target != i {
+					t.Errorf("%d targets, %d users: they begin with %v", n, of, first)
+				}
+			}
+			for id := range own {
+				if slices.Max(own[id]) != 1 {
+					t.Errorf("%d targets, %d users: user %d asked %v times", n, of, id, own[id])
+				}
+			}
+		}
+	}
 }

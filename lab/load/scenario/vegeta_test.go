@@ -13,7 +13,7 @@ Accept: application/json
 X-Two: a
 X-Two: b:c
 # within a target
-POST	https://other/orders
+POST	https://other/orders HTTP/1.1
 content-type: application/json
 @../order.json
 
@@ -31,12 +31,12 @@ GET /under/base
 		"GET /under/base HTTP/1.1\r\nHost: virtual\r\n\r\n",
 		"GET /under/base HTTP/1.1\r\nHost: h:1\r\n\r\n",
 	}
-	// In turn, as vegeta does; user 1 begins with the second.
-	for id := range 2 {
+	// In turn, as vegeta does: two users take the targets in turn.
+	for id, order := range [][]int{{0, 2, 1, 3}, {1, 3, 2, 0}} {
 		u := p.User(1, id, 2)
 		for i := range 8 {
 			target, got := ask(t, u)
-			if w := want[(id+i)%4]; got != w || string(target.Wire()) != w {
+			if w := want[order[i%4]]; got != w || string(target.Wire()) != w {
 				t.Errorf("user %d, request %d:\n got %q\nwant %q", id, i, got, w)
 			}
 		}
