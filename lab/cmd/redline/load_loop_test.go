@@ -126,3 +126,29 @@ func TestLoadProtocolsRefused(t *testing.T) {
 		})
 	}
 }
+
+// A scenario is tried, and then played, over each protocol.
+func TestLoadTryProtocols(t *testing.T) {
+	s, second := serveProtocol(t, true, true)
+	name := filepath.Join(t.TempDir(), "s.yaml")
+	text := "defaults: {headers: {User-Agent: redline}}\ntargets: [{name: one, url: /hello, checks: [{body: {contains: hello}}]}]\n"
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, http2 := range []bool{false, true} {
+		args := []string{"--insecure", "--targets", name, s.URL}
+		if http2 {
+			args = append(args, "--http2", "--streams", "3")
+		}
+		before := second.Load()
+		if code, out, said := loadOf(t, t.Context(), append([]string{"--try"}, args...)...); code != 0 || !strings.Contains(out, "right: 1 of 1") {
+			t.Errorf("exit code %d, %s%s", code, out, said)
+		}
+		if tried := second.Load() > before; tried != http2 {
+			t.Errorf("tried by HTTP/2: %v", tried)
+		}
+		if code, out, said := loadOf(t, t.Context(), short(args...)...); code != 0 || !strings.Contains(out, "one") {
+			t.Errorf("exit code %d, %s%s", code, out, said)
+		}
+	}
+}
