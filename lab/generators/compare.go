@@ -48,7 +48,7 @@ func (c *Config) load(workload string) Load {
 	case Stalled:
 		l.Rate = c.Rate
 	}
-	l.Duration = settle + c.Window + 500*time.Millisecond
+	l.Duration = settle + c.Window + slack
 	if workload == Stalled {
 		l.Duration = 5 * c.Stall
 	}

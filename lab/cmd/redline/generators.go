@@ -77,7 +77,11 @@ func (g *generatorsFlags) run(c *cobra.Command) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	if slices.ContainsFunc(g.Workloads, generators.NeedsLimit) {
-		catalogue, err := suite.OpenCatalogue(".", nil)
+		dir, err := os.Getwd()
+		if err != nil {
+			return err
+		}
+		catalogue, err := suite.OpenCatalogue(dir, nil)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,6 @@ import (
 	"github.com/redline-go/redline/lab/load/fleet/kube"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/probe"
-	"github.com/redline-go/redline/lab/results"
 )
 
 // workersOf are the worker processes of this one.
@@ -33,14 +32,6 @@ func workersOf(t *testing.T) (pids []int) {
 		}
 	}
 	return pids
-}
-
-// gate is the first one of a name.
-func gate(d present.Document, name string) results.Gate {
-	if i := slices.IndexFunc(d.Gates, func(g results.Gate) bool { return g.Name == name }); i >= 0 {
-		return d.Gates[i]
-	}
-	return results.Gate{}
 }
 
 // The result of several workers is that of their sum, to the last answer.
@@ -58,8 +49,8 @@ func TestLoadWorkers(t *testing.T) {
 			args := append([]string{"--workers", "3", "-c", "7", "-d", "500ms", "--warmup", "100ms", "--allow-invalid", "--json", "-"}, c.args...)
 			code, out, said := loadOf(t, t.Context(), append(args, url)...)
 			d := documentOf(t, out)
-			if code != 0 || len(d.Workers) != 3 || d.Config.Workers != 3 || !gate(d, "workers").Passed {
-				t.Fatalf("exit code %d, %d workers, %+v, %s", code, len(d.Workers), gate(d, "workers"), said)
+			if code != 0 || len(d.Workers) != 3 || d.Config.Workers != 3 || d.Gates[0].Name != "workers" {
+				t.Fatalf("exit code %d, %d workers, %+v, %s", code, len(d.Workers), d.Gates, said)
 			}
 			var requests, sent, answered uint64
 			connections := 0
@@ -70,7 +61,8 @@ func TestLoadWorkers(t *testing.T) {
 					t.Errorf("worker %+v", w)
 				}
 			}
-			if connections != 7 || d.Requests != requests || uint64(count.Load()) != sent+1 || answered > sent || requests > answered {
+			// One more was asked before the run; what was still under way at its end was sent.
+			if n := uint64(count.Load()); connections != 7 || d.Requests != requests || n > sent+1 || n < answered+1 || requests > answered {
 				t.Errorf("%d connections; %d requests, %d of the workers; %d sent, %d answered, the server had %d", connections, d.Requests, requests, sent, answered, count.Load())
 			}
 			if d.Open == nil && d.Latency.Count != d.Requests {
@@ -155,7 +147,7 @@ func TestLoadWorkersInterrupted(t *testing.T) {
 	})
 	code, out, said := loadOf(t, ctx, "--workers", "2", "-c", "2", "-r", "100", "-d", "60s", "--warmup", "0", "--json", "-", url)
 	d := documentOf(t, out)
-	if code != 130 || !strings.Contains(d.Partial, "interrupted after") || d.Seconds >= 60 || !gate(d, "workers").Passed {
+	if code != 130 || !strings.Contains(d.Partial, "interrupted after") || d.Seconds >= 60 || slices.ContainsFunc(d.Workers, func(w present.Worker) bool { return w.Lost != "" }) {
 		t.Errorf("exit code %d, partial %q, %v s, %s", code, d.Partial, d.Seconds, said)
 	}
 	if o := d.Open; o == nil || o.Due == 0 || o.Due != d.Latency.Count+o.Failed || int64(o.Due) > count.Load() {

@@ -48,6 +48,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		p.enough,
 		p.objectives,
 		func() error { return p.subscribe(changed) },
+		func() error { return p.checkView(changed) },
 		p.place,
 		p.checkFleet,
 		func() error { return p.checkBus(changed) },

@@ -27,6 +27,7 @@ type watch struct {
 	begin, end edge
 	rest       time.Time // until then the server's tables are not read
 	crew       *crewed   // of several workers
+	look       *look
 }
 
 // edge is what was read at an edge of the window.
@@ -45,9 +46,11 @@ func (w *watch) event(e load.Event) (err error) {
 	case e.Window:
 		w.show(func(l *present.Live) { l.Window() })
 		w.begin, err = w.edge()
+		w.look.window()
 	case e.Tick != nil:
 		w.point(e.Tick)
 	case e.Result != nil:
+		w.look.close()
 		w.end, err = w.edge()
 		w.concludeServer()
 	}
@@ -95,6 +98,7 @@ func (w *watch) point(t *load.Tick) {
 		}
 		w.tables(&p, s.PIDs)
 	}
+	w.look.tick(t, &p)
 	w.doc.Series = append(w.doc.Series, p)
 	w.show(func(l *present.Live) { l.Point(p) })
 }
@@ -109,9 +113,8 @@ func (w *watch) tables(p *present.Point, pids []int) {
 		p.Threads, p.OpenFiles = last.Threads, last.OpenFiles
 		return
 	}
-	one, err := probe.ReadProcess(pids)
-	if err == nil {
-		p.Threads, p.OpenFiles = one.Threads, one.OpenFiles
+	if threads, files, err := probe.ReadCounts(pids); err == nil {
+		p.Threads, p.OpenFiles = threads, files
 	}
 	if took := time.Since(begin); took > tableShare && len(w.doc.Series) > 0 {
 		w.rest = begin.Add(tableRest * took)

@@ -212,7 +212,11 @@ func (k *work) obey(ctx, generating context.Context, m *Message, ended chan<- er
 
 // emit is called by the generator.
 func (k *work) emit(ctx, generating context.Context, raw json.RawMessage) {
-	var e event
+	var e struct { // a tick is not taken apart here: the generator waits
+		Connected bool            `json:"connected"`
+		Tick      json.RawMessage `json:"tick"`
+		Error     string          `json:"error"`
+	}
 	if err := json.Unmarshal(raw, &e); err != nil {
 		k.queue(ctx, &Message{Gone: &Gone{fmt.Sprintf("its generator emitted what is no event: %v", err)}})
 		return

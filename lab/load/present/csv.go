@@ -17,9 +17,9 @@ var csvHead = []string{
 func CSV(w io.Writer, series []Point) error {
 	out := csv.NewWriter(w)
 	float := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	head, streams := csvHead, slices.ContainsFunc(series, func(p Point) bool { return p.Stream != nil })
+	head, streams := slices.Concat(csvHead, runtimeHead), slices.ContainsFunc(series, func(p Point) bool { return p.Stream != nil })
 	if streams {
-		head = slices.Concat(csvHead, streamHead)
+		head = append(head, streamHead...)
 	}
 	err := out.Write(head)
 	for _, p := range series {
@@ -31,6 +31,7 @@ func CSV(w io.Writer, series []Point) error {
 			float(p.SendLag), strconv.FormatUint(p.Waiting, 10), float(p.ServerCPU),
 			strconv.FormatUint(p.RSSBytes, 10), strconv.Itoa(p.Threads), strconv.Itoa(p.OpenFiles),
 		}
+		row = append(row, p.runtimeCells()...)
 		if streams {
 			row = append(row, streamCells(p.Stream)...)
 		}

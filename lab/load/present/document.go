@@ -47,13 +47,15 @@ type Document struct {
 	Open      *results.Open     `json:"open,omitempty"`   // of an open loop
 	Stream    *Stream           `json:"stream,omitempty"` // of subscribers; Latency is the delay of events then
 	Generator results.Generator `json:"generator"`
-	Server    *Server           `json:"server,omitempty"` // when its processes are known
+	Server    *Server           `json:"server,omitempty"`   // when its processes are known
+	Runtime   *Runtime          `json:"runtime,omitempty"`  // when the server tells
+	Profiles  []Profile         `json:"profiles,omitempty"` // that were asked for
+	Notes     []string          `json:"notes,omitempty"`    // what else has to be known of the figures
 	Config    Config            `json:"config"`
 	Machine   results.Machine   `json:"machine"`
 	Series    []Point           `json:"series"`
 	Workers   []Worker          `json:"workers,omitempty"` // of several, whose sum the rest is
-	Notes     []string          `json:"notes,omitempty"`
-	Search    *search.Found     `json:"search,omitempty"` // of a search, which the rest is the last kept trial of
+	Search    *search.Found     `json:"search,omitempty"`  // of a search, which the rest is the last kept trial of
 
 	Targets   []results.Target `json:"targets,omitempty"` // of a scenario, or of a request with checks
 	Connects  Connects         `json:"connects"`
@@ -107,7 +109,8 @@ type Point struct {
 	Threads   int     `json:"threads,omitempty"`         // of the server
 	OpenFiles int     `json:"open_files,omitempty"`      // of the server
 
-	Stream *load.Heard `json:"stream,omitempty"` // of subscribers
+	Stream  *load.Heard   `json:"stream,omitempty"`  // of subscribers
+	Runtime *RuntimePoint `json:"runtime,omitempty"` // of the server, where it was read
 }
 
 // PointOf turns a tick into a point.

@@ -30,6 +30,13 @@ func File(d *Document) *results.File {
 	if d.Generator.Bound {
 		cell.Bound = 1
 	}
+	if d.Runtime != nil {
+		run.Runtime = &d.Runtime.Runtime
+		if !d.Runtime.Restarted && d.Requests > 0 {
+			cell.Metrics[results.MetricAllocs] = exactly(d.Runtime.AllocsPerRequest)
+			cell.Metrics[results.MetricBytes] = exactly(d.Runtime.BytesPerRequest)
+		}
+	}
 	if s := d.Server; s != nil {
 		run.CPU, run.Memory, run.Process = s.CPU, s.Memory, s.Process
 		cell.Metrics[results.MetricRSS] = exactly(float64(s.Memory.RSSPeakBytes))

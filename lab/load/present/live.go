@@ -20,6 +20,7 @@ type Live struct {
 	doc    *Document
 	phase  string
 	point  Point
+	read   Point // the last with a reading of the runtime
 	rates  []float64
 	errors uint64
 	drawn  int     // lines of the panel on the screen
@@ -54,7 +55,9 @@ func (l *Live) Window() {
 
 // Point shows what happened since the last.
 func (l *Live) Point(p Point) {
-	l.point = p
+	if l.point = p; p.Runtime != nil {
+		l.read = p
+	}
 	l.errors += p.Errors
 	l.rates = append(l.rates, p.Rate)
 	if over := len(l.rates) - sparkCells; over > 0 {
@@ -116,7 +119,7 @@ func (l *Live) beside(out []string) []string {
 		out = append(out, fmt.Sprintf("server CPU %.2f", p.ServerCPU), "RSS "+report.Bytes(float64(p.RSSBytes), " "),
 			fmt.Sprintf("threads %d", p.Threads), fmt.Sprintf("descriptors %d", p.OpenFiles))
 	}
-	return out
+	return append(out, l.runtimeFigures()...)
 }
 
 // panel is what a terminal shows.

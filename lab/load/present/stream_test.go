@@ -100,7 +100,7 @@ func TestStreamSeries(t *testing.T) {
 	if err != nil || len(rows) != 2 {
 		t.Fatal(rows, err)
 	}
-	n := len(csvHead)
+	n := len(csvHead) + len(runtimeHead)
 	if !slices.Equal(rows[0][n:], streamHead) || !slices.Equal(rows[1][n:], []string{"1", "2", "3", "4", "5", "6", "7", "8"}) {
 		t.Errorf("%v", rows)
 	}

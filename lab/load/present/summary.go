@@ -63,7 +63,10 @@ func (s *summary) doubts(d *Document) {
 	if d.Partial != "" {
 		s.line("", "PARTIAL: "+report.Line(d.Partial))
 	}
-	if len(failed) > 0 || d.Partial != "" {
+	for _, n := range d.Notes {
+		s.line("", "NOTE: "+report.Line(n))
+	}
+	if len(failed) > 0 || d.Partial != "" || len(d.Notes) > 0 {
 		s.WriteString("\n")
 	}
 }
@@ -180,6 +183,7 @@ func (s *summary) sides(d *Document) {
 			report.Bytes(float64(v.Memory.RSSFinalBytes), " "), report.Bytes(float64(v.Memory.RSSPeakBytes), " "),
 			v.Process.Threads, v.Process.OpenFiles))
 	}
+	s.runtime(d)
 	generator := fmt.Sprintf("CPU %s of its core; steal %s", report.Percent(d.Generator.CPUUtilisation), report.Percent(d.Generator.StealRatio))
 	if t := d.Stream; t != nil {
 		generator += t.memory()

@@ -139,7 +139,4 @@ func (s *summary) workers(d *Document) {
 		}
 		row(name, cells)
 	}
-	for _, note := range d.Notes {
-		s.line("note", report.Line(note))
-	}
 }
