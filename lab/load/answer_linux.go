@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/scenario"
@@ -11,19 +12,13 @@ import (
 // newRules is what the parser holds answers against. Those of a scenario are judged
 // by its checks.
 func newRules(spec *Spec) *h1.Rules {
-	r := &h1.Rules{MaxBody: spec.MaxBody}
-	switch {
-	case spec.Stream: // meant to be endless
-		r.MaxBody = 0
-	case r.MaxBody == 0:
-		r.MaxBody = maxBody
-	}
+	r := &h1.Rules{MaxBody: cmp.Or(spec.MaxBody, maxBody)}
 	if spec.Scenario != nil {
 		r.AnyBody = true
 		return r
 	}
 	r.Status, r.Body = spec.Expect.Status, spec.Expect.Body
-	r.AnyBody = r.Body == nil || spec.Stream
+	r.AnyBody = r.Body == nil
 	r.HeadOnly = bytes.HasPrefix(spec.Request, []byte("HEAD "))
 	return r
 }
@@ -115,36 +110,6 @@ func (l *loop) malformed(c *conn, v h1.Verdict, now int64) {
 		k, l.cause = tally.KindEndless, errEndless
 	}
 	l.fail(c, k, now+retryFailed)
-}
-
-// consumeStream takes events.
-func (l *loop) consumeStream(c *conn, in []byte, now int64) {
-	if c.off == 0 || !c.busy() {
-		l.cause = errUnasked
-		l.fail(c, tally.KindUnasked, now+retryFailed)
-		return
-	}
-	l.told.Wall = l.wall()
-	before := l.told.Total
-	_, v := c.parser.Feed(in)
-	if l.told.Total != before {
-		c.sent, l.lastRight = now, now
-	}
-	if v == h1.More && (!c.parser.InBody() || c.parser.Status == l.spec.Expect.Status) {
-		return
-	}
-	if v.Broken() {
-		l.malformed(c, v, now)
-		return
-	}
-	l.rec.Answered++
-	if c.parser.Wrong() == h1.BadStatus {
-		l.cause = &statusError{got: c.parser.Status, want: l.spec.Expect.Status}
-		l.fail(c, tally.KindStatus, now+retryFailed)
-		return
-	}
-	l.cause = errClosed
-	l.fail(c, tally.KindClosed, now+retryFailed)
 }
 
 // answered counts a complete answer of c.

@@ -149,7 +149,6 @@ func TestOpenLoopGivesUp(t *testing.T) {
 func TestOpenLoopRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Spec){
 		"pipeline of an open loop is 2":            func(s *Spec) { s.Pipeline = 2 },
-		"arrivals of a stream":                     func(s *Spec) { s.Stream = true },
 		"arrivals: the rate is 0 throughout":       func(s *Spec) { s.Arrivals = &arrive.Plan{} },
 		"arrivals: stage 1: a rate of -1 a second": func(s *Spec) { s.Arrivals.Stages = []arrive.Stage{{For: 1, Rate: -1}} },
 	} {
