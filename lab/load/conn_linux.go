@@ -6,6 +6,7 @@ import (
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/tally"
 )
 
 // phase is where a connection stands.
@@ -14,6 +15,7 @@ type phase uint8
 const (
 	waiting    phase = iota // has no socket; in loop.retry unless draining
 	connecting              // connect is under way
+	shaking                 // it is done, and what comes before the first request is not: TLS, HTTP/2's settings
 	open
 )
 
@@ -28,19 +30,18 @@ type conn struct {
 	broken    bool             // a write said that the peer is gone: read what it left
 	held      bool             // answered once, and not asked again: Spec.Idle
 	early     bool             // the answer began before the batch was written
-	slow      bool             // Spec.Slow applies
+	detour    bool             // its bytes go another way than the short one: it is slow, or secure
 	resting   bool             // a slow reader between two reads
 	trickling bool             // between two writes of a slow writer, or of a long body
 	flags     uint32           // events that came while resting
-	sent      int64            // time when the batch, or the connect, began
+	exchange                   // what is under way; sent is the time when the batch, or the connect, began
 	out       []byte           // the batch
 	off       int              // bytes of it that are written
 	asked     int              // requests of the batch
 	done      int              // answers of it that came
 	body      *scenario.Stream // that follows out; nil: none, or it is written
-	turn      *turn            // of a scenario
-	first     int64            // time of the first byte of an answer that comes in pieces; 0: none does
-	arrival   arrival          // of an open loop
+	wire      *wire            // nil: HTTP/1.1 in clear
+	mux       *mux             // HTTP/2, which has exchanges of its own; nil: HTTP/1.1
 
 	parser h1.Parser
 	until  int64 // end of the user's think time; 0: it does not think
@@ -52,6 +53,9 @@ func (c *conn) writing() bool { return c.off < len(c.out) || c.body != nil }
 
 // busy reports whether something is outstanding.
 func (c *conn) busy() bool { return c.done < c.asked || c.writing() }
+
+// waits is busy whatever the protocol.
+func (c *conn) waits() bool { return c.busy() || c.mux != nil && c.mux.busy() }
 
 // settle forgets the batch.
 func (c *conn) settle() {
@@ -92,16 +96,34 @@ func (l *loop) dial(c *conn, now int64) error {
 	return nil
 }
 
-// connected is called when the handshake is done.
+// connected is called when connect(2) is done.
 func (l *loop) connected(c *conn, now int64) {
+	l.rec.Connects++
+	tally.Record(l.rec.Connect, now-c.sent, 1)
+	if c.wire != nil {
+		l.shake(c, now)
+		return
+	}
+	l.stand(c, now)
+}
+
+// stand is called when a connection is ready to be asked.
+func (l *loop) stand(c *conn, now int64) {
 	l.connecting--
 	l.standing++
 	l.refusedSince = 0
 	c.phase = open
-	l.rec.connects++
-	record(l.rec.connect, now-c.sent, 1)
 	if !l.started {
 		l.lastRight = now
+		return
+	}
+	l.enter(c, now)
+}
+
+// enter lets a connection that stands take its part.
+func (l *loop) enter(c *conn, now int64) {
+	if c.mux != nil {
+		c.mux.enter(now)
 		return
 	}
 	l.ready(c, now)
@@ -112,7 +134,7 @@ func (l *loop) connectFailed(c *conn, err error, now int64) {
 		l.refusedSince = now
 	}
 	l.cause = wrap("connect "+l.spec.Addr, err)
-	l.fail(c, kindConnect, now+retryRefused)
+	l.fail(c, tally.KindConnect, now+retryRefused)
 }
 
 // event handles what epoll says about c.
@@ -130,11 +152,16 @@ func (l *loop) event(c *conn, flags uint32, now int64) {
 			return
 		}
 		l.connected(c, now)
-	} else if flags&unix.EPOLLOUT != 0 && c.writing() {
-		l.flush(c)
-		l.proceed(c, l.now())
+	} else if flags&unix.EPOLLOUT != 0 {
+		switch {
+		case c.writing():
+			l.flush(c)
+			l.proceed(c, l.now())
+		case c.wire != nil:
+			l.goOn(c)
+		}
 	}
-	if flags&^unix.EPOLLOUT != 0 && c.phase == open {
+	if flags&^unix.EPOLLOUT != 0 && c.phase >= shaking {
 		l.readable(c, flags)
 	}
 }
@@ -157,7 +184,7 @@ func (l *loop) proceed(c *conn, now int64) {
 
 // flush writes what the socket takes.
 func (l *loop) flush(c *conn) {
-	if c.slow || c.body != nil {
+	if c.detour || c.body != nil {
 		if !l.push(c) {
 			return
 		}
@@ -170,7 +197,7 @@ func (l *loop) flush(c *conn) {
 		switch errno {
 		case 0:
 			c.off += n
-			l.rec.bytesOut += uint64(n)
+			l.rec.BytesOut += uint64(n)
 		case unix.EINTR:
 		case unix.EAGAIN:
 			return
@@ -179,19 +206,23 @@ func (l *loop) flush(c *conn) {
 			return
 		}
 	}
-	l.rec.sent += uint64(c.asked)
+	l.rec.Sent += uint64(c.asked)
 }
 
 // requests is how many requests of the batch the server saw some byte of.
 func (l *loop) requests(c *conn) (n int) {
+	off := c.off
+	if c.wire != nil {
+		off += c.wire.covers // some of it may have arrived
+	}
 	switch {
 	case !c.writing():
 		return c.asked
 	case c.turn == nil:
 		size := len(l.spec.Request)
-		return (c.off + size - 1) / size
+		return (off + size - 1) / size
 	}
-	for begin := 0; n < c.asked && begin < c.off; n++ {
+	for begin := 0; n < c.asked && begin < off; n++ {
 		begin = c.turn.ends[n]
 	}
 	return n
@@ -212,7 +243,7 @@ func (l *loop) written(c *conn) (n int) {
 // socket, and whatever comes later raises a new edge; but an end of the
 // connection that was already reported raises none.
 func (l *loop) readable(c *conn, flags uint32) {
-	if c.slow && l.spec.Slow.Read > 0 {
+	if c.detour && l.spec.Slow.Read > 0 {
 		l.sip(c, flags)
 		return
 	}
@@ -225,7 +256,7 @@ func (l *loop) readable(c *conn, flags uint32) {
 			return
 		}
 		l.received(c, n, errno)
-		if c.phase != open || n < len(l.buf) && flags&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) == 0 {
+		if c.phase < shaking || n < len(l.buf) && flags&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) == 0 {
 			return
 		}
 	}
@@ -237,17 +268,21 @@ func (l *loop) readable(c *conn, flags uint32) {
 func (l *loop) received(c *conn, n int, errno unix.Errno) {
 	now := l.now()
 	switch {
-	case errno != 0 && l.started && !c.busy() && !c.held:
+	case errno != 0 && c.phase == shaking:
+		l.shakeFailed(c, errno, now)
+	case errno != 0 && l.started && !c.waits() && !c.held:
 		l.dropped(c, now)
 	case errno != 0:
 		l.cause = wrap("read answer", errno)
-		l.fail(c, kindReset, now+retryFailed)
+		l.fail(c, tally.KindReset, now+retryFailed)
+	case n == 0 && c.wire != nil:
+		l.endedWire(c, now)
 	case n == 0:
 		l.ended(c, now)
 	default:
-		l.rec.bytesIn += uint64(n)
-		if l.spec.Stream {
-			l.consumeStream(c, l.buf[:n], now)
+		l.rec.BytesIn += uint64(n)
+		if c.wire != nil {
+			l.receivedWire(c, l.buf[:n], now)
 		} else {
 			l.consume(c, l.buf[:n], now)
 		}
@@ -256,22 +291,17 @@ func (l *loop) received(c *conn, n int, errno unix.Errno) {
 
 // ended is called when the peer closed its side.
 func (l *loop) ended(c *conn, now int64) {
-	streaming := l.spec.Stream && c.parser.InBody()
-	if streaming {
-		l.rec.answered++
-	} else if v := c.parser.EOF(); v != h1.More {
-		l.answer(c, v, l.judge(c, v), now)
+	if v := c.parser.EOF(); v != h1.More {
+		l.answered(c, v, l.judge(c, v), now)
 		l.leave(c, now)
 		return
 	}
-	k := kindClosed
+	k := tally.KindClosed
 	switch {
-	case streaming:
-		l.cause = errClosed
 	case c.parser.Begun():
-		l.cause, k = errShort, kindShort
+		l.cause, k = errShort, tally.KindShort
 	case c.broken:
-		l.cause, k = errReset, kindReset
+		l.cause, k = errReset, tally.KindReset
 	case l.started && !c.busy() && !c.held:
 		l.dropped(c, now)
 		return
@@ -284,7 +314,7 @@ func (l *loop) ended(c *conn, now int64) {
 // dropped replaces a connection that the server ended while nothing was asked of
 // it, as servers do with those that wait for long.
 func (l *loop) dropped(c *conn, now int64) {
-	l.rec.dropped++
+	l.rec.Dropped++
 	l.drop(c, max(c.until, now))
 }
 
@@ -293,33 +323,39 @@ func (l *loop) dropped(c *conn, now int64) {
 func (l *loop) leave(c *conn, now int64) {
 	if c.done < l.requests(c) {
 		l.cause = errClosed
-		l.fail(c, kindClosed, now)
+		l.fail(c, tally.KindClosed, now)
 		return
 	}
 	l.drop(c, now+l.think(c))
 }
 
 // fail counts an error of a connection and replaces it when due.
-func (l *loop) fail(c *conn, k kind, due int64) {
-	l.rec.errors[k]++
+func (l *loop) fail(c *conn, k tally.Kind, due int64) {
+	if c.mux != nil && c.phase == open {
+		c.mux.failStreams(k)
+		l.drop(c, due)
+		return
+	}
+	l.rec.Errors[k]++
 	if l.play != nil && c.phase == open && c.done < c.asked {
-		if target := c.turn.targets[c.done]; l.counted(c, target) {
-			l.play.counts[target.Index()].errors++
-		}
+		l.lostExchange(&c.exchange, c.turn.targets[c.done])
 	}
 	l.drop(c, due)
 }
 
 // drop closes a connection and puts its place up for another.
 func (l *loop) drop(c *conn, due int64) {
-	if c.phase == connecting {
+	if c.phase != open {
 		l.connecting--
 	} else {
 		l.standing--
 		if c.writing() {
-			l.rec.sent += uint64(l.written(c))
+			l.rec.Sent += uint64(l.written(c))
 		}
 		l.lost(c)
+	}
+	if c.wire != nil {
+		l.hangUp(c)
 	}
 	// close(2) on a socket frees the descriptor whatever it returns.
 	_ = unix.Close(c.fd)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/tally"
 )
 
 func TestFreshConnections(t *testing.T) {
@@ -29,16 +30,16 @@ func TestFreshConnections(t *testing.T) {
 		})
 		spec := testSpec(s.addr)
 		spec.PerConnection, spec.Pipeline = 3, pipeline
-		l := drive(t, spec, func(c *counters) bool { return c.requests >= 120 })
+		l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 120 })
 		want := int64(3)
 		if pipeline > 1 {
 			want = 4 // whole batches
 		}
-		if e := errorsOf(&l.rec.counters); len(e) > 0 || most.Load() != want {
+		if e := errorsOf(&l.rec.Counters); len(e) > 0 || most.Load() != want {
 			t.Errorf("errors %v, %d requests on one connection", e, most.Load())
 		}
-		if got, least := l.rec.connects, l.rec.requests/uint64(want); got < least || got > least+2*uint64(spec.Connections) || got < uint64(conns.Load()) {
-			t.Errorf("%d connections for %d requests, the server saw %d", got, l.rec.requests, conns.Load())
+		if got, least := l.rec.Connects, l.rec.Requests/uint64(want); got < least || got > least+2*uint64(spec.Connections) || got < uint64(conns.Load()) {
+			t.Errorf("%d connections for %d requests, the server saw %d", got, l.rec.Requests, conns.Load())
 		}
 	}
 }
@@ -122,21 +123,21 @@ func TestSlowClients(t *testing.T) {
 			defer shut(t, l)
 			l.start()
 			begin := l.now()
-			for bound := l.now() + int64(20*time.Second); l.rec.requests < 6; {
+			for bound := l.now() + int64(20*time.Second); l.rec.Requests < 6; {
 				if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
-					t.Fatalf("%d right answers, %v", l.rec.requests, err)
+					t.Fatalf("%d right answers, %v", l.rec.Requests, err)
 				}
 				most := func(rate int64) uint64 {
 					return uint64(spec.Connections) * (uint64(float64(rate)*float64(l.now()-begin)/1e9) + 2*uint64(step(rate)))
 				}
-				if slow.Connections == 0 && slow.Read > 0 && l.rec.bytesIn > most(slow.Read) {
-					t.Fatalf("%d bytes read where %d are allowed", l.rec.bytesIn, most(slow.Read))
+				if slow.Connections == 0 && slow.Read > 0 && l.rec.BytesIn > most(slow.Read) {
+					t.Fatalf("%d bytes read where %d are allowed", l.rec.BytesIn, most(slow.Read))
 				}
-				if slow.Write > 0 && l.rec.bytesOut > most(slow.Write)+l.rec.answered*uint64(step(slow.Write)) {
-					t.Fatalf("%d bytes written where %d are allowed", l.rec.bytesOut, most(slow.Write))
+				if slow.Write > 0 && l.rec.BytesOut > most(slow.Write)+l.rec.Answered*uint64(step(slow.Write)) {
+					t.Fatalf("%d bytes written where %d are allowed", l.rec.BytesOut, most(slow.Write))
 				}
 			}
-			if e := errorsOf(&l.rec.counters); len(e) > 0 {
+			if e := errorsOf(&l.rec.Counters); len(e) > 0 {
 				t.Errorf("errors %v", e)
 			}
 		})
@@ -167,14 +168,14 @@ func TestStreamedUploads(t *testing.T) {
 				return ok("thanks")
 			})
 			spec := single(s.addr, r)
-			l := drive(t, spec, func(c *counters) bool { return c.requests >= 12 })
+			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 12 })
 			mu.Lock()
 			defer mu.Unlock()
-			if e := errorsOf(&l.rec.counters); len(e) > 0 || differ > 0 || bodies != l.rec.requests || l.rec.sent != bodies {
-				t.Errorf("errors %v, %d of %d bodies differ, %d right answers, %d sent", e, differ, bodies, l.rec.requests, l.rec.sent)
+			if e := errorsOf(&l.rec.Counters); len(e) > 0 || differ > 0 || bodies != l.rec.Requests || l.rec.Sent != bodies {
+				t.Errorf("errors %v, %d of %d bodies differ, %d right answers, %d sent", e, differ, bodies, l.rec.Requests, l.rec.Sent)
 			}
-			if l.rec.bytesOut < bodies*size || cap(l.piece) > 2*pieceSize {
-				t.Errorf("%d bytes sent, a piece has %d", l.rec.bytesOut, cap(l.piece))
+			if l.rec.BytesOut < bodies*size || cap(l.piece) > 2*pieceSize {
+				t.Errorf("%d bytes sent, a piece has %d", l.rec.BytesOut, cap(l.piece))
 			}
 		})
 	}
@@ -224,16 +225,16 @@ func TestEarlyAnswersToUploads(t *testing.T) {
 	}
 	t.Run("goes on", func(t *testing.T) {
 		s := serve(t, early(goodAnswer, true))
-		l := drive(t, single(s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *counters) bool { return c.requests >= 10 })
-		if e := errorsOf(&l.rec.counters); len(e) > 0 || l.rec.requests != s.answered.Load() || l.rec.sent != l.rec.requests || l.rec.early == 0 {
-			t.Errorf("errors %v, %d right, %d sent, %d early answers of %d", e, l.rec.requests, l.rec.sent, l.rec.early, s.answered.Load())
+		l := drive(t, single(s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *tally.Counters) bool { return c.Requests >= 10 })
+		if e := errorsOf(&l.rec.Counters); len(e) > 0 || l.rec.Requests != s.answered.Load() || l.rec.Sent != l.rec.Requests || l.rec.Early == 0 {
+			t.Errorf("errors %v, %d right, %d sent, %d early answers of %d", e, l.rec.Requests, l.rec.Sent, l.rec.Early, s.answered.Load())
 		}
 	})
 	t.Run("refuses", func(t *testing.T) {
 		s := serve(t, early("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false))
-		l := drive(t, single(s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *counters) bool { return c.errors[kindCheck] >= 5 })
-		if e := errorsOf(&l.rec.counters); len(e) != 1 || l.rec.requests != 0 || l.rec.sent+l.rec.early != e[ErrCheck] {
-			t.Errorf("errors %v, %d right, %d sent, %d early", e, l.rec.requests, l.rec.sent, l.rec.early)
+		l := drive(t, single(s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *tally.Counters) bool { return c.Errors[tally.KindCheck] >= 5 })
+		if e := errorsOf(&l.rec.Counters); len(e) != 1 || l.rec.Requests != 0 || l.rec.Sent+l.rec.Early != e[ErrCheck] {
+			t.Errorf("errors %v, %d right, %d sent, %d early", e, l.rec.Requests, l.rec.Sent, l.rec.Early)
 		}
 	})
 }
@@ -250,9 +251,9 @@ func TestConnectionsClosedBetweenRequests(t *testing.T) {
 	})
 	spec := scenarioSpec(s.addr, "targets: [{url: /}]\n")
 	spec.Scenario.Think = "50ms"
-	l := drive(t, spec, func(c *counters) bool { return c.dropped >= 12 })
-	if e := errorsOf(&l.rec.counters); len(e) > 0 || l.rec.requests < l.rec.dropped {
-		t.Errorf("errors %v, %d right answers, %d dropped", e, l.rec.requests, l.rec.dropped)
+	l := drive(t, spec, func(c *tally.Counters) bool { return c.Dropped >= 12 })
+	if e := errorsOf(&l.rec.Counters); len(e) > 0 || l.rec.Requests < l.rec.Dropped {
+		t.Errorf("errors %v, %d right answers, %d dropped", e, l.rec.Requests, l.rec.Dropped)
 	}
 	if l.timers.Len() > 4*spec.Connections {
 		t.Errorf("%d timers", l.timers.Len())

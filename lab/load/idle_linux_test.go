@@ -63,8 +63,8 @@ func TestNothingToWaitFor(t *testing.T) {
 		}
 		l.base = l.base.Add(-time.Hour)
 		l.nextScan = 0
-		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.standing != 3 || l.rec.failures() > 0 {
-			t.Errorf("%s: %d connections, errors %v, %v", name, l.standing, errorsOf(&l.rec.counters), err)
+		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.standing != 3 || l.rec.Failures() > 0 {
+			t.Errorf("%s: %d connections, errors %v, %v", name, l.standing, errorsOf(&l.rec.Counters), err)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestIdleNeedsKeepAlive(t *testing.T) {
 func TestIdleRefuses(t *testing.T) {
 	spec := idleSpec("127.0.0.1:1")
 	spec.Pipeline = 2
-	if err := spec.validate(); err == nil || !strings.Contains(err.Error(), "idle connections with a pipeline") {
+	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), "idle connections with a pipeline") {
 		t.Errorf("error %v", err)
 	}
 }

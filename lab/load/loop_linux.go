@@ -12,8 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/h1"
+	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/timer"
+	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
 const (
@@ -55,16 +58,23 @@ type loop struct {
 	epfd     int
 	dialer   *sock.Dialer
 	rules    *h1.Rules
-	sink     *sink
-	rec      *recorder
+	rec      *tally.Recorder
 	open     *openLoop // nil: a closed loop
 	play     *play     // nil: one request, without a scenario
 	template h1.Template
 	repeats  bool   // all requests are the same, so that the template serves
 	piece    []byte // of streamed bodies
 	buf      []byte // of all reads
-	conns    []conn
-	events   []unix.EpollEvent
+	tls      *tlsc.Client
+	http2    *h2.Client  // nil: HTTP/1.1
+	request  *h2.Request // without a scenario
+	dirty    []*mux      // with frames that arrivals left
+	plain    []byte      // of the present read, decrypted
+	cipher   []byte      // of the present write, encrypted
+
+	handshakes handshakes
+	conns      []conn
+	events     []unix.EpollEvent
 
 	timers timer.Heap
 	retry  []later
@@ -90,7 +100,7 @@ type loop struct {
 func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
 	l = &loop{
 		spec: spec, ctx: ctx, done: ctx.Done(), base: time.Now(), epfd: -1,
-		rec:    newRecorder(),
+		rec:    tally.NewRecorder(),
 		buf:    make([]byte, bufferSize),
 		conns:  make([]conn, spec.Connections),
 		events: make([]unix.EpollEvent, eventsPerPoll),
@@ -118,12 +128,21 @@ func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
 	if l.epfd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return l, wrap("create epoll instance", err)
 	}
-	l.sink = &sink{rec: l.rec}
 	if spec.Arrivals != nil {
 		l.open = newOpenLoop(spec, l.rec)
 	}
 	if spec.Scenario != nil {
 		if l.play, err = newPlay(spec); err != nil {
+			return l, err
+		}
+	}
+	if spec.TLS != nil {
+		if l.tls, err = newTLS(spec); err != nil {
+			return l, err
+		}
+	}
+	if spec.HTTP2 {
+		if err := l.newHTTP2(); err != nil {
 			return l, err
 		}
 	}
@@ -142,15 +161,20 @@ func (l *loop) seat() {
 	}
 	for i := range l.conns {
 		c := &l.conns[i]
-		c.fd, c.parser.Rules, c.slow = -1, l.rules, l.spec.Slow.applies(i)
+		c.fd, c.parser.Rules, c.detour = -1, l.rules, l.spec.Slow.applies(i)
+		if l.tls != nil || l.http2 != nil {
+			c.wire, c.detour = &wire{}, true
+		}
+		if l.http2 != nil {
+			c.mux = l.newMux(c, i)
+			l.retry = append(l.retry, later{c: c})
+			continue
+		}
 		if l.repeats {
 			c.out, c.asked = batch, l.spec.Pipeline
 		}
 		if l.play != nil {
 			l.play.seat(l.spec, c, i)
-		}
-		if l.spec.Stream {
-			c.parser.Sink = &feed{sink: l.sink}
 		}
 		c.settle()
 		l.retry = append(l.retry, later{c: c})
@@ -161,6 +185,9 @@ func (l *loop) seat() {
 func (l *loop) close() error {
 	for i := range l.conns {
 		if c := &l.conns[i]; c.fd >= 0 {
+			if c.wire != nil {
+				l.hangUp(c)
+			}
 			_ = unix.Close(c.fd) // nothing to be done about an error
 			c.fd = -1
 		}
@@ -176,9 +203,6 @@ func (l *loop) close() error {
 
 // now is nanoseconds since the loop was made, monotonic.
 func (l *loop) now() int64 { return int64(time.Since(l.base)) }
-
-// wall is nanoseconds since 1970, as the stamps of events are.
-func (l *loop) wall() int64 { return time.Now().UnixNano() }
 
 // index is the place of c, which its events carry.
 func (l *loop) index(c *conn) int {
@@ -199,7 +223,7 @@ func (l *loop) start() {
 	}
 	for i := range l.conns {
 		if c := &l.conns[i]; c.phase == open {
-			l.ready(c, l.now())
+			l.enter(c, l.now())
 		}
 	}
 }
@@ -207,7 +231,7 @@ func (l *loop) start() {
 // outstanding is how many connections wait for an answer.
 func (l *loop) outstanding() (n int) {
 	for i := range l.conns {
-		if c := &l.conns[i]; c.phase == open && c.busy() {
+		if c := &l.conns[i]; c.phase == open && c.waits() {
 			n++
 		}
 	}
@@ -254,7 +278,7 @@ func (l *loop) until(t int64) error {
 		}
 		l.turn, l.again = l.again, l.turn[:0]
 		for _, a := range l.turn {
-			if a.c.gen == a.gen && a.c.phase == open {
+			if a.c.gen == a.gen && a.c.phase >= shaking {
 				l.readable(a.c, a.flags)
 			}
 		}
@@ -348,41 +372,4 @@ func (l *loop) redial(now int64) error {
 // so idle connections come in small groups, as they do in life.
 func (l *loop) crowded() bool {
 	return l.connecting >= maxConnecting || l.spec.Idle && l.connecting+l.standing-l.held >= maxAsking
-}
-
-// scan looks for what takes too long.
-func (l *loop) scan(now int64) error {
-	timeout := int64(l.spec.Timeout)
-	if l.idle(now) {
-		l.lastRight = now
-	}
-	for i := range l.conns {
-		c := &l.conns[i]
-		if now-c.sent <= timeout {
-			continue
-		}
-		switch {
-		case c.phase == connecting:
-			l.connectFailed(c, unix.ETIMEDOUT, now)
-		case c.phase == open && c.busy():
-			l.cause = errTimeout
-			l.fail(c, kindTimeout, now+retryFailed)
-		}
-	}
-	if l.spec.Persist && l.started {
-		return nil
-	}
-	if l.refusedSince != 0 && now-l.refusedSince > refusedFor {
-		return l.cause
-	}
-	// Half as much again, so that a connection that replaced a stalled one has
-	// its chance.
-	if !l.draining && now-l.lastRight > timeout+timeout/2 {
-		cause := l.cause
-		if cause == nil {
-			cause = errTimeout
-		}
-		return fmt.Errorf("no right answer for %v: %w", time.Duration(now-l.lastRight).Round(time.Millisecond), cause)
-	}
-	return nil
 }

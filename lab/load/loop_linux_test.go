@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redline-go/redline/lab/load/tally"
 )
 
 const (
@@ -92,7 +94,7 @@ func testSpec(addr string) *Spec {
 
 // drive runs a loop on spec until enough, with a bound against a hanging test,
 // and then lets outstanding answers arrive.
-func drive(t *testing.T, spec *Spec, enough func(*counters) bool) *loop {
+func drive(t *testing.T, spec *Spec, enough func(*tally.Counters) bool) *loop {
 	t.Helper()
 	l, err := newLoop(context.Background(), spec)
 	if err != nil {
@@ -103,7 +105,7 @@ func drive(t *testing.T, spec *Spec, enough func(*counters) bool) *loop {
 		t.Helper()
 		for bound := l.now() + int64(30*time.Second); !done(); {
 			if l.now() > bound {
-				t.Fatalf("%s: not within 30 s; counted %+v", what, l.rec.counters)
+				t.Fatalf("%s: not within 30 s; counted %+v", what, l.rec.Counters)
 			}
 			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
 				t.Fatalf("%s: %v", what, err)
@@ -112,11 +114,9 @@ func drive(t *testing.T, spec *Spec, enough func(*counters) bool) *loop {
 	}
 	step(func() bool { return l.standing == spec.Connections }, "connect")
 	l.start()
-	step(func() bool { return enough(&l.rec.counters) }, "run")
+	step(func() bool { return enough(&l.rec.Counters) }, "run")
 	l.draining = true
-	if !spec.Stream {
-		step(func() bool { return l.outstanding() == 0 }, "drain")
-	}
+	step(func() bool { return l.outstanding() == 0 }, "drain")
 	return l
 }
 
@@ -128,11 +128,11 @@ func shut(t *testing.T, l *loop) {
 	}
 }
 
-func errorsOf(c *counters) map[string]uint64 {
+func errorsOf(c *tally.Counters) map[string]uint64 {
 	m := map[string]uint64{}
-	for k, n := range c.errors {
+	for k, n := range c.Errors {
 		if n > 0 {
-			m[kinds[k]] = n
+			m[tally.Names[k]] = n
 		}
 	}
 	return m
@@ -149,14 +149,14 @@ func TestUploads(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
 	spec := uploadSpec(s.addr)
 	spec.Connections = 64
-	l := drive(t, spec, func(c *counters) bool { return c.requests >= 128 })
-	if e := errorsOf(&l.rec.counters); len(e) > 0 {
+	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 128 })
+	if e := errorsOf(&l.rec.Counters); len(e) > 0 {
 		t.Errorf("errors %v", e)
 	}
-	if got, want := s.bodies.Load(), l.rec.requests<<20; got != want {
+	if got, want := s.bodies.Load(), l.rec.Requests<<20; got != want {
 		t.Errorf("the server got %d right bytes of %d", got, want)
 	}
-	if got, want := l.rec.bytesOut, l.rec.requests*uint64(len(spec.Request)); got != want {
+	if got, want := l.rec.BytesOut, l.rec.Requests*uint64(len(spec.Request)); got != want {
 		t.Errorf("%d bytes sent, want %d", got, want)
 	}
 }
@@ -182,16 +182,16 @@ func TestEarlyAnswers(t *testing.T) {
 	}
 	t.Run("goes on", func(t *testing.T) {
 		s := serve(t, early(goodAnswer, true))
-		l := drive(t, uploadSpec(s.addr), func(c *counters) bool { return c.requests >= 20 })
-		if e := errorsOf(&l.rec.counters); len(e) > 0 || l.rec.requests != s.answered.Load() {
-			t.Errorf("errors %v, %d right answers of %d", e, l.rec.requests, s.answered.Load())
+		l := drive(t, uploadSpec(s.addr), func(c *tally.Counters) bool { return c.Requests >= 20 })
+		if e := errorsOf(&l.rec.Counters); len(e) > 0 || l.rec.Requests != s.answered.Load() {
+			t.Errorf("errors %v, %d right answers of %d", e, l.rec.Requests, s.answered.Load())
 		}
 	})
 	t.Run("refuses", func(t *testing.T) {
 		s := serve(t, early("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false))
-		l := drive(t, uploadSpec(s.addr), func(c *counters) bool { return c.errors[kindStatus] >= 5 })
-		if e := errorsOf(&l.rec.counters); len(e) != 1 || l.rec.requests != 0 {
-			t.Errorf("errors %v and %d right answers, want status alone", e, l.rec.requests)
+		l := drive(t, uploadSpec(s.addr), func(c *tally.Counters) bool { return c.Errors[tally.KindStatus] >= 5 })
+		if e := errorsOf(&l.rec.Counters); len(e) != 1 || l.rec.Requests != 0 {
+			t.Errorf("errors %v and %d right answers, want status alone", e, l.rec.Requests)
 		}
 	})
 }
@@ -227,15 +227,15 @@ func TestPipeline(t *testing.T) {
 			})
 			spec := testSpec(s.addr)
 			spec.Pipeline = 16
-			l := drive(t, spec, func(c *counters) bool { return c.requests >= 320 })
-			if e := errorsOf(&l.rec.counters); len(e) > 0 || wrong.Load() > 0 {
+			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 320 })
+			if e := errorsOf(&l.rec.Counters); len(e) > 0 || wrong.Load() > 0 {
 				t.Errorf("errors %v, %d wrong batches", e, wrong.Load())
 			}
-			if l.rec.requests != s.answered.Load() || l.rec.sent != l.rec.requests {
-				t.Errorf("%d right answers, %d sent, the server answered %d", l.rec.requests, l.rec.sent, s.answered.Load())
+			if l.rec.Requests != s.answered.Load() || l.rec.Sent != l.rec.Requests {
+				t.Errorf("%d right answers, %d sent, the server answered %d", l.rec.Requests, l.rec.Sent, s.answered.Load())
 			}
-			if got := uint64(l.rec.hist.TotalCount()); got != l.rec.requests {
-				t.Errorf("%d latencies of %d answers", got, l.rec.requests)
+			if got := uint64(l.rec.Hist.TotalCount()); got != l.rec.Requests {
+				t.Errorf("%d latencies of %d answers", got, l.rec.Requests)
 			}
 		})
 	}
@@ -251,10 +251,10 @@ func TestPipelineClosed(t *testing.T) {
 	})
 	spec := testSpec(s.addr)
 	spec.Pipeline = 8
-	l := drive(t, spec, func(c *counters) bool { return c.failures() >= 10 })
-	e := errorsOf(&l.rec.counters)
-	if e[ErrClosed]+e[ErrReset] != l.rec.failures() || l.rec.requests > 5*l.rec.failures() {
-		t.Errorf("errors %v, %d right answers", e, l.rec.requests)
+	l := drive(t, spec, func(c *tally.Counters) bool { return c.Failures() >= 10 })
+	e := errorsOf(&l.rec.Counters)
+	if e[ErrClosed]+e[ErrReset] != l.rec.Failures() || l.rec.Requests > 5*l.rec.Failures() {
+		t.Errorf("errors %v, %d right answers", e, l.rec.Requests)
 	}
 }
 
@@ -283,7 +283,7 @@ func TestLoopAllocates(t *testing.T) {
 func wantFewAllocs(t *testing.T, l *loop) {
 	t.Helper()
 	run := func() {
-		for goal := l.rec.requests + 10; l.rec.requests < goal; {
+		for goal := l.rec.Requests + 10; l.rec.Requests < goal; {
 			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/load/delta"
 )
 
@@ -69,7 +70,7 @@ func TestMemberWarmup(t *testing.T) {
 	spec := testSpec(s.addr)
 	spec.Connections, spec.Warmup, spec.Window, spec.Tick, spec.Member = 1, 300*time.Millisecond, 100*time.Millisecond, 20*time.Millisecond, true
 	var ticked float64
-	r := &runner{spec: spec, server: new(processes), emit: func(e Event) {
+	r := &runner{spec: spec, server: new(cputime.Processes), emit: func(e Event) {
 		if e.Tick != nil {
 			ticked += e.Tick.Seconds
 		}

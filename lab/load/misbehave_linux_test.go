@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redline-go/redline/lab/load/tally"
 )
 
 // chunked is an answer with this chunk.
@@ -114,10 +116,10 @@ func TestServersThatMisbehave(t *testing.T) {
 			if tc.timeout > 0 {
 				enough = 6 // each stall is waited for
 			}
-			l := drive(t, spec, func(c *counters) bool {
-				return c.requests >= enough && (tc.kind == "" || c.failures() >= 3)
+			l := drive(t, spec, func(c *tally.Counters) bool {
+				return c.Requests >= enough && (tc.kind == "" || c.Failures() >= 3)
 			})
-			got := errorsOf(&l.rec.counters)
+			got := errorsOf(&l.rec.Counters)
 			want := map[string]uint64{}
 			if tc.kind != "" {
 				want[tc.kind] = bad.Load()
@@ -129,11 +131,11 @@ func TestServersThatMisbehave(t *testing.T) {
 			if tc.kind == "" || tc.kind == ErrUnasked {
 				right += bad.Load() // the answer itself was good
 			}
-			if l.rec.requests != right {
-				t.Errorf("%d right answers, the server gave %d", l.rec.requests, right)
+			if l.rec.Requests != right {
+				t.Errorf("%d right answers, the server gave %d", l.rec.Requests, right)
 			}
-			if l.rec.sent != good.Load()+bad.Load() {
-				t.Errorf("%d requests sent, the server saw %d", l.rec.sent, good.Load()+bad.Load())
+			if l.rec.Sent != good.Load()+bad.Load() {
+				t.Errorf("%d requests sent, the server saw %d", l.rec.Sent, good.Load()+bad.Load())
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/tally"
 )
 
 const (
@@ -21,12 +22,12 @@ const (
 // openLoop is what a loop has beside its connections when requests come from a
 // plan, and not from answers.
 type openLoop struct {
-	*ledger
+	*tally.Ledger
 	queue *arrive.Queue
 }
 
-func newOpenLoop(spec *Spec, rec *recorder) *openLoop {
-	return &openLoop{ledger: newLedger(rec), queue: arrive.NewQueue(spec.Connections)}
+func newOpenLoop(spec *Spec, rec *tally.Recorder) *openLoop {
+	return &openLoop{Ledger: tally.NewLedger(rec), queue: arrive.NewQueue(spec.Places())}
 }
 
 // dispatch sends what is due, as far as connections are free, and returns the
@@ -37,16 +38,41 @@ func (l *loop) dispatch(now int64) int64 {
 		if !ok {
 			break
 		}
+		if l.http2 != nil {
+			now = l.dispatchStream(a, now)
+			continue
+		}
 		c := &l.conns[a.Conn]
 		if l.play != nil {
 			l.play.compose(c, 1)
 			now = l.now()
 		}
-		c.arrival = l.open.sent(a, now)
+		c.arrival = l.open.Send(a, now)
 		l.begin(c, now)
 		now = l.now()
 	}
+	for _, m := range l.dirty {
+		m.dirty = false
+		l.flushFrames(m.c)
+	}
+	l.dirty = l.dirty[:0]
 	return l.open.queue.Ready()
+}
+
+// dispatchStream hands an arrival to a seat of HTTP/2. It leaves with the others of
+// this turn that its connection has.
+func (l *loop) dispatchStream(a arrive.Arrival, now int64) int64 {
+	m, i := l.conns[a.Conn/l.spec.Streams].mux, a.Conn%l.spec.Streams
+	s := &m.seats[i]
+	if l.broken = m.compose(s); l.broken != nil {
+		return now
+	}
+	if l.play != nil {
+		now = l.now()
+	}
+	s.arrival = l.open.Send(a, now)
+	m.arrive(i, now)
+	return now
 }
 
 // next gives a connection that has nothing outstanding what is next for it: a
@@ -91,6 +117,10 @@ func (l *loop) ready(c *conn, now int64) {
 // lost takes note of a connection that is gone, with the arrival that it
 // carried, if it did.
 func (l *loop) lost(c *conn) {
+	if c.mux != nil {
+		c.mux.lost()
+		return
+	}
 	if c.held {
 		c.held = false
 		l.held--
@@ -99,7 +129,7 @@ func (l *loop) lost(c *conn) {
 		l.play.lost(c)
 	}
 	if l.open != nil {
-		l.open.failed(&c.arrival)
+		l.open.Fail(&c.arrival)
 		l.open.queue.Lost(l.index(c))
 	}
 }
@@ -110,6 +140,18 @@ func (l *loop) idle(now int64) bool {
 		return false
 	}
 	return l.outstanding() == 0
+}
+
+// unfinished gives an arrival up that is still without an answer.
+func (l *loop) unfinished(x *exchange, now int64) {
+	if !x.arrival.Pending {
+		return
+	}
+	l.open.GiveUp(x.arrival.Intended, now)
+	if l.play != nil {
+		l.play.unfinished(x, l.open, now)
+	}
+	x.arrival.Pending = false
 }
 
 // settle waits for the answers to all arrivals of the window, those that were
@@ -132,30 +174,30 @@ func (r *runner) settle(res *Result) (err error) {
 		if !ok {
 			break
 		}
-		l.open.unfinished(intended, now)
+		l.open.GiveUp(intended, now)
 	}
 	for i := range l.conns {
-		if c := &l.conns[i]; c.arrival.pending {
-			l.open.unfinished(c.arrival.intended, now)
-			if l.play != nil {
-				l.play.unfinished(c, l.open, now)
+		c := &l.conns[i]
+		l.unfinished(&c.exchange, now)
+		if c.mux != nil {
+			for i := range c.mux.seats {
+				l.unfinished(&c.mux.seats[i].exchange, now)
 			}
-			c.arrival.pending = false
 		}
 	}
 	sent := res.Open.Sent
-	if res.FirstByte, err = encode(l.rec.firstBytes(l.open.service)); err != nil {
+	if res.FirstByte, err = tally.Encode(l.rec.FirstBytes(l.open.ServiceTimes)); err != nil {
 		return err
 	}
 	if l.play != nil {
-		if res.Targets, err = l.play.result(uint64(l.open.service.TotalCount()), l.rec.hist); err != nil {
+		if res.Targets, err = l.play.result(uint64(l.open.ServiceTimes.TotalCount()), l.rec.Hist); err != nil {
 			return err
 		}
 	}
-	if res.Open, err = l.open.result(); err != nil {
+	if res.Open, err = l.open.Result(); err != nil {
 		return err
 	}
 	res.Open.Due, res.Open.Sent = l.open.queue.Due(math.MaxInt64-1), sent
-	res.Histogram, err = encode(l.rec.hist)
+	res.Histogram, err = tally.Encode(l.rec.Hist)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/tally"
 )
 
 const (
@@ -45,12 +46,12 @@ func stall(_ int, sent int64) int64 {
 
 // simulate drives the queue and the ledger as the loop does, on a clock that
 // jumps from event to event, over a window of ten seconds and to the last answer.
-func simulate(plan *arrive.Plan, connections int, s server) *ledger {
-	g := newLedger(newRecorder())
-	g.begin(0, 10*sec)
+func simulate(plan *arrive.Plan, connections int, s server) *tally.Ledger {
+	g := tally.NewLedger(tally.NewRecorder())
+	g.Begin(0, 10*sec)
 	q := arrive.NewQueue(connections)
 	q.Begin(plan, 0, 10*sec)
-	conns := make([]arrival, connections)
+	conns := make([]tally.Arrival, connections)
 	done := make([]int64, connections)
 	for i := range conns {
 		q.Free(i, 0)
@@ -64,12 +65,12 @@ func simulate(plan *arrive.Plan, connections int, s server) *ledger {
 			return g
 		}
 		if done[next] == now {
-			g.right(&conns[next], now)
+			g.Right(&conns[next], now)
 			done[next] = math.MaxInt64
 			q.Free(next, now)
 		}
 		if a, ok := q.Take(now); ok {
-			conns[a.Conn] = g.sent(a, now)
+			conns[a.Conn] = g.Send(a, now)
 			done[a.Conn] = s(n, now)
 			n++
 		}
@@ -171,20 +172,20 @@ func TestOpenLoopTellsTheTruth(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g := simulate(plan, tc.connections, tc.server)
-			quantiles(t, "response time", g.rec.hist, tc.response)
-			quantiles(t, "service time", g.service, tc.service)
+			quantiles(t, "response time", g.Rec.Hist, tc.response)
+			quantiles(t, "service time", g.ServiceTimes, tc.service)
 			response, service, lag := truth(plan, tc.connections, tc.server)
-			same(t, "response time", g.rec.hist, response)
-			same(t, "service time", g.service, service)
-			same(t, "send lag", g.lag, lag)
+			same(t, "response time", g.Rec.Hist, response)
+			same(t, "service time", g.ServiceTimes, service)
+			same(t, "send lag", g.LagTimes, lag)
 			if late := slices.IndexFunc(lag, func(ns int64) bool { return ns > 0 }); late >= 0 && g.Waited != uint64(len(lag)-late) || late < 0 && g.Waited > 0 {
 				t.Errorf("%d waited, %d left late", g.Waited, len(lag)-late)
 			}
 			if g.Waited != tc.waited {
 				t.Errorf("%d waited, want %d", g.Waited, tc.waited)
 			}
-			if g.pacing.Max() > 1 {
-				t.Errorf("the generator was %d ns late on a clock that stands still", g.pacing.Max())
+			if g.PacingTimes.Max() > 1 {
+				t.Errorf("the generator was %d ns late on a clock that stands still", g.PacingTimes.Max())
 			}
 		})
 	}
@@ -207,48 +208,48 @@ func TestOpenLoopWithRandomArrivals(t *testing.T) {
 		connections := 1 + rng.IntN(20)
 		g := simulate(plan, connections, s)
 		response, service, lag := truth(plan, connections, s)
-		same(t, "response time", g.rec.hist, response)
-		same(t, "service time", g.service, service)
-		same(t, "send lag", g.lag, lag)
+		same(t, "response time", g.Rec.Hist, response)
+		same(t, "service time", g.ServiceTimes, service)
+		same(t, "send lag", g.LagTimes, lag)
 	}
 }
 
 func TestLedgerCountsTheWindowAlone(t *testing.T) {
-	g := newLedger(newRecorder())
-	before := g.sent(arrive.Arrival{Intended: 50, Possible: 50}, 60)
-	g.begin(100, 200)
-	g.right(&before, 150)
-	first := g.sent(arrive.Arrival{Intended: 100, Possible: 100}, 110)
-	last := g.sent(arrive.Arrival{Intended: 199, Possible: 250}, 260)
-	after := g.sent(arrive.Arrival{Intended: 200, Possible: 200}, 260)
-	g.right(&first, 120)
-	g.right(&last, 300)
-	g.right(&after, 300)
-	broken := g.sent(arrive.Arrival{Intended: 150, Possible: 150}, 150)
-	g.failed(&broken)
-	g.failed(&broken)
-	g.failed(&first) // its answer came
-	g.unfinished(160, 460)
-	g.unfinished(210, 460)
+	g := tally.NewLedger(tally.NewRecorder())
+	before := g.Send(arrive.Arrival{Intended: 50, Possible: 50}, 60)
+	g.Begin(100, 200)
+	g.Right(&before, 150)
+	first := g.Send(arrive.Arrival{Intended: 100, Possible: 100}, 110)
+	last := g.Send(arrive.Arrival{Intended: 199, Possible: 250}, 260)
+	after := g.Send(arrive.Arrival{Intended: 200, Possible: 200}, 260)
+	g.Right(&first, 120)
+	g.Right(&last, 300)
+	g.Right(&after, 300)
+	broken := g.Send(arrive.Arrival{Intended: 150, Possible: 150}, 150)
+	g.Fail(&broken)
+	g.Fail(&broken)
+	g.Fail(&first) // its answer came
+	g.GiveUp(160, 460)
+	g.GiveUp(210, 460)
 	if g.Sent != 3 || g.Waited != 1 || g.Failed != 1 || g.Unfinished != 1 {
 		t.Errorf("counted %+v", g.Open)
 	}
-	same(t, "response time", g.rec.hist, []int64{20, 101, 300})
-	same(t, "service time", g.service, []int64{10, 40})
-	same(t, "send lag", g.lag, []int64{0, 10, 61})
-	same(t, "pacing", g.pacing, []int64{0, 10, 10})
+	same(t, "response time", g.Rec.Hist, []int64{20, 101, 300})
+	same(t, "service time", g.ServiceTimes, []int64{10, 40})
+	same(t, "send lag", g.LagTimes, []int64{0, 10, 61})
+	same(t, "pacing", g.PacingTimes, []int64{0, 10, 10})
 }
 
 // gatesOf returns the texts of the gates that a result fails.
-func gatesOf(t *testing.T, g *ledger, due uint64, cpu float64) (failed []string) {
+func gatesOf(t *testing.T, g *tally.Ledger, due uint64, cpu float64) (failed []string) {
 	t.Helper()
-	open, err := g.result()
+	open, err := g.Result()
 	if err != nil {
 		t.Fatal(err)
 	}
 	open.Due = due
 	res := &Result{Seconds: 10, GeneratorCPU: 10 * cpu, Open: open}
-	if res.Histogram, err = encode(g.rec.hist); err != nil {
+	if res.Histogram, err = tally.Encode(g.Rec.Hist); err != nil {
 		t.Fatal(err)
 	}
 	gates, err := res.Gates()
@@ -265,12 +266,12 @@ func gatesOf(t *testing.T, g *ledger, due uint64, cpu float64) (failed []string)
 
 func TestGates(t *testing.T) {
 	plan := &arrive.Plan{Rate: 1000}
-	late := func() *ledger {
-		g := newLedger(newRecorder())
-		g.begin(0, 10*sec)
+	late := func() *tally.Ledger {
+		g := tally.NewLedger(tally.NewRecorder())
+		g.Begin(0, 10*sec)
 		for range 1000 {
-			a := g.sent(arrive.Arrival{Intended: ms, Possible: ms}, 2*ms)
-			g.right(&a, 3*ms)
+			a := g.Send(arrive.Arrival{Intended: ms, Possible: ms}, 2*ms)
+			g.Right(&a, 3*ms)
 		}
 		return g
 	}
@@ -278,7 +279,7 @@ func TestGates(t *testing.T) {
 	short.Sent = 8000
 	for _, tc := range []struct {
 		name   string
-		ledger *ledger
+		ledger *tally.Ledger
 		due    uint64
 		cpu    float64
 		want   []string

@@ -9,7 +9,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/tally"
 )
 
 const (
@@ -35,6 +37,7 @@ type play struct {
 	constant []byte // all requests are these bytes; nil: they differ
 	counts   []targetCount
 	free     []*kept
+	requests []*h2.Request // of HTTP/2, by target; nil: it differs each time
 }
 
 // targetCount counts one target. What is on the way of every answer is an array
@@ -89,7 +92,7 @@ func newPlay(spec *Spec) (*play, error) {
 		digits = 1
 	}
 	for range plan.Targets() {
-		p.counts = append(p.counts, targetCount{failed: map[string]uint64{}, hist: hdrhistogram.New(1, maxLatency, digits)})
+		p.counts = append(p.counts, targetCount{failed: map[string]uint64{}, hist: hdrhistogram.New(1, tally.MaxLatency, digits)})
 	}
 	return p, nil
 }
@@ -100,14 +103,14 @@ func (p *play) accept(spec *Spec) error {
 	switch {
 	case len(origins) != 1:
 		return fmt.Errorf("scenario: requests to %d servers: write one for each, and run them beside each other", len(origins))
-	case origins[0].Scheme != "http":
-		return fmt.Errorf("scenario: requests by %s: this loop speaks HTTP/1.1 without TLS", origins[0].Scheme)
+	case origins[0].Scheme != spec.scheme():
+		return fmt.Errorf("scenario: requests by %s, connections for %s", origins[0].Scheme, spec.scheme())
 	case p.plan.Sequential() && spec.Pipeline > 1:
 		return fmt.Errorf("scenario: flows and setup wait for answers, so that a pipeline of %d has no meaning", spec.Pipeline)
 	}
 	s := spec.Scenario
-	if users := max(s.Users, spec.Connections); s.First < 0 || s.First+spec.Connections > users {
-		return fmt.Errorf("scenario: users %d to %d of %d", s.First, s.First+spec.Connections-1, users)
+	if users, places := max(s.Users, spec.Places()), spec.Places(); s.First < 0 || s.First+places > users {
+		return fmt.Errorf("scenario: users %d to %d of %d", s.First, s.First+places-1, users)
 	}
 	return nil
 }
@@ -120,10 +123,15 @@ func (p *play) close() error {
 	return nil
 }
 
+// user is the i-th of this process.
+func (p *play) user(spec *Spec, i int) *scenario.User {
+	s := spec.Scenario
+	return p.plan.User(s.Seed, s.First+i, max(s.Users, spec.Places()))
+}
+
 // seat gives a connection's place its user.
 func (p *play) seat(spec *Spec, c *conn, i int) {
-	s := spec.Scenario
-	c.turn = &turn{user: p.plan.User(s.Seed, s.First+i, max(s.Users, spec.Connections))}
+	c.turn = &turn{user: p.user(spec, i)}
 	if p.constant == nil {
 		return
 	}
@@ -174,8 +182,16 @@ func (p *play) expect(c *conn) {
 	}
 	target := t.targets[c.done]
 	c.parser.HeadOnly = target.Method() == "HEAD"
+	if k := p.keep(t, target); k != nil {
+		c.parser.Sink = k
+	}
+}
+
+// keep makes room for what checks and captures will look at of an answer, nil if
+// that is nothing.
+func (p *play) keep(t *turn, target *scenario.Target) *kept {
 	if !target.NeedsHead() && !target.NeedsBody() {
-		return
+		return nil
 	}
 	if n := len(p.free); n > 0 {
 		t.kept, p.free = p.free[n-1], p.free[:n-1]
@@ -183,43 +199,43 @@ func (p *play) expect(c *conn) {
 		t.kept = &kept{}
 	}
 	t.kept.head, t.kept.body, t.kept.noBody = t.kept.head[:0], t.kept.body[:0], !target.NeedsBody()
-	c.parser.Sink = t.kept
+	return t.kept
 }
 
 // release gives back what an answer was kept in.
-func (p *play) release(c *conn) {
-	if k := c.turn.kept; k != nil && len(p.free) < keptIdle {
+func (p *play) release(t *turn) {
+	if k := t.kept; k != nil && len(p.free) < keptIdle {
 		p.free = append(p.free, k)
 	}
-	c.turn.kept, c.parser.Sink = nil, nil
+	t.kept = nil
 }
 
 // judge shows a complete answer to the user, and returns the name of the check that
 // it failed.
-func (p *play) judge(c *conn) (failed string) {
-	t := c.turn
+func (p *play) judge(t *turn, target *scenario.Target, status int) (failed string) {
 	var head, body []byte
 	if t.kept != nil {
 		head, body = t.kept.head, t.kept.body
 	}
-	failed = t.user.Answer(t.targets[c.done], c.parser.Status, head, body)
-	p.release(c)
+	failed = t.user.Answer(target, status, head, body)
+	p.release(t)
 	return failed
 }
 
 // lost tells the user that outstanding answers will not come.
 func (p *play) lost(c *conn) {
-	p.release(c)
+	p.release(c.turn)
+	c.parser.Sink = nil
 	if c.done < c.asked {
 		c.turn.user.Abort()
 	}
 }
 
-// unfinished notes the age of what a connection still waits for when an open loop is
+// unfinished notes the age of what a user still waits for when an open loop is
 // over, as the ledger does for all targets together.
-func (p *play) unfinished(c *conn, open *openLoop, now int64) {
-	if open.within(c.arrival.intended) {
-		record(p.counts[c.turn.targets[0].Index()].hist, now-c.arrival.intended, 1)
+func (p *play) unfinished(x *exchange, open *openLoop, now int64) {
+	if open.Within(x.arrival.Intended) {
+		tally.Record(p.counts[x.turn.targets[0].Index()].hist, now-x.arrival.Intended, 1)
 	}
 }
 
@@ -243,7 +259,7 @@ func (p *play) result(requests uint64, all *hdrhistogram.Histogram) ([]Target, e
 		if p.constant != nil {
 			c.requests, c.hist = requests, all
 		}
-		encoded, err := encode(c.hist)
+		encoded, err := tally.Encode(c.hist)
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/tally"
 )
 
 // asked is one request as a server saw it.
@@ -65,7 +66,7 @@ func scenarioSpec(addr, text string) *Spec {
 // targetsOf are the results of a loop's targets.
 func targetsOf(t *testing.T, l *loop) []Target {
 	t.Helper()
-	targets, err := l.play.result(l.rec.requests, l.rec.hist)
+	targets, err := l.play.result(l.rec.Requests, l.rec.Hist)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,19 +95,19 @@ func TestScenario(t *testing.T) {
 			s := serveAsked(t, tc.piece, k.answer)
 			spec := scenarioSpec(s.addr, shop)
 			tc.change(spec)
-			l := drive(t, spec, func(c *counters) bool { return c.requests >= 200 })
+			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 200 })
 			k.check(t, targetsOf(t, l), spec.Connections)
-			if e := errorsOf(&l.rec.counters); len(e) != 1 || e[ErrCheck] != k.seen["refused"] {
+			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[ErrCheck] != k.seen["refused"] {
 				t.Errorf("errors %v, %d payments were refused", e, k.seen["refused"])
 			}
-			if got := uint64(l.rec.hist.TotalCount()); got != l.rec.requests || l.rec.answered != got+k.seen["refused"]+uint64(spec.Connections) {
-				t.Errorf("%d latencies of %d requests, %d answers", got, l.rec.requests, l.rec.answered)
+			if got := uint64(l.rec.Hist.TotalCount()); got != l.rec.Requests || l.rec.Answered != got+k.seen["refused"]+uint64(spec.Connections) {
+				t.Errorf("%d latencies of %d requests, %d answers", got, l.rec.Requests, l.rec.Answered)
 			}
-			if first := l.rec.firstBytes(l.rec.hist); first.TotalCount() != l.rec.hist.TotalCount() || first.Max() > l.rec.hist.Max() {
+			if first := l.rec.FirstBytes(l.rec.Hist); first.TotalCount() != l.rec.Hist.TotalCount() || first.Max() > l.rec.Hist.Max() {
 				t.Errorf("%d first bytes, the last after %d ns", first.TotalCount(), first.Max())
 			}
-			if uint64(l.rec.connect.TotalCount()) != l.rec.connects {
-				t.Errorf("%d connect times of %d connections", l.rec.connect.TotalCount(), l.rec.connects)
+			if uint64(l.rec.Connect.TotalCount()) != l.rec.Connects {
+				t.Errorf("%d connect times of %d connections", l.rec.Connect.TotalCount(), l.rec.Connects)
 			}
 		})
 	}
@@ -160,12 +161,12 @@ func TestScenarioUnfinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer shut(t, l)
-	l.open.begin(1000, 2000)
+	l.open.Begin(1000, 2000)
 	c := &l.conns[0]
 	l.play.compose(c, 1)
 	for _, intended := range []int64{999, 1000, 1999, 2000} {
-		c.arrival.intended = intended
-		l.play.unfinished(c, l.open, 10_000)
+		c.arrival.Intended = intended
+		l.play.unfinished(&c.exchange, l.open, 10_000)
 	}
 	h := l.play.counts[c.turn.targets[0].Index()].hist
 	if h.TotalCount() != 2 || h.Min() > 8001 || h.Max() < 9000 {
@@ -193,14 +194,14 @@ func TestConstantScenario(t *testing.T) {
 		mu.Unlock()
 		spec := scenarioSpec(s.addr, "targets:\n- {name: home, url: /, checks: [{name: kind, body: {contains: welcome}}]}\n")
 		spec.Pipeline = pipeline
-		l := drive(t, spec, func(c *counters) bool { return c.requests >= 200 })
+		l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 200 })
 		targets := targetsOf(t, l)
 		mu.Lock()
 		if l.play.constant == nil || l.template.Size() == 0 {
 			t.Error("no template is in use")
 		}
-		if len(targets) != 1 || targets[0].Checks["kind"] != bad || targets[0].Requests != l.rec.requests || l.rec.errors[kindCheck] != bad {
-			t.Errorf("targets %+v, errors %v; %d answers were bad", targets, errorsOf(&l.rec.counters), bad)
+		if len(targets) != 1 || targets[0].Checks["kind"] != bad || targets[0].Requests != l.rec.Requests || l.rec.Errors[tally.KindCheck] != bad {
+			t.Errorf("targets %+v, errors %v; %d answers were bad", targets, errorsOf(&l.rec.Counters), bad)
 		}
 		mu.Unlock()
 	}
@@ -217,10 +218,10 @@ targets:
   - {name: head, method: HEAD, url: /head}
 `)
 	spec.Pipeline = 8
-	l := drive(t, spec, func(c *counters) bool { return c.requests >= 400 })
+	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 400 })
 	k.check(t, targetsOf(t, l), 0)
-	if e := errorsOf(&l.rec.counters); len(e) > 0 || l.rec.sent != l.rec.answered {
-		t.Errorf("errors %v, %d sent, %d answered", e, l.rec.sent, l.rec.answered)
+	if e := errorsOf(&l.rec.Counters); len(e) > 0 || l.rec.Sent != l.rec.Answered {
+		t.Errorf("errors %v, %d sent, %d answered", e, l.rec.Sent, l.rec.Answered)
 	}
 }
 
@@ -247,7 +248,7 @@ variables: {id: {counter: 1, per: user}}
 setup: [{name: login, method: POST, url: /login, body: "${id}", captures: {me: {regexp: "^[0-9]+"}}}]
 flows: [{name: f, steps: [{name: one, method: POST, url: /one, body: "${me}", checks: [{body: {matches: "^[0-9]+$"}}]}, {name: two, url: /two}]}]
 `)
-	l := drive(t, spec, func(c *counters) bool { return c.requests >= 30 && c.failures() >= 10 })
+	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 30 && c.Failures() >= 10 })
 	count := func(m *sync.Map) (n uint64) {
 		m.Range(func(any, any) bool { n++; return true })
 		return n
@@ -259,7 +260,7 @@ flows: [{name: f, steps: [{name: one, method: POST, url: /one, body: "${me}", ch
 	for _, target := range targetsOf(t, l) {
 		errs += target.Errors
 	}
-	if e := errorsOf(&l.rec.counters); e[ErrCheck] != 0 || errs != l.rec.failures() || errs != count(&broken) {
+	if e := errorsOf(&l.rec.Counters); e[ErrCheck] != 0 || errs != l.rec.Failures() || errs != count(&broken) {
 		t.Errorf("errors %v, %d of targets, %d connections broke", e, errs, count(&broken))
 	}
 }
@@ -269,18 +270,18 @@ func TestThink(t *testing.T) {
 	s := serveAsked(t, 0, func(asked) string { return ok("hello") })
 	spec := scenarioSpec(s.addr, "targets: [{url: /}]\n")
 	spec.Scenario.Think = "1h"
-	l := drive(t, spec, func(c *counters) bool { return c.requests >= uint64(spec.Connections) })
+	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= uint64(spec.Connections) })
 	l.draining = false
 	l.base = l.base.Add(-30 * time.Minute)
 	l.nextScan = 0
-	if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.rec.sent != uint64(spec.Connections) || l.timers.Len() != spec.Connections {
-		t.Errorf("after half an hour: %d requests, %d timers, %v", l.rec.sent, l.timers.Len(), err)
+	if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.rec.Sent != uint64(spec.Connections) || l.timers.Len() != spec.Connections {
+		t.Errorf("after half an hour: %d requests, %d timers, %v", l.rec.Sent, l.timers.Len(), err)
 	}
 	l.base = l.base.Add(-31 * time.Minute)
 	l.lastRight = l.now() // the loop looked all the time
-	for bound := l.now() + int64(20*time.Second); l.rec.requests < 2*uint64(spec.Connections); {
+	for bound := l.now() + int64(20*time.Second); l.rec.Requests < 2*uint64(spec.Connections); {
 		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
-			t.Fatalf("after an hour: %d right answers, %v", l.rec.requests, err)
+			t.Fatalf("after an hour: %d right answers, %v", l.rec.Requests, err)
 		}
 	}
 }
@@ -292,7 +293,7 @@ func TestScenarioRefuses(t *testing.T) {
 		want   string
 	}{
 		{"targets: [{url: /}]", func(s *Spec) { s.Request = []byte("x") }, "a request beside a scenario"},
-		{"targets: [{url: /}]", func(s *Spec) { s.Stream = true }, "a scenario with a stream"},
+		{"targets: [{url: /}]", func(s *Spec) { s.Idle = true }, "a scenario with idle connections"},
 		{"targets: [{url: /}]", func(s *Spec) { s.Scenario.Think = "soon" }, "think time: "},
 		{"targets: [{url: /}]", func(s *Spec) { s.Scenario.First = 8; s.Scenario.Users = 10 }, "users 8 to 10 of 10"},
 		{"targets: [{url: https://127.0.0.1/}]", func(*Spec) {}, "requests by https"},

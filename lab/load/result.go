@@ -1,6 +1,12 @@
 package load
 
-import "github.com/redline-go/redline/lab/load/listen"
+import (
+	"fmt"
+
+	"github.com/redline-go/redline/lab/load/listen"
+	"github.com/redline-go/redline/lab/load/tally"
+	"github.com/redline-go/redline/lab/results"
+)
 
 // Event is one line of a generator process's standard output. Exactly one field
 // is set.
@@ -65,11 +71,23 @@ type Result struct {
 	Targets   []Target `json:"targets,omitempty"` // of a scenario, in its order
 	Connects  uint64   `json:"connects"`          // connections made, since the process began
 	Connect   string   `json:"connect_hdr"`       // how long that took, each; HdrHistogram V2 as above
+	TLS       *TLSDone `json:"tls,omitempty"`     // of secure connections
 	FirstByte string   `json:"first_byte_hdr"`    // from the send to the first byte of each right answer in the window; empty for a stream
 	Early     uint64   `json:"early,omitempty"`   // requests that the server began to answer before they were written to the end
 	Dropped   uint64   `json:"dropped,omitempty"` // connections that the server ended while nothing was asked of it: no error
 
 	Listen *listen.Result `json:"listen,omitempty"` // of subscribers, whose events are the requests and their delays the latencies
+}
+
+// TLSDone is what the handshakes since the process began came to.
+type TLSDone struct {
+	Handshakes uint64 `json:"handshakes"`         // that were completed
+	Resumed    uint64 `json:"resumed"`            // of them, those that resumed a session
+	Version    string `json:"version"`            // of the last one, as "TLS 1.3"
+	Cipher     string `json:"cipher"`             //
+	Curve      string `json:"curve,omitempty"`    // of its key exchange
+	Protocol   string `json:"protocol,omitempty"` // that ALPN agreed on
+	Histogram  string `json:"hdr"`                // how long they took from the connection on, each; HdrHistogram V2 as above
 }
 
 // Target is what one request of a scenario came to.
@@ -82,20 +100,97 @@ type Target struct {
 	Histogram string            `json:"hdr"`              // as Result.Histogram, to two digits, or one with more than 500 targets; arrivals that were not even sent belong to no target
 }
 
-// The kinds of errors that a generator counts.
+// The kinds of errors that a generator counts, see package tally.
 const (
-	ErrConnect   = "connect"   // a connection could not be made
-	ErrReset     = "reset"     // the peer reset the connection
-	ErrClosed    = "closed"    // the peer closed between answers with requests outstanding
-	ErrShort     = "short"     // the peer closed within an answer
-	ErrStatus    = "status"    // another status than expected
-	ErrLength    = "length"    // a body of another length than expected
-	ErrBody      = "body"      // a body of other bytes than expected
-	ErrMalformed = "malformed" // not an HTTP/1.1 answer
-	ErrTimeout   = "timeout"   // no answer within Spec.Timeout
-	ErrUnasked   = "unasked"   // bytes that no request asked for
-	ErrHeader    = "header"    // a head, or trailers, that did not end within 64 KiB
-	ErrChunk     = "chunk"     // broken framing of chunks
-	ErrEndless   = "endless"   // a body without an announced length, longer than Spec.MaxBody
-	ErrCheck     = "check"     // a check of the scenario failed, see Target.Checks
+	ErrConnect   = tally.ErrConnect
+	ErrReset     = tally.ErrReset
+	ErrClosed    = tally.ErrClosed
+	ErrShort     = tally.ErrShort
+	ErrStatus    = tally.ErrStatus
+	ErrLength    = tally.ErrLength
+	ErrBody      = tally.ErrBody
+	ErrMalformed = tally.ErrMalformed
+	ErrTimeout   = tally.ErrTimeout
+	ErrUnasked   = tally.ErrUnasked
+	ErrHeader    = tally.ErrHeader
+	ErrChunk     = tally.ErrChunk
+	ErrEndless   = tally.ErrEndless
+	ErrCheck     = tally.ErrCheck
+	ErrTLS       = tally.ErrTLS
+	ErrGoaway    = tally.ErrGoaway
 )
+
+// Open is what the arrivals of an open loop came to.
+type Open = tally.Open
+
+// The limits of the gates of an open loop.
+const (
+	achievedLimit = 0.99 // of the arrivals are sent within the window
+	lagShare      = 0.1  // of the median response time may be send lag, at its p99,
+	lagFloor      = 50.0 // or so many microseconds
+	openCPULimit  = 0.80 // of the generator's core
+)
+
+// Gates says whether the figures of an open loop are those of the server: the
+// load was what was asked for, requests left when they were due, and the
+// generator had time to spare. A closed loop has no such gates.
+func (r *Result) Gates() ([]results.Gate, error) {
+	if r.Open == nil {
+		return nil, nil
+	}
+	response, err := results.ParseLatency(r.Histogram)
+	if err != nil {
+		return nil, err
+	}
+	lag, err := p99(r.Open.Lag)
+	if err != nil {
+		return nil, err
+	}
+	pacing, err := p99(r.Open.Pacing)
+	if err != nil {
+		return nil, err
+	}
+	limit := lagFloor
+	if response.P50 != nil {
+		limit = max(limit, lagShare**response.P50)
+	}
+	why := fmt.Sprintf("%.1f %% of the arrivals waited for a connection: more of them, or a lower rate", 100*share(r.Open.Waited, r.Open.Due))
+	if pacing > limit && 2*pacing > lag {
+		why = fmt.Sprintf("the generator itself was late (p99 %.0f us): something disturbs its core, or the rate is too much for it", pacing)
+	}
+	achieved := share(r.Open.Sent, r.Open.Due)
+	cpu := r.GeneratorCPU / r.Seconds
+	return []results.Gate{
+		{
+			Name: "achieved", Passed: achieved >= achievedLimit, Value: achieved, Limit: achievedLimit,
+			Text: fmt.Sprintf("only %.1f %% of the arrivals were sent by the end of the window (%d of %d): the server, or its connections, did not keep up",
+				100*achieved, r.Open.Sent, r.Open.Due),
+		},
+		{
+			Name: "send lag", Passed: lag <= limit, Value: lag, Limit: limit,
+			Text: fmt.Sprintf("requests left too late, p99 of the send lag %.0f us with %.0f allowed; %s", lag, limit, why),
+		},
+		{
+			Name: "generator", Passed: cpu <= openCPULimit, Value: cpu, Limit: openCPULimit,
+			Text: fmt.Sprintf("the generator's core was %.0f %% busy, more than the %.0f %% that leave room to be on time", 100*cpu, 100*openCPULimit),
+		},
+	}, nil
+}
+
+// p99 of an encoded histogram in microseconds, whatever the number of samples:
+// it is held against a limit, not published.
+func p99(encoded string) (float64, error) {
+	h, err := results.Latency{Histogram: encoded}.Decode()
+	if err != nil {
+		return 0, err
+	}
+	return float64(h.ValueAtQuantile(99)) / 1e3, nil
+}
+
+// share is a of b; all when there is nothing.
+func share(a, b uint64) float64 {
+	if b == 0 {
+		return 1
+	}
+	return float64(a) / float64(b)
+}

@@ -7,7 +7,9 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/load/delta"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/trend"
 )
 
@@ -41,24 +43,24 @@ func Run(ctx context.Context, spec *Spec, emit func(Event)) error {
 }
 
 func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
-	if err := spec.validate(); err != nil {
+	if err := spec.Validate(); err != nil {
 		return err
 	}
-	server, err := openProcesses(spec.ServerPIDs)
+	if spec.Listen != nil {
+		return errors.New("spec: subscribers are for package audience")
+	}
+	server, err := cputime.Open(spec.ServerPIDs)
 	if err != nil {
 		return err
 	}
-	defer server.close()
-	if spec.Listen != nil {
-		return subscribe(ctx, spec, server, emit)
-	}
+	defer server.Close()
 	l, err := newLoop(ctx, spec)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
 	if spec.Member {
-		l.rec.delta = delta.New()
+		l.rec.Delta = delta.New()
 	}
 	r := &runner{spec: spec, loop: l, server: server, emit: emit}
 	if err := r.connect(); err != nil {
@@ -79,8 +81,11 @@ func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
 	if err := r.drain(drainFor); err != nil {
 		return err
 	}
-	res.Sent, res.Answered, res.Connects = l.rec.sent, l.rec.answered, l.rec.connects
-	if res.Connect, err = encode(l.rec.connect); err != nil {
+	res.Sent, res.Answered, res.Connects = l.rec.Sent, l.rec.Answered, l.rec.Connects
+	if res.Connect, err = tally.Encode(l.rec.Connect); err != nil {
+		return err
+	}
+	if res.TLS, err = l.handshakes.result(l.rec.TLS); err != nil {
 		return err
 	}
 	emit(Event{Result: res})
@@ -91,15 +96,15 @@ func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
 type runner struct {
 	spec   *Spec
 	loop   *loop
-	server *processes
+	server *cputime.Processes
 	emit   func(Event)
 
 	zero     int64 // what Tick.T counts from
 	end      int64 // of the present phase
 	nextTick int64
-	tickAt   int64    // time of the last tick
-	at       counters // at the last tick
-	cpu      cpuTime  // at the last tick
+	tickAt   int64          // time of the last tick
+	at       tally.Counters // at the last tick
+	cpu      cputime.Time   // at the last tick
 
 	warmup    int64 // as it came out
 	steady    bool
@@ -118,8 +123,8 @@ func (r *runner) connect() error {
 		if err := r.until(l.now() + int64(time.Millisecond)); err != nil {
 			return err
 		}
-		if r.spec.Idle && l.rec.answered > 2*uint64(want) {
-			return fmt.Errorf("connections do not stay open: %d of %d are there after %d answers", l.held, want, l.rec.answered)
+		if r.spec.Idle && l.rec.Answered > 2*uint64(want) {
+			return fmt.Errorf("connections do not stay open: %d of %d are there after %d answers", l.held, want, l.rec.Answered)
 		}
 	}
 	r.emit(Event{Connected: true})
@@ -133,7 +138,7 @@ func (r *runner) until(t int64) error {
 	if err == nil || err == errCancelled {
 		return err
 	}
-	if _, gone := r.server.read(); gone != nil {
+	if _, gone := r.server.Read(); gone != nil {
 		return gone
 	}
 	return err
@@ -157,8 +162,8 @@ func (r *runner) schedule() {
 
 // mark makes now the beginning of a tick.
 func (r *runner) mark() (err error) {
-	r.tickAt, r.at = r.loop.now(), r.loop.rec.counters
-	r.cpu, err = r.server.read()
+	r.tickAt, r.at = r.loop.now(), r.loop.rec.Counters
+	r.cpu, err = r.server.Read()
 	return err
 }
 
@@ -189,19 +194,19 @@ func (r *runner) tick() error {
 	t := &Tick{
 		T:         float64(r.tickAt-r.zero) / 1e9,
 		Seconds:   seconds,
-		Requests:  r.at.requests - at.requests,
-		Errors:    r.at.failures() - at.failures(),
-		ServerCPU: float64(r.cpu.total-cpu.total) / 1e9 / seconds,
+		Requests:  r.at.Requests - at.Requests,
+		Errors:    r.at.Failures() - at.Failures(),
+		ServerCPU: float64(r.cpu.Total-cpu.Total) / 1e9 / seconds,
 	}
 	if r.tickAt >= r.end && r.zero == r.end {
 		t.T = 0 // the last of a warm-up: the window has not begun, however late it is
 	}
-	t.P50, t.P99, t.Heat = r.loop.rec.take()
-	if d := r.loop.rec.delta; d != nil && r.measuring {
+	t.P50, t.P99, t.Heat = r.loop.rec.Take()
+	if d := r.loop.rec.Delta; d != nil && r.measuring {
 		t.Counts = d.Take()
 	}
 	if open := r.loop.open; open != nil {
-		t.SendLag, t.Waiting = open.take(), open.queue.Waiting(r.tickAt)
+		t.SendLag, t.Waiting = open.Take(), open.queue.Waiting(r.tickAt)
 	}
 	r.emit(Event{Tick: t})
 	return nil
@@ -225,7 +230,7 @@ func (r *runner) warm() error {
 	r.enter(end, end)
 	rates := make([]float64, 0, subTicks*maxWarmups)
 	step := max(warmup/subTicks, 1)
-	at, requests := l.now(), l.rec.requests
+	at, requests := l.now(), l.rec.Requests
 	for {
 		for n := (end - at + step/2) / step; n > 0; n-- {
 			t := end - (n-1)*step
@@ -234,9 +239,9 @@ func (r *runner) warm() error {
 			}
 			now := l.now()
 			if now > at {
-				rates = append(rates, float64(l.rec.requests-requests)/float64(now-at))
+				rates = append(rates, float64(l.rec.Requests-requests)/float64(now-at))
 			}
-			at, requests = now, l.rec.requests
+			at, requests = now, l.rec.Requests
 		}
 		r.steady = !trend.Found(rates[max(0, len(rates)-trend.N):])
 		if r.steady || r.spec.Member || end-begin >= maxWarmups*warmup {
@@ -255,19 +260,19 @@ func (r *runner) window() (*Result, error) {
 	if err := r.mark(); err != nil {
 		return nil, err
 	}
-	l.rec.begin()
+	l.rec.Begin()
 	r.measuring = true
 	if l.play != nil {
 		l.play.begin()
 	}
 	begin, from, cpu, spun := r.tickAt, r.at, r.cpu, l.spun
-	own, err := ownCPU()
+	own, err := cputime.Own()
 	if err != nil {
 		return nil, err
 	}
 	end := begin + int64(r.spec.Window)
 	if l.open != nil {
-		l.open.begin(begin, end)
+		l.open.Begin(begin, end)
 		l.open.queue.Begin(r.spec.Arrivals, begin, end)
 	}
 	r.enter(begin, end)
@@ -282,29 +287,29 @@ func (r *runner) window() (*Result, error) {
 		}
 	}
 	// The last tick read the clocks, at the moment that ends the window.
-	ownEnd, err := ownCPU()
+	ownEnd, err := cputime.Own()
 	if err != nil {
 		return nil, err
 	}
 	res := &Result{
 		Seconds:       float64(r.tickAt-begin) / 1e9,
-		Requests:      r.at.requests - from.requests,
+		Requests:      r.at.Requests - from.Requests,
 		Errors:        map[string]uint64{},
-		BytesIn:       r.at.bytesIn - from.bytesIn,
-		BytesOut:      r.at.bytesOut - from.bytesOut,
+		BytesIn:       r.at.BytesIn - from.BytesIn,
+		BytesOut:      r.at.BytesOut - from.BytesOut,
 		GeneratorCPU:  max(0, float64(ownEnd-own-(l.spun-spun))/1e9),
 		WarmupSeconds: float64(r.warmup) / 1e9,
 		Steady:        r.steady,
 		Cut:           cut,
-		Early:         r.at.early - from.early,
-		Dropped:       r.at.dropped - from.dropped,
+		Early:         r.at.Early - from.Early,
+		Dropped:       r.at.Dropped - from.Dropped,
 	}
-	for k, name := range kinds {
-		if n := r.at.errors[k] - from.errors[k]; n > 0 {
+	for k, name := range tally.Names {
+		if n := r.at.Errors[k] - from.Errors[k]; n > 0 {
 			res.Errors[name] = n
 		}
 	}
-	res.ServerUser, res.ServerSys, res.ServerCPU = split(cpu, r.cpu)
+	res.ServerUser, res.ServerSys, res.ServerCPU = cputime.Split(cpu, r.cpu)
 	res.Held = l.held
 	return res, r.latency(res)
 }
@@ -318,16 +323,14 @@ func (r *runner) latency(res *Result) (err error) {
 		res.Open = &open
 		return nil
 	}
-	if res.Histogram, err = encode(l.rec.hist); err != nil {
+	if res.Histogram, err = tally.Encode(l.rec.Hist); err != nil {
 		return err
 	}
-	if !r.spec.Stream {
-		if res.FirstByte, err = encode(l.rec.firstBytes(l.rec.hist)); err != nil {
-			return err
-		}
+	if res.FirstByte, err = tally.Encode(l.rec.FirstBytes(l.rec.Hist)); err != nil {
+		return err
 	}
 	if l.play != nil {
-		res.Targets, err = l.play.result(res.Requests, l.rec.hist)
+		res.Targets, err = l.play.result(res.Requests, l.rec.Hist)
 	}
 	return err
 }
@@ -339,7 +342,7 @@ func (r *runner) cut() error {
 	l.done = nil
 	if l.open != nil {
 		now := l.now()
-		l.open.begin(l.open.from, now)
+		l.open.Begin(l.open.From, now)
 		l.open.queue.End(now)
 	}
 	return r.tick()
@@ -350,9 +353,6 @@ func (r *runner) cut() error {
 func (r *runner) drain(patience time.Duration) error {
 	l := r.loop
 	l.draining = true
-	if r.spec.Stream {
-		return nil
-	}
 	if r.spec.Idle {
 		return r.until(l.now() + int64(holdFor))
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/cputime"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -170,7 +172,7 @@ func TestRunServerDies(t *testing.T) {
 			}
 		}
 	})
-	if !errors.Is(err, errGone) || !strings.HasSuffix(err.Error(), " is gone") {
+	if !errors.Is(err, cputime.ErrGone) || !strings.HasSuffix(err.Error(), " is gone") {
 		t.Errorf("error %v", err)
 	}
 	if err := server.Wait(); err == nil {
@@ -199,21 +201,9 @@ func TestManyConnections(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
 	spec := testSpec(s.addr)
 	spec.Connections = 1000
-	l := drive(t, spec, func(c *counters) bool { return c.requests >= 3000 })
-	if e := errorsOf(&l.rec.counters); len(e) > 0 {
+	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 3000 })
+	if e := errorsOf(&l.rec.Counters); len(e) > 0 {
 		t.Errorf("errors %v", e)
-	}
-}
-
-// The proportion of user and system time comes from coarse clocks, the sum does
-// not.
-func TestSplit(t *testing.T) {
-	user, sys, total := split(cpuTime{total: 1e9, user: 10, sys: 10}, cpuTime{total: 2e9, user: 40, sys: 20})
-	if user != 0.75 || sys != 0.25 || total != 1 {
-		t.Errorf("user %v, sys %v, total %v", user, sys, total)
-	}
-	if user, sys, total = split(cpuTime{}, cpuTime{total: 1e6}); user+sys != total || total != 0.001 {
-		t.Errorf("without ticks: user %v, sys %v, total %v", user, sys, total)
 	}
 }
 

@@ -1,11 +1,13 @@
 package load
 
 import (
+	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/timer"
 )
 
@@ -14,6 +16,7 @@ const (
 	wakeThink uint8 = iota
 	wakeRead
 	wakeWrite
+	wakeStream // of a seat: the entry's number is its place
 )
 
 const (
@@ -46,11 +49,29 @@ func pause(n int, rate int64) int64 { return int64(float64(n) / float64(rate) * 
 
 // wake sets a timer for c.
 func (l *loop) wake(c *conn, due int64, what uint8) {
-	// Connections that end leave their timers behind. Each has three at most.
-	if l.timers.Len() >= 4*len(l.conns) {
-		l.timers.Keep(func(e timer.Entry) bool { return l.conns[e.ID].gen == e.Generation })
+	l.wakeAt(timer.Entry{Due: due, ID: int32(l.index(c)), Generation: c.gen, What: what})
+}
+
+// wakeSeat sets a timer for a seat of HTTP/2.
+func (l *loop) wakeSeat(m *mux, i int, due int64) {
+	l.wakeAt(timer.Entry{Due: due, ID: int32(m.place(i)), Generation: m.c.gen, What: wakeStream})
+}
+
+func (l *loop) wakeAt(e timer.Entry) {
+	// Connections that end leave their timers behind. Each has three at most, and
+	// one for each of its streams.
+	if l.timers.Len() >= 4*l.spec.Places() {
+		l.timers.Keep(func(e timer.Entry) bool { return l.waker(e).gen == e.Generation })
 	}
-	l.timers.Add(timer.Entry{Due: due, ID: int32(l.index(c)), Generation: c.gen, What: what})
+	l.timers.Add(e)
+}
+
+// waker is the connection that a timer is for.
+func (l *loop) waker(e timer.Entry) *conn {
+	if e.What == wakeStream {
+		return &l.conns[int(e.ID)/l.spec.Streams]
+	}
+	return &l.conns[e.ID]
 }
 
 // fire does what is due.
@@ -60,7 +81,7 @@ func (l *loop) fire(now int64) {
 		if !ok {
 			return
 		}
-		c := &l.conns[e.ID]
+		c := l.waker(e)
 		if c.gen != e.Generation || c.phase != open {
 			continue
 		}
@@ -73,8 +94,14 @@ func (l *loop) fire(now int64) {
 			l.readable(c, c.flags)
 		case wakeWrite:
 			c.trickling = false
+			if c.mux != nil {
+				l.flushFrames(c)
+				continue
+			}
 			l.flush(c)
 			l.proceed(c, l.now())
+		case wakeStream:
+			c.mux.resume(int(e.ID)%l.spec.Streams, now)
 		}
 	}
 }
@@ -103,9 +130,12 @@ func (c *conn) advance(n int) {
 }
 
 // push writes what a batch has beside a buffer: it sends a streamed body, or sends
-// slowly. It reports whether all is written.
+// slowly, or encrypts. It reports whether all is written.
 func (l *loop) push(c *conn) bool {
-	limit, slow := pieceSize, c.slow && l.spec.Slow.Write > 0
+	if c.wire != nil {
+		return l.pushSecure(c)
+	}
+	limit, slow := pieceSize, c.detour && l.spec.Slow.Write > 0
 	if slow {
 		limit = step(l.spec.Slow.Write)
 	}
@@ -119,7 +149,7 @@ func (l *loop) push(c *conn) bool {
 		switch errno {
 		case 0:
 			c.advance(n)
-			l.rec.bytesOut += uint64(n)
+			l.rec.BytesOut += uint64(n)
 			left--
 			switch {
 			case !c.writing():
@@ -168,4 +198,47 @@ func (l *loop) sip(c *conn, flags uint32) {
 		c.resting = true
 		l.wake(c, l.now()+pause(max(n, 1), l.spec.Slow.Read), wakeRead)
 	}
+}
+
+// scan looks for what takes too long.
+func (l *loop) scan(now int64) error {
+	timeout := int64(l.spec.Timeout)
+	if l.idle(now) {
+		l.lastRight = now
+	}
+	for i := range l.conns {
+		c := &l.conns[i]
+		if c.mux != nil && c.phase == open {
+			l.scanStreams(c, now)
+			continue
+		}
+		if now-c.sent <= timeout {
+			continue
+		}
+		switch {
+		case c.phase == connecting:
+			l.connectFailed(c, unix.ETIMEDOUT, now)
+		case c.phase == shaking:
+			l.shakeFailed(c, unix.ETIMEDOUT, now)
+		case c.phase == open && c.busy():
+			l.cause = errTimeout
+			l.fail(c, tally.KindTimeout, now+retryFailed)
+		}
+	}
+	if l.spec.Persist && l.started {
+		return nil
+	}
+	if l.refusedSince != 0 && now-l.refusedSince > refusedFor {
+		return l.cause
+	}
+	// Half as much again, so that a connection that replaced a stalled one has
+	// its chance.
+	if !l.draining && now-l.lastRight > timeout+timeout/2 {
+		cause := l.cause
+		if cause == nil {
+			cause = errTimeout
+		}
+		return fmt.Errorf("no right answer for %v: %w", time.Duration(now-l.lastRight).Round(time.Millisecond), cause)
+	}
+	return nil
 }

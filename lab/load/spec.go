@@ -1,6 +1,7 @@
 package load
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"math"
@@ -21,7 +22,6 @@ type Spec struct {
 	Expect      Expect        `json:"expect"`      // what every answer must be
 	Connections int           `json:"connections"` // kept open throughout
 	Pipeline    int           `json:"pipeline"`    // requests in flight a connection, at least 1
-	Stream      bool          `json:"stream"`      // the answer never ends: server-sent events are counted instead
 	Idle        bool          `json:"idle"`        // each connection has one request answered before the warm-up, and is left alone then
 	Warmup      time.Duration `json:"warmup"`      // at least this long; longer while the rate has a trend, three times at most
 	Window      time.Duration `json:"window"`      // measured time
@@ -36,6 +36,9 @@ type Spec struct {
 	ConnectRate   float64   `json:"connect_rate,omitempty"`            // connections begun a second, at most; 0: no limit
 	Sources       []string  `json:"sources,omitempty"`                 // source addresses, see sock.ParseSources; empty: the kernel's choice
 	Slow          Slow      `json:"slow,omitzero"`                     // connections that do not take, or give, as fast as they could
+	TLS           *TLS      `json:"tls,omitempty"`                     // nil: in clear
+	HTTP2         bool      `json:"http2,omitempty"`                   // in place of HTTP/1.1; without TLS by prior knowledge (RFC 9113, section 3.3)
+	Streams       int       `json:"streams,omitempty"`                 // of HTTP/2: requests in flight a connection, at least 1
 	MaxBody       int64     `json:"max_body,omitempty"`                // bytes of a body whose length is not announced; 0: 1 GiB
 	Member        bool      `json:"member,omitempty"`                  // one of several workers: the warm-up is as long as Warmup says, so that their windows coincide, and the ticks of the window carry their Counts
 	Persist       bool      `json:"persist,omitempty"`                 // go on when a server refuses, or gives no right answer, for long
@@ -97,11 +100,42 @@ type Slow struct {
 	Write       int64 `json:"write,omitempty"`       // and that it sends
 }
 
+// TLS is how connections are secured.
+type TLS struct {
+	ServerName string `json:"server_name,omitempty"` // that the certificate is checked against, and a name is sent
+	Insecure   bool   `json:"insecure,omitempty"`    // take any certificate
+	Resume     bool   `json:"resume,omitempty"`      // resume sessions: connections after the first save the server a signature
+	Roots      []byte `json:"roots,omitempty"`       // certificates that are trusted, PEM; empty: those of the system
+}
+
+// Pool is what certificates are checked against; nil: the system's.
+func (t *TLS) Pool() (*x509.CertPool, error) {
+	if len(t.Roots) == 0 {
+		return nil, nil
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(t.Roots) {
+		return nil, errors.New("spec: there is no certificate in the trusted ones")
+	}
+	return pool, nil
+}
+
+// scheme is that of the URLs which connections as these are for.
+func (s *Spec) scheme() string {
+	if s.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// Places is how many requests may be in flight, but for a pipeline's.
+func (s *Spec) Places() int { return s.Connections * max(s.Streams, 1) }
+
 // maxBody is what Spec.MaxBody is when it says nothing.
 const maxBody = 1 << 30
 
-// validate names the first field that cannot be meant.
-func (s *Spec) validate() error {
+// Validate names the first field that cannot be meant.
+func (s *Spec) Validate() error {
 	bad := func(field string, value any) error {
 		return fmt.Errorf("spec: %s is %v", field, value)
 	}
@@ -110,22 +144,18 @@ func (s *Spec) validate() error {
 		return errors.New("spec: request is empty")
 	case len(s.Request) > 0 && s.Scenario != nil:
 		return errors.New("spec: a request beside a scenario")
-	case s.Listen != nil && (s.Stream || s.Idle || s.Scenario != nil || s.Arrivals != nil || s.Pipeline != 1 || s.PerConnection > 0):
-		return errors.New("spec: subscribers with idle connections, a scenario, arrivals, a pipeline or fresh connections")
-	case s.Scenario != nil && (s.Stream || s.Idle):
-		return errors.New("spec: a scenario with a stream or idle connections")
+	case s.Listen != nil && (s.HTTP2 || s.TLS != nil || s.Idle || s.Scenario != nil || s.Arrivals != nil || s.Pipeline != 1 || s.PerConnection > 0):
+		return errors.New("spec: subscribers with HTTP/2, TLS, idle connections, a scenario, arrivals, a pipeline or fresh connections")
+	case s.Scenario != nil && s.Idle:
+		return errors.New("spec: a scenario with idle connections")
 	case s.Connections < 1:
 		return bad("connections", s.Connections)
 	case s.Pipeline < 1:
 		return bad("pipeline", s.Pipeline)
-	case s.Stream && s.Pipeline != 1:
-		return bad("pipeline of a stream", s.Pipeline)
 	case s.Arrivals != nil && s.Pipeline != 1:
 		return bad("pipeline of an open loop", s.Pipeline)
-	case s.Arrivals != nil && s.Stream:
-		return errors.New("spec: arrivals of a stream")
-	case s.Idle && (s.Pipeline != 1 || s.Stream || s.Arrivals != nil):
-		return errors.New("spec: idle connections with a pipeline, a stream or arrivals")
+	case s.Idle && (s.Pipeline != 1 || s.Arrivals != nil):
+		return errors.New("spec: idle connections with a pipeline or arrivals")
 	case s.Scenario == nil && s.Listen == nil && (s.Expect.Status < 200 || s.Expect.Status > 999):
 		return bad("expected status", s.Expect.Status)
 	case s.Warmup < 0:
@@ -137,7 +167,7 @@ func (s *Spec) validate() error {
 	case s.Timeout <= 0:
 		return bad("timeout", s.Timeout)
 	}
-	if err := s.validateConnections(); err != nil {
+	if err := errors.Join(s.validateConnections(), s.validateProtocol()); err != nil {
 		return err
 	}
 	if s.Listen != nil {
@@ -158,14 +188,34 @@ func (s *Spec) validateConnections() error {
 	switch {
 	case s.PerConnection < 0:
 		return fmt.Errorf("spec: requests per connection is %d", s.PerConnection)
-	case s.PerConnection > 0 && (s.Stream || s.Idle):
-		return errors.New("spec: fresh connections with a stream or idle connections")
+	case s.PerConnection > 0 && s.Idle:
+		return errors.New("spec: fresh connections with idle connections")
 	case s.ConnectRate < 0 || math.IsNaN(s.ConnectRate):
 		return fmt.Errorf("spec: connect rate is %v", s.ConnectRate)
 	case s.Slow.Read < 0 || s.Slow.Write < 0 || s.Slow.Connections < 0:
 		return fmt.Errorf("spec: slow connections are %+v", s.Slow)
 	case s.MaxBody < 0:
 		return fmt.Errorf("spec: longest body is %d", s.MaxBody)
+	}
+	return nil
+}
+
+// maxStreams is how many requests may be in flight on a connection of HTTP/2.
+const maxStreams = 4096
+
+// validateProtocol is validate for TLS and HTTP/2.
+func (s *Spec) validateProtocol() error {
+	switch {
+	case !s.HTTP2 && s.Streams != 0:
+		return fmt.Errorf("spec: streams is %d without HTTP/2", s.Streams)
+	case s.HTTP2 && (s.Streams < 1 || s.Streams > maxStreams):
+		return fmt.Errorf("spec: streams is %d, 1 to %d are possible", s.Streams, maxStreams)
+	case s.HTTP2 && s.Pipeline != 1:
+		return errors.New("spec: a pipeline with HTTP/2, which has streams")
+	case s.HTTP2 && s.Idle:
+		return errors.New("spec: idle connections with HTTP/2")
+	case (s.HTTP2 || s.TLS != nil) && s.Slow != (Slow{}):
+		return errors.New("spec: slow connections with TLS or HTTP/2")
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/tally"
 )
 
 // witness is a server that keeps the truth: how long each request was in its hands.
@@ -145,18 +146,18 @@ func TestStallEndToEnd(t *testing.T) {
 // Ten minutes of load, a hundred points of the time series a second: what the books
 // hold does not grow.
 func TestMemoryStaysFlat(t *testing.T) {
-	g := newLedger(newRecorder())
-	g.begin(0, 600*sec)
+	g := tally.NewLedger(tally.NewRecorder())
+	g.Begin(0, 600*sec)
 	minute := func(from int64) {
 		for at := from; at < from+60*sec; at += 10 * ms {
 			for i := range int64(20) {
-				a := g.sent(arrive.Arrival{Intended: at, Possible: at + i}, at+i)
-				g.right(&a, at+i*i*ms)
+				a := g.Send(arrive.Arrival{Intended: at, Possible: at + i}, at+i)
+				g.Right(&a, at+i*i*ms)
 			}
-			g.rec.connects++
-			record(g.rec.connect, at%sec, 1)
-			g.rec.take()
-			g.take()
+			g.Rec.Connects++
+			tally.Record(g.Rec.Connect, at%sec, 1)
+			g.Rec.Take()
+			g.Take()
 		}
 	}
 	heap := func() uint64 {
@@ -173,7 +174,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 	if after := heap(); after > before+64<<10 {
 		t.Errorf("%d bytes after ten minutes, %d after one", after, before)
 	}
-	if n := g.rec.hist.TotalCount(); n != 600*100*20 {
+	if n := g.Rec.Hist.TotalCount(); n != 600*100*20 {
 		t.Errorf("%d samples", n)
 	}
 }
@@ -194,8 +195,8 @@ func TestFaultsKeepNoMemory(t *testing.T) {
 			})
 			spec := scenarioSpec(s.addr, "targets: [{url: /, checks: [{body: {contains: hello}}]}]\n")
 			spec.MaxBody = 1 << 20
-			l := drive(t, spec, func(c *counters) bool { return c.failures() >= 20 })
-			if e := errorsOf(&l.rec.counters); len(e) != 1 || e[tc.kind] < 20 {
+			l := drive(t, spec, func(c *tally.Counters) bool { return c.Failures() >= 20 })
+			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[tc.kind] < 20 {
 				t.Errorf("errors %v", e)
 			}
 			held := 0

@@ -90,7 +90,6 @@ func TestLoadUsage(t *testing.T) {
 		{nil, "name one URL, as redline load http://127.0.0.1:8080/; there are 0 arguments"},
 		{[]string{url, url}, "there are 2 arguments"},
 		{[]string{"localhost:8080"}, `"localhost:8080" has no scheme: write http://localhost:8080`},
-		{[]string{"https://example.org/"}, "TLS is not spoken yet"},
 		{[]string{"ftp://example.org/"}, "is no URL to load: write one as http://"},
 		{[]string{"http:///path"}, "names no host"},
 		{[]string{"http://me:secret@host/"}, "write --header 'Authorization: Basic ...' instead"},

@@ -31,6 +31,7 @@ var Groups = []cli.Group{
 // Flags is the command line of a run.
 type Flags struct {
 	userFlags
+	protocolFlags
 	connections, pipeline         int
 	duration, warmup, timeout     time.Duration
 	rate, arrivals, stages, burst string
@@ -45,7 +46,7 @@ type Flags struct {
 	json, csv, hdr, html          string
 	quiet, allowInvalid           bool
 	fleetFlags
-	streams
+	streamFlags
 
 	inside viewFlags
 }
@@ -70,6 +71,7 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.StringVar(&l.bodyFile, "body-file", "", "`FILE` to send; streamed when it is longer than 64 KiB")
 	f.IntVar(&l.status, "status", 0, "status of a right answer (default: that of the first one, when it is a 2xx or 3xx)")
 	l.bindUsers(f)
+	l.bindProtocol(f)
 	f.DurationVar(&l.timeout, "timeout", 10*time.Second, "for connecting, and for one answer")
 	f.StringVar(&l.cpu, "cpu", "", "`CPU` of the generator (default: the last one allowed)")
 	f.IntSliceVar(&l.pids, "pid", nil, "`PID` of the server (default: whoever listens on the port, if on this machine)")

@@ -29,6 +29,7 @@ type plan struct {
 	thresholds []objective.Objective
 	find       []objective.Objective
 	cpus       []int          // of the generator
+	talk       *talk          // what is spoken with the server
 	listen     *listen.Config // of subscribers; nil: requests
 }
 
@@ -42,6 +43,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		l.checkNumbers,
 		func() error { return l.checkTogether(changed) },
 		func() error { return p.resolveUsers(rawURL, changed) },
+		func() error { return p.resolveProtocol(changed) },
 		func() error { return p.schedule(changed("duration")) },
 		p.enough,
 		p.objectives,

@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -24,6 +23,7 @@ type request struct {
 	wire   []byte // as it is sent
 	body   int    // bytes of it at the end
 	stream bool   // what answers it does not end
+	talk   *talk  // what is spoken
 }
 
 // newRequest writes the request that the flags describe.
@@ -65,7 +65,7 @@ func newRequest(rawURL string, l *Flags) (r request, err error) {
 		head.WriteString("User-Agent: redline\r\n")
 	}
 	head.WriteString(l.fields(seen))
-	r.stream = l.streams.asked() != ""
+	r.stream = l.streamFlags.asked() != ""
 	head.WriteString(fields.String())
 	if given || r.method == http.MethodPost || r.method == http.MethodPut || r.method == http.MethodPatch {
 		fmt.Fprintf(&head, "Content-Length: %d\r\n", len(body))
@@ -100,8 +100,6 @@ func parseURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("%q is no URL to load: write one as http://127.0.0.1:8080/path", text)
 	}
 	switch {
-	case u.Scheme == "https":
-		return nil, fmt.Errorf("%q: TLS is not spoken yet; load the server's plain port, as http://%s", text, u.Host)
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("%q names no host: write one as http://127.0.0.1:8080/path", text)
 	case u.User != nil:
@@ -133,7 +131,7 @@ const firstBody = 1 << 20
 
 // reach connects to the server.
 func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Conn, a firstAnswer, err error) {
-	addr := net.JoinHostPort(r.url.Hostname(), cmp.Or(r.url.Port(), "80"))
+	addr := net.JoinHostPort(r.url.Hostname(), portOf(r.url))
 	dialer := net.Dialer{Timeout: timeout}
 	if conn, err = dialer.DialContext(ctx, "tcp", addr); err != nil {
 		return nil, a, err
@@ -151,19 +149,25 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 	if err != nil {
 		return a, err
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
+	defer func() {
+		if shut := conn.Close(); !errors.Is(shut, net.ErrClosed) { // the client of HTTP/2 closes it itself
+			err = errors.Join(err, shut)
+		}
+	}()
+	stop, err := deadline(ctx, conn, timeout)
+	if err != nil {
 		return a, err
 	}
-	if _, err := io.Copy(conn, bytes.NewReader(r.wire)); err != nil {
-		return a, fmt.Errorf("ask once before the run: %w", err)
+	defer stop()
+	over, err := r.talk.shake(ctx, conn)
+	if err != nil {
+		return a, err
 	}
-	answer, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: r.method})
+	answer, end, err := r.talk.ask(ctx, over, r)
 	if err != nil {
 		return a, fmt.Errorf("ask once before the run: no answer within %v: %w", timeout, err)
 	}
+	defer end()
 	a.status, a.location = answer.StatusCode, answer.Header.Get("Location")
 	if r.stream {
 		return a, nil // its body does not end

@@ -154,6 +154,7 @@ func (r *loader) document(words string) *present.Document {
 	if r.listen != nil {
 		d.Stream = &present.Stream{Config: *r.listen}
 	}
+	r.describeProtocol(&d.Config)
 	if len(r.server.PIDs) > 0 {
 		server := r.server
 		d.Server = &server
@@ -170,6 +171,7 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 		Timeout: r.timeout, Arrivals: plan, ServerPIDs: r.server.PIDs, Listen: r.listen,
 	}
 	r.hand(spec)
+	r.handProtocol(spec)
 	w := &watch{loader: r, doc: d, crew: new(crewed), look: r.look(ctx, d)}
 	defer w.look.end()
 	if r.live != nil {

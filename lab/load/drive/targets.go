@@ -2,7 +2,6 @@ package drive
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +93,7 @@ func (p *plan) mix(rawURL string) error {
 			return err
 		}
 		if u.RawQuery != "" || u.Fragment != "" {
-			return fmt.Errorf("%q: with --targets the URL is what the file's paths are put under, and ends with its path; write http://%s", rawURL, u.Host)
+			return fmt.Errorf("%q: with --targets the URL is what the file's paths are put under, and ends with its path; write %s://%s", rawURL, u.Scheme, u.Host)
 		}
 		s.Base = u.String()
 	}
@@ -118,9 +117,6 @@ func readable(flag, name string, err error) error {
 	return fmt.Errorf("--%s: %w", flag, err)
 }
 
-// usualPort is that of a URL that names none.
-var usualPort = map[string]string{"http": "80", "https": "443"}
-
 // compile looks whether a generator can play a scenario. Without a URL its server
 // is where the scenario says.
 func (p *plan) compile(s *load.Scenario, u *url.URL) (err error) {
@@ -143,7 +139,7 @@ func (p *plan) compile(s *load.Scenario, u *url.URL) (err error) {
 		return err
 	case u == nil:
 		u = at
-	case u.Scheme != at.Scheme || u.Hostname() != at.Hostname() || cmp.Or(u.Port(), usualPort[u.Scheme]) != at.Port():
+	case u.Scheme != at.Scheme || u.Hostname() != at.Hostname() || portOf(u) != portOf(at):
 		return fmt.Errorf("%s: all of its URLs are whole ones, of %s; leave %s out", s.Name, server, u)
 	}
 	p.scenario, p.request.url, p.judge = s, u, compiled.User(p.seed, 0, 1)

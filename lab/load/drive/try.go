@@ -77,6 +77,7 @@ func (p *plan) attempt(ctx context.Context, u *scenario.User, t *scenario.Target
 	if err != nil {
 		return "", false, err
 	}
+	q.talk = p.talk
 	a, err := q.ask(ctx, p.timeout)
 	if err != nil {
 		u.Abort()

@@ -170,10 +170,10 @@ func (p *plan) enough() error {
 	if err != nil {
 		return fmt.Errorf("--think: %w", err)
 	}
-	most, rate := float64(p.connections)/think.Mean().Seconds(), p.arrivals.Rate
+	most, rate := float64(p.inFlight())/think.Mean().Seconds(), p.arrivals.Rate
 	if most < rate {
 		return fmt.Errorf("--think %s: %d users ask at most %s then, and %s are asked for; write --connections %d or more",
-			p.think, p.connections, perSecond(most), perSecond(rate), int(math.Ceil(rate*think.Mean().Seconds()*1.1)))
+			p.think, p.inFlight(), perSecond(most), perSecond(rate), int(math.Ceil(rate*think.Mean().Seconds()*1.1*float64(p.connections)/float64(p.inFlight()))))
 	}
 	return nil
 }

@@ -4,8 +4,6 @@
 // sends.
 package h1
 
-import "bytes"
-
 const (
 	maxHead   = 64 << 10 // bytes of an answer's head, and of a trailer section
 	keptHead  = 4 << 10  // of buffers for heads between answers
@@ -77,26 +75,22 @@ const (
 // Parser reads the answers of one connection, RFC 9112. It keeps no bytes but
 // those of a head that came in pieces.
 type Parser struct {
-	Rules    *Rules
-	Sink     Sink   // nil: none
-	HeadOnly bool   // the answer to come is one to HEAD, as Rules.HeadOnly says of all
-	Status   int    // of the last final answer
-	Close    bool   // the peer will not take another request
-	Check    bool   // the present answer's body is compared
-	Count    uint32 // final answers begun
+	Judge
+	Sink     Sink // nil: none
+	HeadOnly bool // the answer to come is one to HEAD, as Rules.HeadOnly says of all
+	Status   int  // of the last final answer
+	Close    bool // the peer will not take another request
 
 	head  []byte // of a head that is not complete yet
 	state state
-	wrong Verdict // first complaint about this answer, More if none
-	left  int64   // bytes of the body or chunk to go
-	pos   int64   // bytes of the body so far
-	line  int     // bytes of the line or trailer section so far
+	left  int64 // bytes of the body or chunk to go
+	line  int   // bytes of the line or trailer section so far
 }
 
 // Reset prepares p for another connection.
 func (p *Parser) Reset() {
 	p.emptyHead()
-	*p = Parser{Rules: p.Rules, Sink: p.Sink, head: p.head}
+	*p = Parser{Judge: Judge{Rules: p.Rules}, Sink: p.Sink, head: p.head}
 }
 
 // emptyHead keeps the buffer of heads that came in pieces, if one of the usual size
@@ -136,12 +130,12 @@ func (p *Parser) Feed(in []byte) (n int, v Verdict) {
 		case inUntilClose:
 			p.left = int64(len(in) - n)
 			n += p.absorb(in[n:])
-			if p.over() {
+			if p.Over() {
 				return n, Endless
 			}
 		case inChunk:
 			n += p.absorb(in[n:])
-			if p.over() {
+			if p.Over() {
 				return n, Endless
 			}
 			if p.left == 0 {
@@ -158,10 +152,6 @@ func (p *Parser) Feed(in []byte) (n int, v Verdict) {
 	return n, More
 }
 
-// over reports whether the body is longer than one without an announced length may
-// be.
-func (p *Parser) over() bool { return p.Rules.MaxBody > 0 && p.pos > p.Rules.MaxBody }
-
 // EOF ends the answer with the connection. It returns More if the answer was
 // not complete.
 func (p *Parser) EOF() Verdict {
@@ -177,14 +167,10 @@ func (p *Parser) absorb(b []byte) int {
 		b = b[:p.left]
 	}
 	p.left -= int64(len(b))
-	end := p.pos + int64(len(b))
 	if p.Sink != nil {
 		p.Sink.Content(b)
 	}
-	if p.Check && p.wrong == More && end <= int64(len(p.Rules.Body)) && !bytes.Equal(b, p.Rules.Body[p.pos:end]) {
-		p.wrong = BadBody
-	}
-	p.pos = end
+	p.Take(b)
 	return len(b)
 }
 
@@ -193,14 +179,8 @@ func (p *Parser) bodiless() bool { return p.Rules.HeadOnly || p.HeadOnly }
 
 // finish ends an answer and prepares for the next.
 func (p *Parser) finish() Verdict {
-	if !p.Rules.AnyBody && !p.bodiless() && p.wrong != BadStatus && p.pos != int64(len(p.Rules.Body)) {
-		p.wrong = BadLength
-	}
 	p.state = inHead
-	if p.wrong != More {
-		return p.wrong
-	}
-	return Right
+	return p.End(p.bodiless())
 }
 
 // feedChunked takes one byte of the chunked framing, RFC 9112, section 7.1.

@@ -9,7 +9,7 @@ import (
 
 // readAll feeds pieces to a fresh parser and returns the verdicts, eof's last.
 func readAll(r *Rules, pieces ...[]byte) []Verdict {
-	p := Parser{Rules: r}
+	p := Parser{Judge: Judge{Rules: r}}
 	var got []Verdict
 	for _, in := range pieces {
 		for len(in) > 0 {
@@ -155,7 +155,7 @@ func TestConnectionClose(t *testing.T) {
 		"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n" + body:   false,
 		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n": true,
 	} {
-		p := Parser{Rules: &Rules{Status: 200, Body: []byte("hello")}}
+		p := Parser{Judge: Judge{Rules: &Rules{Status: 200, Body: []byte("hello")}}}
 		if _, v := p.Feed([]byte(in)); v == More || v.Broken() || p.Close != want {
 			t.Errorf("%q: verdict %v, close %v, want %v", in, v, p.Close, want)
 		}
@@ -165,7 +165,7 @@ func TestConnectionClose(t *testing.T) {
 // Long bodies are compared on the first answer and one in sampled.
 func TestSampling(t *testing.T) {
 	body := bytes.Repeat([]byte("x"), smallBody+1)
-	p := Parser{Rules: &Rules{Status: 200, Body: body}}
+	p := Parser{Judge: Judge{Rules: &Rules{Status: 200, Body: body}}}
 	wrong := append([]byte(head200+"Content-Length: 4097\r\n\r\n"), body...)
 	wrong[len(wrong)-1] = 'y'
 	for i := range 3 * sampled {
@@ -212,7 +212,7 @@ func TestTemplate(t *testing.T) {
 }
 
 func TestFeedAllocates(t *testing.T) {
-	p := Parser{Rules: &Rules{Status: 200, Body: []byte("hello")}}
+	p := Parser{Judge: Judge{Rules: &Rules{Status: 200, Body: []byte("hello")}}}
 	in := []byte(head200 + "Server: x\r\nContent-Length: 5\r\n\r\nhello")
 	if n := testing.AllocsPerRun(100, func() { p.Feed(in[:30]); p.Feed(in[30:]) }); n != 0 {
 		t.Errorf("%v allocations an answer", n)
@@ -251,7 +251,7 @@ func TestSink(t *testing.T) {
 	in := []byte("HTTP/1.1 103 Early Hints\r\n\r\n" + head + "2\r\nhe\r\n3;a\r\nllo\r\n0\r\nT: 1\r\n\r\n")
 	for size := 1; size <= len(in); size++ {
 		k := &kept{}
-		p := Parser{Rules: &Rules{AnyBody: true}, Sink: k}
+		p := Parser{Judge: Judge{Rules: &Rules{AnyBody: true}}, Sink: k}
 		for rest := in; len(rest) > 0; {
 			n, _ := p.Feed(rest[:min(size, len(rest))])
 			rest = rest[n:]
@@ -264,7 +264,7 @@ func TestSink(t *testing.T) {
 
 // One answer to HEAD among others.
 func TestHeadOnly(t *testing.T) {
-	p := Parser{Rules: &Rules{Status: 200, Body: []byte("hello")}, HeadOnly: true}
+	p := Parser{Judge: Judge{Rules: &Rules{Status: 200, Body: []byte("hello")}}, HeadOnly: true}
 	in := []byte(head200 + "Content-Length: 5\r\n\r\n")
 	if n, v := p.Feed(in); n != len(in) || v != Right {
 		t.Fatalf("%d bytes, verdict %v", n, v)
@@ -277,7 +277,7 @@ func TestHeadOnly(t *testing.T) {
 
 // What a server sent once is not held for ever.
 func TestHeadIsNotKept(t *testing.T) {
-	p := Parser{Rules: &Rules{Status: 200, Body: []byte("hello")}}
+	p := Parser{Judge: Judge{Rules: &Rules{Status: 200, Body: []byte("hello")}}}
 	in := []byte(head200 + strings.Repeat("X: y\r\n", 5000) + "Content-Length: 5\r\n\r\nhello")
 	p.Feed(in[:len(in)/2])
 	if _, v := p.Feed(in[len(in)/2:]); v != Right || cap(p.head) > keptHead {

@@ -110,12 +110,7 @@ func (p *Parser) parseHead(h []byte) Verdict {
 // begin starts a final answer.
 func (p *Parser) begin(status int, minor byte, f framing) {
 	p.Status = status
-	p.wrong, p.pos = More, 0
-	if p.Rules.Status != 0 && status != p.Rules.Status {
-		p.wrong = BadStatus
-	}
-	p.Check = !p.Rules.AnyBody && (len(p.Rules.Body) <= smallBody || p.Count%sampled == 0)
-	p.Count++
+	p.Judge.Begin(status)
 	// After 101 the bytes are no HTTP any more; before HTTP/1.1 a connection
 	// ends with its answer unless the server says otherwise.
 	p.Close = f.close || status == 101 || minor == '0' && !f.keepAlive

@@ -13,6 +13,7 @@ type Settings struct {
 	ConnWindow   int      // bytes that it may send ahead on all streams; 1 GiB
 	HeaderBlock  int      // bytes of an answer's header block as it is sent; 64 KiB
 	HeaderList   int      // bytes of its fields as RFC 9113, section 6.5.2, counts them; 64 KiB
+	Text         bool     // keep all fields of an answer for Head.Text
 	Want         []string // names, in lower case, of the fields whose values Head.Value returns
 }
 

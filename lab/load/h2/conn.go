@@ -53,6 +53,8 @@ type Conn struct {
 
 	err  Error
 	dead bool
+
+	contentErr error // of a Content
 }
 
 // data is what is left of the DATA frame that is being read.
@@ -105,6 +107,10 @@ func (c *Conn) Err() error {
 	}
 	return &c.err
 }
+
+// ContentErr is why the content of a request could not be read, or nil. It ended the
+// connection.
+func (c *Conn) ContentErr() error { return c.contentErr }
 
 // AppendRequest appends a request to dst: its header block, and as much of its
 // content as windows and one frame allow; the rest is pending. It returns the slot
@@ -217,7 +223,9 @@ func (c *Conn) AppendPending(dst []byte, most int) []byte {
 		slot := int(c.queue[0])
 		c.dequeue(slot)
 		var n int
-		dst, n = c.appendData(dst, slot, most)
+		if dst, n = c.appendData(dst, slot, most); c.dead {
+			break
+		}
 		most -= n
 		c.enqueue(slot)
 	}
@@ -249,7 +257,15 @@ func (c *Conn) appendData(dst []byte, slot, most int) (out []byte, n int) {
 		flags = flagEndStream
 	}
 	dst = appendHead(dst, n, frameData, flags, s.id)
-	for left := n; left > 0; {
+	if r.source != nil {
+		from := len(dst)
+		if dst, c.contentErr = r.source.AppendContentAt(dst, s.sent, n); c.contentErr != nil {
+			c.fail(Protocol, CodeInternal, "the content of a request cannot be read")
+			return dst[:from-frameHeader], 0
+		}
+		s.sent += int64(n)
+	}
+	for left := n; left > 0 && r.source == nil; {
 		at := int(s.sent % int64(len(r.body)))
 		k := min(left, len(r.body)-at)
 		dst = append(dst, r.body[at:at+k]...)

@@ -21,7 +21,12 @@ type Head struct {
 	Status int
 	Length int64    // that content-length announced; -1: none
 	values [][]byte // of the fields that are wanted, nil if absent
+	text   []byte
 }
+
+// Text returns all fields but the status as HTTP/1.1 writes them, a line each, if
+// Settings.Text asks for them.
+func (h *Head) Text() []byte { return h.text }
 
 // Value returns the value of the field Settings.Want[i], or nil if the answer has
 // none. Of a field that stands there more than once it is the first.
@@ -44,7 +49,7 @@ type decoder struct {
 func (d *decoder) decode(b []byte, trailer bool) (problem Kind) {
 	d.head.Status, d.head.Length = 0, -1
 	clear(d.head.values)
-	d.kept = d.kept[:0]
+	d.kept, d.head.text = d.kept[:0], d.head.text[:0]
 	d.regular, d.trailer, d.list, d.wrong = false, trailer, 0, ""
 	fields := false
 	for len(b) > 0 {
@@ -88,13 +93,13 @@ func (d *decoder) indexed(b []byte) (rest []byte, ok bool) {
 		return nil, false
 	case i < firstDynamic:
 		p := &d.client.static[i]
-		d.field(p.class, false, len(p.name)+len(p.value), p.value)
+		d.field(p.class, false, p.name, p.value)
 		return rest, true
 	case i-firstDynamic >= d.table.live():
 		return nil, false
 	}
 	e, name, value := d.table.at(i - firstDynamic)
-	d.field(e.class, e.bad, len(name)+len(value), value)
+	d.field(e.class, e.bad, name, value)
 	return rest, true
 }
 
@@ -136,7 +141,7 @@ func (d *decoder) literal(b []byte) (rest []byte, ok bool) {
 		return nil, false
 	}
 	bad := !validValue(value)
-	d.field(c, bad, len(name)+len(value), value)
+	d.field(c, bad, name, value)
 	if insert {
 		d.table.insert(name, value, c, bad)
 	}
@@ -163,8 +168,8 @@ func (d *decoder) text(b []byte) (s, rest []byte, ok bool) {
 }
 
 // field takes one field of the answer.
-func (d *decoder) field(c class, bad bool, size int, value []byte) {
-	d.list += size + entryExtra
+func (d *decoder) field(c class, bad bool, name, value []byte) {
+	d.list += len(name) + len(value) + entryExtra
 	if bad {
 		d.wrong = "a field value with characters that it must not have"
 	}
@@ -192,6 +197,11 @@ func (d *decoder) field(c class, bad bool, size int, value []byte) {
 		}
 	}
 	d.regular = true
+	if d.client.set.Text && !d.trailer && !bad {
+		t := append(d.head.text, name...)
+		t = append(append(t, ": "...), value...)
+		d.head.text = append(t, "\r\n"...)
+	}
 }
 
 func (d *decoder) status(value []byte) bool {

@@ -25,6 +25,13 @@ type Request struct {
 	head   bool // answers have no content, whatever they say
 	body   []byte
 	size   int64
+	source Content // in place of body
+}
+
+// Content is what the content of a request is read from as it is sent.
+type Content interface {
+	// AppendContentAt appends n bytes from off on to dst, and less only at the end.
+	AppendContentAt(dst []byte, off int64, n int) ([]byte, error)
 }
 
 // field is a Field in the forms that encoding needs.
@@ -129,6 +136,24 @@ func (r *Request) Set(i int, value []byte) {
 	}
 	f.value = value
 }
+
+// SetBody gives the request its content from now on, whole. It is not copied, and
+// must not change as long as a stream that carries it is open.
+func (r *Request) SetBody(body []byte) {
+	r.body, r.size, r.source = body, int64(len(body)), nil
+}
+
+// SetContent is SetBody for size bytes that are read as they are sent. An error of
+// src ends the connection, see Conn.ContentErr.
+func (r *Request) SetContent(src Content, size int64) {
+	r.body, r.size, r.source = nil, size, src
+}
+
+// Fields is how many fields there are.
+func (r *Request) Fields() int { return len(r.fields) }
+
+// Head reports whether answers to the request have no content, whatever they say.
+func (r *Request) Head() bool { return r.head }
 
 // appendInt appends an integer behind the bits of first, RFC 7541, section 5.1.
 func appendInt(dst []byte, first byte, bits uint, n int) []byte {

@@ -2,6 +2,7 @@ package present
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -59,6 +60,7 @@ type Document struct {
 	Targets   []results.Target `json:"targets,omitempty"` // of a scenario, or of a request with checks
 	Connects  Connects         `json:"connects"`
 	FirstByte *results.Latency `json:"first_byte,omitempty"` // of right answers in the window, from the send on
+	TLS       *TLS             `json:"tls,omitempty"`        // of secure connections
 }
 
 // Config is what was asked for.
@@ -70,6 +72,10 @@ type Config struct {
 	ConnectRate   float64    `json:"connects_per_second,omitempty"`     // at most
 	Sources       []string   `json:"sources,omitempty"`                 // addresses that connections come from
 	Slow          *load.Slow `json:"slow,omitempty"`                    // connections on thin lines, bytes a second
+
+	HTTP2   bool       `json:"http2,omitempty"`   // HTTP/1.1 if not
+	Streams int        `json:"streams,omitempty"` // of HTTP/2: requests in flight on each connection
+	TLS     *TLSConfig `json:"tls,omitempty"`     // of an https URL
 
 	Method          string  `json:"method"`
 	Headers         int     `json:"header_bytes"` // of the request head as sent
@@ -140,7 +146,7 @@ func (d *Document) Fill(r *load.Result, stealRatio float64, target float64, thre
 			return err
 		}
 	}
-	if err := d.fillUsers(r); err != nil {
+	if err := errors.Join(d.fillUsers(r), d.fillTLS(r)); err != nil {
 		return err
 	}
 	if d.Stream != nil {

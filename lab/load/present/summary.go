@@ -97,6 +97,7 @@ func (d *Document) describe() string {
 	if c.Pipeline > 1 {
 		parts = append(parts, fmt.Sprintf("%d in flight on each", c.Pipeline))
 	}
+	parts = append(parts, d.protocol()...)
 	if d.Stream != nil {
 		parts[0] = strings.Replace(parts[0], "connection", "subscriber", 1)
 	} else if c.Arrivals == "" {
@@ -165,11 +166,13 @@ func (s *summary) latency(d *Document) {
 		line("send lag", d.Open.SendLag)
 		line("pacing", d.Open.Pacing)
 	}
+	s.handshakes(d, line)
 	s.connections(d, line)
 	s.WriteString("\n")
 }
 
 func (s *summary) sides(d *Document) {
+	s.secure(d)
 	unit := "a request"
 	if d.Stream != nil {
 		unit = "an event"

@@ -38,7 +38,7 @@ func Orders(spec *load.Spec, n int) ([]fleet.Order, error) {
 		}
 		share.Sources = nil // they are in the specification
 		orders[i] = fleet.Order{Share: share, Spec: part}
-		users += share.Connections
+		users += share.Connections * max(spec.Streams, 1)
 	}
 	return orders, nil
 }
@@ -65,7 +65,7 @@ func divide(whole *load.Spec, share fleet.Share, before int) *load.Spec {
 	if whole.Scenario != nil {
 		play := *whole.Scenario
 		if play.Users == 0 {
-			play.Users = whole.Connections
+			play.Users = whole.Places()
 		}
 		play.First += before
 		s.Scenario = &play

@@ -1,4 +1,4 @@
-package load
+package cputime
 
 import (
 	"bytes"
@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errGone is what reading a process's clocks says when there is no such process
+// ErrGone is what reading a process's clocks says when there is no such process
 // any more.
-var errGone = errors.New("server process is gone")
+var ErrGone = errors.New("server process is gone")
 
 // process is one whose CPU time is read. The open stat file stays with the
 // process that it was opened for: a reused number cannot be taken for it.
@@ -20,26 +20,28 @@ type process struct {
 	stat int // descriptor of /proc/PID/stat
 }
 
-// cpuTime is CPU time of all server processes since their start.
-type cpuTime struct {
-	total     int64 // nanoseconds, scheduler's clock
-	user, sys int64 // clock ticks
+// Time is CPU time of all server processes since their start.
+type Time struct {
+	Total     int64 // nanoseconds, scheduler's clock
+	User, Sys int64 // clock ticks
 }
 
-// processes reads the CPU clocks of the server.
-type processes struct {
+// Processes reads the CPU clocks of the server.
+type Processes struct {
 	list []process
 	buf  [1024]byte
 }
 
-func openProcesses(pids []int) (*processes, error) {
-	p := &processes{}
+// Open begins to read the clocks of processes, which are there and go on being so:
+// the error wraps ErrGone for one that is not. The caller closes what it returns.
+func Open(pids []int) (*Processes, error) {
+	p := &Processes{}
 	for _, pid := range pids {
 		fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
-			p.close()
+			p.Close()
 			if errors.Is(err, unix.ENOENT) {
-				err = errGone
+				err = ErrGone
 			}
 			return nil, processError(pid, err)
 		}
@@ -48,7 +50,8 @@ func openProcesses(pids []int) (*processes, error) {
 	return p, nil
 }
 
-func (p *processes) close() {
+// Close frees the descriptors.
+func (p *Processes) Close() {
 	for _, one := range p.list {
 		// A descriptor that was only read has nothing to report.
 		_ = unix.Close(one.stat)
@@ -56,9 +59,10 @@ func (p *processes) close() {
 	p.list = nil
 }
 
-// read sums the clocks of all processes.
-func (p *processes) read() (cpuTime, error) {
-	var sum cpuTime
+// Read sums the clocks of all processes. The error wraps ErrGone when one of them
+// has ended.
+func (p *Processes) Read() (Time, error) {
+	var sum Time
 	for _, one := range p.list {
 		user, sys, err := p.readStat(one.stat)
 		if err != nil {
@@ -69,22 +73,22 @@ func (p *processes) read() (cpuTime, error) {
 		var ts unix.Timespec
 		if err := unix.ClockGettime(int32(^one.pid<<3|2), &ts); err != nil {
 			if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ESRCH) {
-				err = errGone
+				err = ErrGone
 			}
 			return sum, processError(one.pid, err)
 		}
-		sum.total += ts.Nano()
-		sum.user += user
-		sum.sys += sys
+		sum.Total += ts.Nano()
+		sum.User += user
+		sum.Sys += sys
 	}
 	return sum, nil
 }
 
 // readStat reads fields 14 and 15 of proc(5), utime and stime.
-func (p *processes) readStat(fd int) (user, sys int64, err error) {
+func (p *Processes) readStat(fd int) (user, sys int64, err error) {
 	n, err := unix.Pread(fd, p.buf[:], 0)
 	if errors.Is(err, unix.ESRCH) {
-		return 0, 0, errGone
+		return 0, 0, ErrGone
 	}
 	if err != nil {
 		return 0, 0, err
@@ -97,7 +101,7 @@ func (p *processes) readStat(fd int) (user, sys int64, err error) {
 		case 3:
 			// A process that ended but was not waited for still has clocks.
 			if part[0] == 'Z' || part[0] == 'X' {
-				return 0, 0, errGone
+				return 0, 0, ErrGone
 			}
 		case 14:
 			user = number(part)
@@ -116,32 +120,32 @@ func number(digits []byte) (n int64) {
 }
 
 func processError(pid int, err error) error {
-	if errors.Is(err, errGone) {
+	if errors.Is(err, ErrGone) {
 		return &goneError{pid: pid}
 	}
 	return fmt.Errorf("read CPU time of process %d: %w", pid, err)
 }
 
-// goneError is errGone with the process's number.
+// goneError is ErrGone with the process's number.
 type goneError struct{ pid int }
 
 func (e *goneError) Error() string { return fmt.Sprintf("server process %d is gone", e.pid) }
 
-func (e *goneError) Unwrap() error { return errGone }
+func (e *goneError) Unwrap() error { return ErrGone }
 
-// split divides the CPU time between two readings into user and system seconds.
+// Split divides the CPU time between two readings into user and system seconds.
 // The proportion comes from the clock ticks, the sum from the scheduler's clock.
-func split(from, to cpuTime) (user, sys, total float64) {
-	total = float64(to.total-from.total) / 1e9
-	u, s := float64(to.user-from.user), float64(to.sys-from.sys)
+func Split(from, to Time) (user, sys, total float64) {
+	total = float64(to.Total-from.Total) / 1e9
+	u, s := float64(to.User-from.User), float64(to.Sys-from.Sys)
 	if u+s <= 0 {
 		return total, 0, total
 	}
 	return total * u / (u + s), total * s / (u + s), total
 }
 
-// ownCPU is the CPU time of this process in nanoseconds.
-func ownCPU() (int64, error) {
+// Own is the CPU time of this process in nanoseconds.
+func Own() (int64, error) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts); err != nil {
 		return 0, fmt.Errorf("read own CPU time: %w", err)

@@ -1,4 +1,4 @@
-package load
+package tally
 
 import (
 	"math"
@@ -22,11 +22,11 @@ func TestFineBuckets(t *testing.T) {
 }
 
 func TestTake(t *testing.T) {
-	r := newRecorder()
+	r := NewRecorder()
 	for us := int64(1); us <= 1000; us++ {
-		r.latency(us*1000, 2)
+		r.Latency(us*1000, 2)
 	}
-	p50, p99, heat := r.take()
+	p50, p99, heat := r.Take()
 	if math.Abs(p50-500) > 35 || math.Abs(p99-990) > 65 {
 		t.Errorf("p50 %v, p99 %v", p50, p99)
 	}
@@ -37,22 +37,22 @@ func TestTake(t *testing.T) {
 			t.Errorf("heat entry %d is %v after %v", i, h, heat[max(i-1, 0)])
 		}
 	}
-	if sum != 2000 || r.hist.TotalCount() != 2000 {
-		t.Errorf("%d in the heat, %d in the histogram, want 2000", sum, r.hist.TotalCount())
+	if sum != 2000 || r.Hist.TotalCount() != 2000 {
+		t.Errorf("%d in the heat, %d in the histogram, want 2000", sum, r.Hist.TotalCount())
 	}
-	if p50, p99, heat = r.take(); p50 != 0 || p99 != 0 || len(heat) != 0 {
+	if p50, p99, heat = r.Take(); p50 != 0 || p99 != 0 || len(heat) != 0 {
 		t.Errorf("an empty tick has %v %v %v", p50, p99, heat)
 	}
-	r.latency(-5, 1)
-	r.latency(math.MaxInt64, 1)
-	if r.hist.TotalCount() != 2002 || r.fine.total() != 2 {
+	r.Latency(-5, 1)
+	r.Latency(math.MaxInt64, 1)
+	if r.Hist.TotalCount() != 2002 || r.fine.total() != 2 {
 		t.Error("latencies out of range are lost")
 	}
 }
 
 func TestLatencyAllocates(t *testing.T) {
-	r := newRecorder()
-	if n := testing.AllocsPerRun(100, func() { r.latency(12345, 16) }); n != 0 {
+	r := NewRecorder()
+	if n := testing.AllocsPerRun(100, func() { r.Latency(12345, 16) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -1,0 +1,198 @@
+package load
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/redline-go/redline/lab/load/h2"
+	"github.com/redline-go/redline/lab/load/scenario"
+)
+
+// keptFrames is the capacity up to which a connection keeps its buffer of frames.
+const keptFrames = 32 << 10
+
+// newHTTP2 prepares what the connections have in common, and the requests that do
+// not change.
+func (l *loop) newHTTP2() (err error) {
+	set := h2.Settings{Streams: l.spec.Streams}
+	if l.play == nil {
+		fields, content, err := h2.FromWire(l.spec.Request, l.spec.scheme())
+		if err != nil {
+			return err
+		}
+		if l.request, err = h2.NewRequest(0, fields, content, int64(len(content))); err != nil {
+			return err
+		}
+	} else {
+		for _, t := range l.play.plan.Targets() {
+			set.Text = set.Text || t.NeedsHead()
+		}
+		if err := l.play.prepare(l.spec); err != nil {
+			return err
+		}
+	}
+	l.http2, err = h2.NewClient(set)
+	return err
+}
+
+// prepare writes the requests of a scenario that do not change.
+func (p *play) prepare(spec *Spec) (err error) {
+	p.requests = make([]*h2.Request, len(p.plan.Targets()))
+	for i, t := range p.plan.Targets() {
+		if t.Wire() == nil {
+			continue
+		}
+		var v scenario.View
+		p.user(spec, 0).View(&v, t)
+		if p.requests[i], err = newRequest(&v, t, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newRequest makes a request of HTTP/2. One that varies is set, with the values of
+// another view, before it is sent again.
+func newRequest(v *scenario.View, t *scenario.Target, vary bool) (*h2.Request, error) {
+	fields := h2.Pseudo(v.Method, v.Scheme, v.Authority, v.Path)
+	fields[len(fields)-1].Vary = vary
+	for _, f := range v.Fields {
+		fields = append(fields, h2.Field{Name: f.Name, Value: trim(f.Value), Vary: vary})
+	}
+	size := int64(len(v.Body))
+	if s := t.Stream(); s != nil {
+		size = s.ContentSize()
+	}
+	if size > 0 || v.Method == "POST" || v.Method == "PUT" || v.Method == "PATCH" {
+		fields = append(fields, h2.Field{Name: "content-length", Value: strconv.AppendInt(nil, size, 10), Vary: vary})
+	}
+	r, err := h2.NewRequest(t.Index(), fields, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	if s := t.Stream(); s != nil {
+		r.SetContent(s, size)
+	} else {
+		r.SetBody(v.Body)
+	}
+	return r, nil
+}
+
+// trim cuts the blanks that a value must not have around it.
+func trim(value []byte) []byte { return bytes.Trim(value, " \t") }
+
+// compose prepares what a seat asks next.
+func (m *mux) compose(s *seat) error {
+	l := m.loop
+	if l.play == nil {
+		s.request = l.request
+		return nil
+	}
+	t := s.turn
+	s.target = t.peek()
+	t.next = nil
+	t.targets = append(t.targets[:0], s.target)
+	i := s.target.Index()
+	if s.request = l.play.requests[i]; s.request != nil {
+		return nil
+	}
+	v := &s.view
+	t.user.View(v, s.target)
+	if s.own[i] == nil {
+		var err error
+		s.own[i], err = newRequest(v, s.target, true)
+		s.request = s.own[i]
+		return err
+	}
+	s.request = s.own[i]
+	at := 4
+	if v.Authority == "" {
+		at = 3
+	}
+	s.request.Set(at-1, v.Path)
+	for _, f := range v.Fields {
+		s.request.Set(at, trim(f.Value))
+		at++
+	}
+	if s.target.Stream() == nil {
+		s.request.SetBody(v.Body)
+		if s.request.Fields() > at {
+			s.length = strconv.AppendInt(s.length[:0], int64(len(v.Body)), 10)
+			s.request.Set(at, s.length)
+		}
+	}
+	return nil
+}
+
+// leaveMux says goodbye in HTTP/2.
+func (l *loop) leaveMux(c *conn) {
+	m := c.mux
+	if m.conn != nil && c.phase == open && len(c.wire.pending) == 0 {
+		m.conn.Leave()
+		m.out = m.conn.AppendPending(m.out[:0], 0)
+		l.cipher = append(l.cipher[:0], m.out...)
+		if c.wire.tls != nil {
+			// What cannot be encrypted is not missed.
+			l.cipher, _ = c.wire.tls.Write(l.cipher[:0], m.out)
+		}
+	}
+	m.conn, m.unsent = nil, 0
+	m.out = m.out[:0]
+}
+
+// flushFrames sends what there is to say, in one write unless it is much.
+func (l *loop) flushFrames(c *conn) {
+	m := c.mux
+	for left := pushes; l.unblock(c) && !c.broken; left-- {
+		if m.conn.Pending() {
+			m.out = m.conn.AppendPending(m.out, pieceSize)
+		}
+		if err := m.conn.ContentErr(); err != nil {
+			l.broken = wrap("read body to send", err)
+			return
+		}
+		if len(m.out) == 0 {
+			return
+		}
+		if left == 0 {
+			if !c.trickling {
+				c.trickling = true
+				l.wake(c, l.now(), wakeWrite)
+			}
+			return
+		}
+		if !l.sendFrames(c) {
+			return
+		}
+	}
+}
+
+// sendFrames sends what is in the buffer of frames.
+func (l *loop) sendFrames(c *conn) bool {
+	m := c.mux
+	b := m.out
+	if c.wire.tls != nil {
+		var err error
+		if l.cipher, err = c.wire.tls.Write(l.cipher[:0], m.out); err != nil {
+			l.gone(c) // reading says why
+			return false
+		}
+		b = l.cipher
+	}
+	l.deliver(c, b)
+	l.rec.Sent += uint64(m.unsent)
+	m.unsent = 0
+	if m.out = m.out[:0]; cap(m.out) > keptFrames {
+		m.out = nil
+	}
+	return true
+}
+
+// goOn is called when the socket takes bytes again.
+func (l *loop) goOn(c *conn) {
+	if c.mux != nil && c.mux.conn != nil {
+		l.flushFrames(c)
+		return
+	}
+	l.unblock(c)
+}

@@ -1,0 +1,387 @@
+package load
+
+import (
+	"errors"
+
+	"github.com/redline-go/redline/lab/load/h1"
+	"github.com/redline-go/redline/lab/load/h2"
+	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/tally"
+)
+
+// mux is what a connection has when it speaks HTTP/2: seats, each with one request
+// under way at most, as a connection of HTTP/1.1 is for one. A seat needs a permit
+// to ask, for the server says how many streams there may be.
+//
+//	idle ──▶ parked ──permit──▶ free ──arrival──▶ under way ──▶ thinks ──▶ parked
+//	                              └── closed loop: at once ──┘
+type mux struct {
+	loop  *loop
+	c     *conn
+	conn  *h2.Conn // nil: there is no socket, or TLS is not ready
+	seats []seat
+	owner []int32 // seats by the slots of conn
+
+	parked  []int32 // seats without a permit, a ring
+	first   int     // of parked
+	waiting int     // how many there are in it
+	granted int     // permits
+	under   int     // seats whose request is under way
+	asked   int     // requests of this connection
+	now     int64   // time of the present read
+	heard   int64   // time of the last one
+	scolded bool    // a GOAWAY with an error was counted
+
+	out    []byte // frames to be sent
+	unsent int    // requests in them
+	dirty  bool   // stands in loop.dirty
+}
+
+// seat is one request after the other; of a scenario it is a user.
+type seat struct {
+	exchange
+	judge     h1.Judge
+	status    int
+	slot      int32 // of the stream; -1: none
+	granted   bool  // has a permit
+	eager     bool  // what it is to ask is there, and the stream is not
+	announced bool  // the answer's length is
+	until     int64 // end of the user's think time
+	target    *scenario.Target
+	request   *h2.Request
+	own       []*h2.Request // that differ each time, by target
+	view      scenario.View
+	length    []byte // of the content, in digits
+}
+
+// errGoaway is the end of a connection that the server names an error for.
+var errGoaway = errors.New("the server ended the connection with GOAWAY and an error")
+
+// newMux prepares the seats of a connection.
+func (l *loop) newMux(c *conn, index int) *mux {
+	n := l.spec.Streams
+	m := &mux{loop: l, c: c, seats: make([]seat, n), parked: make([]int32, n)}
+	for i := range m.seats {
+		s := &m.seats[i]
+		s.slot, s.judge.Rules = -1, l.rules
+		if l.play != nil {
+			s.turn = &turn{user: l.play.user(l.spec, index*n+i)}
+			s.own = make([]*h2.Request, len(l.play.requests))
+		}
+	}
+	return m
+}
+
+// busy reports whether something is outstanding.
+func (m *mux) busy() bool { return m.under > 0 }
+
+// place is the number of a seat among those of all connections.
+func (m *mux) place(i int) int { return m.loop.index(m.c)*len(m.seats) + i }
+
+// greet begins HTTP/2. The connection stands when the server's settings are there.
+func (l *loop) greet(c *conn) {
+	m := c.mux
+	m.conn = l.http2.New(m)
+	m.asked, m.scolded, m.heard = 0, false, c.sent
+	l.flushFrames(c)
+}
+
+// consumeFrames takes bytes of a connection that speaks HTTP/2.
+func (l *loop) consumeFrames(c *conn, in []byte, now int64) {
+	m := c.mux
+	if m.conn == nil {
+		return // bytes behind a handshake that failed
+	}
+	m.now, m.heard = now, now
+	err := m.conn.Feed(in)
+	if c.phase == shaking && m.conn.Settled() && err == nil {
+		l.stand(c, now)
+	}
+	m.pump(now)
+	l.flushFrames(c)
+	leaving, code := m.conn.Leaving()
+	switch {
+	case err != nil:
+		l.failFrames(c, err, now)
+	case code != h2.CodeNone && !m.scolded:
+		m.scolded = true
+		l.cause = errGoaway
+		l.rec.Errors[tally.KindGoaway]++
+	}
+	if err == nil && m.under == 0 && (leaving || m.spent()) {
+		l.drop(c, now)
+	}
+}
+
+// spent reports whether a connection had as many requests as it was to have.
+func (m *mux) spent() bool {
+	most := m.loop.spec.PerConnection
+	return most > 0 && m.asked >= most
+}
+
+// failFrames ends a connection on which HTTP/2 was broken.
+func (l *loop) failFrames(c *conn, err error, now int64) {
+	k := tally.KindReset
+	if e, is := errors.AsType[*h2.Error](err); is {
+		k = tally.KindOfH2(e.Kind)
+	}
+	due := now + retryFailed
+	if c.phase == shaking {
+		due = now + retryRefused
+		if l.refusedSince == 0 {
+			l.refusedSince = now
+		}
+	}
+	l.cause = err
+	l.fail(c, k, due)
+}
+
+// endedMux is ended for a connection that speaks HTTP/2.
+func (l *loop) endedMux(c *conn, now int64) {
+	if c.mux.under == 0 {
+		l.dropped(c, now)
+		return
+	}
+	l.cause = errClosed
+	k := tally.KindClosed
+	if c.broken {
+		l.cause, k = errReset, tally.KindReset
+	}
+	l.fail(c, k, now+retryFailed)
+}
+
+// enter lets all seats of a fresh connection ask.
+func (m *mux) enter(now int64) {
+	for i := range m.seats {
+		if s := &m.seats[i]; s.until > now {
+			m.loop.wakeSeat(m, i, s.until)
+		} else {
+			m.park(i)
+		}
+	}
+	m.pump(now)
+	m.loop.flushFrames(m.c)
+}
+
+// park puts a seat up for a permit.
+func (m *mux) park(i int) {
+	m.parked[(m.first+m.waiting)%len(m.parked)] = int32(i)
+	m.waiting++
+}
+
+// pump gives permits to seats, those that wait for longest first.
+func (m *mux) pump(now int64) {
+	for m.waiting > 0 && m.permits() {
+		i := int(m.parked[m.first])
+		m.first = (m.first + 1) % len(m.parked)
+		m.waiting--
+		m.granted++
+		l, s := m.loop, &m.seats[i]
+		s.granted = true
+		switch {
+		case s.eager:
+			m.send(i, now)
+		case l.open != nil && (s.turn == nil || !s.turn.peek().Setup()):
+			l.open.queue.Free(m.place(i), now)
+		case !l.draining:
+			if l.broken = m.compose(s); l.broken != nil {
+				return
+			}
+			if l.play != nil {
+				now = l.now()
+			}
+			m.send(i, now)
+		}
+	}
+}
+
+// permits reports whether there is one more.
+func (m *mux) permits() bool {
+	if m.granted-m.under >= m.conn.Room() {
+		return false
+	}
+	most := m.loop.spec.PerConnection
+	return most == 0 || m.asked+m.granted-m.under < most
+}
+
+// send opens a seat's stream. Its frames leave with those of the others.
+func (m *mux) send(i int, now int64) {
+	s := &m.seats[i]
+	var slot int
+	slot, m.out = m.conn.AppendRequest(m.out, s.request)
+	if slot < 0 { // the server takes fewer than it did when the permit was given
+		s.eager = true
+		m.giveBack(i)
+		m.park(i)
+		return
+	}
+	for len(m.owner) <= slot {
+		m.owner = append(m.owner, 0)
+	}
+	m.owner[slot] = int32(i)
+	s.slot, s.sent, s.first, s.eager = int32(slot), now, 0, false
+	m.under++
+	m.asked++
+	m.unsent++
+}
+
+// giveBack takes a seat's permit.
+func (m *mux) giveBack(i int) {
+	m.seats[i].granted = false
+	m.granted--
+}
+
+// arrive sends an arrival of an open loop.
+func (m *mux) arrive(i int, now int64) {
+	m.send(i, now)
+	if !m.dirty {
+		m.dirty = true
+		m.loop.dirty = append(m.loop.dirty, m)
+	}
+}
+
+// Head, Data, End and Fail make it an h2.Handler.
+func (m *mux) Head(slot int, h *h2.Head) {
+	s := &m.seats[m.owner[slot]]
+	s.status, s.first, s.announced = h.Status, m.now, h.Length >= 0
+	s.judge.Begin(h.Status)
+	if s.target != nil {
+		if k := m.loop.play.keep(s.turn, s.target); k != nil {
+			k.Head(h.Status, h.Text())
+		}
+	}
+}
+
+// Data takes a piece of an answer's content.
+func (m *mux) Data(slot int, b []byte) {
+	i := m.owner[slot]
+	s := &m.seats[i]
+	s.judge.Take(b)
+	if s.turn != nil && s.turn.kept != nil {
+		s.turn.kept.Content(b)
+	}
+	if !s.announced && s.judge.Over() {
+		m.conn.Cancel(slot)
+		m.loop.cause = errEndless
+		m.failed(int(i), tally.KindEndless, m.now)
+	}
+}
+
+// End takes the end of an answer.
+func (m *mux) End(slot int) {
+	i := m.owner[slot]
+	s := &m.seats[i]
+	l := m.loop
+	if s.first == m.now { // it came whole, as recorder.firstBytes assumes
+		s.first = 0
+	}
+	a := answer{verdict: s.judge.End(s.request.Head()), status: s.status}
+	if s.target != nil && a.verdict == h1.Right {
+		a.failed = l.play.judge(s.turn, s.target, s.status)
+	}
+	l.answer(&s.exchange, s.target, a, m.now)
+	m.done(int(i))
+	m.next(int(i), m.now)
+}
+
+// Fail takes the failure of one stream.
+func (m *mux) Fail(slot int, err h2.Error) {
+	m.loop.cause = err
+	m.failed(int(m.owner[slot]), tally.KindOfH2(err.Kind), m.now)
+}
+
+// done frees a seat.
+func (m *mux) done(i int) {
+	m.seats[i].slot = -1
+	m.under--
+	m.giveBack(i)
+}
+
+// failed counts a request that will not be answered. The next one waits for a
+// moment: a server that refuses it would refuse that as well.
+func (m *mux) failed(i int, k tally.Kind, now int64) {
+	m.loop.rec.Errors[k]++
+	m.lose(i)
+	m.seats[i].until = now + retryFailed
+	m.loop.wakeSeat(m, i, now+retryFailed)
+}
+
+// lose gives up what is under way on a seat.
+func (m *mux) lose(i int) {
+	s, l := &m.seats[i], m.loop
+	if s.target != nil {
+		l.lostExchange(&s.exchange, s.target)
+		s.turn.user.Abort()
+		l.play.release(s.turn)
+	}
+	if l.open != nil {
+		l.open.Fail(&s.arrival)
+	}
+	m.done(i)
+}
+
+// next is what a seat does after an answer.
+func (m *mux) next(i int, now int64) {
+	s := &m.seats[i]
+	if s.target != nil {
+		if think := int64(s.turn.user.Think(s.target)); think > 0 {
+			s.until = now + think
+			m.loop.wakeSeat(m, i, s.until)
+			return
+		}
+	}
+	m.park(i)
+	m.pump(now)
+}
+
+// resume ends a seat's pause.
+func (m *mux) resume(i int, now int64) {
+	m.seats[i].until = 0
+	m.park(i)
+	m.pump(now)
+	m.loop.flushFrames(m.c)
+}
+
+// scanStreams looks for answers that take too long. Where nothing at all came since,
+// the connection is replaced.
+func (l *loop) scanStreams(c *conn, now int64) {
+	m := c.mux
+	for i := range m.seats {
+		s := &m.seats[i]
+		if s.slot < 0 || now-s.sent <= int64(l.spec.Timeout) {
+			continue
+		}
+		l.cause = errTimeout
+		if m.heard < s.sent {
+			l.fail(c, tally.KindTimeout, now+retryFailed)
+			return
+		}
+		m.conn.Cancel(int(s.slot))
+		m.failed(i, tally.KindTimeout, now)
+	}
+	l.flushFrames(c)
+}
+
+// failStreams counts the requests that are lost with a connection.
+func (m *mux) failStreams(k tally.Kind) {
+	m.loop.rec.Errors[k] += uint64(max(m.under, 1))
+}
+
+// lost takes note that the connection is gone.
+func (m *mux) lost() {
+	l := m.loop
+	for i := range m.seats {
+		s := &m.seats[i]
+		if s.slot >= 0 {
+			m.lose(i)
+		}
+		if s.eager && l.open != nil {
+			l.open.Fail(&s.arrival)
+		}
+		s.eager, s.granted = false, false
+		if l.open != nil {
+			l.open.queue.Lost(m.place(i))
+		}
+	}
+	m.first, m.waiting, m.granted = 0, 0, 0
+}

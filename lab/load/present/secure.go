@@ -1,0 +1,75 @@
+package present
+
+import (
+	"fmt"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// TLSConfig is how connections were to be secured.
+type TLSConfig struct {
+	ServerName string `json:"server_name"`
+	Insecure   bool   `json:"insecure"` // any certificate was taken
+	Resume     bool   `json:"resume"`   // sessions were resumed
+}
+
+// TLS is what the handshakes came to.
+type TLS struct {
+	Version    string          `json:"version"` // as "TLS 1.3"
+	Cipher     string          `json:"cipher"`
+	Curve      string          `json:"curve,omitempty"`    // of the key exchange
+	Protocol   string          `json:"protocol,omitempty"` // that ALPN agreed on
+	Handshakes uint64          `json:"handshakes"`         // since the generator began
+	Resumed    uint64          `json:"resumed"`            // of them
+	Time       results.Latency `json:"time"`               // that one took, from the connection on
+}
+
+// fillTLS takes the result's part that tells of handshakes.
+func (d *Document) fillTLS(r *load.Result) (err error) {
+	if r.TLS == nil {
+		return nil
+	}
+	d.TLS = &TLS{
+		Version: r.TLS.Version, Cipher: r.TLS.Cipher, Curve: r.TLS.Curve, Protocol: r.TLS.Protocol,
+		Handshakes: r.TLS.Handshakes, Resumed: r.TLS.Resumed,
+	}
+	d.TLS.Time, err = results.ParseLatency(r.TLS.Histogram)
+	return err
+}
+
+// protocol says what was spoken, unless it was HTTP/1.1 in clear.
+func (d *Document) protocol() (parts []string) {
+	switch c := d.Config; {
+	case c.HTTP2 && c.Streams > 1:
+		parts = append(parts, fmt.Sprintf("%d HTTP/2 streams on each", c.Streams))
+	case c.HTTP2:
+		parts = append(parts, "HTTP/2")
+	}
+	if t := d.TLS; t != nil {
+		parts = append(parts, report.Line(t.Version))
+	}
+	return parts
+}
+
+// handshakes adds the row of TLS to the table of latencies.
+func (s *summary) handshakes(d *Document, row func(string, results.Latency)) {
+	if d.TLS == nil {
+		return
+	}
+	row("TLS", d.TLS.Time)
+}
+
+// secure says what was agreed on.
+func (s *summary) secure(d *Document) {
+	t := d.TLS
+	if t == nil {
+		return
+	}
+	text := fmt.Sprintf("%s, %s, %s; %d handshakes", report.Line(t.Version), report.Line(t.Cipher), report.Line(t.Curve), t.Handshakes)
+	if t.Resumed > 0 {
+		text += fmt.Sprintf(", %d of them resumed", t.Resumed)
+	}
+	s.line("TLS", text)
+}

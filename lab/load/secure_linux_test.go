@@ -1,0 +1,241 @@
+package load
+
+import (
+	"context"
+	"encoding/pem"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/tally"
+)
+
+// secureServer is net/http's server on TLS, or on HTTP/2 without, in this process.
+type secureServer struct {
+	*httptest.Server
+	addr  string
+	count atomic.Int64
+	proto atomic.Value
+}
+
+// serveSecure starts a server that says hello unless do answers.
+func serveSecure(t *testing.T, secure, http2 bool, do http.HandlerFunc) *secureServer {
+	t.Helper()
+	s := &secureServer{}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.count.Add(1)
+		s.proto.Store(r.Proto)
+		if do != nil {
+			do(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, "hello")
+	}))
+	s.EnableHTTP2 = http2
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetHTTP1(true)
+	s.Config.Protocols.SetHTTP2(http2)
+	s.Config.Protocols.SetUnencryptedHTTP2(http2 && !secure)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of connections that end in handshakes
+	if secure {
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	t.Cleanup(s.Close)
+	s.addr = s.Listener.Addr().String()
+	return s
+}
+
+// spec is a run against s.
+func (s *secureServer) spec(http2 bool) *Spec {
+	spec := testSpec(s.addr)
+	spec.Request = []byte("GET / HTTP/1.1\r\nHost: example.com\r\n\r\n")
+	if s.TLS != nil {
+		spec.TLS = &TLS{ServerName: "example.com", Roots: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})}
+	}
+	if http2 {
+		spec.HTTP2, spec.Streams = true, 4
+	}
+	return spec
+}
+
+// The protocols that a run can have beside HTTP/1.1 in clear.
+var protocols = []struct {
+	name          string
+	secure, http2 bool
+	proto         string
+}{
+	{"HTTP/1.1 over TLS", true, false, "HTTP/1.1"},
+	{"HTTP/2 over TLS", true, true, "HTTP/2.0"},
+	{"HTTP/2 in clear", false, true, "HTTP/2.0"},
+}
+
+func TestProtocols(t *testing.T) {
+	for _, p := range protocols {
+		for loop, arrivals := range map[string]*arrive.Plan{"closed": nil, "open": {Rate: 500}} {
+			t.Run(p.name+", "+loop, func(t *testing.T) {
+				s := serveSecure(t, p.secure, p.http2, nil)
+				spec := s.spec(p.http2)
+				spec.Window, spec.Tick, spec.Warmup, spec.Arrivals = 200*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond, arrivals
+				events, err := collect(context.Background(), spec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res := events[len(events)-1].Result
+				if len(res.Errors) > 0 || res.Requests == 0 || s.proto.Load() != p.proto {
+					t.Errorf("%s: errors %v, %d requests", s.proto.Load(), res.Errors, res.Requests)
+				}
+				if res.Sent < res.Answered || uint64(s.count.Load()) < res.Answered || res.Answered < res.Requests {
+					t.Errorf("%d sent, %d answered, the server saw %d", res.Sent, res.Answered, s.count.Load())
+				}
+				if p.secure != (res.TLS != nil) {
+					t.Fatalf("TLS %+v", res.TLS)
+				}
+				if p.secure && (res.TLS.Handshakes != 3 || res.TLS.Version != "TLS 1.3" || decode(t, res.TLS.Histogram).TotalCount() != 3) {
+					t.Errorf("TLS %+v", res.TLS)
+				}
+				if res.Open != nil {
+					if want := due(spec); res.Open.Due != want || uint64(decode(t, res.Histogram).TotalCount()) != want {
+						t.Errorf("%d due, %d wanted", res.Open.Due, want)
+					}
+				} else if got := decode(t, res.Histogram).TotalCount(); uint64(got) != res.Requests {
+					t.Errorf("%d latencies of %d requests", got, res.Requests)
+				}
+			})
+		}
+	}
+}
+
+// Pieces of a pipeline come back in order, over TLS as in clear.
+func TestSecurePipeline(t *testing.T) {
+	s := serveSecure(t, true, false, nil)
+	spec := s.spec(false)
+	spec.Pipeline = 8
+	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 200 })
+	if e := errorsOf(&l.rec.Counters); len(e) > 0 {
+		t.Errorf("errors %v", e)
+	}
+}
+
+// Bodies that neither a record nor a socket buffer holds.
+func TestSecureBodies(t *testing.T) {
+	body := strings.Repeat("x", 3<<20)
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			s := serveSecure(t, p.secure, p.http2, func(w http.ResponseWriter, r *http.Request) {
+				got, err := io.ReadAll(r.Body)
+				if err != nil || len(got) != len(body) {
+					http.Error(w, "short", http.StatusBadRequest)
+					return
+				}
+				_, _ = w.Write(got)
+			})
+			spec := s.spec(p.http2)
+			spec.Request = []byte("POST / HTTP/1.1\r\nHost: example.com\r\nContent-Length: 3145728\r\n\r\n" + body)
+			spec.Expect.Body, spec.MaxBody = []byte(body), 16<<20
+			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 12 })
+			if e := errorsOf(&l.rec.Counters); len(e) > 0 {
+				t.Errorf("errors %v", e)
+			}
+			for i := range l.conns {
+				if w := l.conns[i].wire; cap(w.pending) > keptPending {
+					t.Errorf("%d bytes kept", cap(w.pending))
+				}
+			}
+		})
+	}
+}
+
+// Fresh connections, whose sessions are resumed if that is asked for.
+func TestSecureFreshConnections(t *testing.T) {
+	for _, p := range protocols {
+		for _, resume := range []bool{false, true} {
+			t.Run(p.name, func(t *testing.T) {
+				s := serveSecure(t, p.secure, p.http2, nil)
+				spec := s.spec(p.http2)
+				spec.PerConnection = 3
+				if p.secure {
+					spec.TLS.Resume = resume
+				}
+				l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 90 })
+				if e := errorsOf(&l.rec.Counters); len(e) > 0 {
+					t.Errorf("errors %v", e)
+				}
+				if got, least := l.rec.Connects, l.rec.Requests/3; got < least || got > least+2*uint64(spec.Connections) {
+					t.Errorf("%d connections for %d requests", got, l.rec.Requests)
+				}
+				if p.secure && resume != (l.handshakes.resumed > 0) {
+					t.Errorf("%d of %d resumed", l.handshakes.resumed, l.handshakes.done)
+				}
+			})
+		}
+	}
+}
+
+const buyers = `
+variables:
+  id: {counter: 1000}
+flows:
+- name: f
+  steps:
+  - name: login
+    method: POST
+    url: /login
+    body: "u${id}"
+    captures: {token: {header: X-Token}, user: {json: $.user}}
+  - name: order
+    url: "/order?u=${user}"
+    headers: {Authorization: "Bearer ${token}"}
+    checks: [{body: {contains: done}}]
+  - name: absent
+    url: /absent
+`
+
+// A scenario is the same over each protocol: users, captures, checks, a body.
+func TestSecureScenario(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			s := serveSecure(t, p.secure, p.http2, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				switch r.URL.Path {
+				case "/login":
+					w.Header().Set("X-Token", "t"+string(body))
+					_, _ = io.WriteString(w, `{"user":"`+string(body)+`"}`)
+				case "/order":
+					if r.Header.Get("Authorization") != "Bearer t"+r.URL.Query().Get("u") {
+						w.WriteHeader(http.StatusForbidden)
+					}
+					_, _ = io.WriteString(w, "done")
+				default:
+					w.WriteHeader(http.StatusNotFound)
+				}
+			})
+			spec := s.spec(p.http2)
+			spec.Request, spec.Expect = nil, Expect{}
+			spec.Scenario = &Scenario{Name: "test.yaml", Text: []byte(buyers), Base: s.URL, Seed: 1}
+			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 100 })
+			e := errorsOf(&l.rec.Counters)
+			if len(e) != 1 || e[ErrCheck] == 0 {
+				t.Errorf("errors %v, %v", e, l.cause)
+			}
+			targets, err := l.play.result(0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if targets[0].Requests < 30 || targets[1].Requests < 30 || targets[2].Requests != 0 || len(targets[0].Checks)+len(targets[1].Checks) > 0 {
+				t.Errorf("targets %+v", targets)
+			}
+			if i := slices.IndexFunc(targets, func(t Target) bool { return t.Name == "" }); i >= 0 {
+				t.Errorf("no name: %+v", targets[i])
+			}
+		})
+	}
+}

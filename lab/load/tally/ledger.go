@@ -1,0 +1,115 @@
+package tally
+
+import (
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redline-go/redline/lab/load/arrive"
+)
+
+// Open is what the arrivals of an open loop came to: those that were due in the
+// window. Due is the sum of right answers, Failed and Unfinished.
+type Open struct {
+	Due        uint64 `json:"due"`         // arrivals of the plan
+	Sent       uint64 `json:"sent"`        // of them, by the end of the window
+	Waited     uint64 `json:"waited"`      // found no connection free
+	Failed     uint64 `json:"failed"`      // came to an error, and have no latency
+	Unfinished uint64 `json:"unfinished"`  // without an answer when the run was over: their latency is their age then, a lower bound
+	Service    string `json:"service_hdr"` // from the send to the answer; HdrHistogram V2 as in Result
+	Lag        string `json:"lag_hdr"`     // from the intended send to the send
+	Pacing     string `json:"pacing_hdr"`  // the part of it that was the generator's own: a connection was free
+}
+
+// Arrival is one arrival on its connection.
+type Arrival struct {
+	Intended int64
+	Sent     int64
+	Pending  bool // sent, and neither answered nor failed
+}
+
+// Ledger keeps the books of an open loop. It records an arrival in the window
+// to which its intended time belongs, however late its answer comes: a server
+// that stalls at the end of a window does not get off.
+type Ledger struct {
+	Open
+	Rec                                 *Recorder
+	From, To                            int64 // the window
+	ServiceTimes, LagTimes, PacingTimes *hdrhistogram.Histogram
+	fine                                fine // send lag of the present tick
+}
+
+// NewLedger returns one without a window, which records its response times in rec.
+func NewLedger(rec *Recorder) *Ledger {
+	return &Ledger{Rec: rec, ServiceTimes: NewHistogram(), LagTimes: NewHistogram(), PacingTimes: NewHistogram()}
+}
+
+// Begin opens the window; before, nothing is counted.
+func (g *Ledger) Begin(from, to int64) { g.From, g.To = from, to }
+
+// Within reports whether an arrival belongs to the window.
+func (g *Ledger) Within(intended int64) bool { return intended >= g.From && intended < g.To }
+
+// Send notes that a request is handed to the kernel now.
+func (g *Ledger) Send(a arrive.Arrival, now int64) Arrival {
+	lag := now - a.Intended
+	g.fine.add(lag, 1)
+	if g.Within(a.Intended) {
+		g.Sent++
+		if a.Possible > a.Intended {
+			g.Waited++
+		}
+		Record(g.LagTimes, lag, 1)
+		Record(g.PacingTimes, now-a.Possible, 1)
+	}
+	return Arrival{Intended: a.Intended, Sent: now, Pending: true}
+}
+
+// Right notes a right answer.
+func (g *Ledger) Right(a *Arrival, now int64) {
+	a.Pending = false
+	g.Rec.fine.add(now-a.Intended, 1)
+	if g.Within(a.Intended) {
+		g.Rec.sample(now-a.Intended, 1)
+		Record(g.ServiceTimes, now-a.Sent, 1)
+	}
+}
+
+// Fail notes that no right answer will come, if one was still to come.
+func (g *Ledger) Fail(a *Arrival) {
+	if a.Pending && g.Within(a.Intended) {
+		g.Failed++
+	}
+	a.Pending = false
+}
+
+// GiveUp notes that an arrival is left without an answer.
+func (g *Ledger) GiveUp(intended, now int64) {
+	if g.Within(intended) {
+		g.Unfinished++
+		g.Rec.sample(now-intended, 1)
+	}
+}
+
+// Take returns the p99 of the send lag in the present tick, in microseconds, and
+// begins the next tick.
+func (g *Ledger) Take() (p99 float64) {
+	if total := g.fine.total(); total > 0 {
+		p99 = g.fine.quantile(total, 0.99)
+		g.fine = fine{}
+	}
+	return p99
+}
+
+// Result returns what was counted, with the histograms.
+func (g *Ledger) Result() (*Open, error) {
+	open := g.Open
+	for _, h := range []struct {
+		of *hdrhistogram.Histogram
+		to *string
+	}{{g.ServiceTimes, &open.Service}, {g.LagTimes, &open.Lag}, {g.PacingTimes, &open.Pacing}} {
+		var err error
+		if *h.to, err = Encode(h.of); err != nil {
+			return nil, err
+		}
+	}
+	return &open, nil
+}
