@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"slices"
@@ -234,5 +235,15 @@ func TestLoadWorkersUsage(t *testing.T) {
 		if code != 2 || !strings.Contains(said, c.want) {
 			t.Errorf("%s: exit code %d, %q; want 2, %q", c.args, code, said, c.want)
 		}
+	}
+}
+
+// Handshakes of all workers are in the sum.
+func TestLoadWorkersTLS(t *testing.T) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { hello(w, r, 0) }))
+	t.Cleanup(s.Close)
+	code, out, said := loadOf(t, t.Context(), "--workers", "2", "-c", "5", "-r", "200", "-d", "300ms", "--warmup", "0", "--insecure", "--allow-invalid", "--json", "-", s.URL)
+	if d := documentOf(t, out); code != 0 || len(d.Workers) != 2 || d.TLS == nil || d.TLS.Handshakes != 5 || d.Open.Due != 60 || d.Requests == 0 {
+		t.Errorf("exit code %d, %d workers, %+v, %s", code, len(d.Workers), d.TLS, said)
 	}
 }

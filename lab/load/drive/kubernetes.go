@@ -92,7 +92,7 @@ func (p *plan) checkCluster(changed func(string) bool, own bool) error {
 			return fmt.Errorf("--%s: the result of a run in a cluster is the log of its coordinator, as JSON; leave it out", flag)
 		}
 	}
-	for _, flag := range []string{"cpu", "pid", "bus-credentials"} {
+	for _, flag := range []string{"cpu", "pid", "bus-credentials", "control", "profile", "profile-dir"} {
 		if changed(flag) {
 			return fmt.Errorf("--%s is about this machine: leave it out of a run in a cluster", flag)
 		}
@@ -151,7 +151,7 @@ func (p *plan) arguments(flags *pflag.FlagSet, rawURL string) (args []string, fi
 	flags.Visit(func(f *pflag.Flag) {
 		switch name := f.Name; {
 		case name == "kubernetes" || name == "bus" || name == "quiet" || slices.Contains(ofKubernetes, name):
-		case name == "body-file":
+		case name == "body-file" || name == "ca":
 			path, e := inCluster(files, f.Value.String())
 			add(name, path)
 			err = errors.Join(err, e)
