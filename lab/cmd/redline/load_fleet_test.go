@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"slices"
@@ -18,7 +19,7 @@ import (
 	"github.com/redline-go/redline/lab/load/drive"
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
-	"github.com/redline-go/redline/lab/load/join"
+	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/probe"
 )
@@ -28,7 +29,7 @@ func workersOf(t *testing.T) (pids []int) {
 	t.Helper()
 	for _, pid := range probe.Tree(os.Getpid()) {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if err == nil && strings.Contains(string(line), "\x00"+join.Verb+"\x00") {
+		if err == nil && strings.Contains(string(line), "\x00"+meet.Verb+"\x00") {
 			pids = append(pids, pid)
 		}
 	}
@@ -200,7 +201,7 @@ func TestLoadWorkersScenario(t *testing.T) {
 	}
 	var pods []*exec.Cmd
 	for range 2 {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], join.Verb, "--bus", broker.URL("127.0.0.1"))
+		cmd := exec.CommandContext(t.Context(), os.Args[0], meet.Verb, "--bus", broker.URL("127.0.0.1"))
 		cmd.Dir, cmd.Stderr = "/", new(bytes.Buffer)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -234,5 +235,15 @@ func TestLoadWorkersUsage(t *testing.T) {
 		if code != 2 || !strings.Contains(said, c.want) {
 			t.Errorf("%s: exit code %d, %q; want 2, %q", c.args, code, said, c.want)
 		}
+	}
+}
+
+// Handshakes of all workers are in the sum.
+func TestLoadWorkersTLS(t *testing.T) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { hello(w, r, 0) }))
+	t.Cleanup(s.Close)
+	code, out, said := loadOf(t, t.Context(), "--workers", "2", "-c", "5", "-r", "200", "-d", "300ms", "--warmup", "0", "--insecure", "--allow-invalid", "--json", "-", s.URL)
+	if d := documentOf(t, out); code != 0 || len(d.Workers) != 2 || d.TLS == nil || d.TLS.Handshakes != 5 || d.Open.Due != 60 || d.Requests == 0 {
+		t.Errorf("exit code %d, %d workers, %+v, %s", code, len(d.Workers), d.TLS, said)
 	}
 }

@@ -254,6 +254,7 @@ func TestLoadKubernetesUsage(t *testing.T) {
 		{"--kubernetes --image x --bus listen:10.0.0.1:4222", "in a cluster the coordinator's pod listens"},
 		{"--kubernetes --image x --find p99<1s", "leave out --find or --kubernetes"},
 		{"--kubernetes --image x --json -", "--json: the result of a run in a cluster is the log"},
+		{"--kubernetes --image x --control s", "--control is about this machine"},
 		{"--kubernetes --image x --pid 1", "--pid is about this machine"},
 		{"--kubernetes --image x --workers 0", "--workers 0: want at least 1"},
 	} {

@@ -4,14 +4,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
-	"github.com/redline-go/redline/lab/load/join"
+	"github.com/redline-go/redline/lab/load/fleet/meet"
 )
 
 // newWorker is one of the generators of a load that another process leads.
 func newWorker() *cobra.Command {
-	var w join.Worker
+	var w meet.Worker
 	c := &cobra.Command{
-		Use:   join.Verb,
+		Use:   meet.Verb,
 		Short: "Be a worker of redline load --bus on another machine",
 		Long: `Be a worker of redline load --bus on another machine.
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -13,7 +15,7 @@ import (
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/fleet/crew"
-	"github.com/redline-go/redline/lab/load/join"
+	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/spawn"
 )
@@ -107,7 +109,7 @@ func (r *loader) processes() (p *fleet.Processes, release func() error, err erro
 		return err
 	}
 	p, err = fleet.StartProcesses(r.workers, func(int) *exec.Cmd {
-		cmd := exec.Command(r.exe, join.Verb, "--"+join.PipeFlag)
+		cmd := exec.Command(r.exe, meet.Verb, "--"+meet.PipeFlag)
 		cmd.Env = spawn.Environ()
 		return cmd
 	}, func(cmd *exec.Cmd, i int) error {
@@ -199,4 +201,76 @@ func (c *crewed) conclude(d *present.Document, target float64) error {
 	}
 	d.AddWorkers(list, c.outcome.Failures, c.outcome.Notes)
 	return nil
+}
+
+// checkBus refuses what workers on other machines cannot do, and what flags about
+// them say without any.
+func (p *plan) checkBus(changed func(string) bool) error {
+	if p.bus == "" {
+		if changed("wait") && !p.kubernetes {
+			return errors.New("--wait is for workers that come over a --bus; those of this machine are started")
+		}
+		return nil
+	}
+	switch {
+	case changed("cpu"):
+		return errors.New("--cpu is for generators of this machine; pin a worker where it starts, as taskset -c 1 redline worker")
+	case changed("pid"):
+		return errors.New("--pid is for a server whose CPU time generators of this machine read; leave it out of a run over a --bus")
+	case p.Flags.find != "":
+		return errors.New("--find starts many runs, and a worker on a --bus is there for one: leave out one of the two")
+	case strings.HasPrefix(p.think, "file:"):
+		return fmt.Errorf("--think %s: workers on a --bus do not have the file; write it into a scenario, whose files go with it", p.think)
+	case p.wait <= 0:
+		return fmt.Errorf("--wait %v: want more than 0, as 2m", p.wait)
+	}
+	p.cpus = []int{}
+	return meet.Check(p.bus)
+}
+
+// overBus makes the load with workers that join over NATS.
+func (r *loader) overBus(ctx context.Context, spec *load.Spec, w *watch) (result *load.Result, err error) {
+	remote := *spec
+	remote.ServerPIDs = nil // they are none where the workers are
+	if spec.Scenario != nil {
+		scenario := *spec.Scenario
+		if err := scenario.Carry(); err != nil {
+			return nil, err
+		}
+		remote.Scenario = &scenario
+	}
+	orders, err := crew.Orders(&remote, r.workers)
+	if err != nil {
+		return nil, err
+	}
+	hub, end, err := meet.Open(ctx, r.bus, meet.Address(r.credentials), r.invite)
+	if err != nil {
+		return nil, err
+	}
+	if r.kubernetes {
+		remove, err := r.applyWorkers(ctx, hub.Address())
+		if err != nil {
+			return nil, errors.Join(err, end())
+		}
+		end = both(remove, end)
+	}
+	result, err = r.lead(ctx, hub, orders, &remote, w)
+	return result, errors.Join(err, end())
+}
+
+// invite shows how a worker joins, unless it is started, or is told by a script.
+func (r *loader) invite(how string, told bool) {
+	text := fmt.Sprintf("%d workers are waited for; start each as\n  %s", r.workers, how)
+	switch {
+	case r.kubernetes || told && r.quiet:
+	case r.live != nil:
+		r.live.Say(text)
+	default:
+		fmt.Fprintln(os.Stderr, text)
+	}
+}
+
+// both calls one function after the other.
+func both(first, then func() error) func() error {
+	return func() error { return errors.Join(first(), then()) }
 }

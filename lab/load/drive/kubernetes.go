@@ -17,7 +17,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
-	"github.com/redline-go/redline/lab/load/join"
+	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -59,7 +59,7 @@ func (p *plan) checkKubernetes(changed func(string) bool) error {
 		}
 		return nil
 	}
-	listen, own := strings.CutPrefix(p.bus, listenScheme)
+	listen, own := strings.CutPrefix(p.bus, meet.Listen)
 	switch {
 	case p.Flags.find != "":
 		return errors.New("--find starts many runs, and a pod is there for one: leave out --find or --kubernetes")
@@ -92,7 +92,7 @@ func (p *plan) checkCluster(changed func(string) bool, own bool) error {
 			return fmt.Errorf("--%s: the result of a run in a cluster is the log of its coordinator, as JSON; leave it out", flag)
 		}
 	}
-	for _, flag := range []string{"cpu", "pid", "bus-credentials"} {
+	for _, flag := range []string{"cpu", "pid", "bus-credentials", "control", "profile", "profile-dir"} {
 		if changed(flag) {
 			return fmt.Errorf("--%s is about this machine: leave it out of a run in a cluster", flag)
 		}
@@ -104,14 +104,15 @@ func (p *plan) checkCluster(changed func(string) bool, own bool) error {
 func (p *plan) fleet(a bus.Address) kube.Fleet {
 	return kube.Fleet{
 		Name: "redline-" + strings.ToLower(rand.Text()[:8]), Namespace: p.namespace, Image: p.image, Workers: p.workers,
-		Worker: []string{join.Verb, "--wait=" + clusterWait.String()}, Run: a.Run, Token: a.Token, NATS: a.URL,
+		Worker: []string{meet.Verb, "--wait=" + clusterWait.String()}, Run: a.Run, Token: a.Token, NATS: a.URL,
 		CPU: p.podCPU, Memory: p.podMemory, Deadline: clusterTime + max(p.wait, clusterWait) + p.warmup + p.duration + p.timeout,
 	}
 }
 
 // manifest writes the manifests of a run that is made in a cluster altogether.
 func (p *plan) manifest(c *cobra.Command, rawURL string) error {
-	f := p.fleet((&loader{plan: p}).address(p.bus))
+	f := p.fleet(meet.Address(""))
+	f.NATS = p.bus
 	var err error
 	if f.Coordinator, f.Files, err = p.arguments(c.Flags(), rawURL); err != nil {
 		return err
@@ -139,7 +140,7 @@ func (p *plan) manifest(c *cobra.Command, rawURL string) error {
 func (p *plan) arguments(flags *pflag.FlagSet, rawURL string) (args []string, files map[string][]byte, err error) {
 	where := p.bus
 	if where == "" {
-		where = fmt.Sprintf("%s0.0.0.0:%d", listenScheme, kube.Port)
+		where = fmt.Sprintf("%s0.0.0.0:%d", meet.Listen, kube.Port)
 	}
 	args = []string{"load", "--bus=" + where, "--json=-", "--quiet"}
 	if !flags.Changed("wait") {
@@ -150,7 +151,7 @@ func (p *plan) arguments(flags *pflag.FlagSet, rawURL string) (args []string, fi
 	flags.Visit(func(f *pflag.Flag) {
 		switch name := f.Name; {
 		case name == "kubernetes" || name == "bus" || name == "quiet" || slices.Contains(ofKubernetes, name):
-		case name == "body-file":
+		case name == "body-file" || name == "ca":
 			path, e := inCluster(files, f.Value.String())
 			add(name, path)
 			err = errors.Join(err, e)

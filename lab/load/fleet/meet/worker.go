@@ -1,6 +1,4 @@
-// Package join is the verb worker: a generator elsewhere that joins the load which
-// another process leads.
-package join
+package meet
 
 import (
 	"cmp"
@@ -19,12 +17,6 @@ import (
 	"github.com/redline-go/redline/lab/load/fleet/crew"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
 )
-
-// Verb is the one under which the redline command is a worker.
-const Verb = "worker"
-
-// PipeFlag is that of a worker that is led over its standard input and output.
-const PipeFlag = "pipe"
 
 // Worker is the command line of a worker.
 type Worker struct {
@@ -63,7 +55,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	case w.wait <= 0:
 		return cli.Usage("--wait %v: want more than 0, as 2m", w.wait)
 	}
-	if err := bus.CheckURL(a.URL); err != nil {
+	if err := checkServer(a.URL); err != nil {
 		return cli.Misuse(err)
 	}
 	if text := os.Getenv(kube.EnvIndex); text != "" {

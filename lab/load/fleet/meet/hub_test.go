@@ -1,0 +1,71 @@
+package meet
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/load/fleet/bus"
+	"github.com/redline-go/redline/lab/load/fleet/kube"
+)
+
+// What is printed lets a worker in; a token that was given is not printed.
+func TestOpen(t *testing.T) {
+	for _, given := range []bool{false, true} {
+		t.Setenv(kube.EnvRun, "")
+		t.Setenv(kube.EnvToken, "")
+		if given {
+			t.Setenv(kube.EnvRun, "run")
+			t.Setenv(kube.EnvToken, "a-token-of-this-test")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		a := Address("")
+		var line string
+		hub, end, err := Open(ctx, Listen+"0.0.0.0:0", a, func(how string, told bool) {
+			if line = how; told != given {
+				t.Errorf("told: %v, given: %v", told, given)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(line, kube.EnvRun+"="+a.Run+" ") || strings.Contains(line, a.Token) == given || !strings.Contains(line, "redline worker --bus nats://THIS-MACHINE:") {
+			t.Errorf("a worker is told %q", line)
+		}
+		w, err := bus.Worker(ctx, hub.Address(), bus.NewID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+		if _, err := bus.Worker(canceled(), hub.Address(), bus.NewID()); err == nil {
+			t.Error("the server is still there")
+		}
+	}
+}
+
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+func TestCheck(t *testing.T) {
+	for where, ok := range map[string]bool{
+		"nats://10.0.0.1:4222": true, "tls://h:1": true, "listen::4222": true, "listen:10.0.0.1:4222": true,
+		"listen:": false, "listen:h": false, "10.0.0.1:4222": false, "http://h": false, "nats://": false,
+	} {
+		if err := Check(where); (err == nil) != ok {
+			t.Errorf("%s: %v", where, err)
+		}
+	}
+	if err := Check("http://user:secret@h"); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
+	}
+}
