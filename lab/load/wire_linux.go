@@ -114,8 +114,8 @@ func (l *loop) shakeFailed(c *conn, err error, now int64) {
 		l.refusedSince = now
 	}
 	k := tally.KindTLS
-	if c.wire.tls == nil || c.wire.tls.Ready() && err != errNoHTTP2 {
-		k, err = kindOf(err)
+	if tls := c.wire.tls; tls == nil || tls.Ready() && err != errNoHTTP2 {
+		k, err = greetFailed(err)
 	} else {
 		err = tlsWords(err)
 	}
@@ -123,13 +123,14 @@ func (l *loop) shakeFailed(c *conn, err error, now int64) {
 	l.fail(c, k, now+retryRefused)
 }
 
-// kindOf is what the end of a connection counts as before any HTTP/2 was spoken.
-func kindOf(err error) (tally.Kind, error) {
-	switch err {
-	case unix.ETIMEDOUT:
-		return tally.KindTimeout, errTimeout
-	case errShake:
-		return tally.KindClosed, errClosed
+// greetFailed is what the end of a connection counts as that waits for HTTP/2 to
+// begin.
+func greetFailed(err error) (tally.Kind, error) {
+	switch {
+	case err == unix.ETIMEDOUT:
+		return tally.KindTimeout, errors.New("HTTP/2: no settings of the server in time")
+	case err == errShake:
+		return tally.KindClosed, errors.New("HTTP/2: the server closed the connection at once; it may not know it")
 	}
 	if _, is := errors.AsType[unix.Errno](err); is {
 		return tally.KindReset, wrap("begin HTTP/2", err)
