@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/redline-go/redline/contrib/control"
 	"github.com/redline-go/redline/peers/internal/subject"
 )
 
@@ -239,7 +240,7 @@ func TestControl(t *testing.T) {
 		if !regexp.MustCompile("^" + title + "$").MatchString(after.Title) {
 			t.Errorf("title is %q, want %q", after.Title, title)
 		}
-		if after.Schema != subject.Schema || after.Subject != name || after.Go != runtime.Version() {
+		if after.Schema != control.Schema || after.Subject != name || after.Go != runtime.Version() {
 			t.Errorf("schema, subject, Go are %q, %q, %q", after.Schema, after.Subject, after.Go)
 		}
 		if after.GOMAXPROCS < 1 || after.Goroutines < 1 || after.HeapBytes == 0 || after.GCCycles < before.GCCycles {

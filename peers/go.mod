@@ -75,6 +75,7 @@ require (
 	github.com/quic-go/qpack v0.6.0 // indirect
 	github.com/quic-go/quic-go v0.59.0 // indirect
 	github.com/redline-go/redline v0.0.0
+	github.com/redline-go/redline/contrib v0.0.0
 	github.com/tidwall/gjson v1.14.4 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.0 // indirect
@@ -93,3 +94,5 @@ require (
 )
 
 replace github.com/redline-go/redline => ../
+
+replace github.com/redline-go/redline/contrib => ../contrib

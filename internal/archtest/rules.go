@@ -105,7 +105,7 @@ var Redline = Rules{
 		// The other modules.
 		{Package: "~/contrib/...", May: []string{"*", "~", "~/push", "~/middleware", "~/client", "~/contrib/..."}, Raw: true, Why: "an integration uses the engine's public API alone"},
 		{Package: "~/lab/...", May: []string{"*", "~/lab/..."}, Raw: true, Why: "the instrument shares no code with what it measures"},
-		{Package: "~/peers/...", May: []string{"*", "~", "~/push", "~/middleware", "~/client", "~/peers/..."}, Raw: true, Why: "a subject is a user of the public API, and shares no code with the instrument"},
+		{Package: "~/peers/...", May: []string{"*", "~", "~/push", "~/middleware", "~/client", "~/contrib/control", "~/peers/..."}, Raw: true, Why: "a subject is a user of the public API, and shares no code with the instrument"},
 	},
 	Requires: map[string][]string{
 		"go.mod": {"golang.org/x/sys", "golang.org/x/net"},

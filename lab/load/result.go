@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 
+	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -10,6 +11,7 @@ import (
 // Event is one line of a generator process's standard output. Exactly one field
 // is set.
 type Event struct {
+	Standing  int     `json:"standing,omitempty"`  // of subscribers that are not all there yet: how many listen
 	Connected bool    `json:"connected,omitempty"` // all connections stand, the warm-up begins
 	Window    bool    `json:"window,omitempty"`    // the window begins
 	Tick      *Tick   `json:"tick,omitempty"`
@@ -28,8 +30,21 @@ type Tick struct {
 	ServerCPU float64     `json:"server_cpu"`                // CPU seconds a second
 	Heat      [][2]uint64 `json:"heat"`                      // sparse latency counts, see HeatBucket
 	SendLag   float64     `json:"send_lag_p99_us,omitempty"` // of an open loop, p99 of those sent
+	Listen    *Heard      `json:"listen,omitempty"`          // of subscribers
 	Waiting   uint64      `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent, at the tick's end
 	Counts    string      `json:"counts,omitempty"`          // of Spec.Member, in the window: what Result.Histogram grew by, see package delta
+}
+
+// Heard is what a tick has of subscribers.
+type Heard struct {
+	Standing   int     `json:"standing"` // at the tick's end
+	BytesIn    uint64  `json:"bytes_in"`
+	GapP50     float64 `json:"gap_p50_us"` // between two events of a subscriber, microseconds; 0 without any
+	GapP99     float64 `json:"gap_p99_us"`
+	LagP99     float64 `json:"lag_p99_us"` // of reads, see package listen
+	Missed     uint64  `json:"missed"`     // ids
+	Duplicated uint64  `json:"duplicated"` // ids
+	Reconnects uint64  `json:"reconnects"`
 }
 
 // Result is what a window came to.
@@ -60,6 +75,8 @@ type Result struct {
 	FirstByte string   `json:"first_byte_hdr"`    // from the send to the first byte of each right answer in the window; empty for a stream
 	Early     uint64   `json:"early,omitempty"`   // requests that the server began to answer before they were written to the end
 	Dropped   uint64   `json:"dropped,omitempty"` // connections that the server ended while nothing was asked of it: no error
+
+	Listen *listen.Result `json:"listen,omitempty"` // of subscribers, whose events are the requests and their delays the latencies
 }
 
 // TLSDone is what the handshakes since the process began came to.

@@ -51,6 +51,9 @@ func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
 		return err
 	}
 	defer server.Close()
+	if spec.Listen != nil {
+		return subscribe(ctx, spec, server, emit)
+	}
 	l, err := newLoop(ctx, spec)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/scenario/carry"
 	"github.com/redline-go/redline/lab/load/scenario/dist"
@@ -42,6 +43,8 @@ type Spec struct {
 	MaxBody       int64     `json:"max_body,omitempty"`                // bytes of a body whose length is not announced; 0: 1 GiB
 	Member        bool      `json:"member,omitempty"`                  // one of several workers: the warm-up is as long as Warmup says, so that their windows coincide, and the ticks of the window carry their Counts
 	Persist       bool      `json:"persist,omitempty"`                 // go on when a server refuses, or gives no right answer, for long
+
+	Listen *listen.Config `json:"listen,omitempty"` // connections are subscribers of streams, which Request is the head of; see package listen
 }
 
 // Scenario is what is asked for when it is more than one request, as the
@@ -142,6 +145,8 @@ func (s *Spec) validate() error {
 		return errors.New("spec: request is empty")
 	case len(s.Request) > 0 && s.Scenario != nil:
 		return errors.New("spec: a request beside a scenario")
+	case s.Listen != nil && (s.Stream || s.Idle || s.Scenario != nil || s.Arrivals != nil || s.Pipeline != 1 || s.PerConnection > 0):
+		return errors.New("spec: subscribers with idle connections, a scenario, arrivals, a pipeline or fresh connections")
 	case s.Scenario != nil && (s.Stream || s.Idle):
 		return errors.New("spec: a scenario with a stream or idle connections")
 	case s.Connections < 1:
@@ -156,7 +161,7 @@ func (s *Spec) validate() error {
 		return errors.New("spec: arrivals of a stream")
 	case s.Idle && (s.Pipeline != 1 || s.Stream || s.Arrivals != nil):
 		return errors.New("spec: idle connections with a pipeline, a stream or arrivals")
-	case s.Scenario == nil && (s.Expect.Status < 200 || s.Expect.Status > 999):
+	case s.Scenario == nil && s.Listen == nil && (s.Expect.Status < 200 || s.Expect.Status > 999):
 		return bad("expected status", s.Expect.Status)
 	case s.Warmup < 0:
 		return bad("warmup", s.Warmup)
@@ -169,6 +174,11 @@ func (s *Spec) validate() error {
 	}
 	if err := errors.Join(s.validateConnections(), s.validateProtocol()); err != nil {
 		return err
+	}
+	if s.Listen != nil {
+		if err := s.Listen.Validate(); err != nil {
+			return fmt.Errorf("spec: %w", err)
+		}
 	}
 	if s.Arrivals != nil {
 		if err := s.Arrivals.Validate(); err != nil {
@@ -209,6 +219,8 @@ func (s *Spec) validateProtocol() error {
 		return errors.New("spec: a pipeline with HTTP/2, which has streams")
 	case s.HTTP2 && (s.Stream || s.Idle):
 		return errors.New("spec: a stream or idle connections with HTTP/2")
+	case (s.HTTP2 || s.TLS != nil) && s.Listen != nil:
+		return errors.New("spec: subscribers with TLS or HTTP/2")
 	case (s.HTTP2 || s.TLS != nil) && s.Slow != (Slow{}):
 		return errors.New("spec: slow connections with TLS or HTTP/2")
 	}

@@ -1,10 +1,13 @@
 package probe
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
 // Allowed returns the CPUs that this process may run on, in order.
@@ -26,4 +29,41 @@ func AllowedTo(pid int) ([]int, error) {
 		}
 	}
 	return cpus, nil
+}
+
+// movePasses is how often the threads are listed again: one that is not yet moved
+// may start another.
+const movePasses = 3
+
+// Move moves all threads of this process to the given CPUs, and with them those
+// that they start. Its caller moves it back with undo, to where the main thread was.
+func Move(cpus []int) (undo func() error, err error) {
+	before, err := Allowed()
+	if err != nil {
+		return nil, err
+	}
+	undo = func() error { return moveAll(before) }
+	if err := moveAll(cpus); err != nil {
+		return nil, errors.Join(err, undo())
+	}
+	return undo, nil
+}
+
+func moveAll(cpus []int) error {
+	var set unix.CPUSet
+	for _, c := range cpus {
+		set.Set(c)
+	}
+	for range movePasses {
+		threads, err := procfs.Host.Threads(os.Getpid())
+		if err != nil {
+			return fmt.Errorf("move to CPUs %s: %w", FormatCPUs(cpus), err)
+		}
+		for _, tid := range threads {
+			if err := unix.SchedSetaffinity(tid, &set); err != nil && !procfs.Gone(err) {
+				return fmt.Errorf("move thread %d to CPUs %s: %w", tid, FormatCPUs(cpus), err)
+			}
+		}
+	}
+	return nil
 }

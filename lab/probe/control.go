@@ -20,26 +20,35 @@ const Schema = "redline.runtime/1"
 
 const (
 	controlTimeout = 2 * time.Second
-	controlLine    = 64 << 10 // longest line; a snapshot has about 1 KiB
+	controlLine    = 64 << 10 // longest line; a snapshot has some KiB
 )
 
 // Snapshot is what the Go runtime of a subject has counted since it started.
 type Snapshot struct {
-	Schema       string `json:"schema"`
-	Subject      string `json:"subject"`
-	Title        string `json:"title"` // name and version
-	Go           string `json:"go"`
-	GOMAXPROCS   int    `json:"gomaxprocs"`
-	Goroutines   int    `json:"goroutines"`
-	AllocObjects uint64 `json:"alloc_objects"`
-	AllocBytes   uint64 `json:"alloc_bytes"`
-	HeapBytes    uint64 `json:"heap_bytes"` // in use now
-	GCCycles     uint64 `json:"gc_cycles"`
-	Pauses       Pauses `json:"pauses"` // of the garbage collector
+	Schema       string    `json:"schema"`
+	Subject      string    `json:"subject"`
+	Title        string    `json:"title"` // name and version
+	Go           string    `json:"go"`
+	GOMAXPROCS   int       `json:"gomaxprocs"`
+	Goroutines   int       `json:"goroutines"`
+	AllocObjects uint64    `json:"alloc_objects"`
+	AllocBytes   uint64    `json:"alloc_bytes"`
+	HeapBytes    uint64    `json:"heap_bytes"` // in use now
+	GCCycles     uint64    `json:"gc_cycles"`
+	Pauses       Histogram `json:"pauses"` // of the garbage collector, seconds
+
+	// What not every source tells is 0 or empty there. CPU is as the runtime accounts
+	// for it at the end of each collection: to be compared with itself alone.
+	LiveBytes      uint64    `json:"live_bytes"`       // that the last collection found in use
+	GCCPUSeconds   float64   `json:"gc_cpu_seconds"`   // spent on collecting
+	IdleCPUSeconds float64   `json:"idle_cpu_seconds"` // of CPUSeconds, not spent
+	CPUSeconds     float64   `json:"cpu_seconds"`      // that GOMAXPROCS could have spent
+	Latencies      Histogram `json:"latencies"`        // of the scheduler: goroutines that could run, until they did, seconds
+	Profiles       []string  `json:"profiles"`         // that the socket offers
 }
 
-// Pauses is a histogram. Buckets that are empty may be left out.
-type Pauses struct {
+// Histogram is one of the runtime's. Buckets that are empty may be left out.
+type Histogram struct {
 	LE     []float64 `json:"le_seconds"` // upper bounds
 	Counts []uint64  `json:"counts"`     // one for each bound
 }
@@ -94,7 +103,7 @@ func (c *Control) exchange() (s Snapshot, err error) {
 	switch {
 	case s.Schema != Schema:
 		err = fmt.Errorf("schema %q, want %q", s.Schema, Schema)
-	case len(s.Pauses.LE) != len(s.Pauses.Counts):
+	case len(s.Pauses.LE) != len(s.Pauses.Counts) || len(s.Latencies.LE) != len(s.Latencies.Counts):
 		err = errors.New("histogram with unequal numbers of bounds and counts")
 	default:
 		return s, nil
@@ -110,7 +119,7 @@ func (c *Control) Close() error { return c.conn.Close() }
 func (s Snapshot) Since(earlier Snapshot, requests uint64) results.Runtime {
 	rt := results.Runtime{
 		GCCycles:     s.GCCycles - min(s.GCCycles, earlier.GCCycles),
-		GCPauseP99Us: s.Pauses.since(earlier.Pauses).p99() * 1e6,
+		GCPauseP99Us: s.Pauses.Since(earlier.Pauses).P99() * 1e6,
 		HeapBytes:    s.HeapBytes,
 		Goroutines:   s.Goroutines,
 		GOMAXPROCS:   s.GOMAXPROCS,
@@ -123,34 +132,34 @@ func (s Snapshot) Since(earlier Snapshot, requests uint64) results.Runtime {
 	return rt
 }
 
-// since subtracts bucket by bucket. The bounds are matched by value: a bucket
+// Since subtracts an earlier state of h, bucket by bucket. The bounds are matched by value: a bucket
 // that was empty earlier was not in that list.
-func (p Pauses) since(earlier Pauses) Pauses {
+func (h Histogram) Since(earlier Histogram) Histogram {
 	counts := map[float64]uint64{}
-	for i, le := range p.LE {
-		counts[le] += p.Counts[i]
+	for i, le := range h.LE {
+		counts[le] += h.Counts[i]
 	}
 	for i, le := range earlier.LE {
 		counts[le] -= min(counts[le], earlier.Counts[i])
 	}
-	var d Pauses
+	var d Histogram
 	for _, le := range slices.Sorted(maps.Keys(counts)) {
 		d.LE, d.Counts = append(d.LE, le), append(d.Counts, counts[le])
 	}
 	return d
 }
 
-// p99 returns the upper bound of the bucket that holds the 99th percentile, in
+// P99 returns the upper bound of the bucket that holds the 99th percentile, in
 // seconds; 0 without samples. The bounds are in order.
-func (p Pauses) p99() float64 {
+func (h Histogram) P99() float64 {
 	var total, sum uint64
-	for _, n := range p.Counts {
+	for _, n := range h.Counts {
 		total += n
 	}
 	rank := uint64(math.Ceil(float64(total) * 0.99))
-	for i, n := range p.Counts {
+	for i, n := range h.Counts {
 		if sum += n; n > 0 && sum >= rank {
-			return p.LE[i]
+			return h.LE[i]
 		}
 	}
 	return 0

@@ -69,6 +69,7 @@ func TestSnapshotRefused(t *testing.T) {
 	for name, line := range map[string]string{
 		"schema":    strings.Replace(snapshotLine, "runtime/1", "runtime/2", 1),
 		"histogram": strings.Replace(snapshotLine, "[4,2]", "[4]", 1),
+		"latencies": strings.Replace(snapshotLine, `"gc_cycles"`, `"latencies":{"le_seconds":[1],"counts":[]},"gc_cycles"`, 1),
 		"no JSON":   "hello",
 		"too long":  strings.Repeat(" ", controlLine) + snapshotLine,
 	} {
@@ -95,11 +96,11 @@ func TestSnapshotRefused(t *testing.T) {
 func TestSnapshotSince(t *testing.T) {
 	earlier := Snapshot{
 		AllocObjects: 100, AllocBytes: 1000, HeapBytes: 7, GCCycles: 2, Goroutines: 4,
-		Pauses: Pauses{LE: []float64{0.0001, 0.5}, Counts: []uint64{10, 1}},
+		Pauses: Histogram{LE: []float64{0.0001, 0.5}, Counts: []uint64{10, 1}},
 	}
 	now := Snapshot{
 		AllocObjects: 300, AllocBytes: 5000, HeapBytes: 77, GCCycles: 5, Goroutines: 44, GOMAXPROCS: 3,
-		Pauses: Pauses{LE: []float64{0.0001, 0.0002, 0.004, 0.5}, Counts: []uint64{10, 98, 2, 1}},
+		Pauses: Histogram{LE: []float64{0.0001, 0.0002, 0.004, 0.5}, Counts: []uint64{10, 98, 2, 1}},
 	}
 	want := results.Runtime{
 		AllocsPerRequest: 2, BytesPerRequest: 40, GCCycles: 3, GCPauseP99Us: 4000,
@@ -118,7 +119,7 @@ func TestSnapshotSince(t *testing.T) {
 	}
 }
 
-func TestPausesP99(t *testing.T) {
+func TestHistogramP99(t *testing.T) {
 	for _, c := range []struct {
 		counts []uint64
 		want   float64
@@ -129,7 +130,7 @@ func TestPausesP99(t *testing.T) {
 		{[]uint64{98, 2, 0}, 2},
 		{[]uint64{0, 0, 1}, 3},
 	} {
-		if got := (Pauses{LE: []float64{1, 2, 3}, Counts: c.counts}).p99(); got != c.want {
+		if got := (Histogram{LE: []float64{1, 2, 3}, Counts: c.counts}).P99(); got != c.want {
 			t.Errorf("p99 of %v = %v, want %v", c.counts, got, c.want)
 		}
 	}

@@ -6,10 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/internal/procfs"
 	"github.com/redline-go/redline/lab/results"
@@ -63,14 +66,14 @@ func host(t *testing.T) procfs.FS {
 	stat := " (a (b) c) S 1 10 10 0 -1 4194304 500 0 0 0 30 12 0 0 20 0 2 0 149730 3133440 412 0\n"
 	for path, text := range map[string]string{
 		"proc/10/statm":          "1000 100 10 1 0 1 0\n",
-		"proc/10/status":         "Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t 400 kB\n",
+		"proc/10/status":         "Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t 400 kB\nThreads:\t2\n",
 		"proc/10/stat":           "10" + stat,
 		"proc/10/fd/0":           "",
 		"proc/10/fd/7":           "",
 		"proc/10/task/10/status": "voluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t2\n",
 		"proc/10/task/12/status": "voluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t1\n",
 		"proc/20/statm":          "10 3 1 1 0 1 0\n",
-		"proc/20/status":         "VmHWM:\t    4 kB\n",
+		"proc/20/status":         "VmHWM:\t    4 kB\nThreads:\t1\n",
 		"proc/20/stat":           "20" + stat,
 		"proc/20/fd/0":           "",
 		"proc/20/task/20/status": "voluntary_ctxt_switches:\t100\nnonvoluntary_ctxt_switches:\t10\n",
@@ -112,6 +115,15 @@ func TestReadProcess(t *testing.T) {
 	}
 }
 
+func TestReadCounts(t *testing.T) {
+	if threads, files, err := readCounts(host(t), []int{10, 11, 20}); err != nil || threads != 3 || files != 3 {
+		t.Errorf("%d threads, %d files, %v; want 3 and 3", threads, files, err)
+	}
+	if _, _, err := readCounts(host(t), []int{11}); !errors.Is(err, ErrNoProcess) {
+		t.Errorf("of one that has ended: %v", err)
+	}
+}
+
 func TestSince(t *testing.T) {
 	earlier := results.Process{Processes: 9, Threads: 9, OpenFiles: 9, Voluntary: 100, Involuntary: 20, MinorFaults: 5}
 	later := results.Process{Processes: 1, Threads: 2, OpenFiles: 3, Voluntary: 150, Involuntary: 10, MinorFaults: 6}
@@ -130,6 +142,10 @@ func TestRealReadings(t *testing.T) {
 	p, err := ReadProcess(self)
 	if err != nil || p.Processes != 1 || p.Threads == 0 || p.OpenFiles < 3 || p.MinorFaults == 0 {
 		t.Errorf("process %+v, %v", p, err)
+	}
+	// Nothing opens a file between the two but the readings themselves.
+	if threads, files, err := ReadCounts(self); err != nil || threads == 0 || files < p.OpenFiles-1 || files > p.OpenFiles+1 {
+		t.Errorf("%d threads, %d files, %v; want %d files", threads, files, err, p.OpenFiles)
 	}
 	cpus, err := Allowed()
 	if err != nil {
@@ -154,5 +170,41 @@ func TestAllowed(t *testing.T) {
 	}
 	if want := procfs.Value(lines, "Cpus_allowed_list")[0]; FormatCPUs(got) != want {
 		t.Errorf("Allowed() = %s on %d, want %s", FormatCPUs(got), os.Getpid(), want)
+	}
+}
+
+// All threads move, those that are started meanwhile too, and come back.
+func TestMove(t *testing.T) {
+	before, err := Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo, err := Move(before[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := make(chan []int)
+	go func() {
+		runtime.LockOSThread() // on a thread of its own, which ends with it
+		cpus, err := AllowedTo(unix.Gettid())
+		if err != nil {
+			t.Error(err)
+		}
+		started <- cpus
+	}()
+	if got := <-started; !slices.Equal(got, before[:1]) {
+		t.Errorf("a thread may run on %v, want %v", got, before[:1])
+	}
+	if err := undo(); err != nil {
+		t.Fatal(err)
+	}
+	threads, err := procfs.Host.Threads(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tid := range threads {
+		if got, err := AllowedTo(tid); !procfs.Gone(err) && !slices.Equal(got, before) {
+			t.Errorf("thread %d may run on %v, want %v (%v)", tid, got, before, err)
+		}
 	}
 }

@@ -16,6 +16,9 @@ func Allowed() ([]int, error) {
 // AllowedTo returns the CPUs that a process may run on. Only Linux can say.
 func AllowedTo(int) ([]int, error) { return Allowed() }
 
+// Move moves this process to the given CPUs. Only Linux can.
+func Move([]int) (undo func() error, err error) { _, err = Allowed(); return nil, err }
+
 // Listening returns the processes that listen on a TCP port. Only Linux can say.
 func Listening(int) ([]int, error) {
 	return nil, fmt.Errorf("find the processes of a port on %s, only Linux can: %w", runtime.GOOS, errors.ErrUnsupported)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/generator"
+	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -97,9 +98,14 @@ func (b *bench) spec(s step, srv *server) *load.Spec {
 		Addr:        srv.addr,
 		Request:     w.request(srv.addr, srv.prefix),
 		Expect:      load.Expect{Status: 200, Body: b.answers[answerKey{s.subject.Name, w.name}]},
-		Connections: b.connections(w), Pipeline: w.pipeline, Stream: w.stream,
+		Connections: b.connections(w), Pipeline: w.pipeline,
 		Idle: w.idle, Warmup: b.cfg.Warmup, Window: b.cfg.Window, Tick: sampleEvery, Timeout: answerTimeout,
 		Congestion: b.cfg.Congestion, ServerPIDs: srv.pids,
+	}
+	if w.stream {
+		// Events carry the time at which they were sent, and no id. A stream that ends
+		// is an error, in order or not.
+		spec.Listen = &listen.Config{Format: listen.Events, Stamp: "@data", Unit: "ns", Retry: time.Millisecond}
 	}
 	return spec
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redline-go/redline/lab/load/drive"
 )
@@ -118,44 +120,57 @@ func words(line string) (out []string) {
 	return out
 }
 
-// Every command of the pages is one: it gets as far as a server that refuses it.
+// echoed is a command behind a pipe.
+var echoed = regexp.MustCompile(`^echo '([^']*)' \| (redline load .*)$`)
+
+// Every command of the pages is one: no sentence says what to write instead. There
+// is no server to load.
 func TestLoadDocsCommands(t *testing.T) {
 	var lines []string
 	files := map[string]string{}
 	for _, page := range []string{"load.md", "scenario.md"} {
 		for _, block := range blocks(t, docs+page, "sh") {
 			for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
-				if line = strings.TrimSpace(line); strings.HasPrefix(line, "redline load ") {
-					lines = append(lines, line)
+				if line = strings.TrimSpace(line); strings.HasPrefix(line, "redline load ") || echoed.MatchString(line) {
+					lines = append(lines, strings.ReplaceAll(line, "127.0.0.1:8080", "127.0.0.1:1"))
 				}
 			}
 		}
-		for _, m := range regexp.MustCompile("(?s)```yaml\n# ([a-z]+\\.yaml)\n(.*?)```").FindAllStringSubmatch(readDoc(t, page), -1) {
-			files[m[1]] = strings.ReplaceAll(m[2], "127.0.0.1:8080", "127.0.0.1:1")
+		for _, block := range blocks(t, docs+page, "yaml") {
+			if first, rest, _ := strings.Cut(block, "\n"); strings.HasPrefix(first, "# ") && strings.HasSuffix(first, ".yaml") {
+				files[first[2:]] = strings.ReplaceAll(rest, "127.0.0.1:8080", "127.0.0.1:1")
+			}
 		}
 	}
 	inExamples(t, files)
+	stdin := os.Stdin
+	defer func() { os.Stdin = stdin }()
 	for _, line := range lines {
-		args := words(strings.ReplaceAll(line, "127.0.0.1:8080", "127.0.0.1:1"))
-		code, out, said := loadOf(t, t.Context(), args[2:]...)
-		want := 1
-		if slices.Contains(args, "--try") {
-			want = drive.ExitBroken
-		}
-		if code != want || !strings.Contains(out+said, "connection refused") {
-			t.Errorf("%s: exit code %d, %s%s", line, code, out, said)
-		}
+		t.Run(line, func(t *testing.T) {
+			if m := echoed.FindStringSubmatch(line); m != nil {
+				file, err := os.Open(textFile(t, "stdin", m[1]))
+				if err != nil {
+					t.Fatal(err)
+				}
+				os.Stdin, line = file, m[2]
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			args := words(strings.ReplaceAll(line, "127.0.0.1:8080", "127.0.0.1:1"))
+			code, out, said := loadOf(t, ctx, args[2:]...)
+			want, says := 1, "connection refused"
+			switch {
+			case slices.Contains(args, "--try"):
+				want = drive.ExitBroken
+			case slices.Contains(args, "--kubernetes") && !slices.Contains(args, "--apply"): // which asks no server
+				want, says = 0, "kubectl apply -f "
+			}
+			if code != want || !strings.Contains(out+said, says) {
+				t.Errorf("exit code %d, %s%s", code, out, said)
+			}
+		})
 	}
-	if len(lines) < 10 {
+	if len(lines) < 20 {
 		t.Errorf("%d commands", len(lines))
 	}
-}
-
-func readDoc(t *testing.T, page string) string {
-	t.Helper()
-	text, err := os.ReadFile(docs + page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

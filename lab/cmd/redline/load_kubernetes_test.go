@@ -42,7 +42,9 @@ type container struct {
 		Name, Value string
 		ValueFrom   struct {
 			SecretKeyRef struct{ Name, Key string } `yaml:"secretKeyRef"`
-			FieldRef     struct{ FieldPath string } `yaml:"fieldRef"`
+			FieldRef     struct {
+				FieldPath string `yaml:"fieldPath"`
+			} `yaml:"fieldRef"`
 		} `yaml:"valueFrom"`
 	}
 }

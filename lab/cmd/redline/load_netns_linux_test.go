@@ -46,13 +46,12 @@ func newStage(t *testing.T) *stage {
 	}
 	s := &stage{make(chan func())}
 	made := make(chan error)
-	go func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
+	aside(func() {
 		made <- unix.Unshare(unix.CLONE_NEWNET)
 		for job := range s.jobs {
 			job()
 		}
-	}()
+	})
 	t.Cleanup(func() { close(s.jobs) })
 	if err := <-made; errors.Is(err, unix.EPERM) {
 		t.Skipf("root may not make network namespaces here: %v", err)
@@ -60,6 +59,26 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// aside calls f on a thread that ends with it. It is not the process's main one,
+// whose namespace is what /proc/self/net shows to all.
+func aside(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != os.Getpid() {
+			f() // and never unlocked
+			return
+		}
+		locked := make(chan struct{})
+		go func() {
+			runtime.LockOSThread() // another one, as this is taken
+			close(locked)
+			f()
+		}()
+		<-locked
+		runtime.UnlockOSThread()
+	}()
 }
 
 // on calls f in the stage's namespace. Processes started there are killed when
@@ -86,8 +105,7 @@ func ip(lines ...string) error {
 // ipOf runs them in the namespace of a process.
 func ipOf(pid int, lines ...string) error {
 	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // for good
+	aside(func() {
 		f, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
 		if err == nil {
 			err = unix.Setns(int(f.Fd()), unix.CLONE_NEWNET)
@@ -97,7 +115,7 @@ func ipOf(pid int, lines ...string) error {
 			err = ip(lines...)
 		}
 		done <- err
-	}()
+	})
 	return <-done
 }
 
@@ -248,6 +266,7 @@ func TestWorkerUsage(t *testing.T) {
 		{"load --bus listen:here http://127.0.0.1:1/", "", "", "as listen:0.0.0.0:4222"},
 		{"load --bus nats://127.0.0.1:1 --cpu 0 http://127.0.0.1:1/", "", "", "pin a worker where it starts"},
 		{"load --bus nats://127.0.0.1:1 --find p99<1s http://127.0.0.1:1/", "", "", "leave out one of the two"},
+		{"load --bus nats://127.0.0.1:1 --think file:x http://127.0.0.1:1/", "", "", "--think"},
 		{"load --bus nats://127.0.0.1:1 --wait -1s http://127.0.0.1:1/", "", "", "--wait -1s"},
 	} {
 		if c.run != "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -303,6 +304,12 @@ func TestLoadInterruptedEarly(t *testing.T) {
 
 // A command that is killed leaves no process.
 func TestLoadKilled(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) { killed(t, workers) })
+	}
+}
+
+func killed(t *testing.T, workers int) {
 	seen := make(chan struct{}, 1)
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
 		if n == 10 {
@@ -310,7 +317,7 @@ func TestLoadKilled(t *testing.T) {
 		}
 		hello(w, r, n)
 	})
-	cmd := exec.Command(os.Args[0], "load", "-d", "60s", "--warmup", "0", "--quiet", url)
+	cmd := exec.Command(os.Args[0], "load", "-d", "60s", "--warmup", "0", "--quiet", "--workers", fmt.Sprint(workers), url)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +331,7 @@ func TestLoadKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // killed
-	if len(tree) < 3 {
+	if len(tree) != 2+workers {
 		t.Errorf("processes %v: no guard or no generator", tree)
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {

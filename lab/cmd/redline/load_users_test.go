@@ -6,10 +6,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/spf13/pflag"
 
 	"github.com/redline-go/redline/lab/load/drive"
 )
@@ -76,6 +79,28 @@ func TestLoadUsersUsage(t *testing.T) {
 				t.Errorf("exit code %d, %q; want 2, %q", code, said, c.want)
 			}
 		})
+	}
+}
+
+// The help shows every flag once, in lines that fit.
+func TestLoadHelp(t *testing.T) {
+	code, out, said := loadOf(t, t.Context(), "--help")
+	if code != 0 || said != "" {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+	for l := range strings.Lines(out) {
+		if n := len([]rune(l)); n > 101 && !strings.HasPrefix(l, "  redline ") {
+			t.Errorf("a line of %d columns: %s", n, l)
+		}
+	}
+	newLoad().Flags().VisitAll(func(f *pflag.Flag) {
+		line := regexp.MustCompile(`(?m)^(  -[a-zA-Z], |      )--` + f.Name + `( |$)`)
+		if n := len(line.FindAllString(out, -1)); n != 1 {
+			t.Errorf("--%s is there %d times", f.Name, n)
+		}
+	})
+	if at := strings.Index(out, "\nUsers:\n      --targets "); at < 0 || !strings.Contains(out[at:], "\nConnections:\n") {
+		t.Errorf("no groups in\n%s", out)
 	}
 }
 
@@ -209,6 +234,10 @@ func TestLoadTargetsWrongPath(t *testing.T) {
 	code, _, said := loadOf(t, t.Context(), short("--targets", file, base)...)
 	if code != 1 || !strings.Contains(said, "/itmes answers with status 404, and its check does not hold: status 2xx, 3xx") || count.Load() != 2 {
 		t.Errorf("exit code %d after %d requests, %s", code, count.Load(), said)
+	}
+	code, out, said := loadOf(t, t.Context(), short("--targets", file, "--keep-going", "--json", "-", base)...)
+	if d := documentOf(t, out); code != 0 || d.Requests == 0 || d.Errors["check"] == 0 {
+		t.Errorf("exit code %d, %d right, errors %v, %s", code, d.Requests, d.Errors, said)
 	}
 }
 

@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string) int {
 		return cli.Usage("%w; see %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(newBench(), newLoad(), newReport(), newPlot(), newEnv())
-	root.AddCommand(newWorker(), newGenerate(), newGuard())
+	root.AddCommand(newWorker(), newGenerators(), newGenerate(), newGeneratorsServe(), newGuard())
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0

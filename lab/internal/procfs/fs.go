@@ -89,6 +89,23 @@ func (f FS) Names(parts ...string) ([]string, error) {
 	return names, errors.Join(err, d.Close())
 }
 
+// OpenFiles counts the open files of a process. Since Linux 6.2 their directory
+// says so by its size; before, and in copies of it, they are listed.
+func (f FS) OpenFiles(pid int) (int, error) {
+	id := strconv.Itoa(pid)
+	if f == Host {
+		info, err := os.Stat(f.Path("proc", id, "fd"))
+		if err != nil {
+			return 0, err
+		}
+		if n := info.Size(); n > 0 {
+			return int(n), nil
+		}
+	}
+	names, err := f.Names("proc", id, "fd")
+	return len(names), err
+}
+
 // PIDs returns the processes that there are, in no order.
 func (f FS) PIDs() ([]int, error) { return f.numbers("proc") }
 

@@ -33,6 +33,8 @@ func (p *plan) checkBus(changed func(string) bool) error {
 		return errors.New("--cpu is for generators of this machine; pin a worker where it starts, as taskset -c 1 redline worker")
 	case p.Flags.find != "":
 		return errors.New("--find starts many runs, and a worker on a --bus is there for one: leave out one of the two")
+	case strings.HasPrefix(p.think, "file:"):
+		return fmt.Errorf("--think %s: workers on a --bus do not have the file; write it into a scenario, whose files go with it", p.think)
 	case p.wait <= 0:
 		return fmt.Errorf("--wait %v: want more than 0, as 2m", p.wait)
 	}

@@ -30,6 +30,9 @@ type Flags struct {
 	json, csv, hdr, html          string
 	quiet, allowInvalid           bool
 	fleetFlags
+	streams
+
+	inside viewFlags
 }
 
 // Bind makes the flags.
@@ -56,6 +59,7 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.DurationVar(&l.timeout, "timeout", 10*time.Second, "for connecting, and for one answer")
 	f.StringVar(&l.cpu, "cpu", "", "`CPU` of the generator (default: the last one allowed)")
 	f.IntSliceVar(&l.pids, "pid", nil, "`PID` of the server (default: whoever listens on the port, if on this machine)")
+	l.inside.bind(f)
 	f.StringVar(&l.json, "json", "", "write all of it as JSON to this `FILE`; - is standard output")
 	f.StringVar(&l.csv, "csv", "", "write the time series to this `FILE`")
 	f.StringVar(&l.hdr, "hdr", "", "write the distributions to this `FILE`, an HdrHistogram log")
@@ -63,4 +67,5 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.BoolVar(&l.quiet, "quiet", false, "no live view and no progress; with --json - no summary either")
 	l.bindFleet(f)
 	f.BoolVar(&l.allowInvalid, "allow-invalid", false, "exit as if an INVALID run were valid")
+	l.bindStreams(f)
 }

@@ -54,6 +54,9 @@ func (p *plan) checkFleet() error {
 	case p.connections < p.workers:
 		return fmt.Errorf("--workers %d: there are %d connections; want at least one for each, as --connections %d", p.workers, p.connections, p.workers)
 	}
+	if p.try && (p.workers > 1 || p.bus != "" || p.kubernetes) {
+		return errors.New("--try asks once, from here: leave out --workers, --bus and --kubernetes, or --try")
+	}
 	if p.bus != "" || p.kubernetes {
 		return nil // what a worker may open is known where it is
 	}
@@ -140,6 +143,9 @@ func (r *loader) lead(ctx context.Context, carrier fleet.Carrier, orders []fleet
 	plan := fleet.Plan{
 		Orders: orders, Window: spec.Window, Tick: spec.Tick, Join: r.wait,
 		Ready: spec.Timeout + time.Minute, Run: spec.Warmup + spec.Window + spec.Timeout + time.Minute,
+		Lost: func(text string) {
+			w.show(func(l *present.Live) { l.Say(text) })
+		},
 		Live: func(p fleet.Point) {
 			if p.Seconds >= spec.Tick.Seconds()/4 { // and not the sliver that clocks left
 				see(load.Event{Tick: tickOfPoint(p, spec.Warmup)})

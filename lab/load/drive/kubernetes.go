@@ -62,6 +62,8 @@ func (p *plan) checkKubernetes(changed func(string) bool) error {
 	switch {
 	case p.Flags.find != "":
 		return errors.New("--find starts many runs, and a pod is there for one: leave out --find or --kubernetes")
+	case strings.HasPrefix(p.think, "file:"):
+		return fmt.Errorf("--think %s: pods do not have the file; write it into a scenario, whose files go with it", p.think)
 	case p.image == "":
 		return errors.New("--kubernetes: name the image of the pods, as --image registry.example/redline:1")
 	case !p.apply:

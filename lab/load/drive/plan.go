@@ -14,6 +14,7 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/probe"
 )
@@ -27,8 +28,9 @@ type plan struct {
 	words      string       // of arrivals
 	thresholds []objective.Objective
 	find       []objective.Objective
-	cpus       []int // of the generator
-	talk       *talk // what is spoken with the server
+	cpus       []int          // of the generator
+	talk       *talk          // what is spoken with the server
+	listen     *listen.Config // of subscribers; nil: requests
 }
 
 // resolve turns the flags into a plan. Its errors say what to write instead.
@@ -41,10 +43,12 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		l.checkNumbers,
 		func() error { return l.checkTogether(changed) },
 		func() error { return p.resolveUsers(rawURL, changed) },
-		func() error { return p.resolveProtocol(changed) },
 		func() error { return p.schedule(changed("duration")) },
 		p.enough,
 		p.objectives,
+		func() error { return p.subscribe(changed) },
+		func() error { return p.resolveProtocol(changed) },
+		func() error { return p.checkView(changed) },
 		p.place,
 		p.checkFleet,
 		func() error { return p.checkBus(changed) },

@@ -23,6 +23,7 @@ type request struct {
 	wire   []byte // as it is sent
 	body   int    // bytes of it at the end
 	talk   *talk  // what is spoken
+	stream bool   // what answers it does not end
 }
 
 // newRequest writes the request that the flags describe.
@@ -63,6 +64,8 @@ func newRequest(rawURL string, l *Flags) (r request, err error) {
 	if !seen["user-agent"] {
 		head.WriteString("User-Agent: redline\r\n")
 	}
+	head.WriteString(l.fields(seen))
+	r.stream = l.streams.asked() != ""
 	head.WriteString(fields.String())
 	if given || r.method == http.MethodPost || r.method == http.MethodPut || r.method == http.MethodPatch {
 		fmt.Fprintf(&head, "Content-Length: %d\r\n", len(body))
@@ -114,11 +117,12 @@ func token(s string) bool {
 
 // firstAnswer is what the server said to the request before the run.
 type firstAnswer struct {
-	addr   netip.AddrPort // that answered
-	local  bool           // it is on this machine
-	status int
-	head   []byte // its fields, and
-	body   []byte // the beginning of its body, firstBody bytes at most
+	addr     netip.AddrPort // that answered
+	local    bool           // it is on this machine
+	status   int
+	location string // of a redirect
+	head     []byte // its fields, and
+	body     []byte // the beginning of its body, firstBody bytes at most
 }
 
 // firstBody is how much of the first answer's body is read, so that the server
@@ -164,7 +168,10 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 		return a, fmt.Errorf("ask once before the run: no answer within %v: %w", timeout, err)
 	}
 	defer end()
-	a.status = answer.StatusCode
+	a.status, a.location = answer.StatusCode, answer.Header.Get("Location")
+	if r.stream {
+		return a, nil // its body does not end
+	}
 	// What is wrong with the body the run will count under its name.
 	_ = conn.SetReadDeadline(time.Now().Add(min(timeout, time.Second)))
 	a.body, _ = io.ReadAll(io.LimitReader(answer.Body, firstBody))

@@ -41,6 +41,7 @@ type loader struct {
 	status   int
 	machine  results.Machine
 	server   present.Server // without PIDs when it is not known
+	view     view
 }
 
 // Run carries out the verb on a URL. It returns a [cli.UsageError] for flags that
@@ -61,6 +62,10 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 		return err
 	}
 	if err := r.meet(c.Context()); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.closeView()) }()
+	if err := r.openView(c.Context()); err != nil {
 		return err
 	}
 	if !l.quiet {
@@ -147,6 +152,9 @@ func (r *loader) document(words string) *present.Document {
 	}
 	r.describeUsers(&d.Config)
 	r.describeProtocol(&d.Config)
+	if r.listen != nil {
+		d.Stream = &present.Stream{Config: *r.listen}
+	}
 	if len(r.server.PIDs) > 0 {
 		server := r.server
 		d.Server = &server
@@ -160,11 +168,12 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 	spec := &load.Spec{
 		Addr: r.addr, Request: r.request.wire, Expect: load.Expect{Status: r.status},
 		Connections: r.connections, Pipeline: r.pipeline, Warmup: r.warmup, Window: r.duration, Tick: tickOf(r.duration),
-		Timeout: r.timeout, Arrivals: plan, ServerPIDs: r.server.PIDs,
+		Timeout: r.timeout, Arrivals: plan, ServerPIDs: r.server.PIDs, Listen: r.listen,
 	}
 	r.hand(spec)
 	r.handProtocol(spec)
-	w := &watch{loader: r, doc: d, crew: new(crewed)}
+	w := &watch{loader: r, doc: d, crew: new(crewed), look: r.look(ctx, d)}
+	defer w.look.end()
 	if r.live != nil {
 		r.live.Begin(d)
 	}
@@ -185,6 +194,7 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 			target = float64(result.Open.Due) / result.Seconds
 		}
 	}
+	w.look.conclude(result)
 	steal := w.end.ticks.Steal(w.begin.ticks)
 	if w.crew.outcome != nil {
 		steal = result.Steal // where the workers are

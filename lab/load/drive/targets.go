@@ -117,6 +117,9 @@ func readable(flag, name string, err error) error {
 	return fmt.Errorf("--%s: %w", flag, err)
 }
 
+// usualPort is that of a URL that names none.
+var usualPort = map[string]string{"http": "80", "https": "443"}
+
 // compile looks whether a generator can play a scenario. Without a URL its server
 // is where the scenario says.
 func (p *plan) compile(s *load.Scenario, u *url.URL) (err error) {
@@ -212,7 +215,11 @@ func (p *plan) known(list []objective.Objective) error {
 // first meets the server: it sends what is to be sent before the run.
 func (r *loader) first(ctx context.Context) (a firstAnswer, err error) {
 	if r.scenario == nil {
-		if a, err = r.request.ask(ctx, r.timeout); err == nil {
+		switch a, err = r.request.ask(ctx, r.timeout); {
+		case err != nil:
+		case r.listen != nil:
+			r.status, err = a.status, a.listened(&r.request)
+		default:
 			r.status, err = a.expected(r.Flags.status, &r.request)
 		}
 		return a, err
@@ -243,10 +250,10 @@ func (r *loader) first(ctx context.Context) (a firstAnswer, err error) {
 func (r *loader) accept(q *ask, a *firstAnswer) error {
 	failed := r.judge.Answer(q.target, a.status, a.head, a.body)
 	switch {
-	case failed == "":
+	case failed == "" || r.keepGoing && r.scenario.Request == nil:
 		return nil
 	case r.scenario.Request == nil:
-		return fmt.Errorf("%s: %s %s answers with status %d, and its check does not hold: %s; mend the request, or write down what its answer is", r.scenario.Name, q.method, q.url, a.status, failed)
+		return fmt.Errorf("%s: %s %s answers with status %d, and its check does not hold: %s; mend the request, write down what its answer is, or --keep-going", r.scenario.Name, q.method, q.url, a.status, failed)
 	case slices.Contains(r.checks, failed):
 		return fmt.Errorf("%s %s answers with status %d, and --check %q does not hold", q.method, q.url, a.status, failed)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,12 +15,19 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
+const (
+	tableShare = 5 * time.Millisecond // of reading the server's tables, from which on it is done less often:
+	tableRest  = 50                   // for so many times as long as it took
+)
+
 // watch follows one generator, and looks at the server beside it.
 type watch struct {
 	*loader
 	doc        *present.Document
 	begin, end edge
-	crew       *crewed // of several workers
+	rest       time.Time // until then the server's tables are not read
+	crew       *crewed   // of several workers
+	look       *look
 }
 
 // edge is what was read at an edge of the window.
@@ -31,14 +39,18 @@ type edge struct {
 // event looks at the server when the generator says that something happened.
 func (w *watch) event(e load.Event) (err error) {
 	switch {
+	case e.Standing > 0:
+		w.show(func(l *present.Live) { l.Standing(e.Standing) })
 	case e.Connected:
 		w.show(func(l *present.Live) { l.Connected() })
 	case e.Window:
 		w.show(func(l *present.Live) { l.Window() })
 		w.begin, err = w.edge()
+		w.look.window()
 	case e.Tick != nil:
 		w.point(e.Tick)
 	case e.Result != nil:
+		w.look.close()
 		w.end, err = w.edge()
 		w.concludeServer()
 	}
@@ -84,12 +96,29 @@ func (w *watch) point(t *load.Tick) {
 			s.Memory.RSSPeakBytes = max(s.Memory.RSSPeakBytes, m.RSSPeakBytes)
 			s.Memory.RSSFinalBytes, s.Memory.VSSBytes = m.RSSFinalBytes, m.VSSBytes
 		}
-		if one, err := probe.ReadProcess(s.PIDs); err == nil {
-			p.Threads, p.OpenFiles = one.Threads, one.OpenFiles
-		}
+		w.tables(&p, s.PIDs)
 	}
+	w.look.tick(t, &p)
 	w.doc.Series = append(w.doc.Series, p)
 	w.show(func(l *present.Live) { l.Point(p) })
+}
+
+// tables counts the server's threads and descriptors. Where there are a hundred
+// thousand that takes a good part of a tick, in which workers would not be heard: then
+// it is done less often, and the last count stands.
+func (w *watch) tables(p *present.Point, pids []int) {
+	begin := time.Now()
+	if begin.Before(w.rest) {
+		last := w.doc.Series[len(w.doc.Series)-1]
+		p.Threads, p.OpenFiles = last.Threads, last.OpenFiles
+		return
+	}
+	if threads, files, err := probe.ReadCounts(pids); err == nil {
+		p.Threads, p.OpenFiles = threads, files
+	}
+	if took := time.Since(begin); took > tableShare && len(w.doc.Series) > 0 {
+		w.rest = begin.Add(tableRest * took)
+	}
 }
 
 // write prints the summary and saves the files that were asked for.

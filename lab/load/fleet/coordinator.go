@@ -16,6 +16,7 @@ type Plan struct {
 	Tick   time.Duration // distance of the common series' points
 	Live   func(Point)   // is called with each point once all workers that live have passed it; may be nil
 	Watch  func(Moment)  // is called at the moments of the run; may be nil
+	Lost   func(string)  // is called when a worker is lost, with who it is and why; may be nil
 
 	// Bounds; 0 takes what stands behind.
 	Join    time.Duration // until all workers are there: a minute
@@ -171,6 +172,17 @@ func (c *coordinator) end() {
 	})
 }
 
+// mourn tells of workers that were lost.
+func (c *coordinator) mourn() {
+	for _, w := range c.members {
+		if w.lost != nil && !w.mourned {
+			if w.mourned = true; c.plan.Lost != nil && !c.cut {
+				c.plan.Lost(fmt.Sprintf("%s is lost: %s", w.name(), w.lost.Cause))
+			}
+		}
+	}
+}
+
 // watch tells of the moments that have come.
 func (c *coordinator) watch() {
 	for ; c.moment <= Closed; c.moment++ {
@@ -249,6 +261,7 @@ func (c *coordinator) advance() error {
 		}
 		c.begin()
 	case running:
+		c.mourn()
 		c.watch()
 		c.show(false)
 		if late {

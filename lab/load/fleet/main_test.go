@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"testing"
 	"time"
 )
@@ -22,7 +23,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "panic: out of cheese")
 		os.Exit(3)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	w := Worker{Index: -1, Generate: script, Silence: 30 * time.Second}
 	if err := w.Work(ctx, Pipe(ctx, os.Stdin, os.Stdout)); err != nil {
@@ -56,6 +59,8 @@ func script(ctx context.Context, spec json.RawMessage, emit func(json.RawMessage
 	case "hang":
 		<-ctx.Done()
 		return ctx.Err()
+	case "cut":
+		<-ctx.Done()
 	case "garble":
 		emit(json.RawMessage(`{"tick":`))
 	case "fail":

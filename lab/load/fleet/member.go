@@ -33,8 +33,9 @@ type member struct {
 	hist     *hdrhistogram.Histogram // nil without
 	unheard  uint64                  // requests of ticks that had none
 
-	result json.RawMessage // nil until there
-	lost   *loss
+	result  json.RawMessage // nil until there
+	lost    *loss
+	mourned bool // that it is lost was told
 }
 
 // loss is the end of a worker before its time.

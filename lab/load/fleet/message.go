@@ -114,11 +114,9 @@ type Wire interface {
 
 // event is what of a generator's event has to be known here; see load.Event.
 type event struct {
-	Connected bool            `json:"connected"`
-	Window    bool            `json:"window"`
-	Tick      *tick           `json:"tick"`
-	Result    json.RawMessage `json:"result"`
-	Error     string          `json:"error"`
+	Window bool            `json:"window"`
+	Tick   *tick           `json:"tick"`
+	Result json.RawMessage `json:"result"`
 }
 
 // tick is what of a generator's tick has to be merged.

@@ -3,7 +3,9 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,6 +130,51 @@ func TestInterrupted(t *testing.T) {
 	}
 	if err := p.Close(); err != nil { // none had to be killed
 		t.Error(err)
+	}
+}
+
+// An interrupted run has the result of what was measured until then, and each of
+// its moments has come.
+func TestCut(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	p := processes(t, 2, "work")
+	plan := plan(t, orders{Ticks: 50, Then: "cut"}, orders{Ticks: 50, Then: "cut"})
+	var moments []Moment
+	plan.Watch = func(m Moment) { moments = append(moments, m) }
+	plan.Lost = func(why string) { t.Error(why) }
+	plan.Live = func(Point) { cancel() }
+	o, err := Coordinate(ctx, p, plan)
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if err != nil || !o.Cut || o.Requests != 1000 || len(o.Workers[1].Result) == 0 {
+		t.Fatalf("%v, %+v", err, o)
+	}
+	if !slices.Equal(moments, []Moment{Connected, Opened, Closed}) {
+		t.Errorf("moments %v", moments)
+	}
+}
+
+// Who stops a worker is told of at once, and not found out by its silence.
+func TestWorkerInterrupted(t *testing.T) {
+	p := processes(t, 2, "work")
+	plan := plan(t, orders{Ticks: 10, Then: "hang"}, orders{Ticks: 10})
+	var lost []string
+	plan.Lost = func(why string) { lost = append(lost, why) }
+	plan.Watch = func(m Moment) {
+		if m == Opened {
+			if err := p.children[0].cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	o, err := Coordinate(t.Context(), p, plan)
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if err != nil || len(lost) != 1 || !strings.Contains(lost[0], "worker 0 (process ") || !strings.Contains(lost[0], "it was stopped: ") {
+		t.Fatalf("%v, lost %q, %+v", err, lost, o)
 	}
 }
 

@@ -115,7 +115,10 @@ func (k *work) loop(ctx, generating context.Context, ended chan error) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			cause := context.Cause(ctx)
+			// So that nobody has to find out by the silence. That it cannot be sent is no news.
+			_ = k.send(&Message{Gone: &Gone{fmt.Sprintf("it was stopped: %v", cause)}})
+			return cause
 		case m, ok := <-k.wire.Inbox():
 			if !ok {
 				return errors.New("the coordinator is gone")
@@ -209,7 +212,11 @@ func (k *work) obey(ctx, generating context.Context, m *Message, ended chan<- er
 
 // emit is called by the generator.
 func (k *work) emit(ctx, generating context.Context, raw json.RawMessage) {
-	var e event
+	var e struct { // a tick is not taken apart here: the generator waits
+		Connected bool            `json:"connected"`
+		Tick      json.RawMessage `json:"tick"`
+		Error     string          `json:"error"`
+	}
 	if err := json.Unmarshal(raw, &e); err != nil {
 		k.queue(ctx, &Message{Gone: &Gone{fmt.Sprintf("its generator emitted what is no event: %v", err)}})
 		return

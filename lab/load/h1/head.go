@@ -242,3 +242,16 @@ func equalFold(b []byte, lower string) bool {
 	}
 	return true
 }
+
+// Field is the value of a head's first field of that name, which is in lower case,
+// without the blanks around it. The head is a whole one, as a [Sink] is given it.
+func Field(head []byte, name string) (value []byte, ok bool) {
+	for len(head) > 0 {
+		var line []byte
+		line, head = cutLine(head)
+		if len(line) > len(name) && line[len(name)] == ':' && equalFold(line[:len(name)], name) {
+			return trim(line[len(name)+1:]), true
+		}
+	}
+	return nil, false
+}

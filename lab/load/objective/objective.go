@@ -6,6 +6,7 @@ package objective
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ import (
 
 // Grammar says in one sentence what Parse takes, for the text of an error.
 const Grammar = "write METRIC<LIMIT or METRIC>LIMIT, as p99<10ms, errors<0.1%, errors<5 or rate>1000; " +
-	"METRIC is p50, p90, p99, p99.9, p99.99, mean, max, errors or rate, with {NAME} behind it that of one target"
+	"METRIC is p50, p90, p99, p99.9, p99.99, mean, max, errors or rate, with {NAME} behind it that of one target" + ofStreams
 
 // An Objective is a limit on one figure.
 type Objective struct {
@@ -25,6 +26,7 @@ type Objective struct {
 	Limit  float64 // microseconds; of errors a count, or a share when Share is set; of rate requests a second
 	Share  bool
 	Target string // of a scenario, whose figure it is; empty: that of all
+	stream string // the distribution of a stream's subscribers: delay, gap or lag; empty: the load's own
 	text   string
 }
 
@@ -35,6 +37,7 @@ type Figures struct {
 	Answered uint64  // right answers
 	Errors   uint64
 	Targets  map[string]Figures // by name; those of a scenario
+	Stream   *Stream            // of subscribers
 }
 
 // A Judged is an objective with what came of it.
@@ -78,7 +81,12 @@ func parse(text string) (o Objective, err error) {
 	limit, equal := strings.CutPrefix(rest[at+1:], "=")
 	o.Equal = equal
 	limit = strings.TrimSpace(limit)
+	o.stream, o.Metric = cutStream(o.Metric)
 	switch {
+	case slices.Contains(streamCounts, o.Metric):
+		o.Limit, err = parseNumber(limit, "a count, as "+o.Metric+"<1")
+	case o.stream != "" && o.Metric != "mean" && o.Metric != "max" && quantiles[o.Metric] == 0:
+		err = fmt.Errorf("%q is no figure of a %s: write one as %s.p99<10ms", o.Metric, o.stream, o.stream)
 	case o.Metric == "errors":
 		o.Limit, o.Share, err = parseErrors(limit)
 	case o.Metric == "rate":
@@ -145,7 +153,7 @@ func (o Objective) Judge(f Figures) Judged {
 	v, ok := o.value(f)
 	j := Judged{Objective: o.text}
 	if !ok {
-		j.Why = fmt.Sprintf("%s: %d answers are too few to say, it takes %d", o.text, f.Answered, o.Samples())
+		j.Why = fmt.Sprintf("%s: %s are too few to say, it takes %d", o.text, o.samples(f), o.Samples())
 		return j
 	}
 	j.Value = &v
@@ -159,7 +167,15 @@ func (o Objective) Judge(f Figures) Judged {
 }
 
 func (o Objective) value(f Figures) (float64, bool) {
-	some := f.Answered > 0
+	if o.Subscribers() {
+		return o.ofStream(f.Stream)
+	}
+	return o.ofLatency(f.Latency, f)
+}
+
+// ofLatency is the figure of a distribution, or of the load as a whole.
+func (o Objective) ofLatency(l results.Latency, f Figures) (float64, bool) {
+	some := l.Count > 0
 	switch o.Metric {
 	case "rate":
 		return f.Rate, true
@@ -170,12 +186,12 @@ func (o Objective) value(f Figures) (float64, bool) {
 		total := f.Answered + f.Errors
 		return float64(f.Errors) / max(float64(total), 1), total > 0
 	case "mean":
-		return f.Latency.MeanUs, some
+		return l.MeanUs, some
 	case "max":
-		return f.Latency.MaxUs, some
+		return l.MaxUs, some
 	}
 	p := map[string]*float64{
-		"p50": f.Latency.P50, "p90": f.Latency.P90, "p99": f.Latency.P99, "p99.9": f.Latency.P999, "p99.99": f.Latency.P9999,
+		"p50": l.P50, "p90": l.P90, "p99": l.P99, "p99.9": l.P999, "p99.99": l.P9999,
 	}[o.Metric]
 	if p == nil {
 		return 0, false

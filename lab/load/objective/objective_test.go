@@ -16,6 +16,10 @@ var figures = Figures{
 		"buy/pay, twice":  {Latency: results.Latency{Count: 100, P50: us(100)}, Rate: 50, Answered: 100, Errors: 300},
 		"GET /items/${n}": {Latency: results.Latency{Count: 100, P50: us(200)}, Rate: 50, Answered: 100},
 	},
+	Stream: &Stream{
+		Delay: results.Latency{Count: 20, P50: us(700)}, Gap: results.Latency{Count: 3000, MeanUs: 1e5, P99: us(2e5)},
+		Counts: map[string]uint64{"missed": 2, "standing": 1000},
+	},
 }
 
 func TestJudge(t *testing.T) {
@@ -41,6 +45,14 @@ func TestJudge(t *testing.T) {
 		{"rate {buy/pay, twice} > 49", true, "it is 50.0/s"},
 		{"p99{buy/pay, twice}<1s", false, "100 answers are too few to say, it takes 1000"},
 		{"p50{GET /items/${n}}<100us", false, "it is 200 µs"},
+		{"delay.p50<1ms", true, "it is 700 µs"},
+		{"delay.p99<1s", false, "20 events with a stamp are too few to say, it takes 1000"},
+		{"gap.p99<150ms", false, "it is 200 ms"},
+		{"gap.p99.9<1s", false, "3000 gaps are too few to say, it takes 10000"},
+		{"gap.mean<=100ms", true, "it is 100 ms"},
+		{"missed<1", false, "missed<1: it is 2"},
+		{"duplicated<1", true, "it is 0"},
+		{"standing>=1000", true, "it is 1000"},
 		{"p99.99<1s", false, "5000 answers are too few to say, it takes 100000"},
 	} {
 		list, err := Parse(c.text)

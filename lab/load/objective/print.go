@@ -1,6 +1,7 @@
 package objective
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/redline-go/redline/lab/report"
@@ -13,7 +14,7 @@ func (o Objective) print(v float64) string {
 		return report.PerSecond(v) + "/s"
 	case o.Metric == "errors" && o.Share:
 		return strconv.FormatFloat(100*v, 'g', 3, 64) + "%"
-	case o.Metric == "errors":
+	case o.Metric == "errors" || slices.Contains(streamCounts, o.Metric):
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return report.Micros(v, " ")

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -16,16 +17,25 @@ var csvHead = []string{
 func CSV(w io.Writer, series []Point) error {
 	out := csv.NewWriter(w)
 	float := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	err := out.Write(csvHead)
+	head, streams := slices.Concat(csvHead, runtimeHead), slices.ContainsFunc(series, func(p Point) bool { return p.Stream != nil })
+	if streams {
+		head = append(head, streamHead...)
+	}
+	err := out.Write(head)
 	for _, p := range series {
 		if err != nil {
 			break
 		}
-		err = out.Write([]string{
+		row := []string{
 			float(p.T), float(p.Rate), float(p.P50Us), float(p.P99Us), strconv.FormatUint(p.Errors, 10),
 			float(p.SendLag), strconv.FormatUint(p.Waiting, 10), float(p.ServerCPU),
 			strconv.FormatUint(p.RSSBytes, 10), strconv.Itoa(p.Threads), strconv.Itoa(p.OpenFiles),
-		})
+		}
+		row = append(row, p.runtimeCells()...)
+		if streams {
+			row = append(row, streamCells(p.Stream)...)
+		}
+		err = out.Write(row)
 	}
 	if out.Flush(); err == nil {
 		err = out.Error()

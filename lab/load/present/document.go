@@ -43,16 +43,19 @@ type Document struct {
 	BytesIn           uint64            `json:"bytes_in"`            // as the generator saw them
 	BytesOut          uint64            `json:"bytes_out"`
 
-	Latency   results.Latency   `json:"latency"`        // of an open loop: response time, from the intended send
-	Open      *results.Open     `json:"open,omitempty"` // of an open loop
+	Latency   results.Latency   `json:"latency"`          // of an open loop: response time, from the intended send
+	Open      *results.Open     `json:"open,omitempty"`   // of an open loop
+	Stream    *Stream           `json:"stream,omitempty"` // of subscribers; Latency is the delay of events then
 	Generator results.Generator `json:"generator"`
-	Server    *Server           `json:"server,omitempty"` // when its processes are known
+	Server    *Server           `json:"server,omitempty"`   // when its processes are known
+	Runtime   *Runtime          `json:"runtime,omitempty"`  // when the server tells
+	Profiles  []Profile         `json:"profiles,omitempty"` // that were asked for
+	Notes     []string          `json:"notes,omitempty"`    // what else has to be known of the figures
 	Config    Config            `json:"config"`
 	Machine   results.Machine   `json:"machine"`
 	Series    []Point           `json:"series"`
 	Workers   []Worker          `json:"workers,omitempty"` // of several, whose sum the rest is
-	Notes     []string          `json:"notes,omitempty"`
-	Search    *search.Found     `json:"search,omitempty"` // of a search, which the rest is the last kept trial of
+	Search    *search.Found     `json:"search,omitempty"`  // of a search, which the rest is the last kept trial of
 
 	Targets   []results.Target `json:"targets,omitempty"` // of a scenario, or of a request with checks
 	Connects  Connects         `json:"connects"`
@@ -105,11 +108,14 @@ type Point struct {
 	Waiting   uint64  `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent
 	Threads   int     `json:"threads,omitempty"`         // of the server
 	OpenFiles int     `json:"open_files,omitempty"`      // of the server
+
+	Stream  *load.Heard   `json:"stream,omitempty"`  // of subscribers
+	Runtime *RuntimePoint `json:"runtime,omitempty"` // of the server, where it was read
 }
 
 // PointOf turns a tick into a point.
 func PointOf(t *load.Tick) Point {
-	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Sample: results.Sample{
+	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, Sample: results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}}
 	if t.Seconds > 0 {
@@ -142,6 +148,11 @@ func (d *Document) Fill(r *load.Result, stealRatio float64, target float64, thre
 	}
 	if err := errors.Join(d.fillUsers(r), d.fillTLS(r)); err != nil {
 		return err
+	}
+	if d.Stream != nil {
+		if err := d.Stream.fill(r); err != nil {
+			return err
+		}
 	}
 	if d.Server != nil {
 		d.fillServer(r)
@@ -185,6 +196,9 @@ func (d *Document) fillServer(r *load.Result) {
 // never was answered is an error, too.
 func (d *Document) Figures() objective.Figures {
 	f := objective.Figures{Latency: d.Latency, Rate: d.RequestsPerSecond, Answered: d.Requests, Errors: results.CountErrors(d.Errors), Targets: d.targetFigures()}
+	if d.Stream != nil {
+		f.Stream = d.Stream.figures(d.Latency)
+	}
 	if d.Open != nil {
 		f.Answered = d.Latency.Count - min(d.Open.Unfinished, d.Latency.Count)
 		f.Errors = max(f.Errors, d.Open.Failed) + d.Open.Unfinished

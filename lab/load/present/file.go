@@ -30,12 +30,23 @@ func File(d *Document) *results.File {
 	if d.Generator.Bound {
 		cell.Bound = 1
 	}
+	if d.Runtime != nil {
+		run.Runtime = &d.Runtime.Runtime
+		if !d.Runtime.Restarted && d.Requests > 0 {
+			cell.Metrics[results.MetricAllocs] = exactly(d.Runtime.AllocsPerRequest)
+			cell.Metrics[results.MetricBytes] = exactly(d.Runtime.BytesPerRequest)
+		}
+	}
 	if s := d.Server; s != nil {
 		run.CPU, run.Memory, run.Process = s.CPU, s.Memory, s.Process
 		cell.Metrics[results.MetricRSS] = exactly(float64(s.Memory.RSSPeakBytes))
 		if d.Requests > 0 {
 			cell.Metrics[results.MetricCPU] = exactly(s.CPU.PerRequestUs)
 		}
+	}
+	unit := "request"
+	if d.Stream != nil {
+		unit = "event"
 	}
 	f := &results.File{
 		Schema: results.SchemaName, Version: results.SchemaVersion, Tool: d.Tool, Command: d.Command,
@@ -47,7 +58,7 @@ func File(d *Document) *results.File {
 		},
 		Subjects: []results.Subject{{Name: subject, Title: d.URL, Kind: "external", Role: "baseline"}},
 		Workloads: []results.Workload{{
-			Name: workload, Title: d.URL, Unit: "request", Method: d.Config.Method, Path: d.URL,
+			Name: workload, Title: d.URL, Unit: unit, Method: d.Config.Method, Path: d.URL,
 			BodyBytes: d.Config.Body, HeaderBytes: d.Config.Headers,
 			Connections: d.Config.Connections, Pipeline: d.Config.Pipeline, Arrivals: d.Config.Arrivals,
 		}},

@@ -17,12 +17,17 @@ const fullCore = 0.95
 // far as they are known, were not: a closed loop then measures the generator.
 func (d *Document) bound() bool {
 	server := d.Server != nil && d.Server.CPUs > 0 && d.Server.CPU.Utilisation >= fullCore
-	return d.Open == nil && d.Generator.CPUUtilisation >= fullCore && !server
+	return d.Open == nil && d.Stream == nil && d.Generator.CPUUtilisation >= fullCore && !server
 }
 
 // judge applies the gates. Errors are one only while no threshold says how many
 // of them are acceptable.
 func (d *Document) judge(r *load.Result, thresholds []objective.Objective) error {
+	if d.Stream != nil {
+		d.Gates = d.Stream.gates(d, thresholds)
+		d.Valid = results.Valid(d.Gates)
+		return nil
+	}
 	d.Gates = []results.Gate{results.AnswersGate(r.Requests), results.StealGate(d.Generator.StealRatio)}
 	if !slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return o.Metric == "errors" && o.Target == "" }) {
 		d.Gates = append(d.Gates, results.ErrorsGate(r.Errors))

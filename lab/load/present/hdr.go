@@ -26,6 +26,13 @@ func HDR(w io.Writer, d *Document) error {
 			of  results.Latency
 		}{{"Tag=service,", d.Open.Service}, {"Tag=send-lag,", d.Open.SendLag}}...)
 	}
+	if d.Stream != nil {
+		parts[0].tag = "Tag=delay,"
+		parts = append(parts, []struct {
+			tag string
+			of  results.Latency
+		}{{"Tag=gap,", d.Stream.Gap}, {"Tag=read-lag,", d.Stream.Lag}}...)
+	}
 	start := float64(d.Started.UnixMilli()) / 1e3
 	_, err := fmt.Fprintf(w, "#[Histogram log format version 1.3]\n#[redline load %s]\n#[StartTime: %.3f (seconds since epoch), %s]\n"+
 		"\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",

@@ -20,6 +20,7 @@ type Live struct {
 	doc    *Document
 	phase  string
 	point  Point
+	read   Point // the last with a reading of the runtime
 	rates  []float64
 	errors uint64
 	drawn  int     // lines of the panel on the screen
@@ -54,7 +55,9 @@ func (l *Live) Window() {
 
 // Point shows what happened since the last.
 func (l *Live) Point(p Point) {
-	l.point = p
+	if l.point = p; p.Runtime != nil {
+		l.read = p
+	}
 	l.errors += p.Errors
 	l.rates = append(l.rates, p.Rate)
 	if over := len(l.rates) - sparkCells; over > 0 {
@@ -96,6 +99,9 @@ func (l *Live) progress() string {
 // figures are those of the last point.
 func (l *Live) figures() []string {
 	p := l.point
+	if p.Stream != nil {
+		return l.beside(append(streamFigures(&p), fmt.Sprintf("errors %d", l.errors)))
+	}
 	out := []string{
 		"rate " + report.PerSecond(p.Rate) + "/s", "p50 " + report.Micros(p.P50Us, " "), "p99 " + report.Micros(p.P99Us, " "),
 		fmt.Sprintf("errors %d", l.errors),
@@ -103,11 +109,17 @@ func (l *Live) figures() []string {
 	if l.doc.Config.Arrivals != "" {
 		out = append(out, "send lag "+report.Micros(p.SendLag, " "), fmt.Sprintf("waiting %d", p.Waiting))
 	}
+	return l.beside(out)
+}
+
+// beside adds what is seen of the server.
+func (l *Live) beside(out []string) []string {
+	p := l.point
 	if l.doc.Server != nil {
 		out = append(out, fmt.Sprintf("server CPU %.2f", p.ServerCPU), "RSS "+report.Bytes(float64(p.RSSBytes), " "),
 			fmt.Sprintf("threads %d", p.Threads), fmt.Sprintf("descriptors %d", p.OpenFiles))
 	}
-	return out
+	return append(out, l.runtimeFigures()...)
 }
 
 // panel is what a terminal shows.

@@ -22,7 +22,11 @@ func Summary(w io.Writer, d *Document) error {
 	s.line("", d.asked())
 	s.line("", d.describe())
 	s.WriteString("\n")
-	s.rate(d)
+	if d.Stream != nil {
+		s.stream(d)
+	} else {
+		s.rate(d)
+	}
 	s.latency(d)
 	s.targets(d)
 	s.sides(d)
@@ -59,7 +63,10 @@ func (s *summary) doubts(d *Document) {
 	if d.Partial != "" {
 		s.line("", "PARTIAL: "+report.Line(d.Partial))
 	}
-	if len(failed) > 0 || d.Partial != "" {
+	for _, n := range d.Notes {
+		s.line("", "NOTE: "+report.Line(n))
+	}
+	if len(failed) > 0 || d.Partial != "" || len(d.Notes) > 0 {
 		s.WriteString("\n")
 	}
 }
@@ -91,7 +98,9 @@ func (d *Document) describe() string {
 		parts = append(parts, fmt.Sprintf("%d in flight on each", c.Pipeline))
 	}
 	parts = append(parts, d.protocol()...)
-	if c.Arrivals == "" {
+	if d.Stream != nil {
+		parts[0] = strings.Replace(parts[0], "connection", "subscriber", 1)
+	} else if c.Arrivals == "" {
 		parts = append(parts, "closed loop")
 	} else {
 		parts = append(parts, "open loop: "+c.Arrivals)
@@ -144,9 +153,14 @@ func (s *summary) latency(d *Document) {
 			report.Quantile(l.P999, " "), report.Quantile(l.P9999, " "), worst)
 	}
 	row("", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
-	if d.Open == nil {
+	switch {
+	case d.Stream != nil:
+		line("delay", d.Latency)
+		line("gap", d.Stream.Gap)
+		line("read lag", d.Stream.Lag)
+	case d.Open == nil:
 		line("latency", d.Latency)
-	} else {
+	default:
 		line("response", d.Latency)
 		line("service", d.Open.Service)
 		line("send lag", d.Open.SendLag)
@@ -159,13 +173,22 @@ func (s *summary) latency(d *Document) {
 
 func (s *summary) sides(d *Document) {
 	s.secure(d)
+	unit := "a request"
+	if d.Stream != nil {
+		unit = "an event"
+	}
 	if v := d.Server; v != nil {
-		s.line("server", fmt.Sprintf("CPU %.2f of %s, %s a request; RSS %s, peak %s; %d threads, %d descriptors",
-			v.CPU.Utilisation*float64(max(v.CPUs, 1)), cpus(v.CPUs), report.Micros(v.CPU.PerRequestUs, " "),
+		s.line("server", fmt.Sprintf("CPU %.2f of %s, %s %s; RSS %s, peak %s; %d threads, %d descriptors",
+			v.CPU.Utilisation*float64(max(v.CPUs, 1)), cpus(v.CPUs), report.Micros(v.CPU.PerRequestUs, " "), unit,
 			report.Bytes(float64(v.Memory.RSSFinalBytes), " "), report.Bytes(float64(v.Memory.RSSPeakBytes), " "),
 			v.Process.Threads, v.Process.OpenFiles))
 	}
-	s.line("generator", fmt.Sprintf("CPU %s of its core; steal %s", report.Percent(d.Generator.CPUUtilisation), report.Percent(d.Generator.StealRatio)))
+	s.runtime(d)
+	generator := fmt.Sprintf("CPU %s of its core; steal %s", report.Percent(d.Generator.CPUUtilisation), report.Percent(d.Generator.StealRatio))
+	if t := d.Stream; t != nil {
+		generator += t.memory()
+	}
+	s.line("generator", generator)
 }
 
 func cpus(n int) string {

@@ -47,6 +47,9 @@ func (w *Worker) Fill(d *Document, r *load.Result, steal, target float64) error 
 		server := *d.Server
 		part.Server = &server
 	}
+	if d.Stream != nil {
+		part.Stream = &Stream{Config: d.Stream.Config}
+	}
 	if err := part.Fill(r, steal, target, nil); err != nil {
 		return err
 	}
@@ -135,8 +138,5 @@ func (s *summary) workers(d *Document) {
 			}
 		}
 		row(name, cells)
-	}
-	for _, note := range d.Notes {
-		s.line("note", report.Line(note))
 	}
 }

@@ -10,10 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// portsPerSource is how many connections share one source address when the
-// server is on the loopback interface; the default port range has 28,000.
-const portsPerSource = 10_000
-
 // Config says where sockets go, and how.
 type Config struct {
 	Addr        string       // host:port of the server, numeric
@@ -43,11 +39,8 @@ func NewDialer(c Config) (*Dialer, error) {
 		d.family = unix.AF_INET
 	}
 	sources := c.Sources
-	if len(sources) == 0 && d.family == unix.AF_INET && addr.Addr().IsLoopback() && c.Connections > portsPerSource {
-		for a, n := netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0; n < c.Connections; n += portsPerSource {
-			sources = append(sources, a)
-			a = a.Next()
-		}
+	if len(sources) == 0 {
+		sources = Loopback(addr.Addr(), c.Connections, 1)
 	}
 	for _, a := range sources {
 		if a.Unmap().Is4() != (d.family == unix.AF_INET) {

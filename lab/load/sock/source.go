@@ -6,6 +6,27 @@ import (
 	"strings"
 )
 
+// portsPerSource is how many connections share one source address when the
+// server is on the loopback interface; the default port range has 28,000.
+const portsPerSource = 10_000
+
+// Loopback is the source addresses that so many connections to addr take, as each of
+// them needs a port: none, the kernel's choice, unless addr is of the IPv4 loopback
+// and they are more than 10,000. They divide evenly over so many processes, each of
+// which takes every processes-th.
+func Loopback(addr netip.Addr, connections, processes int) (sources []netip.Addr) {
+	if addr = addr.Unmap(); !addr.Is4() || !addr.IsLoopback() || connections <= portsPerSource {
+		return nil
+	}
+	each := (connections + processes - 1) / processes
+	a := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	for range processes * ((each + portsPerSource - 1) / portsPerSource) {
+		sources = append(sources, a)
+		a = a.Next()
+	}
+	return sources
+}
+
 // maxSources bounds the source addresses of one generator.
 const maxSources = 1 << 16
 

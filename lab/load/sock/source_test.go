@@ -43,3 +43,26 @@ func TestParseSources(t *testing.T) {
 		}
 	}
 }
+
+// Many connections to the loopback have ports enough, in however many processes.
+func TestLoopback(t *testing.T) {
+	local := netip.MustParseAddr("127.0.0.1")
+	for _, c := range []struct {
+		to                     string
+		connections, processes int
+		want                   int
+	}{
+		{"127.0.0.1", 10_000, 1, 0},
+		{"127.0.0.1", 10_001, 1, 2},
+		{"127.0.0.1", 100_000, 6, 12},
+		{"127.0.0.1", 10_001, 4, 4},
+		{"::ffff:127.0.0.1", 20_000, 1, 2},
+		{"::1", 100_000, 6, 0},
+		{"10.0.0.1", 100_000, 6, 0},
+	} {
+		got := Loopback(netip.MustParseAddr(c.to), c.connections, c.processes)
+		if len(got) != c.want || c.want > 0 && (got[0] != local || got[c.want-1] == local) {
+			t.Errorf("%d connections to %s from %d processes: %v", c.connections, c.to, c.processes, got)
+		}
+	}
+}

@@ -47,7 +47,7 @@ func (f *finder) feed(b []byte, path []string) {
 			f.begin(c, len(path))
 		case findNumber:
 			if !f.digit(c) {
-				f.state = done
+				f.state, f.word = done, !ends(c)
 			}
 		case findKey:
 			switch c {
@@ -135,6 +135,7 @@ type number struct {
 	point  bool
 	any    bool // there was a digit
 	bad    bool // more than 64 bits, or an exponent
+	word   bool // what follows belongs to it: 1526919030474-55 is a name, and no number
 }
 
 // digit takes a byte; false says that it is not of the number.
@@ -166,5 +167,14 @@ func (n *number) digit(c byte) bool {
 	return true
 }
 
-// integer is the number if it is whole.
-func (n *number) integer() (uint64, bool) { return n.digits, n.any && !n.bad && !n.point }
+// integer is the number if it is whole, and not the beginning of a name.
+func (n *number) integer() (uint64, bool) { return n.digits, n.any && !n.bad && !n.point && !n.word }
+
+// ends reports whether a number may end before c.
+func ends(c byte) bool {
+	switch c {
+	case ' ', '\t', '\r', '\n', '"', ',', ']', '}':
+		return true
+	}
+	return false
+}

@@ -170,6 +170,14 @@ func (s *Subscriber) Reconnect() {
 // is valid until the next Feed of s.
 func (s *Subscriber) LastID() []byte { return s.ids[:s.idLen] }
 
+// Last is the time of the last event, on the clock of Feed's now; false if there was
+// none.
+func (s *Subscriber) Last() (now int64, ok bool) { return s.last, s.seen }
+
+// Over reports whether the present record is over the limit already: it will be
+// counted as oversized, if it ever ends.
+func (s *Subscriber) Over() bool { return s.scanner.over(0) }
+
 // Retry is how long the server wants its clients to wait before they reconnect,
 // and whether it has said so.
 func (s *Subscriber) Retry() (time.Duration, bool) {
@@ -230,7 +238,9 @@ func (r *turn) Ended(f Field) {
 		r.stamp.end()
 	}
 	if r.stream.id.field == f {
-		r.serial.end()
+		if r.serial.end(); r.serial.word { // a field of the same name may follow
+			r.serial.reset()
+		}
 	}
 }
 

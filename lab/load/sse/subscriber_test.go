@@ -85,6 +85,11 @@ func TestSubscriber(t *testing.T) {
 			[]time.Duration{time.Millisecond, -time.Millisecond},
 		},
 		{
+			"ids that are names, and one that is not", Events, "@data", "@id",
+			"id: 5-1\ndata: 1700000000|x\n\nid: 9a\ndata: x\n\nid: 0xff\ndata: x\n\nid: 3\ndata: x\n\nid: 5\ndata: x\n\n", 5, 1, 0,
+			[]time.Duration{500 * time.Millisecond},
+		},
+		{
 			"JSON in lines", Lines, "meta.at", "n",
 			`{"n":1,"other":{"meta":{"at":1}},"meta":{"at":"1700000000500000"}}` + "\n" + `{"meta":[{"at":1}],"n":4}` + "\n",
 			2, 2, 0,

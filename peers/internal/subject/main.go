@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/redline-go/redline/contrib/control"
 )
 
 // Grace is how long a subject that was asked to stop waits for requests in
@@ -61,11 +63,12 @@ func listenAndServe(ctx context.Context, name, module string, serve ServeFunc, a
 	}
 	defer ln.Close()
 	if controlPath != "" {
-		control, err := openControl(controlPath, name, Title(name, module))
+		// Without profiles: linking them would have the runtime sample allocations.
+		socket, err := control.Listen(controlPath, control.Options{Name: name, Title: Title(name, module)})
 		if err != nil {
 			return err
 		}
-		defer control.close()
+		defer socket.Close()
 	}
 	if err := serve(ctx, ln); err != nil {
 		return fmt.Errorf("serve on %s: %w", addr, err)

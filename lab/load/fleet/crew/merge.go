@@ -8,6 +8,7 @@ import (
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/delta"
 	"github.com/redline-go/redline/lab/load/fleet"
+	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -35,6 +36,7 @@ func Merge(o *fleet.Outcome) (sum *load.Result, each []*load.Result, err error) 
 	}
 	each = make([]*load.Result, len(o.Workers))
 	var cpu, longest float64
+	var heard []*listen.Result
 	n := 0
 	for i, w := range o.Workers {
 		if len(w.Result) == 0 {
@@ -65,6 +67,14 @@ func Merge(o *fleet.Outcome) (sum *load.Result, each []*load.Result, err error) 
 			shaken := *r.TLS // what was agreed on is the same for all
 			shaken.Handshakes, shaken.Resumed, shaken.Histogram = o.Sums["tls.handshakes"], o.Sums["tls.resumed"], o.Latency["tls.hdr"].Histogram
 			sum.TLS = &shaken
+		}
+		if r.Listen != nil {
+			heard = append(heard, r.Listen)
+		}
+	}
+	if len(heard) > 0 {
+		if sum.Listen, err = listen.Merge(heard); err != nil {
+			return nil, nil, err
 		}
 	}
 	sum.GeneratorCPU = cpu / float64(max(n, 1)) * sum.Seconds

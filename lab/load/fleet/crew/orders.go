@@ -3,6 +3,7 @@ package crew
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/arrive"
@@ -20,6 +21,9 @@ func Orders(spec *load.Spec, n int) ([]fleet.Order, error) {
 	var err error
 	if whole.Sources, err = sock.ParseSources(spec.Sources); err != nil {
 		return nil, err
+	}
+	if addr, err := netip.ParseAddrPort(spec.Addr); err == nil && len(whole.Sources) == 0 { // others are the dialer's to refuse
+		whole.Sources = sock.Loopback(addr.Addr(), spec.Connections, n)
 	}
 	shares, err := fleet.Split(whole)
 	if err != nil {

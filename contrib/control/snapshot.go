@@ -1,8 +1,12 @@
-package subject
+package control
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/metrics"
 	"strconv"
@@ -12,19 +16,23 @@ import (
 // Schema is the value of "schema" in every line of the control socket.
 const Schema = "redline.runtime/1"
 
-const pausesMetric = "/sched/pauses/total/gc:seconds"
-
 var comma = []byte{','}
 
-// gauges are the JSON fields that are one metric, in the order they are written.
+// fields are the JSON fields that are one metric, in the order they are written.
 // The number of goroutines is not among them: the runtime's metric of that name
 // counts the runtime's own as well, and takes the scheduler's lock.
-var gauges = [...]struct{ field, metric string }{
+var fields = [...]struct{ name, metric string }{
 	{"gomaxprocs", "/sched/gomaxprocs:threads"},
 	{"alloc_objects", "/gc/heap/allocs:objects"},
 	{"alloc_bytes", "/gc/heap/allocs:bytes"},
 	{"heap_bytes", "/memory/classes/heap/objects:bytes"},
+	{"live_bytes", "/gc/heap/live:bytes"},
 	{"gc_cycles", "/gc/cycles/total:gc-cycles"},
+	{"gc_cpu_seconds", "/cpu/classes/gc/total:cpu-seconds"},
+	{"idle_cpu_seconds", "/cpu/classes/idle:cpu-seconds"},
+	{"cpu_seconds", "/cpu/classes/total:cpu-seconds"},
+	{"pauses", "/sched/pauses/total/gc:seconds"},
+	{"latencies", "/sched/latencies:seconds"},
 }
 
 // sampler reads the runtime's metrics. After its first line it allocates
@@ -35,21 +43,40 @@ type sampler struct {
 	samples []metrics.Sample
 }
 
-func newSampler(name, title string) *sampler {
+func newSampler(options Options) *sampler {
 	s := &sampler{}
-	s.head = append(s.head, `{"schema":`...)
-	s.head = strconv.AppendQuote(s.head, Schema)
-	s.head = append(s.head, `,"subject":`...)
-	s.head = strconv.AppendQuote(s.head, name)
-	s.head = append(s.head, `,"title":`...)
-	s.head = strconv.AppendQuote(s.head, title)
-	s.head = append(s.head, `,"go":`...)
-	s.head = strconv.AppendQuote(s.head, runtime.Version())
-	for _, gauge := range gauges {
-		s.samples = append(s.samples, metrics.Sample{Name: gauge.metric})
+	name := options.Name
+	if name == "" {
+		name = filepath.Base(os.Args[0])
 	}
-	s.samples = append(s.samples, metrics.Sample{Name: pausesMetric})
+	s.head = appendField(s.head, '{', "schema", Schema)
+	s.head = appendField(s.head, ',', "subject", name)
+	s.head = appendField(s.head, ',', "title", cmp.Or(options.Title, name))
+	s.head = appendField(s.head, ',', "go", runtime.Version())
+	if len(options.Profiles) > 0 {
+		s.head = append(s.head, `,"profiles":`...)
+		s.head = append(s.head, encode(options.Profiles)...)
+	}
+	for _, f := range fields {
+		s.samples = append(s.samples, metrics.Sample{Name: f.metric})
+	}
 	return s
+}
+
+func appendField(line []byte, before byte, name, value string) []byte {
+	line = append(line, before)
+	line = append(line, encode(name)...)
+	line = append(line, ':')
+	return append(line, encode(value)...)
+}
+
+// encode is JSON of strings.
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil { // of strings: never
+		panic(err)
+	}
+	return b
 }
 
 // appendLine appends one snapshot, as JSON with a newline.
@@ -60,15 +87,26 @@ func (s *sampler) appendLine(line []byte) []byte {
 	line = append(line, s.head...)
 	line = append(line, `,"goroutines":`...)
 	line = strconv.AppendInt(line, int64(runtime.NumGoroutine()), 10)
-	for i, gauge := range gauges {
+	for i, f := range fields {
 		line = append(line, ',', '"')
-		line = append(line, gauge.field...)
+		line = append(line, f.name...)
 		line = append(line, '"', ':')
-		line = strconv.AppendUint(line, s.samples[i].Value.Uint64(), 10)
+		line = appendValue(line, s.samples[i].Value)
 	}
-	line = append(line, `,"pauses":`...)
-	line = appendHistogram(line, s.samples[len(gauges)].Value.Float64Histogram())
 	return append(line, '}', '\n')
+}
+
+// appendValue appends a metric. One that this runtime does not have is null.
+func appendValue(line []byte, v metrics.Value) []byte {
+	switch v.Kind() {
+	case metrics.KindUint64:
+		return strconv.AppendUint(line, v.Uint64(), 10)
+	case metrics.KindFloat64:
+		return strconv.AppendFloat(line, v.Float64(), 'g', -1, 64)
+	case metrics.KindFloat64Histogram:
+		return appendHistogram(line, v.Float64Histogram())
+	}
+	return append(line, "null"...)
 }
 
 // appendHistogram appends the buckets of h that are not empty: their upper bounds

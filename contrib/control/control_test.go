@@ -1,7 +1,10 @@
-package subject
+package control
 
 import (
 	"bufio"
+	"context"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -44,7 +47,7 @@ func ask(t *testing.T, conn net.Conn, question string, answers int) {
 
 func TestControl(t *testing.T) {
 	path := socketPath(t)
-	c, err := openControl(path, "echo", "echo 1.2.3")
+	c, err := Listen(path, Options{Name: "echo", Title: "echo 1.2.3"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +63,7 @@ func TestControl(t *testing.T) {
 	}
 	ask(t, conns[0], "\nwhat\n\n", 3)
 	ask(t, conns[2], "\n", 1)
-	c.close()
+	c.Close()
 	if n, err := conns[1].Read(make([]byte, 1)); err == nil {
 		t.Errorf("%d bytes from a closed socket", n)
 	}
@@ -106,9 +109,9 @@ func TestControlPath(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			path := socketPath(t)
 			test.prepare(t, path)
-			c, err := openControl(path, "echo", "echo 1.2.3")
+			c, err := Listen(path, Options{Name: "echo", Title: "echo 1.2.3"})
 			if err == nil {
-				defer c.close()
+				defer c.Close()
 			}
 			switch {
 			case test.wrong == "" && err != nil:
@@ -124,5 +127,82 @@ func TestControlPath(t *testing.T) {
 				t.Errorf("error is %v, want %q in it", err, test.wrong)
 			}
 		})
+	}
+}
+
+// A profile is a line that says how long it is, and its bytes; the connection
+// goes on with snapshots.
+func TestControlProfile(t *testing.T) {
+	path := socketPath(t)
+	s, err := Listen(path, Options{
+		Name: "echo", Profiles: []string{"cpu"},
+		Profile: func(_ context.Context, w io.Writer, kind string, d time.Duration) error {
+			if kind != "cpu" || d != 1500*time.Millisecond {
+				return fmt.Errorf("asked for %s, %v", kind, d)
+			}
+			_, err := io.WriteString(w, "a\nprofile")
+			return err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for question, want := range map[string]string{
+		"profile cpu 1.5\n":         `{"schema":"redline.profile/1","profile":"cpu","bytes":9}` + "\na\nprofile",
+		"profile heap 99999\n":      `{"schema":"redline.profile/1","profile":"heap","bytes":0,"error":"asked for heap, 1m0s"}` + "\n",
+		"profile \n":                `{"schema":"redline.profile/1","profile":"","bytes":0,"error":"asked for , 0s"}` + "\n",
+		"profile cpu never\n":       `{"schema":"redline.profile/1","profile":"cpu","bytes":0,"error":"asked for cpu, 0s"}` + "\n",
+		"profile cpu" + longer(200): `{"schema":"redline.profile/1","profile":"cpu","bytes":0,"error":"asked for cpu, 0s"}` + "\n",
+	} {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		if _, err := io.WriteString(conn, question); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(conn, got); err != nil || string(got) != want {
+			t.Errorf("%q: %q, %v; want %q", question, got, err, want)
+		}
+		ask(t, conn, "\n", 1)
+		conn.Close()
+	}
+}
+
+func longer(n int) string { return " " + strings.Repeat("x", n) + "\n" }
+
+func TestControlWithoutProfiles(t *testing.T) {
+	s := &Socket{}
+	if got := string(s.profile("cpu", time.Second)); !strings.Contains(got, `"error":"this service offers no profiles"`) {
+		t.Error(got)
+	}
+}
+
+// A socket that closes does not wait for the profile that is being taken.
+func TestControlCloseEndsAProfile(t *testing.T) {
+	path := socketPath(t)
+	begun := make(chan struct{})
+	s, err := Listen(path, Options{Profile: func(ctx context.Context, _ io.Writer, _ string, _ time.Duration) error {
+		close(begun)
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "profile cpu 60\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package subject
+package control
 
 import (
 	"bytes"
@@ -22,10 +22,20 @@ type snapshot struct {
 	AllocBytes   uint64 `json:"alloc_bytes"`
 	HeapBytes    uint64 `json:"heap_bytes"`
 	GCCycles     uint64 `json:"gc_cycles"`
-	Pauses       struct {
-		LESeconds []float64 `json:"le_seconds"`
-		Counts    []uint64  `json:"counts"`
-	} `json:"pauses"`
+	LiveBytes    uint64 `json:"live_bytes"`
+
+	GCCPU   float64 `json:"gc_cpu_seconds"`
+	IdleCPU float64 `json:"idle_cpu_seconds"`
+	CPU     float64 `json:"cpu_seconds"`
+
+	Pauses    histogram `json:"pauses"`
+	Latencies histogram `json:"latencies"`
+	Profiles  []string  `json:"profiles"`
+}
+
+type histogram struct {
+	LESeconds []float64 `json:"le_seconds"`
+	Counts    []uint64  `json:"counts"`
 }
 
 func parseSnapshot(t *testing.T, line []byte) snapshot {
@@ -40,7 +50,7 @@ func parseSnapshot(t *testing.T, line []byte) snapshot {
 }
 
 func TestSnapshot(t *testing.T) {
-	sampler := newSampler("gin", "gin 1.2.3")
+	sampler := newSampler(Options{Name: "gin", Title: "gin 1.2.3"})
 	before := parseSnapshot(t, sampler.appendLine(nil))
 	runtime.GC()
 	after := parseSnapshot(t, sampler.appendLine(nil))
@@ -48,7 +58,7 @@ func TestSnapshot(t *testing.T) {
 	if after.Schema != Schema || after.Subject != "gin" || after.Title != "gin 1.2.3" || after.Go != runtime.Version() {
 		t.Errorf("names are %q, %q, %q, %q", after.Schema, after.Subject, after.Title, after.Go)
 	}
-	if after.GOMAXPROCS != runtime.GOMAXPROCS(0) || after.Goroutines < 1 || after.HeapBytes == 0 {
+	if after.GOMAXPROCS != runtime.GOMAXPROCS(0) || after.Goroutines < 1 || after.HeapBytes == 0 || after.LiveBytes == 0 {
 		t.Errorf("gauges are wrong: %+v", after)
 	}
 	if after.AllocObjects <= before.AllocObjects || after.AllocBytes <= before.AllocBytes {
@@ -57,6 +67,12 @@ func TestSnapshot(t *testing.T) {
 	}
 	if after.GCCycles <= before.GCCycles {
 		t.Errorf("%d collections, then %d", before.GCCycles, after.GCCycles)
+	}
+	if after.GCCPU <= before.GCCPU || after.CPU <= before.CPU || after.CPU < after.GCCPU+after.IdleCPU {
+		t.Errorf("a collection took no CPU: %v of %v, %v idle, after %v", after.GCCPU, after.CPU, after.IdleCPU, before.GCCPU)
+	}
+	if sum(after.Latencies.Counts) == 0 || after.Profiles != nil {
+		t.Errorf("scheduler latencies %v, profiles %v", after.Latencies, after.Profiles)
 	}
 	if sum(after.Pauses.Counts) <= sum(before.Pauses.Counts) {
 		t.Errorf("a collection added no pause: %v, then %v", before.Pauses, after.Pauses)
@@ -74,7 +90,7 @@ func sum(counts []uint64) (total uint64) {
 }
 
 func TestSnapshotDoesNotAllocate(t *testing.T) {
-	sampler := newSampler("gin", "gin 1.2.3")
+	sampler := newSampler(Options{Name: "gin", Title: "gin 1.2.3"})
 	line := sampler.appendLine(make([]byte, 0, 1<<16))
 	if allocs := testing.AllocsPerRun(100, func() { line = sampler.appendLine(line[:0]) }); allocs != 0 {
 		t.Errorf("%v allocations a snapshot, want none", allocs)
@@ -100,18 +116,5 @@ func TestAppendHistogram(t *testing.T) {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
-	}
-}
-
-func TestTitle(t *testing.T) {
-	tests := []struct{ name, module, want string }{
-		{"nethttp", "net/http", "net/http " + runtime.Version()},
-		{"limit", "", "limit " + runtime.Version()},
-		{"other", "example.com/other/v2", "other (unknown version)"},
-	}
-	for _, test := range tests {
-		if got := Title(test.name, test.module); got != test.want {
-			t.Errorf("Title(%q, %q) = %q, want %q", test.name, test.module, got, test.want)
-		}
 	}
 }

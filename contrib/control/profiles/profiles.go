@@ -1,0 +1,87 @@
+// Package profiles takes profiles of the program that links it, for
+// control.Options:
+//
+//	control.Listen(path, control.Options{Profiles: profiles.Kinds(), Profile: profiles.Write})
+//
+// Linking it has the runtime sample one allocation every 512 KiB
+// (runtime.MemProfileRate), as linking net/http/pprof does.
+package profiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/pprof"
+	"sync"
+	"time"
+)
+
+// mutexFraction: one contention of so many is recorded while a profile is taken.
+const mutexFraction = 10
+
+// recording is held while the fraction of the whole program is changed.
+var recording sync.Mutex
+
+// Kinds returns the kinds that [Write] knows.
+func Kinds() []string { return []string{"allocs", "block", "cpu", "goroutine", "heap", "mutex"} }
+
+// Write writes a profile in the format of pprof. "cpu" samples for d, which must
+// be more than 0. "mutex" records for d, unless the program does so all the time;
+// "block" waits for d, and is empty unless the program has called
+// runtime.SetBlockProfileRate: a rate that cannot be read cannot be put back. Both
+// hold what was recorded since the program began, as does "allocs". For "allocs",
+// "heap" and "goroutine" d has no meaning. The end of ctx ends the wait, and is an
+// error, as is a second "cpu" or "mutex" beside the first.
+func Write(ctx context.Context, w io.Writer, kind string, d time.Duration) error {
+	switch kind {
+	case "cpu":
+		if d <= 0 {
+			return errors.New("a CPU profile takes a time, as in: profile cpu 10")
+		}
+		if err := pprof.StartCPUProfile(w); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+		return wait(ctx, d)
+	case "mutex":
+		if err := record(ctx, d); err != nil {
+			return err
+		}
+	case "block":
+		if err := wait(ctx, d); err != nil {
+			return err
+		}
+	case "allocs", "heap", "goroutine":
+	default:
+		return fmt.Errorf("there is no profile %q", kind)
+	}
+	return pprof.Lookup(kind).WriteTo(w, 0)
+}
+
+// record has the runtime record contention for d, if it does not already.
+func record(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	if !recording.TryLock() {
+		return errors.New("a mutex profile is being taken")
+	}
+	defer recording.Unlock()
+	if runtime.SetMutexProfileFraction(-1) > 0 {
+		return wait(ctx, d)
+	}
+	runtime.SetMutexProfileFraction(mutexFraction)
+	defer runtime.SetMutexProfileFraction(0)
+	return wait(ctx, d)
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

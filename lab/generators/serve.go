@@ -1,0 +1,139 @@
+package generators
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Verb is the hidden verb of the server process, see [Serve].
+const Verb = "generators-serve"
+
+// What the server process is told to be.
+const (
+	modeHTTP2 = "http2" // answers at once, over TLS
+	modeStall = "stall" // keeps to a Script
+)
+
+var answer = []byte("Hello, World!")
+
+// Serve is the server process: it listens on a free port of the loopback
+// interface, and ends when in does. It prints its address, and then a line for
+// each line of in:
+//
+//	count       how many requests it has been sent
+//	late        how many it answered later than its script says
+//	stall 2s    ok: from now on it does nothing for that time; once
+func Serve(mode string, in io.Reader, out io.Writer) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	var count atomic.Int64
+	var line *line
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second}
+	switch mode {
+	case modeHTTP2:
+		cert, err := selfSigned()
+		if err != nil {
+			return errors.Join(err, l.Close())
+		}
+		server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	case modeStall:
+		// The thread that waits for the next answer must not hold the only processor.
+		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
+		line = newLine()
+		defer line.end()
+		go line.run()
+	default:
+		return errors.Join(fmt.Errorf("serve %q: want %s or %s", mode, modeHTTP2, modeStall), l.Close())
+	}
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			count.Add(1)
+		}
+		if line != nil {
+			line.wait()
+		}
+		_, _ = w.Write(answer) // a client that left needs no answer
+	})
+	ended := make(chan error, 1)
+	go func() {
+		if mode == modeHTTP2 {
+			ended <- server.ServeTLS(l, "", "")
+		} else {
+			ended <- server.Serve(l)
+		}
+	}()
+	err = obey(in, out, l.Addr().String(), &count, line)
+	err = errors.Join(err, server.Close())
+	if serveErr := <-ended; !errors.Is(serveErr, http.ErrServerClosed) {
+		err = errors.Join(err, serveErr)
+	}
+	return err
+}
+
+// obey carries out the lines of in.
+func obey(in io.Reader, out io.Writer, addr string, count *atomic.Int64, line *line) error {
+	if _, err := fmt.Fprintln(out, addr); err != nil {
+		return err
+	}
+	orders := bufio.NewScanner(in)
+	for orders.Scan() {
+		word, rest, _ := strings.Cut(orders.Text(), " ")
+		said := ""
+		switch {
+		case word == "count":
+			said = fmt.Sprint(count.Load())
+		case word == "late" && line != nil:
+			said = fmt.Sprint(line.tardy.Load())
+		case word == "stall" && line != nil:
+			d, err := time.ParseDuration(rest)
+			if err != nil {
+				return err
+			}
+			line.stall(d)
+			said = "ok"
+		default:
+			return fmt.Errorf("unknown order %q", orders.Text())
+		}
+		if _, err := fmt.Fprintln(out, said); err != nil {
+			return err
+		}
+	}
+	return orders.Err()
+}
+
+// selfSigned makes a certificate for the loopback address, for a day.
+func selfSigned() (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make a key: %w", err)
+	}
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "127.0.0.1"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make a certificate: %w", err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}

@@ -1,0 +1,125 @@
+package listen
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/redline-go/redline/lab/load/h1"
+	"github.com/redline-go/redline/lab/load/sse"
+)
+
+// read takes bytes of a subscriber's connection, and reports whether it still is
+// one.
+func (b *book) read(i int32, in []byte, now, wall int64) bool {
+	s := &b.subs[i]
+	b.BytesIn += uint64(len(in))
+	b.turn, b.now, b.wall, b.refused, b.broken = s, now, wall, false, false
+	s.heard = now
+	before := s.sse.Counts
+	_, v := s.parser.Feed(in)
+	b.grow(&before, &s.sse.Counts)
+	switch {
+	case b.refused && b.why == numKinds:
+		b.retire(i)
+	case b.refused:
+		b.lost(i, b.why, now)
+	case b.broken:
+		b.lost(i, Framing, now)
+	case v == h1.More:
+		return true
+	case v == h1.Malformed:
+		b.lost(i, Malformed, now)
+	case v == h1.BadChunk:
+		b.lost(i, Chunk, now)
+	case v == h1.TooLong:
+		b.lost(i, Header, now)
+	default:
+		b.ended(i, now)
+	}
+	return false
+}
+
+// grow adds what a subscriber's counts grew by.
+func (b *book) grow(from, to *sse.Counts) {
+	b.Counts.Events += to.Events - from.Events
+	b.Missed += to.Missed - from.Missed
+	b.Duplicated += to.Duplicated - from.Duplicated
+	b.Oversized += uint64(to.Oversized - from.Oversized)
+	b.Cut += uint64(to.Cut - from.Cut)
+	b.Comments += uint64(to.Comments - from.Comments)
+}
+
+// Head implements h1.Sink: it decides whether the subscriber stands.
+func (b *book) Head(status int, head []byte) {
+	b.refused, b.why = true, Status
+	switch {
+	case status == 204:
+		b.why = numKinds
+		return
+	case status >= 300 && status < 400 && status != 304:
+		b.why = Redirect
+		if to, ok := h1.Field(head, "location"); ok {
+			b.detail = fmt.Sprintf("status %d to %.200s", status, to)
+		}
+		return
+	case status != 200:
+		b.detail = fmt.Sprintf("status %d", status)
+		return
+	}
+	if coding, ok := h1.Field(head, "content-encoding"); ok && !bytes.EqualFold(coding, []byte("identity")) {
+		b.why, b.detail = Coding, fmt.Sprintf("%.80s", coding)
+		return
+	}
+	if kind, _ := h1.Field(head, "content-type"); b.config.Format == Events && !isEvents(kind) {
+		b.why, b.detail = Media, fmt.Sprintf("%.80s", kind)
+		return
+	}
+	b.refused = false
+	b.stands()
+}
+
+// isEvents reports whether a media type is that of server-sent events, whatever
+// its parameters.
+func isEvents(kind []byte) bool {
+	if at := bytes.IndexByte(kind, ';'); at >= 0 {
+		kind = bytes.TrimRight(kind[:at], " \t")
+	}
+	return bytes.EqualFold(kind, []byte("text/event-stream"))
+}
+
+// stands makes the subscriber whose turn it is one that listens.
+func (b *book) stands() {
+	s := b.turn
+	s.phase = standing
+	b.asking--
+	b.standing++
+	b.alive = b.now
+	if s.stood {
+		b.Reconnects++
+	} else {
+		s.stood = true
+		b.stood++
+	}
+	b.armStall(b.index(s), s)
+}
+
+// Content implements h1.Sink.
+func (b *book) Content(in []byte) {
+	if b.refused || b.broken {
+		return
+	}
+	// The only error there is, sse.ErrFraming.
+	b.broken = b.reader.Feed(&b.turn.sse, in, b.now, b.wall) != nil
+}
+
+// Gap implements sse.Recorder.
+func (b *book) Gap(d time.Duration) { b.rec.Gap(d) }
+
+// Delay implements sse.Recorder.
+func (b *book) Delay(d time.Duration) {
+	if d < 0 {
+		b.Negative++
+	}
+	b.rec.Delay(d)
+}

@@ -1,0 +1,50 @@
+// Package listen holds subscribers of event streams: tens of thousands of
+// connections on one thread, each of which asks once and listens then.
+//
+//	 sockets ── Loop ──▶ book ──▶ h1.Parser ──▶ sse.Reader ──▶ Recorder
+//	(epoll)      ▲        │ head, chunks        events, ids    delay, gap, lag
+//	             └────────┘
+//	      who connects next, who hangs up
+//
+// The book is what there is to know about subscribers: it has no socket and no
+// clock, so that tests give it both. Loop is the epoll loop under it.
+//
+// # A subscriber's life
+//
+//	waiting ──▶ connecting ──▶ asking ──▶ standing
+//	   ▲            │            │           │        204: retired, for good
+//	   └────────────┴────────────┴───────────┘
+//	            error, or the stream's end
+//
+// A subscriber stands from the head of a right answer on: status 200, no coding of
+// the content, and for server-sent events their media type. When its stream ends it
+// comes back as browsers do (HTML, section 9.2.3): after the time that the server
+// asked for in the field retry, or Config.Retry, with the id of the last event in
+// Last-Event-ID. Waits do not grow: how often it comes back is part of the load.
+// Status 204 tells it not to.
+//
+// # What is counted
+//
+// An error of a connection is counted once, under its [Kind]. A stream that the
+// server ends in order (its last chunk, its announced length, or the end of a
+// connection that had neither) is one only with Config.Ends unset. Records and ids
+// are package sse's affair: missed and duplicated ids are counted by subscriber,
+// across its connections.
+//
+// A gap that has not ended cannot be in the distribution of gaps, and a server that
+// falls silent would look well there. Result.Quiet and Result.Silence tell of those.
+//
+// # Lag
+//
+// What the loop does with one socket is waiting time of all others. The lag of a
+// read is the time since the loop last knew that the socket had nothing to read: it
+// is an upper bound on the time from readable to read, and the part of a delay that
+// may be the generator's own.
+//
+// # Memory
+//
+// All reads share one buffer, and nothing of a record is kept. A subscriber is a
+// place in one slice, of a fixed size, and the bytes of its last event id; a head
+// that came in pieces is kept until it is whole, for at most 256 connections at a
+// time.
+package listen

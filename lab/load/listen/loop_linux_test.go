@@ -1,0 +1,206 @@
+package listen
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// serveStreams is a server of one script for each connection, whose number and
+// request the script is given. A script that returns ends its connection.
+func serveStreams(t *testing.T, script func(c *net.TCPConn, n int64, r *http.Request)) (addr string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var n atomic.Int64
+	ctx, stop := context.WithCancel(t.Context())
+	all.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer c.Close()
+				defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+				if r, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+					script(c.(*net.TCPConn), n.Add(1), r)
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		stop()
+		_ = ln.Close()
+		all.Wait()
+	})
+	return ln.Addr().String()
+}
+
+// write sends text, and reports whether the connection took it.
+func write(c net.Conn, text string) bool {
+	_, err := c.Write([]byte(text))
+	return err == nil
+}
+
+// loopOf makes a loop that ends with the test.
+func loopOf(t *testing.T, o Options, rec Recorder) *Loop {
+	t.Helper()
+	o.Request, o.Timeout = []byte(get), 5*time.Second
+	if o.Config.Format == "" {
+		o.Config.Format = Events
+	}
+	l, err := New(t.Context(), &o, rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// drive runs a loop until something is so, for 20 seconds at most.
+func drive(t *testing.T, l *Loop, done func(*Counts) bool) {
+	t.Helper()
+	for !done(l.Counts()) {
+		if l.Now() > int64(20*time.Second) {
+			t.Fatalf("not in time: %+v, %d standing", *l.Counts(), l.Standing())
+		}
+		if err := l.Until(l.Now() + int64(5*time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A server that ends its streams now and then, in all ways that there are, and goes
+// on from Last-Event-ID: nothing is missed, and every end is counted.
+func TestLoop(t *testing.T) {
+	const subscribers, each = 100, 200
+	var closed, reset, ended, sent atomic.Uint64
+	addr := serveStreams(t, func(c *net.TCPConn, n int64, r *http.Request) {
+		from, _ := strconv.Atoi(r.Header.Get("Last-Event-ID"))
+		if !write(c, chunked) {
+			return
+		}
+		for id := from + 1; id <= each; id++ {
+			if !write(c, chunk(fmt.Sprintf("id: %d\ndata: %d\n\n", id, time.Now().UnixNano()))) {
+				return
+			}
+			sent.Add(1)
+			if id%50 != 0 || id == each {
+				continue
+			}
+			switch n % 3 {
+			case 0:
+				closed.Add(1)
+				return
+			case 1:
+				ended.Add(1)
+				write(c, "0\r\n\r\n")
+				return
+			default:
+				// A reset may overtake what was sent before it, so it comes after an
+				// answer that tells that all was read: that of the subscriber's end.
+				_ = c.CloseWrite()
+				reset.Add(1)
+				_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+				_, _ = c.Read(make([]byte, 1))
+				_ = c.SetLinger(0)
+				return
+			}
+		}
+		_, _ = c.Read(make([]byte, 1)) // until the subscriber goes
+	})
+	var rec taken
+	l := loopOf(t, Options{
+		Addr: addr, Subscribers: subscribers,
+		Config: Config{Stamp: "@data", Unit: "ns", ID: "@id", Retry: 5 * time.Millisecond, Ends: true},
+	}, &rec)
+	l.Begin()
+	drive(t, l, func(c *Counts) bool { return c.Events == subscribers*each })
+	c, r := l.Counts(), Result{}
+	l.Finish(&r)
+	if c.Missed != 0 || c.Duplicated != 0 || c.Events != sent.Load() {
+		t.Errorf("%d missed, %d duplicated, %d events of %d sent", c.Missed, c.Duplicated, c.Events, sent.Load())
+	}
+	if c.Ends != ended.Load() || c.Errors[Short] != closed.Load()+reset.Load() || c.Failures() != c.Errors[Short] {
+		t.Errorf("%d ends, errors %v; the server ended %d, and closed %d and %d", c.Ends, c.ByKind(), ended.Load(), closed.Load(), reset.Load())
+	}
+	if c.Reconnects != c.Ends+c.Failures() || c.Connects != c.Reconnects+subscribers || l.Standing() != subscribers {
+		t.Errorf("%d reconnects, %d connects, %d standing", c.Reconnects, c.Connects, l.Standing())
+	}
+	if r.Standing != subscribers || r.Lowest >= subscribers || r.Retired != 0 || r.Quiet != 0 {
+		t.Errorf("result %+v", r)
+	}
+	if len(rec.gaps) != subscribers*(each-1) || len(rec.delays) != subscribers*each || len(rec.lags) == 0 {
+		t.Errorf("%d gaps, %d delays, %d lags", len(rec.gaps), len(rec.delays), len(rec.lags))
+	}
+	for _, d := range rec.lags {
+		if d < 0 {
+			t.Fatalf("a lag of %v", d)
+		}
+	}
+}
+
+// A stream that never pauses does not keep the others from being read.
+func TestFirehose(t *testing.T) {
+	block := chunk("data: " + string(make([]byte, 32<<10)) + "\n\n")
+	addr := serveStreams(t, func(c *net.TCPConn, n int64, _ *http.Request) {
+		for ok := write(c, chunked); ok; {
+			if n == 1 {
+				ok = write(c, block)
+			} else {
+				ok = write(c, chunk("data: 1\n\n"))
+				time.Sleep(time.Millisecond)
+			}
+		}
+	})
+	l := loopOf(t, Options{Addr: addr, Subscribers: 10}, none{})
+	drive(t, l, func(*Counts) bool {
+		for i := range l.book.subs {
+			if l.book.subs[i].sse.Events < 20 {
+				return false
+			}
+		}
+		return true
+	})
+	if n := l.Counts().Failures(); n != 0 || l.Standing() != 10 {
+		t.Errorf("errors %v, %d standing", l.Counts().ByKind(), l.Standing())
+	}
+}
+
+// A port that nobody listens on, and a server that wants nobody, end all hope.
+func TestHope(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := ln.Addr().String()
+	if err := ln.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l := loopOf(t, Options{Addr: closed, Subscribers: 3, Config: Config{Retry: Never}}, none{})
+	drive(t, l, func(c *Counts) bool { return c.Retired == 3 })
+	if err := l.Hope(); err == nil || l.Counts().Errors[Connect] != 3 {
+		t.Errorf("hope: %v; errors %v", err, l.Counts().ByKind())
+	}
+	unwilling := serveStreams(t, func(c *net.TCPConn, _ int64, _ *http.Request) { write(c, "HTTP/1.1 204 No Content\r\n\r\n") })
+	l = loopOf(t, Options{Addr: unwilling, Subscribers: 3}, none{})
+	drive(t, l, func(c *Counts) bool { return c.Retired == 3 })
+	if err := l.Hope(); err == nil || l.Counts().Failures() != 0 {
+		t.Errorf("hope: %v; errors %v", err, l.Counts().ByKind())
+	}
+}

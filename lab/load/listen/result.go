@@ -1,0 +1,140 @@
+package listen
+
+import (
+	"fmt"
+
+	"github.com/redline-go/redline/lab/results"
+)
+
+// Counts are what subscribers came to, all together. They only grow: an interval is
+// the difference of two copies.
+type Counts struct {
+	Events     uint64 // complete records; of server-sent events those with data
+	Missed     uint64 // ids left out between two that came to a subscriber
+	Duplicated uint64 // ids that were not above the highest that the subscriber had
+	Oversized  uint64 // records over Config.Limit, which were skipped
+	Cut        uint64 // records that a connection's end cut short
+	Comments   uint64 // lines of server-sent events that keep a connection alive
+	Negative   uint64 // delays below zero: the clocks disagree
+	BytesIn    uint64 //
+	BytesOut   uint64 //
+	Connects   uint64 // connections made
+	Reconnects uint64 // subscribers that stood, and stand again
+	Ends       uint64 // streams that the server ended in order
+	Retired    uint64 // subscribers that will not come back
+	Errors     [numKinds]uint64
+}
+
+// Failures is the sum over all kinds of errors.
+func (c *Counts) Failures() (n uint64) {
+	for _, e := range c.Errors {
+		n += e
+	}
+	return n
+}
+
+// Since is what happened from another reading to this one.
+func (c *Counts) Since(from *Counts) Counts {
+	d := Counts{
+		Events: c.Events - from.Events, Missed: c.Missed - from.Missed, Duplicated: c.Duplicated - from.Duplicated,
+		Oversized: c.Oversized - from.Oversized, Cut: c.Cut - from.Cut, Comments: c.Comments - from.Comments,
+		Negative: c.Negative - from.Negative, BytesIn: c.BytesIn - from.BytesIn, BytesOut: c.BytesOut - from.BytesOut,
+		Connects: c.Connects - from.Connects, Reconnects: c.Reconnects - from.Reconnects, Ends: c.Ends - from.Ends,
+		Retired: c.Retired - from.Retired,
+	}
+	for k := range d.Errors {
+		d.Errors[k] = c.Errors[k] - from.Errors[k]
+	}
+	return d
+}
+
+// ByKind is the errors under their names, those that there are.
+func (c *Counts) ByKind() map[string]uint64 {
+	m := map[string]uint64{}
+	for k, n := range c.Errors {
+		if n > 0 {
+			m[Kind(k).String()] = n
+		}
+	}
+	return m
+}
+
+// Result is what the subscribers of a window came to, beside what all loads have.
+type Result struct {
+	Subscribers int     `json:"subscribers"`       // that were asked for
+	Standing    int     `json:"standing"`          // at the window's end
+	Lowest      int     `json:"lowest_standing"`   // in the window; of merged results their sum, which is a lower bound
+	Endless     int     `json:"endless"`           // at its end within a record that is over the limit
+	Quiet       int     `json:"quiet"`             // standing, and without an event in the window
+	Silence     float64 `json:"silence_seconds"`   // longest time without an event of one that stood at the end; of the window at most when it never had one
+	Connect     float64 `json:"connect_seconds"`   // until all stood, or no more came
+	Memory      uint64  `json:"memory_bytes"`      // resident, of the generator at the window's end
+	Each        float64 `json:"memory_each_bytes"` // what a subscriber added to that
+
+	Events     uint64 `json:"events"`     //
+	Missed     uint64 `json:"missed"`     // see Counts
+	Duplicated uint64 `json:"duplicated"` //
+	Oversized  uint64 `json:"oversized"`  //
+	Cut        uint64 `json:"cut"`        //
+	Comments   uint64 `json:"comments"`   //
+	Negative   uint64 `json:"negative"`   //
+	Reconnects uint64 `json:"reconnects"` //
+	Ends       uint64 `json:"ends"`       //
+	Retired    uint64 `json:"retired"`    // at the window's end, since the run began
+
+	Gap string `json:"gap_hdr,omitempty"` // between two events of a subscriber; HdrHistogram V2 compressed, base64; nanoseconds
+	Lag string `json:"lag_hdr,omitempty"` // of reads, see the package
+}
+
+// Fill puts the counts of the window in.
+func (r *Result) Fill(c *Counts) {
+	r.Events, r.Missed, r.Duplicated, r.Oversized = c.Events, c.Missed, c.Duplicated, c.Oversized
+	r.Cut, r.Comments, r.Negative, r.Reconnects, r.Ends = c.Cut, c.Comments, c.Negative, c.Reconnects, c.Ends
+}
+
+// Merge is the result of several generators' subscribers together, in windows that
+// coincide. Ids are counted by subscriber, and each subscriber is in one result, so
+// that missed and duplicated ids add up exactly; distributions are merged bucket by
+// bucket. Only Lowest is not exact: the generators need not have had theirs at the
+// same time.
+func Merge(parts []*Result) (*Result, error) {
+	sum := &Result{}
+	var gaps, lags []results.Latency
+	var each float64
+	for _, p := range parts {
+		sum.Subscribers += p.Subscribers
+		sum.Standing += p.Standing
+		sum.Lowest += p.Lowest
+		sum.Endless += p.Endless
+		sum.Quiet += p.Quiet
+		sum.Silence = max(sum.Silence, p.Silence)
+		sum.Connect = max(sum.Connect, p.Connect)
+		sum.Memory += p.Memory
+		each += p.Each * float64(p.Subscribers)
+		sum.Events += p.Events
+		sum.Missed += p.Missed
+		sum.Duplicated += p.Duplicated
+		sum.Oversized += p.Oversized
+		sum.Cut += p.Cut
+		sum.Comments += p.Comments
+		sum.Negative += p.Negative
+		sum.Reconnects += p.Reconnects
+		sum.Ends += p.Ends
+		sum.Retired += p.Retired
+		gaps = append(gaps, results.Latency{Histogram: p.Gap})
+		lags = append(lags, results.Latency{Histogram: p.Lag})
+	}
+	if sum.Subscribers > 0 {
+		sum.Each = each / float64(sum.Subscribers)
+	}
+	gap, err := results.MergeLatency(gaps)
+	if err != nil {
+		return nil, fmt.Errorf("gaps: %w", err)
+	}
+	lag, err := results.MergeLatency(lags)
+	if err != nil {
+		return nil, fmt.Errorf("lags: %w", err)
+	}
+	sum.Gap, sum.Lag = gap.Histogram, lag.Histogram
+	return sum, nil
+}

@@ -1,0 +1,175 @@
+package present
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/listen"
+	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/results"
+)
+
+const (
+	busyCore = 0.80           // of the generator's core, beyond which its reads are late
+	lagShare = 0.10           // of the median delay that may be the generator's
+	lagFloor = 100.0          // microseconds of lag that are nobody's concern
+	lagFree  = 100 * lagFloor // the same without a delay to compare with
+)
+
+// Stream is what a run of subscribers has beside the rest of its Document, whose
+// requests are events, and whose latency is the delay of events.
+type Stream struct {
+	Config listen.Config `json:"config"`
+	listen.Result
+	EventsPerSecond float64         `json:"events_per_second"`
+	Gap             results.Latency `json:"gap"` // between two events of a subscriber
+	Lag             results.Latency `json:"lag"` // upper bound on the time from readable to read
+}
+
+// fill takes the generator's result over.
+func (s *Stream) fill(r *load.Result) (err error) {
+	s.Result = *r.Listen
+	s.EventsPerSecond = float64(r.Requests) / r.Seconds
+	if s.Gap, err = results.ParseLatency(s.Result.Gap); err != nil {
+		return err
+	}
+	s.Lag, err = results.ParseLatency(s.Result.Lag)
+	s.Result.Gap, s.Result.Lag = "", ""
+	return err
+}
+
+// figures are those that objectives know.
+func (s *Stream) figures(delay results.Latency) *objective.Stream {
+	return &objective.Stream{Delay: delay, Gap: s.Gap, Counts: map[string]uint64{
+		"missed": s.Missed, "duplicated": s.Duplicated, "oversized": s.Oversized, "cut": s.Cut,
+		"reconnects": s.Reconnects, "standing": uint64(s.Standing),
+	}}
+}
+
+// gates are those of subscribers, which take the place of the closed loop's.
+func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.Gate {
+	events, want := s.Events, s.Subscribers-int(s.Retired)
+	cpu := d.Generator.CPUUtilisation
+	gates := []results.Gate{
+		{Name: "events", Passed: events > 0, Value: float64(events), Limit: 1, Text: "not one event in the window"},
+		results.StealGate(d.Generator.StealRatio),
+		{
+			Name: "generator", Passed: cpu <= busyCore, Value: cpu, Limit: busyCore,
+			Text: fmt.Sprintf("the generator's core was %.0f %% busy: what is late may be late because of it", 100*cpu),
+		},
+		s.lagGate(d.Latency),
+		{
+			Name: "clocks", Passed: s.Negative == 0, Value: float64(s.Negative),
+			Text: fmt.Sprintf("%d events came before they were sent: the clocks of server and generator differ", s.Negative),
+		},
+	}
+	named := func(metrics ...string) bool {
+		return slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return slices.Contains(metrics, o.Metric) })
+	}
+	if !named("errors") {
+		gates = append(gates, results.ErrorsGate(d.Errors))
+	}
+	if !named("standing", "reconnects") {
+		gates = append(gates, results.Gate{
+			Name: "standing", Passed: s.Standing >= want && s.Subscribers > int(s.Retired), Value: float64(s.Standing), Limit: float64(want),
+			Text: fmt.Sprintf("%d of %d subscribers stood at the window's end", s.Standing, s.Subscribers),
+		})
+	}
+	return gates
+}
+
+// lagGate passes when the loop's own lateness is little against the delay.
+func (s *Stream) lagGate(delay results.Latency) results.Gate {
+	limit, of := lagFree, "which the gaps between events may be by"
+	if delay.P50 != nil {
+		limit, of = max(lagShare**delay.P50, lagFloor), "more than a tenth of the median delay"
+	}
+	g := results.Gate{Name: "read lag", Passed: true, Limit: limit}
+	if p := s.Lag.P99; p != nil {
+		g.Value, g.Passed = *p, *p <= limit
+		g.Text = fmt.Sprintf("1 %% of the reads came %s or more after the last look at their socket, %s: delays may be the generator's",
+			report.Micros(*p, " "), of)
+	}
+	return g
+}
+
+// stream is the part of a summary that requests have not.
+func (s *summary) stream(d *Document) {
+	t := d.Stream
+	s.line("events", fmt.Sprintf("%s/s; %d in %s; %s/s in", report.PerSecond(t.EventsPerSecond), t.Events, seconds(d.Seconds),
+		report.Bytes(float64(d.BytesIn)/d.Seconds, " ")))
+	text := fmt.Sprintf("%d, standing after %s; %d at the end, %d at least", t.Subscribers, seconds(t.Connect), t.Standing, t.Lowest)
+	if t.Retired > 0 {
+		text += fmt.Sprintf("; %d left for good", t.Retired)
+	}
+	if t.Reconnects+t.Ends > 0 {
+		text += fmt.Sprintf("; %d streams ended by the server, %d subscribers came back", t.Ends, t.Reconnects)
+	}
+	s.line("subscribers", text)
+	if t.Quiet > 0 {
+		s.line("silence", fmt.Sprintf("%d subscribers had no event in the window; the longest silence at its end was %s", t.Quiet, seconds(t.Silence)))
+	}
+	if t.Config.ID != "" {
+		s.line("ids", fmt.Sprintf("%d missed, %d duplicated", t.Missed, t.Duplicated))
+	}
+	if t.Oversized+t.Cut > 0 || t.Endless > 0 {
+		s.line("records", fmt.Sprintf("%d oversized, %d cut short; %d that were over the limit and had not ended", t.Oversized, t.Cut, t.Endless))
+	}
+	s.line("errors", errorsOf(d))
+	s.WriteString("\n")
+}
+
+// memory is that of the generator. What it has anyway would be most of each of a few.
+func (s *Stream) memory() string {
+	text := "; RSS " + report.Bytes(float64(s.Memory), " ")
+	if s.Subscribers >= 1000 {
+		text += fmt.Sprintf(", %s a subscriber", report.Bytes(s.Each, " "))
+	}
+	return text
+}
+
+// errorsOf says how many there were, by kind.
+func errorsOf(d *Document) string {
+	n := results.CountErrors(d.Errors)
+	if n == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d (%s)", n, results.ErrorKinds(d.Errors))
+}
+
+// streamHead names the columns that CSV has of subscribers.
+var streamHead = []string{
+	"standing", "bytes_in", "gap_p50_us", "gap_p99_us", "read_lag_p99_us", "missed", "duplicated", "reconnects",
+}
+
+// streamCells are a point's.
+func streamCells(h *load.Heard) []string {
+	if h == nil {
+		h = &load.Heard{}
+	}
+	float := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	count := func(v uint64) string { return strconv.FormatUint(v, 10) }
+	return []string{
+		strconv.Itoa(h.Standing), count(h.BytesIn), float(h.GapP50), float(h.GapP99), float(h.LagP99),
+		count(h.Missed), count(h.Duplicated), count(h.Reconnects),
+	}
+}
+
+// streamFigures are those of a point on the live view.
+func streamFigures(p *Point) []string {
+	h := p.Stream
+	return []string{
+		"events " + report.PerSecond(p.Rate) + "/s", fmt.Sprintf("standing %d", h.Standing),
+		"delay p99 " + report.Micros(p.P99Us, " "), "gap p99 " + report.Micros(h.GapP99, " "),
+		fmt.Sprintf("missed %d", h.Missed), fmt.Sprintf("reconnects %d", h.Reconnects), "read lag " + report.Micros(h.LagP99, " "),
+	}
+}
+
+// Standing says how many of the subscribers stand that are not all there yet.
+func (l *Live) Standing(n int) {
+	l.phase = fmt.Sprintf("connect: %d of %d", n, l.doc.Config.Connections)
+	l.draw()
+}

@@ -1,0 +1,108 @@
+package profile
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/pprof/profile"
+)
+
+// parse reads a profile and checks that it is whole.
+func parse(data []byte) (*profile.Profile, error) {
+	p, err := profile.ParseData(data)
+	if err == nil {
+		err = p.CheckValid()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("parse profile of %d bytes: %w", len(data), err)
+	}
+	return p, nil
+}
+
+// difference is what after holds beyond before.
+func difference(before, after []byte) ([]byte, error) {
+	early, err := parse(before)
+	if err != nil {
+		return nil, err
+	}
+	late, err := parse(after)
+	if err != nil {
+		return nil, err
+	}
+	early.Scale(-1)
+	late.DurationNanos = late.TimeNanos - early.TimeNanos
+	early.DurationNanos = 0 // they are added up
+	sum, err := profile.Merge([]*profile.Profile{late, early})
+	if err != nil {
+		return nil, fmt.Errorf("subtract a profile: %w", err)
+	}
+	var out bytes.Buffer
+	if err := sum.Write(&out); err != nil {
+		return nil, fmt.Errorf("encode a profile: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// Function is what a profile holds of one.
+type Function struct {
+	Name string
+	Flat float64 // share of the whole that is its own, 0 to 1
+	Cum  float64 // and of what it called
+}
+
+// top returns the n functions with the largest flat shares of a profile's last
+// value, which is time for the CPU's.
+func top(p *profile.Profile, n int) []Function {
+	value := len(p.SampleType) - 1
+	if value < 0 {
+		return nil
+	}
+	flat, cum, all := map[string]int64{}, map[string]int64{}, int64(0)
+	for _, s := range p.Sample {
+		v := s.Value[value]
+		all += v
+		seen := map[string]bool{} // a function that calls itself counts once
+		for i, name := range stack(s) {
+			if i == 0 {
+				flat[name] += v
+			}
+			if !seen[name] {
+				seen[name] = true
+				cum[name] += v
+			}
+		}
+	}
+	if all <= 0 {
+		return nil
+	}
+	names := slices.SortedFunc(maps.Keys(flat), func(a, b string) int {
+		return cmp.Or(cmp.Compare(flat[b], flat[a]), cmp.Compare(a, b))
+	})
+	var out []Function
+	for _, name := range names[:min(n, len(names))] {
+		out = append(out, Function{Name: name, Flat: float64(flat[name]) / float64(all), Cum: float64(cum[name]) / float64(all)})
+	}
+	return out
+}
+
+// stack is the functions of a sample, innermost first, with those that were
+// inlined.
+func stack(s *profile.Sample) []string {
+	var names []string
+	for _, at := range s.Location {
+		if len(at.Line) == 0 {
+			names = append(names, fmt.Sprintf("%#x", at.Address)) // of a program without symbols
+		}
+		for _, l := range at.Line {
+			name := "?"
+			if l.Function != nil {
+				name = l.Function.Name
+			}
+			names = append(names, name)
+		}
+	}
+	return names
+}
