@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-go/redline/lab/generators/scripted"
 	"github.com/redline-go/redline/lab/machine"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/spawn"
@@ -188,9 +189,9 @@ func (c *comparison) one(ctx context.Context, tool *Tool, workload string, round
 	var t *target
 	switch workload {
 	case HTTP2:
-		t, err = startServe(c.launcher, c.ServerCPUs, c.Redline, modeHTTP2)
+		t, err = startServe(c.launcher, c.ServerCPUs, c.Redline, scripted.HTTP2)
 	case Stalled:
-		t, err = startServe(c.launcher, c.ServerCPUs, c.Redline, modeStall)
+		t, err = startServe(c.launcher, c.ServerCPUs, c.Redline, scripted.Stalls)
 	default:
 		t, err = startLimit(ctx, c.launcher, c.ServerCPUs, c.Limit)
 	}

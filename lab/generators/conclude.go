@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redline-go/redline/lab/generators/scripted"
 	"github.com/redline-go/redline/lab/stats"
 )
 
@@ -76,8 +77,8 @@ func (r *Result) conclude(tools []*Tool, c *Config) {
 			continue
 		}
 		l := c.load(w)
-		truth := Script{Service: scriptedService, StallAt: l.Duration/2 - c.Stall/2, Stall: c.Stall}.Truth(l.Rate, l.Duration)
-		r.True = reportOf(truth, float64(l.Rate))
+		script := scripted.Script{Service: scripted.Service, StallAt: l.Duration/2 - c.Stall/2, Stall: c.Stall}
+		r.True = reportOf(script.Truth(l.Rate, l.Duration), float64(l.Rate))
 		for _, t := range tools {
 			for _, run := range r.Runs {
 				if run.Tool == t.Name && run.Workload == w {
@@ -88,7 +89,7 @@ func (r *Result) conclude(tools []*Tool, c *Config) {
 	}
 }
 
-func reportOf(d Distribution, rate float64) *Report {
+func reportOf(d scripted.Distribution, rate float64) *Report {
 	at := func(q float64) *float64 {
 		v := float64(d.Quantile(q)) / float64(time.Millisecond)
 		return &v

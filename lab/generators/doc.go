@@ -10,6 +10,6 @@
 // takes part. What the generator reports stands beside it.
 //
 // Truth is the distribution of response times that users of a server would see
-// that stalls: a [Script] says when each request is answered, the server keeps to
+// that stalls: a [scripted.Script] says when each request is answered, the server keeps to
 // it, and the distribution is calculated from it and never measured.
 package generators

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/redline-go/redline/lab/generators/scripted"
 )
 
 var titles = map[string]string{
@@ -108,7 +110,7 @@ func (r *Result) truth(b *strings.Builder) {
 		}
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(b, "\nINVALID: the server itself was more than %v late with too many answers: %s.\n", tooLate, strings.Join(names, ", "))
+		fmt.Fprintf(b, "\nINVALID: the server itself was more than %v late with too many answers: %s.\n", scripted.TooLate, strings.Join(names, ", "))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/redline-go/redline/lab/generators/scripted"
 )
 
 // decode reads one JSON object; what follows it does not count.
@@ -249,7 +251,7 @@ func parseH2load(l *Load, out []byte) (r Report, err error) {
 }
 
 // readH2loadLog reads the times of the answers: start, status and microseconds.
-func readH2loadLog(file string) (d Distribution, err error) {
+func readH2loadLog(file string) (d scripted.Distribution, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read its log: %w", err)

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	underWay = 50               // answers that a tool has to have got: more than it may ask for before it begins
-	settle   = time.Second      // from then on to the window
+	underWay = 50                      // answers that a tool has to have got: more than it may ask for before it begins
+	settle   = time.Second             // from then on to the window
 	slack    = 1500 * time.Millisecond // from the window's end to the tool's: it must not end within it
-	patience = 20 * time.Second // beyond the time that a tool was told to take
+	patience = 20 * time.Second        // beyond the time that a tool was told to take
 )
 
 // A Run is one run of a tool.

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redline-go/redline/lab/generators/scripted"
 	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/spawn"
@@ -99,7 +100,7 @@ func answerSize(addr string) (size uint64, err error) {
 		return 0, err
 	}
 	var got []byte
-	for buf := make([]byte, 4096); !bytes.HasSuffix(got, answer); {
+	for buf := make([]byte, 4096); !bytes.HasSuffix(got, []byte(scripted.Body)); {
 		n, err := c.Read(buf)
 		if err != nil {
 			return 0, err
@@ -109,9 +110,9 @@ func answerSize(addr string) (size uint64, err error) {
 	return uint64(len(got)), nil
 }
 
-// startServe starts a server process of this command; see [Serve].
+// startServe starts a server process of this command; see [scripted.Serve].
 func startServe(l *spawn.Launcher, cpus []int, exe, mode string) (t *target, err error) {
-	t = &target{cmd: exec.Command(exe, Verb, mode), said: make(chan string, 1)}
+	t = &target{cmd: exec.Command(exe, scripted.Verb, mode), said: make(chan string, 1)}
 	if t.orders, err = t.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func startServe(l *spawn.Launcher, cpus []int, exe, mode string) (t *target, err
 		return nil, errors.Join(err, t.stop())
 	}
 	t.url = "http://" + t.addr + "/"
-	if mode == modeHTTP2 {
+	if mode == scripted.HTTP2 {
 		t.url = "https://" + t.addr + "/"
 	}
 	return t, nil

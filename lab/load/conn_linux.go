@@ -281,12 +281,9 @@ func (l *loop) received(c *conn, n int, errno unix.Errno) {
 		l.ended(c, now)
 	default:
 		l.rec.BytesIn += uint64(n)
-		switch {
-		case c.wire != nil:
+		if c.wire != nil {
 			l.receivedWire(c, l.buf[:n], now)
-		case l.spec.Stream:
-			l.consumeStream(c, l.buf[:n], now)
-		default:
+		} else {
 			l.consume(c, l.buf[:n], now)
 		}
 	}
@@ -294,18 +291,13 @@ func (l *loop) received(c *conn, n int, errno unix.Errno) {
 
 // ended is called when the peer closed its side.
 func (l *loop) ended(c *conn, now int64) {
-	streaming := l.spec.Stream && c.parser.InBody()
-	if streaming {
-		l.rec.Answered++
-	} else if v := c.parser.EOF(); v != h1.More {
+	if v := c.parser.EOF(); v != h1.More {
 		l.answered(c, v, l.judge(c, v), now)
 		l.leave(c, now)
 		return
 	}
 	k := tally.KindClosed
 	switch {
-	case streaming:
-		l.cause = errClosed
 	case c.parser.Begun():
 		l.cause, k = errShort, tally.KindShort
 	case c.broken:

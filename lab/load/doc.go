@@ -144,8 +144,9 @@
 // its own histogram. In an open loop an arrival that waits for a fresh connection
 // counts that wait.
 //
-// In stream mode it is the wall clock minus the stamp in the event, so server
-// and generator must share a clock.
+// Subscribers of streams (Spec.Listen) are package audience's; of theirs the requests
+// are events, and the latency is the wall clock minus the stamp in the event, so that
+// server and generator must share a clock.
 //
 // # What a request costs
 //

@@ -108,7 +108,7 @@ func TestIdleNeedsKeepAlive(t *testing.T) {
 func TestIdleRefuses(t *testing.T) {
 	spec := idleSpec("127.0.0.1:1")
 	spec.Pipeline = 2
-	if err := spec.validate(); err == nil || !strings.Contains(err.Error(), "idle connections with a pipeline") {
+	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), "idle connections with a pipeline") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -58,7 +58,6 @@ type loop struct {
 	epfd     int
 	dialer   *sock.Dialer
 	rules    *h1.Rules
-	told     *tally.Events // of streams
 	rec      *tally.Recorder
 	open     *openLoop // nil: a closed loop
 	play     *play     // nil: one request, without a scenario
@@ -129,7 +128,6 @@ func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
 	if l.epfd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return l, wrap("create epoll instance", err)
 	}
-	l.told = tally.NewEvents(l.rec)
 	if spec.Arrivals != nil {
 		l.open = newOpenLoop(spec, l.rec)
 	}
@@ -178,9 +176,6 @@ func (l *loop) seat() {
 		if l.play != nil {
 			l.play.seat(l.spec, c, i)
 		}
-		if l.spec.Stream {
-			c.parser.Sink = l.told.Stream()
-		}
 		c.settle()
 		l.retry = append(l.retry, later{c: c})
 	}
@@ -208,9 +203,6 @@ func (l *loop) close() error {
 
 // now is nanoseconds since the loop was made, monotonic.
 func (l *loop) now() int64 { return int64(time.Since(l.base)) }
-
-// wall is nanoseconds since 1970, as the stamps of events are.
-func (l *loop) wall() int64 { return time.Now().UnixNano() }
 
 // index is the place of c, which its events carry.
 func (l *loop) index(c *conn) int {

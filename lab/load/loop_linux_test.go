@@ -116,9 +116,7 @@ func drive(t *testing.T, spec *Spec, enough func(*tally.Counters) bool) *loop {
 	l.start()
 	step(func() bool { return enough(&l.rec.Counters) }, "run")
 	l.draining = true
-	if !spec.Stream {
-		step(func() bool { return l.outstanding() == 0 }, "drain")
-	}
+	step(func() bool { return l.outstanding() == 0 }, "drain")
 	return l
 }
 

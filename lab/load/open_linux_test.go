@@ -149,13 +149,12 @@ func TestOpenLoopGivesUp(t *testing.T) {
 func TestOpenLoopRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Spec){
 		"pipeline of an open loop is 2":            func(s *Spec) { s.Pipeline = 2 },
-		"arrivals of a stream":                     func(s *Spec) { s.Stream = true },
 		"arrivals: the rate is 0 throughout":       func(s *Spec) { s.Arrivals = &arrive.Plan{} },
 		"arrivals: stage 1: a rate of -1 a second": func(s *Spec) { s.Arrivals.Stages = []arrive.Stage{{For: 1, Rate: -1}} },
 	} {
 		spec := openSpec("127.0.0.1:1", 10)
 		change(spec)
-		if err := spec.validate(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

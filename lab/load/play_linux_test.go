@@ -293,7 +293,7 @@ func TestScenarioRefuses(t *testing.T) {
 		want   string
 	}{
 		{"targets: [{url: /}]", func(s *Spec) { s.Request = []byte("x") }, "a request beside a scenario"},
-		{"targets: [{url: /}]", func(s *Spec) { s.Stream = true }, "a scenario with a stream"},
+		{"targets: [{url: /}]", func(s *Spec) { s.Idle = true }, "a scenario with idle connections"},
 		{"targets: [{url: /}]", func(s *Spec) { s.Scenario.Think = "soon" }, "think time: "},
 		{"targets: [{url: /}]", func(s *Spec) { s.Scenario.First = 8; s.Scenario.Users = 10 }, "users 8 to 10 of 10"},
 		{"targets: [{url: https://127.0.0.1/}]", func(*Spec) {}, "requests by https"},

@@ -43,17 +43,17 @@ func Run(ctx context.Context, spec *Spec, emit func(Event)) error {
 }
 
 func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
-	if err := spec.validate(); err != nil {
+	if err := spec.Validate(); err != nil {
 		return err
+	}
+	if spec.Listen != nil {
+		return errors.New("spec: subscribers are for package audience")
 	}
 	server, err := cputime.Open(spec.ServerPIDs)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	if spec.Listen != nil {
-		return subscribe(ctx, spec, server, emit)
-	}
 	l, err := newLoop(ctx, spec)
 	if err != nil {
 		return err
@@ -326,10 +326,8 @@ func (r *runner) latency(res *Result) (err error) {
 	if res.Histogram, err = tally.Encode(l.rec.Hist); err != nil {
 		return err
 	}
-	if !r.spec.Stream {
-		if res.FirstByte, err = tally.Encode(l.rec.FirstBytes(l.rec.Hist)); err != nil {
-			return err
-		}
+	if res.FirstByte, err = tally.Encode(l.rec.FirstBytes(l.rec.Hist)); err != nil {
+		return err
 	}
 	if l.play != nil {
 		res.Targets, err = l.play.result(res.Requests, l.rec.Hist)
@@ -355,9 +353,6 @@ func (r *runner) cut() error {
 func (r *runner) drain(patience time.Duration) error {
 	l := r.loop
 	l.draining = true
-	if r.spec.Stream {
-		return nil
-	}
 	if r.spec.Idle {
 		return r.until(l.now() + int64(holdFor))
 	}

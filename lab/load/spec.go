@@ -22,7 +22,6 @@ type Spec struct {
 	Expect      Expect        `json:"expect"`      // what every answer must be
 	Connections int           `json:"connections"` // kept open throughout
 	Pipeline    int           `json:"pipeline"`    // requests in flight a connection, at least 1
-	Stream      bool          `json:"stream"`      // the answer never ends: server-sent events are counted instead
 	Idle        bool          `json:"idle"`        // each connection has one request answered before the warm-up, and is left alone then
 	Warmup      time.Duration `json:"warmup"`      // at least this long; longer while the rate has a trend, three times at most
 	Window      time.Duration `json:"window"`      // measured time
@@ -135,8 +134,8 @@ func (s *Spec) Places() int { return s.Connections * max(s.Streams, 1) }
 // maxBody is what Spec.MaxBody is when it says nothing.
 const maxBody = 1 << 30
 
-// validate names the first field that cannot be meant.
-func (s *Spec) validate() error {
+// Validate names the first field that cannot be meant.
+func (s *Spec) Validate() error {
 	bad := func(field string, value any) error {
 		return fmt.Errorf("spec: %s is %v", field, value)
 	}
@@ -145,22 +144,18 @@ func (s *Spec) validate() error {
 		return errors.New("spec: request is empty")
 	case len(s.Request) > 0 && s.Scenario != nil:
 		return errors.New("spec: a request beside a scenario")
-	case s.Listen != nil && (s.Stream || s.Idle || s.Scenario != nil || s.Arrivals != nil || s.Pipeline != 1 || s.PerConnection > 0):
-		return errors.New("spec: subscribers with idle connections, a scenario, arrivals, a pipeline or fresh connections")
-	case s.Scenario != nil && (s.Stream || s.Idle):
-		return errors.New("spec: a scenario with a stream or idle connections")
+	case s.Listen != nil && (s.HTTP2 || s.TLS != nil || s.Idle || s.Scenario != nil || s.Arrivals != nil || s.Pipeline != 1 || s.PerConnection > 0):
+		return errors.New("spec: subscribers with HTTP/2, TLS, idle connections, a scenario, arrivals, a pipeline or fresh connections")
+	case s.Scenario != nil && s.Idle:
+		return errors.New("spec: a scenario with idle connections")
 	case s.Connections < 1:
 		return bad("connections", s.Connections)
 	case s.Pipeline < 1:
 		return bad("pipeline", s.Pipeline)
-	case s.Stream && s.Pipeline != 1:
-		return bad("pipeline of a stream", s.Pipeline)
 	case s.Arrivals != nil && s.Pipeline != 1:
 		return bad("pipeline of an open loop", s.Pipeline)
-	case s.Arrivals != nil && s.Stream:
-		return errors.New("spec: arrivals of a stream")
-	case s.Idle && (s.Pipeline != 1 || s.Stream || s.Arrivals != nil):
-		return errors.New("spec: idle connections with a pipeline, a stream or arrivals")
+	case s.Idle && (s.Pipeline != 1 || s.Arrivals != nil):
+		return errors.New("spec: idle connections with a pipeline or arrivals")
 	case s.Scenario == nil && s.Listen == nil && (s.Expect.Status < 200 || s.Expect.Status > 999):
 		return bad("expected status", s.Expect.Status)
 	case s.Warmup < 0:
@@ -193,8 +188,8 @@ func (s *Spec) validateConnections() error {
 	switch {
 	case s.PerConnection < 0:
 		return fmt.Errorf("spec: requests per connection is %d", s.PerConnection)
-	case s.PerConnection > 0 && (s.Stream || s.Idle):
-		return errors.New("spec: fresh connections with a stream or idle connections")
+	case s.PerConnection > 0 && s.Idle:
+		return errors.New("spec: fresh connections with idle connections")
 	case s.ConnectRate < 0 || math.IsNaN(s.ConnectRate):
 		return fmt.Errorf("spec: connect rate is %v", s.ConnectRate)
 	case s.Slow.Read < 0 || s.Slow.Write < 0 || s.Slow.Connections < 0:
@@ -217,10 +212,8 @@ func (s *Spec) validateProtocol() error {
 		return fmt.Errorf("spec: streams is %d, 1 to %d are possible", s.Streams, maxStreams)
 	case s.HTTP2 && s.Pipeline != 1:
 		return errors.New("spec: a pipeline with HTTP/2, which has streams")
-	case s.HTTP2 && (s.Stream || s.Idle):
-		return errors.New("spec: a stream or idle connections with HTTP/2")
-	case (s.HTTP2 || s.TLS != nil) && s.Listen != nil:
-		return errors.New("spec: subscribers with TLS or HTTP/2")
+	case s.HTTP2 && s.Idle:
+		return errors.New("spec: idle connections with HTTP/2")
 	case (s.HTTP2 || s.TLS != nil) && s.Slow != (Slow{}):
 		return errors.New("spec: slow connections with TLS or HTTP/2")
 	}

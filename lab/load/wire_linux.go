@@ -284,12 +284,9 @@ func (l *loop) receivedWire(c *conn, in []byte, now int64) {
 
 // feed takes bytes of a connection's protocol.
 func (l *loop) feed(c *conn, in []byte, now int64) {
-	switch {
-	case c.mux != nil:
+	if c.mux != nil {
 		l.consumeFrames(c, in, now)
-	case l.spec.Stream:
-		l.consumeStream(c, in, now)
-	default:
+	} else {
 		l.consume(c, in, now)
 	}
 }

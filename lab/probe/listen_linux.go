@@ -9,21 +9,11 @@ import (
 	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
-// tableReads is how often the kernel's table of sockets is read before nobody is
-// said to listen: read in pieces, it loses lines while others open and close.
-const tableReads = 3
-
 // Listening returns the processes that listen on a TCP port of this process's
 // network namespace, in order; none when there are none, or when all that do are
 // other users'.
 func Listening(port int) ([]int, error) {
-	var inodes map[string]bool
-	var err error
-	for range tableReads {
-		if inodes, err = listeners(procfs.Host, os.Getpid(), port); err != nil || len(inodes) > 0 {
-			break
-		}
-	}
+	inodes, err := listeners(procfs.Host, os.Getpid(), port)
 	if err != nil || len(inodes) == 0 {
 		return nil, err
 	}

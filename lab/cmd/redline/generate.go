@@ -26,7 +26,7 @@ func newGenerate() *cobra.Command {
 			out := bufio.NewWriter(os.Stdout)
 			enc := json.NewEncoder(out)
 			var broken error
-			err := load.Run(c.Context(), &spec, func(e load.Event) {
+			err := generator.Run(c.Context(), &spec, func(e load.Event) {
 				if err := enc.Encode(e); err != nil {
 					broken = err
 				} else if err := out.Flush(); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/generators"
+	"github.com/redline-go/redline/lab/generators/scripted"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/suite"
 )
@@ -62,8 +63,8 @@ Tools that are not installed are named, and left out.`,
 // newGeneratorsServe is the server process of the verb generators.
 func newGeneratorsServe() *cobra.Command {
 	return &cobra.Command{
-		Use: generators.Verb, Hidden: true, Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return generators.Serve(args[0], os.Stdin, os.Stdout) },
+		Use: scripted.Verb, Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return scripted.Serve(args[0], os.Stdin, os.Stdout) },
 	}
 }
 

@@ -39,7 +39,7 @@ func TestGenerators(t *testing.T) {
 	}
 	out := t.TempDir()
 	code, said := stderrOf(t, "generators", "--tools", "redline", "--workloads", "plain,pipelined,stalled",
-		"--rounds", "1", "--window", "200ms", "--stall", "200ms", "--seed", "7", "--out", out)
+		"--rounds", "1", "--window", "200ms", "--stall", "200ms", "--rate", "2000", "--seed", "7", "--out", out)
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, said)
 	}
@@ -63,9 +63,10 @@ func TestGenerators(t *testing.T) {
 			t.Errorf("%s: %+v", table.Workload, row)
 		}
 	}
-	// The server counts what the tool sends: a request of its own first, then 1000.
+	// The server counts what the tool sends: a request of its own first, then 2000.
+	// What a busy machine had it not send in time is no failure of the comparison.
 	v := r.Truths[0]
-	if v.Sent != 1001 || v.Reported.P50 == nil || v.Reported.P99 == nil || *r.True.P99 < 150 {
+	if v.Sent < 1000 || v.Sent > 2001 || r.True.Requests != 2000 || v.Reported.P50 == nil || v.Reported.P99 == nil || *r.True.P99 < 150 {
 		t.Errorf("%+v of %+v", v, r.True)
 	}
 	page, err := os.ReadFile(filepath.Join(out, "generators.md"))

@@ -265,6 +265,7 @@ func TestWorkerUsage(t *testing.T) {
 		{"load --bus 127.0.0.1:4222 http://127.0.0.1:1/", "", "", "want the URL of a NATS server"},
 		{"load --bus listen:here http://127.0.0.1:1/", "", "", "as listen:0.0.0.0:4222"},
 		{"load --bus nats://127.0.0.1:1 --cpu 0 http://127.0.0.1:1/", "", "", "pin a worker where it starts"},
+		{"load --bus nats://127.0.0.1:1 --pid 1 http://127.0.0.1:1/", "", "", "leave it out of a run over a --bus"},
 		{"load --bus nats://127.0.0.1:1 --find p99<1s http://127.0.0.1:1/", "", "", "leave out one of the two"},
 		{"load --bus nats://127.0.0.1:1 --think file:x http://127.0.0.1:1/", "", "", "--think"},
 		{"load --bus nats://127.0.0.1:1 --wait -1s http://127.0.0.1:1/", "", "", "--wait -1s"},

@@ -31,6 +31,8 @@ func (p *plan) checkBus(changed func(string) bool) error {
 	switch {
 	case changed("cpu"):
 		return errors.New("--cpu is for generators of this machine; pin a worker where it starts, as taskset -c 1 redline worker")
+	case changed("pid"):
+		return errors.New("--pid is for a server whose CPU time generators of this machine read; leave it out of a run over a --bus")
 	case p.Flags.find != "":
 		return errors.New("--find starts many runs, and a worker on a --bus is there for one: leave out one of the two")
 	case strings.HasPrefix(p.think, "file:"):

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/redline-go/redline/lab/cli"
 )
 
 // The exit codes of a run beyond those of all verbs.
@@ -11,6 +13,20 @@ const (
 	ExitBroken  = 3 // a threshold was not kept
 	ExitInvalid = 4 // a gate failed: the figures are not to be believed
 )
+
+// Groups are the flags in the order in which one comes to need them.
+var Groups = []cli.Group{
+	{Title: "Load", Flags: "connections duration warmup pipeline rate arrivals stages burst find threshold"},
+	{Title: "Request", Flags: "method header body body-file upload chunked status check timeout"},
+	{Title: "Users", Flags: "targets try think seed"},
+	{Title: "Connections", Flags: "requests-per-connection connect-rate sources slow-read slow-write slow-connections max-body keep-going"},
+	{Title: "TLS and HTTP/2", Flags: "http2 streams insecure tls-insecure ca server-name tls-resume"},
+	{Title: "Subscribers of event streams", Flags: "sse ndjson length-delimited stamp ids retry stall"},
+	{Title: "The server's side", Flags: "pid control pprof profile profile-time profile-dir"},
+	{Title: "Several generators", Flags: "workers bus bus-credentials name wait"},
+	{Title: "In a Kubernetes cluster", Flags: "kubernetes image namespace manifests apply kube-context pod-cpu pod-memory"},
+	{Title: "Results", Flags: "json csv hdr html quiet allow-invalid cpu help"},
+}
 
 // Flags is the command line of a run.
 type Flags struct {
@@ -30,7 +46,7 @@ type Flags struct {
 	json, csv, hdr, html          string
 	quiet, allowInvalid           bool
 	fleetFlags
-	streams
+	streamFlags
 
 	inside viewFlags
 }

@@ -22,8 +22,8 @@ type request struct {
 	method string
 	wire   []byte // as it is sent
 	body   int    // bytes of it at the end
-	talk   *talk  // what is spoken
 	stream bool   // what answers it does not end
+	talk   *talk  // what is spoken
 }
 
 // newRequest writes the request that the flags describe.
@@ -65,7 +65,7 @@ func newRequest(rawURL string, l *Flags) (r request, err error) {
 		head.WriteString("User-Agent: redline\r\n")
 	}
 	head.WriteString(l.fields(seen))
-	r.stream = l.streams.asked() != ""
+	r.stream = l.streamFlags.asked() != ""
 	head.WriteString(fields.String())
 	if given || r.method == http.MethodPost || r.method == http.MethodPut || r.method == http.MethodPatch {
 		fmt.Fprintf(&head, "Content-Length: %d\r\n", len(body))

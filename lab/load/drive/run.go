@@ -151,10 +151,10 @@ func (r *loader) document(words string) *present.Document {
 		},
 	}
 	r.describeUsers(&d.Config)
-	r.describeProtocol(&d.Config)
 	if r.listen != nil {
 		d.Stream = &present.Stream{Config: *r.listen}
 	}
+	r.describeProtocol(&d.Config)
 	if len(r.server.PIDs) > 0 {
 		server := r.server
 		d.Server = &server

@@ -15,8 +15,8 @@ import (
 	"github.com/redline-go/redline/lab/load/sse"
 )
 
-// streams is the command line of subscribers.
-type streams struct {
+// streamFlags is the command line of subscribers.
+type streamFlags struct {
 	sse, ndjson bool
 	lengths     string
 	stamp, ids  string
@@ -29,7 +29,7 @@ type streams struct {
 const retryDefault = "3s"
 
 // bindStreams makes the flags of subscribers.
-func (l *streams) bindStreams(f *pflag.FlagSet) {
+func (l *streamFlags) bindStreams(f *pflag.FlagSet) {
 	f.BoolVar(&l.sse, "sse", false, "each connection is a subscriber of server-sent events, which are counted instead of answers")
 	f.BoolVar(&l.ndjson, "ndjson", false, "each connection is a subscriber of a stream of JSON, one record a line")
 	f.StringVar(&l.lengths, "length-delimited", "", "each is one of a stream of records with their lengths before them: `u32` (four bytes, big endian; the default) or varint (as protobuf has it)")
@@ -40,8 +40,8 @@ func (l *streams) bindStreams(f *pflag.FlagSet) {
 	f.DurationVar(&l.stall, "stall", 0, "time without a byte after which a subscriber gives its connection up, an error, and comes back (0: it waits)")
 }
 
-// streams names the flag that asks for subscribers; empty if none does.
-func (l *streams) asked() string {
+// asked names the flag that asks for subscribers; empty if none does.
+func (l *streamFlags) asked() string {
 	switch {
 	case l.sse:
 		return "sse"
@@ -57,12 +57,13 @@ func (l *streams) asked() string {
 var ofRequests = []string{
 	"pipeline", "rate", "arrivals", "stages", "burst", "find", "method", "body", "body-file", "status",
 	"targets", "think", "check", "upload", "chunked", "requests-per-connection", "slow-read", "slow-write", "slow-connections",
-	"max-body", "keep-going",
+	"max-body", "keep-going", "try",
+	"http2", "streams", "insecure", "tls-insecure", "ca", "server-name", "tls-resume",
 }
 
 // subscribe makes the subscribers' part of the plan.
 func (p *plan) subscribe(changed func(string) bool) error {
-	l := &p.streams
+	l := &p.streamFlags
 	flag := l.asked()
 	if flag == "" {
 		for _, of := range []string{"stamp", "ids", "retry", "stall"} {
@@ -79,6 +80,9 @@ func (p *plan) subscribe(changed func(string) bool) error {
 		if changed(of) {
 			return fmt.Errorf("--%s is about requests, and --%s about subscribers, who send one GET and listen: leave out one of the two", of, flag)
 		}
+	}
+	if p.request.url.Scheme == "https" {
+		return fmt.Errorf("--%s and https: subscribers do not speak TLS yet; write the server's plain port, as http://%s", flag, p.request.url.Host)
 	}
 	c, err := l.config()
 	if err != nil {
@@ -98,7 +102,7 @@ func ofSubscribers(thresholds []objective.Objective) error {
 }
 
 // config says what the streams are.
-func (l *streams) config() (*listen.Config, error) {
+func (l *streamFlags) config() (*listen.Config, error) {
 	c := &listen.Config{Stall: l.stall, Ends: true}
 	switch {
 	case l.sse:
@@ -147,7 +151,7 @@ func (l *streams) config() (*listen.Config, error) {
 }
 
 // fields are the headers that a subscriber sends unless the command line has them.
-func (l *streams) fields(seen map[string]bool) string {
+func (l *streamFlags) fields(seen map[string]bool) string {
 	c, err := l.config()
 	if l.asked() == "" || err != nil { // the error is that of subscribe
 		return ""

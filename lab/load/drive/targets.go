@@ -117,9 +117,6 @@ func readable(flag, name string, err error) error {
 	return fmt.Errorf("--%s: %w", flag, err)
 }
 
-// usualPort is that of a URL that names none.
-var usualPort = map[string]string{"http": "80", "https": "443"}
-
 // compile looks whether a generator can play a scenario. Without a URL its server
 // is where the scenario says.
 func (p *plan) compile(s *load.Scenario, u *url.URL) (err error) {

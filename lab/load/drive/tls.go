@@ -25,13 +25,13 @@ import (
 // protocolFlags say what is spoken with the server.
 type protocolFlags struct {
 	http2, insecure, resume bool
-	abreast                 int // streams of a connection
+	streams                 int
 	serverName, ca          string
 }
 
 func (l *Flags) bindProtocol(f *pflag.FlagSet) {
 	f.BoolVar(&l.http2, "http2", false, "speak HTTP/2: with https by ALPN, with http at once (h2c, prior knowledge)")
-	f.IntVar(&l.abreast, "streams", 1, "requests in flight on each connection of --http2")
+	f.IntVar(&l.streams, "streams", 1, "requests in flight on each connection of --http2")
 	f.BoolVar(&l.insecure, "insecure", false, "take any certificate of the server")
 	f.BoolVar(&l.insecure, "tls-insecure", false, "the same as --insecure")
 	f.BoolVar(&l.resume, "tls-resume", false, "resume TLS sessions: a fresh connection is one of a client that has been there before")
@@ -53,16 +53,14 @@ func (p *plan) resolveProtocol(changed func(string) bool) (err error) {
 	switch {
 	case changed("streams") && !p.http2:
 		return errors.New("--streams is about HTTP/2: write --http2 as well; HTTP/1.1 has --pipeline")
-	case p.abreast < 1 || p.abreast > maxStreams:
-		return fmt.Errorf("--streams %d: want 1 to %d", p.abreast, maxStreams)
+	case p.streams < 1 || p.streams > maxStreams:
+		return fmt.Errorf("--streams %d: want 1 to %d", p.streams, maxStreams)
 	case p.http2 && p.pipeline > 1:
 		return fmt.Errorf("--pipeline is about HTTP/1.1: with --http2 write --streams %d", p.pipeline)
 	case p.http2 && p.chunked:
 		return errors.New("--chunked is about HTTP/1.1: leave it out, HTTP/2 has frames")
 	case (p.http2 || secure) && (p.slowRead != "" || p.slowWrite != ""):
 		return errors.New("--slow-read and --slow-write: slow clients speak HTTP/1.1 in clear; load an http:// URL without --http2")
-	case (p.http2 || secure) && p.listen != nil:
-		return errors.New("subscribers listen over HTTP/1.1 in clear: load an http:// URL, without --http2")
 	case p.insecure && p.ca != "":
 		return errors.New("--insecure takes any certificate: leave out --ca, or --insecure")
 	}
@@ -98,7 +96,7 @@ func (p *plan) secure(u *url.URL) (*load.TLS, error) {
 // inFlight is how many requests there may be at once: each has a user.
 func (p *plan) inFlight() int {
 	if p.http2 {
-		return p.connections * p.abreast
+		return p.connections * p.streams
 	}
 	return p.connections
 }
@@ -107,14 +105,14 @@ func (p *plan) inFlight() int {
 func (r *loader) handProtocol(s *load.Spec) {
 	s.TLS, s.HTTP2 = r.talk.secure, r.http2
 	if r.http2 {
-		s.Streams = r.abreast
+		s.Streams = r.streams
 	}
 }
 
 // describeProtocol puts the same into the document.
 func (r *loader) describeProtocol(c *present.Config) {
 	if c.HTTP2 = r.http2; r.http2 {
-		c.Streams = r.abreast
+		c.Streams = r.streams
 	}
 	if s := r.talk.secure; s != nil {
 		c.TLS = &present.TLSConfig{ServerName: s.ServerName, Insecure: s.Insecure, Resume: s.Resume}
@@ -196,7 +194,12 @@ func (t *talk) ask(ctx context.Context, conn net.Conn, r *request) (answer *http
 }
 
 // portOf is the port that a URL leads to.
-func portOf(u *url.URL) string { return cmp.Or(u.Port(), usualPort[u.Scheme]) }
+func portOf(u *url.URL) string {
+	if u.Scheme == "https" {
+		return cmp.Or(u.Port(), "443")
+	}
+	return cmp.Or(u.Port(), "80")
+}
 
 // deadline bounds what is done on a connection, and ends it with ctx.
 func deadline(ctx context.Context, conn net.Conn, timeout time.Duration) (stop func() bool, err error) {

@@ -104,7 +104,7 @@ func (w *watch) point(t *load.Tick) {
 }
 
 // tables counts the server's threads and descriptors. Where there are a hundred
-// thousand that takes a good part of a tick, in which workers would not be heard: then
+// thousand, and a kernel before 6.2 that has them listed, that takes a good part of a tick, in which workers would not be heard: then
 // it is done less often, and the last count stands.
 func (w *watch) tables(p *present.Point, pids []int) {
 	begin := time.Now()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/audience"
 	"github.com/redline-go/redline/lab/spawn"
 )
 
@@ -24,6 +25,15 @@ import (
 const Verb = "generate"
 
 const stderrKept = 4 << 10
+
+// Run is what such a process does: it generates the load of a specification, of
+// requests or of subscribers, and reports it through emit; see load.Run.
+func Run(ctx context.Context, spec *load.Spec, emit func(load.Event)) error {
+	if spec.Listen != nil {
+		return audience.Run(ctx, spec, emit)
+	}
+	return load.Run(ctx, spec, emit)
+}
 
 // A Process is one running generator. [Process.Follow] must be called once.
 type Process struct {

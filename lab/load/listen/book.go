@@ -50,6 +50,7 @@ const (
 	comeBack uint8 = iota
 	deadline       // of connecting and asking
 	stall
+	stalled // and nothing came with the next look at the sockets
 )
 
 // book keeps the subscribers. It knows neither sockets nor clocks: now is
@@ -267,10 +268,13 @@ func (b *book) fire(now int64) {
 			if s.phase == connecting || s.phase == asking {
 				b.lost(e.ID, Timeout, now)
 			}
-		case stall:
-			if s.heard+int64(b.config.Stall) > now {
+		case stall, stalled:
+			switch {
+			case s.heard+int64(b.config.Stall) > now:
 				b.armStall(e.ID, s)
-			} else {
+			case e.What == stall: // bytes may be there that nobody has looked for
+				b.timers.Add(timer.Entry{Due: now + arrears, ID: e.ID, Generation: s.gen, What: stalled})
+			default:
 				b.lost(e.ID, Stall, now)
 			}
 		}

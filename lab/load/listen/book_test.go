@@ -276,6 +276,11 @@ func TestLeaving(t *testing.T) {
 			t.Errorf("errors %v before the time", b.ByKind())
 		}
 		b.fire(9e9)
+		b.fire(9e9 + arrears - 1)
+		if b.Failures() != 0 {
+			t.Errorf("errors %v before another look", b.ByKind())
+		}
+		b.fire(9e9 + arrears)
 		if b.Errors[Stall] != 1 || b.Failures() != 1 || b.standing != 0 {
 			t.Errorf("errors %v", b.ByKind())
 		}

@@ -86,15 +86,16 @@ func (l *Live) runtimeFigures() []string {
 	}
 }
 
-// runtime says what the server's runtime counted, and profiles what was taken.
-func (s *summary) runtime(d *Document) {
+// runtime says what the server's runtime counted, for a request or whatever unit
+// there is, and profiles what was taken.
+func (s *summary) runtime(d *Document, unit string) {
 	if r := d.Runtime; r != nil {
-		s.line("runtime", r.describe())
+		s.line("runtime", r.describe(unit))
 	}
 	s.profiles(d.Profiles)
 }
 
-func (r *Runtime) describe() string {
+func (r *Runtime) describe(unit string) string {
 	if r.Restarted {
 		return "the server began anew within the window: its counts are not given"
 	}
@@ -102,7 +103,7 @@ func (r *Runtime) describe() string {
 	if r.AllocsPerSecond > 0 {
 		alloc := fmt.Sprintf("%s allocations/s, %s/s", report.PerSecond(r.AllocsPerSecond), report.Bytes(r.BytesPerSecond, " "))
 		if r.AllocsPerRequest > 0 {
-			alloc = fmt.Sprintf("%.1f allocations, %s a request (%s)", r.AllocsPerRequest, report.Bytes(r.BytesPerRequest, " "), alloc)
+			alloc = fmt.Sprintf("%.1f allocations, %s %s (%s)", r.AllocsPerRequest, report.Bytes(r.BytesPerRequest, " "), unit, alloc)
 		}
 		parts = append(parts, alloc)
 	}

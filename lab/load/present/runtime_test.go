@@ -54,6 +54,17 @@ func TestSummaryOfLittleRuntime(t *testing.T) {
 	}
 }
 
+// What subscribers count are events.
+func TestSummaryOfRuntimeOfStreams(t *testing.T) {
+	d, r := closedRun(t)
+	d.Runtime = inside()
+	d = fill(t, d, r, "")
+	d.Stream = &Stream{}
+	if text := summaryOf(t, d); !strings.Contains(text, "16.5 allocations, 3.42 KiB an event (") {
+		t.Errorf("no events in\n%s", text)
+	}
+}
+
 // The page of a run has the runtime's figures, but not those of two processes.
 func TestFileWithRuntime(t *testing.T) {
 	d, r := closedRun(t)

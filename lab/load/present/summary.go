@@ -183,7 +183,7 @@ func (s *summary) sides(d *Document) {
 			report.Bytes(float64(v.Memory.RSSFinalBytes), " "), report.Bytes(float64(v.Memory.RSSPeakBytes), " "),
 			v.Process.Threads, v.Process.OpenFiles))
 	}
-	s.runtime(d)
+	s.runtime(d, unit)
 	generator := fmt.Sprintf("CPU %s of its core; steal %s", report.Percent(d.Generator.CPUUtilisation), report.Percent(d.Generator.StealRatio))
 	if t := d.Stream; t != nil {
 		generator += t.memory()

@@ -34,7 +34,7 @@ type Ledger struct {
 	Rec                                 *Recorder
 	From, To                            int64 // the window
 	ServiceTimes, LagTimes, PacingTimes *hdrhistogram.Histogram
-	fine                                Fine // send lag of the present tick
+	fine                                fine // send lag of the present tick
 }
 
 // NewLedger returns one without a window, which records its response times in rec.
@@ -51,7 +51,7 @@ func (g *Ledger) Within(intended int64) bool { return intended >= g.From && inte
 // Send notes that a request is handed to the kernel now.
 func (g *Ledger) Send(a arrive.Arrival, now int64) Arrival {
 	lag := now - a.Intended
-	g.fine.Add(lag, 1)
+	g.fine.add(lag, 1)
 	if g.Within(a.Intended) {
 		g.Sent++
 		if a.Possible > a.Intended {
@@ -66,7 +66,7 @@ func (g *Ledger) Send(a arrive.Arrival, now int64) Arrival {
 // Right notes a right answer.
 func (g *Ledger) Right(a *Arrival, now int64) {
 	a.Pending = false
-	g.Rec.fine.Add(now-a.Intended, 1)
+	g.Rec.fine.add(now-a.Intended, 1)
 	if g.Within(a.Intended) {
 		g.Rec.sample(now-a.Intended, 1)
 		Record(g.ServiceTimes, now-a.Sent, 1)
@@ -94,7 +94,7 @@ func (g *Ledger) GiveUp(intended, now int64) {
 func (g *Ledger) Take() (p99 float64) {
 	if total := g.fine.total(); total > 0 {
 		p99 = g.fine.quantile(total, 0.99)
-		g.fine = Fine{}
+		g.fine = fine{}
 	}
 	return p99
 }

@@ -42,7 +42,7 @@ func (c *Counters) Failures() (n uint64) {
 // Recorder counts for the ticks and for the window.
 type Recorder struct {
 	Counters
-	fine  Fine                    // of the present tick
+	fine  fine                    // of the present tick
 	Hist  *hdrhistogram.Histogram // of the window, nanoseconds
 	Delta *delta.Counts           // what Hist grew by in the present tick; nil unless somebody takes it
 
@@ -91,7 +91,7 @@ func Record(h *hdrhistogram.Histogram, ns int64, n int) {
 
 // Latency records n answers that took ns nanoseconds each.
 func (r *Recorder) Latency(ns int64, n int) {
-	r.fine.Add(ns, n)
+	r.fine.add(ns, n)
 	r.sample(ns, n)
 }
 
@@ -103,13 +103,12 @@ func (r *Recorder) sample(ns int64, n int) {
 	}
 }
 
-// Fine is the distribution of a tick.
-type Fine [fineBuckets]uint64
+// fine is the distribution of a tick.
+type fine [fineBuckets]uint64
 
-// Add counts n latencies of ns nanoseconds.
-func (f *Fine) Add(ns int64, n int) { f[fineBucket(max(ns, 0))] += uint64(n) }
+func (f *fine) add(ns int64, n int) { f[fineBucket(max(ns, 0))] += uint64(n) }
 
-func (f *Fine) total() (n uint64) {
+func (f *fine) total() (n uint64) {
 	for _, in := range f {
 		n += in
 	}
@@ -162,21 +161,12 @@ func (r *Recorder) Take() (p50, p99 float64, heat [][2]uint64) {
 			heat = append(heat, [2]uint64{uint64(h), n})
 		}
 	}
-	r.fine = Fine{}
+	r.fine = fine{}
 	return p50, p99, heat
 }
 
-// Ends are the median and the 99th percentile in microseconds; 0 when it is empty.
-func (f *Fine) Ends() (p50, p99 float64) {
-	total := f.total()
-	if total == 0 {
-		return 0, 0
-	}
-	return f.quantile(total, 0.50), f.quantile(total, 0.99)
-}
-
 // quantile interpolates within a bucket, which is 6 % wide at most.
-func (f *Fine) quantile(total uint64, q float64) float64 {
+func (f *fine) quantile(total uint64, q float64) float64 {
 	rank := q * float64(total)
 	var below float64
 	for i, n := range f {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/generator"
 	"github.com/redline-go/redline/lab/probe"
 )
 
@@ -34,7 +35,7 @@ func Generate(ctx context.Context, spec json.RawMessage, emit func(json.RawMessa
 		}
 		return err
 	}
-	err = load.Run(ctx, &s, func(e load.Event) {
+	err = generator.Run(ctx, &s, func(e load.Event) {
 		broken = errors.Join(broken, see(e))
 		b, err := json.Marshal(e)
 		if err != nil {

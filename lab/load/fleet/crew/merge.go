@@ -63,13 +63,13 @@ func Merge(o *fleet.Outcome) (sum *load.Result, each []*load.Result, err error) 
 		if r.Open != nil {
 			sum.Open = new(load.Open)
 		}
+		if r.Listen != nil {
+			heard = append(heard, r.Listen)
+		}
 		if r.TLS != nil && sum.TLS == nil {
 			shaken := *r.TLS // what was agreed on is the same for all
 			shaken.Handshakes, shaken.Resumed, shaken.Histogram = o.Sums["tls.handshakes"], o.Sums["tls.resumed"], o.Latency["tls.hdr"].Histogram
 			sum.TLS = &shaken
-		}
-		if r.Listen != nil {
-			heard = append(heard, r.Listen)
 		}
 	}
 	if len(heard) > 0 {

@@ -1,4 +1,7 @@
-package generators
+// Package scripted is a server whose answers come when a script says, so that the
+// distribution of its response times is calculated and not measured; and the
+// process that it is, which can be a plain server of HTTP/2, too.
+package scripted
 
 import (
 	"slices"

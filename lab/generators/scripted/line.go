@@ -1,4 +1,4 @@
-package generators
+package scripted
 
 import (
 	"runtime"
@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// scriptedService is the service time of the server that stalls.
-const scriptedService = 2 * time.Millisecond
+// Service is the service time of the server that stalls.
+const Service = 2 * time.Millisecond
 
 // longestLine is how many requests may wait for their answer; more wait to be
 // taken in.
 const longestLine = 1 << 15
 
-// tooLate is how much later than the script a server may answer without being
+// TooLate is how much later than the script a server may answer without being
 // said to be at fault itself.
-const tooLate = 500 * time.Microsecond
+const TooLate = 500 * time.Microsecond
 
 // A line keeps requests until their script answers them. All take equally long and
 // a stall holds up all, so that who comes first leaves first, and one thread
@@ -26,7 +26,7 @@ type line struct {
 	zero  time.Time
 	ended chan struct{}
 
-	tardy atomic.Int64 // answers more than tooLate after their time
+	tardy atomic.Int64 // answers more than TooLate after their time
 
 	entry sync.Mutex // makes the order of the queue that of the times
 	queue chan waiter
@@ -44,7 +44,7 @@ func newLine() *line {
 	return &line{
 		zero: time.Now(), ended: make(chan struct{}), queue: make(chan waiter, longestLine),
 		// Until there is a stall its beginning is out of reach.
-		script: Script{Service: scriptedService, StallAt: 1 << 62},
+		script: Script{Service: Service, StallAt: 1 << 62},
 	}
 }
 
@@ -93,7 +93,7 @@ func (l *line) run() {
 			for ; rest > 0; rest = l.left(w.came) {
 				sleep(rest)
 			}
-			if rest < -tooLate {
+			if rest < -TooLate {
 				l.tardy.Add(1)
 			}
 			close(w.done)

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package generators
+package scripted
 
 import "time"
 

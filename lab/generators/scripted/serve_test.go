@@ -1,4 +1,4 @@
-package generators
+package scripted
 
 import (
 	"bufio"
@@ -32,7 +32,7 @@ func serveOf(t *testing.T, mode string) *server {
 		t.Fatal("it tells no address")
 	}
 	s.url = "http://" + s.lines.Text() + "/"
-	if mode == modeHTTP2 {
+	if mode == HTTP2 {
 		s.url = "https://" + s.lines.Text() + "/"
 	}
 	t.Cleanup(func() {
@@ -71,7 +71,7 @@ func (s *server) get(t *testing.T) *http.Response {
 		return nil
 	}
 	body, err := io.ReadAll(res.Body)
-	if err != nil || string(body) != string(answer) {
+	if err != nil || string(body) != Body {
 		t.Errorf("%q, %v", body, err)
 	}
 	if err := res.Body.Close(); err != nil {
@@ -81,7 +81,7 @@ func (s *server) get(t *testing.T) *http.Response {
 }
 
 func TestServeHTTP2(t *testing.T) {
-	s := serveOf(t, modeHTTP2)
+	s := serveOf(t, HTTP2)
 	s.order(t, "count", "0")
 	if res := s.get(t); res != nil && res.ProtoMajor != 2 {
 		t.Errorf("it speaks %s", res.Proto)
@@ -92,10 +92,10 @@ func TestServeHTTP2(t *testing.T) {
 
 // No answer comes before its time, and all that wait in a stall get theirs.
 func TestServeStall(t *testing.T) {
-	s := serveOf(t, modeStall)
+	s := serveOf(t, Stalls)
 	begun := time.Now()
 	s.get(t)
-	if took := time.Since(begun); took < scriptedService {
+	if took := time.Since(begun); took < Service {
 		t.Errorf("answered after %v, before its time", took)
 	}
 	const stall = 200 * time.Millisecond

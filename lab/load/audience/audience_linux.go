@@ -1,4 +1,4 @@
-package load
+package audience
 
 import (
 	"bytes"
@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
+	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/load/delta"
 	"github.com/redline-go/redline/lab/load/listen"
@@ -19,17 +19,15 @@ import (
 	"github.com/redline-go/redline/lab/load/trend"
 )
 
-// listener takes subscribers through the phases of a run.
-type listener struct {
-	spec   *Spec
+// runner takes subscribers through the phases of a run.
+type runner struct {
+	spec   *load.Spec
 	loop   *listen.Loop
 	server *cputime.Processes
-	emit   func(Event)
-	rec    *tally.Recorder // of delays
-	gaps   *hdrhistogram.Histogram
-	lags   *hdrhistogram.Histogram
-	gap    tally.Fine // of the present tick
-	lag    tally.Fine
+	emit   func(load.Event)
+	delays *tally.Recorder
+	gaps   *tally.Recorder
+	lags   *tally.Recorder
 
 	tickAt int64
 	at     listen.Counts // at the last tick
@@ -39,27 +37,41 @@ type listener struct {
 }
 
 // Delay, Gap and Lag make it a listen.Recorder.
-func (r *listener) Delay(d time.Duration) { r.rec.Latency(int64(d), 1) }
+func (r *runner) Delay(d time.Duration) { r.delays.Latency(int64(d), 1) }
 
-func (r *listener) Gap(d time.Duration) {
-	r.gap.Add(int64(d), 1)
-	tally.Record(r.gaps, int64(d), 1)
+// Gap is part of that.
+func (r *runner) Gap(d time.Duration) { r.gaps.Latency(int64(d), 1) }
+
+// Lag is part of that.
+func (r *runner) Lag(d time.Duration) { r.lags.Latency(int64(d), 1) }
+
+// Run is load.Run for a specification whose connections are subscribers.
+func Run(ctx context.Context, spec *load.Spec, emit func(load.Event)) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := run(ctx, spec, emit)
+	if err != nil {
+		emit(load.Event{Error: err.Error()})
+	}
+	return err
 }
 
-func (r *listener) Lag(d time.Duration) {
-	r.lag.Add(int64(d), 1)
-	tally.Record(r.lags, int64(d), 1)
-}
-
-// subscribe is a run of subscribers.
-func subscribe(ctx context.Context, spec *Spec, server *cputime.Processes, emit func(Event)) (err error) {
+func run(ctx context.Context, spec *load.Spec, emit func(load.Event)) (err error) {
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	server, err := cputime.Open(spec.ServerPIDs)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
 	sources, err := sock.ParseSources(spec.Sources)
 	if err != nil {
 		return err
 	}
-	r := &listener{spec: spec, server: server, emit: emit, rec: tally.NewRecorder(), gaps: tally.NewHistogram(), lags: tally.NewHistogram()}
+	r := &runner{spec: spec, server: server, emit: emit, delays: tally.NewRecorder(), gaps: tally.NewRecorder(), lags: tally.NewRecorder()}
 	if spec.Member {
-		r.rec.Delta = delta.New()
+		r.delays.Delta = delta.New()
 	}
 	before, err := resident()
 	if err != nil {
@@ -86,13 +98,13 @@ func subscribe(ctx context.Context, spec *Spec, server *cputime.Processes, emit 
 		return err
 	}
 	res.Listen.Each = max(0, float64(res.Listen.Memory)-float64(before)) / float64(spec.Connections)
-	emit(Event{Result: res})
+	emit(load.Event{Result: res})
 	return nil
 }
 
 // connect waits until all subscribers stand, or no more come. Those who are missing
 // then are the result's affair.
-func (r *listener) connect() error {
+func (r *runner) connect() error {
 	l := r.loop
 	patience := int64(r.spec.Timeout + r.spec.Timeout/2)
 	begin := l.Now()
@@ -114,7 +126,7 @@ func (r *listener) connect() error {
 		}
 		if n := l.Stood(); n > 0 && now-told > int64(r.spec.Tick) {
 			told = now
-			r.emit(Event{Standing: n})
+			r.emit(load.Event{Standing: n})
 		}
 	}
 	r.took = float64(l.Now()-begin) / 1e9
@@ -123,11 +135,11 @@ func (r *listener) connect() error {
 
 // begin says that all are there. Others may have to be waited for, and until then
 // the subscribers listen.
-func (r *listener) begin() error {
+func (r *runner) begin() error {
 	told := make(chan struct{})
 	go func() {
 		defer close(told)
-		r.emit(Event{Connected: true})
+		r.emit(load.Event{Connected: true})
 	}()
 	for {
 		err := r.loop.Until(r.loop.Now() + int64(time.Millisecond))
@@ -144,7 +156,7 @@ func (r *listener) begin() error {
 }
 
 // warm runs for as long as was asked for.
-func (r *listener) warm() error {
+func (r *runner) warm() error {
 	end := r.tickAt + int64(r.spec.Warmup)
 	var rates []float64
 	for r.tickAt < end {
@@ -159,7 +171,7 @@ func (r *listener) warm() error {
 }
 
 // mark makes now the beginning of a tick.
-func (r *listener) mark() (err error) {
+func (r *runner) mark() (err error) {
 	r.tickAt, r.at = r.loop.Now(), *r.loop.Counts()
 	r.cpu, err = r.server.Read()
 	return err
@@ -167,7 +179,7 @@ func (r *listener) mark() (err error) {
 
 // tick runs to the end of the next tick, which comes late rather than leave a stump
 // before the phase's end, and reports it. Times count from zero.
-func (r *listener) tick(zero, end int64) error {
+func (r *runner) tick(zero, end int64) error {
 	at := r.tickAt + int64(r.spec.Tick)
 	if end-at < int64(r.spec.Tick)/4 {
 		at = end
@@ -179,44 +191,43 @@ func (r *listener) tick(zero, end int64) error {
 }
 
 // report emits what happened since the last tick.
-func (r *listener) report(zero, end int64) error {
+func (r *runner) report(zero, end int64) error {
 	from, was, cpu := r.tickAt, r.at, r.cpu
 	if err := r.mark(); err != nil {
 		return err
 	}
 	seconds := float64(r.tickAt-from) / 1e9
 	d := r.at.Since(&was)
-	t := &Tick{
+	t := &load.Tick{
 		T: float64(r.tickAt-zero) / 1e9, Seconds: seconds, Requests: d.Events, Errors: d.Failures(),
 		ServerCPU: float64(r.cpu.Total-cpu.Total) / 1e9 / seconds,
-		Listen: &Heard{
+		Listen: &load.Heard{
 			Standing: r.loop.Standing(), BytesIn: d.BytesIn, Missed: d.Missed, Duplicated: d.Duplicated, Reconnects: d.Reconnects,
 		},
 	}
 	if zero == end && r.tickAt >= end {
 		t.T = 0 // the last of a warm-up: the window has not begun, however late it is
 	}
-	t.P50, t.P99, t.Heat = r.rec.Take()
-	if d := r.rec.Delta; d != nil && zero != end {
+	t.P50, t.P99, t.Heat = r.delays.Take()
+	if d := r.delays.Delta; d != nil && zero != end {
 		t.Counts = d.Take()
 	}
-	t.Listen.GapP50, t.Listen.GapP99 = r.gap.Ends()
-	_, t.Listen.LagP99 = r.lag.Ends()
-	r.gap, r.lag = tally.Fine{}, tally.Fine{}
-	r.emit(Event{Tick: t})
+	t.Listen.GapP50, t.Listen.GapP99, _ = r.gaps.Take()
+	_, t.Listen.LagP99, _ = r.lags.Take()
+	r.emit(load.Event{Tick: t})
 	return nil
 }
 
 // window measures.
-func (r *listener) window() (*Result, error) {
+func (r *runner) window() (*load.Result, error) {
 	l := r.loop
-	r.emit(Event{Window: true})
+	r.emit(load.Event{Window: true})
 	if err := r.mark(); err != nil {
 		return nil, err
 	}
-	r.rec.Begin()
-	r.gaps.Reset()
-	r.lags.Reset()
+	r.delays.Begin()
+	r.gaps.Begin()
+	r.lags.Begin()
 	l.Begin()
 	begin, from, cpu, spun := r.tickAt, r.at, r.cpu, l.Spun()
 	own, err := cputime.Own()
@@ -239,7 +250,7 @@ func (r *listener) window() (*Result, error) {
 		return nil, err
 	}
 	d := r.at.Since(&from)
-	res := &Result{
+	res := &load.Result{
 		Seconds: float64(r.tickAt-begin) / 1e9, Requests: d.Events, Errors: d.ByKind(), BytesIn: d.BytesIn, BytesOut: d.BytesOut,
 		GeneratorCPU:  max(0, float64(ownEnd-own-(l.Spun()-spun))/1e9),
 		WarmupSeconds: r.spec.Warmup.Seconds(), Steady: r.steady, Cut: cut,
@@ -248,13 +259,13 @@ func (r *listener) window() (*Result, error) {
 	res.ServerUser, res.ServerSys, res.ServerCPU = cputime.Split(cpu, r.cpu)
 	res.Listen.Fill(&d)
 	l.Finish(res.Listen)
-	if res.Histogram, err = tally.Encode(r.rec.Hist); err != nil {
+	if res.Histogram, err = tally.Encode(r.delays.Hist); err != nil {
 		return nil, err
 	}
-	if res.Listen.Gap, err = tally.Encode(r.gaps); err != nil {
+	if res.Listen.Gap, err = tally.Encode(r.gaps.Hist); err != nil {
 		return nil, err
 	}
-	res.Listen.Lag, err = tally.Encode(r.lags)
+	res.Listen.Lag, err = tally.Encode(r.lags.Hist)
 	return res, err
 }
 

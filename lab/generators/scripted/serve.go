@@ -1,4 +1,4 @@
-package generators
+package scripted
 
 import (
 	"bufio"
@@ -23,13 +23,14 @@ import (
 // Verb is the hidden verb of the server process, see [Serve].
 const Verb = "generators-serve"
 
-// What the server process is told to be.
+// The modes of [Serve].
 const (
-	modeHTTP2 = "http2" // answers at once, over TLS
-	modeStall = "stall" // keeps to a Script
+	HTTP2  = "http2" // answers at once, over TLS
+	Stalls = "stall" // keeps to a Script
 )
 
-var answer = []byte("Hello, World!")
+// Body is of every answer, here and of the responder that parses nothing.
+const Body = "Hello, World!"
 
 // Serve is the server process: it listens on a free port of the loopback
 // interface, and ends when in does. It prints its address, and then a line for
@@ -47,20 +48,20 @@ func Serve(mode string, in io.Reader, out io.Writer) error {
 	var line *line
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second}
 	switch mode {
-	case modeHTTP2:
+	case HTTP2:
 		cert, err := selfSigned()
 		if err != nil {
 			return errors.Join(err, l.Close())
 		}
 		server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-	case modeStall:
+	case Stalls:
 		// The thread that waits for the next answer must not hold the only processor.
 		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
 		line = newLine()
 		defer line.end()
 		go line.run()
 	default:
-		return errors.Join(fmt.Errorf("serve %q: want %s or %s", mode, modeHTTP2, modeStall), l.Close())
+		return errors.Join(fmt.Errorf("serve %q: want %s or %s", mode, HTTP2, Stalls), l.Close())
 	}
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
@@ -69,11 +70,11 @@ func Serve(mode string, in io.Reader, out io.Writer) error {
 		if line != nil {
 			line.wait()
 		}
-		_, _ = w.Write(answer) // a client that left needs no answer
+		_, _ = io.WriteString(w, Body) // a client that left needs no answer
 	})
 	ended := make(chan error, 1)
 	go func() {
-		if mode == modeHTTP2 {
+		if mode == HTTP2 {
 			ended <- server.ServeTLS(l, "", "")
 		} else {
 			ended <- server.Serve(l)

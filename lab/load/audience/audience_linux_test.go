@@ -1,0 +1,174 @@
+package audience
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/listen"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// specOf is a short run of five subscribers of a server that answers so.
+func specOf(t *testing.T, answer http.HandlerFunc) *load.Spec {
+	t.Helper()
+	s := httptest.NewServer(answer)
+	t.Cleanup(s.Close)
+	return &load.Spec{
+		Addr: s.Listener.Addr().String(), Request: []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+		Connections: 5, Pipeline: 1, Warmup: 100 * time.Millisecond, Window: 300 * time.Millisecond, Tick: 50 * time.Millisecond,
+		Timeout: 2 * time.Second, Listen: &listen.Config{Format: listen.Events, Stamp: "@data", Unit: "ns", ID: "@id", Retry: 10 * time.Millisecond},
+	}
+}
+
+// events sends one every millisecond until its client goes; each tenth id is left
+// out.
+func events(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	for id := 1; r.Context().Err() == nil; id++ {
+		fmt.Fprintf(w, "id: %d\ndata: %d\n\n", id+id/9, time.Now().UnixNano())
+		if http.NewResponseController(w).Flush() != nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// trace runs a specification and returns its events; see may be nil.
+func trace(t *testing.T, ctx context.Context, spec *load.Spec, see func(load.Event)) (all []load.Event, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	err = Run(ctx, spec, func(e load.Event) {
+		all = append(all, e)
+		if see != nil {
+			see(e)
+		}
+	})
+	return all, err
+}
+
+func TestRun(t *testing.T) {
+	spec := specOf(t, events)
+	spec.Member = true
+	all, err := trace(t, t.Context(), spec, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var connected, window bool
+	var sum, missed uint64
+	for i, e := range all {
+		switch {
+		case e.Connected:
+			connected = true
+		case e.Window:
+			window = true
+		case e.Tick != nil:
+			if !connected || window != (e.Tick.T > 0) || window != (e.Tick.Counts != "") || e.Tick.Listen == nil || e.Tick.Listen.Standing != 5 {
+				t.Errorf("event %d, window %v: %+v, %+v", i, window, e.Tick, e.Tick.Listen)
+			}
+			if window {
+				sum, missed = sum+e.Tick.Requests, missed+e.Tick.Listen.Missed
+			}
+		}
+	}
+	r := all[len(all)-1].Result
+	if r == nil || r.Listen == nil || !connected || !window {
+		t.Fatalf("the last of %d events is %+v", len(all), all[len(all)-1])
+	}
+	l := r.Listen
+	if r.Requests == 0 || r.Requests != sum || l.Events != sum || l.Missed != missed || l.Missed == 0 || l.Duplicated != 0 || len(r.Errors) != 0 {
+		t.Errorf("%d requests, %d of ticks; %+v, errors %v", r.Requests, sum, l, r.Errors)
+	}
+	if l.Subscribers != 5 || l.Standing != 5 || l.Lowest != 5 || l.Memory == 0 || r.Connects != 5 || r.Seconds < spec.Window.Seconds() {
+		t.Errorf("%+v of %+v", l, r)
+	}
+	for name, text := range map[string]string{"delay": r.Histogram, "gap": l.Gap} {
+		if h, err := results.ParseLatency(text); err != nil || h.Count != sum {
+			t.Errorf("%s: %d samples of %d events, %v", name, h.Count, sum, err)
+		}
+	}
+}
+
+// Until others are ready the subscribers listen.
+func TestWaitsForOthers(t *testing.T) {
+	var sent atomic.Int64
+	spec := specOf(t, func(w http.ResponseWriter, r *http.Request) {
+		sent.Add(1)
+		events(w, r)
+	})
+	spec.Listen.Stall = time.Second
+	all, err := trace(t, t.Context(), spec, func(e load.Event) {
+		if e.Connected {
+			time.Sleep(1500 * time.Millisecond)
+		}
+	})
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d events, %v", len(all), err)
+	}
+	if r := all[len(all)-1].Result; r == nil || r.Connects != 5 || sent.Load() != 5 {
+		t.Errorf("%+v, the server was asked %d times", r, sent.Load())
+	}
+}
+
+func TestCut(t *testing.T) {
+	spec := specOf(t, events)
+	spec.Window = time.Minute
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ticks := 0
+	all, err := trace(t, ctx, spec, func(e load.Event) {
+		if e.Tick != nil && e.Tick.T > 0 {
+			if ticks++; ticks == 3 {
+				cancel()
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := all[len(all)-1].Result; r == nil || !r.Cut || r.Requests == 0 || r.Seconds > 30 {
+		t.Errorf("the last event is %+v", all[len(all)-1])
+	}
+}
+
+// What cannot come to a result says why, in its last event as well.
+func TestNoResult(t *testing.T) {
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		name   string
+		ctx    context.Context
+		answer http.HandlerFunc
+		change func(*load.Spec)
+		want   string
+	}{
+		{"refused", t.Context(), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, nil, "answer of another status than 200 (status 503)"},
+		{"unwanted", t.Context(), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, nil, "answered all with status 204"},
+		{"cancelled", gone, events, nil, "cancelled"},
+		{"not meant", t.Context(), events, func(s *load.Spec) { s.Pipeline = 2 }, "spec: subscribers with"},
+		{"no format", t.Context(), events, func(s *load.Spec) { s.Listen.Format = "xml" }, `format "xml"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			spec := specOf(t, c.answer)
+			spec.Timeout = 200 * time.Millisecond
+			if c.change != nil {
+				c.change(spec)
+			}
+			all, err := trace(t, c.ctx, spec, nil)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("error %v, want %q", err, c.want)
+			}
+			if last := all[len(all)-1]; !reflect.DeepEqual(last, load.Event{Error: err.Error()}) {
+				t.Errorf("the last event is %+v", last)
+			}
+		})
+	}
+}
