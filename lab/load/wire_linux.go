@@ -23,6 +23,7 @@ type wire struct {
 	tls     *tlsc.Conn // nil: in clear
 	pending []byte     // what the socket did not take yet
 	covers  int        // bytes of the batch that end with it
+	owed    int        // bytes of it that the server asked for
 	met     bool       // the TLS handshake is done
 }
 
@@ -30,7 +31,12 @@ type wire struct {
 // socket did not take.
 const keptPending = 16 << 10
 
+// maxOwed bounds what waits for a server that has TLS answered, key updates say, and
+// does not read the answers.
+const maxOwed = 64 << 10
+
 var (
+	errOwed      = errors.New("TLS: the server asks for more than it reads")
 	errShake     = errors.New("TLS handshake: the server closed the connection")
 	errNoHTTP2   = errors.New("TLS handshake: the server does not offer HTTP/2 (by ALPN)")
 	errTruncated = errors.New("TLS connection closed within an answer, without a word: content may be cut off")
@@ -73,7 +79,7 @@ func newTLS(spec *Spec) (*tlsc.Client, error) {
 func (l *loop) shake(c *conn, now int64) {
 	c.phase, c.sent = shaking, now
 	w := c.wire
-	w.pending, w.covers = w.pending[:0], 0
+	w.pending, w.covers, w.owed = w.pending[:0], 0, 0
 	if l.tls == nil {
 		l.greet(c)
 		return
@@ -210,6 +216,7 @@ func (l *loop) unblock(c *conn) bool {
 	if w.pending = w.pending[:0]; cap(w.pending) > keptPending {
 		w.pending = nil
 	}
+	w.owed = 0
 	if w.covers > 0 {
 		c.advance(w.covers)
 		w.covers = 0
@@ -262,6 +269,14 @@ func (l *loop) receivedWire(c *conn, in []byte, now int64) {
 	l.plain, l.cipher, err = w.tls.Feed(in, l.plain[:0], l.cipher[:0])
 	if len(l.cipher) > 0 {
 		l.deliver(c, l.cipher)
+		if w.owed += len(l.cipher); len(w.pending) == 0 {
+			w.owed = 0
+		}
+		if w.owed > maxOwed {
+			l.cause = errOwed
+			l.fail(c, tally.KindTLS, now+retryFailed)
+			return
+		}
 	}
 	if c.phase == shaking && w.tls.Ready() && !w.met {
 		w.met = true
