@@ -1,5 +1,6 @@
 // Package load is the core of the lab's load generator: a closed or open loop over
-// many HTTP/1.1 connections, driven by one thread on raw epoll.
+// many connections of HTTP/1.1 or HTTP/2, in clear or over TLS, driven by one thread
+// on raw epoll.
 //
 // Run connects, warms up until the rate is steady, measures one window, and
 // reports what happened as a sequence of [Event] values. It is meant for a
@@ -63,6 +64,33 @@
 // each target, its latencies, and the checks that failed under their names. A plan of
 // one constant request costs what a Request without a scenario does: an answer that
 // equals, byte for byte, one whose checks held needs no further look.
+//
+// # Protocols
+//
+// HTTP/1.1 in clear takes the short path: a batch goes from its buffer to the socket,
+// and what a read brought is compared with the last right answer. All else lies
+// beside it, and costs it one byte that is tested (conn.detour):
+//
+//	batch ─────────────────────────────────▶ socket     HTTP/1.1 in clear
+//	batch ──▶ wire: TLS ───────────────────▶ socket     HTTP/1.1
+//	seats ──▶ frames ──▶ wire: TLS or none ▶ socket     HTTP/2
+//
+// A connection of HTTP/2 has Spec.Streams seats, each with one request under way at
+// most. They ask and are judged as connections of HTTP/1.1 are: an arrival of an open
+// loop takes the seat that is free for longest, and of a scenario each seat is a user.
+// A seat needs a permit first, because the server says how many streams there may be;
+// those without one wait in a queue. What the answers of one read lead to leaves in
+// one write, and so do the arrivals of one turn.
+//
+// Before its first request a connection shakes hands: TLS, then HTTP/2's settings.
+// It does not stand until then, and what goes wrong is told like a connect that
+// failed. An answer of HTTP/2 that is late costs its stream; the connection is replaced
+// when nothing came on it at all since. Each request that a connection takes with it
+// counts, so that a server which ends connections is not let off with one error for
+// a hundred requests.
+//
+// TLS encrypts into one buffer that all connections share, and a connection keeps
+// only what its socket did not take.
 //
 // # Connections
 //

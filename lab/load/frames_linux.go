@@ -81,6 +81,13 @@ func newRequest(v *scenario.View, t *scenario.Target, vary bool) (*h2.Request, e
 // trim cuts the blanks that a value must not have around it.
 func trim(value []byte) []byte { return bytes.Trim(value, " \t") }
 
+// letter is what a seat of a scenario writes its requests with.
+type letter struct {
+	own    []*h2.Request // those that differ each time, by target
+	view   scenario.View
+	length []byte // of the content, in digits
+}
+
 // compose prepares what a seat asks next.
 func (m *mux) compose(s *seat) error {
 	l := m.loop
@@ -96,15 +103,16 @@ func (m *mux) compose(s *seat) error {
 	if s.request = l.play.requests[i]; s.request != nil {
 		return nil
 	}
-	v := &s.view
+	w := s.letter
+	v := &w.view
 	t.user.View(v, s.target)
-	if s.own[i] == nil {
+	if w.own[i] == nil {
 		var err error
-		s.own[i], err = newRequest(v, s.target, true)
-		s.request = s.own[i]
+		w.own[i], err = newRequest(v, s.target, true)
+		s.request = w.own[i]
 		return err
 	}
-	s.request = s.own[i]
+	s.request = w.own[i]
 	at := 4
 	if v.Authority == "" {
 		at = 3
@@ -117,8 +125,8 @@ func (m *mux) compose(s *seat) error {
 	if s.target.Stream() == nil {
 		s.request.SetBody(v.Body)
 		if s.request.Fields() > at {
-			s.length = strconv.AppendInt(s.length[:0], int64(len(v.Body)), 10)
-			s.request.Set(at, s.length)
+			w.length = strconv.AppendInt(w.length[:0], int64(len(v.Body)), 10)
+			s.request.Set(at, w.length)
 		}
 	}
 	return nil

@@ -122,3 +122,26 @@ func TestSecureConnectionsThatEnd(t *testing.T) {
 		})
 	}
 }
+
+// A server that asks and does not read cannot make a connection hold more and more.
+func TestOwedIsBounded(t *testing.T) {
+	cert, s := serveRecords(t, func(c *tls.Conn, _ *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+	spec := cert.spec(false)
+	spec.Addr = s.addr
+	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 10 })
+	for i := range l.conns {
+		w := l.conns[i].wire
+		if w.owed != 0 || len(w.pending) != 0 {
+			t.Errorf("%d bytes owed, %d pending", w.owed, len(w.pending))
+		}
+	}
+	// The socket takes no more, and the server's messages go on being answered: an
+	// alert in place of a key update's answer, which is as long.
+	c := &l.conns[0]
+	c.wire.pending, c.wire.owed = append(c.wire.pending, 0), maxOwed
+	before := l.rec.Errors[tally.KindTLS]
+	l.receivedWire(c, []byte("\x17\x03\x03\x00\x20"+strings.Repeat("x", 32)), l.now())
+	if c.phase != waiting || l.rec.Errors[tally.KindTLS] != before+1 || l.cause != errOwed || cap(c.wire.pending) > keptPending {
+		t.Errorf("phase %d, %v", c.phase, l.cause)
+	}
+}

@@ -49,9 +49,7 @@ type seat struct {
 	until     int64 // end of the user's think time
 	target    *scenario.Target
 	request   *h2.Request
-	own       []*h2.Request // that differ each time, by target
-	view      scenario.View
-	length    []byte // of the content, in digits
+	letter    *letter // of a scenario
 }
 
 // errGoaway is the end of a connection that the server names an error for.
@@ -66,7 +64,7 @@ func (l *loop) newMux(c *conn, index int) *mux {
 		s.slot, s.judge.Rules = -1, l.rules
 		if l.play != nil {
 			s.turn = &turn{user: l.play.user(l.spec, index*n+i)}
-			s.own = make([]*h2.Request, len(l.play.requests))
+			s.letter = &letter{own: make([]*h2.Request, len(l.play.requests))}
 		}
 	}
 	return m

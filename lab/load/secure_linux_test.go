@@ -5,6 +5,7 @@ import (
 	"encoding/pem"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -235,6 +236,67 @@ func TestSecureScenario(t *testing.T) {
 			}
 			if i := slices.IndexFunc(targets, func(t Target) bool { return t.Name == "" }); i >= 0 {
 				t.Errorf("no name: %+v", targets[i])
+			}
+		})
+	}
+}
+
+// Streams think each for themselves, and stay who they are when their connection is
+// replaced; the open loop takes those that are free.
+func TestStreamsThink(t *testing.T) {
+	for loop, arrivals := range map[string]*arrive.Plan{"closed": nil, "open": {Rate: 400}} {
+		t.Run(loop, func(t *testing.T) {
+			s := serveSecure(t, true, true, nil)
+			spec := s.spec(true)
+			spec.Request, spec.Expect = nil, Expect{}
+			spec.Scenario = &Scenario{
+				Name: "test.yaml", Base: s.URL, Seed: 1, Think: "5ms",
+				Text: []byte("variables: {n: {counter: 1}}\ntargets: [{url: '/${n}', checks: [{body: {contains: hello}}]}]\n"),
+			}
+			spec.PerConnection, spec.Arrivals = 20, arrivals
+			begin := time.Now()
+			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 240 })
+			if e := errorsOf(&l.rec.Counters); len(e) > 0 {
+				t.Errorf("errors %v, %v", e, l.cause)
+			}
+			// Twelve users, of whom none asks more often than its thinking lets it.
+			if most := 12 * (uint64(time.Since(begin)/(5*time.Millisecond)) + 1); l.rec.Requests > most {
+				t.Errorf("%d requests where %d are possible", l.rec.Requests, most)
+			}
+			if l.rec.Connects < 240/20 {
+				t.Errorf("%d connections", l.rec.Connects)
+			}
+		})
+	}
+}
+
+// A server in clear that does not know HTTP/2 is told from one that is down.
+func TestNoHTTP2(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
+	for name, tc := range map[string]struct {
+		addr string
+		kind string
+	}{
+		"HTTP/1.1": {s.addr, "h2-not-http2"},
+		"closes":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = c.Read(make([]byte, 1<<16)) }).addr, ErrClosed},
+		"silent":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) }).addr, ErrTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := testSpec(tc.addr)
+			spec.HTTP2, spec.Streams, spec.Persist, spec.Timeout = true, 2, true, 100*time.Millisecond
+			l, err := newLoop(context.Background(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer shut(t, l)
+			l.start()
+			for bound := l.now() + int64(20*time.Second); l.rec.Failures() < 6; {
+				if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+					t.Fatalf("errors %v, %v", errorsOf(&l.rec.Counters), err)
+				}
+			}
+			if e := errorsOf(&l.rec.Counters); e[tc.kind] == 0 {
+				t.Errorf("errors %v, %v", e, l.cause)
 			}
 		})
 	}

@@ -23,6 +23,7 @@ type wire struct {
 	tls     *tlsc.Conn // nil: in clear
 	pending []byte     // what the socket did not take yet
 	covers  int        // bytes of the batch that end with it
+	owed    int        // bytes of it that the server asked for
 	met     bool       // the TLS handshake is done
 }
 
@@ -30,7 +31,12 @@ type wire struct {
 // socket did not take.
 const keptPending = 16 << 10
 
+// maxOwed bounds what waits for a server that has TLS answered, key updates say, and
+// does not read the answers.
+const maxOwed = 64 << 10
+
 var (
+	errOwed      = errors.New("TLS: the server asks for more than it reads")
 	errShake     = errors.New("TLS handshake: the server closed the connection")
 	errNoHTTP2   = errors.New("TLS handshake: the server does not offer HTTP/2 (by ALPN)")
 	errTruncated = errors.New("TLS connection closed within an answer, without a word: content may be cut off")
@@ -73,7 +79,7 @@ func newTLS(spec *Spec) (*tlsc.Client, error) {
 func (l *loop) shake(c *conn, now int64) {
 	c.phase, c.sent = shaking, now
 	w := c.wire
-	w.pending, w.covers = w.pending[:0], 0
+	w.pending, w.covers, w.owed = w.pending[:0], 0, 0
 	if l.tls == nil {
 		l.greet(c)
 		return
@@ -114,8 +120,8 @@ func (l *loop) shakeFailed(c *conn, err error, now int64) {
 		l.refusedSince = now
 	}
 	k := tally.KindTLS
-	if c.wire.tls == nil || c.wire.tls.Ready() && err != errNoHTTP2 {
-		k, err = kindOf(err)
+	if tls := c.wire.tls; tls == nil || tls.Ready() && err != errNoHTTP2 {
+		k, err = greetFailed(err)
 	} else {
 		err = tlsWords(err)
 	}
@@ -123,13 +129,14 @@ func (l *loop) shakeFailed(c *conn, err error, now int64) {
 	l.fail(c, k, now+retryRefused)
 }
 
-// kindOf is what the end of a connection counts as before any HTTP/2 was spoken.
-func kindOf(err error) (tally.Kind, error) {
-	switch err {
-	case unix.ETIMEDOUT:
-		return tally.KindTimeout, errTimeout
-	case errShake:
-		return tally.KindClosed, errClosed
+// greetFailed is what the end of a connection counts as that waits for HTTP/2 to
+// begin.
+func greetFailed(err error) (tally.Kind, error) {
+	switch {
+	case err == unix.ETIMEDOUT:
+		return tally.KindTimeout, errors.New("HTTP/2: no settings of the server in time")
+	case err == errShake:
+		return tally.KindClosed, errors.New("HTTP/2: the server closed the connection at once; it may not know it")
 	}
 	if _, is := errors.AsType[unix.Errno](err); is {
 		return tally.KindReset, wrap("begin HTTP/2", err)
@@ -209,6 +216,7 @@ func (l *loop) unblock(c *conn) bool {
 	if w.pending = w.pending[:0]; cap(w.pending) > keptPending {
 		w.pending = nil
 	}
+	w.owed = 0
 	if w.covers > 0 {
 		c.advance(w.covers)
 		w.covers = 0
@@ -261,6 +269,14 @@ func (l *loop) receivedWire(c *conn, in []byte, now int64) {
 	l.plain, l.cipher, err = w.tls.Feed(in, l.plain[:0], l.cipher[:0])
 	if len(l.cipher) > 0 {
 		l.deliver(c, l.cipher)
+		if w.owed += len(l.cipher); len(w.pending) == 0 {
+			w.owed = 0
+		}
+		if w.owed > maxOwed {
+			l.cause = errOwed
+			l.fail(c, tally.KindTLS, now+retryFailed)
+			return
+		}
 	}
 	if c.phase == shaking && w.tls.Ready() && !w.met {
 		w.met = true

@@ -114,6 +114,7 @@ func TestLoadProtocolsRefused(t *testing.T) {
 		{[]string{"--insecure", "http://127.0.0.1:1/"}, 2, "--insecure is about TLS: load an URL that begins with https://"},
 		{[]string{"--tls-resume", "http://127.0.0.1:1/"}, 2, "--tls-resume is about TLS"},
 		{[]string{"--slow-read", "1KiB", "https://127.0.0.1:1/"}, 2, "slow clients speak HTTP/1.1 in clear"},
+		{[]string{"--sse", "https://127.0.0.1:1/"}, 2, "subscribers do not speak TLS yet"},
 		{[]string{"--insecure", "--ca", ca, "https://127.0.0.1:1/"}, 2, "leave out --ca, or --insecure"},
 		{[]string{"--ca", filepath.Join(t.TempDir(), "absent"), "https://127.0.0.1:1/"}, 2, "there is no such file"},
 		{[]string{"--ca", "load_loop_test.go", "https://127.0.0.1:1/"}, 2, "there is no certificate in it; give a PEM file"},
