@@ -18,6 +18,7 @@ import (
 	"github.com/redline-go/redline/lab/load/drive"
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
+	"github.com/redline-go/redline/lab/load/join"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/probe"
 )
@@ -27,7 +28,7 @@ func workersOf(t *testing.T) (pids []int) {
 	t.Helper()
 	for _, pid := range probe.Tree(os.Getpid()) {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if err == nil && strings.Contains(string(line), "\x00"+drive.WorkerVerb+"\x00") {
+		if err == nil && strings.Contains(string(line), "\x00"+join.Verb+"\x00") {
 			pids = append(pids, pid)
 		}
 	}
@@ -199,7 +200,7 @@ func TestLoadWorkersScenario(t *testing.T) {
 	}
 	var pods []*exec.Cmd
 	for range 2 {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], drive.WorkerVerb, "--bus", broker.URL("127.0.0.1"))
+		cmd := exec.CommandContext(t.Context(), os.Args[0], join.Verb, "--bus", broker.URL("127.0.0.1"))
 		cmd.Dir, cmd.Stderr = "/", new(bytes.Buffer)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/drive"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
+	"github.com/redline-go/redline/lab/load/join"
 	"github.com/redline-go/redline/lab/probe"
 )
 
@@ -140,7 +141,7 @@ func (s *stage) cast(t *testing.T, env []string, said []bytes.Buffer, pids *[4]a
 	t.Helper()
 	for i := range said {
 		cmd := s.command(t, unix.CLONE_NEWNET, append([]string{fmt.Sprintf("%s=%d", kube.EnvIndex, i)}, env...),
-			drive.WorkerVerb, "--bus", "nats://"+stageHost+":4222", "--name", fmt.Sprintf("machine-%d", i), "--wait", "30s")
+			join.Verb, "--bus", "nats://"+stageHost+":4222", "--name", fmt.Sprintf("machine-%d", i), "--wait", "30s")
 		cmd.Stderr = &said[i]
 		s.on(t, func() error {
 			if err := cmd.Start(); err != nil {

@@ -4,14 +4,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
-	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/load/join"
 )
 
 // newWorker is one of the generators of a load that another process leads.
 func newWorker() *cobra.Command {
-	var w drive.Worker
+	var w join.Worker
 	c := &cobra.Command{
-		Use:   drive.WorkerVerb,
+		Use:   join.Verb,
 		Short: "Be a worker of redline load --bus on another machine",
 		Long: `Be a worker of redline load --bus on another machine.
 

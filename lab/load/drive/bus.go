@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/crew"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
+	"github.com/redline-go/redline/lab/load/join"
 )
 
 // listenScheme begins the address of a NATS server that the coordinator is itself.
@@ -47,16 +47,7 @@ func (p *plan) checkBus(changed func(string) bool) error {
 		}
 		return nil
 	}
-	return checkNATS(p.bus)
-}
-
-// checkNATS refuses what is no URL of a NATS server.
-func checkNATS(text string) error {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
-		return fmt.Errorf("--bus: want the URL of a NATS server, as nats://10.0.0.1:4222, or tls://, or listen:0.0.0.0:4222 for one of its own; see redline load --help")
-	}
-	return nil
+	return bus.CheckURL(p.bus)
 }
 
 // address is where the workers of a run meet: what the environment says of it, and
@@ -109,7 +100,7 @@ func (r *loader) invite(a bus.Address, where string) {
 	if os.Getenv(kube.EnvToken) == "" {
 		env += " " + kube.EnvToken + "=" + a.Token
 	}
-	text := fmt.Sprintf("%d workers are waited for; start each as\n  %s redline %s --bus %s", r.workers, env, WorkerVerb, where)
+	text := fmt.Sprintf("%d workers are waited for; start each as\n  %s redline %s --bus %s", r.workers, env, join.Verb, where)
 	if r.live != nil {
 		r.live.Say(text)
 		return

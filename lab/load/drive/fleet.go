@@ -13,15 +13,10 @@ import (
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/fleet/crew"
+	"github.com/redline-go/redline/lab/load/join"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/spawn"
 )
-
-// WorkerVerb is the verb under which the redline command is a worker.
-const WorkerVerb = "worker"
-
-// pipeFlag is that of a worker that is led over its standard input and output.
-const pipeFlag = "pipe"
 
 // ownFiles is how many descriptors a generator needs beside its connections.
 const ownFiles = 64
@@ -112,7 +107,7 @@ func (r *loader) processes() (p *fleet.Processes, release func() error, err erro
 		return err
 	}
 	p, err = fleet.StartProcesses(r.workers, func(int) *exec.Cmd {
-		cmd := exec.Command(r.exe, WorkerVerb, "--"+pipeFlag)
+		cmd := exec.Command(r.exe, join.Verb, "--"+join.PipeFlag)
 		cmd.Env = spawn.Environ()
 		return cmd
 	}, func(cmd *exec.Cmd, i int) error {

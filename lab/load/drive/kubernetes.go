@@ -17,6 +17,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
+	"github.com/redline-go/redline/lab/load/join"
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -103,7 +104,7 @@ func (p *plan) checkCluster(changed func(string) bool, own bool) error {
 func (p *plan) fleet(a bus.Address) kube.Fleet {
 	return kube.Fleet{
 		Name: "redline-" + strings.ToLower(rand.Text()[:8]), Namespace: p.namespace, Image: p.image, Workers: p.workers,
-		Worker: []string{WorkerVerb, "--wait=" + clusterWait.String()}, Run: a.Run, Token: a.Token, NATS: a.URL,
+		Worker: []string{join.Verb, "--wait=" + clusterWait.String()}, Run: a.Run, Token: a.Token, NATS: a.URL,
 		CPU: p.podCPU, Memory: p.podMemory, Deadline: clusterTime + max(p.wait, clusterWait) + p.warmup + p.duration + p.timeout,
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/talk"
 	"github.com/redline-go/redline/lab/probe"
 )
 
@@ -29,7 +30,7 @@ type plan struct {
 	thresholds []objective.Objective
 	find       []objective.Objective
 	cpus       []int          // of the generator
-	talk       *talk          // what is spoken with the server
+	talk       *talk.Talk     // what is spoken with the server
 	listen     *listen.Config // of subscribers; nil: requests
 }
 

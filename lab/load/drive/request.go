@@ -14,16 +14,22 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/load/talk"
 )
 
 // request is the one request that is sent again and again.
 type request struct {
 	url    *url.URL
 	method string
-	wire   []byte // as it is sent
-	body   int    // bytes of it at the end
-	stream bool   // what answers it does not end
-	talk   *talk  // what is spoken
+	wire   []byte     // as it is sent
+	body   int        // bytes of it at the end
+	stream bool       // what answers it does not end
+	talk   *talk.Talk // what is spoken
 }
 
 // newRequest writes the request that the flags describe.
@@ -131,7 +137,7 @@ const firstBody = 1 << 20
 
 // reach connects to the server.
 func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Conn, a firstAnswer, err error) {
-	addr := net.JoinHostPort(r.url.Hostname(), portOf(r.url))
+	addr := net.JoinHostPort(r.url.Hostname(), talk.Port(r.url))
 	dialer := net.Dialer{Timeout: timeout}
 	if conn, err = dialer.DialContext(ctx, "tcp", addr); err != nil {
 		return nil, a, err
@@ -154,16 +160,16 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 			err = errors.Join(err, shut)
 		}
 	}()
-	stop, err := deadline(ctx, conn, timeout)
+	stop, err := talk.Deadline(ctx, conn, timeout)
 	if err != nil {
 		return a, err
 	}
 	defer stop()
-	over, err := r.talk.shake(ctx, conn)
+	over, err := r.talk.Shake(ctx, conn)
 	if err != nil {
 		return a, err
 	}
-	answer, end, err := r.talk.ask(ctx, over, r)
+	answer, end, err := r.talk.Ask(ctx, over, r.method, r.url, r.wire)
 	if err != nil {
 		return a, fmt.Errorf("ask once before the run: no answer within %v: %w", timeout, err)
 	}
@@ -190,4 +196,101 @@ func (a firstAnswer) expected(given int, r *request) (int, error) {
 		return 0, fmt.Errorf("%s %s answers with status %d; if that is meant, write --status %d", r.method, r.url, a.status, a.status)
 	}
 	return a.status, nil
+}
+
+// protocolFlags say what is spoken with the server.
+type protocolFlags struct {
+	http2, insecure, resume bool
+	streams                 int
+	serverName, ca          string
+}
+
+func (l *Flags) bindProtocol(f *pflag.FlagSet) {
+	f.BoolVar(&l.http2, "http2", false, "speak HTTP/2: with https by ALPN, with http at once (h2c, prior knowledge)")
+	f.IntVar(&l.streams, "streams", 1, "requests in flight on each connection of --http2")
+	f.BoolVar(&l.insecure, "insecure", false, "take any certificate of the server")
+	f.BoolVar(&l.insecure, "tls-insecure", false, "the same as --insecure")
+	f.BoolVar(&l.resume, "tls-resume", false, "resume TLS sessions: a fresh connection is one of a client that has been there before")
+	f.StringVar(&l.serverName, "server-name", "", "`NAME` that TLS asks for, and that the certificate is checked against (default: that of the URL)")
+	f.StringVar(&l.ca, "ca", "", "`FILE` with the certificates that are trusted, PEM (default: those of the system)")
+}
+
+// maxStreams is what a connection of HTTP/2 is asked to carry at most.
+const maxStreams = 4096
+
+// resolveProtocol prepares what is spoken; the request is there.
+func (p *plan) resolveProtocol(changed func(string) bool) (err error) {
+	secure := p.request.url.Scheme == "https"
+	for _, flag := range []string{"insecure", "tls-insecure", "tls-resume", "server-name", "ca"} {
+		if changed(flag) && !secure {
+			return fmt.Errorf("--%s is about TLS: load an URL that begins with https://, or leave it out", flag)
+		}
+	}
+	switch {
+	case changed("streams") && !p.http2:
+		return errors.New("--streams is about HTTP/2: write --http2 as well; HTTP/1.1 has --pipeline")
+	case p.streams < 1 || p.streams > maxStreams:
+		return fmt.Errorf("--streams %d: want 1 to %d", p.streams, maxStreams)
+	case p.http2 && p.pipeline > 1:
+		return fmt.Errorf("--pipeline is about HTTP/1.1: with --http2 write --streams %d", p.pipeline)
+	case p.http2 && p.chunked:
+		return errors.New("--chunked is about HTTP/1.1: leave it out, HTTP/2 has frames")
+	case (p.http2 || secure) && (p.slowRead != "" || p.slowWrite != ""):
+		return errors.New("--slow-read and --slow-write: slow clients speak HTTP/1.1 in clear; load an http:// URL without --http2")
+	case p.insecure && p.ca != "":
+		return errors.New("--insecure takes any certificate: leave out --ca, or --insecure")
+	}
+	p.talk = &talk.Talk{HTTP2: p.http2}
+	if secure {
+		if p.talk.TLS, err = p.secure(p.request.url); err != nil {
+			return err
+		}
+	}
+	p.request.talk = p.talk
+	for i := range p.asks {
+		p.asks[i].talk = p.talk
+	}
+	return nil
+}
+
+// secure is how a server is spoken to over TLS.
+func (p *plan) secure(u *url.URL) (*load.TLS, error) {
+	s := &load.TLS{ServerName: cmp.Or(p.serverName, u.Hostname()), Insecure: p.insecure, Resume: p.resume}
+	if p.ca == "" {
+		return s, nil
+	}
+	var err error
+	if s.Roots, err = os.ReadFile(p.ca); err != nil {
+		return nil, readable("ca", p.ca, err)
+	}
+	if _, err := s.Pool(); err != nil {
+		return nil, fmt.Errorf("--ca %s: there is no certificate in it; give a PEM file", p.ca)
+	}
+	return s, nil
+}
+
+// inFlight is how many requests there may be at once: each has a user.
+func (p *plan) inFlight() int {
+	if p.http2 {
+		return p.connections * p.streams
+	}
+	return p.connections
+}
+
+// handProtocol puts into the generator's orders what is spoken.
+func (r *loader) handProtocol(s *load.Spec) {
+	s.TLS, s.HTTP2 = r.talk.TLS, r.http2
+	if r.http2 {
+		s.Streams = r.streams
+	}
+}
+
+// describeProtocol puts the same into the document.
+func (r *loader) describeProtocol(c *present.Config) {
+	if c.HTTP2 = r.http2; r.http2 {
+		c.Streams = r.streams
+	}
+	if s := r.talk.TLS; s != nil {
+		c.TLS = &present.TLSConfig{ServerName: s.ServerName, Insecure: s.Insecure, Resume: s.Resume}
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/talk"
 )
 
 // users is what userFlags come to.
@@ -139,7 +140,7 @@ func (p *plan) compile(s *load.Scenario, u *url.URL) (err error) {
 		return err
 	case u == nil:
 		u = at
-	case u.Scheme != at.Scheme || u.Hostname() != at.Hostname() || portOf(u) != portOf(at):
+	case u.Scheme != at.Scheme || u.Hostname() != at.Hostname() || talk.Port(u) != talk.Port(at):
 		return fmt.Errorf("%s: all of its URLs are whole ones, of %s; leave %s out", s.Name, server, u)
 	}
 	p.scenario, p.request.url, p.judge = s, u, compiled.User(p.seed, 0, 1)

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -235,4 +236,13 @@ func (c *Conn) Close() error {
 	<-c.ended
 	c.nc.Close()
 	return errors.Join(c.err, flushed)
+}
+
+// CheckURL refuses what is no URL of a NATS server. The error says what to write.
+func CheckURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
+		return errors.New("--bus: want the URL of a NATS server, as nats://10.0.0.1:4222, or tls://, or listen:0.0.0.0:4222 for one of its own; see redline load --help")
+	}
+	return nil
 }

@@ -1,0 +1,111 @@
+// Package talk speaks with a server before a run, in what the run is going to speak,
+// and says in words what does not work.
+package talk
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/redline-go/redline/lab/load"
+)
+
+// Talk is what is spoken with a server.
+type Talk struct {
+	TLS   *load.TLS // nil: in clear
+	HTTP2 bool
+}
+
+// Shake makes a connection secure, if it is to be.
+func (t *Talk) Shake(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	if t.TLS == nil {
+		return conn, nil
+	}
+	roots, err := t.TLS.Pool()
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{ServerName: t.TLS.ServerName, InsecureSkipVerify: t.TLS.Insecure, RootCAs: roots, NextProtos: []string{"http/1.1"}}
+	if t.HTTP2 {
+		config.NextProtos = []string{"h2"}
+	}
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return nil, t.words(conn.RemoteAddr(), err)
+	}
+	if t.HTTP2 && secure.ConnectionState().NegotiatedProtocol != "h2" {
+		return nil, fmt.Errorf("%v does not offer HTTP/2; leave out --http2", conn.RemoteAddr())
+	}
+	return secure, nil
+}
+
+// words says what the error of a handshake means, and what to write.
+func (t *Talk) words(addr net.Addr, err error) error {
+	if _, is := errors.AsType[tls.RecordHeaderError](err); is {
+		return fmt.Errorf("%v does not answer in TLS: write http:// if it speaks in clear", addr)
+	}
+	// The alert that a server without HTTP/2 sends (RFC 7301, section 3.2) has no type
+	// to be known by.
+	if t.HTTP2 && strings.HasSuffix(err.Error(), "no application protocol") {
+		return fmt.Errorf("%v does not offer HTTP/2; leave out --http2", addr)
+	}
+	c, is := errors.AsType[*tls.CertificateVerificationError](err)
+	if !is {
+		return fmt.Errorf("TLS handshake with %v: %w", addr, err)
+	}
+	hint := "name who signed it with --ca FILE, or write --insecure to load it all the same"
+	if _, is := errors.AsType[x509.HostnameError](c.Err); is {
+		hint = "write --server-name NAME with a name that it has, or --insecure to load it all the same"
+	}
+	return fmt.Errorf("the certificate of %v is not trusted: %w; %s", addr, c.Err, hint)
+}
+
+// Ask sends a request, as it is written in HTTP/1.1, over a connection, and returns the
+// answer. end frees what it took; the connection is the caller's.
+func (t *Talk) Ask(ctx context.Context, conn net.Conn, method string, u *url.URL, wire []byte) (answer *http.Response, end func(), err error) {
+	if !t.HTTP2 {
+		if _, err := bytes.NewReader(wire).WriteTo(conn); err != nil {
+			return nil, nil, err
+		}
+		answer, err = http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
+		return answer, func() {}, err
+	}
+	q, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(wire)))
+	if err != nil {
+		return nil, nil, err
+	}
+	q = q.WithContext(ctx)
+	q.URL, q.RequestURI = u, ""
+	given := func(context.Context, string, string) (net.Conn, error) { return conn, nil }
+	over := &http.Transport{DialContext: given, DialTLSContext: given, DisableCompression: true, Protocols: new(http.Protocols)}
+	over.Protocols.SetHTTP2(t.TLS != nil)
+	over.Protocols.SetUnencryptedHTTP2(t.TLS == nil)
+	answer, err = over.RoundTrip(q)
+	return answer, over.CloseIdleConnections, err
+}
+
+// Port is the port that a URL leads to.
+func Port(u *url.URL) string {
+	if u.Scheme == "https" {
+		return cmp.Or(u.Port(), "443")
+	}
+	return cmp.Or(u.Port(), "80")
+}
+
+// Deadline bounds what is done on a connection, and ends it with ctx.
+func Deadline(ctx context.Context, conn net.Conn, timeout time.Duration) (stop func() bool, err error) {
+	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
+		return nil, err
+	}
+	return context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }), nil
+}
