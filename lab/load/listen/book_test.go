@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // taken is a Recorder that keeps all.
@@ -371,7 +372,7 @@ func TestMemory(t *testing.T) {
 		t.Fatalf("%d stand, %d came back", b.standing, b.Reconnects)
 	}
 	each := float64(after-before) / n
-	t.Logf("%.0f bytes a subscriber, of which its place is %d", each, PerSubscriber)
+	t.Logf("%.0f bytes a subscriber, of which its place is %d", each, unsafe.Sizeof(subscriber{}))
 	if each > bound {
 		t.Errorf("%.0f bytes a subscriber, want %d at most", each, bound)
 	}

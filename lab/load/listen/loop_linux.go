@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -299,6 +298,3 @@ func (l *Loop) readable(i int32, s *subscriber, flags uint32, since int64) {
 	}
 	l.again = append(l.again, again{i, s.gen, flags, since})
 }
-
-// PerSubscriber is the size of a subscriber's place, in bytes.
-const PerSubscriber = int(unsafe.Sizeof(subscriber{}))
