@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -109,7 +108,7 @@ func Compare(ctx context.Context, cfg Config, say func(string)) (*Result, error)
 			if w == Stalled && round > 0 {
 				continue
 			}
-			for _, tool := range shuffled(c.able(ctx, w, round == 0), random) {
+			for _, tool := range shuffled(c.able(w, round == 0), random) {
 				if err := c.one(ctx, tool, w, round); err != nil {
 					return nil, err
 				}
@@ -156,34 +155,20 @@ func (c *comparison) skip(sentence string) {
 }
 
 // able are the tools that can make the load.
-func (c *comparison) able(ctx context.Context, workload string, first bool) (tools []*Tool) {
+func (c *comparison) able(workload string, first bool) (tools []*Tool) {
 	var unable []string
 	for _, t := range c.tools {
 		switch {
-		case !t.can(workload):
-			if !t.variant {
-				unable = append(unable, t.Name)
-			}
-		case workload == HTTP2 && t.program == c.Redline && !c.speaksHTTP2(ctx):
-			if first {
-				c.skip("redline load does not speak HTTP/2 in this build; the load " + workload + " is without it")
-			}
-		default:
+		case t.can(workload):
 			tools = append(tools, t)
+		case !t.variant:
+			unable = append(unable, t.Name)
 		}
 	}
 	if first && len(unable) > 0 {
 		c.skip(fmt.Sprintf("%s cannot make the load %s", strings.Join(unable, ", "), workload))
 	}
 	return tools
-}
-
-// speaksHTTP2 asks the command itself: it can be of another build.
-func (c *comparison) speaksHTTP2(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, orderTimeout)
-	defer cancel()
-	help, err := exec.CommandContext(ctx, c.Redline, "load", "--help").Output()
-	return err == nil && strings.Contains(string(help), "--http2")
 }
 
 // one lets a tool make a load against a fresh server.
