@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -69,6 +68,7 @@ type Result struct {
 	Tools   []Found         `json:"tools"`
 	Skipped []string        `json:"skipped"` // sentences: what was left out, and why
 	Tables  []Table         `json:"tables"`
+	Stall   float64         `json:"stall_seconds"`
 	Truths  []Verdict       `json:"truth"`
 	True    *Report         `json:"true,omitempty"` // the distribution that the verdicts are about
 	Runs    []Run           `json:"runs"`
@@ -97,7 +97,7 @@ func Compare(ctx context.Context, cfg Config, say func(string)) (*Result, error)
 	defer c.launcher.Close()
 	c.result = &Result{
 		Schema: "redline.generators", Version: 1, Started: time.Now().UTC(), Machine: machine.Fingerprint("."),
-		Seed: cfg.Seed, Rounds: cfg.Rounds, Window: cfg.Window.Seconds(), Skipped: []string{}, Runs: []Run{},
+		Seed: cfg.Seed, Rounds: cfg.Rounds, Window: cfg.Window.Seconds(), Stall: cfg.Stall.Seconds(), Skipped: []string{}, Runs: []Run{},
 	}
 	if err := c.find(ctx); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func Compare(ctx context.Context, cfg Config, say func(string)) (*Result, error)
 			if w == Stalled && round > 0 {
 				continue
 			}
-			for _, tool := range shuffled(c.able(ctx, w, round == 0), random) {
+			for _, tool := range shuffled(c.able(w, round == 0), random) {
 				if err := c.one(ctx, tool, w, round); err != nil {
 					return nil, err
 				}
@@ -155,32 +155,20 @@ func (c *comparison) skip(sentence string) {
 }
 
 // able are the tools that can make the load.
-func (c *comparison) able(ctx context.Context, workload string, first bool) (tools []*Tool) {
+func (c *comparison) able(workload string, first bool) (tools []*Tool) {
+	var unable []string
 	for _, t := range c.tools {
-		why := c.unable(ctx, t, workload)
-		if why == "" {
+		switch {
+		case t.can(workload):
 			tools = append(tools, t)
-		} else if first {
-			c.skip(why)
+		case !t.variant:
+			unable = append(unable, t.Name)
 		}
+	}
+	if first && len(unable) > 0 {
+		c.skip(fmt.Sprintf("%s cannot make the load %s", strings.Join(unable, ", "), workload))
 	}
 	return tools
-}
-
-// unable is why a tool cannot make a load; empty when it can.
-func (c *comparison) unable(ctx context.Context, t *Tool, workload string) string {
-	if t.program == c.Redline && workload == HTTP2 {
-		ctx, cancel := context.WithTimeout(ctx, orderTimeout)
-		defer cancel()
-		help, err := exec.CommandContext(ctx, c.Redline, "load", "--help").Output()
-		if err != nil || !strings.Contains(string(help), "--http2") {
-			return "redline load does not speak HTTP/2 in this build; " + HTTP2 + " is without it"
-		}
-	}
-	if !t.can(workload) {
-		return fmt.Sprintf("%s cannot make the load %s", t.Name, workload)
-	}
-	return ""
 }
 
 // one lets a tool make a load against a fresh server.

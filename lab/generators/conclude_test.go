@@ -70,7 +70,7 @@ func TestMarkdown(t *testing.T) {
 		"No tool could make this load.",
 		"| *what users see* | 10000 | 2.00 ms | | 1.903 s | | 2.002 s | |",
 		"| redline | 10001 | 2.10 ms | +5.0 % | 1.903 s | +0.0 % | 2.002 s | +0.0 % |",
-		"| wrk (closed loop) | 200000 | 2.00 ms | +0.0 % | 3.00 ms | -99.8 % | 2.002 s | +0.0 % |",
+		"| wrk (closed loop, corrected) | 200000 | 2.00 ms | +0.0 % | 3.00 ms | -99.8 % | 2.002 s | +0.0 % |",
 		"| hey | failed |",
 		"INVALID: the server itself was more than 500µs late with too many answers: wrk 10.0 %.",
 		"- oha is not installed",

@@ -47,9 +47,9 @@ func (t *Table) markdown(b *strings.Builder) {
 	}
 	of := ""
 	if t.Base != "" {
-		of = ", of " + t.Base
+		of = " " + t.Base
 	}
-	fmt.Fprintf(b, "| generator | requests/s (range) | ×%s | its CPU a request | requests/s of a core | ×%s | it reports | CPU, server's |\n", of, of)
+	fmt.Fprintf(b, "| generator | requests/s (range) | ×%s | its CPU a request | requests/s of a core | ×%s | it reports | CPU, the server's |\n", of, of)
 	b.WriteString("|---|---|---|---|---|---|---|---|\n")
 	for _, r := range t.Rows {
 		if r.Rounds == 0 {
@@ -87,7 +87,8 @@ func (t *Table) warn(b *strings.Builder) {
 
 // truth writes the table of the server that stalls.
 func (r *Result) truth(b *strings.Builder) {
-	fmt.Fprintf(b, "\n**%s requests/s, a server that answers in 2 ms and stalls once**\n\n", count(r.True.Rate))
+	fmt.Fprintf(b, "\n**%s requests/s, a server that answers in %v and once stalls for %g s**\n\n",
+		count(r.True.Rate), scripted.Service, r.Stall)
 	b.WriteString("| generator | requests | p50 | off by | p99 | off by | max | off by |\n|---|---|---|---|---|---|---|---|\n")
 	fmt.Fprintf(b, "| *what users see* | %d | %s | | %s | | %s | |\n", r.True.Requests, ms(r.True.P50), ms(r.True.P99), ms(r.True.Max))
 	for _, v := range r.Truths {

@@ -42,6 +42,7 @@ type Tool struct {
 	program string   // to look for
 	version []string // arguments that print it; none: it is read from the Go executable
 	install string
+	variant bool // of a tool that makes the loads that this one does not
 	can     func(workload string) bool
 	// command is the arguments for a load that it can make.
 	command func(l *Load) ([]string, error)

@@ -12,7 +12,7 @@ func catalogue(redline string) []*Tool {
 	return []*Tool{
 		{Name: "redline", program: redline, can: anything, command: redlineCommand, parse: parseRedline},
 		{
-			Name: "wrk", base: Plain, note: "closed loop", can: overHTTP1, program: "wrk", version: []string{"-v"}, install: debian("wrk"),
+			Name: "wrk", base: Plain, note: "closed loop, corrected", can: overHTTP1, program: "wrk", version: []string{"-v"}, install: debian("wrk"),
 			command: wrkCommand, parse: parseWrk,
 		},
 		{
@@ -81,7 +81,8 @@ request = function() return batch end
 )
 
 // wrkCommand has no constant rate: against the server that stalls it is the closed
-// loop that it is.
+// loop that it is. wrk adds the samples that it takes for left out, one for each
+// mean time between the requests of a connection.
 func wrkCommand(l *Load) ([]string, error) {
 	script := wrkScript
 	if l.Depth > 1 {
@@ -110,7 +111,7 @@ func h2loadLog(l *Load) string { return filepath.Join(l.Dir, "requests.tsv") }
 // oha is the tool with more arguments or none.
 func oha(name string, can func(string) bool, more ...string) *Tool {
 	return &Tool{
-		Name: name, can: can, program: "oha", version: []string{"--version"}, install: "cargo install oha",
+		Name: name, variant: len(more) > 0, can: can, program: "oha", version: []string{"--version"}, install: "cargo install oha",
 		command: func(l *Load) ([]string, error) {
 			args := []string{"--no-tui", "--output-format", "json", "-c", strconv.Itoa(l.Connections), "-z", seconds(l) + "s"}
 			if l.Workload == HTTP2 {

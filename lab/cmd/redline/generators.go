@@ -68,34 +68,16 @@ func newGeneratorsServe() *cobra.Command {
 	}
 }
 
-func (g *generatorsFlags) run(c *cobra.Command) (err error) {
+// run carries out a comparison and shows it.
+func (g *generatorsFlags) run(c *cobra.Command) error {
 	if err := g.resolve(c); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp("", "redline-generators-")
-	if err != nil {
-		return fmt.Errorf("create a directory for the server: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	if slices.ContainsFunc(g.Workloads, generators.NeedsLimit) {
-		dir, err := os.Getwd()
-		if err != nil {
-			return err
-		}
-		catalogue, err := suite.OpenCatalogue(dir, nil)
-		if err != nil {
-			return err
-		}
-		if g.Limit, err = catalogue.Build(c.Context(), "limit", tmp); err != nil {
-			return err
-		}
-	}
-	say := func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) }
-	r, err := generators.Compare(c.Context(), g.Config, say)
-	if err != nil {
-		if c.Context().Err() != nil {
-			return cli.ExitCode(130)
-		}
+	r, err := g.compare(c)
+	switch {
+	case c.Context().Err() != nil:
+		return cli.ExitCode(130)
+	case err != nil:
 		return err
 	}
 	if err := g.save(c.OutOrStdout(), r); err != nil {
@@ -105,6 +87,29 @@ func (g *generatorsFlags) run(c *cobra.Command) (err error) {
 		return cli.ExitCode(1) // named in the table
 	}
 	return nil
+}
+
+// compare builds the server, and compares.
+func (g *generatorsFlags) compare(c *cobra.Command) (r *generators.Result, err error) {
+	tmp, err := os.MkdirTemp("", "redline-generators-")
+	if err != nil {
+		return nil, fmt.Errorf("create a directory for the server: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	if slices.ContainsFunc(g.Workloads, generators.NeedsLimit) {
+		dir, err := os.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		catalogue, err := suite.OpenCatalogue(dir, nil)
+		if err != nil {
+			return nil, err
+		}
+		if g.Limit, err = catalogue.Build(c.Context(), "limit", tmp); err != nil {
+			return nil, err
+		}
+	}
+	return generators.Compare(c.Context(), g.Config, func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) })
 }
 
 // resolve checks the flags, and fills in what they leave open.

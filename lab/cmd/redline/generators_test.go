@@ -38,7 +38,7 @@ func TestGenerators(t *testing.T) {
 		t.Skipf("needs two CPUs: %v, %v", allowed, err)
 	}
 	out := t.TempDir()
-	code, said := stderrOf(t, "generators", "--tools", "redline", "--workloads", "plain,pipelined,stalled",
+	code, said := stderrOf(t, "generators", "--tools", "redline", "--workloads", "plain,pipelined,http2,stalled",
 		"--rounds", "1", "--window", "200ms", "--stall", "200ms", "--rate", "2000", "--seed", "7", "--out", out)
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, said)
@@ -54,7 +54,7 @@ func TestGenerators(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Schema != "redline.generators" || r.Seed != 7 || len(r.Runs) != 3 || len(r.Tables) != 2 || len(r.Truths) != 1 {
+	if r.Schema != "redline.generators" || r.Seed != 7 || len(r.Runs) != 4 || len(r.Tables) != 3 || len(r.Truths) != 1 {
 		t.Fatalf("%s, seed %d, %d runs, %d tables, %d verdicts", r.Schema, r.Seed, len(r.Runs), len(r.Tables), len(r.Truths))
 	}
 	for _, table := range r.Tables {
