@@ -83,12 +83,8 @@ func (l *loop) dial(c *conn, now int64) error {
 	}
 	// Edge-triggered, for everything, once: EPOLLOUT comes only when a write
 	// found the buffer full before, and no epoll_ctl follows.
-	ev := unix.EpollEvent{
-		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
-		Fd:     int32(l.index(c)), Pad: c.gen,
-	}
-	if ctlErr := unix.EpollCtl(l.epfd, unix.EPOLL_CTL_ADD, fd, &ev); ctlErr != nil {
-		return wrap("watch socket", ctlErr)
+	if watchErr := l.poll.Add(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP, int32(l.index(c)), c.gen); watchErr != nil {
+		return watchErr
 	}
 	if err == nil {
 		l.connected(c, l.now())

@@ -26,12 +26,10 @@ const (
 	maxConnecting = 256 // handshakes under way at once; more overflow listen queues
 	maxAsking     = 64  // connections on their way to be idle at once
 
-	retryRefused = int64(10 * time.Millisecond)  // after a failed connect
-	retryFailed  = int64(time.Millisecond)       // after a failed connection
-	refusedFor   = int64(2 * time.Second)        // connects refused for this long end the run
-	scanEvery    = int64(20 * time.Millisecond)  // between looks for timeouts, and the longest wait
-	spinFor      = int64(100 * time.Microsecond) // polling before the thread goes to sleep
-	spinMost     = int64(5 * time.Microsecond)   // of one poll; what is longer was another thread's time
+	retryRefused = int64(10 * time.Millisecond) // after a failed connect
+	retryFailed  = int64(time.Millisecond)      // after a failed connection
+	refusedFor   = int64(2 * time.Second)       // connects refused for this long end the run
+	scanEvery    = int64(20 * time.Millisecond) // between looks for timeouts, and the longest wait
 )
 
 func wrap(doing string, err error) error { return fmt.Errorf("%s: %w", doing, err) }
@@ -55,7 +53,7 @@ type loop struct {
 	ctx      context.Context
 	done     <-chan struct{}
 	base     time.Time // of now
-	epfd     int
+	poll     *sock.Poller
 	dialer   *sock.Dialer
 	rules    *h1.Rules
 	rec      *tally.Recorder
@@ -74,15 +72,11 @@ type loop struct {
 
 	handshakes handshakes
 	conns      []conn
-	events     []unix.EpollEvent
 
 	timers timer.Heap
 	retry  []later
 	again  []again
 	turn   []again // the list that is worked through, swapped with again
-	parked int64   // since when there is nothing to do; 0: there is
-	spun   int64   // nanoseconds polled without a result
-	last   int64   // time of the last round if that one only polled
 
 	started      bool // requests are sent
 	draining     bool // no new ones are
@@ -99,12 +93,11 @@ type loop struct {
 
 func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
 	l = &loop{
-		spec: spec, ctx: ctx, done: ctx.Done(), base: time.Now(), epfd: -1,
-		rec:    tally.NewRecorder(),
-		buf:    make([]byte, bufferSize),
-		conns:  make([]conn, spec.Connections),
-		events: make([]unix.EpollEvent, eventsPerPoll),
-		retry:  make([]later, 0, spec.Connections),
+		spec: spec, ctx: ctx, done: ctx.Done(), base: time.Now(),
+		rec:   tally.NewRecorder(),
+		buf:   make([]byte, bufferSize),
+		conns: make([]conn, spec.Connections),
+		retry: make([]later, 0, spec.Connections),
 	}
 	defer func() {
 		if err != nil {
@@ -125,8 +118,8 @@ func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
 	}); err != nil {
 		return l, err
 	}
-	if l.epfd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return l, wrap("create epoll instance", err)
+	if l.poll, err = sock.NewPoller(eventsPerPoll); err != nil {
+		return l, err
 	}
 	if spec.Arrivals != nil {
 		l.open = newOpenLoop(spec, l.rec)
@@ -192,8 +185,8 @@ func (l *loop) close() error {
 			c.fd = -1
 		}
 	}
-	if l.epfd >= 0 {
-		_ = unix.Close(l.epfd)
+	if l.poll != nil {
+		_ = l.poll.Close()
 	}
 	if l.play == nil {
 		return nil
@@ -242,10 +235,6 @@ func (l *loop) outstanding() (n int) {
 func (l *loop) until(t int64) error {
 	for {
 		now := l.now()
-		if l.last != 0 {
-			l.spun += min(now-l.last, spinMost)
-			l.last = 0
-		}
 		if now >= t {
 			return nil
 		}
@@ -259,15 +248,14 @@ func (l *loop) until(t int64) error {
 		if due, ok := l.timers.Next(); ok {
 			wake = min(wake, due)
 		}
-		n, err := l.poll(now, wake)
-		if err != nil {
+		if _, _, err := l.poll.Wait(now, l.sleep(now, wake), len(l.again) > 0); err != nil {
 			return err
 		}
-		if n > 0 {
+		if len(l.poll.Events) > 0 {
 			now = l.now()
 		}
-		for i := range l.events[:n] {
-			ev := &l.events[i]
+		for i := range l.poll.Events {
+			ev := &l.poll.Events[i]
 			c := &l.conns[ev.Fd]
 			if c.gen == ev.Pad && c.phase != waiting {
 				l.event(c, ev.Events, now)
@@ -285,41 +273,12 @@ func (l *loop) until(t int64) error {
 	}
 }
 
-// poll waits for events. While there is traffic it only polls: a thread that
-// sleeps in epoll_wait has to be woken by the server's send, which costs the
-// server microseconds that are none of its own. After spinFor without an event
-// it sleeps, so that idle streams leave the core alone.
-func (l *loop) poll(now, t int64) (int, error) {
-	n, errno := sock.Poll(l.epfd, l.events)
-	if errno != 0 && errno != unix.EINTR {
-		return 0, wrap("wait for events", errno)
-	}
-	if errno == unix.EINTR {
-		n = 0
-	}
-	if n > 0 || len(l.again) > 0 {
-		l.parked = 0
-		return n, nil
-	}
-	if l.parked == 0 {
-		l.parked = now
-	}
-	wait := min(t-now, scanEvery)
+// sleep is until when the thread may sleep if nothing comes.
+func (l *loop) sleep(now, t int64) int64 {
 	if len(l.retry) > 0 && !l.draining {
-		wait = min(wait, retryFailed)
+		return min(t, now+retryFailed)
 	}
-	if now-l.parked < spinFor || wait < int64(time.Millisecond) {
-		l.last = now
-		return 0, nil
-	}
-	n, err := unix.EpollWait(l.epfd, l.events, int(wait/int64(time.Millisecond)))
-	if err != nil && !errors.Is(err, unix.EINTR) {
-		return 0, wrap("wait for events", err)
-	}
-	if n > 0 {
-		l.parked = 0
-	}
-	return max(n, 0), nil
+	return min(t, now+scanEvery)
 }
 
 // upkeep does what is due: cancellation, connects, timeouts.
