@@ -1,6 +1,6 @@
 // Package scripted is a server whose answers come when a script says, so that the
 // distribution of its response times is calculated and not measured; and the
-// process that it is, which can be a plain server of HTTP/2, too.
+// process that it is, which can be a responder of HTTP/2, too.
 package scripted
 
 import (

@@ -25,7 +25,7 @@ const Verb = "generators-serve"
 
 // The modes of [Serve].
 const (
-	HTTP2  = "http2" // answers at once, over TLS
+	HTTP2  = "http2" // answers at once, HTTP/2 over TLS
 	Stalls = "stall" // keeps to a Script
 )
 
@@ -46,46 +46,46 @@ func Serve(mode string, in io.Reader, out io.Writer) error {
 	}
 	var count atomic.Int64
 	var line *line
-	server := &http.Server{ReadHeaderTimeout: 10 * time.Second}
+	var serve func() error
+	var end func() error
 	switch mode {
 	case HTTP2:
 		cert, err := selfSigned()
 		if err != nil {
 			return errors.Join(err, l.Close())
 		}
-		server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+		r := &responder{count: &count, conns: map[net.Conn]bool{}}
+		secure := tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2"}})
+		serve = func() error { return r.serve(secure) }
+		end = func() error { r.end(); return l.Close() }
 	case Stalls:
 		// The thread that waits for the next answer must not hold the only processor.
 		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
 		line = newLine()
 		defer line.end()
 		go line.run()
+		server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: stalling(line, &count)}
+		serve = func() error { return server.Serve(l) }
+		end = server.Close
 	default:
 		return errors.Join(fmt.Errorf("serve %q: want %s or %s", mode, HTTP2, Stalls), l.Close())
 	}
-	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/" {
-			count.Add(1)
-		}
-		if line != nil {
-			line.wait()
-		}
-		_, _ = io.WriteString(w, Body) // a client that left needs no answer
-	})
 	ended := make(chan error, 1)
-	go func() {
-		if mode == HTTP2 {
-			ended <- server.ServeTLS(l, "", "")
-		} else {
-			ended <- server.Serve(l)
-		}
-	}()
-	err = obey(in, out, l.Addr().String(), &count, line)
-	err = errors.Join(err, server.Close())
-	if serveErr := <-ended; !errors.Is(serveErr, http.ErrServerClosed) {
+	go func() { ended <- serve() }()
+	err = errors.Join(obey(in, out, l.Addr().String(), &count, line), end())
+	if serveErr := <-ended; !errors.Is(serveErr, http.ErrServerClosed) && !errors.Is(serveErr, net.ErrClosed) {
 		err = errors.Join(err, serveErr)
 	}
 	return err
+}
+
+// stalling answers when the line says so.
+func stalling(line *line, count *atomic.Int64) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		count.Add(1)
+		line.wait()
+		_, _ = io.WriteString(w, Body) // a client that left needs no answer
+	}
 }
 
 // obey carries out the lines of in.

@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -86,8 +89,39 @@ func TestServeHTTP2(t *testing.T) {
 	if res := s.get(t); res != nil && res.ProtoMajor != 2 {
 		t.Errorf("it speaks %s", res.Proto)
 	}
+	// More than the window of a new connection takes: net/http opens it again.
+	const more = 6000
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range more / 8 {
+				s.get(t)
+			}
+		})
+	}
+	all.Wait()
+	s.order(t, "count", fmt.Sprint(more+1))
+}
+
+// What is no HTTP/2 ends its connection, and no other.
+func TestServeHTTP2RefusesOthers(t *testing.T) {
+	s := serveOf(t, HTTP2)
+	c, err := tls.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/"), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: here\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(c); len(text) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%q, %v", text, err)
+	}
 	s.get(t)
-	s.order(t, "count", "2")
+	s.order(t, "count", "1")
 }
 
 // No answer comes before its time, and all that wait in a stall get theirs.
