@@ -43,6 +43,10 @@ func oneInFlight(workload string) bool { return workload == Plain || workload ==
 func debian(pkg string) string  { return "on Debian: apt-get install " + pkg }
 func goTool(path string) string { return "go install " + path + "@latest" }
 
+// timeout is for an answer, where a tool would have 2 s and leave out what takes
+// longer: just what the truth is about. The others have 20 s or more, or none.
+const timeout = "30s"
+
 func seconds(l *Load) string { return strconv.Itoa(int(l.Duration.Seconds())) }
 
 func redlineCommand(l *Load) ([]string, error) {
@@ -92,7 +96,7 @@ func wrkCommand(l *Load) ([]string, error) {
 	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
 		return nil, fmt.Errorf("write the script of wrk: %w", err)
 	}
-	return []string{"-t1", "-c" + strconv.Itoa(l.Connections), "-d" + seconds(l) + "s", "-s", file, l.URL}, nil
+	return []string{"-t1", "-c" + strconv.Itoa(l.Connections), "-d" + seconds(l) + "s", "--timeout", timeout, "-s", file, l.URL}, nil
 }
 
 func h2loadCommand(l *Load) ([]string, error) {
@@ -127,7 +131,7 @@ func oha(name string, can func(string) bool, more ...string) *Tool {
 }
 
 func bombardierCommand(l *Load) ([]string, error) {
-	args := []string{"-c", strconv.Itoa(l.Connections), "-d", seconds(l) + "s", "-l", "-p", "r", "-o", "json"}
+	args := []string{"-c", strconv.Itoa(l.Connections), "-d", seconds(l) + "s", "-t", timeout, "-l", "-p", "r", "-o", "json"}
 	if l.Rate > 0 {
 		args = append(args, "-r", strconv.Itoa(l.Rate))
 	}
