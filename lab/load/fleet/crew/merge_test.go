@@ -79,13 +79,14 @@ func outcome(t *testing.T, list ...*load.Result) *fleet.Outcome {
 	plan := fleet.Plan{Window: time.Second, Tick: 100 * time.Millisecond, Lead: time.Millisecond}
 	var ended sync.WaitGroup
 	for i, result := range list {
-		r.workers = append(r.workers, make(chan *fleet.Message, 1000))
+		inbox := make(chan *fleet.Message, 1000)
+		r.workers = append(r.workers, inbox)
 		plan.Orders = append(plan.Orders, fleet.Order{Share: shares[i], Spec: []byte("{}")})
 		w := fleet.Worker{ID: strconv.Itoa(i), Index: i, Generate: func(_ context.Context, _ json.RawMessage, emit func(json.RawMessage)) error {
 			return play(result, emit)
 		}}
 		ended.Go(func() {
-			_ = w.Work(ctx, seat{r, r.workers[i]}) // that of a lost one is its generator's error
+			_ = w.Work(ctx, seat{r, inbox}) // that of a lost one is its generator's error
 		})
 	}
 	o, err := fleet.Coordinate(ctx, r, plan)
