@@ -52,6 +52,7 @@ test: unit race chaos web check ## everything that CI gates on
 
 unit:
 	@$(call say,tests)
+	@[ "$$(uname)" != Linux ] || tools/need ip iproute2
 	@go test $(PACKAGES)
 
 race:

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"context"
 	"crypto/tls"
 	"net"
 	"slices"
@@ -39,17 +38,7 @@ func TestHandshakesThatFail(t *testing.T) {
 			if tc.change != nil {
 				tc.change(spec)
 			}
-			l, err := newLoop(context.Background(), spec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer shut(t, l)
-			l.start()
-			for bound := l.now() + int64(20*time.Second); l.rec.Failures() < 6; {
-				if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
-					t.Fatalf("errors %v, %v", errorsOf(&l.rec.Counters), err)
-				}
-			}
+			l := failing(t, spec)
 			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[ErrTLS] == 0 || !strings.Contains(l.cause.Error(), tc.want) {
 				t.Errorf("errors %v, %v; want %q", e, l.cause, tc.want)
 			}

@@ -128,6 +128,23 @@ func shut(t *testing.T, l *loop) {
 	}
 }
 
+// failing is a loop that has run until six things failed.
+func failing(t *testing.T, spec *Spec) *loop {
+	t.Helper()
+	l, err := newLoop(context.Background(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { shut(t, l) })
+	l.start()
+	for bound := l.now() + int64(20*time.Second); l.rec.Failures() < 6; {
+		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+			t.Fatalf("errors %v, %v", errorsOf(&l.rec.Counters), err)
+		}
+	}
+	return l
+}
+
 func errorsOf(c *tally.Counters) map[string]uint64 {
 	m := map[string]uint64{}
 	for k, n := range c.Errors {

@@ -284,17 +284,7 @@ func TestNoHTTP2(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := testSpec(tc.addr)
 			spec.HTTP2, spec.Streams, spec.Persist, spec.Timeout = true, 2, true, 100*time.Millisecond
-			l, err := newLoop(context.Background(), spec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer shut(t, l)
-			l.start()
-			for bound := l.now() + int64(20*time.Second); l.rec.Failures() < 6; {
-				if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
-					t.Fatalf("errors %v, %v", errorsOf(&l.rec.Counters), err)
-				}
-			}
+			l := failing(t, spec)
 			if e := errorsOf(&l.rec.Counters); e[tc.kind] == 0 {
 				t.Errorf("errors %v, %v", e, l.cause)
 			}

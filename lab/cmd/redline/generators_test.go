@@ -31,9 +31,6 @@ func TestGeneratorsUsage(t *testing.T) {
 // A whole comparison of one tool, which is always there: every process is
 // started, seen from outside, understood and ended.
 func TestGenerators(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes ten seconds")
-	}
 	if allowed, err := probe.Allowed(); err != nil || len(allowed) < 2 {
 		t.Skipf("needs two CPUs: %v, %v", allowed, err)
 	}

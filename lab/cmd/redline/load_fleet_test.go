@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,7 +19,6 @@ import (
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
 	"github.com/redline-go/redline/lab/load/fleet/meet"
-	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/probe"
 )
 
@@ -135,40 +133,6 @@ func TestLoadWorkerKilled(t *testing.T) {
 	first, _, _ := strings.Cut(said[strings.Index(said, "INVALID"):], "\n")
 	if want := fmt.Sprintf("INVALID: worker %d (process %d", lost, w.PID); !strings.HasPrefix(first, want) || d.Gates[0].Name != "workers" {
 		t.Errorf("the summary begins with %q, want %q; gates %+v", first, want, d.Gates)
-	}
-}
-
-func TestLoadWorkersInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	url, count := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
-		if n == 160 {
-			cancel()
-		}
-		hello(w, r, n)
-	})
-	code, out, said := loadOf(t, ctx, "--workers", "2", "-c", "2", "-r", "100", "-d", "60s", "--warmup", "0", "--json", "-", url)
-	d := documentOf(t, out)
-	if code != 130 || !strings.Contains(d.Partial, "interrupted after") || d.Seconds >= 60 || slices.ContainsFunc(d.Workers, func(w present.Worker) bool { return w.Lost != "" }) {
-		t.Errorf("exit code %d, partial %q, %v s, %s", code, d.Partial, d.Seconds, said)
-	}
-	if o := d.Open; o == nil || o.Due == 0 || o.Due != d.Latency.Count+o.Failed || int64(o.Due) > count.Load() {
-		t.Errorf("open %+v, %d answered, the server had %d", o, d.Latency.Count, count.Load())
-	}
-}
-
-func TestLoadWorkersInterruptedEarly(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
-		if n == 5 {
-			cancel()
-		}
-		hello(w, r, n)
-	})
-	code, out, said := loadOf(t, ctx, "--workers", "2", "-c", "2", "--warmup", "60s", "--json", "-", url)
-	if code != 130 || out != "" || !strings.Contains(said, "interrupted before anything was measured") {
-		t.Errorf("exit code %d, %q, %q", code, out, said)
 	}
 }
 

@@ -43,7 +43,7 @@ func newStage(t *testing.T) *stage {
 		t.Skip("network namespaces take root")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skipf("network namespaces are connected with ip: %v", err)
+		t.Fatalf("network namespaces are connected with ip, of the package iproute2: %v", err)
 	}
 	s := &stage{make(chan func())}
 	made := make(chan error)

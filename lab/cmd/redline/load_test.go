@@ -266,39 +266,53 @@ func TestLoadExitCodes(t *testing.T) {
 	}
 }
 
+// oneAndTwo are the flags of one generator, and of two under one coordinator.
+var oneAndTwo = map[string][]string{"one": {"-c", "1"}, "two workers": {"--workers", "2", "-c", "2"}}
+
 // Interrupted, a run ends with what it measured until then. The arrivals are the
-// clock: the window began with the second request.
+// clock: the window began with the third request at the latest.
 func TestLoadInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	url, count := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
-		if n == 80 {
-			cancel()
-		}
-		hello(w, r, n)
-	})
-	code, out, said := loadOf(t, ctx, "-c", "2", "-r", "100", "-d", "60s", "--warmup", "0", "--json", "-", url)
-	d := documentOf(t, out)
-	if code != 130 || !strings.Contains(d.Partial, "interrupted after") || d.Seconds >= 60 {
-		t.Errorf("exit code %d, partial %q, %v s, %s", code, d.Partial, d.Seconds, said)
-	}
-	if o := d.Open; o == nil || o.Due == 0 || o.Due != d.Latency.Count+o.Failed || int64(o.Due) > count.Load() {
-		t.Errorf("open %+v, %d answered, the server had %d", o, d.Latency.Count, count.Load())
+	for name, flags := range oneAndTwo {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			url, count := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+				if n == 160 {
+					cancel()
+				}
+				hello(w, r, n)
+			})
+			code, out, said := loadOf(t, ctx, append(flags, "-r", "100", "-d", "60s", "--warmup", "0", "--json", "-", url)...)
+			d := documentOf(t, out)
+			if code != 130 || !strings.Contains(d.Partial, "interrupted after") || d.Seconds >= 60 {
+				t.Errorf("exit code %d, partial %q, %v s, %s", code, d.Partial, d.Seconds, said)
+			}
+			if slices.ContainsFunc(d.Workers, func(w present.Worker) bool { return w.Lost != "" }) {
+				t.Errorf("lost: %+v", d.Workers)
+			}
+			if o := d.Open; o == nil || o.Due == 0 || o.Due != d.Latency.Count+o.Failed || int64(o.Due) > count.Load() {
+				t.Errorf("open %+v, %d answered, the server had %d", o, d.Latency.Count, count.Load())
+			}
+		})
 	}
 }
 
 func TestLoadInterruptedEarly(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
-		if n == 3 {
-			cancel()
-		}
-		hello(w, r, n)
-	})
-	code, out, said := loadOf(t, ctx, "-c", "1", "--warmup", "60s", "--json", "-", url)
-	if code != 130 || out != "" || !strings.Contains(said, "interrupted before anything was measured") {
-		t.Errorf("exit code %d, %q, %q", code, out, said)
+	for name, flags := range oneAndTwo {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+				if n == 5 {
+					cancel()
+				}
+				hello(w, r, n)
+			})
+			code, out, said := loadOf(t, ctx, append(flags, "--warmup", "60s", "--json", "-", url)...)
+			if code != 130 || out != "" || !strings.Contains(said, "interrupted before anything was measured") {
+				t.Errorf("exit code %d, %q, %q", code, out, said)
+			}
+		})
 	}
 }
 
