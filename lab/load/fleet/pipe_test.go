@@ -124,7 +124,11 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := processes(t, 2, "work")
 	plan := plan(t, orders{Ticks: 10, Then: "hang"}, orders{Ticks: 10, Then: "hang"})
-	plan.Live = func(Point) { cancel() }
+	plan.Watch = func(m Moment) {
+		if m == Opened {
+			cancel()
+		}
+	}
 	if _, err := Coordinate(ctx, p, plan); err != context.Canceled {
 		t.Errorf("got %v", err)
 	}
