@@ -131,9 +131,13 @@
 // unasked.
 //
 // Whatever a server sends, no more is kept of it than a head of 64 KiB, and the
-// 256 KiB for checks, on connections whose answer is not complete. A run ends early
+// 256 KiB for checks, on connections whose answer is not complete. A run is given up
 // when connects are refused for two seconds, or when there was no right answer for
-// half as long again as Spec.Timeout; with Spec.Persist it does not.
+// half as long again as Spec.Timeout; with Spec.Persist it is not. If a tick of the
+// window was over, there is a Result, whose GaveUp has the reason.
+//
+// Server processes may end. Their CPU time is that until then, and Result.Gone names
+// them; a process that takes the place of one is not looked for.
 //
 // # Latency
 //

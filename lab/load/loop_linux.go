@@ -80,6 +80,7 @@ type loop struct {
 
 	started      bool // requests are sent
 	draining     bool // no new ones are
+	resigned     bool // that there is no hope is known
 	connecting   int
 	standing     int
 	held         int // of them, those with conn.held

@@ -131,15 +131,18 @@ func (r *runner) connect() error {
 	return nil
 }
 
-// until runs the loop. Of two reasons to give up, a server that is gone is the
-// better one.
+// until runs the loop. That the server is gone says more than that it does not
+// answer.
 func (r *runner) until(t int64) error {
 	err := r.loop.until(t)
-	if err == nil || err == errCancelled {
+	if _, is := err.(hopeless); !is {
 		return err
 	}
-	if _, gone := r.server.Read(); gone != nil {
-		return gone
+	if _, read := r.server.Read(); read != nil {
+		return errors.Join(err, read)
+	}
+	if left := r.server.Left(); left != nil {
+		return hopeless{fmt.Errorf("%w: %w", left, err)}
 	}
 	return err
 }
@@ -276,10 +279,14 @@ func (r *runner) window() (*Result, error) {
 		l.open.queue.Begin(r.spec.Arrivals, begin, end)
 	}
 	r.enter(begin, end)
-	cut := false
+	cut, gaveUp := false, ""
 	for r.tickAt < end && !cut {
 		err := r.advance(end)
-		if cut = err == errCancelled && l.now()-begin >= int64(r.spec.Tick); cut {
+		lost, resigned := err.(hopeless)
+		if cut = (err == errCancelled || resigned) && l.now()-begin >= int64(r.spec.Tick); cut {
+			if resigned {
+				gaveUp = lost.Error()
+			}
 			err = r.cut()
 		}
 		if err != nil {
@@ -301,6 +308,8 @@ func (r *runner) window() (*Result, error) {
 		WarmupSeconds: float64(r.warmup) / 1e9,
 		Steady:        r.steady,
 		Cut:           cut,
+		GaveUp:        gaveUp,
+		Gone:          r.server.Gone(),
 		Early:         r.at.Early - from.Early,
 		Dropped:       r.at.Dropped - from.Dropped,
 	}
@@ -335,11 +344,11 @@ func (r *runner) latency(res *Result) (err error) {
 	return err
 }
 
-// cut ends the window now. That it was asked for is not asked again: what is left
-// to do is done.
+// cut ends the window now. That it was asked for, or that there is no hope, is not
+// asked again: what is left to do is done.
 func (r *runner) cut() error {
 	l := r.loop
-	l.done = nil
+	l.done, l.resigned = nil, true
 	if l.open != nil {
 		now := l.now()
 		l.open.Begin(l.open.From, now)

@@ -3,17 +3,20 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/arrive"
-	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -156,6 +159,8 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
+// A server's process may end and another take its place: the run goes on, and says
+// whose CPU time it does not know.
 func TestRunServerDies(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
 	server := exec.Command("sleep", "60")
@@ -163,20 +168,64 @@ func TestRunServerDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := testSpec(s.addr)
-	spec.Window, spec.Tick, spec.ServerPIDs = 30*time.Second, 20*time.Millisecond, []int{server.Process.Pid}
+	spec.Window, spec.Tick, spec.ServerPIDs = 300*time.Millisecond, 20*time.Millisecond, []int{os.Getpid(), server.Process.Pid}
+	var result *Result
 	err := Run(context.Background(), spec, func(e Event) {
-		if e.Window {
-			// Not waited for yet: it stays in the process table.
-			if err := server.Process.Kill(); err != nil {
+		switch {
+		case e.Window:
+			// It ends, and stays in the process table: nobody has asked how.
+			pid := server.Process.Pid
+			if err := errors.Join(server.Process.Kill(), unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)); err != nil {
 				t.Error(err)
 			}
+		case e.Result != nil:
+			result = e.Result
 		}
 	})
-	if !errors.Is(err, cputime.ErrGone) || !strings.HasSuffix(err.Error(), " is gone") {
-		t.Errorf("error %v", err)
+	if err != nil || result == nil || !slices.Equal(result.Gone, spec.ServerPIDs[1:]) || result.ServerCPU <= 0 || result.Cut {
+		t.Errorf("error %v, %+v", err, result)
 	}
 	if err := server.Wait(); err == nil {
 		t.Error("the server was not killed")
+	}
+}
+
+// A run that is given up has the result of what was measured until then, and the
+// reason.
+func TestRunGivenUp(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		var silent atomic.Bool
+		s := serveScript(t, func(c *net.TCPConn, _ int) bool { return silent.Load() || say(c, goodAnswer) })
+		server := exec.Command("sleep", "60")
+		if err := server.Start(); err != nil {
+			t.Fatal(err)
+		}
+		spec := testSpec(s.addr)
+		spec.Window, spec.Tick, spec.Timeout = time.Minute, 20*time.Millisecond, 200*time.Millisecond
+		spec.ServerPIDs = []int{server.Process.Pid}
+		want := fmt.Sprintf("server process %d is gone: no right answer for ", server.Process.Pid)
+		if open {
+			spec.Arrivals, spec.ServerPIDs, want = &arrive.Plan{Rate: 500}, nil, "no right answer for "
+		}
+		var result *Result
+		err := Run(context.Background(), spec, func(e Event) {
+			switch {
+			case e.Tick != nil && e.Tick.T > 0 && e.Tick.Requests > 0:
+				silent.Store(true)
+				_ = server.Process.Kill() // or it is killed already
+			case e.Result != nil:
+				result = e.Result
+			}
+		})
+		if err != nil || result == nil || !result.Cut || result.Requests == 0 || !strings.HasPrefix(result.GaveUp, want) {
+			t.Errorf("open %v: error %v, %+v", open, err, result)
+		}
+		if err := server.Wait(); err == nil {
+			t.Error("the server was not killed")
+		}
+		if result != nil && open && result.Open.Unfinished+result.Open.Failed == 0 {
+			t.Errorf("all %d arrivals had an answer", result.Open.Due)
+		}
 	}
 }
 

@@ -200,6 +200,12 @@ func (l *loop) sip(c *conn, flags uint32) {
 	}
 }
 
+// hopeless is why a run is given up that could go on and would bring nothing.
+type hopeless struct{ error }
+
+// Unwrap is the reason.
+func (e hopeless) Unwrap() error { return e.error }
+
 // scan looks for what takes too long.
 func (l *loop) scan(now int64) error {
 	timeout := int64(l.spec.Timeout)
@@ -225,11 +231,11 @@ func (l *loop) scan(now int64) error {
 			l.fail(c, tally.KindTimeout, now+retryFailed)
 		}
 	}
-	if l.spec.Persist && l.started {
+	if l.spec.Persist && l.started || l.resigned {
 		return nil
 	}
 	if l.refusedSince != 0 && now-l.refusedSince > refusedFor {
-		return l.cause
+		return hopeless{l.cause}
 	}
 	// Half as much again, so that a connection that replaced a stalled one has
 	// its chance.
@@ -238,7 +244,7 @@ func (l *loop) scan(now int64) error {
 		if cause == nil {
 			cause = errTimeout
 		}
-		return fmt.Errorf("no right answer for %v: %w", time.Duration(now-l.lastRight).Round(time.Millisecond), cause)
+		return hopeless{fmt.Errorf("no right answer for %v: %w", time.Duration(now-l.lastRight).Round(time.Millisecond), cause)}
 	}
 	return nil
 }

@@ -29,7 +29,16 @@ func (b *bench) generate(ctx context.Context, spec *load.Spec, see func(load.Eve
 	if err != nil {
 		return nil, err
 	}
-	return g.Follow(see)
+	r, err := g.Follow(see)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.GaveUp != "":
+		return nil, errors.New(r.GaveUp)
+	case len(r.Gone) > 0:
+		return nil, fmt.Errorf("server process %d is gone", r.Gone[0])
+	}
+	return r, nil
 }
 
 // measure carries out one step of the plan: a fresh server, a fresh generator,

@@ -253,7 +253,7 @@ func (r *runner) window() (*load.Result, error) {
 	res := &load.Result{
 		Seconds: float64(r.tickAt-begin) / 1e9, Requests: d.Events, Errors: d.ByKind(), BytesIn: d.BytesIn, BytesOut: d.BytesOut,
 		GeneratorCPU:  max(0, float64(ownEnd-own-(l.Spun()-spun))/1e9),
-		WarmupSeconds: r.spec.Warmup.Seconds(), Steady: r.steady, Cut: cut,
+		WarmupSeconds: r.spec.Warmup.Seconds(), Steady: r.steady, Cut: cut, Gone: r.server.Gone(),
 		Connects: r.at.Connects, Listen: &listen.Result{Connect: r.took},
 	}
 	res.ServerUser, res.ServerSys, res.ServerCPU = cputime.Split(cpu, r.cpu)

@@ -17,7 +17,9 @@ var ErrGone = errors.New("server process is gone")
 // process that it was opened for: a reused number cannot be taken for it.
 type process struct {
 	pid  int
-	stat int // descriptor of /proc/PID/stat
+	stat int  // descriptor of /proc/PID/stat
+	last Time // that was read
+	gone bool
 }
 
 // Time is CPU time of all server processes since their start.
@@ -59,29 +61,65 @@ func (p *Processes) Close() {
 	p.list = nil
 }
 
-// Read sums the clocks of all processes. The error wraps ErrGone when one of them
-// has ended.
+// Read sums the clocks of all processes. Those of a process that has ended stand
+// where they stood when they were last read.
 func (p *Processes) Read() (Time, error) {
 	var sum Time
-	for _, one := range p.list {
-		user, sys, err := p.readStat(one.stat)
-		if err != nil {
-			return sum, processError(one.pid, err)
-		}
-		// The clock of a whole process: CPUCLOCK_SCHED of its id, see
-		// linux/posix-timers_types.h.
-		var ts unix.Timespec
-		if err := unix.ClockGettime(int32(^one.pid<<3|2), &ts); err != nil {
-			if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ESRCH) {
-				err = ErrGone
+	for i := range p.list {
+		one := &p.list[i]
+		if !one.gone {
+			now, err := p.read(one)
+			switch {
+			case errors.Is(err, ErrGone):
+				one.gone = true
+			case err != nil:
+				return sum, processError(one.pid, err)
+			default:
+				one.last = now
 			}
-			return sum, processError(one.pid, err)
 		}
-		sum.Total += ts.Nano()
-		sum.User += user
-		sum.Sys += sys
+		sum.Total += one.last.Total
+		sum.User += one.last.User
+		sum.Sys += one.last.Sys
 	}
 	return sum, nil
+}
+
+// Gone lists the processes that had ended at the last Read.
+func (p *Processes) Gone() (pids []int) {
+	for _, one := range p.list {
+		if one.gone {
+			pids = append(pids, one.pid)
+		}
+	}
+	return pids
+}
+
+// Left is an error that wraps ErrGone when none of the processes was there at the
+// last Read, though there had been some.
+func (p *Processes) Left() error {
+	if gone := p.Gone(); len(gone) > 0 && len(gone) == len(p.list) {
+		return processError(gone[0], ErrGone)
+	}
+	return nil
+}
+
+// read reads the clocks of one process.
+func (p *Processes) read(one *process) (t Time, err error) {
+	if t.User, t.Sys, err = p.readStat(one.stat); err != nil {
+		return t, err
+	}
+	// The clock of a whole process: CPUCLOCK_SCHED of its id, see
+	// linux/posix-timers_types.h.
+	var ts unix.Timespec
+	if err := unix.ClockGettime(int32(^one.pid<<3|2), &ts); err != nil {
+		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ESRCH) {
+			err = ErrGone
+		}
+		return t, err
+	}
+	t.Total = ts.Nano()
+	return t, nil
 }
 
 // readStat reads fields 14 and 15 of proc(5), utime and stime.

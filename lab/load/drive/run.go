@@ -162,7 +162,8 @@ func (r *loader) document(words string) *present.Document {
 	return d
 }
 
-// once carries out one run.
+// once carries out one run. Of one that was given up there is a document as well as
+// the error.
 func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thresholds []objective.Objective) (*present.Document, error) {
 	d := r.document(words)
 	spec := &load.Spec{
@@ -186,7 +187,11 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 	}
 	d.Ended = time.Now()
 	if result.Cut {
-		d.Partial = fmt.Sprintf("interrupted after %.1f s of %v; the figures are of that time", result.Seconds, r.duration)
+		why := "interrupted"
+		if result.GaveUp != "" {
+			why = "given up"
+		}
+		d.Partial = fmt.Sprintf("%s after %.1f s of %v; the figures are of that time", why, result.Seconds, r.duration)
 	}
 	target := 0.0
 	if plan != nil {
@@ -202,7 +207,10 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 	if err := d.Fill(result, steal, target, thresholds); err != nil {
 		return d, err
 	}
-	return d, w.crew.conclude(d, target)
+	if err := w.crew.conclude(d, target); err != nil || result.GaveUp == "" {
+		return d, err
+	}
+	return d, errors.New(result.GaveUp)
 }
 
 // tickOf is the distance of the time series' points: five a second, one in runs

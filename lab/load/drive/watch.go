@@ -33,6 +33,7 @@ type watch struct {
 // edge is what was read at an edge of the window.
 type edge struct {
 	process results.Process
+	unknown bool // process
 	ticks   probe.Ticks
 }
 
@@ -64,7 +65,9 @@ func (w *watch) concludeServer() {
 	if s == nil {
 		return
 	}
-	s.Process = probe.Since(w.end.process, w.begin.process)
+	if !w.begin.unknown && !w.end.unknown {
+		s.Process = probe.Since(w.end.process, w.begin.process)
+	}
 	if n := len(w.doc.Series); n > 0 {
 		s.Process.Threads, s.Process.OpenFiles = w.doc.Series[n-1].Threads, w.doc.Series[n-1].OpenFiles
 	}
@@ -78,9 +81,9 @@ func (w *watch) show(how func(*present.Live)) {
 
 func (w *watch) edge() (e edge, err error) {
 	if w.doc.Server != nil {
-		if e.process, err = probe.ReadProcess(w.doc.Server.PIDs); err != nil {
-			return e, err
-		}
+		// It may be of processes that ended: their last words are the generator's.
+		e.process, err = probe.ReadProcess(w.doc.Server.PIDs)
+		e.unknown = err != nil
 	}
 	e.ticks, err = probe.ReadTicks(w.cpus)
 	return e, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/redline-go/redline/lab/load"
@@ -157,6 +158,9 @@ func (d *Document) Fill(r *load.Result, stealRatio float64, target float64, thre
 	if d.Server != nil {
 		d.fillServer(r)
 	}
+	if len(r.Gone) > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("of the server's processes these ended: %s; CPU time and memory are theirs until then, and those of no others that came", words(r.Gone)))
+	}
 	d.Generator.Bound = d.bound()
 	if err := d.judge(r, thresholds); err != nil {
 		return err
@@ -181,6 +185,11 @@ func openOf(o *load.Open, target float64) (open *results.Open, err error) {
 	}
 	open.Pacing, err = results.ParseLatency(o.Pacing)
 	return open, err
+}
+
+// words lists numbers.
+func words(list []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }
 
 func (d *Document) fillServer(r *load.Result) {

@@ -47,6 +47,9 @@ func (d *Document) judge(r *load.Result, thresholds []objective.Objective) error
 		return err
 	}
 	d.Gates = append(d.Gates, open...)
+	if r.GaveUp != "" {
+		d.Gates = append(d.Gates, results.Gate{Name: "given up", Value: r.Seconds, Text: fmt.Sprintf("the run was given up after %.1f s: %s", r.Seconds, r.GaveUp)})
+	}
 	d.Valid = results.Valid(d.Gates)
 	return nil
 }

@@ -1,9 +1,11 @@
 package crew
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/delta"
@@ -53,6 +55,8 @@ func Merge(o *fleet.Outcome) (sum *load.Result, each []*load.Result, err error) 
 		sum.Steal = max(sum.Steal, r.Steal)
 		sum.Steady = sum.Steady && r.Steady
 		sum.Cut = sum.Cut || r.Cut
+		sum.GaveUp = cmp.Or(sum.GaveUp, r.GaveUp)
+		sum.Gone = union(sum.Gone, r.Gone)
 		if r.Seconds > longest && r.ServerCPU > 0 { // each has read the same processes
 			longest = r.Seconds
 			sum.ServerUser, sum.ServerSys, sum.ServerCPU = r.ServerUser, r.ServerSys, r.ServerCPU
@@ -82,6 +86,13 @@ func Merge(o *fleet.Outcome) (sum *load.Result, each []*load.Result, err error) 
 		*sum.Open = open(o)
 	}
 	return sum, each, nil
+}
+
+// union is what is in a or in b, sorted.
+func union(a, b []int) []int {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // open is what the arrivals of all workers came to.

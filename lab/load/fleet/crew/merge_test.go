@@ -189,6 +189,12 @@ func compare(t *testing.T, name string, v reflect.Value) {
 			compare(t, name+"."+v.Type().Field(i).Name, v.Field(i))
 		}
 	case reflect.Slice:
+		if name == ".Gone" { // of both
+			if !reflect.DeepEqual(v.Interface(), []int{3, 4}) {
+				t.Errorf("%s is %v", name, v)
+			}
+			return
+		}
 		if v.Len() != 1 {
 			t.Errorf("%s has %d elements", name, v.Len())
 			return
