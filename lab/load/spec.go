@@ -12,6 +12,7 @@ import (
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/scenario/carry"
 	"github.com/redline-go/redline/lab/load/scenario/dist"
+	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
 // Spec is what a generator process is asked to do. It travels as JSON on the
@@ -118,6 +119,20 @@ func (t *TLS) Pool() (*x509.CertPool, error) {
 		return nil, errors.New("spec: there is no certificate in the trusted ones")
 	}
 	return pool, nil
+}
+
+// Client is what connections have in common that are secured so: they offer HTTP/2
+// or HTTP/1.1, and nothing else.
+func (t *TLS) Client(http2 bool) (*tlsc.Client, error) {
+	s := tlsc.Settings{ServerName: t.ServerName, Insecure: t.Insecure, Resume: t.Resume, Protocols: []string{"http/1.1"}}
+	if http2 {
+		s.Protocols = []string{"h2"}
+	}
+	var err error
+	if s.Roots, err = t.Pool(); err != nil {
+		return nil, err
+	}
+	return tlsc.NewClient(s)
 }
 
 // scheme is that of the URLs which connections as these are for.
