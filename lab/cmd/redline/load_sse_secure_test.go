@@ -116,7 +116,7 @@ func TestLoadStreamsComeBack(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("HTTP/2 %v", http2), func(t *testing.T) {
 			s, others := serveEvents(t, true, http2, 10)
-			args := short("--sse", "--insecure", "--tls-resume", "--retry", "10ms", "--json", "-")
+			args := short("-d", "1s", "--sse", "--insecure", "--tls-resume", "--retry", "10ms", "--json", "-")
 			if http2 {
 				args = append(args, "--http2", "--streams", "2")
 			}
