@@ -107,7 +107,7 @@ func TestRunSecure(t *testing.T) {
 			s.StartTLS()
 			t.Cleanup(s.Close)
 			spec := specOf(t, events)
-			spec.Addr, spec.TLS = s.Listener.Addr().String(), &load.TLS{Insecure: true}
+			spec.Addr, spec.TLS, spec.Timeout = s.Listener.Addr().String(), &load.TLS{Insecure: true}, 20*time.Second
 			connections, subscribers, protocol := 5, 5, "http/1.1"
 			if spec.HTTP2 = http2; http2 {
 				spec.Streams, subscribers, protocol = 3, 15, "h2"

@@ -262,7 +262,7 @@ func TestFramesSilent(t *testing.T) {
 		return f.stands(id) && f.events(id, 1, 1, false)
 	})
 	l := framesLoop(t, addr, 2)
-	l.book.timeout = int64(500 * time.Millisecond)
+	l.book.timeout = int64(time.Second)
 	drive(t, l, func(c *Counts) bool { return c.Events == 2 && l.Standing() == 2 })
 	c := l.Counts()
 	if c.Errors[Timeout] == 0 || c.Failures() != c.Errors[Timeout] || c.Connects < 2 {
