@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/sock"
@@ -70,7 +71,7 @@ type loop struct {
 	plain    []byte      // of the present read, decrypted
 	cipher   []byte      // of the present write, encrypted
 
-	handshakes handshakes
+	handshakes greet.Handshakes
 	conns      []conn
 
 	timers timer.Heap
@@ -131,7 +132,7 @@ func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
 		}
 	}
 	if spec.TLS != nil {
-		if l.tls, err = newTLS(spec); err != nil {
+		if l.tls, err = spec.TLS.Client(spec.HTTP2); err != nil {
 			return l, err
 		}
 	}

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 
+	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
@@ -82,15 +83,7 @@ type Result struct {
 }
 
 // TLSDone is what the handshakes since the process began came to.
-type TLSDone struct {
-	Handshakes uint64 `json:"handshakes"`         // that were completed
-	Resumed    uint64 `json:"resumed"`            // of them, those that resumed a session
-	Version    string `json:"version"`            // of the last one, as "TLS 1.3"
-	Cipher     string `json:"cipher"`             //
-	Curve      string `json:"curve,omitempty"`    // of its key exchange
-	Protocol   string `json:"protocol,omitempty"` // that ALPN agreed on
-	Histogram  string `json:"hdr"`                // how long they took from the connection on, each; HdrHistogram V2 as above
-}
+type TLSDone = greet.Done
 
 // Target is what one request of a scenario came to.
 type Target struct {

@@ -85,7 +85,7 @@ func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
 	if res.Connect, err = tally.Encode(l.rec.Connect); err != nil {
 		return err
 	}
-	if res.TLS, err = l.handshakes.result(l.rec.TLS); err != nil {
+	if res.TLS, err = l.handshakes.Result(); err != nil {
 		return err
 	}
 	emit(Event{Result: res})

@@ -173,8 +173,11 @@ func TestSecureFreshConnections(t *testing.T) {
 				if got, least := l.rec.Connects, l.rec.Requests/3; got < least || got > least+2*uint64(spec.Connections) {
 					t.Errorf("%d connections for %d requests", got, l.rec.Requests)
 				}
-				if p.secure && resume != (l.handshakes.resumed > 0) {
-					t.Errorf("%d of %d resumed", l.handshakes.resumed, l.handshakes.done)
+				if !p.secure {
+					return
+				}
+				if done, err := l.handshakes.Result(); err != nil || resume != (done.Resumed > 0) {
+					t.Errorf("%v; %d of %d resumed", err, done.Resumed, done.Handshakes)
 				}
 			})
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/scenario/carry"
 	"github.com/redline-go/redline/lab/load/scenario/dist"
+	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
 // Spec is what a generator process is asked to do. It travels as JSON on the
@@ -38,7 +39,7 @@ type Spec struct {
 	Slow          Slow      `json:"slow,omitzero"`                     // connections that do not take, or give, as fast as they could
 	TLS           *TLS      `json:"tls,omitempty"`                     // nil: in clear
 	HTTP2         bool      `json:"http2,omitempty"`                   // in place of HTTP/1.1; without TLS by prior knowledge (RFC 9113, section 3.3)
-	Streams       int       `json:"streams,omitempty"`                 // of HTTP/2: requests in flight a connection, at least 1
+	Streams       int       `json:"streams,omitempty"`                 // of HTTP/2: requests in flight a connection, or subscribers on it, at least 1
 	MaxBody       int64     `json:"max_body,omitempty"`                // bytes of a body whose length is not announced; 0: 1 GiB
 	Member        bool      `json:"member,omitempty"`                  // one of several workers: the warm-up is as long as Warmup says, so that their windows coincide, and the ticks of the window carry their Counts
 	Persist       bool      `json:"persist,omitempty"`                 // go on when a server refuses, or gives no right answer, for long
@@ -120,6 +121,20 @@ func (t *TLS) Pool() (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// Client is what connections have in common that are secured so: they offer HTTP/2
+// or HTTP/1.1, and nothing else.
+func (t *TLS) Client(http2 bool) (*tlsc.Client, error) {
+	s := tlsc.Settings{ServerName: t.ServerName, Insecure: t.Insecure, Resume: t.Resume, Protocols: []string{"http/1.1"}}
+	if http2 {
+		s.Protocols = []string{"h2"}
+	}
+	var err error
+	if s.Roots, err = t.Pool(); err != nil {
+		return nil, err
+	}
+	return tlsc.NewClient(s)
+}
+
 // scheme is that of the URLs which connections as these are for.
 func (s *Spec) scheme() string {
 	if s.TLS != nil {
@@ -128,7 +143,8 @@ func (s *Spec) scheme() string {
 	return "http"
 }
 
-// Places is how many requests may be in flight, but for a pipeline's.
+// Places is how many requests may be in flight, but for a pipeline's; of Listen how
+// many subscribers there are.
 func (s *Spec) Places() int { return s.Connections * max(s.Streams, 1) }
 
 // maxBody is what Spec.MaxBody is when it says nothing.
@@ -144,8 +160,8 @@ func (s *Spec) Validate() error {
 		return errors.New("spec: request is empty")
 	case len(s.Request) > 0 && s.Scenario != nil:
 		return errors.New("spec: a request beside a scenario")
-	case s.Listen != nil && (s.HTTP2 || s.TLS != nil || s.Idle || s.Scenario != nil || s.Arrivals != nil || s.Pipeline != 1 || s.PerConnection > 0):
-		return errors.New("spec: subscribers with HTTP/2, TLS, idle connections, a scenario, arrivals, a pipeline or fresh connections")
+	case s.Listen != nil && (s.Idle || s.Scenario != nil || s.Arrivals != nil || s.Pipeline != 1 || s.PerConnection > 0):
+		return errors.New("spec: subscribers with idle connections, a scenario, arrivals, a pipeline or fresh connections")
 	case s.Scenario != nil && s.Idle:
 		return errors.New("spec: a scenario with idle connections")
 	case s.Connections < 1:

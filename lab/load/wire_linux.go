@@ -1,14 +1,11 @@
 package load
 
 import (
-	"crypto/tls"
-	"errors"
-	"fmt"
 	"io"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
 
+	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
@@ -30,50 +27,6 @@ type wire struct {
 // keptPending is the capacity up to which a connection keeps a buffer of what its
 // socket did not take.
 const keptPending = 16 << 10
-
-// maxOwed bounds what waits for a server that has TLS answered, key updates say, and
-// does not read the answers.
-const maxOwed = 64 << 10
-
-var (
-	errOwed      = errors.New("TLS: the server asks for more than it reads")
-	errShake     = errors.New("TLS handshake: the server closed the connection")
-	errNoHTTP2   = errors.New("TLS handshake: the server does not offer HTTP/2 (by ALPN)")
-	errTruncated = errors.New("TLS connection closed within an answer, without a word: content may be cut off")
-)
-
-// handshakes is what is known of the handshakes of a run.
-type handshakes struct {
-	state   tlsc.State // of the last one
-	done    uint64
-	resumed uint64
-}
-
-// result is what they came to; nil without any.
-func (h *handshakes) result(took *hdrhistogram.Histogram) (r *TLSDone, err error) {
-	if h.done == 0 {
-		return nil, nil
-	}
-	r = &TLSDone{
-		Handshakes: h.done, Resumed: h.resumed, Protocol: h.state.Protocol, Curve: h.state.Curve.String(),
-		Version: tls.VersionName(h.state.Version), Cipher: tls.CipherSuiteName(h.state.Cipher),
-	}
-	r.Histogram, err = tally.Encode(took)
-	return r, err
-}
-
-// newTLS prepares what the connections have in common.
-func newTLS(spec *Spec) (*tlsc.Client, error) {
-	s := tlsc.Settings{ServerName: spec.TLS.ServerName, Insecure: spec.TLS.Insecure, Resume: spec.TLS.Resume, Protocols: []string{"http/1.1"}}
-	if spec.HTTP2 {
-		s.Protocols = []string{"h2"}
-	}
-	var err error
-	if s.Roots, err = spec.TLS.Pool(); err != nil {
-		return nil, err
-	}
-	return tlsc.NewClient(s)
-}
 
 // shake begins what has to be said before the first request.
 func (l *loop) shake(c *conn, now int64) {
@@ -97,15 +50,10 @@ func (l *loop) shake(c *conn, now int64) {
 func (l *loop) shaken(c *conn, now int64) {
 	s := c.wire.tls.State()
 	if l.spec.HTTP2 && s.Protocol != "h2" {
-		l.shakeFailed(c, errNoHTTP2, now)
+		l.shakeFailed(c, greet.ErrNoHTTP2, now)
 		return
 	}
-	l.handshakes.state = s
-	l.handshakes.done++
-	if s.Resumed {
-		l.handshakes.resumed++
-	}
-	tally.Record(l.rec.TLS, now-c.sent, 1)
+	l.handshakes.Note(s, now-c.sent)
 	if c.mux != nil {
 		l.greet(c)
 		return
@@ -119,57 +67,9 @@ func (l *loop) shakeFailed(c *conn, err error, now int64) {
 	if l.refusedSince == 0 {
 		l.refusedSince = now
 	}
-	k := tally.KindTLS
-	if tls := c.wire.tls; tls == nil || tls.Ready() && err != errNoHTTP2 {
-		k, err = greetFailed(err)
-	} else {
-		err = tlsWords(err)
-	}
+	k, err := greet.Failed(c.wire.tls, err)
 	l.cause = err
 	l.fail(c, k, now+retryRefused)
-}
-
-// greetFailed is what the end of a connection counts as that waits for HTTP/2 to
-// begin.
-func greetFailed(err error) (tally.Kind, error) {
-	switch {
-	case err == unix.ETIMEDOUT:
-		return tally.KindTimeout, errors.New("HTTP/2: no settings of the server in time")
-	case err == errShake:
-		return tally.KindClosed, errors.New("HTTP/2: the server closed the connection at once; it may not know it")
-	}
-	if _, is := errors.AsType[unix.Errno](err); is {
-		return tally.KindReset, wrap("begin HTTP/2", err)
-	}
-	return tally.KindTLS, tlsWords(err)
-}
-
-// tlsWords says what an error of TLS means.
-func tlsWords(err error) error {
-	if err == unix.ETIMEDOUT {
-		return errors.New("TLS handshake: not done in time")
-	}
-	if errno, is := errors.AsType[unix.Errno](err); is {
-		return fmt.Errorf("TLS handshake: %w", errno)
-	}
-	e, is := errors.AsType[*tlsc.Error](err)
-	if !is {
-		return err
-	}
-	switch e.Kind {
-	case tlsc.Certificate:
-		if c, is := errors.AsType[*tls.CertificateVerificationError](err); is {
-			err = c.Err
-		}
-		return fmt.Errorf("the server's certificate is not trusted: %w", err)
-	case tlsc.NotTLS:
-		return errors.New("TLS handshake: the server does not answer in TLS")
-	case tlsc.Alert:
-		return fmt.Errorf("the server ended TLS: %w", err)
-	case tlsc.Record:
-		return fmt.Errorf("TLS: what the server sent is broken: %w", err)
-	}
-	return fmt.Errorf("TLS handshake: %w", err)
 }
 
 // deliver sends b, which is not kept, behind what is pending.
@@ -272,8 +172,8 @@ func (l *loop) receivedWire(c *conn, in []byte, now int64) {
 		if w.owed += len(l.cipher); len(w.pending) == 0 {
 			w.owed = 0
 		}
-		if w.owed > maxOwed {
-			l.cause = errOwed
+		if w.owed > greet.MaxOwed {
+			l.cause = greet.ErrOwed
 			l.fail(c, tally.KindTLS, now+retryFailed)
 			return
 		}
@@ -292,7 +192,7 @@ func (l *loop) receivedWire(c *conn, in []byte, now int64) {
 	case c.phase == shaking:
 		l.shakeFailed(c, err, now)
 	default:
-		l.cause = tlsWords(err)
+		l.cause = greet.TLS(err)
 		l.fail(c, tally.KindTLS, now+retryFailed)
 	}
 }
@@ -312,11 +212,11 @@ func (l *loop) endedWire(c *conn, now int64) {
 	w := c.wire
 	switch {
 	case c.phase == shaking:
-		l.shakeFailed(c, errShake, now)
+		l.shakeFailed(c, greet.ErrClosed, now)
 	case c.mux != nil:
 		l.endedMux(c, now)
 	case w.tls.End() != nil && c.parser.Begun():
-		l.cause = errTruncated
+		l.cause = greet.ErrTruncated
 		l.fail(c, tally.KindShort, now+retryFailed)
 	default:
 		l.ended(c, now)

@@ -16,6 +16,7 @@ import (
 	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/tally"
+	"github.com/redline-go/redline/lab/load/tlsc"
 	"github.com/redline-go/redline/lab/load/trend"
 )
 
@@ -77,9 +78,16 @@ func run(ctx context.Context, spec *load.Spec, emit func(load.Event)) (err error
 	if err != nil {
 		return err
 	}
+	var secure *tlsc.Client
+	if spec.TLS != nil {
+		if secure, err = spec.TLS.Client(spec.HTTP2); err != nil {
+			return err
+		}
+	}
 	if r.loop, err = listen.New(ctx, &listen.Options{
-		Config: *spec.Listen, Addr: spec.Addr, Request: spec.Request, Subscribers: spec.Connections, Timeout: spec.Timeout,
+		Config: *spec.Listen, Addr: spec.Addr, Request: spec.Request, Subscribers: spec.Places(), Timeout: spec.Timeout,
 		ConnectRate: spec.ConnectRate, Sources: sources, Congestion: spec.Congestion,
+		TLS: secure, HTTP2: spec.HTTP2, Share: spec.Streams,
 	}, r); err != nil {
 		return err
 	}
@@ -97,7 +105,10 @@ func run(ctx context.Context, spec *load.Spec, emit func(load.Event)) (err error
 	if res.Listen.Memory, err = resident(); err != nil {
 		return err
 	}
-	res.Listen.Each = max(0, float64(res.Listen.Memory)-float64(before)) / float64(spec.Connections)
+	res.Listen.Each = max(0, float64(res.Listen.Memory)-float64(before)) / float64(spec.Places())
+	if res.TLS, err = r.loop.TLS(); err != nil {
+		return err
+	}
 	emit(load.Event{Result: res})
 	return nil
 }
@@ -114,7 +125,7 @@ func (r *runner) connect() error {
 			return err
 		}
 		now := l.Now()
-		if n := l.Stood(); n >= most+max(r.spec.Connections/100, 1) {
+		if n := l.Stood(); n >= most+max(r.spec.Places()/100, 1) {
 			most, grew = n, now // a trickle does not count: it could go on for ever
 		}
 		if l.Stood() == 0 {

@@ -97,6 +97,40 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// Over TLS and HTTP/2, where several share a connection, a run is the same; its
+// handshakes are told of.
+func TestRunSecure(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		t.Run(fmt.Sprintf("HTTP/2 %v", http2), func(t *testing.T) {
+			s := httptest.NewUnstartedServer(http.HandlerFunc(events))
+			s.EnableHTTP2 = http2
+			s.StartTLS()
+			t.Cleanup(s.Close)
+			spec := specOf(t, events)
+			spec.Addr, spec.TLS, spec.Timeout = s.Listener.Addr().String(), &load.TLS{Insecure: true}, 20*time.Second
+			connections, subscribers, protocol := 5, 5, "http/1.1"
+			if spec.HTTP2 = http2; http2 {
+				spec.Streams, subscribers, protocol = 3, 15, "h2"
+			}
+			all, err := trace(t, t.Context(), spec, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := all[len(all)-1].Result
+			if r == nil || r.Listen == nil || r.TLS == nil || len(r.Errors) > 0 {
+				t.Fatalf("the last event is %+v, of %+v", all[len(all)-1], r)
+			}
+			if l := r.Listen; l.Subscribers != subscribers || l.Standing != subscribers || l.Events == 0 || l.Duplicated > 0 || r.Connects != uint64(connections) {
+				t.Errorf("%+v, %d connects", l, r.Connects)
+			}
+			times, err := results.ParseLatency(r.TLS.Histogram)
+			if err != nil || times.Count != uint64(connections) || r.TLS.Handshakes != uint64(connections) || r.TLS.Protocol != protocol || r.TLS.Version != "TLS 1.3" {
+				t.Errorf("TLS %+v, %d times, %v", r.TLS, times.Count, err)
+			}
+		})
+	}
+}
+
 // Until others are ready the subscribers listen.
 func TestWaitsForOthers(t *testing.T) {
 	var sent atomic.Int64

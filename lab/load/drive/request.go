@@ -207,7 +207,7 @@ type protocolFlags struct {
 
 func (l *Flags) bindProtocol(f *pflag.FlagSet) {
 	f.BoolVar(&l.http2, "http2", false, "speak HTTP/2: with https by ALPN, with http at once (h2c, prior knowledge)")
-	f.IntVar(&l.streams, "streams", 1, "requests in flight on each connection of --http2")
+	f.IntVar(&l.streams, "streams", 1, "requests in flight, or subscribers, on each connection of --http2")
 	f.BoolVar(&l.insecure, "insecure", false, "take any certificate of the server")
 	f.BoolVar(&l.insecure, "tls-insecure", false, "the same as --insecure")
 	f.BoolVar(&l.resume, "tls-resume", false, "resume TLS sessions: a fresh connection is one of a client that has been there before")

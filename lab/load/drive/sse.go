@@ -30,8 +30,8 @@ const retryDefault = "3s"
 
 // bindStreams makes the flags of subscribers.
 func (l *streamFlags) bindStreams(f *pflag.FlagSet) {
-	f.BoolVar(&l.sse, "sse", false, "each connection is a subscriber of server-sent events, which are counted instead of answers")
-	f.BoolVar(&l.ndjson, "ndjson", false, "each connection is a subscriber of a stream of JSON, one record a line")
+	f.BoolVar(&l.sse, "sse", false, "each connection, or stream of HTTP/2, is a subscriber of server-sent events, which are counted instead of answers")
+	f.BoolVar(&l.ndjson, "ndjson", false, "each is a subscriber of a stream of JSON, one record a line")
 	f.StringVar(&l.lengths, "length-delimited", "", "each is one of a stream of records with their lengths before them: `u32` (four bytes, big endian; the default) or varint (as protobuf has it)")
 	f.Lookup("length-delimited").NoOptDefVal = "u32"
 	f.StringVar(&l.stamp, "stamp", "", "where in an event the time is at which it was sent: `SOURCE[:UNIT]`, as ts, meta.sent:ms (keys of its JSON), @data or @id:us (a field that begins with it)")
@@ -58,7 +58,6 @@ var ofRequests = []string{
 	"pipeline", "rate", "arrivals", "stages", "burst", "find", "method", "body", "body-file", "status",
 	"targets", "think", "check", "upload", "chunked", "requests-per-connection", "slow-read", "slow-write", "slow-connections",
 	"max-body", "keep-going", "try",
-	"http2", "streams", "insecure", "tls-insecure", "ca", "server-name", "tls-resume",
 }
 
 // subscribe makes the subscribers' part of the plan.
@@ -80,9 +79,6 @@ func (p *plan) subscribe(changed func(string) bool) error {
 		if changed(of) {
 			return fmt.Errorf("--%s is about requests, and --%s about subscribers, who send one GET and listen: leave out one of the two", of, flag)
 		}
-	}
-	if p.request.url.Scheme == "https" {
-		return fmt.Errorf("--%s and https: subscribers do not speak TLS yet; write the server's plain port, as http://%s", flag, p.request.url.Host)
 	}
 	c, err := l.config()
 	if err != nil {

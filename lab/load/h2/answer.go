@@ -46,6 +46,7 @@ func (c *Conn) takeData(h head, p []byte) {
 		return
 	}
 	s := &c.streams.slots[slot]
+	s.ended = c.data.end
 	if s.receive -= int64(h.length); s.receive < 0 {
 		c.fail(Flow, CodeFlowControl, "more data than the stream's window allows")
 		return
@@ -232,7 +233,7 @@ func (c *Conn) interim(slot int, end bool) {
 func (c *Conn) head(slot int, id uint32, end bool) {
 	h := &c.decoder.head
 	s := &c.streams.slots[slot]
-	s.answered, s.length = true, h.Length
+	s.answered, s.ended, s.length = true, end, h.Length
 	s.bodiless = s.bodiless || h.Status == 204 || h.Status == 304
 	c.handler.Head(slot, h)
 	if end && c.streams.find(id) == slot {

@@ -166,9 +166,14 @@ func (c *Conn) split(dst []byte, from int, id uint32) []byte {
 }
 
 // Cancel resets a stream that the caller gave up, after a timeout say. The slot
-// is free; the Handler is not told.
+// is free; the Handler is not told. A stream that has ended on both sides is not reset:
+// nothing may be sent on it any more (section 5.1).
 func (c *Conn) Cancel(slot int) {
-	if id := c.streams.slots[slot].id; id != 0 && !c.dead {
+	switch s := &c.streams.slots[slot]; {
+	case s.id == 0 || c.dead:
+	case s.ended && s.sent == s.request.size:
+		c.drop(slot)
+	default:
 		c.reset(slot, CodeCancel)
 	}
 }

@@ -6,6 +6,7 @@ type stream struct {
 	next     int32 // in the queue of those that have content to send
 	queued   bool
 	answered bool  // its head came
+	ended    bool  // so did the frame that ends the answer, in part at least
 	interim  uint8 // answers of status 1xx so far
 	bodiless bool  // its answer has no content, whatever content-length says
 	send     int64 // window for what we send; may be negative, section 6.9.2

@@ -12,20 +12,12 @@ import (
 // read takes bytes of a subscriber's connection, and reports whether it still is
 // one.
 func (b *book) read(i int32, in []byte, now, wall int64) bool {
-	s := &b.subs[i]
-	b.BytesIn += uint64(len(in))
-	b.turn, b.now, b.wall, b.refused, b.broken = s, now, wall, false, false
-	s.heard = now
+	s := b.hear(i, now, wall)
 	before := s.sse.Counts
 	_, v := s.parser.Feed(in)
 	b.grow(&before, &s.sse.Counts)
 	switch {
-	case b.refused && b.why == numKinds:
-		b.retire(i)
-	case b.refused:
-		b.lost(i, b.why, now)
-	case b.broken:
-		b.lost(i, Framing, now)
+	case !b.stays(i):
 	case v == h1.More:
 		return true
 	case v == h1.Malformed:
@@ -36,6 +28,45 @@ func (b *book) read(i int32, in []byte, now, wall int64) bool {
 		b.lost(i, Header, now)
 	default:
 		b.ended(i, now)
+	}
+	return false
+}
+
+// headed takes the head of an answer that comes in frames, fields in lines.
+func (b *book) headed(i int32, status int, fields []byte, now, wall int64) {
+	b.hear(i, now, wall)
+	b.Head(status, fields)
+	b.stays(i)
+}
+
+// content takes a piece of such an answer's content.
+func (b *book) content(i int32, in []byte, now, wall int64) {
+	s := b.hear(i, now, wall)
+	before := s.sse.Counts
+	b.Content(in)
+	b.grow(&before, &s.sse.Counts)
+	b.stays(i)
+}
+
+// hear begins the turn of a subscriber for which something came.
+func (b *book) hear(i int32, now, wall int64) *subscriber {
+	s := &b.subs[i]
+	b.turn, b.now, b.wall, b.refused, b.broken = s, now, wall, false, false
+	s.heard = now
+	return s
+}
+
+// stays ends the connection if what came is not what a subscriber wants.
+func (b *book) stays(i int32) bool {
+	switch {
+	case b.refused && b.why == numKinds:
+		b.retire(i)
+	case b.refused:
+		b.lost(i, b.why, b.now)
+	case b.broken:
+		b.lost(i, Framing, b.now)
+	default:
+		return true
 	}
 	return false
 }

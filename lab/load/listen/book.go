@@ -38,7 +38,7 @@ type subscriber struct {
 	sse    sse.Subscriber
 	parser h1.Parser
 	heard  int64 // time of the last bytes
-	fd     int32 // the loop's; -1: none
+	fd     int32 // the loop's, of HTTP/1.1 in clear; -1: none
 	gen    int32 // of connections: tells events and timers of former ones
 	sent   int32 // bytes of the request that the socket took
 	phase  uint8
@@ -61,7 +61,8 @@ type book struct {
 	stream  *sse.Stream
 	rec     Recorder
 	reader  *sse.Reader
-	hangUp  func(i int32) // closes a subscriber's socket, if it has one
+	hangUp  func(i int32)      // ends a subscriber's connection, if it has one
+	fresh   func(i int32) bool // whether it takes a connection of its own to be asked; nil: it does
 	rules   h1.Rules
 	head    []byte // of the request, without the empty line at its end
 	request []byte // the last that was made
@@ -119,16 +120,21 @@ func newBook(c Config, subscribers int, request []byte, timeout time.Duration, r
 // next is the subscriber who may connect now, if there is one. The caller connects
 // it and says so with dialed, or with lost.
 func (b *book) next(now int64) (i int32, ok bool) {
-	if b.first == len(b.queue) || b.asking >= maxAsking || now < b.nextDial {
+	if b.first == len(b.queue) || b.asking >= maxAsking {
 		return 0, false
 	}
 	i = b.queue[b.first]
+	if b.fresh == nil || b.fresh(i) {
+		if now < b.nextDial {
+			return 0, false
+		}
+		// What was missed while the thread did other things is made up for, but
+		// never at once.
+		b.nextDial = max(b.nextDial, now-arrears) + b.every
+	}
 	if b.first++; b.first == len(b.queue) {
 		b.queue, b.first = b.queue[:0], 0
 	}
-	// What was missed while the thread did other things is made up for, but never
-	// at once.
-	b.nextDial = max(b.nextDial, now-arrears) + b.every
 	s := &b.subs[i]
 	s.phase = connecting
 	b.asking++
@@ -147,12 +153,17 @@ func (b *book) wake(until int64) int64 {
 	return until
 }
 
-// connected begins the request of a subscriber.
+// connected begins the request of a subscriber on a connection of its own.
 func (b *book) connected(i int32) {
+	b.Connects++
+	b.asks(i)
+}
+
+// asks begins the request of a subscriber.
+func (b *book) asks(i int32) {
 	s := &b.subs[i]
 	s.phase, s.sent = asking, 0
 	s.parser.Reset()
-	b.Connects++
 }
 
 // unsent is what of a subscriber's request is to be written; valid until the next
@@ -160,7 +171,7 @@ func (b *book) connected(i int32) {
 func (b *book) unsent(i int32) []byte {
 	s := &b.subs[i]
 	r := append(b.request[:0], b.head...)
-	if id := s.sse.LastID(); len(id) > 0 && b.config.Format == Events {
+	if id := b.lastID(i); len(id) > 0 {
 		r = append(r, "\r\nLast-Event-ID: "...)
 		r = append(r, id...)
 	}
@@ -168,9 +179,15 @@ func (b *book) unsent(i int32) []byte {
 	return b.request[s.sent:]
 }
 
-func (b *book) took(i int32, n int) {
-	b.subs[i].sent += int32(n)
-	b.BytesOut += uint64(n)
+func (b *book) took(i int32, n int) { b.subs[i].sent += int32(n) }
+
+// lastID is what a subscriber's request has in Last-Event-ID, without the blanks
+// around it; nothing if it is empty.
+func (b *book) lastID(i int32) []byte {
+	if b.config.Format != Events {
+		return nil
+	}
+	return bytes.Trim(b.subs[i].sse.LastID(), " \t")
 }
 
 // eof is the end of a subscriber's connection by the peer.
@@ -198,12 +215,24 @@ func (b *book) ended(i int32, now int64) {
 
 // lost counts an error of a connection, which ends it.
 func (b *book) lost(i int32, k Kind, now int64) {
-	if k != Status && k != Redirect && k != Coding && k != Media {
-		b.detail = ""
+	why := ""
+	if k == Status || k == Redirect || k == Coding || k == Media {
+		why = b.detail
 	}
-	b.lastCause = k
-	b.Errors[k]++
+	b.count(k, why)
 	b.drop(i, now)
+}
+
+// fails is lost with what there is to say about it.
+func (b *book) fails(i int32, k Kind, why string, now int64) {
+	b.count(k, why)
+	b.drop(i, now)
+}
+
+// count counts an error.
+func (b *book) count(k Kind, why string) {
+	b.lastCause, b.detail = k, why
+	b.Errors[k]++
 }
 
 // drop ends a connection and lets the subscriber come back in its time.
@@ -321,6 +350,8 @@ func (b *book) cause() string {
 	switch {
 	case b.lastCause == numKinds:
 		return "no subscriber has been answered"
+	case b.lastCause >= TLS:
+		return b.detail
 	case b.detail != "":
 		return causes[b.lastCause] + " (" + b.detail + ")"
 	}

@@ -7,7 +7,9 @@
 //	      who connects next, who hangs up
 //
 // The book is what there is to know about subscribers: it has no socket and no
-// clock, so that tests give it both. Loop is the epoll loop under it.
+// clock, so that tests give it both. Loop is the epoll loop under it. With TLS or
+// HTTP/2 there are lines between the two, connections that several subscribers may
+// share; without them their memory is not there.
 //
 // # A subscriber's life
 //
@@ -23,11 +25,19 @@
 // Last-Event-ID. Waits do not grow: how often it comes back is part of the load.
 // Status 204 tells it not to.
 //
+// Over HTTP/2 a subscriber is a stream. Its end is the stream's (END_STREAM, RST_STREAM)
+// or the connection's, which it shares with Options.Share-1 others; these it comes back
+// to, if their connection is still there. A connection that the server leaves with
+// GOAWAY keeps those who stand on it to the ends of their streams, and takes nobody
+// else. Nor does one on which nothing came while a subscriber waited for too long.
+//
 // # What is counted
 //
-// An error of a connection is counted once, under its [Kind]. A stream that the
+// An error of a connection is counted once for each subscriber on it, under its
+// [Kind]; what goes wrong on one that has nobody on it, once. A stream that the
 // server ends in order (its last chunk, its announced length, or the end of a
-// connection that had neither) is one only with Config.Ends unset. Records and ids
+// connection that had neither, of TLS after its close_notify) is one only with
+// Config.Ends unset. Records and ids
 // are package sse's affair: missed and duplicated ids are counted by subscriber,
 // across its connections.
 //
@@ -46,5 +56,5 @@
 // All reads share one buffer, and nothing of a record is kept. A subscriber is a
 // place in one slice, of a fixed size, and the bytes of its last event id; a head
 // that came in pieces is kept until it is whole, for at most 256 connections at a
-// time.
+// time. TLS and HTTP/2 add what packages tlsc and h2 keep of a connection.
 package listen

@@ -1,6 +1,11 @@
 package listen
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/redline-go/redline/lab/load/h2"
+	"github.com/redline-go/redline/lab/load/tally"
+)
 
 // Kind is why a connection was given up.
 type Kind uint8
@@ -21,24 +26,54 @@ const (
 	Framing               // a length of a record that is none
 	Timeout               // no connection, or no head of an answer, in time
 	Stall                 // no byte of the stream within Config.Stall
-	numKinds
+	TLS                   // no TLS connection came about, or what came over it was broken
+	Goaway                // HTTP/2: the server ended the connection and named an error
+	HTTP2                 // and those of package h2 from its first, NotHTTP2, to Refused
+
+	numKinds = HTTP2 + Kind(h2.Refused)
 )
 
-var kindNames = [numKinds]string{
+var kindNames = [HTTP2]string{
 	"connect", "reset", "closed", "short", "status", "redirect", "media type", "coding",
-	"malformed", "header", "chunk", "framing", "timeout", "stall",
+	"malformed", "header", "chunk", "framing", "timeout", "stall", tally.ErrTLS, tally.ErrGoaway,
 }
 
 // String is the name under which errors of the kind are counted.
 func (k Kind) String() string {
-	if k < numKinds {
+	switch {
+	case k < HTTP2:
 		return kindNames[k]
+	case k < numKinds:
+		return (h2.NotHTTP2 + h2.Kind(k-HTTP2)).String()
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// causes are the kinds in words, for the error of a run that cannot go on.
-var causes = [numKinds]string{
+// ofHTTP2 is the kind of an error of package h2. An answer of another length than it
+// announced is malformed (RFC 9113, section 8.1.1).
+func ofHTTP2(k h2.Kind) Kind {
+	if k > h2.Refused {
+		return Malformed
+	}
+	return HTTP2 + Kind(k-h2.NotHTTP2)
+}
+
+// ofGreeting is the kind of a connection that came to nothing, see greet.Failed.
+func ofGreeting(k tally.Kind) Kind {
+	switch k {
+	case tally.KindTimeout:
+		return Timeout
+	case tally.KindClosed:
+		return Closed
+	case tally.KindReset:
+		return Reset
+	}
+	return TLS
+}
+
+// causes are the kinds in words, for the error of a run that cannot go on. Those that
+// TLS and HTTP/2 have of their own come with theirs.
+var causes = [TLS]string{
 	"connection failed", "connection reset by the server", "connection closed by the server",
 	"connection closed within an answer", "answer of another status than 200",
 	"answer is a redirect, which is not followed: subscribe to its target",

@@ -9,7 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
 const (
@@ -29,6 +31,9 @@ type Options struct {
 	ConnectRate float64       // connections begun a second, at most; 0: as fast as 256 at a time are answered
 	Sources     []netip.Addr  // see sock.Config
 	Congestion  string        // TCP congestion control; empty leaves the default
+	TLS         *tlsc.Client  // nil: in clear
+	HTTP2       bool          // in place of HTTP/1.1; without TLS by prior knowledge (RFC 9113, section 3.3)
+	Share       int           // of HTTP/2: subscribers that share a connection; 0: 1
 }
 
 // ErrCancelled is the end of the context, where a Loop meets it.
@@ -46,6 +51,8 @@ type Loop struct {
 	turn   []again // the list that is worked through, swapped with again
 	empty  int64   // when the kernel last had nothing else for us
 	begun  int64   // of the window
+	lines  *lines  // nil: HTTP/1.1 in clear
+	broken error   // why the loop cannot go on
 }
 
 // again is a socket that was left before it was empty.
@@ -63,27 +70,54 @@ func New(ctx context.Context, o *Options, rec Recorder) (*Loop, error) {
 	}
 	l := &Loop{book: b, done: ctx.Done(), base: time.Now(), buf: make([]byte, bufferSize)}
 	if l.dialer, err = sock.NewDialer(sock.Config{
-		Addr: o.Addr, Connections: o.Subscribers, Congestion: o.Congestion, Sources: o.Sources,
+		Addr: o.Addr, Connections: o.connections(), Congestion: o.Congestion, Sources: o.Sources,
 	}); err != nil {
 		return nil, err
+	}
+	b.hangUp = l.hangUp
+	if o.TLS != nil || o.HTTP2 {
+		if l.lines, err = newLines(l, o); err != nil {
+			return nil, err
+		}
 	}
 	if l.poll, err = sock.NewPoller(eventsPerPoll); err != nil {
 		return nil, err
 	}
-	b.hangUp = l.hangUp
 	return l, nil
 }
 
+// share is how many subscribers there are on a connection.
+func (o *Options) share() int {
+	if o.HTTP2 {
+		return max(o.Share, 1)
+	}
+	return 1
+}
+
+// connections is how many there are at most, but for those that a server is leaving.
+func (o *Options) connections() int { return (o.Subscribers + o.share() - 1) / o.share() }
+
 // Close frees all descriptors.
 func (l *Loop) Close() error {
+	if l.lines != nil {
+		l.lines.closeAll()
+	}
 	for i := range l.book.subs {
 		l.hangUp(int32(i))
 	}
 	return l.poll.Close()
 }
 
-// hangUp closes a subscriber's socket. close(2) on a socket frees the descriptor
-// whatever it returns.
+// TLS is what the handshakes since the loop was made came to; nil without any.
+func (l *Loop) TLS() (*greet.Done, error) {
+	if l.lines == nil {
+		return nil, nil
+	}
+	return l.lines.shakes.Result()
+}
+
+// hangUp closes a subscriber's socket, when it has one of its own. close(2) on a
+// socket frees the descriptor whatever it returns.
 func (l *Loop) hangUp(i int32) {
 	if s := &l.book.subs[i]; s.fd >= 0 {
 		_ = unix.Close(int(s.fd))
@@ -144,13 +178,17 @@ func (l *Loop) Until(t int64) error {
 		}
 		for i := range l.poll.Events {
 			ev := &l.poll.Events[i]
-			if s := &l.book.subs[ev.Fd]; s.gen == ev.Pad && s.fd >= 0 {
+			if l.lines != nil {
+				l.lines.event(ev.Fd, ev.Pad, ev.Events)
+			} else if s := &l.book.subs[ev.Fd]; s.gen == ev.Pad && s.fd >= 0 {
 				l.event(ev.Fd, s, ev.Events)
 			}
 		}
 		l.turn, l.again = l.again, l.turn[:0]
 		for _, a := range l.turn {
-			if s := &l.book.subs[a.index]; s.gen == a.gen && s.fd >= 0 {
+			if l.lines != nil {
+				l.lines.readAgain(a)
+			} else if s := &l.book.subs[a.index]; s.gen == a.gen && s.fd >= 0 {
 				l.readable(a.index, s, a.flags, a.since)
 			}
 		}
@@ -170,26 +208,33 @@ func (l *Loop) upkeep(now int64) error {
 	}
 	b := l.book
 	b.fire(now)
+	join := l.dial
+	if l.lines != nil {
+		join = l.lines.join
+	}
 	for {
 		i, ok := b.next(now)
 		if !ok {
 			break
 		}
-		if err := l.dial(i, now); err != nil {
+		if err := join(i, now); err != nil {
 			return err
 		}
+	}
+	if l.lines != nil {
+		l.lines.tendAll()
 	}
 	if b.standing > 0 {
 		b.alive = now
 	}
-	return nil
+	return l.broken
 }
 
 // Hope is an error when no subscriber has stood for so long that none will.
 func (l *Loop) Hope() error {
 	b, now := l.book, l.Now()
 	patience := b.timeout + b.timeout/2
-	if b.lastCause == Connect {
+	if b.lastCause == Connect || b.lastCause == TLS || b.lastCause == HTTP2 { // it is not to be talked to
 		patience = min(patience, refusedFor)
 	}
 	if now-b.alive <= patience && l.Expected() > 0 {
@@ -204,26 +249,39 @@ func (l *Loop) Hope() error {
 	return fmt.Errorf("no subscriber for %v: %s", time.Duration(now-b.alive).Round(time.Millisecond), b.cause())
 }
 
-// dial begins a connection. What the kernel refuses is an error of the connection;
-// a lack of descriptors or ports ends the run.
+// dial begins a subscriber's connection.
 func (l *Loop) dial(i int32, now int64) error {
 	s := &l.book.subs[i]
-	fd, err := l.dialer.Socket(int(i))
+	fd, refused, err := l.connect(int(i), i, s.gen)
 	if err != nil {
 		return err
 	}
 	s.fd = int32(fd)
-	if err := l.poll.Add(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP, i, s.gen); err != nil {
-		return err
+	if refused {
+		l.book.lost(i, Connect, now)
 	}
-	switch err := unix.Connect(fd, l.dialer.To); {
-	case err == nil || errors.Is(err, unix.EINPROGRESS):
-		return nil
-	case errors.Is(err, unix.EADDRNOTAVAIL):
-		return fmt.Errorf("connect: %w: no port of the source address is left", err)
-	}
-	l.book.lost(i, Connect, now)
 	return nil
+}
+
+// connect begins a connection, from the source address of an index, whose events
+// carry id and gen. What the kernel refuses is an error of the connection; a lack of
+// descriptors or ports ends the run.
+func (l *Loop) connect(index int, id, gen int32) (fd int, refused bool, err error) {
+	if fd, err = l.dialer.Socket(index); err != nil {
+		return -1, false, err
+	}
+	if err = l.poll.Add(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP, id, gen); err == nil {
+		err = unix.Connect(fd, l.dialer.To)
+		switch {
+		case err == nil || errors.Is(err, unix.EINPROGRESS):
+			return fd, false, nil
+		case !errors.Is(err, unix.EADDRNOTAVAIL):
+			return fd, true, nil
+		}
+		err = fmt.Errorf("connect: %w: no port of the source address is left", err)
+	}
+	_ = unix.Close(fd)
+	return -1, false, err
 }
 
 // event takes what the kernel says of a socket.
@@ -260,6 +318,7 @@ func (l *Loop) write(i int32, s *subscriber) bool {
 		switch errno {
 		case 0:
 			b.took(i, n)
+			b.BytesOut += uint64(n)
 		case unix.EAGAIN:
 			return true
 		case unix.EINTR:
@@ -288,6 +347,7 @@ func (l *Loop) readable(i int32, s *subscriber, flags uint32, since int64) {
 		b.eof(i, now)
 		return
 	default:
+		b.BytesIn += uint64(n)
 		b.rec.Lag(time.Duration(now - since))
 		if !b.read(i, l.buf[:n], now, at.UnixNano()) {
 			return

@@ -75,7 +75,7 @@ type Config struct {
 	Slow          *load.Slow `json:"slow,omitempty"`                    // connections on thin lines, bytes a second
 
 	HTTP2   bool       `json:"http2,omitempty"`   // HTTP/1.1 if not
-	Streams int        `json:"streams,omitempty"` // of HTTP/2: requests in flight on each connection
+	Streams int        `json:"streams,omitempty"` // of HTTP/2: requests in flight, or subscribers, on each connection
 	TLS     *TLSConfig `json:"tls,omitempty"`     // of an https URL
 
 	Method          string  `json:"method"`

@@ -42,6 +42,8 @@ func (d *Document) fillTLS(r *load.Result) (err error) {
 // protocol says what was spoken, unless it was HTTP/1.1 in clear.
 func (d *Document) protocol() (parts []string) {
 	switch c := d.Config; {
+	case c.HTTP2 && c.Streams > 1 && d.Stream != nil:
+		parts = append(parts, fmt.Sprintf("%d on each HTTP/2 connection", c.Streams))
 	case c.HTTP2 && c.Streams > 1:
 		parts = append(parts, fmt.Sprintf("%d HTTP/2 streams on each", c.Streams))
 	case c.HTTP2:

@@ -170,6 +170,7 @@ func streamFigures(p *Point) []string {
 
 // Standing says how many of the subscribers stand that are not all there yet.
 func (l *Live) Standing(n int) {
-	l.phase = fmt.Sprintf("connect: %d of %d", n, l.doc.Config.Connections)
+	c := &l.doc.Config
+	l.phase = fmt.Sprintf("connect: %d of %d", n, c.Connections*max(c.Streams, 1))
 	l.draw()
 }

@@ -85,9 +85,13 @@ func (s *summary) search(d *Document) {
 // describe says how the load was made.
 func (d *Document) describe() string {
 	c := d.Config
-	parts := []string{fmt.Sprintf("%d connections", c.Connections)}
-	if c.Connections == 1 {
-		parts[0] = "1 connection"
+	n, what := c.Connections, "connection"
+	if d.Stream != nil {
+		n, what = n*max(c.Streams, 1), "subscriber"
+	}
+	parts := []string{fmt.Sprintf("%d %ss", n, what)}
+	if n == 1 {
+		parts[0] = "1 " + what
 	}
 	if c.Workers == 1 {
 		parts[0] += " of one worker"
@@ -98,11 +102,9 @@ func (d *Document) describe() string {
 		parts = append(parts, fmt.Sprintf("%d in flight on each", c.Pipeline))
 	}
 	parts = append(parts, d.protocol()...)
-	if d.Stream != nil {
-		parts[0] = strings.Replace(parts[0], "connection", "subscriber", 1)
-	} else if c.Arrivals == "" {
+	if d.Stream == nil && c.Arrivals == "" {
 		parts = append(parts, "closed loop")
-	} else {
+	} else if d.Stream == nil {
 		parts = append(parts, "open loop: "+c.Arrivals)
 	}
 	parts = append(parts, d.behaviour()...)

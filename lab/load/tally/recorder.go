@@ -47,14 +47,13 @@ type Recorder struct {
 	Delta *delta.Counts           // what Hist grew by in the present tick; nil unless somebody takes it
 
 	Connect *hdrhistogram.Histogram // of all connections
-	TLS     *hdrhistogram.Histogram // of their TLS handshakes
 	First   *hdrhistogram.Histogram // first bytes of the answers that came in pieces, in the window,
 	Pieces  *hdrhistogram.Histogram // and their last bytes, both since the send
 }
 
 // NewRecorder returns one that has counted nothing.
 func NewRecorder() *Recorder {
-	return &Recorder{Hist: NewHistogram(), Connect: NewHistogram(), TLS: NewHistogram(), First: NewHistogram(), Pieces: NewHistogram()}
+	return &Recorder{Hist: NewHistogram(), Connect: NewHistogram(), First: NewHistogram(), Pieces: NewHistogram()}
 }
 
 // Begin opens the window.

@@ -1,0 +1,162 @@
+package listen
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/redline-go/redline/lab/load/h2"
+)
+
+// goaway is the end of a connection that the server names an error for, in words.
+const goaway = "the server ended the connection with GOAWAY and the error %v"
+
+// requests are what subscribers ask in HTTP/2: without Last-Event-ID, and with it.
+type requests struct {
+	first, again *h2.Request
+	id           int // of the fields of again: Last-Event-ID
+}
+
+// newRequests writes them.
+func newRequests(o *Options) (r requests, err error) {
+	scheme := "http"
+	if o.TLS != nil {
+		scheme = "https"
+	}
+	fields, content, err := h2.FromWire(o.Request, scheme)
+	if err != nil {
+		return r, err
+	}
+	if r.first, err = h2.NewRequest(0, fields, content, int64(len(content))); err != nil {
+		return r, err
+	}
+	r.id = len(fields)
+	fields = append(fields, h2.Field{Name: "last-event-id", Vary: true})
+	r.again, err = h2.NewRequest(1, fields, content, int64(len(content)))
+	return r, err
+}
+
+// of is the request of a subscriber whose last id is that, until the next call.
+func (r *requests) of(lastID []byte) *h2.Request {
+	if len(lastID) == 0 {
+		return r.first
+	}
+	r.again.Set(r.id, lastID)
+	return r.again
+}
+
+// greet begins HTTP/2. The line is up when the server's settings are there.
+func (c *line) greet() {
+	c.phase = greeting
+	c.http2 = c.lines.http2.New(c)
+	c.flush()
+}
+
+// consume takes bytes of frames.
+func (c *line) consume(in []byte) {
+	l := c.lines
+	c.feeding = true
+	err := c.http2.Feed(in)
+	c.feeding = false
+	if c.phase == greeting && err == nil && c.http2.Settled() {
+		c.phase = up
+		l.measure(c.http2)
+	}
+	if _, code := c.http2.Leaving(); code != h2.CodeNone && !c.scolded {
+		c.scolded = true
+		l.book.count(Goaway, fmt.Sprintf(goaway, code))
+	}
+	if e, is := errors.AsType[*h2.Error](err); is {
+		c.flush() // tells the server why
+		l.fail(c, ofHTTP2(e.Kind), e.Error(), l.now)
+		return
+	}
+	if c.phase == up {
+		c.tend()
+	}
+}
+
+// measure holds the first line against what is asked for: a server that takes fewer
+// streams on a connection would leave some subscribers out for ever.
+func (l *lines) measure(c *h2.Conn) {
+	leaving, _ := c.Leaving()
+	if room := c.Room(); room < int(l.share) && l.book.stood == 0 && !leaving {
+		l.loop.broken = fmt.Errorf("the server takes %d streams on a connection, which are fewer than the %d subscribers that are to share one: write --streams %d, and more --connections",
+			room, l.share, max(room, 1))
+	}
+}
+
+// tend lets those ask who wait, says what there is to say, and leaves a server that
+// wants to be left.
+func (c *line) tend() {
+	l := c.lines
+	if c.http2 == nil {
+		return
+	}
+	for len(c.waits) > 0 && c.http2.Room() > 0 {
+		i := c.waits[0]
+		c.waits = c.waits[1:]
+		l.book.asks(i)
+		var slot int
+		slot, c.out = c.http2.AppendRequest(c.out, l.requests.of(l.book.lastID(i)))
+		for len(c.owner) <= slot {
+			c.owner = append(c.owner, -1)
+		}
+		c.owner[slot] = i
+		l.seats[i] = seat{line: c.id, slot: int32(slot), asked: l.loop.Now()}
+	}
+	if len(c.waits) == 0 {
+		c.waits = nil
+	}
+	c.flush()
+	leaving, code := c.http2.Leaving()
+	if !leaving && !c.left {
+		return
+	}
+	l.detach(c)
+	for leaving && len(c.waits) > 0 {
+		i := c.waits[0]
+		c.waits = c.waits[1:]
+		l.seats[i] = nowhere
+		e := h2.Error{Kind: h2.Refused, Code: code, Detail: "the server left before it took the request"}
+		l.book.fails(i, ofHTTP2(e.Kind), e.Error(), l.loop.Now())
+	}
+	if c.http2.Active() == 0 && len(c.waits) == 0 {
+		l.close(c)
+	}
+}
+
+// forget takes a subscriber off those who wait.
+func (c *line) forget(i int32) {
+	if at := slices.Index(c.waits, i); at >= 0 {
+		c.waits = slices.Delete(c.waits, at, at+1)
+	}
+	c.lines.touch(c)
+}
+
+// Head, Data, End and Fail make a line an h2.Handler.
+func (c *line) Head(slot int, h *h2.Head) {
+	c.lines.book.headed(c.owner[slot], h.Status, h.Text(), c.lines.now, c.lines.wall)
+}
+
+// Data takes a piece of an answer's content.
+func (c *line) Data(slot int, b []byte) {
+	c.lines.book.content(c.owner[slot], b, c.lines.now, c.lines.wall)
+}
+
+// End takes the end of an answer.
+func (c *line) End(slot int) {
+	c.lines.book.ended(c.off(slot), c.lines.now)
+}
+
+// Fail takes the failure of one stream.
+func (c *line) Fail(slot int, err h2.Error) {
+	c.lines.book.fails(c.off(slot), ofHTTP2(err.Kind), err.Error(), c.lines.now)
+}
+
+// off takes the subscriber of a stream that is no more off the line.
+func (c *line) off(slot int) int32 {
+	i := c.owner[slot]
+	c.lines.seats[i] = nowhere
+	return i
+}

@@ -1,0 +1,199 @@
+package listen
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/load/greet"
+	"github.com/redline-go/redline/lab/load/tlsc"
+)
+
+// serveSecret is serveStreams over TLS: a script has the bytes below it as well.
+func serveSecret(t *testing.T, cert tls.Certificate, script func(c *tls.Conn, n int64)) (addr string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var n atomic.Int64
+	all.Go(func() {
+		for {
+			raw, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer raw.Close()
+				_ = raw.SetDeadline(time.Now().Add(30 * time.Second))
+				c := tls.Server(raw, &tls.Config{Certificates: []tls.Certificate{cert}})
+				in := make([]byte, 4<<10)
+				if k, err := c.Read(in); err == nil && bytes.HasSuffix(in[:k], []byte("\r\n\r\n")) {
+					script(c, n.Add(1))
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = ln.Close()
+		all.Wait()
+	})
+	return ln.Addr().String()
+}
+
+// What ends with the connection has ended in order only when TLS says so.
+func TestLinesCut(t *testing.T) {
+	const text = head + "\r\ndata: 1\n\n"
+	cert := serveLines(t, true, false, nil).TLS.Certificates[0]
+	for _, c := range []struct {
+		name   string
+		end    func(c *tls.Conn)
+		want   string
+		ends   uint64
+		detail string
+	}{
+		{"in order", func(c *tls.Conn) { _ = c.CloseWrite() }, "map[]", 3, ""},
+		{"cut", func(*tls.Conn) {}, "map[short:3]", 0, "without a word: content may be cut off"},
+		{"broken", func(c *tls.Conn) {
+			_, _ = c.NetConn().Write([]byte("\x17\x03\x03\x00\x20what is not a record of this connection"))
+			_, _ = io.Copy(io.Discard, c.NetConn()) // a reset would overtake it
+		}, "map[tls:3]", 0, "what the server sent is broken"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var came atomic.Int64
+			addr := serveSecret(t, cert, func(s *tls.Conn, n int64) {
+				if n > 3 { // those that came back stay
+					came.Add(1)
+				}
+				if !write(s, text) {
+					return
+				}
+				if n > 3 {
+					_, _ = s.Read(make([]byte, 1))
+					return
+				}
+				c.end(s)
+			})
+			l := loopOf(t, Options{
+				Addr: addr, Subscribers: 3, TLS: secured(t, tlsc.Settings{Insecure: true}, false), Config: Config{Ends: true, Retry: time.Millisecond},
+			}, none{})
+			drive(t, l, func(n *Counts) bool { return n.Reconnects == 3 && n.Events == 6 })
+			n := l.Counts()
+			if got := fmt.Sprint(n.ByKind()); got != c.want || n.Ends != c.ends || came.Load() != 3 || n.Connects != 6 {
+				t.Errorf("errors %s, %d ends, %d came back, %d connects; want %s, %d", got, n.Ends, came.Load(), n.Connects, c.want, c.ends)
+			}
+			if c.detail != "" && !strings.Contains(l.book.cause(), c.detail) {
+				t.Errorf("cause %q, want %q in it", l.book.cause(), c.detail)
+			}
+		})
+	}
+}
+
+// What keeps a server from being talked to is told in words, and ends all hope.
+func TestLinesHope(t *testing.T) {
+	answer := func(http.ResponseWriter, *http.Request) {}
+	secure, clear := serveLines(t, true, false, answer), serveLines(t, false, false, answer)
+	unknown := func(http2 bool) *tlsc.Client {
+		return secured(t, tlsc.Settings{ServerName: "example.com", Roots: x509.NewCertPool()}, http2)
+	}
+	any := func(http2 bool) *tlsc.Client { return secured(t, tlsc.Settings{Insecure: true}, http2) }
+	silent := serveSilent(t)
+	for _, c := range []struct {
+		name, addr string
+		tls        *tlsc.Client
+		http2      bool
+		kind       Kind
+		want       string
+	}{
+		{"certificate", secure.Listener.Addr().String(), unknown(false), false, TLS, "the server's certificate is not trusted: x509: certificate signed by unknown authority"},
+		{"no HTTP/2", secure.Listener.Addr().String(), any(true), true, TLS, "no application protocol"},
+		{"in clear", clear.Listener.Addr().String(), any(false), false, TLS, "the server does not answer in TLS"},
+		{"HTTP/1.1 alone", clear.Listener.Addr().String(), nil, true, HTTP2, "the server does not answer in HTTP/2"},
+		{"silent", silent, any(false), false, Timeout, "TLS handshake: not done in time"},
+		{"silent in clear", silent, nil, true, Timeout, "HTTP/2: no settings of the server in time"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := loopOf(t, Options{Addr: c.addr, Subscribers: 4, TLS: c.tls, HTTP2: c.http2, Share: 2, Config: Config{Retry: Never}}, none{})
+			l.book.timeout = int64(300 * time.Millisecond)
+			if c.kind != Timeout {
+				l.book.timeout = int64(time.Minute)
+			}
+			drive(t, l, func(n *Counts) bool { return n.Retired == 4 })
+			n := l.Counts()
+			if err := l.Hope(); err == nil || !strings.Contains(err.Error(), c.want) || n.Errors[c.kind] != 4 || n.Failures() != 4 {
+				t.Errorf("hope: %v, errors %v; want %q", err, n.ByKind(), c.want)
+			}
+			if done, err := l.TLS(); err != nil || done != nil {
+				t.Errorf("handshakes %+v, %v", done, err)
+			}
+		})
+	}
+}
+
+// serveSilent takes connections and says nothing.
+func serveSilent(t *testing.T) (addr string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() }) // those in its queue are reset
+	return ln.Addr().String()
+}
+
+// A server that asks and does not read cannot make a line hold more and more.
+func TestLinesOwed(t *testing.T) {
+	s := serveLines(t, true, false, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: 1\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	l := loopOf(t, Options{Addr: s.Listener.Addr().String(), Subscribers: 1, TLS: trusting(t, s, false, false), Config: Config{Retry: Never}}, none{})
+	drive(t, l, func(c *Counts) bool { return c.Events == 1 })
+	c := l.lines.all[0]
+	if c.owed != 0 || len(c.pending) != 0 {
+		t.Errorf("%d bytes owed, %d pending", c.owed, len(c.pending))
+	}
+	// The socket takes no more, and the server's messages go on being answered: an
+	// alert in place of a key update's answer, which is as long.
+	c.pending, c.owed = append(c.pending, 0), greet.MaxOwed
+	c.receive([]byte("\x17\x03\x03\x00\x20" + strings.Repeat("x", 32)))
+	if n := l.Counts(); n.Errors[TLS] != 1 || n.Retired != 1 || l.book.cause() != greet.ErrOwed.Error() || c.fd >= 0 || c.pending != nil {
+		t.Errorf("%+v, %s", *n, l.book.cause())
+	}
+}
+
+// What the socket does not take waits for it, and frames behind it.
+func TestLinesPending(t *testing.T) {
+	addr, _ := serveFrames(t, nil, func(f *framed, id uint32, lastID string) bool {
+		return f.stands(id) && f.events(id, 1, 1, false)
+	})
+	l := framesLoop(t, addr, 2)
+	drive(t, l, func(c *Counts) bool { return c.Events == 2 })
+	c := l.lines.all[0]
+	// An empty settings frame cut in the middle is what the socket has taken half of.
+	settings := []byte{0, 0, 0, 4, 0, 0, 0, 0, 0}
+	c.send(settings[:4])
+	c.pending = settings[4:]
+	c.http2.Cancel(0)
+	l.lines.touch(c)
+	c.deliver([]byte{0, 0, 0, 4, 1, 0, 0, 0, 0}) // whatever comes goes behind it
+	if len(c.pending) != 14 {
+		t.Fatalf("%d bytes wait", len(c.pending))
+	}
+	l.lines.tendAll()
+	if c.pending != nil || c.broken || c.http2.Pending() {
+		t.Errorf("%d bytes wait, broken %v, more %v", len(c.pending), c.broken, c.http2.Pending())
+	}
+}
