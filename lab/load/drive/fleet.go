@@ -17,6 +17,7 @@ import (
 	"github.com/redline-go/redline/lab/load/fleet/crew"
 	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/spawn"
 )
 
@@ -190,10 +191,10 @@ func (c *crewed) conclude(d *present.Document, target float64) error {
 		w := present.Worker{
 			Index: p.Share.Index, Host: p.Host, PID: p.PID, Connections: p.Share.Connections,
 			Seconds: p.Seconds, Requests: p.Requests, RequestsPerSecond: p.Rate, Lost: p.Lost,
-			Clock: present.Clock{OffsetMs: float64(p.Clock.Nanoseconds) / 1e6, UncertaintyMs: float64(p.Clock.Uncertainty) / 1e6, LateMs: float64(p.Late) / 1e6},
+			Clock: results.Clock{OffsetMs: float64(p.Clock.Nanoseconds) / 1e6, UncertaintyMs: float64(p.Clock.Uncertainty) / 1e6, LateMs: float64(p.Late) / 1e6},
 		}
 		if r := c.results[i]; r != nil {
-			if err := w.Fill(d, r, r.Steal, target*p.Share.Fraction); err != nil {
+			if err := d.FillWorker(&w, r, r.Steal, target*p.Share.Fraction); err != nil {
 				return fmt.Errorf("worker %d: %w", i, err)
 			}
 		}
