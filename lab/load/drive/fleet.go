@@ -6,17 +6,20 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/fleet/crew"
 	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/spawn"
 )
@@ -145,10 +148,14 @@ func (r *loader) lead(ctx context.Context, carrier fleet.Carrier, orders []fleet
 			w.show(func(l *present.Live) { l.Say(text) })
 		},
 		Live: func(p fleet.Point) {
-			if p.Seconds >= spec.Tick.Seconds()/4 { // and not the sliver that clocks left
-				see(load.Event{Tick: tickOfPoint(p, spec.Warmup)})
+			if p.Seconds < spec.Tick.Seconds()/4 { // the sliver that clocks left
+				return
 			}
+			tick := tickOfPoint(p, spec.Warmup)
+			w.clocked(tick, p.T, spec.Tick.Seconds())
+			see(load.Event{Tick: tick})
 		},
+		Begin: func(at time.Time) { w.began = at },
 		Watch: func(m fleet.Moment) {
 			switch m {
 			case fleet.Connected:
@@ -170,6 +177,9 @@ func (r *loader) lead(ctx context.Context, carrier fleet.Carrier, orders []fleet
 	w.crew.outcome = o
 	sum, each, err := crew.Merge(o)
 	w.crew.results = each
+	for _, result := range append(slices.Clone(each), sum) {
+		w.clockedWindow(result, spec.Warmup)
+	}
 	return sum, err
 }
 
@@ -216,12 +226,8 @@ func (p *plan) checkBus(changed func(string) bool) error {
 	switch {
 	case changed("cpu"):
 		return errors.New("--cpu is for generators of this machine; pin a worker where it starts, as taskset -c 1 redline worker")
-	case changed("pid"):
-		return errors.New("--pid is for a server whose CPU time generators of this machine read; leave it out of a run over a --bus")
 	case p.Flags.find != "":
 		return errors.New("--find starts many runs, and a worker on a --bus is there for one: leave out one of the two")
-	case strings.HasPrefix(p.think, "file:"):
-		return fmt.Errorf("--think %s: workers on a --bus do not have the file; write it into a scenario, whose files go with it", p.think)
 	case p.wait <= 0:
 		return fmt.Errorf("--wait %v: want more than 0, as 2m", p.wait)
 	}
@@ -232,7 +238,15 @@ func (p *plan) checkBus(changed func(string) bool) error {
 // overBus makes the load with workers that join over NATS.
 func (r *loader) overBus(ctx context.Context, spec *load.Spec, w *watch) (result *load.Result, err error) {
 	remote := *spec
-	remote.ServerPIDs = nil // they are none where the workers are
+	remote.ServerPIDs = nil // they are none where the workers are: the clocks are read here
+	if len(spec.ServerPIDs) > 0 {
+		clocks, err := cputime.Follow(spec.ServerPIDs, max(spec.Tick/2, time.Millisecond))
+		if err != nil {
+			return nil, err
+		}
+		defer clocks.Stop()
+		w.clocks = clocks
+	}
 	if spec.Scenario != nil {
 		scenario := *spec.Scenario
 		if err := scenario.Carry(); err != nil {
@@ -248,6 +262,9 @@ func (r *loader) overBus(ctx context.Context, spec *load.Spec, w *watch) (result
 	if err != nil {
 		return nil, err
 	}
+	if err := fits(orders, hub.Room()); err != nil {
+		return nil, errors.Join(err, end())
+	}
 	if r.kubernetes {
 		remove, err := r.applyWorkers(ctx, hub.Address())
 		if err != nil {
@@ -257,6 +274,17 @@ func (r *loader) overBus(ctx context.Context, spec *load.Spec, w *watch) (result
 	}
 	result, err = r.lead(ctx, hub, orders, &remote, w)
 	return result, errors.Join(err, end())
+}
+
+// fits refuses files that do not go over the bus, before workers come for them.
+func fits(orders []fleet.Order, room int64) error {
+	for _, o := range orders {
+		if n := int64(len(o.Spec)); n > room {
+			return cli.Usage("with the files that go to them the orders of a worker have %s, and the NATS server takes %s: send smaller files, or --upload SIZE, which is made up where it is sent; or write --bus nats://HOST:4222 with a server of a larger max_payload",
+				report.Bytes(float64(n), " "), report.Bytes(float64(room), " "))
+		}
+	}
+	return nil
 }
 
 // invite shows how a worker joins, unless it is started, or is told by a script.

@@ -106,9 +106,6 @@ func (r *loader) meet(ctx context.Context) error {
 		return err
 	}
 	r.addr = first.addr.String()
-	if r.bus != "" {
-		return nil // the generators are elsewhere, and they read the server's CPU time
-	}
 	pids := r.pids
 	if len(pids) == 0 && first.local {
 		if pids, err = probe.Listening(int(first.addr.Port())); err != nil {
