@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -24,8 +25,11 @@ import (
 	"github.com/redline-go/redline/lab/spawn"
 )
 
-// ownFiles is how many descriptors a generator needs beside its connections.
-const ownFiles = 64
+const (
+	ownFiles    = 64 // descriptors that a process needs beside its connections, or its workers
+	workerFiles = 4  // that one of them takes where it is led
+	mostWorkers = 64 // that are started without being asked for
+)
 
 // fleetFlags are those of several workers.
 type fleetFlags struct {
@@ -36,7 +40,7 @@ type fleetFlags struct {
 }
 
 func (l *Flags) bindFleet(f *pflag.FlagSet) {
-	f.IntVar(&l.workers, "workers", 1, "generator processes; connections and rates are those of all together")
+	f.IntVar(&l.workers, "workers", 1, "generator processes, more where one may not open as many files as there are connections; connections and rates are those of all together")
 	f.StringVar(&l.bus, "bus", "", "lead workers on other machines over NATS: `URL` of the server, or listen:HOST:PORT for one of its own")
 	f.StringVar(&l.credentials, "bus-credentials", "", "`FILE` with the NATS user's JWT and seed")
 	f.DurationVar(&l.wait, "wait", 2*time.Minute, "how long workers may take to join over the --bus")
@@ -61,16 +65,52 @@ func (p *plan) checkFleet() error {
 	if p.bus != "" || p.kubernetes {
 		return nil // what a worker may open is known where it is
 	}
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("read the limit of open files: %w", err)
+	limit, err := fileLimit()
+	if err != nil {
+		return err
 	}
 	each := (p.connections + p.workers - 1) / p.workers
-	if room := max(1, int(limit.Max)-ownFiles); each > room {
+	if room := max(1, limit-ownFiles); each > room {
 		return fmt.Errorf("--connections %d: a process may open %d files here, which is %d too few for each of %d; write --workers %d",
-			p.connections, limit.Max, each-room, p.workers, (p.connections+room-1)/room)
+			p.connections, limit, each-room, p.workers, workersFor(p.connections, limit))
 	}
 	return nil
+}
+
+// crowd takes as many workers as the connections take, when nobody said how many. So
+// many that nobody can have meant it are left to checkFleet.
+func (p *plan) crowd(given bool) error {
+	if given || p.try || p.bus != "" || p.kubernetes {
+		return nil
+	}
+	limit, err := fileLimit()
+	if err != nil {
+		return err
+	}
+	n := workersFor(p.connections, limit)
+	if n == 1 || n > min(mostWorkers, (limit-ownFiles)/workerFiles) {
+		return nil
+	}
+	p.workers = n
+	p.notes = append(p.notes, fmt.Sprintf("%d connections take %d workers, as a process may open %d files here (ulimit -Hn): the run is that of --workers %d",
+		p.connections, n, limit, n))
+	return nil
+}
+
+// workersFor is how many processes it takes to hold so many connections.
+func workersFor(connections, limit int) int {
+	room := max(1, limit-ownFiles)
+	return (connections + room - 1) / room
+}
+
+// fileLimit is how many files a process may open: a Go program raises what it may
+// to what it can.
+func fileLimit() (int, error) {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return 0, fmt.Errorf("read the limit of open files: %w", err)
+	}
+	return int(min(limit.Max, math.MaxInt32)), nil
 }
 
 // crewed is what is known of several workers when their run is over.
