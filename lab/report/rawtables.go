@@ -142,7 +142,7 @@ func targetTable(f *results.File, load results.Workload) rawTable {
 func workerTable(f *results.File, load results.Workload) rawTable {
 	t := rawTable{
 		Caption: "Generators, whose sum the figures are",
-		Heads: heads("worker#", "host", "process#", "connections#", "requests#", "share#", "rate /s#", "errors#", "CPU#", "send lag p99#",
+		Heads: heads("worker#", "host", "process#", "connections#", unit(load)+"s#", "share#", "rate /s#", "errors#", "CPU#", "send lag p99#",
 			"clock#", "began late#", "lost"),
 	}
 	for _, run := range countedRuns(f, load.Name) {
