@@ -247,8 +247,10 @@ func checkLost(t *testing.T, out, summary string, victim int, served *[4]atomic.
 	if d.Requests != requests || d.Open == nil || d.Latency.Count != d.Open.Due-d.Open.Failed {
 		t.Errorf("%d requests, %d of the workers; %d latencies of %+v", d.Requests, requests, d.Latency.Count, d.Open)
 	}
-	// The workers are this process's children, and so is the server's: one is gone.
-	if d.Server != nil || !strings.Contains(strings.Join(d.Notes, "\n"), "the server's CPU and memory are left out") {
+	// The server is where the coordinator is, which watches it. The workers are its
+	// children here: one is gone.
+	gone := fmt.Sprintf("server's processes these ended: %d;", d.Workers[victim].PID)
+	if d.Server == nil || !slices.Contains(d.Server.PIDs, os.Getpid()) || d.Server.CPU.PerRequestUs <= 0 || !strings.Contains(strings.Join(d.Notes, "\n"), gone) {
 		t.Errorf("server %+v, notes %q", d.Server, d.Notes)
 	}
 	want := fmt.Sprintf("INVALID: worker %d (process %d on machine-%d) was lost ", victim, d.Workers[victim].PID, victim)
