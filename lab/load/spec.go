@@ -4,7 +4,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/redline-go/redline/lab/load/arrive"
@@ -67,11 +70,13 @@ type Scenario struct {
 // Plan compiles the scenario. Its caller closes the plan.
 func (s *Scenario) Plan() (*scenario.Plan, error) {
 	o := scenario.Options{Base: s.Base, Set: s.Set, Check: s.Check}
+	read := os.ReadFile
 	if s.Files != nil {
 		o.FS = s.Files
+		read = func(name string) ([]byte, error) { return fs.ReadFile(s.Files, name) }
 	}
 	if s.Think != "" {
-		think, err := dist.Parse(s.Think)
+		think, err := dist.ParseWith(s.Think, read)
 		if err != nil {
 			return nil, fmt.Errorf("think time: %w", err)
 		}
@@ -83,14 +88,18 @@ func (s *Scenario) Plan() (*scenario.Plan, error) {
 	return scenario.Parse(s.Name, s.Text, o)
 }
 
-// Carry reads the files that the scenario names into Files, for a process that
-// cannot: one on another machine. Errors are those of the scenario, or of reading.
+// Carry reads the files that the scenario and Think name into Files, for a process
+// that cannot: one on another machine. Errors are those of the scenario, or of reading.
 func (s *Scenario) Carry() error {
 	plan, err := s.Plan()
 	if err != nil {
 		return err
 	}
-	s.Files, err = carry.Read(plan.Files()[1:]) // the first is Text, or Request
+	names := plan.Files()[1:] // the first is Text, or Request
+	if name, ok := dist.File(s.Think); ok {
+		names = append(slices.Clone(names), name)
+	}
+	s.Files, err = carry.Read(names)
 	return errors.Join(err, plan.Close())
 }
 

@@ -33,7 +33,7 @@ type page struct {
 	Policy    string // Content-Security-Policy
 	Title     string
 	Notices   []notice
-	Doubt     bool // a notice worse than a run that did not count
+	Doubt     bool // a notice worse than a note, or a run that did not count
 	Headlines []link
 	Floors    []string
 	Facts     []fact
@@ -58,9 +58,12 @@ type section struct {
 	Anchor, Title, Text, Verdicts, Unit string
 	Columns                             []pageColumn
 	Rows                                []pageRow
-	Charts                              bool // there is something to draw
+	Charts                              bool    // there is something to draw,
+	CPU                                 bool    // the bars of CPU among it, and
+	Series                              []chart // these over time
 	Reasons                             []string
-	Percentiles, Blocks, Targets        rawTable
+	Percentiles, Blocks                 rawTable
+	Targets, Workers                    rawTable
 }
 
 // pageColumn is the head of a column; its lines are broken.
@@ -128,25 +131,26 @@ func newPage(f *results.File) (*page, error) {
 		Results:  template.JS(packed),
 	}
 	for _, n := range p.Notices {
-		p.Doubt = p.Doubt || n.Word != "Gate"
+		p.Doubt = p.Doubt || n.Word != "Gate" && n.Word != "NOTE"
 	}
 	for _, c := range f.Config.Changes {
 		p.Changes = append(p.Changes, Line(c))
 	}
 	for i, load := range f.Workloads {
-		s := newSection(f, load, fmt.Sprintf("w%d", i))
+		s := newSection(f, load, &v.Workloads[i], fmt.Sprintf("w%d", i))
 		p.Sections = append(p.Sections, s)
 		p.Headlines = append(p.Headlines, link{s.Anchor, s.Title, headline(f, load)})
 	}
 	return p, nil
 }
 
-func newSection(f *results.File, load results.Workload, anchor string) section {
+func newSection(f *results.File, load results.Workload, drawn *viewWorkload, anchor string) section {
 	rows, columns := rowsOf(f, load), columnsOf(load, false)
 	s := section{
-		Charts: !load.Idle,
+		Charts: !load.Idle, CPU: len(drawn.Bars) > 0, Series: drawn.charts(),
 		Anchor: anchor, Title: title(load), Text: describe(load), Verdicts: verdicts(f, load), Unit: unit(load),
 		Reasons: reasons(rows), Percentiles: percentileTable(rows), Blocks: blockTable(f, load, rows), Targets: targetTable(f, load),
+		Workers: workerTable(f, load),
 	}
 	for _, c := range columns {
 		head := strings.Split(strings.ReplaceAll(c.head, "\n/", "\nper "), "\n")

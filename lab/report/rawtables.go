@@ -91,14 +91,26 @@ func blockTable(f *results.File, load results.Workload, rows []row) rawTable {
 		Heads:   heads("subject", "block#", "rate /s#", "p50#", "p99#", "p99.9#", "RSS peak#", "CPU µs#"),
 	}
 	runs := countedRuns(f, load.Name)
+	inside := slices.ContainsFunc(runs, func(r results.Run) bool { return r.Runtime != nil })
+	if inside {
+		t.Caption = "Rate, latency, memory and the Go runtime in each block"
+		t.Heads = append(t.Heads, heads("goroutines#", "heap#", "collections#", "GC pause p99#")...)
+	}
 	for _, r := range rows {
 		own := runsOf(runs, r.Name)
 		slices.SortStableFunc(own, func(a, b results.Run) int { return a.Block - b.Block })
 		for _, run := range own {
-			t.Rows = append(t.Rows, []rawCell{
+			cells := []rawCell{
 				word(r.Name), whole(run.Block), number(run.Rate, PerSecond(run.Rate)), time0(run.Latency.P50),
 				time0(run.Latency.P99), time0(run.Latency.P999), rss(run.Memory.RSSPeakBytes), plain(run.CPU.PerRequestUs),
-			})
+			}
+			switch v := run.Runtime; {
+			case v != nil:
+				cells = append(cells, whole(v.Goroutines), rss(v.HeapBytes), whole(v.GCCycles), time0(&v.GCPauseP99Us))
+			case inside:
+				cells = append(cells, missing(), missing(), missing(), missing())
+			}
+			t.Rows = append(t.Rows, cells)
 		}
 	}
 	return t
@@ -120,6 +132,34 @@ func targetTable(f *results.File, load results.Workload) rawTable {
 			t.Rows = append(t.Rows, []rawCell{
 				word(g.Name), whole(g.Requests), whole(g.Failures()), time0(l.P50), time0(l.P90), time0(l.P99), time0(l.P999),
 				time0(&l.MaxUs), word(strings.Join(failed, ", ")),
+			})
+		}
+	}
+	return t
+}
+
+// workerTable is what each of several generators did, in the order of the runs.
+func workerTable(f *results.File, load results.Workload) rawTable {
+	t := rawTable{
+		Caption: "Generators, whose sum the figures are",
+		Heads: heads("worker#", "host", "process#", "connections#", unit(load)+"s#", "share#", "rate /s#", "errors#", "CPU#", "send lag p99#",
+			"clock#", "began late#", "lost"),
+	}
+	for _, run := range countedRuns(f, load.Name) {
+		for _, w := range run.Workers {
+			share, cpu := missing(), missing()
+			if run.Requests > 0 {
+				part := float64(w.Requests) / float64(run.Requests)
+				share = number(part, Percent(part))
+			}
+			if w.Lost == "" {
+				cpu = number(w.CPUUtilisation, Percent(w.CPUUtilisation))
+			}
+			clock := fmt.Sprintf("%+.2f ± %.2f ms", w.Clock.OffsetMs, w.Clock.UncertaintyMs)
+			t.Rows = append(t.Rows, []rawCell{
+				whole(w.Index), word(w.Host), whole(w.PID), whole(w.Connections), whole(w.Requests), share,
+				number(w.RequestsPerSecond, PerSecond(w.RequestsPerSecond)), whole(results.CountErrors(w.Errors)), cpu, time0(w.SendLagP99),
+				number(w.Clock.OffsetMs, clock), number(w.Clock.LateMs, fmt.Sprintf("%.2f ms", w.Clock.LateMs)), word(w.Lost),
 			})
 		}
 	}

@@ -83,35 +83,122 @@ func (g grid) column(r *results.Run, s results.Sample) int {
 	return block*g.PerBlock + col
 }
 
-// lines is one subject over time. A nil is a gap: no sample fell there.
+// lines is one subject over time. A nil is a gap: no sample fell there. What the
+// Go runtime says is left out where it was never read.
 type lines struct {
-	Subject int        `json:"subject"`
-	Rate    []*float64 `json:"rate"` // a second; mean of the column's samples
-	RSS     []*float64 `json:"rss"`  // MiB; the column's largest
+	Subject    int        `json:"subject"`
+	Rate       []*float64 `json:"rate"`                 // a second; mean of the column's samples
+	RSS        []*float64 `json:"rss"`                  // MiB; the column's largest
+	Goroutines []*float64 `json:"goroutines,omitempty"` // the column's most
+	Heap       []*float64 `json:"heap,omitempty"`       // MiB in use; the column's largest
+	GC         []*float64 `json:"gc,omitempty"`         // collections a second; mean of the column's readings
+	Sched      []*float64 `json:"sched,omitempty"`      // microseconds; the column's largest p99
 }
 
 // newLines puts the series of a subject's runs on the time axis.
 func newLines(g grid, runs []results.Run, subject int) lines {
-	l := lines{Subject: subject, Rate: make([]*float64, g.columns()), RSS: make([]*float64, g.columns())}
-	samples := make([]int, g.columns())
+	n := g.columns()
+	l := lines{Subject: subject}
+	for _, s := range l.all() {
+		*s = make([]*float64, n)
+	}
+	rates, collections := make([]int, n), make([]int, n)
 	for _, r := range runs {
+		var since []int // columns of the samples since the reading before
+		before := math.NaN()
 		for _, s := range r.Series {
-			col := g.column(&r, s)
-			if col < 0 {
-				continue
+			if col := g.column(&r, s); col >= 0 {
+				since = append(since, col)
+				average(l.Rate, rates, col, s.Rate)
+				if s.RSSBytes > 0 { // the server is known
+					highest(l.RSS, col, round(float64(s.RSSBytes)/(1<<20), 2))
+				}
 			}
-			rss := round(float64(s.RSSBytes)/(1<<20), 2)
-			if samples[col]++; samples[col] == 1 {
-				l.Rate[col], l.RSS[col] = new(float64), new(float64)
+			if s.Goroutines > 0 || s.Runtime != nil {
+				l.read(s, slices.Compact(since), s.T-before, collections)
+				since, before = since[:0], s.T
 			}
-			*l.Rate[col] += (s.Rate - *l.Rate[col]) / float64(samples[col])
-			*l.RSS[col] = max(*l.RSS[col], rss)
 		}
 	}
-	for _, rate := range l.Rate {
-		if rate != nil {
-			*rate = round(*rate, 1)
+	for _, list := range []([]*float64){l.Rate, l.GC} {
+		for _, v := range list {
+			if v != nil {
+				*v = round(*v, 1)
+			}
+		}
+	}
+	for _, s := range l.all()[2:] {
+		if !slices.ContainsFunc(*s, func(v *float64) bool { return v != nil }) {
+			*s = nil
 		}
 	}
 	return l
+}
+
+// all are the figures, those of the runtime behind the others.
+func (l *lines) all() []*[]*float64 {
+	return []*[]*float64{&l.Rate, &l.RSS, &l.Goroutines, &l.Heap, &l.GC, &l.Sched}
+}
+
+// read takes a reading of the runtime. It stands, as a sample does, for the time
+// up to it: for the columns since the reading before, which was so many seconds
+// ago; NaN for none.
+func (l *lines) read(s results.Sample, columns []int, seconds float64, collections []int) {
+	for _, col := range columns {
+		if s.Goroutines > 0 {
+			highest(l.Goroutines, col, float64(s.Goroutines))
+		}
+		if s.Runtime == nil {
+			continue
+		}
+		highest(l.Heap, col, round(float64(s.Runtime.HeapBytes)/(1<<20), 2))
+		if seconds > 0 {
+			average(l.GC, collections, col, float64(s.Runtime.GCCycles)/seconds)
+		}
+		if us := s.Runtime.SchedLatencyP99Us; us > 0 {
+			highest(l.Sched, col, round(us, 1))
+		}
+	}
+}
+
+// highest keeps the largest value of a column.
+func highest(list []*float64, col int, v float64) {
+	if list[col] == nil || *list[col] < v {
+		list[col] = &v
+	}
+}
+
+// average keeps the mean of a column's values, of which there were n before.
+func average(list []*float64, n []int, col int, v float64) {
+	if n[col]++; n[col] == 1 {
+		list[col] = &v
+		return
+	}
+	*list[col] += (v - *list[col]) / float64(n[col])
+}
+
+// chart is a figure over time of the page: where it is drawn, and what is said
+// about it.
+type chart struct{ Plot, Title, Text, Label string }
+
+// charts are those that there is anything to draw for.
+func (w *viewWorkload) charts() []chart {
+	const table = "; the figures are in the table below"
+	var out []chart
+	for i, c := range []chart{
+		{"rate", "Rate", "In " + w.Unit + "s per second; the windows of the blocks one after the other.", "the rate over time" + table},
+		{"rss", "Memory", "Resident set of the server.", "the resident memory over time" + table},
+		{"goroutines", "Goroutines", "Of the server.", "the number of goroutines over time" + table},
+		{"heap", "Heap", "Of the server, in use.", "the heap in use over time" + table},
+		{"gc", "Garbage collection", "Collections per second.", "garbage collections over time" + table},
+		{"sched", "Scheduler", "How long goroutines that could run waited until they did, p99.", "the scheduler's latency over time"},
+	} {
+		drawn := func(l lines) bool {
+			return slices.ContainsFunc(*l.all()[i], func(v *float64) bool { return v != nil })
+		}
+		if slices.ContainsFunc(w.Lines, drawn) {
+			out = append(out, c)
+		}
+	}
+	return out
 }

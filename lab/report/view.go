@@ -26,7 +26,7 @@ type viewWorkload struct {
 	Limit  *float64 `json:"limit"`  // CPU of the floor, microseconds
 	Curves []curve  `json:"curves"` // latency by percentile
 	Grid   grid     `json:"grid"`   // time axis of what follows
-	Lines  []lines  `json:"lines"`  // rate and memory over time
+	Lines  []lines  `json:"lines"`  // rate, memory and the Go runtime over time
 	Heat   heatMap  `json:"heat"`   // latency over time
 }
 

@@ -10,7 +10,7 @@ import (
 
 // notice is something to know before any figure is read.
 type notice struct {
-	Word string // INVALID, PARTIAL or Gate
+	Word string // INVALID, PARTIAL, NOTE or Gate
 	Text string
 }
 
@@ -26,6 +26,9 @@ func notices(f *results.File) []notice {
 	}
 	if f.Partial != "" {
 		out = append(out, notice{"PARTIAL", Line(f.Partial)})
+	}
+	for _, n := range f.Notes {
+		out = append(out, notice{"NOTE", Line(n)})
 	}
 	return append(out, gateNotices(f.Runs)...)
 }

@@ -26,6 +26,7 @@ type File struct {
 	Cells       []Cell       `json:"cells"`
 	Comparisons []Comparison `json:"comparisons"`
 	Gates       []Gate       `json:"gates"`
+	Notes       []string     `json:"notes,omitempty"` // what else has to be known of the figures, in words
 }
 
 // Machine is the fingerprint of the machine that a comparison ran on.
@@ -114,6 +115,7 @@ type Run struct {
 	Series        []Sample          `json:"series"`
 	Open          *Open             `json:"open,omitempty"`    // of an open loop, whose Latency is response time
 	Targets       []Target          `json:"targets,omitempty"` // of a scenario
+	Workers       []Worker          `json:"workers,omitempty"` // generators, where there are several
 	Held          int               `json:"held,omitempty"`    // of Workload.Idle: connections that stood when the window ended
 }
 
@@ -220,6 +222,8 @@ type Sample struct {
 	RSSBytes   uint64      `json:"rss_bytes"`
 	Goroutines int         `json:"goroutines,omitempty"`
 	Heat       [][2]uint64 `json:"heat,omitempty"` // sparse latency counts: bucket, count; see HeatBucket
+
+	Runtime *RuntimeSample `json:"runtime,omitempty"` // of the server, where it was read
 }
 
 // Estimate is a figure with its 95 % interval.

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
 	"github.com/redline-go/redline/lab/load/fleet/meet"
+	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/probe"
 )
 
@@ -136,9 +138,10 @@ func TestLoadWorkerKilled(t *testing.T) {
 	}
 }
 
-// A scenario's files are where the workers are, though they cannot be read there,
-// and what its targets came to is the sum.
-func TestLoadWorkersScenario(t *testing.T) {
+// abroad starts workers that have nothing of this process's directory, and returns
+// the bus that they wait at.
+func abroad(t *testing.T, n int) (url string, workers []*exec.Cmd) {
+	t.Helper()
 	const token = "a-token-of-this-test"
 	broker, err := bus.Listen("127.0.0.1:0", token)
 	if err != nil {
@@ -146,7 +149,22 @@ func TestLoadWorkersScenario(t *testing.T) {
 	}
 	t.Cleanup(broker.Close)
 	t.Setenv(kube.EnvToken, token)
-	t.Setenv(kube.EnvRun, "scenario")
+	t.Setenv(kube.EnvRun, "abroad")
+	url = broker.URL("127.0.0.1")
+	for range n {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], meet.Verb, "--bus", url)
+		cmd.Dir, cmd.Stderr = "/", new(bytes.Buffer)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		workers = append(workers, cmd)
+	}
+	return url, workers
+}
+
+// A scenario's files are where the workers are, though they cannot be read there,
+// and what its targets came to is the sum.
+func TestLoadWorkersScenario(t *testing.T) {
 	var wrong atomic.Int64
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
 		if body, err := io.ReadAll(r.Body); err != nil || r.URL.Path == "/order" && string(body) != "one of these" {
@@ -163,17 +181,9 @@ func TestLoadWorkersScenario(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var pods []*exec.Cmd
-	for range 2 {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], meet.Verb, "--bus", broker.URL("127.0.0.1"))
-		cmd.Dir, cmd.Stderr = "/", new(bytes.Buffer)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		pods = append(pods, cmd)
-	}
+	bus, pods := abroad(t, 2)
 	code, out, said := coordinatorOf(t, []string{
-		"load", "--workers", "2", "--bus", broker.URL("127.0.0.1"), "--targets", "shop.yaml", "-c", "4", "-r", "400",
+		"load", "--workers", "2", "--bus", bus, "--targets", "shop.yaml", "-c", "4", "-r", "400",
 		"-d", "500ms", "--warmup", "0", "--allow-invalid", "--json", "-", strings.TrimSuffix(url, "/hello"),
 	})
 	ended(t, pods)
@@ -183,6 +193,94 @@ func TestLoadWorkersScenario(t *testing.T) {
 	}
 	if look, order := d.Targets[0].Requests, d.Targets[1].Requests; look <= order || order == 0 || look+order != d.Latency.Count {
 		t.Errorf("%d looked and %d ordered, of %d", look, order, d.Latency.Count)
+	}
+}
+
+// The server is where the coordinator is, and the workers are not: it is watched
+// from here, on the axis of their rates.
+func TestLoadBusWatchesServer(t *testing.T) {
+	url, _ := serve(t, hello)
+	other := exec.CommandContext(t.Context(), "sleep", "600")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := other.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = other.Wait() // killed
+	}()
+	for name, c := range map[string]struct {
+		args []string
+		pid  int
+	}{
+		"by its port": {nil, os.Getpid()},
+		"by --pid":    {[]string{"--pid", fmt.Sprint(other.Process.Pid)}, other.Process.Pid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			where, workers := abroad(t, 2)
+			code, out, said := coordinatorOf(t, append([]string{
+				"load", "--workers", "2", "--bus", where, "-c", "4", "-d", "1s", "--warmup", "200ms", "--allow-invalid", "--json", "-", url,
+			}, c.args...))
+			ended(t, workers)
+			d := documentOf(t, out)
+			if code != 0 || d.Server == nil || !slices.Contains(d.Server.PIDs, c.pid) || d.Server.CPUs < 1 {
+				t.Fatalf("exit code %d, server %+v, %s", code, d.Server, said)
+			}
+			if !strings.Contains(said, "\nserver      CPU ") || !strings.Contains(said, "server CPU ") {
+				t.Errorf("said %s", said)
+			}
+			seen := 0
+			for _, p := range d.Series {
+				if p.RSSBytes > 0 && p.Threads > 0 && p.OpenFiles > 0 {
+					seen++
+				}
+				if p.ServerCPU < 0 {
+					t.Errorf("point %+v", p)
+				}
+			}
+			if seen == 0 || d.Server.Process.Threads == 0 {
+				t.Errorf("%d of %d points have the server; %+v", seen, len(d.Series), d.Server)
+			}
+			if c.pid != os.Getpid() {
+				return
+			}
+			busy := slices.ContainsFunc(d.Series, func(p present.Point) bool { return p.ServerCPU > 0 })
+			if cpu := d.Server.CPU; !busy || cpu.PerRequestUs <= 0 || cpu.UserSeconds+cpu.SysSeconds <= 0 || cpu.Utilisation <= 0 {
+				t.Errorf("CPU %+v; in the series: %v", cpu, busy)
+			}
+		})
+	}
+}
+
+// A process of the server may end within the run: its clocks stand from then on,
+// and a note says so.
+func TestLoadBusServerEnds(t *testing.T) {
+	other := exec.CommandContext(t.Context(), "sleep", "600")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := sync.OnceFunc(func() {
+		if err := other.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = other.Wait() // killed
+	})
+	defer end()
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		if n == 50 { // a quarter of the run
+			end()
+		}
+		hello(w, r, n)
+	})
+	where, workers := abroad(t, 1)
+	code, out, said := coordinatorOf(t, []string{
+		"load", "--bus", where, "--pid", fmt.Sprint(other.Process.Pid), "-c", "2", "-r", "200", "-d", "1s", "--warmup", "0", "--allow-invalid", "--json", "-", url,
+	})
+	ended(t, workers)
+	d := documentOf(t, out)
+	if code != 0 || d.Open == nil || d.Open.Due != 200 || d.Server == nil || !strings.Contains(strings.Join(d.Notes, "\n"), fmt.Sprintf("server's processes these ended: %d;", other.Process.Pid)) {
+		t.Errorf("exit code %d, %+v, server %+v, notes %q, %s", code, d.Open, d.Server, d.Notes, said)
 	}
 }
 

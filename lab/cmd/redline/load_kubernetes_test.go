@@ -207,8 +207,8 @@ func TestLoadKubernetesApply(t *testing.T) {
 	if code != 0 || !strings.Contains(said, "job.batch/redline-worker created") || strings.Contains(said, kube.EnvToken) {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
-	if d := documentOf(t, out); len(d.Workers) != 2 || d.Open.Due != 100 || d.Server != nil {
-		t.Errorf("workers %+v, open %+v", d.Workers, d.Open)
+	if d := documentOf(t, out); len(d.Workers) != 2 || d.Open.Due != 100 || d.Server == nil || !slices.Contains(d.Server.PIDs, os.Getpid()) {
+		t.Errorf("workers %+v, open %+v, server %+v", d.Workers, d.Open, d.Server)
 	}
 	calls, err := os.ReadFile(filepath.Join(bin, "calls"))
 	if want := "apply -f - --context=here\ndelete -f - --ignore-not-found --wait=false --context=here\n"; err != nil || string(calls) != want {
@@ -252,6 +252,7 @@ func TestLoadKubernetesUsage(t *testing.T) {
 		{"--kubernetes --image x --apply --bus listen::4222", "write the address at which the pods reach this machine"},
 		{"--kubernetes --image x --apply --bus nats://h:1 --manifests f", "leave out one of --apply and --manifests"},
 		{"--kubernetes --image x --bus listen:10.0.0.1:4222", "in a cluster the coordinator's pod listens"},
+		{"--kubernetes --image x --apply --bus nats://h:1 --bus-credentials f", "pods do not have the file; write who they are into the URL"},
 		{"--kubernetes --image x --find p99<1s", "leave out --find or --kubernetes"},
 		{"--kubernetes --image x --json -", "--json: the result of a run in a cluster is the log"},
 		{"--kubernetes --image x --control s", "--control is about this machine"},

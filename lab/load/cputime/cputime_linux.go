@@ -9,10 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrGone is what reading a process's clocks says when there is no such process
-// any more.
-var ErrGone = errors.New("server process is gone")
-
 // process is one whose CPU time is read. The open stat file stays with the
 // process that it was opened for: a reused number cannot be taken for it.
 type process struct {
@@ -22,13 +18,7 @@ type process struct {
 	gone bool
 }
 
-// Time is CPU time of all server processes since their start.
-type Time struct {
-	Total     int64 // nanoseconds, scheduler's clock
-	User, Sys int64 // clock ticks
-}
-
-// Processes reads the CPU clocks of the server.
+// Processes reads the CPU clocks of the server. It is not safe for concurrent use.
 type Processes struct {
 	list []process
 	buf  [1024]byte
@@ -170,17 +160,6 @@ type goneError struct{ pid int }
 func (e *goneError) Error() string { return fmt.Sprintf("server process %d is gone", e.pid) }
 
 func (e *goneError) Unwrap() error { return ErrGone }
-
-// Split divides the CPU time between two readings into user and system seconds.
-// The proportion comes from the clock ticks, the sum from the scheduler's clock.
-func Split(from, to Time) (user, sys, total float64) {
-	total = float64(to.Total-from.Total) / 1e9
-	u, s := float64(to.User-from.User), float64(to.Sys-from.Sys)
-	if u+s <= 0 {
-		return total, 0, total
-	}
-	return total * u / (u + s), total * s / (u + s), total
-}
 
 // Own is the CPU time of this process in nanoseconds.
 func Own() (int64, error) {

@@ -4,24 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/fleet/crew"
 	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/spawn"
 )
 
-// ownFiles is how many descriptors a generator needs beside its connections.
-const ownFiles = 64
+const (
+	ownFiles    = 64 // descriptors that a process needs beside its connections, or its workers
+	workerFiles = 4  // that one of them takes where it is led
+	mostWorkers = 64 // that are started without being asked for
+)
 
 // fleetFlags are those of several workers.
 type fleetFlags struct {
@@ -32,7 +40,7 @@ type fleetFlags struct {
 }
 
 func (l *Flags) bindFleet(f *pflag.FlagSet) {
-	f.IntVar(&l.workers, "workers", 1, "generator processes; connections and rates are those of all together")
+	f.IntVar(&l.workers, "workers", 1, "generator processes, more where one may not open as many files as there are connections; connections and rates are those of all together")
 	f.StringVar(&l.bus, "bus", "", "lead workers on other machines over NATS: `URL` of the server, or listen:HOST:PORT for one of its own")
 	f.StringVar(&l.credentials, "bus-credentials", "", "`FILE` with the NATS user's JWT and seed")
 	f.DurationVar(&l.wait, "wait", 2*time.Minute, "how long workers may take to join over the --bus")
@@ -57,16 +65,52 @@ func (p *plan) checkFleet() error {
 	if p.bus != "" || p.kubernetes {
 		return nil // what a worker may open is known where it is
 	}
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("read the limit of open files: %w", err)
+	limit, err := fileLimit()
+	if err != nil {
+		return err
 	}
 	each := (p.connections + p.workers - 1) / p.workers
-	if room := max(1, int(limit.Max)-ownFiles); each > room {
+	if room := max(1, limit-ownFiles); each > room {
 		return fmt.Errorf("--connections %d: a process may open %d files here, which is %d too few for each of %d; write --workers %d",
-			p.connections, limit.Max, each-room, p.workers, (p.connections+room-1)/room)
+			p.connections, limit, each-room, p.workers, workersFor(p.connections, limit))
 	}
 	return nil
+}
+
+// crowd takes as many workers as the connections take, when nobody said how many. So
+// many that nobody can have meant it are left to checkFleet.
+func (p *plan) crowd(given bool) error {
+	if given || p.try || p.bus != "" || p.kubernetes {
+		return nil
+	}
+	limit, err := fileLimit()
+	if err != nil {
+		return err
+	}
+	n := workersFor(p.connections, limit)
+	if n == 1 || n > min(mostWorkers, (limit-ownFiles)/workerFiles) {
+		return nil
+	}
+	p.workers = n
+	p.notes = append(p.notes, fmt.Sprintf("%d connections take %d workers, as a process may open %d files here (ulimit -Hn): the run is that of --workers %d",
+		p.connections, n, limit, n))
+	return nil
+}
+
+// workersFor is how many processes it takes to hold so many connections.
+func workersFor(connections, limit int) int {
+	room := max(1, limit-ownFiles)
+	return (connections + room - 1) / room
+}
+
+// fileLimit is how many files a process may open: a Go program raises what it may
+// to what it can.
+func fileLimit() (int, error) {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return 0, fmt.Errorf("read the limit of open files: %w", err)
+	}
+	return int(min(limit.Max, math.MaxInt32)), nil
 }
 
 // crewed is what is known of several workers when their run is over.
@@ -144,10 +188,14 @@ func (r *loader) lead(ctx context.Context, carrier fleet.Carrier, orders []fleet
 			w.show(func(l *present.Live) { l.Say(text) })
 		},
 		Live: func(p fleet.Point) {
-			if p.Seconds >= spec.Tick.Seconds()/4 { // and not the sliver that clocks left
-				see(load.Event{Tick: tickOfPoint(p, spec.Warmup)})
+			if p.Seconds < spec.Tick.Seconds()/4 { // the sliver that clocks left
+				return
 			}
+			tick := tickOfPoint(p, spec.Warmup)
+			w.clocked(tick, p.T, spec.Tick.Seconds())
+			see(load.Event{Tick: tick})
 		},
+		Begin: func(at time.Time) { w.began = at },
 		Watch: func(m fleet.Moment) {
 			switch m {
 			case fleet.Connected:
@@ -169,6 +217,9 @@ func (r *loader) lead(ctx context.Context, carrier fleet.Carrier, orders []fleet
 	w.crew.outcome = o
 	sum, each, err := crew.Merge(o)
 	w.crew.results = each
+	for _, result := range append(slices.Clone(each), sum) {
+		w.clockedWindow(result, spec.Warmup)
+	}
 	return sum, err
 }
 
@@ -190,10 +241,10 @@ func (c *crewed) conclude(d *present.Document, target float64) error {
 		w := present.Worker{
 			Index: p.Share.Index, Host: p.Host, PID: p.PID, Connections: p.Share.Connections,
 			Seconds: p.Seconds, Requests: p.Requests, RequestsPerSecond: p.Rate, Lost: p.Lost,
-			Clock: present.Clock{OffsetMs: float64(p.Clock.Nanoseconds) / 1e6, UncertaintyMs: float64(p.Clock.Uncertainty) / 1e6, LateMs: float64(p.Late) / 1e6},
+			Clock: results.Clock{OffsetMs: float64(p.Clock.Nanoseconds) / 1e6, UncertaintyMs: float64(p.Clock.Uncertainty) / 1e6, LateMs: float64(p.Late) / 1e6},
 		}
 		if r := c.results[i]; r != nil {
-			if err := w.Fill(d, r, r.Steal, target*p.Share.Fraction); err != nil {
+			if err := d.FillWorker(&w, r, r.Steal, target*p.Share.Fraction); err != nil {
 				return fmt.Errorf("worker %d: %w", i, err)
 			}
 		}
@@ -215,12 +266,8 @@ func (p *plan) checkBus(changed func(string) bool) error {
 	switch {
 	case changed("cpu"):
 		return errors.New("--cpu is for generators of this machine; pin a worker where it starts, as taskset -c 1 redline worker")
-	case changed("pid"):
-		return errors.New("--pid is for a server whose CPU time generators of this machine read; leave it out of a run over a --bus")
 	case p.Flags.find != "":
 		return errors.New("--find starts many runs, and a worker on a --bus is there for one: leave out one of the two")
-	case strings.HasPrefix(p.think, "file:"):
-		return fmt.Errorf("--think %s: workers on a --bus do not have the file; write it into a scenario, whose files go with it", p.think)
 	case p.wait <= 0:
 		return fmt.Errorf("--wait %v: want more than 0, as 2m", p.wait)
 	}
@@ -231,7 +278,15 @@ func (p *plan) checkBus(changed func(string) bool) error {
 // overBus makes the load with workers that join over NATS.
 func (r *loader) overBus(ctx context.Context, spec *load.Spec, w *watch) (result *load.Result, err error) {
 	remote := *spec
-	remote.ServerPIDs = nil // they are none where the workers are
+	remote.ServerPIDs = nil // they are none where the workers are: the clocks are read here
+	if len(spec.ServerPIDs) > 0 {
+		clocks, err := cputime.Follow(spec.ServerPIDs, max(spec.Tick/2, time.Millisecond))
+		if err != nil {
+			return nil, err
+		}
+		defer clocks.Stop()
+		w.clocks = clocks
+	}
 	if spec.Scenario != nil {
 		scenario := *spec.Scenario
 		if err := scenario.Carry(); err != nil {
@@ -247,6 +302,9 @@ func (r *loader) overBus(ctx context.Context, spec *load.Spec, w *watch) (result
 	if err != nil {
 		return nil, err
 	}
+	if err := fits(orders, hub.Room()); err != nil {
+		return nil, errors.Join(err, end())
+	}
 	if r.kubernetes {
 		remove, err := r.applyWorkers(ctx, hub.Address())
 		if err != nil {
@@ -256,6 +314,17 @@ func (r *loader) overBus(ctx context.Context, spec *load.Spec, w *watch) (result
 	}
 	result, err = r.lead(ctx, hub, orders, &remote, w)
 	return result, errors.Join(err, end())
+}
+
+// fits refuses files that do not go over the bus, before workers come for them.
+func fits(orders []fleet.Order, room int64) error {
+	for _, o := range orders {
+		if n := int64(len(o.Spec)); n > room {
+			return cli.Usage("with the files that go to them the orders of a worker have %s, and the NATS server takes %s: send smaller files, or --upload SIZE, which is made up where it is sent; or write --bus nats://HOST:4222 with a server of a larger max_payload",
+				report.Bytes(float64(n), " "), report.Bytes(float64(room), " "))
+		}
+	}
+	return nil
 }
 
 // invite shows how a worker joins, unless it is started, or is told by a script.

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"github.com/redline-go/redline/lab/load/fleet/kube"
 	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/scenario/dist"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -63,12 +65,12 @@ func (p *plan) checkKubernetes(changed func(string) bool) error {
 	switch {
 	case p.Flags.find != "":
 		return errors.New("--find starts many runs, and a pod is there for one: leave out --find or --kubernetes")
-	case strings.HasPrefix(p.think, "file:"):
-		return fmt.Errorf("--think %s: pods do not have the file; write it into a scenario, whose files go with it", p.think)
 	case p.image == "":
 		return errors.New("--kubernetes: name the image of the pods, as --image registry.example/redline:1")
 	case !p.apply:
 		return p.checkCluster(changed, own)
+	case changed("bus-credentials"):
+		return errors.New("--bus-credentials: pods do not have the file; write who they are into the URL, as --bus nats://USER:PASSWORD@10.0.0.1:4222")
 	case changed("manifests"):
 		return errors.New("--apply hands the manifests to kubectl: leave out one of --apply and --manifests")
 	case p.bus == "":
@@ -155,6 +157,10 @@ func (p *plan) arguments(flags *pflag.FlagSet, rawURL string) (args []string, fi
 			path, e := inCluster(files, f.Value.String())
 			add(name, path)
 			err = errors.Join(err, e)
+		case name == "think":
+			think, e := thinkInCluster(files, f.Value.String())
+			add(name, think)
+			err = errors.Join(err, e)
 		case name == "targets":
 			path, e := targetsInCluster(files, f.Value.String(), rawURL)
 			add(name, path)
@@ -182,11 +188,21 @@ func inCluster(files map[string][]byte, path string) (string, error) {
 		return "", err
 	}
 	name := filepath.Base(path)
-	if _, there := files[name]; there {
+	if there, ok := files[name]; ok && !bytes.Equal(there, data) {
 		return "", fmt.Errorf("two files are called %s, which in a cluster are in one directory: rename one", name)
 	}
 	files[name] = data
 	return kube.FilesDir + "/" + name, nil
+}
+
+// thinkInCluster is inCluster for a think time, which may be one of a file.
+func thinkInCluster(files map[string][]byte, think string) (string, error) {
+	name, ok := dist.File(think)
+	if !ok {
+		return think, nil
+	}
+	there, err := inCluster(files, name)
+	return "file:" + there, err
 }
 
 // targetsInCluster is inCluster for a scenario, and the files that it names.

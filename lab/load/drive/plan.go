@@ -32,6 +32,7 @@ type plan struct {
 	cpus       []int          // of the generator
 	talk       *talk.Talk     // what is spoken with the server
 	listen     *listen.Config // of subscribers; nil: requests
+	notes      []string       // what was chosen that the user should know of
 }
 
 // resolve turns the flags into a plan. Its errors say what to write instead.
@@ -50,6 +51,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		p.objectives,
 		func() error { return p.subscribe(changed) },
 		func() error { return p.checkView(changed) },
+		func() error { return p.crowd(changed("workers")) },
 		p.place,
 		p.checkFleet,
 		func() error { return p.checkBus(changed) },

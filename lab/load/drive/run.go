@@ -106,9 +106,6 @@ func (r *loader) meet(ctx context.Context) error {
 		return err
 	}
 	r.addr = first.addr.String()
-	if r.bus != "" {
-		return nil // the generators are elsewhere, and they read the server's CPU time
-	}
 	pids := r.pids
 	if len(pids) == 0 && first.local {
 		if pids, err = probe.Listening(int(first.addr.Port())); err != nil {
@@ -143,7 +140,7 @@ func (r *loader) meet(ctx context.Context) error {
 func (r *loader) document(words string) *present.Document {
 	d := &present.Document{
 		Tool: cli.Version(), Command: os.Args[1:], Started: time.Now(), URL: r.request.url.String(), Machine: r.machine,
-		Series: []present.Point{},
+		Series: []present.Point{}, Notes: slices.Clone(r.notes),
 		Config: present.Config{
 			Method: r.request.method, Headers: len(r.request.wire) - r.request.body, Body: r.request.body, Status: r.status,
 			Connections: r.connections, Pipeline: r.pipeline, Arrivals: words, Seed: r.seed,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
@@ -28,6 +29,10 @@ type watch struct {
 	rest       time.Time // until then the server's tables are not read
 	crew       *crewed   // of several workers
 	look       *look
+
+	// Of workers that cannot read the server's clocks, as they are not where it is.
+	clocks *cputime.Track // nil: they can, or nobody can
+	began  time.Time      // the load
 }
 
 // edge is what was read at an edge of the window.
@@ -122,6 +127,46 @@ func (w *watch) tables(p *present.Point, pids []int) {
 	if took := time.Since(begin); took > tableShare && len(w.doc.Series) > 0 {
 		w.rest = begin.Add(tableRest * took)
 	}
+}
+
+// clocked adds the server's CPU to a tick of workers that do not know it. It ends so
+// many seconds after the load began.
+func (w *watch) clocked(t *load.Tick, end, seconds float64) {
+	if w.clocks == nil {
+		return
+	}
+	_, _, total, known, err := w.clocks.Between(w.after(end-seconds), w.after(end))
+	if err != nil {
+		w.unseen(err)
+	} else if known > 0 {
+		t.ServerCPU = total / known
+	}
+}
+
+// clockedWindow adds it to the result of a window; nil: there is none.
+func (w *watch) clockedWindow(r *load.Result, warmup time.Duration) {
+	if w.clocks == nil || r == nil {
+		return
+	}
+	var err error
+	from := w.after(warmup.Seconds())
+	if r.ServerUser, r.ServerSys, r.ServerCPU, _, err = w.clocks.Between(from, from.Add(time.Duration(r.Seconds*1e9))); err != nil {
+		w.unseen(err)
+		return
+	}
+	r.Gone = w.clocks.Gone()
+}
+
+// unseen gives the server up that is watched beside workers of other machines. Their
+// run goes on: what they measure does not depend on it.
+func (w *watch) unseen(err error) {
+	w.clocks, w.doc.Server = nil, nil
+	w.doc.Notes = append(w.doc.Notes, fmt.Sprintf("the server's CPU and memory are left out: %v", err))
+}
+
+// after is the time so many seconds after the load began.
+func (w *watch) after(seconds float64) time.Time {
+	return w.began.Add(time.Duration(seconds * float64(time.Second)))
 }
 
 // write prints the summary and saves the files that were asked for.

@@ -18,6 +18,8 @@ type Plan struct {
 	Watch  func(Moment)  // is called at the moments of the run; may be nil
 	Lost   func(string)  // is called when a worker is lost, with who it is and why; may be nil
 
+	Begin func(at time.Time) // is called when it is known when the load begins: where the series has its 0; may be nil
+
 	// Bounds; 0 takes what stands behind.
 	Join    time.Duration // until all workers are there: a minute
 	Ready   time.Duration // until all connections stand: two minutes
@@ -305,8 +307,12 @@ func (c *coordinator) order() {
 }
 
 func (c *coordinator) begin() {
-	c.phase, c.bound = running, time.Now().Add(c.plan.Lead+c.plan.Run)
-	c.start = c.clock.now() + int64(c.plan.Lead)
+	now := time.Now()
+	c.phase, c.bound = running, now.Add(c.plan.Lead+c.plan.Run)
+	c.start = c.clock.at(now.Add(c.plan.Lead))
+	if c.plan.Begin != nil {
+		c.plan.Begin(now.Add(c.plan.Lead))
+	}
 	c.each(func(w *member) {
 		w.startAt = c.start + w.offset.Nanoseconds
 		c.send(w, &Message{Start: &Start{At: w.startAt}})

@@ -110,8 +110,7 @@ type Point struct {
 	Threads   int     `json:"threads,omitempty"`         // of the server
 	OpenFiles int     `json:"open_files,omitempty"`      // of the server
 
-	Stream  *load.Heard   `json:"stream,omitempty"`  // of subscribers
-	Runtime *RuntimePoint `json:"runtime,omitempty"` // of the server, where it was read
+	Stream *load.Heard `json:"stream,omitempty"` // of subscribers
 }
 
 // PointOf turns a tick into a point.

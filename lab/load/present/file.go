@@ -12,6 +12,7 @@ func File(d *Document) *results.File {
 		ID: workload, Workload: workload, Subject: subject, Block: 1, Order: 1, Attempt: 1, Started: d.Started,
 		Valid: d.Valid, Counted: true, Gates: []results.Gate{}, WindowSeconds: d.Seconds, Requests: d.Requests, Rate: d.RequestsPerSecond,
 		Errors: d.Errors, BytesIn: d.BytesIn, BytesOut: d.BytesOut, Latency: d.Latency, Generator: d.Generator, Open: d.Open, Targets: d.Targets,
+		Workers: d.Workers,
 	}
 	for _, p := range d.Series {
 		run.Series = append(run.Series, p.Sample)
@@ -64,6 +65,7 @@ func File(d *Document) *results.File {
 		}},
 		Runs: []results.Run{run}, Cells: []results.Cell{cell},
 		Gates: d.Gates, // of the whole, and not once more of its one run
+		Notes: d.Notes,
 	}
 	if d.Config.Scenario != "" {
 		f.Workloads[0].Title, f.Workloads[0].Path = d.asked(), d.asked()

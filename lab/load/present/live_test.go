@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/results"
 )
 
 func TestLive(t *testing.T) {
@@ -48,6 +49,39 @@ func TestLive(t *testing.T) {
 		for l := range strings.Lines(regexp.MustCompile("\x1b\\[[0-9]*[A-Z]|\r").ReplaceAllString(text, "")) {
 			if n := len([]rune(l)); n > width {
 				t.Errorf("width %d: a line of %d: %q", width, n, l)
+			}
+		}
+	}
+}
+
+// What is seen of the server is in the panel, its runtime between readings, too; of
+// requests as of events.
+func TestLiveShowsServer(t *testing.T) {
+	for name, heard := range map[string]*load.Heard{"requests": nil, "events": {Standing: 7}} {
+		d, _ := openRun(t)
+		read := PointOf(&load.Tick{T: 0.2, Seconds: 0.2, Requests: 400, P50: 1000, P99: 2000, SendLag: 12, ServerCPU: 0.5, Listen: heard})
+		read.RSSBytes, read.Goroutines, read.Runtime = 5<<20, 71, &results.RuntimeSample{HeapBytes: 3 << 20}
+		bare := read
+		bare.T, bare.Goroutines, bare.Runtime = 0.4, 0, nil
+		want := []string{"rate 2.00k/s", "p50 1.00 ms", "p99 2.00 ms", "errors 0", "send lag 12.0 µs", "server CPU 0.50", "RSS 5.00 MiB", "goroutines 71", "heap 3.00 MiB"}
+		if heard != nil {
+			want = []string{"events 2.00k/s", "standing 7", "errors 0", "server CPU 0.50", "RSS 5.00 MiB", "goroutines 71", "heap 3.00 MiB"}
+		}
+		for _, width := range []int{0, 60, 200} {
+			for _, p := range []Point{read, bare} {
+				var b strings.Builder
+				l := NewLive(&b, width)
+				l.Begin(d)
+				l.Window()
+				l.Point(read)
+				l.said = -1 // a line for the next one, though it is of the same second
+				b.Reset()
+				l.Point(p)
+				for _, w := range want {
+					if !strings.Contains(b.String(), w) {
+						t.Errorf("%s, width %d, at %v s: no %q in %q", name, width, p.T, w, b.String())
+					}
+				}
 			}
 		}
 	}

@@ -28,18 +28,6 @@ type Runtime struct {
 	Restarted         bool     `json:"restarted,omitempty"`              // the counts began anew within the window: they are not given
 }
 
-// RuntimePoint is the runtime's part of a [Point]: what a reading said, and what
-// changed since the one before. It is left out of points without a reading.
-type RuntimePoint struct {
-	HeapBytes         uint64  `json:"heap_bytes"`                     // in use
-	LiveBytes         uint64  `json:"live_bytes,omitempty"`           // that the last collection found in use
-	AllocsPerSecond   float64 `json:"allocs_per_second"`              //
-	BytesPerSecond    float64 `json:"alloc_bytes_per_second"`         //
-	GCCycles          uint64  `json:"gc_cycles"`                      // since the reading before
-	GCPauseP99Us      float64 `json:"gc_pause_p99_us"`                // of them; 0 without any
-	SchedLatencyP99Us float64 `json:"sched_latency_p99_us,omitempty"` //
-}
-
 // Profile is one that was taken during the window.
 type Profile struct {
 	Kind    string     `json:"kind"`              // cpu, heap, ...

@@ -11,37 +11,11 @@ import (
 )
 
 // Worker is one of several generators of a run, whose sum the document is.
-type Worker struct {
-	Index       int               `json:"index"`
-	Host        string            `json:"host"`
-	PID         int               `json:"pid"`
-	Connections int               `json:"connections"`
-	Lost        string            `json:"lost,omitempty"` // why it came to no result, and what is counted of it
-	Clock       Clock             `json:"clock"`
-	Gates       []results.Gate    `json:"gates"` // of this worker alone; none of a lost one
-	Errors      map[string]uint64 `json:"errors,omitempty"`
+type Worker = results.Worker
 
-	Seconds           float64 `json:"seconds"`  // for which it was measured
-	Requests          uint64  `json:"requests"` // right answers of that time
-	RequestsPerSecond float64 `json:"requests_per_second"`
-	Sent              uint64  `json:"sent"`     // requests since its process began, warm-up and all; 0 of a lost one
-	Answered          uint64  `json:"answered"` // the same
-
-	CPUUtilisation float64  `json:"cpu_utilisation"`           // of its core, 0 to 1
-	SendLagP99     *float64 `json:"send_lag_p99_us,omitempty"` // of an open loop, microseconds
-	PacingP99      *float64 `json:"pacing_p99_us,omitempty"`
-}
-
-// Clock is how well a worker kept the agreed time. All of it is milliseconds.
-type Clock struct {
-	OffsetMs      float64 `json:"offset_ms"`      // of its clock from the coordinator's, which was allowed for
-	UncertaintyMs float64 `json:"uncertainty_ms"` // of that
-	LateMs        float64 `json:"late_ms"`        // by which it began after the agreed time
-}
-
-// Fill puts a worker's own result into w, and judges it as a run by itself would
-// be: target is its part of the rate that was asked for.
-func (w *Worker) Fill(d *Document, r *load.Result, steal, target float64) error {
+// FillWorker puts a worker's own result into w, and judges it as a run by itself
+// would be: target is its part of the rate that was asked for.
+func (d *Document) FillWorker(w *Worker, r *load.Result, steal, target float64) error {
 	part := Document{Config: d.Config}
 	if d.Server != nil {
 		server := *d.Server

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/results"
 )
 
 // Record is what the readings of one load come to.
@@ -22,7 +23,7 @@ func (r *Record) Point(now *Reading, p *present.Point) {
 	r.tick = now
 	s := now.Snapshot
 	p.Goroutines = s.Goroutines
-	p.Runtime = &present.RuntimePoint{HeapBytes: s.HeapBytes, LiveBytes: s.LiveBytes}
+	p.Runtime = &results.RuntimeSample{HeapBytes: s.HeapBytes, LiveBytes: s.LiveBytes}
 	if before == nil || began(before.Snapshot, s) {
 		return
 	}

@@ -194,6 +194,9 @@ func (c *Conn) read(ctx context.Context, sub *nats.Subscription) {
 	}
 }
 
+// Room is how many bytes an order may have.
+func (c *Conn) Room() int64 { return c.nc.MaxPayload() - 2*headroom }
+
 // publish sends one message.
 func (c *Conn) publish(subject string, m *fleet.Message) error {
 	data, err := json.Marshal(m)

@@ -200,7 +200,7 @@ func TestTooLarge(t *testing.T) {
 	if err := w.Send(&fleet.Message{Report: &fleet.Report{Event: []byte(big)}}); err == nil || !strings.Contains(err.Error(), "max_payload") {
 		t.Errorf("got %v", err)
 	}
-	fits := `"` + strings.Repeat("x", maxPayload-2*headroom) + `"`
+	fits := `"` + strings.Repeat("x", int(w.Room())-2) + `"`
 	if err := w.Send(&fleet.Message{Report: &fleet.Report{Event: []byte(fits)}}); err != nil {
 		t.Error(err)
 	}

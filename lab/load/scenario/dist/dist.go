@@ -83,6 +83,9 @@ func ParseWith(text string, read func(name string) ([]byte, error)) (Dist, error
 	return d, nil
 }
 
+// File is the file that a distribution is to be read from, if it is one of a file.
+func File(text string) (name string, ok bool) { return strings.CutPrefix(text, "file:") }
+
 // parameters reads durations separated by commas.
 func (d *Dist) parameters(s shape, rest string, into ...*float64) error {
 	d.shape = s

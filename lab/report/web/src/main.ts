@@ -6,10 +6,10 @@ import { download } from "./download";
 import { heat } from "./heat";
 import { type Legend, legend } from "./legend";
 import { lines } from "./lines";
-import { type Plot, digits, rate } from "./plot";
+import { type Plot, digits, micros, rate } from "./plot";
 import { sortable } from "./tables";
 import { watch } from "./theme";
-import { type View, type Workload, data } from "./view";
+import { type Lines, type View, type Workload, data } from "./view";
 
 const plots: Plot[] = [];
 const legends: Legend[] = [];
@@ -20,6 +20,18 @@ function find<T extends Element>(root: ParentNode, selector: string): T {
   return element;
 }
 
+const mebibytes = (v: number) => `${digits(v)} MiB`;
+
+/** The figures over time, and how each is printed. */
+const overTime: [Exclude<keyof Lines, "subject">, (v: number) => string][] = [
+  ["rate", rate],
+  ["rss", mebibytes],
+  ["goroutines", rate],
+  ["heap", mebibytes],
+  ["gc", (v) => `${digits(v)}/s`],
+  ["sched", (v) => micros(v)],
+];
+
 function section(root: HTMLElement, view: View, work: Workload): void {
   // The twin repeats the baseline; it is there to be looked at, not in the way.
   const hidden = new Set(work.curves.map((c) => c.subject).filter((s) => view.subjects[s]?.role === "twin"));
@@ -28,10 +40,10 @@ function section(root: HTMLElement, view: View, work: Workload): void {
   if (work.bars.length > 0) plots.push(bars(at("cpu"), view, work));
   if (work.curves.length > 0) followers.push(curves(at("latency"), view, work, hidden));
   if (work.lines.length > 0) {
-    followers.push(
-      lines(at("rate"), view, work, hidden, (l) => l.rate, rate),
-      lines(at("rss"), view, work, hidden, (l) => l.rss, (v) => `${digits(v)} MiB`),
-    );
+    for (const [name, print] of overTime) {
+      const element = root.querySelector<HTMLElement>(`[data-plot=${name}]`); // there if there is anything to draw
+      if (element) followers.push(lines(element, view, work, hidden, (l) => l[name] ?? [], print));
+    }
     plots.push(heat(at("heat"), find(root, "select"), view, work));
   }
   plots.push(...followers);

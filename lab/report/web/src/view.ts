@@ -45,6 +45,10 @@ export interface Lines {
   subject: number;
   rate: (number | null)[];
   rss: (number | null)[];
+  goroutines?: (number | null)[];
+  heap?: (number | null)[];
+  gc?: (number | null)[];
+  sched?: (number | null)[];
 }
 
 export interface HeatMap {

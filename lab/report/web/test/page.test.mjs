@@ -12,14 +12,19 @@ import { chromium } from "playwright-core";
 
 const lab = new URL("../../../", import.meta.url).pathname;
 const shots = process.env.REPORT_SHOTS;
-let dir, url, browser;
+let dir, browser, url, loadUrl, bareUrl;
 
 before(async () => {
   dir = mkdtempSync(join(tmpdir(), "redline-report-"));
-  const html = execFileSync("go", ["run", "./report/web/test/gen"], { cwd: lab, maxBuffer: 64 << 20 });
-  const file = join(dir, "report.html");
-  writeFileSync(file, html);
-  url = pathToFileURL(file).href;
+  const made = (name, ...args) => {
+    const html = execFileSync("go", ["run", "./report/web/test/gen", ...args], { cwd: lab, maxBuffer: 64 << 20 });
+    const file = join(dir, `${name}.html`);
+    writeFileSync(file, html);
+    return pathToFileURL(file).href;
+  };
+  url = made("report");
+  loadUrl = made("load", "-load");
+  bareUrl = made("bare", "-bare");
   browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: [
@@ -39,7 +44,7 @@ after(async () => {
 });
 
 /** Opens the page; check() fails on what went wrong behind it. */
-async function open({ scheme = "light", width = 1280 } = {}) {
+async function open({ scheme = "light", width = 1280, at = url } = {}) {
   const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: 900 }, acceptDownloads: true });
   const page = await context.newPage();
   const wrong = [];
@@ -47,13 +52,13 @@ async function open({ scheme = "light", width = 1280 } = {}) {
   page.on("console", (m) => ["error", "warning"].includes(m.type()) && wrong.push(m.text()));
   page.on("pageerror", (e) => wrong.push(String(e)));
   page.on("request", (r) => requests.push(r.url()));
-  await page.goto(url);
+  await page.goto(at);
   await page.waitForSelector("html[data-ready]", { state: "attached" });
   return {
     page,
     async close() {
       assert.deepEqual(wrong, []);
-      assert.deepEqual(requests.filter((r) => !r.startsWith("blob:")), [url]);
+      assert.deepEqual(requests.filter((r) => !r.startsWith("blob:")), [at]);
       assert.equal(await page.evaluate(() => window.pwned), undefined, "hostile text ran");
       await context.close();
     },
@@ -226,6 +231,53 @@ test("tooltips show figures as text", async () => {
     if (shots && plot === "latency") await page.screenshot({ path: join(shots, "report-tooltip.png") });
     await page.mouse.move(2, 2);
   }
+  await close();
+});
+
+for (const width of [1280, 400]) {
+  test(`a load of several workers on a server that tells of itself, at ${width}`, async () => {
+    const { page, close } = await open({ at: loadUrl, width });
+    for (const plot of ["cpu", "latency", "rate", "rss", "goroutines", "heap", "gc", "sched"]) {
+      const paths = await page.locator(`#w0 [data-plot=${plot}] svg path`).count();
+      assert.ok(paths > 5, `${plot} has ${paths} paths`);
+    }
+    const rows = page.locator("#w0 details", { hasText: "Workers" }).locator("tbody tr");
+    assert.equal(await rows.count(), 3);
+    assert.match(await rows.nth(1).innerText(), /rack-4\s.*lost: it fell silent/s);
+    assert.match(await page.locator(".notices").innerText(), /NOTE profiles were taken within the window/);
+    assert.equal(await overflow(page), 0);
+    if (shots) await page.screenshot({ path: join(shots, `load-${width}.png`), fullPage: true });
+    await close();
+  });
+}
+
+test("the runtime's charts have tooltips", async () => {
+  const { page, close } = await open({ at: loadUrl });
+  for (const [plot, pattern] of [
+    ["goroutines", /net-http\s*\d+/s],
+    ["heap", /MiB/s],
+    ["gc", /\/s/s],
+    ["sched", /µs/s],
+  ]) {
+    const area = page.locator(`#w0 [data-plot=${plot}]`);
+    await area.scrollIntoViewIfNeeded();
+    const box = await area.boundingBox();
+    await page.mouse.move(box.x + box.width * 0.5, box.y + box.height * 0.5);
+    await area.locator(".card").waitFor({ state: "visible" });
+    assert.match(await area.locator(".card").innerText(), pattern);
+    await page.mouse.move(2, 2);
+  }
+  await close();
+});
+
+test("a load without workers, on a server that cannot be seen", async () => {
+  const { page, close } = await open({ at: bareUrl });
+  for (const plot of ["latency", "rate"]) assert.ok((await page.locator(`#w0 [data-plot=${plot}] svg path`).count()) > 5);
+  const shown = await page.locator("[data-plot]").evaluateAll((all) => all.map((e) => e.dataset.plot));
+  assert.deepEqual(shown, ["latency", "heat", "rate"]);
+  assert.equal(await page.locator("summary", { hasText: "Workers" }).count(), 0);
+  assert.equal(await page.locator("figure").count(), 3);
+  if (shots) await page.screenshot({ path: join(shots, "bare.png"), fullPage: true });
   await close();
 });
 

@@ -1,5 +1,6 @@
 // Command gen writes the report of the made-up results to its standard output:
-// HTML for the browser's test, or text with -format.
+// HTML for the browser's test, or text with -format. With -load it is a load run,
+// and with -bare one of which nothing but the load itself is known.
 package main
 
 import (
@@ -9,19 +10,25 @@ import (
 
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/report/internal/sample"
+	"github.com/redline-go/redline/lab/results"
 )
 
 func main() {
 	format := flag.String("format", "html", "html, terminal, color or markdown")
+	load := flag.Bool("load", false, "of a load run with several workers, and a view of the server")
+	bare := flag.Bool("bare", false, "of one without either")
 	flag.Parse()
-	if err := write(*format); err != nil {
+	f := sample.File()
+	if *load || *bare {
+		f = sample.Load(*bare)
+	}
+	if err := write(*format, f); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func write(format string) error {
-	f := sample.File()
+func write(format string, f *results.File) error {
 	switch format {
 	case "html":
 		return report.HTML(os.Stdout, f)
