@@ -13,6 +13,7 @@ type outcome struct {
 	seen, log []string
 	calls     int    // of the handler, without probes
 	failed    string // why it says nothing
+	timed     bool   // it depends on a short timeout
 }
 
 // A connOutcome is what came of one connection.

@@ -83,21 +83,25 @@ func randomTrial(handlers, requests []byte) *trial {
 	return &trial{handle: programs(programsOf(handlers)), play: steps}
 }
 
-// checkRandom plays a random trial. When the engines disagree, it asks net/http
-// again: that may disagree with itself where it depends on time, and then nothing
-// follows.
+// checkRandom plays a random trial. When the engines disagree, it asks both again:
+// either may disagree with itself where it depends on time. Nothing follows when
+// net/http does so, and no more when they agree after all.
 func checkRandom(t *testing.T, handlers, requests []byte) (decided bool) {
 	tr := randomTrial(handlers, requests)
 	ref := tr.start(netHTTP, t.TempDir())
 	for _, e := range candidates() {
 		got, _ := compare(ref.clone(), tr.start(e, t.TempDir()), &cuts, &unannounced)
+		unsure := false
+		for n := 0; n < 5 && got != ""; n++ {
+			again := tr.start(netHTTP, t.TempDir())
+			unsure = unsure || diff(ref.dump(), again.dump()) != ""
+			got, _ = compare(again, tr.start(e, t.TempDir()), &cuts, &unannounced)
+		}
 		if got == "" {
 			continue
 		}
-		for range 3 {
-			if again := tr.start(netHTTP, t.TempDir()); diff(ref.dump(), again.dump()) != "" {
-				return false
-			}
+		if unsure {
+			return false
 		}
 		_, raw := requestsOf(requests)
 		t.Errorf("%s differs from net/http:\n%s\nrequests %s\nhandlers %x, requests %x", e.name, indent(got), brief([]byte(raw)), handlers, requests)
@@ -193,7 +197,7 @@ func TestRandomHandlers(t *testing.T) {
 					return
 				}
 			}
-			if undecided > each/10 {
+			if undecided > each/2 {
 				t.Errorf("net/http disagrees with itself in %d of %d", undecided, each)
 			}
 		})
