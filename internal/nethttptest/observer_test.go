@@ -26,6 +26,9 @@ const (
 	// slow for is played with a longer one, up to longest.
 	soon    = 400 * time.Millisecond
 	longest = 4 * 4 * 4 * soon
+	// lingers is for how long all servers, at least, wait for a client to take its
+	// last answer before they reset a connection with content that nobody wants.
+	lingers = 400 * time.Millisecond
 )
 
 // An observer writes down what happens on the server's side of a run, and holds

@@ -14,6 +14,7 @@ type outcome struct {
 	calls     int    // of the handler, without probes
 	failed    string // why it says nothing
 	timed     bool   // it depends on a short timeout
+	slow      bool   // clients took longer than servers wait for them
 }
 
 // A connOutcome is what came of one connection.

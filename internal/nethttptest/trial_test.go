@@ -178,14 +178,16 @@ func (t *trial) start(e engine, dir string) *outcome {
 	}
 	served := make(chan error, 1)
 	go func() { served <- r.server.Serve(l) }()
+	began := time.Now()
 	r.script(t)
+	slow := time.Since(began) >= lingers
 	waits(patience, func() bool { return o.ended(r.clients) })
 	waits(cmp.Or(t.settle, patience), o.idle)
 	if err := r.server.Close(); err != nil {
 		o.err("Close", err)
 	}
 	out := r.outcome()
-	out.timed = o.timed.Load()
+	out.timed, out.slow = o.timed.Load(), slow
 	select {
 	case err := <-served:
 		if err != http.ErrServerClosed {
