@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -51,7 +50,13 @@ func TestServeListeners(t *testing.T) {
 		}})
 		r.addr = &net.UnixAddr{Net: "unix", Name: path}
 		r.run(r.ListenAndServe)
-		until(t, "the socket is there", func() bool { _, err := os.Stat(path); return err == nil })
+		until(t, "it listens", func() bool { // the socket's file is there before
+			c, err := r.tryDial()
+			if err == nil {
+				c.Close()
+			}
+			return err == nil
+		})
 		for range 4 {
 			r.dial().want("/", "unix")
 		}
