@@ -17,6 +17,8 @@ TOOLS    := $(addprefix $(BIN)/,staticcheck gofumpt misspell)
 BENCHFLAGS ?= --quick --out results/latest
 FUZZTIME   ?= 10s
 SOAK       ?= 10m
+# How long the tests of one package may take; nothing is expected to.
+PATIENCE   ?= 30m
 CHROMIUM   ?= chromium
 
 # $(call say,TEXT) announces a step.
@@ -53,12 +55,12 @@ test: unit race chaos web check ## everything that CI gates on
 unit:
 	@$(call say,tests)
 	@[ "$$(uname)" != Linux ] || tools/need ip iproute2
-	@go test $(PACKAGES)
+	@go test -timeout $(PATIENCE) $(PACKAGES)
 
 race:
 	@$(call say,tests with the race detector)
 	@tools/need gcc gcc libc6-dev
-	@CGO_ENABLED=1 go test -race $(RACE)
+	@CGO_ENABLED=1 go test -race -timeout $(PATIENCE) $(RACE)
 
 chaos:
 	@$(call say,hostile clients with the race detector)

@@ -22,7 +22,7 @@ import (
 )
 
 // patience bounds every wait; nothing is expected to take it.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // transports are those that this system allows.
 var transports = sync.OnceValue(func() (names []string) {
@@ -173,8 +173,9 @@ func (r *running) shutdown(d time.Duration) error {
 // A client is one connection to a server. Its reads and writes are bounded.
 type client struct {
 	net.Conn
-	t *testing.T
-	r *bufio.Reader
+	t     *testing.T
+	r     *bufio.Reader
+	began time.Time // before it connected
 }
 
 func (r *running) tryDial() (net.Conn, error) {
@@ -183,15 +184,16 @@ func (r *running) tryDial() (net.Conn, error) {
 
 func (r *running) dial() *client {
 	r.t.Helper()
+	began := time.Now()
 	c, err := r.tryDial()
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if err := c.SetDeadline(time.Now().Add(2 * patience)); err != nil {
+	if err := c.SetDeadline(began.Add(4 * patience)); err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { c.Close() })
-	return &client{Conn: c, t: r.t, r: bufio.NewReader(c)}
+	return &client{Conn: c, t: r.t, r: bufio.NewReader(c), began: began}
 }
 
 // send writes a text.
@@ -251,6 +253,11 @@ func (c *client) want(path, body string) {
 		c.t.Errorf("GET %s: %d %.80q, want 200 %.80q", path, status, got, body)
 	}
 }
+
+// lingers is for how long the transports, at least, go on reading from a client
+// that they have answered for the last time. A reset that destroys the answer can
+// come later.
+const lingers = 900 * time.Millisecond
 
 // wantGone reads the end of the connection or a reset.
 func (c *client) wantGone() {

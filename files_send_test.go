@@ -56,7 +56,7 @@ func TestFileToSlowReader(t *testing.T) {
 	dir, content := bigFile(t, 64*mega)
 	root := rootOf(t, dir)
 	onEach(t, func(t *testing.T, name string) {
-		srv := serve(t, &redline.Server{Transport: name, Native: mount(root, redline.FileOptions{})})
+		srv := serve(t, &redline.Server{Transport: name, StallTimeout: -1, Native: mount(root, redline.FileOptions{})})
 		slow := srv.dial()
 		slow.narrow()
 		slow.ask("/s/big.bin")
@@ -106,6 +106,8 @@ func TestFileDescriptors(t *testing.T) {
 	onEach(t, func(t *testing.T, name string) {
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
 		srv := serve(t, &redline.Server{Transport: name, Native: mount(root, redline.FileOptions{Precompressed: true})})
+		fetch(t, srv, "GET", "/s/a.js") // loops have all they need from now on
+		until(t, "its connection is closed", func() bool { return srv.Stats().Open == 0 })
 		before := openFiles()
 		for range 10 {
 			for _, tt := range []struct {

@@ -25,32 +25,41 @@ func TestLearnedRoute(t *testing.T) {
 		r := serve(t, s)
 		c := r.dial()
 		slow.Store(true)
-		c.want("/", "x")
-		if route := r.routeOf("/"); route.Takeovers != 1 || route.Blocking {
-			t.Errorf("after one takeover: %+v", route)
-		}
-		c.want("/", "x")
-		if route := r.routeOf("/"); route.Takeovers < 2 || !route.Blocking {
-			t.Errorf("after two takeovers: %+v", route)
-		}
-		slow.Store(false)
-		before := r.Stats().Detached
-		for range 10 {
+		var route redline.RouteStats
+		until(t, "two takeovers", func() bool {
 			c.want("/", "x")
-		}
-		if n := r.Stats().Detached - before; n < 10 {
-			t.Errorf("of 10 requests %d began off the loop", n)
-		}
-		until(t, "it is known to be quick again", func() bool {
-			for range 100 {
-				c.want("/", "x")
+			route = r.routeOf("/")
+			if route.Blocking != (route.Takeovers >= 2) {
+				t.Errorf("learned: %+v", route)
 			}
-			return !r.routeOf("/").Blocking
+			return route.Blocking
 		})
-		if route := r.routeOf("/"); route.Takeovers > 1 {
+		slow.Store(false)
+		r.wantDetached(func() { c.want("/", "x") })
+		until(t, "it is known to be quick again", func() bool {
+			r.RanQuickly(999) // a busy machine lets no thousand in a row be quick
+			c.want("/", "x")
+			route = r.routeOf("/")
+			return !route.Blocking
+		})
+		if route.Takeovers > 1 {
 			t.Errorf("forgotten, but %+v", route)
 		}
 	}, redline.Std)
+}
+
+// wantDetached wants ten requests to begin off the loop. One that is taken over
+// before it can does not count: that is the machine's doing, but not for most.
+func (r *running) wantDetached(ask func()) {
+	r.t.Helper()
+	const want, most = 10, 1000
+	before := r.Stats().Detached
+	for range most {
+		if ask(); r.Stats().Detached-before >= want {
+			return
+		}
+	}
+	r.t.Errorf("of %d requests %d began off the loop", most, r.Stats().Detached-before)
 }
 
 // TestNothingIsLearnedWithoutLoops: where there is no loop, none is held up.
@@ -73,7 +82,7 @@ func TestHints(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		handler  func(s *redline.Server) redline.Handler
-		detached uint64 // at least, of three requests
+		detached uint64 // requests, at least
 		late     bool
 	}{
 		{"Blocking", func(*redline.Server) redline.Handler { return redline.Blocking(text("x")) }, 3, false},
@@ -91,17 +100,15 @@ func TestHints(t *testing.T) {
 				router.GET("/", c.handler(s))
 				r := serve(t, s)
 				client := r.dial()
-				for range 3 {
+				asked := uint64(0)
+				until(t, "three have done what is expected", func() bool {
 					client.want("/", "x")
-				}
-				stats := r.Stats()
-				if n := stats.Detached; n < c.detached {
-					t.Errorf("%d detached, want %d", n, c.detached)
-				}
-				if c.late && stats.Takeovers < 3 {
-					t.Errorf("%d takeovers, want 3", stats.Takeovers)
-				}
-				if route := r.routeOf("/"); route.Takeovers > 0 || route.Blocking {
+					asked++
+					stats := r.Stats()
+					return stats.Detached >= c.detached && (!c.late || stats.Takeovers >= 3)
+				})
+				// What is late before it could say anything is the machine's doing.
+				if route := r.routeOf("/"); route.Takeovers+c.detached > asked || c.late && route.Takeovers > 0 {
 					t.Errorf("learned all the same: %+v", route)
 				}
 			}, redline.Std)
@@ -123,22 +130,23 @@ func TestLearnedShape(t *testing.T) {
 		})
 		r := serve(t, s)
 		c := r.dial()
-		slow.Store(true)
-		c.want("/items/1", "/items/1")
-		c.want("/items/2", "/items/2")
-		slow.Store(false)
-		if route := r.routeOf("/items/*"); !route.Blocking || route.Method != "GET" {
-			t.Errorf("after two takeovers: %+v", route)
-		}
-		before := r.Stats().Detached
-		for i := range 10 {
-			path := fmt.Sprint("/items/", i+3)
+		item := 0
+		next := func() {
+			item++
+			path := fmt.Sprint("/items/", item)
 			c.want(path, path)
 		}
-		if n := r.Stats().Detached - before; n < 10 {
-			t.Errorf("of 10 requests %d began off the loop", n)
+		slow.Store(true)
+		until(t, "two takeovers", func() bool {
+			next()
+			return r.routeOf("/items/*").Blocking
+		})
+		slow.Store(false)
+		if route := r.routeOf("/items/*"); route.Takeovers < 2 || route.Method != "GET" {
+			t.Errorf("after two takeovers: %+v", route)
 		}
-		before = r.Stats().Detached
+		r.wantDetached(next)
+		before := r.Stats().Detached
 		c.want("/other", "/other")
 		if n := r.Stats().Detached - before; n != 0 {
 			t.Error("a request of another shape began off the loop")

@@ -2,10 +2,10 @@ package redline_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -50,7 +50,13 @@ func TestServeListeners(t *testing.T) {
 		}})
 		r.addr = &net.UnixAddr{Net: "unix", Name: path}
 		r.run(r.ListenAndServe)
-		until(t, "the socket is there", func() bool { _, err := os.Stat(path); return err == nil })
+		until(t, "it listens", func() bool { // the socket's file is there before
+			c, err := r.tryDial()
+			if err == nil {
+				c.Close()
+			}
+			return err == nil
+		})
 		for range 4 {
 			r.dial().want("/", "unix")
 		}
@@ -159,13 +165,14 @@ func TestShutdown(t *testing.T) {
 		body.send("POST /body HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbo")
 		until(t, "all are accepted", func() bool { return r.Stats().Open == 5 })
 
+		began := time.Now()
 		stopping, down := r.Stopping(), make(chan error, 1)
 		go func() { down <- r.shutdown(patience) }()
 		receive(t, stopping, "Stopping is told")
+		fresh.wantServed("/ok", "ok", began)
+		fresh.wantGone()
 		r.wantRefused()
 		idle.wantGone()
-		fresh.want("/ok", "ok") // it has been accepted
-		fresh.wantGone()
 
 		select {
 		case err := <-down:
@@ -197,6 +204,28 @@ func TestShutdown(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// wantServed wants the first request to be answered of a client that was accepted
+// before Shutdown began, unless it has taken as long as the server waits for it.
+func (c *client) wantServed(path, body string, began time.Time) {
+	c.t.Helper()
+	const patient = 2 * time.Second
+	if _, err := fmt.Fprintf(c.Conn, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", path); err != nil {
+		c.t.Logf("client writes: %v", err) // reading says why
+	}
+	resp, err := http.ReadResponse(c.r, nil)
+	if err != nil && time.Since(began) >= patient {
+		c.t.Logf("asked too late: %v after %v", err, time.Since(began))
+		return
+	}
+	if err != nil || resp.StatusCode != 200 {
+		c.t.Errorf("a client that was accepted before is answered %v, %v", resp, err)
+		return
+	}
+	if b, err := io.ReadAll(resp.Body); err != nil || string(b) != body {
+		c.t.Errorf("%q, %v, want %q", b, err, body)
+	}
 }
 
 // TestShutdownSilentClient does not wait for long for a client that has connected

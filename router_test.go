@@ -2,6 +2,7 @@ package redline_test
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -78,9 +79,11 @@ func TestRouter(t *testing.T) {
 	for _, m := range routed {
 		c.send("%s %s HTTP/1.1\r\nHost: h\r\n\r\n", m.method, m.path)
 		resp := c.response()
-		b := make([]byte, 200)
-		n, _ := resp.Body.Read(b)
-		got := string(b[:n])
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatalf("%s %s: body: %v", m.method, m.path, err)
+		}
+		got := string(b)
 		switch resp.StatusCode {
 		case 404:
 			got = "404"
@@ -92,10 +95,11 @@ func TestRouter(t *testing.T) {
 		}
 	}
 	c.send("HEAD /a/b HTTP/1.1\r\nHost: h\r\n\r\nGET /a/b HTTP/1.1\r\nHost: h\r\n\r\n")
-	head := make([]byte, 1000)
-	n, err := c.r.Read(head)
-	if err != nil || !strings.Contains(string(head[:n]), "Content-Length: 4\r\n") {
-		t.Errorf("HEAD: %q, %v", head[:n], err)
+	if head := c.responseTo("HEAD"); head.ContentLength != 4 {
+		t.Errorf("HEAD: %v", head)
+	}
+	if status, body := c.answer(); status != 200 || body != "/a/b" {
+		t.Errorf("behind HEAD: %d %q", status, body)
 	}
 }
 

@@ -17,21 +17,27 @@ import (
 // handlers block: nothing may keep the collector from stopping the world.
 func TestGCGoesOn(t *testing.T) {
 	onEach(t, func(t *testing.T, transport string) {
-		const bound = 5 * time.Second // a stall has no end at all
 		g, router := newGate(), redline.NewRouter()
 		router.GET("/x", text("x"))
 		router.GET("/block", func(c *redline.Ctx) { g.pass(); c.Text(200, "") })
 		r := serve(t, &redline.Server{Transport: transport, Loops: 2, Native: router.Serve})
 		collect := func(what string) {
 			t.Helper()
-			var worst time.Duration
-			for range 5 {
-				began := time.Now()
-				runtime.GC()
-				worst = max(worst, time.Since(began))
-			}
-			if t.Logf("%s: at most %v", what, worst); worst > bound {
-				t.Errorf("%s: runtime.GC took %v", what, worst)
+			done := make(chan time.Duration, 1)
+			go func() {
+				var worst time.Duration
+				for range 5 {
+					began := time.Now()
+					runtime.GC()
+					worst = max(worst, time.Since(began))
+				}
+				done <- worst
+			}()
+			select {
+			case worst := <-done:
+				t.Logf("%s: at most %v", what, worst)
+			case <-time.After(patience): // a stall has no end at all
+				t.Fatalf("%s: runtime.GC does not return", what) // stacks could not be had either
 			}
 		}
 		collect("idle")
@@ -120,7 +126,7 @@ func wantIdle(t *testing.T) {
 	t.Helper()
 	const window, bound = 500 * time.Millisecond, 50 * time.Millisecond
 	var used time.Duration
-	for range 5 {
+	for range 20 {
 		runtime.GC()
 		before := processorTime(t)
 		time.Sleep(window)

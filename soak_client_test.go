@@ -19,8 +19,8 @@ import (
 
 // A soak is the clients of TestSoak.
 type soak struct {
-	r      *running
-	errors atomic.Int64
+	patient, hasty *running // of the latter counts that it is there at the end
+	errors         atomic.Int64
 
 	mu   sync.Mutex
 	done map[string]int
@@ -62,17 +62,24 @@ type soakConn struct {
 	rand *rand.Rand
 }
 
-// client makes one connection after the other until the time end.
-func (s *soak) client(random *rand.Rand, end time.Time) {
+// client makes one connection after the other until the time end. The first of all
+// clients together, who are numbered, are of each kind.
+func (s *soak) client(i int, random *rand.Rand, end time.Time) {
 	names := slices.Sorted(maps.Keys(hostilities)) // the order counts, as the choice is seeded
-	for time.Now().Before(end) && s.errors.Load() < 10 {
-		name := names[random.IntN(len(names))]
+	name, r := names[i%len(names)], s.patient
+	for first := true; first || time.Now().Before(end) && s.errors.Load() < 10; first = false {
+		if !first {
+			name, r = names[random.IntN(len(names))], []*running{s.patient, s.patient, s.hasty}[random.IntN(3)]
+		}
 		if *soakOnly != "" {
 			name = *soakOnly
 		}
-		if err := s.connect(hostilities[name], random); err != nil {
+		if name == "silent" { // the other one waits for longer than this test
+			r = s.hasty
+		}
+		if err := s.connect(r, hostilities[name], random); err != nil && r == s.patient {
 			s.errors.Add(1)
-			s.r.t.Errorf("%s: %v", name, err)
+			r.t.Errorf("%s: %v", name, err)
 		}
 		s.mu.Lock()
 		s.done[name]++
@@ -80,13 +87,13 @@ func (s *soak) client(random *rand.Rand, end time.Time) {
 	}
 }
 
-func (s *soak) connect(do hostility, random *rand.Rand) error {
+func (s *soak) connect(r *running, do hostility, random *rand.Rand) error {
 	d := net.Dialer{Timeout: patience}
 	if runtime.GOOS == "linux" {
 		// Connections that end at the client's side keep their port for a minute.
 		d.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+random.IntN(250)))}
 	}
-	nc, err := d.Dial("tcp", s.r.addr.String())
+	nc, err := d.Dial("tcp", r.addr.String())
 	if err != nil {
 		return err
 	}
@@ -382,11 +389,8 @@ func hijacks(c *soakConn) error {
 	return nil
 }
 
-// silent waits for the server to lose its patience, but not always: it takes long.
+// silent waits for the server to lose its patience.
 func silent(c *soakConn) error {
-	if c.rand.IntN(10) > 0 {
-		return nil
-	}
 	half := fmt.Sprintf(get, "/id/1")
 	maybe(c.text("%s", half[:c.rand.IntN(len(half))]))
 	c.drain()

@@ -78,11 +78,13 @@ func TestStreamFromMany(t *testing.T) {
 }
 
 // fill writes to a stream until it takes nothing any more, as its client reads
-// nothing.
-func fill(t *testing.T, s *redline.Stream, most int) (n int) {
+// nothing. In between other clients are served, so that a loop that has not had
+// its turn is not taken for one that is held up.
+func (r *running) fill(s *redline.Stream, most int) (n int) {
+	t := r.t
 	t.Helper()
 	p := bytes.Repeat([]byte("0123456789abcdef"), 64)
-	full := 0
+	other, full := r.dial(), 0
 	until(t, "the stream is full", func() bool {
 		for {
 			ok, err := s.TryWrite(p)
@@ -99,8 +101,10 @@ func fill(t *testing.T, s *redline.Stream, most int) (n int) {
 			full = 0
 		}
 		full++
-		return full > 100 // for 100 ms nothing was taken
+		other.want("/other", "/other")
+		return full > 100 // in the time of 100 requests nothing was taken
 	})
+	other.Close()
 	return n
 }
 
@@ -109,11 +113,11 @@ func fill(t *testing.T, s *redline.Stream, most int) (n int) {
 func TestStreamHighWater(t *testing.T) {
 	onEach(t, func(t *testing.T, transport string) {
 		const most = 32 << 10
-		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: most})
+		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: most, StallTimeout: -1})
 		c := r.dial()
 		c.ask("/stream")
 		s := receive(t, streams, "the stream is open")
-		n := fill(t, s, most)
+		n := r.fill(s, most)
 		const waiters = 8
 		done := make(chan error, 2*waiters)
 		large := bytes.Repeat([]byte("x"), 3*most)
@@ -167,12 +171,12 @@ func TestStreamClientLeaves(t *testing.T) {
 				c := r.dial()
 				c.ask("/stream")
 				s := receive(t, streams, "the stream is open")
-				fill(t, s, most)
+				r.fill(s, most)
 				const waiters = 4
 				gone := make(chan error, 2*waiters)
 				for range waiters {
 					go func() { gone <- s.Drain(context.Background(), 0) }()
-					go func() { _, err := s.Write(make([]byte, most)); gone <- err }()
+					go func() { _, err := s.Write(make([]byte, 100*most)); gone <- err }()
 				}
 				began := time.Now()
 				leave(c)
@@ -204,9 +208,18 @@ func TestStreamIdle(t *testing.T) {
 			Transport: transport, ReadHeaderTimeout: 100 * time.Millisecond,
 			StallTimeout: 100 * time.Millisecond, IdleTimeout: 100 * time.Millisecond,
 		})
-		c := r.dial()
-		c.ask("/stream")
-		s := receive(t, streams, "the stream is open")
+		var c *client
+		var s *redline.Stream
+		until(t, "a client has asked in time", func() bool {
+			c = r.dial()
+			c.ask("/stream")
+			_, err := c.r.Peek(len("HTTP/1.1 200"))
+			head, _ := c.r.Peek(c.r.Buffered())
+			if err == nil && bytes.HasPrefix(head, []byte("HTTP/1.1 200")) {
+				s = receive(t, streams, "the stream is open")
+			}
+			return s != nil
+		})
 		body := bufio.NewReader(c.response().Body)
 		for i := range 3 {
 			if _, err := fmt.Fprintf(s, "event %d\n", i); err != nil {
@@ -232,12 +245,27 @@ func TestStreamIdle(t *testing.T) {
 // TestStreamWriteTimeout cuts a client that takes nothing for too long.
 func TestStreamWriteTimeout(t *testing.T) {
 	onEach(t, func(t *testing.T, transport string) {
-		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: 8 << 10, StallTimeout: time.Second})
+		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: 8 << 10, StallTimeout: short})
 		c := r.dial()
 		c.ask("/stream")
 		s := receive(t, streams, "the stream is open")
 		defer s.Close()
-		fill(t, s, 8<<10)
+		cut := make(chan error, 1)
+		go func() {
+			for {
+				_, err := s.Write(make([]byte, 64<<10))
+				if err == nil {
+					err = s.Drain(context.Background(), 0)
+				}
+				if err != nil {
+					cut <- err
+					return
+				}
+			}
+		}()
+		if err := receive(t, cut, "the client is cut"); !errors.Is(err, redline.ErrGone) {
+			t.Errorf("waiting ends with %v", err)
+		}
 		if err := s.Drain(context.Background(), 0); !errors.Is(err, redline.ErrGone) {
 			t.Errorf("Drain: %v", err)
 		}

@@ -34,9 +34,11 @@ func (g *gate) await(t *testing.T, n int) {
 }
 
 // late blocks until the loop was taken over because of that, if there are loops.
+// It may have been before the first look: so the wait is bounded, and a test that
+// needs the takeover asks until there was one.
 func late(s *redline.Server) {
 	if n := s.Stats().Takeovers; s.Transport != redline.Std {
-		for end := time.Now().Add(patience); s.Stats().Takeovers == n && time.Now().Before(end); {
+		for end := time.Now().Add(2 * time.Second); s.Stats().Takeovers == n && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
 	}
@@ -266,8 +268,8 @@ func (r *running) wantRefused() {
 }
 
 // TestSlowClientIsNoTakeover does not hold it against a route that its clients
-// are slow, or that it takes connections over. Now and then a takeover is the machine's doing; not ten times out of
-// ten.
+// are slow, or that it takes connections over. Now and then, or often, a takeover
+// is the machine's doing; not each time.
 func TestSlowClientIsNoTakeover(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 64<<10)
 	for name, c := range map[string]struct {
@@ -317,22 +319,22 @@ func TestSlowClientIsNoTakeover(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, transport string) {
+				const routes = 200
 				router := redline.NewRouter()
-				for i := range 10 {
+				for i := range routes {
 					router.POST(fmt.Sprintf("/r%d", i), c.handler)
 				}
 				r := serve(t, &redline.Server{Transport: transport, Native: router.Serve})
-				innocent := 0
-				for i := range 10 {
+				for i := range routes {
 					path := fmt.Sprintf("/r%d", i)
-					c.client(r.dial(), path)
+					client := r.dial()
+					c.client(client, path)
+					client.Close()
 					if route := r.routeOf(path); route.Takeovers == 0 && !route.Blocking {
-						innocent++
+						return
 					}
 				}
-				if innocent == 0 {
-					t.Errorf("each wait was counted as a takeover: %+v", r.Stats().Routes)
-				}
+				t.Errorf("each wait was counted as a takeover: %+v", r.Stats().Routes)
 			})
 		})
 	}

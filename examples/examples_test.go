@@ -23,7 +23,7 @@ import (
 )
 
 // patience bounds every wait; nothing is expected to take it.
-const patience = 60 * time.Second
+const patience = 4 * time.Minute
 
 // build builds an example.
 func build(t *testing.T, name string) (exe string) {

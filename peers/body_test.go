@@ -38,8 +38,9 @@ func TestBigUploads(t *testing.T) {
 			if answer.StatusCode != http.StatusOK || string(body) != strconv.Itoa(test.size) {
 				t.Errorf("%+v: %s with %.40q", test, answer.Status, body)
 			}
-			// Half of the body, but never less than what garbage comes to.
-			bound := max(test.size/2, 16<<20)
+			// Less than the body, but never less than what garbage comes to: a
+			// collector that gets little of a busy machine leaves more of it.
+			bound := max(test.size/4*3, 16<<20)
 			if grown := p.peakMemory(t) - before; grown > bound {
 				t.Errorf("%+v took %d bytes of memory, more than %d", test, grown, bound)
 			}

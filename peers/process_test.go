@@ -30,7 +30,7 @@ var stacks = []string{
 var subjects = append(slices.Clone(stacks), "limit")
 
 // patience bounds every wait. Nothing here measures time.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 var binaries string // the directory with one binary a subject
 

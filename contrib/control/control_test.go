@@ -13,6 +13,9 @@ import (
 	"time"
 )
 
+// patience bounds every wait; nothing is expected to take it.
+const patience = time.Minute
+
 func socketPath(t *testing.T) string {
 	t.Helper()
 	// t.TempDir may be too long for a unix socket's address.
@@ -26,7 +29,7 @@ func socketPath(t *testing.T) string {
 
 func ask(t *testing.T, conn net.Conn, question string, answers int) {
 	t.Helper()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(patience))
 	if _, err := conn.Write([]byte(question)); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +162,7 @@ func TestControlProfile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		conn.SetDeadline(time.Now().Add(patience))
 		if _, err := io.WriteString(conn, question); err != nil {
 			t.Fatal(err)
 		}

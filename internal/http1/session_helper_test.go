@@ -50,7 +50,7 @@ type memConn struct {
 func newMem(t testing.TB, h exchange.Handler, change ...func(*Config)) *memConn {
 	cfg := &Config{
 		Handler: h, Closed: errClosed, HighWater: 64 << 10,
-		HeaderTimeout: time.Minute, StallTimeout: 2 * time.Minute, IdleTimeout: 4 * time.Minute,
+		HeaderTimeout: time.Hour, StallTimeout: 2 * time.Hour, IdleTimeout: 4 * time.Hour,
 	}
 	for _, f := range change {
 		f(cfg)
@@ -137,7 +137,7 @@ func (c *memConn) wakeAll() {
 
 // woken waits until Wake was called, and runs what it was given.
 func (c *memConn) woken() {
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
 		c.mu.Lock()
 		n := len(c.tasks)
 		c.mu.Unlock()
@@ -153,15 +153,15 @@ func (c *memConn) woken() {
 func (c *memConn) eof()    { c.call(func(out *buf.Queue) error { return c.session.EOF(c.rest, out) }) }
 func (c *memConn) expire() { c.call(c.session.Expired) }
 
-// due is how far away the deadline is, in minutes; 0 is none.
-func (c *memConn) due() int { return minutes(c.deadline) }
+// due is how far away the deadline is, in hours; 0 is none.
+func (c *memConn) due() int { return hours(c.deadline) }
 
-// minutes is how far away a time is; 0 is never.
-func minutes(t time.Time) int {
+// hours is how far away a time is; 0 is never.
+func hours(t time.Time) int {
 	if t.IsZero() {
 		return 0
 	}
-	return int((time.Until(t) + 10*time.Second) / time.Minute)
+	return int((time.Until(t) + 30*time.Minute) / time.Hour)
 }
 
 func (c *memConn) Wake(f func(out *buf.Queue) error) bool {

@@ -75,7 +75,7 @@ func TestDeadlines(t *testing.T) {
 		if err := x.Host.SendBody(x, make([]byte, refBody)); err != nil {
 			t.Error(err)
 		}
-		if got := minutes(m.roomBy); got != 2 {
+		if got := hours(m.roomBy); got != 2 {
 			t.Errorf("when the handler has waited for output the deadline is number %d, want 2", got)
 		}
 	}}

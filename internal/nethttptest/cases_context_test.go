@@ -128,7 +128,7 @@ var contextTrials = []trial{
 		put(o, w, "late")
 	}, play: []step{say(message("POST / HTTP/1.1", "Host: h", "Content-Length: 5") + "he"), hear(1)}},
 	{name: "controller: read deadline passes", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
-		o.err("set", http.NewResponseController(w).SetReadDeadline(time.Now().Add(short)))
+		o.err("set", http.NewResponseController(w).SetReadDeadline(time.Now().Add(o.short())))
 		b, err := io.ReadAll(r.Body)
 		o.note("%q, %s", b, describe(err))
 		put(o, w, "late")
@@ -156,7 +156,7 @@ var contextTrials = []trial{
 	}},
 	{name: "controller: write deadline passes while the client takes nothing", handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		c := http.NewResponseController(w)
-		o.err("set", c.SetWriteDeadline(time.Now().Add(short)))
+		o.err("set", c.SetWriteDeadline(time.Now().Add(o.short())))
 		var err error
 		for i := 0; i < 1000 && err == nil; i++ {
 			_, err = io.WriteString(w, large)

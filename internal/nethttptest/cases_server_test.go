@@ -11,10 +11,6 @@ import (
 	"time"
 )
 
-// short is a timeout that is meant to pass, but not before what comes at once has
-// come.
-const short = 400 * time.Millisecond
-
 // gated writes down that it was called, and answers when the gate opens.
 func gated(o *observer, w http.ResponseWriter, _ *http.Request) {
 	o.open("called")
@@ -34,9 +30,12 @@ func shutdown(r *run) {
 	}()
 }
 
+// outlast lets a timeout pass.
+func outlast(r *run) { r.observer.outlast() }
+
 // refused waits until no new connection is accepted.
 func refused(r *run) {
-	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		c, err := net.DialTimeout("tcp", r.addr.String(), patience)
 		if err != nil {
 			return
@@ -67,53 +66,53 @@ func another(f func(r *run, s server, l net.Listener)) []step {
 
 // serverTrials are about the fields and methods of a server.
 var serverTrials = []trial{
-	{name: "server: ReadHeaderTimeout", differs: &late, play: []step{say("GET / HTTP/1.1\r\nHo"), end()}, fields: func(_ *observer, s *http.Server) {
-		s.ReadHeaderTimeout = short
+	{name: "server: ReadHeaderTimeout", differs: &late, play: []step{say("GET / HTTP/1.1\r\nHo"), end()}, fields: func(o *observer, s *http.Server) {
+		s.ReadHeaderTimeout = o.short()
 	}},
-	{name: "server: ReadHeaderTimeout for the second request", differs: &late, handle: path, play: []step{say(get("/a")), hear(1), say("GET / HTTP/1.1\r\nHo"), end()}, fields: func(_ *observer, s *http.Server) {
-		s.ReadHeaderTimeout = short
+	{name: "server: ReadHeaderTimeout for the second request", differs: &late, handle: path, play: []step{say(get("/a")), hear(1), say("GET / HTTP/1.1\r\nHo"), end()}, fields: func(o *observer, s *http.Server) {
+		s.ReadHeaderTimeout = o.short()
 	}},
 	{name: "server: ReadHeaderTimeout does not bound content", handle: func(o *observer, _ http.ResponseWriter, r *http.Request) {
 		o.open("called")
 		o.read(r.Body)
 	}, play: []step{
-		say(message("POST / HTTP/1.1", "Host: h", "Content-Length: 5") + "he"), pass("called"), do(func(*run) { time.Sleep(short + short/4) }), say("llo"), hear(1),
-	}, fields: func(_ *observer, s *http.Server) { s.ReadHeaderTimeout = short }},
+		say(message("POST / HTTP/1.1", "Host: h", "Content-Length: 5") + "he"), pass("called"), do(outlast), say("llo"), hear(1),
+	}, fields: func(o *observer, s *http.Server) { s.ReadHeaderTimeout = o.short() }},
 	{name: "server: ReadTimeout bounds content", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
 		o.note("%q, %s", b, describe(err))
 		put(o, w, "late")
-	}, play: []step{say(message("POST / HTTP/1.1", "Host: h", "Content-Length: 5") + "he"), hear(1)}, fields: func(_ *observer, s *http.Server) {
-		s.ReadTimeout = short
+	}, play: []step{say(message("POST / HTTP/1.1", "Host: h", "Content-Length: 5") + "he"), hear(1)}, fields: func(o *observer, s *http.Server) {
+		s.ReadTimeout = o.short()
 	}},
-	{name: "server: ReadTimeout bounds the head", differs: &late, play: []step{say("GET / HTTP/1.1\r\nHo"), end()}, fields: func(_ *observer, s *http.Server) {
-		s.ReadTimeout = short
+	{name: "server: ReadTimeout bounds the head", differs: &late, play: []step{say("GET / HTTP/1.1\r\nHo"), end()}, fields: func(o *observer, s *http.Server) {
+		s.ReadTimeout = o.short()
 	}},
 	{name: "server: ReadTimeout does not bound the handler", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
-		time.Sleep(short + short/4)
+		o.outlast()
 		o.err("context", r.Context().Err())
 		put(o, w, "x")
-	}, send: get("/"), fields: func(_ *observer, s *http.Server) {
-		s.ReadTimeout, s.IdleTimeout = short, time.Hour
+	}, send: get("/"), fields: func(o *observer, s *http.Server) {
+		s.ReadTimeout, s.IdleTimeout = o.short(), time.Hour
 	}},
-	{name: "server: IdleTimeout", handle: path, play: []step{say(get("/a")), hear(1), end()}, fields: func(_ *observer, s *http.Server) {
-		s.IdleTimeout = short
+	{name: "server: IdleTimeout", handle: path, play: []step{say(get("/a")), hear(1), end()}, fields: func(o *observer, s *http.Server) {
+		s.IdleTimeout = o.short()
 	}},
 	{name: "server: IdleTimeout does not bound the handler", handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
-		time.Sleep(short + short/4)
+		o.outlast()
 		put(o, w, "x")
-	}, play: []step{say(get("/", closing)), end()}, fields: func(_ *observer, s *http.Server) { s.IdleTimeout = short }},
-	{name: "server: ReadTimeout stands for IdleTimeout", differs: &shutdowns, handle: path, play: []step{say(get("/a")), hear(1), do(func(*run) { time.Sleep(short + short/4) })}, fields: func(_ *observer, s *http.Server) {
-		s.ReadTimeout = short
+	}, play: []step{say(get("/", closing)), end()}, fields: func(o *observer, s *http.Server) { s.IdleTimeout = o.short() }},
+	{name: "server: ReadTimeout stands for IdleTimeout", differs: &shutdowns, handle: path, play: []step{say(get("/a")), hear(1), do(outlast)}, fields: func(o *observer, s *http.Server) {
+		s.ReadTimeout = o.short()
 	}},
 	{name: "server: WriteTimeout has passed when the handler answers", handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
-		time.Sleep(short + short/4)
+		o.outlast()
 		put(o, w, "late")
 		o.err("flush", w.(interface{ FlushError() error }).FlushError())
-	}, play: []step{say(get("/")), end()}, fields: func(_ *observer, s *http.Server) { s.WriteTimeout = short }},
+	}, play: []step{say(get("/")), end()}, fields: func(o *observer, s *http.Server) { s.WriteTimeout = o.short() }},
 	{name: "server: WriteTimeout begins with each request", handle: path, play: []step{
-		say(get("/a")), hear(1), do(func(*run) { time.Sleep(short + short/4) }), say(get("/b")), hear(2),
-	}, fields: func(_ *observer, s *http.Server) { s.WriteTimeout = short }},
+		say(get("/a")), hear(1), do(outlast), say(get("/b")), hear(2),
+	}, fields: func(o *observer, s *http.Server) { s.WriteTimeout = o.short() }},
 
 	{name: "server: keep-alives are off", handle: path, send: get("/a"), before: func(s server) { s.SetKeepAlivesEnabled(false) }},
 	{name: "server: keep-alives are off, 1.0", differs: &faults, handle: path, send: message("GET /a HTTP/1.0", "Connection: keep-alive"), before: func(s server) { s.SetKeepAlivesEnabled(false) }},
@@ -186,7 +185,7 @@ var serverTrials = []trial{
 	{name: "shutdown: pipelined requests", handle: gated, play: []step{say(get("/") + get("/")), pass("called"), do(shutdown), do(refused), open("go on"), end(), pass("down")}},
 	{name: "shutdown: too long", differs: &shutdowns, handle: gated, play: []step{
 		say(get("/")), pass("called"), do(func(r *run) {
-			ctx, cancel := context.WithTimeout(context.Background(), short)
+			ctx, cancel := context.WithTimeout(context.Background(), r.short())
 			defer cancel()
 			r.note("exceeded %v", errors.Is(r.server.Shutdown(ctx), context.DeadlineExceeded))
 		}), open("go on"), end(),
@@ -246,7 +245,7 @@ var serverTrials = []trial{
 		select {
 		case err := <-served:
 			r.note("Serve returns, ErrServerClosed %v", errors.Is(err, http.ErrServerClosed))
-		case <-time.After(time.Second):
+		case <-time.After(r.short()):
 			r.note("Serve goes on")
 			r.err("Close", s.Close())
 			r.err("Serve", <-served)

@@ -84,10 +84,17 @@ func (c *client) wait(what string, ok func(answers []answer, rest []byte) bool) 
 	})
 	defer late.Stop()
 	for {
-		if answers, rest := parseAnswers(c.got, c.eof, c.head); ok(answers, rest) || c.eof || c.stuck != "" {
+		got, eof := c.got, c.eof
+		c.mu.Unlock() // what comes is taken meanwhile: servers do not wait for long
+		answers, rest := parseAnswers(got, eof, c.head)
+		done := ok(answers, rest)
+		c.mu.Lock()
+		if done || eof || c.stuck != "" {
 			return
 		}
-		c.more.Wait()
+		if len(c.got) == len(got) && !c.eof {
+			c.more.Wait()
+		}
 	}
 }
 

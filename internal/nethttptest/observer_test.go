@@ -14,12 +14,22 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// patience bounds every wait; nothing is expected to take it.
-const patience = 15 * time.Second
+const (
+	// patience bounds every wait; nothing is expected to take it.
+	patience = time.Minute
+	// soon is what short timeouts of trials begin with. A trial that a machine was too
+	// slow for is played with a longer one, up to longest.
+	soon    = 400 * time.Millisecond
+	longest = 4 * 4 * 4 * soon
+	// lingers is for how long all servers, at least, wait for a client to take its
+	// last answer before they reset a connection with content that nobody wants.
+	lingers = 400 * time.Millisecond
+)
 
 // An observer writes down what happens on the server's side of a run, and holds
 // handlers and script to an order.
@@ -33,14 +43,27 @@ type observer struct {
 	kept  []*http.Request
 	busy  int // handlers and other goroutines that may still write
 	dir   string
+
+	timeout time.Duration // what short says
+	timed   atomic.Bool   // it was asked for
 }
 
 // A connection is what the server has told of one.
 type connection struct{ states []http.ConnState }
 
 func newObserver(dir string) *observer {
-	return &observer{conns: map[string]*connection{}, gates: map[string]chan struct{}{}, dir: dir}
+	return &observer{conns: map[string]*connection{}, gates: map[string]chan struct{}{}, dir: dir, timeout: soon}
 }
+
+// short is a timeout that is meant to pass, but not before what comes at once has
+// come.
+func (o *observer) short() time.Duration {
+	o.timed.Store(true)
+	return o.timeout
+}
+
+// outlast lets such a timeout pass.
+func (o *observer) outlast() { time.Sleep(o.short() + o.short()/4) }
 
 // note writes a line of what was seen.
 func (o *observer) note(format string, args ...any) {
@@ -82,12 +105,19 @@ func (o *observer) count(n int) {
 }
 
 // settled reports whether nothing more is to come of these clients.
-func (o *observer) settled(clients []*client) bool {
+func (o *observer) settled(clients []*client) bool { return o.idle() && o.ended(clients) }
+
+// idle reports whether all handlers have returned.
+func (o *observer) idle() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.busy > 0 {
-		return false
-	}
+	return o.busy == 0
+}
+
+// ended reports whether these clients' connections, and all others, have ended.
+func (o *observer) ended(clients []*client) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, c := range clients {
 		if o.conns[c.addr] == nil {
 			return false // it may not be accepted yet

@@ -13,6 +13,8 @@ type outcome struct {
 	seen, log []string
 	calls     int    // of the handler, without probes
 	failed    string // why it says nothing
+	timed     bool   // it depends on a short timeout
+	slow      bool   // clients took longer than servers wait for them
 }
 
 // A connOutcome is what came of one connection.

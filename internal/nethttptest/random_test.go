@@ -83,21 +83,26 @@ func randomTrial(handlers, requests []byte) *trial {
 	return &trial{handle: programs(programsOf(handlers)), play: steps}
 }
 
-// checkRandom plays a random trial. When the engines disagree, it asks net/http
-// again: that may disagree with itself where it depends on time, and then nothing
-// follows.
+// checkRandom plays a random trial. When the engines disagree, it asks both again:
+// either may disagree with itself where it depends on time. Nothing follows when
+// net/http does so or a client was slow, and no more when they agree after all.
 func checkRandom(t *testing.T, handlers, requests []byte) (decided bool) {
 	tr := randomTrial(handlers, requests)
 	ref := tr.start(netHTTP, t.TempDir())
 	for _, e := range candidates() {
-		got, _ := compare(ref.clone(), tr.start(e, t.TempDir()), &cuts, &unannounced)
+		red := tr.start(e, t.TempDir())
+		got, _ := compare(ref.clone(), red, &cuts, &unannounced)
+		unsure := ref.slow || red.slow
+		for n := 0; n < 5 && got != ""; n++ {
+			again, red := tr.start(netHTTP, t.TempDir()), tr.start(e, t.TempDir())
+			unsure = unsure || again.slow || red.slow || diff(ref.dump(), again.dump()) != ""
+			got, _ = compare(again, red, &cuts, &unannounced)
+		}
 		if got == "" {
 			continue
 		}
-		for range 3 {
-			if again := tr.start(netHTTP, t.TempDir()); diff(ref.dump(), again.dump()) != "" {
-				return false
-			}
+		if unsure {
+			return false
 		}
 		_, raw := requestsOf(requests)
 		t.Errorf("%s differs from net/http:\n%s\nrequests %s\nhandlers %x, requests %x", e.name, indent(got), brief([]byte(raw)), handlers, requests)
@@ -193,7 +198,7 @@ func TestRandomHandlers(t *testing.T) {
 					return
 				}
 			}
-			if undecided > each/10 {
+			if undecided > each/2 {
 				t.Errorf("net/http disagrees with itself in %d of %d", undecided, each)
 			}
 		})

@@ -43,7 +43,8 @@ type trial struct {
 	// The handler, in one of these forms.
 	handle  func(o *observer, w http.ResponseWriter, r *http.Request)
 	handler func(o *observer) http.Handler
-	settle  time.Duration // how long handlers and connections may take to end; 0 means patience
+	settle  time.Duration // how long handlers may take to end; 0 means patience
+	short   time.Duration // timeouts that are to pass; 0 means soon
 	noPath  bool          // the target is none: a router would not know where it belongs
 	bare    bool          // do not wrap it: then nothing may be observed in it, and the probe is answered by it
 
@@ -155,6 +156,7 @@ func do(f func(r *run)) step { return f }
 // start plays a trial on an engine, and returns what came of it.
 func (t *trial) start(e engine, dir string) *outcome {
 	o := newObserver(dir)
+	o.timeout = cmp.Or(t.short, soon)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return &outcome{failed: err.Error()}
@@ -176,14 +178,16 @@ func (t *trial) start(e engine, dir string) *outcome {
 	}
 	served := make(chan error, 1)
 	go func() { served <- r.server.Serve(l) }()
+	began := time.Now()
 	r.script(t)
-	for end := time.Now().Add(cmp.Or(t.settle, patience)); !o.settled(r.clients) && time.Now().Before(end); time.Sleep(time.Millisecond) {
-		continue
-	}
+	slow := time.Since(began) >= lingers
+	waits(patience, func() bool { return o.ended(r.clients) })
+	waits(cmp.Or(t.settle, patience), o.idle)
 	if err := r.server.Close(); err != nil {
 		o.err("Close", err)
 	}
 	out := r.outcome()
+	out.timed, out.slow = o.timed.Load(), slow
 	select {
 	case err := <-served:
 		if err != http.ErrServerClosed {
@@ -193,6 +197,13 @@ func (t *trial) start(e engine, dir string) *outcome {
 		out.failed = "Serve does not return"
 	}
 	return out
+}
+
+// waits waits for something, but not for longer than it is told.
+func waits(most time.Duration, ok func() bool) {
+	for end := time.Now().Add(most); !ok() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // script plays the steps, and leaves no connection open.

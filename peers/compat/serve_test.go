@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds every wait; nothing is expected to take it.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	gin.SetMode(gin.ReleaseMode)

@@ -18,7 +18,7 @@ import (
 	"github.com/redline-go/redline/peers/internal/subject"
 )
 
-const patience = 20 * time.Second
+const patience = 2 * time.Minute // of every wait; nothing is expected to take it
 
 // startLoop runs the subject in this process. Its connections have a small
 // send buffer, so that writes are partial.

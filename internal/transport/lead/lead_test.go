@@ -11,7 +11,7 @@ import (
 	"github.com/redline-go/redline/internal/clock"
 )
 
-const patience = 20 * time.Second
+const patience = 2 * time.Minute // of every wait; nothing is expected to take it
 
 // A rig is a loop without I/O: its leader runs the functions of its inbox as
 // foreign code.
@@ -131,11 +131,12 @@ func TestTakeover(t *testing.T) {
 		r.put(func(*Hand) { others.Add(1) })
 	}
 	r.until("the others have run", func() bool { return others.Load() == 20 })
-	if n := r.role.Stats.Takeovers.Load(); n != 20 {
+	// A machine may be so slow that others are taken over too.
+	if n := r.role.Stats.Takeovers.Load(); n < 20 {
 		t.Errorf("%d takeovers, want 20", n)
 	}
 	close(release)
-	r.until("all are back", func() bool { return r.back.Load() == 20 })
+	r.until("all are back", func() bool { return r.back.Load() >= 20 })
 	r.stop()
 	r.until("goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
 }
@@ -197,7 +198,12 @@ func TestRace(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	r.until("all have run", func() bool { return r.ran.Load() == 4*n })
+	r.put(func(h *Hand) { // this one waits for it
+		for h.Leading() {
+			time.Sleep(100 * time.Microsecond)
+		}
+	})
+	r.until("all have run", func() bool { return r.ran.Load() == 4*n+1 })
 	r.stop()
 	if r.role.Stats.Takeovers.Load() == 0 || r.role.Stats.Detached.Load() == 0 {
 		t.Error("nothing was taken over")
@@ -242,16 +248,17 @@ func TestWatchdogSleeps(t *testing.T) {
 	r := newRig(t, time.Millisecond)
 	for range 3 {
 		r.until("the watchdog sleeps", r.crew.asleep.Load)
-		woken := make(chan struct{})
+		var over atomic.Bool
 		r.put(func(h *Hand) {
-			close(woken)
-			time.Sleep(20 * time.Millisecond)
+			for end := time.Now().Add(patience); h.Leading() && time.Now().Before(end); {
+				time.Sleep(time.Millisecond)
+			}
 			if h.Leading() {
 				t.Error("nobody watches")
 			}
+			over.Store(true)
 		})
-		<-woken
-		r.until("it is back", func() bool { return r.back.Load() > 0 })
+		r.until("it is over", over.Load)
 	}
 	r.stop()
 }

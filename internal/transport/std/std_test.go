@@ -46,7 +46,7 @@ func TestSendFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, nc := range []net.Conn{peer, c} {
-			if err := nc.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			if err := nc.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds every wait of the suite; nothing is expected to take it.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // An env is the surroundings of one case: a transport that is served, and what
 // was there before it.
@@ -248,7 +248,7 @@ func (e *env) dialWith(d *net.Dialer) *client {
 	if err != nil {
 		e.Fatal(err)
 	}
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(2 * patience)); err != nil {
 		e.Fatal(err)
 	}
 	e.mu.Lock()
