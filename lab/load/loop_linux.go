@@ -9,11 +9,11 @@ import (
 	"time"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/h2"
+	"github.com/redline-go/redline/lab/load/ring"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/timer"
@@ -48,13 +48,15 @@ type again struct {
 	flags uint32
 }
 
-// loop is the event loop: one thread, one epoll instance, all connections.
+// loop is the event loop: one thread, one epoll instance or io_uring, all connections.
 type loop struct {
 	spec     *Spec
 	ctx      context.Context
 	done     <-chan struct{}
-	base     time.Time // of now
-	poll     *sock.Poller
+	base     time.Time        // of now
+	poll     *sock.Poller     // nil: the ring does its work
+	ring     *ring.Ring       // nil: epoll
+	posted   []arrive.Arrival // handed to the ring, and not to the kernel yet
 	dialer   *sock.Dialer
 	rules    *h1.Rules
 	rec      *tally.Recorder
@@ -120,7 +122,7 @@ func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
 	}); err != nil {
 		return l, err
 	}
-	if l.poll, err = sock.NewPoller(eventsPerPoll); err != nil {
+	if err := l.newIO(); err != nil {
 		return l, err
 	}
 	if spec.Arrivals != nil {
@@ -183,11 +185,14 @@ func (l *loop) close() error {
 			if c.wire != nil {
 				l.hangUp(c)
 			}
-			_ = unix.Close(c.fd) // nothing to be done about an error
+			l.closeSocket(c)
 			c.fd = -1
 		}
 	}
-	if l.poll != nil {
+	switch {
+	case l.ring != nil:
+		l.ring.Close()
+	case l.poll != nil:
 		_ = l.poll.Close()
 	}
 	if l.play == nil {
@@ -238,7 +243,7 @@ func (l *loop) until(t int64) error {
 	for {
 		now := l.now()
 		if now >= t {
-			return nil
+			return l.submit()
 		}
 		if err := l.upkeep(now); err != nil {
 			return err
@@ -250,29 +255,43 @@ func (l *loop) until(t int64) error {
 		if due, ok := l.timers.Next(); ok {
 			wake = min(wake, due)
 		}
-		if _, _, err := l.poll.Wait(now, l.sleep(now, wake), len(l.again) > 0); err != nil {
+		var err error
+		if l.ring != nil {
+			err = l.waitRing(now, l.sleep(now, wake))
+		} else {
+			err = l.waitEpoll(now, l.sleep(now, wake))
+		}
+		if err != nil {
 			return err
 		}
-		if len(l.poll.Events) > 0 {
-			now = l.now()
-		}
-		for i := range l.poll.Events {
-			ev := &l.poll.Events[i]
-			c := &l.conns[ev.Fd]
-			if c.gen == ev.Pad && c.phase != waiting {
-				l.event(c, ev.Events, now)
-				if l.open != nil {
-					l.dispatch(l.now())
-				}
-			}
-		}
-		l.turn, l.again = l.again, l.turn[:0]
-		for _, a := range l.turn {
-			if a.c.gen == a.gen && a.c.phase >= shaking {
-				l.readable(a.c, a.flags)
+	}
+}
+
+// waitEpoll waits until a time, and works through what there is.
+func (l *loop) waitEpoll(now, t int64) error {
+	if _, _, err := l.poll.Wait(now, t, len(l.again) > 0); err != nil {
+		return err
+	}
+	if len(l.poll.Events) > 0 {
+		now = l.now()
+	}
+	for i := range l.poll.Events {
+		ev := &l.poll.Events[i]
+		c := &l.conns[ev.Fd]
+		if c.gen == ev.Pad && c.phase != waiting {
+			l.event(c, ev.Events, now)
+			if l.open != nil {
+				l.dispatch(l.now())
 			}
 		}
 	}
+	l.turn, l.again = l.again, l.turn[:0]
+	for _, a := range l.turn {
+		if a.c.gen == a.gen && a.c.phase >= shaking {
+			l.readable(a.c, a.flags)
+		}
+	}
+	return nil
 }
 
 // sleep is until when the thread may sleep if nothing comes.
