@@ -84,13 +84,7 @@ func (l *loop) dial(c *conn, now int64) error {
 		l.connectFailed(c, err, now)
 		return nil
 	}
-	if l.ring != nil {
-		l.ring.AwaitRoom(l.index(c))
-		return nil
-	}
-	// Edge-triggered, for everything, once: EPOLLOUT comes only when a write
-	// found the buffer full before, and no epoll_ctl follows.
-	if watchErr := l.poll.Add(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP, int32(l.index(c)), c.gen); watchErr != nil {
+	if watchErr := l.watch(c); watchErr != nil {
 		return watchErr
 	}
 	if err == nil {

@@ -103,6 +103,9 @@ func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
 		conns: make([]conn, spec.Connections),
 		retry: make([]later, 0, spec.Connections),
 	}
+	for i := range l.conns {
+		l.conns[i].fd = -1
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
@@ -158,7 +161,7 @@ func (l *loop) seat() {
 	}
 	for i := range l.conns {
 		c := &l.conns[i]
-		c.fd, c.parser.Rules, c.detour = -1, l.rules, l.spec.Slow.applies(i)
+		c.parser.Rules, c.detour = l.rules, l.spec.Slow.applies(i)
 		if l.tls != nil || l.http2 != nil {
 			c.wire, c.detour = &wire{}, true
 		}
@@ -189,12 +192,7 @@ func (l *loop) close() error {
 			c.fd = -1
 		}
 	}
-	switch {
-	case l.ring != nil:
-		l.ring.Close()
-	case l.poll != nil:
-		_ = l.poll.Close()
-	}
+	l.closeIO()
 	if l.play == nil {
 		return nil
 	}
@@ -255,43 +253,10 @@ func (l *loop) until(t int64) error {
 		if due, ok := l.timers.Next(); ok {
 			wake = min(wake, due)
 		}
-		var err error
-		if l.ring != nil {
-			err = l.waitRing(now, l.sleep(now, wake))
-		} else {
-			err = l.waitEpoll(now, l.sleep(now, wake))
-		}
-		if err != nil {
+		if err := l.wait(now, l.sleep(now, wake)); err != nil {
 			return err
 		}
 	}
-}
-
-// waitEpoll waits until a time, and works through what there is.
-func (l *loop) waitEpoll(now, t int64) error {
-	if _, _, err := l.poll.Wait(now, t, len(l.again) > 0); err != nil {
-		return err
-	}
-	if len(l.poll.Events) > 0 {
-		now = l.now()
-	}
-	for i := range l.poll.Events {
-		ev := &l.poll.Events[i]
-		c := &l.conns[ev.Fd]
-		if c.gen == ev.Pad && c.phase != waiting {
-			l.event(c, ev.Events, now)
-			if l.open != nil {
-				l.dispatch(l.now())
-			}
-		}
-	}
-	l.turn, l.again = l.again, l.turn[:0]
-	for _, a := range l.turn {
-		if a.c.gen == a.gen && a.c.phase >= shaking {
-			l.readable(a.c, a.flags)
-		}
-	}
-	return nil
 }
 
 // sleep is until when the thread may sleep if nothing comes.

@@ -163,6 +163,23 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
+// A loop that cannot begin closes nothing that is not its own, standard input say.
+func TestFailedLoopClosesNothing(t *testing.T) {
+	const stdin = "/proc/self/fd/0"
+	before, err := os.Readlink(stdin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := testSpec(Epoll, "127.0.0.1:1")
+	spec.Sources = []string{"there"}
+	if _, err := newLoop(context.Background(), spec); err == nil {
+		t.Fatal("no error")
+	}
+	if name, err := os.Readlink(stdin); err != nil || name != before {
+		t.Errorf("descriptor 0 is %q, %v; it was %q", name, err, before)
+	}
+}
+
 // A server's process may end and another take its place: the run goes on, and says
 // whose CPU time it does not know.
 func TestRunServerDies(t *testing.T) {

@@ -1,5 +1,9 @@
 package load
 
+// What differs between epoll and io_uring stands here: how the loop waits, and how the
+// bytes of a connection come and go. A ring is told what to send and tells what came of
+// it; of the protocol it knows nothing, and nothing of the protocol stands twice.
+
 import (
 	"fmt"
 
@@ -36,7 +40,61 @@ func (l *loop) spun() int64 {
 	return l.poll.Spun
 }
 
-// waitRing is waitEpoll for a loop with a ring.
+// closeIO frees it.
+func (l *loop) closeIO() {
+	switch {
+	case l.ring != nil:
+		l.ring.Close()
+	case l.poll != nil:
+		_ = l.poll.Close() // nothing to be done about an error
+	}
+}
+
+// watch has the end of c's connect told, and what comes after it.
+func (l *loop) watch(c *conn) error {
+	if l.ring != nil {
+		l.ring.AwaitRoom(l.index(c))
+		return nil
+	}
+	// Edge-triggered, for everything, once: EPOLLOUT comes only when a write
+	// found the buffer full before, and no epoll_ctl follows.
+	return l.poll.Add(c.fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP, int32(l.index(c)), c.gen)
+}
+
+// wait waits until a time, and works through what there is.
+func (l *loop) wait(now, t int64) error {
+	if l.ring != nil {
+		return l.waitRing(now, t)
+	}
+	return l.waitEpoll(now, t)
+}
+
+func (l *loop) waitEpoll(now, t int64) error {
+	if _, _, err := l.poll.Wait(now, t, len(l.again) > 0); err != nil {
+		return err
+	}
+	if len(l.poll.Events) > 0 {
+		now = l.now()
+	}
+	for i := range l.poll.Events {
+		ev := &l.poll.Events[i]
+		c := &l.conns[ev.Fd]
+		if c.gen == ev.Pad && c.phase != waiting {
+			l.event(c, ev.Events, now)
+			if l.open != nil {
+				l.dispatch(l.now())
+			}
+		}
+	}
+	l.turn, l.again = l.again, l.turn[:0]
+	for _, a := range l.turn {
+		if a.c.gen == a.gen && a.c.phase >= shaking {
+			l.readable(a.c, a.flags)
+		}
+	}
+	return nil
+}
+
 func (l *loop) waitRing(now, t int64) error {
 	if err := l.ring.Wait(now, t); err != nil {
 		return err
