@@ -76,14 +76,15 @@ func (l *loop) dial(c *conn, now int64) error {
 	c.settle()
 	c.parser.Reset()
 	l.connecting++
+	if l.ring != nil {
+		l.ring.Open(l.index(c), fd)
+	}
 	err = unix.Connect(fd, l.dialer.To)
 	if err != nil && err != unix.EINPROGRESS {
 		l.connectFailed(c, err, now)
 		return nil
 	}
-	// Edge-triggered, for everything, once: EPOLLOUT comes only when a write
-	// found the buffer full before, and no epoll_ctl follows.
-	if watchErr := l.poll.Add(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP, int32(l.index(c)), c.gen); watchErr != nil {
+	if watchErr := l.watch(c); watchErr != nil {
 		return watchErr
 	}
 	if err == nil {
@@ -96,6 +97,9 @@ func (l *loop) dial(c *conn, now int64) error {
 func (l *loop) connected(c *conn, now int64) {
 	l.rec.Connects++
 	tally.Record(l.rec.Connect, now-c.sent, 1)
+	if l.ring != nil {
+		l.ring.Receive(l.index(c))
+	}
 	if c.wire != nil {
 		l.shake(c, now)
 		return
@@ -186,23 +190,32 @@ func (l *loop) flush(c *conn) {
 		}
 	}
 	for c.off < len(c.out) {
-		if c.broken {
+		if c.broken || l.ring != nil && l.ring.Send(l.index(c), c.out[c.off:]) {
 			return
 		}
 		n, errno := sock.Send(c.fd, c.out[c.off:])
-		switch errno {
-		case 0:
-			c.off += n
-			l.rec.BytesOut += uint64(n)
-		case unix.EINTR:
-		case unix.EAGAIN:
-			return
-		default:
-			l.gone(c)
+		if !l.sent(c, n, errno) {
 			return
 		}
 	}
 	l.rec.Sent += uint64(c.asked)
+}
+
+// sent takes what a send of c's batch came to, and reports whether the rest can follow.
+func (l *loop) sent(c *conn, n int, errno unix.Errno) bool {
+	switch errno {
+	case 0:
+		c.off += n
+		l.rec.BytesOut += uint64(n)
+	case unix.EINTR:
+	case unix.EAGAIN:
+		l.blocked(c)
+		return false
+	default:
+		l.gone(c)
+		return false
+	}
+	return true
 }
 
 // requests is how many requests of the batch the server saw some byte of.
@@ -251,7 +264,7 @@ func (l *loop) readable(c *conn, flags uint32) {
 		case unix.EAGAIN:
 			return
 		}
-		l.received(c, n, errno)
+		l.received(c, l.buf[:max(n, 0)], errno)
 		if c.phase < shaking || n < len(l.buf) && flags&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) == 0 {
 			return
 		}
@@ -259,9 +272,8 @@ func (l *loop) readable(c *conn, flags uint32) {
 	l.later(c, flags)
 }
 
-// received takes what a read brought: n bytes in the loop's buffer, the end, or an
-// error.
-func (l *loop) received(c *conn, n int, errno unix.Errno) {
+// received takes what a read brought: bytes, the end, which is none, or an error.
+func (l *loop) received(c *conn, in []byte, errno unix.Errno) {
 	now := l.now()
 	switch {
 	case errno != 0 && c.phase == shaking:
@@ -271,16 +283,16 @@ func (l *loop) received(c *conn, n int, errno unix.Errno) {
 	case errno != 0:
 		l.cause = wrap("read answer", errno)
 		l.fail(c, tally.KindReset, now+retryFailed)
-	case n == 0 && c.wire != nil:
+	case len(in) == 0 && c.wire != nil:
 		l.endedWire(c, now)
-	case n == 0:
+	case len(in) == 0:
 		l.ended(c, now)
 	default:
-		l.rec.BytesIn += uint64(n)
+		l.rec.BytesIn += uint64(len(in))
 		if c.wire != nil {
-			l.receivedWire(c, l.buf[:n], now)
+			l.receivedWire(c, in, now)
 		} else {
-			l.consume(c, l.buf[:n], now)
+			l.consume(c, in, now)
 		}
 	}
 }
@@ -353,8 +365,7 @@ func (l *loop) drop(c *conn, due int64) {
 	if c.wire != nil {
 		l.hangUp(c)
 	}
-	// close(2) on a socket frees the descriptor whatever it returns.
-	_ = unix.Close(c.fd)
+	l.closeSocket(c)
 	c.fd, c.phase = -1, waiting
 	c.gen++
 	c.settle()

@@ -16,7 +16,9 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-func TestFreshConnections(t *testing.T) {
+func TestFreshConnections(t *testing.T) { eachIO(t, testFreshConnections) }
+
+func testFreshConnections(t *testing.T, via string) {
 	for _, pipeline := range []int{1, 4} {
 		var most, conns atomic.Int64
 		s := serveScript(t, func(c *net.TCPConn, n int) bool {
@@ -28,7 +30,7 @@ func TestFreshConnections(t *testing.T) {
 			}
 			return say(c, goodAnswer)
 		})
-		spec := testSpec(s.addr)
+		spec := testSpec(via, s.addr)
 		spec.PerConnection, spec.Pipeline = 3, pipeline
 		l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 120 })
 		want := int64(3)
@@ -44,7 +46,9 @@ func TestFreshConnections(t *testing.T) {
 	}
 }
 
-func TestSources(t *testing.T) {
+func TestSources(t *testing.T) { eachIO(t, testSources) }
+
+func testSources(t *testing.T, via string) {
 	var mu sync.Mutex
 	seen := map[string]int{}
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
@@ -53,7 +57,7 @@ func TestSources(t *testing.T) {
 		mu.Unlock()
 		_, _ = c.Read(make([]byte, 1)) // until the client is gone
 	})
-	spec := testSpec(s.addr)
+	spec := testSpec(via, s.addr)
 	spec.Connections, spec.Sources = 9, []string{"127.0.0.2", "127.0.3.1-127.0.3.2"}
 	l, err := newLoop(context.Background(), spec)
 	if err != nil {
@@ -77,9 +81,11 @@ func TestSources(t *testing.T) {
 }
 
 // The bound holds at every moment, however the machine runs.
-func TestConnectRate(t *testing.T) {
+func TestConnectRate(t *testing.T) { eachIO(t, testConnectRate) }
+
+func testConnectRate(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := testSpec(s.addr)
+	spec := testSpec(via, s.addr)
 	spec.Connections, spec.ConnectRate = 60, 500
 	l, err := newLoop(context.Background(), spec)
 	if err != nil {
@@ -114,7 +120,7 @@ func TestSlowClients(t *testing.T) {
 		"one of them all": {Read: 200_000, Connections: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := single(s.addr, scenario.Request{Method: "POST", Body: body})
+			spec := single(Epoll, s.addr, scenario.Request{Method: "POST", Body: body})
 			spec.Slow = slow
 			l, err := newLoop(context.Background(), spec)
 			if err != nil {
@@ -145,7 +151,9 @@ func TestSlowClients(t *testing.T) {
 }
 
 // Bodies that no buffer holds, as the server gets them.
-func TestStreamedUploads(t *testing.T) {
+func TestStreamedUploads(t *testing.T) { eachIO(t, testStreamedUploads) }
+
+func testStreamedUploads(t *testing.T, via string) {
 	const size = 3 << 20
 	for name, r := range map[string]scenario.Request{
 		"length":  {Method: "PUT", Size: size},
@@ -167,7 +175,7 @@ func TestStreamedUploads(t *testing.T) {
 				bodies++
 				return ok("thanks")
 			})
-			spec := single(s.addr, r)
+			spec := single(via, s.addr, r)
 			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 12 })
 			mu.Lock()
 			defer mu.Unlock()
@@ -185,7 +193,7 @@ func TestStreamedUploads(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := serveAsked(t, 0, func(asked) string { return ok("thanks") })
-		spec := single(s.addr, scenario.Request{Method: "PUT", File: name})
+		spec := single(via, s.addr, scenario.Request{Method: "PUT", File: name})
 		spec.Window = 20 * time.Second
 		err := Run(context.Background(), spec, func(e Event) {
 			if e.Window {
@@ -202,7 +210,9 @@ func TestStreamedUploads(t *testing.T) {
 
 // An upload that is answered half way: by a refusal that ends the connection, and by
 // an answer after which the rest is taken.
-func TestEarlyAnswersToUploads(t *testing.T) {
+func TestEarlyAnswersToUploads(t *testing.T) { eachIO(t, testEarlyAnswersToUploads) }
+
+func testEarlyAnswersToUploads(t *testing.T, via string) {
 	const size = 32 << 20 // more than the buffers of both sides
 	early := func(answer string, finish bool) func(*scripted, *net.TCPConn) {
 		return func(s *scripted, c *net.TCPConn) {
@@ -225,14 +235,14 @@ func TestEarlyAnswersToUploads(t *testing.T) {
 	}
 	t.Run("goes on", func(t *testing.T) {
 		s := serve(t, early(goodAnswer, true))
-		l := drive(t, single(s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *tally.Counters) bool { return c.Requests >= 10 })
+		l := drive(t, single(via, s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *tally.Counters) bool { return c.Requests >= 10 })
 		if e := errorsOf(&l.rec.Counters); len(e) > 0 || l.rec.Requests != s.answered.Load() || l.rec.Sent != l.rec.Requests || l.rec.Early == 0 {
 			t.Errorf("errors %v, %d right, %d sent, %d early answers of %d", e, l.rec.Requests, l.rec.Sent, l.rec.Early, s.answered.Load())
 		}
 	})
 	t.Run("refuses", func(t *testing.T) {
 		s := serve(t, early("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false))
-		l := drive(t, single(s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *tally.Counters) bool { return c.Errors[tally.KindCheck] >= 5 })
+		l := drive(t, single(via, s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *tally.Counters) bool { return c.Errors[tally.KindCheck] >= 5 })
 		if e := errorsOf(&l.rec.Counters); len(e) != 1 || l.rec.Requests != 0 || l.rec.Sent+l.rec.Early != e[ErrCheck] {
 			t.Errorf("errors %v, %d right, %d sent, %d early", e, l.rec.Requests, l.rec.Sent, l.rec.Early)
 		}
@@ -242,6 +252,10 @@ func TestEarlyAnswersToUploads(t *testing.T) {
 // A server that ends connections on which nothing is asked does no wrong, and the
 // users find another when they are back.
 func TestConnectionsClosedBetweenRequests(t *testing.T) {
+	eachIO(t, testConnectionsClosedBetweenRequests)
+}
+
+func testConnectionsClosedBetweenRequests(t *testing.T, via string) {
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in := make([]byte, 4096)
 		if n, err := c.Read(in); err == nil && n > 0 {
@@ -249,7 +263,7 @@ func TestConnectionsClosedBetweenRequests(t *testing.T) {
 		}
 		// and away, without a word
 	})
-	spec := scenarioSpec(s.addr, "targets: [{url: /}]\n")
+	spec := scenarioSpec(via, s.addr, "targets: [{url: /}]\n")
 	spec.Scenario.Think = "50ms"
 	l := drive(t, spec, func(c *tally.Counters) bool { return c.Dropped >= 12 })
 	if e := errorsOf(&l.rec.Counters); len(e) > 0 || l.rec.Requests < l.rec.Dropped {
@@ -261,7 +275,9 @@ func TestConnectionsClosedBetweenRequests(t *testing.T) {
 }
 
 // With Persist a run ends when its time is over, whatever the server did.
-func TestPersist(t *testing.T) {
+func TestPersist(t *testing.T) { eachIO(t, testPersist) }
+
+func testPersist(t *testing.T, via string) {
 	for _, tc := range []struct {
 		name string
 		do   func(*scripted, *net.TCPConn)
@@ -276,7 +292,7 @@ func TestPersist(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, tc.do)
-			spec := testSpec(s.addr)
+			spec := testSpec(via, s.addr)
 			spec.Window, spec.Tick, spec.Timeout, spec.Persist = 400*time.Millisecond, 100*time.Millisecond, 50*time.Millisecond, true
 			events, err := collect(context.Background(), spec)
 			if err != nil {
@@ -291,7 +307,9 @@ func TestPersist(t *testing.T) {
 
 // In an open loop connections come and go, and users think: every arrival is carried
 // all the same.
-func TestOpenLoopWithFreshConnections(t *testing.T) {
+func TestOpenLoopWithFreshConnections(t *testing.T) { eachIO(t, testOpenLoopWithFreshConnections) }
+
+func testOpenLoopWithFreshConnections(t *testing.T, via string) {
 	s := serveAsked(t, 0, func(asked) string { return ok("hello") })
 	for think, text := range map[string]string{
 		"constant": "targets: [{url: /}]\n",
@@ -299,8 +317,8 @@ func TestOpenLoopWithFreshConnections(t *testing.T) {
 		"thinking": "variables: {id: {counter: 1}}\ntargets: [{url: '/${id}', think: 'uniform:100us,2ms'}]\n",
 	} {
 		t.Run(think, func(t *testing.T) {
-			spec := scenarioSpec(s.addr, text)
-			plan := openSpec(s.addr, 500)
+			spec := scenarioSpec(via, s.addr, text)
+			plan := openSpec(via, s.addr, 500)
 			spec.Arrivals, spec.Window, spec.Tick = plan.Arrivals, plan.Window, plan.Tick
 			spec.PerConnection, spec.ConnectRate, spec.Connections = 2, 2000, 8
 			res := runOpen(t, spec)

@@ -80,7 +80,7 @@ func serveFrames(t *testing.T, settings []http2.Setting, do func(f *framed, id u
 }
 
 func framesSpec(addr string) *Spec {
-	spec := testSpec(addr)
+	spec := testSpec(Epoll, addr)
 	spec.HTTP2, spec.Streams = true, 4
 	return spec
 }
@@ -189,7 +189,7 @@ func TestFewerStreamsThanSeats(t *testing.T) {
 			s := serveFrames(t, []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 2}}, func(f *framed, id uint32, _ int) bool {
 				return f.good(id)
 			})
-			spec := scenarioSpec(s.addr, "variables: {n: {counter: 1}}\ntargets: [{url: '/${n}'}]\n")
+			spec := scenarioSpec(Epoll, s.addr, "variables: {n: {counter: 1}}\ntargets: [{url: '/${n}'}]\n")
 			spec.HTTP2, spec.Streams, spec.Arrivals = true, 7, arrivals
 			l, err := newLoop(context.Background(), spec)
 			if err != nil {
@@ -299,7 +299,7 @@ func TestFramesAllocate(t *testing.T) {
 	})
 	for name, spec := range map[string]*Spec{
 		"one request": framesSpec(s.addr),
-		"a scenario":  scenarioSpec(s.addr, "variables: {n: {counter: 1}}\ntargets: [{method: PUT, url: '/${n}', headers: {A: '${n}'}, body: 'x${n}', checks: [{body: {contains: hello}}]}]\n"),
+		"a scenario":  scenarioSpec(Epoll, s.addr, "variables: {n: {counter: 1}}\ntargets: [{method: PUT, url: '/${n}', headers: {A: '${n}'}, body: 'x${n}', checks: [{body: {contains: hello}}]}]\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec.HTTP2, spec.Streams = true, 4

@@ -9,14 +9,16 @@ import (
 	"time"
 )
 
-func idleSpec(addr string) *Spec {
-	spec := testSpec(addr)
+func idleSpec(via string, addr string) *Spec {
+	spec := testSpec(via, addr)
 	spec.Idle, spec.Connections = true, 300
 	spec.Warmup, spec.Window, spec.Tick = 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
 	return spec
 }
 
-func TestIdle(t *testing.T) {
+func TestIdle(t *testing.T) { eachIO(t, testIdle) }
+
+func testIdle(t *testing.T, via string) {
 	var served, most, now atomic.Int64
 	s := serveScript(t, func(c *net.TCPConn, n int) bool {
 		if n > 1 {
@@ -30,7 +32,7 @@ func TestIdle(t *testing.T) {
 		now.Add(-1)
 		return say(c, goodAnswer)
 	})
-	spec := idleSpec(s.addr)
+	spec := idleSpec(via, s.addr)
 	events, err := collect(context.Background(), spec)
 	if err != nil {
 		t.Fatal(err)
@@ -46,9 +48,11 @@ func TestIdle(t *testing.T) {
 
 // An hour in which nothing is asked is no timeout, neither of the connections nor
 // of the run.
-func TestNothingToWaitFor(t *testing.T) {
+func TestNothingToWaitFor(t *testing.T) { eachIO(t, testNothingToWaitFor) }
+
+func testNothingToWaitFor(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	for name, spec := range map[string]*Spec{"idle": idleSpec(s.addr), "open loop": openSpec(s.addr, 1e-6)} {
+	for name, spec := range map[string]*Spec{"idle": idleSpec(via, s.addr), "open loop": openSpec(via, s.addr, 1e-6)} {
 		spec.Connections = 3
 		l, err := newLoop(context.Background(), spec)
 		if err != nil {
@@ -70,7 +74,9 @@ func TestNothingToWaitFor(t *testing.T) {
 }
 
 // A server that closes idle connections is seen to do so.
-func TestIdleConnectionsClosed(t *testing.T) {
+func TestIdleConnectionsClosed(t *testing.T) { eachIO(t, testIdleConnectionsClosed) }
+
+func testIdleConnectionsClosed(t *testing.T, via string) {
 	var connections atomic.Int64
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in := make([]byte, len(getRequest))
@@ -83,7 +89,7 @@ func TestIdleConnectionsClosed(t *testing.T) {
 		}
 		_, _ = c.Read(in) // until the client is gone
 	})
-	spec := idleSpec(s.addr)
+	spec := idleSpec(via, s.addr)
 	events, err := collect(context.Background(), spec)
 	if err != nil {
 		t.Fatal(err)
@@ -93,11 +99,13 @@ func TestIdleConnectionsClosed(t *testing.T) {
 	}
 }
 
-func TestIdleNeedsKeepAlive(t *testing.T) {
+func TestIdleNeedsKeepAlive(t *testing.T) { eachIO(t, testIdleNeedsKeepAlive) }
+
+func testIdleNeedsKeepAlive(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool {
 		return say(c, strings.Replace(goodAnswer, "\r\n", "\r\nConnection: close\r\n", 1)) && false
 	})
-	spec := idleSpec(s.addr)
+	spec := idleSpec(via, s.addr)
 	spec.Connections = 10
 	_, err := collect(context.Background(), spec)
 	if err == nil || !strings.Contains(err.Error(), "connections do not stay open: 0 of 10 are there after ") {
@@ -106,7 +114,7 @@ func TestIdleNeedsKeepAlive(t *testing.T) {
 }
 
 func TestIdleRefuses(t *testing.T) {
-	spec := idleSpec("127.0.0.1:1")
+	spec := idleSpec(Epoll, "127.0.0.1:1")
 	spec.Pipeline = 2
 	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), "idle connections with a pipeline") {
 		t.Errorf("error %v", err)

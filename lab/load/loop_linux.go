@@ -9,11 +9,11 @@ import (
 	"time"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/h2"
+	"github.com/redline-go/redline/lab/load/ring"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/timer"
@@ -48,13 +48,15 @@ type again struct {
 	flags uint32
 }
 
-// loop is the event loop: one thread, one epoll instance, all connections.
+// loop is the event loop: one thread, one epoll instance or io_uring, all connections.
 type loop struct {
 	spec     *Spec
 	ctx      context.Context
 	done     <-chan struct{}
-	base     time.Time // of now
-	poll     *sock.Poller
+	base     time.Time        // of now
+	poll     *sock.Poller     // nil: the ring does its work
+	ring     *ring.Ring       // nil: epoll
+	posted   []arrive.Arrival // handed to the ring, and not to the kernel yet
 	dialer   *sock.Dialer
 	rules    *h1.Rules
 	rec      *tally.Recorder
@@ -101,6 +103,9 @@ func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
 		conns: make([]conn, spec.Connections),
 		retry: make([]later, 0, spec.Connections),
 	}
+	for i := range l.conns {
+		l.conns[i].fd = -1
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
@@ -120,7 +125,7 @@ func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
 	}); err != nil {
 		return l, err
 	}
-	if l.poll, err = sock.NewPoller(eventsPerPoll); err != nil {
+	if err := l.newIO(); err != nil {
 		return l, err
 	}
 	if spec.Arrivals != nil {
@@ -156,7 +161,7 @@ func (l *loop) seat() {
 	}
 	for i := range l.conns {
 		c := &l.conns[i]
-		c.fd, c.parser.Rules, c.detour = -1, l.rules, l.spec.Slow.applies(i)
+		c.parser.Rules, c.detour = l.rules, l.spec.Slow.applies(i)
 		if l.tls != nil || l.http2 != nil {
 			c.wire, c.detour = &wire{}, true
 		}
@@ -183,13 +188,11 @@ func (l *loop) close() error {
 			if c.wire != nil {
 				l.hangUp(c)
 			}
-			_ = unix.Close(c.fd) // nothing to be done about an error
+			l.closeSocket(c)
 			c.fd = -1
 		}
 	}
-	if l.poll != nil {
-		_ = l.poll.Close()
-	}
+	l.closeIO()
 	if l.play == nil {
 		return nil
 	}
@@ -238,7 +241,7 @@ func (l *loop) until(t int64) error {
 	for {
 		now := l.now()
 		if now >= t {
-			return nil
+			return l.submit()
 		}
 		if err := l.upkeep(now); err != nil {
 			return err
@@ -250,27 +253,8 @@ func (l *loop) until(t int64) error {
 		if due, ok := l.timers.Next(); ok {
 			wake = min(wake, due)
 		}
-		if _, _, err := l.poll.Wait(now, l.sleep(now, wake), len(l.again) > 0); err != nil {
+		if err := l.wait(now, l.sleep(now, wake)); err != nil {
 			return err
-		}
-		if len(l.poll.Events) > 0 {
-			now = l.now()
-		}
-		for i := range l.poll.Events {
-			ev := &l.poll.Events[i]
-			c := &l.conns[ev.Fd]
-			if c.gen == ev.Pad && c.phase != waiting {
-				l.event(c, ev.Events, now)
-				if l.open != nil {
-					l.dispatch(l.now())
-				}
-			}
-		}
-		l.turn, l.again = l.again, l.turn[:0]
-		for _, a := range l.turn {
-			if a.c.gen == a.gen && a.c.phase >= shaking {
-				l.readable(a.c, a.flags)
-			}
 		}
 	}
 }

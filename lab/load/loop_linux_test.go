@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/redline-go/redline/lab/load/ring"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -85,9 +89,32 @@ func serveScript(t *testing.T, do script) *scripted {
 	})
 }
 
-func testSpec(addr string) *Spec {
+// eachIO runs a test with each kind of system calls; without io_uring where the
+// kernel does not have it, or forbids it.
+func eachIO(t *testing.T, test func(t *testing.T, via string)) {
+	t.Run(Epoll, func(t *testing.T) { test(t, Epoll) })
+	t.Run(URing, func(t *testing.T) {
+		needRing(t)
+		test(t, URing)
+	})
+}
+
+// needRing skips the test where the kernel does not have io_uring, or forbids it.
+func needRing(t *testing.T) {
+	t.Helper()
+	r, err := ring.New(1)
+	switch {
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EINVAL):
+		t.Skip(err)
+	case err != nil:
+		t.Fatal(err)
+	}
+	r.Close()
+}
+
+func testSpec(via string, addr string) *Spec {
 	return &Spec{
-		Addr: addr, Request: []byte(getRequest), Expect: Expect{Status: 200, Body: []byte("hello")},
+		IO: via, Addr: addr, Request: []byte(getRequest), Expect: Expect{Status: 200, Body: []byte("hello")},
 		Connections: 3, Pipeline: 1, Window: time.Second, Tick: time.Second, Timeout: 20 * time.Second, MaxBody: 1 << 20,
 	}
 }
@@ -156,15 +183,17 @@ func errorsOf(c *tally.Counters) map[string]uint64 {
 }
 
 // uploadSpec asks for 1 MiB uploads.
-func uploadSpec(addr string) *Spec {
-	spec := testSpec(addr)
+func uploadSpec(via string, addr string) *Spec {
+	spec := testSpec(via, addr)
 	spec.Request = fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", 1<<20, strings.Repeat("u", 1<<20))
 	return spec
 }
 
-func TestUploads(t *testing.T) {
+func TestUploads(t *testing.T) { eachIO(t, testUploads) }
+
+func testUploads(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := uploadSpec(s.addr)
+	spec := uploadSpec(via, s.addr)
 	spec.Connections = 64
 	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 128 })
 	if e := errorsOf(&l.rec.Counters); len(e) > 0 {
@@ -179,10 +208,12 @@ func TestUploads(t *testing.T) {
 }
 
 // An answer may come before the request is written to the end.
-func TestEarlyAnswers(t *testing.T) {
+func TestEarlyAnswers(t *testing.T) { eachIO(t, testEarlyAnswers) }
+
+func testEarlyAnswers(t *testing.T, via string) {
 	early := func(answer string, finish bool) func(*scripted, *net.TCPConn) {
 		return func(s *scripted, c *net.TCPConn) {
-			whole := len(uploadSpec("").Request)
+			whole := len(uploadSpec(via, "").Request)
 			for {
 				if _, err := io.ReadFull(c, make([]byte, 1000)); err != nil {
 					return
@@ -199,14 +230,14 @@ func TestEarlyAnswers(t *testing.T) {
 	}
 	t.Run("goes on", func(t *testing.T) {
 		s := serve(t, early(goodAnswer, true))
-		l := drive(t, uploadSpec(s.addr), func(c *tally.Counters) bool { return c.Requests >= 20 })
+		l := drive(t, uploadSpec(via, s.addr), func(c *tally.Counters) bool { return c.Requests >= 20 })
 		if e := errorsOf(&l.rec.Counters); len(e) > 0 || l.rec.Requests != s.answered.Load() {
 			t.Errorf("errors %v, %d right answers of %d", e, l.rec.Requests, s.answered.Load())
 		}
 	})
 	t.Run("refuses", func(t *testing.T) {
 		s := serve(t, early("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false))
-		l := drive(t, uploadSpec(s.addr), func(c *tally.Counters) bool { return c.Errors[tally.KindStatus] >= 5 })
+		l := drive(t, uploadSpec(via, s.addr), func(c *tally.Counters) bool { return c.Errors[tally.KindStatus] >= 5 })
 		if e := errorsOf(&l.rec.Counters); len(e) != 1 || l.rec.Requests != 0 {
 			t.Errorf("errors %v and %d right answers, want status alone", e, l.rec.Requests)
 		}
@@ -215,7 +246,9 @@ func TestEarlyAnswers(t *testing.T) {
 
 // Batches are whole, in order and each request is answered once, however the
 // server cuts its answers.
-func TestPipeline(t *testing.T) {
+func TestPipeline(t *testing.T) { eachIO(t, testPipeline) }
+
+func testPipeline(t *testing.T, via string) {
 	for _, cut := range []int{0, 1, 7, 50, 1000} {
 		t.Run(fmt.Sprint("writes of ", cut), func(t *testing.T) {
 			var wrong atomic.Uint64
@@ -242,7 +275,7 @@ func TestPipeline(t *testing.T) {
 					}
 				}
 			})
-			spec := testSpec(s.addr)
+			spec := testSpec(via, s.addr)
 			spec.Pipeline = 16
 			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 320 })
 			if e := errorsOf(&l.rec.Counters); len(e) > 0 || wrong.Load() > 0 {
@@ -259,14 +292,16 @@ func TestPipeline(t *testing.T) {
 }
 
 // A close within a batch leaves requests behind.
-func TestPipelineClosed(t *testing.T) {
+func TestPipelineClosed(t *testing.T) { eachIO(t, testPipelineClosed) }
+
+func testPipelineClosed(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, n int) bool {
 		if n == 5 {
 			return say(c, strings.Replace(goodAnswer, "\r\n", "\r\nConnection: close\r\n", 1)) && false
 		}
 		return say(c, goodAnswer)
 	})
-	spec := testSpec(s.addr)
+	spec := testSpec(via, s.addr)
 	spec.Pipeline = 8
 	l := drive(t, spec, func(c *tally.Counters) bool { return c.Failures() >= 10 })
 	e := errorsOf(&l.rec.Counters)
@@ -276,7 +311,9 @@ func TestPipelineClosed(t *testing.T) {
 }
 
 // The loop makes no garbage once its buffers are there.
-func TestLoopAllocates(t *testing.T) {
+func TestLoopAllocates(t *testing.T) { eachIO(t, testLoopAllocates) }
+
+func testLoopAllocates(t *testing.T, via string) {
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in, out := make([]byte, len(getRequest)), []byte(goodAnswer)
 		for {
@@ -288,7 +325,7 @@ func TestLoopAllocates(t *testing.T) {
 			}
 		}
 	})
-	l, err := newLoop(context.Background(), testSpec(s.addr))
+	l, err := newLoop(context.Background(), testSpec(via, s.addr))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func TestMemberTicks(t *testing.T) {
 	for name, plan := range map[string]*arrive.Plan{"closed": nil, "open": {Rate: 500}} {
 		t.Run(name, func(t *testing.T) {
 			s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-			spec := testSpec(s.addr)
+			spec := testSpec(Epoll, s.addr)
 			spec.Connections, spec.Warmup, spec.Window, spec.Tick = 4, 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
 			spec.Arrivals, spec.Member = plan, true
 			events, err := collect(context.Background(), spec)
@@ -67,7 +67,7 @@ func TestMemberWarmup(t *testing.T) {
 		time.Sleep(time.Duration(10e6 * math.Exp(-time.Since(begun).Seconds()/0.1))) // faster and faster
 		return say(c, goodAnswer)
 	})
-	spec := testSpec(s.addr)
+	spec := testSpec(Epoll, s.addr)
 	spec.Connections, spec.Warmup, spec.Window, spec.Tick, spec.Member = 1, 300*time.Millisecond, 100*time.Millisecond, 20*time.Millisecond, true
 	var ticked float64
 	r := &runner{spec: spec, server: new(cputime.Processes), emit: func(e Event) {

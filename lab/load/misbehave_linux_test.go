@@ -93,7 +93,9 @@ var misbehaviours = []struct {
 
 // Each case answers two requests well and then does what its name says; the
 // errors that it leads to come under one name, and the run goes on.
-func TestServersThatMisbehave(t *testing.T) {
+func TestServersThatMisbehave(t *testing.T) { eachIO(t, testServersThatMisbehave) }
+
+func testServersThatMisbehave(t *testing.T, via string) {
 	for _, tc := range misbehaviours {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.timeout > 0 { // Two loops at once leave the servers no processor.
@@ -108,7 +110,7 @@ func TestServersThatMisbehave(t *testing.T) {
 				good.Add(1)
 				return say(c, goodAnswer)
 			})
-			spec := testSpec(s.addr)
+			spec := testSpec(via, s.addr)
 			if tc.timeout > 0 {
 				spec.Timeout = tc.timeout
 			}

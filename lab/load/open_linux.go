@@ -47,7 +47,7 @@ func (l *loop) dispatch(now int64) int64 {
 			l.play.compose(c, 1)
 			now = l.now()
 		}
-		c.arrival = l.open.Send(a, now)
+		c.arrival = l.post(a, now)
 		l.begin(c, now)
 		now = l.now()
 	}

@@ -56,8 +56,8 @@ func ok(body string) string {
 	return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head200, len(body), body)
 }
 
-func scenarioSpec(addr, text string) *Spec {
-	spec := testSpec(addr)
+func scenarioSpec(via string, addr, text string) *Spec {
+	spec := testSpec(via, addr)
 	spec.Request, spec.Expect = nil, Expect{}
 	spec.Scenario = &Scenario{Name: "test.yaml", Text: []byte(text), Base: "http://" + addr, Seed: 1}
 	return spec
@@ -78,7 +78,9 @@ func targetsOf(t *testing.T, l *loop) []Target {
 	return targets
 }
 
-func TestScenario(t *testing.T) {
+func TestScenario(t *testing.T) { eachIO(t, testScenario) }
+
+func testScenario(t *testing.T, via string) {
 	for _, tc := range []struct {
 		name   string
 		piece  int
@@ -93,7 +95,7 @@ func TestScenario(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			k := newKeeper()
 			s := serveAsked(t, tc.piece, k.answer)
-			spec := scenarioSpec(s.addr, shop)
+			spec := scenarioSpec(via, s.addr, shop)
 			tc.change(spec)
 			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 200 })
 			k.check(t, targetsOf(t, l), spec.Connections)
@@ -115,11 +117,13 @@ func TestScenario(t *testing.T) {
 
 // In an open loop every arrival is one request of the user whose connection it
 // takes, behind that user's setup.
-func TestScenarioInAnOpenLoop(t *testing.T) {
+func TestScenarioInAnOpenLoop(t *testing.T) { eachIO(t, testScenarioInAnOpenLoop) }
+
+func testScenarioInAnOpenLoop(t *testing.T, via string) {
 	k := newKeeper()
 	s := serveAsked(t, 0, k.answer)
-	spec := scenarioSpec(s.addr, shop)
-	plan := openSpec(s.addr, 1000)
+	spec := scenarioSpec(via, s.addr, shop)
+	plan := openSpec(via, s.addr, 1000)
 	spec.Arrivals, spec.Window, spec.Tick, spec.Connections = plan.Arrivals, plan.Window, plan.Tick, 8
 	// As the generator's process gets it.
 	data, err := json.Marshal(spec)
@@ -154,8 +158,8 @@ func TestScenarioInAnOpenLoop(t *testing.T) {
 
 // What is left without an answer shows in the latencies of its target, too.
 func TestScenarioUnfinished(t *testing.T) {
-	spec := scenarioSpec("127.0.0.1:1", "targets: [{name: a, url: /a}, {name: b, url: /b}]\n")
-	spec.Arrivals = openSpec("", 500).Arrivals
+	spec := scenarioSpec(Epoll, "127.0.0.1:1", "targets: [{name: a, url: /a}, {name: b, url: /b}]\n")
+	spec.Arrivals = openSpec(Epoll, "", 500).Arrivals
 	l, err := newLoop(context.Background(), spec)
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +180,9 @@ func TestScenarioUnfinished(t *testing.T) {
 
 // One constant request with checks goes through the template: repeated answers are
 // judged by their bytes, and a changed one is not.
-func TestConstantScenario(t *testing.T) {
+func TestConstantScenario(t *testing.T) { eachIO(t, testConstantScenario) }
+
+func testConstantScenario(t *testing.T, via string) {
 	var mu sync.Mutex
 	bad := uint64(0)
 	s := serveAsked(t, 0, func(a asked) string {
@@ -192,7 +198,7 @@ func TestConstantScenario(t *testing.T) {
 		mu.Lock()
 		bad = 0
 		mu.Unlock()
-		spec := scenarioSpec(s.addr, "targets:\n- {name: home, url: /, checks: [{name: kind, body: {contains: welcome}}]}\n")
+		spec := scenarioSpec(via, s.addr, "targets:\n- {name: home, url: /, checks: [{name: kind, body: {contains: welcome}}]}\n")
 		spec.Pipeline = pipeline
 		l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 200 })
 		targets := targetsOf(t, l)
@@ -208,10 +214,12 @@ func TestConstantScenario(t *testing.T) {
 }
 
 // A batch of requests that differ is answered one by one, HEAD among them.
-func TestScenarioPipelined(t *testing.T) {
+func TestScenarioPipelined(t *testing.T) { eachIO(t, testScenarioPipelined) }
+
+func testScenarioPipelined(t *testing.T, via string) {
 	k := newKeeper()
 	s := serveAsked(t, 11, k.answer)
-	spec := scenarioSpec(s.addr, `
+	spec := scenarioSpec(via, s.addr, `
 defaults: {headers: {Authorization: Bearer t}}
 targets:
   - {name: home, url: /, checks: [{body: {equals: welcome}}]}
@@ -227,7 +235,9 @@ targets:
 
 // Connections that break within a flow: the answer is lost, the user begins again,
 // and does not log in again.
-func TestScenarioOnBrokenConnections(t *testing.T) {
+func TestScenarioOnBrokenConnections(t *testing.T) { eachIO(t, testScenarioOnBrokenConnections) }
+
+func testScenarioOnBrokenConnections(t *testing.T, via string) {
 	var logins, broken, again sync.Map
 	s := serveAsked(t, 0, func(a asked) string {
 		user := string(a.body)
@@ -243,7 +253,7 @@ func TestScenarioOnBrokenConnections(t *testing.T) {
 		}
 		return ok(user)
 	})
-	spec := scenarioSpec(s.addr, `
+	spec := scenarioSpec(via, s.addr, `
 variables: {id: {counter: 1, per: user}}
 setup: [{name: login, method: POST, url: /login, body: "${id}", captures: {me: {regexp: "^[0-9]+"}}}]
 flows: [{name: f, steps: [{name: one, method: POST, url: /one, body: "${me}", checks: [{body: {matches: "^[0-9]+$"}}]}, {name: two, url: /two}]}]
@@ -268,7 +278,7 @@ flows: [{name: f, steps: [{name: one, method: POST, url: /one, body: "${me}", ch
 // A user who thinks for an hour is neither a timeout nor a reason to give up.
 func TestThink(t *testing.T) {
 	s := serveAsked(t, 0, func(asked) string { return ok("hello") })
-	spec := scenarioSpec(s.addr, "targets: [{url: /}]\n")
+	spec := scenarioSpec(Epoll, s.addr, "targets: [{url: /}]\n")
 	spec.Scenario.Think = "1h"
 	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= uint64(spec.Connections) })
 	l.draining = false
@@ -306,7 +316,7 @@ func TestScenarioRefuses(t *testing.T) {
 		{"targets: [{url: /}]", func(s *Spec) { s.Slow.Read = -1 }, "slow connections are"},
 		{"targets: [{url: /}]", func(s *Spec) { s.PerConnection = -1 }, "requests per connection is -1"},
 	} {
-		spec := scenarioSpec("127.0.0.1:1", tc.text)
+		spec := scenarioSpec(Epoll, "127.0.0.1:1", tc.text)
 		tc.change(spec)
 		if _, err := collect(context.Background(), spec); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", tc.text, err, tc.want)
@@ -315,7 +325,9 @@ func TestScenarioRefuses(t *testing.T) {
 }
 
 // Requests that differ make no garbage either, once their buffers are there.
-func TestScenarioAllocates(t *testing.T) {
+func TestScenarioAllocates(t *testing.T) { eachIO(t, testScenarioAllocates) }
+
+func testScenarioAllocates(t *testing.T, via string) {
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in, out := make([]byte, 4096), []byte(goodAnswer)
 		for {
@@ -327,7 +339,7 @@ func TestScenarioAllocates(t *testing.T) {
 			}
 		}
 	})
-	spec := scenarioSpec(s.addr, "variables: {id: {int: [1, 99]}}\ntargets: [{url: '/${id}', checks: [{body: {equals: hello}}]}]\n")
+	spec := scenarioSpec(via, s.addr, "variables: {id: {int: [1, 99]}}\ntargets: [{url: '/${id}', checks: [{body: {equals: hello}}]}]\n")
 	l, err := newLoop(context.Background(), spec)
 	if err != nil {
 		t.Fatal(err)
@@ -337,8 +349,8 @@ func TestScenarioAllocates(t *testing.T) {
 }
 
 // single is a spec of one request as flags describe it.
-func single(addr string, r scenario.Request) *Spec {
-	spec := scenarioSpec(addr, "")
+func single(via string, addr string, r scenario.Request) *Spec {
+	spec := scenarioSpec(via, addr, "")
 	r.URL = "/"
 	spec.Scenario = &Scenario{Request: &r, Base: "http://" + addr}
 	return spec

@@ -268,7 +268,7 @@ func (r *runner) window() (*Result, error) {
 	if l.play != nil {
 		l.play.begin()
 	}
-	begin, from, cpu, spun := r.tickAt, r.at, r.cpu, l.poll.Spun
+	begin, from, cpu, spun := r.tickAt, r.at, r.cpu, l.spun()
 	own, err := cputime.Own()
 	if err != nil {
 		return nil, err
@@ -304,7 +304,7 @@ func (r *runner) window() (*Result, error) {
 		Errors:        map[string]uint64{},
 		BytesIn:       r.at.BytesIn - from.BytesIn,
 		BytesOut:      r.at.BytesOut - from.BytesOut,
-		GeneratorCPU:  max(0, float64(ownEnd-own-(l.poll.Spun-spun))/1e9),
+		GeneratorCPU:  max(0, float64(ownEnd-own-(l.spun()-spun))/1e9),
 		WarmupSeconds: float64(r.warmup) / 1e9,
 		Steady:        r.steady,
 		Cut:           cut,

@@ -27,9 +27,11 @@ func collect(ctx context.Context, spec *Spec) (events []Event, err error) {
 	return events, err
 }
 
-func TestRun(t *testing.T) {
+func TestRun(t *testing.T) { eachIO(t, testRun) }
+
+func testRun(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := testSpec(s.addr)
+	spec := testSpec(via, s.addr)
 	spec.Connections, spec.Warmup, spec.Window, spec.Tick = 8, 100*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
 	spec.ServerPIDs = []int{os.Getpid()}
 	events, err := collect(context.Background(), spec)
@@ -135,6 +137,8 @@ func TestRunFails(t *testing.T) {
 		{"no requests", func(s *Spec) { s.Request = nil }, "request is empty"},
 		{"no connections", func(s *Spec) { s.Connections = 0 }, "connections is 0"},
 		{"no pipeline", func(s *Spec) { s.Pipeline = 0 }, "pipeline is 0"},
+		{"no such calls", func(s *Spec) { s.IO = "kqueue" }, `io is "kqueue", epoll and uring are possible`},
+		{"slow clients", func(s *Spec) { s.IO, s.Slow.Read = URing, 1 }, "io_uring with TLS, HTTP/2, slow connections or subscribers"},
 		{"no status", func(s *Spec) { s.Expect.Status = 0 }, "expected status is 0"},
 		{"no window", func(s *Spec) { s.Window = 0 }, "window is 0s"},
 		{"a name", func(s *Spec) { s.Addr = "localhost:80" }, "parse address"},
@@ -145,7 +149,7 @@ func TestRunFails(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			spec := testSpec(s.addr)
+			spec := testSpec(Epoll, s.addr)
 			spec.Window = 20 * time.Second
 			tc.spec(spec)
 			events, err := collect(context.Background(), spec)
@@ -159,6 +163,23 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
+// A loop that cannot begin closes nothing that is not its own, standard input say.
+func TestFailedLoopClosesNothing(t *testing.T) {
+	const stdin = "/proc/self/fd/0"
+	before, err := os.Readlink(stdin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := testSpec(Epoll, "127.0.0.1:1")
+	spec.Sources = []string{"there"}
+	if _, err := newLoop(context.Background(), spec); err == nil {
+		t.Fatal("no error")
+	}
+	if name, err := os.Readlink(stdin); err != nil || name != before {
+		t.Errorf("descriptor 0 is %q, %v; it was %q", name, err, before)
+	}
+}
+
 // A server's process may end and another take its place: the run goes on, and says
 // whose CPU time it does not know.
 func TestRunServerDies(t *testing.T) {
@@ -167,7 +188,7 @@ func TestRunServerDies(t *testing.T) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	spec := testSpec(s.addr)
+	spec := testSpec(Epoll, s.addr)
 	spec.Window, spec.Tick, spec.ServerPIDs = 300*time.Millisecond, 20*time.Millisecond, []int{os.Getpid(), server.Process.Pid}
 	var result *Result
 	err := Run(context.Background(), spec, func(e Event) {
@@ -200,7 +221,7 @@ func TestRunGivenUp(t *testing.T) {
 		if err := server.Start(); err != nil {
 			t.Fatal(err)
 		}
-		spec := testSpec(s.addr)
+		spec := testSpec(Epoll, s.addr)
 		spec.Window, spec.Tick, spec.Timeout = time.Minute, 20*time.Millisecond, 200*time.Millisecond
 		spec.ServerPIDs = []int{server.Process.Pid}
 		want := fmt.Sprintf("server process %d is gone: no right answer for ", server.Process.Pid)
@@ -229,9 +250,11 @@ func TestRunGivenUp(t *testing.T) {
 	}
 }
 
-func TestRunCancelled(t *testing.T) {
+func TestRunCancelled(t *testing.T) { eachIO(t, testRunCancelled) }
+
+func testRunCancelled(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := testSpec(s.addr)
+	spec := testSpec(via, s.addr)
 	spec.Window = 30 * time.Second
 	ctx, cancel := context.WithCancel(context.Background())
 	var last Event
@@ -246,9 +269,11 @@ func TestRunCancelled(t *testing.T) {
 	}
 }
 
-func TestManyConnections(t *testing.T) {
+func TestManyConnections(t *testing.T) { eachIO(t, testManyConnections) }
+
+func testManyConnections(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := testSpec(s.addr)
+	spec := testSpec(via, s.addr)
 	spec.Connections = 1000
 	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 3000 })
 	if e := errorsOf(&l.rec.Counters); len(e) > 0 {
@@ -258,10 +283,12 @@ func TestManyConnections(t *testing.T) {
 
 // What a window measured before it was cancelled is a result, and in an open
 // loop the books balance there.
-func TestRunCut(t *testing.T) {
+func TestRunCut(t *testing.T) { eachIO(t, testRunCut) }
+
+func testRunCut(t *testing.T, via string) {
 	for _, open := range []bool{false, true} {
 		s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-		spec := testSpec(s.addr)
+		spec := testSpec(via, s.addr)
 		spec.Window, spec.Tick = 30*time.Second, 50*time.Millisecond
 		if open {
 			spec.Arrivals = &arrive.Plan{Rate: 500}

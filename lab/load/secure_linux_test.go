@@ -57,7 +57,7 @@ func serveSecure(t *testing.T, secure, http2 bool, do http.HandlerFunc) *secureS
 
 // spec is a run against s.
 func (s *secureServer) spec(http2 bool) *Spec {
-	spec := testSpec(s.addr)
+	spec := testSpec(Epoll, s.addr)
 	spec.Request = []byte("GET / HTTP/1.1\r\nHost: example.com\r\n\r\n")
 	if s.TLS != nil {
 		spec.TLS = &TLS{ServerName: "example.com", Roots: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})}
@@ -285,7 +285,7 @@ func TestNoHTTP2(t *testing.T) {
 		"silent":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) }).addr, ErrTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := testSpec(tc.addr)
+			spec := testSpec(Epoll, tc.addr)
 			spec.HTTP2, spec.Streams, spec.Persist, spec.Timeout = true, 2, true, 100*time.Millisecond
 			l := failing(t, spec)
 			if e := errorsOf(&l.rec.Counters); e[tc.kind] == 0 {

@@ -162,6 +162,7 @@ func (l *loop) push(c *conn) bool {
 			}
 		case unix.EINTR:
 		case unix.EAGAIN:
+			l.blocked(c)
 			return false
 		default:
 			l.gone(c)
@@ -174,7 +175,9 @@ func (l *loop) push(c *conn) bool {
 // read: an early refusal, perhaps.
 func (l *loop) gone(c *conn) {
 	c.broken = true
-	l.later(c, unix.EPOLLRDHUP)
+	if l.ring == nil {
+		l.later(c, unix.EPOLLRDHUP)
+	}
 }
 
 // sip is readable for a slow reader.
@@ -193,7 +196,7 @@ func (l *loop) sip(c *conn, flags uint32) {
 		return
 	}
 	gen := c.gen
-	l.received(c, n, errno)
+	l.received(c, l.buf[:max(n, 0)], errno)
 	if c.gen == gen && c.phase == open {
 		c.resting = true
 		l.wake(c, l.now()+pause(max(n, 1), l.spec.Slow.Read), wakeRead)

@@ -47,8 +47,16 @@ type Spec struct {
 	Member        bool      `json:"member,omitempty"`                  // one of several workers: the warm-up is as long as Warmup says, so that their windows coincide, and the ticks of the window carry their Counts
 	Persist       bool      `json:"persist,omitempty"`                 // go on when a server refuses, or gives no right answer, for long
 
+	IO string `json:"io,omitempty"` // Epoll or URing; empty: Epoll
+
 	Listen *listen.Config `json:"listen,omitempty"` // connections are subscribers of streams, which Request is the head of; see package listen
 }
+
+// What a loop waits with, and sends and receives with. URing is for HTTP/1.1 in clear.
+const (
+	Epoll = "epoll"
+	URing = "uring"
+)
 
 // Scenario is what is asked for when it is more than one request, as the
 // generator's process gets it. Files that it names are read by that process, unless
@@ -239,6 +247,10 @@ func (s *Spec) validateProtocol() error {
 		return errors.New("spec: a pipeline with HTTP/2, which has streams")
 	case s.HTTP2 && s.Idle:
 		return errors.New("spec: idle connections with HTTP/2")
+	case s.IO != "" && s.IO != Epoll && s.IO != URing:
+		return fmt.Errorf("spec: io is %q, epoll and uring are possible", s.IO)
+	case s.IO == URing && (s.HTTP2 || s.TLS != nil || s.Slow != (Slow{}) || s.Listen != nil):
+		return errors.New("spec: io_uring with TLS, HTTP/2, slow connections or subscribers")
 	case (s.HTTP2 || s.TLS != nil) && s.Slow != (Slow{}):
 		return errors.New("spec: slow connections with TLS or HTTP/2")
 	}

@@ -69,7 +69,9 @@ func above(t *testing.T, what string, h *hdrhistogram.Histogram, sample []int64)
 	}
 }
 
-func TestTruthEndToEnd(t *testing.T) {
+func TestTruthEndToEnd(t *testing.T) { eachIO(t, testTruthEndToEnd) }
+
+func testTruthEndToEnd(t *testing.T, via string) {
 	for name, delay := range map[string]func(n int) time.Duration{
 		"at once": func(int) time.Duration { return 0 },
 		"5 ms":    func(int) time.Duration { return 5 * time.Millisecond },
@@ -79,7 +81,7 @@ func TestTruthEndToEnd(t *testing.T) {
 			t.Run(name+", "+loop, func(t *testing.T) {
 				w := &witness{}
 				s := serveScript(t, func(c *net.TCPConn, n int) bool { return w.answer(c, delay(n)) })
-				spec := testSpec(s.addr)
+				spec := testSpec(via, s.addr)
 				spec.Connections, spec.Window, spec.Tick, spec.Arrivals = 16, 150*time.Millisecond, 50*time.Millisecond, arrivals
 				events, err := collect(context.Background(), spec)
 				if err != nil {
@@ -103,7 +105,9 @@ func TestTruthEndToEnd(t *testing.T) {
 // the first 200 ms waited for 100 ms and more, all of them, sent or not. In a closed
 // loop there are no more than there are connections. (How few they are is not
 // asserted: a machine may add delays of its own.)
-func TestStallEndToEnd(t *testing.T) {
+func TestStallEndToEnd(t *testing.T) { eachIO(t, testStallEndToEnd) }
+
+func testStallEndToEnd(t *testing.T, via string) {
 	const (
 		rate  = 1000
 		stall = 300 * time.Millisecond
@@ -122,7 +126,7 @@ func TestStallEndToEnd(t *testing.T) {
 		w.mu.Unlock()
 		return w.answer(c, 0)
 	})
-	spec := testSpec(s.addr)
+	spec := testSpec(via, s.addr)
 	spec.Connections, spec.Window, spec.Tick = 8, time.Second, 100*time.Millisecond
 	spec.Arrivals = &arrive.Plan{Rate: rate}
 	res := runOpen(t, spec)
@@ -181,7 +185,9 @@ func TestMemoryStaysFlat(t *testing.T) {
 
 // Servers whose heads and bodies do not end, and clients that come again and again:
 // nothing is kept of any of it.
-func TestFaultsKeepNoMemory(t *testing.T) {
+func TestFaultsKeepNoMemory(t *testing.T) { eachIO(t, testFaultsKeepNoMemory) }
+
+func testFaultsKeepNoMemory(t *testing.T, via string) {
 	for _, tc := range misbehaviours {
 		if tc.kind != ErrHeader && tc.kind != ErrEndless {
 			continue
@@ -193,7 +199,7 @@ func TestFaultsKeepNoMemory(t *testing.T) {
 				}
 				return say(c, goodAnswer)
 			})
-			spec := scenarioSpec(s.addr, "targets: [{url: /, checks: [{body: {contains: hello}}]}]\n")
+			spec := scenarioSpec(via, s.addr, "targets: [{url: /, checks: [{body: {contains: hello}}]}]\n")
 			spec.MaxBody = 1 << 20
 			l := drive(t, spec, func(c *tally.Counters) bool { return c.Failures() >= 20 })
 			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[tc.kind] < 20 {

@@ -19,7 +19,7 @@ var Groups = []cli.Group{
 	{Title: "Load", Flags: "connections duration warmup pipeline rate arrivals stages burst find threshold"},
 	{Title: "Request", Flags: "method header body body-file upload chunked status check timeout"},
 	{Title: "Users", Flags: "targets try think seed"},
-	{Title: "Connections", Flags: "requests-per-connection connect-rate sources slow-read slow-write slow-connections max-body keep-going"},
+	{Title: "Connections", Flags: "requests-per-connection connect-rate sources slow-read slow-write slow-connections max-body keep-going io"},
 	{Title: "TLS and HTTP/2", Flags: "http2 streams insecure tls-insecure ca server-name tls-resume"},
 	{Title: "Subscribers of event streams", Flags: "sse ndjson length-delimited stamp ids retry stall"},
 	{Title: "The server's side", Flags: "pid control pprof profile profile-time profile-dir"},

@@ -202,7 +202,7 @@ func (a firstAnswer) expected(given int, r *request) (int, error) {
 type protocolFlags struct {
 	http2, insecure, resume bool
 	streams                 int
-	serverName, ca          string
+	serverName, ca, io      string
 }
 
 func (l *Flags) bindProtocol(f *pflag.FlagSet) {
@@ -213,6 +213,7 @@ func (l *Flags) bindProtocol(f *pflag.FlagSet) {
 	f.BoolVar(&l.resume, "tls-resume", false, "resume TLS sessions: a fresh connection is one of a client that has been there before")
 	f.StringVar(&l.serverName, "server-name", "", "`NAME` that TLS asks for, and that the certificate is checked against (default: that of the URL)")
 	f.StringVar(&l.ca, "ca", "", "`FILE` with the certificates that are trusted, PEM (default: those of the system)")
+	f.StringVar(&l.io, "io", load.Epoll, "system calls of HTTP/1.1 in clear: epoll, or `uring` for io_uring")
 }
 
 // maxStreams is what a connection of HTTP/2 is asked to carry at most.
@@ -237,6 +238,10 @@ func (p *plan) resolveProtocol(changed func(string) bool) (err error) {
 		return errors.New("--chunked is about HTTP/1.1: leave it out, HTTP/2 has frames")
 	case (p.http2 || secure) && (p.slowRead != "" || p.slowWrite != ""):
 		return errors.New("--slow-read and --slow-write: slow clients speak HTTP/1.1 in clear; load an http:// URL without --http2")
+	case p.io != load.Epoll && p.io != load.URing:
+		return fmt.Errorf("--io %s: write epoll or uring", p.io)
+	case p.io == load.URing && (p.http2 || secure || p.slowRead != "" || p.slowWrite != ""):
+		return errors.New("--io uring is for HTTP/1.1 in clear by clients that are not slow: write --io epoll, or leave out TLS, --http2, --slow-read and --slow-write")
 	case p.insecure && p.ca != "":
 		return errors.New("--insecure takes any certificate: leave out --ca, or --insecure")
 	}
@@ -279,7 +284,7 @@ func (p *plan) inFlight() int {
 
 // handProtocol puts into the generator's orders what is spoken.
 func (r *loader) handProtocol(s *load.Spec) {
-	s.TLS, s.HTTP2 = r.talk.TLS, r.http2
+	s.TLS, s.HTTP2, s.IO = r.talk.TLS, r.http2, r.io
 	if r.http2 {
 		s.Streams = r.streams
 	}
@@ -287,6 +292,7 @@ func (r *loader) handProtocol(s *load.Spec) {
 
 // describeProtocol puts the same into the document.
 func (r *loader) describeProtocol(c *present.Config) {
+	c.IO = r.io
 	if c.HTTP2 = r.http2; r.http2 {
 		c.Streams = r.streams
 	}

@@ -57,7 +57,7 @@ func (l *streamFlags) asked() string {
 var ofRequests = []string{
 	"pipeline", "rate", "arrivals", "stages", "burst", "find", "method", "body", "body-file", "status",
 	"targets", "think", "check", "upload", "chunked", "requests-per-connection", "slow-read", "slow-write", "slow-connections",
-	"max-body", "keep-going", "try",
+	"max-body", "keep-going", "try", "io",
 }
 
 // subscribe makes the subscribers' part of the plan.

@@ -8,24 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	spinFor  = int64(100 * time.Microsecond) // polling before the thread goes to sleep
-	spinMost = int64(5 * time.Microsecond)   // of one poll; what is longer was another thread's time
-)
-
-// Poller waits for the events of many descriptors, on one thread. While there is
-// traffic it only polls: a thread that sleeps in epoll_wait has to be woken by the
-// server's send, which costs the server microseconds that are none of its own.
-// After 100 microseconds without an event it sleeps, so that idle connections leave
-// the core alone. It belongs to one goroutine.
+// Poller waits for the events of many descriptors, on one thread. It polls before it
+// sleeps, as Rest says. It belongs to one goroutine.
 type Poller struct {
+	Rest
 	Events []unix.EpollEvent // of the last Wait; valid until the next
-	Spun   int64             // nanoseconds polled without a result, in all
 
-	epfd   int
-	room   []unix.EpollEvent
-	parked int64 // since when there is nothing to do; 0: there is
-	last   int64 // time of the last Wait if that one only polled
+	epfd int
+	room []unix.EpollEvent
 }
 
 // NewPoller makes a Poller that takes up to size events at once. The caller closes
@@ -52,10 +42,7 @@ func (p *Poller) Add(fd int, events uint32, index, generation int32) error {
 // nanoseconds; it may return sooner with nothing. With hurry it does not wait.
 // all says that no descriptor was left out, asleep that the thread slept.
 func (p *Poller) Wait(now, until int64, hurry bool) (all, asleep bool, err error) {
-	if p.last != 0 {
-		p.Spun += min(now-p.last, spinMost)
-		p.last = 0
-	}
+	p.Poll(now)
 	n, errno := Poll(p.epfd, p.room)
 	if errno != 0 && errno != unix.EINTR {
 		return false, false, fmt.Errorf("wait for events: %w", errno)
@@ -64,17 +51,13 @@ func (p *Poller) Wait(now, until int64, hurry bool) (all, asleep bool, err error
 		n = 0
 	}
 	if n > 0 || hurry {
-		p.parked = 0
+		p.Busy()
 		p.Events = p.room[:n]
 		return n < len(p.room), false, nil
 	}
 	p.Events = nil
-	if p.parked == 0 {
-		p.parked = now
-	}
 	wait := (until - now) / int64(time.Millisecond)
-	if now-p.parked < spinFor || wait < 1 {
-		p.last = now
+	if !p.Idle(now, wait >= 1) {
 		return true, false, nil
 	}
 	n, err = unix.EpollWait(p.epfd, p.room, int(wait))
@@ -82,7 +65,7 @@ func (p *Poller) Wait(now, until int64, hurry bool) (all, asleep bool, err error
 		return false, true, fmt.Errorf("wait for events: %w", err)
 	}
 	if n > 0 {
-		p.parked = 0
+		p.Busy()
 		p.Events = p.room[:n]
 	}
 	return n < len(p.room), true, nil

@@ -50,6 +50,17 @@ func (g *Ledger) Within(intended int64) bool { return intended >= g.From && inte
 
 // Send notes that a request is handed to the kernel now.
 func (g *Ledger) Send(a arrive.Arrival, now int64) Arrival {
+	g.Left(a, now)
+	return Begin(a, now)
+}
+
+// Begin is an arrival whose service time begins now, and that Left has to be told of.
+func Begin(a arrive.Arrival, now int64) Arrival {
+	return Arrival{Intended: a.Intended, Sent: now, Pending: true}
+}
+
+// Left notes that a request is in the kernel's hands now, at the latest.
+func (g *Ledger) Left(a arrive.Arrival, now int64) {
 	lag := now - a.Intended
 	g.fine.add(lag, 1)
 	if g.Within(a.Intended) {
@@ -60,7 +71,6 @@ func (g *Ledger) Send(a arrive.Arrival, now int64) Arrival {
 		Record(g.LagTimes, lag, 1)
 		Record(g.PacingTimes, now-a.Possible, 1)
 	}
-	return Arrival{Intended: a.Intended, Sent: now, Pending: true}
 }
 
 // Right notes a right answer.
