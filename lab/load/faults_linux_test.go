@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/tally"
@@ -23,8 +26,7 @@ func TestFreshConnections(t *testing.T) {
 			if n == 1 {
 				conns.Add(1)
 			}
-			if int64(n) > most.Load() {
-				most.Store(int64(n))
+			for was := most.Load(); int64(n) > was && !most.CompareAndSwap(was, int64(n)); was = most.Load() {
 			}
 			return say(c, goodAnswer)
 		})
@@ -239,15 +241,31 @@ func TestEarlyAnswersToUploads(t *testing.T) {
 	})
 }
 
+// cork holds what is written back until the connection is closed.
+func cork(t *testing.T, c *net.TCPConn) bool {
+	raw, err := c.SyscallConn()
+	if err == nil {
+		stop := raw.Control(func(fd uintptr) {
+			err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_CORK, 1)
+		})
+		err = errors.Join(stop, err)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	return err == nil
+}
+
 // A server that ends connections on which nothing is asked does no wrong, and the
 // users find another when they are back.
 func TestConnectionsClosedBetweenRequests(t *testing.T) {
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in := make([]byte, 4096)
-		if n, err := c.Read(in); err == nil && n > 0 {
+		if n, err := c.Read(in); err == nil && n > 0 && cork(t, c) {
 			say(c, goodAnswer)
 		}
-		// and away, without a word
+		// And away, without a word. The answer leaves with the end: no machine is so
+		// slow that somebody asks in between.
 	})
 	spec := scenarioSpec(s.addr, "targets: [{url: /}]\n")
 	spec.Scenario.Think = "50ms"
@@ -278,13 +296,21 @@ func TestPersist(t *testing.T) {
 			s := serve(t, tc.do)
 			spec := testSpec(s.addr)
 			spec.Window, spec.Tick, spec.Timeout, spec.Persist = 400*time.Millisecond, 100*time.Millisecond, 50*time.Millisecond, true
-			events, err := collect(context.Background(), spec)
-			if err != nil {
-				t.Fatal(err)
+			for range 4 { // the server may have no turn in a short window
+				events, err := collect(context.Background(), spec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res := events[len(events)-1].Result
+				if res.Requests != 0 {
+					t.Errorf("result %+v", res)
+				}
+				if res.Errors[tc.kind] > 0 {
+					return
+				}
+				spec.Window *= 4
 			}
-			if res := events[len(events)-1].Result; res.Errors[tc.kind] == 0 || res.Requests != 0 {
-				t.Errorf("result %+v", res)
-			}
+			t.Errorf("nothing failed in a window of %v", spec.Window/4)
 		})
 	}
 }

@@ -308,7 +308,14 @@ func wantFewAllocs(t *testing.T, l *loop) {
 	}
 	l.start()
 	run()
-	if n := testing.AllocsPerRun(5, run); n > 2 {
+	// Other goroutines of this process may allocate now and then, the loop always.
+	n := testing.AllocsPerRun(5, run)
+	for range 4 {
+		if n > 2 {
+			n = min(n, testing.AllocsPerRun(5, run))
+		}
+	}
+	if n > 2 {
 		t.Errorf("%v allocations in ten requests", n)
 	}
 }
