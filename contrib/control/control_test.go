@@ -26,7 +26,7 @@ func socketPath(t *testing.T) string {
 
 func ask(t *testing.T, conn net.Conn, question string, answers int) {
 	t.Helper()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	if _, err := conn.Write([]byte(question)); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestControlProfile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		conn.SetDeadline(time.Now().Add(time.Minute))
 		if _, err := io.WriteString(conn, question); err != nil {
 			t.Fatal(err)
 		}

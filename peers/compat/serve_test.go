@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds every wait; nothing is expected to take it.
-const patience = 20 * time.Second
+const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
 	gin.SetMode(gin.ReleaseMode)

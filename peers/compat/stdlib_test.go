@@ -66,7 +66,7 @@ func TestProfiler(t *testing.T) {
 		m.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 		m.HandleFunc("/debug/pprof/trace", pprof.Trace)
 		s := c.start(t, m)
-		short := c.startLike(t, &http.Server{Handler: m, WriteTimeout: 300 * time.Millisecond})
+		short := c.startLike(t, &http.Server{Handler: m, WriteTimeout: 1900 * time.Millisecond}) // a profile of two seconds needs more, and has these on top
 		get := func(path string) []byte {
 			s := s
 			if strings.HasPrefix(path, "profile") {
@@ -83,7 +83,7 @@ func TestProfiler(t *testing.T) {
 			return body
 		}
 		r.add("index lists heap: %v", bytes.Contains(get(""), []byte("heap?debug=1")))
-		for _, path := range []string{"heap", "goroutine", "allocs?gc=1", "profile?seconds=1"} {
+		for _, path := range []string{"heap", "goroutine", "allocs?gc=1", "profile?seconds=2"} {
 			z, err := gzip.NewReader(bytes.NewReader(get(path)))
 			if err != nil {
 				t.Fatalf("%s: %v", path, err)
