@@ -56,7 +56,7 @@ func TestNothingToWaitFor(t *testing.T) {
 		}
 		defer shut(t, l)
 		l.start()
-		for bound := l.now() + int64(20*time.Second); l.standing < 3 || !l.idle(l.now()); {
+		for bound := l.now() + int64(2*time.Minute); l.standing < 3 || !l.idle(l.now()); {
 			if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
 				t.Fatalf("%s: %d connections, %v", name, l.standing, err)
 			}

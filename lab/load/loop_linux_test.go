@@ -88,7 +88,7 @@ func serveScript(t *testing.T, do script) *scripted {
 func testSpec(addr string) *Spec {
 	return &Spec{
 		Addr: addr, Request: []byte(getRequest), Expect: Expect{Status: 200, Body: []byte("hello")},
-		Connections: 3, Pipeline: 1, Window: time.Second, Tick: time.Second, Timeout: 20 * time.Second, MaxBody: 1 << 20,
+		Connections: 3, Pipeline: 1, Window: time.Second, Tick: time.Second, Timeout: time.Minute, MaxBody: 1 << 20,
 	}
 }
 
@@ -103,9 +103,9 @@ func drive(t *testing.T, spec *Spec, enough func(*tally.Counters) bool) *loop {
 	t.Cleanup(func() { shut(t, l) })
 	step := func(done func() bool, what string) {
 		t.Helper()
-		for bound := l.now() + int64(30*time.Second); !done(); {
+		for bound := l.now() + int64(2*time.Minute); !done(); {
 			if l.now() > bound {
-				t.Fatalf("%s: not within 30 s; counted %+v", what, l.rec.Counters)
+				t.Fatalf("%s: not within two minutes; counted %+v", what, l.rec.Counters)
 			}
 			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
 				t.Fatalf("%s: %v", what, err)
@@ -137,7 +137,7 @@ func failing(t *testing.T, spec *Spec) *loop {
 	}
 	t.Cleanup(func() { shut(t, l) })
 	l.start()
-	for bound := l.now() + int64(20*time.Second); l.rec.Failures() < 6; {
+	for bound := l.now() + int64(2*time.Minute); l.rec.Failures() < 6; {
 		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
 			t.Fatalf("errors %v, %v", errorsOf(&l.rec.Counters), err)
 		}

@@ -277,8 +277,8 @@ func TestNoHTTP2(t *testing.T) {
 		kind    string
 		timeout time.Duration
 	}{
-		"HTTP/1.1": {s.addr, "h2-not-http2", 20 * time.Second},
-		"closes":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = c.Read(make([]byte, 1<<16)) }).addr, ErrClosed, 20 * time.Second},
+		"HTTP/1.1": {s.addr, "h2-not-http2", time.Minute},
+		"closes":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = c.Read(make([]byte, 1<<16)) }).addr, ErrClosed, time.Minute},
 		"silent":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) }).addr, ErrTimeout, 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
