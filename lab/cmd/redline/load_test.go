@@ -231,9 +231,7 @@ func TestLoadStatus(t *testing.T) {
 }
 
 func TestLoadRefused(t *testing.T) {
-	s := httptest.NewServer(nil)
-	s.Close()
-	if code, _, said := loadOf(t, t.Context(), short(s.URL)...); code != 1 || !strings.Contains(said, "connection refused") {
+	if code, _, said := loadOf(t, t.Context(), short("http://127.0.0.1:1/")...); code != 1 || !strings.Contains(said, "connection refused") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	url, _ := serve(t, hello)

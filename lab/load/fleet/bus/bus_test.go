@@ -225,6 +225,30 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// Who closes does not wait for a server that has gone.
+func TestCloseWithoutServer(t *testing.T) {
+	a := New("")
+	b, err := Listen("127.0.0.1:0", a.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.URL = b.URL("127.0.0.1")
+	w, err := Worker(within(t), a, "w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+	for end := time.Now().Add(patience); w.nc.IsConnected(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("still connected")
+		}
+	}
+	// Soon after that it gives up, and the reader says so.
+	if err := w.Close(); !errors.Is(err, nats.ErrDisconnected) && !errors.Is(err, nats.ErrConnectionClosed) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A server that is gone for good closes the inbox, and Close says why.
 func TestServerGone(t *testing.T) {
 	a := New("")
