@@ -211,7 +211,7 @@ func TestRunGivenUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		spec := testSpec(s.addr)
-		spec.Window, spec.Tick, spec.Timeout = time.Minute, 20*time.Millisecond, 200*time.Millisecond
+		spec.Window, spec.Tick, spec.Timeout = 2*time.Minute, 20*time.Millisecond, 3*time.Second
 		spec.ServerPIDs = []int{server.Process.Pid}
 		want := fmt.Sprintf("server process %d is gone: no right answer for ", server.Process.Pid)
 		if open {
