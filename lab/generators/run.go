@@ -83,7 +83,7 @@ type process struct {
 func startTool(l *spawn.Launcher, cpus []int, program string, args []string) (*process, error) {
 	p := &process{cmd: exec.Command(program, args...), said: &tail.Tail{Limit: 2 << 10}, ended: make(chan error, 1)}
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, p.said
-	p.cmd.Env, p.cmd.WaitDelay = spawn.Environ(), time.Second
+	p.cmd.Env, p.cmd.WaitDelay = spawn.Environ(), 5*time.Second
 	if err := l.Start(p.cmd, cpus); err != nil {
 		return nil, err
 	}

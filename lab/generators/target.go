@@ -42,7 +42,7 @@ type target struct {
 // start runs a command on the server's CPUs.
 func (t *target) start(l *spawn.Launcher, cpus []int) error {
 	t.stderr, t.ended = &tail.Tail{Limit: 4 << 10}, make(chan error, 1)
-	t.cmd.Stderr, t.cmd.Env, t.cmd.WaitDelay = t.stderr, spawn.Environ(), time.Second
+	t.cmd.Stderr, t.cmd.Env, t.cmd.WaitDelay = t.stderr, spawn.Environ(), 5*time.Second
 	if err := l.Start(t.cmd, cpus); err != nil {
 		return fmt.Errorf("start the server: %w", err)
 	}

@@ -20,7 +20,7 @@ import (
 const Verb = "guard"
 
 const (
-	startTimeout = 10 * time.Second
+	startTimeout = 30 * time.Second
 	readyLine    = "ready\n"
 )
 

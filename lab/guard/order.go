@@ -86,7 +86,7 @@ func removeAll(path string) (err error) {
 
 // killWait bounds the wait for killed processes to end. Only one that hangs in
 // the kernel takes longer.
-const killWait = 5 * time.Second
+const killWait = 20 * time.Second
 
 // killed kills what find finds until it finds nothing more: when it returns
 // without error, none of them runs.

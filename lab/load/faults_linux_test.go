@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/tally"
@@ -25,8 +28,7 @@ func testFreshConnections(t *testing.T, via string) {
 			if n == 1 {
 				conns.Add(1)
 			}
-			if int64(n) > most.Load() {
-				most.Store(int64(n))
+			for was := most.Load(); int64(n) > was && !most.CompareAndSwap(was, int64(n)); was = most.Load() {
 			}
 			return say(c, goodAnswer)
 		})
@@ -64,7 +66,7 @@ func testSources(t *testing.T, via string) {
 		t.Fatal(err)
 	}
 	defer shut(t, l)
-	for bound := l.now() + int64(20*time.Second); ; {
+	for bound := l.now() + int64(2*time.Minute); ; {
 		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
 			t.Fatalf("%d connections stand, %v", l.standing, err)
 		}
@@ -92,7 +94,7 @@ func testConnectRate(t *testing.T, via string) {
 		t.Fatal(err)
 	}
 	defer shut(t, l)
-	for bound := l.now() + int64(20*time.Second); l.standing < spec.Connections; {
+	for bound := l.now() + int64(2*time.Minute); l.standing < spec.Connections; {
 		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
 			t.Fatalf("%d connections stand, %v", l.standing, err)
 		}
@@ -129,7 +131,7 @@ func TestSlowClients(t *testing.T) {
 			defer shut(t, l)
 			l.start()
 			begin := l.now()
-			for bound := l.now() + int64(20*time.Second); l.rec.Requests < 6; {
+			for bound := l.now() + int64(2*time.Minute); l.rec.Requests < 6; {
 				if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
 					t.Fatalf("%d right answers, %v", l.rec.Requests, err)
 				}
@@ -194,7 +196,7 @@ func testStreamedUploads(t *testing.T, via string) {
 		}
 		s := serveAsked(t, 0, func(asked) string { return ok("thanks") })
 		spec := single(via, s.addr, scenario.Request{Method: "PUT", File: name})
-		spec.Window = 20 * time.Second
+		spec.Window = 2 * time.Minute
 		err := Run(context.Background(), spec, func(e Event) {
 			if e.Window {
 				if err := os.Truncate(name, size/2); err != nil {
@@ -249,6 +251,21 @@ func testEarlyAnswersToUploads(t *testing.T, via string) {
 	})
 }
 
+// cork holds what is written back until the connection is closed.
+func cork(t *testing.T, c *net.TCPConn) bool {
+	raw, err := c.SyscallConn()
+	if err == nil {
+		stop := raw.Control(func(fd uintptr) {
+			err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_CORK, 1)
+		})
+		err = errors.Join(stop, err)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	return err == nil
+}
+
 // A server that ends connections on which nothing is asked does no wrong, and the
 // users find another when they are back.
 func TestConnectionsClosedBetweenRequests(t *testing.T) {
@@ -258,10 +275,11 @@ func TestConnectionsClosedBetweenRequests(t *testing.T) {
 func testConnectionsClosedBetweenRequests(t *testing.T, via string) {
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in := make([]byte, 4096)
-		if n, err := c.Read(in); err == nil && n > 0 {
+		if n, err := c.Read(in); err == nil && n > 0 && cork(t, c) {
 			say(c, goodAnswer)
 		}
-		// and away, without a word
+		// And away, without a word. The answer leaves with the end: no machine is so
+		// slow that somebody asks in between.
 	})
 	spec := scenarioSpec(via, s.addr, "targets: [{url: /}]\n")
 	spec.Scenario.Think = "50ms"
@@ -294,13 +312,21 @@ func testPersist(t *testing.T, via string) {
 			s := serve(t, tc.do)
 			spec := testSpec(via, s.addr)
 			spec.Window, spec.Tick, spec.Timeout, spec.Persist = 400*time.Millisecond, 100*time.Millisecond, 50*time.Millisecond, true
-			events, err := collect(context.Background(), spec)
-			if err != nil {
-				t.Fatal(err)
+			for range 4 { // the server may have no turn in a short window
+				events, err := collect(context.Background(), spec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res := events[len(events)-1].Result
+				if res.Requests != 0 {
+					t.Errorf("result %+v", res)
+				}
+				if res.Errors[tc.kind] > 0 {
+					return
+				}
+				spec.Window *= 4
 			}
-			if res := events[len(events)-1].Result; res.Errors[tc.kind] == 0 || res.Requests != 0 {
-				t.Errorf("result %+v", res)
-			}
+			t.Errorf("nothing failed in a window of %v", spec.Window/4)
 		})
 	}
 }

@@ -107,7 +107,7 @@ var framesThatMisbehave = []struct {
 	{"resets the connection", []string{ErrReset}, func(f *framed, _ uint32) bool {
 		return f.conn.(*net.TCPConn).SetLinger(0) == nil && false
 	}},
-	{"garbage", []string{"h2-frame-size", "h2-protocol"}, func(f *framed, _ uint32) bool {
+	{"garbage", []string{"h2-frame-size", "h2-protocol", ErrReset}, func(f *framed, _ uint32) bool {
 		return say(f.conn, strings.Repeat("garbage ", 4)) && false
 	}},
 	{"another protocol's frame", []string{"h2-protocol"}, func(f *framed, id uint32) bool {
@@ -198,7 +198,7 @@ func TestFewerStreamsThanSeats(t *testing.T) {
 			defer shut(t, l)
 			l.start()
 			asked := map[*scenario.User]bool{}
-			for bound := l.now() + int64(20*time.Second); l.rec.Requests < 300 || len(asked) < 7*spec.Connections; {
+			for bound := l.now() + int64(2*time.Minute); l.rec.Requests < 300 || len(asked) < 7*spec.Connections; {
 				if err := l.until(l.now() + int64(100*time.Microsecond)); err != nil || l.now() > bound {
 					t.Fatalf("%d right, %d users asked, %v", l.rec.Requests, len(asked), err)
 				}
@@ -226,16 +226,17 @@ func TestFewerStreamsThanSeats(t *testing.T) {
 func TestFramesStall(t *testing.T) {
 	for name, tc := range map[string]struct {
 		do       func(f *framed, id uint32, n int) bool
+		failures uint64
 		replaced bool
 	}{
-		"one stream": {func(f *framed, id uint32, n int) bool { return n%20 == 7 || f.good(id) }, false},
-		"all":        {func(f *framed, id uint32, n int) bool { return n > 20 || f.good(id) }, true},
+		"one stream": {func(f *framed, id uint32, n int) bool { return n == 7 || f.good(id) }, 3, false},
+		"all":        {func(f *framed, id uint32, n int) bool { return n > 20 || f.good(id) }, 13, true}, // more than there are at once
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serveFrames(t, nil, tc.do)
 			spec := framesSpec(s.addr)
-			spec.Timeout, spec.Persist = 60*time.Millisecond, true
-			l := drive(t, spec, func(c *tally.Counters) bool { return c.Failures() >= 12 && c.Requests >= 100 })
+			spec.Timeout, spec.Persist = 1500*time.Millisecond, true // in which the server has its turn
+			l := drive(t, spec, func(c *tally.Counters) bool { return c.Failures() >= tc.failures && c.Requests >= 100 })
 			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[ErrTimeout] == 0 {
 				t.Errorf("errors %v", e)
 			}

@@ -60,7 +60,7 @@ func testNothingToWaitFor(t *testing.T, via string) {
 		}
 		defer shut(t, l)
 		l.start()
-		for bound := l.now() + int64(20*time.Second); l.standing < 3 || !l.idle(l.now()); {
+		for bound := l.now() + int64(2*time.Minute); l.standing < 3 || !l.idle(l.now()); {
 			if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
 				t.Fatalf("%s: %d connections, %v", name, l.standing, err)
 			}
@@ -78,23 +78,36 @@ func TestIdleConnectionsClosed(t *testing.T) { eachIO(t, testIdleConnectionsClos
 
 func testIdleConnectionsClosed(t *testing.T, via string) {
 	var connections atomic.Int64
+	window := make(chan struct{}) // closed when it has begun
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in := make([]byte, len(getRequest))
 		if _, err := c.Read(in); err != nil || !say(c, goodAnswer) {
 			return
 		}
 		if connections.Add(1)%3 == 0 {
-			time.Sleep(200 * time.Millisecond)
+			<-window
 			return
 		}
 		_, _ = c.Read(in) // until the client is gone
 	})
 	spec := idleSpec(via, s.addr)
-	events, err := collect(context.Background(), spec)
-	if err != nil {
+	spec.Window = 30 * time.Second
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var res *Result
+	if err := Run(ctx, spec, func(e Event) {
+		switch {
+		case e.Window:
+			close(window)
+		case e.Tick != nil && e.Tick.Errors > 0:
+			cancel()
+		case e.Result != nil:
+			res = e.Result
+		}
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if res := events[len(events)-1].Result; res.Errors[ErrClosed] == 0 && res.Held == spec.Connections {
+	if res == nil || res.Errors[ErrClosed] == 0 || !res.Cut {
 		t.Errorf("result %+v", res)
 	}
 }

@@ -77,6 +77,7 @@ type loop struct {
 	conns      []conn
 
 	timers timer.Heap
+	polled int64 // events until then have been seen
 	retry  []later
 	again  []again
 	turn   []again // the list that is worked through, swapped with again
@@ -253,6 +254,7 @@ func (l *loop) until(t int64) error {
 		if due, ok := l.timers.Next(); ok {
 			wake = min(wake, due)
 		}
+		l.polled = now
 		if err := l.wait(now, l.sleep(now, wake)); err != nil {
 			return err
 		}
@@ -277,7 +279,9 @@ func (l *loop) upkeep(now int64) error {
 	if l.broken != nil {
 		return l.broken
 	}
-	l.fire(now)
+	// Not what has become due since: a connection that was closed while its user
+	// thought is to be known before the user asks, however late this thread is.
+	l.fire(l.polled)
 	if len(l.retry) > 0 && !l.draining && now >= l.nextDial {
 		if err := l.redial(now); err != nil {
 			return err

@@ -115,7 +115,7 @@ func needRing(t *testing.T) {
 func testSpec(via string, addr string) *Spec {
 	return &Spec{
 		IO: via, Addr: addr, Request: []byte(getRequest), Expect: Expect{Status: 200, Body: []byte("hello")},
-		Connections: 3, Pipeline: 1, Window: time.Second, Tick: time.Second, Timeout: 20 * time.Second, MaxBody: 1 << 20,
+		Connections: 3, Pipeline: 1, Window: time.Second, Tick: time.Second, Timeout: time.Minute, MaxBody: 1 << 20,
 	}
 }
 
@@ -130,9 +130,9 @@ func drive(t *testing.T, spec *Spec, enough func(*tally.Counters) bool) *loop {
 	t.Cleanup(func() { shut(t, l) })
 	step := func(done func() bool, what string) {
 		t.Helper()
-		for bound := l.now() + int64(30*time.Second); !done(); {
+		for bound := l.now() + int64(2*time.Minute); !done(); {
 			if l.now() > bound {
-				t.Fatalf("%s: not within 30 s; counted %+v", what, l.rec.Counters)
+				t.Fatalf("%s: not within two minutes; counted %+v", what, l.rec.Counters)
 			}
 			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
 				t.Fatalf("%s: %v", what, err)
@@ -164,7 +164,7 @@ func failing(t *testing.T, spec *Spec) *loop {
 	}
 	t.Cleanup(func() { shut(t, l) })
 	l.start()
-	for bound := l.now() + int64(20*time.Second); l.rec.Failures() < 6; {
+	for bound := l.now() + int64(2*time.Minute); l.rec.Failures() < 6; {
 		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
 			t.Fatalf("errors %v, %v", errorsOf(&l.rec.Counters), err)
 		}
@@ -345,7 +345,14 @@ func wantFewAllocs(t *testing.T, l *loop) {
 	}
 	l.start()
 	run()
-	if n := testing.AllocsPerRun(5, run); n > 2 {
+	// Other goroutines of this process may allocate now and then, the loop always.
+	n := testing.AllocsPerRun(5, run)
+	for range 4 {
+		if n > 2 {
+			n = min(n, testing.AllocsPerRun(5, run))
+		}
+	}
+	if n > 2 {
 		t.Errorf("%v allocations in ten requests", n)
 	}
 }

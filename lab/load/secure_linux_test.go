@@ -1,7 +1,6 @@
 package load
 
 import (
-	"context"
 	"encoding/pem"
 	"io"
 	"log"
@@ -86,10 +85,7 @@ func TestProtocols(t *testing.T) {
 				s := serveSecure(t, p.secure, p.http2, nil)
 				spec := s.spec(p.http2)
 				spec.Window, spec.Tick, spec.Warmup, spec.Arrivals = 200*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond, arrivals
-				events, err := collect(context.Background(), spec)
-				if err != nil {
-					t.Fatal(err)
-				}
+				events := collectSome(t, spec)
 				res := events[len(events)-1].Result
 				if len(res.Errors) > 0 || res.Requests == 0 || s.proto.Load() != p.proto {
 					t.Errorf("%s: errors %v, %d requests", s.proto.Load(), res.Errors, res.Requests)
@@ -277,16 +273,17 @@ func TestStreamsThink(t *testing.T) {
 func TestNoHTTP2(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
 	for name, tc := range map[string]struct {
-		addr string
-		kind string
+		addr    string
+		kind    string
+		timeout time.Duration
 	}{
-		"HTTP/1.1": {s.addr, "h2-not-http2"},
-		"closes":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = c.Read(make([]byte, 1<<16)) }).addr, ErrClosed},
-		"silent":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) }).addr, ErrTimeout},
+		"HTTP/1.1": {s.addr, "h2-not-http2", time.Minute},
+		"closes":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = c.Read(make([]byte, 1<<16)) }).addr, ErrClosed, time.Minute},
+		"silent":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) }).addr, ErrTimeout, 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := testSpec(Epoll, tc.addr)
-			spec.HTTP2, spec.Streams, spec.Persist, spec.Timeout = true, 2, true, 100*time.Millisecond
+			spec.HTTP2, spec.Streams, spec.Persist, spec.Timeout = true, 2, true, tc.timeout
 			l := failing(t, spec)
 			if e := errorsOf(&l.rec.Counters); e[tc.kind] == 0 {
 				t.Errorf("errors %v, %v", e, l.cause)

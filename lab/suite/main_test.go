@@ -51,6 +51,9 @@ func generate() int {
 	return 0
 }
 
+// idleTimeout is that of the subject "closes".
+const idleTimeout = 2 * time.Second
+
 // serve is a subject with a flaw.
 func serve(flaw, addr string) int {
 	var served atomic.Int64
@@ -70,10 +73,10 @@ func serve(flaw, addr string) int {
 		case flaw == "wrong-body":
 			fmt.Fprint(w, "Hello, Wurld!")
 			return
-		case flaw == "crash" && n > 500:
+		case flaw == "crash" && n > 50:
 			fmt.Fprintln(os.Stderr, "panic: out of cheese")
 			os.Exit(2)
-		case flaw == "errors" && n > 100 && n%50 == 0:
+		case flaw == "errors" && n > 20 && n%10 == 0:
 			http.Error(w, "overloaded", http.StatusServiceUnavailable)
 			return
 		case flaw == "slow":
@@ -83,7 +86,7 @@ func serve(flaw, addr string) int {
 	})
 	server := http.Server{Handler: handler}
 	if flaw == "closes" {
-		server.IdleTimeout = 400 * time.Millisecond
+		server.IdleTimeout = idleTimeout
 	}
 	fmt.Fprintln(os.Stderr, server.Serve(l))
 	return 1

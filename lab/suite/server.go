@@ -115,7 +115,7 @@ func (s *server) place(cpus int) error {
 	s.cmd = exec.Command(args[0], args[1:]...)
 	s.cmd.Dir = s.dir
 	s.cmd.Env = spawn.Environ()
-	s.cmd.WaitDelay = time.Second // a grandchild may keep the pipe open
+	s.cmd.WaitDelay = 5 * time.Second // a grandchild may keep the pipe open
 	return nil
 }
 

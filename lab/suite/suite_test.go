@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/guard"
+	"github.com/redline-go/redline/lab/internal/pace"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -52,7 +53,7 @@ func configOf(t *testing.T, subjects ...string) Config {
 	}
 	return Config{
 		Subjects: subjects, Baseline: subjects[0], Workloads: []string{"plaintext"},
-		Connections: 4, Window: 200 * time.Millisecond, Warmup: 100 * time.Millisecond, Blocks: 1, Seed: 1,
+		Connections: 4, Window: pace.Window(200 * time.Millisecond), Warmup: 100 * time.Millisecond, Blocks: 1, Seed: 1,
 		ServerCPUs: cpus[:1], GeneratorCPUs: cpus[len(cpus)-1:], Congestion: "reno", Executable: exe,
 	}
 }
@@ -101,6 +102,7 @@ func TestBenchMeasures(t *testing.T) {
 		counted++
 		if r.Requests == 0 || r.CPU.PerRequestUs <= 0 || r.Memory.RSSPeakBytes == 0 || r.Latency.P50 == nil || len(r.Series) == 0 {
 			t.Errorf("%s lacks a figure: %+v", r.ID, r)
+			continue
 		}
 		if r.Subject == "slow" && *r.Latency.P50 < 2000 {
 			t.Errorf("%s: p50 %v us of a server that sleeps 2 ms", r.ID, *r.Latency.P50)
@@ -157,8 +159,10 @@ func TestBenchMeasuresOpenLoops(t *testing.T) {
 func TestBenchMeasuresIdleConnections(t *testing.T) {
 	cfg := configOf(t, "good", "closes")
 	cfg.Workloads = []string{"idle"}
-	cfg.Connections, cfg.ConnectionsSet = 300, true
-	cfg.Warmup, cfg.Window = 300*time.Millisecond, 500*time.Millisecond // the idle timeout is between the two
+	// The idle timeout comes when all connections stand, however long that takes, and
+	// before the end of the window.
+	cfg.Connections, cfg.ConnectionsSet = 150, true
+	cfg.Warmup, cfg.Window = 100*time.Millisecond, idleTimeout+time.Second
 	f, err := compareNow(t, t.Context(), cfg, catalogueOf(t, "good", "closes"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +184,7 @@ func TestBenchMeasuresIdleConnections(t *testing.T) {
 			continue
 		}
 		m := r.Memory
-		if r.Requests != 0 || r.Held != 300 || m.RSSBaseBytes == 0 || m.PerConnectionBytes == nil || *m.PerConnectionBytes < 1000 {
+		if r.Requests != 0 || r.Held != 150 || m.RSSBaseBytes == 0 || m.PerConnectionBytes == nil || *m.PerConnectionBytes < 1000 {
 			t.Errorf("%s: %d requests, %d held, memory %+v", r.ID, r.Requests, r.Held, m)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/pace"
 	"github.com/redline-go/redline/lab/load/drive"
 )
 
@@ -82,7 +83,7 @@ func TestLoadScenarioExamples(t *testing.T) {
 			if err := os.WriteFile(name, []byte(strings.ReplaceAll(text, "http://127.0.0.1:8080", base)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			code, out, said := loadOf(t, t.Context(), short("-d", "500ms", "--targets", name, "--json", "-")...)
+			code, out, said := loadOf(t, t.Context(), short("-d", pace.Window(500*time.Millisecond).String(), "--targets", name, "--json", "-")...)
 			if out == "" {
 				t.Errorf("exit code %d, %s of\n%s", code, said, text)
 				continue
@@ -154,7 +155,7 @@ func TestLoadDocsCommands(t *testing.T) {
 				}
 				os.Stdin, line = file, m[2]
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			args := words(strings.ReplaceAll(line, "127.0.0.1:8080", "127.0.0.1:1"))
 			code, out, said := loadOf(t, ctx, args[2:]...)

@@ -21,7 +21,7 @@ func TestLoadGivenUp(t *testing.T) {
 			})
 			t.Cleanup(func() { close(done) }) // before the server closes
 			file := filepath.Join(t.TempDir(), "result.json")
-			code, out, said := loadOf(t, t.Context(), append(flags, "-r", "100", "-d", "60s", "--warmup", "0", "--timeout", "1s", "--json", file, url)...)
+			code, out, said := loadOf(t, t.Context(), append(flags, "-r", "100", "-d", "60s", "--warmup", "0", "--timeout", "3s", "--json", file, url)...)
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err, said)

@@ -188,7 +188,7 @@ func TestLoadKubernetesApply(t *testing.T) {
 	go func() { // the cluster
 		var pods []*exec.Cmd
 		defer func() { started <- pods }()
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			text, err := os.ReadFile(filepath.Join(bin, "apply.yaml"))
 			if err != nil {
 				continue

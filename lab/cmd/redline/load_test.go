@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/pace"
 	"github.com/redline-go/redline/lab/load/drive"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/search"
@@ -67,8 +68,10 @@ func hello(w http.ResponseWriter, _ *http.Request, _ int64) { _, _ = w.Write([]b
 
 // short is what makes a run short and its validity a matter of indifference.
 func short(more ...string) []string {
-	return append([]string{"-c", "3", "-d", "300ms", "--warmup", "100ms", "--allow-invalid"}, more...)
+	return append([]string{"-c", "3", "-d", pace.Window(t300).String(), "--warmup", "100ms", "--allow-invalid"}, more...)
 }
+
+const t300 = 300 * time.Millisecond
 
 func documentOf(t *testing.T, text string) (d present.Document) {
 	t.Helper()
@@ -228,9 +231,7 @@ func TestLoadStatus(t *testing.T) {
 }
 
 func TestLoadRefused(t *testing.T) {
-	s := httptest.NewServer(nil)
-	s.Close()
-	if code, _, said := loadOf(t, t.Context(), short(s.URL)...); code != 1 || !strings.Contains(said, "connection refused") {
+	if code, _, said := loadOf(t, t.Context(), short("http://127.0.0.1:1/")...); code != 1 || !strings.Contains(said, "connection refused") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	url, _ := serve(t, hello)
@@ -245,7 +246,7 @@ func TestLoadExitCodes(t *testing.T) {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	}
-	run := []string{"-c", "2", "-d", "300ms", "--warmup", "0"}
+	run := []string{"-c", "2", "-d", pace.Window(t300).String(), "--warmup", "0"}
 	for _, c := range []struct {
 		server func(http.ResponseWriter, *http.Request, int64)
 		args   []string
@@ -337,7 +338,7 @@ func killed(t *testing.T, workers int) {
 	}
 	select {
 	case <-seen:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("no requests")
 	}
 	tree := probe.Tree(cmd.Process.Pid)
@@ -348,7 +349,7 @@ func killed(t *testing.T, workers int) {
 	if len(tree) != 2+workers {
 		t.Errorf("processes %v: no guard or no generator", tree)
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		tree = slices.DeleteFunc(tree, func(pid int) bool { return len(probe.Tree(pid)) == 0 })
 		if len(tree) == 0 {
 			return

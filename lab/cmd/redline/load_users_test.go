@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/redline-go/redline/lab/internal/pace"
 	"github.com/redline-go/redline/lab/load/drive"
 )
 
@@ -328,13 +329,13 @@ func TestLoadConnections(t *testing.T) {
 	}
 }
 
-// Slow readers take their time: 3 of them, 20 KB at 40 KB/s, in 300 ms.
+// Slow readers take their time: 3 of them, 20 KB at 40 KB/s.
 func TestLoadSlow(t *testing.T) {
 	answer := strings.Repeat("z", 20_000)
 	url, _ := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int64) { _, _ = io.WriteString(w, answer) })
 	code, out, said := loadOf(t, t.Context(), "-c", "3", "-d", "1s", "--warmup", "0", "--allow-invalid", "--slow-read", "40KB/s", "--slow-connections", "3", "--json", "-", url)
 	d := documentOf(t, out)
-	if s := d.Config.Slow; code != 0 || s == nil || s.Read != 40_000 || s.Connections != 3 || d.Requests > 3*40_000*2/20_000 {
+	if s := d.Config.Slow; code != 0 || s == nil || s.Read != 40_000 || s.Connections != 3 || float64(d.Requests) > 3*40_000*(d.Seconds+1)/20_000 {
 		t.Errorf("exit code %d, slow %+v, %d answers", code, s, d.Requests)
 	}
 	if !strings.Contains(said, "3 of them taking 39.1 KiB/s") {
@@ -344,8 +345,8 @@ func TestLoadSlow(t *testing.T) {
 
 func TestLoadThink(t *testing.T) {
 	url, count := serve(t, hello)
-	code, out, said := loadOf(t, t.Context(), short("--think", "constant:10s", "--seed", "1", "--json", "-", url)...)
-	if d := documentOf(t, out); code != 0 || count.Load() > 4 || d.Config.Think != "constant:10s" || !strings.Contains(said, "thinking for constant:10s") {
+	code, out, said := loadOf(t, t.Context(), short("--think", "constant:1h", "--seed", "1", "--json", "-", url)...)
+	if d := documentOf(t, out); code != 0 || count.Load() > 4 || d.Config.Think != "constant:1h" || !strings.Contains(said, "thinking for constant:1h") {
 		t.Errorf("exit code %d, %d requests, %+v, %s", code, count.Load(), d.Config, said)
 	}
 }
@@ -370,7 +371,7 @@ func TestLoadMaxBody(t *testing.T) {
 	if d := documentOf(t, out); code != 0 || d.Requests != 0 || d.Errors["endless"] == 0 {
 		t.Errorf("exit code %d, %d requests, errors %v, %s", code, d.Requests, d.Errors, said)
 	}
-	if code, _, _ := loadOf(t, t.Context(), "-c", "1", "-d", "300ms", "--warmup", "0", "--max-body", "1MiB", url); code != 0 && code != drive.ExitInvalid {
+	if code, _, _ := loadOf(t, t.Context(), "-c", "1", "-d", pace.Window(t300).String(), "--warmup", "0", "--max-body", "1MiB", url); code != 0 && code != drive.ExitInvalid {
 		t.Errorf("with a longer limit the exit code is %d", code)
 	}
 }

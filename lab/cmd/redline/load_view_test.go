@@ -12,6 +12,7 @@ import (
 	"net/http/pprof"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -19,7 +20,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/probe"
@@ -94,8 +94,8 @@ func TestLoadControl(t *testing.T) {
 	if code != 0 || r == nil || len(d.Notes) > 0 {
 		t.Fatalf("exit code %d, runtime %+v, notes %q, %s", code, r, d.Notes, said)
 	}
-	// What each answer adds is known.
-	if r.Source != "control" || r.Title != "shop 1" || r.GCCycles < 2 || r.GCCPURatio == nil || *r.GCCPURatio != 0.1 || r.GoroutinesPeak != 41 || r.LiveBytes != 1024 || r.Failed != 0 {
+	// What each answer adds is known; how many there were is the machine's affair.
+	if r.Source != "control" || r.Title != "shop 1" || r.GCCycles < 1 || r.GCCPURatio == nil || *r.GCCPURatio != 0.1 || r.GoroutinesPeak != 41 || r.LiveBytes != 1024 || r.Failed != 0 {
 		t.Errorf("runtime %+v", r)
 	}
 	if want := 64 * r.AllocsPerRequest; r.AllocsPerRequest <= 0 || r.BytesPerRequest < want*0.999 || r.BytesPerRequest > want*1.001 || r.AllocsPerSecond <= 0 {
@@ -128,10 +128,11 @@ func TestLoadControlOfWorkers(t *testing.T) {
 	}
 }
 
-// A socket that goes away takes nothing with it but what it would have told.
+// A socket that goes away takes nothing with it but what it would have told. It is
+// asked at least before the run and at both ends of the window.
 func TestLoadControlDies(t *testing.T) {
 	url, _ := serve(t, hello)
-	code, out, said := loadOf(t, t.Context(), short("--control", controlSocket(t, 4), "--json", "-", url)...)
+	code, out, said := loadOf(t, t.Context(), short("--control", controlSocket(t, 2), "--json", "-", url)...)
 	d := documentOf(t, out)
 	if code != 0 || d.Requests == 0 || len(d.Errors) > 0 || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "the server's runtime could not be read") {
 		t.Errorf("exit code %d, %d requests, errors %v, notes %q", code, d.Requests, d.Errors, d.Notes)
@@ -157,7 +158,7 @@ func TestLoadPProfFails(t *testing.T) {
 	defer close(ended)
 	for name, c := range map[string]struct {
 		how  func(http.ResponseWriter, *http.Request)
-		want string
+		want string // a regular expression
 	}{
 		"error": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusTeapot) }, "status 418"},
 		"hang": {func(_ http.ResponseWriter, r *http.Request) {
@@ -165,7 +166,7 @@ func TestLoadPProfFails(t *testing.T) {
 			case <-r.Context().Done():
 			case <-ended:
 			}
-		}, "no answer by the end of the load"},
+		}, "no answer by the end of the load|context deadline exceeded"}, // whichever comes first
 		"closed": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +179,7 @@ func TestLoadPProfFails(t *testing.T) {
 			})
 			code, out, said := loadOf(t, t.Context(), short("--pprof", base, "--json", "-", url)...)
 			d := documentOf(t, out)
-			if code != 0 || d.Requests == 0 || len(d.Errors) > 0 || d.Runtime != nil || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], c.want) {
+			if code != 0 || d.Requests == 0 || len(d.Errors) > 0 || d.Runtime != nil || len(d.Notes) != 1 || !regexp.MustCompile(c.want).MatchString(d.Notes[0]) {
 				t.Errorf("exit code %d, %d requests, errors %v, runtime %+v, notes %q\n%s", code, d.Requests, d.Errors, d.Runtime, d.Notes, said)
 			}
 		})
@@ -205,7 +206,7 @@ func TestLoadProfile(t *testing.T) {
 			t.Errorf("%+v, %v", p, err)
 		}
 	}
-	if top := d.Profiles[0].Top; d.Profiles[0].Seconds != 1 || len(top) != 5 || top[0].Flat <= 0 || top[0].Flat < top[4].Flat || top[0].Cum < top[0].Flat {
+	if top := d.Profiles[0].Top; d.Profiles[0].Seconds != 1 || len(top) == 0 || len(top) > 5 || top[0].Flat <= 0 || top[0].Flat < top[len(top)-1].Flat || top[0].Cum < top[0].Flat {
 		t.Errorf("%+v", d.Profiles[0])
 	}
 	// Whether anything here waits for a mutex is chance.
@@ -269,14 +270,24 @@ func TestLoadProfileNotSaved(t *testing.T) {
 func TestLoadProfileInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	url, base := inside(t, func(_ http.ResponseWriter, r *http.Request, _ int64) bool {
+	// The window has begun when the profile is asked for, and then the arrivals are
+	// the clock.
+	var begun atomic.Bool
+	var since atomic.Int64
+	_, base := inside(t, func(_ http.ResponseWriter, r *http.Request, _ int64) bool {
 		if r.URL.Path == "/debug/pprof/profile" {
-			time.AfterFunc(300*time.Millisecond, cancel) // the window has begun
+			begun.Store(true)
 		}
 		return false
 	})
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		if begun.Load() && since.Add(1) == 60 {
+			cancel()
+		}
+		hello(w, r, n)
+	})
 	dir := filepath.Join(t.TempDir(), "p")
-	code, out, said := loadOf(t, ctx, "-c", "3", "-d", "60s", "--warmup", "0", "--pprof", base, "--profile", "cpu", "--profile-time", "50s", "--profile-dir", dir, "--json", "-", url)
+	code, out, said := loadOf(t, ctx, "-c", "3", "-r", "100", "-d", "60s", "--warmup", "0", "--pprof", base, "--profile", "cpu", "--profile-time", "50s", "--profile-dir", dir, "--json", "-", url)
 	d := documentOf(t, out)
 	if code != 130 || d.Partial == "" || len(d.Profiles) != 1 || !strings.Contains(d.Profiles[0].Missing, "the run was over before it was there") {
 		t.Errorf("exit code %d, partial %q, profiles %+v, %s", code, d.Partial, d.Profiles, said)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/pace"
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/results"
@@ -23,8 +24,8 @@ func specOf(t *testing.T, answer http.HandlerFunc) *load.Spec {
 	t.Cleanup(s.Close)
 	return &load.Spec{
 		Addr: s.Listener.Addr().String(), Request: []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
-		Connections: 5, Pipeline: 1, Warmup: 100 * time.Millisecond, Window: 300 * time.Millisecond, Tick: 50 * time.Millisecond,
-		Timeout: 2 * time.Second, Listen: &listen.Config{Format: listen.Events, Stamp: "@data", Unit: "ns", ID: "@id", Retry: 10 * time.Millisecond},
+		Connections: 5, Pipeline: 1, Warmup: 100 * time.Millisecond, Window: pace.Window(300 * time.Millisecond), Tick: 50 * time.Millisecond,
+		Timeout: 30 * time.Second, Listen: &listen.Config{Format: listen.Events, Stamp: "@data", Unit: "ns", ID: "@id", Retry: 10 * time.Millisecond},
 	}
 }
 
@@ -44,7 +45,7 @@ func events(w http.ResponseWriter, r *http.Request) {
 // trace runs a specification and returns its events; see may be nil.
 func trace(t *testing.T, ctx context.Context, spec *load.Spec, see func(load.Event)) (all []load.Event, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()
 	err = Run(ctx, spec, func(e load.Event) {
 		all = append(all, e)
@@ -138,10 +139,10 @@ func TestWaitsForOthers(t *testing.T) {
 		sent.Add(1)
 		events(w, r)
 	})
-	spec.Listen.Stall = time.Second
+	spec.Listen.Stall = 3 * time.Second
 	all, err := trace(t, t.Context(), spec, func(e load.Event) {
 		if e.Connected {
-			time.Sleep(1500 * time.Millisecond)
+			time.Sleep(4 * time.Second)
 		}
 	})
 	if err != nil || len(all) == 0 {
@@ -157,10 +158,11 @@ func TestCut(t *testing.T) {
 	spec.Window = time.Minute
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	ticks := 0
+	var ticks, seen uint64
 	all, err := trace(t, ctx, spec, func(e load.Event) {
 		if e.Tick != nil && e.Tick.T > 0 {
-			if ticks++; ticks == 3 {
+			ticks, seen = ticks+1, seen+e.Tick.Requests
+			if ticks >= 3 && seen > 0 {
 				cancel()
 			}
 		}
@@ -192,7 +194,7 @@ func TestNoResult(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := specOf(t, c.answer)
-			spec.Timeout = 200 * time.Millisecond
+			spec.Timeout = 2 * time.Second
 			if c.change != nil {
 				c.change(spec)
 			}

@@ -179,7 +179,7 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 		return a, nil // its body does not end
 	}
 	// What is wrong with the body the run will count under its name.
-	_ = conn.SetReadDeadline(time.Now().Add(min(timeout, time.Second)))
+	_ = conn.SetReadDeadline(time.Now().Add(min(timeout, 5*time.Second)))
 	a.body, _ = io.ReadAll(io.LimitReader(answer.Body, firstBody))
 	var head bytes.Buffer
 	_ = answer.Header.Write(&head) // to memory: it never fails

@@ -25,7 +25,7 @@ import (
 
 // endPatience is how long an interrupted generator has to bring its result: it
 // waits a second for what is under way.
-const endPatience = 5 * time.Second
+const endPatience = 10 * time.Second
 
 // errInterrupted ends a run that had not measured anything yet.
 var errInterrupted = errors.New("interrupted before anything was measured")

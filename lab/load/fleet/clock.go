@@ -53,3 +53,25 @@ func (e *estimate) add(t0, t1, t2, t3 int64) {
 		e.Nanoseconds, e.Uncertainty, e.at = ((t1-t0)+(t2-t3))/2, uncertainty, t3
 	}
 }
+
+// presence is time that passes while this process runs, as it is seen by looks in
+// turn. A process that stood still, on a machine with too much to do or in a
+// debugger, has heard nobody meanwhile, and may find what was said in its buffers
+// only after it has looked at the clock: that was not the others' silence.
+type presence struct {
+	every  time.Duration // between two looks, when all is well
+	last   time.Time     // look
+	passed time.Duration
+}
+
+// look counts the time since the last look, up to twice the usual, and returns now.
+func (p *presence) look(at time.Time) time.Duration {
+	if !p.last.IsZero() {
+		p.passed += min(at.Sub(p.last), 2*p.every)
+	}
+	p.last = at
+	return p.passed
+}
+
+// now is what the last look came to.
+func (p *presence) now() time.Duration { return p.passed }

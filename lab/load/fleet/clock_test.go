@@ -3,6 +3,7 @@ package fleet
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 )
 
 // The estimate holds the true offset whatever the two ways of a trip take, while
@@ -43,5 +44,19 @@ func TestEstimateTakesTheShortestTrip(t *testing.T) {
 	e.add(5000, 6000, 6100, 5050)           // nor this: shorter than the worker's part
 	if e.Nanoseconds != 1000 || e.Uncertainty != 51 || e.Exchanges != 2 {
 		t.Errorf("got %+v", e)
+	}
+}
+
+// What this process did not see is not the others' time.
+func TestPresence(t *testing.T) {
+	p := presence{every: time.Second}
+	at := time.Now()
+	for _, c := range []struct{ later, want time.Duration }{
+		{0, 0}, {time.Second, time.Second}, {time.Second / 2, 3 * time.Second / 2}, {time.Hour, 7 * time.Second / 2}, {time.Second, 9 * time.Second / 2},
+	} {
+		at = at.Add(c.later)
+		if got := p.look(at); got != c.want || p.now() != got {
+			t.Errorf("%v later it is %v, want %v", c.later, got, c.want)
+		}
 	}
 }

@@ -24,7 +24,8 @@ type Plan struct {
 	Join    time.Duration // until all workers are there: a minute
 	Ready   time.Duration // until all connections stand: two minutes
 	Lead    time.Duration // from the decision to start to the start: 300 ms
-	Silence time.Duration // until a worker is lost: 3 s
+	Silence time.Duration // until a worker is lost, in which this process ran: ten seconds
+	Cut     time.Duration // from the end of the context to the last result: ten seconds
 	Run     time.Duration // from the start to the last result: a minute and four windows
 }
 
@@ -45,7 +46,8 @@ func (p *Plan) defaults() error {
 	set(&p.Join, time.Minute)
 	set(&p.Ready, 2*time.Minute)
 	set(&p.Lead, 300*time.Millisecond)
-	set(&p.Silence, 3*time.Second)
+	set(&p.Silence, 10*time.Second)
+	set(&p.Cut, 10*time.Second) // more than generators wait for what is under way
 	set(&p.Run, time.Minute+4*p.Window)
 	return nil
 }
@@ -59,10 +61,6 @@ const (
 	Opened                  // the windows have begun
 	Closed                  // and are over
 )
-
-// cutWithin is how long workers have to bring their results when the run is cut:
-// more than their generators wait for what is under way.
-const cutWithin = 5 * time.Second
 
 const (
 	beatEvery = 50 * time.Millisecond // before the start
@@ -89,6 +87,7 @@ type coordinator struct {
 	bound   time.Time // of the phase
 	start   int64     // agreed time
 	seq     uint64
+	watched presence  // that of this process, which silence is judged by
 	members []*member // by share; nil until joined
 	byID    map[string]*member
 	series  series
@@ -113,7 +112,7 @@ func Coordinate(ctx context.Context, carrier Carrier, plan Plan) (*Outcome, erro
 	c := &coordinator{
 		plan: plan, carrier: carrier, clock: newClock(), bound: time.Now().Add(plan.Join),
 		members: make([]*member, len(plan.Orders)), byID: map[string]*member{}, refused: map[string]bool{},
-		series: series{width: int64(plan.Tick)},
+		series: series{width: int64(plan.Tick)}, watched: presence{every: beatEvery},
 	}
 	err := c.loop(ctx)
 	why := ""
@@ -154,7 +153,7 @@ func (c *coordinator) loop(ctx context.Context) error {
 			if n++; c.phase != running || n%slowBeats == 0 {
 				c.beat()
 			}
-			c.silent()
+			c.silent(time.Now())
 		}
 		if err := c.advance(); err != nil {
 			return err
@@ -166,7 +165,7 @@ func (c *coordinator) loop(ctx context.Context) error {
 
 // end cuts the run.
 func (c *coordinator) end() {
-	c.cut, c.bound = true, time.Now().Add(cutWithin)
+	c.cut, c.bound = true, time.Now().Add(c.plan.Cut)
 	c.each(func(w *member) {
 		if w.working() {
 			c.send(w, &Message{Cut: &Cut{}})
@@ -231,10 +230,10 @@ func (c *coordinator) beat() {
 }
 
 // silent finds workers that were not heard for too long.
-func (c *coordinator) silent() {
-	now := c.clock.now()
+func (c *coordinator) silent(at time.Time) {
+	now := c.watched.look(at)
 	c.each(func(w *member) {
-		if w.working() && now-w.heard > int64(c.plan.Silence) {
+		if w.working() && now-w.heardAt > c.plan.Silence {
 			w.lose(w.heard, strings.Join(slices.DeleteFunc([]string{"it fell silent", w.trouble}, func(s string) bool { return s == "" }), "; "))
 		}
 	})
@@ -269,7 +268,7 @@ func (c *coordinator) advance() error {
 		if late {
 			why := fmt.Sprintf("it had no result %v after the start", c.plan.Run)
 			if c.cut {
-				why = fmt.Sprintf("it had no result %v after it was told to end", cutWithin)
+				why = fmt.Sprintf("it had no result %v after it was told to end", c.plan.Cut)
 			}
 			c.each(func(w *member) { w.lose(c.clock.now(), why) })
 		}
@@ -337,7 +336,7 @@ func (c *coordinator) take(m *Message) error {
 		}
 		return nil // a stranger, or one that was replaced
 	}
-	w.heard = c.clock.at(m.Arrived)
+	w.hear(c, m)
 	switch {
 	case m.Echo != nil:
 		w.offset.add(m.Echo.Beat.Sent, m.Echo.Received, m.Echo.Sent, w.heard)
@@ -357,7 +356,7 @@ func (c *coordinator) take(m *Message) error {
 // before is its replacement while nothing has begun, as Kubernetes makes them.
 func (c *coordinator) join(m *Message, w *member) error {
 	if w != nil {
-		w.heard = c.clock.at(m.Arrived)
+		w.hear(c, m)
 		return nil // it has not heard us yet
 	}
 	refuse := func(why string) error {
@@ -381,7 +380,8 @@ func (c *coordinator) join(m *Message, w *member) error {
 		delete(c.byID, old.id)
 		c.refuse(&Message{From: old.id, Join: &old.join}, fmt.Sprintf("another worker has taken share %d", i))
 	}
-	w = &member{id: m.From, join: *m.Join, share: c.plan.Orders[i].Share, heard: c.clock.at(m.Arrived)}
+	w = &member{id: m.From, join: *m.Join, share: c.plan.Orders[i].Share}
+	w.hear(c, m)
 	c.members[i], c.byID[w.id] = w, w
 	return nil
 }

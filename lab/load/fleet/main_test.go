@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// patience bounds what is waited for.
+const patience = 30 * time.Second
+
 // workerEnv in its environment makes the test binary a worker.
 const workerEnv = "REDLINE_TEST_WORKER"
 
@@ -25,9 +28,9 @@ func TestMain(m *testing.M) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 4*patience)
 	defer cancel()
-	w := Worker{Index: -1, Generate: script, Silence: 30 * time.Second}
+	w := Worker{Index: -1, Generate: script, Silence: patience}
 	if err := w.Work(ctx, Pipe(ctx, os.Stdin, os.Stdout)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -35,8 +38,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// orders of script, the generator of the tests: ticks of a thousandth of a
-// second with 10 requests each.
+// orders of script, the generator of the tests: ticks of a second with 10 requests
+// each, all at once. So long are they that what clocks are apart is nothing.
 type orders struct {
 	Ticks int
 	Then  string // "": a result; else see script
@@ -53,7 +56,7 @@ func script(ctx context.Context, spec json.RawMessage, emit func(json.RawMessage
 	emit(json.RawMessage(`{"connected":true}`))
 	emit(json.RawMessage(`{"window":true}`))
 	for i := range o.Ticks {
-		emit(json.RawMessage(fmt.Sprintf(`{"tick":{"t":%g,"seconds":0.001,"requests":10,"errors":1}}`, float64(i+1)/1000)))
+		emit(json.RawMessage(fmt.Sprintf(`{"tick":{"t":%g,"seconds":1,"requests":10,"errors":1}}`, float64(i+1))))
 	}
 	switch o.Then {
 	case "hang":
@@ -67,7 +70,7 @@ func script(ctx context.Context, spec json.RawMessage, emit func(json.RawMessage
 		emit(json.RawMessage(`{"error":"too many open files"}`))
 		return errors.New("too many open files")
 	}
-	emit(json.RawMessage(fmt.Sprintf(`{"result":{"seconds":%g,"requests":%d,"errors":{"status":%d}}}`, float64(o.Ticks)/1000, 10*o.Ticks, o.Ticks)))
+	emit(json.RawMessage(fmt.Sprintf(`{"result":{"seconds":%g,"requests":%d,"errors":{"status":%d}}}`, float64(o.Ticks), 10*o.Ticks, o.Ticks)))
 	return nil
 }
 
@@ -78,7 +81,7 @@ func plan(t *testing.T, list ...orders) Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Plan{Window: 100 * time.Millisecond, Tick: 10 * time.Millisecond, Join: 20 * time.Second, Ready: 20 * time.Second, Silence: 20 * time.Second, Run: 20 * time.Second}
+	p := Plan{Window: 100 * time.Second, Tick: 10 * time.Second, Join: patience, Ready: patience, Silence: patience, Run: patience, Cut: patience}
 	for i, s := range shares {
 		spec, err := json.Marshal(list[i])
 		if err != nil {
@@ -104,5 +107,6 @@ func processes(t *testing.T, n int, mode string) *Processes {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.patience = patience
 	return p
 }

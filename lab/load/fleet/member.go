@@ -16,7 +16,8 @@ type member struct {
 	join    Join
 	share   Share
 	offset  estimate
-	heard   int64 // last, agreed time
+	heard   int64         // last, agreed time
+	heardAt time.Duration // the same in the coordinator's presence
 	trouble string
 
 	ready   bool
@@ -51,6 +52,11 @@ func (w *member) name() string {
 
 // working reports whether there is more to come from it.
 func (w *member) working() bool { return w != nil && w.lost == nil && w.result == nil }
+
+// hear takes note that it lives.
+func (w *member) hear(c *coordinator, m *Message) {
+	w.heard, w.heardAt = c.clock.at(m.Arrived), c.watched.now()
+}
 
 // lose marks it as lost, once: of two causes the first is the nearer one.
 func (w *member) lose(at int64, cause string) {

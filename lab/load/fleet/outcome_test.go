@@ -50,7 +50,7 @@ func newRig(t *testing.T, n int, rate float64, window time.Duration) rig {
 	}
 	c := &coordinator{
 		plan: plan, carrier: nowhere{}, clock: newClock(), bound: time.Now().Add(time.Hour),
-		members: make([]*member, n), byID: map[string]*member{}, refused: map[string]bool{}, series: series{width: int64(plan.Tick)},
+		members: make([]*member, n), byID: map[string]*member{}, refused: map[string]bool{}, series: series{width: int64(plan.Tick)}, watched: presence{every: beatEvery},
 	}
 	r := rig{c, t}
 	for i := range n {
@@ -255,6 +255,24 @@ func TestJudgement(t *testing.T) {
 				t.Errorf("%d requests: worker 0 is not in it", o.Requests)
 			}
 		})
+	}
+}
+
+// A worker is lost by its silence, and not by a coordinator that stood still.
+func TestSilence(t *testing.T) {
+	r := newRig(t, 2, 0, time.Second)
+	at := time.Now()
+	r.silent(at)
+	at = at.Add(time.Hour)
+	if r.silent(at); r.members[0].lost != nil || r.members[1].lost != nil {
+		t.Fatal("lost while the coordinator stood still")
+	}
+	for end := at.Add(r.plan.Silence); at.Before(end); at = at.Add(beatEvery) {
+		r.say(0, &Message{Echo: &Echo{}})
+		r.silent(at)
+	}
+	if r.silent(at); r.members[0].lost != nil || r.members[1].lost == nil || r.members[1].lost.Cause != "it fell silent" {
+		t.Errorf("lost: %+v, %+v", r.members[0].lost, r.members[1].lost)
 	}
 }
 

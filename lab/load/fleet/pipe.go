@@ -65,6 +65,7 @@ type Processes struct {
 	inbox    chan *Message
 	closing  chan struct{}
 	readers  sync.WaitGroup
+	patience time.Duration // of Close: exitWithin
 }
 
 // child is one worker process.
@@ -80,9 +81,9 @@ type child struct {
 }
 
 const (
-	writeWithin = time.Second     // of a message to a child that does not read
-	stderrKept  = 4096            // bytes
-	exitWithin  = 2 * time.Second // of a child whose standard input was closed
+	writeWithin = 10 * time.Second // of a message to a child that does not read
+	stderrKept  = 4096             // bytes
+	exitWithin  = 10 * time.Second // of a child whose standard input was closed; its generator has endWithin of that
 )
 
 // StartProcesses starts n workers: command makes the i-th, without standard
@@ -90,7 +91,7 @@ const (
 // [exec.Cmd.Start]. The workers end when this process does, since their standard
 // input does.
 func StartProcesses(n int, command func(i int) *exec.Cmd, start func(cmd *exec.Cmd, i int) error) (*Processes, error) {
-	p := &Processes{inbox: make(chan *Message, 256), closing: make(chan struct{})}
+	p := &Processes{inbox: make(chan *Message, 256), closing: make(chan struct{}), patience: exitWithin}
 	if start == nil {
 		start = func(cmd *exec.Cmd, _ int) error { return cmd.Start() }
 	}
@@ -119,7 +120,7 @@ func (c *child) start(start func() error) error {
 		return errors.Join(err, in.Close(), stdin.Close())
 	}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = in, out, c.stderr
-	c.cmd.WaitDelay = time.Second
+	c.cmd.WaitDelay = exitWithin
 	err = start()
 	if err = errors.Join(err, in.Close(), out.Close()); err != nil {
 		return errors.Join(err, stdin.Close(), stdout.Close())
@@ -202,7 +203,7 @@ func (p *Processes) Inbox() <-chan *Message { return p.inbox }
 // PID is the process number of the i-th child.
 func (p *Processes) PID(i int) int { return p.children[i].cmd.Process.Pid }
 
-// Close lets the children end, kills those that do not within two seconds, and
+// Close lets the children end, kills those that do not within ten seconds, and
 // waits for them all. An error says that one had to be killed, or could not be;
 // how a child exited is not an error here, for the coordinator was told.
 func (p *Processes) Close() error {
@@ -210,7 +211,7 @@ func (p *Processes) Close() error {
 	for _, c := range p.children {
 		errs = append(errs, c.stdin.Close())
 	}
-	timeout := time.After(exitWithin)
+	timeout := time.After(p.patience)
 	for _, c := range p.children {
 		select {
 		case <-c.exited:

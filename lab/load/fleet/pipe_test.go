@@ -14,7 +14,7 @@ import (
 // run carries out a plan with processes, all of which have ended afterwards.
 func run(t *testing.T, plan Plan, mode string, before func(*Processes, *Plan)) (*Outcome, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
 	defer cancel()
 	p := processes(t, len(plan.Orders), mode)
 	if before != nil {
@@ -37,7 +37,7 @@ func TestProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Requests != 3000 || o.Errors["status"] != 300 || o.Rate != 30000 {
+	if o.Requests != 3000 || o.Errors["status"] != 300 || o.Rate != 30 {
 		t.Errorf("%d requests, errors %v, %v/s", o.Requests, o.Errors, o.Rate)
 	}
 	for _, w := range o.Workers {
@@ -57,7 +57,7 @@ func TestProcesses(t *testing.T) {
 func TestProcessKilled(t *testing.T) {
 	o, err := run(t, plan(t, orders{Ticks: 100}, orders{Ticks: 50, Then: "hang"}, orders{Ticks: 100}), "work", func(p *Processes, plan *Plan) {
 		killed := false
-		plan.Live = func(Point) { // all have begun
+		plan.Live = func(Point) { // all have passed ten seconds
 			if killed {
 				return
 			}
@@ -145,9 +145,12 @@ func TestCut(t *testing.T) {
 	p := processes(t, 2, "work")
 	plan := plan(t, orders{Ticks: 50, Then: "cut"}, orders{Ticks: 50, Then: "cut"})
 	var moments []Moment
-	plan.Watch = func(m Moment) { moments = append(moments, m) }
 	plan.Lost = func(why string) { t.Error(why) }
-	plan.Live = func(Point) { cancel() }
+	plan.Watch = func(m Moment) {
+		if moments = append(moments, m); m == Opened {
+			cancel()
+		}
+	}
 	o, err := Coordinate(ctx, p, plan)
 	if err := p.Close(); err != nil {
 		t.Error(err)
@@ -215,6 +218,7 @@ func TestStubbornProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.patience = 10 * time.Millisecond
 	if err := p.Close(); err == nil || !strings.Contains(err.Error(), "was killed") {
 		t.Errorf("got %v", err)
 	}

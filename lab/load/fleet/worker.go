@@ -23,7 +23,7 @@ type Worker struct {
 	Generate Generator
 
 	Patience time.Duration // for the coordinator's first message; 0 takes two minutes
-	Silence  time.Duration // between two of them; 0 takes ten seconds
+	Silence  time.Duration // between two of them, in which this process ran; 0 takes ten seconds
 }
 
 const (
@@ -40,7 +40,8 @@ type work struct {
 	out   chan *Message
 	start chan int64 // the time to begin, on this clock
 
-	heard   time.Time
+	watched presence
+	heard   time.Duration      // last, in that
 	cut     context.CancelFunc // ends the generator
 	joined  bool               // the coordinator was heard
 	ordered bool
@@ -54,7 +55,7 @@ func (w *Worker) Work(ctx context.Context, wire Wire) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	k := &work{
-		Worker: w, clock: newClock(), wire: wire, heard: time.Now(),
+		Worker: w, clock: newClock(), wire: wire, watched: presence{every: joinEvery},
 		out: make(chan *Message, queued), start: make(chan int64, 1),
 	}
 	go k.post(ctx, cancel)
@@ -105,6 +106,7 @@ func (k *work) send(m *Message) error {
 func (k *work) loop(ctx, generating context.Context, ended chan error) error {
 	tick := time.NewTicker(joinEvery)
 	defer tick.Stop()
+	k.watched.look(time.Now())
 	if err := k.join(); err != nil {
 		return err
 	}
@@ -123,7 +125,7 @@ func (k *work) loop(ctx, generating context.Context, ended chan error) error {
 			if !ok {
 				return errors.New("the coordinator is gone")
 			}
-			k.heard, k.joined = time.Now(), true
+			k.heard, k.joined = k.watched.now(), true
 			if m.Stop != nil {
 				return errors.Join(failed, stopped(m.Stop))
 			}
@@ -180,7 +182,7 @@ func (k *work) watch() error {
 			limit = 2 * time.Minute
 		}
 	}
-	if time.Since(k.heard) > limit {
+	if k.watched.look(time.Now())-k.heard > limit {
 		return fmt.Errorf("%s for %v", what, limit)
 	}
 	if !k.joined {

@@ -36,7 +36,7 @@ func (w *wire) tell(m Message) {
 // serve runs a worker to its end.
 func serve(t *testing.T, w *wire, k Worker) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
 	defer cancel()
 	return k.Work(ctx, w)
 }
@@ -49,13 +49,14 @@ func TestNobodyAnswers(t *testing.T) {
 	w.tell(Message{Beat: &Beat{Seq: 1}})
 	w.tell(Message{Order: &Order{Spec: json.RawMessage(`{"Then":"hang"}`)}})
 	w.tell(Message{Start: &Start{}})
-	var ended bool
-	err := serve(t, w, Worker{Silence: 1, Generate: func(ctx context.Context, spec json.RawMessage, emit func(json.RawMessage)) error {
+	var begun, ended bool
+	err := serve(t, w, Worker{Silence: time.Second, Generate: func(ctx context.Context, spec json.RawMessage, emit func(json.RawMessage)) error {
+		begun = true
 		defer func() { ended = true }()
 		return script(ctx, spec, emit)
 	}})
-	if err == nil || !strings.Contains(err.Error(), "not heard from the coordinator for 1ns") || !ended {
-		t.Errorf("silence later: %v; the generator has ended: %v", err, ended)
+	if err == nil || !strings.Contains(err.Error(), "not heard from the coordinator for 1s") || begun != ended {
+		t.Errorf("silence later: %v; the generator has begun: %v, and ended: %v", err, begun, ended)
 	}
 }
 
@@ -126,7 +127,7 @@ func TestWorkerBegins(t *testing.T) {
 			}
 		}
 	})
-	if err := serve(t, w, Worker{ID: "w", Generate: script}); err != nil {
+	if err := serve(t, w, Worker{ID: "w", Generate: script, Silence: patience}); err != nil {
 		t.Error(err)
 	}
 	done.Wait()

@@ -61,7 +61,7 @@ func Start(ctx context.Context, l *spawn.Launcher, exe string, cpus []int, spec 
 	p.cmd.Stdin = bytes.NewReader(input)
 	p.cmd.Stderr = p.stderr
 	p.cmd.Env = spawn.Environ()
-	p.cmd.WaitDelay = time.Second
+	p.cmd.WaitDelay = 5 * time.Second // for its last words, which somebody else may hold back
 	// A pipe of our own rather than StdoutPipe: Wait must not close it before
 	// the last event is read.
 	r, w, err := os.Pipe()

@@ -39,7 +39,7 @@ func serve(t *testing.T, h http.Handler, http1 bool) (net.Conn, *http.Server) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	return conn, srv
 }
 
@@ -227,12 +227,12 @@ func TestServerShutdown(t *testing.T) {
 	_, out := c.AppendRequest(nil, r)
 	_, out = c.AppendRequest(out, r)
 	drive(t, conn, c, out, func() bool { return true })
-	for deadline := time.Now().Add(10 * time.Second); running.Load() < 2; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); running.Load() < 2; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the requests did not arrive")
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- srv.Shutdown(ctx) }()

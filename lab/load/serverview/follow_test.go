@@ -42,7 +42,7 @@ func TestFollower(t *testing.T) {
 	s := newScripted()
 	f := Follow(t.Context(), s)
 	defer f.Close()
-	const long = 10 * time.Second
+	const long = time.Minute
 
 	s.answers <- probe.Snapshot{Goroutines: 1}
 	if r := f.Ask(Moment{T: -1}, false, long); r == nil || r.T != -1 || r.Snapshot.Goroutines != 1 {
@@ -98,7 +98,7 @@ func TestFollowerEvery(t *testing.T) {
 	f := Follow(t.Context(), s)
 	defer f.Close()
 	s.answers <- probe.Snapshot{}
-	if r := f.Ask(Moment{}, false, 10*time.Second); r == nil {
+	if r := f.Ask(Moment{}, false, time.Minute); r == nil {
 		t.Fatal("no reading")
 	}
 	if r := f.Ask(Moment{T: 1}, false, 10*time.Second); r != nil || len(s.asked) != 1 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -37,19 +36,22 @@ func Listen(addr, token string) (*Broker, error) {
 	listen := int(port)
 	if listen == 0 {
 		listen = server.RANDOM_PORT
+	} else if err := free(net.JoinHostPort(host, text)); err != nil {
+		return nil, err
 	}
 	s, err := server.NewServer(&server.Options{
 		Host: host, Port: listen, Authorization: password(token), MaxPayload: maxPayload,
 		NoSigs: true, NoLog: true,
+		AuthTimeout: readyWithin.Seconds(), // a process that has just been started on a busy machine takes its time
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the embedded NATS server: %w", err)
 	}
 	b := &Broker{server: s}
 	s.Start() // returns at once
-	if !s.ReadyForConnections(5 * time.Second) {
+	if !s.ReadyForConnections(readyWithin) {
 		b.Close()
-		return nil, fmt.Errorf("listen at %s: the embedded NATS server does not accept connections; is the address in use?", addr)
+		return nil, fmt.Errorf("listen at %s: the embedded NATS server does not accept connections", addr)
 	}
 	tcp, ok := s.Addr().(*net.TCPAddr)
 	if !ok {
@@ -58,6 +60,16 @@ func Listen(addr, token string) (*Broker, error) {
 	}
 	b.port = tcp.Port
 	return b, nil
+}
+
+// free says why nobody can listen at an address, which the server itself does not
+// tell.
+func free(addr string) error {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }
 
 // URL is the server's address for those who reach it by host.

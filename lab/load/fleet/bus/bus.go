@@ -69,6 +69,9 @@ const (
 	retries    = 20       // of a connection that was lost
 	headroom   = 1 << 10  // bytes of a payload left for what surrounds a message
 	pending    = 16 << 10 // messages not read yet
+
+	readyWithin = 30 * time.Second // of the server, and for one answer of it
+	flushWithin = 10 * time.Second // for what is still to be sent at the end
 )
 
 // Conn is one part's connection. That of a worker is a [fleet.Wire], that of the
@@ -120,7 +123,7 @@ func dial(ctx context.Context, a Address, subject string) (*Conn, error) {
 		err = sub.SetPendingLimits(pending, 8*maxPayload)
 	}
 	if err == nil {
-		err = nc.FlushTimeout(5 * time.Second) // the server knows the subscription
+		err = nc.FlushTimeout(readyWithin) // the server knows the subscription
 	}
 	if err != nil {
 		nc.Close()
@@ -226,13 +229,19 @@ func (h Hub) Send(worker string, m *fleet.Message) error {
 // Inbox implements fleet.Wire and fleet.Carrier.
 func (c *Conn) Inbox() <-chan *fleet.Message { return c.inbox }
 
-// Close sends what was not sent yet, waits two seconds at most for that, and
+// Close sends what was not sent yet, waits ten seconds at most for that, and
 // ends the connection. The error says why the inbox ended before, if it did, or
-// that something was not sent.
+// that something was not sent. It does not wait for a server that has gone.
 func (c *Conn) Close() error {
-	flushed := c.nc.FlushTimeout(2 * time.Second)
-	if errors.Is(flushed, nats.ErrConnectionClosed) {
-		flushed = nil // the reader's error is the better one
+	var flushed error
+	switch {
+	case c.nc.IsConnected():
+		flushed = c.nc.FlushTimeout(flushWithin)
+		if errors.Is(flushed, nats.ErrConnectionClosed) {
+			flushed = nil // the reader's error is the better one
+		}
+	case !c.nc.IsClosed():
+		flushed = nats.ErrDisconnected
 	}
 	c.end()
 	<-c.ended

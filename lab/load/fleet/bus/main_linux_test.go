@@ -88,9 +88,7 @@ func work() error {
 	}
 	w := fleet.Worker{ID: id, Index: c.Index, Generate: generate, Silence: patience}
 	err = w.Work(ctx, conn)
-	if closing := conn.Close(); err == nil {
-		err = closing
-	}
+	_ = conn.Close() // there is nothing more to send
 	return err
 }
 

@@ -82,8 +82,8 @@ func namespaces(t *testing.T) uintptr {
 }
 
 // TestWorkerKilledHalfWay: four workers, each a process in a network namespace of
-// its own, load a server and talk to their coordinator over NATS; one is killed
-// half way. The outcome says so and is right for the rest, by the server's own
+// its own, load a server and talk to their coordinator over NATS; one is killed on
+// the way. The outcome says so and is right for the rest, by the server's own
 // count. Nothing is left behind.
 func TestWorkerKilledHalfWay(t *testing.T) {
 	before := interfaces(t)
@@ -160,7 +160,7 @@ func (s *scene) check(t *testing.T) {
 	}
 	words := fmt.Sprintf("worker %d (process %d on ", victim, s.PIDs[victim])
 	if !slices.ContainsFunc(o.Failures, func(f string) bool {
-		return strings.HasPrefix(f, words) && strings.Contains(f, "s into the window of 2s: it fell silent. With it ") && strings.HasSuffix(f, "before are counted")
+		return strings.HasPrefix(f, words) && strings.Contains(f, "s into the window of 5s: it fell silent. With it ") && strings.HasSuffix(f, "before are counted")
 	}) {
 		t.Errorf("failures %q", o.Failures)
 	}

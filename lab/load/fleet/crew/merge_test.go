@@ -69,20 +69,21 @@ func (s seat) Send(m *fleet.Message) error {
 // 5 and 6 ns, and is lost.
 func outcome(t *testing.T, list ...*load.Result) *fleet.Outcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	const patience = time.Minute // more than any machine takes
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	r := &room{inbox: make(chan *fleet.Message, 1000)}
 	shares, err := fleet.Split(fleet.Load{Workers: len(list), Connections: len(list)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := fleet.Plan{Window: time.Second, Tick: 100 * time.Millisecond, Lead: time.Millisecond}
+	plan := fleet.Plan{Window: time.Second, Tick: 100 * time.Millisecond, Lead: time.Millisecond, Silence: patience}
 	var ended sync.WaitGroup
 	for i, result := range list {
 		inbox := make(chan *fleet.Message, 1000)
 		r.workers = append(r.workers, inbox)
 		plan.Orders = append(plan.Orders, fleet.Order{Share: shares[i], Spec: []byte("{}")})
-		w := fleet.Worker{ID: strconv.Itoa(i), Index: i, Generate: func(_ context.Context, _ json.RawMessage, emit func(json.RawMessage)) error {
+		w := fleet.Worker{ID: strconv.Itoa(i), Index: i, Silence: patience, Generate: func(_ context.Context, _ json.RawMessage, emit func(json.RawMessage)) error {
 			return play(result, emit)
 		}}
 		ended.Go(func() {

@@ -206,7 +206,7 @@ func TestApply(t *testing.T) {
 	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	said, err := Apply(ctx, script, []byte("kind: Job\n"), "--context", "test")
 	if err != nil || said != "apply -f - --context test\nkind: Job" {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
 )
@@ -19,7 +20,7 @@ func TestOpen(t *testing.T) {
 			t.Setenv(kube.EnvRun, "run")
 			t.Setenv(kube.EnvToken, "a-token-of-this-test")
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		a := Address("")
 		var line string
@@ -47,6 +48,41 @@ func TestOpen(t *testing.T) {
 		if _, err := bus.Worker(canceled(), hub.Address(), bus.NewID()); err == nil {
 			t.Error("the server is still there")
 		}
+	}
+}
+
+// A worker that was told to stop has ended well, even if the server ended with the
+// coordinator before it could say anything more.
+func TestWorkerOutlivesItsServer(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	t.Setenv(kube.EnvIndex, "")
+	t.Setenv(kube.EnvRun, "run")
+	t.Setenv(kube.EnvToken, "a-token-of-this-test")
+	hub, end, err := Open(ctx, Listen+"127.0.0.1:0", Address(""), func(string, bool) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		w := Worker{bus: hub.Address().URL, wait: time.Minute}
+		done <- w.Run(ctx)
+	}()
+	var id string
+	for m := range hub.Inbox() {
+		if m.Join != nil {
+			id = m.From
+			break
+		}
+	}
+	if err := hub.Send(id, &fleet.Message{Stop: &fleet.Stop{}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

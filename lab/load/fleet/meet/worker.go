@@ -73,9 +73,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		return w.ended(ctx, err)
 	}
 	err = member.Work(ctx, conn)
-	if closing := conn.Close(); err == nil {
-		err = closing
-	}
+	// Who was told that all is done has nothing more to send, and the server may have
+	// ended with the coordinator by now; of another end Work has said the reason.
+	_ = conn.Close()
 	return w.ended(ctx, err)
 }
 
