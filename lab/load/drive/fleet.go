@@ -298,7 +298,7 @@ func (r *loader) overBus(ctx context.Context, spec *load.Spec, w *watch) (result
 	if err != nil {
 		return nil, err
 	}
-	hub, end, err := meet.Open(ctx, r.bus, meet.Address(r.credentials), r.invite)
+	hub, end, err := meet.Open(ctx, r.bus, r.wait, meet.Address(r.credentials), r.invite)
 	if err != nil {
 		return nil, err
 	}

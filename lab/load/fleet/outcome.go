@@ -100,7 +100,7 @@ func (c *coordinator) outcome() (*Outcome, error) {
 	}
 	c.judge(o)
 	if !slices.ContainsFunc(c.members, func(w *member) bool { return w.result != nil }) {
-		return nil, errors.New("no worker came to a result: " + strings.Join(o.Failures, "; "))
+		return nil, errors.New("no worker came to a result: " + c.losses())
 	}
 	return o, nil
 }
@@ -261,6 +261,17 @@ func (c *coordinator) judge(o *Outcome) {
 		o.Rate = float64(o.Requests) / o.Seconds
 	}
 	c.timing(o, fail)
+}
+
+// losses says why workers were lost, where nothing of them counts.
+func (c *coordinator) losses() string {
+	var list []string
+	for _, w := range c.members {
+		if w.lost != nil {
+			list = append(list, w.name()+": "+w.lost.Cause)
+		}
+	}
+	return strings.Join(list, "; ")
 }
 
 // epitaph tells of a lost worker.

@@ -97,7 +97,8 @@ func Worker(ctx context.Context, a Address, id string) (*Conn, error) {
 // Hub is the coordinator's connection.
 type Hub struct{ *Conn }
 
-// Coordinator connects the coordinator, as Worker does.
+// Coordinator connects the coordinator, as Worker does. Of a server that does not
+// come the error says why, besides that the context has ended.
 func Coordinator(ctx context.Context, a Address) (Hub, error) {
 	c, err := dial(ctx, a, a.coordinator())
 	return Hub{c}, err
@@ -148,7 +149,7 @@ func connect(ctx context.Context, url string, options []nats.Option) (*nats.Conn
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(err, ctx.Err())
+			return nil, fmt.Errorf("%w: %w", err, context.Cause(ctx))
 		case <-time.After(retry):
 		}
 	}
@@ -173,7 +174,11 @@ func (c *Conn) read(ctx context.Context, sub *nats.Subscription) {
 	for {
 		in, err := sub.NextMsgWithContext(ctx)
 		if err != nil {
-			if ctx.Err() == nil {
+			switch {
+			case ctx.Err() != nil:
+			case errors.Is(err, nats.ErrConnectionClosed):
+				c.err = fmt.Errorf("the connection to the NATS server at %s was lost, and did not come back within %v", redact(c.addr.URL), retries*retry)
+			default:
 				c.err = fmt.Errorf("read from the NATS server: %w", err)
 			}
 			return

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
@@ -55,11 +56,11 @@ func Address(credentials string) bus.Address {
 	return a
 }
 
-// Open connects the coordinator with the NATS server that where names, which it
-// starts if it is to be its own. invite gets the command line with which a worker
-// joins; told says that run and token were given, so that who starts the workers
-// knows them. end ends connection and server.
-func Open(ctx context.Context, where string, a bus.Address, invite func(how string, told bool)) (hub bus.Hub, end func() error, err error) {
+// Open connects the coordinator with the NATS server that where names, for which it
+// waits for so long, and which it starts if it is to be its own. invite gets the
+// command line with which a worker joins; told says that run and token were given, so
+// that who starts the workers knows them. end ends connection and server.
+func Open(ctx context.Context, where string, wait time.Duration, a bus.Address, invite func(how string, told bool)) (hub bus.Hub, end func() error, err error) {
 	a.URL = where
 	stop := func() {}
 	if addr, own := strings.CutPrefix(where, Listen); own {
@@ -79,11 +80,13 @@ func Open(ctx context.Context, where string, a bus.Address, invite func(how stri
 		}
 		a.URL = broker.URL(host)
 	}
-	invite(how(a, where))
-	if hub, err = bus.Coordinator(ctx, a); err != nil {
+	patient, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("it did not come within %v, see --wait", wait))
+	defer cancel()
+	if hub, err = bus.Coordinator(patient, a); err != nil {
 		stop()
 		return hub, nil, err
 	}
+	invite(how(a, where))
 	return hub, func() error {
 		defer stop()
 		return hub.Close()

@@ -24,7 +24,7 @@ func TestOpen(t *testing.T) {
 		defer cancel()
 		a := Address("")
 		var line string
-		hub, end, err := Open(ctx, Listen+"0.0.0.0:0", a, func(how string, told bool) {
+		hub, end, err := Open(ctx, Listen+"0.0.0.0:0", time.Minute, a, func(how string, told bool) {
 			if line = how; told != given {
 				t.Errorf("told: %v, given: %v", told, given)
 			}
@@ -59,7 +59,7 @@ func TestWorkerOutlivesItsServer(t *testing.T) {
 	t.Setenv(kube.EnvIndex, "")
 	t.Setenv(kube.EnvRun, "run")
 	t.Setenv(kube.EnvToken, "a-token-of-this-test")
-	hub, end, err := Open(ctx, Listen+"127.0.0.1:0", Address(""), func(string, bool) {})
+	hub, end, err := Open(ctx, Listen+"127.0.0.1:0", time.Minute, Address(""), func(string, bool) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,5 +103,19 @@ func TestCheck(t *testing.T) {
 	}
 	if err := Check("http://user:secret@h"); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A server that is not there is waited for as long as was said, and named.
+func TestOpenNowhere(t *testing.T) {
+	invited := false
+	_, _, err := Open(t.Context(), "nats://me:secret@127.0.0.1:1", 300*time.Millisecond, Address(""), func(string, bool) { invited = true })
+	if err == nil || invited || strings.Contains(err.Error(), "secret") {
+		t.Fatalf("invited: %v, %v", invited, err)
+	}
+	for _, want := range []string{"connect to the NATS server at nats://127.0.0.1:1: ", "it did not come within 300ms, see --wait"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: want %q", err, want)
+		}
 	}
 }
