@@ -54,7 +54,7 @@ const (
 // that net/http does not have, zero means the default and a negative value none.
 type Server struct {
 	// Addr is the TCP address of ListenAndServe, host:port; ":http" when empty.
-	// "unix:/path" is a Unix socket.
+	// "unix:/path" is a Unix socket; its file is removed when the server ends.
 	Addr string
 	// Handler answers requests; nil means http.DefaultServeMux.
 	Handler http.Handler

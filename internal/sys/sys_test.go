@@ -95,7 +95,7 @@ func TestSockets(t *testing.T) {
 					t.Errorf("the peer is %s, want %s", got, want)
 				}
 				local, errno := LocalAddr(fd)
-				if got, want := local.Net().String(), conn.RemoteAddr().String(); errno != 0 || got != want {
+				if got, want := local.String(), conn.RemoteAddr().String(); errno != 0 || got != want {
 					t.Errorf("the local address is %s, %v, want %s", got, errno, want)
 				}
 				if v, err := syscall.GetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY); err != nil || v == 0 {
