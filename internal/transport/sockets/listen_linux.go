@@ -19,6 +19,38 @@ func (t *Transport) Listen(network, address string, o transport.ListenOptions) (
 	if t.state != created {
 		return nil, fmt.Errorf("listen on %s: %w", address, transport.ErrStopped)
 	}
+	undo := t.undo()
+	addr, err := t.listen(network, address, o)
+	if err != nil {
+		undo()
+		return nil, err
+	}
+	t.addrs = append(t.addrs, addr)
+	return addr, nil
+}
+
+// undo returns what closes the listeners that are added from here on. t.mu is held
+// for both.
+func (t *Transport) undo() func() {
+	had := make([]int, len(t.loops))
+	for i, l := range t.loops {
+		had[i] = len(l.listeners)
+	}
+	files := len(t.files)
+	return func() {
+		t.remove(t.files[files:])
+		t.files = t.files[:files]
+		for i, l := range t.loops {
+			for _, ln := range l.listeners[had[i]:] {
+				l.closeListener(ln)
+			}
+			l.listeners = l.listeners[:had[i]]
+		}
+	}
+}
+
+// listen opens the sockets of Listen. t.mu is held.
+func (t *Transport) listen(network, address string, o transport.ListenOptions) (net.Addr, error) {
 	c := sys.ListenConfig{ReusePort: true, FastOpen: o.FastOpen, DeferAccept: o.DeferAccept, Backlog: o.Backlog}
 	shared := network == "unix"
 	var addr net.Addr
@@ -46,7 +78,6 @@ func (t *Transport) Listen(network, address string, o transport.ListenOptions) (
 			return nil, err
 		}
 	}
-	t.addrs = append(t.addrs, addr)
 	return addr, nil
 }
 
@@ -77,7 +108,9 @@ func (t *Transport) Adopt(ln net.Listener) error {
 	}
 	defer sys.Close(fd)
 	sys.KeepAlive(fd)
+	undo := t.undo()
 	if err := t.share(fd, ln.Addr(), t.loops); err != nil {
+		undo()
 		return err
 	}
 	t.addrs = append(t.addrs, ln.Addr())
@@ -87,11 +120,15 @@ func (t *Transport) Adopt(ln net.Listener) error {
 // unlink removes the files of the Unix sockets that Listen has made, before these
 // are closed, as package net does: the next server can listen there. t.mu is held.
 func (t *Transport) unlink() {
-	for _, name := range t.files {
+	t.remove(t.files)
+	t.files = nil
+}
+
+func (t *Transport) remove(files []string) {
+	for _, name := range files {
 		// Somebody may have removed it, which package net does not mind either.
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.log("remove socket", err)
 		}
 	}
-	t.files = nil
 }

@@ -279,9 +279,14 @@ func (c *conn) Close(now bool) {
 
 // cut is stop with a reset. c.mu is held.
 func (c *conn) cut() {
-	if tcp, ok := c.nc.(*net.TCPConn); ok {
+	nc := c.nc
+	if over, ok := nc.(interface{ NetConn() net.Conn }); ok && over.NetConn() != nil {
+		nc = over.NetConn() // TLS's own Close says goodbye: the peer would take it for a good end
+	}
+	if tcp, ok := nc.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // if it fails, it is not connected any more
 	}
+	nc.Close()
 	c.stop()
 }
 
@@ -305,11 +310,11 @@ func (c *conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 	if c.now {
 		return nil, transport.ErrLost
 	}
+	if err := c.nc.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		return nil, err // without that its reader cannot be stopped
+	}
 	// From here on the reader and the writer end, and nobody else uses nc.
 	c.hijacked, c.finished = true, true
-	if err := c.nc.SetReadDeadline(time.Unix(1, 0)); err != nil {
-		return nil, err
-	}
 	c.change.Broadcast()
 	for c.reading || c.writing {
 		c.change.Wait()
