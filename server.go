@@ -71,8 +71,10 @@ type Server struct {
 	// Limits bounds requests. With Handler, Limits.MaxBodyBytes has no default:
 	// bodies are read as they come, and http.MaxBytesReader bounds them.
 	Limits Limits
-	// MaxHeaderBytes is Limits.MaxHeadBytes by net/http's name, and used when
-	// that is zero. The default is smaller, see there.
+	// MaxHeaderBytes bounds a request's head as net/http does, which lets it be
+	// 4096 bytes longer than this says: 431 beyond that. It is used when
+	// Limits.MaxHeadBytes is zero, which is exact. When it is zero too, or
+	// negative, the default holds, which is smaller than net/http's, see there.
 	MaxHeaderBytes int
 
 	// ReadHeaderTimeout is for a request's head: from accept for the first, from
