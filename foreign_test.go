@@ -337,3 +337,26 @@ func TestFailedStart(t *testing.T) {
 		}
 	})
 }
+
+// TestPlacement refuses loops and CPUs that cannot be, on every transport, and says
+// what to write.
+func TestPlacement(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		for _, c := range []struct {
+			s    *redline.Server
+			says string
+		}{
+			{&redline.Server{Loops: -1}, "0 for one on each usable CPU"},
+			{&redline.Server{CPUs: []int{-1}}, "leave CPUs empty"},
+			{&redline.Server{CPUs: []int{1 << 20}}, "leave CPUs empty"},
+		} {
+			c.s.Transport, c.s.Native = transport, text("x")
+			if _, err := c.s.Listen("127.0.0.1:0"); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("Loops %d, CPUs %v: %v", c.s.Loops, c.s.CPUs, err)
+			}
+			if err := c.s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -231,6 +231,13 @@ func (s *Server) check() error {
 		return errors.New("redline: Server has both Handler and Native: mount one under the other, see HTTP and Router.Mount")
 	case s.TLSConfig != nil:
 		return errors.New("redline: Server.TLSConfig is reserved: this version speaks no TLS by itself: leave it nil, and give Serve a tls.NewListener or put a proxy in front")
+	case s.Loops < 0:
+		return fmt.Errorf("redline: Server.Loops is %d: say how many event loops there are to be, or 0 for one on each usable CPU", s.Loops)
+	}
+	if len(s.CPUs) > 0 {
+		if err := checkCPUs(s.CPUs); err != nil {
+			return fmt.Errorf("redline: Server.CPUs: %w: leave CPUs empty, and the kernel places the loops", err)
+		}
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ const (
 	Auto  = "auto"  // the best that this system allows
 	Uring = "uring" // io_uring, Linux 6.1 or newer
 	Epoll = "epoll" // Linux
-	Std   = "std"   // Go's own poller, a goroutine a connection; every system
+	Std   = "std"   // Go's own poller, two goroutines a connection; every system
 )
 
 // Defaults of a Server's deadlines and bounds.
@@ -64,8 +64,9 @@ type Server struct {
 	// Loops is the number of event loops; 0 means runtime.GOMAXPROCS, which
 	// follows the affinity mask and the cgroup's quota.
 	Loops int
-	// CPUs pins the loops to these CPUs, in turn. Empty leaves the placement to
-	// the kernel, within the process's affinity mask.
+	// CPUs pins the loops to these CPUs, in turn, which the process's affinity mask
+	// has to allow. Empty leaves the placement to the kernel, within that mask.
+	// Std has no loops, so that Loops and CPUs do nothing there.
 	CPUs []int
 
 	// Limits bounds requests. With Handler, Limits.MaxBodyBytes has no default:

@@ -44,7 +44,7 @@ type conn struct {
 	finished bool // the session gets no more calls but Closed
 	hijacked bool
 	reading  bool // the reader has not ended
-	writing  bool // the writer has not ended
+	writing  bool // there is a writer, for as long as there is something to write
 	why      error
 }
 
@@ -176,7 +176,10 @@ func (c *conn) send(out *buf.Queue) {
 	c.unsent += out.Len()
 	c.owed = true
 	c.out.Take(out)
-	c.change.Broadcast()
+	if !c.writing {
+		c.writing = true
+		go c.write()
+	}
 }
 
 // failWrite notes that nothing can be sent any more. c.mu is held.

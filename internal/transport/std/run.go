@@ -63,7 +63,7 @@ func (c *conn) tellLost(err error) {
 	c.mu.Lock()
 }
 
-// write is the writer.
+// write is the writer. It ends when everything is written.
 func (c *conn) write() {
 	var q buf.Queue
 	c.mu.Lock()
@@ -73,13 +73,7 @@ func (c *conn) write() {
 		c.writing = false
 		c.change.Broadcast()
 	}()
-	for {
-		for c.out.Len() == 0 && !c.now && !c.hijacked && c.writeErr == nil {
-			c.change.Wait()
-		}
-		if c.now || c.hijacked || c.writeErr != nil {
-			return
-		}
+	for c.out.Len() > 0 && !c.now && c.writeErr == nil {
 		q.Take(&c.out)
 		for q.Len() > 0 {
 			c.mu.Unlock()
@@ -95,7 +89,7 @@ func (c *conn) write() {
 			}
 			c.change.Broadcast()
 		}
-		q.Release() // it may be long until there is more
+		q.Release()
 	}
 }
 

@@ -242,7 +242,7 @@ func (t *Transport) leave() {
 
 // open starts a connection.
 func (t *Transport) open(nc net.Conn) {
-	c := &conn{t: t, nc: nc, reading: true, writing: true}
+	c := &conn{t: t, nc: nc, reading: true}
 	c.change.L = &c.mu
 	defer func() {
 		if c.session == nil { // NewSession has not returned
@@ -259,7 +259,6 @@ func (t *Transport) open(nc net.Conn) {
 		c.Close(true)
 	}
 	go c.read()
-	go c.write()
 	go c.run()
 }
 
