@@ -24,6 +24,8 @@ type Transport struct {
 	open   atomic.Int64 // connections, those being accepted included
 	full   atomic.Bool  // a loop has stopped accepting because of MaxConns
 
+	refusals transport.Repeats // of accept(2)
+
 	mu      sync.Mutex
 	state   state
 	addrs   []net.Addr

@@ -27,7 +27,8 @@ type Transport struct {
 
 	accepted, refused, bytesIn, bytesOut atomic.Uint64
 
-	failed chan error // why a given listener accepts no more
+	refusals transport.Repeats // of Accept
+	failed   chan error        // why a given listener accepts no more
 
 	mu        sync.Mutex
 	listeners []listener
@@ -160,9 +161,7 @@ func (t *Transport) accept(l listener) {
 		if t.ends(l, err) {
 			break
 		}
-		if t.config.Log != nil {
-			t.config.Log("accept connection", err)
-		}
+		t.refusals.Log(t.config.Log, time.Now(), "accept connection", err)
 		t.refused.Add(1)
 		t.sleep(acceptPause)
 	}
