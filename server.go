@@ -89,7 +89,10 @@ type Server struct {
 	WriteTimeout time.Duration
 	// StallTimeout is for each wait for content of a request, and for the client
 	// to take output: whoever moves may go on. net/http has nothing like it. A
-	// handler that sets a deadline with http.ResponseController replaces it.
+	// handler that sets a deadline with http.ResponseController replaces it. A
+	// client that takes nothing while the head of its next request has begun is
+	// given ReadHeaderTimeout for that first, 408 behind what it does not take, and
+	// then this.
 	StallTimeout time.Duration
 	// IdleTimeout is how long a connection is kept between requests. Its default
 	// does not depend on ReadTimeout, as net/http's does.
