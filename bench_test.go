@@ -40,7 +40,7 @@ func BenchmarkRequest(b *testing.B) {
 	} {
 		m.s.Logger = slog.New(slog.DiscardHandler)
 		m.s.Transport = Std
-		if _, err := m.s.start(); err != nil {
+		if _, err := m.s.start(nil); err != nil {
 			b.Fatal(err)
 		}
 		defer m.s.Close()

@@ -359,9 +359,15 @@ type requestContext struct {
 // finish ends the context: the response is complete.
 func (r *requestContext) finish() { r.cancel(context.Canceled) }
 
-// Context returns the request's context. It is cancelled, with cause ErrGone,
-// within a second after the client has left, also when nobody reads or writes,
-// and when the handler returns.
+// Context returns the request's context. It is cancelled when the handler returns,
+// and, with cause ErrGone, within a second after the system has learned that the
+// client has left, also when nobody reads or writes.
+//
+// A client that leaves in good order says so behind all that it has sent before. If
+// that is a body, or requests, that nobody has read and that the socket's buffer
+// does not take whole, the news waits with it on the client's side. On Std it waits
+// behind any byte that nobody has read. Who reads or writes finds out, and the
+// deadlines end what they bound.
 func (c *Ctx) Context() context.Context { return c.requestContext() }
 
 func (c *Ctx) requestContext() *requestContext {

@@ -189,11 +189,17 @@ func (r *running) dial() *client {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	return bounded(r.t, c, began)
+}
+
+// bounded makes a client of a connection that was begun at a time.
+func bounded(t *testing.T, c net.Conn, began time.Time) *client {
+	t.Helper()
 	if err := c.SetDeadline(began.Add(4 * patience)); err != nil {
-		r.t.Fatal(err)
+		t.Fatal(err)
 	}
-	r.t.Cleanup(func() { c.Close() })
-	return &client{Conn: c, t: r.t, r: bufio.NewReader(c), began: began}
+	t.Cleanup(func() { c.Close() })
+	return &client{Conn: c, t: t, r: bufio.NewReader(c), began: began}
 }
 
 // send writes a text.

@@ -3,6 +3,7 @@ package redline
 import (
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -87,11 +88,14 @@ func (s *Server) logf(format string, args ...any) {
 	s.logger().Error(fmt.Sprintf(format, args...))
 }
 
+// headSlop is how many bytes net/http lets a head have beyond MaxHeaderBytes.
+const headSlop = 4096
+
 // limits are the Limits with what belongs to net/http.
 func (s *Server) limits() Limits {
 	l := s.Limits
-	if l.MaxHeadBytes == 0 {
-		l.MaxHeadBytes = s.MaxHeaderBytes
+	if l.MaxHeadBytes == 0 && s.MaxHeaderBytes > 0 {
+		l.MaxHeadBytes = min(s.MaxHeaderBytes, math.MaxInt32-headSlop) + headSlop
 	}
 	if l.MaxBodyBytes == 0 && s.Native == nil {
 		l.MaxBodyBytes = -1

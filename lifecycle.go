@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"runtime"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/http1"
 	"github.com/redline-go/redline/internal/transport"
 )
@@ -23,6 +26,221 @@ const (
 	// refused, and should not be cut off.
 	shutdownFresh = 2 * time.Second
 )
+
+// Listen opens the listening socket of addr, host:port or "unix:/path", and
+// returns its address. It may be called more than once, before Serve or Run. A
+// server that has listened and never runs is to be closed.
+func (s *Server) Listen(addr string) (net.Addr, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	t, err := s.start(nil)
+	if err != nil {
+		return nil, err
+	}
+	network := "tcp"
+	if path, ok := cutPrefix(addr, "unix:"); ok {
+		network, addr = "unix", path
+	}
+	at, err := t.Listen(network, addr, transport.ListenOptions{FastOpen: s.FastOpen, DeferAccept: s.DeferAccept})
+	if err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first == nil {
+		s.first = listening{at}
+	}
+	return at, nil
+}
+
+func cutPrefix(s, prefix string) (string, bool) {
+	if len(s) > len(prefix) && s[:len(prefix)] == prefix {
+		return s[len(prefix):], true
+	}
+	return s, false
+}
+
+// ListenAndServe listens on Addr and serves until Shutdown or Close; then it
+// returns ErrServerClosed.
+func (s *Server) ListenAndServe() error {
+	addr := s.Addr
+	if addr == "" {
+		addr = ":http"
+	}
+	if _, err := s.Listen(addr); err != nil {
+		return err
+	}
+	return s.Run()
+}
+
+// Serve serves on a given listener until Shutdown or Close, and closes it before
+// it returns.
+//
+// Of a *net.TCPListener or *net.UnixListener the transports share the descriptor:
+// closing it from elsewhere does not end Serve. Any other listener may do what it
+// likes in its Accept and with its connections: count them, read who is behind a
+// proxy, encrypt, stay in memory. It is served by Std, which Logger is told when
+// Transport left the choice; what ends its Accept ends Serve, with that error, as
+// in net/http. A server whose Transport is Uring or Epoll refuses it. Connections of
+// crypto/tls are served, with Request.TLS nil: the tls.Config must not offer "h2".
+func (s *Server) Serve(l net.Listener) error {
+	defer l.Close() // what of it is served beyond this is a duplicate
+	if err := s.adopt(l); err != nil {
+		return err
+	}
+	return s.Run()
+}
+
+// adopt adds a given listener.
+func (s *Server) adopt(l net.Listener) error {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	t, err := s.start(l)
+	if err != nil {
+		return err
+	}
+	if err := t.Adopt(l); err != nil {
+		return errors.Join(err, s.release())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.given = l
+	if s.first == nil {
+		s.first = l
+	}
+	return nil
+}
+
+// release lets go of a transport that listens nowhere, after an error: the server
+// can be dropped, or tried again. s.opening is held.
+func (s *Server) release() error {
+	s.mu.Lock()
+	t := s.t
+	if s.first != nil || s.running || s.stopping.Load() {
+		s.mu.Unlock()
+		return nil // Close does, or has done
+	}
+	s.t, s.chosen = nil, ""
+	s.mu.Unlock()
+	return t.Close()
+}
+
+// Run serves what Listen opened, until Shutdown or Close. As in net/http it
+// returns at once when one of them is called: a program that is to let requests
+// end waits for Shutdown to return.
+func (s *Server) Run() error {
+	t, err := s.start(nil)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	again, first := s.running, s.first
+	s.running = true
+	s.mu.Unlock()
+	if again {
+		return errRunning
+	}
+	if s.BaseContext != nil {
+		if s.adapter.Base = s.BaseContext(first); s.adapter.Base == nil {
+			panic("BaseContext returned a nil context")
+		}
+	}
+	served := make(chan error, 1)
+	go func() { served <- t.Serve() }()
+	select {
+	case err = <-served:
+	case <-s.Stopping():
+		return ErrServerClosed
+	}
+	if s.stopping.Load() && errors.Is(err, transport.ErrStopped) {
+		return ErrServerClosed
+	}
+	return err
+}
+
+// errRunning is the answer to who listens or serves with a server that runs.
+var errRunning = errors.New("redline: Server runs already: add its listeners with Listen before")
+
+// start creates the transport on the first call, for use before the server runs.
+// given is the listener that Serve was given, nil for others.
+func (s *Server) start(given net.Listener) (transport.Transport, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrServerClosed
+	}
+	if s.running {
+		return nil, errRunning
+	}
+	name, err := s.transportFor(given)
+	if err != nil || s.t != nil {
+		return s.t, err
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	s.adapter = s.newAdapter()
+	if s.Native == nil {
+		s.http = s.handler()
+	}
+	cfg := s.sessionConfig()
+	t, chosen, err := newTransport(name, transport.Config{
+		Loops: orDefault(s.Loops, runtime.GOMAXPROCS(0)), Pin: s.CPUs,
+		MaxConns: orDefault(s.MaxConns, DefaultMaxConns), AcceptRate: s.AcceptRate,
+		NewSession: func(c transport.Conn) transport.Session { return http1.NewSession(c, cfg) },
+		Log:        func(msg string, err error) { s.logger().Error(msg, "error", err) },
+	}, s.logger())
+	if err != nil {
+		return nil, err
+	}
+	if name != s.Transport && name == Std {
+		s.logger().Info("redline: transport", "transport", Std,
+			"because", fmt.Sprintf("a %T accepts by itself: its connections run on Go's own poller", given))
+	}
+	s.t, s.chosen, s.learns = t, chosen, chosen != Std
+	return t, nil
+}
+
+// transportFor is the transport for a listener, Transport itself unless that leaves
+// the choice and the listener does not.
+func (s *Server) transportFor(given net.Listener) (name string, err error) {
+	switch given.(type) {
+	case nil, *net.TCPListener, *net.UnixListener:
+		return s.Transport, nil
+	}
+	name = s.Transport
+	if s.t != nil {
+		name = s.chosen
+	}
+	switch {
+	case name == Uring || name == Epoll:
+		return "", fmt.Errorf("redline: transport %s cannot serve a %T, which accepts by itself: "+
+			"set Server.Transport to redline.Std, or give Serve the *net.TCPListener or *net.UnixListener alone", name, given)
+	case name == "" || name == Auto:
+		name = Std
+	}
+	return name, nil
+}
+
+// check says what is wrong with the fields.
+func (s *Server) check() error {
+	switch {
+	case !exchange.ValidValue(s.Name):
+		return fmt.Errorf("redline: Server.Name %q: %w", s.Name, exchange.ErrFieldValue)
+	case s.Native != nil && s.Handler != nil:
+		return errors.New("redline: Server has both Handler and Native: mount one under the other, see HTTP and Router.Mount")
+	case s.TLSConfig != nil:
+		return errors.New("redline: Server.TLSConfig is reserved: this version speaks no TLS by itself: leave it nil, and give Serve a tls.NewListener or put a proxy in front")
+	case s.Loops < 0:
+		return fmt.Errorf("redline: Server.Loops is %d: say how many event loops there are to be, or 0 for one on each usable CPU", s.Loops)
+	}
+	if len(s.CPUs) > 0 {
+		if err := checkCPUs(s.CPUs); err != nil {
+			return fmt.Errorf("redline: Server.CPUs: %w: leave CPUs empty, and the kernel places the loops", err)
+		}
+	}
+	return nil
+}
 
 // Shutdown ends the server gracefully: no connection is accepted any more, idle
 // ones are closed, exchanges in progress end and close theirs; streams are told

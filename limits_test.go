@@ -1,7 +1,10 @@
 package redline_test
 
 import (
+	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +68,54 @@ func TestLimits(t *testing.T) {
 		}
 		if n := seen.Load(); n > 0 {
 			t.Errorf("%d smuggled requests were seen", n)
+		}
+	})
+}
+
+// TestMaxHeaderBytes bounds heads where net/http does.
+func TestMaxHeaderBytes(t *testing.T) {
+	const most = 1000
+	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	l := loopback(t)
+	reference := &http.Server{Handler: handler, MaxHeaderBytes: most}
+	served := make(chan error, 1)
+	go func() { served <- reference.Serve(l) }()
+	status := func(addr net.Addr, size int) int {
+		began := time.Now()
+		c, err := net.DialTimeout("tcp", addr.String(), patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		head := getHead + "P: \r\n\r\n"
+		b := bounded(t, c, began)
+		b.send("%s", strings.Replace(head, "P: ", "P: "+strings.Repeat("p", size-len(head)), 1))
+		return b.response().StatusCode
+	}
+	sizes := map[int]int{}
+	for _, size := range []int{500, most, most + 1, 1500, 3000, 4900, most + 4000, most + 4200, 9000} {
+		sizes[size] = status(l.Addr(), size)
+	}
+	if err := errors.Join(reference.Close(), <-served); !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
+	if sizes[4900] != 200 || sizes[9000] != 431 {
+		t.Fatalf("net/http: %v", sizes)
+	}
+	onEach(t, func(t *testing.T, transport string) {
+		r := serve(t, &redline.Server{Transport: transport, Handler: handler, MaxHeaderBytes: most})
+		for size, want := range sizes {
+			if got := status(r.addr, size); got != want {
+				t.Errorf("a head of %d bytes: %d, want %d as net/http", size, got, want)
+			}
+		}
+		exact := serve(t, &redline.Server{
+			Transport: transport, Handler: handler, MaxHeaderBytes: most, Limits: redline.Limits{MaxHeadBytes: 600},
+		})
+		for size, want := range map[int]int{600: 200, 601: 431} {
+			if got := status(exact.addr, size); got != want {
+				t.Errorf("a head of %d bytes, with Limits: %d, want %d", size, got, want)
+			}
 		}
 	})
 }

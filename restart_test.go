@@ -118,6 +118,41 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// TestRestartUnix passes on the Unix socket that a server serves: its file stays when
+// that server ends, and leads to the new process.
+func TestRestartUnix(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		path := filepath.Join(t.TempDir(), "socket")
+		l := listen(t, "unix", path)
+		r := prepare(t, &redline.Server{Transport: transport, Native: text("old")})
+		r.addr = l.Addr()
+		r.run(func() error { return r.Serve(l) })
+		r.dial().want("/", "old")
+		t.Setenv(childEnv, "unix "+path)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		child, err := redline.Restart(ctx, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := child.Kill(); err != nil {
+				t.Error(err)
+			}
+			if _, err := child.Wait(); err != nil {
+				t.Error(err)
+			}
+		}()
+		if err := r.shutdown(patience); err != nil {
+			t.Error(err)
+		}
+		got, err := io.ReadAll(r.dial())
+		if want := fmt.Sprint(child.Pid, " ", path); err != nil || string(got) != want {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	})
+}
+
 // TestRestartFails leaves everything with this process when there is no other.
 func TestRestartFails(t *testing.T) {
 	noLeaks(t)

@@ -3,14 +3,11 @@ package redline
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"fmt"
 	"log"
 	"log/slog"
 	"math"
 	"net"
 	"net/http"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,7 +32,7 @@ const (
 	Auto  = "auto"  // the best that this system allows
 	Uring = "uring" // io_uring, Linux 6.1 or newer
 	Epoll = "epoll" // Linux
-	Std   = "std"   // Go's own poller, a goroutine a connection; every system
+	Std   = "std"   // Go's own poller, two goroutines a connection; every system
 )
 
 // Defaults of a Server's deadlines and bounds.
@@ -54,7 +51,7 @@ const (
 // that net/http does not have, zero means the default and a negative value none.
 type Server struct {
 	// Addr is the TCP address of ListenAndServe, host:port; ":http" when empty.
-	// "unix:/path" is a Unix socket.
+	// "unix:/path" is a Unix socket; its file is removed when the server ends.
 	Addr string
 	// Handler answers requests; nil means http.DefaultServeMux.
 	Handler http.Handler
@@ -67,15 +64,18 @@ type Server struct {
 	// Loops is the number of event loops; 0 means runtime.GOMAXPROCS, which
 	// follows the affinity mask and the cgroup's quota.
 	Loops int
-	// CPUs pins the loops to these CPUs, in turn. Empty leaves the placement to
-	// the kernel, within the process's affinity mask.
+	// CPUs pins the loops to these CPUs, in turn, which the process's affinity mask
+	// has to allow. Empty leaves the placement to the kernel, within that mask.
+	// Std has no loops, so that Loops and CPUs do nothing there.
 	CPUs []int
 
 	// Limits bounds requests. With Handler, Limits.MaxBodyBytes has no default:
 	// bodies are read as they come, and http.MaxBytesReader bounds them.
 	Limits Limits
-	// MaxHeaderBytes is Limits.MaxHeadBytes by net/http's name, and used when
-	// that is zero. The default is smaller, see there.
+	// MaxHeaderBytes bounds a request's head as net/http does, which lets it be
+	// 4096 bytes longer than this says: 431 beyond that. It is used when
+	// Limits.MaxHeadBytes is zero, which is exact. When it is zero too, or
+	// negative, the default holds, which is smaller than net/http's, see there.
 	MaxHeaderBytes int
 
 	// ReadHeaderTimeout is for a request's head: from accept for the first, from
@@ -89,7 +89,10 @@ type Server struct {
 	WriteTimeout time.Duration
 	// StallTimeout is for each wait for content of a request, and for the client
 	// to take output: whoever moves may go on. net/http has nothing like it. A
-	// handler that sets a deadline with http.ResponseController replaces it.
+	// handler that sets a deadline with http.ResponseController replaces it. A
+	// client that takes nothing while the head of its next request has begun is
+	// given ReadHeaderTimeout for that first, 408 behind what it does not take, and
+	// then this.
 	StallTimeout time.Duration
 	// IdleTimeout is how long a connection is kept between requests. Its default
 	// does not depend on ReadTimeout, as net/http's does.
@@ -102,7 +105,10 @@ type Server struct {
 	// AcceptRate bounds the connections accepted a second; 0 means no bound.
 	AcceptRate int
 
-	// FastOpen is the queue length of TCP_FASTOPEN; 0 leaves it off.
+	// FastOpen is the queue length of TCP_FASTOPEN; 0 leaves it off. It and
+	// DeferAccept are for sockets that the server opens, by Listen or
+	// ListenAndServe: they do nothing to a listener given to Serve, and nothing on
+	// Std.
 	FastOpen int
 	// DeferAccept accepts connections when their first bytes have come
 	// (TCP_DEFER_ACCEPT).
@@ -136,6 +142,8 @@ type Server struct {
 	// TLSConfig is reserved: a server that has one does not start.
 	TLSConfig *tls.Config
 
+	opening sync.Mutex // held while a listener is added; before mu
+
 	mu       sync.Mutex
 	t        transport.Transport
 	chosen   string
@@ -155,144 +163,6 @@ type Server struct {
 	adapter     *nethttp.Config // what runs it, and what is mounted
 	noKeepAlive atomic.Bool
 	onShutdown  []func()
-}
-
-// Listen opens the listening socket of addr, host:port or "unix:/path", and
-// returns its address. It may be called more than once, before Serve or Run. A
-// server that has listened and never runs is to be closed.
-func (s *Server) Listen(addr string) (net.Addr, error) {
-	t, err := s.start()
-	if err != nil {
-		return nil, err
-	}
-	network := "tcp"
-	if path, ok := cutPrefix(addr, "unix:"); ok {
-		network, addr = "unix", path
-	}
-	at, err := t.Listen(network, addr, transport.ListenOptions{FastOpen: s.FastOpen, DeferAccept: s.DeferAccept})
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.first == nil {
-		s.first = listening{at}
-	}
-	return at, nil
-}
-
-func cutPrefix(s, prefix string) (string, bool) {
-	if len(s) > len(prefix) && s[:len(prefix)] == prefix {
-		return s[len(prefix):], true
-	}
-	return s, false
-}
-
-// ListenAndServe listens on Addr and serves until Shutdown or Close; then it
-// returns ErrServerClosed.
-func (s *Server) ListenAndServe() error {
-	addr := s.Addr
-	if addr == "" {
-		addr = ":http"
-	}
-	if _, err := s.Listen(addr); err != nil {
-		return err
-	}
-	return s.Run()
-}
-
-// Serve serves on a given listener until Shutdown or Close, and closes it before
-// it returns. Closing it from elsewhere does not end Serve.
-func (s *Server) Serve(l net.Listener) error {
-	defer l.Close() // its descriptors were duplicated: nothing depends on it
-	s.mu.Lock()
-	s.given = l
-	s.mu.Unlock()
-	t, err := s.start()
-	if err != nil {
-		return err
-	}
-	if err := t.Adopt(l); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	if s.first == nil {
-		s.first = l
-	}
-	s.mu.Unlock()
-	return s.Run()
-}
-
-// Run serves what Listen opened, until Shutdown or Close. As in net/http it
-// returns at once when one of them is called: a program that is to let requests
-// end waits for Shutdown to return.
-func (s *Server) Run() error {
-	t, err := s.start()
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	again, first := s.running, s.first
-	s.running = true
-	s.mu.Unlock()
-	if again {
-		return errRunning
-	}
-	if s.BaseContext != nil {
-		if s.adapter.Base = s.BaseContext(first); s.adapter.Base == nil {
-			panic("BaseContext returned a nil context")
-		}
-	}
-	served := make(chan error, 1)
-	go func() { served <- t.Serve() }()
-	select {
-	case err = <-served:
-	case <-s.Stopping():
-		return ErrServerClosed
-	}
-	if s.stopping.Load() && errors.Is(err, transport.ErrStopped) {
-		return ErrServerClosed
-	}
-	return err
-}
-
-// errRunning is the answer to who listens or serves with a server that runs.
-var errRunning = errors.New("redline: Server runs already: add its listeners with Listen before")
-
-// start creates the transport on the first call, for use before the server runs.
-func (s *Server) start() (transport.Transport, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-		return nil, ErrServerClosed
-	case s.running:
-		return nil, errRunning
-	case s.t != nil:
-		return s.t, nil
-	case !exchange.ValidValue(s.Name):
-		return nil, fmt.Errorf("redline: Server.Name %q: %w", s.Name, exchange.ErrFieldValue)
-	case s.Native != nil && s.Handler != nil:
-		return nil, errors.New("redline: Server has both Handler and Native: mount one under the other, see HTTP and Router.Mount")
-	case s.TLSConfig != nil:
-		return nil, errors.New("redline: Server.TLSConfig is reserved: this version speaks no TLS, put a proxy in front or leave it nil")
-	}
-	s.adapter = s.newAdapter()
-	if s.Native == nil {
-		s.http = s.handler()
-	}
-	cfg := s.sessionConfig()
-	t, chosen, err := newTransport(s.Transport, transport.Config{
-		Loops: orDefault(s.Loops, runtime.GOMAXPROCS(0)), Pin: s.CPUs,
-		MaxConns: orDefault(s.MaxConns, DefaultMaxConns), AcceptRate: s.AcceptRate,
-		NewSession: func(c transport.Conn) transport.Session { return http1.NewSession(c, cfg) },
-		Log:        func(msg string, err error) { s.logger().Error(msg, "error", err) },
-	}, s.logger())
-	if err != nil {
-		return nil, err
-	}
-	s.t, s.chosen, s.learns = t, chosen, chosen != Std
-	return t, nil
 }
 
 func (s *Server) sessionConfig() *http1.Config {

@@ -10,6 +10,9 @@ import (
 	"github.com/redline-go/redline/internal/transport/uring"
 )
 
+// checkCPUs says which of these CPUs the process may not use.
+func checkCPUs(cpus []int) error { return epoll.CheckCPUs(cpus) }
+
 // newTransport creates the transport that was asked for, and says which it is.
 func newTransport(name string, cfg transport.Config, log *slog.Logger) (transport.Transport, string, error) {
 	switch name {

@@ -5,10 +5,21 @@ package redline
 import (
 	"fmt"
 	"log/slog"
+	"runtime"
 
 	"github.com/redline-go/redline/internal/transport"
 	"github.com/redline-go/redline/internal/transport/std"
 )
+
+// checkCPUs says which of these CPUs there cannot be.
+func checkCPUs(cpus []int) error {
+	for _, cpu := range cpus {
+		if cpu < 0 || cpu >= runtime.NumCPU() {
+			return fmt.Errorf("CPU %d is not one of this system, which has 0 to %d", cpu, runtime.NumCPU()-1)
+		}
+	}
+	return nil
+}
 
 // newTransport creates the only transport of this system.
 func newTransport(name string, cfg transport.Config, _ *slog.Logger) (transport.Transport, string, error) {

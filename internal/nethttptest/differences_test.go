@@ -114,6 +114,10 @@ listed here. The differential suite, internal/nethttptest, plays several hundred
 compares every byte and everything that the handlers see; it holds this list to be complete for
 them, and exact. It is written by ` + "`go test ./internal/nethttptest -run TestDeliberateDifferences -update`" + `.
 
+The suite plays over plain TCP sockets. A listener of another kind that Serve is given is served
+by its own Accept, on the transport std alone. When it speaks TLS, Request.TLS is nil all the same,
+"h2" must not be among its NextProtos, and handshakes that fail are not logged.
+
 ## In general
 
 `)

@@ -24,8 +24,8 @@ type ListenConfig struct {
 const deferSeconds = 5
 
 // Listen opens a non-blocking listening socket and returns its descriptor, which
-// the caller closes, and its address. A unix socket's file is the caller's to
-// remove.
+// the caller closes, and its address. A Unix socket's file is the caller's to
+// remove when it does.
 func Listen(network, address string, c ListenConfig) (int, net.Addr, error) {
 	lc := net.ListenConfig{KeepAlive: -1, Control: func(network, _ string, rc syscall.RawConn) error {
 		var err error

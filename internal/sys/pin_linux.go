@@ -2,9 +2,46 @@ package sys
 
 import (
 	"fmt"
+	"strconv"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
+
+// CheckCPUs says which of these CPUs the process may not use.
+func CheckCPUs(cpus []int) error {
+	var usable unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &usable); err != nil {
+		return fmt.Errorf("look up usable CPUs: %w", err)
+	}
+	for _, cpu := range cpus {
+		if cpu < 0 || !usable.IsSet(cpu) {
+			return fmt.Errorf("CPU %d is not one that this process may use: these are %s", cpu, list(&usable))
+		}
+	}
+	return nil
+}
+
+// list writes CPUs as taskset and cpuset files take them: 0-3,8.
+func list(set *unix.CPUSet) string {
+	var b []byte
+	for cpu, end := 0, 8*int(unsafe.Sizeof(*set)); cpu < end; cpu++ {
+		if !set.IsSet(cpu) {
+			continue
+		}
+		first := cpu
+		for cpu+1 < end && set.IsSet(cpu+1) {
+			cpu++
+		}
+		if len(b) > 0 {
+			b = append(b, ',')
+		}
+		if b = strconv.AppendInt(b, int64(first), 10); cpu > first {
+			b = strconv.AppendInt(append(b, '-'), int64(cpu), 10)
+		}
+	}
+	return string(b)
+}
 
 // Pin ties the calling thread to one CPU, and returns what undoes it: called on
 // another thread it does nothing, and reports false. The caller has locked its

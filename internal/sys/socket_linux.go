@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -164,7 +165,7 @@ func port(p uint16) uint16 {
 // Net returns the address in the form of package net.
 func (a Addr) Net() net.Addr {
 	if a.kind == 0 {
-		return &net.UnixAddr{Net: "unix"}
+		return &net.UnixAddr{Net: "unix", Name: "@"} // as package net calls it
 	}
 	return net.TCPAddrFromAddrPort(a.AddrPort())
 }
@@ -185,18 +186,43 @@ func (a Addr) AddrPort() netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// LocalAddr asks the kernel for the address of a connected socket.
-func LocalAddr(fd int) (Addr, syscall.Errno) { return address(unix.SYS_GETSOCKNAME, fd) }
+// LocalAddr asks the kernel for the address of a connected socket, with the name of
+// a Unix one.
+func LocalAddr(fd int) (net.Addr, syscall.Errno) {
+	sa, size, errno := address(unix.SYS_GETSOCKNAME, fd)
+	if errno != 0 {
+		return nil, errno
+	}
+	if sa.Addr.Family == unix.AF_UNIX {
+		return &net.UnixAddr{Net: "unix", Name: unixName(&sa, size)}, 0
+	}
+	return compact(&sa).Net(), 0
+}
 
 // PeerAddr asks the kernel for the address of a connected socket's peer.
-func PeerAddr(fd int) (Addr, syscall.Errno) { return address(unix.SYS_GETPEERNAME, fd) }
-
-func address(call uintptr, fd int) (Addr, syscall.Errno) {
-	var sa unix.RawSockaddrAny
-	size := uint32(unix.SizeofSockaddrAny)
-	_, _, errno := syscall.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size)))
+func PeerAddr(fd int) (Addr, syscall.Errno) {
+	sa, _, errno := address(unix.SYS_GETPEERNAME, fd)
 	if errno != 0 {
 		return Addr{}, errno
 	}
 	return compact(&sa), 0
+}
+
+func address(call uintptr, fd int) (sa unix.RawSockaddrAny, size uint32, errno syscall.Errno) {
+	size = unix.SizeofSockaddrAny
+	_, _, errno = syscall.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(&sa)), uintptr(unsafe.Pointer(&size)))
+	return sa, size, errno
+}
+
+// unixName is the name of a Unix socket as package net writes it: "@" stands for
+// the first byte of a name without a file, and for no name.
+func unixName(sa *unix.RawSockaddrAny, size uint32) string {
+	un := (*unix.RawSockaddrUnix)(unsafe.Pointer(sa))
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&un.Path)), len(un.Path))
+	raw = raw[:min(max(int(size)-int(unsafe.Offsetof(un.Path)), 0), len(raw))]
+	if len(raw) == 0 || raw[0] == 0 {
+		return "@" + string(raw[min(1, len(raw)):])
+	}
+	name, _, _ := strings.Cut(string(raw), "\x00")
+	return name
 }

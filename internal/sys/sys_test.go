@@ -95,7 +95,7 @@ func TestSockets(t *testing.T) {
 					t.Errorf("the peer is %s, want %s", got, want)
 				}
 				local, errno := LocalAddr(fd)
-				if got, want := local.Net().String(), conn.RemoteAddr().String(); errno != 0 || got != want {
+				if got, want := local.String(), conn.RemoteAddr().String(); errno != 0 || got != want {
 					t.Errorf("the local address is %s, %v, want %s", got, errno, want)
 				}
 				if v, err := syscall.GetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY); err != nil || v == 0 {
@@ -216,5 +216,27 @@ func TestDup(t *testing.T) {
 	}
 	if _, _, errno := Accept(fd); errno != syscall.EAGAIN {
 		t.Errorf("Accept on the duplicate: %v", errno)
+	}
+}
+
+func TestCheckCPUs(t *testing.T) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		t.Fatal(err)
+	}
+	for cpu := -1; cpu <= 1024; cpu++ {
+		if err := CheckCPUs([]int{cpu}); (err == nil) != (cpu >= 0 && cpu < 1024 && set.IsSet(cpu)) {
+			t.Errorf("CPU %d: %v", cpu, err)
+		}
+	}
+	set.Zero()
+	for _, c := range []struct {
+		cpu  int
+		want string
+	}{{3, "3"}, {4, "3-4"}, {0, "0,3-4"}, {5, "0,3-5"}, {1023, "0,3-5,1023"}, {1022, "0,3-5,1022-1023"}} {
+		set.Set(c.cpu)
+		if got := list(&set); got != c.want {
+			t.Errorf("with CPU %d: %q, want %q", c.cpu, got, c.want)
+		}
 	}
 }

@@ -191,8 +191,11 @@ type Transport interface {
 	// Listen opens listening sockets, one a loop (SO_REUSEPORT) where the
 	// network is TCP, one shared where it is unix.
 	Listen(network, address string, o ListenOptions) (net.Addr, error)
-	// Adopt listens on a given listener; it is duplicated, the caller's stays
-	// open.
+	// Adopt listens on a given listener. The descriptor of a *net.TCPListener or
+	// *net.UnixListener is duplicated: the caller's stays open. Others may have an
+	// Accept of their own, and are refused by transports that do not call it. One
+	// that does takes the listener over: it closes it, and Serve returns what ends
+	// its Accept.
 	Adopt(l net.Listener) error
 	// Serve runs the loops until Close. It returns ErrStopped, or why a loop
 	// could not go on.

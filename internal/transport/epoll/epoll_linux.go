@@ -27,6 +27,9 @@ func New(config transport.Config) (*Transport, error) {
 	})
 }
 
+// CheckCPUs says which of these CPUs the process may not use.
+func CheckCPUs(cpus []int) error { return sys.CheckCPUs(cpus) }
+
 // A driver is one epoll instance.
 type driver struct {
 	loop   *sockets.Loop

@@ -120,7 +120,7 @@ func (l *Loop) acceptOne(h *lead.Hand, ln *Listener) (more, lead bool) {
 		case syscall.EAGAIN:
 			return false, true
 		case syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM:
-			l.t.log("accept connection", errno)
+			l.t.refusals.Log(l.t.config.Log, time.Now(), "accept connection", errno)
 			l.hold(ln, l.now+int64(acceptPause))
 			return false, true
 		}

@@ -258,7 +258,7 @@ func (l *Loop) localAddr(c *Conn) net.Addr {
 	defer l.mu.Unlock()
 	if c.closed.Load() != dead {
 		if a, errno := sys.LocalAddr(int(c.fd)); errno == 0 {
-			return a.Net()
+			return a
 		}
 	}
 	return l.t.addr()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
-	"github.com/redline-go/redline/internal/sys"
 	"github.com/redline-go/redline/internal/transport"
 	"github.com/redline-go/redline/internal/transport/lead"
 )
@@ -25,9 +24,12 @@ type Transport struct {
 	open   atomic.Int64 // connections, those being accepted included
 	full   atomic.Bool  // a loop has stopped accepting because of MaxConns
 
+	refusals transport.Repeats // of accept(2)
+
 	mu      sync.Mutex
 	state   state
 	addrs   []net.Addr
+	files   []string // of the Unix sockets that it has made
 	failure error
 }
 
@@ -71,75 +73,6 @@ func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	return t, nil
 }
 
-// Listen implements [transport.Transport]. It must not be called after Serve.
-func (t *Transport) Listen(network, address string, o transport.ListenOptions) (net.Addr, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.state != created {
-		return nil, fmt.Errorf("listen on %s: %w", address, transport.ErrStopped)
-	}
-	c := sys.ListenConfig{ReusePort: true, FastOpen: o.FastOpen, DeferAccept: o.DeferAccept, Backlog: o.Backlog}
-	shared := network == "unix"
-	var addr net.Addr
-	for i, l := range t.loops {
-		if i > 0 && shared {
-			break
-		}
-		fd, a, err := sys.Listen(network, address, c)
-		if err != nil {
-			return nil, fmt.Errorf("listen on %s: %w", address, err)
-		}
-		if addr == nil {
-			addr, address = a, a.String() // a port that the kernel has chosen
-		}
-		if err := l.adopt(fd, a); err != nil {
-			return nil, err
-		}
-	}
-	if shared {
-		ln := t.loops[0].listeners[len(t.loops[0].listeners)-1]
-		if err := t.share(ln.fd, addr, t.loops[1:]); err != nil {
-			return nil, err
-		}
-	}
-	t.addrs = append(t.addrs, addr)
-	return addr, nil
-}
-
-// share gives loops duplicates of a listening descriptor.
-func (t *Transport) share(fd int, addr net.Addr, loops []*Loop) error {
-	for _, l := range loops {
-		dup, err := sys.DupFD(fd)
-		if err != nil {
-			return fmt.Errorf("listen on %s: %w", addr, err)
-		}
-		if err := l.adopt(dup, addr); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Adopt implements [transport.Transport]. It must not be called after Serve.
-func (t *Transport) Adopt(ln net.Listener) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.state != created {
-		return fmt.Errorf("adopt %s: %w", ln.Addr(), transport.ErrStopped)
-	}
-	fd, err := sys.Dup(ln)
-	if err != nil {
-		return fmt.Errorf("adopt %s: %w", ln.Addr(), err)
-	}
-	defer sys.Close(fd)
-	sys.KeepAlive(fd)
-	if err := t.share(fd, ln.Addr(), t.loops); err != nil {
-		return err
-	}
-	t.addrs = append(t.addrs, ln.Addr())
-	return nil
-}
-
 // Serve implements [transport.Transport].
 func (t *Transport) Serve() error {
 	t.mu.Lock()
@@ -154,6 +87,7 @@ func (t *Transport) Serve() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state = closed
+	t.unlink()
 	if t.failure != nil {
 		return fmt.Errorf("run loop: %w", t.failure)
 	}
@@ -167,6 +101,7 @@ func (t *Transport) Close() error {
 	t.mu.Lock()
 	before := t.state
 	t.state = closed
+	t.unlink()
 	t.mu.Unlock()
 	if before == created {
 		return t.free()
@@ -209,6 +144,7 @@ func (t *Transport) ended(err error) {
 // StopAccepting implements [transport.Transport].
 func (t *Transport) StopAccepting() {
 	t.mu.Lock()
+	t.unlink()
 	if t.state == created {
 		for _, l := range t.loops {
 			for _, ln := range l.listeners {

@@ -44,7 +44,7 @@ type conn struct {
 	finished bool // the session gets no more calls but Closed
 	hijacked bool
 	reading  bool // the reader has not ended
-	writing  bool // the writer has not ended
+	writing  bool // there is a writer, for as long as there is something to write
 	why      error
 }
 
@@ -176,7 +176,10 @@ func (c *conn) send(out *buf.Queue) {
 	c.unsent += out.Len()
 	c.owed = true
 	c.out.Take(out)
-	c.change.Broadcast()
+	if !c.writing {
+		c.writing = true
+		go c.write()
+	}
 }
 
 // failWrite notes that nothing can be sent any more. c.mu is held.
@@ -279,9 +282,14 @@ func (c *conn) Close(now bool) {
 
 // cut is stop with a reset. c.mu is held.
 func (c *conn) cut() {
-	if tcp, ok := c.nc.(*net.TCPConn); ok {
+	nc := c.nc
+	if over, ok := nc.(interface{ NetConn() net.Conn }); ok && over.NetConn() != nil {
+		nc = over.NetConn() // TLS's own Close says goodbye: the peer would take it for a good end
+	}
+	if tcp, ok := nc.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // if it fails, it is not connected any more
 	}
+	nc.Close()
 	c.stop()
 }
 
@@ -305,11 +313,11 @@ func (c *conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 	if c.now {
 		return nil, transport.ErrLost
 	}
+	if err := c.nc.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		return nil, err // without that its reader cannot be stopped
+	}
 	// From here on the reader and the writer end, and nobody else uses nc.
 	c.hijacked, c.finished = true, true
-	if err := c.nc.SetReadDeadline(time.Unix(1, 0)); err != nil {
-		return nil, err
-	}
 	c.change.Broadcast()
 	for c.reading || c.writing {
 		c.change.Wait()

@@ -2,14 +2,7 @@
 
 package std
 
-import (
-	"bytes"
-	"net"
-)
+import "net"
 
 // receive waits for bytes.
-func receive(nc net.Conn) ([]byte, error) {
-	p := make([]byte, readSize)
-	n, err := nc.Read(p)
-	return bytes.Clone(p[:n]), err
-}
+func receive(nc net.Conn) ([]byte, error) { return receiveAny(nc) }

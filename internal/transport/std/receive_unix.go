@@ -14,7 +14,10 @@ import (
 // receive waits for bytes. It holds no buffer while it does: most connections have
 // nothing to say.
 func receive(nc net.Conn) (p []byte, err error) {
-	rc, err := nc.(syscall.Conn).SyscallConn() // as all connections of package net
+	if !plain(nc) {
+		return receiveAny(nc)
+	}
+	rc, err := nc.(syscall.Conn).SyscallConn()
 	if err != nil {
 		return nil, err
 	}

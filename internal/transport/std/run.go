@@ -13,6 +13,7 @@ import (
 
 const (
 	readSize   = 16 << 10
+	waitSize   = 4 << 10   // of a buffer that waits for bytes
 	writeSize  = 64 << 10  // written at once, so that Pending is not far off
 	highWater  = 256 << 10 // bytes unsent from which a connection is not fed
 	lingerTime = time.Second
@@ -62,7 +63,7 @@ func (c *conn) tellLost(err error) {
 	c.mu.Lock()
 }
 
-// write is the writer.
+// write is the writer. It ends when everything is written.
 func (c *conn) write() {
 	var q buf.Queue
 	c.mu.Lock()
@@ -72,13 +73,7 @@ func (c *conn) write() {
 		c.writing = false
 		c.change.Broadcast()
 	}()
-	for {
-		for c.out.Len() == 0 && !c.now && !c.hijacked && c.writeErr == nil {
-			c.change.Wait()
-		}
-		if c.now || c.hijacked || c.writeErr != nil {
-			return
-		}
+	for c.out.Len() > 0 && !c.now && c.writeErr == nil {
 		q.Take(&c.out)
 		for q.Len() > 0 {
 			c.mu.Unlock()
@@ -94,7 +89,7 @@ func (c *conn) write() {
 			}
 			c.change.Broadcast()
 		}
-		q.Release() // it may be long until there is more
+		q.Release()
 	}
 }
 
@@ -112,6 +107,24 @@ func (c *conn) writeSome(q *buf.Queue) (n int, err error) {
 	n, err = c.nc.Write(b[:min(len(b), writeSize)])
 	q.Discard(n)
 	return n, err
+}
+
+// plain reports whether a connection is nothing but its socket. Others may do with
+// the bytes what they like, whatever else they offer: all goes through their Read
+// and Write.
+func plain(nc net.Conn) bool {
+	switch nc.(type) {
+	case *net.TCPConn, *net.UnixConn:
+		return true
+	}
+	return false
+}
+
+// receiveAny waits for bytes of any connection, with a buffer in hand.
+func receiveAny(nc net.Conn) ([]byte, error) {
+	p := make([]byte, waitSize)
+	n, err := nc.Read(p)
+	return p[:n], err
 }
 
 // copyFile sends from a file by reading it.
@@ -277,6 +290,9 @@ func (c *conn) finish() {
 	if linger {
 		c.discard()
 	}
+	if !plain(c.nc) {
+		c.nc.Close() // which may take its time, to say goodbye
+	}
 	c.mu.Lock()
 	c.stop()
 	c.mu.Unlock()
@@ -287,8 +303,8 @@ func (c *conn) finish() {
 // discard shuts the writing side, and reads and drops what still comes, so that
 // the last answer is not overtaken by a reset.
 func (c *conn) discard() {
-	half, ok := c.nc.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil || c.nc.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+	half, ok := c.nc.(interface{ CloseWrite() error }) // who cannot is not told, and closed late
+	if ok && half.CloseWrite() != nil || c.nc.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 		return
 	}
 	// Whatever ends it, the connection is closed next: but at once only if the peer

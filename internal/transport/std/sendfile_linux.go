@@ -11,6 +11,9 @@ import (
 // sendFile sends from a file, within the kernel where it can. It does not move the
 // file's offset, which others may use.
 func sendFile(nc net.Conn, f *os.File, off int64, n int) (sent int, err error) {
+	if !plain(nc) {
+		return copyFile(nc, f, off, n)
+	}
 	from, err := f.SyscallConn()
 	if err != nil {
 		return 0, err

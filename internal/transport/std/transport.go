@@ -27,8 +27,11 @@ type Transport struct {
 
 	accepted, refused, bytesIn, bytesOut atomic.Uint64
 
+	refusals transport.Repeats // of Accept
+	failed   chan error        // why a given listener accepts no more
+
 	mu        sync.Mutex
-	listeners []net.Listener
+	listeners []listener
 	accepting sync.WaitGroup
 	conns     map[*conn]struct{}
 	serving   bool
@@ -37,12 +40,19 @@ type Transport struct {
 	next      time.Time
 }
 
+// A listener is one of the transport's own, or one that it was given and could not
+// duplicate.
+type listener struct {
+	net.Listener
+	given bool
+}
+
 var _ transport.Transport = (*Transport)(nil)
 
 // New returns a transport that listens nowhere yet. Loops, Pin and Takeover mean
 // nothing to it.
 func New(config transport.Config) (*Transport, error) {
-	t := &Transport{config: config, stop: make(chan struct{}), conns: map[*conn]struct{}{}}
+	t := &Transport{config: config, stop: make(chan struct{}), conns: map[*conn]struct{}{}, failed: make(chan error, 1)}
 	if config.MaxConns > 0 {
 		t.slots = make(chan struct{}, config.MaxConns)
 	}
@@ -57,36 +67,49 @@ func (t *Transport) Listen(network, address string, _ transport.ListenOptions) (
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	if err := t.add(l); err != nil {
+	if err := t.add(listener{Listener: l}); err != nil {
 		l.Close()
 		return nil, err
 	}
 	return l.Addr(), nil
 }
 
-// Adopt implements [transport.Transport].
+// Adopt implements [transport.Transport]. It takes every listener.
 func (t *Transport) Adopt(l net.Listener) error {
-	f, ok := l.(interface{ File() (*os.File, error) })
-	if !ok {
-		return fmt.Errorf("adopt %s: a %T has no descriptor", l.Addr(), l)
-	}
-	file, err := f.File()
+	dup, err := duplicate(l)
 	if err != nil {
 		return fmt.Errorf("adopt %s: %w", l.Addr(), err)
 	}
-	defer file.Close()
-	dup, err := net.FileListener(file)
-	if err != nil {
-		return fmt.Errorf("adopt %s: %w", l.Addr(), err)
+	if dup == nil {
+		return t.add(listener{l, true})
 	}
-	if err := t.add(dup); err != nil {
+	if err := t.add(listener{Listener: dup}); err != nil {
 		dup.Close()
 		return err
 	}
 	return nil
 }
 
-func (t *Transport) add(l net.Listener) error {
+// duplicate returns a listener of its own on the socket of another one, nil if
+// there is more to that one than its socket, or the system cannot.
+func duplicate(l net.Listener) (net.Listener, error) {
+	switch l.(type) {
+	case *net.TCPListener, *net.UnixListener:
+	default:
+		return nil, nil
+	}
+	file, err := l.(interface{ File() (*os.File, error) }).File()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil // Windows
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return net.FileListener(file)
+}
+
+func (t *Transport) add(l listener) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.serving || t.closed {
@@ -108,13 +131,17 @@ func (t *Transport) Serve() error {
 		t.accepting.Go(func() { t.accept(l) })
 	}
 	t.mu.Unlock()
-	<-t.stop
+	select {
+	case err := <-t.failed:
+		return err
+	case <-t.stop:
+	}
 	t.accepting.Wait()
 	return transport.ErrStopped
 }
 
 // accept takes connections from a listener until it is closed.
-func (t *Transport) accept(l net.Listener) {
+func (t *Transport) accept(l listener) {
 	returned := false
 	defer func() {
 		if returned {
@@ -131,16 +158,34 @@ func (t *Transport) accept(l net.Listener) {
 			continue
 		}
 		t.leave()
-		if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
+		if t.ends(l, err) {
 			break
 		}
-		if t.config.Log != nil {
-			t.config.Log("accept connection", err)
-		}
+		t.refusals.Log(t.config.Log, time.Now(), "accept connection", err)
 		t.refused.Add(1)
 		t.sleep(acceptPause)
 	}
 	returned = true
+}
+
+// ends reports whether an error of Accept is the last one. Of a given listener
+// everything is that does not call itself temporary, as in net/http.
+func (t *Transport) ends(l listener, err error) bool {
+	t.mu.Lock()
+	halted := t.halted || t.closed
+	t.mu.Unlock()
+	if halted || !l.given {
+		return halted || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded)
+	}
+	var passing interface{ Temporary() bool }
+	if errors.As(err, &passing) && passing.Temporary() {
+		return false
+	}
+	select {
+	case t.failed <- fmt.Errorf("accept connection: %w", err):
+	default: // one is enough
+	}
+	return true
 }
 
 // admit waits until one more connection may be accepted.
@@ -196,7 +241,7 @@ func (t *Transport) leave() {
 
 // open starts a connection.
 func (t *Transport) open(nc net.Conn) {
-	c := &conn{t: t, nc: nc, reading: true, writing: true}
+	c := &conn{t: t, nc: nc, reading: true}
 	c.change.L = &c.mu
 	defer func() {
 		if c.session == nil { // NewSession has not returned
@@ -213,7 +258,6 @@ func (t *Transport) open(nc net.Conn) {
 		c.Close(true)
 	}
 	go c.read()
-	go c.write()
 	go c.run()
 }
 
@@ -243,7 +287,7 @@ func (t *Transport) StopAccepting() {
 	listeners, serving := t.listeners, t.serving
 	t.mu.Unlock()
 	for _, l := range listeners {
-		d, ok := l.(interface{ SetDeadline(time.Time) error })
+		d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
 		if !first || serving && ok && d.SetDeadline(time.Now().Add(drainGrace)) == nil {
 			continue // accept ends, and closes it
 		}

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -324,5 +327,61 @@ func wakeClosed(e *env) {
 	}
 	if ran.Load() == 0 {
 		e.Error("no function has run")
+	}
+}
+
+// unixSocket serves on a Unix socket, whose clients have no name. Its file goes
+// when the transport stops to accept, or is closed, so that the next one can listen
+// there; and never a file that somebody else has put there since.
+func unixSocket(e *env) {
+	dir, err := os.MkdirTemp("", "redline") // a short path, as it must be
+	if err != nil {
+		e.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "s")
+	listen := func() {
+		e.Helper()
+		e.create(hooks{feed: echo})
+		if e.addr, err = e.transport.Listen("unix", path, transport.ListenOptions{}); err != nil {
+			e.Fatal(err)
+		}
+	}
+	listen()
+	if err := e.transport.Close(); err != nil {
+		e.Error(err)
+	}
+	e.wantFile(path, false)
+
+	listen()
+	e.serve()
+	for i := range 10 {
+		c := e.dial()
+		c.send("hello\n")
+		c.want("hello\n")
+		s := e.session(i)
+		if n := s.LocalAddr().Network() + s.RemoteAddr().Network(); n != "unixunix" {
+			e.Errorf("networks are %q", n)
+		}
+		if at, from := s.LocalAddr().String(), s.RemoteAddr().String(); at != path || from != "@" {
+			e.Errorf("addresses are %q and %q, want %q and \"@\"", at, from, path)
+		}
+		c.halfClose()
+		c.wantEnd()
+	}
+	e.transport.StopAccepting()
+	e.wantFile(path, false)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		e.Fatal(err)
+	}
+	e.stop()
+	e.wantFile(path, true)
+}
+
+// wantFile wants a file to be there, or not.
+func (e *env) wantFile(path string, there bool) {
+	e.Helper()
+	if _, err := os.Stat(path); (err == nil) != there || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		e.Errorf("%s: %v, want it there: %v", path, err, there)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -281,31 +279,6 @@ func adopt(e *env) {
 	c.Close()
 	a.Close()
 	l.Close()
-}
-
-// unixSocket serves on a unix socket.
-func unixSocket(e *env) {
-	e.create(hooks{feed: echo})
-	dir, err := os.MkdirTemp("", "redline") // a short path, as it must be
-	if err != nil {
-		e.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	if e.addr, err = e.transport.Listen("unix", filepath.Join(dir, "s"), transport.ListenOptions{}); err != nil {
-		e.Fatal(err)
-	}
-	e.serve()
-	for i := range 10 {
-		c := e.dial()
-		c.send("hello\n")
-		c.want("hello\n")
-		s := e.session(i)
-		if n := s.LocalAddr().Network() + s.RemoteAddr().Network(); n != "unixunix" {
-			e.Errorf("networks are %q", n)
-		}
-		c.halfClose()
-		c.wantEnd()
-	}
 }
 
 // addresses wants the addresses of both ends, on a wildcard listener.
