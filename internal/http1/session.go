@@ -37,7 +37,7 @@ type Session struct {
 
 	lost bool // guarded by mu, like gone: Lost comes from another goroutine
 	mu   sync.Mutex
-	gone func()
+	gone func() // of those who called OnGone, all of them
 }
 
 // rare is what a session remembers between requests for few servers only: an idle

@@ -186,6 +186,19 @@ func TestLost(t *testing.T) {
 		t.Errorf("told again: %d", told)
 	}
 
+	// Everybody who asked.
+	told = 0
+	h["wait"] = func(x *exchange.Exchange) {
+		x.Host.OnGone(func() { told++ })
+		x.Host.OnGone(func() { told += 10 })
+		m.session.Lost(errLost)
+	}
+	m = newMem(t, h)
+	m.send(req("GET", "/wait", ""))
+	if told != 11 {
+		t.Errorf("two asked: told %d", told)
+	}
+
 	// Not after the handler has returned.
 	told = 0
 	h["wait"] = func(x *exchange.Exchange) { x.Host.OnGone(func() { told++ }) }

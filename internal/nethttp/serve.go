@@ -119,11 +119,15 @@ func (c *call) fail(p any) {
 	c.close()
 }
 
-// close takes the exchange away from whoever may still have the call. c is
+// close takes the exchange away from whoever may still have the call, and gives
+// it back to who goes on with it: middleware around a mounted handler. c is
 // locked.
 func (c *call) close() {
-	if c.body != nil && !c.x.Hijacked {
-		c.body.interrupt()
+	if c.body != nil {
+		if !c.x.Hijacked {
+			c.body.interrupt()
+		}
+		c.x.Host.Share(nil)
 	}
 	c.x = nil
 }
