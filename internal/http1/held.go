@@ -297,7 +297,9 @@ func (s *Session) endHeld(out *buf.Queue) error {
 	if closed {
 		return err
 	}
-	s.rest()
+	if err := s.rest(); err != nil {
+		return err
+	}
 	s.conn.Resume()
 	return nil
 }

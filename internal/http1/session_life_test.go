@@ -265,7 +265,12 @@ func TestStates(t *testing.T) {
 	var mu sync.Mutex
 	var got []State
 	m := newMem(t, handlers, func(c *Config) {
-		c.State = func(_ exchange.Host, s State) { mu.Lock(); got = append(got, s); mu.Unlock() }
+		c.State = func(_ exchange.Host, s State) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, s)
+			return true
+		}
 	})
 	m.send(req("GET", "/text", ""), "G", req("GET", "/text", "")[1:]+req("GET", "/text", ""))
 	m.session.Closed(nil)
