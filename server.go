@@ -86,7 +86,7 @@ type Server struct {
 	// Zero is none.
 	ReadTimeout time.Duration
 	// WriteTimeout is for a whole response, from the end of the request's head. A
-	// [Stream] is not bound by it. Zero is none.
+	// [Stream] is not bound by it once its handler has returned. Zero is none.
 	WriteTimeout time.Duration
 	// StallTimeout is for each wait for content of a request, and for the client
 	// to take output: whoever moves may go on. net/http has nothing like it. A

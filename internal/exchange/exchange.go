@@ -125,6 +125,11 @@ type Held interface {
 	// OnDrain has f called once when at most that many bytes are buffered, or
 	// the client has left.
 	OnDrain(most int, f func())
+	// Push sends what is queued while the handler has not returned, and waits, as
+	// Host.Flush does, until at most that many bytes are buffered. It is for the
+	// handler's goroutine alone. The error is ErrGone when the client does not
+	// take them in time.
+	Push(most int) error
 	// Close ends the body, and with it the exchange.
 	Close() error
 }
