@@ -96,8 +96,8 @@ func (s *Server) stop() {
 	if s.stopped != nil {
 		close(s.stopped)
 	}
-	if s.given != nil {
-		s.given.Close() // what is closed already says so, which is no news
+	for _, l := range s.given {
+		l.Close() // what is closed already says so, which is no news
 	}
 }
 

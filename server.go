@@ -145,8 +145,8 @@ type Server struct {
 	stopping atomic.Bool
 	stopped  chan struct{} // closed when stopping is set; nil until somebody asks
 	running  bool
-	first    net.Listener // for BaseContext
-	given    net.Listener // to Serve
+	first    net.Listener   // for BaseContext
+	given    []net.Listener // to Serve and Adopt
 	closed   bool
 	closing  sync.Once
 	counters counters
@@ -203,13 +203,12 @@ func (s *Server) ListenAndServe() error {
 	return s.Run()
 }
 
-// Serve serves on a given listener until Shutdown or Close, and closes it before
-// it returns. Closing it from elsewhere does not end Serve.
-func (s *Server) Serve(l net.Listener) error {
-	defer l.Close() // its descriptors were duplicated: nothing depends on it
-	s.mu.Lock()
-	s.given = l
-	s.mu.Unlock()
+// Adopt has the server serve on a given listener, as Listen does on an address:
+// more than once, before Run. When it returns nil, everything that could have kept
+// the server from serving there has been done, and Run has only to be called: for a
+// process that tells another by [Ready] that it may go. The listener is closed by
+// Shutdown and Close; on an error it stays the caller's.
+func (s *Server) Adopt(l net.Listener) error {
 	t, err := s.start()
 	if err != nil {
 		return err
@@ -218,14 +217,28 @@ func (s *Server) Serve(l net.Listener) error {
 		return err
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping.Load() {
+		return ErrServerClosed
+	}
+	s.given = append(s.given, l)
 	if s.first == nil {
 		s.first = l
 	}
-	s.mu.Unlock()
+	return nil
+}
+
+// Serve serves on a given listener until Shutdown or Close, and closes it before
+// it returns: Adopt and Run. Closing it from elsewhere does not end Serve.
+func (s *Server) Serve(l net.Listener) error {
+	defer l.Close() // its descriptors were duplicated: nothing depends on it
+	if err := s.Adopt(l); err != nil {
+		return err
+	}
 	return s.Run()
 }
 
-// Run serves what Listen opened, until Shutdown or Close. As in net/http it
+// Run serves what Listen opened and Adopt was given, until Shutdown or Close. As in net/http it
 // returns at once when one of them is called: a program that is to let requests
 // end waits for Shutdown to return.
 func (s *Server) Run() error {
