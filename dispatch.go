@@ -71,6 +71,9 @@ func (d *dispatcher) leave(c *Ctx, f *frame) {
 	if p := recover(); p != nil {
 		d.panicked(c, f, p)
 	}
+	if f.stream != nil {
+		f.stream.returned.Store(true)
+	}
 	if d.learns && f.route != nil && !f.inline && c.x.Host.Late() {
 		f.route.habit.Late()
 	}

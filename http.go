@@ -13,8 +13,9 @@ import (
 	"github.com/redline-go/redline/internal/nethttp"
 )
 
-// HTTP returns h as a native handler. What it does behaves as under net/http; the
-// Ctx is not to be used beside it.
+// HTTP returns h as a native handler. What it does behaves as under net/http. The
+// Ctx is not to be used beside it; when it has returned, what called it may go on
+// with the Ctx, but not with what it borrowed before.
 func HTTP(h http.Handler) Handler {
 	return func(c *Ctx) {
 		x := c.exchange()

@@ -1,9 +1,11 @@
 package redline_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -31,6 +33,125 @@ func TestMountedBothWays(t *testing.T) {
 		c = serve(t, &redline.Server{Transport: transport, Handler: mux}).dial()
 		c.want("/native", "native")
 		c.want("/std/x", "x")
+	})
+}
+
+// TestMountedGivesBack goes on with the Ctx when a mounted http.Handler is done with
+// it, however that ended: the rest of the content can be read, and more than the
+// client takes at once be written.
+func TestMountedGivesBack(t *testing.T) {
+	ended := make(chan struct{})
+	for _, how := range []ending{
+		{"return", func(http.ResponseWriter, *http.Request) {}, true},
+		{"goroutines left", func(w http.ResponseWriter, r *http.Request) {
+			go func() {
+				<-ended
+				if _, err := io.WriteString(w, "late"); err == nil {
+					t.Error("a goroutine writes behind its handler")
+				}
+				if _, err := r.Body.Read(make([]byte, 1)); err == nil {
+					t.Error("a goroutine reads behind its handler")
+				}
+				ended <- struct{}{}
+			}()
+		}, true},
+		{"panic", func(http.ResponseWriter, *http.Request) { panic("at the disco") }, false},
+		{"abort", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false},
+		{"goroutine ends", func(http.ResponseWriter, *http.Request) { runtime.Goexit() }, false},
+		{"hijack", func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			noError(t, err)
+			conn.Close()
+		}, false},
+	} {
+		t.Run(how.name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, transport string) { how.givesBack(t, transport, ended) })
+		})
+	}
+}
+
+// An ending is how a mounted http.Handler ends.
+type ending struct {
+	name string
+	end  func(w http.ResponseWriter, r *http.Request)
+	kept bool // the answer is not given up
+}
+
+func (how ending) givesBack(t *testing.T, transport string, ended chan struct{}) {
+	const rest, large = "0123456789", 4 << 20
+	inner := redline.HTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := r.Body.Read(make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+		how.end(w, r)
+	}))
+	read := make(chan string, 1)
+	r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
+		if c.Method() == "GET" {
+			c.Text(200, "alive")
+			return
+		}
+		defer func() {
+			read <- ""
+			body, err := io.ReadAll(c.Body())
+			_, werr := c.Write(make([]byte, large))
+			if how.kept && (err != nil || werr != nil) {
+				t.Errorf("behind the handler: %v, %v", err, werr)
+			}
+			read <- string(body)
+		}()
+		inner(c)
+	}})
+	c := r.dial()
+	c.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\na", 1+len(rest))
+	receive(t, read, "the handler is done")
+	// The client may have been cut off: that is no matter here.
+	_, _ = io.WriteString(c.Conn, rest)
+	if how.kept {
+		resp := c.response()
+		n, err := io.Copy(io.Discard, resp.Body)
+		if err != nil || n != large {
+			t.Errorf("client reads %d bytes, %v", n, err)
+		}
+	} else {
+		c.Close() // who writes is not to wait for it
+	}
+	if got := receive(t, read, "the rest is read"); how.kept && got != rest {
+		t.Errorf("read %q behind the handler, want %q", got, rest)
+	}
+	if how.name == "goroutines left" {
+		ended <- struct{}{}
+		receive(t, ended, "the goroutine is done")
+	}
+	r.dial().want("/", "alive")
+}
+
+// TestMountedContexts cancels the context of the Ctx and that of a mounted
+// http.Handler's request when their client leaves.
+func TestMountedContexts(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		told := make(chan error, 2)
+		begun := make(chan struct{})
+		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
+			ctx := c.Context()
+			redline.HTTP(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				done := r.Context().Done()
+				close(begun)
+				<-done
+				told <- r.Context().Err()
+			}))(c)
+			<-ctx.Done()
+			told <- context.Cause(ctx)
+		}})
+		c := r.dial()
+		c.ask("/")
+		receive(t, begun, "the handler runs")
+		c.Close()
+		for _, want := range []error{context.Canceled, redline.ErrGone} {
+			if err := receive(t, told, "a context ends"); err != want {
+				t.Errorf("context ends with %v, want %v", err, want)
+			}
+		}
 	})
 }
 

@@ -74,7 +74,7 @@ func (s *Server) ListenAndServe() error {
 }
 
 // Serve serves on a given listener until Shutdown or Close, and closes it before
-// it returns.
+// it returns: Adopt and Run.
 //
 // Of a *net.TCPListener or *net.UnixListener the transports share the descriptor:
 // closing it from elsewhere does not end Serve. Any other listener may do what it
@@ -85,14 +85,18 @@ func (s *Server) ListenAndServe() error {
 // crypto/tls are served, with Request.TLS nil: the tls.Config must not offer "h2".
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close() // what of it is served beyond this is a duplicate
-	if err := s.adopt(l); err != nil {
+	if err := s.Adopt(l); err != nil {
 		return err
 	}
 	return s.Run()
 }
 
-// adopt adds a given listener.
-func (s *Server) adopt(l net.Listener) error {
+// Adopt has the server serve on a given listener, as Listen does on an address:
+// more than once, before Run. When it returns nil, everything that could have kept
+// the server from serving there has been done, and Run has only to be called: for a
+// process that tells another by [Ready] that it may go. The listener is closed by
+// Shutdown and Close; on an error it stays the caller's.
+func (s *Server) Adopt(l net.Listener) error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	t, err := s.start(l)
@@ -104,7 +108,10 @@ func (s *Server) adopt(l net.Listener) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.given = l
+	if s.stopping.Load() {
+		return ErrServerClosed
+	}
+	s.given = append(s.given, l)
 	if s.first == nil {
 		s.first = l
 	}
@@ -125,8 +132,8 @@ func (s *Server) release() error {
 	return t.Close()
 }
 
-// Run serves what Listen opened, until Shutdown or Close. As in net/http it
-// returns at once when one of them is called: a program that is to let requests
+// Run serves what Listen opened and Adopt was given, until Shutdown or Close. As in
+// net/http it returns at once when one of them is called: a program that is to let requests
 // end waits for Shutdown to return.
 func (s *Server) Run() error {
 	t, err := s.start(nil)
@@ -314,8 +321,8 @@ func (s *Server) stop() {
 	if s.stopped != nil {
 		close(s.stopped)
 	}
-	if s.given != nil {
-		s.given.Close() // what is closed already says so, which is no news
+	for _, l := range s.given {
+		l.Close() // what is closed already says so, which is no news
 	}
 }
 

@@ -168,9 +168,13 @@ const streamAt = 16 << 10
 
 // Write appends to the body. It is kept until the handler returns or calls
 // Flush, or there is much of it; then Content-Length is not known any more and
-// the body is sent in chunks. It waits while the client takes nothing.
+// the body is sent in chunks. It waits while the client takes nothing. Behind
+// Hijack the error is ErrHijacked.
 func (c *Ctx) Write(p []byte) (int, error) {
 	x := c.exchange()
+	if x.Hijacked {
+		return 0, ErrHijacked
+	}
 	if !fits(x, len(p)) {
 		return 0, ErrLength
 	}
@@ -193,7 +197,7 @@ func fits(x *exchange.Exchange, n int) bool {
 // WriteString is Write.
 func (c *Ctx) WriteString(s string) (int, error) {
 	x := c.exchange()
-	if !x.HeadSent && len(x.Body)+len(s) <= streamAt && fits(x, len(s)) {
+	if !x.HeadSent && !x.Hijacked && len(x.Body)+len(s) <= streamAt && fits(x, len(s)) {
 		x.Body = append(x.Body, s...)
 		return len(s), nil
 	}
@@ -218,11 +222,13 @@ func (c *Ctx) Inform(status int) error {
 }
 
 // Hijack takes the connection over. It delivers first what the client had sent
-// and the server had read; the server never touches it again. Nothing may have
-// been written as a response.
+// and the server had read; the server never touches it again, and what the
+// handler still says of a response counts for nothing. The response must not have
+// begun: when something of a body was written, sent or not, the error is
+// ErrHeadSent, and the connection stays the server's.
 func (c *Ctx) Hijack() (net.Conn, error) {
 	x := c.exchange()
-	if x.HeadSent {
+	if !x.Hijacked && (x.HeadSent || len(x.Body)+len(x.Static)+len(x.Whole) > 0) {
 		return nil, ErrHeadSent
 	}
 	nc, err := x.Host.Hijack(x)

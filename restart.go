@@ -119,7 +119,8 @@ func listensOn(l net.Listener, network, addr string) (bool, error) {
 }
 
 // Ready tells the process that has started this one with [Restart] that this one
-// serves, so that it may go. Listeners that were passed on and that nobody asked
+// serves, so that it may go: call it when [Server.Adopt] or [Server.Listen] has
+// succeeded, as nobody serves if they fail later. Listeners that were passed on and that nobody asked
 // for are closed. It does nothing when no process waits for it.
 func Ready() error {
 	inherited.Lock()
@@ -147,7 +148,8 @@ func Ready() error {
 // ends before it is ready, it is killed and waited for, the listeners stay with
 // this process, and the error says why.
 //
-// The listeners are those that the servers were given with [Server.Serve]: what
+// The listeners are those that the servers were given with [Server.Serve] or
+// [Server.Adopt]: what
 // a server listens on by itself cannot be passed on without losing connections.
 // Windows cannot pass listeners on: there the error is errors.ErrUnsupported.
 func Restart(ctx context.Context, listeners ...net.Listener) (*os.Process, error) {

@@ -22,6 +22,9 @@ import (
 // has started it.
 const childEnv = "REDLINE_TEST_CHILD"
 
+// socketEnv is the path of the socket that it is to serve on.
+const socketEnv = "REDLINE_TEST_SOCKET"
+
 func TestMain(m *testing.M) {
 	switch what := os.Getenv(childEnv); {
 	case what == "":
@@ -30,11 +33,27 @@ func TestMain(m *testing.M) {
 		os.Exit(3)
 	case what == "says nothing":
 		time.Sleep(time.Hour) // it is killed
+	case what == "cannot serve":
+		os.Exit(serveInVain())
 	default:
 		if succeed(strings.Fields(what)) != nil {
 			os.Exit(1)
 		}
 	}
+}
+
+// serveInVain is a process whose server cannot serve on what it has inherited, and
+// which knows so before it is ready.
+func serveInVain() (code int) {
+	l, err := redline.Inherit("unix", os.Getenv(socketEnv))
+	if err != nil {
+		return 1
+	}
+	s := &redline.Server{Transport: "none", Native: func(*redline.Ctx) {}}
+	if s.Adopt(l) == nil && redline.Ready() == nil {
+		return 2
+	}
+	return 4
 }
 
 // succeed takes over the listeners that are named, network and address, and
@@ -158,6 +177,7 @@ func TestRestartFails(t *testing.T) {
 	noLeaks(t)
 	path := filepath.Join(t.TempDir(), "socket")
 	l := listen(t, "unix", path)
+	t.Setenv(socketEnv, path)
 	for what, end := range map[string]struct {
 		patience time.Duration
 		says     string
@@ -165,6 +185,7 @@ func TestRestartFails(t *testing.T) {
 	}{
 		"ends":               {patience, "exit status 3", nil},
 		"unix /nowhere/else": {patience, "exit status 1", nil},
+		"cannot serve":       {patience, "exit status 4", nil},
 		"says nothing":       {50 * time.Millisecond, "killed", context.DeadlineExceeded},
 	} {
 		t.Setenv(childEnv, what)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,7 +86,7 @@ type Server struct {
 	// Zero is none.
 	ReadTimeout time.Duration
 	// WriteTimeout is for a whole response, from the end of the request's head. A
-	// [Stream] is not bound by it. Zero is none.
+	// [Stream] is not bound by it once its handler has returned. Zero is none.
 	WriteTimeout time.Duration
 	// StallTimeout is for each wait for content of a request, and for the client
 	// to take output: whoever moves may go on. net/http has nothing like it. A
@@ -124,11 +125,12 @@ type Server struct {
 	ErrorLog *log.Logger
 	// Refused, if set, is told of requests that were answered without the
 	// handler because they are malformed or exceed a limit. It is called on an
-	// event loop and must not block.
+	// event loop and must not block. A panic is logged, with its stack.
 	Refused func(remote net.Addr, status int, reason string)
 	// ConnState, if set, is told when a connection changes its state. It is
 	// called on an event loop and must not block. The connection has addresses
-	// and can be closed, no more.
+	// and can be closed, no more. A panic is logged, with its stack, and ends the
+	// connection; at StateNew and StateClosed it would end a process of net/http.
 	ConnState func(c net.Conn, s http.ConnState)
 	// BaseContext returns the context from which those of all requests to
 	// Handler are derived; nil means context.Background(). It is called once.
@@ -151,8 +153,8 @@ type Server struct {
 	stopping atomic.Bool
 	stopped  chan struct{} // closed when stopping is set; nil until somebody asks
 	running  bool
-	first    net.Listener // for BaseContext
-	given    net.Listener // to Serve
+	first    net.Listener   // for BaseContext
+	given    []net.Listener // to Serve and Adopt
 	closed   bool
 	closing  sync.Once
 	counters counters
@@ -178,14 +180,28 @@ func (s *Server) sessionConfig() *http1.Config {
 		Refused: func(remote net.Addr, status int, reason string) {
 			s.counters.refused.Add(1)
 			if s.Refused != nil {
+				defer s.hooked(remote)
 				s.Refused(remote, status, reason)
 			}
 		},
 	}
 	if s.ConnState != nil {
-		cfg.State = func(h exchange.Host, state http1.State) { s.ConnState(s.adapter.Conn(h), http.ConnState(state)) }
+		cfg.State = func(h exchange.Host, state http1.State) (returned bool) {
+			defer s.hooked(h.RemoteAddr())
+			s.ConnState(s.adapter.Conn(h), http.ConnState(state))
+			return true
+		}
 	}
 	return cfg
+}
+
+// hooked keeps a panic of a hook from ending the process: it runs on a loop, for
+// one connection of many.
+func (s *Server) hooked(remote net.Addr) {
+	if p := recover(); p != nil {
+		s.counters.panics.Add(1)
+		s.logf("http: panic serving %v: %v\n%s", remote, p, debug.Stack())
+	}
 }
 
 // writeBuffer is WriteBuffer, written out.

@@ -22,7 +22,7 @@ type Stats struct {
 	BytesIn   uint64
 	BytesOut  uint64
 	Refused   uint64 // requests answered without the handler
-	Panics    uint64 // of handlers
+	Panics    uint64 // of handlers and hooks
 	Takeovers uint64 // loops taken over because a handler was late
 	Detached  uint64 // loops given up by a handler
 	Routes    []RouteStats

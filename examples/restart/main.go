@@ -37,8 +37,11 @@ func run(addr string) error {
 	}
 	defer l.Close()
 	srv := &redline.Server{Native: func(c *redline.Ctx) { c.Text(200, fmt.Sprintln(os.Getpid())) }}
+	if err := srv.Adopt(l); err != nil {
+		return err // before Ready: the old process serves on
+	}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
+	go func() { served <- srv.Run() }()
 
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

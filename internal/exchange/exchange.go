@@ -76,7 +76,8 @@ type Host interface {
 
 	// Share says that other goroutines use the exchange at the same time, one
 	// at a time as they hold l. A call that waits for the client unlocks l while
-	// it waits.
+	// it waits. With nil the exchange belongs to the handler's goroutine again;
+	// nobody must be waiting then.
 	Share(l sync.Locker)
 
 	// SetReadDeadline and SetWriteDeadline bound this exchange's waits for
@@ -91,8 +92,8 @@ type Host interface {
 
 	// OnGone has f called once when the client goes away while the exchange is
 	// open, by another goroutine; if it has gone already, OnGone reports that
-	// instead. Any goroutine may call it, but one at a time, and none once the
-	// handler has returned.
+	// instead. Who asked before is called as well. Any goroutine may call it, and
+	// none once the handler has returned.
 	OnGone(f func()) (gone bool)
 
 	// Slot is a place of the connection that is the handler's: nil when the
@@ -124,6 +125,11 @@ type Held interface {
 	// OnDrain has f called once when at most that many bytes are buffered, or
 	// the client has left.
 	OnDrain(most int, f func())
+	// Push sends what is queued while the handler has not returned, and waits, as
+	// Host.Flush does, until at most that many bytes are buffered. It is for the
+	// handler's goroutine alone. The error is ErrGone when the client does not
+	// take them in time.
+	Push(most int) error
 	// Close ends the body, and with it the exchange.
 	Close() error
 }

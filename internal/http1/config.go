@@ -55,8 +55,9 @@ type Config struct {
 	Stopping func() bool
 	// Refused is told of requests that were answered without the handler.
 	Refused func(remote net.Addr, status int, reason string)
-	// State, if not nil, is told of the connections' states.
-	State func(c exchange.Host, s State)
+	// State, if not nil, is told of the connections' states. False ends the
+	// connection, without another request served.
+	State func(c exchange.Host, s State) bool
 	// Secure says that the connections are encrypted.
 	Secure bool
 }

@@ -94,7 +94,7 @@ func (s *Session) skipAtHand() bool {
 func (h *held) opened(out *buf.Queue) {
 	h.watch(out.Len())
 	h.mu.Lock()
-	h.open = true
+	h.open, h.unsent = true, 0 // of what is left the session is told only when more is sent
 	r := &h.x.Response
 	h.mute = h.x.Method == exchange.MethodHead
 	h.empty = r.Bodiless && !h.mute
@@ -121,6 +121,36 @@ func (h *held) Send(p []byte) error {
 	}
 	h.pending = append(buf.Grow(h.pending, len(p)), p...)
 	return h.wake()
+}
+
+// Push implements exchange.Held. What is not a part of the body is dropped.
+func (h *held) Push(most int) error {
+	s := h.s
+	if l := s.w.shared; l != nil {
+		l.Lock()
+		defer l.Unlock()
+	}
+	h.mu.Lock()
+	pending := h.pending
+	h.pending = nil
+	h.unsent += len(pending) // who asks meanwhile must not take it for sent
+	h.mu.Unlock()
+	err := s.SendBody(h.x, nil)
+	if err == nil {
+		err = h.put(pending, s.out)
+	}
+	if err == nil {
+		err = s.flush(most)
+	}
+	if h.x.Aborted {
+		h.lost()
+		return exchange.ErrGone
+	}
+	h.mu.Lock()
+	h.unsent = s.conn.Pending() + s.out.Len()
+	h.mu.Unlock()
+	h.tell()
+	return err
 }
 
 // admit refuses what cannot be a part of the body. Before the handler has
@@ -297,7 +327,9 @@ func (s *Session) endHeld(out *buf.Queue) error {
 	if closed {
 		return err
 	}
-	s.rest()
+	if err := s.rest(); err != nil {
+		return err
+	}
 	s.conn.Resume()
 	return nil
 }

@@ -37,7 +37,7 @@ type Session struct {
 
 	lost bool // guarded by mu, like gone: Lost comes from another goroutine
 	mu   sync.Mutex
-	gone func()
+	gone func() // of those who called OnGone, all of them
 }
 
 // rare is what a session remembers between requests for few servers only: an idle
@@ -84,10 +84,16 @@ func NewSession(c Conn, cfg *Config) *Session {
 	return s
 }
 
-func (s *Session) state(state State) {
-	if s.cfg.State != nil {
-		s.cfg.State(s, state)
+// state tells of the connection's state, and reports whether it may go on.
+func (s *Session) state(state State) bool {
+	if s.cfg.State == nil || s.cfg.State(s, state) {
+		return true
 	}
+	if state == StateNew {
+		s.phase = inClose
+		s.conn.Close(false)
+	}
+	return false
 }
 
 // Idle reports whether the connection is between requests.
@@ -131,14 +137,14 @@ func (s *Session) advance() error {
 		}
 	}
 	if s.phase == inHead && s.w != nil && !s.w.parser.Started() {
-		s.rest()
+		return s.rest()
 	}
 	return nil
 }
 
 // rest lets go of everything: the connection is idle, or has output to take that
 // waits for the client since before this feed.
-func (s *Session) rest() {
+func (s *Session) rest() error {
 	w := s.w
 	s.w = nil
 	works.Put(w)
@@ -147,7 +153,10 @@ func (s *Session) rest() {
 	} else {
 		s.deadline(s.cfg.IdleTimeout)
 	}
-	s.state(StateIdle)
+	if !s.state(StateIdle) {
+		return s.close()
+	}
+	return nil
 }
 
 // head parses on, and answers the request when its head is complete. more means
@@ -164,8 +173,7 @@ func (s *Session) head() (more bool, err error) {
 	}
 	w := s.w
 	if s.repeated() {
-		s.state(StateActive)
-		return false, s.serve()
+		return false, s.activate()
 	}
 	n, code := w.parser.Parse(&w.x.Request, s.in)
 	switch {
@@ -173,10 +181,11 @@ func (s *Session) head() (more bool, err error) {
 		s.in = s.in[n:]
 		s.parsed = !w.x.HasBody()
 		s.timed, s.used = false, true
-		s.state(StateActive)
-		return false, s.serve()
+		return false, s.activate()
 	case code.Refused():
-		s.state(StateActive)
+		if !s.state(StateActive) {
+			return false, s.close()
+		}
 		return false, s.refuse(s.out, code.Status(), code.String())
 	}
 	if !s.timed {
@@ -184,6 +193,14 @@ func (s *Session) head() (more bool, err error) {
 		s.expectHead()
 	}
 	return true, nil
+}
+
+// activate serves the request whose head is complete.
+func (s *Session) activate() error {
+	if !s.state(StateActive) {
+		return s.close()
+	}
+	return s.serve()
 }
 
 // repeated takes a head that is byte for byte the one before it in the same feed,

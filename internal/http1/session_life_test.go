@@ -186,6 +186,19 @@ func TestLost(t *testing.T) {
 		t.Errorf("told again: %d", told)
 	}
 
+	// Everybody who asked.
+	told = 0
+	h["wait"] = func(x *exchange.Exchange) {
+		x.Host.OnGone(func() { told++ })
+		x.Host.OnGone(func() { told += 10 })
+		m.session.Lost(errLost)
+	}
+	m = newMem(t, h)
+	m.send(req("GET", "/wait", ""))
+	if told != 11 {
+		t.Errorf("two asked: told %d", told)
+	}
+
 	// Not after the handler has returned.
 	told = 0
 	h["wait"] = func(x *exchange.Exchange) { x.Host.OnGone(func() { told++ }) }
@@ -252,7 +265,12 @@ func TestStates(t *testing.T) {
 	var mu sync.Mutex
 	var got []State
 	m := newMem(t, handlers, func(c *Config) {
-		c.State = func(_ exchange.Host, s State) { mu.Lock(); got = append(got, s); mu.Unlock() }
+		c.State = func(_ exchange.Host, s State) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, s)
+			return true
+		}
 	})
 	m.send(req("GET", "/text", ""), "G", req("GET", "/text", "")[1:]+req("GET", "/text", ""))
 	m.session.Closed(nil)

@@ -276,13 +276,18 @@ func (s *Session) Detached() bool { return s.conn.Detached() }
 
 // OnGone implements exchange.Host.
 func (s *Session) OnGone(f func()) (gone bool) {
-	s.watched = true
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.lost {
+	s.watched = true
+	if s.lost {
+		return true
+	}
+	if before := s.gone; before != nil {
+		s.gone = func() { before(); f() }
+	} else {
 		s.gone = f
 	}
-	return s.lost
+	return false
 }
 
 // CloseConn implements exchange.Host.

@@ -21,12 +21,14 @@ import (
 type Guest struct {
 	X exchange.Exchange
 
-	w     http.ResponseWriter
-	r     *http.Request
-	ctl   *http.ResponseController
-	slot  any
-	held  *guestHeld
-	unask func() bool // of OnGone
+	w    http.ResponseWriter
+	r    *http.Request
+	ctl  *http.ResponseController
+	slot any
+	held *guestHeld
+
+	mu    sync.Mutex
+	unask []func() bool // of OnGone
 }
 
 // NewGuest returns a guest whose exchange has the request r.
@@ -78,9 +80,7 @@ func NewGuest(w http.ResponseWriter, r *http.Request) *Guest {
 // server, by a panic with http.ErrAbortHandler.
 func (g *Guest) Finish() {
 	x := &g.X
-	if g.unask != nil {
-		defer g.unask()
-	}
+	defer g.forget()
 	switch {
 	case x.Hijacked:
 		return
@@ -271,14 +271,19 @@ func (c *readerConn) Read(p []byte) (int, error) { return c.r.Read(p) }
 
 // OnGone implements exchange.Host.
 func (g *Guest) OnGone(f func()) (gone bool) {
-	if g.unask != nil {
-		g.unask()
-		g.unask = nil
-	}
-	if f != nil {
-		g.unask = context.AfterFunc(g.r.Context(), f)
-	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unask = append(g.unask, context.AfterFunc(g.r.Context(), f))
 	return false
+}
+
+// forget takes back what OnGone was told.
+func (g *Guest) forget() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, stop := range g.unask {
+		stop()
+	}
 }
 
 // Detach implements exchange.Host: there is no loop.

@@ -10,6 +10,7 @@ import (
 // A guestHeld is an answer of a guest that goes on after its handler returned. The
 // goroutine of the request writes it, as only that may; Send hands over to it.
 type guestHeld struct {
+	g       *Guest
 	mu      sync.Mutex
 	moved   sync.Cond
 	pending []byte
@@ -23,7 +24,7 @@ type guestHeld struct {
 // Hold implements exchange.Host.
 func (g *Guest) Hold(*exchange.Exchange) exchange.Held {
 	if g.held == nil {
-		g.held = new(guestHeld)
+		g.held = &guestHeld{g: g}
 		g.held.moved.L = &g.held.mu
 	}
 	return g.held
@@ -41,21 +42,39 @@ func (h *guestHeld) pump(g *Guest) {
 			h.moved.Wait()
 			continue
 		}
-		p := h.pending
-		h.pending, h.writing = nil, len(p)
-		h.mu.Unlock()
-		if err = g.SendBody(x, p); err == nil {
-			err = g.Flush(x)
-		}
-		h.mu.Lock()
-		h.writing = 0
-		h.tell()
+		err = h.write()
 	}
 	h.mu.Unlock()
 	if err != nil {
 		h.lose()
 	}
 	g.finish()
+}
+
+// write sends what is handed over. h.mu is held, and free while it does.
+func (h *guestHeld) write() error {
+	g, p := h.g, h.pending
+	h.pending, h.writing = nil, len(p)
+	h.mu.Unlock()
+	err := g.SendBody(&g.X, p)
+	if err == nil {
+		err = g.Flush(&g.X)
+	}
+	h.mu.Lock()
+	h.writing = 0
+	h.tell()
+	return err
+}
+
+// Push implements exchange.Held: the server takes all of it.
+func (h *guestHeld) Push(int) error {
+	h.mu.Lock()
+	err := h.write()
+	h.mu.Unlock()
+	if h.g.X.Aborted {
+		h.lose()
+	}
+	return err
 }
 
 // tell calls the function that waits for the output to drain, if it is time. h.mu

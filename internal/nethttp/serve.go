@@ -70,7 +70,10 @@ func (c *call) unlock() {
 func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
 	c := &call{cfg: cfg, x: x}
 	x.Stands = true
+	returned := false
+	defer c.leave(&returned)
 	if err := c.fill(cfg.Conn(x.Host)); err != nil {
+		c.x, returned = nil, true
 		x.Status, x.Response.Close = http.StatusBadRequest, true
 		x.Lines = append(x.Lines, exchange.Line{Name: "Content-Type", Value: "text/plain; charset=utf-8"})
 		x.Body = append(x.Body, "400 Bad Request"...)
@@ -83,18 +86,17 @@ func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
 	if x.Method == exchange.MethodOptions && !cfg.Options && c.req.RequestURI == "*" {
 		h = generalOptions
 	}
-	returned := false
-	defer c.leave(&returned)
 	h.ServeHTTP(&c.writer, &c.req)
 	returned = true
 }
 
 // leave ends the call, however the handler did.
 func (c *call) leave(returned *bool) {
-	if *returned {
-		c.finish()
-	} else {
+	switch {
+	case !*returned:
 		c.fail(recover())
+	case c.x != nil:
+		c.finish()
 	}
 	c.ctx.finish()
 	if form := c.req.MultipartForm; form != nil {
@@ -119,11 +121,15 @@ func (c *call) fail(p any) {
 	c.close()
 }
 
-// close takes the exchange away from whoever may still have the call. c is
+// close takes the exchange away from whoever may still have the call, and gives
+// it back to who goes on with it: middleware around a mounted handler. c is
 // locked.
 func (c *call) close() {
-	if c.body != nil && !c.x.Hijacked {
-		c.body.interrupt()
+	if c.body != nil {
+		if !c.x.Hijacked {
+			c.body.interrupt()
+		}
+		c.x.Host.Share(nil)
 	}
 	c.x = nil
 }

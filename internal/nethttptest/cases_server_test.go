@@ -105,11 +105,11 @@ var serverTrials = []trial{
 	{name: "server: ReadTimeout stands for IdleTimeout", differs: &shutdowns, handle: path, play: []step{say(get("/a")), hear(1), do(outlast)}, fields: func(o *observer, s *http.Server) {
 		s.ReadTimeout = o.short()
 	}},
-	{name: "server: WriteTimeout has passed when the handler answers", handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "server: WriteTimeout has passed when the handler answers", differs: &cutShort, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		o.outlast()
 		put(o, w, "late")
 		o.err("flush", w.(interface{ FlushError() error }).FlushError())
-	}, play: []step{say(get("/")), end()}, fields: func(o *observer, s *http.Server) { s.WriteTimeout = o.short() }},
+	}, play: []step{say(get("/")), fall()}, fields: func(o *observer, s *http.Server) { s.WriteTimeout = o.short() }},
 	{name: "server: WriteTimeout begins with each request", handle: path, play: []step{
 		say(get("/a")), hear(1), do(outlast), say(get("/b")), hear(2),
 	}, fields: func(o *observer, s *http.Server) { s.WriteTimeout = o.short() }},

@@ -1,10 +1,12 @@
 package nethttptest
 
 import (
+	"errors"
 	"io"
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -27,6 +29,7 @@ type client struct {
 	more  *sync.Cond
 	got   []byte
 	eof   bool
+	cut   bool   // the end was a reset
 	stuck string // what was waited for in vain
 }
 
@@ -52,7 +55,7 @@ func (c *client) take() {
 		n, err := c.conn.Read(p)
 		c.mu.Lock()
 		c.got = append(c.got, p[:n]...)
-		c.eof = err != nil
+		c.eof, c.cut = err != nil, errors.Is(err, syscall.ECONNRESET)
 		c.more.Broadcast()
 		c.mu.Unlock()
 		if err != nil {
@@ -110,6 +113,13 @@ func finals(answers []answer) (n int) {
 
 func (c *client) awaitEOF() {
 	c.wait("the end of the connection", func([]answer, []byte) bool { return false })
+}
+
+// wasReset reports whether the connection has ended with a reset.
+func (c *client) wasReset() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cut
 }
 
 // send writes bytes. That the server has closed already is no failure.

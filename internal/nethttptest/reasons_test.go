@@ -69,6 +69,12 @@ var (
 		"When the context of Shutdown ends first, what is left is cut: nobody waits for it any more. Closing a listener behind the server's back " +
 			"does not end Serve: Shutdown and Close do. IdleTimeout has a default of its own and does not follow ReadTimeout.",
 	}
+	cutShort = reason{
+		"Answers that come too late are cut",
+		"A connection whose WriteTimeout has passed, or whose client takes nothing for StallTimeout, ends with a reset, so that nobody takes for whole what " +
+			"came of the answer. net/http closes it in good order behind what was sent, which a client cannot tell from the end of an answer " +
+			"that the end of the connection ends.",
+	}
 	noBody = reason{
 		"No body with 205 and CONNECT",
 		"RFC 9110 (15.3.6 and 9.3.6) forbids it. The connection of a CONNECT that was not hijacked ends.",
@@ -84,4 +90,4 @@ var (
 )
 
 // reasons are all of them, in the order of the list.
-var reasons = []*reason{&strict, &bounds, &late, &readable, &continues, &emptyLines, &framing, &controls, &written, &ends, &tooLarge, &faults, &states, &shutdowns, &noBody, &trailers, &unread}
+var reasons = []*reason{&strict, &bounds, &late, &readable, &continues, &emptyLines, &framing, &controls, &written, &ends, &tooLarge, &faults, &states, &shutdowns, &cutShort, &noBody, &trailers, &unread}

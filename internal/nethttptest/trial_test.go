@@ -132,6 +132,16 @@ func open(name string) step { return func(r *run) { r.observer.open(name) } }
 // it, and half closes the client's half. They end the script of this connection.
 func end() step { return func(r *run) { r.c.awaitEOF(); r.c.fate = "closed" } }
 
+// fall is end, and tells whether the server cut the connection.
+func fall() step {
+	return func(r *run) {
+		r.c.awaitEOF()
+		if r.c.fate = "closed"; r.c.wasReset() {
+			r.c.fate = "cut"
+		}
+	}
+}
+
 func leave() step { return func(r *run) { r.c.conn.Close(); r.c.fate = "left" } }
 
 func reset() step {
