@@ -127,6 +127,7 @@ type firstAnswer struct {
 	local    bool           // it is on this machine
 	status   int
 	location string // of a redirect
+	kind     string // media type
 	head     []byte // its fields, and
 	body     []byte // the beginning of its body, firstBody bytes at most
 }
@@ -174,7 +175,7 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 		return a, fmt.Errorf("ask once before the run: no answer within %v: %w", timeout, err)
 	}
 	defer end()
-	a.status, a.location = answer.StatusCode, answer.Header.Get("Location")
+	a.status, a.location, a.kind = answer.StatusCode, answer.Header.Get("Location"), answer.Header.Get("Content-Type")
 	if r.stream {
 		return a, nil // its body does not end
 	}
