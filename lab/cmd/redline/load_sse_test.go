@@ -112,7 +112,7 @@ func TestLoadStreams(t *testing.T) {
 			}
 			series(t, filepath.Join(dir, "series.csv"))
 			hdr, err := os.ReadFile(filepath.Join(dir, "run.hdr"))
-			if err != nil || !strings.Contains(string(hdr), "Tag=delay,") || !strings.Contains(string(hdr), "Tag=gap,") {
+			if err != nil || !strings.Contains(string(hdr), "\n0.000,") || !strings.Contains(string(hdr), "Tag=gap,") {
 				t.Errorf("%v, %.200s", err, hdr)
 			}
 			if info, err := os.Stat(filepath.Join(dir, "run.html")); err != nil || info.Size() == 0 {
