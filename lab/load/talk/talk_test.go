@@ -1,0 +1,67 @@
+package talk
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// askClear asks a server for HTTP/2 in clear.
+func askClear(t *testing.T, addr string) error {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", addr, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	stop, err := Deadline(t.Context(), conn, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	wire := "GET / HTTP/1.1\r\nHost: " + addr + "\r\n\r\n"
+	answer, end, err := (&Talk{HTTP2: true}).Ask(t.Context(), conn, http.MethodGet, &url.URL{Scheme: "http", Host: addr, Path: "/"}, []byte(wire))
+	if err != nil {
+		return err
+	}
+	defer end()
+	return answer.Body.Close()
+}
+
+// A server that does not know HTTP/2 in clear is told from one that is silent.
+func TestClear(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	defer s.Close()
+	if err := askClear(t, s.Listener.Addr().String()); err != nil {
+		t.Errorf("one that does: %v", err)
+	}
+	old := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer old.Close()
+	if err := askClear(t, old.Listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "answers in HTTP/1: it does not speak HTTP/2 in clear; leave out --http2") {
+		t.Errorf("one that answers in HTTP/1.1: %v", err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	}()
+	if err := askClear(t, l.Addr().String()); err == nil || !strings.Contains(err.Error(), "ended the connection without an answer: it does not speak HTTP/2 in clear") {
+		t.Errorf("one that goes: %v", err)
+	}
+}
