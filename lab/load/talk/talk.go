@@ -90,7 +90,12 @@ func (t *Talk) Ask(ctx context.Context, conn net.Conn, method string, u *url.URL
 	q = q.WithContext(ctx)
 	q.URL, q.RequestURI = u, ""
 	heard := &listener{Conn: conn}
-	given := func(context.Context, string, string) (net.Conn, error) { return heard, nil }
+	given := func(context.Context, string, string) (net.Conn, error) {
+		if t.TLS == nil {
+			return heard, nil
+		}
+		return conn, nil // the transport looks at what it is
+	}
 	over := &http.Transport{DialContext: given, DialTLSContext: given, DisableCompression: true, Protocols: new(http.Protocols)}
 	over.Protocols.SetHTTP2(t.TLS != nil)
 	over.Protocols.SetUnencryptedHTTP2(t.TLS == nil)

@@ -8,10 +8,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redline-go/redline/lab/load"
 )
 
 // askClear asks a server for HTTP/2 in clear.
-func askClear(t *testing.T, addr string) error {
+func askClear(t *testing.T, addr string) error { return askOnce(t, addr, &Talk{HTTP2: true}) }
+
+// askOnce asks a server for HTTP/2.
+func askOnce(t *testing.T, addr string, talk *Talk) error {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", addr, time.Minute)
 	if err != nil {
@@ -24,12 +29,32 @@ func askClear(t *testing.T, addr string) error {
 	}
 	defer stop()
 	wire := "GET / HTTP/1.1\r\nHost: " + addr + "\r\n\r\n"
-	answer, end, err := (&Talk{HTTP2: true}).Ask(t.Context(), conn, http.MethodGet, &url.URL{Scheme: "http", Host: addr, Path: "/"}, []byte(wire))
+	over, err := talk.Shake(t.Context(), conn)
+	if err != nil {
+		return err
+	}
+	scheme := "http"
+	if talk.TLS != nil {
+		scheme = "https"
+	}
+	answer, end, err := talk.Ask(t.Context(), over, http.MethodGet, &url.URL{Scheme: scheme, Host: addr, Path: "/"}, []byte(wire))
 	if err != nil {
 		return err
 	}
 	defer end()
 	return answer.Body.Close()
+}
+
+// A secure connection has settled by ALPN what is spoken on it.
+func TestSecure(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	talk := &Talk{HTTP2: true, TLS: &load.TLS{ServerName: "example.com", Insecure: true}}
+	if err := askOnce(t, s.Listener.Addr().String(), talk); err != nil {
+		t.Error(err)
+	}
 }
 
 // A server that does not know HTTP/2 in clear is told from one that is silent.
