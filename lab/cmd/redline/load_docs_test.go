@@ -232,6 +232,9 @@ func TestLoadDocsCommands(t *testing.T) {
 			if slices.Contains(args, "--upload") {
 				args = append(args, "--upload", "64KiB")
 			}
+			if slices.Contains(args, "--streams") {
+				args = append(args, "--streams", "4")
+			}
 			args = append(args, "-d", window, "--warmup", "50ms", "-c", "64", "--allow-invalid", "--quiet", "--json", "-")
 			code, out, said := loadOf(t, t.Context(), args...)
 			if out == "" || code != 0 && code != drive.ExitBroken { // a short window carries few objectives
