@@ -174,7 +174,7 @@ func (r *runner) settle(res *Result) (err error) {
 		if !ok {
 			break
 		}
-		l.open.GiveUp(intended, now)
+		l.open.Abandon(intended, now)
 	}
 	for i := range l.conns {
 		c := &l.conns[i]

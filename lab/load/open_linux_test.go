@@ -156,6 +156,10 @@ func testOpenLoopGivesUp(t *testing.T, via string) {
 	if o := res.Open; o.Due != due(spec) || o.Unfinished == 0 {
 		t.Errorf("%+v", res.Open)
 	}
+	// Who is not sent waits for a connection to the end.
+	if o := res.Open; o.Waited+uint64(spec.Connections) < o.Unfinished {
+		t.Errorf("%d waited for a connection, though %d of %d had no answer on %d", o.Waited, o.Unfinished, o.Due, spec.Connections)
+	}
 	if oldest := decode(t, res.Histogram).Max(); oldest < int64(spec.Timeout) {
 		t.Errorf("the oldest arrival was given up at %v", time.Duration(oldest))
 	}

@@ -231,10 +231,12 @@ func TestLedgerCountsTheWindowAlone(t *testing.T) {
 	g.Fail(&first) // its answer came
 	g.GiveUp(160, 460)
 	g.GiveUp(210, 460)
-	if g.Sent != 3 || g.Waited != 1 || g.Failed != 1 || g.Unfinished != 1 {
+	g.Abandon(170, 460)
+	g.Abandon(220, 460)
+	if g.Sent != 3 || g.Waited != 2 || g.Failed != 1 || g.Unfinished != 2 {
 		t.Errorf("counted %+v", g.Open)
 	}
-	same(t, "response time", g.Rec.Hist, []int64{20, 101, 300})
+	same(t, "response time", g.Rec.Hist, []int64{20, 101, 290, 300})
 	same(t, "service time", g.ServiceTimes, []int64{10, 40})
 	same(t, "send lag", g.LagTimes, []int64{0, 10, 61})
 	same(t, "pacing", g.PacingTimes, []int64{0, 10, 10})

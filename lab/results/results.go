@@ -139,7 +139,7 @@ type Open struct {
 	CeilingRate float64 `json:"ceiling_rate,omitempty"` // of a closed loop on the same process before, when the target is a share of it
 	Due         uint64  `json:"due"`                    // arrivals of the plan
 	Sent        uint64  `json:"sent"`                   // of them, by the end of the window
-	Waited      uint64  `json:"waited"`                 // found no connection free
+	Waited      uint64  `json:"waited"`                 // found no connection free, those that never got one among them
 	Failed      uint64  `json:"failed"`                 // came to an error, and have no latency
 	Unfinished  uint64  `json:"unfinished"`             // had no answer when the run was over; their age then is in Run.Latency, as a lower bound
 	Service     Latency `json:"service"`                // from the send to the answer

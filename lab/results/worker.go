@@ -14,10 +14,10 @@ type Worker struct {
 	Seconds           float64 `json:"seconds"`  // for which it was measured
 	Requests          uint64  `json:"requests"` // right answers of that time
 	RequestsPerSecond float64 `json:"requests_per_second"`
-	Sent              uint64  `json:"sent"`     // requests since its process began, warm-up and all; 0 of a lost one
-	Answered          uint64  `json:"answered"` // the same
+	Sent              uint64  `json:"sent,omitempty"`     // requests since its process began, warm-up and all; absent of a lost one, which has not told, and of subscribers
+	Answered          uint64  `json:"answered,omitempty"` // the same
 
-	CPUUtilisation float64  `json:"cpu_utilisation"`           // of its core, 0 to 1
+	CPUUtilisation float64  `json:"cpu_utilisation,omitempty"` // of its core, 0 to 1; absent of a lost one
 	SendLagP99     *float64 `json:"send_lag_p99_us,omitempty"` // of an open loop, microseconds
 	PacingP99      *float64 `json:"pacing_p99_us,omitempty"`   // the same
 }

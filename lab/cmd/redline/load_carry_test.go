@@ -158,7 +158,7 @@ func TestLoadKubernetesCarries(t *testing.T) {
 		text string
 	}{
 		"uniform:1s,3s": {0, "--think=uniform:1s,3s"}, "file:pause.txt": {0, "--think=file:" + kube.FilesDir + "/pause.txt"},
-		"file:other/pause.txt": {1, "two files are called pause.txt"},
+		"file:other/pause.txt": {2, "two files are called pause.txt"},
 	} {
 		if err := os.MkdirAll("other", 0o700); err != nil {
 			t.Fatal(err)

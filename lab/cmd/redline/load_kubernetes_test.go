@@ -244,6 +244,10 @@ func TestLoadKubernetesRefuses(t *testing.T) {
 }
 
 func TestLoadKubernetesUsage(t *testing.T) {
+	large := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(large, make([]byte, 1<<20+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ args, want string }{
 		{"--image x", "--image is about a run in a cluster"},
 		{"--apply", "--apply is about a run in a cluster"},
@@ -257,15 +261,16 @@ func TestLoadKubernetesUsage(t *testing.T) {
 		{"--kubernetes --image x --json -", "--json: the result of a run in a cluster is the log"},
 		{"--kubernetes --image x --control s", "--control is about this machine"},
 		{"--kubernetes --image x --pid 1", "--pid is about this machine"},
+		{"--kubernetes --image x --pod-cpu foo", "--pod-cpu foo: write a number of cores, as 2 or 500m"},
+		{"--kubernetes --image x --pod-memory 5XB", "--pod-memory 5XB: write an amount, as 512Mi or 1Gi"},
+		{"--kubernetes --image x --namespace Bad_NS", `--namespace "Bad_NS": write lower-case letters, digits and -`},
+		{"--kubernetes --image x,y --apply --bus nats://h:1 --pod-cpu foo", "--pod-cpu foo: write"},
+		{"--kubernetes --image x --body-file " + large, "a ConfigMap holds 921600; take smaller ones, or make a body up with --upload SIZE"},
 		{"--kubernetes --image x --workers 0", "--workers 0: want at least 1"},
 	} {
 		code, _, said := loadOf(t, t.Context(), append(strings.Fields(c.args), "http://127.0.0.1:1/")...)
 		if code != 2 || !strings.Contains(said, c.want) {
 			t.Errorf("%s: exit code %d, %q; want 2, %q", c.args, code, said, c.want)
 		}
-	}
-	code, _, said := loadOf(t, t.Context(), "--kubernetes", "--image", "x", "--pod-cpu", "many", "http://127.0.0.1:1/")
-	if code != 1 || !strings.Contains(said, `CPU "many": write a number of cores`) {
-		t.Errorf("exit code %d, %s", code, said)
 	}
 }

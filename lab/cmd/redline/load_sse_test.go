@@ -112,11 +112,44 @@ func TestLoadStreams(t *testing.T) {
 			}
 			series(t, filepath.Join(dir, "series.csv"))
 			hdr, err := os.ReadFile(filepath.Join(dir, "run.hdr"))
-			if err != nil || !strings.Contains(string(hdr), "Tag=delay,") || !strings.Contains(string(hdr), "Tag=gap,") {
+			if err != nil || !strings.Contains(string(hdr), "\n0.000,") || !strings.Contains(string(hdr), "Tag=gap,") {
 				t.Errorf("%v, %.200s", err, hdr)
 			}
 			if info, err := os.Stat(filepath.Join(dir, "run.html")); err != nil || info.Size() == 0 {
 				t.Errorf("page: %v", err)
+			}
+		})
+	}
+}
+
+// A key that no event has shows nothing, and the run says so.
+func TestLoadStreamLooksInVain(t *testing.T) {
+	of := map[string]struct {
+		kind   string
+		record func(id int) string
+	}{
+		"--ndjson": {"application/x-ndjson", func(id int) string { return stamped(id) + "\n" }},
+		"--sse":    {"text/event-stream", func(id int) string { return "data: " + stamped(id) + "\n\n" }},
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--ndjson", "--ids", "nokey", "--threshold", "missed<1"}, 4, "events has a number under the key nokey: see --ids (gate ids)"},
+		{[]string{"--ndjson", "--ids", "nokey", "--threshold", "missed<1", "--allow-invalid"}, 3, "BROKEN      missed<1: 0 events with an id are too few to say"},
+		{[]string{"--sse", "--ids", "@id"}, 4, "events has a number in the field id: see --ids (gate ids)"},
+		{[]string{"--sse", "--stamp", "nokey", "--ids", "n"}, 4, "events has a number under the key nokey: see --stamp (gate stamp)"},
+		{[]string{"--sse", "--threshold", "duplicated<1", "--allow-invalid"}, 3, "ids         none of the events had a number in the field id: what was missed is not known"},
+		{[]string{"--ndjson", "--ids", "n", "--stamp", "meta.at", "--threshold", "missed<1", "--allow-invalid"}, 0, "kept        missed<1: it is 0"},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			answer := of[c.args[0]]
+			url, _ := serve(t, streamOf(answer.kind, answer.record))
+			args := append([]string{"-c", "2", "-d", "300ms", "--warmup", "0s", "--quiet", url}, c.args...)
+			code, said, errors := loadOf(t, t.Context(), args...)
+			if code != c.code || !strings.Contains(strings.Join(strings.Fields(said), " "), strings.Join(strings.Fields(c.want), " ")) {
+				t.Errorf("exit code %d, want %d, %q\n%s%s", code, c.code, c.want, said, errors)
 			}
 		})
 	}
@@ -197,7 +230,7 @@ func TestLoadStreamRefused(t *testing.T) {
 		{"204", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, 1, "answers with status 204: it wants no subscribers"},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/there", http.StatusFound) }, 1, "redirects with status 302 to /there, which is not followed: subscribe to that"},
 		{"status", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, 1, "answers with status 503, and a stream with 200"},
-		{"page", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, 1, "answer is not of the media type text/event-stream (text/html"},
+		{"page", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, 1, "answer is not of the media type text/event-stream (text/html; charset=utf-8): it is no stream of --sse"},
 		{"gzip", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.Header().Set("Content-Encoding", "gzip")
@@ -236,6 +269,9 @@ func TestLoadStreamUsage(t *testing.T) {
 		{[]string{"--sse", "--stall", "-1s"}, "--stall -1s: want 0 or more"},
 		{[]string{"--sse", "--threshold", "missed<x"}, "write a count, as missed<1"},
 		{[]string{"--sse", "--threshold", "delay.rate>1"}, "write one as delay.p99<10ms"},
+		{[]string{"--sse", "--threshold", "delay.p99<1s"}, "--threshold delay.p99<1s: say where in an event its time is, as --stamp ts or --stamp @data"},
+		{[]string{"--ndjson", "--threshold", "missed<1"}, "--threshold missed<1: say where in an event its id is, as --ids seq or --ids @id"},
+		{[]string{"--sse", "--ids", "none", "--threshold", "duplicated<1"}, "--threshold duplicated<1: say where in an event its id is"},
 		{[]string{"--threshold", "gap.p99<1s"}, "that is a figure of subscribers; add --sse"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {

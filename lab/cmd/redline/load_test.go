@@ -25,7 +25,7 @@ import (
 )
 
 // loadOf runs the command, whose standard output and error it returns, and
-// checks that no process is left.
+// checks that no process is left that was not there before.
 func loadOf(t *testing.T, ctx context.Context, args ...string) (code int, out, said string) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "stdout"))
@@ -36,6 +36,7 @@ func loadOf(t *testing.T, ctx context.Context, args ...string) (code int, out, s
 	if err != nil {
 		t.Fatal(err)
 	}
+	before := probe.Tree(os.Getpid())
 	oldOut, oldErr := os.Stdout, os.Stderr
 	os.Stdout, os.Stderr = file, errs
 	code = run(ctx, append([]string{"load"}, args...))
@@ -47,8 +48,9 @@ func loadOf(t *testing.T, ctx context.Context, args ...string) (code int, out, s
 		}
 		return string(b)
 	}
-	if tree := probe.Tree(os.Getpid()); len(tree) > 1 {
-		t.Errorf("processes left: %v", tree[1:])
+	left := slices.DeleteFunc(probe.Tree(os.Getpid()), func(pid int) bool { return slices.Contains(before, pid) })
+	if len(left) > 0 {
+		t.Errorf("processes left: %v", left)
 	}
 	return code, text(file), text(errs)
 }
@@ -130,6 +132,12 @@ func TestLoadUsage(t *testing.T) {
 		{[]string{"--pid", "0", url}, "--pid 0: want the number of a process"},
 		{[]string{"--json", filepath.Join(dir, "no", "x"), url}, "there is no directory"},
 		{[]string{"--html", dir, url}, "that is a directory; name a file in it"},
+		{[]string{"http://127.0.0.1:99999/"}, "there is no port 99999; write one from 1 to 65535"},
+		{[]string{"-d", "5", url}, "--duration 5: a time has its unit, write 5s"},
+		{[]string{"--seed", "-1", "-r", "5", url}, "--seed -1: write a whole number from 0 up"},
+		{[]string{"--bus-credentials", "/nope", url}, "--bus-credentials is for a NATS server: name it with --bus"},
+		{[]string{"--json", filepath.Join(dir, "x"), "--csv", dir + "/./x", url}, "--json and --csv: both would be written to"},
+		{[]string{"--html", "", url}, "--html: name a file, as run.html"},
 		{[]string{"--csv", "-", url}, "only --json writes to standard output"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {

@@ -369,7 +369,7 @@ func TestLoadViewRefused(t *testing.T) {
 		want string
 	}{
 		{[]string{"--control", filepath.Join(t.TempDir(), "none")}, "no such file"},
-		{[]string{"--control", controlSocket(t, 99), "--profile", "cpu", "-d", "2s"}, "it offers no profile cpu, but none; name the service's --pprof URL"},
+		{[]string{"--control", controlSocket(t, 99), "--profile", "cpu", "-d", "2s"}, "it offers no profiles; name the service's --pprof URL to take the profile cpu"},
 		{[]string{"--pprof", base, "--profile", "mutex", "-d", "2s"}, "the service does not record who waits for mutexes"},
 		{[]string{"--pprof", "http://127.0.0.1:1"}, "connection refused"},
 		{[]string{"--pprof", strings.TrimSuffix(url, "/hello")}, "this is no index of net/http/pprof"},

@@ -40,9 +40,7 @@ func run(ctx context.Context, args []string) int {
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetArgs(args)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return cli.Usage("%w; see %s --help", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(newBench(), newLoad(), newReport(), newPlot(), newEnv())
 	root.AddCommand(newWorker(), newGenerators(), newGenerate(), newGeneratorsServe(), newGuard())
 	err := root.ExecuteContext(ctx)

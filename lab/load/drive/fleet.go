@@ -261,6 +261,9 @@ func (p *plan) checkBus(changed func(string) bool) error {
 		if changed("wait") && !p.kubernetes {
 			return errors.New("--wait is for workers that come over a --bus; those of this machine are started")
 		}
+		if changed("bus-credentials") && !p.kubernetes {
+			return errors.New("--bus-credentials is for a NATS server: name it with --bus, or leave it out")
+		}
 		return nil
 	}
 	switch {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
 	"github.com/redline-go/redline/lab/load/fleet/meet"
@@ -62,6 +63,9 @@ func (p *plan) checkKubernetes(changed func(string) bool) error {
 		return nil
 	}
 	listen, own := strings.CutPrefix(p.bus, meet.Listen)
+	if err := p.checkPods(); err != nil {
+		return err
+	}
 	switch {
 	case p.Flags.find != "":
 		return errors.New("--find starts many runs, and a pod is there for one: leave out --find or --kubernetes")
@@ -80,6 +84,21 @@ func (p *plan) checkKubernetes(changed func(string) bool) error {
 		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 			return fmt.Errorf("--bus %s: write the address at which the pods reach this machine, as listen:10.0.0.2:4222", p.bus)
 		}
+	}
+	return nil
+}
+
+// checkPods refuses what Kubernetes would not take.
+func (p *plan) checkPods() error {
+	switch {
+	case !kube.IsQuantity(p.podCPU):
+		return fmt.Errorf("--pod-cpu %s: write a number of cores, as 2 or 500m", p.podCPU)
+	case !kube.IsQuantity(p.podMemory):
+		return fmt.Errorf("--pod-memory %s: write an amount, as 512Mi or 1Gi", p.podMemory)
+	case p.namespace != "" && !kube.IsName(p.namespace):
+		return fmt.Errorf("--namespace %q: write lower-case letters, digits and -, as load-tests", p.namespace)
+	case strings.ContainsAny(p.image, " \t\n"):
+		return fmt.Errorf("--image %q: write the name of an image, as registry.example/redline:1", p.image)
 	}
 	return nil
 }
@@ -117,11 +136,11 @@ func (p *plan) manifest(c *cobra.Command, rawURL string) error {
 	f.NATS = p.bus
 	var err error
 	if f.Coordinator, f.Files, err = p.arguments(c.Flags(), rawURL); err != nil {
-		return err
+		return cli.Misuse(err)
 	}
 	text, err := kube.Render(f)
 	if err != nil {
-		return err
+		return cli.Misuse(err) // what is left to be wrong is the command line's files
 	}
 	if p.manifests == "-" {
 		_, err = c.OutOrStdout().Write(text)

@@ -56,7 +56,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		p.checkFleet,
 		func() error { return p.checkBus(changed) },
 		func() error { return p.checkKubernetes(changed) },
-		l.checkFiles,
+		func() error { return l.checkFiles(changed) },
 	} {
 		if err := step(); err != nil {
 			return nil, cli.Misuse(err)
@@ -223,8 +223,12 @@ func (p *plan) place() error {
 }
 
 // checkFiles looks before the run whether its results have a place.
-func (l *Flags) checkFiles() error {
+func (l *Flags) checkFiles(changed func(string) bool) error {
+	taken := map[string]string{} // flags by file
 	for _, out := range []struct{ flag, path string }{{"json", l.json}, {"csv", l.csv}, {"hdr", l.hdr}, {"html", l.html}} {
+		if out.path == "" && changed(out.flag) {
+			return fmt.Errorf("--%s: name a file, as run.%[1]s, or leave it out", out.flag)
+		}
 		if out.path == "" || out.flag == "json" && out.path == "-" {
 			continue
 		}
@@ -244,6 +248,11 @@ func (l *Flags) checkFiles() error {
 		if info, err := os.Stat(out.path); err == nil && info.IsDir() {
 			return fmt.Errorf("--%s %s: that is a directory; name a file in it", out.flag, out.path)
 		}
+		name := filepath.Clean(out.path)
+		if other, is := taken[name]; is {
+			return fmt.Errorf("--%s and --%s: both would be written to %s; name two files", other, out.flag, out.path)
+		}
+		taken[name] = out.flag
 	}
 	return nil
 }

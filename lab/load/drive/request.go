@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -108,10 +109,17 @@ func parseURL(text string) (*url.URL, error) {
 	switch {
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("%q names no host: write one as http://127.0.0.1:8080/path", text)
+	case u.Port() != "" && !isPort(u.Port()):
+		return nil, fmt.Errorf("%q: there is no port %s; write one from 1 to 65535", text, u.Port())
 	case u.User != nil:
 		return nil, fmt.Errorf("%q has a user in it: write --header 'Authorization: Basic ...' instead", u.Redacted())
 	}
 	return u, nil
+}
+
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
 }
 
 // token reports whether s is one, RFC 9110, section 5.6.2.
@@ -127,6 +135,7 @@ type firstAnswer struct {
 	local    bool           // it is on this machine
 	status   int
 	location string // of a redirect
+	kind     string // media type
 	head     []byte // its fields, and
 	body     []byte // the beginning of its body, firstBody bytes at most
 }
@@ -171,10 +180,13 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 	}
 	answer, end, err := r.talk.Ask(ctx, over, r.method, r.url, r.wire)
 	if err != nil {
-		return a, fmt.Errorf("ask once before the run: no answer within %v: %w", timeout, err)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = fmt.Errorf("no answer within %v: %w", timeout, err)
+		}
+		return a, fmt.Errorf("ask once before the run: %w", err)
 	}
 	defer end()
-	a.status, a.location = answer.StatusCode, answer.Header.Get("Location")
+	a.status, a.location, a.kind = answer.StatusCode, answer.Header.Get("Location"), answer.Header.Get("Content-Type")
 	if r.stream {
 		return a, nil // its body does not end
 	}

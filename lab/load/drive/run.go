@@ -149,7 +149,7 @@ func (r *loader) document(words string) *present.Document {
 	}
 	r.describeUsers(&d.Config)
 	if r.listen != nil {
-		d.Stream = &present.Stream{Config: *r.listen}
+		d.Stream = r.audience()
 	}
 	r.describeProtocol(&d.Config)
 	if len(r.server.PIDs) > 0 {

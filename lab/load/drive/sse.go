@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/sse"
 )
 
@@ -85,7 +87,27 @@ func (p *plan) subscribe(changed func(string) bool) error {
 		return err
 	}
 	p.listen = c
+	return counted(p.thresholds, c)
+}
+
+// counted refuses thresholds on what no event is asked for.
+func counted(thresholds []objective.Objective, c *listen.Config) error {
+	for _, o := range thresholds {
+		switch stamp, id := o.Needs(); {
+		case stamp && c.Stamp == "":
+			return fmt.Errorf("--threshold %s: say where in an event its time is, as --stamp ts or --stamp @data", o)
+		case id && c.ID == "":
+			return fmt.Errorf("--threshold %s: say where in an event its id is, as --ids seq or --ids @id", o)
+		}
+	}
 	return nil
+}
+
+// audience is what a document has of the subscribers before the run.
+func (p *plan) audience() *present.Stream {
+	c := present.StreamConfigOf(p.listen)
+	c.AnyID = p.streamFlags.ids == ""
+	return &present.Stream{Config: c}
 }
 
 // ofSubscribers refuses thresholds on what requests do not have.
@@ -163,7 +185,7 @@ func (l *streamFlags) fields(seen map[string]bool) string {
 }
 
 // listened refuses a first answer that is no stream, in words.
-func (a firstAnswer) listened(r *request) error {
+func (a firstAnswer) listened(r *request, events bool) error {
 	target := r.url.String()
 	switch {
 	case a.status == http.StatusNoContent:
@@ -172,6 +194,8 @@ func (a firstAnswer) listened(r *request) error {
 		return fmt.Errorf("%s redirects with status %d to %s, which is not followed: subscribe to that", target, a.status, a.location)
 	case a.status != http.StatusOK:
 		return fmt.Errorf("%s answers with status %d, and a stream with 200", target, a.status)
+	case events && !listen.IsEvents(a.kind):
+		return fmt.Errorf("%s: its answer is not of the media type text/event-stream (%.80s): it is no stream of --sse", target, cmp.Or(a.kind, "it has none"))
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/talk"
@@ -216,7 +217,7 @@ func (r *loader) first(ctx context.Context) (a firstAnswer, err error) {
 		switch a, err = r.request.ask(ctx, r.timeout); {
 		case err != nil:
 		case r.listen != nil:
-			r.status, err = a.status, a.listened(&r.request)
+			r.status, err = a.status, a.listened(&r.request, r.listen.Format == listen.Events)
 		default:
 			r.status, err = a.expected(r.Flags.status, &r.request)
 		}

@@ -125,7 +125,7 @@ func (r *loader) openView(ctx context.Context) error {
 	}
 	for _, k := range v.kinds {
 		if v.pprof == "" && !slices.Contains(offered, string(k)) {
-			return fmt.Errorf("--control %s: it offers no profile %s, but %s; name the service's --pprof URL", v.control, k, offers(offered))
+			return fmt.Errorf("--control %s: it offers %s; name the service's --pprof URL to take the profile %s", v.control, offers(offered), k)
 		}
 	}
 	r.stepAside()
@@ -134,9 +134,9 @@ func (r *loader) openView(ctx context.Context) error {
 
 func offers(list []string) string {
 	if len(list) == 0 {
-		return "none"
+		return "no profiles"
 	}
-	return strings.Join(list, ", ")
+	return "the profiles " + strings.Join(list, ", ")
 }
 
 // stepAside moves this process off the generator's CPU, and off the server's when

@@ -3,6 +3,7 @@ package listen
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redline-go/redline/lab/load/h1"
@@ -102,7 +103,7 @@ func (b *book) Head(status int, head []byte) {
 		b.why, b.detail = Coding, fmt.Sprintf("%.80s", coding)
 		return
 	}
-	if kind, _ := h1.Field(head, "content-type"); b.config.Format == Events && !isEvents(kind) {
+	if kind, _ := h1.Field(head, "content-type"); b.config.Format == Events && !IsEvents(string(kind)) {
 		b.why, b.detail = Media, fmt.Sprintf("%.80s", kind)
 		return
 	}
@@ -110,13 +111,11 @@ func (b *book) Head(status int, head []byte) {
 	b.stands()
 }
 
-// isEvents reports whether a media type is that of server-sent events, whatever
+// IsEvents reports whether a media type is that of server-sent events, whatever
 // its parameters.
-func isEvents(kind []byte) bool {
-	if at := bytes.IndexByte(kind, ';'); at >= 0 {
-		kind = bytes.TrimRight(kind[:at], " \t")
-	}
-	return bytes.EqualFold(kind, []byte("text/event-stream"))
+func IsEvents(kind string) bool {
+	kind, _, _ = strings.Cut(kind, ";")
+	return strings.EqualFold(strings.TrimRight(kind, " \t"), "text/event-stream")
 }
 
 // stands makes the subscriber whose turn it is one that listens.
@@ -142,6 +141,7 @@ func (b *book) Content(in []byte) {
 	}
 	// The only error there is, sse.ErrFraming.
 	b.broken = b.reader.Feed(&b.turn.sse, in, b.now, b.wall) != nil
+	b.Seen = b.reader.Seen()
 }
 
 // Gap implements sse.Recorder.

@@ -143,6 +143,7 @@ func TestTruth(t *testing.T) {
 		}
 	}
 	script := Counts{Events: subscribers * events, Missed: missed, Duplicated: duplicated, Cut: cut, Reconnects: cut + ends, Ends: ends}
+	script.Stamped, script.Numbered = script.Events, script.Events // each of them
 	script.Errors[Short] = cut
 	script.Connects = subscribers + script.Reconnects
 	script.BytesIn, script.BytesOut = b.BytesIn, b.BytesOut

@@ -3,6 +3,7 @@ package listen
 import (
 	"fmt"
 
+	"github.com/redline-go/redline/lab/load/sse"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -23,6 +24,7 @@ type Counts struct {
 	Ends       uint64 // streams that the server ended in order
 	Retired    uint64 // subscribers that will not come back
 	Errors     [numKinds]uint64
+	sse.Seen   // of Events
 }
 
 // Failures is the sum over all kinds of errors.
@@ -41,6 +43,7 @@ func (c *Counts) Since(from *Counts) Counts {
 		Negative: c.Negative - from.Negative, BytesIn: c.BytesIn - from.BytesIn, BytesOut: c.BytesOut - from.BytesOut,
 		Connects: c.Connects - from.Connects, Reconnects: c.Reconnects - from.Reconnects, Ends: c.Ends - from.Ends,
 		Retired: c.Retired - from.Retired,
+		Seen:    sse.Seen{Stamped: c.Stamped - from.Stamped, Numbered: c.Numbered - from.Numbered},
 	}
 	for k := range d.Errors {
 		d.Errors[k] = c.Errors[k] - from.Errors[k]
@@ -72,6 +75,8 @@ type Result struct {
 	Each        float64 `json:"memory_each_bytes"` // what a subscriber added to that
 
 	Events     uint64 `json:"events"`     //
+	Stamped    uint64 `json:"stamped"`    // of them, with a time at Config.Stamp
+	Numbered   uint64 `json:"numbered"`   // of them, with an integer at Config.ID: the others' are neither missed nor duplicated
 	Missed     uint64 `json:"missed"`     // see Counts
 	Duplicated uint64 `json:"duplicated"` //
 	Oversized  uint64 `json:"oversized"`  //
@@ -90,6 +95,7 @@ type Result struct {
 func (r *Result) Fill(c *Counts) {
 	r.Events, r.Missed, r.Duplicated, r.Oversized = c.Events, c.Missed, c.Duplicated, c.Oversized
 	r.Cut, r.Comments, r.Negative, r.Reconnects, r.Ends = c.Cut, c.Comments, c.Negative, c.Reconnects, c.Ends
+	r.Stamped, r.Numbered = c.Stamped, c.Numbered
 }
 
 // Merge is the result of several generators' subscribers together, in windows that
@@ -112,6 +118,8 @@ func Merge(parts []*Result) (*Result, error) {
 		sum.Memory += p.Memory
 		each += p.Each * float64(p.Subscribers)
 		sum.Events += p.Events
+		sum.Stamped += p.Stamped
+		sum.Numbered += p.Numbered
 		sum.Missed += p.Missed
 		sum.Duplicated += p.Duplicated
 		sum.Oversized += p.Oversized

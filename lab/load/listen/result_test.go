@@ -38,7 +38,7 @@ func TestMerge(t *testing.T) {
 		parts = append(parts, &Result{
 			Subscribers: 100 * (i + 1), Standing: 10 + i, Lowest: 5 + i, Endless: i, Quiet: 2 * i, Silence: float64(3 - i), Connect: float64(i),
 			Memory: 1000 + n, Each: float64(600 + 60*i), Events: 50 + n, Missed: n, Duplicated: 2 * n, Oversized: 3 * n, Cut: 4 * n,
-			Comments: 5 * n, Negative: 6 * n, Reconnects: 7 * n, Ends: 8 * n, Retired: 9 * n, Gap: encode(gaps), Lag: encode(lags),
+			Comments: 5 * n, Negative: 6 * n, Stamped: 10 * n, Numbered: 11 * n, Reconnects: 7 * n, Ends: 8 * n, Retired: 9 * n, Gap: encode(gaps), Lag: encode(lags),
 		})
 	}
 	got, err := Merge(parts)
@@ -48,7 +48,7 @@ func TestMerge(t *testing.T) {
 	want := &Result{
 		Subscribers: 600, Standing: 33, Lowest: 18, Endless: 3, Quiet: 6, Silence: 3, Connect: 2,
 		Memory: 3003, Each: (600*100 + 660*200 + 720*300) / 600.0, Events: 153, Missed: 3, Duplicated: 6, Oversized: 9, Cut: 12,
-		Comments: 15, Negative: 18, Reconnects: 21, Ends: 24, Retired: 27, Gap: encode(allGaps), Lag: encode(allLags),
+		Comments: 15, Negative: 18, Stamped: 30, Numbered: 33, Reconnects: 21, Ends: 24, Retired: 27, Gap: encode(allGaps), Lag: encode(allLags),
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -74,6 +74,7 @@ func TestSince(t *testing.T) {
 				f.SetUint(by * uint64(i+1))
 			}
 		}
+		c.Stamped, c.Numbered = 100*by, 101*by
 		for k := range c.Errors {
 			c.Errors[k] = by * uint64(k+1)
 		}

@@ -18,7 +18,7 @@ var figures = Figures{
 	},
 	Stream: &Stream{
 		Delay: results.Latency{Count: 20, P50: us(700)}, Gap: results.Latency{Count: 3000, MeanUs: 1e5, P99: us(2e5)},
-		Counts: map[string]uint64{"missed": 2, "standing": 1000},
+		Numbered: 9, Counts: map[string]uint64{"missed": 2, "standing": 1000},
 	},
 }
 
@@ -62,6 +62,20 @@ func TestJudge(t *testing.T) {
 		}
 		if j := list[0].Judge(figures); j.Kept != c.kept || !strings.Contains(j.Why, c.why) {
 			t.Errorf("%s: kept %v, %q", c.text, j.Kept, j.Why)
+		}
+	}
+}
+
+// What no event had cannot be shown by it.
+func TestNothingNumbered(t *testing.T) {
+	list, err := Parse("missed<1,duplicated<1,oversized<1,missed>=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range list {
+		j := o.Judge(Figures{Stream: &Stream{Counts: map[string]uint64{}}})
+		if j.Kept != (i == 2) || !j.Kept && (j.Value != nil || !strings.HasSuffix(j.Why, "0 events with an id are too few to say, it takes 1")) {
+			t.Errorf("%s: %+v", o, j)
 		}
 	}
 }

@@ -13,6 +13,7 @@ const ofStreams = "; of subscribers also delay.p99 or gap.p99 and their like, mi
 // Stream is what objectives on subscribers are held against.
 type Stream struct {
 	Delay, Gap results.Latency   // from a server's stamp to the read; between two events of a subscriber
+	Numbered   uint64            // events by whose ids missed and duplicated are counted
 	Counts     map[string]uint64 // missed, duplicated, oversized, cut, reconnects, standing
 }
 
@@ -35,6 +36,13 @@ func (o Objective) Subscribers() bool {
 	return o.stream != "" || slices.Contains(streamCounts, o.Metric)
 }
 
+// byID reports whether the figure is counted by the ids of events.
+func (o Objective) byID() bool { return o.Metric == "missed" || o.Metric == "duplicated" }
+
+// Needs says what the subscribers' events have to have, beside themselves, for the
+// objective to be judged: a stamp, or an id.
+func (o Objective) Needs() (stamp, id bool) { return o.stream == "delay", o.byID() }
+
 // ofStream is the figure of subscribers.
 func (o Objective) ofStream(s *Stream) (float64, bool) {
 	switch {
@@ -44,6 +52,8 @@ func (o Objective) ofStream(s *Stream) (float64, bool) {
 		return o.ofLatency(s.Delay, Figures{})
 	case o.stream == "gap":
 		return o.ofLatency(s.Gap, Figures{})
+	case o.byID() && s.Numbered == 0:
+		return 0, false
 	}
 	return float64(s.Counts[o.Metric]), true
 }
@@ -55,6 +65,8 @@ func (o Objective) samples(f Figures) string {
 		return fmt.Sprintf("%d events with a stamp", f.Stream.Delay.Count)
 	case f.Stream != nil && o.stream == "gap":
 		return fmt.Sprintf("%d gaps", f.Stream.Gap.Count)
+	case f.Stream != nil && o.byID():
+		return fmt.Sprintf("%d events with an id", f.Stream.Numbered)
 	}
 	return fmt.Sprintf("%d answers", f.Answered)
 }

@@ -154,6 +154,7 @@ func (d *Document) Fill(r *load.Result, stealRatio float64, target float64, thre
 		if err := d.Stream.fill(r); err != nil {
 			return err
 		}
+		d.Notes = append(d.Notes, d.Stream.seenNotes()...)
 	}
 	if d.Server != nil {
 		d.fillServer(r)

@@ -7,31 +7,26 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// HDR writes the window's distributions as an HdrHistogram log: of a closed loop
-// the latency, of an open one response and service time and send lag, each with
-// its tag. Values are nanoseconds; the column of the maximum is milliseconds, as
-// the log's readers expect it. It returns the errors of w.
+// HDR writes the window's distributions as an HdrHistogram log: first the latency
+// (of an open loop the response time, of subscribers the delay), which has no tag
+// as readers of such logs want no tag unless they are given one; then the others,
+// each with its tag: service and send-lag, or gap and read-lag. Values are
+// nanoseconds; the column of the maximum is milliseconds, as the log's readers
+// expect it. It returns the errors of w.
 //
 // The log is written here because the library's writer takes whole seconds only
 // and has no tags; the histograms are the library's, V2 compressed.
 func HDR(w io.Writer, d *Document) error {
-	parts := []struct {
+	type part struct {
 		tag string
 		of  results.Latency
-	}{{"", d.Latency}}
+	}
+	parts := []part{{"", d.Latency}}
 	if d.Open != nil {
-		parts[0].tag = "Tag=response,"
-		parts = append(parts, []struct {
-			tag string
-			of  results.Latency
-		}{{"Tag=service,", d.Open.Service}, {"Tag=send-lag,", d.Open.SendLag}}...)
+		parts = append(parts, part{"Tag=service,", d.Open.Service}, part{"Tag=send-lag,", d.Open.SendLag})
 	}
 	if d.Stream != nil {
-		parts[0].tag = "Tag=delay,"
-		parts = append(parts, []struct {
-			tag string
-			of  results.Latency
-		}{{"Tag=gap,", d.Stream.Gap}, {"Tag=read-lag,", d.Stream.Lag}}...)
+		parts = append(parts, part{"Tag=gap,", d.Stream.Gap}, part{"Tag=read-lag,", d.Stream.Lag})
 	}
 	start := float64(d.Started.UnixMilli()) / 1e3
 	_, err := fmt.Fprintf(w, "#[Histogram log format version 1.3]\n#[redline load %s]\n#[StartTime: %.3f (seconds since epoch), %s]\n"+

@@ -22,7 +22,7 @@ const (
 // Stream is what a run of subscribers has beside the rest of its Document, whose
 // requests are events, and whose latency is the delay of events.
 type Stream struct {
-	Config listen.Config `json:"config"`
+	Config StreamConfig `json:"config"`
 	listen.Result
 	EventsPerSecond float64         `json:"events_per_second"`
 	Gap             results.Latency `json:"gap"` // between two events of a subscriber
@@ -46,7 +46,7 @@ func (s *Stream) figures(delay results.Latency) *objective.Stream {
 	return &objective.Stream{Delay: delay, Gap: s.Gap, Counts: map[string]uint64{
 		"missed": s.Missed, "duplicated": s.Duplicated, "oversized": s.Oversized, "cut": s.Cut,
 		"reconnects": s.Reconnects, "standing": uint64(s.Standing),
-	}}
+	}, Numbered: s.Numbered}
 }
 
 // gates are those of subscribers, which take the place of the closed loop's.
@@ -66,6 +66,7 @@ func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.
 			Text: fmt.Sprintf("%d events came before they were sent: the clocks of server and generator differ", s.Negative),
 		},
 	}
+	gates = append(gates, s.seenGates()...)
 	named := func(metrics ...string) bool {
 		return slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return slices.Contains(metrics, o.Metric) })
 	}
@@ -113,7 +114,7 @@ func (s *summary) stream(d *Document) {
 		s.line("silence", fmt.Sprintf("%d subscribers had no event in the window; the longest silence at its end was %s", t.Quiet, seconds(t.Silence)))
 	}
 	if t.Config.ID != "" {
-		s.line("ids", fmt.Sprintf("%d missed, %d duplicated", t.Missed, t.Duplicated))
+		s.line("ids", t.ids())
 	}
 	if t.Oversized+t.Cut > 0 || t.Endless > 0 {
 		s.line("records", fmt.Sprintf("%d oversized, %d cut short; %d that were over the limit and had not ended", t.Oversized, t.Cut, t.Endless))

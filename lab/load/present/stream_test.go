@@ -3,9 +3,11 @@ package present
 import (
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/listen"
@@ -14,12 +16,12 @@ import (
 // streamRun is a run of subscribers that nothing is wrong with.
 func streamRun(t *testing.T) (*Document, *load.Result) {
 	d, r := closedRun(t)
-	d.Stream = &Stream{Config: listen.Config{Format: listen.Events, ID: "@id", Ends: true}}
+	d.Stream = &Stream{Config: StreamConfig{Format: listen.Events, Stamp: "ts", ID: "@id", Ends: true}}
 	d.Config.Connections = 1000
 	r.Connects, r.Connect, r.FirstByte = 0, "", ""
 	r.Listen = &listen.Result{
 		Subscribers: 1000, Standing: 1000, Lowest: 998, Connect: 1.25, Memory: 24 << 20, Each: 640,
-		Events: r.Requests, Gap: encoded(t, 19_000, func(i int) int64 { return 499e6 + int64(i)*100 }),
+		Events: r.Requests, Numbered: r.Requests, Stamped: r.Requests, Gap: encoded(t, 19_000, func(i int) int64 { return 499e6 + int64(i)*100 }),
 		Lag: encoded(t, 20_000, func(i int) int64 { return 1000 + int64(i) }), Reconnects: 2, Ends: 2,
 	}
 	return d, r
@@ -59,6 +61,8 @@ func TestStreamGates(t *testing.T) {
 		}, ""},
 		{"clocks", func(r *load.Result) { r.Listen.Negative = 1 }, ""},
 		{"errors", func(r *load.Result) { r.Errors = map[string]uint64{"reset": 1} }, "errors<5"},
+		{"ids", func(r *load.Result) { r.Listen.Numbered = 0 }, ""},
+		{"stamp", func(r *load.Result) { r.Listen.Stamped = 0 }, ""},
 		{"standing", func(r *load.Result) { r.Listen.Standing = 999 }, "standing>900"},
 		{"standing", func(r *load.Result) { r.Listen.Standing, r.Listen.Retired = 0, 1000 }, "standing>=0"},
 	} {
@@ -79,6 +83,27 @@ func TestStreamGates(t *testing.T) {
 			}
 		})
 	}
+	t.Run("ids that nobody spoke of", func(t *testing.T) {
+		d, r := streamRun(t)
+		d.Stream.Config.AnyID, r.Listen.Numbered = true, 0
+		d = fill(t, d, r, "missed<1")
+		text := summaryOf(t, d)
+		if !d.Valid || d.Kept() || !strings.Contains(text, "none of the events had a number in the field id: what was missed is not known\n") {
+			t.Errorf("valid %v, kept %v\n%s", d.Valid, d.Kept(), text)
+		}
+	})
+	t.Run("some without", func(t *testing.T) {
+		d, r := streamRun(t)
+		r.Listen.Numbered, r.Listen.Stamped = r.Listen.Events-5, r.Listen.Events-7
+		d = fill(t, d, r, "missed<1")
+		want := []string{
+			"5 of 20000 events had not a number in the field id: missed and duplicated ids are those of the others",
+			"7 of 20000 events had not a number under the key ts: delays are those of the others",
+		}
+		if !d.Valid || !d.Kept() || !slices.Equal(d.Notes, want) {
+			t.Errorf("valid %v, kept %v, notes %q", d.Valid, d.Kept(), d.Notes)
+		}
+	})
 	t.Run("who went as told is not missing", func(t *testing.T) {
 		d, r := streamRun(t)
 		r.Listen.Standing, r.Listen.Retired = 990, 10
@@ -114,6 +139,23 @@ func TestStreamSeries(t *testing.T) {
 	for _, want := range []string{"events 500/s", "standing 1", "missed 6", "reconnects 8", "read lag 5"} {
 		if !strings.Contains(live.String(), want) {
 			t.Errorf("%q is not in %q", want, live.String())
+		}
+	}
+}
+
+// The unit of a time is in its name, and never is not a time.
+func TestStreamConfig(t *testing.T) {
+	for _, c := range []struct {
+		of   listen.Config
+		text string
+	}{
+		{listen.Config{Format: listen.Lines, Retry: 250 * time.Millisecond, Stall: 30 * time.Second}, `{"format":"lines","retry_seconds":0.25,"stall_seconds":30}`},
+		{listen.Config{Format: listen.Events, ID: "@id", Limit: 5, Stamp: "a", Unit: "ms", Ends: true}, `{"format":"events","limit":5,"stamp":"a","unit":"ms","id":"@id","retry_seconds":0,"ends":true}`},
+		{listen.Config{Format: listen.Varint, Retry: listen.Never}, `{"format":"varint"}`},
+	} {
+		text, err := json.Marshal(StreamConfigOf(&c.of))
+		if err != nil || string(text) != c.text {
+			t.Errorf("%v: %s, want %s", err, text, c.text)
 		}
 	}
 }

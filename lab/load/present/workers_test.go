@@ -1,6 +1,8 @@
 package present
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -18,6 +20,7 @@ func crew(t *testing.T, change func(i int, r *load.Result)) *Document {
 	for i := range 3 {
 		w := Worker{Index: i, Host: "rack-7", PID: 100 + i, Connections: 22 - i, Seconds: 10, Requests: 6000, RequestsPerSecond: 600}
 		_, part := closedRun(t)
+		part.Sent, part.Answered = 7000, 7000
 		if change != nil {
 			change(i, part)
 		}
@@ -39,6 +42,25 @@ func TestSummaryWorkers(t *testing.T) {
 	g := d.Gates[0]
 	if d.Valid || g.Name != "workers" || g.Passed || g.Value != 2 || g.Limit != 3 || len(d.Failed()) != 1 {
 		t.Errorf("valid %v, gates %+v", d.Valid, d.Gates)
+	}
+}
+
+// What a lost worker has not told is not there, rather than nought.
+func TestLostWorker(t *testing.T) {
+	var b bytes.Buffer
+	if err := crew(t, nil).Encode(&b); err != nil {
+		t.Fatal(err)
+	}
+	var d struct{ Workers []map[string]any }
+	if err := json.Unmarshal(b.Bytes(), &d); err != nil || len(d.Workers) != 3 {
+		t.Fatal(d.Workers, err)
+	}
+	for i, w := range d.Workers {
+		for _, name := range []string{"sent", "answered", "cpu_utilisation", "requests"} {
+			if _, there := w[name]; there != (i < 2 || name == "requests") {
+				t.Errorf("worker %d: %s is there: %v", i, name, there)
+			}
+		}
 	}
 }
 

@@ -41,7 +41,11 @@ func (b *binder) bind(n *node, v reflect.Value, what string) {
 	case reflect.Struct:
 		b.fields(n, v, what)
 	case reflect.Slice:
-		if n.kind != list || len(n.items) == 0 {
+		if n.kind == list && len(n.items) == 0 {
+			b.fail(n.line, "write at least one: [one], or a line beginning with - for each", "%s: the list is empty", what)
+			return
+		}
+		if n.kind != list {
 			b.fail(n.line, "write a list: [one, two], or a line beginning with - for each", "%s: %s where a list belongs", what, n.describe())
 			return
 		}
@@ -70,13 +74,22 @@ func (b *binder) bind(n *node, v reflect.Value, what string) {
 func (n *node) describe() string {
 	switch n.kind {
 	case boolean, number, words:
-		return strconv.Quote(n.text)
+		return excerpt(n.text)
 	case list:
 		if len(n.items) == 0 {
 			return "an empty list"
 		}
 	}
 	return n.kind.String()
+}
+
+// excerpt quotes the beginning of a text, which may be a whole file.
+func excerpt(text string) string {
+	const most = 60 // characters
+	if r := []rune(text); len(r) > most {
+		return strconv.Quote(string(r[:most])) + "…"
+	}
+	return strconv.Quote(text)
 }
 
 // fields fills a struct from a mapping. A field Line gets the mapping's line.
@@ -131,6 +144,9 @@ func suggest(word string, known []string) string {
 		if d := edits(strings.ToLower(word), k); d < least && d < len(k) {
 			best, least = k, d
 		}
+	}
+	if len(known) == 0 {
+		return "none is known"
 	}
 	all := "known are " + strings.Join(known, ", ")
 	if best != "" {

@@ -26,6 +26,7 @@ type shared struct {
 	defaults defaults
 	set      fields           // header fields of every request, from flags
 	slots    map[string]int32 // of variables
+	broken   map[string]bool  // variables that something is wrong with, which has been said
 	fills    map[string]pattern
 	opened   map[string]fileBody
 	named    map[string]int // line of every target's name
@@ -56,6 +57,9 @@ func (s *scope) resolve(p part, line int) (segment, bool) {
 	if b, known := builtin[p.name]; !ok && known {
 		at, ok = c.slot(b), true
 		c.slots[p.name] = at
+	}
+	if !ok && c.broken[p.name] {
+		return segment{}, false
 	}
 	if !ok {
 		if step, yes := s.later[p.name]; yes {

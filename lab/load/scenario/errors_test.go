@@ -16,12 +16,14 @@ var flaws = []struct{ text, want string }{
 	{"targets:\n- url: /\n---\nx: 1\n", "s.yaml:3: a second document; keep one scenario"},
 	{"- url: /\n", `s.yaml:1: a list where a mapping belongs; write targets:`},
 	{"base: http://h\n", "s.yaml:1: nothing to ask for; write targets:"},
-	{"targets: []\n", "s.yaml:1: targets: an empty list where a list belongs; write a list"},
+	{"targets: []\n", "s.yaml:1: targets: the list is empty; write at least one"},
 	{"targets:\n- url: /\ntargets:\n- url: /a\n", `s.yaml:3: "targets" is there twice; keep one`},
 	{"targets: &a\n- url: /\n  body: {json: *a}\n", "an alias that contains itself"},
 	{"targets:\n- url: !!binary aGk=\n", "s.yaml:2: the tag !!binary; write plain text"},
 	{"targets:\n- url: /\n  ? [a]\n  : 1\n", "s.yaml:3: a key that is no text; write name: value"},
 	{"targets:\n- url: /\n  <<: 1\n", "s.yaml:3: << merges a number; let it refer to a mapping"},
+
+	{strings.Repeat("a:b:c ", 100), `s.yaml:1: "` + strings.Repeat("a:b:c ", 10) + `"… where a mapping belongs; write targets:`},
 
 	// Keys and types.
 	{"targets:\n- url: /\n  weigth: 2\n", `s.yaml:3: targets[0]: unknown key "weigth"; did you mean weight? known are name, method`},
@@ -69,7 +71,7 @@ var flaws = []struct{ text, want string }{
 	{"targets:\n- url: /\n  headers: {A: [[b]]}\n", "headers.A: a list where text belongs"},
 
 	// References.
-	{"targets:\n- url: /${id}\n", "s.yaml:2: ${id} is not defined here; declare it under variables:, or capture it"},
+	{"targets:\n- url: /${id}\n", "s.yaml:2: ${id} is not defined here; declare it under variables:, or capture it in an earlier step; none is known"},
 	{"variables: {item: {value: 1}}\ntargets:\n- url: /${itme}\n", "did you mean item?"},
 	{"targets:\n- url: /${id\n", "s.yaml:2: ${ without }; close it, or write $${"},
 	{"targets:\n- url: /${1x}\n", "${1x} names no variable"},
@@ -95,7 +97,13 @@ var flaws = []struct{ text, want string }{
 	{"variables: {a: {int: [1, 1e3]}}\ntargets:\n- url: /\n", `"1e3"; write a whole number`},
 	{"variables: {a: {string: 0}}\ntargets:\n- url: /\n", "length 0 is not between"},
 	{"variables: {a: {string: {length: 3, alphabet: ''}}}\ntargets:\n- url: /\n", "an empty alphabet; leave alphabet out"},
-	{"variables: {a: {choice: []}}\ntargets:\n- url: /\n", "an empty list where a list belongs"},
+	{"variables: {a: {choice: []}}\ntargets:\n- url: /${a}\n", "variables.a.choice: the list is empty; write at least one"},
+	{"variables: {a: {value: '${b}'}, b: {uuid: v4}}\ntargets:\n- url: /${a}${b}\n", `variable "a": "${b}": the value of a variable holds no other; write ${b} where ${a} stands, or $${ for ${ itself`},
+	{"variables: {a: {choice: [x, '${vu}']}}\ntargets:\n- url: /${a}\n", `"${vu}": the value of a variable holds no other`},
+	{"variables: {a: {value: '${'}}\ntargets:\n- url: /${a}\n", "write $${ for ${ itself"},
+	{"variables: {a: {int: [5, 1]}}\ntargets:\n- url: /${a}\n", "min 5 is above max 1"},
+	{"variables: {a: {valeu: 1}}\ntargets:\n- url: /${a}\n", `variables.a: unknown key "valeu"; did you mean value?`},
+	{"variables: {a: {csv: gone.csv}}\ntargets:\n- url: /${a.x}\n", "open gone.csv: file does not exist"},
 
 	// CSV.
 	{"variables: {u: {csv: gone.csv}}\ntargets:\n- url: /\n", "s.yaml:1: open gone.csv: file does not exist; give the path"},
@@ -216,6 +224,16 @@ func TestAllAtOnce(t *testing.T) {
 	_, err = Parse("s.yaml", []byte("targets:\n"+strings.Repeat("- {url: x, a: 1, b: 2}\n", 100)), options())
 	if n := strings.Count(err.Error(), "\n") + 1; n != maxErrors {
 		t.Errorf("%d errors", n)
+	}
+}
+
+// What is wrong with a variable is said once, and not again where it stands.
+func TestBrokenVariable(t *testing.T) {
+	for _, v := range []string{"{int: [5, 1]}", "{value: '${b}'}", "{valeu: 1}", "{uuid: v7}", "{csv: gone.csv}", "{jwt: {algorithm: none, key: k}}", "{choice: []}"} {
+		_, err := Parse("s.yaml", []byte("variables: {a: "+v+"}\ntargets:\n- url: /${a}\n- url: /other/${a}\n"), options())
+		if err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v; want one sentence", v, err)
+		}
 	}
 }
 

@@ -138,7 +138,7 @@ func readTargets(name string, data []byte) (*file, []*Error) {
 			f.Targets = append(f.Targets, target{step: step{Line: n, Method: literal(line[:end], n), URL: literal(strings.TrimSpace(line[end:]), n), verbatim: true}})
 			t = &f.Targets[len(f.Targets)-1]
 		case t == nil:
-			b.fail(n, "begin a target with a method and a URL: GET http://host:port/path", "%q belongs to no target", line)
+			b.fail(n, "begin a target with a method and a URL: GET http://host:port/path", "%s belongs to no target", excerpt(line))
 		case line[0] == '@':
 			if t.Body != nil {
 				b.fail(n, "keep one @ line for each target", "a second body")
@@ -150,7 +150,7 @@ func readTargets(name string, data []byte) (*file, []*Error) {
 		default:
 			key, value, ok := strings.Cut(line, ":")
 			if !ok {
-				b.fail(n, "write Name: value for a header field, or METHOD URL for a target", "%q is neither", line)
+				b.fail(n, "write Name: value for a header field, or METHOD URL for a target", "%s is neither", excerpt(line))
 				continue
 			}
 			t.Headers = append(t.Headers, entry[text]{key, n, literal(strings.TrimSpace(value), n)})
@@ -213,7 +213,7 @@ func compile(name string, f *file, errs []*Error, o Options) (*Plan, error) {
 	c := &compiler{
 		binder: &binder{name: name, errs: errs},
 		shared: &shared{
-			o: o, dir: filepath.Dir(name), plan: &Plan{files: []string{name}}, slots: map[string]int32{},
+			o: o, dir: filepath.Dir(name), plan: &Plan{files: []string{name}}, slots: map[string]int32{}, broken: map[string]bool{},
 			fills: map[string]pattern{}, opened: map[string]fileBody{}, named: map[string]int{},
 		},
 	}

@@ -26,6 +26,14 @@ func TestSplitTemplate(t *testing.T) {
 	}
 }
 
+// $${ is ${ itself in a value, too.
+func TestLiteralValue(t *testing.T) {
+	p := compiled(t, "variables: {a: {value: '$${x}$'}, b: {choice: ['$${y}']}}\ntargets:\n- {method: POST, url: /, body: '${a}${b}'}\n")
+	if _, body := parse(t, wire(t, p)); body != "${x}$${y}" {
+		t.Errorf("body %q", body)
+	}
+}
+
 // hostile is a value that tries to end every place it may stand in.
 const hostile = "a b\r\nX: y\"\\</ü%?#&=\x00\x7f\xff"
 

@@ -164,8 +164,8 @@ const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 func (c *compiler) variables(all named[variable]) {
 	for _, tokens := range []bool{false, true} {
 		for i := range all {
-			if e := &all[i]; (e.value.JWT != nil) == tokens && c.name(e.name, e.line, "variable") {
-				c.variable(e.name, &e.value)
+			if e := &all[i]; (e.value.JWT != nil) == tokens && c.name(e.name, e.line, "variable") && !c.variable(e.name, &e.value) {
+				c.broken[e.name] = true
 			}
 		}
 	}
@@ -188,12 +188,17 @@ func (c *compiler) name(name string, line int, what string) bool {
 	return true
 }
 
-func (c *compiler) variable(name string, v *variable) {
+// variable compiles one, and reports whether nothing is wrong with it.
+func (c *compiler) variable(name string, v *variable) bool {
+	errs := len(c.errs)
 	kinds := []string{"value", "counter", "int", "uuid", "string", "choice", "csv", "jwt"}
 	given := slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return !v.has(k) })
 	if len(given) != 1 {
-		c.fail(v.Line, "write one of "+strings.Join(kinds, ", "), "variable %q has %d kinds", name, len(given))
-		return
+		// One whose only key is unknown, or holds nothing of use, has been told so.
+		if len(given) > 1 || !c.told("variables."+name) {
+			c.fail(v.Line, "write one of "+strings.Join(kinds, ", "), "variable %q has %d kinds", name, len(given))
+		}
+		return false
 	}
 	s := slot{name: name}
 	switch v.Per.or("") {
@@ -212,6 +217,32 @@ func (c *compiler) variable(name string, v *variable) {
 	if c.source(&s, v) {
 		c.slots[name] = c.slot(s)
 	}
+	return len(c.errs) == errs
+}
+
+// told reports whether something is wrong at a place of the file, or within it.
+func (b *binder) told(what string) bool {
+	return slices.ContainsFunc(b.errs, func(e *Error) bool {
+		return strings.HasPrefix(e.What, what+":") || strings.HasPrefix(e.What, what+".")
+	})
+}
+
+// plain is a text that is taken as it is: $${ in it is ${, and a reference would be
+// sent as it is written.
+func (c *compiler) plain(name string, t text) []byte {
+	parts, bad := splitTemplate(t.s)
+	var out []byte
+	for _, p := range parts {
+		if p.name != "" {
+			c.fail(t.node.line, fmt.Sprintf("write ${%s} where ${%s} stands, or $${ for ${ itself", p.name, name), "variable %q: %s: the value of a variable holds no other", name, excerpt(t.s))
+			return nil
+		}
+		out = append(out, p.literal...)
+	}
+	if bad != nil {
+		c.fail(t.node.line, "write $${ for ${ itself", "variable %q: %s: the value of a variable holds no other", name, excerpt(t.s))
+	}
+	return out
 }
 
 // has reports whether the field of that key is given.
@@ -227,7 +258,7 @@ func (c *compiler) source(s *slot, v *variable) bool {
 	errs := len(c.errs)
 	switch {
 	case v.Value.given():
-		s.source, s.value = fixed, []byte(v.Value.s)
+		s.source, s.value = fixed, c.plain(s.name, v.Value)
 	case v.Counter != nil:
 		s.source, s.start, s.step = count, v.Counter.Start, v.Counter.Step
 	case v.Int != nil:
@@ -255,7 +286,7 @@ func (c *compiler) source(s *slot, v *variable) bool {
 	case v.Choice != nil:
 		s.source = choice
 		for _, t := range v.Choice {
-			s.choices = append(s.choices, []byte(t.s))
+			s.choices = append(s.choices, c.plain(s.name, t))
 		}
 	case v.CSV != nil:
 		s.source = row

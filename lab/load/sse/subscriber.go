@@ -142,7 +142,17 @@ type turn struct {
 	now  int64
 	wall int64
 	rec  Recorder
+	Seen
 }
+
+// Seen is how many events had what a Config looks for in them. It only grows.
+type Seen struct {
+	Stamped  uint64 // events with a time
+	Numbered uint64 // events with an id that is an integer
+}
+
+// Seen is that of all subscribers that r fed.
+func (r *Reader) Seen() Seen { return r.turn.Seen }
 
 // Feed takes bytes of a subscriber's stream, split anywhere, with the time of
 // the read: now on a monotonic clock for gaps, and wall since 1970 for delays,
@@ -318,7 +328,11 @@ func (r *turn) event() {
 	}
 	r.seen, r.last = true, r.now
 	if at, ok := r.stamp.time(r.stream.unit); ok {
+		r.Stamped++
 		r.rec.Delay(time.Duration(r.wall - at))
+	}
+	if _, ok := r.serial.integer(); ok {
+		r.Numbered++
 	}
 	r.order()
 }

@@ -11,10 +11,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/redline-go/redline/lab/load"
@@ -86,12 +89,60 @@ func (t *Talk) Ask(ctx context.Context, conn net.Conn, method string, u *url.URL
 	}
 	q = q.WithContext(ctx)
 	q.URL, q.RequestURI = u, ""
-	given := func(context.Context, string, string) (net.Conn, error) { return conn, nil }
+	heard := &listener{Conn: conn}
+	given := func(context.Context, string, string) (net.Conn, error) {
+		if t.TLS == nil {
+			return heard, nil
+		}
+		return conn, nil // the transport looks at what it is
+	}
 	over := &http.Transport{DialContext: given, DialTLSContext: given, DisableCompression: true, Protocols: new(http.Protocols)}
 	over.Protocols.SetHTTP2(t.TLS != nil)
 	over.Protocols.SetUnencryptedHTTP2(t.TLS == nil)
 	answer, err = over.RoundTrip(q)
+	if err != nil && t.TLS == nil {
+		err = heard.words(err)
+	}
 	return answer, over.CloseIdleConnections, err
+}
+
+// listener keeps the first bytes that came over a connection.
+type listener struct {
+	net.Conn
+	mu    sync.Mutex
+	first []byte
+	ended bool
+}
+
+// Read implements [net.Conn].
+func (l *listener) Read(b []byte) (int, error) {
+	n, err := l.Conn.Read(b)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.first = append(l.first, b[:min(n, len(http1)-min(len(l.first), len(http1)))]...)
+	l.ended = l.ended || gone(err)
+	return n, err
+}
+
+// gone reports whether an error is the end of a connection by the server.
+func gone(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// http1 is what the answers of HTTP/1 begin with.
+const http1 = "HTTP/1."
+
+// words says what a failed exchange in clear text means, if what came tells it.
+func (l *listener) words(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case string(l.first) == http1:
+		return fmt.Errorf("%v answers in HTTP/1: it does not speak HTTP/2 in clear; leave out --http2, or load an https:// URL", l.RemoteAddr())
+	case len(l.first) == 0 && (l.ended || gone(err)):
+		return fmt.Errorf("%v ended the connection without an answer: it does not speak HTTP/2 in clear; leave out --http2, or load an https:// URL", l.RemoteAddr())
+	}
+	return err
 }
 
 // Port is the port that a URL leads to.

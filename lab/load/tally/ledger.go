@@ -11,7 +11,7 @@ import (
 type Open struct {
 	Due        uint64 `json:"due"`         // arrivals of the plan
 	Sent       uint64 `json:"sent"`        // of them, by the end of the window
-	Waited     uint64 `json:"waited"`      // found no connection free
+	Waited     uint64 `json:"waited"`      // found no connection free, those that never got one among them
 	Failed     uint64 `json:"failed"`      // came to an error, and have no latency
 	Unfinished uint64 `json:"unfinished"`  // without an answer when the run was over: their latency is their age then, a lower bound
 	Service    string `json:"service_hdr"` // from the send to the answer; HdrHistogram V2 as in Result
@@ -97,6 +97,14 @@ func (g *Ledger) GiveUp(intended, now int64) {
 		g.Unfinished++
 		g.Rec.sample(now-intended, 1)
 	}
+}
+
+// Abandon is GiveUp for an arrival that was never sent, since no connection was free.
+func (g *Ledger) Abandon(intended, now int64) {
+	if g.Within(intended) {
+		g.Waited++
+	}
+	g.GiveUp(intended, now)
 }
 
 // Take returns the p99 of the send lag in the present tick, in microseconds, and

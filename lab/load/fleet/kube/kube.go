@@ -56,11 +56,17 @@ var (
 	fileForm     = regexp.MustCompile(`^[A-Za-z0-9][-._A-Za-z0-9]{0,252}$`)
 )
 
+// IsQuantity reports whether text is an amount of CPU or memory as a Fleet has it.
+func IsQuantity(text string) bool { return quantityForm.MatchString(text) }
+
+// IsName reports whether text can be a Fleet's name, or its namespace.
+func IsName(text string) bool { return nameForm.MatchString(text) }
+
 func (f *Fleet) validate() error {
 	switch {
-	case !nameForm.MatchString(f.Name):
+	case !IsName(f.Name):
 		return fmt.Errorf("name %q: write up to 40 lower-case letters, digits and -, beginning with a letter", f.Name)
-	case f.Namespace != "" && !nameForm.MatchString(f.Namespace):
+	case f.Namespace != "" && !IsName(f.Namespace):
 		return fmt.Errorf("namespace %q: write lower-case letters, digits and -", f.Namespace)
 	case f.Image == "" || strings.ContainsAny(f.Image, " \n"):
 		return fmt.Errorf("image %q: write the reference of an image that has redline as its entry point", f.Image)
@@ -70,9 +76,9 @@ func (f *Fleet) validate() error {
 		return errors.New("no coordinator, and no NATS server to meet it at, or files for nobody")
 	case f.Run == "" || f.Token == "":
 		return errors.New("a run without name or token")
-	case !quantityForm.MatchString(f.CPU):
+	case !IsQuantity(f.CPU):
 		return fmt.Errorf("CPU %q: write a number of cores, such as 2 or 500m", f.CPU)
-	case !quantityForm.MatchString(f.Memory):
+	case !IsQuantity(f.Memory):
 		return fmt.Errorf("memory %q: write an amount such as 1Gi", f.Memory)
 	case f.Deadline < time.Second:
 		return fmt.Errorf("a deadline of %v", f.Deadline)
@@ -85,7 +91,7 @@ func (f *Fleet) validate() error {
 		size += base64.StdEncoding.EncodedLen(len(b))
 	}
 	if size > maxFile {
-		return fmt.Errorf("files of %d bytes: a ConfigMap holds a mebibyte; put them into the image", size)
+		return fmt.Errorf("files of %d bytes: a ConfigMap holds %d; take smaller ones, or make a body up with --upload SIZE", size, maxFile)
 	}
 	return nil
 }

@@ -1,0 +1,92 @@
+package talk
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/load"
+)
+
+// askClear asks a server for HTTP/2 in clear.
+func askClear(t *testing.T, addr string) error { return askOnce(t, addr, &Talk{HTTP2: true}) }
+
+// askOnce asks a server for HTTP/2.
+func askOnce(t *testing.T, addr string, talk *Talk) error {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", addr, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	stop, err := Deadline(t.Context(), conn, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	wire := "GET / HTTP/1.1\r\nHost: " + addr + "\r\n\r\n"
+	over, err := talk.Shake(t.Context(), conn)
+	if err != nil {
+		return err
+	}
+	scheme := "http"
+	if talk.TLS != nil {
+		scheme = "https"
+	}
+	answer, end, err := talk.Ask(t.Context(), over, http.MethodGet, &url.URL{Scheme: scheme, Host: addr, Path: "/"}, []byte(wire))
+	if err != nil {
+		return err
+	}
+	defer end()
+	return answer.Body.Close()
+}
+
+// A secure connection has settled by ALPN what is spoken on it.
+func TestSecure(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	talk := &Talk{HTTP2: true, TLS: &load.TLS{ServerName: "example.com", Insecure: true}}
+	if err := askOnce(t, s.Listener.Addr().String(), talk); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that does not know HTTP/2 in clear is told from one that is silent.
+func TestClear(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+	defer s.Close()
+	if err := askClear(t, s.Listener.Addr().String()); err != nil {
+		t.Errorf("one that does: %v", err)
+	}
+	old := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer old.Close()
+	if err := askClear(t, old.Listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "answers in HTTP/1: it does not speak HTTP/2 in clear; leave out --http2") {
+		t.Errorf("one that answers in HTTP/1.1: %v", err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	}()
+	if err := askClear(t, l.Addr().String()); err == nil || !strings.Contains(err.Error(), "ended the connection without an answer: it does not speak HTTP/2 in clear") {
+		t.Errorf("one that goes: %v", err)
+	}
+}
