@@ -177,7 +177,7 @@ func (c *Conn) read(ctx context.Context, sub *nats.Subscription) {
 			switch {
 			case ctx.Err() != nil:
 			case errors.Is(err, nats.ErrConnectionClosed):
-				c.err = fmt.Errorf("the connection to the NATS server at %s was lost, and did not come back within %v", redact(c.addr.URL), retries*retry)
+				c.err = fmt.Errorf("the connection to the NATS server at %s was lost, and did not come back within %v: %w", redact(c.addr.URL), retries*retry, err)
 			default:
 				c.err = fmt.Errorf("read from the NATS server: %w", err)
 			}

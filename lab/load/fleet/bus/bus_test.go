@@ -225,8 +225,9 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// Who closes does not wait for a server that has gone.
-func TestCloseWithoutServer(t *testing.T) {
+// orphan is a worker whose server was there, and has gone.
+func orphan(t *testing.T) *Conn {
+	t.Helper()
 	a := New("")
 	b, err := Listen("127.0.0.1:0", a.Token)
 	if err != nil {
@@ -238,6 +239,12 @@ func TestCloseWithoutServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Close()
+	return w
+}
+
+// Who closes does not wait for a server that has gone.
+func TestCloseWithoutServer(t *testing.T) {
+	w := orphan(t)
 	for end := time.Now().Add(patience); w.nc.IsConnected(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("still connected")
@@ -251,17 +258,7 @@ func TestCloseWithoutServer(t *testing.T) {
 
 // A server that is gone for good closes the inbox, and Close says why.
 func TestServerGone(t *testing.T) {
-	a := New("")
-	b, err := Listen("127.0.0.1:0", a.Token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.URL = b.URL("127.0.0.1")
-	w, err := Worker(within(t), a, "w")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Close()
+	w := orphan(t)
 	select {
 	case _, open := <-w.Inbox():
 		if open {
