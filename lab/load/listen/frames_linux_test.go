@@ -2,12 +2,10 @@ package listen
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -52,42 +50,20 @@ func (f *framed) events(id uint32, from, to int, end bool) bool {
 // returns false ends its connection. What was reset is counted.
 func serveFrames(t *testing.T, settings []http2.Setting, script func(f *framed, id uint32, lastID string) bool) (addr string, resets *atomic.Int64) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	resets = new(atomic.Int64)
-	var all sync.WaitGroup
 	var n atomic.Int64
-	ctx, stop := context.WithCancel(t.Context())
-	all.Go(func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() {
-				defer c.Close()
-				defer context.AfterFunc(ctx, func() { _ = c.Close() })()
-				hello := make([]byte, len(http2.ClientPreface))
-				if _, err := io.ReadFull(c, hello); err != nil || string(hello) != http2.ClientPreface {
-					return
-				}
-				f := &framed{Framer: http2.NewFramer(c, c), conn: c, n: n.Add(1)}
-				f.enc = hpack.NewEncoder(&f.block)
-				f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-				if f.WriteSettings(settings...) == nil {
-					f.follow(resets, script)
-				}
-			})
+	return serveEach(t, func(c net.Conn) {
+		hello := make([]byte, len(http2.ClientPreface))
+		if _, err := io.ReadFull(c, hello); err != nil || string(hello) != http2.ClientPreface {
+			return
 		}
-	})
-	t.Cleanup(func() {
-		stop()
-		_ = ln.Close()
-		all.Wait()
-	})
-	return ln.Addr().String(), resets
+		f := &framed{Framer: http2.NewFramer(c, c), conn: c, n: n.Add(1)}
+		f.enc = hpack.NewEncoder(&f.block)
+		f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+		if f.WriteSettings(settings...) == nil {
+			f.follow(resets, script)
+		}
+	}), resets
 }
 
 // follow answers until the connection ends.

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,34 +20,14 @@ import (
 // serveSecret is serveStreams over TLS: a script has the bytes below it as well.
 func serveSecret(t *testing.T, cert tls.Certificate, script func(c *tls.Conn, n int64)) (addr string) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
 	var n atomic.Int64
-	all.Go(func() {
-		for {
-			raw, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() {
-				defer raw.Close()
-				_ = raw.SetDeadline(time.Now().Add(30 * time.Second))
-				c := tls.Server(raw, &tls.Config{Certificates: []tls.Certificate{cert}})
-				in := make([]byte, 4<<10)
-				if k, err := c.Read(in); err == nil && bytes.HasSuffix(in[:k], []byte("\r\n\r\n")) {
-					script(c, n.Add(1))
-				}
-			})
+	return serveEach(t, func(raw net.Conn) {
+		c := tls.Server(raw, &tls.Config{Certificates: []tls.Certificate{cert}})
+		in := make([]byte, 4<<10)
+		if k, err := c.Read(in); err == nil && bytes.HasSuffix(in[:k], []byte("\r\n\r\n")) {
+			script(c, n.Add(1))
 		}
 	})
-	t.Cleanup(func() {
-		_ = ln.Close()
-		all.Wait()
-	})
-	return ln.Addr().String()
 }
 
 // What ends with the connection has ended in order only when TLS says so.

@@ -13,16 +13,15 @@ import (
 	"time"
 )
 
-// serveStreams is a server of one script for each connection, whose number and
-// request the script is given. A script that returns ends its connection.
-func serveStreams(t *testing.T, script func(c *net.TCPConn, n int64, r *http.Request)) (addr string) {
+// serveEach is a server of one script for each connection, all of which end with the
+// test.
+func serveEach(t *testing.T, script func(c net.Conn)) (addr string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
-	var n atomic.Int64
 	ctx, stop := context.WithCancel(t.Context())
 	all.Go(func() {
 		for {
@@ -33,9 +32,7 @@ func serveStreams(t *testing.T, script func(c *net.TCPConn, n int64, r *http.Req
 			all.Go(func() {
 				defer c.Close()
 				defer context.AfterFunc(ctx, func() { _ = c.Close() })()
-				if r, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
-					script(c.(*net.TCPConn), n.Add(1), r)
-				}
+				script(c)
 			})
 		}
 	})
@@ -45,6 +42,18 @@ func serveStreams(t *testing.T, script func(c *net.TCPConn, n int64, r *http.Req
 		all.Wait()
 	})
 	return ln.Addr().String()
+}
+
+// serveStreams is a server of one script for each connection, whose number and
+// request the script is given. A script that returns ends its connection.
+func serveStreams(t *testing.T, script func(c *net.TCPConn, n int64, r *http.Request)) (addr string) {
+	t.Helper()
+	var n atomic.Int64
+	return serveEach(t, func(c net.Conn) {
+		if r, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+			script(c.(*net.TCPConn), n.Add(1), r)
+		}
+	})
 }
 
 // write sends text, and reports whether the connection took it.
