@@ -22,7 +22,7 @@ func TestAdopt(t *testing.T) {
 			all[i] = l
 		}
 		r := prepare(t, &redline.Server{Transport: transport, Native: text("adopted")})
-		if transport != redline.Std { // which takes any
+		if transport != redline.TransportStd { // which takes any
 			if err := r.Adopt(struct{ net.Listener }{all[0]}); err == nil {
 				t.Error("a listener that accepts by itself is adopted")
 			}

@@ -14,26 +14,29 @@ import (
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/http1"
+	"github.com/redline-go/redline/internal/transport"
 )
 
 // A nowhere is a connection that takes everything.
 type nowhere struct{}
 
-func (nowhere) Wake(func(*buf.Queue) error) bool            { return true }
-func (nowhere) Detach()                                     {}
-func (nowhere) Detached() bool                              { return false }
-func (nowhere) Release()                                    {}
-func (nowhere) Read([]byte, sync.Locker) (int, error)       { return 0, net.ErrClosed }
-func (nowhere) Unread([]byte)                               {}
-func (nowhere) Flush(out *buf.Queue, _ int) error           { out.Reset(); return nil }
-func (nowhere) AwaitRoom(sync.Locker, int) error            { return nil }
+func (nowhere) Wake(func(*buf.Queue) error) bool      { return true }
+func (nowhere) Detach()                               {}
+func (nowhere) Detached() bool                        { return false }
+func (nowhere) Release()                              {}
+func (nowhere) Read([]byte, sync.Locker) (int, error) { return 0, net.ErrClosed }
+func (nowhere) Unread([]byte)                         {}
+func (nowhere) Flush(out *buf.Queue, _ int, _ sync.Locker) error {
+	out.Reset()
+	return nil
+}
 func (nowhere) SetTimeout(time.Duration)                    {}
 func (nowhere) SetWriteTimeout(time.Duration)               {}
-func (nowhere) Pause()                                      {}
-func (nowhere) Resume()                                     {}
+func (nowhere) Pause(bool)                                  {}
+func (nowhere) Untaken() int                                { return 0 }
 func (nowhere) Pending() int                                { return 0 }
 func (nowhere) Hijack([]byte, *buf.Queue) (net.Conn, error) { return nil, net.ErrClosed }
-func (nowhere) Close(bool)                                  {}
+func (nowhere) Close(transport.Closing)                     {}
 func (nowhere) LocalAddr() net.Addr                         { return nil }
 func (nowhere) RemoteAddr() net.Addr                        { return nil }
 
@@ -62,7 +65,7 @@ func TestAllocations(t *testing.T) {
 		c.Text(200, "ok")
 	})
 	router.GET("/prebuilt", func(c *Ctx) { c.Send(pre) })
-	router.GET("/static", func(c *Ctx) { _ = c.Static(200, "text/plain", large) })
+	router.GET("/static", func(c *Ctx) { _ = c.BytesNoCopy(200, "text/plain", large) })
 	router.GET("/json", func(c *Ctx) { _ = c.JSON(200, hello) })
 	s := &Server{Native: router.Serve, Logger: slog.New(slog.DiscardHandler)}
 	const lines = " HTTP/1.1\r\nHost: localhost:8080\r\nAccept: */*\r\nUser-Agent: test\r\nCookie: a=b\r\nX-Custom: custom\r\nAccept-Encoding: gzip, br\r\n\r\n"

@@ -39,7 +39,7 @@ func BenchmarkRequest(b *testing.B) {
 		{"http-browser", &Server{Handler: mux}, browser},
 	} {
 		m.s.Logger = slog.New(slog.DiscardHandler)
-		m.s.Transport = Std
+		m.s.Transport = TransportStd
 		if _, err := m.s.start(nil); err != nil {
 			b.Fatal(err)
 		}

@@ -12,7 +12,6 @@ import (
 	"unsafe"
 
 	"github.com/redline-go/redline/internal/exchange"
-	"github.com/redline-go/redline/internal/transport"
 )
 
 // A Ctx is one request and its response, in the hands of a handler. It is valid
@@ -66,21 +65,16 @@ func (c *Ctx) QueryBytes() []byte { return c.exchange().QueryBytes() }
 func (c *Ctx) Target() string { return string(c.exchange().TargetBytes()) }
 
 // Host returns the authority that the client asked for (RFC 9110, 7.2).
-func (c *Ctx) Host() string { return string(c.exchange().HostBytes()) }
+func (c *Ctx) Host() string { return string(c.exchange().AuthorityBytes()) }
 
 // Proto returns "HTTP/1.1" or "HTTP/1.0".
-func (c *Ctx) Proto() string {
-	if c.exchange().ProtoMinor == 0 {
-		return "HTTP/1.0"
-	}
-	return "HTTP/1.1"
-}
+func (c *Ctx) Proto() string { return c.exchange().Version.String() }
 
 // RemoteAddr returns the client's address.
-func (c *Ctx) RemoteAddr() net.Addr { return c.exchange().Host.RemoteAddr() }
+func (c *Ctx) RemoteAddr() net.Addr { return c.exchange().Session.RemoteAddr() }
 
 // LocalAddr returns the address that the client connected to.
-func (c *Ctx) LocalAddr() net.Addr { return c.exchange().Host.LocalAddr() }
+func (c *Ctx) LocalAddr() net.Addr { return c.exchange().Session.LocalAddr() }
 
 // Header returns the value of the first field with the name, in any case, or "".
 func (c *Ctx) Header(name string) string { return string(c.HeaderBytes(name)) }
@@ -118,14 +112,10 @@ func (c *Ctx) Trailer(name string) string {
 // ContentType returns the media type of the request's body, as it came.
 func (c *Ctx) ContentType() string { return c.Header("Content-Type") }
 
-// ContentLength returns the length of the request's body in bytes: -1 when it is
-// chunked.
+// ContentLength returns the length of the request's body in bytes, 0 when there is
+// none, and -1 when it is not known before its end.
 func (c *Ctx) ContentLength() int64 {
-	x := c.exchange()
-	if x.ContentLength < 0 && !x.Request.Chunked {
-		return 0
-	}
-	return x.ContentLength
+	return c.exchange().ContentLength
 }
 
 // Query returns the first value of the query parameter, decoded, or "". A part
@@ -281,8 +271,7 @@ type bodyReader struct{ c *Ctx }
 // Read implements io.Reader.
 func (b bodyReader) Read(p []byte) (int, error) {
 	x := b.c.exchange()
-	n, err := x.Host.ReadBody(x, p)
-	return n, ofClient(err)
+	return x.Session.ReadBody(x, p)
 }
 
 // ReadBody reads the whole body, up to most bytes: beyond that, ErrBodyTooLong.
@@ -322,16 +311,8 @@ var (
 	ErrHijacked    = exchange.ErrHijacked
 	ErrLength      = exchange.ErrLength
 	ErrNoBody      = exchange.ErrNoBody
-	ErrTimeout     = transport.ErrDeadline // the client was too slow: StallTimeout and its like
+	ErrTimeout     = exchange.ErrTimeout // the client was too slow: StallTimeout and its like
 )
-
-// ofClient gives what a transport says of a client its public name.
-func ofClient(err error) error {
-	if err == transport.ErrLost {
-		return ErrGone
-	}
-	return err
-}
 
 // Set keeps a value with the request, for handlers further in.
 func (c *Ctx) Set(key, value any) {
@@ -347,7 +328,7 @@ func (c *Ctx) Get(key any) any { return c.frame().values[key] }
 
 // Detach tells the server that the handler is about to block. It is a hint: a
 // handler that blocks without it is noticed a millisecond later.
-func (c *Ctx) Detach() { c.exchange().Host.Detach() }
+func (c *Ctx) Detach() { c.exchange().Session.Detach() }
 
 // A requestContext is the context of one request. It is made when it is asked
 // for, and never used again.
@@ -376,7 +357,7 @@ func (c *Ctx) requestContext() *requestContext {
 	if f.cancel == nil {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		f.cancel = &requestContext{Context: ctx, cancel: cancel}
-		if x.Host.OnGone(func() { cancel(ErrGone) }) {
+		if x.Session.OnGone(func() { cancel(ErrGone) }) {
 			cancel(ErrGone)
 		}
 	}

@@ -195,7 +195,7 @@ func TestSlowReaders(t *testing.T) {
 			s.StallTimeout = short
 			s.Native = func(c *redline.Ctx) {
 				if c.Path() == "/static" {
-					if err := c.Static(200, "text/plain", big); err != nil {
+					if err := c.BytesNoCopy(200, "text/plain", big); err != nil {
 						t.Error(err)
 					}
 					return

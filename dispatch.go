@@ -8,8 +8,8 @@ import (
 	"github.com/redline-go/redline/internal/learn"
 )
 
-// A Handler answers one request. It may block.
-type Handler func(*Ctx)
+// A HandlerFunc answers one request. It may block.
+type HandlerFunc func(*Ctx)
 
 // dispatcher is the server in its role as the sessions' handler.
 type dispatcher Server
@@ -53,7 +53,7 @@ func (d *dispatcher) ServeExchange(x *exchange.Exchange) {
 }
 
 // serve runs a native handler.
-func (d *dispatcher) serve(x *exchange.Exchange, h Handler) {
+func (d *dispatcher) serve(x *exchange.Exchange, h HandlerFunc) {
 	f, ok := x.Local.(*frame)
 	if !ok {
 		f = &frame{server: (*Server)(d)}
@@ -74,7 +74,7 @@ func (d *dispatcher) leave(c *Ctx, f *frame) {
 	if f.stream != nil {
 		f.stream.returned.Store(true)
 	}
-	if d.learns && f.route != nil && !f.inline && c.x.Host.Late() {
+	if d.learns && f.route != nil && !f.inline && c.x.Session.Late() {
 		f.route.habit.Late()
 	}
 	if f.cancel != nil && f.stream == nil {
@@ -94,7 +94,7 @@ func (d *dispatcher) panicked(c *Ctx, f *frame, p any) {
 	if p != ErrAbort {
 		s.logger().Error("handler panicked",
 			"panic", p, "method", string(x.MethodBytes()), "path", string(x.PathBytes()),
-			"remote", x.Host.RemoteAddr(), "stack", string(debug.Stack()))
+			"remote", x.Session.RemoteAddr(), "stack", string(debug.Stack()))
 	}
 	if x.HeadSent || x.Hijacked || f.stream != nil || p == ErrAbort {
 		x.Abort()
@@ -109,7 +109,7 @@ func (d *dispatcher) panicked(c *Ctx, f *frame, p any) {
 // A route is a handler with what was learned about it.
 type route struct {
 	method, pattern string
-	handler         Handler
+	handler         HandlerFunc
 	names           []string // of the pattern's parameters
 
 	habit learn.Habit
@@ -121,7 +121,7 @@ func (r *route) serve(c *Ctx) {
 		r.handler(c)
 		return
 	}
-	c.x.Host.Detach()
+	c.x.Session.Detach()
 	start := time.Now()
 	r.handler(c)
 	r.habit.Ran(time.Since(start))
@@ -129,16 +129,16 @@ func (r *route) serve(c *Ctx) {
 
 // Blocking returns h as a handler that starts off the event loop: for one that
 // is known to block, so that nothing has to be learned.
-func Blocking(h Handler) Handler {
+func Blocking(h HandlerFunc) HandlerFunc {
 	return func(c *Ctx) {
-		c.exchange().Host.Detach()
+		c.exchange().Session.Detach()
 		h(c)
 	}
 }
 
 // Inline returns h as a handler that is never learned to block: for one whose
 // rare delays do not matter.
-func Inline(h Handler) Handler {
+func Inline(h HandlerFunc) HandlerFunc {
 	return func(c *Ctx) {
 		c.frame().inline = true
 		h(c)

@@ -26,7 +26,7 @@ const patience = time.Minute
 
 // transports are those that this system allows.
 var transports = sync.OnceValue(func() (names []string) {
-	for _, name := range []string{redline.Uring, redline.Epoll, redline.Std} {
+	for _, name := range []string{redline.TransportUring, redline.TransportEpoll, redline.TransportStd} {
 		s := &redline.Server{Transport: name, Native: func(*redline.Ctx) {}, Logger: slog.New(slog.DiscardHandler)}
 		_, err := s.Listen("127.0.0.1:0")
 		if s.Close(); err == nil {
@@ -284,7 +284,7 @@ func (c *client) reset() {
 }
 
 // text is a handler that answers with a text.
-func text(s string) redline.Handler { return func(c *redline.Ctx) { c.Text(200, s) } }
+func text(s string) redline.HandlerFunc { return func(c *redline.Ctx) { c.Text(200, s) } }
 
 // routeOf returns what a server has learned about a pattern.
 func (r *running) routeOf(pattern string) redline.RouteStats {

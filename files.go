@@ -41,7 +41,7 @@ type FileOptions struct {
 	// which suits files that are replaced rather than rewritten in place.
 	ETag func(fs.FileInfo) string
 	// NotFound answers for what is not there; nil means 404.
-	NotFound Handler
+	NotFound HandlerFunc
 }
 
 // FileServer returns a handler that serves the regular files below root, which
@@ -61,7 +61,7 @@ type FileOptions struct {
 // Answers GET and HEAD with conditions (RFC 9110, 13) and ranges (RFC 9110, 14).
 // The body is sent by the kernel out of the file. A file that is cut short
 // meanwhile cuts the connection.
-func FileServer(root *os.Root, o FileOptions) Handler {
+func FileServer(root *os.Root, o FileOptions) HandlerFunc {
 	if o.Index == "" {
 		o.Index = "index.html"
 	}
@@ -233,7 +233,7 @@ func (c *Ctx) SendFile(f *os.File, off, n int64) error {
 	if !x.HeadSent && len(x.Body) == 0 && len(x.Response.Trailers) == 0 && x.Response.Length == exchange.UnknownLength {
 		x.Response.Length = n
 	}
-	return x.Host.SendFile(x, f, off, n)
+	return x.Session.SendFile(x, f, off, n)
 }
 
 // typeOf returns the media type of a file by its name.

@@ -63,7 +63,7 @@ func tree(t *testing.T, files map[string]string) (dir string, root *os.Root) {
 }
 
 // mount returns a router with a file server below /s/.
-func mount(root *os.Root, o redline.FileOptions) redline.Handler {
+func mount(root *os.Root, o redline.FileOptions) redline.HandlerFunc {
 	r := redline.NewRouter()
 	r.Handle("", "/s/{path...}", redline.FileServer(root, o))
 	return r.Serve

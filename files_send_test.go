@@ -221,7 +221,7 @@ func TestFileCutShort(t *testing.T) {
 
 // sendFiles has handlers that send a file of one megabyte as a body, or as a part
 // of one.
-func sendFiles(t *testing.T, root *os.Root) redline.Handler {
+func sendFiles(t *testing.T, root *os.Root) redline.HandlerFunc {
 	check := func(t *testing.T, err error) {
 		if err != nil {
 			t.Error(err)

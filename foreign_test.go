@@ -161,7 +161,7 @@ func TestServeForeign(t *testing.T) {
 	if err := os.WriteFile(file, big, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, transport := range []string{redline.Auto, redline.Std} {
+	for _, transport := range []string{redline.TransportAuto, redline.TransportStd} {
 		for name, l := range foreign(t) {
 			t.Run(transport+"/"+name, func(t *testing.T) {
 				r := prepare(t, &redline.Server{Transport: transport, Handler: foreignHandler(t, file)})
@@ -178,7 +178,7 @@ func TestServeForeign(t *testing.T) {
 				askForeign(dial, big)
 				idle := dial()
 				idle.want("/who", "you true <nil>")
-				if got := r.Stats().Transport; got != redline.Std {
+				if got := r.Stats().Transport; got != redline.TransportStd {
 					t.Errorf("the transport is %q", got)
 				}
 				if err := r.shutdown(patience); err != nil {
@@ -186,7 +186,7 @@ func TestServeForeign(t *testing.T) {
 				}
 				idle.wantGone()
 				said := strings.Count(r.log.String(), "accepts by itself")
-				if want := map[string]int{redline.Auto: 1}[transport]; said != want {
+				if want := map[string]int{redline.TransportAuto: 1}[transport]; said != want {
 					t.Errorf("the choice is told %d times, want %d: %s", said, want, r.log)
 				}
 				if w, ok := l.Listener.(*wrapping); ok && w.accepted.Load() != 4 {
@@ -252,7 +252,7 @@ func TestServeForeignRefused(t *testing.T) {
 				t.Error(err)
 			}
 		}
-	}, redline.Std)
+	}, redline.TransportStd)
 }
 
 // TestForeignAcceptEnds has Serve return what ends a listener's Accept, and go on

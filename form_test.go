@@ -16,7 +16,7 @@ import (
 )
 
 // one serves a handler and puts one request with content to it.
-func one(t *testing.T, h redline.Handler, content string, lines ...string) (*http.Response, string) {
+func one(t *testing.T, h redline.HandlerFunc, content string, lines ...string) (*http.Response, string) {
 	t.Helper()
 	srv := serve(t, &redline.Server{Native: h})
 	return submit(t, srv, "POST", "/?a=1&b=2&a=3&c=%20x&d", content, append(lines, fmt.Sprint("Content-Length: ", len(content)))...)

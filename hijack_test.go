@@ -45,7 +45,7 @@ func TestHijackBehindWrite(t *testing.T) {
 	for name, write := range map[string]func(c *redline.Ctx) error{
 		"Write":   func(c *redline.Ctx) error { _, err := c.Write([]byte("abc")); return err },
 		"Text":    func(c *redline.Ctx) error { c.Text(200, "abc"); return nil },
-		"Static":  func(c *redline.Ctx) error { return c.Static(200, "text/plain", []byte("abc")) },
+		"Static":  func(c *redline.Ctx) error { return c.BytesNoCopy(200, "text/plain", []byte("abc")) },
 		"Send":    func(c *redline.Ctx) error { c.Send(whole); return nil },
 		"flushed": func(c *redline.Ctx) error { _, err := c.WriteString("abc"); return errors.Join(err, c.Flush()) },
 	} {

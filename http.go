@@ -16,7 +16,7 @@ import (
 // HTTP returns h as a native handler. What it does behaves as under net/http. The
 // Ctx is not to be used beside it; when it has returned, what called it may go on
 // with the Ctx, but not with what it borrowed before.
-func HTTP(h http.Handler) Handler {
+func HTTP(h http.Handler) HandlerFunc {
 	return func(c *Ctx) {
 		x := c.exchange()
 		x.Local.(*frame).server.adapter.Serve(x, h, false)
@@ -32,7 +32,7 @@ var guests = func() *Server {
 
 // ServeHTTP implements http.Handler: it runs h under any server of net/http, for
 // a service that moves handler by handler, and in tests with net/http/httptest.
-func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g := nethttp.NewGuest(w, r)
 	(*dispatcher)(guests).serve(&g.X, h)
 	g.Finish()
@@ -57,7 +57,7 @@ const mounted = "mounted"
 func (s *Server) newAdapter() *nethttp.Config {
 	return &nethttp.Config{
 		Server: s.twin(), Base: context.Background(), ConnContext: s.ConnContext,
-		Options: s.DisableGeneralOptionsHandler, Log: s.logf, Timeout: ErrTimeout, Gone: ErrGone,
+		Options: s.DisableGeneralOptionsHandler, Log: s.logf,
 		Panicked: func() { s.counters.panics.Add(1) },
 	}
 }
@@ -115,7 +115,7 @@ func (d *dispatcher) serveHTTP(x *exchange.Exchange) {
 	habit := s.shapes.Find(x.MethodBytes(), x.PathBytes())
 	if habit == nil {
 		s.adapter.Serve(x, d.http, false)
-		if x.Host.Late() {
+		if x.Session.Late() {
 			s.shapes.Late(x.MethodBytes(), x.PathBytes())
 		}
 		return

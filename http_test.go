@@ -27,8 +27,8 @@ func TestMountedBothWays(t *testing.T) {
 		c.want("/std", "std ")
 
 		mux := http.NewServeMux()
-		mux.Handle("/native/", redline.Handler(router.Serve))
-		mux.Handle("/native", redline.Handler(router.Serve))
+		mux.Handle("/native/", redline.HandlerFunc(router.Serve))
+		mux.Handle("/native", redline.HandlerFunc(router.Serve))
 		mux.HandleFunc("GET /std/{name}", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.PathValue("name")) })
 		c = serve(t, &redline.Server{Transport: transport, Handler: mux}).dial()
 		c.want("/native", "native")
@@ -195,7 +195,7 @@ func guestRoutes(t *testing.T) *redline.Router {
 
 // TestGuest runs native handlers on a recorder.
 func TestGuest(t *testing.T) {
-	handler := redline.Handler(guestRoutes(t).Serve)
+	handler := redline.HandlerFunc(guestRoutes(t).Serve)
 	ask := func(method, target, body string) *http.Response {
 		t.Helper()
 		r := httptest.NewRequest(method, target, strings.NewReader(body))
@@ -251,7 +251,7 @@ func TestGuestServed(t *testing.T) {
 			gone <- err
 		}()
 	})
-	server := httptest.NewServer(redline.Handler(router.Serve))
+	server := httptest.NewServer(redline.HandlerFunc(router.Serve))
 	defer server.Close()
 	resp, err := http.Get(server.URL + "/pieces")
 	if err != nil {

@@ -45,7 +45,7 @@ func TestLearnedRoute(t *testing.T) {
 		if route.Takeovers > 1 {
 			t.Errorf("forgotten, but %+v", route)
 		}
-	}, redline.Std)
+	}, redline.TransportStd)
 }
 
 // wantDetached wants ten requests to begin off the loop. One that is taken over
@@ -67,7 +67,7 @@ func TestNothingIsLearnedWithoutLoops(t *testing.T) {
 	noLeaks(t)
 	router := redline.NewRouter()
 	router.GET("/", text("x"))
-	r := serve(t, &redline.Server{Transport: redline.Std, Native: router.Serve})
+	r := serve(t, &redline.Server{Transport: redline.TransportStd, Native: router.Serve})
 	c := r.dial()
 	for range 10 {
 		c.want("/", "x")
@@ -81,15 +81,15 @@ func TestNothingIsLearnedWithoutLoops(t *testing.T) {
 func TestHints(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		handler  func(s *redline.Server) redline.Handler
+		handler  func(s *redline.Server) redline.HandlerFunc
 		detached uint64 // requests, at least
 		late     bool
 	}{
-		{"Blocking", func(*redline.Server) redline.Handler { return redline.Blocking(text("x")) }, 3, false},
-		{"Detach", func(*redline.Server) redline.Handler {
+		{"Blocking", func(*redline.Server) redline.HandlerFunc { return redline.Blocking(text("x")) }, 3, false},
+		{"Detach", func(*redline.Server) redline.HandlerFunc {
 			return func(c *redline.Ctx) { c.Detach(); c.Detach(); c.Text(200, "x") }
 		}, 3, false},
-		{"Inline", func(s *redline.Server) redline.Handler {
+		{"Inline", func(s *redline.Server) redline.HandlerFunc {
 			return redline.Inline(func(c *redline.Ctx) { late(s); c.Text(200, "x") })
 		}, 0, true},
 	} {
@@ -111,7 +111,7 @@ func TestHints(t *testing.T) {
 				if route := r.routeOf("/"); route.Takeovers+c.detached > asked || c.late && route.Takeovers > 0 {
 					t.Errorf("learned all the same: %+v", route)
 				}
-			}, redline.Std)
+			}, redline.TransportStd)
 		})
 	}
 }
@@ -151,5 +151,5 @@ func TestLearnedShape(t *testing.T) {
 		if n := r.Stats().Detached - before; n != 0 {
 			t.Error("a request of another shape began off the loop")
 		}
-	}, redline.Std)
+	}, redline.TransportStd)
 }

@@ -200,11 +200,11 @@ func (s *Server) start(given net.Listener) (transport.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name != s.Transport && name == Std {
-		s.logger().Info("redline: transport", "transport", Std,
+	if name != s.Transport && name == TransportStd {
+		s.logger().Info("redline: transport", "transport", TransportStd,
 			"because", fmt.Sprintf("a %T accepts by itself: its connections run on Go's own poller", given))
 	}
-	s.t, s.chosen, s.learns = t, chosen, chosen != Std
+	s.t, s.chosen, s.learns = t, chosen, chosen != TransportStd
 	return t, nil
 }
 
@@ -220,11 +220,11 @@ func (s *Server) transportFor(given net.Listener) (name string, err error) {
 		name = s.chosen
 	}
 	switch {
-	case name == Uring || name == Epoll:
+	case name == TransportUring || name == TransportEpoll:
 		return "", fmt.Errorf("redline: transport %s cannot serve a %T, which accepts by itself: "+
 			"set Server.Transport to redline.Std, or give Serve the *net.TCPListener or *net.UnixListener alone", name, given)
-	case name == "" || name == Auto:
-		name = Std
+	case name == "" || name == TransportAuto:
+		name = TransportStd
 	}
 	return name, nil
 }

@@ -355,7 +355,7 @@ func TestStats(t *testing.T) {
 			return st.Open == 0 && st.Accepted == 3 && st.Panics == 1 && st.Refused == 1 && refused.Load() == 1 &&
 				st.BytesIn >= uint64(requests*request) && st.BytesOut >= requests*10
 		})
-		if st.Loops != 2 && transport != redline.Std {
+		if st.Loops != 2 && transport != redline.TransportStd {
 			t.Errorf("%d loops", st.Loops)
 		}
 	})

@@ -58,7 +58,7 @@ func ExampleRouter_Mount() {
 
 // A native handler runs under net/http, and is tested like any other.
 func ExampleHandler_ServeHTTP() {
-	hello := redline.Handler(func(c *redline.Ctx) { c.Text(200, "Hello, World!") })
+	hello := redline.HandlerFunc(func(c *redline.Ctx) { c.Text(200, "Hello, World!") })
 	w := httptest.NewRecorder()
 	hello.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 	fmt.Println(w.Code, w.Body)

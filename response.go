@@ -84,9 +84,9 @@ func (c *Ctx) Bytes(code int, contentType string, body []byte) error {
 	return nil
 }
 
-// Static answers with a body that is sent from where it is, without a copy. It
+// BytesNoCopy answers with a body that is sent from where it is, without a copy. It
 // must never change.
-func (c *Ctx) Static(code int, contentType string, body []byte) error {
+func (c *Ctx) BytesNoCopy(code int, contentType string, body []byte) error {
 	if !exchange.ValidValue(contentType) {
 		return exchange.ErrFieldValue
 	}
@@ -182,8 +182,8 @@ func (c *Ctx) Write(p []byte) (int, error) {
 		x.Body = append(x.Body, p...)
 		return len(p), nil
 	}
-	if err := x.Host.SendBody(x, p); err != nil {
-		return 0, ofClient(err)
+	if err := x.Session.SendBody(x, p); err != nil {
+		return 0, err
 	}
 	return len(p), nil
 }
@@ -208,7 +208,7 @@ func (c *Ctx) WriteString(s string) (int, error) {
 // WriteBuffer is unsent.
 func (c *Ctx) Flush() error {
 	x := c.exchange()
-	return ofClient(x.Host.Flush(x))
+	return x.Session.Flush(x)
 }
 
 // Inform sends an informational response (1xx) with the fields set so far, as
@@ -218,7 +218,7 @@ func (c *Ctx) Inform(status int) error {
 		panic("redline: Ctx.Inform: status is not informational")
 	}
 	x := c.exchange()
-	return ofClient(x.Host.SendInfo(x, status))
+	return x.Session.SendInfo(x, status)
 }
 
 // Hijack takes the connection over. It delivers first what the client had sent
@@ -228,18 +228,18 @@ func (c *Ctx) Inform(status int) error {
 // ErrHeadSent, and the connection stays the server's.
 func (c *Ctx) Hijack() (net.Conn, error) {
 	x := c.exchange()
-	if !x.Hijacked && (x.HeadSent || len(x.Body)+len(x.Static)+len(x.Whole) > 0) {
+	if !x.Hijacked && (x.HeadSent || x.Prebuilt != nil || len(x.Body)+len(x.Static) > 0) {
 		return nil, ErrHeadSent
 	}
-	nc, err := x.Host.Hijack(x)
-	return nc, ofClient(err)
+	nc, err := x.Session.Hijack(x)
+	return nc, err
 }
 
 // CloseConn has the connection closed after this response.
 func (c *Ctx) CloseConn() { c.exchange().Response.Close = true }
 
-// A Prebuilt is a whole response, head and body, built once and sent as it is.
-type Prebuilt struct{ whole []byte }
+// A Prebuilt is a whole response, head and body, encoded once and sent as it is.
+type Prebuilt struct{ p exchange.Prebuilt }
 
 // Prebuild builds a response that is the same each time: one send, nothing to
 // format. It has no Date. The status is 200 to 599, and one that has no body
@@ -253,26 +253,15 @@ func Prebuild(code int, contentType string, body []byte) (*Prebuilt, error) {
 	case len(body) > 0 && (code == 204 || code == 205 || code == 304):
 		return nil, ErrNoBody
 	}
-	var b bytes.Buffer
-	resp := http.Response{
-		StatusCode: code, ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body)),
-		Header: http.Header{"Content-Type": {contentType}}, Body: http.NoBody,
+	p := &Prebuilt{exchange.Prebuilt{Status: code, Body: bytes.Clone(body)}}
+	if contentType != "" {
+		p.p.Lines = []exchange.Line{{Name: "Content-Type", Value: contentType}}
 	}
-	if len(body) > 0 {
-		resp.Body = readCloser{bytes.NewReader(body)}
-	}
-	if err := resp.Write(&b); err != nil {
-		return nil, err
-	}
-	return &Prebuilt{whole: b.Bytes()}, nil
+	return p, nil
 }
 
-type readCloser struct{ *bytes.Reader }
-
-func (readCloser) Close() error { return nil }
-
 // Send answers with a prebuilt response. Nothing else that was set counts.
-func (c *Ctx) Send(p *Prebuilt) { c.exchange().Whole = p.whole }
+func (c *Ctx) Send(p *Prebuilt) { c.exchange().Prebuilt = &p.p }
 
 // Accepts returns the media type of those offered that the client likes best by
 // its Accept field, or "" when it takes none of them (status 406). Of equals the

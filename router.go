@@ -26,7 +26,7 @@ import (
 // Routes are added before the router serves; its zero value is ready.
 type Router struct {
 	// NotFound answers paths that no pattern matches; nil means 404.
-	NotFound Handler
+	NotFound HandlerFunc
 
 	root   node
 	routes []*route
@@ -50,23 +50,23 @@ type literal struct {
 }
 
 // GET adds a route, also for HEAD.
-func (r *Router) GET(pattern string, h Handler) { r.Handle("GET", pattern, h) }
+func (r *Router) GET(pattern string, h HandlerFunc) { r.Handle("GET", pattern, h) }
 
 // POST adds a route.
-func (r *Router) POST(pattern string, h Handler) { r.Handle("POST", pattern, h) }
+func (r *Router) POST(pattern string, h HandlerFunc) { r.Handle("POST", pattern, h) }
 
 // PUT adds a route.
-func (r *Router) PUT(pattern string, h Handler) { r.Handle("PUT", pattern, h) }
+func (r *Router) PUT(pattern string, h HandlerFunc) { r.Handle("PUT", pattern, h) }
 
 // PATCH adds a route.
-func (r *Router) PATCH(pattern string, h Handler) { r.Handle("PATCH", pattern, h) }
+func (r *Router) PATCH(pattern string, h HandlerFunc) { r.Handle("PATCH", pattern, h) }
 
 // DELETE adds a route.
-func (r *Router) DELETE(pattern string, h Handler) { r.Handle("DELETE", pattern, h) }
+func (r *Router) DELETE(pattern string, h HandlerFunc) { r.Handle("DELETE", pattern, h) }
 
 // Handle adds a route; an empty method is any. It panics when the pattern is
 // malformed or the route exists, and says which.
-func (r *Router) Handle(method, pattern string, h Handler) {
+func (r *Router) Handle(method, pattern string, h HandlerFunc) {
 	segments, names, err := parsePattern(pattern)
 	if err == nil && method != "" && !exchange.ValidName(method) {
 		err = fmt.Errorf("method %q is not a token", method)
@@ -261,7 +261,7 @@ func (p *params) push(at, end int) {
 	p.n++
 }
 
-// Serve answers a request by its route. It is a [Handler].
+// Serve answers a request by its route. It is a [HandlerFunc].
 func (r *Router) Serve(c *Ctx) {
 	x := c.exchange()
 	f := x.Local.(*frame)

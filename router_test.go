@@ -10,7 +10,7 @@ import (
 )
 
 // echoRoute answers with the route's pattern and parameters.
-func echoRoute(names ...string) redline.Handler {
+func echoRoute(names ...string) redline.HandlerFunc {
 	return func(c *redline.Ctx) {
 		s := c.Pattern()
 		for _, n := range names {

@@ -30,10 +30,10 @@ type Limits = exchange.Limits
 
 // The transports that a Server can be asked for.
 const (
-	Auto  = "auto"  // the best that this system allows
-	Uring = "uring" // io_uring, Linux 6.1 or newer
-	Epoll = "epoll" // Linux
-	Std   = "std"   // Go's own poller, two goroutines a connection; every system
+	TransportAuto  = "auto"  // the best that this system allows
+	TransportUring = "uring" // io_uring, Linux 6.1 or newer
+	TransportEpoll = "epoll" // Linux
+	TransportStd   = "std"   // Go's own poller, two goroutines a connection; every system
 )
 
 // Defaults of a Server's deadlines and bounds.
@@ -58,7 +58,7 @@ type Server struct {
 	Handler http.Handler
 	// Native answers requests in place of Handler. A [Router]'s Serve is one; an
 	// http.Handler becomes one by [HTTP] or [Router.Mount].
-	Native Handler
+	Native HandlerFunc
 
 	// Transport is one of Auto (also when empty), Uring, Epoll and Std.
 	Transport string
@@ -169,7 +169,7 @@ type Server struct {
 
 func (s *Server) sessionConfig() *http1.Config {
 	cfg := &http1.Config{
-		Handler: (*dispatcher)(s), Limits: s.limits(), Closed: transport.ErrClosed, Late: transport.ErrDeadline, Server: s.Name,
+		Handler: (*dispatcher)(s), Limits: s.limits(), Server: s.Name,
 		HeaderTimeout: orDefault(s.ReadHeaderTimeout, DefaultReadHeaderTimeout),
 		ReadTimeout:   s.ReadTimeout,
 		WriteTimeout:  s.WriteTimeout,
@@ -186,7 +186,7 @@ func (s *Server) sessionConfig() *http1.Config {
 		},
 	}
 	if s.ConnState != nil {
-		cfg.State = func(h exchange.Host, state http1.State) (returned bool) {
+		cfg.State = func(h exchange.Session, state http1.State) (returned bool) {
 			defer s.hooked(h.RemoteAddr())
 			s.ConnState(s.adapter.Conn(h), http.ConnState(state))
 			return true

@@ -42,7 +42,7 @@ func twins() map[string]http.HandlerFunc {
 }
 
 // either answers with one of two handlers for the same thing.
-func either(native redline.Handler, std http.HandlerFunc) redline.Handler {
+func either(native redline.HandlerFunc, std http.HandlerFunc) redline.HandlerFunc {
 	adapted := redline.HTTP(std)
 	return func(c *redline.Ctx) {
 		if rand.IntN(2) == 0 {

@@ -108,7 +108,7 @@ type hostileHandlers struct {
 
 func (h *hostileHandlers) router() *redline.Router {
 	router, std := redline.NewRouter(), twins()
-	for pattern, f := range map[string]redline.Handler{
+	for pattern, f := range map[string]redline.HandlerFunc{
 		"/id/{n}":     func(c *redline.Ctx) { c.Text(200, c.Param("n")) },
 		"/echo":       h.echo,
 		"/drop":       h.drop,

@@ -37,7 +37,7 @@ var setters = []struct {
 	}},
 	{"Redirect", func(c *redline.Ctx, v string) error { return c.Redirect(302, v) }},
 	{"Bytes' type", func(c *redline.Ctx, v string) error { return c.Bytes(200, v, []byte("x")) }},
-	{"Static's type", func(c *redline.Ctx, v string) error { return c.Static(200, v, []byte("x")) }},
+	{"Static's type", func(c *redline.Ctx, v string) error { return c.BytesNoCopy(200, v, []byte("x")) }},
 	{"Prebuild's type", func(_ *redline.Ctx, v string) error {
 		_, err := redline.Prebuild(200, v, []byte("x"))
 		return err

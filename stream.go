@@ -43,7 +43,7 @@ func (c *Ctx) Stream() *Stream {
 	}
 	ctx := c.requestContext() // it ends with the stream, not with the handler
 	s := &Stream{
-		held: x.Host.Hold(x), ctx: ctx, end: ctx.finish,
+		held: x.Session.Hold(x), ctx: ctx, end: ctx.finish,
 		most: f.server.writeBuffer(), home: goroutine(),
 	}
 	moved := make(chan struct{})

@@ -50,7 +50,7 @@ func TestStreamWithinHandler(t *testing.T) {
 		c.want("/again", want)
 	})
 	w := httptest.NewRecorder()
-	redline.Handler(write).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+	redline.HandlerFunc(write).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 	if w.Body.String() != want {
 		t.Errorf("under net/http: %d bytes, want %d", w.Body.Len(), len(want))
 	}

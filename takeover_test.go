@@ -37,7 +37,7 @@ func (g *gate) await(t *testing.T, n int) {
 // It may have been before the first look: so the wait is bounded, and a test that
 // needs the takeover asks until there was one.
 func late(s *redline.Server) {
-	if n := s.Stats().Takeovers; s.Transport != redline.Std {
+	if n := s.Stats().Takeovers; s.Transport != redline.TransportStd {
 		for end := time.Now().Add(2 * time.Second); s.Stats().Takeovers == n && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
@@ -75,7 +75,7 @@ func TestTakeoverOfMany(t *testing.T) {
 				t.Fatalf("%d %q", status, body)
 			}
 		}
-		if route := r.routeOf("/sleep"); transport != redline.Std && (!route.Blocking || r.Stats().Takeovers < 2) {
+		if route := r.routeOf("/sleep"); transport != redline.TransportStd && (!route.Blocking || r.Stats().Takeovers < 2) {
 			t.Errorf("not learned: %+v, %d takeovers", route, r.Stats().Takeovers)
 		}
 	})
@@ -273,7 +273,7 @@ func (r *running) wantRefused() {
 func TestSlowClientIsNoTakeover(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 64<<10)
 	for name, c := range map[string]struct {
-		handler redline.Handler
+		handler redline.HandlerFunc
 		client  func(c *client, path string)
 	}{
 		"body": {func(c *redline.Ctx) {

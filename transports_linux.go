@@ -16,33 +16,33 @@ func checkCPUs(cpus []int) error { return epoll.CheckCPUs(cpus) }
 // newTransport creates the transport that was asked for, and says which it is.
 func newTransport(name string, cfg transport.Config, log *slog.Logger) (transport.Transport, string, error) {
 	switch name {
-	case Epoll:
+	case TransportEpoll:
 		t, err := epoll.New(cfg)
-		return t, Epoll, err
-	case Uring:
+		return t, TransportEpoll, err
+	case TransportUring:
 		t, err := uring.New(cfg)
-		return t, Uring, err
-	case Std:
+		return t, TransportUring, err
+	case TransportStd:
 		t, err := std.New(cfg)
-		return t, Std, err
-	case "", Auto:
+		return t, TransportStd, err
+	case "", TransportAuto:
 		because := uring.Probe()
 		if because == nil {
 			t, err := uring.New(cfg)
 			if err == nil {
-				log.Info("redline: transport", "transport", Uring, "loops", cfg.Loops)
-				return t, Uring, nil
+				log.Info("redline: transport", "transport", TransportUring, "loops", cfg.Loops)
+				return t, TransportUring, nil
 			}
 			because = err
 		}
 		t, err := epoll.New(cfg)
 		if err == nil {
-			log.Info("redline: transport", "transport", Epoll, "loops", cfg.Loops, "because", because)
-			return t, Epoll, nil
+			log.Info("redline: transport", "transport", TransportEpoll, "loops", cfg.Loops, "because", because)
+			return t, TransportEpoll, nil
 		}
-		log.Info("redline: transport", "transport", Std, "because", err)
+		log.Info("redline: transport", "transport", TransportStd, "because", err)
 		u, err := std.New(cfg)
-		return u, Std, err
+		return u, TransportStd, err
 	}
 	return nil, "", fmt.Errorf("redline: unknown transport %q: use auto, uring, epoll or std", name)
 }

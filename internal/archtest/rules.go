@@ -53,13 +53,13 @@ var Redline = Rules{
 		{Package: "~/internal/exchange", May: []string{"~/internal/buf"}, Why: "an exchange knows no protocol"},
 		{
 			Package: "~/internal/http1",
-			May:     []string{"~/internal/exchange", "~/internal/buf", "~/internal/clock", "~/internal/http1/..."},
-			Never:   performsIO[1:], Tests: append([]string{"~/internal/transport", "~/internal/transport/transporttest"}, performsIO...),
+			May:     []string{"~/internal/exchange", "~/internal/transport", "~/internal/buf", "~/internal/clock", "~/internal/http1/..."},
+			Never:   performsIO[1:], Tests: append([]string{"~/internal/transport/transporttest"}, performsIO...),
 			Why: "protocol never does I/O; it names net.Conn and net.Addr, to hand a connection over. Its tests may use the seeded fake",
 		},
 		{
 			Package: "~/internal/http2",
-			May:     []string{"~/internal/exchange", "~/internal/buf", "~/internal/clock", "~/internal/http2/...", "golang.org/x/net/http2/hpack"},
+			May:     []string{"~/internal/exchange", "~/internal/transport", "~/internal/buf", "~/internal/clock", "~/internal/http2/...", "golang.org/x/net/http2/hpack"},
 			Never:   performsIO, Tests: performsIO,
 			Why: "protocol never does I/O",
 		},

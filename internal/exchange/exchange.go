@@ -14,8 +14,8 @@ import (
 type Exchange struct {
 	Request
 	Response
-	// Host is the session that the exchange belongs to.
-	Host Host
+	// Session is the session that the exchange belongs to.
+	Session Session
 	// Local is at the handler's disposal; the session leaves it alone, so that
 	// what hangs there is used again with the exchange.
 	Local any
@@ -28,14 +28,14 @@ func (x *Exchange) Reset() {
 }
 
 // A Handler answers exchanges. It returns when the answer is complete in
-// x.Response or sent through x.Host, or has been taken over with Host.Hold.
+// x.Response or sent through x.Session, or has been taken over with Session.Hold.
 type Handler interface {
 	ServeExchange(x *Exchange)
 }
 
-// A Host is what an exchange asks of its session. All of it but Held is called
+// A Session is what an exchange asks of its session. All of it but Held is called
 // by the goroutine that runs the handler.
-type Host interface {
+type Session interface {
 	// ReadBody reads the request's content: io.EOF at its end. It waits for
 	// bytes if need be, and asks for them first where the client waits for 100
 	// (Continue).
@@ -65,10 +65,8 @@ type Host interface {
 	// first what had been read and not consumed.
 	Hijack(x *Exchange) (net.Conn, error)
 
-	// Detach gives up the event loop: the handler is going to block. Detached
-	// reports whether it has been given up, by Detach or by being late.
+	// Detach gives up the event loop: the handler is going to block.
 	Detach()
-	Detached() bool
 
 	// Release says that nothing is borrowed any more from the memory that the
 	// request came in, Head being a copy: it may serve other connections.
@@ -106,8 +104,6 @@ type Host interface {
 
 	RemoteAddr() net.Addr
 	LocalAddr() net.Addr
-	// Secure reports whether the connection is encrypted.
-	Secure() bool
 }
 
 // A File is an open file, for a protocol that hands it on to its transport and
@@ -126,7 +122,7 @@ type Held interface {
 	// the client has left.
 	OnDrain(most int, f func())
 	// Push sends what is queued while the handler has not returned, and waits, as
-	// Host.Flush does, until at most that many bytes are buffered. It is for the
+	// Session.Flush does, until at most that many bytes are buffered. It is for the
 	// handler's goroutine alone. The error is ErrGone when the client does not
 	// take them in time.
 	Push(most int) error
@@ -134,9 +130,10 @@ type Held interface {
 	Close() error
 }
 
-// Errors of a Host.
+// Errors of a Session.
 var (
 	ErrGone        = errors.New("redline: the client has gone")
+	ErrTimeout     = errors.New("redline: the client is too slow")
 	ErrBodyTooLong = errors.New("redline: request body exceeds the limit")
 	ErrBadBody     = errors.New("redline: request body is malformed")
 	ErrLength      = errors.New("redline: body exceeds the announced Content-Length")

@@ -1,5 +1,7 @@
 package exchange
 
+import "fmt"
+
 // Span is a stretch of a buffer of head bytes.
 type Span struct {
 	Off, Len uint32 // bytes
@@ -23,8 +25,32 @@ type Field struct {
 // the record.
 const inlineFields = 8
 
-// NoLength is the [Request.ContentLength] of a request without one.
-const NoLength = -1
+// A Version is a version of HTTP; they compare by age.
+type Version uint16
+
+// The versions.
+const (
+	HTTP10 Version = 1 << 8
+	HTTP11 Version = 1<<8 | 1
+	HTTP2  Version = 2 << 8
+)
+
+// Major and Minor are the numbers of the version.
+func (v Version) Major() int { return int(v >> 8) }
+
+// Minor is the number behind the point, 0 for HTTP/2.
+func (v Version) Minor() int { return int(v & 0xff) }
+
+// String returns the version as net/http writes it: "HTTP/1.1", "HTTP/2.0".
+func (v Version) String() string {
+	switch v {
+	case HTTP11:
+		return "HTTP/1.1"
+	case HTTP10:
+		return "HTTP/1.0"
+	}
+	return fmt.Sprintf("HTTP/%d.%d", v.Major(), v.Minor())
+}
 
 // Request is a request's head, and its trailers once they came. It is filled by a
 // protocol's parser, used again for the next request, and must not be copied,
@@ -38,7 +64,7 @@ const NoLength = -1
 //	Target      ------
 //	Path        --
 //	Query          ---
-//	Host                               -----------
+//	Authority                          -----------
 type Request struct {
 	// Head is the buffer that the head's spans point into. To keep a request
 	// longer than that buffer, copy its bytes and set Head to the copy.
@@ -59,29 +85,21 @@ type Request struct {
 	// PathEscaped says that the path has a '%' in it.
 	PathEscaped bool
 
-	// Host is the authority asked for: that of the target when it has one, which
-	// overrides the Host field (RFC 9112, 3.2.2), otherwise the Host field's
+	// Authority is the authority asked for: that of the target when it has one, which
+	// overrides the Authority field (RFC 9112, 3.2.2), otherwise the Authority field's
 	// value. It is syntactically valid, and may be empty.
-	Host Span
+	Authority Span
 
-	// ProtoMinor is the minor version of HTTP/1: 0 or 1.
-	ProtoMinor uint8
+	// Version is the version of HTTP that the request came in.
+	Version Version
 
-	// ContentLength is the content's length in bytes, or [NoLength] when the head
-	// does not say: then there is no content, unless Chunked is set.
+	// ContentLength is the content's length in bytes, 0 when there is none, and
+	// [UnknownLength] when its end is told by its end.
 	ContentLength int64
-	// Chunked says that the content comes in the chunked coding.
-	Chunked bool
 
 	// Close says that the connection ends with this exchange: by the Connection
 	// field, or because HTTP/1.0 does not keep it unless asked to.
 	Close bool
-	// KeepAlive says that the client named keep-alive in Connection; an HTTP/1.0
-	// client wants it answered in kind.
-	KeepAlive bool
-	// Upgrade says that the client offers to switch to one of the protocols of
-	// its Upgrade field: it named upgrade in Connection too, over HTTP/1.1.
-	Upgrade bool
 	// ExpectContinue says that the client waits for 100 (Continue) before it
 	// sends the content. Never set for HTTP/1.0 (RFC 9110, 10.1.1).
 	ExpectContinue bool
@@ -105,11 +123,11 @@ type Request struct {
 func (r *Request) Reset() {
 	r.Head = nil
 	r.Method = MethodOther
-	r.RawMethod, r.Target, r.Path, r.Query, r.Host = Span{}, Span{}, Span{}, Span{}, Span{}
+	r.RawMethod, r.Target, r.Path, r.Query, r.Authority = Span{}, Span{}, Span{}, Span{}, Span{}
 	r.HasQuery, r.PathEscaped = false, false
-	r.ProtoMinor = 0
-	r.ContentLength = NoLength
-	r.Chunked, r.Close, r.KeepAlive, r.Upgrade, r.ExpectContinue = false, false, false, false, false
+	r.Version = 0
+	r.ContentLength = 0
+	r.Close, r.ExpectContinue = false, false
 	if r.Fields == nil {
 		r.Fields = r.inline[:0]
 	}
@@ -181,11 +199,11 @@ func (r *Request) PathBytes() []byte { return r.Path.In(r.Head) }
 // QueryBytes returns the query, percent-encoded, borrowed from Head.
 func (r *Request) QueryBytes() []byte { return r.Query.In(r.Head) }
 
-// HostBytes returns the authority asked for, borrowed from Head.
-func (r *Request) HostBytes() []byte { return r.Host.In(r.Head) }
+// AuthorityBytes returns the authority asked for, borrowed from Head.
+func (r *Request) AuthorityBytes() []byte { return r.Authority.In(r.Head) }
 
 // HasBody reports whether content follows the head.
-func (r *Request) HasBody() bool { return r.Chunked || r.ContentLength > 0 }
+func (r *Request) HasBody() bool { return r.ContentLength != 0 }
 
 // equalFold compares a name with one of the same length, ASCII letters in any
 // case.

@@ -51,7 +51,7 @@ func TestGetAndFind(t *testing.T) {
 	if _, ok := r.FindTrailer("x-none"); ok {
 		t.Error("a trailer that is not there")
 	}
-	if r.Reset(); r.Has(HeaderHost) || len(r.Fields)+len(r.Trailers)+len(r.TrailerBytes) != 0 || r.ContentLength != NoLength {
+	if r.Reset(); r.Has(HeaderHost) || len(r.Fields)+len(r.Trailers)+len(r.TrailerBytes) != 0 || r.ContentLength != 0 {
 		t.Errorf("after Reset: %+v", r)
 	}
 }

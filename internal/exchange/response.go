@@ -19,7 +19,7 @@ const UnknownLength = -1
 //
 // A body comes in one of three ways: Body holds all of it when the handler
 // returns, or Static does, by reference; or it was sent piece by piece through
-// the [Host], and HeadSent is set.
+// the [Session], and HeadSent is set.
 type Response struct {
 	// Status is the status code; 0 means 200.
 	Status int
@@ -34,9 +34,8 @@ type Response struct {
 	// Static is a body that is sent without being copied. It belongs to the
 	// handler's program and must not change, ever.
 	Static []byte
-	// Whole is a complete answer, head and body, prebuilt for this protocol. It
-	// must not change either.
-	Whole []byte
+	// Prebuilt, if not nil, is the answer: nothing else that was said counts.
+	Prebuilt *Prebuilt
 	// Trailers follow a chunked body.
 	Trailers []Line
 	// Close ends the connection after this answer.
@@ -50,8 +49,8 @@ type Response struct {
 	HeadSent bool
 	// Bodiless says that no body may follow: HEAD, 204, 304. Set with the head.
 	Bodiless bool
-	// Chunked says that the body is sent in chunks. Set with the head.
-	Chunked bool
+	// TakesTrailers says that trailers may still be set. Set with the head.
+	TakesTrailers bool
 	// Sent counts the body's bytes that were sent through the host.
 	Sent int64
 	// Aborted says that the connection is to be cut: there is no other way to
@@ -78,13 +77,13 @@ func (r *Response) ResetResponse() {
 		r.Body = nil
 	}
 	r.Body = r.Body[:0]
-	r.Static, r.Whole = nil, nil
+	r.Static, r.Prebuilt = nil, nil
 	if len(r.Trailers) > 0 {
 		clear(r.Trailers)
 		r.Trailers = r.Trailers[:0]
 	}
 	r.Close, r.Stands, r.Undated, r.HeadSent = false, false, false, false
-	r.Bodiless, r.Chunked, r.Hijacked, r.Aborted = false, false, false, false
+	r.Bodiless, r.TakesTrailers, r.Hijacked, r.Aborted = false, false, false, false
 	r.Sent = 0
 }
 
@@ -144,8 +143,8 @@ func (r *Response) Replace(l Line) {
 	r.Lines = append(r.Lines, l)
 }
 
-// SetTrailer adds a line to the trailer section, which only a chunked body has:
-// the length of the body is then not announced. Fields that frame a message,
+// SetTrailer adds a line to the trailer section, which only a body of unknown
+// length has. Fields that frame a message,
 // route it, or say how to read its content are refused (RFC 9110, 6.5.1).
 func (r *Response) SetTrailer(name, value string) error {
 	if err := CheckLine(name, value); err != nil {
@@ -154,7 +153,7 @@ func (r *Response) SetTrailer(name, value string) error {
 	if headOnly[strings.ToLower(name)] {
 		return ErrFraming
 	}
-	if r.HeadSent && !r.Chunked {
+	if r.HeadSent && !r.TakesTrailers {
 		return ErrHeadSent
 	}
 	r.Trailers = append(r.Trailers, Line{name, value})

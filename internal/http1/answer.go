@@ -58,10 +58,10 @@ func (s *Session) finish(x *exchange.Exchange) error {
 	switch {
 	case r.HeadSent:
 		return s.endBody(x)
-	case r.Whole != nil:
-		s.sendWhole(x)
+	case r.Prebuilt != nil:
+		s.sendPrebuilt(x)
 		return nil
-	case len(r.Trailers) > 0 && x.ProtoMinor > 0, r.Static != nil && len(r.Body) > 0:
+	case len(r.Trailers) > 0 && x.Version > exchange.HTTP10, r.Static != nil && len(r.Body) > 0:
 		return s.finishParts(x)
 	}
 	s.settle(x)
@@ -79,7 +79,7 @@ func (s *Session) finish(x *exchange.Exchange) error {
 		length = exchange.UnknownLength // whether GET would have a body, nobody said
 	}
 	b := s.out.Tail(s.headSize(x) + min(len(body), inlineBody))
-	if r.Bodiless || r.Close || x.ProtoMinor == 0 || len(r.Lines) > openingLines {
+	if r.Bodiless || r.Close || x.Version == exchange.HTTP10 || len(r.Lines) > openingLines {
 		b = s.appendHead(b, x, length)
 	} else {
 		b = s.appendOpened(b, x, length)
@@ -108,7 +108,7 @@ func (s *Session) finish(x *exchange.Exchange) error {
 func (s *Session) finishParts(x *exchange.Exchange) error {
 	r := &x.Response
 	switch {
-	case len(r.Trailers) > 0 && x.ProtoMinor > 0:
+	case len(r.Trailers) > 0 && x.Version > exchange.HTTP10:
 		r.Length = exchange.UnknownLength
 	case r.Length == exchange.UnknownLength:
 		r.Length = int64(len(r.Static) + len(r.Body))
@@ -119,17 +119,18 @@ func (s *Session) finishParts(x *exchange.Exchange) error {
 	return s.endBody(x)
 }
 
-// sendWhole sends an answer that was built before. The answer to HEAD ends with
+// sendPrebuilt sends an answer that was built before. The answer to HEAD ends with
 // its head, and what becomes of the connection is said if it goes without saying
 // otherwise.
-func (s *Session) sendWhole(x *exchange.Exchange) {
-	whole := x.Whole
+func (s *Session) sendPrebuilt(x *exchange.Exchange) {
+	whole := x.Prebuilt.Encoded(exchange.FormHTTP1, encode)
+	x.Status = x.Prebuilt.Status
 	s.settle(x)
 	line := ""
 	switch {
 	case x.Response.Close:
 		line = "Connection: close\r\n\r\n"
-	case x.ProtoMinor == 0:
+	case x.Version == exchange.HTTP10:
 		line = "Connection: keep-alive\r\n\r\n"
 	}
 	if line != "" || x.Method == exchange.MethodHead {
@@ -149,6 +150,21 @@ func (s *Session) sendWhole(x *exchange.Exchange) {
 	} else {
 		s.out.Ref(whole)
 	}
+}
+
+// encode writes an answer out, without Date.
+func encode(p *exchange.Prebuilt) []byte {
+	b := appendStatusLine(nil, p.Status)
+	for i := range p.Lines {
+		b = appendLine(b, p.Lines[i].Name, p.Lines[i].Value)
+	}
+	if !bodiless(p.Status) {
+		b = append(b, "Content-Length: "...)
+		b = strconv.AppendInt(b, int64(len(p.Body)), 10)
+		b = append(b, '\r', '\n')
+	}
+	b = append(b, '\r', '\n')
+	return append(b, p.Body...)
 }
 
 // headLen is the length of an answer's head with the empty line.
@@ -187,7 +203,7 @@ func (s *Session) appendHead(b []byte, x *exchange.Exchange, length int64) []byt
 	switch {
 	case r.Close:
 		b = append(b, "Connection: close\r\n"...)
-	case x.ProtoMinor == 0:
+	case x.Version == exchange.HTTP10:
 		b = append(b, "Connection: keep-alive\r\n"...)
 	}
 	return append(b, '\r', '\n')
@@ -247,13 +263,13 @@ func appendFraming(b []byte, x *exchange.Exchange, length int64) []byte {
 		b = strconv.AppendInt(b, length, 10)
 		b = append(b, '\r', '\n')
 	case x.Method == exchange.MethodHead:
-	case x.ProtoMinor == 0:
+	case x.Version == exchange.HTTP10:
 		r.Close = true // the end of the connection ends the body
 	default:
-		r.Chunked = !r.Bodiless
+		r.TakesTrailers = !r.Bodiless
 		b = append(b, "Transfer-Encoding: chunked\r\n"...)
 	}
-	if len(r.Trailers) > 0 && r.Chunked {
+	if len(r.Trailers) > 0 && r.TakesTrailers {
 		b = append(b, "Trailer: "...)
 		for i := range r.Trailers {
 			if i > 0 {

@@ -42,7 +42,7 @@ const (
 func (b *Body) Init(r *exchange.Request, lim *exchange.Limits) {
 	*b = Body{req: r, lim: lim}
 	switch {
-	case r.Chunked:
+	case r.ContentLength == exchange.UnknownLength:
 		b.state = bodyChunkLine
 	case r.ContentLength > 0:
 		b.left = r.ContentLength

@@ -15,7 +15,7 @@ const (
 	skipMost = 256 << 10
 )
 
-// ReadBody implements exchange.Host.
+// ReadBody implements exchange.Session.
 //
 //	in  ──▶ what was fed with the head
 //	rest ─▶ what was read ahead, for chunked content
@@ -69,7 +69,7 @@ func (s *Session) fetch(p []byte) (n int, err error) {
 		return 0, err
 	}
 	s.conn.SetTimeout(s.patience(&w.read))
-	if !w.x.Request.Chunked {
+	if w.x.ContentLength != exchange.UnknownLength {
 		p = p[:min(int64(len(p)), w.body.left)]
 		n, err := s.read(p)
 		if err != nil {
@@ -95,7 +95,8 @@ func (s *Session) fetch(p []byte) (n int, err error) {
 func (s *Session) read(p []byte) (int, error) {
 	before := s.conn.Detached()
 	defer s.waited(before)
-	return s.conn.Read(p, s.w.shared)
+	n, err := s.conn.Read(p, s.w.shared)
+	return n, ofPeer(err)
 }
 
 // ask sends 100 (Continue) to a client that waits for it (RFC 9110, 10.1.1).
@@ -160,7 +161,7 @@ func (s *Session) blame() (status int, reason string) {
 func (s *Session) skippable() bool {
 	w := s.w
 	unasked := w.x.ExpectContinue && !w.asked // it may come, or not
-	return !unasked && w.broken == nil && (w.x.Request.Chunked || w.body.left <= skipMost)
+	return !unasked && w.broken == nil && (w.x.ContentLength == exchange.UnknownLength || w.body.left <= skipMost)
 }
 
 // skipRest reads what is left of unwanted content out of what was read ahead.

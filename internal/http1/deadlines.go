@@ -82,25 +82,25 @@ func ask(t time.Time) limit {
 	return limit{by: clock.After(time.Until(t)), asked: true}
 }
 
-// SetReadDeadline implements exchange.Host.
+// SetReadDeadline implements exchange.Session.
 func (s *Session) SetReadDeadline(t time.Time) {
 	s.w.read = ask(t)
 	s.conn.SetTimeout(s.patience(&s.w.read)) // somebody may be waiting
 }
 
-// SetWriteDeadline implements exchange.Host.
+// SetWriteDeadline implements exchange.Session.
 func (s *Session) SetWriteDeadline(t time.Time) {
 	s.w.write = ask(t)
 	s.conn.SetWriteTimeout(s.patience(&s.w.write))
 }
 
-// Share implements exchange.Host.
+// Share implements exchange.Session.
 func (s *Session) Share(l sync.Locker) { s.w.shared = l }
 
-// Slot implements exchange.Host.
+// Slot implements exchange.Session.
 func (s *Session) Slot() *any { return &s.needs().slot }
 
-// Release implements exchange.Host.
+// Release implements exchange.Session.
 func (s *Session) Release() {
 	if s.released {
 		return

@@ -19,7 +19,7 @@ func (p *Parser) framing(r *exchange.Request, buf []byte, f exchange.Field) Code
 	case exchange.HeaderTransferEncoding:
 		return p.coding(r, value)
 	case exchange.HeaderConnection:
-		return p.connection(r, value)
+		return p.connection(value)
 	case exchange.HeaderExpect:
 		if !equalFold(value, "100-continue") {
 			return ErrExpect // RFC 9110, 10.1.1
@@ -45,7 +45,7 @@ func (p *Parser) host(r *exchange.Request, value []byte, at exchange.Span) Code 
 		}
 	}
 	if p.names&hostInTarget == 0 {
-		r.Host = at // else the target overrides it (3.2.2)
+		r.Authority = at // else the target overrides it (3.2.2)
 	}
 	return Complete
 }
@@ -82,7 +82,7 @@ func (p *Parser) length(r *exchange.Request, value []byte) Code {
 // parameters, cannot be framed: 400. Any other coding is one we do not know: 501.
 func (p *Parser) coding(r *exchange.Request, value []byte) Code {
 	switch {
-	case r.ProtoMinor == 0:
+	case r.Version == exchange.HTTP10:
 		return ErrCodingHTTP10
 	case p.names&sawLength != 0:
 		return ErrLengthAndCoding
@@ -91,7 +91,7 @@ func (p *Parser) coding(r *exchange.Request, value []byte) Code {
 	}
 	p.names |= sawCoding
 	if equalFold(value, "chunked") {
-		r.Chunked = true
+		r.ContentLength = exchange.UnknownLength // told by the last chunk
 		return Complete
 	}
 	codings, chunked := 0, 0
@@ -119,15 +119,13 @@ func (p *Parser) coding(r *exchange.Request, value []byte) Code {
 }
 
 // connection reads Connection (RFC 9110, 7.6.1): a list of tokens.
-func (p *Parser) connection(r *exchange.Request, value []byte) Code {
+func (p *Parser) connection(value []byte) Code {
 	for item, rest := nextItem(value); ; item, rest = nextItem(rest) {
 		switch {
 		case equalFold(item, "keep-alive"):
-			r.KeepAlive = true
+			p.names |= sawKeepAlive
 		case equalFold(item, "close"):
 			p.names |= sawClose
-		case equalFold(item, "upgrade"):
-			p.names |= sawUpgrade
 		case scan.Token(item) != len(item):
 			return ErrConnection
 		}
@@ -139,15 +137,14 @@ func (p *Parser) connection(r *exchange.Request, value []byte) Code {
 
 // finish decides what takes the whole header section.
 func (p *Parser) finish(r *exchange.Request) Code {
-	if r.ProtoMinor == 0 {
-		r.Close = p.names&sawClose != 0 || !r.KeepAlive // RFC 9112, 9.3
+	if r.Version == exchange.HTTP10 {
+		r.Close = p.names&sawClose != 0 || p.names&sawKeepAlive == 0 // RFC 9112, 9.3
 		return Complete
 	}
 	if p.names&sawHost == 0 {
 		return ErrHostMissing
 	}
 	r.Close = p.names&sawClose != 0
-	r.Upgrade = p.names&sawUpgrade != 0 && r.Has(exchange.HeaderUpgrade)
 	r.ExpectContinue = p.names&sawContinue != 0 && r.HasBody()
 	return Complete
 }

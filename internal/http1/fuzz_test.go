@@ -134,10 +134,10 @@ var stricter = []struct {
 }{
 	{"empty lines before a request are skipped by RFC 9112, 2.2", func(r *exchange.Request) bool { return r.Head[0] == '\r' }},
 	{"net/url refuses escapes other than of non-ASCII bytes in a host, RFC 3986, 3.2.2 does not", func(r *exchange.Request) bool {
-		return bytes.IndexByte(r.HostBytes(), '%') >= 0 && r.TargetBytes()[0] != '/'
+		return bytes.IndexByte(r.AuthorityBytes(), '%') >= 0 && r.TargetBytes()[0] != '/'
 	}},
 	{"net/url refuses some sub-delims and reads others apart in the authority of a target", func(r *exchange.Request) bool {
-		return r.Target != r.Path && r.TargetBytes()[0] != '/' && bytes.ContainsAny(r.HostBytes(), "!$&'()*+,;=~_")
+		return r.Target != r.Path && r.TargetBytes()[0] != '/' && bytes.ContainsAny(r.AuthorityBytes(), "!$&'()*+,;=~_")
 	}},
 }
 
@@ -167,14 +167,14 @@ func FuzzParseNetHTTP(f *testing.F) {
 			theirs.ProtoMajor != 1 || theirs.ProtoMinor != int(r.ProtoMinor) {
 			t.Fatalf("%q: net/http: %s %s HTTP/%d.%d", b[:n], theirs.Method, theirs.RequestURI, theirs.ProtoMajor, theirs.ProtoMinor)
 		}
-		if theirs.Host != string(r.HostBytes()) || theirs.URL.RawQuery != string(r.QueryBytes()) {
+		if theirs.Host != string(r.AuthorityBytes()) || theirs.URL.RawQuery != string(r.QueryBytes()) {
 			t.Fatalf("%q: net/http: host %q, query %q", b[:n], theirs.Host, theirs.URL.RawQuery)
 		}
 		want := max(r.ContentLength, 0)
-		if r.Chunked {
+		if r.TakesTrailers {
 			want = -1
 		}
-		if theirs.ContentLength != want || (len(theirs.TransferEncoding) == 1) != r.Chunked {
+		if theirs.ContentLength != want || (len(theirs.TransferEncoding) == 1) != r.TakesTrailers {
 			t.Fatalf("%q: net/http: length %d, codings %q", b[:n], theirs.ContentLength, theirs.TransferEncoding)
 		}
 		fields := 0

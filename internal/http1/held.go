@@ -37,7 +37,7 @@ type held struct {
 	drain   func()
 }
 
-// Hold implements exchange.Host.
+// Hold implements exchange.Session.
 func (s *Session) Hold(x *exchange.Exchange) exchange.Held {
 	w := s.w
 	if w.held == nil {
@@ -53,7 +53,7 @@ func (s *Session) hold() error {
 		w.x.Response.Close = true // it cannot be read later: reading pauses
 	}
 	s.phase = inHeld
-	s.conn.Pause()
+	s.conn.Pause(true)
 	s.deadline(0)
 	if err := s.SendBody(&w.x, nil); err != nil && err != exchange.ErrNoBody {
 		return s.cut()
@@ -330,6 +330,6 @@ func (s *Session) endHeld(out *buf.Queue) error {
 	if err := s.rest(); err != nil {
 		return err
 	}
-	s.conn.Resume()
+	s.conn.Pause(false)
 	return nil
 }

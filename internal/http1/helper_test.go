@@ -25,12 +25,12 @@ func describe(r *exchange.Request) string {
 	if r.HasQuery {
 		fmt.Fprintf(&s, " query=%s", r.QueryBytes())
 	}
-	fmt.Fprintf(&s, " host=%s 1.%d len=%d", r.HostBytes(), r.ProtoMinor, r.ContentLength)
+	fmt.Fprintf(&s, " host=%s 1.%d len=%d", r.AuthorityBytes(), r.ProtoMinor, r.ContentLength)
 	for _, flag := range []struct {
 		set  bool
 		name string
 	}{
-		{r.Chunked, "chunked"},
+		{r.TakesTrailers, "chunked"},
 		{r.Close, "close"},
 		{r.KeepAlive, "keep-alive"},
 		{r.Upgrade, "upgrade"},

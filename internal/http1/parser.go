@@ -52,7 +52,7 @@ const (
 	sawLength
 	sawCoding
 	sawClose
-	sawUpgrade
+	sawKeepAlive
 	sawContinue
 	hostInTarget
 )
@@ -292,7 +292,7 @@ func (p *Parser) version(r *exchange.Request, buf []byte) Code {
 }
 
 func (p *Parser) endVersion(r *exchange.Request, minor uint8) {
-	r.ProtoMinor = minor
+	r.Version = exchange.HTTP10 + exchange.Version(minor)
 	p.pos = p.mark + 10
 	p.line = fieldLine{begin: p.pos, pos: p.pos}
 	p.state = inFields

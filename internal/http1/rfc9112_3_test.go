@@ -154,8 +154,8 @@ func TestHostAgain(t *testing.T) {
 		head := []byte("GET / HTTP/1.1\r\nHost: " + h.host + "\r\n\r\n")
 		if _, code := p.Parse(&r, head); code != h.code {
 			t.Errorf("host %.80q: %v, want %v", h.host, code, h.code)
-		} else if code == Complete && string(r.Host.In(head)) != h.host {
-			t.Errorf("host %.80q is %q", h.host, r.Host.In(head))
+		} else if code == Complete && string(r.Authority.In(head)) != h.host {
+			t.Errorf("host %.80q is %q", h.host, r.Authority.In(head))
 		}
 		if h.code != Complete {
 			p.restart() // as Init, which keeps what is known

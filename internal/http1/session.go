@@ -5,6 +5,7 @@ import (
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/transport"
 )
 
 // What a session does with the next bytes.
@@ -18,7 +19,7 @@ const (
 // A Session is the server's side of one connection that speaks HTTP/1. Between
 // requests it holds nothing but itself.
 type Session struct {
-	conn  Conn
+	conn  transport.Conn
 	cfg   *Config
 	w     *work
 	rare  *rare      // nil for most
@@ -77,7 +78,7 @@ type work struct {
 var works = sync.Pool{New: func() any { return new(work) }}
 
 // NewSession returns the session of a connection that was just accepted.
-func NewSession(c Conn, cfg *Config) *Session {
+func NewSession(c transport.Conn, cfg *Config) *Session {
 	s := &Session{conn: c, cfg: cfg, timed: true}
 	s.expectHead()
 	s.state(StateNew)
@@ -91,7 +92,7 @@ func (s *Session) state(state State) bool {
 	}
 	if state == StateNew {
 		s.phase = inClose
-		s.conn.Close(false)
+		s.conn.Close(transport.Orderly)
 	}
 	return false
 }
@@ -130,7 +131,7 @@ func (s *Session) advance() error {
 			return nil
 		case inClose:
 			s.in = nil
-			return s.cfg.Closed
+			return transport.ErrClosed
 		}
 		if err != nil {
 			return err
@@ -223,7 +224,7 @@ func (s *Session) repeated() bool {
 func (s *Session) serve() error {
 	w := s.w
 	x := &w.x
-	x.Host = s
+	x.Session = s
 	x.ResetResponse()
 	w.asked, w.broken, w.skipped, w.rest, w.shared, w.stuck = false, nil, 0, nil, nil, false
 	s.limit(w)
@@ -325,7 +326,7 @@ func (s *Session) drop() {
 // close makes the session deaf: what was read behind this request is never
 // parsed. The client has StallTimeout to take what is left.
 func (s *Session) close() error {
-	err := s.cfg.Closed
+	err := transport.ErrClosed
 	if len(s.in) > 0 || s.w != nil && !s.w.body.Done() {
 		err = ErrRefused
 	}
@@ -338,7 +339,7 @@ func (s *Session) close() error {
 // sees by its framing that it is not all, where that can be seen.
 func (s *Session) abort() error {
 	r := &s.w.x.Response
-	unframed := r.HeadSent && !r.Bodiless && !r.Chunked && r.Length == exchange.UnknownLength
+	unframed := r.HeadSent && !r.Bodiless && !r.TakesTrailers && r.Length == exchange.UnknownLength
 	if unframed || s.w.stuck {
 		return s.cut()
 	}
@@ -352,6 +353,6 @@ func (s *Session) cut() error {
 		_ = s.flush(0) // what was before it, or as much of that as the client takes
 	}
 	s.phase, s.in = inClose, nil
-	s.conn.Close(true)
+	s.conn.Close(transport.Reset)
 	return nil
 }

@@ -25,12 +25,12 @@ func TestSessionAllocations(t *testing.T) {
 		"static": func(x *exchange.Exchange) { x.Static = large },
 		"whole":  func(x *exchange.Exchange) { x.Whole = wholeBytes },
 		"chunks": func(x *exchange.Exchange) {
-			must(x.Host.SendBody(x, large[:100]))
-			must(x.Host.SendBody(x, large[:1000]))
+			must(x.Session.SendBody(x, large[:100]))
+			must(x.Session.SendBody(x, large[:1000]))
 		},
 		"read": func(x *exchange.Exchange) {
 			for {
-				if _, err := x.Host.ReadBody(x, large); err != nil {
+				if _, err := x.Session.ReadBody(x, large); err != nil {
 					return
 				}
 			}

@@ -165,7 +165,7 @@ func clean(s string) string {
 func TestHeldOnFake(t *testing.T) {
 	for seed := range uint64(200) {
 		h := pathHandler{"hold": func(x *exchange.Exchange) {
-			held := x.Host.Hold(x)
+			held := x.Session.Hold(x)
 			go func() {
 				for i := range 20 {
 					if held.Send(fmt.Appendf(nil, "%d,", i)) != nil {

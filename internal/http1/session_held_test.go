@@ -13,7 +13,7 @@ func holding(change func(*exchange.Exchange)) (pathHandler, *exchange.Held) {
 	var h exchange.Held
 	return pathHandler{
 		"hold": func(x *exchange.Exchange) {
-			h = x.Host.Hold(x)
+			h = x.Session.Hold(x)
 			if change != nil {
 				change(x)
 			}
@@ -28,7 +28,7 @@ const chunkedHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 func TestHeld(t *testing.T) {
 	handler, h := holding(func(x *exchange.Exchange) {
 		x.Body = append(x.Body, "begin"...)
-		must(x.Host.Hold(x).Send([]byte("early")))
+		must(x.Session.Hold(x).Send([]byte("early")))
 	})
 	m := newMem(t, handler).send(req("GET", "/hold", "") + behind)
 	m.want("held", chunkedHead+"5\r\nbegin\r\n5\r\nearly\r\n")
@@ -92,7 +92,7 @@ func TestHeldFraming(t *testing.T) {
 	// Before the head is sent nobody knows what fits: too much of it cuts.
 	handler, _ := holding(func(x *exchange.Exchange) {
 		x.Response.Length = 2
-		must(x.Host.Hold(x).Send([]byte("abc")))
+		must(x.Session.Hold(x).Send([]byte("abc")))
 	})
 	newMem(t, handler).send(req("GET", "/hold", "")).want("cut", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
 }

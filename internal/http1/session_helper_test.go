@@ -316,7 +316,7 @@ func readContent(x *exchange.Exchange) (string, error) {
 	var b strings.Builder
 	p := make([]byte, 7)
 	for {
-		n, err := x.Host.ReadBody(x, p)
+		n, err := x.Session.ReadBody(x, p)
 		b.Write(p[:n])
 		if err == io.EOF {
 			return b.String(), nil

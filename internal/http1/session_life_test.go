@@ -68,11 +68,11 @@ func TestDeadlines(t *testing.T) {
 	due(m, 4, "when it has been skipped")
 
 	read := pathHandler{"echo": func(x *exchange.Exchange) {
-		if _, err := x.Host.ReadBody(x, make([]byte, 1)); err != nil {
+		if _, err := x.Session.ReadBody(x, make([]byte, 1)); err != nil {
 			t.Error(err)
 		}
 		due(m, 2, "when the handler has waited for content")
-		if err := x.Host.SendBody(x, make([]byte, refBody)); err != nil {
+		if err := x.Session.SendBody(x, make([]byte, refBody)); err != nil {
 			t.Error(err)
 		}
 		if got := hours(m.roomBy); got != 2 {
@@ -135,7 +135,7 @@ func TestSlowReader(t *testing.T) {
 	var errs []error
 	h := pathHandler{"much": func(x *exchange.Exchange) {
 		for range 100 {
-			errs = append(errs, x.Host.SendBody(x, make([]byte, 1000)))
+			errs = append(errs, x.Session.SendBody(x, make([]byte, 1000)))
 		}
 	}}
 	m = newMem(t, h, func(c *Config) { c.HighWater = 10_000 })
@@ -166,14 +166,14 @@ func TestLost(t *testing.T) {
 	h := pathHandler{"wait": nil, "text": handlers["text"]}
 	m := newMem(t, h)
 	h["wait"] = func(x *exchange.Exchange) {
-		if x.Host.OnGone(func() { told++ }) {
+		if x.Session.OnGone(func() { told++ }) {
 			t.Error("gone before it left")
 		}
 		m.session.Lost(errLost)
 		if told != 1 {
 			t.Errorf("told %d times", told)
 		}
-		if !x.Host.OnGone(func() { told += 100 }) {
+		if !x.Session.OnGone(func() { told += 100 }) {
 			t.Error("not gone after it left")
 		}
 	}
@@ -189,8 +189,8 @@ func TestLost(t *testing.T) {
 	// Everybody who asked.
 	told = 0
 	h["wait"] = func(x *exchange.Exchange) {
-		x.Host.OnGone(func() { told++ })
-		x.Host.OnGone(func() { told += 10 })
+		x.Session.OnGone(func() { told++ })
+		x.Session.OnGone(func() { told += 10 })
 		m.session.Lost(errLost)
 	}
 	m = newMem(t, h)
@@ -201,7 +201,7 @@ func TestLost(t *testing.T) {
 
 	// Not after the handler has returned.
 	told = 0
-	h["wait"] = func(x *exchange.Exchange) { x.Host.OnGone(func() { told++ }) }
+	h["wait"] = func(x *exchange.Exchange) { x.Session.OnGone(func() { told++ }) }
 	m = newMem(t, h).send(req("GET", "/wait", ""))
 	m.session.Lost(errLost)
 	m.session.Closed(errLost)
@@ -215,27 +215,27 @@ func TestHijack(t *testing.T) {
 	var got []net.Conn
 	h := pathHandler{"up": func(x *exchange.Exchange) {
 		if x.HasBody() {
-			if _, err := x.Host.ReadBody(x, make([]byte, 1)); err != nil {
+			if _, err := x.Session.ReadBody(x, make([]byte, 1)); err != nil {
 				t.Error(err)
 			}
 		}
-		c, err := x.Host.Hijack(x)
+		c, err := x.Session.Hijack(x)
 		if err != nil {
 			t.Error(err)
 		}
 		got = append(got, c)
 		for what, err := range map[string]error{
-			"Hijack":   second(x.Host.Hijack(x)),
-			"SendBody": x.Host.SendBody(x, []byte("x")),
-			"SendInfo": x.Host.SendInfo(x, 103),
-			"Flush":    x.Host.Flush(x),
-			"ReadBody": second(x.Host.ReadBody(x, make([]byte, 1))),
+			"Hijack":   second(x.Session.Hijack(x)),
+			"SendBody": x.Session.SendBody(x, []byte("x")),
+			"SendInfo": x.Session.SendInfo(x, 103),
+			"Flush":    x.Session.Flush(x),
+			"ReadBody": second(x.Session.ReadBody(x, make([]byte, 1))),
 		} {
 			if err != exchange.ErrHijacked {
 				t.Errorf("%s after Hijack: %v", what, err)
 			}
 		}
-		if err := x.Host.Hold(x).Send([]byte("x")); err != exchange.ErrGone {
+		if err := x.Session.Hold(x).Send([]byte("x")); err != exchange.ErrGone {
 			t.Errorf("Send after Hijack: %v", err)
 		}
 		x.Body = append(x.Body, "dropped"...)
@@ -265,7 +265,7 @@ func TestStates(t *testing.T) {
 	var mu sync.Mutex
 	var got []State
 	m := newMem(t, handlers, func(c *Config) {
-		c.State = func(_ exchange.Host, s State) bool {
+		c.State = func(_ exchange.Session, s State) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, s)
@@ -297,7 +297,7 @@ func TestStatic(t *testing.T) {
 		"behind": func(x *exchange.Exchange) { x.Static, x.Body = large, append(x.Body, "!"...) },
 		"flush": func(x *exchange.Exchange) {
 			x.Static = large
-			must(x.Host.Flush(x))
+			must(x.Session.Flush(x))
 			x.Body = append(x.Body, "!"...)
 		},
 	}

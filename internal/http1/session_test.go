@@ -34,15 +34,15 @@ var handlers = pathHandler{
 		}
 	},
 	"chunks": func(x *exchange.Exchange) {
-		must(x.Host.SendBody(x, []byte("ab")))
+		must(x.Session.SendBody(x, []byte("ab")))
 		x.Body = append(x.Body, "cd"...)
-		must(x.Host.SendBody(x, []byte("e")))
+		must(x.Session.SendBody(x, []byte("e")))
 		x.Body = append(x.Body, "f"...)
 	},
 	"pieces": func(x *exchange.Exchange) {
 		x.Response.Length = 4
-		must(x.Host.SendBody(x, []byte("ab")))
-		must(x.Host.SendBody(x, []byte("cd")))
+		must(x.Session.SendBody(x, []byte("ab")))
+		must(x.Session.SendBody(x, []byte("cd")))
 	},
 	"trailers": func(x *exchange.Exchange) {
 		x.Body = append(x.Body, "ab"...)
@@ -52,7 +52,7 @@ var handlers = pathHandler{
 	"whole": func(x *exchange.Exchange) { x.Whole = []byte(whole) },
 	"info": func(x *exchange.Exchange) {
 		must(x.Response.Set("Link", "</a>"))
-		must(x.Host.SendInfo(x, 103))
+		must(x.Session.SendInfo(x, 103))
 		x.Response.Del("Link")
 		x.Body = append(x.Body, "hello"...)
 	},
@@ -201,18 +201,18 @@ func TestCut(t *testing.T) {
 		"none":  func(x *exchange.Exchange) { x.Response.Length = 3 },
 		"shortpieces": func(x *exchange.Exchange) {
 			x.Response.Length = 5
-			must(x.Host.SendBody(x, []byte("abcd")))
+			must(x.Session.SendBody(x, []byte("abcd")))
 		},
 		"longpieces": func(x *exchange.Exchange) {
 			x.Response.Length = 3
-			must(x.Host.SendBody(x, []byte("abc")))
-			if err := x.Host.SendBody(x, []byte("d")); err != exchange.ErrLength {
+			must(x.Session.SendBody(x, []byte("abc")))
+			if err := x.Session.SendBody(x, []byte("d")); err != exchange.ErrLength {
 				t.Errorf("one byte too much: %v", err)
 			}
 		},
 		"abort": func(x *exchange.Exchange) { x.Abort() },
 		"abortpieces": func(x *exchange.Exchange) {
-			must(x.Host.SendBody(x, []byte("abcd")))
+			must(x.Session.SendBody(x, []byte("abcd")))
 			x.Abort()
 		},
 	}
@@ -253,7 +253,7 @@ func TestReadAhead(t *testing.T) {
 	newMem(t, handlers).send(head, "2\r\na", "b\r\n0\r\n\r\n"+behind[:5], behind[5:]).want("idle", two)
 
 	partly := pathHandler{"echo": func(x *exchange.Exchange) {
-		if _, err := x.Host.ReadBody(x, make([]byte, 1)); err != nil {
+		if _, err := x.Session.ReadBody(x, make([]byte, 1)); err != nil {
 			t.Error(err)
 		}
 	}, "text": handlers["text"]}

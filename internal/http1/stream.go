@@ -1,11 +1,11 @@
 package http1
 
 import (
-	"math"
 	"net"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/transport"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 	writePiece = 64 << 10
 )
 
-// SendBody implements exchange.Host.
+// SendBody implements exchange.Session.
 func (s *Session) SendBody(x *exchange.Exchange, p []byte) error {
 	if err := s.begin(x); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *Session) put(x *exchange.Exchange, p []byte, out *buf.Queue) error {
 	}
 	r := &x.Response
 	r.Sent += int64(len(p))
-	if r.Chunked {
+	if r.TakesTrailers {
 		out.Commit(AppendChunkHead(out.Tail(20), len(p)))
 	}
 	if len(p) >= refBody {
@@ -87,7 +87,7 @@ func (s *Session) put(x *exchange.Exchange, p []byte, out *buf.Queue) error {
 	} else {
 		out.Write(p)
 	}
-	if r.Chunked {
+	if r.TakesTrailers {
 		out.Commit(AppendChunkTail(out.Tail(2)))
 	}
 	return nil
@@ -108,7 +108,7 @@ func (s *Session) room(x *exchange.Exchange, n int64) (send bool, err error) {
 	return true, nil
 }
 
-// SendFile implements exchange.Host.
+// SendFile implements exchange.Session.
 func (s *Session) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64) error {
 	if err := s.SendBody(x, nil); err != nil || n <= 0 {
 		return err
@@ -122,11 +122,11 @@ func (s *Session) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64)
 	r := &x.Response
 	for n > 0 {
 		k := min(n, filePiece)
-		if r.Chunked {
+		if r.TakesTrailers {
 			s.out.Commit(AppendChunkHead(s.out.Tail(20), int(k)))
 		}
 		s.out.File(f, off, k, nil)
-		if r.Chunked {
+		if r.TakesTrailers {
 			s.out.Commit(AppendChunkTail(s.out.Tail(2)))
 		}
 		// All of it has to be taken before we return: the file is the caller's.
@@ -151,7 +151,7 @@ func (s *Session) flush(most int) error {
 			s.out.Reset()
 			s.w.stuck = true
 			s.w.x.Abort()
-			return s.cfg.Late
+			return exchange.ErrTimeout
 		}
 		s.conn.SetWriteTimeout(patience)
 		if err := s.push(max(most, left)); err != nil {
@@ -168,19 +168,12 @@ func (s *Session) flush(most int) error {
 // push sends what is queued and waits until at most that many bytes are left,
 // with the lock of who shares the exchange free.
 func (s *Session) push(most int) error {
-	l := s.w.shared
-	if l == nil {
-		return s.conn.Flush(s.out, most)
-	}
-	if err := s.conn.Flush(s.out, math.MaxInt); err != nil {
-		return err
-	}
-	return s.conn.AwaitRoom(l, most)
+	return ofPeer(s.conn.Flush(s.out, most, s.w.shared))
 }
 
-// Flush implements exchange.Host.
+// Flush implements exchange.Session.
 func (s *Session) Flush(x *exchange.Exchange) error {
-	if x.Whole != nil && !x.HeadSent {
+	if x.Prebuilt != nil && !x.HeadSent {
 		return nil // it leaves in one piece, when the handler returns
 	}
 	if err := s.SendBody(x, nil); err != nil {
@@ -200,7 +193,7 @@ func (s *Session) endBody(x *exchange.Exchange) error {
 	switch {
 	case r.Bodiless:
 		return nil
-	case r.Chunked:
+	case r.TakesTrailers:
 		s.out.Commit(appendEnd(s.out.Tail(headRoom), r.Trailers))
 		return nil
 	case r.Length != exchange.UnknownLength && r.Sent != r.Length:
@@ -209,14 +202,14 @@ func (s *Session) endBody(x *exchange.Exchange) error {
 	return nil
 }
 
-// SendInfo implements exchange.Host.
+// SendInfo implements exchange.Session.
 func (s *Session) SendInfo(x *exchange.Exchange, status int) error {
 	switch {
 	case x.Hijacked:
 		return exchange.ErrHijacked
 	case x.HeadSent:
 		return exchange.ErrHeadSent
-	case x.ProtoMinor == 0:
+	case x.Version == exchange.HTTP10:
 		return nil // HTTP/1.0 knows none (RFC 9110, 15.2)
 	case status == 100:
 		s.w.asked = true
@@ -229,7 +222,7 @@ func (s *Session) SendInfo(x *exchange.Exchange, status int) error {
 	return s.flush(s.cfg.HighWater)
 }
 
-// Hijack implements exchange.Host.
+// Hijack implements exchange.Session.
 func (s *Session) Hijack(x *exchange.Exchange) (net.Conn, error) {
 	if x.Hijacked {
 		return nil, exchange.ErrHijacked
@@ -243,7 +236,7 @@ func (s *Session) Hijack(x *exchange.Exchange) (net.Conn, error) {
 	c, err := s.conn.Hijack(unread, s.out)
 	s.waited(before)
 	if err != nil {
-		return nil, err
+		return nil, ofPeer(err)
 	}
 	x.Hijacked = true
 	if s.w.held != nil {
@@ -253,14 +246,14 @@ func (s *Session) Hijack(x *exchange.Exchange) (net.Conn, error) {
 	return c, nil
 }
 
-// Detach implements exchange.Host.
+// Detach implements exchange.Session.
 func (s *Session) Detach() {
 	before := s.conn.Detached()
 	s.conn.Detach()
 	s.waited(before)
 }
 
-// Late implements exchange.Host.
+// Late implements exchange.Session.
 func (s *Session) Late() bool { return !s.yielded && s.conn.Detached() }
 
 // waited notes that the loop was given up to wait for the client, which is no
@@ -271,10 +264,7 @@ func (s *Session) waited(before bool) {
 	}
 }
 
-// Detached implements exchange.Host.
-func (s *Session) Detached() bool { return s.conn.Detached() }
-
-// OnGone implements exchange.Host.
+// OnGone implements exchange.Session.
 func (s *Session) OnGone(f func()) (gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -290,14 +280,23 @@ func (s *Session) OnGone(f func()) (gone bool) {
 	return false
 }
 
-// CloseConn implements exchange.Host.
-func (s *Session) CloseConn() { s.conn.Close(false) }
+// CloseConn implements exchange.Session.
+func (s *Session) CloseConn() { s.conn.Close(transport.Orderly) }
 
-// RemoteAddr implements exchange.Host.
+// RemoteAddr implements exchange.Session.
 func (s *Session) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }
 
-// LocalAddr implements exchange.Host.
+// LocalAddr implements exchange.Session.
 func (s *Session) LocalAddr() net.Addr { return s.conn.LocalAddr() }
 
-// Secure implements exchange.Host.
-func (s *Session) Secure() bool { return s.cfg.Secure }
+// ofPeer gives what a transport says of a client the name that exchanges have for
+// it.
+func ofPeer(err error) error {
+	switch err {
+	case transport.ErrLost:
+		return exchange.ErrGone
+	case transport.ErrDeadline:
+		return exchange.ErrTimeout
+	}
+	return err
+}

@@ -107,7 +107,7 @@ func (p *Parser) endTarget(r *exchange.Request, buf []byte) Code {
 		if !validAuthority(buf[begin:end], true) {
 			return ErrTargetForm
 		}
-		r.Host = r.Target
+		r.Authority = r.Target
 		p.names |= hostInTarget
 		return Complete
 	case buf[begin] == '/':
@@ -148,7 +148,7 @@ func (p *Parser) authority(r *exchange.Request, buf []byte) int {
 	if !validAuthority(buf[begin:end], false) {
 		return 0
 	}
-	r.Host = span(begin, end)
+	r.Authority = span(begin, end)
 	p.names |= hostInTarget
 	return end
 }

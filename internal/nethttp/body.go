@@ -31,7 +31,7 @@ type body struct {
 func newBody(c *call) *body {
 	b := &body{c: c}
 	b.free.L = &c.mu
-	c.x.Host.Share(&c.mu)
+	c.x.Session.Share(&c.mu)
 	return b
 }
 
@@ -53,7 +53,7 @@ func (b *body) interrupt() {
 	if !b.reading {
 		return
 	}
-	b.c.x.Host.SetReadDeadline(time.Unix(1, 0))
+	b.c.x.Session.SetReadDeadline(time.Unix(1, 0))
 	b.turn(&b.reading)
 	b.done(&b.reading)
 }
@@ -74,13 +74,13 @@ func (b *body) Read(p []byte) (int, error) {
 	if !b.read {
 		b.read, b.bound = true, readsBounded()
 	}
-	n, err := c.x.Host.ReadBody(c.x, p)
+	n, err := c.x.Session.ReadBody(c.x, p)
 	b.full = n == len(p)
 	if err == io.EOF {
 		b.ended = true
 		c.trailers()
 	}
-	return n, c.cfg.ofClient(err)
+	return n, ofClient(err)
 }
 
 // overran reports whether an http.MaxBytesReader has met its bound: net/http
@@ -121,13 +121,13 @@ func (c *call) trailers() {
 }
 
 // ofClient gives an error of the host the form that handlers know from net/http.
-func (cfg *Config) ofClient(err error) error {
+func ofClient(err error) error {
 	switch {
 	case err == nil || err == io.EOF || err == io.ErrUnexpectedEOF:
 		return err
-	case err == cfg.Timeout:
+	case err == exchange.ErrTimeout:
 		return os.ErrDeadlineExceeded
-	case err == cfg.Gone:
+	case err == exchange.ErrGone:
 		return errReset
 	case err == exchange.ErrHijacked:
 		return http.ErrHijacked

@@ -15,13 +15,13 @@ import (
 // closed; reading and writing are the server's.
 type Conn struct {
 	cfg    *Config
-	host   exchange.Host
+	host   exchange.Session
 	remote string
 	ctx    context.Context // of its requests
 }
 
 // Conn returns the record of h's connection.
-func (cfg *Config) Conn(h exchange.Host) *Conn {
+func (cfg *Config) Conn(h exchange.Session) *Conn {
 	slot := h.Slot()
 	if c, ok := (*slot).(*Conn); ok {
 		return c

@@ -53,12 +53,12 @@ func (w *writer) sendTrailers() {
 	if len(lines)+len(named) == 0 {
 		return
 	}
-	if !x.HeadSent && x.ProtoMinor > 0 && w.length == exchange.UnknownLength {
+	if !x.HeadSent && x.Version > exchange.HTTP10 && w.length == exchange.UnknownLength {
 		// The head, with what was kept: from here on the body is in chunks. An
 		// error means that the client has left, which the session finds too.
-		_ = x.Host.SendBody(x, nil)
+		_ = x.Session.SendBody(x, nil)
 	}
-	if !x.HeadSent || !x.Response.Chunked {
+	if !x.HeadSent || !x.TakesTrailers {
 		return
 	}
 	sortLines(lines)

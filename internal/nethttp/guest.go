@@ -36,7 +36,7 @@ func NewGuest(w http.ResponseWriter, r *http.Request) *Guest {
 	g := &Guest{w: w, r: r, ctl: http.NewResponseController(w)}
 	x := &g.X
 	x.Reset()
-	x.Host = g
+	x.Session = g
 	var head []byte
 	span := func(text string) exchange.Span {
 		head = append(head, text...)
@@ -48,11 +48,8 @@ func NewGuest(w http.ResponseWriter, r *http.Request) *Guest {
 	x.Path = span(r.URL.EscapedPath())
 	x.Query = span(r.URL.RawQuery)
 	x.HasQuery = r.URL.RawQuery != "" || r.URL.ForceQuery
-	x.Request.Host = span(r.Host)
-	x.ProtoMinor = 1
-	if !r.ProtoAtLeast(1, 1) {
-		x.ProtoMinor = 0
-	}
+	x.Request.Authority = span(r.Host)
+	x.Version = exchange.Version(r.ProtoMajor<<8 | r.ProtoMinor)
 	field := func(name, value string) {
 		id := exchange.LookupHeader([]byte(name))
 		x.Append(exchange.Field{Name: span(name), Value: span(value), ID: id})
@@ -66,12 +63,7 @@ func NewGuest(w http.ResponseWriter, r *http.Request) *Guest {
 	x.Head = head
 	x.PathEscaped = bytes.IndexByte(x.PathBytes(), '%') >= 0
 	x.Request.Close = r.Close
-	switch {
-	case r.ContentLength > 0:
-		x.ContentLength = r.ContentLength
-	case r.ContentLength < 0:
-		x.Request.Chunked = true
-	}
+	x.ContentLength = max(r.ContentLength, exchange.UnknownLength)
 	return g
 }
 
@@ -88,8 +80,8 @@ func (g *Guest) Finish() {
 		panic(http.ErrAbortHandler)
 	case g.held != nil:
 		g.held.pump(g)
-	case x.Whole != nil:
-		g.sendWhole()
+	case x.Prebuilt != nil:
+		g.sendPrebuilt()
 	default:
 		g.finish()
 	}
@@ -107,17 +99,12 @@ func (g *Guest) finish() {
 	}
 }
 
-// sendWhole sends an answer that was built before.
-func (g *Guest) sendWhole() {
-	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(g.X.Whole)), g.r)
-	if err != nil {
-		panic(err) // it was built by http.Response.Write
-	}
-	for name, values := range resp.Header {
-		g.w.Header()[name] = values
-	}
-	g.w.WriteHeader(resp.StatusCode)
-	_, _ = io.Copy(g.w, resp.Body) // the client may have left
+// sendPrebuilt sends an answer that was built before.
+func (g *Guest) sendPrebuilt() {
+	p := g.X.Prebuilt
+	g.X.ResetResponse()
+	g.X.Status, g.X.Lines, g.X.Static = p.Status, p.Lines, p.Body
+	g.finish()
 }
 
 // begin sends the head.
@@ -140,7 +127,7 @@ func (g *Guest) begin() error {
 	}
 	status := max(x.Status, http.StatusOK)
 	x.Bodiless = !allowsBody(status) || x.Method == exchange.MethodHead
-	x.Response.Chunked = !x.Bodiless && x.Response.Length == exchange.UnknownLength
+	x.TakesTrailers = !x.Bodiless && x.Response.Length == exchange.UnknownLength
 	g.w.WriteHeader(status)
 	return nil
 }
@@ -156,7 +143,7 @@ func (g *Guest) lines() {
 	}
 }
 
-// SendBody implements exchange.Host.
+// SendBody implements exchange.Session.
 func (g *Guest) SendBody(x *exchange.Exchange, p []byte) error {
 	if err := g.begin(); err != nil {
 		return err
@@ -182,7 +169,7 @@ func (g *Guest) SendBody(x *exchange.Exchange, p []byte) error {
 	return nil
 }
 
-// SendFile implements exchange.Host.
+// SendFile implements exchange.Session.
 func (g *Guest) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64) error {
 	if err := g.SendBody(x, nil); err != nil || n <= 0 || x.Bodiless {
 		return err
@@ -196,7 +183,7 @@ func (g *Guest) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64) e
 	return nil
 }
 
-// SendInfo implements exchange.Host.
+// SendInfo implements exchange.Session.
 func (g *Guest) SendInfo(x *exchange.Exchange, status int) error {
 	if x.HeadSent {
 		return exchange.ErrHeadSent
@@ -206,7 +193,7 @@ func (g *Guest) SendInfo(x *exchange.Exchange, status int) error {
 	return nil
 }
 
-// Flush implements exchange.Host.
+// Flush implements exchange.Session.
 func (g *Guest) Flush(x *exchange.Exchange) error {
 	if err := g.SendBody(x, nil); err != nil {
 		return err
@@ -217,7 +204,7 @@ func (g *Guest) Flush(x *exchange.Exchange) error {
 	return nil
 }
 
-// ReadBody implements exchange.Host.
+// ReadBody implements exchange.Session.
 func (g *Guest) ReadBody(x *exchange.Exchange, p []byte) (int, error) {
 	n, err := g.r.Body.Read(p)
 	var large *http.MaxBytesError
@@ -247,7 +234,7 @@ func (g *Guest) trailers() {
 	}
 }
 
-// Hijack implements exchange.Host.
+// Hijack implements exchange.Session.
 func (g *Guest) Hijack(x *exchange.Exchange) (net.Conn, error) {
 	conn, rw, err := g.ctl.Hijack()
 	if err != nil {
@@ -269,7 +256,7 @@ type readerConn struct {
 // Read implements net.Conn.
 func (c *readerConn) Read(p []byte) (int, error) { return c.r.Read(p) }
 
-// OnGone implements exchange.Host.
+// OnGone implements exchange.Session.
 func (g *Guest) OnGone(f func()) (gone bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -286,34 +273,31 @@ func (g *Guest) forget() {
 	}
 }
 
-// Detach implements exchange.Host: there is no loop.
+// Detach implements exchange.Session: there is no loop.
 func (g *Guest) Detach() {}
 
-// Detached implements exchange.Host.
-func (g *Guest) Detached() bool { return true }
-
-// Late implements exchange.Host.
+// Late implements exchange.Session.
 func (g *Guest) Late() bool { return false }
 
-// Release implements exchange.Host.
+// Release implements exchange.Session.
 func (g *Guest) Release() {}
 
-// Share implements exchange.Host: the writer's own rules hold.
+// Share implements exchange.Session: the writer's own rules hold.
 func (g *Guest) Share(sync.Locker) {}
 
-// SetReadDeadline implements exchange.Host, where the writer can.
+// SetReadDeadline implements exchange.Session, where the writer can.
 func (g *Guest) SetReadDeadline(t time.Time) { _ = g.ctl.SetReadDeadline(t) }
 
-// SetWriteDeadline implements exchange.Host, where the writer can.
+// SetWriteDeadline implements exchange.Session, where the writer can.
 func (g *Guest) SetWriteDeadline(t time.Time) { _ = g.ctl.SetWriteDeadline(t) }
 
-// Slot implements exchange.Host.
+// Slot implements exchange.Session.
 func (g *Guest) Slot() *any { return &g.slot }
 
-// CloseConn implements exchange.Host.
+// CloseConn implements exchange.Session.
 func (g *Guest) CloseConn() { _ = g.ctl.SetReadDeadline(time.Unix(1, 0)) }
 
-// RemoteAddr implements exchange.Host.
+// RemoteAddr implements exchange.Session.
 func (g *Guest) RemoteAddr() net.Addr {
 	if ap, err := netip.ParseAddrPort(g.r.RemoteAddr); err == nil {
 		return net.TCPAddrFromAddrPort(ap)
@@ -321,13 +305,10 @@ func (g *Guest) RemoteAddr() net.Addr {
 	return &net.UnixAddr{Name: g.r.RemoteAddr, Net: "unix"}
 }
 
-// LocalAddr implements exchange.Host.
+// LocalAddr implements exchange.Session.
 func (g *Guest) LocalAddr() net.Addr {
 	if a, ok := g.r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		return a
 	}
 	return &net.TCPAddr{}
 }
-
-// Secure implements exchange.Host.
-func (g *Guest) Secure() bool { return g.r.TLS != nil }

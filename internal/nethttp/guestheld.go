@@ -21,7 +21,7 @@ type guestHeld struct {
 	drain   func()
 }
 
-// Hold implements exchange.Host.
+// Hold implements exchange.Session.
 func (g *Guest) Hold(*exchange.Exchange) exchange.Held {
 	if g.held == nil {
 		g.held = &guestHeld{g: g}

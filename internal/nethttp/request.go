@@ -32,11 +32,8 @@ func (c *call) fill(conn *Conn) error {
 	if err != nil {
 		return err
 	}
-	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.1", 1, 1
-	if x.ProtoMinor == 0 {
-		r.Proto, r.ProtoMinor = "HTTP/1.0", 0
-	}
-	r.Host = sub(head, x.Request.Host)
+	r.Proto, r.ProtoMajor, r.ProtoMinor = x.Version.String(), x.Version.Major(), x.Version.Minor()
+	r.Host = sub(head, x.Request.Authority)
 	r.RemoteAddr = conn.remote
 	r.Close = x.Request.Close
 	r.Header = c.header(head)
@@ -46,7 +43,7 @@ func (c *call) fill(conn *Conn) error {
 		r.Body = c.body
 		r.ContentLength = x.ContentLength
 	}
-	if x.Request.Chunked {
+	if x.ContentLength == exchange.UnknownLength {
 		r.ContentLength = -1
 		r.TransferEncoding = []string{"chunked"}
 		r.Trailer, err = announced(r.Header)

@@ -28,9 +28,6 @@ type Config struct {
 	Log func(format string, args ...any)
 	// Panicked counts a panic that is no http.ErrAbortHandler.
 	Panicked func()
-	// Timeout and Gone are the errors of a host whose client is too slow, or has
-	// left.
-	Timeout, Gone error
 }
 
 // A call is one request in the hands of a handler, with its response.
@@ -72,7 +69,7 @@ func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
 	x.Stands = true
 	returned := false
 	defer c.leave(&returned)
-	if err := c.fill(cfg.Conn(x.Host)); err != nil {
+	if err := c.fill(cfg.Conn(x.Session)); err != nil {
 		c.x, returned = nil, true
 		x.Status, x.Response.Close = http.StatusBadRequest, true
 		x.Lines = append(x.Lines, exchange.Line{Name: "Content-Type", Value: "text/plain; charset=utf-8"})
@@ -80,8 +77,8 @@ func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
 		return
 	}
 	if blocks {
-		x.Host.Release()
-		x.Host.Detach()
+		x.Session.Release()
+		x.Session.Detach()
 	}
 	if x.Method == exchange.MethodOptions && !cfg.Options && c.req.RequestURI == "*" {
 		h = generalOptions
@@ -129,7 +126,7 @@ func (c *call) close() {
 		if !c.x.Hijacked {
 			c.body.interrupt()
 		}
-		c.x.Host.Share(nil)
+		c.x.Session.Share(nil)
 	}
 	c.x = nil
 }

@@ -25,10 +25,10 @@ func (w *writer) FlushError() error {
 		return err
 	}
 	w.sniff(nil)
-	h := c.x.Host
+	h := c.x.Session
 	h.Release()
 	h.Detach()
-	return c.cfg.ofClient(h.Flush(c.x))
+	return ofClient(h.Flush(c.x))
 }
 
 // SetReadDeadline is for http.ResponseController.
@@ -39,7 +39,7 @@ func (w *writer) SetReadDeadline(t time.Time) error {
 	if c.x == nil {
 		return errOver
 	}
-	c.x.Host.SetReadDeadline(t)
+	c.x.Session.SetReadDeadline(t)
 	return nil
 }
 
@@ -51,7 +51,7 @@ func (w *writer) SetWriteDeadline(t time.Time) error {
 	if c.x == nil {
 		return errOver
 	}
-	c.x.Host.SetWriteDeadline(t)
+	c.x.Session.SetWriteDeadline(t)
 	return nil
 }
 
@@ -70,16 +70,16 @@ func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	x := c.x
 	if w.status != 0 {
 		w.sniff(nil)
-		if err := x.Host.SendBody(x, nil); err != nil {
-			return nil, nil, c.cfg.ofClient(err)
+		if err := x.Session.SendBody(x, nil); err != nil {
+			return nil, nil, ofClient(err)
 		}
 	}
 	if c.body != nil {
 		c.body.interrupt()
 	}
-	conn, err := x.Host.Hijack(x)
+	conn, err := x.Session.Hijack(x)
 	if err != nil {
-		return nil, nil, c.cfg.ofClient(err)
+		return nil, nil, ofClient(err)
 	}
 	conn, r := unread(conn)
 	return conn, bufio.NewReadWriter(r, bufio.NewWriter(conn)), nil
@@ -180,8 +180,8 @@ func (w *writer) sendFile(src io.Reader, f *os.File, n int64) (int64, error) {
 		}
 		w.sniff(begin[:k])
 	}
-	if err := c.x.Host.SendFile(c.x, f, at, n); err != nil && err != exchange.ErrNoBody {
-		return 0, c.cfg.ofClient(err)
+	if err := c.x.Session.SendFile(c.x, f, at, n); err != nil && err != exchange.ErrNoBody {
+		return 0, ofClient(err)
 	}
 	if l, ok := src.(*io.LimitedReader); ok {
 		l.N -= n

@@ -96,7 +96,7 @@ func (w *writer) inform(code int) {
 	}
 	sortLines(x.Lines)
 	// A client that has left is found by who writes next.
-	_ = x.Host.SendInfo(x, code)
+	_ = x.Session.SendInfo(x, code)
 	x.Lines = x.Lines[:0]
 }
 
@@ -279,12 +279,12 @@ func (w *writer) admit(n int) error {
 func (w *writer) send(p []byte) (int, error) {
 	x := w.c.x
 	w.sniff(p)
-	err := x.Host.SendBody(x, p)
+	err := x.Session.SendBody(x, p)
 	if err == exchange.ErrNoBody {
 		err = nil // of 205
 	}
 	if err != nil {
-		return 0, w.c.cfg.ofClient(err)
+		return 0, ofClient(err)
 	}
 	return len(p), nil
 }

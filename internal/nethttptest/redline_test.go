@@ -38,7 +38,7 @@ const mounted = "mounted"
 // that this system allows, and with a router in between.
 var candidates = sync.OnceValue(func() (engines []engine) {
 	var last string
-	for _, transport := range []string{redline.Uring, redline.Std, redline.Epoll} {
+	for _, transport := range []string{redline.TransportUring, redline.TransportStd, redline.TransportEpoll} {
 		probe := newRedline(transport, new(http.Server))
 		_, err := probe.Listen("127.0.0.1:0")
 		if probe.Close(); err == nil {

@@ -10,7 +10,7 @@ import (
 
 // transports are those that this system allows.
 var transports = sync.OnceValue(func() (names []string) {
-	for _, name := range []string{redline.Uring, redline.Epoll, redline.Std} {
+	for _, name := range []string{redline.TransportUring, redline.TransportEpoll, redline.TransportStd} {
 		probe := redline.Server{Transport: name, Native: func(*redline.Ctx) {}, Logger: slog.New(slog.DiscardHandler)}
 		_, err := probe.Listen("127.0.0.1:0")
 		if probe.Close(); err == nil {

@@ -6,4 +6,4 @@ import (
 	"github.com/redline-go/redline/peers/internal/native"
 )
 
-func main() { native.Main("redline-std", redline.Std) }
+func main() { native.Main("redline-std", redline.TransportStd) }

@@ -6,4 +6,4 @@ import (
 	"github.com/redline-go/redline/peers/internal/native"
 )
 
-func main() { native.Main("redline-uring", redline.Uring) }
+func main() { native.Main("redline-uring", redline.TransportUring) }

@@ -6,4 +6,4 @@ import (
 	"github.com/redline-go/redline/peers/internal/native"
 )
 
-func main() { native.Main("redline", redline.Auto) }
+func main() { native.Main("redline", redline.TransportAuto) }

@@ -95,7 +95,7 @@ func (d *driver) Watch(c *sockets.Conn, want uint32) {
 	p.known = true
 	if errno := d.poll.Add(c.FD(), want, c.Gen()); errno != 0 {
 		d.loop.Log("register connection", errno)
-		c.Close(true)
+		c.Close(transport.Reset)
 	}
 }
 

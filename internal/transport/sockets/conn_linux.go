@@ -206,14 +206,16 @@ func passed(deadline *atomic.Int64, now int64) bool {
 }
 
 // Pause implements [transport.Conn].
-func (c *Conn) Pause() { c.own |= paused }
-
-// Resume implements [transport.Conn].
-func (c *Conn) Resume() {
-	if c.own&paused != 0 {
+func (c *Conn) Pause(on bool) {
+	if on {
+		c.own |= paused
+	} else if c.own&paused != 0 {
 		c.own = c.own&^paused | resumed
 	}
 }
+
+// Untaken implements [transport.Conn].
+func (c *Conn) Untaken() int { return c.Pending() }
 
 // Pending implements [transport.Conn].
 func (c *Conn) Pending() int {
@@ -230,9 +232,9 @@ func (m *more) pending() int {
 }
 
 // Close implements [transport.Conn].
-func (c *Conn) Close(now bool) {
+func (c *Conn) Close(how transport.Closing) {
 	k := closeSoon
-	if now {
+	if how != transport.Orderly {
 		k = closeHard
 	}
 	if c.closed.Load() != dead {

@@ -146,10 +146,7 @@ func (c *Conn) pushFirst(out *buf.Queue, h *lead.Hand) (left int, err error) {
 }
 
 // Flush implements [transport.Conn].
-func (c *Conn) Flush(out *buf.Queue, most int) error { return c.drain(out, most, nil) }
-
-// AwaitRoom implements [transport.Conn].
-func (c *Conn) AwaitRoom(l sync.Locker, most int) error { return c.drain(nil, most, l) }
+func (c *Conn) Flush(out *buf.Queue, most int, l sync.Locker) error { return c.drain(out, most, l) }
 
 // drain sends what is in out, which may be nil, and what is pending, until at most
 // that many bytes are left.
@@ -244,7 +241,7 @@ func (c *Conn) Read(p []byte, l sync.Locker) (int, error) {
 
 // Hijack implements [transport.Conn].
 func (c *Conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
-	if err := c.Flush(out, 0); err != nil {
+	if err := c.Flush(out, 0, nil); err != nil {
 		return nil, err
 	}
 	c.Detach()

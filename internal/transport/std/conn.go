@@ -134,17 +134,10 @@ func (c *conn) wait(l sync.Locker) {
 func (c *conn) Unread(p []byte) { c.gaveUp = append(c.gaveUp, p...) }
 
 // Flush implements [transport.Conn].
-func (c *conn) Flush(out *buf.Queue, most int) error {
+func (c *conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.send(out)
-	return c.awaitRoom(nil, most)
-}
-
-// AwaitRoom implements [transport.Conn].
-func (c *conn) AwaitRoom(l sync.Locker, most int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return c.awaitRoom(l, most)
 }
 
@@ -244,20 +237,17 @@ func (c *conn) tick() {
 }
 
 // Pause implements [transport.Conn].
-func (c *conn) Pause() {
+func (c *conn) Pause(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.paused = true
+	if c.paused && !on {
+		c.again = true
+	}
+	c.paused = on
 }
 
-// Resume implements [transport.Conn].
-func (c *conn) Resume() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.paused {
-		c.paused, c.again = false, true
-	}
-}
+// Untaken implements [transport.Conn].
+func (c *conn) Untaken() int { return c.Pending() }
 
 // Pending implements [transport.Conn].
 func (c *conn) Pending() int {
@@ -267,14 +257,14 @@ func (c *conn) Pending() int {
 }
 
 // Close implements [transport.Conn].
-func (c *conn) Close(now bool) {
+func (c *conn) Close(how transport.Closing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hijacked {
 		return
 	}
 	c.closing = true
-	if now {
+	if how != transport.Orderly {
 		c.cut()
 	}
 	c.change.Broadcast()
@@ -304,7 +294,7 @@ func (c *conn) stop() {
 
 // Hijack implements [transport.Conn].
 func (c *conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
-	if err := c.Flush(out, 0); err != nil {
+	if err := c.Flush(out, 0, nil); err != nil {
 		return nil, err
 	}
 	unread = append([]byte(nil), unread...)

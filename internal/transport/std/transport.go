@@ -255,7 +255,7 @@ func (t *Transport) open(nc net.Conn) {
 	closed := t.closed
 	t.mu.Unlock()
 	if closed {
-		c.Close(true)
+		c.Close(transport.Reset)
 	}
 	go c.read()
 	go c.run()
