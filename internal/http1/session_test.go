@@ -49,7 +49,7 @@ var handlers = pathHandler{
 		must(x.SetTrailer("A", "1"))
 		must(x.SetTrailer("B", "2"))
 	},
-	"whole": func(x *exchange.Exchange) { x.Whole = []byte(whole) },
+	"whole": func(x *exchange.Exchange) { x.Prebuilt = &prebuilt },
 	"info": func(x *exchange.Exchange) {
 		must(x.Response.Set("Link", "</a>"))
 		must(x.Session.SendInfo(x, 103))
@@ -61,6 +61,8 @@ var handlers = pathHandler{
 		must(x.Response.Set("Server", "mine"))
 	},
 }
+
+var prebuilt = exchange.Prebuilt{Status: 200, Body: []byte("abc")}
 
 const whole = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"
 
@@ -267,7 +269,7 @@ func TestBrokenContent(t *testing.T) {
 	head := req("POST", "/echo", "Content-Length: 10\r\n")
 	newMem(t, handlers).send(head+"abc").want("refused", refused(400, "connection ended within the content"))
 	m := newMem(t, handlers)
-	m.ended = errLate
+	m.ended = transport.ErrDeadline
 	m.send(head+"abc").want("refused", refused(408, "content did not come in time"))
 
 	own := pathHandler{"echo": func(x *exchange.Exchange) {
