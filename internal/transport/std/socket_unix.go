@@ -49,3 +49,27 @@ func tryRead(fd int) ([]byte, error) {
 		return bytes.Clone(b[:n]), nil
 	}
 }
+
+// send writes the beginning of p: as much as the kernel takes at once, so that what
+// it has taken is known at any time, however slow the peer is.
+func send(nc net.Conn, p []byte) (n int, err error) {
+	if !plain(nc) {
+		return sendAny(nc, p)
+	}
+	rc, err := nc.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	p = p[:min(len(p), writeSize)]
+	var cause error
+	err = rc.Write(func(fd uintptr) (done bool) {
+		for cause = syscall.EINTR; cause == syscall.EINTR; {
+			n, cause = syscall.Write(int(fd), p)
+		}
+		return cause != syscall.EAGAIN
+	})
+	if err == nil {
+		err = cause
+	}
+	return max(n, 0), err // it is -1 with an error
+}
