@@ -15,11 +15,14 @@ import (
 
 // A Fake is a connection in memory for the test of one session. What the network
 // may choose, it chooses from a seed: where input is split, how much of the output
-// leaves at a time, what comes first when several things may happen. It checks the
+// leaves at a time and when that is acknowledged, what comes first when several things
+// may happen. It checks the
 // session's side of the contract: input is overwritten when Feed returns, and
 // slices in the output must still be what they were when they are sent.
 //
-// The test drives it: nothing happens outside of Step, Run and Wait, but for Lost.
+// The test drives it: nothing happens outside of Step, Run and Wait, but for Lost,
+// which is called by whoever resets the connection or ends it, and by a goroutine of
+// its own when the session's side has brought it about.
 // All methods may be called by any goroutine, those three by one at a time.
 type Fake struct {
 	t    Failer
@@ -36,6 +39,7 @@ type Fake struct {
 	in       []byte // being fed, until it is released
 	gaveBack []byte
 	output   bytes.Buffer // received by the peer
+	unacked  int          // bytes of it that the peer's system has not acknowledged
 	pending  buf.Queue
 	copied   []byte // what pending was when it was filled
 	files    bool   // there were files in pending: copied is of no use
@@ -45,17 +49,23 @@ type Fake struct {
 	ahead    time.Duration // of this connection's time
 
 	faults   float64 // probability of a reset at each step
+	high     int     // output from which nothing is fed, in bytes
+	refusal  error   // of Hijack
 	busy     bool
 	owed     bool // Drained is to be told
 	detached bool
 	paused   bool
+	held     bool // too much is unsent
 	again    bool
 	ended    bool // by the peer
 	toldEOF  bool
 	toldLost bool
-	reset    bool
+	telling  bool // Lost has not returned
+	reset    bool // by the peer
 	stalled  bool
 	closing  bool
+	cut      bool // by the session: Abrupt or Reset
+	cutHard  bool // the latter
 	closed   bool
 	hijacked bool
 	why      error
@@ -71,14 +81,16 @@ type Failer interface {
 
 var _ transport.Conn = (*Fake)(nil)
 
-// highWater is the output from which a Fake feeds no more, in bytes.
-const highWater = 256 << 10
+const (
+	highWater = 64 << 10         // output from which nothing is fed, unless a test says otherwise
+	drainTime = 30 * time.Second // for the output of a connection to be closed, if its session does not say
+)
 
 // NewFake returns a connection whose whims depend on seed alone, with a new
 // session.
 func NewFake(t Failer, seed uint64, newSession func(transport.Conn) transport.Session) *Fake {
 	f := &Fake{
-		t: t, rng: rand.New(rand.NewPCG(seed, 5)),
+		t: t, rng: rand.New(rand.NewPCG(seed, 5)), high: highWater,
 		local:  &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80},
 		remote: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 2), Port: 40000},
 	}
@@ -89,6 +101,13 @@ func NewFake(t Failer, seed uint64, newSession func(transport.Conn) transport.Se
 
 // Faults resets the connection at each step with a probability.
 func (f *Fake) Faults(p float64) { f.locked(func() { f.faults = p }) }
+
+// HighWater sets how much output may be pending for the session to be fed, as
+// [transport.Config] does: before anything happens.
+func (f *Fake) HighWater(n int) { f.locked(func() { f.high = n }) }
+
+// RefuseHijack has Hijack fail with err, or work again if it is nil.
+func (f *Fake) RefuseHijack(err error) { f.locked(func() { f.refusal = err }) }
 
 // Send is the peer sending bytes.
 func (f *Fake) Send(p []byte) { f.locked(func() { f.input = append(f.input, p...) }) }
@@ -128,6 +147,13 @@ func (f *Fake) Closed() (closed bool, why error) {
 	return f.closed, f.why
 }
 
+// Cut reports whether the session has ended the connection with a reset.
+func (f *Fake) Cut() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.cutHard
+}
+
 // Feeds is how often Feed was called.
 func (f *Fake) Feeds() int {
 	f.mu.Lock()
@@ -146,14 +172,37 @@ func (f *Fake) locked(do func()) {
 // lost tells the session Lost if it is to be told now.
 func (f *Fake) lost(err error) {
 	f.mu.Lock()
-	tell := (f.busy || f.paused) && !f.toldLost && !f.closed && !f.hijacked
-	if tell {
-		f.toldLost = true
+	tell := f.busy || f.paused
+	if tell = tell && f.tells(); tell {
+		f.telling = true
 	}
 	f.mu.Unlock()
 	if tell {
-		f.session.Lost(err)
+		f.tell(err)
 	}
+}
+
+// tellLost is lost for who may hold what the session needs for it: it does not wait.
+// f.mu is held.
+func (f *Fake) tellLost(err error) {
+	if f.busy && f.tells() {
+		f.telling = true
+		go f.tell(err)
+	}
+}
+
+// tells reports whether Lost may be called, once. f.mu is held.
+func (f *Fake) tells() bool {
+	if f.toldLost || f.closed || f.hijacked {
+		return false
+	}
+	f.toldLost = true
+	return true
+}
+
+func (f *Fake) tell(err error) {
+	defer f.locked(func() { f.telling = false })
+	f.session.Lost(err)
 }
 
 // Run steps until nothing can happen any more without somebody else.
@@ -208,16 +257,29 @@ func (f *Fake) choices() (may []func()) {
 			may = append(may, do)
 		}
 	}
-	if f.reset {
+	switch {
+	case f.cut:
+		return []func(){func() { f.end(f.why) }}
+	case f.reset:
 		return []func(){func() { f.end(transport.ErrLost) }}
 	}
 	unsent := f.pending.Len()
 	add(unsent > 0 && !f.stalled, f.drain)
+	add(f.unacked > 0 && !f.stalled, func() { f.locked(f.acknowledge) })
 	if f.closing {
 		add(unsent == 0, func() { f.end(nil) })
+		if unsent > 0 && f.deadline.IsZero() {
+			f.deadline = f.after(drainTime)
+		}
+		add(unsent > 0 && f.over(f.deadline), f.expire)
 		return may
 	}
-	readable := !f.paused && unsent <= highWater && !f.toldEOF
+	if unsent > f.high {
+		f.held = true
+	} else if unsent <= f.high/2 {
+		f.held = false
+	}
+	readable := !f.paused && !f.held && !f.toldEOF
 	add(readable && (len(f.input) > 0 || f.again && len(f.rest) > 0), f.feed)
 	add(readable && f.ended && len(f.input) == 0 && !(f.again && len(f.rest) > 0), f.eof)
 	add(f.owed && unsent == 0, f.drained)
@@ -245,11 +307,11 @@ func (f *Fake) some(n int) int {
 
 // call runs code of the session with a queue, and does with its result what a
 // transport does.
-func (f *Fake) call(code func(out *buf.Queue) error) {
+func (f *Fake) call(code func(out *buf.Queue) error) (err error) {
 	var out buf.Queue
 	defer out.Release()
 	f.locked(func() { f.busy, f.detached = true, false })
-	err := code(&out)
+	err = code(&out)
 	f.locked(func() {
 		f.busy = false
 		if f.hijacked {
@@ -267,10 +329,14 @@ func (f *Fake) call(code func(out *buf.Queue) error) {
 			f.again = true
 		}
 	})
+	return err
 }
 
 // take moves out to what is pending, and remembers what it is. f.mu is held.
 func (f *Fake) take(out *buf.Queue) {
+	if f.reset || f.cut {
+		out.Reset()
+	}
 	if file, _, _ := out.NextFile(); file != nil {
 		f.files = true
 	}
@@ -311,10 +377,21 @@ func (f *Fake) transmit(n int) {
 		f.t.Errorf("output has changed before it was sent: it was %.40q, and is %.40q", f.copied[:len(b)], b)
 	}
 	f.output.Write(b)
+	f.unacked += len(b)
 	f.pending.Discard(len(b))
 	if f.copied = f.copied[min(len(b), len(f.copied)):]; f.pending.Len() == 0 {
 		f.copied, f.files = nil, false
 	}
+}
+
+// acknowledge is the peer's system telling that it has got some of the output. f.mu
+// is held.
+func (f *Fake) acknowledge() { f.unacked -= f.some(f.unacked) }
+
+// drop lets go of what is pending. f.mu is held.
+func (f *Fake) drop() {
+	f.pending.Reset()
+	f.copied, f.files = nil, false
 }
 
 // feed delivers some of the input.
@@ -377,13 +454,28 @@ func (f *Fake) drained() {
 }
 
 func (f *Fake) expire() {
-	f.locked(func() { f.deadline = time.Time{} })
-	f.call(f.session.Expired)
+	closing := false
+	f.locked(func() { f.deadline, closing = time.Time{}, f.closing })
+	if err := f.call(f.session.Expired); err != nil && closing {
+		f.locked(func() { f.sever(transport.ErrDeadline) })
+	}
+}
+
+// sever ends the connection with a reset. f.mu is held.
+func (f *Fake) sever(why error) {
+	if !f.cut {
+		f.why = why
+	}
+	f.cut, f.cutHard = true, true
+	f.drop()
 }
 
 // end closes the connection.
 func (f *Fake) end(why error) {
 	f.locked(func() {
+		for f.telling {
+			f.cond.Wait()
+		}
 		f.closed, f.why, f.tasks = true, why, nil
 		f.pending.Release()
 	})

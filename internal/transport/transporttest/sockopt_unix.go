@@ -2,11 +2,37 @@
 
 package transporttest
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // setReceiveBuffer sets the size of a socket's receive buffer.
 func setReceiveBuffer(fd uintptr, n int) error {
 	return syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, n)
+}
+
+// withoutDescriptors runs f while the process can open no descriptor.
+func withoutDescriptors(f func()) (err error) {
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+		return err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return err
+	}
+	none := was
+	none.Cur = uint64(null.Fd()) // the lowest that is free
+	if err := null.Close(); err != nil {
+		return err
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil {
+		return err
+	}
+	defer func() { err = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was) }()
+	f()
+	return nil
 }
 
 // cpuTime is the processor time that the process has used, in nanoseconds.
