@@ -67,31 +67,19 @@ func madeSlowly(e *env) {
 	for _, end := range []string{"serve", "close"} {
 		begun, release := make(chan struct{}), make(chan struct{})
 		var made, after atomic.Int64
-		e.config.Loops = 1
-		e.create(hooks{feed: echo})
-		make1 := e.config.NewSession
-		e.config.NewSession = func(c transport.Conn) transport.Session {
-			if made.Add(1) == 1 {
-				c.Wake(func(*buf.Queue) error { after.Add(1); return nil })
-				close(begun)
-				<-release
-				if after.Load() != 0 {
-					e.Error("a function of Wake's runs before the session is made")
-				}
+		e.making = func(c transport.Conn) {
+			if made.Add(1) > 1 {
+				return
 			}
-			return make1(c)
+			c.Wake(func(*buf.Queue) error { after.Add(1); return nil })
+			close(begun)
+			<-release
+			if after.Load() != 0 {
+				e.Error("a function of Wake's runs before the session is made")
+			}
 		}
-		if err := e.transport.Close(); err != nil {
-			e.Fatal(err)
-		}
-		var err error
-		if e.transport, err = e.factory(e.config); err != nil {
-			e.Fatal(err)
-		}
-		if e.addr, err = e.transport.Listen("tcp", "127.0.0.1:0", transport.ListenOptions{}); err != nil {
-			e.Fatal(err)
-		}
-		e.serve()
+		e.config.Loops = 1
+		e.start(hooks{feed: echo})
 		slow := e.dial()
 		slow.send("slow\n")
 		e.wait(begun, "a session is being made")
@@ -105,14 +93,14 @@ func madeSlowly(e *env) {
 		if n := e.transport.Stats().Open; n < 1 {
 			e.Errorf("%d connections are open, and one is being made", n)
 		}
-		if end == "serve" {
-			close(release)
-			slow.want("slow\n")
+		if end == "close" {
 			e.stop()
+			slow.wantGone()
+			close(release)
 			continue
 		}
-		e.stop()
-		slow.wantGone()
 		close(release)
+		slow.want("slow\n")
+		e.stop()
 	}
 }
