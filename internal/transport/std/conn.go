@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -15,7 +16,8 @@ import (
 type conn struct {
 	t    *Transport
 	nc   net.Conn
-	shut sync.Once // nc is closed
+	raw  syscall.RawConn // of nc; nil if that is more than a socket
+	shut sync.Once       // nc is closed
 
 	kept   []byte // what Feed has not consumed; the runner's
 	in     []byte // what is being fed, until it is released; the runner's
@@ -58,6 +60,11 @@ type conn struct {
 func newConn(t *Transport, nc net.Conn) *conn {
 	c := &conn{t: t, nc: nc, busy: true}
 	c.change.L = &c.mu
+	if plain(nc) {
+		if raw, err := nc.(syscall.Conn).SyscallConn(); err == nil { // otherwise it is closed, and says so
+			c.raw = raw
+		}
+	}
 	return c
 }
 

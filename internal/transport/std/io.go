@@ -25,7 +25,7 @@ func (c *conn) read() {
 			continue
 		}
 		c.mu.Unlock()
-		p, err := receive(c.nc)
+		p, err := receive(c.nc, c.raw)
 		c.mu.Lock()
 		if len(p) > 0 {
 			c.t.bytesIn.Add(uint64(len(p)))
@@ -102,7 +102,7 @@ func (c *conn) writeSome(q *buf.Queue) (n int, err error) {
 			err = io.ErrUnexpectedEOF // the file is shorter than its range
 		}
 	} else {
-		n, err = send(c.nc, q.First())
+		n, err = send(c.nc, c.raw, q.First())
 	}
 	q.Discard(n)
 	return n, err

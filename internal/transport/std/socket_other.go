@@ -2,10 +2,13 @@
 
 package std
 
-import "net"
+import (
+	"net"
+	"syscall"
+)
 
 // receive waits for bytes.
-func receive(nc net.Conn) ([]byte, error) { return receiveAny(nc) }
+func receive(nc net.Conn, _ syscall.RawConn) ([]byte, error) { return receiveAny(nc) }
 
 // send writes the beginning of p.
-func send(nc net.Conn, p []byte) (int, error) { return sendAny(nc, p) }
+func send(nc net.Conn, _ syscall.RawConn, p []byte) (int, error) { return sendAny(nc, p) }

@@ -23,7 +23,7 @@ func withoutDescriptors(f func()) (err error) {
 		return err
 	}
 	none := was
-	none.Cur = uint64(null.Fd()) // the lowest that is free
+	none.Cur = limit(none.Cur, null.Fd()) // the lowest that is free
 	if err := null.Close(); err != nil {
 		return err
 	}
@@ -34,6 +34,9 @@ func withoutDescriptors(f func()) (err error) {
 	f()
 	return nil
 }
+
+// limit is n in the type of another limit, which systems do not agree on.
+func limit[T int64 | uint64](_ T, n uintptr) T { return T(n) }
 
 // cpuTime is the processor time that the process has used, in nanoseconds.
 func cpuTime() (int64, error) {
