@@ -215,78 +215,91 @@ func duplexLeave(e *env) {
 // duplexTimeout ends one wait or the other by its timeout, which is set before it
 // begins, or by the other goroutine.
 func duplexTimeout(e *env) {
-	p := pattern(duplexSize)
 	for _, late := range []bool{false, true} {
-		set := func(d *duplex, f func(time.Duration)) {
-			f(30 * time.Millisecond)
-			if late {
-				f(time.Hour)
-				go func() {
-					d.untilFull(e)
-					d.mu.Lock()
-					defer d.mu.Unlock()
-					f(time.Millisecond)
-				}()
-			}
-		}
-		input := make(chan error, 1)
-		eitherWay(e,
-			func(d *duplex) error {
-				set(d, d.SetTimeout)
-				p := make([]byte, 4)
-				_, err := d.Read(p, &d.mu)
-				input <- err
-				if _, err := d.Read(p, &d.mu); err != transport.ErrDeadline {
-					e.Errorf("Read returns %v when the time is over", err)
-				}
-				d.SetTimeout(0)
-				if _, err := d.receive(4); err != nil {
-					e.Error(err)
-				}
-				return nil
-			},
-			func(d *duplex) error { return d.transmit(p, false) },
-			func(c *client, _ *duplex) {
-				if err := e.receive(input, "Read returns"); err != transport.ErrDeadline {
-					e.Errorf("Read returns %v, want ErrDeadline", err)
-				}
-				c.send("late")
-				c.want(string(p))
-				c.halfClose()
-				c.wantEnd()
-			})
-		room := make(chan error, 1)
-		eitherWay(e,
-			func(d *duplex) error {
-				_, err := d.receive(4)
-				return err
-			},
-			func(d *duplex) error {
-				set(d, d.SetWriteTimeout)
-				err := d.transmit(p, false)
-				room <- err
-				if n := d.Pending(); n <= duplexPart {
-					e.Errorf("%d bytes are pending after a deadline, want what was before", n)
-				}
-				if err := d.Flush(d.out, duplexPart, &d.mu); err != transport.ErrDeadline {
-					e.Errorf("Flush returns %v when the time is over", err)
-				}
-				d.SetWriteTimeout(0)
-				if err := d.Flush(d.out, duplexPart, &d.mu); err != nil {
-					e.Errorf("Flush returns %v when it goes on", err)
-				}
-				return d.transmit(d.left, false)
-			},
-			func(c *client, _ *duplex) {
-				if err := e.receive(room, "Flush returns"); err != transport.ErrDeadline {
-					e.Errorf("Flush returns %v, want ErrDeadline", err)
-				}
-				c.send("late") // the other goroutine still waits
-				c.want(string(p))
-				c.halfClose()
-				c.wantEnd()
-			})
+		inputTimeout(e, late)
+		roomTimeout(e, late)
 	}
+}
+
+// passes sets a timeout that passes soon, by f: at once, or late, when both goroutines
+// wait.
+func (d *duplex) passes(f func(time.Duration), late bool) {
+	f(30 * time.Millisecond)
+	if late {
+		f(time.Hour)
+		go func() {
+			d.untilFull(d.e)
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			f(time.Millisecond)
+		}()
+	}
+}
+
+func inputTimeout(e *env, late bool) {
+	p := pattern(duplexSize)
+	input := make(chan error, 1)
+	eitherWay(e,
+		func(d *duplex) error {
+			d.passes(d.SetTimeout, late)
+			p := make([]byte, 4)
+			_, err := d.Read(p, &d.mu)
+			input <- err
+			if _, err := d.Read(p, &d.mu); err != transport.ErrDeadline {
+				e.Errorf("Read returns %v when the time is over", err)
+			}
+			d.SetTimeout(0)
+			if _, err := d.receive(4); err != nil {
+				e.Error(err)
+			}
+			return nil
+		},
+		func(d *duplex) error { return d.transmit(p, false) },
+		func(c *client, _ *duplex) {
+			if err := e.receive(input, "Read returns"); err != transport.ErrDeadline {
+				e.Errorf("Read returns %v, want ErrDeadline", err)
+			}
+			c.send("late")
+			c.want(string(p))
+			c.halfClose()
+			c.wantEnd()
+		})
+}
+
+// roomTimeout wants what is pending to stay so, and the wait to go on when it may.
+func roomTimeout(e *env, late bool) {
+	p := pattern(duplexSize)
+	room := make(chan error, 1)
+	eitherWay(e,
+		func(d *duplex) error {
+			_, err := d.receive(4)
+			return err
+		},
+		func(d *duplex) error {
+			d.passes(d.SetWriteTimeout, late)
+			err := d.transmit(p, false)
+			if n := d.Pending(); n <= duplexPart {
+				e.Errorf("%d bytes are pending after a deadline, want what was before", n)
+			}
+			if err := d.Flush(d.out, duplexPart, &d.mu); err != transport.ErrDeadline {
+				e.Errorf("Flush returns %v when the time is over", err)
+			}
+			d.SetWriteTimeout(0)
+			room <- err // the client reads from here on
+			if err := d.Flush(d.out, duplexPart, &d.mu); err != nil {
+				e.Errorf("Flush returns %v when it goes on", err)
+			}
+			return d.transmit(d.left, false)
+		},
+		func(c *client, _ *duplex) {
+			if err := e.receive(room, "Flush returns"); err != transport.ErrDeadline {
+				e.Errorf("Flush returns %v, want ErrDeadline", err)
+			}
+			c.send("late") // the other goroutine still waits
+			c.want(string(p))
+			c.halfClose()
+			c.wantEnd()
+		})
 }
 
 // An echoing is a duplex of which one goroutine gives the other what it reads.
