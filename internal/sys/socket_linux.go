@@ -130,9 +130,9 @@ func Unread(fd int) int {
 	return int(n)
 }
 
-// Unacked is the number of bytes that a socket has taken for sending and the peer's
+// Untaken is the number of bytes that a socket has taken for sending and the peer's
 // system has not acknowledged. Of a Unix socket it is the memory that they take.
-func Unacked(fd int) int {
+func Untaken(fd int) int {
 	var n int32
 	if _, _, errno := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCOUTQ, uintptr(unsafe.Pointer(&n))); errno != 0 {
 		return 0

@@ -53,7 +53,7 @@ func unacked(nc net.Conn) (n int) {
 		return 0
 	}
 	rc, err := nc.(syscall.Conn).SyscallConn()
-	if err != nil || rc.Control(func(fd uintptr) { n = sys.Unacked(int(fd)) }) != nil {
+	if err != nil || rc.Control(func(fd uintptr) { n = sys.Untaken(int(fd)) }) != nil {
 		return 0 // it is closed
 	}
 	return n
