@@ -118,7 +118,7 @@ func BenchmarkChunked(b *testing.B) {
 			in = AppendChunksEnd(in)
 			var p Parser
 			p.Init(exchange.Limits{})
-			r := exchange.Request{Chunked: true}
+			r := exchange.Request{ContentLength: exchange.UnknownLength}
 			var body Body
 			b.ReportAllocs()
 			b.SetBytes(int64(len(in)))

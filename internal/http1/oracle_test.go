@@ -100,7 +100,7 @@ func oracleV6(s string) bool {
 // is its length, and the text is what describe writes.
 //
 //archtest:long the oracle reads from top to bottom, as the RFC does
-func oracleHead(in string, lim exchange.Limits) (text string, n int, chunked bool, length int64, ok bool) {
+func oracleHead(in string, lim exchange.Limits) (text string, n int, length int64, ok bool) {
 	all := latin(in)
 	m := oracleLine.FindStringSubmatch(all)
 	if m == nil || len(m[1]) > maxMethod || len(m[2]) > lim.MaxTargetBytes {
@@ -149,7 +149,6 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, chunked boo
 		return
 	}
 
-	length = -1
 	lengths, codings := values["content-length"], values["transfer-encoding"]
 	if len(lengths)+len(codings) > 1 {
 		return
@@ -170,7 +169,7 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, chunked boo
 		if minor == "0" || strings.ToLower(codings[0]) != "chunked" {
 			return
 		}
-		chunked = true
+		length = exchange.UnknownLength
 	}
 	tokens := map[string]bool{}
 	for _, v := range values["connection"] {
@@ -192,11 +191,8 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, chunked boo
 		set  bool
 		name string
 	}{
-		{chunked, "chunked"},
 		{tokens["close"] || minor == "0" && !tokens["keep-alive"], "close"},
-		{tokens["keep-alive"], "keep-alive"},
-		{minor == "1" && tokens["upgrade"] && values["upgrade"] != nil, "upgrade"},
-		{minor == "1" && values["expect"] != nil && (chunked || length > 0), "continue"},
+		{minor == "1" && values["expect"] != nil && length != 0, "continue"},
 		{strings.Contains(path, "%"), "escaped"},
 	} {
 		if flag.set {
@@ -212,11 +208,15 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, chunked boo
 	if hasQuery {
 		text += " query=" + query
 	}
-	text += fmt.Sprintf(" host=%s 1.%s len=%d%s", host, minor, length, flags)
+	size := fmt.Sprint(length)
+	if length == exchange.UnknownLength {
+		size = "chunked"
+	}
+	text += fmt.Sprintf(" host=%s 1.%s len=%s%s", host, minor, size, flags)
 	for _, f := range fields {
 		text += "|" + f.name + ":" + f.value
 	}
-	return bytesOf(text), n, chunked, length, true
+	return bytesOf(text), n, length, true
 }
 
 // oracleChunked reads chunked content that is whole. ok is false when it has to be

@@ -38,10 +38,10 @@ func TestMessageRefused(t *testing.T) {
 
 func TestMessageAccepted(t *testing.T) {
 	checkAcceptances(t, []acceptance{
-		{"2.1", "GET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / path=/ host=h 1.1 len=-1|Host:h"},
-		{"2.2 an empty line before", "\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / path=/ host=h 1.1 len=-1|Host:h"},
-		{"2.2 four of them", "\r\n\r\n\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / path=/ host=h 1.1 len=-1|Host:h"},
-		{"2.3 HTTP/1.0", "GET / HTTP/1.0\r\nHost: h\r\n\r\n", "GET / path=/ host=h 1.0 len=-1 close|Host:h"},
-		{"2.3 HTTP/1.0 without fields", "GET / HTTP/1.0\r\n\r\n", "GET / path=/ host= 1.0 len=-1 close"},
+		{"2.1", "GET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / path=/ host=h 1.1 len=0|Host:h"},
+		{"2.2 an empty line before", "\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / path=/ host=h 1.1 len=0|Host:h"},
+		{"2.2 four of them", "\r\n\r\n\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / path=/ host=h 1.1 len=0|Host:h"},
+		{"2.3 HTTP/1.0", "GET / HTTP/1.0\r\nHost: h\r\n\r\n", "GET / path=/ host=h 1.0 len=0 close|Host:h"},
+		{"2.3 HTTP/1.0 without fields", "GET / HTTP/1.0\r\n\r\n", "GET / path=/ host= 1.0 len=0 close"},
 	})
 }

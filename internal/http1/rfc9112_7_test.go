@@ -119,7 +119,7 @@ func TestTrailersRefused(t *testing.T) {
 }
 
 func TestChunkedAccepted(t *testing.T) {
-	const head = "POST / path=/ host=h 1.1 len=-1 chunked|Host:h|Transfer-Encoding:chunked"
+	const head = "POST / path=/ host=h 1.1 len=chunked|Host:h|Transfer-Encoding:chunked"
 	cases := []acceptance{
 		{"7.1 no content", "0\r\n\r\n", ""},
 		{"7.1", "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n", "hello world"},
@@ -164,7 +164,7 @@ func TestBodyStaysRefused(t *testing.T) {
 	var p Parser
 	p.Init(exchange.Limits{})
 	var body Body
-	r := exchange.Request{Chunked: true}
+	r := exchange.Request{ContentLength: exchange.UnknownLength}
 	body.Init(&r, p.Limits())
 	for range 3 {
 		if data, n, code := body.Next([]byte("x5\r\nhello\r\n")); code != ErrChunkSize || n != 0 || data != nil {
