@@ -24,7 +24,7 @@ const (
 )
 
 var (
-	oracleLine      = regexp.MustCompile(`^(?:\r\n){0,4}(` + reToken + `) ([!-~]+) HTTP/1\.([01])\r\n`)
+	oracleLine      = regexp.MustCompile(`^(?:\r\n){0,4}(` + reToken + `) ([!-~]+) HTTP/1\.([0-9])\r\n`)
 	oracleOrigin    = regexp.MustCompile(`^(/` + rePath + `)` + reQuery + `$`)
 	oracleAbsolute  = regexp.MustCompile(`^(?i:https?)://([^/?]+)((?:/` + rePath + `)?)` + reQuery + `$`)
 	oracleField     = regexp.MustCompile(`^(` + reToken + `):` + reOWS + `((?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?)` + reOWS + `\r\n`)
@@ -108,6 +108,9 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, length int6
 	}
 	rest := all[len(m[0]):]
 	method, target, minor := m[1], m[2], m[3]
+	if minor != "0" {
+		minor = "1" // the highest that is known
+	}
 	type field struct{ name, value string }
 	var fields []field
 	for {
