@@ -118,16 +118,19 @@ func (p *Parser) coding(r *exchange.Request, value []byte) Code {
 	return ErrCodingUnknown
 }
 
-// connection reads Connection (RFC 9110, 7.6.1): a list of tokens.
+// connection reads Connection (RFC 9110, 7.6.1): a list of tokens. Parameters of
+// keep-alive, which clients put here instead of into Keep-Alive, are ignored.
 func (p *Parser) connection(value []byte) Code {
 	for item, rest := nextItem(value); ; item, rest = nextItem(rest) {
-		switch {
-		case equalFold(item, "keep-alive"):
-			p.names |= sawKeepAlive
-		case equalFold(item, "close"):
-			p.names |= sawClose
-		case scan.Token(item) != len(item):
+		option := item[:scan.Token(item)]
+		keep := equalFold(option, "keep-alive")
+		if len(option) != len(item) && !(keep && validParameters(item[len(option):])) {
 			return ErrConnection
+		}
+		if keep {
+			p.names |= sawKeepAlive
+		} else if equalFold(option, "close") {
+			p.names |= sawClose
 		}
 		if rest == nil {
 			return Complete

@@ -17,10 +17,13 @@ const (
 	reOWS   = `[ \t]*`
 	reQuote = `"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t -\x7e\x80-\xff])*"`
 	reExt   = reOWS + ";" + reOWS + reToken + "(?:" + reOWS + "=" + reOWS + "(?:" + reToken + "|" + reQuote + "))?"
-	rePct   = `%[0-9A-Fa-f]{2}`
-	reName  = `(?:[A-Za-z0-9\-._~!$&'()*+,;=]|` + rePct + `)+`
-	rePath  = `(?:[!-"$&->@-~]|` + rePct + `)*` // VCHAR without # % ?
-	reQuery = `(?:\?([!-"$-~]*))?`
+	reValue = `(?:` + reToken + `|"(?:[\t !\x23-\x2b\x2d-\x5b\x5d-\x7e\x80-\xff]|\\[\t -+\--~\x80-\xff])*")` // without commas
+	// reOption is an option of Connection: keep-alive may have parameters.
+	reOption = `(?:(?i:keep-alive)(?:` + reOWS + `;` + reOWS + reToken + reOWS + `=` + reOWS + reValue + `)+|` + reToken + `)`
+	rePct    = `%[0-9A-Fa-f]{2}`
+	reName   = `(?:[A-Za-z0-9\-._~!$&'()*+,;=]|` + rePct + `)+`
+	rePath   = `(?:[!-"$&->@-~]|` + rePct + `)*` // VCHAR without # % ?
+	reQuery  = `(?:\?([!-"$-~]*))?`
 )
 
 var (
@@ -29,7 +32,7 @@ var (
 	oracleAbsolute  = regexp.MustCompile(`^(?i:https?)://([^/?]+)((?:/` + rePath + `)?)` + reQuery + `$`)
 	oracleField     = regexp.MustCompile(`^(` + reToken + `):` + reOWS + `((?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?)` + reOWS + `\r\n`)
 	oracleHost      = regexp.MustCompile(`^(?:` + reName + `|\[([0-9A-Fa-f:.]+)\])(?::([0-9]*))?$`)
-	oracleTokens    = regexp.MustCompile(`^` + reOWS + `(?:` + reToken + `)?(?:` + reOWS + `,` + reOWS + `(?:` + reToken + `)?)*` + reOWS + `$`)
+	oracleOptions   = regexp.MustCompile(`^` + reOWS + reOption + `?(?:` + reOWS + `,` + reOWS + reOption + `?)*` + reOWS + `$`)
 	oracleChunkLine = regexp.MustCompile(`^([0-9A-Fa-f]{1,16})((?:` + reExt + `)*)\r\n`)
 	oracleV6Group   = regexp.MustCompile(`^[0-9A-Fa-f]{1,4}$`)
 	oracleV4        = regexp.MustCompile(`^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(?:\.|$)){4}$`)
@@ -176,11 +179,12 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, length int6
 	}
 	tokens := map[string]bool{}
 	for _, v := range values["connection"] {
-		if !oracleTokens.MatchString(v) {
+		if !oracleOptions.MatchString(v) {
 			return
 		}
 		for _, item := range strings.Split(v, ",") {
-			tokens[strings.ToLower(strings.Trim(item, " \t"))] = true
+			option, _, _ := strings.Cut(item, ";")
+			tokens[strings.ToLower(strings.Trim(option, " \t"))] = true
 		}
 	}
 	for _, v := range values["expect"] {

@@ -6,7 +6,11 @@ import "testing"
 
 func TestConnectionRefused(t *testing.T) {
 	var cases []refusal
-	for _, v := range []string{"close keep-alive", "close;q=1", "a(b", "\"close\"", "close\x80", "upgrade, a b"} {
+	for _, v := range []string{
+		"close keep-alive", "close;q=1", "a(b", "\"close\"", "close\x80", "upgrade, a b",
+		"keep-alive;", "keep-alive;timeout", "keep-alive;timeout=", "keep-alive;=5", "keep-alive;timeout=5;", "keep-alive timeout=5",
+		"keep-alive;timeout=5 6", "keep-alive;t=\"5", "keep-alive;t=\"a,b\"", "timeout=5", "keep-alive, timeout=5", "keep-alive, max;a=1", "upgrade;a=b", ";timeout=5", "xkeep-alive;timeout=5",
+	} {
 		cases = append(cases, refusal{"RFC 9110, 7.6.1 " + v, get("Connection: " + v + "\r\n"), ErrConnection})
 	}
 	for _, v := range []string{"", "200-ok", "100-continue, 100-continue", "100-continue;a=b", "100"} {
@@ -31,6 +35,12 @@ func TestConnectionAccepted(t *testing.T) {
 		{"RFC 9110, 5.6.1 empty items", one("1.1", ", ,close,"), start + " close" + tail + ", ,close,"},
 		{"RFC 9110, 7.6.1 empty", one("1.1", ""), start + tail},
 		{"RFC 9110, 7.6.1 other tokens", one("1.1", "te, x-a"), start + tail + "te, x-a"},
+		{"9.3 keep-alive with a parameter", one("1.1", "keep-alive;timeout=5"), start + tail + "keep-alive;timeout=5"},
+		{"9.3 keep-alive with parameters", one("1.1", "Keep-Alive; max=100 ; timeout = \"5;6\""), start + tail + "Keep-Alive; max=100 ; timeout = \"5;6\""},
+		{"9.3 1.0 keep-alive with a parameter", one("1.0", "keep-alive; max=100"), start0 + tail + "keep-alive; max=100"},
+		{"9.3 keep-alive with a parameter in a list", one("1.0", "a, keep-alive;timeout=5 ,b"), start0 + tail + "a, keep-alive;timeout=5 ,b"},
+		{"9.3 a parameter is no option", one("1.1", "keep-alive;close=1"), start + tail + "keep-alive;close=1"},
+		{"9.6 close behind a parameter", one("1.1", "keep-alive;timeout=5, close"), start + " close" + tail + "keep-alive;timeout=5, close"},
 		{"9.3 two fields", get("Connection: a\r\nConnection: close\r\n"), start + " close" + tail + "a|Connection:close"},
 		{"9.3 1.0 closes", "GET / HTTP/1.0\r\nHost: h\r\n\r\n", start0 + " close|Host:h"},
 		{"9.3 1.0 keep-alive", one("1.0", "keep-alive"), start0 + tail + "keep-alive"},
