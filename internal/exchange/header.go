@@ -20,10 +20,10 @@ const (
 	HeaderTransferEncoding
 	HeaderConnection
 	HeaderExpect
-	HeaderUpgrade
-
-	HeaderTE
 	HeaderTrailer
+
+	HeaderUpgrade
+	HeaderTE
 	HeaderKeepAlive
 	HeaderProxyConnection
 	HeaderHTTP2Settings
@@ -83,7 +83,7 @@ const (
 )
 
 // LastFraming is the last of the headers that decide on framing.
-const LastFraming = HeaderUpgrade
+const LastFraming = HeaderTrailer
 
 // headerNames spells the names as net/http's canonical form does, so that an
 // adapter can take them as map keys.
@@ -94,9 +94,9 @@ var headerNames = [NumHeaders]string{
 	HeaderTransferEncoding:            "Transfer-Encoding",
 	HeaderConnection:                  "Connection",
 	HeaderExpect:                      "Expect",
+	HeaderTrailer:                     "Trailer",
 	HeaderUpgrade:                     "Upgrade",
 	HeaderTE:                          "Te",
-	HeaderTrailer:                     "Trailer",
 	HeaderKeepAlive:                   "Keep-Alive",
 	HeaderProxyConnection:             "Proxy-Connection",
 	HeaderHTTP2Settings:               "Http2-Settings",

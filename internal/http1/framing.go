@@ -25,6 +25,10 @@ func (p *Parser) framing(r *exchange.Request, buf []byte, f exchange.Field) Code
 			return ErrExpect // RFC 9110, 10.1.1
 		}
 		p.names |= sawContinue
+	case exchange.HeaderTrailer:
+		if announcesFraming(value) {
+			p.names |= sawBadTrailer
+		}
 	}
 	return Complete
 }
@@ -138,6 +142,19 @@ func (p *Parser) connection(value []byte) Code {
 	}
 }
 
+// announcesFraming reports whether the list in a Trailer field names one of the
+// fields that net/http refuses there (RFC 9110, 6.5.1, 6.6.2).
+func announcesFraming(value []byte) bool {
+	for item, rest := nextItem(value); ; item, rest = nextItem(rest) {
+		if equalFold(item, "content-length") || equalFold(item, "transfer-encoding") || equalFold(item, "trailer") {
+			return true
+		}
+		if rest == nil {
+			return false
+		}
+	}
+}
+
 // finish decides what takes the whole header section.
 func (p *Parser) finish(r *exchange.Request) Code {
 	if r.Version == exchange.HTTP10 {
@@ -146,6 +163,9 @@ func (p *Parser) finish(r *exchange.Request) Code {
 	}
 	if p.names&sawHost == 0 {
 		return ErrHostMissing
+	}
+	if p.names&sawBadTrailer != 0 && r.ContentLength == exchange.UnknownLength {
+		return ErrTrailerField
 	}
 	r.Close = p.names&sawClose != 0
 	r.ExpectContinue = p.names&sawContinue != 0 && r.HasBody()

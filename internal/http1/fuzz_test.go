@@ -25,6 +25,7 @@ var seeds = []string{
 	"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5;a=\"b\\\"\" ; c\r\nhello\r\n0\r\nA: b\r\n\r\n",
 	"PUT /x HTTP/1.2\r\nhost: h\r\nA:\t\x80 b\t\r\nB:\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
 	"GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\nContent-Length: 5, 5\r\n folded\r\n\r\n",
+	"POST / HTTP/1.1\r\nHost: h\r\nTrailer: A, Trailer\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 	"GET / HTTP/1.1\r\nHost: a b\r\nA : b\r\nConnection: a b\r\n\r\n\n",
 }
 
@@ -46,7 +47,7 @@ func TestRandomAgainstOracle(t *testing.T) {
 	lines := []string{"GET / HTTP/1.1", "POST /a?b HTTP/1.1", "PUT http://x:1/%41?q HTTP/1.1", "CONNECT h:80 HTTP/1.1", "OPTIONS * HTTP/1.0", "X /%4", "GET /v HTTP/1.9", "GET /v HTTP/2.0", "GET http://[::1] HTTP/1.0", "GET  / HTTP/1.1"}
 	fields := []string{
 		"Host: h", "Host: [1::2]:80", "host:", "Host: a b", "Content-Length: 5", "Content-Length: 12", "content-length: +1", "Transfer-Encoding: chunked",
-		"Transfer-Encoding: gzip", "Connection: close", "Connection: upgrade, ,x", "Connection: keep-alive", "Connection: x, keep-alive;t=5", "Connection: close;t=5", "Upgrade: u", "Expect: 100-continue", "Expect: x",
+		"Transfer-Encoding: gzip", "Connection: close", "Connection: upgrade, ,x", "Connection: keep-alive", "Connection: x, keep-alive;t=5", "Connection: close;t=5", "Upgrade: u", "Trailer: a, Content-Length", "Trailer: b", "Expect: 100-continue", "Expect: x",
 		"A: b", "A:", "A :b", ": b", " b", "A: \x00", "A: \x80\t", "Accept: */*", "X-Long: " + strings.Repeat("long ", 40), "",
 	}
 	bodies := []string{

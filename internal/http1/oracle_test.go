@@ -33,6 +33,7 @@ var (
 	oracleField     = regexp.MustCompile(`^(` + reToken + `):` + reOWS + `((?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?)` + reOWS + `\r\n`)
 	oracleHost      = regexp.MustCompile(`^(?:` + reName + `|\[([0-9A-Fa-f:.]+)\])(?::([0-9]*))?$`)
 	oracleOptions   = regexp.MustCompile(`^` + reOWS + reOption + `?(?:` + reOWS + `,` + reOWS + reOption + `?)*` + reOWS + `$`)
+	oracleFraming   = regexp.MustCompile(`(?i)(?:^|,)` + reOWS + `(?:content-length|transfer-encoding|trailer)` + reOWS + `(?:,|$)`)
 	oracleChunkLine = regexp.MustCompile(`^([0-9A-Fa-f]{1,16})((?:` + reExt + `)*)\r\n`)
 	oracleV6Group   = regexp.MustCompile(`^[0-9A-Fa-f]{1,4}$`)
 	oracleV4        = regexp.MustCompile(`^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(?:\.|$)){4}$`)
@@ -176,6 +177,9 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, length int6
 			return
 		}
 		length = exchange.UnknownLength
+		if oracleFraming.MatchString(strings.Join(values["trailer"], ",")) {
+			return
+		}
 	}
 	tokens := map[string]bool{}
 	for _, v := range values["connection"] {

@@ -54,6 +54,7 @@ const (
 	sawClose
 	sawKeepAlive
 	sawContinue
+	sawBadTrailer // Trailer announces what cannot be one
 	hostInTarget
 )
 

@@ -63,6 +63,10 @@ func TestHostRefused(t *testing.T) {
 		{"3.2 none and no fields", request(""), ErrHostMissing},
 		{"3.2, fasthttp#2164 two that differ", request("Host: a\r\nHost: b\r\n"), ErrHostRepeated},
 		{"3.2 two that agree", request("Host: a\r\nA: b\r\nhost: a\r\n"), ErrHostRepeated},
+		{"3.2 CONNECT without Host, which net/http takes", "CONNECT h:80 HTTP/1.1\r\n\r\n", ErrHostMissing},
+		{"3.2.2 absolute form, zone", "GET http://[fe80::1%25eth0]/ HTTP/1.1\r\nHost: h\r\n\r\n", ErrTargetForm},
+		{"3.2.2 absolute form, IPvFuture", "GET http://[v1.a]/ HTTP/1.1\r\nHost: h\r\n\r\n", ErrTargetForm},
+		{"3.2.3 CONNECT, zone", "CONNECT [fe80::1%25eth0]:80 HTTP/1.1\r\nHost: h\r\n\r\n", ErrTargetForm},
 		{"3.2.2 absolute form without Host", "GET http://h/ HTTP/1.1\r\nA: b\r\n\r\n", ErrHostMissing},
 		{"3.2.2 absolute form, bad Host", "GET http://h/ HTTP/1.1\r\nHost: a b\r\n\r\n", ErrHost},
 		{"3.2.2 absolute form, two Hosts", "GET http://h/ HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n", ErrHostRepeated},
@@ -71,7 +75,7 @@ func TestHostRefused(t *testing.T) {
 	for _, value := range []string{
 		"a b", "a,b:c", "a/b", "a?b", "a#b", "a@b", "u:p@h", "a\\b", "\u00e9", "a:b", "a:80:80", "a:-1", "a:65536",
 		":80", ":", "[::1", "::1", "[]", "[::1]x", "[:::1]", "[1::2::3]", "[1:2:3:4:5:6:7]", "[1:2:3:4:5:6:7:8:9]",
-		"[12345::]", "[::1.2.3]", "[::1.2.3.256]", "[::1.2.3.04]", "[::1.2.3.4:5]", "[fe80::1%25eth0]", "[v1.a]", "[g::]", "[1:]", "[:1]",
+		"[12345::]", "[::1.2.3]", "[::1.2.3.256]", "[::1.2.3.04]", "[::1.2.3.4:5]", "[fe80::1%25eth0]", "[fe80::1%eth0]", "[fe80::1%251]:80", "[fe80::1%]", "[v1.a]", "[v1.fe80::a+en1]", "[V1.a]:80", "[v.a]", "[g::]", "[1:]", "[:1]",
 		"%", "%4", "%zz", "a\"b", "<h>", "h\tx", "[::1.2.3.4", "[1:2:3:4:5:6:7::8]", "[1.2.3.4]",
 	} {
 		refusals = append(refusals, refusal{"3.2 Host " + value, request("Host: " + value + "\r\n"), ErrHost})
