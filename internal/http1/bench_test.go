@@ -113,9 +113,10 @@ func BenchmarkChunked(b *testing.B) {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			var in []byte
 			for range 16 {
-				in = AppendChunk(in, bytes.Repeat([]byte("x"), size))
+				in = append(AppendChunkHead(in, size), bytes.Repeat([]byte("x"), size)...)
+				in = AppendChunkTail(in)
 			}
-			in = AppendChunksEnd(in)
+			in = AppendChunkTail(AppendLastChunk(in))
 			var p Parser
 			p.Init(exchange.Limits{})
 			r := exchange.Request{ContentLength: exchange.UnknownLength}

@@ -18,7 +18,7 @@ import (
 var seeds = []string{
 	head35, head128, head703,
 	"\r\nGET /a%20b?c=%zz HTTP/1.0\r\nConnection: keep-alive;timeout=\"5\" ; max=7, x\r\n\r\n",
-	"GET http://[::ffff:1.2.3.4]:80/x?y HTTP/1.1\r\nHost: h\r\n\r\n",
+	"GET http://[::ffff:1.2.3.4]:80/x?y=\u00e9\xff HTTP/1.1\r\nHost: h\r\n\r\n",
 	"CONNECT a%41.b:443 HTTP/1.1\r\nHost: a.b:443\r\n\r\n",
 	"OPTIONS * HTTP/1.1\r\nHost:\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n",
 	"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello",
@@ -44,7 +44,7 @@ func FuzzParse(f *testing.F) {
 // bad bytes; this finds messages that are right but for one thing.
 func TestRandomAgainstOracle(t *testing.T) {
 	pick := func(rng *rand.Rand, from []string) string { return from[rng.IntN(len(from))] }
-	lines := []string{"GET / HTTP/1.1", "POST /a?b HTTP/1.1", "PUT http://x:1/%41?q HTTP/1.1", "CONNECT h:80 HTTP/1.1", "OPTIONS * HTTP/1.0", "X /%4", "GET /v HTTP/1.9", "GET /v HTTP/2.0", "GET http://[::1] HTTP/1.0", "GET  / HTTP/1.1"}
+	lines := []string{"GET / HTTP/1.1", "POST /a?b HTTP/1.1", "GET /\u00e9 HTTP/1.1", "GET /?\u6771\x80 HTTP/1.1", "PUT http://x:1/%41?q HTTP/1.1", "CONNECT h:80 HTTP/1.1", "OPTIONS * HTTP/1.0", "X /%4", "GET /v HTTP/1.9", "GET /v HTTP/2.0", "GET http://[::1] HTTP/1.0", "GET  / HTTP/1.1"}
 	fields := []string{
 		"Host: h", "Host: [1::2]:80", "host:", "Host: a b", "Content-Length: 5", "Content-Length: 12", "content-length: +1", "Transfer-Encoding: chunked",
 		"Transfer-Encoding: gzip", "Connection: close", "Connection: upgrade, ,x", "Connection: keep-alive", "Connection: x, keep-alive;t=5", "Connection: close;t=5", "Upgrade: u", "Trailer: a, Content-Length", "Trailer: b", "Expect: 100-continue", "Expect: x",

@@ -23,11 +23,11 @@ const (
 	rePct    = `%[0-9A-Fa-f]{2}`
 	reName   = `(?:[A-Za-z0-9\-._~!$&'()*+,;=]|` + rePct + `)+`
 	rePath   = `(?:[!-"$&->@-~]|` + rePct + `)*` // VCHAR without # % ?
-	reQuery  = `(?:\?([!-"$-~]*))?`
+	reQuery  = `(?:\?([!-"$-~\x80-\xff]*))?`
 )
 
 var (
-	oracleLine      = regexp.MustCompile(`^(?:\r\n){0,4}(` + reToken + `) ([!-~]+) HTTP/1\.([0-9])\r\n`)
+	oracleLine      = regexp.MustCompile(`^(?:\r\n){0,4}(` + reToken + `) ([!-~\x80-\xff]+) HTTP/1\.([0-9])\r\n`)
 	oracleOrigin    = regexp.MustCompile(`^(/` + rePath + `)` + reQuery + `$`)
 	oracleAbsolute  = regexp.MustCompile(`^(?i:https?)://([^/?]+)((?:/` + rePath + `)?)` + reQuery + `$`)
 	oracleField     = regexp.MustCompile(`^(` + reToken + `):` + reOWS + `((?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?)` + reOWS + `\r\n`)
@@ -107,7 +107,7 @@ func oracleV6(s string) bool {
 func oracleHead(in string, lim exchange.Limits) (text string, n int, length int64, ok bool) {
 	all := latin(in)
 	m := oracleLine.FindStringSubmatch(all)
-	if m == nil || len(m[1]) > maxMethod || len(m[2]) > lim.MaxTargetBytes {
+	if m == nil || len(m[1]) > maxMethod || len(bytesOf(m[2])) > lim.MaxTargetBytes {
 		return
 	}
 	rest := all[len(m[0]):]

@@ -173,7 +173,7 @@ func (p *Parser) quickLine(r *exchange.Request, buf []byte) bool {
 	if buf[i] == '?' {
 		r.HasQuery = true
 		i++
-		i += scan.Target(buf[i:])
+		i += scan.Query(buf[i:])
 		r.Query = span(end+1, i)
 	}
 	if len(buf)-i < 11 || buf[i] != ' ' || i-begin > p.lim.MaxTargetBytes {

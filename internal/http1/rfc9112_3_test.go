@@ -26,7 +26,15 @@ func TestRequestLineRefused(t *testing.T) {
 		{"3.2 DEL", line("GET /\x7f"), ErrTarget},
 		{"3.2 DEL in the query", line("GET /?\x7f"), ErrTarget},
 		{"3.2 UTF-8 (fasthttp#2168)", line("GET /\u00e9"), ErrTarget},
-		{"3.2 UTF-8 in the query", line("GET /?\u00e9"), ErrTarget},
+		{"3.2 UTF-8 behind an escape", line("GET /%41\u00e9?q"), ErrTarget},
+		{"3.2.2 UTF-8 in the path of an absolute form", line("GET http://h/\u00e9?q"), ErrTarget},
+		{"3.2.2 UTF-8 in an authority", line("GET http://\u00e9/?q"), ErrTarget},
+		{"3.2.3 CONNECT with UTF-8 in a query", line("CONNECT h:80?\u00e9"), ErrTargetForm},
+		{"3.2.4 asterisk with UTF-8 in a query", line("OPTIONS *?\u00e9"), ErrTargetForm},
+		{"3.2 control character in a query behind UTF-8", line("GET /?\u00e9\x1f"), ErrTarget},
+		{"3.2 tab in a query behind UTF-8", line("GET /?\u00e9\t"), ErrTarget},
+		{"3.2 space in a query", line("GET /?\u00e9 \u00e9"), ErrVersion},
+		{"3.2 fragment behind UTF-8", line("GET /?\u00e9#f"), ErrTarget},
 		{"3.2 fragment", line("GET /#f"), ErrTarget},
 		{"3.2 fragment behind a query", line("GET /?q#f"), ErrTarget},
 		{"3.2 no digits behind %", line("GET /%zz"), ErrTargetEscape},
@@ -109,6 +117,10 @@ func TestRequestLineAccepted(t *testing.T) {
 		{"3.2.1 escapes in the query stay", line("GET /?%zz%"), "GET /?%zz% path=/ query=%zz% host=h" + rest},
 		{"3.2.1 all of VCHAR", line("GET /!\"$&'()*+,-.:;<=>@[\\]^_`{|}~"), "GET /!\"$&'()*+,-.:;<=>@[\\]^_`{|}~ path=/!\"$&'()*+,-.:;<=>@[\\]^_`{|}~ host=h" + rest},
 		{"3.2.1 long", line("GET /" + strings.Repeat("a", 300) + "?" + strings.Repeat("b", 300)), "GET /" + strings.Repeat("a", 300) + "?" + strings.Repeat("b", 300) + " path=/" + strings.Repeat("a", 300) + " query=" + strings.Repeat("b", 300) + " host=h" + rest},
+		{"3.2.1 UTF-8 in the query", line("GET /?q=\u00e9\u6771"), "GET /?q=\u00e9\u6771 path=/ query=q=\u00e9\u6771 host=h" + rest},
+		{"3.2.1 bytes that are no UTF-8 in the query", line("GET /?\x80\xff\xfe\xc3"), "GET /?\x80\xff\xfe\xc3 path=/ query=\x80\xff\xfe\xc3 host=h" + rest},
+		{"3.2.1 UTF-8 late in a long query", line("GET /?" + strings.Repeat("b", 70) + "\u00e9"), "GET /?" + strings.Repeat("b", 70) + "\u00e9 path=/ query=" + strings.Repeat("b", 70) + "\u00e9 host=h" + rest},
+		{"3.2.2 UTF-8 in the query", line("GET http://x?\u00e9"), "GET http://x?\u00e9 path= query=\u00e9 host=x" + rest},
 		{"3.2.2", line("GET http://x.org:8080/a?b"), "GET http://x.org:8080/a?b path=/a query=b host=x.org:8080" + rest},
 		{"3.2.2 scheme in any case", line("GET HTTPS://x/"), "GET HTTPS://x/ path=/ host=x" + rest},
 		{"3.2.2 no path", line("GET http://x"), "GET http://x path= host=x" + rest},
@@ -120,6 +132,24 @@ func TestRequestLineAccepted(t *testing.T) {
 		{"3.2.3 literal", line("CONNECT [::1]:443"), "CONNECT [::1]:443 path= host=[::1]:443" + rest},
 		{"3.2.4", line("OPTIONS *"), "OPTIONS * path=* host=h" + rest},
 	})
+}
+
+// TestTargetBytes puts every byte into a path and into a query.
+func TestTargetBytes(t *testing.T) {
+	for i := range 256 {
+		c := byte(i)
+		for _, pad := range []int{0, 3, 40} { // the last byte of a word, and of a vector, and alone
+			tail := string([]byte{c}) + strings.Repeat("z", pad) + " HTTP/1.1\r\n" + host + "\r\n"
+			path := readAll(t, exchange.Limits{}, "GET /a"+tail)
+			if right := c > 0x20 && c < 0x7f && c != '#' && c != '%'; (path.code == Complete) != right {
+				t.Errorf("byte %#02x in a path: %q", c, path.code)
+			}
+			query := readAll(t, exchange.Limits{}, "GET /a?b"+tail)
+			if right := c > 0x20 && c != 0x7f && c != '#'; (query.code == Complete) != right {
+				t.Errorf("byte %#02x in a query: %q", c, query.code)
+			}
+		}
+	}
 }
 
 func TestHostAccepted(t *testing.T) {

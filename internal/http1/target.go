@@ -31,6 +31,11 @@ func pathStops(x uint64) uint64 {
 	return (low|high)&highBits | isByte(x, '#') | isByte(x, '%') | isByte(x, '?')
 }
 
+// isPath is pathStops for one byte.
+func isPath(c byte) bool {
+	return c > ' ' && c < 0x7f && c != '#' && c != '%' && c != '?'
+}
+
 // target reads the request target and the space behind it (RFC 9112, 3.2).
 func (p *Parser) target(r *exchange.Request, buf []byte) Code {
 	limit := p.mark + p.lim.MaxTargetBytes + 1
@@ -41,7 +46,7 @@ func (p *Parser) target(r *exchange.Request, buf []byte) Code {
 		if p.query == 0 {
 			p.pos = skipPath(buf, p.pos)
 		} else {
-			p.pos += scan.Target(buf[p.pos:])
+			p.pos += scan.Query(buf[p.pos:])
 		}
 		if p.pos == len(buf) {
 			return wantTarget(p.pos, limit)
@@ -86,7 +91,7 @@ func skipPath(buf []byte, i int) int {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 	}
-	for ; i < len(buf) && scan.IsTarget(buf[i]) && buf[i] != '%' && buf[i] != '?'; i++ {
+	for ; i < len(buf) && isPath(buf[i]); i++ {
 	}
 	return i
 }

@@ -35,18 +35,11 @@ func token(b []byte) int {
 	return tokenAVX2(b)
 }
 
-func target(b []byte) int {
+func query(b []byte) int {
 	if len(b) < vector || !useAVX2 {
-		return targetGeneric(b)
+		return queryGeneric(b)
 	}
-	return targetAVX2(b)
-}
-
-func headEnd(b []byte) int {
-	if len(b) < vector+3 || !useAVX2 {
-		return headEndGeneric(b)
-	}
-	return headEndAVX2(b)
+	return queryAVX2(b)
 }
 
 // fillAVX2 requires len(b) >= 32 and 0 <= from <= len(b).
@@ -64,12 +57,7 @@ func valueAVX2(b []byte) int
 //go:noescape
 func tokenAVX2(b []byte) int
 
-// targetAVX2 requires len(b) >= 32.
+// queryAVX2 requires len(b) >= 32.
 //
 //go:noescape
-func targetAVX2(b []byte) int
-
-// headEndAVX2 requires len(b) >= 35.
-//
-//go:noescape
-func headEndAVX2(b []byte) int
+func queryAVX2(b []byte) int

@@ -11,16 +11,12 @@ DATA cdel<>+0(SB)/4, $0x7f7f7f7f
 GLOBL cdel<>(SB), RODATA|NOPTR, $4
 DATA ccolon<>+0(SB)/4, $0x3a3a3a3a
 GLOBL ccolon<>(SB), RODATA|NOPTR, $4
-DATA csp<>+0(SB)/4, $0x20202020
-GLOBL csp<>(SB), RODATA|NOPTR, $4
+DATA cbang<>+0(SB)/4, $0x21212121
+GLOBL cbang<>(SB), RODATA|NOPTR, $4
 DATA chash<>+0(SB)/4, $0x23232323
 GLOBL chash<>(SB), RODATA|NOPTR, $4
 DATA clow<>+0(SB)/4, $0x0f0f0f0f
 GLOBL clow<>(SB), RODATA|NOPTR, $4
-DATA ccr<>+0(SB)/4, $0x0d0d0d0d
-GLOBL ccr<>(SB), RODATA|NOPTR, $4
-DATA clf<>+0(SB)/4, $0x0a0a0a0a
-GLOBL clf<>(SB), RODATA|NOPTR, $4
 
 // tchar as two tables: bit h-2 of tokenLow[l] is set when the byte 0xhl is a
 // tchar, and tokenHigh[h] is that bit. A byte is a tchar when the two have a bit
@@ -251,11 +247,12 @@ TEXT ·tokenAVX2(SB), NOSPLIT, $0-32
 	VZEROUPPER
 	RET
 
-// NOTTARGET: out = mask of the bytes of x that are not VCHAR, or are '#'. The
-// signed comparison with SP refuses everything from 0x80 as well. Wants
-// Y10 = SP, Y11 = '#', Y12 = DEL; spoils Y1, Y2, Y3.
-#define NOTTARGET(x, out) \
-	VPCMPGTB  Y10, x, Y1;  \
+// NOTQUERY: out = mask of the bytes of x that are less than '!', '#' or DEL. The
+// comparison is max(x, '!') == x, since AVX2 compares signed only. Wants Y10 = '!',
+// Y11 = '#', Y12 = DEL; spoils Y1, Y2, Y3.
+#define NOTQUERY(x, out) \
+	VPMAXUB   x, Y10, Y1;  \
+	VPCMPEQB  x, Y1, Y1;   \
 	VPCMPEQB  x, Y11, Y2;  \
 	VPCMPEQB  x, Y12, Y3;  \
 	VPOR      Y3, Y2, Y2;  \
@@ -263,60 +260,14 @@ TEXT ·tokenAVX2(SB), NOSPLIT, $0-32
 	VPMOVMSKB Y1, out;     \
 	NOTL      out
 
-// func targetAVX2(b []byte) int
-TEXT ·targetAVX2(SB), NOSPLIT, $0-32
+// func queryAVX2(b []byte) int
+TEXT ·queryAVX2(SB), NOSPLIT, $0-32
 	MOVQ b_base+0(FP), SI
 	MOVQ b_len+8(FP), DX
-	VPBROADCASTD csp<>(SB), Y10
+	VPBROADCASTD cbang<>(SB), Y10
 	VPBROADCASTD chash<>(SB), Y11
 	VPBROADCASTD cdel<>(SB), Y12
-	RUN(NOTTARGET)
-	MOVQ AX, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// SEARCH: R8 = mask of the indexes from AX on at which CRLFCRLF begins; reads 35
-// bytes. Wants Y10 = CR, Y11 = LF; spoils Y0 to Y3.
-#define SEARCH \
-	VPCMPEQB  (SI)(AX*1), Y10, Y0;  \
-	VPCMPEQB  1(SI)(AX*1), Y11, Y1; \
-	VPCMPEQB  2(SI)(AX*1), Y10, Y2; \
-	VPCMPEQB  3(SI)(AX*1), Y11, Y3; \
-	VPAND     Y1, Y0, Y0;           \
-	VPAND     Y3, Y2, Y2;           \
-	VPAND     Y2, Y0, Y0;           \
-	VPMOVMSKB Y0, R8
-
-// func headEndAVX2(b []byte) int
-TEXT ·headEndAVX2(SB), NOSPLIT, $0-32
-	MOVQ b_base+0(FP), SI
-	MOVQ b_len+8(FP), DX
-	VPBROADCASTD ccr<>(SB), Y10
-	VPBROADCASTD clf<>(SB), Y11
-	LEAQ -35(DX), CX
-	XORL AX, AX
-
-whole:
-	SEARCH
-	TESTL R8, R8
-	JNZ   found
-	ADDQ  $32, AX
-	CMPQ  AX, CX
-	JLE   whole
-
-	// The last 35 bytes; indexes that were looked at before had no hit.
-	MOVQ  CX, AX
-	SEARCH
-	TESTL R8, R8
-	JNZ   found
-	MOVQ  $-1, AX
-	JMP   end
-
-found:
-	TZCNTL R8, R8
-	ADDQ   R8, AX
-
-end:
+	RUN(NOTQUERY)
 	MOVQ AX, ret+24(FP)
 	VZEROUPPER
 	RET
