@@ -68,6 +68,3 @@ func IsToken(c byte) bool { return class[c]&tokenByte != 0 }
 
 // IsValue reports whether c may stand in a field value (RFC 9110, 5.5).
 func IsValue(c byte) bool { return class[c]&valueByte != 0 }
-
-// IsQuery reports whether c may stand in a query; see [Query].
-func IsQuery(c byte) bool { return class[c]&queryByte != 0 }

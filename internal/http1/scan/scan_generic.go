@@ -40,6 +40,9 @@ func buildClass() (t [256]uint8) {
 	return t
 }
 
+// isQuery reports whether c may stand in a query; see [Query].
+func isQuery(c byte) bool { return class[c]&queryByte != 0 }
+
 // A word of eight bytes, each with the same value.
 const (
 	ones  = 0x0101010101010101
@@ -155,7 +158,7 @@ func queryGeneric(b []byte) int {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 	}
-	for ; i < len(b) && IsQuery(b[i]); i++ {
+	for ; i < len(b) && isQuery(b[i]); i++ {
 	}
 	return i
 }

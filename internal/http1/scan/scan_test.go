@@ -19,7 +19,7 @@ var runs = []struct {
 }{
 	{"value", Value, valueGeneric, IsValue, 'v'},
 	{"token", Token, tokenGeneric, IsToken, 't'},
-	{"query", Query, queryGeneric, IsQuery, '/'},
+	{"query", Query, queryGeneric, isQuery, '/'},
 }
 
 // TestClasses spells the classes out as the RFCs do, with nothing computed.
@@ -30,9 +30,9 @@ func TestClasses(t *testing.T) {
 		token := strings.IndexByte("!#$%&'*+-.^_`|~"+alnum, c) >= 0 && c != 0
 		value := c == '\t' || c == ' ' || c >= 0x21 && c <= 0x7e || c >= 0x80
 		query := c >= 0x21 && c != 0x7f && c != '#'
-		if IsToken(c) != token || IsValue(c) != value || IsQuery(c) != query {
+		if IsToken(c) != token || IsValue(c) != value || isQuery(c) != query {
 			t.Errorf("byte %#02x: token %v value %v query %v, want %v %v %v",
-				c, IsToken(c), IsValue(c), IsQuery(c), token, value, query)
+				c, IsToken(c), IsValue(c), isQuery(c), token, value, query)
 		}
 	}
 }
