@@ -9,26 +9,20 @@ import (
 	"github.com/redline-go/redline/internal/http1/scan"
 )
 
-// Words of eight equal bytes, and the two halves of a byte; see pathStops.
+// Words of eight equal bytes; see pathStops.
 const (
 	eachByte = 0x0101010101010101
 	highBits = 0x80 * eachByte
-	lowBits  = 0x7f * eachByte
 )
 
-// isByte sets the high bit of the bytes of x that are c, and of no others.
-func isByte(x uint64, c byte) uint64 {
-	z := x ^ uint64(c)*eachByte
-	return ^((z&lowBits + lowBits) | z) & highBits
-}
-
-// pathStops sets the high bit of every byte of x that ends a path or wants a
-// look: no VCHAR, or one of '#', '%', '?'. A byte is no VCHAR when it is less
-// than 0x21 or greater than 0x7e.
+// pathStops finds the first byte of x that ends a path or wants a look: less than
+// 0x21, greater than 0x7e, or one of '#', '%', '?'. The least set bit of the result is
+// that byte's high bit, and there is none when there is no such byte. Bits above it
+// mean nothing, as carries and borrows begin at such bytes.
 func pathStops(x uint64) uint64 {
-	low := ^((x | highBits) - 0x21*eachByte) & ^x
-	high := (x&lowBits + eachByte) | x
-	return (low|high)&highBits | isByte(x, '#') | isByte(x, '%') | isByte(x, '?')
+	hash, percent, question := x^'#'*eachByte, x^'%'*eachByte, x^'?'*eachByte
+	return ((x-0x21*eachByte)&^x | (x + eachByte) | x |
+		(hash-eachByte)&^hash | (percent-eachByte)&^percent | (question-eachByte)&^question) & highBits
 }
 
 // isPath is pathStops for one byte.
