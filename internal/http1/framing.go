@@ -125,6 +125,14 @@ func (p *Parser) coding(r *exchange.Request, value []byte) Code {
 // connection reads Connection (RFC 9110, 7.6.1): a list of tokens. Parameters of
 // keep-alive, which clients put here instead of into Keep-Alive, are ignored.
 func (p *Parser) connection(value []byte) Code {
+	switch string(value) { // what nearly all clients send
+	case "keep-alive", "Keep-Alive":
+		p.names |= sawKeepAlive
+		return Complete
+	case "close":
+		p.names |= sawClose
+		return Complete
+	}
 	for item, rest := nextItem(value); ; item, rest = nextItem(rest) {
 		option := item[:scan.Token(item)]
 		keep := equalFold(option, "keep-alive")
