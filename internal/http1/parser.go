@@ -165,7 +165,7 @@ func (p *Parser) quickLine(r *exchange.Request, buf []byte) bool {
 	if buf[i] != '/' {
 		return false
 	}
-	i = skipPath(buf, i)
+	i += scan.Path(buf[i:])
 	if i == len(buf) {
 		return false
 	}

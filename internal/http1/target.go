@@ -2,33 +2,10 @@ package http1
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
 
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/http1/scan"
 )
-
-// Words of eight equal bytes; see pathStops.
-const (
-	eachByte = 0x0101010101010101
-	highBits = 0x80 * eachByte
-)
-
-// pathStops finds the first byte of x that ends a path or wants a look: less than
-// 0x21, greater than 0x7e, or one of '#', '%', '?'. The least set bit of the result is
-// that byte's high bit, and there is none when there is no such byte. Bits above it
-// mean nothing, as carries and borrows begin at such bytes.
-func pathStops(x uint64) uint64 {
-	hash, percent, question := x^'#'*eachByte, x^'%'*eachByte, x^'?'*eachByte
-	return ((x-0x21*eachByte)&^x | (x + eachByte) | x |
-		(hash-eachByte)&^hash | (percent-eachByte)&^percent | (question-eachByte)&^question) & highBits
-}
-
-// isPath is pathStops for one byte.
-func isPath(c byte) bool {
-	return c > ' ' && c < 0x7f && c != '#' && c != '%' && c != '?'
-}
 
 // target reads the request target and the space behind it (RFC 9112, 3.2).
 func (p *Parser) target(r *exchange.Request, buf []byte) Code {
@@ -38,7 +15,7 @@ func (p *Parser) target(r *exchange.Request, buf []byte) Code {
 	}
 	for {
 		if p.query == 0 {
-			p.pos = skipPath(buf, p.pos)
+			p.pos += scan.Path(buf[p.pos:])
 		} else {
 			p.pos += scan.Query(buf[p.pos:])
 		}
@@ -75,19 +52,6 @@ func wantTarget(end, limit int) Code {
 		return ErrTargetLong
 	}
 	return NeedMore
-}
-
-// skipPath returns the index, from i on, of the first byte that ends the path or
-// wants a look, or len(buf).
-func skipPath(buf []byte, i int) int {
-	for ; i+8 <= len(buf); i += 8 {
-		if m := pathStops(binary.LittleEndian.Uint64(buf[i:])); m != 0 {
-			return i + bits.TrailingZeros64(m)>>3
-		}
-	}
-	for ; i < len(buf) && isPath(buf[i]); i++ {
-	}
-	return i
 }
 
 // endTarget takes the target apart by its form (RFC 9112, 3.2.1 to 3.2.4).

@@ -35,6 +35,13 @@ func token(b []byte) int {
 	return tokenAVX2(b)
 }
 
+func path(b []byte) int {
+	if len(b) < vector || !useAVX2 {
+		return pathGeneric(b)
+	}
+	return pathAVX2(b)
+}
+
 func query(b []byte) int {
 	if len(b) < vector || !useAVX2 {
 		return queryGeneric(b)
@@ -56,6 +63,11 @@ func valueAVX2(b []byte) int
 //
 //go:noescape
 func tokenAVX2(b []byte) int
+
+// pathAVX2 requires len(b) >= 32.
+//
+//go:noescape
+func pathAVX2(b []byte) int
 
 // queryAVX2 requires len(b) >= 32.
 //

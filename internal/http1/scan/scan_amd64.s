@@ -28,6 +28,12 @@ DATA tokenHigh<>+0(SB)/8, $0x2010080402010000
 DATA tokenHigh<>+8(SB)/8, $0x0000000000000000
 GLOBL tokenHigh<>(SB), RODATA|NOPTR, $16
 
+// The bytes of a path as such a table: VCHAR without '#', '%', '?'. It goes with
+// tokenHigh.
+DATA pathLow<>+0(SB)/8, $0x3f3f3e3f3e3f3f3e
+DATA pathLow<>+8(SB)/8, $0x1d3f3f3f3f3f3f3f
+GLOBL pathLow<>(SB), RODATA|NOPTR, $16
+
 // CTL: out = mask of the bytes of x that cannot stand in a value:
 // (x <= 0x1f and not HTAB) or DEL. The comparison is min(x, 0x1f) == x, since
 // AVX2 compares signed only. Wants Y10 = 0x1f, Y11 = HTAB, Y12 = DEL; spoils
@@ -223,9 +229,9 @@ TEXT ·valueAVX2(SB), NOSPLIT, $0-32
 	VZEROUPPER
 	RET
 
-// NOTTOKEN: out = mask of the bytes of x that are no tchar. Wants Y9 = 0,
-// Y10 = tokenLow, Y11 = tokenHigh, Y12 = 0x0f; spoils Y1, Y2.
-#define NOTTOKEN(x, out) \
+// NOTIN: out = mask of the bytes of x that the tables do not have. Wants Y9 = 0,
+// Y10 = the low table, Y11 = tokenHigh, Y12 = 0x0f; spoils Y1, Y2.
+#define NOTIN(x, out) \
 	VPSHUFB   x, Y10, Y1;  \
 	VPSRLW    $4, x, Y2;   \
 	VPAND     Y12, Y2, Y2; \
@@ -242,7 +248,20 @@ TEXT ·tokenAVX2(SB), NOSPLIT, $0-32
 	VBROADCASTI128 tokenLow<>(SB), Y10
 	VBROADCASTI128 tokenHigh<>(SB), Y11
 	VPBROADCASTD clow<>(SB), Y12
-	RUN(NOTTOKEN)
+	RUN(NOTIN)
+	MOVQ AX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func pathAVX2(b []byte) int
+TEXT ·pathAVX2(SB), NOSPLIT, $0-32
+	MOVQ b_base+0(FP), SI
+	MOVQ b_len+8(FP), DX
+	VPXOR Y9, Y9, Y9
+	VBROADCASTI128 pathLow<>(SB), Y10
+	VBROADCASTI128 tokenHigh<>(SB), Y11
+	VPBROADCASTD clow<>(SB), Y12
+	RUN(NOTIN)
 	MOVQ AX, ret+24(FP)
 	VZEROUPPER
 	RET

@@ -9,6 +9,7 @@ import (
 const (
 	tokenByte = 1 << iota
 	valueByte
+	pathByte
 	queryByte
 )
 
@@ -22,6 +23,12 @@ func buildClass() (t [256]uint8) {
 	}
 	t['\t'] |= valueByte
 	t[0x7f] &^= valueByte
+	for c := 0x21; c < 0x7f; c++ {
+		t[c] |= pathByte
+	}
+	t['#'] &^= pathByte
+	t['%'] &^= pathByte
+	t['?'] &^= pathByte
 	for c := 0x21; c < 0x100; c++ {
 		t[c] |= queryByte
 	}
@@ -39,6 +46,9 @@ func buildClass() (t [256]uint8) {
 	}
 	return t
 }
+
+// isPath reports whether c may stand in a path and needs no look; see [Path].
+func isPath(c byte) bool { return class[c]&pathByte != 0 }
 
 // isQuery reports whether c may stand in a query; see [Query].
 func isQuery(c byte) bool { return class[c]&queryByte != 0 }
@@ -66,6 +76,15 @@ func below(x, limit uint64) uint64 {
 // ctlBits sets the high bit of every byte of x that cannot stand in a value.
 func ctlBits(x uint64) uint64 {
 	return below(x, 0x20)&^equal(x, '\t'*ones) | equal(x, 0x7f*ones)
+}
+
+// pathStops finds the first byte of x that is none of a path. The least set bit of the
+// result is that byte's high bit, and there is none when there is no such byte. Bits
+// above it mean nothing, as carries and borrows begin at such bytes.
+func pathStops(x uint64) uint64 {
+	hash, percent, question := x^'#'*ones, x^'%'*ones, x^'?'*ones
+	return ((x-0x21*ones)&^x | (x + ones) | x |
+		(hash-ones)&^hash | (percent-ones)&^percent | (question-ones)&^question) & highs
 }
 
 // queryStops sets the high bit of every byte of x that cannot stand in a query.
@@ -146,6 +165,19 @@ func valueGeneric(b []byte) int {
 func tokenGeneric(b []byte) int {
 	i := 0
 	for ; i < len(b) && IsToken(b[i]); i++ {
+	}
+	return i
+}
+
+// pathGeneric is [Path] in portable code.
+func pathGeneric(b []byte) int {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		if m := pathStops(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(b) && isPath(b[i]); i++ {
 	}
 	return i
 }

@@ -8,4 +8,6 @@ func value(b []byte) int { return valueGeneric(b) }
 
 func token(b []byte) int { return tokenGeneric(b) }
 
+func path(b []byte) int { return pathGeneric(b) }
+
 func query(b []byte) int { return queryGeneric(b) }

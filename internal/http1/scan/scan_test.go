@@ -19,6 +19,7 @@ var runs = []struct {
 }{
 	{"value", Value, valueGeneric, IsValue, 'v'},
 	{"token", Token, tokenGeneric, IsToken, 't'},
+	{"path", Path, pathGeneric, isPath, '/'},
 	{"query", Query, queryGeneric, isQuery, '/'},
 }
 
@@ -30,6 +31,10 @@ func TestClasses(t *testing.T) {
 		token := strings.IndexByte("!#$%&'*+-.^_`|~"+alnum, c) >= 0 && c != 0
 		value := c == '\t' || c == ' ' || c >= 0x21 && c <= 0x7e || c >= 0x80
 		query := c >= 0x21 && c != 0x7f && c != '#'
+		path := query && c < 0x7f && c != '%' && c != '?'
+		if isPath(c) != path {
+			t.Errorf("byte %#02x: path %v, want %v", c, isPath(c), path)
+		}
 		if IsToken(c) != token || IsValue(c) != value || isQuery(c) != query {
 			t.Errorf("byte %#02x: token %v value %v query %v, want %v %v %v",
 				c, IsToken(c), IsValue(c), isQuery(c), token, value, query)
