@@ -66,7 +66,7 @@ GLOBL pathLow<>(SB), RODATA|NOPTR, $16
 //
 // SI  next byte            DX  bytes left, at most the window's
 // DI  next word of Ctl; the word of Colon is 128 bytes further
-// R8  first byte           R9  Ctl of the block before
+// R8  first byte           R9  Ctl of the block before, R11  its pairs of marks
 // AX  Ctl of this block    BX  Colon of this block
 TEXT ·fillAVX2(SB), NOSPLIT, $0-48
 	MOVQ w+0(FP), DI
@@ -77,6 +77,7 @@ TEXT ·fillAVX2(SB), NOSPLIT, $0-48
 	SUBQ AX, DX
 	MOVQ SI, R8
 	XORL R9, R9
+	XORL R11, R11
 	LOADCTL
 	VPBROADCASTD ccolon<>(SB), Y13
 	MOVQ $1024, AX
@@ -100,26 +101,18 @@ block:
 	ADDQ $8, DI
 	SUBQ $64, DX
 
-	// Four marks in a row within the block: m & m>>1, and that & itself >>2.
+	// Four marks in a row that end in this block: bit i of CX is marks i-1 and i,
+	// bit i of R10 is those two pairs from i-3 on. What came before the block is
+	// shifted in from below.
+	BTQ  $63, R9
 	MOVQ AX, CX
-	SHRQ $1, CX
+	ADCQ CX, CX
 	ANDQ AX, CX
-	MOVQ CX, R10
-	SHRQ $2, R10
-	ANDQ R10, CX
-
-	// The same over the seam: the last three marks of the block before, then
-	// the first 61 of this one.
-	SHRQ $61, R9
-	LEAQ (R9)(AX*8), R9
-	MOVQ R9, R10
-	SHRQ $1, R10
-	ANDQ R10, R9
-	MOVQ R9, R10
-	SHRQ $2, R10
-	ANDQ R10, R9
-	ORQ  R9, CX
+	SHRQ $62, R11
+	LEAQ (R11)(CX*4), R10
+	MOVQ CX, R11
 	MOVQ AX, R9
+	ANDQ CX, R10
 	JZ   block
 
 	SUBQ R8, SI
