@@ -176,15 +176,11 @@ func (s *Session) blame() (status int, reason string) {
 }
 
 // leave sees to content that the handler has left unread, before the answer ends:
-// a client that will not be able to use its connection again has to be told so. Like
-// net/http it reads on where it cannot know how much there is left, but only of
-// content that the handler has begun to read.
+// a client that will not be able to use its connection again has to be told so. As
+// net/http does it reads on where the head does not say how much is left.
 func (s *Session) leave() {
 	w := s.w
-	if s.skipAtHand() {
-		return
-	}
-	if w.touched && !w.x.HeadSent && w.x.ContentLength == exchange.UnknownLength && w.broken == nil && s.asked() {
+	if w.x.ContentLength == exchange.UnknownLength && !w.x.HeadSent && w.broken == nil && s.asked() {
 		p := buf.Get(readAhead)
 		defer buf.Put(p)
 		for n := 0; n <= skipMost; {
@@ -195,7 +191,7 @@ func (s *Session) leave() {
 			n += k
 		}
 	}
-	if !w.body.Done() && !s.skippable() {
+	if !s.skippable() {
 		w.x.Response.Close = true
 	}
 }

@@ -16,13 +16,13 @@ import (
 func allowed(in string) (n int) {
 	lim := exchange.Limits{}.WithDefaults()
 	for {
-		_, head, chunked, length, ok := oracleHead(in, lim)
+		_, head, length, ok := oracleHead(in, lim)
 		if !ok {
 			return n
 		}
 		n++
 		in = in[head:]
-		if chunked {
+		if length == exchange.UnknownLength {
 			_, used, ok := oracleChunked(in, lim)
 			if !ok {
 				return n
@@ -33,7 +33,7 @@ func allowed(in string) (n int) {
 		if length > int64(len(in)) {
 			return n
 		}
-		in = in[max(length, 0):]
+		in = in[length:]
 	}
 }
 
