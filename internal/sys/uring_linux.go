@@ -36,7 +36,6 @@ const (
 	SendAll = unix.MSG_NOSIGNAL | unix.MSG_DONTWAIT | unix.MSG_WAITALL
 
 	CancelAll = 1 << 0 // IORING_ASYNC_CANCEL_ALL
-	CancelFD  = 1 << 1 // IORING_ASYNC_CANCEL_FD
 	CancelAny = 1 << 2 // IORING_ASYNC_CANCEL_ANY
 
 	AcceptFlags = unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC
