@@ -50,10 +50,10 @@ func (d *duplex) transmit(p []byte, keep bool) error {
 		if keep {
 			most = duplexPart
 		}
-		if err := d.Flush(d.out, most); err != nil {
+		if err := d.Flush(d.out, most, &d.mu); err != nil {
 			return err
 		}
-		if err := d.AwaitRoom(&d.mu, duplexPart); err != nil {
+		if err := d.Flush(d.out, duplexPart, &d.mu); err != nil {
 			return err
 		}
 		if n := d.Pending(); n > duplexPart {
@@ -126,7 +126,7 @@ func duplexFlush(e *env) {
 			if !bytes.Equal(got, p[:duplexPart]) {
 				e.Error("Read reads wrong bytes")
 			}
-			return errors.Join(err, d.Flush(d.out, noWait))
+			return errors.Join(err, d.Flush(d.out, noWait, &d.mu))
 		},
 		func(d *duplex) error {
 			// A Flush that keeps mu: who reads has to wait already.
@@ -169,7 +169,7 @@ func duplexLeave(e *env) {
 	for _, leave := range []func(c *client, d *duplex){
 		func(c *client, _ *duplex) { c.Close() },
 		func(c *client, _ *duplex) { c.reset() },
-		func(_ *client, d *duplex) { d.Close(true) },
+		func(_ *client, d *duplex) { d.Close(transport.Reset) },
 		func(_ *client, d *duplex) {
 			go func() {
 				if err := d.e.transport.Close(); err != nil {
@@ -263,11 +263,11 @@ func duplexTimeout(e *env) {
 			func(d *duplex) error {
 				set(d, d.SetWriteTimeout)
 				err := d.transmit(p, false)
-				if d.Pending() != 0 {
-					e.Errorf("%d bytes are pending after an error", d.Pending())
+				if d.Pending() == 0 {
+					e.Error("nothing is pending when the time is over")
 				}
-				if err := d.AwaitRoom(&d.mu, 0); err != transport.ErrLost {
-					e.Errorf("AwaitRoom returns %v after an error", err)
+				if err := d.Flush(d.out, 0, &d.mu); err != transport.ErrDeadline {
+					e.Errorf("Flush returns %v when the time is over", err)
 				}
 				room <- err
 				return err
@@ -277,6 +277,10 @@ func duplexTimeout(e *env) {
 					e.Errorf("AwaitRoom returns %v, want ErrDeadline", err)
 				}
 				c.send("late") // the other goroutine still waits
+				if _, err := io.Copy(io.Discard, c.r); err != nil {
+					e.Error(err)
+				}
+				c.Close()
 			})
 	}
 }

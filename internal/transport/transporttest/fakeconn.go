@@ -109,23 +109,13 @@ func (f *Fake) Unread(p []byte) { f.locked(func() { f.gaveBack = append(f.gaveBa
 
 // Flush implements [transport.Conn]. It waits for Stall(false), Reset or Advance
 // while the peer reads nothing.
-func (f *Fake) Flush(out *buf.Queue, most int) error {
+func (f *Fake) Flush(out *buf.Queue, most int, l sync.Locker) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.busy {
 		f.t.Errorf("Flush is called outside of Feed")
 	}
 	f.take(out)
-	return f.awaitRoom(nil, most)
-}
-
-// AwaitRoom implements [transport.Conn].
-func (f *Fake) AwaitRoom(l sync.Locker, most int) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.busy {
-		f.t.Errorf("AwaitRoom is called outside of Feed")
-	}
 	return f.awaitRoom(l, most)
 }
 
@@ -142,8 +132,7 @@ func (f *Fake) awaitRoom(l sync.Locker, most int) error {
 		case f.pending.Len() <= most:
 			return nil
 		case f.over(f.roomBy):
-			f.reset = true // nobody knows how much of it has left
-			err = transport.ErrDeadline
+			return transport.ErrDeadline
 		}
 		if err != nil {
 			f.pending.Reset()
@@ -184,16 +173,17 @@ func (f *Fake) Timeout() time.Duration {
 }
 
 // Pause implements [transport.Conn].
-func (f *Fake) Pause() { f.locked(func() { f.paused = true }) }
-
-// Resume implements [transport.Conn].
-func (f *Fake) Resume() {
+func (f *Fake) Pause(on bool) {
 	f.locked(func() {
-		if f.paused {
-			f.paused, f.again = false, true
+		if f.paused && !on {
+			f.again = true
 		}
+		f.paused = on
 	})
 }
+
+// Untaken implements [transport.Conn].
+func (f *Fake) Untaken() int { return f.Pending() }
 
 // Pending implements [transport.Conn].
 func (f *Fake) Pending() int {
@@ -205,7 +195,7 @@ func (f *Fake) Pending() int {
 // Hijack implements [transport.Conn]. What is written to the connection becomes
 // part of Output; it reads unread, and what the peer has sent or sends.
 func (f *Fake) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
-	if err := f.Flush(out, 0); err != nil {
+	if err := f.Flush(out, 0, nil); err != nil {
 		return nil, err
 	}
 	f.locked(func() {
@@ -216,10 +206,10 @@ func (f *Fake) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 }
 
 // Close implements [transport.Conn].
-func (f *Fake) Close(now bool) {
+func (f *Fake) Close(how transport.Closing) {
 	f.locked(func() {
 		f.closing = true
-		if now {
+		if how != transport.Orderly {
 			f.pending.Reset()
 			f.copied, f.files = nil, false
 		}

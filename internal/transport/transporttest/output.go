@@ -150,7 +150,7 @@ func flush(e *env) {
 	release := make(chan struct{})
 	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
 		fmt.Fprint(out, "begin ")
-		if err := s.Flush(out, 0); err != nil {
+		if err := s.Flush(out, 0, nil); err != nil {
 			return 0, err
 		}
 		if out.Len() != 0 || s.Pending() != 0 {
@@ -160,7 +160,7 @@ func flush(e *env) {
 		<-release
 		for range parts {
 			out.Ref(p)
-			if err := s.Flush(out, size); err != nil {
+			if err := s.Flush(out, size, nil); err != nil {
 				return 0, err
 			}
 			if out.Len() != 0 || s.Pending() > size {

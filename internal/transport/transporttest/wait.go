@@ -49,12 +49,13 @@ func deadlineFlush(e *env) {
 	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
 		s.SetWriteTimeout(30 * time.Millisecond)
 		out.Ref(p)
-		err := s.Flush(out, 0)
-		if out.Len() != 0 || s.Pending() != 0 {
-			e.Errorf("%d and %d bytes are left after an error", out.Len(), s.Pending())
+		err := s.Flush(out, 0, nil)
+		if out.Len() != 0 || s.Pending() == 0 {
+			e.Errorf("%d and %d bytes are left when the time is over", out.Len(), s.Pending())
 		}
 		got <- err
-		return len(in), err
+		s.Close(transport.Abrupt)
+		return len(in), nil
 	}})
 	c := e.dialWith(&net.Dialer{Control: small})
 	c.send("x")
