@@ -131,7 +131,7 @@ func (c *Conn) Gen() uint32 { return c.gen }
 
 // Usual reports whether the connection is fed at once with what it receives, by
 // the next Recv.
-func (c *Conn) Usual() bool { return c.flags == 0 && c.own == 0 && c.more == nil }
+func (c *Conn) Usual() bool { return c.flags == 0 && c.own == 0 && c.more() == nil }
 
 // Busy reports whether the session's code runs, so that only Read is of use.
 func (c *Conn) Busy() bool { return c.flags&busy != 0 }

@@ -56,7 +56,7 @@ type driver struct {
 	flying  int     // requests that have not ended
 	piece   []byte  // what the event just returned is about: in a buffer of the ring
 	bid     uint16  // the number of this buffer
-	fed     *port   // what it came to, if its recv has ended with it
+	fed     *port   // whose event was the last, if nothing is in flight for it
 	batch   batch
 	held    []sys.CQE // completions taken from the ring, but not handled
 	stopped bool
@@ -235,6 +235,9 @@ func (d *driver) nextReady() (sockets.Event, bool) {
 		p.state &^= queued
 		p.watched()
 		if p.state&released == 0 {
+			if p.state&inFlight == 0 {
+				d.fed = p
+			}
 			return sockets.Event{Conn: &p.conn, Events: p.waiting()}, true
 		}
 	}
