@@ -61,6 +61,7 @@ func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	}
 	if config.AcceptRate > 0 {
 		t.rate.gap = int64(time.Second) / int64(config.AcceptRate)
+		t.rate.next.Store(-burst) // the clock may have begun just now
 	}
 	for i := range config.Loops {
 		l := &Loop{t: t, index: i}
