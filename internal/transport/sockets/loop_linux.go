@@ -131,7 +131,7 @@ func (l *Loop) round(h *lead.Hand) bool {
 		// Handlers that went on elsewhere need this processor too.
 		runtime.Gosched()
 	}
-	if !l.driver.Fetch() {
+	if !l.fetch() {
 		l.publish(h)
 		until := l.wheel.Next()
 		if l.requests != nil && l.requests.Stuck() {
@@ -153,6 +153,10 @@ func (l *Loop) round(h *lead.Hand) bool {
 		}
 	}
 }
+
+// fetch reports whether there is something to do: events, or the end of a loop whose
+// driver has failed.
+func (l *Loop) fetch() bool { return l.driver.Fetch() || l.failure != nil }
 
 // messages handles what was in the inbox; what these messages cause waits for the
 // next round, so that events get their turn.
