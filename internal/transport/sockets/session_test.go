@@ -386,13 +386,16 @@ func TestEachBusy(t *testing.T) {
 }
 
 // TestLostAfterPieces has the client leave while a Feed blocks whose input came in
-// pieces, after one that has read from the socket itself.
+// pieces, after one that has read from the socket itself, and has kept its loop.
 func TestLostAfterPieces(t *testing.T) {
 	eachDriver(t, func(t *testing.T, d driver) {
-		release, blocked := make(chan struct{}), make(chan struct{})
-		addr, made := script(t, d, transport.Config{}, scripted{feed: func(s *scripted, in []byte, out *buf.Queue) (int, error) {
+		release, blocked, begun, sent := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+		addr, made := script(t, d, transport.Config{Takeover: time.Hour}, scripted{feed: func(s *scripted, in []byte, out *buf.Queue) (int, error) {
 			switch {
 			case in[0] == 'r':
+				close(begun)
+				<-sent
+				time.Sleep(time.Millisecond)
 				p := make([]byte, 1)
 				if _, err := s.Read(p, nil); err != nil {
 					return 0, err
@@ -411,8 +414,9 @@ func TestLostAfterPieces(t *testing.T) {
 		c := open(t, addr)
 		send(t, c, "r")
 		s := receive(t, made, "the session is there")
-		time.Sleep(5 * time.Millisecond) // mostly it waits
+		receive(t, begun, "Feed runs")
 		send(t, c, "x")
+		close(sent)
 		want(t, c, "read")
 		send(t, c, "1")
 		want(t, c, "more")
@@ -450,8 +454,10 @@ func TestInProcess(t *testing.T) {
 				}
 				answered = asked
 				_, _ = out.WriteString("answer")
-			default:
+			case 'l':
 				out.Ref(long)
+			default:
+				_, err = out.WriteString("answer")
 			}
 			return len(in), err
 		}})
@@ -467,7 +473,8 @@ func TestInProcess(t *testing.T) {
 		for range 3 {
 			ask("flush", "answer")
 			ask("read", "answer")
-			ask("x", "answer")
+			ask("x", "answer") // of what reads
+			ask("plain", "answer")
 			ask("long", string(long))
 		}
 	})
