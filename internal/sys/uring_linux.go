@@ -67,7 +67,7 @@ type SQE struct {
 	Data   uint64
 	Group  uint16 // of provided buffers
 	_      uint16
-	_      uint32
+	Limit  uint32 // optlen: bytes that a multishot recv takes in all, Linux 6.17; 0 is no limit
 	_      [2]uint64
 }
 

@@ -61,6 +61,7 @@ type driver struct {
 	held    []sys.CQE // completions taken from the ring, but not handled
 	stopped bool
 	failed  bool // the ring does not work any more, and is not entered again
+	limits  bool // a multishot recv can be told how much it takes
 
 	unsentFunc func(*sys.CQE)
 	clock      func() int64
@@ -78,7 +79,7 @@ func newDriver(l *sockets.Loop, z sizes) (*driver, error) {
 		return nil, reason(err)
 	}
 	buffers.Open(z.first)
-	d := &driver{loop: l, ring: ring, buffers: buffers, clock: clock.Refresh}
+	d := &driver{loop: l, ring: ring, buffers: buffers, clock: clock.Refresh, limits: limits()}
 	if d.batch.slab, err = sys.NewSlab(slabSize); err != nil {
 		d.Close()
 		sys.Close(ring.FD)

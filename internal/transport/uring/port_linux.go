@@ -173,14 +173,19 @@ func (d *driver) Watch(c *sockets.Conn, want uint32) {
 	p.watched()
 }
 
+// earlyMost is how many bytes a multishot recv takes in all: as many may wait of a
+// connection that nobody feeds, besides what is in the kernel.
+const earlyMost = 64 << 10
+
 // bulk is how many of a connection's recvs are for one piece, from when a goroutine
 // has read from its socket.
 const bulk = 8
 
 // recv starts the recv: multishot, but of a connection that is new, or has sent much
 // not long ago, or what nobody wanted. There a large body may follow, or a flood, which
-// the kernel would put into the ring's buffers, some 32 of them at a time, before its
-// handler asks for a byte.
+// the kernel would put into the ring's buffers before its handler asks for a byte. It
+// does so until the loop looks, which may be megabytes: so all recvs are for one piece
+// where the kernel cannot be told how much is enough.
 func (d *driver) recv(p *port) {
 	p.direct.Store(false)
 	if p.early.Load() != nil {
@@ -194,8 +199,8 @@ func (d *driver) recv(p *port) {
 	}
 	if p.once > 0 {
 		p.once--
-	} else {
-		e.Ioprio = sys.RecvMultishot
+	} else if d.limits {
+		e.Ioprio, e.Limit = sys.RecvMultishot, earlyMost
 	}
 	d.start(&e)
 }
