@@ -78,32 +78,37 @@ func TestHijackNoDescriptors(t *testing.T) {
 			syscall.Close(pair[0])
 			syscall.Close(pair[1])
 		}
-		s := receive(t, made, "the session is there")
-		before := s.LocalAddr().String()
-		files := openFiles(t)
-		send(t, c, "hijack")
-		nc := receive(t, taken, "it is hijacked in the end")
-		if nc == nil {
-			t.Fatal("Hijack fails when there are descriptors")
-		}
-		defer nc.Close()
-		if n := openFiles(t); n != files {
-			t.Errorf("%d files are open after Hijack, %d before", n, files)
-		}
-		for _, got := range []string{s.LocalAddr().String(), nc.LocalAddr().String()} {
-			if got != before || got != c.RemoteAddr().String() {
-				t.Errorf("the local address is %s, want %s", got, before)
-			}
-		}
-		send(t, nc, "from the handler")
-		want(t, c, "from the handler")
-		if _, err := s.Read(make([]byte, 1), nil); err != transport.ErrLost {
-			t.Errorf("Read on a connection that was hijacked returns %v, want ErrLost", err)
-		}
-		if n := s.Untaken(); n != 0 {
-			t.Errorf("%d bytes are not taken of a connection that was hijacked", n)
-		}
+		hijacked(t, c, receive(t, made, "the session is there"), taken)
 	})
+}
+
+// hijacked has a session's connection hijacked, and wants nothing of it to be left.
+func hijacked(t *testing.T, c *net.TCPConn, s *scripted, taken <-chan net.Conn) {
+	t.Helper()
+	before := s.LocalAddr().String()
+	files := openFiles(t)
+	send(t, c, "hijack")
+	nc := receive(t, taken, "it is hijacked in the end")
+	if nc == nil {
+		t.Fatal("Hijack fails when there are descriptors")
+	}
+	defer nc.Close()
+	if n := openFiles(t); n != files {
+		t.Errorf("%d files are open after Hijack, %d before", n, files)
+	}
+	for _, got := range []string{s.LocalAddr().String(), nc.LocalAddr().String()} {
+		if got != before || got != c.RemoteAddr().String() {
+			t.Errorf("the local address is %s, want %s", got, before)
+		}
+	}
+	send(t, nc, "from the handler")
+	want(t, c, "from the handler")
+	if _, err := s.Read(make([]byte, 1), nil); err != transport.ErrLost {
+		t.Errorf("Read on a connection that was hijacked returns %v, want ErrLost", err)
+	}
+	if n := s.Untaken(); n != 0 {
+		t.Errorf("%d bytes are not taken of a connection that was hijacked", n)
+	}
 }
 
 // TestUseAfterExit has a session end its goroutine while another one has the
