@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/redline-go/redline/internal/clock"
 )
 
 // A Bell is where the leader of a loop waits for the kernel: in the runtime's
@@ -17,11 +15,12 @@ import (
 // by letting the read deadline of that descriptor pass.
 type Bell struct {
 	role *Role
+	fd   uintptr
 	file *os.File
 	raw  syscall.RawConn
 	rung atomic.Bool
-	// until is the deadline that is set, on the clock's scale: 0 is none, -1 is
-	// not known.
+	// until is when the crew's alarm is to ring for this loop, on the clock's scale:
+	// 0 is never, -1 is not known.
 	until int64
 }
 
@@ -31,7 +30,8 @@ var past = time.Unix(1, 0)
 // NewBell returns a bell on a non-blocking descriptor that the runtime's poller
 // can wait for; Close closes it.
 func NewBell(role *Role, fd int, name string) (*Bell, error) {
-	b := &Bell{role: role, file: os.NewFile(uintptr(fd), name)}
+	b := &Bell{role: role, fd: uintptr(fd), file: os.NewFile(uintptr(fd), name)}
+	role.bell = b
 	var err error
 	if b.raw, err = b.file.SyscallConn(); err == nil {
 		err = b.file.SetReadDeadline(time.Time{}) // fails where the poller does not know the file
@@ -43,22 +43,26 @@ func NewBell(role *Role, fd int, name string) (*Bell, error) {
 	return b, nil
 }
 
-// Ring wakes the leader if it waits, or is about to.
-func (b *Bell) Ring() {
-	if b.role.parked.Load() && b.rung.CompareAndSwap(false, true) {
+// Ring wakes the leader if it waits, or is about to, and reports whether it does.
+func (b *Bell) Ring() bool {
+	if !b.role.parked.Load() {
+		return false
+	}
+	if b.rung.CompareAndSwap(false, true) {
 		// The file may be closed by now: then nobody waits.
 		_ = b.file.SetReadDeadline(past)
 	}
+	return true
 }
 
 // Wait parks the leader h until poll returns true, until the time until (on the
 // clock's scale; 0 is never) or until somebody rings; it may also return early.
 // poll is called with the descriptor when it may have turned readable, and before.
 // Wait returns the time. idle says whether there is still nothing to do: it is
-// asked when ringing works already.
+// asked when ringing works already, and if there is, poll is called once.
 //
 //	leader                              other goroutine
-//	1. set the deadline, if it differs  a. put the message
+//	1. take back what has rung          a. put the message
 //	2. clear rung                       b. if parked, and rung was clear:
 //	3. set parked                       c. let the deadline pass
 //	4. look at the inbox (idle)
@@ -67,23 +71,29 @@ func (b *Bell) Ring() {
 // A message put before 4 is seen there. One put after 4 finds parked set and, as 2
 // came after 1, its c is not overwritten by this 1; if rung is set already, then
 // by one whose c is still to come or has come after 1, which wakes the leader as
-// well. A c that comes late wakes it in vain, and makes until unknown.
+// well. A c that comes late wakes it in vain.
 func (b *Bell) Wait(h *Hand, until int64, poll func(fd uintptr) bool, idle func() bool) (int64, error) {
-	if until != b.until || b.rung.Load() {
-		if err := b.file.SetReadDeadline(clock.Time(until)); err != nil {
+	if b.rung.Load() {
+		if err := b.file.SetReadDeadline(time.Time{}); err != nil {
 			return 0, err
 		}
-		b.until = until
 		b.rung.Store(false)
+		b.until = -1 // it may have been the alarm
+	}
+	if until != b.until {
+		b.until = until
+		b.role.due(until)
 	}
 	h.Park()
 	var err error
 	if idle() {
 		err = b.raw.Read(poll)
+	} else {
+		poll(b.fd)
 	}
 	now := h.Unpark()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		b.until, err = -1, nil
+		err = nil
 	}
 	return now, err
 }

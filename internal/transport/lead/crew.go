@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,16 +12,23 @@ import (
 const (
 	// sparePerRole is how many hands without a loop are kept for each loop.
 	sparePerRole = 2
-	// calm is how many ticks without any activity put the watchdog to sleep.
-	// Waking it costs more than a few ticks in vain.
-	calm = 8
+	// coarse is how many takeover times lie between two looks of the watchdog while
+	// loops move and it has seen none in a call. A look costs a thread's wake-up.
+	coarse = 5
+
+	never = math.MaxInt64
 )
 
 // A Crew is the hands and roles of one transport, with their watchdog.
 type Crew struct {
 	takeover time.Duration
 
+	alarm  *alarm
+	asleep atomic.Bool   // the watchdog looks at no loop
+	Looks  atomic.Uint64 // how often it has
+
 	mu      sync.Mutex
+	at      int64 // what the alarm is set for, on the clock's scale, or never
 	roles   []*Role
 	spare   int        // hands that wait for a role, or are about to
 	calls   chan *Role // to them; it has room for all
@@ -28,19 +36,17 @@ type Crew struct {
 	open    int        // roles that have a leader
 	stopped bool
 
-	asleep atomic.Bool
-	wake   chan struct{} // to the watchdog
-	stop   chan struct{}
-	hands  sync.WaitGroup
+	stop  chan struct{}
+	hands sync.WaitGroup
 }
 
 // NewCrew returns a crew whose watchdog calls a follower when foreign code holds
-// a loop for takeover, or up to twice that. Stop ends it.
+// a loop for takeover, or up to six times that; 0 is a millisecond.
 func NewCrew(takeover time.Duration) *Crew {
 	if takeover <= 0 {
 		takeover = time.Millisecond
 	}
-	c := &Crew{takeover: takeover, wake: make(chan struct{}, 1), stop: make(chan struct{})}
+	c := &Crew{takeover: takeover, at: never, stop: make(chan struct{})}
 	c.asleep.Store(true)
 	return c
 }
@@ -51,7 +57,7 @@ func NewCrew(takeover time.Duration) *Crew {
 // the goroutine of a hand (runtime.Goexit, as t.FailNow does), by that goroutine,
 // after another one has taken over what it led. The role starts with Start.
 func (c *Crew) Role(lead, exited func(*Hand)) *Role {
-	r := &Role{crew: c, lead: lead, exited: exited}
+	r := &Role{crew: c, lead: lead, exited: exited, until: never}
 	r.parked.Store(true)
 	c.mu.Lock()
 	c.roles = append(c.roles, r)
@@ -59,9 +65,15 @@ func (c *Crew) Role(lead, exited func(*Hand)) *Role {
 	return r
 }
 
-// Start gives every role its first leader, and starts the watchdog.
-func (c *Crew) Start() {
+// Start gives every role its first leader, and starts the watchdog. On an error
+// nothing has begun.
+func (c *Crew) Start() error {
+	alarm, err := newAlarm()
+	if err != nil {
+		return err
+	}
 	c.mu.Lock()
+	c.alarm = alarm
 	roles := c.roles
 	c.open = len(roles)
 	c.calls = make(chan *Role, sparePerRole*len(roles))
@@ -73,6 +85,7 @@ func (c *Crew) Start() {
 		c.lead(r)
 	}
 	c.watch()
+	return nil
 }
 
 // Done is called by the leader of a loop that is closed, instead of leading on.
@@ -88,11 +101,11 @@ func (h *Hand) Done() {
 	}
 	// The last loop is gone: hands that still run foreign code end after it.
 	c.stopped = true
-	close(c.stop)
 	close(c.calls)
+	c.alarm.set(0) // for the watchdog to end
 }
 
-// Stopped is closed when all roles are done.
+// Stopped is closed when all roles are done, and the watchdog.
 func (c *Crew) Stopped() <-chan struct{} { return c.stop }
 
 // Wait blocks until all hands have ended: those that run foreign code too.
@@ -208,63 +221,92 @@ func (c *Crew) depose(r *Role, s uint64) bool {
 // So at least one of them sees the other.
 func (c *Crew) watch() {
 	if c.asleep.Load() && c.asleep.CompareAndSwap(true, false) {
-		select {
-		case c.wake <- struct{}{}:
-		default:
-		}
+		c.mu.Lock()
+		c.arm(clock.Nano() + coarse*int64(c.takeover))
+		c.mu.Unlock()
 	}
 }
 
-// watchdog deposes leaders whose foreign code does not return, and sleeps while
-// there is nothing to watch.
+// arm has the alarm go off at a time, or before. c.mu is held.
+func (c *Crew) arm(at int64) {
+	if at < c.at && !c.stopped {
+		c.at = at
+		c.alarm.set(time.Duration(at - clock.Refresh()))
+	}
+}
+
+// watchdog deposes leaders whose foreign code does not return, and rings for those
+// whose deadlines come. It looks at coarse intervals while loops move, and again a
+// takeover time after it has found one within a call; not at all while all are
+// parked.
 func (c *Crew) watchdog(roles []*Role) {
-	ticker := time.NewTicker(c.takeover)
-	defer ticker.Stop()
-	ticker.Stop()
-	idle := calm
-	for {
-		if idle >= calm {
-			ticker.Stop()
+	for c.alarm.wait() {
+		c.Looks.Add(1)
+		c.mu.Lock()
+		c.at = never
+		if c.stopped {
+			c.mu.Unlock()
+			break
+		}
+		now := clock.Refresh()
+		for _, r := range roles {
+			switch {
+			case r.until > now:
+				c.arm(r.until)
+			case r.bell.Ring():
+				r.until = never // it looks, and says what comes next
+			default:
+				c.arm(now + int64(c.takeover)) // it moves, but may just have looked
+			}
+		}
+		c.mu.Unlock()
+		if c.asleep.Load() {
+			continue // it was for a deadline
+		}
+		moved, within := c.look(roles)
+		wait := coarse * c.takeover
+		switch {
+		case within:
+			wait = c.takeover
+		case !moved:
 			c.asleep.Store(true)
 			if !busy(roles) || !c.asleep.CompareAndSwap(true, false) {
-				select {
-				case <-c.wake:
-				case <-c.stop:
-					return
-				}
+				continue
 			}
-			idle = 0
-			ticker.Reset(c.takeover)
 		}
-		select {
-		case <-ticker.C:
-		case <-c.stop:
-			return
-		}
-		idle++
-		if c.look(roles) {
-			idle = 0
-		}
+		c.mu.Lock()
+		c.arm(now + int64(wait))
+		c.mu.Unlock()
 	}
+	// Nobody sets it any more: the loops are gone.
+	_ = c.alarm.close()
+	close(c.stop)
 }
 
-// look is one tick: it reports whether anything has moved since the last.
-func (c *Crew) look(roles []*Role) (active bool) {
+// look takes loops over that are in the call that they were in at the last look. It
+// reports whether anything has moved since, and whether a loop is within a call that
+// may last.
+func (c *Crew) look(roles []*Role) (moved, within bool) {
 	for _, r := range roles {
 		s := r.state.Load()
 		switch {
-		case s != r.seen:
+		case s&1 == 1 && s == r.seen:
+			if c.depose(r, s) {
+				r.Stats.Takeovers.Add(1)
+				c.lead(r)
+			}
+			moved = true
+		case s&1 == 1:
+			within = true
 			r.seen = s
-			active = true
-		case s&1 == 1 && c.depose(r, s):
-			r.Stats.Takeovers.Add(1)
-			c.lead(r)
-			active = true
+		case s != r.seen:
+			moved = true
+			r.seen = s
 		case !r.parked.Load():
-			active = true
+			moved = true
 		}
 	}
-	return active
+	return moved, within
 }
 
 // busy reports whether a leader is not parked.

@@ -43,10 +43,13 @@ func newRig(t *testing.T, takeover time.Duration) *rig {
 	}
 	t.Cleanup(func() { writer.Close() })
 	r.bell = &Bell{role: r.role, file: reader}
+	r.role.bell = r.bell
 	if r.bell.raw, err = reader.SyscallConn(); err != nil {
 		t.Fatal(err)
 	}
-	r.crew.Start()
+	if err := r.crew.Start(); err != nil {
+		t.Fatal(err)
+	}
 	return r
 }
 
@@ -347,7 +350,9 @@ func BenchmarkDetach(b *testing.B) {
 		h.End()
 	}, nil)
 	b.ResetTimer()
-	r.crew.Start()
+	if err := r.crew.Start(); err != nil {
+		b.Fatal(err)
+	}
 	<-done
 	r.crew.Wait()
 }

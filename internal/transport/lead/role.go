@@ -25,7 +25,9 @@ type Role struct {
 	exited func(*Hand)
 	leader *Hand  // that leads, or is deposed right now
 	in     []byte // for the next leader; under crew.mu
-	seen   uint64 // state at the watchdog's last tick; the watchdog's
+	seen   uint64 // state at the watchdog's last look; the watchdog's
+	bell   *Bell
+	until  int64 // when the bell is to ring, on the clock's scale, or never; under crew.mu
 	Stats  RoleStats
 }
 
@@ -145,3 +147,14 @@ func (h *Hand) Unpark() int64 {
 
 // Parked reports whether the leader waits for the kernel, or is about to.
 func (r *Role) Parked() bool { return r.parked.Load() }
+
+// due has the alarm ring for the loop at a time; 0 is never.
+func (r *Role) due(until int64) {
+	if until == 0 {
+		until = never
+	}
+	r.crew.mu.Lock()
+	r.until = until
+	r.crew.arm(until)
+	r.crew.mu.Unlock()
+}

@@ -72,6 +72,7 @@ const (
 	linger         // the session has closed with an error
 	awaits         // somebody waits for input
 	awaitsRoom     // somebody waits for room
+	lagged         // a Flush of this Feed has left something, which may be sent by now
 )
 
 // The values of closed.

@@ -233,7 +233,8 @@ func (l *Loop) resolve(h *lead.Hand, c *Conn, err error) bool {
 	case c.own&broken != 0:
 		return l.drop(h, c, transport.ErrLost)
 	case c.flags&closing != 0 && err != nil:
-		return l.drop(h, c, transport.ErrDeadline) // as Expired wants it
+		sys.Reset(int(c.fd)) // as Expired wants it
+		return l.drop(h, c, transport.ErrDeadline)
 	}
 	pending := c.Pending()
 	if pending > 0 {
@@ -254,7 +255,7 @@ func (l *Loop) resolve(h *lead.Hand, c *Conn, err error) bool {
 		c.flags &^= held
 	}
 	if c.rest() != nil {
-		if pending > 0 {
+		if pending > 0 || c.own&lagged != 0 {
 			c.flags |= again
 		}
 		if may := c.own&paused == 0 && c.flags&(held|ended) == 0; may && (c.own&resumed != 0 || c.flags&due != 0 || pending == 0 && c.flags&again != 0) {
@@ -262,7 +263,7 @@ func (l *Loop) resolve(h *lead.Hand, c *Conn, err error) bool {
 			l.put(message{kind: feedRest, c: c})
 		}
 	}
-	c.own &^= resumed
+	c.own &^= resumed | lagged
 	c.trim()
 	l.schedule(c, c.deadline.Load())
 	l.arm(c)

@@ -166,6 +166,7 @@ func (c *Conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 			return err
 		}
 		// The loop sends the rest, however long Feed takes.
+		c.own |= lagged
 		c.loop.put(message{kind: sendRest, c: c})
 		return err
 	}

@@ -131,18 +131,16 @@ func (l *Loop) round(h *lead.Hand) bool {
 		// Handlers that went on elsewhere need this processor too.
 		runtime.Gosched()
 	}
-	if !l.fetch() {
-		l.publish(h)
-		until := l.wheel.Next()
-		if l.requests != nil && l.requests.Stuck() {
-			until = l.now + int64(stuckPause)
-		}
-		now, err := l.bell.Wait(h, until, l.wait, l.idle)
-		if err != nil {
-			l.Fail(err)
-		}
-		l.now = now
+	until := l.wheel.Next()
+	if l.requests != nil && l.requests.Stuck() {
+		until = l.now + int64(stuckPause)
 	}
+	l.publish(h)
+	now, err := l.bell.Wait(h, until, l.wait, l.idle) // which begins with a fetch
+	if err != nil {
+		l.Fail(err)
+	}
+	l.now = now
 	for {
 		e, ok := l.driver.Next()
 		if !ok {

@@ -100,11 +100,14 @@ func (t *Transport) Serve() error {
 		t.mu.Unlock()
 		return transport.ErrStopped
 	}
-	t.state = serving
 	for _, l := range t.loops {
 		l.put(message{kind: listenAll}) // no loop has ended that has not begun
 	}
-	t.crew.Start()
+	if err := t.crew.Start(); err != nil {
+		t.mu.Unlock()
+		return err
+	}
+	t.state = serving
 	t.mu.Unlock()
 	select {
 	case err := <-t.deaf:
