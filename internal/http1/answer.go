@@ -126,19 +126,19 @@ func (s *Session) sendPrebuilt(x *exchange.Exchange) {
 	whole := x.Prebuilt.Encoded(exchange.FormHTTP1, encode)
 	x.Status = x.Prebuilt.Status
 	s.settle(x)
-	line := ""
+	old := x.Version == exchange.HTTP10
+	line := "\r\n"
 	switch {
-	case x.Response.Close:
+	case x.Response.Close && !old:
 		line = "Connection: close\r\n\r\n"
-	case x.Version == exchange.HTTP10:
+	case !x.Response.Close && old:
 		line = "Connection: keep-alive\r\n\r\n"
 	}
-	if line != "" || x.Method == exchange.MethodHead {
+	if len(line) > 2 || old || x.Method == exchange.MethodHead {
 		n := headLen(whole)
-		if line == "" {
-			line = "\r\n"
-		}
-		b := append(s.out.Tail(n+len(line)), whole[:n-2]...)
+		tail := s.out.Tail(n + len(line))
+		b := append(tail, whole[:n-2]...)
+		speak(b[len(tail):], x.Version)
 		s.out.Commit(append(b, line...))
 		if x.Method == exchange.MethodHead {
 			return
@@ -189,57 +189,78 @@ func (s *Session) headSize(x *exchange.Exchange) int {
 func (s *Session) appendHead(b []byte, x *exchange.Exchange, length int64) []byte {
 	r := &x.Response
 	r.HeadSent = true
+	begin := len(b)
 	b = appendStatusLine(b, r.Status)
-	b, dated, named := appendLines(b, r)
-	if !dated && !r.Undated {
+	speak(b[begin:], x.Version)
+	b, has := appendLines(b, r)
+	if !has.date && !r.Undated {
 		b = append(b, "Date: "...)
 		b = append(b, clock.Date()...)
 		b = append(b, '\r', '\n')
 	}
-	if s.cfg.Server != "" && !named {
+	if s.cfg.Server != "" && !has.server {
 		b = appendLine(b, "Server", s.cfg.Server)
 	}
 	b = appendFraming(b, x, length)
 	switch {
-	case r.Close:
+	case r.Status == 101 && has.upgrade && has.protocol:
+		// The handler's Connection says it all: there are no more requests.
+	case r.Close && (x.Version > exchange.HTTP10 || has.close):
 		b = append(b, "Connection: close\r\n"...)
+	case r.Close:
+		// Over HTTP/1.0 it goes without saying.
 	case x.Version == exchange.HTTP10:
 		b = append(b, "Connection: keep-alive\r\n"...)
 	}
 	return append(b, '\r', '\n')
 }
 
-// appendLines appends the handler's fields, and reports whether Date and Server
-// are among them. What Connection says about the connection is taken to heart,
-// and said by appendHead.
-func appendLines(b []byte, r *exchange.Response) (_ []byte, dated, named bool) {
+// speak makes a head the answer to a request of this version. Clients of HTTP/1.0
+// may take no other, and net/http gives them none.
+func speak(head []byte, v exchange.Version) {
+	if v == exchange.HTTP10 {
+		head[len("HTTP/1.")] = '0'
+	}
+}
+
+// fields are those of a handler's that the session would add itself, and what its
+// Connection says: the last two make a switch of protocols.
+type fields struct{ date, server, close, upgrade, protocol bool }
+
+// appendLines appends the handler's fields, and tells which there are. What
+// Connection says about the connection is taken to heart, and said by appendHead.
+func appendLines(b []byte, r *exchange.Response) (_ []byte, has fields) {
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		switch len(l.Name) {
 		case len("Date"):
-			dated = dated || exchange.FoldedEqual(l.Name, "Date")
+			has.date = has.date || exchange.FoldedEqual(l.Name, "Date")
 		case len("Server"):
-			named = named || exchange.FoldedEqual(l.Name, "Server")
+			has.server = has.server || exchange.FoldedEqual(l.Name, "Server")
+		case len("Upgrade"):
+			has.protocol = has.protocol || exchange.FoldedEqual(l.Name, "Upgrade") && l.Value != ""
 		case len("Connection"):
 			if exchange.FoldedEqual(l.Name, "Connection") {
-				b = appendConnection(b, r, l.Value)
+				b = appendConnection(b, l.Value, &has)
+				r.Close = r.Close || has.close
 				continue
 			}
 		}
 		b = appendLine(b, l.Name, l.Value)
 	}
-	return b, dated, named
+	return b, has
 }
 
 // appendConnection appends a Connection field of the handler's, without the
 // options that are the session's to give.
-func appendConnection(b []byte, r *exchange.Response, value string) []byte {
+func appendConnection(b []byte, value string, has *fields) []byte {
 	var others []string
 	for option := range strings.SplitSeq(value, ",") {
 		switch option = strings.Trim(option, " \t"); {
 		case exchange.FoldedEqual(option, "close"):
-			r.Close = true
+			has.close = true
 		case option != "" && !exchange.FoldedEqual(option, "keep-alive"):
+			has.upgrade = has.upgrade || exchange.FoldedEqual(option, "upgrade")
 			others = append(others, option)
 		}
 	}
