@@ -65,6 +65,8 @@ var framingTrials = []trial{
 	{name: "trailers: not announced", handle: look, send: postCoded("/", encode("hello")+"0\r\nX-Sum: 5\r\n\r\n")},
 	{name: "trailers: announced and not sent", handle: look, send: postCoded("/", encode("hello")+"0\r\n\r\n", "Trailer: X-Sum")},
 	{name: "trailers: forbidden ones announced", handle: look, send: postCoded("/", encode("hello")+"0\r\n\r\n", "Trailer: Content-Length")},
+	{name: "trailers: forbidden ones announced, coding", handle: look, send: postCoded("/", encode("hello")+"0\r\n\r\n", "Trailer: X-A, transfer-encoding")},
+	{name: "trailers: forbidden ones announced, trailer", handle: look, send: postCoded("/", encode("hello")+"0\r\n\r\n", "Trailer: X-A", "Trailer:\tTRAILER ")},
 	{name: "trailers: forbidden ones sent", differs: &strict, handle: look, send: postCoded("/", encode("hello")+"0\r\nContent-Length: 5\r\nHost: x\r\nTransfer-Encoding: x\r\n\r\n")},
 	{name: "trailers: malformed", differs: &strict, handle: look, send: postCoded("/", encode("hello")+"0\r\nX Sum: 5\r\n\r\n")},
 	{name: "trailers: with length", handle: look, send: post("/", "hello", "Trailer: X-Sum")},

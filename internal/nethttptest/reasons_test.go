@@ -35,8 +35,8 @@ var (
 	}
 	framing = reason{
 		"Framing is the server's",
-		"Of what a handler says in Connection, close counts, wherever it stands, and keep-alive is left out; Transfer-Encoding is ignored, a " +
-			"Content-Length that is repeated or no number too. An answer that was sent whole keeps its connection when the handler then writes " +
+		"Of what a handler says in Connection, close counts, wherever it stands, keep-alive is left out, and the rest is sent; Transfer-Encoding is ignored, a " +
+			"Content-Length that is repeated too. An answer that was sent whole keeps its connection when the handler then writes " +
 			"too much. net/http sends what it was given, right or wrong, or gives up the connection.",
 	}
 	controls = reason{
@@ -44,7 +44,7 @@ var (
 		"Those in a value become spaces, all of them. net/http replaces CR and LF alone.",
 	}
 	written = reason{
-		"What was written before Hijack or a panic",
+		"What was written before Hijack",
 		"It is sent, where the answer had begun. net/http drops what is still in its buffer, or sends a head and no body.",
 	}
 	ends = reason{
@@ -80,8 +80,9 @@ var (
 		"RFC 9110 (15.3.6 and 9.3.6) forbids it. The connection of a CONNECT that was not hijacked ends.",
 	}
 	trailers = reason{
-		"Trailers without Flush",
-		"Trailers that the handler sets by prefix are sent however small the body is. net/http drops them when it knows the length.",
+		"Trailers",
+		"Those that the handler sets by prefix are sent however small the body is, where net/http drops them when it knows the length. Fields that " +
+			"say how to read or route a message, and Set-Cookie, are never trailers (RFC 9110, 6.5.1).",
 	}
 	unread = reason{
 		"Unread content is skipped behind the answer",

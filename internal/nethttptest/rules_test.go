@@ -18,7 +18,7 @@ type rule struct {
 }
 
 // rules are applied to every comparison, in this order.
-var rules = []*rule{&informational, &versions, &refusals, &lengths, &pipelined}
+var rules = []*rule{&informational, &refusals, &lengths, &pipelined}
 
 // informational answers are not sent where they cannot help.
 var informational = rule{
@@ -48,26 +48,6 @@ var informational = rule{
 func toOld(answers []answer) bool {
 	i := slices.IndexFunc(answers, func(a answer) bool { return !a.informational() })
 	return i >= 0 && strings.HasPrefix(answers[i].line, "HTTP/1.0 ")
-}
-
-// versions are what answers to HTTP/1.0 begin with.
-var versions = rule{
-	reason{
-		"HTTP/1.1 in answers to HTTP/1.0",
-		"An answer names the server's version, as RFC 9110 (6.2) recommends, where net/http repeats the client's. A connection that " +
-			"HTTP/1.0 ends says so in Connection: close.",
-	},
-	eachAnswer(func(a, b *answer) bool {
-		old, is := strings.CutPrefix(a.line, "HTTP/1.0 ")
-		if !is || !strings.HasPrefix(b.line, "HTTP/1.1 ") {
-			return false
-		}
-		a.line = "HTTP/1.1 " + old
-		if b.get("Connection") == "close" && a.get("Connection") == "" {
-			a.fields = append(slices.Clip(a.fields), closing)
-		}
-		return true
-	}),
 }
 
 // refusals answer requests that reach no handler.
