@@ -349,7 +349,10 @@ func (r *requestContext) finish() { r.cancel(context.Canceled) }
 // does not take whole, the news waits with it on the client's side. On Std it waits
 // behind any byte that nobody has read. Who reads or writes finds out, and the
 // deadlines end what they bound.
-func (c *Ctx) Context() context.Context { return c.requestContext() }
+func (c *Ctx) Context() context.Context {
+	c.frame().asked = true
+	return c.requestContext()
+}
 
 func (c *Ctx) requestContext() *requestContext {
 	x := c.exchange()

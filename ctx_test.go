@@ -24,7 +24,7 @@ var misuse = map[string]func(c *redline.Ctx){
 	"Write":       func(c *redline.Ctx) { _, _ = c.Write([]byte("stale")) },
 	"SetHeader":   func(c *redline.Ctx) { _ = c.SetHeader("A", "stale") },
 	"Context":     func(c *redline.Ctx) { c.Context() },
-	"Stream":      func(c *redline.Ctx) { c.Stream() },
+	"Stream":      func(c *redline.Ctx) { c.Stream(func(*redline.Stream) {}) },
 	"Body":        func(c *redline.Ctx) { _, _ = c.Body().Read(make([]byte, 1)) },
 	"RemoteAddr":  func(c *redline.Ctx) { c.RemoteAddr() },
 	"Set":         func(c *redline.Ctx) { c.Set(1, 2) },

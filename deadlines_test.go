@@ -127,8 +127,8 @@ func TestSlowHead(t *testing.T) {
 	})
 }
 
-// TestSlowContent ends clients that send no content for too long, and lives with
-// those that are slow.
+// TestSlowContent ends clients that send no content for too long, or next to none,
+// and lives with those that are slow.
 func TestSlowContent(t *testing.T) {
 	onEach(t, func(t *testing.T, transport string) {
 		r := timed(t, transport, func(s *redline.Server) { s.StallTimeout = short })
@@ -140,14 +140,23 @@ func TestSlowContent(t *testing.T) {
 				t.Errorf("half of the content: %q", got)
 			}
 		}
+		c := r.dial()
+		start := time.Now()
+		c.send(postHead + "Content-Length: 1000000\r\n\r\n")
+		stop := c.drip("x")
+		if got := c.endsAfter(start, "a byte now and then"); !strings.HasPrefix(got, "HTTP/1.1 408 ") {
+			t.Errorf("a byte now and then: %q", got)
+		}
+		stop()
 		inTime(t, func(deadline time.Duration) error {
 			const parts = 25 // that take longer than the deadline, all together
 			r := timed(t, transport, func(s *redline.Server) { s.StallTimeout = deadline })
 			c := r.dial()
-			c.send(postHead+"Content-Length: %d\r\n\r\n", parts)
+			part := strings.Repeat("x", 1<<10)
+			c.send(postHead+"Content-Length: %d\r\n\r\n", parts*len(part))
 			for range parts {
 				time.Sleep(deadline / 10)
-				if _, err := io.WriteString(c.Conn, "x"); err != nil {
+				if _, err := io.WriteString(c.Conn, part); err != nil {
 					return err
 				}
 			}

@@ -20,16 +20,17 @@ const handles = 128
 // A frame is what hangs at an exchange for handlers: it is used again with the
 // exchange, the Ctx it hands out are not.
 type frame struct {
-	server *Server
-	ctxs   []Ctx
-	route  *route
-	inline bool // the handler is not to be learned
-	params params
-	recent *route // that this exchange was last answered by, if its path is literal
-	by     *Router
-	cancel *requestContext
-	stream *Stream // the response goes on
-	values map[any]any
+	server  *Server
+	ctxs    []Ctx
+	route   *route
+	inline  bool // the handler is not to be learned
+	params  params
+	recent  *route // that this exchange was last answered by, if its path is literal
+	by      *Router
+	cancel  *requestContext
+	asked   bool // the handler knows the context
+	streams bool // the response goes on
+	values  map[any]any
 }
 
 // next returns a Ctx that nobody has had before. Handing a used one out again
@@ -71,17 +72,15 @@ func (d *dispatcher) leave(c *Ctx, f *frame) {
 	if p := recover(); p != nil {
 		d.panicked(c, f, p)
 	}
-	if f.stream != nil {
-		f.stream.returned.Store(true)
-	}
 	if d.learns && f.route != nil && !f.inline && c.x.Session.Late() {
 		f.route.habit.Late()
 	}
-	if f.cancel != nil && f.stream == nil {
+	if f.cancel != nil && (!f.streams || c.x.Aborted || c.x.Hijacked) {
 		f.cancel.finish()
 	}
 	c.x = nil
-	f.route, f.values, f.cancel, f.stream, f.inline = nil, nil, nil, nil, false
+	f.route, f.values, f.cancel = nil, nil, nil
+	f.streams, f.asked, f.inline = false, false, false
 	f.params.reset()
 }
 
@@ -96,7 +95,7 @@ func (d *dispatcher) panicked(c *Ctx, f *frame, p any) {
 			"panic", p, "method", string(x.MethodBytes()), "path", string(x.PathBytes()),
 			"remote", x.Session.RemoteAddr(), "stack", string(debug.Stack()))
 	}
-	if x.HeadSent || x.Hijacked || f.stream != nil || p == ErrAbort {
+	if x.HeadSent || x.Hijacked || f.streams || p == ErrAbort {
 		x.Abort()
 		return
 	}

@@ -168,14 +168,13 @@ func guestRoutes(t *testing.T) *redline.Router {
 		c.Text(201, string(body))
 	})
 	router.GET("/stream", func(c *redline.Ctx) {
-		s := c.Stream()
-		go func() {
+		c.Stream(func(s *redline.Stream) {
 			for _, part := range []string{"a", "b", "c"} {
 				_, err := io.WriteString(s, part)
 				noError(t, err)
 			}
 			s.Close()
-		}()
+		})
 	})
 	router.GET("/pieces", func(c *redline.Ctx) {
 		_, err := c.WriteString("one ")
@@ -241,15 +240,14 @@ func TestGuestServed(t *testing.T) {
 	router := guestRoutes(t)
 	gone := make(chan error, 1)
 	router.GET("/leave", func(c *redline.Ctx) {
-		s := c.Stream()
-		go func() {
+		c.Stream(func(s *redline.Stream) {
 			defer s.Close()
 			_, err := io.WriteString(s, "first")
 			noError(t, err)
 			<-s.Context().Done()
 			_, err = io.WriteString(s, "second")
 			gone <- err
-		}()
+		})
 	})
 	server := httptest.NewServer(redline.HandlerFunc(router.Serve))
 	defer server.Close()

@@ -145,7 +145,7 @@ func TestShutdown(t *testing.T) {
 		router := redline.NewRouter()
 		router.GET("/ok", text("ok"))
 		router.GET("/slow", func(c *redline.Ctx) { g.pass(); c.Text(200, "slow") })
-		router.GET("/stream", func(c *redline.Ctx) { streams <- c.Stream() })
+		router.GET("/stream", func(c *redline.Ctx) { c.Stream(func(s *redline.Stream) { streams <- s }) })
 		router.POST("/body", func(c *redline.Ctx) {
 			body, err := c.ReadBody(100)
 			if err != nil {

@@ -98,7 +98,7 @@ func TestIdleWhileShuttingDown(t *testing.T) {
 		}
 		defer file.Close() // so that the kernel goes on accepting
 		streams := make(chan *redline.Stream, 1)
-		r := prepare(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) { streams <- c.Stream() }})
+		r := prepare(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) { c.Stream(func(s *redline.Stream) { streams <- s }) }})
 		r.addr = l.Addr()
 		r.run(func() error { return r.Serve(l) })
 		c := r.dial()

@@ -177,6 +177,7 @@ func (s *Server) sessionConfig() *http1.Config {
 		IdleTimeout:   orDefault(s.IdleTimeout, DefaultIdleTimeout),
 		HighWater:     s.writeBuffer(),
 		Stopping:      s.closesConns,
+		Watched:       s.ConnState != nil || s.ConnContext != nil,
 		Refused: func(remote net.Addr, status int, reason string) {
 			s.counters.refused.Add(1)
 			if s.Refused != nil {

@@ -180,9 +180,9 @@ func big(c *redline.Ctx) {
 
 // stream numbers events, until the client has had enough or there is no more.
 func (h *hostileHandlers) stream(c *redline.Ctx) {
-	s, most := c.Stream(), 1+rand.IntN(200)
-	h.running.Add(1)
-	go func() {
+	most := 1 + rand.IntN(200)
+	c.Stream(func(s *redline.Stream) {
+		h.running.Add(1)
 		defer h.running.Add(-1)
 		defer s.Close()
 		if rand.IntN(8) == 0 {
@@ -196,7 +196,7 @@ func (h *hostileHandlers) stream(c *redline.Ctx) {
 				time.Sleep(time.Millisecond)
 			}
 		}
-	}()
+	})
 }
 
 // hijack echoes what comes, up to a line, after its handler returned.

@@ -2,8 +2,8 @@ package redline
 
 import (
 	"context"
-	"math"
-	"runtime"
+	"errors"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,8 +12,8 @@ import (
 )
 
 // A Stream is a response that goes on after its handler has returned. Its
-// methods may be called by any goroutine. It must be closed, also when the client
-// has left: its connection lives until then.
+// methods may be called by any goroutine at any time. It must be closed, also when
+// the client has left: its connection lives until then.
 //
 // The connection parses no further request until the stream is closed.
 type Stream struct {
@@ -22,8 +22,7 @@ type Stream struct {
 	end  func()
 	most int
 
-	home     uint64      // the handler's goroutine
-	returned atomic.Bool // the handler has
+	asked atomic.Bool // somebody knows the context
 
 	write sync.Mutex // of who writes, also while it waits
 
@@ -32,36 +31,57 @@ type Stream struct {
 	moved atomic.Pointer[chan struct{}]
 }
 
-// Stream keeps the response open: the head is sent when the handler returns, or
-// writes more to the Stream than may be buffered, and what is written to the
-// Stream follows as it comes. A second call returns the same one.
-func (c *Ctx) Stream() *Stream {
+// ErrTooLong is returned by [Stream.TryWrite] for what is longer than the server's
+// WriteBuffer: only Write, which may wait, sends it.
+var ErrTooLong = errors.New("redline: longer than Server.WriteBuffer: use Stream.Write, which waits")
+
+// Stream keeps the response open when the handler returns. Its head is sent then,
+// with what the handler has written, and f is called on a goroutine of its own: it
+// may write to the stream itself, or hand it to others, and returns when it likes.
+//
+//	c.Stream(func(s *redline.Stream) {
+//		defer s.Close()
+//		for event := range events {
+//			if _, err := s.Write(event); err != nil {
+//				return // the client has left
+//			}
+//		}
+//	})
+//
+// f is not called when the handler panics or takes the connection over, nor when the
+// client has left already. A panic of f is logged, and aborts the stream. A handler
+// that calls Stream twice panics.
+func (c *Ctx) Stream(f func(*Stream)) {
 	x := c.exchange()
-	f := x.Local.(*frame)
-	if f.stream != nil {
-		return f.stream
+	frame := x.Local.(*frame)
+	if frame.streams {
+		panic("redline: Ctx.Stream called twice: a response is one stream")
 	}
+	frame.streams = true
 	ctx := c.requestContext() // it ends with the stream, not with the handler
-	s := &Stream{
-		held: x.Session.Hold(x), ctx: ctx, end: ctx.finish,
-		most: f.server.writeBuffer(), home: goroutine(),
-	}
+	s := &Stream{ctx: ctx, end: ctx.finish, most: frame.server.writeBuffer()}
+	s.asked.Store(frame.asked)
 	moved := make(chan struct{})
 	s.moved.Store(&moved)
-	f.stream = s
-	return s
+	server, remote := frame.server, x.Session.RemoteAddr
+	x.Session.Hold(x, func(held exchange.Held) {
+		s.held = held
+		defer func() {
+			if p := recover(); p != nil {
+				server.counters.panics.Add(1)
+				server.logger().Error("stream panicked", "panic", p, "remote", remote(), "stack", string(debug.Stack()))
+				s.Abort()
+			}
+		}()
+		f(s)
+	})
 }
 
 // Write queues p, which is copied, and returns at once while less than the
 // server's WriteBuffer is unsent; beyond that it waits until the client has
 // taken some. What other goroutines write comes before p or after it. The error
-// is ErrGone when the client has left, or takes nothing for the server's
-// StallTimeout, or the stream is closed.
-//
-// Until the handler has returned, what is written waits for that. A handler that
-// writes more than WriteBuffer itself has it sent, head first, as [Ctx.Flush]
-// does, within its WriteTimeout. Another goroutine that has to wait does so until
-// the handler has returned, which must not wait for it in turn.
+// is ErrGone when the client has left, or is too slow (see Server.StallTimeout), or
+// the stream is closed.
 func (s *Stream) Write(p []byte) (n int, err error) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -70,7 +90,7 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 		if len(part) > s.most {
 			part = part[:(s.most+1)/2]
 		}
-		if err := s.Drain(s.ctx, s.most-len(part)); err != nil {
+		if err := s.drain(context.Background(), s.most-len(part)); err != nil {
 			return n, err
 		}
 		if err := s.held.Send(part); err != nil {
@@ -83,25 +103,20 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 }
 
 // TryWrite is Write that never waits: it reports false, and queues nothing, when
-// it would have to. When nothing is buffered it takes any p.
+// it would have to. The error is Write's, or [ErrTooLong].
 func (s *Stream) TryWrite(p []byte) (bool, error) {
-	if s.ctx.Err() != nil {
-		return false, ErrGone
+	if err := s.held.Send(nil); err != nil {
+		return false, err
+	}
+	if len(p) > s.most {
+		return false, ErrTooLong
 	}
 	if !s.write.TryLock() {
 		return false, nil
 	}
 	defer s.write.Unlock()
-	if n := s.held.Buffered(); n > 0 && n+len(p) > s.most {
-		if !s.athome() {
-			return false, nil
-		}
-		if err := s.held.Push(math.MaxInt); err != nil {
-			return false, err
-		}
-		if n = s.held.Buffered(); n > 0 && n+len(p) > s.most {
-			return false, nil
-		}
+	if s.held.Buffered()+len(p) > s.most {
+		return false, nil
 	}
 	if err := s.held.Send(p); err != nil {
 		return false, err
@@ -113,49 +128,26 @@ func (s *Stream) TryWrite(p []byte) (bool, error) {
 func (s *Stream) Buffered() int { return s.held.Buffered() }
 
 // Drain waits until at most that many bytes are buffered. The error is ctx's, or
-// that of Write. In the handler itself it sends them, as Write does, and looks at
-// ctx before and after.
-func (s *Stream) Drain(ctx context.Context, most int) error {
+// that of Write.
+func (s *Stream) Drain(ctx context.Context, most int) error { return s.drain(ctx, most) }
+
+func (s *Stream) drain(ctx context.Context, most int) error {
 	for {
 		switch {
-		case s.ctx.Err() != nil, s.held.Send(nil) != nil:
+		case s.held.Send(nil) != nil:
 			return ErrGone
 		case s.held.Buffered() <= most:
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		if s.athome() {
-			if err := s.held.Push(most); err != nil {
-				return err
-			}
-			continue
-		}
 		moved := s.await(most)
 		select {
 		case <-moved:
 		case <-ctx.Done():
-		case <-s.ctx.Done():
 		}
 		s.leave(most)
 	}
-}
-
-// athome reports whether the caller is the handler. Nobody else can send for it
-// then: the loop has to wait until it returns.
-func (s *Stream) athome() bool { return !s.returned.Load() && s.home == goroutine() }
-
-// goroutine returns the number of the calling goroutine, as it stands at the head
-// of its stack: "goroutine 7 [running]:". It costs about a microsecond.
-func goroutine() (n uint64) {
-	var b [64]byte
-	for _, c := range b[len("goroutine "):runtime.Stack(b[:], false)] {
-		if c < '0' || c > '9' {
-			break
-		}
-		n = 10*n + uint64(c-'0')
-	}
-	return n
 }
 
 // await has the channel that it returns closed when the first of those who wait
@@ -182,12 +174,31 @@ func (s *Stream) notice() {
 	close(*s.moved.Swap(&next))
 }
 
-// Context is cancelled when the client has left or the stream is closed.
-func (s *Stream) Context() context.Context { return s.ctx }
+// Context is cancelled when the client has left, with cause ErrGone, or the stream
+// is closed. A client that only ends its own side has left in this sense: that
+// cannot be told from one that is gone. It still gets what is written.
+func (s *Stream) Context() context.Context {
+	s.asked.Store(true)
+	return s.ctx
+}
 
-// Close ends the response. It may be called more than once.
+// Close ends the response. It may be called more than once; the error is nil. When the client has left
+// by what Context says, and somebody has asked that, Close is Abort: the response has
+// most likely been given up because of it, and must not look complete to a client
+// that has closed its sending side alone.
 func (s *Stream) Close() error {
-	err := s.held.Close()
+	if s.asked.Load() && context.Cause(s.ctx) == ErrGone {
+		s.held.Abort()
+	} else {
+		s.held.Close()
+	}
 	s.end()
-	return err
+	return nil
+}
+
+// Abort cuts the connection, so that the client can tell that the response is not
+// complete. It does nothing when the stream is closed.
+func (s *Stream) Abort() {
+	s.held.Abort()
+	s.end()
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,7 +25,7 @@ func streaming(t *testing.T, s *redline.Server) (*running, <-chan *redline.Strea
 			c.Text(200, c.Path())
 			return
 		}
-		streams <- c.Stream()
+		c.Stream(func(s *redline.Stream) { streams <- s })
 	}
 	return serve(t, s), streams
 }
@@ -299,7 +301,7 @@ func TestStreamKinds(t *testing.T) {
 						return
 					}
 					k.setup(c)
-					streams <- c.Stream()
+					c.Stream(func(s *redline.Stream) { streams <- s })
 				}})
 				c := r.dial()
 				c.send("%s", k.request)
@@ -328,25 +330,173 @@ func TestStreamKinds(t *testing.T) {
 	}
 }
 
-// TestStreamPanic cuts the answer of a handler that panics after it has handed
-// its stream on.
+// TestStreamPanic cuts the answer of a handler that panics when it has asked for a
+// stream, which is then never opened.
 func TestStreamPanic(t *testing.T) {
 	onEach(t, func(t *testing.T, transport string) {
-		streams := make(chan *redline.Stream, 1)
+		opened := make(chan *redline.Stream, 1)
 		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
-			streams <- c.Stream()
+			c.Stream(func(s *redline.Stream) { opened <- s })
 			panic("after Stream")
 		}})
 		c := r.dial()
 		c.ask("/")
-		s := receive(t, streams, "the stream is open")
 		c.wantGone()
-		until(t, "the stream is told", func() bool { return s.Context().Err() != nil })
-		if _, err := s.Write([]byte("x")); !errors.Is(err, redline.ErrGone) {
-			t.Errorf("Write: %v", err)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
+		if len(opened) > 0 {
+			t.Error("the stream is opened")
 		}
 	})
+}
+
+// TestStreamFunctionPanics aborts the stream, and nothing else.
+func TestStreamFunctionPanics(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
+			c.Stream(func(s *redline.Stream) {
+				noError(t, second(s.Write([]byte("begin"))))
+				noError(t, s.Drain(context.Background(), 0))
+				panic("in the stream")
+			})
+		}})
+		c := r.dial()
+		c.ask("/")
+		if body, err := io.ReadAll(c.response().Body); err == nil {
+			t.Errorf("the answer looks complete: %q", body)
+		}
+		if n := r.Stats().Panics; n != 1 {
+			t.Errorf("%d panics are counted", n)
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// TestStreamTwice has a handler ask for two streams.
+func TestStreamTwice(t *testing.T) {
+	said := make(chan any, 1)
+	r := serve(t, &redline.Server{Native: func(c *redline.Ctx) {
+		defer func() { said <- recover() }()
+		c.Stream(func(s *redline.Stream) { s.Close() })
+		c.Stream(func(*redline.Stream) { t.Error("the second is opened") })
+	}})
+	r.dial().want("/", "")
+	if p, _ := receive(t, said, "the handler returns").(string); !strings.Contains(p, "called twice") {
+		t.Errorf("panic %q", p)
+	}
+}
+
+// TestStreamFromAnywhere writes more than the buffer takes from goroutines that the
+// handler has started, while it is still busy, and from its function: whatever is
+// written when, everything arrives, and nobody waits for anybody but the client.
+func TestStreamFromAnywhere(t *testing.T) {
+	large := bytes.Repeat([]byte("0123456789abcdef"), 20_000)
+	onEach(t, func(t *testing.T, transport string) {
+		r := serve(t, &redline.Server{Transport: transport, WriteBuffer: 16 << 10, Native: func(c *redline.Ctx) {
+			streams := make(chan *redline.Stream)
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() {
+					s := <-streams
+					noError(t, second(s.Write(large)))
+				})
+			}
+			c.Stream(func(s *redline.Stream) {
+				for range 3 {
+					streams <- s
+				}
+				noError(t, second(s.Write(large)))
+				all.Wait()
+				noError(t, s.Close())
+			})
+			time.Sleep(20 * time.Millisecond)
+			_, err := c.WriteString("first ")
+			noError(t, err)
+		}})
+		c := r.dial()
+		for range 2 {
+			c.ask("/")
+			body, err := io.ReadAll(c.response().Body)
+			if want := len("first ") + 4*len(large); err != nil || len(body) != want || !bytes.HasPrefix(body, []byte("first 0123")) {
+				t.Errorf("%d bytes, %v, want %d", len(body), err, want)
+			}
+		}
+	})
+}
+
+// TestStreamHalfClosed serves a client that has closed its sending side: what is
+// written arrives, and what was given up because of it does not look complete.
+func TestStreamHalfClosed(t *testing.T) {
+	for name, k := range map[string]struct {
+		lines    int // that the stream has for it; 0 is until the context ends
+		complete bool
+	}{
+		"to its end":             {20, true},
+		"until the context ends": {0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, transport string) {
+				r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
+					c.Stream(func(s *redline.Stream) {
+						defer s.Close()
+						noError(t, second(s.Write([]byte("0\n"))))
+						if k.lines == 0 {
+							<-s.Context().Done()
+							return
+						}
+						for i := 1; i < k.lines; i++ {
+							noError(t, second(fmt.Fprintf(s, "%d\n", i)))
+							time.Sleep(5 * time.Millisecond)
+						}
+					})
+				}})
+				c := r.dial()
+				c.ask("/")
+				noError(t, c.Conn.(*net.TCPConn).CloseWrite())
+				body, err := io.ReadAll(c.response().Body)
+				if complete := err == nil; complete != k.complete {
+					t.Errorf("%d bytes, %v: complete %v, want %v", len(body), err, complete, k.complete)
+				}
+				if n := bytes.Count(body, []byte("\n")); k.complete && n != k.lines {
+					t.Errorf("%d lines of %d", n, k.lines)
+				}
+			})
+		})
+	}
+}
+
+// TestStreamCloseWakes ends the waits of others on a stream that is closed.
+func TestStreamCloseWakes(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		const most = 8 << 10
+		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: most, StallTimeout: -1})
+		c := r.dial()
+		c.ask("/stream")
+		s := receive(t, streams, "the stream is open")
+		r.fill(s, most)
+		ended := make(chan error, 2)
+		go func() { ended <- s.Drain(context.Background(), 0) }()
+		go func() { ended <- second(s.Write(make([]byte, 4*most))) }()
+		time.Sleep(10 * time.Millisecond)
+		noError(t, s.Close())
+		for range 2 {
+			if err := receive(t, ended, "waiting ends"); !errors.Is(err, redline.ErrGone) {
+				t.Errorf("waiting ends with %v", err)
+			}
+		}
+	})
+}
+
+// TestTryWriteTooLong refuses what only Write can send.
+func TestTryWriteTooLong(t *testing.T) {
+	r, streams := streaming(t, &redline.Server{WriteBuffer: 8 << 10})
+	c := r.dial()
+	c.ask("/stream")
+	s := receive(t, streams, "the stream is open")
+	if ok, err := s.TryWrite(make([]byte, 8<<10+1)); ok || !errors.Is(err, redline.ErrTooLong) {
+		t.Errorf("TryWrite: %v, %v", ok, err)
+	}
+	if ok, err := s.TryWrite(make([]byte, 8<<10)); !ok || err != nil {
+		t.Errorf("TryWrite: %v, %v", ok, err)
+	}
+	noError(t, s.Close())
 }

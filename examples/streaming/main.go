@@ -78,13 +78,17 @@ func (h *hub) subscribe(c *redline.Ctx) {
 	if err := c.SetHeader("Cache-Control", "no-store"); err != nil {
 		panic(err)
 	}
+	c.Stream(h.join)
+}
+
+// join adds a subscriber.
+func (h *hub) join(s *redline.Stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		c.Error(503)
+		s.Close()
 		return
 	}
-	s := c.Stream()
 	if h.streams == nil {
 		h.streams = map[*redline.Stream]struct{}{}
 	}

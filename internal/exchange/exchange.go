@@ -33,18 +33,23 @@ type Handler interface {
 	ServeExchange(x *Exchange)
 }
 
-// A Session is what an exchange asks of its session. All of it but Held is called
-// by the goroutine that runs the handler.
+// A Session is what an exchange asks of the session that it belongs to. Unless it
+// says otherwise a method is for the goroutine that runs the handler.
+//
+// Once the client has left, or has been too slow, nothing more can be sent: that
+// error comes again from every method that sends, and OnGone's functions are called.
 type Session interface {
+	Conn
+
 	// ReadBody reads the request's content: io.EOF at its end. It waits for
 	// bytes if need be, and asks for them first where the client waits for 100
 	// (Continue).
 	ReadBody(x *Exchange, p []byte) (n int, err error)
 
 	// SendBody sends x.Body and then p as parts of the body, and the head before
-	// the first part. It waits while more than the high-water mark is unsent.
+	// the first part. It waits while more than the high-water mark is unsent, and,
+	// when p is long, until all of it is sent: p stays the caller's.
 	SendBody(x *Exchange, p []byte) error
-
 	// SendFile sends n bytes of f, from offset off, as a part of the body, with
 	// what SendBody would send before it. It returns when the kernel has taken
 	// them all, or never will: f stays the caller's. A file that ends early cuts
@@ -52,14 +57,15 @@ type Session interface {
 	SendFile(x *Exchange, f *File, off, n int64) error
 	// SendInfo sends an informational answer (1xx) with the lines of x so far.
 	SendInfo(x *Exchange, status int) error
-
 	// Flush sends all that was written, without waiting for the peer to take it
 	// unless more than the high-water mark is unsent.
 	Flush(x *Exchange) error
 
-	// Hold keeps the exchange open after the handler has returned. The session
-	// parses nothing more until the Held is closed.
-	Hold(x *Exchange) Held
+	// Hold keeps the exchange open after the handler has returned. Then its head
+	// is sent, and f called on a goroutine of its own; not when the handler has
+	// panicked or taken the connection over, or the head cannot be sent. The session
+	// parses nothing more until the Held is closed. Hold is called once.
+	Hold(x *Exchange, f func(Held))
 
 	// Hijack takes the connection out of the session. The connection delivers
 	// first what had been read and not consumed.
@@ -67,7 +73,9 @@ type Session interface {
 
 	// Detach gives up the event loop: the handler is going to block.
 	Detach()
-
+	// Late reports whether the loop was taken over because the handler did not
+	// return in time: not by Detach, and not while it waited for its client.
+	Late() bool
 	// Release says that nothing is borrowed any more from the memory that the
 	// request came in, Head being a copy: it may serve other connections.
 	Release()
@@ -80,26 +88,25 @@ type Session interface {
 
 	// SetReadDeadline and SetWriteDeadline bound this exchange's waits for
 	// content, and for the client to take output, in place of the server's
-	// timeouts. The zero time is no bound.
+	// timeouts; waits that have begun too. The zero time is no bound.
 	SetReadDeadline(t time.Time)
 	SetWriteDeadline(t time.Time)
-
-	// Late reports whether the loop was taken over because the handler did not
-	// return in time: not by Detach, and not while it waited for its client.
-	Late() bool
 
 	// OnGone has f called once when the client goes away while the exchange is
 	// open, by another goroutine; if it has gone already, OnGone reports that
 	// instead. Who asked before is called as well. Any goroutine may call it, and
 	// none once the handler has returned.
 	OnGone(f func()) (gone bool)
+}
 
+// A Conn is a session's connection, in the eyes of those who are told of it. All
+// but Slot is for any goroutine at any time.
+type Conn interface {
 	// Slot is a place of the connection that is the handler's: nil when the
 	// connection is new.
 	Slot() *any
-
-	// CloseConn closes the connection when the exchange in progress is over, and
-	// at once if there is none. Like the addresses it is for any goroutine.
+	// CloseConn closes the connection: at once if an exchange is in progress, whose
+	// client is then taken to have left, and behind the last answer otherwise.
 	CloseConn()
 
 	RemoteAddr() net.Addr
@@ -121,13 +128,10 @@ type Held interface {
 	// OnDrain has f called once when at most that many bytes are buffered, or
 	// the client has left.
 	OnDrain(most int, f func())
-	// Push sends what is queued while the handler has not returned, and waits, as
-	// Session.Flush does, until at most that many bytes are buffered. It is for the
-	// handler's goroutine alone. The error is ErrGone when the client does not
-	// take them in time.
-	Push(most int) error
 	// Close ends the body, and with it the exchange.
-	Close() error
+	Close()
+	// Abort cuts the connection, so that the client can tell that there was more.
+	Abort()
 }
 
 // Errors of a Session.

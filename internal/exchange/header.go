@@ -20,10 +20,10 @@ const (
 	HeaderTransferEncoding
 	HeaderConnection
 	HeaderExpect
-	HeaderUpgrade
-
-	HeaderTE
 	HeaderTrailer
+
+	HeaderUpgrade
+	HeaderTE
 	HeaderKeepAlive
 	HeaderProxyConnection
 	HeaderHTTP2Settings
@@ -83,7 +83,7 @@ const (
 )
 
 // LastFraming is the last of the headers that decide on framing.
-const LastFraming = HeaderUpgrade
+const LastFraming = HeaderTrailer
 
 // headerNames spells the names as net/http's canonical form does, so that an
 // adapter can take them as map keys.
@@ -94,9 +94,9 @@ var headerNames = [NumHeaders]string{
 	HeaderTransferEncoding:            "Transfer-Encoding",
 	HeaderConnection:                  "Connection",
 	HeaderExpect:                      "Expect",
+	HeaderTrailer:                     "Trailer",
 	HeaderUpgrade:                     "Upgrade",
 	HeaderTE:                          "Te",
-	HeaderTrailer:                     "Trailer",
 	HeaderKeepAlive:                   "Keep-Alive",
 	HeaderProxyConnection:             "Proxy-Connection",
 	HeaderHTTP2Settings:               "Http2-Settings",
@@ -162,8 +162,9 @@ func (id HeaderID) String() string {
 }
 
 // A name is recognised by its length and by two words loaded from its ends,
-// folded to lower case with one OR. The words overlap in short names and leave a
-// gap in names beyond 16 bytes, which two more words close:
+// folded to lower case with one OR. The words overlap in names of less than 16
+// bytes, are the same in names of up to 8, and leave a gap in names beyond 16 bytes,
+// which two more words close:
 //
 //	content-length (14)                 upgrade-insecure-requests (25)
 //	[ head ]                            [ head ]
@@ -183,7 +184,7 @@ const (
 
 	// hashMul spreads the known names over the slots without a collision, which
 	// init checks. Found by trying odd numbers at random.
-	hashMul  = 0x6c43eb5514c84731
+	hashMul  = 0xeb7015a1066d54f1
 	hashBits = 8
 
 	maxKnownName = 32 // what four words cover
@@ -210,16 +211,27 @@ func init() {
 	}
 }
 
-// endWords returns the folded words at both ends of a name of two bytes or more.
+// endWords returns the folded words at both ends of a name of one byte or more. Those
+// of a short name have zeros behind it, folded too.
 func endWords(name []byte) (head, tail uint64) {
 	n := len(name)
 	if n >= 8 {
 		return binary.LittleEndian.Uint64(name) | fold, binary.LittleEndian.Uint64(name[n-8:]) | fold
 	}
-	if n >= 4 {
-		return uint64(binary.LittleEndian.Uint32(name)) | fold, uint64(binary.LittleEndian.Uint32(name[n-4:])) | fold
+	for i := n - 1; i >= 0; i-- {
+		head = head<<8 | uint64(name[i])
 	}
-	return uint64(binary.LittleEndian.Uint16(name)) | fold, uint64(binary.LittleEndian.Uint16(name[n-2:])) | fold
+	return head | fold, head | fold
+}
+
+// EndWords returns what [LookupWords] wants to know of the name buf[begin:end], of one
+// byte or more. It reads, without a branch on the name's length, the eight bytes from
+// begin on and the eight before end, which have to be in buf.
+func EndWords(buf []byte, begin, end int) (head, tail uint64) {
+	beyond := uint(max(64-8*(end-begin), 0)) & 63 // bits of either word that are not the name's
+	head = binary.LittleEndian.Uint64(buf[begin:]) << beyond >> beyond
+	tail = binary.LittleEndian.Uint64(buf[end-8:]) >> beyond
+	return head | fold, tail | fold
 }
 
 // midWords returns the folded words in the gap of a name of 17 to 32 bytes.
@@ -231,21 +243,30 @@ func nameSlot(head, tail uint64) uint8 {
 	return uint8((head ^ tail>>3 ^ tail<<17) * hashMul >> (64 - hashBits))
 }
 
+// MaxWordsName is the length in bytes of the longest names that [LookupWords] tells
+// apart.
+const MaxWordsName = 16
+
+// LookupWords is [LookupHeader] for a name of 1 to [MaxWordsName] bytes, n, with what
+// [EndWords] returned. Both are small enough to be inlined.
+func LookupWords(head, tail uint64, n int) HeaderID {
+	slot := &nameSlots[nameSlot(head, tail)]
+	if (slot.head^head)|(slot.tail^tail)|(uint64(slot.length)^uint64(n)) != 0 {
+		return HeaderOther
+	}
+	return HeaderID(slot.id)
+}
+
 // LookupHeader returns the ID of a header by its name in any case, or
 // [HeaderOther]. The name must be a token (RFC 9110, 5.6.2): for other bytes the
 // answer means nothing. It costs a few nanoseconds and reads only name.
 func LookupHeader(name []byte) HeaderID {
-	n := len(name)
-	if n < 2 {
+	if len(name) == 0 {
 		return HeaderOther
 	}
 	head, tail := endWords(name)
-	slot := &nameSlots[nameSlot(head, tail)]
-	if slot.head^head|slot.tail^tail|uint64(slot.length)^uint64(n) != 0 {
-		return HeaderOther
-	}
-	id := HeaderID(slot.id)
-	if n > 16 {
+	id := LookupWords(head, tail, len(name))
+	if id != HeaderOther && len(name) > MaxWordsName {
 		if mid0, mid1 := midWords(name); nameMids[id&63] != [2]uint64{mid0, mid1} {
 			return HeaderOther
 		}

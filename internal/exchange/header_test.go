@@ -55,6 +55,47 @@ func TestLookupHeaderReadsNameOnly(t *testing.T) {
 	}
 }
 
+// TestLookupNearNames changes two bytes of every name, in all ways: a name that shares
+// its slot in the table with a known one must not pass for it.
+func TestLookupNearNames(t *testing.T) {
+	const alphabet = "abcdefghijklmnopqrstuvwxyz-0123456789"
+	for i := 1; i < NumHeaders; i++ {
+		name := []byte(strings.ToLower(headerNames[i]))
+		for a := range name {
+			for b := range a {
+				was, had := name[a], name[b]
+				for _, c := range []byte(alphabet) {
+					for _, d := range []byte(alphabet) {
+						name[a], name[b] = c, d
+						if got := LookupHeader(name); got != HeaderOther && (c != was || d != had) && !strings.EqualFold(string(name), got.String()) {
+							t.Fatalf("%q: %v", name, got)
+						}
+					}
+				}
+				name[a], name[b] = was, had
+			}
+		}
+	}
+}
+
+// TestLookupWords looks names up among bytes that are not theirs.
+func TestLookupWords(t *testing.T) {
+	for i := 1; i < NumHeaders; i++ {
+		for _, name := range []string{headerNames[i], strings.ToUpper(headerNames[i]), headerNames[i][1:], headerNames[i] + "x"} {
+			if len(name) > MaxWordsName {
+				continue
+			}
+			for _, around := range []string{"\xff\xff\xff\xff\xff\xff\xff\xff", "\x00\x00\x00\x00\x00\x00\x00\x00", "12345678"} {
+				buf := []byte(around + name + around)
+				head, tail := EndWords(buf, len(around), len(around)+len(name))
+				if got, want := LookupWords(head, tail, len(name)), LookupHeader([]byte(name)); got != want {
+					t.Errorf("%q: %v, want %v", buf, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestHeaderString(t *testing.T) {
 	for id, want := range map[HeaderID]string{HeaderOther: "", HeaderHost: "Host", 255: "HeaderID(255)"} {
 		if got := id.String(); got != want {

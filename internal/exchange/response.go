@@ -3,7 +3,6 @@ package exchange
 import (
 	"errors"
 	"strings"
-	"unsafe"
 )
 
 // Line is one field line of a response. The strings are immutable and so may be
@@ -114,24 +113,6 @@ func (r *Response) Add(name, value string) error {
 	return nil
 }
 
-// Repeat appends a line if the same strings in memory stood in its place in the
-// exchange's last response, and reports whether they did: they are immutable, so
-// they need no check again. Most handlers send the same fields each time.
-func (r *Response) Repeat(name, value string) bool {
-	n := len(r.Lines)
-	if n == cap(r.Lines) || name == "" {
-		return false
-	}
-	if last := r.Lines[:n+1]; same(last[n].Name, name) && same(last[n].Value, value) {
-		r.Lines = last
-		return true
-	}
-	return false
-}
-
-// same reports whether two strings are the same bytes in memory.
-func same(a, b string) bool { return len(a) == len(b) && unsafe.StringData(a) == unsafe.StringData(b) }
-
 // Replace sets a line that needs no check: the engine's own.
 func (r *Response) Replace(l Line) {
 	if r.HeadSent {
@@ -236,12 +217,28 @@ func ValidName(s string) bool {
 // ValidValue reports whether s can be a field value: no control character but
 // the tab.
 func ValidValue(s string) bool {
-	for i := range len(s) {
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		if odd(w) {
+			break // perhaps only a tab
+		}
+	}
+	for ; i < len(s); i++ {
 		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
 			return false
 		}
 	}
 	return true
+}
+
+// odd reports whether one of the eight bytes of w is below 0x20, or 0x7f.
+func odd(w uint64) bool {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	below := (w - 0x20*each) &^ w
+	del := w ^ 0x7f*each
+	return (below|(del-each)&^del)&high != 0
 }
 
 var tokenBytes = func() (t [256]bool) {

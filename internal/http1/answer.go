@@ -380,13 +380,22 @@ var statusLines = func() (t [600][]byte) {
 	return t
 }()
 
-// appendStatusLine appends the status line; 0 means 200.
-func appendStatusLine(b []byte, status int) []byte {
+// statusLine returns the status line of a known status, nil if it is none; 0 means
+// 200.
+func statusLine(status int) []byte {
 	if status == 0 {
 		status = 200
 	}
-	if status > 0 && status < len(statusLines) && statusLines[status] != nil {
-		return append(b, statusLines[status]...)
+	if status < 0 || status >= len(statusLines) {
+		return nil
+	}
+	return statusLines[status]
+}
+
+// appendStatusLine appends the status line; 0 means 200.
+func appendStatusLine(b []byte, status int) []byte {
+	if line := statusLine(status); line != nil {
+		return append(b, line...)
 	}
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(status), 10)

@@ -55,6 +55,41 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
+// varied makes 16 requests that differ, as those of clients do.
+func varied(one func(i int) string) string {
+	var all strings.Builder
+	for i := range 16 {
+		all.WriteString(one(i))
+	}
+	return all.String()
+}
+
+var streams = []struct{ name, heads string }{
+	{"plain", varied(func(i int) string { // 40 to 60 bytes
+		return fmt.Sprintf("GET /%s HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n", "plaintext-and-more"[:2+i])
+	})},
+	{"query", varied(func(i int) string { // 60 to 90 bytes
+		return fmt.Sprintf("GET /search?q=%d&page=%s HTTP/1.1\r\nHost: example.com\r\nAccept: */*\r\n\r\n", i*7919, strings.Repeat("x", i))
+	})},
+	{"api", varied(func(i int) string { // 300 to 400 bytes
+		return fmt.Sprintf("GET /v1/accounts/%d/orders/%d?expand=%s HTTP/1.1\r\nHost: api.example.com\r\n"+
+			"User-Agent: Go-http-client/1.1\r\nAccept: application/json\r\nAuthorization: Bearer %s\r\n"+
+			"Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b71692033%02x-01\r\nX-Request-Id: %016x\r\n"+
+			"X-Tenant: %d\r\nAccept-Encoding: gzip\r\n\r\n",
+			i*7919, i*104729, "lines,customer"[:i%15], strings.Repeat("t0ken.", 10+i), i, i*15485863, i)
+	})},
+	{"browser", varied(func(i int) string { // 700 to 800 bytes
+		return strings.Replace(head703, "4711/reviews", fmt.Sprintf("%d/reviews/%s", i*7919, strings.Repeat("x", 6*i)), 1)
+	})},
+}
+
+// BenchmarkParseVaried parses requests that are not the one before.
+func BenchmarkParseVaried(b *testing.B) {
+	for _, s := range streams {
+		b.Run(s.name, func(b *testing.B) { benchParse(b, []byte(s.heads)) })
+	}
+}
+
 // benchParse parses the requests in buf one after the other; an operation is one
 // request.
 func benchParse(b *testing.B, buf []byte) {
@@ -113,12 +148,13 @@ func BenchmarkChunked(b *testing.B) {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			var in []byte
 			for range 16 {
-				in = AppendChunk(in, bytes.Repeat([]byte("x"), size))
+				in = append(AppendChunkHead(in, size), bytes.Repeat([]byte("x"), size)...)
+				in = AppendChunkTail(in)
 			}
-			in = AppendChunksEnd(in)
+			in = AppendChunkTail(AppendLastChunk(in))
 			var p Parser
 			p.Init(exchange.Limits{})
-			r := exchange.Request{Chunked: true}
+			r := exchange.Request{ContentLength: exchange.UnknownLength}
 			var body Body
 			b.ReportAllocs()
 			b.SetBytes(int64(len(in)))

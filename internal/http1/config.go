@@ -26,6 +26,9 @@ type Config struct {
 	Stopping func() bool
 	// Refused is told of requests that were answered without the handler.
 	Refused func(remote net.Addr, status int, reason string)
+	// Watched says that somebody may close a connection whose exchange is in
+	// progress, by exchange.Conn.
+	Watched bool
 	// State, if not nil, is told of the connections' states. False ends the
 	// connection, without another request served.
 	State func(c exchange.Session, s State) bool

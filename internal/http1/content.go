@@ -2,8 +2,10 @@ package http1
 
 import (
 	"io"
+	"time"
 
 	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
 )
 
@@ -13,6 +15,12 @@ const (
 	// skipMost is how much unwanted content is read so that the connection can
 	// be used again; beyond it, closing is cheaper.
 	skipMost = 256 << 10
+
+	// paceContent is what a client has to send of its content while it is waited
+	// for as long as StallTimeout, all waits taken together, unless that is all of
+	// it: 137 B/s at the default of 30 s. The time that the handler takes does not
+	// count.
+	paceContent = 4 << 10
 )
 
 // ReadBody implements exchange.Session.
@@ -25,6 +33,7 @@ func (s *Session) ReadBody(x *exchange.Exchange, p []byte) (int, error) {
 	if x.Hijacked {
 		return 0, exchange.ErrHijacked
 	}
+	w.touched = true
 	for len(p) > 0 {
 		if w.broken != nil {
 			return 0, w.broken
@@ -68,7 +77,6 @@ func (s *Session) fetch(p []byte) (n int, err error) {
 	if err := s.ask(); err != nil {
 		return 0, err
 	}
-	s.conn.SetTimeout(s.patience(&w.read))
 	if w.x.ContentLength != exchange.UnknownLength {
 		p = p[:min(int64(len(p)), w.body.left)]
 		n, err := s.read(p)
@@ -93,9 +101,20 @@ func (s *Session) fetch(p []byte) (n int, err error) {
 }
 
 func (s *Session) read(p []byte) (int, error) {
-	before := s.conn.Detached()
+	w := s.w
+	patience := s.patience(&w.read)
+	if stall := s.cfg.StallTimeout; stall > 0 && !w.read.asked {
+		patience = min(patience, max(stall-w.idle, 1)) // stall is patience's upper bound
+	}
+	s.conn.SetTimeout(patience)
+	before, began := s.conn.Detached(), clock.Nano()
 	defer s.waited(before)
-	n, err := s.conn.Read(p, s.w.shared)
+	n, err := s.conn.Read(p, w.shared)
+	if w.came += n; w.came < paceContent {
+		w.idle += time.Duration(clock.Nano() - began)
+	} else {
+		w.came, w.idle = 0, 0
+	}
 	return n, ofPeer(err)
 }
 
@@ -156,12 +175,44 @@ func (s *Session) blame() (status int, reason string) {
 	return 408, "content did not come in time"
 }
 
-// skippable reports whether it is worth while to read what is left of the
-// content, so that the connection can be used again.
+// leave sees to content that the handler has left unread, before the answer ends:
+// a client that will not be able to use its connection again has to be told so. As
+// net/http does it reads on where the head does not say how much is left.
+func (s *Session) leave() {
+	w := s.w
+	if w.x.ContentLength == exchange.UnknownLength && !w.x.HeadSent && w.broken == nil && s.asked() {
+		p := buf.Get(readAhead)
+		defer buf.Put(p)
+		for n := 0; n <= skipMost; {
+			k, err := s.ReadBody(&w.x, p[:cap(p)])
+			if err != nil {
+				break
+			}
+			n += k
+		}
+	}
+	if !s.skippable() {
+		w.x.Response.Close = true
+	}
+}
+
+// asked reports whether the client sends its content: it does not wait for 100
+// (Continue).
+func (s *Session) asked() bool { return s.w.asked || !s.w.x.ExpectContinue }
+
+// skippable reports whether what is left of the content is sure to be little
+// enough to be read, so that the connection can be used again.
 func (s *Session) skippable() bool {
 	w := s.w
-	unasked := w.x.ExpectContinue && !w.asked // it may come, or not
-	return !unasked && w.broken == nil && (w.x.ContentLength == exchange.UnknownLength || w.body.left <= skipMost)
+	switch {
+	case w.body.Done():
+		return true
+	case w.broken != nil || !s.asked():
+		return false
+	case w.x.ContentLength != exchange.UnknownLength:
+		return w.body.left <= skipMost
+	}
+	return w.x.HeadSent // it cannot be told any more
 }
 
 // skipRest reads what is left of unwanted content out of what was read ahead.
@@ -204,7 +255,7 @@ func (s *Session) skipped() error {
 	if len(s.w.rest) > 0 {
 		s.unread(s.w)
 	}
-	return nil
+	return s.idle()
 }
 
 // unread gives bytes that belong to the next request back to the transport.

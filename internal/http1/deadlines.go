@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -53,6 +54,44 @@ func (s *Session) limit(w *work) {
 
 // deadline has the connection expire after d, or never.
 func (s *Session) deadline(d time.Duration) { s.conn.SetTimeout(max(d, 0)) }
+
+// owe has the time run in which the client is to take its output. queued is what
+// the call in progress leaves.
+func (s *Session) owe(queued int) {
+	s.owing = true
+	s.deadline(s.cfg.StallTimeout)
+	switch {
+	case s.conn.Pending() > 0:
+		s.needs().mark = s.conn.Untaken() + queued
+	case s.rare != nil:
+		s.rare.mark = unmarked // most likely the kernel takes all of it at once
+	}
+}
+
+// unmarked is the mark of output of which nobody has asked how much the client's
+// system had not taken: that is worth a system call only if the kernel leaves some of
+// it for as long as StallTimeout, so that a client may have twice that.
+const unmarked = math.MaxInt
+
+// add counts bytes that are to be taken in the time that runs.
+func (s *Session) add(queued int) {
+	if r := s.rare; r != nil && r.mark != unmarked {
+		r.mark += queued
+	}
+}
+
+// overdue judges the client when that time is over, and gives one that keeps pace
+// some more.
+func (s *Session) overdue() bool {
+	if s.rare == nil {
+		s.needs().mark = unmarked
+	}
+	if !s.keepsPace(&s.rare.mark) {
+		return true
+	}
+	s.deadline(s.cfg.StallTimeout)
+	return false
+}
 
 // patience is how long one wait for the client may take: 0 is for ever, and less
 // is that the time is over.
@@ -110,7 +149,7 @@ func (s *Session) Release() {
 		w.chunk = append(buf.Get(max(len(rest), readAhead)), rest...)
 		w.rest = w.chunk
 	}
-	s.released, s.parsed = true, false
+	s.released = true
 	s.in = nil
 	s.conn.Release()
 }

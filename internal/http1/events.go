@@ -28,10 +28,12 @@ func (s *Session) Expired(out *buf.Queue) error {
 		return s.w.held.expired()
 	case s.phase == inHead && s.w != nil:
 		return s.refuse(out, 408, "request head not complete in time")
-	case s.conn.Pending() > 0:
-		return s.cut() // the client takes nothing: a farewell would wait as well
+	case s.conn.Pending() == 0:
+		return s.close()
+	case s.owing && !s.overdue():
+		return nil
 	}
-	return s.close()
+	return s.cut() // a farewell would wait as well
 }
 
 // Drained implements the transport's contract: everything has been sent.

@@ -133,20 +133,24 @@ func (p *Parser) quick(r *exchange.Request, buf []byte) Code {
 			return Complete
 		}
 		colon := base + mark(&w.Colon, rel, filled)
-		if colon >= at {
+		n := colon - line
+		if colon >= at || n == 0 || room == 0 {
 			break
 		}
-		name := buf[line:colon]
-		id := exchange.LookupHeader(name)
-		if id == exchange.HeaderOther && (len(name) == 0 || scan.Token(name) != len(name)) {
-			break
+		var id exchange.HeaderID
+		if n <= exchange.MaxWordsName && line+8 <= len(buf) {
+			head, tail := exchange.EndWords(buf, line, colon)
+			id = exchange.LookupWords(head, tail, n)
+		} else {
+			id = exchange.LookupHeader(buf[line:colon])
 		}
-		if room--; room < 0 {
-			return ErrFieldCount
+		if id == exchange.HeaderOther && !isName(buf, line, colon) {
+			break
 		}
 		from, to := trim(buf, colon+1, at)
 		f := exchange.Field{Name: span(line, colon), Value: span(from, to), ID: id}
 		r.Append(f)
+		room--
 		if id-1 < exchange.LastFraming {
 			if code := p.framing(r, buf, f); code != Complete {
 				return code
@@ -156,6 +160,16 @@ func (p *Parser) quick(r *exchange.Request, buf []byte) Code {
 	}
 	p.line = fieldLine{begin: base + rel, pos: base + rel}
 	return NeedMore
+}
+
+// isName reports whether the bytes up to the first colon of the line are a token. The
+// scanner would stop at the colon anyway, and is faster where it has a whole register
+// to read.
+func isName(buf []byte, line, colon int) bool {
+	if colon-line < 8 {
+		return scan.Token(buf[line:colon]) == colon-line
+	}
+	return scan.Token(buf[line:]) == colon-line
 }
 
 // mark returns the index of the first set bit from index from on, or filled or more

@@ -25,6 +25,10 @@ func (p *Parser) framing(r *exchange.Request, buf []byte, f exchange.Field) Code
 			return ErrExpect // RFC 9110, 10.1.1
 		}
 		p.names |= sawContinue
+	case exchange.HeaderTrailer:
+		if announcesFraming(value) {
+			p.names |= sawBadTrailer
+		}
 	}
 	return Complete
 }
@@ -118,19 +122,43 @@ func (p *Parser) coding(r *exchange.Request, value []byte) Code {
 	return ErrCodingUnknown
 }
 
-// connection reads Connection (RFC 9110, 7.6.1): a list of tokens.
+// connection reads Connection (RFC 9110, 7.6.1): a list of tokens. Parameters of
+// keep-alive, which clients put here instead of into Keep-Alive, are ignored.
 func (p *Parser) connection(value []byte) Code {
+	switch string(value) { // what nearly all clients send
+	case "keep-alive", "Keep-Alive":
+		p.names |= sawKeepAlive
+		return Complete
+	case "close":
+		p.names |= sawClose
+		return Complete
+	}
 	for item, rest := nextItem(value); ; item, rest = nextItem(rest) {
-		switch {
-		case equalFold(item, "keep-alive"):
-			p.names |= sawKeepAlive
-		case equalFold(item, "close"):
-			p.names |= sawClose
-		case scan.Token(item) != len(item):
+		option := item[:scan.Token(item)]
+		keep := equalFold(option, "keep-alive")
+		if len(option) != len(item) && !(keep && validParameters(item[len(option):])) {
 			return ErrConnection
+		}
+		if keep {
+			p.names |= sawKeepAlive
+		} else if equalFold(option, "close") {
+			p.names |= sawClose
 		}
 		if rest == nil {
 			return Complete
+		}
+	}
+}
+
+// announcesFraming reports whether the list in a Trailer field names one of the
+// fields that net/http refuses there (RFC 9110, 6.5.1, 6.6.2).
+func announcesFraming(value []byte) bool {
+	for item, rest := nextItem(value); ; item, rest = nextItem(rest) {
+		if equalFold(item, "content-length") || equalFold(item, "transfer-encoding") || equalFold(item, "trailer") {
+			return true
+		}
+		if rest == nil {
+			return false
 		}
 	}
 }
@@ -143,6 +171,9 @@ func (p *Parser) finish(r *exchange.Request) Code {
 	}
 	if p.names&sawHost == 0 {
 		return ErrHostMissing
+	}
+	if p.names&sawBadTrailer != 0 && r.ContentLength == exchange.UnknownLength {
+		return ErrTrailerField
 	}
 	r.Close = p.names&sawClose != 0
 	r.ExpectContinue = p.names&sawContinue != 0 && r.HasBody()

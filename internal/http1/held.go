@@ -13,37 +13,31 @@ import (
 //	Send ─▶ pending ─ wake ─▶ flush: pending ─▶ out
 //	                          drained: tells who waits
 //
-// pending is what nobody has handed to the loop yet; however often Send is
-// called, one wake is under way at a time, and what has gathered until then is
-// one chunk.
+// Nobody has it before the handler has returned and the head is on its way. pending
+// is what nobody has handed to the loop yet; however often Send is called, one wake
+// is under way at a time, and what has gathered until then is one chunk.
 type held struct {
-	s *Session
-	x *exchange.Exchange
-
-	timed bool // the deadline for the client to take output runs; the loop's
-	mark  int  // bytes handed over and unsent since it does; the loop's
+	s   *Session
+	x   *exchange.Exchange
+	run func(exchange.Held)
 
 	mu      sync.Mutex
 	pending []byte
-	unsent  int // bytes handed to the connection and not taken by the kernel
-	open    bool
+	unsent  int   // bytes handed to the connection and not taken by the kernel
 	mute    bool  // the answer to HEAD: what is sent is dropped
 	empty   bool  // the status allows no body
 	room    int64 // bytes of the announced length to come; UnknownLength
 	waking  bool
 	closed  bool
+	aborted bool
 	gone    bool
 	most    int // drain is called at this many bytes
 	drain   func()
 }
 
 // Hold implements exchange.Session.
-func (s *Session) Hold(x *exchange.Exchange) exchange.Held {
-	w := s.w
-	if w.held == nil {
-		w.held = &held{s: s, x: x, gone: x.Hijacked}
-	}
-	return w.held
+func (s *Session) Hold(x *exchange.Exchange, f func(exchange.Held)) {
+	s.w.held = &held{s: s, x: x, run: f}
 }
 
 // hold is called when the handler has returned: from now on the loop sends.
@@ -58,7 +52,7 @@ func (s *Session) hold() error {
 	if err := s.SendBody(&w.x, nil); err != nil && err != exchange.ErrNoBody {
 		return s.cut()
 	}
-	w.held.opened(s.out)
+	w.held.open(s.out)
 	return nil
 }
 
@@ -66,22 +60,13 @@ func (s *Session) hold() error {
 // reports whether that was all of it.
 func (s *Session) skipAtHand() bool {
 	w := s.w
-	for _, src := range [...]*[]byte{nil, &w.rest} {
-		in := s.in
-		if src != nil {
-			in = *src
-		}
-		for len(in) > 0 && !w.body.Done() {
-			_, n, code := w.body.Next(in)
+	for _, src := range [...]*[]byte{&s.in, &w.rest} {
+		for len(*src) > 0 && !w.body.Done() {
+			_, n, code := w.body.Next(*src)
 			if code.Refused() {
 				return false
 			}
-			in = in[n:]
-		}
-		if src != nil {
-			*src = in
-		} else {
-			s.in = in
+			*src = (*src)[n:]
 		}
 	}
 	if w.body.Done() && len(w.rest) > 0 {
@@ -90,23 +75,16 @@ func (s *Session) skipAtHand() bool {
 	return w.body.Done()
 }
 
-// opened lets the answer go on.
-func (h *held) opened(out *buf.Queue) {
-	h.watch(out.Len())
-	h.mu.Lock()
-	h.open, h.unsent = true, 0 // of what is left the session is told only when more is sent
+// open lets the answer go on.
+func (h *held) open(out *buf.Queue) {
 	r := &h.x.Response
 	h.mute = h.x.Method == exchange.MethodHead
 	h.empty = r.Bodiless && !h.mute
 	if h.room = r.Length; r.Length != exchange.UnknownLength {
-		h.room -= r.Sent + int64(len(h.pending))
+		h.room -= r.Sent
 	}
-	wake := len(h.pending) > 0 || h.closed
-	h.waking = wake
-	h.mu.Unlock()
-	if wake && !h.s.conn.Wake(h.flush) {
-		h.lost()
-	}
+	h.watch(out.Len())
+	go h.run(h)
 }
 
 // Send implements exchange.Held.
@@ -123,43 +101,12 @@ func (h *held) Send(p []byte) error {
 	return h.wake()
 }
 
-// Push implements exchange.Held. What is not a part of the body is dropped.
-func (h *held) Push(most int) error {
-	s := h.s
-	if l := s.w.shared; l != nil {
-		l.Lock()
-		defer l.Unlock()
-	}
-	h.mu.Lock()
-	pending := h.pending
-	h.pending = nil
-	h.unsent += len(pending) // who asks meanwhile must not take it for sent
-	h.mu.Unlock()
-	err := s.SendBody(h.x, nil)
-	if err == nil {
-		err = h.put(pending, s.out)
-	}
-	if err == nil {
-		err = s.flush(most)
-	}
-	if h.x.Aborted {
-		h.lost()
-		return exchange.ErrGone
-	}
-	h.mu.Lock()
-	h.unsent = s.conn.Pending() + s.out.Len()
-	h.mu.Unlock()
-	h.tell()
-	return err
-}
-
-// admit refuses what cannot be a part of the body. Before the handler has
-// returned that is not known. h.mu is held.
+// admit refuses what cannot be a part of the body. h.mu is held.
 func (h *held) admit(p []byte) error {
 	switch {
 	case h.gone || h.closed:
 		return exchange.ErrGone
-	case len(p) == 0 || !h.open || h.mute:
+	case len(p) == 0 || h.mute:
 		return nil
 	case h.empty:
 		return exchange.ErrNoBody
@@ -174,8 +121,8 @@ func (h *held) admit(p []byte) error {
 
 // wake has the loop flush, unless it is on its way. It unlocks.
 func (h *held) wake() error {
-	need := h.open && !h.waking
-	h.waking = h.waking || need
+	need := !h.waking
+	h.waking = true
 	h.mu.Unlock()
 	if need && !h.s.conn.Wake(h.flush) {
 		h.lost()
@@ -192,66 +139,60 @@ func (h *held) flush(out *buf.Queue) error {
 		h.mu.Unlock()
 		return nil
 	}
-	pending, closed := h.pending, h.closed
+	pending, closed, aborted := h.pending, h.closed, h.aborted
 	h.pending = nil
 	h.unsent += len(pending) // who asks meanwhile must not take it for sent
 	h.mu.Unlock()
-	err := h.put(pending, out)
+	h.put(pending, out)
 	queued := out.Len()
 	h.watch(queued)
 	h.mu.Lock()
 	h.unsent = h.s.conn.Pending() + queued
 	h.mu.Unlock()
-	if err != nil {
-		return h.s.cut() // it was sent before anybody could know that it does not fit
-	}
 	h.tell()
-	if closed {
-		return h.s.endHeld(out)
+	switch {
+	case aborted:
+		h.s.lose()
+		return h.s.cut()
+	case closed:
+		err := h.s.endHeld(out)
+		h.lost() // for those who wait
+		return err
 	}
 	return nil
 }
 
 // put queues a part of the body and gives its memory back.
-func (h *held) put(p []byte, out *buf.Queue) error {
-	if p == nil {
-		return nil
-	}
-	defer buf.Put(p)
+func (h *held) put(p []byte, out *buf.Queue) {
 	for rest := p; len(rest) > 0; {
-		n := min(len(rest), refBody-1) // to be copied
-		if err := h.s.put(h.x, rest[:n], out); err != nil {
-			return err
-		}
+		n := min(len(rest), refBody)
+		_ = h.s.put(h.x, rest[:n], out, false) // admit has seen that it fits
 		rest = rest[n:]
 	}
-	return nil
+	buf.Put(p)
 }
 
-// watch sets the deadline for the client to take what is unsent, unless it runs:
+// watch has the time run for the client to take what is unsent, unless it does:
 // however often something is sent, a client that takes nothing is out of time.
 func (h *held) watch(queued int) {
-	h.mark += queued
-	if h.timed {
-		return
-	}
-	if h.mark = queued + h.s.conn.Pending(); h.mark > 0 {
-		h.timed = true
-		h.s.deadline(h.s.cfg.StallTimeout)
+	switch s := h.s; {
+	case s.owing:
+		s.add(queued)
+	case queued+s.conn.Pending() > 0:
+		s.owe(queued)
 	}
 }
 
-// expired judges the client when the deadline has passed: one that has taken
-// something since is slow, but there.
+// expired judges the client when the time has passed.
 func (h *held) expired() error {
-	pending := h.s.conn.Pending()
-	if pending > 0 && pending >= h.mark {
-		h.s.lose()
-		return h.s.cut()
+	switch s := h.s; {
+	case s.conn.Pending() == 0:
+		s.owing = false
+		s.deadline(0)
+	case s.overdue():
+		s.lose()
+		return s.cut()
 	}
-	h.timed = false
-	h.s.deadline(0)
-	h.watch(0)
 	return nil
 }
 
@@ -294,14 +235,19 @@ func (h *held) OnDrain(most int, f func()) {
 }
 
 // Close implements exchange.Held.
-func (h *held) Close() error {
+func (h *held) Close() { h.finish(false) }
+
+// Abort implements exchange.Held.
+func (h *held) Abort() { h.finish(true) }
+
+func (h *held) finish(abort bool) {
 	h.mu.Lock()
 	if h.closed || h.gone {
 		h.mu.Unlock()
-		return nil
+		return
 	}
-	h.closed = true
-	return h.wake()
+	h.closed, h.aborted = true, abort
+	_ = h.wake() // a client that has left does not mind
 }
 
 // lost says that nothing can be sent any more.
@@ -320,16 +266,18 @@ func (h *held) lost() {
 // endHeld ends a held exchange on the loop, and reading goes on.
 func (s *Session) endHeld(out *buf.Queue) error {
 	s.out, s.in = out, nil
+	defer func() { s.out = nil }()
 	s.w.held = nil
 	s.phase = inHead
-	closed, err := s.end()
-	s.out = nil
-	if closed {
+	if s.cfg.Watched {
+		s.serving.Store(false)
+	}
+	if closed, err := s.end(); closed {
 		return err
 	}
-	if err := s.rest(); err != nil {
+	if err := s.idle(); err != nil {
 		return err
 	}
 	s.conn.Pause(false)
-	return nil
+	return s.rest()
 }

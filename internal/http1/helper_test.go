@@ -25,15 +25,17 @@ func describe(r *exchange.Request) string {
 	if r.HasQuery {
 		fmt.Fprintf(&s, " query=%s", r.QueryBytes())
 	}
-	fmt.Fprintf(&s, " host=%s 1.%d len=%d", r.AuthorityBytes(), r.ProtoMinor, r.ContentLength)
+	fmt.Fprintf(&s, " host=%s %d.%d", r.AuthorityBytes(), r.Version.Major(), r.Version.Minor())
+	if r.ContentLength == exchange.UnknownLength {
+		s.WriteString(" len=chunked")
+	} else {
+		fmt.Fprintf(&s, " len=%d", r.ContentLength)
+	}
 	for _, flag := range []struct {
 		set  bool
 		name string
 	}{
-		{r.TakesTrailers, "chunked"},
 		{r.Close, "close"},
-		{r.KeepAlive, "keep-alive"},
-		{r.Upgrade, "upgrade"},
 		{r.ExpectContinue, "continue"},
 		{r.PathEscaped, "escaped"},
 	} {

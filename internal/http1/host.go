@@ -72,8 +72,7 @@ func validPort(b []byte, needed bool) bool {
 }
 
 // literalLen returns the length of the leading "[" IPv6address "]", or 0. Zones and
-// IPvFuture are refused: neither belongs into a message (RFC 6874, 4), and nobody
-// speaks the latter.
+// IPvFuture are refused, as doc.go says.
 func literalLen(b []byte) int {
 	groups, elided := 0, false
 	i := 1

@@ -2,7 +2,6 @@ package http1
 
 import (
 	"strconv"
-	"unsafe"
 
 	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
@@ -15,39 +14,44 @@ const openingLines = 3
 // what it was made of. Answers of one handler rarely differ before that within a
 // second, and copying an opening costs less than looking for what to format.
 //
-// Strings are immutable, so those with the same bytes in memory are equal; that
-// others may be equal too does not matter.
+// What it was made of is compared with its text, byte for byte: a handler's strings
+// may be made of memory that has something else in it by now.
 type opening struct {
-	text   []byte
-	cfg    *Config
-	date   *byte // of clock.Date, which is another each second
-	status int
-	n      int
-	lines  [openingLines]exchange.Line
+	text    []byte
+	cfg     *Config
+	date    *byte // of clock.Date, which is another each second
+	status  int
+	n       int
+	undated bool
+	lines   [openingLines]struct{ name, value exchange.Span } // in text
 }
 
 // is reports whether the head of r would begin like the last one.
 func (o *opening) is(cfg *Config, date *byte, r *exchange.Response) bool {
-	if o.date != date || o.cfg != cfg || o.status != r.Status || o.n != len(r.Lines) {
+	if o.date != date || o.cfg != cfg || o.status != r.Status || o.n != len(r.Lines) || o.undated != r.Undated {
 		return false
 	}
 	for i := range r.Lines {
-		if a, b := &o.lines[i], &r.Lines[i]; !same(a.Name, b.Name) || !same(a.Value, b.Value) {
+		at, l := &o.lines[i], &r.Lines[i]
+		if string(at.value.In(o.text)) != l.Value || string(at.name.In(o.text)) != l.Name {
 			return false
 		}
 	}
 	return true
 }
 
-func same(a, b string) bool {
-	return len(a) == len(b) && unsafe.StringData(a) == unsafe.StringData(b)
-}
-
 // keep remembers what text was made of.
 func (o *opening) keep(text []byte, cfg *Config, date *byte, r *exchange.Response) {
 	o.text = append(o.text[:0], text...)
-	o.cfg, o.date, o.status, o.n = cfg, date, r.Status, len(r.Lines)
-	copy(o.lines[:], r.Lines)
+	o.cfg, o.date, o.status, o.n, o.undated = cfg, date, r.Status, len(r.Lines), r.Undated
+	at := uint32(len(statusLine(r.Status)))
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		name, value := uint32(len(l.Name)), uint32(len(l.Value))
+		o.lines[i].name = exchange.Span{Off: at, Len: name}
+		o.lines[i].value = exchange.Span{Off: at + name + 2, Len: value}
+		at += name + 2 + value + 2
+	}
 }
 
 // appendOpened is appendHead for an answer over HTTP/1.1 with a body of known
@@ -64,10 +68,24 @@ func (s *Session) appendOpened(b []byte, x *exchange.Exchange, length int64) []b
 	begin := len(b)
 	b = s.appendHead(b, x, length)
 	end := len(b) - len("\r\n\r\n") - digits(length)
+	if !plainLines(r.Lines) || r.Close || statusLine(r.Status) == nil {
+		o.date = nil // the lines do not stand in the text as they are, or it says more
+		return b
+	}
 	if text := b[begin:end]; string(text[max(0, len(text)-len(lengthName)):]) == lengthName {
 		o.keep(text, s.cfg, date, r)
 	}
 	return b
+}
+
+// plainLines reports whether all of the lines are written as they are.
+func plainLines(lines []exchange.Line) bool {
+	for i := range lines {
+		if name := lines[i].Name; len(name) == len("Connection") && exchange.FoldedEqual(name, "Connection") {
+			return false
+		}
+	}
+	return true
 }
 
 const lengthName = "\r\nContent-Length: "

@@ -17,19 +17,23 @@ const (
 	reOWS   = `[ \t]*`
 	reQuote = `"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t -\x7e\x80-\xff])*"`
 	reExt   = reOWS + ";" + reOWS + reToken + "(?:" + reOWS + "=" + reOWS + "(?:" + reToken + "|" + reQuote + "))?"
-	rePct   = `%[0-9A-Fa-f]{2}`
-	reName  = `(?:[A-Za-z0-9\-._~!$&'()*+,;=]|` + rePct + `)+`
-	rePath  = `(?:[!-"$&->@-~]|` + rePct + `)*` // VCHAR without # % ?
-	reQuery = `(?:\?([!-"$-~]*))?`
+	reValue = `(?:` + reToken + `|"(?:[\t !\x23-\x2b\x2d-\x5b\x5d-\x7e\x80-\xff]|\\[\t -+\--~\x80-\xff])*")` // without commas
+	// reOption is an option of Connection: keep-alive may have parameters.
+	reOption = `(?:(?i:keep-alive)(?:` + reOWS + `;` + reOWS + reToken + reOWS + `=` + reOWS + reValue + `)+|` + reToken + `)`
+	rePct    = `%[0-9A-Fa-f]{2}`
+	reName   = `(?:[A-Za-z0-9\-._~!$&'()*+,;=]|` + rePct + `)+`
+	rePath   = `(?:[!-"$&->@-~]|` + rePct + `)*` // VCHAR without # % ?
+	reQuery  = `(?:\?([!-"$-~\x80-\xff]*))?`
 )
 
 var (
-	oracleLine      = regexp.MustCompile(`^(?:\r\n){0,4}(` + reToken + `) ([!-~]+) HTTP/1\.([01])\r\n`)
+	oracleLine      = regexp.MustCompile(`^(?:\r\n){0,4}(` + reToken + `) ([!-~\x80-\xff]+) HTTP/1\.([0-9])\r\n`)
 	oracleOrigin    = regexp.MustCompile(`^(/` + rePath + `)` + reQuery + `$`)
 	oracleAbsolute  = regexp.MustCompile(`^(?i:https?)://([^/?]+)((?:/` + rePath + `)?)` + reQuery + `$`)
 	oracleField     = regexp.MustCompile(`^(` + reToken + `):` + reOWS + `((?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?)` + reOWS + `\r\n`)
 	oracleHost      = regexp.MustCompile(`^(?:` + reName + `|\[([0-9A-Fa-f:.]+)\])(?::([0-9]*))?$`)
-	oracleTokens    = regexp.MustCompile(`^` + reOWS + `(?:` + reToken + `)?(?:` + reOWS + `,` + reOWS + `(?:` + reToken + `)?)*` + reOWS + `$`)
+	oracleOptions   = regexp.MustCompile(`^` + reOWS + reOption + `?(?:` + reOWS + `,` + reOWS + reOption + `?)*` + reOWS + `$`)
+	oracleFraming   = regexp.MustCompile(`(?i)(?:^|,)` + reOWS + `(?:content-length|transfer-encoding|trailer)` + reOWS + `(?:,|$)`)
 	oracleChunkLine = regexp.MustCompile(`^([0-9A-Fa-f]{1,16})((?:` + reExt + `)*)\r\n`)
 	oracleV6Group   = regexp.MustCompile(`^[0-9A-Fa-f]{1,4}$`)
 	oracleV4        = regexp.MustCompile(`^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(?:\.|$)){4}$`)
@@ -100,14 +104,17 @@ func oracleV6(s string) bool {
 // is its length, and the text is what describe writes.
 //
 //archtest:long the oracle reads from top to bottom, as the RFC does
-func oracleHead(in string, lim exchange.Limits) (text string, n int, chunked bool, length int64, ok bool) {
+func oracleHead(in string, lim exchange.Limits) (text string, n int, length int64, ok bool) {
 	all := latin(in)
 	m := oracleLine.FindStringSubmatch(all)
-	if m == nil || len(m[1]) > maxMethod || len(m[2]) > lim.MaxTargetBytes {
+	if m == nil || len(m[1]) > maxMethod || len(bytesOf(m[2])) > lim.MaxTargetBytes {
 		return
 	}
 	rest := all[len(m[0]):]
 	method, target, minor := m[1], m[2], m[3]
+	if minor != "0" {
+		minor = "1" // the highest that is known
+	}
 	type field struct{ name, value string }
 	var fields []field
 	for {
@@ -149,7 +156,6 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, chunked boo
 		return
 	}
 
-	length = -1
 	lengths, codings := values["content-length"], values["transfer-encoding"]
 	if len(lengths)+len(codings) > 1 {
 		return
@@ -170,15 +176,19 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, chunked boo
 		if minor == "0" || strings.ToLower(codings[0]) != "chunked" {
 			return
 		}
-		chunked = true
+		length = exchange.UnknownLength
+		if oracleFraming.MatchString(strings.Join(values["trailer"], ",")) {
+			return
+		}
 	}
 	tokens := map[string]bool{}
 	for _, v := range values["connection"] {
-		if !oracleTokens.MatchString(v) {
+		if !oracleOptions.MatchString(v) {
 			return
 		}
 		for _, item := range strings.Split(v, ",") {
-			tokens[strings.ToLower(strings.Trim(item, " \t"))] = true
+			option, _, _ := strings.Cut(item, ";")
+			tokens[strings.ToLower(strings.Trim(option, " \t"))] = true
 		}
 	}
 	for _, v := range values["expect"] {
@@ -192,11 +202,8 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, chunked boo
 		set  bool
 		name string
 	}{
-		{chunked, "chunked"},
 		{tokens["close"] || minor == "0" && !tokens["keep-alive"], "close"},
-		{tokens["keep-alive"], "keep-alive"},
-		{minor == "1" && tokens["upgrade"] && values["upgrade"] != nil, "upgrade"},
-		{minor == "1" && values["expect"] != nil && (chunked || length > 0), "continue"},
+		{minor == "1" && values["expect"] != nil && length != 0, "continue"},
 		{strings.Contains(path, "%"), "escaped"},
 	} {
 		if flag.set {
@@ -212,11 +219,15 @@ func oracleHead(in string, lim exchange.Limits) (text string, n int, chunked boo
 	if hasQuery {
 		text += " query=" + query
 	}
-	text += fmt.Sprintf(" host=%s 1.%s len=%d%s", host, minor, length, flags)
+	size := fmt.Sprint(length)
+	if length == exchange.UnknownLength {
+		size = "chunked"
+	}
+	text += fmt.Sprintf(" host=%s 1.%s len=%s%s", host, minor, size, flags)
 	for _, f := range fields {
 		text += "|" + f.name + ":" + f.value
 	}
-	return bytesOf(text), n, chunked, length, true
+	return bytesOf(text), n, length, true
 }
 
 // oracleChunked reads chunked content that is whole. ok is false when it has to be

@@ -12,7 +12,7 @@ const (
 	inStart   = iota // empty lines, then a method
 	inMethod         // the rest of a method
 	inTarget         // the rest of a request target
-	inVersion        // the rest of "HTTP/1.x" CRLF
+	inVersion        // the rest of "HTTP/x.y" CRLF
 	inFields         // field lines
 	inError          // nothing: the request was refused
 )
@@ -54,6 +54,7 @@ const (
 	sawClose
 	sawKeepAlive
 	sawContinue
+	sawBadTrailer // Trailer announces what cannot be one
 	hostInTarget
 )
 
@@ -164,7 +165,7 @@ func (p *Parser) quickLine(r *exchange.Request, buf []byte) bool {
 	if buf[i] != '/' {
 		return false
 	}
-	i = skipPath(buf, i)
+	i += scan.Path(buf[i:])
 	if i == len(buf) {
 		return false
 	}
@@ -172,7 +173,7 @@ func (p *Parser) quickLine(r *exchange.Request, buf []byte) bool {
 	if buf[i] == '?' {
 		r.HasQuery = true
 		i++
-		i += scan.Target(buf[i:])
+		i += scan.Query(buf[i:])
 		r.Query = span(end+1, i)
 	}
 	if len(buf)-i < 11 || buf[i] != ' ' || i-begin > p.lim.MaxTargetBytes {
@@ -271,24 +272,29 @@ func (p *Parser) version(r *exchange.Request, buf []byte) Code {
 	for ; p.pos < len(buf); p.pos++ {
 		c := buf[p.pos]
 		switch i := p.pos - p.mark; {
-		case i < 5 && c != "HTTP/"[i], i == 6 && c != '.':
+		case i < 5 && c != "HTTP/"[i], i == 6 && c != '.', i == 8 && c != '\r':
 			return ErrVersion
-		case i == 5 && c != '1', i == 7 && c != '1' && c != '0':
-			if c >= '0' && c <= '9' {
-				return ErrVersionUnsupported
-			}
-			return ErrVersion
-		case i == 8 && c != '\r':
+		case (i == 5 || i == 7) && (c < '0' || c > '9'):
 			return ErrVersion
 		case i == 9:
-			if c != '\n' {
-				return ErrLineEnd
-			}
-			p.endVersion(r, buf[p.mark+7]&1)
-			return Complete
+			return p.judgeVersion(r, buf[p.mark+5], buf[p.mark+7], c)
 		}
 	}
 	return NeedMore
+}
+
+// judgeVersion takes the digits of a well-formed version. What speaks a later minor
+// version than 1.1 is understood as 1.1 (RFC 9110, 2.5); another major version is
+// not understood at all.
+func (p *Parser) judgeVersion(r *exchange.Request, major, minor, lineEnd byte) Code {
+	if lineEnd != '\n' {
+		return ErrLineEnd
+	}
+	if major != '1' {
+		return ErrVersionUnsupported
+	}
+	p.endVersion(r, min(minor-'0', 1))
+	return Complete
 }
 
 func (p *Parser) endVersion(r *exchange.Request, minor uint8) {

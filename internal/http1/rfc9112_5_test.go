@@ -57,7 +57,7 @@ func TestFieldControlCharacters(t *testing.T) {
 }
 
 func TestFieldAccepted(t *testing.T) {
-	const start = "GET / path=/ host=h 1.1 len=-1|Host:h"
+	const start = "GET / path=/ host=h 1.1 len=0|Host:h"
 	long := strings.Repeat("v", 3000)
 	checkAcceptances(t, []acceptance{
 		{"5.1 no whitespace", get("A:b\r\n"), start + "|A:b"},
@@ -76,7 +76,7 @@ func TestFieldAccepted(t *testing.T) {
 func TestWindowSeams(t *testing.T) {
 	for pad := 980; pad < 1060; pad++ {
 		in := get("A: " + strings.Repeat("p", pad) + "\r\nContent-Type: x/y\r\nX-Z: \r\n")
-		want := "GET / path=/ host=h 1.1 len=-1|Host:h|A:" + strings.Repeat("p", pad) + "|Content-Type:x/y|X-Z:"
+		want := "GET / path=/ host=h 1.1 len=0|Host:h|A:" + strings.Repeat("p", pad) + "|Content-Type:x/y|X-Z:"
 		if o := read(exchange.Limits{}, in, nil); o.code != Complete || o.head != want {
 			t.Fatalf("pad %d: %q %s", pad, o.code, o.head)
 		}

@@ -53,11 +53,12 @@ func TestFramingAccepted(t *testing.T) {
 		{"6.2 leading zeros", post("Content-Length: 0005\r\n", "12345"), "POST / path=/ host=h 1.1 len=5|Host:h|Content-Length:0005 => 12345"},
 		{"6.2 any case", post("cONTENT-lENGTH: 5\r\n", "12345"), "POST / path=/ host=h 1.1 len=5|Host:h|cONTENT-lENGTH:5 => 12345"},
 		{"6.2 whitespace", post("Content-Length:  5 \r\n", "12345"), "POST / path=/ host=h 1.1 len=5|Host:h|Content-Length:5 => 12345"},
-		{"6.3 neither", post("", ""), "POST / path=/ host=h 1.1 len=-1|Host:h"},
+		{"6.3 neither", post("", ""), "POST / path=/ host=h 1.1 len=0|Host:h"},
 		{"6.3 a GET may have content", "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx", "GET / path=/ host=h 1.1 len=1|Host:h|Content-Length:1 => x"},
 		{"6.2 HTTP/1.0", "POST / HTTP/1.0\r\nContent-Length: 1\r\n\r\nx", "POST / path=/ host= 1.0 len=1 close|Content-Length:1 => x"},
-		{"6.1", post("Transfer-Encoding: chunked\r\n", "1\r\nx\r\n0\r\n\r\n"), "POST / path=/ host=h 1.1 len=-1 chunked|Host:h|Transfer-Encoding:chunked => x"},
-		{"7 codings are in any case", post("transfer-encoding: CHUNKED\r\n", "1\r\nx\r\n0\r\n\r\n"), "POST / path=/ host=h 1.1 len=-1 chunked|Host:h|transfer-encoding:CHUNKED => x"},
+		{"6.2 names that are nearly Content-Length", post("ccn0ent-length: 5\r\n1ont-nt-length: 5\r\n", ""), "POST / path=/ host=h 1.1 len=0|Host:h|ccn0ent-length:5|1ont-nt-length:5"},
+		{"6.1", post("Transfer-Encoding: chunked\r\n", "1\r\nx\r\n0\r\n\r\n"), "POST / path=/ host=h 1.1 len=chunked|Host:h|Transfer-Encoding:chunked => x"},
+		{"7 codings are in any case", post("transfer-encoding: CHUNKED\r\n", "1\r\nx\r\n0\r\n\r\n"), "POST / path=/ host=h 1.1 len=chunked|Host:h|transfer-encoding:CHUNKED => x"},
 	})
 }
 

@@ -118,8 +118,33 @@ func TestTrailersRefused(t *testing.T) {
 	checkRefusals(t, cases)
 }
 
+// TestTrailerField announces trailers, of which net/http refuses some (RFC 9110,
+// 6.5.1, 6.6.2).
+func TestTrailerField(t *testing.T) {
+	const coding, body = "Transfer-Encoding: chunked\r\n", "0\r\n\r\n"
+	var refusals []refusal
+	for _, v := range []string{
+		"Content-Length", "Transfer-Encoding", "Trailer", "content-length", "TRAILER", "A, Content-Length", "Transfer-Encoding,A",
+		" , ,Trailer\t, b", "A\r\nTrailer: Content-Length", "Content-Length\r\nTrailer: A",
+	} {
+		line := "Trailer: " + v + "\r\n"
+		refusals = append(refusals,
+			refusal{"RFC 9110, 6.6.2 behind the coding " + v, post(coding+line, body), ErrTrailerField},
+			refusal{"RFC 9110, 6.6.2 before the coding " + v, post(line+coding, body), ErrTrailerField})
+	}
+	checkRefusals(t, refusals)
+	for _, v := range []string{"", "A", "A, B", "Content-Length2", "X-Content-Length", "Content Length", "Trailers", "Host", "\"Content-Length\"", "A;Content-Length"} {
+		want := "POST / path=/ host=h 1.1 len=chunked|Host:h|Trailer:" + v + "|Transfer-Encoding:chunked"
+		checkAcceptances(t, []acceptance{{"RFC 9110, 6.6.2 " + v, post("Trailer: "+v+"\r\n"+coding, body), want}})
+	}
+	checkAcceptances(t, []acceptance{
+		{"RFC 9110, 6.6.2 no content", get("Trailer: Content-Length\r\n"), "GET / path=/ host=h 1.1 len=0|Host:h|Trailer:Content-Length"},
+		{"RFC 9110, 6.6.2 content of known length", post("Trailer: Trailer\r\nContent-Length: 1\r\n", "x"), "POST / path=/ host=h 1.1 len=1|Host:h|Trailer:Trailer|Content-Length:1 => x"},
+	})
+}
+
 func TestChunkedAccepted(t *testing.T) {
-	const head = "POST / path=/ host=h 1.1 len=-1 chunked|Host:h|Transfer-Encoding:chunked"
+	const head = "POST / path=/ host=h 1.1 len=chunked|Host:h|Transfer-Encoding:chunked"
 	cases := []acceptance{
 		{"7.1 no content", "0\r\n\r\n", ""},
 		{"7.1", "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n", "hello world"},
@@ -164,7 +189,7 @@ func TestBodyStaysRefused(t *testing.T) {
 	var p Parser
 	p.Init(exchange.Limits{})
 	var body Body
-	r := exchange.Request{Chunked: true}
+	r := exchange.Request{ContentLength: exchange.UnknownLength}
 	body.Init(&r, p.Limits())
 	for range 3 {
 		if data, n, code := body.Next([]byte("x5\r\nhello\r\n")); code != ErrChunkSize || n != 0 || data != nil {

@@ -1,7 +1,10 @@
 package http1
 
 import (
+	"math"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/exchange"
@@ -31,8 +34,9 @@ type Session struct {
 	used    bool // a request has come
 	yielded bool // the loop was given up on purpose in this feed
 	watched bool // OnGone was called in this exchange
-	owing   bool // idle, but for output that the client has not taken
-	parsed  bool // the last request had no content, and its head lies in in
+	owing   bool // the deadline for the client to take output runs
+
+	serving atomic.Bool // an exchange is in progress; kept only with Config.Watched
 
 	released bool // in was given back: what was fed is consumed
 
@@ -46,6 +50,7 @@ type Session struct {
 type rare struct {
 	slot  any   // the handler's
 	began int64 // when the head began, on the clock's scale; only with a ReadTimeout
+	mark  int   // bytes untaken when the deadline for output began to run
 }
 
 func (s *Session) needs() *rare {
@@ -72,7 +77,10 @@ type work struct {
 	read    limit // of waits for content
 	write   limit // of waits for the client to take output
 	shared  sync.Locker
-	stuck   bool // the client does not take the answer
+	touched bool          // the handler has asked for content
+	came    int           // bytes of content that kept pace lately
+	idle    time.Duration // that was waited for them
+	failed  error         // why nothing more can be sent: exchange.ErrGone or ErrTimeout
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}
@@ -105,7 +113,7 @@ func (s *Session) Fresh() bool { return !s.used }
 
 // Feed implements the transport's contract.
 func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
-	s.in, s.out, s.yielded, s.parsed, s.released = in, out, false, false, false
+	s.in, s.out, s.yielded, s.released = in, out, false, false
 	err := s.advance()
 	n := len(in)
 	if !s.released {
@@ -121,6 +129,9 @@ func (s *Session) advance() error {
 		var err error
 		switch s.phase {
 		case inHead:
+			if s.out.Len() > s.cfg.HighWater && !s.hasRoom() {
+				return s.rest() // the rest is fed again when all of that is sent
+			}
 			var more bool
 			if more, err = s.head(); more {
 				return nil
@@ -143,21 +154,37 @@ func (s *Session) advance() error {
 	return nil
 }
 
+// hasRoom sends what is queued, as far as the socket takes it, and reports whether
+// more may follow.
+func (s *Session) hasRoom() bool {
+	if err := s.conn.Flush(s.out, math.MaxInt, nil); err != nil {
+		return true // whoever sends next finds out
+	}
+	return s.conn.Pending() <= s.cfg.HighWater
+}
+
 // rest lets go of everything: the connection is idle, or has output to take that
-// waits for the client since before this feed.
+// waits for the client.
 func (s *Session) rest() error {
-	w := s.w
-	s.w = nil
-	works.Put(w)
-	if s.owing = s.conn.Pending() > 0; s.owing {
-		s.deadline(s.cfg.StallTimeout)
+	if w := s.w; w != nil {
+		s.w = nil
+		works.Put(w)
+	}
+	if s.conn.Pending() > 0 {
+		s.owe(s.out.Len())
 	} else {
+		s.owing = false
 		s.deadline(s.cfg.IdleTimeout)
 	}
-	if !s.state(StateIdle) {
-		return s.close()
-	}
 	return nil
+}
+
+// idle tells that the exchange is over.
+func (s *Session) idle() error {
+	if s.cfg.State == nil || s.state(StateIdle) {
+		return nil
+	}
+	return s.close()
 }
 
 // head parses on, and answers the request when its head is complete. more means
@@ -170,17 +197,12 @@ func (s *Session) head() (more bool, err error) {
 			s.w.cfg = s.cfg
 			s.w.parser.Init(s.cfg.Limits)
 		}
-		s.parsed = false
 	}
 	w := s.w
-	if s.repeated() {
-		return false, s.activate()
-	}
 	n, code := w.parser.Parse(&w.x.Request, s.in)
 	switch {
 	case code == Complete:
 		s.in = s.in[n:]
-		s.parsed = !w.x.HasBody()
 		s.timed, s.used = false, true
 		return false, s.activate()
 	case code.Refused():
@@ -204,40 +226,31 @@ func (s *Session) activate() error {
 	return s.serve()
 }
 
-// repeated takes a head that is byte for byte the one before it in the same feed,
-// as pipelining clients send them. Equal bytes make an equal request, whose spans
-// count from the begin of its head: the record only moves on to the new bytes.
-func (s *Session) repeated() bool {
-	if !s.parsed {
-		return false
-	}
-	r := &s.w.x.Request
-	n := len(r.Head)
-	if len(s.in) < n || string(s.in[:n]) != string(r.Head) {
-		return false
-	}
-	r.Head, s.in = s.in[:n:n], s.in[n:]
-	return true
-}
-
 // serve runs the handler and completes its answer.
 func (s *Session) serve() error {
 	w := s.w
 	x := &w.x
 	x.Session = s
 	x.ResetResponse()
-	w.asked, w.broken, w.skipped, w.rest, w.shared, w.stuck = false, nil, 0, nil, nil, false
+	w.asked, w.broken, w.skipped, w.rest, w.shared = false, nil, 0, nil, nil
+	w.touched, w.failed, w.came, w.idle = false, nil, 0, 0
+	s.owing = false
 	s.limit(w)
 	if x.HasBody() {
 		w.body.Init(&x.Request, w.parser.Limits())
 	} else {
 		w.body.state = bodyDone
 	}
+	if s.cfg.Watched {
+		s.serving.Store(true)
+	}
 	s.cfg.Handler.ServeExchange(x)
 	w.shared = nil
+	if s.cfg.Watched && w.held == nil {
+		s.serving.Store(false)
+	}
 	switch {
 	case x.Hijacked:
-		s.state(StateHijacked)
 		s.phase, s.in = inClose, nil
 		s.drop()
 		return nil
@@ -254,30 +267,24 @@ func (s *Session) serve() error {
 // complete ends the exchange, and sees to content that the handler did not read.
 func (s *Session) complete() error {
 	w := s.w
-	leftover := !w.body.Done()
-	if leftover {
+	if !w.body.Done() {
 		if status, reason := s.blame(); status != 0 {
 			return s.refuse(s.out, status, reason)
 		}
-		w.x.Response.Close = w.x.Response.Close || !s.skippable()
+		s.leave()
 	}
 	if closed, err := s.end(); closed {
 		return err
 	}
-	if s.out.Len() > s.cfg.HighWater {
-		if err := s.flush(s.cfg.HighWater); err != nil {
-			return s.cut()
-		}
-	}
-	if leftover {
+	switch {
+	case !w.body.Done():
 		s.phase = inSkip
 		s.conn.SetTimeout(s.patience(&w.read))
 		return s.skipRest()
-	}
-	if len(w.rest) > 0 {
+	case len(w.rest) > 0:
 		s.unread(w)
 	}
-	return nil
+	return s.idle()
 }
 
 // end sends what is left of the answer, and closes the connection if that is what
@@ -324,14 +331,19 @@ func (s *Session) drop() {
 }
 
 // close makes the session deaf: what was read behind this request is never
-// parsed. The client has StallTimeout to take what is left.
+// parsed. The client has StallTimeout to take what is left, or as much of it as
+// keeps pace.
 func (s *Session) close() error {
 	err := transport.ErrClosed
 	if len(s.in) > 0 || s.w != nil && !s.w.body.Done() {
 		err = ErrRefused
 	}
 	s.phase, s.in = inClose, nil
-	s.deadline(s.cfg.StallTimeout)
+	queued := 0
+	if s.out != nil {
+		queued = s.out.Len()
+	}
+	s.owe(queued)
 	return err
 }
 
@@ -340,7 +352,7 @@ func (s *Session) close() error {
 func (s *Session) abort() error {
 	r := &s.w.x.Response
 	unframed := r.HeadSent && !r.Bodiless && !r.TakesTrailers && r.Length == exchange.UnknownLength
-	if unframed || s.w.stuck {
+	if unframed || s.w.failed != nil {
 		return s.cut()
 	}
 	return s.close()
@@ -349,7 +361,7 @@ func (s *Session) abort() error {
 // cut ends the connection so that the client cannot take what it got for the
 // whole answer. It is the transport that closes: there is no good order to it.
 func (s *Session) cut() error {
-	if s.out != nil && s.out.Len()+s.conn.Pending() > 0 {
+	if s.out != nil && s.w != nil && s.out.Len()+s.conn.Pending() > 0 {
 		_ = s.flush(0) // what was before it, or as much of that as the client takes
 	}
 	s.phase, s.in = inClose, nil

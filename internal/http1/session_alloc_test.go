@@ -23,7 +23,7 @@ func TestSessionAllocations(t *testing.T) {
 			x.Body = append(x.Body, "Hello, World!"...)
 		},
 		"static": func(x *exchange.Exchange) { x.Static = large },
-		"whole":  func(x *exchange.Exchange) { x.Whole = wholeBytes },
+		"whole":  func(x *exchange.Exchange) { x.Prebuilt = &prebuilt },
 		"chunks": func(x *exchange.Exchange) {
 			must(x.Session.SendBody(x, large[:100]))
 			must(x.Session.SendBody(x, large[:1000]))
@@ -64,8 +64,6 @@ func TestSessionAllocations(t *testing.T) {
 		}
 	}
 }
-
-var wholeBytes = []byte(whole)
 
 func BenchmarkSession(b *testing.B) {
 	for name, in := range map[string]string{

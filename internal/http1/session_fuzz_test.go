@@ -16,13 +16,13 @@ import (
 func allowed(in string) (n int) {
 	lim := exchange.Limits{}.WithDefaults()
 	for {
-		_, head, chunked, length, ok := oracleHead(in, lim)
+		_, head, length, ok := oracleHead(in, lim)
 		if !ok {
 			return n
 		}
 		n++
 		in = in[head:]
-		if chunked {
+		if length == exchange.UnknownLength {
 			_, used, ok := oracleChunked(in, lim)
 			if !ok {
 				return n
@@ -33,7 +33,7 @@ func allowed(in string) (n int) {
 		if length > int64(len(in)) {
 			return n
 		}
-		in = in[max(length, 0):]
+		in = in[length:]
 	}
 }
 
@@ -125,7 +125,6 @@ func TestSessionOnFake(t *testing.T) {
 		}
 		want := newMem(t, handlers).send(in)
 		cfg := *want.session.cfg
-		cfg.Closed = transport.ErrClosed
 		f := transporttest.NewFake(t, seed, func(c transport.Conn) transport.Session { return NewSession(c, &cfg) })
 		faults := seed%3 == 0
 		if faults {
@@ -165,8 +164,7 @@ func clean(s string) string {
 func TestHeldOnFake(t *testing.T) {
 	for seed := range uint64(200) {
 		h := pathHandler{"hold": func(x *exchange.Exchange) {
-			held := x.Session.Hold(x)
-			go func() {
+			x.Session.Hold(x, func(held exchange.Held) {
 				for i := range 20 {
 					if held.Send(fmt.Appendf(nil, "%d,", i)) != nil {
 						break
@@ -177,10 +175,10 @@ func TestHeldOnFake(t *testing.T) {
 						<-drained
 					}
 				}
-				must(held.Close())
-			}()
+				held.Close()
+			})
 		}, "text": handlers["text"]}
-		cfg := &Config{Handler: h, Closed: transport.ErrClosed, HighWater: 1 << 16}
+		cfg := &Config{Handler: h, HighWater: 1 << 16}
 		f := transporttest.NewFake(t, seed, func(c transport.Conn) transport.Session { return NewSession(c, cfg) })
 		if seed%2 == 0 {
 			f.Faults(0.01)

@@ -15,13 +15,10 @@ import (
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/transport"
 )
 
-var (
-	errClosed = errors.New("closed in good order") // Config.Closed
-	errLost   = errors.New("lost")
-	errLate   = errors.New("late")
-)
+var errLost = errors.New("lost")
 
 // A memConn is a connection in memory that does nothing by chance: what the client
 // sends are pieces, each of them one arrival, that Feed is given or Read takes.
@@ -49,7 +46,7 @@ type memConn struct {
 
 func newMem(t testing.TB, h exchange.Handler, change ...func(*Config)) *memConn {
 	cfg := &Config{
-		Handler: h, Closed: errClosed, HighWater: 64 << 10,
+		Handler: h, HighWater: 64 << 10,
 		HeaderTimeout: time.Hour, StallTimeout: 2 * time.Hour, IdleTimeout: 4 * time.Hour,
 	}
 	for _, f := range change {
@@ -187,14 +184,18 @@ func (c *memConn) Read(p []byte, _ sync.Locker) (int, error) {
 
 func (c *memConn) Unread(p []byte) { c.unread = append(c.unread, p...) }
 
-func (c *memConn) Flush(out *buf.Queue, most int) error {
-	if !c.busy {
+func (c *memConn) Flush(out *buf.Queue, most int, _ sync.Locker) error {
+	switch {
+	case !c.busy:
 		c.t.Error("Flush outside of Feed")
+	case c.cut:
+		out.Reset()
+		c.pending.Reset()
+		return transport.ErrLost
 	}
 	c.transmit(out)
 	if c.pending.Len() > most {
-		c.pending.Reset()
-		return errLate
+		return transport.ErrDeadline // nobody can wait here
 	}
 	return nil
 }
@@ -205,8 +206,6 @@ func (c *memConn) Release() {
 		c.in[i] = 0xdb
 	}
 }
-
-func (c *memConn) AwaitRoom(_ sync.Locker, most int) error { return c.Flush(&buf.Queue{}, most) }
 
 func (c *memConn) SetTimeout(d time.Duration)      { c.deadline = after(d) }
 func (c *memConn) SetWriteTimeout(d time.Duration) { c.roomBy = after(d) }
@@ -219,10 +218,12 @@ func after(d time.Duration) time.Time {
 	return time.Now().Add(d)
 }
 
-func (c *memConn) Pause()              { c.paused = true }
-func (c *memConn) Resume()             { c.paused, c.again = false, true }
-func (c *memConn) Pending() int        { return c.pending.Len() }
-func (c *memConn) Close(now bool)      { c.cut = c.cut || now }
+func (c *memConn) Pause(on bool) { c.paused, c.again = on, c.again || c.paused && !on }
+func (c *memConn) Pending() int  { return c.pending.Len() }
+func (c *memConn) Untaken() int  { return c.pending.Len() }
+func (c *memConn) Close(how transport.Closing) {
+	c.cut = c.cut || how != transport.Orderly
+}
 func (c *memConn) LocalAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80} }
 
 func (c *memConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 2), Port: 1234} }
@@ -250,7 +251,7 @@ func (c *memConn) state() string {
 		return "hijacked"
 	case c.cut:
 		return "cut"
-	case c.err == errClosed:
+	case c.err == transport.ErrClosed:
 		return "closed"
 	case c.err == ErrRefused:
 		return "refused"

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/transport"
 )
 
 // handlers are what most tests of the session ask for.
@@ -49,7 +50,7 @@ var handlers = pathHandler{
 		must(x.SetTrailer("A", "1"))
 		must(x.SetTrailer("B", "2"))
 	},
-	"whole": func(x *exchange.Exchange) { x.Whole = []byte(whole) },
+	"whole": func(x *exchange.Exchange) { x.Prebuilt = &prebuilt },
 	"info": func(x *exchange.Exchange) {
 		must(x.Response.Set("Link", "</a>"))
 		must(x.Session.SendInfo(x, 103))
@@ -61,6 +62,8 @@ var handlers = pathHandler{
 		must(x.Response.Set("Server", "mine"))
 	},
 }
+
+var prebuilt = exchange.Prebuilt{Status: 200, Body: []byte("abc")}
 
 const whole = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"
 
@@ -116,7 +119,7 @@ var sessions = []struct {
 	{"content not read", req("POST", "/text", "Content-Length: 10\r\n") + "0123456789" + req("GET", "/text", ""), "idle", strings.Repeat(answer(200, "", "hello"), 2)},
 	{"chunks not read", req("POST", "/text", "Transfer-Encoding: chunked\r\n") + "4\r\nabcd\r\n1\r\nx\r\n0\r\nA: b\r\n\r\n" + req("GET", "/text", ""), "idle", strings.Repeat(answer(200, "", "hello"), 2)},
 	{"bad chunk", req("POST", "/echo", "Transfer-Encoding: chunked\r\n") + "1\r\na\r\n0x2\r\nab\r\n0\r\n\r\n" + behind, "refused", refused(400, "invalid chunk size")},
-	{"bad chunk not read", req("POST", "/text", "Transfer-Encoding: chunked\r\n") + "1\r\na\r\n0x2\r\nab\r\n0\r\n\r\n" + behind, "refused", answer(200, "", "hello")},
+	{"bad chunk not read", req("POST", "/text", "Transfer-Encoding: chunked\r\n") + "1\r\na\r\n0x2\r\nab\r\n0\r\n\r\n" + behind, "refused", answer(200, closes, "hello")},
 	{"refused", "GET / HTTP/1.1\r\n\r\n" + behind, "refused", refused(400, "missing Host")},
 	{"refused behind", req("GET", "/text", "") + "GET /\r\n\r\n" + behind, "refused", answer(200, "", "hello") + refused(400, "invalid character in request target")},
 
@@ -242,7 +245,7 @@ func TestUnreadContent(t *testing.T) {
 	newMem(t, handlers).send(post(size+1), body+"x", behind).want("refused", answer(200, closes, "hello"))
 	chunked := req("POST", "/text", "Transfer-Encoding: chunked\r\n")
 	newMem(t, handlers).send(chunked, fmt.Sprintf("%x\r\n", size/2), body[:size/2], "\r\n0\r\n\r\n", behind).want("idle", two)
-	newMem(t, handlers).send(chunked, fmt.Sprintf("%x\r\n", size), body, "\r\n", behind).want("refused", answer(200, "", "hello"))
+	newMem(t, handlers).send(chunked, fmt.Sprintf("%x\r\n", size), body, "\r\n", behind).want("refused", answer(200, closes, "hello"))
 }
 
 // TestReadAhead gives back what was read behind chunked content.
@@ -267,7 +270,7 @@ func TestBrokenContent(t *testing.T) {
 	head := req("POST", "/echo", "Content-Length: 10\r\n")
 	newMem(t, handlers).send(head+"abc").want("refused", refused(400, "connection ended within the content"))
 	m := newMem(t, handlers)
-	m.ended = errLate
+	m.ended = transport.ErrDeadline
 	m.send(head+"abc").want("refused", refused(408, "content did not come in time"))
 
 	own := pathHandler{"echo": func(x *exchange.Exchange) {

@@ -16,9 +16,10 @@ const (
 	// filePiece is how much of a file is queued at a time.
 	filePiece = 256 << 10
 
-	// writePiece is how much a client has to take within StallTimeout: one that
-	// takes as much is slow, but there.
-	writePiece = 64 << 10
+	// paceBytes is what a client has to take of its output within each
+	// StallTimeout, unless that is all of it: one that does is slow, but there. At
+	// the default of 30 s that is 2.2 KB/s.
+	paceBytes = 64 << 10
 )
 
 // SendBody implements exchange.Session.
@@ -49,8 +50,13 @@ func (s *Session) begin(x *exchange.Exchange) error {
 	switch {
 	case r.Hijacked:
 		return exchange.ErrHijacked
+	case s.w.failed != nil:
+		return s.w.failed
 	case r.HeadSent:
 		return nil
+	}
+	if !s.w.touched && !s.skippable() {
+		r.Close = true // who answers before it has looked at the content rarely wants it
 	}
 	s.settle(x)
 	s.out.Commit(s.appendHead(s.out.Tail(s.headSize(x)), x, r.Length))
@@ -59,18 +65,25 @@ func (s *Session) begin(x *exchange.Exchange) error {
 
 // part sends one part of the body, and waits while too much is unsent.
 func (s *Session) part(x *exchange.Exchange, p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
 	most := s.cfg.HighWater
-	if len(p) >= refBody {
+	if len(p) >= refBody || len(p) > most/2 {
 		most = 0 // the caller's memory: all of it has to be taken before we return
 	}
-	if err := s.put(x, p, s.out); err != nil || s.out.Len() <= most {
+	if err := s.put(x, p, s.out, most == 0); err != nil {
 		return err
+	}
+	if s.out.Len() <= most && s.out.Len()+s.conn.Pending() <= most {
+		return nil
 	}
 	return s.flush(most)
 }
 
-// put queues one part of the body, large ones by reference.
-func (s *Session) put(x *exchange.Exchange, p []byte, out *buf.Queue) error {
+// put queues one part of the body, by reference if the caller sees to it that p
+// stays.
+func (s *Session) put(x *exchange.Exchange, p []byte, out *buf.Queue, ref bool) error {
 	if len(p) == 0 {
 		return nil
 	}
@@ -82,7 +95,7 @@ func (s *Session) put(x *exchange.Exchange, p []byte, out *buf.Queue) error {
 	if r.TakesTrailers {
 		out.Commit(AppendChunkHead(out.Tail(20), len(p)))
 	}
-	if len(p) >= refBody {
+	if ref {
 		out.Ref(p)
 	} else {
 		out.Write(p)
@@ -142,33 +155,55 @@ func (s *Session) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64)
 // flush sends what is queued and waits until at most that many bytes are left.
 // When the client does not take them in time the answer is lost.
 func (s *Session) flush(most int) error {
+	w := s.w
+	if w.failed != nil {
+		s.out.Reset()
+		return w.failed
+	}
 	before := s.conn.Detached()
 	defer s.waited(before)
+	mark := 0
+	if queued := s.out.Len(); queued+s.conn.Pending() > most {
+		mark = s.conn.Untaken() + queued // it may have to wait
+	}
 	for {
-		left := s.conn.Pending() + s.out.Len() - writePiece
-		patience := s.patience(&s.w.write)
+		patience := s.patience(&w.write)
 		if patience < 0 {
-			s.out.Reset()
-			s.w.stuck = true
-			s.w.x.Abort()
-			return exchange.ErrTimeout
+			return s.fail(transport.ErrDeadline)
 		}
 		s.conn.SetWriteTimeout(patience)
-		if err := s.push(max(most, left)); err != nil {
-			s.w.stuck = true
-			s.w.x.Abort()
-			return err
-		}
-		if left <= most {
+		err := s.conn.Flush(s.out, most, w.shared)
+		if err == nil {
 			return nil
+		}
+		if err != transport.ErrDeadline || w.write.over() || !w.write.asked && !s.keepsPace(&mark) {
+			return s.fail(err)
 		}
 	}
 }
 
-// push sends what is queued and waits until at most that many bytes are left,
-// with the lock of who shares the exchange free.
-func (s *Session) push(most int) error {
-	return ofPeer(s.conn.Flush(s.out, most, s.w.shared))
+// keepsPace reports whether the client has taken enough of what was untaken when
+// mark was, and moves the mark.
+func (s *Session) keepsPace(mark *int) bool {
+	before, left := *mark, s.conn.Untaken()
+	*mark = left
+	return before-left >= min(paceBytes, before)
+}
+
+// fail ends an exchange whose client has left, or is too slow: nothing more can be
+// sent. When it returns the connection refers to no memory of those who wrote.
+func (s *Session) fail(err error) error {
+	w := s.w
+	w.failed = ofPeer(err)
+	w.x.Abort()
+	s.out.Reset()
+	if err == transport.ErrDeadline {
+		s.conn.Close(transport.Reset)
+		s.conn.SetWriteTimeout(0)
+		_ = s.conn.Flush(s.out, 0, w.shared) // returns when all is dropped, or sent just now
+	}
+	s.lose()
+	return w.failed
 }
 
 // Flush implements exchange.Session.
@@ -207,6 +242,8 @@ func (s *Session) SendInfo(x *exchange.Exchange, status int) error {
 	switch {
 	case x.Hijacked:
 		return exchange.ErrHijacked
+	case s.w.failed != nil:
+		return s.w.failed
 	case x.HeadSent:
 		return exchange.ErrHeadSent
 	case x.Version == exchange.HTTP10:
@@ -239,10 +276,8 @@ func (s *Session) Hijack(x *exchange.Exchange) (net.Conn, error) {
 		return nil, ofPeer(err)
 	}
 	x.Hijacked = true
-	if s.w.held != nil {
-		s.w.held.lost()
-	}
 	s.release()
+	s.state(StateHijacked)
 	return c, nil
 }
 
@@ -281,7 +316,13 @@ func (s *Session) OnGone(f func()) (gone bool) {
 }
 
 // CloseConn implements exchange.Session.
-func (s *Session) CloseConn() { s.conn.Close(transport.Orderly) }
+func (s *Session) CloseConn() {
+	how := transport.Orderly
+	if s.serving.Load() {
+		how = transport.Abrupt
+	}
+	s.conn.Close(how)
+}
 
 // RemoteAddr implements exchange.Session.
 func (s *Session) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }

@@ -2,34 +2,10 @@ package http1
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
 
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/http1/scan"
 )
-
-// Words of eight equal bytes, and the two halves of a byte; see pathStops.
-const (
-	eachByte = 0x0101010101010101
-	highBits = 0x80 * eachByte
-	lowBits  = 0x7f * eachByte
-)
-
-// isByte sets the high bit of the bytes of x that are c, and of no others.
-func isByte(x uint64, c byte) uint64 {
-	z := x ^ uint64(c)*eachByte
-	return ^((z&lowBits + lowBits) | z) & highBits
-}
-
-// pathStops sets the high bit of every byte of x that ends a path or wants a
-// look: no VCHAR, or one of '#', '%', '?'. A byte is no VCHAR when it is less
-// than 0x21 or greater than 0x7e.
-func pathStops(x uint64) uint64 {
-	low := ^((x | highBits) - 0x21*eachByte) & ^x
-	high := (x&lowBits + eachByte) | x
-	return (low|high)&highBits | isByte(x, '#') | isByte(x, '%') | isByte(x, '?')
-}
 
 // target reads the request target and the space behind it (RFC 9112, 3.2).
 func (p *Parser) target(r *exchange.Request, buf []byte) Code {
@@ -39,9 +15,9 @@ func (p *Parser) target(r *exchange.Request, buf []byte) Code {
 	}
 	for {
 		if p.query == 0 {
-			p.pos = skipPath(buf, p.pos)
+			p.pos += scan.Path(buf[p.pos:])
 		} else {
-			p.pos += scan.Target(buf[p.pos:])
+			p.pos += scan.Query(buf[p.pos:])
 		}
 		if p.pos == len(buf) {
 			return wantTarget(p.pos, limit)
@@ -76,19 +52,6 @@ func wantTarget(end, limit int) Code {
 		return ErrTargetLong
 	}
 	return NeedMore
-}
-
-// skipPath returns the index, from i on, of the first byte that ends the path or
-// wants a look, or len(buf).
-func skipPath(buf []byte, i int) int {
-	for ; i+8 <= len(buf); i += 8 {
-		if m := pathStops(binary.LittleEndian.Uint64(buf[i:])); m != 0 {
-			return i + bits.TrailingZeros64(m)>>3
-		}
-	}
-	for ; i < len(buf) && scan.IsTarget(buf[i]) && buf[i] != '%' && buf[i] != '?'; i++ {
-	}
-	return i
 }
 
 // endTarget takes the target apart by its form (RFC 9112, 3.2.1 to 3.2.4).

@@ -2,6 +2,7 @@ package nethttp
 
 import (
 	"context"
+	"net/http"
 	"sync"
 
 	"github.com/redline-go/redline/internal/exchange"
@@ -10,50 +11,53 @@ import (
 // A guestHeld is an answer of a guest that goes on after its handler returned. The
 // goroutine of the request writes it, as only that may; Send hands over to it.
 type guestHeld struct {
-	g       *Guest
+	run     func(exchange.Held)
 	mu      sync.Mutex
 	moved   sync.Cond
 	pending []byte
 	writing int // bytes that pump has taken and not written yet
 	closed  bool
+	aborted bool
 	gone    bool
 	most    int
 	drain   func()
 }
 
 // Hold implements exchange.Session.
-func (g *Guest) Hold(*exchange.Exchange) exchange.Held {
-	if g.held == nil {
-		g.held = &guestHeld{g: g}
-		g.held.moved.L = &g.held.mu
-	}
-	return g.held
+func (g *Guest) Hold(_ *exchange.Exchange, f func(exchange.Held)) {
+	g.held = &guestHeld{run: f}
+	g.held.moved.L = &g.held.mu
 }
 
 // pump sends what is handed over until the answer is closed or the client gone.
 func (h *guestHeld) pump(g *Guest) {
-	x := &g.X
 	stop := context.AfterFunc(g.r.Context(), h.lose)
 	defer stop()
-	err := g.Flush(x)
+	err := g.Flush(&g.X)
+	if err == nil || err == exchange.ErrNoBody {
+		err = nil
+		go h.run(h)
+	}
 	h.mu.Lock()
 	for !h.gone && err == nil && (!h.closed || len(h.pending) > 0) {
 		if len(h.pending) == 0 {
 			h.moved.Wait()
 			continue
 		}
-		err = h.write()
+		err = h.write(g)
 	}
+	aborted := h.aborted
 	h.mu.Unlock()
-	if err != nil {
-		h.lose()
+	h.lose()
+	if aborted {
+		panic(http.ErrAbortHandler)
 	}
 	g.finish()
 }
 
 // write sends what is handed over. h.mu is held, and free while it does.
-func (h *guestHeld) write() error {
-	g, p := h.g, h.pending
+func (h *guestHeld) write(g *Guest) error {
+	p := h.pending
 	h.pending, h.writing = nil, len(p)
 	h.mu.Unlock()
 	err := g.SendBody(&g.X, p)
@@ -63,17 +67,6 @@ func (h *guestHeld) write() error {
 	h.mu.Lock()
 	h.writing = 0
 	h.tell()
-	return err
-}
-
-// Push implements exchange.Held: the server takes all of it.
-func (h *guestHeld) Push(int) error {
-	h.mu.Lock()
-	err := h.write()
-	h.mu.Unlock()
-	if h.g.X.Aborted {
-		h.lose()
-	}
 	return err
 }
 
@@ -126,10 +119,17 @@ func (h *guestHeld) OnDrain(most int, f func()) {
 }
 
 // Close implements exchange.Held.
-func (h *guestHeld) Close() error {
+func (h *guestHeld) Close() { h.finish(false) }
+
+// Abort implements exchange.Held.
+func (h *guestHeld) Abort() { h.finish(true) }
+
+func (h *guestHeld) finish(abort bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.closed = true
+	if h.closed {
+		return
+	}
+	h.closed, h.aborted = true, abort
 	h.moved.Broadcast()
-	return nil
 }

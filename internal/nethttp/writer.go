@@ -159,9 +159,6 @@ func (w *writer) begin(code int) {
 // spaces, as in net/http; so do other control characters.
 func (w *writer) line(name, value string) {
 	x := w.c.x
-	if x.Repeat(name, value) {
-		return
-	}
 	if strings.HasPrefix(name, http.TrailerPrefix) {
 		w.trails = true
 		return

@@ -130,6 +130,16 @@ func Unread(fd int) int {
 	return int(n)
 }
 
+// Untaken is the number of bytes that a socket has taken for sending and the peer's
+// system has not acknowledged. Of a Unix socket it is the memory that they take.
+func Untaken(fd int) int {
+	var n int32
+	if _, _, errno := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCOUTQ, uintptr(unsafe.Pointer(&n))); errno != 0 {
+		return 0
+	}
+	return int(n)
+}
+
 // An Addr is an address of a socket, kept in 24 bytes without pointers. The zero
 // value is the address of a unix socket without a name.
 type Addr struct {

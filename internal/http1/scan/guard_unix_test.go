@@ -36,9 +36,6 @@ func TestGuardPages(t *testing.T) {
 					t.Fatalf("%s of %d bytes: %d", r.name, n, got)
 				}
 			}
-			if got := HeadEnd(b); got != -1 {
-				t.Fatalf("HeadEnd of %d bytes: %d", n, got)
-			}
 			for from := range n + 1 {
 				if got := new(Window).Fill(b, from); got != n-from {
 					t.Fatalf("Fill of %d bytes from %d: %d", n, from, got)

@@ -7,7 +7,7 @@
 //     bitmaps behind; the header parser walks those with trailing-zero counts.
 //     One call serves a whole head, so the cost of calling assembly, which Go
 //     cannot inline, is paid once and not twice a field.
-//   - [Value], [Token], [Target] and [HeadEnd] each measure one run. They serve
+//   - [Value], [Token], [Path] and [Query] each measure one run. They serve
 //     what the window does not: long values, heads that arrive in pieces,
 //     trailers.
 //
@@ -18,6 +18,11 @@
 //
 // No function reads outside the slice it is given, not even within a page.
 package scan
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // WindowBlocks is the capacity of a [Window] in blocks of 64 bytes.
 const WindowBlocks = 16
@@ -57,20 +62,27 @@ func Value(b []byte) int { return value(b) }
 // Token returns the length of the leading run of tchar (RFC 9110, 5.6.2).
 func Token(b []byte) int { return token(b) }
 
-// Target returns the length of the leading run of bytes that may stand in a
-// request target: VCHAR without '#'. Bytes from 0x80 are refused, since a URI is
-// ASCII (RFC 3986, 2), and so is the fragment, which no request target has
-// (RFC 9112, 3.2).
-func Target(b []byte) int { return target(b) }
+// Path returns the length of the leading run of bytes that may stand in the path of a
+// request target and need no look: VCHAR without '#', '?', which begins the query, and
+// '%', which begins an escape. Paths are short: one that ends within a word is not
+// worth a vector.
+func Path(b []byte) int {
+	if len(b) >= 8 {
+		if m := pathStops(binary.LittleEndian.Uint64(b)); m != 0 {
+			return bits.TrailingZeros64(m) >> 3
+		}
+	}
+	return path(b)
+}
 
-// HeadEnd returns the index of the first CRLFCRLF in b, or -1.
-func HeadEnd(b []byte) int { return headEnd(b) }
+// Query returns the length of the leading run of bytes that may stand in the query of
+// a request target: VCHAR without '#', and bytes from 0x80. A URI is ASCII (RFC 3986,
+// 2), but clients send UTF-8 in queries, and nobody reads it as anything else. A
+// fragment is in no request target (RFC 9112, 3.2).
+func Query(b []byte) int { return query(b) }
 
 // IsToken reports whether c is a tchar (RFC 9110, 5.6.2).
 func IsToken(c byte) bool { return class[c]&tokenByte != 0 }
 
 // IsValue reports whether c may stand in a field value (RFC 9110, 5.5).
 func IsValue(c byte) bool { return class[c]&valueByte != 0 }
-
-// IsTarget reports whether c may stand in a request target; see [Target].
-func IsTarget(c byte) bool { return class[c]&targetByte != 0 }

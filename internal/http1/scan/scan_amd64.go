@@ -35,18 +35,18 @@ func token(b []byte) int {
 	return tokenAVX2(b)
 }
 
-func target(b []byte) int {
+func path(b []byte) int {
 	if len(b) < vector || !useAVX2 {
-		return targetGeneric(b)
+		return pathGeneric(b)
 	}
-	return targetAVX2(b)
+	return pathAVX2(b)
 }
 
-func headEnd(b []byte) int {
-	if len(b) < vector+3 || !useAVX2 {
-		return headEndGeneric(b)
+func query(b []byte) int {
+	if len(b) < vector || !useAVX2 {
+		return queryGeneric(b)
 	}
-	return headEndAVX2(b)
+	return queryAVX2(b)
 }
 
 // fillAVX2 requires len(b) >= 32 and 0 <= from <= len(b).
@@ -64,12 +64,12 @@ func valueAVX2(b []byte) int
 //go:noescape
 func tokenAVX2(b []byte) int
 
-// targetAVX2 requires len(b) >= 32.
+// pathAVX2 requires len(b) >= 32.
 //
 //go:noescape
-func targetAVX2(b []byte) int
+func pathAVX2(b []byte) int
 
-// headEndAVX2 requires len(b) >= 35.
+// queryAVX2 requires len(b) >= 32.
 //
 //go:noescape
-func headEndAVX2(b []byte) int
+func queryAVX2(b []byte) int

@@ -11,16 +11,12 @@ DATA cdel<>+0(SB)/4, $0x7f7f7f7f
 GLOBL cdel<>(SB), RODATA|NOPTR, $4
 DATA ccolon<>+0(SB)/4, $0x3a3a3a3a
 GLOBL ccolon<>(SB), RODATA|NOPTR, $4
-DATA csp<>+0(SB)/4, $0x20202020
-GLOBL csp<>(SB), RODATA|NOPTR, $4
+DATA cbang<>+0(SB)/4, $0x21212121
+GLOBL cbang<>(SB), RODATA|NOPTR, $4
 DATA chash<>+0(SB)/4, $0x23232323
 GLOBL chash<>(SB), RODATA|NOPTR, $4
 DATA clow<>+0(SB)/4, $0x0f0f0f0f
 GLOBL clow<>(SB), RODATA|NOPTR, $4
-DATA ccr<>+0(SB)/4, $0x0d0d0d0d
-GLOBL ccr<>(SB), RODATA|NOPTR, $4
-DATA clf<>+0(SB)/4, $0x0a0a0a0a
-GLOBL clf<>(SB), RODATA|NOPTR, $4
 
 // tchar as two tables: bit h-2 of tokenLow[l] is set when the byte 0xhl is a
 // tchar, and tokenHigh[h] is that bit. A byte is a tchar when the two have a bit
@@ -31,6 +27,12 @@ GLOBL tokenLow<>(SB), RODATA|NOPTR, $16
 DATA tokenHigh<>+0(SB)/8, $0x2010080402010000
 DATA tokenHigh<>+8(SB)/8, $0x0000000000000000
 GLOBL tokenHigh<>(SB), RODATA|NOPTR, $16
+
+// The bytes of a path as such a table: VCHAR without '#', '%', '?'. It goes with
+// tokenHigh.
+DATA pathLow<>+0(SB)/8, $0x3f3f3e3f3e3f3f3e
+DATA pathLow<>+8(SB)/8, $0x1d3f3f3f3f3f3f3f
+GLOBL pathLow<>(SB), RODATA|NOPTR, $16
 
 // CTL: out = mask of the bytes of x that cannot stand in a value:
 // (x <= 0x1f and not HTAB) or DEL. The comparison is min(x, 0x1f) == x, since
@@ -64,7 +66,7 @@ GLOBL tokenHigh<>(SB), RODATA|NOPTR, $16
 //
 // SI  next byte            DX  bytes left, at most the window's
 // DI  next word of Ctl; the word of Colon is 128 bytes further
-// R8  first byte           R9  Ctl of the block before
+// R8  first byte           R9  Ctl of the block before, R11  its pairs of marks
 // AX  Ctl of this block    BX  Colon of this block
 TEXT ·fillAVX2(SB), NOSPLIT, $0-48
 	MOVQ w+0(FP), DI
@@ -75,6 +77,7 @@ TEXT ·fillAVX2(SB), NOSPLIT, $0-48
 	SUBQ AX, DX
 	MOVQ SI, R8
 	XORL R9, R9
+	XORL R11, R11
 	LOADCTL
 	VPBROADCASTD ccolon<>(SB), Y13
 	MOVQ $1024, AX
@@ -98,26 +101,18 @@ block:
 	ADDQ $8, DI
 	SUBQ $64, DX
 
-	// Four marks in a row within the block: m & m>>1, and that & itself >>2.
+	// Four marks in a row that end in this block: bit i of CX is marks i-1 and i,
+	// bit i of R10 is those two pairs from i-3 on. What came before the block is
+	// shifted in from below.
+	BTQ  $63, R9
 	MOVQ AX, CX
-	SHRQ $1, CX
+	ADCQ CX, CX
 	ANDQ AX, CX
-	MOVQ CX, R10
-	SHRQ $2, R10
-	ANDQ R10, CX
-
-	// The same over the seam: the last three marks of the block before, then
-	// the first 61 of this one.
-	SHRQ $61, R9
-	LEAQ (R9)(AX*8), R9
-	MOVQ R9, R10
-	SHRQ $1, R10
-	ANDQ R10, R9
-	MOVQ R9, R10
-	SHRQ $2, R10
-	ANDQ R10, R9
-	ORQ  R9, CX
+	SHRQ $62, R11
+	LEAQ (R11)(CX*4), R10
+	MOVQ CX, R11
 	MOVQ AX, R9
+	ANDQ CX, R10
 	JZ   block
 
 	SUBQ R8, SI
@@ -227,9 +222,9 @@ TEXT ·valueAVX2(SB), NOSPLIT, $0-32
 	VZEROUPPER
 	RET
 
-// NOTTOKEN: out = mask of the bytes of x that are no tchar. Wants Y9 = 0,
-// Y10 = tokenLow, Y11 = tokenHigh, Y12 = 0x0f; spoils Y1, Y2.
-#define NOTTOKEN(x, out) \
+// NOTIN: out = mask of the bytes of x that the tables do not have. Wants Y9 = 0,
+// Y10 = the low table, Y11 = tokenHigh, Y12 = 0x0f; spoils Y1, Y2.
+#define NOTIN(x, out) \
 	VPSHUFB   x, Y10, Y1;  \
 	VPSRLW    $4, x, Y2;   \
 	VPAND     Y12, Y2, Y2; \
@@ -246,16 +241,30 @@ TEXT ·tokenAVX2(SB), NOSPLIT, $0-32
 	VBROADCASTI128 tokenLow<>(SB), Y10
 	VBROADCASTI128 tokenHigh<>(SB), Y11
 	VPBROADCASTD clow<>(SB), Y12
-	RUN(NOTTOKEN)
+	RUN(NOTIN)
 	MOVQ AX, ret+24(FP)
 	VZEROUPPER
 	RET
 
-// NOTTARGET: out = mask of the bytes of x that are not VCHAR, or are '#'. The
-// signed comparison with SP refuses everything from 0x80 as well. Wants
-// Y10 = SP, Y11 = '#', Y12 = DEL; spoils Y1, Y2, Y3.
-#define NOTTARGET(x, out) \
-	VPCMPGTB  Y10, x, Y1;  \
+// func pathAVX2(b []byte) int
+TEXT ·pathAVX2(SB), NOSPLIT, $0-32
+	MOVQ b_base+0(FP), SI
+	MOVQ b_len+8(FP), DX
+	VPXOR Y9, Y9, Y9
+	VBROADCASTI128 pathLow<>(SB), Y10
+	VBROADCASTI128 tokenHigh<>(SB), Y11
+	VPBROADCASTD clow<>(SB), Y12
+	RUN(NOTIN)
+	MOVQ AX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// NOTQUERY: out = mask of the bytes of x that are less than '!', '#' or DEL. The
+// comparison is max(x, '!') == x, since AVX2 compares signed only. Wants Y10 = '!',
+// Y11 = '#', Y12 = DEL; spoils Y1, Y2, Y3.
+#define NOTQUERY(x, out) \
+	VPMAXUB   x, Y10, Y1;  \
+	VPCMPEQB  x, Y1, Y1;   \
 	VPCMPEQB  x, Y11, Y2;  \
 	VPCMPEQB  x, Y12, Y3;  \
 	VPOR      Y3, Y2, Y2;  \
@@ -263,60 +272,14 @@ TEXT ·tokenAVX2(SB), NOSPLIT, $0-32
 	VPMOVMSKB Y1, out;     \
 	NOTL      out
 
-// func targetAVX2(b []byte) int
-TEXT ·targetAVX2(SB), NOSPLIT, $0-32
+// func queryAVX2(b []byte) int
+TEXT ·queryAVX2(SB), NOSPLIT, $0-32
 	MOVQ b_base+0(FP), SI
 	MOVQ b_len+8(FP), DX
-	VPBROADCASTD csp<>(SB), Y10
+	VPBROADCASTD cbang<>(SB), Y10
 	VPBROADCASTD chash<>(SB), Y11
 	VPBROADCASTD cdel<>(SB), Y12
-	RUN(NOTTARGET)
-	MOVQ AX, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// SEARCH: R8 = mask of the indexes from AX on at which CRLFCRLF begins; reads 35
-// bytes. Wants Y10 = CR, Y11 = LF; spoils Y0 to Y3.
-#define SEARCH \
-	VPCMPEQB  (SI)(AX*1), Y10, Y0;  \
-	VPCMPEQB  1(SI)(AX*1), Y11, Y1; \
-	VPCMPEQB  2(SI)(AX*1), Y10, Y2; \
-	VPCMPEQB  3(SI)(AX*1), Y11, Y3; \
-	VPAND     Y1, Y0, Y0;           \
-	VPAND     Y3, Y2, Y2;           \
-	VPAND     Y2, Y0, Y0;           \
-	VPMOVMSKB Y0, R8
-
-// func headEndAVX2(b []byte) int
-TEXT ·headEndAVX2(SB), NOSPLIT, $0-32
-	MOVQ b_base+0(FP), SI
-	MOVQ b_len+8(FP), DX
-	VPBROADCASTD ccr<>(SB), Y10
-	VPBROADCASTD clf<>(SB), Y11
-	LEAQ -35(DX), CX
-	XORL AX, AX
-
-whole:
-	SEARCH
-	TESTL R8, R8
-	JNZ   found
-	ADDQ  $32, AX
-	CMPQ  AX, CX
-	JLE   whole
-
-	// The last 35 bytes; indexes that were looked at before had no hit.
-	MOVQ  CX, AX
-	SEARCH
-	TESTL R8, R8
-	JNZ   found
-	MOVQ  $-1, AX
-	JMP   end
-
-found:
-	TZCNTL R8, R8
-	ADDQ   R8, AX
-
-end:
+	RUN(NOTQUERY)
 	MOVQ AX, ret+24(FP)
 	VZEROUPPER
 	RET

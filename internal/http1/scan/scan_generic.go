@@ -9,7 +9,8 @@ import (
 const (
 	tokenByte = 1 << iota
 	valueByte
-	targetByte
+	pathByte
+	queryByte
 )
 
 // class is the definition of every class; the word-at-a-time and the vector code
@@ -23,9 +24,16 @@ func buildClass() (t [256]uint8) {
 	t['\t'] |= valueByte
 	t[0x7f] &^= valueByte
 	for c := 0x21; c < 0x7f; c++ {
-		t[c] |= targetByte
+		t[c] |= pathByte
 	}
-	t['#'] &^= targetByte
+	t['#'] &^= pathByte
+	t['%'] &^= pathByte
+	t['?'] &^= pathByte
+	for c := 0x21; c < 0x100; c++ {
+		t[c] |= queryByte
+	}
+	t['#'] &^= queryByte
+	t[0x7f] &^= queryByte
 	for c := '0'; c <= '9'; c++ {
 		t[c] |= tokenByte
 	}
@@ -38,6 +46,12 @@ func buildClass() (t [256]uint8) {
 	}
 	return t
 }
+
+// isPath reports whether c may stand in a path and needs no look; see [Path].
+func isPath(c byte) bool { return class[c]&pathByte != 0 }
+
+// isQuery reports whether c may stand in a query; see [Query].
+func isQuery(c byte) bool { return class[c]&queryByte != 0 }
 
 // A word of eight bytes, each with the same value.
 const (
@@ -64,9 +78,18 @@ func ctlBits(x uint64) uint64 {
 	return below(x, 0x20)&^equal(x, '\t'*ones) | equal(x, 0x7f*ones)
 }
 
-// targetStops sets the high bit of every byte of x that cannot stand in a target.
-func targetStops(x uint64) uint64 {
-	return below(x, 0x21) | equal(x, 0x7f*ones) | x&highs | equal(x, '#'*ones)
+// pathStops finds the first byte of x that is none of a path. The least set bit of the
+// result is that byte's high bit, and there is none when there is no such byte. Bits
+// above it mean nothing, as carries and borrows begin at such bytes.
+func pathStops(x uint64) uint64 {
+	hash, percent, question := x^'#'*ones, x^'%'*ones, x^'?'*ones
+	return ((x-0x21*ones)&^x | (x + ones) | x |
+		(hash-ones)&^hash | (percent-ones)&^percent | (question-ones)&^question) & highs
+}
+
+// queryStops sets the high bit of every byte of x that cannot stand in a query.
+func queryStops(x uint64) uint64 {
+	return below(x, 0x21) | equal(x, 0x7f*ones) | equal(x, '#'*ones)
 }
 
 // gather moves the eight high bits of x's bytes to the low eight bits.
@@ -146,34 +169,28 @@ func tokenGeneric(b []byte) int {
 	return i
 }
 
-// targetGeneric is [Target] in portable code.
-func targetGeneric(b []byte) int {
+// pathGeneric is [Path] in portable code.
+func pathGeneric(b []byte) int {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
-		if m := targetStops(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+		if m := pathStops(binary.LittleEndian.Uint64(b[i:])); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 	}
-	for ; i < len(b) && IsTarget(b[i]); i++ {
+	for ; i < len(b) && isPath(b[i]); i++ {
 	}
 	return i
 }
 
-// headEndGeneric is [HeadEnd] in portable code. Every fourth byte from the third
-// on is looked at: a CRLFCRLF cannot pass between two looks.
-func headEndGeneric(b []byte) int {
-	for i := 3; i < len(b); {
-		switch b[i] {
-		case '\n':
-			if b[i-1] == '\r' && b[i-2] == '\n' && b[i-3] == '\r' {
-				return i - 3
-			}
-			i += 2 // it can be the second byte of four, and then the fourth is here
-		case '\r':
-			i++ // it can be the third or the first byte of four
-		default:
-			i += 4
+// queryGeneric is [Query] in portable code.
+func queryGeneric(b []byte) int {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		if m := queryStops(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
 		}
 	}
-	return -1
+	for ; i < len(b) && isQuery(b[i]); i++ {
+	}
+	return i
 }

@@ -8,6 +8,6 @@ func value(b []byte) int { return valueGeneric(b) }
 
 func token(b []byte) int { return tokenGeneric(b) }
 
-func target(b []byte) int { return targetGeneric(b) }
+func path(b []byte) int { return pathGeneric(b) }
 
-func headEnd(b []byte) int { return headEndGeneric(b) }
+func query(b []byte) int { return queryGeneric(b) }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The four runs, by name: what is exported, what it is checked against, and the
+// The runs, by name: what is exported, what it is checked against, and the
 // class that defines it.
 var runs = []struct {
 	name     string
@@ -19,7 +19,8 @@ var runs = []struct {
 }{
 	{"value", Value, valueGeneric, IsValue, 'v'},
 	{"token", Token, tokenGeneric, IsToken, 't'},
-	{"target", Target, targetGeneric, IsTarget, '/'},
+	{"path", Path, pathGeneric, isPath, '/'},
+	{"query", Query, queryGeneric, isQuery, '/'},
 }
 
 // TestClasses spells the classes out as the RFCs do, with nothing computed.
@@ -29,10 +30,14 @@ func TestClasses(t *testing.T) {
 		c := byte(i)
 		token := strings.IndexByte("!#$%&'*+-.^_`|~"+alnum, c) >= 0 && c != 0
 		value := c == '\t' || c == ' ' || c >= 0x21 && c <= 0x7e || c >= 0x80
-		target := c >= 0x21 && c <= 0x7e && c != '#'
-		if IsToken(c) != token || IsValue(c) != value || IsTarget(c) != target {
-			t.Errorf("byte %#02x: token %v value %v target %v, want %v %v %v",
-				c, IsToken(c), IsValue(c), IsTarget(c), token, value, target)
+		query := c >= 0x21 && c != 0x7f && c != '#'
+		path := query && c < 0x7f && c != '%' && c != '?'
+		if isPath(c) != path {
+			t.Errorf("byte %#02x: path %v, want %v", c, isPath(c), path)
+		}
+		if IsToken(c) != token || IsValue(c) != value || isQuery(c) != query {
+			t.Errorf("byte %#02x: token %v value %v query %v, want %v %v %v",
+				c, IsToken(c), IsValue(c), isQuery(c), token, value, query)
 		}
 	}
 }
@@ -65,28 +70,6 @@ func TestRunStopsAtEveryByte(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestHeadEnd(t *testing.T) {
-	for n := range 150 {
-		b := bytes.Repeat([]byte("\r\nab\n\r\r\nc"), 20)[:n]
-		if got := HeadEnd(b); got != -1 {
-			t.Fatalf("length %d: found at %d", n, got)
-		}
-		for at := 0; at+4 <= n; at++ {
-			for _, fill := range []string{"a", "\r", "\n", "\r\n", "\n\r"} {
-				c := bytes.Repeat([]byte(fill), n)[:n]
-				copy(c[at:], "\r\n\r\n")
-				want := bytes.Index(c, []byte("\r\n\r\n"))
-				if got := HeadEnd(c); got != want {
-					t.Fatalf("%q: %d, want %d", c, got, want)
-				}
-				if got := headEndGeneric(c); got != want {
-					t.Fatalf("portable: %q: %d, want %d", c, got, want)
-				}
-			}
-		}
 	}
 }
 
@@ -186,9 +169,6 @@ func TestRandomAgainstPortable(t *testing.T) {
 				t.Fatalf("%s of %q: %d, want %d", r.name, b, got, want)
 			}
 		}
-		if got, want := HeadEnd(b), bytes.Index(b, []byte("\r\n\r\n")); got != want {
-			t.Fatalf("HeadEnd of %q: %d, want %d", b, got, want)
-		}
 	}
 }
 
@@ -203,9 +183,6 @@ func FuzzScan(f *testing.F) {
 			if got, want := r.run(b), r.portable(b); got != want {
 				t.Fatalf("%s of %q: %d, want %d", r.name, b, got, want)
 			}
-		}
-		if got, want := HeadEnd(b), bytes.Index(b, []byte("\r\n\r\n")); got != want {
-			t.Fatalf("HeadEnd of %q: %d, want %d", b, got, want)
 		}
 	})
 }
@@ -225,11 +202,6 @@ func BenchmarkRuns(b *testing.B) {
 		b.Run("fill/"+strconv.Itoa(size), func(b *testing.B) {
 			for b.Loop() {
 				w.Fill(in, 0)
-			}
-		})
-		b.Run("headend/"+strconv.Itoa(size), func(b *testing.B) {
-			for b.Loop() {
-				HeadEnd(in)
 			}
 		})
 	}

@@ -1,9 +1,11 @@
 package std
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -12,9 +14,10 @@ import (
 
 // A conn is one connection. All below mu is shared under it.
 type conn struct {
-	t       *Transport
-	nc      net.Conn
-	session transport.Session
+	t    *Transport
+	nc   net.Conn
+	raw  syscall.RawConn // of nc; nil if that is more than a socket
+	shut sync.Once       // nc is closed
 
 	kept   []byte // what Feed has not consumed; the runner's
 	in     []byte // what is being fed, until it is released; the runner's
@@ -22,6 +25,7 @@ type conn struct {
 
 	mu       sync.Mutex
 	change   sync.Cond
+	session  transport.Session // nil until NewSession has returned
 	tasks    []task
 	arrived  []byte // read, not seen by the session
 	readErr  error  // nothing more will arrive
@@ -31,21 +35,37 @@ type conn struct {
 	deadline timeout // of SetTimeout
 	roomBy   timeout // of SetWriteTimeout
 
-	busy     bool // the session's code runs
+	busy     bool // the session's code runs, or makes it
 	owed     bool // Drained is to be told when everything is sent
+	held     bool // too much is unsent: not fed
 	paused   bool
 	again    bool // kept is fed again
 	later    bool // it will be, when everything is sent
 	ended    bool // EOF was told
 	lost     bool // Lost was told, or need not be
+	telling  bool // Lost has not returned
 	closing  bool // to be closed when everything is sent
-	now      bool // to be closed at once
+	now      bool // nothing more is sent, and nothing read for the session
+	dead     bool // nc is closed, or about to be
 	linger   bool // the session has closed with an error
 	finished bool // the session gets no more calls but Closed
+	told     bool // Closed was called, or is next
+	taking   bool // Hijack has the reader and the writer end
 	hijacked bool
 	reading  bool // the reader has not ended
 	writing  bool // there is a writer, for as long as there is something to write
 	why      error
+}
+
+func newConn(t *Transport, nc net.Conn) *conn {
+	c := &conn{t: t, nc: nc, busy: true}
+	c.change.L = &c.mu
+	if plain(nc) {
+		if raw, err := nc.(syscall.Conn).SyscallConn(); err == nil { // otherwise it is closed, and says so
+			c.raw = raw
+		}
+	}
+	return c
 }
 
 // A task is a function to be run between the session's calls.
@@ -55,12 +75,22 @@ type task struct {
 }
 
 // Wake implements [transport.Conn].
-func (c *conn) Wake(f func(out *buf.Queue) error) bool { return c.post(task{run: f}) }
-
-func (c *conn) post(k task) bool {
+func (c *conn) Wake(f func(out *buf.Queue) error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.finished {
+	return c.post(task{run: f})
+}
+
+// visit is Wake for those that are not busy.
+func (c *conn) visit(k task) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.busy && c.post(k)
+}
+
+// post reports whether a task will be run, or dropped. c.mu is held.
+func (c *conn) post(k task) bool {
+	if c.finished || c.closing || c.now {
 		return false
 	}
 	c.tasks = append(c.tasks, k)
@@ -137,21 +167,14 @@ func (c *conn) Unread(p []byte) { c.gaveUp = append(c.gaveUp, p...) }
 func (c *conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.send(out)
-	return c.awaitRoom(l, most)
-}
-
-// awaitRoom waits until little enough is unsent. c.mu is held.
-func (c *conn) awaitRoom(l sync.Locker, most int) error {
 	for {
+		c.send(out)
 		switch {
 		case c.writeErr != nil || c.now:
 			return transport.ErrLost
 		case c.unsent <= most:
 			return nil
 		case c.roomBy.over():
-			// Nobody knows how much of it has left: nothing may follow.
-			c.failWrite(transport.ErrDeadline)
 			return transport.ErrDeadline
 		}
 		c.wait(l)
@@ -175,17 +198,6 @@ func (c *conn) send(out *buf.Queue) {
 	}
 }
 
-// failWrite notes that nothing can be sent any more. c.mu is held.
-func (c *conn) failWrite(err error) {
-	if c.writeErr == nil {
-		c.writeErr = err
-	}
-	c.out.Release()
-	c.unsent = 0
-	_ = c.nc.SetWriteDeadline(time.Unix(1, 0)) // ends the writer's write; if it fails, nothing is connected any more
-	c.change.Broadcast()
-}
-
 // SetTimeout implements [transport.Conn].
 func (c *conn) SetTimeout(d time.Duration) {
 	c.mu.Lock()
@@ -200,39 +212,16 @@ func (c *conn) SetWriteTimeout(d time.Duration) {
 	c.roomBy.set(d, c.tick)
 }
 
-// A timeout is a time, and a timer that tells of it. The zero value is never.
-type timeout struct {
-	at    time.Time
-	timer *time.Timer
-}
-
-// set moves the time to when d will have passed; 0 is never.
-func (t *timeout) set(d time.Duration, f func()) {
-	t.stop()
-	if d == 0 {
-		return
-	}
-	t.at = time.Now().Add(d)
-	if t.timer == nil {
-		t.timer = time.AfterFunc(d, f)
-	} else {
-		t.timer.Reset(d)
-	}
-}
-
-func (t *timeout) over() bool { return !t.at.IsZero() && !time.Now().Before(t.at) }
-
-func (t *timeout) stop() {
-	t.at = time.Time{}
-	if t.timer != nil {
-		t.timer.Stop()
-	}
-}
-
-// tick has everybody look at the timeouts.
+// tick has everybody look at the timeouts. A connection of which the session is not
+// made in time is closed: what its making waits for, as for an address that a client
+// has to send, ends with that.
 func (c *conn) tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.session == nil && c.deadline.over() && !c.now {
+		c.why = transport.ErrDeadline
+		c.stop()
+	}
 	c.change.Broadcast()
 }
 
@@ -246,9 +235,6 @@ func (c *conn) Pause(on bool) {
 	c.paused = on
 }
 
-// Untaken implements [transport.Conn].
-func (c *conn) Untaken() int { return c.Pending() }
-
 // Pending implements [transport.Conn].
 func (c *conn) Pending() int {
 	c.mu.Lock()
@@ -256,67 +242,44 @@ func (c *conn) Pending() int {
 	return c.unsent
 }
 
-// Close implements [transport.Conn].
-func (c *conn) Close(how transport.Closing) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.hijacked {
-		return
-	}
-	c.closing = true
-	if how != transport.Orderly {
-		c.cut()
-	}
-	c.change.Broadcast()
-}
-
-// cut is stop with a reset. c.mu is held.
-func (c *conn) cut() {
-	nc := c.nc
-	if over, ok := nc.(interface{ NetConn() net.Conn }); ok && over.NetConn() != nil {
-		nc = over.NetConn() // TLS's own Close says goodbye: the peer would take it for a good end
-	}
-	if tcp, ok := nc.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // if it fails, it is not connected any more
-	}
-	nc.Close()
-	c.stop()
-}
-
-// stop closes the connection at once. c.mu is held.
-func (c *conn) stop() {
-	c.now = true
-	c.out.Release()
-	c.unsent = 0
-	c.nc.Close() // ends the reader and the writer
-	c.change.Broadcast()
-}
+// Untaken implements [transport.Conn].
+func (c *conn) Untaken() int { return c.Pending() + unacked(c.nc) }
 
 // Hijack implements [transport.Conn].
 func (c *conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 	if err := c.Flush(out, 0, nil); err != nil {
 		return nil, err
 	}
-	unread = append([]byte(nil), unread...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.now {
-		return nil, transport.ErrLost
-	}
-	if err := c.nc.SetReadDeadline(time.Unix(1, 0)); err != nil {
-		return nil, err // without that its reader cannot be stopped
-	}
-	// From here on the reader and the writer end, and nobody else uses nc.
-	c.hijacked, c.finished = true, true
-	c.change.Broadcast()
-	for c.reading || c.writing {
-		c.change.Wait()
-	}
-	if err := c.nc.SetReadDeadline(time.Time{}); err != nil {
+	if err := c.take(); err != nil {
+		c.taking = false
+		if !c.reading && c.readErr == nil {
+			c.reading = true
+			go c.read()
+		}
 		return nil, err
 	}
+	c.hijacked, c.finished = true, true
 	c.t.forget(c) // however long its handler goes on with it
-	return transport.NewHijacked(c.nc, append(unread, c.arrived...)), nil
+	return transport.NewHijacked(c.nc, append(bytes.Clone(unread), c.arrived...)), nil
+}
+
+// take has the reader and the writer end, so that nobody uses nc. c.mu is held.
+func (c *conn) take() error {
+	c.taking = true
+	err := c.nc.SetReadDeadline(past) // without that the reader cannot be stopped
+	c.change.Broadcast()
+	for err == nil && (c.reading || c.writing) {
+		c.change.Wait()
+	}
+	if c.now {
+		return transport.ErrLost
+	}
+	if err == nil {
+		err = c.nc.SetReadDeadline(time.Time{})
+	}
+	return err
 }
 
 // LocalAddr implements [transport.Conn].

@@ -1,10 +1,7 @@
 package std
 
 import (
-	"errors"
 	"io"
-	"net"
-	"os"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -12,128 +9,11 @@ import (
 )
 
 const (
-	readSize   = 16 << 10
-	waitSize   = 4 << 10   // of a buffer that waits for bytes
-	writeSize  = 64 << 10  // written at once, so that Pending is not far off
-	highWater  = 256 << 10 // bytes unsent from which a connection is not fed
-	lingerTime = time.Second
-	lingerSize = 256 << 10
+	highWater = 64 << 10         // when Config does not say otherwise
+	drainTime = 30 * time.Second // for what is left of a connection to be closed, if its session does not say
 )
 
-// read is the reader: one read ahead of the session.
-func (c *conn) read() {
-	for {
-		p, err := receive(c.nc)
-		c.mu.Lock()
-		if len(p) > 0 {
-			c.t.bytesIn.Add(uint64(len(p)))
-			c.arrived = p
-		}
-		if err != nil && !c.hijacked {
-			c.readErr = err
-			if c.busy && !c.now {
-				c.tellLost(err)
-			}
-		}
-		c.change.Broadcast()
-		for len(c.arrived) > 0 && !c.now && !c.hijacked && !c.finished {
-			c.change.Wait()
-		}
-		if err != nil || c.now || c.hijacked || c.finished {
-			c.reading = false
-			c.change.Broadcast()
-			c.mu.Unlock()
-			return
-		}
-		c.mu.Unlock()
-	}
-}
-
-// tellLost calls the session's Lost, once. c.mu is held.
-func (c *conn) tellLost(err error) {
-	if c.lost {
-		return
-	}
-	c.lost = true
-	if err != io.EOF && !errors.Is(err, transport.ErrStopped) {
-		err = transport.ErrLost
-	}
-	c.mu.Unlock()
-	c.session.Lost(err)
-	c.mu.Lock()
-}
-
-// write is the writer. It ends when everything is written.
-func (c *conn) write() {
-	var q buf.Queue
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer func() {
-		q.Release()
-		c.writing = false
-		c.change.Broadcast()
-	}()
-	for c.out.Len() > 0 && !c.now && c.writeErr == nil {
-		q.Take(&c.out)
-		for q.Len() > 0 {
-			c.mu.Unlock()
-			n, err := c.writeSome(&q)
-			c.t.bytesOut.Add(uint64(n))
-			c.mu.Lock()
-			if c.now || c.writeErr != nil {
-				return
-			}
-			if c.unsent -= n; err != nil {
-				c.failWrite(err)
-				return
-			}
-			c.change.Broadcast()
-		}
-		q.Release()
-	}
-}
-
-// writeSome writes the beginning of a queue.
-func (c *conn) writeSome(q *buf.Queue) (n int, err error) {
-	if f, off, size := q.NextFile(); f != nil {
-		n, err = sendFile(c.nc, f, off, min(size, writeSize))
-		if err == nil && n == 0 {
-			err = io.ErrUnexpectedEOF // the file is shorter than its range
-		}
-		q.Discard(n)
-		return n, err
-	}
-	b := q.First()
-	n, err = c.nc.Write(b[:min(len(b), writeSize)])
-	q.Discard(n)
-	return n, err
-}
-
-// plain reports whether a connection is nothing but its socket. Others may do with
-// the bytes what they like, whatever else they offer: all goes through their Read
-// and Write.
-func plain(nc net.Conn) bool {
-	switch nc.(type) {
-	case *net.TCPConn, *net.UnixConn:
-		return true
-	}
-	return false
-}
-
-// receiveAny waits for bytes of any connection, with a buffer in hand.
-func receiveAny(nc net.Conn) ([]byte, error) {
-	p := make([]byte, waitSize)
-	n, err := nc.Read(p)
-	return p[:n], err
-}
-
-// copyFile sends from a file by reading it.
-func copyFile(nc net.Conn, f *os.File, off int64, n int) (int, error) {
-	sent, err := io.Copy(nc, io.NewSectionReader(f, off, int64(n)))
-	return int(sent), err
-}
-
-// run is the runner: it calls the session, from its first call to Closed.
+// run is the runner: it makes the session, and calls it up to Closed.
 func (c *conn) run() {
 	var out buf.Queue
 	returned := false
@@ -143,7 +23,13 @@ func (c *conn) run() {
 			c.exited()
 		}
 	}()
+	session := c.t.config.NewSession(c)
 	c.mu.Lock()
+	c.session, c.busy = session, false
+	if !c.now {
+		c.reading = true
+		go c.read()
+	}
 	for !c.hijacked && c.step(&out) {
 	}
 	c.drop()
@@ -159,6 +45,11 @@ func (c *conn) drop() {
 	c.deadline.stop()
 	c.roomBy.stop()
 	c.finished = true
+	c.dropTasks()
+}
+
+// dropTasks lets go of functions that will not be run. c.mu is held.
+func (c *conn) dropTasks() {
 	for _, k := range c.tasks {
 		if k.drop != nil {
 			k.drop()
@@ -167,34 +58,30 @@ func (c *conn) drop() {
 	c.tasks = nil
 }
 
-// exited is called when the session has ended the runner's goroutine.
-func (c *conn) exited() {
-	c.mu.Lock()
-	closed := c.finished && !c.hijacked // it was the session's Closed
-	c.busy = false
-	c.drop()
-	if !c.hijacked {
-		c.cut()
+// tellLost has the session's Lost be called, once. It does not wait for that: who
+// brings it about may hold what the session needs for it. c.mu is held.
+func (c *conn) tellLost(err error) {
+	if c.lost || c.session == nil {
+		return
 	}
-	c.mu.Unlock()
-	if !closed && !c.hijacked {
-		c.t.forget(c)
-		c.session.Closed(transport.ErrExited)
-	}
+	c.lost, c.telling = true, true
+	go func() {
+		defer func() { // also when the session ends the goroutine
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.telling = false
+			c.change.Broadcast()
+		}()
+		c.session.Lost(err)
+	}()
 }
 
 // step waits for something to do and does it. It reports false when the
 // connection is to be closed. c.mu is held.
 func (c *conn) step(out *buf.Queue) bool {
 	for {
-		if c.later && c.unsent == 0 {
-			c.again, c.later = true, false
-		}
-		held := c.unsent > highWater
-		readable := !c.paused && !held && !c.ended && !c.closing
-		if c.readErr != nil && c.paused {
-			c.tellLost(c.readErr)
-		}
+		c.settle()
+		readable := !c.paused && !c.held && !c.ended && !c.closing
 		switch {
 		case c.now:
 			return false
@@ -207,18 +94,14 @@ func (c *conn) step(out *buf.Queue) bool {
 			// A reset: nothing can be sent either.
 			c.why = transport.ErrLost
 			return false
-		case c.deadline.over() && c.closing:
-			c.why = transport.ErrDeadline
-			return false
 		case c.deadline.over():
-			c.deadline.stop()
-			c.call(out, c.session.Expired)
+			c.expire(out)
 			return true
 		case c.owed && c.unsent == 0 && !c.closing:
 			c.owed = false
 			c.call(out, func(*buf.Queue) error { c.session.Drained(); return nil })
 			return true
-		case len(c.tasks) > 0 && !c.closing:
+		case len(c.tasks) > 0:
 			k := c.tasks[0]
 			c.tasks = c.tasks[1:]
 			c.call(out, k.run)
@@ -236,8 +119,40 @@ func (c *conn) step(out *buf.Queue) bool {
 	}
 }
 
+// settle draws what follows from what has changed. c.mu is held.
+func (c *conn) settle() {
+	if c.later && c.unsent == 0 {
+		c.again, c.later = true, false
+	}
+	if c.unsent > c.t.high {
+		c.held = true
+	} else if c.unsent <= c.t.high/2 {
+		c.held = false
+	}
+	if c.readErr != nil && c.paused {
+		c.tellLost(lostBy(c.readErr))
+	}
+	if c.closing {
+		c.dropTasks()
+		if c.unsent > 0 && c.deadline.never() {
+			c.deadline.set(drainTime, c.tick)
+		}
+	}
+}
+
+// expire tells the session that its time is over. When it has closed, and what is
+// left is still being sent, that goes on unless it returns an error. c.mu is held.
+func (c *conn) expire(out *buf.Queue) {
+	c.deadline.stop()
+	closing := c.closing
+	if err := c.call(out, c.session.Expired); err != nil && closing && !c.now {
+		c.why = transport.ErrDeadline
+		c.cut()
+	}
+}
+
 // call runs code of the session. c.mu is held, but not meanwhile.
-func (c *conn) call(out *buf.Queue, f func(out *buf.Queue) error) {
+func (c *conn) call(out *buf.Queue, f func(out *buf.Queue) error) error {
 	c.busy = true
 	c.mu.Unlock()
 	err := f(out)
@@ -245,13 +160,14 @@ func (c *conn) call(out *buf.Queue, f func(out *buf.Queue) error) {
 	c.busy = false
 	if c.hijacked {
 		out.Reset()
-		return
+		return nil
 	}
 	c.send(out)
 	if err != nil {
 		c.closing = true
 		c.linger = c.linger || err != transport.ErrClosed
 	}
+	return err
 }
 
 // feed gives the session what there is. c.mu is held.
@@ -275,45 +191,4 @@ func (c *conn) feed(out *buf.Queue) {
 		return err
 	})
 	c.later = len(c.kept) > 0 && c.unsent > 0 // the session may have stopped because of it
-}
-
-// finish closes the connection, and tells the session.
-func (c *conn) finish() {
-	c.mu.Lock()
-	linger := !c.now && c.why == nil && !c.ended && (c.linger || len(c.kept)+len(c.arrived) > 0)
-	c.change.Broadcast()
-	c.mu.Unlock()
-	why := c.why
-	if why == nil && c.t.stopped() {
-		why = transport.ErrStopped
-	}
-	if linger {
-		c.discard()
-	}
-	if !plain(c.nc) {
-		c.nc.Close() // which may take its time, to say goodbye
-	}
-	c.mu.Lock()
-	c.stop()
-	c.mu.Unlock()
-	c.t.forget(c)
-	c.session.Closed(why)
-}
-
-// discard shuts the writing side, and reads and drops what still comes, so that
-// the last answer is not overtaken by a reset.
-func (c *conn) discard() {
-	half, ok := c.nc.(interface{ CloseWrite() error }) // who cannot is not told, and closed late
-	if ok && half.CloseWrite() != nil || c.nc.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
-		return
-	}
-	// Whatever ends it, the connection is closed next: but at once only if the peer
-	// has closed it, for there may be an answer on its way.
-	n, err := io.Copy(io.Discard, io.LimitReader(struct{ io.Reader }{c.nc}, lingerSize))
-	if err == nil && n == lingerSize {
-		select {
-		case <-time.After(lingerTime):
-		case <-c.t.stop:
-		}
-	}
 }

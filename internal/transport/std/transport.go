@@ -14,37 +14,27 @@ import (
 	"github.com/redline-go/redline/internal/transport"
 )
 
-const (
-	acceptPause = 100 * time.Millisecond // when the system has no descriptors left
-	drainGrace  = 20 * time.Millisecond  // for the backlog, in StopAccepting
-)
-
 // A Transport moves bytes with goroutines. It implements [transport.Transport].
 type Transport struct {
 	config transport.Config
 	slots  chan struct{} // one for each connection that may be open; nil is no limit
+	high   int           // Config.HighWater
+	halt   chan struct{} // closed by StopAccepting, and by Close
 	stop   chan struct{} // closed by Close
 
 	accepted, refused, bytesIn, bytesOut atomic.Uint64
 
 	refusals transport.Repeats // of Accept
-	failed   chan error        // why a given listener accepts no more
+	failed   chan error        // why Serve is to return
 
 	mu        sync.Mutex
-	listeners []listener
+	listeners []*listener
+	live      int // those that still accept; of those that Serve has begun with
 	accepting sync.WaitGroup
 	conns     map[*conn]struct{}
 	serving   bool
 	closed    bool
-	halted    bool // StopAccepting was called
 	next      time.Time
-}
-
-// A listener is one of the transport's own, or one that it was given and could not
-// duplicate.
-type listener struct {
-	net.Listener
-	given bool
 }
 
 var _ transport.Transport = (*Transport)(nil)
@@ -52,7 +42,14 @@ var _ transport.Transport = (*Transport)(nil)
 // New returns a transport that listens nowhere yet. Loops, Pin and Takeover mean
 // nothing to it.
 func New(config transport.Config) (*Transport, error) {
-	t := &Transport{config: config, stop: make(chan struct{}), conns: map[*conn]struct{}{}, failed: make(chan error, 1)}
+	t := &Transport{
+		config: config, high: config.HighWater,
+		halt: make(chan struct{}), stop: make(chan struct{}),
+		conns: map[*conn]struct{}{}, failed: make(chan error, 1),
+	}
+	if t.high <= 0 {
+		t.high = highWater
+	}
 	if config.MaxConns > 0 {
 		t.slots = make(chan struct{}, config.MaxConns)
 	}
@@ -67,7 +64,7 @@ func (t *Transport) Listen(network, address string, _ transport.ListenOptions) (
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	if err := t.add(listener{Listener: l}); err != nil {
+	if err := t.add(&listener{Listener: l}); err != nil {
 		l.Close()
 		return nil, err
 	}
@@ -81,9 +78,9 @@ func (t *Transport) Adopt(l net.Listener) error {
 		return fmt.Errorf("adopt %s: %w", l.Addr(), err)
 	}
 	if dup == nil {
-		return t.add(listener{l, true})
+		return t.add(&listener{Listener: l, given: true})
 	}
-	if err := t.add(listener{Listener: dup}); err != nil {
+	if err := t.add(&listener{Listener: dup}); err != nil {
 		dup.Close()
 		return err
 	}
@@ -109,7 +106,7 @@ func duplicate(l net.Listener) (net.Listener, error) {
 	return net.FileListener(file)
 }
 
-func (t *Transport) add(l listener) error {
+func (t *Transport) add(l *listener) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.serving || t.closed {
@@ -126,9 +123,11 @@ func (t *Transport) Serve() error {
 		t.mu.Unlock()
 		return transport.ErrStopped
 	}
-	t.serving = true
-	for _, l := range t.listeners {
-		t.accepting.Go(func() { t.accept(l) })
+	t.serving, t.live = true, len(t.listeners)
+	if !t.isHalted() {
+		for _, l := range t.listeners {
+			t.accepting.Go(func() { t.accept(l) })
+		}
 	}
 	t.mu.Unlock()
 	select {
@@ -138,135 +137,6 @@ func (t *Transport) Serve() error {
 	}
 	t.accepting.Wait()
 	return transport.ErrStopped
-}
-
-// accept takes connections from a listener until it is closed.
-func (t *Transport) accept(l listener) {
-	returned := false
-	defer func() {
-		if returned {
-			l.Close()
-			return
-		}
-		t.accepting.Go(func() { t.accept(l) }) // NewSession has ended this goroutine
-	}()
-	for t.admit() {
-		nc, err := l.Accept()
-		if err == nil {
-			t.accepted.Add(1)
-			t.open(nc)
-			continue
-		}
-		t.leave()
-		if t.ends(l, err) {
-			break
-		}
-		t.refusals.Log(t.config.Log, time.Now(), "accept connection", err)
-		t.refused.Add(1)
-		t.sleep(acceptPause)
-	}
-	returned = true
-}
-
-// ends reports whether an error of Accept is the last one. Of a given listener
-// everything is that does not call itself temporary, as in net/http.
-func (t *Transport) ends(l listener, err error) bool {
-	t.mu.Lock()
-	halted := t.halted || t.closed
-	t.mu.Unlock()
-	if halted || !l.given {
-		return halted || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded)
-	}
-	var passing interface{ Temporary() bool }
-	if errors.As(err, &passing) && passing.Temporary() {
-		return false
-	}
-	select {
-	case t.failed <- fmt.Errorf("accept connection: %w", err):
-	default: // one is enough
-	}
-	return true
-}
-
-// admit waits until one more connection may be accepted.
-func (t *Transport) admit() bool {
-	if t.slots != nil {
-		select {
-		case t.slots <- struct{}{}:
-		default:
-			t.refused.Add(1)
-			select {
-			case t.slots <- struct{}{}:
-			case <-t.stop:
-				return false
-			}
-		}
-	}
-	if wait := t.early(); wait > 0 {
-		t.refused.Add(1)
-		t.sleep(wait)
-	}
-	return !t.stopped()
-}
-
-// early is how long a connection is too early for the accept rate, when up to a
-// tenth of a second's worth may come at once.
-func (t *Transport) early() time.Duration {
-	if t.config.AcceptRate <= 0 {
-		return 0
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := time.Now()
-	if earliest := now.Add(-100 * time.Millisecond); t.next.Before(earliest) {
-		t.next = earliest
-	}
-	t.next = t.next.Add(time.Second / time.Duration(t.config.AcceptRate))
-	return t.next.Sub(now)
-}
-
-func (t *Transport) sleep(d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-t.stop:
-	}
-}
-
-// leave gives a connection's slot back.
-func (t *Transport) leave() {
-	if t.slots != nil {
-		<-t.slots
-	}
-}
-
-// open starts a connection.
-func (t *Transport) open(nc net.Conn) {
-	c := &conn{t: t, nc: nc, reading: true}
-	c.change.L = &c.mu
-	defer func() {
-		if c.session == nil { // NewSession has not returned
-			nc.Close()
-			t.leave()
-		}
-	}()
-	c.session = t.config.NewSession(c)
-	t.mu.Lock()
-	t.conns[c] = struct{}{}
-	closed := t.closed
-	t.mu.Unlock()
-	if closed {
-		c.Close(transport.Reset)
-	}
-	go c.read()
-	go c.run()
-}
-
-// forget counts a connection off.
-func (t *Transport) forget(c *conn) {
-	t.mu.Lock()
-	delete(t.conns, c)
-	t.mu.Unlock()
-	t.leave()
 }
 
 func (t *Transport) all() []*conn {
@@ -279,29 +149,12 @@ func (t *Transport) all() []*conn {
 	return all
 }
 
-// StopAccepting implements [transport.Transport].
-func (t *Transport) StopAccepting() {
-	t.mu.Lock()
-	first := !t.halted
-	t.halted = true
-	listeners, serving := t.listeners, t.serving
-	t.mu.Unlock()
-	for _, l := range listeners {
-		d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
-		if !first || serving && ok && d.SetDeadline(time.Now().Add(drainGrace)) == nil {
-			continue // accept ends, and closes it
-		}
-		l.Close()
-	}
-	t.accepting.Wait()
-}
-
 // Each implements [transport.Transport].
 func (t *Transport) Each(f func(s transport.Session, out *buf.Queue) error, stop <-chan struct{}) {
 	var left sync.WaitGroup
 	for _, c := range t.all() {
 		left.Add(1)
-		ok := c.post(task{drop: left.Done, run: func(out *buf.Queue) error {
+		ok := c.visit(task{drop: left.Done, run: func(out *buf.Queue) error {
 			defer left.Done()
 			select {
 			case <-stop:
@@ -331,21 +184,15 @@ func (t *Transport) Close() error {
 		return nil
 	}
 	t.closed = true
+	t.halts()
 	close(t.stop)
 	listeners := t.listeners
 	t.mu.Unlock()
-	for _, l := range listeners {
-		l.Close() // accept may have closed it
+	closeAll(listeners)
+	for _, c := range t.all() { // those that come are closed by open
+		c.end()
 	}
 	t.accepting.Wait()
-	for _, c := range t.all() {
-		c.mu.Lock()
-		c.stop()
-		if c.busy {
-			c.tellLost(transport.ErrStopped)
-		}
-		c.mu.Unlock()
-	}
 	return nil
 }
 

@@ -154,7 +154,7 @@ func lostBehindData(e *env) {
 // lostWhilePaused wants Lost to be told to a paused session.
 func lostWhilePaused(e *env) {
 	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
-		s.Pause()
+		s.Pause(true)
 		fmt.Fprint(out, "paused")
 		return len(in), nil
 	}})
@@ -166,7 +166,7 @@ func lostWhilePaused(e *env) {
 		s := e.session(i)
 		if i == 0 {
 			e.receive(s.lostErr, "Lost is told")
-			s.Wake(func(*buf.Queue) error { s.Resume(); return nil })
+			s.Wake(func(*buf.Queue) error { s.Pause(false); return nil })
 		}
 		e.wait(s.gone, "the session is closed")
 	}
@@ -194,7 +194,7 @@ func takeoverAnywhere(e *env) {
 			case 2:
 				s.Detach()
 			case 3:
-				if err := s.Flush(out, 0); err != nil {
+				if err := s.Flush(out, 0, nil); err != nil {
 					return n, err
 				}
 			case 4:

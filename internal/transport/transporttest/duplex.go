@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -15,15 +16,16 @@ import (
 const (
 	duplexSize = 8 << 20 // more than the buffers of both ends hold
 	duplexPart = 100 << 10
-	noWait     = 1 << 62 // of Flush
+	noWait     = math.MaxInt // of Flush
 )
 
 // A duplex is a connection that two goroutines share within Feed: one receives
 // while the other sends. mu is held for every call.
 type duplex struct {
 	*session
-	mu  sync.Mutex
-	out *buf.Queue
+	mu   sync.Mutex
+	out  *buf.Queue
+	left []byte // what transmit has not come to
 }
 
 // receive reads n bytes.
@@ -46,14 +48,12 @@ func (d *duplex) transmit(p []byte, keep bool) error {
 		n := min(len(p), duplexPart)
 		d.out.Ref(p[:n])
 		p = p[n:]
-		most := noWait
-		if keep {
-			most = duplexPart
+		d.left = p
+		var l sync.Locker
+		if !keep {
+			l = &d.mu
 		}
-		if err := d.Flush(d.out, most); err != nil {
-			return err
-		}
-		if err := d.AwaitRoom(&d.mu, duplexPart); err != nil {
+		if err := d.Flush(d.out, duplexPart, l); err != nil {
 			return err
 		}
 		if n := d.Pending(); n > duplexPart {
@@ -126,7 +126,7 @@ func duplexFlush(e *env) {
 			if !bytes.Equal(got, p[:duplexPart]) {
 				e.Error("Read reads wrong bytes")
 			}
-			return errors.Join(err, d.Flush(d.out, noWait))
+			return errors.Join(err, d.Flush(d.out, noWait, &d.mu))
 		},
 		func(d *duplex) error {
 			// A Flush that keeps mu: who reads has to wait already.
@@ -169,7 +169,8 @@ func duplexLeave(e *env) {
 	for _, leave := range []func(c *client, d *duplex){
 		func(c *client, _ *duplex) { c.Close() },
 		func(c *client, _ *duplex) { c.reset() },
-		func(_ *client, d *duplex) { d.Close(true) },
+		func(_ *client, d *duplex) { d.Close(transport.Reset) },
+		func(_ *client, d *duplex) { d.Close(transport.Abrupt) },
 		func(_ *client, d *duplex) {
 			go func() {
 				if err := d.e.transport.Close(); err != nil {
@@ -214,71 +215,91 @@ func duplexLeave(e *env) {
 // duplexTimeout ends one wait or the other by its timeout, which is set before it
 // begins, or by the other goroutine.
 func duplexTimeout(e *env) {
-	p := pattern(duplexSize)
 	for _, late := range []bool{false, true} {
-		set := func(d *duplex, f func(time.Duration)) {
-			f(30 * time.Millisecond)
-			if late {
-				f(time.Hour)
-				go func() {
-					d.untilFull(e)
-					d.mu.Lock()
-					defer d.mu.Unlock()
-					f(time.Millisecond)
-				}()
-			}
-		}
-		input := make(chan error, 1)
-		eitherWay(e,
-			func(d *duplex) error {
-				set(d, d.SetTimeout)
-				p := make([]byte, 4)
-				_, err := d.Read(p, &d.mu)
-				input <- err
-				if _, err := d.Read(p, &d.mu); err != transport.ErrDeadline {
-					e.Errorf("Read returns %v when the time is over", err)
-				}
-				d.SetTimeout(0)
-				if _, err := d.receive(4); err != nil {
-					e.Error(err)
-				}
-				return nil
-			},
-			func(d *duplex) error { return d.transmit(p, false) },
-			func(c *client, _ *duplex) {
-				if err := e.receive(input, "Read returns"); err != transport.ErrDeadline {
-					e.Errorf("Read returns %v, want ErrDeadline", err)
-				}
-				c.send("late")
-				c.want(string(p))
-				c.halfClose()
-				c.wantEnd()
-			})
-		room := make(chan error, 1)
-		eitherWay(e,
-			func(d *duplex) error {
-				_, err := d.receive(4)
-				return err
-			},
-			func(d *duplex) error {
-				set(d, d.SetWriteTimeout)
-				err := d.transmit(p, false)
-				if d.Pending() != 0 {
-					e.Errorf("%d bytes are pending after an error", d.Pending())
-				}
-				if err := d.AwaitRoom(&d.mu, 0); err != transport.ErrLost {
-					e.Errorf("AwaitRoom returns %v after an error", err)
-				}
-				room <- err
-				return err
-			},
-			func(c *client, _ *duplex) {
-				if err := e.receive(room, "AwaitRoom returns"); err != transport.ErrDeadline {
-					e.Errorf("AwaitRoom returns %v, want ErrDeadline", err)
-				}
-				c.send("late") // the other goroutine still waits
-			})
+		inputTimeout(e, late)
+		roomTimeout(e, late)
 	}
+}
+
+// passes sets a timeout that passes soon, by f: at once, or late, when both goroutines
+// wait.
+func (d *duplex) passes(f func(time.Duration), late bool) {
+	f(30 * time.Millisecond)
+	if late {
+		f(time.Hour)
+		go func() {
+			d.untilFull(d.e)
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			f(time.Millisecond)
+		}()
+	}
+}
+
+func inputTimeout(e *env, late bool) {
+	p := pattern(duplexSize)
+	input := make(chan error, 1)
+	eitherWay(e,
+		func(d *duplex) error {
+			d.passes(d.SetTimeout, late)
+			p := make([]byte, 4)
+			_, err := d.Read(p, &d.mu)
+			input <- err
+			if _, err := d.Read(p, &d.mu); err != transport.ErrDeadline {
+				e.Errorf("Read returns %v when the time is over", err)
+			}
+			d.SetTimeout(0)
+			if _, err := d.receive(4); err != nil {
+				e.Error(err)
+			}
+			return nil
+		},
+		func(d *duplex) error { return d.transmit(p, false) },
+		func(c *client, _ *duplex) {
+			if err := e.receive(input, "Read returns"); err != transport.ErrDeadline {
+				e.Errorf("Read returns %v, want ErrDeadline", err)
+			}
+			c.send("late")
+			c.want(string(p))
+			c.halfClose()
+			c.wantEnd()
+		})
+}
+
+// roomTimeout wants what is pending to stay so, and the wait to go on when it may.
+func roomTimeout(e *env, late bool) {
+	p := pattern(duplexSize)
+	room := make(chan error, 1)
+	eitherWay(e,
+		func(d *duplex) error {
+			_, err := d.receive(4)
+			return err
+		},
+		func(d *duplex) error {
+			d.passes(d.SetWriteTimeout, late)
+			err := d.transmit(p, false)
+			if n := d.Pending(); n <= duplexPart {
+				e.Errorf("%d bytes are pending after a deadline, want what was before", n)
+			}
+			if err := d.Flush(d.out, duplexPart, &d.mu); err != transport.ErrDeadline {
+				e.Errorf("Flush returns %v when the time is over", err)
+			}
+			d.SetWriteTimeout(0)
+			room <- err // the client reads from here on
+			if err := d.Flush(d.out, duplexPart, &d.mu); err != nil {
+				e.Errorf("Flush returns %v when it goes on", err)
+			}
+			return d.transmit(d.left, false)
+		},
+		func(c *client, _ *duplex) {
+			if err := e.receive(room, "Flush returns"); err != transport.ErrDeadline {
+				e.Errorf("Flush returns %v, want ErrDeadline", err)
+			}
+			c.send("late") // the other goroutine still waits
+			c.want(string(p))
+			c.halfClose()
+			c.wantEnd()
+		})
 }
 
 // An echoing is a duplex of which one goroutine gives the other what it reads.

@@ -67,16 +67,16 @@ func closeInFeed(e *env) {
 		case "error":
 			return n, transport.ErrClosed
 		case "soon":
-			s.Close(false)
-			s.Close(false)
+			s.Close(transport.Orderly)
+			s.Close(transport.Orderly)
 		case "now":
 			s.Detach()
-			s.Close(true)
+			s.Close(transport.Reset)
 			_, err := s.Read(make([]byte, 1), nil)
 			if err == nil {
 				e.Error("Read reads from a closed connection")
 			}
-			if err := s.Flush(out, 0); err == nil {
+			if err := s.Flush(out, 0, nil); err == nil {
 				// The close may be on its way still: it may not stay away.
 				_, err := s.Read(make([]byte, 1), nil)
 				e.Logf("Flush was faster than Close; Read: %v", err)
@@ -106,7 +106,7 @@ func closeInFeed(e *env) {
 // closeElsewhere closes from other goroutines: idle connections, connections
 // with output, and busy ones.
 func closeElsewhere(e *env) {
-	for _, now := range []bool{false, true} {
+	for _, how := range []transport.Closing{transport.Orderly, transport.Abrupt, transport.Reset} {
 		release := make(chan struct{})
 		var blocked atomic.Bool
 		e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
@@ -127,12 +127,12 @@ func closeElsewhere(e *env) {
 		for i := range 2 {
 			s := e.session(i)
 			for range 4 {
-				wg.Go(func() { s.Close(now) })
+				wg.Go(func() { s.Close(how) })
 			}
 		}
 		wg.Wait()
 		idle.wantGone()
-		if now {
+		if how != transport.Orderly {
 			// Feed has not returned, and the peer sees the end already.
 			busy.wantGone()
 			close(release)
@@ -147,7 +147,7 @@ func closeElsewhere(e *env) {
 			if s.why != nil {
 				e.Errorf("Closed is told %v, want nil", s.why)
 			}
-			s.Close(now) // does nothing
+			s.Close(how) // does nothing
 		}
 		e.stop()
 		e.mu.Lock()
@@ -163,13 +163,13 @@ func cut(e *env) {
 		fmt.Fprint(out, "begin")
 		switch l, _, _ := line(in); l {
 		case "inline":
-			s.Close(true)
+			s.Close(transport.Reset)
 		case "detached":
 			s.Detach()
-			if err := s.Flush(out, 0); err != nil {
+			if err := s.Flush(out, 0, nil); err != nil {
 				return 0, err
 			}
-			s.Close(true)
+			s.Close(transport.Reset)
 		}
 		return len(in), nil
 	}})
@@ -178,7 +178,7 @@ func cut(e *env) {
 		c.send(how + "\n")
 		if how == "idle" {
 			c.want("begin")
-			e.session(i).Close(true)
+			e.session(i).Close(transport.Reset)
 		}
 		if _, err := io.ReadAll(c.r); !errors.Is(err, syscall.ECONNRESET) {
 			e.Errorf("%s: a client whose connection is cut reads %v, want a reset", how, err)

@@ -27,6 +27,7 @@ type env struct {
 	factory    Factory
 	limits     Limits
 	config     transport.Config
+	making     func(c transport.Conn) // called before a session is made; nil does nothing
 	transport  transport.Transport
 	served     chan error
 	addr       net.Addr
@@ -142,6 +143,9 @@ func (s *session) Closed(err error) {
 func (e *env) create(h hooks) {
 	e.Helper()
 	e.config.NewSession = func(c transport.Conn) transport.Session {
+		if e.making != nil {
+			e.making(c)
+		}
 		s := &session{Conn: c, e: e, hooks: h, gone: make(chan struct{}), lostErr: make(chan error, 8)}
 		e.mu.Lock()
 		defer e.mu.Unlock()

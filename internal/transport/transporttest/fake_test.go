@@ -104,7 +104,7 @@ func TestFakeReadFlushUnread(t *testing.T) {
 				}
 				got = append(got, p[:k]...)
 				out.Write(p[:k])
-				if err := s.Flush(out, 1000); err != nil || s.Pending() > 1000 || out.Len() > 0 {
+				if err := s.Flush(out, 1000, nil); err != nil || s.Pending() > 1000 || out.Len() > 0 {
 					t.Errorf("Flush leaves %d and %d bytes, %v", s.Pending(), out.Len(), err)
 				}
 			}
@@ -128,7 +128,7 @@ func TestFakePauseAndBackpressure(t *testing.T) {
 		fed := 0
 		f, s := fakeEnv(t, seed, hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
 			if fed == 0 {
-				s.Pause()
+				s.Pause(true)
 				fed = 1
 				return 1, nil
 			}
@@ -144,7 +144,7 @@ func TestFakePauseAndBackpressure(t *testing.T) {
 		if fed != 1 {
 			t.Fatalf("seed %d: %d bytes are fed to a paused session", seed, fed-1)
 		}
-		s.Wake(func(*buf.Queue) error { s.Resume(); return nil })
+		s.Wake(func(*buf.Queue) error { s.Pause(false); return nil })
 		f.Run()
 		if fed != 100 {
 			t.Fatalf("seed %d: %d bytes are fed, want 100", seed, fed)
@@ -209,7 +209,7 @@ func TestFakeLost(t *testing.T) {
 		}
 		close(blocked)
 		<-release
-		return len(in), s.Flush(out, 0)
+		return len(in), s.Flush(out, 0, nil)
 	}})
 	f.SendString("x")
 	go func() {
@@ -233,7 +233,7 @@ func TestFakeWake(t *testing.T) {
 		go s.Wake(func(out *buf.Queue) error { fmt.Fprintf(out, "%d ", i); return nil })
 	}
 	f.Wait("all have run", func() bool { return bytes.Count(f.Output(), []byte(" ")) == 100 })
-	s.Close(false)
+	s.Close(transport.Orderly)
 	f.Run()
 	if s.Wake(func(*buf.Queue) error { return nil }) {
 		t.Error("Wake reports true after Closed")
@@ -283,11 +283,7 @@ func TestFakeDuplex(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				out.Ref(p)
-				err := s.Flush(out, 1<<62)
-				if err == nil {
-					err = s.AwaitRoom(&mu, 0)
-				}
-				done <- err
+				done <- s.Flush(out, 0, &mu)
 			}()
 			b := make([]byte, 4)
 			if n, err := s.Read(b, &mu); err != nil || string(b[:n]) != "late"[:n] || n == 0 {
@@ -301,7 +297,7 @@ func TestFakeDuplex(t *testing.T) {
 			err := <-done
 			mu.Lock()
 			if want := [...]error{nil, transport.ErrLost}[seed%2]; err != want {
-				t.Errorf("AwaitRoom returns %v, want %v", err, want)
+				t.Errorf("Flush returns %v, want %v", err, want)
 			}
 			s.SetTimeout(-1)
 			if _, err := s.Read(b, &mu); seed%2 == 0 && err != transport.ErrDeadline {
@@ -353,7 +349,7 @@ func TestFakeComplains(t *testing.T) {
 		"changes output": func(s *session, in []byte, out *buf.Queue) (int, error) {
 			out.Ref(shared)
 			s.Wake(func(*buf.Queue) error { return nil })
-			err := s.Flush(out, len(shared))
+			err := s.Flush(out, len(shared), nil)
 			shared[len(shared)-1]++
 			return len(in), err
 		},

@@ -16,7 +16,7 @@ import (
 func (f *Fake) Wake(task func(out *buf.Queue) error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed || f.hijacked || f.closing {
+	if f.closed || f.hijacked || f.closing || f.cut {
 		return false
 	}
 	f.tasks = append(f.tasks, task)
@@ -53,14 +53,12 @@ func (f *Fake) Read(p []byte, l sync.Locker) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if f.faults > 0 && f.rng.Float64() < f.faults {
-		f.reset = true
-	}
+	f.fault()
 	if err := f.await(l); err != nil {
 		return 0, err
 	}
 	switch {
-	case f.reset:
+	case f.reset || f.cut:
 		return 0, transport.ErrLost
 	case len(f.input) > 0:
 		n := copy(p, f.input[:f.some(len(f.input))])
@@ -70,11 +68,19 @@ func (f *Fake) Read(p []byte, l sync.Locker) (int, error) {
 	return 0, io.EOF
 }
 
+// fault may reset the connection while it is fed: Lost is told. f.mu is held.
+func (f *Fake) fault() {
+	if f.faults > 0 && f.rng.Float64() < f.faults {
+		f.reset = true
+		f.tellLost(transport.ErrLost)
+	}
+}
+
 // await waits for input, its end or a reset. f.mu is held.
 func (f *Fake) await(l sync.Locker) error {
 	for {
 		switch {
-		case f.reset:
+		case f.reset || f.cut:
 			return nil
 		case f.over(f.deadline):
 			return transport.ErrDeadline
@@ -109,52 +115,28 @@ func (f *Fake) Unread(p []byte) { f.locked(func() { f.gaveBack = append(f.gaveBa
 
 // Flush implements [transport.Conn]. It waits for Stall(false), Reset or Advance
 // while the peer reads nothing.
-func (f *Fake) Flush(out *buf.Queue, most int) error {
+func (f *Fake) Flush(out *buf.Queue, most int, l sync.Locker) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.busy {
 		f.t.Errorf("Flush is called outside of Feed")
 	}
-	f.take(out)
-	return f.awaitRoom(nil, most)
-}
-
-// AwaitRoom implements [transport.Conn].
-func (f *Fake) AwaitRoom(l sync.Locker, most int) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.busy {
-		f.t.Errorf("AwaitRoom is called outside of Feed")
-	}
-	return f.awaitRoom(l, most)
-}
-
-// awaitRoom lets output leave until at most that many bytes are pending. f.mu is held.
-func (f *Fake) awaitRoom(l sync.Locker, most int) error {
-	if f.faults > 0 && f.rng.Float64() < f.faults {
-		f.reset = true
-	}
+	f.fault()
 	for {
-		var err error
+		f.take(out)
 		switch {
-		case f.reset:
-			err = transport.ErrLost
+		case f.reset || f.cut:
+			f.drop()
+			return transport.ErrLost
 		case f.pending.Len() <= most:
 			return nil
 		case f.over(f.roomBy):
-			f.reset = true // nobody knows how much of it has left
-			err = transport.ErrDeadline
-		}
-		if err != nil {
-			f.pending.Reset()
-			f.copied, f.files = nil, false
-			return err
-		}
-		if f.stalled {
+			return transport.ErrDeadline
+		case f.stalled:
 			f.wait(f.roomBy, l)
-			continue
+		default:
+			f.transmit(f.some(f.pending.Len()))
 		}
-		f.transmit(f.some(f.pending.Len()))
 	}
 }
 
@@ -184,14 +166,12 @@ func (f *Fake) Timeout() time.Duration {
 }
 
 // Pause implements [transport.Conn].
-func (f *Fake) Pause() { f.locked(func() { f.paused = true }) }
-
-// Resume implements [transport.Conn].
-func (f *Fake) Resume() {
+func (f *Fake) Pause(on bool) {
 	f.locked(func() {
-		if f.paused {
-			f.paused, f.again = false, true
+		if f.paused && !on {
+			f.again = true
 		}
+		f.paused = on
 	})
 }
 
@@ -202,28 +182,54 @@ func (f *Fake) Pending() int {
 	return f.pending.Len()
 }
 
+// Untaken implements [transport.Conn]. Unless the peer is stalled, some of what it has
+// received may be acknowledged meanwhile.
+func (f *Fake) Untaken() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unacked > 0 && !f.stalled && f.rng.IntN(3) > 0 {
+		f.acknowledge()
+	}
+	return f.pending.Len() + f.unacked
+}
+
 // Hijack implements [transport.Conn]. What is written to the connection becomes
 // part of Output; it reads unread, and what the peer has sent or sends.
 func (f *Fake) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
-	if err := f.Flush(out, 0); err != nil {
+	if err := f.Flush(out, 0, nil); err != nil {
 		return nil, err
 	}
-	f.locked(func() {
-		f.hijacked = true
-		f.input = append(bytes.Clone(unread), f.input...)
-	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.reset || f.cut:
+		return nil, transport.ErrLost
+	case f.refusal != nil:
+		return nil, f.refusal
+	}
+	f.hijacked = true
+	f.input = append(bytes.Clone(unread), f.input...)
+	f.cond.Broadcast()
 	return &hijackedFake{f: f}, nil
 }
 
 // Close implements [transport.Conn].
-func (f *Fake) Close(now bool) {
-	f.locked(func() {
-		f.closing = true
-		if now {
-			f.pending.Reset()
-			f.copied, f.files = nil, false
-		}
-	})
+func (f *Fake) Close(how transport.Closing) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.hijacked {
+		return
+	}
+	f.closing = true
+	switch how {
+	case transport.Abrupt:
+		f.cut = true
+		f.drop()
+		f.tellLost(transport.ErrLost)
+	case transport.Reset:
+		f.sever(nil)
+	}
+	f.cond.Broadcast()
 }
 
 // LocalAddr implements [transport.Conn].

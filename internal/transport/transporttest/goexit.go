@@ -7,6 +7,7 @@ import (
 	"net"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -141,28 +142,14 @@ func goexit(e *env) {
 
 // goexitMaking has the making of a session end its goroutine.
 func goexitMaking(e *env) {
-	e.create(hooks{feed: echo})
-	first := true
-	made := e.config.NewSession
-	e.config.NewSession = func(c transport.Conn) transport.Session {
-		if first {
-			first = false
+	var made atomic.Int64
+	e.making = func(transport.Conn) {
+		if made.Add(1) == 1 {
 			runtime.Goexit()
 		}
-		return made(c)
-	}
-	if err := e.transport.Close(); err != nil {
-		e.Fatal(err)
 	}
 	e.config.Loops = 1
-	var err error
-	if e.transport, err = e.factory(e.config); err != nil {
-		e.Fatal(err)
-	}
-	if e.addr, err = e.transport.Listen("tcp", "127.0.0.1:0", transport.ListenOptions{}); err != nil {
-		e.Fatal(err)
-	}
-	e.serve()
+	e.start(hooks{feed: echo})
 	if c, err := net.DialTimeout("tcp", e.addr.String(), patience); err == nil { // it may be gone already
 		if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 			e.Error(err)

@@ -92,7 +92,7 @@ func pauseResume(e *env) {
 	var fed atomic.Int64
 	e.start(hooks{feed: func(s *session, in []byte, _ *buf.Queue) (int, error) {
 		if fed.Add(int64(len(in))) == int64(len(in)) {
-			s.Pause()
+			s.Pause(true)
 			fed.Add(int64(1 - len(in)))
 			return 1, nil // the rest stays with the transport
 		}
@@ -120,13 +120,13 @@ func pauseResume(e *env) {
 	if n := fed.Load(); n != 1 {
 		e.Errorf("%d bytes are fed to a paused session", n-1)
 	}
-	if !e.session(0).Wake(func(*buf.Queue) error { e.session(0).Resume(); return nil }) {
+	if !e.session(0).Wake(func(*buf.Queue) error { e.session(0).Pause(false); return nil }) {
 		e.Error("Wake reports false")
 	}
 	e.until("everything is fed", func() bool { return fed.Load() == int64(sent) })
 
 	// What Feed has left comes again after Resume, without anything new.
-	if !e.session(0).Wake(func(*buf.Queue) error { e.session(0).Pause(); e.session(0).Resume(); return nil }) {
+	if !e.session(0).Wake(func(*buf.Queue) error { e.session(0).Pause(true); e.session(0).Pause(false); return nil }) {
 		e.Error("Wake reports false")
 	}
 }
@@ -288,14 +288,14 @@ func stopper(sent <-chan struct{}, taken chan<- net.Conn) func(*session, []byte,
 		}
 		how := string(in[1:])
 		fmt.Fprint(out, "stop ")
-		if err := s.Flush(out, 0); err != nil {
+		if err := s.Flush(out, 0, nil); err != nil {
 			return 0, err
 		}
 		<-sent
 		time.Sleep(time.Millisecond) // the kernel is entered, and has something to deliver
 		switch how {
 		case "pause":
-			s.Pause()
+			s.Pause(true)
 		case "detach":
 			s.Detach()
 		case "read", "unread":
@@ -344,7 +344,7 @@ func arrivedAlready(e *env) {
 			sent <- struct{}{}
 			switch how {
 			case "pause":
-				s.Wake(func(*buf.Queue) error { s.Resume(); return nil })
+				s.Wake(func(*buf.Queue) error { s.Pause(false); return nil })
 			case "output":
 				c.want(string(pattern(duplexSize)))
 			case "close":

@@ -41,7 +41,7 @@ func heldMemory(e *env) {
 			}
 			how.hold(s)
 			fmt.Fprint(out, "begin ")
-			if err := s.Flush(out, 0); err != nil {
+			if err := s.Flush(out, 0, nil); err != nil {
 				return 0, err
 			}
 			blocked.Add(1)

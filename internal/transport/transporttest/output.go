@@ -150,7 +150,7 @@ func flush(e *env) {
 	release := make(chan struct{})
 	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
 		fmt.Fprint(out, "begin ")
-		if err := s.Flush(out, 0); err != nil {
+		if err := s.Flush(out, 0, nil); err != nil {
 			return 0, err
 		}
 		if out.Len() != 0 || s.Pending() != 0 {
@@ -160,7 +160,7 @@ func flush(e *env) {
 		<-release
 		for range parts {
 			out.Ref(p)
-			if err := s.Flush(out, size); err != nil {
+			if err := s.Flush(out, size, nil); err != nil {
 				return 0, err
 			}
 			if out.Len() != 0 || s.Pending() > size {
@@ -189,6 +189,9 @@ func flush(e *env) {
 	wg.Wait()
 }
 
+// defaultHigh is Config.HighWater where it is not set.
+const defaultHigh = 64 << 10
+
 // neverReads wants the memory for a client to be bounded that sends requests and
 // reads no answers.
 func neverReads(e *env) {
@@ -196,6 +199,9 @@ func neverReads(e *env) {
 	answer := pattern(size)
 	var most, fed atomic.Int64
 	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+		if n := s.Pending(); n > defaultHigh {
+			e.Errorf("the session is fed while %d bytes are pending", n)
+		}
 		fed.Add(int64(len(in)))
 		for range bytes.Count(in, []byte("\n")) {
 			if s.Pending()+out.Len() > 1<<20 {
@@ -252,7 +258,7 @@ func lingers(e *env) {
 		fmt.Fprint(out, "too large")
 		return min(10, len(in)), refused
 	}})
-	const patient = 900 * time.Millisecond // transports go on reading for a second
+	const patient = 4 * time.Second // transports go on reading for five
 	rounds := 0
 	for good := 0; good < 10; rounds++ {
 		c, began := e.dial(), time.Now()

@@ -42,26 +42,47 @@ func deadlineRead(e *env) {
 	c.want("late: y")
 }
 
-// deadlineFlush wants Flush to give up at the deadline.
+// deadlineFlush wants Flush to give up at the deadline, and what is pending to stay so:
+// the wait goes on afterwards, or the session returns and the loop sends it.
 func deadlineFlush(e *env) {
-	got := make(chan error, 1)
-	p := pattern(32 << 20)
+	got := make(chan error, 2)
+	p := pattern(duplexSize)
 	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+		if in[0] != 'x' {
+			return echo(s, in, out)
+		}
 		s.SetWriteTimeout(30 * time.Millisecond)
 		out.Ref(p)
-		err := s.Flush(out, 0)
-		if out.Len() != 0 || s.Pending() != 0 {
-			e.Errorf("%d and %d bytes are left after an error", out.Len(), s.Pending())
+		for range 2 {
+			err := s.Flush(out, 0, nil)
+			if out.Len() != 0 || s.Pending() == 0 {
+				e.Errorf("%d bytes are in the queue and %d pending after a deadline", out.Len(), s.Pending())
+			}
+			got <- err
 		}
-		got <- err
+		s.SetWriteTimeout(0)
+		fmt.Fprint(out, "more")
+		if in[1] == 'r' {
+			return len(in), nil
+		}
+		err := s.Flush(out, 0, nil)
+		if n := s.Pending(); err != nil || n != 0 {
+			e.Errorf("Flush returns %v when it goes on, with %d bytes pending", err, n)
+		}
 		return len(in), err
 	}})
-	c := e.dialWith(&net.Dialer{Control: small})
-	c.send("x")
-	if err := e.receive(got, "Flush returns"); !errors.Is(err, transport.ErrDeadline) {
-		e.Errorf("Flush returns %v, want ErrDeadline", err)
+	for _, how := range []string{"xreturn\n", "xwait\n"} {
+		c := e.dialWith(&net.Dialer{Control: small})
+		c.send(how)
+		for range 2 {
+			if err := e.receive(got, "Flush returns"); !errors.Is(err, transport.ErrDeadline) {
+				e.Errorf("Flush returns %v, want ErrDeadline", err)
+			}
+		}
+		c.want(string(p) + "more")
+		c.send("next\n")
+		c.want("next\n")
 	}
-	e.wait(e.session(0).gone, "the session is closed")
 }
 
 // hijacker takes the connection out of the transport at the first line.
@@ -141,4 +162,79 @@ func hijackWith(e *env, early string) {
 		c.Close()
 	}
 	e.until("the transport counts them off", func() bool { return e.transport.Stats().Open == 0 })
+}
+
+// hijackLate has Hijack fail at the deadline of its output: the connection is what it
+// was before, and served on.
+func hijackLate(e *env) {
+	got := make(chan error, 1)
+	p := pattern(duplexSize)
+	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+		l, n, ok := line(in)
+		if l != "upgrade" || !ok {
+			return echo(s, in, out)
+		}
+		s.SetWriteTimeout(30 * time.Millisecond)
+		out.Ref(p)
+		_, err := s.Hijack(in[n:], out)
+		got <- err
+		s.SetWriteTimeout(0)
+		fmt.Fprint(out, "refused\n")
+		return n, nil
+	}})
+	c := e.dialWith(&net.Dialer{Control: small})
+	c.send("upgrade\nbehind\n")
+	if err := e.receive(got, "Hijack returns"); err != transport.ErrDeadline {
+		e.Errorf("Hijack returns %v, want ErrDeadline", err)
+	}
+	c.want(string(p) + "refused\nbehind\n")
+	c.send("next\n")
+	c.want("next\n")
+	if n := e.transport.Stats().Open; n != 1 {
+		e.Errorf("%d connections are open, want 1", n)
+	}
+}
+
+// hijackRefused takes connections out while the process can open no descriptor: who
+// needs one for it fails, and leaves the connection as it was.
+func hijackRefused(e *env) {
+	e.start(hooks{feed: func(s *session, in []byte, out *buf.Queue) (int, error) {
+		l, n, ok := line(in)
+		if l != "upgrade" || !ok {
+			return echo(s, in, out)
+		}
+		var nc net.Conn
+		var err error
+		if e := withoutDescriptors(func() { nc, err = s.Hijack(nil, out) }); e != nil {
+			s.e.Error(e)
+		}
+		if err != nil {
+			fmt.Fprint(out, "refused\n")
+			return n, nil
+		}
+		s.hijacked.Store(true)
+		go func() { // as it would have gone on
+			defer nc.Close()
+			b := make([]byte, len("next\n"))
+			if _, err := io.WriteString(nc, "refused\n"); err != nil {
+				e.Error(err)
+			}
+			if _, err := io.ReadFull(nc, b); err != nil {
+				e.Error(err)
+			}
+			if _, err := nc.Write(b); err != nil {
+				e.Error(err)
+			}
+		}()
+		return n, nil
+	}})
+	for range 3 {
+		c, other := e.dial(), e.dial()
+		c.send("upgrade\n")
+		c.want("refused\n")
+		other.send("other\n")
+		other.want("other\n")
+		c.send("next\n")
+		c.want("next\n")
+	}
 }

@@ -67,7 +67,7 @@ func upload(c *redline.Ctx) {
 	}
 }
 
-// stream hands the response to a goroutine of its own and returns.
+// stream goes on on a goroutine of its own.
 func stream(ctx context.Context, c *redline.Ctx) {
 	s, err := subject.ParseStream(c.Query("interval"), c.Query("size"))
 	if err != nil {
@@ -78,8 +78,7 @@ func stream(ctx context.Context, c *redline.Ctx) {
 		c.Error(500)
 		return
 	}
-	w := c.Stream()
-	go func() {
+	c.Stream(func(w *redline.Stream) {
 		defer w.Close()
 		event := s.NewEvent()
 		ticks := time.NewTicker(s.Interval)
@@ -96,5 +95,5 @@ func stream(ctx context.Context, c *redline.Ctx) {
 				return
 			}
 		}
-	}()
+	})
 }

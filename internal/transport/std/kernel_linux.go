@@ -44,3 +44,17 @@ func sendFile(nc net.Conn, f *os.File, off int64, n int) (sent int, err error) {
 	}
 	return sent, nil
 }
+
+// unacked is the number of bytes that the kernel has taken and the peer's system has
+// not acknowledged, 0 where that cannot be known.
+func unacked(nc net.Conn) (n int) {
+	nc = below(nc)
+	if !plain(nc) {
+		return 0
+	}
+	rc, err := nc.(syscall.Conn).SyscallConn()
+	if err != nil || rc.Control(func(fd uintptr) { n = sys.Untaken(int(fd)) }) != nil {
+		return 0 // it is closed
+	}
+	return n
+}

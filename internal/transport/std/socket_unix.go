@@ -13,16 +13,12 @@ import (
 
 // receive waits for bytes. It holds no buffer while it does: most connections have
 // nothing to say.
-func receive(nc net.Conn) (p []byte, err error) {
-	if !plain(nc) {
+func receive(nc net.Conn, raw syscall.RawConn) (p []byte, err error) {
+	if raw == nil {
 		return receiveAny(nc)
 	}
-	rc, err := nc.(syscall.Conn).SyscallConn()
-	if err != nil {
-		return nil, err
-	}
 	var cause error
-	err = rc.Read(func(fd uintptr) (done bool) {
+	err = raw.Read(func(fd uintptr) (done bool) {
 		p, cause = tryRead(int(fd))
 		return cause != syscall.EAGAIN
 	})
@@ -48,4 +44,24 @@ func tryRead(fd int) ([]byte, error) {
 		}
 		return bytes.Clone(b[:n]), nil
 	}
+}
+
+// send writes the beginning of p: as much as the kernel takes at once, so that what
+// it has taken is known at any time, however slow the peer is.
+func send(nc net.Conn, raw syscall.RawConn, p []byte) (n int, err error) {
+	if raw == nil {
+		return sendAny(nc, p)
+	}
+	p = p[:min(len(p), writeSize)]
+	var cause error
+	err = raw.Write(func(fd uintptr) (done bool) {
+		for cause = syscall.EINTR; cause == syscall.EINTR; {
+			n, cause = syscall.Write(int(fd), p)
+		}
+		return cause != syscall.EAGAIN
+	})
+	if err == nil {
+		err = cause
+	}
+	return max(n, 0), err // it is -1 with an error
 }

@@ -1,0 +1,194 @@
+package std
+
+import (
+	"io"
+	"net"
+	"time"
+
+	"github.com/redline-go/redline/internal/transport"
+)
+
+const (
+	lingerTime = 5 * time.Second
+	blindTime  = time.Second // for a peer that cannot be told of the end
+	lingerSize = 256 << 10
+)
+
+// Close implements [transport.Conn].
+func (c *conn) Close(how transport.Closing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hijacked {
+		return
+	}
+	c.closing = true
+	switch how {
+	case transport.Abrupt:
+		c.breakOff()
+	case transport.Reset:
+		c.cut()
+	}
+	c.change.Broadcast()
+}
+
+// quit is the end of sending, and of reading for the session. c.mu is held.
+func (c *conn) quit() {
+	c.now = true
+	c.out.Release()
+	c.unsent = 0
+	c.change.Broadcast()
+}
+
+// breakOff ends the connection for its session, and has the peer get what the kernel
+// has. Only what is known to be a socket can be shut at once without being closed;
+// others are closed. c.mu is held.
+func (c *conn) breakOff() {
+	if c.now {
+		return
+	}
+	c.quit()
+	nc := below(c.nc)
+	half, ok := nc.(interface{ CloseWrite() error })
+	if !ok || !plain(nc) || half.CloseWrite() != nil {
+		c.sever(nc)
+	} else {
+		_ = nc.SetWriteDeadline(past) // ends the writer's write; if it fails, nothing is connected any more
+	}
+	if c.busy {
+		c.tellLost(transport.ErrLost)
+	}
+}
+
+// cut is stop with a reset. c.mu is held.
+func (c *conn) cut() {
+	nc := below(c.nc)
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // if it fails, it is not connected any more
+	}
+	c.quit()
+	c.sever(nc)
+}
+
+// stop closes the connection at once. c.mu is held.
+func (c *conn) stop() {
+	c.quit()
+	c.sever(below(c.nc))
+}
+
+// sever closes what is underneath all, nc, which ends the reader and the writer, and
+// whatever else stands on it: TLS's own Close would say goodbye first, which may take
+// its time, and which the peer would take for a good end. The rest is closed by
+// finish. c.mu is held.
+func (c *conn) sever(nc net.Conn) {
+	c.dead = true
+	switch {
+	case !plain(nc): // it is somebody's code
+		go func() {
+			if nc != c.nc {
+				nc.Close()
+			}
+			c.hangUp()
+		}()
+	case nc == c.nc:
+		c.hangUp()
+	default:
+		nc.Close()
+	}
+}
+
+// hangUp closes the connection, once. What is closed is dropped: that an error comes
+// with it changes nothing.
+func (c *conn) hangUp() { c.shut.Do(func() { c.nc.Close() }) }
+
+// end closes the connection because its transport is closed.
+func (c *conn) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hijacked {
+		return
+	}
+	c.stop()
+	if c.busy {
+		c.tellLost(transport.ErrStopped)
+	}
+}
+
+// finish closes the connection, and tells the session.
+func (c *conn) finish() {
+	c.mu.Lock()
+	why := c.why
+	if why == nil && c.t.stopped() {
+		why = transport.ErrStopped
+	}
+	linger := !c.dead && why == nil && c.readErr == nil && (c.linger || len(c.kept)+len(c.arrived) > 0)
+	shut := c.now // by Abrupt: the peer has been told
+	c.last()
+	c.mu.Unlock()
+	if linger {
+		c.session.Closed(nil)
+		c.discard(shut)
+	}
+	c.hangUp()
+	c.mu.Lock()
+	c.quit() // for the reader and the writer
+	c.mu.Unlock()
+	c.t.forget(c)
+	if !linger {
+		c.session.Closed(why)
+	}
+}
+
+// last waits until Closed may be called. c.mu is held.
+func (c *conn) last() {
+	for c.telling {
+		c.change.Wait()
+	}
+	c.told = true
+	c.change.Broadcast()
+}
+
+// exited is called when the session, or its making, has ended the runner's goroutine.
+func (c *conn) exited() {
+	c.mu.Lock()
+	c.busy = false
+	c.drop()
+	if c.hijacked {
+		c.mu.Unlock()
+		return
+	}
+	c.cut()
+	tell := c.session != nil && !c.told
+	c.last()
+	c.mu.Unlock()
+	c.hangUp()
+	c.t.forget(c)
+	if tell {
+		c.session.Closed(transport.ErrExited)
+	}
+}
+
+// discard shuts the writing side, and reads and drops what still comes, so that
+// the last answer is not overtaken by a reset.
+func (c *conn) discard(shut bool) {
+	nc, most := c.nc, lingerTime
+	if half, ok := nc.(interface{ CloseWrite() error }); shut {
+		nc = below(nc)
+	} else if !ok {
+		most = blindTime
+	} else if half.CloseWrite() != nil {
+		return
+	}
+	end := time.Now().Add(most)
+	if nc.SetReadDeadline(end) != nil {
+		return
+	}
+	// Whatever ends it, the connection is closed next: but at once only if the peer
+	// has closed it, for there may be an answer on its way.
+	n, err := io.Copy(io.Discard, io.LimitReader(struct{ io.Reader }{nc}, lingerSize))
+	if err == nil && n == lingerSize {
+		select {
+		case <-time.After(time.Until(end)):
+		case <-c.t.stop:
+		}
+	}
+}
