@@ -29,12 +29,10 @@ func TestHTTP10(t *testing.T) {
 		noError(t, err)
 	})
 	router.GET("/stream", func(c *redline.Ctx) {
-		s := c.Stream()
-		go func() {
-			defer s.Close()
+		c.Stream(func(s *redline.Stream) {
 			_, err := io.WriteString(s, "body")
 			noError(t, err)
-		}()
+		})
 	})
 	onEach(t, func(t *testing.T, transport string) {
 		r := serve(t, &redline.Server{Transport: transport, Native: router.Serve})

@@ -84,11 +84,7 @@ var (
 		"Those that the handler sets by prefix are sent however small the body is, where net/http drops them when it knows the length. Fields that " +
 			"say how to read or route a message, and Set-Cookie, are never trailers (RFC 9110, 6.5.1).",
 	}
-	unread = reason{
-		"Unread content is skipped behind the answer",
-		"The answer does not wait for content that the handler left, and so cannot announce that the connection ends because there was too much of it.",
-	}
 )
 
 // reasons are all of them, in the order of the list.
-var reasons = []*reason{&strict, &bounds, &late, &readable, &continues, &emptyLines, &framing, &controls, &written, &ends, &tooLarge, &faults, &states, &shutdowns, &cutShort, &noBody, &trailers, &unread}
+var reasons = []*reason{&strict, &bounds, &late, &readable, &continues, &emptyLines, &framing, &controls, &written, &ends, &tooLarge, &faults, &states, &shutdowns, &cutShort, &noBody, &trailers}
