@@ -245,7 +245,9 @@ func TestGuestServed(t *testing.T) {
 			_, err := io.WriteString(s, "first")
 			noError(t, err)
 			<-s.Context().Done()
-			_, err = io.WriteString(s, "second")
+			for err == nil {
+				_, err = io.WriteString(s, "more")
+			}
 			gone <- err
 		})
 	})

@@ -176,11 +176,13 @@ func (s *Session) blame() (status int, reason string) {
 }
 
 // leave sees to content that the handler has left unread, before the answer ends:
-// a client that will not be able to use its connection again has to be told so. As
-// net/http does it reads on where the head does not say how much is left.
+// a client that will not be able to use its connection again has to be told so. Where
+// the head does not say how much is left it reads on, as net/http does, but for native
+// handlers only what they have begun to read: otherwise the answer would wait for what
+// nobody wants.
 func (s *Session) leave() {
 	w := s.w
-	if w.x.ContentLength == exchange.UnknownLength && !w.x.HeadSent && w.broken == nil && s.asked() {
+	if (w.touched || w.x.Stands) && w.x.ContentLength == exchange.UnknownLength && !w.x.HeadSent && w.broken == nil && s.asked() {
 		p := buf.Get(readAhead)
 		defer buf.Put(p)
 		for n := 0; n <= skipMost; {

@@ -80,7 +80,7 @@ func (p *Parser) restart() {
 // Parse reads a head from buf into r, which it resets at the head's first byte.
 //
 // buf begins with the first byte of the request, on every call; between calls it
-// may only grow, and may move. No byte is classified more than twice however many
+// may only grow, and may move. A byte is classified a few times at most, however many
 // calls there are. With [Complete], n is the length of the head, r.Head is buf[:n],
 // and the next call starts a new request. With [NeedMore], n is 0 and r is
 // unfinished. With a refusal, n is 0, and so it stays until [Parser.Init].

@@ -55,7 +55,7 @@ func (s *Session) begin(x *exchange.Exchange) error {
 	case r.HeadSent:
 		return nil
 	}
-	if !s.w.touched && !s.skippable() {
+	if !s.w.touched && !x.Stands && !s.skippable() {
 		r.Close = true // who answers before it has looked at the content rarely wants it
 	}
 	s.settle(x)

@@ -128,10 +128,23 @@ func DupFD(fd int) (int, error) {
 	return dup, nil
 }
 
-// Conn makes a connection of package net of a connected socket, which it takes
-// over whatever the result is.
+// Unblock makes a descriptor non-blocking. Whoever shares its file may have made it
+// blocking: [os.File.Fd] does, and so does os/exec with the files that it passes on.
+// Errors do not matter: it was non-blocking before.
+func Unblock(fd int) { _ = unix.SetNonblock(fd, true) }
+
+// Conn makes a connection of package net of a connected socket, with a descriptor of
+// its own: fd stays the caller's, and as it was, whatever the result is.
 func Conn(fd int) (net.Conn, error) {
-	f := os.NewFile(uintptr(fd), "socket")
-	defer f.Close() // FileConn has a duplicate
-	return net.FileConn(f)
+	dup, err := DupFD(fd)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(dup), "socket")
+	defer f.Close()
+	// FileConn takes one more duplicate, of a file that it makes blocking. That is
+	// the file of all of them.
+	nc, err := net.FileConn(f)
+	Unblock(fd)
+	return nc, err
 }

@@ -12,18 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Recv reads from a non-blocking socket.
+// Recv reads what has arrived at a socket. It does not wait, also where somebody who
+// shares the socket has made it a blocking one.
 func Recv(fd int, p []byte) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), 0, 0, 0)
+	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_DONTWAIT, 0, 0)
 	if errno != 0 {
 		return 0, errno
 	}
+	Received()
 	return int(n), 0
 }
 
-// Send writes to a non-blocking socket, without SIGPIPE. more says that other
+// Send writes to a socket, without waiting and without SIGPIPE. more says that other
 // bytes follow at once, so that the kernel may wait for them to fill a segment.
 func Send(fd int, p []byte, more bool) (int, syscall.Errno) {
+	Sending()
 	n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), flags(more), 0, 0)
 	if errno != 0 {
 		return 0, errno
@@ -33,9 +36,9 @@ func Send(fd int, p []byte, more bool) (int, syscall.Errno) {
 
 func flags(more bool) uintptr {
 	if more {
-		return unix.MSG_NOSIGNAL | unix.MSG_MORE
+		return unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL | unix.MSG_MORE
 	}
-	return unix.MSG_NOSIGNAL
+	return unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL
 }
 
 // MaxVector is the most buffers that one SendVector takes.
@@ -43,6 +46,7 @@ const MaxVector = 64
 
 // SendVector writes several buffers, up to MaxVector of them, like [Send].
 func SendVector(fd int, bufs [][]byte, more bool) (int, syscall.Errno) {
+	Sending()
 	var iov [MaxVector]unix.Iovec
 	k := 0
 	for _, b := range bufs[:min(len(bufs), MaxVector)] {
@@ -64,6 +68,7 @@ func SendVector(fd int, bufs [][]byte, more bool) (int, syscall.Errno) {
 // SendFile sends up to n bytes of file from offset off. It may wait for a disk,
 // so it tells the scheduler. 0 bytes without an error is the end of the file.
 func SendFile(fd, file int, off int64, n int) (int, syscall.Errno) {
+	Sending()
 	sent, _, errno := syscall.Syscall6(unix.SYS_SENDFILE, uintptr(fd), uintptr(file), uintptr(unsafe.Pointer(&off)), uintptr(n), 0, 0)
 	if errno != 0 {
 		return 0, errno
@@ -121,20 +126,18 @@ func setInt(fd, level, option int, value int32) syscall.Errno {
 	return errno
 }
 
-// Unread is the number of bytes that have arrived and not been read.
-func Unread(fd int) int {
-	var n int32
-	if _, _, errno := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCINQ, uintptr(unsafe.Pointer(&n))); errno != 0 {
-		return 0
-	}
-	return int(n)
-}
+// Unread is the number of bytes that have arrived and not been read; 0 if the kernel
+// does not tell.
+func Unread(fd int) int { return queued(fd, unix.SIOCINQ) }
 
-// Untaken is the number of bytes that a socket has taken for sending and the peer's
-// system has not acknowledged. Of a Unix socket it is the memory that they take.
-func Untaken(fd int) int {
+// Untaken is the number of bytes that were sent and that the peer's system has not
+// acknowledged; 0 if the kernel does not tell. Of a Unix socket it is the memory that they
+// take.
+func Untaken(fd int) int { return queued(fd, unix.SIOCOUTQ) }
+
+func queued(fd int, call uintptr) int {
 	var n int32
-	if _, _, errno := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCOUTQ, uintptr(unsafe.Pointer(&n))); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), call, uintptr(unsafe.Pointer(&n))); errno != 0 {
 		return 0
 	}
 	return int(n)

@@ -240,3 +240,99 @@ func TestCheckCPUs(t *testing.T) {
 		}
 	}
 }
+
+// TestConn wants a connection of package net to have a descriptor of its own, and the
+// one that it is made of to be what it was, also when there are no descriptors left.
+func TestConn(t *testing.T) {
+	fd, conn, _ := pair(t, "tcp", "127.0.0.1:0", ListenConfig{})
+	defer Close(fd)
+	for _, spare := range []int{0, 1} {
+		if nc, err := fewFiles(t, spare, func() (net.Conn, error) { return Conn(fd) }); err == nil {
+			nc.Close()
+			t.Errorf("with %d descriptors left a connection has one of its own", spare)
+		}
+		if _, errno := Send(fd, []byte("still here"), false); errno != 0 {
+			t.Fatal(errno)
+		}
+		b := make([]byte, 20)
+		if n, err := conn.Read(b); err != nil || string(b[:n]) != "still here" {
+			t.Errorf("the other end reads %q, %v", b[:n], err)
+		}
+		wantUnblocked(t, fd)
+	}
+	nc, err := Conn(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantUnblocked(t, fd)
+	nc.Close()
+	exchange(t, fd, conn)
+}
+
+func wantUnblocked(t *testing.T, fd int) {
+	t.Helper()
+	if n, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0); err != nil || n&unix.O_NONBLOCK == 0 {
+		t.Errorf("the descriptor's flags are %#x, %v: it is blocking", n, err)
+	}
+}
+
+// fewFiles calls f while no more than spare descriptors can be opened.
+func fewFiles(t *testing.T, spare int, f func() (net.Conn, error)) (net.Conn, error) {
+	t.Helper()
+	next, err := syscall.Dup(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	syscall.Close(next) // all below are taken
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: uint64(next + spare), Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+			t.Error(err)
+		}
+	}()
+	return f()
+}
+
+// TestBlocking wants calls not to wait on a socket that somebody else has made
+// blocking: the thread would stop the garbage collector for as long.
+func TestBlocking(t *testing.T) {
+	fd, conn, _ := pair(t, "tcp", "127.0.0.1:0", ListenConfig{})
+	defer Close(fd)
+	if err := unix.SetNonblock(fd, false); err != nil {
+		t.Fatal(err)
+	}
+	// Should one wait, the other end ends it.
+	net := time.AfterFunc(time.Minute, func() { conn.Close() })
+	defer net.Stop()
+	if _, errno := Recv(fd, make([]byte, 1)); errno != syscall.EAGAIN {
+		t.Errorf("Recv with nothing to read: %v", errno)
+	}
+	b := make([]byte, 1<<20)
+	sent := 0
+	for _, send := range []func() (int, syscall.Errno){
+		func() (int, syscall.Errno) { return Send(fd, b, false) },
+		func() (int, syscall.Errno) { return SendVector(fd, [][]byte{b, b}, false) },
+	} {
+		errno := syscall.Errno(0)
+		for n := 0; errno == 0; sent += n {
+			n, errno = send()
+		}
+		if errno != syscall.EAGAIN {
+			t.Errorf("sending to a full socket: %v", errno)
+		}
+	}
+	if n := Untaken(fd); n <= 0 || n > sent {
+		t.Errorf("%d bytes of %d are not taken", n, sent)
+	}
+	if n := Untaken(-1); n != 0 {
+		t.Errorf("%d bytes are not taken of no socket", n)
+	}
+	Unblock(fd)
+	wantUnblocked(t, fd)
+}

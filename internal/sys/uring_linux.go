@@ -36,7 +36,6 @@ const (
 	SendAll = unix.MSG_NOSIGNAL | unix.MSG_DONTWAIT | unix.MSG_WAITALL
 
 	CancelAll = 1 << 0 // IORING_ASYNC_CANCEL_ALL
-	CancelFD  = 1 << 1 // IORING_ASYNC_CANCEL_FD
 	CancelAny = 1 << 2 // IORING_ASYNC_CANCEL_ANY
 
 	AcceptFlags = unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC
@@ -68,7 +67,7 @@ type SQE struct {
 	Data   uint64
 	Group  uint16 // of provided buffers
 	_      uint16
-	_      uint32
+	Limit  uint32 // optlen: bytes that a multishot recv takes in all, Linux 6.17; 0 is no limit
 	_      [2]uint64
 }
 

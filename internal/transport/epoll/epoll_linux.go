@@ -30,7 +30,9 @@ func New(config transport.Config) (*Transport, error) {
 // CheckCPUs says which of these CPUs the process may not use.
 func CheckCPUs(cpus []int) error { return sys.CheckCPUs(cpus) }
 
-// A driver is one epoll instance.
+// A driver is one epoll instance. What is not read waits in the kernel, nothing is
+// under way there, and closing a descriptor ends everything: so it is a
+// [sockets.Registry], and nothing else.
 type driver struct {
 	loop   *sockets.Loop
 	poll   sys.Epoll
@@ -50,10 +52,6 @@ func portOf(c *sockets.Conn) *port { return (*port)(unsafe.Pointer(c)) }
 func (d *driver) NewConn() *sockets.Conn { return &new(port).conn }
 
 func (d *driver) Descriptor() int { return int(d.poll) }
-func (d *driver) Stuck() bool     { return false }
-func (d *driver) Stop()           {}
-func (d *driver) Drained() bool   { return true }
-func (d *driver) Close()          {} // the instance is the descriptor
 
 func (d *driver) Fetch() bool {
 	if d.at < d.n {
@@ -99,7 +97,8 @@ func (d *driver) Watch(c *sockets.Conn, want uint32) {
 	}
 }
 
-// Forget unregisters the connection: Hup and Err would come again and again.
+// Forget implements [sockets.Registry]. It unregisters the connection: Hup and Err
+// would come again and again.
 func (d *driver) Forget(c *sockets.Conn) {
 	p := portOf(c)
 	if p.known {
@@ -109,31 +108,11 @@ func (d *driver) Forget(c *sockets.Conn) {
 	}
 }
 
-func (d *driver) Recv(c *sockets.Conn, p []byte) (int, syscall.Errno) { return sys.Recv(c.FD(), p) }
-func (d *driver) Read(c *sockets.Conn, p []byte) (int, syscall.Errno) { return sys.Recv(c.FD(), p) }
-
-func (d *driver) Unread(c *sockets.Conn) bool { return sys.Unread(c.FD()) > 0 }
-
-// Early is nothing: what is not read waits in the kernel.
-func (d *driver) Early(*sockets.Conn) []byte { return nil }
-
-func (d *driver) Plain() bool                     { return true }
-func (d *driver) Send(*sockets.Conn, []byte) bool { return false }
-func (d *driver) Submit()                         {}
-
-// Release leaves the rest to the descriptor, which is closed, or is busy and so
-// forgotten already.
-func (d *driver) Release(*sockets.Conn) bool { return true }
-
 func (d *driver) Listen(ln *sockets.Listener) syscall.Errno {
 	return d.poll.Add(ln.FD(), sys.In|sys.Exclusive, 0)
 }
 
 func (d *driver) Hold(ln *sockets.Listener) { d.poll.Del(ln.FD()) } // it listens: there is nothing to fail
-
-func (d *driver) Drop(*sockets.Listener) {} // nothing is taken that Accept does not take
-
-func (d *driver) Deaf(*sockets.Listener) bool { return true }
 
 func (d *driver) Accept(ln *sockets.Listener) (int, sys.Addr, syscall.Errno) {
 	return sys.Accept(ln.FD())

@@ -3,12 +3,13 @@ package sockets
 import (
 	"fmt"
 	"net"
+	"os"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/sys"
-	"github.com/redline-go/redline/internal/transport"
 	"github.com/redline-go/redline/internal/transport/lead"
 )
 
@@ -19,8 +20,10 @@ const acceptPause = 100 * time.Millisecond
 // A listener is a listening socket of a loop.
 type Listener struct {
 	timer clock.Entry // accepting is tried again
-	fd    int
+	fd    int         // -1 when it is closed
 	addr  net.Addr
+	tcp   bool
+	given bool // others have the socket too
 	heard bool // the driver reports its connections
 	full  bool // MaxConns connections are open
 
@@ -86,6 +89,7 @@ func (l *Loop) accept(h *lead.Hand, ln *Listener) bool {
 	if !ln.heard || l.quitting {
 		return true
 	}
+	l.unblock(ln)
 	for range roundAccept {
 		more, lead := l.acceptOne(h, ln)
 		if !lead || !more {
@@ -93,6 +97,14 @@ func (l *Loop) accept(h *lead.Hand, ln *Listener) bool {
 		}
 	}
 	return true
+}
+
+// unblock makes sure that accepting from a listener does not wait, if there are others
+// who may have made it wait.
+func (l *Loop) unblock(ln *Listener) {
+	if ln.given {
+		sys.Unblock(ln.fd)
+	}
 }
 
 // acceptOne takes one connection. more says that there may be others.
@@ -116,18 +128,50 @@ func (l *Loop) acceptOne(h *lead.Hand, ln *Listener) (more, lead bool) {
 	fd, addr, errno := l.driver.Accept(ln)
 	if errno != 0 {
 		l.t.left()
-		switch errno {
-		case syscall.EAGAIN:
-			return false, true
-		case syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM:
-			l.t.refusals.Log(l.t.config.Log, time.Now(), "accept connection", errno)
-			l.hold(ln, l.now+int64(acceptPause))
-			return false, true
-		}
-		return true, true // the connection went away while it waited
+		l.t.rate.giveBack()
+		return l.refused(ln, errno), true
+	}
+	if ln.tcp && !addr.AddrPort().IsValid() {
+		// It went away before anybody could ask who it was. Who decides by address
+		// whom to serve would take it for a client of a Unix socket.
+		sys.Close(fd)
+		l.t.left()
+		return true, true
 	}
 	l.counters.accepted.Add(1)
 	return true, l.add(h, fd, addr)
+}
+
+// refused handles an error of accept(2), and reports whether there may be other
+// connections.
+func (l *Loop) refused(ln *Listener, errno syscall.Errno) (more bool) {
+	switch errno {
+	case syscall.EAGAIN:
+		return false
+	case syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM:
+		l.t.log("accept connection", errno)
+		l.hold(ln, l.now+int64(acceptPause))
+		return false
+	case syscall.EINVAL, syscall.EBADF, syscall.ENOTSOCK:
+		// Somebody who has the socket too has shut it down: this will not change.
+		l.closeListener(ln)
+		l.t.lose(ln.addr, errno)
+		return false
+	}
+	return true // the connection went away while it waited
+}
+
+// lose is called when a listener accepts no more, for a reason that is not ours.
+func (t *Transport) lose(addr net.Addr, errno syscall.Errno) {
+	err := fmt.Errorf("accept on %s: %w", addr, os.NewSyscallError("accept4", errno))
+	t.log("listener accepts no more", err)
+	if t.listening.Load() > 0 || t.stopping.Load() {
+		return
+	}
+	select {
+	case t.deaf <- err:
+	default: // one is enough
+	}
 }
 
 // add makes a connection of a socket, and a session for it.
@@ -142,6 +186,7 @@ func (l *Loop) add(h *lead.Hand, fd int, peer sys.Addr) bool {
 	}
 	l.conns[fd] = c
 	l.count++
+	c.flags |= making
 	l.begin(h, c)
 	c.session = l.t.config.NewSession(c)
 	return l.end(h, c, nil, 0, nil)
@@ -151,10 +196,11 @@ func (l *Loop) add(h *lead.Hand, fd int, peer sys.Addr) bool {
 func (l *Loop) stopListening(h *lead.Hand, m message) bool {
 	for len(l.listeners) > 0 {
 		ln := l.listeners[0]
-		if !l.driver.Deaf(ln) {
+		if l.requests != nil && !l.requests.Deaf(ln) {
 			l.stops = append(l.stops, m)
 			return true
 		}
+		l.unblock(ln)
 		more, lead := l.acceptOne(h, ln)
 		if !lead {
 			// The next leader starts over.
@@ -163,14 +209,21 @@ func (l *Loop) stopListening(h *lead.Hand, m message) bool {
 		}
 		if !more {
 			l.closeListener(ln)
-			l.listeners = l.listeners[1:]
 		}
 	}
 	close(m.done)
 	return true
 }
 
+// closeListener closes a listener, and takes it off the list: it does nothing when that
+// has been done.
 func (l *Loop) closeListener(ln *Listener) {
+	at := slices.Index(l.listeners, ln)
+	if at < 0 {
+		return
+	}
+	l.listeners = slices.Delete(l.listeners, at, at+1)
+	l.t.listening.Add(-1)
 	l.wheel.Remove(&ln.timer)
 	if ln.heard {
 		// The socket may be somebody else's too, and stay open: closing the
@@ -178,8 +231,17 @@ func (l *Loop) closeListener(ln *Listener) {
 		ln.heard = false
 		l.driver.Hold(ln)
 	}
-	l.driver.Drop(ln)
+	if l.requests != nil {
+		l.requests.Drop(ln)
+	}
 	sys.Close(ln.fd)
+	ln.fd = -1
+}
+
+func (l *Loop) closeListeners() {
+	for len(l.listeners) > 0 {
+		l.closeListener(l.listeners[0])
+	}
 }
 
 // A rate spaces accepted connections out: at most a tenth of a second's worth of
@@ -207,16 +269,24 @@ func (r *rate) take(now int64) (wait int64) {
 	}
 }
 
+// giveBack takes the last take back, whose connection did not come.
+func (r *rate) giveBack() {
+	if r.gap > 0 {
+		r.next.Add(-r.gap)
+	}
+}
+
 // burst is the time whose connections may come at once.
 const burst = int64(100 * time.Millisecond)
 
-// adopt makes listeners for a loop, of descriptors that become the loop's.
-func (l *Loop) adopt(fd int, addr net.Addr) error {
+// adopt makes a listener of a descriptor, which becomes the loop's. The loop begins to
+// accept when it runs: nothing is asked of the kernel before, that could be about
+// another file when the descriptor is closed meanwhile.
+func (l *Loop) adopt(fd int, addr net.Addr, given bool) {
 	sys.NoDelay(fd)
-	ln := &Listener{fd: fd, addr: addr}
+	l.t.listening.Add(1)
+	ln := &Listener{fd: fd, addr: addr, given: given}
+	own, _ := sys.LocalAddr(fd) // a given listener may call its address what it likes
+	_, ln.tcp = own.(*net.TCPAddr)
 	l.listeners = append(l.listeners, ln)
-	if l.listen(ln); !ln.heard {
-		return fmt.Errorf("listen on %s: %w", addr, transport.ErrStopped)
-	}
-	return nil
 }

@@ -29,7 +29,7 @@ func (l *Loop) finish(h *lead.Hand, c *Conn) bool {
 		l.arm(c)
 		return true
 	}
-	if c.flags&ended != 0 || c.own&linger == 0 && c.rest() == nil && !l.driver.Unread(c) {
+	if c.flags&ended != 0 || c.own&linger == 0 && c.rest() == nil && !l.unread(c) {
 		return l.drop(h, c, nil)
 	}
 	if sys.ShutWrite(int(c.fd)) != 0 {
@@ -41,9 +41,17 @@ func (l *Loop) finish(h *lead.Hand, c *Conn) bool {
 	c.deadline.Store(l.now + int64(lingerTime))
 	l.schedule(c, c.deadline.Load())
 	l.arm(c)
-	h.Begin()
+	l.yield(h, c)
 	s.Closed(nil)
 	return h.End()
+}
+
+// unread reports whether something has arrived that nobody has read.
+func (l *Loop) unread(c *Conn) bool {
+	if l.receiver == nil {
+		return sys.Unread(int(c.fd)) > 0
+	}
+	return l.receiver.Unread(c)
 }
 
 // discard reads what comes from a connection that has been answered.
@@ -64,7 +72,41 @@ func (l *Loop) discard(h *lead.Hand, c *Conn) bool {
 
 // sated reports whether as much was read and dropped as ever will be: the peer has
 // the rest of lingerTime to take its answer, which a reset would destroy.
-func (c *Conn) sated() bool { return c.more != nil && c.more.dropped >= lingerSize }
+func (c *Conn) sated() bool {
+	m := c.more()
+	return m != nil && m.dropped >= lingerSize
+}
+
+// interrupt ends a connection that is being fed: its session is told why by Lost, if
+// it has not been told yet, the goroutines that wait are, and the rest follows when
+// Feed has returned.
+func (l *Loop) interrupt(c *Conn, why error) {
+	c.flags |= closeNow
+	c.closed.CompareAndSwap(open, finished)
+	sys.ShutBoth(int(c.fd)) // if it fails, it is not connected any more
+	l.dropWakes(c)
+	if c.flags&(lost|making) == 0 { // otherwise it knows, or is not there yet
+		c.flags |= lost
+		c.session.Lost(why)
+	}
+	l.endWaits(c, transport.ErrLost)
+}
+
+// cut closes a connection for its session, but not in good order. What has arrived is
+// dropped first, as far as it is no more than is read of one that lingers: closed with
+// something unread the socket would answer with a reset, and the peer might lose what
+// it has been sent.
+func (l *Loop) cut(h *lead.Hand, c *Conn) bool {
+	in := h.Input()
+	for left := lingerSize; left > 0; {
+		n, errno := l.recv(c, in[:min(len(in), left)])
+		if n <= 0 && errno != syscall.EINTR {
+			break
+		}
+		left -= n
+	}
+	return l.drop(h, c, nil)
+}
 
 // drop closes a connection at once. Nobody may be feeding.
 func (l *Loop) drop(h *lead.Hand, c *Conn, err error) bool {
@@ -75,7 +117,7 @@ func (l *Loop) drop(h *lead.Hand, c *Conn, err error) bool {
 	if s == nil {
 		return true
 	}
-	h.Begin()
+	l.yield(h, c)
 	s.Closed(err)
 	return h.End()
 }
@@ -91,23 +133,21 @@ func (l *Loop) remove(c *Conn) {
 	}
 	if c.flags&busy != 0 {
 		l.feeds--
-		l.driver.Forget(c)
+		l.forget(c)
 	}
 	l.t.left()
 }
 
 // shut closes the descriptor and lets go of all memory.
 func (l *Loop) shut(c *Conn) {
-	l.mu.Lock()
 	c.closed.Store(dead)
-	l.mu.Unlock()
 	l.release(c)
 	c.free()
 }
 
-// free lets go of what the connection holds.
+// free lets go of what the connection holds. Nobody may use it any more.
 func (c *Conn) free() {
-	if m := c.more; m != nil {
+	if m := c.more(); m != nil {
 		buf.Put(m.rest)
 		m.rest, m.unread = nil, nil
 		m.dropped = 0
@@ -129,7 +169,9 @@ func (l *Loop) dropWakes(c *Conn) {
 func (l *Loop) exited(h *lead.Hand) {
 	l.publish(h)
 	if !l.put(message{kind: exited, hand: h}) {
-		l.abandon(l.fedBy(h)) // the loop has ended: its table does not change any more
+		if c := l.fedBy(h); c != nil { // the loop has ended: its table does not change any more
+			l.abandon(c, (*Conn).disown)
+		}
 	}
 }
 
@@ -143,30 +185,45 @@ func (l *Loop) fedBy(h *lead.Hand) *Conn {
 	return nil
 }
 
-// cut closes a connection, if there is one, whose session will never return.
-func (l *Loop) cut(h *lead.Hand, c *Conn) bool {
+// exit closes a connection, if there is one, whose session will never return. Those
+// that it has shared the connection with may use it still, and find it closed: it
+// keeps its hand, and its memory is left to the collector.
+func (l *Loop) exit(h *lead.Hand, c *Conn) bool {
 	if c == nil {
 		return true
 	}
 	l.endWaits(c, transport.ErrLost)
-	l.feeds--
-	c.hand = nil
-	c.flags &^= busy
 	sys.Reset(int(c.fd))
-	return l.drop(h, c, transport.ErrExited)
+	l.remove(c)
+	c.closed.Store(dead)
+	l.release(c)
+	c.disown()
+	s := c.session
+	if s == nil {
+		return true
+	}
+	l.yield(h, c)
+	s.Closed(transport.ErrExited)
+	return h.End()
 }
 
-// abandon closes a connection, if there is one, whose loop has ended while it was
-// busy.
-func (l *Loop) abandon(c *Conn) {
-	if c == nil {
-		return
+// disown drops what the connection has to send, and leaves the rest to whom the
+// session has shared it with. Whoever adds something from here on drops it too: see
+// pushHeld.
+func (c *Conn) disown() {
+	if m := c.more(); m != nil {
+		m.mu.Lock()
+		m.out.Release()
+		m.mu.Unlock()
 	}
-	l.mu.Lock()
+}
+
+// abandon closes a connection whose loop has ended while it was busy. free lets go of
+// its memory.
+func (l *Loop) abandon(c *Conn, free func(*Conn)) {
 	c.closed.Store(dead)
-	sys.Close(int(c.fd))
-	l.mu.Unlock()
-	c.free()
+	c.socket.close()
+	free(c)
 	l.t.left()
 	if c.session != nil {
 		c.session.Closed(transport.ErrStopped)
@@ -176,8 +233,9 @@ func (l *Loop) abandon(c *Conn) {
 // quit ends the loop. Connections that are being fed are told, and closed when
 // Feed returns.
 func (l *Loop) quit(h *lead.Hand) bool {
-	if l.swept == 0 {
-		l.driver.Stop()
+	if l.requests != nil && !l.stopped {
+		l.stopped = true
+		l.requests.Stop()
 	}
 	for l.swept < len(l.conns) {
 		c := l.conns[l.swept]
@@ -191,25 +249,17 @@ func (l *Loop) quit(h *lead.Hand) bool {
 			}
 			continue
 		}
-		sys.ShutBoth(int(c.fd)) // if it fails, it is not connected any more
-		c.flags |= closeNow
-		l.dropWakes(c)
-		if c.flags&lost == 0 && c.made { // otherwise it knows, or is being made
-			c.flags |= lost
-			c.session.Lost(transport.ErrStopped)
-		}
-		l.endWaits(c, transport.ErrLost)
+		l.interrupt(c, transport.ErrStopped)
 	}
 	return true
 }
 
 // stop is the end of the loop.
 func (l *Loop) stop(h *lead.Hand) {
-	for _, ln := range l.listeners {
-		l.closeListener(ln)
+	l.closeListeners()
+	if l.requests != nil {
+		l.requests.Close()
 	}
-	l.listeners = nil
-	l.driver.Close()
 	for _, m := range l.stops {
 		m.drop()
 	}
@@ -217,9 +267,11 @@ func (l *Loop) stop(h *lead.Hand) {
 	for _, m := range append(l.batch[l.at:], l.inbox.Close()...) {
 		switch m.kind {
 		case back:
-			l.abandon(m.c)
+			l.abandon(m.c, (*Conn).free)
 		case exited:
-			l.abandon(l.fedBy(m.hand))
+			if c := l.fedBy(m.hand); c != nil {
+				l.abandon(c, (*Conn).disown)
+			}
 		default:
 			m.drop()
 		}

@@ -20,17 +20,16 @@ type Conn struct {
 	loop     *Loop
 	session  transport.Session // nil when it has been told Closed
 	hand     *lead.Hand        // who runs the session's code; nil when nobody does
-	more     *more
+	side     atomic.Pointer[more]
 	wakes    *wakes
-	deadline atomic.Int64 // on the clock's scale; 0 is never
-	roomBy   atomic.Int64 // the same, for waits for room
-	fd       int32
-	gen      uint32 // tells apart the connections that had this fd
-	leaving  bool   // hijacked, and not released by the driver yet
-	made     bool   // session is there
-	closed   atomic.Uint32
-	flags    flags
-	own      own
+	local    atomic.Pointer[net.Addr] // its own, of one that was hijacked
+	deadline atomic.Int64             // on the clock's scale; 0 is never
+	roomBy   atomic.Int64             // the same, for waits for room
+	socket
+	gen    uint32 // tells apart the connections that had this descriptor
+	closed atomic.Uint32
+	flags  flags
+	own    own
 
 	// Batched says that the driver has something to send. It is the driver's.
 	Batched bool
@@ -55,9 +54,11 @@ const (
 	closing                      // to be closed when everything is sent
 	lingering                    // what still comes is read and dropped
 	closeAfter                   // Close was called while busy
-	closeNow                     // the same, with now
+	closeNow                     // the same, and not in good order
 	again                        // the session gets its rest again when everything is sent
 	due                          // a feedRest is on its way
+	making                       // session is not there yet
+	leaving                      // hijacked, and not released by the driver yet
 )
 
 // own are the flags of the feeder.
@@ -76,8 +77,8 @@ const (
 // The values of closed.
 const (
 	open     = iota
-	finished // the session gets no more calls but Closed
-	dead     // the descriptor is closed
+	finished // the session gets no more calls but Expired and Closed
+	dead     // it is not the transport's any more
 )
 
 // more is what a connection needs while it is not simply idle or served.
@@ -91,31 +92,36 @@ type more struct {
 
 var mores = sync.Pool{New: func() any { return new(more) }}
 
+// more returns the connection's more, nil if it has none.
+func (c *Conn) more() *more { return c.side.Load() }
+
 // need returns the connection's more, which the feeder may create.
 func (c *Conn) need() *more {
-	if c.more == nil {
-		c.more = mores.Get().(*more)
+	m := c.more()
+	if m == nil {
+		m = mores.Get().(*more)
+		c.side.Store(m)
 	}
-	return c.more
+	return m
 }
 
 // trim lets go of more if nothing is in it. Nobody may be feeding.
 func (c *Conn) trim() {
-	m := c.more
+	m := c.more()
 	if m == nil || m.rest != nil || m.unread != nil || m.out.Len() > 0 {
 		return
 	}
-	c.more = nil
+	c.side.Store(nil)
 	m.out.Release()
 	mores.Put(m)
 }
 
 // rest is what the session has not consumed.
 func (c *Conn) rest() []byte {
-	if c.more == nil {
-		return nil
+	if m := c.more(); m != nil {
+		return m.rest
 	}
-	return c.more.rest
+	return nil
 }
 
 // keep stores what remains of in after n bytes were consumed. in is either the
@@ -125,14 +131,14 @@ func (c *Conn) keep(in []byte, n int) {
 	switch {
 	case len(in) == 0: // it was not fed
 	case kept != nil && n == len(in):
-		c.more.rest = nil
+		c.more().rest = nil
 		buf.Put(kept)
 	case kept != nil:
-		c.more.rest = kept[:copy(kept, in[n:])]
+		c.more().rest = kept[:copy(kept, in[n:])]
 	case n < len(in):
 		c.need().rest = append(buf.Get(len(in)-n), in[n:]...)
 	}
-	if m := c.more; m != nil && m.unread != nil {
+	if m := c.more(); m != nil && m.unread != nil {
 		m.rest = append(buf.Grow(m.rest, len(m.unread)), m.unread...)
 		m.unread = nil
 		c.own |= resumed
@@ -156,7 +162,7 @@ func (c *Conn) Detached() bool { return c.hand != nil && !c.hand.Leading() }
 
 // Release implements [transport.Conn].
 func (c *Conn) Release() {
-	if m := c.more; m != nil && m.rest != nil {
+	if m := c.more(); m != nil && m.rest != nil {
 		buf.Put(m.rest)
 		m.rest = nil
 	}
@@ -214,15 +220,22 @@ func (c *Conn) Pause(on bool) {
 	}
 }
 
-// Untaken implements [transport.Conn].
-func (c *Conn) Untaken() int { return c.Pending() }
-
 // Pending implements [transport.Conn].
 func (c *Conn) Pending() int {
-	if c.more == nil {
-		return 0
+	if m := c.more(); m != nil {
+		return m.pending()
 	}
-	return c.more.pending()
+	return 0
+}
+
+// Untaken implements [transport.Conn].
+func (c *Conn) Untaken() int {
+	n := c.Pending()
+	if fd, ok := c.hold(); ok {
+		n += sys.Untaken(fd)
+		c.letGo(fd)
+	}
+	return n
 }
 
 func (m *more) pending() int {
@@ -233,17 +246,24 @@ func (m *more) pending() int {
 
 // Close implements [transport.Conn].
 func (c *Conn) Close(how transport.Closing) {
-	k := closeSoon
-	if how != transport.Orderly {
-		k = closeHard
-	}
 	if c.closed.Load() != dead {
-		c.loop.put(message{kind: k, c: c}) // a loop that has ended has closed it
+		c.loop.put(message{kind: closeConn, c: c, how: how}) // a loop that has ended has closed it
 	}
 }
 
 // RemoteAddr implements [transport.Conn].
 func (c *Conn) RemoteAddr() net.Addr { return c.peer.Net() }
 
-// LocalAddr implements [transport.Conn].
-func (c *Conn) LocalAddr() net.Addr { return c.loop.localAddr(c) }
+// LocalAddr implements [transport.Conn]. Of one that is closed it is an address that
+// the transport listens on.
+func (c *Conn) LocalAddr() net.Addr {
+	if fd, ok := c.hold(); ok {
+		defer c.letGo(fd)
+		if a, errno := sys.LocalAddr(fd); errno == 0 {
+			return a
+		}
+	} else if a := c.local.Load(); a != nil {
+		return *a
+	}
+	return c.loop.t.addr()
+}

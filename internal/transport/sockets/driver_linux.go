@@ -20,20 +20,19 @@ const (
 )
 
 // A Driver tells a loop what its sockets are ready for. It speaks of readiness,
-// level-triggered: what is watched and true is reported, at once or again. A
-// driver to which the kernel gives bytes, not readiness, keeps them for Recv.
+// level-triggered: what is watched and true is reported, at once or again.
 //
-// All but Read belongs to the loop's leader, and is whole whenever it has
+// This is what every driver does. What only some can, or need, is a [Receiver], a
+// [Batcher], [Requests] or a [Registry]; the loop asks once, when it is created.
+//
+// All but Receiver.Read belongs to the loop's leader, and is whole whenever it has
 // returned: the next call may be another goroutine's.
 type Driver interface {
 	// Descriptor is readable when there are events; nil ones may come. The loop
-	// closes it after Close.
+	// closes it, after Requests.Close.
 	Descriptor() int
 	// Fetch looks for events without waiting, and reports whether Next has any.
 	Fetch() bool
-	// Stuck reports that the kernel has refused something for now: Fetch is to be
-	// called again soon, events or not.
-	Stuck() bool
 	// Next returns the next event that Fetch has found. It is taken for good.
 	Next() (Event, bool)
 
@@ -42,45 +41,68 @@ type Driver interface {
 	// Watch reports the events want of a connection from now on; others may still
 	// come. It sets Conn.Watched to what is.
 	Watch(c *Conn, want uint32)
-	// Forget reports nothing until Watch is called.
+
+	// Listen reports connections that wait to be accepted.
+	Listen(ln *Listener) syscall.Errno
+	// Hold does not, until Listen is called again.
+	Hold(ln *Listener)
+	// Accept takes a connection from the backlog. The zero address stands for one
+	// that the kernel does not tell.
+	Accept(ln *Listener) (fd int, peer sys.Addr, errno syscall.Errno)
+}
+
+// A Registry is a driver whose kernel reports some events whether they are watched or
+// not, again and again.
+type Registry interface {
+	// Forget reports nothing of a connection until Watch is called.
 	Forget(c *Conn)
+}
+
+// A Receiver is a driver to which the kernel gives bytes, not readiness. It keeps
+// them. Without one a loop reads from its sockets.
+type Receiver interface {
 	// Recv reads what has arrived, as recv(2) does.
 	Recv(c *Conn, p []byte) (int, syscall.Errno)
-	// Read is Recv for the goroutine that feeds the connection, while it may not
+	// Read is Recv for the goroutines that feed the connection, while they may not
 	// lead. EAGAIN means that the loop is to be asked for In.
 	Read(c *Conn, p []byte) (int, syscall.Errno)
 	// Unread reports whether something has arrived that nobody has read.
 	Unread(c *Conn) bool
-	// Plain reports that Recv is recv(2), and Send of no use: the loop does without
-	// both.
-	Plain() bool
+	// Early takes what the driver has received and nobody has read, of a connection
+	// that is released.
+	Early(c *Conn) []byte
+}
+
+// A Batcher is a driver that sends the answers of several connections at once. Without
+// one a loop sends them one by one.
+type Batcher interface {
+	// Begin is called before any code of a connection's session. It submits what
+	// this connection has in the batch, and all of it when it has waited for long.
+	Begin(c *Conn)
 	// Send takes b, of MaxBatch bytes at most, to be sent soon, with what others
 	// send, and sets Conn.Batched until it is; or it refuses. What the socket does
 	// not take comes back by Loop.Unsent.
 	Send(c *Conn, b []byte) bool
 	// Submit sends all that Send has taken.
 	Submit()
+}
+
+// Requests are a driver's that go on in the kernel until they have completed, or were
+// cancelled: a descriptor, and the driver's memory, are in use for as long.
+type Requests interface {
+	// Stuck reports that the kernel has refused something for now: Fetch is to be
+	// called again soon, events or not.
+	Stuck() bool
 	// Release ends everything that is under way for a connection, and reports
 	// whether nothing is left. Otherwise Loop.Released is called when it is so.
 	// Recv and Read still find what had arrived.
 	Release(c *Conn) bool
-	// Early takes what the driver has received and nobody has read, of a connection
-	// that is released.
-	Early(c *Conn) []byte
-
-	// Listen reports connections that wait to be accepted.
-	Listen(ln *Listener) syscall.Errno
-	// Hold does not, until Listen is called again.
-	Hold(ln *Listener)
-	// Deaf holds, and reports whether nothing is under way any more: Accept then
-	// answers for the kernel's backlog. Otherwise there is an event when it is so.
+	// Deaf holds a listener, and reports whether nothing is under way any more:
+	// Accept then answers for the kernel's backlog. Otherwise there is an event when
+	// it is so.
 	Deaf(ln *Listener) bool
-	// Accept takes a connection from the backlog.
-	Accept(ln *Listener) (fd int, peer sys.Addr, errno syscall.Errno)
-
 	// Drop closes what Accept has not taken, before the listener is closed.
 	Drop(ln *Listener)
-
 	// Stop ends everything that is under way. Drained reports whether it has.
 	Stop()
 	Drained() bool
@@ -109,7 +131,7 @@ func (c *Conn) Gen() uint32 { return c.gen }
 
 // Usual reports whether the connection is fed at once with what it receives, by
 // the next Recv.
-func (c *Conn) Usual() bool { return c.flags == 0 && c.own == 0 && c.more == nil }
+func (c *Conn) Usual() bool { return c.flags == 0 && c.own == 0 && c.more() == nil }
 
 // Busy reports whether the session's code runs, so that only Read is of use.
 func (c *Conn) Busy() bool { return c.flags&busy != 0 }
@@ -117,12 +139,11 @@ func (c *Conn) Busy() bool { return c.flags&busy != 0 }
 // Released is called by the driver when nothing is under way for a connection any
 // more whose Release has said otherwise.
 func (l *Loop) Released(c *Conn) {
-	if c.leaving {
-		c.leaving = false
+	c.socket.close()
+	if c.flags&leaving != 0 {
+		c.flags &^= leaving
 		c.hand.Writable.Send(nil)
-		return
 	}
-	sys.Close(int(c.fd))
 }
 
 // Unsent is called by the driver, within Submit or Fetch, with what is left of a
@@ -141,14 +162,21 @@ func (l *Loop) Unsent(c *Conn, left []byte) {
 // anything else is done with its socket.
 func (l *Loop) submit(c *Conn) {
 	if c.Batched {
-		l.driver.Submit()
+		l.batcher.Submit()
 	}
 }
 
-// release lets go of the descriptor: for the feeder, who has hijacked it, or for
-// good.
+// forget has the driver report nothing about a connection any more.
+func (l *Loop) forget(c *Conn) {
+	if l.registry != nil {
+		l.registry.Forget(c)
+	}
+}
+
+// release closes the descriptor, and tells the feeder if it has hijacked the
+// connection, when nothing is under way for it any more.
 func (l *Loop) release(c *Conn) {
-	if l.driver.Release(c) {
+	if l.requests == nil || l.requests.Release(c) {
 		l.Released(c)
 	}
 }

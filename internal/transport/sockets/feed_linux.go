@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	highWater  = 256 << 10 // bytes unsent from which a connection is not read
-	lowWater   = 64 << 10  // and down to which it is not
-	lingerTime = time.Second
+	highWater  = 64 << 10 // of a transport that is not told
+	lingerTime = 5 * time.Second
 	lingerSize = 256 << 10 // bytes read and dropped after the last answer
 	drainTime  = 30 * time.Second
-	minRead    = 4 << 10 // room for input behind a rest
+	minRead    = 4 << 10  // room for input behind a rest
+	maxRead    = 64 << 10 // what is read behind it at once, as much as Input ever holds
 )
 
 // fromTimer returns the connection of a timer.
@@ -43,25 +43,29 @@ func (l *Loop) read(h *lead.Hand, c *Conn) bool {
 	return l.feed(h, c, in[:n])
 }
 
-// recv is the driver's Recv.
+// recv reads what has arrived, for the leader.
 func (l *Loop) recv(c *Conn, p []byte) (int, syscall.Errno) {
-	if l.plain {
+	if l.receiver == nil {
 		return sys.Recv(int(c.fd), p)
 	}
-	return l.driver.Recv(c, p)
+	return l.receiver.Recv(c, p)
 }
 
-// readBehind reads what has arrived behind what is kept.
+// readBehind reads what has arrived behind what is kept, and feeds both. So what is
+// kept of a connection is never more than what its session has been fed and has not
+// consumed: nothing is read for one that is not fed. Its memory is a power of two, no
+// more than twice that and minRead.
 func (l *Loop) readBehind(h *lead.Hand, c *Conn) bool {
-	rest := buf.Grow(c.more.rest, max(minRead, len(c.more.rest)))
-	c.more.rest = rest
-	n, errno := l.recv(c, rest[len(rest):cap(rest)])
+	m := c.more()
+	rest := buf.Grow(m.rest, minRead)
+	m.rest = rest
+	n, errno := l.recv(c, rest[len(rest):min(cap(rest), len(rest)+maxRead)])
 	if n <= 0 {
 		return l.nothing(h, c, errno)
 	}
 	h.Read += n
 	c.flags &^= due
-	c.more.rest = rest[:len(rest)+n]
+	m.rest = rest[:len(rest)+n]
 	return l.feedRest(h, c)
 }
 
@@ -85,9 +89,9 @@ func (l *Loop) nothing(h *lead.Hand, c *Conn, errno syscall.Errno) bool {
 func (l *Loop) feed(h *lead.Hand, c *Conn, in []byte) bool {
 	l.begin(h, c)
 	n, err := c.session.Feed(in, &h.Out)
-	if n == len(in) && err == nil && c.own == 0 && c.more == nil {
+	if n == len(in) && err == nil && c.own == 0 && c.more() == nil {
 		// The usual case: it leaves an answer, and nothing else is to be done.
-		if l.plain {
+		if l.batcher == nil {
 			if l.sendWhole(h, c) {
 				return l.returned(h, c, nil)
 			}
@@ -120,7 +124,7 @@ func (l *Loop) sendBatched(h *lead.Hand, c *Conn) bool {
 		return false
 	}
 	// The hand leads: from here on the loop is its own.
-	if l.driver.Send(c, b) {
+	if l.batcher.Send(c, b) {
 		h.Sent += len(b)
 	} else if _, err := c.push(&h.Out, h); err != nil {
 		c.own |= broken
@@ -133,7 +137,7 @@ func (l *Loop) sendBatched(h *lead.Hand, c *Conn) bool {
 // session may release it.
 func (l *Loop) feedRest(h *lead.Hand, c *Conn) bool {
 	l.begin(h, c)
-	n, err := c.session.Feed(c.more.rest, &h.Out)
+	n, err := c.session.Feed(c.more().rest, &h.Out)
 	return l.end(h, c, c.rest(), n, err)
 }
 
@@ -149,10 +153,17 @@ func (l *Loop) eof(h *lead.Hand, c *Conn) bool {
 // begin is called before any code of the session: from here on the loop may be
 // taken away.
 func (l *Loop) begin(h *lead.Hand, c *Conn) {
-	l.submit(c)
 	c.flags |= busy
 	c.hand = h
 	l.feeds++
+	l.yield(h, c)
+}
+
+// yield is begin for code of the session that has nothing to send.
+func (l *Loop) yield(h *lead.Hand, c *Conn) {
+	if l.batcher != nil {
+		l.batcher.Begin(c)
+	}
 	h.Begin()
 }
 
@@ -161,18 +172,19 @@ func (l *Loop) begin(h *lead.Hand, c *Conn) {
 func (l *Loop) end(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 	if c.own&hijacked != 0 {
 		h.Out.Reset()
+		c.free()
 		return h.End()
 	}
 	if h.Out.Len() > 0 && c.own&broken == 0 {
 		tell := err == nil && (in == nil || c.Pending() > 0)
 		if left, e := c.push(&h.Out, h); e != nil {
 			c.own |= broken
-		} else if tell && left == 0 {
+		} else if tell && left == 0 && c.closed.Load() == open {
 			c.session.Drained()
 		}
 	}
 	h.Out.Reset()
-	if n < len(in) || c.more != nil {
+	if n < len(in) || c.more() != nil {
 		if n < len(in) && err != nil {
 			c.own |= linger
 		}
@@ -192,7 +204,7 @@ func (l *Loop) returned(h *lead.Hand, c *Conn, err error) bool {
 	}
 	l.publish(h)
 	if !l.put(message{kind: back, c: c, err: err}) {
-		l.abandon(c)
+		l.abandon(c, (*Conn).free)
 	}
 	return false
 }
@@ -212,13 +224,16 @@ func (l *Loop) settle(h *lead.Hand, c *Conn, err error) bool {
 
 // resolve decides how it goes on with a connection that nobody feeds.
 func (l *Loop) resolve(h *lead.Hand, c *Conn, err error) bool {
-	c.made = true
-	if c.own&broken != 0 || c.flags&closeNow != 0 {
-		why := transport.ErrLost
-		if c.flags&closeNow != 0 {
-			why = nil
-		}
-		return l.drop(h, c, why)
+	c.flags &^= making
+	switch {
+	case c.flags&closeNow != 0 && l.quitting:
+		return l.drop(h, c, transport.ErrStopped)
+	case c.flags&closeNow != 0:
+		return l.cut(h, c)
+	case c.own&broken != 0:
+		return l.drop(h, c, transport.ErrLost)
+	case c.flags&closing != 0 && err != nil:
+		return l.drop(h, c, transport.ErrDeadline) // as Expired wants it
 	}
 	pending := c.Pending()
 	if pending > 0 {
@@ -233,9 +248,9 @@ func (l *Loop) resolve(h *lead.Hand, c *Conn, err error) bool {
 		l.batch = slices.Insert(l.batch, l.at, c.wakes.list...)
 		c.wakes = nil
 	}
-	if pending > highWater {
+	if pending > l.t.config.HighWater {
 		c.flags |= held
-	} else if pending <= lowWater {
+	} else if pending <= l.t.config.HighWater/2 {
 		c.flags &^= held
 	}
 	if c.rest() != nil {
@@ -340,7 +355,7 @@ func (l *Loop) whileBusy(h *lead.Hand, c *Conn, events uint32) {
 		l.sendBusy(h, c)
 	}
 	if gone {
-		l.driver.Forget(c)
+		l.forget(c)
 		return
 	}
 	l.disarm(c)
@@ -348,7 +363,7 @@ func (l *Loop) whileBusy(h *lead.Hand, c *Conn, events uint32) {
 
 // sendBusy sends what was left before this Feed, or by its Flush.
 func (l *Loop) sendBusy(h *lead.Hand, c *Conn) {
-	m := c.more
+	m := c.more()
 	m.mu.Lock()
 	err := m.send(c, h)
 	done := m.out.Len() == 0

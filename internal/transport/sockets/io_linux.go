@@ -3,9 +3,9 @@ package sockets
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"syscall"
 
@@ -88,7 +88,7 @@ func transmitFile(fd int, q *buf.Queue) (n, want int, err error) {
 // as the socket takes it. What it does not take becomes the connection's. It
 // returns the bytes that are left. out may be nil.
 func (c *Conn) push(out *buf.Queue, h *lead.Hand) (left int, err error) {
-	m := c.more
+	m := c.more()
 	if m == nil {
 		// Nothing is left from before: nobody else sends, no lock is needed.
 		if out == nil || out.Len() == 0 {
@@ -146,42 +146,57 @@ func (c *Conn) pushFirst(out *buf.Queue, h *lead.Hand) (left int, err error) {
 }
 
 // Flush implements [transport.Conn].
-func (c *Conn) Flush(out *buf.Queue, most int, l sync.Locker) error { return c.drain(out, most, l) }
-
-// drain sends what is in out, which may be nil, and what is pending, until at most
-// that many bytes are left.
-func (c *Conn) drain(out *buf.Queue, most int, lock sync.Locker) error {
-	h := c.hand
+func (c *Conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 	for {
-		if c.own&broken != 0 {
-			if out != nil {
-				out.Reset()
-			}
-			return transport.ErrLost
-		}
-		left, err := c.push(out, h)
+		left, err := c.pushHeld(out)
 		if err != nil {
-			c.own |= broken
-			return transport.ErrLost
+			return err
 		}
-		if out != nil {
-			out.Release() // what is sent in pieces may take long
-		}
+		out.Release() // what is sent in pieces may take long
 		if left == 0 {
 			return nil
 		}
-		if left <= most {
-			// The loop sends the rest, however long Feed takes.
-			c.loop.put(message{kind: sendRest, c: c})
-			return nil
+		if left > most {
+			if err = c.wait(writeWait, l); err == nil {
+				continue // others may have left something in out
+			}
 		}
-		if err := c.wait(writeWait, lock); err != nil {
-			c.own |= broken
-			c.more.mu.Lock()
-			c.more.out.Reset()
-			c.more.mu.Unlock()
+		if err == transport.ErrLost {
+			c.lose(out)
 			return err
 		}
+		// The loop sends the rest, however long Feed takes.
+		c.loop.put(message{kind: sendRest, c: c})
+		return err
+	}
+}
+
+// pushHeld is push for the goroutines of a Feed. Its error is ErrLost.
+func (c *Conn) pushHeld(out *buf.Queue) (left int, err error) {
+	fd, ok := c.hold()
+	if ok && c.own&broken == 0 {
+		left, err = c.push(out, c.hand)
+	} else {
+		err = transport.ErrLost
+	}
+	if ok {
+		c.letGo(fd)
+	}
+	if err != nil || left > 0 && c.closed.Load() == dead {
+		c.lose(out)
+		return 0, transport.ErrLost
+	}
+	return left, nil
+}
+
+// lose drops what was to be sent: nobody is there to take it.
+func (c *Conn) lose(out *buf.Queue) {
+	c.own |= broken
+	out.Reset()
+	if m := c.more(); m != nil {
+		m.mu.Lock()
+		m.out.Release()
+		m.mu.Unlock()
 	}
 }
 
@@ -220,7 +235,7 @@ func (c *Conn) Read(p []byte, l sync.Locker) (int, error) {
 		return 0, transport.ErrDeadline
 	}
 	for {
-		n, errno := c.loop.driver.Read(c, p)
+		n, errno := c.receive(p)
 		switch errno {
 		case 0:
 			if n == 0 {
@@ -239,25 +254,55 @@ func (c *Conn) Read(p []byte, l sync.Locker) (int, error) {
 	}
 }
 
+// receive reads what has arrived, for the goroutines of a Feed.
+func (c *Conn) receive(p []byte) (int, syscall.Errno) {
+	if c.closed.Load() != open {
+		return 0, syscall.ENOTCONN
+	}
+	fd, ok := c.hold()
+	if !ok {
+		return 0, syscall.ENOTCONN
+	}
+	defer c.letGo(fd)
+	if r := c.loop.receiver; r != nil {
+		return r.Read(c, p)
+	}
+	return sys.Recv(fd, p)
+}
+
 // Hijack implements [transport.Conn].
 func (c *Conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 	if err := c.Flush(out, 0, nil); err != nil {
 		return nil, err
 	}
+	// What can fail comes first: the loop still knows the connection.
+	fd, ok := c.hold()
+	if !ok {
+		return nil, transport.ErrLost
+	}
+	nc, err := sys.Conn(fd)
+	c.letGo(fd)
+	if err != nil {
+		return nil, fmt.Errorf("hijack connection: %w", err)
+	}
+	local := nc.LocalAddr()
+	c.local.Store(&local)
 	c.Detach()
 	c.hand.Writable.Prepare()
-	if !c.loop.put(message{kind: hijack, c: c}) {
-		return nil, transport.ErrStopped
+	err = transport.ErrLost
+	if c.loop.put(message{kind: hijack, c: c}) {
+		err = c.hand.Writable.Wait()
 	}
-	if err := c.hand.Writable.Wait(); err != nil {
+	if err != nil {
+		nc.Close() // its error is of no interest: the connection is lost
 		return nil, err
 	}
-	// The loop does not know the connection any more.
+	// The loop does not know the connection any more, and has closed its descriptor.
 	c.own |= hijacked
-	nc, err := sys.Conn(int(c.fd))
-	if err != nil {
-		return nil, os.NewSyscallError("hijack", err)
+	unread = bytes.Clone(unread)
+	if r := c.loop.receiver; r != nil {
+		// What the driver had received comes behind.
+		unread = append(unread, r.Early(c)...)
 	}
-	// Nor does the driver; what it had received comes behind unread.
-	return transport.NewHijacked(nc, append(bytes.Clone(unread), c.loop.driver.Early(c)...)), nil
+	return transport.NewHijacked(nc, unread), nil
 }

@@ -41,10 +41,9 @@ func (t *Transport) undo() func() {
 		t.remove(t.files[files:])
 		t.files = t.files[:files]
 		for i, l := range t.loops {
-			for _, ln := range l.listeners[had[i]:] {
-				l.closeListener(ln)
+			for len(l.listeners) > had[i] {
+				l.closeListener(l.listeners[had[i]])
 			}
-			l.listeners = l.listeners[:had[i]]
 		}
 	}
 }
@@ -68,29 +67,26 @@ func (t *Transport) listen(network, address string, o transport.ListenOptions) (
 		if addr == nil {
 			addr, address = a, a.String() // a port that the kernel has chosen
 		}
-		if err := l.adopt(fd, a); err != nil {
-			return nil, err
-		}
+		l.adopt(fd, a, false)
 	}
 	if shared {
 		ln := t.loops[0].listeners[len(t.loops[0].listeners)-1]
-		if err := t.share(ln.fd, addr, t.loops[1:]); err != nil {
+		if err := t.share(ln.fd, addr, t.loops[1:], false); err != nil {
 			return nil, err
 		}
 	}
 	return addr, nil
 }
 
-// share gives loops duplicates of a listening descriptor.
-func (t *Transport) share(fd int, addr net.Addr, loops []*Loop) error {
+// share gives loops duplicates of a listening descriptor, which was given to us or is
+// our own.
+func (t *Transport) share(fd int, addr net.Addr, loops []*Loop, given bool) error {
 	for _, l := range loops {
 		dup, err := sys.DupFD(fd)
 		if err != nil {
 			return fmt.Errorf("listen on %s: %w", addr, err)
 		}
-		if err := l.adopt(dup, addr); err != nil {
-			return err
-		}
+		l.adopt(dup, addr, given)
 	}
 	return nil
 }
@@ -109,7 +105,7 @@ func (t *Transport) Adopt(ln net.Listener) error {
 	defer sys.Close(fd)
 	sys.KeepAlive(fd)
 	undo := t.undo()
-	if err := t.share(fd, ln.Addr(), t.loops); err != nil {
+	if err := t.share(fd, ln.Addr(), t.loops, true); err != nil {
 		undo()
 		return err
 	}

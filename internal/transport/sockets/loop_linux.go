@@ -1,15 +1,12 @@
 package sockets
 
 import (
-	"net"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/sys"
-	"github.com/redline-go/redline/internal/transport"
 	"github.com/redline-go/redline/internal/transport/lead"
 )
 
@@ -25,10 +22,15 @@ type Loop struct {
 	t      *Transport
 	index  int
 	driver Driver
-	plain  bool // the driver is
-	role   *lead.Role
-	bell   *lead.Bell
-	inbox  lead.Inbox[message]
+	// What the driver is besides; nil if it is not.
+	receiver Receiver
+	batcher  Batcher
+	requests Requests
+	registry Registry
+
+	role  *lead.Role
+	bell  *lead.Bell
+	inbox lead.Inbox[message]
 
 	batch []message // taken from the inbox; batch[:at] are done
 	at    int
@@ -42,14 +44,14 @@ type Loop struct {
 	listeners []*Listener
 	stops     []message // of StopAccepting, that wait for the driver
 	quitting  bool
-	owed      int // bytes counted as sent that were not
-	swept     int // conns[:swept] are closed, while quitting
+	stopped   bool // the driver's requests are being cancelled
+	owed      int  // bytes counted as sent that were not
+	swept     int  // conns[:swept] are closed, while quitting
 	failure   error
 
 	wait func(fd uintptr) bool // of the bell
 	idle func() bool
 
-	mu       sync.Mutex // held while a descriptor is closed, or asked about
 	counters counters
 }
 
@@ -120,7 +122,7 @@ func (l *Loop) round(h *lead.Hand) bool {
 		if !l.quit(h) {
 			return false
 		}
-		if l.driver.Drained() {
+		if l.requests == nil || l.requests.Drained() {
 			l.stop(h)
 			return false
 		}
@@ -129,10 +131,10 @@ func (l *Loop) round(h *lead.Hand) bool {
 		// Handlers that went on elsewhere need this processor too.
 		runtime.Gosched()
 	}
-	if !l.driver.Fetch() {
+	if !l.fetch() {
 		l.publish(h)
 		until := l.wheel.Next()
-		if l.driver.Stuck() {
+		if l.requests != nil && l.requests.Stuck() {
 			until = l.now + int64(stuckPause)
 		}
 		now, err := l.bell.Wait(h, until, l.wait, l.idle)
@@ -151,6 +153,10 @@ func (l *Loop) round(h *lead.Hand) bool {
 		}
 	}
 }
+
+// fetch reports whether there is something to do: events, or the end of a loop whose
+// driver has failed.
+func (l *Loop) fetch() bool { return l.driver.Fetch() || l.failure != nil }
 
 // messages handles what was in the inbox; what these messages cause waits for the
 // next round, so that events get their turn.
@@ -241,8 +247,8 @@ func (l *Loop) timeout(h *lead.Hand, c *Conn) bool {
 		l.waits(c) // if it does, and for what comes from here
 	case !passed(&c.deadline, l.now):
 		l.schedule(c, c.deadline.Load())
-	case c.flags&(lingering|closing) != 0:
-		return l.drop(h, c, transport.ErrDeadline)
+	case c.flags&lingering != 0:
+		return l.drop(h, c, nil) // its session has been told
 	default:
 		c.deadline.Store(0)
 		l.begin(h, c)
@@ -250,16 +256,4 @@ func (l *Loop) timeout(h *lead.Hand, c *Conn) bool {
 		return l.end(h, c, nil, 0, err)
 	}
 	return true
-}
-
-// localAddr returns the address of the connection's own end.
-func (l *Loop) localAddr(c *Conn) net.Addr {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if c.closed.Load() != dead {
-		if a, errno := sys.LocalAddr(int(c.fd)); errno == 0 {
-			return a
-		}
-	}
-	return l.t.addr()
 }

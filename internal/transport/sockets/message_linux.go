@@ -12,9 +12,11 @@ import (
 // A message is what other goroutines, or earlier rounds, have for a loop.
 type message struct {
 	kind kind
+	how  transport.Closing // of closeConn
+	at   int32             // of visitAll: the descriptor that comes next
 	c    *Conn
 	f    func(out *buf.Queue) error // of wake
-	each *each                      // of visit and visitAll
+	each *each                      // of visitAll
 	done chan<- struct{}            // of stopListening: told when it is done
 	err  error                      // of back
 	hand *lead.Hand                 // of exited
@@ -30,12 +32,11 @@ const (
 	retime                    // the feeder waits, and has changed its timeout
 	sendRest                  // the feeder has left something to send
 	feedRest                  // feed what is kept
-	closeSoon                 // Close(false)
-	closeHard                 // Close(true)
+	closeConn                 // Close
 	exited                    // the feeder has ended within the session's code
 	hijack                    // the feeder takes the connection out
-	visit                     // run each's function for this connection
-	visitAll                  // and for all of them
+	visitAll                  // run each's function for all connections
+	listenAll                 // accept connections, from here on
 	resumeAccept              // there is room for connections again
 	stopListening             // close the listening sockets
 	quitLoop                  // close everything
@@ -48,11 +49,11 @@ type wakes struct{ list []message }
 type each struct {
 	f    func(s transport.Session, out *buf.Queue) error
 	stop <-chan struct{}
-	left atomic.Int64 // loops and connections to come
+	left atomic.Int64 // loops that have not finished, and sessions that are being visited
 	done chan struct{}
 }
 
-// finish counts one loop or connection off.
+// finish counts one loop or session off.
 func (e *each) finish() {
 	if e.left.Add(-1) == 0 {
 		close(e.done)
@@ -81,7 +82,11 @@ func (e *each) stopped() bool {
 func (l *Loop) deliver(h *lead.Hand, m message) bool {
 	switch m.kind {
 	case visitAll:
-		l.visitAll(m.each)
+		return l.visitNext(h, m)
+	case listenAll:
+		for _, ln := range l.listeners {
+			l.listen(ln)
+		}
 		return true
 	case resumeAccept:
 		l.resumeAccept()
@@ -92,7 +97,7 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 		l.quitting = true
 		return true
 	case exited:
-		return l.cut(h, l.fedBy(m.hand))
+		return l.exit(h, l.fedBy(m.hand))
 	}
 	c := m.c
 	if c.closed.Load() == dead {
@@ -116,19 +121,23 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 			l.arm(c)
 		}
 	case hijack:
+		if c.flags&closeNow != 0 {
+			m.drop()
+			return true
+		}
 		l.remove(c)
-		c.closed.Store(dead) // for this transport; the feeder gets the descriptor
-		c.leaving = true
+		c.closed.Store(dead) // for this transport; the feeder has a duplicate
+		c.flags |= leaving
 		l.release(c)
-	case closeSoon, closeHard:
-		return l.close(h, c, m.kind == closeHard)
+	case closeConn:
+		return l.close(h, c, m.how)
 	case feedRest:
 		ready := c.flags&(busy|held|ended|closing|lingering) == 0 && c.own&paused == 0
 		if ready && c.flags&due != 0 && c.rest() != nil {
 			c.flags &^= due
 			return l.feedRest(h, c)
 		}
-	case wake, visit:
+	case wake:
 		return l.wake(h, c, m)
 	}
 	return true
@@ -137,7 +146,7 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 // drop lets go of a message that cannot be delivered.
 func (m message) drop() {
 	switch m.kind {
-	case visit, visitAll:
+	case visitAll:
 		m.each.finish()
 	case stopListening:
 		close(m.done)
@@ -220,39 +229,48 @@ func (l *Loop) wake(h *lead.Hand, c *Conn, m message) bool {
 		return true
 	}
 	l.begin(h, c)
-	var err error
-	if m.kind == wake {
-		err = m.f(&h.Out)
-	} else {
-		err = m.each.visit(c.session, &h.Out)
-	}
-	return l.end(h, c, nil, 0, err)
+	return l.end(h, c, nil, 0, m.f(&h.Out))
 }
 
-// visitAll makes a message of its own for each connection.
-func (l *Loop) visitAll(e *each) {
-	for _, c := range l.conns {
-		if c != nil && c.closed.Load() == open {
-			e.left.Add(1)
-			l.batch = append(l.batch, message{kind: visit, c: c, each: e})
+// visitNext visits the next connection that is not being fed, and leaves the message
+// for the rest where it was: whoever leads then goes on. So a visit takes no memory.
+func (l *Loop) visitNext(h *lead.Hand, m message) bool {
+	for ; int(m.at) < len(l.conns) && !m.each.stopped(); m.at++ {
+		c := l.conns[m.at]
+		if c == nil || c.flags&busy != 0 || c.closed.Load() != open {
+			continue
 		}
+		m.at++
+		m.each.left.Add(1)
+		l.at--
+		l.batch[l.at] = m
+		l.begin(h, c)
+		return l.end(h, c, nil, 0, m.each.visit(c.session, &h.Out))
 	}
-	e.finish()
+	m.each.finish()
+	return true
 }
 
 // close is Conn.Close on the loop.
-func (l *Loop) close(h *lead.Hand, c *Conn, now bool) bool {
+func (l *Loop) close(h *lead.Hand, c *Conn, how transport.Closing) bool {
 	l.submit(c)
+	fed := c.flags&busy != 0
 	switch {
-	case now && c.flags&busy != 0:
-		// The descriptor stays until the feeder has done with it.
-		c.flags |= closeNow
+	case how == transport.Reset && fed:
+		// The descriptor stays until the feeder has done with it. That the peer has
+		// gone from here on is no news to its session.
+		c.flags |= closeNow | lost
+		c.closed.CompareAndSwap(open, finished)
 		sys.Reset(int(c.fd))
 		l.endWaits(c, transport.ErrLost)
-	case now:
+	case how == transport.Reset:
 		sys.Reset(int(c.fd))
 		return l.drop(h, c, nil)
-	case c.flags&busy != 0:
+	case how == transport.Abrupt && fed:
+		l.interrupt(c, transport.ErrLost)
+	case how == transport.Abrupt:
+		return l.cut(h, c)
+	case fed:
 		c.flags |= closeAfter
 	case c.flags&(closing|lingering) == 0:
 		return l.finish(h, c)

@@ -42,6 +42,7 @@ var tests = []struct {
 	{"ShortSends", testShortSends},
 	{"ShortFile", testShortFile},
 	{"Pin", testPin},
+	{"SlowLog", testSlowLog},
 }
 
 func TestResources(t *testing.T) {
@@ -357,9 +358,22 @@ func testPin(t *testing.T, d driver) {
 	logged := make(chan string, 4)
 	addr = serve(t, d, transport.Config{Loops: 1, Pin: []int{1000}, Log: func(msg string, _ error) { logged <- msg }})
 	ask(t, dial(t, addr), scratch)
-	if len(logged) == 0 {
-		t.Error("a CPU that does not exist is not logged")
+	receive(t, logged, "a CPU that does not exist is logged")
+}
+
+// testSlowLog serves while what is logged is not written.
+func testSlowLog(t *testing.T, d driver) {
+	release, logged := make(chan struct{}), make(chan string, 100)
+	addr := serve(t, d, transport.Config{Loops: 1, Pin: []int{1000}, Log: func(msg string, _ error) {
+		<-release
+		logged <- msg
+	}})
+	scratch := make([]byte, 1024)
+	for range 10 {
+		ask(t, dial(t, addr), scratch)
 	}
+	close(release)
+	receive(t, logged, "it is written")
 }
 
 func BenchmarkRequest(b *testing.B) {

@@ -24,7 +24,10 @@ type Transport struct {
 	open   atomic.Int64 // connections, those being accepted included
 	full   atomic.Bool  // a loop has stopped accepting because of MaxConns
 
-	refusals transport.Repeats // of accept(2)
+	logger    *transport.Logger
+	listening atomic.Int64 // listeners of all loops
+	stopping  atomic.Bool  // StopAccepting was called, or Close
+	deaf      chan error   // why there are no listeners any more
 
 	mu      sync.Mutex
 	state   state
@@ -49,23 +52,23 @@ func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	if config.Loops < 1 {
 		return nil, fmt.Errorf("create transport: %d loops", config.Loops)
 	}
-	t := &Transport{config: config, crew: lead.NewCrew(config.Takeover)}
+	if config.HighWater <= 0 {
+		config.HighWater = highWater
+	}
+	t := &Transport{
+		config: config, crew: lead.NewCrew(config.Takeover),
+		logger: transport.NewLogger(config.Log), deaf: make(chan error, 1),
+	}
 	if config.AcceptRate > 0 {
 		t.rate.gap = int64(time.Second) / int64(config.AcceptRate)
+		t.rate.next.Store(-burst) // the clock may have begun just now
 	}
 	for i := range config.Loops {
 		l := &Loop{t: t, index: i}
-		l.wait = func(uintptr) bool { return l.driver.Fetch() }
+		l.wait = func(uintptr) bool { return l.fetch() }
 		l.idle = func() bool { return l.at == len(l.batch) && l.inbox.Empty() }
 		l.role = t.crew.Role(l.lead, l.exited)
-		var err error
-		if l.driver, err = driver(l); err == nil {
-			l.plain = l.driver.Plain()
-			if l.bell, err = lead.NewBell(l.role, l.driver.Descriptor(), "loop"); err != nil {
-				l.driver.Close()
-			}
-		}
-		if err != nil {
+		if err := l.create(driver); err != nil {
 			return nil, errors.Join(fmt.Errorf("create loop: %w", err), t.free())
 		}
 		t.loops = append(t.loops, l)
@@ -73,7 +76,24 @@ func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	return t, nil
 }
 
-// Serve implements [transport.Transport].
+// create makes the loop's driver, and finds out what it is.
+func (l *Loop) create(driver NewDriver) (err error) {
+	if l.driver, err = driver(l); err != nil {
+		return err
+	}
+	l.receiver, _ = l.driver.(Receiver)
+	l.batcher, _ = l.driver.(Batcher)
+	l.requests, _ = l.driver.(Requests)
+	l.registry, _ = l.driver.(Registry)
+	l.bell, err = lead.NewBell(l.role, l.driver.Descriptor(), "loop")
+	if err != nil && l.requests != nil {
+		l.requests.Close()
+	}
+	return err
+}
+
+// Serve implements [transport.Transport]. When the last listener accepts no more, the
+// connections that there are go on until Close.
 func (t *Transport) Serve() error {
 	t.mu.Lock()
 	if t.state != created {
@@ -81,9 +101,16 @@ func (t *Transport) Serve() error {
 		return transport.ErrStopped
 	}
 	t.state = serving
+	for _, l := range t.loops {
+		l.put(message{kind: listenAll}) // no loop has ended that has not begun
+	}
 	t.crew.Start()
 	t.mu.Unlock()
-	<-t.crew.Stopped()
+	select {
+	case err := <-t.deaf:
+		return err
+	case <-t.crew.Stopped():
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state = closed
@@ -98,6 +125,7 @@ func (t *Transport) Serve() error {
 // Feeds that run are told by Lost and may go on; their connections are closed
 // when they return.
 func (t *Transport) Close() error {
+	t.stopping.Store(true)
 	t.mu.Lock()
 	before := t.state
 	t.state = closed
@@ -117,11 +145,10 @@ func (t *Transport) Close() error {
 func (t *Transport) free() error {
 	var errs []error
 	for _, l := range t.loops {
-		for _, ln := range l.listeners {
-			l.closeListener(ln)
+		l.closeListeners()
+		if l.requests != nil {
+			l.requests.Close()
 		}
-		l.listeners = nil
-		l.driver.Close()
 		l.inbox.Close()
 		errs = append(errs, l.bell.Close())
 	}
@@ -143,14 +170,12 @@ func (t *Transport) ended(err error) {
 
 // StopAccepting implements [transport.Transport].
 func (t *Transport) StopAccepting() {
+	t.stopping.Store(true)
 	t.mu.Lock()
 	t.unlink()
 	if t.state == created {
 		for _, l := range t.loops {
-			for _, ln := range l.listeners {
-				l.closeListener(ln)
-			}
-			l.listeners = nil
+			l.closeListeners()
 		}
 	}
 	serves := t.state == serving
@@ -229,8 +254,5 @@ func (t *Transport) addr() net.Addr {
 	return t.addrs[0]
 }
 
-func (t *Transport) log(msg string, err error) {
-	if t.config.Log != nil {
-		t.config.Log(msg, err)
-	}
-}
+// log reports an error, without waiting for who writes it.
+func (t *Transport) log(msg string, err error) { t.logger.Log(msg, err) }

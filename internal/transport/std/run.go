@@ -190,5 +190,6 @@ func (c *conn) feed(out *buf.Queue) {
 		}
 		return err
 	})
-	c.later = len(c.kept) > 0 && c.unsent > 0 // the session may have stopped because of it
+	// The session may have stopped because output was pending, though none is by now.
+	c.later = len(c.kept) > 0 && c.owed
 }

@@ -238,9 +238,14 @@ func highWaterSet(e *env) {
 		if n := s.Pending(); n > e.config.HighWater {
 			e.Errorf("the session is fed while %d bytes are pending", n)
 		}
-		out.Ref(answer)
-		fed.Add(1)
-		return 1, nil // the rest comes again, with more or when all is sent
+		for i := range in {
+			out.Ref(answer)
+			fed.Add(1)
+			if err := s.Flush(out, noWait, nil); err != nil || s.Pending() > 0 {
+				return i + 1, err // the rest comes again, when all is sent
+			}
+		}
+		return len(in), nil
 	}})
 	c := e.dialWith(&net.Dialer{Control: small})
 	s := e.session(0)

@@ -23,9 +23,8 @@ const (
 // while the other sends. mu is held for every call.
 type duplex struct {
 	*session
-	mu   sync.Mutex
-	out  *buf.Queue
-	left []byte // what transmit has not come to
+	mu  sync.Mutex
+	out *buf.Queue
 }
 
 // receive reads n bytes.
@@ -48,7 +47,6 @@ func (d *duplex) transmit(p []byte, keep bool) error {
 		n := min(len(p), duplexPart)
 		d.out.Ref(p[:n])
 		p = p[n:]
-		d.left = p
 		var l sync.Locker
 		if !keep {
 			l = &d.mu
@@ -277,7 +275,8 @@ func roomTimeout(e *env, late bool) {
 		},
 		func(d *duplex) error {
 			d.passes(d.SetWriteTimeout, late)
-			err := d.transmit(p, false)
+			d.out.Ref(p)
+			err := d.Flush(d.out, duplexPart, &d.mu)
 			if n := d.Pending(); n <= duplexPart {
 				e.Errorf("%d bytes are pending after a deadline, want what was before", n)
 			}
@@ -289,7 +288,7 @@ func roomTimeout(e *env, late bool) {
 			if err := d.Flush(d.out, duplexPart, &d.mu); err != nil {
 				e.Errorf("Flush returns %v when it goes on", err)
 			}
-			return d.transmit(d.left, false)
+			return nil
 		},
 		func(c *client, _ *duplex) {
 			if err := e.receive(room, "Flush returns"); err != transport.ErrDeadline {

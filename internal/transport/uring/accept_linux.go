@@ -19,6 +19,7 @@ type ear struct {
 	flying   bool          // the accept is in flight
 	ending   bool          // and being cancelled
 	queued   bool          // in the driver's list
+	gone     bool          // the listener is closed: what still comes is closed too
 }
 
 func (d *driver) earOf(ln *sockets.Listener) *ear {
@@ -67,11 +68,11 @@ func (d *driver) Hold(ln *sockets.Listener) {
 	e.wanted = false
 	if e.flying && !e.ending {
 		e.ending = true
-		d.cancel(-1, data(kindAccept, e.number, 0), 0)
+		d.cancel(data(kindAccept, e.number, 0), 0)
 	}
 }
 
-// Deaf implements [sockets.Driver].
+// Deaf implements [sockets.Requests].
 func (d *driver) Deaf(ln *sockets.Listener) bool {
 	d.Hold(ln)
 	return !d.earOf(ln).flying
@@ -79,7 +80,10 @@ func (d *driver) Deaf(ln *sockets.Listener) bool {
 
 // accepted handles what the multishot accept brings.
 func (d *driver) accepted(e *ear, c *sys.CQE) (sockets.Event, bool) {
-	if c.Res >= 0 {
+	switch {
+	case c.Res >= 0 && e.gone:
+		sys.Close(int(c.Res))
+	case c.Res >= 0:
 		e.accepted = append(e.accepted, int(c.Res))
 	}
 	if c.Flags&sys.CQEMore == 0 {
@@ -96,13 +100,13 @@ func (d *driver) accepted(e *ear, c *sys.CQE) (sockets.Event, bool) {
 	return sockets.Event{Listener: e.ln}, true
 }
 
-// Drop implements [sockets.Driver].
+// Drop implements [sockets.Requests].
 func (d *driver) Drop(ln *sockets.Listener) {
 	e := d.earOf(ln)
 	for _, fd := range e.accepted {
 		sys.Close(fd)
 	}
-	e.accepted, e.wanted = nil, false
+	e.accepted, e.wanted, e.gone = nil, false, true
 }
 
 // Accept implements [sockets.Driver].
@@ -115,7 +119,7 @@ func (d *driver) Accept(ln *sockets.Listener) (int, sys.Addr, syscall.Errno) {
 		} else {
 			e.accepted = nil
 		}
-		peer, _ := sys.PeerAddr(fd) // the zero address when it has gone already
+		peer, _ := sys.PeerAddr(fd) // the zero address when it has gone already: the loop's to judge
 		return fd, peer, 0
 	}
 	if errno := e.errno; errno != 0 {

@@ -61,6 +61,7 @@ func (d *driver) complete(e *sys.CQE) (sockets.Event, bool) {
 
 // received handles what the multishot recv of a connection brings.
 func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
+	sys.Received()
 	c := &p.conn
 	if e.Res > 0 && e.Flags&sys.CQEBuffer != 0 &&
 		p.state&(receiving|ending|queued|released) == receiving && c.Usual() && p.early.Load() == nil {

@@ -3,8 +3,9 @@
 //
 // A connection is accepted by a multishot accept, and read by a multishot recv
 // into buffers that belong to the ring. Short answers are copied to a slab and sent
-// together, with one call for up to 32 of them; what completes meanwhile is in the
-// queue when the call returns, so that a busy loop makes no call to learn of it.
+// together, with one call for up to 32 of them, and before another session runs when the
+// first has waited for 100 us; what completes meanwhile is in the queue when the call
+// returns, so that a busy loop makes no call to learn of it.
 //
 //	         ┌──────────── kernel ────────────┐
 //	accept ─▶│ multishot accept ──┐           │
@@ -46,12 +47,19 @@
 // A request holds its file, so a descriptor is closed when all requests of its
 // connection have completed, and its number is not used again before: what is left
 // in the queue cannot be about another connection. The generation in the user data
-// makes sure of it. Direct descriptors would save a reference a send, but hijacked
-// connections, sendfile and socket options need a plain one.
+// makes sure of it, and requests are cancelled by these data. A ring that has failed is
+// not entered any more: what it has queued names descriptors that are being closed.
+// Direct descriptors would save a reference a send, but hijacked connections, sendfile
+// and socket options need a plain one.
 //
 // # Memory
 //
 // A ring takes 82 KiB for its queues, and maps 8.2 MiB for buffers, of which it
 // begins to use 256 KiB when connections are busy, and the rest only when that has
 // run out, and 256 KiB for the batch. An idle connection has none.
+//
+// Of a connection that nobody feeds, what the kernel delivers is kept: 64 KiB at most, the
+// limit of a multishot recv. Kernels before 6.17 know none: there a recv is for one piece
+// of 4 KiB. A connection of which bytes were kept is received from piece by piece for a
+// while.
 package uring

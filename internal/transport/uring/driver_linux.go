@@ -5,6 +5,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/sys"
 	"github.com/redline-go/redline/internal/transport"
 	"github.com/redline-go/redline/internal/transport/sockets"
@@ -55,12 +56,15 @@ type driver struct {
 	flying  int     // requests that have not ended
 	piece   []byte  // what the event just returned is about: in a buffer of the ring
 	bid     uint16  // the number of this buffer
-	fed     *port   // what it came to, if its recv has ended with it
+	fed     *port   // whose event was the last, if nothing is in flight for it
 	batch   batch
 	held    []sys.CQE // completions taken from the ring, but not handled
 	stopped bool
+	failed  bool // the ring does not work any more, and is not entered again
+	limits  bool // a multishot recv can be told how much it takes
 
 	unsentFunc func(*sys.CQE)
+	clock      func() int64
 	stuck      bool
 }
 
@@ -75,7 +79,7 @@ func newDriver(l *sockets.Loop, z sizes) (*driver, error) {
 		return nil, reason(err)
 	}
 	buffers.Open(z.first)
-	d := &driver{loop: l, ring: ring, buffers: buffers}
+	d := &driver{loop: l, ring: ring, buffers: buffers, clock: clock.Refresh, limits: limits()}
 	if d.batch.slab, err = sys.NewSlab(slabSize); err != nil {
 		d.Close()
 		sys.Close(ring.FD)
@@ -85,13 +89,21 @@ func newDriver(l *sockets.Loop, z sizes) (*driver, error) {
 	return d, nil
 }
 
-// Descriptor implements [sockets.Driver], as all that follow.
+// What the driver is.
+var (
+	_ sockets.Receiver = (*driver)(nil)
+	_ sockets.Batcher  = (*driver)(nil)
+	_ sockets.Requests = (*driver)(nil)
+)
+
+// Descriptor implements [sockets.Driver].
 func (d *driver) Descriptor() int { return d.ring.FD }
 
-// Stuck implements [sockets.Driver].
+// Stuck implements [sockets.Requests].
 func (d *driver) Stuck() bool { return d.stuck }
 
-// Fetch submits what is queued, in one call with fetching what the kernel has.
+// Fetch implements [sockets.Driver]. It submits what is queued, in one call with
+// fetching what the kernel has.
 func (d *driver) Fetch() bool {
 	if p := d.fed; p != nil {
 		// If it is still being fed, nothing in flight would notice its end.
@@ -109,7 +121,7 @@ func (d *driver) Fetch() bool {
 
 // enter gives the kernel what is queued. What it does not take now stays.
 func (d *driver) enter() {
-	for {
+	for !d.failed {
 		errno := d.ring.Enter()
 		switch errno {
 		case 0, syscall.EINTR:
@@ -133,10 +145,11 @@ func (d *driver) enter() {
 	}
 }
 
-// fail ends the loop: the ring does not work. Nothing is waited for any more.
+// fail ends the loop: the ring does not work. It is not entered again: what is queued
+// names descriptors that are going to be closed.
 func (d *driver) fail(errno syscall.Errno) {
+	d.failed = true
 	d.loop.Fail(fmt.Errorf("enter ring: %w", os.NewSyscallError("io_uring_enter", errno)))
-	d.flying = 0
 }
 
 // again reports whether entering the ring is worth trying again: there is no
@@ -166,9 +179,9 @@ func (d *driver) start(e *sys.SQE) {
 	d.push(e)
 }
 
-// cancel ends requests. What they are is told by the data and the flags.
-func (d *driver) cancel(fd int, data uint64, flags uint32) {
-	d.push(&sys.SQE{Op: sys.OpCancel, FD: int32(fd), Addr: data, Arg: flags, Flags: sys.SQESkipSuccess, Data: uint64(kindCancel)})
+// cancel ends the request with these data, or what the flags say.
+func (d *driver) cancel(data uint64, flags uint32) {
+	d.push(&sys.SQE{Op: sys.OpCancel, FD: -1, Addr: data, Arg: flags, Flags: sys.SQESkipSuccess, Data: uint64(kindCancel)})
 }
 
 // Next implements [sockets.Driver].
@@ -223,26 +236,64 @@ func (d *driver) nextReady() (sockets.Event, bool) {
 		p.state &^= queued
 		p.watched()
 		if p.state&released == 0 {
+			if p.state&inFlight == 0 {
+				d.fed = p
+			}
 			return sockets.Event{Conn: &p.conn, Events: p.waiting()}, true
 		}
 	}
 	return sockets.Event{}, false
 }
 
-// Stop implements [sockets.Driver].
+// Stop implements [sockets.Requests].
 func (d *driver) Stop() {
 	d.stopped = true
-	d.cancel(-1, 0, sys.CancelAny|sys.CancelAll)
+	d.cancel(0, sys.CancelAny|sys.CancelAll)
 }
 
-// Drained implements [sockets.Driver].
-func (d *driver) Drained() bool { return d.flying <= 0 }
+// Drained implements [sockets.Requests]. Of a ring that has failed nothing is waited for:
+// connections that were to be released are.
+func (d *driver) Drained() bool {
+	if !d.failed {
+		return d.flying <= 0
+	}
+	for i, p := range d.ports {
+		if p != nil && p.state&released != 0 {
+			d.ports[i] = nil
+			d.loop.Released(&p.conn)
+		}
+	}
+	return true
+}
 
-// Close implements [sockets.Driver].
+// Close implements [sockets.Requests].
+//
+// The kernel receives into the buffers, and sends from the slab, for as long as requests
+// are in flight. Those of a ring that has failed cannot be waited for: closing its
+// descriptor cancels them some time later, by the kernel's own threads, and nothing says
+// when. So this memory stays mapped: better 8 MiB that nobody uses than somebody else's
+// that the kernel writes to. The loop, and with it the transport, ends; it does not happen
+// again and again.
 func (d *driver) Close() {
+	if d.failed {
+		d.closeAccepted()
+	}
 	d.ring.Unmap()
+	if d.failed && d.flying > 0 {
+		return
+	}
 	d.buffers.Close()
 	if d.batch.slab != nil {
 		d.batch.slab.Close()
+	}
+}
+
+// closeAccepted closes the connections that a ring has accepted which has failed, and
+// that nobody has heard of.
+func (d *driver) closeAccepted() {
+	for e, ok := d.pop(); ok; e, ok = d.pop() {
+		if k, _, _ := parse(e.Data); k == kindAccept && e.Res >= 0 {
+			sys.Close(int(e.Res))
+		}
 	}
 }

@@ -214,11 +214,16 @@ func TestOnce(t *testing.T) {
 	d := newTestDriver(t, sizes{requests: 2, completions: 8, buffers: 1, first: 1})
 	c := d.NewConn() // its descriptor is no socket
 	p := portOf(c)
+	d.limits = true // whatever this kernel can
 	multishot := func() bool {
 		d.backlog = make([]sys.SQE, 1, 2) // nothing is pushed past it
 		d.recv(p)
 		p.direct.Store(true)
-		return d.backlog[1].Ioprio == sys.RecvMultishot
+		multishot := d.backlog[1].Ioprio == sys.RecvMultishot
+		if multishot != (d.backlog[1].Limit == earlyMost) {
+			t.Errorf("multishot is %v, the limit %d", multishot, d.backlog[1].Limit)
+		}
+		return multishot
 	}
 	if multishot() {
 		t.Error("the first recv of a connection is multishot")
@@ -238,6 +243,14 @@ func TestOnce(t *testing.T) {
 	}
 	if !multishot() {
 		t.Error("it is never again")
+	}
+	p.keep([]byte("nobody has wanted this"))
+	if multishot() {
+		t.Error("the recv after bytes that nobody wanted is multishot")
+	}
+	p.once, d.limits = 0, false
+	if multishot() {
+		t.Error("a recv without a limit is multishot")
 	}
 	d.backlog = nil
 }

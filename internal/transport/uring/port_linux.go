@@ -173,19 +173,25 @@ func (d *driver) Watch(c *sockets.Conn, want uint32) {
 	p.watched()
 }
 
-// Forget implements [sockets.Driver]. Nothing comes twice.
-func (d *driver) Forget(*sockets.Conn) {}
+// earlyMost is how many bytes a multishot recv takes in all: as many may wait of a
+// connection that nobody feeds, besides what is in the kernel.
+const earlyMost = 64 << 10
 
 // bulk is how many of a connection's recvs are for one piece, from when a goroutine
 // has read from its socket.
 const bulk = 8
 
 // recv starts the recv: multishot, but of a connection that is new, or has sent much
-// not long ago. There a large body may follow, which the kernel would put into the
-// ring's buffers, up to 32 of them, before its handler asks for a byte.
+// not long ago, or what nobody wanted. There a large body may follow, or a flood, which
+// the kernel would put into the ring's buffers before its handler asks for a byte. It
+// does so until the loop looks, which may be megabytes: so all recvs are for one piece
+// where the kernel cannot be told how much is enough.
 func (d *driver) recv(p *port) {
 	p.direct.Store(false)
-	p.early.Store(nil)
+	if p.early.Load() != nil {
+		p.once = bulk
+		p.early.Store(nil)
+	}
 	p.state |= receiving
 	e := sys.SQE{
 		Op: sys.OpRecv, FD: int32(p.conn.FD()), Flags: sys.SQESelectBuffer,
@@ -193,8 +199,8 @@ func (d *driver) recv(p *port) {
 	}
 	if p.once > 0 {
 		p.once--
-	} else {
-		e.Ioprio = sys.RecvMultishot
+	} else if d.limits {
+		e.Ioprio, e.Limit = sys.RecvMultishot, earlyMost
 	}
 	d.start(&e)
 }
@@ -203,7 +209,7 @@ func (d *driver) recv(p *port) {
 func (d *driver) endRecv(p *port) {
 	if p.state&(receiving|ending) == receiving {
 		p.state |= ending
-		d.cancel(-1, data(kindRecv, p.conn.FD(), p.conn.Gen()), 0)
+		d.cancel(data(kindRecv, p.conn.FD(), p.conn.Gen()), 0)
 	}
 }
 
@@ -215,7 +221,7 @@ func (d *driver) poll(p *port, k kind, events uint32) {
 	}
 }
 
-// Recv implements [sockets.Driver].
+// Recv implements [sockets.Receiver].
 func (d *driver) Recv(c *sockets.Conn, b []byte) (int, syscall.Errno) {
 	p := portOf(c)
 	if d.piece == nil {
@@ -237,7 +243,7 @@ func (d *driver) Recv(c *sockets.Conn, b []byte) (int, syscall.Errno) {
 	return n, 0
 }
 
-// Read implements [sockets.Driver]. The order of its steps is that of the
+// Read implements [sockets.Receiver]. The order of its steps is that of the
 // package's comment.
 func (d *driver) Read(c *sockets.Conn, b []byte) (int, syscall.Errno) {
 	p := portOf(c)
@@ -259,10 +265,10 @@ func (d *driver) Read(c *sockets.Conn, b []byte) (int, syscall.Errno) {
 	return sys.Recv(c.FD(), b)
 }
 
-// Unread implements [sockets.Driver].
+// Unread implements [sockets.Receiver].
 func (d *driver) Unread(c *sockets.Conn) bool { return portOf(c).has() || sys.Unread(c.FD()) > 0 }
 
-// Early implements [sockets.Driver].
+// Early implements [sockets.Receiver].
 func (d *driver) Early(c *sockets.Conn) []byte {
 	e := portOf(c).early.Load()
 	if e == nil {
@@ -273,16 +279,24 @@ func (d *driver) Early(c *sockets.Conn) []byte {
 	return append([]byte(nil), e.bytes[e.at:]...)
 }
 
-// Release implements [sockets.Driver].
+// Release implements [sockets.Requests]. Requests are cancelled by their data, which
+// are nobody else's: a number might be another connection's by the time that the
+// kernel looks.
 func (d *driver) Release(c *sockets.Conn) bool {
 	p := portOf(c)
 	p.state |= released
-	if p.state&inFlight == 0 {
+	if p.state&inFlight == 0 || d.failed {
+		// A ring that has failed holds the file until it is closed, not the number.
 		if c.FD() < len(d.ports) && d.ports[c.FD()] == p {
 			d.ports[c.FD()] = nil
 		}
 		return true
 	}
-	d.cancel(c.FD(), 0, sys.CancelFD|sys.CancelAll)
+	d.endRecv(p)
+	for _, k := range [...]kind{kindPollIn, kindPollOut, kindPollGone} {
+		if p.state&polls[k] != 0 {
+			d.cancel(data(k, c.FD(), c.Gen()), 0)
+		}
+	}
 	return false
 }

@@ -3,6 +3,7 @@ package uring
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"syscall"
 
 	"github.com/redline-go/redline/internal/sys"
@@ -83,16 +84,34 @@ func Probe() error {
 	}
 	// The ring refers to the buffers until it is closed, and requests that are in
 	// flight end after that: the few pages stay when something is odd.
-	if err := receiveOnce(ring, buffers); err != nil {
+	if err := receiveOnce(ring, buffers, 0); err != nil {
 		return reason(err)
 	}
 	buffers.Close()
 	return nil
 }
 
+// limits reports whether the kernel can be told how much a multishot recv takes.
+var limits = sync.OnceValue(func() bool {
+	ring, err := sys.NewRing(8, 16, ringFlags)
+	if err != nil {
+		return false
+	}
+	defer ring.Close()
+	buffers, err := ring.NewBuffers(bufferGroup, 8, 64)
+	if err != nil {
+		return false
+	}
+	if err := receiveOnce(ring, buffers, earlyMost); err != nil {
+		return false // the pages stay, as those of Probe
+	}
+	buffers.Close()
+	return true
+})
+
 // receiveOnce receives one byte, and the end, by a multishot recv: no flag says
-// whether the kernel knows it.
-func receiveOnce(ring *sys.Ring, buffers *sys.Buffers) error {
+// whether the kernel knows it, and its limit.
+func receiveOnce(ring *sys.Ring, buffers *sys.Buffers, limit uint32) error {
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("probe recv: %w", err)
@@ -104,7 +123,7 @@ func receiveOnce(ring *sys.Ring, buffers *sys.Buffers) error {
 		return fmt.Errorf("probe recv: %w", errno)
 	}
 	buffers.Open(1)
-	ring.Push(&sys.SQE{Op: sys.OpRecv, FD: int32(pair[0]), Flags: sys.SQESelectBuffer, Ioprio: sys.RecvMultishot, Group: bufferGroup})
+	ring.Push(&sys.SQE{Op: sys.OpRecv, FD: int32(pair[0]), Flags: sys.SQESelectBuffer, Ioprio: sys.RecvMultishot, Limit: limit, Group: bufferGroup})
 	if errno := ring.Enter(); errno != 0 {
 		return fmt.Errorf("probe recv: %w", errno)
 	}

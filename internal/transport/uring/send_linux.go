@@ -10,8 +10,11 @@ import (
 const (
 	slabSize  = 256 << 10 // bytes to be sent that wait for the end of the round
 	slabAlign = 64
-	// batchMost bounds how long an answer waits for those of other connections.
+	// batchMost and batchTime bound how long an answer waits for those of other
+	// connections. The time is in nanoseconds, and asked when a session is about to
+	// run: what runs then is waited for in any case.
 	batchMost = 32
+	batchTime = 100_000
 )
 
 // A batch is what is to be sent with the next call of the kernel. A send completes
@@ -20,13 +23,28 @@ const (
 type batch struct {
 	slab  sys.Slab
 	at    int     // slab[:at] is in use
+	since int64   // about when the first of them came; 0 is not known yet
 	ports []*port // with something in it, one send each
 }
 
-// Plain implements [sockets.Driver].
-func (d *driver) Plain() bool { return false }
+// Begin implements [sockets.Batcher].
+func (d *driver) Begin(c *sockets.Conn) {
+	if len(d.batch.ports) > 0 && (c.Batched || d.late()) {
+		d.Submit()
+	}
+}
 
-// Send implements [sockets.Driver].
+// late reports whether the batch has waited for long. A loop that sends an answer next
+// runs a session, or enters the kernel: to note the time when it is first asked will do.
+func (d *driver) late() bool {
+	now := d.clock()
+	if d.batch.since == 0 {
+		d.batch.since = now
+	}
+	return now-d.batch.since >= batchTime
+}
+
+// Send implements [sockets.Batcher].
 func (d *driver) Send(c *sockets.Conn, b []byte) bool {
 	if d.stopped {
 		return false
@@ -42,6 +60,7 @@ func (d *driver) Send(c *sockets.Conn, b []byte) bool {
 		Op: sys.OpSend, FD: int32(c.FD()), Addr: d.batch.slab.Addr(d.batch.at), Len: uint32(len(b)),
 		Arg: sys.SendAll, Flags: sys.SQESkipSuccess, Data: data(kindSend, c.FD(), c.Gen()),
 	}
+	sys.Sending()
 	copy(d.batch.slab[d.batch.at:], b)
 	if len(d.backlog) > 0 || !d.ring.Push(&e) {
 		return false
@@ -53,7 +72,7 @@ func (d *driver) Send(c *sockets.Conn, b []byte) bool {
 	return true
 }
 
-// Submit implements [sockets.Driver].
+// Submit implements [sockets.Batcher].
 func (d *driver) Submit() {
 	for d.enter(); len(d.batch.ports) > 0 && !d.loop.Failed(); d.enter() {
 		// The kernel has no memory, or wants room for completions.
@@ -89,7 +108,7 @@ func (d *driver) sent() {
 		p.conn.Batched = false
 		d.batch.ports[i] = nil
 	}
-	d.batch.ports, d.batch.at = d.batch.ports[:0], 0
+	d.batch.ports, d.batch.at, d.batch.since = d.batch.ports[:0], 0, 0
 }
 
 // unsent gives back what a send has not sent, if the completion is about one, and
