@@ -170,6 +170,7 @@ var contextTrials = []trial{
 		c := http.NewResponseController(w)
 		put(o, w, "one,")
 		o.err("flush", c.Flush())
+		o.pass("heard")
 		o.err("set", c.SetWriteDeadline(time.Now().Add(-time.Second)))
 		_, _ = io.WriteString(w, "two,") // net/http keeps it
 		o.err("flush", c.Flush())
@@ -186,7 +187,7 @@ var contextTrials = []trial{
 				o.note("%s does not fail", what)
 			}
 		}
-	}, play: []step{say(get("/")), end()}},
+	}, play: []step{say(get("/")), hearText("one,"), open("heard"), end()}},
 	{name: "leaving: who looks at Write alone", handle: untilWriteFails(func(w http.ResponseWriter) error {
 		_, err := io.WriteString(w, "data: x\n\n")
 		return err

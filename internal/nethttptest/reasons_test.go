@@ -10,6 +10,10 @@ var (
 		"What RFC 9110 and 9112 forbid is refused with 400 and the end of the connection, and what follows it is never parsed: two servers " +
 			"that read such bytes in two ways are how requests are smuggled. net/http lets some of it through.",
 	}
+	minor = reason{
+		"Later versions of HTTP/1",
+		"A request of HTTP/1.2 or later is one of HTTP/1.1 to its handler, as it is to the server (RFC 9110, 2.5).",
+	}
 	bounds = reason{
 		"Bounds that have defaults",
 		"A head has 64 KiB and 128 fields unless MaxHeaderBytes or Limits say otherwise (net/http: 1 MiB and any number), and a target that " +
@@ -84,7 +88,12 @@ var (
 		"Those that the handler sets by prefix are sent however small the body is, where net/http drops them when it knows the length. Fields that " +
 			"say how to read or route a message, and Set-Cookie, are never trailers (RFC 9110, 6.5.1).",
 	}
+	unread = reason{
+		"Unread content is skipped behind the answer",
+		"An answer that begins before its handler returns does not wait for content that the handler left, and so cannot announce that the connection ends " +
+			"because there was too much of it.",
+	}
 )
 
 // reasons are all of them, in the order of the list.
-var reasons = []*reason{&strict, &bounds, &late, &readable, &continues, &emptyLines, &framing, &controls, &written, &ends, &tooLarge, &faults, &states, &shutdowns, &cutShort, &noBody, &trailers}
+var reasons = []*reason{&strict, &minor, &bounds, &late, &readable, &continues, &emptyLines, &framing, &controls, &written, &ends, &tooLarge, &faults, &states, &shutdowns, &cutShort, &noBody, &trailers, &unread}
