@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"strings"
@@ -321,3 +322,44 @@ type named string
 
 func (n named) Network() string { return "tcp" }
 func (n named) String() string  { return string(n) }
+
+// TestHookOfHTTPTest has the hook of httptest.Server count connections: it panics at
+// states that net/http does not tell, and closes those that are in use.
+func TestHookOfHTTPTest(t *testing.T) {
+	onEach(t, func(t *testing.T, transport string) {
+		tester := httptest.NewServer(http.NotFoundHandler())
+		defer tester.Close()
+		begun, ended := make(chan struct{}), make(chan error, 1)
+		r := serve(t, &redline.Server{
+			Transport: transport, ConnState: tester.Config.ConnState,
+			Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/wait" {
+					done := r.Context().Done()
+					close(begun)
+					<-done
+					ended <- r.Context().Err()
+				}
+			}),
+		})
+		c := r.dial()
+		c.ask("/", "/")
+		for range 2 {
+			if status, _ := c.answer(); status != 200 {
+				t.Errorf("status %d", status)
+			}
+		}
+		c.ask("/wait")
+		idle := r.dial()
+		idle.want("/", "")
+		receive(t, begun, "the handler runs")
+		tester.CloseClientConnections()
+		if err := receive(t, ended, "the context ends"); err != context.Canceled {
+			t.Errorf("context ends with %v", err)
+		}
+		c.wantGone()
+		idle.wantGone()
+		if n := r.Stats().Panics; n != 0 {
+			t.Errorf("%d panics: %s", n, r.log)
+		}
+	})
+}
