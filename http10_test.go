@@ -30,6 +30,7 @@ func TestHTTP10(t *testing.T) {
 	})
 	router.GET("/stream", func(c *redline.Ctx) {
 		c.Stream(func(s *redline.Stream) {
+			defer s.Close()
 			_, err := io.WriteString(s, "body")
 			noError(t, err)
 		})
