@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"unsafe"
 
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/static"
@@ -201,7 +202,7 @@ func (c *Ctx) WriteString(s string) (int, error) {
 		x.Body = append(x.Body, s...)
 		return len(s), nil
 	}
-	return c.Write([]byte(s))
+	return c.Write(unsafe.Slice(unsafe.StringData(s), len(s))) // it is only read
 }
 
 // Flush sends what was written. It waits only while more than the server's

@@ -181,14 +181,14 @@ func (s *Server) sessionConfig() *http1.Config {
 		Refused: func(remote net.Addr, status int, reason string) {
 			s.counters.refused.Add(1)
 			if s.Refused != nil {
-				defer s.hooked(remote)
+				defer s.hooked(func() net.Addr { return remote })
 				s.Refused(remote, status, reason)
 			}
 		},
 	}
 	if s.ConnState != nil {
 		cfg.State = func(h exchange.Session, state http1.State) (returned bool) {
-			defer s.hooked(h.RemoteAddr())
+			defer s.hooked(h.RemoteAddr)
 			s.ConnState(s.adapter.Conn(h), http.ConnState(state))
 			return true
 		}
@@ -198,10 +198,10 @@ func (s *Server) sessionConfig() *http1.Config {
 
 // hooked keeps a panic of a hook from ending the process: it runs on a loop, for
 // one connection of many.
-func (s *Server) hooked(remote net.Addr) {
+func (s *Server) hooked(remote func() net.Addr) {
 	if p := recover(); p != nil {
 		s.counters.panics.Add(1)
-		s.logf("http: panic serving %v: %v\n%s", remote, p, debug.Stack())
+		s.logf("http: panic serving %v: %v\n%s", remote(), p, debug.Stack())
 	}
 }
 

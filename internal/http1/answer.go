@@ -126,19 +126,19 @@ func (s *Session) sendPrebuilt(x *exchange.Exchange) {
 	whole := x.Prebuilt.Encoded(exchange.FormHTTP1, encode)
 	x.Status = x.Prebuilt.Status
 	s.settle(x)
-	line := ""
+	old := x.Version == exchange.HTTP10
+	line := "\r\n"
 	switch {
-	case x.Response.Close:
+	case x.Response.Close && !old:
 		line = "Connection: close\r\n\r\n"
-	case x.Version == exchange.HTTP10:
+	case !x.Response.Close && old:
 		line = "Connection: keep-alive\r\n\r\n"
 	}
-	if line != "" || x.Method == exchange.MethodHead {
+	if len(line) > 2 || old || x.Method == exchange.MethodHead {
 		n := headLen(whole)
-		if line == "" {
-			line = "\r\n"
-		}
-		b := append(s.out.Tail(n+len(line)), whole[:n-2]...)
+		tail := s.out.Tail(n + len(line))
+		b := append(tail, whole[:n-2]...)
+		speak(b[len(tail):], x.Version)
 		s.out.Commit(append(b, line...))
 		if x.Method == exchange.MethodHead {
 			return
@@ -189,57 +189,70 @@ func (s *Session) headSize(x *exchange.Exchange) int {
 func (s *Session) appendHead(b []byte, x *exchange.Exchange, length int64) []byte {
 	r := &x.Response
 	r.HeadSent = true
+	begin := len(b)
 	b = appendStatusLine(b, r.Status)
-	b, dated, named := appendLines(b, r)
-	if !dated && !r.Undated {
+	speak(b[begin:], x.Version)
+	b, has := appendLines(b, r)
+	if !has.date && !r.Undated {
 		b = append(b, "Date: "...)
 		b = append(b, clock.Date()...)
 		b = append(b, '\r', '\n')
 	}
-	if s.cfg.Server != "" && !named {
+	if s.cfg.Server != "" && !has.server {
 		b = appendLine(b, "Server", s.cfg.Server)
 	}
 	b = appendFraming(b, x, length)
 	switch {
-	case r.Close:
+	case r.Status == 101 && has.upgrade && has.protocol:
+		// The handler's Connection says it all: there are no more requests.
+	case r.Close && (x.Version > exchange.HTTP10 || has.close):
 		b = append(b, "Connection: close\r\n"...)
+	case r.Close:
+		// Over HTTP/1.0 it goes without saying.
 	case x.Version == exchange.HTTP10:
 		b = append(b, "Connection: keep-alive\r\n"...)
 	}
 	return append(b, '\r', '\n')
 }
 
-// appendLines appends the handler's fields, and reports whether Date and Server
-// are among them. What Connection says about the connection is taken to heart,
-// and said by appendHead.
-func appendLines(b []byte, r *exchange.Response) (_ []byte, dated, named bool) {
+// fields are those of a handler's that the session would add itself, and what its
+// Connection says: the last two make a switch of protocols.
+type fields struct{ date, server, close, upgrade, protocol bool }
+
+// appendLines appends the handler's fields, and tells which there are. What
+// Connection says about the connection is taken to heart, and said by appendHead.
+func appendLines(b []byte, r *exchange.Response) (_ []byte, has fields) {
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		switch len(l.Name) {
 		case len("Date"):
-			dated = dated || exchange.FoldedEqual(l.Name, "Date")
+			has.date = has.date || exchange.FoldedEqual(l.Name, "Date")
 		case len("Server"):
-			named = named || exchange.FoldedEqual(l.Name, "Server")
+			has.server = has.server || exchange.FoldedEqual(l.Name, "Server")
+		case len("Upgrade"):
+			has.protocol = has.protocol || exchange.FoldedEqual(l.Name, "Upgrade") && l.Value != ""
 		case len("Connection"):
 			if exchange.FoldedEqual(l.Name, "Connection") {
-				b = appendConnection(b, r, l.Value)
+				b = appendConnection(b, l.Value, &has)
+				r.Close = r.Close || has.close
 				continue
 			}
 		}
 		b = appendLine(b, l.Name, l.Value)
 	}
-	return b, dated, named
+	return b, has
 }
 
 // appendConnection appends a Connection field of the handler's, without the
 // options that are the session's to give.
-func appendConnection(b []byte, r *exchange.Response, value string) []byte {
+func appendConnection(b []byte, value string, has *fields) []byte {
 	var others []string
 	for option := range strings.SplitSeq(value, ",") {
 		switch option = strings.Trim(option, " \t"); {
 		case exchange.FoldedEqual(option, "close"):
-			r.Close = true
+			has.close = true
 		case option != "" && !exchange.FoldedEqual(option, "keep-alive"):
+			has.upgrade = has.upgrade || exchange.FoldedEqual(option, "upgrade")
 			others = append(others, option)
 		}
 	}
@@ -324,61 +337,5 @@ func appendEnd(b []byte, trailers []exchange.Line) []byte {
 	for i := range trailers {
 		b = appendLine(b, trailers[i].Name, trailers[i].Value)
 	}
-	return append(b, '\r', '\n')
-}
-
-// reasons are the reason phrases in the words of net/http: those of RFC 9110, 15,
-// and of later registrations, with a few of older ones.
-var reasons = map[int]string{
-	100: "Continue", 101: "Switching Protocols", 102: "Processing", 103: "Early Hints",
-	200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information",
-	204: "No Content", 205: "Reset Content", 206: "Partial Content", 207: "Multi-Status",
-	208: "Already Reported", 226: "IM Used",
-	300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other",
-	304: "Not Modified", 305: "Use Proxy", 307: "Temporary Redirect", 308: "Permanent Redirect",
-	400: "Bad Request", 401: "Unauthorized", 402: "Payment Required", 403: "Forbidden",
-	404: "Not Found", 405: "Method Not Allowed", 406: "Not Acceptable",
-	407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict", 410: "Gone",
-	411: "Length Required", 412: "Precondition Failed", 413: "Request Entity Too Large",
-	414: "URI Too Long", 415: "Unsupported Media Type", 416: "Requested Range Not Satisfiable",
-	417: "Expectation Failed", 418: "I'm a teapot", 421: "Misdirected Request",
-	422: "Unprocessable Entity", 423: "Locked", 424: "Failed Dependency", 425: "Too Early",
-	426: "Upgrade Required", 428: "Precondition Required", 429: "Too Many Requests",
-	431: "Request Header Fields Too Large", 451: "Unavailable For Legal Reasons",
-	500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway",
-	503: "Service Unavailable", 504: "Gateway Timeout", 505: "HTTP Version Not Supported",
-	506: "Variant Also Negotiates", 507: "Insufficient Storage", 508: "Loop Detected",
-	510: "Not Extended", 511: "Network Authentication Required",
-}
-
-// statusLines holds the status lines of known statuses, built once.
-var statusLines = func() (t [600][]byte) {
-	for code, reason := range reasons {
-		t[code] = []byte("HTTP/1.1 " + strconv.Itoa(code) + " " + reason + "\r\n")
-	}
-	return t
-}()
-
-// statusLine returns the status line of a known status, nil if it is none; 0 means
-// 200.
-func statusLine(status int) []byte {
-	if status == 0 {
-		status = 200
-	}
-	if status < 0 || status >= len(statusLines) {
-		return nil
-	}
-	return statusLines[status]
-}
-
-// appendStatusLine appends the status line; 0 means 200.
-func appendStatusLine(b []byte, status int) []byte {
-	if line := statusLine(status); line != nil {
-		return append(b, line...)
-	}
-	b = append(b, "HTTP/1.1 "...)
-	b = strconv.AppendInt(b, int64(status), 10)
-	b = append(b, " status code "...)
-	b = strconv.AppendInt(b, int64(status), 10)
 	return append(b, '\r', '\n')
 }

@@ -76,7 +76,7 @@ func TestHeldFraming(t *testing.T) {
 		{"HEAD", req("HEAD", "/hold", ""), nil, []string{"abc"}, nil, "idle", "HTTP/1.1 200 OK\r\n\r\n"},
 		{"HEAD announced", req("HEAD", "/hold", ""), length, []string{"abcd"}, nil, "idle", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"},
 		{"204", req("GET", "/hold", ""), func(x *exchange.Exchange) { x.Status = 204 }, []string{"a"}, exchange.ErrNoBody, "idle", answer(204, "", "")},
-		{"1.0", req10("GET", "/hold", keeps), nil, []string{"ab", "c"}, nil, "closed", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc"},
+		{"1.0", req10("GET", "/hold", keeps), nil, []string{"ab", "c"}, nil, "closed", "HTTP/1.0 200 OK\r\n\r\nabc"},
 		{"large", req("GET", "/hold", ""), nil, []string{strings.Repeat("x", refBody+1)}, nil, "idle", chunkedHead + "8000\r\n" + strings.Repeat("x", refBody) + "\r\n1\r\nx\r\n0\r\n\r\n"},
 		{"nothing", req("GET", "/hold", ""), nil, nil, nil, "idle", chunkedHead + "0\r\n\r\n"},
 	}

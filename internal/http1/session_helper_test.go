@@ -296,6 +296,11 @@ const (
 	text   = "Content-Type: text/plain; charset=utf-8\r\n"
 )
 
+// answer10 is the answer to a request of HTTP/1.0.
+func answer10(status int, lines, body string) string {
+	return strings.Replace(answer(status, lines, body), "HTTP/1.1", "HTTP/1.0", 1)
+}
+
 // refused is the answer to a request that never reaches its handler.
 func refused(status int, reason string) string { return answer(status, text+closes, reason+"\n") }
 

@@ -111,9 +111,9 @@ var sessions = []struct {
 	{"client closes at the end", req("GET", "/text", "Connection: x, close\r\n"), "closed", answer(200, closes, "hello")},
 	{"handler closes", req("GET", "/close", "") + behind, "refused", answer(200, closes, "")},
 	{"handler says close", req("GET", "/sayclose", "") + behind, "refused", "HTTP/1.1 200 OK\r\nConnection: x-option\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"},
-	{"1.0", req10("GET", "/text", "") + behind, "refused", answer(200, closes, "hello")},
-	{"1.0 keep-alive", req10("GET", "/text", keeps) + req10("GET", "/text", ""), "closed", answer(200, keeps, "hello") + answer(200, closes, "hello")},
-	{"1.0 keep-alive and close", req10("GET", "/text", "Connection: keep-alive, close\r\n") + behind, "refused", answer(200, closes, "hello")},
+	{"1.0", req10("GET", "/text", "") + behind, "refused", answer10(200, "", "hello")},
+	{"1.0 keep-alive", req10("GET", "/text", keeps) + req10("GET", "/text", ""), "closed", answer10(200, keeps, "hello") + answer10(200, "", "hello")},
+	{"1.0 keep-alive and close", req10("GET", "/text", "Connection: keep-alive, close\r\n") + behind, "refused", answer10(200, "", "hello")},
 	{"empty lines between", "\r\n" + req("GET", "/text", "") + "\r\n" + req("GET", "/text", ""), "idle", strings.Repeat(answer(200, "", "hello"), 2)},
 
 	// HEAD and statuses without a body (RFC 9110, 6.4.1, 8.6).
@@ -139,19 +139,19 @@ var sessions = []struct {
 
 	// Answers.
 	{"chunks", req("GET", "/chunks", ""), "idle", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n2\r\ncd\r\n1\r\ne\r\n1\r\nf\r\n0\r\n\r\n"},
-	{"chunks to 1.0", req10("GET", "/chunks", keeps) + behind, "refused", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabcdef"},
+	{"chunks to 1.0", req10("GET", "/chunks", keeps) + behind, "refused", "HTTP/1.0 200 OK\r\n\r\nabcdef"},
 	{"pieces", req("GET", "/pieces", ""), "idle", answer(200, "", "abcd")},
 	{"trailers sent", req("GET", "/trailers", ""), "idle", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: A, B\r\n\r\n2\r\nab\r\n0\r\nA: 1\r\nB: 2\r\n\r\n"},
-	{"trailers to 1.0", req10("GET", "/trailers", keeps), "idle", answer(200, keeps, "ab")},
+	{"trailers to 1.0", req10("GET", "/trailers", keeps), "idle", answer10(200, keeps, "ab")},
 	{"trailers to HEAD", req("HEAD", "/trailers", ""), "idle", "HTTP/1.1 200 OK\r\n\r\n"},
 	{"whole", req("GET", "/whole", "") + req("GET", "/text", ""), "idle", whole + answer(200, "", "hello")},
 	{"whole HEAD", req("HEAD", "/whole", "") + req("GET", "/text", ""), "idle", whole[:len(whole)-3] + answer(200, "", "hello")},
 	{"whole, closing", req("GET", "/whole", closes) + behind, "refused", answer(200, closes, "abc")},
 	{"whole HEAD, closing", req("HEAD", "/whole", closes) + behind, "refused", strings.TrimSuffix(answer(200, closes, "abc"), "abc")},
-	{"whole to 1.0", req10("GET", "/whole", ""), "closed", answer(200, closes, "abc")},
-	{"whole to 1.0 keep-alive", req10("GET", "/whole", keeps) + req10("HEAD", "/whole", keeps), "idle", answer(200, keeps, "abc") + strings.TrimSuffix(answer(200, keeps, "abc"), "abc")},
+	{"whole to 1.0", req10("GET", "/whole", ""), "closed", answer10(200, "", "abc")},
+	{"whole to 1.0 keep-alive", req10("GET", "/whole", keeps) + req10("HEAD", "/whole", keeps), "idle", answer10(200, keeps, "abc") + strings.TrimSuffix(answer10(200, keeps, "abc"), "abc")},
 	{"info", req("GET", "/info", ""), "idle", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + answer(200, "", "hello")},
-	{"info to 1.0", req10("GET", "/info", keeps), "idle", answer(200, keeps, "hello")},
+	{"info to 1.0", req10("GET", "/info", keeps), "idle", answer10(200, keeps, "hello")},
 	{"own Date", req("GET", "/own", ""), "idle", "HTTP/1.1 200 OK\r\nServer: mine\r\nContent-Length: 0\r\n\r\n"},
 	{"404", req("GET", "/nowhere", ""), "idle", answer(404, "", "")},
 
@@ -207,7 +207,7 @@ func TestContinue(t *testing.T) {
 	newMem(t, handlers).send(head, "a", "bc").want("idle", "HTTP/1.1 100 Continue\r\n\r\n"+answer(200, "", "abc"))
 	newMem(t, handlers).send(head+"a", "bc").want("idle", "HTTP/1.1 100 Continue\r\n\r\n"+answer(200, "", "abc"))
 	newMem(t, handlers).send(head+"abc").want("idle", answer(200, "", "abc"))
-	newMem(t, handlers).send(req10("POST", "/echo", keeps+"Expect: 100-continue\r\nContent-Length: 3\r\n"), "abc").want("idle", answer(200, keeps, "abc"))
+	newMem(t, handlers).send(req10("POST", "/echo", keeps+"Expect: 100-continue\r\nContent-Length: 3\r\n"), "abc").want("idle", answer10(200, keeps, "abc"))
 }
 
 // TestCut ends connections whose client must not take what it gets for the whole.
@@ -245,7 +245,7 @@ func TestCut(t *testing.T) {
 		newMem(t, h).send(req("GET", path, "")+behind).want("refused", want)
 	}
 	// Over HTTP/1.0 only a reset tells that the body is not complete.
-	newMem(t, h).send(req10("GET", "/abortpieces", "")).want("cut", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabcd")
+	newMem(t, h).send(req10("GET", "/abortpieces", "")).want("cut", "HTTP/1.0 200 OK\r\n\r\nabcd")
 	newMem(t, h).send(req("GET", "/longpieces", "")).want("idle", answer(200, "", "abc"))
 }
 

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"sync"
-	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
 )
@@ -22,40 +20,6 @@ type body struct {
 	read  bool // somebody has
 	bound bool // by an http.MaxBytesReader
 	full  bool // the last Read has filled its buffer
-
-	// Who reads, or writes, may wait for the client with the call's lock free.
-	reading, writing bool
-	free             sync.Cond
-}
-
-func newBody(c *call) *body {
-	b := &body{c: c}
-	b.free.L = &c.mu
-	c.x.Session.Share(&c.mu)
-	return b
-}
-
-// turn waits until nobody else does what busy says, and sets it; done clears it.
-func (b *body) turn(busy *bool) {
-	for *busy {
-		b.free.Wait()
-	}
-	*busy = true
-}
-
-func (b *body) done(busy *bool) {
-	*busy = false
-	b.free.Broadcast()
-}
-
-// interrupt ends a Read that waits for the client, and returns when it has.
-func (b *body) interrupt() {
-	if !b.reading {
-		return
-	}
-	b.c.x.Session.SetReadDeadline(time.Unix(1, 0))
-	b.turn(&b.reading)
-	b.done(&b.reading)
 }
 
 // Read implements io.Reader.
@@ -63,8 +27,8 @@ func (b *body) Read(p []byte) (int, error) {
 	c := b.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b.turn(&b.reading)
-	defer b.done(&b.reading)
+	c.take(&c.turns.reading)
+	defer c.done(&c.turns.reading)
 	switch {
 	case b.closed || c.x == nil:
 		return 0, http.ErrBodyReadAfterClose

@@ -16,8 +16,20 @@ import (
 type Conn struct {
 	cfg    *Config
 	host   exchange.Session
-	remote string
+	remote string          // of its requests; empty until the first
 	ctx    context.Context // of its requests
+}
+
+// remoteAddr is the address of the client in the form that requests have it. It is
+// asked for by the first of them, as it may wait for what the client sends: that of a
+// proxy, or a handshake. It is for the session's goroutine.
+func (c *Conn) remoteAddr() string {
+	if c.remote == "" {
+		if addr := c.host.RemoteAddr(); addr != nil {
+			c.remote = addr.String()
+		}
+	}
+	return c.remote
 }
 
 // Conn returns the record of h's connection.
@@ -27,9 +39,6 @@ func (cfg *Config) Conn(h exchange.Session) *Conn {
 		return c
 	}
 	c := &Conn{cfg: cfg, host: h, ctx: cfg.Base}
-	if addr := h.RemoteAddr(); addr != nil {
-		c.remote = addr.String()
-	}
 	*slot = c
 	if cfg.ConnContext == nil {
 		return c
@@ -55,7 +64,8 @@ func (c *Conn) LocalAddr() net.Addr { return c.host.LocalAddr() }
 // RemoteAddr implements net.Conn.
 func (c *Conn) RemoteAddr() net.Addr { return c.host.RemoteAddr() }
 
-// Close implements net.Conn.
+// Close implements net.Conn. A request in progress loses its client: its context
+// ends, and what waits for the client fails.
 func (c *Conn) Close() error {
 	c.host.CloseConn()
 	return nil

@@ -8,16 +8,7 @@ import (
 )
 
 // finish completes the response when the handler has returned. Nothing reaches
-// the exchange any more.
-func (c *call) finish() {
-	c.lock()
-	defer c.unlock()
-	if !c.x.Hijacked {
-		c.writer.finish()
-	}
-	c.close()
-}
-
+// the exchange any more. The call is locked.
 func (w *writer) finish() {
 	x := w.c.x
 	if w.status == 0 {
@@ -27,8 +18,12 @@ func (w *writer) finish() {
 	if b := w.c.body; b != nil && b.overran() {
 		x.Response.Close = true
 	}
-	if w.trails || len(w.header) != int(w.sent) {
+	if w.trails || uint16(len(w.header)) != w.sent {
 		w.sendTrailers()
+	}
+	if w.unsized && !x.HeadSent && allowsBody(x.Status) {
+		// The head, without a length. Of an error the session knows itself.
+		_ = x.Session.SendBody(x, nil)
 	}
 }
 
@@ -41,7 +36,10 @@ func (w *writer) sendTrailers() {
 			lines = append(lines, exchange.Line{Name: name, Value: fieldValue(v)})
 		}
 	}
-	named := w.needs().named
+	var named []string
+	if w.rare != nil {
+		named = w.rare.named
+	}
 	for _, name := range named {
 		add(name, w.header[name])
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -188,8 +189,12 @@ func (g *Guest) SendInfo(x *exchange.Exchange, status int) error {
 	if x.HeadSent {
 		return exchange.ErrHeadSent
 	}
+	h := g.w.Header()
+	before := h.Clone()
 	g.lines()
 	g.w.WriteHeader(status)
+	clear(h) // what the exchange says of its answer may change until that begins
+	maps.Copy(h, before)
 	return nil
 }
 
@@ -294,8 +299,12 @@ func (g *Guest) SetWriteDeadline(t time.Time) { _ = g.ctl.SetWriteDeadline(t) }
 // Slot implements exchange.Session.
 func (g *Guest) Slot() *any { return &g.slot }
 
-// CloseConn implements exchange.Session.
-func (g *Guest) CloseConn() { _ = g.ctl.SetReadDeadline(time.Unix(1, 0)) }
+// CloseConn implements exchange.Session, where the writer can: net/http cancels the
+// context of a request whose connection cannot be read any more.
+func (g *Guest) CloseConn() {
+	g.SetWriteDeadline(past)
+	g.SetReadDeadline(past)
+}
 
 // RemoteAddr implements exchange.Session.
 func (g *Guest) RemoteAddr() net.Addr {

@@ -34,12 +34,12 @@ func (c *call) fill(conn *Conn) error {
 	}
 	r.Proto, r.ProtoMajor, r.ProtoMinor = x.Version.String(), x.Version.Major(), x.Version.Minor()
 	r.Host = sub(head, x.Request.Authority)
-	r.RemoteAddr = conn.remote
+	r.RemoteAddr = conn.remoteAddr()
 	r.Close = x.Request.Close
 	r.Header = c.header(head)
 	r.Body = http.NoBody
 	if x.HasBody() {
-		c.body = newBody(c)
+		c.body = &body{c: c}
 		r.Body = c.body
 		r.ContentLength = x.ContentLength
 	}
@@ -107,16 +107,26 @@ func announced(h http.Header) (trailer http.Header, err error) {
 // errTrailer refuses a request that announces a trailer which would frame it.
 var errTrailer = errors.New("bad trailer key")
 
-// contextOffset is where an http.Request keeps its context: Request.WithContext,
-// the public way to set it, would copy the request into another allocation.
-var contextOffset = func() uintptr {
-	f, ok := reflect.TypeFor[http.Request]().FieldByName("ctx")
-	if !ok || f.Type != reflect.TypeFor[context.Context]() {
-		panic("redline: http.Request has no field ctx any more: this version of Go is not supported")
-	}
-	return f.Offset
-}()
+// contextOffset is where an http.Request keeps its context, or noContext.
+var contextOffset = findContext(reflect.TypeFor[http.Request](), "ctx")
 
+const noContext = ^uintptr(0)
+
+// findContext returns the offset of a field that holds a context. A version of Go
+// may call it otherwise.
+func findContext(t reflect.Type, name string) uintptr {
+	if f, ok := t.FieldByName(name); ok && f.Type == reflect.TypeFor[context.Context]() {
+		return f.Offset
+	}
+	return noContext
+}
+
+// setContext sets the context of r. Request.WithContext, the public way, copies the
+// request into another allocation.
 func setContext(r *http.Request, ctx context.Context) {
+	if contextOffset == noContext {
+		*r = *r.WithContext(ctx)
+		return
+	}
 	*(*context.Context)(unsafe.Add(unsafe.Pointer(r), contextOffset)) = ctx
 }

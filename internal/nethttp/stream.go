@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -24,34 +25,41 @@ func (w *writer) FlushError() error {
 	if err := w.admit(0); err != nil {
 		return err
 	}
+	if err := w.failed(); err != nil {
+		return err
+	}
 	w.sniff(nil)
 	h := c.x.Session
 	h.Release()
 	h.Detach()
-	return ofClient(h.Flush(c.x))
+	return w.check(h.Flush(c.x))
 }
 
-// SetReadDeadline is for http.ResponseController.
+// SetReadDeadline is for http.ResponseController. It ends a Read that waits.
 func (w *writer) SetReadDeadline(t time.Time) error {
-	c := w.c
-	c.lock()
-	defer c.unlock()
-	if c.x == nil {
-		return errOver
-	}
-	c.x.Session.SetReadDeadline(t)
-	return nil
+	return w.deadline(exchange.Session.SetReadDeadline, net.Conn.SetReadDeadline, t)
 }
 
-// SetWriteDeadline is for http.ResponseController.
+// SetWriteDeadline is for http.ResponseController. It ends a Write that waits.
 func (w *writer) SetWriteDeadline(t time.Time) error {
+	return w.deadline(exchange.Session.SetWriteDeadline, net.Conn.SetWriteDeadline, t)
+}
+
+// deadline sets one of the exchange, or of the connection that was hijacked, while
+// others may be waiting: it takes no turn.
+func (w *writer) deadline(set func(exchange.Session, time.Time), hijacked func(net.Conn, time.Time) error, t time.Time) error {
 	c := w.c
-	c.lock()
-	defer c.unlock()
-	if c.x == nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case w.rare != nil && w.rare.conn != nil:
+		return hijacked(w.rare.conn, t)
+	case c.x == nil:
 		return errOver
+	case c.x.Hijacked: // by native code in front
+		return http.ErrHijacked
 	}
-	c.x.Session.SetWriteDeadline(t)
+	set(c.x.Session, t)
 	return nil
 }
 
@@ -71,17 +79,16 @@ func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if w.status != 0 {
 		w.sniff(nil)
 		if err := x.Session.SendBody(x, nil); err != nil {
-			return nil, nil, ofClient(err)
+			return nil, nil, w.check(err)
 		}
 	}
-	if c.body != nil {
-		c.body.interrupt()
-	}
+	c.interrupt()
 	conn, err := x.Session.Hijack(x)
 	if err != nil {
 		return nil, nil, ofClient(err)
 	}
 	conn, r := unread(conn)
+	w.needs().conn = conn
 	return conn, bufio.NewReadWriter(r, bufio.NewWriter(conn)), nil
 }
 
@@ -104,8 +111,8 @@ func unread(conn net.Conn) (net.Conn, *bufio.Reader) {
 
 // CloseNotify implements http.CloseNotifier, which old handlers still use.
 func (w *writer) CloseNotify() <-chan bool {
-	w.c.lock()
-	defer w.c.unlock()
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
 	if w.c.x == nil {
 		panic("net/http: CloseNotify called after ServeHTTP finished")
 	}
@@ -181,7 +188,7 @@ func (w *writer) sendFile(src io.Reader, f *os.File, n int64) (int64, error) {
 		w.sniff(begin[:k])
 	}
 	if err := c.x.Session.SendFile(c.x, f, at, n); err != nil && err != exchange.ErrNoBody {
-		return 0, ofClient(err)
+		return 0, w.check(err)
 	}
 	if l, ok := src.(*io.LimitedReader); ok {
 		l.N -= n

@@ -2,11 +2,13 @@ package nethttp
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/textproto"
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/redline-go/redline/internal/exchange"
 )
@@ -14,6 +16,11 @@ import (
 // streamAt is how much of a body is kept before it is sent without waiting for
 // the rest: until then its length can be told.
 const streamAt = 16 << 10
+
+// chunkAt is how much of a body in parts is kept, until Flush or the handler's
+// return, so that small writes share a chunk. net/http keeps 2 KiB, and 4 KiB of the
+// connection's behind that.
+const chunkAt = 4 << 10
 
 // A writer is the ResponseWriter of a call.
 //
@@ -23,19 +30,22 @@ const streamAt = 16 << 10
 type writer struct {
 	c       *call
 	header  http.Header
-	status  int   // 0 until it is written
-	length  int64 // that the handler announced, in bytes
-	written int64 // bytes of body, sent or not
-	sent    int32 // how many fields header had when the status was written
-	typed   bool  // the content's type is given, or is not to be found out
-	trails  bool  // there may be trailers
-	rare    *rare // nil for most
+	length  int64  // that the handler announced, in bytes
+	written int64  // bytes of body, sent or not
+	rare    *rare  // nil for most
+	status  int16  // 0 until it is written
+	sent    uint16 // how many fields header had when the status was written
+	typed   bool   // the content's type is given, or is not to be found out
+	unsized bool   // the content's length is not to be told
+	trails  bool   // there may be trailers
 }
 
 // rare is what few writers need.
 type rare struct {
 	named  []string // trailers that were announced
 	closes chan bool
+	conn   net.Conn // that was hijacked
+	err    error    // why nothing more can be sent
 }
 
 func (w *writer) needs() *rare {
@@ -84,29 +94,30 @@ func (w *writer) complain(what string) {
 	w.c.cfg.Log("%s from %s (%s:%d)", what, function, file, line)
 }
 
-// inform sends an informational answer with the header so far.
+// inform sends an informational answer with the header so far, behind the fields
+// that the exchange has from native code around the handler and keeps.
 func (w *writer) inform(code int) {
 	x := w.c.x
+	kept := len(x.Lines)
 	for name, values := range w.header {
 		for _, v := range values {
-			if exchange.CheckLine(name, v) == nil {
+			if v = fieldValue(v); exchange.CheckLine(name, v) == nil {
 				x.Lines = append(x.Lines, exchange.Line{Name: name, Value: v})
 			}
 		}
 	}
-	sortLines(x.Lines)
-	// A client that has left is found by who writes next.
-	_ = x.Session.SendInfo(x, code)
-	x.Lines = x.Lines[:0]
+	sortLines(x.Lines[kept:])
+	_ = w.check(x.Session.SendInfo(x, code)) // who writes next is told
+	x.Lines = x.Lines[:kept]
 }
 
 // begin fixes status and header.
 func (w *writer) begin(code int) {
 	x := w.c.x
-	w.status, x.Status = code, code
+	w.status, x.Status = int16(code), code
 	bare := !allowsBody(code)
 	w.typed = bare
-	w.sent = int32(len(w.header))
+	w.sent = uint16(len(w.header))
 	if w.sent == 1 && !bare {
 		// By far the most common header is looked up faster than listed.
 		if values := w.header["Content-Type"]; len(values) == 1 {
@@ -118,8 +129,8 @@ func (w *writer) begin(code int) {
 	for name, values := range w.header {
 		switch name {
 		case "Content-Length":
-			if len(values) > 0 && values[0] != "" && !bare {
-				w.announce(values[0])
+			if !bare {
+				w.announce(values)
 			}
 			continue
 		case "Content-Type":
@@ -182,11 +193,17 @@ func sortLines(lines []exchange.Line) {
 	}
 }
 
-// announce takes the length of the body from the handler's header.
-func (w *writer) announce(text string) {
-	n, err := strconv.ParseInt(text, 10, 64)
+// announce takes the length of the body from the handler's header. One that is
+// there and says nothing keeps the server from finding it out.
+func (w *writer) announce(values []string) {
+	if len(values) == 0 || values[0] == "" {
+		w.unsized = true
+		return
+	}
+	n, err := strconv.ParseInt(values[0], 10, 64)
 	if err != nil || n < 0 {
-		w.c.cfg.Log("http: invalid Content-Length of %q", text)
+		w.unsized = true
+		w.c.cfg.Log("http: invalid Content-Length of %q", values[0])
 		w.header.Del("Content-Length")
 		return
 	}
@@ -220,15 +237,11 @@ func (w *writer) Write(p []byte) (int, error) {
 	if err := w.admit(len(p)); err != nil || len(p) == 0 {
 		return 0, err
 	}
-	x := c.x
-	if !x.HeadSent && len(x.Body)+len(p) <= streamAt {
-		x.Body = append(x.Body, p...)
-		return len(p), nil
-	}
-	return w.send(p)
+	return w.put(p)
 }
 
-// WriteString implements io.StringWriter.
+// WriteString implements io.StringWriter. The session only reads what it is given,
+// and refers to it no longer than the call lasts.
 func (w *writer) WriteString(s string) (int, error) {
 	c := w.c
 	c.lock()
@@ -236,12 +249,7 @@ func (w *writer) WriteString(s string) (int, error) {
 	if err := w.admit(len(s)); err != nil || len(s) == 0 {
 		return 0, err
 	}
-	x := c.x
-	if !x.HeadSent && len(x.Body)+len(s) <= streamAt {
-		x.Body = append(x.Body, s...)
-		return len(s), nil
-	}
-	return w.send([]byte(s))
+	return w.put(unsafe.Slice(unsafe.StringData(s), len(s)))
 }
 
 // admit says whether n bytes may be written now, and counts them.
@@ -262,28 +270,65 @@ func (w *writer) admit(n int) error {
 	if n == 0 {
 		return nil
 	}
-	if !allowsBody(w.status) {
+	if !allowsBody(x.Status) {
 		return http.ErrBodyNotAllowed
 	}
 	w.written += int64(n)
 	if w.length != exchange.UnknownLength && w.written > w.length {
 		return http.ErrContentLength
 	}
+	return w.failed()
+}
+
+// failed returns why nothing more can be sent, if that is known.
+func (w *writer) failed() error {
+	switch {
+	case w.rare != nil && w.rare.err != nil:
+		return w.rare.err
+	case w.c.x.Aborted:
+		return errReset
+	}
 	return nil
 }
 
-// send sends the head, what was kept, and p.
-func (w *writer) send(p []byte) (int, error) {
+// check remembers an error of the session's that is for good: what is kept here
+// until there is more of it would never bring it up again.
+func (w *writer) check(err error) error {
+	switch err {
+	case nil, exchange.ErrNoBody, exchange.ErrLength, exchange.ErrHijacked, exchange.ErrHeadSent:
+		return ofClient(err)
+	}
+	if r := w.needs(); r.err == nil {
+		r.err = ofClient(err)
+	}
+	return w.rare.err
+}
+
+// put keeps p, or sends the head, what was kept, and p.
+func (w *writer) put(p []byte) (int, error) {
 	x := w.c.x
+	if x.Status == http.StatusResetContent { // it has no body, which net/http's handlers may not know
+		w.sniff(p)
+		return len(p), nil
+	}
+	most := streamAt
+	if x.HeadSent {
+		most = chunkAt
+	}
+	if len(x.Body)+len(p) <= most {
+		x.Body = append(x.Body, p...)
+		return len(p), nil
+	}
 	w.sniff(p)
-	err := x.Session.SendBody(x, p)
-	if err == exchange.ErrNoBody {
-		err = nil // of 205
+	var rest []byte
+	if x.HeadSent && len(p) < chunkAt {
+		p, rest = nil, p // it waits for more
 	}
-	if err != nil {
-		return 0, ofClient(err)
+	if err := x.Session.SendBody(x, p); err != nil {
+		return 0, w.check(err)
 	}
-	return len(p), nil
+	x.Body = append(x.Body, rest...)
+	return len(p) + len(rest), nil
 }
 
 // sniff finds out the type of a body that begins with what was kept, and then p.

@@ -73,7 +73,7 @@ var bodyTrials = []trial{
 	{name: "unread: 200 KiB", send: post("/a", large[:200<<10]), handle: text("ok")},
 	{name: "unread: 1 MiB", send: post("/a", large), handle: text("ok")},
 	{name: "unread: announced to be huge", send: message("POST / HTTP/1.1", "Host: h", "Content-Length: 100000000"), handle: text("ok")},
-	{name: "unread: 1 MiB chunked", differs: &unread, send: postChunked("/a", large[:1<<19], large[1<<19:]), handle: text("ok")},
+	{name: "unread: 1 MiB chunked", send: postChunked("/a", large[:1<<19], large[1<<19:]), handle: text("ok")},
 	{name: "unread: 300 KB, large answer", differs: &unread, send: post("/a", large[:300_000]), handle: answers(0, nil, large[:200_000])},
 	{name: "unread: 300 KB, large answer, flushed", differs: &unread, send: post("/a", large[:300_000]), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		put(o, w, large[:50_000])

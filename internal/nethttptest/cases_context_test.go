@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -165,6 +166,37 @@ var contextTrials = []trial{
 		o.open("failed")
 	}, play: []step{do(deaf), pass("failed"), leave()}},
 
+	{name: "controller: nothing follows what could not be sent", handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		c := http.NewResponseController(w)
+		put(o, w, "one,")
+		o.err("flush", c.Flush())
+		o.pass("heard")
+		o.err("set", c.SetWriteDeadline(time.Now().Add(-time.Second)))
+		_, _ = io.WriteString(w, "two,") // net/http keeps it
+		o.err("flush", c.Flush())
+		o.err("set", c.SetWriteDeadline(time.Now().Add(time.Hour)))
+		_, _ = io.WriteString(w, "three")
+		o.note("flush again fails %v", c.Flush() != nil)
+		for what, write := range map[string]func() error{
+			"Write":       func() error { _, err := w.Write([]byte("four")); return err },
+			"WriteString": func() error { _, err := io.WriteString(w, "five"); return err },
+			"ReadFrom":    func() error { _, err := io.Copy(w, strings.NewReader("six")); return err },
+			"Flush":       c.Flush,
+		} {
+			if write() == nil {
+				o.note("%s does not fail", what)
+			}
+		}
+	}, play: []step{say(get("/")), hearText("one,"), open("heard"), end()}},
+	{name: "leaving: who looks at Write alone", handle: untilWriteFails(func(w http.ResponseWriter) error {
+		_, err := io.WriteString(w, "data: x\n\n")
+		return err
+	}), play: []step{do(unheard), leave()}},
+	{name: "leaving: who looks at ReadFrom alone", handle: untilWriteFails(func(w http.ResponseWriter) error {
+		_, err := io.Copy(w, strings.NewReader("data: x\n\n"))
+		return err
+	}), play: []step{do(unheard), leave()}},
+
 	{name: "duplex: enabled", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		o.err("enable", http.NewResponseController(w).EnableFullDuplex())
 		echoAsItComes(o, w, r)
@@ -181,6 +213,36 @@ var contextTrials = []trial{
 		put(o, w, "x")
 		o.read(r.Body)
 	}, send: post("/", "hello")},
+}
+
+// untilWriteFails writes and flushes, and looks at no error but that of the former.
+func untilWriteFails(write func(w http.ResponseWriter) error) func(o *observer, w http.ResponseWriter, r *http.Request) {
+	return func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if write(w) != nil {
+				o.note("fails")
+				return
+			}
+			flush(w)
+		}
+		o.note("goes on")
+	}
+}
+
+// unheard asks on a connection of its own, which it cuts when the answer has begun: how
+// much of it came is chance.
+func unheard(r *run) {
+	c, err := net.DialTimeout("tcp", r.addr.String(), patience)
+	if err != nil {
+		r.failed = fmt.Sprintf("connect: %v", err)
+		return
+	}
+	defer c.Close()
+	put(r.observer, c, get("/"))
+	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+		r.err("read", err)
+	}
+	_ = c.(*net.TCPConn).SetLinger(0) // it cannot fail on an open connection
 }
 
 // untilGone waits for the context's end.

@@ -21,6 +21,21 @@ func hijack(o *observer, w http.ResponseWriter) (net.Conn, *bufio.ReadWriter) {
 
 const switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"
 
+// noKeepAlives has connections be used once.
+func noKeepAlives(s server) { s.SetKeepAlivesEnabled(false) }
+
+// switches answers 101 with this field and takes the connection over.
+func switches(name, value string) func(o *observer, w http.ResponseWriter, r *http.Request) {
+	return func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set(name, value)
+		w.WriteHeader(http.StatusSwitchingProtocols)
+		c, _ := hijack(o, w)
+		defer c.Close()
+		put(o, c, "raw")
+	}
+}
+
 // hijackTrials are about connections that handlers take over.
 var hijackTrials = []trial{
 	{name: "hijack: echo", handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
@@ -169,6 +184,22 @@ var hijackTrials = []trial{
 		b, err := io.ReadAll(c)
 		o.note("%q, %s", b, describe(err))
 	}, play: []step{say(get("/")), hearText("now"), say("late"), half()}},
+	{name: "hijack: deadlines by the controller", handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		c, _ := hijack(o, w)
+		defer c.Close()
+		control := http.NewResponseController(w)
+		o.err("set", control.SetReadDeadline(time.Now().Add(-time.Second)))
+		_, err := c.Read(make([]byte, 1))
+		o.err("read", err)
+		o.err("set", control.SetReadDeadline(time.Time{}))
+		o.err("set", control.SetWriteDeadline(time.Now().Add(-time.Second)))
+		_, err = c.Write([]byte("x"))
+		o.err("write", err)
+	}, play: []step{say(get("/")), end()}},
+	{name: "hijack: switching, keep-alives are off", before: noKeepAlives, play: []step{say(get("/", "Connection: upgrade", "Upgrade: x")), end()}, handle: switches("Upgrade", "x")},
+	{name: "hijack: switching, client closes", play: []step{say(get("/", "Connection: upgrade, close", "Upgrade: x")), end()}, handle: switches("Upgrade", "x")},
+	{name: "hijack: switching without Upgrade, keep-alives are off", differs: &framing, before: noKeepAlives, play: []step{say(get("/")), end()}, handle: switches("X-A", "b")},
+	{name: "hijack: no switching, keep-alives are off", differs: &framing, before: noKeepAlives, send: get("/"), handle: answers(200, []string{"Connection", "Upgrade", "Upgrade", "x"}, "x")},
 	{name: "hijack: client leaves", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		c, _ := hijack(o, w)
 		defer c.Close()

@@ -80,8 +80,8 @@ var responseTrials = []trial{
 	{name: "length out: announced, no body", send: get("/"), handle: answers(0, []string{"Content-Length", "9"})},
 	{name: "length out: announced, too long a body", send: get("/"), handle: answers(0, []string{"Content-Length", "3"}, "hello")},
 	{name: "length out: announced, too long in the second write", send: get("/"), handle: answers(0, []string{"Content-Length", "3"}, "he", "llo", "x")},
-	{name: "length out: announced, not a number", differs: &framing, send: get("/"), handle: answers(0, []string{"Content-Length", "five"}, "hello")},
-	{name: "length out: announced, negative", differs: &framing, send: get("/"), handle: answers(0, []string{"Content-Length", "-5"}, "hello")},
+	{name: "length out: announced, not a number", send: get("/"), handle: answers(0, []string{"Content-Length", "five"}, "hello")},
+	{name: "length out: announced, negative", send: get("/"), handle: answers(0, []string{"Content-Length", "-5"}, "hello")},
 	{name: "length out: announced twice", differs: &framing, send: get("/"), handle: answers(0, []string{"Content-Length", "5", "Content-Length", "5"}, "hello")},
 	{name: "length out: announced as zero", send: get("/"), handle: answers(0, []string{"Content-Length", "0"})},
 	{name: "length out: HEAD", play: head("/"), handle: answers(0, nil, "hello")},
@@ -91,6 +91,27 @@ var responseTrials = []trial{
 	{name: "length out: HEAD announced, nothing written", play: head("/"), handle: answers(0, []string{"Content-Length", "12345"})},
 	{name: "length out: HEAD announced, too long a body", play: head("/"), handle: answers(0, []string{"Content-Length", "3"}, "hello")},
 	{name: "length out: HEAD, nothing written", play: head("/"), handle: answers(0, nil)},
+
+	{name: "length out: forbidden", send: get("/"), handle: noLength("hello")},
+	{name: "length out: forbidden, kept", play: []step{say(get("/a")), hear(1), say(get("/b")), hear(2)}, handle: noLength("hello")},
+	{name: "length out: forbidden, nothing written", send: get("/"), handle: noLength("")},
+	{name: "length out: forbidden, 1 MiB", send: get("/"), handle: noLength(large)},
+	{name: "length out: forbidden, HEAD", play: head("/"), handle: noLength("hello")},
+	{name: "length out: forbidden, 1.0", send: message("GET / HTTP/1.0"), handle: noLength("hello")},
+	{name: "length out: forbidden, 1.0 to be kept", send: message("GET / HTTP/1.0", "Connection: keep-alive"), handle: noLength("hello")},
+	{name: "length out: forbidden, 204", send: get("/"), handle: func(_ *observer, w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Length"] = nil
+		w.WriteHeader(204)
+	}},
+	{name: "length out: forbidden, 304", send: get("/"), handle: func(_ *observer, w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Length"] = nil
+		w.WriteHeader(304)
+	}},
+	{name: "length out: forbidden, flushed", send: get("/"), handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+		w.Header()["Content-Length"] = []string{}
+		flushTwice(o, w, r)
+	}},
+	{name: "length out: announced as empty", send: get("/"), handle: answers(0, []string{"Content-Length", ""}, "hello")},
 
 	{name: "type: given", send: get("/"), handle: answers(0, []string{"Content-Type", "text/x"}, "<html>")},
 	{name: "type: given as empty", send: get("/"), handle: answers(0, []string{"Content-Type", ""}, "<html>")},
@@ -229,6 +250,14 @@ var responseTrials = []trial{
 		o.await(done, "the goroutine")
 		put(o, w, "end")
 	}},
+}
+
+// noLength is a handler that will not have its length told.
+func noLength(body string) func(o *observer, w http.ResponseWriter, r *http.Request) {
+	return func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Length"] = nil
+		put(o, w, body)
+	}
 }
 
 // guessable are bodies of many kinds, each for the path of its length.

@@ -132,7 +132,7 @@ var serverTrials = []trial{
 			o.note("%s at %s: %s", c.RemoteAddr(), c.LocalAddr(), state)
 		}
 	}, handle: path, play: []step{say(get("/a")), hear(1), say(get("/b", closing)), end()}},
-	{name: "server: ErrorLog", differs: &framing, handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "server: ErrorLog", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/twice":
 			w.WriteHeader(200)

@@ -81,6 +81,22 @@ var streamTrials = []trial{
 		flush(w)
 		put(o, w, "x")
 	}},
+	{name: "flush: small writes behind it", send: get("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		flush(w)
+		for i := range 3000 {
+			put(o, w, large[i:i+i%7])
+			if i == 1500 {
+				flush(w)
+			}
+		}
+	}},
+	{name: "flush: all sizes behind it", send: get("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		put(o, w, "begin")
+		flush(w)
+		for _, n := range []int{1, 4095, 1, 1, 4096, 4097, 100, 5000, 32 << 10, 1, 40 << 10, 100} {
+			put(o, w, large[:n])
+		}
+	}},
 	{name: "flush: server-sent events", handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Cache-Control", "no-cache")
@@ -126,6 +142,11 @@ var streamTrials = []trial{
 	{name: "info: behind the answer", send: get("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		put(o, w, "x")
 		w.WriteHeader(103)
+	}},
+	{name: "info: line ends in values", send: get("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-A", "a\r\nX-Injected: b")
+		w.WriteHeader(103)
+		put(o, w, "x")
 	}},
 	{name: "info: over 1.0", send: message("GET / HTTP/1.0"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(103)
@@ -188,6 +209,14 @@ var streamTrials = []trial{
 		w.Header().Set("Content-Length", "5")
 		w.Header().Set("Transfer-Encoding", "x")
 		w.Header().Set("X-A", "a\r\nX-Injected: b")
+	}},
+	{name: "trailers out: what belongs in front", differs: &trailers, send: get("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+		const names = "Date, Expires, Location, Retry-After, Set-Cookie, Upgrade, Vary"
+		w.Header().Set("Trailer", names+", X-A")
+		put(o, w, "hello")
+		for name := range strings.SplitSeq(names+", X-A", ", ") {
+			w.Header().Set(name, "1")
+		}
 	}},
 	{name: "trailers out: over 1.0", send: message("GET / HTTP/1.0"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Trailer", "X-A")

@@ -10,6 +10,10 @@ var (
 		"What RFC 9110 and 9112 forbid is refused with 400 and the end of the connection, and what follows it is never parsed: two servers " +
 			"that read such bytes in two ways are how requests are smuggled. net/http lets some of it through.",
 	}
+	minor = reason{
+		"Later versions of HTTP/1",
+		"A request of HTTP/1.2 or later is one of HTTP/1.1 to its handler, as it is to the server (RFC 9110, 2.5).",
+	}
 	bounds = reason{
 		"Bounds that have defaults",
 		"A head has 64 KiB and 128 fields unless MaxHeaderBytes or Limits say otherwise (net/http: 1 MiB and any number), and a target that " +
@@ -35,8 +39,8 @@ var (
 	}
 	framing = reason{
 		"Framing is the server's",
-		"Of what a handler says in Connection, close counts, wherever it stands, and keep-alive is left out; Transfer-Encoding is ignored, a " +
-			"Content-Length that is repeated or no number too. An answer that was sent whole keeps its connection when the handler then writes " +
+		"Of what a handler says in Connection, close counts, wherever it stands, keep-alive is left out, and the rest is sent; Transfer-Encoding is ignored, a " +
+			"Content-Length that is repeated too. An answer that was sent whole keeps its connection when the handler then writes " +
 			"too much. net/http sends what it was given, right or wrong, or gives up the connection.",
 	}
 	controls = reason{
@@ -44,7 +48,7 @@ var (
 		"Those in a value become spaces, all of them. net/http replaces CR and LF alone.",
 	}
 	written = reason{
-		"What was written before Hijack or a panic",
+		"What was written before Hijack",
 		"It is sent, where the answer had begun. net/http drops what is still in its buffer, or sends a head and no body.",
 	}
 	ends = reason{
@@ -80,14 +84,16 @@ var (
 		"RFC 9110 (15.3.6 and 9.3.6) forbids it. The connection of a CONNECT that was not hijacked ends.",
 	}
 	trailers = reason{
-		"Trailers without Flush",
-		"Trailers that the handler sets by prefix are sent however small the body is. net/http drops them when it knows the length.",
+		"Trailers",
+		"Those that the handler sets by prefix are sent however small the body is, where net/http drops them when it knows the length. Fields that " +
+			"say how to read or route a message, and Set-Cookie, are never trailers (RFC 9110, 6.5.1).",
 	}
 	unread = reason{
 		"Unread content is skipped behind the answer",
-		"The answer does not wait for content that the handler left, and so cannot announce that the connection ends because there was too much of it.",
+		"An answer that begins before its handler returns does not wait for content that the handler left, and so cannot announce that the connection ends " +
+			"because there was too much of it.",
 	}
 )
 
 // reasons are all of them, in the order of the list.
-var reasons = []*reason{&strict, &bounds, &late, &readable, &continues, &emptyLines, &framing, &controls, &written, &ends, &tooLarge, &faults, &states, &shutdowns, &cutShort, &noBody, &trailers, &unread}
+var reasons = []*reason{&strict, &minor, &bounds, &late, &readable, &continues, &emptyLines, &framing, &controls, &written, &ends, &tooLarge, &faults, &states, &shutdowns, &cutShort, &noBody, &trailers, &unread}

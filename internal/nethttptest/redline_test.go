@@ -31,6 +31,9 @@ func newMounted(transport string, fields *http.Server) *redline.Server {
 	return s
 }
 
+// takesAll is the transport that takes every listener.
+const takesAll = redline.TransportStd
+
 // mounted is what the engine is called whose servers are those of newMounted.
 const mounted = "mounted"
 

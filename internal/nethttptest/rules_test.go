@@ -18,7 +18,7 @@ type rule struct {
 }
 
 // rules are applied to every comparison, in this order.
-var rules = []*rule{&informational, &versions, &refusals, &lengths, &pipelined}
+var rules = []*rule{&informational, &refusals, &lengths}
 
 // informational answers are not sent where they cannot help.
 var informational = rule{
@@ -48,26 +48,6 @@ var informational = rule{
 func toOld(answers []answer) bool {
 	i := slices.IndexFunc(answers, func(a answer) bool { return !a.informational() })
 	return i >= 0 && strings.HasPrefix(answers[i].line, "HTTP/1.0 ")
-}
-
-// versions are what answers to HTTP/1.0 begin with.
-var versions = rule{
-	reason{
-		"HTTP/1.1 in answers to HTTP/1.0",
-		"An answer names the server's version, as RFC 9110 (6.2) recommends, where net/http repeats the client's. A connection that " +
-			"HTTP/1.0 ends says so in Connection: close.",
-	},
-	eachAnswer(func(a, b *answer) bool {
-		old, is := strings.CutPrefix(a.line, "HTTP/1.0 ")
-		if !is || !strings.HasPrefix(b.line, "HTTP/1.1 ") {
-			return false
-		}
-		a.line = "HTTP/1.1 " + old
-		if b.get("Connection") == "close" && a.get("Connection") == "" {
-			a.fields = append(slices.Clip(a.fields), closing)
-		}
-		return true
-	}),
 }
 
 // refusals answer requests that reach no handler.
@@ -120,35 +100,6 @@ var lengths = rule{
 		a.fields = append(slices.Clip(a.fields), fmt.Sprintf("Content-Length: %d", length))
 		return true
 	}),
-}
-
-// pipelined requests keep a connection active.
-var pipelined = rule{
-	reason{
-		"No idle state between pipelined requests",
-		"ConnState is not told that a connection is idle when the next request is there already.",
-	},
-	func(ref, red *outcome) (applied bool) {
-		for i := range ref.conns {
-			if i >= len(red.conns) {
-				break
-			}
-			a, b := ref.conns[i].states, red.conns[i].states
-			var without []http.ConnState // those of a, without idle where b has none
-			at := 0
-			for j, s := range a {
-				if s == http.StateIdle && at < len(b) && b[at] != s && j+1 < len(a) && a[j+1] == http.StateActive && b[at] == http.StateActive {
-					continue
-				}
-				without = append(without, s)
-				at++
-			}
-			if len(without) < len(a) && slices.Equal(without, b) {
-				ref.conns[i].states, applied = without, true
-			}
-		}
-		return applied
-	},
 }
 
 // eachAnswer is a rule about answers that both have.

@@ -45,6 +45,7 @@ type trial struct {
 	handler func(o *observer) http.Handler
 	settle  time.Duration // how long handlers may take to end; 0 means patience
 	short   time.Duration // timeouts that are to pass; 0 means soon
+	foreign bool          // a listener is none of package net's: only one transport takes it
 	noPath  bool          // the target is none: a router would not know where it belongs
 	bare    bool          // do not wrap it: then nothing may be observed in it, and the probe is answered by it
 
