@@ -49,11 +49,14 @@ func (c *Ctx) Method() string {
 	return string(x.MethodBytes())
 }
 
-// Path returns the path of the request target, percent-encoded as it came.
+// Path returns the path of the request target, percent-encoded as it came. An
+// absolute target without one is for "/" (RFC 9110, 4.2.3); the path of OPTIONS * is
+// "*", and that of CONNECT empty.
 func (c *Ctx) Path() string { return string(c.PathBytes()) }
 
-// PathBytes is Path, borrowed: valid until the handler returns.
-func (c *Ctx) PathBytes() []byte { return c.exchange().PathBytes() }
+// PathBytes is Path, borrowed: valid until the handler returns, and not to be
+// changed.
+func (c *Ctx) PathBytes() []byte { return pathOf(c.exchange()) }
 
 // RawQuery returns the query of the request target without the '?'.
 func (c *Ctx) RawQuery() string { return string(c.exchange().QueryBytes()) }
@@ -221,7 +224,7 @@ func (c *Ctx) ParamBytes(name string) []byte {
 	if f.route == nil {
 		return nil
 	}
-	return f.params.get(name, x.PathBytes())
+	return f.params.get(name, x)
 }
 
 // ParamInt returns a parameter of the pattern as an integer; the error is a

@@ -25,8 +25,9 @@ type frame struct {
 	route  *route
 	inline bool // the handler is not to be learned
 	params params
-	recent *route // that this exchange was last answered by, if its path is literal
+	recent *route // that this exchange was last answered by, if its path is literal,
 	by     *Router
+	asked  exchange.Method // under this known method; MethodOther if there is none yet
 	cancel *requestContext
 	stream *Stream // the response goes on
 	values map[any]any

@@ -1,6 +1,7 @@
 package redline
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -119,13 +120,9 @@ func (c *Ctx) mounted() []byte {
 	x := c.exchange()
 	f := x.Local.(*frame)
 	if f.route != nil && strings.HasSuffix(f.route.pattern, "...}") && f.params.n > 0 {
-		return f.params.values[f.params.n-1].In(x.PathBytes())
+		return f.params.last(x)
 	}
-	raw := x.PathBytes()
-	if len(raw) > 0 && raw[0] == '/' {
-		raw = raw[1:]
-	}
-	return raw
+	return bytes.TrimPrefix(pathOf(x), []byte{'/'})
 }
 
 // errRedirect says that a directory was named without its slash.
@@ -161,7 +158,7 @@ func (s *fileServer) missing(c *Ctx) {
 // segment, and so cannot lead to another host, as "//host/" would.
 func (s *fileServer) redirect(c *Ctx) {
 	x := c.exchange()
-	raw := string(x.PathBytes())
+	raw := string(pathOf(x))
 	location := "./" + raw[strings.LastIndexByte(raw, '/')+1:] + "/"
 	if x.HasQuery {
 		location += "?" + string(x.QueryBytes())
