@@ -21,10 +21,6 @@ type Ctx struct {
 	x *exchange.Exchange // nil when the handler has returned
 }
 
-// ErrAbort, when a handler panics with it, cuts the connection without an
-// answer and without a word in the log.
-var ErrAbort = errors.New("redline: abort the exchange")
-
 // exchange returns the exchange of a Ctx in use.
 func (c *Ctx) exchange() *exchange.Exchange {
 	if c.x == nil {
@@ -304,18 +300,6 @@ func (c *Ctx) ReadBody(most int64) ([]byte, error) {
 		}
 	}
 }
-
-// Errors of a request's body and of a response's.
-var (
-	ErrBodyTooLong = exchange.ErrBodyTooLong
-	ErrBadBody     = exchange.ErrBadBody
-	ErrGone        = exchange.ErrGone
-	ErrHeadSent    = exchange.ErrHeadSent
-	ErrHijacked    = exchange.ErrHijacked
-	ErrLength      = exchange.ErrLength
-	ErrNoBody      = exchange.ErrNoBody
-	ErrTimeout     = exchange.ErrTimeout // the client was too slow: StallTimeout and its like
-)
 
 // Set keeps a value with the request, for handlers further in.
 func (c *Ctx) Set(key, value any) {

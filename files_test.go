@@ -50,7 +50,7 @@ func TestFilePaths(t *testing.T) {
 		"/s/noindex/", "/s/noindex", "/s/none", "/s/" + strings.Repeat("x", 300), "/s/" + strings.Repeat("x/", 1000),
 		"/s", "/../secret", "/s/~root", "/s/file:///etc/passwd", "/s/C:/windows", `/s/\\host\share`, "http://a/s/../secret",
 	}
-	onEach(t, func(t *testing.T, name string) {
+	onEach(t, func(t *testing.T, name redline.Transport) {
 		srv := serve(t, &redline.Server{Transport: name, Native: mount(root, redline.FileOptions{})})
 		for target, want := range found {
 			if resp, body := fetch(t, srv, "GET", target); resp.StatusCode != 200 || body != want {
@@ -145,7 +145,7 @@ func TestFilePrecompressed(t *testing.T) {
 	_, root := tree(t, map[string]string{
 		"a.js": big, "a.js.br": "brotli" + big, "a.js.gz": "gzip", "d/index.html": "i", "d/index.html.zst": "zstd", "plain.css": "p",
 	})
-	onEach(t, func(t *testing.T, name string) {
+	onEach(t, func(t *testing.T, name redline.Transport) {
 		srv := serve(t, &redline.Server{Transport: name, Native: mount(root, redline.FileOptions{Precompressed: true})})
 		tags := map[string]string{}
 		for _, tt := range []struct{ target, accept, body, coding, kind string }{
@@ -274,7 +274,7 @@ func TestFilesPathless(t *testing.T) {
 	router := redline.NewRouter()
 	router.GET("/{path...}", files)
 	for name, h := range map[string]redline.HandlerFunc{"routed": router.Serve, "alone": files} {
-		onEach(t, func(t *testing.T, transport string) {
+		onEach(t, func(t *testing.T, transport redline.Transport) {
 			r := serve(t, &redline.Server{Transport: transport, Native: h})
 			for _, target := range []string{"http://a", "http://a?q=1", "/"} {
 				if resp, body := fetch(t, r, "GET", target); resp.StatusCode != 200 || body != "the index" {

@@ -145,7 +145,7 @@ func (s *Server) Run() error {
 	s.running = true
 	s.mu.Unlock()
 	if again {
-		return errRunning
+		return ErrServerRunning
 	}
 	if s.BaseContext != nil {
 		if s.adapter.Base = s.BaseContext(first); s.adapter.Base == nil {
@@ -165,9 +165,6 @@ func (s *Server) Run() error {
 	return err
 }
 
-// errRunning is the answer to who listens or serves with a server that runs.
-var errRunning = errors.New("redline: Server runs already: add its listeners with Listen before")
-
 // start creates the transport on the first call, for use before the server runs.
 // given is the listener that Serve was given, nil for others.
 func (s *Server) start(given net.Listener) (transport.Transport, error) {
@@ -177,7 +174,7 @@ func (s *Server) start(given net.Listener) (transport.Transport, error) {
 		return nil, ErrServerClosed
 	}
 	if s.running {
-		return nil, errRunning
+		return nil, ErrServerRunning
 	}
 	name, err := s.transportFor(given)
 	if err != nil || s.t != nil {
@@ -210,7 +207,7 @@ func (s *Server) start(given net.Listener) (transport.Transport, error) {
 
 // transportFor is the transport for a listener, Transport itself unless that leaves
 // the choice and the listener does not.
-func (s *Server) transportFor(given net.Listener) (name string, err error) {
+func (s *Server) transportFor(given net.Listener) (name Transport, err error) {
 	switch given.(type) {
 	case nil, *net.TCPListener, *net.UnixListener:
 		return s.Transport, nil
@@ -222,7 +219,7 @@ func (s *Server) transportFor(given net.Listener) (name string, err error) {
 	switch {
 	case name == TransportUring || name == TransportEpoll:
 		return "", fmt.Errorf("redline: transport %s cannot serve a %T, which accepts by itself: "+
-			"set Server.Transport to redline.Std, or give Serve the *net.TCPListener or *net.UnixListener alone", name, given)
+			"set Server.Transport to redline.TransportStd, or give Serve the *net.TCPListener or *net.UnixListener alone", name, given)
 	case name == "" || name == TransportAuto:
 		name = TransportStd
 	}
@@ -236,8 +233,6 @@ func (s *Server) check() error {
 		return fmt.Errorf("redline: Server.Name %q: %w", s.Name, exchange.ErrFieldValue)
 	case s.Native != nil && s.Handler != nil:
 		return errors.New("redline: Server has both Handler and Native: mount one under the other, see HTTP and Router.Mount")
-	case s.TLSConfig != nil:
-		return errors.New("redline: Server.TLSConfig is reserved: this version speaks no TLS by itself: leave it nil, and give Serve a tls.NewListener or put a proxy in front")
 	case s.Loops < 0:
 		return fmt.Errorf("redline: Server.Loops is %d: say how many event loops there are to be, or 0 for one on each usable CPU", s.Loops)
 	}

@@ -140,7 +140,7 @@ func TestRestart(t *testing.T) {
 // TestRestartUnix passes on the Unix socket that a server serves: its file stays when
 // that server ends, and leads to the new process.
 func TestRestartUnix(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		path := filepath.Join(t.TempDir(), "socket")
 		l := listen(t, "unix", path)
 		r := prepare(t, &redline.Server{Transport: transport, Native: text("old")})

@@ -117,7 +117,7 @@ func TestRouterNotFound(t *testing.T) {
 // TestRouterMethods asks one path by methods that routes share, one after the other
 // on a connection: each is answered by its own route, whatever answered before.
 func TestRouterMethods(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		router := redline.NewRouter()
 		router.Handle("PURGE", "/x", text("purge"))
 		router.Handle("BREW", "/x", text("brew"))
@@ -166,7 +166,7 @@ func TestRouterMethods(t *testing.T) {
 // TestRouterConnect answers CONNECT, which names a host to tunnel to: no route can
 // be meant.
 func TestRouterConnect(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		router := redline.NewRouter()
 		router.NotFound = text("nothing here")
 		router.Handle("", "/", text("root"))
@@ -202,7 +202,7 @@ func TestPathless(t *testing.T) {
 		}
 		c.Text(200, s)
 	}
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		for pattern, want := range map[string]string{"/{path...}": "/{path...} / [] []", "/": "/ / [] []"} {
 			router := redline.NewRouter()
 			router.GET(pattern, look)

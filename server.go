@@ -2,7 +2,6 @@ package redline
 
 import (
 	"context"
-	"crypto/tls"
 	"log"
 	"log/slog"
 	"math"
@@ -20,20 +19,23 @@ import (
 	"github.com/redline-go/redline/internal/transport"
 )
 
-// ErrServerClosed is returned by the serving methods after Shutdown or Close. It
-// is net/http's, so that its callers need not be changed.
-var ErrServerClosed = http.ErrServerClosed
-
-// Limits bounds what one request may cost; see the fields. Zeros mean defaults,
-// which are safe on the open internet.
-type Limits = exchange.Limits
+// A Transport names what moves bytes between sockets and handlers. The empty one is
+// [TransportAuto].
+type Transport string
 
 // The transports that a Server can be asked for.
 const (
-	TransportAuto  = "auto"  // the best that this system allows
-	TransportUring = "uring" // io_uring, Linux 6.1 or newer
-	TransportEpoll = "epoll" // Linux
-	TransportStd   = "std"   // Go's own poller, two goroutines a connection; every system
+	// TransportAuto is the best that this system allows: io_uring, or else epoll, or
+	// else std. The Logger is told which, and why no better one.
+	TransportAuto Transport = "auto"
+	// TransportUring is event loops on io_uring. It needs Linux 6.1 or newer, and a
+	// container that does not forbid io_uring.
+	TransportUring Transport = "uring"
+	// TransportEpoll is event loops on epoll. It needs Linux.
+	TransportEpoll Transport = "epoll"
+	// TransportStd is Go's own poller, with two goroutines a connection, on every
+	// system. It alone serves listeners with an Accept of their own.
+	TransportStd Transport = "std"
 )
 
 // Defaults of a Server's deadlines and bounds.
@@ -60,8 +62,8 @@ type Server struct {
 	// http.Handler becomes one by [HTTP] or [Router.Mount].
 	Native HandlerFunc
 
-	// Transport is one of Auto (also when empty), Uring, Epoll and Std.
-	Transport string
+	// Transport is what the server runs on; empty means TransportAuto.
+	Transport Transport
 	// Loops is the number of event loops; 0 means runtime.GOMAXPROCS, which
 	// follows the affinity mask and the cgroup's quota.
 	Loops int
@@ -141,14 +143,12 @@ type Server struct {
 	// DisableGeneralOptionsHandler has Handler answer OPTIONS *, which gets 200
 	// otherwise.
 	DisableGeneralOptionsHandler bool
-	// TLSConfig is reserved: a server that has one does not start.
-	TLSConfig *tls.Config
 
 	opening sync.Mutex // held while a listener is added; before mu
 
 	mu       sync.Mutex
 	t        transport.Transport
-	chosen   string
+	chosen   Transport
 	learns   bool // the transport has loops, which handlers can hold up
 	stopping atomic.Bool
 	stopped  chan struct{} // closed when stopping is set; nil until somebody asks
@@ -169,7 +169,7 @@ type Server struct {
 
 func (s *Server) sessionConfig() *http1.Config {
 	cfg := &http1.Config{
-		Handler: (*dispatcher)(s), Limits: s.limits(), Server: s.Name,
+		Handler: (*dispatcher)(s), Limits: exchange.Limits(s.limits()), Server: s.Name,
 		HeaderTimeout: orDefault(s.ReadHeaderTimeout, DefaultReadHeaderTimeout),
 		ReadTimeout:   s.ReadTimeout,
 		WriteTimeout:  s.WriteTimeout,

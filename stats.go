@@ -15,7 +15,7 @@ type counters struct {
 
 // Stats are counters since the server started.
 type Stats struct {
-	Transport string // uring, epoll or std; empty before it started
+	Transport Transport // that was chosen; empty before it started
 	Loops     int
 	Open      int64  // connections
 	Accepted  uint64 // connections

@@ -43,7 +43,7 @@ func TestStreamWithinHandler(t *testing.T) {
 		}()
 	}
 	want := "first " + string(bytes.Repeat(large, 3))
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, WriteBuffer: 16 << 10, Native: write})
 		c := r.dial()
 		c.want("/", want)
@@ -59,7 +59,7 @@ func TestStreamWithinHandler(t *testing.T) {
 // TestStreamWithinHandlerStalls ends a handler's Write to a client that takes
 // nothing.
 func TestStreamWithinHandlerStalls(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		ended := make(chan error, 1)
 		r := serve(t, &redline.Server{
 			Transport: transport, WriteBuffer: 16 << 10, StallTimeout: time.Second,
@@ -99,7 +99,7 @@ func TestStreamWithinHandlerKinds(t *testing.T) {
 		{"unread body", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc", func(*redline.Ctx) {}, nil, n, false},
 	} {
 		t.Run(k.name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
 				c := serve(t, &redline.Server{Transport: transport, WriteBuffer: 16 << 10, Native: func(c *redline.Ctx) {
 					if c.Path() == "/next" {
 						c.Text(200, "next")
