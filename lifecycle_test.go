@@ -210,7 +210,7 @@ func TestShutdown(t *testing.T) {
 // before Shutdown began, unless it has taken as long as the server waits for it.
 func (c *client) wantServed(path, body string, began time.Time) {
 	c.t.Helper()
-	const patient = 2 * time.Second
+	const patient = 4 * time.Second
 	if _, err := fmt.Fprintf(c.Conn, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", path); err != nil {
 		c.t.Logf("client writes: %v", err) // reading says why
 	}

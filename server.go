@@ -2,11 +2,14 @@ package redline
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log"
 	"log/slog"
 	"math"
 	"net"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -37,6 +40,41 @@ const (
 	// system. It alone serves listeners with an Accept of their own.
 	TransportStd Transport = "std"
 )
+
+// Limits bounds what one request may cost, before and while its handler runs. In
+// every field zero means the default, which is safe on the open internet. Requests
+// beyond a limit are answered without the handler where that has not begun, and
+// counted in Stats.Refused; [Server.Refused] is told.
+type Limits struct {
+	// MaxHeadBytes bounds the request line and the header section together, in
+	// bytes, line ends included: 431 beyond it. Default 64 KiB.
+	MaxHeadBytes int
+	// MaxFields bounds the number of field lines of a header section, and on their
+	// own those of a trailer section: 431 beyond it. Default 128, at most 65,535.
+	MaxFields int
+	// MaxTargetBytes bounds the request target in bytes: 414 beyond it. Default
+	// 8 KiB, which RFC 9112, 3 recommends as the least to support.
+	MaxTargetBytes int
+	// MaxBodyBytes bounds the content of a request in bytes, before any content
+	// coding is undone: 413 beyond it, at the head when Content-Length says so, and
+	// else when the handler has read that far ([ErrBodyTooLong]). Default 32 MiB;
+	// negative means no limit. See also [Server.Limits].
+	MaxBodyBytes int64
+	// MaxTrailerBytes bounds a trailer section in bytes: 431 beyond it. Default
+	// 8 KiB.
+	MaxTrailerBytes int
+	// MaxChunkExtBytes bounds what follows the size on one chunk line, in bytes
+	// without the line end: 400 beyond it. Default 256.
+	MaxChunkExtBytes int
+	// MaxChunkOverhead bounds the framing of a chunked body that its content does
+	// not justify, in bytes: 400 beyond it (CVE-2023-39326). Each chunk line adds
+	// its length and each chunk takes off 16 bytes and twice its content, never
+	// below zero. Default 16 KiB.
+	MaxChunkOverhead int
+}
+
+// The sessions' limits have the same fields, or this does not compile.
+var _ = exchange.Limits(Limits{})
 
 // Defaults of a Server's deadlines and bounds.
 const (
@@ -153,9 +191,8 @@ type Server struct {
 	stopping atomic.Bool
 	stopped  chan struct{} // closed when stopping is set; nil until somebody asks
 	running  bool
-	first    net.Listener   // for BaseContext
-	given    []net.Listener // to Serve and Adopt
-	closed   bool
+	first    net.Listener // for BaseContext
+	given    []*given     // to Serve and Adopt
 	closing  sync.Once
 	counters counters
 	routes   []*route     // of the routers that have served, for Stats
@@ -180,14 +217,14 @@ func (s *Server) sessionConfig() *http1.Config {
 		Refused: func(remote net.Addr, status int, reason string) {
 			s.counters.refused.Add(1)
 			if s.Refused != nil {
-				defer s.hooked(remote)
+				defer s.hooked(func() net.Addr { return remote })
 				s.Refused(remote, status, reason)
 			}
 		},
 	}
 	if s.ConnState != nil {
 		cfg.State = func(h exchange.Session, state http1.State) (returned bool) {
-			defer s.hooked(h.RemoteAddr())
+			defer s.hooked(h.RemoteAddr)
 			s.ConnState(s.adapter.Conn(h), http.ConnState(state))
 			return true
 		}
@@ -195,12 +232,43 @@ func (s *Server) sessionConfig() *http1.Config {
 	return cfg
 }
 
+// transportConfig is what the transport is told.
+func (s *Server) transportConfig() transport.Config {
+	cfg := s.sessionConfig()
+	return transport.Config{
+		Loops: orDefault(s.Loops, runtime.GOMAXPROCS(0)), Pin: s.CPUs,
+		MaxConns: orDefault(s.MaxConns, DefaultMaxConns), AcceptRate: s.AcceptRate,
+		HighWater:  s.writeBuffer(),
+		NewSession: func(c transport.Conn) transport.Session { return http1.NewSession(c, cfg) },
+		Log:        func(msg string, err error) { s.logger().Error(msg, "error", err) },
+	}
+}
+
+// check says what is wrong with the fields.
+func (s *Server) check() error {
+	switch {
+	case !exchange.ValidValue(s.Name):
+		return fmt.Errorf("redline: Server.Name %q: %w", s.Name, exchange.ErrFieldValue)
+	case s.Native != nil && s.Handler != nil:
+		return errors.New("redline: Server has both Handler and Native: mount one under the other, see HTTP and Router.Mount")
+	case s.Loops < 0:
+		return fmt.Errorf("redline: Server.Loops is %d: say how many event loops there are to be, or 0 for one on each usable CPU", s.Loops)
+	}
+	if len(s.CPUs) > 0 {
+		if err := checkCPUs(s.CPUs); err != nil {
+			return fmt.Errorf("redline: Server.CPUs: %w: leave CPUs empty, and the kernel places the loops", err)
+		}
+	}
+	return nil
+}
+
 // hooked keeps a panic of a hook from ending the process: it runs on a loop, for
-// one connection of many.
-func (s *Server) hooked(remote net.Addr) {
+// one connection of many. The address is asked for only then: it may wait for the
+// client, where it is the client that says it (PROXY protocol).
+func (s *Server) hooked(remote func() net.Addr) {
 	if p := recover(); p != nil {
 		s.counters.panics.Add(1)
-		s.logf("http: panic serving %v: %v\n%s", remote, p, debug.Stack())
+		s.logf("http: panic serving %v: %v\n%s", remote(), p, debug.Stack())
 	}
 }
 

@@ -76,4 +76,3 @@ func TestAbort(t *testing.T) {
 		}
 	})
 }
-
