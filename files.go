@@ -227,8 +227,8 @@ func (c *Ctx) SendFile(f *os.File, off, n int64) error {
 	if f == nil || off < 0 || n < 0 {
 		return os.ErrInvalid
 	}
-	if !x.HeadSent && len(x.Body) == 0 && len(x.Response.Trailers) == 0 && x.Response.Length == exchange.UnknownLength {
-		x.Response.Length = n
+	if x.Local.(*frame).stream == nil {
+		c.whole(n)
 	}
 	return x.Session.SendFile(x, f, off, n)
 }
