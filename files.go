@@ -59,9 +59,10 @@ type FileOptions struct {
 // "/./", "/../", backslashes and encoded slashes are not cleaned up but not
 // found.
 //
-// Answers GET and HEAD with conditions (RFC 9110, 13) and ranges (RFC 9110, 14).
+// It answers GET and HEAD with conditions (RFC 9110, 13) and ranges (RFC 9110, 14).
 // The body is sent by the kernel out of the file. A file that is cut short
-// meanwhile cuts the connection.
+// meanwhile cuts the connection. It panics if o.CacheControl cannot be the value of a
+// field.
 func FileServer(root *os.Root, o FileOptions) HandlerFunc {
 	if o.Index == "" {
 		o.Index = "index.html"
@@ -221,7 +222,8 @@ func (c *Ctx) ServeFile(f *os.File) error {
 // nothing was written before and no length announced, as the whole of it. It
 // returns when the kernel has taken all, which waits for the client; f is then
 // the caller's to close. A file that turns out shorter is an error, and cuts the
-// connection.
+// connection. The other errors are those of Write, and os.ErrInvalid for a nil f or a
+// negative number.
 func (c *Ctx) SendFile(f *os.File, off, n int64) error {
 	x := c.exchange()
 	if f == nil || off < 0 || n < 0 {

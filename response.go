@@ -293,7 +293,8 @@ func (c *Ctx) Inform(status int) error {
 // and the server had read; the server never touches it again, and what the
 // handler still says of a response counts for nothing. The response must not have
 // begun: when something of a body was written, sent or not, the error is
-// ErrHeadSent, and the connection stays the server's.
+// ErrHeadSent, and the connection stays the server's. A second call is ErrHijacked,
+// and a client that has left ErrGone. The connection is the caller's to close.
 func (c *Ctx) Hijack() (net.Conn, error) {
 	x := c.exchange()
 	if !x.Hijacked && (x.HeadSent || x.Prebuilt != nil || len(x.Body)+len(x.Static) > 0) {
@@ -306,12 +307,14 @@ func (c *Ctx) Hijack() (net.Conn, error) {
 // CloseConn has the connection closed after this response.
 func (c *Ctx) CloseConn() { c.exchange().Response.Close = true }
 
-// A Prebuilt is a whole response, head and body, encoded once and sent as it is.
+// A Prebuilt is a whole response, head and body, encoded once and sent as it is, by
+// any number of handlers at a time.
 type Prebuilt struct{ p exchange.Prebuilt }
 
 // Prebuild builds a response that is the same each time: one send, nothing to
-// format. It has no Date. The status is 200 to 599, and one that has no body
-// (204, 205, 304) is given none: otherwise the error is ErrNoBody.
+// format. It has no Date. The body is copied. The error is ErrFieldValue for a content
+// type that a field cannot hold, ErrNoBody for a body with a status that has none (204,
+// 205, 304), and another one for a status that is not 200 to 599.
 func Prebuild(code int, contentType string, body []byte) (*Prebuilt, error) {
 	switch {
 	case code < 200 || code > 599:
@@ -328,7 +331,8 @@ func Prebuild(code int, contentType string, body []byte) (*Prebuilt, error) {
 	return p, nil
 }
 
-// Send answers with a prebuilt response. Nothing else that was set counts.
+// Send answers with a prebuilt response, when the handler returns. Nothing else that
+// was set counts. It does nothing once the head has been sent.
 func (c *Ctx) Send(p *Prebuilt) { c.exchange().Prebuilt = &p.p }
 
 // Accepts returns the media type of those offered that the client likes best by

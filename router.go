@@ -36,7 +36,7 @@ type Router struct {
 	latest atomic.Pointer[Server] // the server that served last: it knows the routes, for its Stats
 }
 
-// NewRouter returns an empty router.
+// NewRouter returns an empty router, as new(Router) does.
 func NewRouter() *Router { return &Router{} }
 
 // A node stands for the path up to some segment.
@@ -52,19 +52,19 @@ type literal struct {
 	node *node
 }
 
-// GET adds a route, also for HEAD.
+// GET adds a route for the method, also for HEAD, see Handle.
 func (r *Router) GET(pattern string, h HandlerFunc) { r.Handle("GET", pattern, h) }
 
-// POST adds a route.
+// POST adds a route for the method, see Handle.
 func (r *Router) POST(pattern string, h HandlerFunc) { r.Handle("POST", pattern, h) }
 
-// PUT adds a route.
+// PUT adds a route for the method, see Handle.
 func (r *Router) PUT(pattern string, h HandlerFunc) { r.Handle("PUT", pattern, h) }
 
-// PATCH adds a route.
+// PATCH adds a route for the method, see Handle.
 func (r *Router) PATCH(pattern string, h HandlerFunc) { r.Handle("PATCH", pattern, h) }
 
-// DELETE adds a route.
+// DELETE adds a route for the method, see Handle.
 func (r *Router) DELETE(pattern string, h HandlerFunc) { r.Handle("DELETE", pattern, h) }
 
 // Handle adds a route; an empty method is any. It panics when the pattern is
@@ -277,7 +277,8 @@ func (p *params) push(at, end int) {
 	p.n++
 }
 
-// Serve answers a request by its route. It is a [HandlerFunc].
+// Serve answers a request by its route. It is a [HandlerFunc], for [Server.Native]. One
+// router may serve for several servers.
 func (r *Router) Serve(c *Ctx) {
 	x := c.exchange()
 	f := x.Local.(*frame)

@@ -29,7 +29,7 @@ type Transport string
 // The transports that a Server can be asked for.
 const (
 	// TransportAuto is the best that this system allows: io_uring, or else epoll, or
-	// else std. The Logger is told which, and why no better one.
+	// else std. Where there is a choice, the Logger is told what it was, and why.
 	TransportAuto Transport = "auto"
 	// TransportUring is event loops on io_uring. It needs Linux 6.1 or newer, and a
 	// container that does not forbid io_uring.
@@ -76,7 +76,7 @@ type Limits struct {
 // The sessions' limits have the same fields, or this does not compile.
 var _ = exchange.Limits(Limits{})
 
-// Defaults of a Server's deadlines and bounds.
+// Defaults of a Server's deadlines and bounds: see its fields.
 const (
 	DefaultReadHeaderTimeout = 10 * time.Second
 	DefaultStallTimeout      = 30 * time.Second
@@ -107,7 +107,7 @@ type Server struct {
 	Loops int
 	// CPUs pins the loops to these CPUs, in turn, which the process's affinity mask
 	// has to allow. Empty leaves the placement to the kernel, within that mask.
-	// Std has no loops, so that Loops and CPUs do nothing there.
+	// TransportStd has no loops, so that Loops and CPUs do nothing there.
 	CPUs []int
 
 	// Limits bounds requests. With Handler, Limits.MaxBodyBytes has no default:
@@ -120,7 +120,8 @@ type Server struct {
 	MaxHeaderBytes int
 
 	// ReadHeaderTimeout is for a request's head: from accept for the first, from
-	// its first byte for later ones. Unlike net/http's it has a default.
+	// its first byte for later ones; 408 beyond it. Unlike net/http's it has a
+	// default, 10 s.
 	ReadHeaderTimeout time.Duration
 	// ReadTimeout is for a whole request, body included, from its first byte.
 	// Zero is none.
@@ -129,19 +130,22 @@ type Server struct {
 	// [Stream] is not bound by it once its handler has returned. Zero is none.
 	WriteTimeout time.Duration
 	// StallTimeout is for each wait for content of a request, and for the client
-	// to take output: whoever moves may go on. net/http has nothing like it. A
+	// to take output, 64 KiB or what is left: whoever moves may go on. net/http has
+	// nothing like it. Default 30 s. A
 	// handler that sets a deadline with http.ResponseController replaces it. A
 	// client that takes nothing while the head of its next request has begun is
 	// given ReadHeaderTimeout for that first, 408 behind what it does not take, and
 	// then this.
 	StallTimeout time.Duration
-	// IdleTimeout is how long a connection is kept between requests. Its default
+	// IdleTimeout is how long a connection is kept between requests. Its default, 75 s,
 	// does not depend on ReadTimeout, as net/http's does.
 	IdleTimeout time.Duration
 	// WriteBuffer is how many bytes of output may wait for a client, on each
-	// connection, before its handler has to.
+	// connection, before its handler has to, and before its next request is read.
+	// [Ctx.Bytes] sends what is longer at once. Default 64 KiB.
 	WriteBuffer int
 	// MaxConns bounds the open connections: more wait in the kernel's backlog.
+	// Default 100,000.
 	MaxConns int
 	// AcceptRate bounds the connections accepted a second; 0 means no bound.
 	AcceptRate int
@@ -149,7 +153,7 @@ type Server struct {
 	// FastOpen is the queue length of TCP_FASTOPEN; 0 leaves it off. It and
 	// DeferAccept are for sockets that the server opens, by Listen or
 	// ListenAndServe: they do nothing to a listener given to Serve, and nothing on
-	// Std.
+	// TransportStd.
 	FastOpen int
 	// DeferAccept accepts connections when their first bytes have come
 	// (TCP_DEFER_ACCEPT).
