@@ -11,7 +11,7 @@ import (
 // TestAdopt serves on several listeners, also those who connect before Run. What
 // cannot be served is known before Run.
 func TestAdopt(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		var all [2]net.Listener
 		for i := range all {
 			l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -80,7 +80,7 @@ func TestLargeUpload(t *testing.T) {
 	const size, step = 1 << 30 / slower, 128 << 20 / slower
 	for name, chunked := range map[string]bool{"length": false, "chunked": true} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
 				m := watchMemory()
 				r := serve(t, &redline.Server{Transport: transport, Limits: redline.Limits{MaxBodyBytes: -1}, Native: func(c *redline.Ctx) {
 					p := make([]byte, 64<<10)
@@ -141,7 +141,7 @@ func TestLargeResponse(t *testing.T) {
 	const size, step = 256 << 20 / slower, 32 << 20 / slower
 	for name, part := range map[string]int{"copied": 8 << 10, "referred to": 256 << 10} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
 				m := watchMemory()
 				r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
 					p := make([]byte, part)
@@ -184,7 +184,7 @@ func TestLargeResponse(t *testing.T) {
 
 // TestWriteToWhoHasLeft ends a handler's wait for a client that has gone.
 func TestWriteToWhoHasLeft(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		failed, filled := make(chan error, 1), newGate()
 		r := serve(t, &redline.Server{Transport: transport, StallTimeout: -1, Native: func(c *redline.Ctx) {
 			p := make([]byte, 16<<10)

@@ -21,10 +21,6 @@ type Ctx struct {
 	x *exchange.Exchange // nil when the handler has returned
 }
 
-// ErrAbort, when a handler panics with it, cuts the connection without an
-// answer and without a word in the log.
-var ErrAbort = errors.New("redline: abort the exchange")
-
 // exchange returns the exchange of a Ctx in use.
 func (c *Ctx) exchange() *exchange.Exchange {
 	if c.x == nil {
@@ -40,7 +36,7 @@ func misuse() {
 
 func (c *Ctx) frame() *frame { return c.exchange().Local.(*frame) }
 
-// Method returns the request method.
+// Method returns the request's method; methods are case-sensitive (RFC 9110, 9.1).
 func (c *Ctx) Method() string {
 	x := c.exchange()
 	if x.Method != exchange.MethodOther {
@@ -49,37 +45,48 @@ func (c *Ctx) Method() string {
 	return string(x.MethodBytes())
 }
 
-// Path returns the path of the request target, percent-encoded as it came.
+// Path returns the path of the request target, percent-encoded as it came. An
+// absolute target without one is for "/" (RFC 9110, 4.2.3); the path of OPTIONS * is
+// "*", and that of CONNECT empty.
 func (c *Ctx) Path() string { return string(c.PathBytes()) }
 
-// PathBytes is Path, borrowed: valid until the handler returns.
-func (c *Ctx) PathBytes() []byte { return c.exchange().PathBytes() }
+// PathBytes is Path, borrowed: valid until the handler returns, and not to be
+// changed.
+func (c *Ctx) PathBytes() []byte { return pathOf(c.exchange()) }
 
-// RawQuery returns the query of the request target without the '?'.
+// RawQuery returns the query of the request target without the '?', as it came, or "".
 func (c *Ctx) RawQuery() string { return string(c.exchange().QueryBytes()) }
 
-// QueryBytes is RawQuery, borrowed.
+// QueryBytes is RawQuery, borrowed: valid until the handler returns, and not to be
+// changed.
 func (c *Ctx) QueryBytes() []byte { return c.exchange().QueryBytes() }
 
-// Target returns the request target as it came.
+// Target returns the request target as it came: "/a?b", "http://host/a", "*" or, of
+// CONNECT, "host:port" (RFC 9112, 3.2).
 func (c *Ctx) Target() string { return string(c.exchange().TargetBytes()) }
 
-// Host returns the authority that the client asked for (RFC 9110, 7.2).
+// Host returns the authority that the client asked for, "host" or "host:port": that of
+// the target if it has one, and else that of the Host field (RFC 9112, 3.2.2). A client
+// of HTTP/1.0 may leave it out.
 func (c *Ctx) Host() string { return string(c.exchange().AuthorityBytes()) }
 
-// Proto returns "HTTP/1.1" or "HTTP/1.0".
+// Proto returns the version of the request, "HTTP/1.1" or "HTTP/1.0".
 func (c *Ctx) Proto() string { return c.exchange().Version.String() }
 
-// RemoteAddr returns the client's address.
+// RemoteAddr returns the client's address: a *net.TCPAddr, a *net.UnixAddr, or what the
+// connections of a listener given to [Server.Serve] say.
 func (c *Ctx) RemoteAddr() net.Addr { return c.exchange().Session.RemoteAddr() }
 
-// LocalAddr returns the address that the client connected to.
+// LocalAddr returns the address that the client connected to, of the types of
+// RemoteAddr.
 func (c *Ctx) LocalAddr() net.Addr { return c.exchange().Session.LocalAddr() }
 
-// Header returns the value of the first field with the name, in any case, or "".
+// Header returns the value of the request's first field with the name, which is
+// compared in any case, or "". [Ctx.VisitHeaders] finds further ones.
 func (c *Ctx) Header(name string) string { return string(c.HeaderBytes(name)) }
 
-// HeaderBytes is Header, borrowed.
+// HeaderBytes is Header, borrowed: valid until the handler returns, and not to be
+// changed.
 func (c *Ctx) HeaderBytes(name string) []byte {
 	x := c.exchange()
 	id := exchange.LookupHeader(unsafe.Slice(unsafe.StringData(name), len(name)))
@@ -91,8 +98,9 @@ func (c *Ctx) HeaderBytes(name string) []byte {
 	return v
 }
 
-// VisitHeaders calls f for every field in its order until f returns false. Both
-// slices are borrowed.
+// VisitHeaders calls f for every field of the request, in the order in which they
+// came, until f returns false. Both slices are borrowed: valid until the handler
+// returns, and not to be changed.
 func (c *Ctx) VisitHeaders(f func(name, value []byte) bool) {
 	x := c.exchange()
 	for _, field := range x.Fields {
@@ -102,14 +110,15 @@ func (c *Ctx) VisitHeaders(f func(name, value []byte) bool) {
 	}
 }
 
-// Trailer returns the value of the first trailer field with the name, or "".
-// Trailers are there when the body has been read to its end.
+// Trailer returns the value of the request's first trailer field with the name, in any
+// case, or "". Trailers are there when the body has been read to its end.
 func (c *Ctx) Trailer(name string) string {
 	v, _ := c.exchange().FindTrailer(name)
 	return string(v)
 }
 
-// ContentType returns the media type of the request's body, as it came.
+// ContentType returns the media type of the request's body with its parameters, as it
+// came, or "".
 func (c *Ctx) ContentType() string { return c.Header("Content-Type") }
 
 // ContentLength returns the length of the request's body in bytes, 0 when there is
@@ -118,8 +127,8 @@ func (c *Ctx) ContentLength() int64 {
 	return c.exchange().ContentLength
 }
 
-// Query returns the first value of the query parameter, decoded, or "". A part
-// of the query that cannot be decoded is skipped.
+// Query returns the first value of a parameter of the query, decoded, or "". A part of
+// the query that cannot be decoded is skipped.
 func (c *Ctx) Query(name string) string {
 	v, _ := c.LookupQuery(name)
 	return v
@@ -154,10 +163,13 @@ func sameKey(key []byte, name string) bool {
 // A ParamError is a parameter that is missing or not of the type asked for. It
 // suits an answer with status 400.
 type ParamError struct {
-	Kind, Name, Value string
-	Err               error
+	Kind  string // "query" or "path"
+	Name  string
+	Value string // decoded; empty when the parameter is missing
+	Err   error  // what is wrong with the value
 }
 
+// Error names the parameter, and its value as the client has sent it.
 func (e *ParamError) Error() string {
 	if e.Value == "" {
 		return e.Kind + " parameter " + e.Name + " is missing"
@@ -185,7 +197,7 @@ func convert[T any](kind, name, text string, parse func(string) (T, error)) (v T
 	return v, nil
 }
 
-// QueryInt returns a query parameter as an integer; the error is a *ParamError.
+// QueryInt returns a query parameter as a decimal integer; the error is a *ParamError.
 func (c *Ctx) QueryInt(name string) (int, error) {
 	return convert("query", name, c.Query(name), strconv.Atoi)
 }
@@ -201,7 +213,8 @@ func (c *Ctx) QueryBool(name string) (bool, error) {
 	return convert("query", name, c.Query(name), strconv.ParseBool)
 }
 
-// Param returns the value of a parameter of the route's pattern, decoded, or "".
+// Param returns the value of a parameter of the route's pattern, decoded, or "". The
+// name is that of the pattern without braces and points.
 func (c *Ctx) Param(name string) string {
 	raw := c.ParamBytes(name)
 	if bytes.IndexByte(raw, '%') < 0 {
@@ -214,23 +227,24 @@ func (c *Ctx) Param(name string) string {
 	return v
 }
 
-// ParamBytes is Param as it came, percent-encoded, borrowed.
+// ParamBytes is Param as it came, percent-encoded, borrowed: valid until the handler
+// returns, and not to be changed.
 func (c *Ctx) ParamBytes(name string) []byte {
 	x := c.exchange()
 	f := x.Local.(*frame)
 	if f.route == nil {
 		return nil
 	}
-	return f.params.get(name, x.PathBytes())
+	return f.params.get(name, x)
 }
 
-// ParamInt returns a parameter of the pattern as an integer; the error is a
+// ParamInt returns a parameter of the pattern as a decimal integer; the error is a
 // *ParamError.
 func (c *Ctx) ParamInt(name string) (int, error) {
 	return convert("path", name, c.Param(name), strconv.Atoi)
 }
 
-// Pattern returns the pattern of the route that matched, or "".
+// Pattern returns the pattern of the [Router]'s route that matched, or "".
 func (c *Ctx) Pattern() string {
 	if r := c.frame().route; r != nil {
 		return r.pattern
@@ -238,8 +252,8 @@ func (c *Ctx) Pattern() string {
 	return ""
 }
 
-// Cookie returns the value of the first cookie with the name, and whether there
-// is one.
+// Cookie returns the value of the first cookie with the name, which is compared
+// exactly, and whether there is one. Cookies that are malformed are skipped.
 func (c *Ctx) Cookie(name string) (string, bool) {
 	// Cookies come from everybody on the client's way: one that is malformed
 	// must not hide the others.
@@ -263,7 +277,8 @@ func (c *Ctx) headerLines(name string) []string {
 
 // Body returns the request's body as it arrives. Reading from it may wait for
 // the client; what is not read waits with the client, so memory stays bounded.
-// It is for the handler's goroutine, until the handler returns.
+// It is for the handler's goroutine, until the handler returns. Its errors are io.EOF,
+// ErrBodyTooLong, ErrBadBody, ErrGone, ErrTimeout and ErrHijacked.
 func (c *Ctx) Body() io.Reader { return bodyReader{c} }
 
 type bodyReader struct{ c *Ctx }
@@ -274,7 +289,8 @@ func (b bodyReader) Read(p []byte) (int, error) {
 	return x.Session.ReadBody(x, p)
 }
 
-// ReadBody reads the whole body, up to most bytes: beyond that, ErrBodyTooLong.
+// ReadBody reads the whole body of the request, which is the caller's then. If it has
+// more than most bytes, the error is ErrBodyTooLong; the others are those of Body.
 func (c *Ctx) ReadBody(most int64) ([]byte, error) {
 	n := c.ContentLength()
 	if n > most {
@@ -302,19 +318,8 @@ func (c *Ctx) ReadBody(most int64) ([]byte, error) {
 	}
 }
 
-// Errors of a request's body and of a response's.
-var (
-	ErrBodyTooLong = exchange.ErrBodyTooLong
-	ErrBadBody     = exchange.ErrBadBody
-	ErrGone        = exchange.ErrGone
-	ErrHeadSent    = exchange.ErrHeadSent
-	ErrHijacked    = exchange.ErrHijacked
-	ErrLength      = exchange.ErrLength
-	ErrNoBody      = exchange.ErrNoBody
-	ErrTimeout     = exchange.ErrTimeout // the client was too slow: StallTimeout and its like
-)
-
-// Set keeps a value with the request, for handlers further in.
+// Set keeps a value with the request, for handlers further in, until the handler
+// returns. Keys are compared as those of a map: a type of one's own keeps them apart.
 func (c *Ctx) Set(key, value any) {
 	f := c.frame()
 	if f.values == nil {
@@ -340,13 +345,14 @@ type requestContext struct {
 // finish ends the context: the response is complete.
 func (r *requestContext) finish() { r.cancel(context.Canceled) }
 
-// Context returns the request's context. It is cancelled when the handler returns,
-// and, with cause ErrGone, within a second after the system has learned that the
-// client has left, also when nobody reads or writes.
+// Context returns the request's context. It is cancelled when the handler returns, or
+// the [Stream] that it has taken is closed, and, with cause ErrGone, within a second
+// after the system has learned that the client has left, also when nobody reads or
+// writes.
 //
 // A client that leaves in good order says so behind all that it has sent before. If
 // that is a body, or requests, that nobody has read and that the socket's buffer
-// does not take whole, the news waits with it on the client's side. On Std it waits
+// does not take whole, the news waits with it on the client's side. On TransportStd it waits
 // behind any byte that nobody has read. Who reads or writes finds out, and the
 // deadlines end what they bound.
 func (c *Ctx) Context() context.Context {

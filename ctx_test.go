@@ -51,7 +51,7 @@ func wantMisuse(t *testing.T, c *redline.Ctx) {
 // TestStaleCtx keeps a Ctx and uses it when its handler has returned: at once, and
 // many requests later, while others are served.
 func TestStaleCtx(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		kept := make(chan *redline.Ctx, 1)
 		var body io.Reader
 		var stale *redline.Ctx
@@ -95,7 +95,7 @@ func TestStaleCtx(t *testing.T) {
 
 // TestPanic answers 500, says so in the log with the stack, and serves on.
 func TestPanic(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
 			switch c.Path() {
 			case "/panic":
@@ -159,7 +159,7 @@ func TestPanic(t *testing.T) {
 
 // TestAnnouncedLength cuts what does not keep to its announced length.
 func TestAnnouncedLength(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
 			c.SetContentLength(4)
 			switch c.Path() {

@@ -71,7 +71,7 @@ func inTime(t *testing.T, f func(deadline time.Duration) error) {
 }
 
 // timed is a server with long deadlines but for those that the test sets.
-func timed(t *testing.T, transport string, change func(*redline.Server)) *running {
+func timed(t *testing.T, transport redline.Transport, change func(*redline.Server)) *running {
 	t.Helper()
 	s := &redline.Server{
 		Transport: transport, ReadHeaderTimeout: time.Minute, StallTimeout: time.Minute, IdleTimeout: time.Minute,
@@ -90,7 +90,7 @@ func timed(t *testing.T, transport string, change func(*redline.Server)) *runnin
 // hyper#3185): from accept, from the first byte behind a request, and however
 // many bytes come.
 func TestSlowHead(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := timed(t, transport, func(s *redline.Server) { s.ReadHeaderTimeout = short })
 		start := time.Now()
 		if got := r.dial().endsAfter(start, "silent since accept"); got != "" {
@@ -130,7 +130,7 @@ func TestSlowHead(t *testing.T) {
 // TestSlowContent ends clients that send no content for too long, or next to none,
 // and lives with those that are slow.
 func TestSlowContent(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := timed(t, transport, func(s *redline.Server) { s.StallTimeout = short })
 		for _, head := range []string{postHead + "Content-Length: 10\r\n\r\nabc", chunkHead + "a\r\nabc"} {
 			c := r.dial()
@@ -170,7 +170,7 @@ func TestSlowContent(t *testing.T) {
 
 // TestIdleTimeout closes connections between requests.
 func TestIdleTimeout(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := timed(t, transport, func(s *redline.Server) { s.IdleTimeout = short })
 		c := r.dial()
 		start := time.Now() // it is idle when the server has answered, which may be long before it is told
@@ -183,7 +183,7 @@ func TestIdleTimeout(t *testing.T) {
 
 // TestNoDeadline keeps connections when there is none.
 func TestNoDeadline(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := timed(t, transport, func(s *redline.Server) { s.ReadHeaderTimeout, s.IdleTimeout = -1, -1 })
 		c := r.dial()
 		time.Sleep(short)
@@ -197,7 +197,7 @@ func TestNoDeadline(t *testing.T) {
 // and the time they have.
 func TestSlowReaders(t *testing.T) {
 	big := []byte(strings.Repeat("0123456789abcdef", 4<<10))
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		var written atomic.Int64
 		failed := make(chan error, 10)
 		r := timed(t, transport, func(s *redline.Server) {

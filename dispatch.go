@@ -25,8 +25,9 @@ type frame struct {
 	route   *route
 	inline  bool // the handler is not to be learned
 	params  params
-	recent  *route // that this exchange was last answered by, if its path is literal
+	recent  *route // that this exchange was last answered by, if its path is literal,
 	by      *Router
+	method  exchange.Method // under this known method; MethodOther if there is none yet
 	cancel  *requestContext
 	asked   bool // the handler knows the context
 	streams bool // the response goes on

@@ -24,7 +24,14 @@
 //
 // # Strictness
 //
-// Requests that RFC 9112 leaves open to two readings are refused and their
-// connection closed. See the package documentation of internal/http1 for the
-// list.
+// Requests that RFC 9112 leaves open to two readings are refused, with 400 as a rule,
+// and their connection is closed: Content-Length beside Transfer-Encoding, a repeated
+// Content-Length, line ends without CR, folded lines, chunk sizes of odd form, and
+// their like. docs/nethttp-differences.md lists them all. Everything that a client can
+// make the server hold is bounded, see [Limits] and the fields of [Server].
+//
+// # What it speaks
+//
+// HTTP/1.1 and HTTP/1.0. TLS takes a listener of crypto/tls, see [Server.Serve], or a
+// proxy in front. Package restart replaces a running server by a new process.
 package redline

@@ -25,8 +25,8 @@ import (
 const patience = time.Minute
 
 // transports are those that this system allows.
-var transports = sync.OnceValue(func() (names []string) {
-	for _, name := range []string{redline.TransportUring, redline.TransportEpoll, redline.TransportStd} {
+var transports = sync.OnceValue(func() (names []redline.Transport) {
+	for _, name := range []redline.Transport{redline.TransportUring, redline.TransportEpoll, redline.TransportStd} {
 		s := &redline.Server{Transport: name, Native: func(*redline.Ctx) {}, Logger: slog.New(slog.DiscardHandler)}
 		_, err := s.Listen("127.0.0.1:0")
 		if s.Close(); err == nil {
@@ -37,11 +37,11 @@ var transports = sync.OnceValue(func() (names []string) {
 })
 
 // onEach runs a test on every transport but those named.
-func onEach(t *testing.T, f func(t *testing.T, transport string), but ...string) {
+func onEach(t *testing.T, f func(t *testing.T, transport redline.Transport), but ...redline.Transport) {
 	t.Helper()
 	for _, name := range transports() {
 		if !slices.Contains(but, name) {
-			t.Run(name, func(t *testing.T) {
+			t.Run(string(name), func(t *testing.T) {
 				noLeaks(t)
 				f(t, name)
 			})

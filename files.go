@@ -1,6 +1,7 @@
 package redline
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -58,9 +59,10 @@ type FileOptions struct {
 // "/./", "/../", backslashes and encoded slashes are not cleaned up but not
 // found.
 //
-// Answers GET and HEAD with conditions (RFC 9110, 13) and ranges (RFC 9110, 14).
+// It answers GET and HEAD with conditions (RFC 9110, 13) and ranges (RFC 9110, 14).
 // The body is sent by the kernel out of the file. A file that is cut short
-// meanwhile cuts the connection.
+// meanwhile cuts the connection. It panics if o.CacheControl cannot be the value of a
+// field.
 func FileServer(root *os.Root, o FileOptions) HandlerFunc {
 	if o.Index == "" {
 		o.Index = "index.html"
@@ -119,13 +121,9 @@ func (c *Ctx) mounted() []byte {
 	x := c.exchange()
 	f := x.Local.(*frame)
 	if f.route != nil && strings.HasSuffix(f.route.pattern, "...}") && f.params.n > 0 {
-		return f.params.values[f.params.n-1].In(x.PathBytes())
+		return f.params.last(x)
 	}
-	raw := x.PathBytes()
-	if len(raw) > 0 && raw[0] == '/' {
-		raw = raw[1:]
-	}
-	return raw
+	return bytes.TrimPrefix(pathOf(x), []byte{'/'})
 }
 
 // errRedirect says that a directory was named without its slash.
@@ -161,7 +159,7 @@ func (s *fileServer) missing(c *Ctx) {
 // segment, and so cannot lead to another host, as "//host/" would.
 func (s *fileServer) redirect(c *Ctx) {
 	x := c.exchange()
-	raw := string(x.PathBytes())
+	raw := string(pathOf(x))
 	location := "./" + raw[strings.LastIndexByte(raw, '/')+1:] + "/"
 	if x.HasQuery {
 		location += "?" + string(x.QueryBytes())
@@ -224,14 +222,15 @@ func (c *Ctx) ServeFile(f *os.File) error {
 // nothing was written before and no length announced, as the whole of it. It
 // returns when the kernel has taken all, which waits for the client; f is then
 // the caller's to close. A file that turns out shorter is an error, and cuts the
-// connection.
+// connection. The other errors are those of Write, and os.ErrInvalid for a nil f or a
+// negative number.
 func (c *Ctx) SendFile(f *os.File, off, n int64) error {
 	x := c.exchange()
 	if f == nil || off < 0 || n < 0 {
 		return os.ErrInvalid
 	}
-	if !x.HeadSent && len(x.Body) == 0 && len(x.Response.Trailers) == 0 && x.Response.Length == exchange.UnknownLength {
-		x.Response.Length = n
+	if !x.Local.(*frame).streams {
+		c.whole(n)
 	}
 	return x.Session.SendFile(x, f, off, n)
 }

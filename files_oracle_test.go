@@ -115,7 +115,7 @@ func TestFilesAgainstServeContent(t *testing.T) {
 		}))
 		defer oracle.Close()
 		theirs := &running{t: t, addr: oracle.Listener.Addr()}
-		onEach(t, func(t *testing.T, name string) {
+		onEach(t, func(t *testing.T, name redline.Transport) {
 			ours := serve(t, &redline.Server{Transport: name, Native: func(c *redline.Ctx) {
 				f := open()
 				defer f.Close()

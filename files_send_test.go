@@ -55,7 +55,7 @@ const mega = 1 << 20
 func TestFileToSlowReader(t *testing.T) {
 	dir, content := bigFile(t, 64*mega)
 	root := rootOf(t, dir)
-	onEach(t, func(t *testing.T, name string) {
+	onEach(t, func(t *testing.T, name redline.Transport) {
 		srv := serve(t, &redline.Server{Transport: name, StallTimeout: -1, Native: mount(root, redline.FileOptions{})})
 		slow := srv.dial()
 		slow.narrow()
@@ -103,7 +103,7 @@ func TestFileDescriptors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	onEach(t, func(t *testing.T, name string) {
+	onEach(t, func(t *testing.T, name redline.Transport) {
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
 		srv := serve(t, &redline.Server{Transport: name, Native: mount(root, redline.FileOptions{Precompressed: true})})
 		fetch(t, srv, "GET", "/s/a.js") // loops have all they need from now on
@@ -156,7 +156,7 @@ func TestFileDescriptors(t *testing.T) {
 func TestFileToDeafReader(t *testing.T) {
 	dir, _ := bigFile(t, 16*mega)
 	root := rootOf(t, dir)
-	onEach(t, func(t *testing.T, name string) {
+	onEach(t, func(t *testing.T, name redline.Transport) {
 		ended := make(chan error, 1)
 		srv := serve(t, &redline.Server{Transport: name, StallTimeout: 100 * time.Millisecond, Native: func(c *redline.Ctx) {
 			f, err := root.Open("big.bin")
@@ -179,7 +179,7 @@ func TestFileToDeafReader(t *testing.T) {
 // TestFileCutShort truncates a file while it is sent: the length is announced, so
 // the connection has to be cut, and must not hang.
 func TestFileCutShort(t *testing.T) {
-	onEach(t, func(t *testing.T, name string) {
+	onEach(t, func(t *testing.T, name redline.Transport) {
 		dir, content := bigFile(t, 16*mega)
 		root := rootOf(t, dir)
 		ended := make(chan error, 1)
@@ -288,7 +288,7 @@ func TestSendFile(t *testing.T) {
 	dir, content := bigFile(t, mega)
 	text := string(content)
 	h := sendFiles(t, rootOf(t, dir))
-	onEach(t, func(t *testing.T, name string) {
+	onEach(t, func(t *testing.T, name redline.Transport) {
 		srv := serve(t, &redline.Server{Transport: name, Native: h})
 		for _, tt := range []struct {
 			target, body string

@@ -2,6 +2,7 @@ package redline_test
 
 import (
 	"io/fs"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,7 +50,7 @@ func TestFilePaths(t *testing.T) {
 		"/s/noindex/", "/s/noindex", "/s/none", "/s/" + strings.Repeat("x", 300), "/s/" + strings.Repeat("x/", 1000),
 		"/s", "/../secret", "/s/~root", "/s/file:///etc/passwd", "/s/C:/windows", `/s/\\host\share`, "http://a/s/../secret",
 	}
-	onEach(t, func(t *testing.T, name string) {
+	onEach(t, func(t *testing.T, name redline.Transport) {
 		srv := serve(t, &redline.Server{Transport: name, Native: mount(root, redline.FileOptions{})})
 		for target, want := range found {
 			if resp, body := fetch(t, srv, "GET", target); resp.StatusCode != 200 || body != want {
@@ -144,7 +145,7 @@ func TestFilePrecompressed(t *testing.T) {
 	_, root := tree(t, map[string]string{
 		"a.js": big, "a.js.br": "brotli" + big, "a.js.gz": "gzip", "d/index.html": "i", "d/index.html.zst": "zstd", "plain.css": "p",
 	})
-	onEach(t, func(t *testing.T, name string) {
+	onEach(t, func(t *testing.T, name redline.Transport) {
 		srv := serve(t, &redline.Server{Transport: name, Native: mount(root, redline.FileOptions{Precompressed: true})})
 		tags := map[string]string{}
 		for _, tt := range []struct{ target, accept, body, coding, kind string }{
@@ -263,5 +264,30 @@ func TestServeFile(t *testing.T) {
 		if resp.StatusCode != tt.status || body != tt.body || resp.Header.Get("Content-Type") != tt.kind || tt.tag != "" && resp.Header.Get("Etag") != tt.tag || len(resp.Header.Values("Etag")) > 1 {
 			t.Errorf("%s %s: %d, %d bytes, %v", tt.target, tt.line, resp.StatusCode, len(body), resp.Header)
 		}
+	}
+}
+
+// TestFilesPathless asks a file server for the root of a host without its slash.
+func TestFilesPathless(t *testing.T) {
+	_, root := tree(t, map[string]string{"index.html": "the index"})
+	files := redline.FileServer(root, redline.FileOptions{})
+	router := redline.NewRouter()
+	router.GET("/{path...}", files)
+	for name, h := range map[string]redline.HandlerFunc{"routed": router.Serve, "alone": files} {
+		onEach(t, func(t *testing.T, transport redline.Transport) {
+			r := serve(t, &redline.Server{Transport: transport, Native: h})
+			for _, target := range []string{"http://a", "http://a?q=1", "/"} {
+				if resp, body := fetch(t, r, "GET", target); resp.StatusCode != 200 || body != "the index" {
+					t.Errorf("%s: GET %s: %v %q", name, target, resp, body)
+				}
+			}
+		})
+	}
+	w := httptest.NewRecorder()
+	req := httptest.NewRequest("GET", "http://a", nil)
+	req.URL.Path = ""
+	redline.HandlerFunc(router.Serve).ServeHTTP(w, req)
+	if w.Code != 200 || w.Body.String() != "the index" {
+		t.Errorf("under net/http: %d %q", w.Code, w.Body)
 	}
 }

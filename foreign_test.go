@@ -161,9 +161,9 @@ func TestServeForeign(t *testing.T) {
 	if err := os.WriteFile(file, big, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, transport := range []string{redline.TransportAuto, redline.TransportStd} {
+	for _, transport := range []redline.Transport{redline.TransportAuto, redline.TransportStd} {
 		for name, l := range foreign(t) {
-			t.Run(transport+"/"+name, func(t *testing.T) {
+			t.Run(string(transport)+"/"+name, func(t *testing.T) {
 				r := prepare(t, &redline.Server{Transport: transport, Handler: foreignHandler(t, file)})
 				r.run(func() error { return r.Serve(l) })
 				dial := func() *client {
@@ -186,7 +186,7 @@ func TestServeForeign(t *testing.T) {
 				}
 				idle.wantGone()
 				said := strings.Count(r.log.String(), "accepts by itself")
-				if want := map[string]int{redline.TransportAuto: 1}[transport]; said != want {
+				if want := map[redline.Transport]int{redline.TransportAuto: 1}[transport]; said != want {
 					t.Errorf("the choice is told %d times, want %d: %s", said, want, r.log)
 				}
 				if w, ok := l.Listener.(*wrapping); ok && w.accepted.Load() != 4 {
@@ -234,7 +234,7 @@ func askForeign(dial func() *client, big []byte) {
 
 // TestServeForeignRefused asks for transports that accept by themselves.
 func TestServeForeignRefused(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		for _, listensBefore := range []bool{false, true} {
 			name := transport
 			s := &redline.Server{Transport: name, Native: text("x")}
@@ -245,7 +245,7 @@ func TestServeForeignRefused(t *testing.T) {
 			}
 			l := loopback(t)
 			err := s.Serve(struct{ net.Listener }{l})
-			if err == nil || !strings.Contains(err.Error(), "set Server.Transport to redline.Std") {
+			if err == nil || !strings.Contains(err.Error(), "set Server.Transport to redline.TransportStd") {
 				t.Errorf("it says %v", err)
 			}
 			if err := s.Close(); err != nil {
@@ -297,7 +297,7 @@ func TestForeignAcceptEnds(t *testing.T) {
 
 // TestFailedStart leaves no descriptor behind, and a server that can be tried again.
 func TestFailedStart(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		taken, closed := loopback(t), loopback(t)
 		closed.Close()
 		had := openFiles()
@@ -341,7 +341,7 @@ func TestFailedStart(t *testing.T) {
 // TestPlacement refuses loops and CPUs that cannot be, on every transport, and says
 // what to write.
 func TestPlacement(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		for _, c := range []struct {
 			s    *redline.Server
 			says string

@@ -31,10 +31,12 @@ var (
 // A MediaTypeError says that the request's content is not of the type that a
 // method reads. It suits an answer with status 415.
 type MediaTypeError struct {
-	Got, Want string
-	Err       error // why Got could not be read, or nil
+	Got  string // the request's Content-Type, as it came
+	Want string // a media type, or "multipart/" for any of these
+	Err  error  // why Got could not be read, or nil
 }
 
+// Error says what was expected.
 func (e *MediaTypeError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("content type %q: %v", e.Got, e.Err)
@@ -56,10 +58,10 @@ type form struct {
 	err    error
 }
 
-// FormValues reads the request's body, of most bytes, and returns its fields: it
-// has to be of type application/x-www-form-urlencoded. Called again it returns
-// the same, whatever most is then. The error is a *MediaTypeError, ErrBodyTooLong,
-// that of the body, or of an encoding that is malformed.
+// FormValues reads the request's body, of at most that many bytes, and returns its
+// fields: it has to be of type application/x-www-form-urlencoded. Called again it returns
+// the same, whatever most is then. The error is a *MediaTypeError, one of
+// ReadBody, or that of an encoding that is malformed.
 func (c *Ctx) FormValues(most int64) (url.Values, error) {
 	if f, ok := c.Get(formKey{}).(*form); ok {
 		return f.values, f.err
@@ -87,7 +89,8 @@ func (c *Ctx) readForm(most int64) (url.Values, error) {
 }
 
 // Form returns the first value of a field of the form in the request's body, or
-// "". See FormValues, for which most is DefaultMaxForm.
+// "". The body may have DefaultMaxForm bytes, unless FormValues has read it before;
+// the errors are those of FormValues.
 func (c *Ctx) Form(name string) (string, error) {
 	values, err := c.FormValues(DefaultMaxForm)
 	return values.Get(name), err
@@ -109,7 +112,7 @@ func (c *Ctx) mediaType(want string) (params map[string]string, err error) {
 
 // Multipart returns the parts of the request's body as they arrive; its type has
 // to be multipart/form-data or another multipart type. The error is a
-// *MediaTypeError.
+// *MediaTypeError. It can be called once, in place of the other ways to read the body.
 func (c *Ctx) Multipart() (*Multipart, error) {
 	params, err := c.mediaType("multipart/")
 	if err != nil {
@@ -151,7 +154,9 @@ type Multipart struct {
 
 // Next returns the next part, and io.EOF behind the last. What was not read of
 // the one before is skipped. A part's content is as long as the client makes it:
-// read it piece by piece, or through an [io.LimitedReader].
+// read it piece by piece, or through an [io.LimitedReader]. The part is valid until
+// the next call. The error is io.EOF, ErrTooManyParts, ErrPartHead, or one of
+// [Ctx.Body] or of a body that is malformed, wrapped.
 func (m *Multipart) Next() (*multipart.Part, error) {
 	if m.part != nil {
 		if err := m.part.Close(); err != nil {

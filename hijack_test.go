@@ -10,7 +10,7 @@ import (
 
 // TestWriteBehindHijack is an error, and nothing of it reaches the client.
 func TestWriteBehindHijack(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
 			nc, err := c.Hijack()
 			noError(t, err)
@@ -50,7 +50,7 @@ func TestHijackBehindWrite(t *testing.T) {
 		"flushed": func(c *redline.Ctx) error { _, err := c.WriteString("abc"); return errors.Join(err, c.Flush()) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
 				serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
 					noError(t, write(c))
 					if _, err := c.Hijack(); !errors.Is(err, redline.ErrHeadSent) {

@@ -30,7 +30,7 @@ func TestHooksPanic(t *testing.T) {
 		{"refused", "GET\r\n\r\n", "400", -1},
 	} {
 		t.Run(k.name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
 				var once atomic.Bool
 				panics := func(when bool) {
 					if when && !once.Swap(true) {
@@ -72,7 +72,7 @@ func TestHooksPanic(t *testing.T) {
 
 // TestConnContextPanics ends the connection whose context could not be made.
 func TestConnContextPanics(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		var once atomic.Bool
 		r := serve(t, &redline.Server{
 			Transport: transport, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "alive") }),

@@ -35,7 +35,7 @@ func TestHTTP10(t *testing.T) {
 			noError(t, err)
 		})
 	})
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, Native: router.Serve})
 		for _, k := range []struct {
 			method, path, ask string

@@ -15,7 +15,7 @@ import (
 // TestMountedBothWays has an http.Handler answer under a native router, and a
 // native handler under an http.ServeMux, on one server each.
 func TestMountedBothWays(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		router := redline.NewRouter()
 		router.GET("/native", text("native"))
 		router.Mount("/std/", http.StripPrefix("/std", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +65,7 @@ func TestMountedGivesBack(t *testing.T) {
 		}, false},
 	} {
 		t.Run(how.name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) { how.givesBack(t, transport, ended) })
+			onEach(t, func(t *testing.T, transport redline.Transport) { how.givesBack(t, transport, ended) })
 		})
 	}
 }
@@ -77,7 +77,7 @@ type ending struct {
 	kept bool // the answer is not given up
 }
 
-func (how ending) givesBack(t *testing.T, transport string, ended chan struct{}) {
+func (how ending) givesBack(t *testing.T, transport redline.Transport, ended chan struct{}) {
 	const rest, large = "0123456789", 4 << 20
 	inner := redline.HTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := r.Body.Read(make([]byte, 1)); err != nil {
@@ -129,7 +129,7 @@ func (how ending) givesBack(t *testing.T, transport string, ended chan struct{})
 // TestMountedContexts cancels the context of the Ctx and that of a mounted
 // http.Handler's request when their client leaves.
 func TestMountedContexts(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		told := make(chan error, 2)
 		begun := make(chan struct{})
 		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {

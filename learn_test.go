@@ -12,7 +12,7 @@ import (
 
 // TestLearnedRoute follows a route from its first takeover to the loop and back.
 func TestLearnedRoute(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		router := redline.NewRouter()
 		var slow atomic.Bool
 		s := &redline.Server{Transport: transport, Native: router.Serve}
@@ -94,7 +94,7 @@ func TestHints(t *testing.T) {
 		}, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
 				router := redline.NewRouter()
 				s := &redline.Server{Transport: transport, Native: router.Serve}
 				router.GET("/", c.handler(s))
@@ -119,7 +119,7 @@ func TestHints(t *testing.T) {
 // TestLearnedShape follows requests of one shape to an http.Handler, whose routes
 // the server does not know.
 func TestLearnedShape(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		var slow atomic.Bool
 		s := &redline.Server{Transport: transport}
 		s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

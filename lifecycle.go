@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"runtime"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
-	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/http1"
 	"github.com/redline-go/redline/internal/transport"
 )
@@ -23,13 +21,16 @@ const (
 	shutdownSweep = 100 * time.Millisecond
 	// shutdownFresh is how long a connection that was just accepted may take to
 	// send its first request before it counts as idle: its client was not
-	// refused, and should not be cut off.
-	shutdownFresh = 2 * time.Second
+	// refused, and should not be cut off. It is net/http's.
+	shutdownFresh = 5 * time.Second
 )
 
-// Listen opens the listening socket of addr, host:port or "unix:/path", and
+// Listen opens the listening socket of addr, "host:port" or "unix:/path", and
 // returns its address. It may be called more than once, before Serve or Run. A
-// server that has listened and never runs is to be closed.
+// server that has listened and never runs is to be closed. The error is
+// ErrServerClosed, ErrServerRunning, or says what of the fields or the address is
+// wrong; after that the server holds nothing more than before, and may be tried
+// again.
 func (s *Server) Listen(addr string) (net.Addr, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -43,7 +44,7 @@ func (s *Server) Listen(addr string) (net.Addr, error) {
 	}
 	at, err := t.Listen(network, addr, transport.ListenOptions{FastOpen: s.FastOpen, DeferAccept: s.DeferAccept})
 	if err != nil {
-		return nil, errors.Join(err, s.release())
+		return nil, s.unopened(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +62,7 @@ func cutPrefix(s, prefix string) (string, bool) {
 }
 
 // ListenAndServe listens on Addr and serves until Shutdown or Close; then it
-// returns ErrServerClosed.
+// returns ErrServerClosed. Its other errors are those of Listen and Run.
 func (s *Server) ListenAndServe() error {
 	addr := s.Addr
 	if addr == "" {
@@ -74,48 +75,75 @@ func (s *Server) ListenAndServe() error {
 }
 
 // Serve serves on a given listener until Shutdown or Close, and closes it before
-// it returns: Adopt and Run.
+// it returns, once, whatever it returns: Adopt and Run.
 //
 // Of a *net.TCPListener or *net.UnixListener the transports share the descriptor:
 // closing it from elsewhere does not end Serve. Any other listener may do what it
 // likes in its Accept and with its connections: count them, read who is behind a
-// proxy, encrypt, stay in memory. It is served by Std, which Logger is told when
-// Transport left the choice; what ends its Accept ends Serve, with that error, as
-// in net/http. A server whose Transport is Uring or Epoll refuses it. Connections of
-// crypto/tls are served, with Request.TLS nil: the tls.Config must not offer "h2".
+// proxy, encrypt, stay in memory. It is served by TransportStd, which Logger is told
+// when Transport left the choice; what ends its Accept ends Serve, with that very
+// error, as in net/http. A server whose Transport is TransportUring or
+// TransportEpoll refuses it. Connections of crypto/tls are served, with Request.TLS
+// nil: the tls.Config must not offer "h2".
 func (s *Server) Serve(l net.Listener) error {
-	defer l.Close() // what of it is served beyond this is a duplicate
-	if err := s.Adopt(l); err != nil {
+	g := newGiven(l)
+	defer g.Close() // what it says is of no use: nobody accepts any more
+	if err := s.adopt(g); err != nil {
 		return err
 	}
-	return s.Run()
+	err := s.Run()
+	if errors.Is(err, ErrServerClosed) && !g.isSocket() {
+		<-g.closed // by the transport, which accepts what waits there first
+	}
+	return err
 }
 
 // Adopt has the server serve on a given listener, as Listen does on an address:
 // more than once, before Run. When it returns nil, everything that could have kept
 // the server from serving there has been done, and Run has only to be called: for a
-// process that tells another by [Ready] that it may go. The listener is closed by
-// Shutdown and Close; on an error it stays the caller's.
-func (s *Server) Adopt(l net.Listener) error {
+// process that tells another that it may go, see package restart. The listener is
+// then the server's, which closes it when it ends; on an error it stays the
+// caller's. The errors are those of Listen, and that of a Transport that cannot
+// serve such a listener, see Serve.
+func (s *Server) Adopt(l net.Listener) error { return s.adopt(newGiven(l)) }
+
+func (s *Server) adopt(g *given) error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	t, err := s.start(l)
+	t, err := s.start(g.Listener)
 	if err != nil {
 		return err
 	}
-	if err := t.Adopt(l); err != nil {
-		return errors.Join(err, s.release())
+	socket := g.isSocket()
+	if socket {
+		err = t.Adopt(g.Listener)
+	} else {
+		err = t.Adopt(g)
+	}
+	if err != nil {
+		return s.unopened(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if socket {
+		s.given = append(s.given, g)
+	}
+	if s.first == nil {
+		s.first = g.Listener
+	}
+	if s.stopping.Load() {
+		return ErrServerClosed // its transport is closed, and the listener where that is the transport's
+	}
+	return nil
+}
+
+// unopened is what becomes of an error of the transport's Listen or Adopt.
+// s.opening is held.
+func (s *Server) unopened(err error) error {
 	if s.stopping.Load() {
 		return ErrServerClosed
 	}
-	s.given = append(s.given, l)
-	if s.first == nil {
-		s.first = l
-	}
-	return nil
+	return errors.Join(err, s.release())
 }
 
 // release lets go of a transport that listens nowhere, after an error: the server
@@ -132,9 +160,11 @@ func (s *Server) release() error {
 	return t.Close()
 }
 
-// Run serves what Listen opened and Adopt was given, until Shutdown or Close. As in
-// net/http it returns at once when one of them is called: a program that is to let requests
-// end waits for Shutdown to return.
+// Run serves what Listen opened and Adopt was given, until Shutdown or Close; then it
+// returns ErrServerClosed. As in net/http it returns at once when one of them is
+// called: a program that is to let requests end waits for Shutdown to return. A
+// second call returns ErrServerRunning. Any other error is why nothing can be
+// accepted any more, see Serve; the server is to be closed then.
 func (s *Server) Run() error {
 	t, err := s.start(nil)
 	if err != nil {
@@ -145,7 +175,7 @@ func (s *Server) Run() error {
 	s.running = true
 	s.mu.Unlock()
 	if again {
-		return errRunning
+		return ErrServerRunning
 	}
 	if s.BaseContext != nil {
 		if s.adapter.Base = s.BaseContext(first); s.adapter.Base == nil {
@@ -165,19 +195,16 @@ func (s *Server) Run() error {
 	return err
 }
 
-// errRunning is the answer to who listens or serves with a server that runs.
-var errRunning = errors.New("redline: Server runs already: add its listeners with Listen before")
-
 // start creates the transport on the first call, for use before the server runs.
 // given is the listener that Serve was given, nil for others.
 func (s *Server) start(given net.Listener) (transport.Transport, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.stopping.Load() {
 		return nil, ErrServerClosed
 	}
 	if s.running {
-		return nil, errRunning
+		return nil, ErrServerRunning
 	}
 	name, err := s.transportFor(given)
 	if err != nil || s.t != nil {
@@ -190,13 +217,7 @@ func (s *Server) start(given net.Listener) (transport.Transport, error) {
 	if s.Native == nil {
 		s.http = s.handler()
 	}
-	cfg := s.sessionConfig()
-	t, chosen, err := newTransport(name, transport.Config{
-		Loops: orDefault(s.Loops, runtime.GOMAXPROCS(0)), Pin: s.CPUs,
-		MaxConns: orDefault(s.MaxConns, DefaultMaxConns), AcceptRate: s.AcceptRate,
-		NewSession: func(c transport.Conn) transport.Session { return http1.NewSession(c, cfg) },
-		Log:        func(msg string, err error) { s.logger().Error(msg, "error", err) },
-	}, s.logger())
+	t, chosen, err := newTransport(name, s.transportConfig(), s.logger())
 	if err != nil {
 		return nil, err
 	}
@@ -210,9 +231,8 @@ func (s *Server) start(given net.Listener) (transport.Transport, error) {
 
 // transportFor is the transport for a listener, Transport itself unless that leaves
 // the choice and the listener does not.
-func (s *Server) transportFor(given net.Listener) (name string, err error) {
-	switch given.(type) {
-	case nil, *net.TCPListener, *net.UnixListener:
+func (s *Server) transportFor(given net.Listener) (name Transport, err error) {
+	if given == nil || isSocket(given) {
 		return s.Transport, nil
 	}
 	name = s.Transport
@@ -222,51 +242,33 @@ func (s *Server) transportFor(given net.Listener) (name string, err error) {
 	switch {
 	case name == TransportUring || name == TransportEpoll:
 		return "", fmt.Errorf("redline: transport %s cannot serve a %T, which accepts by itself: "+
-			"set Server.Transport to redline.Std, or give Serve the *net.TCPListener or *net.UnixListener alone", name, given)
+			"set Server.Transport to redline.TransportStd, or give Serve the *net.TCPListener or *net.UnixListener alone", name, given)
 	case name == "" || name == TransportAuto:
 		name = TransportStd
 	}
 	return name, nil
 }
 
-// check says what is wrong with the fields.
-func (s *Server) check() error {
-	switch {
-	case !exchange.ValidValue(s.Name):
-		return fmt.Errorf("redline: Server.Name %q: %w", s.Name, exchange.ErrFieldValue)
-	case s.Native != nil && s.Handler != nil:
-		return errors.New("redline: Server has both Handler and Native: mount one under the other, see HTTP and Router.Mount")
-	case s.TLSConfig != nil:
-		return errors.New("redline: Server.TLSConfig is reserved: this version speaks no TLS by itself: leave it nil, and give Serve a tls.NewListener or put a proxy in front")
-	case s.Loops < 0:
-		return fmt.Errorf("redline: Server.Loops is %d: say how many event loops there are to be, or 0 for one on each usable CPU", s.Loops)
-	}
-	if len(s.CPUs) > 0 {
-		if err := checkCPUs(s.CPUs); err != nil {
-			return fmt.Errorf("redline: Server.CPUs: %w: leave CPUs empty, and the kernel places the loops", err)
-		}
-	}
-	return nil
-}
-
 // Shutdown ends the server gracefully: no connection is accepted any more, idle
 // ones are closed, exchanges in progress end and close theirs; streams are told
-// by [Server.Stopping]. When ctx is done first, what is left is cut and its error
-// returned. Hijacked connections are not touched.
+// by [Server.Stopping]. Clients that have connected and not asked yet have five
+// seconds to. When ctx is done first, what is left is cut and its error returned,
+// wrapped. Hijacked connections are not touched.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop()
+	t := s.transport()
+	if t != nil {
+		t.StopAccepting()
+	}
 	s.mu.Lock()
 	hooks := s.onShutdown
 	s.mu.Unlock()
 	for _, f := range hooks {
 		go f()
 	}
-	t := s.transport()
 	if t == nil {
-		s.refuseStart()
-		return nil
+		return nil // nor will there be one
 	}
-	t.StopAccepting()
 	tick := time.NewTicker(shutdownPoll)
 	defer tick.Stop()
 	began := time.Now()
@@ -312,6 +314,7 @@ func (s *Server) Stopping() <-chan struct{} {
 	return s.stopped
 }
 
+// stop has the server accept nothing more, and never start again.
 func (s *Server) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -321,8 +324,8 @@ func (s *Server) stop() {
 	if s.stopped != nil {
 		close(s.stopped)
 	}
-	for _, l := range s.given {
-		l.Close() // what is closed already says so, which is no news
+	for _, g := range s.given {
+		g.Close() // what it says is of no use to who ends the server
 	}
 }
 
@@ -331,7 +334,6 @@ func (s *Server) stop() {
 func (s *Server) Close() error {
 	s.stop()
 	t := s.transport()
-	s.refuseStart()
 	if t == nil {
 		return nil
 	}
@@ -346,15 +348,9 @@ func (s *Server) transport() transport.Transport {
 	return s.t
 }
 
-func (s *Server) refuseStart() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-}
-
-// RegisterOnShutdown adds a function that Shutdown calls, on a goroutine of its
-// own: to tell hijacked connections that it is time to end. Shutdown does not
-// wait for it.
+// RegisterOnShutdown adds a function that Shutdown calls when the listeners are
+// closed, on a goroutine of its own: to tell hijacked connections that it is time to
+// end. Shutdown does not wait for it.
 func (s *Server) RegisterOnShutdown(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

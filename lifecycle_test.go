@@ -19,7 +19,7 @@ import (
 // TestServeListeners serves on listeners of every kind. Those that were given
 // are closed with the server.
 func TestServeListeners(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		for _, network := range []string{"tcp4", "unix"} {
 			addr := "127.0.0.1:0"
 			if network == "unix" {
@@ -65,7 +65,7 @@ func TestServeListeners(t *testing.T) {
 
 // TestListenTwice serves two addresses with one server.
 func TestListenTwice(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := prepare(t, &redline.Server{Transport: transport, Loops: 2, Native: text("x")})
 		var addrs [2]net.Addr
 		for i := range addrs {
@@ -85,7 +85,7 @@ func TestListenTwice(t *testing.T) {
 
 // TestWrongOrder calls the methods of a server when they make no sense.
 func TestWrongOrder(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +140,7 @@ func TestWrongOrder(t *testing.T) {
 
 // TestShutdown lets what is in progress end, and nothing else.
 func TestShutdown(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		g, streams := newGate(), make(chan *redline.Stream, 1)
 		router := redline.NewRouter()
 		router.GET("/ok", text("ok"))
@@ -210,7 +210,7 @@ func TestShutdown(t *testing.T) {
 // before Shutdown began, unless it has taken as long as the server waits for it.
 func (c *client) wantServed(path, body string, began time.Time) {
 	c.t.Helper()
-	const patient = 2 * time.Second
+	const patient = 4 * time.Second
 	if _, err := fmt.Fprintf(c.Conn, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", path); err != nil {
 		c.t.Logf("client writes: %v", err) // reading says why
 	}
@@ -231,7 +231,7 @@ func (c *client) wantServed(path, body string, began time.Time) {
 // TestShutdownSilentClient does not wait for long for a client that has connected
 // and says nothing.
 func TestShutdownSilentClient(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, Native: text("x")})
 		c := r.dial()
 		until(t, "it is accepted", func() bool { return r.Stats().Open == 1 })
@@ -251,7 +251,7 @@ func TestConnState(t *testing.T) {
 		hijacked = http.StateHijacked
 		closed   = http.StateClosed
 	)
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		var mu sync.Mutex
 		states := map[string][]http.ConnState{}
 		router := redline.NewRouter()
@@ -314,7 +314,7 @@ func TestConnState(t *testing.T) {
 
 // TestStats counts what happens.
 func TestStats(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		var refused atomic.Int64
 		router := redline.NewRouter()
 		router.GET("/x", text("0123456789"))
@@ -363,7 +363,7 @@ func TestStats(t *testing.T) {
 
 // TestMaxConns makes clients wait beyond the bound, not fail.
 func TestMaxConns(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, MaxConns: 2, Native: text("x")})
 		a, b, c := r.dial(), r.dial(), r.dial()
 		a.want("/", "x")

@@ -55,7 +55,7 @@ func TestLimits(t *testing.T) {
 		{"MaxChunkExtBytes", chunkHead + overhead(1, 20), chunkHead + overhead(1, 21), 400},
 		{"MaxChunkOverhead", chunkHead + overhead(10, 19), chunkHead + overhead(20, 19), 400},
 	}
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r, seen := counted(t, transport, limits)
 		for _, m := range cases {
 			c := r.dial()
@@ -102,7 +102,7 @@ func TestMaxHeaderBytes(t *testing.T) {
 	if sizes[4900] != 200 || sizes[9000] != 431 {
 		t.Fatalf("net/http: %v", sizes)
 	}
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, Handler: handler, MaxHeaderBytes: most})
 		for size, want := range sizes {
 			if got := status(r.addr, size); got != want {
@@ -123,7 +123,7 @@ func TestMaxHeaderBytes(t *testing.T) {
 // TestHugeHeaders bounds what many long, different field names may cost:
 // CVE-2022-41717.
 func TestHugeHeaders(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r, _ := counted(t, transport, redline.Limits{})
 		c := r.dial()
 		var b strings.Builder
@@ -139,7 +139,7 @@ func TestHugeHeaders(t *testing.T) {
 
 // TestAcceptRate takes connections no faster than it is told.
 func TestAcceptRate(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, AcceptRate: 20, Native: text("x")})
 		start := time.Now()
 		for range 30 { // a second's worth may come at once

@@ -22,7 +22,7 @@ func wantGone(t *testing.T, path string) {
 // TestUnixSocketFile starts servers one after the other on the same Unix socket,
 // however the one before has ended.
 func TestUnixSocketFile(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		path := filepath.Join(t.TempDir(), "socket")
 		ends := map[string]func(r *running) error{
 			"Shutdown": func(r *running) error { return r.shutdown(patience) },
@@ -59,7 +59,7 @@ func TestUnixSocketFile(t *testing.T) {
 // TestGivenUnixSocketFile leaves the file of a listener that was given to whoever
 // made the listener: it goes if closing it removes it, as under net/http.
 func TestGivenUnixSocketFile(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		for _, unlink := range []bool{true, false} {
 			path := filepath.Join(t.TempDir(), "socket")
 			l, err := net.Listen("unix", path)

@@ -57,7 +57,7 @@ func ExampleRouter_Mount() {
 }
 
 // A native handler runs under net/http, and is tested like any other.
-func ExampleHandler_ServeHTTP() {
+func ExampleHandlerFunc_ServeHTTP() {
 	hello := redline.HandlerFunc(func(c *redline.Ctx) { c.Text(200, "Hello, World!") })
 	w := httptest.NewRecorder()
 	hello.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))

@@ -101,7 +101,7 @@ func madeUp(program []byte) redline.HandlerFunc {
 
 // playMadeUp plays a program to a client that sends messages and the end of its
 // half, and reads all there is. The connection ends, and so does the handler.
-func playMadeUp(t *testing.T, transport string, program, sent []byte) {
+func playMadeUp(t *testing.T, transport redline.Transport, program, sent []byte) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	r := serve(t, &redline.Server{Transport: transport, Native: madeUp(program), Logger: quiet, ErrorLog: log.New(io.Discard, "", 0)})
@@ -123,7 +123,7 @@ func playMadeUp(t *testing.T, transport string, program, sent []byte) {
 
 // TestMountedMadeUp plays sequences of native and mounted handlers, always the same.
 func TestMountedMadeUp(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		rnd := rand.New(rand.NewPCG(1, 2))
 		for n := range 150 {
 			program, sent := make([]byte, 1+rnd.IntN(12)), make([]byte, 1+rnd.IntN(5))

@@ -42,7 +42,7 @@ const refusedByMount = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked
 // request announces a trailer that would frame it: reading content that comes later, and
 // writing more than the client takes at once.
 func TestMountedRefuses(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, Native: mountedIn(nil, func(c *redline.Ctx) {
 			_, err := io.Copy(io.Discard, c.Body())
 			noError(t, err)
@@ -73,7 +73,7 @@ func (breaking) Write([]byte) (int, error) { panic("in the log") }
 // TestMountedLogPanics has the log of a handler's panic panic itself: who called the
 // http.Handler, and recovers, goes on all the same.
 func TestMountedLogPanics(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		told := make(chan any, 1)
 		inner := redline.HTTP(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("at the disco") }))
 		r := serve(t, &redline.Server{
@@ -105,7 +105,7 @@ func TestMountedLogPanics(t *testing.T) {
 // TestMountedInforms has an http.Handler send early hints below native code that has
 // set fields: they are in both answers, and the hints in theirs alone.
 func TestMountedInforms(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		before := func(c *redline.Ctx) {
 			noError(t, c.SetHeader("X-Frame-Options", "DENY"))
 			noError(t, c.AddHeader("Link", "</outer.css>"))
@@ -142,7 +142,7 @@ func TestMountedDeadlines(t *testing.T) {
 		"content":    "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
 				ended := make(chan error, 1)
 				r := serve(t, &redline.Server{
 					Transport: transport, StallTimeout: -1,
@@ -177,7 +177,7 @@ func writeForEver(w io.Writer) (err error) {
 // TestMountedPanicWhileWriting has a handler panic while another goroutine of its
 // writes, and the client takes nothing: nobody waits for that.
 func TestMountedPanicWhileWriting(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		ended := make(chan error, 1)
 		r := serve(t, &redline.Server{
 			Transport: transport, StallTimeout: -1, ErrorLog: log.New(io.Discard, "", 0),
@@ -198,7 +198,7 @@ func TestMountedPanicWhileWriting(t *testing.T) {
 
 // TestMountedChunks writes in small pieces behind a Flush: they share chunks.
 func TestMountedChunks(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			flush := w.(http.Flusher).Flush
 			flush()
@@ -233,7 +233,7 @@ func TestStringsAreNotCopied(t *testing.T) {
 			}
 		}
 	}
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		for name, s := range map[string]*redline.Server{
 			"mounted": {Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w) })},
 			"native":  {Native: func(c *redline.Ctx) { write(c) }},
@@ -326,7 +326,7 @@ func (n named) String() string  { return string(n) }
 // TestHookOfHTTPTest has the hook of httptest.Server count connections: it panics at
 // states that net/http does not tell, and closes those that are in use.
 func TestHookOfHTTPTest(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		tester := httptest.NewServer(http.NotFoundHandler())
 		defer tester.Close()
 		begun, ended := make(chan struct{}), make(chan error, 1)

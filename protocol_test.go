@@ -113,7 +113,7 @@ var malformed = []struct {
 
 // counted is a server whose handler reads all content, and counts what must not
 // be seen.
-func counted(t *testing.T, transport string, limits redline.Limits) (r *running, smuggled *atomic.Int64) {
+func counted(t *testing.T, transport redline.Transport, limits redline.Limits) (r *running, smuggled *atomic.Int64) {
 	smuggled = new(atomic.Int64)
 	return serve(t, &redline.Server{Transport: transport, Limits: limits, Native: func(c *redline.Ctx) {
 		if c.Path() == "/smuggled" {
@@ -154,7 +154,7 @@ func wantRefusal(t *testing.T, ref string, c *client, status int) {
 }
 
 func TestMalformed(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r, seen := counted(t, transport, redline.Limits{})
 		for _, m := range malformed {
 			for _, in := range [][]string{{m.in + smuggled}, {m.in, smuggled}, {m.in[:len(m.in)/2], m.in[len(m.in)/2:] + smuggled}} {
@@ -186,7 +186,7 @@ func TestWellFormed(t *testing.T) {
 		{"RFC 9110, 9.1: any method", "BREW /a HTTP/1.1\r\nHost: h\r\n\r\n", "/a"},
 		{"RFC 9112, 7.1.1: quoted extension", "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: Chunked\r\n\r\n1;a=\"\\\"\"\r\nx\r\n0\r\n\r\n", "/a"},
 	}
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) { c.Text(200, c.Path()) }})
 		for _, m := range cases {
 			c := r.dial()

@@ -18,7 +18,9 @@ var (
 	jsonContent = exchange.Line{Name: "Content-Type", Value: "application/json"}
 )
 
-// Status sets the status code of the response, 200 to 599; the default is 200.
+// Status sets the status code of the response; without it, or a method that answers
+// with one, that is 200. It panics if the code is not 200 to 599, and does nothing
+// once the head has been sent.
 func (c *Ctx) Status(code int) {
 	x := c.exchange()
 	if code < 200 || code > 599 {
@@ -27,32 +29,37 @@ func (c *Ctx) Status(code int) {
 	x.Status = code
 }
 
-// SetHeader sets a field of the response, in place of others of that name. It
-// refuses names and values that would break the message (exchange splitting),
-// fields that the server sets itself (Content-Length, Transfer-Encoding), and
-// any once the head has been sent.
+// SetHeader sets a field of the response, in place of others of that name. The name
+// goes out as it is written; names are compared in any case. The error is
+// ErrFieldName, ErrFieldValue or ErrFraming for what would break the message
+// (response splitting), or ErrHeadSent.
 func (c *Ctx) SetHeader(name, value string) error { return c.exchange().Response.Set(name, value) }
 
 // AddHeader is SetHeader, but leaves others of that name.
 func (c *Ctx) AddHeader(name, value string) error { return c.exchange().Response.Add(name, value) }
 
-// DelHeader removes the response's fields of that name.
+// DelHeader removes the response's fields of that name, in any case. It does nothing
+// once the head has been sent.
 func (c *Ctx) DelHeader(name string) { c.exchange().Response.Del(name) }
 
-// SetTrailer sets a field that follows the body. It makes the body chunked.
+// SetTrailer adds a field that follows the body, which is sent in chunks then. A
+// client of HTTP/1.0 gets none. It has to be set before the head is sent, or while a
+// body in chunks is. The errors are those of SetHeader; ErrFraming also for fields
+// that come too late behind the body (RFC 9110, 6.5.1).
 func (c *Ctx) SetTrailer(name, value string) error { return c.exchange().SetTrailer(name, value) }
 
-// SetContentLength announces the length of a body that is written piece by
-// piece; writing more is an error, and less cuts the connection.
-// It does nothing when the head has been sent.
+// SetContentLength announces the length of a body that is written piece by piece, in
+// bytes; a negative one counts as 0. Writing more is ErrLength, and having written
+// less when the handler returns cuts the connection. It does nothing once the head
+// has been sent.
 func (c *Ctx) SetContentLength(n int64) {
 	if x := c.exchange(); !x.HeadSent {
 		x.Response.Length = max(n, 0)
 	}
 }
 
-// SetCookie adds a Set-Cookie field. It refuses a cookie that is not valid
-// (RFC 6265, 4.1).
+// SetCookie adds a Set-Cookie field. The error says what of the cookie is not valid
+// (RFC 6265, 4.1), or is ErrHeadSent.
 func (c *Ctx) SetCookie(cookie *http.Cookie) error {
 	if err := cookie.Valid(); err != nil {
 		return err
@@ -69,47 +76,106 @@ func (c *Ctx) start(code int, contentType exchange.Line) *exchange.Exchange {
 	return x
 }
 
-// Text answers with a plain text.
+// textRef is the length from which a text is referred to: shorter ones are copied
+// behind the head anyway, to be sent with it.
+const textRef = 4 << 10
+
+// Text answers with a plain text, in place of what was said of a body before. A long
+// text is sent from where it is.
 func (c *Ctx) Text(code int, text string) {
 	x := c.start(code, plainText)
+	if len(text) > textRef {
+		x.Static = bytesOf(text)
+		return
+	}
 	x.Body = append(x.Body, text...)
 }
 
-// Bytes answers with a body, which is copied.
+// bytesOf returns the bytes of a string where they are. Nobody may write to them.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// Bytes answers with a body, in place of what was said of one before. The body stays
+// the caller's.
+//
+// A body of up to the server's WriteBuffer is copied, and sent when the handler
+// returns; more can be written behind it until then. A longer one is sent at once,
+// head first, so that a slow client costs no copy of it: set status and fields
+// before. It is the whole body then (what is written behind it is ErrLength), unless
+// there are trailers or a Stream, and Bytes returns when the client's system has
+// taken it, or with why that is not so: ErrGone or ErrTimeout.
+//
+// The error is ErrFieldValue for a content type that a field cannot hold, and the
+// response is left as it was. ErrLength: SetContentLength has announced less.
 func (c *Ctx) Bytes(code int, contentType string, body []byte) error {
 	if !exchange.ValidValue(contentType) {
-		return exchange.ErrFieldValue
+		return ErrFieldValue
 	}
-	x := c.start(code, exchange.Line{Name: "Content-Type", Value: contentType})
-	x.Body = append(x.Body, body...)
+	return c.answer(c.start(code, exchange.Line{Name: "Content-Type", Value: contentType}), body)
+}
+
+// answer answers with a whole body: keeps a copy of a short one, and sends a long one
+// from where it is.
+func (c *Ctx) answer(x *exchange.Exchange, body []byte) error {
+	f := x.Local.(*frame)
+	if len(body) <= f.server.writeBuffer() {
+		x.Body = append(x.Body, body...)
+		return nil
+	}
+	if x.Prebuilt != nil && !x.HeadSent {
+		return nil // that is the answer, see Send
+	}
+	if !fits(x, len(body)) {
+		return ErrLength
+	}
+	if !f.streams {
+		c.whole(int64(len(body)))
+	}
+	// A status that has no body is sent without, as it is with a short one.
+	if err := x.Session.SendBody(x, body); err != ErrNoBody {
+		return err
+	}
 	return nil
 }
 
-// BytesNoCopy answers with a body that is sent from where it is, without a copy. It
-// must never change.
+// whole announces the length of a body whose first part is all of it, unless the
+// handler has announced one itself, or has begun, or has trailers.
+func (c *Ctx) whole(n int64) {
+	x := c.exchange()
+	if !x.HeadSent && len(x.Body) == 0 && len(x.Response.Trailers) == 0 && x.Response.Length == exchange.UnknownLength {
+		x.Response.Length = n
+	}
+}
+
+// BytesNoCopy answers with a body that is sent from where it is, without a copy,
+// when the handler returns. It must never change. The error is that of Bytes for the
+// content type.
 func (c *Ctx) BytesNoCopy(code int, contentType string, body []byte) error {
 	if !exchange.ValidValue(contentType) {
-		return exchange.ErrFieldValue
+		return ErrFieldValue
 	}
 	c.start(code, exchange.Line{Name: "Content-Type", Value: contentType}).Static = body
 	return nil
 }
 
-// JSON answers with v, encoded by encoding/json. On an error the response is
-// left as it was.
+// JSON answers with v, encoded by encoding/json, as [Ctx.Bytes] does, which sends
+// what is longer than the server's WriteBuffer at once. On an error of encoding/json
+// the response is left as it was; the others are those of Bytes.
 func (c *Ctx) JSON(code int, v any) error {
 	e := encoders.Get().(*encoder)
-	defer e.release()
 	if err := e.enc.Encode(v); err != nil {
+		e.release()
 		return err
 	}
-	x := c.start(code, jsonContent)
-	x.Body = append(x.Body, bytes.TrimSuffix(e.buf.Bytes(), []byte{'\n'})...)
+	if err := c.answer(c.start(code, jsonContent), bytes.TrimSuffix(e.buf.Bytes(), []byte{'\n'})); err != nil {
+		return err // what the client did not take may still be on its way
+	}
+	e.release()
 	return nil
 }
 
-// ReadJSON decodes the request's body, of most bytes, into v. What follows the
-// first value is an error.
+// ReadJSON reads the request's body, of at most that many bytes, and decodes it into
+// v. Its media type is not looked at. The error is that of ReadBody or of
+// json.Unmarshal: what follows the first value is one.
 func (c *Ctx) ReadJSON(v any, most int64) error {
 	body, err := c.ReadBody(most)
 	if err != nil {
@@ -140,18 +206,21 @@ func (e *encoder) release() {
 	}
 }
 
-// NoContent answers with a status and no body.
+// NoContent answers with a status and no body, in place of what was said of one
+// before. Fields stay.
 func (c *Ctx) NoContent(code int) {
 	c.Status(code)
 	x := c.exchange()
 	x.Body, x.Static = x.Body[:0], nil
 }
 
-// Error answers with a status and its reason as a plain text.
+// Error answers with a status and its reason as a plain text. Fields that were set
+// stay.
 func (c *Ctx) Error(code int) { c.Text(code, http.StatusText(code)+"\n") }
 
-// Redirect answers with a redirection to a location, with status 301, 302, 303,
-// 307 or 308.
+// Redirect answers with a redirection to a location, which is sent as it is, with
+// status 301, 302, 303, 307 or 308. It panics if the status is not 3xx. The error is
+// ErrFieldValue or ErrHeadSent.
 func (c *Ctx) Redirect(code int, location string) error {
 	if code < 300 || code > 399 {
 		panic("redline: Ctx.Redirect: status is not a redirection")
@@ -167,10 +236,13 @@ func (c *Ctx) Redirect(code int, location string) error {
 // for the rest: until then the server can tell its length.
 const streamAt = 16 << 10
 
-// Write appends to the body. It is kept until the handler returns or calls
-// Flush, or there is much of it; then Content-Length is not known any more and
-// the body is sent in chunks. It waits while the client takes nothing. Behind
-// Hijack the error is ErrHijacked.
+// Write appends to the body; p stays the caller's. It is kept until the handler
+// returns or calls Flush, or there are more than 16 KiB of it; then, unless it was
+// announced, Content-Length is not known any more and the body is sent in chunks. It
+// waits while the client takes nothing.
+//
+// The errors are ErrGone, ErrTimeout, ErrHijacked, ErrNoBody for a status that has
+// none, and ErrLength, with nothing written.
 func (c *Ctx) Write(p []byte) (int, error) {
 	x := c.exchange()
 	if x.Hijacked {
@@ -191,29 +263,24 @@ func (c *Ctx) Write(p []byte) (int, error) {
 
 // fits reports whether n bytes more of the body keep to its announced length.
 func fits(x *exchange.Exchange, n int) bool {
-	kept := int64(len(x.Static) + len(x.Body) + n)
+	kept := int64(len(x.Static)) + int64(len(x.Body)) + int64(n)
 	return x.Response.Length == exchange.UnknownLength || kept <= x.Response.Length-x.Sent
 }
 
 // WriteString is Write.
-func (c *Ctx) WriteString(s string) (int, error) {
-	x := c.exchange()
-	if !x.HeadSent && !x.Hijacked && len(x.Body)+len(s) <= streamAt && fits(x, len(s)) {
-		x.Body = append(x.Body, s...)
-		return len(s), nil
-	}
-	return c.Write(unsafe.Slice(unsafe.StringData(s), len(s))) // it is only read
-}
+func (c *Ctx) WriteString(s string) (int, error) { return c.Write(bytesOf(s)) }
 
-// Flush sends what was written. It waits only while more than the server's
-// WriteBuffer is unsent.
+// Flush sends what was written, and the head before it. It waits only while more
+// than the server's WriteBuffer is unsent. The errors are those of Write.
 func (c *Ctx) Flush() error {
 	x := c.exchange()
 	return x.Session.Flush(x)
 }
 
 // Inform sends an informational response (1xx) with the fields set so far, as
-// 103 (Early Hints) with its Link fields.
+// 103 (Early Hints) with its Link fields. A client of HTTP/1.0 gets none. It panics
+// if the status is not 100 to 199, or is 101. The errors are ErrHeadSent,
+// ErrHijacked, ErrGone and ErrTimeout.
 func (c *Ctx) Inform(status int) error {
 	if status < 100 || status > 199 || status == 101 {
 		panic("redline: Ctx.Inform: status is not informational")
@@ -226,7 +293,8 @@ func (c *Ctx) Inform(status int) error {
 // and the server had read; the server never touches it again, and what the
 // handler still says of a response counts for nothing. The response must not have
 // begun: when something of a body was written, sent or not, the error is
-// ErrHeadSent, and the connection stays the server's.
+// ErrHeadSent, and the connection stays the server's. A second call is ErrHijacked,
+// and a client that has left ErrGone. The connection is the caller's to close.
 func (c *Ctx) Hijack() (net.Conn, error) {
 	x := c.exchange()
 	if !x.Hijacked && (x.HeadSent || x.Prebuilt != nil || len(x.Body)+len(x.Static) > 0) {
@@ -239,18 +307,20 @@ func (c *Ctx) Hijack() (net.Conn, error) {
 // CloseConn has the connection closed after this response.
 func (c *Ctx) CloseConn() { c.exchange().Response.Close = true }
 
-// A Prebuilt is a whole response, head and body, encoded once and sent as it is.
+// A Prebuilt is a whole response, head and body, encoded once and sent as it is, by
+// any number of handlers at a time.
 type Prebuilt struct{ p exchange.Prebuilt }
 
 // Prebuild builds a response that is the same each time: one send, nothing to
-// format. It has no Date. The status is 200 to 599, and one that has no body
-// (204, 205, 304) is given none: otherwise the error is ErrNoBody.
+// format. It has no Date. The body is copied. The error is ErrFieldValue for a content
+// type that a field cannot hold, ErrNoBody for a body with a status that has none (204,
+// 205, 304), and another one for a status that is not 200 to 599.
 func Prebuild(code int, contentType string, body []byte) (*Prebuilt, error) {
 	switch {
 	case code < 200 || code > 599:
 		return nil, fmt.Errorf("redline: prebuild a response: status %d is not 200 to 599", code)
 	case !exchange.ValidValue(contentType):
-		return nil, exchange.ErrFieldValue
+		return nil, ErrFieldValue
 	case len(body) > 0 && (code == 204 || code == 205 || code == 304):
 		return nil, ErrNoBody
 	}
@@ -261,7 +331,8 @@ func Prebuild(code int, contentType string, body []byte) (*Prebuilt, error) {
 	return p, nil
 }
 
-// Send answers with a prebuilt response. Nothing else that was set counts.
+// Send answers with a prebuilt response, when the handler returns. Nothing else that
+// was set counts. It does nothing once the head has been sent.
 func (c *Ctx) Send(p *Prebuilt) { c.exchange().Prebuilt = &p.p }
 
 // Accepts returns the media type of those offered that the client likes best by

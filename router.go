@@ -21,11 +21,14 @@ import (
 //
 // HEAD is answered by the handler of GET unless it has one of its own. A path
 // that exists under other methods gets 405 with Allow, OPTIONS 204 with Allow,
-// and any other path 404. OPTIONS * gets 204.
+// and any other path 404. OPTIONS * gets 204. CONNECT, which names a host and no
+// path, gets 501: no pattern can match it.
 //
-// Routes are added before the router serves; its zero value is ready.
+// Routes are added before the router serves, by one goroutine; its zero value is
+// ready.
 type Router struct {
-	// NotFound answers paths that no pattern matches; nil means 404.
+	// NotFound answers paths that no pattern matches, under any method; nil means
+	// 404 with a plain text.
 	NotFound HandlerFunc
 
 	root   node
@@ -33,7 +36,7 @@ type Router struct {
 	latest atomic.Pointer[Server] // the server that served last: it knows the routes, for its Stats
 }
 
-// NewRouter returns an empty router.
+// NewRouter returns an empty router, as new(Router) does.
 func NewRouter() *Router { return &Router{} }
 
 // A node stands for the path up to some segment.
@@ -49,19 +52,19 @@ type literal struct {
 	node *node
 }
 
-// GET adds a route, also for HEAD.
+// GET adds a route for the method, also for HEAD, see Handle.
 func (r *Router) GET(pattern string, h HandlerFunc) { r.Handle("GET", pattern, h) }
 
-// POST adds a route.
+// POST adds a route for the method, see Handle.
 func (r *Router) POST(pattern string, h HandlerFunc) { r.Handle("POST", pattern, h) }
 
-// PUT adds a route.
+// PUT adds a route for the method, see Handle.
 func (r *Router) PUT(pattern string, h HandlerFunc) { r.Handle("PUT", pattern, h) }
 
-// PATCH adds a route.
+// PATCH adds a route for the method, see Handle.
 func (r *Router) PATCH(pattern string, h HandlerFunc) { r.Handle("PATCH", pattern, h) }
 
-// DELETE adds a route.
+// DELETE adds a route for the method, see Handle.
 func (r *Router) DELETE(pattern string, h HandlerFunc) { r.Handle("DELETE", pattern, h) }
 
 // Handle adds a route; an empty method is any. It panics when the pattern is
@@ -157,10 +160,19 @@ func (n *node) child(s segment) *node {
 // maxParams is the most parameters that a pattern may have.
 const maxParams = 16
 
-// rootPath is the path of an absolute target without one (RFC 9110, 4.2.3).
-var rootPath = []byte{'/'}
+// pathOf returns the path that a request is for, percent-encoded, borrowed: "/" if
+// its target has none (RFC 9110, 4.2.3), but nothing for CONNECT, whose target is a
+// host. It is the one path of this package, for matching, for the places of
+// parameters and for handlers: a place in one path means nothing in another.
+func pathOf(x *exchange.Exchange) []byte {
+	if x.Path.Len == 0 && x.Method != exchange.MethodConnect {
+		return []byte{'/'} // the caller's: one for all could be changed for all
+	}
+	return x.PathBytes()
+}
 
-// params are the values of the parameters of a match, as places in the path.
+// params are the values of the parameters of a match, as places in pathOf: the
+// bytes themselves may move while the handler runs.
 type params struct {
 	n      int
 	values [maxParams]exchange.Span
@@ -169,14 +181,18 @@ type params struct {
 
 func (p *params) reset() { p.n, p.names = 0, nil }
 
-func (p *params) get(name string, path []byte) []byte {
+// get returns the value of a parameter of the match for x, or nil.
+func (p *params) get(name string, x *exchange.Exchange) []byte {
 	for i, n := range p.names {
 		if n == name && i < p.n && p.values[i].Len > 0 {
-			return p.values[i].In(path)
+			return p.values[i].In(pathOf(x))
 		}
 	}
 	return nil
 }
+
+// last returns the value of the last parameter of the match for x; there is one.
+func (p *params) last(x *exchange.Exchange) []byte { return p.values[p.n-1].In(pathOf(x)) }
 
 // match finds the route for path[at:], which begins behind a slash.
 func (n *node) match(x *exchange.Exchange, path []byte, at int, p *params) *route {
@@ -261,20 +277,18 @@ func (p *params) push(at, end int) {
 	p.n++
 }
 
-// Serve answers a request by its route. It is a [HandlerFunc].
+// Serve answers a request by its route. It is a [HandlerFunc], for [Server.Native]. One
+// router may serve for several servers.
 func (r *Router) Serve(c *Ctx) {
 	x := c.exchange()
 	f := x.Local.(*frame)
 	r.introduce(f.server)
-	path := x.PathBytes()
+	path := pathOf(x)
 	// Most requests of a connection ask for what the one before asked for.
-	if rt := f.recent; rt != nil && f.by == r && rt.pattern == string(path) && rt.method == x.Method.String() {
-		f.route = rt
-		rt.serve(c)
+	if f.method == x.Method && f.by == r && f.recent.pattern == string(path) {
+		f.route = f.recent
+		f.route.serve(c)
 		return
-	}
-	if len(path) == 0 && x.Method != exchange.MethodConnect {
-		path = rootPath
 	}
 	var rt *route
 	if len(path) > 0 && path[0] == '/' {
@@ -286,8 +300,8 @@ func (r *Router) Serve(c *Ctx) {
 		return
 	}
 	f.route, f.params.names = rt, rt.names
-	if len(rt.names) == 0 {
-		f.recent, f.by = rt, r
+	if len(rt.names) == 0 && x.Method != exchange.MethodOther { // which is several
+		f.recent, f.by, f.method = rt, r, x.Method
 	}
 	rt.serve(c)
 }
@@ -334,6 +348,14 @@ func (r *Router) missing(c *Ctx, path []byte) {
 	}
 	options := x.Method == exchange.MethodOptions
 	switch {
+	case len(path) == 0:
+		// Only CONNECT has no path. A pattern begins with a slash, so that it is
+		// implemented for no resource at all: that is 501 (RFC 9110, 9.1 and 15.6.2).
+		// 405 is for a method that other resources have, and has to list in Allow
+		// what this one supports (15.5.6); but a host to tunnel to (9.3.6) is no
+		// resource of this server's. A CONNECT that has a path, as net/rpc's has
+		// under net/http, is routed by it.
+		c.Error(501)
 	case len(allow) > 0:
 		allow = append(allow, "OPTIONS")
 		slices.Sort(allow)

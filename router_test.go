@@ -3,6 +3,7 @@ package redline_test
 import (
 	"fmt"
 	"io"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -111,6 +112,108 @@ func TestRouterNotFound(t *testing.T) {
 	if status, body := c.get("/a/b/c"); status != 404 || body != "nothing at /a/b/c" {
 		t.Errorf("%d %q", status, body)
 	}
+}
+
+// TestRouterMethods asks one path by methods that routes share, one after the other
+// on a connection: each is answered by its own route, whatever answered before.
+func TestRouterMethods(t *testing.T) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
+		router := redline.NewRouter()
+		router.Handle("PURGE", "/x", text("purge"))
+		router.Handle("BREW", "/x", text("brew"))
+		router.GET("/x", text("get"))
+		router.Handle("", "/x", text("any"))
+		router.GET("/y", text("get y"))
+		router.Handle("BREW", "/y", text("brew y"))
+		c := serve(t, &redline.Server{Transport: transport, Native: router.Serve}).dial()
+		asked := []struct{ method, path, want string }{
+			{"PURGE", "/x", "purge"},
+			{"FOO", "/x", "any"},
+			{"BAR", "/x", "any"},
+			{"BREW", "/x", "brew"},
+			{"GET", "/x", "get"},
+			{"POST", "/x", "any"},
+			{"HEAD", "/x", ""},
+			{"PUT", "/x", "any"},
+			{"GET", "/y", "get y"},
+			{"BREW", "/y", "brew y"},
+			{"HEAD", "/y", ""},
+			{"POST", "/y", "405"},
+			{"FOO", "/y", "405"},
+		}
+		for _, before := range asked {
+			for _, m := range asked {
+				for _, m := range []struct{ method, path, want string }{before, m} {
+					c.send("%s %s HTTP/1.1\r\nHost: h\r\n\r\n", m.method, m.path)
+					resp := c.responseTo(m.method)
+					b, err := io.ReadAll(resp.Body)
+					got := string(b)
+					if resp.StatusCode != 200 {
+						got = fmt.Sprint(resp.StatusCode)
+					}
+					if err != nil || got != m.want {
+						t.Fatalf("%s %s: %q, %v, want %q", m.method, m.path, got, err, m.want)
+					}
+					if want := map[string]int64{"/x": 3, "/y": 5}[m.path]; m.method == "HEAD" && resp.ContentLength != want {
+						t.Fatalf("HEAD %s: Content-Length %d, want %d", m.path, resp.ContentLength, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestRouterConnect answers CONNECT, which names a host to tunnel to: no route can
+// be meant.
+func TestRouterConnect(t *testing.T) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
+		router := redline.NewRouter()
+		router.NotFound = text("nothing here")
+		router.Handle("", "/", text("root"))
+		router.Handle("", "/{rest...}", text("rest"))
+		router.Handle("CONNECT", "/rpc", text("rpc"))
+		r := serve(t, &redline.Server{Transport: transport, Native: router.Serve})
+		resp, body := fetch(t, r, "CONNECT", "example.org:443")
+		if resp.StatusCode != 501 || resp.Header.Get("Allow") != "" || body != "Not Implemented\n" {
+			t.Errorf("CONNECT: %v %q", resp, body)
+		}
+	})
+	// A server of net/http takes CONNECT with a path.
+	router := redline.NewRouter()
+	router.Handle("CONNECT", "/rpc", text("rpc"))
+	router.GET("/got", text("got"))
+	for path, want := range map[string]string{"/rpc": "200 ", "/got": "405 GET, HEAD, OPTIONS", "/none": "404 "} {
+		w := httptest.NewRecorder()
+		redline.HandlerFunc(router.Serve).ServeHTTP(w, httptest.NewRequest("CONNECT", path, nil))
+		if got := fmt.Sprint(w.Code, " ", w.Header().Get("Allow")); got != want {
+			t.Errorf("CONNECT %s: %s, want %s", path, got, want)
+		}
+	}
+}
+
+// TestPathless asks for targets without a path in every way that a handler can look
+// at it, and has what it was lent be changed.
+func TestPathless(t *testing.T) {
+	look := func(c *redline.Ctx) {
+		raw := c.PathBytes()
+		s := fmt.Sprintf("%s %s [%s] [%s]", c.Pattern(), c.Path(), c.Param("path"), c.ParamBytes("path"))
+		if strings.HasPrefix(c.Target(), "http") {
+			raw[0] = '!' // it is no part of the request
+		}
+		c.Text(200, s)
+	}
+	onEach(t, func(t *testing.T, transport redline.Transport) {
+		for pattern, want := range map[string]string{"/{path...}": "/{path...} / [] []", "/": "/ / [] []"} {
+			router := redline.NewRouter()
+			router.GET(pattern, look)
+			c := serve(t, &redline.Server{Transport: transport, Native: router.Serve}).dial()
+			for _, target := range []string{"http://h", "http://h?q", "https://h:1", "/"} {
+				for range 2 {
+					c.want(target, want)
+				}
+			}
+		}
+	})
 }
 
 // TestBadRoutes panics at once, and says which route and why.

@@ -16,7 +16,7 @@ import (
 // TestGCGoesOn collects garbage while loops are idle, under load, and while
 // handlers block: nothing may keep the collector from stopping the world.
 func TestGCGoesOn(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		g, router := newGate(), redline.NewRouter()
 		router.GET("/x", text("x"))
 		router.GET("/block", func(c *redline.Ctx) { g.pass(); c.Text(200, "") })
@@ -71,7 +71,7 @@ func TestGCGoesOn(t *testing.T) {
 // TestIdleCostsNothing leaves a server alone, with connections and a stream, and
 // looks at the processor time that it takes.
 func TestIdleCostsNothing(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r, streams := streaming(t, &redline.Server{Transport: transport, Loops: 2})
 		for range 50 {
 			r.dial().want("/x", "/x")
@@ -87,7 +87,7 @@ func TestIdleCostsNothing(t *testing.T) {
 // TestIdleWhileShuttingDown does the same while a stream keeps Shutdown waiting
 // and connections wait in a listener that others go on using.
 func TestIdleWhileShuttingDown(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)

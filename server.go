@@ -2,12 +2,14 @@ package redline
 
 import (
 	"context"
-	"crypto/tls"
+	"errors"
+	"fmt"
 	"log"
 	"log/slog"
 	"math"
 	"net"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -20,23 +22,61 @@ import (
 	"github.com/redline-go/redline/internal/transport"
 )
 
-// ErrServerClosed is returned by the serving methods after Shutdown or Close. It
-// is net/http's, so that its callers need not be changed.
-var ErrServerClosed = http.ErrServerClosed
-
-// Limits bounds what one request may cost; see the fields. Zeros mean defaults,
-// which are safe on the open internet.
-type Limits = exchange.Limits
+// A Transport names what moves bytes between sockets and handlers. The empty one is
+// [TransportAuto].
+type Transport string
 
 // The transports that a Server can be asked for.
 const (
-	TransportAuto  = "auto"  // the best that this system allows
-	TransportUring = "uring" // io_uring, Linux 6.1 or newer
-	TransportEpoll = "epoll" // Linux
-	TransportStd   = "std"   // Go's own poller, two goroutines a connection; every system
+	// TransportAuto is the best that this system allows: io_uring, or else epoll, or
+	// else std. Where there is a choice, the Logger is told what it was, and why.
+	TransportAuto Transport = "auto"
+	// TransportUring is event loops on io_uring. It needs Linux 6.1 or newer, and a
+	// container that does not forbid io_uring.
+	TransportUring Transport = "uring"
+	// TransportEpoll is event loops on epoll. It needs Linux.
+	TransportEpoll Transport = "epoll"
+	// TransportStd is Go's own poller, with two goroutines a connection, on every
+	// system. It alone serves listeners with an Accept of their own.
+	TransportStd Transport = "std"
 )
 
-// Defaults of a Server's deadlines and bounds.
+// Limits bounds what one request may cost, before and while its handler runs. In
+// every field zero means the default, which is safe on the open internet. Requests
+// beyond a limit are answered without the handler where that has not begun, and
+// counted in Stats.Refused; [Server.Refused] is told.
+type Limits struct {
+	// MaxHeadBytes bounds the request line and the header section together, in
+	// bytes, line ends included: 431 beyond it. Default 64 KiB.
+	MaxHeadBytes int
+	// MaxFields bounds the number of field lines of a header section, and on their
+	// own those of a trailer section: 431 beyond it. Default 128, at most 65,535.
+	MaxFields int
+	// MaxTargetBytes bounds the request target in bytes: 414 beyond it. Default
+	// 8 KiB, which RFC 9112, 3 recommends as the least to support.
+	MaxTargetBytes int
+	// MaxBodyBytes bounds the content of a request in bytes, before any content
+	// coding is undone: 413 beyond it, at the head when Content-Length says so, and
+	// else when the handler has read that far ([ErrBodyTooLong]). Default 32 MiB;
+	// negative means no limit. See also [Server.Limits].
+	MaxBodyBytes int64
+	// MaxTrailerBytes bounds a trailer section in bytes: 431 beyond it. Default
+	// 8 KiB.
+	MaxTrailerBytes int
+	// MaxChunkExtBytes bounds what follows the size on one chunk line, in bytes
+	// without the line end: 400 beyond it. Default 256.
+	MaxChunkExtBytes int
+	// MaxChunkOverhead bounds the framing of a chunked body that its content does
+	// not justify, in bytes: 400 beyond it (CVE-2023-39326). Each chunk line adds
+	// its length and each chunk takes off 16 bytes and twice its content, never
+	// below zero. Default 16 KiB.
+	MaxChunkOverhead int
+}
+
+// The sessions' limits have the same fields, or this does not compile.
+var _ = exchange.Limits(Limits{})
+
+// Defaults of a Server's deadlines and bounds: see its fields.
 const (
 	DefaultReadHeaderTimeout = 10 * time.Second
 	DefaultStallTimeout      = 30 * time.Second
@@ -60,14 +100,14 @@ type Server struct {
 	// http.Handler becomes one by [HTTP] or [Router.Mount].
 	Native HandlerFunc
 
-	// Transport is one of Auto (also when empty), Uring, Epoll and Std.
-	Transport string
+	// Transport is what the server runs on; empty means TransportAuto.
+	Transport Transport
 	// Loops is the number of event loops; 0 means runtime.GOMAXPROCS, which
 	// follows the affinity mask and the cgroup's quota.
 	Loops int
 	// CPUs pins the loops to these CPUs, in turn, which the process's affinity mask
 	// has to allow. Empty leaves the placement to the kernel, within that mask.
-	// Std has no loops, so that Loops and CPUs do nothing there.
+	// TransportStd has no loops, so that Loops and CPUs do nothing there.
 	CPUs []int
 
 	// Limits bounds requests. With Handler, Limits.MaxBodyBytes has no default:
@@ -80,7 +120,8 @@ type Server struct {
 	MaxHeaderBytes int
 
 	// ReadHeaderTimeout is for a request's head: from accept for the first, from
-	// its first byte for later ones. Unlike net/http's it has a default.
+	// its first byte for later ones; 408 beyond it. Unlike net/http's it has a
+	// default, 10 s.
 	ReadHeaderTimeout time.Duration
 	// ReadTimeout is for a whole request, body included, from its first byte.
 	// Zero is none.
@@ -89,19 +130,22 @@ type Server struct {
 	// [Stream] is not bound by it once its handler has returned. Zero is none.
 	WriteTimeout time.Duration
 	// StallTimeout is for each wait for content of a request, and for the client
-	// to take output: whoever moves may go on. net/http has nothing like it. A
+	// to take output, 64 KiB or what is left: whoever moves may go on. net/http has
+	// nothing like it. Default 30 s. A
 	// handler that sets a deadline with http.ResponseController replaces it. A
 	// client that takes nothing while the head of its next request has begun is
 	// given ReadHeaderTimeout for that first, 408 behind what it does not take, and
 	// then this.
 	StallTimeout time.Duration
-	// IdleTimeout is how long a connection is kept between requests. Its default
+	// IdleTimeout is how long a connection is kept between requests. Its default, 75 s,
 	// does not depend on ReadTimeout, as net/http's does.
 	IdleTimeout time.Duration
 	// WriteBuffer is how many bytes of output may wait for a client, on each
-	// connection, before its handler has to.
+	// connection, before its handler has to, and before its next request is read.
+	// [Ctx.Bytes] sends what is longer at once. Default 64 KiB.
 	WriteBuffer int
 	// MaxConns bounds the open connections: more wait in the kernel's backlog.
+	// Default 100,000.
 	MaxConns int
 	// AcceptRate bounds the connections accepted a second; 0 means no bound.
 	AcceptRate int
@@ -109,7 +153,7 @@ type Server struct {
 	// FastOpen is the queue length of TCP_FASTOPEN; 0 leaves it off. It and
 	// DeferAccept are for sockets that the server opens, by Listen or
 	// ListenAndServe: they do nothing to a listener given to Serve, and nothing on
-	// Std.
+	// TransportStd.
 	FastOpen int
 	// DeferAccept accepts connections when their first bytes have come
 	// (TCP_DEFER_ACCEPT).
@@ -141,21 +185,18 @@ type Server struct {
 	// DisableGeneralOptionsHandler has Handler answer OPTIONS *, which gets 200
 	// otherwise.
 	DisableGeneralOptionsHandler bool
-	// TLSConfig is reserved: a server that has one does not start.
-	TLSConfig *tls.Config
 
 	opening sync.Mutex // held while a listener is added; before mu
 
 	mu       sync.Mutex
 	t        transport.Transport
-	chosen   string
+	chosen   Transport
 	learns   bool // the transport has loops, which handlers can hold up
 	stopping atomic.Bool
 	stopped  chan struct{} // closed when stopping is set; nil until somebody asks
 	running  bool
-	first    net.Listener   // for BaseContext
-	given    []net.Listener // to Serve and Adopt
-	closed   bool
+	first    net.Listener // for BaseContext
+	given    []*given     // to Serve and Adopt
 	closing  sync.Once
 	counters counters
 	routes   []*route     // of the routers that have served, for Stats
@@ -169,7 +210,7 @@ type Server struct {
 
 func (s *Server) sessionConfig() *http1.Config {
 	cfg := &http1.Config{
-		Handler: (*dispatcher)(s), Limits: s.limits(), Server: s.Name,
+		Handler: (*dispatcher)(s), Limits: exchange.Limits(s.limits()), Server: s.Name,
 		HeaderTimeout: orDefault(s.ReadHeaderTimeout, DefaultReadHeaderTimeout),
 		ReadTimeout:   s.ReadTimeout,
 		WriteTimeout:  s.WriteTimeout,
@@ -196,8 +237,39 @@ func (s *Server) sessionConfig() *http1.Config {
 	return cfg
 }
 
+// transportConfig is what the transport is told.
+func (s *Server) transportConfig() transport.Config {
+	cfg := s.sessionConfig()
+	return transport.Config{
+		Loops: orDefault(s.Loops, runtime.GOMAXPROCS(0)), Pin: s.CPUs,
+		MaxConns: orDefault(s.MaxConns, DefaultMaxConns), AcceptRate: s.AcceptRate,
+		HighWater:  s.writeBuffer(),
+		NewSession: func(c transport.Conn) transport.Session { return http1.NewSession(c, cfg) },
+		Log:        func(msg string, err error) { s.logger().Error(msg, "error", err) },
+	}
+}
+
+// check says what is wrong with the fields.
+func (s *Server) check() error {
+	switch {
+	case !exchange.ValidValue(s.Name):
+		return fmt.Errorf("redline: Server.Name %q: %w", s.Name, exchange.ErrFieldValue)
+	case s.Native != nil && s.Handler != nil:
+		return errors.New("redline: Server has both Handler and Native: mount one under the other, see HTTP and Router.Mount")
+	case s.Loops < 0:
+		return fmt.Errorf("redline: Server.Loops is %d: say how many event loops there are to be, or 0 for one on each usable CPU", s.Loops)
+	}
+	if len(s.CPUs) > 0 {
+		if err := checkCPUs(s.CPUs); err != nil {
+			return fmt.Errorf("redline: Server.CPUs: %w: leave CPUs empty, and the kernel places the loops", err)
+		}
+	}
+	return nil
+}
+
 // hooked keeps a panic of a hook from ending the process: it runs on a loop, for
-// one connection of many.
+// one connection of many. The address is asked for only then: it may wait for the
+// client, where it is the client that says it (PROXY protocol).
 func (s *Server) hooked(remote func() net.Addr) {
 	if p := recover(); p != nil {
 		s.counters.panics.Add(1)

@@ -50,7 +50,7 @@ func TestSlowReadersMove(t *testing.T) {
 		}
 		return n, err
 	}
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		for path := range answers {
 			for _, how := range []string{"close", "keep-alive", "shutdown"} {
 				inTime(t, func(deadline time.Duration) error {
@@ -147,7 +147,7 @@ func TestSlowReadersMemory(t *testing.T) {
 		"pipelined": {native: func(c *redline.Ctx) { c.Text(200, large[:10_000]) }, requests: 2000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
 				s := &redline.Server{Transport: transport, StallTimeout: -1, Loops: 1}
 				if k.native != nil {
 					s.Native = k.native

@@ -45,7 +45,7 @@ func TestSoak(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	t.Logf("go test -run TestSoak . -soak %v -soak.seed %d", *soakTime, seed)
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		m := watchMemory()
 		goroutines, files := runtime.NumGoroutine(), openFiles()
 		h := new(hostileHandlers)

@@ -47,7 +47,7 @@ var setters = []struct {
 // TestResponseSplitting wants every setter to refuse every attack, and nothing of
 // it to be written.
 func TestResponseSplitting(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
 			for _, s := range setters {
 				for _, v := range attacks {
@@ -138,7 +138,7 @@ func TestPrebuild(t *testing.T) {
 		}
 		pre[path] = p
 	}
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) { c.Send(pre[c.Path()]) }})
 		c := r.dial()
 		for path, body := range bodies {

@@ -15,17 +15,17 @@ type counters struct {
 
 // Stats are counters since the server started.
 type Stats struct {
-	Transport string // uring, epoll or std; empty before it started
-	Loops     int
-	Open      int64  // connections
-	Accepted  uint64 // connections
-	BytesIn   uint64
-	BytesOut  uint64
-	Refused   uint64 // requests answered without the handler
-	Panics    uint64 // of handlers and hooks
-	Takeovers uint64 // loops taken over because a handler was late
-	Detached  uint64 // loops given up by a handler
-	Routes    []RouteStats
+	Transport Transport    // that was chosen; empty before it started
+	Loops     int          // event loops; 0 on TransportStd
+	Open      int64        // connections, now
+	Accepted  uint64       // connections
+	BytesIn   uint64       // received
+	BytesOut  uint64       // taken by the kernel to be sent
+	Refused   uint64       // requests answered without the handler
+	Panics    uint64       // of handlers and hooks
+	Takeovers uint64       // loops taken over because a handler was late
+	Detached  uint64       // loops given up by a handler
+	Routes    []RouteStats // of the routers that have served, and of shapes of paths
 }
 
 // RouteStats is what was learned about a route; of requests to Handler, whose

@@ -33,7 +33,7 @@ func streaming(t *testing.T, s *redline.Server) (*running, <-chan *redline.Strea
 // TestStreamFromMany has many goroutines write to one stream, whose client gets
 // everything whole, each one's in order; then the connection goes on.
 func TestStreamFromMany(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		const writers, lines = 20, 500
 		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: 4 << 10})
 		c := r.dial()
@@ -113,7 +113,7 @@ func (r *running) fill(s *redline.Stream, most int) (n int) {
 // TestStreamHighWater fills a stream: TryWrite says so, Write and Drain wait, in
 // any number; and they go on when the client reads.
 func TestStreamHighWater(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		const most = 32 << 10
 		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: most, StallTimeout: -1})
 		c := r.dial()
@@ -167,7 +167,7 @@ func TestStreamClientLeaves(t *testing.T) {
 		"reset": func(c *client) { c.reset() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
 				const most = 8 << 10
 				r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: most, StallTimeout: -1})
 				c := r.dial()
@@ -205,7 +205,7 @@ func TestStreamClientLeaves(t *testing.T) {
 // TestStreamIdle leaves a stream alone that says nothing for longer than any
 // deadline, as nothing waits for its client.
 func TestStreamIdle(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r, streams := streaming(t, &redline.Server{
 			Transport: transport, ReadHeaderTimeout: 100 * time.Millisecond,
 			StallTimeout: 100 * time.Millisecond, IdleTimeout: 100 * time.Millisecond,
@@ -246,7 +246,7 @@ func TestStreamIdle(t *testing.T) {
 
 // TestStreamWriteTimeout cuts a client that takes nothing for too long.
 func TestStreamWriteTimeout(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: 8 << 10, StallTimeout: short})
 		c := r.dial()
 		c.ask("/stream")
@@ -293,7 +293,7 @@ func TestStreamKinds(t *testing.T) {
 		{"written before", "GET / HTTP/1.1\r\nHost: h\r\n\r\n", func(c *redline.Ctx) { c.WriteString("zero") }, nil, nil, "zeroonetwo", false},
 	} {
 		t.Run(k.name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
 				streams := make(chan *redline.Stream, 1)
 				r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
 					if c.Path() == "/next" {
@@ -333,7 +333,7 @@ func TestStreamKinds(t *testing.T) {
 // TestStreamPanic cuts the answer of a handler that panics when it has asked for a
 // stream, which is then never opened.
 func TestStreamPanic(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		opened := make(chan *redline.Stream, 1)
 		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
 			c.Stream(func(s *redline.Stream) { opened <- s })
@@ -350,7 +350,7 @@ func TestStreamPanic(t *testing.T) {
 
 // TestStreamFunctionPanics aborts the stream, and nothing else.
 func TestStreamFunctionPanics(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
 			c.Stream(func(s *redline.Stream) {
 				noError(t, second(s.Write([]byte("begin"))))
@@ -390,7 +390,7 @@ func TestStreamTwice(t *testing.T) {
 // written when, everything arrives, and nobody waits for anybody but the client.
 func TestStreamFromAnywhere(t *testing.T) {
 	large := bytes.Repeat([]byte("0123456789abcdef"), 20_000)
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		r := serve(t, &redline.Server{Transport: transport, WriteBuffer: 16 << 10, Native: func(c *redline.Ctx) {
 			streams := make(chan *redline.Stream)
 			var all sync.WaitGroup
@@ -434,7 +434,7 @@ func TestStreamHalfClosed(t *testing.T) {
 		"until the context ends": {0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
 				r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
 					c.Stream(func(s *redline.Stream) {
 						defer s.Close()
@@ -466,7 +466,7 @@ func TestStreamHalfClosed(t *testing.T) {
 
 // TestStreamCloseWakes ends the waits of others on a stream that is closed.
 func TestStreamCloseWakes(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		const most = 8 << 10
 		r, streams := streaming(t, &redline.Server{Transport: transport, WriteBuffer: most, StallTimeout: -1})
 		c := r.dial()

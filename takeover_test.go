@@ -47,7 +47,7 @@ func late(s *redline.Server) {
 // TestTakeoverOfMany has a thousand handlers asleep on one route, while another
 // one on the same loop answers all it is asked.
 func TestTakeoverOfMany(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		const sleepers, requests = 1000, 2000
 		g, router := newGate(), redline.NewRouter()
 		router.GET("/sleep", func(c *redline.Ctx) { g.pass(); c.Text(200, "awake") })
@@ -84,7 +84,7 @@ func TestTakeoverOfMany(t *testing.T) {
 // TestTakeoverPipelined answers the requests behind a blocked one afterwards, in
 // order, those that came meanwhile too.
 func TestTakeoverPipelined(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		g, router := newGate(), redline.NewRouter()
 		router.GET("/block", func(c *redline.Ctx) { g.pass(); c.Text(200, "block") })
 		router.GET("/echo/{n}", func(c *redline.Ctx) { c.Text(200, c.Param("n")) })
@@ -114,7 +114,7 @@ func TestTakeoverClientLeaves(t *testing.T) {
 		"half-close": func(c *client) { c.Conn.(interface{ CloseWrite() error }).CloseWrite() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
 				entered, cause := make(chan struct{}), make(chan error, 1)
 				s := &redline.Server{Transport: transport}
 				s.Native = func(c *redline.Ctx) {
@@ -141,7 +141,7 @@ func TestTakeoverClientLeaves(t *testing.T) {
 // TestTakeoverPanic answers 500 for a handler that panics when it is not on its
 // loop any more.
 func TestTakeoverPanic(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		router := redline.NewRouter()
 		s := &redline.Server{Transport: transport, Native: router.Serve}
 		seen := make(chan struct{}) // the client has read what there is
@@ -187,7 +187,7 @@ func TestTakeoverPanic(t *testing.T) {
 
 // TestTakeoverShutdown waits for a handler that was taken over.
 func TestTakeoverShutdown(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		g := newGate()
 		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) { g.pass(); c.Text(200, "done") }})
 		c := r.dial()
@@ -211,7 +211,7 @@ func TestTakeoverShutdown(t *testing.T) {
 
 // TestTakeoverShutdownDeadline does not wait for longer than it is told to.
 func TestTakeoverShutdownDeadline(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		testCut(t, transport, func(r *running) {
 			if err := r.shutdown(20 * time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("Shutdown returns %v", err)
@@ -222,7 +222,7 @@ func TestTakeoverShutdownDeadline(t *testing.T) {
 
 // TestTakeoverClose cuts a handler that was taken over off its client.
 func TestTakeoverClose(t *testing.T) {
-	onEach(t, func(t *testing.T, transport string) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
 		testCut(t, transport, func(r *running) {
 			if err := r.Close(); err != nil {
 				t.Error(err)
@@ -232,7 +232,7 @@ func TestTakeoverClose(t *testing.T) {
 }
 
 // testCut wants a handler that has not returned to be told by its context.
-func testCut(t *testing.T, transport string, end func(*running)) {
+func testCut(t *testing.T, transport redline.Transport, end func(*running)) {
 	g, cause, ended := newGate(), make(chan error, 1), make(chan struct{})
 	r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
 		defer close(ended)
@@ -318,7 +318,7 @@ func TestSlowClientIsNoTakeover(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport string) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
 				const routes = 200
 				router := redline.NewRouter()
 				for i := range routes {

@@ -14,7 +14,7 @@ import (
 func checkCPUs(cpus []int) error { return epoll.CheckCPUs(cpus) }
 
 // newTransport creates the transport that was asked for, and says which it is.
-func newTransport(name string, cfg transport.Config, log *slog.Logger) (transport.Transport, string, error) {
+func newTransport(name Transport, cfg transport.Config, log *slog.Logger) (transport.Transport, Transport, error) {
 	switch name {
 	case TransportEpoll:
 		t, err := epoll.New(cfg)

@@ -22,11 +22,11 @@ func checkCPUs(cpus []int) error {
 }
 
 // newTransport creates the only transport of this system.
-func newTransport(name string, cfg transport.Config, _ *slog.Logger) (transport.Transport, string, error) {
+func newTransport(name Transport, cfg transport.Config, _ *slog.Logger) (transport.Transport, Transport, error) {
 	switch name {
-	case "", Auto, Std:
+	case "", TransportAuto, TransportStd:
 		t, err := std.New(cfg)
-		return t, Std, err
+		return t, TransportStd, err
 	}
 	return nil, "", fmt.Errorf("redline: transport %q is not to be had on this system: use auto or std", name)
 }

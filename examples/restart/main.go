@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline"
+	"github.com/redline-go/redline/restart"
 )
 
 func main() {
@@ -31,7 +32,7 @@ func main() {
 }
 
 func run(addr string) error {
-	l, err := redline.Inherit("tcp", addr)
+	l, err := restart.Listen("tcp", addr)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func run(addr string) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	fmt.Printf("process %d is listening on http://%s\n", os.Getpid(), l.Addr())
-	if err := redline.Ready(); err != nil {
+	if err := restart.Ready(); err != nil {
 		return err
 	}
 	for {
@@ -55,7 +56,7 @@ func run(addr string) error {
 			return err
 		case s := <-signals:
 			if s == syscall.SIGHUP {
-				if err := restart(l); err != nil {
+				if err := replace(l); err != nil {
 					fmt.Fprintln(os.Stderr, err)
 					continue // and serve on: a bad build is no reason to stop
 				}
@@ -67,9 +68,9 @@ func run(addr string) error {
 	}
 }
 
-func restart(l net.Listener) error {
+func replace(l net.Listener) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	_, err := redline.Restart(ctx, l)
+	_, err := restart.Process(ctx, l)
 	return err
 }

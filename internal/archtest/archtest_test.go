@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -79,7 +80,7 @@ func function(comment string, n int) string {
 func pack(dir string, n int, text string) map[string]string {
 	files := map[string]string{}
 	for i := range n {
-		files[fmt.Sprintf("%s/f%02d.go", dir, i)] = text
+		files[path.Join(dir, fmt.Sprintf("f%02d.go", i))] = text
 	}
 	return files
 }
@@ -246,6 +247,8 @@ func TestBigPackages(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { hold(t, tree(c.files), rules, c.want) })
 	}
+	rules.BigPackages = map[string]string{".": "because"}
+	t.Run("at the top", func(t *testing.T) { hold(t, tree(pack(".", 16, empty)), rules, "") })
 }
 
 // TestNothingToHoldAgainst: a walk that misses a module must not pass.

@@ -92,14 +92,15 @@ var Redline = Rules{
 				"~/internal/transport/epoll", "~/internal/transport/uring", "~/internal/transport/std", "~/internal/buf", "~/internal/clock",
 				"~/internal/static", "~/internal/learn", "~/internal/nethttp",
 			},
-			Tests: []string{"~/internal/transport/transporttest"},
+			Tests: []string{"~/internal/transport/transporttest", "~/restart"},
 			Why:   "the engine imports its own internals, and nothing that stands on it",
 		},
+		{Package: "~/restart", Why: "a process is replaced the same way whatever server it runs"},
 		{Package: "~/middleware/...", May: []string{"~"}, Why: "what stands on the engine uses its public API alone"},
 		{Package: "~/push/...", May: []string{"~"}, Why: "what stands on the engine uses its public API alone"},
 		{Package: "~/client/...", May: []string{"~"}, Why: "what stands on the engine uses its public API alone"},
 		{Package: "~/examples/chi/...", May: []string{"github.com/go-chi/chi/v5/...", "~"}, Why: "an example uses the public API and what it is an example for"},
-		{Package: "~/examples/...", May: []string{"~", "~/middleware", "~/push", "~/client"}, Why: "an example uses the public API alone"},
+		{Package: "~/examples/...", May: []string{"~", "~/restart", "~/middleware", "~/push", "~/client"}, Why: "an example uses the public API alone"},
 		{Package: "~/internal/archtest", Why: "the judge imports nothing of ours"},
 
 		// The other modules.
@@ -119,6 +120,7 @@ var Redline = Rules{
 	BigPackages: map[string]string{
 		"internal/http1":                   "parser and session share what neither exports",
 		"internal/transport/transporttest": "the suite's cases, a file for each subject, and the fake share sessions that check the contract",
+		".":                                "the public API is one package, with a file for each of its nouns",
 	},
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 )
@@ -100,7 +101,7 @@ func (c *checker) stale() {
 		}
 	}
 	for dir := range c.rules.BigPackages {
-		if c.files[c.rules.Module+"/"+dir] == 0 {
+		if c.files[path.Join(c.rules.Module, dir)] == 0 {
 			c.breach(dir, "no such package", "an exception is needed", "remove it from BigPackages")
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // newRedline is a Redline server with the fields of an http.Server.
-func newRedline(transport string, fields *http.Server) *redline.Server {
+func newRedline(transport redline.Transport, fields *http.Server) *redline.Server {
 	return &redline.Server{
 		Transport: transport, Loops: 1, Logger: slog.New(slog.DiscardHandler),
 		Addr: fields.Addr, Handler: fields.Handler, ErrorLog: fields.ErrorLog, MaxHeaderBytes: fields.MaxHeaderBytes,
@@ -20,7 +20,7 @@ func newRedline(transport string, fields *http.Server) *redline.Server {
 }
 
 // newMounted is a Redline server whose http.Handler is mounted on a native router.
-func newMounted(transport string, fields *http.Server) *redline.Server {
+func newMounted(transport redline.Transport, fields *http.Server) *redline.Server {
 	s := newRedline(transport, fields)
 	router, h := redline.NewRouter(), fields.Handler
 	if h == nil {
@@ -40,12 +40,12 @@ const mounted = "mounted"
 // candidates are the engines that are held to net/http: Redline on every transport
 // that this system allows, and with a router in between.
 var candidates = sync.OnceValue(func() (engines []engine) {
-	var last string
-	for _, transport := range []string{redline.TransportUring, redline.TransportStd, redline.TransportEpoll} {
+	var last redline.Transport
+	for _, transport := range []redline.Transport{redline.TransportUring, redline.TransportStd, redline.TransportEpoll} {
 		probe := newRedline(transport, new(http.Server))
 		_, err := probe.Listen("127.0.0.1:0")
 		if probe.Close(); err == nil {
-			engines = append(engines, engine{transport, func(fields *http.Server) server { return newRedline(transport, fields) }})
+			engines = append(engines, engine{string(transport), func(fields *http.Server) server { return newRedline(transport, fields) }})
 			last = transport
 		}
 	}

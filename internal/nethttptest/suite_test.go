@@ -125,7 +125,7 @@ func (tr *trial) once(t *testing.T) (needed []*rule, who map[string][]string, ti
 // candidates are the engines that a trial is for.
 func (tr *trial) candidates() []engine {
 	return slices.DeleteFunc(slices.Clone(candidates()), func(e engine) bool {
-		return tr.noPath && e.name == mounted || tr.foreign && e.name != takesAll
+		return tr.noPath && e.name == mounted || tr.foreign && e.name != string(takesAll)
 	})
 }
 

@@ -36,9 +36,9 @@ func TestFromFasthttp(t *testing.T) {
 		t.Log(want)
 	}
 	for _, transport := range transports() {
-		t.Run(transport, func(t *testing.T) {
+		t.Run(string(transport), func(t *testing.T) {
 			got := new(report)
-			c := carrier{transport, func(like *http.Server) server {
+			c := carrier{string(transport), func(like *http.Server) server {
 				return &redline.Server{Transport: transport, Native: nativeService().Serve, ErrorLog: like.ErrorLog}
 			}}
 			playService(t, got, c.start(t, nil))

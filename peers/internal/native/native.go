@@ -16,13 +16,13 @@ import (
 )
 
 // Main runs the subject with that name on a transport of package redline.
-func Main(name, transport string) {
+func Main(name string, transport redline.Transport) {
 	subject.Main(name, "github.com/redline-go/redline", func(ctx context.Context, ln net.Listener) error {
 		return serve(ctx, ln, transport)
 	})
 }
 
-func serve(ctx context.Context, ln net.Listener, transport string) error {
+func serve(ctx context.Context, ln net.Listener, transport redline.Transport) error {
 	r := redline.NewRouter()
 	r.GET("/plaintext", plaintext)
 	r.GET("/json", encode)
