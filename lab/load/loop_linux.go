@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +62,8 @@ type loop struct {
 	open     *openLoop // nil: a closed loop
 	play     *play     // nil: one request, without a scenario
 	template h1.Template
-	repeats  bool   // all requests are the same, so that the template serves
+	reel     reel   // of requests, without a scenario
+	repeats  bool   // all answers are the same, so that the template serves
 	piece    []byte // of streamed bodies
 	buf      []byte // of all reads
 	tls      *tlsc.Client
@@ -155,10 +155,13 @@ func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
 
 // seat prepares the places of all connections.
 func (l *loop) seat() {
-	batch := bytes.Repeat(l.spec.Request, l.spec.Pipeline)
 	l.repeats = l.play == nil || l.play.constant != nil
+	var batch []byte
 	if l.play != nil {
 		batch = l.play.constant
+	} else {
+		l.reel = newReel(l.spec)
+		batch, _ = l.reel.batch(0)
 	}
 	for i := range l.conns {
 		c := &l.conns[i]
@@ -176,6 +179,8 @@ func (l *loop) seat() {
 		}
 		if l.play != nil {
 			l.play.seat(l.spec, c, i)
+		} else {
+			c.follow = i * l.spec.Pipeline % l.reel.count
 		}
 		c.settle()
 		l.retry = append(l.retry, later{c: c})
