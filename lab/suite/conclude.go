@@ -91,7 +91,7 @@ func conclude(f *results.File, seed uint64) error {
 			if err := overFloor(f, &cell, seed); err != nil {
 				return fmt.Errorf("%s, %s: %w", w.Name, s.Name, err)
 			}
-			if cell.Blocks+cell.Failed > 0 {
+			if cell.Blocks+cell.Failed+cell.Short > 0 {
 				f.Cells = append(f.Cells, cell)
 			}
 		}
@@ -147,8 +147,12 @@ func counted(f *results.File, workload, subject string) map[int]*results.Run {
 func newCell(f *results.File, workload, subject string, seed uint64) (results.Cell, error) {
 	c := results.Cell{Workload: workload, Subject: subject, Metrics: map[results.Metric]results.Estimate{}}
 	for _, r := range f.Runs {
-		if r.Workload == workload && r.Subject == subject && r.Failed != "" {
+		switch {
+		case r.Workload != workload || r.Subject != subject:
+		case r.Failed != "":
 			c.Failed++
+		case r.Short != "":
+			c.Short++
 		}
 	}
 	runs := counted(f, workload, subject)
