@@ -75,6 +75,9 @@ func cpuCell(r *row) matrixCell {
 		return matrixCell{value: v}
 	}
 	p := r.print("")
+	if p.Ratio == none && p.Limit == none {
+		return matrixCell{value: p.CPU}
+	}
 	return matrixCell{p.CPU, p.Ratio + ", " + p.Limit}
 }
 

@@ -44,7 +44,7 @@ func rowsBy(f *results.File, w results.Workload, lead lead) []row {
 		if e, ok := r.metric(lead.metric); ok && s.Role == roleFloor && (floor == 0 || e.Value < floor) {
 			floor = e.Value
 		}
-		r.waited, r.short = waited(f, load, s.Name), shortfall(f, load, s.Name)
+		r.waited, r.short = waited(f, load, s.Name), shortfall(f, load, r.cell)
 		rows = append(rows, r)
 	}
 	for i := range rows {
@@ -99,17 +99,17 @@ func waited(f *results.File, load, subject string) string {
 }
 
 // shortfall says how often a subject did not reach the rate that all get.
-func shortfall(f *results.File, load, subject string) string {
-	n, words := 0, ""
-	for _, r := range runsOf(f.Runs, subject) {
-		if r.Workload == load && r.Short != "" {
-			n, words = n+1, Line(r.Short)
-		}
-	}
-	if n == 0 {
+func shortfall(f *results.File, load string, cell *results.Cell) string {
+	if cell == nil || cell.Short == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s in %s, not counted", words, plural(n, "block"))
+	words := ""
+	for _, r := range runsOf(f.Runs, cell.Subject) {
+		if r.Workload == load && r.Short != "" {
+			words = Line(r.Short)
+		}
+	}
+	return fmt.Sprintf("in %s, not counted, the last time: %s", plural(cell.Short, "block"), words)
 }
 
 // metric returns a figure of the row's cell, if it has it.

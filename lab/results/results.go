@@ -283,7 +283,7 @@ type Cell struct {
 	Subject   string              `json:"subject"`
 	Blocks    int                 `json:"blocks"`
 	Failed    int                 `json:"failed"`               // runs without a measurement
-	Short     int                 `json:"short,omitempty"`      // runs that did not reach the rate
+	Short     int                 `json:"short,omitempty"`      // blocks in which it did not reach the rate
 	Bound     int                 `json:"bound"`                // runs that were bound by the generator
 	Metrics   map[Metric]Estimate `json:"metrics"`              // median over the blocks, bootstrap interval
 	OverFloor *Estimate           `json:"over_floor,omitempty"` // CPU per request over that of the floor in the same block: Hodges-Lehmann, bootstrap interval

@@ -147,14 +147,11 @@ func counted(f *results.File, workload, subject string) map[int]*results.Run {
 func newCell(f *results.File, workload, subject string, seed uint64) (results.Cell, error) {
 	c := results.Cell{Workload: workload, Subject: subject, Metrics: map[results.Metric]results.Estimate{}}
 	for _, r := range f.Runs {
-		switch {
-		case r.Workload != workload || r.Subject != subject:
-		case r.Failed != "":
+		if r.Workload == workload && r.Subject == subject && r.Failed != "" {
 			c.Failed++
-		case r.Short != "":
-			c.Short++
 		}
 	}
+	c.Short = shortBlocks(f, workload, subject)
 	runs := counted(f, workload, subject)
 	var latencies []results.Latency
 	values := map[results.Metric][]float64{}
@@ -181,6 +178,24 @@ func newCell(f *results.File, workload, subject string, seed uint64) (results.Ce
 	var err error
 	c.Latency, err = results.MergeLatency(latencies)
 	return c, err
+}
+
+// shortBlocks is how many blocks the subject did not reach the rate in. Of a block that
+// was run again the last attempt says it.
+func shortBlocks(f *results.File, workload, subject string) (n int) {
+	last := map[int]*results.Run{}
+	for i := range f.Runs {
+		r := &f.Runs[i]
+		if r.Workload == workload && r.Subject == subject && (last[r.Block] == nil || r.Attempt > last[r.Block].Attempt) {
+			last[r.Block] = r
+		}
+	}
+	for _, r := range last {
+		if r.Short != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // overFloor tells the cell how far it is above the floor. The ratio is taken

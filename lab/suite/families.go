@@ -110,7 +110,7 @@ func findRedis(name string) *workload {
 	}
 	w := plaintext()
 	w.title, w.path, w.answer.body = "GET of 64 bytes from Redis", "/redis", []byte(redisValue)
-	w.family, w.backend = familyRedis, backendRedis
+	w.family, w.backend, w.floor = familyRedis, backendRedis, false
 	return w.at(m[1])
 }
 
@@ -126,7 +126,7 @@ func findWait(name string) *workload {
 	}
 	w := plaintext()
 	w.title, w.path = "A backend that answers after "+m[1], "/wait?wait="+m[1]
-	w.family, w.backend = familyWait, backendWait
+	w.family, w.backend, w.floor = familyWait, backendWait, false
 	return w.at(m[2])
 }
 
@@ -159,7 +159,8 @@ func findMixed(name string) *workload {
 		}
 		w := plaintext()
 		w.title = fmt.Sprintf("%d quick requests a second beside %.0f that take %v of CPU: latencies of the quick ones", quickRate, m.rate, m.cpu)
-		w.family, w.rate, w.beside = familyMixed, quickRate+m.rate, &beside{cpu: m.cpu, rate: m.rate}
+		w.family, w.rate, w.floor = familyMixed, quickRate+m.rate, false
+		w.beside = &beside{cpu: m.cpu, rate: m.rate}
 		return &w
 	}
 	return nil

@@ -37,6 +37,9 @@ func TestNamesOfFamilies(t *testing.T) {
 		if w.name != test.name || w.path != test.path || w.backend != test.backend || w.ceiling != test.ceiling || w.rate != test.rate {
 			t.Errorf("%s is %+v", test.name, w)
 		}
+		if w.floor != (w.ceiling > 0) {
+			t.Errorf("%s is asked of %s: %v", test.name, floorName, w.floor)
+		}
 		if w.connections != 0 {
 			t.Errorf("%s has connections of its own", test.name)
 		}
