@@ -12,6 +12,7 @@ import (
 	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/h2"
+	"github.com/redline-go/redline/lab/load/reel"
 	"github.com/redline-go/redline/lab/load/ring"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/tally"
@@ -62,10 +63,10 @@ type loop struct {
 	open     *openLoop // nil: a closed loop
 	play     *play     // nil: one request, without a scenario
 	template h1.Template
-	reel     reel   // of requests, without a scenario
-	repeats  bool   // all answers are the same, so that the template serves
-	piece    []byte // of streamed bodies
-	buf      []byte // of all reads
+	reel     reel.Reel // of requests, without a scenario
+	repeats  bool      // all answers are the same, so that the template serves
+	piece    []byte    // of streamed bodies
+	buf      []byte    // of all reads
 	tls      *tlsc.Client
 	http2    *h2.Client  // nil: HTTP/1.1
 	request  *h2.Request // without a scenario
@@ -160,8 +161,8 @@ func (l *loop) seat() {
 	if l.play != nil {
 		batch = l.play.constant
 	} else {
-		l.reel = newReel(l.spec)
-		batch, _ = l.reel.batch(0)
+		l.reel = reel.New(l.spec.Pipeline, l.spec.Request, l.spec.More...)
+		batch, _ = l.reel.Batch(0)
 	}
 	for i := range l.conns {
 		c := &l.conns[i]
@@ -180,7 +181,7 @@ func (l *loop) seat() {
 		if l.play != nil {
 			l.play.seat(l.spec, c, i)
 		} else {
-			c.follow = i * l.spec.Pipeline % l.reel.count
+			c.follow = l.reel.Place(i)
 		}
 		c.settle()
 		l.retry = append(l.retry, later{c: c})

@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/redline-go/redline/lab/backend"
 	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/load/cputime"
@@ -126,26 +124,9 @@ func (b *bench) startBackend(ctx context.Context, name string) error {
 	if s.cpu, err = cputime.Open([]int{s.cmd.Process.Pid}); err != nil {
 		return err
 	}
-	if err := shortTurns(s.cmd.Process.Pid); err != nil {
+	if err := spawn.ShortTurns(s.cmd.Process.Pid, backendSlice); err != nil {
 		b.file.Notes = append(b.file.Notes, fmt.Sprintf(
 			"backend %s shares the generator's CPU in turns of ordinary length: latencies have its waiting in them (%v)", name, err))
-	}
-	return nil
-}
-
-// shortTurns has the threads of a process run in short turns, which the kernel takes
-// from 6.12 on, and before that passes over.
-func shortTurns(pid int) error {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
-	if err != nil {
-		return err
-	}
-	for _, t := range threads {
-		tid := int(number(filepath.Base(t)))
-		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Runtime: uint64(backendSlice)}
-		if err := unix.SchedSetAttr(tid, &attr, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("ask for short turns: %w", err)
-		}
 	}
 	return nil
 }

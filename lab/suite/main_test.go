@@ -93,6 +93,8 @@ func serve(flaw, addr string, sockets []string) int {
 		case flaw == "errors" && n > 20 && n%10 == 0:
 			http.Error(w, "overloaded", http.StatusServiceUnavailable)
 			return
+		case flaw == "sleeps":
+			time.Sleep(100 * time.Millisecond)
 		case flaw == "slow":
 			time.Sleep(2 * time.Millisecond)
 		}
