@@ -55,6 +55,7 @@ test: unit race chaos web check ## everything that CI gates on
 unit:
 	@$(call say,tests)
 	@[ "$$(uname)" != Linux ] || tools/need ip iproute2
+	@[ "$$(uname)" != Linux ] || tools/need redis-server redis-server
 	@go test -timeout $(PATIENCE) $(PACKAGES)
 
 race:

@@ -85,10 +85,10 @@ func launch(t *testing.T, name, addr, control string, args ...string) *process {
 
 // start starts a subject on a free port and waits until it answers. A subject
 // that logs anything fails the test.
-func start(t *testing.T, name string) *process {
+func start(t *testing.T, name string, args ...string) *process {
 	t.Helper()
 	for range 5 {
-		p := launch(t, name, freeAddr(t), filepath.Join(shortDir(t), "control"))
+		p := launch(t, name, freeAddr(t), filepath.Join(shortDir(t), "control"), args...)
 		if p.answers() {
 			t.Cleanup(func() {
 				p.cmd.Process.Kill()

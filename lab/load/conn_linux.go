@@ -46,6 +46,9 @@ type conn struct {
 	parser h1.Parser
 	until  int64 // end of the user's think time; 0: it does not think
 	at     int64 // bytes of body that are written
+
+	from   int // request of the reel that the batch begins with
+	follow int // and that the next one does
 }
 
 // writing reports whether some of the batch is still to be written.
@@ -172,6 +175,10 @@ func (l *loop) begin(c *conn, now int64) {
 		return
 	}
 	c.sent, c.off, c.done, c.early = now, 0, 0, false
+	if l.reel.Varied() {
+		c.from = c.follow
+		c.out, c.follow = l.reel.Batch(c.from)
+	}
 	l.flush(c)
 }
 
@@ -228,8 +235,7 @@ func (l *loop) requests(c *conn) (n int) {
 	case !c.writing():
 		return c.asked
 	case c.turn == nil:
-		size := len(l.spec.Request)
-		return (off + size - 1) / size
+		return l.reel.Begun(c.from, off)
 	}
 	for begin := 0; n < c.asked && begin < off; n++ {
 		begin = c.turn.ends[n]
@@ -240,7 +246,7 @@ func (l *loop) requests(c *conn) (n int) {
 // written is how many requests of the batch are written to the end.
 func (l *loop) written(c *conn) (n int) {
 	if c.turn == nil {
-		return c.off / len(l.spec.Request)
+		return l.reel.Whole(c.from, c.off)
 	}
 	for n < c.asked && c.turn.ends[n] <= c.off && (n < c.asked-1 || c.body == nil) {
 		n++

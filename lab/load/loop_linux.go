@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/h2"
+	"github.com/redline-go/redline/lab/load/reel"
 	"github.com/redline-go/redline/lab/load/ring"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/tally"
@@ -63,9 +63,10 @@ type loop struct {
 	open     *openLoop // nil: a closed loop
 	play     *play     // nil: one request, without a scenario
 	template h1.Template
-	repeats  bool   // all requests are the same, so that the template serves
-	piece    []byte // of streamed bodies
-	buf      []byte // of all reads
+	reel     reel.Reel // of requests, without a scenario
+	repeats  bool      // all answers are the same, so that the template serves
+	piece    []byte    // of streamed bodies
+	buf      []byte    // of all reads
 	tls      *tlsc.Client
 	http2    *h2.Client  // nil: HTTP/1.1
 	request  *h2.Request // without a scenario
@@ -155,10 +156,13 @@ func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
 
 // seat prepares the places of all connections.
 func (l *loop) seat() {
-	batch := bytes.Repeat(l.spec.Request, l.spec.Pipeline)
 	l.repeats = l.play == nil || l.play.constant != nil
+	var batch []byte
 	if l.play != nil {
 		batch = l.play.constant
+	} else {
+		l.reel = reel.New(l.spec.Pipeline, l.spec.Request, l.spec.More...)
+		batch, _ = l.reel.Batch(0)
 	}
 	for i := range l.conns {
 		c := &l.conns[i]
@@ -176,6 +180,8 @@ func (l *loop) seat() {
 		}
 		if l.play != nil {
 			l.play.seat(l.spec, c, i)
+		} else {
+			c.follow = l.reel.Place(i)
 		}
 		c.settle()
 		l.retry = append(l.retry, later{c: c})

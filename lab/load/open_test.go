@@ -303,7 +303,49 @@ func TestGates(t *testing.T) {
 			}
 		})
 	}
+	if gates, err := (&Result{}).PacingGates(50); gates != nil || err != nil {
+		t.Errorf("a closed loop has the gates %v, %v", gates, err)
+	}
 	if gates, err := (&Result{}).Gates(); gates != nil || err != nil {
 		t.Errorf("a closed loop has gates %v, %v", gates, err)
+	}
+}
+
+// TestPacingGates wants what arrivals wait for a connection to be the server's doing, and
+// what the generator is late by to be held against it.
+func TestPacingGates(t *testing.T) {
+	late := tally.NewLedger(tally.NewRecorder())
+	late.Begin(0, 10*sec)
+	for range 1000 {
+		a := late.Send(arrive.Arrival{Intended: ms, Possible: ms}, 2*ms)
+		late.Right(&a, 3*ms)
+	}
+	for _, tc := range []struct {
+		name   string
+		ledger *tally.Ledger
+		due    uint64
+		floor  float64
+		passed bool
+	}{
+		{"four connections", simulate(&arrive.Plan{Rate: 1000}, 4, fixed), 10_000, 50, true},
+		{"late generator", late, 1000, 50, false},
+		{"late generator with more allowed", late, 1000, 2000, true},
+	} {
+		open, err := tc.ledger.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		open.Due = tc.due
+		res := &Result{Seconds: 10, GeneratorCPU: 1, Open: open}
+		if res.Histogram, err = tally.Encode(tc.ledger.Rec.Hist); err != nil {
+			t.Fatal(err)
+		}
+		gates, err := res.PacingGates(tc.floor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(gates) != 3 || gates[1].Name != "pacing" || gates[1].Passed != tc.passed {
+			t.Errorf("%s: gates %+v, want pacing to pass: %v", tc.name, gates, tc.passed)
+		}
 	}
 }

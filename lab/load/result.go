@@ -172,6 +172,38 @@ func (r *Result) Gates() ([]results.Gate, error) {
 	}, nil
 }
 
+// PacingGates is Gates for a server that is not given more connections than its closed
+// loop has: that arrivals wait for one is its doing, and in its response time. In place of
+// the send lag stands the part of it that was the generator's own, of which floor
+// microseconds are allowed, or a tenth of the median response time.
+func (r *Result) PacingGates(floor float64) ([]results.Gate, error) {
+	gates, err := r.Gates()
+	if err != nil || gates == nil {
+		return nil, err
+	}
+	response, err := results.ParseLatency(r.Histogram)
+	if err != nil {
+		return nil, err
+	}
+	pacing, err := p99(r.Open.Pacing)
+	if err != nil {
+		return nil, err
+	}
+	limit := floor
+	if response.P50 != nil {
+		limit = max(limit, lagShare**response.P50)
+	}
+	for i := range gates {
+		if gates[i].Name == "send lag" {
+			gates[i] = results.Gate{
+				Name: "pacing", Passed: pacing <= limit, Value: pacing, Limit: limit,
+				Text: fmt.Sprintf("the generator itself was late, p99 %.0f us with %.0f allowed: something disturbs its core, or the rate is too much for it", pacing, limit),
+			}
+		}
+	}
+	return gates, nil
+}
+
 // p99 of an encoded histogram in microseconds, whatever the number of samples:
 // it is held against a limit, not published.
 func p99(encoded string) (float64, error) {

@@ -21,19 +21,20 @@ import (
 // Spec is what a generator process is asked to do. It travels as JSON on the
 // process's standard input.
 type Spec struct {
-	Addr        string        `json:"addr"`        // host:port of the server, numeric
-	Request     []byte        `json:"request"`     // one whole request, head and body, as it goes on the wire; none with a Scenario
-	Expect      Expect        `json:"expect"`      // what every answer must be
-	Connections int           `json:"connections"` // kept open throughout
-	Pipeline    int           `json:"pipeline"`    // requests in flight a connection, at least 1
-	Idle        bool          `json:"idle"`        // each connection has one request answered before the warm-up, and is left alone then
-	Warmup      time.Duration `json:"warmup"`      // at least this long; longer while the rate has a trend, three times at most
-	Window      time.Duration `json:"window"`      // measured time
-	Tick        time.Duration `json:"tick"`        // distance of the time series' points
-	Timeout     time.Duration `json:"timeout"`     // for connecting, and for one answer
-	Arrivals    *arrive.Plan  `json:"arrivals"`    // of an open loop, from the window's begin on; nil: a closed loop
-	Congestion  string        `json:"congestion"`  // TCP congestion control of the sockets; empty leaves the default
-	ServerPIDs  []int         `json:"server_pids"` // processes whose CPU is read at the window's edges and every tick
+	Addr        string        `json:"addr"`           // host:port of the server, numeric
+	Request     []byte        `json:"request"`        // one whole request, head and body, as it goes on the wire; none with a Scenario
+	More        [][]byte      `json:"more,omitempty"` // requests that follow Request in turn on each connection, and then all again; the same is expected of their answers. Of HTTP/1.1
+	Expect      Expect        `json:"expect"`         // what every answer must be
+	Connections int           `json:"connections"`    // kept open throughout
+	Pipeline    int           `json:"pipeline"`       // requests in flight a connection, at least 1
+	Idle        bool          `json:"idle"`           // each connection has one request answered before the warm-up, and is left alone then
+	Warmup      time.Duration `json:"warmup"`         // at least this long; longer while the rate has a trend, three times at most
+	Window      time.Duration `json:"window"`         // measured time
+	Tick        time.Duration `json:"tick"`           // distance of the time series' points
+	Timeout     time.Duration `json:"timeout"`        // for connecting, and for one answer
+	Arrivals    *arrive.Plan  `json:"arrivals"`       // of an open loop, from the window's begin on; nil: a closed loop
+	Congestion  string        `json:"congestion"`     // TCP congestion control of the sockets; empty leaves the default
+	ServerPIDs  []int         `json:"server_pids"`    // processes whose CPU is read at the window's edges and every tick
 
 	Scenario      *Scenario `json:"scenario,omitempty"`                // in place of Request and Expect
 	PerConnection int       `json:"requests_per_connection,omitempty"` // after so many answers a connection is replaced by a fresh one; 0: never
@@ -177,6 +178,10 @@ func (s *Spec) Validate() error {
 		return errors.New("spec: request is empty")
 	case len(s.Request) > 0 && s.Scenario != nil:
 		return errors.New("spec: a request beside a scenario")
+	case len(s.More) > 0 && (s.Scenario != nil || s.Listen != nil || s.HTTP2):
+		return errors.New("spec: more requests with a scenario, subscribers or HTTP/2")
+	case slices.ContainsFunc(s.More, func(r []byte) bool { return len(r) == 0 }):
+		return errors.New("spec: one of more requests is empty")
 	case s.Listen != nil && (s.Idle || s.Scenario != nil || s.Arrivals != nil || s.Pipeline != 1 || s.PerConnection > 0):
 		return errors.New("spec: subscribers with idle connections, a scenario, arrivals, a pipeline or fresh connections")
 	case s.Scenario != nil && s.Idle:

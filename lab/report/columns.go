@@ -20,6 +20,8 @@ type lead struct {
 // none.
 func leadOf(w results.Workload) lead {
 	switch {
+	case w.Lead == results.MetricCPU:
+		return byCPU(w)
 	case w.Idle:
 		return lead{
 			results.MetricConn, "memory", "memory\n/conn.", "took the least memory, %s per connection", "less memory", Bytes,
@@ -85,6 +87,7 @@ func columnsOf(w results.Workload, narrow bool) []tableColumn {
 		cpu    = single("CPU µs\n/"+snip(unit(w), 8), func(p fields) string { return p.CPU })
 		rss    = single("RSS\npeak", func(p fields) string { return p.RSS })
 		allocs = single("allocs"+short, func(p fields) string { return p.Allocs })
+		waited = single("had to\nwait", func(p fields) string { return p.Waited })
 		rate   = tableColumn{head: snip(unit(w), 8) + "s\nper s", of: func(p fields) (string, string, bool) {
 			if p.Bound {
 				return p.Rate, "gen-bound", true
@@ -101,6 +104,8 @@ func columnsOf(w results.Workload, narrow bool) []tableColumn {
 	switch {
 	case w.Idle:
 		return append(columns, rss)
+	case w.Lead == results.MetricCPU && w.Arrivals != "":
+		return append(columns, rate, p50, p99, waited, rss, allocs)
 	case w.Arrivals != "":
 		return append(columns, rate, p50, p999, cpu, rss, allocs)
 	}

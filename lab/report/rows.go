@@ -24,6 +24,8 @@ type row struct {
 	cell    *results.Cell       // nil when it has none
 	against *results.Comparison // with the baseline, by the lead; nil when there is none
 	limit   float64             // the lead over that of the floor; 0 when unknown
+	short   string              // how often it did not reach the rate, and the last time's words; empty: never
+	waited  string              // share of the arrivals that found no connection free; empty: unknown
 }
 
 // rowsOf returns the subjects of a workload, the best in its lead first and
@@ -42,6 +44,7 @@ func rowsBy(f *results.File, w results.Workload, lead lead) []row {
 		if e, ok := r.metric(lead.metric); ok && s.Role == roleFloor && (floor == 0 || e.Value < floor) {
 			floor = e.Value
 		}
+		r.waited, r.short = waited(f, load, s.Name), shortfall(f, load, r.cell)
 		rows = append(rows, r)
 	}
 	for i := range rows {
@@ -81,6 +84,34 @@ func tookPart(f *results.File, load, subject string) bool {
 	})
 }
 
+// waited is the share of the arrivals of all blocks that found no connection free.
+func waited(f *results.File, load, subject string) string {
+	var due, waited uint64
+	for _, r := range runsOf(countedRuns(f, load), subject) {
+		if r.Open != nil {
+			due, waited = due+r.Open.Due, waited+r.Open.Waited
+		}
+	}
+	if due == 0 {
+		return none
+	}
+	return Percent(float64(waited) / float64(due))
+}
+
+// shortfall says how often a subject did not reach the rate that all get.
+func shortfall(f *results.File, load string, cell *results.Cell) string {
+	if cell == nil || cell.Short == 0 {
+		return ""
+	}
+	words := ""
+	for _, r := range runsOf(f.Runs, cell.Subject) {
+		if r.Workload == load && r.Short != "" {
+			words = Line(r.Short)
+		}
+	}
+	return fmt.Sprintf("in %s, not counted, the last time: %s", plural(cell.Short, "block"), words)
+}
+
 // metric returns a figure of the row's cell, if it has it.
 func (r *row) metric(m results.Metric) (results.Estimate, bool) {
 	if r.cell == nil {
@@ -101,10 +132,16 @@ func (r *row) rank() float64 {
 // measured tells whether the ratio of a comparison means anything.
 func measured(c *results.Comparison) bool { return c != nil && c.Ratio.Value > 0 }
 
+// tooSlow is said of a subject that did not reach the rate that all get in half of its
+// blocks or more.
+const tooSlow = "too slow"
+
 // verdict is what the table says of the row: the verdict by the lead, or what the
 // row is when there is nothing to judge.
 func (r *row) verdict() string {
 	switch {
+	case r.cell != nil && r.cell.Short > 0 && r.cell.Short >= r.cell.Blocks:
+		return tooSlow
 	case r.cell == nil || r.cell.Blocks == 0:
 		return "failed"
 	case r.Role == roleBaseline:
@@ -130,13 +167,14 @@ type fields struct {
 	Limit, Verdict, Rate        string
 	Bound                       bool
 	P50, P99, P999, RSS, Allocs string
+	Waited                      string
 }
 
 // print turns the row's figures into text; gap stands between figure and unit.
 func (r *row) print(gap string) fields {
 	out := fields{
 		Subject: Line(r.Name), Role: Line(r.Role), Title: Line(r.Title), Verdict: r.verdict(), Bound: r.bound(),
-		Lead: none, CPU: none, Ratio: none, Limit: none, Rate: none, P50: none, P99: none, P999: none, RSS: none, Allocs: none,
+		Waited: r.waited, Lead: none, CPU: none, Ratio: none, Limit: none, Rate: none, P50: none, P99: none, P999: none, RSS: none, Allocs: none,
 	}
 	if e, ok := r.metric(r.lead.metric); ok {
 		out.Lead, out.LeadInterval = r.lead.print(e, gap)
@@ -184,6 +222,15 @@ func describe(w results.Workload) string {
 	}
 	if w.Arrivals != "" {
 		parts = append(parts, "arrivals: "+Line(w.Arrivals))
+	}
+	if w.Varied {
+		parts = append(parts, "requests that differ in target and fields")
+	}
+	if w.Backend != "" {
+		parts = append(parts, "backend: "+Line(w.Backend))
+	}
+	if len(w.NotServed) > 0 {
+		parts = append(parts, "not served by "+Line(strings.Join(w.NotServed, ", ")))
 	}
 	return strings.Join(parts, ", ")
 }

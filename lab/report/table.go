@@ -31,7 +31,7 @@ const subjectWidth = 15
 const stderrLines = 10
 
 // Table writes f as text: first what makes it doubtful, then the noise floor,
-// then a table for each workload, then the runs that failed. It returns the
+// then, of many workloads, all in one table, then a table for each workload, then the runs that failed. It returns the
 // errors of w, and an error for a format that it does not know.
 func Table(w io.Writer, f *results.File, format Format) error {
 	var t writer
@@ -47,6 +47,9 @@ func Table(w io.Writer, f *results.File, format Format) error {
 		t.notice(n)
 	}
 	t.floors(noiseFloors(f))
+	for _, m := range matrices(f) {
+		t.matrix(m)
+	}
 	for _, load := range f.Workloads {
 		rows := rowsOf(f, load)
 		if len(rows) == 0 {
@@ -69,6 +72,7 @@ func Table(w io.Writer, f *results.File, format Format) error {
 type writer interface {
 	notice(notice)
 	floors([]string)
+	matrix(matrix)
 	heading(title, description string)
 	table(results.Workload, []row)
 	notes([]string)
@@ -186,7 +190,7 @@ func (t *terminal) verdict(v string) string {
 	switch v {
 	case string(results.Faster):
 		return t.paint(green, v)
-	case string(results.Slower), "failed":
+	case string(results.Slower), "failed", tooSlow:
 		return t.paint(red, v)
 	}
 	return v

@@ -30,7 +30,25 @@ func notices(f *results.File) []notice {
 	for _, n := range f.Notes {
 		out = append(out, notice{"NOTE", Line(n)})
 	}
+	if c := f.Ceiling; c != nil {
+		out = append(out, notice{"NOTE", ceilingWords(c)})
+	}
 	return append(out, gateNotices(f.Runs)...)
+}
+
+// ceilingWords says what the rates of workloads are a share of.
+func ceilingWords(c *results.Ceiling) string {
+	text := fmt.Sprintf("what %s reaches, which rates are a share of: %s a second in a closed loop of %s",
+		Line(c.Subject), PerSecond(c.Rate), plural(c.Connections, "connection"))
+	if c.Bound {
+		text += ", bound by the generator"
+	}
+	for _, g := range c.Gates {
+		if !g.Passed {
+			text += fmt.Sprintf("; gate %s failed: %s", Line(g.Name), Line(g.Text))
+		}
+	}
+	return text
 }
 
 // gateNotices sums up the gates that runs did not pass, one notice a gate.
@@ -41,6 +59,9 @@ func gateNotices(runs []results.Run) []notice {
 	}
 	var tallies []*tally
 	for _, r := range runs {
+		if r.Short != "" {
+			continue // said where its workload is
+		}
 		for _, g := range r.Gates {
 			if g.Passed {
 				continue
@@ -159,6 +180,7 @@ func verdicts(f *results.File, w results.Workload) string {
 		{string(results.Slower), "more: "},
 		{string(results.Inconclusive), "inconclusive: "},
 		{"no verdict", "without a verdict: "},
+		{tooSlow, "did not reach the rate: "},
 		{"failed", "failed: "},
 	} {
 		if names := groups[g.verdict]; len(names) > 0 {
@@ -176,6 +198,9 @@ func verdicts(f *results.File, w results.Workload) string {
 func reasons(rows []row) []string {
 	var out []string
 	for _, r := range rows {
+		if r.short != "" {
+			out = append(out, Line(r.Name)+": "+r.short)
+		}
 		if r.against != nil && r.against.Reason != "" {
 			out = append(out, Line(r.Name)+": "+Line(r.against.Reason))
 		}

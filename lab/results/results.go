@@ -22,6 +22,7 @@ type File struct {
 	Config      Config       `json:"config"`
 	Subjects    []Subject    `json:"subjects"`
 	Workloads   []Workload   `json:"workloads"`
+	Ceiling     *Ceiling     `json:"ceiling,omitempty"` // what the rates of workloads are a share of
 	Runs        []Run        `json:"runs"`
 	Cells       []Cell       `json:"cells"`
 	Comparisons []Comparison `json:"comparisons"`
@@ -84,6 +85,31 @@ type Workload struct {
 	Pipeline    int    `json:"pipeline"`           // requests in flight a connection
 	Arrivals    string `json:"arrivals,omitempty"` // of an open loop, in words; empty for a closed one
 	Idle        bool   `json:"idle,omitempty"`     // connections are answered once and left alone: no requests in the window
+
+	Varied    bool     `json:"varied,omitempty"`     // requests differ in target and fields, in the same order for every subject; Path and HeaderBytes are of the first
+	Backend   string   `json:"backend,omitempty"`    // that the service asks for each answer
+	Lead      Metric   `json:"lead,omitempty"`       // that it is about; empty: CPU of a closed loop, p99 of an open one
+	Family    string   `json:"family,omitempty"`     // of workloads that differ in size
+	NotServed []string `json:"not_served,omitempty"` // subjects that do not have it
+}
+
+// Ceiling is the closed loop that the rates of workloads are a share of, measured once
+// before the first block.
+type Ceiling struct {
+	Subject         string  `json:"subject"`
+	Rate            float64 `json:"rate"` // requests a second
+	WindowSeconds   float64 `json:"window_seconds"`
+	Connections     int     `json:"connections"`
+	CPUPerRequestUs float64 `json:"cpu_us_per_request"`
+	Bound           bool    `json:"bound"` // the generator's core was full and the server's was not
+	Gates           []Gate  `json:"gates"`
+}
+
+// Backend is what a service asked in a run, on the generator's CPUs.
+type Backend struct {
+	Name        string  `json:"name"`
+	CPUSeconds  float64 `json:"cpu_seconds"` // in the window
+	Utilisation float64 `json:"utilisation"` // of the generator's CPUs, 0 to 1
 }
 
 // Run is one measured process: a fresh server and a fresh generator.
@@ -99,6 +125,7 @@ type Run struct {
 	Counted       bool              `json:"counted"`          // entered the cells and comparisons
 	Failed        string            `json:"failed,omitempty"` // why there is no measurement at all
 	Stderr        string            `json:"stderr,omitempty"` // tail of the subject's, when it failed
+	Short         string            `json:"short,omitempty"`  // that it did not reach the rate that all get, and by how much; it does not count then
 	Gates         []Gate            `json:"gates"`
 	WindowSeconds float64           `json:"window_seconds"` // as measured
 	Requests      uint64            `json:"requests"`       // answered in the window; events for a stream
@@ -117,6 +144,7 @@ type Run struct {
 	Targets       []Target          `json:"targets,omitempty"` // of a scenario
 	Workers       []Worker          `json:"workers,omitempty"` // generators, where there are several
 	Held          int               `json:"held,omitempty"`    // of Workload.Idle: connections that stood when the window ended
+	Backend       *Backend          `json:"backend,omitempty"` // of Workload.Backend
 }
 
 // Target is what one request of a scenario came to in the window.
@@ -136,7 +164,7 @@ func (t *Target) Failures() uint64 { return t.Errors + CountErrors(t.Checks) }
 // window. Due is the sum of right answers, Failed and Unfinished.
 type Open struct {
 	TargetRate  float64 `json:"target_rate"`            // arrivals a second that were asked for
-	CeilingRate float64 `json:"ceiling_rate,omitempty"` // of a closed loop on the same process before, when the target is a share of it
+	CeilingRate float64 `json:"ceiling_rate,omitempty"` // of a closed loop, when the target is a share of it: on the same process before, or File.Ceiling
 	Due         uint64  `json:"due"`                    // arrivals of the plan
 	Sent        uint64  `json:"sent"`                   // of them, by the end of the window
 	Waited      uint64  `json:"waited"`                 // found no connection free, those that never got one among them
@@ -255,6 +283,7 @@ type Cell struct {
 	Subject   string              `json:"subject"`
 	Blocks    int                 `json:"blocks"`
 	Failed    int                 `json:"failed"`               // runs without a measurement
+	Short     int                 `json:"short,omitempty"`      // blocks in which it did not reach the rate
 	Bound     int                 `json:"bound"`                // runs that were bound by the generator
 	Metrics   map[Metric]Estimate `json:"metrics"`              // median over the blocks, bootstrap interval
 	OverFloor *Estimate           `json:"over_floor,omitempty"` // CPU per request over that of the floor in the same block: Hodges-Lehmann, bootstrap interval

@@ -91,7 +91,7 @@ func conclude(f *results.File, seed uint64) error {
 			if err := overFloor(f, &cell, seed); err != nil {
 				return fmt.Errorf("%s, %s: %w", w.Name, s.Name, err)
 			}
-			if cell.Blocks+cell.Failed > 0 {
+			if cell.Blocks+cell.Failed+cell.Short > 0 {
 				f.Cells = append(f.Cells, cell)
 			}
 		}
@@ -151,6 +151,7 @@ func newCell(f *results.File, workload, subject string, seed uint64) (results.Ce
 			c.Failed++
 		}
 	}
+	c.Short = shortBlocks(f, workload, subject)
 	runs := counted(f, workload, subject)
 	var latencies []results.Latency
 	values := map[results.Metric][]float64{}
@@ -177,6 +178,24 @@ func newCell(f *results.File, workload, subject string, seed uint64) (results.Ce
 	var err error
 	c.Latency, err = results.MergeLatency(latencies)
 	return c, err
+}
+
+// shortBlocks is how many blocks the subject did not reach the rate in. Of a block that
+// was run again the last attempt says it.
+func shortBlocks(f *results.File, workload, subject string) (n int) {
+	last := map[int]*results.Run{}
+	for i := range f.Runs {
+		r := &f.Runs[i]
+		if r.Workload == workload && r.Subject == subject && (last[r.Block] == nil || r.Attempt > last[r.Block].Attempt) {
+			last[r.Block] = r
+		}
+	}
+	for _, r := range last {
+		if r.Short != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // overFloor tells the cell how far it is above the floor. The ratio is taken

@@ -130,3 +130,26 @@ func TestCellsAndHeadroom(t *testing.T) {
 		}
 	}
 }
+
+// TestShortRunsAreNotAveragedIn has a subject fall short of the rate in some blocks, one
+// of which was run again and reached it then.
+func TestShortRunsAreNotAveragedIn(t *testing.T) {
+	f := measured(t, 0.5, func(r *results.Run) {
+		if r.Subject == "other" && r.Block <= 3 {
+			r.Short, r.Counted, r.CPU.PerRequestUs = "it did not reach the rate", false, 1e6
+		}
+	})
+	for _, r := range f.Runs {
+		if r.Subject == "other" && r.Block == 3 {
+			r.Attempt, r.Short, r.Counted, r.CPU.PerRequestUs = 2, "", true, 6
+			f.Runs = append(f.Runs, r)
+		}
+	}
+	if err := conclude(f, 1); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(f.Cells, func(c results.Cell) bool { return c.Subject == "other" })
+	if c := f.Cells[i]; c.Short != 2 || c.Blocks != 7 || c.Failed != 0 || c.Metrics[results.MetricCPU].High > 10 {
+		t.Errorf("cell %+v, want 7 blocks that count, and 2 short ones", c)
+	}
+}

@@ -21,7 +21,7 @@ const (
 
 // judge applies the gates to a run that was measured.
 func (b *bench) judge(run *results.Run, w *workload, result *load.Result) error {
-	run.Gates = common(run)
+	run.Gates = common(run, w)
 	if w.idle {
 		want := b.connections(w)
 		run.Gates = append(run.Gates, results.Gate{
@@ -31,27 +31,32 @@ func (b *bench) judge(run *results.Run, w *workload, result *load.Result) error 
 	} else {
 		run.Gates = append(run.Gates, results.AnswersGate(run.Requests))
 	}
-	open, err := result.Gates()
+	open, err := gatesOf(w, result)
 	if err != nil {
 		return err
 	}
 	run.Gates = append(run.Gates, open...)
 	run.Valid = results.Valid(run.Gates)
+	run.Short = short(w, run)
 	return nil
 }
 
-// common is the gates of all workloads.
-func common(run *results.Run) []results.Gate {
+// common is the gates of all workloads. A backend waits for the generator's CPU, and the
+// generator for its: the pressure of that says nothing.
+func common(run *results.Run, w *workload) []results.Gate {
 	g := &run.Generator
-	return []results.Gate{
+	gates := []results.Gate{
 		results.ErrorsGate(run.Errors),
 		results.SteadyGate(g.Steady, g.WarmupSeconds),
 		results.StealGate(g.StealRatio),
-		{
+	}
+	if w.backend == "" {
+		gates = append(gates, results.Gate{
 			Name: "pressure", Passed: g.PressureRatio <= pressureLimit, Value: g.PressureRatio, Limit: pressureLimit,
 			Text: fmt.Sprintf("tasks waited for a CPU in %.0f %% of the window: something else is running", g.PressureRatio*100),
-		},
+		})
 	}
+	return gates
 }
 
 // overall returns the gates of the whole comparison.

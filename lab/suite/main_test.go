@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/backend"
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/generator"
@@ -25,8 +26,16 @@ func TestMain(m *testing.M) {
 			os.Exit(generate())
 		case guard.Verb:
 			os.Exit(guard.Main(os.Stdin))
+		case BackendVerb:
+			if err := backend.Serve(context.Background(), os.Args[2]); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		case "bench-backends":
+			os.Exit(benchBackends())
 		case "serve":
-			os.Exit(serve(os.Args[2], os.Args[3]))
+			os.Exit(serve(os.Args[2], os.Args[3], os.Args[4:]))
 		}
 	}
 	os.Exit(m.Run())
@@ -55,7 +64,7 @@ func generate() int {
 const idleTimeout = 2 * time.Second
 
 // serve is a subject with a flaw.
-func serve(flaw, addr string) int {
+func serve(flaw, addr string, sockets []string) int {
 	var served atomic.Int64
 	if flaw == "no-start" {
 		fmt.Fprintln(os.Stderr, "config: line 3: no such directive")
@@ -66,10 +75,15 @@ func serve(flaw, addr string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := served.Add(1)
 		w.Header().Set("Content-Type", "text/plain")
 		switch {
+		case r.URL.Path == "/redis":
+			fmt.Fprint(w, askRedis(sockets[0]))
+			return
+		case r.URL.Path == "/wait":
+			askWait(sockets[1], r.URL.Query().Get("wait"))
 		case flaw == "wrong-body":
 			fmt.Fprint(w, "Hello, Wurld!")
 			return
@@ -79,6 +93,8 @@ func serve(flaw, addr string) int {
 		case flaw == "errors" && n > 20 && n%10 == 0:
 			http.Error(w, "overloaded", http.StatusServiceUnavailable)
 			return
+		case flaw == "sleeps":
+			time.Sleep(100 * time.Millisecond)
 		case flaw == "slow":
 			time.Sleep(2 * time.Millisecond)
 		}

@@ -28,6 +28,10 @@ const (
 // All subjects of a block get the same random numbers.
 func (b *bench) arrivals(ctx context.Context, run *results.Run, s step, spec *load.Spec) error {
 	open := &results.Open{TargetRate: s.workload.rate}
+	if s.workload.ceiling > 0 {
+		open.CeilingRate = b.file.Ceiling.Rate
+		open.TargetRate = s.workload.ceiling * open.CeilingRate
+	}
 	if s.workload.share > 0 {
 		closed := *spec
 		closed.Connections = b.cfg.Connections

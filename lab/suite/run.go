@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/load/generator"
 	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/probe"
@@ -79,8 +80,10 @@ func (b *bench) measure(ctx context.Context, s step) (results.Run, error) {
 
 // window drives srv and fills in run.
 func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *server) error {
-	spec := b.spec(s, srv)
-	var err error
+	spec, err := b.spec(s, srv)
+	if err != nil {
+		return err
+	}
 	switch {
 	case s.workload.idle:
 		err = b.baseMemory(ctx, run, s.workload, srv)
@@ -90,7 +93,7 @@ func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *serve
 	if err != nil {
 		return err
 	}
-	w := watch{bench: b, run: run, server: srv}
+	w := watch{bench: b, run: run, server: srv, service: b.service(s.workload.backend)}
 	result, err := b.generate(ctx, spec, w.event)
 	if err != nil {
 		return err
@@ -101,11 +104,12 @@ func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *serve
 	return b.judge(run, s.workload, result)
 }
 
-func (b *bench) spec(s step, srv *server) *load.Spec {
+func (b *bench) spec(s step, srv *server) (*load.Spec, error) {
 	w := s.workload
 	spec := &load.Spec{
 		Addr:        srv.addr,
 		Request:     w.request(srv.addr, srv.prefix),
+		More:        w.more(srv.addr, srv.prefix),
 		Expect:      load.Expect{Status: 200, Body: b.answers[answerKey{s.subject.Name, w.name}]},
 		Connections: b.connections(w), Pipeline: w.pipeline,
 		Idle: w.idle, Warmup: b.cfg.Warmup, Window: b.cfg.Window, Tick: sampleEvery, Timeout: answerTimeout,
@@ -116,7 +120,10 @@ func (b *bench) spec(s step, srv *server) *load.Spec {
 		// is an error, in order or not.
 		spec.Listen = &listen.Config{Format: listen.Events, Stamp: "@data", Unit: "ns", Retry: time.Millisecond}
 	}
-	return spec
+	if w.beside != nil {
+		return spec, b.mix(spec, s, srv)
+	}
+	return spec, nil
 }
 
 // connections is what the command line says, or the workload's own figure
@@ -131,8 +138,9 @@ func (b *bench) connections(w *workload) int {
 // A watch follows one generator and looks at the server beside it.
 type watch struct {
 	*bench
-	run    *results.Run
-	server *server
+	run     *results.Run
+	server  *server
+	service *service // the backend that the server asks; nil: it asks none
 
 	begin, end edge
 }
@@ -143,6 +151,7 @@ type edge struct {
 	snapshot probe.Snapshot
 	ticks    probe.Ticks
 	pressure time.Duration
+	backend  cputime.Time
 	at       time.Time
 }
 
@@ -171,6 +180,11 @@ func (w *watch) edge() (e edge, err error) {
 	}
 	if e.ticks, err = probe.ReadTicks(append(w.cfg.ServerCPUs[:len(w.cfg.ServerCPUs):len(w.cfg.ServerCPUs)], w.cfg.GeneratorCPUs...)); err != nil {
 		return e, err
+	}
+	if w.service != nil {
+		if e.backend, err = w.service.cpu.Read(); err != nil {
+			return e, fmt.Errorf("backend %s: %w\n%s", w.service.name, err, w.service.stderr)
+		}
 	}
 	if w.pressure {
 		e.pressure, err = probe.ReadPressure()
@@ -227,11 +241,20 @@ func (w *watch) fill(r *load.Result) (err error) {
 		StealRatio:    w.end.ticks.Steal(w.begin.ticks),
 		PressureRatio: min(1, float64(w.end.pressure-w.begin.pressure)/float64(w.end.at.Sub(w.begin.at))),
 	}
-	run.Generator.Bound = run.Generator.CPUUtilisation >= fullCore && run.CPU.Utilisation < fullCore
+	busy := run.Generator.CPUUtilisation
+	if w.service != nil {
+		spent := float64(w.end.backend.Total-w.begin.backend.Total) / 1e9
+		run.Backend = &results.Backend{Name: w.service.name, CPUSeconds: spent, Utilisation: spent / r.Seconds / float64(len(w.cfg.GeneratorCPUs))}
+		busy += run.Backend.Utilisation
+	}
+	run.Generator.Bound = busy >= fullCore && run.CPU.Utilisation < fullCore
 	if r.Held > 0 {
 		run.Held = r.Held
 		each := (float64(run.Memory.RSSFinalBytes) - float64(run.Memory.RSSBaseBytes)) / float64(r.Held)
 		run.Memory.PerConnectionBytes = &each
+	}
+	if err := w.fillTargets(r); err != nil {
+		return err
 	}
 	return w.fillOpen(r.Open)
 }

@@ -36,6 +36,13 @@ func (b *bench) sameWork(ctx context.Context, s *Subject, loads []*workload) (er
 		if !s.serves(w) {
 			continue
 		}
+		if w.beside != nil {
+			slow := *w
+			slow.path = w.beside.path
+			if _, err := ask(ctx, client, "http://"+srv.addr+srv.prefix, &slow); err != nil {
+				return srv.fail(fmt.Errorf("not the same work: %s %s: %w", slow.method, slow.path, err))
+			}
+		}
 		body, err := ask(ctx, client, "http://"+srv.addr+srv.prefix, w)
 		if err != nil {
 			return srv.fail(fmt.Errorf("not the same work: %s %s: %w", w.method, w.path, err))

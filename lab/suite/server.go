@@ -48,7 +48,7 @@ func (b *bench) startServer(ctx context.Context, s *Subject) (*server, error) {
 		return nil, fmt.Errorf("create directory of %s: %w", s.Name, err)
 	}
 	srv := &server{subject: s, dir: dir, stderr: &tail.Tail{Limit: stderrKept}, exited: make(chan struct{})}
-	if err := srv.place(len(b.cfg.ServerCPUs)); err != nil {
+	if err := srv.place(len(b.cfg.ServerCPUs), b.sockets()); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", s.Name, err), os.RemoveAll(dir))
 	}
 	srv.cmd.Stderr = srv.stderr
@@ -88,7 +88,7 @@ func openDir(parent, prefix string) (string, error) {
 }
 
 // place fills in the subject's command, files and address.
-func (s *server) place(cpus int) error {
+func (s *server) place(cpus int, sockets []string) error {
 	addr, prefix, err := s.address()
 	if err != nil {
 		return err
@@ -98,7 +98,9 @@ func (s *server) place(cpus int) error {
 	if err != nil {
 		return err
 	}
-	fill := strings.NewReplacer("{addr}", addr, "{host}", host, "{port}", port, "{dir}", s.dir, "{cpus}", strconv.Itoa(cpus))
+	fill := strings.NewReplacer(append([]string{
+		"{addr}", addr, "{host}", host, "{port}", port, "{dir}", s.dir, "{cpus}", strconv.Itoa(cpus),
+	}, sockets...)...)
 	for name, text := range s.subject.Files {
 		path := filepath.Join(s.dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

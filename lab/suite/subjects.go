@@ -48,7 +48,7 @@ type Subject struct {
 	Title     string            `yaml:"title"`
 	Version   []string          `yaml:"version"`   // prints the version; optional
 	Debian    []string          `yaml:"debian"`    // packages that bring the command
-	Command   []string          `yaml:"command"`   // stays in the foreground; {addr} {host} {port} {dir} {cpus} are replaced
+	Command   []string          `yaml:"command"`   // stays in the foreground; {addr} {host} {port} {dir} {cpus} {redis} {wait} are replaced
 	Files     map[string]string `yaml:"files"`     // written into {dir} before the start
 	URL       string            `yaml:"url"`       // of the service, http://{addr} and a path before the workloads' own
 	Workloads []string          `yaml:"workloads"` // that it serves; empty: all
@@ -69,7 +69,7 @@ func (s *Subject) serves(w *workload) bool {
 	if s.control && s.Name == floorName {
 		return w.floor
 	}
-	return len(s.Workloads) == 0 || slices.Contains(s.Workloads, w.name)
+	return len(s.Workloads) == 0 || slices.Contains(s.Workloads, w.name) || w.family != "" && slices.Contains(s.Workloads, w.family)
 }
 
 func (s *Subject) describe() results.Subject {
@@ -173,8 +173,8 @@ func (s *Subject) check() error {
 		}
 	}
 	for _, w := range s.Workloads {
-		if !slices.Contains(Workloads(false), w) {
-			return &UnknownError{What: "workload", Name: w, Known: Workloads(false)}
+		if findWorkload(w) == nil && !slices.Contains(families, w) {
+			return &UnknownError{What: "workload", Name: w, Known: append(known(), families...)}
 		}
 	}
 	return nil
@@ -217,7 +217,7 @@ func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", s.Name, err, out)
 		}
-		s.Command = []string{bin, "--addr", "{addr}", "--control", "{dir}/control"}
+		s.Command = []string{bin, "--addr", "{addr}", "--control", "{dir}/control", "--redis", "{redis}", "--wait", "{wait}"}
 		return nil
 	}
 	if _, err := exec.LookPath(s.Command[0]); err != nil {
@@ -240,3 +240,16 @@ func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 }
 
 var versionNumber = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)
+
+// Build makes the executable of a subject, built into dir if it is one of the
+// module peers, and returns its path.
+func (c *Catalogue) Build(ctx context.Context, name, dir string) (string, error) {
+	s, err := c.find(name)
+	if err != nil {
+		return "", err
+	}
+	if err := c.prepare(ctx, s, dir); err != nil {
+		return "", err
+	}
+	return s.Command[0], nil
+}

@@ -62,6 +62,7 @@ type bench struct {
 	subjects []*Subject
 	loads    []*workload
 	answers  map[answerKey][]byte
+	services []*service // the backends that run
 	file     *results.File
 	failures map[string]int // runs in a row that a subject failed
 	pressure bool           // the kernel tells pressure stall information
@@ -84,6 +85,10 @@ func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell P
 	if err := b.resolve(c); err != nil {
 		return nil, err
 	}
+	if err := b.checkBackends(); err != nil {
+		return nil, err
+	}
+	b.calibrate()
 	b.tmp, err = openDir("", "redline-bench-")
 	if err != nil {
 		return nil, fmt.Errorf("create directory for the run: %w", err)
@@ -96,13 +101,21 @@ func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell P
 	b.pressure = err == nil
 	b.launcher = spawn.NewLauncher()
 	defer func() {
+		err = errors.Join(err, b.stopBackends())
 		b.launcher.Close()
 		err = errors.Join(err, os.RemoveAll(b.tmp), release())
 	}()
 	if b.file, err = b.header(c.root); err != nil {
 		return nil, err
 	}
+	if err := b.startBackends(ctx); err != nil {
+		return nil, err
+	}
 	if err := b.prepare(ctx, c); err != nil {
+		return b.close(ctx, err)
+	}
+	b.noteAbsent()
+	if err := b.measureCeiling(ctx, c); err != nil {
 		return b.close(ctx, err)
 	}
 	return b.close(ctx, b.run(ctx))
@@ -116,13 +129,12 @@ func (c *Catalogue) Check(cfg Config) error {
 
 // resolve turns the names of the configuration into subjects and workloads.
 func (b *bench) resolve(c *Catalogue) error {
-	all := workloads()
 	for _, name := range b.cfg.Workloads {
-		i := slices.IndexFunc(all, func(w workload) bool { return w.name == name })
-		if i < 0 {
-			return &UnknownError{What: "workload", Name: name, Known: Workloads(false)}
+		w := findWorkload(name)
+		if w == nil {
+			return &UnknownError{What: "workload", Name: name, Known: known()}
 		}
-		b.loads = append(b.loads, &all[i])
+		b.loads = append(b.loads, w)
 	}
 	for _, name := range b.cfg.Subjects {
 		s, err := c.find(name)
@@ -204,6 +216,17 @@ func (b *bench) prepare(ctx context.Context, c *Catalogue) error {
 	return nil
 }
 
+// noteAbsent records who does not serve which workload.
+func (b *bench) noteAbsent() {
+	for i, w := range b.loads {
+		for _, s := range b.subjects {
+			if !s.serves(w) && s.role != roleTwin {
+				b.file.Workloads[i].NotServed = append(b.file.Workloads[i].NotServed, s.Name)
+			}
+		}
+	}
+}
+
 // exclude records a subject that takes no part.
 func (b *bench) exclude(s *Subject, err error) {
 	b.tell(Step{Phase: "check", Subject: s.label(), Err: err})
@@ -224,7 +247,7 @@ func (b *bench) run(ctx context.Context) error {
 	b.began = time.Now()
 	for _, r := range rounds {
 		runs, err := b.round(ctx, r)
-		if err == nil && slices.ContainsFunc(runs, func(r results.Run) bool { return r.Failed == "" && !r.Valid }) {
+		if err == nil && slices.ContainsFunc(runs, func(r results.Run) bool { return r.Failed == "" && !r.Valid && r.Short == "" }) {
 			b.total += len(r.steps)
 			var again []results.Run
 			if again, err = b.round(ctx, r.again()); err == nil {
@@ -237,7 +260,7 @@ func (b *bench) run(ctx context.Context) error {
 			return err
 		}
 		for i := range runs {
-			runs[i].Counted = runs[i].Failed == ""
+			runs[i].Counted = runs[i].Failed == "" && runs[i].Short == ""
 		}
 		b.file.Runs = append(b.file.Runs, runs...)
 	}

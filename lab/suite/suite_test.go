@@ -28,7 +28,7 @@ func catalogueOf(t *testing.T, flaws ...string) *Catalogue {
 	c := &Catalogue{external: map[string]*Subject{}}
 	for _, flaw := range flaws {
 		file := filepath.Join(t.TempDir(), flaw+".yaml")
-		text := "name: " + flaw + "\ncommand: [" + exe + ", serve, " + flaw + ", \"{addr}\"]\nurl: http://{addr}\nworkloads: [plaintext, pipeline16, idle, half, rate20k]\n"
+		text := "name: " + flaw + "\ncommand: [" + exe + ", serve, " + flaw + ", \"{addr}\"]\nurl: http://{addr}\nworkloads: [plaintext, pipeline16, idle, half, rate20k, at]\n"
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

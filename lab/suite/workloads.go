@@ -2,7 +2,9 @@ package suite
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -21,6 +23,11 @@ type workload struct {
 	idle         bool    // connections are answered once and left alone
 	share        float64 // of the subject's closed-loop rate, as Poisson arrivals; 0: a closed loop
 	rate         float64 // Poisson arrivals a second; 0: a closed loop
+	ceiling      float64 // of limit's closed-loop rate, as Poisson arrivals; 0: a closed loop
+	varied       bool    // requests differ, and their answers do not
+	backend      string  // that the service asks; empty: none
+	beside       *beside // slow requests among those of an open loop
+	family       string  // of workloads in several sizes; empty: none
 	quick, floor bool    // part of --quick; served by limit
 	answer       answer
 }
@@ -64,9 +71,25 @@ const browserHeaders = "Connection: keep-alive\r\n" +
 	"Accept-Language: en-GB,en;q=0.9,de;q=0.8\r\n" +
 	"Cookie: session=8f14e45fceea167a5a36dedd4bea2543; theme=dark\r\n"
 
-// workloads returns every workload there is, in the order of the reports.
+// quickPath is what the smallest requests ask for, and plainAnswer what they get.
+const quickPath = "/plaintext"
+
+func plainAnswer() answer {
+	return answer{contentType: "text/plain", body: []byte("Hello, World!")}
+}
+
+// plaintext returns the smallest workload, which others are made of.
+func plaintext() workload {
+	return workload{
+		name: "plaintext", title: "GET, 13 bytes back", method: "GET", path: quickPath,
+		pipeline: 1, floor: true, answer: plainAnswer(),
+	}
+}
+
+// workloads returns every workload that stands for itself, in the order of the reports;
+// families have more.
 func workloads() []workload {
-	plain := answer{contentType: "text/plain", body: []byte("Hello, World!")}
+	plain := plainAnswer()
 	pattern := bytes.Repeat([]byte("0123456789abcdef"), uploadBytes/16)
 	return []workload{
 		{
@@ -82,8 +105,8 @@ func workloads() []workload {
 			headers: browserHeaders, pipeline: 1, floor: true, answer: plain,
 		},
 		{
-			name: "pipeline16", title: "GET, 16 in flight a connection", method: "GET", path: "/plaintext",
-			pipeline: 16, quick: true, floor: true, answer: plain,
+			name: "pipeline16", title: "GET, 16 different ones in flight a connection", method: "GET", path: "/plaintext",
+			pipeline: 16, varied: true, quick: true, floor: true, answer: plain,
 		},
 		{
 			name: "echo1k", title: "POST 1 KiB, the same back", method: "POST", path: "/echo", pipeline: 1,
@@ -117,9 +140,25 @@ func workloads() []workload {
 }
 
 // open reports whether requests come when they are due, and not after answers.
-func (w *workload) open() bool { return w.share > 0 || w.rate > 0 }
+func (w *workload) open() bool { return w.share > 0 || w.rate > 0 || w.ceiling > 0 }
 
-// Workloads returns the names of all workloads, or of those of --quick.
+// common reports whether all subjects get the same arrivals, on as many connections as
+// in a closed loop: what counts then is the CPU that they take for them.
+func (w *workload) common() bool { return w.family != "" && w.open() }
+
+// lead is the metric that a workload is about, where it is not what the report assumes.
+func (w *workload) lead() results.Metric {
+	switch {
+	case w.beside != nil:
+		return results.MetricP99
+	case w.family != "":
+		return results.MetricCPU
+	}
+	return ""
+}
+
+// Workloads returns the names of the workloads that stand for themselves, which --full
+// measures, or of those of --quick.
 func Workloads(quick bool) []string {
 	var names []string
 	for _, w := range workloads() {
@@ -132,9 +171,25 @@ func Workloads(quick bool) []string {
 
 // request returns the workload's request for a server at host, as it goes on
 // the wire; prefix goes before the path.
-func (w *workload) request(host, prefix string) []byte {
+func (w *workload) request(host, prefix string) []byte { return w.requestOf(host, prefix, 0) }
+
+// more returns the requests that follow it, if they differ.
+func (w *workload) more(host, prefix string) (more [][]byte) {
+	for i := 1; w.varied && i < variedRequests; i++ {
+		more = append(more, w.requestOf(host, prefix, i))
+	}
+	return more
+}
+
+// requestOf returns the i-th of the requests.
+func (w *workload) requestOf(host, prefix string, i int) []byte {
+	target, fields := w.path, w.headers
+	if w.varied {
+		target += varyTarget(i)
+		fields += varyFields(i)
+	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s%s HTTP/1.1\r\nHost: %s\r\n%s", w.method, prefix, w.path, host, w.headers)
+	fmt.Fprintf(&b, "%s %s%s HTTP/1.1\r\nHost: %s\r\n%s", w.method, prefix, target, host, fields)
 	if w.body != nil {
 		fmt.Fprintf(&b, "Content-Type: application/octet-stream\r\nContent-Length: %d\r\n", len(w.body))
 	}
@@ -164,19 +219,55 @@ func excerpt(b []byte) string {
 }
 
 func (w *workload) describe(connections int) results.Workload {
-	unit, arrivals := "request", ""
+	unit, arrivals, path := "request", "", w.path
+	if w.beside != nil {
+		path += " and " + w.beside.path
+	}
 	if w.stream {
 		unit = "event"
 	}
 	switch {
 	case w.share > 0:
 		arrivals = fmt.Sprintf("Poisson, %.0f %% of the rate of a closed loop on the same process", 100*w.share)
+	case w.ceiling > 0:
+		arrivals = fmt.Sprintf("Poisson, %.0f %% of the rate of a closed loop on %s, the same for all", 100*w.ceiling, floorName)
 	case w.rate > 0:
 		arrivals = fmt.Sprintf("Poisson, %.0f a second", w.rate)
 	}
 	return results.Workload{
-		Name: w.name, Title: w.title, Unit: unit, Method: w.method, Path: w.path,
+		Name: w.name, Title: w.title, Unit: unit, Method: w.method, Path: path,
 		BodyBytes: len(w.body), HeaderBytes: len(w.request("127.0.0.1:8080", "")) - len(w.body),
 		Connections: connections, Pipeline: w.pipeline, Arrivals: arrivals, Idle: w.idle,
+		Varied: w.varied, Backend: w.backend, Lead: w.lead(), Family: w.family,
 	}
+}
+
+// variedRequests is how many different requests a varied workload has: more than any
+// server would remember by chance, and few enough for the generator's cache.
+const variedRequests = 61
+
+// agents are what clients of a service call themselves.
+var agents = []string{
+	"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36",
+	"Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:132.0) Gecko/20100101 Firefox/132.0",
+	"Go-http-client/1.1",
+	"curl/8.10.1",
+	"python-requests/2.32.3",
+	"okhttp/4.12.0",
+	"kube-probe/1.31",
+}
+
+// varyTarget and varyFields are what the i-th of different requests asks with: an id in
+// its query, which no route looks at, and the fields that proxies and tracing add. They
+// are the same for every subject and in every run.
+func varyTarget(i int) string { return fmt.Sprintf("?id=%d", 1+i*i*7919) }
+
+func varyFields(i int) string {
+	rng := rand.New(rand.NewPCG(uint64(i), 0x7661726965640a))
+	var id [24]byte
+	for at := 0; at < len(id); at += 8 {
+		binary.BigEndian.PutUint64(id[at:], rng.Uint64())
+	}
+	return fmt.Sprintf("User-Agent: %s\r\nX-Request-Id: %x-%x-%x-%x-%x\r\ntraceparent: 00-%x-%x-01\r\n",
+		agents[i%len(agents)], id[:4], id[4:6], id[6:8], id[8:10], id[10:16], id[:16], id[16:])
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redline-go/redline/peers/internal/backend"
 	"github.com/redline-go/redline/peers/internal/subject"
 	"github.com/valyala/fasthttp"
 )
@@ -18,9 +19,10 @@ import (
 func main() { subject.Main("fasthttp", "github.com/valyala/fasthttp", serve) }
 
 func serve(ctx context.Context, ln net.Listener) error {
+	asks := asks{backend.Open()}
 	server := &fasthttp.Server{
 		Name:                         "fasthttp",
-		Handler:                      handle,
+		Handler:                      asks.handle,
 		StreamRequestBody:            true,
 		DisablePreParseMultipartForm: true,
 		MaxRequestBodySize:           subject.BodyLimit,
@@ -42,7 +44,7 @@ func serve(ctx context.Context, ln net.Listener) error {
 	return err
 }
 
-func handle(ctx *fasthttp.RequestCtx) {
+func (a asks) handle(ctx *fasthttp.RequestCtx) {
 	switch string(ctx.Path()) {
 	case "/plaintext":
 		only(ctx, fasthttp.MethodGet, plaintext)
@@ -54,6 +56,12 @@ func handle(ctx *fasthttp.RequestCtx) {
 		only(ctx, fasthttp.MethodPost, upload)
 	case "/stream":
 		only(ctx, fasthttp.MethodGet, stream)
+	case "/redis":
+		only(ctx, fasthttp.MethodGet, a.redis)
+	case "/wait":
+		only(ctx, fasthttp.MethodGet, a.wait)
+	case "/burn":
+		only(ctx, fasthttp.MethodGet, burn)
 	default:
 		ctx.Error("not found", fasthttp.StatusNotFound)
 	}

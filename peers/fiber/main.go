@@ -13,6 +13,7 @@ import (
 
 	"github.com/goccy/go-json"
 	"github.com/gofiber/fiber/v3"
+	"github.com/redline-go/redline/peers/internal/backend"
 	"github.com/redline-go/redline/peers/internal/subject"
 )
 
@@ -32,6 +33,10 @@ func serve(ctx context.Context, ln net.Listener) error {
 	app.Post("/echo", echo)
 	app.Post("/upload", upload)
 	app.Get("/stream", stream)
+	asks := asks{backend.Open()}
+	app.Get("/redis", asks.redis)
+	app.Get("/wait", asks.wait)
+	app.Get("/burn", burn)
 
 	served := make(chan error, 1)
 	go func() { served <- app.Listener(ln, fiber.ListenConfig{DisableStartupMessage: true}) }()

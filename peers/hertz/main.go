@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/hertz/pkg/common/hlog"
 	"github.com/cloudwego/hertz/pkg/protocol/consts"
 	"github.com/cloudwego/hertz/pkg/protocol/sse"
+	"github.com/redline-go/redline/peers/internal/backend"
 	"github.com/redline-go/redline/peers/internal/subject"
 )
 
@@ -37,6 +38,10 @@ func serve(ctx context.Context, ln net.Listener) error {
 	h.POST("/echo", echo)
 	h.POST("/upload", upload)
 	h.GET("/stream", func(client context.Context, c *app.RequestContext) { stream(ctx, client, c) })
+	asks := asks{backend.Open()}
+	h.GET("/redis", asks.redis)
+	h.GET("/wait", asks.wait)
+	h.GET("/burn", burn)
 
 	served := make(chan error, 1)
 	go func() { served <- h.Run() }()

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -102,9 +103,14 @@ func (l *loop) close() error {
 	return first
 }
 
-// run serves until stop is called. It takes a thread for itself.
+// run serves until stop is called. It takes a thread for itself, and a P, which it
+// never gives back while it waits: what else the process does needs another one, also
+// on a single CPU.
 func (l *loop) run() error {
 	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	addProcs(1)
+	defer addProcs(-1)
 	for {
 		pause, err := l.publishDue()
 		if err != nil {
@@ -133,23 +139,36 @@ func (l *loop) run() error {
 	}
 }
 
+// procs makes changes of GOMAXPROCS one after the other.
+var procs sync.Mutex
+
+// addProcs changes GOMAXPROCS by n.
+func addProcs(n int) {
+	procs.Lock()
+	defer procs.Unlock()
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + n)
+}
+
 // wait gives the number of events; there are none when pause, in milliseconds, was
-// not negative and is over. While there is work, epoll_wait does not block
-// and is called past the Go scheduler, which saves 33 ns. When there is none, it
-// is called through the scheduler: a thread that blocks behind the scheduler's
-// back holds up every garbage collection.
+// not negative and is over, or when a signal came. It blocks in epoll_wait, as a server
+// in C does, behind the back of the Go scheduler: through it, each wait gives the P
+// away and takes it back with the help of the runtime's monitor, which costs several
+// times what the kernel's part does.
+//
+// What the runtime wants of this goroutine meanwhile, as to stop it for a collection,
+// it says with a signal, again and again: that ends the wait, and Gosched lets the
+// runtime have it. Without that a collection would never come to its end.
 func (l *loop) wait(pause int) (int, error) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll),
-		uintptr(unsafe.Pointer(&l.events[0])), eventBatch, 0, 0, 0)
-	if errno == 0 && n > 0 {
+		uintptr(unsafe.Pointer(&l.events[0])), eventBatch, uintptr(pause), 0, 0)
+	switch errno {
+	case 0:
 		return int(n), nil
+	case unix.EINTR:
+		runtime.Gosched()
+		return 0, nil
 	}
-	for {
-		n, err := unix.EpollWait(l.epoll, l.events[:], pause)
-		if err != unix.EINTR {
-			return n, os.NewSyscallError("epoll_wait", err)
-		}
-	}
+	return 0, os.NewSyscallError("epoll_wait", errno)
 }
 
 func (l *loop) watch(operation, fd int, events uint32) error {

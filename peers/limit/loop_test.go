@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -205,5 +206,46 @@ func TestDateMoves(t *testing.T) {
 	// The connection's deadline ends a loop in vain.
 	for first := date(); date() == first; {
 		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// TestCollectionsEnd wants the garbage collector to come to its end beside a loop that
+// blocks in the kernel and is not woken by its clients.
+func TestCollectionsEnd(t *testing.T) {
+	addr := startLoop(t)
+	for range 3 {
+		collected := make(chan struct{})
+		go func() {
+			runtime.GC()
+			close(collected)
+		}()
+		select {
+		case <-collected:
+		case <-time.After(patience):
+			t.Fatal("a collection does not end")
+		}
+	}
+	conn := dial(t, addr)
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	readAnswers(t, bufio.NewReader(conn), 1)
+}
+
+// TestLoopGivesItsPBack wants GOMAXPROCS to be what it was when the loop has ended.
+func TestLoopGivesItsPBack(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	t.Run("loop", func(t *testing.T) {
+		conn := dial(t, startLoop(t))
+		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		readAnswers(t, bufio.NewReader(conn), 1)
+		if now := runtime.GOMAXPROCS(0); now != before+1 {
+			t.Errorf("GOMAXPROCS is %d beside a loop, want %d", now, before+1)
+		}
+	})
+	if now := runtime.GOMAXPROCS(0); now != before {
+		t.Errorf("GOMAXPROCS is %d after the loop, was %d", now, before)
 	}
 }

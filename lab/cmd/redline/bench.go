@@ -59,14 +59,14 @@ difference is called one. Ends with a table, results.json and report.html.`,
 	f.StringSliceVar(&b.Subjects, "subjects", suite.Builtin(), "what to compare, comma-separated")
 	f.StringArrayVar(&b.subjectFiles, "subject-file", nil, "describe a subject of your own in this YAML `FILE`; may be repeated")
 	f.StringVar(&b.Baseline, "baseline", "", "what to compare with (default: the first subject)")
-	f.StringSliceVar(&b.Workloads, "workloads", suite.Workloads(true), "what to ask of the subjects, comma-separated, or all")
+	f.StringSliceVar(&b.Workloads, "workloads", suite.Workloads(true), "what to ask of the subjects, comma-separated; all, at-all, redis-all, wait-all and mixed-all stand for several")
 	f.IntVar(&b.Connections, "connections", 64, "open connections; stream, idle and the open loops have figures of their own unless this is given")
 	f.DurationVar(&b.Window, "window", 5*time.Second, "measured time of a run")
 	f.DurationVar(&b.Warmup, "warmup", 2*time.Second, "time before it; longer while the rate has a trend")
 	f.IntVar(&b.Blocks, "blocks", 10, "how often every subject is measured")
 	f.Uint64Var(&b.Seed, "seed", 0, "of the order and the intervals (default: random, recorded)")
 	f.BoolVar(&b.quick, "quick", false, "short windows, two workloads: about four minutes (the default)")
-	f.BoolVar(&b.full, "full", false, "all workloads, long windows: more than an hour")
+	f.BoolVar(&b.full, "full", false, "all workloads but those of partial load and backends, long windows: more than an hour")
 	f.StringVar(&b.serverCPUs, "server-cpus", "", "`CPUS` of the subjects, as 0-3,6 (default: the first one allowed)")
 	f.StringVar(&b.generatorCPUs, "generator-cpus", "", "`CPU` of the generator (default: the last one allowed)")
 	f.StringVar(&b.Congestion, "congestion", "cubic", "TCP congestion control of both sides' sockets; empty leaves the system's")
@@ -143,9 +143,7 @@ func (b *benchFlags) resolve(c *cobra.Command) (*suite.Catalogue, error) {
 	}
 	b.mode(c.Flags().Changed)
 	b.Tool, b.Command = cli.Version(), os.Args[1:]
-	if slices.Equal(b.Workloads, []string{"all"}) {
-		b.Workloads = suite.Workloads(false)
-	}
+	b.Workloads = suite.Expand(b.Workloads)
 	if b.Baseline == "" && len(b.Subjects) > 0 {
 		b.Baseline = b.Subjects[0]
 	}

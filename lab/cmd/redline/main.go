@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(newBench(), newLoad(), newReport(), newPlot(), newEnv())
-	root.AddCommand(newWorker(), newGenerators(), newGenerate(), newGeneratorsServe(), newGuard())
+	root.AddCommand(newWorker(), newGenerators(), newGenerate(), newGeneratorsServe(), newBackend(), newGuard())
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0

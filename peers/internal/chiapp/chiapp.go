@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
+	"github.com/redline-go/redline/peers/internal/backend"
 	"github.com/redline-go/redline/peers/internal/stdlib"
 	"github.com/redline-go/redline/peers/internal/subject"
 )
@@ -17,6 +18,10 @@ func Handler() http.Handler {
 	r.Get("/plaintext", stdlib.Plaintext)
 	r.Get("/json", stdlib.JSON)
 	r.Get("/stream", stdlib.Stream)
+	asks := stdlib.Asks{Backends: backend.Open()}
+	r.Get("/redis", asks.Redis)
+	r.Get("/wait", asks.Wait)
+	r.Get("/burn", stdlib.Burn)
 	r.Group(func(r chi.Router) {
 		r.Use(middleware.RequestSize(subject.BodyLimit))
 		r.Post("/echo", stdlib.Echo)

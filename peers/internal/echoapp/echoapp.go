@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
+	"github.com/redline-go/redline/peers/internal/backend"
 	"github.com/redline-go/redline/peers/internal/subject"
 )
 
@@ -23,6 +24,10 @@ func Handler() http.Handler {
 	e.POST("/echo", reply, limit)
 	e.POST("/upload", upload, limit)
 	e.GET("/stream", stream)
+	asks := asks{backend.Open()}
+	e.GET("/redis", asks.redis)
+	e.GET("/wait", asks.wait)
+	e.GET("/burn", burn)
 	return e
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/redline-go/redline/peers/internal/backend"
 	"github.com/redline-go/redline/peers/internal/subject"
 )
 
@@ -24,6 +25,10 @@ func Handler() http.Handler {
 	r.POST("/echo", limitBody, echo)
 	r.POST("/upload", limitBody, upload)
 	r.GET("/stream", stream)
+	asks := asks{backend.Open()}
+	r.GET("/redis", asks.redis)
+	r.GET("/wait", asks.wait)
+	r.GET("/burn", burn)
 	return r
 }
 

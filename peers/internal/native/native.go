@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline"
+	"github.com/redline-go/redline/peers/internal/backend"
 	"github.com/redline-go/redline/peers/internal/engine"
 	"github.com/redline-go/redline/peers/internal/subject"
 )
@@ -29,6 +30,10 @@ func serve(ctx context.Context, ln net.Listener, transport redline.Transport) er
 	r.POST("/echo", echo)
 	r.POST("/upload", upload)
 	r.GET("/stream", func(c *redline.Ctx) { stream(ctx, c) })
+	asks := asks{backend.Open()}
+	r.GET("/redis", asks.redis)
+	r.GET("/wait", asks.wait)
+	r.GET("/burn", burn)
 	server := &redline.Server{
 		Native: r.Serve, Transport: transport, Name: "redline",
 		Limits: redline.Limits{MaxBodyBytes: subject.BodyLimit},

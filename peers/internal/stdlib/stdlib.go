@@ -12,17 +12,22 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redline-go/redline/peers/internal/backend"
 	"github.com/redline-go/redline/peers/internal/subject"
 )
 
 // Handler returns the service, all of it.
 func Handler() http.Handler {
 	mux := http.NewServeMux()
+	asks := Asks{backend.Open()}
 	mux.HandleFunc("GET /plaintext", Plaintext)
 	mux.HandleFunc("GET /json", JSON)
 	mux.HandleFunc("POST /echo", limited(Echo))
 	mux.HandleFunc("POST /upload", limited(Upload))
 	mux.HandleFunc("GET /stream", Stream)
+	mux.HandleFunc("GET /redis", asks.Redis)
+	mux.HandleFunc("GET /wait", asks.Wait)
+	mux.HandleFunc("GET /burn", Burn)
 	return mux
 }
 

@@ -23,6 +23,15 @@ const Grace = time.Second
 // subject's.
 type ServeFunc func(ctx context.Context, ln net.Listener) error
 
+// Sockets are the unix sockets of the backends that a subject may ask; empty: it has none.
+type Sockets struct{ Redis, Wait string }
+
+var sockets Sockets
+
+// BackendSockets returns what the command line said. It holds from the call of the
+// [ServeFunc] on.
+func BackendSockets() Sockets { return sockets }
+
 // Main is the whole of a subject's main function: it reads the flags, listens,
 // opens the control socket and serves until SIGINT or SIGTERM, then ends the
 // process. The exit status is 0 after a signal, 1 after an error (which stands
@@ -38,6 +47,8 @@ func run(name, module string, serve ServeFunc, args []string, stderr io.Writer) 
 	flags.SetOutput(stderr)
 	addr := flags.String("addr", "127.0.0.1:8080", "listen on `host:port`")
 	controlPath := flags.String("control", "", "answer questions about the runtime on a unix socket at `path`")
+	flags.StringVar(&sockets.Redis, "redis", "", "ask the Redis behind the unix socket at `path` for GET /redis")
+	flags.StringVar(&sockets.Wait, "wait", "", "ask the backend behind the unix socket at `path` for GET /wait")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}

@@ -1,0 +1,141 @@
+package backend
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait. Nothing here measures time, but that an answer does not
+// come before it is due.
+const patience = time.Minute
+
+func start(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "wait")
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, path) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil && !errors.Is(err, ErrQuestion) {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(path); !os.IsNotExist(err) {
+			t.Errorf("the socket is still there: %v", err)
+		}
+	})
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		conn, err := net.Dial("unix", path)
+		if err == nil {
+			conn.Close()
+			return path
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func dial(t *testing.T, path string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(patience))
+	return conn
+}
+
+func question(d time.Duration) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(d)) }
+
+func send(t *testing.T, conn net.Conn, d time.Duration) {
+	t.Helper()
+	if _, err := conn.Write(question(d)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func receive(t *testing.T, conn net.Conn, want time.Duration) {
+	t.Helper()
+	var word [wordSize]byte
+	if _, err := io.ReadFull(conn, word[:]); err != nil {
+		t.Fatal(err)
+	}
+	if got := binary.LittleEndian.Uint64(word[:]); got != uint64(want) {
+		t.Errorf("answer %d, want %d", got, want)
+	}
+}
+
+func TestAnswersAreNeverEarly(t *testing.T) {
+	conn := dial(t, start(t))
+	for _, d := range []time.Duration{0, 60 * time.Microsecond, 700 * time.Microsecond, 5 * time.Millisecond} {
+		for range 20 {
+			asked := time.Now()
+			send(t, conn, d)
+			receive(t, conn, d)
+			if took := time.Since(asked); took < d {
+				t.Errorf("answered after %v, want at least %v", took, d)
+			}
+		}
+	}
+}
+
+// TestShortOnesOvertake asks for a long time first.
+func TestShortOnesOvertake(t *testing.T) {
+	path := start(t)
+	long, short := dial(t, path), dial(t, path)
+	send(t, long, Longest)
+	send(t, short, time.Millisecond)
+	receive(t, short, time.Millisecond)
+	long.SetReadDeadline(time.Now().Add(time.Millisecond))
+	if _, err := long.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the long one is answered with the short one: %v", err)
+	}
+	long.SetReadDeadline(time.Now().Add(patience))
+	receive(t, long, Longest)
+}
+
+// TestClientsThatLeave leaves with a question open, so that its descriptor's number is
+// another's when the answer is due.
+func TestClientsThatLeave(t *testing.T) {
+	path := start(t)
+	for range 50 {
+		leaver := dial(t, path)
+		send(t, leaver, 2*time.Millisecond)
+		leaver.Close()
+		next := dial(t, path)
+		send(t, next, 5*time.Millisecond)
+		receive(t, next, 5*time.Millisecond)
+		next.Close()
+	}
+}
+
+func TestNoQuestion(t *testing.T) {
+	for _, bytes := range [][]byte{[]byte("GET / "), question(Longest + 1)} {
+		path := filepath.Join(t.TempDir(), "wait")
+		ended := make(chan error, 1)
+		go func() { ended <- Serve(t.Context(), path) }()
+		var conn net.Conn
+		for deadline := time.Now().Add(patience); conn == nil; time.Sleep(time.Millisecond) {
+			conn, _ = net.Dial("unix", path)
+			if time.Now().After(deadline) {
+				t.Fatal("it does not listen")
+			}
+		}
+		if _, err := conn.Write(bytes); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; !errors.Is(err, ErrQuestion) {
+			t.Errorf("%q ends it with %v", bytes, err)
+		}
+		conn.Close()
+	}
+}

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package backend
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Longest is the longest time that a question may name.
+const Longest = time.Second
+
+// Serve needs Linux.
+func Serve(context.Context, string) error {
+	return errors.New("the waiting backend needs Linux")
+}

@@ -1,0 +1,106 @@
+package load
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/tally"
+)
+
+// TestMoreRequestsComeInTurn wants each connection to ask for all requests in turn,
+// from a place of its own on, over every batch, in a closed loop and an open one.
+func TestMoreRequestsComeInTurn(t *testing.T) { eachIO(t, testMoreRequests) }
+
+func testMoreRequests(t *testing.T, via string) {
+	const requests = 7
+	for _, test := range []struct {
+		pipeline int
+		open     bool
+	}{{1, false}, {4, false}, {16, false}, {1, true}} {
+		t.Run(fmt.Sprintf("%d, open %v", test.pipeline, test.open), func(t *testing.T) {
+			var mu sync.Mutex
+			var seen [][]string
+			s := serve(t, func(_ *scripted, c *net.TCPConn) {
+				br := bufio.NewReader(c)
+				mu.Lock()
+				own := len(seen)
+				seen = append(seen, nil)
+				mu.Unlock()
+				for {
+					req, err := http.ReadRequest(br)
+					if err != nil {
+						return
+					}
+					mu.Lock()
+					seen[own] = append(seen[own], req.URL.RawQuery+" "+req.UserAgent())
+					mu.Unlock()
+					if !say(c, goodAnswer) {
+						return
+					}
+				}
+			})
+			spec := testSpec(via, s.addr)
+			spec.Pipeline = test.pipeline
+			var names []string
+			for i := range requests {
+				agent := strings.Repeat("x", i+1)
+				text := fmt.Sprintf("GET /?id=%d HTTP/1.1\r\nHost: a\r\nUser-Agent: %s\r\n\r\n", i, agent)
+				names = append(names, fmt.Sprintf("id=%d %s", i, agent))
+				if i == 0 {
+					spec.Request = []byte(text)
+				} else {
+					spec.More = append(spec.More, []byte(text))
+				}
+			}
+			if test.open {
+				spec.Arrivals = &arrive.Plan{Rate: 2000, Poisson: true, Seed: 1}
+			}
+			l := drive(t, spec, func(c *tally.Counters) bool { return c.Answered > 200 })
+			if n := l.rec.Failures(); n > 0 {
+				t.Errorf("%d errors, the last: %v", n, l.cause)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			begins := map[string]bool{}
+			for _, asked := range seen {
+				if len(asked) == 0 {
+					continue
+				}
+				begins[asked[0]] = true
+				first := slices.Index(names, asked[0])
+				for i, name := range asked {
+					if want := names[(first+i)%requests]; name != want {
+						t.Fatalf("request %d of a connection is %q, want %q", i, name, want)
+					}
+				}
+			}
+			if len(begins) != spec.Connections {
+				t.Errorf("%d connections begin with %v", spec.Connections, begins)
+			}
+		})
+	}
+}
+
+func TestMoreRequestsAreChecked(t *testing.T) {
+	for name, change := range map[string]func(*Spec){
+		"an empty one": func(s *Spec) { s.More = [][]byte{nil} },
+		"a scenario":   func(s *Spec) { s.Request, s.Scenario = nil, &Scenario{} },
+		"HTTP/2":       func(s *Spec) { s.HTTP2, s.Streams = true, 1 },
+	} {
+		spec := testSpec(Epoll, "127.0.0.1:1")
+		spec.More = [][]byte{[]byte(getRequest)}
+		if err := spec.Validate(); err != nil {
+			t.Error(err)
+		}
+		if change(spec); spec.Validate() == nil {
+			t.Errorf("more requests with %s are taken", name)
+		}
+	}
+}

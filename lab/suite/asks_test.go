@@ -1,0 +1,98 @@
+package suite
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/redline-go/redline/lab/guard"
+	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/spawn"
+)
+
+// askRedis is what the subject "asks" reads from Redis, or the error.
+func askRedis(socket string) string {
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return err.Error()
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET %s\r\n", redisKey)
+	in := bufio.NewReader(conn)
+	var size int
+	if _, err := fmt.Fscanf(in, "$%d\r\n", &size); err != nil {
+		return err.Error()
+	}
+	value := make([]byte, size)
+	if _, err := io.ReadFull(in, value); err != nil {
+		return err.Error()
+	}
+	return string(value)
+}
+
+// askWait has the waiting backend wait. What fails is seen in the times.
+func askWait(socket, text string) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return
+	}
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	conn.Write(binary.LittleEndian.AppendUint64(nil, uint64(d)))
+	io.ReadFull(conn, make([]byte, 8))
+}
+
+// benchBackends starts the backends as a comparison does, tells their process numbers,
+// and waits to be killed.
+func benchBackends() int {
+	if err := holdBackends(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return 1
+}
+
+func holdBackends() error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	g, err := guard.Start(exe)
+	if err != nil {
+		return err
+	}
+	cpus, err := probe.Allowed()
+	if err != nil {
+		return err
+	}
+	b := &bench{
+		cfg: Config{Executable: exe, GeneratorCPUs: cpus[:1]}, guard: g, launcher: spawn.NewLauncher(), file: &results.File{},
+		loads: []*workload{findWorkload("redis"), findWorkload("wait-1ms")},
+	}
+	if b.tmp, err = openDir("", "redline-bench-"); err != nil {
+		return err
+	}
+	if _, err := g.RemoveAll(b.tmp); err != nil {
+		return err
+	}
+	if err := b.startBackends(context.Background()); err != nil {
+		return err
+	}
+	var pids []int
+	for _, s := range b.services {
+		pids = append(pids, s.cmd.Process.Pid)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(pids); err != nil {
+		return err
+	}
+	select {}
+}

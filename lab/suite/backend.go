@@ -1,0 +1,230 @@
+package suite
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redline-go/redline/lab/backend"
+	"github.com/redline-go/redline/lab/internal/tail"
+	"github.com/redline-go/redline/lab/load/cputime"
+	"github.com/redline-go/redline/lab/spawn"
+)
+
+// BackendVerb is the hidden verb under which the redline command is the backend that
+// waits, at the unix socket that its argument names.
+const BackendVerb = "backend"
+
+// The backends that services ask.
+const (
+	backendRedis = "redis"
+	backendWait  = "wait"
+)
+
+const (
+	redisCommand = "redis-server"
+	redisPackage = "redis-server" // of Debian
+	redisKey     = "redline"
+	longestWait  = backend.Longest
+
+	// backendSlice is how long a backend may run before it makes room for the generator,
+	// with which it shares a CPU. One that asks for short turns gets them soon: it is
+	// not to wait until a generator that polls has had its milliseconds.
+	backendSlice = 100 * time.Microsecond
+)
+
+// redisValue is what redisKey has: 64 bytes.
+var redisValue = strings.Repeat("0123456789abcdef", 4)
+
+// A service is a running backend.
+type service struct {
+	name    string
+	socket  string
+	cmd     *exec.Cmd
+	stderr  *tail.Tail
+	exited  chan struct{} // closed when the process has ended
+	exit    error         // valid after exited
+	release func() error  // takes its process group off the guard's list
+	cpu     *cputime.Processes
+}
+
+// needs reports whether a workload asks the backend.
+func (b *bench) needs(name string) bool {
+	for _, w := range b.loads {
+		if w.backend == name {
+			return true
+		}
+	}
+	return false
+}
+
+// checkBackends says what is missing on this machine, before anything is built.
+func (b *bench) checkBackends() error {
+	if !b.needs(backendRedis) {
+		return nil
+	}
+	if _, err := exec.LookPath(redisCommand); err != nil {
+		return fmt.Errorf("workloads of Redis need %s: install it (Debian and Ubuntu: apt-get install %s), or leave them out with --workloads",
+			redisCommand, redisPackage)
+	}
+	return nil
+}
+
+// startBackends starts what the workloads ask, on the generator's CPUs. They live until
+// stopBackends.
+func (b *bench) startBackends(ctx context.Context) error {
+	for _, name := range []string{backendRedis, backendWait} {
+		if !b.needs(name) {
+			continue
+		}
+		if err := b.startBackend(ctx, name); err != nil {
+			return fmt.Errorf("start backend %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) startBackend(ctx context.Context, name string) error {
+	s := &service{
+		name: name, socket: filepath.Join(b.tmp, name+".sock"),
+		stderr: &tail.Tail{Limit: stderrKept}, exited: make(chan struct{}),
+	}
+	switch name {
+	case backendRedis:
+		s.cmd = exec.Command(redisCommand, "--port", "0", "--unixsocket", s.socket, "--unixsocketperm", "777",
+			"--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", b.tmp)
+	case backendWait:
+		s.cmd = exec.Command(b.cfg.Executable, BackendVerb, s.socket)
+	}
+	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = b.tmp, spawn.Environ(), s.stderr, s.stderr
+	s.cmd.WaitDelay = 5 * time.Second
+	if err := b.launcher.Start(s.cmd, b.cfg.GeneratorCPUs); err != nil {
+		return err
+	}
+	release, err := b.guard.KillGroup(s.cmd.Process.Pid)
+	s.release = release
+	go func() {
+		s.exit = s.cmd.Wait()
+		close(s.exited)
+	}()
+	b.services = append(b.services, s)
+	if err != nil {
+		return err
+	}
+	if err := s.ready(ctx); err != nil {
+		return fmt.Errorf("%w\n%s", err, s.stderr)
+	}
+	if s.cpu, err = cputime.Open([]int{s.cmd.Process.Pid}); err != nil {
+		return err
+	}
+	if err := spawn.ShortTurns(s.cmd.Process.Pid, backendSlice); err != nil {
+		b.file.Notes = append(b.file.Notes, fmt.Sprintf(
+			"backend %s shares the generator's CPU in turns of ordinary length: latencies have its waiting in them (%v)", name, err))
+	}
+	return nil
+}
+
+// ready waits until the backend takes connections, and gives Redis its value.
+func (s *service) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		err := s.greet()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-s.exited:
+			return fmt.Errorf("it ended: %w", errors.Join(s.exit, err))
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func (s *service) greet() (err error) {
+	conn, err := net.DialTimeout("unix", s.socket, time.Second)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if s.name != backendRedis {
+		return nil
+	}
+	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(conn, "*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n",
+		len(redisKey), redisKey, len(redisValue), redisValue); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err == nil && line != "+OK\r\n" {
+		err = fmt.Errorf("it answers %q to SET", line)
+	}
+	return err
+}
+
+// stopBackends ends them: asked first, then killed.
+func (b *bench) stopBackends() error {
+	var errs []error
+	for _, s := range b.services {
+		errs = append(errs, s.stop())
+	}
+	b.services = nil
+	return errors.Join(errs...)
+}
+
+func (s *service) stop() error {
+	if s.cpu != nil {
+		s.cpu.Close()
+	}
+	group := -s.cmd.Process.Pid
+	var errs []error
+	select {
+	case <-s.exited:
+	default:
+		errs = append(errs, ignoreGone(syscall.Kill(group, syscall.SIGTERM)))
+		select {
+		case <-s.exited:
+		case <-time.After(stopTimeout):
+		}
+	}
+	errs = append(errs, ignoreGone(syscall.Kill(group, syscall.SIGKILL)))
+	<-s.exited
+	if s.release != nil {
+		errs = append(errs, s.release())
+	}
+	return errors.Join(errs...)
+}
+
+// service returns the running backend of that name, nil if there is none.
+func (b *bench) service(name string) *service {
+	for _, s := range b.services {
+		if s.name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// sockets are where the backends listen, by the tokens of a subject's command; empty
+// for those that no workload asks.
+func (b *bench) sockets() (pairs []string) {
+	for _, name := range []string{backendRedis, backendWait} {
+		socket := ""
+		if s := b.service(name); s != nil {
+			socket = s.socket
+		}
+		pairs = append(pairs, "{"+name+"}", socket)
+	}
+	return pairs
+}

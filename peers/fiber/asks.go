@@ -1,0 +1,31 @@
+package main
+
+import (
+	"github.com/gofiber/fiber/v3"
+	"github.com/redline-go/redline/peers/internal/backend"
+)
+
+// asks is the handlers that ask a backend before they answer.
+type asks struct{ *backend.Backends }
+
+func (a asks) redis(c fiber.Ctx) error {
+	value, err := a.Redis(c.Context())
+	if err != nil {
+		return fiber.NewError(backend.Status(err), err.Error())
+	}
+	return c.SendString(value)
+}
+
+func (a asks) wait(c fiber.Ctx) error {
+	if err := a.Wait(c.Query("wait")); err != nil {
+		return fiber.NewError(backend.Status(err), err.Error())
+	}
+	return plaintext(c)
+}
+
+func burn(c fiber.Ctx) error {
+	if err := backend.Burn(c.Query("rounds")); err != nil {
+		return fiber.NewError(backend.Status(err), err.Error())
+	}
+	return plaintext(c)
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+
+	"github.com/cloudwego/hertz/pkg/app"
+	"github.com/cloudwego/hertz/pkg/protocol/consts"
+	"github.com/redline-go/redline/peers/internal/backend"
+)
+
+// asks is the handlers that ask a backend before they answer.
+type asks struct{ *backend.Backends }
+
+func (a asks) redis(ctx context.Context, c *app.RequestContext) {
+	value, err := a.Redis(ctx)
+	if err != nil {
+		c.String(backend.Status(err), err.Error())
+		return
+	}
+	c.Data(consts.StatusOK, textPlain, []byte(value))
+}
+
+func (a asks) wait(ctx context.Context, c *app.RequestContext) {
+	if err := a.Wait(c.Query("wait")); err != nil {
+		c.String(backend.Status(err), err.Error())
+		return
+	}
+	plaintext(ctx, c)
+}
+
+func burn(ctx context.Context, c *app.RequestContext) {
+	if err := backend.Burn(c.Query("rounds")); err != nil {
+		c.String(backend.Status(err), err.Error())
+		return
+	}
+	plaintext(ctx, c)
+}

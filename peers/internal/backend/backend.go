@@ -1,0 +1,82 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redline-go/redline/peers/internal/subject"
+)
+
+// Key is what GET /redis reads.
+const Key = "redline"
+
+// MaxWait bounds what GET /wait asks the backend for.
+const MaxWait = time.Second
+
+// A ParamError is a parameter of a request that is out of bounds.
+type ParamError struct{ Name, Want string }
+
+func (e *ParamError) Error() string { return e.Name + " is not " + e.Want }
+
+// Status is what a service answers with when a backend's call came to err: 400 for a
+// parameter, 503 without that backend, 502 when it failed.
+func Status(err error) int {
+	var param *ParamError
+	switch {
+	case errors.As(err, &param):
+		return http.StatusBadRequest
+	case errors.Is(err, ErrNone):
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusBadGateway
+}
+
+// ErrNone is the error of a service that was started without the backend it asks.
+var ErrNone = errors.New("this service was started without that backend")
+
+// Backends are the clients of one service. They are safe for concurrent use.
+type Backends struct {
+	redis *redis.Client // nil: there is none
+	wait  *pool         // nil: there is none
+}
+
+// Open makes the clients for the sockets that the command line named. Connections are
+// made when they are needed; they end with the process.
+func Open() *Backends {
+	b := &Backends{}
+	sockets := subject.BackendSockets()
+	if sockets.Redis != "" {
+		// Everything else is what go-redis does unless it is told otherwise.
+		b.redis = redis.NewClient(&redis.Options{Network: "unix", Addr: sockets.Redis})
+	}
+	if sockets.Wait != "" {
+		b.wait = newPool(sockets.Wait)
+	}
+	return b
+}
+
+// Redis asks for the value of [Key].
+func (b *Backends) Redis(ctx context.Context) (string, error) {
+	if b.redis == nil {
+		return "", ErrNone
+	}
+	return b.redis.Get(ctx, Key).Result()
+}
+
+// Wait has the backend wait, and returns when it has answered. The time is as
+// [time.ParseDuration] reads it, at most [MaxWait].
+func (b *Backends) Wait(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > MaxWait {
+		return &ParamError{"wait", fmt.Sprintf("a duration of 0 to %v", MaxWait)}
+	}
+	if b.wait == nil {
+		return ErrNone
+	}
+	return b.wait.ask(d)
+}

@@ -1,0 +1,36 @@
+package ginapp
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/redline-go/redline/peers/internal/backend"
+)
+
+// asks is the handlers that ask a backend before they answer.
+type asks struct{ *backend.Backends }
+
+func (a asks) redis(c *gin.Context) {
+	value, err := a.Redis(c.Request.Context())
+	if err != nil {
+		c.String(backend.Status(err), err.Error())
+		return
+	}
+	c.Data(http.StatusOK, textPlain, []byte(value))
+}
+
+func (a asks) wait(c *gin.Context) {
+	if err := a.Wait(c.Query("wait")); err != nil {
+		c.String(backend.Status(err), err.Error())
+		return
+	}
+	plaintext(c)
+}
+
+func burn(c *gin.Context) {
+	if err := backend.Burn(c.Query("rounds")); err != nil {
+		c.String(backend.Status(err), err.Error())
+		return
+	}
+	plaintext(c)
+}

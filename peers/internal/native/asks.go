@@ -1,0 +1,34 @@
+package native
+
+import (
+	"github.com/redline-go/redline"
+	"github.com/redline-go/redline/peers/internal/backend"
+)
+
+// asks is the handlers that ask a backend before they answer.
+type asks struct{ *backend.Backends }
+
+func (a asks) redis(c *redline.Ctx) {
+	value, err := a.Redis(c.Context())
+	if err != nil {
+		c.Text(backend.Status(err), err.Error()+"\n")
+		return
+	}
+	c.Text(200, value)
+}
+
+func (a asks) wait(c *redline.Ctx) {
+	if err := a.Wait(c.Query("wait")); err != nil {
+		c.Text(backend.Status(err), err.Error()+"\n")
+		return
+	}
+	plaintext(c)
+}
+
+func burn(c *redline.Ctx) {
+	if err := backend.Burn(c.Query("rounds")); err != nil {
+		c.Text(backend.Status(err), err.Error()+"\n")
+		return
+	}
+	plaintext(c)
+}
