@@ -256,7 +256,7 @@ func (c *Crew) watchdog(roles []*Role) {
 			case r.bell.Ring():
 				r.until = never // it looks, and says what comes next
 			default:
-				c.arm(now + int64(c.takeover)) // it moves, but may just have looked
+				c.arm(now + int64(time.Millisecond)) // it moves, but may just have looked
 			}
 		}
 		c.mu.Unlock()
