@@ -145,7 +145,9 @@ func (w *writer) begin(code int) {
 		case "Trailer":
 			w.name(values)
 		case "Transfer-Encoding":
-			w.typed = w.typed || len(values) > 0 && values[0] != ""
+			coded := len(values) > 0 && values[0] != ""
+			w.typed = w.typed || coded
+			w.unsized = w.unsized || coded && !bare && values[0] != "identity"
 			continue
 		}
 		for _, v := range values {
