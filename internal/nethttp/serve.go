@@ -52,27 +52,25 @@ type call struct {
 // turns are those of the goroutines that use one exchange: one reads at a time and
 // one writes, and either may wait for the client with the call's lock free. The lock
 // guards them.
-type turns struct {
-	reading, writing bool
-	free             *sync.Cond // nil until somebody waits for a turn
-}
+type turns struct{ reading, writing bool }
 
 // take waits until nobody else does what busy says, and sets it; done clears it.
 // c.mu is held.
 func (c *call) take(busy *bool) {
 	for *busy {
-		if c.turns.free == nil {
-			c.turns.free = sync.NewCond(&c.mu)
+		r := c.writer.needs()
+		if r.free == nil {
+			r.free = sync.NewCond(&c.mu)
 		}
-		c.turns.free.Wait()
+		r.free.Wait()
 	}
 	*busy = true
 }
 
 func (c *call) done(busy *bool) {
 	*busy = false
-	if c.turns.free != nil {
-		c.turns.free.Broadcast()
+	if r := c.writer.rare; r != nil && r.free != nil {
+		r.free.Broadcast()
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/redline-go/redline/internal/exchange"
@@ -40,12 +41,14 @@ type writer struct {
 	trails  bool   // there may be trailers
 }
 
-// rare is what few writers need.
+// rare is what few calls need.
 type rare struct {
 	named  []string // trailers that were announced
 	closes chan bool
 	conn   net.Conn // that was hijacked
 	err    error    // why nothing more can be sent
+
+	free *sync.Cond // of turns; nil until somebody waits for one
 }
 
 func (w *writer) needs() *rare {
@@ -145,7 +148,9 @@ func (w *writer) begin(code int) {
 		case "Trailer":
 			w.name(values)
 		case "Transfer-Encoding":
-			w.typed = w.typed || len(values) > 0 && values[0] != ""
+			coded := len(values) > 0 && values[0] != ""
+			w.typed = w.typed || coded
+			w.unsized = w.unsized || coded && !bare && values[0] != "identity"
 			continue
 		}
 		for _, v := range values {

@@ -36,6 +36,16 @@ func switches(name, value string) func(o *observer, w http.ResponseWriter, r *ht
 	}
 }
 
+// logged waits for the server to log something: it may do so when the connection has
+// ended for all others.
+func logged(r *run) {
+	waits(patience, func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.log) > 0
+	})
+}
+
 // hijackTrials are about connections that handlers take over.
 var hijackTrials = []trial{
 	{name: "hijack: echo", handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
@@ -208,7 +218,7 @@ var hijackTrials = []trial{
 		o.err("read", err)
 		o.err("context", r.Context().Err())
 	}, play: []step{say(get("/")), hearText("go"), leave()}},
-	{name: "hijack: panic behind it", play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "hijack: panic behind it", play: []step{say(get("/")), end(), logged}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		c, _ := hijack(o, w)
 		put(o, c, "raw")
 		c.Close()

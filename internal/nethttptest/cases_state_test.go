@@ -1,6 +1,7 @@
 package nethttptest
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -114,6 +115,39 @@ var stateTrials = []trial{
 		_ = c.(*net.TCPConn).SetLinger(0) // it cannot fail on an open connection
 		c.Close()
 	}), leave()}},
+
+	{name: "shutdown: nothing is accepted when RegisterOnShutdown's functions run", play: another(func(r *run, s server, l net.Listener) {
+		s.RegisterOnShutdown(func() {
+			c, err := net.DialTimeout("tcp", l.Addr().String(), patience)
+			if err == nil {
+				c.Close()
+			}
+			r.note("refused %v", err != nil)
+			r.open("told")
+		})
+		r.begin()
+		go func() {
+			defer r.end()
+			r.err("Serve", s.Serve(l))
+			r.open("served")
+		}()
+		ask(r, l.Addr())
+		err := s.Shutdown(context.Background())
+		r.pass("told")
+		r.pass("served")
+		r.err("Shutdown", err)
+	})},
+	{name: "shutdown: a listener is closed once", foreign: true, play: another(func(r *run, s server, l net.Listener) {
+		counted := &countedListener{Listener: l}
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(counted) }()
+		ask(r, l.Addr())
+		err := s.Shutdown(context.Background())
+		r.err("Serve", <-served)
+		r.err("Shutdown", err)
+		r.err("Close", s.Close())
+		r.note("%d times", counted.closed.Load())
+	})},
 }
 
 // told returns the states of a client's connection so far.

@@ -39,9 +39,10 @@ var (
 	}
 	framing = reason{
 		"Framing is the server's",
-		"Of what a handler says in Connection, close counts, wherever it stands, keep-alive is left out, and the rest is sent; Transfer-Encoding is ignored, a " +
-			"Content-Length that is repeated too. An answer that was sent whole keeps its connection when the handler then writes " +
-			"too much. net/http sends what it was given, right or wrong, or gives up the connection.",
+		"Of what a handler says in Connection, close counts, wherever it stands, keep-alive is left out, and the rest is sent. A Transfer-Encoding " +
+			"is not sent, and has the body come in chunks unless it is identity or there is a Content-Length. Of several Content-Lengths one " +
+			"counts. An answer that was sent whole keeps its connection when the handler then writes too much. net/http sends what it was given, " +
+			"right or wrong, or gives up the connection.",
 	}
 	controls = reason{
 		"Control characters in fields",
