@@ -29,6 +29,7 @@ type Crew struct {
 
 	mu      sync.Mutex
 	at      int64 // what the alarm is set for, on the clock's scale, or never
+	next    int64 // when the watchdog is to look again, unless it is asleep
 	roles   []*Role
 	spare   int        // hands that wait for a role, or are about to
 	calls   chan *Role // to them; it has room for all
@@ -222,7 +223,8 @@ func (c *Crew) depose(r *Role, s uint64) bool {
 func (c *Crew) watch() {
 	if c.asleep.Load() && c.asleep.CompareAndSwap(true, false) {
 		c.mu.Lock()
-		c.arm(clock.Nano() + coarse*int64(c.takeover))
+		c.next = clock.Nano() + coarse*int64(c.takeover)
+		c.arm(c.next)
 		c.mu.Unlock()
 	}
 }
@@ -259,8 +261,12 @@ func (c *Crew) watchdog(roles []*Role) {
 				c.arm(now + int64(time.Millisecond)) // it moves, but may just have looked
 			}
 		}
+		early := now < c.next
+		if early && !c.asleep.Load() {
+			c.arm(c.next)
+		}
 		c.mu.Unlock()
-		if c.asleep.Load() {
+		if early || c.asleep.Load() {
 			continue // it was for a deadline
 		}
 		moved, within := c.look(roles)
@@ -275,7 +281,8 @@ func (c *Crew) watchdog(roles []*Role) {
 			}
 		}
 		c.mu.Lock()
-		c.arm(now + int64(wait))
+		c.next = now + int64(wait)
+		c.arm(c.next)
 		c.mu.Unlock()
 	}
 	// Nobody sets it any more: the loops are gone.
