@@ -115,8 +115,8 @@ func (d *dispatcher) serveHTTP(x *exchange.Exchange) {
 	habit := s.shapes.Find(x.MethodBytes(), x.PathBytes())
 	if habit == nil {
 		s.adapter.Serve(x, d.http, false)
-		if x.Session.Late() {
-			s.shapes.Late(x.MethodBytes(), x.PathBytes())
+		if d.held(x) {
+			s.shapes.Held(x.MethodBytes(), x.PathBytes(), s.calls.Load())
 		}
 		return
 	}

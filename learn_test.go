@@ -10,7 +10,7 @@ import (
 	"github.com/redline-go/redline"
 )
 
-// TestLearnedRoute follows a route from its first takeover to the loop and back.
+// TestLearnedRoute follows a route from its first slow call to the loop and back.
 func TestLearnedRoute(t *testing.T) {
 	onEach(t, func(t *testing.T, transport redline.Transport) {
 		router := redline.NewRouter()
@@ -26,10 +26,10 @@ func TestLearnedRoute(t *testing.T) {
 		c := r.dial()
 		slow.Store(true)
 		var route redline.RouteStats
-		until(t, "two takeovers", func() bool {
+		until(t, "two slow calls", func() bool {
 			c.want("/", "x")
 			route = r.routeOf("/")
-			if route.Blocking != (route.Takeovers >= 2) {
+			if route.Blocking != (route.Slow >= 2) {
 				t.Errorf("learned: %+v", route)
 			}
 			return route.Blocking
@@ -42,7 +42,7 @@ func TestLearnedRoute(t *testing.T) {
 			route = r.routeOf("/")
 			return !route.Blocking
 		})
-		if route.Takeovers > 1 {
+		if route.Slow > 1 {
 			t.Errorf("forgotten, but %+v", route)
 		}
 	}, redline.TransportStd)
@@ -72,7 +72,7 @@ func TestNothingIsLearnedWithoutLoops(t *testing.T) {
 	for range 10 {
 		c.want("/", "x")
 	}
-	if route := r.routeOf("/"); route.Pattern != "/" || route.Takeovers != 0 || route.Blocking {
+	if route := r.routeOf("/"); route.Pattern != "/" || route.Slow != 0 || route.Blocking {
 		t.Errorf("%+v", route)
 	}
 }
@@ -108,7 +108,7 @@ func TestHints(t *testing.T) {
 					return stats.Detached >= c.detached && (!c.late || stats.Takeovers >= 3)
 				})
 				// What is late before it could say anything is the machine's doing.
-				if route := r.routeOf("/"); route.Takeovers+c.detached > asked || c.late && route.Takeovers > 0 {
+				if route := r.routeOf("/"); route.Slow+c.detached > asked || c.late && route.Slow > 0 {
 					t.Errorf("learned all the same: %+v", route)
 				}
 			}, redline.TransportStd)
@@ -137,13 +137,13 @@ func TestLearnedShape(t *testing.T) {
 			c.want(path, path)
 		}
 		slow.Store(true)
-		until(t, "two takeovers", func() bool {
+		until(t, "two slow calls", func() bool {
 			next()
 			return r.routeOf("/items/*").Blocking
 		})
 		slow.Store(false)
-		if route := r.routeOf("/items/*"); route.Takeovers < 2 || route.Method != "GET" {
-			t.Errorf("after two takeovers: %+v", route)
+		if route := r.routeOf("/items/*"); route.Slow < 2 || route.Method != "GET" {
+			t.Errorf("after two slow calls: %+v", route)
 		}
 		r.wantDetached(next)
 		before := r.Stats().Detached

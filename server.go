@@ -199,8 +199,9 @@ type Server struct {
 	given    []*given     // to Serve and Adopt
 	closing  sync.Once
 	counters counters
-	routes   []*route     // of the routers that have served, for Stats
-	shapes   learn.Shapes // of the requests to Handler
+	calls    atomic.Uint64 // of handlers, on loops, more or less
+	routes   []*route      // of the routers that have served, for Stats
+	shapes   learn.Shapes  // of the requests to Handler
 
 	http        http.Handler    // Handler, or what nil means; nil with Native
 	adapter     *nethttp.Config // what runs it, and what is mounted

@@ -33,7 +33,7 @@ type Stats struct {
 // a segment "*" stands for any.
 type RouteStats struct {
 	Method, Pattern string
-	Takeovers       uint64 // since the route was last taken for one that does not block
+	Slow            uint64 // calls that held up their loop for more than 50 us, since the route was last taken for one that does not block
 	Blocking        bool   // starts off the loop
 }
 
@@ -53,12 +53,12 @@ func (s *Server) Stats() Stats {
 	}
 	for _, r := range s.routes {
 		out.Routes = append(out.Routes, RouteStats{
-			Method: r.method, Pattern: r.pattern, Takeovers: r.habit.Lates(), Blocking: r.habit.Blocks(),
+			Method: r.method, Pattern: r.pattern, Slow: r.habit.Slows(), Blocking: r.habit.Blocks(),
 		})
 	}
 	s.shapes.Each(func(shape string, h *learn.Habit) {
 		method, path, _ := strings.Cut(shape, " ")
-		out.Routes = append(out.Routes, RouteStats{Method: method, Pattern: path, Takeovers: h.Lates(), Blocking: h.Blocks()})
+		out.Routes = append(out.Routes, RouteStats{Method: method, Pattern: path, Slow: h.Slows(), Blocking: h.Blocks()})
 	})
 	return out
 }

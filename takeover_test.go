@@ -330,7 +330,7 @@ func TestSlowClientIsNoTakeover(t *testing.T) {
 					client := r.dial()
 					c.client(client, path)
 					client.Close()
-					if route := r.routeOf(path); route.Takeovers == 0 && !route.Blocking {
+					if route := r.routeOf(path); route.Slow == 0 && !route.Blocking {
 						return
 					}
 				}

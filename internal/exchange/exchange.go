@@ -16,6 +16,8 @@ type Exchange struct {
 	Response
 	// Session is the session that the exchange belongs to.
 	Session Session
+	// Served counts the requests that this record has been used for.
+	Served uint32
 	// Local is at the handler's disposal; the session leaves it alone, so that
 	// what hangs there is used again with the exchange.
 	Local any
@@ -73,9 +75,11 @@ type Session interface {
 
 	// Detach gives up the event loop: the handler is going to block.
 	Detach()
-	// Late reports whether the loop was taken over because the handler did not
-	// return in time: not by Detach, and not while it waited for its client.
-	Late() bool
+	// Held is for how long the handler, which returns now, has held up its loop. It
+	// is 0 when the handler has given the loop up, or has waited for its client, and
+	// when it cannot be told yet, as others were called before it within one feed:
+	// then those of the connection's next feeds are told apart.
+	Held() time.Duration
 	// Release says that nothing is borrowed any more from the memory that the
 	// request came in, Head being a copy: it may serve other connections.
 	Release()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/transport"
 )
@@ -35,6 +36,8 @@ type Session struct {
 	yielded bool // the loop was given up on purpose in this feed
 	watched bool // OnGone was called in this exchange
 	owing   bool // the deadline for the client to take output runs
+	first   bool // nothing has been served in this feed
+	apart   bool // the time of each call is told apart
 
 	serving atomic.Bool // an exchange is in progress; kept only with Config.Watched
 
@@ -77,6 +80,8 @@ type work struct {
 	read    limit // of waits for content
 	write   limit // of waits for the client to take output
 	shared  sync.Locker
+	began   int64         // when the feed did, or the last call that was told apart
+	several bool          // others were called before in this feed
 	touched bool          // the handler has asked for content
 	came    int           // bytes of content that kept pace lately
 	idle    time.Duration // that was waited for them
@@ -113,7 +118,7 @@ func (s *Session) Fresh() bool { return !s.used }
 
 // Feed implements the transport's contract.
 func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
-	s.in, s.out, s.yielded, s.released = in, out, false, false
+	s.in, s.out, s.yielded, s.released, s.first = in, out, false, false, true
 	err := s.advance()
 	n := len(in)
 	if !s.released {
@@ -235,6 +240,10 @@ func (s *Session) serve() error {
 	w.asked, w.broken, w.skipped, w.rest, w.shared = false, nil, 0, nil, nil
 	w.touched, w.failed, w.came, w.idle = false, nil, 0, 0
 	s.owing = false
+	if w.several = !s.first; s.first {
+		s.first, w.began = false, clock.Nano()
+	}
+	w.x.Served++
 	s.limit(w)
 	if x.HasBody() {
 		w.body.Init(&x.Request, w.parser.Limits())

@@ -2,8 +2,10 @@ package http1
 
 import (
 	"net"
+	"time"
 
 	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/transport"
 )
@@ -288,8 +290,27 @@ func (s *Session) Detach() {
 	s.waited(before)
 }
 
-// Late implements exchange.Session.
-func (s *Session) Late() bool { return !s.yielded && s.conn.Detached() }
+// Held implements exchange.Session. One reading of the clock is for a request that came
+// alone; those that come together are read apart only when all of them took long.
+func (s *Session) Held() time.Duration {
+	w := s.w
+	several := w.several || len(s.in) > 0
+	switch {
+	case s.yielded:
+		return 0
+	case several && !s.apart:
+		s.apart = s.conn.Detached() || len(s.in) == 0 && clock.Refresh()-w.began > feedSlow
+		return 0
+	}
+	now := clock.Refresh()
+	held := now - w.began
+	w.began = now
+	return time.Duration(held)
+}
+
+// feedSlow is how long a feed may take before the next one's calls are told apart, in
+// nanoseconds.
+const feedSlow = int64(50 * time.Microsecond)
 
 // waited notes that the loop was given up to wait for the client, which is no
 // fault of the handler's. before is what conn.Detached said before the wait.

@@ -8,29 +8,35 @@ import (
 
 func TestHabit(t *testing.T) {
 	var h Habit
-	h.Late()
+	h.Held(0)
+	h.Held(within + 1)
 	if h.Blocks() {
-		t.Error("one late run makes a habit")
+		t.Error("two slow calls far from each other make a habit")
 	}
-	h.Late()
-	if !h.Blocks() || h.Lates() != 2 {
-		t.Errorf("after two late runs: blocks %v, %d lates", h.Blocks(), h.Lates())
-	}
-	for i := range forget {
-		if i == forget/2 {
-			h.Ran(quick + 1) // begins the count anew
+	calls := uint64(within + 2)
+	for round, needs := range []int{forget, 2 * forget, 4 * forget} {
+		h.Held(calls)
+		h.Held(calls)
+		if !h.Blocks() || h.Slows() < 2 {
+			t.Errorf("round %d, after two slow calls: blocks %v, %d slow", round, h.Blocks(), h.Slows())
 		}
-		if h.Ran(quick) {
-			t.Fatalf("forgotten after %d quick runs, a slow one between", i+1)
+		for i := range needs - 1 {
+			if i == needs/2 {
+				h.Ran(quick + 1) // begins the count anew
+			}
+			if h.Ran(quick) {
+				t.Fatalf("round %d: forgotten after %d quick calls, a slow one between", round, i+1)
+			}
 		}
-	}
-	for i := forget / 2; i < forget; i++ {
-		if h.Ran(0) != (i == forget-1) {
-			t.Errorf("forgotten after %d quick runs", i+1)
+		for i := needs - 1 - needs/2; i < needs; i++ {
+			if h.Ran(0) != (i == needs-1) {
+				t.Errorf("round %d: forgotten after %d quick calls, or not", round, i+1)
+			}
 		}
-	}
-	if h.Blocks() || h.Lates() != 0 {
-		t.Errorf("forgotten, but blocks %v, %d lates", h.Blocks(), h.Lates())
+		if h.Blocks() || h.Slows() != 0 {
+			t.Errorf("forgotten, but blocks %v, %d slow", h.Blocks(), h.Slows())
+		}
+		calls += 10
 	}
 }
 
@@ -56,8 +62,8 @@ func TestShapes(t *testing.T) {
 	if s.Find([]byte("GET"), []byte("/a/1")) != nil {
 		t.Error("found before anything was learned")
 	}
-	s.Late([]byte("GET"), []byte("/a/1"))
-	s.Late([]byte("GET"), []byte("/a/2"))
+	s.Held([]byte("GET"), []byte("/a/1"), 0)
+	s.Held([]byte("GET"), []byte("/a/2"), 0)
 	h := s.Find([]byte("GET"), []byte("/a/345"))
 	if h == nil {
 		t.Fatal("a shape that was late twice is not found")
@@ -85,8 +91,8 @@ func TestSiblings(t *testing.T) {
 		if s.Find([]byte("GET"), []byte("/posts/other")) != nil {
 			t.Fatalf("%d names make a variable", i)
 		}
-		s.Late([]byte("GET"), []byte(path))
-		s.Late([]byte("GET"), []byte(path))
+		s.Held([]byte("GET"), []byte(path), 0)
+		s.Held([]byte("GET"), []byte(path), 0)
 	}
 	if s.Find([]byte("GET"), []byte("/posts/other")) == nil {
 		t.Error("many names that block make no variable")
@@ -107,8 +113,8 @@ func TestBound(t *testing.T) {
 		return "/" + string(b) + "/x"
 	}
 	for i := range 3 * maxShapes {
-		s.Late([]byte("GET"), []byte(name(i)))
-		s.Late([]byte("GET"), []byte(name(i)))
+		s.Held([]byte("GET"), []byte(name(i)), 0)
+		s.Held([]byte("GET"), []byte(name(i)), 0)
 		if n := len(*s.known.Load()); n > maxShapes {
 			t.Fatalf("%d shapes are remembered", n)
 		}

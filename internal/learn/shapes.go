@@ -47,35 +47,35 @@ func (s *Shapes) Find(method, path []byte) *Habit {
 	return nil
 }
 
-// Late notes that such a request held up its loop.
-func (s *Shapes) Late(method, path []byte) {
+// Held notes that such a request has held up its loop: see [Habit.Held].
+func (s *Shapes) Held(method, path []byte, calls uint64) {
 	shape := string(appendShape(nil, method, path))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.habit(shape)
 	before := h.Blocks()
-	h.Late()
+	h.Held(calls)
 	if before || !h.Blocks() {
 		return
 	}
 	s.blocking.Add(1)
 	if wide := string(widen([]byte(shape))); s.children(shape) >= siblings {
 		if h := s.habit(wide); !h.Blocks() {
-			h.Late()
-			h.Late()
+			h.Held(calls)
+			h.Held(calls)
 			s.blocking.Add(1)
 		}
 	}
 }
 
-// Ran notes how long a run off the loop took.
+// Ran notes how long a call off the loop took.
 func (s *Shapes) Ran(h *Habit, d time.Duration) {
 	if h.Ran(d) {
 		s.blocking.Add(-1)
 	}
 }
 
-// Each calls f for every shape that was late.
+// Each calls f for every shape that has held up its loop.
 func (s *Shapes) Each(f func(shape string, h *Habit)) {
 	if known := s.known.Load(); known != nil {
 		for shape, h := range *known {

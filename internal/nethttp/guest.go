@@ -281,8 +281,8 @@ func (g *Guest) forget() {
 // Detach implements exchange.Session: there is no loop.
 func (g *Guest) Detach() {}
 
-// Late implements exchange.Session.
-func (g *Guest) Late() bool { return false }
+// Held implements exchange.Session: there is no loop.
+func (g *Guest) Held() time.Duration { return 0 }
 
 // Release implements exchange.Session.
 func (g *Guest) Release() {}
