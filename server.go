@@ -129,9 +129,13 @@ type Server struct {
 	// WriteTimeout is for a whole response, from the end of the request's head. A
 	// [Stream] is not bound by it once its handler has returned. Zero is none.
 	WriteTimeout time.Duration
-	// StallTimeout is for each wait for content of a request, and for the client
-	// to take output, 64 KiB or what is left: whoever moves may go on. net/http has
-	// nothing like it. Default 30 s. A
+	// StallTimeout bounds how long a client that is waited for may stand still: whoever
+	// moves may go on. Within each StallTimeout a client has to take 64 KiB of its
+	// output, or all that is left, by what its system has acknowledged where that is
+	// known; what is left behind a response may have twice the time. And within each
+	// StallTimeout of waiting for content it has to send 4 KiB, or all that is left; the
+	// waits of a request are added up, and the handler's own time does not count.
+	// net/http has nothing like it. Default 30 s. A
 	// handler that sets a deadline with http.ResponseController replaces it. A
 	// client that takes nothing while the head of its next request has begun is
 	// given ReadHeaderTimeout for that first, 408 behind what it does not take, and

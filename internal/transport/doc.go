@@ -18,4 +18,7 @@
 // begins and may not be when it ends: it must not touch what belongs to the
 // loop. That is why a session is given everything it may use: in, out and its
 // Conn.
+//
+// What may wait, and so only within Feed, is [Feeding]. [Closing] says how a
+// connection is closed. Config.HighWater bounds the output that waits for one client.
 package transport

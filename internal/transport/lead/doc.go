@@ -1,8 +1,8 @@
 // Package lead is the role that goroutines of an event loop play in turn: one
 // leads the loop, the others follow.
 //
-// A [Hand] is a goroutine. The hand that leads a loop runs foreign code (a session, and with it a handler) right there, between
-// Begin and End. When the code does not return in time, the watchdog deposes the
+// A [Hand] is a goroutine. The hand that leads a loop runs foreign code (a session,
+// and with it a handler) right there, between Begin and End. When the code does not return in time, the watchdog deposes the
 // hand and another one leads on; the deposed one finds out at End. A hand that
 // knows it will block deposes itself, with Detach.
 //
@@ -11,7 +11,7 @@
 // who depose it:
 //
 //  1. Begin: the leader stores the next odd number, s.
-//  2. The watchdog reads s twice, a tick apart: nothing has moved.
+//  2. The watchdog reads s at two looks in a row: nothing has moved.
 //  3. Whoever wants the loop compares s and swaps it for s+1: the leader in End,
 //     the watchdog, or the leader in Detach. One of them succeeds, as s never
 //     comes again.
@@ -33,6 +33,11 @@
 // foreign code goes on using it when its hand is deposed (see [Hand.Release]), and
 // what a hand may need besides is made when it is needed. So code that blocks for
 // long holds little more than the stack of its goroutine.
+//
+// The watchdog has one alarm for all loops of a [Crew], a timerfd. While loops move it
+// looks at coarse intervals, five takeover times (5 ms), and again one takeover time after
+// it has found a loop within a call; while all loops are parked it does not look. The
+// alarm also rings the bells of loops whose next deadline has come.
 //
 // The hands of a [Crew] are interchangeable: those that have no loop wait for one,
 // a few of them; the rest end.
