@@ -22,6 +22,7 @@ type soak struct {
 
 	mu   sync.Mutex
 	done map[string]int
+	took map[string]time.Duration
 }
 
 // A hostility is what a client does with one connection. An error is a flaw of
@@ -87,12 +88,14 @@ func (s *soak) client(i int, random *rand.Rand, end time.Time) {
 		if name == "silent" { // the other one waits for longer than this test
 			r = s.hasty
 		}
+		began := time.Now()
 		if err := s.connect(r, hostilities[name], random); err != nil && r == s.patient {
 			s.errors.Add(1)
 			r.t.Errorf("%s: %v", name, err)
 		}
 		s.mu.Lock()
 		s.done[name]++
+		s.took[name] = max(s.took[name], time.Since(began))
 		s.mu.Unlock()
 	}
 }

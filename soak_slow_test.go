@@ -41,6 +41,10 @@ func (c *soakConn) wantLarge() (resp *http.Response, err error) {
 	return resp, wantParts(dawdler{c, resp.Body, 2<<10 + c.rand.IntN(16<<10), 10 * time.Millisecond, 20})
 }
 
+// narrow has the client's system take little. Much less, and loopback's large segments
+// would not fit: each of them would wait for the sender to try again.
+func (c *soakConn) narrow() { maybe(c.SetReadBuffer(64 << 10)) }
+
 // next wants the connection to be of use for another request.
 func (c *soakConn) next() error {
 	n := fmt.Sprint(c.rand.Uint64())
@@ -56,7 +60,7 @@ func (c *soakConn) next() error {
 // readsSlowly takes large answers in a small window, one behind the other, or leaves
 // in the middle.
 func readsSlowly(c *soakConn) error {
-	maybe(c.SetReadBuffer(4 << 10))
+	c.narrow()
 	paths := []string{c.large(), c.large()}
 	if err := c.text(get+get, paths[0], paths[1]); err != nil {
 		return err
@@ -208,7 +212,7 @@ func earlyReset(c *soakConn) error {
 
 // deaf asks for much and reads nothing of it for a while; then some, or nothing ever.
 func deaf(c *soakConn) error {
-	maybe(c.SetReadBuffer(4 << 10))
+	c.narrow()
 	path := c.large()
 	many := strings.Repeat(fmt.Sprintf(get, path), 1+c.rand.IntN(200))
 	if err := c.text("%s", many); err != nil {
@@ -253,7 +257,7 @@ func trickles(c *soakConn) error {
 // tricklesAtStream has a stream go on while the head of its next request comes byte by
 // byte.
 func tricklesAtStream(c *soakConn) error {
-	maybe(c.SetReadBuffer(4 << 10))
+	c.narrow()
 	if err := c.text(get, "/parts"); err != nil {
 		return err
 	}

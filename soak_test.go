@@ -72,9 +72,9 @@ func TestSoak(t *testing.T) {
 				WriteBuffer: soakBuffer, MaxConns: 4 * soakClients,
 			})
 		}
-		s := &soak{patient: start(soakWait, nil), hasty: start(soakHaste, h.closes), done: map[string]int{}}
+		s := &soak{patient: start(soakWait, nil), hasty: start(soakHaste, h.closes), done: map[string]int{}, took: map[string]time.Duration{}}
 		s.run(t, seed)
-		t.Logf("%d and %d connections: %v", s.patient.Stats().Accepted, s.hasty.Stats().Accepted, s.done)
+		t.Logf("%d and %d connections: %v, at most %v", s.patient.Stats().Accepted, s.hasty.Stats().Accepted, s.done, s.took)
 		for name := range hostilities {
 			if *soakOnly == "" && s.done[name] == 0 && s.errors.Load() == 0 {
 				t.Errorf("nobody did %q", name)
