@@ -5,9 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -76,107 +73,4 @@ func TestSlowReadersMove(t *testing.T) {
 			}
 		}
 	})
-}
-
-// resident is the process's resident memory that is not the garbage collector's to
-// give back, in bytes.
-func resident(t *testing.T) int {
-	t.Helper()
-	if runtime.GOOS != "linux" {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int(m.HeapInuse + m.StackInuse)
-	}
-	debug.FreeOSMemory()
-	text, err := os.ReadFile("/proc/self/statm")
-	noError(t, err)
-	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
-	noError(t, err)
-	return pages * os.Getpagesize()
-}
-
-// TestSlowReadersMemory bounds what clients cost that ask for large answers and read
-// nothing: whatever its handler writes, a connection holds its WriteBuffer and what
-// was read at once. What the handler itself holds is not the connection's.
-func TestSlowReadersMemory(t *testing.T) {
-	const clients = 100
-	large := strings.Repeat("0123456789abcdef", 256<<10) // 4 MiB
-	shared := []byte(large[:60<<10])
-	piece := shared[:32<<10]
-	for name, k := range map[string]struct {
-		handler  func(w http.ResponseWriter)
-		native   func(c *redline.Ctx)
-		requests int
-	}{
-		"string of an http.Handler": {handler: func(w http.ResponseWriter) { _, _ = io.WriteString(w, large) }},
-		"pieces of an http.Handler": {handler: func(w http.ResponseWriter) {
-			for range 128 {
-				if _, err := w.Write(piece); err != nil {
-					return
-				}
-			}
-		}},
-		"small pieces of an http.Handler": {handler: func(w http.ResponseWriter) {
-			for range 4 << 10 {
-				if _, err := w.Write(piece[:1000]); err != nil {
-					return
-				}
-			}
-		}},
-		"string": {native: func(c *redline.Ctx) { _, _ = c.WriteString(large) }},
-		"text":   {native: func(c *redline.Ctx) { c.Text(200, large) }},
-		"bytes":  {native: func(c *redline.Ctx) { _ = c.Bytes(200, "text/plain", shared) }, requests: 100},
-		"pieces": {native: func(c *redline.Ctx) {
-			for range 4 << 10 {
-				if _, err := c.Write(piece[:1000]); err != nil {
-					return
-				}
-			}
-		}},
-		"stream": {native: func(c *redline.Ctx) {
-			c.Stream(func(s *redline.Stream) {
-				defer s.Close()
-				for range 128 {
-					if _, err := s.Write(piece); err != nil {
-						return
-					}
-				}
-			})
-		}},
-		"pipelined": {native: func(c *redline.Ctx) { c.Text(200, large[:10_000]) }, requests: 2000},
-	} {
-		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, transport redline.Transport) {
-				s := &redline.Server{Transport: transport, StallTimeout: -1, Loops: 1}
-				if k.native != nil {
-					s.Native = k.native
-				} else {
-					s.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { k.handler(w) })
-				}
-				r := serve(t, s)
-				requests := strings.Repeat("GET / HTTP/1.1\r\nHost: h\r\n\r\n", max(k.requests, 1))
-				before := resident(t)
-				var all []*client
-				for range clients {
-					c := r.dial()
-					noError(t, c.Conn.(*net.TCPConn).SetReadBuffer(4<<10))
-					go io.WriteString(c.Conn, requests)
-					all = append(all, c)
-				}
-				for _, c := range all {
-					noError(t, second(c.r.Peek(1)))
-				}
-				time.Sleep(300 * time.Millisecond) // until the kernel takes no more
-				// 64 KiB each for WriteBuffer and what is read at once, and goroutines; the
-				// race detector's shadow is resident too.
-				bound := slower * 200 << 10
-				each := (resident(t) - before) / clients
-				t.Logf("%d KiB for each client", each>>10)
-				if each > bound {
-					t.Errorf("%d KiB are resident for each client, bound %d", each>>10, bound>>10)
-				}
-			})
-		})
-	}
 }

@@ -1,7 +1,6 @@
 package redline_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -12,7 +11,7 @@ import (
 )
 
 // twins are the hostile handlers once more, for net/http.
-func twins() map[string]http.HandlerFunc {
+func (h *hostileHandlers) twins() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"/id/{n}":     func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.URL.Path[len("/id/"):]) },
 		"/echo":       echoHTTP,
@@ -27,11 +26,15 @@ func twins() map[string]http.HandlerFunc {
 		"/abort": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"/big": func(w http.ResponseWriter, _ *http.Request) {
 			for i := range soakParts {
-				if _, err := w.Write(bytes.Repeat([]byte{byte(i)}, soakPart)); err != nil {
+				if _, err := w.Write(soakWhole[i*soakPart : (i+1)*soakPart]); err != nil {
 					return
 				}
 			}
 		},
+		"/static": func(w http.ResponseWriter, _ *http.Request) { w.Write(soakWhole) },
+		"/bytes":  func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, string(soakWhole)) },
+		"/parts":  partsHTTP,
+		"/file":   func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, h.file) },
 		"/short": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			io.WriteString(w, "short")
@@ -109,6 +112,19 @@ func streamHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// partsHTTP sends each part of the large answer on its own.
+func partsHTTP(w http.ResponseWriter, _ *http.Request) {
+	c := http.NewResponseController(w)
+	for i := range soakParts {
+		if _, err := w.Write(soakWhole[i*soakPart : (i+1)*soakPart]); err != nil {
+			return
+		}
+		if err := c.Flush(); err != nil {
+			return
 		}
 	}
 }
