@@ -81,8 +81,7 @@ func (b *Bell) Wait(h *Hand, until int64, poll func(fd uintptr) bool, idle func(
 		b.until = -1 // it may have been the alarm
 	}
 	if until != b.until {
-		b.until = until
-		b.role.due(until)
+		b.Until(until)
 	}
 	h.Park()
 	var err error
@@ -96,6 +95,12 @@ func (b *Bell) Wait(h *Hand, until int64, poll func(fd uintptr) bool, idle func(
 		err = nil
 	}
 	return now, err
+}
+
+// Until has the wait that is about to begin end at a time: for poll.
+func (b *Bell) Until(until int64) {
+	b.until = until
+	b.role.due(until)
 }
 
 // Close closes the descriptor.

@@ -131,12 +131,8 @@ func (l *Loop) round(h *lead.Hand) bool {
 		// Handlers that went on elsewhere need this processor too.
 		runtime.Gosched()
 	}
-	until := l.wheel.Next()
-	if l.requests != nil && l.requests.Stuck() {
-		until = l.now + int64(stuckPause)
-	}
 	l.publish(h)
-	now, err := l.bell.Wait(h, until, l.wait, l.idle) // which begins with a fetch
+	now, err := l.bell.Wait(h, l.wheel.Next(), l.wait, l.idle) // which begins with a fetch
 	if err != nil {
 		l.Fail(err)
 	}
@@ -155,6 +151,18 @@ func (l *Loop) round(h *lead.Hand) bool {
 // fetch reports whether there is something to do: events, or the end of a loop whose
 // driver has failed.
 func (l *Loop) fetch() bool { return l.driver.Fetch() || l.failure != nil }
+
+// poll is fetch for a loop that waits if there is nothing: not for long where the kernel
+// has refused something.
+func (l *Loop) poll(uintptr) bool {
+	if l.fetch() {
+		return true
+	}
+	if l.requests != nil && l.requests.Stuck() {
+		l.bell.Until(clock.Nano() + int64(stuckPause))
+	}
+	return false
+}
 
 // messages handles what was in the inbox; what these messages cause waits for the
 // next round, so that events get their turn.

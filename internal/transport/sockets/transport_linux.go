@@ -65,7 +65,7 @@ func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	}
 	for i := range config.Loops {
 		l := &Loop{t: t, index: i}
-		l.wait = func(uintptr) bool { return l.fetch() }
+		l.wait = l.poll
 		l.idle = func() bool { return l.at == len(l.batch) && l.inbox.Empty() }
 		l.role = t.crew.Role(l.lead, l.exited)
 		if err := l.create(driver); err != nil {
