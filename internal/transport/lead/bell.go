@@ -19,6 +19,7 @@ type Bell struct {
 	file *os.File
 	raw  syscall.RawConn
 	rung atomic.Bool
+	late bool // a deadline has passed, perhaps behind the one that was taken back
 	// until is when the crew's alarm is to ring for this loop, on the clock's scale:
 	// 0 is never, -1 is not known.
 	until int64
@@ -71,13 +72,15 @@ func (b *Bell) Ring() bool {
 // A message put before 4 is seen there. One put after 4 finds parked set and, as 2
 // came after 1, its c is not overwritten by this 1; if rung is set already, then
 // by one whose c is still to come or has come after 1, which wakes the leader as
-// well. A c that comes late wakes it in vain.
+// well. A c that comes late, behind 1 and 2, wakes it in vain, and is taken back by the
+// next 1.
 func (b *Bell) Wait(h *Hand, until int64, poll func(fd uintptr) bool, idle func() bool) (int64, error) {
-	if b.rung.Load() {
+	if b.late || b.rung.Load() {
 		if err := b.file.SetReadDeadline(time.Time{}); err != nil {
 			return 0, err
 		}
 		b.rung.Store(false)
+		b.late = false
 		b.until = -1 // it may have been the alarm
 	}
 	if until != b.until {
@@ -92,7 +95,7 @@ func (b *Bell) Wait(h *Hand, until int64, poll func(fd uintptr) bool, idle func(
 	}
 	now := h.Unpark()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = nil
+		b.late, err = true, nil
 	}
 	return now, err
 }
