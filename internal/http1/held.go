@@ -269,9 +269,6 @@ func (s *Session) endHeld(out *buf.Queue) error {
 	defer func() { s.out = nil }()
 	s.w.held = nil
 	s.phase = inHead
-	if s.cfg.Watched {
-		s.serving.Store(false)
-	}
 	if closed, err := s.end(); closed {
 		return err
 	}

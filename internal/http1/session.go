@@ -255,9 +255,6 @@ func (s *Session) serve() error {
 	}
 	s.cfg.Handler.ServeExchange(x)
 	w.shared = nil
-	if s.cfg.Watched && w.held == nil {
-		s.serving.Store(false)
-	}
 	switch {
 	case x.Hijacked:
 		s.phase, s.in = inClose, nil
@@ -273,11 +270,21 @@ func (s *Session) serve() error {
 	return s.complete()
 }
 
+// served says that from here on nothing waits for the client, and the answer is whole:
+// who closes the connection wants it to arrive. Until then, also when the handler has
+// returned, closing ends the wait.
+func (s *Session) served() {
+	if s.cfg.Watched {
+		s.serving.Store(false)
+	}
+}
+
 // complete ends the exchange, and sees to content that the handler did not read.
 func (s *Session) complete() error {
 	w := s.w
 	if !w.body.Done() {
 		if status, reason := s.blame(); status != 0 {
+			s.served()
 			return s.refuse(s.out, status, reason)
 		}
 		s.leave()
@@ -303,6 +310,7 @@ func (s *Session) end() (closed bool, err error) {
 	if s.finish(x) != nil {
 		return true, s.abort()
 	}
+	s.served()
 	s.release()
 	if x.Request.Close || x.Response.Close || len(s.in) == 0 && len(s.w.rest) == 0 && s.stopping() {
 		return true, s.close()

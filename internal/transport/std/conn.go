@@ -170,6 +170,9 @@ func (c *conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 	for {
 		c.send(out)
 		switch {
+		case c.now && c.writing:
+			// What out has referred to is the caller's again when this returns: the
+			// writer may still be at it, though not for long, as its connection is closed.
 		case c.writeErr != nil || c.now:
 			return transport.ErrLost
 		case c.unsent <= most:
