@@ -332,7 +332,7 @@ func (c *Ctx) Set(key, value any) {
 func (c *Ctx) Get(key any) any { return c.frame().values[key] }
 
 // Detach tells the server that the handler is about to block. It is a hint: a
-// handler that blocks without it is noticed a millisecond later.
+// handler that blocks without it is noticed a few milliseconds later.
 func (c *Ctx) Detach() { c.exchange().Session.Detach() }
 
 // A requestContext is the context of one request. It is made when it is asked

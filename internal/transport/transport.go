@@ -19,12 +19,12 @@ type Session interface {
 	// out is sent when it returns, everything in one write where the socket
 	// takes it. An error closes the connection once out is sent: see ErrClosed.
 	//
-	// What was not consumed is fed again without anything new after Resume,
+	// What was not consumed is fed again without anything new after Pause(false),
 	// after Unread, and when the output that was pending has all been sent. While
 	// more than Config.HighWater bytes of output are pending nothing is fed.
 	//
-	// Feed may take its time. When it does not return within about a
-	// millisecond, another goroutine takes over the loop, and Feed goes on where
+	// Feed may take its time. When it does not return within a few
+	// milliseconds, another goroutine takes over the loop, and Feed goes on where
 	// it is, as an ordinary goroutine. A Feed that knows that it will block says
 	// so with Conn.Detach first. Until it has returned the session is fed
 	// nothing; it can ask for more bytes itself, with Conn.Read. When it ends its
