@@ -35,7 +35,7 @@ var (
 		func(_ http.ResponseWriter, r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, 3) },
 		func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) },
 		func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 10)) },
-		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, string(make([]byte, 300<<10))) },
+		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 300<<10)) },
 		func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush() },
 		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103) },
 		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },

@@ -48,6 +48,8 @@ var soakWhole = func() (b []byte) {
 	return b
 }()
 
+var soakText = string(soakWhole)
+
 func (h *hostileHandlers) router() *redline.Router {
 	router, std := redline.NewRouter(), h.twins()
 	for pattern, f := range map[string]redline.HandlerFunc{

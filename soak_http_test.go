@@ -32,7 +32,7 @@ func (h *hostileHandlers) twins() map[string]http.HandlerFunc {
 			}
 		},
 		"/static": func(w http.ResponseWriter, _ *http.Request) { w.Write(soakWhole) },
-		"/bytes":  func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, string(soakWhole)) },
+		"/bytes":  func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, soakText) },
 		"/parts":  partsHTTP,
 		"/file":   func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, h.file) },
 		"/short": func(w http.ResponseWriter, _ *http.Request) {

@@ -108,6 +108,7 @@ func TestShareIsBalanced(t *testing.T) {
 // http.Request calls its context otherwise.
 func TestContextWithoutField(t *testing.T) {
 	type other struct{ context context.Context }
+	_ = other{}.context
 	if at := findContext(reflect.TypeFor[other](), "ctx"); at != noContext {
 		t.Errorf("found at %d", at)
 	}
