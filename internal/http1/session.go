@@ -134,7 +134,7 @@ func (s *Session) advance() error {
 		var err error
 		switch s.phase {
 		case inHead:
-			if s.out.Len() > s.cfg.HighWater && !s.hasRoom() {
+			if s.crowded() && !s.hasRoom() {
 				return s.rest() // the rest is fed again when all of that is sent
 			}
 			var more bool
@@ -157,6 +157,13 @@ func (s *Session) advance() error {
 		return s.rest()
 	}
 	return nil
+}
+
+// crowded reports whether more output waits than may, with what waited before this
+// feed: what is little beside that is not worth asking for it.
+func (s *Session) crowded() bool {
+	n, most := s.out.Len(), s.cfg.HighWater
+	return n > most/2 && n+s.conn.Pending() > most
 }
 
 // hasRoom sends what is queued, as far as the socket takes it, and reports whether
