@@ -74,8 +74,8 @@ func (d *dispatcher) leave(c *Ctx, f *frame) {
 		d.panicked(c, f, p)
 	}
 	if d.learns && f.route != nil && !f.inline {
-		if d.held(c.x) {
-			f.route.habit.Held(d.calls.Load())
+		if c.x.Session.Held() > learn.Slow {
+			f.route.habit.Held()
 		}
 	}
 	if f.cancel != nil && (!f.streams || c.x.Aborted || c.x.Hijacked) {
@@ -86,19 +86,6 @@ func (d *dispatcher) leave(c *Ctx, f *frame) {
 	f.streams, f.asked, f.inline = false, false, false
 	f.params.reset()
 }
-
-// held reports whether the handler, which returns now, has held up its loop. It counts
-// calls, by the dozen.
-func (d *dispatcher) held(x *exchange.Exchange) bool {
-	if x.Served%callsCounted == 0 {
-		d.calls.Add(callsCounted)
-	}
-	return x.Session.Held() > learn.Slow
-}
-
-// callsCounted is how many calls are counted at once: counting each would have the
-// loops write to one place in memory.
-const callsCounted = 64
 
 // panicked logs a handler's panic and answers 500, or cuts an answer that has
 // begun.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/learn"
 	"github.com/redline-go/redline/internal/nethttp"
 )
 
@@ -115,8 +116,8 @@ func (d *dispatcher) serveHTTP(x *exchange.Exchange) {
 	habit := s.shapes.Find(x.MethodBytes(), x.PathBytes())
 	if habit == nil {
 		s.adapter.Serve(x, d.http, false)
-		if d.held(x) {
-			s.shapes.Held(x.MethodBytes(), x.PathBytes(), s.calls.Load())
+		if x.Session.Held() > learn.Slow {
+			s.shapes.Held(x.MethodBytes(), x.PathBytes())
 		}
 		return
 	}

@@ -203,9 +203,8 @@ type Server struct {
 	given    []*given     // to Serve and Adopt
 	closing  sync.Once
 	counters counters
-	calls    atomic.Uint64 // of handlers, on loops, more or less
-	routes   []*route      // of the routers that have served, for Stats
-	shapes   learn.Shapes  // of the requests to Handler
+	routes   []*route     // of the routers that have served, for Stats
+	shapes   learn.Shapes // of the requests to Handler
 
 	http        http.Handler    // Handler, or what nil means; nil with Native
 	adapter     *nethttp.Config // what runs it, and what is mounted

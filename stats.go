@@ -33,7 +33,7 @@ type Stats struct {
 // a segment "*" stands for any.
 type RouteStats struct {
 	Method, Pattern string
-	Slow            uint64 // calls that held up their loop for more than 50 us, since the route was last taken for one that does not block
+	Slow            uint64 // calls that held up their loop for more than a millisecond, since the route was last taken for one that does not block
 	Blocking        bool   // starts off the loop
 }
 

@@ -16,8 +16,6 @@ type Exchange struct {
 	Response
 	// Session is the session that the exchange belongs to.
 	Session Session
-	// Served counts the requests that this record has been used for.
-	Served uint32
 	// Local is at the handler's disposal; the session leaves it alone, so that
 	// what hangs there is used again with the exchange.
 	Local any

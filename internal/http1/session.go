@@ -250,7 +250,6 @@ func (s *Session) serve() error {
 	if w.several = !s.first; s.first {
 		s.first, w.began = false, clock.Nano()
 	}
-	w.x.Served++
 	s.limit(w)
 	if x.HasBody() {
 		w.body.Init(&x.Request, w.parser.Limits())

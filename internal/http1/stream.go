@@ -310,7 +310,7 @@ func (s *Session) Held() time.Duration {
 
 // feedSlow is how long a feed may take before the next one's calls are told apart, in
 // nanoseconds.
-const feedSlow = int64(50 * time.Microsecond)
+const feedSlow = int64(time.Millisecond)
 
 // waited notes that the loop was given up to wait for the client, which is no
 // fault of the handler's. before is what conn.Detached said before the wait.

@@ -8,35 +8,29 @@ import (
 
 func TestHabit(t *testing.T) {
 	var h Habit
-	h.Held(0)
-	h.Held(within + 1)
+	h.Held()
 	if h.Blocks() {
-		t.Error("two slow calls far from each other make a habit")
+		t.Error("one slow call makes a habit")
 	}
-	calls := uint64(within + 2)
-	for round, needs := range []int{forget, 2 * forget, 4 * forget} {
-		h.Held(calls)
-		h.Held(calls)
-		if !h.Blocks() || h.Slows() < 2 {
-			t.Errorf("round %d, after two slow calls: blocks %v, %d slow", round, h.Blocks(), h.Slows())
+	h.Held()
+	if !h.Blocks() || h.Slows() != 2 {
+		t.Errorf("after two slow calls: blocks %v, %d slow", h.Blocks(), h.Slows())
+	}
+	for i := range forget {
+		if i == forget/2 {
+			h.Ran(quick + 1) // begins the count anew
 		}
-		for i := range needs - 1 {
-			if i == needs/2 {
-				h.Ran(quick + 1) // begins the count anew
-			}
-			if h.Ran(quick) {
-				t.Fatalf("round %d: forgotten after %d quick calls, a slow one between", round, i+1)
-			}
+		if h.Ran(quick) {
+			t.Fatalf("forgotten after %d quick calls, a slow one between", i+1)
 		}
-		for i := needs - 1 - needs/2; i < needs; i++ {
-			if h.Ran(0) != (i == needs-1) {
-				t.Errorf("round %d: forgotten after %d quick calls, or not", round, i+1)
-			}
+	}
+	for i := forget / 2; i < forget; i++ {
+		if h.Ran(0) != (i == forget-1) {
+			t.Errorf("forgotten after %d quick calls", i+1)
 		}
-		if h.Blocks() || h.Slows() != 0 {
-			t.Errorf("forgotten, but blocks %v, %d slow", h.Blocks(), h.Slows())
-		}
-		calls += 10
+	}
+	if h.Blocks() || h.Slows() != 0 {
+		t.Errorf("forgotten, but blocks %v, %d slow", h.Blocks(), h.Slows())
 	}
 }
 
@@ -62,8 +56,8 @@ func TestShapes(t *testing.T) {
 	if s.Find([]byte("GET"), []byte("/a/1")) != nil {
 		t.Error("found before anything was learned")
 	}
-	s.Held([]byte("GET"), []byte("/a/1"), 0)
-	s.Held([]byte("GET"), []byte("/a/2"), 0)
+	s.Held([]byte("GET"), []byte("/a/1"))
+	s.Held([]byte("GET"), []byte("/a/2"))
 	h := s.Find([]byte("GET"), []byte("/a/345"))
 	if h == nil {
 		t.Fatal("a shape that was late twice is not found")
@@ -91,8 +85,8 @@ func TestSiblings(t *testing.T) {
 		if s.Find([]byte("GET"), []byte("/posts/other")) != nil {
 			t.Fatalf("%d names make a variable", i)
 		}
-		s.Held([]byte("GET"), []byte(path), 0)
-		s.Held([]byte("GET"), []byte(path), 0)
+		s.Held([]byte("GET"), []byte(path))
+		s.Held([]byte("GET"), []byte(path))
 	}
 	if s.Find([]byte("GET"), []byte("/posts/other")) == nil {
 		t.Error("many names that block make no variable")
@@ -113,8 +107,8 @@ func TestBound(t *testing.T) {
 		return "/" + string(b) + "/x"
 	}
 	for i := range 3 * maxShapes {
-		s.Held([]byte("GET"), []byte(name(i)), 0)
-		s.Held([]byte("GET"), []byte(name(i)), 0)
+		s.Held([]byte("GET"), []byte(name(i)))
+		s.Held([]byte("GET"), []byte(name(i)))
 		if n := len(*s.known.Load()); n > maxShapes {
 			t.Fatalf("%d shapes are remembered", n)
 		}

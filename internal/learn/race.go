@@ -3,4 +3,4 @@
 package learn
 
 // slower is how much longer calls take under the race detector.
-const slower = 20
+const slower = 4

@@ -48,21 +48,21 @@ func (s *Shapes) Find(method, path []byte) *Habit {
 }
 
 // Held notes that such a request has held up its loop: see [Habit.Held].
-func (s *Shapes) Held(method, path []byte, calls uint64) {
+func (s *Shapes) Held(method, path []byte) {
 	shape := string(appendShape(nil, method, path))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.habit(shape)
 	before := h.Blocks()
-	h.Held(calls)
+	h.Held()
 	if before || !h.Blocks() {
 		return
 	}
 	s.blocking.Add(1)
 	if wide := string(widen([]byte(shape))); s.children(shape) >= siblings {
 		if h := s.habit(wide); !h.Blocks() {
-			h.Held(calls)
-			h.Held(calls)
+			h.Held()
+			h.Held()
 			s.blocking.Add(1)
 		}
 	}
