@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/suite"
+
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -72,7 +74,8 @@ func TestModes(t *testing.T) {
 		{"--quick --window 2s", "quick", 2 * time.Second, 9, 2},
 		{"--full", "full", 5 * time.Second, 10, 10},
 		{"--full --blocks 3", "full", 5 * time.Second, 3, 10},
-		{"--workloads all", "custom", 5 * time.Second, 10, 10},
+		{"--workloads all", "custom", 5 * time.Second, 10, len(suite.Expand([]string{"all"}))},
+		{"--workloads at-all,json", "custom", 5 * time.Second, 10, 5},
 		{"--workloads json --blocks 2", "custom", 5 * time.Second, 2, 1},
 		{"--subjects nethttp,limit", "quick", 800 * time.Millisecond, 9, 2},
 	} {
