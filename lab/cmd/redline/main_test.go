@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/suite"
-
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/suite"
 )
 
 // stderrOf runs the command and returns its exit code and what it said.
