@@ -182,10 +182,10 @@ func (s *Stream) Context() context.Context {
 	return s.ctx
 }
 
-// Close ends the response. It may be called more than once; the error is nil. When the client has left
-// by what Context says, and somebody has asked that, Close is Abort: the response has
-// most likely been given up because of it, and must not look complete to a client
-// that has closed its sending side alone.
+// Close ends the response. It may be called more than once; the error is nil. When the
+// client has left by what Context says, and somebody has asked that, Close is Abort:
+// the response has most likely been given up because of it, and must not look complete
+// to a client that has closed its sending side alone.
 func (s *Stream) Close() error {
 	if s.asked.Load() && context.Cause(s.ctx) == ErrGone {
 		s.held.Abort()
@@ -196,8 +196,9 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// Abort cuts the connection, so that the client can tell that the response is not
-// complete. It does nothing when the stream is closed.
+// Abort ends the connection. The client gets what was written before, as far as it
+// takes it, and can tell that the response is not complete. It does nothing when the
+// stream is closed.
 func (s *Stream) Abort() {
 	s.held.Abort()
 	s.end()

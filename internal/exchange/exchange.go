@@ -132,7 +132,8 @@ type Held interface {
 	OnDrain(most int, f func())
 	// Close ends the body, and with it the exchange.
 	Close()
-	// Abort cuts the connection, so that the client can tell that there was more.
+	// Abort ends the connection so that the client, which gets what was sent, can
+	// tell that there was more.
 	Abort()
 }
 

@@ -21,6 +21,8 @@ type held struct {
 	x   *exchange.Exchange
 	run func(exchange.Held)
 
+	ending bool // the connection is cut when everything is sent; the loop's
+
 	mu      sync.Mutex
 	pending []byte
 	unsent  int   // bytes handed to the connection and not taken by the kernel
@@ -152,8 +154,7 @@ func (h *held) flush(out *buf.Queue) error {
 	h.tell()
 	switch {
 	case aborted:
-		h.s.lose()
-		return h.s.cut()
+		return h.s.abortHeld(out)
 	case closed:
 		err := h.s.endHeld(out)
 		h.lost() // for those who wait
@@ -202,6 +203,9 @@ func (h *held) drained() {
 	h.unsent = 0
 	h.mu.Unlock()
 	h.tell()
+	if h.ending {
+		_ = h.s.cut() // returns nil
+	}
 }
 
 // tell calls the function that waits for the output to drain, if it is time.
@@ -277,4 +281,19 @@ func (s *Session) endHeld(out *buf.Queue) error {
 	}
 	s.conn.Pause(false)
 	return s.rest()
+}
+
+// abortHeld is abort for a held answer. Nothing can wait on the loop: what has no
+// framing is cut when the client has all that was sent, or is too slow to take it.
+func (s *Session) abortHeld(out *buf.Queue) error {
+	s.lose()
+	h := s.w.held
+	if h.ending = unframed(&s.w.x.Response) && out.Len()+s.conn.Pending() > 0; h.ending {
+		return nil
+	}
+	s.out = out
+	defer func() { s.out = nil }()
+	err := s.abort()
+	h.lost() // for those who wait
+	return err
 }

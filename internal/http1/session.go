@@ -373,12 +373,15 @@ func (s *Session) close() error {
 // abort ends the connection within an answer. The client has what was sent, and
 // sees by its framing that it is not all, where that can be seen.
 func (s *Session) abort() error {
-	r := &s.w.x.Response
-	unframed := r.HeadSent && !r.Bodiless && !r.TakesTrailers && r.Length == exchange.UnknownLength
-	if unframed || s.w.failed != nil {
+	if unframed(&s.w.x.Response) || s.w.failed != nil {
 		return s.cut()
 	}
 	return s.close()
+}
+
+// unframed reports whether the end of the connection is the end of the answer.
+func unframed(r *exchange.Response) bool {
+	return r.HeadSent && !r.Bodiless && !r.TakesTrailers && r.Length == exchange.UnknownLength
 }
 
 // cut ends the connection so that the client cannot take what it got for the

@@ -205,6 +205,35 @@ func TestHeldEOF(t *testing.T) {
 	m.want("closed", chunkedHead+"1\r\na\r\n0\r\n\r\n")
 }
 
+// TestHeldAbort delivers what was sent before, however late the client takes it, and
+// ends the connection so that it does not look complete.
+func TestHeldAbort(t *testing.T) {
+	for name, k := range map[string]struct{ in, before, after, got string }{
+		"chunked":             {req("GET", "/hold", ""), "closed", "closed", chunkedHead + "1\r\na\r\n"},
+		"until the end":       {req10("GET", "/hold", ""), "held", "cut", "HTTP/1.0 200 OK\r\n\r\na"},
+		"unread content left": {req("POST", "/hold", "Content-Length: 5\r\n") + "ab", "refused", "refused", strings.Replace(chunkedHead, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1) + "1\r\na\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			handler, held := holding(nil)
+			m := newMem(t, handler)
+			m.stuck = true
+			m.send(k.in)
+			h := <-held
+			must(h.Send([]byte("a")))
+			h.Abort()
+			if err := h.Send([]byte("b")); err != exchange.ErrGone {
+				t.Errorf("Send after Abort: %v", err)
+			}
+			m.woken()
+			if m.want(k.before, ""); t.Failed() {
+				return
+			}
+			m.unstick()
+			m.want(k.after, k.got)
+		})
+	}
+}
+
 // TestHeldConcurrently sends from many goroutines at the same time.
 func TestHeldConcurrently(t *testing.T) {
 	handler, held := holding(nil)

@@ -20,6 +20,14 @@ type closee struct {
 	what string
 	in   chan struct{} // has one when Feed is there
 	out  chan error    // what its wait has returned
+	mu   sync.Mutex    // held by Feed while it writes and does not wait
+}
+
+// full reports whether Feed waits because the socket takes no more.
+func (x *closee) full(s *session) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return s.Detached() && s.Pending() > 0
 }
 
 // feed answers "begin", and then does what the connection is about.
@@ -41,7 +49,9 @@ func (x *closee) feed(release <-chan struct{}) func(*session, []byte, *buf.Queue
 			_, err = s.Read(make([]byte, 1), nil)
 		case "writes":
 			out.Ref(pattern(duplexSize))
-			err = s.Flush(out, 0, nil)
+			x.mu.Lock()
+			err = s.Flush(out, 0, &x.mu)
+			x.mu.Unlock()
 		}
 		x.out <- err
 		return len(in), nil
@@ -54,7 +64,7 @@ func closeAnywhere(e *env, how transport.Closing, look func(what string, c *clie
 	for _, what := range []string{"idle", "computes", "computes, input behind", "reads", "writes"} {
 		release := make(chan struct{})
 		name, behind, _ := bytes.Cut([]byte(what), []byte(", "))
-		x := &closee{string(name), make(chan struct{}, 1), make(chan error, 1)}
+		x := &closee{what: string(name), in: make(chan struct{}, 1), out: make(chan error, 1)}
 		e.start(hooks{feed: x.feed(release)})
 		c := e.dialWith(&net.Dialer{Control: small})
 		c.send("x")
@@ -65,7 +75,7 @@ func closeAnywhere(e *env, how transport.Closing, look func(what string, c *clie
 			c.send("behind")
 		}
 		if x.what == "writes" {
-			e.until("Feed has more to send than the socket takes", s.Detached)
+			e.until("Feed has more to send than the socket takes", func() bool { return x.full(s) })
 		}
 		var wg sync.WaitGroup
 		for range 3 {
