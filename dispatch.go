@@ -74,9 +74,7 @@ func (d *dispatcher) leave(c *Ctx, f *frame) {
 		d.panicked(c, f, p)
 	}
 	if d.learns && f.route != nil && !f.inline {
-		if c.x.Session.Held() > learn.Slow {
-			f.route.habit.Held()
-		}
+		f.route.habit.Held(c.x.Session.Held())
 	}
 	if f.cancel != nil && (!f.streams || c.x.Aborted || c.x.Hijacked) {
 		f.cancel.finish()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
-	"github.com/redline-go/redline/internal/learn"
 	"github.com/redline-go/redline/internal/nethttp"
 )
 
@@ -116,9 +115,7 @@ func (d *dispatcher) serveHTTP(x *exchange.Exchange) {
 	habit := s.shapes.Find(x.MethodBytes(), x.PathBytes())
 	if habit == nil {
 		s.adapter.Serve(x, d.http, false)
-		if x.Session.Held() > learn.Slow {
-			s.shapes.Held(x.MethodBytes(), x.PathBytes())
-		}
+		s.shapes.Held(x.MethodBytes(), x.PathBytes(), x.Session.Held())
 		return
 	}
 	start := time.Now()

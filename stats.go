@@ -25,6 +25,7 @@ type Stats struct {
 	Panics    uint64       // of handlers and hooks
 	Takeovers uint64       // loops taken over because a handler was late
 	Detached  uint64       // loops given up by a handler
+	Stayed    uint64       // requests served by a goroutine that had kept its connection, as handlers wait there
 	Routes    []RouteStats // of the routers that have served, and of shapes of paths
 }
 
@@ -49,7 +50,7 @@ func (s *Server) Stats() Stats {
 		Transport: s.chosen, Loops: t.Loops, Open: t.Open, Accepted: t.Accepted,
 		BytesIn: t.BytesIn, BytesOut: t.BytesOut,
 		Refused: s.counters.refused.Load(), Panics: s.counters.panics.Load(),
-		Takeovers: t.Takeovers, Detached: t.Detached,
+		Takeovers: t.Takeovers, Detached: t.Detached, Stayed: t.Stayed,
 	}
 	for _, r := range s.routes {
 		out.Routes = append(out.Routes, RouteStats{

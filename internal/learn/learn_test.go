@@ -2,35 +2,99 @@ package learn
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
 
-func TestHabit(t *testing.T) {
+// TestSlowCalls learns a handler from two calls that take very long, however many
+// quick ones come between.
+func TestSlowCalls(t *testing.T) {
 	var h Habit
-	h.Held()
-	if h.Blocks() {
+	if h.Held(Slow+1) || h.Blocks() {
 		t.Error("one slow call makes a habit")
 	}
-	h.Held()
-	if !h.Blocks() || h.Slows() != 2 {
+	for range 1000 {
+		h.Held(long - 1)
+	}
+	if !h.Held(Slow+1) || !h.Blocks() || h.Slows() != 2 {
 		t.Errorf("after two slow calls: blocks %v, %d slow", h.Blocks(), h.Slows())
 	}
-	for i := range forget {
-		if i == forget/2 {
-			h.Ran(quick + 1) // begins the count anew
+	if h.Held(Slow + 1) {
+		t.Error("learned twice")
+	}
+}
+
+// TestLongCalls learns a handler whose calls are long as a rule, not one of which
+// some are.
+func TestLongCalls(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		calls string // . is short, l is long, ? is not known
+		after int    // of them it is learned
+	}{
+		{"all", strings.Repeat("l", 20), most},
+		{"three of four", strings.Repeat("lll.", 10), window - 1},
+		{"not known", strings.Repeat("l?", 20), 2*most - 1},
+		{"half", strings.Repeat("l.", 500), 0},
+		{"clusters", strings.Repeat(strings.Repeat("l", most-1)+strings.Repeat(".", window), 50), 0},
+	} {
+		var h Habit
+		at := 0
+		for i, k := range c.calls {
+			d := map[rune]time.Duration{'.': long - 1, 'l': long, '?': 0}[k]
+			if h.Held(d) && at == 0 {
+				at = i + 1
+			}
 		}
-		if h.Ran(quick) {
-			t.Fatalf("forgotten after %d quick calls, a slow one between", i+1)
+		if at != c.after || h.Blocks() != (at > 0) {
+			t.Errorf("%s: learned after %d calls, want %d", c.name, at, c.after)
 		}
 	}
-	for i := forget / 2; i < forget; i++ {
-		if h.Ran(0) != (i == forget-1) {
-			t.Errorf("forgotten after %d quick calls", i+1)
+}
+
+// TestForget forgets a handler whose calls could have stayed on the loop but for a few.
+func TestForget(t *testing.T) {
+	for _, c := range []struct {
+		waits int
+		want  bool
+	}{{0, true}, {few - 1, true}, {few, false}, {forget, false}} {
+		var h Habit
+		h.Held(Slow + 1)
+		h.Held(Slow + 1)
+		for i := range forget {
+			d := time.Duration(0)
+			if i < c.waits {
+				d = short
+			}
+			if h.Ran(d) != (c.want && i == forget-1) {
+				t.Errorf("%d waits: forgotten after %d calls", c.waits, i+1)
+			}
+		}
+		if h.Blocks() == c.want || c.want && h.Slows() != 0 {
+			t.Errorf("%d waits: blocks %v, %d slow", c.waits, h.Blocks(), h.Slows())
 		}
 	}
-	if h.Blocks() || h.Slows() != 0 {
-		t.Errorf("forgotten, but blocks %v, %d slow", h.Blocks(), h.Slows())
+}
+
+// TestTrial learns a shape from its long calls among those of others.
+func TestTrial(t *testing.T) {
+	var s Shapes
+	get := []byte("GET")
+	for i := range 100 * trialLeft {
+		s.Held(get, []byte("/quick"), long-1)
+		if i%10 == 0 {
+			s.Held(get, name(i), long) // none comes twice
+		}
+		if i%100 == 0 {
+			s.Held(get, []byte("/slow/1"), long)
+		}
+	}
+	if s.Find(get, []byte("/slow/2")) == nil {
+		t.Error("a shape whose calls are long is not learned")
+	}
+	if s.Find(get, []byte("/quick")) != nil {
+		t.Error("one whose calls are not is")
 	}
 }
 
@@ -56,8 +120,8 @@ func TestShapes(t *testing.T) {
 	if s.Find([]byte("GET"), []byte("/a/1")) != nil {
 		t.Error("found before anything was learned")
 	}
-	s.Held([]byte("GET"), []byte("/a/1"))
-	s.Held([]byte("GET"), []byte("/a/2"))
+	s.Held([]byte("GET"), []byte("/a/1"), Slow+1)
+	s.Held([]byte("GET"), []byte("/a/2"), Slow+1)
 	h := s.Find([]byte("GET"), []byte("/a/345"))
 	if h == nil {
 		t.Fatal("a shape that was late twice is not found")
@@ -85,8 +149,8 @@ func TestSiblings(t *testing.T) {
 		if s.Find([]byte("GET"), []byte("/posts/other")) != nil {
 			t.Fatalf("%d names make a variable", i)
 		}
-		s.Held([]byte("GET"), []byte(path))
-		s.Held([]byte("GET"), []byte(path))
+		s.Held([]byte("GET"), []byte(path), Slow+1)
+		s.Held([]byte("GET"), []byte(path), Slow+1)
 	}
 	if s.Find([]byte("GET"), []byte("/posts/other")) == nil {
 		t.Error("many names that block make no variable")
@@ -96,23 +160,25 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
+// name is a path of its own for each number.
+func name(i int) []byte {
+	b := []byte(fmt.Sprintf("%06d", i))
+	for j := range b {
+		b[j] += 'a' - '0'
+	}
+	return []byte("/" + string(b) + "/x")
+}
+
 // TestBound keeps what clients can make the table hold bounded.
 func TestBound(t *testing.T) {
 	var s Shapes
-	name := func(i int) string {
-		b := []byte(fmt.Sprintf("%06d", i))
-		for j := range b {
-			b[j] += 'a' - '0'
-		}
-		return "/" + string(b) + "/x"
-	}
 	for i := range 3 * maxShapes {
-		s.Held([]byte("GET"), []byte(name(i)))
-		s.Held([]byte("GET"), []byte(name(i)))
+		s.Held([]byte("GET"), name(i), Slow+1)
+		s.Held([]byte("GET"), name(i), Slow+1)
 		if n := len(*s.known.Load()); n > maxShapes {
 			t.Fatalf("%d shapes are remembered", n)
 		}
-		if s.Find([]byte("GET"), []byte(name(i))) == nil {
+		if s.Find([]byte("GET"), name(i)) == nil {
 			t.Fatalf("shape %d is not found right after it was learned", i)
 		}
 	}

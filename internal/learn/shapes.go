@@ -27,8 +27,28 @@ const (
 type Shapes struct {
 	blocking atomic.Int32 // shapes that block: while there are none, nobody looks
 	known    atomic.Pointer[map[string]*Habit]
-	mu       sync.Mutex // of who changes known, which is replaced as a whole
+	tries    atomic.Bool // there is a trial
+	mu       sync.Mutex  // of who changes known, which is replaced as a whole, and of trial
+	trial    trial
 }
+
+// A trial is about the shape of a request that took long, until its next few say
+// whether that is its habit. One shape is on trial at a time, so that what requests
+// cost meanwhile is bounded, and what is kept of paths that come but once.
+type trial struct {
+	shape string
+	habit Habit
+	calls int // of this shape
+	long  int // of them
+	left  int // requests that are still looked at
+}
+
+const (
+	// trialCalls is of how many calls at least half have to be long for the trial
+	// to go on, and trialLeft how many requests of all shapes it lasts at most.
+	trialCalls = 4
+	trialLeft  = 4096
+)
 
 // Find returns the habit that says that such a request blocks, or nil.
 func (s *Shapes) Find(method, path []byte) *Habit {
@@ -47,24 +67,56 @@ func (s *Shapes) Find(method, path []byte) *Habit {
 	return nil
 }
 
-// Held notes that such a request has held up its loop: see [Habit.Held].
-func (s *Shapes) Held(method, path []byte) {
-	shape := string(appendShape(nil, method, path))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h := s.habit(shape)
-	before := h.Blocks()
-	h.Held()
-	if before || !h.Blocks() {
+// Held notes how long such a request took on the loop: see [Habit.Held].
+func (s *Shapes) Held(method, path []byte, d time.Duration) {
+	if d < long && !s.tries.Load() || d == 0 {
 		return
 	}
-	s.blocking.Add(1)
-	if wide := string(widen([]byte(shape))); s.children(shape) >= siblings {
-		if h := s.habit(wide); !h.Blocks() {
-			h.Held()
-			h.Held()
-			s.blocking.Add(1)
+	var room [maxShape + 32]byte
+	shape := appendShape(room[:0], method, path)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d > Slow {
+		name := string(shape)
+		if s.habit(name).Held(d) {
+			s.learned(name)
 		}
+		return
+	}
+	t := &s.trial
+	if t.left == 0 {
+		if d < long {
+			return
+		}
+		*t = trial{shape: string(shape), left: trialLeft}
+		s.tries.Store(true)
+	}
+	if t.left--; string(shape) == t.shape {
+		t.calls++
+		if d >= long {
+			t.long++
+		}
+		switch {
+		case t.habit.Held(d):
+			if s.habit(t.shape).learn() {
+				s.learned(t.shape)
+			}
+			t.left = 0
+		case t.calls >= trialCalls && t.long < t.calls/2:
+			t.left = 0
+		}
+	}
+	if t.left == 0 {
+		s.tries.Store(false)
+	}
+}
+
+// learned counts a shape that blocks from now on, and takes its last segment for a
+// variable one when many do. s.mu is held.
+func (s *Shapes) learned(shape string) {
+	s.blocking.Add(1)
+	if s.children(shape) >= siblings && s.habit(string(widen([]byte(shape)))).learn() {
+		s.blocking.Add(1)
 	}
 }
 

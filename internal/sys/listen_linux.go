@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"syscall"
@@ -147,4 +148,13 @@ func Conn(fd int) (net.Conn, error) {
 	nc, err := net.FileConn(f)
 	Unblock(fd)
 	return nc, err
+}
+
+// MaxFiles is how many descriptors the process may have, 0 if that is not known.
+func MaxFiles() int {
+	var r unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil {
+		return 0
+	}
+	return int(min(r.Cur, math.MaxInt32))
 }

@@ -242,6 +242,7 @@ type Stats struct {
 	Refused   uint64 // times that accepting had to wait for a limit: MaxConns, AcceptRate, descriptors
 	Takeovers uint64 // loops taken over because Feed did not return in time
 	Detached  uint64 // loops given up by Detach, Read or Flush
+	Stayed    uint64 // Feeds by a goroutine that had kept the connection since the one before
 	BytesIn   uint64
 	BytesOut  uint64
 	Loops     int

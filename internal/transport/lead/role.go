@@ -56,6 +56,9 @@ type Hand struct {
 	Read, Sent int
 	// Local is the transport's own. It is nil when the hand is new.
 	Local any
+	// Waits says that foreign code has given up the loop because it waits for others
+	// than its client. It is the transport's, too.
+	Waits bool
 	// Out is the hand's own queue for what foreign code sends.
 	Out buf.Queue
 }

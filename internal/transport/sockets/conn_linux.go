@@ -22,11 +22,13 @@ type Conn struct {
 	hand     *lead.Hand        // who runs the session's code; nil when nobody does
 	side     atomic.Pointer[more]
 	wakes    *wakes
+	stay     *stay                    // the leader's: that the feeder has asked for, until it gives the connection back
 	local    atomic.Pointer[net.Addr] // its own, of one that was hijacked
 	deadline atomic.Int64             // on the clock's scale; 0 is never
 	roomBy   atomic.Int64             // the same, for waits for room
 	socket
 	gen    uint32 // tells apart the connections that had this descriptor
+	fedAt  uint32 // when a Feed last returned off the loop, in milliseconds; the feeder's
 	closed atomic.Uint32
 	flags  flags
 	own    own
@@ -59,6 +61,7 @@ const (
 	due                          // a feedRest is on its way
 	making                       // session is not there yet
 	leaving                      // hijacked, and not released by the driver yet
+	asks                         // the feeder waits to be told that it may stay
 )
 
 // own are the flags of the feeder.
@@ -153,7 +156,15 @@ func (c *Conn) Wake(f func(out *buf.Queue) error) bool {
 
 // Detach implements [transport.Conn].
 func (c *Conn) Detach() {
-	if h := c.hand; h != nil && h.Detach() {
+	if h := c.hand; h != nil {
+		h.Waits = true
+		c.detach()
+	}
+}
+
+// detach is Detach by who will not wait for long: for the client.
+func (c *Conn) detach() {
+	if h := c.hand; h.Detach() {
 		unpin(h)
 	}
 }

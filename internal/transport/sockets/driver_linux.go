@@ -66,6 +66,10 @@ type Receiver interface {
 	// Read is Recv for the goroutines that feed the connection, while they may not
 	// lead. EAGAIN means that the loop is to be asked for In.
 	Read(c *Conn, p []byte) (int, syscall.Errno)
+	// Direct ends what is under way to receive for a connection that is being fed,
+	// and reports whether nothing is. Otherwise Loop.Directed is called when it is
+	// so. From then on, until it is not fed any more, Read reads from the socket.
+	Direct(c *Conn) bool
 	// Unread reports whether something has arrived that nobody has read.
 	Unread(c *Conn) bool
 	// Early takes what the driver has received and nobody has read, of a connection

@@ -167,13 +167,21 @@ func (l *Loop) yield(h *lead.Hand, c *Conn) {
 	h.Begin()
 }
 
-// end is called after it. It sends what the session has left, and gives the
-// connection back to the loop.
+// end is called after it. It gives the connection back to the loop.
 func (l *Loop) end(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
+	if !l.wrapUp(h, c, in, n, err) {
+		return h.End()
+	}
+	return l.returned(h, c, err)
+}
+
+// wrapUp sends what the session has left, and keeps what it has not consumed. It
+// reports whether the connection is still the transport's.
+func (l *Loop) wrapUp(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 	if c.own&hijacked != 0 {
 		h.Out.Reset()
 		c.free()
-		return h.End()
+		return false
 	}
 	if h.Out.Len() > 0 && c.own&broken == 0 {
 		tell := err == nil && (in == nil || c.Pending() > 0)
@@ -193,15 +201,22 @@ func (l *Loop) end(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 	if err != nil && err != transport.ErrClosed {
 		c.own |= linger
 	}
-	return l.returned(h, c, err)
+	return true
 }
 
 // returned gives the connection back to the loop, for which its session has no
-// more to say.
+// more to say, unless the feeder stays for what comes next.
 func (l *Loop) returned(h *lead.Hand, c *Conn, err error) bool {
 	if h.End() {
 		return l.settle(h, c, err)
 	}
+	if err == nil && c.mayStay(h) {
+		var here bool
+		if here, err = l.stay(h, c); !here {
+			return false
+		}
+	}
+	h.Waits = false
 	l.publish(h)
 	if !l.put(message{kind: back, c: c, err: err}) {
 		l.abandon(c, (*Conn).free)
@@ -337,6 +352,9 @@ func (l *Loop) rare(h *lead.Hand, c *Conn, events uint32) bool {
 // whileBusy handles events of a connection that is being fed.
 func (l *Loop) whileBusy(h *lead.Hand, c *Conn, events uint32) {
 	gone := events&(Hup|Err) != 0
+	if events&(RdHup|Hup|Err) != 0 {
+		l.recall(c)
+	}
 	if events&(RdHup|Hup|Err) != 0 && c.flags&lost == 0 {
 		c.flags |= lost
 		err := io.EOF

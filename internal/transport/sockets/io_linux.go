@@ -208,7 +208,7 @@ func (c *Conn) wait(k kind, lock sync.Locker) error {
 	if k == writeWait {
 		signal, deadline, flag = &c.hand.Writable, &c.roomBy, awaitsRoom
 	}
-	c.Detach()
+	c.detach()
 	if passed(deadline, clock.Nano()) {
 		return transport.ErrDeadline
 	}
@@ -288,7 +288,10 @@ func (c *Conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 	}
 	local := nc.LocalAddr()
 	c.local.Store(&local)
-	c.Detach()
+	c.detach()
+	if s, ok := c.hand.Local.(*stay); ok {
+		s.leave() // the descriptor of nc is to be the last
+	}
 	c.hand.Writable.Prepare()
 	err = transport.ErrLost
 	if c.loop.put(message{kind: hijack, c: c}) {

@@ -52,12 +52,13 @@ type Loop struct {
 	wait func(fd uintptr) bool // of the bell
 	idle func() bool
 
+	resting  atomic.Int64 // feeders that stay, and wait for input
 	counters counters
 }
 
 // counters are written by hands now and then, and read by anybody.
 type counters struct {
-	accepted, stopped, read, sent atomic.Uint64
+	accepted, stopped, stayed, read, sent atomic.Uint64
 }
 
 // pin ties a hand's thread to the loop's CPU, if it has one. Hand.Local undoes it.
@@ -127,7 +128,7 @@ func (l *Loop) round(h *lead.Hand) bool {
 			return false
 		}
 	}
-	if l.feeds > 0 {
+	if l.feeds > int(l.resting.Load()) {
 		// Handlers that went on elsewhere need this processor too.
 		runtime.Gosched()
 	}

@@ -16,7 +16,8 @@ type message struct {
 	at   int32             // of visitAll: the descriptor that comes next
 	c    *Conn
 	f    func(out *buf.Queue) error // of wake
-	each *each                      // of visitAll
+	each *each                      // of visitAll, and of its visits by wake
+	stay *stay                      // of askStay
 	done chan<- struct{}            // of stopListening: told when it is done
 	err  error                      // of back
 	hand *lead.Hand                 // of exited
@@ -30,6 +31,7 @@ const (
 	readWait                  // the feeder waits for input
 	writeWait                 // the feeder waits for room
 	retime                    // the feeder waits, and has changed its timeout
+	askStay                   // the feeder wants to stay
 	sendRest                  // the feeder has left something to send
 	feedRest                  // feed what is kept
 	closeConn                 // Close
@@ -108,13 +110,15 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 	case back:
 		// Its interest may have been taken away meanwhile: there is no short cut.
 		l.feeds--
-		c.hand = nil
-		c.flags &^= busy | waitRead | waitWrite
+		c.hand, c.stay = nil, nil
+		c.flags &^= busy | waitRead | waitWrite | asks
 		return l.resolve(h, c, m.err)
 	case readWait, writeWait:
 		l.await(c, m.kind)
 	case retime:
 		l.waits(c)
+	case askStay:
+		l.askStay(c, m.stay)
 	case sendRest:
 		if c.flags&busy != 0 {
 			c.flags |= unsent
@@ -148,9 +152,13 @@ func (m message) drop() {
 	switch m.kind {
 	case visitAll:
 		m.each.finish()
+	case wake:
+		if m.each != nil {
+			m.each.finish()
+		}
 	case stopListening:
 		close(m.done)
-	case readWait:
+	case readWait, askStay:
 		m.c.hand.Readable.Send(transport.ErrLost)
 	case writeWait, hijack:
 		m.c.hand.Writable.Send(transport.ErrLost)
@@ -213,6 +221,7 @@ func (l *Loop) endWaits(c *Conn, err error) {
 	if c.flags&waitWrite != 0 {
 		l.endWriteWait(c, err)
 	}
+	l.recall(c)
 }
 
 // wake runs a function for a connection, now or when its Feed has returned.
@@ -226,6 +235,7 @@ func (l *Loop) wake(h *lead.Hand, c *Conn, m message) bool {
 			c.wakes = new(wakes)
 		}
 		c.wakes.list = append(c.wakes.list, m)
+		l.recall(c)
 		return true
 	}
 	l.begin(h, c)
@@ -237,7 +247,11 @@ func (l *Loop) wake(h *lead.Hand, c *Conn, m message) bool {
 func (l *Loop) visitNext(h *lead.Hand, m message) bool {
 	for ; int(m.at) < len(l.conns) && !m.each.stopped(); m.at++ {
 		c := l.conns[m.at]
-		if c == nil || c.flags&busy != 0 || c.closed.Load() != open {
+		if c == nil || c.closed.Load() != open {
+			continue
+		}
+		if c.flags&busy != 0 {
+			l.visitLater(h, c, m.each)
 			continue
 		}
 		m.at++
@@ -249,6 +263,15 @@ func (l *Loop) visitNext(h *lead.Hand, m message) bool {
 	}
 	m.each.finish()
 	return true
+}
+
+// visitLater visits a connection of which the feeder stays, when it has given it back.
+// It may well be idle; others that are being fed are not.
+func (l *Loop) visitLater(h *lead.Hand, c *Conn, e *each) {
+	if s := c.stay; s != nil && !s.called.Load() {
+		e.left.Add(1)
+		l.wake(h, c, message{kind: wake, c: c, each: e, f: func(out *buf.Queue) error { return e.visit(c.session, out) }})
+	}
 }
 
 // close is Conn.Close on the loop.
@@ -272,6 +295,7 @@ func (l *Loop) close(h *lead.Hand, c *Conn, how transport.Closing) bool {
 		return l.cut(h, c)
 	case fed:
 		c.flags |= closeAfter
+		l.recall(c)
 	case c.flags&(closing|lingering) == 0:
 		return l.finish(h, c)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/sys"
 	"github.com/redline-go/redline/internal/transport"
 	"github.com/redline-go/redline/internal/transport/lead"
 )
@@ -17,12 +18,13 @@ type atomicInt64 = atomic.Int64
 
 // A Transport moves bytes between sockets and sessions. It implements [transport.Transport].
 type Transport struct {
-	config transport.Config
-	crew   *lead.Crew
-	loops  []*Loop
-	rate   rate
-	open   atomic.Int64 // connections, those being accepted included
-	full   atomic.Bool  // a loop has stopped accepting because of MaxConns
+	config   transport.Config
+	crew     *lead.Crew
+	loops    []*Loop
+	rate     rate
+	maxFiles int          // descriptors that the process may have, when the transport was made
+	open     atomic.Int64 // connections, those being accepted included
+	full     atomic.Bool  // a loop has stopped accepting because of MaxConns
 
 	logger    *transport.Logger
 	listening atomic.Int64 // listeners of all loops
@@ -57,7 +59,7 @@ func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	}
 	t := &Transport{
 		config: config, crew: lead.NewCrew(config.Takeover),
-		logger: transport.NewLogger(config.Log), deaf: make(chan error, 1),
+		logger: transport.NewLogger(config.Log), deaf: make(chan error, 1), maxFiles: sys.MaxFiles(),
 	}
 	if config.AcceptRate > 0 {
 		t.rate.gap = int64(time.Second) / int64(config.AcceptRate)
@@ -223,6 +225,7 @@ func (t *Transport) Stats() transport.Stats {
 		s.BytesOut += l.counters.sent.Load()
 		s.Takeovers += l.role.Stats.Takeovers.Load()
 		s.Detached += l.role.Stats.Detached.Load()
+		s.Stayed += l.counters.stayed.Load()
 	}
 	return s
 }

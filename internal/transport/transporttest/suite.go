@@ -33,7 +33,7 @@ func Run(t *testing.T, f Factory, limits Limits) {
 		t.Fatal(err)
 	}
 	l.Close()
-	for _, c := range cases {
+	for _, c := range append(cases, stays...) {
 		t.Run(c.name, func(t *testing.T) {
 			e := newEnv(t, f, limits)
 			c.run(e)

@@ -105,6 +105,9 @@ func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
 	if p.state&released != 0 {
 		return sockets.Event{}, false
 	}
+	if p.state&receiving == 0 {
+		d.loop.Directed(c)
+	}
 	p.watched()
 	want := c.Wants()
 	if want&sockets.In == 0 {

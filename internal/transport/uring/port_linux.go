@@ -265,6 +265,16 @@ func (d *driver) Read(c *sockets.Conn, b []byte) (int, syscall.Errno) {
 	return sys.Recv(c.FD(), b)
 }
 
+// Direct implements [sockets.Receiver].
+func (d *driver) Direct(c *sockets.Conn) bool {
+	p := portOf(c)
+	if p.state&receiving == 0 {
+		return true
+	}
+	d.endRecv(p)
+	return false
+}
+
 // Unread implements [sockets.Receiver].
 func (d *driver) Unread(c *sockets.Conn) bool { return portOf(c).has() || sys.Unread(c.FD()) > 0 }
 

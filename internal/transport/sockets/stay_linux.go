@@ -1,0 +1,231 @@
+package sockets
+
+import (
+	"errors"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/clock"
+	"github.com/redline-go/redline/internal/sys"
+	"github.com/redline-go/redline/internal/transport"
+	"github.com/redline-go/redline/internal/transport/lead"
+)
+
+const (
+	// stayTime is how long a feeder that stays waits for more input, and within
+	// which the Feed before must have returned for it to stay at all.
+	stayTime = time.Second
+	// stayQuick is how many Feeds in a row that have not said that they wait end a
+	// stay: the loop has such for less.
+	stayQuick = 16
+	stayInput = 4 << 10
+)
+
+// A stay is a feeder that keeps its connection when Feed has returned: it was fed off
+// the loop, because it waits for others, and so will be the next Feed. It waits for
+// input by itself, in the runtime's poller, as the goroutines of net/http do. So a
+// request costs no hand-over to another goroutine and none back, and the loop is not
+// woken. It still looks after what happens beside input.
+//
+//	feeder                               loop
+//	1. duplicates the descriptor
+//	2. asks to stay ───────────────────▶ stops receiving
+//	3. waits, reads, feeds, waits …      recalls it: a message, the end, a visit
+//	4. gives the connection back ──────▶ arms it again
+//
+// For the loop the connection is busy all the time.
+type stay struct {
+	l    *Loop
+	c    *Conn
+	h    *lead.Hand
+	file *os.File // a duplicate of the descriptor: who waits in the poller has to own it
+	raw  syscall.RawConn
+
+	called atomic.Bool // the loop wants the connection back
+	until  int64       // the deadline of file, on the clock's scale
+	idle   int64       // the end of the stay if nothing comes
+	rests  bool        // counted in Loop.resting
+	quick  int         // Feeds in a row that have not said that they wait
+	in     []byte      // what was read
+	err    error       // of the last Feed
+}
+
+// stay has the feeder serve the connection for as long as it is worth it. It reports
+// whether it is still the transport's, and what its last Feed has returned.
+func (l *Loop) stay(h *lead.Hand, c *Conn) (here bool, err error) {
+	s := l.newStay(h, c)
+	if s == nil {
+		return true, nil
+	}
+	defer s.leave()
+	h.Readable.Prepare()
+	if !l.put(message{kind: askStay, c: c, stay: s}) || h.Readable.Wait() != nil {
+		return true, nil
+	}
+	h.Release()
+	h.Local = s
+	for s.next() {
+		if !s.feed() {
+			return c.own&hijacked == 0, s.err
+		}
+	}
+	return true, nil
+}
+
+// mayStay reports whether a Feed that has returned off the loop is worth a stay.
+func (c *Conn) mayStay(h *lead.Hand) bool {
+	now := uint32(clock.Refresh() / int64(time.Millisecond))
+	since := now - c.fedAt
+	c.fedAt = now
+	return h.Waits && since < uint32(stayTime/time.Millisecond) && c.clean()
+}
+
+// clean reports whether a Feed has left nothing to be done but to feed on.
+func (c *Conn) clean() bool { return c.own == 0 && c.more() == nil && c.closed.Load() == open }
+
+// newStay returns nil where the process has not descriptors to spare.
+func (l *Loop) newStay(h *lead.Hand, c *Conn) *stay {
+	fd, ok := c.hold()
+	if !ok {
+		return nil
+	}
+	dup, err := sys.DupFD(fd)
+	c.letGo(fd)
+	if err != nil {
+		return nil
+	}
+	s := &stay{l: l, c: c, h: h, file: os.NewFile(uintptr(dup), "connection")}
+	if s.raw, err = s.file.SyscallConn(); err != nil || dup > l.t.maxFiles/2 || !s.extend(clock.Refresh()) {
+		s.file.Close()
+		return nil
+	}
+	return s
+}
+
+// leave ends the stay for the poller.
+func (s *stay) leave() {
+	s.wakes()
+	s.file.Close() // nothing is lost if it fails: it is a duplicate
+	s.h.Local = nil
+}
+
+// next waits for input, and reports whether there is some. Otherwise the stay is over:
+// nothing has come in time, the loop wants the connection back, or is to find out why it
+// cannot be read.
+func (s *stay) next() bool {
+	s.in = nil
+	now := clock.Refresh()
+	s.idle = now + int64(stayTime)
+	if d := s.c.deadline.Load(); d != 0 && d < s.idle {
+		s.idle = d
+	}
+	for {
+		if late := s.until > s.idle || s.until < s.idle-int64(stayTime/2); late && !s.extend(now) || s.called.Load() {
+			return false
+		}
+		err := s.raw.Read(s.read)
+		s.wakes()
+		if err == nil {
+			return s.in != nil
+		}
+		if now = clock.Refresh(); !errors.Is(err, os.ErrDeadlineExceeded) || now >= s.idle {
+			return false
+		}
+		s.until = 0
+	}
+}
+
+// extend moves the deadline to the end of the stay: not with each request, as that is
+// work for the runtime.
+func (s *stay) extend(now int64) bool {
+	if s.idle == 0 {
+		s.idle = now + int64(stayTime)
+	}
+	s.until = s.idle
+	return s.file.SetReadDeadline(time.Now().Add(time.Duration(s.idle-now))) == nil
+}
+
+// read reads what has arrived, and reports whether to stop waiting.
+func (s *stay) read(uintptr) bool {
+	s.wakes()
+	in := buf.Get(stayInput)[:stayInput]
+	n, errno := s.c.receive(in)
+	if n > 0 {
+		s.h.Read += n
+		s.in = in[:n]
+		return true
+	}
+	buf.Put(in)
+	if errno != syscall.EAGAIN {
+		return true
+	}
+	s.rests = true
+	s.l.resting.Add(1)
+	s.l.publish(s.h)
+	return false
+}
+
+// wakes is called when it does not wait any more.
+func (s *stay) wakes() {
+	if s.rests {
+		s.rests = false
+		s.l.resting.Add(-1)
+	}
+}
+
+// feed feeds what was read, and reports whether to stay.
+func (s *stay) feed() bool {
+	c, h := s.c, s.h
+	h.Waits = false
+	s.l.counters.stayed.Add(1)
+	n, err := c.session.Feed(s.in, &h.Out)
+	s.err = err
+	if !s.l.wrapUp(h, c, s.in, n, err) {
+		return false
+	}
+	buf.Put(s.in)
+	if s.quick++; h.Waits {
+		s.quick = 0
+	}
+	return err == nil && c.clean() && s.quick < stayQuick && !s.called.Load()
+}
+
+// askStay is the loop's part of the beginning.
+func (l *Loop) askStay(c *Conn, s *stay) {
+	c.stay = s
+	c.flags |= asks
+	if c.flags&(closeNow|closeAfter) != 0 || c.wakes != nil {
+		l.recall(c)
+	} else if l.receiver == nil || l.receiver.Direct(c) {
+		l.Directed(c)
+	}
+}
+
+// Directed is called by a driver that receives nothing for a connection any more, when
+// Direct has said otherwise.
+func (l *Loop) Directed(c *Conn) {
+	if c.flags&asks != 0 {
+		c.flags &^= asks
+		l.disarm(c)
+		c.hand.Readable.Send(nil)
+	}
+}
+
+// recall has a feeder that stays give the connection back, if it does.
+func (l *Loop) recall(c *Conn) {
+	switch s := c.stay; {
+	case s == nil:
+	case c.flags&asks != 0:
+		c.flags &^= asks
+		c.hand.Readable.Send(transport.ErrLost)
+	default:
+		s.called.Store(true)
+		_ = s.file.SetReadDeadline(past) // it may be closed: then it is over
+	}
+}
+
+// past is a time that has passed.
+var past = time.Unix(1, 0)
