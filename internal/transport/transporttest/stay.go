@@ -192,10 +192,15 @@ var stays = []testCase{
 	})},
 	{"stay/visit", staying(func(x *stayer) {
 		for range 5 {
-			x.transport.Each(func(_ transport.Session, out *buf.Queue) error {
-				fmt.Fprint(out, "visited\n")
-				return nil
-			}, nil)
+			visited := make(chan struct{}, 1)
+			x.until("it is visited", func() bool { // not while Feed runs
+				x.transport.Each(func(_ transport.Session, out *buf.Queue) error {
+					fmt.Fprint(out, "visited\n")
+					visited <- struct{}{}
+					return nil
+				}, nil)
+				return len(visited) > 0
+			})
 			x.client.want("visited\n")
 			x.keep()
 		}
