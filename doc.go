@@ -10,9 +10,9 @@
 // A native handler is a func(*Ctx). It starts on the event loop that read the
 // request, which costs no hand-over, and may block all the same: when it does
 // not return within a few milliseconds, another goroutine takes the loop over
-// and the handler goes on where it is. Routes that are seen to block are
-// learned, and start off the loop from then on; [Blocking] and [Inline] are
-// hints for those who know beforehand.
+// and the handler goes on where it is. Routes whose calls take 50 µs or more as a
+// rule, waiting or computing, are learned, and start off the loop from then on;
+// [Blocking] and [Inline] are hints for those who know beforehand.
 //
 // # What may be kept
 //

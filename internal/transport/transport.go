@@ -243,6 +243,8 @@ type Stats struct {
 	Takeovers uint64 // loops taken over because Feed did not return in time
 	Detached  uint64 // loops given up by Detach, Read or Flush
 	Stayed    uint64 // Feeds by a goroutine that had kept the connection since the one before
+	Rounds    uint64 // of loops: handle what there is, wait
+	Fetches   uint64 // of loops: ask the kernel for events, without waiting
 	BytesIn   uint64
 	BytesOut  uint64
 	Loops     int

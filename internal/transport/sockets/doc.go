@@ -8,8 +8,8 @@
 //
 // Who may touch what of a connection:
 //
-//	leader   flags, Watched, wakes, timer, the table       never within Begin and End
-//	feeder   own, more.rest; makes more                    the goroutine in the session's code
+//	leader   flags, Watched, wakes, stay, timer, the table never within Begin and End
+//	feeder   own, more.rest, fedAt; makes more             the goroutine in the session's code
 //	both     more.out, under more.mu; deadlines, closed    atomic
 //
 // While nothing is fed the leader is the feeder too. The feeder may be several
@@ -17,11 +17,14 @@
 // the session's code, when that ends itself: then the connection is closed, and what
 // they have of it is left to them.
 //
+// A feeder off the loop whose connection is hot keeps it between Feeds: see stay.
+//
 // # Descriptors
 //
 // The number of a descriptor that is closed may be somebody else's. So a connection's is
 // closed by the last who holds it (see socket), and is -1 from then on; a hijacked one
-// gets a duplicate before the loop lets go; a listener's is -1 when it is closed, and
+// gets a duplicate before the loop lets go; a feeder that stays has one, and closes it
+// before it gives the connection back, or away; a listener's is -1 when it is closed, and
 // nothing is asked of the kernel about it before the loop runs; drivers name what is
 // under way by the connection's generation.
 package sockets

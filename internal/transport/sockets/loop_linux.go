@@ -58,7 +58,7 @@ type Loop struct {
 
 // counters are written by hands now and then, and read by anybody.
 type counters struct {
-	accepted, stopped, stayed, read, sent atomic.Uint64
+	accepted, stopped, stayed, read, sent, rounds, fetches atomic.Uint64
 }
 
 // pin ties a hand's thread to the loop's CPU, if it has one. Hand.Local undoes it.
@@ -110,6 +110,7 @@ func (l *Loop) lead(h *lead.Hand) {
 // round handles what there is to do, and waits if it is nothing. It reports
 // whether the hand still leads.
 func (l *Loop) round(h *lead.Hand) bool {
+	l.counters.rounds.Add(1)
 	l.now = clock.Refresh()
 	h.Sent -= l.owed
 	l.owed = 0
@@ -151,7 +152,10 @@ func (l *Loop) round(h *lead.Hand) bool {
 
 // fetch reports whether there is something to do: events, or the end of a loop whose
 // driver has failed.
-func (l *Loop) fetch() bool { return l.driver.Fetch() || l.failure != nil }
+func (l *Loop) fetch() bool {
+	l.counters.fetches.Add(1)
+	return l.driver.Fetch() || l.failure != nil
+}
 
 // poll is fetch for a loop that waits if there is nothing: not for long where the kernel
 // has refused something.

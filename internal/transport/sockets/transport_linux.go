@@ -226,6 +226,8 @@ func (t *Transport) Stats() transport.Stats {
 		s.Takeovers += l.role.Stats.Takeovers.Load()
 		s.Detached += l.role.Stats.Detached.Load()
 		s.Stayed += l.counters.stayed.Load()
+		s.Rounds += l.counters.rounds.Load()
+		s.Fetches += l.counters.fetches.Load()
 	}
 	return s
 }
