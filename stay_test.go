@@ -74,3 +74,23 @@ func TestKept(t *testing.T) {
 		})
 	}
 }
+
+// TestKeptIsNotLearned judges no handler by calls that have held no loop.
+func TestKeptIsNotLearned(t *testing.T) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
+		router := redline.NewRouter()
+		router.GET("/", redline.Blocking(text("x")))
+		router.GET("/slow", redline.Blocking(func(c *redline.Ctx) {
+			time.Sleep(3 * time.Millisecond)
+			c.Text(200, "slow")
+		}))
+		r := serve(t, &redline.Server{Transport: transport, Native: router.Serve})
+		c := kept(r)
+		for range 20 {
+			c.want("/slow", "slow")
+		}
+		if route := r.routeOf("/slow"); route.Slow > 2 || route.Blocking && route.Slow < 2 {
+			t.Errorf("%+v, though it holds no loop", route)
+		}
+	}, redline.TransportStd)
+}

@@ -197,8 +197,9 @@ func (s *Stream) Close() error {
 }
 
 // Abort ends the connection. The client gets what was written before, as far as it
-// takes it, and can tell that the response is not complete. It does nothing when the
-// stream is closed.
+// takes it, and can tell that the response is not complete. Where only a reset can tell,
+// to a client of HTTP/1.0 and without a Content-Length, it may lose the last of it. Abort
+// does nothing when the stream is closed.
 func (s *Stream) Abort() {
 	s.held.Abort()
 	s.end()

@@ -190,6 +190,7 @@ func (h *held) expired() error {
 	case s.conn.Pending() == 0:
 		s.owing = false
 		s.deadline(0)
+		h.drained()
 	case s.overdue():
 		s.lose()
 		return s.cut()

@@ -118,7 +118,8 @@ func (s *Session) Fresh() bool { return !s.used }
 
 // Feed implements the transport's contract.
 func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
-	s.in, s.out, s.yielded, s.released, s.first = in, out, false, false, true
+	s.in, s.out, s.released, s.first = in, out, false, true
+	s.yielded = s.conn.Detached() // then it holds no loop
 	err := s.advance()
 	n := len(in)
 	if !s.released {

@@ -169,6 +169,28 @@ func name(i int) []byte {
 	return []byte("/" + string(b) + "/x")
 }
 
+// TestForgottenTwice lets a shape be forgotten that was let go of with all others.
+func TestForgottenTwice(t *testing.T) {
+	var s Shapes
+	get := []byte("GET")
+	learn := func(path []byte) {
+		s.Held(get, path, Slow+1)
+		s.Held(get, path, Slow+1)
+	}
+	learn([]byte("/old"))
+	old := s.Find(get, []byte("/old"))
+	for i := 0; s.Find(get, []byte("/old")) != nil; i++ {
+		s.Held(get, name(i), Slow+1)
+	}
+	for range forget {
+		s.Ran(old, 0)
+	}
+	learn([]byte("/new"))
+	if s.Find(get, []byte("/new")) == nil {
+		t.Error("a shape that blocks is not found")
+	}
+}
+
 // TestBound keeps what clients can make the table hold bounded.
 func TestBound(t *testing.T) {
 	var s Shapes

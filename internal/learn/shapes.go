@@ -111,20 +111,34 @@ func (s *Shapes) Held(method, path []byte, d time.Duration) {
 	}
 }
 
-// learned counts a shape that blocks from now on, and takes its last segment for a
+// learned is told of a shape that blocks from now on, and takes its last segment for a
 // variable one when many do. s.mu is held.
 func (s *Shapes) learned(shape string) {
-	s.blocking.Add(1)
-	if s.children(shape) >= siblings && s.habit(string(widen([]byte(shape)))).learn() {
-		s.blocking.Add(1)
+	if s.children(shape) >= siblings {
+		s.habit(string(widen([]byte(shape)))).learn()
 	}
+	s.recount()
 }
 
 // Ran notes how long a call off the loop took.
 func (s *Shapes) Ran(h *Habit, d time.Duration) {
 	if h.Ran(d) {
-		s.blocking.Add(-1)
+		s.mu.Lock()
+		s.recount()
+		s.mu.Unlock()
 	}
+}
+
+// recount counts the shapes that block: a habit that is forgotten may be one of those
+// that were let go of together. s.mu is held.
+func (s *Shapes) recount() {
+	n := int32(0)
+	for _, h := range *s.known.Load() {
+		if h.Blocks() {
+			n++
+		}
+	}
+	s.blocking.Store(n)
 }
 
 // Each calls f for every shape that has held up its loop.

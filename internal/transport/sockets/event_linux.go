@@ -4,6 +4,7 @@ import (
 	"io"
 	"syscall"
 
+	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/transport"
 	"github.com/redline-go/redline/internal/transport/lead"
 )
@@ -112,6 +113,15 @@ func (l *Loop) sendBusy(h *lead.Hand, c *Conn) {
 	m.mu.Unlock()
 	if done || err != nil && err != syscall.EAGAIN {
 		c.flags &^= unsent // an error comes again, to the feeder
+	}
+	if done && err == nil {
+		// The session is told when its call has returned.
+		c.later(message{kind: wake, c: c, f: func(*buf.Queue) error {
+			if c.Pending() == 0 {
+				c.session.Drained()
+			}
+			return nil
+		}})
 	}
 }
 

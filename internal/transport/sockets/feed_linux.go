@@ -169,7 +169,7 @@ func (l *Loop) yield(h *lead.Hand, c *Conn) {
 // end is called after it. It gives the connection back to the loop.
 func (l *Loop) end(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 	if !l.wrapUp(h, c, in, n, err) {
-		return h.End()
+		return l.gone(h)
 	}
 	return l.returned(h, c, err)
 }
@@ -203,6 +203,16 @@ func (l *Loop) wrapUp(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 	return true
 }
 
+// gone ends a call in which the connection has left the transport.
+func (l *Loop) gone(h *lead.Hand) bool {
+	h.Waits = false
+	leads := h.End()
+	if !leads {
+		l.publish(h)
+	}
+	return leads
+}
+
 // returned gives the connection back to the loop, for which its session has no
 // more to say, unless the feeder stays for what comes next.
 func (l *Loop) returned(h *lead.Hand, c *Conn, err error) bool {
@@ -212,7 +222,7 @@ func (l *Loop) returned(h *lead.Hand, c *Conn, err error) bool {
 	if err == nil && c.mayStay(h) {
 		var here bool
 		if here, err = l.stay(h, c); !here {
-			return false
+			return l.gone(h)
 		}
 	}
 	h.Waits = false

@@ -231,15 +231,20 @@ func (l *Loop) wake(h *lead.Hand, c *Conn, m message) bool {
 		return true
 	}
 	if c.flags&busy != 0 {
-		if c.wakes == nil {
-			c.wakes = new(wakes)
-		}
-		c.wakes.list = append(c.wakes.list, m)
+		c.later(m)
 		l.recall(c)
 		return true
 	}
 	l.begin(h, c)
 	return l.end(h, c, nil, 0, m.f(&h.Out))
+}
+
+// later keeps a message for when the connection is not busy any more.
+func (c *Conn) later(m message) {
+	if c.wakes == nil {
+		c.wakes = new(wakes)
+	}
+	c.wakes.list = append(c.wakes.list, m)
 }
 
 // visitNext visits the next connection that is not being fed, and leaves the message
@@ -251,7 +256,7 @@ func (l *Loop) visitNext(h *lead.Hand, m message) bool {
 			continue
 		}
 		if c.flags&busy != 0 {
-			l.visitLater(h, c, m.each)
+			l.visitLater(c, m.each)
 			continue
 		}
 		m.at++
@@ -265,13 +270,17 @@ func (l *Loop) visitNext(h *lead.Hand, m message) bool {
 	return true
 }
 
-// visitLater visits a connection of which the feeder stays, when it has given it back.
-// It may well be idle; others that are being fed are not.
-func (l *Loop) visitLater(h *lead.Hand, c *Conn, e *each) {
-	if s := c.stay; s != nil && !s.called.Load() {
-		e.left.Add(1)
-		l.wake(h, c, message{kind: wake, c: c, each: e, f: func(out *buf.Queue) error { return e.visit(c.session, out) }})
+// visitLater visits a connection of which the feeder stays and waits for input, when it
+// has given it back: that is an idle one.
+func (l *Loop) visitLater(c *Conn, e *each) {
+	if c.stay == nil || c.stay.called.Load() {
+		return
 	}
+	if l.recall(c); c.stay.feeds.Load() {
+		return
+	}
+	e.left.Add(1)
+	c.later(message{kind: wake, c: c, each: e, f: func(out *buf.Queue) error { return e.visit(c.session, out) }})
 }
 
 // close is Conn.Close on the loop.

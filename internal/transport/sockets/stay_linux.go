@@ -45,6 +45,7 @@ type stay struct {
 	raw  syscall.RawConn
 
 	called atomic.Bool // the loop wants the connection back
+	feeds  atomic.Bool // it reads, or feeds
 	until  int64       // the deadline of file, on the clock's scale
 	idle   int64       // the end of the stay if nothing comes
 	rests  bool        // counted in Loop.resting
@@ -56,6 +57,7 @@ type stay struct {
 // stay has the feeder serve the connection for as long as it is worth it. It reports
 // whether it is still the transport's, and what its last Feed has returned.
 func (l *Loop) stay(h *lead.Hand, c *Conn) (here bool, err error) {
+	unpin(h) // who has detached it may not have been its own goroutine
 	s := l.newStay(h, c)
 	if s == nil {
 		return true, nil
@@ -148,9 +150,13 @@ func (s *stay) extend(now int64) bool {
 	return s.file.SetReadDeadline(time.Now().Add(time.Duration(s.idle-now))) == nil
 }
 
-// read reads what has arrived, and reports whether to stop waiting.
+// read reads what has arrived, and reports whether to stop waiting. The loop sets called
+// before it asks whether the feeder feeds, so one of them sees the other.
 func (s *stay) read(uintptr) bool {
 	s.wakes()
+	if s.feeds.Store(true); s.called.Load() {
+		return true
+	}
 	in := buf.Get(stayInput)[:stayInput]
 	n, errno := s.c.receive(in)
 	if n > 0 {
@@ -159,7 +165,14 @@ func (s *stay) read(uintptr) bool {
 		return true
 	}
 	buf.Put(in)
-	if errno != syscall.EAGAIN {
+	switch {
+	case errno != 0 && errno != syscall.EAGAIN:
+		s.c.own |= broken // the loop would not hear of it again
+		return true
+	case errno == 0:
+		return true
+	}
+	if s.feeds.Store(false); s.called.Load() {
 		return true
 	}
 	s.rests = true

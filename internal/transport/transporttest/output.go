@@ -343,3 +343,32 @@ func drained(e *env) {
 		tell("when the client has taken it late")
 	}
 }
+
+// drainedBusy tells a session of the end of its output that comes while a call of it runs.
+func drainedBusy(e *env) {
+	told, running, release := make(chan struct{}, 8), make(chan struct{}), make(chan struct{})
+	e.start(hooks{
+		feed: func(_ *session, in []byte, out *buf.Queue) (int, error) {
+			out.Ref(pattern(duplexSize))
+			return len(in), nil
+		},
+		drained: func(*session) { told <- struct{}{} },
+	})
+	c := e.dialWith(&net.Dialer{Control: small})
+	c.send("x")
+	s := e.session(0)
+	e.until("more is to be sent than the socket takes", func() bool {
+		pending := make(chan int, 1)
+		return s.Wake(func(*buf.Queue) error { pending <- s.Pending(); return nil }) && <-pending > 0
+	})
+	s.Wake(func(*buf.Queue) error {
+		s.Detach()
+		close(running)
+		<-release
+		return nil
+	})
+	e.wait(running, "the call runs")
+	c.want(string(pattern(duplexSize)))
+	close(release)
+	e.wait(told, "Drained is called")
+}

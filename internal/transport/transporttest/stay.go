@@ -21,6 +21,8 @@ type stayer struct {
 	eofs    chan string // what EOF was given
 	expired chan struct{}
 	taken   chan net.Conn
+	blocks  chan struct{} // closed when Feed has got "block"
+	release chan struct{} // ends it
 }
 
 func (x *stayer) feed(s *session, in []byte, out *buf.Queue) (n int, err error) {
@@ -45,6 +47,9 @@ func (x *stayer) feed(s *session, in []byte, out *buf.Queue) (n int, err error) 
 			s.hijacked.Store(true)
 			x.taken <- nc
 			return n, nil
+		case "block":
+			close(x.blocks)
+			<-x.release
 		case "exit":
 			runtime.Goexit()
 		case "content":
@@ -86,7 +91,10 @@ func (x *stayer) keep() {
 // staying has a connection kept, and does something to it.
 func staying(run func(x *stayer)) func(*env) {
 	return func(e *env) {
-		x := &stayer{env: e, eofs: make(chan string, 1), expired: make(chan struct{}, 1), taken: make(chan net.Conn, 1)}
+		x := &stayer{
+			env: e, eofs: make(chan string, 1), expired: make(chan struct{}, 1), taken: make(chan net.Conn, 1),
+			blocks: make(chan struct{}), release: make(chan struct{}),
+		}
 		e.start(hooks{
 			feed: x.feed,
 			eof: func(_ *session, unread []byte, _ *buf.Queue) error {
@@ -228,5 +236,15 @@ var stays = []testCase{
 		x.stop()
 		x.client.wantGone()
 		x.gone(transport.ErrStopped)
+	})},
+	{"stay/visit while Feed runs", staying(func(x *stayer) {
+		x.client.send("block\n")
+		x.wait(x.blocks, "Feed runs")
+		x.transport.Each(func(s transport.Session, _ *buf.Queue) error {
+			x.Error("a session is visited while it is fed")
+			return nil
+		}, nil)
+		close(x.release)
+		x.client.want("block\n")
 	})},
 }

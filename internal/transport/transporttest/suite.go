@@ -60,6 +60,7 @@ var cases = []testCase{
 	{"output/tiny buffers", tinyBuffers},
 	{"output/flush", flush},
 	{"output/drained", drained},
+	{"output/drained while busy", drainedBusy},
 	{"output/peer never reads", neverReads},
 	{"output/high water", highWaterSet},
 	{"output/untaken", untaken},
