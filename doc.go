@@ -12,7 +12,9 @@
 // not return within a few milliseconds, another goroutine takes the loop over
 // and the handler goes on where it is. Routes whose calls take 50 µs or more as a
 // rule, waiting or computing, are learned, and start off the loop from then on;
-// [Blocking] and [Inline] are hints for those who know beforehand.
+// [Blocking] and [Inline] are hints for those who know beforehand. The goroutine of
+// a handler that starts off the loop keeps its connection, and a second descriptor
+// of it, while requests follow one another within a second.
 //
 // # What may be kept
 //
