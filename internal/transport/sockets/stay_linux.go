@@ -28,7 +28,7 @@ const (
 // the loop, because it waits for others, and so will be the next Feed. It waits for
 // input by itself, in the runtime's poller, as the goroutines of net/http do. So a
 // request costs no hand-over to another goroutine and none back, and the loop is not
-// woken. It still looks after what happens beside input.
+// woken: it only looks after what happens beside input.
 //
 //	feeder                               loop
 //	1. duplicates the descriptor
@@ -159,17 +159,21 @@ func (s *stay) read(uintptr) bool {
 	}
 	in := buf.Get(stayInput)[:stayInput]
 	n, errno := s.c.receive(in)
+	for errno == syscall.EINTR {
+		n, errno = s.c.receive(in)
+	}
 	if n > 0 {
 		s.h.Read += n
 		s.in = in[:n]
 		return true
 	}
 	buf.Put(in)
-	switch {
-	case errno != 0 && errno != syscall.EAGAIN:
+	switch errno {
+	case syscall.EAGAIN:
+	case 0:
+		return true // the end, which the loop finds again
+	default:
 		s.c.own |= broken // the loop would not hear of it again
-		return true
-	case errno == 0:
 		return true
 	}
 	if s.feeds.Store(false); s.called.Load() {
