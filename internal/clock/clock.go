@@ -14,6 +14,9 @@ const imfFixdate = "Mon, 02 Jan 2006 15:04:05 GMT"
 // and a monotonic one.
 var base = time.Now()
 
+// Past is a time that has passed: as a deadline it ends what waits.
+var Past = time.Unix(1, 0)
+
 var (
 	now    atomic.Int64 // nanoseconds since base
 	second atomic.Int64 // now at which Date is to be rendered again

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/redline-go/redline/internal/clock"
 )
 
 // A Bell is where the leader of a loop waits for the kernel: in the runtime's
@@ -24,9 +26,6 @@ type Bell struct {
 	// 0 is never, -1 is not known.
 	until int64
 }
-
-// past is a time that has passed.
-var past = time.Unix(1, 0)
 
 // NewBell returns a bell on a non-blocking descriptor that the runtime's poller
 // can wait for; Close closes it.
@@ -51,7 +50,7 @@ func (b *Bell) Ring() bool {
 	}
 	if b.rung.CompareAndSwap(false, true) {
 		// The file may be closed by now: then nobody waits.
-		_ = b.file.SetReadDeadline(past)
+		_ = b.file.SetReadDeadline(clock.Past)
 	}
 	return true
 }

@@ -240,9 +240,6 @@ func (l *Loop) recall(c *Conn) {
 		c.hand.Readable.Send(transport.ErrLost)
 	default:
 		s.called.Store(true)
-		_ = s.file.SetReadDeadline(past) // it may be closed: then it is over
+		_ = s.file.SetReadDeadline(clock.Past) // it may be closed: then it is over
 	}
 }
-
-// past is a time that has passed.
-var past = time.Unix(1, 0)

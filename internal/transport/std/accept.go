@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/redline-go/redline/internal/clock"
 )
 
 const (
@@ -32,7 +34,7 @@ func (l *listener) Close() error {
 }
 
 // wake ends its Accept without closing it, and reports whether it can.
-func (l *listener) wake() bool { return l.until(past) }
+func (l *listener) wake() bool { return l.until(clock.Past) }
 
 // until bounds its Accept, and reports whether it can.
 func (l *listener) until(t time.Time) bool {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/transport"
 )
 
@@ -52,7 +53,7 @@ func (c *conn) breakOff() {
 	if !ok || !plain(nc) || half.CloseWrite() != nil {
 		c.sever(nc)
 	} else {
-		_ = nc.SetWriteDeadline(past) // ends the writer's write; if it fails, nothing is connected any more
+		_ = nc.SetWriteDeadline(clock.Past) // ends the writer's write; if it fails, nothing is connected any more
 	}
 	if c.busy {
 		c.tellLost(transport.ErrLost)

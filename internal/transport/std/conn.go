@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/transport"
 )
 
@@ -271,7 +272,7 @@ func (c *conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 // take has the reader and the writer end, so that nobody uses nc. c.mu is held.
 func (c *conn) take() error {
 	c.taking = true
-	err := c.nc.SetReadDeadline(past) // without that the reader cannot be stopped
+	err := c.nc.SetReadDeadline(clock.Past) // without that the reader cannot be stopped
 	c.change.Broadcast()
 	for err == nil && (c.reading || c.writing) {
 		c.change.Wait()

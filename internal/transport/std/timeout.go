@@ -2,9 +2,6 @@ package std
 
 import "time"
 
-// past is a time that has passed: as a deadline it ends what waits.
-var past = time.Unix(1, 0)
-
 // A timeout is a time, and a timer that tells of it. The zero value is never.
 type timeout struct {
 	at    time.Time
