@@ -21,7 +21,7 @@ const (
 
 // judge applies the gates to a run that was measured.
 func (b *bench) judge(run *results.Run, w *workload, result *load.Result) error {
-	run.Gates = common(run, w)
+	run.Gates = b.common(run, w)
 	if w.idle {
 		want := b.connections(w)
 		run.Gates = append(run.Gates, results.Gate{
@@ -41,16 +41,16 @@ func (b *bench) judge(run *results.Run, w *workload, result *load.Result) error 
 	return nil
 }
 
-// common is the gates of all workloads. A backend waits for the generator's CPU, and the
-// generator for its: the pressure of that says nothing.
-func common(run *results.Run, w *workload) []results.Gate {
+// common is the gates of all workloads. A backend, or a server that shares it, waits for the
+// generator's CPU, and the generator for theirs: the pressure of that says nothing.
+func (b *bench) common(run *results.Run, w *workload) []results.Gate {
 	g := &run.Generator
 	gates := []results.Gate{
 		results.ErrorsGate(run.Errors),
 		results.SteadyGate(g.Steady, g.WarmupSeconds),
 		results.StealGate(g.StealRatio),
 	}
-	if w.backend == "" {
+	if _, shared := b.cfg.SharedCPU(); w.backend == "" && !shared {
 		gates = append(gates, results.Gate{
 			Name: "pressure", Passed: g.PressureRatio <= pressureLimit, Value: g.PressureRatio, Limit: pressureLimit,
 			Text: fmt.Sprintf("tasks waited for a CPU in %.0f %% of the window: something else is running", g.PressureRatio*100),

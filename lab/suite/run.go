@@ -178,7 +178,7 @@ func (w *watch) edge() (e edge, err error) {
 	if e.process, err = probe.ReadProcess(w.server.pids); err != nil {
 		return e, err
 	}
-	if e.ticks, err = probe.ReadTicks(append(w.cfg.ServerCPUs[:len(w.cfg.ServerCPUs):len(w.cfg.ServerCPUs)], w.cfg.GeneratorCPUs...)); err != nil {
+	if e.ticks, err = probe.ReadTicks(w.cfg.cpus()); err != nil {
 		return e, err
 	}
 	if w.service != nil {

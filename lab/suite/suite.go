@@ -35,6 +35,20 @@ type Config struct {
 	Command        []string
 }
 
+// SharedCPU returns the first CPU that server and generator share, if they share one.
+func (c *Config) SharedCPU() (int, bool) {
+	i := slices.IndexFunc(c.GeneratorCPUs, func(cpu int) bool { return slices.Contains(c.ServerCPUs, cpu) })
+	if i < 0 {
+		return 0, false
+	}
+	return c.GeneratorCPUs[i], true
+}
+
+// cpus is the CPUs of both sides.
+func (c *Config) cpus() []int {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.ServerCPUs, c.GeneratorCPUs))))
+}
+
 // Progress tells how far a comparison is. It is called from one goroutine.
 type Progress func(Step)
 
@@ -129,10 +143,14 @@ func (c *Catalogue) Check(cfg Config) error {
 
 // resolve turns the names of the configuration into subjects and workloads.
 func (b *bench) resolve(c *Catalogue) error {
+	cpu, shared := b.cfg.SharedCPU()
 	for _, name := range b.cfg.Workloads {
 		w := findWorkload(name)
 		if w == nil {
 			return &UnknownError{What: "workload", Name: name, Known: known()}
+		}
+		if shared && w.rate == 0 {
+			return fmt.Errorf("workload %s has no rate of its own: where server and generator share CPU %d it would measure the generator; ask for one that has, as redis-500 and mixed-300us", name, cpu)
 		}
 		b.loads = append(b.loads, w)
 	}

@@ -31,6 +31,7 @@ type benchFlags struct {
 	quick, full               bool
 	subjectFiles              []string
 	serverCPUs, generatorCPUs string
+	shareCPUs                 bool
 	out                       string
 }
 
@@ -69,6 +70,7 @@ difference is called one. Ends with a table, results.json and report.html.`,
 	f.BoolVar(&b.full, "full", false, "all workloads but those of partial load and backends, long windows: more than an hour")
 	f.StringVar(&b.serverCPUs, "server-cpus", "", "`CPUS` of the subjects, as 0-3,6 (default: the first one allowed)")
 	f.StringVar(&b.generatorCPUs, "generator-cpus", "", "`CPU` of the generator (default: the last one allowed)")
+	f.BoolVar(&b.shareCPUs, "share-cpus", false, "let the generator's CPU be one of the subjects', too: for open loops far below the ceiling")
 	f.StringVar(&b.Congestion, "congestion", "cubic", "TCP congestion control of both sides' sockets; empty leaves the system's")
 	f.StringVar(&b.out, "out", "", "`DIR` for results.json and report.html (default: results/DATE-TIME)")
 	return c
@@ -247,10 +249,12 @@ func (b *benchFlags) place() error {
 	if b.GeneratorCPUs, err = parse("generator-cpus", b.generatorCPUs, allowed[len(allowed)-1]); err != nil {
 		return err
 	}
-	for _, cpu := range b.GeneratorCPUs {
-		if slices.Contains(b.ServerCPUs, cpu) {
-			return fmt.Errorf("CPU %d is asked for on both sides: a generator on the server's CPU measures itself", cpu)
-		}
+	cpu, shared := b.SharedCPU()
+	switch {
+	case shared && !b.shareCPUs:
+		return fmt.Errorf("CPU %d is asked for on both sides: a generator on the server's CPU measures itself; for open loops far below the ceiling say --share-cpus", cpu)
+	case !shared && b.shareCPUs:
+		return errors.New("--share-cpus: no CPU is on both sides; give --server-cpus and --generator-cpus that overlap")
 	}
 	return nil
 }
