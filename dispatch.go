@@ -2,7 +2,6 @@ package redline
 
 import (
 	"runtime/debug"
-	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/learn"
@@ -121,10 +120,10 @@ func (r *route) serve(c *Ctx) {
 		r.handler(c)
 		return
 	}
-	c.x.Session.Detach()
-	start := time.Now()
+	x := c.x
+	x.Session.Detach()
 	r.handler(c)
-	r.habit.Ran(time.Since(start))
+	r.habit.Ran(x.Session.Stretch())
 }
 
 // Blocking returns h as a handler that starts off the event loop: for one that

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/nethttp"
@@ -118,9 +117,8 @@ func (d *dispatcher) serveHTTP(x *exchange.Exchange) {
 		s.shapes.Held(x.MethodBytes(), x.PathBytes(), x.Session.Held())
 		return
 	}
-	start := time.Now()
 	s.adapter.Serve(x, d.http, true)
-	s.shapes.Ran(habit, time.Since(start))
+	s.shapes.Ran(habit, x.Session.Stretch())
 }
 
 // listening is a listener that has an address, for BaseContext.

@@ -73,11 +73,15 @@ type Session interface {
 
 	// Detach gives up the event loop: the handler is going to block.
 	Detach()
-	// Held is for how long the handler, which returns now, has held up its loop. It
-	// is 0 when the handler has given the loop up, or has waited for its client, and
+	// Held is the Stretch by which the handler, which returns now, has held up its
+	// loop. It is 0 when the handler has given the loop up, or has waited for its client, and
 	// when it cannot be told yet, as others were called before it within one feed:
 	// then those of the connection's next feeds are told apart.
 	Held() time.Duration
+	// Stretch is the longest time for which the handler, which returns now, has neither
+	// received content nor sent output since it was called, or since Detach: a wait for
+	// somebody else is one stretch, while large content comes in many short ones.
+	Stretch() time.Duration
 	// Release says that nothing is borrowed any more from the memory that the
 	// request came in, Head being a copy: it may serve other connections.
 	Release()

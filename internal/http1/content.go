@@ -2,7 +2,6 @@ package http1
 
 import (
 	"io"
-	"time"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/clock"
@@ -107,11 +106,11 @@ func (s *Session) read(p []byte) (int, error) {
 		patience = min(patience, max(stall-w.idle, 1)) // stall is patience's upper bound
 	}
 	s.conn.SetTimeout(patience)
-	before, began := s.conn.Detached(), clock.Nano()
-	defer s.waited(before)
+	before, began := s.conn.Detached(), clock.Refresh()
 	n, err := s.conn.Read(p, w.shared)
+	took := s.transferred(before, began)
 	if w.came += n; w.came < paceContent {
-		w.idle += time.Duration(clock.Nano() - began)
+		w.idle += took
 	} else {
 		w.came, w.idle = 0, 0
 	}

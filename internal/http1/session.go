@@ -80,7 +80,8 @@ type work struct {
 	read    limit // of waits for content
 	write   limit // of waits for the client to take output
 	shared  sync.Locker
-	began   int64         // when the feed did, or the last call that was told apart
+	began   int64         // when the feed did, the last call that was told apart, or after its last transfer
+	stretch int64         // the longest time between transfers, in nanoseconds
 	several bool          // others were called before in this feed
 	touched bool          // the handler has asked for content
 	came    int           // bytes of content that kept pace lately
@@ -246,7 +247,7 @@ func (s *Session) serve() error {
 	x.Session = s
 	x.ResetResponse()
 	w.asked, w.broken, w.skipped, w.rest, w.shared = false, nil, 0, nil, nil
-	w.touched, w.failed, w.came, w.idle = false, nil, 0, 0
+	w.touched, w.failed, w.came, w.idle, w.stretch = false, nil, 0, 0, 0
 	s.owing = false
 	if w.several = !s.first; s.first {
 		s.first, w.began = false, clock.Nano()

@@ -33,6 +33,7 @@ type memConn struct {
 	got     strings.Builder // by the client
 	writes  []int           // their sizes
 	stuck   bool            // the client takes nothing
+	slow    time.Duration   // that reading, and sending, take at least
 	pending buf.Queue
 
 	paused, again, detached, busy, cut bool
@@ -172,6 +173,7 @@ func (c *memConn) Detach()        { c.detached = c.busy }
 func (c *memConn) Detached() bool { return c.detached }
 
 func (c *memConn) Read(p []byte, _ sync.Locker) (int, error) {
+	time.Sleep(c.slow)
 	if len(c.pieces) == 0 {
 		return 0, c.ended
 	}
@@ -193,6 +195,7 @@ func (c *memConn) Flush(out *buf.Queue, most int, _ sync.Locker) error {
 		c.pending.Reset()
 		return transport.ErrLost
 	}
+	time.Sleep(c.slow)
 	c.transmit(out)
 	if c.pending.Len() > most {
 		return transport.ErrDeadline // nobody can wait here

@@ -162,8 +162,8 @@ func (s *Session) flush(most int) error {
 		s.out.Reset()
 		return w.failed
 	}
-	before := s.conn.Detached()
-	defer s.waited(before)
+	before, began := s.conn.Detached(), clock.Refresh()
+	defer s.transferred(before, began)
 	mark := 0
 	if queued := s.out.Len(); queued+s.conn.Pending() > most {
 		mark = s.conn.Untaken() + queued // it may have to wait
@@ -288,6 +288,25 @@ func (s *Session) Detach() {
 	before := s.conn.Detached()
 	s.conn.Detach()
 	s.waited(before)
+	s.w.stretch, s.w.began = 0, clock.Refresh()
+}
+
+// transferred notes that content was received, or output sent, since began, and returns
+// how long that took. before is as for waited.
+func (s *Session) transferred(before bool, began int64) time.Duration {
+	s.waited(before)
+	w, now := s.w, clock.Refresh()
+	w.stretch = max(w.stretch, began-w.began)
+	w.began = now
+	return time.Duration(now - began)
+}
+
+// Stretch implements exchange.Session.
+func (s *Session) Stretch() time.Duration {
+	w, now := s.w, clock.Refresh()
+	longest := max(w.stretch, now-w.began)
+	w.stretch, w.began = 0, now
+	return time.Duration(longest)
 }
 
 // Held implements exchange.Session. One reading of the clock is for a request that came
@@ -302,10 +321,7 @@ func (s *Session) Held() time.Duration {
 		s.apart = s.conn.Detached() || len(s.in) == 0 && clock.Refresh()-w.began > feedSlow
 		return 0
 	}
-	now := clock.Refresh()
-	held := now - w.began
-	w.began = now
-	return time.Duration(held)
+	return s.Stretch()
 }
 
 // feedSlow is how long a feed may take before the next one's calls are told apart, in

@@ -1,8 +1,8 @@
 // Package learn remembers which handlers hold up their event loop, so that they
 // are started off it from then on.
 //
-// A handler is judged by how long its calls take: that is known when they return,
-// and needs nobody who looks meanwhile. Single calls say little: the garbage
+// A handler is judged by how long its calls take, between what they receive and send:
+// that is known when they return, and needs nobody who looks meanwhile. Single calls say little: the garbage
 // collector, a page fault or another process makes a quick one long. So what counts
 // is their share.
 package learn

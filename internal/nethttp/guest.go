@@ -284,6 +284,9 @@ func (g *Guest) Detach() {}
 // Held implements exchange.Session: there is no loop.
 func (g *Guest) Held() time.Duration { return 0 }
 
+// Stretch implements exchange.Session: nothing is learned of a guest.
+func (g *Guest) Stretch() time.Duration { return 0 }
+
 // Release implements exchange.Session.
 func (g *Guest) Release() {}
 

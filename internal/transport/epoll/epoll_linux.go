@@ -2,7 +2,6 @@ package epoll
 
 import (
 	"syscall"
-	"unsafe"
 
 	"github.com/redline-go/redline/internal/sys"
 	"github.com/redline-go/redline/internal/transport"
@@ -40,16 +39,8 @@ type driver struct {
 	n, at  int // events[at:n] are to come
 }
 
-// A port is a connection with what the driver knows of it.
-type port struct {
-	conn  sockets.Conn // first: ports are cast back
-	known bool         // epoll knows the descriptor
-}
-
-func portOf(c *sockets.Conn) *port { return (*port)(unsafe.Pointer(c)) }
-
 // NewConn implements [sockets.Driver], as all that follow.
-func (d *driver) NewConn() *sockets.Conn { return &new(port).conn }
+func (d *driver) NewConn() *sockets.Conn { return new(sockets.Conn) }
 
 func (d *driver) Descriptor() int { return int(d.poll) }
 
@@ -82,15 +73,14 @@ func (d *driver) Next() (sockets.Event, bool) {
 }
 
 func (d *driver) Watch(c *sockets.Conn, want uint32) {
-	p := portOf(c)
-	c.Watched = want
-	if p.known {
+	known := c.Watched != 0
+	c.Watched = uint16(want | sys.Hup | sys.Err)
+	if known {
 		if errno := d.poll.Mod(c.FD(), want, c.Gen()); errno != 0 {
 			d.loop.Log("change interest in a connection", errno)
 		}
 		return
 	}
-	p.known = true
 	if errno := d.poll.Add(c.FD(), want, c.Gen()); errno != 0 {
 		d.loop.Log("register connection", errno)
 		c.Close(transport.Reset)
@@ -100,9 +90,7 @@ func (d *driver) Watch(c *sockets.Conn, want uint32) {
 // Forget implements [sockets.Registry]. It unregisters the connection: Hup and Err
 // would come again and again.
 func (d *driver) Forget(c *sockets.Conn) {
-	p := portOf(c)
-	if p.known {
-		p.known = false
+	if c.Watched != 0 {
 		c.Watched = 0
 		d.poll.Del(c.FD()) // it was known: there is nothing to fail
 	}

@@ -157,11 +157,13 @@ func (c *Conn) free() {
 }
 
 func (l *Loop) dropWakes(c *Conn) {
-	if w := c.wakes; w != nil {
-		c.wakes = nil
-		for _, m := range w.list {
-			m.drop()
-		}
+	if !c.came() {
+		return
+	}
+	list := c.meanwhile.came
+	c.meanwhile.came = nil
+	for _, m := range list {
+		m.drop()
 	}
 }
 

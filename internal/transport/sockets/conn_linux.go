@@ -16,31 +16,54 @@ import (
 // A conn is one connection. It is small, as most of them are idle; what only a
 // few need is in more.
 type Conn struct {
-	timer    clock.Entry // first: the wheel's entries are cast back
-	loop     *Loop
-	session  transport.Session // nil when it has been told Closed
-	hand     *lead.Hand        // who runs the session's code; nil when nobody does
-	side     atomic.Pointer[more]
-	wakes    *wakes
-	stay     *stay                    // the leader's: that the feeder has asked for, until it gives the connection back
-	local    atomic.Pointer[net.Addr] // its own, of one that was hijacked
-	deadline atomic.Int64             // on the clock's scale; 0 is never
-	roomBy   atomic.Int64             // the same, for waits for room
+	timer     clock.Entry // first: the wheel's entries are cast back
+	loop      *Loop
+	session   transport.Session // nil when it has been told Closed
+	hand      *lead.Hand        // who runs the session's code; nil when nobody does
+	side      atomic.Pointer[more]
+	meanwhile *meanwhile
+	local     atomic.Pointer[net.Addr] // its own, of one that was hijacked
+	deadline  atomic.Int64             // on the clock's scale; 0 is never
+	roomBy    atomic.Int64             // the same, for waits for room
 	socket
+	peer   sys.Addr
 	gen    uint32 // tells apart the connections that had this descriptor
-	fedAt  uint32 // when a Feed last returned off the loop, in milliseconds; the feeder's
 	closed atomic.Uint32
 	flags  flags
+	fedAt  uint16 // when a Feed last returned off the loop, in ticks; the feeder's
 	own    own
 
 	// Batched says that the driver has something to send. It is the driver's.
 	Batched bool
 
-	peer sys.Addr
-
-	// Watched is the set of events that the driver reports. It is the driver's.
-	Watched uint32
+	// Watched is the set of events that the driver reports, with Hup and Err if its
+	// kernel does so until it is told to forget the connection. It is the driver's.
+	Watched uint16
 }
+
+// meanwhile is what the leader keeps of a connection that is being fed: nil for most.
+type meanwhile struct {
+	came []message // for when it is not busy any more
+	stay *stay     // that the feeder has asked for, until it gives the connection back
+}
+
+func (c *Conn) aside() *meanwhile {
+	if c.meanwhile == nil {
+		c.meanwhile = new(meanwhile)
+	}
+	return c.meanwhile
+}
+
+// stay is how the feeder keeps the connection, nil if it does not.
+func (c *Conn) stay() *stay {
+	if c.meanwhile == nil {
+		return nil
+	}
+	return c.meanwhile.stay
+}
+
+// came reports whether messages wait until the connection is not busy any more.
+func (c *Conn) came() bool { return c.meanwhile != nil && len(c.meanwhile.came) > 0 }
 
 // flags are the leader's.
 type flags uint16

@@ -8,7 +8,7 @@
 //
 // Who may touch what of a connection:
 //
-//	leader   flags, Watched, wakes, stay, timer, the table never within Begin and End
+//	leader   flags, Watched, meanwhile, timer, the table   never within Begin and End
 //	feeder   own, more.rest, fedAt; makes more             the goroutine in the session's code
 //	both     more.out, under more.mu; deadlines, closed    atomic
 //

@@ -35,14 +35,14 @@ func (c *Conn) Wants() (events uint32) {
 
 // arm makes sure that the driver reports what the connection wants.
 func (l *Loop) arm(c *Conn) {
-	if want := c.Wants(); want&^c.Watched != 0 || c.Watched == 0 {
+	if want := c.Wants(); want&^uint32(c.Watched) != 0 || c.Watched == 0 {
 		l.driver.Watch(c, want)
 	}
 }
 
 // disarm makes sure that what an unwanted event was about is not reported again.
 func (l *Loop) disarm(c *Conn) {
-	if want := c.Wants(); want != c.Watched {
+	if want := c.Wants(); want != uint32(c.Watched)&^(Hup|Err) {
 		l.driver.Watch(c, want)
 	}
 }

@@ -269,10 +269,10 @@ func (l *Loop) resolve(h *lead.Hand, c *Conn, err error) bool {
 	if err != nil || c.flags&(closeAfter|closing) != 0 {
 		return l.finish(h, c)
 	}
-	if c.wakes != nil {
-		l.batch = slices.Insert(l.batch, l.at, c.wakes.list...)
-		c.wakes = nil
+	if c.came() {
+		l.batch = slices.Insert(l.batch, l.at, c.meanwhile.came...)
 	}
+	c.meanwhile = nil
 	if pending > l.t.config.HighWater {
 		c.flags |= held
 	} else if pending <= l.t.config.HighWater/2 {

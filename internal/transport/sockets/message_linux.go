@@ -44,9 +44,6 @@ const (
 	quitLoop                  // close everything
 )
 
-// wakes are messages that came while their connection was busy.
-type wakes struct{ list []message }
-
 // An each is one call of Transport.Each.
 type each struct {
 	f    func(s transport.Session, out *buf.Queue) error
@@ -110,7 +107,10 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 	case back:
 		// Its interest may have been taken away meanwhile: there is no short cut.
 		l.feeds--
-		c.hand, c.stay = nil, nil
+		c.hand = nil
+		if m := c.meanwhile; m != nil {
+			m.stay = nil
+		}
 		c.flags &^= busy | waitRead | waitWrite | asks
 		return l.resolve(h, c, m.err)
 	case readWait, writeWait:
@@ -241,10 +241,8 @@ func (l *Loop) wake(h *lead.Hand, c *Conn, m message) bool {
 
 // later keeps a message for when the connection is not busy any more.
 func (c *Conn) later(m message) {
-	if c.wakes == nil {
-		c.wakes = new(wakes)
-	}
-	c.wakes.list = append(c.wakes.list, m)
+	aside := c.aside()
+	aside.came = append(aside.came, m)
 }
 
 // visitNext visits the next connection that is not being fed, and leaves the message
@@ -273,10 +271,11 @@ func (l *Loop) visitNext(h *lead.Hand, m message) bool {
 // visitLater visits a connection of which the feeder stays and waits for input, when it
 // has given it back: that is an idle one.
 func (l *Loop) visitLater(c *Conn, e *each) {
-	if c.stay == nil || c.stay.called.Load() {
+	s := c.stay()
+	if s == nil || s.called.Load() {
 		return
 	}
-	if l.recall(c); c.stay.feeds.Load() {
+	if l.recall(c); s.feeds.Load() {
 		return
 	}
 	e.left.Add(1)

@@ -22,6 +22,9 @@ const (
 	// stay: the loop has such for less.
 	stayQuick = 16
 	stayInput = 4 << 10
+	// tick is the unit of Conn.fedAt, which is taken for a later time after 18 minutes:
+	// then a connection may be kept once in vain.
+	tick = time.Second / 60
 )
 
 // A stay is a feeder that keeps its connection when Feed has returned: it was fed off
@@ -79,10 +82,10 @@ func (l *Loop) stay(h *lead.Hand, c *Conn) (here bool, err error) {
 
 // mayStay reports whether a Feed that has returned off the loop is worth a stay.
 func (c *Conn) mayStay(h *lead.Hand) bool {
-	now := uint32(clock.Refresh() / int64(time.Millisecond))
+	now := uint16(clock.Refresh() / int64(tick))
 	since := now - c.fedAt
 	c.fedAt = now
-	return h.Waits && since < uint32(stayTime/time.Millisecond) && c.clean()
+	return h.Waits && since < uint16(stayTime/tick) && c.clean()
 }
 
 // clean reports whether a Feed has left nothing to be done but to feed on.
@@ -212,9 +215,9 @@ func (s *stay) feed() bool {
 
 // askStay is the loop's part of the beginning.
 func (l *Loop) askStay(c *Conn, s *stay) {
-	c.stay = s
+	c.aside().stay = s
 	c.flags |= asks
-	if c.flags&(closeNow|closeAfter) != 0 || c.wakes != nil {
+	if c.flags&(closeNow|closeAfter) != 0 || c.came() {
 		l.recall(c)
 	} else if l.receiver == nil || l.receiver.Direct(c) {
 		l.Directed(c)
@@ -233,7 +236,7 @@ func (l *Loop) Directed(c *Conn) {
 
 // recall has a feeder that stays give the connection back, if it does.
 func (l *Loop) recall(c *Conn) {
-	switch s := c.stay; {
+	switch s := c.stay(); {
 	case s == nil:
 	case c.flags&asks != 0:
 		c.flags &^= asks

@@ -135,7 +135,7 @@ func (p *port) watched() {
 	if p.state&pollGone != 0 {
 		w |= sockets.RdHup
 	}
-	p.conn.Watched = w
+	p.conn.Watched = uint16(w)
 }
 
 // Watch implements [sockets.Driver].

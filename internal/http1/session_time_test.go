@@ -1,0 +1,72 @@
+package http1
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+// TestStretch tells the time that a handler takes, or waits for others, from that of
+// its content and output.
+func TestStretch(t *testing.T) {
+	const pause = 20 * time.Millisecond
+	begun := time.Now()
+	var took, stretch, total time.Duration
+	content := func(x *exchange.Exchange) {
+		b := make([]byte, 1<<10)
+		for err := error(nil); err == nil; {
+			_, err = x.Session.ReadBody(x, b)
+		}
+	}
+	handler := pathHandler{
+		"reads": func(x *exchange.Exchange) {
+			content(x)
+			stretch, total = x.Session.Stretch(), time.Since(begun)
+			took = total - 4*pause
+		},
+		"sends": func(x *exchange.Exchange) {
+			for range 4 {
+				if err := errors.Join(x.Session.SendBody(x, []byte("x")), x.Session.Flush(x)); err != nil {
+					t.Error(err)
+				}
+			}
+			stretch, total = x.Session.Stretch(), time.Since(begun)
+			took = total - 4*pause
+		},
+		"waits": func(x *exchange.Exchange) {
+			time.Sleep(3 * pause)
+			content(x)
+			stretch = x.Session.Stretch()
+		},
+		"detaches": func(x *exchange.Exchange) {
+			time.Sleep(3 * pause)
+			now := time.Now()
+			x.Session.Detach()
+			stretch = x.Session.Stretch()
+			total = time.Since(now)
+		},
+	}
+	post := func(path string) []string {
+		head := req("POST", path, "Content-Length: 8\r\n")
+		return append([]string{head}, strings.Split("ab cd ef gh", " ")...)
+	}
+	for _, path := range []string{"/reads", "/sends"} {
+		m := newMem(t, handler)
+		m.slow = pause
+		begun = time.Now()
+		if m.send(post(path)...); stretch > took {
+			t.Errorf("%s: a stretch of %v, want at most %v: %v without four times %v", path, stretch, took, total, pause)
+		}
+	}
+	m := newMem(t, handler)
+	m.slow = pause
+	if m.send(post("/waits")...); stretch < 3*pause {
+		t.Errorf("a stretch of %v, want the wait of %v", stretch, 3*pause)
+	}
+	if newMem(t, handler).send(post("/detaches")...); stretch > total {
+		t.Errorf("a stretch of %v behind Detach, want at most %v", stretch, total)
+	}
+}
