@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/redline-go/redline/lab/internal/file"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -28,7 +29,7 @@ func WritePage(path string, f *results.File) error {
 	if err := report.HTML(&page, f); err != nil {
 		return fmt.Errorf("render the page: %w", err)
 	}
-	if err := results.WriteFile(path, page.Bytes()); err != nil {
+	if err := file.Write(path, page.Bytes()); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/internal/file"
 )
 
 // Taken is a profile, or the reason why there is none.
@@ -86,7 +86,7 @@ func (t *Taken) Save(dir string) (path string, err error) {
 		return "", fmt.Errorf("save profile %s: %w", t.Kind, err)
 	}
 	path = filepath.Join(dir, string(t.Kind)+".pprof")
-	if err := results.WriteFile(path, t.Data); err != nil {
+	if err := file.Write(path, t.Data); err != nil {
 		return "", fmt.Errorf("save profile %s: %w", t.Kind, err)
 	}
 	return path, nil

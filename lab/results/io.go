@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+
+	"github.com/redline-go/redline/lab/internal/file"
 )
 
 // DamagedError reports a file that is not the JSON that it should be: cut off,
@@ -114,10 +115,8 @@ func decode(path string, data []byte, v any) error {
 	return damage
 }
 
-// Save writes f to path, stamped with the schema and version of this package.
-// A reader of path sees the old file or the whole new one, also after a crash:
-// the bytes go to a temporary file in the same directory, reach the disk, and
-// take the name last. f is not changed. A figure that JSON cannot hold (NaN, an
+// Save writes f to path, stamped with the schema and version of this package, as
+// [file.Write] does: whole or not at all. f is not changed. A figure that JSON cannot hold (NaN, an
 // infinity) is an error, and path is left alone.
 func Save(path string, f *File) error {
 	stamped := *f
@@ -126,32 +125,8 @@ func Save(path string, f *File) error {
 	if err := Encode(&data, &stamped); err != nil {
 		return fmt.Errorf("save results: %w", err)
 	}
-	if err := WriteFile(path, data.Bytes()); err != nil {
+	if err := file.Write(path, data.Bytes()); err != nil {
 		return fmt.Errorf("save results: %w", err)
-	}
-	return nil
-}
-
-// WriteFile gives path the content data, whole or not at all, as [Save] does.
-func WriteFile(path string, data []byte) error {
-	if err := replace(path, data); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// replace gives path the content data in one step.
-func replace(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	err = fill(tmp, data)
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
 	}
 	return nil
 }
@@ -161,25 +136,4 @@ func Encode(w io.Writer, f *File) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false) // a results file is read by people, too
 	return enc.Encode(f)
-}
-
-// fill writes data through to the disk and closes file, whatever happens.
-func fill(file *os.File, data []byte) error {
-	_, err := file.Write(data)
-	if err == nil {
-		err = file.Chmod(0o644) // CreateTemp's 0600 is for secrets
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
-}
-
-// syncDir makes a rename within dir durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/generators"
 	"github.com/redline-go/redline/lab/generators/scripted"
+	"github.com/redline-go/redline/lab/internal/file"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/suite"
 )
@@ -172,12 +174,12 @@ func (g *generatorsFlags) save(w io.Writer, r *generators.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(g.out, "generators.json"), append(text, '\n'), 0o644); err != nil {
+	var tables bytes.Buffer
+	if err := r.Markdown(&tables); err != nil {
 		return err
 	}
-	file, err := os.Create(filepath.Join(g.out, "generators.md"))
-	if err != nil {
+	if err := file.Write(filepath.Join(g.out, "generators.json"), append(text, '\n')); err != nil {
 		return err
 	}
-	return errors.Join(r.Markdown(file), file.Close())
+	return file.Write(filepath.Join(g.out, "generators.md"), tables.Bytes())
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/internal/file"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/report"
-	"github.com/redline-go/redline/lab/results"
 )
 
 // newPlot draws load runs over each other.
@@ -53,7 +53,7 @@ loop the response time, from when a request was due.`,
 				_, err := picture.WriteTo(c.OutOrStdout())
 				return err
 			}
-			if err := results.WriteFile(out, picture.Bytes()); err != nil {
+			if err := file.Write(out, picture.Bytes()); err != nil {
 				return fmt.Errorf("write the picture: %w", err)
 			}
 			return nil

@@ -17,12 +17,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/internal/file"
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
 	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/scenario/dist"
-	"github.com/redline-go/redline/lab/results"
 )
 
 const (
@@ -146,7 +146,7 @@ func (p *plan) manifest(c *cobra.Command, rawURL string) error {
 		_, err = c.OutOrStdout().Write(text)
 		return err
 	}
-	if err := results.WriteFile(p.manifests, text); err != nil {
+	if err := file.Write(p.manifests, text); err != nil {
 		return fmt.Errorf("save the manifests: %w", err)
 	}
 	if !p.quiet {

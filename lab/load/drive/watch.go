@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/internal/file"
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/load/present"
@@ -185,7 +186,7 @@ func (r *loader) write(c *cobra.Command, d *present.Document) error {
 		var text bytes.Buffer
 		err := out.write(&text)
 		if err == nil {
-			err = results.WriteFile(out.path, text.Bytes())
+			err = file.Write(out.path, text.Bytes())
 		}
 		if err != nil {
 			return fmt.Errorf("save the results: %w", err)
