@@ -76,7 +76,7 @@ type Session interface {
 	// Held is the Stretch by which the handler, which returns now, has held up its
 	// loop. It is 0 when the handler has given the loop up, or has waited for its client, and
 	// when it cannot be told yet, as others were called before it within one feed:
-	// then those of the connection's next feeds are told apart.
+	// if that took long, those of the connection's next feeds are told apart.
 	Held() time.Duration
 	// Stretch is the longest time for which the handler, which returns now, has neither
 	// received content nor sent output since it was called, or since Detach: a wait for

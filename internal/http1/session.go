@@ -37,7 +37,8 @@ type Session struct {
 	watched bool // OnGone was called in this exchange
 	owing   bool // the deadline for the client to take output runs
 	first   bool // nothing has been served in this feed
-	apart   bool // the time of each call is told apart
+
+	apart uint8 // calls of which each is still to be told apart
 
 	serving atomic.Bool // an exchange is in progress; kept only with Config.Watched
 

@@ -70,3 +70,26 @@ func TestStretch(t *testing.T) {
 		t.Errorf("a stretch of %v behind Detach, want at most %v", stretch, total)
 	}
 }
+
+// TestToldApart reads the clock for each of the calls that come together for a while
+// after they took long, and not for ever.
+func TestToldApart(t *testing.T) {
+	slow := true
+	m := newMem(t, pathHandler{"x": func(x *exchange.Exchange) {
+		if slow {
+			time.Sleep(2 * feedSlow)
+		}
+		x.Session.Held()
+	}})
+	two := strings.Repeat(req("GET", "/x", ""), 2)
+	if m.send(two); m.session.apart != tellApart {
+		t.Errorf("after a slow feed %d calls are told apart, want %d", m.session.apart, tellApart)
+	}
+	slow = false
+	for range 1000 * tellApart { // on a busy machine a few of them are slow, too
+		if m.send(two); m.session.apart == 0 {
+			return
+		}
+	}
+	t.Error("quick calls are told apart for ever")
+}

@@ -310,23 +310,35 @@ func (s *Session) Stretch() time.Duration {
 }
 
 // Held implements exchange.Session. One reading of the clock is for a request that came
-// alone; those that come together are read apart only when all of them took long.
+// alone; of those that come together it is read for each only for a while after all of
+// them took long.
 func (s *Session) Held() time.Duration {
 	w := s.w
-	several := w.several || len(s.in) > 0
-	switch {
-	case s.yielded:
-		return 0
-	case several && !s.apart:
-		s.apart = s.conn.Detached() || len(s.in) == 0 && clock.Refresh()-w.began > feedSlow
+	if s.yielded {
 		return 0
 	}
-	return s.Stretch()
+	if w.several || len(s.in) > 0 {
+		if s.apart == 0 {
+			if s.conn.Detached() || len(s.in) == 0 && clock.Refresh()-w.began > int64(feedSlow) {
+				s.apart = tellApart
+			}
+			return 0
+		}
+		s.apart--
+	}
+	held := s.Stretch()
+	if s.apart > 0 && held > feedSlow {
+		s.apart = tellApart
+	}
+	return held
 }
 
-// feedSlow is how long a feed may take before the next one's calls are told apart, in
-// nanoseconds.
-const feedSlow = int64(time.Millisecond)
+const (
+	// feedSlow is how long a feed may take before calls that come together are told apart.
+	feedSlow = time.Millisecond
+	// tellApart is how many calls are then, and after each that alone took as long.
+	tellApart = 128
+)
 
 // waited notes that the loop was given up to wait for the client, which is no
 // fault of the handler's. before is what conn.Detached said before the wait.
