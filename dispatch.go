@@ -122,6 +122,7 @@ func (r *route) serve(c *Ctx) {
 	}
 	x := c.x
 	x.Session.Detach()
+	x.Session.Stretch() // what comes from here on counts
 	r.handler(c)
 	r.habit.Ran(x.Session.Stretch())
 }

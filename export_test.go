@@ -9,7 +9,7 @@ func (s *Server) RanQuickly(n int) {
 	for _, r := range s.routes {
 		for range n {
 			if r.habit.Blocks() {
-				r.habit.Ran(0)
+				r.habit.Ran(1)
 			}
 		}
 	}

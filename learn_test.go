@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -157,6 +160,76 @@ func TestLearnedShape(t *testing.T) {
 		other.want("/other", "/other")
 		if n := r.offLoop() - before; n != 0 {
 			t.Error("a request of another shape began off the loop")
+		}
+	}, redline.TransportStd)
+}
+
+// TestLearnedThoughItSends learns handlers that wait first and then give the loop up for
+// their client: what came before counts.
+func TestLearnedThoughItSends(t *testing.T) {
+	const size = 300 << 10 // of a file that is not sent at once
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	onEach(t, func(t *testing.T, transport redline.Transport) {
+		router := redline.NewRouter()
+		s := &redline.Server{Transport: transport, Native: router.Serve}
+		router.GET("/file", func(c *redline.Ctx) {
+			late(s)
+			f, err := os.Open(path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer f.Close()
+			if err := c.SendFile(f, 0, size); err != nil {
+				t.Error(err)
+			}
+		})
+		router.Mount("/flush", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			late(s)
+			io.WriteString(w, "x")
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				t.Error(err)
+			}
+		}))
+		r := serve(t, s)
+		for _, route := range []string{"/file", "/flush"} {
+			until(t, route+" is learned", func() bool {
+				c := r.dial()
+				c.ask(route)
+				c.answer()
+				return r.routeOf(route).Blocking
+			})
+		}
+	}, redline.TransportStd)
+}
+
+// TestGuestsTeachNothing serves a route that is known to block under net/http, too.
+func TestGuestsTeachNothing(t *testing.T) {
+	onEach(t, func(t *testing.T, transport redline.Transport) {
+		router := redline.NewRouter()
+		s := &redline.Server{Transport: transport, Native: router.Serve}
+		var guest atomic.Bool
+		router.GET("/", func(c *redline.Ctx) {
+			if !guest.Load() {
+				late(s)
+			}
+			c.Text(200, "x")
+		})
+		r := serve(t, s)
+		c := r.dial()
+		until(t, "it is learned", func() bool {
+			c.want("/", "x")
+			return r.routeOf("/").Blocking
+		})
+		guest.Store(true)
+		for range 1000 {
+			redline.HandlerFunc(router.Serve).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+		}
+		if route := r.routeOf("/"); !route.Blocking {
+			t.Errorf("forgotten: %+v", route)
 		}
 	}, redline.TransportStd)
 }

@@ -78,9 +78,10 @@ type Session interface {
 	// when it cannot be told yet, as others were called before it within one feed:
 	// if that took long, those of the connection's next feeds are told apart.
 	Held() time.Duration
-	// Stretch is the longest time for which the handler, which returns now, has neither
-	// received content nor sent output since it was called, or since Detach: a wait for
-	// somebody else is one stretch, while large content comes in many short ones.
+	// Stretch is the longest time for which the handler has neither received content nor
+	// sent output since it was called, or since Stretch was: a wait for somebody else is
+	// one stretch, while large content comes in many short ones. When all of them
+	// together are longer than a millisecond, it is their sum. 0 is not known.
 	Stretch() time.Duration
 	// Release says that nothing is borrowed any more from the memory that the
 	// request came in, Head being a copy: it may serve other connections.

@@ -81,8 +81,10 @@ type work struct {
 	read    limit // of waits for content
 	write   limit // of waits for the client to take output
 	shared  sync.Locker
-	began   int64         // when the feed did, the last call that was told apart, or after its last transfer
-	stretch int64         // the longest time between transfers, in nanoseconds
+	fed     int64         // when the feed began
+	began   int64         // when the stretch did: with the feed, after a transfer, or a call that was told apart
+	stretch int64         // the longest one of the call so far, in nanoseconds
+	spent   int64         // all of them
 	several bool          // others were called before in this feed
 	touched bool          // the handler has asked for content
 	came    int           // bytes of content that kept pace lately
@@ -248,10 +250,11 @@ func (s *Session) serve() error {
 	x.Session = s
 	x.ResetResponse()
 	w.asked, w.broken, w.skipped, w.rest, w.shared = false, nil, 0, nil, nil
-	w.touched, w.failed, w.came, w.idle, w.stretch = false, nil, 0, 0, 0
+	w.touched, w.failed, w.came, w.idle, w.stretch, w.spent = false, nil, 0, 0, 0, 0
 	s.owing = false
 	if w.several = !s.first; s.first {
-		s.first, w.began = false, clock.Nano()
+		s.first, w.fed = false, clock.Nano()
+		w.began = w.fed
 	}
 	s.limit(w)
 	if x.HasBody() {

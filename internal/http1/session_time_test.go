@@ -42,11 +42,21 @@ func TestStretch(t *testing.T) {
 			stretch = x.Session.Stretch()
 		},
 		"detaches": func(x *exchange.Exchange) {
-			time.Sleep(3 * pause)
-			now := time.Now()
 			x.Session.Detach()
-			stretch = x.Session.Stretch()
-			total = time.Since(now)
+			before := time.Now()
+			x.Session.Stretch()
+			time.Sleep(pause)
+			x.Session.Detach() // again: for a client
+			stretch, total = x.Session.Stretch(), time.Since(before)
+		},
+		"computes": func(x *exchange.Exchange) {
+			begun := time.Now()
+			for time.Since(begun) < pause {
+				if err := errors.Join(x.Session.SendBody(x, []byte("x")), x.Session.Flush(x)); err != nil {
+					t.Error(err)
+				}
+			}
+			stretch, total = x.Session.Stretch(), time.Since(begun)
 		},
 	}
 	post := func(path string) []string {
@@ -66,8 +76,11 @@ func TestStretch(t *testing.T) {
 	if m.send(post("/waits")...); stretch < 3*pause {
 		t.Errorf("a stretch of %v, want the wait of %v", stretch, 3*pause)
 	}
-	if newMem(t, handler).send(post("/detaches")...); stretch > total {
-		t.Errorf("a stretch of %v behind Detach, want at most %v", stretch, total)
+	if newMem(t, handler).send(post("/detaches")...); stretch < pause || stretch > total {
+		t.Errorf("a stretch of %v off the loop, want %v to %v", stretch, pause, total)
+	}
+	if newMem(t, handler).send(req("POST", "/computes", "")); stretch <= feedSlow || stretch > total {
+		t.Errorf("stretches of %v together, want most of %v", stretch, total)
 	}
 }
 
@@ -78,6 +91,9 @@ func TestToldApart(t *testing.T) {
 	m := newMem(t, pathHandler{"x": func(x *exchange.Exchange) {
 		if slow {
 			time.Sleep(2 * feedSlow)
+		}
+		if err := errors.Join(x.Session.SendBody(x, []byte("x")), x.Session.Flush(x)); err != nil {
+			t.Error(err)
 		}
 		x.Session.Held()
 	}})

@@ -288,24 +288,33 @@ func (s *Session) Detach() {
 	before := s.conn.Detached()
 	s.conn.Detach()
 	s.waited(before)
-	s.w.stretch, s.w.began = 0, clock.Refresh()
 }
 
 // transferred notes that content was received, or output sent, since began, and returns
 // how long that took. before is as for waited.
 func (s *Session) transferred(before bool, began int64) time.Duration {
 	s.waited(before)
-	w, now := s.w, clock.Refresh()
-	w.stretch = max(w.stretch, began-w.began)
-	w.began = now
+	now := clock.Refresh()
+	s.w.took(began, now)
 	return time.Duration(now - began)
+}
+
+// took notes that a stretch has ended, and another one begins.
+func (w *work) took(end, next int64) {
+	w.stretch = max(w.stretch, end-w.began)
+	w.spent += end - w.began
+	w.began = next
 }
 
 // Stretch implements exchange.Session.
 func (s *Session) Stretch() time.Duration {
 	w, now := s.w, clock.Refresh()
-	longest := max(w.stretch, now-w.began)
-	w.stretch, w.began = 0, now
+	w.took(now, now)
+	longest := w.stretch
+	if w.spent > int64(feedSlow) {
+		longest = w.spent
+	}
+	w.stretch, w.spent = 0, 0
 	return time.Duration(longest)
 }
 
@@ -319,7 +328,7 @@ func (s *Session) Held() time.Duration {
 	}
 	if w.several || len(s.in) > 0 {
 		if s.apart == 0 {
-			if s.conn.Detached() || len(s.in) == 0 && clock.Refresh()-w.began > int64(feedSlow) {
+			if s.conn.Detached() || len(s.in) == 0 && clock.Refresh()-w.fed > int64(feedSlow) {
 				s.apart = tellApart
 			}
 			return 0
@@ -334,7 +343,8 @@ func (s *Session) Held() time.Duration {
 }
 
 const (
-	// feedSlow is how long a feed may take before calls that come together are told apart.
+	// feedSlow is how long a feed may take before calls that come together are told apart,
+	// and the stretches of a call before they count together.
 	feedSlow = time.Millisecond
 	// tellApart is how many calls are then, and after each that alone took as long.
 	tellApart = 128

@@ -76,9 +76,12 @@ func (h *Habit) learn() bool {
 	return h.blocks.CompareAndSwap(false, true)
 }
 
-// Ran notes how long a call off the loop took, and reports whether the handler
+// Ran notes how long a call off the loop took; 0 is not known. It reports whether the handler
 // was taken for one that blocks until now, and is not any more.
 func (h *Habit) Ran(d time.Duration) (forgotten bool) {
+	if d == 0 {
+		return false
+	}
 	one := uint32(1)
 	if d >= short {
 		one |= 1 << 16

@@ -63,7 +63,7 @@ func TestForget(t *testing.T) {
 		h.Held(Slow + 1)
 		h.Held(Slow + 1)
 		for i := range forget {
-			d := time.Duration(0)
+			d := time.Duration(1)
 			if i < c.waits {
 				d = short
 			}
@@ -130,7 +130,7 @@ func TestShapes(t *testing.T) {
 		t.Error("found for another method or path")
 	}
 	for range forget {
-		s.Ran(h, 0)
+		s.Ran(h, 1)
 	}
 	if s.Find([]byte("GET"), []byte("/a/345")) != nil || s.blocking.Load() != 0 {
 		t.Error("found after it was forgotten")
@@ -183,7 +183,7 @@ func TestForgottenTwice(t *testing.T) {
 		s.Held(get, name(i), Slow+1)
 	}
 	for range forget {
-		s.Ran(old, 0)
+		s.Ran(old, 1)
 	}
 	learn([]byte("/new"))
 	if s.Find(get, []byte("/new")) == nil {

@@ -284,7 +284,7 @@ func (g *Guest) Detach() {}
 // Held implements exchange.Session: there is no loop.
 func (g *Guest) Held() time.Duration { return 0 }
 
-// Stretch implements exchange.Session: nothing is learned of a guest.
+// Stretch implements exchange.Session: it is not known.
 func (g *Guest) Stretch() time.Duration { return 0 }
 
 // Release implements exchange.Session.

@@ -113,6 +113,7 @@ func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
 	if blocks { // nobody else has the call yet
 		x.Session.Release()
 		x.Session.Detach()
+		x.Session.Stretch() // what comes from here on counts
 	}
 	if x.Method == exchange.MethodOptions && !cfg.Options && c.req.RequestURI == "*" {
 		h = generalOptions

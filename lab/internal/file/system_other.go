@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !linux && !darwin
 
 package file
 
@@ -9,6 +9,8 @@ import (
 )
 
 func names(fs.FileInfo) uint64 { return 1 }
+
+func attributed(string) bool { return false }
 
 func own(*os.File, fs.FileInfo) error { return nil }
 

@@ -1,16 +1,35 @@
-//go:build unix
+//go:build linux || darwin
 
 package file
 
 import (
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // names is how many names a file has.
 func names(info fs.FileInfo) uint64 {
 	return uint64(info.Sys().(*syscall.Stat_t).Nlink)
+}
+
+// attributed reports whether a file has attributes that the system does not give to
+// each new one.
+func attributed(path string) bool {
+	list := make([]byte, 64<<10) // the most that Linux returns
+	n, err := unix.Listxattr(path, list)
+	if err != nil {
+		return false // none here
+	}
+	for name := range strings.SplitSeq(string(list[:n]), "\x00") {
+		if name != "" && name != "security.selinux" {
+			return true
+		}
+	}
+	return false
 }
 
 // own gives f the owner of old, if it is not the same already.
@@ -28,11 +47,10 @@ func own(f *os.File, old fs.FileInfo) error {
 
 // writeTo writes to a descriptor of the process, which stays open.
 func writeTo(fd int, path string, data []byte) error {
-	dup, err := syscall.Dup(fd)
+	dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return &fs.PathError{Op: "write", Path: path, Err: err}
 	}
-	syscall.CloseOnExec(dup)
 	f := os.NewFile(uintptr(dup), path)
 	_, err = f.Write(data)
 	if e := f.Close(); err == nil {

@@ -1,0 +1,187 @@
+package file
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDotDotInLink follows a link with .. from the directory that it is in.
+func TestDotDotInLink(t *testing.T) {
+	dir := t.TempDir()
+	at := func(n string) string { return filepath.Join(dir, n) }
+	must(t, os.MkdirAll(at("real/sub"), 0o755))
+	old(t, at("real/f"), 0o644)
+	old(t, at("f"), 0o644) // a bystander
+	must(t, os.Symlink("real/sub", at("d")))
+	must(t, os.Symlink("../f", at("real/sub/link")))
+	write(t, at("d/link")) // a shell's > writes real/f
+	want(t, at("real/f"), content)
+	want(t, at("f"), "old content, which is longer\n")
+}
+
+// TestDotDotInPath writes behind a link to a directory and ..: not where the names, read
+// without the links, would lead.
+func TestDotDotInPath(t *testing.T) {
+	dir := t.TempDir()
+	at := func(n string) string { return filepath.Join(dir, n) }
+	must(t, os.MkdirAll(at("real/sub"), 0o755))
+	must(t, os.MkdirAll(at("x"), 0o755))
+	must(t, os.Symlink("../real/sub", at("x/d")))
+	must(t, os.Chmod(at("x"), 0o555))
+	write(t, dir+"/x/d/../new")
+	want(t, at("real/new"), content)
+}
+
+// TestACL keeps the rights of a file with an ACL.
+func TestACL(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	old(t, path, 0o600)
+	// version 2; user::rw-, user:12:rw-, group::---, mask::rw-, other::---
+	e := func(tag, perm uint16, id uint32) string {
+		return string([]byte{byte(tag), byte(tag >> 8), byte(perm), 0, byte(id), byte(id >> 8), byte(id >> 16), byte(id >> 24)})
+	}
+	acl := "\x02\x00\x00\x00" + e(1, 6, ^uint32(0)) + e(2, 6, 12) + e(4, 0, ^uint32(0)) + e(0x10, 6, ^uint32(0)) + e(0x20, 0, ^uint32(0))
+	if err := syscall.Setxattr(path, "system.posix_acl_access", []byte(acl), 0); err != nil {
+		t.Skip(err)
+	}
+	write(t, path)
+	b := make([]byte, 200)
+	n, err := syscall.Getxattr(path, "system.posix_acl_access", b)
+	info, _ := os.Stat(path)
+	if err != nil || string(b[:n]) != acl {
+		t.Errorf("ACL is lost: %v; the mode is now %v: the group, which had no right, may read and write", err, info.Mode())
+	}
+}
+
+// TestAttributes keeps what a user has attached to a file.
+func TestAttributes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	old(t, path, 0o600)
+	if err := syscall.Setxattr(path, "user.note", []byte("mine"), 0); err != nil {
+		t.Skip(err)
+	}
+	write(t, path)
+	if _, err := syscall.Getxattr(path, "user.note", make([]byte, 10)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSetgid keeps the set-group-ID bit.
+func TestSetgid(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	old(t, path, 0o644)
+	must(t, syscall.Chmod(path, 0o2644))
+	write(t, path)
+	var st syscall.Stat_t
+	must(t, syscall.Stat(path, &st))
+	if st.Mode&0o7777 != 0o2644 {
+		t.Errorf("mode %o", st.Mode&0o7777)
+	}
+}
+
+// TestLongName creates a file whose name leaves no room for a longer one.
+func TestLongName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("a", 250))
+	if err := Write(path, []byte(content)); err != nil {
+		t.Errorf("new: %v", err)
+	}
+}
+
+// TestMounted writes a file that is mounted on another.
+func TestMounted(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	old(t, a, 0o644)
+	old(t, b, 0o644)
+	if err := syscall.Mount(a, b, "", syscall.MS_BIND, ""); err != nil {
+		t.Skip(err)
+	}
+	defer syscall.Unmount(b, 0)
+	write(t, b)
+	want(t, a, content)
+}
+
+// TestFortyLinks follows as many links as Linux.
+func TestFortyLinks(t *testing.T) {
+	dir := t.TempDir()
+	at := func(i int) string { return filepath.Join(dir, "l"+string(rune('A'+i))) }
+	old(t, at(0), 0o644)
+	for i := range 40 {
+		must(t, os.Symlink(at(i), at(i+1)))
+	}
+	if f, err := os.OpenFile(at(40), os.O_WRONLY, 0); err != nil {
+		t.Skip(err)
+	} else {
+		f.Close()
+	}
+	write(t, at(40))
+}
+
+// TestUnreadableDirectory writes where the directory cannot be opened for fsync.
+func TestUnreadableDirectory(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root")
+	}
+	dir := filepath.Join(t.TempDir(), "d")
+	must(t, os.Mkdir(dir, 0o755))
+	path := filepath.Join(dir, "a")
+	old(t, path, 0o644)
+	must(t, os.Chmod(dir, 0o333))
+	err := Write(path, []byte(content))
+	must(t, os.Chmod(dir, 0o755))
+	got, _ := os.ReadFile(path)
+	if err != nil {
+		t.Errorf("%v, but the file holds %q", err, got)
+	}
+}
+
+// TestPrivate lets nobody read what is to replace a private file.
+func TestPrivate(t *testing.T) {
+	dir := t.TempDir()
+	f, err := create(filepath.Join(dir, "secret"), privateMode)
+	must(t, err)
+	defer f.Close()
+	if info, _ := f.Stat(); info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("the temporary file of a 0600 one begins as %v", info.Mode())
+	}
+}
+
+// TestNoRoom leaves the old file when there is no room for a new one.
+func TestNoRoom(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16k,nr_inodes=2"); err != nil {
+		t.Skip(err)
+	}
+	defer syscall.Unmount(dir, 0)
+	path := filepath.Join(dir, "a")
+	old(t, path, 0o644)
+	err := Write(path, make([]byte, 1<<20))
+	if err == nil {
+		t.Fatal("written")
+	}
+	want(t, path, "old content, which is longer\n")
+}
+
+// TestDescriptorByOtherName writes to the descriptor, however its path is spelled.
+func TestDescriptorByOtherName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	f, err := os.Create(path)
+	must(t, err)
+	defer f.Close()
+	f.WriteString("before\n")
+	write(t, fmt.Sprintf("/dev//fd/%d", f.Fd()))
+	f.WriteString("after\n")
+	want(t, path, "before\n"+content+"after\n")
+}
