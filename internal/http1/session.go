@@ -81,10 +81,7 @@ type work struct {
 	read    limit // of waits for content
 	write   limit // of waits for the client to take output
 	shared  sync.Locker
-	fed     int64         // when the feed began
-	began   int64         // when the stretch did: with the feed, after a transfer, or a call that was told apart
-	stretch int64         // the longest one of the call so far, in nanoseconds
-	spent   int64         // all of them
+	times
 	several bool          // others were called before in this feed
 	touched bool          // the handler has asked for content
 	came    int           // bytes of content that kept pace lately
@@ -253,8 +250,8 @@ func (s *Session) serve() error {
 	w.touched, w.failed, w.came, w.idle, w.stretch, w.spent = false, nil, 0, 0, 0, 0
 	s.owing = false
 	if w.several = !s.first; s.first {
-		s.first, w.fed = false, clock.Nano()
-		w.began = w.fed
+		s.first = false
+		w.begin(clock.Nano())
 	}
 	s.limit(w)
 	if x.HasBody() {

@@ -2,7 +2,6 @@ package http1
 
 import (
 	"net"
-	"time"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/clock"
@@ -288,74 +287,6 @@ func (s *Session) Detach() {
 	before := s.conn.Detached()
 	s.conn.Detach()
 	s.waited(before)
-}
-
-// transferred notes that content was received, or output sent, since began, and returns
-// how long that took. before is as for waited.
-func (s *Session) transferred(before bool, began int64) time.Duration {
-	s.waited(before)
-	now := clock.Refresh()
-	s.w.took(began, now)
-	return time.Duration(now - began)
-}
-
-// took notes that a stretch has ended, and another one begins.
-func (w *work) took(end, next int64) {
-	w.stretch = max(w.stretch, end-w.began)
-	w.spent += end - w.began
-	w.began = next
-}
-
-// Stretch implements exchange.Session.
-func (s *Session) Stretch() time.Duration {
-	w, now := s.w, clock.Refresh()
-	w.took(now, now)
-	longest := w.stretch
-	if w.spent > int64(feedSlow) {
-		longest = w.spent
-	}
-	w.stretch, w.spent = 0, 0
-	return time.Duration(longest)
-}
-
-// Held implements exchange.Session. One reading of the clock is for a request that came
-// alone; of those that come together it is read for each only for a while after all of
-// them took long.
-func (s *Session) Held() time.Duration {
-	w := s.w
-	if s.yielded {
-		return 0
-	}
-	if w.several || len(s.in) > 0 {
-		if s.apart == 0 {
-			if s.conn.Detached() || len(s.in) == 0 && clock.Refresh()-w.fed > int64(feedSlow) {
-				s.apart = tellApart
-			}
-			return 0
-		}
-		s.apart--
-	}
-	held := s.Stretch()
-	if s.apart > 0 && held > feedSlow {
-		s.apart = tellApart
-	}
-	return held
-}
-
-const (
-	// feedSlow is how long a feed may take before calls that come together are told apart,
-	// and the stretches of a call before they count together.
-	feedSlow = time.Millisecond
-	// tellApart is how many calls are then, and after each that alone took as long.
-	tellApart = 128
-)
-
-// waited notes that the loop was given up to wait for the client, which is no
-// fault of the handler's. before is what conn.Detached said before the wait.
-func (s *Session) waited(before bool) {
-	if !before && s.conn.Detached() {
-		s.yielded = true
-	}
 }
 
 // OnGone implements exchange.Session.
