@@ -31,7 +31,7 @@ const (
 	// TransportAuto is the best that this system allows: io_uring, or else epoll, or
 	// else std. Where there is a choice, the Logger is told what it was, and why.
 	TransportAuto Transport = "auto"
-	// TransportUring is event loops on io_uring. It needs Linux 6.1 or newer, and a
+	// TransportUring is event loops on io_uring. It needs Linux 6.0 or newer, and a
 	// container that does not forbid io_uring.
 	TransportUring Transport = "uring"
 	// TransportEpoll is event loops on epoll. It needs Linux.
