@@ -154,6 +154,10 @@ func answerWith(t *testing.T, c *redline.Ctx, body string) {
 func TestLargeAnswerIsWhole(t *testing.T) {
 	body := pattern(200 << 10)
 	h := redline.HandlerFunc(func(c *redline.Ctx) {
+		if c.Path() == "/end" {
+			c.Text(200, "")
+			return
+		}
 		noError(t, c.Bytes(200, "text/plain", []byte(body)))
 		if err := c.SetHeader("A", "b"); !errors.Is(err, redline.ErrHeadSent) {
 			t.Errorf("SetHeader behind it: %v", err)
@@ -171,6 +175,7 @@ func TestLargeAnswerIsWhole(t *testing.T) {
 		c := serve(t, &redline.Server{Transport: transport, Native: h}).dial()
 		c.want("/", body)
 		c.want("/", body)
+		c.want("/end", "") // the handler has returned: until then the server is not closed
 	})
 	onEach(t, func(t *testing.T, transport redline.Transport) {
 		kept := redline.HandlerFunc(func(c *redline.Ctx) {
