@@ -133,10 +133,12 @@ func (s *Stream) Drain(ctx context.Context, most int) error { return s.drain(ctx
 
 func (s *Stream) drain(ctx context.Context, most int) error {
 	for {
+		// In this order: nothing is buffered of a client that has left.
+		buffered := s.held.Buffered()
 		switch {
 		case s.held.Send(nil) != nil:
 			return ErrGone
-		case s.held.Buffered() <= most:
+		case buffered <= most:
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
