@@ -1,9 +1,12 @@
 package file
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +16,55 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// unsupported skips a test of attributes on a file system that has none.
+func unsupported(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, errors.ErrUnsupported) {
+		t.Fatal(err)
+	}
+	t.Skip("the file system of the temporary directory has no such attributes")
+}
+
+// apart runs the test in a process of its own with mounts of its own, which end with it,
+// and reports whether this is that process.
+func apart(t *testing.T) bool {
+	t.Helper()
+	const mark = "FILE_TEST_APART"
+	if os.Getenv(mark) != "" {
+		return true
+	}
+	c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	c.Env = append(os.Environ(), mark+"=1")
+	c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() != 0 {
+		c.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
+		c.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+		c.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
+	}
+	out, err := c.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) {
+		t.Skip("this process may not have mounts of its own")
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// asNobody takes the rights of root over files from the test's thread until restore.
+func asNobody(t *testing.T) (restore func()) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return func() {}
+	}
+	runtime.LockOSThread()
+	must(t, syscall.Setfsuid(65534))
+	return func() {
+		must(t, syscall.Setfsuid(0))
+		runtime.UnlockOSThread()
 	}
 }
 
@@ -54,7 +106,7 @@ func TestACL(t *testing.T) {
 	}
 	acl := "\x02\x00\x00\x00" + e(1, 6, ^uint32(0)) + e(2, 6, 12) + e(4, 0, ^uint32(0)) + e(0x10, 6, ^uint32(0)) + e(0x20, 0, ^uint32(0))
 	if err := syscall.Setxattr(path, "system.posix_acl_access", []byte(acl), 0); err != nil {
-		t.Skip(err)
+		unsupported(t, err)
 	}
 	write(t, path)
 	b := make([]byte, 200)
@@ -70,7 +122,7 @@ func TestAttributes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	old(t, path, 0o600)
 	if err := syscall.Setxattr(path, "user.note", []byte("mine"), 0); err != nil {
-		t.Skip(err)
+		unsupported(t, err)
 	}
 	write(t, path)
 	if _, err := syscall.Getxattr(path, "user.note", make([]byte, 10)); err != nil {
@@ -101,13 +153,14 @@ func TestLongName(t *testing.T) {
 
 // TestMounted writes a file that is mounted on another.
 func TestMounted(t *testing.T) {
+	if !apart(t) {
+		return
+	}
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	old(t, a, 0o644)
 	old(t, b, 0o644)
-	if err := syscall.Mount(a, b, "", syscall.MS_BIND, ""); err != nil {
-		t.Skip(err)
-	}
+	must(t, syscall.Mount(a, b, "", syscall.MS_BIND, ""))
 	defer syscall.Unmount(b, 0)
 	write(t, b)
 	want(t, a, content)
@@ -121,25 +174,25 @@ func TestFortyLinks(t *testing.T) {
 	for i := range 40 {
 		must(t, os.Symlink(at(i), at(i+1)))
 	}
-	if f, err := os.OpenFile(at(40), os.O_WRONLY, 0); err != nil {
-		t.Skip(err)
-	} else {
-		f.Close()
-	}
+	f, err := os.OpenFile(at(40), os.O_WRONLY, 0)
+	must(t, err)
+	must(t, f.Close())
 	write(t, at(40))
 }
 
 // TestUnreadableDirectory writes where the directory cannot be opened for fsync.
 func TestUnreadableDirectory(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root")
-	}
-	dir := filepath.Join(t.TempDir(), "d")
+	top := t.TempDir()
+	must(t, os.Chmod(top, 0o755))
+	must(t, os.Chmod(filepath.Dir(top), 0o755)) // nobody's way leads through it
+	dir := filepath.Join(top, "d")
 	must(t, os.Mkdir(dir, 0o755))
 	path := filepath.Join(dir, "a")
-	old(t, path, 0o644)
+	old(t, path, 0o666)
 	must(t, os.Chmod(dir, 0o333))
+	restore := asNobody(t)
 	err := Write(path, []byte(content))
+	restore()
 	must(t, os.Chmod(dir, 0o755))
 	got, _ := os.ReadFile(path)
 	if err != nil {
@@ -160,10 +213,11 @@ func TestPrivate(t *testing.T) {
 
 // TestNoRoom leaves the old file when there is no room for a new one.
 func TestNoRoom(t *testing.T) {
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16k,nr_inodes=2"); err != nil {
-		t.Skip(err)
+	if !apart(t) {
+		return
 	}
+	dir := t.TempDir()
+	must(t, syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16k,nr_inodes=2"))
 	defer syscall.Unmount(dir, 0)
 	path := filepath.Join(dir, "a")
 	old(t, path, 0o644)
