@@ -54,6 +54,8 @@ func apart(t *testing.T) bool {
 	return false
 }
 
+const nobody = 65534
+
 // asNobody takes the rights of root over files from the test's thread until restore.
 func asNobody(t *testing.T) (restore func()) {
 	t.Helper()
@@ -61,7 +63,7 @@ func asNobody(t *testing.T) (restore func()) {
 		return func() {}
 	}
 	runtime.LockOSThread()
-	must(t, syscall.Setfsuid(65534))
+	must(t, syscall.Setfsuid(nobody))
 	return func() {
 		must(t, syscall.Setfsuid(0))
 		runtime.UnlockOSThread()
@@ -188,7 +190,10 @@ func TestUnreadableDirectory(t *testing.T) {
 	dir := filepath.Join(top, "d")
 	must(t, os.Mkdir(dir, 0o755))
 	path := filepath.Join(dir, "a")
-	old(t, path, 0o666)
+	old(t, path, 0o644)
+	if os.Geteuid() == 0 {
+		must(t, os.Chown(path, nobody, 0))
+	}
 	must(t, os.Chmod(dir, 0o333))
 	restore := asNobody(t)
 	err := Write(path, []byte(content))
