@@ -2,6 +2,7 @@ package http1
 
 import (
 	"io"
+	"time"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/clock"
@@ -20,6 +21,10 @@ const (
 	// it: 137 B/s at the default of 30 s. The time that the handler takes does not
 	// count.
 	paceContent = 4 << 10
+
+	// untimedMost is how much is read on the loop, where no read waits, between two
+	// looks at the clock: they are 3 % of an upload that is read in pieces of 8 KiB.
+	untimedMost = 32 << 10
 )
 
 // ReadBody implements exchange.Session.
@@ -106,9 +111,19 @@ func (s *Session) read(p []byte) (int, error) {
 		patience = min(patience, max(stall-w.idle, 1)) // stall is patience's upper bound
 	}
 	s.conn.SetTimeout(patience)
-	before, began := s.conn.Detached(), clock.Refresh()
+	before := s.conn.Detached()
+	timed := before || w.untimed+len(p) > untimedMost
+	began := max(clock.Nano(), w.began)
+	if timed {
+		began = clock.Refresh()
+	}
 	n, err := s.conn.Read(p, w.shared)
-	took := s.transferred(before, began)
+	var took time.Duration
+	if timed || s.conn.Detached() {
+		took = s.transferred(before, began)
+	} else {
+		w.untimed += n
+	}
 	if w.came += n; w.came < paceContent {
 		w.idle += took
 	} else {

@@ -247,7 +247,8 @@ func (s *Session) serve() error {
 	x.Session = s
 	x.ResetResponse()
 	w.asked, w.broken, w.skipped, w.rest, w.shared = false, nil, 0, nil, nil
-	w.touched, w.failed, w.came, w.idle, w.stretch, w.spent = false, nil, 0, 0, 0, 0
+	w.touched, w.failed, w.came, w.idle = false, nil, 0, 0
+	w.forget()
 	s.owing = false
 	if w.several = !s.first; s.first {
 		s.first = false

@@ -15,15 +15,15 @@ func TestStretch(t *testing.T) {
 	const pause = 20 * time.Millisecond
 	begun := time.Now()
 	var took, stretch, total time.Duration
-	content := func(x *exchange.Exchange) {
-		b := make([]byte, 1<<10)
+	content := func(x *exchange.Exchange, piece int) {
+		b := make([]byte, piece)
 		for err := error(nil); err == nil; {
 			_, err = x.Session.ReadBody(x, b)
 		}
 	}
 	handler := pathHandler{
 		"reads": func(x *exchange.Exchange) {
-			content(x)
+			content(x, untimedMost+1)
 			stretch, total = x.Session.Stretch(), time.Since(begun)
 			took = total - 4*pause
 		},
@@ -38,12 +38,12 @@ func TestStretch(t *testing.T) {
 		},
 		"waits": func(x *exchange.Exchange) {
 			time.Sleep(3 * pause)
-			content(x)
+			content(x, 1)
 			stretch = x.Session.Stretch()
 		},
 	}
 	post := func(path string) []string {
-		head := req("POST", path, "Content-Length: 8\r\n")
+		head := req("POST", path, "Content-Length: 1000000\r\n")
 		return append([]string{head}, strings.Split("ab cd ef gh", " ")...)
 	}
 	for _, path := range []string{"/reads", "/sends"} {

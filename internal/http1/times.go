@@ -13,16 +13,20 @@ type times struct {
 	began   int64 // when the stretch did: with the feed, after a transfer, or after a call that was told apart
 	stretch int64 // the longest one of the call so far
 	spent   int64 // all of them
+	untimed int   // bytes of content read since the last look at the clock, which belong to the stretch
 }
 
 // begin notes that a feed begins.
 func (t *times) begin(now int64) { t.fed, t.began = now, now }
 
+// forget drops what the last call took.
+func (t *times) forget() { t.stretch, t.spent, t.untimed = 0, 0, 0 }
+
 // took notes that a stretch has ended, and that another one begins.
 func (t *times) took(end, next int64) {
 	t.stretch = max(t.stretch, end-t.began)
 	t.spent += end - t.began
-	t.began = next
+	t.began, t.untimed = next, 0
 }
 
 // transferred notes that content was received, or output sent, since began, and returns
@@ -42,7 +46,7 @@ func (s *Session) Stretch() time.Duration {
 	if w.spent > int64(feedSlow) {
 		longest = w.spent
 	}
-	w.stretch, w.spent = 0, 0
+	w.forget()
 	return time.Duration(longest)
 }
 
