@@ -2,7 +2,6 @@ package http1
 
 import (
 	"io"
-	"time"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/clock"
@@ -21,10 +20,6 @@ const (
 	// it: 137 B/s at the default of 30 s. The time that the handler takes does not
 	// count.
 	paceContent = 4 << 10
-
-	// untimedMost is how much is read on the loop, where no read waits, between two
-	// looks at the clock: they are 3 % of an upload that is read in pieces of 8 KiB.
-	untimedMost = 32 << 10
 )
 
 // ReadBody implements exchange.Session.
@@ -111,19 +106,9 @@ func (s *Session) read(p []byte) (int, error) {
 		patience = min(patience, max(stall-w.idle, 1)) // stall is patience's upper bound
 	}
 	s.conn.SetTimeout(patience)
-	before := s.conn.Detached()
-	timed := before || w.untimed+len(p) > untimedMost
-	began := max(clock.Nano(), w.began)
-	if timed {
-		began = clock.Refresh()
-	}
+	before, began := s.conn.Detached(), clock.Refresh()
 	n, err := s.conn.Read(p, w.shared)
-	var took time.Duration
-	if timed || s.conn.Detached() {
-		took = s.transferred(before, began)
-	} else {
-		w.untimed += n
-	}
+	took := s.transferred(before, began)
 	if w.came += n; w.came < paceContent {
 		w.idle += took
 	} else {

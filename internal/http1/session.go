@@ -247,8 +247,7 @@ func (s *Session) serve() error {
 	x.Session = s
 	x.ResetResponse()
 	w.asked, w.broken, w.skipped, w.rest, w.shared = false, nil, 0, nil, nil
-	w.touched, w.failed, w.came, w.idle = false, nil, 0, 0
-	w.forget()
+	w.touched, w.failed, w.came, w.idle, w.stretch, w.spent = false, nil, 0, 0, 0, 0
 	s.owing = false
 	if w.several = !s.first; s.first {
 		s.first = false
@@ -257,6 +256,7 @@ func (s *Session) serve() error {
 	s.limit(w)
 	if x.HasBody() {
 		w.body.Init(&x.Request, w.parser.Limits())
+		s.incoming()
 	} else {
 		w.body.state = bodyDone
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
 )
 
@@ -15,15 +16,15 @@ func TestStretch(t *testing.T) {
 	const pause = 20 * time.Millisecond
 	begun := time.Now()
 	var took, stretch, total time.Duration
-	content := func(x *exchange.Exchange, piece int) {
-		b := make([]byte, piece)
+	content := func(x *exchange.Exchange) {
+		b := make([]byte, 1<<10)
 		for err := error(nil); err == nil; {
 			_, err = x.Session.ReadBody(x, b)
 		}
 	}
 	handler := pathHandler{
 		"reads": func(x *exchange.Exchange) {
-			content(x, untimedMost+1)
+			content(x)
 			stretch, total = x.Session.Stretch(), time.Since(begun)
 			took = total - 4*pause
 		},
@@ -38,12 +39,12 @@ func TestStretch(t *testing.T) {
 		},
 		"waits": func(x *exchange.Exchange) {
 			time.Sleep(3 * pause)
-			content(x, 1)
+			content(x)
 			stretch = x.Session.Stretch()
 		},
 	}
 	post := func(path string) []string {
-		head := req("POST", path, "Content-Length: 1000000\r\n")
+		head := req("POST", path, "Content-Length: 8\r\n")
 		return append([]string{head}, strings.Split("ab cd ef gh", " ")...)
 	}
 	for _, path := range []string{"/reads", "/sends"} {
@@ -58,6 +59,26 @@ func TestStretch(t *testing.T) {
 	m.slow = pause
 	if m.send(post("/waits")...); stretch < 3*pause {
 		t.Errorf("a stretch of %v, want the wait of %v", stretch, 3*pause)
+	}
+}
+
+// TestFirstPart does not count what it takes to receive the first part of content.
+func TestFirstPart(t *testing.T) {
+	const pause = 20 * time.Millisecond
+	clock.Enter() // so that the coarse time is that of who receives
+	defer clock.Leave()
+	for head, counts := range map[string]bool{
+		"Content-Length: 2000000\r\n":    false,
+		"Transfer-Encoding: chunked\r\n": false,
+		"Content-Length: 1\r\n":          true, // it is there: the clock is not read for it
+	} {
+		var stretch time.Duration
+		m := newMem(t, pathHandler{"x": func(x *exchange.Exchange) { stretch = x.Session.Stretch() }})
+		clock.Refresh()
+		time.Sleep(pause)
+		if m.send(req("POST", "/x", head) + "1"); (stretch >= pause) != counts {
+			t.Errorf("%s: a stretch of %v after %v", strings.TrimSpace(head), stretch, pause)
+		}
 	}
 }
 

@@ -4,29 +4,26 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/clock"
+	"github.com/redline-go/redline/internal/exchange"
 )
 
 // times are what the calls of one feed have taken, in nanoseconds on the clock's scale. A
 // stretch is time without a transfer.
 type times struct {
 	fed     int64 // when the feed began
-	began   int64 // when the stretch did: with the feed, after a transfer, or after a call that was told apart
+	began   int64 // when the stretch did: with the feed, after a transfer, or with a call that is told apart
 	stretch int64 // the longest one of the call so far
 	spent   int64 // all of them
-	untimed int   // bytes of content read since the last look at the clock, which belong to the stretch
 }
 
 // begin notes that a feed begins.
 func (t *times) begin(now int64) { t.fed, t.began = now, now }
 
-// forget drops what the last call took.
-func (t *times) forget() { t.stretch, t.spent, t.untimed = 0, 0, 0 }
-
 // took notes that a stretch has ended, and that another one begins.
 func (t *times) took(end, next int64) {
 	t.stretch = max(t.stretch, end-t.began)
 	t.spent += end - t.began
-	t.began, t.untimed = next, 0
+	t.began = next
 }
 
 // transferred notes that content was received, or output sent, since began, and returns
@@ -38,6 +35,14 @@ func (s *Session) transferred(before bool, began int64) time.Duration {
 	return time.Duration(now - began)
 }
 
+// incoming begins the first stretch of a call whose content is still to come, when the
+// socket is likely to be full: receiving the first part of it was a transfer, too.
+func (s *Session) incoming() {
+	if n := s.w.x.ContentLength; n == exchange.UnknownLength || n > int64(len(s.in)) {
+		s.w.began = clock.Refresh()
+	}
+}
+
 // Stretch implements exchange.Session.
 func (s *Session) Stretch() time.Duration {
 	w, now := s.w, clock.Refresh()
@@ -46,7 +51,7 @@ func (s *Session) Stretch() time.Duration {
 	if w.spent > int64(feedSlow) {
 		longest = w.spent
 	}
-	w.forget()
+	w.stretch, w.spent = 0, 0
 	return time.Duration(longest)
 }
 

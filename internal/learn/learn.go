@@ -31,6 +31,12 @@ const (
 	// few of them are not short, the handler does not block any more.
 	forget = 256
 	few    = forget / 4
+
+	// A handler that is forgotten was long on the loop only. So long doubles for it each
+	// time, doublings times at most, until it is seen to block off the loop, too, or
+	// has not been forgotten for calm.
+	doublings = 4
+	calm      = time.Minute
 )
 
 // A Habit is what is known of one handler. Its zero value is ready; its methods
@@ -40,6 +46,8 @@ type Habit struct {
 	recent atomic.Uint32 // the latest calls on the loop, a bit each: 1 is a long one
 	ran    atomic.Uint32 // calls off the loop, and in the upper half those of them not short
 	blocks atomic.Bool
+	flaps  atomic.Uint32 // see doubled
+	calm   atomic.Int64  // until when that is of late, in nanoseconds of Unix time
 }
 
 // Blocks reports whether the handler is to be started off the loop.
@@ -57,7 +65,7 @@ func (h *Habit) Held(d time.Duration) (learned bool) {
 		return false // the usual case writes nothing
 	}
 	recent = recent << 1 & (1<<window - 1)
-	if d >= long {
+	if d >= h.long() {
 		recent |= 1
 	}
 	h.recent.Store(recent)
@@ -65,6 +73,17 @@ func (h *Habit) Held(d time.Duration) (learned bool) {
 		return h.learn()
 	}
 	return false
+}
+
+// long is from when a call of this handler counts as a long one.
+func (h *Habit) long() time.Duration { return long << min(h.doubled(), doublings) }
+
+// doubled is how often the handler was forgotten of late.
+func (h *Habit) doubled() uint32 {
+	if h.calm.Load() < time.Now().UnixNano() {
+		return 0
+	}
+	return h.flaps.Load()
 }
 
 // learn takes the handler for one that blocks, and reports whether that is news.
@@ -92,8 +111,11 @@ func (h *Habit) Ran(d time.Duration) (forgotten bool) {
 	}
 	h.ran.Store(0)
 	if n>>16 >= few {
+		h.flaps.Store(0)
 		return false
 	}
+	h.flaps.Store(h.doubled() + 1)
+	h.calm.Store(time.Now().Add(calm).UnixNano())
 	h.slow.Store(0)
 	h.recent.Store(0)
 	return h.blocks.Swap(false)

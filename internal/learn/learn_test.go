@@ -77,6 +77,65 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// TestFlaps stops learning a handler that is long on the loop and not off it, and
+// begins again when it has blocked off the loop, or some time has passed.
+func TestFlaps(t *testing.T) {
+	var h Habit
+	var s Shapes
+	get, path := []byte("GET"), []byte("/x")
+	learned := func(calls int) (by, of int) {
+		for range calls {
+			if h.Held(long) {
+				by++
+			}
+			if s.Held(get, path, long); s.Find(get, path) != nil {
+				of++
+			}
+			for h.Blocks() {
+				h.Ran(1)
+			}
+			for k := s.Find(get, path); k != nil && k.Blocks(); {
+				s.Ran(k, 1)
+			}
+		}
+		return by, of
+	}
+	if by, of := learned(2 * trialLeft); by != 1 || of != 1 {
+		t.Errorf("learned %d times, as a shape %d times, want once", by, of)
+	}
+	h.calm.Store(1)
+	s.find("GET /x").calm.Store(1)
+	if by, of := learned(2 * trialLeft); by != 1 || of != 1 {
+		t.Errorf("learned %d times some time later, as a shape %d times, want once more", by, of)
+	}
+	for range after {
+		h.Held(Slow + 1)
+	}
+	for range forget {
+		h.Ran(short)
+	}
+	for range forget {
+		h.Ran(1)
+	}
+	if by, _ := learned(2 * trialLeft); by != 0 { // it was forgotten once again
+		t.Errorf("learned %d times more", by)
+	}
+	for i := range 3 * doublings {
+		for range 2 * most {
+			h.Held(2 * Slow)
+		}
+		if !h.Blocks() {
+			t.Errorf("not learned from what is slow, when forgotten %d times", i)
+		}
+		for range forget {
+			h.Ran(1)
+		}
+	}
+	if h.long() > Slow {
+		t.Errorf("calls are long from %v, later than slow, %v", h.long(), Slow)
+	}
+}
+
 // TestTrial learns a shape from its long calls among those of others.
 func TestTrial(t *testing.T) {
 	var s Shapes

@@ -89,6 +89,10 @@ func (s *Shapes) Held(method, path []byte, d time.Duration) {
 			return
 		}
 		*t = trial{shape: string(shape), left: trialLeft}
+		if h := s.find(t.shape); h != nil {
+			t.habit.flaps.Store(h.flaps.Load())
+			t.habit.calm.Store(h.calm.Load())
+		}
 		s.tries.Store(true)
 	}
 	if t.left--; string(shape) == t.shape {
@@ -150,13 +154,21 @@ func (s *Shapes) Each(f func(shape string, h *Habit)) {
 	}
 }
 
+// find returns the habit of a shape, or nil.
+func (s *Shapes) find(shape string) *Habit {
+	if known := s.known.Load(); known != nil {
+		return (*known)[shape]
+	}
+	return nil
+}
+
 // habit returns the habit of a shape, a new one if need be. s.mu is held.
 func (s *Shapes) habit(shape string) *Habit {
+	if h := s.find(shape); h != nil {
+		return h
+	}
 	next := map[string]*Habit{}
 	if known := s.known.Load(); known != nil {
-		if h := (*known)[shape]; h != nil {
-			return h
-		}
 		if len(*known) < maxShapes {
 			next = maps.Clone(*known)
 		} else {
