@@ -81,7 +81,8 @@ type Session interface {
 	// Stretch is the longest time for which the handler has neither received content nor
 	// sent output since it was called, or since Stretch was: a wait for somebody else is
 	// one stretch, while large content comes in many short ones. When all of them
-	// together are longer than a millisecond, it is their sum. 0 is not known.
+	// together are longer than a millisecond, it is their sum. It is 0 when it is not
+	// known: of calls on the loop that receive much it is measured for a part.
 	Stretch() time.Duration
 	// Release says that nothing is borrowed any more from the memory that the
 	// request came in, Head being a copy: it may serve other connections.

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"io"
+	"time"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/clock"
@@ -106,9 +107,16 @@ func (s *Session) read(p []byte) (int, error) {
 		patience = min(patience, max(stall-w.idle, 1)) // stall is patience's upper bound
 	}
 	s.conn.SetTimeout(patience)
-	before, began := s.conn.Detached(), clock.Refresh()
+	before, began := s.conn.Detached(), clock.Nano()
+	looks := before || w.looks()
+	if looks {
+		began = clock.Refresh()
+	}
 	n, err := s.conn.Read(p, w.shared)
-	took := s.transferred(before, began)
+	var took time.Duration
+	if looks || s.conn.Detached() {
+		took = s.transferred(before, began)
+	}
 	if w.came += n; w.came < paceContent {
 		w.idle += took
 	} else {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
-	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/transport"
 )
@@ -247,16 +246,12 @@ func (s *Session) serve() error {
 	x.Session = s
 	x.ResetResponse()
 	w.asked, w.broken, w.skipped, w.rest, w.shared = false, nil, 0, nil, nil
-	w.touched, w.failed, w.came, w.idle, w.stretch, w.spent = false, nil, 0, 0, 0, 0
+	w.touched, w.failed, w.came, w.idle = false, nil, 0, 0
 	s.owing = false
-	if w.several = !s.first; s.first {
-		s.first = false
-		w.begin(clock.Nano())
-	}
+	s.called()
 	s.limit(w)
 	if x.HasBody() {
 		w.body.Init(&x.Request, w.parser.Limits())
-		s.incoming()
 	} else {
 		w.body.state = bodyDone
 	}

@@ -82,6 +82,41 @@ func TestFirstPart(t *testing.T) {
 	}
 }
 
+// TestLooks reads the clock around every read of calls that read a few times, and of
+// one call in four that reads often; of the others nothing is said.
+func TestLooks(t *testing.T) {
+	var w times
+	for _, reads := range []int{1, fewReads, 3 * fewReads} {
+		known := 0
+		for range 40 {
+			w.forget()
+			looks := true
+			for range reads {
+				looks = w.looks()
+			}
+			if looks != !w.unknown {
+				t.Fatalf("%d reads: looks %v, unknown %v", reads, looks, w.unknown)
+			}
+			if looks {
+				known++
+			}
+		}
+		if want := map[bool]int{true: 10, false: 40}[reads > fewReads]; known != want {
+			t.Errorf("%d reads: known of %d calls in 40, want %d", reads, known, want)
+		}
+	}
+	var m *memConn
+	m = newMem(t, pathHandler{"x": func(x *exchange.Exchange) {
+		for _, unknown := range []bool{true, false} {
+			m.session.w.unknown = unknown
+			if d := x.Session.Stretch(); (d == 0) != unknown {
+				t.Errorf("unknown %v: a stretch of %v", unknown, d)
+			}
+		}
+	}})
+	m.send(req("GET", "/x", ""))
+}
+
 // TestStretches counts from where it was last asked, and small ones together.
 func TestStretches(t *testing.T) {
 	const pause = 20 * time.Millisecond
