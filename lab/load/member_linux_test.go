@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/load/arrive"
-	"github.com/redline-go/redline/lab/load/cputime"
-	"github.com/redline-go/redline/lab/load/delta"
+	"github.com/redline-go/redline/lab/load/tally"
 )
 
 // What the ticks of a worker's window carry is, put together, the histogram of
@@ -23,14 +23,14 @@ func TestMemberTicks(t *testing.T) {
 			spec.Arrivals, spec.Member = plan, true
 			events := collectSome(t, spec)
 			res := events[len(events)-1].Result
-			sum, window, last := delta.Histogram(), false, uint64(0)
+			sum, window, last := tally.DeltaHistogram(), false, uint64(0)
 			for _, e := range events {
 				switch {
 				case e.Window:
 					window = true
 				case e.Tick != nil && window:
 					before := sum.TotalCount()
-					if err := delta.Merge(sum, e.Tick.Counts); err != nil {
+					if err := tally.MergeDelta(sum, e.Tick.Counts); err != nil {
 						t.Fatal(err)
 					}
 					if n := uint64(sum.TotalCount() - before); plan == nil && n != e.Tick.Requests {

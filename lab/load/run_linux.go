@@ -7,14 +7,13 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/redline-go/redline/lab/load/cputime"
-	"github.com/redline-go/redline/lab/load/delta"
+	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/load/tally"
-	"github.com/redline-go/redline/lab/load/trend"
+	"github.com/redline-go/redline/lab/stats"
 )
 
 const (
-	subTicks   = 2 * trend.N            // of Spec.Warmup; the trend test looks at the second half
+	subTicks   = 2 * stats.TrendPoints  // of Spec.Warmup; the trend test looks at the second half
 	maxWarmups = 3                      // times Spec.Warmup
 	drainFor   = 100 * time.Millisecond // for answers outstanding when the window ends
 	cutFor     = time.Second            // for the answers to an open loop that was cut short
@@ -60,7 +59,7 @@ func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
 	if spec.Member {
-		l.rec.Delta = delta.New()
+		l.rec.Delta = tally.NewDelta()
 	}
 	r := &runner{spec: spec, loop: l, server: server, emit: emit}
 	if err := r.connect(); err != nil {
@@ -246,7 +245,7 @@ func (r *runner) warm() error {
 			}
 			at, requests = now, l.rec.Requests
 		}
-		r.steady = !trend.Found(rates[max(0, len(rates)-trend.N):])
+		r.steady = !stats.Trend(rates[max(0, len(rates)-stats.TrendPoints):])
 		if r.steady || r.spec.Member || end-begin >= maxWarmups*warmup {
 			r.warmup = l.now() - begin
 			return nil

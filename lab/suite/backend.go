@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/backend"
+	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/internal/tail"
-	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/spawn"
 )
 

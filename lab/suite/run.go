@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/load/generator"
 	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/probe"

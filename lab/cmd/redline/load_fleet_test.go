@@ -18,12 +18,12 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/pace"
-	"github.com/redline-go/redline/lab/load/delta"
 	"github.com/redline-go/redline/lab/load/drive"
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
 	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/probe"
 )
 
@@ -135,7 +135,7 @@ func TestLoadWorkerKilled(t *testing.T) {
 		t.Errorf("%d requests, %d of the workers; %d of the lost one, which sent %d; %d latencies of %+v", d.Requests, requests, w.Requests, its, d.Latency.Count, d.Open)
 	}
 	h, err := d.Latency.Decode()
-	if err != nil || uint64(h.TotalCount()) != d.Latency.Count || h.Max() > delta.Histogram().HighestTrackableValue() {
+	if err != nil || uint64(h.TotalCount()) != d.Latency.Count || h.Max() > tally.DeltaHistogram().HighestTrackableValue() {
 		t.Errorf("%v, %d of %d latencies", err, h.TotalCount(), d.Latency.Count)
 	}
 	first, _, _ := strings.Cut(said[strings.Index(said, "INVALID"):], "\n")

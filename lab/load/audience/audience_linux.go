@@ -10,14 +10,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/load/cputime"
-	"github.com/redline-go/redline/lab/load/delta"
 	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
-	"github.com/redline-go/redline/lab/load/trend"
+	"github.com/redline-go/redline/lab/stats"
 )
 
 // runner takes subscribers through the phases of a run.
@@ -72,7 +71,7 @@ func run(ctx context.Context, spec *load.Spec, emit func(load.Event)) (err error
 	}
 	r := &runner{spec: spec, server: server, emit: emit, delays: tally.NewRecorder(), gaps: tally.NewRecorder(), lags: tally.NewRecorder()}
 	if spec.Member {
-		r.delays.Delta = delta.New()
+		r.delays.Delta = tally.NewDelta()
 	}
 	before, err := resident()
 	if err != nil {
@@ -177,7 +176,7 @@ func (r *runner) warm() error {
 		}
 		rates = append(rates, float64(r.at.Events-events)/float64(r.tickAt-from))
 	}
-	r.steady = len(rates) > 0 && !trend.Found(rates[max(0, len(rates)-trend.N):])
+	r.steady = len(rates) > 0 && !stats.Trend(rates[max(0, len(rates)-stats.TrendPoints):])
 	return nil
 }
 

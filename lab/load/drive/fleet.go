@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/fleet/crew"
 	"github.com/redline-go/redline/lab/load/fleet/meet"

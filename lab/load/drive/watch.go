@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/internal/file"
 	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/load/cputime"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"

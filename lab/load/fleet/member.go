@@ -7,7 +7,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/redline-go/redline/lab/load/delta"
+	"github.com/redline-go/redline/lab/load/tally"
 )
 
 // member is what the coordinator knows of a worker.
@@ -113,9 +113,9 @@ func (w *member) tick(c *coordinator, at int64, t *tick) error {
 		return nil
 	}
 	if w.hist == nil {
-		w.hist = delta.Histogram()
+		w.hist = tally.DeltaHistogram()
 	}
-	return delta.Merge(w.hist, t.Counts)
+	return tally.MergeDelta(w.hist, t.Counts)
 }
 
 // through reports whether its window is over, or it will not come to an end of it.

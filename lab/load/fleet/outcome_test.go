@@ -10,7 +10,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/redline-go/redline/lab/load/delta"
+	"github.com/redline-go/redline/lab/load/tally"
 )
 
 // encode is a histogram as generators write it.
@@ -132,7 +132,7 @@ func (r rig) loseHalfWay(lost int, withHistograms bool) *hdrhistogram.Histogram 
 				r.members[i].lose(r.start+int64(6*time.Second), "it fell silent")
 				break
 			}
-			h := delta.New()
+			h := tally.NewDelta()
 			for range 25 {
 				ns := 1 + random.Int64N(1e9)
 				h.Add(ns, 1)

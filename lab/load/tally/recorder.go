@@ -6,7 +6,6 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/redline-go/redline/lab/load/delta"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -44,7 +43,7 @@ type Recorder struct {
 	Counters
 	fine  fine                    // of the present tick
 	Hist  *hdrhistogram.Histogram // of the window, nanoseconds
-	Delta *delta.Counts           // what Hist grew by in the present tick; nil unless somebody takes it
+	Delta *Delta                  // what Hist grew by in the present tick; nil unless somebody takes it
 
 	Connect *hdrhistogram.Histogram // of all connections
 	First   *hdrhistogram.Histogram // first bytes of the answers that came in pieces, in the window,

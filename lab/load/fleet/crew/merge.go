@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/load/delta"
 	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/listen"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -30,7 +30,7 @@ func Merge(o *fleet.Outcome) (sum *load.Result, each []*load.Result, err error) 
 		Connect: o.Latency["connect_hdr"].Histogram, FirstByte: o.Latency["first_byte_hdr"].Histogram,
 	}
 	if sum.Histogram = o.Latency["hdr"].Histogram; sum.Histogram == "" {
-		none, err := results.NewLatency(delta.Histogram())
+		none, err := results.NewLatency(tally.DeltaHistogram())
 		if err != nil {
 			return nil, nil, err
 		}

@@ -14,14 +14,14 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/load/delta"
 	"github.com/redline-go/redline/lab/load/fleet"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
 )
 
 func histogram(t *testing.T, ns ...int64) (results.Latency, string) {
 	t.Helper()
-	h := delta.Histogram()
+	h := tally.DeltaHistogram()
 	for _, v := range ns {
 		if err := h.RecordValue(v); err != nil {
 			t.Fatal(err)
@@ -110,7 +110,7 @@ func play(result *load.Result, emit func(json.RawMessage)) error {
 	if result != nil {
 		return errors.Join(err, say(load.Event{Result: result}))
 	}
-	counts := delta.New()
+	counts := tally.NewDelta()
 	counts.Add(5, 1)
 	counts.Add(6, 1)
 	return errors.Join(err, say(load.Event{Tick: &load.Tick{T: 0.1, Seconds: 0.1, Requests: 2, Counts: counts.Take()}}), errors.New("out of cheese"))

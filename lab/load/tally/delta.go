@@ -1,12 +1,4 @@
-// Package delta carries a distribution of latencies from one tick to the next:
-// in a few hundred bytes, and without losing anything that an HdrHistogram of
-// three digits would have kept.
-//
-// Its buckets are those of such a histogram whose lowest value is 1, so that
-// deltas that are put into one give the very histogram that the samples would
-// have given. Encoding a histogram itself takes 0.7 ms and 0.9 MB, in which a
-// generator sends nothing; a delta takes some microseconds.
-package delta
+package tally
 
 import (
 	"encoding/base64"
@@ -24,22 +16,29 @@ const (
 	buckets = (last - 10 + 1) * half // one octave more at the bottom, which is linear
 )
 
-// Counts is a distribution of nanoseconds. The zero value is not ready, see New.
-type Counts struct {
+// Delta carries a distribution of latencies, in nanoseconds, from one tick to the next:
+// in a few hundred bytes, and without losing anything that an HdrHistogram of three
+// digits would have kept. The zero value is not ready, see NewDelta.
+//
+// Its buckets are those of such a histogram whose lowest value is 1, so that
+// deltas that are put into one give the very histogram that the samples would
+// have given. Encoding a histogram itself takes 0.7 ms and 0.9 MB, in which a
+// generator sends nothing; a delta takes some microseconds.
+type Delta struct {
 	n         []uint32
 	low, high int // between them is what is not zero: low <= i < high
 	buf       []byte
 }
 
-// New returns an empty distribution.
-func New() *Counts { return &Counts{n: make([]uint32, buckets), low: buckets} }
+// NewDelta returns an empty distribution.
+func NewDelta() *Delta { return &Delta{n: make([]uint32, buckets), low: buckets} }
 
 // Add counts n latencies of ns nanoseconds; what is beyond the range counts as
 // its end.
-func (c *Counts) Add(ns int64, n int) {
+func (d *Delta) Add(ns int64, n int) {
 	i := bucket(ns)
-	c.n[i] += uint32(n)
-	c.low, c.high = min(c.low, i), max(c.high, i+1)
+	d.n[i] += uint32(n)
+	d.low, d.high = min(d.low, i), max(d.high, i+1)
 }
 
 // bucket is the index of the one that holds a value.
@@ -49,8 +48,8 @@ func bucket(ns int64) int {
 	return octave*half + int(v>>octave)
 }
 
-// floor is a bucket's lowest value.
-func floor(i int) int64 {
+// bucketFloor is a bucket's lowest value.
+func bucketFloor(i int) int64 {
 	if i < 2*half {
 		return int64(i)
 	}
@@ -61,43 +60,43 @@ func floor(i int) int64 {
 // Take returns what was counted since it was called last, and begins anew. The
 // text is base64 of a list of unsigned varints: how many buckets are not empty,
 // and for each the distance from the one before and its count.
-func (c *Counts) Take() string {
+func (d *Delta) Take() string {
 	used := 0
-	for i := c.low; i < c.high; i++ {
-		if c.n[i] > 0 {
+	for i := d.low; i < d.high; i++ {
+		if d.n[i] > 0 {
 			used++
 		}
 	}
-	b := binary.AppendUvarint(c.buf[:0], uint64(used))
+	b := binary.AppendUvarint(d.buf[:0], uint64(used))
 	before := 0
-	for i := c.low; i < c.high; i++ {
-		if c.n[i] > 0 {
+	for i := d.low; i < d.high; i++ {
+		if d.n[i] > 0 {
 			b = binary.AppendUvarint(b, uint64(i-before))
-			b = binary.AppendUvarint(b, uint64(c.n[i]))
+			b = binary.AppendUvarint(b, uint64(d.n[i]))
 			before = i
 		}
 	}
-	c.buf = b
-	c.Reset()
+	d.buf = b
+	d.Reset()
 	return base64.StdEncoding.EncodeToString(b)
 }
 
 // Reset forgets what was counted.
-func (c *Counts) Reset() {
-	if c.low < c.high {
-		clear(c.n[c.low:c.high])
+func (d *Delta) Reset() {
+	if d.low < d.high {
+		clear(d.n[d.low:d.high])
 	}
-	c.low, c.high = buckets, 0
+	d.low, d.high = buckets, 0
 }
 
-// Histogram returns an empty histogram that takes all that a delta can hold.
-func Histogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, 1<<last-1, 3) }
+// DeltaHistogram returns an empty histogram that takes all that a delta can hold.
+func DeltaHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, 1<<last-1, 3) }
 
 var errDamaged = errors.New("a delta of latencies is damaged")
 
-// Merge adds what Take returned to a histogram of three digits whose lowest value
+// MergeDelta adds what Take returned to a histogram of three digits whose lowest value
 // is 1. It adds all of it or, with an error, a part.
-func Merge(to *hdrhistogram.Histogram, text string) error {
+func MergeDelta(to *hdrhistogram.Histogram, text string) error {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
@@ -117,7 +116,7 @@ func Merge(to *hdrhistogram.Histogram, text string) error {
 		if i += min(gap, buckets); err != nil || i >= buckets || count > 1<<32 {
 			return errDamaged
 		}
-		if err := to.RecordValues(floor(int(i)), int64(count)); err != nil {
+		if err := to.RecordValues(bucketFloor(int(i)), int64(count)); err != nil {
 			return fmt.Errorf("merge a delta: %w", err)
 		}
 	}

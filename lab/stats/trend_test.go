@@ -1,11 +1,11 @@
-package trend
+package stats
 
 import (
 	"math"
 	"testing"
 )
 
-func TestFound(t *testing.T) {
+func TestTrend(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		rates []float64
@@ -23,7 +23,7 @@ func TestFound(t *testing.T) {
 		{"one outlier", []float64{10, 10.1, 9.9, 10, 50, 10.1, 9.9, 10, 10.1, 9.9}, false},
 		{"rising with ties", []float64{10, 10, 11, 12, 13, 13, 14, 15, 16, 17}, true},
 	} {
-		if got := Found(tc.rates); got != tc.want {
+		if got := Trend(tc.rates); got != tc.want {
 			t.Errorf("%s: trend is %v", tc.name, got)
 		}
 	}

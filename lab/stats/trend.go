@@ -1,27 +1,25 @@
-// Package trend tells whether a series of rates still rises or falls, so that a
-// generator knows when its warm-up is over.
-package trend
+package stats
 
 import (
 	"math"
 	"slices"
 )
 
-// N is how many points [Found] is meant to look at.
-const N = 10
+// TrendPoints is how many points [Trend] is meant for.
+const TrendPoints = 10
 
 const (
 	significance = 0.01 // significance of the Mann-Kendall test, two-sided
 	size         = 0.05 // of the change over the span, against its median
 )
 
-// Found reports whether the rates rise or fall: the Mann-Kendall test finds a
+// Trend reports whether the rates rise or fall: the Mann-Kendall test finds a
 // monotonic trend (p < 0.01, two-sided; exact without ties) and the change by
 // the Theil-Sen slope over the whole span is more than 5 % of the median rate.
 // Both are needed: a drift too small to matter is significant when the rates are
 // quiet, and a large slope is nothing when they are noisy. (Mann 1945, Kendall
 // 1975; Sen 1968.)
-func Found(rates []float64) bool {
+func Trend(rates []float64) bool {
 	n := len(rates)
 	if n < 4 {
 		return false
@@ -45,9 +43,8 @@ func Found(rates []float64) bool {
 			}
 		}
 	}
-	middle := median(slices.Clone(rates))
-	change := math.Abs(median(slopes)) * float64(n-1)
-	if change <= size*math.Abs(middle) {
+	change := math.Abs(Median(slopes)) * float64(n-1)
+	if change <= size*math.Abs(Median(rates)) {
 		return false
 	}
 	if ties || n > 30 {
@@ -100,14 +97,4 @@ func kendallNormal(rates []float64, s int) float64 {
 	}
 	z := (math.Abs(float64(s)) - 1) / math.Sqrt(variance)
 	return math.Erfc(z / math.Sqrt2)
-}
-
-// median sorts x.
-func median(x []float64) float64 {
-	slices.Sort(x)
-	n := len(x)
-	if n%2 == 1 {
-		return x[n/2]
-	}
-	return (x[n/2-1] + x[n/2]) / 2
 }

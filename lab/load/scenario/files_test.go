@@ -1,4 +1,4 @@
-package carry
+package scenario
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ func TestFiles(t *testing.T) {
 	if err := os.WriteFile(name, []byte("a,b\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	files, err := Read([]string{name})
+	files, err := ReadFiles([]string{name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestFiles(t *testing.T) {
 	if _, err := there.Open("other"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("another file: %v", err)
 	}
-	if _, err := Read([]string{name, name + "x"}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ReadFiles([]string{name, name + "x"}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }

@@ -1,0 +1,58 @@
+package scenario
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+)
+
+// Files takes the files of a scenario to where they are not: it reads them into
+// memory, travels as JSON, and is a file system there. Names are those that the files had
+// where they were read, whatever they look like.
+type Files map[string][]byte
+
+// ReadFiles reads files into memory.
+func ReadFiles(names []string) (Files, error) {
+	files := Files{}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("carry a file: %w", err)
+		}
+		files[name] = data
+	}
+	return files, nil
+}
+
+// Open implements fs.FS.
+func (f Files) Open(name string) (fs.File, error) {
+	data, ok := f[name]
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return &carried{bytes.NewReader(data), carriedInfo{path.Base(name), int64(len(data))}}, nil
+}
+
+// carried is one of them, opened.
+type carried struct {
+	*bytes.Reader
+	about carriedInfo
+}
+
+func (f *carried) Stat() (fs.FileInfo, error) { return f.about, nil }
+func (f *carried) Close() error               { return nil }
+
+type carriedInfo struct {
+	name string
+	size int64
+}
+
+func (i carriedInfo) Name() string     { return i.name }
+func (i carriedInfo) Size() int64      { return i.size }
+func (carriedInfo) Mode() fs.FileMode  { return 0o444 }
+func (carriedInfo) ModTime() time.Time { return time.Time{} }
+func (carriedInfo) IsDir() bool        { return false }
+func (carriedInfo) Sys() any           { return nil }
