@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/tally"
+	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
 // Handshakes that come to nothing are of one kind, and told in words.
@@ -128,10 +128,10 @@ func TestOwedIsBounded(t *testing.T) {
 	// The socket takes no more, and the server's messages go on being answered: an
 	// alert in place of a key update's answer, which is as long.
 	c := &l.conns[0]
-	c.wire.pending, c.wire.owed = append(c.wire.pending, 0), greet.MaxOwed
+	c.wire.pending, c.wire.owed = append(c.wire.pending, 0), tlsc.MaxOwed
 	before := l.rec.Errors[tally.KindTLS]
 	l.receivedWire(c, []byte("\x17\x03\x03\x00\x20"+strings.Repeat("x", 32)), l.now())
-	if c.phase != waiting || l.rec.Errors[tally.KindTLS] != before+1 || l.cause != greet.ErrOwed || cap(c.wire.pending) > keptPending {
+	if c.phase != waiting || l.rec.Errors[tally.KindTLS] != before+1 || l.cause != tlsc.ErrOwed || cap(c.wire.pending) > keptPending {
 		t.Errorf("phase %d, %v", c.phase, l.cause)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"github.com/redline-go/redline/lab/load/arrive"
-	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/reel"
@@ -74,7 +73,7 @@ type loop struct {
 	plain    []byte      // of the present read, decrypted
 	cipher   []byte      // of the present write, encrypted
 
-	handshakes greet.Handshakes
+	handshakes tally.Handshakes
 	conns      []conn
 
 	timers timer.Heap

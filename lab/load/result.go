@@ -3,7 +3,6 @@ package load
 import (
 	"fmt"
 
-	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
@@ -83,7 +82,7 @@ type Result struct {
 }
 
 // TLSDone is what the handshakes since the process began came to.
-type TLSDone = greet.Done
+type TLSDone = tally.TLSResult
 
 // Target is what one request of a scenario came to.
 type Target struct {

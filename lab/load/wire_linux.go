@@ -5,7 +5,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
@@ -50,7 +49,7 @@ func (l *loop) shake(c *conn, now int64) {
 func (l *loop) shaken(c *conn, now int64) {
 	s := c.wire.tls.State()
 	if l.spec.HTTP2 && s.Protocol != "h2" {
-		l.shakeFailed(c, greet.ErrNoHTTP2, now)
+		l.shakeFailed(c, tlsc.ErrNoHTTP2, now)
 		return
 	}
 	l.handshakes.Note(s, now-c.sent)
@@ -67,7 +66,7 @@ func (l *loop) shakeFailed(c *conn, err error, now int64) {
 	if l.refusedSince == 0 {
 		l.refusedSince = now
 	}
-	k, err := greet.Failed(c.wire.tls, err)
+	k, err := tally.HandshakeFailed(c.wire.tls, err)
 	l.cause = err
 	l.fail(c, k, now+retryRefused)
 }
@@ -172,8 +171,8 @@ func (l *loop) receivedWire(c *conn, in []byte, now int64) {
 		if w.owed += len(l.cipher); len(w.pending) == 0 {
 			w.owed = 0
 		}
-		if w.owed > greet.MaxOwed {
-			l.cause = greet.ErrOwed
+		if w.owed > tlsc.MaxOwed {
+			l.cause = tlsc.ErrOwed
 			l.fail(c, tally.KindTLS, now+retryFailed)
 			return
 		}
@@ -192,7 +191,7 @@ func (l *loop) receivedWire(c *conn, in []byte, now int64) {
 	case c.phase == shaking:
 		l.shakeFailed(c, err, now)
 	default:
-		l.cause = greet.TLS(err)
+		l.cause = tlsc.Explain(err)
 		l.fail(c, tally.KindTLS, now+retryFailed)
 	}
 }
@@ -212,11 +211,11 @@ func (l *loop) endedWire(c *conn, now int64) {
 	w := c.wire
 	switch {
 	case c.phase == shaking:
-		l.shakeFailed(c, greet.ErrClosed, now)
+		l.shakeFailed(c, tlsc.ErrClosed, now)
 	case c.mux != nil:
 		l.endedMux(c, now)
 	case w.tls.End() != nil && c.parser.Begun():
-		l.cause = greet.ErrTruncated
+		l.cause = tlsc.ErrTruncated
 		l.fail(c, tally.KindShort, now+retryFailed)
 	default:
 		l.ended(c, now)

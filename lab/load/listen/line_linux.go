@@ -6,9 +6,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
@@ -128,7 +128,7 @@ func (c *line) shake(now int64) {
 func (c *line) shaken() {
 	l, s := c.lines, c.tls.State()
 	if l.http2 != nil && s.Protocol != "h2" {
-		c.failed(greet.ErrNoHTTP2)
+		c.failed(tlsc.ErrNoHTTP2)
 		return
 	}
 	l.shakes.Note(s, l.now-c.began)
@@ -142,7 +142,7 @@ func (c *line) shaken() {
 
 // failed is the end of a line before its first request.
 func (c *line) failed(err error) {
-	k, err := greet.Failed(c.tls, err)
+	k, err := tally.HandshakeFailed(c.tls, err)
 	c.lines.fail(c, ofGreeting(k), err.Error(), c.lines.now)
 }
 
@@ -169,8 +169,8 @@ func (c *line) receive(in []byte) {
 		if c.deliver(l.cipher); len(c.pending) == 0 {
 			c.owed = 0
 		}
-		if c.owed > greet.MaxOwed {
-			l.fail(c, TLS, greet.ErrOwed.Error(), l.now)
+		if c.owed > tlsc.MaxOwed {
+			l.fail(c, TLS, tlsc.ErrOwed.Error(), l.now)
 			return
 		}
 	}
@@ -187,7 +187,7 @@ func (c *line) receive(in []byte) {
 	case c.phase == shaking:
 		c.failed(err)
 	default:
-		l.fail(c, TLS, greet.TLS(err).Error(), l.now)
+		l.fail(c, TLS, tlsc.Explain(err).Error(), l.now)
 	}
 }
 
@@ -206,11 +206,11 @@ func (c *line) eof() {
 	l := c.lines
 	switch {
 	case c.phase != up:
-		c.failed(greet.ErrClosed)
+		c.failed(tlsc.ErrClosed)
 	case c.http2 != nil:
 		l.fail(c, Closed, "", l.now)
 	case c.tls.End() != nil && l.book.subs[c.owner[0]].parser.Begun():
-		l.fail(c, Short, greet.ErrTruncated.Error(), l.now)
+		l.fail(c, Short, tlsc.ErrTruncated.Error(), l.now)
 	default:
 		l.book.eof(c.owner[0], l.now)
 	}

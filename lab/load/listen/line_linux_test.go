@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
@@ -146,9 +145,9 @@ func TestLinesOwed(t *testing.T) {
 	}
 	// The socket takes no more, and the server's messages go on being answered: an
 	// alert in place of a key update's answer, which is as long.
-	c.pending, c.owed = append(c.pending, 0), greet.MaxOwed
+	c.pending, c.owed = append(c.pending, 0), tlsc.MaxOwed
 	c.receive([]byte("\x17\x03\x03\x00\x20" + strings.Repeat("x", 32)))
-	if n := l.Counts(); n.Errors[TLS] != 1 || n.Retired != 1 || l.book.cause() != greet.ErrOwed.Error() || c.fd >= 0 || c.pending != nil {
+	if n := l.Counts(); n.Errors[TLS] != 1 || n.Retired != 1 || l.book.cause() != tlsc.ErrOwed.Error() || c.fd >= 0 || c.pending != nil {
 		t.Errorf("%+v, %s", *n, l.book.cause())
 	}
 }

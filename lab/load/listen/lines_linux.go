@@ -5,8 +5,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/h2"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
@@ -36,7 +36,7 @@ type lines struct {
 	plain  []byte  // of the present read, decrypted
 	cipher []byte  // of the present write, encrypted
 	riders []int32 // of the line that is being closed
-	shakes greet.Handshakes
+	shakes tally.Handshakes
 
 	now, wall int64 // of the present read
 }
@@ -118,7 +118,7 @@ func (l *lines) hangUp(i int32) {
 	case c.phase != up: // it takes too long, for all who wait for it
 		now, why := l.loop.Now(), ""
 		if c.phase != dialing {
-			_, err := greet.Failed(c.tls, unix.ETIMEDOUT)
+			_, err := tally.HandshakeFailed(c.tls, unix.ETIMEDOUT)
 			why = err.Error()
 		}
 		l.fail(c, Timeout, why, now)

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/redline-go/redline/lab/load/greet"
 	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
@@ -109,7 +109,7 @@ func (l *Loop) Close() error {
 }
 
 // TLS is what the handshakes since the loop was made came to; nil without any.
-func (l *Loop) TLS() (*greet.Done, error) {
+func (l *Loop) TLS() (*tally.TLSResult, error) {
 	if l.lines == nil {
 		return nil, nil
 	}

@@ -1,16 +1,15 @@
-package greet
+package tally
 
 import (
 	"crypto/tls"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
-// Done is what the handshakes since a process began came to.
-type Done struct {
+// TLSResult is what the handshakes since a process began came to.
+type TLSResult struct {
 	Handshakes uint64 `json:"handshakes"`         // that were completed
 	Resumed    uint64 `json:"resumed"`            // of them, those that resumed a session
 	Version    string `json:"version"`            // of the last one, as "TLS 1.3"
@@ -32,25 +31,25 @@ type Handshakes struct {
 // Note takes one that is complete, so many nanoseconds after the connection was.
 func (h *Handshakes) Note(s tlsc.State, took int64) {
 	if h.took == nil {
-		h.took = tally.NewHistogram()
+		h.took = NewHistogram()
 	}
 	h.state = s
 	h.done++
 	if s.Resumed {
 		h.resumed++
 	}
-	tally.Record(h.took, took, 1)
+	Record(h.took, took, 1)
 }
 
 // Result is what they came to; nil without any.
-func (h *Handshakes) Result() (r *Done, err error) {
+func (h *Handshakes) Result() (r *TLSResult, err error) {
 	if h.done == 0 {
 		return nil, nil
 	}
-	r = &Done{
+	r = &TLSResult{
 		Handshakes: h.done, Resumed: h.resumed, Protocol: h.state.Protocol, Curve: h.state.Curve.String(),
 		Version: tls.VersionName(h.state.Version), Cipher: tls.CipherSuiteName(h.state.Cipher),
 	}
-	r.Histogram, err = tally.Encode(h.took)
+	r.Histogram, err = Encode(h.took)
 	return r, err
 }

@@ -1,0 +1,49 @@
+package tlsc
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// MaxOwed bounds, in bytes, what waits for a server that has TLS answered, key
+// updates say, and does not read the answers.
+const MaxOwed = 64 << 10
+
+// Ends of connections that have no error of their own.
+var (
+	ErrClosed    = errors.New("TLS handshake: the server closed the connection")
+	ErrNoHTTP2   = errors.New("TLS handshake: the server does not offer HTTP/2 (by ALPN)")
+	ErrOwed      = errors.New("TLS: the server asks for more than it reads")
+	ErrTruncated = errors.New("TLS connection closed within an answer, without a word: content may be cut off")
+)
+
+// Explain says what an error of a TLS connection means: one of package tlsc, one of this
+// package, or an errno of its socket; ETIMEDOUT is a handshake that took too long.
+func Explain(err error) error {
+	if errno, is := errors.AsType[syscall.Errno](err); is {
+		if errno == syscall.ETIMEDOUT {
+			return errors.New("TLS handshake: not done in time")
+		}
+		return fmt.Errorf("TLS handshake: %w", errno)
+	}
+	e, is := errors.AsType[*Error](err)
+	if !is {
+		return err
+	}
+	switch e.Kind {
+	case Certificate:
+		if c, is := errors.AsType[*tls.CertificateVerificationError](err); is {
+			err = c.Err
+		}
+		return fmt.Errorf("the server's certificate is not trusted: %w", err)
+	case NotTLS:
+		return errors.New("TLS handshake: the server does not answer in TLS")
+	case Alert:
+		return fmt.Errorf("the server ended TLS: %w", err)
+	case Record:
+		return fmt.Errorf("TLS: what the server sent is broken: %w", err)
+	}
+	return fmt.Errorf("TLS handshake: %w", err)
+}
