@@ -6,6 +6,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -13,7 +14,7 @@ import (
 // answer, for ten seconds: each asks again when it is answered. It returns what was
 // recorded, and the truth from the definition: each request on its own, sorted.
 func loop64(s server) (*hdrhistogram.Histogram, []int64) {
-	l := &loop{spec: &Spec{}, rec: tally.NewRecorder()}
+	l := &loop{spec: &spec.Spec{}, rec: tally.NewRecorder()}
 	var exchanges [64]exchange
 	var done [64]int64
 	for n := range done {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -145,15 +146,15 @@ func (l *loop) inPieces(x *exchange, now int64) {
 
 // newRules is what the parser holds answers against. Those of a scenario are judged
 // by its checks.
-func newRules(spec *Spec) *h1.Rules {
-	r := &h1.Rules{MaxBody: cmp.Or(spec.MaxBody, maxBody)}
-	if spec.Scenario != nil {
+func newRules(order *spec.Spec) *h1.Rules {
+	r := &h1.Rules{MaxBody: cmp.Or(order.MaxBody, spec.DefaultMaxBody)}
+	if order.Scenario != nil {
 		r.AnyBody = true
 		return r
 	}
-	r.Status, r.Body = spec.Expect.Status, spec.Expect.Body
+	r.Status, r.Body = order.Expect.Status, order.Expect.Body
 	r.AnyBody = r.Body == nil
-	r.HeadOnly = bytes.HasPrefix(spec.Request, []byte("HEAD "))
+	r.HeadOnly = bytes.HasPrefix(order.Request, []byte("HEAD "))
 	return r
 }
 

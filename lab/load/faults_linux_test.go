@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -32,9 +33,9 @@ func testFreshConnections(t *testing.T, via string) {
 			}
 			return say(c, goodAnswer)
 		})
-		spec := testSpec(via, s.addr)
-		spec.PerConnection, spec.Pipeline = 3, pipeline
-		l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 120 })
+		order := testSpec(via, s.addr)
+		order.PerConnection, order.Pipeline = 3, pipeline
+		l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 120 })
 		want := int64(3)
 		if pipeline > 1 {
 			want = 4 // whole batches
@@ -42,7 +43,7 @@ func testFreshConnections(t *testing.T, via string) {
 		if e := errorsOf(&l.rec.Counters); len(e) > 0 || most.Load() != want {
 			t.Errorf("errors %v, %d requests on one connection", e, most.Load())
 		}
-		if got, least := l.rec.Connects, l.rec.Requests/uint64(want); got < least || got > least+2*uint64(spec.Connections) || got < uint64(conns.Load()) {
+		if got, least := l.rec.Connects, l.rec.Requests/uint64(want); got < least || got > least+2*uint64(order.Connections) || got < uint64(conns.Load()) {
 			t.Errorf("%d connections for %d requests, the server saw %d", got, l.rec.Requests, conns.Load())
 		}
 	}
@@ -59,9 +60,9 @@ func testSources(t *testing.T, via string) {
 		mu.Unlock()
 		_, _ = c.Read(make([]byte, 1)) // until the client is gone
 	})
-	spec := testSpec(via, s.addr)
-	spec.Connections, spec.Sources = 9, []string{"127.0.0.2", "127.0.3.1-127.0.3.2"}
-	l, err := newLoop(context.Background(), spec)
+	order := testSpec(via, s.addr)
+	order.Connections, order.Sources = 9, []string{"127.0.0.2", "127.0.3.1-127.0.3.2"}
+	l, err := newLoop(context.Background(), order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,18 +88,18 @@ func TestConnectRate(t *testing.T) { eachIO(t, testConnectRate) }
 
 func testConnectRate(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := testSpec(via, s.addr)
-	spec.Connections, spec.ConnectRate = 60, 500
-	l, err := newLoop(context.Background(), spec)
+	order := testSpec(via, s.addr)
+	order.Connections, order.ConnectRate = 60, 500
+	l, err := newLoop(context.Background(), order)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer shut(t, l)
-	for bound := l.now() + int64(2*time.Minute); l.standing < spec.Connections; {
+	for bound := l.now() + int64(2*time.Minute); l.standing < order.Connections; {
 		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
 			t.Fatalf("%d connections stand, %v", l.standing, err)
 		}
-		most := 1 + spec.ConnectRate*float64(l.now()+dialArrears)/1e9
+		most := 1 + order.ConnectRate*float64(l.now()+dialArrears)/1e9
 		if got := float64(l.standing + l.connecting); got > most {
 			t.Fatalf("%v connections where %v are allowed", got, most)
 		}
@@ -115,16 +116,16 @@ func TestSlowClients(t *testing.T) {
 		}
 		return ok(body)
 	})
-	for name, slow := range map[string]Slow{
+	for name, slow := range map[string]spec.Slow{
 		"reader":          {Read: 200_000},
 		"writer":          {Write: 200_000},
 		"both":            {Read: 300_000, Write: 300_000},
 		"one of them all": {Read: 200_000, Connections: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := single(Epoll, s.addr, scenario.Request{Method: "POST", Body: body})
-			spec.Slow = slow
-			l, err := newLoop(context.Background(), spec)
+			order := single(spec.Epoll, s.addr, scenario.Request{Method: "POST", Body: body})
+			order.Slow = slow
+			l, err := newLoop(context.Background(), order)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +137,7 @@ func TestSlowClients(t *testing.T) {
 					t.Fatalf("%d right answers, %v", l.rec.Requests, err)
 				}
 				most := func(rate int64) uint64 {
-					return uint64(spec.Connections) * (uint64(float64(rate)*float64(l.now()-begin)/1e9) + 2*uint64(step(rate)))
+					return uint64(order.Connections) * (uint64(float64(rate)*float64(l.now()-begin)/1e9) + 2*uint64(step(rate)))
 				}
 				if slow.Connections == 0 && slow.Read > 0 && l.rec.BytesIn > most(slow.Read) {
 					t.Fatalf("%d bytes read where %d are allowed", l.rec.BytesIn, most(slow.Read))
@@ -177,8 +178,8 @@ func testStreamedUploads(t *testing.T, via string) {
 				bodies++
 				return ok("thanks")
 			})
-			spec := single(via, s.addr, r)
-			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 12 })
+			order := single(via, s.addr, r)
+			l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 12 })
 			mu.Lock()
 			defer mu.Unlock()
 			if e := errorsOf(&l.rec.Counters); len(e) > 0 || differ > 0 || bodies != l.rec.Requests || l.rec.Sent != bodies {
@@ -195,9 +196,9 @@ func testStreamedUploads(t *testing.T, via string) {
 			t.Fatal(err)
 		}
 		s := serveAsked(t, 0, func(asked) string { return ok("thanks") })
-		spec := single(via, s.addr, scenario.Request{Method: "PUT", File: name})
-		spec.Window = 2 * time.Minute
-		err := Run(context.Background(), spec, func(e Event) {
+		order := single(via, s.addr, scenario.Request{Method: "PUT", File: name})
+		order.Window = 2 * time.Minute
+		err := Run(context.Background(), order, func(e spec.Event) {
 			if e.Window {
 				if err := os.Truncate(name, size/2); err != nil {
 					t.Error(err)
@@ -245,7 +246,7 @@ func testEarlyAnswersToUploads(t *testing.T, via string) {
 	t.Run("refuses", func(t *testing.T) {
 		s := serve(t, early("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false))
 		l := drive(t, single(via, s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *tally.Counters) bool { return c.Errors[tally.KindCheck] >= 5 })
-		if e := errorsOf(&l.rec.Counters); len(e) != 1 || l.rec.Requests != 0 || l.rec.Sent+l.rec.Early != e[ErrCheck] {
+		if e := errorsOf(&l.rec.Counters); len(e) != 1 || l.rec.Requests != 0 || l.rec.Sent+l.rec.Early != e[spec.ErrCheck] {
 			t.Errorf("errors %v, %d right, %d sent, %d early", e, l.rec.Requests, l.rec.Sent, l.rec.Early)
 		}
 	})
@@ -281,13 +282,13 @@ func testConnectionsClosedBetweenRequests(t *testing.T, via string) {
 		// And away, without a word. The answer leaves with the end: no machine is so
 		// slow that somebody asks in between.
 	})
-	spec := scenarioSpec(via, s.addr, "targets: [{url: /}]\n")
-	spec.Scenario.Think = "50ms"
-	l := drive(t, spec, func(c *tally.Counters) bool { return c.Dropped >= 12 })
+	order := scenarioSpec(via, s.addr, "targets: [{url: /}]\n")
+	order.Scenario.Think = "50ms"
+	l := drive(t, order, func(c *tally.Counters) bool { return c.Dropped >= 12 })
 	if e := errorsOf(&l.rec.Counters); len(e) > 0 || l.rec.Requests < l.rec.Dropped {
 		t.Errorf("errors %v, %d right answers, %d dropped", e, l.rec.Requests, l.rec.Dropped)
 	}
-	if l.timers.Len() > 4*spec.Connections {
+	if l.timers.Len() > 4*order.Connections {
 		t.Errorf("%d timers", l.timers.Len())
 	}
 }
@@ -304,16 +305,16 @@ func testPersist(t *testing.T, via string) {
 		{"garbage", func(_ *scripted, c *net.TCPConn) {
 			_, _ = c.Read(make([]byte, 1))
 			say(c, "garbage\r\n\r\n")
-		}, ErrMalformed},
-		{"silence", func(_ *scripted, c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) }, ErrTimeout},
+		}, spec.ErrMalformed},
+		{"silence", func(_ *scripted, c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) }, spec.ErrTimeout},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, tc.do)
-			spec := testSpec(via, s.addr)
-			spec.Window, spec.Tick, spec.Timeout, spec.Persist = 400*time.Millisecond, 100*time.Millisecond, 50*time.Millisecond, true
+			order := testSpec(via, s.addr)
+			order.Window, order.Tick, order.Timeout, order.Persist = 400*time.Millisecond, 100*time.Millisecond, 50*time.Millisecond, true
 			for range 4 { // the server may have no turn in a short window
-				events, err := collect(context.Background(), spec)
+				events, err := collect(context.Background(), order)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -324,9 +325,9 @@ func testPersist(t *testing.T, via string) {
 				if res.Errors[tc.kind] > 0 {
 					return
 				}
-				spec.Window *= 4
+				order.Window *= 4
 			}
-			t.Errorf("nothing failed in a window of %v", spec.Window/4)
+			t.Errorf("nothing failed in a window of %v", order.Window/4)
 		})
 	}
 }
@@ -343,13 +344,13 @@ func testOpenLoopWithFreshConnections(t *testing.T, via string) {
 		"thinking": "variables: {id: {counter: 1}}\ntargets: [{url: '/${id}', think: 'uniform:100us,2ms'}]\n",
 	} {
 		t.Run(think, func(t *testing.T) {
-			spec := scenarioSpec(via, s.addr, text)
+			order := scenarioSpec(via, s.addr, text)
 			plan := openSpec(via, s.addr, 500)
-			spec.Arrivals, spec.Window, spec.Tick = plan.Arrivals, plan.Window, plan.Tick
-			spec.PerConnection, spec.ConnectRate, spec.Connections = 2, 2000, 8
-			res := runOpen(t, spec)
-			if o := res.Open; o.Due != due(spec) || o.Failed != 0 || o.Unfinished != 0 || len(res.Errors) > 0 {
-				t.Errorf("%+v, errors %v; want %d due", o, res.Errors, due(spec))
+			order.Arrivals, order.Window, order.Tick = plan.Arrivals, plan.Window, plan.Tick
+			order.PerConnection, order.ConnectRate, order.Connections = 2, 2000, 8
+			res := runOpen(t, order)
+			if o := res.Open; o.Due != due(order) || o.Failed != 0 || o.Unfinished != 0 || len(res.Errors) > 0 {
+				t.Errorf("%+v, errors %v; want %d due", o, res.Errors, due(order))
 			}
 			if res.Connects < res.Open.Due/2 || uint64(decode(t, res.Connect).TotalCount()) != res.Connects {
 				t.Errorf("%d connections for %d arrivals, %d connect times", res.Connects, res.Open.Due, decode(t, res.Connect).TotalCount())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // keptFrames is the capacity up to which a connection keeps its buffer of frames.
@@ -16,7 +17,7 @@ const keptFrames = 32 << 10
 func (l *loop) newHTTP2() (err error) {
 	set := h2.Settings{Streams: l.spec.Streams}
 	if l.play == nil {
-		fields, content, err := h2.FromWire(l.spec.Request, l.spec.scheme())
+		fields, content, err := h2.FromWire(l.spec.Request, scheme(l.spec))
 		if err != nil {
 			return err
 		}
@@ -36,14 +37,14 @@ func (l *loop) newHTTP2() (err error) {
 }
 
 // prepare writes the requests of a scenario that do not change.
-func (p *play) prepare(spec *Spec) (err error) {
+func (p *play) prepare(order *spec.Spec) (err error) {
 	p.requests = make([]*h2.Request, len(p.plan.Targets()))
 	for i, t := range p.plan.Targets() {
 		if t.Wire() == nil {
 			continue
 		}
 		var v scenario.View
-		p.user(spec, 0).View(&v, t)
+		p.user(order, 0).View(&v, t)
 		if p.requests[i], err = newRequest(&v, t, false); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -79,10 +80,10 @@ func serveFrames(t *testing.T, settings []http2.Setting, do func(f *framed, id u
 	})
 }
 
-func framesSpec(addr string) *Spec {
-	spec := testSpec(Epoll, addr)
-	spec.HTTP2, spec.Streams = true, 4
-	return spec
+func framesSpec(addr string) *spec.Spec {
+	order := testSpec(spec.Epoll, addr)
+	order.HTTP2, order.Streams = true, 4
+	return order
 }
 
 // framesThatMisbehave is what servers of HTTP/2 do wrong.
@@ -100,14 +101,14 @@ var framesThatMisbehave = []struct {
 	{"leaves, and refuses", []string{"h2-refused"}, func(f *framed, id uint32) bool {
 		return f.leave(id-2, http2.ErrCodeNo)
 	}},
-	{"leaves, and is angry", []string{ErrGoaway, "h2-refused"}, func(f *framed, id uint32) bool {
+	{"leaves, and is angry", []string{spec.ErrGoaway, "h2-refused"}, func(f *framed, id uint32) bool {
 		return f.leave(id, http2.ErrCodeEnhanceYourCalm) && f.good(id)
 	}},
-	{"closes", []string{ErrClosed, ErrReset}, func(*framed, uint32) bool { return false }},
-	{"resets the connection", []string{ErrReset}, func(f *framed, _ uint32) bool {
+	{"closes", []string{spec.ErrClosed, spec.ErrReset}, func(*framed, uint32) bool { return false }},
+	{"resets the connection", []string{spec.ErrReset}, func(f *framed, _ uint32) bool {
 		return f.conn.(*net.TCPConn).SetLinger(0) == nil && false
 	}},
-	{"garbage", []string{"h2-frame-size", "h2-protocol", ErrReset}, func(f *framed, _ uint32) bool {
+	{"garbage", []string{"h2-frame-size", "h2-protocol", spec.ErrReset}, func(f *framed, _ uint32) bool {
 		return say(f.conn, strings.Repeat("garbage ", 4)) && false
 	}},
 	{"another protocol's frame", []string{"h2-protocol"}, func(f *framed, id uint32) bool {
@@ -116,18 +117,18 @@ var framesThatMisbehave = []struct {
 	{"a table that is not there", []string{"h2-compression"}, func(f *framed, id uint32) bool {
 		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte{0xff, 0x7f}, EndHeaders: true}) == nil
 	}},
-	{"no status", []string{ErrMalformed}, func(f *framed, id uint32) bool { return f.head(id, true, "x", "y") }},
-	{"another status", []string{ErrStatus}, func(f *framed, id uint32) bool { return f.head(id, true, ":status", "500") }},
-	{"another body", []string{ErrBody}, func(f *framed, id uint32) bool {
+	{"no status", []string{spec.ErrMalformed}, func(f *framed, id uint32) bool { return f.head(id, true, "x", "y") }},
+	{"another status", []string{spec.ErrStatus}, func(f *framed, id uint32) bool { return f.head(id, true, ":status", "500") }},
+	{"another body", []string{spec.ErrBody}, func(f *framed, id uint32) bool {
 		return f.head(id, false, ":status", "200") && f.WriteData(id, true, []byte("hellu")) == nil
 	}},
-	{"another length", []string{ErrLength}, func(f *framed, id uint32) bool {
+	{"another length", []string{spec.ErrLength}, func(f *framed, id uint32) bool {
 		return f.head(id, false, ":status", "200") && f.WriteData(id, true, []byte("hell")) == nil
 	}},
-	{"less than announced", []string{ErrLength}, func(f *framed, id uint32) bool {
+	{"less than announced", []string{spec.ErrLength}, func(f *framed, id uint32) bool {
 		return f.head(id, false, ":status", "200", "content-length", "9") && f.WriteData(id, true, []byte("hello")) == nil
 	}},
-	{"without end", []string{ErrEndless}, func(f *framed, id uint32) bool {
+	{"without end", []string{spec.ErrEndless}, func(f *framed, id uint32) bool {
 		piece := make([]byte, 16<<10)
 		ok := f.head(id, false, ":status", "200")
 		for range 5 {
@@ -148,17 +149,17 @@ func TestFramesThatMisbehave(t *testing.T) {
 				}
 				return f.good(id)
 			})
-			spec := framesSpec(s.addr)
-			spec.MaxBody = 64 << 10
-			l := drive(t, spec, func(c *tally.Counters) bool { return c.Failures() >= 20 && c.Requests >= 50 })
+			order := framesSpec(s.addr)
+			order.MaxBody = 64 << 10
+			l := drive(t, order, func(c *tally.Counters) bool { return c.Failures() >= 20 && c.Requests >= 50 })
 			e := errorsOf(&l.rec.Counters)
 			for kind := range e {
 				if !slices.Contains(tc.kinds, kind) {
 					t.Errorf("errors %v, want %v", e, tc.kinds)
 				}
 			}
-			if slices.Contains(tc.kinds, ErrGoaway) && e[ErrGoaway] == 0 {
-				t.Errorf("errors %v, want %s", e, ErrGoaway)
+			if slices.Contains(tc.kinds, spec.ErrGoaway) && e[spec.ErrGoaway] == 0 {
+				t.Errorf("errors %v, want %s", e, spec.ErrGoaway)
 			}
 		})
 	}
@@ -173,9 +174,9 @@ func TestGoawayInGoodOrder(t *testing.T) {
 		}
 		return f.good(id)
 	})
-	spec := framesSpec(s.addr)
-	spec.Streams = 1
-	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 300 })
+	order := framesSpec(s.addr)
+	order.Streams = 1
+	l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 300 })
 	if e := errorsOf(&l.rec.Counters); len(e) > 0 || l.rec.Connects < 300/12 {
 		t.Errorf("errors %v, %d connections", e, l.rec.Connects)
 	}
@@ -189,16 +190,16 @@ func TestFewerStreamsThanSeats(t *testing.T) {
 			s := serveFrames(t, []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 2}}, func(f *framed, id uint32, _ int) bool {
 				return f.good(id)
 			})
-			spec := scenarioSpec(Epoll, s.addr, "variables: {n: {counter: 1}}\ntargets: [{url: '/${n}'}]\n")
-			spec.HTTP2, spec.Streams, spec.Arrivals = true, 7, arrivals
-			l, err := newLoop(context.Background(), spec)
+			order := scenarioSpec(spec.Epoll, s.addr, "variables: {n: {counter: 1}}\ntargets: [{url: '/${n}'}]\n")
+			order.HTTP2, order.Streams, order.Arrivals = true, 7, arrivals
+			l, err := newLoop(context.Background(), order)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer shut(t, l)
 			l.start()
 			asked := map[*scenario.User]bool{}
-			for bound := l.now() + int64(2*time.Minute); l.rec.Requests < 300 || len(asked) < 7*spec.Connections; {
+			for bound := l.now() + int64(2*time.Minute); l.rec.Requests < 300 || len(asked) < 7*order.Connections; {
 				if err := l.until(l.now() + int64(100*time.Microsecond)); err != nil || l.now() > bound {
 					t.Fatalf("%d right, %d users asked, %v", l.rec.Requests, len(asked), err)
 				}
@@ -234,13 +235,13 @@ func TestFramesStall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serveFrames(t, nil, tc.do)
-			spec := framesSpec(s.addr)
-			spec.Timeout, spec.Persist = 1500*time.Millisecond, true // in which the server has its turn
-			l := drive(t, spec, func(c *tally.Counters) bool { return c.Failures() >= tc.failures && c.Requests >= 100 })
-			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[ErrTimeout] == 0 {
+			order := framesSpec(s.addr)
+			order.Timeout, order.Persist = 1500*time.Millisecond, true // in which the server has its turn
+			l := drive(t, order, func(c *tally.Counters) bool { return c.Failures() >= tc.failures && c.Requests >= 100 })
+			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[spec.ErrTimeout] == 0 {
 				t.Errorf("errors %v", e)
 			}
-			if tc.replaced != (l.rec.Connects > uint64(spec.Connections)) {
+			if tc.replaced != (l.rec.Connects > uint64(order.Connections)) {
 				t.Errorf("%d connections", l.rec.Connects)
 			}
 		})
@@ -258,11 +259,11 @@ func TestFramesOpenLoopErrors(t *testing.T) {
 		}
 		return f.good(id)
 	})
-	spec := framesSpec(s.addr)
-	spec.Window, spec.Tick, spec.Arrivals = 500*time.Millisecond, 100*time.Millisecond, &arrive.Plan{Rate: 1000}
-	res := runOpen(t, spec)
+	order := framesSpec(s.addr)
+	order.Window, order.Tick, order.Arrivals = 500*time.Millisecond, 100*time.Millisecond, &arrive.Plan{Rate: 1000}
+	res := runOpen(t, order)
 	right := uint64(decode(t, res.Histogram).TotalCount())
-	if want := due(spec); res.Open.Due != want || right+res.Open.Failed != want || res.Open.Failed == 0 || res.Errors["h2-refused"] == 0 {
+	if want := due(order); res.Open.Due != want || right+res.Open.Failed != want || res.Open.Failed == 0 || res.Errors["h2-refused"] == 0 {
 		t.Errorf("%d due, %d right, %d failed, errors %v", res.Open.Due, right, res.Open.Failed, res.Errors)
 	}
 }
@@ -298,13 +299,13 @@ func TestFramesAllocate(t *testing.T) {
 			}
 		}
 	})
-	for name, spec := range map[string]*Spec{
+	for name, order := range map[string]*spec.Spec{
 		"one request": framesSpec(s.addr),
-		"a scenario":  scenarioSpec(Epoll, s.addr, "variables: {n: {counter: 1}}\ntargets: [{method: PUT, url: '/${n}', headers: {A: '${n}'}, body: 'x${n}', checks: [{body: {contains: hello}}]}]\n"),
+		"a scenario":  scenarioSpec(spec.Epoll, s.addr, "variables: {n: {counter: 1}}\ntargets: [{method: PUT, url: '/${n}', headers: {A: '${n}'}, body: 'x${n}', checks: [{body: {contains: hello}}]}]\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec.HTTP2, spec.Streams = true, 4
-			l, err := newLoop(context.Background(), spec)
+			order.HTTP2, order.Streams = true, 4
+			l, err := newLoop(context.Background(), order)
 			if err != nil {
 				t.Fatal(err)
 			}

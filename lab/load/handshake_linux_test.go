@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
@@ -23,24 +24,24 @@ func TestHandshakesThatFail(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name, addr, want string
-		change           func(*Spec)
+		change           func(*spec.Spec)
 	}{
-		{"unknown authority", good.addr, "certificate is not trusted: x509: certificate signed by unknown authority", func(s *Spec) { s.TLS.Roots = nil }},
-		{"another name", good.addr, "certificate is not trusted: x509: certificate is valid for", func(s *Spec) { s.TLS.ServerName = "other.org" }},
-		{"no HTTP/2", good.addr, "no application protocol", func(s *Spec) { s.HTTP2, s.Streams = true, 1 }},
+		{"unknown authority", good.addr, "certificate is not trusted: x509: certificate signed by unknown authority", func(s *spec.Spec) { s.TLS.Roots = nil }},
+		{"another name", good.addr, "certificate is not trusted: x509: certificate is valid for", func(s *spec.Spec) { s.TLS.ServerName = "other.org" }},
+		{"no HTTP/2", good.addr, "no application protocol", func(s *spec.Spec) { s.HTTP2, s.Streams = true, 1 }},
 		{"reset", reader(func(c *net.TCPConn) { _ = c.SetLinger(0) }), "TLS handshake: connection reset by peer", nil},
 		{"closed", reader(func(*net.TCPConn) {}), "TLS handshake: the server closed the connection", nil},
 		{"in clear", reader(func(c *net.TCPConn) { say(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }), "the server does not answer in TLS", nil},
-		{"silent", reader(func(c *net.TCPConn) { _, _ = c.Read(make([]byte, 1)) }), "TLS handshake: not done in time", func(s *Spec) { s.Timeout = 30 * time.Millisecond }},
+		{"silent", reader(func(c *net.TCPConn) { _, _ = c.Read(make([]byte, 1)) }), "TLS handshake: not done in time", func(s *spec.Spec) { s.Timeout = 30 * time.Millisecond }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			spec := good.spec(false)
-			spec.Addr, spec.Persist = tc.addr, true
+			order := good.spec(false)
+			order.Addr, order.Persist = tc.addr, true
 			if tc.change != nil {
-				tc.change(spec)
+				tc.change(order)
 			}
-			l := failing(t, spec)
-			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[ErrTLS] == 0 || !strings.Contains(l.cause.Error(), tc.want) {
+			l := failing(t, order)
+			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[spec.ErrTLS] == 0 || !strings.Contains(l.cause.Error(), tc.want) {
 				t.Errorf("errors %v, %v; want %q", e, l.cause, tc.want)
 			}
 			if l.connecting < 0 || l.standing != 0 {
@@ -80,14 +81,14 @@ func TestSecureConnectionsThatEnd(t *testing.T) {
 		{"a body that the end ends, in order", nil, func(c *tls.Conn, _ *net.TCPConn) bool {
 			return say(c, head200+"\r\nhello") && c.Close() != nil
 		}},
-		{"a body that is cut off", []string{ErrShort}, func(c *tls.Conn, raw *net.TCPConn) bool {
+		{"a body that is cut off", []string{spec.ErrShort}, func(c *tls.Conn, raw *net.TCPConn) bool {
 			return say(c, head200+"\r\nhello") && raw.Close() != nil
 		}},
-		{"with a request outstanding", []string{ErrClosed, ErrReset}, func(*tls.Conn, *net.TCPConn) bool { return false }},
-		{"within a record", []string{ErrClosed, ErrReset}, func(_ *tls.Conn, raw *net.TCPConn) bool {
+		{"with a request outstanding", []string{spec.ErrClosed, spec.ErrReset}, func(*tls.Conn, *net.TCPConn) bool { return false }},
+		{"within a record", []string{spec.ErrClosed, spec.ErrReset}, func(_ *tls.Conn, raw *net.TCPConn) bool {
 			return say(raw, "\x17\x03\x03\x00\x20only this") && false
 		}},
-		{"a record that was tampered with", []string{ErrTLS}, func(_ *tls.Conn, raw *net.TCPConn) bool {
+		{"a record that was tampered with", []string{spec.ErrTLS}, func(_ *tls.Conn, raw *net.TCPConn) bool {
 			return say(raw, "\x17\x03\x03\x00\x20"+strings.Repeat("x", 32))
 		}},
 	} {
@@ -98,9 +99,9 @@ func TestSecureConnectionsThatEnd(t *testing.T) {
 				}
 				return say(c, goodAnswer)
 			})
-			spec := cert.spec(false)
-			spec.Addr = s.addr
-			l := drive(t, spec, func(c *tally.Counters) bool {
+			order := cert.spec(false)
+			order.Addr = s.addr
+			l := drive(t, order, func(c *tally.Counters) bool {
 				return c.Requests >= 40 && (tc.kinds == nil || c.Failures() >= 10)
 			})
 			e := errorsOf(&l.rec.Counters)
@@ -116,9 +117,9 @@ func TestSecureConnectionsThatEnd(t *testing.T) {
 // A server that asks and does not read cannot make a connection hold more and more.
 func TestOwedIsBounded(t *testing.T) {
 	cert, s := serveRecords(t, func(c *tls.Conn, _ *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := cert.spec(false)
-	spec.Addr = s.addr
-	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 10 })
+	order := cert.spec(false)
+	order.Addr = s.addr
+	l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 10 })
 	for i := range l.conns {
 		w := l.conns[i].wire
 		if w.owed != 0 || len(w.pending) != 0 {

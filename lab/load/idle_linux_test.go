@@ -7,13 +7,15 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
-func idleSpec(via string, addr string) *Spec {
-	spec := testSpec(via, addr)
-	spec.Idle, spec.Connections = true, 300
-	spec.Warmup, spec.Window, spec.Tick = 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
-	return spec
+func idleSpec(via string, addr string) *spec.Spec {
+	order := testSpec(via, addr)
+	order.Idle, order.Connections = true, 300
+	order.Warmup, order.Window, order.Tick = 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
+	return order
 }
 
 func TestIdle(t *testing.T) { eachIO(t, testIdle) }
@@ -32,8 +34,8 @@ func testIdle(t *testing.T, via string) {
 		now.Add(-1)
 		return say(c, goodAnswer)
 	})
-	spec := idleSpec(via, s.addr)
-	events, err := collect(context.Background(), spec)
+	order := idleSpec(via, s.addr)
+	events, err := collect(context.Background(), order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +54,9 @@ func TestNothingToWaitFor(t *testing.T) { eachIO(t, testNothingToWaitFor) }
 
 func testNothingToWaitFor(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	for name, spec := range map[string]*Spec{"idle": idleSpec(via, s.addr), "open loop": openSpec(via, s.addr, 1e-6)} {
-		spec.Connections = 3
-		l, err := newLoop(context.Background(), spec)
+	for name, order := range map[string]*spec.Spec{"idle": idleSpec(via, s.addr), "open loop": openSpec(via, s.addr, 1e-6)} {
+		order.Connections = 3
+		l, err := newLoop(context.Background(), order)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,12 +92,12 @@ func testIdleConnectionsClosed(t *testing.T, via string) {
 		}
 		_, _ = c.Read(in) // until the client is gone
 	})
-	spec := idleSpec(via, s.addr)
-	spec.Window = 30 * time.Second
+	order := idleSpec(via, s.addr)
+	order.Window = 30 * time.Second
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var res *Result
-	if err := Run(ctx, spec, func(e Event) {
+	var res *spec.Result
+	if err := Run(ctx, order, func(e spec.Event) {
 		switch {
 		case e.Window:
 			close(window)
@@ -107,7 +109,7 @@ func testIdleConnectionsClosed(t *testing.T, via string) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if res == nil || res.Errors[ErrClosed] == 0 || !res.Cut {
+	if res == nil || res.Errors[spec.ErrClosed] == 0 || !res.Cut {
 		t.Errorf("result %+v", res)
 	}
 }
@@ -118,18 +120,18 @@ func testIdleNeedsKeepAlive(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool {
 		return say(c, strings.Replace(goodAnswer, "\r\n", "\r\nConnection: close\r\n", 1)) && false
 	})
-	spec := idleSpec(via, s.addr)
-	spec.Connections = 10
-	_, err := collect(context.Background(), spec)
+	order := idleSpec(via, s.addr)
+	order.Connections = 10
+	_, err := collect(context.Background(), order)
 	if err == nil || !strings.Contains(err.Error(), "connections do not stay open: 0 of 10 are there after ") {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestIdleRefuses(t *testing.T) {
-	spec := idleSpec(Epoll, "127.0.0.1:1")
-	spec.Pipeline = 2
-	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), "idle connections with a pipeline") {
+	order := idleSpec(spec.Epoll, "127.0.0.1:1")
+	order.Pipeline = 2
+	if err := order.Validate(); err == nil || !strings.Contains(err.Error(), "idle connections with a pipeline") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/ring"
 	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -22,7 +23,7 @@ const sendsPerEnter, arrivalsPerEnter = 32, 8
 
 // newIO makes what the loop waits with.
 func (l *loop) newIO() (err error) {
-	if l.spec.IO != URing {
+	if l.spec.IO != spec.URing {
 		l.poll, err = sock.NewPoller(eventsPerPoll)
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/redline-go/redline/lab/load/reel"
 	"github.com/redline-go/redline/lab/load/ring"
 	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/timer"
 	"github.com/redline-go/redline/lab/load/tlsc"
@@ -49,7 +50,7 @@ type again struct {
 
 // loop is the event loop: one thread, one epoll instance or io_uring, all connections.
 type loop struct {
-	spec     *Spec
+	spec     *spec.Spec
 	ctx      context.Context
 	done     <-chan struct{}
 	base     time.Time        // of now
@@ -96,13 +97,13 @@ type loop struct {
 	cause        error // the last error that was counted
 }
 
-func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
+func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	l = &loop{
-		spec: spec, ctx: ctx, done: ctx.Done(), base: time.Now(),
+		spec: order, ctx: ctx, done: ctx.Done(), base: time.Now(),
 		rec:   tally.NewRecorder(),
 		buf:   make([]byte, bufferSize),
-		conns: make([]conn, spec.Connections),
-		retry: make([]later, 0, spec.Connections),
+		conns: make([]conn, order.Connections),
+		retry: make([]later, 0, order.Connections),
 	}
 	for i := range l.conns {
 		l.conns[i].fd = -1
@@ -112,42 +113,42 @@ func newLoop(ctx context.Context, spec *Spec) (l *loop, err error) {
 			err = errors.Join(err, l.close())
 		}
 	}()
-	sources, err := sock.ParseSources(spec.Sources)
+	sources, err := sock.ParseSources(order.Sources)
 	if err != nil {
 		return l, err
 	}
-	slow := spec.Slow
+	slow := order.Slow
 	if slow.Connections == 0 {
-		slow.Connections = spec.Connections
+		slow.Connections = order.Connections
 	}
 	if l.dialer, err = sock.NewDialer(sock.Config{
-		Addr: spec.Addr, Connections: spec.Connections, Congestion: spec.Congestion, Sources: sources,
-		ReadBuffer: slow.receiveBuffer(), SlowReaders: slow.Connections,
+		Addr: order.Addr, Connections: order.Connections, Congestion: order.Congestion, Sources: sources,
+		ReadBuffer: receiveBuffer(&slow), SlowReaders: slow.Connections,
 	}); err != nil {
 		return l, err
 	}
 	if err := l.newIO(); err != nil {
 		return l, err
 	}
-	if spec.Arrivals != nil {
-		l.open = newOpenLoop(spec, l.rec)
+	if order.Arrivals != nil {
+		l.open = newOpenLoop(order, l.rec)
 	}
-	if spec.Scenario != nil {
-		if l.play, err = newPlay(spec); err != nil {
+	if order.Scenario != nil {
+		if l.play, err = newPlay(order); err != nil {
 			return l, err
 		}
 	}
-	if spec.TLS != nil {
-		if l.tls, err = spec.TLS.Client(spec.HTTP2); err != nil {
+	if order.TLS != nil {
+		if l.tls, err = TLSClient(order.TLS, order.HTTP2); err != nil {
 			return l, err
 		}
 	}
-	if spec.HTTP2 {
+	if order.HTTP2 {
 		if err := l.newHTTP2(); err != nil {
 			return l, err
 		}
 	}
-	l.rules = newRules(spec)
+	l.rules = newRules(order)
 	l.seat()
 	l.lastRight = l.now()
 	return l, nil
@@ -165,7 +166,7 @@ func (l *loop) seat() {
 	}
 	for i := range l.conns {
 		c := &l.conns[i]
-		c.parser.Rules, c.detour = l.rules, l.spec.Slow.applies(i)
+		c.parser.Rules, c.detour = l.rules, l.spec.Slow.Applies(i)
 		if l.tls != nil || l.http2 != nil {
 			c.wire, c.detour = &wire{}, true
 		}

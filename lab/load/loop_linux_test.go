@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/ring"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -92,10 +93,10 @@ func serveScript(t *testing.T, do script) *scripted {
 // eachIO runs a test with each kind of system calls; without io_uring where the
 // kernel does not have it, or forbids it.
 func eachIO(t *testing.T, test func(t *testing.T, via string)) {
-	t.Run(Epoll, func(t *testing.T) { test(t, Epoll) })
-	t.Run(URing, func(t *testing.T) {
+	t.Run(spec.Epoll, func(t *testing.T) { test(t, spec.Epoll) })
+	t.Run(spec.URing, func(t *testing.T) {
 		needRing(t)
-		test(t, URing)
+		test(t, spec.URing)
 	})
 }
 
@@ -112,18 +113,18 @@ func needRing(t *testing.T) {
 	r.Close()
 }
 
-func testSpec(via string, addr string) *Spec {
-	return &Spec{
-		IO: via, Addr: addr, Request: []byte(getRequest), Expect: Expect{Status: 200, Body: []byte("hello")},
+func testSpec(via string, addr string) *spec.Spec {
+	return &spec.Spec{
+		IO: via, Addr: addr, Request: []byte(getRequest), Expect: spec.Expect{Status: 200, Body: []byte("hello")},
 		Connections: 3, Pipeline: 1, Window: time.Second, Tick: time.Second, Timeout: time.Minute, MaxBody: 1 << 20,
 	}
 }
 
 // drive runs a loop on spec until enough, with a bound against a hanging test,
 // and then lets outstanding answers arrive.
-func drive(t *testing.T, spec *Spec, enough func(*tally.Counters) bool) *loop {
+func drive(t *testing.T, order *spec.Spec, enough func(*tally.Counters) bool) *loop {
 	t.Helper()
-	l, err := newLoop(context.Background(), spec)
+	l, err := newLoop(context.Background(), order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func drive(t *testing.T, spec *Spec, enough func(*tally.Counters) bool) *loop {
 			}
 		}
 	}
-	step(func() bool { return l.standing == spec.Connections }, "connect")
+	step(func() bool { return l.standing == order.Connections }, "connect")
 	l.start()
 	step(func() bool { return enough(&l.rec.Counters) }, "run")
 	l.draining = true
@@ -156,9 +157,9 @@ func shut(t *testing.T, l *loop) {
 }
 
 // failing is a loop that has run until six things failed.
-func failing(t *testing.T, spec *Spec) *loop {
+func failing(t *testing.T, order *spec.Spec) *loop {
 	t.Helper()
-	l, err := newLoop(context.Background(), spec)
+	l, err := newLoop(context.Background(), order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,26 +184,26 @@ func errorsOf(c *tally.Counters) map[string]uint64 {
 }
 
 // uploadSpec asks for 1 MiB uploads.
-func uploadSpec(via string, addr string) *Spec {
-	spec := testSpec(via, addr)
-	spec.Request = fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", 1<<20, strings.Repeat("u", 1<<20))
-	return spec
+func uploadSpec(via string, addr string) *spec.Spec {
+	order := testSpec(via, addr)
+	order.Request = fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", 1<<20, strings.Repeat("u", 1<<20))
+	return order
 }
 
 func TestUploads(t *testing.T) { eachIO(t, testUploads) }
 
 func testUploads(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := uploadSpec(via, s.addr)
-	spec.Connections = 64
-	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 128 })
+	order := uploadSpec(via, s.addr)
+	order.Connections = 64
+	l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 128 })
 	if e := errorsOf(&l.rec.Counters); len(e) > 0 {
 		t.Errorf("errors %v", e)
 	}
 	if got, want := s.bodies.Load(), l.rec.Requests<<20; got != want {
 		t.Errorf("the server got %d right bytes of %d", got, want)
 	}
-	if got, want := l.rec.BytesOut, l.rec.Requests*uint64(len(spec.Request)); got != want {
+	if got, want := l.rec.BytesOut, l.rec.Requests*uint64(len(order.Request)); got != want {
 		t.Errorf("%d bytes sent, want %d", got, want)
 	}
 }
@@ -275,9 +276,9 @@ func testPipeline(t *testing.T, via string) {
 					}
 				}
 			})
-			spec := testSpec(via, s.addr)
-			spec.Pipeline = 16
-			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 320 })
+			order := testSpec(via, s.addr)
+			order.Pipeline = 16
+			l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 320 })
 			if e := errorsOf(&l.rec.Counters); len(e) > 0 || wrong.Load() > 0 {
 				t.Errorf("errors %v, %d wrong batches", e, wrong.Load())
 			}
@@ -301,11 +302,11 @@ func testPipelineClosed(t *testing.T, via string) {
 		}
 		return say(c, goodAnswer)
 	})
-	spec := testSpec(via, s.addr)
-	spec.Pipeline = 8
-	l := drive(t, spec, func(c *tally.Counters) bool { return c.Failures() >= 10 })
+	order := testSpec(via, s.addr)
+	order.Pipeline = 8
+	l := drive(t, order, func(c *tally.Counters) bool { return c.Failures() >= 10 })
 	e := errorsOf(&l.rec.Counters)
-	if e[ErrClosed]+e[ErrReset] != l.rec.Failures() || l.rec.Requests > 5*l.rec.Failures() {
+	if e[spec.ErrClosed]+e[spec.ErrReset] != l.rec.Failures() || l.rec.Requests > 5*l.rec.Failures() {
 		t.Errorf("errors %v, %d right answers", e, l.rec.Requests)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -18,10 +19,10 @@ func TestMemberTicks(t *testing.T) {
 	for name, plan := range map[string]*arrive.Plan{"closed": nil, "open": {Rate: 500}} {
 		t.Run(name, func(t *testing.T) {
 			s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-			spec := testSpec(Epoll, s.addr)
-			spec.Connections, spec.Warmup, spec.Window, spec.Tick = 4, 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
-			spec.Arrivals, spec.Member = plan, true
-			events := collectSome(t, spec)
+			order := testSpec(spec.Epoll, s.addr)
+			order.Connections, order.Warmup, order.Window, order.Tick = 4, 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
+			order.Arrivals, order.Member = plan, true
+			events := collectSome(t, order)
 			res := events[len(events)-1].Result
 			sum, window, last := tally.DeltaHistogram(), false, uint64(0)
 			for _, e := range events {
@@ -64,15 +65,15 @@ func TestMemberWarmup(t *testing.T) {
 		time.Sleep(time.Duration(10e6 * math.Exp(-time.Since(begun).Seconds()/0.1))) // faster and faster
 		return say(c, goodAnswer)
 	})
-	spec := testSpec(Epoll, s.addr)
-	spec.Connections, spec.Warmup, spec.Window, spec.Tick, spec.Member = 1, 300*time.Millisecond, 100*time.Millisecond, 20*time.Millisecond, true
+	order := testSpec(spec.Epoll, s.addr)
+	order.Connections, order.Warmup, order.Window, order.Tick, order.Member = 1, 300*time.Millisecond, 100*time.Millisecond, 20*time.Millisecond, true
 	var ticked float64
-	r := &runner{spec: spec, server: new(cputime.Processes), emit: func(e Event) {
+	r := &runner{spec: order, server: new(cputime.Processes), emit: func(e spec.Event) {
 		if e.Tick != nil {
 			ticked += e.Tick.Seconds
 		}
 	}}
-	l, err := newLoop(context.Background(), spec)
+	l, err := newLoop(context.Background(), order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestMemberWarmup(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := r.tickAt - int64(math.Round(ticked*1e9))
-	if planned := time.Duration(r.end - begin).Round(time.Microsecond); planned != spec.Warmup {
+	if planned := time.Duration(r.end - begin).Round(time.Microsecond); planned != order.Warmup {
 		t.Errorf("the warm-up was put off to %v", planned)
 	}
 }

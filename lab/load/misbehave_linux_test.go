@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -35,57 +36,57 @@ var misbehaviours = []struct {
 		return say(c, strings.Replace(goodAnswer, "\r\n", "\r\nConnection: close\r\n", 1))
 	}},
 	{name: "body until close", do: func(c *net.TCPConn) bool { return say(c, "HTTP/1.0 200 OK\r\n\r\nhello") && false }},
-	{name: "reset", kind: ErrReset, do: func(c *net.TCPConn) bool { return c.SetLinger(0) != nil }},
-	{name: "close between", kind: ErrClosed, do: func(*net.TCPConn) bool { return false }},
-	{name: "close within a head", kind: ErrShort, do: func(c *net.TCPConn) bool { return say(c, goodAnswer[:20]) && false }},
-	{name: "close within a body", kind: ErrShort, do: func(c *net.TCPConn) bool { return say(c, goodAnswer[:len(goodAnswer)-1]) && false }},
-	{name: "close within a chunk", kind: ErrShort, do: func(c *net.TCPConn) bool { return say(c, chunked("5\r\nhello")[:50]) && false }},
-	{name: "status", kind: ErrStatus, do: func(c *net.TCPConn) bool { return say(c, "HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno") }},
-	{name: "length", kind: ErrLength, do: func(c *net.TCPConn) bool { return say(c, head200+"Content-Length: 4\r\n\r\nhell") }},
-	{name: "body", kind: ErrBody, do: func(c *net.TCPConn) bool { return say(c, head200+"Content-Length: 5\r\n\r\nHELLO") }},
-	{name: "chunked body", kind: ErrBody, do: func(c *net.TCPConn) bool { return say(c, chunked("5\r\nHELLO")) }},
-	{name: "garbage", kind: ErrMalformed, do: func(c *net.TCPConn) bool { return say(c, "SSH-2.0-OpenSSH_9.9\r\n") }},
-	{name: "endless head", kind: ErrHeader, do: func(c *net.TCPConn) bool {
+	{name: "reset", kind: spec.ErrReset, do: func(c *net.TCPConn) bool { return c.SetLinger(0) != nil }},
+	{name: "close between", kind: spec.ErrClosed, do: func(*net.TCPConn) bool { return false }},
+	{name: "close within a head", kind: spec.ErrShort, do: func(c *net.TCPConn) bool { return say(c, goodAnswer[:20]) && false }},
+	{name: "close within a body", kind: spec.ErrShort, do: func(c *net.TCPConn) bool { return say(c, goodAnswer[:len(goodAnswer)-1]) && false }},
+	{name: "close within a chunk", kind: spec.ErrShort, do: func(c *net.TCPConn) bool { return say(c, chunked("5\r\nhello")[:50]) && false }},
+	{name: "status", kind: spec.ErrStatus, do: func(c *net.TCPConn) bool { return say(c, "HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno") }},
+	{name: "length", kind: spec.ErrLength, do: func(c *net.TCPConn) bool { return say(c, head200+"Content-Length: 4\r\n\r\nhell") }},
+	{name: "body", kind: spec.ErrBody, do: func(c *net.TCPConn) bool { return say(c, head200+"Content-Length: 5\r\n\r\nHELLO") }},
+	{name: "chunked body", kind: spec.ErrBody, do: func(c *net.TCPConn) bool { return say(c, chunked("5\r\nHELLO")) }},
+	{name: "garbage", kind: spec.ErrMalformed, do: func(c *net.TCPConn) bool { return say(c, "SSH-2.0-OpenSSH_9.9\r\n") }},
+	{name: "endless head", kind: spec.ErrHeader, do: func(c *net.TCPConn) bool {
 		say(c, head200)
 		for say(c, strings.Repeat("X: y\r\n", 1000)) {
 		}
 		return false
 	}},
-	{name: "endless trailers", kind: ErrHeader, do: func(c *net.TCPConn) bool {
+	{name: "endless trailers", kind: spec.ErrHeader, do: func(c *net.TCPConn) bool {
 		say(c, strings.TrimSuffix(chunked("5\r\nhello"), "\r\n"))
 		for say(c, strings.Repeat("X: y\r\n", 1000)) {
 		}
 		return false
 	}},
-	{name: "endless body", kind: ErrEndless, do: func(c *net.TCPConn) bool {
+	{name: "endless body", kind: spec.ErrEndless, do: func(c *net.TCPConn) bool {
 		say(c, head200+"\r\n")
 		for say(c, strings.Repeat("x", 10_000)) {
 		}
 		return false
 	}},
-	{name: "endless chunks", kind: ErrEndless, do: func(c *net.TCPConn) bool {
+	{name: "endless chunks", kind: spec.ErrEndless, do: func(c *net.TCPConn) bool {
 		say(c, head200+"Transfer-Encoding: chunked\r\n\r\n")
 		for say(c, "3e8\r\n"+strings.Repeat("x", 1000)+"\r\n") {
 		}
 		return false
 	}},
-	{name: "endless interim answers", kind: ErrTimeout, timeout: 1500 * time.Millisecond, do: func(c *net.TCPConn) bool {
+	{name: "endless interim answers", kind: spec.ErrTimeout, timeout: 1500 * time.Millisecond, do: func(c *net.TCPConn) bool {
 		for say(c, strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 100)) {
 			time.Sleep(time.Millisecond) // what it sends is of no use: leave the machine to the others
 		}
 		return false
 	}},
-	{name: "chunk size", kind: ErrChunk, do: func(c *net.TCPConn) bool { return say(c, chunked("5x\r\nhello")) }},
-	{name: "chunk longer than it says", kind: ErrChunk, do: func(c *net.TCPConn) bool { return say(c, chunked("4\r\nhello")) }},
-	{name: "chunks after a length", kind: ErrMalformed, do: func(c *net.TCPConn) bool {
+	{name: "chunk size", kind: spec.ErrChunk, do: func(c *net.TCPConn) bool { return say(c, chunked("5x\r\nhello")) }},
+	{name: "chunk longer than it says", kind: spec.ErrChunk, do: func(c *net.TCPConn) bool { return say(c, chunked("4\r\nhello")) }},
+	{name: "chunks after a length", kind: spec.ErrMalformed, do: func(c *net.TCPConn) bool {
 		return say(c, strings.Replace(chunked("5\r\nhello"), "\r\n", "\r\nContent-Length: 5\r\n", 1))
 	}},
-	{name: "length too small", kind: ErrUnasked, do: func(c *net.TCPConn) bool { return say(c, goodAnswer+", world") }},
-	{name: "length too large", kind: ErrShort, do: func(c *net.TCPConn) bool {
+	{name: "length too small", kind: spec.ErrUnasked, do: func(c *net.TCPConn) bool { return say(c, goodAnswer+", world") }},
+	{name: "length too large", kind: spec.ErrShort, do: func(c *net.TCPConn) bool {
 		return say(c, head200+"Content-Length: 1000\r\n\r\nhello") && false
 	}},
-	{name: "unasked", kind: ErrUnasked, do: func(c *net.TCPConn) bool { return say(c, goodAnswer+goodAnswer) }},
-	{name: "stall", kind: ErrTimeout, timeout: 1500 * time.Millisecond, do: func(c *net.TCPConn) bool {
+	{name: "unasked", kind: spec.ErrUnasked, do: func(c *net.TCPConn) bool { return say(c, goodAnswer+goodAnswer) }},
+	{name: "stall", kind: spec.ErrTimeout, timeout: 1500 * time.Millisecond, do: func(c *net.TCPConn) bool {
 		_, err := io.Copy(io.Discard, c) // until the client gives up
 		return err != nil && false
 	}},
@@ -110,15 +111,15 @@ func testServersThatMisbehave(t *testing.T, via string) {
 				good.Add(1)
 				return say(c, goodAnswer)
 			})
-			spec := testSpec(via, s.addr)
+			order := testSpec(via, s.addr)
 			if tc.timeout > 0 {
-				spec.Timeout, spec.Persist = tc.timeout, true
+				order.Timeout, order.Persist = tc.timeout, true
 			}
 			enough := uint64(30)
 			if tc.timeout > 0 {
 				enough = 6 // each stall is waited for
 			}
-			l := drive(t, spec, func(c *tally.Counters) bool {
+			l := drive(t, order, func(c *tally.Counters) bool {
 				return c.Requests >= enough && (tc.kind == "" || c.Failures() >= 3)
 			})
 			got := errorsOf(&l.rec.Counters)
@@ -134,7 +135,7 @@ func testServersThatMisbehave(t *testing.T, via string) {
 			if !maps.Equal(got, want) {
 				t.Errorf("errors %v, want %v", got, want)
 			}
-			if tc.kind == "" || tc.kind == ErrUnasked {
+			if tc.kind == "" || tc.kind == spec.ErrUnasked {
 				right += bad.Load() // the answer itself was good
 			}
 			if l.rec.Requests != right {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -26,8 +27,8 @@ type openLoop struct {
 	queue *arrive.Queue
 }
 
-func newOpenLoop(spec *Spec, rec *tally.Recorder) *openLoop {
-	return &openLoop{Ledger: tally.NewLedger(rec), queue: arrive.NewQueue(spec.Places())}
+func newOpenLoop(order *spec.Spec, rec *tally.Recorder) *openLoop {
+	return &openLoop{Ledger: tally.NewLedger(rec), queue: arrive.NewQueue(order.Places())}
 }
 
 // dispatch sends what is due, as far as connections are free, and returns the
@@ -156,7 +157,7 @@ func (l *loop) unfinished(x *exchange, now int64) {
 
 // settle waits for the answers to all arrivals of the window, those that were
 // not even sent when it ended too, and gives up on the rest.
-func (r *runner) settle(res *Result) (err error) {
+func (r *runner) settle(res *spec.Result) (err error) {
 	l := r.loop
 	l.lastRight = l.now() // a server that is silent is given up here, and the run with it is not
 	patience := r.spec.Timeout

@@ -11,6 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 func decode(t *testing.T, encoded string) *hdrhistogram.Histogram {
@@ -24,16 +25,16 @@ func decode(t *testing.T, encoded string) *hdrhistogram.Histogram {
 
 // runOpen runs an open loop and checks that its books balance: every arrival
 // that was due is accounted for once.
-func runOpen(t *testing.T, spec *Spec) *Result {
+func runOpen(t *testing.T, order *spec.Spec) *spec.Result {
 	t.Helper()
-	return runOpenSeen(t, spec, func(Event) {})
+	return runOpenSeen(t, order, func(spec.Event) {})
 }
 
 // runOpenSeen is runOpen with each event shown when it comes.
-func runOpenSeen(t *testing.T, spec *Spec, see func(Event)) *Result {
+func runOpenSeen(t *testing.T, order *spec.Spec, see func(spec.Event)) *spec.Result {
 	t.Helper()
-	var last Event
-	if err := Run(context.Background(), spec, func(e Event) { see(e); last = e }); err != nil {
+	var last spec.Event
+	if err := Run(context.Background(), order, func(e spec.Event) { see(e); last = e }); err != nil {
 		t.Fatal(err)
 	}
 	res := last.Result
@@ -50,31 +51,31 @@ func runOpenSeen(t *testing.T, spec *Spec, see func(Event)) *Result {
 	return res
 }
 
-func openSpec(via string, addr string, rate float64) *Spec {
-	spec := testSpec(via, addr)
-	spec.Window, spec.Tick = 300*time.Millisecond, 50*time.Millisecond
-	spec.Arrivals = &arrive.Plan{Rate: rate, Poisson: true, Seed: 3}
-	return spec
+func openSpec(via string, addr string, rate float64) *spec.Spec {
+	order := testSpec(via, addr)
+	order.Window, order.Tick = 300*time.Millisecond, 50*time.Millisecond
+	order.Arrivals = &arrive.Plan{Rate: rate, Poisson: true, Seed: 3}
+	return order
 }
 
 // due is how many arrivals a plan has in the window of spec.
-func due(spec *Spec) uint64 {
+func due(order *spec.Spec) uint64 {
 	q := arrive.NewQueue(1)
-	q.Begin(spec.Arrivals, 0, int64(spec.Window))
-	return q.Due(int64(spec.Window))
+	q.Begin(order.Arrivals, 0, int64(order.Window))
+	return q.Due(int64(order.Window))
 }
 
 func TestOpenLoop(t *testing.T) { eachIO(t, testOpenLoop) }
 
 func testOpenLoop(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := openSpec(via, s.addr, 2000)
-	spec.Warmup, spec.Connections = 100*time.Millisecond, 8
-	res := runOpen(t, spec)
-	if o := res.Open; o.Due != due(spec) || o.Failed != 0 || o.Unfinished != 0 || len(res.Errors) > 0 {
-		t.Errorf("%+v, errors %v, want %d due and no error", res.Open, res.Errors, due(spec))
+	order := openSpec(via, s.addr, 2000)
+	order.Warmup, order.Connections = 100*time.Millisecond, 8
+	res := runOpen(t, order)
+	if o := res.Open; o.Due != due(order) || o.Failed != 0 || o.Unfinished != 0 || len(res.Errors) > 0 {
+		t.Errorf("%+v, errors %v, want %d due and no error", res.Open, res.Errors, due(order))
 	}
-	if gates, err := res.Gates(); err != nil || len(gates) != 3 {
+	if gates, err := Gates(res); err != nil || len(gates) != 3 {
 		t.Errorf("gates %v, %v", gates, err)
 	}
 }
@@ -89,13 +90,13 @@ func testOpenLoopNeverSkips(t *testing.T, via string) {
 		time.Sleep(2 * time.Millisecond)
 		return say(c, goodAnswer)
 	})
-	spec := openSpec(via, s.addr, 1000)
-	spec.Connections = 1
-	res := runOpen(t, spec)
+	order := openSpec(via, s.addr, 1000)
+	order.Connections = 1
+	res := runOpen(t, order)
 	if o := res.Open; o.Failed+o.Unfinished != 0 || o.Sent >= o.Due || served.Load() != o.Due || o.Waited < o.Due/2 {
 		t.Errorf("%+v, %d served", res.Open, served.Load())
 	}
-	gates, err := res.Gates()
+	gates, err := Gates(res)
 	if err != nil || gates[0].Passed || gates[1].Passed || !strings.Contains(gates[1].Text, "waited for a connection") {
 		t.Errorf("gates %+v, %v", gates, err)
 	}
@@ -114,16 +115,16 @@ func testOpenLoopErrors(t *testing.T, via string) {
 				}
 				return say(c, goodAnswer)
 			})
-			spec := openSpec(via, s.addr, 700)
-			spec.Window = 100 * time.Millisecond
+			order := openSpec(via, s.addr, 700)
+			order.Window = 100 * time.Millisecond
 			if tc.timeout > 0 {
-				spec.Timeout, spec.Persist = tc.timeout, true
+				order.Timeout, order.Persist = tc.timeout, true
 			}
-			res := runOpen(t, spec)
+			res := runOpen(t, order)
 			switch {
 			case tc.kind == "" && (res.Open.Failed > 0 || len(res.Errors) > 0):
 				t.Errorf("failed %d, errors %v", res.Open.Failed, res.Errors)
-			case tc.kind == ErrUnasked: // counted on a connection whose arrival was answered
+			case tc.kind == spec.ErrUnasked: // counted on a connection whose arrival was answered
 			case tc.timeout > 0 && res.Open.Failed+res.Open.Unfinished > 0: // what was sent late is given up before its time is over
 			case tc.kind != "" && res.Open.Failed == 0:
 				t.Errorf("none failed, errors %v, %+v", res.Errors, res.Open)
@@ -150,30 +151,30 @@ func testOpenLoopGivesUp(t *testing.T, via string) {
 		}
 		return say(c, goodAnswer)
 	})
-	spec := openSpec(via, s.addr, 1000)
-	spec.Timeout, spec.Persist = 1500*time.Millisecond, true
-	res := runOpen(t, spec)
-	if o := res.Open; o.Due != due(spec) || o.Unfinished == 0 {
+	order := openSpec(via, s.addr, 1000)
+	order.Timeout, order.Persist = 1500*time.Millisecond, true
+	res := runOpen(t, order)
+	if o := res.Open; o.Due != due(order) || o.Unfinished == 0 {
 		t.Errorf("%+v", res.Open)
 	}
 	// Who is not sent waits for a connection to the end.
-	if o := res.Open; o.Waited+uint64(spec.Connections) < o.Unfinished {
-		t.Errorf("%d waited for a connection, though %d of %d had no answer on %d", o.Waited, o.Unfinished, o.Due, spec.Connections)
+	if o := res.Open; o.Waited+uint64(order.Connections) < o.Unfinished {
+		t.Errorf("%d waited for a connection, though %d of %d had no answer on %d", o.Waited, o.Unfinished, o.Due, order.Connections)
 	}
-	if oldest := decode(t, res.Histogram).Max(); oldest < int64(spec.Timeout) {
+	if oldest := decode(t, res.Histogram).Max(); oldest < int64(order.Timeout) {
 		t.Errorf("the oldest arrival was given up at %v", time.Duration(oldest))
 	}
 }
 
 func TestOpenLoopRefuses(t *testing.T) {
-	for want, change := range map[string]func(*Spec){
-		"pipeline of an open loop is 2":            func(s *Spec) { s.Pipeline = 2 },
-		"arrivals: the rate is 0 throughout":       func(s *Spec) { s.Arrivals = &arrive.Plan{} },
-		"arrivals: stage 1: a rate of -1 a second": func(s *Spec) { s.Arrivals.Stages = []arrive.Stage{{For: 1, Rate: -1}} },
+	for want, change := range map[string]func(*spec.Spec){
+		"pipeline of an open loop is 2":            func(s *spec.Spec) { s.Pipeline = 2 },
+		"arrivals: the rate is 0 throughout":       func(s *spec.Spec) { s.Arrivals = &arrive.Plan{} },
+		"arrivals: stage 1: a rate of -1 a second": func(s *spec.Spec) { s.Arrivals.Stages = []arrive.Stage{{For: 1, Rate: -1}} },
 	} {
-		spec := openSpec(Epoll, "127.0.0.1:1", 10)
-		change(spec)
-		if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+		order := openSpec(spec.Epoll, "127.0.0.1:1", 10)
+		change(order)
+		if err := order.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -184,7 +185,7 @@ func TestOpenLoopRefuses(t *testing.T) {
 func TestPostedArrivals(t *testing.T) {
 	needRing(t)
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	l, err := newLoop(context.Background(), openSpec(URing, s.addr, 1))
+	l, err := newLoop(context.Background(), openSpec(spec.URing, s.addr, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

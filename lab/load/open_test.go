@@ -11,6 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -250,11 +251,11 @@ func gatesOf(t *testing.T, g *tally.Ledger, due uint64, cpu float64) (failed []s
 		t.Fatal(err)
 	}
 	open.Due = due
-	res := &Result{Seconds: 10, GeneratorCPU: 10 * cpu, Open: open}
+	res := &spec.Result{Seconds: 10, GeneratorCPU: 10 * cpu, Open: open}
 	if res.Histogram, err = tally.Encode(g.Rec.Hist); err != nil {
 		t.Fatal(err)
 	}
-	gates, err := res.Gates()
+	gates, err := Gates(res)
 	if err != nil || len(gates) != 3 {
 		t.Fatalf("%v, %v", gates, err)
 	}
@@ -303,10 +304,10 @@ func TestGates(t *testing.T) {
 			}
 		})
 	}
-	if gates, err := (&Result{}).PacingGates(50); gates != nil || err != nil {
+	if gates, err := PacingGates(&spec.Result{}, 50); gates != nil || err != nil {
 		t.Errorf("a closed loop has the gates %v, %v", gates, err)
 	}
-	if gates, err := (&Result{}).Gates(); gates != nil || err != nil {
+	if gates, err := Gates(&spec.Result{}); gates != nil || err != nil {
 		t.Errorf("a closed loop has gates %v, %v", gates, err)
 	}
 }
@@ -336,11 +337,11 @@ func TestPacingGates(t *testing.T) {
 			t.Fatal(err)
 		}
 		open.Due = tc.due
-		res := &Result{Seconds: 10, GeneratorCPU: 1, Open: open}
+		res := &spec.Result{Seconds: 10, GeneratorCPU: 1, Open: open}
 		if res.Histogram, err = tally.Encode(tc.ledger.Rec.Hist); err != nil {
 			t.Fatal(err)
 		}
-		gates, err := res.PacingGates(tc.floor)
+		gates, err := PacingGates(res, tc.floor)
 		if err != nil {
 			t.Fatal(err)
 		}

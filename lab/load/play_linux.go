@@ -11,6 +11,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -75,17 +76,17 @@ func (k *kept) Content(b []byte) {
 	}
 }
 
-func newPlay(spec *Spec) (*play, error) {
-	plan, err := spec.Scenario.Plan()
+func newPlay(order *spec.Spec) (*play, error) {
+	plan, err := order.Scenario.Plan()
 	if err != nil {
 		return nil, err
 	}
 	p := &play{plan: plan}
-	if err := p.accept(spec); err != nil {
+	if err := p.accept(order); err != nil {
 		return nil, errors.Join(err, plan.Close())
 	}
 	if wire, ok := plan.Constant(); ok && !plan.Sequential() {
-		p.constant = bytes.Repeat(wire, spec.Pipeline)
+		p.constant = bytes.Repeat(wire, order.Pipeline)
 	}
 	digits := 2
 	if len(plan.Targets()) > manyTargets {
@@ -98,18 +99,18 @@ func newPlay(spec *Spec) (*play, error) {
 }
 
 // accept says what of a plan a loop cannot do.
-func (p *play) accept(spec *Spec) error {
+func (p *play) accept(order *spec.Spec) error {
 	origins := p.plan.Origins()
 	switch {
 	case len(origins) != 1:
 		return fmt.Errorf("scenario: requests to %d servers: write one for each, and run them beside each other", len(origins))
-	case origins[0].Scheme != spec.scheme():
-		return fmt.Errorf("scenario: requests by %s, connections for %s", origins[0].Scheme, spec.scheme())
-	case p.plan.Sequential() && spec.Pipeline > 1:
-		return fmt.Errorf("scenario: flows and setup wait for answers, so that a pipeline of %d has no meaning", spec.Pipeline)
+	case origins[0].Scheme != scheme(order):
+		return fmt.Errorf("scenario: requests by %s, connections for %s", origins[0].Scheme, scheme(order))
+	case p.plan.Sequential() && order.Pipeline > 1:
+		return fmt.Errorf("scenario: flows and setup wait for answers, so that a pipeline of %d has no meaning", order.Pipeline)
 	}
-	s := spec.Scenario
-	if users, places := max(s.Users, spec.Places()), spec.Places(); s.First < 0 || s.First+places > users {
+	s := order.Scenario
+	if users, places := max(s.Users, order.Places()), order.Places(); s.First < 0 || s.First+places > users {
 		return fmt.Errorf("scenario: users %d to %d of %d", s.First, s.First+places-1, users)
 	}
 	return nil
@@ -124,19 +125,19 @@ func (p *play) close() error {
 }
 
 // user is the i-th of this process.
-func (p *play) user(spec *Spec, i int) *scenario.User {
-	s := spec.Scenario
-	return p.plan.User(s.Seed, s.First+i, max(s.Users, spec.Places()))
+func (p *play) user(order *spec.Spec, i int) *scenario.User {
+	s := order.Scenario
+	return p.plan.User(s.Seed, s.First+i, max(s.Users, order.Places()))
 }
 
 // seat gives a connection's place its user.
-func (p *play) seat(spec *Spec, c *conn, i int) {
-	c.turn = &turn{user: p.user(spec, i)}
+func (p *play) seat(order *spec.Spec, c *conn, i int) {
+	c.turn = &turn{user: p.user(order, i)}
 	if p.constant == nil {
 		return
 	}
-	size := len(p.constant) / spec.Pipeline
-	for n := range spec.Pipeline {
+	size := len(p.constant) / order.Pipeline
+	for n := range order.Pipeline {
 		c.turn.targets = append(c.turn.targets, p.plan.Targets()[0])
 		c.turn.ends = append(c.turn.ends, (n+1)*size)
 	}
@@ -252,8 +253,8 @@ func (p *play) begin() {
 
 // result returns what was counted of the targets. All has the window's latencies:
 // those of the only target, if it is constant.
-func (p *play) result(requests uint64, all *hdrhistogram.Histogram) ([]Target, error) {
-	targets := make([]Target, 0, len(p.counts))
+func (p *play) result(requests uint64, all *hdrhistogram.Histogram) ([]spec.Target, error) {
+	targets := make([]spec.Target, 0, len(p.counts))
 	for i, t := range p.plan.Targets() {
 		c := p.counts[i] // what comes after is counted, too, but not in the result
 		if p.constant != nil {
@@ -263,7 +264,7 @@ func (p *play) result(requests uint64, all *hdrhistogram.Histogram) ([]Target, e
 		if err != nil {
 			return nil, err
 		}
-		targets = append(targets, Target{
+		targets = append(targets, spec.Target{
 			Name: t.Name(), Setup: t.Setup(), Requests: c.requests, Errors: c.errors, Checks: maps.Clone(c.failed), Histogram: encoded,
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -56,15 +57,15 @@ func ok(body string) string {
 	return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head200, len(body), body)
 }
 
-func scenarioSpec(via string, addr, text string) *Spec {
-	spec := testSpec(via, addr)
-	spec.Request, spec.Expect = nil, Expect{}
-	spec.Scenario = &Scenario{Name: "test.yaml", Text: []byte(text), Base: "http://" + addr, Seed: 1}
-	return spec
+func scenarioSpec(via string, addr, text string) *spec.Spec {
+	order := testSpec(via, addr)
+	order.Request, order.Expect = nil, spec.Expect{}
+	order.Scenario = &spec.Scenario{Name: "test.yaml", Text: []byte(text), Base: "http://" + addr, Seed: 1}
+	return order
 }
 
 // targetsOf are the results of a loop's targets.
-func targetsOf(t *testing.T, l *loop) []Target {
+func targetsOf(t *testing.T, l *loop) []spec.Target {
 	t.Helper()
 	targets, err := l.play.result(l.rec.Requests, l.rec.Hist)
 	if err != nil {
@@ -84,25 +85,25 @@ func testScenario(t *testing.T, via string) {
 	for _, tc := range []struct {
 		name   string
 		piece  int
-		change func(*Spec)
+		change func(*spec.Spec)
 	}{
-		{"closed loop", 0, func(*Spec) {}},
-		{"answers in pieces", 7, func(*Spec) {}},
-		{"fresh connections", 0, func(s *Spec) { s.PerConnection = 1 }},
-		{"think", 0, func(s *Spec) { s.Scenario.Think = "exponential:100us" }},
-		{"think and fresh connections", 0, func(s *Spec) { s.Scenario.Think, s.PerConnection = "uniform:10us,1ms", 2 }},
+		{"closed loop", 0, func(*spec.Spec) {}},
+		{"answers in pieces", 7, func(*spec.Spec) {}},
+		{"fresh connections", 0, func(s *spec.Spec) { s.PerConnection = 1 }},
+		{"think", 0, func(s *spec.Spec) { s.Scenario.Think = "exponential:100us" }},
+		{"think and fresh connections", 0, func(s *spec.Spec) { s.Scenario.Think, s.PerConnection = "uniform:10us,1ms", 2 }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			k := newKeeper()
 			s := serveAsked(t, tc.piece, k.answer)
-			spec := scenarioSpec(via, s.addr, shop)
-			tc.change(spec)
-			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 200 })
-			k.check(t, targetsOf(t, l), spec.Connections)
-			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[ErrCheck] != k.seen["refused"] {
+			order := scenarioSpec(via, s.addr, shop)
+			tc.change(order)
+			l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 200 })
+			k.check(t, targetsOf(t, l), order.Connections)
+			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[spec.ErrCheck] != k.seen["refused"] {
 				t.Errorf("errors %v, %d payments were refused", e, k.seen["refused"])
 			}
-			if got := uint64(l.rec.Hist.TotalCount()); got != l.rec.Requests || l.rec.Answered != got+k.seen["refused"]+uint64(spec.Connections) {
+			if got := uint64(l.rec.Hist.TotalCount()); got != l.rec.Requests || l.rec.Answered != got+k.seen["refused"]+uint64(order.Connections) {
 				t.Errorf("%d latencies of %d requests, %d answers", got, l.rec.Requests, l.rec.Answered)
 			}
 			if first := l.rec.FirstBytes(l.rec.Hist); first.TotalCount() != l.rec.Hist.TotalCount() || first.Max() > l.rec.Hist.Max() {
@@ -122,26 +123,26 @@ func TestScenarioInAnOpenLoop(t *testing.T) { eachIO(t, testScenarioInAnOpenLoop
 func testScenarioInAnOpenLoop(t *testing.T, via string) {
 	k := newKeeper()
 	s := serveAsked(t, 0, k.answer)
-	spec := scenarioSpec(via, s.addr, shop)
+	order := scenarioSpec(via, s.addr, shop)
 	plan := openSpec(via, s.addr, 1000)
-	spec.Arrivals, spec.Window, spec.Tick, spec.Connections = plan.Arrivals, plan.Window, plan.Tick, 8
+	order.Arrivals, order.Window, order.Tick, order.Connections = plan.Arrivals, plan.Window, plan.Tick, 8
 	// As the generator's process gets it.
-	data, err := json.Marshal(spec)
+	data, err := json.Marshal(order)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec = &Spec{}
-	if err := json.Unmarshal(data, spec); err != nil {
+	order = &spec.Spec{}
+	if err := json.Unmarshal(data, order); err != nil {
 		t.Fatal(err)
 	}
-	res := runOpen(t, spec)
+	res := runOpen(t, order)
 	k.mu.Lock()
 	refused := k.seen["refused"]
 	k.mu.Unlock()
-	if o := res.Open; o.Due != due(spec) || o.Failed != refused || o.Unfinished != 0 {
-		t.Errorf("%+v, want %d due and %d failed", o, due(spec), refused)
+	if o := res.Open; o.Due != due(order) || o.Failed != refused || o.Unfinished != 0 {
+		t.Errorf("%+v, want %d due and %d failed", o, due(order), refused)
 	}
-	k.check(t, res.Targets, spec.Connections)
+	k.check(t, res.Targets, order.Connections)
 	var sum uint64
 	for _, target := range res.Targets {
 		if !target.Setup {
@@ -158,9 +159,9 @@ func testScenarioInAnOpenLoop(t *testing.T, via string) {
 
 // What is left without an answer shows in the latencies of its target, too.
 func TestScenarioUnfinished(t *testing.T) {
-	spec := scenarioSpec(Epoll, "127.0.0.1:1", "targets: [{name: a, url: /a}, {name: b, url: /b}]\n")
-	spec.Arrivals = openSpec(Epoll, "", 500).Arrivals
-	l, err := newLoop(context.Background(), spec)
+	order := scenarioSpec(spec.Epoll, "127.0.0.1:1", "targets: [{name: a, url: /a}, {name: b, url: /b}]\n")
+	order.Arrivals = openSpec(spec.Epoll, "", 500).Arrivals
+	l, err := newLoop(context.Background(), order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,9 +199,9 @@ func testConstantScenario(t *testing.T, via string) {
 		mu.Lock()
 		bad = 0
 		mu.Unlock()
-		spec := scenarioSpec(via, s.addr, "targets:\n- {name: home, url: /, checks: [{name: kind, body: {contains: welcome}}]}\n")
-		spec.Pipeline = pipeline
-		l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 200 })
+		order := scenarioSpec(via, s.addr, "targets:\n- {name: home, url: /, checks: [{name: kind, body: {contains: welcome}}]}\n")
+		order.Pipeline = pipeline
+		l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 200 })
 		targets := targetsOf(t, l)
 		mu.Lock()
 		if l.play.constant == nil || l.template.Size() == 0 {
@@ -219,14 +220,14 @@ func TestScenarioPipelined(t *testing.T) { eachIO(t, testScenarioPipelined) }
 func testScenarioPipelined(t *testing.T, via string) {
 	k := newKeeper()
 	s := serveAsked(t, 11, k.answer)
-	spec := scenarioSpec(via, s.addr, `
+	order := scenarioSpec(via, s.addr, `
 defaults: {headers: {Authorization: Bearer t}}
 targets:
   - {name: home, url: /, checks: [{body: {equals: welcome}}]}
   - {name: head, method: HEAD, url: /head}
 `)
-	spec.Pipeline = 8
-	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 400 })
+	order.Pipeline = 8
+	l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 400 })
 	k.check(t, targetsOf(t, l), 0)
 	if e := errorsOf(&l.rec.Counters); len(e) > 0 || l.rec.Sent != l.rec.Answered {
 		t.Errorf("errors %v, %d sent, %d answered", e, l.rec.Sent, l.rec.Answered)
@@ -253,24 +254,24 @@ func testScenarioOnBrokenConnections(t *testing.T, via string) {
 		}
 		return ok(user)
 	})
-	spec := scenarioSpec(via, s.addr, `
+	order := scenarioSpec(via, s.addr, `
 variables: {id: {counter: 1, per: user}}
 setup: [{name: login, method: POST, url: /login, body: "${id}", captures: {me: {regexp: "^[0-9]+"}}}]
 flows: [{name: f, steps: [{name: one, method: POST, url: /one, body: "${me}", checks: [{body: {matches: "^[0-9]+$"}}]}, {name: two, url: /two}]}]
 `)
-	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 30 && c.Failures() >= 10 })
+	l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 30 && c.Failures() >= 10 })
 	count := func(m *sync.Map) (n uint64) {
 		m.Range(func(any, any) bool { n++; return true })
 		return n
 	}
-	if count(&logins) != uint64(spec.Connections) || count(&again) != 0 {
+	if count(&logins) != uint64(order.Connections) || count(&again) != 0 {
 		t.Errorf("%d users logged in, %d of them again", count(&logins), count(&again))
 	}
 	var errs uint64
 	for _, target := range targetsOf(t, l) {
 		errs += target.Errors
 	}
-	if e := errorsOf(&l.rec.Counters); e[ErrCheck] != 0 || errs != l.rec.Failures() || errs != count(&broken) {
+	if e := errorsOf(&l.rec.Counters); e[spec.ErrCheck] != 0 || errs != l.rec.Failures() || errs != count(&broken) {
 		t.Errorf("errors %v, %d of targets, %d connections broke", e, errs, count(&broken))
 	}
 }
@@ -278,18 +279,18 @@ flows: [{name: f, steps: [{name: one, method: POST, url: /one, body: "${me}", ch
 // A user who thinks for an hour is neither a timeout nor a reason to give up.
 func TestThink(t *testing.T) {
 	s := serveAsked(t, 0, func(asked) string { return ok("hello") })
-	spec := scenarioSpec(Epoll, s.addr, "targets: [{url: /}]\n")
-	spec.Scenario.Think = "1h"
-	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= uint64(spec.Connections) })
+	order := scenarioSpec(spec.Epoll, s.addr, "targets: [{url: /}]\n")
+	order.Scenario.Think = "1h"
+	l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= uint64(order.Connections) })
 	l.draining = false
 	l.base = l.base.Add(-30 * time.Minute)
 	l.nextScan = 0
-	if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.rec.Sent != uint64(spec.Connections) || l.timers.Len() != spec.Connections {
+	if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.rec.Sent != uint64(order.Connections) || l.timers.Len() != order.Connections {
 		t.Errorf("after half an hour: %d requests, %d timers, %v", l.rec.Sent, l.timers.Len(), err)
 	}
 	l.base = l.base.Add(-31 * time.Minute)
 	l.lastRight = l.now() // the loop looked all the time
-	for bound := l.now() + int64(2*time.Minute); l.rec.Requests < 2*uint64(spec.Connections); {
+	for bound := l.now() + int64(2*time.Minute); l.rec.Requests < 2*uint64(order.Connections); {
 		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
 			t.Fatalf("after an hour: %d right answers, %v", l.rec.Requests, err)
 		}
@@ -299,26 +300,26 @@ func TestThink(t *testing.T) {
 func TestScenarioRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		text   string
-		change func(*Spec)
+		change func(*spec.Spec)
 		want   string
 	}{
-		{"targets: [{url: /}]", func(s *Spec) { s.Request = []byte("x") }, "a request beside a scenario"},
-		{"targets: [{url: /}]", func(s *Spec) { s.Idle = true }, "a scenario with idle connections"},
-		{"targets: [{url: /}]", func(s *Spec) { s.Scenario.Think = "soon" }, "think time: "},
-		{"targets: [{url: /}]", func(s *Spec) { s.Scenario.First = 8; s.Scenario.Users = 10 }, "users 8 to 10 of 10"},
-		{"targets: [{url: https://127.0.0.1/}]", func(*Spec) {}, "requests by https"},
-		{"targets: [{url: http://127.0.0.1:1/}, {url: http://127.0.0.1:2/}]", func(*Spec) {}, "requests to 2 servers"},
-		{"flows: [{name: f, steps: [{url: /}]}]", func(s *Spec) { s.Pipeline = 2 }, "a pipeline of 2 has no meaning"},
-		{"tragets: []", func(*Spec) {}, "test.yaml:1"},
-		{"targets: [{url: /}]", func(s *Spec) { s.Sources = []string{"there"} }, `source address "there"`},
-		{"targets: [{url: /}]", func(s *Spec) { s.Sources = []string{"::1"} }, "of another family"},
-		{"targets: [{url: /}]", func(s *Spec) { s.ConnectRate = -1 }, "connect rate is -1"},
-		{"targets: [{url: /}]", func(s *Spec) { s.Slow.Read = -1 }, "slow connections are"},
-		{"targets: [{url: /}]", func(s *Spec) { s.PerConnection = -1 }, "requests per connection is -1"},
+		{"targets: [{url: /}]", func(s *spec.Spec) { s.Request = []byte("x") }, "a request beside a scenario"},
+		{"targets: [{url: /}]", func(s *spec.Spec) { s.Idle = true }, "a scenario with idle connections"},
+		{"targets: [{url: /}]", func(s *spec.Spec) { s.Scenario.Think = "soon" }, "think time: "},
+		{"targets: [{url: /}]", func(s *spec.Spec) { s.Scenario.First = 8; s.Scenario.Users = 10 }, "users 8 to 10 of 10"},
+		{"targets: [{url: https://127.0.0.1/}]", func(*spec.Spec) {}, "requests by https"},
+		{"targets: [{url: http://127.0.0.1:1/}, {url: http://127.0.0.1:2/}]", func(*spec.Spec) {}, "requests to 2 servers"},
+		{"flows: [{name: f, steps: [{url: /}]}]", func(s *spec.Spec) { s.Pipeline = 2 }, "a pipeline of 2 has no meaning"},
+		{"tragets: []", func(*spec.Spec) {}, "test.yaml:1"},
+		{"targets: [{url: /}]", func(s *spec.Spec) { s.Sources = []string{"there"} }, `source address "there"`},
+		{"targets: [{url: /}]", func(s *spec.Spec) { s.Sources = []string{"::1"} }, "of another family"},
+		{"targets: [{url: /}]", func(s *spec.Spec) { s.ConnectRate = -1 }, "connect rate is -1"},
+		{"targets: [{url: /}]", func(s *spec.Spec) { s.Slow.Read = -1 }, "slow connections are"},
+		{"targets: [{url: /}]", func(s *spec.Spec) { s.PerConnection = -1 }, "requests per connection is -1"},
 	} {
-		spec := scenarioSpec(Epoll, "127.0.0.1:1", tc.text)
-		tc.change(spec)
-		if _, err := collect(context.Background(), spec); err == nil || !strings.Contains(err.Error(), tc.want) {
+		order := scenarioSpec(spec.Epoll, "127.0.0.1:1", tc.text)
+		tc.change(order)
+		if _, err := collect(context.Background(), order); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", tc.text, err, tc.want)
 		}
 	}
@@ -339,8 +340,8 @@ func testScenarioAllocates(t *testing.T, via string) {
 			}
 		}
 	})
-	spec := scenarioSpec(via, s.addr, "variables: {id: {int: [1, 99]}}\ntargets: [{url: '/${id}', checks: [{body: {equals: hello}}]}]\n")
-	l, err := newLoop(context.Background(), spec)
+	order := scenarioSpec(via, s.addr, "variables: {id: {int: [1, 99]}}\ntargets: [{url: '/${id}', checks: [{body: {equals: hello}}]}]\n")
+	l, err := newLoop(context.Background(), order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,11 +350,11 @@ func testScenarioAllocates(t *testing.T, via string) {
 }
 
 // single is a spec of one request as flags describe it.
-func single(via string, addr string, r scenario.Request) *Spec {
-	spec := scenarioSpec(via, addr, "")
+func single(via string, addr string, r scenario.Request) *spec.Spec {
+	order := scenarioSpec(via, addr, "")
 	r.URL = "/"
-	spec.Scenario = &Scenario{Request: &r, Base: "http://" + addr}
-	return spec
+	order.Scenario = &spec.Scenario{Request: &r, Base: "http://" + addr}
+	return order
 }
 
 // An access log of many thousand lines does not fill the memory with histograms.
@@ -362,7 +363,7 @@ func TestManyTargets(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&text, "GET /items/%d\n", i)
 	}
-	p, err := newPlay(&Spec{Connections: 1, Pipeline: 1, Scenario: &Scenario{Name: "log", Text: []byte(text.String()), Base: "http://h"}})
+	p, err := newPlay(&spec.Spec{Connections: 1, Pipeline: 1, Scenario: &spec.Scenario{Name: "log", Text: []byte(text.String()), Base: "http://h"}})
 	if err != nil {
 		t.Fatal(err)
 	}

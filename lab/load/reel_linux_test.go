@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -46,23 +47,23 @@ func testMoreRequests(t *testing.T, via string) {
 					}
 				}
 			})
-			spec := testSpec(via, s.addr)
-			spec.Pipeline = test.pipeline
+			order := testSpec(via, s.addr)
+			order.Pipeline = test.pipeline
 			var names []string
 			for i := range requests {
 				agent := strings.Repeat("x", i+1)
 				text := fmt.Sprintf("GET /?id=%d HTTP/1.1\r\nHost: a\r\nUser-Agent: %s\r\n\r\n", i, agent)
 				names = append(names, fmt.Sprintf("id=%d %s", i, agent))
 				if i == 0 {
-					spec.Request = []byte(text)
+					order.Request = []byte(text)
 				} else {
-					spec.More = append(spec.More, []byte(text))
+					order.More = append(order.More, []byte(text))
 				}
 			}
 			if test.open {
-				spec.Arrivals = &arrive.Plan{Rate: 2000, Poisson: true, Seed: 1}
+				order.Arrivals = &arrive.Plan{Rate: 2000, Poisson: true, Seed: 1}
 			}
-			l := drive(t, spec, func(c *tally.Counters) bool { return c.Answered > 200 })
+			l := drive(t, order, func(c *tally.Counters) bool { return c.Answered > 200 })
 			if n := l.rec.Failures(); n > 0 {
 				t.Errorf("%d errors, the last: %v", n, l.cause)
 			}
@@ -81,25 +82,25 @@ func testMoreRequests(t *testing.T, via string) {
 					}
 				}
 			}
-			if len(begins) != spec.Connections {
-				t.Errorf("%d connections begin with %v", spec.Connections, begins)
+			if len(begins) != order.Connections {
+				t.Errorf("%d connections begin with %v", order.Connections, begins)
 			}
 		})
 	}
 }
 
 func TestMoreRequestsAreChecked(t *testing.T) {
-	for name, change := range map[string]func(*Spec){
-		"an empty one": func(s *Spec) { s.More = [][]byte{nil} },
-		"a scenario":   func(s *Spec) { s.Request, s.Scenario = nil, &Scenario{} },
-		"HTTP/2":       func(s *Spec) { s.HTTP2, s.Streams = true, 1 },
+	for name, change := range map[string]func(*spec.Spec){
+		"an empty one": func(s *spec.Spec) { s.More = [][]byte{nil} },
+		"a scenario":   func(s *spec.Spec) { s.Request, s.Scenario = nil, &spec.Scenario{} },
+		"HTTP/2":       func(s *spec.Spec) { s.HTTP2, s.Streams = true, 1 },
 	} {
-		spec := testSpec(Epoll, "127.0.0.1:1")
-		spec.More = [][]byte{[]byte(getRequest)}
-		if err := spec.Validate(); err != nil {
+		order := testSpec(spec.Epoll, "127.0.0.1:1")
+		order.More = [][]byte{[]byte(getRequest)}
+		if err := order.Validate(); err != nil {
 			t.Error(err)
 		}
-		if change(spec); spec.Validate() == nil {
+		if change(order); order.Validate() == nil {
 			t.Errorf("more requests with %s are taken", name)
 		}
 	}

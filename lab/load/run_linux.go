@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/cputime"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/stats"
 )
@@ -31,37 +32,37 @@ const (
 // yet: their T counts from the end as planned, and from the new one once it was
 // put off, so that T can repeat. Who needs one axis adds up Seconds backwards
 // from the event that opens the window.
-func Run(ctx context.Context, spec *Spec, emit func(Event)) error {
+func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := run(ctx, spec, emit)
+	err := run(ctx, order, emit)
 	if err != nil {
-		emit(Event{Error: err.Error()})
+		emit(spec.Event{Error: err.Error()})
 	}
 	return err
 }
 
-func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
-	if err := spec.Validate(); err != nil {
+func run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) (err error) {
+	if err := order.Validate(); err != nil {
 		return err
 	}
-	if spec.Listen != nil {
+	if order.Listen != nil {
 		return errors.New("spec: subscribers are for package audience")
 	}
-	server, err := cputime.Open(spec.ServerPIDs)
+	server, err := cputime.Open(order.ServerPIDs)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	l, err := newLoop(ctx, spec)
+	l, err := newLoop(ctx, order)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	if spec.Member {
+	if order.Member {
 		l.rec.Delta = tally.NewDelta()
 	}
-	r := &runner{spec: spec, loop: l, server: server, emit: emit}
+	r := &runner{spec: order, loop: l, server: server, emit: emit}
 	if err := r.connect(); err != nil {
 		return err
 	}
@@ -87,16 +88,16 @@ func run(ctx context.Context, spec *Spec, emit func(Event)) (err error) {
 	if res.TLS, err = l.handshakes.Result(); err != nil {
 		return err
 	}
-	emit(Event{Result: res})
+	emit(spec.Event{Result: res})
 	return nil
 }
 
 // runner takes a loop through the phases of a run.
 type runner struct {
-	spec   *Spec
+	spec   *spec.Spec
 	loop   *loop
 	server *cputime.Processes
-	emit   func(Event)
+	emit   func(spec.Event)
 
 	zero     int64 // what Tick.T counts from
 	end      int64 // of the present phase
@@ -126,7 +127,7 @@ func (r *runner) connect() error {
 			return fmt.Errorf("connections do not stay open: %d of %d are there after %d answers", l.held, want, l.rec.Answered)
 		}
 	}
-	r.emit(Event{Connected: true})
+	r.emit(spec.Event{Connected: true})
 	return nil
 }
 
@@ -193,7 +194,7 @@ func (r *runner) tick() error {
 		return err
 	}
 	seconds := float64(r.tickAt-from) / 1e9
-	t := &Tick{
+	t := &spec.Tick{
 		T:         float64(r.tickAt-r.zero) / 1e9,
 		Seconds:   seconds,
 		Requests:  r.at.Requests - at.Requests,
@@ -210,7 +211,7 @@ func (r *runner) tick() error {
 	if open := r.loop.open; open != nil {
 		t.SendLag, t.Waiting = open.Take(), open.queue.Waiting(r.tickAt)
 	}
-	r.emit(Event{Tick: t})
+	r.emit(spec.Event{Tick: t})
 	return nil
 }
 
@@ -256,9 +257,9 @@ func (r *runner) warm() error {
 }
 
 // window measures.
-func (r *runner) window() (*Result, error) {
+func (r *runner) window() (*spec.Result, error) {
 	l := r.loop
-	r.emit(Event{Window: true})
+	r.emit(spec.Event{Window: true})
 	if err := r.mark(); err != nil {
 		return nil, err
 	}
@@ -297,7 +298,7 @@ func (r *runner) window() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{
+	res := &spec.Result{
 		Seconds:       float64(r.tickAt-begin) / 1e9,
 		Requests:      r.at.Requests - from.Requests,
 		Errors:        map[string]uint64{},
@@ -324,7 +325,7 @@ func (r *runner) window() (*Result, error) {
 
 // latency adds what was recorded of latencies. Those of an open loop follow in
 // settle, with the last answers.
-func (r *runner) latency(res *Result) (err error) {
+func (r *runner) latency(res *spec.Result) (err error) {
 	l := r.loop
 	if l.open != nil {
 		open := l.open.Open

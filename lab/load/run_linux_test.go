@@ -17,31 +17,32 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
 )
 
 // collect runs spec and returns all events.
-func collect(ctx context.Context, spec *Spec) (events []Event, err error) {
-	err = Run(ctx, spec, func(e Event) { events = append(events, e) })
+func collect(ctx context.Context, order *spec.Spec) (events []spec.Event, err error) {
+	err = Run(ctx, order, func(e spec.Event) { events = append(events, e) })
 	return events, err
 }
 
 // collectSome runs spec until its window holds a request. On a machine with too much
 // to do the server may get no turn in a short one: the next is four times as long.
-func collectSome(t *testing.T, spec *Spec) []Event {
+func collectSome(t *testing.T, order *spec.Spec) []spec.Event {
 	t.Helper()
 	for range 4 {
-		events, err := collect(context.Background(), spec)
+		events, err := collect(context.Background(), order)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if res := events[len(events)-1].Result; res == nil || res.Requests > 0 {
 			return events
 		}
-		spec.Window *= 4
+		order.Window *= 4
 	}
-	t.Fatalf("no request in a window of %v", spec.Window/4)
+	t.Fatalf("no request in a window of %v", order.Window/4)
 	return nil
 }
 
@@ -49,10 +50,10 @@ func TestRun(t *testing.T) { eachIO(t, testRun) }
 
 func testRun(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := testSpec(via, s.addr)
-	spec.Connections, spec.Warmup, spec.Window, spec.Tick = 8, 100*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
-	spec.ServerPIDs = []int{os.Getpid()}
-	events := collectSome(t, spec)
+	order := testSpec(via, s.addr)
+	order.Connections, order.Warmup, order.Window, order.Tick = 8, 100*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
+	order.ServerPIDs = []int{os.Getpid()}
+	events := collectSome(t, order)
 	if !events[0].Connected {
 		t.Errorf("the first event is %+v", events[0])
 	}
@@ -60,7 +61,7 @@ func testRun(t *testing.T, via string) {
 	if res == nil {
 		t.Fatalf("the last event is %+v", events[len(events)-1])
 	}
-	checkSums(t, spec, events[1:len(events)-1], res)
+	checkSums(t, order, events[1:len(events)-1], res)
 	h, err := hdrhistogram.Decode([]byte(res.Histogram))
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func testRun(t *testing.T, via string) {
 }
 
 // checkSums holds ticks and result against each other.
-func checkSums(t *testing.T, spec *Spec, events []Event, res *Result) {
+func checkSums(t *testing.T, order *spec.Spec, events []spec.Event, res *spec.Result) {
 	t.Helper()
 	var (
 		open              bool
@@ -111,13 +112,13 @@ func checkSums(t *testing.T, spec *Spec, events []Event, res *Result) {
 		}
 	}
 	differ := func(a, b float64) bool { return a-b > 1e-6 || b-a > 1e-6 }
-	if !open || before == 0 || warm < spec.Warmup.Seconds() || differ(warm, res.WarmupSeconds) && warm > res.WarmupSeconds {
+	if !open || before == 0 || warm < order.Warmup.Seconds() || differ(warm, res.WarmupSeconds) && warm > res.WarmupSeconds {
 		t.Errorf("window %v, %v ticks of %v s in a warm-up of %v s", open, before, warm, res.WarmupSeconds)
 	}
 	if requests != res.Requests || heat != res.Requests || requests == 0 {
 		t.Errorf("%d requests in the ticks, %d in their heat, %d in the result", requests, heat, res.Requests)
 	}
-	if differ(seconds, res.Seconds) || res.Seconds < spec.Window.Seconds() {
+	if differ(seconds, res.Seconds) || res.Seconds < order.Window.Seconds() {
 		t.Errorf("%v s in the ticks, %v s in the result", seconds, res.Seconds)
 	}
 	if differ(cpu, res.ServerCPU) || cpu <= 0 || differ(res.ServerUser+res.ServerSys, res.ServerCPU) {
@@ -141,28 +142,28 @@ func TestRunFails(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name string
-		spec func(*Spec)
+		spec func(*spec.Spec)
 		want string
 	}{
-		{"no requests", func(s *Spec) { s.Request = nil }, "request is empty"},
-		{"no connections", func(s *Spec) { s.Connections = 0 }, "connections is 0"},
-		{"no pipeline", func(s *Spec) { s.Pipeline = 0 }, "pipeline is 0"},
-		{"no such calls", func(s *Spec) { s.IO = "kqueue" }, `io is "kqueue", epoll and uring are possible`},
-		{"slow clients", func(s *Spec) { s.IO, s.Slow.Read = URing, 1 }, "io_uring with TLS, HTTP/2, slow connections or subscribers"},
-		{"no status", func(s *Spec) { s.Expect.Status = 0 }, "expected status is 0"},
-		{"no window", func(s *Spec) { s.Window = 0 }, "window is 0s"},
-		{"a name", func(s *Spec) { s.Addr = "localhost:80" }, "parse address"},
-		{"congestion", func(s *Spec) { s.Congestion = "tortoise" }, `congestion control "tortoise" (available: `},
-		{"nobody listens", func(s *Spec) { s.Addr = nobody }, "connect " + nobody + ": connection refused"},
-		{"nobody answers", func(s *Spec) { s.Addr, s.Timeout = silent.addr, 100*time.Millisecond }, "no answer in time"},
-		{"process gone", func(s *Spec) { s.ServerPIDs = []int{gone.Process.Pid} }, "server process "},
+		{"no requests", func(s *spec.Spec) { s.Request = nil }, "request is empty"},
+		{"no connections", func(s *spec.Spec) { s.Connections = 0 }, "connections is 0"},
+		{"no pipeline", func(s *spec.Spec) { s.Pipeline = 0 }, "pipeline is 0"},
+		{"no such calls", func(s *spec.Spec) { s.IO = "kqueue" }, `io is "kqueue", epoll and uring are possible`},
+		{"slow clients", func(s *spec.Spec) { s.IO, s.Slow.Read = spec.URing, 1 }, "io_uring with TLS, HTTP/2, slow connections or subscribers"},
+		{"no status", func(s *spec.Spec) { s.Expect.Status = 0 }, "expected status is 0"},
+		{"no window", func(s *spec.Spec) { s.Window = 0 }, "window is 0s"},
+		{"a name", func(s *spec.Spec) { s.Addr = "localhost:80" }, "parse address"},
+		{"congestion", func(s *spec.Spec) { s.Congestion = "tortoise" }, `congestion control "tortoise" (available: `},
+		{"nobody listens", func(s *spec.Spec) { s.Addr = nobody }, "connect " + nobody + ": connection refused"},
+		{"nobody answers", func(s *spec.Spec) { s.Addr, s.Timeout = silent.addr, 100*time.Millisecond }, "no answer in time"},
+		{"process gone", func(s *spec.Spec) { s.ServerPIDs = []int{gone.Process.Pid} }, "server process "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			spec := testSpec(Epoll, s.addr)
-			spec.Window, spec.Tick = 20*time.Second, 20*time.Second // who gives up before a tick has no result
-			tc.spec(spec)
-			events, err := collect(context.Background(), spec)
+			order := testSpec(spec.Epoll, s.addr)
+			order.Window, order.Tick = 20*time.Second, 20*time.Second // who gives up before a tick has no result
+			tc.spec(order)
+			events, err := collect(context.Background(), order)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Fatalf("error %v, want %q", err, tc.want)
 			}
@@ -180,9 +181,9 @@ func TestFailedLoopClosesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := testSpec(Epoll, "127.0.0.1:1")
-	spec.Sources = []string{"there"}
-	if _, err := newLoop(context.Background(), spec); err == nil {
+	order := testSpec(spec.Epoll, "127.0.0.1:1")
+	order.Sources = []string{"there"}
+	if _, err := newLoop(context.Background(), order); err == nil {
 		t.Fatal("no error")
 	}
 	if name, err := os.Readlink(stdin); err != nil || name != before {
@@ -198,10 +199,10 @@ func TestRunServerDies(t *testing.T) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	spec := testSpec(Epoll, s.addr)
-	spec.Window, spec.Tick, spec.ServerPIDs = 300*time.Millisecond, 20*time.Millisecond, []int{os.Getpid(), server.Process.Pid}
-	var result *Result
-	err := Run(context.Background(), spec, func(e Event) {
+	order := testSpec(spec.Epoll, s.addr)
+	order.Window, order.Tick, order.ServerPIDs = 300*time.Millisecond, 20*time.Millisecond, []int{os.Getpid(), server.Process.Pid}
+	var result *spec.Result
+	err := Run(context.Background(), order, func(e spec.Event) {
 		switch {
 		case e.Window:
 			// It ends, and stays in the process table: nobody has asked how.
@@ -213,7 +214,7 @@ func TestRunServerDies(t *testing.T) {
 			result = e.Result
 		}
 	})
-	if err != nil || result == nil || !slices.Equal(result.Gone, spec.ServerPIDs[1:]) || result.ServerCPU <= 0 || result.Cut {
+	if err != nil || result == nil || !slices.Equal(result.Gone, order.ServerPIDs[1:]) || result.ServerCPU <= 0 || result.Cut {
 		t.Errorf("error %v, %+v", err, result)
 	}
 	if err := server.Wait(); err == nil {
@@ -231,15 +232,15 @@ func TestRunGivenUp(t *testing.T) {
 		if err := server.Start(); err != nil {
 			t.Fatal(err)
 		}
-		spec := testSpec(Epoll, s.addr)
-		spec.Window, spec.Tick, spec.Timeout = 2*time.Minute, 20*time.Millisecond, 3*time.Second
-		spec.ServerPIDs = []int{server.Process.Pid}
+		order := testSpec(spec.Epoll, s.addr)
+		order.Window, order.Tick, order.Timeout = 2*time.Minute, 20*time.Millisecond, 3*time.Second
+		order.ServerPIDs = []int{server.Process.Pid}
 		want := fmt.Sprintf("server process %d is gone: no right answer for ", server.Process.Pid)
 		if open {
-			spec.Arrivals, spec.ServerPIDs, want = &arrive.Plan{Rate: 500}, nil, "no right answer for "
+			order.Arrivals, order.ServerPIDs, want = &arrive.Plan{Rate: 500}, nil, "no right answer for "
 		}
-		var result *Result
-		err := Run(context.Background(), spec, func(e Event) {
+		var result *spec.Result
+		err := Run(context.Background(), order, func(e spec.Event) {
 			switch {
 			case e.Tick != nil && e.Tick.T > 0 && e.Tick.Requests > 0:
 				silent.Store(true)
@@ -264,11 +265,11 @@ func TestRunCancelled(t *testing.T) { eachIO(t, testRunCancelled) }
 
 func testRunCancelled(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := testSpec(via, s.addr)
-	spec.Window, spec.Tick = 30*time.Second, 30*time.Second // what ends before a tick has no result
+	order := testSpec(via, s.addr)
+	order.Window, order.Tick = 30*time.Second, 30*time.Second // what ends before a tick has no result
 	ctx, cancel := context.WithCancel(context.Background())
-	var last Event
-	err := Run(ctx, spec, func(e Event) {
+	var last spec.Event
+	err := Run(ctx, order, func(e spec.Event) {
 		last = e
 		if e.Window {
 			cancel()
@@ -283,9 +284,9 @@ func TestManyConnections(t *testing.T) { eachIO(t, testManyConnections) }
 
 func testManyConnections(t *testing.T, via string) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	spec := testSpec(via, s.addr)
-	spec.Connections = 1000
-	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 3000 })
+	order := testSpec(via, s.addr)
+	order.Connections = 1000
+	l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 3000 })
 	if e := errorsOf(&l.rec.Counters); len(e) > 0 {
 		t.Errorf("errors %v", e)
 	}
@@ -298,17 +299,17 @@ func TestRunCut(t *testing.T) { eachIO(t, testRunCut) }
 func testRunCut(t *testing.T, via string) {
 	for _, open := range []bool{false, true} {
 		s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-		spec := testSpec(via, s.addr)
-		spec.Window, spec.Tick = 30*time.Second, 50*time.Millisecond
+		order := testSpec(via, s.addr)
+		order.Window, order.Tick = 30*time.Second, 50*time.Millisecond
 		if open {
-			spec.Arrivals = &arrive.Plan{Rate: 500}
+			order.Arrivals = &arrive.Plan{Rate: 500}
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		var window bool
-		var result *Result
+		var result *spec.Result
 		var counted uint64
-		err := Run(ctx, spec, func(e Event) {
+		err := Run(ctx, order, func(e spec.Event) {
 			switch {
 			case e.Window:
 				window = true
@@ -322,7 +323,7 @@ func testRunCut(t *testing.T, via string) {
 		if err != nil || result == nil || !result.Cut {
 			t.Fatalf("open %v: error %v, result %+v", open, err, result)
 		}
-		if result.Requests != counted || result.Seconds >= spec.Window.Seconds() {
+		if result.Requests != counted || result.Seconds >= order.Window.Seconds() {
 			t.Errorf("open %v: %d requests in %v s, the ticks have %d", open, result.Requests, result.Seconds, counted)
 		}
 		if !open {

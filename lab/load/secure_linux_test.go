@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -55,16 +56,16 @@ func serveSecure(t *testing.T, secure, http2 bool, do http.HandlerFunc) *secureS
 }
 
 // spec is a run against s.
-func (s *secureServer) spec(http2 bool) *Spec {
-	spec := testSpec(Epoll, s.addr)
-	spec.Request = []byte("GET / HTTP/1.1\r\nHost: example.com\r\n\r\n")
+func (s *secureServer) spec(http2 bool) *spec.Spec {
+	order := testSpec(spec.Epoll, s.addr)
+	order.Request = []byte("GET / HTTP/1.1\r\nHost: example.com\r\n\r\n")
 	if s.TLS != nil {
-		spec.TLS = &TLS{ServerName: "example.com", Roots: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})}
+		order.TLS = &spec.TLS{ServerName: "example.com", Roots: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})}
 	}
 	if http2 {
-		spec.HTTP2, spec.Streams = true, 4
+		order.HTTP2, order.Streams = true, 4
 	}
-	return spec
+	return order
 }
 
 // The protocols that a run can have beside HTTP/1.1 in clear.
@@ -83,9 +84,9 @@ func TestProtocols(t *testing.T) {
 		for loop, arrivals := range map[string]*arrive.Plan{"closed": nil, "open": {Rate: 500}} {
 			t.Run(p.name+", "+loop, func(t *testing.T) {
 				s := serveSecure(t, p.secure, p.http2, nil)
-				spec := s.spec(p.http2)
-				spec.Window, spec.Tick, spec.Warmup, spec.Arrivals = 200*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond, arrivals
-				events := collectSome(t, spec)
+				order := s.spec(p.http2)
+				order.Window, order.Tick, order.Warmup, order.Arrivals = 200*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond, arrivals
+				events := collectSome(t, order)
 				res := events[len(events)-1].Result
 				if len(res.Errors) > 0 || res.Requests == 0 || s.proto.Load() != p.proto {
 					t.Errorf("%s: errors %v, %d requests", s.proto.Load(), res.Errors, res.Requests)
@@ -100,7 +101,7 @@ func TestProtocols(t *testing.T) {
 					t.Errorf("TLS %+v", res.TLS)
 				}
 				if res.Open != nil {
-					if want := due(spec); res.Open.Due != want || uint64(decode(t, res.Histogram).TotalCount()) != want {
+					if want := due(order); res.Open.Due != want || uint64(decode(t, res.Histogram).TotalCount()) != want {
 						t.Errorf("%d due, %d wanted", res.Open.Due, want)
 					}
 				} else if got := decode(t, res.Histogram).TotalCount(); uint64(got) != res.Requests {
@@ -114,9 +115,9 @@ func TestProtocols(t *testing.T) {
 // Pieces of a pipeline come back in order, over TLS as in clear.
 func TestSecurePipeline(t *testing.T) {
 	s := serveSecure(t, true, false, nil)
-	spec := s.spec(false)
-	spec.Pipeline = 8
-	l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 200 })
+	order := s.spec(false)
+	order.Pipeline = 8
+	l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 200 })
 	if e := errorsOf(&l.rec.Counters); len(e) > 0 {
 		t.Errorf("errors %v", e)
 	}
@@ -135,10 +136,10 @@ func TestSecureBodies(t *testing.T) {
 				}
 				_, _ = w.Write(got)
 			})
-			spec := s.spec(p.http2)
-			spec.Request = []byte("POST / HTTP/1.1\r\nHost: example.com\r\nContent-Length: 3145728\r\n\r\n" + body)
-			spec.Expect.Body, spec.MaxBody = []byte(body), 16<<20
-			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 12 })
+			order := s.spec(p.http2)
+			order.Request = []byte("POST / HTTP/1.1\r\nHost: example.com\r\nContent-Length: 3145728\r\n\r\n" + body)
+			order.Expect.Body, order.MaxBody = []byte(body), 16<<20
+			l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 12 })
 			if e := errorsOf(&l.rec.Counters); len(e) > 0 {
 				t.Errorf("errors %v", e)
 			}
@@ -157,16 +158,16 @@ func TestSecureFreshConnections(t *testing.T) {
 		for _, resume := range []bool{false, true} {
 			t.Run(p.name, func(t *testing.T) {
 				s := serveSecure(t, p.secure, p.http2, nil)
-				spec := s.spec(p.http2)
-				spec.PerConnection = 3
+				order := s.spec(p.http2)
+				order.PerConnection = 3
 				if p.secure {
-					spec.TLS.Resume = resume
+					order.TLS.Resume = resume
 				}
-				l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 90 })
+				l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 90 })
 				if e := errorsOf(&l.rec.Counters); len(e) > 0 {
 					t.Errorf("errors %v", e)
 				}
-				if got, least := l.rec.Connects, l.rec.Requests/3; got < least || got > least+2*uint64(spec.Connections) {
+				if got, least := l.rec.Connects, l.rec.Requests/3; got < least || got > least+2*uint64(order.Connections) {
 					t.Errorf("%d connections for %d requests", got, l.rec.Requests)
 				}
 				if !p.secure {
@@ -218,12 +219,12 @@ func TestSecureScenario(t *testing.T) {
 					w.WriteHeader(http.StatusNotFound)
 				}
 			})
-			spec := s.spec(p.http2)
-			spec.Request, spec.Expect = nil, Expect{}
-			spec.Scenario = &Scenario{Name: "test.yaml", Text: []byte(buyers), Base: s.URL, Seed: 1}
-			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 100 })
+			order := s.spec(p.http2)
+			order.Request, order.Expect = nil, spec.Expect{}
+			order.Scenario = &spec.Scenario{Name: "test.yaml", Text: []byte(buyers), Base: s.URL, Seed: 1}
+			l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 100 })
 			e := errorsOf(&l.rec.Counters)
-			if len(e) != 1 || e[ErrCheck] == 0 {
+			if len(e) != 1 || e[spec.ErrCheck] == 0 {
 				t.Errorf("errors %v, %v", e, l.cause)
 			}
 			targets, err := l.play.result(0, nil)
@@ -233,7 +234,7 @@ func TestSecureScenario(t *testing.T) {
 			if targets[0].Requests < 30 || targets[1].Requests < 30 || targets[2].Requests != 0 || len(targets[0].Checks)+len(targets[1].Checks) > 0 {
 				t.Errorf("targets %+v", targets)
 			}
-			if i := slices.IndexFunc(targets, func(t Target) bool { return t.Name == "" }); i >= 0 {
+			if i := slices.IndexFunc(targets, func(t spec.Target) bool { return t.Name == "" }); i >= 0 {
 				t.Errorf("no name: %+v", targets[i])
 			}
 		})
@@ -246,15 +247,15 @@ func TestStreamsThink(t *testing.T) {
 	for loop, arrivals := range map[string]*arrive.Plan{"closed": nil, "open": {Rate: 400}} {
 		t.Run(loop, func(t *testing.T) {
 			s := serveSecure(t, true, true, nil)
-			spec := s.spec(true)
-			spec.Request, spec.Expect = nil, Expect{}
-			spec.Scenario = &Scenario{
+			order := s.spec(true)
+			order.Request, order.Expect = nil, spec.Expect{}
+			order.Scenario = &spec.Scenario{
 				Name: "test.yaml", Base: s.URL, Seed: 1, Think: "5ms",
 				Text: []byte("variables: {n: {counter: 1}}\ntargets: [{url: '/${n}', checks: [{body: {contains: hello}}]}]\n"),
 			}
-			spec.PerConnection, spec.Arrivals = 20, arrivals
+			order.PerConnection, order.Arrivals = 20, arrivals
 			begin := time.Now()
-			l := drive(t, spec, func(c *tally.Counters) bool { return c.Requests >= 240 })
+			l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 240 })
 			if e := errorsOf(&l.rec.Counters); len(e) > 0 {
 				t.Errorf("errors %v, %v", e, l.cause)
 			}
@@ -278,13 +279,13 @@ func TestNoHTTP2(t *testing.T) {
 		timeout time.Duration
 	}{
 		"HTTP/1.1": {s.addr, "h2-not-http2", time.Minute},
-		"closes":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = c.Read(make([]byte, 1<<16)) }).addr, ErrClosed, time.Minute},
-		"silent":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) }).addr, ErrTimeout, 100 * time.Millisecond},
+		"closes":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = c.Read(make([]byte, 1<<16)) }).addr, spec.ErrClosed, time.Minute},
+		"silent":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) }).addr, spec.ErrTimeout, 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := testSpec(Epoll, tc.addr)
-			spec.HTTP2, spec.Streams, spec.Persist, spec.Timeout = true, 2, true, tc.timeout
-			l := failing(t, spec)
+			order := testSpec(spec.Epoll, tc.addr)
+			order.HTTP2, order.Streams, order.Persist, order.Timeout = true, 2, true, tc.timeout
+			l := failing(t, order)
 			if e := errorsOf(&l.rec.Counters); e[tc.kind] == 0 {
 				t.Errorf("errors %v, %v", e, l.cause)
 			}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // shop is a scenario in which every part of the format has its place.
@@ -81,7 +83,7 @@ func (k *keeper) answer(a asked) string {
 }
 
 // check holds what the loop counted against what the server saw.
-func (k *keeper) check(t *testing.T, targets []Target, users int) {
+func (k *keeper) check(t *testing.T, targets []spec.Target, users int) {
 	t.Helper()
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/timer"
 )
@@ -29,16 +30,11 @@ const (
 // receiveBuffer is what the kernel may keep for a slow reader: a quarter of a
 // second's worth. With its own choice, megabytes, the server would not notice for
 // minutes that nobody reads.
-func (s *Slow) receiveBuffer() int {
+func receiveBuffer(s *spec.Slow) int {
 	if s.Read == 0 {
 		return 0
 	}
 	return int(min(max(s.Read/4, slowBuffer), 256<<10))
-}
-
-// applies reports whether the connection with this index is slow.
-func (s *Slow) applies(index int) bool {
-	return (s.Read > 0 || s.Write > 0) && (s.Connections == 0 || index < s.Connections)
 }
 
 // step is how many bytes one call moves at a rate.

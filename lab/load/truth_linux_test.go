@@ -11,6 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -80,9 +81,9 @@ func testTruthEndToEnd(t *testing.T, via string) {
 			t.Run(name+", "+loop, func(t *testing.T) {
 				w := &witness{}
 				s := serveScript(t, func(c *net.TCPConn, n int) bool { return w.answer(c, delay(n)) })
-				spec := testSpec(via, s.addr)
-				spec.Connections, spec.Window, spec.Tick, spec.Arrivals = 16, 150*time.Millisecond, 50*time.Millisecond, arrivals
-				events := collectSome(t, spec)
+				order := testSpec(via, s.addr)
+				order.Connections, order.Window, order.Tick, order.Arrivals = 16, 150*time.Millisecond, 50*time.Millisecond, arrivals
+				events := collectSome(t, order)
 				res := events[len(events)-1].Result
 				if len(res.Errors) > 0 {
 					t.Errorf("errors %v", res.Errors)
@@ -122,11 +123,11 @@ func testStallEndToEnd(t *testing.T, via string) {
 		w.mu.Unlock()
 		return w.answer(c, 0)
 	})
-	spec := testSpec(via, s.addr)
-	spec.Connections, spec.Window, spec.Tick = 8, time.Second, 100*time.Millisecond
-	spec.Arrivals = &arrive.Plan{Rate: rate}
+	order := testSpec(via, s.addr)
+	order.Connections, order.Window, order.Tick = 8, time.Second, 100*time.Millisecond
+	order.Arrivals = &arrive.Plan{Rate: rate}
 	var opened time.Time // the window, no earlier than here
-	res := runOpenSeen(t, spec, func(e Event) {
+	res := runOpenSeen(t, order, func(e spec.Event) {
 		if e.Window {
 			opened = time.Now()
 		}
@@ -141,7 +142,7 @@ func testStallEndToEnd(t *testing.T, via string) {
 	// A slow machine may have the stall come late: what is due after the window is
 	// not counted.
 	begun := w.until.Add(-stall)
-	due := min(stall-time.Duration(long), opened.Add(spec.Window).Sub(begun)) - lead
+	due := min(stall-time.Duration(long), opened.Add(order.Window).Sub(begun)) - lead
 	if want := int64(due/time.Millisecond) * rate / 1000; waited < want {
 		t.Errorf("%d arrivals waited for %v, %d must have", waited, time.Duration(long), want)
 	}
@@ -193,7 +194,7 @@ func TestFaultsKeepNoMemory(t *testing.T) { eachIO(t, testFaultsKeepNoMemory) }
 
 func testFaultsKeepNoMemory(t *testing.T, via string) {
 	for _, tc := range misbehaviours {
-		if tc.kind != ErrHeader && tc.kind != ErrEndless {
+		if tc.kind != spec.ErrHeader && tc.kind != spec.ErrEndless {
 			continue
 		}
 		t.Run(tc.name, func(t *testing.T) {
@@ -203,9 +204,9 @@ func testFaultsKeepNoMemory(t *testing.T, via string) {
 				}
 				return say(c, goodAnswer)
 			})
-			spec := scenarioSpec(via, s.addr, "targets: [{url: /, checks: [{body: {contains: hello}}]}]\n")
-			spec.MaxBody = 1 << 20
-			l := drive(t, spec, func(c *tally.Counters) bool { return c.Failures() >= 20 })
+			order := scenarioSpec(via, s.addr, "targets: [{url: /, checks: [{body: {contains: hello}}]}]\n")
+			order.MaxBody = 1 << 20
+			l := drive(t, order, func(c *tally.Counters) bool { return c.Failures() >= 20 })
 			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[tc.kind] < 20 {
 				t.Errorf("errors %v", e)
 			}
@@ -213,7 +214,7 @@ func testFaultsKeepNoMemory(t *testing.T, via string) {
 			for _, k := range l.play.free {
 				held += cap(k.head) + cap(k.body)
 			}
-			if most := spec.Connections * (2*keptBody + 128<<10); held > most || len(l.play.free) > spec.Connections {
+			if most := order.Connections * (2*keptBody + 128<<10); held > most || len(l.play.free) > order.Connections {
 				t.Errorf("%d bytes in %d buffers, at most %d", held, len(l.play.free), most)
 			}
 		})

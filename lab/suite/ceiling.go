@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -70,15 +71,15 @@ func (b *bench) floorSubject(ctx context.Context, c *Catalogue) (s *Subject, amo
 // gatesOf are the gates of a workload's arrivals. Where the connections are as many as
 // in a closed loop, arrivals wait for one that is free: that is the subject's time and in
 // its latency, and only what the generator itself was late by makes it doubtful.
-func gatesOf(w *workload, result *load.Result) ([]results.Gate, error) {
+func gatesOf(w *workload, result *spec.Result) ([]results.Gate, error) {
 	if !w.common() {
-		return result.Gates()
+		return load.Gates(result)
 	}
 	floor := ownLag
 	if w.backend != "" {
 		floor = sharedLag
 	}
-	return result.PacingGates(floor)
+	return load.PacingGates(result, floor)
 }
 
 // What the generator itself may be late by at its p99, in microseconds, or a tenth of

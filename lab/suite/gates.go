@@ -3,7 +3,7 @@ package suite
 import (
 	"fmt"
 
-	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -20,7 +20,7 @@ const (
 )
 
 // judge applies the gates to a run that was measured.
-func (b *bench) judge(run *results.Run, w *workload, result *load.Result) error {
+func (b *bench) judge(run *results.Run, w *workload, result *spec.Result) error {
 	run.Gates = b.common(run, w)
 	if w.idle {
 		want := b.connections(w)

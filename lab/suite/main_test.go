@@ -15,6 +15,7 @@ import (
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/generator"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // The test binary is also the generator, the guard and every subject: the suite
@@ -42,13 +43,13 @@ func TestMain(m *testing.M) {
 }
 
 func generate() int {
-	var spec load.Spec
-	if err := json.NewDecoder(os.Stdin).Decode(&spec); err != nil {
+	var order spec.Spec
+	if err := json.NewDecoder(os.Stdin).Decode(&order); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	enc := json.NewEncoder(os.Stdout)
-	err := load.Run(context.Background(), &spec, func(e load.Event) {
+	err := load.Run(context.Background(), &order, func(e spec.Event) {
 		if err := enc.Encode(e); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -61,7 +61,7 @@ func roundTime() (least time.Duration) {
 }
 
 // mix turns spec into one of quick and slow requests, chosen by their rates.
-func (b *bench) mix(spec *load.Spec, s step, srv *server) error {
+func (b *bench) mix(order *spec.Spec, s step, srv *server) error {
 	w := s.workload
 	type check struct {
 		Status int `json:"status"`
@@ -83,14 +83,14 @@ func (b *bench) mix(spec *load.Spec, s step, srv *server) error {
 	if err != nil {
 		return fmt.Errorf("write the mixed requests: %w", err)
 	}
-	spec.Request, spec.Expect = nil, load.Expect{}
-	spec.Scenario = &load.Scenario{Name: "mixed.json", Text: text, Seed: b.cfg.Seed + uint64(s.block)}
+	order.Request, order.Expect = nil, spec.Expect{}
+	order.Scenario = &spec.Scenario{Name: "mixed.json", Text: text, Seed: b.cfg.Seed + uint64(s.block)}
 	return nil
 }
 
 // fillTargets takes what the targets of a mixed workload came to: the run's latency is
 // that of the quick ones.
-func (w *watch) fillTargets(r *load.Result) error {
+func (w *watch) fillTargets(r *spec.Result) error {
 	for _, t := range r.Targets {
 		latency, err := results.ParseLatency(t.Histogram)
 		if err != nil {

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -26,17 +26,17 @@ const (
 // arrivals turns spec into an open loop. Where its rate is a share of the
 // subject's own, that is measured first, on the process that will be measured.
 // All subjects of a block get the same random numbers.
-func (b *bench) arrivals(ctx context.Context, run *results.Run, s step, spec *load.Spec) error {
+func (b *bench) arrivals(ctx context.Context, run *results.Run, s step, order *spec.Spec) error {
 	open := &results.Open{TargetRate: s.workload.rate}
 	if s.workload.ceiling > 0 {
 		open.CeilingRate = b.file.Ceiling.Rate
 		open.TargetRate = s.workload.ceiling * open.CeilingRate
 	}
 	if s.workload.share > 0 {
-		closed := *spec
+		closed := *order
 		closed.Connections = b.cfg.Connections
-		closed.Window = max(spec.Tick, time.Duration(ceilingShare*float64(spec.Window)))
-		result, err := b.generate(ctx, &closed, func(load.Event) error { return nil })
+		closed.Window = max(order.Tick, time.Duration(ceilingShare*float64(order.Window)))
+		result, err := b.generate(ctx, &closed, func(spec.Event) error { return nil })
 		if err != nil {
 			return fmt.Errorf("find its ceiling: %w", err)
 		}
@@ -47,12 +47,12 @@ func (b *bench) arrivals(ctx context.Context, run *results.Run, s step, spec *lo
 		open.TargetRate = s.workload.share * open.CeilingRate
 	}
 	run.Open = open
-	spec.Arrivals = &arrive.Plan{Rate: open.TargetRate, Poisson: true, Seed: b.cfg.Seed + uint64(s.block)}
+	order.Arrivals = &arrive.Plan{Rate: open.TargetRate, Poisson: true, Seed: b.cfg.Seed + uint64(s.block)}
 	return nil
 }
 
 // fillOpen turns what the generator counted into the run's figures.
-func (w *watch) fillOpen(o *load.Open) (err error) {
+func (w *watch) fillOpen(o *spec.Open) (err error) {
 	if o == nil {
 		return nil
 	}

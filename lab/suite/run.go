@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/cputime"
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/generator"
-	"github.com/redline-go/redline/lab/load/listen"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -25,8 +24,8 @@ const (
 
 // generate runs a generator process to its result. Each of its events but the
 // last words of a failure goes to see, whose error ends the process.
-func (b *bench) generate(ctx context.Context, spec *load.Spec, see func(load.Event) error) (*load.Result, error) {
-	g, err := generator.Start(ctx, b.launcher, b.cfg.Executable, b.cfg.GeneratorCPUs, spec)
+func (b *bench) generate(ctx context.Context, order *spec.Spec, see func(spec.Event) error) (*spec.Result, error) {
+	g, err := generator.Start(ctx, b.launcher, b.cfg.Executable, b.cfg.GeneratorCPUs, order)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +79,7 @@ func (b *bench) measure(ctx context.Context, s step) (results.Run, error) {
 
 // window drives srv and fills in run.
 func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *server) error {
-	spec, err := b.spec(s, srv)
+	order, err := b.orders(s, srv)
 	if err != nil {
 		return err
 	}
@@ -88,13 +87,13 @@ func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *serve
 	case s.workload.idle:
 		err = b.baseMemory(ctx, run, s.workload, srv)
 	case s.workload.open():
-		err = b.arrivals(ctx, run, s, spec)
+		err = b.arrivals(ctx, run, s, order)
 	}
 	if err != nil {
 		return err
 	}
 	w := watch{bench: b, run: run, server: srv, service: b.service(s.workload.backend)}
-	result, err := b.generate(ctx, spec, w.event)
+	result, err := b.generate(ctx, order, w.event)
 	if err != nil {
 		return err
 	}
@@ -104,13 +103,13 @@ func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *serve
 	return b.judge(run, s.workload, result)
 }
 
-func (b *bench) spec(s step, srv *server) (*load.Spec, error) {
+func (b *bench) orders(s step, srv *server) (*spec.Spec, error) {
 	w := s.workload
-	spec := &load.Spec{
+	o := &spec.Spec{
 		Addr:        srv.addr,
 		Request:     w.request(srv.addr, srv.prefix),
 		More:        w.more(srv.addr, srv.prefix),
-		Expect:      load.Expect{Status: 200, Body: b.answers[answerKey{s.subject.Name, w.name}]},
+		Expect:      spec.Expect{Status: 200, Body: b.answers[answerKey{s.subject.Name, w.name}]},
 		Connections: b.connections(w), Pipeline: w.pipeline,
 		Idle: w.idle, Warmup: b.cfg.Warmup, Window: b.cfg.Window, Tick: sampleEvery, Timeout: answerTimeout,
 		Congestion: b.cfg.Congestion, ServerPIDs: srv.pids,
@@ -118,12 +117,12 @@ func (b *bench) spec(s step, srv *server) (*load.Spec, error) {
 	if w.stream {
 		// Events carry the time at which they were sent, and no id. A stream that ends
 		// is an error, in order or not.
-		spec.Listen = &listen.Config{Format: listen.Events, Stamp: "@data", Unit: "ns", Retry: time.Millisecond}
+		o.Listen = &spec.Subscribe{Format: spec.FormatEvents, Stamp: "@data", Unit: "ns", Retry: time.Millisecond}
 	}
 	if w.beside != nil {
-		return spec, b.mix(spec, s, srv)
+		return o, b.mix(o, s, srv)
 	}
-	return spec, nil
+	return o, nil
 }
 
 // connections is what the command line says, or the workload's own figure
@@ -156,7 +155,7 @@ type edge struct {
 }
 
 // event looks at the server when the generator says that something happened.
-func (w *watch) event(e load.Event) (err error) {
+func (w *watch) event(e spec.Event) (err error) {
 	switch {
 	case e.Window:
 		w.begin, err = w.edge()
@@ -194,7 +193,7 @@ func (w *watch) edge() (e edge, err error) {
 
 // sample adds a point to the time series. What cannot be read is left out: the
 // process may have ended, which the generator will say.
-func (w *watch) sample(t *load.Tick) {
+func (w *watch) sample(t *spec.Tick) {
 	s := results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}
@@ -215,7 +214,7 @@ func (w *watch) sample(t *load.Tick) {
 }
 
 // fill turns what the generator and the probes saw into the run's figures.
-func (w *watch) fill(r *load.Result) (err error) {
+func (w *watch) fill(r *spec.Result) (err error) {
 	run := w.run
 	if run.Latency, err = results.ParseLatency(r.Histogram); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/generator"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // newGenerate is the generator process: a load.Spec on standard input,
@@ -19,14 +19,14 @@ func newGenerate() *cobra.Command {
 	return &cobra.Command{
 		Use: generator.Verb, Hidden: true, Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var spec load.Spec
-			if err := json.NewDecoder(os.Stdin).Decode(&spec); err != nil {
+			var order spec.Spec
+			if err := json.NewDecoder(os.Stdin).Decode(&order); err != nil {
 				return fmt.Errorf("read the generator's orders: %w", err)
 			}
 			out := bufio.NewWriter(os.Stdout)
 			enc := json.NewEncoder(out)
 			var broken error
-			err := generator.Run(c.Context(), &spec, func(e load.Event) {
+			err := generator.Run(c.Context(), &order, func(e spec.Event) {
 				if err := enc.Encode(e); err != nil {
 					broken = err
 				} else if err := out.Flush(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/load/listen"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // streamOf answers with a record every few milliseconds until its client goes.
@@ -285,12 +285,12 @@ func TestLoadStreamUsage(t *testing.T) {
 
 // The orders of a generator are JSON: what drive writes, listen reads.
 func TestStreamConfigTravels(t *testing.T) {
-	c := listen.Config{Format: listen.Varint, Limit: 5, Stamp: "a.b", Unit: "us", ID: "n", Retry: listen.Never, Stall: time.Second, Ends: true}
+	c := spec.Subscribe{Format: spec.FormatVarint, Limit: 5, Stamp: "a.b", Unit: "us", ID: "n", Retry: spec.NeverRetry, Stall: time.Second, Ends: true}
 	text, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got listen.Config
+	var got spec.Subscribe
 	if err := json.Unmarshal(text, &got); err != nil || got != c {
 		t.Errorf("%v: got %+v, want %+v", err, got, c)
 	}

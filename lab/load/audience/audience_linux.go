@@ -14,6 +14,7 @@ import (
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
 	"github.com/redline-go/redline/lab/stats"
@@ -21,10 +22,10 @@ import (
 
 // runner takes subscribers through the phases of a run.
 type runner struct {
-	spec   *load.Spec
+	spec   *spec.Spec
 	loop   *listen.Loop
 	server *cputime.Processes
-	emit   func(load.Event)
+	emit   func(spec.Event)
 	delays *tally.Recorder
 	gaps   *tally.Recorder
 	lags   *tally.Recorder
@@ -46,31 +47,31 @@ func (r *runner) Gap(d time.Duration) { r.gaps.Latency(int64(d), 1) }
 func (r *runner) Lag(d time.Duration) { r.lags.Latency(int64(d), 1) }
 
 // Run is load.Run for a specification whose connections are subscribers.
-func Run(ctx context.Context, spec *load.Spec, emit func(load.Event)) error {
+func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := run(ctx, spec, emit)
+	err := run(ctx, order, emit)
 	if err != nil {
-		emit(load.Event{Error: err.Error()})
+		emit(spec.Event{Error: err.Error()})
 	}
 	return err
 }
 
-func run(ctx context.Context, spec *load.Spec, emit func(load.Event)) (err error) {
-	if err := spec.Validate(); err != nil {
+func run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) (err error) {
+	if err := order.Validate(); err != nil {
 		return err
 	}
-	server, err := cputime.Open(spec.ServerPIDs)
+	server, err := cputime.Open(order.ServerPIDs)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	sources, err := sock.ParseSources(spec.Sources)
+	sources, err := sock.ParseSources(order.Sources)
 	if err != nil {
 		return err
 	}
-	r := &runner{spec: spec, server: server, emit: emit, delays: tally.NewRecorder(), gaps: tally.NewRecorder(), lags: tally.NewRecorder()}
-	if spec.Member {
+	r := &runner{spec: order, server: server, emit: emit, delays: tally.NewRecorder(), gaps: tally.NewRecorder(), lags: tally.NewRecorder()}
+	if order.Member {
 		r.delays.Delta = tally.NewDelta()
 	}
 	before, err := resident()
@@ -78,15 +79,15 @@ func run(ctx context.Context, spec *load.Spec, emit func(load.Event)) (err error
 		return err
 	}
 	var secure *tlsc.Client
-	if spec.TLS != nil {
-		if secure, err = spec.TLS.Client(spec.HTTP2); err != nil {
+	if order.TLS != nil {
+		if secure, err = load.TLSClient(order.TLS, order.HTTP2); err != nil {
 			return err
 		}
 	}
 	if r.loop, err = listen.New(ctx, &listen.Options{
-		Config: *spec.Listen, Addr: spec.Addr, Request: spec.Request, Subscribers: spec.Places(), Timeout: spec.Timeout,
-		ConnectRate: spec.ConnectRate, Sources: sources, Congestion: spec.Congestion,
-		TLS: secure, HTTP2: spec.HTTP2, Share: spec.Streams,
+		Config: *order.Listen, Addr: order.Addr, Request: order.Request, Subscribers: order.Places(), Timeout: order.Timeout,
+		ConnectRate: order.ConnectRate, Sources: sources, Congestion: order.Congestion,
+		TLS: secure, HTTP2: order.HTTP2, Share: order.Streams,
 	}, r); err != nil {
 		return err
 	}
@@ -104,11 +105,11 @@ func run(ctx context.Context, spec *load.Spec, emit func(load.Event)) (err error
 	if res.Listen.Memory, err = resident(); err != nil {
 		return err
 	}
-	res.Listen.Each = max(0, float64(res.Listen.Memory)-float64(before)) / float64(spec.Places())
+	res.Listen.Each = max(0, float64(res.Listen.Memory)-float64(before)) / float64(order.Places())
 	if res.TLS, err = r.loop.TLS(); err != nil {
 		return err
 	}
-	emit(load.Event{Result: res})
+	emit(spec.Event{Result: res})
 	return nil
 }
 
@@ -136,7 +137,7 @@ func (r *runner) connect() error {
 		}
 		if n := l.Stood(); n > 0 && now-told > int64(r.spec.Tick) {
 			told = now
-			r.emit(load.Event{Standing: n})
+			r.emit(spec.Event{Standing: n})
 		}
 	}
 	r.took = float64(l.Now()-begin) / 1e9
@@ -149,7 +150,7 @@ func (r *runner) begin() error {
 	told := make(chan struct{})
 	go func() {
 		defer close(told)
-		r.emit(load.Event{Connected: true})
+		r.emit(spec.Event{Connected: true})
 	}()
 	for {
 		err := r.loop.Until(r.loop.Now() + int64(time.Millisecond))
@@ -208,10 +209,10 @@ func (r *runner) report(zero, end int64) error {
 	}
 	seconds := float64(r.tickAt-from) / 1e9
 	d := r.at.Since(&was)
-	t := &load.Tick{
+	t := &spec.Tick{
 		T: float64(r.tickAt-zero) / 1e9, Seconds: seconds, Requests: d.Events, Errors: d.Failures(),
 		ServerCPU: float64(r.cpu.Total-cpu.Total) / 1e9 / seconds,
-		Listen: &load.Heard{
+		Listen: &spec.Heard{
 			Standing: r.loop.Standing(), BytesIn: d.BytesIn, Missed: d.Missed, Duplicated: d.Duplicated, Reconnects: d.Reconnects,
 		},
 	}
@@ -224,14 +225,14 @@ func (r *runner) report(zero, end int64) error {
 	}
 	t.Listen.GapP50, t.Listen.GapP99, _ = r.gaps.Take()
 	_, t.Listen.LagP99, _ = r.lags.Take()
-	r.emit(load.Event{Tick: t})
+	r.emit(spec.Event{Tick: t})
 	return nil
 }
 
 // window measures.
-func (r *runner) window() (*load.Result, error) {
+func (r *runner) window() (*spec.Result, error) {
 	l := r.loop
-	r.emit(load.Event{Window: true})
+	r.emit(spec.Event{Window: true})
 	if err := r.mark(); err != nil {
 		return nil, err
 	}
@@ -260,14 +261,14 @@ func (r *runner) window() (*load.Result, error) {
 		return nil, err
 	}
 	d := r.at.Since(&from)
-	res := &load.Result{
+	res := &spec.Result{
 		Seconds: float64(r.tickAt-begin) / 1e9, Requests: d.Events, Errors: d.ByKind(), BytesIn: d.BytesIn, BytesOut: d.BytesOut,
 		GeneratorCPU:  max(0, float64(ownEnd-own-(l.Spun()-spun))/1e9),
 		WarmupSeconds: r.spec.Warmup.Seconds(), Steady: r.steady, Cut: cut, Gone: r.server.Gone(),
-		Connects: r.at.Connects, Listen: &listen.Result{Connect: r.took},
+		Connects: r.at.Connects, Listen: &spec.Subscribed{Connect: r.took},
 	}
 	res.ServerUser, res.ServerSys, res.ServerCPU = cputime.Split(cpu, r.cpu)
-	res.Listen.Fill(&d)
+	listen.Fill(res.Listen, &d)
 	l.Finish(res.Listen)
 	if res.Histogram, err = tally.Encode(r.delays.Hist); err != nil {
 		return nil, err

@@ -12,20 +12,19 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/pace"
-	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/load/listen"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 )
 
 // specOf is a short run of five subscribers of a server that answers so.
-func specOf(t *testing.T, answer http.HandlerFunc) *load.Spec {
+func specOf(t *testing.T, answer http.HandlerFunc) *spec.Spec {
 	t.Helper()
 	s := httptest.NewServer(answer)
 	t.Cleanup(s.Close)
-	return &load.Spec{
+	return &spec.Spec{
 		Addr: s.Listener.Addr().String(), Request: []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
 		Connections: 5, Pipeline: 1, Warmup: 100 * time.Millisecond, Window: pace.Window(300 * time.Millisecond), Tick: 50 * time.Millisecond,
-		Timeout: 30 * time.Second, Listen: &listen.Config{Format: listen.Events, Stamp: "@data", Unit: "ns", ID: "@id", Retry: 10 * time.Millisecond},
+		Timeout: 30 * time.Second, Listen: &spec.Subscribe{Format: spec.FormatEvents, Stamp: "@data", Unit: "ns", ID: "@id", Retry: 10 * time.Millisecond},
 	}
 }
 
@@ -43,11 +42,11 @@ func events(w http.ResponseWriter, r *http.Request) {
 }
 
 // trace runs a specification and returns its events; see may be nil.
-func trace(t *testing.T, ctx context.Context, spec *load.Spec, see func(load.Event)) (all []load.Event, err error) {
+func trace(t *testing.T, ctx context.Context, order *spec.Spec, see func(spec.Event)) (all []spec.Event, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()
-	err = Run(ctx, spec, func(e load.Event) {
+	err = Run(ctx, order, func(e spec.Event) {
 		all = append(all, e)
 		if see != nil {
 			see(e)
@@ -57,9 +56,9 @@ func trace(t *testing.T, ctx context.Context, spec *load.Spec, see func(load.Eve
 }
 
 func TestRun(t *testing.T) {
-	spec := specOf(t, events)
-	spec.Member = true
-	all, err := trace(t, t.Context(), spec, nil)
+	order := specOf(t, events)
+	order.Member = true
+	all, err := trace(t, t.Context(), order, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +87,7 @@ func TestRun(t *testing.T) {
 	if r.Requests == 0 || r.Requests != sum || l.Events != sum || l.Missed != missed || l.Missed == 0 || l.Duplicated != 0 || len(r.Errors) != 0 {
 		t.Errorf("%d requests, %d of ticks; %+v, errors %v", r.Requests, sum, l, r.Errors)
 	}
-	if l.Subscribers != 5 || l.Standing != 5 || l.Lowest != 5 || l.Memory == 0 || r.Connects != 5 || r.Seconds < spec.Window.Seconds() {
+	if l.Subscribers != 5 || l.Standing != 5 || l.Lowest != 5 || l.Memory == 0 || r.Connects != 5 || r.Seconds < order.Window.Seconds() {
 		t.Errorf("%+v of %+v", l, r)
 	}
 	for name, text := range map[string]string{"delay": r.Histogram, "gap": l.Gap} {
@@ -107,13 +106,13 @@ func TestRunSecure(t *testing.T) {
 			s.EnableHTTP2 = http2
 			s.StartTLS()
 			t.Cleanup(s.Close)
-			spec := specOf(t, events)
-			spec.Addr, spec.TLS, spec.Timeout = s.Listener.Addr().String(), &load.TLS{Insecure: true}, 20*time.Second
+			order := specOf(t, events)
+			order.Addr, order.TLS, order.Timeout = s.Listener.Addr().String(), &spec.TLS{Insecure: true}, 20*time.Second
 			connections, subscribers, protocol := 5, 5, "http/1.1"
-			if spec.HTTP2 = http2; http2 {
-				spec.Streams, subscribers, protocol = 3, 15, "h2"
+			if order.HTTP2 = http2; http2 {
+				order.Streams, subscribers, protocol = 3, 15, "h2"
 			}
-			all, err := trace(t, t.Context(), spec, nil)
+			all, err := trace(t, t.Context(), order, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,12 +134,12 @@ func TestRunSecure(t *testing.T) {
 // Until others are ready the subscribers listen.
 func TestWaitsForOthers(t *testing.T) {
 	var sent atomic.Int64
-	spec := specOf(t, func(w http.ResponseWriter, r *http.Request) {
+	order := specOf(t, func(w http.ResponseWriter, r *http.Request) {
 		sent.Add(1)
 		events(w, r)
 	})
-	spec.Listen.Stall = 3 * time.Second
-	all, err := trace(t, t.Context(), spec, func(e load.Event) {
+	order.Listen.Stall = 3 * time.Second
+	all, err := trace(t, t.Context(), order, func(e spec.Event) {
 		if e.Connected {
 			time.Sleep(4 * time.Second)
 		}
@@ -154,12 +153,12 @@ func TestWaitsForOthers(t *testing.T) {
 }
 
 func TestCut(t *testing.T) {
-	spec := specOf(t, events)
-	spec.Window = time.Minute
+	order := specOf(t, events)
+	order.Window = time.Minute
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var ticks, seen uint64
-	all, err := trace(t, ctx, spec, func(e load.Event) {
+	all, err := trace(t, ctx, order, func(e spec.Event) {
 		if e.Tick != nil && e.Tick.T > 0 {
 			ticks, seen = ticks+1, seen+e.Tick.Requests
 			if ticks >= 3 && seen > 0 {
@@ -183,26 +182,26 @@ func TestNoResult(t *testing.T) {
 		name   string
 		ctx    context.Context
 		answer http.HandlerFunc
-		change func(*load.Spec)
+		change func(*spec.Spec)
 		want   string
 	}{
 		{"refused", t.Context(), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, nil, "answer of another status than 200 (status 503)"},
 		{"unwanted", t.Context(), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, nil, "answered all with status 204"},
 		{"cancelled", gone, events, nil, "cancelled"},
-		{"not meant", t.Context(), events, func(s *load.Spec) { s.Pipeline = 2 }, "spec: subscribers with"},
-		{"no format", t.Context(), events, func(s *load.Spec) { s.Listen.Format = "xml" }, `format "xml"`},
+		{"not meant", t.Context(), events, func(s *spec.Spec) { s.Pipeline = 2 }, "spec: subscribers with"},
+		{"no format", t.Context(), events, func(s *spec.Spec) { s.Listen.Format = "xml" }, `format "xml"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := specOf(t, c.answer)
-			spec.Timeout = 2 * time.Second
+			order := specOf(t, c.answer)
+			order.Timeout = 2 * time.Second
 			if c.change != nil {
-				c.change(spec)
+				c.change(order)
 			}
-			all, err := trace(t, c.ctx, spec, nil)
+			all, err := trace(t, c.ctx, order, nil)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("error %v, want %q", err, c.want)
 			}
-			if last := all[len(all)-1]; !reflect.DeepEqual(last, load.Event{Error: err.Error()}) {
+			if last := all[len(all)-1]; !reflect.DeepEqual(last, spec.Event{Error: err.Error()}) {
 				t.Errorf("the last event is %+v", last)
 			}
 		})

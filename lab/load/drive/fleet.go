@@ -15,11 +15,11 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/internal/cputime"
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/fleet/crew"
 	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/spawn"
@@ -116,20 +116,20 @@ func fileLimit() (int, error) {
 // crewed is what is known of several workers when their run is over.
 type crewed struct {
 	outcome *fleet.Outcome // nil: there was one generator
-	results []*load.Result // by worker; nil of a lost one
+	results []*spec.Result // by worker; nil of a lost one
 }
 
 // measure makes the load, with one generator or several.
-func (r *loader) measure(ctx context.Context, spec *load.Spec, w *watch) (*load.Result, error) {
+func (r *loader) measure(ctx context.Context, order *spec.Spec, w *watch) (*spec.Result, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case r.bus != "":
-		return r.overBus(ctx, spec, w)
+		return r.overBus(ctx, order, w)
 	case r.workers == 1:
-		return r.generate(ctx, spec, w.event)
+		return r.generate(ctx, order, w.event)
 	}
-	orders, err := crew.Orders(spec, r.workers)
+	orders, err := crew.Orders(order, r.workers)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (r *loader) measure(ctx context.Context, spec *load.Spec, w *watch) (*load.
 	if err != nil {
 		return nil, errors.Join(err, release())
 	}
-	result, err := r.lead(ctx, p, orders, spec, w)
+	result, err := r.lead(ctx, p, orders, order, w)
 	return result, errors.Join(err, p.Close(), release())
 }
 
@@ -173,37 +173,37 @@ func (r *loader) processes() (p *fleet.Processes, release func() error, err erro
 }
 
 // lead carries out a run with workers that are there or will come.
-func (r *loader) lead(ctx context.Context, carrier fleet.Carrier, orders []fleet.Order, spec *load.Spec, w *watch) (*load.Result, error) {
+func (r *loader) lead(ctx context.Context, carrier fleet.Carrier, orders []fleet.Order, order *spec.Spec, w *watch) (*spec.Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	see := func(e load.Event) {
+	see := func(e spec.Event) {
 		if err := w.event(e); err != nil {
 			stop(err)
 		}
 	}
 	plan := fleet.Plan{
-		Orders: orders, Window: spec.Window, Tick: spec.Tick, Join: r.wait,
-		Ready: spec.Timeout + time.Minute, Run: spec.Warmup + spec.Window + spec.Timeout + time.Minute,
+		Orders: orders, Window: order.Window, Tick: order.Tick, Join: r.wait,
+		Ready: order.Timeout + time.Minute, Run: order.Warmup + order.Window + order.Timeout + time.Minute,
 		Lost: func(text string) {
 			w.show(func(l *present.Live) { l.Say(text) })
 		},
 		Live: func(p fleet.Point) {
-			if p.Seconds < spec.Tick.Seconds()/4 { // the sliver that clocks left
+			if p.Seconds < order.Tick.Seconds()/4 { // the sliver that clocks left
 				return
 			}
-			tick := tickOfPoint(p, spec.Warmup)
-			w.clocked(tick, p.T, spec.Tick.Seconds())
-			see(load.Event{Tick: tick})
+			tick := tickOfPoint(p, order.Warmup)
+			w.clocked(tick, p.T, order.Tick.Seconds())
+			see(spec.Event{Tick: tick})
 		},
 		Begin: func(at time.Time) { w.began = at },
 		Watch: func(m fleet.Moment) {
 			switch m {
 			case fleet.Connected:
-				see(load.Event{Connected: true})
+				see(spec.Event{Connected: true})
 			case fleet.Opened:
-				see(load.Event{Window: true})
+				see(spec.Event{Window: true})
 			case fleet.Closed:
-				see(load.Event{Result: &load.Result{}}) // the figures follow
+				see(spec.Event{Result: &spec.Result{}}) // the figures follow
 			}
 		},
 	}
@@ -218,14 +218,14 @@ func (r *loader) lead(ctx context.Context, carrier fleet.Carrier, orders []fleet
 	sum, each, err := crew.Merge(o)
 	w.crew.results = each
 	for _, result := range append(slices.Clone(each), sum) {
-		w.clockedWindow(result, spec.Warmup)
+		w.clockedWindow(result, order.Warmup)
 	}
 	return sum, err
 }
 
 // tickOfPoint is a point of the common series as one generator would report it.
-func tickOfPoint(p fleet.Point, warmup time.Duration) *load.Tick {
-	return &load.Tick{
+func tickOfPoint(p fleet.Point, warmup time.Duration) *spec.Tick {
+	return &spec.Tick{
 		T: p.T - warmup.Seconds(), Seconds: p.Seconds, Requests: p.Requests, Errors: p.Errors, P50: p.P50, P99: p.P99,
 		ServerCPU: p.ServerCPU, Heat: p.Heat, SendLag: p.SendLag, Waiting: p.Waiting,
 	}
@@ -279,19 +279,19 @@ func (p *plan) checkBus(changed func(string) bool) error {
 }
 
 // overBus makes the load with workers that join over NATS.
-func (r *loader) overBus(ctx context.Context, spec *load.Spec, w *watch) (result *load.Result, err error) {
-	remote := *spec
+func (r *loader) overBus(ctx context.Context, order *spec.Spec, w *watch) (result *spec.Result, err error) {
+	remote := *order
 	remote.ServerPIDs = nil // they are none where the workers are: the clocks are read here
-	if len(spec.ServerPIDs) > 0 {
-		clocks, err := cputime.Follow(spec.ServerPIDs, max(spec.Tick/2, time.Millisecond))
+	if len(order.ServerPIDs) > 0 {
+		clocks, err := cputime.Follow(order.ServerPIDs, max(order.Tick/2, time.Millisecond))
 		if err != nil {
 			return nil, err
 		}
 		defer clocks.Stop()
 		w.clocks = clocks
 	}
-	if spec.Scenario != nil {
-		scenario := *spec.Scenario
+	if order.Scenario != nil {
+		scenario := *order.Scenario
 		if err := scenario.Carry(); err != nil {
 			return nil, err
 		}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load/arrive"
-	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/talk"
 	"github.com/redline-go/redline/lab/probe"
 )
@@ -29,10 +29,10 @@ type plan struct {
 	words      string       // of arrivals
 	thresholds []objective.Objective
 	find       []objective.Objective
-	cpus       []int          // of the generator
-	talk       *talk.Talk     // what is spoken with the server
-	listen     *listen.Config // of subscribers; nil: requests
-	notes      []string       // what was chosen that the user should know of
+	cpus       []int           // of the generator
+	talk       *talk.Talk      // what is spoken with the server
+	listen     *spec.Subscribe // of subscribers; nil: requests
+	notes      []string        // what was chosen that the user should know of
 }
 
 // resolve turns the flags into a plan. Its errors say what to write instead.

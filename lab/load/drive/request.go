@@ -18,8 +18,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/talk"
 )
 
@@ -225,7 +225,7 @@ func (l *Flags) bindProtocol(f *pflag.FlagSet) {
 	f.BoolVar(&l.resume, "tls-resume", false, "resume TLS sessions: a fresh connection is one of a client that has been there before")
 	f.StringVar(&l.serverName, "server-name", "", "`NAME` that TLS asks for, and that the certificate is checked against (default: that of the URL)")
 	f.StringVar(&l.ca, "ca", "", "`FILE` with the certificates that are trusted, PEM (default: those of the system)")
-	f.StringVar(&l.io, "io", load.Epoll, "system calls of HTTP/1.1 in clear: epoll, or `uring` for io_uring")
+	f.StringVar(&l.io, "io", spec.Epoll, "system calls of HTTP/1.1 in clear: epoll, or `uring` for io_uring")
 }
 
 // maxStreams is what a connection of HTTP/2 is asked to carry at most.
@@ -250,9 +250,9 @@ func (p *plan) resolveProtocol(changed func(string) bool) (err error) {
 		return errors.New("--chunked is about HTTP/1.1: leave it out, HTTP/2 has frames")
 	case (p.http2 || secure) && (p.slowRead != "" || p.slowWrite != ""):
 		return errors.New("--slow-read and --slow-write: slow clients speak HTTP/1.1 in clear; load an http:// URL without --http2")
-	case p.io != load.Epoll && p.io != load.URing:
+	case p.io != spec.Epoll && p.io != spec.URing:
 		return fmt.Errorf("--io %s: write epoll or uring", p.io)
-	case p.io == load.URing && (p.http2 || secure || p.slowRead != "" || p.slowWrite != ""):
+	case p.io == spec.URing && (p.http2 || secure || p.slowRead != "" || p.slowWrite != ""):
 		return errors.New("--io uring is for HTTP/1.1 in clear by clients that are not slow: write --io epoll, or leave out TLS, --http2, --slow-read and --slow-write")
 	case p.insecure && p.ca != "":
 		return errors.New("--insecure takes any certificate: leave out --ca, or --insecure")
@@ -271,8 +271,8 @@ func (p *plan) resolveProtocol(changed func(string) bool) (err error) {
 }
 
 // secure is how a server is spoken to over TLS.
-func (p *plan) secure(u *url.URL) (*load.TLS, error) {
-	s := &load.TLS{ServerName: cmp.Or(p.serverName, u.Hostname()), Insecure: p.insecure, Resume: p.resume}
+func (p *plan) secure(u *url.URL) (*spec.TLS, error) {
+	s := &spec.TLS{ServerName: cmp.Or(p.serverName, u.Hostname()), Insecure: p.insecure, Resume: p.resume}
 	if p.ca == "" {
 		return s, nil
 	}
@@ -295,7 +295,7 @@ func (p *plan) inFlight() int {
 }
 
 // handProtocol puts into the generator's orders what is spoken.
-func (r *loader) handProtocol(s *load.Spec) {
+func (r *loader) handProtocol(s *spec.Spec) {
 	s.TLS, s.HTTP2, s.IO = r.talk.TLS, r.http2, r.io
 	if r.http2 {
 		s.Streams = r.streams

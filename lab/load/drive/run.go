@@ -12,11 +12,11 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/guard"
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/generator"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/machine"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
@@ -163,19 +163,19 @@ func (r *loader) document(words string) *present.Document {
 // the error.
 func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thresholds []objective.Objective) (*present.Document, error) {
 	d := r.document(words)
-	spec := &load.Spec{
-		Addr: r.addr, Request: r.request.wire, Expect: load.Expect{Status: r.status},
+	order := &spec.Spec{
+		Addr: r.addr, Request: r.request.wire, Expect: spec.Expect{Status: r.status},
 		Connections: r.connections, Pipeline: r.pipeline, Warmup: r.warmup, Window: r.duration, Tick: tickOf(r.duration),
 		Timeout: r.timeout, Arrivals: plan, ServerPIDs: r.server.PIDs, Listen: r.listen,
 	}
-	r.hand(spec)
-	r.handProtocol(spec)
+	r.hand(order)
+	r.handProtocol(order)
 	w := &watch{loader: r, doc: d, crew: new(crewed), look: r.look(ctx, d)}
 	defer w.look.end()
 	if r.live != nil {
 		r.live.Begin(d)
 	}
-	result, err := r.measure(ctx, spec, w)
+	result, err := r.measure(ctx, order, w)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = errInterrupted
@@ -221,13 +221,13 @@ func tickOf(window time.Duration) time.Duration {
 
 // generate runs a generator process to its result. The end of ctx asks it for
 // the result now.
-func (r *loader) generate(ctx context.Context, spec *load.Spec, see func(load.Event) error) (*load.Result, error) {
+func (r *loader) generate(ctx context.Context, order *spec.Spec, see func(spec.Event) error) (*spec.Result, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	p, err := generator.Start(life, r.launcher, r.exe, r.cpus, spec)
+	p, err := generator.Start(life, r.launcher, r.exe, r.cpus, order)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/sse"
 )
 
@@ -91,7 +92,7 @@ func (p *plan) subscribe(changed func(string) bool) error {
 }
 
 // counted refuses thresholds on what no event is asked for.
-func counted(thresholds []objective.Objective, c *listen.Config) error {
+func counted(thresholds []objective.Objective, c *spec.Subscribe) error {
 	for _, o := range thresholds {
 		switch stamp, id := o.Needs(); {
 		case stamp && c.Stamp == "":
@@ -120,17 +121,17 @@ func ofSubscribers(thresholds []objective.Objective) error {
 }
 
 // config says what the streams are.
-func (l *streamFlags) config() (*listen.Config, error) {
-	c := &listen.Config{Stall: l.stall, Ends: true}
+func (l *streamFlags) config() (*spec.Subscribe, error) {
+	c := &spec.Subscribe{Stall: l.stall, Ends: true}
 	switch {
 	case l.sse:
-		c.Format, c.ID = listen.Events, "@id"
+		c.Format, c.ID = spec.FormatEvents, "@id"
 	case l.ndjson:
-		c.Format = listen.Lines
+		c.Format = spec.FormatLines
 	case l.lengths == "u32":
-		c.Format = listen.Length4
+		c.Format = spec.FormatLength4
 	case l.lengths == "varint":
-		c.Format = listen.Varint
+		c.Format = spec.FormatVarint
 	default:
 		return nil, fmt.Errorf("--length-delimited=%s: write u32 or varint", l.lengths)
 	}
@@ -159,7 +160,7 @@ func (l *streamFlags) config() (*listen.Config, error) {
 	if l.stall < 0 {
 		return nil, fmt.Errorf("--stall %v: want 0 or more", l.stall)
 	}
-	if c.Retry = listen.Never; l.retry != "never" {
+	if c.Retry = spec.NeverRetry; l.retry != "never" {
 		var err error
 		if c.Retry, err = time.ParseDuration(l.retry); err != nil || c.Retry < 0 {
 			return nil, fmt.Errorf("--retry %s: write a time, as 3s, or never", l.retry)

@@ -13,21 +13,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/talk"
 )
 
 // users is what userFlags come to.
 type users struct {
-	scenario *load.Scenario // nil: request is sent again and again
+	scenario *spec.Scenario // nil: request is sent again and again
 	asks     []ask          // of the scenario, before the run
 	judge    *scenario.User // of their answers
 	names    []string       // of its targets
 	streamed int64          // bytes of a body that is no part of the request's wire
-	slow     load.Slow
+	slow     spec.Slow
 	dials    float64 // a second; 0: no limit
 	maxBody  int64
 }
@@ -72,7 +71,7 @@ func (p *plan) single(rawURL string) error {
 		}
 	}
 	u.Fragment = "" // it is never sent
-	s := &load.Scenario{
+	s := &spec.Scenario{
 		Request: &scenario.Request{Method: p.method, URL: u.String(), Header: p.headers, Body: p.body, File: p.bodyFile, Size: size, Chunked: p.chunked},
 		Think:   p.think, Check: p.checks,
 	}
@@ -87,7 +86,7 @@ func (p *plan) single(rawURL string) error {
 
 // mix is a scenario file.
 func (p *plan) mix(rawURL string) error {
-	s := &load.Scenario{Name: p.targets, Think: p.think, Set: p.headers, Check: p.checks}
+	s := &spec.Scenario{Name: p.targets, Think: p.think, Set: p.headers, Check: p.checks}
 	var u *url.URL
 	var err error
 	if rawURL != "" {
@@ -121,7 +120,7 @@ func readable(flag, name string, err error) error {
 
 // compile looks whether a generator can play a scenario. Without a URL its server
 // is where the scenario says.
-func (p *plan) compile(s *load.Scenario, u *url.URL) (err error) {
+func (p *plan) compile(s *spec.Scenario, u *url.URL) (err error) {
 	compiled, err := s.Plan()
 	if err != nil {
 		return err
@@ -217,7 +216,7 @@ func (r *loader) first(ctx context.Context) (a firstAnswer, err error) {
 		switch a, err = r.request.ask(ctx, r.timeout); {
 		case err != nil:
 		case r.listen != nil:
-			r.status, err = a.status, a.listened(&r.request, r.listen.Format == listen.Events)
+			r.status, err = a.status, a.listened(&r.request, r.listen.Format == spec.FormatEvents)
 		default:
 			r.status, err = a.expected(r.Flags.status, &r.request)
 		}

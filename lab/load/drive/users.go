@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/scenario/dist"
 	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // userFlags say what users ask for, and how they behave.
@@ -141,7 +141,7 @@ func (p *plan) resolvePace() (err error) {
 		}
 		return n
 	}
-	p.slow = load.Slow{Connections: p.slowConnections, Read: size("slow-read", p.slowRead), Write: size("slow-write", p.slowWrite)}
+	p.slow = spec.Slow{Connections: p.slowConnections, Read: size("slow-read", p.slowRead), Write: size("slow-write", p.slowWrite)}
 	p.users.maxBody = size("max-body", p.Flags.maxBody)
 	if err != nil {
 		return err
@@ -179,13 +179,13 @@ func (p *plan) enough() error {
 }
 
 // hand puts into the generator's orders what users do.
-func (r *loader) hand(s *load.Spec) {
+func (r *loader) hand(s *spec.Spec) {
 	s.PerConnection, s.ConnectRate, s.Sources, s.Slow = r.perConnection, r.dials, r.sources, r.slow
 	s.MaxBody, s.Persist = r.users.maxBody, r.keepGoing
 	if r.scenario != nil {
 		play := *r.scenario
 		play.Seed = r.seed
-		s.Scenario, s.Request, s.Expect = &play, nil, load.Expect{}
+		s.Scenario, s.Request, s.Expect = &play, nil, spec.Expect{}
 	}
 }
 

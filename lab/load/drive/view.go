@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/serverview"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/profile"
 )
@@ -223,7 +223,7 @@ func (l *look) window() {
 }
 
 // tick adds the runtime to a point.
-func (l *look) tick(t *load.Tick, p *present.Point) {
+func (l *look) tick(t *spec.Tick, p *present.Point) {
 	if l.follower == nil || l.over { // of several workers, ticks come late
 		return
 	}
@@ -251,7 +251,7 @@ func (l *look) close() {
 
 // conclude puts what was seen into the document, and saves the profiles. What is
 // missing is said there.
-func (l *look) conclude(r *load.Result) {
+func (l *look) conclude(r *spec.Result) {
 	if l.follower != nil {
 		if l.closing != nil { // the sum of the ticks may lack some
 			l.closing.T, l.closing.Answered = r.Seconds, max(r.Requests, l.answered)

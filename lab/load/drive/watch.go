@@ -11,8 +11,8 @@ import (
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/internal/file"
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -44,7 +44,7 @@ type edge struct {
 }
 
 // event looks at the server when the generator says that something happened.
-func (w *watch) event(e load.Event) (err error) {
+func (w *watch) event(e spec.Event) (err error) {
 	switch {
 	case e.Standing > 0:
 		w.show(func(l *present.Live) { l.Standing(e.Standing) })
@@ -97,7 +97,7 @@ func (w *watch) edge() (e edge, err error) {
 
 // point adds a tick to the time series. What cannot be read of the server is left
 // out: it may have ended, which the generator will say.
-func (w *watch) point(t *load.Tick) {
+func (w *watch) point(t *spec.Tick) {
 	p := present.PointOf(t)
 	if s := w.doc.Server; s != nil {
 		if m, err := probe.ReadMemory(s.PIDs); err == nil {
@@ -132,7 +132,7 @@ func (w *watch) tables(p *present.Point, pids []int) {
 
 // clocked adds the server's CPU to a tick of workers that do not know it. It ends so
 // many seconds after the load began.
-func (w *watch) clocked(t *load.Tick, end, seconds float64) {
+func (w *watch) clocked(t *spec.Tick, end, seconds float64) {
 	if w.clocks == nil {
 		return
 	}
@@ -145,7 +145,7 @@ func (w *watch) clocked(t *load.Tick, end, seconds float64) {
 }
 
 // clockedWindow adds it to the result of a window; nil: there is none.
-func (w *watch) clockedWindow(r *load.Result, warmup time.Duration) {
+func (w *watch) clockedWindow(r *spec.Result, warmup time.Duration) {
 	if w.clocks == nil || r == nil {
 		return
 	}

@@ -45,9 +45,9 @@ type orders struct {
 	Then  string // "": a result; else see script
 }
 
-func script(ctx context.Context, spec json.RawMessage, emit func(json.RawMessage)) error {
+func script(ctx context.Context, order json.RawMessage, emit func(json.RawMessage)) error {
 	var o orders
-	if err := json.Unmarshal(spec, &o); err != nil {
+	if err := json.Unmarshal(order, &o); err != nil {
 		return err
 	}
 	if o.Then == "refuse" {
@@ -83,11 +83,11 @@ func plan(t *testing.T, list ...orders) Plan {
 	}
 	p := Plan{Window: 100 * time.Second, Tick: 10 * time.Second, Join: patience, Ready: patience, Silence: patience, Run: patience, Cut: patience}
 	for i, s := range shares {
-		spec, err := json.Marshal(list[i])
+		order, err := json.Marshal(list[i])
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Orders = append(p.Orders, Order{Share: s, Spec: spec})
+		p.Orders = append(p.Orders, Order{Share: s, Spec: order})
 	}
 	return p
 }

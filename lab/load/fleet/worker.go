@@ -13,7 +13,7 @@ import (
 // A Generator makes load as spec says and reports events, as load.Run does: it
 // emits {"connected":true} when it could begin and begins when emit returns,
 // then {"window":true}, ticks and a result. It ends soon after ctx does.
-type Generator func(ctx context.Context, spec json.RawMessage, emit func(event json.RawMessage)) error
+type Generator func(ctx context.Context, order json.RawMessage, emit func(event json.RawMessage)) error
 
 // Worker is one process of a fleet.
 type Worker struct {

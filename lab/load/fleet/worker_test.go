@@ -50,10 +50,10 @@ func TestNobodyAnswers(t *testing.T) {
 	w.tell(Message{Order: &Order{Spec: json.RawMessage(`{"Then":"hang"}`)}})
 	w.tell(Message{Start: &Start{}})
 	var begun, ended bool
-	err := serve(t, w, Worker{Silence: time.Second, Generate: func(ctx context.Context, spec json.RawMessage, emit func(json.RawMessage)) error {
+	err := serve(t, w, Worker{Silence: time.Second, Generate: func(ctx context.Context, order json.RawMessage, emit func(json.RawMessage)) error {
 		begun = true
 		defer func() { ended = true }()
-		return script(ctx, spec, emit)
+		return script(ctx, order, emit)
 	}})
 	if err == nil || !strings.Contains(err.Error(), "not heard from the coordinator for 1s") || begun != ended {
 		t.Errorf("silence later: %v; the generator has begun: %v, and ended: %v", err, begun, ended)

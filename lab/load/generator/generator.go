@@ -18,6 +18,7 @@ import (
 	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/audience"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/spawn"
 )
 
@@ -28,17 +29,17 @@ const stderrKept = 4 << 10
 
 // Run is what such a process does: it generates the load of a specification, of
 // requests or of subscribers, and reports it through emit; see load.Run.
-func Run(ctx context.Context, spec *load.Spec, emit func(load.Event)) error {
-	if spec.Listen != nil {
-		return audience.Run(ctx, spec, emit)
+func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
+	if order.Listen != nil {
+		return audience.Run(ctx, order, emit)
 	}
-	return load.Run(ctx, spec, emit)
+	return load.Run(ctx, order, emit)
 }
 
 // A Process is one running generator. [Process.Follow] must be called once.
 type Process struct {
 	cmd    *exec.Cmd
-	events chan load.Event // closed at the end of its output
+	events chan spec.Event // closed at the end of its output
 	stderr *tail.Tail
 	broken error         // why its output could not be read; valid when events is closed
 	exited chan struct{} // closed when the process has ended
@@ -47,14 +48,14 @@ type Process struct {
 
 // Start starts the executable exe as a generator on the given CPUs, in a process
 // group of its own. The end of ctx kills it.
-func Start(ctx context.Context, l *spawn.Launcher, exe string, cpus []int, spec *load.Spec) (*Process, error) {
-	input, err := json.Marshal(spec)
+func Start(ctx context.Context, l *spawn.Launcher, exe string, cpus []int, order *spec.Spec) (*Process, error) {
+	input, err := json.Marshal(order)
 	if err != nil {
 		return nil, fmt.Errorf("encode the generator's orders: %w", err)
 	}
 	p := &Process{
 		cmd:    exec.CommandContext(ctx, exe, Verb),
-		events: make(chan load.Event, 16),
+		events: make(chan spec.Event, 16),
 		stderr: &tail.Tail{Limit: stderrKept},
 		exited: make(chan struct{}),
 	}
@@ -97,7 +98,7 @@ func (p *Process) Interrupt() error {
 // Follow waits for the generator's result. Each of its events but the last words
 // of a failure goes to see, whose error ends the process. When it returns, the
 // process has ended.
-func (p *Process) Follow(see func(load.Event) error) (*load.Result, error) {
+func (p *Process) Follow(see func(spec.Event) error) (*spec.Result, error) {
 	result, err := p.follow(see)
 	if err != nil {
 		return nil, errors.Join(err, p.kill())
@@ -109,7 +110,7 @@ func (p *Process) read(r io.ReadCloser) {
 	defer close(p.events)
 	dec := json.NewDecoder(r)
 	for {
-		var e load.Event
+		var e spec.Event
 		if err := dec.Decode(&e); err != nil {
 			if !errors.Is(err, io.EOF) {
 				p.broken = err
@@ -122,7 +123,7 @@ func (p *Process) read(r io.ReadCloser) {
 }
 
 // follow reads the generator's events until its result.
-func (p *Process) follow(see func(load.Event) error) (*load.Result, error) {
+func (p *Process) follow(see func(spec.Event) error) (*spec.Result, error) {
 	for e := range p.events {
 		if e.Error != "" {
 			return nil, errors.New(e.Error)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/spawn"
 )
@@ -29,20 +29,20 @@ func TestMain(m *testing.M) {
 func act() int {
 	stopped := make(chan os.Signal, 1)
 	signal.Notify(stopped, syscall.SIGTERM)
-	var spec load.Spec
-	if err := json.NewDecoder(os.Stdin).Decode(&spec); err != nil {
+	var order spec.Spec
+	if err := json.NewDecoder(os.Stdin).Decode(&order); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	say := func(e load.Event) {
+	say := func(e spec.Event) {
 		if err := json.NewEncoder(os.Stdout).Encode(e); err != nil {
 			os.Exit(9)
 		}
 	}
-	say(load.Event{Connected: true})
-	switch spec.Addr {
+	say(spec.Event{Connected: true})
+	switch order.Addr {
 	case "refuse":
-		say(load.Event{Error: "connection refused"})
+		say(spec.Event{Error: "connection refused"})
 		return 1
 	case "crash":
 		fmt.Fprintln(os.Stderr, "panic: out of cheese")
@@ -53,13 +53,13 @@ func act() int {
 	case "wait":
 		select {
 		case <-stopped:
-			say(load.Event{Result: &load.Result{Requests: 5, Cut: true}})
+			say(spec.Event{Result: &spec.Result{Requests: 5, Cut: true}})
 		case <-time.After(30 * time.Second):
 		}
 		return 0
 	}
-	say(load.Event{Window: true})
-	say(load.Event{Result: &load.Result{Requests: 7}})
+	say(spec.Event{Window: true})
+	say(spec.Event{Result: &spec.Result{Requests: 7}})
 	return 0
 }
 
@@ -75,7 +75,7 @@ func start(t *testing.T, ctx context.Context, what string) *Process {
 	}
 	l := spawn.NewLauncher()
 	t.Cleanup(l.Close)
-	p, err := Start(ctx, l, exe, cpus[:1], &load.Spec{Addr: what})
+	p, err := Start(ctx, l, exe, cpus[:1], &spec.Spec{Addr: what})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +87,11 @@ func start(t *testing.T, ctx context.Context, what string) *Process {
 	return p
 }
 
-func ignore(load.Event) error { return nil }
+func ignore(spec.Event) error { return nil }
 
 func TestFollow(t *testing.T) {
-	var seen []load.Event
-	r, err := start(t, t.Context(), "").Follow(func(e load.Event) error {
+	var seen []spec.Event
+	r, err := start(t, t.Context(), "").Follow(func(e spec.Event) error {
 		seen = append(seen, e)
 		return nil
 	})
@@ -102,7 +102,7 @@ func TestFollow(t *testing.T) {
 
 func TestInterrupt(t *testing.T) {
 	p := start(t, t.Context(), "wait")
-	r, err := p.Follow(func(e load.Event) error {
+	r, err := p.Follow(func(e spec.Event) error {
 		if e.Connected {
 			return p.Interrupt()
 		}
@@ -131,11 +131,11 @@ func TestFailures(t *testing.T) {
 // The caller's error ends the process, and so does the end of its context.
 func TestEnds(t *testing.T) {
 	stop := errors.New("stop")
-	if r, err := start(t, t.Context(), "wait").Follow(func(load.Event) error { return stop }); r != nil || !errors.Is(err, stop) {
+	if r, err := start(t, t.Context(), "wait").Follow(func(spec.Event) error { return stop }); r != nil || !errors.Is(err, stop) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := start(t, ctx, "wait").Follow(func(load.Event) error { cancel(); return nil })
+	r, err := start(t, ctx, "wait").Follow(func(spec.Event) error { cancel(); return nil })
 	if r != nil || err == nil {
 		t.Errorf("%+v, %v", r, err)
 	}

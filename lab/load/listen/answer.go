@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/h1"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/sse"
 )
 
@@ -103,7 +104,7 @@ func (b *book) Head(status int, head []byte) {
 		b.why, b.detail = Coding, fmt.Sprintf("%.80s", coding)
 		return
 	}
-	if kind, _ := h1.Field(head, "content-type"); b.config.Format == Events && !IsEvents(string(kind)) {
+	if kind, _ := h1.Field(head, "content-type"); b.config.Format == spec.FormatEvents && !IsEvents(string(kind)) {
 		b.why, b.detail = Media, fmt.Sprintf("%.80s", kind)
 		return
 	}

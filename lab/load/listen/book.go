@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/redline-go/redline/lab/load/h1"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/sse"
 	"github.com/redline-go/redline/lab/load/timer"
 )
@@ -57,7 +58,7 @@ const (
 // nanoseconds of a monotonic clock, wall since 1970.
 type book struct {
 	Counts
-	config  Config
+	config  spec.Subscribe
 	stream  *sse.Stream
 	rec     Recorder
 	reader  *sse.Reader
@@ -90,8 +91,8 @@ type book struct {
 	detail    string // about it, as the server said it
 }
 
-func newBook(c Config, subscribers int, request []byte, timeout time.Duration, rate float64, rec Recorder) (*book, error) {
-	stream, err := c.stream()
+func newBook(c spec.Subscribe, subscribers int, request []byte, timeout time.Duration, rate float64, rec Recorder) (*book, error) {
+	stream, err := c.Stream()
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +185,7 @@ func (b *book) took(i int32, n int) { b.subs[i].sent += int32(n) }
 // lastID is what a subscriber's request has in Last-Event-ID, without the blanks
 // around it; nothing if it is empty.
 func (b *book) lastID(i int32) []byte {
-	if b.config.Format != Events {
+	if b.config.Format != spec.FormatEvents {
 		return nil
 	}
 	return bytes.Trim(b.subs[i].sse.LastID(), " \t")
@@ -238,7 +239,7 @@ func (b *book) count(k Kind, why string) {
 // drop ends a connection and lets the subscriber come back in its time.
 func (b *book) drop(i int32, now int64) {
 	s := b.leave(i)
-	if b.config.Retry == Never {
+	if b.config.Retry == spec.NeverRetry {
 		b.retired(s)
 		return
 	}
@@ -316,7 +317,7 @@ func (b *book) index(s *subscriber) int32 {
 }
 
 // quiet looks at those who stand at the end of a window.
-func (b *book) quiet(r *Result, begin, now int64) {
+func (b *book) quiet(r *spec.Subscribed, begin, now int64) {
 	var longest int64
 	for i := range b.subs {
 		s := &b.subs[i]

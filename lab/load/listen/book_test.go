@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // taken is a Recorder that keeps all.
@@ -37,7 +39,7 @@ const (
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
 // bookOf makes a book whose connections are noted when they end.
-func bookOf(t *testing.T, c Config, n int, rec Recorder) (b *book, hung *[]int32) {
+func bookOf(t *testing.T, c spec.Subscribe, n int, rec Recorder) (b *book, hung *[]int32) {
 	t.Helper()
 	b, err := newBook(c, n, []byte(get), 10*time.Second, 0, rec)
 	if err != nil {
@@ -84,7 +86,7 @@ func TestTruth(t *testing.T) {
 	const subscribers, events = 40, 400
 	rng := rand.New(rand.NewPCG(5, 1))
 	var rec, want taken
-	b, _ := bookOf(t, Config{Format: Events, Stamp: "sent", Unit: "us", ID: "@id", Retry: time.Second, Ends: true}, subscribers, &rec)
+	b, _ := bookOf(t, spec.Subscribe{Format: spec.FormatEvents, Stamp: "sent", Unit: "us", ID: "@id", Retry: time.Second, Ends: true}, subscribers, &rec)
 	b.timeout = int64(1000 * time.Hour) // subscribers have their events one after the other
 	join(b, 0)
 	var missed, duplicated, cut, ends uint64
@@ -164,7 +166,7 @@ func TestFaults(t *testing.T) {
 	const yes = "HTTP/1.1 200 OK\r\n"
 	for _, tc := range []struct {
 		name   string
-		config Config
+		config spec.Subscribe
 		say    string
 		eof    bool
 		want   map[string]uint64
@@ -177,26 +179,26 @@ func TestFaults(t *testing.T) {
 		{name: "identity is no coding", say: head + "Content-Encoding: Identity\r\n\r\n: hello\n", want: map[string]uint64{}},
 		{name: "media type", say: yes + "Content-Type: text/html\r\n\r\n<html>", want: map[string]uint64{"media type": 1}, detail: "text/html"},
 		{name: "no media type", say: yes + "\r\n", want: map[string]uint64{"media type": 1}},
-		{name: "JSON has any", config: Config{Format: Lines}, say: yes + "\r\n{}\n", want: map[string]uint64{}},
+		{name: "JSON has any", config: spec.Subscribe{Format: spec.FormatLines}, say: yes + "\r\n{}\n", want: map[string]uint64{}},
 		{name: "garbage", say: "220 smtp.example.org\r\n\r\n", want: map[string]uint64{"malformed": 1}},
 		{name: "garbage for events", say: chunked + chunk("\x00\xff\xfe\n\n\n:\ndata\x00\n\n"), want: map[string]uint64{}},
 		{name: "chunk", say: chunked + chunk("data: 1\n\n") + "zz\r\n", want: map[string]uint64{"chunk": 1}},
 		{name: "chunk that is too short", say: chunked + "4\r\ndata: 1\n\n\r\n", want: map[string]uint64{"chunk": 1}},
 		{name: "endless head", say: yes + "X: " + strings.Repeat("y", 70<<10), want: map[string]uint64{"header": 1}},
 		{name: "endless line", say: chunked + chunk("data: "+strings.Repeat("y", 3<<20)), want: map[string]uint64{}},
-		{name: "length", config: Config{Format: Varint}, say: yes + "\r\n" + strings.Repeat("\xff", 11), want: map[string]uint64{"framing": 1}},
+		{name: "length", config: spec.Subscribe{Format: spec.FormatVarint}, say: yes + "\r\n" + strings.Repeat("\xff", 11), want: map[string]uint64{"framing": 1}},
 		{name: "closed at once", eof: true, want: map[string]uint64{"closed": 1}},
 		{name: "closed in the head", say: yes + "Conte", eof: true, want: map[string]uint64{"short": 1}},
 		{name: "closed in a chunk", say: chunked + "100\r\ndata: ", eof: true, want: map[string]uint64{"short": 1}},
 		{name: "closed between chunks", say: chunked + chunk("data: 1\n\n"), eof: true, want: map[string]uint64{"short": 1}},
 		{name: "closed without chunks", say: head + "\r\ndata: 1\n\n", eof: true, want: map[string]uint64{"closed": 1}, ends: 1},
-		{name: "closed without chunks, which is allowed", config: Config{Ends: true}, say: head + "\r\ndata: 1\n\n", eof: true, want: map[string]uint64{}, ends: 1},
+		{name: "closed without chunks, which is allowed", config: spec.Subscribe{Ends: true}, say: head + "\r\ndata: 1\n\n", eof: true, want: map[string]uint64{}, ends: 1},
 		{name: "whole", say: chunked + "0\r\n\r\n", want: map[string]uint64{"closed": 1}, ends: 1},
-		{name: "whole, which is allowed", config: Config{Ends: true}, say: head + "Content-Length: 9\r\n\r\ndata: 1\n\n", want: map[string]uint64{}, ends: 1},
+		{name: "whole, which is allowed", config: spec.Subscribe{Ends: true}, say: head + "Content-Length: 9\r\n\r\ndata: 1\n\n", want: map[string]uint64{}, ends: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.config.Format == "" {
-				tc.config.Format = Events
+				tc.config.Format = spec.FormatEvents
 			}
 			tc.config.Retry = time.Second
 			for seed := range uint64(20) {
@@ -231,7 +233,7 @@ func TestFaults(t *testing.T) {
 func TestLeaving(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	t.Run("204", func(t *testing.T) {
-		b, hung := bookOf(t, Config{Format: Events}, 1, none{})
+		b, hung := bookOf(t, spec.Subscribe{Format: spec.FormatEvents}, 1, none{})
 		join(b, 0)
 		say(b, rng, 0, "HTTP/1.1 204 No Content\r\n\r\n", 1)
 		if again := join(b, 1e12); b.Retired != 1 || b.Failures() != 0 || len(*hung) != 1 || len(again) != 0 {
@@ -239,7 +241,7 @@ func TestLeaving(t *testing.T) {
 		}
 	})
 	t.Run("never", func(t *testing.T) {
-		b, _ := bookOf(t, Config{Format: Events, Retry: Never, Ends: true}, 1, none{})
+		b, _ := bookOf(t, spec.Subscribe{Format: spec.FormatEvents, Retry: spec.NeverRetry, Ends: true}, 1, none{})
 		join(b, 0)
 		say(b, rng, 0, chunked+chunk("retry: 10\ndata: 1\n\n")+"0\r\n\r\n", 1)
 		if again := join(b, 1e12); b.Retired != 1 || b.Ends != 1 || len(again) != 0 {
@@ -247,7 +249,7 @@ func TestLeaving(t *testing.T) {
 		}
 	})
 	t.Run("the server's time", func(t *testing.T) {
-		b, _ := bookOf(t, Config{Format: Events, Retry: time.Second, Ends: true}, 1, none{})
+		b, _ := bookOf(t, spec.Subscribe{Format: spec.FormatEvents, Retry: time.Second, Ends: true}, 1, none{})
 		join(b, 0)
 		say(b, rng, 0, chunked+chunk("retry: 250\n\n")+"0\r\n\r\n", 0)
 		if early, late := len(join(b, 250e6-1)), len(join(b, 250e6)); early != 0 || late != 1 {
@@ -255,7 +257,7 @@ func TestLeaving(t *testing.T) {
 		}
 	})
 	t.Run("no head in time", func(t *testing.T) {
-		b, _ := bookOf(t, Config{Format: Events, Retry: time.Second}, 1, none{})
+		b, _ := bookOf(t, spec.Subscribe{Format: spec.FormatEvents, Retry: time.Second}, 1, none{})
 		join(b, 0)
 		say(b, rng, 0, "HTTP/1.1 200 OK\r\n", 9e9)
 		b.fire(10e9 - 1)
@@ -268,7 +270,7 @@ func TestLeaving(t *testing.T) {
 		}
 	})
 	t.Run("stall", func(t *testing.T) {
-		b, _ := bookOf(t, Config{Format: Events, Stall: 5 * time.Second, Retry: time.Second}, 1, none{})
+		b, _ := bookOf(t, spec.Subscribe{Format: spec.FormatEvents, Stall: 5 * time.Second, Retry: time.Second}, 1, none{})
 		join(b, 0)
 		say(b, rng, 0, chunked, 1e9)
 		say(b, rng, 0, chunk(": ping\n"), 4e9)
@@ -292,7 +294,7 @@ func TestLeaving(t *testing.T) {
 // Connections begin at the rate that was asked for, and no more than 256 wait for
 // an answer.
 func TestTurns(t *testing.T) {
-	b, err := newBook(Config{Format: Events}, 2000, []byte(get), time.Minute, 1000, none{})
+	b, err := newBook(spec.Subscribe{Format: spec.FormatEvents}, 2000, []byte(get), time.Minute, 1000, none{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,14 +326,14 @@ func TestTurns(t *testing.T) {
 // What is not over cannot be in a distribution: it is seen at the end.
 func TestQuiet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	b, _ := bookOf(t, Config{Format: Lines, Limit: 10}, 4, none{})
+	b, _ := bookOf(t, spec.Subscribe{Format: spec.FormatLines, Limit: 10}, 4, none{})
 	join(b, 0)
 	for i := range int32(3) {
 		say(b, rng, i, "HTTP/1.1 200 OK\r\n\r\n{}\n", 1e9)
 	}
 	say(b, rng, 1, "{}\n", 6e9)
 	say(b, rng, 2, "[1234567890", 7e9)
-	var r Result
+	var r spec.Subscribed
 	b.quiet(&r, 5e9, 9e9)
 	if r.Quiet != 2 || r.Endless != 1 || r.Silence != 8 {
 		t.Errorf("quiet %d, endless %d, silence %g", r.Quiet, r.Endless, r.Silence)
@@ -350,7 +352,7 @@ func TestMemory(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := measure()
-	b, _ := bookOf(t, Config{Format: Events, ID: "@id", Retry: time.Second, Stall: time.Hour, Ends: true}, n, none{})
+	b, _ := bookOf(t, spec.Subscribe{Format: spec.FormatEvents, ID: "@id", Retry: time.Second, Stall: time.Hour, Ends: true}, n, none{})
 	b.hangUp = func(int32) {}
 	event := chunk("id: 1526919030474-12\ndata: {\"n\":1}\n\n")
 	partial := "1000000\r\ndata: " + strings.Repeat("z", 20_000)
@@ -382,7 +384,7 @@ func TestMemory(t *testing.T) {
 
 // Reading events allocates nothing.
 func TestReadAllocates(t *testing.T) {
-	b, _ := bookOf(t, Config{Format: Events, Stamp: "@data", ID: "@id"}, 1, none{})
+	b, _ := bookOf(t, spec.Subscribe{Format: spec.FormatEvents, Stamp: "@data", ID: "@id"}, 1, none{})
 	join(b, 0)
 	b.read(0, []byte(chunked+chunk("id: 10000000\ndata: 1\n\n")), 1, 1)
 	in, id := []byte(chunk("id: 10000000\ndata: 1700000000\n\n")), 10_000_000

@@ -21,7 +21,7 @@
 // A subscriber stands from the head of a right answer on: status 200, no coding of
 // the content, and for server-sent events their media type. When its stream ends it
 // comes back as browsers do (HTML, section 9.2.3): after the time that the server
-// asked for in the field retry, or Config.Retry, with the id of the last event in
+// asked for in the field retry, or Subscribe.Retry, with the id of the last event in
 // Last-Event-ID. Waits do not grow: how often it comes back is part of the load.
 // Status 204 tells it not to.
 //
@@ -37,7 +37,7 @@
 // [Kind]; what goes wrong on one that has nobody on it, once. A stream that the
 // server ends in order (its last chunk, its announced length, or the end of a
 // connection that had neither, of TLS after its close_notify) is one only with
-// Config.Ends unset. Records and ids
+// Subscribe.Ends unset. Records and ids
 // are package sse's affair: missed and duplicated ids are counted by subscriber,
 // across its connections.
 //

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/load/spec"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
@@ -102,7 +103,7 @@ func (f *framed) follow(resets *atomic.Int64, script func(f *framed, id uint32, 
 func framesLoop(t *testing.T, addr string, subscribers int) *Loop {
 	t.Helper()
 	return loopOf(t, Options{
-		Addr: addr, Subscribers: subscribers, HTTP2: true, Share: 2, Config: Config{ID: "@id", Retry: time.Millisecond, Ends: true},
+		Addr: addr, Subscribers: subscribers, HTTP2: true, Share: 2, Config: spec.Subscribe{ID: "@id", Retry: time.Millisecond, Ends: true},
 	}, none{})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/redline-go/redline/lab/load/h2"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -25,7 +26,7 @@ const (
 	Chunk                 // broken framing of chunks
 	Framing               // a length of a record that is none
 	Timeout               // no connection, or no head of an answer, in time
-	Stall                 // no byte of the stream within Config.Stall
+	Stall                 // no byte of the stream within Subscribe.Stall
 	TLS                   // no TLS connection came about, or what came over it was broken
 	Goaway                // HTTP/2: the server ended the connection and named an error
 	HTTP2                 // and those of package h2 from its first, NotHTTP2, to Refused
@@ -35,7 +36,7 @@ const (
 
 var kindNames = [HTTP2]string{
 	"connect", "reset", "closed", "short", "status", "redirect", "media type", "coding",
-	"malformed", "header", "chunk", "framing", "timeout", "stall", tally.ErrTLS, tally.ErrGoaway,
+	"malformed", "header", "chunk", "framing", "timeout", "stall", spec.ErrTLS, spec.ErrGoaway,
 }
 
 // String is the name under which errors of the kind are counted.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
@@ -63,7 +64,7 @@ func TestLinesCut(t *testing.T) {
 				c.end(s)
 			})
 			l := loopOf(t, Options{
-				Addr: addr, Subscribers: 3, TLS: secured(t, tlsc.Settings{Insecure: true}, false), Config: Config{Ends: true, Retry: time.Millisecond},
+				Addr: addr, Subscribers: 3, TLS: secured(t, tlsc.Settings{Insecure: true}, false), Config: spec.Subscribe{Ends: true, Retry: time.Millisecond},
 			}, none{})
 			drive(t, l, func(n *Counts) bool { return n.Reconnects == 3 && n.Events == 6 })
 			n := l.Counts()
@@ -101,7 +102,7 @@ func TestLinesHope(t *testing.T) {
 		{"silent in clear", silent, nil, true, Timeout, "HTTP/2: no settings of the server in time"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := loopOf(t, Options{Addr: c.addr, Subscribers: 4, TLS: c.tls, HTTP2: c.http2, Share: 2, Config: Config{Retry: Never}}, none{})
+			l := loopOf(t, Options{Addr: c.addr, Subscribers: 4, TLS: c.tls, HTTP2: c.http2, Share: 2, Config: spec.Subscribe{Retry: spec.NeverRetry}}, none{})
 			l.book.timeout = int64(300 * time.Millisecond)
 			if c.kind != Timeout {
 				l.book.timeout = int64(time.Minute)
@@ -137,7 +138,7 @@ func TestLinesOwed(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})
-	l := loopOf(t, Options{Addr: s.Listener.Addr().String(), Subscribers: 1, TLS: trusting(t, s, false, false), Config: Config{Retry: Never}}, none{})
+	l := loopOf(t, Options{Addr: s.Listener.Addr().String(), Subscribers: 1, TLS: trusting(t, s, false, false), Config: spec.Subscribe{Retry: spec.NeverRetry}}, none{})
 	drive(t, l, func(c *Counts) bool { return c.Events == 1 })
 	c := l.lines.all[0]
 	if c.owed != 0 || len(c.pending) != 0 {

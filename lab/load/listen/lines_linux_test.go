@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/h2"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
@@ -109,7 +110,7 @@ func TestLines(t *testing.T) {
 			var rec taken
 			l := loopOf(t, Options{
 				Addr: s.Listener.Addr().String(), Subscribers: subscribers, TLS: trusting(t, s, p.http2, false), HTTP2: p.http2, Share: share,
-				Config: Config{Stamp: "@data", Unit: "ns", ID: "@id", Retry: time.Millisecond, Ends: true},
+				Config: spec.Subscribe{Stamp: "@data", Unit: "ns", ID: "@id", Retry: time.Millisecond, Ends: true},
 			}, &rec)
 			drive(t, l, func(c *Counts) bool { return c.Events == subscribers*each })
 			c := l.Counts()
@@ -165,7 +166,7 @@ func TestLinesLost(t *testing.T) {
 			})
 			l := loopOf(t, Options{
 				Addr: s.Listener.Addr().String(), Subscribers: subscribers, TLS: trusting(t, s, p.http2, false), HTTP2: p.http2, Share: 4,
-				Config: Config{ID: "@id", Retry: time.Millisecond, Ends: true},
+				Config: spec.Subscribe{ID: "@id", Retry: time.Millisecond, Ends: true},
 			}, none{})
 			drive(t, l, func(c *Counts) bool { return c.Events == subscribers*each/2 && len(stood) == subscribers })
 			connects := l.Counts().Connects
@@ -187,7 +188,7 @@ func TestLinesResume(t *testing.T) {
 		fmt.Fprint(w, "data: 1\n\n")
 	})
 	l := loopOf(t, Options{
-		Addr: s.Listener.Addr().String(), Subscribers: 1, TLS: trusting(t, s, false, true), Config: Config{Ends: true, Retry: time.Millisecond},
+		Addr: s.Listener.Addr().String(), Subscribers: 1, TLS: trusting(t, s, false, true), Config: spec.Subscribe{Ends: true, Retry: time.Millisecond},
 	}, none{})
 	drive(t, l, func(c *Counts) bool { return c.Reconnects >= 5 })
 	if done, err := l.TLS(); err != nil || done.Resumed == 0 || done.Resumed >= done.Handshakes || l.Counts().Failures() != 0 {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/sock"
-	"github.com/redline-go/redline/lab/load/tally"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
@@ -23,7 +23,7 @@ const (
 
 // Options are what a Loop is made of.
 type Options struct {
-	Config      Config
+	Config      spec.Subscribe
 	Addr        string        // host:port of the server, numeric
 	Request     []byte        // the head of the request, whole, as it goes on the wire
 	Subscribers int           //
@@ -109,7 +109,7 @@ func (l *Loop) Close() error {
 }
 
 // TLS is what the handshakes since the loop was made came to; nil without any.
-func (l *Loop) TLS() (*tally.TLSResult, error) {
+func (l *Loop) TLS() (*spec.TLSResult, error) {
 	if l.lines == nil {
 		return nil, nil
 	}
@@ -151,7 +151,7 @@ func (l *Loop) Uncancel() { l.done = nil }
 func (l *Loop) Begin() { l.begun, l.book.lowest = l.Now(), l.book.standing }
 
 // Finish puts into r what is to be seen of subscribers at the window's end.
-func (l *Loop) Finish(r *Result) {
+func (l *Loop) Finish(r *spec.Subscribed) {
 	b, now := l.book, l.Now()
 	r.Subscribers, r.Standing, r.Lowest, r.Retired = len(b.subs), b.standing, b.lowest, b.Retired
 	b.quiet(r, l.begun, now)

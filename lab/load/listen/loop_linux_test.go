@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // serveEach is a server of one script for each connection, all of which end with the
@@ -67,7 +69,7 @@ func loopOf(t *testing.T, o Options, rec Recorder) *Loop {
 	t.Helper()
 	o.Request, o.Timeout = []byte(get), time.Minute // a slow machine is none that does not answer
 	if o.Config.Format == "" {
-		o.Config.Format = Events
+		o.Config.Format = spec.FormatEvents
 	}
 	l, err := New(t.Context(), &o, rec)
 	if err != nil {
@@ -136,11 +138,11 @@ func TestLoop(t *testing.T) {
 	var rec taken
 	l := loopOf(t, Options{
 		Addr: addr, Subscribers: subscribers,
-		Config: Config{Stamp: "@data", Unit: "ns", ID: "@id", Retry: 5 * time.Millisecond, Ends: true},
+		Config: spec.Subscribe{Stamp: "@data", Unit: "ns", ID: "@id", Retry: 5 * time.Millisecond, Ends: true},
 	}, &rec)
 	l.Begin()
 	drive(t, l, func(c *Counts) bool { return c.Events == subscribers*each })
-	c, r := l.Counts(), Result{}
+	c, r := l.Counts(), spec.Subscribed{}
 	l.Finish(&r)
 	if c.Missed != 0 || c.Duplicated != 0 || c.Events != sent.Load() {
 		t.Errorf("%d missed, %d duplicated, %d events of %d sent", c.Missed, c.Duplicated, c.Events, sent.Load())
@@ -194,7 +196,7 @@ func TestFirehose(t *testing.T) {
 // A port that nobody listens on, and a server that wants nobody, end all hope.
 func TestHope(t *testing.T) {
 	const closed = "127.0.0.1:1" // given to nobody who asks for any port
-	l := loopOf(t, Options{Addr: closed, Subscribers: 3, Config: Config{Retry: Never}}, none{})
+	l := loopOf(t, Options{Addr: closed, Subscribers: 3, Config: spec.Subscribe{Retry: spec.NeverRetry}}, none{})
 	drive(t, l, func(c *Counts) bool { return c.Retired == 3 })
 	if err := l.Hope(); err == nil || l.Counts().Errors[Connect] != 3 {
 		t.Errorf("hope: %v; errors %v", err, l.Counts().ByKind())

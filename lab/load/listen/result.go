@@ -3,6 +3,7 @@ package listen
 import (
 	"fmt"
 
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/sse"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -13,7 +14,7 @@ type Counts struct {
 	Events     uint64 // complete records; of server-sent events those with data
 	Missed     uint64 // ids left out between two that came to a subscriber
 	Duplicated uint64 // ids that were not above the highest that the subscriber had
-	Oversized  uint64 // records over Config.Limit, which were skipped
+	Oversized  uint64 // records over Subscribe.Limit, which were skipped
 	Cut        uint64 // records that a connection's end cut short
 	Comments   uint64 // lines of server-sent events that keep a connection alive
 	Negative   uint64 // delays below zero: the clocks disagree
@@ -62,37 +63,8 @@ func (c *Counts) ByKind() map[string]uint64 {
 	return m
 }
 
-// Result is what the subscribers of a window came to, beside what all loads have.
-type Result struct {
-	Subscribers int     `json:"subscribers"`       // that were asked for
-	Standing    int     `json:"standing"`          // at the window's end
-	Lowest      int     `json:"lowest_standing"`   // in the window; of merged results their sum, which is a lower bound
-	Endless     int     `json:"endless"`           // at its end within a record that is over the limit
-	Quiet       int     `json:"quiet"`             // standing, and without an event in the window
-	Silence     float64 `json:"silence_seconds"`   // longest time without an event of one that stood at the end; of the window at most when it never had one
-	Connect     float64 `json:"connect_seconds"`   // until all stood, or no more came
-	Memory      uint64  `json:"memory_bytes"`      // resident, of the generator at the window's end
-	Each        float64 `json:"memory_each_bytes"` // what a subscriber added to that
-
-	Events     uint64 `json:"events"`     //
-	Stamped    uint64 `json:"stamped"`    // of them, with a time at Config.Stamp
-	Numbered   uint64 `json:"numbered"`   // of them, with an integer at Config.ID: the others' are neither missed nor duplicated
-	Missed     uint64 `json:"missed"`     // see Counts
-	Duplicated uint64 `json:"duplicated"` //
-	Oversized  uint64 `json:"oversized"`  //
-	Cut        uint64 `json:"cut"`        //
-	Comments   uint64 `json:"comments"`   //
-	Negative   uint64 `json:"negative"`   //
-	Reconnects uint64 `json:"reconnects"` //
-	Ends       uint64 `json:"ends"`       //
-	Retired    uint64 `json:"retired"`    // at the window's end, since the run began
-
-	Gap string `json:"gap_hdr,omitempty"` // between two events of a subscriber; HdrHistogram V2 compressed, base64; nanoseconds
-	Lag string `json:"lag_hdr,omitempty"` // of reads, see the package
-}
-
-// Fill puts the counts of the window in.
-func (r *Result) Fill(c *Counts) {
+// Fill puts the counts of a window into its result.
+func Fill(r *spec.Subscribed, c *Counts) {
 	r.Events, r.Missed, r.Duplicated, r.Oversized = c.Events, c.Missed, c.Duplicated, c.Oversized
 	r.Cut, r.Comments, r.Negative, r.Reconnects, r.Ends = c.Cut, c.Comments, c.Negative, c.Reconnects, c.Ends
 	r.Stamped, r.Numbered = c.Stamped, c.Numbered
@@ -103,8 +75,8 @@ func (r *Result) Fill(c *Counts) {
 // that missed and duplicated ids add up exactly; distributions are merged bucket by
 // bucket. Only Lowest is not exact: the generators need not have had theirs at the
 // same time.
-func Merge(parts []*Result) (*Result, error) {
-	sum := &Result{}
+func Merge(parts []*spec.Subscribed) (*spec.Subscribed, error) {
+	sum := &spec.Subscribed{}
 	var gaps, lags []results.Latency
 	var each float64
 	for _, p := range parts {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -23,7 +24,7 @@ func TestMerge(t *testing.T) {
 	}
 	fresh := func() *hdrhistogram.Histogram { return hdrhistogram.New(1, 3600e9, 3) }
 	allGaps, allLags := fresh(), fresh()
-	var parts []*Result
+	var parts []*spec.Subscribed
 	for i := range 3 {
 		gaps, lags := fresh(), fresh()
 		for range 1000 {
@@ -35,7 +36,7 @@ func TestMerge(t *testing.T) {
 			}
 		}
 		n := uint64(i)
-		parts = append(parts, &Result{
+		parts = append(parts, &spec.Subscribed{
 			Subscribers: 100 * (i + 1), Standing: 10 + i, Lowest: 5 + i, Endless: i, Quiet: 2 * i, Silence: float64(3 - i), Connect: float64(i),
 			Memory: 1000 + n, Each: float64(600 + 60*i), Events: 50 + n, Missed: n, Duplicated: 2 * n, Oversized: 3 * n, Cut: 4 * n,
 			Comments: 5 * n, Negative: 6 * n, Stamped: 10 * n, Numbered: 11 * n, Reconnects: 7 * n, Ends: 8 * n, Retired: 9 * n, Gap: encode(gaps), Lag: encode(lags),
@@ -45,7 +46,7 @@ func TestMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Result{
+	want := &spec.Subscribed{
 		Subscribers: 600, Standing: 33, Lowest: 18, Endless: 3, Quiet: 6, Silence: 3, Connect: 2,
 		Memory: 3003, Each: (600*100 + 660*200 + 720*300) / 600.0, Events: 153, Missed: 3, Duplicated: 6, Oversized: 9, Cut: 12,
 		Comments: 15, Negative: 18, Stamped: 30, Numbered: 33, Reconnects: 21, Ends: 24, Retired: 27, Gap: encode(allGaps), Lag: encode(allLags),

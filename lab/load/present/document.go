@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/search"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -72,7 +72,7 @@ type Config struct {
 	PerConnection int        `json:"requests_per_connection,omitempty"` // after which a connection is replaced
 	ConnectRate   float64    `json:"connects_per_second,omitempty"`     // at most
 	Sources       []string   `json:"sources,omitempty"`                 // addresses that connections come from
-	Slow          *load.Slow `json:"slow,omitempty"`                    // connections on thin lines, bytes a second
+	Slow          *spec.Slow `json:"slow,omitempty"`                    // connections on thin lines, bytes a second
 
 	IO      string     `json:"io,omitempty"`      // of the generator: epoll or uring
 	HTTP2   bool       `json:"http2,omitempty"`   // HTTP/1.1 if not
@@ -111,11 +111,11 @@ type Point struct {
 	Threads   int     `json:"threads,omitempty"`         // of the server
 	OpenFiles int     `json:"open_files,omitempty"`      // of the server
 
-	Stream *load.Heard `json:"stream,omitempty"` // of subscribers
+	Stream *spec.Heard `json:"stream,omitempty"` // of subscribers
 }
 
 // PointOf turns a tick into a point.
-func PointOf(t *load.Tick) Point {
+func PointOf(t *spec.Tick) Point {
 	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, Sample: results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}}
@@ -127,7 +127,7 @@ func PointOf(t *load.Tick) Point {
 
 // Fill puts the generator's result into d, whose other parts are there, and
 // judges it: the gates, then the thresholds.
-func (d *Document) Fill(r *load.Result, stealRatio float64, target float64, thresholds []objective.Objective) (err error) {
+func (d *Document) Fill(r *spec.Result, stealRatio float64, target float64, thresholds []objective.Objective) (err error) {
 	d.Schema, d.Version = SchemaName, SchemaVersion
 	if d.Latency, err = results.ParseLatency(r.Histogram); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (d *Document) Fill(r *load.Result, stealRatio float64, target float64, thre
 }
 
 // openOf is the part of an open loop.
-func openOf(o *load.Open, target float64) (open *results.Open, err error) {
+func openOf(o *spec.Open, target float64) (open *results.Open, err error) {
 	open = &results.Open{
 		TargetRate: target, Due: o.Due, Sent: o.Sent, Waited: o.Waited, Failed: o.Failed, Unfinished: o.Unfinished,
 	}
@@ -193,7 +193,7 @@ func words(list []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }
 
-func (d *Document) fillServer(r *load.Result) {
+func (d *Document) fillServer(r *spec.Result) {
 	cpu := &d.Server.CPU
 	cpu.UserSeconds, cpu.SysSeconds = r.ServerUser, r.ServerSys
 	cpu.Utilisation = r.ServerCPU / r.Seconds / float64(max(d.Server.CPUs, 1))

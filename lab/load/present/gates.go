@@ -6,6 +6,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -22,7 +23,7 @@ func (d *Document) bound() bool {
 
 // judge applies the gates. Errors are one only while no threshold says how many
 // of them are acceptable.
-func (d *Document) judge(r *load.Result, thresholds []objective.Objective) error {
+func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error {
 	if d.Stream != nil {
 		d.Gates = d.Stream.gates(d, thresholds)
 		d.Valid = results.Valid(d.Gates)
@@ -42,7 +43,7 @@ func (d *Document) judge(r *load.Result, thresholds []objective.Objective) error
 			Text: fmt.Sprintf("the generator's core was %.0f %% busy and the server is not known to be full: the rate may be the generator's limit", 100*cpu),
 		})
 	}
-	open, err := r.Gates()
+	open, err := load.Gates(r)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redline-go/redline/lab/load/listen"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -22,9 +22,9 @@ type StreamConfig struct {
 }
 
 // StreamConfigOf is what a generator is told of subscribers, in a document's units.
-func StreamConfigOf(c *listen.Config) StreamConfig {
+func StreamConfigOf(c *spec.Subscribe) StreamConfig {
 	s := StreamConfig{Format: c.Format, Limit: c.Limit, Stamp: c.Stamp, Unit: c.Unit, ID: c.ID, Stall: c.Stall.Seconds(), Ends: c.Ends}
-	if c.Retry != listen.Never {
+	if c.Retry != spec.NeverRetry {
 		seconds := c.Retry.Seconds()
 		s.Retry = &seconds
 	}

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 )
 
 func TestLive(t *testing.T) {
 	d, _ := openRun(t)
-	tick := PointOf(&load.Tick{T: 0.2, Seconds: 0.2, Requests: 400, Errors: 2, P50: 1000, P99: 2000, SendLag: 12, Waiting: 1, ServerCPU: 0.5})
+	tick := PointOf(&spec.Tick{T: 0.2, Seconds: 0.2, Requests: 400, Errors: 2, P50: 1000, P99: 2000, SendLag: 12, Waiting: 1, ServerCPU: 0.5})
 	tick.RSSBytes, tick.Threads, tick.OpenFiles = 5<<20, 9, 72
 	show := func(width int, how func(*Live)) string {
 		var b strings.Builder
@@ -57,9 +57,9 @@ func TestLive(t *testing.T) {
 // What is seen of the server is in the panel, its runtime between readings, too; of
 // requests as of events.
 func TestLiveShowsServer(t *testing.T) {
-	for name, heard := range map[string]*load.Heard{"requests": nil, "events": {Standing: 7}} {
+	for name, heard := range map[string]*spec.Heard{"requests": nil, "events": {Standing: 7}} {
 		d, _ := openRun(t)
-		read := PointOf(&load.Tick{T: 0.2, Seconds: 0.2, Requests: 400, P50: 1000, P99: 2000, SendLag: 12, ServerCPU: 0.5, Listen: heard})
+		read := PointOf(&spec.Tick{T: 0.2, Seconds: 0.2, Requests: 400, P50: 1000, P99: 2000, SendLag: 12, ServerCPU: 0.5, Listen: heard})
 		read.RSSBytes, read.Goroutines, read.Runtime = 5<<20, 71, &results.RuntimeSample{HeapBytes: 3 << 20}
 		bare := read
 		bare.T, bare.Goroutines, bare.Runtime = 0.4, 0, nil

@@ -16,9 +16,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/search"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -61,7 +61,7 @@ func encoded(t *testing.T, n int, value func(i int) int64) string {
 }
 
 // closedRun is a run of a closed loop that nothing is wrong with.
-func closedRun(t *testing.T) (*Document, *load.Result) {
+func closedRun(t *testing.T) (*Document, *spec.Result) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	d := &Document{
 		Tool: "v1", Started: at, Ended: at.Add(12 * time.Second), URL: "http://127.0.0.1:8080/hello", Series: []Point{},
@@ -74,7 +74,7 @@ func closedRun(t *testing.T) (*Document, *load.Result) {
 			Process: results.Process{Threads: 9, OpenFiles: 72},
 		},
 	}
-	return d, &load.Result{
+	return d, &spec.Result{
 		Seconds: 10, Requests: 20_000, Errors: map[string]uint64{}, BytesIn: 3_000_000, BytesOut: 2_000_000,
 		Histogram: encoded(t, 20_000, func(i int) int64 { return 100_000 + int64(i)*50 }),
 		Connects:  64, Connect: encoded(t, 64, func(i int) int64 { return 40_000 + int64(i)*1000 }),
@@ -84,11 +84,11 @@ func closedRun(t *testing.T) (*Document, *load.Result) {
 }
 
 // openRun is one of an open loop.
-func openRun(t *testing.T) (*Document, *load.Result) {
+func openRun(t *testing.T) (*Document, *spec.Result) {
 	d, r := closedRun(t)
 	d.Config.Arrivals = "2000/s, poisson"
 	fast := func(i int) int64 { return 1000 + int64(i) }
-	r.Open = &load.Open{
+	r.Open = &spec.Open{
 		Due: 20_000, Sent: 19_990, Waited: 4,
 		Service: encoded(t, 20_000, func(i int) int64 { return 90_000 + int64(i)*50 }),
 		Lag:     encoded(t, 20_000, fast), Pacing: encoded(t, 20_000, fast),
@@ -96,7 +96,7 @@ func openRun(t *testing.T) (*Document, *load.Result) {
 	return d, r
 }
 
-func fill(t *testing.T, d *Document, r *load.Result, thresholds string) *Document {
+func fill(t *testing.T, d *Document, r *spec.Result, thresholds string) *Document {
 	t.Helper()
 	var list []objective.Objective
 	if thresholds != "" {
@@ -184,22 +184,22 @@ func failed(d *Document) (names []string) {
 
 func TestGates(t *testing.T) {
 	for name, c := range map[string]struct {
-		change     func(*Document, *load.Result)
+		change     func(*Document, *spec.Result)
 		open       bool
 		thresholds string
 		want       []string
 	}{
-		"well":                  {change: func(*Document, *load.Result) {}},
-		"well, open":            {open: true, change: func(*Document, *load.Result) {}},
-		"errors":                {change: func(_ *Document, r *load.Result) { r.Errors["reset"] = 1 }, want: []string{"errors"}},
-		"errors that are meant": {change: func(_ *Document, r *load.Result) { r.Errors["reset"] = 1 }, thresholds: "errors<1%"},
-		"trend":                 {change: func(_ *Document, r *load.Result) { r.Steady = false }, want: []string{"steady"}},
-		"trend without warm-up": {change: func(d *Document, r *load.Result) { r.Steady, d.Config.WarmupSeconds = false, 0 }},
-		"full":                  {change: func(_ *Document, r *load.Result) { r.GeneratorCPU = 9.9 }, want: []string{"generator"}},
-		"both full":             {change: func(_ *Document, r *load.Result) { r.GeneratorCPU, r.ServerCPU = 9.9, 19.5 }},
-		"full, server unknown":  {change: func(d *Document, r *load.Result) { r.GeneratorCPU, d.Server = 9.9, nil }, want: []string{"generator"}},
-		"full, open":            {open: true, change: func(_ *Document, r *load.Result) { r.GeneratorCPU = 8.5 }, want: []string{"generator"}},
-		"not sent":              {open: true, change: func(_ *Document, r *load.Result) { r.Open.Sent = 19_000 }, want: []string{"achieved"}},
+		"well":                  {change: func(*Document, *spec.Result) {}},
+		"well, open":            {open: true, change: func(*Document, *spec.Result) {}},
+		"errors":                {change: func(_ *Document, r *spec.Result) { r.Errors["reset"] = 1 }, want: []string{"errors"}},
+		"errors that are meant": {change: func(_ *Document, r *spec.Result) { r.Errors["reset"] = 1 }, thresholds: "errors<1%"},
+		"trend":                 {change: func(_ *Document, r *spec.Result) { r.Steady = false }, want: []string{"steady"}},
+		"trend without warm-up": {change: func(d *Document, r *spec.Result) { r.Steady, d.Config.WarmupSeconds = false, 0 }},
+		"full":                  {change: func(_ *Document, r *spec.Result) { r.GeneratorCPU = 9.9 }, want: []string{"generator"}},
+		"both full":             {change: func(_ *Document, r *spec.Result) { r.GeneratorCPU, r.ServerCPU = 9.9, 19.5 }},
+		"full, server unknown":  {change: func(d *Document, r *spec.Result) { r.GeneratorCPU, d.Server = 9.9, nil }, want: []string{"generator"}},
+		"full, open":            {open: true, change: func(_ *Document, r *spec.Result) { r.GeneratorCPU = 8.5 }, want: []string{"generator"}},
+		"not sent":              {open: true, change: func(_ *Document, r *spec.Result) { r.Open.Sent = 19_000 }, want: []string{"achieved"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, r := closedRun(t)
@@ -220,15 +220,15 @@ func TestGates(t *testing.T) {
 func TestBelieved(t *testing.T) {
 	late := encoded(t, 20_000, func(int) int64 { return 5_000_000 })
 	for name, c := range map[string]struct {
-		change         func(*load.Result)
+		change         func(*spec.Result)
 		believed, kept bool
 	}{
-		"well":        {func(*load.Result) {}, true, true},
-		"not sent":    {func(r *load.Result) { r.Open.Sent = 100 }, true, false},
-		"waited":      {func(r *load.Result) { r.Open.Lag = late }, true, false},
-		"errors":      {func(r *load.Result) { r.Errors["reset"] = 1 }, true, false},
-		"late itself": {func(r *load.Result) { r.Open.Lag, r.Open.Pacing = late, late }, false, false},
-		"busy":        {func(r *load.Result) { r.GeneratorCPU = 9 }, false, true},
+		"well":        {func(*spec.Result) {}, true, true},
+		"not sent":    {func(r *spec.Result) { r.Open.Sent = 100 }, true, false},
+		"waited":      {func(r *spec.Result) { r.Open.Lag = late }, true, false},
+		"errors":      {func(r *spec.Result) { r.Errors["reset"] = 1 }, true, false},
+		"late itself": {func(r *spec.Result) { r.Open.Lag, r.Open.Pacing = late, late }, false, false},
+		"busy":        {func(r *spec.Result) { r.GeneratorCPU = 9 }, false, true},
 	} {
 		d, r := openRun(t)
 		c.change(r)
@@ -256,8 +256,8 @@ func TestUnfinishedIsAnError(t *testing.T) {
 func TestCSV(t *testing.T) {
 	var b strings.Builder
 	series := []Point{
-		PointOf(&load.Tick{T: -0.2, Seconds: 0.2, Requests: 10, P50: 80.5, P99: 120}),
-		PointOf(&load.Tick{T: 0.2, Seconds: 0.2, Requests: 20, Errors: 1, P50: 90, P99: 130, SendLag: 3.5, Waiting: 2, ServerCPU: 0.75}),
+		PointOf(&spec.Tick{T: -0.2, Seconds: 0.2, Requests: 10, P50: 80.5, P99: 120}),
+		PointOf(&spec.Tick{T: 0.2, Seconds: 0.2, Requests: 20, Errors: 1, P50: 90, P99: 130, SendLag: 3.5, Waiting: 2, ServerCPU: 0.75}),
 	}
 	series[1].RSSBytes, series[1].Threads, series[1].OpenFiles = 1<<20, 5, 70
 	if err := CSV(&b, series); err != nil {
@@ -271,7 +271,7 @@ func TestCSV(t *testing.T) {
 func TestHDR(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T) (*Document, *load.Result)
+		run  func(*testing.T) (*Document, *spec.Result)
 		tags []string
 	}{
 		{"closed loop", closedRun, []string{""}},
@@ -316,7 +316,7 @@ func TestPage(t *testing.T) {
 		if open {
 			d, r = openRun(t)
 		}
-		d.Series = []Point{PointOf(&load.Tick{T: 0.2, Seconds: 0.2, Requests: 20, Heat: [][2]uint64{{3, 20}}})}
+		d.Series = []Point{PointOf(&spec.Tick{T: 0.2, Seconds: 0.2, Requests: 20, Heat: [][2]uint64{{3, 20}}})}
 		fill(t, d, r, "")
 		var page bytes.Buffer
 		if err := report.HTML(&page, File(d)); err != nil {

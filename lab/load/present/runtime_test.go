@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -83,10 +83,10 @@ func TestFileWithRuntime(t *testing.T) {
 // is empty, and not 0.
 func TestPointsWithRuntime(t *testing.T) {
 	d, _ := closedRun(t)
-	read := PointOf(&load.Tick{T: 0.2, Seconds: 0.2, Requests: 400})
+	read := PointOf(&spec.Tick{T: 0.2, Seconds: 0.2, Requests: 400})
 	read.Goroutines = 71
 	read.Runtime = &results.RuntimeSample{HeapBytes: 3 << 20, LiveBytes: 7, AllocsPerSecond: 1.5, BytesPerSecond: 64, GCCycles: 2, GCPauseP99Us: 78.6, SchedLatencyP99Us: 12}
-	bare := PointOf(&load.Tick{T: 1.2, Seconds: 0.2, Requests: 400})
+	bare := PointOf(&spec.Tick{T: 1.2, Seconds: 0.2, Requests: 400})
 	var b strings.Builder
 	l := NewLive(&b, 0)
 	l.Begin(d)

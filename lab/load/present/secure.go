@@ -3,7 +3,7 @@ package present
 import (
 	"fmt"
 
-	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -27,7 +27,7 @@ type TLS struct {
 }
 
 // fillTLS takes the result's part that tells of handshakes.
-func (d *Document) fillTLS(r *load.Result) (err error) {
+func (d *Document) fillTLS(r *spec.Result) (err error) {
 	if r.TLS == nil {
 		return nil
 	}

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -23,21 +22,21 @@ const (
 // requests are events, and whose latency is the delay of events.
 type Stream struct {
 	Config StreamConfig `json:"config"`
-	listen.Result
+	spec.Subscribed
 	EventsPerSecond float64         `json:"events_per_second"`
 	Gap             results.Latency `json:"gap"` // between two events of a subscriber
 	Lag             results.Latency `json:"lag"` // upper bound on the time from readable to read
 }
 
 // fill takes the generator's result over.
-func (s *Stream) fill(r *load.Result) (err error) {
-	s.Result = *r.Listen
+func (s *Stream) fill(r *spec.Result) (err error) {
+	s.Subscribed = *r.Listen
 	s.EventsPerSecond = float64(r.Requests) / r.Seconds
-	if s.Gap, err = results.ParseLatency(s.Result.Gap); err != nil {
+	if s.Gap, err = results.ParseLatency(s.Subscribed.Gap); err != nil {
 		return err
 	}
-	s.Lag, err = results.ParseLatency(s.Result.Lag)
-	s.Result.Gap, s.Result.Lag = "", ""
+	s.Lag, err = results.ParseLatency(s.Subscribed.Lag)
+	s.Subscribed.Gap, s.Subscribed.Lag = "", ""
 	return err
 }
 
@@ -147,9 +146,9 @@ var streamHead = []string{
 }
 
 // streamCells are a point's.
-func streamCells(h *load.Heard) []string {
+func streamCells(h *spec.Heard) []string {
 	if h == nil {
-		h = &load.Heard{}
+		h = &spec.Heard{}
 	}
 	float := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	count := func(v uint64) string { return strconv.FormatUint(v, 10) }

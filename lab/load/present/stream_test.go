@@ -9,17 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/load/listen"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // streamRun is a run of subscribers that nothing is wrong with.
-func streamRun(t *testing.T) (*Document, *load.Result) {
+func streamRun(t *testing.T) (*Document, *spec.Result) {
 	d, r := closedRun(t)
-	d.Stream = &Stream{Config: StreamConfig{Format: listen.Events, Stamp: "ts", ID: "@id", Ends: true}}
+	d.Stream = &Stream{Config: StreamConfig{Format: spec.FormatEvents, Stamp: "ts", ID: "@id", Ends: true}}
 	d.Config.Connections = 1000
 	r.Connects, r.Connect, r.FirstByte = 0, "", ""
-	r.Listen = &listen.Result{
+	r.Listen = &spec.Subscribed{
 		Subscribers: 1000, Standing: 1000, Lowest: 998, Connect: 1.25, Memory: 24 << 20, Each: 640,
 		Events: r.Requests, Numbered: r.Requests, Stamped: r.Requests, Gap: encoded(t, 19_000, func(i int) int64 { return 499e6 + int64(i)*100 }),
 		Lag: encoded(t, 20_000, func(i int) int64 { return 1000 + int64(i) }), Reconnects: 2, Ends: 2,
@@ -51,20 +50,20 @@ func TestStreamSummary(t *testing.T) {
 func TestStreamGates(t *testing.T) {
 	for _, c := range []struct {
 		gate string
-		ill  func(*load.Result)
+		ill  func(*spec.Result)
 		ok   string // a threshold that takes the gate's place
 	}{
-		{"events", func(r *load.Result) { r.Requests, r.Listen.Events = 0, 0 }, ""},
-		{"generator", func(r *load.Result) { r.GeneratorCPU = 8.1 }, ""},
-		{"read lag", func(r *load.Result) {
+		{"events", func(r *spec.Result) { r.Requests, r.Listen.Events = 0, 0 }, ""},
+		{"generator", func(r *spec.Result) { r.GeneratorCPU = 8.1 }, ""},
+		{"read lag", func(r *spec.Result) {
 			r.Listen.Lag = encoded(t, 2000, func(int) int64 { return 200_000 })
 		}, ""},
-		{"clocks", func(r *load.Result) { r.Listen.Negative = 1 }, ""},
-		{"errors", func(r *load.Result) { r.Errors = map[string]uint64{"reset": 1} }, "errors<5"},
-		{"ids", func(r *load.Result) { r.Listen.Numbered = 0 }, ""},
-		{"stamp", func(r *load.Result) { r.Listen.Stamped = 0 }, ""},
-		{"standing", func(r *load.Result) { r.Listen.Standing = 999 }, "standing>900"},
-		{"standing", func(r *load.Result) { r.Listen.Standing, r.Listen.Retired = 0, 1000 }, "standing>=0"},
+		{"clocks", func(r *spec.Result) { r.Listen.Negative = 1 }, ""},
+		{"errors", func(r *spec.Result) { r.Errors = map[string]uint64{"reset": 1} }, "errors<5"},
+		{"ids", func(r *spec.Result) { r.Listen.Numbered = 0 }, ""},
+		{"stamp", func(r *spec.Result) { r.Listen.Stamped = 0 }, ""},
+		{"standing", func(r *spec.Result) { r.Listen.Standing = 999 }, "standing>900"},
+		{"standing", func(r *spec.Result) { r.Listen.Standing, r.Listen.Retired = 0, 1000 }, "standing>=0"},
 	} {
 		t.Run(c.gate, func(t *testing.T) {
 			d, r := streamRun(t)
@@ -114,7 +113,7 @@ func TestStreamGates(t *testing.T) {
 }
 
 func TestStreamSeries(t *testing.T) {
-	p := PointOf(&load.Tick{T: 0.2, Seconds: 0.2, Requests: 100, Listen: &load.Heard{
+	p := PointOf(&spec.Tick{T: 0.2, Seconds: 0.2, Requests: 100, Listen: &spec.Heard{
 		Standing: 1, BytesIn: 2, GapP50: 3, GapP99: 4, LagP99: 5, Missed: 6, Duplicated: 7, Reconnects: 8,
 	}})
 	var b bytes.Buffer
@@ -146,12 +145,12 @@ func TestStreamSeries(t *testing.T) {
 // The unit of a time is in its name, and never is not a time.
 func TestStreamConfig(t *testing.T) {
 	for _, c := range []struct {
-		of   listen.Config
+		of   spec.Subscribe
 		text string
 	}{
-		{listen.Config{Format: listen.Lines, Retry: 250 * time.Millisecond, Stall: 30 * time.Second}, `{"format":"lines","retry_seconds":0.25,"stall_seconds":30}`},
-		{listen.Config{Format: listen.Events, ID: "@id", Limit: 5, Stamp: "a", Unit: "ms", Ends: true}, `{"format":"events","limit":5,"stamp":"a","unit":"ms","id":"@id","retry_seconds":0,"ends":true}`},
-		{listen.Config{Format: listen.Varint, Retry: listen.Never}, `{"format":"varint"}`},
+		{spec.Subscribe{Format: spec.FormatLines, Retry: 250 * time.Millisecond, Stall: 30 * time.Second}, `{"format":"lines","retry_seconds":0.25,"stall_seconds":30}`},
+		{spec.Subscribe{Format: spec.FormatEvents, ID: "@id", Limit: 5, Stamp: "a", Unit: "ms", Ends: true}, `{"format":"events","limit":5,"stamp":"a","unit":"ms","id":"@id","retry_seconds":0,"ends":true}`},
+		{spec.Subscribe{Format: spec.FormatVarint, Retry: spec.NeverRetry}, `{"format":"varint"}`},
 	} {
 		text, err := json.Marshal(StreamConfigOf(&c.of))
 		if err != nil || string(text) != c.text {

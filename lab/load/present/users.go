@@ -10,8 +10,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -25,7 +25,7 @@ type Connects struct {
 }
 
 // fillUsers takes the result's parts that tell of targets and connections.
-func (d *Document) fillUsers(r *load.Result) (err error) {
+func (d *Document) fillUsers(r *spec.Result) (err error) {
 	d.Connects = Connects{Made: r.Connects, Early: r.Early, Dropped: r.Dropped}
 	if d.Connects.Time, err = optional(r.Connect); err != nil {
 		return err

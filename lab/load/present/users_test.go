@@ -5,22 +5,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
 )
 
 // scenarioRun is one of a scenario in which a check failed now and then.
-func scenarioRun(t *testing.T) (*Document, *load.Result) {
+func scenarioRun(t *testing.T) (*Document, *spec.Result) {
 	d, r := closedRun(t)
 	d.URL = "http://127.0.0.1:8080"
 	d.Config.Scenario, d.Config.Method, d.Config.Status, d.Config.Headers = "dir/shop.yaml", "", 0, 0
 	d.Config.Think, d.Config.PerConnection, d.Config.ConnectRate = "lognormal:120ms,0.8", 100, 500
-	d.Config.Sources, d.Config.Slow = []string{"127.0.0.2", "127.0.0.3"}, &load.Slow{Connections: 8, Read: 10 << 10}
+	d.Config.Sources, d.Config.Slow = []string{"127.0.0.2", "127.0.0.3"}, &spec.Slow{Connections: 8, Read: 10 << 10}
 	d.Config.Checks = []string{"header Content-Type contains json"}
 	part := func(n int) string { return encoded(t, n, func(i int) int64 { return 100_000 + int64(i)*50 }) }
 	r.Errors = map[string]uint64{"check": 61, "reset": 2}
 	r.Connects, r.Early, r.Dropped = 264, 3, 12
-	r.Targets = []load.Target{
+	r.Targets = []spec.Target{
 		{Name: "setup/login", Setup: true, Requests: 64, Checks: map[string]uint64{}, Histogram: part(64)},
 		{Name: "shopping/a cart with a name that does not end where a column does", Requests: 8000, Errors: 2, Histogram: part(8000)},
 		{Name: "pay", Requests: 11_939, Checks: map[string]uint64{"paid": 60, "status 201, 202": 1}, Histogram: part(11_939)},

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -15,7 +15,7 @@ type Worker = results.Worker
 
 // FillWorker puts a worker's own result into w, and judges it as a run by itself
 // would be: target is its part of the rate that was asked for.
-func (d *Document) FillWorker(w *Worker, r *load.Result, steal, target float64) error {
+func (d *Document) FillWorker(w *Worker, r *spec.Result, steal, target float64) error {
 	part := Document{Config: d.Config}
 	if d.Server != nil {
 		server := *d.Server

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
 
 // crew is a run of three workers, the last of which was lost.
-func crew(t *testing.T, change func(i int, r *load.Result)) *Document {
+func crew(t *testing.T, change func(i int, r *spec.Result)) *Document {
 	t.Helper()
 	d, r := closedRun(t)
 	d = fill(t, d, r, "")
@@ -67,7 +67,7 @@ func TestLostWorker(t *testing.T) {
 // A gate that one worker does not pass is not passed by the run; one that the sum
 // does not pass either is told once.
 func TestWorkersGates(t *testing.T) {
-	d := crew(t, func(i int, r *load.Result) {
+	d := crew(t, func(i int, r *spec.Result) {
 		if i == 1 {
 			r.Steady = false
 		}
@@ -92,7 +92,7 @@ func TestWorkersGates(t *testing.T) {
 func TestPageOfWorkers(t *testing.T) {
 	d := crew(t, nil)
 	for i := range 5 {
-		p := PointOf(&load.Tick{T: float64(2 * i), Seconds: 2, Requests: 4000})
+		p := PointOf(&spec.Tick{T: float64(2 * i), Seconds: 2, Requests: 4000})
 		p.Goroutines, p.Runtime = 70+i, &results.RuntimeSample{HeapBytes: 3 << 20, GCCycles: 4}
 		d.Series = append(d.Series, p)
 	}

@@ -20,12 +20,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // Talk is what is spoken with a server.
 type Talk struct {
-	TLS   *load.TLS // nil: in clear
+	TLS   *spec.TLS // nil: in clear
 	HTTP2 bool
 }
 

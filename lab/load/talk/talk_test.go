@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // askClear asks a server for HTTP/2 in clear.
@@ -51,7 +51,7 @@ func TestSecure(t *testing.T) {
 	s.EnableHTTP2 = true
 	s.StartTLS()
 	defer s.Close()
-	talk := &Talk{HTTP2: true, TLS: &load.TLS{ServerName: "example.com", Insecure: true}}
+	talk := &Talk{HTTP2: true, TLS: &spec.TLS{ServerName: "example.com", Insecure: true}}
 	if err := askOnce(t, s.Listener.Addr().String(), talk); err != nil {
 		t.Error(err)
 	}

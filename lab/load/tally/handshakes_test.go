@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tlsc"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -73,7 +74,7 @@ func TestHandshakes(t *testing.T) {
 		t.Errorf("%d times, %v", took.Count, err)
 	}
 	r.Histogram = ""
-	if want := (TLSResult{Handshakes: 2, Resumed: 1, Version: "TLS 1.3", Cipher: "TLS_AES_128_GCM_SHA256", Curve: "X25519", Protocol: "h2"}); *r != want {
+	if want := (spec.TLSResult{Handshakes: 2, Resumed: 1, Version: "TLS 1.3", Cipher: "TLS_AES_128_GCM_SHA256", Curve: "X25519", Protocol: "h2"}); *r != want {
 		t.Errorf("got %+v, want %+v", *r, want)
 	}
 }

@@ -4,20 +4,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/spec"
 )
-
-// Open is what the arrivals of an open loop came to: those that were due in the
-// window. Due is the sum of right answers, Failed and Unfinished.
-type Open struct {
-	Due        uint64 `json:"due"`         // arrivals of the plan
-	Sent       uint64 `json:"sent"`        // of them, by the end of the window
-	Waited     uint64 `json:"waited"`      // found no connection free, those that never got one among them
-	Failed     uint64 `json:"failed"`      // came to an error, and have no latency
-	Unfinished uint64 `json:"unfinished"`  // without an answer when the run was over: their latency is their age then, a lower bound
-	Service    string `json:"service_hdr"` // from the send to the answer; HdrHistogram V2 as in Result
-	Lag        string `json:"lag_hdr"`     // from the intended send to the send
-	Pacing     string `json:"pacing_hdr"`  // the part of it that was the generator's own: a connection was free
-}
 
 // Arrival is one arrival on its connection.
 type Arrival struct {
@@ -30,7 +18,7 @@ type Arrival struct {
 // to which its intended time belongs, however late its answer comes: a server
 // that stalls at the end of a window does not get off.
 type Ledger struct {
-	Open
+	spec.Open
 	Rec                                 *Recorder
 	From, To                            int64 // the window
 	ServiceTimes, LagTimes, PacingTimes *hdrhistogram.Histogram
@@ -118,7 +106,7 @@ func (g *Ledger) Take() (p99 float64) {
 }
 
 // Result returns what was counted, with the histograms.
-func (g *Ledger) Result() (*Open, error) {
+func (g *Ledger) Result() (*spec.Open, error) {
 	open := g.Open
 	for _, h := range []struct {
 		of *hdrhistogram.Histogram

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/fleet"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // partEnv in its environment makes the test binary a part of the proof: the
@@ -93,12 +94,12 @@ func work() error {
 }
 
 // generate is the real generator behind the fleet's interface.
-func generate(ctx context.Context, spec json.RawMessage, emit func(json.RawMessage)) error {
-	var s load.Spec
-	if err := json.Unmarshal(spec, &s); err != nil {
+func generate(ctx context.Context, order json.RawMessage, emit func(json.RawMessage)) error {
+	var s spec.Spec
+	if err := json.Unmarshal(order, &s); err != nil {
 		return err
 	}
-	return load.Run(ctx, &s, func(e load.Event) {
+	return load.Run(ctx, &s, func(e spec.Event) {
 		b, err := json.Marshal(e)
 		if err != nil {
 			b = []byte(fmt.Sprintf(`{"error":%q}`, err))

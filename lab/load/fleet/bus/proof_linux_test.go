@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // perform runs the stage and returns its scene. With namespaces it fails with an
@@ -143,7 +143,7 @@ func (s *scene) check(t *testing.T) {
 			}
 			continue
 		}
-		var r load.Result
+		var r spec.Result
 		if err := json.Unmarshal(w.Result, &r); err != nil {
 			t.Fatal(err)
 		}

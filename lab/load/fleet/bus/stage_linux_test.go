@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/fleet"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 const (
@@ -158,16 +158,16 @@ func (s *scene) play(ctx context.Context, hub Hub, players []player, port int) e
 	}
 	plan := fleet.Plan{Window: window, Tick: 100 * time.Millisecond, Join: patience, Ready: patience, Silence: 10 * time.Second}
 	for i, share := range shares {
-		spec, err := json.Marshal(load.Spec{
+		order, err := json.Marshal(spec.Spec{
 			Addr:        net.JoinHostPort(players[i].host, strconv.Itoa(port)),
 			Request:     fmt.Appendf(nil, "GET /%d HTTP/1.1\r\nHost: test\r\n\r\n", i),
-			Expect:      load.Expect{Status: 200, Body: []byte("Hello, World!")},
+			Expect:      spec.Expect{Status: 200, Body: []byte("Hello, World!")},
 			Connections: share.Connections, Pipeline: 1, Window: window, Tick: plan.Tick, Timeout: patience, Member: true,
 		})
 		if err != nil {
 			return err
 		}
-		plan.Orders = append(plan.Orders, fleet.Order{Share: share, Spec: spec})
+		plan.Orders = append(plan.Orders, fleet.Order{Share: share, Spec: order})
 		s.PIDs = append(s.PIDs, players[i].cmd.Process.Pid)
 		ns, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", s.PIDs[i]))
 		if err != nil {

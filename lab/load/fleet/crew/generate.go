@@ -6,16 +6,16 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/generator"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/probe"
 )
 
 // Generate is the [fleet.Generator] of a load.Spec. To the result it adds what
 // the hypervisor took: where the coordinator is, that cannot be seen.
-func Generate(ctx context.Context, spec json.RawMessage, emit func(json.RawMessage)) error {
-	var s load.Spec
-	if err := json.Unmarshal(spec, &s); err != nil {
+func Generate(ctx context.Context, order json.RawMessage, emit func(json.RawMessage)) error {
+	var s spec.Spec
+	if err := json.Unmarshal(order, &s); err != nil {
 		return fmt.Errorf("read the generator's orders: %w", err)
 	}
 	cpus, err := probe.Allowed()
@@ -24,7 +24,7 @@ func Generate(ctx context.Context, spec json.RawMessage, emit func(json.RawMessa
 	}
 	var broken error
 	var begin probe.Ticks
-	see := func(e load.Event) (err error) {
+	see := func(e spec.Event) (err error) {
 		switch {
 		case e.Window:
 			begin, err = probe.ReadTicks(cpus)
@@ -35,7 +35,7 @@ func Generate(ctx context.Context, spec json.RawMessage, emit func(json.RawMessa
 		}
 		return err
 	}
-	err = generator.Run(ctx, &s, func(e load.Event) {
+	err = generator.Run(ctx, &s, func(e spec.Event) {
 		broken = errors.Join(broken, see(e))
 		b, err := json.Marshal(e)
 		if err != nil {

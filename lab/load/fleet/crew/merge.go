@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/listen"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -22,8 +22,8 @@ import (
 // count as due and sent as far as they were answered. Service time, send lag and
 // all else are those of the workers that came to a result. The generator's CPU
 // time is the mean, so that its share of the window is that of one core.
-func Merge(o *fleet.Outcome) (sum *load.Result, each []*load.Result, err error) {
-	sum = &load.Result{
+func Merge(o *fleet.Outcome) (sum *spec.Result, each []*spec.Result, err error) {
+	sum = &spec.Result{
 		Seconds: o.Seconds, Requests: o.Requests, Errors: maps.Clone(o.Errors), Steady: true, Cut: o.Cut,
 		BytesIn: o.Sums["bytes_in"], BytesOut: o.Sums["bytes_out"], Sent: o.Sums["sent"], Answered: o.Sums["answered"],
 		Held: int(o.Sums["held"]), Connects: o.Sums["connects"], Early: o.Sums["early"], Dropped: o.Sums["dropped"],
@@ -36,15 +36,15 @@ func Merge(o *fleet.Outcome) (sum *load.Result, each []*load.Result, err error) 
 		}
 		sum.Histogram = none.Histogram
 	}
-	each = make([]*load.Result, len(o.Workers))
+	each = make([]*spec.Result, len(o.Workers))
 	var cpu, longest float64
-	var heard []*listen.Result
+	var heard []*spec.Subscribed
 	n := 0
 	for i, w := range o.Workers {
 		if len(w.Result) == 0 {
 			continue
 		}
-		r := new(load.Result)
+		r := new(spec.Result)
 		if err := json.Unmarshal(w.Result, r); err != nil {
 			return nil, nil, fmt.Errorf("read the result of worker %d: %w", i, err)
 		}
@@ -65,7 +65,7 @@ func Merge(o *fleet.Outcome) (sum *load.Result, each []*load.Result, err error) 
 			return nil, nil, fmt.Errorf("worker %d: %w", i, err)
 		}
 		if r.Open != nil {
-			sum.Open = new(load.Open)
+			sum.Open = new(spec.Open)
 		}
 		if r.Listen != nil {
 			heard = append(heard, r.Listen)
@@ -96,8 +96,8 @@ func union(a, b []int) []int {
 }
 
 // open is what the arrivals of all workers came to.
-func open(o *fleet.Outcome) load.Open {
-	sum := load.Open{
+func open(o *fleet.Outcome) spec.Open {
+	sum := spec.Open{
 		Due: o.Sums["open.due"], Sent: o.Sums["open.sent"], Waited: o.Sums["open.waited"],
 		Failed: o.Sums["open.failed"], Unfinished: o.Sums["open.unfinished"],
 		Service: o.Latency["open.service_hdr"].Histogram, Lag: o.Latency["open.lag_hdr"].Histogram, Pacing: o.Latency["open.pacing_hdr"].Histogram,
@@ -111,7 +111,7 @@ func open(o *fleet.Outcome) load.Open {
 
 // addTargets adds what a worker's requests of a scenario came to. All workers
 // play the same one.
-func addTargets(sum, r *load.Result) error {
+func addTargets(sum, r *spec.Result) error {
 	if sum.Targets == nil {
 		for _, t := range r.Targets {
 			t.Checks = maps.Clone(t.Checks)

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/fleet"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -67,7 +67,7 @@ func (s seat) Send(m *fleet.Message) error {
 
 // outcome is that of workers with these results. One with none answers twice, in
 // 5 and 6 ns, and is lost.
-func outcome(t *testing.T, list ...*load.Result) *fleet.Outcome {
+func outcome(t *testing.T, list ...*spec.Result) *fleet.Outcome {
 	t.Helper()
 	const patience = time.Minute // more than any machine takes
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -98,22 +98,22 @@ func outcome(t *testing.T, list ...*load.Result) *fleet.Outcome {
 	return o
 }
 
-func play(result *load.Result, emit func(json.RawMessage)) error {
-	say := func(e load.Event) error {
+func play(result *spec.Result, emit func(json.RawMessage)) error {
+	say := func(e spec.Event) error {
 		b, err := json.Marshal(e)
 		if err == nil {
 			emit(b)
 		}
 		return err
 	}
-	err := errors.Join(say(load.Event{Connected: true}), say(load.Event{Window: true}))
+	err := errors.Join(say(spec.Event{Connected: true}), say(spec.Event{Window: true}))
 	if result != nil {
-		return errors.Join(err, say(load.Event{Result: result}))
+		return errors.Join(err, say(spec.Event{Result: result}))
 	}
 	counts := tally.NewDelta()
 	counts.Add(5, 1)
 	counts.Add(6, 1)
-	return errors.Join(err, say(load.Event{Tick: &load.Tick{T: 0.1, Seconds: 0.1, Requests: 2, Counts: counts.Take()}}), errors.New("out of cheese"))
+	return errors.Join(err, say(spec.Event{Tick: &spec.Tick{T: 0.1, Seconds: 0.1, Requests: 2, Counts: counts.Take()}}), errors.New("out of cheese"))
 }
 
 // full sets every field of a value: numbers to n, texts to a histogram of n.
@@ -155,7 +155,7 @@ func full(t *testing.T, v reflect.Value, n int) {
 // Nothing of a result is forgotten when results are added up, whatever is in it
 // some day: counts and distributions are those of both.
 func TestMergeIsWhole(t *testing.T) {
-	var one, two load.Result
+	var one, two spec.Result
 	full(t, reflect.ValueOf(&one).Elem(), 3)
 	full(t, reflect.ValueOf(&two).Elem(), 4)
 	sum, each, err := Merge(outcome(t, &one, &two))
@@ -238,7 +238,7 @@ func compare(t *testing.T, name string, v reflect.Value) {
 
 // What a lost worker had reported is in the sum.
 func TestMergeLost(t *testing.T) {
-	var one load.Result
+	var one spec.Result
 	full(t, reflect.ValueOf(&one).Elem(), 3)
 	both, _ := histogram(t, 3, 5, 6)
 	sum, each, err := Merge(outcome(t, &one, nil))
@@ -252,7 +252,7 @@ func TestMergeLost(t *testing.T) {
 
 // Another scenario is none that can be added to.
 func TestMergeTargets(t *testing.T) {
-	var one, two load.Result
+	var one, two spec.Result
 	full(t, reflect.ValueOf(&one).Elem(), 3)
 	full(t, reflect.ValueOf(&two).Elem(), 3)
 	two.Targets[0].Name = "another"

@@ -5,25 +5,25 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/sock"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // Orders divides a specification over n workers. Connections and rates are those
 // of all workers together; requests, times and the server are the same for each.
-func Orders(spec *load.Spec, n int) ([]fleet.Order, error) {
-	whole := fleet.Load{Workers: n, Connections: spec.Connections}
-	if p := spec.Arrivals; p != nil {
+func Orders(order *spec.Spec, n int) ([]fleet.Order, error) {
+	whole := fleet.Load{Workers: n, Connections: order.Connections}
+	if p := order.Arrivals; p != nil {
 		whole.Rate, whole.Seed = p.Rate, p.Seed
 	}
 	var err error
-	if whole.Sources, err = sock.ParseSources(spec.Sources); err != nil {
+	if whole.Sources, err = sock.ParseSources(order.Sources); err != nil {
 		return nil, err
 	}
-	if addr, err := netip.ParseAddrPort(spec.Addr); err == nil && len(whole.Sources) == 0 { // others are the dialer's to refuse
-		whole.Sources = sock.Loopback(addr.Addr(), spec.Connections, n)
+	if addr, err := netip.ParseAddrPort(order.Addr); err == nil && len(whole.Sources) == 0 { // others are the dialer's to refuse
+		whole.Sources = sock.Loopback(addr.Addr(), order.Connections, n)
 	}
 	shares, err := fleet.Split(whole)
 	if err != nil {
@@ -32,20 +32,20 @@ func Orders(spec *load.Spec, n int) ([]fleet.Order, error) {
 	orders := make([]fleet.Order, n)
 	users := 0
 	for i, share := range shares {
-		part, err := json.Marshal(divide(spec, share, users))
+		part, err := json.Marshal(divide(order, share, users))
 		if err != nil {
 			return nil, fmt.Errorf("encode the order of worker %d: %w", i, err)
 		}
 		share.Sources = nil // they are in the specification
 		orders[i] = fleet.Order{Share: share, Spec: part}
-		users += share.Connections * max(spec.Streams, 1)
+		users += share.Connections * max(order.Streams, 1)
 	}
 	return orders, nil
 }
 
 // divide gives one worker's specification; before is how many users the workers
 // before it have.
-func divide(whole *load.Spec, share fleet.Share, before int) *load.Spec {
+func divide(whole *spec.Spec, share fleet.Share, before int) *spec.Spec {
 	s := *whole
 	n := float64(share.Workers)
 	s.Member, s.Connections = true, share.Connections
@@ -56,7 +56,7 @@ func divide(whole *load.Spec, share fleet.Share, before int) *load.Spec {
 	}
 	if k := whole.Slow.Connections; k > 0 {
 		if s.Slow.Connections = part(k, share); s.Slow.Connections == 0 {
-			s.Slow = load.Slow{} // none of them, and not all
+			s.Slow = spec.Slow{} // none of them, and not all
 		}
 	}
 	if whole.Arrivals != nil {

@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/fleet"
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
-func specs(t *testing.T, orders []fleet.Order) (list []load.Spec) {
+func specs(t *testing.T, orders []fleet.Order) (list []spec.Spec) {
 	t.Helper()
 	for _, o := range orders {
-		var s load.Spec
+		var s spec.Spec
 		if err := json.Unmarshal(o.Spec, &s); err != nil {
 			t.Fatal(err)
 		}
@@ -25,9 +25,9 @@ func specs(t *testing.T, orders []fleet.Order) (list []load.Spec) {
 }
 
 func TestOrders(t *testing.T) {
-	whole := load.Spec{
-		Addr: "127.0.0.1:80", Request: []byte("GET"), Connections: 8, Pipeline: 1, Window: time.Second, ConnectRate: 30, IO: load.URing,
-		Sources: []string{"127.0.0.2-127.0.0.5"}, Slow: load.Slow{Connections: 2, Read: 10},
+	whole := spec.Spec{
+		Addr: "127.0.0.1:80", Request: []byte("GET"), Connections: 8, Pipeline: 1, Window: time.Second, ConnectRate: 30, IO: spec.URing,
+		Sources: []string{"127.0.0.2-127.0.0.5"}, Slow: spec.Slow{Connections: 2, Read: 10},
 		Arrivals: &arrive.Plan{Rate: 300, Stages: []arrive.Stage{{For: time.Second, Rate: 600}}, Poisson: true, Seed: 7},
 	}
 	orders, err := Orders(&whole, 3)
@@ -39,13 +39,13 @@ func TestOrders(t *testing.T) {
 	var sources []string
 	var seeds []uint64
 	for i, s := range specs(t, orders) {
-		if !s.Member || s.Addr != whole.Addr || string(s.Request) != "GET" || s.IO != load.URing || s.Window != whole.Window {
+		if !s.Member || s.Addr != whole.Addr || string(s.Request) != "GET" || s.IO != spec.URing || s.Window != whole.Window {
 			t.Errorf("worker %d: %+v", i, s)
 		}
 		if s.Arrivals.Stages[0].Rate != 200 || math.Abs(s.Arrivals.Phase-float64(i)/3) > 1e-9 || !s.Arrivals.Poisson {
 			t.Errorf("worker %d: arrivals %+v", i, s.Arrivals)
 		}
-		if s.Slow.Connections == 0 && s.Slow != (load.Slow{}) {
+		if s.Slow.Connections == 0 && s.Slow != (spec.Slow{}) {
 			t.Errorf("worker %d: all of its connections are slow: %+v", i, s.Slow)
 		}
 		connections, slow = connections+s.Connections, slow+s.Slow.Connections
@@ -67,7 +67,7 @@ func TestOrders(t *testing.T) {
 
 // The users of all workers are those of one generator, and each is there once.
 func TestOrdersOfUsers(t *testing.T) {
-	whole := load.Spec{Connections: 7, Scenario: &load.Scenario{Name: "x.yaml", Text: []byte("targets: []"), Seed: 5}}
+	whole := spec.Spec{Connections: 7, Scenario: &spec.Scenario{Name: "x.yaml", Text: []byte("targets: []"), Seed: 5}}
 	orders, err := Orders(&whole, 3)
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestOrdersOfUsers(t *testing.T) {
 }
 
 func TestOrdersRefused(t *testing.T) {
-	for _, s := range []load.Spec{{Connections: 2}, {Connections: 5, Sources: []string{"x"}}} {
+	for _, s := range []spec.Spec{{Connections: 2}, {Connections: 5, Sources: []string{"x"}}} {
 		if orders, err := Orders(&s, 3); err == nil {
 			t.Errorf("%+v gives %v", s, orders)
 		}

@@ -1,4 +1,4 @@
-package load
+package spec
 
 import (
 	"crypto/x509"
@@ -11,10 +11,8 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/arrive"
-	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/scenario/dist"
-	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
 // Spec is what a generator process is asked to do. It travels as JSON on the
@@ -49,7 +47,7 @@ type Spec struct {
 
 	IO string `json:"io,omitempty"` // Epoll or URing; empty: Epoll
 
-	Listen *listen.Config `json:"listen,omitempty"` // connections are subscribers of streams, which Request is the head of; see package listen
+	Listen *Subscribe `json:"listen,omitempty"` // connections are subscribers of streams, which Request is the head of; see package listen
 }
 
 // What a loop waits with, and sends and receives with. URing is for HTTP/1.1 in clear.
@@ -118,6 +116,11 @@ type Slow struct {
 	Write       int64 `json:"write,omitempty"`       // and that it sends
 }
 
+// Applies reports whether the connection with this index is slow.
+func (s *Slow) Applies(index int) bool {
+	return (s.Read > 0 || s.Write > 0) && (s.Connections == 0 || index < s.Connections)
+}
+
 // TLS is how connections are secured.
 type TLS struct {
 	ServerName string `json:"server_name,omitempty"` // that the certificate is checked against, and a name is sent
@@ -138,34 +141,12 @@ func (t *TLS) Pool() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Client is what connections have in common that are secured so: they offer HTTP/2
-// or HTTP/1.1, and nothing else.
-func (t *TLS) Client(http2 bool) (*tlsc.Client, error) {
-	s := tlsc.Settings{ServerName: t.ServerName, Insecure: t.Insecure, Resume: t.Resume, Protocols: []string{"http/1.1"}}
-	if http2 {
-		s.Protocols = []string{"h2"}
-	}
-	var err error
-	if s.Roots, err = t.Pool(); err != nil {
-		return nil, err
-	}
-	return tlsc.NewClient(s)
-}
-
-// scheme is that of the URLs which connections as these are for.
-func (s *Spec) scheme() string {
-	if s.TLS != nil {
-		return "https"
-	}
-	return "http"
-}
-
 // Places is how many requests may be in flight, but for a pipeline's; of Listen how
 // many subscribers there are.
 func (s *Spec) Places() int { return s.Connections * max(s.Streams, 1) }
 
 // maxBody is what Spec.MaxBody is when it says nothing.
-const maxBody = 1 << 30
+const DefaultMaxBody = 1 << 30
 
 // Validate names the first field that cannot be meant.
 func (s *Spec) Validate() error {

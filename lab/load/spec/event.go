@@ -1,0 +1,40 @@
+package spec
+
+// Event is one line of a generator process's standard output. Exactly one field
+// is set.
+type Event struct {
+	Standing  int     `json:"standing,omitempty"`  // of subscribers that are not all there yet: how many listen
+	Connected bool    `json:"connected,omitempty"` // all connections stand, the warm-up begins
+	Window    bool    `json:"window,omitempty"`    // the window begins
+	Tick      *Tick   `json:"tick,omitempty"`
+	Result    *Result `json:"result,omitempty"` // the last line of a run that measured
+	Error     string  `json:"error,omitempty"`  // the last line of one that could not
+}
+
+// Tick is one point of the time series: what happened since the one before.
+type Tick struct {
+	T         float64     `json:"t"`                         // seconds since the window began, at the tick's end; negative in the warm-up
+	Seconds   float64     `json:"seconds"`                   // the tick's length
+	Requests  uint64      `json:"requests"`                  // answers, or events of a stream
+	Errors    uint64      `json:"errors"`                    //
+	P50       float64     `json:"p50_us"`                    // microseconds; 0 without answers
+	P99       float64     `json:"p99_us"`                    //
+	ServerCPU float64     `json:"server_cpu"`                // CPU seconds a second
+	Heat      [][2]uint64 `json:"heat"`                      // sparse latency counts, see HeatBucket
+	SendLag   float64     `json:"send_lag_p99_us,omitempty"` // of an open loop, p99 of those sent
+	Listen    *Heard      `json:"listen,omitempty"`          // of subscribers
+	Waiting   uint64      `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent, at the tick's end
+	Counts    string      `json:"counts,omitempty"`          // of Spec.Member, in the window: what Result.Histogram grew by, see package delta
+}
+
+// Heard is what a tick has of subscribers.
+type Heard struct {
+	Standing   int     `json:"standing"` // at the tick's end
+	BytesIn    uint64  `json:"bytes_in"`
+	GapP50     float64 `json:"gap_p50_us"` // between two events of a subscriber, microseconds; 0 without any
+	GapP99     float64 `json:"gap_p99_us"`
+	LagP99     float64 `json:"lag_p99_us"` // of reads, see package listen
+	Missed     uint64  `json:"missed"`     // ids
+	Duplicated uint64  `json:"duplicated"` // ids
+	Reconnects uint64  `json:"reconnects"`
+}
