@@ -17,7 +17,7 @@ const keptFrames = 32 << 10
 func (l *loop) newHTTP2() (err error) {
 	set := h2.Settings{Streams: l.spec.Streams}
 	if l.play == nil {
-		fields, content, err := h2.FromWire(l.spec.Request, scheme(l.spec))
+		fields, content, err := h2.FromWire(l.spec.Request, l.spec.Scheme())
 		if err != nil {
 			return err
 		}

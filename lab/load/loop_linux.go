@@ -139,7 +139,7 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 		}
 	}
 	if order.TLS != nil {
-		if l.tls, err = TLSClient(order.TLS, order.HTTP2); err != nil {
+		if l.tls, err = tlsc.For(order.TLS, order.HTTP2); err != nil {
 			return l, err
 		}
 	}

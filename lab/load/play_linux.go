@@ -104,8 +104,8 @@ func (p *play) accept(order *spec.Spec) error {
 	switch {
 	case len(origins) != 1:
 		return fmt.Errorf("scenario: requests to %d servers: write one for each, and run them beside each other", len(origins))
-	case origins[0].Scheme != scheme(order):
-		return fmt.Errorf("scenario: requests by %s, connections for %s", origins[0].Scheme, scheme(order))
+	case origins[0].Scheme != order.Scheme():
+		return fmt.Errorf("scenario: requests by %s, connections for %s", origins[0].Scheme, order.Scheme())
 	case p.plan.Sequential() && order.Pipeline > 1:
 		return fmt.Errorf("scenario: flows and setup wait for answers, so that a pipeline of %d has no meaning", order.Pipeline)
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/cputime"
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
@@ -80,7 +79,7 @@ func run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) (err erro
 	}
 	var secure *tlsc.Client
 	if order.TLS != nil {
-		if secure, err = load.TLSClient(order.TLS, order.HTTP2); err != nil {
+		if secure, err = tlsc.For(order.TLS, order.HTTP2); err != nil {
 			return err
 		}
 	}

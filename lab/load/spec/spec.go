@@ -141,6 +141,14 @@ func (t *TLS) Pool() (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// Scheme is that of the URLs which connections as these are for.
+func (s *Spec) Scheme() string {
+	if s.TLS != nil {
+		return "https"
+	}
+	return "http"
+}
+
 // Places is how many requests may be in flight, but for a pipeline's; of Listen how
 // many subscribers there are.
 func (s *Spec) Places() int { return s.Connections * max(s.Streams, 1) }

@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // Settings is what the connections of a Client have in common.
@@ -44,4 +46,18 @@ func NewClient(s Settings) (*Client, error) {
 		c.ClientSessionCache = tls.NewLRUClientSessionCache(sessions)
 	}
 	return &Client{config: c}, nil
+}
+
+// For is what connections have in common that are secured so: they offer HTTP/2
+// or HTTP/1.1, and nothing else.
+func For(t *spec.TLS, http2 bool) (*Client, error) {
+	s := Settings{ServerName: t.ServerName, Insecure: t.Insecure, Resume: t.Resume, Protocols: []string{"http/1.1"}}
+	if http2 {
+		s.Protocols = []string{"h2"}
+	}
+	var err error
+	if s.Roots, err = t.Pool(); err != nil {
+		return nil, err
+	}
+	return NewClient(s)
 }
