@@ -13,6 +13,7 @@ import (
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
+	"github.com/redline-go/redline/lab/verdict"
 )
 
 const (
@@ -255,7 +256,7 @@ func gatesOf(t *testing.T, g *tally.Ledger, due uint64, cpu float64) (failed []s
 	if res.Histogram, err = tally.Encode(g.Rec.Hist); err != nil {
 		t.Fatal(err)
 	}
-	gates, err := Gates(res)
+	gates, err := verdict.Open(res)
 	if err != nil || len(gates) != 3 {
 		t.Fatalf("%v, %v", gates, err)
 	}
@@ -304,10 +305,10 @@ func TestGates(t *testing.T) {
 			}
 		})
 	}
-	if gates, err := PacingGates(&spec.Result{}, 50); gates != nil || err != nil {
+	if gates, err := verdict.Pacing(&spec.Result{}, 50); gates != nil || err != nil {
 		t.Errorf("a closed loop has the gates %v, %v", gates, err)
 	}
-	if gates, err := Gates(&spec.Result{}); gates != nil || err != nil {
+	if gates, err := verdict.Open(&spec.Result{}); gates != nil || err != nil {
 		t.Errorf("a closed loop has gates %v, %v", gates, err)
 	}
 }
@@ -341,7 +342,7 @@ func TestPacingGates(t *testing.T) {
 		if res.Histogram, err = tally.Encode(tc.ledger.Rec.Hist); err != nil {
 			t.Fatal(err)
 		}
-		gates, err := PacingGates(res, tc.floor)
+		gates, err := verdict.Pacing(res, tc.floor)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/verdict"
 )
 
 // measureCeiling finds out what limit reaches, when a workload takes its rate from
@@ -73,13 +73,13 @@ func (b *bench) floorSubject(ctx context.Context, c *Catalogue) (s *Subject, amo
 // its latency, and only what the generator itself was late by makes it doubtful.
 func gatesOf(w *workload, result *spec.Result) ([]results.Gate, error) {
 	if !w.common() {
-		return load.Gates(result)
+		return verdict.Open(result)
 	}
 	floor := ownLag
 	if w.backend != "" {
 		floor = sharedLag
 	}
-	return load.PacingGates(result, floor)
+	return verdict.Pacing(result, floor)
 }
 
 // What the generator itself may be late by at its p99, in microseconds, or a tenth of

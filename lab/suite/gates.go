@@ -5,6 +5,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/verdict"
 )
 
 // The limits of the validity gates.
@@ -29,7 +30,7 @@ func (b *bench) judge(run *results.Run, w *workload, result *spec.Result) error 
 			Text: fmt.Sprintf("%d of %d connections stood at the end", run.Held, want),
 		})
 	} else {
-		run.Gates = append(run.Gates, results.AnswersGate(run.Requests))
+		run.Gates = append(run.Gates, verdict.Answers(run.Requests))
 	}
 	open, err := gatesOf(w, result)
 	if err != nil {
@@ -46,9 +47,9 @@ func (b *bench) judge(run *results.Run, w *workload, result *spec.Result) error 
 func (b *bench) common(run *results.Run, w *workload) []results.Gate {
 	g := &run.Generator
 	gates := []results.Gate{
-		results.ErrorsGate(run.Errors),
-		results.SteadyGate(g.Steady, g.WarmupSeconds),
-		results.StealGate(g.StealRatio),
+		verdict.Errors(run.Errors),
+		verdict.Steady(g.Steady, g.WarmupSeconds),
+		verdict.Steal(g.StealRatio),
 	}
 	if _, shared := b.cfg.SharedCPU(); w.backend == "" && !shared {
 		gates = append(gates, results.Gate{

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/verdict"
 )
 
 // fullCore is the share of a core from which on it counts as full: the rest goes
@@ -29,12 +29,12 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 		d.Valid = results.Valid(d.Gates)
 		return nil
 	}
-	d.Gates = []results.Gate{results.AnswersGate(r.Requests), results.StealGate(d.Generator.StealRatio)}
+	d.Gates = []results.Gate{verdict.Answers(r.Requests), verdict.Steal(d.Generator.StealRatio)}
 	if !slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return o.Metric == "errors" && o.Target == "" }) {
-		d.Gates = append(d.Gates, results.ErrorsGate(r.Errors))
+		d.Gates = append(d.Gates, verdict.Errors(r.Errors))
 	}
 	if d.Open == nil && d.Config.WarmupSeconds > 0 { // the rate of an open loop is what was asked for
-		d.Gates = append(d.Gates, results.SteadyGate(r.Steady, r.WarmupSeconds))
+		d.Gates = append(d.Gates, verdict.Steady(r.Steady, r.WarmupSeconds))
 	}
 	if d.Open == nil {
 		cpu := d.Generator.CPUUtilisation
@@ -43,7 +43,7 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 			Text: fmt.Sprintf("the generator's core was %.0f %% busy and the server is not known to be full: the rate may be the generator's limit", 100*cpu),
 		})
 	}
-	open, err := load.Gates(r)
+	open, err := verdict.Open(r)
 	if err != nil {
 		return err
 	}

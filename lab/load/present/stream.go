@@ -9,6 +9,7 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/verdict"
 )
 
 const (
@@ -54,7 +55,7 @@ func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.
 	cpu := d.Generator.CPUUtilisation
 	gates := []results.Gate{
 		{Name: "events", Passed: events > 0, Value: float64(events), Limit: 1, Text: "not one event in the window"},
-		results.StealGate(d.Generator.StealRatio),
+		verdict.Steal(d.Generator.StealRatio),
 		{
 			Name: "generator", Passed: cpu <= busyCore, Value: cpu, Limit: busyCore,
 			Text: fmt.Sprintf("the generator's core was %.0f %% busy: what is late may be late because of it", 100*cpu),
@@ -70,7 +71,7 @@ func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.
 		return slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return slices.Contains(metrics, o.Metric) })
 	}
 	if !named("errors") {
-		gates = append(gates, results.ErrorsGate(d.Errors))
+		gates = append(gates, verdict.Errors(d.Errors))
 	}
 	if !named("standing", "reconnects") {
 		gates = append(gates, results.Gate{

@@ -1,4 +1,4 @@
-package load
+package verdict
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ const (
 	openCPULimit  = 0.80 // of the generator's core
 )
 
-// Gates says whether the figures of an open loop are those of the server: the
+// Open says whether the figures of an open loop are those of the server: the
 // load was what was asked for, requests left when they were due, and the
 // generator had time to spare. A closed loop has no such gates.
-func Gates(r *spec.Result) ([]results.Gate, error) {
+func Open(r *spec.Result) ([]results.Gate, error) {
 	if r.Open == nil {
 		return nil, nil
 	}
@@ -61,12 +61,12 @@ func Gates(r *spec.Result) ([]results.Gate, error) {
 	}, nil
 }
 
-// PacingGates is Gates for a server that is not given more connections than its closed
+// Pacing is Open for a server that is not given more connections than its closed
 // loop has: that arrivals wait for one is its doing, and in its response time. In place of
 // the send lag stands the part of it that was the generator's own, of which floor
 // microseconds are allowed, or a tenth of the median response time.
-func PacingGates(r *spec.Result, floor float64) ([]results.Gate, error) {
-	gates, err := Gates(r)
+func Pacing(r *spec.Result, floor float64) ([]results.Gate, error) {
+	gates, err := Open(r)
 	if err != nil || gates == nil {
 		return nil, err
 	}
