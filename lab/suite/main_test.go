@@ -14,7 +14,7 @@ import (
 	"github.com/redline-go/redline/lab/backend"
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/load/generator"
+	"github.com/redline-go/redline/lab/load/request"
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case generator.Verb:
+		case load.Verb:
 			os.Exit(generate())
 		case guard.Verb:
 			os.Exit(guard.Main(os.Stdin))
@@ -49,7 +49,7 @@ func generate() int {
 		return 1
 	}
 	enc := json.NewEncoder(os.Stdout)
-	err := load.Run(context.Background(), &order, func(e spec.Event) {
+	err := request.Run(context.Background(), &order, func(e spec.Event) {
 		if err := enc.Encode(e); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/cputime"
-	"github.com/redline-go/redline/lab/load/generator"
+	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
@@ -25,7 +25,7 @@ const (
 // generate runs a generator process to its result. Each of its events but the
 // last words of a failure goes to see, whose error ends the process.
 func (b *bench) generate(ctx context.Context, order *spec.Spec, see func(spec.Event) error) (*spec.Result, error) {
-	g, err := generator.Start(ctx, b.launcher, b.cfg.Executable, b.cfg.GeneratorCPUs, order)
+	g, err := load.Start(ctx, b.launcher, b.cfg.Executable, b.cfg.GeneratorCPUs, order)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
-	"github.com/redline-go/redline/lab/load/generator"
+	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
@@ -17,7 +17,7 @@ import (
 // load.Events on standard output, a line each.
 func newGenerate() *cobra.Command {
 	return &cobra.Command{
-		Use: generator.Verb, Hidden: true, Args: cli.NoArgs,
+		Use: load.Verb, Hidden: true, Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var order spec.Spec
 			if err := json.NewDecoder(os.Stdin).Decode(&order); err != nil {
@@ -26,7 +26,7 @@ func newGenerate() *cobra.Command {
 			out := bufio.NewWriter(os.Stdout)
 			enc := json.NewEncoder(out)
 			var broken error
-			err := generator.Run(c.Context(), &order, func(e spec.Event) {
+			err := load.Run(c.Context(), &order, func(e spec.Event) {
 				if err := enc.Encode(e); err != nil {
 					broken = err
 				} else if err := out.Flush(); err != nil {

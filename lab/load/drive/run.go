@@ -12,8 +12,8 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/guard"
+	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/arrive"
-	"github.com/redline-go/redline/lab/load/generator"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/spec"
@@ -227,7 +227,7 @@ func (r *loader) generate(ctx context.Context, order *spec.Spec, see func(spec.E
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	p, err := generator.Start(life, r.launcher, r.exe, r.cpus, order)
+	p, err := load.Start(life, r.launcher, r.exe, r.cpus, order)
 	if err != nil {
 		return nil, err
 	}

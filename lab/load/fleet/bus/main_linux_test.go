@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/fleet"
+	"github.com/redline-go/redline/lab/load/request"
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
@@ -99,7 +99,7 @@ func generate(ctx context.Context, order json.RawMessage, emit func(json.RawMess
 	if err := json.Unmarshal(order, &s); err != nil {
 		return err
 	}
-	return load.Run(ctx, &s, func(e spec.Event) {
+	return request.Run(ctx, &s, func(e spec.Event) {
 		b, err := json.Marshal(e)
 		if err != nil {
 			b = []byte(fmt.Sprintf(`{"error":%q}`, err))

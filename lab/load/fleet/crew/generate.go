@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redline-go/redline/lab/load/generator"
+	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/probe"
 )
@@ -35,7 +35,7 @@ func Generate(ctx context.Context, order json.RawMessage, emit func(json.RawMess
 		}
 		return err
 	}
-	err = generator.Run(ctx, &s, func(e spec.Event) {
+	err = load.Run(ctx, &s, func(e spec.Event) {
 		broken = errors.Join(broken, see(e))
 		b, err := json.Marshal(e)
 		if err != nil {

@@ -175,4 +175,4 @@
 // connections, with both cores full, there is no difference.
 // Result.GeneratorCPU leaves empty polls out, so that it still tells how full
 // the core is.
-package load
+package request

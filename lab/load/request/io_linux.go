@@ -1,4 +1,4 @@
-package load
+package request
 
 // What differs between epoll and io_uring stands here: how the loop waits, and how the
 // bytes of a connection come and go. A ring is told what to send and tells what came of

@@ -1,7 +1,7 @@
 // Package generator runs a load generator as a process of its own: the redline
-// command itself, called with the verb [Verb], a load.Spec on its standard input
-// and load.Events on its standard output, a line each.
-package generator
+// command itself, called with the verb [Verb], a Spec on its standard input
+// and Events on its standard output, a line each.
+package load
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/tail"
-	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/audience"
+	"github.com/redline-go/redline/lab/load/request"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/spawn"
 )
@@ -28,12 +28,12 @@ const Verb = "generate"
 const stderrKept = 4 << 10
 
 // Run is what such a process does: it generates the load of a specification, of
-// requests or of subscribers, and reports it through emit; see load.Run.
+// requests or of subscribers, and reports it through emit; see Run.
 func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 	if order.Listen != nil {
 		return audience.Run(ctx, order, emit)
 	}
-	return load.Run(ctx, order, emit)
+	return request.Run(ctx, order, emit)
 }
 
 // A Process is one running generator. [Process.Follow] must be called once.
