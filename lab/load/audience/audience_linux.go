@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/cputime"
-	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/load/subscribe"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
 	"github.com/redline-go/redline/lab/stats"
@@ -22,7 +22,7 @@ import (
 // runner takes subscribers through the phases of a run.
 type runner struct {
 	spec   *spec.Spec
-	loop   *listen.Loop
+	loop   *subscribe.Loop
 	server *cputime.Processes
 	emit   func(spec.Event)
 	delays *tally.Recorder
@@ -30,9 +30,9 @@ type runner struct {
 	lags   *tally.Recorder
 
 	tickAt int64
-	at     listen.Counts // at the last tick
-	cpu    cputime.Time  // at the last tick
-	took   float64       // seconds until all stood
+	at     subscribe.Counts // at the last tick
+	cpu    cputime.Time     // at the last tick
+	took   float64          // seconds until all stood
 	steady bool
 }
 
@@ -83,7 +83,7 @@ func run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) (err erro
 			return err
 		}
 	}
-	if r.loop, err = listen.New(ctx, &listen.Options{
+	if r.loop, err = subscribe.New(ctx, &subscribe.Options{
 		Config: *order.Listen, Addr: order.Addr, Request: order.Request, Subscribers: order.Places(), Timeout: order.Timeout,
 		ConnectRate: order.ConnectRate, Sources: sources, Congestion: order.Congestion,
 		TLS: secure, HTTP2: order.HTTP2, Share: order.Streams,
@@ -247,7 +247,7 @@ func (r *runner) window() (*spec.Result, error) {
 	end, cut := begin+int64(r.spec.Window), false
 	for r.tickAt < end && !cut {
 		err := r.tick(begin, end)
-		if cut = errors.Is(err, listen.ErrCancelled) && l.Now()-begin >= int64(r.spec.Tick); cut {
+		if cut = errors.Is(err, subscribe.ErrCancelled) && l.Now()-begin >= int64(r.spec.Tick); cut {
 			l.Uncancel()
 			err = r.report(begin, end)
 		}
@@ -267,7 +267,7 @@ func (r *runner) window() (*spec.Result, error) {
 		Connects: r.at.Connects, Listen: &spec.Subscribed{Connect: r.took},
 	}
 	res.ServerUser, res.ServerSys, res.ServerCPU = cputime.Split(cpu, r.cpu)
-	listen.Fill(res.Listen, &d)
+	subscribe.Fill(res.Listen, &d)
 	l.Finish(res.Listen)
 	if res.Histogram, err = tally.Encode(r.delays.Hist); err != nil {
 		return nil, err

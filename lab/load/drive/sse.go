@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/sse"
+	"github.com/redline-go/redline/lab/load/subscribe"
 )
 
 // streamFlags is the command line of subscribers.
@@ -195,7 +195,7 @@ func (a firstAnswer) listened(r *request, events bool) error {
 		return fmt.Errorf("%s redirects with status %d to %s, which is not followed: subscribe to that", target, a.status, a.location)
 	case a.status != http.StatusOK:
 		return fmt.Errorf("%s answers with status %d, and a stream with 200", target, a.status)
-	case events && !listen.IsEvents(a.kind):
+	case events && !subscribe.IsEvents(a.kind):
 		return fmt.Errorf("%s: its answer is not of the media type text/event-stream (%.80s): it is no stream of --sse", target, cmp.Or(a.kind, "it has none"))
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/redline-go/redline/lab/load/fleet"
-	"github.com/redline-go/redline/lab/load/listen"
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/load/subscribe"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -77,7 +77,7 @@ func Merge(o *fleet.Outcome) (sum *spec.Result, each []*spec.Result, err error) 
 		}
 	}
 	if len(heard) > 0 {
-		if sum.Listen, err = listen.Merge(heard); err != nil {
+		if sum.Listen, err = subscribe.Merge(heard); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -57,4 +57,4 @@
 // place in one slice, of a fixed size, and the bytes of its last event id; a head
 // that came in pieces is kept until it is whole, for at most 256 connections at a
 // time. TLS and HTTP/2 add what packages tlsc and h2 keep of a connection.
-package listen
+package subscribe
