@@ -126,7 +126,7 @@ type tick struct {
 	Requests  uint64      `json:"requests"`
 	Errors    uint64      `json:"errors"`
 	Heat      [][2]uint64 `json:"heat"`            // see results.HeatBucket
-	Counts    string      `json:"counts"`          // the latencies of this tick alone, see package delta; may be empty
+	Counts    string      `json:"counts"`          // the latencies of this tick alone, see tally.Delta; may be empty
 	SendLag   float64     `json:"send_lag_p99_us"` //
 	Waiting   uint64      `json:"waiting"`         // arrivals
 	ServerCPU float64     `json:"server_cpu"`      // CPU seconds a second

@@ -1,4 +1,4 @@
-// Package load is the core of the lab's load generator: a closed or open loop over
+// Package request makes the load of requests and answers: a closed or open loop over
 // many connections of HTTP/1.1 or HTTP/2, in clear or over TLS, driven by one thread
 // on raw epoll, or on an io_uring.
 //
@@ -152,7 +152,7 @@
 // connections, a moment after it was queued. Latencies and service times begin with the
 // queueing, and send lags end when the kernel has taken all: none is too short.
 //
-// Subscribers of streams (Spec.Listen) are package audience's; of theirs the requests
+// Subscribers of streams (Spec.Listen) are package subscribe's; of theirs the requests
 // are events, and the latency is the wall clock minus the stamp in the event, so that
 // server and generator must share a clock.
 //

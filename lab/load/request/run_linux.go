@@ -47,7 +47,7 @@ func run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) (err erro
 		return err
 	}
 	if order.Listen != nil {
-		return errors.New("spec: subscribers are for package audience")
+		return errors.New("spec: subscribers are for package subscribe")
 	}
 	server, err := cputime.Open(order.ServerPIDs)
 	if err != nil {

@@ -1,18 +1,20 @@
 //go:build !linux
 
-package load
+package request
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
+
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // Run generates the load that spec asks for. It needs epoll: on this system it
 // emits and returns an error that wraps errors.ErrUnsupported.
-func Run(_ context.Context, _ *Spec, emit func(Event)) error {
+func Run(_ context.Context, _ *spec.Spec, emit func(spec.Event)) error {
 	err := fmt.Errorf("generate load on %s: %w", runtime.GOOS, errors.ErrUnsupported)
-	emit(Event{Error: err.Error()})
+	emit(spec.Event{Error: err.Error()})
 	return err
 }

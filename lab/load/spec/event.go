@@ -24,7 +24,7 @@ type Tick struct {
 	SendLag   float64     `json:"send_lag_p99_us,omitempty"` // of an open loop, p99 of those sent
 	Listen    *Heard      `json:"listen,omitempty"`          // of subscribers
 	Waiting   uint64      `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent, at the tick's end
-	Counts    string      `json:"counts,omitempty"`          // of Spec.Member, in the window: what Result.Histogram grew by, see package delta
+	Counts    string      `json:"counts,omitempty"`          // of Spec.Member, in the window: what Result.Histogram grew by, see tally.Delta
 }
 
 // Heard is what a tick has of subscribers.
@@ -33,7 +33,7 @@ type Heard struct {
 	BytesIn    uint64  `json:"bytes_in"`
 	GapP50     float64 `json:"gap_p50_us"` // between two events of a subscriber, microseconds; 0 without any
 	GapP99     float64 `json:"gap_p99_us"`
-	LagP99     float64 `json:"lag_p99_us"` // of reads, see package listen
+	LagP99     float64 `json:"lag_p99_us"` // of reads, see package subscribe
 	Missed     uint64  `json:"missed"`     // ids
 	Duplicated uint64  `json:"duplicated"` // ids
 	Reconnects uint64  `json:"reconnects"`

@@ -47,7 +47,7 @@ type Spec struct {
 
 	IO string `json:"io,omitempty"` // Epoll or URing; empty: Epoll
 
-	Listen *Subscribe `json:"listen,omitempty"` // connections are subscribers of streams, which Request is the head of; see package listen
+	Listen *Subscribe `json:"listen,omitempty"` // connections are subscribers of streams, which Request is the head of; see package subscribe
 }
 
 // What a loop waits with, and sends and receives with. URing is for HTTP/1.1 in clear.

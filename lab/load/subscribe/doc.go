@@ -1,4 +1,4 @@
-// Package listen holds subscribers of event streams: tens of thousands of
+// Package subscribe makes the load of subscribers. It holds those of event streams: tens of thousands of
 // connections on one thread, each of which asks once and listens then.
 //
 //	 sockets ── Loop ──▶ book ──▶ h1.Parser ──▶ sse.Reader ──▶ Recorder
@@ -57,4 +57,11 @@
 // place in one slice, of a fixed size, and the bytes of its last event id; a head
 // that came in pieces is kept until it is whole, for at most 256 connections at a
 // time. TLS and HTTP/2 add what packages tlsc and h2 keep of a connection.
+//
+// # A run
+//
+// Run has the phases of request.Run. All subscribers connect, and the warm-up begins when
+// each has stood once, or no more come: who is missing then is the result's affair. The
+// warm-up is as long as it was asked for. How many events come in the window is the
+// server's decision, so that there is no rate to wait for.
 package subscribe

@@ -1,6 +1,15 @@
-// Package generator runs a load generator as a process of its own: the redline
-// command itself, called with the verb [Verb], a Spec on its standard input
-// and Events on its standard output, a line each.
+// Package load runs a load generator as a process of its own: the redline command
+// itself, called with the verb [Verb], a [spec.Spec] on its standard input and
+// [spec.Event] values on its standard output, a line each.
+//
+//	spec ──▶ load ──┬─▶ request ────┬──▶ spec.Event
+//	                └─▶ subscribe ──┘
+//	                     │ h1, h2, tlsc, sock, ring     connections
+//	                     │ arrive, scenario, reel, sse  what is asked, when
+//	                     └ tally, timer                 what came of it
+//
+// Package request asks and is answered, package subscribe listens to streams. They do not
+// know each other, and nothing but [Run] knows both.
 package load
 
 import (
@@ -16,9 +25,9 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/tail"
-	"github.com/redline-go/redline/lab/load/audience"
 	"github.com/redline-go/redline/lab/load/request"
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/load/subscribe"
 	"github.com/redline-go/redline/lab/spawn"
 )
 
@@ -31,7 +40,7 @@ const stderrKept = 4 << 10
 // requests or of subscribers, and reports it through emit; see Run.
 func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 	if order.Listen != nil {
-		return audience.Run(ctx, order, emit)
+		return subscribe.Run(ctx, order, emit)
 	}
 	return request.Run(ctx, order, emit)
 }

@@ -1,4 +1,4 @@
-package audience
+package subscribe
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
-	"github.com/redline-go/redline/lab/load/subscribe"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
 	"github.com/redline-go/redline/lab/stats"
@@ -22,7 +21,7 @@ import (
 // runner takes subscribers through the phases of a run.
 type runner struct {
 	spec   *spec.Spec
-	loop   *subscribe.Loop
+	loop   *Loop
 	server *cputime.Processes
 	emit   func(spec.Event)
 	delays *tally.Recorder
@@ -30,9 +29,9 @@ type runner struct {
 	lags   *tally.Recorder
 
 	tickAt int64
-	at     subscribe.Counts // at the last tick
-	cpu    cputime.Time     // at the last tick
-	took   float64          // seconds until all stood
+	at     Counts       // at the last tick
+	cpu    cputime.Time // at the last tick
+	took   float64      // seconds until all stood
 	steady bool
 }
 
@@ -45,7 +44,7 @@ func (r *runner) Gap(d time.Duration) { r.gaps.Latency(int64(d), 1) }
 // Lag is part of that.
 func (r *runner) Lag(d time.Duration) { r.lags.Latency(int64(d), 1) }
 
-// Run is load.Run for a specification whose connections are subscribers.
+// Run is request.Run for a specification whose connections are subscribers.
 func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -83,7 +82,7 @@ func run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) (err erro
 			return err
 		}
 	}
-	if r.loop, err = subscribe.New(ctx, &subscribe.Options{
+	if r.loop, err = New(ctx, &Options{
 		Config: *order.Listen, Addr: order.Addr, Request: order.Request, Subscribers: order.Places(), Timeout: order.Timeout,
 		ConnectRate: order.ConnectRate, Sources: sources, Congestion: order.Congestion,
 		TLS: secure, HTTP2: order.HTTP2, Share: order.Streams,
@@ -247,7 +246,7 @@ func (r *runner) window() (*spec.Result, error) {
 	end, cut := begin+int64(r.spec.Window), false
 	for r.tickAt < end && !cut {
 		err := r.tick(begin, end)
-		if cut = errors.Is(err, subscribe.ErrCancelled) && l.Now()-begin >= int64(r.spec.Tick); cut {
+		if cut = errors.Is(err, ErrCancelled) && l.Now()-begin >= int64(r.spec.Tick); cut {
 			l.Uncancel()
 			err = r.report(begin, end)
 		}
@@ -267,7 +266,7 @@ func (r *runner) window() (*spec.Result, error) {
 		Connects: r.at.Connects, Listen: &spec.Subscribed{Connect: r.took},
 	}
 	res.ServerUser, res.ServerSys, res.ServerCPU = cputime.Split(cpu, r.cpu)
-	subscribe.Fill(res.Listen, &d)
+	Fill(res.Listen, &d)
 	l.Finish(res.Listen)
 	if res.Histogram, err = tally.Encode(r.delays.Hist); err != nil {
 		return nil, err
