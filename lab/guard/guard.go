@@ -159,6 +159,9 @@ func (g *Guard) send(o order) error {
 	if err == nil {
 		_, err = g.pipe.Write(append(line, '\n'))
 	}
+	if errors.Is(err, syscall.EPIPE) {
+		return fmt.Errorf("guard process %d has ended: nothing would be undone if this command died; run it again", g.cmd.Process.Pid)
+	}
 	if err != nil {
 		return fmt.Errorf("tell guard: %w", err)
 	}

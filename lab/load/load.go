@@ -104,11 +104,15 @@ func (p *Process) Interrupt() error {
 	return err
 }
 
-// Follow waits for the generator's result. Each of its events but the last words
-// of a failure goes to see, whose error ends the process. When it returns, the
+// Follow waits for the generator's result. Its process ID goes to see, and then each of
+// its events but the last words of a failure. An error of see ends the process. When it returns, the
 // process has ended.
 func (p *Process) Follow(see func(spec.Event) error) (*spec.Result, error) {
-	result, err := p.follow(see)
+	err := see(spec.Event{PID: p.PID()})
+	var result *spec.Result
+	if err == nil {
+		result, err = p.follow(see)
+	}
 	if err != nil {
 		return nil, errors.Join(err, p.kill())
 	}

@@ -131,7 +131,8 @@ type Run struct {
 	Requests      uint64            `json:"requests"`       // answered in the window; events for a stream
 	Rate          float64           `json:"rate"`           // Requests a second
 	Errors        map[string]uint64 `json:"errors,omitempty"`
-	BytesIn       uint64            `json:"bytes_in"` // as the generator saw them
+	Unanswered    uint64            `json:"unanswered,omitempty"` // of a closed loop: requests without an answer at the end, whose ages are in Latency
+	BytesIn       uint64            `json:"bytes_in"`             // as the generator saw them
 	BytesOut      uint64            `json:"bytes_out"`
 	Latency       Latency           `json:"latency"`
 	CPU           CPU               `json:"cpu"`
@@ -230,13 +231,14 @@ type Process struct {
 
 // Generator is the state of the load generator in the same window.
 type Generator struct {
-	CPUUtilisation float64  `json:"cpu_utilisation"`    // of its core, 0 to 1
-	Bound          bool     `json:"bound"`              // its core was full and the server's was not: the rate is not the subject's
-	Headroom       *float64 `json:"headroom,omitempty"` // rate of the floor in the same block over this rate
-	WarmupSeconds  float64  `json:"warmup_seconds"`     // as it came out
-	Steady         bool     `json:"steady"`             // no trend was left at the end of the warm-up
-	StealRatio     float64  `json:"steal_ratio"`        // of both sides' CPUs, taken by the hypervisor
-	PressureRatio  float64  `json:"pressure_ratio"`     // PSI cpu "some" over the window
+	CPUUtilisation float64  `json:"cpu_utilisation"`         // of its core, 0 to 1
+	Bound          bool     `json:"bound"`                   // its core was full and the server's was not: the rate is not the subject's
+	Headroom       *float64 `json:"headroom,omitempty"`      // rate of the floor in the same block over this rate
+	WarmupSeconds  float64  `json:"warmup_seconds"`          // as it came out
+	Steady         bool     `json:"steady"`                  // no trend was left at the end of the warm-up
+	StealRatio     float64  `json:"steal_ratio"`             // of both sides' CPUs, taken by the hypervisor
+	ForeignRatio   *float64 `json:"foreign_ratio,omitempty"` // of both sides' CPUs, used by processes that are not of the run; null where it is not known
+	PressureRatio  float64  `json:"pressure_ratio"`          // PSI cpu "some" over the window: it counts what an idle CPU takes to wake, too
 }
 
 // Sample is one point of a run's time series, about 200 ms apart.

@@ -73,7 +73,7 @@ func (b *bench) floorSubject(ctx context.Context, c *Catalogue) (s *Subject, amo
 // its latency, and only what the generator itself was late by makes it doubtful.
 func gatesOf(w *workload, result *spec.Result) ([]results.Gate, error) {
 	if !w.common() {
-		return verdict.Open(result)
+		return verdict.Open(result, 0)
 	}
 	floor := ownLag
 	if w.backend != "" {

@@ -10,11 +10,6 @@ import (
 
 // The limits of the validity gates.
 const (
-	// pressureLimit: share of the window in which some task waited for a CPU.
-	// Server and generator have one each; a Go server's own background threads
-	// wait for it now and then, another program's load shows far above this.
-	pressureLimit = 0.25
-
 	// invalidLimit: share of the counted runs that may fail a gate before the
 	// whole comparison is called invalid.
 	invalidLimit = 0.10
@@ -22,7 +17,7 @@ const (
 
 // judge applies the gates to a run that was measured.
 func (b *bench) judge(run *results.Run, w *workload, result *spec.Result) error {
-	run.Gates = b.common(run, w)
+	run.Gates = common(run)
 	if w.idle {
 		want := b.connections(w)
 		run.Gates = append(run.Gates, results.Gate{
@@ -42,22 +37,15 @@ func (b *bench) judge(run *results.Run, w *workload, result *spec.Result) error 
 	return nil
 }
 
-// common is the gates of all workloads. A backend, or a server that shares it, waits for the
-// generator's CPU, and the generator for theirs: the pressure of that says nothing.
-func (b *bench) common(run *results.Run, w *workload) []results.Gate {
+// common is the gates of all workloads.
+func common(run *results.Run) []results.Gate {
 	g := &run.Generator
-	gates := []results.Gate{
-		verdict.Errors(run.Errors),
+	return append([]results.Gate{
+		verdict.Errors(verdict.Failures(run.Errors, run.Unanswered, run.Open), run.Errors),
+		verdict.Unanswered(run.Unanswered),
 		verdict.Steady(g.Steady, g.WarmupSeconds),
 		verdict.Steal(g.StealRatio),
-	}
-	if _, shared := b.cfg.SharedCPU(); w.backend == "" && !shared {
-		gates = append(gates, results.Gate{
-			Name: "pressure", Passed: g.PressureRatio <= pressureLimit, Value: g.PressureRatio, Limit: pressureLimit,
-			Text: fmt.Sprintf("tasks waited for a CPU in %.0f %% of the window: something else is running", g.PressureRatio*100),
-		})
-	}
-	return gates
+	}, verdict.Foreign(g.ForeignRatio, run.WindowSeconds)...)
 }
 
 // overall returns the gates of the whole comparison.

@@ -94,6 +94,9 @@ func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *serve
 	}
 	w := watch{bench: b, run: run, server: srv, service: b.service(s.workload.backend)}
 	result, err := b.generate(ctx, order, w.event)
+	if w.usage != nil {
+		defer w.usage.Close()
+	}
 	if err != nil {
 		return err
 	}
@@ -141,6 +144,7 @@ type watch struct {
 	server  *server
 	service *service // the backend that the server asks; nil: it asks none
 
+	usage      *probe.Usage // of the CPUs of both sides
 	begin, end edge
 }
 
@@ -148,7 +152,7 @@ type watch struct {
 type edge struct {
 	process  results.Process
 	snapshot probe.Snapshot
-	ticks    probe.Ticks
+	usage    probe.UsageReading
 	pressure time.Duration
 	backend  cputime.Time
 	at       time.Time
@@ -157,6 +161,12 @@ type edge struct {
 // event looks at the server when the generator says that something happened.
 func (w *watch) event(e spec.Event) (err error) {
 	switch {
+	case e.PID > 0:
+		pids := append([]int{e.PID}, w.server.pids...)
+		if w.service != nil {
+			pids = append(pids, w.service.cmd.Process.Pid)
+		}
+		w.usage, err = probe.OpenUsage(w.cfg.cpus(), pids...)
 	case e.Window:
 		w.begin, err = w.edge()
 	case e.Tick != nil:
@@ -177,7 +187,7 @@ func (w *watch) edge() (e edge, err error) {
 	if e.process, err = probe.ReadProcess(w.server.pids); err != nil {
 		return e, err
 	}
-	if e.ticks, err = probe.ReadTicks(w.cfg.cpus()); err != nil {
+	if e.usage, err = w.usage.Read(); err != nil {
 		return e, err
 	}
 	if w.service != nil {
@@ -219,7 +229,7 @@ func (w *watch) fill(r *spec.Result) (err error) {
 	if run.Latency, err = results.ParseLatency(r.Histogram); err != nil {
 		return err
 	}
-	run.WindowSeconds, run.Requests, run.Errors = r.Seconds, r.Requests, r.Errors
+	run.WindowSeconds, run.Requests, run.Errors, run.Unanswered = r.Seconds, r.Requests, r.Errors, r.Unanswered
 	run.Rate = float64(r.Requests) / r.Seconds
 	run.BytesIn, run.BytesOut = r.BytesIn, r.BytesOut
 	run.CPU = results.CPU{
@@ -234,10 +244,12 @@ func (w *watch) fill(r *spec.Result) (err error) {
 		rt := w.end.snapshot.Since(w.begin.snapshot, run.Requests)
 		run.Runtime = &rt
 	}
+	foreign := w.end.usage.Foreign(w.begin.usage)
 	run.Generator = results.Generator{
 		CPUUtilisation: r.GeneratorCPU / r.Seconds / float64(len(w.cfg.GeneratorCPUs)),
 		WarmupSeconds:  r.WarmupSeconds, Steady: r.Steady,
-		StealRatio:    w.end.ticks.Steal(w.begin.ticks),
+		StealRatio:    w.end.usage.Steal(w.begin.usage),
+		ForeignRatio:  &foreign,
 		PressureRatio: min(1, float64(w.end.pressure-w.begin.pressure)/float64(w.end.at.Sub(w.begin.at))),
 	}
 	busy := run.Generator.CPUUtilisation

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -147,7 +148,9 @@ func readSubject(file string) (*Subject, error) {
 	s := &Subject{role: roleSubject}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
-	if err := dec.Decode(s); err != nil {
+	if err := dec.Decode(s); errors.Is(err, io.EOF) {
+		return nil, errors.New("it is empty: write at least name, command and url")
+	} else if err != nil {
 		return nil, err
 	}
 	if s.Title == "" {
@@ -158,6 +161,12 @@ func readSubject(file string) (*Subject, error) {
 
 var subjectName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
 
+// What is replaced in a subject's command, files and URL: see server.place.
+var (
+	placeholder  = regexp.MustCompile(`\{[a-z]+\}`)
+	placeholders = []string{"{addr}", "{host}", "{port}", "{dir}", "{cpus}", "{redis}", "{wait}"}
+)
+
 func (s *Subject) check() error {
 	switch {
 	case !subjectName.MatchString(s.Name):
@@ -166,6 +175,13 @@ func (s *Subject) check() error {
 		return errors.New("command is missing: the argument list that starts the server in the foreground")
 	case !strings.HasPrefix(s.URL, "http://"):
 		return fmt.Errorf("url %q: want http://{addr} or http://127.0.0.1:PORT", s.URL)
+	}
+	for _, text := range append(slices.Clone(s.Command), s.URL) {
+		for _, p := range placeholder.FindAllString(text, -1) {
+			if !slices.Contains(placeholders, p) {
+				return fmt.Errorf("%q has the placeholder %s, which there is not: write one of %s", text, p, strings.Join(placeholders, ", "))
+			}
+		}
 	}
 	for name := range s.Files {
 		if !filepath.IsLocal(name) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redline-go/redline/lab/guard"
@@ -165,6 +166,10 @@ func (b *bench) resolve(c *Catalogue) error {
 		case floorName:
 			s.role = roleFloor
 		}
+		if !slices.ContainsFunc(b.loads, s.serves) {
+			return fmt.Errorf("subject %s serves none of the workloads that are asked for (%s), only %s: leave it out, or ask for one of these",
+				name, strings.Join(b.cfg.Workloads, ", "), strings.Join(s.Workloads, ", "))
+		}
 		b.subjects = append(b.subjects, s)
 	}
 	if !slices.Contains(b.cfg.Subjects, b.cfg.Baseline) {
@@ -195,9 +200,8 @@ func (b *bench) header(root string) (*results.File, error) {
 	return f, nil
 }
 
-// prepare builds the subjects and checks that they do the same work. A subject
-// that cannot take part is told and left out; without the baseline there is
-// nothing to compare.
+// prepare builds the subjects and checks that they do the same work. One that cannot
+// take part ends the comparison: it was asked for.
 func (b *bench) prepare(ctx context.Context, c *Catalogue) error {
 	dir := filepath.Join(b.tmp, "bin")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -217,10 +221,7 @@ func (b *bench) prepare(ctx context.Context, c *Catalogue) error {
 		b.file.Subjects = append(b.file.Subjects, s.describe())
 		if err != nil {
 			b.exclude(s, err)
-			if s.role == roleBaseline {
-				return fmt.Errorf("the baseline cannot be measured: %w", err)
-			}
-			continue
+			return fmt.Errorf("%s cannot take part; mend it, or leave it out of --subjects: %w", s.Name, err)
 		}
 		fit = append(fit, s)
 		if s.role == roleBaseline {
@@ -240,6 +241,7 @@ func (b *bench) noteAbsent() {
 		for _, s := range b.subjects {
 			if !s.serves(w) && s.role != roleTwin {
 				b.file.Workloads[i].NotServed = append(b.file.Workloads[i].NotServed, s.Name)
+				b.tell(Step{Phase: "check", Subject: s.Name, Workload: w.name, Err: fmt.Errorf("it does not serve %s, and has no figures there", w.name)})
 			}
 		}
 	}

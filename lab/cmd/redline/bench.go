@@ -130,6 +130,8 @@ func verdict(ctx context.Context, f *results.File, runErr error) error {
 		return runErr
 	case slices.ContainsFunc(f.Runs, func(r results.Run) bool { return r.Failed != "" }):
 		return cli.ExitCode(1) // named in the table
+	case !results.Valid(f.Gates):
+		return cli.ExitCode(1) // the first line of the table says why
 	}
 	return nil
 }
@@ -144,7 +146,7 @@ func (b *benchFlags) resolve(c *cobra.Command) (*suite.Catalogue, error) {
 		return nil, err
 	}
 	b.mode(c.Flags().Changed)
-	b.Tool, b.Command = cli.Version(), os.Args[1:]
+	b.Tool, b.Command = cli.Version(), cli.Redact(os.Args[1:])
 	b.Workloads = suite.Expand(b.Workloads)
 	if b.Baseline == "" && len(b.Subjects) > 0 {
 		b.Baseline = b.Subjects[0]

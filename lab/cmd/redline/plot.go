@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,6 +35,9 @@ loop the response time, from when a request was due.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if ext := filepath.Ext(out); slices.Contains(otherPictures, strings.ToLower(ext)) {
+				return cli.Usage("--out %s: the picture is SVG, not %s: write %s.svg", out, ext[1:], strings.TrimSuffix(out, ext))
+			}
 			var curves []report.Plotted
 			for _, arg := range args {
 				label, path, labelled := strings.Cut(arg, "=")
@@ -62,3 +67,6 @@ loop the response time, from when a request was due.`,
 	c.Flags().StringVar(&out, "out", "-", "`FILE` for the picture; - is standard output")
 	return c
 }
+
+// otherPictures are endings of files that SVG does not go into.
+var otherPictures = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".html"}

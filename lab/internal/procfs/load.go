@@ -11,7 +11,9 @@ import (
 // Ticks is CPU time since boot, in clock ticks, summed over some CPUs.
 type Ticks struct {
 	Stolen uint64 // wanted, but given to another guest by the hypervisor
+	Idle   uint64 // waiting for I/O included
 	Total  uint64 // of all kinds, idle and stolen included
+	CPUs   int    // that these are of
 }
 
 // Steal returns the share of the time since earlier that the hypervisor took,
@@ -37,7 +39,14 @@ func (f FS) Ticks(cpus []int) (Ticks, error) {
 			names = append(names, "cpu"+strconv.Itoa(c))
 		}
 	}
-	var sum Ticks
+	sum := Ticks{CPUs: len(cpus)}
+	if len(cpus) == 0 {
+		for _, l := range lines {
+			if rest, ok := strings.CutPrefix(l, "cpu"); ok && rest != "" && rest[0] != ' ' {
+				sum.CPUs++
+			}
+		}
+	}
 	for _, name := range names {
 		words := Value(lines, name)
 		// user nice system idle iowait irq softirq steal; the guest columns after
@@ -52,7 +61,10 @@ func (f FS) Ticks(cpus []int) (Ticks, error) {
 				return Ticks{}, fmt.Errorf("read /proc/stat: %w", err)
 			}
 			sum.Total += n
-			if i == kinds-1 {
+			switch i {
+			case 3, 4:
+				sum.Idle += n
+			case kinds - 1:
 				sum.Stolen += n
 			}
 		}

@@ -83,9 +83,9 @@ func TestTicks(t *testing.T) {
 		cpus []int
 		want Ticks
 	}{
-		{nil, Ticks{Stolen: 20, Total: 220}}, // the guest columns do not count twice
-		{[]int{0}, Ticks{Stolen: 7, Total: 38}},
-		{[]int{0, 10}, Ticks{Stolen: 8, Total: 46}},
+		{nil, Ticks{Stolen: 20, Idle: 100, Total: 220, CPUs: 2}}, // the guest columns do not count twice
+		{[]int{0}, Ticks{Stolen: 7, Idle: 7, Total: 38, CPUs: 1}},
+		{[]int{0, 10}, Ticks{Stolen: 8, Idle: 9, Total: 46, CPUs: 2}},
 	} {
 		if got, err := f.Ticks(c.cpus); err != nil || got != c.want {
 			t.Errorf("Ticks(%v) = %+v, %v; want %+v", c.cpus, got, err, c.want)
@@ -98,9 +98,9 @@ func TestTicks(t *testing.T) {
 		earlier, later Ticks
 		want           float64
 	}{
-		{Ticks{10, 100}, Ticks{15, 200}, 0.05},
-		{Ticks{10, 100}, Ticks{10, 100}, 0},
-		{Ticks{10, 100}, Ticks{9, 200}, 0}, // it runs backwards on some hypervisors
+		{Ticks{Stolen: 10, Total: 100}, Ticks{Stolen: 15, Total: 200}, 0.05},
+		{Ticks{Stolen: 10, Total: 100}, Ticks{Stolen: 10, Total: 100}, 0},
+		{Ticks{Stolen: 10, Total: 100}, Ticks{Stolen: 9, Total: 200}, 0}, // it runs backwards on some hypervisors
 	} {
 		if got := c.later.Steal(c.earlier); got != c.want {
 			t.Errorf("%+v.Steal(%+v) = %v, want %v", c.later, c.earlier, got, c.want)

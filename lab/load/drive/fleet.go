@@ -244,7 +244,7 @@ func (c *crewed) conclude(d *present.Document, target float64) error {
 			Clock: results.Clock{OffsetMs: float64(p.Clock.Nanoseconds) / 1e6, UncertaintyMs: float64(p.Clock.Uncertainty) / 1e6, LateMs: float64(p.Late) / 1e6},
 		}
 		if r := c.results[i]; r != nil {
-			if err := d.FillWorker(&w, r, r.Steal, target*p.Share.Fraction); err != nil {
+			if err := d.FillWorker(&w, r, target*p.Share.Fraction); err != nil {
 				return fmt.Errorf("worker %d: %w", i, err)
 			}
 		}

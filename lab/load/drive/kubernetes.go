@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,8 +131,20 @@ func (p *plan) fleet(a bus.Address) kube.Fleet {
 	}
 }
 
+// reachable refuses servers that pods do not reach at that name: it is their own.
+func reachable(u *url.URL) error {
+	host := u.Hostname()
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return fmt.Errorf("--kubernetes with %s: in a pod that is the pod itself; write the address at which pods reach the server, as http://shop.default.svc:8080/", host)
+	}
+	return nil
+}
+
 // manifest writes the manifests of a run that is made in a cluster altogether.
 func (p *plan) manifest(c *cobra.Command, rawURL string) error {
+	if err := reachable(p.request.url); err != nil {
+		return cli.Misuse(err)
+	}
 	f := p.fleet(meet.Address(""))
 	f.NATS = p.bus
 	var err error

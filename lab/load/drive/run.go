@@ -56,6 +56,10 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 		return plan.rehearsal(c.Context(), c.OutOrStdout())
 	case plan.kubernetes && !plan.apply:
 		return plan.manifest(c, rawURL)
+	case plan.kubernetes:
+		if err := reachable(plan.request.url); err != nil { // the pods may run on this machine's network
+			plan.notes = append(plan.notes, err.Error())
+		}
 	}
 	r := &loader{plan: plan, machine: machine.Fingerprint(".")}
 	if r.exe, err = os.Executable(); err != nil {
@@ -139,7 +143,7 @@ func (r *loader) meet(ctx context.Context) error {
 // document is a run's before it began.
 func (r *loader) document(words string) *present.Document {
 	d := &present.Document{
-		Tool: cli.Version(), Command: os.Args[1:], Started: time.Now(), URL: r.request.url.String(), Machine: r.machine,
+		Tool: cli.Version(), Command: cli.Redact(os.Args[1:]), Started: time.Now(), URL: cli.RedactURL(r.request.url), Machine: r.machine,
 		Series: []present.Point{}, Notes: slices.Clone(r.notes),
 		Config: present.Config{
 			Method: r.request.method, Headers: len(r.request.wire) - r.request.body, Body: r.request.body, Status: r.status,
@@ -171,7 +175,7 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 	r.hand(order)
 	r.handProtocol(order)
 	w := &watch{loader: r, doc: d, crew: new(crewed), look: r.look(ctx, d)}
-	defer w.look.end()
+	defer w.close()
 	if r.live != nil {
 		r.live.Begin(d)
 	}
@@ -197,11 +201,7 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 		}
 	}
 	w.look.conclude(result)
-	steal := w.end.ticks.Steal(w.begin.ticks)
-	if w.crew.outcome != nil {
-		steal = result.Steal // where the workers are
-	}
-	if err := d.Fill(result, steal, target, thresholds); err != nil {
+	if err := d.Fill(result, target, thresholds); err != nil {
 		return d, err
 	}
 	if err := w.crew.conclude(d, target); err != nil || result.GaveUp == "" {

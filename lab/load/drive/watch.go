@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,8 +28,9 @@ type watch struct {
 	*loader
 	doc        *present.Document
 	begin, end edge
-	rest       time.Time // until then the server's tables are not read
-	crew       *crewed   // of several workers
+	rest       time.Time    // until then the server's tables are not read
+	usage      *probe.Usage // of a generator on this machine; nil: there is none
+	crew       *crewed      // of several workers
 	look       *look
 
 	// Of workers that cannot read the server's clocks, as they are not where it is.
@@ -40,12 +42,14 @@ type watch struct {
 type edge struct {
 	process results.Process
 	unknown bool // process
-	ticks   probe.Ticks
+	usage   probe.UsageReading
 }
 
 // event looks at the server when the generator says that something happened.
 func (w *watch) event(e spec.Event) (err error) {
 	switch {
+	case e.PID > 0:
+		w.usage, err = w.openUsage(e.PID)
 	case e.Standing > 0:
 		w.show(func(l *present.Live) { l.Standing(e.Standing) })
 	case e.Connected:
@@ -60,6 +64,7 @@ func (w *watch) event(e spec.Event) (err error) {
 		w.look.close()
 		w.end, err = w.edge()
 		w.concludeServer()
+		w.concludeUsage(e.Result)
 	}
 	return err
 }
@@ -91,8 +96,42 @@ func (w *watch) edge() (e edge, err error) {
 		e.process, err = probe.ReadProcess(w.doc.Server.PIDs)
 		e.unknown = err != nil
 	}
-	e.ticks, err = probe.ReadTicks(w.cpus)
+	if w.usage != nil {
+		e.usage, err = w.usage.Read()
+	}
 	return e, err
+}
+
+// openUsage begins to watch the CPUs that generator and server may use.
+func (w *watch) openUsage(generator int) (*probe.Usage, error) {
+	cpus, pids := slices.Clone(w.cpus), []int{generator}
+	if s := w.doc.Server; s != nil {
+		pids = append(pids, s.PIDs...)
+		theirs, err := probe.AllowedTo(s.PIDs[0])
+		if err != nil {
+			return nil, err
+		}
+		cpus = append(cpus, theirs...)
+	}
+	slices.Sort(cpus)
+	return probe.OpenUsage(slices.Compact(cpus), pids...)
+}
+
+// concludeUsage says what others took of these CPUs.
+func (w *watch) concludeUsage(r *spec.Result) {
+	if w.usage == nil {
+		return
+	}
+	foreign := w.end.usage.Foreign(w.begin.usage)
+	r.Steal, r.Foreign = w.end.usage.Steal(w.begin.usage), &foreign
+}
+
+// close frees what was opened.
+func (w *watch) close() {
+	w.look.end()
+	if w.usage != nil {
+		w.usage.Close()
+	}
 }
 
 // point adds a tick to the time series. What cannot be read of the server is left

@@ -36,6 +36,7 @@ type Figures struct {
 	Rate     float64 // right answers a second
 	Answered uint64  // right answers
 	Errors   uint64
+	Lost     uint64             // of Errors, those that Latency knows nothing of: they took longer than any time
 	Targets  map[string]Figures // by name; those of a scenario
 	Stream   *Stream            // of subscribers
 }
@@ -46,6 +47,11 @@ type Judged struct {
 	Kept      bool     `json:"kept"`
 	Value     *float64 `json:"value"` // in the unit of the objective: microseconds, share, count or requests a second; absent when the samples cannot carry it
 	Why       string   `json:"why"`   // in words
+}
+
+// OfLatency reports whether Limit is a time in microseconds.
+func (o Objective) OfLatency() bool {
+	return o.Metric == "mean" || o.Metric == "max" || quantiles[o.Metric] > 0
 }
 
 // String is the objective as it was written.
@@ -91,7 +97,7 @@ func parse(text string) (o Objective, err error) {
 		o.Limit, o.Share, err = parseErrors(limit)
 	case o.Metric == "rate":
 		o.Limit, err = parseNumber(strings.TrimSuffix(limit, "/s"), "a number of requests a second, as rate>1000")
-	case o.Metric == "mean" || o.Metric == "max" || quantiles[o.Metric] > 0:
+	case o.OfLatency():
 		var d time.Duration
 		if d, err = time.ParseDuration(limit); err != nil || d <= 0 {
 			err = fmt.Errorf("%q is no time: write one with its unit, as %s<10ms", limit, o.Metric)
@@ -156,6 +162,11 @@ func (o Objective) Judge(f Figures) Judged {
 		j.Why = fmt.Sprintf("%s: %s are too few to say, it takes %d", o.text, o.samples(f), o.Samples())
 		return j
 	}
+	if math.IsInf(v, 1) {
+		j.Kept = o.Above
+		j.Why = fmt.Sprintf("%s: %d of %d requests failed, so that it is longer than any time", o.text, f.Lost, f.Lost+f.Latency.Count)
+		return j
+	}
 	j.Value = &v
 	if o.Above {
 		j.Kept = v > o.Limit || o.Equal && v == o.Limit
@@ -190,6 +201,9 @@ func (o Objective) ofLatency(l results.Latency, f Figures) (float64, bool) {
 	case "max":
 		return l.MaxUs, some
 	}
+	if q := quantiles[o.Metric]; q > 0 && f.Lost > 0 {
+		return beyond(l, q, f.Lost)
+	}
 	p := map[string]*float64{
 		"p50": l.P50, "p90": l.P90, "p99": l.P99, "p99.9": l.P999, "p99.99": l.P9999,
 	}[o.Metric]
@@ -197,4 +211,22 @@ func (o Objective) ofLatency(l results.Latency, f Figures) (float64, bool) {
 		return 0, false
 	}
 	return *p, true
+}
+
+// beyond is a quantile of requests of which so many have no latency, as they failed: they
+// count as longer than any time. It returns false when all of them are too few to say.
+func beyond(l results.Latency, q float64, lost uint64) (us float64, ok bool) {
+	all := l.Count + lost
+	if !results.Carries(all, q) {
+		return 0, false
+	}
+	rank := q * float64(all)
+	if rank > float64(l.Count) {
+		return math.Inf(1), true
+	}
+	h, err := l.Decode()
+	if err != nil {
+		return 0, false
+	}
+	return float64(h.ValueAtQuantile(100*rank/float64(l.Count))) / 1e3, true
 }

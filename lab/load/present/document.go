@@ -12,6 +12,7 @@ import (
 	"github.com/redline-go/redline/lab/load/search"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/verdict"
 )
 
 // SchemaName is the value of Document.Schema.
@@ -36,12 +37,13 @@ type Document struct {
 	Gates      []results.Gate     `json:"gates"`
 	Thresholds []objective.Judged `json:"thresholds"` // in the order of the command line
 
-	RequestsPerSecond float64           `json:"requests_per_second"` // right answers a second
-	Seconds           float64           `json:"seconds"`             // the window's length, as measured
-	Requests          uint64            `json:"requests"`            // right answers in the window
-	Errors            map[string]uint64 `json:"errors"`              // by kind
-	ErrorRatio        float64           `json:"error_ratio"`         // errors of errors and right answers, 0 to 1
-	BytesIn           uint64            `json:"bytes_in"`            // as the generator saw them
+	RequestsPerSecond float64           `json:"requests_per_second"`  // right answers a second
+	Seconds           float64           `json:"seconds"`              // the window's length, as measured
+	Requests          uint64            `json:"requests"`             // right answers in the window
+	Errors            map[string]uint64 `json:"errors"`               // by kind
+	Unanswered        uint64            `json:"unanswered,omitempty"` // of a closed loop: requests without an answer at the end, whose ages are in Latency
+	ErrorRatio        float64           `json:"error_ratio"`          // errors of errors and right answers, 0 to 1
+	BytesIn           uint64            `json:"bytes_in"`             // as the generator saw them
 	BytesOut          uint64            `json:"bytes_out"`
 
 	Latency   results.Latency   `json:"latency"`          // of an open loop: response time, from the intended send
@@ -127,12 +129,13 @@ func PointOf(t *spec.Tick) Point {
 
 // Fill puts the generator's result into d, whose other parts are there, and
 // judges it: the gates, then the thresholds.
-func (d *Document) Fill(r *spec.Result, stealRatio float64, target float64, thresholds []objective.Objective) (err error) {
+func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.Objective) (err error) {
 	d.Schema, d.Version = SchemaName, SchemaVersion
 	if d.Latency, err = results.ParseLatency(r.Histogram); err != nil {
 		return err
 	}
 	d.Seconds, d.Requests, d.Errors = r.Seconds, r.Requests, r.Errors
+	d.Unanswered = r.Unanswered
 	d.RequestsPerSecond = float64(r.Requests) / r.Seconds
 	d.BytesIn, d.BytesOut = r.BytesIn, r.BytesOut
 	failed := results.CountErrors(r.Errors)
@@ -140,7 +143,7 @@ func (d *Document) Fill(r *spec.Result, stealRatio float64, target float64, thre
 		d.ErrorRatio = float64(failed) / float64(all)
 	}
 	d.Generator = results.Generator{
-		CPUUtilisation: r.GeneratorCPU / r.Seconds, WarmupSeconds: r.WarmupSeconds, Steady: r.Steady, StealRatio: stealRatio,
+		CPUUtilisation: r.GeneratorCPU / r.Seconds, WarmupSeconds: r.WarmupSeconds, Steady: r.Steady, StealRatio: r.Steal, ForeignRatio: r.Foreign,
 	}
 	if r.Open != nil {
 		if d.Open, err = openOf(r.Open, target); err != nil {
@@ -205,16 +208,22 @@ func (d *Document) fillServer(r *spec.Result) {
 // Figures is what objectives are held against. Of an open loop an arrival that
 // never was answered is an error, too.
 func (d *Document) Figures() objective.Figures {
-	f := objective.Figures{Latency: d.Latency, Rate: d.RequestsPerSecond, Answered: d.Requests, Errors: results.CountErrors(d.Errors), Targets: d.targetFigures()}
+	f := objective.Figures{
+		Latency: d.Latency, Rate: d.RequestsPerSecond, Answered: d.Requests,
+		Errors: d.failures(), Lost: d.failures() - d.Unanswered, Targets: d.targetFigures(),
+	}
 	if d.Stream != nil {
 		f.Stream = d.Stream.figures(d.Latency)
 	}
 	if d.Open != nil {
 		f.Answered = d.Latency.Count - min(d.Open.Unfinished, d.Latency.Count)
-		f.Errors = max(f.Errors, d.Open.Failed) + d.Open.Unfinished
+		f.Lost -= d.Open.Unfinished
 	}
 	return f
 }
+
+// failures is how many requests came to nothing.
+func (d *Document) failures() uint64 { return verdict.Failures(d.Errors, d.Unanswered, d.Open) }
 
 // Kept reports whether all thresholds were.
 func (d *Document) Kept() bool {

@@ -29,21 +29,23 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 		d.Valid = results.Valid(d.Gates)
 		return nil
 	}
-	d.Gates = []results.Gate{verdict.Answers(r.Requests), verdict.Steal(d.Generator.StealRatio)}
+	d.Gates = append([]results.Gate{verdict.Answers(r.Requests), verdict.Steal(d.Generator.StealRatio)},
+		verdict.Foreign(d.Generator.ForeignRatio, r.Seconds)...)
 	if !slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return o.Metric == "errors" && o.Target == "" }) {
-		d.Gates = append(d.Gates, verdict.Errors(r.Errors))
+		d.Gates = append(d.Gates, verdict.Errors(d.failures(), r.Errors))
 	}
 	if d.Open == nil && d.Config.WarmupSeconds > 0 { // the rate of an open loop is what was asked for
 		d.Gates = append(d.Gates, verdict.Steady(r.Steady, r.WarmupSeconds))
 	}
 	if d.Open == nil {
+		d.Gates = append(d.Gates, verdict.Unanswered(d.Unanswered))
 		cpu := d.Generator.CPUUtilisation
 		d.Gates = append(d.Gates, results.Gate{
 			Name: "generator", Passed: !d.Generator.Bound, Value: cpu, Limit: fullCore,
 			Text: fmt.Sprintf("the generator's core was %.0f %% busy and the server is not known to be full: the rate may be the generator's limit", 100*cpu),
 		})
 	}
-	open, err := verdict.Open(r)
+	open, err := verdict.Open(r, tightest(thresholds))
 	if err != nil {
 		return err
 	}
@@ -53,6 +55,17 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 	}
 	d.Valid = results.Valid(d.Gates)
 	return nil
+}
+
+// tightest is the shortest latency, in microseconds, that a run is held against; 0
+// without any.
+func tightest(thresholds []objective.Objective) (us float64) {
+	for _, o := range thresholds {
+		if o.OfLatency() && (us == 0 || o.Limit < us) {
+			us = o.Limit
+		}
+	}
+	return us
 }
 
 // Failed returns the gates that did not pass.
@@ -85,12 +98,12 @@ func (d *Document) late(limit float64) bool {
 	return lag == nil || pacing == nil || *pacing > limit && 2**pacing > *lag
 }
 
-// KeptUp reports whether the server took the arrivals as they came, and answered
-// them right, and says why not.
+// KeptUp reports whether the server took all arrivals, and answered them right, and says
+// why not. That they waited for a connection is in the response times.
 func (d *Document) KeptUp() (ok bool, why string) {
 	for _, g := range d.Failed() {
 		switch g.Name {
-		case "errors", "achieved", "answers", "send lag":
+		case "errors", "achieved", "answers":
 			return false, g.Text
 		}
 	}

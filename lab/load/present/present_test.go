@@ -109,7 +109,7 @@ func fill(t *testing.T, d *Document, r *spec.Result, thresholds string) *Documen
 	if r.Open != nil {
 		target = 2000
 	}
-	if err := d.Fill(r, 0, target, list); err != nil {
+	if err := d.Fill(r, target, list); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -225,9 +225,9 @@ func TestBelieved(t *testing.T) {
 	}{
 		"well":        {func(*spec.Result) {}, true, true},
 		"not sent":    {func(r *spec.Result) { r.Open.Sent = 100 }, true, false},
-		"waited":      {func(r *spec.Result) { r.Open.Lag = late }, true, false},
+		"waited":      {func(r *spec.Result) { r.Open.Lag = late }, true, true},
 		"errors":      {func(r *spec.Result) { r.Errors["reset"] = 1 }, true, false},
-		"late itself": {func(r *spec.Result) { r.Open.Lag, r.Open.Pacing = late, late }, false, false},
+		"late itself": {func(r *spec.Result) { r.Open.Lag, r.Open.Pacing = late, late }, false, true},
 		"busy":        {func(r *spec.Result) { r.GeneratorCPU = 9 }, false, true},
 	} {
 		d, r := openRun(t)

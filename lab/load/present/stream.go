@@ -66,12 +66,13 @@ func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.
 			Text: fmt.Sprintf("%d events came before they were sent: the clocks of server and generator differ", s.Negative),
 		},
 	}
+	gates = append(gates, verdict.Foreign(d.Generator.ForeignRatio, d.Seconds)...)
 	gates = append(gates, s.seenGates()...)
 	named := func(metrics ...string) bool {
 		return slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return slices.Contains(metrics, o.Metric) })
 	}
 	if !named("errors") {
-		gates = append(gates, verdict.Errors(d.Errors))
+		gates = append(gates, verdict.Errors(results.CountErrors(d.Errors), d.Errors))
 	}
 	if !named("standing", "reconnects") {
 		gates = append(gates, results.Gate{

@@ -119,20 +119,23 @@ func seconds(v float64) string {
 func (s *summary) rate(d *Document) {
 	rate := report.PerSecond(d.RequestsPerSecond) + " requests/s"
 	if o := d.Open; o != nil {
-		rate += fmt.Sprintf(" of %s asked for; %d due, %d sent in the window, %d waited for a connection",
-			report.PerSecond(o.TargetRate), o.Due, o.Sent, o.Waited)
+		rate += fmt.Sprintf(" of %s asked for", report.PerSecond(o.TargetRate))
 	}
 	s.line("rate", rate)
+	if o := d.Open; o != nil {
+		s.line("arrivals", fmt.Sprintf("%d due = %d answered + %d failed + %d unfinished; %d sent in the window, %d waited for a connection",
+			o.Due, o.Due-o.Failed-o.Unfinished, o.Failed, o.Unfinished, o.Sent, o.Waited))
+	}
 	in, out := float64(d.BytesIn)/d.Seconds, float64(d.BytesOut)/d.Seconds
 	s.line("answers", fmt.Sprintf("%d right in %s; %s/s in, %s/s out", d.Requests, seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
 	errors := "none"
 	if n := results.CountErrors(d.Errors); n > 0 {
 		errors = fmt.Sprintf("%d, %s (%s)", n, report.Percent(d.ErrorRatio), results.ErrorKinds(d.Errors))
 	}
-	if d.Open != nil && d.Open.Failed+d.Open.Unfinished > 0 {
-		errors += fmt.Sprintf("; %d arrivals failed, %d never had an answer", d.Open.Failed, d.Open.Unfinished)
-	}
 	s.line("errors", errors)
+	if d.Unanswered > 0 {
+		s.line("unanswered", fmt.Sprintf("%d requests at the end of the window; the latencies below have their ages, which are lower bounds", d.Unanswered))
+	}
 	s.WriteString("\n")
 }
 
@@ -187,6 +190,9 @@ func (s *summary) sides(d *Document) {
 	}
 	s.runtime(d, unit)
 	generator := fmt.Sprintf("CPU %s of its core; steal %s", report.Percent(d.Generator.CPUUtilisation), report.Percent(d.Generator.StealRatio))
+	if f := d.Generator.ForeignRatio; f != nil {
+		generator += ", other processes " + report.Percent(*f)
+	}
 	if t := d.Stream; t != nil {
 		generator += t.memory()
 	}

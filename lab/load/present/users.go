@@ -53,7 +53,7 @@ func (d *Document) targetFigures() map[string]objective.Figures {
 	}
 	all := map[string]objective.Figures{}
 	for _, t := range d.Targets {
-		all[t.Name] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: t.Failures()}
+		all[t.Name] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: t.Failures(), Lost: t.Failures()}
 	}
 	return all
 }

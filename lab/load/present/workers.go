@@ -15,7 +15,7 @@ type Worker = results.Worker
 
 // FillWorker puts a worker's own result into w, and judges it as a run by itself
 // would be: target is its part of the rate that was asked for.
-func (d *Document) FillWorker(w *Worker, r *spec.Result, steal, target float64) error {
+func (d *Document) FillWorker(w *Worker, r *spec.Result, target float64) error {
 	part := Document{Config: d.Config}
 	if d.Server != nil {
 		server := *d.Server
@@ -24,7 +24,7 @@ func (d *Document) FillWorker(w *Worker, r *spec.Result, steal, target float64) 
 	if d.Stream != nil {
 		part.Stream = &Stream{Config: d.Stream.Config}
 	}
-	if err := part.Fill(r, steal, target, nil); err != nil {
+	if err := part.Fill(r, target, nil); err != nil {
 		return err
 	}
 	w.Gates, w.Errors = part.Gates, r.Errors

@@ -26,7 +26,7 @@ func crew(t *testing.T, change func(i int, r *spec.Result)) *Document {
 		}
 		if i == 2 {
 			w.Lost, w.Seconds, w.Requests = "worker 2 (process 102 on rack-7) was lost 5.00 s into the window of 10s: it fell silent", 5, 3000
-		} else if err := d.FillWorker(&w, part, 0, 0); err != nil {
+		} else if err := d.FillWorker(&w, part, 0); err != nil {
 			t.Fatal(err)
 		}
 		list = append(list, w)
@@ -80,7 +80,7 @@ func TestWorkersGates(t *testing.T) {
 	r.Steady = false
 	d = fill(t, d, r, "")
 	w := Worker{}
-	if err := d.FillWorker(&w, r, 0, 0); err != nil {
+	if err := d.FillWorker(&w, r, 0); err != nil {
 		t.Fatal(err)
 	}
 	if d.AddWorkers([]Worker{w}, nil, nil); len(d.Failed()) != 1 || !d.Gates[0].Passed {

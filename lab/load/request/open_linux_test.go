@@ -76,7 +76,7 @@ func testOpenLoop(t *testing.T, via string) {
 	if o := res.Open; o.Due != due(order) || o.Failed != 0 || o.Unfinished != 0 || len(res.Errors) > 0 {
 		t.Errorf("%+v, errors %v, want %d due and no error", res.Open, res.Errors, due(order))
 	}
-	if gates, err := verdict.Open(res); err != nil || len(gates) != 3 {
+	if gates, err := verdict.Open(res, 0); err != nil || len(gates) != 3 {
 		t.Errorf("gates %v, %v", gates, err)
 	}
 }
@@ -97,7 +97,7 @@ func testOpenLoopNeverSkips(t *testing.T, via string) {
 	if o := res.Open; o.Failed+o.Unfinished != 0 || o.Sent >= o.Due || served.Load() != o.Due || o.Waited < o.Due/2 {
 		t.Errorf("%+v, %d served", res.Open, served.Load())
 	}
-	gates, err := verdict.Open(res)
+	gates, err := verdict.Open(res, 0)
 	if err != nil || gates[0].Passed || gates[1].Passed || !strings.Contains(gates[1].Text, "waited for a connection") {
 		t.Errorf("gates %+v, %v", gates, err)
 	}

@@ -256,7 +256,7 @@ func gatesOf(t *testing.T, g *tally.Ledger, due uint64, cpu float64) (failed []s
 	if res.Histogram, err = tally.Encode(g.Rec.Hist); err != nil {
 		t.Fatal(err)
 	}
-	gates, err := verdict.Open(res)
+	gates, err := verdict.Open(res, 0)
 	if err != nil || len(gates) != 3 {
 		t.Fatalf("%v, %v", gates, err)
 	}
@@ -308,7 +308,7 @@ func TestGates(t *testing.T) {
 	if gates, err := verdict.Pacing(&spec.Result{}, 50); gates != nil || err != nil {
 		t.Errorf("a closed loop has the gates %v, %v", gates, err)
 	}
-	if gates, err := verdict.Open(&spec.Result{}); gates != nil || err != nil {
+	if gates, err := verdict.Open(&spec.Result{}, 0); gates != nil || err != nil {
 		t.Errorf("a closed loop has gates %v, %v", gates, err)
 	}
 }

@@ -240,6 +240,11 @@ func (p *play) unfinished(x *exchange, open *openLoop, now int64) {
 	}
 }
 
+// late notes the age of what a user still waits for when a closed loop is over.
+func (p *play) late(x *exchange, age int64) {
+	tally.Record(p.counts[x.turn.targets[0].Index()].hist, age, 1)
+}
+
 // begin opens the window.
 func (p *play) begin() {
 	for i, t := range p.plan.Targets() {

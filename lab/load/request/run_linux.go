@@ -320,6 +320,9 @@ func (r *runner) window() (*spec.Result, error) {
 	}
 	res.ServerUser, res.ServerSys, res.ServerCPU = cputime.Split(cpu, r.cpu)
 	res.Held = l.held
+	if l.open == nil && !r.spec.Idle {
+		res.Unanswered = l.unanswered(r.tickAt)
+	}
 	return res, r.latency(res)
 }
 

@@ -3,6 +3,7 @@ package spec
 // Event is one line of a generator process's standard output. Exactly one field
 // is set.
 type Event struct {
+	PID       int     `json:"pid,omitempty"`       // of a generator on this machine, which has started; never on its output
 	Standing  int     `json:"standing,omitempty"`  // of subscribers that are not all there yet: how many listen
 	Connected bool    `json:"connected,omitempty"` // all connections stand, the warm-up begins
 	Window    bool    `json:"window,omitempty"`    // the window begins

@@ -1,0 +1,67 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/redline-go/redline/lab/internal/cputime"
+)
+
+// Usage tells how the time of some CPUs is spent: by the processes of a run, by the
+// hypervisor, or by others, who disturb it. It is not safe for concurrent use.
+type Usage struct {
+	cpus []int
+	own  *cputime.Processes
+}
+
+// UsageReading is the state at one time.
+type UsageReading struct {
+	ticks Ticks
+	own   time.Duration // CPU time of the run's processes
+	at    time.Time
+}
+
+// OpenUsage begins to look at cpus, all of them if there are none given. pids are the
+// processes of the run besides the calling one, which need not use these CPUs alone. The
+// caller closes what it returns.
+func OpenUsage(cpus []int, pids ...int) (*Usage, error) {
+	own, err := cputime.Open(append([]int{os.Getpid()}, pids...))
+	if err != nil {
+		return nil, fmt.Errorf("watch the CPUs of the run: %w", err)
+	}
+	return &Usage{cpus: cpus, own: own}, nil
+}
+
+// Close frees the descriptors.
+func (u *Usage) Close() { u.own.Close() }
+
+// Read returns the state now.
+func (u *Usage) Read() (r UsageReading, err error) {
+	r.at = time.Now()
+	own, err1 := u.own.Read()
+	r.own = time.Duration(own.Total)
+	var err2 error
+	r.ticks, err2 = ReadTicks(u.cpus)
+	return r, errors.Join(err1, err2)
+}
+
+// Steal returns the share of the time since earlier that the hypervisor took, 0 to 1.
+func (r UsageReading) Steal(earlier UsageReading) float64 { return r.ticks.Steal(earlier.ticks) }
+
+// Foreign returns the share of the time since earlier, 0 to 1, that went neither to the
+// processes of the run nor to the hypervisor nor to idling. Time that a process of
+// the run spent on other CPUs makes it too small. It is exact to two hundredths of a
+// second: idle time is told in hundredths, at both ends.
+func (r UsageReading) Foreign(earlier UsageReading) float64 {
+	all := r.at.Sub(earlier.at) * time.Duration(r.ticks.CPUs)
+	if all <= 0 {
+		return 0
+	}
+	away := time.Duration(r.ticks.Idle-earlier.ticks.Idle+r.ticks.Stolen-earlier.ticks.Stolen) * tick
+	return min(1, max(0, float64(all-away-(r.own-earlier.own))/float64(all)))
+}
+
+// tick is the unit of /proc/stat: USER_HZ is 100 on every architecture that Go knows.
+const tick = 10 * time.Millisecond
