@@ -160,7 +160,7 @@ func (g *Guard) send(o order) error {
 		_, err = g.pipe.Write(append(line, '\n'))
 	}
 	if errors.Is(err, syscall.EPIPE) {
-		return fmt.Errorf("guard process %d has ended: nothing would be undone if this command died; run it again", g.cmd.Process.Pid)
+		return fmt.Errorf("guard process %d has ended: nothing would be undone if this command died; run it again (%w)", g.cmd.Process.Pid, err)
 	}
 	if err != nil {
 		return fmt.Errorf("tell guard: %w", err)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redline-go/redline/lab/guard"
@@ -165,10 +164,6 @@ func (b *bench) resolve(c *Catalogue) error {
 			s.role = roleBaseline
 		case floorName:
 			s.role = roleFloor
-		}
-		if !slices.ContainsFunc(b.loads, s.serves) {
-			return fmt.Errorf("subject %s serves none of the workloads that are asked for (%s), only %s: leave it out, or ask for one of these",
-				name, strings.Join(b.cfg.Workloads, ", "), strings.Join(s.Workloads, ", "))
 		}
 		b.subjects = append(b.subjects, s)
 	}

@@ -131,19 +131,20 @@ func (p *plan) fleet(a bus.Address) kube.Fleet {
 	}
 }
 
-// reachable refuses servers that pods do not reach at that name: it is their own.
-func reachable(u *url.URL) error {
+// unreachable says why pods do not reach a server at a name that is their own, unless they
+// use the network of its machine; or "".
+func unreachable(u *url.URL) string {
 	host := u.Hostname()
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		return fmt.Errorf("--kubernetes with %s: in a pod that is the pod itself; write the address at which pods reach the server, as http://shop.default.svc:8080/", host)
+		return fmt.Sprintf("in a pod, %s is the pod itself; write the address at which pods reach the server, as http://shop.default.svc:8080/", host)
 	}
-	return nil
+	return ""
 }
 
 // manifest writes the manifests of a run that is made in a cluster altogether.
 func (p *plan) manifest(c *cobra.Command, rawURL string) error {
-	if err := reachable(p.request.url); err != nil {
-		return cli.Misuse(err)
+	if doubt := unreachable(p.request.url); doubt != "" {
+		fmt.Fprintln(c.ErrOrStderr(), "redline: note:", doubt)
 	}
 	f := p.fleet(meet.Address(""))
 	f.NATS = p.bus

@@ -57,8 +57,8 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	case plan.kubernetes && !plan.apply:
 		return plan.manifest(c, rawURL)
 	case plan.kubernetes:
-		if err := reachable(plan.request.url); err != nil { // the pods may run on this machine's network
-			plan.notes = append(plan.notes, err.Error())
+		if doubt := unreachable(plan.request.url); doubt != "" {
+			plan.notes = append(plan.notes, doubt)
 		}
 	}
 	r := &loader{plan: plan, machine: machine.Fingerprint(".")}

@@ -93,8 +93,9 @@ func (w *watch) show(how func(*present.Live)) {
 func (w *watch) edge() (e edge, err error) {
 	if w.doc.Server != nil {
 		// It may be of processes that ended: their last words are the generator's.
-		e.process, err = probe.ReadProcess(w.doc.Server.PIDs)
-		e.unknown = err != nil
+		var gone error
+		e.process, gone = probe.ReadProcess(w.doc.Server.PIDs)
+		e.unknown = gone != nil
 	}
 	if w.usage != nil {
 		e.usage, err = w.usage.Read()
