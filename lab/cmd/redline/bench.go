@@ -15,6 +15,7 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/guard"
+	"github.com/redline-go/redline/lab/load/drive"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/suite"
@@ -33,6 +34,7 @@ type benchFlags struct {
 	serverCPUs, generatorCPUs string
 	shareCPUs                 bool
 	out                       string
+	allowInvalid              bool
 }
 
 func newBench() *cobra.Command { return new(benchFlags).command() }
@@ -47,7 +49,10 @@ func (b *benchFlags) command() *cobra.Command {
 Every subject is built, started as a process of its own on one CPU and driven
 from another, block by block in random order. The baseline takes part twice in
 each block: what separates it from itself is the noise floor, and no smaller
-difference is called one. Ends with a table, results.json and report.html.`,
+difference is called one. Ends with a table, results.json and report.html.
+
+Exit codes: 0 all well, 1 something could not be measured, 2 wrong usage, 4 the
+comparison is INVALID, 130 interrupted.`,
 		Example: `  redline bench
   redline bench --subjects nethttp,fasthttp,limit --workloads plaintext,json
   redline bench --full --out results/full
@@ -72,6 +77,7 @@ difference is called one. Ends with a table, results.json and report.html.`,
 	f.StringVar(&b.generatorCPUs, "generator-cpus", "", "`CPU` of the generator (default: the last one allowed)")
 	f.BoolVar(&b.shareCPUs, "share-cpus", false, "let the generator's CPU be one of the subjects', too: for open loops far below the ceiling")
 	f.StringVar(&b.Congestion, "congestion", "cubic", "TCP congestion control of both sides' sockets; empty leaves the system's")
+	f.BoolVar(&b.allowInvalid, "allow-invalid", false, "exit as if an INVALID comparison were valid")
 	f.StringVar(&b.out, "out", "", "`DIR` for results.json and report.html (default: results/DATE-TIME)")
 	return c
 }
@@ -100,7 +106,7 @@ func (b *benchFlags) run(c *cobra.Command) (err error) {
 	if err := b.save(c.OutOrStdout(), file); err != nil {
 		return errors.Join(runErr, err)
 	}
-	return verdict(c.Context(), file, runErr)
+	return verdict(c.Context(), file, runErr, b.allowInvalid)
 }
 
 // save writes the results, then the page, and prints the table.
@@ -119,9 +125,9 @@ func (b *benchFlags) save(w io.Writer, f *results.File) error {
 	return err
 }
 
-// verdict is how the command ends: interrupted, with something not measured,
-// or well.
-func verdict(ctx context.Context, f *results.File, runErr error) error {
+// verdict is how the command ends: interrupted, with something not measured, with figures
+// that are not to be believed, or well.
+func verdict(ctx context.Context, f *results.File, runErr error, allowInvalid bool) error {
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "redline: interrupted; what was measured so far is saved and marked partial")
@@ -130,8 +136,8 @@ func verdict(ctx context.Context, f *results.File, runErr error) error {
 		return runErr
 	case slices.ContainsFunc(f.Runs, func(r results.Run) bool { return r.Failed != "" }):
 		return cli.ExitCode(1) // named in the table
-	case !results.Valid(f.Gates):
-		return cli.ExitCode(1) // the first line of the table says why
+	case !results.Valid(f.Gates) && !allowInvalid:
+		return cli.ExitCode(drive.ExitInvalid) // the first line of the table says why
 	}
 	return nil
 }

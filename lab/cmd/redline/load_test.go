@@ -55,13 +55,17 @@ func loadOf(t *testing.T, ctx context.Context, args ...string) (code int, out, s
 	return code, text(file), text(errs)
 }
 
-// serve is a server in this process that counts its requests.
+// serve is a server in this process that counts its requests. It knows HTTP/2 in clear, too.
 func serve(t *testing.T, handler func(w http.ResponseWriter, r *http.Request, n int64)) (url string, count *atomic.Int64) {
 	t.Helper()
 	count = new(atomic.Int64)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler(w, r, count.Add(1))
 	}))
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetHTTP1(true)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
 	t.Cleanup(s.Close)
 	return s.URL + "/hello", count
 }

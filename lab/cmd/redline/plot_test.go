@@ -25,6 +25,9 @@ func TestPlot(t *testing.T) {
 	if !strings.HasPrefix(string(text), "<svg ") || !strings.Contains(string(text), ">again<") {
 		t.Errorf("the picture is %.200s", text)
 	}
+	if code, said := stderrOf(t, "plot", "--out", filepath.Join(dir, "picture.PNG"), run); code != 2 || !strings.Contains(said, "the picture is SVG, not PNG: write") {
+		t.Errorf("a picture of another kind: exit code %d, %s", code, said)
+	}
 	for name, c := range map[string]struct {
 		text, want string
 		code       int

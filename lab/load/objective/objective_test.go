@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -126,6 +127,42 @@ func TestParseErrors(t *testing.T) {
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %q", text, err, want)
+		}
+	}
+}
+
+// TestLost counts requests that failed as longer than any time.
+func TestLost(t *testing.T) {
+	h := hdrhistogram.New(1, 3600e9, 3)
+	for i := range int64(9800) {
+		if err := h.RecordValue(1e6 + 1000*i); err != nil { // 1 to 10.8 ms
+			t.Fatal(err)
+		}
+	}
+	l, err := results.NewLatency(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text string
+		lost uint64
+		kept bool
+		why  string
+	}{
+		{"p99<20ms", 0, true, "it is 10.7 ms"},
+		{"p99<20ms", 50, true, "it is 10.8 ms"},
+		{"p99<20ms", 200, false, "200 of 10000 requests failed, so that it is longer than any time"},
+		{"p50<6.1ms", 200, true, "it is 6.00 ms"},
+		{"p50<5.9ms", 200, false, "it is 6.00 ms"},
+		{"p99>20ms", 200, true, "longer than any time"},
+		{"p99.99<1s", 200, false, "too few to say"},
+	} {
+		list, err := Parse(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j := list[0].Judge(Figures{Latency: l, Answered: l.Count, Errors: c.lost, Lost: c.lost}); j.Kept != c.kept || !strings.Contains(j.Why, c.why) {
+			t.Errorf("%s with %d lost: kept %v, %q", c.text, c.lost, j.Kept, j.Why)
 		}
 	}
 }

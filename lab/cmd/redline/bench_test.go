@@ -1,0 +1,32 @@
+package main
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/results"
+
+	"github.com/redline-go/redline/lab/cli"
+)
+
+// TestBenchExitCodes tells scripts what became of a comparison.
+func TestBenchExitCodes(t *testing.T) {
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		file  results.File
+		err   error
+		allow bool
+		want  error
+	}{
+		"well":                {results.File{Gates: []results.Gate{{Passed: true}}}, nil, false, nil},
+		"invalid":             {results.File{Gates: []results.Gate{{Name: "invalid"}}}, nil, false, cli.ExitCode(drive.ExitInvalid)},
+		"invalid, and is let": {results.File{Gates: []results.Gate{{Name: "invalid"}}}, nil, true, nil},
+		"a run failed":        {results.File{Runs: []results.Run{{Failed: "no"}}}, nil, true, cli.ExitCode(1)},
+		"broken off":          {results.File{}, broken, true, broken},
+	} {
+		if err := verdict(t.Context(), &c.file, c.err, c.allow); err != c.want {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/load/present"
+)
+
+// hangs answers until stop says so, and holds all later requests to the test's end.
+func hangs(t *testing.T, stop func(n int64) bool) func(http.ResponseWriter, *http.Request, int64) {
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	return func(w http.ResponseWriter, r *http.Request, n int64) {
+		if stop(n) {
+			select {
+			case <-over:
+			case <-r.Context().Done():
+			}
+			return
+		}
+		hello(w, r, n)
+	}
+}
+
+func failed(d present.Document) (names []string) {
+	for _, g := range d.Failed() {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+// TestLoadServerStopsAnswering does not let a closed loop come out valid whose requests
+// are left without an answer: they are counted, and their ages are in the latencies.
+func TestLoadServerStopsAnswering(t *testing.T) {
+	for name, more := range map[string][]string{
+		"requests": nil, "scenario": {"--targets", targets(t)}, "HTTP/2": {"--http2", "--streams", "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, _ := serve(t, hangs(t, func(n int64) bool { return n > 100 }))
+			code, out, said := loadOf(t, t.Context(), append(more, "-c", "4", "-d", "3s", "--warmup", "0", "--timeout", "1m", "--json", "-", url)...)
+			d := documentOf(t, out)
+			want := uint64(4)
+			if name == "HTTP/2" {
+				want = 8
+			}
+			if code != drive.ExitInvalid || d.Valid || d.Unanswered != want || d.Latency.Count != d.Requests+want || !slices.Contains(failed(d), "unanswered") {
+				t.Errorf("exit code %d, valid %v, %d unanswered, %d latencies of %d answers, gates %v", code, d.Valid, d.Unanswered, d.Latency.Count, d.Requests, failed(d))
+			}
+			if d.Latency.MaxUs < 1e6 || !strings.Contains(said, "had no answer when the window ended") {
+				t.Errorf("longest latency %v us; %s", d.Latency.MaxUs, said)
+			}
+		})
+	}
+}
+
+func targets(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "targets.yaml")
+	if err := os.WriteFile(name, []byte("targets: [{url: /a}, {url: /b}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestLoadNeverAnswered counts arrivals that never get an answer once, and against the
+// thresholds, whether they time out in the window or after it.
+func TestLoadNeverAnswered(t *testing.T) {
+	for name, c := range map[string]struct {
+		hangs   func(n int64) bool
+		timeout string
+	}{
+		"in the window":    {func(n int64) bool { return n%25 == 0 }, "300ms"},
+		"after the window": {func(n int64) bool { return n > 380 }, "5s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, _ := serve(t, hangs(t, c.hangs))
+			code, out, said := loadOf(t, t.Context(), "-c", "64", "-r", "200", "-d", "2s", "--warmup", "0", "--timeout", c.timeout,
+				"--threshold", "p90<1m,p99<1m", "--json", "-", url)
+			d := documentOf(t, out)
+			o := d.Open
+			if o == nil || o.Due != 400 || o.Failed+o.Unfinished < 10 || o.Due != d.Latency.Count-o.Unfinished+o.Failed+o.Unfinished {
+				t.Fatalf("%+v, %d latencies, %s", o, d.Latency.Count, said)
+			}
+			if code != drive.ExitInvalid || !slices.Contains(failed(d), "errors") {
+				t.Errorf("exit code %d, gates %v", code, failed(d))
+			}
+			if len(d.Thresholds) != 2 || !d.Thresholds[0].Kept || name == "in the window" && d.Thresholds[1].Kept {
+				t.Errorf("thresholds %+v", d.Thresholds)
+			}
+		})
+	}
+}
+
+// TestLoadForeignCPU does not let a run come out valid beside a process that takes the
+// CPUs of server and generator.
+func TestLoadForeignCPU(t *testing.T) {
+	for range runtime.NumCPU() {
+		hog := exec.Command("sh", "-c", "while :; do :; done")
+		if err := hog.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := hog.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+			_ = hog.Wait() // killed
+		})
+	}
+	url, _ := serve(t, hello)
+	for _, more := range [][]string{{"-c", "4"}, {"-c", "64", "-r", "100"}} {
+		code, out, said := loadOf(t, t.Context(), append(more, "-d", "2s", "--warmup", "0", "--json", "-", url)...)
+		d := documentOf(t, out)
+		if f := d.Generator.ForeignRatio; code != drive.ExitInvalid || f == nil || *f < 0.1 || !slices.Contains(failed(d), "foreign CPU") {
+			t.Errorf("%v: exit code %d, foreign CPU %v, gates %v; %s", more, code, f, failed(d), said)
+		}
+	}
+}
+
+// TestLoadCredentials leaves no credential in what it writes.
+func TestLoadCredentials(t *testing.T) {
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		if r.Header.Get("Authorization") != "Bearer s3cret" || r.URL.Query().Get("token") != "s3cret" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		hello(w, r, n)
+	})
+	dir := t.TempDir()
+	page, file := filepath.Join(dir, "page.html"), filepath.Join(dir, "run.json")
+	code, out, said := loadOf(t, t.Context(), append(short(), "-H", "Authorization: Bearer s3cret", "--json", file, "--html", page, url+"?token=s3cret")...)
+	if code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	for name, text := range map[string]string{"stdout": out, "stderr": said, page: read(t, page), file: read(t, file)} {
+		if strings.Contains(text, "s3cret") {
+			t.Errorf("%s has the credential", name)
+		}
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

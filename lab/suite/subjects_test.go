@@ -1,0 +1,33 @@
+package suite
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSubjectFiles says of a subject's description what is wrong with it.
+func TestSubjectFiles(t *testing.T) {
+	good := "name: mine\ncommand: [/bin/mine, --listen, '{host}:{port}', --dir, '{dir}', '--cpus={cpus}']\nurl: http://{addr}/v1\n"
+	for _, c := range []struct{ text, want string }{
+		{good, ""},
+		{"", "it is empty: write at least name, command and url"},
+		{"# nothing\n", "it is empty"},
+		{strings.Replace(good, "{host}", "{adr}", 1), `"{adr}:{port}" has the placeholder {adr}, which there is not: write one of {addr}, {host}, {port}`},
+		{strings.Replace(good, "http://{addr}", "http://{adress}", 1), "has the placeholder {adress}"},
+		{strings.Replace(good, "/bin/mine", "'/bin/{a: 1}'", 1), ""}, // braces of its own
+		{strings.Replace(good, "name: mine", "name: Mine", 1), "use lower-case letters"},
+		{"nmae: mine\n", "nmae"},
+		{"name: mine\nurl: http://{addr}\n", "command is missing"},
+		{"name: mine\ncommand: [x]\nurl: ftp://x\n", `url "ftp://x": want http://{addr}`},
+	} {
+		file := filepath.Join(t.TempDir(), "mine.yaml")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readSubject(file); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
