@@ -62,7 +62,7 @@ const (
 type Scenario struct {
 	Name    string            `json:"name"`              // of the file: it tells the format, and the directory that other names are relative to
 	Text    []byte            `json:"text,omitempty"`    // the file's content
-	Files   scenario.Files    `json:"files,omitempty"`   // those that it names, see Carry; nil: they are read where the generator runs
+	Files   Files             `json:"files,omitempty"`   // those that it names, see Carry; nil: they are read where the generator runs
 	Request *scenario.Request `json:"request,omitempty"` // in place of a file
 	Base    string            `json:"base,omitempty"`    // http://host:port, see scenario.Options
 	Think   string            `json:"think,omitempty"`   // of requests that say nothing themselves; see package dist
@@ -105,7 +105,7 @@ func (s *Scenario) Carry() error {
 	if name, ok := dist.File(s.Think); ok {
 		names = append(slices.Clone(names), name)
 	}
-	s.Files, err = scenario.ReadFiles(names)
+	s.Files, err = ReadFiles(names)
 	return errors.Join(err, plan.Close())
 }
 

@@ -41,11 +41,11 @@ func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 // bookOf makes a book whose connections are noted when they end.
 func bookOf(t *testing.T, c spec.Subscribe, n int, rec Recorder) (b *book, hung *[]int32) {
 	t.Helper()
+	hung = new([]int32)
 	b, err := newBook(c, n, []byte(get), 10*time.Second, 0, rec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	hung = new([]int32)
 	b.hangUp = func(i int32) { *hung = append(*hung, i) }
 	return b, hung
 }
@@ -59,9 +59,8 @@ func join(b *book, now int64) (requests []string) {
 			return requests
 		}
 		b.connected(i)
-		out := b.unsent(i)
-		requests = append(requests, string(out))
-		b.took(i, len(out))
+		requests = append(requests, string(b.unsent(i)))
+		b.took(i, len(b.unsent(i)))
 	}
 }
 
