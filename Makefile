@@ -39,7 +39,7 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench test unit race chaos soak web check generate generated fuzz tools redline clean
+.PHONY: help bench dist test unit race chaos soak web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,14 @@ bench: redline ## compare the servers side by side, quickly; report in results/l
 
 redline: ## build the lab's command as .bin/redline
 	@go build -o $(BIN)/redline ./lab/cmd/redline
+
+dist: ## build static binaries of the lab's command into dist, with checksums
+	@rm -rf dist && mkdir dist
+	@for arch in amd64 arm64; do \
+		$(call say,redline for linux/$$arch); \
+		CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -ldflags '-s -w' -o dist/redline-linux-$$arch ./lab/cmd/redline; \
+	done
+	@cd dist && sha256sum redline-* >SHA256SUMS && sha256sum -c --quiet SHA256SUMS && cat SHA256SUMS
 
 test: unit race chaos web check ## everything that CI gates on
 
@@ -98,6 +106,8 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@$(call build,darwin,arm64,$(PORTABLE))
 	@$(call say,build without assembly)
 	@go build -tags purego $(PACKAGES)
+	@$(call say,install from outside)
+	@tools/install
 	@$(call say,requirements)
 	@$(call each,$(MODULES) tools,GOWORK=off go mod tidy -diff)
 	@! grep -n '"resolved"' $(WEB)/package-lock.json || { echo 'package-lock.json names a registry: remove the resolved fields' >&2; exit 1; }
@@ -131,4 +141,4 @@ $(TOOLS) &: tools/go.mod tools/go.sum
 	@touch $(TOOLS)
 
 clean: ## remove what the targets build, but not what they measured
-	@rm -rf .bin $(WEB)/node_modules
+	@rm -rf .bin dist $(WEB)/node_modules

@@ -37,7 +37,7 @@ var performsIO = []string{"net", "net/http/...", "os/...", "syscall", "crypto/tl
 var Redline = Rules{
 	Module:  "github.com/redline-go/redline",
 	Modules: []string{".", "contrib", "examples/chi", "lab", "peers"},
-	Rows: []Row{
+	Rows: append([]Row{
 		// The engine, from the ground up.
 		{Package: "~/internal/buf", Why: "the ground imports nothing of ours"},
 		{Package: "~/internal/clock", Why: "the ground imports nothing of ours"},
@@ -105,9 +105,8 @@ var Redline = Rules{
 
 		// The other modules.
 		{Package: "~/contrib/...", May: []string{"*", "~", "~/push", "~/middleware", "~/client", "~/contrib/..."}, Raw: true, Why: "an integration uses the engine's public API alone"},
-		{Package: "~/lab/...", May: []string{"*", "~/lab/..."}, Raw: true, Why: "the instrument shares no code with what it measures"},
 		{Package: "~/peers/...", May: []string{"*", "~", "~/push", "~/middleware", "~/client", "~/contrib/control", "~/peers/..."}, Raw: true, Why: "a subject is a user of the public API, and shares no code with the instrument"},
-	},
+	}, labRows...),
 	Requires: map[string][]string{
 		"go.mod": {"golang.org/x/sys", "golang.org/x/net"},
 	},
