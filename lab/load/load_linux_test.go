@@ -95,7 +95,7 @@ func TestFollow(t *testing.T) {
 		seen = append(seen, e)
 		return nil
 	})
-	if err != nil || r.Requests != 7 || len(seen) != 3 || !seen[0].Connected || !seen[1].Window || seen[2].Result != r {
+	if err != nil || r.Requests != 7 || len(seen) != 4 || seen[0].PID <= 0 || !seen[1].Connected || !seen[2].Window || seen[3].Result != r {
 		t.Errorf("%+v, %v, seen %+v", r, err, seen)
 	}
 }

@@ -53,6 +53,9 @@ func Merge(o *fleet.Outcome) (sum *spec.Result, each []*spec.Result, err error) 
 		cpu += r.GeneratorCPU / r.Seconds
 		sum.WarmupSeconds = max(sum.WarmupSeconds, r.WarmupSeconds)
 		sum.Steal = max(sum.Steal, r.Steal)
+		if r.Foreign != nil && (sum.Foreign == nil || *sum.Foreign < *r.Foreign) {
+			sum.Foreign = r.Foreign
+		}
 		sum.Unanswered += r.Unanswered
 		sum.Steady = sum.Steady && r.Steady
 		sum.Cut = sum.Cut || r.Cut
