@@ -15,10 +15,10 @@ func TestSubjectFiles(t *testing.T) {
 		{"", "it is empty: write at least name, command and url"},
 		{"# nothing\n", "it is empty"},
 		{strings.Replace(good, "{host}", "{adr}", 1), `"{adr}:{port}" has the placeholder {adr}, which there is not: write one of {addr}, {host}, {port}`},
-		{strings.Replace(good, "http://{addr}", "http://{adress}", 1), "has the placeholder {adress}"},
+		{strings.Replace(good, "http://{addr}", "http://{adr}", 1), "has the placeholder {adr}"},
 		{strings.Replace(good, "/bin/mine", "'/bin/{a: 1}'", 1), ""}, // braces of its own
 		{strings.Replace(good, "name: mine", "name: Mine", 1), "use lower-case letters"},
-		{"nmae: mine\n", "nmae"},
+		{"nam: mine\n", "nam"},
 		{"name: mine\nurl: http://{addr}\n", "command is missing"},
 		{"name: mine\ncommand: [x]\nurl: ftp://x\n", `url "ftp://x": want http://{addr}`},
 	} {
