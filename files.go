@@ -297,8 +297,8 @@ func (c *Ctx) represent(f *static.File, tag, contentType string) error {
 	return c.sendParts(f, ranges, contentType)
 }
 
-// smallFile is how much of a file is sent from a buffer, in one piece with the
-// head, rather than by a call of its own.
+// smallFile is how much of a file is sent from a buffer, together with the head, rather
+// than by a separate call.
 const smallFile = 4 << 10
 
 // sendPart sends a part of a file as the whole body.
@@ -348,8 +348,8 @@ func (c *Ctx) sendParts(f *static.File, ranges []static.Range, contentType strin
 	return err
 }
 
-// fieldList returns the value of a field; of one that came in several lines, the
-// lines joined by commas (RFC 9110, 5.3).
+// fieldList returns the value of a field; the values of several field lines are joined with
+// commas (RFC 9110, 5.3).
 func fieldList(x *exchange.Exchange, id exchange.HeaderID) string {
 	if !x.Has(id) {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/redline-go/redline/internal/transport/std"
 )
 
-// checkCPUs says which of these CPUs there cannot be.
+// checkCPUs returns an error that names the CPUs that cannot exist.
 func checkCPUs(cpus []int) error {
 	for _, cpu := range cpus {
 		if cpu < 0 || cpu >= runtime.NumCPU() {
