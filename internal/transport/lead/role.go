@@ -7,7 +7,7 @@ import (
 	"github.com/redline-go/redline/internal/clock"
 )
 
-// Input buffers begin small, as foreign code that blocks may hold one for long, and
+// Input buffers start small, because foreign code that blocks may hold one for long, and
 // grow while reads fill them.
 const (
 	minInput = 8 << 10
@@ -16,45 +16,45 @@ const (
 
 // A Role is the lead of one loop.
 type Role struct {
-	// state is even while the leader minds the loop, odd while it runs foreign
-	// code. It only grows.
+	// state is even while the leader minds the loop, odd while it runs foreign code. It
+	// only increases.
 	state  atomic.Uint64
 	parked atomic.Bool // nothing to do: the watchdog need not look
 	crew   *Crew
 	lead   func(*Hand)
 	exited func(*Hand)
-	leader *Hand  // that leads, or is deposed right now
+	leader *Hand  // leads, or is just being deposed
 	in     []byte // for the next leader; under crew.mu
-	seen   uint64 // state at the watchdog's last look; the watchdog's
+	seen   uint64 // state at the watchdog's last look; only the watchdog uses it
 	bell   *Bell
 	until  int64 // when the bell is to ring, on the clock's scale, or never; under crew.mu
 	Stats  RoleStats
 }
 
-// RoleStats count how a loop changed hands.
+// RoleStats counts how a loop changed hands.
 type RoleStats struct {
 	Takeovers atomic.Uint64 // by the watchdog
 	Detached  atomic.Uint64 // by Detach
 }
 
-// A Hand is a goroutine that leads, or has led, or will. Its methods are for that
-// goroutine alone, or for those that foreign code shares it with, one at a time.
+// A Hand is a goroutine that leads, has led, or will lead. Only that goroutine may call its
+// methods, or goroutines with which foreign code shares it, one at a time.
 type Hand struct {
 	role    *Role
 	seq     uint64 // state of role as this hand has left it
 	leading bool   // as far as this hand knows
-	// in is the leader's between calls of foreign code, and from then on that
-	// code's until it has released it: then it is under crew.mu.
+	// in belongs to the leader between calls of foreign code. During a call it belongs to
+	// that code until it is released: then it is under crew.mu.
 	in       []byte
 	released atomic.Bool
 
-	// Readable and Writable end the waits of foreign code that does not lead any
-	// more: one may wait for each at a time.
+	// Readable and Writable end the waits of foreign code that no longer leads: one
+	// goroutine at a time may wait for each.
 	Readable, Writable Signal
 
 	// Read and Sent count bytes for the transport.
 	Read, Sent int
-	// Local is the transport's own. It is nil when the hand is new.
+	// Local is for the transport. It is nil when the hand is new.
 	Local any
 	// Waits says that foreign code has given up the loop because it waits for others
 	// than its client. It is the transport's, too.
