@@ -79,10 +79,10 @@ type Session interface {
 	// separately.
 	Held() time.Duration
 	// Stretch is the longest time for which the handler has neither received content nor
-	// sent output since it was called, or since Stretch was: a wait for somebody else is
-	// one stretch, while large content comes in many short ones. When all of them
-	// together are longer than a millisecond, it is their sum. It is 0 when it is not
-	// known: of calls on the loop that receive much it is measured for a part.
+	// sent output since it was called, or since the last call of Stretch. A wait for
+	// another service is one stretch, while large content arrives in many short ones. If
+	// all of them together are longer than a millisecond, it is their sum. It is 0 if it is
+	// not known: of calls on the loop that receive a lot, only some are measured.
 	Stretch() time.Duration
 	// Release declares that nothing is borrowed any more from the memory in which the
 	// request arrived, because Head is a copy: the memory may serve other connections.

@@ -46,9 +46,9 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, ofClient(err)
 }
 
-// overran reports whether an http.MaxBytesReader has met its bound: net/http
-// closes such a connection, which that reader can tell to net/http's own writer
-// only. It reads one byte more than it hands out, and never again after that.
+// overran reports whether an http.MaxBytesReader has reached its limit: net/http closes
+// such a connection, but that reader can notify only net/http's own writer. It reads one
+// byte more than it returns, and never again after that.
 func (b *body) overran() bool { return b.bound && b.full && !b.ended }
 
 // readsBounded reports whether the caller of Read is an http.MaxBytesReader.

@@ -56,18 +56,18 @@ type Hand struct {
 	Read, Sent int
 	// Local is for the transport. It is nil when the hand is new.
 	Local any
-	// Waits says that foreign code has given up the loop because it waits for others
-	// than its client. It is the transport's, too.
+	// Waits means that foreign code has given up the loop because it waits for something
+	// other than its client. It is for the transport, too.
 	Waits bool
-	// Out is the hand's own queue for what foreign code sends.
+	// Out is the hand's own queue for the output of foreign code.
 	Out buf.Queue
 }
 
-// Input returns the leader's scratch for reading.
+// Input returns the leader's scratch buffer for reading.
 func (h *Hand) Input() []byte { return h.in }
 
-// Filled says that a read has filled all of Input: it is made larger for the
-// next. What Input returned before remains valid.
+// Filled reports that a read has filled all of Input: it is made larger for the next read.
+// Slices returned by Input before remain valid.
 func (h *Hand) Filled() {
 	if len(h.in) < maxInput {
 		h.in = make([]byte, 2*len(h.in))
@@ -80,8 +80,8 @@ func (h *Hand) Begin() {
 	h.role.state.Store(h.seq)
 }
 
-// End is called after the foreign code has returned, and reports whether the
-// hand still leads. When it does not, it must touch nothing of the loop.
+// End is called after the foreign code has returned, and reports whether the hand still
+// leads. If not, the hand must not touch anything of the loop.
 func (h *Hand) End() bool {
 	if !h.leading {
 		return false
@@ -97,7 +97,7 @@ func (h *Hand) End() bool {
 	return false
 }
 
-// Release says, between Begin and End, that foreign code is done with Input: the
+// Release declares, between Begin and End, that foreign code no longer uses Input: the
 // memory goes to the next leader when this one is deposed, or has been.
 func (h *Hand) Release() {
 	h.released.Store(true)
@@ -110,9 +110,9 @@ func (h *Hand) Release() {
 	c.mu.Unlock()
 }
 
-// Detach gives up the loop, between Begin and End, and reports whether the hand
-// has led it until now as far as it knew. What it does not need to go on alone is
-// let go of.
+// Detach gives up the loop, between Begin and End, and reports whether the hand has led it
+// until now as far as it knew. Memory that the hand does not need without the loop is
+// released.
 func (h *Hand) Detach() bool {
 	if !h.leading {
 		return false
@@ -133,15 +133,15 @@ func (h *Hand) Detach() bool {
 // yet.
 func (h *Hand) Leading() bool { return h.leading && h.role.state.Load() == h.seq }
 
-// Park is called by the leader when it is about to wait for the kernel, and
-// Unpark when it is back: while all loops are parked the watchdog sleeps, and the
-// loops do not refresh the clock.
+// Park is called by the leader when it is about to wait for the kernel, and Unpark when it
+// has returned: while all loops are parked the watchdog sleeps, and the loops do not
+// refresh the clock.
 func (h *Hand) Park() {
 	h.role.parked.Store(true)
 	clock.Leave()
 }
 
-// Unpark takes Park back and returns the time.
+// Unpark reverses Park and returns the time.
 func (h *Hand) Unpark() int64 {
 	h.role.parked.Store(false)
 	h.role.crew.watch()
@@ -151,7 +151,7 @@ func (h *Hand) Unpark() int64 {
 // Parked reports whether the leader waits for the kernel, or is about to.
 func (r *Role) Parked() bool { return r.parked.Load() }
 
-// due has the alarm ring for the loop at a time; 0 is never.
+// due makes the alarm ring for the loop at a time; 0 is never.
 func (r *Role) due(until int64) {
 	if until == 0 {
 		until = never

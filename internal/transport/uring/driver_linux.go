@@ -21,7 +21,7 @@ const (
 	roundEvents = 128 // completions between two looks at everything else
 )
 
-// sizes are the lengths of a ring's queues, powers of two.
+// sizes are the lengths of a ring's queues; all are powers of two.
 type sizes struct {
 	requests    uint32 // queued before they have to be submitted
 	completions uint32 // waiting; more of them wait in the kernel's memory
@@ -31,11 +31,11 @@ type sizes struct {
 
 var usual = sizes{requests: 256, completions: 4096, buffers: 2048, first: 64}
 
-// A Transport is one whose loops are rings.
+// A Transport is a transport whose loops are rings.
 type Transport = sockets.Transport
 
-// New returns a transport on io_uring that listens nowhere yet. Close frees what
-// it holds, also when it never served. Errors are those of [Probe].
+// New returns a transport on io_uring without listeners. Close frees what it holds, even if
+// it never served. Errors are those of [Probe].
 func New(config transport.Config) (*Transport, error) {
 	return sockets.New(config, func(l *sockets.Loop) (sockets.Driver, error) {
 		return newDriver(l, usual)
@@ -48,13 +48,13 @@ type driver struct {
 	ring    *sys.Ring
 	buffers *sys.Buffers
 	backlog []sys.SQE // requests that the queue had no room for
-	ports   []*port   // by descriptor, until it is closed
+	ports   []*port   // by descriptor, until closed
 	ears    []*ear
-	ready   []*port // with early bytes, or an end, to be reported
-	heard   []*ear  // with something to be reported
+	ready   []*port // ports with early bytes, or an end, to be reported
+	heard   []*ear  // ears with something to be reported
 	budget  int     // completions left in this round
 	flying  int     // requests that have not ended
-	piece   []byte  // what the event just returned is about: in a buffer of the ring
+	piece   []byte  // the input of the event just returned, in a buffer of the ring
 	bid     uint16  // the number of this buffer
 	fed     *port   // whose event was the last, if nothing is in flight for it
 	batch   batch
