@@ -18,8 +18,8 @@ const (
 	// stayTime is how long a feeder that stays waits for more input. A stay begins only if
 	// the previous Feed returned within this time.
 	stayTime = time.Second
-	// stayQuick is how many Feeds in a row that have not said that they wait end a
-	// stay: the loop has such for less.
+	// stayQuick is how many Feeds in a row that have not declared that they wait end a
+	// stay: the loop serves such requests at a lower cost.
 	stayQuick = 16
 	stayInput = 4 << 10
 	// tick is the unit of Conn.fedAt. It wraps around after 18 minutes: then a connection

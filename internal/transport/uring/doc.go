@@ -23,15 +23,15 @@
 // The kernel also receives while no code wants the input: the session is being fed, has
 // paused, or its goroutine reads by itself. Then
 //
-//  1. the leader appends what comes to the connection's early bytes, and cancels
-//     the recv; more may come until it has ended;
-//  2. the last completion says that it has ended: the leader sets direct. From
+//  1. the leader appends received bytes to the connection's early bytes, and cancels
+//     the recv; more may arrive until it has ended;
+//  2. the last completion reports that it has ended: the leader sets direct. From
 //     here on the kernel takes nothing from the socket by itself;
-//  3. whoever reads, the leader or a goroutine in Feed, loads direct first, then
+//  3. a reader, the leader or a goroutine in Feed, loads direct first, then
 //     takes early bytes, then, only if direct was set, reads from the socket. As
 //     nothing becomes early after direct was set, it cannot read past early bytes;
-//  4. the leader arms the recv again, and clears direct, only when nobody feeds
-//     and nothing is early.
+//  4. the leader arms the recv again, and clears direct, only when the connection is
+//     not being fed and nothing is early.
 //
 // A goroutine that finds nothing asks the loop for In, and waits: the loop ends the recv
 // (2), and polls the socket for it.
