@@ -133,8 +133,8 @@ func TestControlPath(t *testing.T) {
 	}
 }
 
-// A profile is a line that says how long it is, and its bytes; the connection
-// goes on with snapshots.
+// A profile is a line that states its length, followed by its bytes; after it the
+// connection answers snapshots again.
 func TestControlProfile(t *testing.T) {
 	path := socketPath(t)
 	s, err := Listen(path, Options{

@@ -11,8 +11,8 @@
 //	          └───────────┼─────────────────────────────┘
 //	                      │ blocks: Detach, Read, Flush, or not back in time
 //	                      ▼
-//	          a follower takes the loop over; this goroutine goes on with the
-//	          connection alone and hands it back when Feed returns
+//	          a follower takes the loop over; this goroutine keeps the
+//	          connection and hands it back when Feed returns
 //
 // A loop has one leader at a time. The goroutine that runs Feed is the leader when Feed
 // begins, and may no longer be the leader when it ends: it must not touch what belongs to

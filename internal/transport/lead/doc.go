@@ -11,9 +11,9 @@
 //
 //  1. Begin: the leader stores the next odd number, s.
 //  2. The watchdog reads s at two looks in a row: nothing has moved.
-//  3. Whoever wants the loop compares s and swaps it for s+1: the leader in End,
-//     the watchdog, or the leader in Detach. One of them succeeds, as s never
-//     comes again.
+//  3. Each goroutine that wants the loop compares s and swaps it for s+1: the leader
+//     in End, the watchdog, or the leader in Detach. Exactly one of them succeeds,
+//     because s never occurs again.
 //  4. If it was End, nothing has happened. Otherwise a follower is called; it
 //     starts from s+1, and the hand that runs the foreign code has nothing but
 //     its own memory and its connection from then on.

@@ -18,9 +18,9 @@ type port struct {
 	once  uint8 // recvs to come that are for one piece; see recv
 	// sendAt and sendLen are where its part of the batch is.
 	sendAt, sendLen int32
-	end             atomic.Uint32         // what comes behind early: an errno, or endOfStream; 0 is nothing yet
-	direct          atomic.Bool           // no recv is in flight: whoever wants bytes reads
-	early           atomic.Pointer[early] // bytes that came when nobody wanted them; nil when there are none
+	end             atomic.Uint32         // what follows early: an errno, or endOfStream; 0 is nothing yet
+	direct          atomic.Bool           // no recv is in flight: readers read from the socket
+	early           atomic.Pointer[early] // bytes that arrived while they were not wanted; nil if there are none
 }
 
 // endOfStream is beyond all errnos.
