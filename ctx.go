@@ -31,7 +31,7 @@ func (c *Ctx) exchange() *exchange.Exchange {
 
 func misuse() {
 	panic("redline: Ctx used after its handler returned: copy what you need before you return, " +
-		"or take a Stream (Ctx.Stream) to go on writing from another goroutine")
+		"or use Ctx.Stream to continue writing from another goroutine")
 }
 
 func (c *Ctx) frame() *frame { return c.exchange().Local.(*frame) }

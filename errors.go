@@ -14,7 +14,7 @@ var (
 	ErrServerClosed = http.ErrServerClosed
 	// ErrServerRunning: the server is already serving. Add its listeners before that, with
 	// Listen or Adopt.
-	ErrServerRunning = errors.New("redline: Server runs already: add its listeners before, with Listen or Adopt")
+	ErrServerRunning = errors.New("redline: Server is already running: add listeners before it runs, with Listen or Adopt")
 )
 
 // ErrAbort, when a handler panics with it, cuts the connection without an answer and

@@ -66,7 +66,7 @@ func FileServer(root *os.Root, o FileOptions) HandlerFunc {
 		o.Index = "index.html"
 	}
 	if !exchange.ValidValue(o.CacheControl) {
-		panic("redline: FileServer: Cache-Control holds control characters")
+		panic("redline: FileServer: Cache-Control contains control characters")
 	}
 	mime.TypeByExtension(".html") // reads the system's tables now, not on an event loop
 	return (&fileServer{FileOptions: o, root: root}).serve

@@ -218,7 +218,7 @@ func (s *Server) start(given net.Listener) (transport.Transport, error) {
 	}
 	if name != s.Transport && name == TransportStd {
 		s.logger().Info("redline: transport", "transport", TransportStd,
-			"because", fmt.Sprintf("a %T accepts by itself: its connections run on Go's own poller", given))
+			"because", fmt.Sprintf("a %T has its own Accept: its connections run on Go's poller", given))
 	}
 	s.t, s.chosen, s.learns = t, chosen, chosen != TransportStd
 	return t, nil
@@ -236,8 +236,8 @@ func (s *Server) transportFor(given net.Listener) (name Transport, err error) {
 	}
 	switch {
 	case name == TransportUring || name == TransportEpoll:
-		return "", fmt.Errorf("redline: transport %s cannot serve a %T, which accepts by itself: "+
-			"set Server.Transport to redline.TransportStd, or give Serve the *net.TCPListener or *net.UnixListener alone", name, given)
+		return "", fmt.Errorf("redline: transport %s cannot serve a %T, which has its own Accept: "+
+			"set Server.Transport to redline.TransportStd, or pass only the *net.TCPListener or *net.UnixListener to Serve", name, given)
 	case name == "" || name == TransportAuto:
 		name = TransportStd
 	}

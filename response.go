@@ -24,7 +24,7 @@ var (
 func (c *Ctx) Status(code int) {
 	x := c.exchange()
 	if code < 200 || code > 599 {
-		panic("redline: Ctx.Status: a response's status is 200 to 599; for 1xx see Ctx.Inform")
+		panic("redline: Ctx.Status: status is not 200 to 599; for 1xx see Ctx.Inform")
 	}
 	x.Status = code
 }
@@ -222,7 +222,7 @@ func (c *Ctx) Error(code int) { c.Text(code, http.StatusText(code)+"\n") }
 // ErrHeadSent.
 func (c *Ctx) Redirect(code int, location string) error {
 	if code < 300 || code > 399 {
-		panic("redline: Ctx.Redirect: status is not a redirection")
+		panic("redline: Ctx.Redirect: status is not 3xx")
 	}
 	if err := c.SetHeader("Location", location); err != nil {
 		return err

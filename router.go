@@ -81,7 +81,7 @@ func (r *Router) Handle(method, pattern string, h HandlerFunc) {
 	}
 	for _, other := range n.routes {
 		if other.method == method {
-			panic(fmt.Sprintf("redline: route %s %s: it exists as %s", method, pattern, other.pattern))
+			panic(fmt.Sprintf("redline: route %s %s: already exists as %s", method, pattern, other.pattern))
 		}
 	}
 	rt := &route{method: method, pattern: pattern, handler: h, names: names}
@@ -103,7 +103,7 @@ type segment struct {
 
 func parsePattern(pattern string) (segments []segment, names []string, err error) {
 	if !strings.HasPrefix(pattern, "/") {
-		return nil, nil, fmt.Errorf("a pattern begins with a slash")
+		return nil, nil, fmt.Errorf("a pattern must begin with a slash")
 	}
 	parts := strings.Split(pattern[1:], "/")
 	for i, part := range parts {
@@ -114,7 +114,7 @@ func parsePattern(pattern string) (segments []segment, names []string, err error
 		name, ok := strings.CutPrefix(part, "{")
 		name, closed := strings.CutSuffix(name, "}")
 		if !ok || !closed || strings.ContainsAny(name, "{}") {
-			return nil, nil, fmt.Errorf("segment %q: a parameter is the whole segment, {name} or {name...}", part)
+			return nil, nil, fmt.Errorf("segment %q: a parameter must be the whole segment, {name} or {name...}", part)
 		}
 		kind := isParam
 		if rest, ok := strings.CutSuffix(name, "..."); ok {
@@ -130,7 +130,7 @@ func parsePattern(pattern string) (segments []segment, names []string, err error
 		segments = append(segments, segment{kind: kind})
 	}
 	if len(names) > maxParams {
-		return nil, nil, fmt.Errorf("%d parameters: at most %d", len(names), maxParams)
+		return nil, nil, fmt.Errorf("%d parameters: the maximum is %d", len(names), maxParams)
 	}
 	return segments, names, nil
 }

@@ -258,13 +258,13 @@ func (s *Server) check() error {
 	case !exchange.ValidValue(s.Name):
 		return fmt.Errorf("redline: Server.Name %q: %w", s.Name, exchange.ErrFieldValue)
 	case s.Native != nil && s.Handler != nil:
-		return errors.New("redline: Server has both Handler and Native: mount one under the other, see HTTP and Router.Mount")
+		return errors.New("redline: Server has both Handler and Native: set only one, and mount the other, see HTTP and Router.Mount")
 	case s.Loops < 0:
-		return fmt.Errorf("redline: Server.Loops is %d: say how many event loops there are to be, or 0 for one on each usable CPU", s.Loops)
+		return fmt.Errorf("redline: Server.Loops is %d: set the number of event loops, or 0 for one per usable CPU", s.Loops)
 	}
 	if len(s.CPUs) > 0 {
 		if err := checkCPUs(s.CPUs); err != nil {
-			return fmt.Errorf("redline: Server.CPUs: %w: leave CPUs empty, and the kernel places the loops", err)
+			return fmt.Errorf("redline: Server.CPUs: %w: leave CPUs empty to let the kernel place the loops", err)
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ func (c *Ctx) Stream(f func(*Stream)) {
 	x := c.exchange()
 	frame := x.Local.(*frame)
 	if frame.streams {
-		panic("redline: Ctx.Stream called twice: a response is one stream")
+		panic("redline: Ctx.Stream called twice: a response can have only one stream")
 	}
 	frame.streams = true
 	ctx := c.requestContext() // ends with the stream, not with the handler

@@ -47,7 +47,7 @@ func adopt(text string) (from descriptors, err error) {
 	}
 	for _, fd := range append([]int{from.Ready}, from.Listeners...) {
 		if fd < firstFD {
-			return from, fmt.Errorf("restart: read %s: %d is no descriptor that can be passed on", variable, fd)
+			return from, fmt.Errorf("restart: read %s: %d is not the number of an inherited descriptor", variable, fd)
 		}
 		closeOnExec(fd)
 	}

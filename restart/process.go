@@ -106,7 +106,7 @@ func awaitReady(ctx context.Context, ready *os.File) error {
 	_, err := ready.Read(make([]byte, 1))
 	switch {
 	case err == io.EOF:
-		return errors.New("it has ended, or closed its pipe")
+		return errors.New("the process has ended, or closed its pipe")
 	case ctx.Err() != nil && err != nil:
 		return ctx.Err()
 	}

@@ -84,7 +84,7 @@ func removeStale(path string) error {
 		return fmt.Errorf("open control socket: %w", err)
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("open control socket: %s exists and is no socket", path)
+		return fmt.Errorf("open control socket: %s exists and is not a socket", path)
 	}
 	if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		conn.Close()

@@ -101,7 +101,7 @@ func TestControlPath(t *testing.T) {
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, "no socket"},
+		}, "is not a socket"},
 		{"no such directory", func(t *testing.T, path string) {
 			if err := os.Remove(filepath.Dir(path)); err != nil {
 				t.Fatal(err)

@@ -88,8 +88,8 @@ func (r *Response) ResetResponse() {
 // Errors of the setters.
 var (
 	ErrFieldName  = errors.New("header name is not a token (RFC 9110, 5.6.2)")
-	ErrFieldValue = errors.New("header value holds CR, LF, NUL or another control character (RFC 9110, 5.5)")
-	ErrFraming    = errors.New("the server sets this header itself, or it cannot stand here")
+	ErrFieldValue = errors.New("header value contains CR, LF, NUL or another control character (RFC 9110, 5.5)")
+	ErrFraming    = errors.New("the server sets this header itself, or it is not allowed here")
 	ErrHeadSent   = errors.New("the head of the response has been sent")
 )
 

@@ -52,7 +52,7 @@ func (cfg *Config) Conn(h exchange.Session) *Conn {
 }
 
 // errWatched tells a hook that it cannot read or write a connection.
-var errWatched = errors.New("the connection is the server's: hijack it to read and write")
+var errWatched = errors.New("the connection belongs to the server: hijack it to read and write")
 
 func (c *Conn) refuse(op string) error {
 	return &net.OpError{Op: op, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: errWatched}

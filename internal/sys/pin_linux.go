@@ -16,7 +16,7 @@ func CheckCPUs(cpus []int) error {
 	}
 	for _, cpu := range cpus {
 		if cpu < 0 || !usable.IsSet(cpu) {
-			return fmt.Errorf("CPU %d is not one that this process may use: these are %s", cpu, list(&usable))
+			return fmt.Errorf("this process may not use CPU %d: it may use %s", cpu, list(&usable))
 		}
 	}
 	return nil

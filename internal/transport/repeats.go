@@ -34,7 +34,7 @@ func (r *Repeats) Log(log func(msg string, err error), now time.Time, msg string
 	r.silent, r.next = 0, now.Add(repeatsApart)
 	r.mu.Unlock()
 	if n > 0 {
-		err = fmt.Errorf("%w (and %d times since this was last told)", err, n)
+		err = fmt.Errorf("%w (and %d times since the last report)", err, n)
 	}
 	log(msg, err)
 }

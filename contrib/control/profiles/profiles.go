@@ -37,7 +37,7 @@ func Write(ctx context.Context, w io.Writer, kind string, d time.Duration) error
 	switch kind {
 	case "cpu":
 		if d <= 0 {
-			return errors.New("a CPU profile takes a time, as in: profile cpu 10")
+			return errors.New("a CPU profile needs a duration, as in: profile cpu 10")
 		}
 		if err := pprof.StartCPUProfile(w); err != nil {
 			return err

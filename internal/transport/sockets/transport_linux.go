@@ -52,7 +52,7 @@ var _ transport.Transport = (*Transport)(nil)
 // served.
 func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	if config.Loops < 1 {
-		return nil, fmt.Errorf("create transport: %d loops", config.Loops)
+		return nil, fmt.Errorf("create transport: invalid number of loops: %d", config.Loops)
 	}
 	if config.HighWater <= 0 {
 		config.HighWater = highWater

@@ -130,7 +130,7 @@ func receiveOnce(ring *sys.Ring, buffers *sys.Buffers, limit uint32) error {
 	e, ok := ring.Pop()
 	switch {
 	case !ok:
-		return errors.New("probe recv: it does not complete")
+		return errors.New("probe recv: no completion")
 	case e.Res < 0:
 		return fmt.Errorf("probe recv: %w", syscall.Errno(-e.Res))
 	case e.Res != 1 || e.Flags&(sys.CQEBuffer|sys.CQEMore) != sys.CQEBuffer|sys.CQEMore || buffers.Bytes(uint16(e.Flags>>16), 1)[0] != 42:
