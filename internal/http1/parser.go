@@ -281,9 +281,8 @@ func (p *Parser) version(r *exchange.Request, buf []byte) Code {
 	return NeedMore
 }
 
-// judgeVersion takes the digits of a well-formed version. What speaks a later minor
-// version than 1.1 is understood as 1.1 (RFC 9110, 2.5); another major version is
-// not understood at all.
+// judgeVersion evaluates the digits of a well-formed version. A later minor version than
+// 1.1 is treated as 1.1 (RFC 9110, 2.5); another major version is not supported.
 func (p *Parser) judgeVersion(r *exchange.Request, major, minor, lineEnd byte) Code {
 	if lineEnd != '\n' {
 		return ErrLineEnd
@@ -302,7 +301,7 @@ func (p *Parser) endVersion(r *exchange.Request, minor uint8) {
 	p.state = inFields
 }
 
-// span is the span from begin to end. Heads are limited to less than 2 GiB.
+// span is the range from begin to end. Heads are limited to less than 2 GiB.
 func span(begin, end int) exchange.Span {
 	return exchange.Span{Off: uint32(begin), Len: uint32(end - begin)}
 }

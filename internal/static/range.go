@@ -76,8 +76,8 @@ func ParseRange(value string, size int64) ([]Range, error) {
 	return ranges, nil
 }
 
-// parseSpec reads first-last, first- or -suffix. Its Length is 0 when nothing of
-// it exists.
+// parseSpec reads first-last, first- or -suffix. Its Length is 0 if no part of the range
+// exists.
 func parseSpec(spec string, size int64) (r Range, valid bool) {
 	first, last, ok := strings.Cut(spec, "-")
 	if !ok {
@@ -104,8 +104,7 @@ func parseSpec(spec string, size int64) (r Range, valid bool) {
 	return Range{Start: start, Length: min(end, size-1) - start + 1}, true
 }
 
-// position reads 1*DIGIT; what is beyond an int64 is beyond the end of every
-// file, too.
+// position reads 1*DIGIT; a number beyond an int64 is beyond the end of every file, too.
 func position(s string) (n int64, ok bool) {
 	for i := range len(s) {
 		d := int64(s[i]) - '0'
