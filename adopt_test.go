@@ -24,7 +24,7 @@ func TestAdopt(t *testing.T) {
 		r := prepare(t, &redline.Server{Transport: transport, Native: text("adopted")})
 		if transport != redline.TransportStd { // which takes any
 			if err := r.Adopt(struct{ net.Listener }{all[0]}); err == nil {
-				t.Error("a listener that accepts by itself is adopted")
+				t.Error("a listener with its own Accept is adopted")
 			}
 		}
 		var early []*client

@@ -14,14 +14,14 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// A Ctx is one request and its response, in the hands of a handler. It is valid
-// until the handler returns, and belongs to the handler's goroutine; for what
-// goes on after that, see [Ctx.Stream] and [Ctx.Hijack].
+// A Ctx is one request and its response, as seen by a handler. It is valid until the
+// handler returns, and only on the handler's goroutine. To continue after that, see
+// [Ctx.Stream] and [Ctx.Hijack].
 type Ctx struct {
-	x *exchange.Exchange // nil when the handler has returned
+	x *exchange.Exchange // nil after the handler has returned
 }
 
-// exchange returns the exchange of a Ctx in use.
+// exchange returns the exchange of a valid Ctx and panics for any other.
 func (c *Ctx) exchange() *exchange.Exchange {
 	if c.x == nil {
 		misuse()
@@ -31,7 +31,7 @@ func (c *Ctx) exchange() *exchange.Exchange {
 
 func misuse() {
 	panic("redline: Ctx used after its handler returned: copy what you need before you return, " +
-		"or take a Stream (Ctx.Stream) to go on writing from another goroutine")
+		"or use Ctx.Stream to continue writing from another goroutine")
 }
 
 func (c *Ctx) frame() *frame { return c.exchange().Local.(*frame) }
@@ -45,48 +45,48 @@ func (c *Ctx) Method() string {
 	return string(x.MethodBytes())
 }
 
-// Path returns the path of the request target, percent-encoded as it came. An
-// absolute target without one is for "/" (RFC 9110, 4.2.3); the path of OPTIONS * is
-// "*", and that of CONNECT empty.
+// Path returns the path of the request target, percent-encoded as received. It is "/" for
+// an absolute target without a path (RFC 9110, 4.2.3), "*" for OPTIONS *, and empty for
+// CONNECT.
 func (c *Ctx) Path() string { return string(c.PathBytes()) }
 
-// PathBytes is Path, borrowed: valid until the handler returns, and not to be
-// changed.
+// PathBytes is like Path but returns borrowed memory: valid until the handler returns, and
+// not to be modified.
 func (c *Ctx) PathBytes() []byte { return pathOf(c.exchange()) }
 
-// RawQuery returns the query of the request target without the '?', as it came, or "".
+// RawQuery returns the query of the request target as received, without the '?', or "".
 func (c *Ctx) RawQuery() string { return string(c.exchange().QueryBytes()) }
 
-// QueryBytes is RawQuery, borrowed: valid until the handler returns, and not to be
-// changed.
+// QueryBytes is like RawQuery but returns borrowed memory: valid until the handler returns,
+// and not to be modified.
 func (c *Ctx) QueryBytes() []byte { return c.exchange().QueryBytes() }
 
-// Target returns the request target as it came: "/a?b", "http://host/a", "*" or, of
+// Target returns the request target as received: "/a?b", "http://host/a", "*" or, for
 // CONNECT, "host:port" (RFC 9112, 3.2).
 func (c *Ctx) Target() string { return string(c.exchange().TargetBytes()) }
 
-// Host returns the authority that the client asked for, "host" or "host:port": that of
-// the target if it has one, and else that of the Host field (RFC 9112, 3.2.2). A client
-// of HTTP/1.0 may leave it out.
+// Host returns the authority of the request, "host" or "host:port": that of the target if
+// it has one, otherwise that of the Host field (RFC 9112, 3.2.2). An HTTP/1.0 client may
+// omit it.
 func (c *Ctx) Host() string { return string(c.exchange().AuthorityBytes()) }
 
 // Proto returns the version of the request, "HTTP/1.1" or "HTTP/1.0".
 func (c *Ctx) Proto() string { return c.exchange().Version.String() }
 
-// RemoteAddr returns the client's address: a *net.TCPAddr, a *net.UnixAddr, or what the
-// connections of a listener given to [Server.Serve] say.
+// RemoteAddr returns the client's address: a *net.TCPAddr, a *net.UnixAddr, or the address
+// reported by the connections of a listener passed to [Server.Serve].
 func (c *Ctx) RemoteAddr() net.Addr { return c.exchange().Session.RemoteAddr() }
 
-// LocalAddr returns the address that the client connected to, of the types of
+// LocalAddr returns the address that the client connected to. Its types are those of
 // RemoteAddr.
 func (c *Ctx) LocalAddr() net.Addr { return c.exchange().Session.LocalAddr() }
 
-// Header returns the value of the request's first field with the name, which is
-// compared in any case, or "". [Ctx.VisitHeaders] finds further ones.
+// Header returns the value of the request's first field with this name, ignoring case, or
+// "". [Ctx.VisitHeaders] finds further fields.
 func (c *Ctx) Header(name string) string { return string(c.HeaderBytes(name)) }
 
-// HeaderBytes is Header, borrowed: valid until the handler returns, and not to be
-// changed.
+// HeaderBytes is like Header but returns borrowed memory: valid until the handler returns,
+// and not to be modified.
 func (c *Ctx) HeaderBytes(name string) []byte {
 	x := c.exchange()
 	id := exchange.LookupHeader(unsafe.Slice(unsafe.StringData(name), len(name)))
@@ -98,9 +98,9 @@ func (c *Ctx) HeaderBytes(name string) []byte {
 	return v
 }
 
-// VisitHeaders calls f for every field of the request, in the order in which they
-// came, until f returns false. Both slices are borrowed: valid until the handler
-// returns, and not to be changed.
+// VisitHeaders calls f for every field of the request, in the order received, until f
+// returns false. Both slices are borrowed: valid until the handler returns, and not to be
+// modified.
 func (c *Ctx) VisitHeaders(f func(name, value []byte) bool) {
 	x := c.exchange()
 	for _, field := range x.Fields {
@@ -110,31 +110,31 @@ func (c *Ctx) VisitHeaders(f func(name, value []byte) bool) {
 	}
 }
 
-// Trailer returns the value of the request's first trailer field with the name, in any
-// case, or "". Trailers are there when the body has been read to its end.
+// Trailer returns the value of the request's first trailer field with this name, ignoring
+// case, or "". Trailers are available after the body has been read to its end.
 func (c *Ctx) Trailer(name string) string {
 	v, _ := c.exchange().FindTrailer(name)
 	return string(v)
 }
 
-// ContentType returns the media type of the request's body with its parameters, as it
-// came, or "".
+// ContentType returns the media type of the request's body with its parameters, as
+// received, or "".
 func (c *Ctx) ContentType() string { return c.Header("Content-Type") }
 
-// ContentLength returns the length of the request's body in bytes, 0 when there is
-// none, and -1 when it is not known before its end.
+// ContentLength returns the length of the request's body in bytes, 0 if there is no body,
+// and -1 if the length is not known before the end of the body.
 func (c *Ctx) ContentLength() int64 {
 	return c.exchange().ContentLength
 }
 
-// Query returns the first value of a parameter of the query, decoded, or "". A part of
-// the query that cannot be decoded is skipped.
+// Query returns the first value of a query parameter, decoded, or "". A part of the query
+// that cannot be decoded is skipped.
 func (c *Ctx) Query(name string) string {
 	v, _ := c.LookupQuery(name)
 	return v
 }
 
-// LookupQuery is Query, and reports whether the parameter is there.
+// LookupQuery is like Query, and also reports whether the parameter exists.
 func (c *Ctx) LookupQuery(name string) (string, bool) {
 	rest := c.exchange().QueryBytes()
 	for len(rest) > 0 {
@@ -160,8 +160,8 @@ func sameKey(key []byte, name string) bool {
 	return err == nil && k == name
 }
 
-// A ParamError is a parameter that is missing or not of the type asked for. It
-// suits an answer with status 400.
+// A ParamError describes a parameter that is missing or does not have the requested type.
+// The suitable status is 400.
 type ParamError struct {
 	Kind  string // "query" or "path"
 	Name  string
@@ -169,7 +169,7 @@ type ParamError struct {
 	Err   error  // what is wrong with the value
 }
 
-// Error names the parameter, and its value as the client has sent it.
+// Error names the parameter and its value as the client sent it.
 func (e *ParamError) Error() string {
 	if e.Value == "" {
 		return e.Kind + " parameter " + e.Name + " is missing"
@@ -207,14 +207,14 @@ func (c *Ctx) QueryFloat(name string) (float64, error) {
 	return convert("query", name, c.Query(name), func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
 }
 
-// QueryBool returns a query parameter as a truth value (1, t, true, 0, f,
-// false ...); the error is a *ParamError.
+// QueryBool returns a query parameter as a Boolean (1, t, true, 0, f, false ...); the error
+// is a *ParamError.
 func (c *Ctx) QueryBool(name string) (bool, error) {
 	return convert("query", name, c.Query(name), strconv.ParseBool)
 }
 
-// Param returns the value of a parameter of the route's pattern, decoded, or "". The
-// name is that of the pattern without braces and points.
+// Param returns the value of a parameter of the route's pattern, decoded, or "". The name
+// is that in the pattern, without braces and dots.
 func (c *Ctx) Param(name string) string {
 	raw := c.ParamBytes(name)
 	if bytes.IndexByte(raw, '%') < 0 {
@@ -227,8 +227,8 @@ func (c *Ctx) Param(name string) string {
 	return v
 }
 
-// ParamBytes is Param as it came, percent-encoded, borrowed: valid until the handler
-// returns, and not to be changed.
+// ParamBytes is like Param but returns the value as received, percent-encoded, in borrowed
+// memory: valid until the handler returns, and not to be modified.
 func (c *Ctx) ParamBytes(name string) []byte {
 	x := c.exchange()
 	f := x.Local.(*frame)
@@ -252,11 +252,11 @@ func (c *Ctx) Pattern() string {
 	return ""
 }
 
-// Cookie returns the value of the first cookie with the name, which is compared
-// exactly, and whether there is one. Cookies that are malformed are skipped.
+// Cookie returns the value of the first cookie with this name, compared exactly, and
+// whether it exists. Malformed cookies are skipped.
 func (c *Ctx) Cookie(name string) (string, bool) {
-	// Cookies come from everybody on the client's way: one that is malformed
-	// must not hide the others.
+	// Anyone between client and server can add cookies: a malformed one must not hide the
+	// others.
 	r := http.Request{Header: http.Header{"Cookie": c.headerLines("Cookie")}}
 	if k, err := r.Cookie(name); err == nil {
 		return k.Value, true
@@ -275,10 +275,10 @@ func (c *Ctx) headerLines(name string) []string {
 	return lines
 }
 
-// Body returns the request's body as it arrives. Reading from it may wait for
-// the client; what is not read waits with the client, so memory stays bounded.
-// It is for the handler's goroutine, until the handler returns. Its errors are io.EOF,
-// ErrBodyTooLong, ErrBadBody, ErrGone, ErrTimeout and ErrHijacked.
+// Body returns the request's body as it arrives. Reading from it may wait for the client;
+// unread content stays with the client, so memory stays bounded. Only the handler's
+// goroutine may use it, until the handler returns. Its errors are io.EOF, ErrBodyTooLong,
+// ErrBadBody, ErrGone, ErrTimeout and ErrHijacked.
 func (c *Ctx) Body() io.Reader { return bodyReader{c} }
 
 type bodyReader struct{ c *Ctx }
@@ -289,14 +289,14 @@ func (b bodyReader) Read(p []byte) (int, error) {
 	return x.Session.ReadBody(x, p)
 }
 
-// ReadBody reads the whole body of the request, which is the caller's then. If it has
+// ReadBody reads the whole body of the request, which then belongs to the caller. If it has
 // more than most bytes, the error is ErrBodyTooLong; the others are those of Body.
 func (c *Ctx) ReadBody(most int64) ([]byte, error) {
 	n := c.ContentLength()
 	if n > most {
 		return nil, ErrBodyTooLong
 	}
-	// Memory follows what comes, not what was announced.
+	// The buffer grows with the data received, not with the announced length.
 	body := make([]byte, 0, min(max(n, 512), 256<<10))
 	for {
 		if len(body) == cap(body) {
@@ -318,8 +318,8 @@ func (c *Ctx) ReadBody(most int64) ([]byte, error) {
 	}
 }
 
-// Set keeps a value with the request, for handlers further in, until the handler
-// returns. Keys are compared as those of a map: a type of one's own keeps them apart.
+// Set stores a value with the request, for inner handlers, until the handler returns. Keys
+// are compared like map keys: use your own type to keep them apart.
 func (c *Ctx) Set(key, value any) {
 	f := c.frame()
 	if f.values == nil {
@@ -328,15 +328,14 @@ func (c *Ctx) Set(key, value any) {
 	f.values[key] = value
 }
 
-// Get returns a value that Set kept, or nil.
+// Get returns a value stored by Set, or nil.
 func (c *Ctx) Get(key any) any { return c.frame().values[key] }
 
 // Detach tells the server that the handler is about to block. It is a hint: a
 // handler that blocks without it is noticed a few milliseconds later.
 func (c *Ctx) Detach() { c.exchange().Session.Detach() }
 
-// A requestContext is the context of one request. It is made when it is asked
-// for, and never used again.
+// A requestContext is the context of one request. It is created on demand and never reused.
 type requestContext struct {
 	context.Context
 	cancel context.CancelCauseFunc
@@ -345,16 +344,16 @@ type requestContext struct {
 // finish ends the context: the response is complete.
 func (r *requestContext) finish() { r.cancel(context.Canceled) }
 
-// Context returns the request's context. It is cancelled when the handler returns, or
-// the [Stream] that it has taken is closed, and, with cause ErrGone, within a second
-// after the system has learned that the client has left, also when nobody reads or
-// writes.
+// Context returns the request's context. It is cancelled when the handler returns, or, if
+// the handler has called Stream, when the [Stream] is closed. It is also cancelled, with
+// cause ErrGone, within a second after the system has learned that the client has left,
+// even if nothing is being read or written.
 //
-// A client that leaves in good order says so behind all that it has sent before. If
-// that is a body, or requests, that nobody has read and that the socket's buffer
-// does not take whole, the news waits with it on the client's side. On TransportStd it waits
-// behind any byte that nobody has read. Who reads or writes finds out, and the
-// deadlines end what they bound.
+// A client that closes its connection in order announces it after everything that it has
+// sent before. If that is a body, or requests, which have not been read and do not fit into
+// the socket's buffer, the announcement waits on the client's side. On TransportStd it
+// waits behind any unread byte. A read or write then detects that the client has left, and
+// the deadlines still apply.
 func (c *Ctx) Context() context.Context {
 	c.frame().asked = true
 	return c.requestContext()

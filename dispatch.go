@@ -10,31 +10,31 @@ import (
 // A HandlerFunc answers one request. It may block.
 type HandlerFunc func(*Ctx)
 
-// dispatcher is the server in its role as the sessions' handler.
+// dispatcher is the server in its role as handler of the sessions.
 type dispatcher Server
 
-// handles is how many Ctx are allocated at once: 8 bytes a request.
+// handles is how many Ctx are allocated at once: 8 bytes per request.
 const handles = 128
 
-// A frame is what hangs at an exchange for handlers: it is used again with the
-// exchange, the Ctx it hands out are not.
+// A frame is attached to an exchange for handlers. It is reused together with the exchange;
+// the Ctx that it hands out are not.
 type frame struct {
 	server  *Server
 	ctxs    []Ctx
 	route   *route
 	inline  bool // the handler is not to be learned
 	params  params
-	recent  *route // that this exchange was last answered by, if its path is literal,
+	recent  *route // the route of this exchange's last answer, if its path is literal,
 	by      *Router
 	method  exchange.Method // under this known method; MethodOther if there is none yet
 	cancel  *requestContext
-	asked   bool // the handler knows the context
-	streams bool // the response goes on
+	asked   bool // the context has been requested
+	streams bool // the response continues as a Stream
 	values  map[any]any
 }
 
-// next returns a Ctx that nobody has had before. Handing a used one out again
-// would make a stale pointer to it valid: the one thing that must not happen.
+// next returns a Ctx that has never been handed out. Reusing one would make a stale pointer
+// to it valid, which must never happen.
 func (f *frame) next() *Ctx {
 	if len(f.ctxs) == 0 {
 		f.ctxs = make([]Ctx, handles)
@@ -67,7 +67,7 @@ func (d *dispatcher) serve(x *exchange.Exchange, h HandlerFunc) {
 	h(c)
 }
 
-// leave makes the Ctx unusable, and answers for a handler that panicked.
+// leave invalidates the Ctx, and answers for a handler that panicked.
 func (d *dispatcher) leave(c *Ctx, f *frame) {
 	if p := recover(); p != nil {
 		d.panicked(c, f, p)
@@ -84,8 +84,7 @@ func (d *dispatcher) leave(c *Ctx, f *frame) {
 	f.params.reset()
 }
 
-// panicked logs a handler's panic and answers 500, or cuts an answer that has
-// begun.
+// panicked logs a handler's panic and answers 500, or cuts an answer that has begun.
 func (d *dispatcher) panicked(c *Ctx, f *frame, p any) {
 	s := (*Server)(d)
 	s.counters.panics.Add(1)
@@ -105,11 +104,11 @@ func (d *dispatcher) panicked(c *Ctx, f *frame, p any) {
 	x.Body = append(x.Body, "Internal Server Error\n"...)
 }
 
-// A route is a handler with what was learned about it.
+// A route is a handler with what has been learned about it.
 type route struct {
 	method, pattern string
 	handler         HandlerFunc
-	names           []string // of the pattern's parameters
+	names           []string // of the pattern
 
 	habit learn.Habit
 }
@@ -122,12 +121,12 @@ func (r *route) serve(c *Ctx) {
 	}
 	x := c.x
 	x.Session.Detach()
-	x.Session.Stretch() // what comes from here on counts
+	x.Session.Stretch() // timing starts here
 	r.handler(c)
 	r.habit.Ran(x.Session.Stretch())
 }
 
-// Blocking returns h as a handler that starts off the event loop: for one that
+// Blocking returns h as a handler that starts off the event loop. Use it for a handler that
 // is known to block, so that nothing has to be learned.
 func Blocking(h HandlerFunc) HandlerFunc {
 	return func(c *Ctx) {
@@ -136,7 +135,7 @@ func Blocking(h HandlerFunc) HandlerFunc {
 	}
 }
 
-// Inline returns h as a handler that is never learned to block: for one whose
+// Inline returns h as a handler that is never learned to block. Use it for a handler whose
 // rare delays do not matter.
 func Inline(h HandlerFunc) HandlerFunc {
 	return func(c *Ctx) {

@@ -1,4 +1,4 @@
-// Package redline is an HTTP server for Go that runs on event loops of its own.
+// Package redline is an HTTP server for Go that runs on its own event loops.
 //
 //	r := redline.NewRouter()
 //	r.GET("/hello/{name}", func(c *redline.Ctx) {
@@ -7,33 +7,32 @@
 //	srv := &redline.Server{Addr: ":8080", Native: r.Serve}
 //	log.Fatal(srv.ListenAndServe())
 //
-// A native handler is a func(*Ctx). It starts on the event loop that read the
-// request, which costs no hand-over, and may block all the same: when it does
-// not return within a few milliseconds, another goroutine takes the loop over
-// and the handler goes on where it is. Routes whose calls take 50 µs or more as a
-// rule, waiting or computing, are learned, and start off the loop from then on;
-// [Blocking] and [Inline] are hints for those who know beforehand. The goroutine of
-// a handler that starts off the loop keeps its connection, and a second descriptor
-// of it, while requests follow one another within a second.
+// A native handler is a func(*Ctx). It starts on the event loop that read the request,
+// which needs no hand-over, and it may block: if it does not return within a few
+// milliseconds, another goroutine takes the loop over, and the handler continues on its own
+// goroutine. The server learns which routes usually take 50 µs or more, waiting or
+// computing, and starts their calls off the loop. [Blocking] and [Inline] are hints for
+// routes whose behaviour is known beforehand. The goroutine of a handler that starts off
+// the loop keeps its connection, and a second descriptor for it, while requests follow one
+// another within a second.
 //
-// # What may be kept
+// # What a handler may keep
 //
-// Everything that a method returns as a string or that it allocates is the
-// handler's to keep. What is borrowed says so in its name, as
-// [Ctx.PathBytes] does: it is valid until the handler returns. A Ctx itself is
-// not to be used after its handler has returned; doing so panics with a message
-// that says what to do instead.
+// A handler may keep every string that a method returns and every value that it allocates.
+// Methods that return borrowed memory have Bytes in their names, as [Ctx.PathBytes] does;
+// that memory is valid until the handler returns. A Ctx must not be used after its handler
+// has returned; doing so panics with a message that says what to do instead.
 //
 // # Strictness
 //
-// Requests that RFC 9112 leaves open to two readings are refused, with 400 as a rule,
-// and their connection is closed: Content-Length beside Transfer-Encoding, a repeated
-// Content-Length, line ends without CR, folded lines, chunk sizes of odd form, and
-// their like. docs/nethttp-differences.md lists them all. Everything that a client can
-// make the server hold is bounded, see [Limits] and the fields of [Server].
+// If RFC 9112 allows two readings of a request, the request is refused, usually with 400,
+// and its connection is closed: Content-Length together with Transfer-Encoding, a repeated
+// Content-Length, line ends without CR, folded lines, malformed chunk sizes, and similar.
+// docs/nethttp-differences.md lists all cases. Everything that a client can make the server
+// hold is bounded; see [Limits] and the fields of [Server].
 //
-// # What it speaks
+// # Protocols
 //
-// HTTP/1.1 and HTTP/1.0. TLS takes a listener of crypto/tls, see [Server.Serve], or a
-// proxy in front. Package restart replaces a running server by a new process.
+// The server speaks HTTP/1.1 and HTTP/1.0. For TLS, use a listener of crypto/tls (see
+// [Server.Serve]) or a proxy. Package restart replaces a running server with a new process.
 package redline

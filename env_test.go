@@ -149,7 +149,7 @@ func prepare(t *testing.T, s *redline.Server) *running {
 	return r
 }
 
-// run serves in the background, and sees to the end of it.
+// run serves in the background, and ends the server after the test.
 func (r *running) run(f func() error) {
 	go func() { r.served <- f() }()
 	r.t.Cleanup(func() {

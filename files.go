@@ -19,56 +19,54 @@ import (
 	"github.com/redline-go/redline/internal/static"
 )
 
-// FileOptions says how a directory is served. The zero value is safe.
+// FileOptions sets how a directory is served. The zero value is safe.
 type FileOptions struct {
-	// Index is the file that stands for its directory; "index.html" when empty.
-	// A directory without one is not found: there are no listings.
+	// Index is the file that is served for its directory; "index.html" if empty. A
+	// directory without one is not found: there are no listings.
 	Index string
-	// NoIndex leaves directories out.
+	// NoIndex excludes directories.
 	NoIndex bool
-	// Precompressed has "a.js.br", "a.js.zst" or "a.js.gz" sent for "a.js" to
-	// clients that accept the coding, unless it is older than "a.js".
+	// Precompressed serves "a.js.br", "a.js.zst" or "a.js.gz" for "a.js" to clients that
+	// accept the coding, unless it is older than "a.js".
 	Precompressed bool
 	// CacheControl is sent as the Cache-Control field; empty sends none.
 	CacheControl string
-	// DotFiles serves names that begin with a dot, too. Without it, ".well-known"
-	// is the only one.
+	// DotFiles also serves names that begin with a dot. Otherwise ".well-known" is the only
+	// one that is served.
 	DotFiles bool
 	// Sniff lets browsers guess the type of content: without it,
 	// X-Content-Type-Options says nosniff.
 	Sniff bool
-	// ETag makes the entity tag of a file, in quotes, from what is known about
-	// it; empty is none. nil means a strong one of size and modification time,
-	// which suits files that are replaced rather than rewritten in place.
+	// ETag computes the entity tag of a file, in quotes, from its FileInfo; empty means
+	// none. nil means a strong tag from size and modification time, which suits files that
+	// are replaced rather than rewritten in place.
 	ETag func(fs.FileInfo) string
-	// NotFound answers for what is not there; nil means 404.
+	// NotFound answers requests for missing files; nil means 404.
 	NotFound HandlerFunc
 }
 
-// FileServer returns a handler that serves the regular files below root, which
-// stays the caller's and has to stay open:
+// FileServer returns a handler that serves the regular files below root. The caller keeps
+// root and must not close it:
 //
 //	root, err := os.OpenRoot("public")
 //	...
 //	r.GET("/assets/{path...}", redline.FileServer(root, redline.FileOptions{Precompressed: true}))
 //
-// The file's path is the value of the route's {name...} parameter; without such
-// a route, the whole path of the request. No path leads out of root, through no
-// encoding and no symbolic link, also while links and directories are being
-// replaced; links that stay below it are followed. A file has one path: "//",
-// "/./", "/../", backslashes and encoded slashes are not cleaned up but not
-// found.
+// The file's path is the value of the route's {name...} parameter; without such a route,
+// the whole path of the request. No path leads out of root, through any encoding or
+// symbolic link, even while links and directories are being replaced; links that stay below
+// root are followed. A file has exactly one path: "//", "/./", "/../", backslashes and
+// encoded slashes are not cleaned up; such paths are not found.
 //
-// It answers GET and HEAD with conditions (RFC 9110, 13) and ranges (RFC 9110, 14).
-// The body is sent by the kernel out of the file. A file that is cut short
-// meanwhile cuts the connection. It panics if o.CacheControl cannot be the value of a
-// field.
+// It answers GET and HEAD with conditions (RFC 9110, 13) and ranges (RFC 9110, 14). The
+// kernel sends the body directly from the file. If a file is truncated meanwhile, the
+// connection is cut. FileServer panics if o.CacheControl is not a valid field value.
 func FileServer(root *os.Root, o FileOptions) HandlerFunc {
 	if o.Index == "" {
 		o.Index = "index.html"
 	}
 	if !exchange.ValidValue(o.CacheControl) {
-		panic("redline: FileServer: Cache-Control holds control characters")
+		panic("redline: FileServer: Cache-Control contains control characters")
 	}
 	mime.TypeByExtension(".html") // reads the system's tables now, not on an event loop
 	return (&fileServer{FileOptions: o, root: root}).serve
@@ -109,7 +107,7 @@ func (s *fileServer) serve(c *Ctx) {
 	if f != nil {
 		err = errors.Join(err, f.Close())
 	}
-	if err != nil && !x.HeadSent { // else what is missing of the body cuts the connection
+	if err != nil && !x.HeadSent { // otherwise the missing part of the body cuts the connection
 		c.frame().server.logger().Error("static file", "name", name, "error", err)
 		x.ResetResponse()
 		c.Error(500)
@@ -126,7 +124,7 @@ func (c *Ctx) mounted() []byte {
 	return bytes.TrimPrefix(pathOf(x), []byte{'/'})
 }
 
-// errRedirect says that a directory was named without its slash.
+// errRedirect reports that a directory was requested without its slash.
 var errRedirect = errors.New("directory without a slash")
 
 // open opens the file, or the index of the directory, and returns its name.
@@ -154,9 +152,9 @@ func (s *fileServer) missing(c *Ctx) {
 	c.Error(404)
 }
 
-// redirect adds the slash that a directory's path ends with, so that relative
-// references in its index lead into it. The location is relative to the last
-// segment, and so cannot lead to another host, as "//host/" would.
+// redirect adds the trailing slash of a directory's path, so that relative references in
+// its index resolve below it. The location is relative to the last segment, and so cannot
+// lead to another host, as "//host/" would.
 func (s *fileServer) redirect(c *Ctx) {
 	x := c.exchange()
 	raw := string(pathOf(x))
@@ -165,11 +163,11 @@ func (s *fileServer) redirect(c *Ctx) {
 		location += "?" + string(x.QueryBytes())
 	}
 	if err := c.Redirect(301, location); err != nil {
-		c.Error(404) // the parser lets nothing through that a field cannot hold
+		c.Error(404) // the parser passes nothing that a field cannot hold
 	}
 }
 
-// send answers with a file or a variant of it. name is the file's.
+// send answers with a file or a variant of it. name is the name of the file.
 func (s *fileServer) send(c *Ctx, f *static.File, name string) error {
 	r := &c.exchange().Response
 	tag := ""
@@ -190,11 +188,11 @@ func (s *fileServer) send(c *Ctx, f *static.File, name string) error {
 	return c.represent(f, tag, typeOf(name))
 }
 
-// ServeFile answers GET or HEAD with a regular file that is open, as a FileServer
-// does: with conditions and ranges. Content-Type and ETag are kept if they are
-// set; the type otherwise follows from the file's name. f stays the caller's,
-// who may close it when ServeFile has returned. An error before anything was sent
-// leaves the answer to the caller; any other cuts the connection.
+// ServeFile answers GET or HEAD with an open regular file, as a FileServer does: with
+// conditions and ranges. Content-Type and ETag are kept if they are set; otherwise the
+// file's name determines the type. f stays with the caller, who may close it when ServeFile
+// has returned. If an error occurs before anything was sent, the caller has to answer; any
+// other error cuts the connection.
 func (c *Ctx) ServeFile(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -218,12 +216,11 @@ func (c *Ctx) ServeFile(f *os.File) error {
 	return c.represent(file, tag, contentType)
 }
 
-// SendFile sends n bytes of f, from offset off, as a part of the body; when
-// nothing was written before and no length announced, as the whole of it. It
-// returns when the kernel has taken all, which waits for the client; f is then
-// the caller's to close. A file that turns out shorter is an error, and cuts the
-// connection. The other errors are those of Write, and os.ErrInvalid for a nil f or a
-// negative number.
+// SendFile sends n bytes of f, from offset off, as part of the body; if nothing was written
+// before and no length announced, as the whole body. It returns when the kernel has
+// accepted everything, which waits for the client; the caller may then close f. If the file
+// is shorter, SendFile returns an error and cuts the connection. The other errors are those
+// of Write, and os.ErrInvalid for a nil f or a negative number.
 func (c *Ctx) SendFile(f *os.File, off, n int64) error {
 	x := c.exchange()
 	if f == nil || off < 0 || n < 0 {
@@ -300,8 +297,8 @@ func (c *Ctx) represent(f *static.File, tag, contentType string) error {
 	return c.sendParts(f, ranges, contentType)
 }
 
-// smallFile is how much of a file is sent from a buffer, in one piece with the
-// head, rather than by a call of its own.
+// smallFile is how much of a file is sent from a buffer, together with the head, rather
+// than by a separate call.
 const smallFile = 4 << 10
 
 // sendPart sends a part of a file as the whole body.
@@ -351,8 +348,8 @@ func (c *Ctx) sendParts(f *static.File, ranges []static.Range, contentType strin
 	return err
 }
 
-// fieldList returns the value of a field; of one that came in several lines, the
-// lines joined by commas (RFC 9110, 5.3).
+// fieldList returns the value of a field; the values of several field lines are joined with
+// commas (RFC 9110, 5.3).
 func fieldList(x *exchange.Exchange, id exchange.HeaderID) string {
 	if !x.Has(id) {
 		return ""

@@ -185,7 +185,7 @@ func TestServeForeign(t *testing.T) {
 					t.Error(err)
 				}
 				idle.wantGone()
-				said := strings.Count(r.log.String(), "accepts by itself")
+				said := strings.Count(r.log.String(), "has its own Accept")
 				if want := map[redline.Transport]int{redline.TransportAuto: 1}[transport]; said != want {
 					t.Errorf("the choice is told %d times, want %d: %s", said, want, r.log)
 				}
@@ -338,7 +338,7 @@ func TestFailedStart(t *testing.T) {
 	})
 }
 
-// TestPlacement refuses loops and CPUs that cannot be, on every transport, and says
+// TestPlacement refuses impossible loops and CPUs on every transport, with a message that says
 // what to write.
 func TestPlacement(t *testing.T) {
 	onEach(t, func(t *testing.T, transport redline.Transport) {
@@ -346,7 +346,7 @@ func TestPlacement(t *testing.T) {
 			s    *redline.Server
 			says string
 		}{
-			{&redline.Server{Loops: -1}, "0 for one on each usable CPU"},
+			{&redline.Server{Loops: -1}, "0 for one per usable CPU"},
 			{&redline.Server{CPUs: []int{-1}}, "leave CPUs empty"},
 			{&redline.Server{CPUs: []int{1 << 20}}, "leave CPUs empty"},
 		} {

@@ -13,9 +13,9 @@ import (
 const (
 	// DefaultMaxForm is the longest body that Ctx.Form reads, in bytes.
 	DefaultMaxForm = 1 << 20
-	// MaxParts is how many parts a Multipart returns at most.
+	// MaxParts is the maximum number of parts that a Multipart returns.
 	MaxParts = 1000
-	// maxPartHead is how many bytes the head of a part may take, with what a
+	// maxPartHead is the maximum size of the head of a part in bytes, including what a
 	// reader has to look ahead to find the boundary before it.
 	maxPartHead = 32 << 10
 )
@@ -28,10 +28,10 @@ var (
 	ErrPartHead = errors.New("redline: head of a part of a multipart body is too long")
 )
 
-// A MediaTypeError says that the request's content is not of the type that a
-// method reads. It suits an answer with status 415.
+// A MediaTypeError reports that the request's content does not have the type that a method
+// reads. The suitable status is 415.
 type MediaTypeError struct {
-	Got  string // the request's Content-Type, as it came
+	Got  string // the request's Content-Type, as received
 	Want string // a media type, or "multipart/" for any of these
 	Err  error  // why Got could not be read, or nil
 }
@@ -47,8 +47,8 @@ func (e *MediaTypeError) Error() string {
 // Unwrap returns the cause.
 func (e *MediaTypeError) Unwrap() error { return e.Err }
 
-// QueryValues returns all parameters of the query, decoded. The error is that of
-// the first part that could not be decoded; the others are there.
+// QueryValues returns all parameters of the query, decoded. The error is that of the first
+// part that could not be decoded; the other parameters are returned.
 func (c *Ctx) QueryValues() (url.Values, error) { return url.ParseQuery(c.RawQuery()) }
 
 type formKey struct{}
@@ -58,10 +58,10 @@ type form struct {
 	err    error
 }
 
-// FormValues reads the request's body, of at most that many bytes, and returns its
-// fields: it has to be of type application/x-www-form-urlencoded. Called again it returns
-// the same, whatever most is then. The error is a *MediaTypeError, one of
-// ReadBody, or that of an encoding that is malformed.
+// FormValues reads the request's body, up to most bytes, and returns its fields. The type
+// of the body has to be application/x-www-form-urlencoded. Later calls return the same
+// values, for any value of most. The error is a *MediaTypeError, one of ReadBody, or that
+// of a malformed encoding.
 func (c *Ctx) FormValues(most int64) (url.Values, error) {
 	if f, ok := c.Get(formKey{}).(*form); ok {
 		return f.values, f.err
@@ -88,16 +88,16 @@ func (c *Ctx) readForm(most int64) (url.Values, error) {
 	return values, nil
 }
 
-// Form returns the first value of a field of the form in the request's body, or
-// "". The body may have DefaultMaxForm bytes, unless FormValues has read it before;
-// the errors are those of FormValues.
+// Form returns the first value of a field of the form in the request's body, or "". The
+// body may have up to DefaultMaxForm bytes, unless FormValues has already read it; the
+// errors are those of FormValues.
 func (c *Ctx) Form(name string) (string, error) {
 	values, err := c.FormValues(DefaultMaxForm)
 	return values.Get(name), err
 }
 
-// mediaType checks the type of the request's content, and returns its parameters.
-// A want that ends in a slash is any type of that kind.
+// mediaType checks the type of the request's content, and returns its parameters. If want
+// ends in a slash, it matches any subtype.
 func (c *Ctx) mediaType(want string) (params map[string]string, err error) {
 	got := c.ContentType()
 	kind, params, err := mime.ParseMediaType(got)
@@ -110,9 +110,9 @@ func (c *Ctx) mediaType(want string) (params map[string]string, err error) {
 	return params, nil
 }
 
-// Multipart returns the parts of the request's body as they arrive; its type has
-// to be multipart/form-data or another multipart type. The error is a
-// *MediaTypeError. It can be called once, in place of the other ways to read the body.
+// Multipart returns the parts of the request's body as they arrive; its type has to be
+// multipart/form-data or another multipart type. The error is a *MediaTypeError. It can be
+// called once, instead of the other ways to read the body.
 func (c *Ctx) Multipart() (*Multipart, error) {
 	params, err := c.mediaType("multipart/")
 	if err != nil {
@@ -129,8 +129,8 @@ func (c *Ctx) Multipart() (*Multipart, error) {
 
 var errBoundary = errors.New("boundary is missing or malformed (RFC 2046, 5.1.1)")
 
-// validBoundary reports whether a boundary is one: 1 to 70 characters, the last
-// of them no space.
+// validBoundary reports whether a boundary is valid: 1 to 70 characters, of which the last
+// is not a space.
 func validBoundary(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -143,8 +143,8 @@ func validBoundary(s string) bool {
 	return len(s) >= 1 && len(s) <= 70 && s[len(s)-1] != ' '
 }
 
-// A Multipart is a multipart body that is being read. It keeps nothing but a
-// buffer, whatever the length of the parts.
+// A Multipart is a multipart body that is being read. It holds only one buffer, for parts
+// of any length.
 type Multipart struct {
 	reader *multipart.Reader
 	body   budget
@@ -152,11 +152,11 @@ type Multipart struct {
 	parts  int
 }
 
-// Next returns the next part, and io.EOF behind the last. What was not read of
-// the one before is skipped. A part's content is as long as the client makes it:
-// read it piece by piece, or through an [io.LimitedReader]. The part is valid until
-// the next call. The error is io.EOF, ErrTooManyParts, ErrPartHead, or one of
-// [Ctx.Body] or of a body that is malformed, wrapped.
+// Next returns the next part, and io.EOF after the last. Unread content of the previous
+// part is skipped. The client decides how long the content of a part is: read it piece by
+// piece, or through an [io.LimitedReader]. The part is valid until the next call. The error
+// is io.EOF, ErrTooManyParts, ErrPartHead, or an error of [Ctx.Body] or of a malformed
+// body, wrapped.
 func (m *Multipart) Next() (*multipart.Part, error) {
 	if m.part != nil {
 		if err := m.part.Close(); err != nil {
@@ -183,14 +183,14 @@ func (m *Multipart) Next() (*multipart.Part, error) {
 	return part, nil
 }
 
-// A budget is the body under a multipart reader. It may be read so far; any
-// length when left is negative.
+// A budget is the body under a multipart reader. It limits how much may be read; a negative
+// left means no limit.
 //
-// That reader takes a body that ends in the head of a part for one that is
-// complete. So the end is no io.EOF here, but one that nobody expects, and a line
-// break before it, so that a last boundary without one needs no io.EOF either.
+// The multipart reader takes a body that ends in the head of a part for a complete one. So
+// at the end budget returns an error other than io.EOF, preceded by a line break, so that a
+// last boundary without a line break does not need io.EOF either.
 type budget struct {
-	r     io.Reader // the body, then the line break
+	r     io.Reader // the body, followed by the line break
 	left  int
 	ended bool
 }

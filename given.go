@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A given listener is one of Serve or Adopt. Several have reason to close it: Serve,
-// the end of the server, and the transport where that calls its Accept. The first of
-// them does.
+// A given listener is one passed to Serve or Adopt. Several parties may close it: Serve,
+// the end of the server, and the transport if it calls its Accept. Only the first close has
+// an effect.
 type given struct {
 	net.Listener
 	once   sync.Once
@@ -28,7 +28,7 @@ func (g *given) Close() error {
 	return g.err
 }
 
-// SetDeadline bounds its Accept, where the listener can.
+// SetDeadline bounds its Accept, if the listener supports it.
 func (g *given) SetDeadline(t time.Time) error {
 	if l, ok := g.Listener.(interface{ SetDeadline(t time.Time) error }); ok {
 		return l.SetDeadline(t)
@@ -36,8 +36,8 @@ func (g *given) SetDeadline(t time.Time) error {
 	return errors.ErrUnsupported
 }
 
-// isSocket reports whether there is no more to the listener than its socket, of
-// which a transport makes a duplicate. Of any other it calls Accept, and closes it.
+// isSocket reports whether the listener is nothing more than its socket, which a transport
+// duplicates. For any other listener the transport calls Accept, and closes it.
 func (g *given) isSocket() bool { return isSocket(g.Listener) }
 
 func isSocket(l net.Listener) bool {

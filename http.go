@@ -12,9 +12,9 @@ import (
 	"github.com/redline-go/redline/internal/nethttp"
 )
 
-// HTTP returns h as a native handler. What it does behaves as under net/http. The
-// Ctx is not to be used beside it; when it has returned, what called it may go on
-// with the Ctx, but not with what it borrowed before.
+// HTTP returns h as a native handler. h behaves as under net/http. The Ctx must not be used
+// while h runs; after that, the calling handler may continue to use the Ctx, but not memory
+// that it borrowed before.
 func HTTP(h http.Handler) HandlerFunc {
 	return func(c *Ctx) {
 		x := c.exchange()
@@ -22,24 +22,23 @@ func HTTP(h http.Handler) HandlerFunc {
 	}
 }
 
-// guests stands for the server of native handlers that run under another one.
+// guests takes the place of the server for native handlers that run under another one.
 var guests = func() *Server {
 	s := new(Server)
 	s.adapter = s.newAdapter()
 	return s
 }()
 
-// ServeHTTP implements http.Handler: it runs h under any server of net/http, for
-// a service that moves handler by handler, and in tests with net/http/httptest.
+// ServeHTTP implements http.Handler: it runs h under any net/http server, for a service
+// that migrates one handler at a time, and in tests with net/http/httptest.
 func (h HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g := nethttp.NewGuest(w, r)
 	(*dispatcher)(guests).serve(&g.X, h)
 	g.Finish()
 }
 
-// Mount adds an http.Handler for every method and every path below prefix, a
-// pattern without a rest; the prefix is left on the paths that it sees: see
-// http.StripPrefix.
+// Mount adds an http.Handler for every method and every path below prefix, which is a
+// pattern without a rest. The handler sees paths with the prefix; see http.StripPrefix.
 func (r *Router) Mount(prefix string, h http.Handler) {
 	native := HTTP(h)
 	prefix = strings.TrimSuffix(prefix, "/")
@@ -49,10 +48,10 @@ func (r *Router) Mount(prefix string, h http.Handler) {
 	r.Handle("", prefix+"/{"+mounted+"...}", native)
 }
 
-// mounted is the name of the rest of a path that was mounted.
+// mounted is the name of the rest parameter of a mounted path.
 const mounted = "mounted"
 
-// newAdapter makes what runs http.Handlers on exchanges.
+// newAdapter creates the adapter that runs http.Handlers on exchanges.
 func (s *Server) newAdapter() *nethttp.Config {
 	return &nethttp.Config{
 		Server: s.twin(), Base: context.Background(), ConnContext: s.ConnContext,
@@ -61,8 +60,8 @@ func (s *Server) newAdapter() *nethttp.Config {
 	}
 }
 
-// twin is the http.Server that handlers find in their context: it says what this
-// one is like, and does not run.
+// twin is the http.Server that handlers find in their context: it has the settings of this
+// server, and does not run.
 func (s *Server) twin() *http.Server {
 	return &http.Server{
 		Addr: s.Addr, Handler: s.handler(), DisableGeneralOptionsHandler: s.DisableGeneralOptionsHandler,
@@ -79,7 +78,7 @@ func (s *Server) handler() http.Handler {
 	return s.Handler
 }
 
-// logf is told what net/http would write to ErrorLog.
+// logf logs what net/http would write to ErrorLog.
 func (s *Server) logf(format string, args ...any) {
 	if s.ErrorLog != nil {
 		s.ErrorLog.Printf(format, args...)
@@ -88,10 +87,10 @@ func (s *Server) logf(format string, args ...any) {
 	s.logger().Error(fmt.Sprintf(format, args...))
 }
 
-// headSlop is how many bytes net/http lets a head have beyond MaxHeaderBytes.
+// headSlop is how many bytes more than MaxHeaderBytes net/http accepts for a head.
 const headSlop = 4096
 
-// limits are the Limits with what belongs to net/http.
+// limits returns the Limits with the settings of net/http applied.
 func (s *Server) limits() Limits {
 	l := s.Limits
 	if l.MaxHeadBytes == 0 && s.MaxHeaderBytes > 0 {
@@ -103,8 +102,8 @@ func (s *Server) limits() Limits {
 	return l
 }
 
-// serveHTTP runs the server's http.Handler, off the loop if requests like this
-// one are known to block.
+// serveHTTP runs the server's http.Handler, off the loop if similar requests are known to
+// block.
 func (d *dispatcher) serveHTTP(x *exchange.Exchange) {
 	s := (*Server)(d)
 	if !d.learns {

@@ -36,9 +36,8 @@ func TestMountedBothWays(t *testing.T) {
 	})
 }
 
-// TestMountedGivesBack goes on with the Ctx when a mounted http.Handler is done with
-// it, however that ended: the rest of the content can be read, and more than the
-// client takes at once be written.
+// TestMountedGivesBack uses the Ctx after a mounted http.Handler has ended, in any way: the
+// rest of the content can be read, and more can be written than the client accepts at once.
 func TestMountedGivesBack(t *testing.T) {
 	ended := make(chan struct{})
 	for _, how := range []ending{

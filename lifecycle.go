@@ -13,24 +13,22 @@ import (
 )
 
 const (
-	// shutdownPoll is how often Shutdown looks whether the last connection is
-	// gone.
+	// shutdownPoll is how often Shutdown checks whether the last connection is gone.
 	shutdownPoll = 5 * time.Millisecond
-	// shutdownSweep is how often it closes idle connections, and how long it
-	// waits for those that are busy to be looked at.
+	// shutdownSweep is how often it closes idle connections, and how long it waits to
+	// inspect busy ones.
 	shutdownSweep = 100 * time.Millisecond
-	// shutdownFresh is how long a connection that was just accepted may take to
-	// send its first request before it counts as idle: its client was not
-	// refused, and should not be cut off. It is net/http's.
+	// shutdownFresh is how long a newly accepted connection may take to send its first
+	// request before it counts as idle: its client was accepted and should not be cut off.
+	// The value is net/http's.
 	shutdownFresh = 5 * time.Second
 )
 
-// Listen opens the listening socket of addr, "host:port" or "unix:/path", and
-// returns its address. It may be called more than once, before Serve or Run. A
-// server that has listened and never runs is to be closed. The error is
-// ErrServerClosed, ErrServerRunning, or says what of the fields or the address is
-// wrong; after that the server holds nothing more than before, and may be tried
-// again.
+// Listen opens the listening socket of addr, "host:port" or "unix:/path", and returns its
+// address. It may be called more than once, before Serve or Run. A server that has listened
+// but never runs has to be closed. The error is ErrServerClosed, ErrServerRunning, or
+// describes the invalid field or address; after such an error the server holds no more
+// resources than before, and may be tried again.
 func (s *Server) Listen(addr string) (net.Addr, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -74,37 +72,35 @@ func (s *Server) ListenAndServe() error {
 	return s.Run()
 }
 
-// Serve serves on a given listener until Shutdown or Close, and closes it before
-// it returns, once, whatever it returns: Adopt and Run.
+// Serve serves on a listener until Shutdown or Close. It closes the listener once before it
+// returns, with any result. It is Adopt followed by Run.
 //
-// Of a *net.TCPListener or *net.UnixListener the transports share the descriptor:
-// closing it from elsewhere does not end Serve. Any other listener may do what it
-// likes in its Accept and with its connections: count them, read who is behind a
-// proxy, encrypt, stay in memory. It is served by TransportStd, which Logger is told
-// when Transport left the choice; what ends its Accept ends Serve, with that very
-// error, as in net/http. A server whose Transport is TransportUring or
-// TransportEpoll refuses it. Connections of crypto/tls are served, with Request.TLS
-// nil: the tls.Config must not offer "h2".
+// For a *net.TCPListener or *net.UnixListener the transports share the descriptor: closing
+// the listener elsewhere does not end Serve. Any other listener may do anything in its
+// Accept and with its connections: count them, read the PROXY protocol, encrypt, stay in
+// memory. TransportStd serves it, which is logged to Logger if Transport left the choice;
+// an error of its Accept ends Serve with that error, as in net/http. A server whose
+// Transport is TransportUring or TransportEpoll refuses it. Connections of crypto/tls are
+// served with Request.TLS nil: the tls.Config must not offer "h2".
 func (s *Server) Serve(l net.Listener) error {
 	g := newGiven(l)
-	defer g.Close() // what it says is of no use: nobody accepts any more
+	defer g.Close() // its error does not matter: nothing accepts any more
 	if err := s.adopt(g); err != nil {
 		return err
 	}
 	err := s.Run()
 	if errors.Is(err, ErrServerClosed) && !g.isSocket() {
-		<-g.closed // by the transport, which accepts what waits there first
+		<-g.closed // by the transport, which first accepts connections that wait there
 	}
 	return err
 }
 
-// Adopt has the server serve on a given listener, as Listen does on an address:
-// more than once, before Run. When it returns nil, everything that could have kept
-// the server from serving there has been done, and Run has only to be called: for a
-// process that tells another that it may go, see package restart. The listener is
-// then the server's, which closes it when it ends; on an error it stays the
-// caller's. The errors are those of Listen, and that of a Transport that cannot
-// serve such a listener, see Serve.
+// Adopt adds a listener to the server, as Listen does for an address: any number of times,
+// before Run. When it returns nil, everything that could keep the server from serving there
+// has been done, and only Run has to be called: this is for a process that tells another
+// that it is ready, see package restart. The listener then belongs to the server, which
+// closes it when it ends; on an error it stays with the caller. The errors are those of
+// Listen, and that of a Transport that cannot serve such a listener, see Serve.
 func (s *Server) Adopt(l net.Listener) error { return s.adopt(newGiven(l)) }
 
 func (s *Server) adopt(g *given) error {
@@ -132,13 +128,12 @@ func (s *Server) adopt(g *given) error {
 		s.first = g.Listener
 	}
 	if s.stopping.Load() {
-		return ErrServerClosed // its transport is closed, and the listener where that is the transport's
+		return ErrServerClosed // its transport is closed, and the listener too if the transport owns it
 	}
 	return nil
 }
 
-// unopened is what becomes of an error of the transport's Listen or Adopt.
-// s.opening is held.
+// unopened handles an error of the transport's Listen or Adopt. s.opening is held.
 func (s *Server) unopened(err error) error {
 	if s.stopping.Load() {
 		return ErrServerClosed
@@ -146,25 +141,25 @@ func (s *Server) unopened(err error) error {
 	return errors.Join(err, s.release())
 }
 
-// release lets go of a transport that listens nowhere, after an error: the server
-// can be dropped, or tried again. s.opening is held.
+// release discards a transport that has no listener, after an error: the server can be
+// dropped, or tried again. s.opening is held.
 func (s *Server) release() error {
 	s.mu.Lock()
 	t := s.t
 	if s.first != nil || s.running || s.stopping.Load() {
 		s.mu.Unlock()
-		return nil // Close does, or has done
+		return nil // Close does or has done it
 	}
 	s.t, s.chosen = nil, ""
 	s.mu.Unlock()
 	return t.Close()
 }
 
-// Run serves what Listen opened and Adopt was given, until Shutdown or Close; then it
-// returns ErrServerClosed. As in net/http it returns at once when one of them is
-// called: a program that is to let requests end waits for Shutdown to return. A
-// second call returns ErrServerRunning. Any other error is why nothing can be
-// accepted any more, see Serve; the server is to be closed then.
+// Run serves the listeners opened by Listen or added by Adopt, until Shutdown or Close;
+// then it returns ErrServerClosed. As in net/http it returns as soon as one of them is
+// called: a program that lets requests finish waits for Shutdown to return. A second call
+// returns ErrServerRunning. Any other error says why nothing can be accepted any more, see
+// Serve; the server then has to be closed.
 func (s *Server) Run() error {
 	t, err := s.start(nil)
 	if err != nil {
@@ -195,8 +190,8 @@ func (s *Server) Run() error {
 	return err
 }
 
-// start creates the transport on the first call, for use before the server runs.
-// given is the listener that Serve was given, nil for others.
+// start creates the transport on the first call, before the server runs. given is the
+// listener passed to Serve, or nil.
 func (s *Server) start(given net.Listener) (transport.Transport, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,14 +218,14 @@ func (s *Server) start(given net.Listener) (transport.Transport, error) {
 	}
 	if name != s.Transport && name == TransportStd {
 		s.logger().Info("redline: transport", "transport", TransportStd,
-			"because", fmt.Sprintf("a %T accepts by itself: its connections run on Go's own poller", given))
+			"because", fmt.Sprintf("a %T has its own Accept: its connections run on Go's poller", given))
 	}
 	s.t, s.chosen, s.learns = t, chosen, chosen != TransportStd
 	return t, nil
 }
 
-// transportFor is the transport for a listener, Transport itself unless that leaves
-// the choice and the listener does not.
+// transportFor is the transport for a listener: Transport itself unless that leaves the
+// choice and the listener requires another.
 func (s *Server) transportFor(given net.Listener) (name Transport, err error) {
 	if given == nil || isSocket(given) {
 		return s.Transport, nil
@@ -241,18 +236,18 @@ func (s *Server) transportFor(given net.Listener) (name Transport, err error) {
 	}
 	switch {
 	case name == TransportUring || name == TransportEpoll:
-		return "", fmt.Errorf("redline: transport %s cannot serve a %T, which accepts by itself: "+
-			"set Server.Transport to redline.TransportStd, or give Serve the *net.TCPListener or *net.UnixListener alone", name, given)
+		return "", fmt.Errorf("redline: transport %s cannot serve a %T, which has its own Accept: "+
+			"set Server.Transport to redline.TransportStd, or pass only the *net.TCPListener or *net.UnixListener to Serve", name, given)
 	case name == "" || name == TransportAuto:
 		name = TransportStd
 	}
 	return name, nil
 }
 
-// Shutdown ends the server gracefully: no connection is accepted any more, idle
-// ones are closed, exchanges in progress end and close theirs; streams are told
-// by [Server.Stopping]. Clients that have connected and not asked yet have five
-// seconds to. When ctx is done first, what is left is cut and its error returned,
+// Shutdown ends the server gracefully: it accepts no more connections, closes idle ones,
+// and lets exchanges in progress finish and close theirs; [Server.Stopping] notifies
+// streams. Clients that have connected but not sent a request have five seconds to send
+// one. If ctx is done first, the remaining connections are cut and its error is returned,
 // wrapped. Hijacked connections are not touched.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop()
@@ -267,7 +262,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		go f()
 	}
 	if t == nil {
-		return nil // nor will there be one
+		return nil // and there will not be one
 	}
 	tick := time.NewTicker(shutdownPoll)
 	defer tick.Stop()
@@ -287,8 +282,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return s.Close()
 }
 
-// sweep closes the connections that are idle, those that have not had a request
-// yet only if fresh is set.
+// sweep closes idle connections; those that have not had a request yet only if fresh is
+// set.
 func sweep(ctx context.Context, t transport.Transport, fresh bool) {
 	ctx, cancel := context.WithTimeout(ctx, shutdownSweep)
 	defer cancel()
@@ -300,8 +295,8 @@ func sweep(ctx context.Context, t transport.Transport, fresh bool) {
 	}, ctx.Done())
 }
 
-// Stopping returns a channel that is closed when Shutdown or Close is called. A
-// [Stream] that would go on for ever ends when it is: Shutdown waits for it.
+// Stopping returns a channel that is closed when Shutdown or Close is called. A [Stream]
+// without an end of its own should end then: Shutdown waits for it.
 func (s *Server) Stopping() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -314,7 +309,7 @@ func (s *Server) Stopping() <-chan struct{} {
 	return s.stopped
 }
 
-// stop has the server accept nothing more, and never start again.
+// stop makes the server accept nothing more, and never start again.
 func (s *Server) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -325,7 +320,7 @@ func (s *Server) stop() {
 		close(s.stopped)
 	}
 	for _, g := range s.given {
-		g.Close() // what it says is of no use to who ends the server
+		g.Close() // its error is of no use to the caller
 	}
 }
 
@@ -348,23 +343,21 @@ func (s *Server) transport() transport.Transport {
 	return s.t
 }
 
-// RegisterOnShutdown adds a function that Shutdown calls when the listeners are
-// closed, on a goroutine of its own: to tell hijacked connections that it is time to
-// end. Shutdown does not wait for it.
+// RegisterOnShutdown adds a function that Shutdown calls on its own goroutine when the
+// listeners are closed, for example to tell hijacked connections to end. Shutdown does not
+// wait for it.
 func (s *Server) RegisterOnShutdown(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onShutdown = append(s.onShutdown, f)
 }
 
-// SetKeepAlivesEnabled says whether connections may be used for more than one
-// request; they may unless this says otherwise.
-//
-// When they may not, idle ones are closed, soon after.
+// SetKeepAlivesEnabled sets whether connections may be used for more than one request,
+// which is the default. If not, idle connections are closed soon after.
 func (s *Server) SetKeepAlivesEnabled(v bool) {
 	s.noKeepAlive.Store(!v)
 	if t := s.transport(); t != nil && !v {
-		go sweep(context.Background(), t, true) // it ends by itself, and the caller may be on a loop
+		go sweep(context.Background(), t, true) // ends by itself; the caller may be on a loop
 	}
 }
 

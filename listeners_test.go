@@ -56,8 +56,8 @@ func TestUnixSocketFile(t *testing.T) {
 	})
 }
 
-// TestGivenUnixSocketFile leaves the file of a listener that was given to whoever
-// made the listener: it goes if closing it removes it, as under net/http.
+// TestGivenUnixSocketFile checks that the creator of a given listener decides about its
+// file: it is removed if closing the listener removes it, as under net/http.
 func TestGivenUnixSocketFile(t *testing.T) {
 	onEach(t, func(t *testing.T, transport redline.Transport) {
 		for _, unlink := range []bool{true, false} {

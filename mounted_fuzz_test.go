@@ -18,8 +18,8 @@ import (
 	"github.com/redline-go/redline"
 )
 
-// nativeSteps and mountedSteps are what handlers do in sequences that are made up.
-// What comes of it is not looked at: the server is to live through all of it.
+// nativeSteps and mountedSteps are actions of handlers in generated sequences. The results
+// are not checked: the server has to survive all of them.
 var (
 	nativeSteps = []func(c *redline.Ctx){
 		func(c *redline.Ctx) { _, _ = io.CopyN(io.Discard, c.Body(), 3) },

@@ -260,8 +260,8 @@ type onlyReader struct{ io.Reader }
 
 type onlyWriter struct{ io.Writer }
 
-// TestRemoteAddrIsLazy has a client behind a proxy say nothing, whose address its
-// listener reads first: others are served meanwhile, whoever is told of connections.
+// TestRemoteAddrIsLazy has a client behind a proxy that sends nothing, although its
+// listener reads the address first: others are served meanwhile, with any hooks set.
 func TestRemoteAddrIsLazy(t *testing.T) {
 	noLeaks(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -12,23 +12,21 @@ import (
 
 // A Router finds the handler for a method and a path.
 //
-// A pattern is a path whose segments are literal, a parameter "{name}", which
-// matches one segment that is not empty, or, as the last one, "{name...}",
-// which matches the rest, also when that is empty. A literal segment goes before
-// a parameter, and that before a rest; matching goes back where the first choice
-// leads nowhere, or to no route for the method. Paths are matched
-// percent-encoded, as they came.
+// A pattern is a path whose segments are literals, parameters or, as the last segment, a
+// rest. A parameter "{name}" matches one non-empty segment; a rest "{name...}" matches the
+// remaining path, which may be empty. A literal takes precedence over a parameter, and a
+// parameter over a rest; matching backtracks if the first choice leads to no route, or to
+// none for the method. Paths are matched percent-encoded, as received.
 //
-// HEAD is answered by the handler of GET unless it has one of its own. A path
-// that exists under other methods gets 405 with Allow, OPTIONS 204 with Allow,
-// and any other path 404. OPTIONS * gets 204. CONNECT, which names a host and no
-// path, gets 501: no pattern can match it.
+// HEAD is answered by the handler of GET unless it has its own. A path that exists under
+// other methods gets 405 with Allow, OPTIONS gets 204 with Allow, and any other path 404.
+// OPTIONS * gets 204. CONNECT names a host and no path, so no pattern can match it; it gets
+// 501.
 //
-// Routes are added before the router serves, by one goroutine; its zero value is
-// ready.
+// Add routes before the router serves, from one goroutine. The zero value is ready to use.
 type Router struct {
-	// NotFound answers paths that no pattern matches, under any method; nil means
-	// 404 with a plain text.
+	// NotFound answers paths that no pattern matches, for any method; nil means 404 with
+	// plain text.
 	NotFound HandlerFunc
 
 	root   node
@@ -39,12 +37,12 @@ type Router struct {
 // NewRouter returns an empty router, as new(Router) does.
 func NewRouter() *Router { return &Router{} }
 
-// A node stands for the path up to some segment.
+// A node represents the path up to some segment.
 type node struct {
 	literals []literal // sorted by text
 	param    *node
 	rest     *node
-	routes   []*route // that end here
+	routes   []*route // routes that end here
 }
 
 type literal struct {
@@ -52,7 +50,7 @@ type literal struct {
 	node *node
 }
 
-// GET adds a route for the method, also for HEAD, see Handle.
+// GET adds a route for the method and for HEAD, see Handle.
 func (r *Router) GET(pattern string, h HandlerFunc) { r.Handle("GET", pattern, h) }
 
 // POST adds a route for the method, see Handle.
@@ -67,8 +65,8 @@ func (r *Router) PATCH(pattern string, h HandlerFunc) { r.Handle("PATCH", patter
 // DELETE adds a route for the method, see Handle.
 func (r *Router) DELETE(pattern string, h HandlerFunc) { r.Handle("DELETE", pattern, h) }
 
-// Handle adds a route; an empty method is any. It panics when the pattern is
-// malformed or the route exists, and says which.
+// Handle adds a route; an empty method matches any. It panics if the pattern is malformed
+// or the route exists, and says which.
 func (r *Router) Handle(method, pattern string, h HandlerFunc) {
 	segments, names, err := parsePattern(pattern)
 	if err == nil && method != "" && !exchange.ValidName(method) {
@@ -83,7 +81,7 @@ func (r *Router) Handle(method, pattern string, h HandlerFunc) {
 	}
 	for _, other := range n.routes {
 		if other.method == method {
-			panic(fmt.Sprintf("redline: route %s %s: it exists as %s", method, pattern, other.pattern))
+			panic(fmt.Sprintf("redline: route %s %s: already exists as %s", method, pattern, other.pattern))
 		}
 	}
 	rt := &route{method: method, pattern: pattern, handler: h, names: names}
@@ -100,12 +98,12 @@ const (
 
 type segment struct {
 	kind int
-	text string // of a literal
+	text string // for literals
 }
 
 func parsePattern(pattern string) (segments []segment, names []string, err error) {
 	if !strings.HasPrefix(pattern, "/") {
-		return nil, nil, fmt.Errorf("a pattern begins with a slash")
+		return nil, nil, fmt.Errorf("a pattern must begin with a slash")
 	}
 	parts := strings.Split(pattern[1:], "/")
 	for i, part := range parts {
@@ -116,7 +114,7 @@ func parsePattern(pattern string) (segments []segment, names []string, err error
 		name, ok := strings.CutPrefix(part, "{")
 		name, closed := strings.CutSuffix(name, "}")
 		if !ok || !closed || strings.ContainsAny(name, "{}") {
-			return nil, nil, fmt.Errorf("segment %q: a parameter is the whole segment, {name} or {name...}", part)
+			return nil, nil, fmt.Errorf("segment %q: a parameter must be the whole segment, {name} or {name...}", part)
 		}
 		kind := isParam
 		if rest, ok := strings.CutSuffix(name, "..."); ok {
@@ -132,7 +130,7 @@ func parsePattern(pattern string) (segments []segment, names []string, err error
 		segments = append(segments, segment{kind: kind})
 	}
 	if len(names) > maxParams {
-		return nil, nil, fmt.Errorf("%d parameters: at most %d", len(names), maxParams)
+		return nil, nil, fmt.Errorf("%d parameters: the maximum is %d", len(names), maxParams)
 	}
 	return segments, names, nil
 }
@@ -157,22 +155,22 @@ func (n *node) child(s segment) *node {
 	return n.literals[i].node
 }
 
-// maxParams is the most parameters that a pattern may have.
+// maxParams is the maximum number of parameters of a pattern.
 const maxParams = 16
 
-// pathOf returns the path that a request is for, percent-encoded, borrowed: "/" if
-// its target has none (RFC 9110, 4.2.3), but nothing for CONNECT, whose target is a
-// host. It is the one path of this package, for matching, for the places of
-// parameters and for handlers: a place in one path means nothing in another.
+// pathOf returns the path of a request, percent-encoded, in borrowed memory: "/" if its
+// target has none (RFC 9110, 4.2.3), and nothing for CONNECT, whose target is a host. This
+// package uses only this path: for matching, for the offsets of parameters and for
+// handlers. An offset into one path is meaningless in another.
 func pathOf(x *exchange.Exchange) []byte {
 	if x.Path.Len == 0 && x.Method != exchange.MethodConnect {
-		return []byte{'/'} // the caller's: one for all could be changed for all
+		return []byte{'/'} // belongs to the caller: a shared slice could be changed for all
 	}
 	return x.PathBytes()
 }
 
-// params are the values of the parameters of a match, as places in pathOf: the
-// bytes themselves may move while the handler runs.
+// params are the values of the parameters of a match, as offsets into pathOf: the bytes
+// themselves may move while the handler runs.
 type params struct {
 	n      int
 	values [maxParams]exchange.Span
@@ -191,10 +189,10 @@ func (p *params) get(name string, x *exchange.Exchange) []byte {
 	return nil
 }
 
-// last returns the value of the last parameter of the match for x; there is one.
+// last returns the value of the last parameter of the match for x, which must exist.
 func (p *params) last(x *exchange.Exchange) []byte { return p.values[p.n-1].In(pathOf(x)) }
 
-// match finds the route for path[at:], which begins behind a slash.
+// match finds the route for path[at:], which begins after a slash.
 func (n *node) match(x *exchange.Exchange, path []byte, at int, p *params) *route {
 	end := len(path)
 	if i := bytes.IndexByte(path[at:], '/'); i >= 0 {
@@ -227,7 +225,7 @@ func (n *node) match(x *exchange.Exchange, path []byte, at int, p *params) *rout
 	return nil
 }
 
-// descend goes on behind a segment that ends at end.
+// descend continues after a segment that ends at end.
 func (n *node) descend(x *exchange.Exchange, path []byte, end int, last bool, p *params) *route {
 	if !last {
 		return n.match(x, path, end+1, p)
@@ -277,14 +275,14 @@ func (p *params) push(at, end int) {
 	p.n++
 }
 
-// Serve answers a request by its route. It is a [HandlerFunc], for [Server.Native]. One
-// router may serve for several servers.
+// Serve routes a request. It is a [HandlerFunc], for [Server.Native]. One router may serve
+// several servers.
 func (r *Router) Serve(c *Ctx) {
 	x := c.exchange()
 	f := x.Local.(*frame)
 	r.introduce(f.server)
 	path := pathOf(x)
-	// Most requests of a connection ask for what the one before asked for.
+	// Most requests of a connection have the same path as the previous one.
 	if f.method == x.Method && f.by == r && f.recent.pattern == string(path) {
 		f.route = f.recent
 		f.route.serve(c)
@@ -300,13 +298,13 @@ func (r *Router) Serve(c *Ctx) {
 		return
 	}
 	f.route, f.params.names = rt, rt.names
-	if len(rt.names) == 0 && x.Method != exchange.MethodOther { // which is several
+	if len(rt.names) == 0 && x.Method != exchange.MethodOther { // MethodOther is several methods
 		f.recent, f.by, f.method = rt, r, x.Method
 	}
 	rt.serve(c)
 }
 
-// introduce makes the routes known to the server, for its Stats.
+// introduce registers the routes with the server, for its Stats.
 func (r *Router) introduce(s *Server) {
 	if r.latest.Load() == s {
 		return
@@ -339,7 +337,7 @@ func (n *node) route(x *exchange.Exchange) *route {
 	return wild
 }
 
-// missing answers where there is no route.
+// missing answers a request that has no route.
 func (r *Router) missing(c *Ctx, path []byte) {
 	x := c.exchange()
 	var allow []string
@@ -349,12 +347,12 @@ func (r *Router) missing(c *Ctx, path []byte) {
 	options := x.Method == exchange.MethodOptions
 	switch {
 	case len(path) == 0:
-		// Only CONNECT has no path. A pattern begins with a slash, so that it is
-		// implemented for no resource at all: that is 501 (RFC 9110, 9.1 and 15.6.2).
-		// 405 is for a method that other resources have, and has to list in Allow
-		// what this one supports (15.5.6); but a host to tunnel to (9.3.6) is no
-		// resource of this server's. A CONNECT that has a path, as net/rpc's has
-		// under net/http, is routed by it.
+		// Only CONNECT has no path. A pattern begins with a slash, so CONNECT is
+		// implemented for no resource at all: that is 501 (RFC 9110, 9.1 and 15.6.2). 405
+		// is for a method that other resources support, and has to list in Allow what this
+		// one supports (15.5.6); but a host to tunnel to (9.3.6) is not a resource of this
+		// server. A CONNECT with a path, as net/rpc sends under net/http, is routed by that
+		// path.
 		c.Error(501)
 	case len(allow) > 0:
 		allow = append(allow, "OPTIONS")

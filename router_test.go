@@ -30,7 +30,7 @@ var routed = []struct{ method, path, want string }{
 	{"GET", "/a/", "/a/"},
 	{"GET", "/a/b", "/a/b"},
 	{"GET", "/a/bb", "/a/{x} x=bb"},
-	{"GET", "/a/%62", "/a/{x} x=b"}, // paths are matched as they came
+	{"GET", "/a/%62", "/a/{x} x=b"}, // paths are matched as received
 	{"GET", "/a/x%2Fy", "/a/{x} x=x/y"},
 	{"GET", "/a/%2e%2e", "/a/{x} x=.."},
 	{"POST", "/a/b", "/a/{x} x=b"},    // the literal has no route for it

@@ -22,58 +22,58 @@ import (
 	"github.com/redline-go/redline/internal/transport"
 )
 
-// A Transport names what moves bytes between sockets and handlers. The empty one is
-// [TransportAuto].
+// A Transport names the implementation that moves bytes between sockets and handlers. The
+// empty string means [TransportAuto].
 type Transport string
 
-// The transports that a Server can be asked for.
+// The transports of a Server.
 const (
-	// TransportAuto is the best that this system allows: io_uring, or else epoll, or
-	// else std. Where there is a choice, the Logger is told what it was, and why.
+	// TransportAuto is the best that this system allows: io_uring, otherwise epoll,
+	// otherwise std. If there was a choice, it is logged to Logger with the reason.
 	TransportAuto Transport = "auto"
 	// TransportUring is event loops on io_uring. It needs Linux 6.0 or newer, and a
 	// container that does not forbid io_uring.
 	TransportUring Transport = "uring"
 	// TransportEpoll is event loops on epoll. It needs Linux.
 	TransportEpoll Transport = "epoll"
-	// TransportStd is Go's own poller, with two goroutines a connection, on every
-	// system. It alone serves listeners with an Accept of their own.
+	// TransportStd is Go's own poller, with two goroutines per connection, on every system.
+	// Only this transport serves listeners through their own Accept.
 	TransportStd Transport = "std"
 )
 
-// Limits bounds what one request may cost, before and while its handler runs. In
-// every field zero means the default, which is safe on the open internet. Requests
-// beyond a limit are answered without the handler where that has not begun, and
-// counted in Stats.Refused; [Server.Refused] is told.
+// Limits bounds what one request may cost, before and while its handler runs. In every
+// field zero means the default, which is safe on the open internet. A request that exceeds
+// a limit is answered without the handler, if the handler has not begun, and counted in
+// Stats.Refused; [Server.Refused] is called.
 type Limits struct {
-	// MaxHeadBytes bounds the request line and the header section together, in
-	// bytes, line ends included: 431 beyond it. Default 64 KiB.
+	// MaxHeadBytes bounds the request line and the header section together, in bytes,
+	// including line ends; beyond it the answer is 431. Default 64 KiB.
 	MaxHeadBytes int
-	// MaxFields bounds the number of field lines of a header section, and on their
-	// own those of a trailer section: 431 beyond it. Default 128, at most 65,535.
+	// MaxFields bounds the number of field lines of a header section, and separately those
+	// of a trailer section; beyond it the answer is 431. Default 128, at most 65,535.
 	MaxFields int
-	// MaxTargetBytes bounds the request target in bytes: 414 beyond it. Default
-	// 8 KiB, which RFC 9112, 3 recommends as the least to support.
+	// MaxTargetBytes bounds the request target in bytes; beyond it the answer is 414.
+	// Default 8 KiB, the minimum that RFC 9112, 3 recommends to support.
 	MaxTargetBytes int
-	// MaxBodyBytes bounds the content of a request in bytes, before any content
-	// coding is undone: 413 beyond it, at the head when Content-Length says so, and
-	// else when the handler has read that far ([ErrBodyTooLong]). Default 32 MiB;
-	// negative means no limit. See also [Server.Limits].
+	// MaxBodyBytes bounds the content of a request in bytes, before any content coding is
+	// decoded; beyond it the answer is 413. It applies at the head if Content-Length
+	// exceeds it, and otherwise when the handler has read that far ([ErrBodyTooLong]).
+	// Default 32 MiB; negative means no limit. See also [Server.Limits].
 	MaxBodyBytes int64
-	// MaxTrailerBytes bounds a trailer section in bytes: 431 beyond it. Default
-	// 8 KiB.
+	// MaxTrailerBytes bounds a trailer section in bytes; beyond it the answer is 431.
+	// Default 8 KiB.
 	MaxTrailerBytes int
-	// MaxChunkExtBytes bounds what follows the size on one chunk line, in bytes
-	// without the line end: 400 beyond it. Default 256.
+	// MaxChunkExtBytes bounds what follows the size on one chunk line, in bytes without the
+	// line end; beyond it the answer is 400. Default 256.
 	MaxChunkExtBytes int
-	// MaxChunkOverhead bounds the framing of a chunked body that its content does
-	// not justify, in bytes: 400 beyond it (CVE-2023-39326). Each chunk line adds
-	// its length and each chunk takes off 16 bytes and twice its content, never
-	// below zero. Default 16 KiB.
+	// MaxChunkOverhead bounds the framing of a chunked body that its content does not
+	// justify, in bytes; beyond it the answer is 400 (CVE-2023-39326). Each chunk line adds
+	// its length, and each chunk subtracts 16 bytes and twice its content, never below
+	// zero. Default 16 KiB.
 	MaxChunkOverhead int
 }
 
-// The sessions' limits have the same fields, or this does not compile.
+// Compile-time check: the sessions' limits have the same fields.
 var _ = exchange.Limits(Limits{})
 
 // Defaults of a Server's deadlines and bounds: see its fields.
@@ -85,129 +85,128 @@ const (
 	DefaultMaxConns          = 100_000
 )
 
-// A Server serves HTTP/1.1, to an http.Handler or to native handlers. It has the
-// fields and methods of http.Server under the same names and with the same
-// meaning, and where that differs the field says so. Its fields are read when it
-// starts to serve and must not be changed afterwards. In the durations and bounds
-// that net/http does not have, zero means the default and a negative value none.
+// A Server serves HTTP/1.1 to an http.Handler or to native handlers. It has the fields and
+// methods of http.Server under the same names and with the same meaning; where a field
+// differs, its comment says so. Its fields are read when it starts to serve and must not be
+// changed afterwards. In durations and bounds that net/http does not have, zero means the
+// default and a negative value means none.
 type Server struct {
 	// Addr is the TCP address of ListenAndServe, host:port; ":http" when empty.
 	// "unix:/path" is a Unix socket; its file is removed when the server ends.
 	Addr string
 	// Handler answers requests; nil means http.DefaultServeMux.
 	Handler http.Handler
-	// Native answers requests in place of Handler. A [Router]'s Serve is one; an
-	// http.Handler becomes one by [HTTP] or [Router.Mount].
+	// Native answers requests instead of Handler. It may be a [Router]'s Serve; [HTTP] and
+	// [Router.Mount] turn an http.Handler into a native handler.
 	Native HandlerFunc
 
-	// Transport is what the server runs on; empty means TransportAuto.
+	// Transport selects the transport; empty means TransportAuto.
 	Transport Transport
 	// Loops is the number of event loops; 0 means runtime.GOMAXPROCS, which
 	// follows the affinity mask and the cgroup's quota.
 	Loops int
-	// CPUs pins the loops to these CPUs, in turn, which the process's affinity mask
-	// has to allow. Empty leaves the placement to the kernel, within that mask.
-	// TransportStd has no loops, so that Loops and CPUs do nothing there.
+	// CPUs pins the loops to these CPUs, in turn; the process's affinity mask has to allow
+	// them. If empty, the kernel places the loops within that mask. TransportStd has no
+	// loops: Loops and CPUs have no effect there.
 	CPUs []int
 
-	// Limits bounds requests. With Handler, Limits.MaxBodyBytes has no default:
-	// bodies are read as they come, and http.MaxBytesReader bounds them.
+	// Limits bounds requests. With Handler, Limits.MaxBodyBytes has no default: bodies are
+	// read as they arrive, and http.MaxBytesReader bounds them.
 	Limits Limits
-	// MaxHeaderBytes bounds a request's head as net/http does, which lets it be
-	// 4096 bytes longer than this says: 431 beyond that. It is used when
-	// Limits.MaxHeadBytes is zero, which is exact. When it is zero too, or
-	// negative, the default holds, which is smaller than net/http's, see there.
+	// MaxHeaderBytes bounds a request's head as in net/http, which allows 4096 bytes more
+	// than this value; beyond that the answer is 431. It is used only if
+	// Limits.MaxHeadBytes, which is exact, is zero. If both are zero, or this one is
+	// negative, the default of Limits.MaxHeadBytes applies, which is smaller than
+	// net/http's.
 	MaxHeaderBytes int
 
-	// ReadHeaderTimeout is for a request's head: from accept for the first, from
-	// its first byte for later ones; 408 beyond it. Unlike net/http's it has a
-	// default, 10 s.
+	// ReadHeaderTimeout bounds the time for a request's head, measured from accept for the
+	// first request and from its first byte for later ones; beyond it the answer is 408.
+	// Unlike net/http's it has a default, 10 s.
 	ReadHeaderTimeout time.Duration
-	// ReadTimeout is for a whole request, body included, from its first byte.
-	// Zero is none.
+	// ReadTimeout bounds the time for a whole request, including its body, from its first
+	// byte. Zero means none.
 	ReadTimeout time.Duration
-	// WriteTimeout is for a whole response, from the end of the request's head. A
-	// [Stream] is not bound by it once its handler has returned. Zero is none.
+	// WriteTimeout bounds the time for a whole response, from the end of the request's
+	// head. It does not apply to a [Stream] once its handler has returned. Zero means none.
 	WriteTimeout time.Duration
-	// StallTimeout bounds how long a client that is waited for may stand still: whoever
-	// moves may go on. Within each StallTimeout a client has to take 64 KiB of its
-	// output, or all that is left, by what its system has acknowledged where that is
-	// known; what is left behind a response may have twice the time. And within each
-	// StallTimeout of waiting for content it has to send 4 KiB, or all that is left; the
-	// waits of a request are added up, and the handler's own time does not count.
-	// net/http has nothing like it. Default 30 s. A
-	// handler that sets a deadline with http.ResponseController replaces it. A
-	// client that takes nothing while the head of its next request has begun is
-	// given ReadHeaderTimeout for that first, 408 behind what it does not take, and
-	// then this.
+	// StallTimeout bounds how long the server waits for a client that makes no progress; a
+	// client that makes progress may continue. Within each StallTimeout a client has to
+	// accept 64 KiB of its output, or all that remains, as acknowledged by its system if
+	// that is known; the output that remains after a response may take twice the time.
+	// Within each StallTimeout spent waiting for content the client has to send 4 KiB, or
+	// all that remains. The waits of a request are added up; the time of the handler does
+	// not count. net/http has no counterpart. Default 30 s.
+	//
+	// A deadline set with http.ResponseController replaces StallTimeout. A client that
+	// accepts nothing while the head of its next request has begun first gets
+	// ReadHeaderTimeout, with 408 after the output that it does not accept, and then
+	// StallTimeout.
 	StallTimeout time.Duration
 	// IdleTimeout is how long a connection is kept between requests. Its default, 75 s,
 	// does not depend on ReadTimeout, as net/http's does.
 	IdleTimeout time.Duration
-	// WriteBuffer is how many bytes of output may wait for a client, on each
-	// connection, before its handler has to, and before its next request is read.
-	// [Ctx.Bytes] sends what is longer at once. Default 64 KiB.
+	// WriteBuffer is how many bytes of output may wait for a client, on each connection,
+	// before its handler has to wait, and before its next request is read. [Ctx.Bytes]
+	// sends longer bodies at once. Default 64 KiB.
 	WriteBuffer int
-	// MaxConns bounds the open connections: more wait in the kernel's backlog.
-	// Default 100,000.
+	// MaxConns bounds the number of open connections; further ones wait in the kernel's
+	// backlog. Default 100,000.
 	MaxConns int
-	// AcceptRate bounds the connections accepted a second; 0 means no bound.
+	// AcceptRate bounds the number of connections accepted per second; 0 means no bound.
 	AcceptRate int
 
-	// FastOpen is the queue length of TCP_FASTOPEN; 0 leaves it off. It and
-	// DeferAccept are for sockets that the server opens, by Listen or
-	// ListenAndServe: they do nothing to a listener given to Serve, and nothing on
-	// TransportStd.
+	// FastOpen is the queue length of TCP_FASTOPEN; 0 turns it off. FastOpen and
+	// DeferAccept apply to sockets that the server opens, by Listen or ListenAndServe. They
+	// have no effect on a listener given to Serve, or on TransportStd.
 	FastOpen int
-	// DeferAccept accepts connections when their first bytes have come
+	// DeferAccept accepts connections only when their first bytes have arrived
 	// (TCP_DEFER_ACCEPT).
 	DeferAccept bool
 
 	// Name is sent as the Server field; empty sends none.
 	Name string
-	// Logger is told of panics, and once of the transport; nil means
-	// slog.Default().
+	// Logger logs panics, and once the choice of transport; nil means slog.Default().
 	Logger *slog.Logger
-	// ErrorLog, if set, gets what net/http would log: panics of Handler and what
-	// it does wrong. If nil, Logger is told.
+	// ErrorLog, if set, gets what net/http would log: panics of Handler and its misuse of
+	// the API. If nil, Logger is used.
 	ErrorLog *log.Logger
-	// Refused, if set, is told of requests that were answered without the
-	// handler because they are malformed or exceed a limit. It is called on an
-	// event loop and must not block. A panic is logged, with its stack.
+	// Refused, if set, is called for requests that were answered without the handler
+	// because they are malformed or exceed a limit. It is called on an event loop and must
+	// not block. A panic is logged, with its stack.
 	Refused func(remote net.Addr, status int, reason string)
-	// ConnState, if set, is told when a connection changes its state. It is
-	// called on an event loop and must not block. The connection has addresses
-	// and can be closed, no more. A panic is logged, with its stack, and ends the
-	// connection; at StateNew and StateClosed it would end a process of net/http.
+	// ConnState, if set, is called when a connection changes its state. It is called on an
+	// event loop and must not block. The connection has addresses and can be closed,
+	// nothing else. A panic is logged, with its stack, and ends the connection; in
+	// net/http, a panic at StateNew or StateClosed ends the process.
 	ConnState func(c net.Conn, s http.ConnState)
 	// BaseContext returns the context from which those of all requests to
 	// Handler are derived; nil means context.Background(). It is called once.
 	BaseContext func(l net.Listener) context.Context
-	// ConnContext derives from it the context of the requests of a connection,
-	// when the first of them comes. The connection is as for ConnState.
+	// ConnContext derives from it the context for the requests of a connection, when the
+	// first of them arrives. The connection is limited as for ConnState.
 	ConnContext func(ctx context.Context, c net.Conn) context.Context
-	// DisableGeneralOptionsHandler has Handler answer OPTIONS *, which gets 200
-	// otherwise.
+	// DisableGeneralOptionsHandler passes OPTIONS * to Handler; otherwise it gets 200.
 	DisableGeneralOptionsHandler bool
 
-	opening sync.Mutex // held while a listener is added; before mu
+	opening sync.Mutex // held while a listener is added; locked before mu
 
 	mu       sync.Mutex
 	t        transport.Transport
 	chosen   Transport
-	learns   bool // the transport has loops, which handlers can hold up
+	learns   bool // the transport has loops, which handlers can block
 	stopping atomic.Bool
-	stopped  chan struct{} // closed when stopping is set; nil until somebody asks
+	stopped  chan struct{} // closed when stopping is set; nil until it is requested
 	running  bool
 	first    net.Listener // for BaseContext
-	given    []*given     // to Serve and Adopt
+	given    []*given     // passed to Serve and Adopt
 	closing  sync.Once
 	counters counters
 	routes   []*route     // of the routers that have served, for Stats
 	shapes   learn.Shapes // of the requests to Handler
 
-	http        http.Handler    // Handler, or what nil means; nil with Native
-	adapter     *nethttp.Config // what runs it, and what is mounted
+	http        http.Handler    // Handler or its default; nil with Native
+	adapter     *nethttp.Config // runs it, and mounted handlers
 	noKeepAlive atomic.Bool
 	onShutdown  []func()
 }
@@ -241,7 +240,7 @@ func (s *Server) sessionConfig() *http1.Config {
 	return cfg
 }
 
-// transportConfig is what the transport is told.
+// transportConfig is the configuration of the transport.
 func (s *Server) transportConfig() transport.Config {
 	cfg := s.sessionConfig()
 	return transport.Config{
@@ -253,27 +252,27 @@ func (s *Server) transportConfig() transport.Config {
 	}
 }
 
-// check says what is wrong with the fields.
+// check returns an error that describes invalid fields.
 func (s *Server) check() error {
 	switch {
 	case !exchange.ValidValue(s.Name):
 		return fmt.Errorf("redline: Server.Name %q: %w", s.Name, exchange.ErrFieldValue)
 	case s.Native != nil && s.Handler != nil:
-		return errors.New("redline: Server has both Handler and Native: mount one under the other, see HTTP and Router.Mount")
+		return errors.New("redline: Server has both Handler and Native: set only one, and mount the other, see HTTP and Router.Mount")
 	case s.Loops < 0:
-		return fmt.Errorf("redline: Server.Loops is %d: say how many event loops there are to be, or 0 for one on each usable CPU", s.Loops)
+		return fmt.Errorf("redline: Server.Loops is %d: set the number of event loops, or 0 for one per usable CPU", s.Loops)
 	}
 	if len(s.CPUs) > 0 {
 		if err := checkCPUs(s.CPUs); err != nil {
-			return fmt.Errorf("redline: Server.CPUs: %w: leave CPUs empty, and the kernel places the loops", err)
+			return fmt.Errorf("redline: Server.CPUs: %w: leave CPUs empty to let the kernel place the loops", err)
 		}
 	}
 	return nil
 }
 
-// hooked keeps a panic of a hook from ending the process: it runs on a loop, for
-// one connection of many. The address is asked for only then: it may wait for the
-// client, where it is the client that says it (PROXY protocol).
+// hooked keeps a panic of a hook from ending the process: hooks run on a loop, for one of
+// many connections. The address is requested only after a panic, because it may wait for
+// the client if the client supplies it (PROXY protocol).
 func (s *Server) hooked(remote func() net.Addr) {
 	if p := recover(); p != nil {
 		s.counters.panics.Add(1)
@@ -281,7 +280,7 @@ func (s *Server) hooked(remote func() net.Addr) {
 	}
 }
 
-// writeBuffer is WriteBuffer, written out.
+// writeBuffer is the effective WriteBuffer.
 func (s *Server) writeBuffer() int {
 	if s.WriteBuffer < 0 {
 		return math.MaxInt
@@ -289,8 +288,8 @@ func (s *Server) writeBuffer() int {
 	return orDefault(s.WriteBuffer, DefaultWriteBuffer)
 }
 
-// orDefault replaces zero by the default, and a negative value by zero, which is
-// none to those who get it.
+// orDefault replaces zero with the default, and a negative value with zero, which its users
+// take as none.
 func orDefault[T int | time.Duration](v, otherwise T) T {
 	if v == 0 {
 		return otherwise

@@ -67,7 +67,7 @@ func echoHTTP(w http.ResponseWriter, r *http.Request) {
 
 // dropHTTP leaves a body to a goroutine that outlives it, or to nobody.
 func dropHTTP(w http.ResponseWriter, r *http.Request) {
-	read := func() { _, _ = r.Body.Read(make([]byte, 1+rand.IntN(64<<10))) } // what comes of it does not matter
+	read := func() { _, _ = r.Body.Read(make([]byte, 1+rand.IntN(64<<10))) } // the result does not matter
 	if rand.IntN(2) == 0 {
 		go read()
 	} else {

@@ -8,37 +8,37 @@ import (
 	"github.com/redline-go/redline/internal/transport"
 )
 
-// counters are the server's own, beside those of the transport.
+// counters are the server's own, in addition to those of the transport.
 type counters struct {
 	refused, panics atomic.Uint64
 }
 
 // Stats are counters since the server started.
 type Stats struct {
-	Transport Transport    // that was chosen; empty before it started
+	Transport Transport    // the chosen one; empty before the server has started
 	Loops     int          // event loops; 0 on TransportStd
 	Open      int64        // connections, now
 	Accepted  uint64       // connections
 	BytesIn   uint64       // received
-	BytesOut  uint64       // taken by the kernel to be sent
+	BytesOut  uint64       // accepted by the kernel for sending
 	Refused   uint64       // requests answered without the handler
-	Panics    uint64       // of handlers and hooks
-	Takeovers uint64       // loops taken over because a handler was late
+	Panics    uint64       // in handlers and hooks
+	Takeovers uint64       // loops taken over because a handler took too long
 	Detached  uint64       // loops given up by a handler
-	Stayed    uint64       // requests served by a goroutine that had kept its connection, as handlers wait there
-	Routes    []RouteStats // of the routers that have served, and of shapes of paths
+	Stayed    uint64       // requests served by a goroutine that had kept its connection, because handlers wait there
+	Routes    []RouteStats // routes of the routers that have served, and shapes of paths
 }
 
-// RouteStats is what was learned about a route; of requests to Handler, whose
-// routes the server does not know, about those whose paths have the same shape:
-// a segment "*" stands for any.
+// RouteStats is what was learned about a route. The server does not know the routes of
+// Handler; for its requests, RouteStats covers those whose paths have the same shape: a
+// segment "*" matches any.
 type RouteStats struct {
 	Method, Pattern string
-	Slow            uint64 // calls that held up their loop for more than a millisecond, since the route was last taken for one that does not block
+	Slow            uint64 // calls that held their loop for more than a millisecond, since the route was last considered not to block
 	Blocking        bool   // starts off the loop
 }
 
-// Stats returns the counters. It takes no lock that serving takes.
+// Stats returns the counters. It takes no lock that is used for serving.
 func (s *Server) Stats() Stats {
 	var t transport.Stats
 	if tr := s.transport(); tr != nil {

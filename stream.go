@@ -11,9 +11,9 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// A Stream is a response that goes on after its handler has returned. Its
-// methods may be called by any goroutine at any time. It must be closed, also when
-// the client has left: its connection lives until then.
+// A Stream is a response that continues after its handler has returned. Any goroutine may
+// call its methods at any time. It must be closed, even if the client has left: its
+// connection stays open until then.
 //
 // The connection parses no further request until the stream is closed.
 type Stream struct {
@@ -22,22 +22,22 @@ type Stream struct {
 	end  func()
 	most int
 
-	asked atomic.Bool // somebody knows the context
+	asked atomic.Bool // the context has been requested
 
-	write sync.Mutex // of who writes, also while it waits
+	write sync.Mutex // held by the writer, also while it waits
 
 	mu    sync.Mutex
-	level []int // of those who wait: how much may be buffered
+	level []int // how much may be buffered, for each goroutine that waits
 	moved atomic.Pointer[chan struct{}]
 }
 
-// ErrTooLong is returned by [Stream.TryWrite] for what is longer than the server's
-// WriteBuffer: only Write, which may wait, sends it.
+// ErrTooLong is returned by [Stream.TryWrite] for data longer than the server's
+// WriteBuffer: only Write, which may wait, can send it.
 var ErrTooLong = errors.New("redline: longer than Server.WriteBuffer: use Stream.Write, which waits")
 
-// Stream keeps the response open when the handler returns. Its head is sent then,
-// with what the handler has written, and f is called on a goroutine of its own: it
-// may write to the stream itself, or hand it to others, and returns when it likes.
+// Stream keeps the response open when the handler returns. The head is then sent, with what
+// the handler has written, and f is called on its own goroutine. f may write to the stream
+// itself or pass it to other goroutines, and may return at any time.
 //
 //	c.Stream(func(s *redline.Stream) {
 //		defer s.Close()
@@ -48,17 +48,17 @@ var ErrTooLong = errors.New("redline: longer than Server.WriteBuffer: use Stream
 //		}
 //	})
 //
-// f is not called when the handler panics or takes the connection over, nor when the
-// client has left already. A panic of f is logged, and aborts the stream. A handler
-// that calls Stream twice panics.
+// f is not called if the handler panics or takes the connection over, or if the client has
+// already left. A panic of f is logged, and aborts the stream. A second call of Stream in a
+// handler panics.
 func (c *Ctx) Stream(f func(*Stream)) {
 	x := c.exchange()
 	frame := x.Local.(*frame)
 	if frame.streams {
-		panic("redline: Ctx.Stream called twice: a response is one stream")
+		panic("redline: Ctx.Stream called twice: a response can have only one stream")
 	}
 	frame.streams = true
-	ctx := c.requestContext() // it ends with the stream, not with the handler
+	ctx := c.requestContext() // ends with the stream, not with the handler
 	s := &Stream{ctx: ctx, end: ctx.finish, most: frame.server.writeBuffer()}
 	s.asked.Store(frame.asked)
 	moved := make(chan struct{})
@@ -77,11 +77,10 @@ func (c *Ctx) Stream(f func(*Stream)) {
 	})
 }
 
-// Write queues p, which is copied, and returns at once while less than the
-// server's WriteBuffer is unsent; beyond that it waits until the client has
-// taken some. What other goroutines write comes before p or after it. The error
-// is ErrGone when the client has left, or is too slow (see Server.StallTimeout), or
-// the stream is closed.
+// Write queues a copy of p, and returns at once while less than the server's WriteBuffer is
+// unsent; beyond that it waits until the client has accepted some of it. The output of
+// other goroutines comes before p or after it. The error is ErrGone if the client has left
+// or is too slow (see Server.StallTimeout), or if the stream is closed.
 func (s *Stream) Write(p []byte) (n int, err error) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -102,8 +101,8 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 	}
 }
 
-// TryWrite is Write that never waits: it reports false, and queues nothing, when
-// it would have to. The error is Write's, or [ErrTooLong].
+// TryWrite is like Write but never waits: if it would have to, it reports false and queues
+// nothing. The error is that of Write, or [ErrTooLong].
 func (s *Stream) TryWrite(p []byte) (bool, error) {
 	if err := s.held.Send(nil); err != nil {
 		return false, err
@@ -124,16 +123,16 @@ func (s *Stream) TryWrite(p []byte) (bool, error) {
 	return true, nil
 }
 
-// Buffered is the number of bytes written and not yet taken by the kernel.
+// Buffered is the number of bytes written and not yet accepted by the kernel.
 func (s *Stream) Buffered() int { return s.held.Buffered() }
 
-// Drain waits until at most that many bytes are buffered. The error is ctx's, or
-// that of Write.
+// Drain waits until at most that many bytes are buffered. The error is that of ctx or of
+// Write.
 func (s *Stream) Drain(ctx context.Context, most int) error { return s.drain(ctx, most) }
 
 func (s *Stream) drain(ctx context.Context, most int) error {
 	for {
-		// In this order: nothing is buffered of a client that has left.
+		// The order matters: nothing is buffered for a client that has left.
 		buffered := s.held.Buffered()
 		switch {
 		case s.held.Send(nil) != nil:
@@ -152,15 +151,15 @@ func (s *Stream) drain(ctx context.Context, most int) error {
 	}
 }
 
-// await has the channel that it returns closed when the first of those who wait
-// can go on; all of them look then. There is one notice to be had from held, for
-// the one who waits for the least.
+// await returns a channel that is closed when the first waiting goroutine can continue; all
+// of them then check again. held gives only one notification, so it is requested for the
+// goroutine that waits for the least.
 func (s *Stream) await(most int) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.level = append(s.level, most)
 	moved := *s.moved.Load()
-	s.held.OnDrain(slices.Max(s.level), s.notice) // which may call it here and now
+	s.held.OnDrain(slices.Max(s.level), s.notice) // which may call it immediately
 	return moved
 }
 
@@ -176,18 +175,18 @@ func (s *Stream) notice() {
 	close(*s.moved.Swap(&next))
 }
 
-// Context is cancelled when the client has left, with cause ErrGone, or the stream
-// is closed. A client that only ends its own side has left in this sense: that
-// cannot be told from one that is gone. It still gets what is written.
+// Context is cancelled when the client has left, with cause ErrGone, or when the stream is
+// closed. A client that closes only its sending side counts as having left, because this
+// cannot be distinguished from a client that is gone. It still receives what is written.
 func (s *Stream) Context() context.Context {
 	s.asked.Store(true)
 	return s.ctx
 }
 
-// Close ends the response. It may be called more than once; the error is nil. When the
-// client has left by what Context says, and somebody has asked that, Close is Abort:
-// the response has most likely been given up because of it, and must not look complete
-// to a client that has closed its sending side alone.
+// Close ends the response. It may be called more than once; the error is nil. If the client
+// has left according to Context, and Context has been called, Close is Abort: the response
+// was most likely given up because of it, and must not look complete to a client that has
+// closed only its sending side.
 func (s *Stream) Close() error {
 	if s.asked.Load() && context.Cause(s.ctx) == ErrGone {
 		s.held.Abort()
@@ -198,10 +197,10 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// Abort ends the connection. The client gets what was written before, as far as it
-// takes it, and can tell that the response is not complete. Where only a reset can tell,
-// to a client of HTTP/1.0 and without a Content-Length, it may lose the last of it. Abort
-// does nothing when the stream is closed.
+// Abort ends the connection. The client receives what was written before, if it accepts it,
+// and can tell that the response is incomplete. If only a reset can show this (to an
+// HTTP/1.0 client without a Content-Length), the client may lose the last part. Abort has
+// no effect if the stream is closed.
 func (s *Stream) Abort() {
 	s.held.Abort()
 	s.end()

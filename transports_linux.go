@@ -10,10 +10,10 @@ import (
 	"github.com/redline-go/redline/internal/transport/uring"
 )
 
-// checkCPUs says which of these CPUs the process may not use.
+// checkCPUs returns an error that names the CPUs that the process may not use.
 func checkCPUs(cpus []int) error { return epoll.CheckCPUs(cpus) }
 
-// newTransport creates the transport that was asked for, and says which it is.
+// newTransport creates the requested transport, and returns its name.
 func newTransport(name Transport, cfg transport.Config, log *slog.Logger) (transport.Transport, Transport, error) {
 	switch name {
 	case TransportEpoll:

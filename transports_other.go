@@ -11,11 +11,11 @@ import (
 	"github.com/redline-go/redline/internal/transport/std"
 )
 
-// checkCPUs says which of these CPUs there cannot be.
+// checkCPUs returns an error that names the CPUs that cannot exist.
 func checkCPUs(cpus []int) error {
 	for _, cpu := range cpus {
 		if cpu < 0 || cpu >= runtime.NumCPU() {
-			return fmt.Errorf("CPU %d is not one of this system, which has 0 to %d", cpu, runtime.NumCPU()-1)
+			return fmt.Errorf("CPU %d does not exist: this system has 0 to %d", cpu, runtime.NumCPU()-1)
 		}
 	}
 	return nil
@@ -28,5 +28,5 @@ func newTransport(name Transport, cfg transport.Config, _ *slog.Logger) (transpo
 		t, err := std.New(cfg)
 		return t, TransportStd, err
 	}
-	return nil, "", fmt.Errorf("redline: transport %q is not to be had on this system: use auto or std", name)
+	return nil, "", fmt.Errorf("redline: transport %q is not available on this system: use auto or std", name)
 }

@@ -64,8 +64,7 @@ func (c *client) send(t *testing.T, text string) {
 	}
 }
 
-// checkType wants a media type; the only parameter that may stand with it is the
-// charset.
+// checkType checks for a media type; the only parameter that it may have is the charset.
 func checkType(t *testing.T, answer *http.Response, want string) {
 	t.Helper()
 	media, params, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))

@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// closeOnExec keeps a descriptor from the processes that this one starts.
+// closeOnExec keeps a descriptor from processes that this one starts.
 func closeOnExec(fd int) { syscall.CloseOnExec(fd) }
 
 // duplicate returns a file on a listener's socket, to be passed on.
 //
-// The file that a listener gives by its method File would not do: package os sets it to
-// blocking when a process gets it, and with it the socket, which this process goes on
-// accepting from.
+// The file returned by the listener's method File does not work: package os sets it to
+// blocking when a process inherits it, and with it the socket, from which this process
+// still accepts.
 func duplicate(l net.Listener) (*os.File, error) {
 	conn, ok := l.(syscall.Conn)
 	if !ok {

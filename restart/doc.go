@@ -1,9 +1,9 @@
-// Package restart lets a server be replaced by a new process of itself, of another
-// build for instance, without a connection being refused or lost. It is for any
-// server, and imports the standard library alone.
+// Package restart replaces a server with a new process of itself, for instance of another
+// build, without refusing or losing a connection. It works with any server, and imports
+// only the standard library.
 //
-// The new process is given the listening sockets of the old one. Both accept for a
-// moment; then the old one ends what it has begun, and goes:
+// The new process inherits the listening sockets of the old one. Both accept for a moment;
+// then the old one completes its requests and exits:
 //
 //	old process                       new process
 //	Listen: opens the socket
@@ -36,22 +36,21 @@
 //		return
 //	}
 //
-// With net/http, Serve takes the place of Adopt and Run; what fails there fails
-// after Ready then.
+// With net/http, Serve replaces Adopt and Run; its errors then occur after Ready.
 //
 // # What is passed on
 //
-// Listeners of TCP and of Unix sockets are, and the arguments, the environment, the
-// working directory, and standard input, output and error. Connections are not: the
-// old process completes their requests.
+// TCP and Unix socket listeners are passed on, and so are the arguments, the environment,
+// the working directory, and standard input, output and error. Connections are not: the old
+// process completes their requests.
 //
-// The process takes what was passed on when the package is initialised: from then on
-// neither the sockets nor the environment variable that names them go to processes
-// that it starts itself. A socket in the hands of a forgotten child would go on
-// taking connections that nobody accepts.
+// The process takes the descriptors over when the package is initialised: from then on
+// processes that it starts get neither the sockets nor the environment variable that names
+// them. Otherwise a forgotten child would hold a socket and take connections that nobody
+// accepts.
 //
-// A supervisor sees its child end. With systemd that takes Type=notify and a new
+// A supervisor sees its child end. With systemd this requires Type=notify and a new
 // MAINPID, or sockets that systemd keeps itself, which need no package.
 //
-// docs/adr/0015-restarts.md says why this is not one of the libraries for it.
+// docs/adr/0015-restarts.md says why this package is used instead of an existing library.
 package restart

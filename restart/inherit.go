@@ -9,11 +9,10 @@ import (
 	"sync"
 )
 
-// variable is the environment variable by which a process is told what was passed on
-// to it.
+// variable is the environment variable that tells a process what was passed on to it.
 const variable = "REDLINE_RESTART"
 
-// descriptors are what a process passes on, by number.
+// descriptors are the numbers of what a process passes on.
 type descriptors struct {
 	Ready     int   `json:"ready"` // a pipe; a byte in it says that the new process is ready
 	Listeners []int `json:"listeners"`
@@ -22,33 +21,33 @@ type descriptors struct {
 // firstFD is the number of the first of [exec.Cmd.ExtraFiles].
 const firstFD = 3
 
-// inherited is what has come to this process.
+// inherited is what this process received.
 var inherited struct {
 	sync.Mutex
 	from      descriptors
-	taken     bool // from is what follows
+	taken     bool // from is valid
 	err       error
 	ready     *os.File
-	listeners []net.Listener // that nobody has asked for yet
+	listeners []net.Listener // not yet requested
 }
 
-// As early as that, lest a process be started that gets any of it.
+// This runs as early as possible, so that no process started later inherits any of it.
 func init() {
 	if text, ok := os.LookupEnv(variable); ok {
 		inherited.from, inherited.err = adopt(text)
 	} else {
-		inherited.taken = true // there is nothing
+		inherited.taken = true // nothing was passed on
 	}
 }
 
-// adopt has what was passed on go no further.
+// adopt keeps the descriptors from being passed on further.
 func adopt(text string) (from descriptors, err error) {
 	if err = errors.Join(os.Unsetenv(variable), json.Unmarshal([]byte(text), &from)); err != nil {
 		return from, fmt.Errorf("restart: read %s: %w", variable, err)
 	}
 	for _, fd := range append([]int{from.Ready}, from.Listeners...) {
 		if fd < firstFD {
-			return from, fmt.Errorf("restart: read %s: %d is no descriptor that can be passed on", variable, fd)
+			return from, fmt.Errorf("restart: read %s: %d is not the number of an inherited descriptor", variable, fd)
 		}
 		closeOnExec(fd)
 	}
@@ -70,21 +69,21 @@ func take() error {
 			return inherited.err
 		}
 		if u, ok := l.(*net.UnixListener); ok {
-			u.SetUnlinkOnClose(true) // as a listener that this process had opened
+			u.SetUnlinkOnClose(true) // as for a listener that this process had opened
 		}
 		inherited.listeners = append(inherited.listeners, l)
 	}
 	return nil
 }
 
-// Listen returns the listener for an address that the process that started this one
-// has passed on with [Process]; if there is none, it listens as net.Listen does. The
-// network is "tcp", "tcp4", "tcp6" or "unix". Connections that wait in a listener
-// that was passed on are neither refused nor lost.
+// Listen returns the listener for an address that the parent process has passed on with
+// [Process]; if there is none, it listens as net.Listen does. The network is "tcp", "tcp4",
+// "tcp6" or "unix". Connections that wait in an inherited listener are neither refused nor
+// lost.
 //
-// A listener fits if net.Listen, called with the same words, would have listened
-// there; port 0 fits any port. It is returned once, and is the caller's. The error is
-// that of net.Listen, or says what of what was passed on could not be read.
+// A listener fits if net.Listen with the same arguments would have listened there; port 0
+// fits any port. Each listener is returned once, and then belongs to the caller. The error
+// is that of net.Listen, or says which of the inherited descriptors could not be read.
 func Listen(network, addr string) (net.Listener, error) {
 	inherited.Lock()
 	defer inherited.Unlock()
@@ -104,8 +103,8 @@ func Listen(network, addr string) (net.Listener, error) {
 	return net.Listen(network, addr)
 }
 
-// listensOn reports whether a listener is what net.Listen(network, addr) would
-// have returned. Port 0 is any.
+// listensOn reports whether net.Listen(network, addr) would have returned such a listener.
+// Port 0 matches any.
 func listensOn(l net.Listener, network, addr string) (bool, error) {
 	switch a := l.Addr().(type) {
 	case *net.UnixAddr:
@@ -130,12 +129,12 @@ func listensOn(l net.Listener, network, addr string) (bool, error) {
 	return false, nil
 }
 
-// Ready tells the process that has started this one with [Process] that this one
-// serves, so that it may go: call it when nothing can fail any more, as nobody serves
-// if something does later. Listeners that were passed on and that nobody has asked
-// for are closed. It does nothing when no process waits for it, or the second time.
-// The error says what of what was passed on could not be read, or that the other
-// process has gone already.
+// Ready tells the process that started this one with [Process] that this one serves, so
+// that the other may exit. Call it when nothing can fail any more: if something fails
+// later, no process serves. Inherited listeners that have not been requested are closed. It
+// has no effect if no process waits for it, or if it was called before. The error says
+// which of the inherited descriptors could not be read, or that the other process has
+// already ended.
 func Ready() error {
 	inherited.Lock()
 	defer inherited.Unlock()

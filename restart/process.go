@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// Process starts this program again, from the file that it was started from and with
-// the same arguments, passes the listeners on, and waits until the new process has
-// called [Ready]. After that this one ends its servers, as by their Shutdown; both
-// accept connections in the meantime. The listeners stay the caller's. The file of a
-// Unix socket is the new process's from then on: closing the listener here leaves it.
+// Process starts this program again, from the same file and with the same arguments, passes
+// the listeners on, and waits until the new process has called [Ready]. After that the
+// caller ends its servers, for example with their Shutdown; both processes accept
+// connections in the meantime. The listeners stay with the caller. The file of a Unix
+// socket then belongs to the new process: closing the listener here does not remove it.
 //
-// When ctx is done first, or the new process ends before it is ready, it is killed and
-// waited for, everything stays with this process, and the error says why: ctx's, or
-// how the process has ended. One call at a time makes sense.
+// If ctx is done first, or the new process ends before it is ready, the new process is
+// killed and waited for, everything stays with this process, and the error gives the
+// reason: that of ctx, or how the process ended. Concurrent calls are not useful.
 //
-// The listeners are those that the servers were given: what a server listens on by
-// itself cannot be passed on without losing connections. One that has no descriptor
-// is an error. Only Unix systems pass listeners on: elsewhere the error is
+// Pass the listeners that the servers use: a socket that a server opened by itself cannot
+// be passed on without losing connections. A listener that has no descriptor is an error.
+// Listeners can be passed on only on Unix systems: elsewhere the error is
 // errors.ErrUnsupported.
 func Process(ctx context.Context, listeners ...net.Listener) (*os.Process, error) {
 	cmd, ready, err := successor(listeners)
@@ -34,26 +34,26 @@ func Process(ctx context.Context, listeners ...net.Listener) (*os.Process, error
 	defer ready.Close()
 	err = cmd.Start()
 	for _, f := range cmd.ExtraFiles {
-		f.Close() // duplicates, which the new process has now
+		f.Close() // duplicates, which the new process now has
 	}
 	if err != nil {
 		return nil, fmt.Errorf("restart: %w", err)
 	}
 	if err := awaitReady(ctx, ready); err != nil {
-		// It may have ended by itself; how it ended says more than this error.
+		// The process may have ended by itself; its exit status says more than this error.
 		_ = cmd.Process.Kill()
 		return nil, fmt.Errorf("restart: new process is not ready: %w", errors.Join(err, cmd.Wait()))
 	}
 	for _, l := range listeners {
 		if u, ok := l.(*net.UnixListener); ok {
-			u.SetUnlinkOnClose(false) // the file is the new process's
+			u.SetUnlinkOnClose(false) // the file belongs to the new process
 		}
 	}
 	return cmd.Process, nil
 }
 
-// successor prepares a process that gets the listeners, and the pipe that it
-// says in that it is ready.
+// successor prepares a process that gets the listeners, and the pipe through which it
+// reports that it is ready.
 func successor(listeners []net.Listener) (cmd *exec.Cmd, ready *os.File, err error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -77,8 +77,7 @@ func successor(listeners []net.Listener) (cmd *exec.Cmd, ready *os.File, err err
 	return cmd, ready, nil
 }
 
-// bequeath gives duplicates of the listeners to a process that has the pipe
-// already.
+// bequeath passes duplicates of the listeners to a process that already has the pipe.
 func bequeath(cmd *exec.Cmd, listeners []net.Listener) error {
 	to := descriptors{Ready: firstFD, Listeners: []int{}}
 	for _, l := range listeners {
@@ -100,14 +99,14 @@ func bequeath(cmd *exec.Cmd, listeners []net.Listener) error {
 // awaitReady waits for the byte of [Ready].
 func awaitReady(ctx context.Context, ready *os.File) error {
 	stop := context.AfterFunc(ctx, func() {
-		// It fails when the pipe is closed: then nobody waits.
+		// This fails if the pipe is closed: then nothing waits.
 		_ = ready.SetReadDeadline(time.Unix(1, 0))
 	})
 	defer stop()
 	_, err := ready.Read(make([]byte, 1))
 	switch {
 	case err == io.EOF:
-		return errors.New("it has ended, or closed its pipe")
+		return errors.New("the process has ended, or closed its pipe")
 	case ctx.Err() != nil && err != nil:
 		return ctx.Err()
 	}

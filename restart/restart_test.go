@@ -155,8 +155,8 @@ func end(t *testing.T, p *os.Process) {
 	}
 }
 
-// lifeline lets processes live that are told of it until the test ends, and returns
-// what waits until one does.
+// lifeline keeps processes that get its address alive until the test ends, and returns a
+// function that waits until one is alive.
 func lifeline(t *testing.T) (lives func()) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "life")

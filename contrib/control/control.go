@@ -20,26 +20,26 @@ import (
 // ProfileSchema is the value of "schema" in the line before a profile.
 const ProfileSchema = "redline.profile/1"
 
-// MaxProfile is the longest time that a profile is asked to cover.
+// MaxProfile is the longest time that a profile may cover.
 const MaxProfile = time.Minute
 
-// longest is how much of a question is read; the rest is of no interest.
+// longest is how much of a question is read; the rest is ignored.
 const longest = 64
 
-// ProfileFunc writes the profile of a kind, in the format of pprof, to w. One
-// that samples does so for d, or until ctx ends.
+// ProfileFunc writes the profile of a kind to w, in pprof format. A profile that samples
+// does so for d, or until ctx ends.
 type ProfileFunc func(ctx context.Context, w io.Writer, kind string, d time.Duration) error
 
-// Options is what a socket says of its service.
+// Options describes the service of a socket.
 type Options struct {
-	Name  string // of the service; empty is the executable's
-	Title string // name and version for people; empty is Name
+	Name  string // of the service; if empty, that of the executable
+	Title string // name and version for people; if empty, Name
 
 	Profiles []string    // kinds that are offered, as "cpu"; none without Profile
 	Profile  ProfileFunc // nil offers none; see package control/profiles
 }
 
-// Socket is an open control socket. Its user closes it.
+// Socket is an open control socket. The caller has to close it.
 type Socket struct {
 	ln      net.Listener
 	sampler *sampler
@@ -49,12 +49,13 @@ type Socket struct {
 	served  sync.WaitGroup
 
 	mu    sync.Mutex
-	conns map[net.Conn]struct{} // nil once closed
+	conns map[net.Conn]struct{} // nil after Close
 }
 
-// Listen opens a socket at path, replaces one that a killed process left behind,
-// and answers on it until [Socket.Close]. A socket that is in use, and a file that
-// is no socket, are left alone and are errors. Who may write to the file may ask.
+// Listen opens a socket at path, replaces one left behind by a killed process, and answers
+// on it until [Socket.Close]. If the socket is in use, or the file is not a socket, Listen
+// leaves it alone and returns an error. Any process with write permission for the file may
+// query the service.
 func Listen(path string, options Options) (*Socket, error) {
 	if err := removeStale(path); err != nil {
 		return nil, err
@@ -72,8 +73,8 @@ func Listen(path string, options Options) (*Socket, error) {
 	return s, nil
 }
 
-// removeStale removes the socket that a killed process left behind. A socket that
-// still answers, and a file that is no socket, are left alone.
+// removeStale removes a socket left behind by a killed process. A socket that still
+// answers, and a file that is not a socket, are left alone.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,7 +84,7 @@ func removeStale(path string) error {
 		return fmt.Errorf("open control socket: %w", err)
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("open control socket: %s exists and is no socket", path)
+		return fmt.Errorf("open control socket: %s exists and is not a socket", path)
 	}
 	if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		conn.Close()
@@ -102,7 +103,8 @@ func (s *Socket) accept() {
 			return
 		}
 		if err != nil {
-			// Out of descriptors, most likely: the service's connections come first.
+			// Most likely there are no free descriptors: the service's connections come
+			// first.
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
@@ -159,14 +161,14 @@ func parseProfile(question []byte) (kind string, d time.Duration, ok bool) {
 		kind = words[1]
 	}
 	if len(words) > 2 {
-		// What is no number is none: the kinds that need a time refuse 0.
+		// Text that is not a number counts as 0, which the kinds that need a time refuse.
 		seconds, _ := strconv.ParseFloat(words[2], 64)
 		d = time.Duration(min(max(seconds, 0), MaxProfile.Seconds()) * float64(time.Second))
 	}
 	return kind, d, true
 }
 
-// profile is the answer to a question for one: its head, a line, and its bytes.
+// profile is the answer to a profile question: a line, and the bytes of the profile.
 func (s *Socket) profile(kind string, d time.Duration) []byte {
 	head := struct {
 		Schema  string `json:"schema"`
@@ -183,13 +185,13 @@ func (s *Socket) profile(kind string, d time.Duration) []byte {
 	}
 	head.Bytes = body.Len()
 	line, err := json.Marshal(head)
-	if err != nil { // of strings and a number: never
+	if err != nil { // cannot happen for strings and a number
 		panic(err)
 	}
 	return append(append(line, '\n'), body.Bytes()...)
 }
 
-// Close removes the socket, ends its clients and what they wait for.
+// Close removes the socket, closes its clients and ends what they wait for.
 func (s *Socket) Close() error {
 	err := s.ln.Close() // unlinks the file
 	s.end()

@@ -101,7 +101,7 @@ func TestControlPath(t *testing.T) {
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, "no socket"},
+		}, "is not a socket"},
 		{"no such directory", func(t *testing.T, path string) {
 			if err := os.Remove(filepath.Dir(path)); err != nil {
 				t.Fatal(err)
@@ -133,8 +133,8 @@ func TestControlPath(t *testing.T) {
 	}
 }
 
-// A profile is a line that says how long it is, and its bytes; the connection
-// goes on with snapshots.
+// A profile is a line that states its length, followed by its bytes; after it the
+// connection answers snapshots again.
 func TestControlProfile(t *testing.T) {
 	path := socketPath(t)
 	s, err := Listen(path, Options{

@@ -18,9 +18,9 @@ const Schema = "redline.runtime/1"
 
 var comma = []byte{','}
 
-// fields are the JSON fields that are one metric, in the order they are written.
-// The number of goroutines is not among them: the runtime's metric of that name
-// counts the runtime's own as well, and takes the scheduler's lock.
+// fields are the JSON fields that each hold one metric, in output order. The number of
+// goroutines is not among them: the runtime's metric of that name also counts the runtime's
+// own goroutines, and takes the scheduler's lock.
 var fields = [...]struct{ name, metric string }{
 	{"gomaxprocs", "/sched/gomaxprocs:threads"},
 	{"alloc_objects", "/gc/heap/allocs:objects"},
@@ -35,8 +35,8 @@ var fields = [...]struct{ name, metric string }{
 	{"latencies", "/sched/latencies:seconds"},
 }
 
-// sampler reads the runtime's metrics. After its first line it allocates
-// nothing: what is measured must not be what measures.
+// sampler reads the runtime's metrics. After its first line it allocates nothing, so that
+// measuring does not show in the measurement.
 type sampler struct {
 	mu      sync.Mutex
 	head    []byte // the constant beginning of a line
@@ -70,16 +70,16 @@ func appendField(line []byte, before byte, name, value string) []byte {
 	return append(line, encode(value)...)
 }
 
-// encode is JSON of strings.
+// encode returns the JSON of strings.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
-	if err != nil { // of strings: never
+	if err != nil { // cannot happen for strings
 		panic(err)
 	}
 	return b
 }
 
-// appendLine appends one snapshot, as JSON with a newline.
+// appendLine appends one snapshot, as JSON followed by a newline.
 func (s *sampler) appendLine(line []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *sampler) appendLine(line []byte) []byte {
 	return append(line, '}', '\n')
 }
 
-// appendValue appends a metric. One that this runtime does not have is null.
+// appendValue appends a metric. A metric that this runtime does not have is null.
 func appendValue(line []byte, v metrics.Value) []byte {
 	switch v.Kind() {
 	case metrics.KindUint64:
@@ -109,9 +109,8 @@ func appendValue(line []byte, v metrics.Value) []byte {
 	return append(line, "null"...)
 }
 
-// appendHistogram appends the buckets of h that are not empty: their upper bounds
-// and their counts. JSON has no infinity, so the last bucket is counted to the
-// last finite bound.
+// appendHistogram appends the non-empty buckets of h: their upper bounds and their counts.
+// JSON has no infinity, so the last bucket is counted under the last finite bound.
 func appendHistogram(line []byte, h *metrics.Float64Histogram) []byte {
 	line = append(line, `{"le_seconds":[`...)
 	for b, ok := nextBucket(h, 0); ok; b, ok = nextBucket(h, b.end) {
@@ -132,8 +131,8 @@ type bucket struct {
 	end   int // index of the bucket after it
 }
 
-// nextBucket finds the first bucket from i that is not empty. Neighbours with the
-// same finite bound are one.
+// nextBucket finds the first non-empty bucket from i. Neighbours with the same finite bound
+// count as one.
 func nextBucket(h *metrics.Float64Histogram, i int) (bucket, bool) {
 	for ; i < len(h.Counts); i++ {
 		if h.Counts[i] == 0 {

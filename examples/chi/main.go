@@ -1,12 +1,12 @@
-// Chi is a service that keeps notes, written on go-chi/chi as one writes it for
-// net/http. It runs on either server.
+// Chi is a service that stores notes, written with go-chi/chi as for net/http. It runs on
+// either server.
 //
 //	go run ./examples/chi
 //	go run ./examples/chi -server net/http
 //	curl -d '{"text":"buy milk"}' http://127.0.0.1:8080/notes
 //	curl http://127.0.0.1:8080/notes/1
 //
-// It is a module of its own, so that the engine does not require chi.
+// It is a separate module, so that the engine does not require chi.
 package main
 
 import (
@@ -34,14 +34,14 @@ func main() {
 	}
 }
 
-// A server is what http.Server and redline.Server have in common; here, as much
-// as this service needs of it.
+// A server is the part that http.Server and redline.Server have in common, limited to what
+// this service needs.
 type server interface {
 	Serve(net.Listener) error
 	Shutdown(context.Context) error
 }
 
-// newServer makes the one or the other: only the name of the type differs.
+// newServer creates one of the two servers: only the name of the type differs.
 func newServer(kind string, h http.Handler) (server, error) {
 	switch kind {
 	case "net/http":

@@ -14,7 +14,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 )
 
-// A note is what the service keeps.
+// A note is an entry of the service.
 type note struct {
 	ID   int    `json:"id"`
 	Text string `json:"text"`
@@ -93,7 +93,7 @@ func (n *notes) remove(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// noteID reads the parameter of the route, and answers if it is no number.
+// noteID reads the parameter of the route, and answers if it is not a number.
 func noteID(w http.ResponseWriter, r *http.Request) (id int, ok bool) {
 	id, err := strconv.Atoi(chi.URLParam(r, "id"))
 	if err != nil {
@@ -111,5 +111,5 @@ func answer(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	w.Write(body) // an error is a client that has left: there is nobody to tell
+	w.Write(body) // an error means that the client has left: nobody can be told
 }

@@ -1,10 +1,10 @@
-// Hello answers with a text and with JSON.
+// Hello answers with text and with JSON.
 //
 //	go run ./examples/hello
 //	curl http://127.0.0.1:8080/
 //	curl http://127.0.0.1:8080/hello/gopher?times=3
 //
-// An interrupt ends it: requests in progress are answered first.
+// An interrupt ends it after answering the requests in progress.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/redline-go/redline"
 )
 
-// A greeting is what GET /hello/{name} answers.
+// A greeting is the answer to GET /hello/{name}.
 type greeting struct {
 	Hello string `json:"hello"`
 	Times int    `json:"times"`

@@ -1,6 +1,5 @@
-// Restart replaces itself by a new process without refusing a connection: the
-// new one gets the listener, and when it serves, the old one ends what it has
-// begun and goes.
+// Restart replaces itself with a new process without refusing a connection: the new process
+// gets the listener, and when it serves, the old one completes its requests and exits.
 //
 //	go build -o /tmp/restart ./examples/restart && /tmp/restart
 //	curl http://127.0.0.1:8080/        # answers with the process's number
@@ -39,7 +38,7 @@ func run(addr string) error {
 	defer l.Close()
 	srv := &redline.Server{Native: func(c *redline.Ctx) { c.Text(200, fmt.Sprintln(os.Getpid())) }}
 	if err := srv.Adopt(l); err != nil {
-		return err // before Ready: the old process serves on
+		return err // before Ready: the old process continues to serve
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Run() }()
@@ -58,7 +57,7 @@ func run(addr string) error {
 			if s == syscall.SIGHUP {
 				if err := replace(l); err != nil {
 					fmt.Fprintln(os.Stderr, err)
-					continue // and serve on: a bad build is no reason to stop
+					continue // and continue to serve: a bad build is no reason to stop
 				}
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// selfSigned makes a certificate for a name that nobody has signed but itself, as
-// PEM for its clients to trust, and a configuration that uses it.
+// selfSigned makes a self-signed certificate for a name, as PEM for clients to trust, and a
+// configuration that uses it.
 func selfSigned(name string) (*tls.Config, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Shop is a server to try redline load on: every command of docs/load.md and every
-// scenario of docs/scenario.md finds here what it asks for. It stands on net/http
-// alone, as the services that one has do.
+// Shop is a server for trying out redline load: it offers everything that the commands of
+// docs/load.md and the scenarios of docs/scenario.md request. It uses only net/http, like a
+// typical service.
 //
 //	go run ./examples/shop
 //	redline load http://127.0.0.1:8080/
 //
-// The same is served in HTTP/1.1 and HTTP/2, in clear, and over TLS with a
-// certificate of its own for shop.example.org, which is at /ca. An interrupt ends it.
+// It serves HTTP/1.1 and HTTP/2, both without TLS and over TLS with a self-signed
+// certificate for shop.example.org, which is available at /ca. An interrupt ends it.
 package main
 
 import (
@@ -145,11 +145,11 @@ func answer(status int, text string) http.HandlerFunc {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, text+"\n") // who has gone does not want it
+		_, _ = io.WriteString(w, text+"\n") // a client that has left does not want it
 	}
 }
 
-// users lets those in who have a token.
+// users admits clients that have a token.
 func users(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); !ok || token == "" {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// streams adds those that never end. The parameter interval is the time between
-// two records, a second otherwise.
+// streams adds endless streams. The parameter interval is the time between two records; the
+// default is one second.
 func streams(mux *http.ServeMux) {
 	mux.HandleFunc("GET /stream", stream("text/event-stream", func(n int, now time.Time) string {
 		return fmt.Sprintf("id: %d\ndata: %d\n\n", n, now.UnixNano())
@@ -25,7 +25,7 @@ func streams(mux *http.ServeMux) {
 	}))
 }
 
-// stream sends records until its client has gone.
+// stream sends records until its client has left.
 func stream(kind string, record func(n int, now time.Time) string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		interval := time.Second
@@ -41,7 +41,7 @@ func stream(kind string, record func(n int, now time.Time) string) http.HandlerF
 		defer tick.Stop()
 		for n := 1; ; n++ {
 			if _, err := w.Write([]byte(record(n, time.Now()))); err != nil || http.NewResponseController(w).Flush() != nil {
-				return // the client has gone
+				return // the client has left
 			}
 			select {
 			case <-tick.C:

@@ -1,13 +1,13 @@
-// SSE is a room: what one says, all who listen hear, as Server-Sent Events. Its
-// handlers know net/http alone, and run on either server.
+// SSE is a chat room: everything that one client says is sent to all listeners, as
+// Server-Sent Events. Its handlers use only net/http, and run on either server.
 //
 //	go run ./examples/sse
 //	go run ./examples/sse -server net/http
 //	curl -N http://127.0.0.1:8080/events
 //	curl -d 'hello, everybody' http://127.0.0.1:8080/say
 //
-// A listener who comes back with the Last-Event-ID field, as browsers do
-// (EventSource), is told what was missed.
+// A listener that reconnects with the Last-Event-ID field, as browsers do (EventSource),
+// gets the events that it missed.
 package main
 
 import (
@@ -35,15 +35,15 @@ func main() {
 	}
 }
 
-// A server is what http.Server and redline.Server have in common; here, as much
-// as this service needs of it.
+// A server is the part that http.Server and redline.Server have in common, limited to what
+// this service needs.
 type server interface {
 	Serve(net.Listener) error
 	Shutdown(context.Context) error
 	RegisterOnShutdown(func())
 }
 
-// newServer makes the one or the other: only the name of the type differs.
+// newServer creates one of the two servers: only the name of the type differs.
 func newServer(kind string, h http.Handler) (server, error) {
 	switch kind {
 	case "net/http":
@@ -60,7 +60,7 @@ func run(addr, kind string) error {
 	if err != nil {
 		return err
 	}
-	srv.RegisterOnShutdown(r.close) // Shutdown waits for listeners, and they have all the time
+	srv.RegisterOnShutdown(r.close) // Shutdown waits for listeners, which never end by themselves
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err

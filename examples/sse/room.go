@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	kept      = 100              // events for those who come back
-	longest   = 4 << 10          // bytes of what is said
+	kept      = 100              // events kept for clients that reconnect
+	longest   = 4 << 10          // bytes of one message
 	heartbeat = 15 * time.Second // between comments that keep proxies from closing an idle connection
 )
 
-// A room keeps what was said last, for those who listen to it.
+// A room keeps the latest messages for its listeners.
 type room struct {
 	mu     sync.Mutex
 	said   []string // the last events
@@ -51,26 +51,26 @@ func (r *room) say(w http.ResponseWriter, q *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// tell wakes all who listen. The lock is held.
+// tell wakes all listeners. The lock is held.
 func (r *room) tell() {
 	close(r.news)
 	r.news = make(chan struct{})
 }
 
-// since returns the events after the one with the number, the number of the last
-// of them, and what is closed when there are more. No events at the end of the
+// since returns the events after the one with the number, the number of the last of them,
+// and a channel that is closed when there are more. There are no events at the end of the
 // room.
 func (r *room) since(last int) (events []string, upTo int, more <-chan struct{}, closed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	upTo = r.first + len(r.said) - 1
 	if from := max(last+1, r.first); from <= upTo {
-		events = append(events, r.said[from-r.first:]...) // a copy: the room goes on
+		events = append(events, r.said[from-r.first:]...) // a copy: the room changes later
 	}
 	return events, upTo, r.news, r.closed
 }
 
-// listen sends events as they come, each at once.
+// listen sends events as they arrive, each at once.
 func (r *room) listen(w http.ResponseWriter, q *http.Request) {
 	_, last, _, _ := r.since(0)
 	if id := q.Header.Get("Last-Event-ID"); id != "" {
@@ -89,7 +89,7 @@ func (r *room) listen(w http.ResponseWriter, q *http.Request) {
 	for {
 		events, upTo, more, closed := r.since(last)
 		for i, text := range events {
-			// Every line of a text is one of data.
+			// Every line of a text becomes one data line.
 			data := "data: " + strings.ReplaceAll(text, "\n", "\ndata: ")
 			if _, err := fmt.Fprintf(w, "id: %d\n%s\n\n", upTo-len(events)+1+i, data); err != nil {
 				return // the listener has left
@@ -114,7 +114,7 @@ func (r *room) listen(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// close ends the listening: the server goes.
+// close ends all listening: the server is shutting down.
 func (r *room) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

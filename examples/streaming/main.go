@@ -1,5 +1,5 @@
-// Streaming takes uploads of any size, in little memory, and tells everybody who
-// listens how they go on.
+// Streaming accepts uploads of any size, in little memory, and reports their progress to
+// all listeners.
 //
 //	go run ./examples/streaming
 //	curl -N http://127.0.0.1:8080/events
@@ -40,7 +40,7 @@ func run(addr string) error {
 
 	srv := &redline.Server{
 		Native: router.Serve,
-		Limits: redline.Limits{MaxBodyBytes: -1}, // a body is not kept: it may be as long as it likes
+		Limits: redline.Limits{MaxBodyBytes: -1}, // a body is not stored: it may have any length
 	}
 	at, err := srv.Listen(addr)
 	if err != nil {
@@ -52,7 +52,7 @@ func run(addr string) error {
 	defer stop()
 	down := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
-		h.close() // Shutdown waits for streams, and these have no end
+		h.close() // Shutdown waits for streams, and these never end by themselves
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		down <- srv.Shutdown(ctx)
@@ -96,22 +96,21 @@ func (h *hub) join(s *redline.Stream) {
 	context.AfterFunc(s.Context(), func() { h.leave(s) })
 }
 
-// leave closes the stream of a subscriber who has gone.
+// leave closes the stream of a subscriber that has left.
 func (h *hub) leave(s *redline.Stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.streams, s)
-	s.Close() // the client has gone: there is nobody to tell of an error
+	s.Close() // the client has left: there is nobody to report an error to
 }
 
-// publish sends an event to all who can take it now: who reads too slowly misses
-// some.
+// publish sends an event to all who can accept it now: slow readers miss some.
 func (h *hub) publish(format string, args ...any) {
 	event := fmt.Appendf(nil, "data: "+format+"\n\n", args...)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.streams {
-		_, _ = s.TryWrite(event) // of a client that has gone, leave is told
+		_, _ = s.TryWrite(event) // leave handles a client that has left
 	}
 }
 
@@ -125,7 +124,7 @@ func (h *hub) close() {
 	}
 }
 
-// progress is how many bytes of an upload make an event.
+// progress is the number of uploaded bytes per event.
 const progress = 16 << 20
 
 // upload reads a body as it arrives.

@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 )
 
-// TestRepository holds the rules against the repository.
+// TestRepository checks the repository against the rules.
 func TestRepository(t *testing.T) {
 	got, err := Check(os.DirFS("../.."), Redline)
 	if err != nil {
@@ -23,7 +23,7 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// TestRulesAreSound finds rows that can never hold and reasons left out.
+// TestRulesAreSound finds duplicate rows and missing reasons.
 func TestRulesAreSound(t *testing.T) {
 	packages := map[string]bool{}
 	for _, row := range Redline.Rows {
@@ -35,7 +35,7 @@ func TestRulesAreSound(t *testing.T) {
 			t.Errorf("%s: no reason", row.Package)
 		}
 	}
-	for _, list := range []map[string]string{Redline.LongFiles, Redline.BigPackages} {
+	for _, list := range []map[string]string{Redline.LongFiles, Redline.BigPackages, Redline.Unproofed} {
 		for name, reason := range list {
 			if reason == "" {
 				t.Errorf("%s: no reason", name)
@@ -44,7 +44,7 @@ func TestRulesAreSound(t *testing.T) {
 	}
 }
 
-// tree is a repository that keeps to the rules, with some files more.
+// tree is a repository that follows the rules, plus some files.
 func tree(more map[string]string) fstest.MapFS {
 	files := map[string]string{
 		"go.mod":              "module github.com/redline-go/redline\n\ngo 1.26.0\n",
@@ -91,15 +91,15 @@ const empty = "package x\n"
 // lines is a Go file of n lines.
 func lines(n int) string { return empty + strings.Repeat("\n", n-1) }
 
-// bare is the rules without exceptions, which are about files of the
-// repository that a synthetic tree does not have.
+// bare returns the rules without exceptions, which concern files that a synthetic tree
+// does not have.
 func (r Rules) bare() Rules {
 	r.LongFiles, r.BigPackages = nil, nil
 	return r
 }
 
-// hold holds the rules against a tree and wants one breach that begins so, or
-// none when want is empty.
+// hold checks a tree against the rules. It wants one breach that begins with want, or none
+// if want is empty.
 func hold(t *testing.T, tree fs.FS, rules Rules, want string) {
 	t.Helper()
 	got, err := Check(tree, rules)
@@ -116,13 +116,13 @@ func hold(t *testing.T, tree fs.FS, rules Rules, want string) {
 
 type testCase struct {
 	name  string
-	files map[string]string // on top of a tree that keeps to the rules
+	files map[string]string // added to a tree that follows the rules
 	want  string            // beginning of the one breach; empty for none
 }
 
 // breaches has at least one tree for every rule.
 var breaches = []testCase{
-	{"ground imports ours", map[string]string{"internal/buf/x.go": importing("~/internal/clock")}, "internal/buf/x.go:3: imports github.com/redline-go/redline/internal/clock: the ground imports nothing of ours"},
+	{"ground imports ours", map[string]string{"internal/buf/x.go": importing("~/internal/clock")}, "internal/buf/x.go:3: imports github.com/redline-go/redline/internal/clock: base packages import nothing from this repository"},
 	{"sibling", map[string]string{"internal/http1/x.go": importing("~/internal/http2")}, "internal/http1/x.go:3: imports github.com/redline-go/redline/internal/http2: protocol never does I/O"},
 	{"subpackage of a sibling", map[string]string{"internal/http2/x.go": importing("~/internal/http1/scan")}, "internal/http2/x.go:3: imports"},
 	{"protocol does I/O", map[string]string{"internal/http1/x.go": importing("io", "os")}, "internal/http1/x.go:4: imports os: protocol never does I/O"},
@@ -130,7 +130,7 @@ var breaches = []testCase{
 	{"transport knows a protocol", map[string]string{"internal/transport/epoll/x.go": importing("~/internal/http1")}, "internal/transport/epoll/x.go:3: imports github.com/redline-go/redline/internal/http1: transport never knows a protocol"},
 	{"transport knows another", map[string]string{"internal/transport/uring/x.go": importing("~/internal/transport/epoll")}, "internal/transport/uring/x.go:3: imports"},
 	{"suite outside of tests", map[string]string{"internal/transport/std/x.go": importing("~/internal/transport/transporttest")}, "internal/transport/std/x.go:3: imports"},
-	{"engine imports what stands on it", map[string]string{"x.go": importing("~/middleware")}, "x.go:3: imports github.com/redline-go/redline/middleware: the engine imports its own"},
+	{"engine imports what is built on it", map[string]string{"x.go": importing("~/middleware")}, "x.go:3: imports github.com/redline-go/redline/middleware: the engine imports its own"},
 	{"engine imports the lab", map[string]string{"x.go": importing("~/lab/results")}, "x.go:3: imports"},
 	{"engine imports a subject", map[string]string{"x.go": importing("~/peers/limit")}, "x.go:3: imports"},
 	{"engine imports contrib", map[string]string{"x.go": importing("~/contrib/nats")}, "x.go:3: imports"},
@@ -139,7 +139,7 @@ var breaches = []testCase{
 	{"engine uses x/sys outside of sys", map[string]string{"internal/transport/epoll/x.go": importing("golang.org/x/sys/unix")}, "internal/transport/epoll/x.go:3: imports golang.org/x/sys/unix"},
 	{"engine uses cgo", map[string]string{"internal/sys/x.go": importing("C")}, "internal/sys/x.go:3: imports C"},
 	{"lab uses cgo", map[string]string{"lab/load/x.go": importing("C")}, "lab/load/x.go:3: imports C"},
-	{"middleware imports an internal", map[string]string{"middleware/x.go": importing("~/internal/buf")}, "middleware/x.go:3: imports github.com/redline-go/redline/internal/buf: what stands on the engine uses its public API alone"},
+	{"middleware imports an internal", map[string]string{"middleware/x.go": importing("~/internal/buf")}, "middleware/x.go:3: imports github.com/redline-go/redline/internal/buf: code that is built on the engine uses only its public API"},
 	{"push imports client", map[string]string{"push/x.go": importing("~/client")}, "push/x.go:3: imports"},
 	{"contrib imports an internal", map[string]string{"contrib/nats/x.go": importing("~/internal/clock")}, "contrib/nats/x.go:3: imports"},
 	{"contrib imports the lab", map[string]string{"contrib/nats/x.go": importing("~/lab/stats")}, "contrib/nats/x.go:3: imports"},
@@ -160,7 +160,7 @@ var breaches = []testCase{
 	{"package without a row", map[string]string{"internal/surprise/x.go": empty}, "internal/surprise/x.go: package github.com/redline-go/redline/internal/surprise is not in the import table"},
 	{"folder whose name begins like one with a row", map[string]string{"labs/x.go": empty}, "labs/x.go: package"},
 	{"folder without a row", map[string]string{"surprise/x.go": empty}, "surprise/x.go: package"},
-	{"example imports a third party", map[string]string{"examples/sse/x.go": importing("github.com/go-chi/chi/v5")}, "examples/sse/x.go:3: imports github.com/go-chi/chi/v5: an example uses the public API alone"},
+	{"example imports a third party", map[string]string{"examples/sse/x.go": importing("github.com/go-chi/chi/v5")}, "examples/sse/x.go:3: imports github.com/go-chi/chi/v5: an example uses only the public API"},
 	{"example of chi imports another third party", map[string]string{"examples/chi/x.go": importing("example.com/dep")}, "examples/chi/x.go:3: imports example.com/dep"},
 	{"file that does not parse", map[string]string{"x.go": "package"}, "x.go: x.go:1:8: expected 'IDENT'"},
 
@@ -270,7 +270,7 @@ func TestNothingToHoldAgainst(t *testing.T) {
 	}
 }
 
-// TestUnreadable: what cannot be read is an error, not an absence of breaches.
+// TestUnreadable: a tree that cannot be read is an error, not a tree without breaches.
 func TestUnreadable(t *testing.T) {
 	if _, err := Check(os.DirFS(t.TempDir()+"/absent"), Redline); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("got %v, want %v", err, fs.ErrNotExist)

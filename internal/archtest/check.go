@@ -26,9 +26,9 @@ func (b Breach) String() string {
 	return fmt.Sprintf("%s: %s: %s; %s", b.Where, b.What, b.Rule, b.Do)
 }
 
-// Check reads every Go file, assembly file and go.mod below the top of the tree
-// and returns the breaches in the order of their places. The error is one of
-// reading: a file that does not parse is a breach.
+// Check reads every Go file, assembly file, Markdown file and go.mod below the top of
+// the tree and returns the breaches sorted by place. The error is an error of reading;
+// a file that does not parse is a breach.
 func Check(tree fs.FS, rules Rules) ([]Breach, error) {
 	c := checker{rules: rules, tree: tree, fset: token.NewFileSet(), files: map[string]int{}, seen: map[string]bool{}}
 	if err := fs.WalkDir(tree, ".", c.visit); err != nil {
@@ -72,6 +72,12 @@ func (c *checker) visit(name string, entry fs.DirEntry, err error) error {
 		if row := c.row(c.pkg(name)); row == nil || !row.Asm {
 			c.breach(name, "assembly", "assembly lives in internal/http1/scan alone", "move it there, or write it in Go")
 		}
+	case path.Ext(base) == ".md":
+		text, err := fs.ReadFile(c.tree, name)
+		if err != nil {
+			return err
+		}
+		c.document(name, text)
 	case path.Ext(base) == ".go" && base[0] != '.' && base[0] != '_':
 		return c.source(name)
 	}
@@ -90,6 +96,7 @@ func (c *checker) source(name string) error {
 		c.breach(name, err.Error(), "every file parses", "mend the syntax")
 		return nil
 	}
+	c.comments(name, file, text)
 	test := strings.HasSuffix(name, "_test.go")
 	pkg := c.pkg(name)
 	if row := c.row(pkg); row == nil {

@@ -1,5 +1,5 @@
-// Package buf holds bytes on their way: a [Queue] of output that a session
-// fills and a transport empties, and pooled byte slices for input.
+// Package buf holds bytes in transit: a [Queue] of output that a session fills and a
+// transport empties, and pooled byte slices for input.
 //
 //	             Discard ◀─┐                    ┌─▶ Tail, Commit
 //	┌──────────┬───────────┼──┬───────┬──────┬──┴──────┬───────┐
@@ -7,8 +7,7 @@
 //	└──────────┴───────────┴──┴───────┴──────┴─────────┴───────┘
 //	 sealed segments, oldest first            open: being filled
 //
-// Small output is copied once, into a chunk of 16 KiB that comes from a pool;
-// large slices and file ranges are referred to. In the common case, one answer
-// that is written and sent whole, there is nothing but the open chunk, and the
-// queue keeps it for the next answer.
+// Small output is copied once, into a chunk of 16 KiB from a pool; large slices and file
+// ranges are referenced. In the common case, one answer that is written and sent whole,
+// there is only the open chunk, and the queue keeps it for the next answer.
 package buf

@@ -12,8 +12,8 @@ const (
 	maxShift = 20 // 1 MiB
 )
 
-// pools hold a pointer to the first byte each: a pointer fits into an interface
-// without an allocation, a slice does not.
+// pools hold pointers to the first byte: a pointer fits into an interface without an
+// allocation, a slice does not.
 var pools [maxShift - minShift + 1]sync.Pool
 
 // class is the index of the pool whose slices have n bytes or more.
@@ -24,8 +24,8 @@ func class(n int) int {
 	return bits.Len(uint(n-1)) - minShift
 }
 
-// Get returns a slice of length 0 and a capacity of at least n bytes, whose
-// content is not zeroed. It belongs to the caller, who may give it to [Put].
+// Get returns a slice of length 0 and a capacity of at least n bytes, whose content is not
+// zeroed. It belongs to the caller, who may pass it to [Put].
 func Get(n int) []byte {
 	c := class(n)
 	if c >= len(pools) {
@@ -37,9 +37,9 @@ func Get(n int) []byte {
 	return make([]byte, 0, 1<<(c+minShift))
 }
 
-// Put takes a slice back that came from [Get] and starts where that one did.
-// The caller must not use it, or any part of it, after that. Slices of other
-// sizes than Get's are left to the garbage collector.
+// Put takes back a slice that came from [Get] and starts where that one did. The caller
+// must not use it, or any part of it, after that. Slices of other sizes than Get's are left
+// to the garbage collector.
 func Put(b []byte) {
 	n := cap(b)
 	c := class(n)
@@ -49,8 +49,8 @@ func Put(b []byte) {
 	pools[c].Put(unsafe.SliceData(b[:n]))
 }
 
-// Grow returns b with room for n bytes more. When b has not that room, its
-// content is moved to a larger slice and b is given to [Put].
+// Grow returns b with room for n more bytes. If b does not have that room, its content is
+// moved to a larger slice and b is passed to [Put].
 func Grow(b []byte, n int) []byte {
 	if cap(b)-len(b) >= n {
 		return b

@@ -8,19 +8,19 @@ import (
 const (
 	// ChunkSize is the size of the chunks that output is copied into, in bytes.
 	ChunkSize = 16 << 10
-	// RefSize is the length from which [Queue.Ref] refers to a slice; shorter
-	// ones are copied, which is cheaper than a segment of their own.
+	// RefSize is the length from which [Queue.Ref] references a slice; shorter ones are
+	// copied, which is cheaper than a separate segment.
 	RefSize = 1 << 10
 )
 
-// A Queue holds bytes that wait to be sent, in their order. The zero value is
-// empty and ready. A queue has one owner at a time: it is not safe for
-// concurrent use, and it must not be copied.
+// A Queue holds bytes that wait to be sent, in order. The zero value is empty and ready. A
+// queue has one owner at a time: it is not safe for concurrent use, and it must not be
+// copied.
 type Queue struct {
-	open []byte // chunk being filled, all of its capacity; nil when there is none
-	r, w int    // open[r:w] are the bytes behind all segments
-	n    int    // bytes in the queue, files included
-	held int    // bytes of memory in chunks, open included
+	open []byte // chunk being filled, with all of its capacity; nil if there is none
+	r, w int    // open[r:w] are the bytes after all segments
+	n    int    // bytes in the queue, including files
+	held int    // bytes of memory in chunks, including open
 	segs []segment
 	head int // segs[:head] are done
 }
@@ -28,7 +28,7 @@ type Queue struct {
 // A segment is a run of bytes that is complete.
 type segment struct {
 	b     []byte     // to be sent; nil for a file
-	chunk []byte     // goes back to the pool with this segment; nil when b is a reference or others share it
+	chunk []byte     // returns to the pool with this segment; nil if b is a reference or others share it
 	file  *fileRange // or the rest of a file
 }
 
@@ -39,11 +39,11 @@ type fileRange struct {
 	done func()
 }
 
-// Len is the number of bytes in the queue, file ranges included.
+// Len is the number of bytes in the queue, including file ranges.
 func (q *Queue) Len() int { return q.n }
 
-// Held is the memory that the queue's chunks take, in bytes; what it refers to
-// does not count.
+// Held is the memory that the queue's chunks take, in bytes; referenced memory does not
+// count.
 func (q *Queue) Held() int { return q.held }
 
 // Tail returns a slice of length 0 and a capacity of at least n bytes for the
@@ -70,8 +70,8 @@ func (q *Queue) grow(n int) {
 	q.held += cap(b)
 }
 
-// retire gives a chunk back whose bytes have all been sent. Segments share it
-// until then: the last of them carries it, or a carrier of no bytes does.
+// retire returns a chunk whose bytes have all been sent. Segments share it until then: the
+// last of them carries it, or an empty carrier segment does.
 func (q *Queue) retire(chunk []byte) {
 	if q.head < len(q.segs) {
 		q.segs = append(q.segs, segment{chunk: chunk})
@@ -85,9 +85,8 @@ func (q *Queue) drop(chunk []byte) {
 	Put(chunk)
 }
 
-// Commit puts b behind what is in the queue: the slice that [Queue.Tail]
-// returned, longer by what was appended to it. Should append have moved it, it
-// is referred to where it is now.
+// Commit appends b to the queue: the slice that [Queue.Tail] returned, extended by what was
+// appended to it. If append has moved it, it is referenced where it is now.
 func (q *Queue) Commit(b []byte) {
 	if len(b) == 0 {
 		return
@@ -125,9 +124,9 @@ func write[T []byte | string](q *Queue, p T) {
 	}
 }
 
-// Ref puts p into the queue without copying it, unless it is shorter than
-// [RefSize]. p must not change until it has been sent, which the queue does not
-// report: hand over what nobody writes to any more.
+// Ref appends p to the queue without copying it, unless it is shorter than [RefSize]. p
+// must not change until it has been sent, which the queue does not report: pass only memory
+// that is no longer written to.
 func (q *Queue) Ref(p []byte) {
 	if len(p) < RefSize {
 		write(q, p)
@@ -138,11 +137,10 @@ func (q *Queue) Ref(p []byte) {
 	q.n += len(p)
 }
 
-// File puts n bytes of f, from offset off, into the queue. They are read when
-// they are sent; done, if not nil, is called when they have been, or when they
-// never will be. f must stay open until then. A file that turns out shorter is
-// the transport's to handle: it cannot keep the promise, so it closes the
-// connection.
+// File appends n bytes of f, from offset off, to the queue. They are read when they are
+// sent; done, if not nil, is called when they have been sent, or when they never will be. f
+// must stay open until then. If a file turns out shorter, the transport has to handle it:
+// it cannot send the announced bytes, so it closes the connection.
 func (q *Queue) File(f *os.File, off, n int64, done func()) {
 	if n <= 0 {
 		if done != nil {
@@ -155,8 +153,8 @@ func (q *Queue) File(f *os.File, off, n int64, done func()) {
 	q.n += int(n)
 }
 
-// seal makes the bytes in the open chunk a segment, so that another kind can
-// follow; the rest of the chunk stays open.
+// seal makes the bytes in the open chunk a segment, so that another kind can follow; the
+// rest of the chunk stays open.
 func (q *Queue) seal() {
 	if q.w > q.r {
 		q.segs = append(q.segs, segment{b: q.open[q.r:q.w:q.w]})
@@ -177,7 +175,7 @@ func (q *Queue) First() []byte {
 	return q.open[q.r:q.w]
 }
 
-// Whole returns all that is in the queue, if it was copied and is in one piece; nil
+// Whole returns all bytes of the queue, if they were copied and are contiguous; nil
 // otherwise. It is valid until the next Discard.
 func (q *Queue) Whole() []byte {
 	if len(q.segs) > 0 {
@@ -205,8 +203,8 @@ func (q *Queue) Buffers(dst [][]byte) [][]byte {
 	return dst
 }
 
-// NextFile returns the file range that is to be sent next: n bytes of f from
-// offset off. f is nil when the queue is empty or memory comes first.
+// NextFile returns the next file range to be sent: n bytes of f from offset off. f is nil
+// if the queue is empty or memory comes first.
 func (q *Queue) NextFile() (f *os.File, off int64, n int) {
 	for i := q.head; i < len(q.segs); i++ {
 		s := &q.segs[i]
@@ -228,13 +226,13 @@ func (q *Queue) Discard(n int) {
 	}
 	q.r += n
 	if q.n == 0 {
-		// Everything is sent: the open chunk is used again from its start.
+		// Everything is sent: the open chunk is reused from its start.
 		q.r, q.w = 0, 0
 	}
 }
 
-// discardSegs drops n bytes from the segments and returns how many of them are
-// beyond the last.
+// discardSegs drops n bytes from the segments and returns how many of them lie beyond the
+// last segment.
 func (q *Queue) discardSegs(n int) int {
 	for q.head < len(q.segs) {
 		s := &q.segs[q.head]
@@ -261,7 +259,7 @@ func (q *Queue) discardSegs(n int) int {
 	return n
 }
 
-// finish lets go of what a segment holds.
+// finish releases what a segment holds.
 func (q *Queue) finish(s *segment) {
 	if s.chunk != nil {
 		q.drop(s.chunk)
@@ -273,8 +271,8 @@ func (q *Queue) finish(s *segment) {
 	}
 }
 
-// Take moves everything from another queue behind what is in this one. The
-// other one is empty then and holds no memory that this one uses.
+// Take appends everything from another queue to this one. The other one is then empty and
+// holds no memory that this one uses.
 func (q *Queue) Take(from *Queue) {
 	if from.n == 0 {
 		return
@@ -287,19 +285,18 @@ func (q *Queue) Take(from *Queue) {
 	q.segs = append(q.segs, from.segs[from.head:]...)
 	clear(from.segs)
 	from.segs, from.head = from.segs[:0], 0
-	// Segments of from may lie in its open chunk: it comes along, as the
-	// chunk of its last bytes.
+	// Segments of from may be in its open chunk: it is moved too, as the chunk of its last
+	// bytes.
 	q.segs = append(q.segs, segment{b: from.open[from.r:from.w], chunk: from.open})
 	q.held += from.held
 	q.n += from.n
 	from.open, from.r, from.w, from.n, from.held = nil, 0, 0, 0, 0
 }
 
-// Reset drops everything that is in the queue and keeps a chunk for what is to
-// come.
+// Reset drops the content of the queue and keeps a chunk for later output.
 func (q *Queue) Reset() { q.Discard(q.n) }
 
-// Release drops everything that is in the queue, and all its memory.
+// Release drops the content of the queue, and all its memory.
 func (q *Queue) Release() {
 	q.Discard(q.n)
 	if q.open != nil {

@@ -14,12 +14,12 @@ const imfFixdate = "Mon, 02 Jan 2006 15:04:05 GMT"
 // and a monotonic one.
 var base = time.Now()
 
-// Past is a time that has passed: as a deadline it ends what waits.
+// Past is a time in the past: as a deadline it ends waits.
 var Past = time.Unix(1, 0)
 
 var (
 	now    atomic.Int64 // nanoseconds since base
-	second atomic.Int64 // now at which Date is to be rendered again
+	second atomic.Int64 // value of now at which Date has to be rendered again
 	date   atomic.Pointer[[]byte]
 	users  atomic.Int32 // loops that refresh the clock
 	render sync.Mutex
@@ -38,20 +38,19 @@ func Refresh() int64 {
 	return n
 }
 
-// Enter says that the caller refreshes the clock from now on, until Leave, at
-// least about each millisecond. While nobody does, readers refresh it
-// themselves.
+// Enter declares that the caller refreshes the clock from now on, until Leave, at least
+// about every millisecond. While no goroutine does, readers refresh it themselves.
 func Enter() int64 {
 	n := Refresh()
 	users.Add(1)
 	return n
 }
 
-// Leave takes Enter back: before a loop parks.
+// Leave ends Enter: call it before a loop parks.
 func Leave() { users.Add(-1) }
 
-// Nano is the coarse time in nanoseconds since the process started, monotonic
-// and late by a round of the busiest loop at most.
+// Nano is the coarse monotonic time in nanoseconds since the process started; it lags by at
+// most one round of the busiest loop.
 func Nano() int64 {
 	if users.Load() == 0 {
 		return Refresh()
@@ -59,12 +58,12 @@ func Nano() int64 {
 	return now.Load()
 }
 
-// Now is the coarse time. Its monotonic reading is that of [Nano]; its wall
-// clock does not follow changes of the system's clock.
+// Now is the coarse time. Its monotonic reading is that of [Nano]; its wall clock does not
+// follow changes of the system's clock.
 func Now() time.Time { return base.Add(time.Duration(Nano())) }
 
-// After is the time on the scale of [Nano] at which d will have passed. It is
-// never 0, and for a negative d it has come already.
+// After is the time on the scale of [Nano] at which d will have passed. It is never 0, and
+// for a negative d it is in the past.
 func After(d time.Duration) int64 {
 	if n := Nano() + int64(d); n > 0 {
 		return n
@@ -72,7 +71,7 @@ func After(d time.Duration) int64 {
 	return beyond(d)
 }
 
-// beyond is a time that is not on the scale.
+// beyond handles a time that is not on the scale.
 func beyond(d time.Duration) int64 {
 	if d > 0 {
 		return math.MaxInt64
@@ -89,8 +88,8 @@ func Time(n int64) time.Time {
 	return base.Add(time.Duration(n))
 }
 
-// Date is the value of the HTTP Date field for now, in the format of RFC 9110
-// section 5.6.7, 29 bytes. It must not be changed.
+// Date is the current value of the HTTP Date field, in the format of RFC 9110 section
+// 5.6.7, 29 bytes. It must not be modified.
 func Date() []byte {
 	if users.Load() == 0 {
 		Refresh()
@@ -98,15 +97,15 @@ func Date() []byte {
 	return *date.Load()
 }
 
-// renderDate renders the date, and says when to do it again: at the next second
-// of the wall clock, which is read each time, so that it may be set.
+// renderDate renders the date, and schedules the next rendering: at the next second of the
+// wall clock, which is read each time, so that it may be set.
 func renderDate() {
 	render.Lock()
 	defer render.Unlock()
 	t := time.Now()
 	n := int64(t.Sub(base))
 	if n < second.Load() {
-		return // another one was here first
+		return // another goroutine was first
 	}
 	b := t.UTC().AppendFormat(make([]byte, 0, len(imfFixdate)), imfFixdate)
 	date.Store(&b)

@@ -5,26 +5,25 @@ import "time"
 const (
 	// Slot is the precision of a [Wheel].
 	Slot = 50 * time.Millisecond
-	// slots is a power of two; entries further away than the wheel is long wait
-	// in its last slot and are put back.
+	// slots is a power of two; entries beyond the length of the wheel wait in its last slot
+	// and are put back.
 	slots = 512
 )
 
-// A Wheel holds timer entries by the slot of time in which they are due. It
-// belongs to one loop and is not safe for concurrent use. The zero value is
-// ready.
+// A Wheel holds timer entries by the slot of time in which they are due. It belongs to one
+// loop and is not safe for concurrent use. The zero value is ready.
 type Wheel struct {
 	heads [slots]*Entry
 	tick  int64 // slot that Pop works on
-	first int64 // no entry is in a slot before it, from tick on
+	first int64 // no entry is in an earlier slot, from tick on
 	n     int
 }
 
-// An Entry is a timer, to be embedded in what it times. The zero value is in no
+// An Entry is a timer, to be embedded in the object that it times. The zero value is in no
 // wheel.
 type Entry struct {
 	next *Entry
-	prev **Entry // what points to this entry; nil when it is in no wheel
+	prev **Entry // the pointer to this entry; nil if it is in no wheel
 	due  int64
 }
 
@@ -37,12 +36,12 @@ func (e *Entry) Due() int64 { return e.due }
 // Len is the number of entries in the wheel.
 func (w *Wheel) Len() int { return w.n }
 
-// Add puts an entry into the wheel, or moves it there, to be popped at due or up
-// to one [Slot] after it. now is the current time.
+// Add puts an entry into the wheel, or moves it, to be popped at due or up to one [Slot]
+// after it. now is the current time.
 func (w *Wheel) Add(e *Entry, due, now int64) {
 	w.Remove(e)
 	if w.n == 0 {
-		w.tick = max(w.tick, now/int64(Slot)) // nothing was left behind to pop
+		w.tick = max(w.tick, now/int64(Slot)) // no entry remains to be popped before that
 		w.first = w.tick + slots
 	}
 	at := min(max(due/int64(Slot)+1, w.tick), w.tick+slots-1)
@@ -56,7 +55,7 @@ func (w *Wheel) Add(e *Entry, due, now int64) {
 	w.n++
 }
 
-// Remove takes an entry out of the wheel, if it is in.
+// Remove takes an entry out of the wheel, if it is in the wheel.
 func (w *Wheel) Remove(e *Entry) {
 	if e.prev == nil {
 		return
@@ -69,9 +68,9 @@ func (w *Wheel) Remove(e *Entry) {
 	w.n--
 }
 
-// Pop takes one entry out whose slot has come, and returns it, or nil when there
-// is none at the time now. The wheel is whole between calls: what is done with an
-// entry may add and remove others, and may never come back.
+// Pop removes and returns one entry whose slot has come, or nil if there is none at the
+// time now. The wheel is consistent between calls: handling an entry may add and remove
+// others, and may never return.
 func (w *Wheel) Pop(now int64) *Entry {
 	end := now / int64(Slot)
 	for ; w.n > 0 && w.tick <= end; w.tick++ {
@@ -83,8 +82,7 @@ func (w *Wheel) Pop(now int64) *Entry {
 	return nil
 }
 
-// Due reports whether Pop may find something at the time now, for the price of a
-// comparison.
+// Due reports whether Pop may find something at the time now. It costs a comparison.
 func (w *Wheel) Due(now int64) bool { return w.n > 0 && w.tick <= now/int64(Slot) }
 
 // Next is the time at which Pop is worth calling again; 0 is never.

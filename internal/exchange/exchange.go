@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// An Exchange is one request with its response, whatever the protocol. It is
-// the session's: valid from the call of the handler until that returns, then
-// used again for another request.
+// An Exchange is one request with its response, for any protocol. It belongs to the
+// session: it is valid from the call of the handler until the handler returns, and is then
+// reused for another request.
 type Exchange struct {
 	Request
 	Response
 	// Session is the session that the exchange belongs to.
 	Session Session
-	// Local is at the handler's disposal; the session leaves it alone, so that
-	// what hangs there is used again with the exchange.
+	// Local is for the handler. The session leaves it alone, so its value is reused with
+	// the exchange.
 	Local any
 }
 
@@ -27,119 +27,117 @@ func (x *Exchange) Reset() {
 	x.ResetResponse()
 }
 
-// A Handler answers exchanges. It returns when the answer is complete in
-// x.Response or sent through x.Session, or has been taken over with Session.Hold.
+// A Handler answers exchanges. It returns when the answer is complete in x.Response, sent
+// through x.Session, or taken over with Session.Hold.
 type Handler interface {
 	ServeExchange(x *Exchange)
 }
 
-// A Session is what an exchange asks of the session that it belongs to. Unless it
-// says otherwise a method is for the goroutine that runs the handler.
+// A Session is the interface of an exchange to the session that it belongs to. Unless
+// stated otherwise, only the goroutine that runs the handler may call a method.
 //
-// Once the client has left, or has been too slow, nothing more can be sent: that
-// error comes again from every method that sends, and OnGone's functions are called.
+// Once the client has left, or has been too slow, nothing more can be sent: every method
+// that sends returns the same error again, and the functions of OnGone are called.
 type Session interface {
 	Conn
 
-	// ReadBody reads the request's content: io.EOF at its end. It waits for
-	// bytes if need be, and asks for them first where the client waits for 100
-	// (Continue).
+	// ReadBody reads the request's content: io.EOF at its end. It waits for bytes if
+	// necessary, and first sends 100 (Continue) if the client waits for it.
 	ReadBody(x *Exchange, p []byte) (n int, err error)
 
-	// SendBody sends x.Body and then p as parts of the body, and the head before
-	// the first part. It waits while more than the high-water mark is unsent, and,
-	// when p is long, until all of it is sent: p stays the caller's.
+	// SendBody sends x.Body and then p as parts of the body, and the head before the first
+	// part. It waits while more than the high-water mark is unsent and, if p is long, until
+	// all of it is sent: the caller keeps ownership of p.
 	SendBody(x *Exchange, p []byte) error
-	// SendFile sends n bytes of f, from offset off, as a part of the body, with
-	// what SendBody would send before it. It returns when the kernel has taken
-	// them all, or never will: f stays the caller's. A file that ends early cuts
-	// the connection.
+	// SendFile sends n bytes of f, from offset off, as part of the body, after the output
+	// that SendBody would send before it. It returns when the kernel has accepted them all,
+	// or never will; f stays with the caller. If the file ends early, the connection is
+	// cut.
 	SendFile(x *Exchange, f *File, off, n int64) error
 	// SendInfo sends an informational answer (1xx) with the lines of x so far.
 	SendInfo(x *Exchange, status int) error
-	// Flush sends all that was written, without waiting for the peer to take it
-	// unless more than the high-water mark is unsent.
+	// Flush sends everything that was written. It waits for the peer only if more than the
+	// high-water mark is unsent.
 	Flush(x *Exchange) error
 
-	// Hold keeps the exchange open after the handler has returned. Then its head
-	// is sent, and f called on a goroutine of its own; not when the handler has
-	// panicked or taken the connection over, or the head cannot be sent. The session
-	// parses nothing more until the Held is closed. Hold is called once.
+	// Hold keeps the exchange open after the handler has returned. Then its head is sent,
+	// and f is called on its own goroutine, unless the handler has panicked or taken the
+	// connection over, or the head cannot be sent. The session parses nothing more until
+	// the Held is closed. Hold may be called once.
 	Hold(x *Exchange, f func(Held))
 
-	// Hijack takes the connection out of the session. The connection delivers
-	// first what had been read and not consumed.
+	// Hijack takes the connection out of the session. The connection first delivers bytes
+	// that had been read and not consumed.
 	Hijack(x *Exchange) (net.Conn, error)
 
-	// Detach gives up the event loop: the handler is going to block.
+	// Detach gives up the event loop, because the handler is about to block.
 	Detach()
-	// Held is the Stretch by which the handler, which returns now, has held up its
-	// loop. It is 0 when the handler has given the loop up, or has waited for its client, and
-	// when it cannot be told yet, as others were called before it within one feed:
-	// if that took long, those of the connection's next feeds are told apart.
+	// Held is the Stretch for which the handler, which is now returning, has held its loop.
+	// It is 0 if the handler has given the loop up or has waited for its client. It is also
+	// 0 if it is unknown, because other handlers were called earlier in the same feed; if
+	// that feed took long, the handlers of the connection's next feeds are timed
+	// separately.
 	Held() time.Duration
 	// Stretch is the longest time for which the handler has neither received content nor
-	// sent output since it was called, or since Stretch was: a wait for somebody else is
-	// one stretch, while large content comes in many short ones. When all of them
-	// together are longer than a millisecond, it is their sum. It is 0 when it is not
-	// known: of calls on the loop that receive much it is measured for a part.
+	// sent output since it was called, or since the last call of Stretch. A wait for
+	// another service is one stretch, while large content arrives in many short ones. If
+	// all of them together are longer than a millisecond, it is their sum. It is 0 if it is
+	// not known: of calls on the loop that receive a lot, only some are measured.
 	Stretch() time.Duration
-	// Release says that nothing is borrowed any more from the memory that the
-	// request came in, Head being a copy: it may serve other connections.
+	// Release declares that nothing is borrowed any more from the memory in which the
+	// request arrived, because Head is a copy: the memory may serve other connections.
 	Release()
 
-	// Share says that other goroutines use the exchange at the same time, one
-	// at a time as they hold l. A call that waits for the client unlocks l while
-	// it waits. With nil the exchange belongs to the handler's goroutine again;
-	// nobody must be waiting then.
+	// Share declares that several goroutines use the exchange, one at a time, each holding
+	// l. A call that waits for the client unlocks l while it waits. With nil the exchange
+	// belongs to the handler's goroutine again; no goroutine may be waiting then.
 	Share(l sync.Locker)
 
-	// SetReadDeadline and SetWriteDeadline bound this exchange's waits for
-	// content, and for the client to take output, in place of the server's
-	// timeouts; waits that have begun too. The zero time is no bound.
+	// SetReadDeadline and SetWriteDeadline bound this exchange's waits for content, and for
+	// the client to accept output. They replace the server's timeouts, also for waits that
+	// have begun. The zero time means no bound.
 	SetReadDeadline(t time.Time)
 	SetWriteDeadline(t time.Time)
 
-	// OnGone has f called once when the client goes away while the exchange is
-	// open, by another goroutine; if it has gone already, OnGone reports that
-	// instead. Who asked before is called as well. Any goroutine may call it, and
-	// none once the handler has returned.
+	// OnGone registers f, which another goroutine calls once if the client leaves while the
+	// exchange is open. If the client has already left, OnGone reports that instead.
+	// Functions registered earlier are called as well. Any goroutine may call it, but not
+	// after the handler has returned.
 	OnGone(f func()) (gone bool)
 }
 
-// A Conn is a session's connection, in the eyes of those who are told of it. All
-// but Slot is for any goroutine at any time.
+// A Conn is a session's connection as seen by hooks. Any goroutine may call its methods at
+// any time, except Slot.
 type Conn interface {
-	// Slot is a place of the connection that is the handler's: nil when the
-	// connection is new.
+	// Slot is a variable of the connection for the handler: nil when the connection is new.
 	Slot() *any
-	// CloseConn closes the connection: at once if an exchange is in progress, whose
-	// client is then taken to have left, and behind the last answer otherwise.
+	// CloseConn closes the connection: at once if an exchange is in progress, whose client
+	// then counts as having left, and otherwise after the last answer.
 	CloseConn()
 
 	RemoteAddr() net.Addr
 	LocalAddr() net.Addr
 }
 
-// A File is an open file, for a protocol that hands it on to its transport and
-// does no I/O itself.
+// A File is an open file, for a protocol that passes it to its transport and does no I/O
+// itself.
 type File = os.File
 
-// A Held is an exchange whose response goes on after its handler returned. Its
-// methods may be called by any goroutine.
+// A Held is an exchange whose response continues after its handler has returned. Any
+// goroutine may call its methods.
 type Held interface {
-	// Send queues p, which is copied, as a part of the body. It reports
-	// ErrGone when the client has left.
+	// Send queues a copy of p as part of the body. It returns ErrGone if the client has
+	// left.
 	Send(p []byte) error
-	// Buffered is the number of bytes queued and not yet taken by the kernel.
+	// Buffered is the number of bytes queued and not yet accepted by the kernel.
 	Buffered() int
-	// OnDrain has f called once when at most that many bytes are buffered, or
-	// the client has left.
+	// OnDrain registers f, which is called once when at most that many bytes are buffered,
+	// or the client has left.
 	OnDrain(most int, f func())
 	// Close ends the body, and with it the exchange.
 	Close()
-	// Abort ends the connection so that the client, which gets what was sent, can
-	// tell that there was more.
+	// Abort ends the connection in such a way that the client, which gets what was sent,
+	// can tell that the response is incomplete.
 	Abort()
 }
 

@@ -9,9 +9,9 @@ import (
 // and to be a bit of a uint64.
 type HeaderID uint8
 
-// The well-known headers. Those up to [LastFraming] decide how a message is
-// framed, routed or kept alive, so that a parser tells with one comparison
-// whether a field wants a closer look.
+// The well-known headers. Those up to [LastFraming] decide how a message is framed, routed
+// or kept alive, so that a parser can tell with one comparison whether a field needs a
+// closer look.
 const (
 	HeaderOther HeaderID = iota // any name not listed here
 
@@ -78,7 +78,7 @@ const (
 	HeaderXRequestID
 	HeaderXRequestedWith
 
-	// NumHeaders is the number of values of HeaderID, HeaderOther included.
+	// NumHeaders is the number of values of HeaderID, including HeaderOther.
 	NumHeaders = iota
 )
 
@@ -172,8 +172,8 @@ func (id HeaderID) String() string {
 //	                                            [ mid0 ]
 //	                                             [ mid1 ]
 //
-// OR 0x20 folds letters and leaves '-' and digits alone. It would also take
-// control characters for some of those, so the name has to be a token.
+// OR 0x20 folds letters and does not change '-' and digits. It would also map control
+// characters to some of those, so the name has to be a token.
 type nameEnds struct {
 	head, tail uint64
 	length, id uint32
@@ -192,7 +192,7 @@ const (
 
 var (
 	nameSlots [1 << hashBits]nameEnds
-	nameMids  [64][2]uint64 // by ID; of names beyond 16 bytes
+	nameMids  [64][2]uint64 // by ID; for names beyond 16 bytes
 )
 
 func init() {
@@ -211,8 +211,8 @@ func init() {
 	}
 }
 
-// endWords returns the folded words at both ends of a name of one byte or more. Those
-// of a short name have zeros behind it, folded too.
+// endWords returns the folded words at both ends of a name of one byte or more. Those of a
+// short name are padded with zeros, which are folded too.
 func endWords(name []byte) (head, tail uint64) {
 	n := len(name)
 	if n >= 8 {
@@ -224,11 +224,11 @@ func endWords(name []byte) (head, tail uint64) {
 	return head | fold, head | fold
 }
 
-// EndWords returns what [LookupWords] wants to know of the name buf[begin:end], of one
-// byte or more. It reads, without a branch on the name's length, the eight bytes from
-// begin on and the eight before end, which have to be in buf.
+// EndWords returns the words that [LookupWords] needs for the name buf[begin:end], of one
+// byte or more. It reads, without a branch on the name's length, the eight bytes from begin
+// on and the eight before end, which have to be in buf.
 func EndWords(buf []byte, begin, end int) (head, tail uint64) {
-	beyond := uint(max(64-8*(end-begin), 0)) & 63 // bits of either word that are not the name's
+	beyond := uint(max(64-8*(end-begin), 0)) & 63 // bits of either word that do not belong to the name
 	head = binary.LittleEndian.Uint64(buf[begin:]) << beyond >> beyond
 	tail = binary.LittleEndian.Uint64(buf[end-8:]) >> beyond
 	return head | fold, tail | fold
@@ -243,8 +243,8 @@ func nameSlot(head, tail uint64) uint8 {
 	return uint8((head ^ tail>>3 ^ tail<<17) * hashMul >> (64 - hashBits))
 }
 
-// MaxWordsName is the length in bytes of the longest names that [LookupWords] tells
-// apart.
+// MaxWordsName is the length in bytes of the longest names that [LookupWords] can
+// distinguish.
 const MaxWordsName = 16
 
 // LookupWords is [LookupHeader] for a name of 1 to [MaxWordsName] bytes, n, with what
@@ -257,9 +257,9 @@ func LookupWords(head, tail uint64, n int) HeaderID {
 	return HeaderID(slot.id)
 }
 
-// LookupHeader returns the ID of a header by its name in any case, or
-// [HeaderOther]. The name must be a token (RFC 9110, 5.6.2): for other bytes the
-// answer means nothing. It costs a few nanoseconds and reads only name.
+// LookupHeader returns the ID of a header by its name, ignoring case, or [HeaderOther]. The
+// name must be a token (RFC 9110, 5.6.2): for other bytes the result is meaningless. It
+// costs a few nanoseconds and reads only name.
 func LookupHeader(name []byte) HeaderID {
 	if len(name) == 0 {
 		return HeaderOther

@@ -12,7 +12,7 @@ type Prebuilt struct {
 	forms [2]atomic.Pointer[[]byte]
 }
 
-// A Form is a protocol's own form of a whole message.
+// A Form is the encoding of a whole message in one protocol.
 type Form int
 
 // The forms.
@@ -21,8 +21,7 @@ const (
 	FormHTTP2
 )
 
-// Encoded returns the response in a form, made by encode when it is needed for the
-// first time.
+// Encoded returns the response in a form. encode creates it when it is first needed.
 func (p *Prebuilt) Encoded(f Form, encode func(*Prebuilt) []byte) []byte {
 	if b := p.forms[f].Load(); b != nil {
 		return *b

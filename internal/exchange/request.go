@@ -2,7 +2,7 @@ package exchange
 
 import "fmt"
 
-// Span is a stretch of a buffer of head bytes.
+// Span is a range of a buffer of head bytes.
 type Span struct {
 	Off, Len uint32 // bytes
 }
@@ -13,19 +13,18 @@ func (s Span) In(buf []byte) []byte {
 	return buf[s.Off:end:end]
 }
 
-// Field is one field line: name and value as they came, the value without the
-// whitespace around it (RFC 9112, 5.1).
+// Field is one field line: name and value as received, the value without surrounding
+// whitespace (RFC 9112, 5.1).
 type Field struct {
 	Name, Value Span
 	ID          HeaderID
 }
 
-// inlineFields is the number of fields a Request holds without a slice of its
-// own: curl and most clients of services send fewer. A slice for more is kept with
-// the record.
+// inlineFields is the number of fields that a Request holds without a separate slice: curl
+// and most clients of services send fewer. A slice for more is kept with the record.
 const inlineFields = 8
 
-// A Version is a version of HTTP; they compare by age.
+// A Version is a version of HTTP. Later versions compare greater.
 type Version uint16
 
 // The versions.
@@ -38,7 +37,7 @@ const (
 // Major and Minor are the numbers of the version.
 func (v Version) Major() int { return int(v >> 8) }
 
-// Minor is the number behind the point, 0 for HTTP/2.
+// Minor is the number after the point, 0 for HTTP/2.
 func (v Version) Minor() int { return int(v & 0xff) }
 
 // String returns the version as net/http writes it: "HTTP/1.1", "HTTP/2.0".
@@ -52,12 +51,12 @@ func (v Version) String() string {
 	return fmt.Sprintf("HTTP/%d.%d", v.Major(), v.Minor())
 }
 
-// Request is a request's head, and its trailers once they came. It is filled by a
-// protocol's parser, used again for the next request, and must not be copied,
-// since Fields may point into it. Its zero value needs a Reset before use.
+// Request is a request's head, and its trailers once they have arrived. A protocol's parser
+// fills it. It is reused for the next request, and must not be copied, because Fields may
+// point into it. Its zero value needs a Reset before use.
 //
-// The record owns nothing but its arrays: every span of the head points into
-// Head, which belongs to whoever fed the parser.
+// The record owns only its arrays: every span of the head points into Head, which belongs
+// to the caller that fed the parser.
 //
 //	Head    GET /a?b=c HTTP/1.1\r\nHost: example.org\r\n\r\n
 //	Method  ---
@@ -74,47 +73,46 @@ type Request struct {
 	Method    Method
 	RawMethod Span
 
-	// Target is the request target as it came. Path and Query are its parts,
-	// still percent-encoded, without the '?'; the path of OPTIONS * is "*", that
-	// of CONNECT is empty, and so may be that of an absolute form, where it
-	// means "/". Escapes in the path are well-formed; those in the query were
-	// not looked at.
+	// Target is the request target as received. Path and Query are its parts, still
+	// percent-encoded, without the '?'. The path of OPTIONS * is "*". The path of CONNECT
+	// is empty, and so may be that of an absolute form, where it means "/". Escapes in the
+	// path are well-formed; those in the query have not been checked.
 	Target, Path, Query Span
-	// HasQuery tells "/?" from "/".
+	// HasQuery distinguishes "/?" from "/".
 	HasQuery bool
-	// PathEscaped says that the path has a '%' in it.
+	// PathEscaped reports whether the path contains a '%'.
 	PathEscaped bool
 
-	// Authority is the authority asked for: that of the target when it has one, which
+	// Authority is the requested authority: that of the target if it has one, which
 	// overrides the Authority field (RFC 9112, 3.2.2), otherwise the Authority field's
 	// value. It is syntactically valid, and may be empty.
 	Authority Span
 
-	// Version is the version of HTTP that the request came in.
+	// Version is the HTTP version of the request.
 	Version Version
 
-	// ContentLength is the content's length in bytes, 0 when there is none, and
-	// [UnknownLength] when its end is told by its end.
+	// ContentLength is the content's length in bytes, 0 if there is no content, and
+	// [UnknownLength] if the framing only marks its end.
 	ContentLength int64
 
-	// Close says that the connection ends with this exchange: by the Connection
+	// Close reports that the connection ends with this exchange: because of the Connection
 	// field, or because HTTP/1.0 does not keep it unless asked to.
 	Close bool
-	// ExpectContinue says that the client waits for 100 (Continue) before it
-	// sends the content. Never set for HTTP/1.0 (RFC 9110, 10.1.1).
+	// ExpectContinue reports that the client waits for 100 (Continue) before it sends the
+	// content. Never set for HTTP/1.0 (RFC 9110, 10.1.1).
 	ExpectContinue bool
 
-	// Fields are the field lines of the header section in their order. Append
-	// adds to them; everyone else only reads.
+	// Fields are the field lines of the header section in their order. Only Append adds to
+	// them; all other code only reads them.
 	Fields []Field
 
-	// Trailers are the fields of the trailer section in their order, with spans
-	// into TrailerBytes, which the record owns. Both are empty until the content
-	// was read to its end.
+	// Trailers are the fields of the trailer section in their order, with spans into
+	// TrailerBytes, which the record owns. Both are empty until the content has been read
+	// to its end.
 	Trailers     []Field
 	TrailerBytes []byte
 
-	seen   uint64     // bit id: first[id] holds
+	seen   uint64     // bit id: first[id] is valid
 	first  [64]uint16 // index in Fields of the first field with the ID
 	inline [inlineFields]Field
 }
@@ -137,8 +135,8 @@ func (r *Request) Reset() {
 	r.seen = 0
 }
 
-// Append adds a field behind the others. The first of a well-known header becomes
-// what [Request.Get] answers. There can be 65,535 fields at most.
+// Append adds a field at the end. The first field of a well-known header is the one that
+// [Request.Get] returns. There can be at most 65,535 fields.
 func (r *Request) Append(f Field) {
 	bit := uint64(1) << (f.ID & 63)
 	if r.seen&bit == 0 {
@@ -154,8 +152,8 @@ func (r *Request) Has(id HeaderID) bool {
 	return r.seen&^1>>(id&63)&1 != 0
 }
 
-// Get returns the value of the first field of the well-known header, borrowed from
-// Head, and whether there is one. It costs the same whatever the number of fields.
+// Get returns the value of the first field of the well-known header, borrowed from Head,
+// and whether it exists. Its cost does not depend on the number of fields.
 func (r *Request) Get(id HeaderID) (value []byte, ok bool) {
 	if !r.Has(id) {
 		return nil, false
@@ -163,8 +161,8 @@ func (r *Request) Get(id HeaderID) (value []byte, ok bool) {
 	return r.Fields[r.first[id&63]].Value.In(r.Head), true
 }
 
-// Find returns the value of the first field with the name, in any case, borrowed
-// from Head, and whether there is one.
+// Find returns the value of the first field with the name, ignoring case, borrowed from
+// Head, and whether it exists.
 func (r *Request) Find(name string) (value []byte, ok bool) {
 	for i := range r.Fields {
 		f := &r.Fields[i]
@@ -199,14 +197,14 @@ func (r *Request) PathBytes() []byte { return r.Path.In(r.Head) }
 // QueryBytes returns the query, percent-encoded, borrowed from Head.
 func (r *Request) QueryBytes() []byte { return r.Query.In(r.Head) }
 
-// AuthorityBytes returns the authority asked for, borrowed from Head.
+// AuthorityBytes returns the requested authority, borrowed from Head.
 func (r *Request) AuthorityBytes() []byte { return r.Authority.In(r.Head) }
 
 // HasBody reports whether content follows the head.
 func (r *Request) HasBody() bool { return r.ContentLength != 0 }
 
-// equalFold compares a name with one of the same length, ASCII letters in any
-// case.
+// equalFold compares a name with one of the same length, ignoring the case of ASCII
+// letters.
 func equalFold(a []byte, b string) bool {
 	for i, c := range a {
 		d := b[i]

@@ -5,57 +5,56 @@ import (
 	"strings"
 )
 
-// Line is one field line of a response. The strings are immutable and so may be
-// kept; the setters have checked them.
+// Line is one field line of a response. The strings are immutable and may be kept; the
+// setters have checked them.
 type Line struct{ Name, Value string }
 
-// UnknownLength is the [Response.Length] of a body whose end is not known when
-// its head is sent.
+// UnknownLength is the [Response.Length] of a body whose length is not known when its head
+// is sent.
 const UnknownLength = -1
 
-// Response is the answer to a request, as far as the handler has said it. The
-// session writes it.
+// Response is the answer to a request as set by the handler so far. The session writes it.
 //
-// A body comes in one of three ways: Body holds all of it when the handler
-// returns, or Static does, by reference; or it was sent piece by piece through
-// the [Session], and HeadSent is set.
+// There are three kinds of bodies: Body holds all of it when the handler returns; Static
+// does, by reference; or it was sent piece by piece through the [Session], and HeadSent is
+// set.
 type Response struct {
 	// Status is the status code; 0 means 200.
 	Status int
-	// ContentType and its like are lines; they are kept in their order.
+	// Lines are ContentType and the other field lines, in their order.
 	Lines []Line
-	// Length is the Content-Length that the handler announced, in bytes, or
-	// UnknownLength: then the session finds out.
+	// Length is the Content-Length that the handler announced, in bytes, or UnknownLength:
+	// then the session determines it.
 	Length int64
-	// Body is what the handler wrote and nobody has sent yet. The array belongs
-	// to the exchange and is used again.
+	// Body is what the handler wrote and has not been sent yet. The array belongs to the
+	// exchange and is reused.
 	Body []byte
-	// Static is a body that is sent without being copied. It belongs to the
-	// handler's program and must not change, ever.
+	// Static is a body that is sent without being copied. It belongs to the handler's
+	// program and must never change.
 	Static []byte
-	// Prebuilt, if not nil, is the answer: nothing else that was said counts.
+	// Prebuilt, if not nil, is the answer: everything else that was set is ignored.
 	Prebuilt *Prebuilt
 	// Trailers follow a chunked body.
 	Trailers []Line
 	// Close ends the connection after this answer.
 	Close bool
-	// Stands says that the answer is the handler's even where it could not read
-	// the request's content: otherwise the session answers for it.
+	// Stands means that the answer of the handler is sent even if it could not read the
+	// request's content: otherwise the session answers instead.
 	Stands bool
-	// Undated leaves the Date field out.
+	// Undated omits the Date field.
 	Undated bool
-	// HeadSent says that the head is on its way: Status and Lines are void.
+	// HeadSent means that the head has been sent: Status and Lines no longer matter.
 	HeadSent bool
-	// Bodiless says that no body may follow: HEAD, 204, 304. Set with the head.
+	// Bodiless means that no body may follow: HEAD, 204, 304. Set with the head.
 	Bodiless bool
-	// TakesTrailers says that trailers may still be set. Set with the head.
+	// TakesTrailers means that trailers may still be set. Set with the head.
 	TakesTrailers bool
-	// Sent counts the body's bytes that were sent through the host.
+	// Sent counts the bytes of the body that were sent through the host.
 	Sent int64
-	// Aborted says that the connection is to be cut: there is no other way to
-	// tell a client that the answer it is reading will not be completed.
+	// Aborted means that the connection is to be cut: there is no other way to tell a
+	// client that the answer it is reading will not be completed.
 	Aborted bool
-	// Hijacked says that the connection is no longer the session's.
+	// Hijacked means that the connection no longer belongs to the session.
 	Hijacked bool
 }
 
@@ -69,7 +68,7 @@ const keptBody = 16 << 10
 func (r *Response) ResetResponse() {
 	r.Status, r.Length = 0, UnknownLength
 	if len(r.Lines) > keptLines {
-		clear(r.Lines) // a few may be held on to: clearing costs more than they do
+		clear(r.Lines) // a few may be kept alive: clearing costs more than they do
 	}
 	r.Lines = r.Lines[:0]
 	if cap(r.Body) > keptBody {
@@ -89,12 +88,12 @@ func (r *Response) ResetResponse() {
 // Errors of the setters.
 var (
 	ErrFieldName  = errors.New("header name is not a token (RFC 9110, 5.6.2)")
-	ErrFieldValue = errors.New("header value holds CR, LF, NUL or another control character (RFC 9110, 5.5)")
-	ErrFraming    = errors.New("the server sets this header itself, or it cannot stand here")
+	ErrFieldValue = errors.New("header value contains CR, LF, NUL or another control character (RFC 9110, 5.5)")
+	ErrFraming    = errors.New("the server sets this header itself, or it is not allowed here")
 	ErrHeadSent   = errors.New("the head of the response has been sent")
 )
 
-// Set replaces every line of that name, in any case, by one.
+// Set replaces every line of that name, ignoring case, with one line.
 func (r *Response) Set(name, value string) error {
 	if err := r.check(name, value); err != nil {
 		return err
@@ -113,7 +112,7 @@ func (r *Response) Add(name, value string) error {
 	return nil
 }
 
-// Replace sets a line that needs no check: the engine's own.
+// Replace sets a line of the engine's own, which needs no check.
 func (r *Response) Replace(l Line) {
 	if r.HeadSent {
 		return
@@ -124,9 +123,9 @@ func (r *Response) Replace(l Line) {
 	r.Lines = append(r.Lines, l)
 }
 
-// SetTrailer adds a line to the trailer section, which only a body of unknown
-// length has. Fields that frame a message,
-// route it, or say how to read its content are refused (RFC 9110, 6.5.1).
+// SetTrailer adds a line to the trailer section, which exists only for a body of unknown
+// length. Fields that frame a message, route it, or say how to read its content are refused
+// (RFC 9110, 6.5.1).
 func (r *Response) SetTrailer(name, value string) error {
 	if err := CheckLine(name, value); err != nil {
 		return err
@@ -141,20 +140,20 @@ func (r *Response) SetTrailer(name, value string) error {
 	return nil
 }
 
-// headOnly are the fields that come too late in a trailer section.
+// headOnly are the fields that are not allowed in a trailer section.
 var headOnly = map[string]bool{
 	"cache-control": true, "connection": true, "content-encoding": true, "content-range": true, "content-type": true,
 	"date": true, "expires": true, "host": true, "keep-alive": true, "location": true, "retry-after": true,
 	"set-cookie": true, "te": true, "trailer": true, "upgrade": true, "vary": true, "www-authenticate": true,
 }
 
-// Abort has the connection cut without another byte.
+// Abort cuts the connection without sending another byte.
 func (r *Response) Abort() { r.Aborted = true }
 
-// Del removes every line of that name, in any case.
+// Del removes every line of that name, ignoring case.
 func (r *Response) Del(name string) { r.remove(name) }
 
-// GetLine returns the value of the first line of that name, in any case.
+// GetLine returns the value of the first line of that name, ignoring case.
 func (r *Response) GetLine(name string) (string, bool) {
 	for i := range r.Lines {
 		if FoldedEqual(r.Lines[i].Name, name) {
@@ -181,9 +180,9 @@ func (r *Response) check(name, value string) error {
 	return CheckLine(name, value)
 }
 
-// CheckLine says whether a line may be sent in a head or a trailer section:
-// nothing in it may end the line early (response splitting), and it must not
-// contradict the framing that the session chooses.
+// CheckLine checks whether a line may be sent in a head or a trailer section: nothing in it
+// may end the line early (response splitting), and it must not contradict the framing that
+// the session chooses.
 func CheckLine(name, value string) error {
 	if !ValidName(name) {
 		return ErrFieldName
@@ -214,15 +213,15 @@ func ValidName(s string) bool {
 	return len(s) > 0
 }
 
-// ValidValue reports whether s can be a field value: no control character but
-// the tab.
+// ValidValue reports whether s can be a field value: it must not contain a control
+// character other than tab.
 func ValidValue(s string) bool {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
 		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
 			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
 		if odd(w) {
-			break // perhaps only a tab
+			break // it may be only a tab
 		}
 	}
 	for ; i < len(s); i++ {
@@ -254,7 +253,7 @@ var tokenBytes = func() (t [256]bool) {
 	return t
 }()
 
-// FoldedEqual reports whether two names are equal, ASCII letters in any case.
+// FoldedEqual reports whether two names are equal, ignoring the case of ASCII letters.
 func FoldedEqual(a, b string) bool {
 	if len(a) != len(b) {
 		return false

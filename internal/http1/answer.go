@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// inlineBody is the longest body that is copied behind its head, so that
-	// both are one run of bytes: copying is cheaper than another element of a
-	// vectored write up to about here.
+	// inlineBody is the maximum length of a body that is copied after its head, so that
+	// both are one run of bytes: up to about this length copying is cheaper than another
+	// element of a vectored write.
 	inlineBody = 4 << 10
 
 	// headRoom is for the lines that the session adds itself.
 	headRoom = 256
 )
 
-// errTruncated is an answer that does not have its announced length: it cannot
-// be put right.
+// errTruncated is the error for an answer that does not have its announced length, which
+// cannot be repaired.
 var errTruncated = errors.New("redline: answer does not have its announced length")
 
 // bodiless reports whether a status never has a body (RFC 9110, 6.4.1; 15.3.6).
@@ -46,13 +46,13 @@ func (s *Session) settle(x *exchange.Exchange) {
 		r.Close = true
 	}
 	if x.Method == exchange.MethodConnect {
-		// Nobody tunnels: that takes a Hijack. But the client may have sent what
-		// is for the tunnel, and that must not be taken for a request.
+		// There is no tunnel without a Hijack. But the client may have sent data for the
+		// tunnel, which must not be taken for a request.
 		r.Bodiless, r.Close = r.Bodiless || tunnels(x), true
 	}
 }
 
-// finish sends what is left of the answer when the handler is done with it.
+// finish sends the rest of the answer when the handler has returned.
 func (s *Session) finish(x *exchange.Exchange) error {
 	r := &x.Response
 	switch {
@@ -76,7 +76,7 @@ func (s *Session) finish(x *exchange.Exchange) error {
 		}
 		length = r.Length
 	} else if length == 0 && x.Method == exchange.MethodHead {
-		length = exchange.UnknownLength // whether GET would have a body, nobody said
+		length = exchange.UnknownLength // it is unknown whether GET would have a body
 	}
 	b := s.out.Tail(s.headSize(x) + min(len(body), inlineBody))
 	if r.Bodiless || r.Close || x.Version == exchange.HTTP10 || len(r.Lines) > openingLines {
@@ -94,7 +94,7 @@ func (s *Session) finish(x *exchange.Exchange) error {
 		s.out.Commit(b)
 		s.out.Ref(body)
 		if r.Static == nil {
-			r.Body = nil // the queue has it now
+			r.Body = nil // the queue owns it now
 		}
 	}
 	if int64(len(body)) < length {
@@ -103,8 +103,8 @@ func (s *Session) finish(x *exchange.Exchange) error {
 	return nil
 }
 
-// finishParts sends an answer that is not one run of bytes: with trailers, or
-// with something written behind a static body.
+// finishParts sends an answer that is not one run of bytes: with trailers, or with output
+// written after a static body.
 func (s *Session) finishParts(x *exchange.Exchange) error {
 	r := &x.Response
 	switch {
@@ -119,9 +119,8 @@ func (s *Session) finishParts(x *exchange.Exchange) error {
 	return s.endBody(x)
 }
 
-// sendPrebuilt sends an answer that was built before. The answer to HEAD ends with
-// its head, and what becomes of the connection is said if it goes without saying
-// otherwise.
+// sendPrebuilt sends a prebuilt answer. The answer to HEAD ends with its head. What happens
+// to the connection is announced if it differs from the default.
 func (s *Session) sendPrebuilt(x *exchange.Exchange) {
 	whole := x.Prebuilt.Encoded(exchange.FormHTTP1, encode)
 	x.Status = x.Prebuilt.Status
@@ -152,7 +151,7 @@ func (s *Session) sendPrebuilt(x *exchange.Exchange) {
 	}
 }
 
-// encode writes an answer out, without Date.
+// encode serialises an answer, without Date.
 func encode(p *exchange.Prebuilt) []byte {
 	b := appendStatusLine(nil, p.Status)
 	for i := range p.Lines {
@@ -184,8 +183,8 @@ func (s *Session) headSize(x *exchange.Exchange) int {
 	return n
 }
 
-// appendHead appends the head of an answer with a body of length bytes, or of a
-// length that is not known (exchange.UnknownLength).
+// appendHead appends the head of an answer whose body has length bytes, or an unknown
+// length (exchange.UnknownLength).
 func (s *Session) appendHead(b []byte, x *exchange.Exchange, length int64) []byte {
 	r := &x.Response
 	r.HeadSent = true
@@ -204,23 +203,23 @@ func (s *Session) appendHead(b []byte, x *exchange.Exchange, length int64) []byt
 	b = appendFraming(b, x, length)
 	switch {
 	case r.Status == 101 && has.upgrade && has.protocol:
-		// The handler's Connection says it all: there are no more requests.
+		// The handler's Connection is sufficient: there are no more requests.
 	case r.Close && (x.Version > exchange.HTTP10 || has.close):
 		b = append(b, "Connection: close\r\n"...)
 	case r.Close:
-		// Over HTTP/1.0 it goes without saying.
+		// In HTTP/1.0 this is the default.
 	case x.Version == exchange.HTTP10:
 		b = append(b, "Connection: keep-alive\r\n"...)
 	}
 	return append(b, '\r', '\n')
 }
 
-// fields are those of a handler's that the session would add itself, and what its
-// Connection says: the last two make a switch of protocols.
+// fields records which fields the handler has set that the session would otherwise add, and
+// what its Connection contains: the last two request a switch of protocols.
 type fields struct{ date, server, close, upgrade, protocol bool }
 
-// appendLines appends the handler's fields, and tells which there are. What
-// Connection says about the connection is taken to heart, and said by appendHead.
+// appendLines appends the handler's fields, and reports which are present. What Connection
+// says about the connection is recorded, and written by appendHead.
 func appendLines(b []byte, r *exchange.Response) (_ []byte, has fields) {
 	for i := range r.Lines {
 		l := &r.Lines[i]
@@ -243,8 +242,8 @@ func appendLines(b []byte, r *exchange.Response) (_ []byte, has fields) {
 	return b, has
 }
 
-// appendConnection appends a Connection field of the handler's, without the
-// options that are the session's to give.
+// appendConnection appends a Connection field of the handler, without the options that the
+// session sets.
 func appendConnection(b []byte, value string, has *fields) []byte {
 	var others []string
 	for option := range strings.SplitSeq(value, ",") {
@@ -262,7 +261,7 @@ func appendConnection(b []byte, value string, has *fields) []byte {
 	return appendLine(b, "Connection", strings.Join(others, ", "))
 }
 
-// appendFraming appends the fields that tell where the body ends (RFC 9112, 6).
+// appendFraming appends the fields that define where the body ends (RFC 9112, 6).
 func appendFraming(b []byte, x *exchange.Exchange, length int64) []byte {
 	r := &x.Response
 	if r.Status == 205 {
@@ -302,11 +301,11 @@ func appendLine(b []byte, name, value string) []byte {
 	return append(b, '\r', '\n')
 }
 
-// ErrRefused ends a connection whose client may still be sending: what comes is
-// to be read and dropped for a while, lest a reset overtake the last answer.
+// ErrRefused ends a connection whose client may still be sending: further input is read and
+// dropped for a while, so that a reset does not overtake the last answer.
 var ErrRefused = errors.New("redline: connection closed before all of the input was read")
 
-// refuse answers a request that is at fault, and closes.
+// refuse answers a faulty request, and closes the connection.
 func (s *Session) refuse(out *buf.Queue, status int, reason string) error {
 	s.answerError(out, status, reason)
 	if s.cfg.Refused != nil {
@@ -317,8 +316,7 @@ func (s *Session) refuse(out *buf.Queue, status int, reason string) error {
 	return ErrRefused
 }
 
-// answerError answers a request that was refused, and says that the connection
-// closes.
+// answerError answers a request that was refused, and announces that the connection closes.
 func (s *Session) answerError(out *buf.Queue, status int, reason string) {
 	b := out.Tail(headRoom + 2*len(reason))
 	b = appendStatusLine(b, status)

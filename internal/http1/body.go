@@ -2,9 +2,9 @@ package http1
 
 import "github.com/redline-go/redline/internal/exchange"
 
-// Body reads the content of one request: of a known length, or in the chunked
-// coding (RFC 9112, 6). It can stop at any byte and go on when more came. Its zero
-// value needs [Body.Init]; it may be used again for the next request.
+// Body reads the content of one request, with a known length or in the chunked coding (RFC
+// 9112, 6). It can stop at any byte and continue when more has arrived. Its zero value
+// needs [Body.Init]; it may be reused for the next request.
 //
 //	for {
 //		data, n, code := body.Next(in)
@@ -15,30 +15,30 @@ import "github.com/redline-go/redline/internal/exchange"
 type Body struct {
 	req    *exchange.Request
 	lim    *exchange.Limits
-	left   int64 // bytes of content until the end, or the chunk's end
-	total  int64 // bytes of content in the chunks so far, this one included
+	left   int64 // bytes of content until the end, or until the end of the chunk
+	total  int64 // bytes of content in the chunks so far, including this one
 	failed Code
 	state  uint8
 	chunk  chunkLine
 	line   fieldLine
-	fields int // trailer lines, dropped ones included
+	fields int // trailer lines, including dropped ones
 }
 
-// What the decoder looks for next.
+// What the decoder expects next.
 const (
 	bodyFixed     = iota // content of a known length
 	bodyChunkLine        // size, extensions, line end
 	bodyChunkData        // content of a chunk
-	bodyChunkCR          // CR behind it
-	bodyChunkLF          // LF behind it
+	bodyChunkCR          // CR after it
+	bodyChunkLF          // LF after it
 	bodyTrailers         // the trailer section
 	bodyDone
 	bodyError
 )
 
-// Init makes the decoder ready for the content of r, of which the head is complete.
-// It keeps r, to which it adds the trailers, and lim, which is what
-// [Parser.Limits] returned: without zeros.
+// Init makes the decoder ready for the content of r, whose head is complete. It keeps r, to
+// which it adds the trailers, and lim, which is the result of [Parser.Limits]: without
+// zeros.
 func (b *Body) Init(r *exchange.Request, lim *exchange.Limits) {
 	*b = Body{req: r, lim: lim}
 	switch {
@@ -51,8 +51,8 @@ func (b *Body) Init(r *exchange.Request, lim *exchange.Limits) {
 	}
 }
 
-// Next reads on. It returns content, which is a part of in and may be empty, and how
-// many bytes of in it is done with; those it does not want to see again.
+// Next continues reading. It returns content, which is a part of in and may be empty, and
+// the number of bytes of in that it has consumed and does not need again.
 //
 //   - [NeedMore]: if n < len(in), there is more in in[n:]: call again. Otherwise call
 //     again with what comes next.
@@ -88,10 +88,10 @@ func (b *Body) Next(in []byte) (data []byte, n int, code Code) {
 	}
 }
 
-// Done reports whether the content was read to its end.
+// Done reports whether the content has been read to its end.
 func (b *Body) Done() bool { return b.state == bodyDone }
 
-// content hands out what in[n:] has of it.
+// content returns the part of in[n:] that is content.
 func (b *Body) content(in []byte, n int) ([]byte, int, Code) {
 	rest := in[n:]
 	take := len(rest)
@@ -110,7 +110,7 @@ func (b *Body) content(in []byte, n int) ([]byte, int, Code) {
 	return rest[:take:take], n + take, NeedMore
 }
 
-// framing reads one byte outside of content. Complete means that the byte is right.
+// framing reads one byte outside of content. Complete means that the byte is valid.
 func (b *Body) framing(c byte) Code {
 	switch b.state {
 	case bodyChunkCR:
@@ -136,7 +136,7 @@ func (b *Body) framing(c byte) Code {
 	return Complete
 }
 
-// endLine judges a whole chunk line.
+// endLine checks a whole chunk line.
 func (b *Body) endLine() Code {
 	if b.chunk.excess > b.lim.MaxChunkOverhead {
 		return ErrChunkOverhead
@@ -157,8 +157,8 @@ func (b *Body) endLine() Code {
 
 // Header IDs as bits.
 const (
-	// refusedTrailers change where a message ends, where it goes or what becomes
-	// of its connection: in a trailer they are an attack (RFC 9110, 6.5.1).
+	// refusedTrailers change where a message ends, where it goes or what happens to its
+	// connection: in a trailer they are an attack (RFC 9110, 6.5.1).
 	refusedTrailers = 1<<exchange.HeaderHost | 1<<exchange.HeaderContentLength |
 		1<<exchange.HeaderTransferEncoding | 1<<exchange.HeaderConnection |
 		1<<exchange.HeaderExpect | 1<<exchange.HeaderUpgrade | 1<<exchange.HeaderTE |
@@ -166,8 +166,8 @@ const (
 		1<<exchange.HeaderProxyConnection | 1<<exchange.HeaderHTTP2Settings |
 		1<<exchange.HeaderMaxForwards
 
-	// droppedTrailers are those that RFC 9110, 6.5.1 forbids since they modify the
-	// request, authenticate it or say how to read its content: too late for that.
+	// droppedTrailers are forbidden by RFC 9110, 6.5.1 because they modify the request,
+	// authenticate it or say how to read its content, for which a trailer is too late.
 	droppedTrailers = 1<<exchange.HeaderAuthorization | 1<<exchange.HeaderProxyAuthorization |
 		1<<exchange.HeaderCookie | 1<<exchange.HeaderCacheControl |
 		1<<exchange.HeaderPragma | 1<<exchange.HeaderRange | 1<<exchange.HeaderIfMatch |
@@ -180,8 +180,8 @@ const (
 		1<<exchange.HeaderXRealIP
 )
 
-// trailers reads the trailer section (RFC 9112, 7.1.2), which it copies into the
-// request, since the input is gone before a handler asks.
+// trailers reads the trailer section (RFC 9112, 7.1.2), and copies it into the request,
+// because the input is gone before a handler reads the trailers.
 func (b *Body) trailers(in []byte) (n int, code Code) {
 	r := b.req
 	had := len(r.TrailerBytes)

@@ -8,36 +8,37 @@ import (
 	"github.com/redline-go/redline/internal/http1/scan"
 )
 
-// chunkLine reads chunk-size [ chunk-ext ] CRLF a byte at a time (RFC 9112, 7.1,
-// 7.1.1). Such lines are short, and rare next to what they announce.
+// chunkLine reads chunk-size [ chunk-ext ] CRLF one byte at a time (RFC 9112, 7.1, 7.1.1).
+// Such lines are short, and rare compared with the data that they announce.
 type chunkLine struct {
 	size   int64 // announced so far
 	bytes  int   // of the line so far
-	ext    int   // bytes behind the size so far
+	ext    int   // bytes after the size so far
 	excess int   // bytes of framing not justified by content, over all chunks
 	state  uint8
 }
 
-// maxSizeDigits is the longest size read, leading zeros included: what 64 bits hold.
+// maxSizeDigits is the longest size that is read, including leading zeros: the digits of 64
+// bits.
 const maxSizeDigits = 16
 
-// What a chunk line goes on with. BWS is whitespace that only bad senders write.
+// The next part of a chunk line. BWS is whitespace that only bad senders write.
 const (
 	lineSize     = iota // hex digits
 	lineSizeBWS         // BWS behind the size: only ";" can follow
-	lineName0           // begin of an extension's name, or BWS before it
+	lineName0           // start of an extension's name, or BWS before it
 	lineName            // rest of the name
 	lineNameBWS         // BWS behind the name: ";" or "=" can follow
-	lineValue0          // begin of a value, or BWS before it
+	lineValue0          // start of a value, or BWS before it
 	lineValue           // rest of a token
 	lineQuoted          // rest of a quoted-string
-	lineEscaped         // what a backslash quotes
-	lineValueEnd        // behind the closing quote
+	lineEscaped         // the character after a backslash
+	lineValueEnd        // after the closing quote
 	lineValueBWS        // BWS behind a value: only ";" can follow
 	lineLF              // LF
 )
 
-// restart makes it ready for the next line. The excess stays.
+// restart prepares it for the next line. The excess is kept.
 func (l *chunkLine) restart() {
 	l.size, l.bytes, l.ext, l.state = 0, 0, 0, lineSize
 }
@@ -95,8 +96,8 @@ func (l *chunkLine) digit(c byte) Code {
 	return NeedMore
 }
 
-// after returns the state that c leads to within extensions, and lineSize when c
-// cannot stand there.
+// after returns the state to which c leads within extensions, and lineSize if c is not
+// allowed there.
 func (l *chunkLine) after(c byte) uint8 {
 	space := c == ' ' || c == '\t'
 	token := scan.IsToken(c)
@@ -165,7 +166,7 @@ func (l *chunkLine) after(c byte) uint8 {
 	return lineSize
 }
 
-// settle sets the line's length off against what its chunk carries.
+// settle offsets the line's length against the content of its chunk.
 func (l *chunkLine) settle() {
 	l.excess += l.bytes - 16
 	if l.size > int64(l.excess) {
@@ -175,9 +176,9 @@ func (l *chunkLine) settle() {
 	l.excess = max(0, l.excess-2*int(l.size))
 }
 
-// AppendChunkHead appends the line that announces a chunk of size bytes (RFC 9112,
-// 7.1). Behind the data goes [AppendChunkTail]. A chunk of size 0 would end the
-// content, so for size <= 0 nothing is appended; neither should a tail be then.
+// AppendChunkHead appends the line that announces a chunk of size bytes (RFC 9112, 7.1).
+// [AppendChunkTail] follows the data. A chunk of size 0 would end the content, so nothing
+// is appended for size <= 0; in that case do not append a tail either.
 func AppendChunkHead(dst []byte, size int) []byte {
 	if size <= 0 {
 		return dst
@@ -189,9 +190,9 @@ func AppendChunkHead(dst []byte, size int) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// AppendChunkTail appends the line end behind a chunk's data.
+// AppendChunkTail appends the line end after a chunk's data.
 func AppendChunkTail(dst []byte) []byte { return append(dst, '\r', '\n') }
 
-// AppendLastChunk appends the chunk that ends the content. Trailer lines may follow;
-// then an empty line must, which [AppendChunkTail] appends.
+// AppendLastChunk appends the chunk that ends the content. Trailer lines may follow; then
+// an empty line must follow, which [AppendChunkTail] appends.
 func AppendLastChunk(dst []byte) []byte { return append(dst, '0', '\r', '\n') }

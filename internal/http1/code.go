@@ -1,9 +1,8 @@
 package http1
 
-// Code is the outcome of a step of a parser or decoder: more input is needed, the
-// message part is complete, or the message is refused. A refusal knows the status
-// to answer with; after it the connection closes, and nothing that follows is
-// parsed.
+// Code is the outcome of a step of a parser or decoder: more input is needed, the message
+// part is complete, or the message is refused. A refusal defines the status of the answer;
+// after it the connection closes, and nothing that follows is parsed.
 type Code uint8
 
 // Outcomes and refusals.
@@ -112,8 +111,8 @@ func (c Code) Status() int {
 	return codes[c].status
 }
 
-// String returns a fixed description that may be shown to the client: it contains
-// nothing of the request.
+// String returns a fixed description that may be shown to the client: it contains no part
+// of the request.
 func (c Code) String() string {
 	if c >= numCodes {
 		return "unknown outcome"

@@ -7,34 +7,33 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// Config is what the sessions of a server share.
+// Config is shared by the sessions of a server.
 type Config struct {
 	Handler exchange.Handler
 	Limits  exchange.Limits
 	// Server is the value of the Server field; empty sends none.
 	Server string
-	// The deadlines; 0 means none. HeaderTimeout is for a head, from its first
-	// byte or from accept; ReadTimeout for a whole request, from its first byte;
-	// WriteTimeout for a whole answer, from the end of the request's head;
-	// StallTimeout for each wait for content, or for the peer to take output;
-	// IdleTimeout between requests.
+	// The deadlines; 0 means none. HeaderTimeout bounds a head, from its first byte or from
+	// accept; ReadTimeout a whole request, from its first byte; WriteTimeout a whole
+	// answer, from the end of the request's head; StallTimeout each wait for content, or
+	// for the peer to accept output; IdleTimeout the time between requests.
 	HeaderTimeout, ReadTimeout, WriteTimeout, StallTimeout, IdleTimeout time.Duration
-	// HighWater is how many unsent bytes of an answer make its writer wait.
+	// HighWater is the number of unsent bytes of an answer beyond which its writer waits.
 	HighWater int
 	// Stopping reports that the server shuts down: answers close their
 	// connections.
 	Stopping func() bool
-	// Refused is told of requests that were answered without the handler.
+	// Refused is called for requests that were answered without the handler.
 	Refused func(remote net.Addr, status int, reason string)
-	// Watched says that somebody may close a connection whose exchange is in
-	// progress, by exchange.Conn.
+	// Watched means that a connection may be closed while its exchange is in progress, by
+	// exchange.Conn.
 	Watched bool
-	// State, if not nil, is told of the connections' states. False ends the
-	// connection, without another request served.
+	// State, if not nil, is called when the state of a connection changes. If it returns
+	// false, the connection ends without serving another request.
 	State func(c exchange.Session, s State) bool
 }
 
-// A State is what a connection is doing, for those who count.
+// A State is the current activity of a connection.
 type State int
 
 // The states, in the order of net/http's.

@@ -12,14 +12,13 @@ import (
 const (
 	readAhead = 16 << 10
 
-	// skipMost is how much unwanted content is read so that the connection can
-	// be used again; beyond it, closing is cheaper.
+	// skipMost is how much unwanted content is read so that the connection can be reused;
+	// beyond it, closing is cheaper.
 	skipMost = 256 << 10
 
-	// paceContent is what a client has to send of its content while it is waited
-	// for as long as StallTimeout, all waits taken together, unless that is all of
-	// it: 137 B/s at the default of 30 s. The time that the handler takes does not
-	// count.
+	// paceContent is what a client has to send of its content within each StallTimeout of
+	// waiting, summed over all waits, unless less remains: 137 B/s with the default of 30
+	// s. The time of the handler does not count.
 	paceContent = 4 << 10
 )
 
@@ -53,7 +52,7 @@ func (s *Session) ReadBody(x *exchange.Exchange, p []byte) (int, error) {
 			}
 			continue
 		}
-		// What is decoded is a part of what goes in: it fits.
+		// Decoded data is never longer than its input: it fits.
 		data, n, code := w.body.Next(src[:min(len(src), len(p))])
 		if code.Refused() {
 			return 0, s.badBody(code)
@@ -70,8 +69,8 @@ func (s *Session) ReadBody(x *exchange.Exchange, p []byte) (int, error) {
 	return 0, nil
 }
 
-// fetch waits for more of the content. Content of known length goes straight
-// into p; chunked content is read ahead, and n is 0.
+// fetch waits for more of the content. Content of known length is read directly into p;
+// chunked content is read ahead, and n is 0.
 func (s *Session) fetch(p []byte) (n int, err error) {
 	w := s.w
 	if err := s.ask(); err != nil {
@@ -104,7 +103,7 @@ func (s *Session) read(p []byte) (int, error) {
 	w := s.w
 	patience := s.patience(&w.read)
 	if stall := s.cfg.StallTimeout; stall > 0 && !w.read.asked {
-		patience = min(patience, max(stall-w.idle, 1)) // stall is patience's upper bound
+		patience = min(patience, max(stall-w.idle, 1)) // stall is the upper bound of patience
 	}
 	s.conn.SetTimeout(patience)
 	before, began := s.conn.Detached(), clock.Nano()
@@ -152,7 +151,7 @@ func (s *Session) badBody(code Code) error {
 	return s.w.broken
 }
 
-// A BodyError is content that breaks the rules or a limit.
+// A BodyError reports content that violates the rules or a limit.
 type BodyError struct{ Code Code }
 
 func (e *BodyError) Error() string { return "request body: " + e.Code.String() }
@@ -165,9 +164,9 @@ func (e *BodyError) Is(target error) bool {
 	return target == exchange.ErrBadBody
 }
 
-// blame returns the status and the reason with which to answer content that is
-// at fault, whatever its handler made of it, and 0 if there is nothing to say: the
-// handler has refused the request itself, or an answer is on its way.
+// blame returns the status and the reason for answering faulty content, whatever its
+// handler has done, and 0 if no such answer is possible: the handler has refused the
+// request itself, or an answer has begun.
 func (s *Session) blame() (status int, reason string) {
 	w := s.w
 	if w.broken == nil || w.x.Stands || w.x.HeadSent || w.x.Status >= 400 || w.held != nil {
@@ -182,11 +181,11 @@ func (s *Session) blame() (status int, reason string) {
 	return 408, "content did not come in time"
 }
 
-// leave sees to content that the handler has left unread, before the answer ends:
-// a client that will not be able to use its connection again has to be told so. Where
-// the head does not say how much is left it reads on, as net/http does, but for native
-// handlers only what they have begun to read: otherwise the answer would wait for what
-// nobody wants.
+// leave handles content that the handler has left unread, before the answer ends: a client
+// that will not be able to reuse its connection has to be told so. If the head does not say
+// how much is left, it continues reading, as net/http does, but for native handlers only if
+// they began to read the content: otherwise the answer would wait for content that nobody
+// wants.
 func (s *Session) leave() {
 	w := s.w
 	if (w.touched || w.x.Stands) && w.x.ContentLength == exchange.UnknownLength && !w.x.HeadSent && w.broken == nil && s.asked() {
@@ -209,8 +208,8 @@ func (s *Session) leave() {
 // (Continue).
 func (s *Session) asked() bool { return s.w.asked || !s.w.x.ExpectContinue }
 
-// skippable reports whether what is left of the content is sure to be little
-// enough to be read, so that the connection can be used again.
+// skippable reports whether the rest of the content is certain to be short enough to be
+// read, so that the connection can be reused.
 func (s *Session) skippable() bool {
 	w := s.w
 	switch {
@@ -221,16 +220,16 @@ func (s *Session) skippable() bool {
 	case w.x.ContentLength != exchange.UnknownLength:
 		return w.body.left <= skipMost
 	}
-	return w.x.HeadSent // it cannot be told any more
+	return w.x.HeadSent // it can no longer be announced
 }
 
-// skipRest reads what is left of unwanted content out of what was read ahead.
+// skipRest skips unwanted content in the data that was read ahead.
 func (s *Session) skipRest() error {
 	w := s.w
 	for len(w.rest) > 0 {
 		_, n, code := w.body.Next(w.rest)
 		if code.Refused() {
-			return s.close() // the answer is on its way: another would be taken for the next
+			return s.close() // the answer has begun: another would be taken for the next
 		}
 		w.rest = w.rest[n:]
 		if code == Complete {
@@ -241,12 +240,12 @@ func (s *Session) skipRest() error {
 	return nil
 }
 
-// skip drops unwanted content from what is fed.
+// skip drops unwanted content from the fed input.
 func (s *Session) skip() error {
 	w := s.w
 	_, n, code := w.body.Next(s.in)
 	if code.Refused() {
-		return s.close() // the answer is on its way: another would be taken for the next
+		return s.close() // the answer has begun: another would be taken for the next
 	}
 	s.in = s.in[n:]
 	if w.skipped += int64(n); w.skipped > skipMost {
@@ -267,7 +266,7 @@ func (s *Session) skipped() error {
 	return s.idle()
 }
 
-// unread gives bytes that belong to the next request back to the transport.
+// unread returns bytes that belong to the next request to the transport.
 func (s *Session) unread(w *work) {
 	s.conn.Unread(w.rest)
 	s.freeChunk(w)

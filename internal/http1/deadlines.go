@@ -9,18 +9,18 @@ import (
 	"github.com/redline-go/redline/internal/clock"
 )
 
-// A limit bounds the waits of one exchange in one direction. Its zero value
-// leaves them to the StallTimeout.
+// A limit bounds the waits of one exchange in one direction. With its zero value,
+// StallTimeout bounds them.
 type limit struct {
 	by    int64 // on the clock's scale; 0 is never
-	asked bool  // by the handler: then nothing else bounds them
+	asked bool  // set by the handler: then nothing else bounds them
 }
 
 // over reports whether the time has passed.
 func (l *limit) over() bool { return l.by != 0 && clock.Nano() >= l.by }
 
-// headTimeout is how long a head may take: with a ReadTimeout no longer than the
-// whole request.
+// headTimeout is how long a head may take: with a ReadTimeout, at most as long as the whole
+// request.
 func (c *Config) headTimeout() time.Duration {
 	if c.ReadTimeout > 0 && (c.HeaderTimeout <= 0 || c.ReadTimeout < c.HeaderTimeout) {
 		return c.ReadTimeout
@@ -28,7 +28,7 @@ func (c *Config) headTimeout() time.Duration {
 	return c.HeaderTimeout
 }
 
-// expectHead has the time for a head run.
+// expectHead starts the timeout for a head.
 func (s *Session) expectHead() {
 	if s.cfg.ReadTimeout > 0 {
 		s.needs().began = clock.Nano()
@@ -52,11 +52,11 @@ func (s *Session) limit(w *work) {
 	}
 }
 
-// deadline has the connection expire after d, or never.
+// deadline makes the connection expire after d, or never.
 func (s *Session) deadline(d time.Duration) { s.conn.SetTimeout(max(d, 0)) }
 
-// owe has the time run in which the client is to take its output. queued is what
-// the call in progress leaves.
+// owe starts the timeout for the client to accept its output. queued is the output of the
+// current call.
 func (s *Session) owe(queued int) {
 	s.owing = true
 	s.deadline(s.cfg.StallTimeout)
@@ -64,24 +64,24 @@ func (s *Session) owe(queued int) {
 	case s.conn.Pending() > 0:
 		s.needs().mark = s.conn.Untaken() + queued
 	case s.rare != nil:
-		s.rare.mark = unmarked // most likely the kernel takes all of it at once
+		s.rare.mark = unmarked // most likely the kernel accepts all of it at once
 	}
 }
 
-// unmarked is the mark of output of which nobody has asked how much the client's
-// system had not taken: that is worth a system call only if the kernel leaves some of
-// it for as long as StallTimeout, so that a client may have twice that.
+// unmarked is the mark of output for which the untaken amount of the client's system has
+// not been queried: that is worth a system call only if the kernel does not accept all of
+// it within StallTimeout, so a client may have twice that.
 const unmarked = math.MaxInt
 
-// add counts bytes that are to be taken in the time that runs.
+// add counts bytes that have to be accepted within the running timeout.
 func (s *Session) add(queued int) {
 	if r := s.rare; r != nil && r.mark != unmarked {
 		r.mark += queued
 	}
 }
 
-// overdue judges the client when that time is over, and gives one that keeps pace
-// some more.
+// overdue decides about the client when that time is over, and gives one that keeps pace
+// more time.
 func (s *Session) overdue() bool {
 	if s.rare == nil {
 		s.needs().mark = unmarked
@@ -93,8 +93,8 @@ func (s *Session) overdue() bool {
 	return false
 }
 
-// patience is how long one wait for the client may take: 0 is for ever, and less
-// is that the time is over.
+// patience is how long one wait for the client may take: 0 means no limit, and a negative
+// value that the time is over.
 func (s *Session) patience(l *limit) time.Duration {
 	d := max(s.cfg.StallTimeout, 0)
 	if l.asked {
@@ -113,7 +113,7 @@ func (s *Session) patience(l *limit) time.Duration {
 	return d
 }
 
-// ask is a limit that a handler asks for.
+// ask is a limit that a handler sets.
 func ask(t time.Time) limit {
 	if t.IsZero() {
 		return limit{asked: true}
@@ -124,7 +124,7 @@ func ask(t time.Time) limit {
 // SetReadDeadline implements exchange.Session.
 func (s *Session) SetReadDeadline(t time.Time) {
 	s.w.read = ask(t)
-	s.conn.SetTimeout(s.patience(&s.w.read)) // somebody may be waiting
+	s.conn.SetTimeout(s.patience(&s.w.read)) // a goroutine may be waiting
 }
 
 // SetWriteDeadline implements exchange.Session.

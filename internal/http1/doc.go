@@ -1,14 +1,13 @@
-// Package http1 turns bytes into requests and back, strictly by RFC 9112. It does
-// no I/O: a session feeds it what arrived.
+// Package http1 turns bytes into requests and responses into bytes, strictly by RFC 9112.
+// It does no I/O: a session feeds it the bytes that arrived.
 //
-// [Parser] reads a request's head, [Body] its content and trailers, both from any
-// split of the input and without allocating. They refuse with a [Code], at the
-// first byte that cannot be right where the grammar alone decides (request line,
-// names, values, line ends, chunk lines), and at the end of the line where a value
-// has to be whole to be judged (Host, Content-Length and their like). The outcome
-// does not depend on how the input was split.
+// [Parser] reads a request's head, [Body] its content and trailers, both for any split of
+// the input and without allocating. They refuse with a [Code], at the first invalid byte if
+// the grammar alone decides (request line, names, values, line ends, chunk lines), and at
+// the end of the line if the whole value is needed (Host, Content-Length and similar). The
+// result does not depend on how the input was split.
 //
-// Where RFC 9112 leaves a choice, this package takes the strict one:
+// Where RFC 9112 leaves a choice, this package makes the strict one:
 //
 //   - Lines end with CRLF; a bare CR or LF is refused (2.2 would allow LF).
 //   - Up to four empty lines before a request are skipped (2.2 asks for one).
@@ -41,9 +40,9 @@
 //     behind chunked content is refused, as by net/http. What it says otherwise does
 //     not matter: trailers are judged when they come.
 //
-// Heads are not remembered. A pipelined head equal to the one before could reuse its
-// offsets after a comparison (4 ns for 35 bytes against 45 for parsing), but every
-// head that differs would pay for a copy (4 to 10 ns), and the record would have to
-// stay as the parser left it, which is not the parser's to promise: handlers and
-// sessions reset and change it.
+// Heads are not cached. A pipelined head equal to the previous one could reuse its offsets
+// after a comparison (4 ns for 35 bytes against 45 for parsing), but every head that
+// differs would cost a copy (4 to 10 ns), and the record would have to stay as the parser
+// left it. The parser cannot guarantee that: handlers and sessions reset and change the
+// record.
 package http1

@@ -11,13 +11,13 @@ func (s *Session) EOF(unread []byte, out *buf.Queue) error {
 	s.lose()
 	switch {
 	case s.phase == inHeld:
-		// The answer may still be read: the client has closed one half.
+		// The client may still read the answer: it has closed only one half.
 		s.w.x.Request.Close = true
 		return nil
 	case s.phase == inHead && len(bytes.Trim(unread, "\r\n")) > 0:
 		return s.refuse(out, 400, "connection ended within a request")
 	}
-	s.drop() // what was not read of its content never comes
+	s.drop() // the rest of its content will never arrive
 	return s.close()
 }
 
@@ -33,7 +33,7 @@ func (s *Session) Expired(out *buf.Queue) error {
 	case s.owing && !s.overdue():
 		return nil
 	}
-	return s.cut() // a farewell would wait as well
+	return s.cut() // a last answer would wait as well
 }
 
 // Drained implements the transport's contract: everything has been sent.
@@ -50,7 +50,7 @@ func (s *Session) Drained() {
 // Lost implements the transport's contract: the peer has gone.
 func (s *Session) Lost(error) { s.lose() }
 
-// lose tells the exchange in progress that its client has gone.
+// lose notifies the exchange in progress that its client has gone.
 func (s *Session) lose() {
 	s.mu.Lock()
 	f := s.gone
@@ -61,7 +61,7 @@ func (s *Session) lose() {
 	}
 }
 
-// Closed implements the transport's contract: the connection is no more.
+// Closed implements the transport's contract: the connection no longer exists.
 func (s *Session) Closed(error) {
 	s.lose()
 	s.phase = inClose

@@ -7,17 +7,17 @@ import (
 	"github.com/redline-go/redline/internal/http1/scan"
 )
 
-// fieldLine reads one field line and can stop at any byte of it. Its indexes count
-// from the begin of the buffer that the line is in.
+// fieldLine reads one field line and can stop at any byte of it. Its indexes count from the
+// start of the buffer that contains the line.
 type fieldLine struct {
-	begin int // of the line
-	colon int // index of the colon, or 0 while it was not seen
-	pos   int // everything before was looked at
+	begin int // start of the line
+	colon int // index of the colon, or 0 before it is found
+	pos   int // everything before was processed
 }
 
-// next reads on (RFC 9112, 5). It returns Complete when the line is whole: then the
-// line ends with CRLF at l.pos, and is the empty line that ends the section if
-// l.pos is l.begin.
+// next continues reading (RFC 9112, 5). It returns Complete when the line is whole: then
+// the line ends with CRLF at l.pos, and is the empty line that ends the section if l.pos is
+// l.begin.
 func (l *fieldLine) next(buf []byte) Code {
 	if l.colon == 0 {
 		if l.pos == l.begin && l.pos < len(buf) {
@@ -61,7 +61,7 @@ func (l *fieldLine) end(buf []byte) Code {
 	return Complete
 }
 
-// field returns the field of the whole line, and goes on to the next line.
+// field returns the field of the whole line, and advances to the next line.
 func (l *fieldLine) field(buf []byte) exchange.Field {
 	begin, end := trim(buf, l.colon+1, l.pos)
 	f := exchange.Field{
@@ -84,8 +84,8 @@ func trim(buf []byte, begin, end int) (int, int) {
 	return begin, end
 }
 
-// fields reads the header section: whole, blameless lines a window at a time, and
-// what is left (a line that is cut off, long or wrong) with care.
+// fields reads the header section: complete and valid lines one window at a time, and the
+// rest (a line that is cut off, long or invalid) byte by byte.
 func (p *Parser) fields(r *exchange.Request, buf []byte) Code {
 	l := &p.line
 	for {
@@ -107,10 +107,9 @@ func (p *Parser) fields(r *exchange.Request, buf []byte) Code {
 	}
 }
 
-// quick reads lines from p.line on as long as they lie whole in one window and
-// nothing is wrong with them. It returns Complete behind the section's end,
-// NeedMore when p.line has to be read with care, or a refusal for what a field
-// says.
+// quick reads lines from p.line on as long as they are completely in one window and valid.
+// It returns Complete after the section's end, NeedMore if p.line has to be read byte by
+// byte, or a refusal because of the content of a field.
 //
 //	line                colon          end
 //	|                   |              |
@@ -121,7 +120,7 @@ func (p *Parser) quick(r *exchange.Request, buf []byte) Code {
 	base := p.line.begin
 	filled := w.Fill(buf, base)
 	room := p.lim.MaxFields - len(r.Fields)
-	rel := 0 // begin of the line, like end from base on
+	rel := 0 // start of the line, like end relative to base
 	for rel < filled {
 		end := mark(&w.Ctl, rel, filled)
 		line, at := base+rel, base+end
@@ -163,8 +162,7 @@ func (p *Parser) quick(r *exchange.Request, buf []byte) Code {
 }
 
 // isName reports whether the bytes up to the first colon of the line are a token. The
-// scanner would stop at the colon anyway, and is faster where it has a whole register
-// to read.
+// scanner would stop at the colon anyway, and is faster if it can read a whole register.
 func isName(buf []byte, line, colon int) bool {
 	if colon-line < 8 {
 		return scan.Token(buf[line:colon]) == colon-line
@@ -172,8 +170,8 @@ func isName(buf []byte, line, colon int) bool {
 	return scan.Token(buf[line:]) == colon-line
 }
 
-// mark returns the index of the first set bit from index from on, or filled or more
-// when there is none. It requires from < filled.
+// mark returns the index of the first set bit from index from on, or filled or more if
+// there is none. It requires from < filled.
 func mark(m *[scan.WindowBlocks]uint64, from, filled int) int {
 	i := from >> 6
 	if word := m[i&(scan.WindowBlocks-1)] >> (from & 63); word != 0 {
@@ -187,7 +185,7 @@ func mark(m *[scan.WindowBlocks]uint64, from, filled int) int {
 	return filled
 }
 
-// add takes a field into the record.
+// add adds a field to the record.
 func (p *Parser) add(r *exchange.Request, buf []byte, f exchange.Field) Code {
 	if len(r.Fields) >= p.lim.MaxFields {
 		return ErrFieldCount

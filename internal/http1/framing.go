@@ -7,8 +7,8 @@ import (
 	"github.com/redline-go/redline/internal/http1/scan"
 )
 
-// framing reads the fields that decide how the message is framed, where it goes and
-// whether the connection stays.
+// framing reads the fields that decide how the message is framed, where it goes and whether
+// the connection stays open.
 func (p *Parser) framing(r *exchange.Request, buf []byte, f exchange.Field) Code {
 	value := f.Value.In(buf)
 	switch f.ID {
@@ -33,8 +33,8 @@ func (p *Parser) framing(r *exchange.Request, buf []byte, f exchange.Field) Code
 	return Complete
 }
 
-// host takes the one Host field (RFC 9112, 3.2). It may be empty, for a target
-// without authority.
+// host reads the single Host field (RFC 9112, 3.2). It may be empty, for a target without
+// authority.
 func (p *Parser) host(r *exchange.Request, value []byte, at exchange.Span) Code {
 	if p.names&sawHost != 0 {
 		return ErrHostRepeated
@@ -49,7 +49,7 @@ func (p *Parser) host(r *exchange.Request, value []byte, at exchange.Span) Code 
 		}
 	}
 	if p.names&hostInTarget == 0 {
-		r.Authority = at // else the target overrides it (3.2.2)
+		r.Authority = at // otherwise the target overrides it (3.2.2)
 	}
 	return Complete
 }
@@ -81,9 +81,9 @@ func (p *Parser) length(r *exchange.Request, value []byte) Code {
 	return Complete
 }
 
-// coding reads Transfer-Encoding (RFC 9112, 6.1, 6.3, 7). Chunked alone is
-// understood. A list in which chunked is there but not last, or not once, or with
-// parameters, cannot be framed: 400. Any other coding is one we do not know: 501.
+// coding reads Transfer-Encoding (RFC 9112, 6.1, 6.3, 7). Only chunked is supported. A list
+// in which chunked is not last, occurs more than once or has parameters cannot be framed:
+// 400. Any other coding is unknown: 501.
 func (p *Parser) coding(r *exchange.Request, value []byte) Code {
 	switch {
 	case r.Version == exchange.HTTP10:
@@ -95,7 +95,7 @@ func (p *Parser) coding(r *exchange.Request, value []byte) Code {
 	}
 	p.names |= sawCoding
 	if equalFold(value, "chunked") {
-		r.ContentLength = exchange.UnknownLength // told by the last chunk
+		r.ContentLength = exchange.UnknownLength // the last chunk marks the end
 		return Complete
 	}
 	codings, chunked := 0, 0
@@ -123,9 +123,9 @@ func (p *Parser) coding(r *exchange.Request, value []byte) Code {
 }
 
 // connection reads Connection (RFC 9110, 7.6.1): a list of tokens. Parameters of
-// keep-alive, which clients put here instead of into Keep-Alive, are ignored.
+// keep-alive, which clients put here instead of in Keep-Alive, are ignored.
 func (p *Parser) connection(value []byte) Code {
-	switch string(value) { // what nearly all clients send
+	switch string(value) { // the values that nearly all clients send
 	case "keep-alive", "Keep-Alive":
 		p.names |= sawKeepAlive
 		return Complete
@@ -163,7 +163,7 @@ func announcesFraming(value []byte) bool {
 	}
 }
 
-// finish decides what takes the whole header section.
+// finish makes the decisions that need the whole header section.
 func (p *Parser) finish(r *exchange.Request) Code {
 	if r.Version == exchange.HTTP10 {
 		r.Close = p.names&sawClose != 0 || p.names&sawKeepAlive == 0 // RFC 9112, 9.3
@@ -181,7 +181,7 @@ func (p *Parser) finish(r *exchange.Request) Code {
 }
 
 // nextItem cuts the first item off a comma-separated list (RFC 9110, 5.6.1), without
-// the whitespace around it; it may be empty. The rest is nil after the last item.
+// surrounding whitespace; the item may be empty. The rest is nil after the last item.
 func nextItem(list []byte) (item, rest []byte) {
 	end := 0
 	for end < len(list) && list[end] != ',' {
@@ -195,7 +195,7 @@ func nextItem(list []byte) (item, rest []byte) {
 }
 
 // validParameters reports whether b is *( OWS ";" OWS token BWS "=" BWS ( token /
-// quoted-string ) ) (RFC 9112, 7). Commas in quoted strings do not get here.
+// quoted-string ) ) (RFC 9112, 7). Commas in quoted strings do not occur here.
 func validParameters(b []byte) bool {
 	for len(b) > 0 {
 		from, _ := trim(b, 0, len(b))
@@ -238,7 +238,7 @@ func quotedLen(b []byte) int {
 	return 0
 }
 
-// equalFold compares b with s, which is lower-case, over ASCII.
+// equalFold compares b with s, which is lower-case, ignoring the case of ASCII letters.
 func equalFold(b []byte, s string) bool {
 	if len(b) != len(s) {
 		return false

@@ -7,28 +7,28 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// A held is an answer that goes on after its handler returned.
+// A held is an answer that continues after its handler has returned.
 //
 //	any goroutine            loop
 //	Send ─▶ pending ─ wake ─▶ flush: pending ─▶ out
 //	                          drained: tells who waits
 //
-// Nobody has it before the handler has returned and the head is on its way. pending
-// is what nobody has handed to the loop yet; however often Send is called, one wake
-// is under way at a time, and what has gathered until then is one chunk.
+// It is not available before the handler has returned and the head has been sent. pending
+// is output that has not been passed to the loop yet. However often Send is called, only
+// one wake is pending at a time, and the output collected until then is one chunk.
 type held struct {
 	s   *Session
 	x   *exchange.Exchange
 	run func(exchange.Held)
 
-	ending bool // the connection is cut when everything is sent; the loop's
+	ending bool // the connection is cut when everything is sent; belongs to the loop
 
 	mu      sync.Mutex
 	pending []byte
-	unsent  int   // bytes handed to the connection and not taken by the kernel
-	mute    bool  // the answer to HEAD: what is sent is dropped
+	unsent  int   // bytes passed to the connection and not yet accepted by the kernel
+	mute    bool  // the answer to HEAD: output is dropped
 	empty   bool  // the status allows no body
-	room    int64 // bytes of the announced length to come; UnknownLength
+	room    int64 // remaining bytes of the announced length; UnknownLength
 	waking  bool
 	closed  bool
 	aborted bool
@@ -42,11 +42,11 @@ func (s *Session) Hold(x *exchange.Exchange, f func(exchange.Held)) {
 	s.w.held = &held{s: s, x: x, run: f}
 }
 
-// hold is called when the handler has returned: from now on the loop sends.
+// hold is called when the handler has returned: from then on the loop sends.
 func (s *Session) hold() error {
 	w := s.w
 	if !s.skipAtHand() {
-		w.x.Response.Close = true // it cannot be read later: reading pauses
+		w.x.Response.Close = true // the content cannot be read later: reading pauses
 	}
 	s.phase = inHeld
 	s.conn.Pause(true)
@@ -58,8 +58,8 @@ func (s *Session) hold() error {
 	return nil
 }
 
-// skipAtHand reads over content that nobody has read, as far as it has come, and
-// reports whether that was all of it.
+// skipAtHand skips unread content, as far as it has arrived, and reports whether that was
+// all of it.
 func (s *Session) skipAtHand() bool {
 	w := s.w
 	for _, src := range [...]*[]byte{&s.in, &w.rest} {
@@ -77,7 +77,7 @@ func (s *Session) skipAtHand() bool {
 	return w.body.Done()
 }
 
-// open lets the answer go on.
+// open lets the answer continue.
 func (h *held) open(out *buf.Queue) {
 	r := &h.x.Response
 	h.mute = h.x.Method == exchange.MethodHead
@@ -103,7 +103,7 @@ func (h *held) Send(p []byte) error {
 	return h.wake()
 }
 
-// admit refuses what cannot be a part of the body. h.mu is held.
+// admit refuses data that cannot be part of the body. h.mu is held.
 func (h *held) admit(p []byte) error {
 	switch {
 	case h.gone || h.closed:
@@ -121,7 +121,7 @@ func (h *held) admit(p []byte) error {
 	return nil
 }
 
-// wake has the loop flush, unless it is on its way. It unlocks.
+// wake makes the loop flush, unless a flush is already pending. It unlocks.
 func (h *held) wake() error {
 	need := !h.waking
 	h.waking = true
@@ -143,7 +143,7 @@ func (h *held) flush(out *buf.Queue) error {
 	}
 	pending, closed, aborted := h.pending, h.closed, h.aborted
 	h.pending = nil
-	h.unsent += len(pending) // who asks meanwhile must not take it for sent
+	h.unsent += len(pending) // concurrent readers must not take it for sent
 	h.mu.Unlock()
 	h.put(pending, out)
 	queued := out.Len()
@@ -157,24 +157,24 @@ func (h *held) flush(out *buf.Queue) error {
 		return h.s.abortHeld(out)
 	case closed:
 		err := h.s.endHeld(out)
-		h.lost() // for those who wait
+		h.lost() // notifies waiting goroutines
 		return err
 	}
 	return nil
 }
 
-// put queues a part of the body and gives its memory back.
+// put queues a part of the body and frees its memory.
 func (h *held) put(p []byte, out *buf.Queue) {
 	for rest := p; len(rest) > 0; {
 		n := min(len(rest), refBody)
-		_ = h.s.put(h.x, rest[:n], out, false) // admit has seen that it fits
+		_ = h.s.put(h.x, rest[:n], out, false) // admit has checked that it fits
 		rest = rest[n:]
 	}
 	buf.Put(p)
 }
 
-// watch has the time run for the client to take what is unsent, unless it does:
-// however often something is sent, a client that takes nothing is out of time.
+// watch starts the timeout for the client to accept unsent output, unless it is running: a
+// client that accepts nothing runs out of time, however often something is sent.
 func (h *held) watch(queued int) {
 	switch s := h.s; {
 	case s.owing:
@@ -184,7 +184,7 @@ func (h *held) watch(queued int) {
 	}
 }
 
-// expired judges the client when the time has passed.
+// expired decides about the client when the time has passed.
 func (h *held) expired() error {
 	switch s := h.s; {
 	case s.conn.Pending() == 0:
@@ -198,7 +198,7 @@ func (h *held) expired() error {
 	return nil
 }
 
-// drained runs on the loop when the kernel has taken everything.
+// drained runs on the loop when the kernel has accepted everything.
 func (h *held) drained() {
 	h.mu.Lock()
 	h.unsent = 0
@@ -209,7 +209,7 @@ func (h *held) drained() {
 	}
 }
 
-// tell calls the function that waits for the output to drain, if it is time.
+// tell calls the function that waits for the output to drain, if it is due.
 func (h *held) tell() {
 	h.mu.Lock()
 	f := h.drain
@@ -252,10 +252,10 @@ func (h *held) finish(abort bool) {
 		return
 	}
 	h.closed, h.aborted = true, abort
-	_ = h.wake() // a client that has left does not mind
+	_ = h.wake() // an error means that the client has left
 }
 
-// lost says that nothing can be sent any more.
+// lost reports that nothing can be sent any more.
 func (h *held) lost() {
 	h.mu.Lock()
 	h.gone = true
@@ -268,7 +268,7 @@ func (h *held) lost() {
 	h.tell()
 }
 
-// endHeld ends a held exchange on the loop, and reading goes on.
+// endHeld ends a held exchange on the loop, and reading continues.
 func (s *Session) endHeld(out *buf.Queue) error {
 	s.out, s.in = out, nil
 	defer func() { s.out = nil }()
@@ -284,8 +284,9 @@ func (s *Session) endHeld(out *buf.Queue) error {
 	return s.rest()
 }
 
-// abortHeld is abort for a held answer. Nothing can wait on the loop: what has no
-// framing is cut when the client has all that was sent, or is too slow to take it.
+// abortHeld is abort for a held answer. Nothing may block on the loop: an answer without
+// framing is cut when the client has received everything that was sent, or is too slow to
+// accept it.
 func (s *Session) abortHeld(out *buf.Queue) error {
 	s.lose()
 	h := s.w.held
@@ -295,6 +296,6 @@ func (s *Session) abortHeld(out *buf.Queue) error {
 	s.out = out
 	defer func() { s.out = nil }()
 	err := s.abort()
-	h.lost() // for those who wait
+	h.lost() // notifies waiting goroutines
 	return err
 }

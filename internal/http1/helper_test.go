@@ -121,7 +121,7 @@ func readAll(t testing.TB, lim exchange.Limits, in string) outcome {
 	return want
 }
 
-// A refusal case: the reference stands beside it.
+// A refusal is a case of a refused request, with its reference.
 type refusal struct {
 	ref  string // RFC section, CVE or issue of another server
 	in   string

@@ -28,10 +28,9 @@ func buildHostClass() (t [256]uint8) {
 
 func isHex(c byte) bool { return hostClass[c]&hexDigit != 0 }
 
-// validAuthority reports whether b is uri-host [":" port] (RFC 9110, 7.2; RFC 3986,
-// 3.2.2), with a host of at least one byte and a port within 16 bits. Userinfo is
-// refused (RFC 9110, 4.2.4). The port may be missing or empty unless it is needed
-// (RFC 9112, 3.2.3).
+// validAuthority reports whether b is uri-host [":" port] (RFC 9110, 7.2; RFC 3986, 3.2.2),
+// with a host of at least one byte and a port within 16 bits. Userinfo is refused (RFC
+// 9110, 4.2.4). The port may be missing or empty unless it is required (RFC 9112, 3.2.3).
 func validAuthority(b []byte, needPort bool) bool {
 	i := 0
 	if len(b) > 0 && b[0] == '[' {

@@ -7,26 +7,26 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// openingLines is the most fields of a handler's that an opening is kept for.
+// openingLines is the maximum number of a handler's fields for which an opening is stored.
 const openingLines = 3
 
-// An opening is a head up to the value of Content-Length, its last field, and
-// what it was made of. Answers of one handler rarely differ before that within a
-// second, and copying an opening costs less than looking for what to format.
+// An opening is a head up to the value of Content-Length, its last field, together with its
+// sources. Answers of one handler rarely differ before that within a second, and copying an
+// opening costs less than formatting.
 //
-// What it was made of is compared with its text, byte for byte: a handler's strings
-// may be made of memory that has something else in it by now.
+// The sources are compared by their text, byte for byte: a handler's strings may be backed
+// by memory that has changed since.
 type opening struct {
 	text    []byte
 	cfg     *Config
-	date    *byte // of clock.Date, which is another each second
+	date    *byte // of clock.Date, which changes every second
 	status  int
 	n       int
 	undated bool
 	lines   [openingLines]struct{ name, value exchange.Span } // in text
 }
 
-// is reports whether the head of r would begin like the last one.
+// is reports whether the head of r would start like the last one.
 func (o *opening) is(cfg *Config, date *byte, r *exchange.Response) bool {
 	if o.date != date || o.cfg != cfg || o.status != r.Status || o.n != len(r.Lines) || o.undated != r.Undated {
 		return false
@@ -40,7 +40,7 @@ func (o *opening) is(cfg *Config, date *byte, r *exchange.Response) bool {
 	return true
 }
 
-// keep remembers what text was made of.
+// keep stores the sources of text.
 func (o *opening) keep(text []byte, cfg *Config, date *byte, r *exchange.Response) {
 	o.text = append(o.text[:0], text...)
 	o.cfg, o.date, o.status, o.n, o.undated = cfg, date, r.Status, len(r.Lines), r.Undated
@@ -54,8 +54,8 @@ func (o *opening) keep(text []byte, cfg *Config, date *byte, r *exchange.Respons
 	}
 }
 
-// appendOpened is appendHead for an answer over HTTP/1.1 with a body of known
-// length, after which the connection stays open.
+// appendOpened is appendHead for an HTTP/1.1 answer with a body of known length, after
+// which the connection stays open.
 func (s *Session) appendOpened(b []byte, x *exchange.Exchange, length int64) []byte {
 	r, o := &x.Response, &s.w.opening
 	date := &clock.Date()[0]
@@ -69,7 +69,7 @@ func (s *Session) appendOpened(b []byte, x *exchange.Exchange, length int64) []b
 	b = s.appendHead(b, x, length)
 	end := len(b) - len("\r\n\r\n") - digits(length)
 	if !plainLines(r.Lines) || r.Close || statusLine(r.Status) == nil {
-		o.date = nil // the lines do not stand in the text as they are, or it says more
+		o.date = nil // the text does not contain the lines as they are, or contains more
 		return b
 	}
 	if text := b[begin:end]; string(text[max(0, len(text)-len(lengthName)):]) == lengthName {
@@ -78,7 +78,7 @@ func (s *Session) appendOpened(b []byte, x *exchange.Exchange, length int64) []b
 	return b
 }
 
-// plainLines reports whether all of the lines are written as they are.
+// plainLines reports whether all of the lines are written unchanged.
 func plainLines(lines []exchange.Line) bool {
 	for i := range lines {
 		if name := lines[i].Name; len(name) == len("Connection") && exchange.FoldedEqual(name, "Connection") {

@@ -7,7 +7,7 @@ import (
 	"github.com/redline-go/redline/internal/http1/scan"
 )
 
-// What the parser looks for next.
+// What the parser expects next.
 const (
 	inStart   = iota // empty lines, then a method
 	inMethod         // the rest of a method
@@ -18,26 +18,26 @@ const (
 )
 
 const (
-	// maxMethod is the longest method read; a longer one is none that we know
-	// (RFC 9112, 3: 501). The longest registered one has 17 bytes.
+	// maxMethod is the longest method that is read; a longer one is not a known method (RFC
+	// 9112, 3: 501). The longest registered one has 17 bytes.
 	maxMethod = 32
 	// maxEmptyLines is how many empty lines are skipped before a request.
 	maxEmptyLines = 4
 )
 
-// Parser reads the heads of the requests of one connection, one after the other.
-// It can stop at any byte and go on when more came. It holds no pointers, and
-// between requests no state that a request depends on: a parser that answered [Complete] may serve another
-// connection. Its zero value needs [Parser.Init].
+// Parser reads the heads of the requests of one connection, one after the other. It can
+// stop at any byte and continue when more has arrived. It holds no pointers, and between
+// requests no state that a request depends on: a parser that returned [Complete] may serve
+// another connection. Its zero value needs [Parser.Init].
 type Parser struct {
 	lim exchange.Limits
 
 	state   uint8
 	failed  Code
 	names   uint8 // fields seen, as bits below
-	pos     int   // everything before was looked at
-	mark    int   // begin of the part that is being read
-	query   int   // index behind the '?' of the target, or 0
+	pos     int   // everything before was processed
+	mark    int   // start of the part that is being read
+	query   int   // index after the '?' of the target, or 0
 	escape  int   // index of the first '%' of the target's path, or 0
 	line    fieldLine
 	windows scan.Window
@@ -46,7 +46,7 @@ type Parser struct {
 	knownLen uint8
 }
 
-// Bits of Parser.names: what fields said that only counts together.
+// Bits of Parser.names: information from fields that matters only in combination.
 const (
 	sawHost = 1 << iota
 	sawLength
@@ -54,12 +54,11 @@ const (
 	sawClose
 	sawKeepAlive
 	sawContinue
-	sawBadTrailer // Trailer announces what cannot be one
+	sawBadTrailer // Trailer announces a field that cannot be a trailer
 	hostInTarget
 )
 
-// Init makes the parser ready for its first request, with the limits, of which
-// zeros mean defaults.
+// Init makes the parser ready for its first request, with the limits; zeros mean defaults.
 func (p *Parser) Init(lim exchange.Limits) {
 	p.lim = lim.WithDefaults()
 	p.restart()
@@ -68,8 +67,8 @@ func (p *Parser) Init(lim exchange.Limits) {
 // Limits returns the limits in force, without zeros.
 func (p *Parser) Limits() *exchange.Limits { return &p.lim }
 
-// Started reports whether the parser stands within a head: it has seen some of it
-// and wants more.
+// Started reports whether the parser is within a head: it has read part of it and needs
+// more.
 func (p *Parser) Started() bool { return p.state != inStart || p.pos != 0 }
 
 func (p *Parser) restart() {
@@ -79,11 +78,11 @@ func (p *Parser) restart() {
 
 // Parse reads a head from buf into r, which it resets at the head's first byte.
 //
-// buf begins with the first byte of the request, on every call; between calls it
-// may only grow, and may move. A byte is classified a few times at most, however many
-// calls there are. With [Complete], n is the length of the head, r.Head is buf[:n],
-// and the next call starts a new request. With [NeedMore], n is 0 and r is
-// unfinished. With a refusal, n is 0, and so it stays until [Parser.Init].
+// buf begins with the first byte of the request, on every call; between calls it may only
+// grow, and may move. A byte is classified at most a few times, for any number of calls.
+// With [Complete], n is the length of the head, r.Head is buf[:n], and the next call starts
+// a new request. With [NeedMore], n is 0 and r is unfinished. After a refusal, n is 0, and
+// every call is refused until [Parser.Init].
 func (p *Parser) Parse(r *exchange.Request, buf []byte) (n int, code Code) {
 	whole := buf
 	if len(buf) > p.lim.MaxHeadBytes {
@@ -106,8 +105,7 @@ func (p *Parser) Parse(r *exchange.Request, buf []byte) (n int, code Code) {
 	return n, Complete
 }
 
-// stop turns a want of more into a refusal when the limit is reached, and keeps
-// refusals.
+// stop turns NeedMore into a refusal if the limit is reached, and repeats refusals.
 func (p *Parser) stop(code Code, buf []byte) Code {
 	if code == NeedMore {
 		if len(buf) < p.lim.MaxHeadBytes {
@@ -146,9 +144,9 @@ func (p *Parser) requestLine(r *exchange.Request, buf []byte) Code {
 	}
 }
 
-// quickLine takes a request line that lies whole in buf if it is of the usual sort:
-// GET or POST, a path without escapes, a known version. Otherwise it changes nothing
-// that counts and returns false.
+// quickLine accepts a request line that is completely in buf if it is of the usual kind:
+// GET or POST, a path without escapes, a known version. Otherwise it returns false and
+// changes no relevant state.
 func (p *Parser) quickLine(r *exchange.Request, buf []byte) bool {
 	if len(buf) < len("GET / HTTP/1.1\r\n") {
 		return false
@@ -220,7 +218,7 @@ const (
 	wordPost = 'P' | 'O'<<8 | 'S'<<16 | 'T'<<24
 )
 
-// method reads a token and the space behind it (RFC 9112, 3.1).
+// method reads a token and the space after it (RFC 9112, 3.1).
 func (p *Parser) method(r *exchange.Request, buf []byte) Code {
 	if len(buf)-p.mark >= 5 {
 		switch binary.LittleEndian.Uint32(buf[p.mark:]) {
@@ -283,9 +281,8 @@ func (p *Parser) version(r *exchange.Request, buf []byte) Code {
 	return NeedMore
 }
 
-// judgeVersion takes the digits of a well-formed version. What speaks a later minor
-// version than 1.1 is understood as 1.1 (RFC 9110, 2.5); another major version is
-// not understood at all.
+// judgeVersion evaluates the digits of a well-formed version. A later minor version than
+// 1.1 is treated as 1.1 (RFC 9110, 2.5); another major version is not supported.
 func (p *Parser) judgeVersion(r *exchange.Request, major, minor, lineEnd byte) Code {
 	if lineEnd != '\n' {
 		return ErrLineEnd
@@ -304,7 +301,7 @@ func (p *Parser) endVersion(r *exchange.Request, minor uint8) {
 	p.state = inFields
 }
 
-// span is the span from begin to end. Heads are limited to less than 2 GiB.
+// span is the range from begin to end. Heads are limited to less than 2 GiB.
 func span(begin, end int) exchange.Span {
 	return exchange.Span{Off: uint32(begin), Len: uint32(end - begin)}
 }

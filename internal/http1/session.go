@@ -13,47 +13,47 @@ import (
 
 // What a session does with the next bytes.
 const (
-	inHead  = iota // they are a request's head
-	inSkip         // they are the rest of content that nobody wants
+	inHead  = iota // the bytes are a request's head
+	inSkip         // the bytes are the rest of unwanted content
 	inHeld         // nothing: an answer is still being written
-	inClose        // nothing, ever
+	inClose        // nothing any more
 )
 
-// A Session is the server's side of one connection that speaks HTTP/1. Between
-// requests it holds nothing but itself.
+// A Session is the server's side of one HTTP/1 connection. Between requests it holds
+// nothing else.
 type Session struct {
 	conn  transport.Conn
 	cfg   *Config
 	w     *work
-	rare  *rare      // nil for most
-	in    []byte     // what is fed and not consumed; nil outside of Feed
-	out   *buf.Queue // of the feed; nil outside of it
+	rare  *rare      // nil for most sessions
+	in    []byte     // fed and not yet consumed; nil outside of Feed
+	out   *buf.Queue // of the current feed; nil outside of it
 	phase uint8
 
-	timed   bool // the deadline for a head runs
-	used    bool // a request has come
+	timed   bool // the deadline for a head is running
+	used    bool // a request has arrived
 	yielded bool // the loop was given up on purpose in this feed
 	watched bool // OnGone was called in this exchange
-	owing   bool // the deadline for the client to take output runs
+	owing   bool // the deadline for the client to accept output is running
 	first   bool // nothing has been served in this feed
 
-	apart uint8 // calls of which each is still to be told apart
+	apart uint8 // number of calls that are still to be timed separately
 
-	serving atomic.Bool // an exchange is in progress; kept only with Config.Watched
+	serving atomic.Bool // an exchange is in progress; maintained only with Config.Watched
 
-	released bool // in was given back: what was fed is consumed
+	released bool // in was returned: all fed input is consumed
 
-	lost bool // guarded by mu, like gone: Lost comes from another goroutine
+	lost bool // guarded by mu, like gone: Lost is called by another goroutine
 	mu   sync.Mutex
-	gone func() // of those who called OnGone, all of them
+	gone func() // all functions registered with OnGone
 }
 
-// rare is what a session remembers between requests for few servers only: an idle
-// connection is as small as it can be.
+// rare is state that a session keeps between requests for only a few servers: an idle
+// connection is as small as possible.
 type rare struct {
-	slot  any   // the handler's
+	slot  any   // for the handler
 	began int64 // when the head began, on the clock's scale; only with a ReadTimeout
-	mark  int   // bytes untaken when the deadline for output began to run
+	mark  int   // untaken bytes when the deadline for output began
 }
 
 func (s *Session) needs() *rare {
@@ -63,34 +63,33 @@ func (s *Session) needs() *rare {
 	return s.rare
 }
 
-// A work is what one request needs. It returns to the pool when the connection
-// is idle.
+// A work is the memory for one request. It returns to the pool when the connection is idle.
 type work struct {
-	cfg     *Config // that the parser has its limits from
+	cfg     *Config // the source of the parser's limits
 	x       exchange.Exchange
 	parser  Parser
 	body    Body
 	rest    []byte // content read ahead from the connection, not yet decoded
-	chunk   []byte // what rest is in
+	chunk   []byte // the memory of rest
 	asked   bool   // 100 (Continue) was sent, or is not wanted
-	broken  error  // why the content cannot be read on
+	broken  error  // why no more content can be read
 	skipped int64  // bytes of unwanted content
 	held    *held
 	opening opening
-	read    limit // of waits for content
-	write   limit // of waits for the client to take output
+	read    limit // for waits for content
+	write   limit // for waits for the client to accept output
 	shared  sync.Locker
 	times
-	several bool          // others were called before in this feed
-	touched bool          // the handler has asked for content
-	came    int           // bytes of content that kept pace lately
-	idle    time.Duration // that was waited for them
+	several bool          // earlier handlers were called in this feed
+	touched bool          // the handler has requested content
+	came    int           // bytes of content that kept pace recently
+	idle    time.Duration // time spent waiting for them
 	failed  error         // why nothing more can be sent: exchange.ErrGone or ErrTimeout
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}
 
-// NewSession returns the session of a connection that was just accepted.
+// NewSession returns the session of a newly accepted connection.
 func NewSession(c transport.Conn, cfg *Config) *Session {
 	s := &Session{conn: c, cfg: cfg, timed: true}
 	s.expectHead()
@@ -98,7 +97,7 @@ func NewSession(c transport.Conn, cfg *Config) *Session {
 	return s
 }
 
-// state tells of the connection's state, and reports whether it may go on.
+// state reports the connection's state, and returns whether it may continue.
 func (s *Session) state(state State) bool {
 	if s.cfg.State == nil || s.cfg.State(s, state) {
 		return true
@@ -129,7 +128,7 @@ func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
 	return n, err
 }
 
-// advance does what can be done with the bytes at hand.
+// advance processes the available bytes as far as possible.
 func (s *Session) advance() error {
 	for len(s.in) > 0 {
 		var err error
@@ -160,24 +159,24 @@ func (s *Session) advance() error {
 	return nil
 }
 
-// crowded reports whether more output waits than may, with what waited before this
-// feed: what is little beside that is not worth asking for it.
+// crowded reports whether too much output waits, including output from before this feed; a
+// small amount next to that is not worth the query.
 func (s *Session) crowded() bool {
 	n, most := s.out.Len(), s.cfg.HighWater
 	return n > most/2 && n+s.conn.Pending() > most
 }
 
-// hasRoom sends what is queued, as far as the socket takes it, and reports whether
+// hasRoom sends the queued output, as far as the socket accepts it, and reports whether
 // more may follow.
 func (s *Session) hasRoom() bool {
 	if err := s.conn.Flush(s.out, math.MaxInt, nil); err != nil {
-		return true // whoever sends next finds out
+		return true // the next send finds out
 	}
 	return s.conn.Pending() <= s.cfg.HighWater
 }
 
-// rest lets go of everything: the connection is idle, or has output to take that
-// waits for the client.
+// rest releases everything: the connection is idle, or has output that waits for the
+// client.
 func (s *Session) rest() error {
 	if w := s.w; w != nil {
 		s.w = nil
@@ -192,7 +191,7 @@ func (s *Session) rest() error {
 	return nil
 }
 
-// idle tells that the exchange is over.
+// idle reports that the exchange is over.
 func (s *Session) idle() error {
 	if s.cfg.State == nil || s.state(StateIdle) {
 		return nil
@@ -200,12 +199,12 @@ func (s *Session) idle() error {
 	return s.close()
 }
 
-// head parses on, and answers the request when its head is complete. more means
+// head continues parsing, and answers the request when its head is complete. more means
 // that it is not.
 func (s *Session) head() (more bool, err error) {
 	if s.w == nil {
 		s.w = works.Get().(*work)
-		// Between requests a parser knows nothing but its limits.
+		// Between requests a parser holds nothing but its limits.
 		if s.w.cfg != s.cfg || s.w.parser.Started() {
 			s.w.cfg = s.cfg
 			s.w.parser.Init(s.cfg.Limits)
@@ -275,16 +274,16 @@ func (s *Session) serve() error {
 	return s.complete()
 }
 
-// served says that from here on nothing waits for the client, and the answer is whole:
-// who closes the connection wants it to arrive. Until then, also when the handler has
-// returned, closing ends the wait.
+// served marks the point after which nothing waits for the client, and the answer is
+// complete: a close after that lets it arrive. Before that, even if the handler has
+// returned, a close ends the wait.
 func (s *Session) served() {
 	if s.cfg.Watched {
 		s.serving.Store(false)
 	}
 }
 
-// complete ends the exchange, and sees to content that the handler did not read.
+// complete ends the exchange, and handles content that the handler did not read.
 func (s *Session) complete() error {
 	w := s.w
 	if !w.body.Done() {
@@ -308,8 +307,7 @@ func (s *Session) complete() error {
 	return s.idle()
 }
 
-// end sends what is left of the answer, and closes the connection if that is what
-// follows.
+// end sends the rest of the answer, and closes the connection if required.
 func (s *Session) end() (closed bool, err error) {
 	x := &s.w.x
 	if s.finish(x) != nil {
@@ -337,7 +335,7 @@ func (s *Session) release() {
 	s.mu.Unlock()
 }
 
-// drop lets go of the exchange.
+// drop releases the exchange.
 func (s *Session) drop() {
 	w := s.w
 	if w == nil {
@@ -347,14 +345,14 @@ func (s *Session) drop() {
 	s.freeChunk(w)
 	if h := w.held; h != nil {
 		w.held = nil
-		h.lost() // from here on nobody else uses the exchange
+		h.lost() // from here on no other goroutine uses the exchange
 	}
 	works.Put(w)
 }
 
-// close makes the session deaf: what was read behind this request is never
-// parsed. The client has StallTimeout to take what is left, or as much of it as
-// keeps pace.
+// close makes the session ignore further input: input after this request is never parsed.
+// The client has StallTimeout to accept the remaining output, or as much of it as keeps
+// pace.
 func (s *Session) close() error {
 	err := transport.ErrClosed
 	if len(s.in) > 0 || s.w != nil && !s.w.body.Done() {
@@ -369,8 +367,8 @@ func (s *Session) close() error {
 	return err
 }
 
-// abort ends the connection within an answer. The client has what was sent, and
-// sees by its framing that it is not all, where that can be seen.
+// abort ends the connection within an answer. The client gets what was sent, and can tell
+// that the answer is incomplete if the framing shows it.
 func (s *Session) abort() error {
 	if unframed(&s.w.x.Response) || s.w.failed != nil {
 		return s.cut()
@@ -383,11 +381,11 @@ func unframed(r *exchange.Response) bool {
 	return r.HeadSent && !r.Bodiless && !r.TakesTrailers && r.Length == exchange.UnknownLength
 }
 
-// cut ends the connection so that the client cannot take what it got for the
-// whole answer. It is the transport that closes: there is no good order to it.
+// cut ends the connection in such a way that the client cannot mistake what it has received
+// for the whole answer. The transport closes it, not in order.
 func (s *Session) cut() error {
 	if s.out != nil && s.w != nil && s.out.Len()+s.conn.Pending() > 0 {
-		_ = s.flush(0) // what was before it, or as much of that as the client takes
+		_ = s.flush(0) // earlier output, or as much of it as the client accepts
 	}
 	s.phase, s.in = inClose, nil
 	s.conn.Close(transport.Reset)

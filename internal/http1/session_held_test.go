@@ -89,8 +89,8 @@ func TestHeldFraming(t *testing.T) {
 	}
 }
 
-// TestHeldContent reads over the request's content that has come, and closes
-// behind an answer whose request has not come whole.
+// TestHeldContent skips content that has arrived, and closes the connection after an answer
+// to a request that has not arrived completely.
 func TestHeldContent(t *testing.T) {
 	end := chunkedHead + "0\r\n\r\n"
 	late := strings.Replace(end, "\r\n\r\n", "\r\n"+closes+"\r\n", 1)

@@ -203,7 +203,7 @@ func (c *memConn) Flush(out *buf.Queue, most int, _ sync.Locker) error {
 	return nil
 }
 
-// Release overwrites what is being fed: whoever keeps a part of it finds out.
+// Release overwrites the fed input, so that code that still uses a part of it is found.
 func (c *memConn) Release() {
 	for i := range c.in {
 		c.in[i] = 0xdb

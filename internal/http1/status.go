@@ -6,8 +6,8 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// reasons are the reason phrases in the words of net/http: those of RFC 9110, 15,
-// and of later registrations, with a few of older ones.
+// reasons are the reason phrases as in net/http: those of RFC 9110, 15, and of later
+// registrations, with a few older ones.
 var reasons = map[int]string{
 	100: "Continue", 101: "Switching Protocols", 102: "Processing", 103: "Early Hints",
 	200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information",
@@ -38,7 +38,7 @@ var statusLines = func() (t [600][]byte) {
 	return t
 }()
 
-// statusLine returns the status line of a known status, nil if it is none; 0 means
+// statusLine returns the status line of a known status, nil for an unknown one; 0 means
 // 200.
 func statusLine(status int) []byte {
 	if status == 0 {
@@ -62,8 +62,8 @@ func appendStatusLine(b []byte, status int) []byte {
 	return append(b, '\r', '\n')
 }
 
-// speak makes a head the answer to a request of this version. Clients of HTTP/1.0
-// may take no other, and net/http gives them none.
+// speak adapts a head to the version of the request. HTTP/1.0 clients may accept no other
+// version, and net/http sends them no other.
 func speak(head []byte, v exchange.Version) {
 	if v == exchange.HTTP10 {
 		head[len("HTTP/1.")] = '0'

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// refBody is the shortest part of a streamed body that is sent from the
+	// refBody is the minimum length of a part of a streamed body that is sent from the
 	// caller's memory instead of being copied.
 	refBody = 32 << 10
 
 	// filePiece is how much of a file is queued at a time.
 	filePiece = 256 << 10
 
-	// paceBytes is what a client has to take of its output within each
-	// StallTimeout, unless that is all of it: one that does is slow, but there. At
-	// the default of 30 s that is 2.2 KB/s.
+	// paceBytes is what a client has to accept of its output within each StallTimeout,
+	// unless less remains: a client that does is slow, but present. With the default of 30
+	// s that is 2.2 KB/s.
 	paceBytes = 64 << 10
 )
 
@@ -57,7 +57,7 @@ func (s *Session) begin(x *exchange.Exchange) error {
 		return nil
 	}
 	if !s.w.touched && !x.Stands && !s.skippable() {
-		r.Close = true // who answers before it has looked at the content rarely wants it
+		r.Close = true // a handler that answers before it has read the content rarely wants it
 	}
 	s.settle(x)
 	s.out.Commit(s.appendHead(s.out.Tail(s.headSize(x)), x, r.Length))
@@ -71,7 +71,7 @@ func (s *Session) part(x *exchange.Exchange, p []byte) error {
 	}
 	most := s.cfg.HighWater
 	if len(p) >= refBody || len(p) > most/2 {
-		most = 0 // the caller's memory: all of it has to be taken before we return
+		most = 0 // the caller's memory: all of it has to be accepted before we return
 	}
 	if err := s.put(x, p, s.out, most == 0); err != nil {
 		return err
@@ -82,8 +82,8 @@ func (s *Session) part(x *exchange.Exchange, p []byte) error {
 	return s.flush(most)
 }
 
-// put queues one part of the body, by reference if the caller sees to it that p
-// stays.
+// put queues one part of the body, by reference if the caller guarantees that p stays
+// unchanged.
 func (s *Session) put(x *exchange.Exchange, p []byte, out *buf.Queue, ref bool) error {
 	if len(p) == 0 {
 		return nil
@@ -107,8 +107,8 @@ func (s *Session) put(x *exchange.Exchange, p []byte, out *buf.Queue, ref bool) 
 	return nil
 }
 
-// room reports whether n bytes more of the body are to be sent: not if there is
-// to be none, or no more of it.
+// room reports whether n more bytes of the body are to be sent: not if there is no body, or
+// no more of it.
 func (s *Session) room(x *exchange.Exchange, n int64) (send bool, err error) {
 	r := &x.Response
 	switch {
@@ -131,7 +131,7 @@ func (s *Session) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64)
 		return err
 	}
 	if n > filePiece {
-		s.Detach() // a millisecond of copying and more, even to a client that takes all at once
+		s.Detach() // a millisecond or more of copying, even for a client that accepts all at once
 	}
 	r := &x.Response
 	for n > 0 {
@@ -143,7 +143,7 @@ func (s *Session) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64)
 		if r.TakesTrailers {
 			s.out.Commit(AppendChunkTail(s.out.Tail(2)))
 		}
-		// All of it has to be taken before we return: the file is the caller's.
+		// All of it has to be accepted before we return: the caller owns the file.
 		if err := s.flush(0); err != nil {
 			return err
 		}
@@ -153,8 +153,8 @@ func (s *Session) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64)
 	return nil
 }
 
-// flush sends what is queued and waits until at most that many bytes are left.
-// When the client does not take them in time the answer is lost.
+// flush sends the queued output and waits until at most that many bytes are left. If the
+// client does not accept them in time, the answer is lost.
 func (s *Session) flush(most int) error {
 	w := s.w
 	if w.failed != nil {
@@ -165,7 +165,7 @@ func (s *Session) flush(most int) error {
 	defer s.transferred(before, began)
 	mark := 0
 	if queued := s.out.Len(); queued+s.conn.Pending() > most {
-		mark = s.conn.Untaken() + queued // it may have to wait
+		mark = s.conn.Untaken() + queued // the client may have to be waited for
 	}
 	for {
 		patience := s.patience(&w.write)
@@ -183,16 +183,16 @@ func (s *Session) flush(most int) error {
 	}
 }
 
-// keepsPace reports whether the client has taken enough of what was untaken when
-// mark was, and moves the mark.
+// keepsPace reports whether the client has accepted enough of the output that was untaken
+// at the last mark, and moves the mark.
 func (s *Session) keepsPace(mark *int) bool {
 	before, left := *mark, s.conn.Untaken()
 	*mark = left
 	return before-left >= min(paceBytes, before)
 }
 
-// fail ends an exchange whose client has left, or is too slow: nothing more can be
-// sent. When it returns the connection refers to no memory of those who wrote.
+// fail ends an exchange whose client has left, or is too slow: nothing more can be sent.
+// When it returns, the connection refers to no memory of the writers.
 func (s *Session) fail(err error) error {
 	w := s.w
 	w.failed = ofPeer(err)
@@ -201,7 +201,7 @@ func (s *Session) fail(err error) error {
 	if err == transport.ErrDeadline {
 		s.conn.Close(transport.Reset)
 		s.conn.SetWriteTimeout(0)
-		_ = s.conn.Flush(s.out, 0, w.shared) // returns when all is dropped, or sent just now
+		_ = s.conn.Flush(s.out, 0, w.shared) // returns when all is dropped, or has just been sent
 	}
 	s.lose()
 	return w.failed
@@ -210,7 +210,7 @@ func (s *Session) fail(err error) error {
 // Flush implements exchange.Session.
 func (s *Session) Flush(x *exchange.Exchange) error {
 	if x.Prebuilt != nil && !x.HeadSent {
-		return nil // it leaves in one piece, when the handler returns
+		return nil // the answer leaves in one piece, when the handler returns
 	}
 	if err := s.SendBody(x, nil); err != nil {
 		return err
@@ -248,7 +248,7 @@ func (s *Session) SendInfo(x *exchange.Exchange, status int) error {
 	case x.HeadSent:
 		return exchange.ErrHeadSent
 	case x.Version == exchange.HTTP10:
-		return nil // HTTP/1.0 knows none (RFC 9110, 15.2)
+		return nil // HTTP/1.0 does not have them (RFC 9110, 15.2)
 	case status == 100:
 		s.w.asked = true
 	}
@@ -320,8 +320,7 @@ func (s *Session) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }
 // LocalAddr implements exchange.Session.
 func (s *Session) LocalAddr() net.Addr { return s.conn.LocalAddr() }
 
-// ofPeer gives what a transport says of a client the name that exchanges have for
-// it.
+// ofPeer converts a transport's error about a client to the error that exchanges use.
 func ofPeer(err error) error {
 	switch err {
 	case transport.ErrLost:

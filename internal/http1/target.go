@@ -7,7 +7,7 @@ import (
 	"github.com/redline-go/redline/internal/http1/scan"
 )
 
-// target reads the request target and the space behind it (RFC 9112, 3.2).
+// target reads the request target and the space after it (RFC 9112, 3.2).
 func (p *Parser) target(r *exchange.Request, buf []byte) Code {
 	limit := p.mark + p.lim.MaxTargetBytes + 1
 	if limit < len(buf) {
@@ -46,7 +46,7 @@ func (p *Parser) target(r *exchange.Request, buf []byte) Code {
 	}
 }
 
-// wantTarget is the outcome when the target goes on behind end.
+// wantTarget is the outcome if the target continues after end.
 func wantTarget(end, limit int) Code {
 	if end >= limit {
 		return ErrTargetLong
@@ -54,7 +54,7 @@ func wantTarget(end, limit int) Code {
 	return NeedMore
 }
 
-// endTarget takes the target apart by its form (RFC 9112, 3.2.1 to 3.2.4).
+// endTarget splits the target according to its form (RFC 9112, 3.2.1 to 3.2.4).
 func (p *Parser) endTarget(r *exchange.Request, buf []byte) Code {
 	begin, end := p.mark, p.pos
 	if begin == end {
@@ -116,8 +116,7 @@ func (p *Parser) authority(r *exchange.Request, buf []byte) int {
 	return end
 }
 
-// schemeLen returns the length of the leading "http://" or "https://", in any case,
-// or 0.
+// schemeLen returns the length of the leading "http://" or "https://", ignoring case, or 0.
 func schemeLen(b []byte) int {
 	for _, scheme := range [...]string{"http://", "https://"} {
 		if len(b) >= len(scheme) && equalFold(b[:len(scheme)], scheme) {

@@ -7,24 +7,25 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// times are what the calls of one feed have taken, in nanoseconds on the clock's scale. A
+// times are the durations of the calls of one feed, in nanoseconds on the clock's scale. A
 // stretch is time without a transfer.
 type times struct {
 	fed     int64 // when the feed began
-	began   int64 // when the stretch did: with the feed, after a transfer, or with a call that is told apart
-	stretch int64 // the longest one of the call so far
-	spent   int64 // all of them
-	reads   uint8 // of content, on the loop; no more than fewReads+1
+	began   int64 // when the stretch began: with the feed, after a transfer, or with a call that is timed separately
+	stretch int64 // the longest stretch of the call so far
+	spent   int64 // sum of all stretches
+	reads   uint8 // reads of content on the loop, counted up to fewReads+1
 	unknown bool  // the clock was not read around all of them
-	often   uint8 // calls, of all that this has served, with more than fewReads
+	often   uint8 // calls with more than fewReads, of all calls served with this
 }
 
-// forget drops what was noted of a call.
+// forget drops the record of a call.
 func (t *times) forget() { t.stretch, t.spent, t.reads, t.unknown = 0, 0, 0, false }
 
 // looks reports whether to read the clock around the next read of content on the loop,
-// where no read waits: that is 3 % of an upload which comes in small pieces. So it is
-// done for one call in four with more than fewReads, and what the others take is not known.
+// where no read waits: that costs 3 % of an upload that arrives in small pieces. So it is
+// done for one call in four with more than fewReads; the durations of the others are
+// unknown.
 func (t *times) looks() bool {
 	switch {
 	case t.reads < fewReads:
@@ -37,14 +38,14 @@ func (t *times) looks() bool {
 	return !t.unknown
 }
 
-// took notes that a stretch has ended, and that another one begins.
+// took records that a stretch has ended, and that another one begins.
 func (t *times) took(end, next int64) {
 	t.stretch = max(t.stretch, end-t.began)
 	t.spent += end - t.began
 	t.began = next
 }
 
-// transferred notes that content was received, or output sent, since began, and returns
+// transferred records that content was received, or output sent, since began, and returns
 // how long that took. before is as for waited.
 func (s *Session) transferred(before bool, began int64) time.Duration {
 	s.waited(before)
@@ -53,7 +54,7 @@ func (s *Session) transferred(before bool, began int64) time.Duration {
 	return time.Duration(now - began)
 }
 
-// called notes that a call begins. Where more of its content is to come, receiving the
+// called records that a call begins. If more of its content is to arrive, receiving the
 // first part was a transfer, too, and a long one if the socket was full.
 func (s *Session) called() {
 	w := s.w
@@ -83,9 +84,9 @@ func (s *Session) Stretch() time.Duration {
 	return time.Duration(longest)
 }
 
-// Held implements exchange.Session. One reading of the clock is for a request that came
-// alone; of those that come together it is read for each only for a while after all of
-// them took long.
+// Held implements exchange.Session. The clock is read once for a request that arrived
+// alone. For requests that arrive together it is read for each one only for a while after
+// all of them together took long.
 func (s *Session) Held() time.Duration {
 	w := s.w
 	if s.yielded {
@@ -108,17 +109,18 @@ func (s *Session) Held() time.Duration {
 }
 
 const (
-	// feedSlow is how long a feed may take before calls that come together are told apart,
-	// and the stretches of a call before they count together.
+	// feedSlow is how long a feed may take before calls that arrive together are timed
+	// separately, and the sum of a call's stretches before they count together.
 	feedSlow = time.Millisecond
-	// tellApart is how many calls are then, and after each that alone took as long.
+	// tellApart is how many calls are then timed, and again after each one that took that
+	// long by itself.
 	tellApart = 128
-	// fewReads of content are read with an eye on the clock in every call.
+	// fewReads is how many reads of content are timed in every call.
 	fewReads = 8
 )
 
-// waited notes that the loop was given up to wait for the client, which is no
-// fault of the handler's. before is what conn.Detached said before the wait.
+// waited records that the loop was given up to wait for the client, which is not the
+// handler's fault. before is the result of conn.Detached before the wait.
 func (s *Session) waited(before bool) {
 	if !before && s.conn.Detached() {
 		s.yielded = true

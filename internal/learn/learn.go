@@ -1,10 +1,10 @@
-// Package learn remembers which handlers hold up their event loop, so that they
-// are started off it from then on.
+// Package learn remembers which handlers hold their event loop, so that their later calls
+// start off it.
 //
-// A handler is judged by how long its calls take, between what they receive and send:
-// that is known when they return, and needs nobody who looks meanwhile. Single calls say little: the garbage
-// collector, a page fault or another process makes a quick one long. So what counts
-// is their share.
+// A handler is judged by the duration of its calls between receiving and sending: this is
+// known when they return, and needs no observer in between. Single calls say little,
+// because the garbage collector, a page fault or another process can make a quick call
+// long. So the share of long calls counts.
 package learn
 
 import (
@@ -14,51 +14,51 @@ import (
 )
 
 const (
-	// Slow is how long a call may take before after of them make their handler one
-	// that blocks, however many quick ones come between.
+	// Slow is how long a call may take; after this many longer calls the handler counts as
+	// one that blocks, however many quick ones come between.
 	Slow  = slower * time.Millisecond
 	after = 2
 
-	// long is from when a call is better off the loop, where it costs some
-	// microseconds more: most of the latest window calls of a handler are, if most
-	// of them make it one that blocks. Calls of less than short could stay.
+	// long is the duration from which a call is better off the loop, where it costs some
+	// microseconds more. A handler counts as one that blocks if most of its latest window
+	// calls are long. Calls of less than short could stay on the loop.
 	long   = slower * 50 * time.Microsecond
 	short  = slower * 40 * time.Microsecond
 	window = 16
 	most   = 12
 
-	// forget is how many calls off the loop are looked at together: when fewer than
-	// few of them are not short, the handler does not block any more.
+	// forget is how many calls off the loop are evaluated together: if fewer than few of
+	// them are not short, the handler no longer counts as one that blocks.
 	forget = 256
 	few    = forget / 4
 
-	// A handler that is forgotten was long on the loop only. So long doubles for it each
-	// time, doublings times at most, until it is seen to block off the loop, too, or
-	// has not been forgotten for calm.
+	// A handler that is forgotten was long only on the loop. So long doubles for it each
+	// time, at most doublings times, until it is seen to block off the loop, too, or has
+	// not been forgotten for calm.
 	doublings = 4
 	calm      = time.Minute
 )
 
-// A Habit is what is known of one handler. Its zero value is ready; its methods
-// may be called by any goroutine. Calls at the same time may lose a count.
+// A Habit is what is known about one handler. Its zero value is ready; any goroutine may
+// call its methods. Concurrent calls may lose a count.
 type Habit struct {
 	slow   atomic.Uint64 // calls
-	recent atomic.Uint32 // the latest calls on the loop, a bit each: 1 is a long one
-	ran    atomic.Uint32 // calls off the loop, and in the upper half those of them not short
+	recent atomic.Uint32 // the latest calls on the loop, one bit each: 1 is a long one
+	ran    atomic.Uint32 // calls off the loop, and in the upper half those that were not short
 	blocks atomic.Bool
 	flaps  atomic.Uint32 // see doubled
-	calm   atomic.Int64  // until when that is of late, in nanoseconds of Unix time
+	calm   atomic.Int64  // until when flaps counts, in nanoseconds of Unix time
 }
 
-// Blocks reports whether the handler is to be started off the loop.
+// Blocks reports whether the handler should start off the loop.
 func (h *Habit) Blocks() bool { return h.blocks.Load() }
 
-// Slows is how many calls have held up their loop for more than Slow since the
-// handler was last taken for one that does not block.
+// Slows is how many calls have held their loop for more than Slow since the handler was
+// last considered not to block.
 func (h *Habit) Slows() uint64 { return h.slow.Load() }
 
-// Held notes how long a call on the loop took; 0 is not known. It reports whether
-// that has made the handler one that blocks.
+// Held records how long a call on the loop took; 0 means unknown. It reports whether the
+// handler now counts as one that blocks because of it.
 func (h *Habit) Held(d time.Duration) (learned bool) {
 	recent := h.recent.Load()
 	if d < long && (recent == 0 || d == 0) {
@@ -75,10 +75,10 @@ func (h *Habit) Held(d time.Duration) (learned bool) {
 	return false
 }
 
-// long is from when a call of this handler counts as a long one.
+// long is the duration from which a call of this handler counts as long.
 func (h *Habit) long() time.Duration { return long << min(h.doubled(), doublings) }
 
-// doubled is how often the handler was forgotten of late.
+// doubled is how often the handler was forgotten recently.
 func (h *Habit) doubled() uint32 {
 	if h.calm.Load() < time.Now().UnixNano() {
 		return 0
@@ -86,7 +86,7 @@ func (h *Habit) doubled() uint32 {
 	return h.flaps.Load()
 }
 
-// learn takes the handler for one that blocks, and reports whether that is news.
+// learn marks the handler as one that blocks, and reports whether that is new.
 func (h *Habit) learn() bool {
 	if h.blocks.Load() {
 		return false
@@ -95,8 +95,8 @@ func (h *Habit) learn() bool {
 	return h.blocks.CompareAndSwap(false, true)
 }
 
-// Ran notes how long a call off the loop took; 0 is not known. It reports whether the handler
-// was taken for one that blocks until now, and is not any more.
+// Ran records how long a call off the loop took; 0 means unknown. It reports whether the
+// handler counted as one that blocks until now, and no longer does.
 func (h *Habit) Ran(d time.Duration) (forgotten bool) {
 	if d == 0 {
 		return false

@@ -228,7 +228,7 @@ func name(i int) []byte {
 	return []byte("/" + string(b) + "/x")
 }
 
-// TestForgottenTwice lets a shape be forgotten that was let go of with all others.
+// TestForgottenTwice forgets a shape that had been discarded with all others.
 func TestForgottenTwice(t *testing.T) {
 	var s Shapes
 	get := []byte("GET")

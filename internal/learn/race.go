@@ -2,5 +2,5 @@
 
 package learn
 
-// slower is how much longer calls take under the race detector.
+// slower is the factor by which calls are slower under the race detector.
 const slower = 4

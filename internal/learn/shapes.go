@@ -9,48 +9,49 @@ import (
 )
 
 const (
-	// maxShapes bounds what is remembered: paths come from clients.
+	// maxShapes bounds the number of stored shapes: clients choose the paths.
 	maxShapes = 1024
-	// maxShape is how many bytes of a path count.
+	// maxShape is how many bytes of a path are used.
 	maxShape = 256
-	// siblings is how many shapes that differ in their last segment alone make
-	// that segment a variable one.
+	// siblings is how many shapes that differ only in their last segment make that segment
+	// a variable one.
 	siblings = 8
 )
 
-// Shapes are the habits of handlers behind a router that nobody here knows. Its
-// requests are told apart by method and shape of the path: segments with a digit
-// in them are taken for identifiers, and so are last segments of which many turn
-// out to block. The zero value is ready.
+// Shapes are the habits of handlers behind a router whose routes are unknown. Its requests
+// are distinguished by method and shape of the path: segments that contain a digit count as
+// identifiers, and so do last segments if many of them turn out to block. The zero value is
+// ready.
 //
 //	GET /users/8812/orders/x-17   GET /users/*/orders/*
 type Shapes struct {
-	blocking atomic.Int32 // shapes that block: while there are none, nobody looks
+	blocking atomic.Int32 // shapes that block: while there are none, lookups are skipped
 	known    atomic.Pointer[map[string]*Habit]
-	tries    atomic.Bool // there is a trial
-	mu       sync.Mutex  // of who changes known, which is replaced as a whole, and of trial
+	tries    atomic.Bool // a trial is in progress
+	mu       sync.Mutex  // held to change known, which is replaced as a whole, and trial
 	trial    trial
 }
 
-// A trial is about the shape of a request that took long, until its next few say
-// whether that is its habit. One shape is on trial at a time, so that what requests
-// cost meanwhile is bounded, and what is kept of paths that come but once.
+// A trial is about the shape of a request that took long, until the next few requests show
+// whether that is its habit. One shape at a time is on trial. This bounds the cost of
+// requests meanwhile, and the memory for paths that occur only once.
 type trial struct {
 	shape string
 	habit Habit
 	calls int // of this shape
 	long  int // of them
-	left  int // requests that are still looked at
+	left  int // requests that are still examined
 }
 
 const (
-	// trialCalls is of how many calls at least half have to be long for the trial
-	// to go on, and trialLeft how many requests of all shapes it lasts at most.
+	// trialCalls is the number of calls of which at least half have to be long for the
+	// trial to continue, and trialLeft the maximum number of requests of all shapes that it
+	// lasts.
 	trialCalls = 4
 	trialLeft  = 4096
 )
 
-// Find returns the habit that says that such a request blocks, or nil.
+// Find returns the habit that marks such a request as blocking, or nil.
 func (s *Shapes) Find(method, path []byte) *Habit {
 	if s.blocking.Load() == 0 {
 		return nil
@@ -67,7 +68,7 @@ func (s *Shapes) Find(method, path []byte) *Habit {
 	return nil
 }
 
-// Held notes how long such a request took on the loop: see [Habit.Held].
+// Held records how long such a request took on the loop: see [Habit.Held].
 func (s *Shapes) Held(method, path []byte, d time.Duration) {
 	if d < long && !s.tries.Load() || d == 0 {
 		return
@@ -115,8 +116,8 @@ func (s *Shapes) Held(method, path []byte, d time.Duration) {
 	}
 }
 
-// learned is told of a shape that blocks from now on, and takes its last segment for a
-// variable one when many do. s.mu is held.
+// learned is called for a shape that blocks from now on. If many siblings block, it makes
+// the last segment a variable one. s.mu is held.
 func (s *Shapes) learned(shape string) {
 	if s.children(shape) >= siblings {
 		s.habit(string(widen([]byte(shape)))).learn()
@@ -124,7 +125,7 @@ func (s *Shapes) learned(shape string) {
 	s.recount()
 }
 
-// Ran notes how long a call off the loop took.
+// Ran records how long a call off the loop took.
 func (s *Shapes) Ran(h *Habit, d time.Duration) {
 	if h.Ran(d) {
 		s.mu.Lock()
@@ -133,8 +134,8 @@ func (s *Shapes) Ran(h *Habit, d time.Duration) {
 	}
 }
 
-// recount counts the shapes that block: a habit that is forgotten may be one of those
-// that were let go of together. s.mu is held.
+// recount counts the shapes that block: a habit that is forgotten may belong to shapes that
+// were discarded together. s.mu is held.
 func (s *Shapes) recount() {
 	n := int32(0)
 	for _, h := range *s.known.Load() {
@@ -162,7 +163,7 @@ func (s *Shapes) find(shape string) *Habit {
 	return nil
 }
 
-// habit returns the habit of a shape, a new one if need be. s.mu is held.
+// habit returns the habit of a shape, a new one if necessary. s.mu is held.
 func (s *Shapes) habit(shape string) *Habit {
 	if h := s.find(shape); h != nil {
 		return h
@@ -172,7 +173,7 @@ func (s *Shapes) habit(shape string) *Habit {
 		if len(*known) < maxShapes {
 			next = maps.Clone(*known)
 		} else {
-			s.blocking.Store(0) // all is forgotten, and learned again
+			s.blocking.Store(0) // everything is forgotten, and learned again
 		}
 	}
 	h := new(Habit)
@@ -181,8 +182,8 @@ func (s *Shapes) habit(shape string) *Habit {
 	return h
 }
 
-// children counts the shapes that block and differ from this one in their last
-// segment alone.
+// children counts the shapes that block and differ from this one only in their last
+// segment.
 func (s *Shapes) children(shape string) (n int) {
 	parent := shape[:strings.LastIndexByte(shape, '/')+1]
 	for other, h := range *s.known.Load() {

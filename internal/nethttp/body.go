@@ -10,16 +10,15 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// A body reads a request's content as it comes. All of it is guarded by the
-// call's lock.
+// A body reads a request's content as it arrives. The call's lock guards all of it.
 type body struct {
 	c      *call
 	closed bool // by the handler
-	ended  bool // its end was read
+	ended  bool // the end was read
 
-	read  bool // somebody has
-	bound bool // by an http.MaxBytesReader
-	full  bool // the last Read has filled its buffer
+	read  bool // something has been read
+	bound bool // read through an http.MaxBytesReader
+	full  bool // the last Read filled its buffer
 }
 
 // Read implements io.Reader.
@@ -47,9 +46,9 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, ofClient(err)
 }
 
-// overran reports whether an http.MaxBytesReader has met its bound: net/http
-// closes such a connection, which that reader can tell to net/http's own writer
-// only. It reads one byte more than it hands out, and never again after that.
+// overran reports whether an http.MaxBytesReader has reached its limit: net/http closes
+// such a connection, but that reader can notify only net/http's own writer. It reads one
+// byte more than it returns, and never again after that.
 func (b *body) overran() bool { return b.bound && b.full && !b.ended }
 
 // readsBounded reports whether the caller of Read is an http.MaxBytesReader.
@@ -62,7 +61,7 @@ func readsBounded() bool {
 	return frame.Function == "net/http.(*maxBytesReader).Read"
 }
 
-// Close implements io.Closer. What was not read is the server's to skip.
+// Close implements io.Closer. The server skips unread content.
 func (b *body) Close() error {
 	b.c.mu.Lock()
 	defer b.c.mu.Unlock()
@@ -70,7 +69,7 @@ func (b *body) Close() error {
 	return nil
 }
 
-// trailers adds the fields that came behind the content to the request.
+// trailers adds the fields that followed the content to the request.
 func (c *call) trailers() {
 	x := c.x
 	if len(x.Request.Trailers) == 0 {
@@ -84,7 +83,7 @@ func (c *call) trailers() {
 	}
 }
 
-// ofClient gives an error of the host the form that handlers know from net/http.
+// ofClient converts an error of the host to the form that handlers know from net/http.
 func ofClient(err error) error {
 	switch {
 	case err == nil || err == io.EOF || err == io.ErrUnexpectedEOF:
@@ -101,5 +100,5 @@ func ofClient(err error) error {
 	return err
 }
 
-// errReset is what reading from, or writing to, a client that has left comes to.
+// errReset is the error of reading from, or writing to, a client that has left.
 var errReset = errors.New("http: the client has closed the connection")

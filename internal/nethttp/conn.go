@@ -10,19 +10,19 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// A Conn is what is kept for a connection while it lives. To the hooks of a
-// server it is the net.Conn, the same one each time: it has addresses and can be
-// closed; reading and writing are the server's.
+// A Conn is the record of a connection while it lives. Hooks of a server receive it as the
+// net.Conn, the same one each time: it has addresses and can be closed; only the server
+// reads and writes.
 type Conn struct {
 	cfg    *Config
 	host   exchange.Session
-	remote string          // of its requests; empty until the first
-	ctx    context.Context // of its requests
+	remote string          // for its requests; empty until the first
+	ctx    context.Context // for its requests
 }
 
-// remoteAddr is the address of the client in the form that requests have it. It is
-// asked for by the first of them, as it may wait for what the client sends: that of a
-// proxy, or a handshake. It is for the session's goroutine.
+// remoteAddr is the address of the client in the form used in requests. The first request
+// asks for it, because it may wait for data from the client: a PROXY header, or a
+// handshake. Only the session's goroutine may call it.
 func (c *Conn) remoteAddr() string {
 	if c.remote == "" {
 		if addr := c.host.RemoteAddr(); addr != nil {
@@ -51,8 +51,8 @@ func (cfg *Config) Conn(h exchange.Session) *Conn {
 	return c
 }
 
-// errWatched tells a hook that it may only look at a connection.
-var errWatched = errors.New("the connection is the server's: hijack it to read and write")
+// errWatched tells a hook that it cannot read or write a connection.
+var errWatched = errors.New("the connection belongs to the server: hijack it to read and write")
 
 func (c *Conn) refuse(op string) error {
 	return &net.OpError{Op: op, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: errWatched}
@@ -64,8 +64,8 @@ func (c *Conn) LocalAddr() net.Addr { return c.host.LocalAddr() }
 // RemoteAddr implements net.Conn.
 func (c *Conn) RemoteAddr() net.Addr { return c.host.RemoteAddr() }
 
-// Close implements net.Conn. A request in progress loses its client: its context
-// ends, and what waits for the client fails.
+// Close implements net.Conn. A request in progress loses its client: its context ends, and
+// waits for the client fail.
 func (c *Conn) Close() error {
 	c.host.CloseConn()
 	return nil

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// A requestContext is the context of one request. Most handlers never ask it for
-// more than values; until one does, it costs nothing to end it.
+// A requestContext is the context of one request. Most handlers only ask it for values;
+// until Done or similar is called, ending it costs nothing.
 type requestContext struct {
 	conn  *Conn
 	state atomic.Uint32
 	mu    sync.Mutex
-	watch *watch // nil until somebody asks whether the context is done
+	watch *watch // nil until Done, Err or AfterFunc is first called
 }
 
 // The states of a context.
 const (
-	quiet = iota // nobody has asked whether it is done
+	quiet = iota // Done, Err and AfterFunc have not been called
 	live
-	over // the handler has returned before anybody asked
+	over // the handler returned before any of them was called
 )
 
-// A watch is what a context needs to end before its request.
+// A watch is what a context needs in order to end before its request.
 type watch struct {
-	stop  func() bool // of the parent's notice
+	stop  func() bool // of the parent's notification
 	done  chan struct{}
 	err   error
 	after []*afterFunc
@@ -70,8 +70,8 @@ func (c *requestContext) Err() error {
 	return w.err
 }
 
-// AfterFunc lets contexts that are derived from this one do without a goroutine
-// each: package context looks for it.
+// AfterFunc allows derived contexts to work without a goroutine each: package context looks
+// for it.
 func (c *requestContext) AfterFunc(f func()) (stop func() bool) {
 	w := c.lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *requestContext) AfterFunc(f func()) (stop func() bool) {
 	return func() bool { return c.forget(a) }
 }
 
-// forget takes a function back, and reports whether it was still waiting.
+// forget removes a function, and reports whether it was still waiting.
 func (c *requestContext) forget(a *afterFunc) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +96,8 @@ func (c *requestContext) forget(a *afterFunc) bool {
 	return true
 }
 
-// lock locks the context, which ends with its client and its parent from the
-// first time on.
+// lock locks the context. After its first call the context ends with its client and its
+// parent.
 func (c *requestContext) lock() *watch {
 	c.mu.Lock()
 	if c.watch != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// finish completes the response when the handler has returned. Nothing reaches
+// finish completes the response when the handler has returned. After that nothing reaches
 // the exchange any more. The call is locked.
 func (w *writer) finish() {
 	x := w.c.x
@@ -22,12 +22,12 @@ func (w *writer) finish() {
 		w.sendTrailers()
 	}
 	if w.unsized && !x.HeadSent && allowsBody(x.Status) {
-		// The head, without a length. Of an error the session knows itself.
+		// The head, without a length. The session knows about an error itself.
 		_ = x.Session.SendBody(x, nil)
 	}
 }
 
-// sendTrailers adds the trailers to a body that can have them: one in chunks.
+// sendTrailers adds the trailers to a body that can have them: a chunked one.
 func (w *writer) sendTrailers() {
 	x := w.c.x
 	var lines []exchange.Line
@@ -52,8 +52,8 @@ func (w *writer) sendTrailers() {
 		return
 	}
 	if !x.HeadSent && x.Version > exchange.HTTP10 && w.length == exchange.UnknownLength {
-		// The head, with what was kept: from here on the body is in chunks. An
-		// error means that the client has left, which the session finds too.
+		// The head, with the buffered output: from here on the body is chunked. An error
+		// means that the client has left, which the session finds too.
 		_ = x.Session.SendBody(x, nil)
 	}
 	if !x.HeadSent || !x.TakesTrailers {
@@ -61,7 +61,7 @@ func (w *writer) sendTrailers() {
 	}
 	sortLines(lines)
 	for _, l := range lines {
-		// As in net/http, what cannot be a trailer is left out.
+		// As in net/http, fields that are not allowed as trailers are left out.
 		_ = x.SetTrailer(l.Name, l.Value)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// A Guest is the host of an exchange that runs under a foreign server: its
-// requests come from an http.Request, its response goes to a ResponseWriter.
+// A Guest is the host of an exchange that runs under a foreign server: its request comes
+// from an http.Request, its response goes to a ResponseWriter.
 type Guest struct {
 	X exchange.Exchange
 
@@ -68,8 +68,8 @@ func NewGuest(w http.ResponseWriter, r *http.Request) *Guest {
 	return g
 }
 
-// Finish sends what the handler has left when it returned. It waits for an answer
-// that goes on until that is closed. A connection that is to be cut is left to the
+// Finish sends what the handler has left when it returned. If the answer continues, it
+// waits until the answer is closed. If the connection is to be cut, it leaves that to the
 // server, by a panic with http.ErrAbortHandler.
 func (g *Guest) Finish() {
 	x := &g.X
@@ -93,14 +93,14 @@ func (g *Guest) finish() {
 	if !x.HeadSent && len(x.Response.Trailers) == 0 && x.Response.Length == exchange.UnknownLength {
 		x.Response.Length = int64(len(x.Static) + len(x.Body))
 	}
-	// The client has left, or the answer has no body: nothing is owed.
+	// The client has left, or the answer has no body: there is nothing to send.
 	_ = g.SendBody(x, nil)
 	for _, l := range x.Response.Trailers {
 		g.w.Header().Add(http.TrailerPrefix+l.Name, l.Value)
 	}
 }
 
-// sendPrebuilt sends an answer that was built before.
+// sendPrebuilt sends a prebuilt answer.
 func (g *Guest) sendPrebuilt() {
 	p := g.X.Prebuilt
 	g.X.ResetResponse()
@@ -133,7 +133,7 @@ func (g *Guest) begin() error {
 	return nil
 }
 
-// lines makes the field lines so far the header.
+// lines copies the field lines so far into the header.
 func (g *Guest) lines() {
 	h := g.w.Header()
 	for _, l := range g.X.Lines {
@@ -193,7 +193,7 @@ func (g *Guest) SendInfo(x *exchange.Exchange, status int) error {
 	before := h.Clone()
 	g.lines()
 	g.w.WriteHeader(status)
-	clear(h) // what the exchange says of its answer may change until that begins
+	clear(h) // the fields of the answer may change until it begins
 	maps.Copy(h, before)
 	return nil
 }
@@ -252,7 +252,7 @@ func (g *Guest) Hijack(x *exchange.Exchange) (net.Conn, error) {
 	return &readerConn{Conn: conn, r: rw.Reader}, nil
 }
 
-// A readerConn delivers first what a server had read.
+// A readerConn first delivers bytes that a server had already read.
 type readerConn struct {
 	net.Conn
 	r *bufio.Reader
@@ -269,7 +269,7 @@ func (g *Guest) OnGone(f func()) (gone bool) {
 	return false
 }
 
-// forget takes back what OnGone was told.
+// forget cancels the registrations of OnGone.
 func (g *Guest) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -290,20 +290,20 @@ func (g *Guest) Stretch() time.Duration { return 0 }
 // Release implements exchange.Session.
 func (g *Guest) Release() {}
 
-// Share implements exchange.Session: the writer's own rules hold.
+// Share implements exchange.Session: the writer's own rules apply.
 func (g *Guest) Share(sync.Locker) {}
 
-// SetReadDeadline implements exchange.Session, where the writer can.
+// SetReadDeadline implements exchange.Session, if the writer supports it.
 func (g *Guest) SetReadDeadline(t time.Time) { _ = g.ctl.SetReadDeadline(t) }
 
-// SetWriteDeadline implements exchange.Session, where the writer can.
+// SetWriteDeadline implements exchange.Session, if the writer supports it.
 func (g *Guest) SetWriteDeadline(t time.Time) { _ = g.ctl.SetWriteDeadline(t) }
 
 // Slot implements exchange.Session.
 func (g *Guest) Slot() *any { return &g.slot }
 
-// CloseConn implements exchange.Session, where the writer can: net/http cancels the
-// context of a request whose connection cannot be read any more.
+// CloseConn implements exchange.Session, if the writer supports it: net/http cancels the
+// context of a request whose connection can no longer be read.
 func (g *Guest) CloseConn() {
 	g.SetWriteDeadline(past)
 	g.SetReadDeadline(past)

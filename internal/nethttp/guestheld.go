@@ -8,8 +8,8 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// A guestHeld is an answer of a guest that goes on after its handler returned. The
-// goroutine of the request writes it, as only that may; Send hands over to it.
+// A guestHeld is an answer of a guest that continues after its handler has returned. Only
+// the goroutine of the request may write it; Send passes data to that goroutine.
 type guestHeld struct {
 	run     func(exchange.Held)
 	mu      sync.Mutex
@@ -29,7 +29,7 @@ func (g *Guest) Hold(_ *exchange.Exchange, f func(exchange.Held)) {
 	g.held.moved.L = &g.held.mu
 }
 
-// pump sends what is handed over until the answer is closed or the client gone.
+// pump sends data from Send until the answer is closed or the client has left.
 func (h *guestHeld) pump(g *Guest) {
 	stop := context.AfterFunc(g.r.Context(), h.lose)
 	defer stop()
@@ -55,7 +55,7 @@ func (h *guestHeld) pump(g *Guest) {
 	g.finish()
 }
 
-// write sends what is handed over. h.mu is held, and free while it does.
+// write sends the queued data. h.mu is held, but released while writing.
 func (h *guestHeld) write(g *Guest) error {
 	p := h.pending
 	h.pending, h.writing = nil, len(p)
@@ -70,8 +70,8 @@ func (h *guestHeld) write(g *Guest) error {
 	return err
 }
 
-// tell calls the function that waits for the output to drain, if it is time. h.mu
-// is held, and free while it runs.
+// tell calls the function that waits for the output to drain, if it is due. h.mu is held,
+// but released while the function runs.
 func (h *guestHeld) tell() {
 	if h.drain == nil || !h.gone && len(h.pending)+h.writing > h.most {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// fill makes the request of an exchange whose head is complete. Nothing of it is
-// borrowed: the head is copied into one string, of which all others are parts.
+// fill makes the request of an exchange whose head is complete. Nothing of it is borrowed:
+// the head is copied into one string, and all others are substrings of it.
 func (c *call) fill(conn *Conn) error {
 	x, r := c.x, &c.req
 	head := string(x.Head)
@@ -51,7 +51,8 @@ func (c *call) fill(conn *Conn) error {
 	return err
 }
 
-// header makes the header map. Host is not in it, nor what framed the message.
+// header makes the header map. It does not contain Host, or the fields that framed the
+// message.
 func (c *call) header(head string) http.Header {
 	x := c.x
 	if len(x.Fields) == 0 || len(x.Fields) == 1 && x.Has(exchange.HeaderHost) {
@@ -83,8 +84,8 @@ func (c *call) header(head string) http.Header {
 	return h
 }
 
-// announced takes the names of the trailers out of the header of a chunked
-// request, and makes a map of them, without values as yet.
+// announced removes the names of the trailers from the header of a chunked request, and
+// makes a map of them, without values yet.
 func announced(h http.Header) (trailer http.Header, err error) {
 	for _, line := range h["Trailer"] {
 		for name := range strings.SplitSeq(line, ",") {
@@ -104,7 +105,7 @@ func announced(h http.Header) (trailer http.Header, err error) {
 	return trailer, nil
 }
 
-// errTrailer refuses a request that announces a trailer which would frame it.
+// errTrailer refuses a request that announces a trailer that would affect its framing.
 var errTrailer = errors.New("bad trailer key")
 
 // contextOffset is where an http.Request keeps its context, or noContext.
@@ -112,8 +113,8 @@ var contextOffset = findContext(reflect.TypeFor[http.Request](), "ctx")
 
 const noContext = ^uintptr(0)
 
-// findContext returns the offset of a field that holds a context. A version of Go
-// may call it otherwise.
+// findContext returns the offset of a field that holds a context. A Go version may use
+// another name.
 func findContext(t reflect.Type, name string) uintptr {
 	if f, ok := t.FieldByName(name); ok && f.Type == reflect.TypeFor[context.Context]() {
 		return f.Offset

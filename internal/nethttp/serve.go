@@ -15,8 +15,8 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// Config is what the handlers of one server share. Its fields are not changed
-// while it serves.
+// Config is shared by the handlers of one server. Its fields must not change while the
+// server serves.
 type Config struct {
 	// Server is the value of http.ServerContextKey.
 	Server *http.Server
@@ -24,18 +24,18 @@ type Config struct {
 	Base context.Context
 	// ConnContext, if not nil, derives the context of a connection's requests.
 	ConnContext func(ctx context.Context, c net.Conn) context.Context
-	// Options says that the handler answers OPTIONS *.
+	// Options means that the handler answers OPTIONS *.
 	Options bool
-	// Log is told what net/http would write to Server.ErrorLog.
+	// Log logs what net/http would write to Server.ErrorLog.
 	Log func(format string, args ...any)
-	// Panicked counts a panic that is no http.ErrAbortHandler.
+	// Panicked counts a panic other than http.ErrAbortHandler.
 	Panicked func()
 }
 
-// A call is one request in the hands of a handler, with its response.
+// A call is one request with its response, as used by a handler.
 //
-// Handlers hand parts of it to other goroutines, so everything that reaches the
-// exchange does it with mu held, and finds x nil when the handler has returned.
+// Handlers pass parts of it to other goroutines, so all code that uses the exchange holds
+// mu, and finds x nil when the handler has returned.
 type call struct {
 	req    http.Request
 	url    url.URL
@@ -44,18 +44,17 @@ type call struct {
 
 	cfg   *Config
 	mu    sync.Mutex
-	x     *exchange.Exchange // nil when the handler has returned
-	body  *body              // nil when the request has none
+	x     *exchange.Exchange // nil after the handler has returned
+	body  *body              // nil if the request has none
 	turns turns
 }
 
-// turns are those of the goroutines that use one exchange: one reads at a time and
-// one writes, and either may wait for the client with the call's lock free. The lock
-// guards them.
+// turns are those of the goroutines that use one exchange: one at a time reads and one
+// writes, and both may wait for the client with the call's lock released. The lock guards
+// them.
 type turns struct{ reading, writing bool }
 
-// take waits until nobody else does what busy says, and sets it; done clears it.
-// c.mu is held.
+// take waits until *busy is false, and sets it; done clears it. c.mu is held.
 func (c *call) take(busy *bool) {
 	for *busy {
 		r := c.writer.needs()
@@ -74,8 +73,8 @@ func (c *call) done(busy *bool) {
 	}
 }
 
-// lock is taken by who writes. Who only says something about the exchange, as a
-// deadline, takes c.mu alone: it must not wait for a writer who waits for the client.
+// lock is used by writers. Code that only changes a setting of the exchange, such as a
+// deadline, takes only c.mu: it must not wait for a writer that waits for the client.
 func (c *call) lock() {
 	c.mu.Lock()
 	c.take(&c.turns.writing)
@@ -91,15 +90,15 @@ type ending uint8
 
 const (
 	abandoned ending = iota // the handler has panicked, or ended its goroutine
-	refused                 // it was not called
+	refused                 // the handler was not called
 	returned
 )
 
-// Serve runs h for the request of x, and completes its response. A handler that
-// is known to block is run off the loop.
+// Serve runs h for the request of x, and completes its response. A handler that is known to
+// block is run off the loop.
 //
-// From the first line on the exchange is shared, by whoever has the call's lock, and
-// whatever happens giveBack takes that back.
+// From the first line on, the exchange is shared by all code that holds the call's lock,
+// and giveBack ends that in every case.
 func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
 	c := &call{cfg: cfg, x: x}
 	var how ending
@@ -110,10 +109,10 @@ func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
 		how = refused
 		return
 	}
-	if blocks { // nobody else has the call yet
+	if blocks { // no other goroutine has the call yet
 		x.Session.Release()
 		x.Session.Detach()
-		x.Session.Stretch() // what comes from here on counts
+		x.Session.Stretch() // timing starts here
 	}
 	if x.Method == exchange.MethodOptions && !cfg.Options && c.req.RequestURI == "*" {
 		h = generalOptions
@@ -122,7 +121,7 @@ func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
 	how = returned
 }
 
-// leave ends the call. That a hook panics that is told of it changes nothing.
+// leave ends the call, even if a hook that it calls panics.
 func (c *call) leave(how *ending) {
 	defer c.end(how)
 	if *how == abandoned {
@@ -130,14 +129,14 @@ func (c *call) leave(how *ending) {
 	}
 }
 
-// report tells of a handler that panicked; p is nil when it has ended its goroutine.
+// report logs the panic of a handler; p is nil if the handler has ended its goroutine.
 func (c *call) report(p any) {
 	if p == nil || p == http.ErrAbortHandler {
 		return
 	}
 	c.cfg.Panicked()
 	remote := c.req.RemoteAddr
-	if remote == "" { // it was a hook: there is no request yet
+	if remote == "" { // the panic was in a hook: there is no request yet
 		remote = fmt.Sprint(c.x.Session.RemoteAddr())
 	}
 	stack := make([]byte, 64<<10)
@@ -145,13 +144,12 @@ func (c *call) report(p any) {
 	c.cfg.Log("http: panic serving %v: %v\n%s", remote, p, stack)
 }
 
-// end completes the response, or has its connection cut, and gives the exchange
-// back.
+// end completes the response, or cuts its connection, and returns the exchange.
 func (c *call) end(how *ending) {
 	defer c.forget()
 	c.mu.Lock()
 	if *how == abandoned && c.turns.writing && !c.x.Hijacked {
-		c.x.Session.SetWriteDeadline(past) // nobody waits for a client that is cut
+		c.x.Session.SetWriteDeadline(past) // nothing waits for a client that is cut
 	}
 	c.take(&c.turns.writing)
 	defer c.giveBack()
@@ -167,7 +165,7 @@ func (c *call) end(how *ending) {
 	}
 }
 
-// refuse answers a request of which none of net/http's can be made.
+// refuse answers a request from which no net/http request can be made.
 func (c *call) refuse() {
 	x := c.x
 	x.Status, x.Response.Close = http.StatusBadRequest, true
@@ -175,8 +173,8 @@ func (c *call) refuse() {
 	x.Body = append(x.Body[:0], "400 Bad Request"...)
 }
 
-// giveBack takes the exchange away from whoever may still have the call, and gives
-// it back to who goes on with it: the session, or middleware around a mounted
+// giveBack takes the exchange away from any goroutine that may still have the call, and
+// returns it to the code that uses it next: the session, or middleware around a mounted
 // handler. c is locked.
 func (c *call) giveBack() {
 	defer c.unlock()
@@ -190,7 +188,7 @@ func (c *call) giveBack() {
 // past is a deadline that ends every wait.
 var past = time.Unix(1, 0)
 
-// interrupt ends a Read that waits for the client, and returns when it has. c.mu is
+// interrupt ends a Read that waits for the client, and returns when it has ended. c.mu is
 // held.
 func (c *call) interrupt() {
 	if !c.turns.reading {
@@ -201,7 +199,7 @@ func (c *call) interrupt() {
 	c.done(&c.turns.reading)
 }
 
-// forget lets go of what the request holds.
+// forget releases what the request holds.
 func (c *call) forget() {
 	c.ctx.finish()
 	if form := c.req.MultipartForm; form != nil {
@@ -216,8 +214,8 @@ var generalOptions http.HandlerFunc = func(w http.ResponseWriter, _ *http.Reques
 	w.Header().Set("Content-Length", "0")
 }
 
-// caller returns the function outside of the libraries that called the writer,
-// for a complaint.
+// caller returns the function outside of the libraries that called the writer, for a log
+// message.
 func caller() (function, file string, line int) {
 	var pcs [16]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
@@ -229,5 +227,5 @@ func caller() (function, file string, line int) {
 	}
 }
 
-// ours is how the functions of this package begin.
+// ours is the prefix of the functions of this package.
 const ours = "github.com/redline-go/redline/internal/nethttp."

@@ -14,10 +14,10 @@ import (
 )
 
 // Flush implements http.Flusher.
-func (w *writer) Flush() { _ = w.FlushError() } // who wants the error calls FlushError
+func (w *writer) Flush() { _ = w.FlushError() } // FlushError returns the error
 
-// FlushError sends what was written: see http.ResponseController. A handler that
-// flushes is about to wait for what comes next, so it gives up its loop.
+// FlushError sends what was written: see http.ResponseController. A handler that flushes is
+// about to wait for its next output, so it gives up its loop.
 func (w *writer) FlushError() error {
 	c := w.c
 	c.lock()
@@ -35,18 +35,18 @@ func (w *writer) FlushError() error {
 	return w.check(h.Flush(c.x))
 }
 
-// SetReadDeadline is for http.ResponseController. It ends a Read that waits.
+// SetReadDeadline is for http.ResponseController. It also affects a Read that is waiting.
 func (w *writer) SetReadDeadline(t time.Time) error {
 	return w.deadline(exchange.Session.SetReadDeadline, net.Conn.SetReadDeadline, t)
 }
 
-// SetWriteDeadline is for http.ResponseController. It ends a Write that waits.
+// SetWriteDeadline is for http.ResponseController. It also affects a Write that is waiting.
 func (w *writer) SetWriteDeadline(t time.Time) error {
 	return w.deadline(exchange.Session.SetWriteDeadline, net.Conn.SetWriteDeadline, t)
 }
 
-// deadline sets one of the exchange, or of the connection that was hijacked, while
-// others may be waiting: it takes no turn.
+// deadline sets a deadline of the exchange, or of the hijacked connection, while other
+// goroutines may be waiting: it takes no turn.
 func (w *writer) deadline(set func(exchange.Session, time.Time), hijacked func(net.Conn, time.Time) error, t time.Time) error {
 	c := w.c
 	c.mu.Lock()
@@ -56,15 +56,15 @@ func (w *writer) deadline(set func(exchange.Session, time.Time), hijacked func(n
 		return hijacked(w.rare.conn, t)
 	case c.x == nil:
 		return errOver
-	case c.x.Hijacked: // by native code in front
+	case c.x.Hijacked: // hijacked by native code outside
 		return http.ErrHijacked
 	}
 	set(c.x.Session, t)
 	return nil
 }
 
-// EnableFullDuplex is for http.ResponseController. The body of a request can be
-// read after the response has begun in any case.
+// EnableFullDuplex is for http.ResponseController. The body of a request can always be read
+// after the response has begun.
 func (w *writer) EnableFullDuplex() error { return nil }
 
 // Hijack implements http.Hijacker.
@@ -92,8 +92,8 @@ func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, bufio.NewReadWriter(r, bufio.NewWriter(conn)), nil
 }
 
-// unread moves what the server had read beyond the request into a reader, as
-// handlers expect who then use the connection itself.
+// unread moves what the server had read beyond the request into a reader, as expected by
+// handlers that then use the connection itself.
 func unread(conn net.Conn) (net.Conn, *bufio.Reader) {
 	p, ok := conn.(interface {
 		Buffered() int
@@ -127,8 +127,8 @@ func (w *writer) CloseNotify() <-chan bool {
 // copies holds buffers for ReadFrom.
 var copies = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// ReadFrom implements io.ReaderFrom. Of files the kernel sends what is more than
-// would be kept here anyway.
+// ReadFrom implements io.ReaderFrom. The kernel sends what remains of a file beyond the
+// part that would be buffered here anyway.
 func (w *writer) ReadFrom(src io.Reader) (int64, error) {
 	if f, n, ok := regular(src); ok && n > streamAt {
 		return w.sendFile(src, f, n)
@@ -141,8 +141,7 @@ func (w *writer) ReadFrom(src io.Reader) (int64, error) {
 // onlyWriter hides ReadFrom.
 type onlyWriter struct{ io.Writer }
 
-// regular returns the regular file that src reads from, and how many bytes it
-// would bring.
+// regular returns the regular file that src reads from, and how many bytes it would yield.
 func regular(src io.Reader) (f *os.File, n int64, ok bool) {
 	most := int64(-1)
 	if l, limited := src.(*io.LimitedReader); limited {
@@ -166,8 +165,7 @@ func regular(src io.Reader) (f *os.File, n int64, ok bool) {
 	return f, n, true
 }
 
-// sendFile sends n bytes of f, from where it stands, and moves f and src behind
-// them.
+// sendFile sends n bytes of f, from its current offset, and advances f and src past them.
 func (w *writer) sendFile(src io.Reader, f *os.File, n int64) (int64, error) {
 	c := w.c
 	at, err := f.Seek(0, io.SeekCurrent)

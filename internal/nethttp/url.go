@@ -7,8 +7,9 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// parseTarget fills u from the request target, as url.ParseRequestURI would. Most
-// targets are a path that means itself, with a query; the rest is left to it.
+// parseTarget fills u from the request target, as url.ParseRequestURI would. Most targets
+// are a path that needs no decoding, with an optional query; others are passed to
+// url.ParseRequestURI.
 func parseTarget(u *url.URL, x *exchange.Exchange, head, target string) error {
 	if len(target) == 0 || target[0] != '/' || x.PathEscaped || x.Method == exchange.MethodConnect || !plain(x.PathBytes()) {
 		return parseOdd(u, x, target)
@@ -21,8 +22,8 @@ func parseTarget(u *url.URL, x *exchange.Exchange, head, target string) error {
 	return nil
 }
 
-// parseOdd parses any target. That of CONNECT is an authority, unless it is a
-// path, as net/rpc has it.
+// parseOdd parses any target. The target of CONNECT is an authority, unless it is a path,
+// as in net/rpc.
 func parseOdd(u *url.URL, x *exchange.Exchange, target string) error {
 	authority := x.Method == exchange.MethodConnect && !strings.HasPrefix(target, "/")
 	if authority {
@@ -39,8 +40,8 @@ func parseOdd(u *url.URL, x *exchange.Exchange, target string) error {
 	return nil
 }
 
-// plain reports whether a path has only bytes that package url never escapes in
-// a path: then it is its own encoding, and RawPath stays empty.
+// plain reports whether a path has only bytes that package url never escapes in a path:
+// then it is its own encoding, and RawPath stays empty.
 func plain(path []byte) bool {
 	for _, c := range path {
 		if !plainBytes[c] {
@@ -63,5 +64,5 @@ var plainBytes = func() (t [256]bool) {
 	return t
 }()
 
-// sub is the text of a span of the head that was copied into a string.
+// sub is the text of a span of the head, which has been copied into a string.
 func sub(head string, s exchange.Span) string { return head[s.Off : s.Off+s.Len] }

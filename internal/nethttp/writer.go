@@ -14,41 +14,41 @@ import (
 	"github.com/redline-go/redline/internal/exchange"
 )
 
-// streamAt is how much of a body is kept before it is sent without waiting for
-// the rest: until then its length can be told.
+// streamAt is how much of a body is buffered before it is sent without waiting for the
+// rest: until then its length can be announced.
 const streamAt = 16 << 10
 
-// chunkAt is how much of a body in parts is kept, until Flush or the handler's
-// return, so that small writes share a chunk. net/http keeps 2 KiB, and 4 KiB of the
-// connection's behind that.
+// chunkAt is how much of a body in parts is buffered, until Flush or the handler's return,
+// so that small writes share a chunk. net/http buffers 2 KiB, and another 4 KiB in the
+// connection.
 const chunkAt = 4 << 10
 
 // A writer is the ResponseWriter of a call.
 //
-// The header is turned into field lines when the handler writes the status: later
-// changes do not count, as strings are immutable. The lines that depend on the
-// body follow when the head is sent.
+// The header is converted to field lines when the handler writes the status: later changes
+// have no effect, because strings are immutable. The lines that depend on the body follow
+// when the head is sent.
 type writer struct {
 	c       *call
 	header  http.Header
-	length  int64  // that the handler announced, in bytes
-	written int64  // bytes of body, sent or not
-	rare    *rare  // nil for most
+	length  int64  // announced by the handler, in bytes
+	written int64  // bytes of the body, sent or not
+	rare    *rare  // nil in most calls
 	status  int16  // 0 until it is written
-	sent    uint16 // how many fields header had when the status was written
-	typed   bool   // the content's type is given, or is not to be found out
-	unsized bool   // the content's length is not to be told
+	sent    uint16 // number of fields that header had when the status was written
+	typed   bool   // the content's type is set, or must not be sniffed
+	unsized bool   // the content's length must not be announced
 	trails  bool   // there may be trailers
 }
 
-// rare is what few calls need.
+// rare is state that few calls need.
 type rare struct {
-	named  []string // trailers that were announced
+	named  []string // announced trailers
 	closes chan bool
-	conn   net.Conn // that was hijacked
+	conn   net.Conn // the hijacked connection
 	err    error    // why nothing more can be sent
 
-	free *sync.Cond // of turns; nil until somebody waits for one
+	free *sync.Cond // for turns; nil until a goroutine waits for one
 }
 
 func (w *writer) needs() *rare {
@@ -63,11 +63,11 @@ func (w *writer) Header() http.Header {
 	if w.header == nil {
 		w.header = make(http.Header)
 	}
-	w.trails = w.trails || w.status != 0 // it may be to add one
+	w.trails = w.trails || w.status != 0 // the caller may be about to add one
 	return w.header
 }
 
-// errOver is for handlers that write when they have returned.
+// errOver is for handlers that write after they have returned.
 var errOver = errors.New("http: response written after its handler returned")
 
 // WriteHeader implements http.ResponseWriter.
@@ -91,14 +91,14 @@ func (w *writer) WriteHeader(code int) {
 	}
 }
 
-// complain logs what a handler should not have done, and where.
+// complain logs a mistake of the handler, and where it is.
 func (w *writer) complain(what string) {
 	function, file, line := caller()
 	w.c.cfg.Log("%s from %s (%s:%d)", what, function, file, line)
 }
 
-// inform sends an informational answer with the header so far, behind the fields
-// that the exchange has from native code around the handler and keeps.
+// inform sends an informational answer with the header so far, after the fields that native
+// code around the handler has set on the exchange, which stay.
 func (w *writer) inform(code int) {
 	x := w.c.x
 	kept := len(x.Lines)
@@ -110,7 +110,7 @@ func (w *writer) inform(code int) {
 		}
 	}
 	sortLines(x.Lines[kept:])
-	_ = w.check(x.Session.SendInfo(x, code)) // who writes next is told
+	_ = w.check(x.Session.SendInfo(x, code)) // the next write returns the error
 	x.Lines = x.Lines[:kept]
 }
 
@@ -160,8 +160,8 @@ func (w *writer) begin(code int) {
 	sortLines(x.Lines)
 }
 
-// line adds a field line. A name that is none is left out, and line ends become
-// spaces, as in net/http; so do other control characters.
+// line adds a field line. An invalid name is left out, and line ends become spaces, as in
+// net/http; so do other control characters.
 func (w *writer) line(name, value string) {
 	x := w.c.x
 	if strings.HasPrefix(name, http.TrailerPrefix) {
@@ -174,7 +174,7 @@ func (w *writer) line(name, value string) {
 	}
 }
 
-// fieldValue makes a field's value of any text.
+// fieldValue makes a valid field value of any text.
 func fieldValue(text string) string {
 	text = textproto.TrimString(text)
 	if !exchange.ValidValue(text) {
@@ -190,16 +190,16 @@ func printable(r rune) rune {
 	return r
 }
 
-// sortLines sorts by name, so that equal headers make equal heads: a map has no
-// order. There are few.
+// sortLines sorts by name, so that equal headers make equal heads: a map has no order.
+// There are few lines.
 func sortLines(lines []exchange.Line) {
 	if len(lines) > 1 {
 		slices.SortStableFunc(lines, func(a, b exchange.Line) int { return strings.Compare(a.Name, b.Name) })
 	}
 }
 
-// announce takes the length of the body from the handler's header. One that is
-// there and says nothing keeps the server from finding it out.
+// announce takes the length of the body from the handler's header. A Content-Length field
+// without values keeps the server from determining it.
 func (w *writer) announce(values []string) {
 	if len(values) == 0 || values[0] == "" {
 		w.unsized = true
@@ -228,8 +228,8 @@ func (w *writer) name(lines []string) {
 	}
 }
 
-// allowsBody reports whether an answer with this status has a body, by net/http.
-// One with 205 has none here, but a handler may write it all the same.
+// allowsBody reports whether an answer with this status has a body, according to net/http.
+// Here a 205 has none, but a handler may write one all the same.
 func allowsBody(status int) bool {
 	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
@@ -245,8 +245,8 @@ func (w *writer) Write(p []byte) (int, error) {
 	return w.put(p)
 }
 
-// WriteString implements io.StringWriter. The session only reads what it is given,
-// and refers to it no longer than the call lasts.
+// WriteString implements io.StringWriter. The session only reads the data, and does not
+// refer to it after the call.
 func (w *writer) WriteString(s string) (int, error) {
 	c := w.c
 	c.lock()
@@ -257,7 +257,7 @@ func (w *writer) WriteString(s string) (int, error) {
 	return w.put(unsafe.Slice(unsafe.StringData(s), len(s)))
 }
 
-// admit says whether n bytes may be written now, and counts them.
+// admit checks whether n bytes may be written now, and counts them.
 func (w *writer) admit(n int) error {
 	x := w.c.x
 	switch {
@@ -296,8 +296,8 @@ func (w *writer) failed() error {
 	return nil
 }
 
-// check remembers an error of the session's that is for good: what is kept here
-// until there is more of it would never bring it up again.
+// check remembers a permanent error of the session: buffered output would otherwise not
+// report it again.
 func (w *writer) check(err error) error {
 	switch err {
 	case nil, exchange.ErrNoBody, exchange.ErrLength, exchange.ErrHijacked, exchange.ErrHeadSent:
@@ -309,10 +309,10 @@ func (w *writer) check(err error) error {
 	return w.rare.err
 }
 
-// put keeps p, or sends the head, what was kept, and p.
+// put buffers p, or sends the head, the buffered output, and p.
 func (w *writer) put(p []byte) (int, error) {
 	x := w.c.x
-	if x.Status == http.StatusResetContent { // it has no body, which net/http's handlers may not know
+	if x.Status == http.StatusResetContent { // 205 has no body, but net/http's handlers may not know that
 		w.sniff(p)
 		return len(p), nil
 	}
@@ -327,7 +327,7 @@ func (w *writer) put(p []byte) (int, error) {
 	w.sniff(p)
 	var rest []byte
 	if x.HeadSent && len(p) < chunkAt {
-		p, rest = nil, p // it waits for more
+		p, rest = nil, p // buffered until there is more
 	}
 	if err := x.Session.SendBody(x, p); err != nil {
 		return 0, w.check(err)
@@ -336,7 +336,7 @@ func (w *writer) put(p []byte) (int, error) {
 	return len(p) + len(rest), nil
 }
 
-// sniff finds out the type of a body that begins with what was kept, and then p.
+// sniff determines the type of a body that begins with the buffered output, followed by p.
 func (w *writer) sniff(p []byte) {
 	x := w.c.x
 	if w.typed || x.HeadSent {

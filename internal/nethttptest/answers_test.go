@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// An answer is one message of a server, as it came.
+// An answer is one message of a server, as received.
 type answer struct {
 	line    string   // status line
 	status  int      // 0 when there is none to be found

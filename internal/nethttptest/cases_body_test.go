@@ -109,7 +109,7 @@ var bodyTrials = []trial{
 		n, err := r.Body.Read(make([]byte, 3))
 		o.note("%d, %s", n, describe(err))
 	}},
-	{name: "expect: chunked content is read but for its end, came already", differs: &ends, handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "expect: chunked content is read except for its end, already received", differs: &ends, handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		n, err := io.ReadFull(r.Body, make([]byte, 5))
 		o.note("%d, %s", n, describe(err))
 	}, send: message("POST / HTTP/1.1", "Host: h", "Expect: 100-continue", "Transfer-Encoding: chunked") + encode("hello") + "0\r\n\r\n"},

@@ -73,7 +73,7 @@ var connTrials = []trial{
 	{name: "leaving: within a head", differs: &states, play: []step{say("GET / HTTP/1.1\r\nHo"), half()}},
 	{name: "leaving: closes its half behind the request", handle: path, play: []step{say(get("/a")), half()}},
 	{name: "leaving: closes its half behind several", handle: path, play: []step{say(get("/a") + get("/b")), half()}},
-	{name: "leaving: closes its half behind an empty line", differs: &states, play: []step{say("\r\n"), half()}},
+	{name: "leaving: closes its half after an empty line", differs: &states, play: []step{say("\r\n"), half()}},
 
 	{name: "panic: before anything", handle: func(*observer, http.ResponseWriter, *http.Request) { panic("oops") }, play: []step{say(get("/")), end()}},
 	{name: "panic: with an error", handle: func(*observer, http.ResponseWriter, *http.Request) { panic(http.ErrBodyNotAllowed) }, play: []step{say(get("/")), end()}},

@@ -204,7 +204,7 @@ var contextTrials = []trial{
 		say(postCoded("/", encode("ab"))), hearText("ab"), say(encode("cd")), hearText("abcd"), say("0\r\n\r\n"), hear(1),
 	}},
 	{name: "duplex: not enabled", differs: &readable, handle: echoAsItComes, send: postChunked("/", "ab", "cd")},
-	{name: "duplex: content is read behind WriteHeader and Flush", differs: &readable, handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
+	{name: "duplex: content is read after WriteHeader and Flush", differs: &readable, handle: func(o *observer, w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(200)
 		flush(w)
 		o.read(r.Body)

@@ -53,7 +53,7 @@ var framingTrials = []trial{
 	{name: "chunks: size beyond 64 bits", handle: look, send: postCoded("/", "10000000000000000\r\nhello\r\n0\r\n\r\n")},
 	{name: "chunks: size smaller than the chunk", handle: look, send: postCoded("/", "4\r\nhello\r\n0\r\n\r\n")},
 	{name: "chunks: space in front of size", handle: look, send: postCoded("/", " 5\r\nhello\r\n0\r\n\r\n")},
-	{name: "chunks: space behind size", differs: &strict, handle: look, send: postCoded("/", "5 \r\nhello\r\n0\r\n\r\n")},
+	{name: "chunks: space after size", differs: &strict, handle: look, send: postCoded("/", "5 \r\nhello\r\n0\r\n\r\n")},
 	{name: "chunks: bare line feed behind size", handle: look, send: postCoded("/", "5\nhello\r\n0\r\n\r\n")},
 	{name: "chunks: bare line feed behind chunk", handle: look, send: postCoded("/", "5\r\nhello\n0\r\n\r\n")},
 	{name: "chunks: bare carriage return", handle: look, send: postCoded("/", "5\rhello\r\n0\r\n\r\n")},

@@ -84,12 +84,12 @@ var hijackTrials = []trial{
 		o.err("hijack again", err)
 		w.Header().Set("X-A", "b")
 	}},
-	{name: "hijack: flush behind it", differs: &faults, play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "hijack: flush after it", differs: &faults, play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		c, _ := hijack(o, w)
 		defer c.Close()
 		panics(o, "flush", func() { o.err("flush", w.(interface{ FlushError() error }).FlushError()) })
 	}},
-	{name: "hijack: behind a write", differs: &written, play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "hijack: after a write", differs: &written, play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		put(o, w, "written")
 		c, rw := hijack(o, w)
 		defer c.Close()
@@ -103,7 +103,7 @@ var hijackTrials = []trial{
 		defer c.Close()
 		put(o, c, "raw")
 	}},
-	{name: "hijack: behind an announced length", differs: &written, play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "hijack: after an announced length", differs: &written, play: []step{say(get("/")), end()}, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "10")
 		put(o, w, "hello")
 		c, _ := hijack(o, w)

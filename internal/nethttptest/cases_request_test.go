@@ -84,7 +84,7 @@ var requestTrials = []trial{
 	{name: "version: in lower case", handle: look, send: message("GET / http/1.1", "Host: h")},
 	{name: "version: HTTP/2 with prior knowledge", differs: &strict, refuses: "400 request target does not fit the method", handle: look, send: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
 	{name: "version: TLS to a plain port", handle: look, send: "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"},
-	{name: "empty line in front", differs: &emptyLines, handle: look, send: "\r\n" + get("/a")},
+	{name: "empty line first", differs: &emptyLines, handle: look, send: "\r\n" + get("/a")},
 	{name: "empty line between requests", differs: &emptyLines, handle: look, play: []step{say(get("/a")), hear(1), say("\r\n" + get("/b")), hear(2)}},
 
 	// Host.

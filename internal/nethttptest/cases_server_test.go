@@ -102,7 +102,7 @@ var serverTrials = []trial{
 		o.outlast()
 		put(o, w, "x")
 	}, play: []step{say(get("/", closing)), end()}, fields: func(o *observer, s *http.Server) { s.IdleTimeout = o.short() }},
-	{name: "server: ReadTimeout stands for IdleTimeout", differs: &shutdowns, handle: path, play: []step{say(get("/a")), hear(1), do(outlast)}, fields: func(o *observer, s *http.Server) {
+	{name: "server: ReadTimeout as IdleTimeout", differs: &shutdowns, handle: path, play: []step{say(get("/a")), hear(1), do(outlast)}, fields: func(o *observer, s *http.Server) {
 		s.ReadTimeout = o.short()
 	}},
 	{name: "server: WriteTimeout has passed when the handler answers", differs: &cutShort, handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {

@@ -210,7 +210,7 @@ var streamTrials = []trial{
 		w.Header().Set("Transfer-Encoding", "x")
 		w.Header().Set("X-A", "a\r\nX-Injected: b")
 	}},
-	{name: "trailers out: what belongs in front", differs: &trailers, send: get("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
+	{name: "trailers out: fields that belong in the head", differs: &trailers, send: get("/"), handle: func(o *observer, w http.ResponseWriter, _ *http.Request) {
 		const names = "Date, Expires, Location, Retry-After, Set-Cookie, Upgrade, Vary"
 		w.Header().Set("Trailer", names+", X-A")
 		put(o, w, "hello")

@@ -109,14 +109,14 @@ func listing(t *testing.T, diffs map[string]string) string {
 	var b strings.Builder
 	b.WriteString(`# Where Redline differs from net/http
 
-An ` + "`http.Handler`" + ` sees and does the same under Redline as under net/http, but for what is
-listed here. The differential suite, internal/nethttptest, plays several hundred scripts to both and
-compares every byte and everything that the handlers see; it holds this list to be complete for
-them, and exact. It is written by ` + "`go test ./internal/nethttptest -run TestDeliberateDifferences -update`" + `.
+An ` + "`http.Handler`" + ` behaves the same under Redline as under net/http, and sees the same, except for the
+differences listed here. The differential suite, internal/nethttptest, runs several hundred scripts against
+both and compares every byte and everything that the handlers see. It checks that this list is complete and
+exact for these scripts. ` + "`go test ./internal/nethttptest -run TestDeliberateDifferences -update`" + ` generates the list.
 
-The suite plays over plain TCP sockets. A listener of another kind that Serve is given is served
-by its own Accept, on the transport std alone. When it speaks TLS, Request.TLS is nil all the same,
-"h2" must not be among its NextProtos, and handshakes that fail are not logged.
+The suite uses plain TCP sockets. If Serve receives another kind of listener, it uses the listener's own
+Accept, on the transport std only. If the listener speaks TLS, Request.TLS is nil nevertheless,
+"h2" must not be among its NextProtos, and failed handshakes are not logged.
 
 ## In general
 
@@ -124,7 +124,7 @@ by its own Accept, on the transport std alone. When it speaks TLS, Request.TLS i
 	for _, r := range rules {
 		fmt.Fprintf(&b, "- **%s.** %s\n", r.title, r.why)
 	}
-	b.WriteString("\n## In particular\n\nLines with - are net/http's, those with + are Redline's.\n")
+	b.WriteString("\n## In detail\n\nLines with - are net/http's, lines with + are Redline's.\n")
 	all := trials()
 	for _, r := range reasons {
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n", r.title, r.why)

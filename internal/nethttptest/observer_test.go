@@ -43,7 +43,7 @@ type observer struct {
 	kept  []*http.Request
 	busy  int // handlers and other goroutines that may still write
 	dir   string
-	conn  net.Conn // that a hook was told of last
+	conn  net.Conn // most recently passed to a hook
 
 	timeout time.Duration // what short says
 	timed   atomic.Bool   // it was asked for

@@ -15,8 +15,7 @@ type program []byte
 
 const instruction = 2
 
-// The instructions. Those that a program should have more often stand in the table
-// more often.
+// The instructions. Frequent ones are listed several times.
 var instructions = []func(m *machine, arg byte){
 	(*machine).write, (*machine).write, (*machine).write, (*machine).flush, (*machine).read, (*machine).read,
 	(*machine).set, (*machine).set, (*machine).status, (*machine).info, (*machine).sleep, (*machine).copyFrom,

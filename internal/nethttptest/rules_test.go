@@ -24,7 +24,7 @@ var rules = []*rule{&informational, &refusals, &lengths}
 var informational = rule{
 	reason{
 		"100 (Continue) and other 1xx only where they help",
-		"100 is not sent when content has come already (RFC 9110, 10.1.1), and no informational answer to HTTP/1.0 (15.2).",
+		"100 is not sent if content has already arrived (RFC 9110, 10.1.1), and HTTP/1.0 gets no informational answer (15.2).",
 	},
 	func(ref, red *outcome) (applied bool) {
 		for i := range min(len(ref.conns), len(red.conns)) {
@@ -53,10 +53,10 @@ func toOld(answers []answer) bool {
 // refusals answer requests that reach no handler.
 var refusals = rule{
 	reason{
-		"Words of a refusal",
-		"A request that is malformed or too large for the server is refused before it reaches the handler. Status " +
-			"and the end of the connection are net/http's; the reason phrase is the standard one, the text names " +
-			"what is wrong, and the answer has Date and Content-Length.",
+		"Text of a refusal",
+		"A request that is malformed or too large for the server is refused before it reaches the handler. Status and the end " +
+			"of the connection are as in net/http; the reason phrase is the standard one, the text names the error, and the answer " +
+			"has Date and Content-Length.",
 	},
 	eachAnswer(func(a, b *answer) bool {
 		const plain = "Content-Type: text/plain; charset=utf-8"

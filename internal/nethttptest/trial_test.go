@@ -164,7 +164,7 @@ func half() step {
 // do does anything else.
 func do(f func(r *run)) step { return f }
 
-// start plays a trial on an engine, and returns what came of it.
+// start runs a trial on an engine, and returns its outcome.
 func (t *trial) start(e engine, dir string) *outcome {
 	o := newObserver(dir)
 	o.timeout = cmp.Or(t.short, soon)

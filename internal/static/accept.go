@@ -5,12 +5,11 @@ import "strings"
 // A Coding is a content coding that files may be stored in.
 type Coding struct{ Name, Ext string }
 
-// codings are in the order of preference where the client has none.
+// codings are in order of preference for a client that has none.
 var codings = [...]Coding{{"br", ".br"}, {"zstd", ".zst"}, {"gzip", ".gz"}}
 
-// Codings returns, in the first n of list, the codings that a client wants by
-// the value of its Accept-Encoding field rather than none, the best first
-// (RFC 9110, 12.5.3).
+// Codings returns, in the first n elements of list, the codings that a client prefers to no
+// coding, according to its Accept-Encoding field, the best first (RFC 9110, 12.5.3).
 func Codings(accept string) (list [len(codings)]Coding, n int) {
 	var weights [len(codings)]int
 	identity := weightOf(accept, "identity", "identity", false)
@@ -33,8 +32,8 @@ func Codings(accept string) (list [len(codings)]Coding, n int) {
 	return list, n
 }
 
-// weightOf returns the weight that a list gives to a name or its alias, in
-// thousandths, or else what it gives to "*", if that counts; or -1.
+// weightOf returns the weight that a list gives to a name or its alias, in thousandths,
+// otherwise the weight of "*", if star is set; or -1.
 func weightOf(accept, name, alias string, star bool) int {
 	other := -1
 	for accept != "" {
@@ -53,9 +52,9 @@ func weightOf(accept, name, alias string, star bool) int {
 	return other
 }
 
-// BestType returns the index of the media type that a client likes best by the
-// value of its Accept field, or -1 when it takes none of them. Of equals the
-// first is best (RFC 9110, 12.5.1).
+// BestType returns the index of the media type that a client prefers according to its
+// Accept field, or -1 if it accepts none of them. Among equals the first wins (RFC 9110,
+// 12.5.1).
 func BestType(accept string, offered []string) int {
 	best, most := -1, 0
 	for i, offer := range offered {
@@ -66,8 +65,8 @@ func BestType(accept string, offered []string) int {
 	return best
 }
 
-// typeWeight returns the weight of the most precise of the ranges that an offer
-// falls into, in thousandths; 0 when there is none.
+// typeWeight returns the weight of the most specific range that matches an offer, in
+// thousandths; 0 if there is none.
 func typeWeight(accept, offer string) int {
 	offered, offeredParams := cutParams(offer)
 	major, _, _ := strings.Cut(offered, "/")
@@ -141,7 +140,7 @@ func isWeight(param string) bool {
 	return len(param) >= 2 && param[0]|0x20 == 'q' && param[1] == '='
 }
 
-// qvalue reads 0, 1, or one of them with up to three digits behind the point.
+// qvalue reads 0, 1, or one of them with up to three digits after the point.
 func qvalue(s string) (thousandths int, ok bool) {
 	if s == "" || s[0] != '0' && s[0] != '1' || len(s) > 1 && s[1] != '.' || len(s) > 5 {
 		return 0, false
@@ -157,9 +156,9 @@ func qvalue(s string) (thousandths int, ok bool) {
 	return n, n <= 1000
 }
 
-// cutList cuts the first element off a list, cutParam the first parameter off
-// parameters, and cutParams an element's parameters off its text. A separator
-// within a quoted string is none.
+// cutList cuts the first element off a list, cutParam the first parameter off parameters,
+// and cutParams an element's parameters off its text. Separators within quoted strings do
+// not count.
 func cutList(s string) (element, rest string)  { return cutAt(s, ',') }
 func cutParam(s string) (param, rest string)   { return cutAt(s, ';') }
 func cutParams(s string) (text, params string) { return cutAt(s, ';') }

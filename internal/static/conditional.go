@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Conditions are the values of a request's precondition fields; of one that came
-// in several lines, the lines joined by commas. Empty means absent.
+// Conditions are the values of a request's precondition fields; several field lines are
+// joined with commas. Empty means absent.
 type Conditions struct {
 	IfMatch, IfNoneMatch, IfModifiedSince, IfUnmodifiedSince, IfRange string
 }
 
-// An Outcome is what preconditions make of a request.
+// An Outcome is the result of evaluating preconditions.
 type Outcome int
 
 // The outcomes.
@@ -22,9 +22,9 @@ const (
 	Failed              // status 412
 )
 
-// Evaluate evaluates the preconditions of GET or HEAD, but If-Range, in the order
-// of RFC 9110, 13.2.2. tag is the selected representation's entity tag and
-// modified its modification time; empty and zero where there is none.
+// Evaluate evaluates the preconditions of GET or HEAD, except If-Range, in the order of RFC
+// 9110, 13.2.2. tag is the selected representation's entity tag and modified its
+// modification time; empty and zero if there is none.
 func (c *Conditions) Evaluate(tag string, modified time.Time) Outcome {
 	switch {
 	case c.IfMatch != "":
@@ -49,8 +49,8 @@ func (c *Conditions) Evaluate(tag string, modified time.Time) Outcome {
 	return Proceed
 }
 
-// RangeApplies evaluates If-Range (RFC 9110, 13.1.5): whether the client's parts
-// are of the representation that is selected now.
+// RangeApplies evaluates If-Range (RFC 9110, 13.1.5): it reports whether the client's parts
+// belong to the currently selected representation.
 func (c *Conditions) RangeApplies(tag string, modified time.Time) bool {
 	switch {
 	case c.IfRange == "":
@@ -62,12 +62,12 @@ func (c *Conditions) RangeApplies(tag string, modified time.Time) bool {
 	return err == nil && Dated(modified) && modified.Unix() == t.Unix()
 }
 
-// Dated reports whether a modification time is one: neither zero nor the epoch,
-// which stand for not known.
+// Dated reports whether a modification time is known: neither zero nor the epoch, which
+// both mean unknown.
 func Dated(t time.Time) bool { return !t.IsZero() && t.Unix() != 0 }
 
-// changed reports whether a representation was modified after a date, to the
-// second. ok is false when that cannot be said, and the field is to be ignored.
+// changed reports whether a representation was modified after a date, to the second. ok is
+// false if that cannot be decided, and the field has to be ignored.
 func changed(modified time.Time, date string) (after, ok bool) {
 	t, err := http.ParseTime(date)
 	if err != nil || !Dated(modified) {
@@ -76,9 +76,8 @@ func changed(modified time.Time, date string) (after, ok bool) {
 	return modified.Unix() > t.Unix(), true
 }
 
-// matches reports whether a tag is in a list of entity tags, or the list is "*",
-// by strong or by weak comparison (RFC 9110, 8.8.3.2). What follows something
-// that is no entity tag is not looked at.
+// matches reports whether a tag is in a list of entity tags, or the list is "*", by strong
+// or by weak comparison (RFC 9110, 8.8.3.2). Text after an invalid entity tag is ignored.
 func matches(list, tag string, strong bool) bool {
 	if list == "*" {
 		return true

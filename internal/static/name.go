@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// Name returns the name of the file that a path stands for, relative to the
-// directory that is served: "." for the directory itself. raw is the path behind
-// the mount point, percent-encoded, without its first slash. dir says that it
-// ends in a slash, so that only a directory is meant.
+// Name returns the name of the file that a path represents, relative to the served
+// directory: "." for the directory itself. raw is the path after the mount point,
+// percent-encoded, without its first slash. dir reports that it ends in a slash, so that
+// only a directory is meant.
 //
-// A file has one path: what other servers were fooled by, or clean up before
-// they look, is refused (CVE-2022-40082). That is "." and ".." as segments, in
-// any encoding, empty segments, backslashes, slashes that are encoded, control
-// characters, anything that is not UTF-8, on Windows all that Windows reads
-// as something else than it says, and, unless dots is set, names that begin with
-// a dot: .git, .env, .htpasswd. Of these ".well-known" is exempt (RFC 8615).
+// A file has exactly one path: forms that have fooled other servers, or that they clean up
+// first, are refused (CVE-2022-40082). These are "." and ".." as segments, in any encoding,
+// empty segments, backslashes, encoded slashes, control characters, anything that is not
+// UTF-8, on Windows everything that Windows interprets differently, and, unless dots is
+// set, names that begin with a dot: .git, .env, .htpasswd. Of these ".well-known" is exempt
+// (RFC 8615).
 func Name(raw []byte, dots bool) (name string, dir, ok bool) {
 	text := string(raw)
 	if text == "" {
 		return ".", true, true
 	}
-	// An encoded slash would be one too many when it is decoded.
+	// Decoding an encoded slash would add a slash.
 	slashes := strings.Count(text, "/")
 	text, err := url.PathUnescape(text)
 	if err != nil || strings.Count(text, "/") != slashes {
@@ -55,10 +55,9 @@ func plain(segment string) bool {
 	return true
 }
 
-// plainOnWindows reports whether Windows takes a segment for the name of one
-// file, and that name only: no device, no drive or stream ("a:b"), no ending
-// that it drops ("a.", "a "), no wildcard, nothing that looks like a short name
-// ("GIT~1").
+// plainOnWindows reports whether Windows takes a segment for the name of exactly one file:
+// no device, no drive or stream ("a:b"), no ending that it drops ("a.", "a "), no wildcard,
+// nothing that looks like a short name ("GIT~1").
 func plainOnWindows(segment string) bool {
 	if strings.ContainsAny(segment, `:*?"<>|`) || strings.HasSuffix(segment, ".") || strings.HasSuffix(segment, " ") {
 		return false

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Errors of Open. Any other than these two means that the system is short of
-// something, or broken, and not that the file is not there.
+// Errors of Open. Any other error means that the system lacks a resource, or is broken, and
+// not that the file does not exist.
 var (
-	// ErrNotFile stands for what is not there, is not a regular file, may not be
-	// read, or lies outside of the root: a client is told no difference.
+	// ErrNotFile means that the name does not exist, is not a regular file, may not be
+	// read, or is outside of the root: a client cannot distinguish these cases.
 	ErrNotFile = errors.New("no such file")
-	// ErrDirectory stands for a directory.
+	// ErrDirectory means that the name is a directory.
 	ErrDirectory = errors.New("is a directory")
 )
 
@@ -28,11 +28,11 @@ type File struct {
 	ModTime time.Time
 }
 
-// Open opens the regular file of that name below root. It follows symbolic links
-// as far as they stay below root, which the system is asked for one step at a
-// time: a directory that is replaced by a link meanwhile fools nobody.
+// Open opens the regular file of that name below root. It follows symbolic links that stay
+// below root, and asks the system for one step at a time, so replacing a directory with a
+// link meanwhile has no effect.
 //
-// A named pipe or a device is not waited for.
+// Open does not wait for a named pipe or a device.
 func Open(root *os.Root, name string) (*File, error) {
 	f, err := root.OpenFile(name, openFlags, 0)
 	if err != nil {
@@ -54,10 +54,10 @@ func Open(root *os.Root, name string) (*File, error) {
 	return nil, errors.Join(err, f.Close())
 }
 
-// Variant returns the precompressed variant of a file that suits a client best
-// by its Accept-Encoding field, and closes f then; or f when there is none. The
-// variant of "a.js" in brotli is "a.js.br". One that is older than the file was
-// forgotten when that changed, and is left alone.
+// Variant returns the precompressed variant of a file that suits a client best according to
+// its Accept-Encoding field, and then closes f; or f if there is none. The brotli variant
+// of "a.js" is "a.js.br". A variant that is older than the file was not updated with it,
+// and is ignored.
 func (f *File) Variant(root *os.Root, name, accept string) (*File, error) {
 	if accept == "" {
 		return f, nil
@@ -69,7 +69,7 @@ func (f *File) Variant(root *os.Root, name, accept string) (*File, error) {
 			continue
 		}
 		if err != nil {
-			return f, nil // short of descriptors, perhaps; the file itself is open
+			return f, nil // perhaps no free descriptors; the file itself is open
 		}
 		if v.ModTime.Before(f.ModTime) {
 			if err := v.Close(); err != nil {
@@ -83,10 +83,9 @@ func (f *File) Variant(root *os.Root, name, accept string) (*File, error) {
 	return f, nil
 }
 
-// Tag returns a strong entity tag (RFC 9110, 8.8.3) of size, modification time
-// and coding. It tells versions apart where files are replaced, by rename or
-// otherwise, and get the time at which that happens; tools that set times back
-// want a tag of their own.
+// Tag returns a strong entity tag (RFC 9110, 8.8.3) of size, modification time and coding.
+// It distinguishes versions if files are replaced, by rename or otherwise, and get the time
+// at which that happens; tools that set times back need their own tag.
 func (f *File) Tag() string {
 	if f.Coding == "" {
 		return fmt.Sprintf(`"%x-%x"`, f.Size, f.ModTime.UnixNano())

@@ -6,5 +6,5 @@ import "os"
 
 const openFlags = os.O_RDONLY
 
-// serious reports whether an error is the system's trouble, not the name's.
+// serious reports whether an error concerns the system, not the name.
 func serious(error) bool { return false }

@@ -25,18 +25,18 @@ func (r Range) ContentRange(size int64) string {
 // Unsatisfied returns the value of Content-Range that goes with status 416.
 func Unsatisfied(size int64) string { return "bytes */" + strconv.FormatInt(size, 10) }
 
-// MaxRanges is how many ranges one request may ask for; the field of one that
-// asks for more is ignored (RFC 9110, 14.2).
+// MaxRanges is the maximum number of ranges of one request; a field that asks for more is
+// ignored (RFC 9110, 14.2).
 const MaxRanges = 32
 
-// ErrRange stands for a Range field that cannot be satisfied: status 416.
+// ErrRange is returned for a Range field that cannot be satisfied: status 416.
 var ErrRange = errors.New("range not satisfiable")
 
-// ParseRange returns the ranges that the value of a Range field asks for, of a
-// representation of size bytes, in their order and cut to its end. None means
-// that the whole is to be sent: the field is empty, or is ignored because its
-// unit is not known, the ranges are too many or longer than the whole, or there
-// is nothing to send (RFC 9110, 14.1.2 and 14.2). The error is ErrRange.
+// ParseRange returns the ranges that the value of a Range field requests from a
+// representation of size bytes, in their order and truncated to its end. No ranges mean
+// that the whole is to be sent: the field is empty, or is ignored because its unit is
+// unknown, the ranges are too many or longer than the whole, or there is nothing to send
+// (RFC 9110, 14.1.2 and 14.2). The error is ErrRange.
 func ParseRange(value string, size int64) ([]Range, error) {
 	unit, set, ok := strings.Cut(value, "=")
 	if value == "" || size == 0 || ok && !strings.EqualFold(unit, "bytes") {
@@ -60,7 +60,7 @@ func ParseRange(value string, size int64) ([]Range, error) {
 			return nil, ErrRange
 		}
 		if r.Length == 0 {
-			continue // it begins behind the end
+			continue // it begins after the end
 		}
 		ranges = append(ranges, r)
 		if left >= 0 {
@@ -76,8 +76,8 @@ func ParseRange(value string, size int64) ([]Range, error) {
 	return ranges, nil
 }
 
-// parseSpec reads first-last, first- or -suffix. Its Length is 0 when nothing of
-// it exists.
+// parseSpec reads first-last, first- or -suffix. Its Length is 0 if no part of the range
+// exists.
 func parseSpec(spec string, size int64) (r Range, valid bool) {
 	first, last, ok := strings.Cut(spec, "-")
 	if !ok {
@@ -104,8 +104,7 @@ func parseSpec(spec string, size int64) (r Range, valid bool) {
 	return Range{Start: start, Length: min(end, size-1) - start + 1}, true
 }
 
-// position reads 1*DIGIT; what is beyond an int64 is beyond the end of every
-// file, too.
+// position reads 1*DIGIT; a number beyond an int64 is beyond the end of every file, too.
 func position(s string) (n int64, ok bool) {
 	for i := range len(s) {
 		d := int64(s[i]) - '0'

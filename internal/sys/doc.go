@@ -1,11 +1,11 @@
-// Package sys is the one place with raw system calls, and with the structures
-// that the kernel reads and writes.
+// Package sys is the only place for raw system calls, and for the structures that the
+// kernel reads and writes.
 //
-// Calls that never wait go through RawSyscall: they do not tell the scheduler,
-// which saves 30 ns and keeps the processor. Nothing that may wait is allowed to:
-// a thread that waits in a RawSyscall stops the garbage collector for as long.
-// Sockets are non-blocking without exception; what may touch a disk goes through
-// Syscall.
+// Calls that never wait use RawSyscall: they do not notify the scheduler, which saves 30 ns
+// and keeps the processor. Calls that may wait must not use it: a thread that waits in a
+// RawSyscall stops the garbage collector for as long. All sockets are non-blocking; calls
+// that may access a disk use Syscall.
 //
-// Results are errno numbers, 0 for success: hot paths compare, they do not wrap.
+// Results are errno numbers, 0 for success: hot paths compare numbers and do not wrap
+// errors.
 package sys

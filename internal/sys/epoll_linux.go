@@ -16,22 +16,22 @@ const (
 	Hup   = unix.EPOLLHUP
 	Err   = unix.EPOLLERR
 
-	// Exclusive wakes one of several instances that watch the same file.
+	// Exclusive wakes only one of several instances that watch the same file.
 	Exclusive = unix.EPOLLEXCLUSIVE
 )
 
-// An Event is what epoll reports about a file: a set of events, and the
-// descriptor and generation it was registered with.
+// An Event is a report of epoll about a file: a set of events, and the descriptor and
+// generation with which it was registered.
 type Event unix.EpollEvent
 
-// Gen is the generation that the file was registered with.
+// Gen is the generation with which the file was registered.
 func (e *Event) Gen() uint32 { return uint32(e.Pad) }
 
 // An Epoll is an epoll instance.
 type Epoll int
 
-// NewEpoll creates an instance whose descriptor is non-blocking, so that
-// [os.NewFile] gives it to the runtime's poller.
+// NewEpoll creates an instance whose descriptor is non-blocking, so that [os.NewFile] adds
+// it to the runtime's poller.
 func NewEpoll() (Epoll, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -44,7 +44,7 @@ func NewEpoll() (Epoll, error) {
 	return Epoll(fd), nil
 }
 
-// Add registers fd for some events; reports carry gen.
+// Add registers fd for some events; reports contain gen.
 func (p Epoll) Add(fd int, events, gen uint32) syscall.Errno {
 	return p.ctl(unix.EPOLL_CTL_ADD, fd, events, gen)
 }

@@ -12,21 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A ListenConfig says how Listen opens a socket.
+// A ListenConfig sets how Listen opens a socket.
 type ListenConfig struct {
 	ReusePort   bool // SO_REUSEPORT: other sockets may listen on the same address
 	FastOpen    int  // TCP_FASTOPEN queue length; 0 is off
-	DeferAccept bool // TCP_DEFER_ACCEPT: accept when the first bytes are there
+	DeferAccept bool // TCP_DEFER_ACCEPT: accept when the first bytes have arrived
 	Backlog     int  // 0 is the system's limit
 }
 
-// deferSeconds is how long the kernel waits for the first bytes before it hands
-// the connection out without.
+// deferSeconds is how long the kernel waits for the first bytes before it returns the
+// connection without them.
 const deferSeconds = 5
 
-// Listen opens a non-blocking listening socket and returns its descriptor, which
-// the caller closes, and its address. A Unix socket's file is the caller's to
-// remove when it does.
+// Listen opens a non-blocking listening socket and returns its descriptor, which the caller
+// closes, and its address. The caller has to remove the file of a Unix socket.
 func Listen(network, address string, c ListenConfig) (int, net.Addr, error) {
 	lc := net.ListenConfig{KeepAlive: -1, Control: func(network, _ string, rc syscall.RawConn) error {
 		var err error
@@ -77,16 +76,16 @@ func (c ListenConfig) options(network string, fd int) error {
 	if c.DeferAccept {
 		errs = append(errs, set("TCP_DEFER_ACCEPT", unix.IPPROTO_TCP, unix.TCP_DEFER_ACCEPT, deferSeconds))
 	}
-	// Accepted sockets inherit it, which saves a call for each.
+	// Accepted sockets inherit it, which saves a call per socket.
 	errs = append(errs, set("TCP_NODELAY", unix.IPPROTO_TCP, unix.TCP_NODELAY, 1))
 	KeepAlive(fd)
 	return errors.Join(errs...)
 }
 
-// KeepAlive has a TCP socket, and those that a listening one accepts, find out
-// within about two and a half minutes that the peer has vanished: as package net
-// does, after 15 s of silence, 9 times. Errors do not matter: it is a help, no
-// more, and other sockets do not have it.
+// KeepAlive lets a TCP socket, and those that a listening one accepts, detect within about
+// two and a half minutes that the peer has vanished: like package net, after 15 s of
+// silence, 9 times. Errors do not matter: this is optional, and other sockets do not have
+// it.
 func KeepAlive(fd int) {
 	_ = setInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
 	_ = setInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, 15)
@@ -129,13 +128,13 @@ func DupFD(fd int) (int, error) {
 	return dup, nil
 }
 
-// Unblock makes a descriptor non-blocking. Whoever shares its file may have made it
-// blocking: [os.File.Fd] does, and so does os/exec with the files that it passes on.
-// Errors do not matter: it was non-blocking before.
+// Unblock makes a descriptor non-blocking. Others that share its file may have made it
+// blocking: [os.File.Fd] does, and so does os/exec with the files that it passes on. Errors
+// do not matter: it was non-blocking before.
 func Unblock(fd int) { _ = unix.SetNonblock(fd, true) }
 
-// Conn makes a connection of package net of a connected socket, with a descriptor of
-// its own: fd stays the caller's, and as it was, whatever the result is.
+// Conn makes a connection of package net from a connected socket, with a separate
+// descriptor: fd stays with the caller, unchanged, with any result.
 func Conn(fd int) (net.Conn, error) {
 	dup, err := DupFD(fd)
 	if err != nil {
@@ -143,14 +142,14 @@ func Conn(fd int) (net.Conn, error) {
 	}
 	f := os.NewFile(uintptr(dup), "socket")
 	defer f.Close()
-	// FileConn takes one more duplicate, of a file that it makes blocking. That is
-	// the file of all of them.
+	// FileConn takes one more duplicate, of a file that it makes blocking. All duplicates
+	// share that file.
 	nc, err := net.FileConn(f)
 	Unblock(fd)
 	return nc, err
 }
 
-// MaxFiles is how many descriptors the process may have, 0 if that is not known.
+// MaxFiles is the maximum number of descriptors of the process, 0 if unknown.
 func MaxFiles() int {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil {

@@ -2,10 +2,10 @@
 
 package sys
 
-// Received tells the race detector that bytes have come from somebody who has sent
-// them before. Without it, it is nothing.
+// Received tells the race detector that bytes have arrived that another goroutine has sent
+// before. Without the race detector it does nothing.
 func Received() {}
 
-// Sending tells the race detector that bytes are going to be sent. Without it, it is
-// nothing.
+// Sending tells the race detector that bytes are about to be sent. Without the race
+// detector it does nothing.
 func Sending() {}

@@ -10,16 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Buffers are memory that the kernel takes from as it receives: a ring of
-// entries that name the buffers which are free (IORING_REGISTER_PBUF_RING, Linux
-// 5.19), and the buffers, in one mapping that the garbage collector does not
-// know.
+// Buffers are memory into which the kernel receives: a ring of entries that name the free
+// buffers (IORING_REGISTER_PBUF_RING, Linux 5.19), and the buffers, in one mapping that is
+// unknown to the garbage collector.
 //
 //	entries   16 bytes each; the last two of the first are the tail
 //	buffers   stride bytes each; touched, and so resident, only when used
 //
-// The stride is a cache line more than the size, so that the first lines of all
-// buffers do not compete for the same sets of the cache.
+// The stride is a cache line more than the size, so that the first lines of all buffers do
+// not compete for the same cache sets.
 type Buffers struct {
 	mem     []byte
 	entries []bufEntry
@@ -50,8 +49,8 @@ type bufReg struct {
 
 const cacheLine = 64
 
-// NewBuffers registers n buffers, a power of two, of size bytes as a group of
-// the ring. None of them is given to the kernel yet: see Open.
+// NewBuffers registers n buffers, a power of two, of size bytes as a group of the ring.
+// None of them is given to the kernel yet: see Open.
 func (r *Ring) NewBuffers(group uint16, n, size int) (*Buffers, error) {
 	b := &Buffers{size: size, stride: size + cacheLine}
 	page := os.Getpagesize()
@@ -72,8 +71,7 @@ func (r *Ring) NewBuffers(group uint16, n, size int) (*Buffers, error) {
 	return b, nil
 }
 
-// Open gives the kernel n buffers more, as far as there are any, and reports
-// whether there were.
+// Open gives the kernel up to n more buffers, and reports whether there were any.
 func (b *Buffers) Open(n int) bool {
 	n = min(n, len(b.entries)-b.open)
 	for range n {
@@ -92,29 +90,28 @@ func (b *Buffers) Bytes(id uint16, n int) []byte {
 	return b.slab[at : at+n : at+n]
 }
 
-// Recycle gives a buffer back to the kernel.
+// Recycle returns a buffer to the kernel.
 func (b *Buffers) Recycle(id uint16) {
 	e := &b.entries[int(b.tail)&(len(b.entries)-1)]
 	e.addr = uint64(uintptr(unsafe.Pointer(&b.slab[int(id)*b.stride])))
 	e.len = uint32(b.size)
 	e.bid = id
 	b.tail++
-	// The kernel reads the tail with acquire semantics. There is no atomic store
-	// of 16 bits; the other half of the word is the first entry's own.
+	// The kernel reads the tail with acquire semantics. There is no atomic store of 16
+	// bits; the other half of the word belongs to the first entry.
 	var word [4]byte
 	binary.NativeEndian.PutUint16(word[:], b.entries[0].bid)
 	binary.NativeEndian.PutUint16(word[2:], b.tail)
 	b.tailAt.Store(binary.NativeEndian.Uint32(word[:]))
 }
 
-// Close gives the memory back. No request of the ring may be in flight.
+// Close frees the memory. No request of the ring may be in flight.
 func (b *Buffers) Close() {
-	_ = unix.Munmap(b.mem) // it was mapped: there is nothing to fail
+	_ = unix.Munmap(b.mem) // it was mapped: this cannot fail
 	b.mem, b.entries, b.slab = nil, nil, nil
 }
 
-// A Slab is memory that the garbage collector does not know, for the kernel to
-// read from.
+// A Slab is memory unknown to the garbage collector, for the kernel to read from.
 type Slab []byte
 
 // NewSlab maps n bytes.
@@ -129,7 +126,7 @@ func NewSlab(n int) (Slab, error) {
 // Addr is the address of byte i, for an [SQE].
 func (s Slab) Addr(i int) uint64 { return uint64(uintptr(unsafe.Pointer(&s[i]))) }
 
-// Close gives the memory back.
+// Close frees the memory.
 func (s Slab) Close() {
-	_ = unix.Munmap(s) // it was mapped: there is nothing to fail
+	_ = unix.Munmap(s) // it was mapped: this cannot fail
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CheckCPUs says which of these CPUs the process may not use.
+// CheckCPUs returns an error that names the CPUs that the process may not use.
 func CheckCPUs(cpus []int) error {
 	var usable unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &usable); err != nil {
@@ -16,13 +16,13 @@ func CheckCPUs(cpus []int) error {
 	}
 	for _, cpu := range cpus {
 		if cpu < 0 || !usable.IsSet(cpu) {
-			return fmt.Errorf("CPU %d is not one that this process may use: these are %s", cpu, list(&usable))
+			return fmt.Errorf("this process may not use CPU %d: it may use %s", cpu, list(&usable))
 		}
 	}
 	return nil
 }
 
-// list writes CPUs as taskset and cpuset files take them: 0-3,8.
+// list formats CPUs as taskset and cpuset files do: 0-3,8.
 func list(set *unix.CPUSet) string {
 	var b []byte
 	for cpu, end := 0, 8*int(unsafe.Sizeof(*set)); cpu < end; cpu++ {
@@ -43,8 +43,8 @@ func list(set *unix.CPUSet) string {
 	return string(b)
 }
 
-// Pin ties the calling thread to one CPU, and returns what undoes it: called on
-// another thread it does nothing, and reports false. The caller has locked its
+// Pin ties the calling thread to one CPU, and returns a function that reverses it: if
+// called on another thread, it does nothing and reports false. The caller has locked its
 // goroutine to the thread.
 func Pin(cpu int) (undo func() bool, err error) {
 	var before, set unix.CPUSet
@@ -60,8 +60,7 @@ func Pin(cpu int) (undo func() bool, err error) {
 		if unix.Gettid() != thread {
 			return false
 		}
-		// The mask was valid a moment ago; should it not be any more, the
-		// thread stays where it is.
+		// The mask was valid before; if it no longer is, the thread stays where it is.
 		_ = unix.SchedSetaffinity(0, &before)
 		return true
 	}, nil

@@ -7,13 +7,12 @@ import (
 	"syscall"
 )
 
-// The race detector knows what happens before what between the two ends of a
-// connection by a variable that package syscall acquires when it reads, and releases
-// when it writes. The calls here do not go through its Read and Write, so these are
-// called in vain beside them: a Read that succeeds acquires, and a Write releases
-// whatever comes of it.
+// The race detector orders events at the two ends of a connection by a variable that
+// package syscall acquires when it reads, and releases when it writes. The calls here do
+// not use its Read and Write, so these are called in addition, without effect: a successful
+// Read acquires, and a Write releases even if it fails.
 
-// null is open for as long as the process lives.
+// null is open while the process lives.
 var null = openNull()
 
 func openNull() int {
@@ -24,9 +23,9 @@ func openNull() int {
 	return fd
 }
 
-// Received tells the race detector that bytes have come from somebody who has sent
-// them before.
-func Received() { _, _ = syscall.Read(null, nil) } // of no bytes: there is nothing to fail
+// Received tells the race detector that bytes have arrived that another goroutine has sent
+// before.
+func Received() { _, _ = syscall.Read(null, nil) } // of no bytes: this cannot fail
 
-// Sending tells the race detector that bytes are going to be sent.
-func Sending() { _, _ = syscall.Write(-1, nil) } // it is to fail
+// Sending tells the race detector that bytes are about to be sent.
+func Sending() { _, _ = syscall.Write(-1, nil) } // it fails on purpose

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Recv reads what has arrived at a socket. It does not wait, also where somebody who
-// shares the socket has made it a blocking one.
+// Recv reads what has arrived at a socket. It does not wait, even if another holder of the
+// socket has made it blocking.
 func Recv(fd int, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_DONTWAIT, 0, 0)
 	if errno != 0 {
@@ -23,8 +23,8 @@ func Recv(fd int, p []byte) (int, syscall.Errno) {
 	return int(n), 0
 }
 
-// Send writes to a socket, without waiting and without SIGPIPE. more says that other
-// bytes follow at once, so that the kernel may wait for them to fill a segment.
+// Send writes to a socket, without waiting and without SIGPIPE. more means that other bytes
+// follow at once, so that the kernel may wait for them to fill a segment.
 func Send(fd int, p []byte, more bool) (int, syscall.Errno) {
 	Sending()
 	n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), flags(more), 0, 0)
@@ -41,7 +41,7 @@ func flags(more bool) uintptr {
 	return unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL
 }
 
-// MaxVector is the most buffers that one SendVector takes.
+// MaxVector is the maximum number of buffers of one SendVector.
 const MaxVector = 64
 
 // SendVector writes several buffers, up to MaxVector of them, like [Send].
@@ -65,8 +65,8 @@ func SendVector(fd int, bufs [][]byte, more bool) (int, syscall.Errno) {
 	return int(n), 0
 }
 
-// SendFile sends up to n bytes of file from offset off. It may wait for a disk,
-// so it tells the scheduler. 0 bytes without an error is the end of the file.
+// SendFile sends up to n bytes of file from offset off. It may wait for a disk, so it
+// notifies the scheduler. 0 bytes without an error mean the end of the file.
 func SendFile(fd, file int, off int64, n int) (int, syscall.Errno) {
 	Sending()
 	sent, _, errno := syscall.Syscall6(unix.SYS_SENDFILE, uintptr(fd), uintptr(file), uintptr(unsafe.Pointer(&off)), uintptr(n), 0, 0)
@@ -90,25 +90,25 @@ func Accept(fd int) (int, Addr, syscall.Errno) {
 
 // Close closes a descriptor.
 func Close(fd int) {
-	// The descriptor is gone whatever the result says, see close(2).
+	// The descriptor is closed with any result, see close(2).
 	_, _, _ = syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0)
 }
 
-// ShutWrite tells the peer that nothing more will come.
+// ShutWrite tells the peer that no more data will follow.
 func ShutWrite(fd int) syscall.Errno { return shutdown(fd, unix.SHUT_WR) }
 
-// ShutBoth ends both directions. Reads and writes that wait, or come, fail.
+// ShutBoth ends both directions. Current and later reads and writes fail.
 func ShutBoth(fd int) syscall.Errno { return shutdown(fd, unix.SHUT_RDWR) }
 
 // Reset ends both directions at once and drops what is unsent: the peer of a TCP
 // connection gets a reset. The descriptor stays valid; reads and writes fail.
 func Reset(fd int) {
-	// Connecting to nowhere dissolves a connection (connect(2), AF_UNSPEC), and
-	// unlike SO_LINGER it does not wait for the descriptor to be closed.
+	// Connecting to AF_UNSPEC dissolves a connection (connect(2)), and unlike SO_LINGER it
+	// does not wait for the descriptor to be closed.
 	none := syscall.RawSockaddr{Family: unix.AF_UNSPEC}
 	_, _, errno := syscall.RawSyscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&none)), unsafe.Sizeof(none))
 	if errno != 0 {
-		ShutBoth(fd) // a Unix socket knows no reset; if this fails too, it is not connected any more
+		ShutBoth(fd) // a Unix socket has no reset; if this fails too, it is no longer connected
 	}
 }
 
@@ -126,13 +126,13 @@ func setInt(fd, level, option int, value int32) syscall.Errno {
 	return errno
 }
 
-// Unread is the number of bytes that have arrived and not been read; 0 if the kernel
-// does not tell.
+// Unread is the number of bytes that have arrived and have not been read; 0 if the kernel
+// does not report it.
 func Unread(fd int) int { return queued(fd, unix.SIOCINQ) }
 
 // Untaken is the number of bytes that were sent and that the peer's system has not
-// acknowledged; 0 if the kernel does not tell. Of a Unix socket it is the memory that they
-// take.
+// acknowledged; 0 if the kernel does not report it. For a Unix socket it is the memory that
+// they take.
 func Untaken(fd int) int { return queued(fd, unix.SIOCOUTQ) }
 
 func queued(fd int, call uintptr) int {
@@ -143,8 +143,8 @@ func queued(fd int, call uintptr) int {
 	return int(n)
 }
 
-// An Addr is an address of a socket, kept in 24 bytes without pointers. The zero
-// value is the address of a unix socket without a name.
+// An Addr is an address of a socket, stored in 24 bytes without pointers. The zero value is
+// the address of a unix socket without a name.
 type Addr struct {
 	ip   [16]byte
 	zone uint32
@@ -152,7 +152,7 @@ type Addr struct {
 	kind uint8 // 4 or 6; 0 is unix
 }
 
-// compact reads what the kernel has written.
+// compact converts what the kernel has written.
 func compact(sa *unix.RawSockaddrAny) (a Addr) {
 	switch sa.Addr.Family {
 	case unix.AF_INET:
@@ -183,8 +183,8 @@ func (a Addr) Net() net.Addr {
 	return net.TCPAddrFromAddrPort(a.AddrPort())
 }
 
-// AddrPort is the address and port of a TCP socket, in which IPv4 addresses
-// mapped to IPv6 are IPv4 ones; it is not valid for a unix socket.
+// AddrPort is the address and port of a TCP socket; IPv4 addresses mapped to IPv6 are
+// returned as IPv4. It is not valid for a unix socket.
 func (a Addr) AddrPort() netip.AddrPort {
 	switch a.kind {
 	case 4:
@@ -199,8 +199,8 @@ func (a Addr) AddrPort() netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// LocalAddr asks the kernel for the address of a connected socket, with the name of
-// a Unix one.
+// LocalAddr asks the kernel for the address of a connected socket, including the name of a
+// Unix socket.
 func LocalAddr(fd int) (net.Addr, syscall.Errno) {
 	sa, size, errno := address(unix.SYS_GETSOCKNAME, fd)
 	if errno != 0 {
@@ -227,8 +227,8 @@ func address(call uintptr, fd int) (sa unix.RawSockaddrAny, size uint32, errno s
 	return sa, size, errno
 }
 
-// unixName is the name of a Unix socket as package net writes it: "@" stands for
-// the first byte of a name without a file, and for no name.
+// unixName is the name of a Unix socket as package net writes it: "@" represents the first
+// byte of a name without a file, and an absent name.
 func unixName(sa *unix.RawSockaddrAny, size uint32) string {
 	un := (*unix.RawSockaddrUnix)(unsafe.Pointer(sa))
 	raw := unsafe.Slice((*byte)(unsafe.Pointer(&un.Path)), len(un.Path))

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Timer is a timerfd: a descriptor that turns readable when its time has come.
-// The kernel's timer is programmed when it is set, and not each time that a thread
-// goes to sleep, as for the timers of Go's runtime.
+// A Timer is a timerfd: a descriptor that becomes readable when its time has come. The
+// kernel's timer is programmed when it is set, and not each time that a thread goes to
+// sleep, as for the timers of Go's runtime.
 type Timer int
 
 // NewTimer returns a timer that is not set. Its descriptor is non-blocking, so that
-// [os.NewFile] gives it to the runtime's poller, and closed on exec.
+// [os.NewFile] adds it to the runtime's poller, and close-on-exec.
 func NewTimer() (Timer, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -25,15 +25,15 @@ func NewTimer() (Timer, error) {
 	return Timer(fd), nil
 }
 
-// Set has the timer go off once, in d, in place of what was set before. What is not
-// positive is now.
+// Set makes the timer fire once after d, and replaces the previous setting. A value that is
+// not positive means now.
 func (t Timer) Set(d time.Duration) syscall.Errno {
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(max(int64(d), 1))}
 	_, _, errno := syscall.RawSyscall6(unix.SYS_TIMERFD_SETTIME, uintptr(t), 0, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
 	return errno
 }
 
-// Expired reports whether the timer has gone off since this was last asked.
+// Expired reports whether the timer has fired since the last call.
 func (t Timer) Expired() bool {
 	var times uint64
 	n, _, _ := syscall.RawSyscall(unix.SYS_READ, uintptr(t), uintptr(unsafe.Pointer(&times)), unsafe.Sizeof(times))

@@ -31,8 +31,8 @@ const (
 
 	AcceptMultishot = 1 << 0 // IORING_ACCEPT_MULTISHOT, in Ioprio
 	RecvMultishot   = 1 << 1 // IORING_RECV_MULTISHOT, in Ioprio
-	// SendAll has a send complete at once, with what the socket takes, and fail
-	// where this is not everything (MSG_DONTWAIT, MSG_WAITALL). In Arg.
+	// SendAll makes a send complete at once, with what the socket accepts, and fail if this
+	// is not everything (MSG_DONTWAIT, MSG_WAITALL). In Arg.
 	SendAll = unix.MSG_NOSIGNAL | unix.MSG_DONTWAIT | unix.MSG_WAITALL
 
 	CancelAll = 1 << 0 // IORING_ASYNC_CANCEL_ALL
@@ -41,7 +41,7 @@ const (
 	AcceptFlags = unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC
 
 	CQEBuffer = 1 << 0 // IORING_CQE_F_BUFFER: the upper half of the flags is a buffer's number
-	CQEMore   = 1 << 1 // IORING_CQE_F_MORE: the request goes on
+	CQEMore   = 1 << 1 // IORING_CQE_F_MORE: the request continues
 
 	sqOverflow = 1 << 1 // IORING_SQ_CQ_OVERFLOW
 	sqTaskrun  = 1 << 2 // IORING_SQ_TASKRUN
@@ -67,7 +67,7 @@ type SQE struct {
 	Data   uint64
 	Group  uint16 // of provided buffers
 	_      uint16
-	Limit  uint32 // optlen: bytes that a multishot recv takes in all, Linux 6.17; 0 is no limit
+	Limit  uint32 // optlen: total bytes that a multishot recv accepts, Linux 6.17; 0 is no limit
 	_      [2]uint64
 }
 
@@ -115,13 +115,12 @@ type Ring struct {
 	sqes            []SQE
 	cqes            []CQE
 	sqMask, cqMask  uint32
-	tail            uint32 // of SQ, as we have filled it
-	head            uint32 // of CQ, as we have emptied it
+	tail            uint32 // of SQ, as filled by us
+	head            uint32 // of CQ, as emptied by us
 }
 
-// NewRing creates a ring for entries requests and completions completions, both
-// powers of two. Its descriptor is non-blocking, so that the runtime's poller can
-// wait for it.
+// NewRing creates a ring for entries requests and completions completions, both powers of
+// two. Its descriptor is non-blocking, so that the runtime's poller can wait for it.
 func NewRing(entries, completions, flags uint32) (*Ring, error) {
 	p := ringParams{flags: flags | RingCQSize | RingClamp, cqEntries: completions}
 	n, _, errno := syscall.Syscall(unix.SYS_IO_URING_SETUP, uintptr(entries), uintptr(unsafe.Pointer(&p)), 0)
@@ -157,7 +156,7 @@ func (r *Ring) mapQueues(p *ringParams) (err error) {
 	r.sqMask, r.cqMask = p.sqEntries-1, p.cqEntries-1
 	r.sqes = unsafe.Slice((*SQE)(unsafe.Pointer(&r.requests[0])), p.sqEntries)
 	r.cqes = unsafe.Slice((*CQE)(unsafe.Pointer(&r.rings[p.cq.cqes])), p.cqEntries)
-	// Requests stay in their order: entry i of the index is request i, for good.
+	// Requests stay in order: entry i of the index is always request i.
 	index := unsafe.Slice((*uint32)(unsafe.Pointer(&r.rings[p.sq.array])), p.sqEntries)
 	for i := range index {
 		index[i] = uint32(i)
@@ -165,8 +164,8 @@ func (r *Ring) mapQueues(p *ringParams) (err error) {
 	return nil
 }
 
-// Push queues a request, and reports whether there was room for it. What its Addr
-// points to must stay where it is until the request is complete.
+// Push queues a request, and reports whether there was room for it. What its Addr points to
+// must not move until the request is complete.
 func (r *Ring) Push(e *SQE) bool {
 	if r.tail-r.sqHead.Load() > r.sqMask {
 		return false
@@ -177,11 +176,11 @@ func (r *Ring) Push(e *SQE) bool {
 	return true
 }
 
-// Queued is the number of requests that the kernel has not taken.
+// Queued is the number of requests that the kernel has not accepted.
 func (r *Ring) Queued() int { return int(r.tail - r.sqHead.Load()) }
 
-// Pop takes the next completion. It is taken for good before it is returned: if
-// the caller never gets to it, it is lost.
+// Pop removes the next completion before it returns it: if the caller does not handle it,
+// it is lost.
 func (r *Ring) Pop() (e CQE, ok bool) {
 	if r.head == r.cqTail.Load() {
 		return e, false
@@ -192,8 +191,8 @@ func (r *Ring) Pop() (e CQE, ok bool) {
 	return e, true
 }
 
-// Each calls f for all completions that Pop would return, without taking them. f
-// may change them.
+// Each calls f for all completions that Pop would return, without removing them. f may
+// change them.
 func (r *Ring) Each(f func(e *CQE)) {
 	for i, end := r.head, r.cqTail.Load(); i != end; i++ {
 		f(&r.cqes[i&r.cqMask])
@@ -203,15 +202,15 @@ func (r *Ring) Each(f func(e *CQE)) {
 // Ready reports whether there are completions.
 func (r *Ring) Ready() bool { return r.head != r.cqTail.Load() }
 
-// Pending reports whether the kernel has completions that it puts into the queue
-// when asked to, with Enter: work for this thread, or what the queue had no room
-// for.
+// Pending reports whether the kernel has completions that it adds to the queue only on
+// request, with Enter: work for this thread, or completions for which the queue had no
+// room.
 func (r *Ring) Pending() bool { return r.sqFlags.Load()&(sqTaskrun|sqOverflow) != 0 }
 
-// Overflown reports whether the queue of completions had no room for some.
+// Overflown reports whether the queue had no room for some completions.
 func (r *Ring) Overflown() bool { return r.sqFlags.Load()&sqOverflow != 0 }
 
-// Enter gives the kernel what is queued and takes what it has, without waiting.
+// Enter submits the queued requests and collects completions, without waiting.
 func (r *Ring) Enter() syscall.Errno {
 	_, _, errno := syscall.RawSyscall6(unix.SYS_IO_URING_ENTER, uintptr(r.FD), uintptr(r.Queued()), 0, enterGetEvents, 0, 0)
 	return errno
@@ -220,14 +219,14 @@ func (r *Ring) Enter() syscall.Errno {
 // PollArg is the Arg of a request OpPollAdd for some events.
 func PollArg(events uint32) uint32 {
 	if !littleEndian {
-		return events<<16 | events>>16 // as the field's older form was 16 bits
+		return events<<16 | events>>16 // because the older form of the field had 16 bits
 	}
 	return events
 }
 
 var littleEndian = *(*byte)(unsafe.Pointer(&[]uint16{1}[0])) == 1
 
-// probeOps is how many operations a probe asks about.
+// probeOps is the number of operations that a probe covers.
 const probeOps = 64
 
 // Supports reports which of some operations the kernel lacks.
@@ -261,17 +260,17 @@ func (r *Ring) register(what string, op uintptr, arg unsafe.Pointer, n uintptr) 
 	return nil
 }
 
-// Unmap gives the queues' memory back. The kernel has its own hold on it.
+// Unmap frees the queues' memory. The kernel keeps its own reference to it.
 func (r *Ring) Unmap() {
 	for _, m := range [][]byte{r.rings, r.requests} {
 		if m != nil {
-			_ = unix.Munmap(m) // it was mapped: there is nothing to fail
+			_ = unix.Munmap(m) // it was mapped: this cannot fail
 		}
 	}
 	r.rings, r.requests = nil, nil
 }
 
-// Close closes the ring. Requests in flight are cancelled by the kernel, soon.
+// Close closes the ring. The kernel soon cancels requests in flight.
 func (r *Ring) Close() {
 	r.Unmap()
 	Close(r.FD)

@@ -5,15 +5,15 @@ import (
 	"net"
 )
 
-// A Hijacked is a connection that has left its transport, of which some bytes had
-// been read before: it delivers them first.
+// A Hijacked is a connection that has left its transport after some of its bytes were read:
+// it delivers these bytes first.
 type Hijacked struct {
 	net.Conn
 	unread []byte
 }
 
-// NewHijacked returns nc with the bytes in front that were read from it, or nc
-// itself when there are none. unread becomes the connection's.
+// NewHijacked returns nc preceded by the bytes that were read from it, or nc itself if
+// there are none. unread then belongs to the connection.
 func NewHijacked(nc net.Conn, unread []byte) net.Conn {
 	if len(unread) == 0 {
 		return nc
@@ -33,15 +33,14 @@ func (h *Hijacked) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Buffered is the number of bytes that Read returns without asking the connection
-// underneath: who has read as many can go on with NetConn.
+// Buffered is the number of bytes that Read returns without asking the underlying
+// connection: after reading that many, a caller can continue with NetConn.
 func (h *Hijacked) Buffered() int { return len(h.unread) }
 
-// NetConn returns the connection underneath. What it reads comes after the
-// Buffered bytes.
+// NetConn returns the underlying connection. What it reads comes after the Buffered bytes.
 func (h *Hijacked) NetConn() net.Conn { return h.Conn }
 
-// CloseWrite shuts down the writing side, where the connection knows how to.
+// CloseWrite shuts down the writing side, if the connection supports it.
 func (h *Hijacked) CloseWrite() error {
 	if c, ok := h.Conn.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// logMost is how many reports wait for who writes them.
+// logMost is how many reports may wait to be written.
 const logMost = 64
 
-// A Logger hands reports to [Config.Log], which may block, from a goroutine of its
-// own: a loop that has something to report goes on at once. Reports keep their order.
-// One message is handed on as [Repeats] says, and none while too many wait. It is for
-// all goroutines. The goroutine ends when there is nothing to hand on; the last
+// A Logger passes reports to [Config.Log], which may block, on its own goroutine: a loop
+// that reports something continues at once. Reports keep their order. Repeated messages are
+// reduced as described for [Repeats], and reports are dropped while too many wait. All
+// goroutines may use it. The goroutine ends when there is nothing to pass on; the last
 // reports may come after the transport has been closed.
 type Logger struct {
 	log func(msg string, err error)
@@ -27,12 +27,12 @@ type report struct {
 	err error
 }
 
-// NewLogger returns a logger that tells log, which may be nil.
+// NewLogger returns a logger that calls log, which may be nil.
 func NewLogger(log func(msg string, err error)) *Logger {
 	return &Logger{log: log, repeats: map[string]*Repeats{}}
 }
 
-// Log reports an error. msg is one of a few.
+// Log reports an error. msg is one of a small set.
 func (l *Logger) Log(msg string, err error) { l.at(time.Now(), msg, err) }
 
 func (l *Logger) at(now time.Time, msg string, err error) {
@@ -52,7 +52,7 @@ func (l *Logger) at(now time.Time, msg string, err error) {
 	r.Log(l.put, now, msg, err)
 }
 
-// put has a report written. l.mu is held.
+// put schedules a report for writing. l.mu is held.
 func (l *Logger) put(msg string, err error) {
 	l.waiting = append(l.waiting, report{msg, err})
 	if !l.running {
@@ -61,7 +61,7 @@ func (l *Logger) put(msg string, err error) {
 	}
 }
 
-// write hands on what waits.
+// write passes waiting reports on.
 func (l *Logger) write() {
 	for {
 		l.mu.Lock()

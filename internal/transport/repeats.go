@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// repeatsApart is the least time between two reports of what goes on and on.
+// repeatsApart is the minimum time between two reports of a repeated error.
 const repeatsApart = 10 * time.Second
 
-// Repeats reports an error that may come many times a second for hours, as when
-// the process has no descriptors left: the first at once, and then one in ten
-// seconds at most, with the number of those in between. The zero value is ready,
-// for all goroutines.
+// Repeats reports an error that may occur many times per second for hours, as when the
+// process has no descriptors left: the first occurrence at once, and then at most one
+// report every ten seconds, with the number of occurrences in between. The zero value is
+// ready, and all goroutines may use it.
 type Repeats struct {
 	mu     sync.Mutex
 	next   time.Time
 	silent int // since the last report
 }
 
-// Log tells log, which may be nil, or counts. now is the time.
+// Log calls log, which may be nil, or counts. now is the time.
 func (r *Repeats) Log(log func(msg string, err error), now time.Time, msg string, err error) {
 	if log == nil {
 		return
@@ -34,7 +34,7 @@ func (r *Repeats) Log(log func(msg string, err error), now time.Time, msg string
 	r.silent, r.next = 0, now.Add(repeatsApart)
 	r.mu.Unlock()
 	if n > 0 {
-		err = fmt.Errorf("%w (and %d times since this was last told)", err, n)
+		err = fmt.Errorf("%w (and %d times since the last report)", err, n)
 	}
 	log(msg, err)
 }

@@ -28,7 +28,7 @@ func TestRepeats(t *testing.T) {
 		t.Fatalf("%d lines, want 7: %q", len(lines), lines)
 	}
 	for _, l := range lines[1:] {
-		if l != first+" (and 99 times since this was last told)" {
+		if l != first+" (and 99 times since the last report)" {
 			t.Errorf("%q", l)
 		}
 	}

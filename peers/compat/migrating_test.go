@@ -9,8 +9,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// TestSnippets holds the Go of docs/migrating.md to be Go that is compiled: each
-// of its snippets stands in one of these files, line for line.
+// TestSnippets checks that the Go code of docs/migrating.md is compiled: each of its
+// snippets is contained in one of these files, line for line.
 func TestSnippets(t *testing.T) {
 	compiled := read(t, "migrating_test.go") + read(t, "../../migrate_example_test.go")
 	n := 0

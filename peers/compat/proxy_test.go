@@ -62,7 +62,7 @@ func proxyTo(t *testing.T, back *service) http.Handler {
 			q.SetXForwarded()
 		},
 		Transport: back.client.Transport,
-		ErrorLog:  log.New(io.Discard, "", 0), // it is told of the service that breaks off
+		ErrorLog:  log.New(io.Discard, "", 0), // receives the error of the service that breaks off
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		// What net/http needs to pass both directions on at once.

@@ -1,5 +1,4 @@
-// Command nethttp is the subject that stands on net/http alone: http.ServeMux on
-// http.Server.
+// Command nethttp is the subject that uses only net/http: http.ServeMux on http.Server.
 package main
 
 import (

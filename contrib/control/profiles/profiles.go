@@ -3,7 +3,7 @@
 //
 //	control.Listen(path, control.Options{Profiles: profiles.Kinds(), Profile: profiles.Write})
 //
-// Linking it has the runtime sample one allocation every 512 KiB
+// Linking it makes the runtime sample one allocation every 512 KiB
 // (runtime.MemProfileRate), as linking net/http/pprof does.
 package profiles
 
@@ -18,27 +18,26 @@ import (
 	"time"
 )
 
-// mutexFraction: one contention of so many is recorded while a profile is taken.
+// mutexFraction: one of this many contentions is recorded while a profile is taken.
 const mutexFraction = 10
 
-// recording is held while the fraction of the whole program is changed.
+// recording is held while the fraction, which is global to the program, is changed.
 var recording sync.Mutex
 
-// Kinds returns the kinds that [Write] knows.
+// Kinds returns the kinds that [Write] supports.
 func Kinds() []string { return []string{"allocs", "block", "cpu", "goroutine", "heap", "mutex"} }
 
-// Write writes a profile in the format of pprof. "cpu" samples for d, which must
-// be more than 0. "mutex" records for d, unless the program does so all the time;
-// "block" waits for d, and is empty unless the program has called
-// runtime.SetBlockProfileRate: a rate that cannot be read cannot be put back. Both
-// hold what was recorded since the program began, as does "allocs". For "allocs",
-// "heap" and "goroutine" d has no meaning. The end of ctx ends the wait, and is an
-// error, as is a second "cpu" or "mutex" beside the first.
+// Write writes a profile in pprof format. "cpu" samples for d, which must be more than 0.
+// "mutex" records for d, unless the program always records. "block" waits for d, and is
+// empty unless the program has called runtime.SetBlockProfileRate: that rate cannot be
+// read, so it could not be restored. "mutex", "block" and "allocs" hold what was recorded
+// since the program began. For "allocs", "heap" and "goroutine" d has no meaning. If ctx
+// ends, the wait ends with an error. A second concurrent "cpu" or "mutex" is an error.
 func Write(ctx context.Context, w io.Writer, kind string, d time.Duration) error {
 	switch kind {
 	case "cpu":
 		if d <= 0 {
-			return errors.New("a CPU profile takes a time, as in: profile cpu 10")
+			return errors.New("a CPU profile needs a duration, as in: profile cpu 10")
 		}
 		if err := pprof.StartCPUProfile(w); err != nil {
 			return err
@@ -60,7 +59,7 @@ func Write(ctx context.Context, w io.Writer, kind string, d time.Duration) error
 	return pprof.Lookup(kind).WriteTo(w, 0)
 }
 
-// record has the runtime record contention for d, if it does not already.
+// record makes the runtime record contention for d, unless it already does.
 func record(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil

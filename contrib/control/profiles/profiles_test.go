@@ -26,7 +26,7 @@ func TestWrite(t *testing.T) {
 }
 
 func TestWriteRefused(t *testing.T) {
-	for kind, want := range map[string]string{"cpu": "takes a time", "soup": `no profile "soup"`} {
+	for kind, want := range map[string]string{"cpu": "needs a duration", "soup": `no profile "soup"`} {
 		var b bytes.Buffer
 		if err := Write(t.Context(), &b, kind, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", kind, err, want)

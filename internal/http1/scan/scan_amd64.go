@@ -4,11 +4,11 @@ package scan
 
 import "golang.org/x/sys/cpu"
 
-// useAVX2 chooses the vector code. BMI1 is asked for because the assembly counts
-// trailing zeros with TZCNT, which older processors would take for BSF.
+// useAVX2 selects the vector code. BMI1 is required because the assembly counts trailing
+// zeros with TZCNT, which older processors would execute as BSF.
 var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI1
 
-// vector is the least number of bytes that the assembly takes: one register.
+// vector is the minimum number of bytes that the assembly processes: one register.
 const vector = 32
 
 func (w *Window) fill(b []byte, from int) int {

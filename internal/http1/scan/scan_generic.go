@@ -13,8 +13,8 @@ const (
 	queryByte
 )
 
-// class is the definition of every class; the word-at-a-time and the vector code
-// are other ways to say the same, and tests hold them to it.
+// class is the definition of every class; the word-at-a-time and the vector code are other
+// implementations of it, and tests compare them with it.
 var class = buildClass()
 
 func buildClass() (t [256]uint8) {
@@ -47,10 +47,10 @@ func buildClass() (t [256]uint8) {
 	return t
 }
 
-// isPath reports whether c may stand in a path and needs no look; see [Path].
+// isPath reports whether c is allowed in a path and needs no processing; see [Path].
 func isPath(c byte) bool { return class[c]&pathByte != 0 }
 
-// isQuery reports whether c may stand in a query; see [Query].
+// isQuery reports whether c is allowed in a query; see [Query].
 func isQuery(c byte) bool { return class[c]&queryByte != 0 }
 
 // A word of eight bytes, each with the same value.
@@ -73,21 +73,21 @@ func below(x, limit uint64) uint64 {
 	return ^((x | highs) - limit*ones) & ^x & highs
 }
 
-// ctlBits sets the high bit of every byte of x that cannot stand in a value.
+// ctlBits sets the high bit of every byte of x that is not allowed in a value.
 func ctlBits(x uint64) uint64 {
 	return below(x, 0x20)&^equal(x, '\t'*ones) | equal(x, 0x7f*ones)
 }
 
-// pathStops finds the first byte of x that is none of a path. The least set bit of the
-// result is that byte's high bit, and there is none when there is no such byte. Bits
-// above it mean nothing, as carries and borrows begin at such bytes.
+// pathStops finds the first byte of x that does not belong to a path. The least set bit of
+// the result is the high bit of that byte; if there is no such byte, no bit is set. Bits
+// above it are meaningless, because carries and borrows start at such bytes.
 func pathStops(x uint64) uint64 {
 	hash, percent, question := x^'#'*ones, x^'%'*ones, x^'?'*ones
 	return ((x-0x21*ones)&^x | (x + ones) | x |
 		(hash-ones)&^hash | (percent-ones)&^percent | (question-ones)&^question) & highs
 }
 
-// queryStops sets the high bit of every byte of x that cannot stand in a query.
+// queryStops sets the high bit of every byte of x that is not allowed in a query.
 func queryStops(x uint64) uint64 {
 	return below(x, 0x21) | equal(x, 0x7f*ones) | equal(x, '#'*ones)
 }
@@ -136,8 +136,8 @@ func classify(block []byte) (ctl, colon uint64) {
 	return ctl, colon
 }
 
-// endsHead reports whether four set bits in a row end in m, of which up to three
-// may be the last bits of the word before.
+// endsHead reports whether four consecutive set bits end in m; up to three of them may be
+// the last bits of the previous word.
 func endsHead(before, m uint64) bool {
 	run := m & (m >> 1)
 	run &= run >> 2
@@ -160,8 +160,8 @@ func valueGeneric(b []byte) int {
 	return i
 }
 
-// tokenGeneric is [Token] in portable code. Names are short and the class is
-// ragged, so it goes byte by byte.
+// tokenGeneric is [Token] in portable code. Names are short and the class is irregular, so
+// it works byte by byte.
 func tokenGeneric(b []byte) int {
 	i := 0
 	for ; i < len(b) && IsToken(b[i]); i++ {

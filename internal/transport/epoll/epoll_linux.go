@@ -11,11 +11,11 @@ import (
 // roundEvents is how many events are fetched at once.
 const roundEvents = 128
 
-// A Transport is one that learns of its sockets by epoll.
+// A Transport uses epoll to learn what its sockets are ready for.
 type Transport = sockets.Transport
 
-// New returns a transport on epoll that listens nowhere yet. Close frees what it
-// holds, also when it never served.
+// New returns a transport on epoll without listeners. Close frees what it holds, even if it
+// never served.
 func New(config transport.Config) (*Transport, error) {
 	return sockets.New(config, func(l *sockets.Loop) (sockets.Driver, error) {
 		poll, err := sys.NewEpoll()
@@ -26,20 +26,20 @@ func New(config transport.Config) (*Transport, error) {
 	})
 }
 
-// CheckCPUs says which of these CPUs the process may not use.
+// CheckCPUs returns an error that names the CPUs that the process may not use.
 func CheckCPUs(cpus []int) error { return sys.CheckCPUs(cpus) }
 
-// A driver is one epoll instance. What is not read waits in the kernel, nothing is
-// under way there, and closing a descriptor ends everything: so it is a
-// [sockets.Registry], and nothing else.
+// A driver is one epoll instance. Unread input waits in the kernel, no operations are
+// pending there, and closing a descriptor ends everything. So it is a [sockets.Registry],
+// and nothing else.
 type driver struct {
 	loop   *sockets.Loop
 	poll   sys.Epoll
 	events [roundEvents]sys.Event
-	n, at  int // events[at:n] are to come
+	n, at  int // events[at:n] are not handled yet
 }
 
-// NewConn implements [sockets.Driver], as all that follow.
+// NewConn implements [sockets.Driver], as do the methods that follow.
 func (d *driver) NewConn() *sockets.Conn { return new(sockets.Conn) }
 
 func (d *driver) Descriptor() int { return int(d.poll) }
@@ -67,7 +67,7 @@ func (d *driver) Next() (sockets.Event, bool) {
 		} else if c := d.loop.Conn(e.Fd, e.Gen()); c != nil {
 			return sockets.Event{Conn: c, Events: e.Events}, true
 		}
-		// It is about something that is gone.
+		// The event concerns something that is gone.
 	}
 	return sockets.Event{}, false
 }
@@ -87,12 +87,12 @@ func (d *driver) Watch(c *sockets.Conn, want uint32) {
 	}
 }
 
-// Forget implements [sockets.Registry]. It unregisters the connection: Hup and Err
-// would come again and again.
+// Forget implements [sockets.Registry]. It unregisters the connection: otherwise Hup and
+// Err would be reported again and again.
 func (d *driver) Forget(c *sockets.Conn) {
 	if c.Watched != 0 {
 		c.Watched = 0
-		d.poll.Del(c.FD()) // it was known: there is nothing to fail
+		d.poll.Del(c.FD()) // it was registered, so this cannot fail
 	}
 }
 
@@ -100,7 +100,7 @@ func (d *driver) Listen(ln *sockets.Listener) syscall.Errno {
 	return d.poll.Add(ln.FD(), sys.In|sys.Exclusive, 0)
 }
 
-func (d *driver) Hold(ln *sockets.Listener) { d.poll.Del(ln.FD()) } // it listens: there is nothing to fail
+func (d *driver) Hold(ln *sockets.Listener) { d.poll.Del(ln.FD()) } // it is registered, so this cannot fail
 
 func (d *driver) Accept(ln *sockets.Listener) (int, sys.Addr, syscall.Errno) {
 	return sys.Accept(ln.FD())

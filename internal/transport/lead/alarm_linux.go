@@ -9,9 +9,9 @@ import (
 	"github.com/redline-go/redline/internal/sys"
 )
 
-// An alarm goes off once at a time that is set. It is none of the runtime's timers:
-// while one of these is near, each thread that goes to sleep programs the hardware for
-// it, and on a virtual machine that costs more than most requests.
+// An alarm fires once at a set time. It does not use the runtime's timers: while one of
+// these is due soon, each thread that goes to sleep programs the hardware for it, and on a
+// virtual machine that costs more than most requests.
 type alarm struct {
 	timer sys.Timer
 	file  *os.File
@@ -31,10 +31,11 @@ func newAlarm() (*alarm, error) {
 	return a, nil
 }
 
-// set has it go off in d, in place of what was set before. It must not be closed.
-func (a *alarm) set(d time.Duration) { a.timer.Set(d) } // it fails for bad arguments alone
+// set makes it fire after d and replaces the previous setting. The alarm must not be
+// closed.
+func (a *alarm) set(d time.Duration) { a.timer.Set(d) } // fails only for invalid arguments
 
-// wait returns true when it has gone off, and false when it is closed.
+// wait returns true when the alarm has fired, and false when it is closed.
 func (a *alarm) wait() bool {
 	return a.raw.Read(func(uintptr) bool { return a.timer.Expired() }) == nil
 }

@@ -4,7 +4,7 @@ package lead
 
 import "time"
 
-// An alarm goes off once at a time that is set.
+// An alarm fires once at a set time.
 type alarm struct {
 	timer *time.Timer
 	done  chan struct{}
@@ -16,10 +16,10 @@ func newAlarm() (*alarm, error) {
 	return a, nil
 }
 
-// set has it go off in d, in place of what was set before.
+// set makes it fire after d and replaces the previous setting.
 func (a *alarm) set(d time.Duration) { a.timer.Reset(d) }
 
-// wait returns true when it has gone off, and false when it is closed.
+// wait returns true when the alarm has fired, and false when it is closed.
 func (a *alarm) wait() bool {
 	select {
 	case <-a.timer.C:

@@ -11,30 +11,30 @@ import (
 	"github.com/redline-go/redline/internal/clock"
 )
 
-// A Bell is where the leader of a loop waits for the kernel: in the runtime's
-// poller, on a descriptor that turns readable when the loop has events (an epoll
-// instance, a ring, an eventfd). Other goroutines ring it without a system call,
-// by letting the read deadline of that descriptor pass.
+// A Bell is where the leader of a loop waits for the kernel: in the runtime's poller, on a
+// descriptor that becomes readable when the loop has events (an epoll instance, a ring, an
+// eventfd). Other goroutines ring it without a system call, by expiring the read deadline
+// of that descriptor.
 type Bell struct {
 	role *Role
 	fd   uintptr
 	file *os.File
 	raw  syscall.RawConn
 	rung atomic.Bool
-	late bool // a deadline has passed, perhaps behind the one that was taken back
-	// until is when the crew's alarm is to ring for this loop, on the clock's scale:
-	// 0 is never, -1 is not known.
+	late bool // a deadline has expired, perhaps after the one that was reset
+	// until is when the crew's alarm has to ring for this loop, on the clock's scale: 0 is
+	// never, -1 is unknown.
 	until int64
 }
 
-// NewBell returns a bell on a non-blocking descriptor that the runtime's poller
-// can wait for; Close closes it.
+// NewBell returns a bell on a non-blocking descriptor that the runtime's poller supports;
+// Close closes it.
 func NewBell(role *Role, fd int, name string) (*Bell, error) {
 	b := &Bell{role: role, fd: uintptr(fd), file: os.NewFile(uintptr(fd), name)}
 	role.bell = b
 	var err error
 	if b.raw, err = b.file.SyscallConn(); err == nil {
-		err = b.file.SetReadDeadline(time.Time{}) // fails where the poller does not know the file
+		err = b.file.SetReadDeadline(time.Time{}) // fails if the poller does not support the file
 	}
 	if err != nil {
 		b.file.Close()
@@ -43,13 +43,13 @@ func NewBell(role *Role, fd int, name string) (*Bell, error) {
 	return b, nil
 }
 
-// Ring wakes the leader if it waits, or is about to, and reports whether it does.
+// Ring wakes the leader if it waits or is about to wait, and reports whether it does.
 func (b *Bell) Ring() bool {
 	if !b.role.parked.Load() {
 		return false
 	}
 	if b.rung.CompareAndSwap(false, true) {
-		// The file may be closed by now: then nobody waits.
+		// The file may be closed by now: then nothing waits.
 		_ = b.file.SetReadDeadline(clock.Past)
 	}
 	return true
@@ -68,11 +68,10 @@ func (b *Bell) Ring() bool {
 //	4. look at the inbox (idle)
 //	5. wait
 //
-// A message put before 4 is seen there. One put after 4 finds parked set and, as 2
-// came after 1, its c is not overwritten by this 1; if rung is set already, then
-// by one whose c is still to come or has come after 1, which wakes the leader as
-// well. A c that comes late, behind 1 and 2, wakes it in vain, and is taken back by the
-// next 1.
+// A message put before 4 is seen there. One put after 4 finds parked set and, as 2 came
+// after 1, its c is not overwritten by this 1; if rung is already set, it was set by a
+// goroutine whose c is still to come or came after 1, which also wakes the leader. A c that
+// comes late, after 1 and 2, wakes the leader in vain, and is reset by the next 1.
 func (b *Bell) Wait(h *Hand, until int64, poll func(fd uintptr) bool, idle func() bool) (int64, error) {
 	if b.late || b.rung.Load() {
 		if err := b.file.SetReadDeadline(time.Time{}); err != nil {
@@ -99,7 +98,7 @@ func (b *Bell) Wait(h *Hand, until int64, poll func(fd uintptr) bool, idle func(
 	return now, err
 }
 
-// Until has the wait that is about to begin end at a time: for poll.
+// Until ends the wait that is about to begin at a time; poll calls it.
 func (b *Bell) Until(until int64) {
 	b.until = until
 	b.role.due(until)

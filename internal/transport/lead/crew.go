@@ -12,8 +12,8 @@ import (
 const (
 	// sparePerRole is how many hands without a loop are kept for each loop.
 	sparePerRole = 2
-	// coarse is how many takeover times lie between two looks of the watchdog while
-	// loops move and it has seen none in a call. A look costs a thread's wake-up.
+	// coarse is the number of takeover times between two looks of the watchdog while loops
+	// move and none was within a call. A look costs a thread's wake-up.
 	coarse = 5
 
 	never = math.MaxInt64
@@ -24,16 +24,16 @@ type Crew struct {
 	takeover time.Duration
 
 	alarm  *alarm
-	asleep atomic.Bool   // the watchdog looks at no loop
-	Looks  atomic.Uint64 // how often it has
+	asleep atomic.Bool   // the watchdog checks no loop
+	Looks  atomic.Uint64 // number of looks
 
 	mu      sync.Mutex
-	at      int64 // what the alarm is set for, on the clock's scale, or never
-	next    int64 // when the watchdog is to look again, unless it is asleep
+	at      int64 // when the alarm is set to fire, on the clock's scale, or never
+	next    int64 // when the watchdog will look again, unless it is asleep
 	roles   []*Role
 	spare   int        // hands that wait for a role, or are about to
-	calls   chan *Role // to them; it has room for all
-	inputs  [][]byte   // buffers that nobody uses
+	calls   chan *Role // for waiting hands; it has room for all
+	inputs  [][]byte   // unused buffers
 	open    int        // roles that have a leader
 	stopped bool
 
@@ -41,8 +41,8 @@ type Crew struct {
 	hands sync.WaitGroup
 }
 
-// NewCrew returns a crew whose watchdog calls a follower when foreign code holds
-// a loop for takeover, or up to six times that; 0 is a millisecond.
+// NewCrew returns a crew whose watchdog calls a follower when foreign code holds a loop for
+// takeover, or up to six times that; 0 means a millisecond.
 func NewCrew(takeover time.Duration) *Crew {
 	if takeover <= 0 {
 		takeover = time.Millisecond
@@ -52,11 +52,11 @@ func NewCrew(takeover time.Duration) *Crew {
 	return c
 }
 
-// Role adds a loop. lead is run by each hand that leads it, from the beginning or
-// from where another one has lost it, until it loses it too or the loop is done:
-// in this case it calls [Hand.Done]. exited is called when foreign code has ended
-// the goroutine of a hand (runtime.Goexit, as t.FailNow does), by that goroutine,
-// after another one has taken over what it led. The role starts with Start.
+// Role adds a loop. lead is run by each hand that leads it, from the beginning or from
+// where another hand has lost it, until it loses the loop too or the loop is done: in that
+// case it calls [Hand.Done]. If foreign code ends the goroutine of a hand (runtime.Goexit,
+// as t.FailNow does), that goroutine calls exited, after another hand has taken over what
+// it led. The role starts with Start.
 func (c *Crew) Role(lead, exited func(*Hand)) *Role {
 	r := &Role{crew: c, lead: lead, exited: exited, until: never}
 	r.parked.Store(true)
@@ -89,7 +89,7 @@ func (c *Crew) Start() error {
 	return nil
 }
 
-// Done is called by the leader of a loop that is closed, instead of leading on.
+// Done is called by the leader of a loop that is closed, instead of continuing to lead.
 func (h *Hand) Done() {
 	c := h.role.crew
 	h.leading = false
@@ -106,10 +106,10 @@ func (h *Hand) Done() {
 	c.alarm.set(0) // for the watchdog to end
 }
 
-// Stopped is closed when all roles are done, and the watchdog.
+// Stopped is closed when all roles and the watchdog are done.
 func (c *Crew) Stopped() <-chan struct{} { return c.stop }
 
-// Wait blocks until all hands have ended: those that run foreign code too.
+// Wait blocks until all hands have ended, including those that run foreign code.
 func (c *Crew) Wait() { c.hands.Wait() }
 
 // lead gives a role to a hand, a new one if none is spare.
@@ -145,8 +145,8 @@ func (c *Crew) run(r *Role) {
 	}
 }
 
-// exit is the end of a hand within foreign code. Its memory may be in use by whom
-// that code has given it to: it is left to the collector.
+// exit is the end of a hand within foreign code. Its memory may still be in use by
+// goroutines to which that code has passed it: it is left to the collector.
 func (c *Crew) exit(h *Hand) {
 	r := h.role
 	if h.leading && r.state.CompareAndSwap(h.seq, h.seq+h.seq&1) {
@@ -156,7 +156,7 @@ func (c *Crew) exit(h *Hand) {
 	r.exited(h)
 }
 
-// take gives a hand the lead, and a buffer.
+// take gives a hand the lead and a buffer.
 func (c *Crew) take(h *Hand, r *Role) {
 	c.mu.Lock()
 	h.in, r.in = r.in, nil
@@ -172,8 +172,8 @@ func (c *Crew) take(h *Hand, r *Role) {
 	r.leader = h
 }
 
-// rest has a hand that does not lead any more wait for a role. It returns nil when
-// there are enough that do.
+// rest makes a hand that no longer leads wait for a role. It returns nil if enough hands
+// wait.
 func (c *Crew) rest(h *Hand) *Role {
 	h.leading = false
 	h.Out.Release()
@@ -189,8 +189,8 @@ func (c *Crew) rest(h *Hand) *Role {
 	return <-c.calls
 }
 
-// collect takes the buffer of a hand that does not use it any more, and keeps it
-// for the next leader. c.mu is held.
+// collect takes the buffer of a hand that no longer uses it, and keeps it for the next
+// leader. c.mu is held.
 func (c *Crew) collect(h *Hand) {
 	if len(h.in) == minInput && len(c.inputs) < cap(c.calls) {
 		c.inputs = append(c.inputs, h.in)
@@ -198,10 +198,10 @@ func (c *Crew) collect(h *Hand) {
 	h.in = nil
 }
 
-// depose takes the role from a leader that is in the call of foreign code with
-// number s, unless it comes back just now. The leader's buffer goes to the next one
-// if it is released; if that happens just now, either of them takes it. While the
-// lock is held the old leader cannot rest, and so not lead again.
+// depose takes the role from a leader that is in the call of foreign code with number s,
+// unless the leader is just returning. The leader's buffer goes to the next one if it is
+// released; if that is just happening, either of them takes it. While the lock is held the
+// old leader cannot rest, and so not lead again.
 func (c *Crew) depose(r *Role, s uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,7 +229,7 @@ func (c *Crew) watch() {
 	}
 }
 
-// arm has the alarm go off at a time, or before. c.mu is held.
+// arm makes the alarm fire at a time, or earlier. c.mu is held.
 func (c *Crew) arm(at int64) {
 	if at < c.at && !c.stopped {
 		c.at = at
@@ -237,10 +237,10 @@ func (c *Crew) arm(at int64) {
 	}
 }
 
-// watchdog deposes leaders whose foreign code does not return, and rings for those
-// whose deadlines come. It looks at coarse intervals while loops move, and again a
-// takeover time after it has found one within a call; not at all while all are
-// parked.
+// watchdog deposes leaders whose foreign code does not return, and rings for loops whose
+// deadlines have come. It looks at coarse intervals while loops move, and again one
+// takeover time after it has found one within a call; while all are parked it does not
+// look.
 func (c *Crew) watchdog(roles []*Role) {
 	for c.alarm.wait() {
 		c.Looks.Add(1)
@@ -267,7 +267,7 @@ func (c *Crew) watchdog(roles []*Role) {
 		}
 		c.mu.Unlock()
 		if early || c.asleep.Load() {
-			continue // it was for a deadline
+			continue // it fired for a deadline
 		}
 		moved, within := c.look(roles)
 		wait := coarse * c.takeover
@@ -285,14 +285,13 @@ func (c *Crew) watchdog(roles []*Role) {
 		c.arm(c.next)
 		c.mu.Unlock()
 	}
-	// Nobody sets it any more: the loops are gone.
+	// Nothing sets it any more: the loops are gone.
 	_ = c.alarm.close()
 	close(c.stop)
 }
 
-// look takes loops over that are in the call that they were in at the last look. It
-// reports whether anything has moved since, and whether a loop is within a call that
-// may last.
+// look takes over loops that are in the same call as at the last look. It reports whether
+// anything has moved since, and whether a loop is within a call that may last.
 func (c *Crew) look(roles []*Role) (moved, within bool) {
 	for _, r := range roles {
 		s := r.state.Load()

@@ -5,16 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// An Inbox takes what other goroutines have for a loop, in order.
+// An Inbox queues messages from other goroutines to a loop, in order.
 type Inbox[M any] struct {
-	n      atomic.Int32 // len(msgs), to be looked at without the lock
+	n      atomic.Int32 // len(msgs), readable without the lock
 	mu     sync.Mutex
 	msgs   []M
 	closed bool
 }
 
-// Put adds a message, and reports whether the loop is still there to read it. The
-// caller then rings the loop's [Bell].
+// Put adds a message, and reports whether the loop still exists to read it. The caller then
+// rings the loop's [Bell].
 func (b *Inbox[M]) Put(m M) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -26,12 +26,11 @@ func (b *Inbox[M]) Put(m M) bool {
 	return true
 }
 
-// Empty reports whether nothing has been put since the last Take, for the price
-// of a load.
+// Empty reports whether nothing has been put since the last Take. It costs one load.
 func (b *Inbox[M]) Empty() bool { return b.n.Load() == 0 }
 
-// Take returns all messages. The inbox goes on with the memory of spare, which the
-// caller has done with.
+// Take returns all messages. The inbox then uses the memory of spare, which the caller no
+// longer needs.
 func (b *Inbox[M]) Take(spare []M) []M {
 	clear(spare)
 	b.mu.Lock()
@@ -42,7 +41,7 @@ func (b *Inbox[M]) Take(spare []M) []M {
 	return msgs
 }
 
-// Close makes all further Puts fail, and returns what is left.
+// Close makes all further Puts fail, and returns the remaining messages.
 func (b *Inbox[M]) Close() []M {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -169,8 +169,8 @@ func TestDetach(t *testing.T) {
 	r.stop()
 }
 
-// TestRace has functions return at about the time at which they are taken over:
-// whoever wins, nothing runs twice, nothing is lost, and one hand leads.
+// TestRace lets functions return at about the time at which they are taken over: in both
+// cases nothing runs twice, nothing is lost, and one hand leads.
 func TestRace(t *testing.T) {
 	r := newRig(t, 50*time.Microsecond)
 	const n = 2000

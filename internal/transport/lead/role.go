@@ -7,7 +7,7 @@ import (
 	"github.com/redline-go/redline/internal/clock"
 )
 
-// Input buffers begin small, as foreign code that blocks may hold one for long, and
+// Input buffers start small, because foreign code that blocks may hold one for long, and
 // grow while reads fill them.
 const (
 	minInput = 8 << 10
@@ -16,58 +16,58 @@ const (
 
 // A Role is the lead of one loop.
 type Role struct {
-	// state is even while the leader minds the loop, odd while it runs foreign
-	// code. It only grows.
+	// state is even while the leader minds the loop, odd while it runs foreign code. It
+	// only increases.
 	state  atomic.Uint64
 	parked atomic.Bool // nothing to do: the watchdog need not look
 	crew   *Crew
 	lead   func(*Hand)
 	exited func(*Hand)
-	leader *Hand  // that leads, or is deposed right now
+	leader *Hand  // leads, or is just being deposed
 	in     []byte // for the next leader; under crew.mu
-	seen   uint64 // state at the watchdog's last look; the watchdog's
+	seen   uint64 // state at the watchdog's last look; only the watchdog uses it
 	bell   *Bell
 	until  int64 // when the bell is to ring, on the clock's scale, or never; under crew.mu
 	Stats  RoleStats
 }
 
-// RoleStats count how a loop changed hands.
+// RoleStats counts how a loop changed hands.
 type RoleStats struct {
 	Takeovers atomic.Uint64 // by the watchdog
 	Detached  atomic.Uint64 // by Detach
 }
 
-// A Hand is a goroutine that leads, or has led, or will. Its methods are for that
-// goroutine alone, or for those that foreign code shares it with, one at a time.
+// A Hand is a goroutine that leads, has led, or will lead. Only that goroutine may call its
+// methods, or goroutines with which foreign code shares it, one at a time.
 type Hand struct {
 	role    *Role
 	seq     uint64 // state of role as this hand has left it
 	leading bool   // as far as this hand knows
-	// in is the leader's between calls of foreign code, and from then on that
-	// code's until it has released it: then it is under crew.mu.
+	// in belongs to the leader between calls of foreign code. During a call it belongs to
+	// that code until it is released: then it is under crew.mu.
 	in       []byte
 	released atomic.Bool
 
-	// Readable and Writable end the waits of foreign code that does not lead any
-	// more: one may wait for each at a time.
+	// Readable and Writable end the waits of foreign code that no longer leads: one
+	// goroutine at a time may wait for each.
 	Readable, Writable Signal
 
 	// Read and Sent count bytes for the transport.
 	Read, Sent int
-	// Local is the transport's own. It is nil when the hand is new.
+	// Local is for the transport. It is nil when the hand is new.
 	Local any
-	// Waits says that foreign code has given up the loop because it waits for others
-	// than its client. It is the transport's, too.
+	// Waits means that foreign code has given up the loop because it waits for something
+	// other than its client. It is for the transport, too.
 	Waits bool
-	// Out is the hand's own queue for what foreign code sends.
+	// Out is the hand's own queue for the output of foreign code.
 	Out buf.Queue
 }
 
-// Input returns the leader's scratch for reading.
+// Input returns the leader's scratch buffer for reading.
 func (h *Hand) Input() []byte { return h.in }
 
-// Filled says that a read has filled all of Input: it is made larger for the
-// next. What Input returned before remains valid.
+// Filled reports that a read has filled all of Input: it is made larger for the next read.
+// Slices returned by Input before remain valid.
 func (h *Hand) Filled() {
 	if len(h.in) < maxInput {
 		h.in = make([]byte, 2*len(h.in))
@@ -80,8 +80,8 @@ func (h *Hand) Begin() {
 	h.role.state.Store(h.seq)
 }
 
-// End is called after the foreign code has returned, and reports whether the
-// hand still leads. When it does not, it must touch nothing of the loop.
+// End is called after the foreign code has returned, and reports whether the hand still
+// leads. If not, the hand must not touch anything of the loop.
 func (h *Hand) End() bool {
 	if !h.leading {
 		return false
@@ -97,7 +97,7 @@ func (h *Hand) End() bool {
 	return false
 }
 
-// Release says, between Begin and End, that foreign code is done with Input: the
+// Release declares, between Begin and End, that foreign code no longer uses Input: the
 // memory goes to the next leader when this one is deposed, or has been.
 func (h *Hand) Release() {
 	h.released.Store(true)
@@ -110,9 +110,9 @@ func (h *Hand) Release() {
 	c.mu.Unlock()
 }
 
-// Detach gives up the loop, between Begin and End, and reports whether the hand
-// has led it until now as far as it knew. What it does not need to go on alone is
-// let go of.
+// Detach gives up the loop, between Begin and End, and reports whether the hand has led it
+// until now as far as it knew. Memory that the hand does not need without the loop is
+// released.
 func (h *Hand) Detach() bool {
 	if !h.leading {
 		return false
@@ -133,15 +133,15 @@ func (h *Hand) Detach() bool {
 // yet.
 func (h *Hand) Leading() bool { return h.leading && h.role.state.Load() == h.seq }
 
-// Park is called by the leader when it is about to wait for the kernel, and
-// Unpark when it is back: while all loops are parked the watchdog sleeps, and the
-// loops do not refresh the clock.
+// Park is called by the leader when it is about to wait for the kernel, and Unpark when it
+// has returned: while all loops are parked the watchdog sleeps, and the loops do not
+// refresh the clock.
 func (h *Hand) Park() {
 	h.role.parked.Store(true)
 	clock.Leave()
 }
 
-// Unpark takes Park back and returns the time.
+// Unpark reverses Park and returns the time.
 func (h *Hand) Unpark() int64 {
 	h.role.parked.Store(false)
 	h.role.crew.watch()
@@ -151,7 +151,7 @@ func (h *Hand) Unpark() int64 {
 // Parked reports whether the leader waits for the kernel, or is about to.
 func (r *Role) Parked() bool { return r.parked.Load() }
 
-// due has the alarm ring for the loop at a time; 0 is never.
+// due makes the alarm ring for the loop at a time; 0 is never.
 func (r *Role) due(until int64) {
 	if until == 0 {
 		until = never

@@ -13,21 +13,21 @@ import (
 	"github.com/redline-go/redline/internal/transport/lead"
 )
 
-// acceptPause is how long a loop does not accept when the system has no
-// descriptors or memory left.
+// acceptPause is how long a loop does not accept when the system has no free descriptors or
+// memory.
 const acceptPause = 100 * time.Millisecond
 
 // A listener is a listening socket of a loop.
 type Listener struct {
-	timer clock.Entry // accepting is tried again
-	fd    int         // -1 when it is closed
+	timer clock.Entry // runs out when accepting is tried again
+	fd    int         // -1 after it was closed
 	addr  net.Addr
 	tcp   bool
-	given bool // others have the socket too
+	given bool // others also have the socket
 	heard bool // the driver reports its connections
 	full  bool // MaxConns connections are open
 
-	// Port is the driver's.
+	// Port is for the driver.
 	Port any
 }
 
@@ -57,7 +57,7 @@ func (l *Loop) listen(ln *Listener) {
 	ln.heard = true
 }
 
-// hold stops accepting, until the time until if it is not 0.
+// hold stops accepting, until the time until unless it is 0.
 func (l *Loop) hold(ln *Listener, until int64) {
 	if ln.heard {
 		ln.heard = false
@@ -99,19 +99,19 @@ func (l *Loop) accept(h *lead.Hand, ln *Listener) bool {
 	return true
 }
 
-// unblock makes sure that accepting from a listener does not wait, if there are others
-// who may have made it wait.
+// unblock makes sure that accepting from a listener does not block, in case other holders
+// of the socket have made it blocking.
 func (l *Loop) unblock(ln *Listener) {
 	if ln.given {
 		sys.Unblock(ln.fd)
 	}
 }
 
-// acceptOne takes one connection. more says that there may be others.
+// acceptOne takes one connection. more reports that there may be others.
 func (l *Loop) acceptOne(h *lead.Hand, ln *Listener) (more, lead bool) {
 	if !l.t.enter() {
-		// 1. full is announced, 2. the count is read again: whoever closes a
-		// connection counts first and looks for full then.
+		// 1. full is announced, 2. the count is read again: a goroutine that closes a
+		// connection first counts and then checks full.
 		ln.full = true
 		l.t.full.Store(true)
 		if !l.t.enter() {
@@ -132,8 +132,8 @@ func (l *Loop) acceptOne(h *lead.Hand, ln *Listener) (more, lead bool) {
 		return l.refused(ln, errno), true
 	}
 	if ln.tcp && !addr.AddrPort().IsValid() {
-		// It went away before anybody could ask who it was. Who decides by address
-		// whom to serve would take it for a client of a Unix socket.
+		// It left before its address could be read. Code that decides by address whom to
+		// serve would take it for a client of a Unix socket.
 		sys.Close(fd)
 		l.t.left()
 		return true, true
@@ -153,7 +153,7 @@ func (l *Loop) refused(ln *Listener, errno syscall.Errno) (more bool) {
 		l.hold(ln, l.now+int64(acceptPause))
 		return false
 	case syscall.EINVAL, syscall.EBADF, syscall.ENOTSOCK:
-		// Somebody who has the socket too has shut it down: this will not change.
+		// Another holder of the socket has shut it down: this is permanent.
 		l.closeListener(ln)
 		l.t.lose(ln.addr, errno)
 		return false
@@ -161,7 +161,7 @@ func (l *Loop) refused(ln *Listener, errno syscall.Errno) (more bool) {
 	return true // the connection went away while it waited
 }
 
-// lose is called when a listener accepts no more, for a reason that is not ours.
+// lose is called when a listener accepts no more, for a reason outside this process.
 func (t *Transport) lose(addr net.Addr, errno syscall.Errno) {
 	err := fmt.Errorf("accept on %s: %w", addr, os.NewSyscallError("accept4", errno))
 	t.log("listener accepts no more", err)
@@ -170,14 +170,14 @@ func (t *Transport) lose(addr net.Addr, errno syscall.Errno) {
 	}
 	select {
 	case t.deaf <- err:
-	default: // one is enough
+	default: // one error is enough
 	}
 }
 
-// add makes a connection of a socket, and a session for it.
+// add creates a connection for a socket, and a session for it.
 func (l *Loop) add(h *lead.Hand, fd int, peer sys.Addr) bool {
 	if l.gen++; l.gen == 0 {
-		l.gen++ // 0 is none
+		l.gen++ // 0 is not used
 	}
 	c := l.driver.NewConn()
 	c.loop, c.fd, c.gen, c.peer = l, int32(fd), l.gen, peer
@@ -192,7 +192,7 @@ func (l *Loop) add(h *lead.Hand, fd int, peer sys.Addr) bool {
 	return l.end(h, c, nil, 0, nil)
 }
 
-// stopListening closes the listening sockets when their backlog is empty.
+// stopListening closes the listening sockets once their backlog is empty.
 func (l *Loop) stopListening(h *lead.Hand, m message) bool {
 	for len(l.listeners) > 0 {
 		ln := l.listeners[0]
@@ -215,8 +215,8 @@ func (l *Loop) stopListening(h *lead.Hand, m message) bool {
 	return true
 }
 
-// closeListener closes a listener, and takes it off the list: it does nothing when that
-// has been done.
+// closeListener closes a listener, and removes it from the list. It has no effect if that
+// has been done before.
 func (l *Loop) closeListener(ln *Listener) {
 	at := slices.Index(l.listeners, ln)
 	if at < 0 {
@@ -226,7 +226,7 @@ func (l *Loop) closeListener(ln *Listener) {
 	l.t.listening.Add(-1)
 	l.wheel.Remove(&ln.timer)
 	if ln.heard {
-		// The socket may be somebody else's too, and stay open: closing the
+		// Other processes may also hold the socket, which then stays open: closing the
 		// descriptor does not end everything.
 		ln.heard = false
 		l.driver.Hold(ln)
@@ -244,15 +244,14 @@ func (l *Loop) closeListeners() {
 	}
 }
 
-// A rate spaces accepted connections out: at most a tenth of a second's worth of
-// them at once. It is the generic cell rate algorithm.
+// A rate spaces accepted connections, with bursts of at most a tenth of a second's worth.
+// It is the generic cell rate algorithm.
 type rate struct {
-	gap  int64 // nanoseconds between two; 0 is no limit
+	gap  int64 // minimum nanoseconds between two; 0 is no limit
 	next atomicInt64
 }
 
-// take counts one connection, or returns how long it is too early, in
-// nanoseconds.
+// take counts one connection, or returns how many nanoseconds it is too early.
 func (r *rate) take(now int64) (wait int64) {
 	if r.gap == 0 {
 		return 0
@@ -269,24 +268,24 @@ func (r *rate) take(now int64) (wait int64) {
 	}
 }
 
-// giveBack takes the last take back, whose connection did not come.
+// giveBack reverses the last take, if its connection did not arrive.
 func (r *rate) giveBack() {
 	if r.gap > 0 {
 		r.next.Add(-r.gap)
 	}
 }
 
-// burst is the time whose connections may come at once.
+// burst is the time span whose connections may arrive at once.
 const burst = int64(100 * time.Millisecond)
 
-// adopt makes a listener of a descriptor, which becomes the loop's. The loop begins to
-// accept when it runs: nothing is asked of the kernel before, that could be about
-// another file when the descriptor is closed meanwhile.
+// adopt makes a listener of a descriptor, which then belongs to the loop. The loop starts
+// to accept when it runs: before that, nothing is asked of the kernel that could concern
+// another file if the descriptor is closed meanwhile.
 func (l *Loop) adopt(fd int, addr net.Addr, given bool) {
 	sys.NoDelay(fd)
 	l.t.listening.Add(1)
 	ln := &Listener{fd: fd, addr: addr, given: given}
-	own, _ := sys.LocalAddr(fd) // a given listener may call its address what it likes
+	own, _ := sys.LocalAddr(fd) // a given listener may report any address
 	_, ln.tcp = own.(*net.TCPAddr)
 	l.listeners = append(l.listeners, ln)
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/redline-go/redline/internal/transport/lead"
 )
 
-// finish closes a connection in good order, as its session wants: when everything
-// is sent, and so that the peer gets to see it.
+// finish closes a connection in order: after everything is sent, and in such a way that the
+// peer receives it.
 //
-// A socket that is closed with input unread answers with a reset, which may
-// overtake the last answer on its way to the peer's program. So, unless the peer
-// has ended or all is in order, only the writing side is shut, and what still
-// comes is read and dropped for a while.
+// A socket that is closed with unread input answers with a reset, which may overtake the
+// last answer on its way to the peer's program. So, unless the peer has ended or everything
+// is in order, only the writing side is shut, and further input is read and dropped for a
+// while.
 func (l *Loop) finish(h *lead.Hand, c *Conn) bool {
 	l.submit(c)
 	c.closed.CompareAndSwap(open, finished)
@@ -46,7 +46,7 @@ func (l *Loop) finish(h *lead.Hand, c *Conn) bool {
 	return h.End()
 }
 
-// unread reports whether something has arrived that nobody has read.
+// unread reports whether unread input has arrived.
 func (l *Loop) unread(c *Conn) bool {
 	if l.receiver == nil {
 		return sys.Unread(int(c.fd)) > 0
@@ -54,7 +54,7 @@ func (l *Loop) unread(c *Conn) bool {
 	return l.receiver.Unread(c)
 }
 
-// discard reads what comes from a connection that has been answered.
+// discard reads input from a connection that has been answered.
 func (l *Loop) discard(h *lead.Hand, c *Conn) bool {
 	in := h.Input()
 	n, errno := l.recv(c, in)
@@ -70,32 +70,32 @@ func (l *Loop) discard(h *lead.Hand, c *Conn) bool {
 	return true
 }
 
-// sated reports whether as much was read and dropped as ever will be: the peer has
-// the rest of lingerTime to take its answer, which a reset would destroy.
+// sated reports whether the maximum has been read and dropped: the peer has the rest of
+// lingerTime to receive its answer, which a reset would destroy.
 func (c *Conn) sated() bool {
 	m := c.more()
 	return m != nil && m.dropped >= lingerSize
 }
 
-// interrupt ends a connection that is being fed: its session is told why by Lost, if
-// it has not been told yet, the goroutines that wait are, and the rest follows when
-// Feed has returned.
+// interrupt ends a connection that is being fed: Lost tells its session why, unless it has
+// been told before; waiting goroutines are told too; the rest follows when Feed has
+// returned.
 func (l *Loop) interrupt(c *Conn, why error) {
 	c.flags |= closeNow
 	c.closed.CompareAndSwap(open, finished)
-	sys.ShutBoth(int(c.fd)) // if it fails, it is not connected any more
+	sys.ShutBoth(int(c.fd)) // if it fails, the socket is no longer connected
 	l.dropWakes(c)
-	if c.flags&(lost|making) == 0 { // otherwise it knows, or is not there yet
+	if c.flags&(lost|making) == 0 { // otherwise the session knows, or does not exist yet
 		c.flags |= lost
 		c.session.Lost(why)
 	}
 	l.endWaits(c, transport.ErrLost)
 }
 
-// cut closes a connection for its session, but not in good order. What has arrived is
-// dropped first, as far as it is no more than is read of one that lingers: closed with
-// something unread the socket would answer with a reset, and the peer might lose what
-// it has been sent.
+// cut closes a connection on behalf of its session, but not in order. Input that has
+// arrived is dropped first, up to the amount that is read from a lingering connection: if
+// the socket were closed with unread input, it would answer with a reset, and the peer
+// might lose what it has been sent.
 func (l *Loop) cut(h *lead.Hand, c *Conn) bool {
 	in := h.Input()
 	for left := lingerSize; left > 0; {
@@ -108,7 +108,7 @@ func (l *Loop) cut(h *lead.Hand, c *Conn) bool {
 	return l.drop(h, c, nil)
 }
 
-// drop closes a connection at once. Nobody may be feeding.
+// drop closes a connection at once. It must not be being fed.
 func (l *Loop) drop(h *lead.Hand, c *Conn, err error) bool {
 	l.remove(c)
 	l.shut(c)
@@ -138,14 +138,14 @@ func (l *Loop) remove(c *Conn) {
 	l.t.left()
 }
 
-// shut closes the descriptor and lets go of all memory.
+// shut closes the descriptor and releases all memory.
 func (l *Loop) shut(c *Conn) {
 	c.closed.Store(dead)
 	l.release(c)
 	c.free()
 }
 
-// free lets go of what the connection holds. Nobody may use it any more.
+// free releases what the connection holds. Nothing may use it any more.
 func (c *Conn) free() {
 	if m := c.more(); m != nil {
 		buf.Put(m.rest)
@@ -187,8 +187,8 @@ func (l *Loop) fedBy(h *lead.Hand) *Conn {
 	return nil
 }
 
-// exit closes a connection, if there is one, whose session will never return. Those
-// that it has shared the connection with may use it still, and find it closed: it
+// exit closes a connection, if there is one, whose session will never return. Goroutines
+// with which the session has shared the connection may still use it, and find it closed: it
 // keeps its hand, and its memory is left to the collector.
 func (l *Loop) exit(h *lead.Hand, c *Conn) bool {
 	if c == nil {
@@ -209,9 +209,8 @@ func (l *Loop) exit(h *lead.Hand, c *Conn) bool {
 	return h.End()
 }
 
-// disown drops what the connection has to send, and leaves the rest to whom the
-// session has shared it with. Whoever adds something from here on drops it too: see
-// pushHeld.
+// disown drops the output of the connection, and leaves the rest to goroutines with which
+// the session has shared it. Output added from here on is dropped too: see pushHeld.
 func (c *Conn) disown() {
 	if m := c.more(); m != nil {
 		m.mu.Lock()
@@ -220,8 +219,8 @@ func (c *Conn) disown() {
 	}
 }
 
-// abandon closes a connection whose loop has ended while it was busy. free lets go of
-// its memory.
+// abandon closes a connection whose loop has ended while it was busy. free releases its
+// memory.
 func (l *Loop) abandon(c *Conn, free func(*Conn)) {
 	c.closed.Store(dead)
 	c.socket.close()
@@ -232,8 +231,8 @@ func (l *Loop) abandon(c *Conn, free func(*Conn)) {
 	}
 }
 
-// quit ends the loop. Connections that are being fed are told, and closed when
-// Feed returns.
+// quit ends the loop. Connections that are being fed are notified, and closed when Feed
+// returns.
 func (l *Loop) quit(h *lead.Hand) bool {
 	if l.requests != nil && !l.stopped {
 		l.stopped = true
@@ -265,7 +264,7 @@ func (l *Loop) stop(h *lead.Hand) {
 	for _, m := range l.stops {
 		m.drop()
 	}
-	// From here on nobody can reach the loop; feeders close what is theirs.
+	// From here on no goroutine can reach the loop; feeders close what belongs to them.
 	for _, m := range append(l.batch[l.at:], l.inbox.Close()...) {
 		switch m.kind {
 		case back:

@@ -13,38 +13,38 @@ import (
 	"github.com/redline-go/redline/internal/transport/lead"
 )
 
-// A conn is one connection. It is small, as most of them are idle; what only a
-// few need is in more.
+// A Conn is one connection. It is small, because most connections are idle; state that only
+// a few need is in more.
 type Conn struct {
-	timer     clock.Entry // first: the wheel's entries are cast back
+	timer     clock.Entry // must be first: the wheel's entries are cast back
 	loop      *Loop
-	session   transport.Session // nil when it has been told Closed
-	hand      *lead.Hand        // who runs the session's code; nil when nobody does
+	session   transport.Session // nil after Closed was called
+	hand      *lead.Hand        // runs the session's code; nil if none does
 	side      atomic.Pointer[more]
 	meanwhile *meanwhile
-	local     atomic.Pointer[net.Addr] // its own, of one that was hijacked
+	local     atomic.Pointer[net.Addr] // only for a hijacked connection
 	deadline  atomic.Int64             // on the clock's scale; 0 is never
 	roomBy    atomic.Int64             // the same, for waits for room
 	socket
 	peer   sys.Addr
-	gen    uint32 // tells apart the connections that had this descriptor
+	gen    uint32 // distinguishes the connections that had this descriptor
 	closed atomic.Uint32
 	flags  flags
-	fedAt  uint16 // when a Feed last returned off the loop, in ticks; the feeder's
+	fedAt  uint16 // when a Feed last returned off the loop, in ticks; belongs to the feeder
 	own    own
 
-	// Batched says that the driver has something to send. It is the driver's.
+	// Batched means that the driver has something to send. It belongs to the driver.
 	Batched bool
 
-	// Watched is the set of events that the driver reports, with Hup and Err if its
-	// kernel does so until it is told to forget the connection. It is the driver's.
+	// Watched is the set of events that the driver reports, including Hup and Err if its
+	// kernel reports them until it is told to forget the connection.
 	Watched uint16
 }
 
-// meanwhile is what the leader keeps of a connection that is being fed: nil for most.
+// meanwhile is what the leader stores for a connection that is being fed: nil for most.
 type meanwhile struct {
-	came []message // for when it is not busy any more
-	stay *stay     // that the feeder has asked for, until it gives the connection back
+	came []message // to be handled when it is no longer busy
+	stay *stay     // requested by the feeder, until it returns the connection
 }
 
 func (c *Conn) aside() *meanwhile {
@@ -54,7 +54,7 @@ func (c *Conn) aside() *meanwhile {
 	return c.meanwhile
 }
 
-// stay is how the feeder keeps the connection, nil if it does not.
+// stay returns how the feeder keeps the connection, nil if it does not.
 func (c *Conn) stay() *stay {
 	if c.meanwhile == nil {
 		return nil
@@ -62,59 +62,59 @@ func (c *Conn) stay() *stay {
 	return c.meanwhile.stay
 }
 
-// came reports whether messages wait until the connection is not busy any more.
+// came reports whether messages wait until the connection is no longer busy.
 func (c *Conn) came() bool { return c.meanwhile != nil && len(c.meanwhile.came) > 0 }
 
-// flags are the leader's.
+// flags belong to the leader.
 type flags uint16
 
 const (
-	busy       flags = 1 << iota // the session's code runs: own and more.rest are the feeder's
+	busy       flags = 1 << iota // the session's code runs: own and more.rest belong to the feeder
 	ended                        // the session has been told EOF
 	lost                         // the session has been told Lost, or need not be
 	waitRead                     // the feeder waits for input
 	waitWrite                    // the feeder waits for room
-	unsent                       // more.out may have bytes that the loop is to send
-	held                         // too much unsent: not read
-	closing                      // to be closed when everything is sent
-	lingering                    // what still comes is read and dropped
+	unsent                       // more.out may have bytes that the loop has to send
+	held                         // too much unsent output: not read
+	closing                      // to be closed after everything is sent
+	lingering                    // further input is read and dropped
 	closeAfter                   // Close was called while busy
-	closeNow                     // the same, and not in good order
-	again                        // the session gets its rest again when everything is sent
-	due                          // a feedRest is on its way
-	making                       // session is not there yet
-	leaving                      // hijacked, and not released by the driver yet
-	asks                         // the feeder waits to be told that it may stay
+	closeNow                     // the same, but not in order
+	again                        // the session is fed its rest again when everything is sent
+	due                          // a feedRest is pending
+	making                       // the session does not exist yet
+	leaving                      // hijacked, and not yet released by the driver
+	asks                         // the feeder waits for permission to stay
 )
 
-// own are the flags of the feeder.
+// own are the flags that belong to the feeder.
 type own uint8
 
 const (
 	paused     own = 1 << iota
-	resumed        // Resume or Unread was called: the session gets its rest again
+	resumed        // Resume or Unread was called: the session is fed its rest again
 	hijacked       // the connection has left the transport
 	broken         // a write has failed
 	linger         // the session has closed with an error
-	awaits         // somebody waits for input
-	awaitsRoom     // somebody waits for room
-	lagged         // a Flush of this Feed has left something, which may be sent by now
+	awaits         // a goroutine waits for input
+	awaitsRoom     // a goroutine waits for room
+	lagged         // a Flush of this Feed has left output, which may be sent by now
 )
 
 // The values of closed.
 const (
 	open     = iota
-	finished // the session gets no more calls but Expired and Closed
-	dead     // it is not the transport's any more
+	finished // only Expired and Closed are still called
+	dead     // no longer belongs to the transport
 )
 
-// more is what a connection needs while it is not simply idle or served.
+// more is what a connection needs while it is neither simply idle nor served.
 type more struct {
 	mu      sync.Mutex
-	out     buf.Queue // accepted for sending, not taken by the kernel yet; under mu
-	rest    []byte    // what Feed has not consumed
-	unread  []byte    // what it has given back
-	dropped int       // bytes, while lingering
+	out     buf.Queue // accepted for sending, not yet by the kernel; under mu
+	rest    []byte    // not consumed by Feed
+	unread  []byte    // returned by Unread
+	dropped int       // bytes dropped while lingering
 }
 
 var mores = sync.Pool{New: func() any { return new(more) }}
@@ -132,7 +132,7 @@ func (c *Conn) need() *more {
 	return m
 }
 
-// trim lets go of more if nothing is in it. Nobody may be feeding.
+// trim releases more if it is empty. The connection must not be being fed.
 func (c *Conn) trim() {
 	m := c.more()
 	if m == nil || m.rest != nil || m.unread != nil || m.out.Len() > 0 {
@@ -143,7 +143,7 @@ func (c *Conn) trim() {
 	mores.Put(m)
 }
 
-// rest is what the session has not consumed.
+// rest is the input that the session has not consumed.
 func (c *Conn) rest() []byte {
 	if m := c.more(); m != nil {
 		return m.rest
@@ -185,7 +185,7 @@ func (c *Conn) Detach() {
 	}
 }
 
-// detach is Detach by who will not wait for long: for the client.
+// detach is Detach for a short wait: for the client.
 func (c *Conn) detach() {
 	if h := c.hand; h.Detach() {
 		unpin(h)
@@ -236,8 +236,8 @@ func after(d time.Duration) int64 {
 	return clock.After(d)
 }
 
-// retime tells the loop that the deadline of a wait has been changed. Otherwise it
-// looks when it has to. A loop that has ended has ended the wait.
+// retime tells the loop that the deadline of a wait has changed. Otherwise the loop checks
+// at the old deadline. A loop that has ended has ended the wait.
 func (c *Conn) retime() { c.loop.put(message{kind: retime, c: c}) }
 
 // passed reports whether a deadline has passed.
@@ -289,8 +289,8 @@ func (c *Conn) Close(how transport.Closing) {
 // RemoteAddr implements [transport.Conn].
 func (c *Conn) RemoteAddr() net.Addr { return c.peer.Net() }
 
-// LocalAddr implements [transport.Conn]. Of one that is closed it is an address that
-// the transport listens on.
+// LocalAddr implements [transport.Conn]. For a closed connection it returns an address on
+// which the transport listens.
 func (c *Conn) LocalAddr() net.Addr {
 	if fd, ok := c.hold(); ok {
 		defer c.letGo(fd)

@@ -40,7 +40,7 @@ func (l *Loop) arm(c *Conn) {
 	}
 }
 
-// disarm makes sure that what an unwanted event was about is not reported again.
+// disarm makes sure that an unwanted event is not reported again.
 func (l *Loop) disarm(c *Conn) {
 	if want := c.Wants(); want != uint32(c.Watched)&^(Hup|Err) {
 		l.driver.Watch(c, want)
@@ -59,7 +59,7 @@ func (l *Loop) rare(h *lead.Hand, c *Conn, events uint32) bool {
 	case c.flags&lingering != 0:
 		return l.discard(h, c)
 	case gone && c.Wants()&In == 0:
-		// A reset, and no reading that would find out: told here.
+		// A reset, and no read that would detect it: the session is notified here.
 		return l.drop(h, c, transport.ErrLost)
 	case events&Out != 0 && c.flags&unsent != 0:
 		return l.sendPending(h, c) // input, if any, is reported again
@@ -87,7 +87,7 @@ func (l *Loop) whileBusy(h *lead.Hand, c *Conn, events uint32) {
 		}
 		c.session.Lost(err)
 	}
-	// Who waits reads or writes, and finds out.
+	// The goroutine that waits reads or writes, and finds out.
 	if c.flags&waitRead != 0 && (gone || events&(In|RdHup) != 0) {
 		l.endReadWait(c, nil)
 	}
@@ -104,7 +104,7 @@ func (l *Loop) whileBusy(h *lead.Hand, c *Conn, events uint32) {
 	l.disarm(c)
 }
 
-// sendBusy sends what was left before this Feed, or by its Flush.
+// sendBusy sends output left from before this Feed, or by its Flush.
 func (l *Loop) sendBusy(h *lead.Hand, c *Conn) {
 	m := c.more()
 	m.mu.Lock()
@@ -112,10 +112,10 @@ func (l *Loop) sendBusy(h *lead.Hand, c *Conn) {
 	done := m.out.Len() == 0
 	m.mu.Unlock()
 	if done || err != nil && err != syscall.EAGAIN {
-		c.flags &^= unsent // an error comes again, to the feeder
+		c.flags &^= unsent // the feeder gets the error again
 	}
 	if done && err == nil {
-		// The session is told when its call has returned.
+		// The session is notified when its call has returned.
 		c.later(message{kind: wake, c: c, f: func(*buf.Queue) error {
 			if c.Pending() == 0 {
 				c.session.Drained()
@@ -125,7 +125,7 @@ func (l *Loop) sendBusy(h *lead.Hand, c *Conn) {
 	}
 }
 
-// sendPending sends what was left by earlier Feeds.
+// sendPending sends output left by earlier Feeds.
 func (l *Loop) sendPending(h *lead.Hand, c *Conn) bool {
 	l.begin(h, c)
 	if left, err := c.push(&h.Out, h); err != nil {

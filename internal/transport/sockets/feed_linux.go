@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	highWater  = 64 << 10 // of a transport that is not told
+	highWater  = 64 << 10 // default for a transport without a setting
 	lingerTime = 5 * time.Second
 	lingerSize = 256 << 10 // bytes read and dropped after the last answer
 	drainTime  = 30 * time.Second
-	minRead    = 4 << 10  // room for input behind a rest
-	maxRead    = 64 << 10 // what is read behind it at once, as much as Input ever holds
+	minRead    = 4 << 10  // minimum room for input after a rest
+	maxRead    = 64 << 10 // maximum read after it at once, as much as Input ever holds
 )
 
 // fromTimer returns the connection of a timer.
@@ -50,10 +50,10 @@ func (l *Loop) recv(c *Conn, p []byte) (int, syscall.Errno) {
 	return l.receiver.Recv(c, p)
 }
 
-// readBehind reads what has arrived behind what is kept, and feeds both. So what is
-// kept of a connection is never more than what its session has been fed and has not
-// consumed: nothing is read for one that is not fed. Its memory is a power of two, no
-// more than twice that and minRead.
+// readBehind reads new input after what is kept, and feeds both. So the kept input of a
+// connection is never more than what its session has been fed and has not consumed: nothing
+// is read for a connection that is not being fed. The size of its memory is a power of two,
+// at most twice that and minRead.
 func (l *Loop) readBehind(h *lead.Hand, c *Conn) bool {
 	m := c.more()
 	rest := buf.Grow(m.rest, minRead)
@@ -68,7 +68,7 @@ func (l *Loop) readBehind(h *lead.Hand, c *Conn) bool {
 	return l.feedRest(h, c)
 }
 
-// nothing is called when a read has brought no bytes.
+// nothing is called when a read has returned no bytes.
 func (l *Loop) nothing(h *lead.Hand, c *Conn, errno syscall.Errno) bool {
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
@@ -77,7 +77,7 @@ func (l *Loop) nothing(h *lead.Hand, c *Conn, errno syscall.Errno) bool {
 	case errno != 0:
 		return l.drop(h, c, transport.ErrLost)
 	case c.flags&due != 0:
-		// What is kept comes before the end, which epoll reports again.
+		// Kept input comes before the end of the stream, which epoll reports again.
 		c.flags &^= due
 		return l.feedRest(h, c)
 	}
@@ -89,7 +89,7 @@ func (l *Loop) feed(h *lead.Hand, c *Conn, in []byte) bool {
 	l.begin(h, c)
 	n, err := c.session.Feed(in, &h.Out)
 	if n == len(in) && err == nil && c.own == 0 && c.more() == nil {
-		// The usual case: it leaves an answer, and nothing else is to be done.
+		// The usual case: it leaves an answer, and nothing else has to be done.
 		if l.batcher == nil {
 			if l.sendWhole(h, c) {
 				return l.returned(h, c, nil)
@@ -101,28 +101,28 @@ func (l *Loop) feed(h *lead.Hand, c *Conn, in []byte) bool {
 	return l.end(h, c, in, n, err)
 }
 
-// sendWhole sends an answer that is in one piece, and reports whether that was
-// possible. What the socket has not taken is still in the queue otherwise.
+// sendWhole sends an answer that is in one piece, and reports whether that was possible.
+// Otherwise the part that the socket has not accepted is still in the queue.
 func (l *Loop) sendWhole(h *lead.Hand, c *Conn) bool {
 	b := h.Out.Whole()
 	if len(b) == 0 {
 		return false
 	}
-	n, _ := sys.Send(int(c.fd), b, false) // an error comes again
+	n, _ := sys.Send(int(c.fd), b, false) // the error is returned again later
 	h.Sent += n
 	h.Out.Discard(n)
 	return n == len(b)
 }
 
-// sendBatched has an answer that is short, and in one piece, sent with those of
-// other connections, if the hand still leads. Otherwise nothing has changed but that
-// it may not lead.
+// sendBatched sends a short answer in one piece together with those of other connections,
+// if the hand still leads. Otherwise nothing has changed except that the hand may no longer
+// lead.
 func (l *Loop) sendBatched(h *lead.Hand, c *Conn) bool {
 	b := h.Out.First()
 	if len(b) == 0 || len(b) != h.Out.Len() || len(b) > MaxBatch || !h.End() {
 		return false
 	}
-	// The hand leads: from here on the loop is its own.
+	// The hand leads: from here on it owns the loop.
 	if l.batcher.Send(c, b) {
 		h.Sent += len(b)
 	} else if _, err := c.push(&h.Out, h); err != nil {
@@ -132,7 +132,7 @@ func (l *Loop) sendBatched(h *lead.Hand, c *Conn) bool {
 	return true
 }
 
-// feedRest is feed with what is kept. It holds no pointer to it meanwhile, as the
+// feedRest is feed with the kept input. It holds no pointer to it meanwhile, because the
 // session may release it.
 func (l *Loop) feedRest(h *lead.Hand, c *Conn) bool {
 	l.begin(h, c)
@@ -140,7 +140,7 @@ func (l *Loop) feedRest(h *lead.Hand, c *Conn) bool {
 	return l.end(h, c, c.rest(), n, err)
 }
 
-// eof tells the session that nothing more will come.
+// eof tells the session that no more input will arrive.
 func (l *Loop) eof(h *lead.Hand, c *Conn) bool {
 	c.flags |= ended | lost
 	rest := c.rest()
@@ -149,8 +149,7 @@ func (l *Loop) eof(h *lead.Hand, c *Conn) bool {
 	return l.end(h, c, rest, len(rest), err)
 }
 
-// begin is called before any code of the session: from here on the loop may be
-// taken away.
+// begin is called before any code of the session: from here on the loop may be taken away.
 func (l *Loop) begin(h *lead.Hand, c *Conn) {
 	c.flags |= busy
 	c.hand = h
@@ -166,7 +165,7 @@ func (l *Loop) yield(h *lead.Hand, c *Conn) {
 	h.Begin()
 }
 
-// end is called after it. It gives the connection back to the loop.
+// end is called after it. It returns the connection to the loop.
 func (l *Loop) end(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 	if !l.wrapUp(h, c, in, n, err) {
 		return l.gone(h)
@@ -174,8 +173,8 @@ func (l *Loop) end(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 	return l.returned(h, c, err)
 }
 
-// wrapUp sends what the session has left, and keeps what it has not consumed. It
-// reports whether the connection is still the transport's.
+// wrapUp sends the output of the session, and keeps what it has not consumed. It reports
+// whether the connection still belongs to the transport.
 func (l *Loop) wrapUp(h *lead.Hand, c *Conn, in []byte, n int, err error) bool {
 	if c.own&hijacked != 0 {
 		h.Out.Reset()
@@ -213,8 +212,8 @@ func (l *Loop) gone(h *lead.Hand) bool {
 	return leads
 }
 
-// returned gives the connection back to the loop, for which its session has no
-// more to say, unless the feeder stays for what comes next.
+// returned gives the connection back to the loop after its session has returned, unless the
+// feeder stays for the next input.
 func (l *Loop) returned(h *lead.Hand, c *Conn, err error) bool {
 	if h.End() {
 		return l.settle(h, c, err)
@@ -233,7 +232,7 @@ func (l *Loop) returned(h *lead.Hand, c *Conn, err error) bool {
 	return false
 }
 
-// settle takes a connection back whose session has returned.
+// settle takes back a connection whose session has returned.
 func (l *Loop) settle(h *lead.Hand, c *Conn, err error) bool {
 	l.feeds--
 	c.hand = nil
@@ -246,7 +245,7 @@ func (l *Loop) settle(h *lead.Hand, c *Conn, err error) bool {
 	return l.resolve(h, c, err)
 }
 
-// resolve decides how it goes on with a connection that nobody feeds.
+// resolve decides what happens next with a connection that is not being fed.
 func (l *Loop) resolve(h *lead.Hand, c *Conn, err error) bool {
 	c.flags &^= making
 	switch {
@@ -257,7 +256,7 @@ func (l *Loop) resolve(h *lead.Hand, c *Conn, err error) bool {
 	case c.own&broken != 0:
 		return l.drop(h, c, transport.ErrLost)
 	case c.flags&closing != 0 && err != nil:
-		sys.Reset(int(c.fd)) // as Expired wants it
+		sys.Reset(int(c.fd)) // requested by Expired
 		return l.drop(h, c, transport.ErrDeadline)
 	}
 	pending := c.Pending()

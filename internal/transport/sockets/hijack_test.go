@@ -31,8 +31,8 @@ func noFiles(t *testing.T) (undo func()) {
 	}
 }
 
-// TestHijackNoDescriptors has a Hijack fail for want of descriptors: the connection
-// is what it was, and what others open meanwhile is theirs.
+// TestHijackNoDescriptors lets a Hijack fail for lack of descriptors: the connection is
+// unchanged, and files opened meanwhile are not affected.
 func TestHijackNoDescriptors(t *testing.T) {
 	eachDriver(t, func(t *testing.T, d driver) {
 		theirs, taken := make(chan [2]int, 1), make(chan net.Conn, 1)

@@ -57,14 +57,14 @@ func transmit(fd int, q *buf.Queue) (sent int, err error) {
 		case errno != 0:
 			return sent, errno
 		case n < want:
-			return sent, syscall.EAGAIN // the socket has taken what it could
+			return sent, syscall.EAGAIN // the socket has accepted what it could
 		}
 	}
 	return sent, nil
 }
 
-// transmitFile sends from the file that is first in q. want is n, or more when
-// the socket is full.
+// transmitFile sends from the file that is first in q. want is n, or more if the socket is
+// full.
 func transmitFile(fd int, q *buf.Queue) (n, want int, err error) {
 	f, off, size := q.NextFile()
 	rc, err := f.SyscallConn()
@@ -84,13 +84,13 @@ func transmitFile(fd int, q *buf.Queue) (n, want int, err error) {
 	return n, n, nil
 }
 
-// push sends what is in out, behind what the connection still has to send, as far
-// as the socket takes it. What it does not take becomes the connection's. It
-// returns the bytes that are left. out may be nil.
+// push sends out after what the connection still has to send, as far as the socket accepts
+// it. The rest is then stored in the connection. It returns the number of remaining bytes.
+// out may be nil.
 func (c *Conn) push(out *buf.Queue, h *lead.Hand) (left int, err error) {
 	m := c.more()
 	if m == nil {
-		// Nothing is left from before: nobody else sends, no lock is needed.
+		// Nothing is left from before: nothing else sends, so no lock is needed.
 		if out == nil || out.Len() == 0 {
 			return 0, nil
 		}
@@ -115,7 +115,7 @@ func (c *Conn) push(out *buf.Queue, h *lead.Hand) (left int, err error) {
 	return m.out.Len(), nil
 }
 
-// send sends what is in m.out, as far as the socket takes it. m.mu is held.
+// send sends m.out as far as the socket accepts it. m.mu is held.
 func (m *more) send(c *Conn, h *lead.Hand) error {
 	n, err := transmit(int(c.fd), &m.out)
 	h.Sent += n
@@ -125,7 +125,7 @@ func (m *more) send(c *Conn, h *lead.Hand) error {
 	return err
 }
 
-// pushFirst sends what is in out and leaves what the socket does not take.
+// pushFirst sends out and leaves in it what the socket does not accept.
 func (c *Conn) pushFirst(out *buf.Queue, h *lead.Hand) (left int, err error) {
 	if b := out.First(); len(b) == out.Len() {
 		// The common case: one answer, one call.
@@ -152,7 +152,7 @@ func (c *Conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 		if err != nil {
 			return err
 		}
-		out.Release() // what is sent in pieces may take long
+		out.Release() // sending in pieces may take long
 		if left == 0 {
 			return nil
 		}
@@ -165,7 +165,7 @@ func (c *Conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 			c.lose(out)
 			return err
 		}
-		// The loop sends the rest, however long Feed takes.
+		// The loop sends the rest, even if Feed takes long.
 		c.own |= lagged
 		c.loop.put(message{kind: sendRest, c: c})
 		return err
@@ -190,7 +190,7 @@ func (c *Conn) pushHeld(out *buf.Queue) (left int, err error) {
 	return left, nil
 }
 
-// lose drops what was to be sent: nobody is there to take it.
+// lose drops pending output: the peer is gone.
 func (c *Conn) lose(out *buf.Queue) {
 	c.own |= broken
 	out.Reset()
@@ -201,8 +201,8 @@ func (c *Conn) lose(out *buf.Queue) {
 	}
 }
 
-// wait has the loop wait for input or for room. lock, if it is not nil, is
-// unlocked meanwhile.
+// wait makes the loop wait for input or for room. lock, if it is not nil, is unlocked
+// meanwhile.
 func (c *Conn) wait(k kind, lock sync.Locker) error {
 	signal, deadline, flag := &c.hand.Readable, &c.deadline, awaits
 	if k == writeWait {
@@ -276,7 +276,7 @@ func (c *Conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 	if err := c.Flush(out, 0, nil); err != nil {
 		return nil, err
 	}
-	// What can fail comes first: the loop still knows the connection.
+	// Steps that can fail come first: the loop still knows the connection.
 	fd, ok := c.hold()
 	if !ok {
 		return nil, transport.ErrLost
@@ -290,7 +290,7 @@ func (c *Conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 	c.local.Store(&local)
 	c.detach()
 	if s, ok := c.hand.Local.(*stay); ok {
-		s.leave() // the descriptor of nc is to be the last
+		s.leave() // the descriptor of nc has to be the last one
 	}
 	c.hand.Writable.Prepare()
 	err = transport.ErrLost
@@ -298,14 +298,14 @@ func (c *Conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 		err = c.hand.Writable.Wait()
 	}
 	if err != nil {
-		nc.Close() // its error is of no interest: the connection is lost
+		nc.Close() // the error does not matter: the connection is lost
 		return nil, err
 	}
-	// The loop does not know the connection any more, and has closed its descriptor.
+	// The loop no longer knows the connection, and has closed its descriptor.
 	c.own |= hijacked
 	unread = bytes.Clone(unread)
 	if r := c.loop.receiver; r != nil {
-		// What the driver had received comes behind.
+		// What the driver had received comes after that.
 		unread = append(unread, r.Early(c)...)
 	}
 	return transport.NewHijacked(nc, unread), nil

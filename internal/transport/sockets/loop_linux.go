@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	roundAccept = 64 // connections accepted at once
-	// stuckPause is how long a loop waits that the kernel has refused something.
+	roundAccept = 64 // connections accepted in one go
+	// stuckPause is how long a loop waits after the kernel has refused something
+	// temporarily.
 	stuckPause = time.Millisecond
 )
 
-// A loop is one epoll instance with its connections. All but inbox, bell and the
-// counters belongs to the leader, and is whole whenever foreign code runs.
+// A Loop is one driver with its connections. Everything except inbox, bell and the counters
+// belongs to the leader, and is consistent whenever foreign code runs.
 type Loop struct {
 	t      *Transport
 	index  int
 	driver Driver
-	// What the driver is besides; nil if it is not.
+	// The optional interfaces of the driver; nil if it does not implement them.
 	receiver Receiver
 	batcher  Batcher
 	requests Requests
@@ -38,25 +39,25 @@ type Loop struct {
 	wheel clock.Wheel
 	conns []*Conn // by descriptor
 	count int     // connections
-	feeds int     // of them, those that are being fed
+	feeds int     // connections that are being fed
 	gen   uint32
 
 	listeners []*Listener
-	stops     []message // of StopAccepting, that wait for the driver
+	stops     []message // messages of StopAccepting that wait for the driver
 	quitting  bool
 	stopped   bool // the driver's requests are being cancelled
-	owed      int  // bytes counted as sent that were not
+	owed      int  // bytes counted as sent that were not sent
 	swept     int  // conns[:swept] are closed, while quitting
 	failure   error
 
-	wait func(fd uintptr) bool // of the bell
+	wait func(fd uintptr) bool // for the bell
 	idle func() bool
 
 	resting  atomic.Int64 // feeders that stay, and wait for input
 	counters counters
 }
 
-// counters are written by hands now and then, and read by anybody.
+// counters are written occasionally by hands, and read by any goroutine.
 type counters struct {
 	accepted, stopped, stayed, read, sent, rounds, fetches atomic.Uint64
 }
@@ -77,7 +78,7 @@ func (l *Loop) pin(h *lead.Hand) {
 	h.Local = undo
 }
 
-// unpin takes it back, if the caller is the hand: foreign code may share it.
+// unpin reverses it, if the caller is the hand: foreign code may share it.
 func unpin(h *lead.Hand) {
 	if undo, ok := h.Local.(func() bool); ok && undo() {
 		h.Local = nil
@@ -85,7 +86,7 @@ func unpin(h *lead.Hand) {
 	}
 }
 
-// publish adds what a hand has counted to the loop's counters.
+// publish adds the counts of a hand to the loop's counters.
 func (l *Loop) publish(h *lead.Hand) {
 	if h.Read > 0 {
 		l.counters.read.Add(uint64(h.Read))
@@ -97,7 +98,7 @@ func (l *Loop) publish(h *lead.Hand) {
 	}
 }
 
-// lead is what the loop's leader does, until it is deposed or the loop is done.
+// lead is the work of the loop's leader, until it is deposed or the loop is done.
 func (l *Loop) lead(h *lead.Hand) {
 	l.pin(h)
 	defer unpin(h)
@@ -107,8 +108,8 @@ func (l *Loop) lead(h *lead.Hand) {
 	l.publish(h)
 }
 
-// round handles what there is to do, and waits if it is nothing. It reports
-// whether the hand still leads.
+// round handles pending work, and waits if there is none. It reports whether the hand still
+// leads.
 func (l *Loop) round(h *lead.Hand) bool {
 	l.counters.rounds.Add(1)
 	l.now = clock.Refresh()
@@ -130,7 +131,7 @@ func (l *Loop) round(h *lead.Hand) bool {
 		}
 	}
 	if l.feeds > int(l.resting.Load()) {
-		// Handlers that went on elsewhere need this processor too.
+		// Handlers that continued off the loop also need this processor.
 		runtime.Gosched()
 	}
 	l.publish(h)
@@ -150,15 +151,15 @@ func (l *Loop) round(h *lead.Hand) bool {
 	}
 }
 
-// fetch reports whether there is something to do: events, or the end of a loop whose
-// driver has failed.
+// fetch reports whether there is work: events, or the end of a loop whose driver has
+// failed.
 func (l *Loop) fetch() bool {
 	l.counters.fetches.Add(1)
 	return l.driver.Fetch() || l.failure != nil
 }
 
-// poll is fetch for a loop that waits if there is nothing: not for long where the kernel
-// has refused something.
+// poll is fetch for a loop that waits if there is nothing: only briefly if the kernel has
+// refused something.
 func (l *Loop) poll(uintptr) bool {
 	if l.fetch() {
 		return true
@@ -169,8 +170,8 @@ func (l *Loop) poll(uintptr) bool {
 	return false
 }
 
-// messages handles what was in the inbox; what these messages cause waits for the
-// next round, so that events get their turn.
+// messages handles the messages of the inbox; messages caused by these wait for the next
+// round, so that events get their turn.
 func (l *Loop) messages(h *lead.Hand) bool {
 	if l.at == len(l.batch) && !l.inbox.Empty() {
 		l.batch, l.at = l.inbox.Take(l.batch), 0
@@ -197,8 +198,7 @@ func (l *Loop) event(h *lead.Hand, e Event) bool {
 	return l.rare(h, c, e.Events)
 }
 
-// Conn returns the connection with a descriptor and a generation, nil when it is
-// gone.
+// Conn returns the connection with a descriptor and a generation, nil if it is gone.
 func (l *Loop) Conn(fd int32, gen uint32) *Conn {
 	if int(fd) < len(l.conns) {
 		if c := l.conns[fd]; c != nil && c.gen == gen {
@@ -218,7 +218,7 @@ func (l *Loop) Listener(fd int) *Listener {
 	return nil
 }
 
-// put gives the loop a message, and reports whether it will read it.
+// put gives the loop a message, and reports whether the loop will read it.
 func (l *Loop) put(m message) bool {
 	if !l.inbox.Put(m) {
 		return false
@@ -244,22 +244,22 @@ func (l *Loop) expire(h *lead.Hand) bool {
 	}
 }
 
-// schedule has the connection's timer come up at a deadline, or before.
+// schedule makes the connection's timer fire at a deadline, or before.
 func (l *Loop) schedule(c *Conn, d int64) {
 	if d != 0 && (!c.timer.Set() || d < c.timer.Due()) {
 		l.wheel.Add(&c.timer, d, l.now)
 	}
 }
 
-// timeout handles a connection whose timer has come up.
+// timeout handles a connection whose timer has fired.
 func (l *Loop) timeout(h *lead.Hand, c *Conn) bool {
 	switch {
 	case c.flags&busy != 0:
-		l.waits(c) // if it does, and for what comes from here
+		l.waits(c) // ends waits that are over, and covers later ones
 	case !passed(&c.deadline, l.now):
 		l.schedule(c, c.deadline.Load())
 	case c.flags&lingering != 0:
-		return l.drop(h, c, nil) // its session has been told
+		return l.drop(h, c, nil) // its session has been notified
 	default:
 		c.deadline.Store(0)
 		l.begin(h, c)

@@ -9,18 +9,18 @@ import (
 	"github.com/redline-go/redline/internal/transport/lead"
 )
 
-// A message is what other goroutines, or earlier rounds, have for a loop.
+// A message is from another goroutine, or an earlier round, to a loop.
 type message struct {
 	kind kind
-	how  transport.Closing // of closeConn
-	at   int32             // of visitAll: the descriptor that comes next
+	how  transport.Closing // for closeConn
+	at   int32             // for visitAll: the next descriptor
 	c    *Conn
-	f    func(out *buf.Queue) error // of wake
-	each *each                      // of visitAll, and of its visits by wake
-	stay *stay                      // of askStay
-	done chan<- struct{}            // of stopListening: told when it is done
-	err  error                      // of back
-	hand *lead.Hand                 // of exited
+	f    func(out *buf.Queue) error // for wake
+	each *each                      // for visitAll, and for its visits by wake
+	stay *stay                      // for askStay
+	done chan<- struct{}            // for stopListening: signalled when it is done
+	err  error                      // for back
+	hand *lead.Hand                 // for exited
 }
 
 type kind uint8
@@ -32,7 +32,7 @@ const (
 	writeWait                 // the feeder waits for room
 	retime                    // the feeder waits, and has changed its timeout
 	askStay                   // the feeder wants to stay
-	sendRest                  // the feeder has left something to send
+	sendRest                  // the feeder has left output to send
 	feedRest                  // feed what is kept
 	closeConn                 // Close
 	exited                    // the feeder has ended within the session's code
@@ -52,7 +52,7 @@ type each struct {
 	done chan struct{}
 }
 
-// finish counts one loop or session off.
+// finish counts one loop or session as done.
 func (e *each) finish() {
 	if e.left.Add(-1) == 0 {
 		close(e.done)
@@ -105,7 +105,7 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 	}
 	switch m.kind {
 	case back:
-		// Its interest may have been taken away meanwhile: there is no short cut.
+		// Its interest may have been removed meanwhile: there is no short cut.
 		l.feeds--
 		c.hand = nil
 		if m := c.meanwhile; m != nil {
@@ -147,7 +147,7 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 	return true
 }
 
-// drop lets go of a message that cannot be delivered.
+// drop discards a message that cannot be delivered.
 func (m message) drop() {
 	switch m.kind {
 	case visitAll:
@@ -165,8 +165,7 @@ func (m message) drop() {
 	}
 }
 
-// await notes that the feeder waits, and tells it at once when there is no
-// point.
+// await notes that the feeder waits, and notifies it at once if waiting is pointless.
 func (l *Loop) await(c *Conn, k kind) {
 	if k == readWait {
 		c.flags |= waitRead
@@ -181,8 +180,8 @@ func (l *Loop) await(c *Conn, k kind) {
 	l.arm(c)
 }
 
-// waits ends the feeder's waits whose time is over, and has the timer come up for
-// those that last.
+// waits ends the feeder's waits whose time is over, and schedules the timer for those that
+// continue.
 func (l *Loop) waits(c *Conn) {
 	next := int64(0)
 	if c.flags&waitRead != 0 {
@@ -202,8 +201,8 @@ func (l *Loop) waits(c *Conn) {
 	l.schedule(c, next)
 }
 
-// endReadWait ends the feeder's wait for input, endWriteWait that for room, and
-// endWaits both of them, as far as it waits.
+// endReadWait ends the feeder's wait for input, endWriteWait that for room, and endWaits
+// both, if it waits.
 func (l *Loop) endReadWait(c *Conn, err error) {
 	c.flags &^= waitRead
 	c.hand.Readable.Send(err)
@@ -239,14 +238,14 @@ func (l *Loop) wake(h *lead.Hand, c *Conn, m message) bool {
 	return l.end(h, c, nil, 0, m.f(&h.Out))
 }
 
-// later keeps a message for when the connection is not busy any more.
+// later stores a message until the connection is no longer busy.
 func (c *Conn) later(m message) {
 	aside := c.aside()
 	aside.came = append(aside.came, m)
 }
 
-// visitNext visits the next connection that is not being fed, and leaves the message
-// for the rest where it was: whoever leads then goes on. So a visit takes no memory.
+// visitNext visits the next connection that is not being fed, and leaves the message for
+// the rest in place: the current leader then continues. So a visit takes no memory.
 func (l *Loop) visitNext(h *lead.Hand, m message) bool {
 	for ; int(m.at) < len(l.conns) && !m.each.stopped(); m.at++ {
 		c := l.conns[m.at]
@@ -268,8 +267,8 @@ func (l *Loop) visitNext(h *lead.Hand, m message) bool {
 	return true
 }
 
-// visitLater visits a connection of which the feeder stays and waits for input, when it
-// has given it back: that is an idle one.
+// visitLater visits an idle connection whose feeder stays and waits for input, after the
+// feeder has returned it.
 func (l *Loop) visitLater(c *Conn, e *each) {
 	s := c.stay()
 	if s == nil || s.called.Load() {
@@ -288,8 +287,8 @@ func (l *Loop) close(h *lead.Hand, c *Conn, how transport.Closing) bool {
 	fed := c.flags&busy != 0
 	switch {
 	case how == transport.Reset && fed:
-		// The descriptor stays until the feeder has done with it. That the peer has
-		// gone from here on is no news to its session.
+		// The descriptor stays open until the feeder no longer uses it. The session need
+		// not be told that the peer has gone from here on.
 		c.flags |= closeNow | lost
 		c.closed.CompareAndSwap(open, finished)
 		sys.Reset(int(c.fd))

@@ -183,8 +183,8 @@ func testRequestAllocs(t *testing.T, d driver) {
 	}
 }
 
-// testNoDescriptors lets accept fail for want of descriptors: the transport goes
-// on when there are some.
+// testNoDescriptors lets accept fail for lack of descriptors: the transport continues when
+// some are free again.
 func testNoDescriptors(t *testing.T, d driver) {
 	late, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

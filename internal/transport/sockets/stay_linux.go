@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// stayTime is how long a feeder that stays waits for more input, and within
-	// which the Feed before must have returned for it to stay at all.
+	// stayTime is how long a feeder that stays waits for more input. A stay begins only if
+	// the previous Feed returned within this time.
 	stayTime = time.Second
-	// stayQuick is how many Feeds in a row that have not said that they wait end a
-	// stay: the loop has such for less.
+	// stayQuick is how many Feeds in a row that have not declared that they wait end a
+	// stay: the loop serves such requests at a lower cost.
 	stayQuick = 16
 	stayInput = 4 << 10
-	// tick is the unit of Conn.fedAt, which is taken for a later time after 18 minutes:
-	// then a connection may be kept once in vain.
+	// tick is the unit of Conn.fedAt. It wraps around after 18 minutes: then a connection
+	// may be kept once in vain.
 	tick = time.Second / 60
 )
 
-// A stay is a feeder that keeps its connection when Feed has returned: it was fed off
-// the loop, because it waits for others, and so will be the next Feed. It waits for
-// input by itself, in the runtime's poller, as the goroutines of net/http do. So a
-// request costs no hand-over to another goroutine and none back, and the loop is not
-// woken: it only looks after what happens beside input.
+// A stay is a feeder that keeps its connection after Feed has returned: it was fed off the
+// loop because it waits for others, and so will be the next Feed. The feeder waits for
+// input by itself, in the runtime's poller, as the goroutines of net/http do. So a request
+// needs no hand-over to another goroutine and back, and the loop is not woken: it only
+// handles events other than input.
 //
 //	feeder                               loop
 //	1. duplicates the descriptor
@@ -39,28 +39,29 @@ const (
 //	3. waits, reads, feeds, waits …      recalls it: a message, the end, a visit
 //	4. gives the connection back ──────▶ arms it again
 //
-// For the loop the connection is busy all the time.
+// For the loop the connection is busy the whole time.
 type stay struct {
 	l    *Loop
 	c    *Conn
 	h    *lead.Hand
-	file *os.File // a duplicate of the descriptor: who waits in the poller has to own it
+	file *os.File // a duplicate of the descriptor: a goroutine that waits in the poller has to own it
 	raw  syscall.RawConn
 
 	called atomic.Bool // the loop wants the connection back
-	feeds  atomic.Bool // it reads, or feeds
+	feeds  atomic.Bool // the feeder reads, or feeds
 	until  int64       // the deadline of file, on the clock's scale
-	idle   int64       // the end of the stay if nothing comes
+	idle   int64       // the end of the stay if nothing arrives
 	rests  bool        // counted in Loop.resting
-	quick  int         // Feeds in a row that have not said that they wait
-	in     []byte      // what was read
+	quick  int         // Feeds in a row that have not declared that they wait
+	in     []byte      // input that was read
 	err    error       // of the last Feed
 }
 
-// stay has the feeder serve the connection for as long as it is worth it. It reports
-// whether it is still the transport's, and what its last Feed has returned.
+// stay makes the feeder serve the connection as long as that is worthwhile. It reports
+// whether the connection still belongs to the transport, and what its last Feed has
+// returned.
 func (l *Loop) stay(h *lead.Hand, c *Conn) (here bool, err error) {
-	unpin(h) // who has detached it may not have been its own goroutine
+	unpin(h) // the goroutine that detached it may not have been its own
 	s := l.newStay(h, c)
 	if s == nil {
 		return true, nil
@@ -80,7 +81,7 @@ func (l *Loop) stay(h *lead.Hand, c *Conn) (here bool, err error) {
 	return true, nil
 }
 
-// mayStay reports whether a Feed that has returned off the loop is worth a stay.
+// mayStay reports whether a Feed that has returned off the loop justifies a stay.
 func (c *Conn) mayStay(h *lead.Hand) bool {
 	now := uint16(clock.Refresh() / int64(tick))
 	since := now - c.fedAt
@@ -88,10 +89,10 @@ func (c *Conn) mayStay(h *lead.Hand) bool {
 	return h.Waits && since < uint16(stayTime/tick) && c.clean()
 }
 
-// clean reports whether a Feed has left nothing to be done but to feed on.
+// clean reports whether a Feed has left nothing to do except to feed again.
 func (c *Conn) clean() bool { return c.own == 0 && c.more() == nil && c.closed.Load() == open }
 
-// newStay returns nil where the process has not descriptors to spare.
+// newStay returns nil if the process has no descriptors to spare.
 func (l *Loop) newStay(h *lead.Hand, c *Conn) *stay {
 	fd, ok := c.hold()
 	if !ok {
@@ -113,13 +114,13 @@ func (l *Loop) newStay(h *lead.Hand, c *Conn) *stay {
 // leave ends the stay for the poller.
 func (s *stay) leave() {
 	s.wakes()
-	s.file.Close() // nothing is lost if it fails: it is a duplicate
+	s.file.Close() // nothing is lost if this fails: it is a duplicate
 	s.h.Local = nil
 }
 
 // next waits for input, and reports whether there is some. Otherwise the stay is over:
-// nothing has come in time, the loop wants the connection back, or is to find out why it
-// cannot be read.
+// nothing has arrived in time, the loop wants the connection back, or the loop has to find
+// out why the connection cannot be read.
 func (s *stay) next() bool {
 	s.in = nil
 	now := clock.Refresh()
@@ -143,8 +144,8 @@ func (s *stay) next() bool {
 	}
 }
 
-// extend moves the deadline to the end of the stay: not with each request, as that is
-// work for the runtime.
+// extend moves the deadline to the end of the stay, but not with each request, because that
+// is work for the runtime.
 func (s *stay) extend(now int64) bool {
 	if s.idle == 0 {
 		s.idle = now + int64(stayTime)
@@ -154,7 +155,7 @@ func (s *stay) extend(now int64) bool {
 }
 
 // read reads what has arrived, and reports whether to stop waiting. The loop sets called
-// before it asks whether the feeder feeds, so one of them sees the other.
+// before it checks whether the feeder feeds, so one of them sees the other.
 func (s *stay) read(uintptr) bool {
 	s.wakes()
 	if s.feeds.Store(true); s.called.Load() {
@@ -174,9 +175,9 @@ func (s *stay) read(uintptr) bool {
 	switch errno {
 	case syscall.EAGAIN:
 	case 0:
-		return true // the end, which the loop finds again
+		return true // the end of the stream, which the loop finds again
 	default:
-		s.c.own |= broken // the loop would not hear of it again
+		s.c.own |= broken // the loop would not detect it again
 		return true
 	}
 	if s.feeds.Store(false); s.called.Load() {
@@ -188,7 +189,7 @@ func (s *stay) read(uintptr) bool {
 	return false
 }
 
-// wakes is called when it does not wait any more.
+// wakes is called when the feeder no longer waits.
 func (s *stay) wakes() {
 	if s.rests {
 		s.rests = false
@@ -234,7 +235,7 @@ func (l *Loop) Directed(c *Conn) {
 	}
 }
 
-// recall has a feeder that stays give the connection back, if it does.
+// recall makes a feeder that stays return the connection.
 func (l *Loop) recall(c *Conn) {
 	switch s := c.stay(); {
 	case s == nil:
@@ -243,6 +244,6 @@ func (l *Loop) recall(c *Conn) {
 		c.hand.Readable.Send(transport.ErrLost)
 	default:
 		s.called.Store(true)
-		_ = s.file.SetReadDeadline(clock.Past) // it may be closed: then it is over
+		_ = s.file.SetReadDeadline(clock.Past) // it may be closed: then the stay is over
 	}
 }

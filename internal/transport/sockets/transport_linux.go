@@ -22,8 +22,8 @@ type Transport struct {
 	crew     *lead.Crew
 	loops    []*Loop
 	rate     rate
-	maxFiles int          // descriptors that the process may have, when the transport was made
-	open     atomic.Int64 // connections, those being accepted included
+	maxFiles int          // descriptors that the process may have, read when the transport was created
+	open     atomic.Int64 // connections, including those being accepted
 	full     atomic.Bool  // a loop has stopped accepting because of MaxConns
 
 	logger    *transport.Logger
@@ -34,7 +34,7 @@ type Transport struct {
 	mu      sync.Mutex
 	state   state
 	addrs   []net.Addr
-	files   []string // of the Unix sockets that it has made
+	files   []string // Unix sockets that it has created
 	failure error
 }
 
@@ -48,11 +48,11 @@ const (
 
 var _ transport.Transport = (*Transport)(nil)
 
-// New returns a transport that listens nowhere yet. Close frees what it holds,
-// also when it never served.
+// New returns a transport without listeners. Close frees what it holds, even if it never
+// served.
 func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	if config.Loops < 1 {
-		return nil, fmt.Errorf("create transport: %d loops", config.Loops)
+		return nil, fmt.Errorf("create transport: invalid number of loops: %d", config.Loops)
 	}
 	if config.HighWater <= 0 {
 		config.HighWater = highWater
@@ -63,7 +63,7 @@ func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	}
 	if config.AcceptRate > 0 {
 		t.rate.gap = int64(time.Second) / int64(config.AcceptRate)
-		t.rate.next.Store(-burst) // the clock may have begun just now
+		t.rate.next.Store(-burst) // the clock may have started just now
 	}
 	for i := range config.Loops {
 		l := &Loop{t: t, index: i}
@@ -78,7 +78,7 @@ func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	return t, nil
 }
 
-// create makes the loop's driver, and finds out what it is.
+// create creates the loop's driver, and looks up its optional interfaces.
 func (l *Loop) create(driver NewDriver) (err error) {
 	if l.driver, err = driver(l); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (l *Loop) create(driver NewDriver) (err error) {
 	return err
 }
 
-// Serve implements [transport.Transport]. When the last listener accepts no more, the
-// connections that there are go on until Close.
+// Serve implements [transport.Transport]. When the last listener accepts no more, existing
+// connections continue until Close.
 func (t *Transport) Serve() error {
 	t.mu.Lock()
 	if t.state != created {
@@ -103,7 +103,7 @@ func (t *Transport) Serve() error {
 		return transport.ErrStopped
 	}
 	for _, l := range t.loops {
-		l.put(message{kind: listenAll}) // no loop has ended that has not begun
+		l.put(message{kind: listenAll}) // a loop that has not begun cannot have ended
 	}
 	if err := t.crew.Start(); err != nil {
 		t.mu.Unlock()
@@ -126,9 +126,9 @@ func (t *Transport) Serve() error {
 	return transport.ErrStopped
 }
 
-// Close implements [transport.Transport]. It returns when the loops have ended.
-// Feeds that run are told by Lost and may go on; their connections are closed
-// when they return.
+// Close implements [transport.Transport]. It returns when the loops have ended. Lost
+// notifies running Feeds, which may continue; their connections are closed when they
+// return.
 func (t *Transport) Close() error {
 	t.stopping.Store(true)
 	t.mu.Lock()
@@ -146,7 +146,7 @@ func (t *Transport) Close() error {
 	return nil
 }
 
-// free closes what a transport holds that never served.
+// free closes the resources of a transport that never served.
 func (t *Transport) free() error {
 	var errs []error
 	for _, l := range t.loops {
@@ -160,7 +160,7 @@ func (t *Transport) free() error {
 	return errors.Join(errs...)
 }
 
-// ended is called by each loop at its end. One that fails takes the others along.
+// ended is called by each loop at its end. A loop that fails ends the others too.
 func (t *Transport) ended(err error) {
 	if err == nil {
 		return
@@ -232,7 +232,7 @@ func (t *Transport) Stats() transport.Stats {
 	return s
 }
 
-// enter counts a connection, if there may be one more.
+// enter counts a connection, if one more is allowed.
 func (t *Transport) enter() bool {
 	n := t.open.Add(1)
 	if limit := t.config.MaxConns; limit > 0 && n > int64(limit) {
@@ -242,7 +242,7 @@ func (t *Transport) enter() bool {
 	return true
 }
 
-// left counts a connection off, and has loops accept again that could not.
+// left uncounts a connection, and lets loops accept again that had stopped.
 func (t *Transport) left() {
 	t.open.Add(-1)
 	if t.full.Load() && t.full.CompareAndSwap(true, false) {
@@ -262,5 +262,5 @@ func (t *Transport) addr() net.Addr {
 	return t.addrs[0]
 }
 
-// log reports an error, without waiting for who writes it.
+// log reports an error without waiting for it to be written.
 func (t *Transport) log(msg string, err error) { t.logger.Log(msg, err) }

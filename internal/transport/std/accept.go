@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	acceptPause = 100 * time.Millisecond // when the system has no descriptors left
-	drainGrace  = 20 * time.Millisecond  // without a connection: the backlog is empty
-	drainMost   = time.Second            // for the backlog, however many come
+	acceptPause = 100 * time.Millisecond // after running out of descriptors
+	drainGrace  = 20 * time.Millisecond  // time without a connection after which the backlog counts as empty
+	drainMost   = time.Second            // maximum time for the backlog
 )
 
-// A listener is one of the transport's own, or one that it was given and could not
-// duplicate. It is closed once, whoever ends it first.
+// A listener is either the transport's own, or one that it was given and could not
+// duplicate. The first party that closes it closes it; later closes have no effect.
 type listener struct {
 	net.Listener
 	given bool
@@ -33,17 +33,17 @@ func (l *listener) Close() error {
 	return l.err
 }
 
-// wake ends its Accept without closing it, and reports whether it can.
+// wake ends its Accept without closing it, and reports whether that is possible.
 func (l *listener) wake() bool { return l.until(clock.Past) }
 
-// until bounds its Accept, and reports whether it can.
+// until sets the deadline of its Accept, and reports whether that is possible.
 func (l *listener) until(t time.Time) bool {
 	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
 	return ok && d.SetDeadline(t) == nil
 }
 
-// accept takes connections from a listener until it accepts no more. No code of
-// sessions runs here: it could hold the others up.
+// accept takes connections from a listener until it accepts no more. No code of sessions
+// runs here: it could delay other connections.
 func (t *Transport) accept(l *listener) {
 	defer l.Close()
 	draining := false
@@ -71,9 +71,9 @@ func (t *Transport) accept(l *listener) {
 	}
 }
 
-// ends reports whether an error of Accept is the last one, and has Serve return when
-// that is so and nobody has asked for it. Of a given listener every error is the last
-// that does not call itself temporary, and ends Serve as it is, as in net/http.
+// ends reports whether an error of Accept is the last one, and makes Serve return if that
+// was not requested. For a given listener, every error that does not call itself temporary
+// is the last one, and ends Serve unchanged, as in net/http.
 func (t *Transport) ends(l *listener, err error) bool {
 	if t.isHalted() {
 		return true
@@ -102,8 +102,8 @@ func (t *Transport) ends(l *listener, err error) bool {
 	return true
 }
 
-// final reports whether a socket will never accept again: it is closed, or shut down
-// by another of its owners.
+// final reports whether a socket will never accept again: it is closed, or another of its
+// owners has shut it down.
 func final(err error) bool {
 	for _, e := range []error{net.ErrClosed, syscall.EINVAL, syscall.EBADF, syscall.ENOTSOCK} {
 		if errors.Is(err, e) {
@@ -113,7 +113,7 @@ func final(err error) bool {
 	return false
 }
 
-// fail has Serve return an error. One is enough.
+// fail makes Serve return an error. One is enough.
 func (t *Transport) fail(err error) {
 	select {
 	case t.failed <- err:
@@ -121,11 +121,10 @@ func (t *Transport) fail(err error) {
 	}
 }
 
-// admit waits until one more connection may be accepted, and reports false when none
-// will be.
+// admit waits until one more connection may be accepted, and reports false if none will be.
 func (t *Transport) admit() bool {
 	if t.stopped() {
-		return false // of a listener whose Accept goes on after Close, too
+		return false // for a listener whose Accept continues after Close, too
 	}
 	if t.slots != nil {
 		select {
@@ -149,8 +148,8 @@ func (t *Transport) admit() bool {
 	return true
 }
 
-// early is how long a connection is too early for the accept rate, when up to a
-// tenth of a second's worth may come at once.
+// early is how long a connection is too early for the accept rate, with bursts of up to a
+// tenth of a second's worth.
 func (t *Transport) early() time.Duration {
 	if t.config.AcceptRate <= 0 {
 		return 0
@@ -165,7 +164,7 @@ func (t *Transport) early() time.Duration {
 	return t.next.Sub(now)
 }
 
-// sleep reports false when it has ended early, as nothing more is accepted.
+// sleep reports false if it has ended early because nothing more is accepted.
 func (t *Transport) sleep(d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -175,7 +174,7 @@ func (t *Transport) sleep(d time.Duration) bool {
 	}
 }
 
-// leave gives a connection's slot back.
+// leave frees a connection's slot.
 func (t *Transport) leave() {
 	if t.slots != nil {
 		<-t.slots
@@ -197,7 +196,7 @@ func (t *Transport) open(nc net.Conn) {
 	go c.run()
 }
 
-// forget counts a connection off, once.
+// forget uncounts a connection, once.
 func (t *Transport) forget(c *conn) {
 	t.mu.Lock()
 	_, known := t.conns[c]
@@ -220,16 +219,15 @@ func (t *Transport) StopAccepting() {
 				l.Close()
 			}
 		}
-		// A listener that does not look at its deadline, or of which the backlog is
-		// never empty, does not hold us up.
+		// A listener that ignores its deadline, or whose backlog is never empty, must not
+		// delay us.
 		late := time.AfterFunc(drainMost, func() { closeAll(listeners) })
 		defer late.Stop()
 	}
 	t.accepting.Wait()
 }
 
-// closeAll closes those that accept has not closed. What is closed is dropped: that
-// an error comes with it changes nothing.
+// closeAll closes listeners that accept has not closed. Errors of closing do not matter.
 func closeAll(listeners []*listener) {
 	for _, l := range listeners {
 		l.Close()
@@ -245,7 +243,7 @@ func (t *Transport) isHalted() bool {
 	}
 }
 
-// halts has nothing more be accepted, and reports whether that is new. t.mu is held.
+// halts stops accepting, and reports whether that is new. t.mu is held.
 func (t *Transport) halts() bool {
 	if t.isHalted() {
 		return false

@@ -11,7 +11,7 @@ import (
 
 const (
 	lingerTime = 5 * time.Second
-	blindTime  = time.Second // for a peer that cannot be told of the end
+	blindTime  = time.Second // for a peer that cannot be notified of the end
 	lingerSize = 256 << 10
 )
 
@@ -40,9 +40,9 @@ func (c *conn) quit() {
 	c.change.Broadcast()
 }
 
-// breakOff ends the connection for its session, and has the peer get what the kernel
-// has. Only what is known to be a socket can be shut at once without being closed;
-// others are closed. c.mu is held.
+// breakOff ends the connection for its session; the peer gets what the kernel has. Only a
+// plain socket can be shut at once without being closed; other connections are closed. c.mu
+// is held.
 func (c *conn) breakOff() {
 	if c.now {
 		return
@@ -64,7 +64,7 @@ func (c *conn) breakOff() {
 func (c *conn) cut() {
 	nc := below(c.nc)
 	if tcp, ok := nc.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // if it fails, it is not connected any more
+		_ = tcp.SetLinger(0) // if it fails, the socket is no longer connected
 	}
 	c.quit()
 	c.sever(nc)
@@ -76,14 +76,14 @@ func (c *conn) stop() {
 	c.sever(below(c.nc))
 }
 
-// sever closes what is underneath all, nc, which ends the reader and the writer, and
-// whatever else stands on it: TLS's own Close would say goodbye first, which may take
-// its time, and which the peer would take for a good end. The rest is closed by
-// finish. c.mu is held.
+// sever closes the connection underneath all others, nc, which ends the reader and the
+// writer, and everything built on nc. TLS's own Close would first send an alert, which may
+// take time, and which the peer would take for an orderly end. finish closes the rest. c.mu
+// is held.
 func (c *conn) sever(nc net.Conn) {
 	c.dead = true
 	switch {
-	case !plain(nc): // it is somebody's code
+	case !plain(nc): // foreign code
 		go func() {
 			if nc != c.nc {
 				nc.Close()
@@ -97,8 +97,7 @@ func (c *conn) sever(nc net.Conn) {
 	}
 }
 
-// hangUp closes the connection, once. What is closed is dropped: that an error comes
-// with it changes nothing.
+// hangUp closes the connection, once. Errors of closing do not matter.
 func (c *conn) hangUp() { c.shut.Do(func() { c.nc.Close() }) }
 
 // end closes the connection because its transport is closed.
@@ -122,7 +121,7 @@ func (c *conn) finish() {
 		why = transport.ErrStopped
 	}
 	linger := !c.dead && why == nil && c.readErr == nil && (c.linger || len(c.kept)+len(c.arrived) > 0)
-	shut := c.now // by Abrupt: the peer has been told
+	shut := c.now // by Abrupt: the peer has been notified
 	c.last()
 	c.mu.Unlock()
 	if linger {
@@ -148,7 +147,7 @@ func (c *conn) last() {
 	c.change.Broadcast()
 }
 
-// exited is called when the session, or its making, has ended the runner's goroutine.
+// exited is called if the session, or creating it, has ended the runner's goroutine.
 func (c *conn) exited() {
 	c.mu.Lock()
 	c.busy = false
@@ -168,8 +167,8 @@ func (c *conn) exited() {
 	}
 }
 
-// discard shuts the writing side, and reads and drops what still comes, so that
-// the last answer is not overtaken by a reset.
+// discard shuts the writing side, and reads and drops further input, so that a reset does
+// not overtake the last answer.
 func (c *conn) discard(shut bool) {
 	nc, most := c.nc, lingerTime
 	if half, ok := nc.(interface{ CloseWrite() error }); shut {
@@ -183,8 +182,8 @@ func (c *conn) discard(shut bool) {
 	if nc.SetReadDeadline(end) != nil {
 		return
 	}
-	// Whatever ends it, the connection is closed next: but at once only if the peer
-	// has closed it, for there may be an answer on its way.
+	// In any case the connection is closed next, but immediately only if the peer has
+	// closed it, because an answer may still be in transit.
 	n, err := io.Copy(io.Discard, io.LimitReader(struct{ io.Reader }{nc}, lingerSize))
 	if err == nil && n == lingerSize {
 		select {

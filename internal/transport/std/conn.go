@@ -13,48 +13,48 @@ import (
 	"github.com/redline-go/redline/internal/transport"
 )
 
-// A conn is one connection. All below mu is shared under it.
+// A conn is one connection. mu guards all fields below it.
 type conn struct {
 	t    *Transport
 	nc   net.Conn
-	raw  syscall.RawConn // of nc; nil if that is more than a socket
+	raw  syscall.RawConn // of nc; nil if nc is more than a socket
 	shut sync.Once       // nc is closed
 
-	kept   []byte // what Feed has not consumed; the runner's
-	in     []byte // what is being fed, until it is released; the runner's
-	gaveUp []byte // what Unread was given; the runner's
+	kept   []byte // not consumed by Feed; belongs to the runner
+	in     []byte // being fed, until it is released; belongs to the runner
+	gaveUp []byte // passed to Unread; belongs to the runner
 
 	mu       sync.Mutex
 	change   sync.Cond
 	session  transport.Session // nil until NewSession has returned
 	tasks    []task
-	arrived  []byte // read, not seen by the session
-	readErr  error  // nothing more will arrive
+	arrived  []byte // read, not yet fed
+	readErr  error  // no more input will arrive
 	out      buf.Queue
-	unsent   int // bytes in out, and taken from it but not written
+	unsent   int // bytes in out, and bytes taken from it but not written
 	writeErr error
 	deadline timeout // of SetTimeout
 	roomBy   timeout // of SetWriteTimeout
 
-	busy     bool // the session's code runs, or makes it
-	owed     bool // Drained is to be told when everything is sent
+	busy     bool // the session's code runs, or creates it
+	owed     bool // Drained has to be called when everything is sent
 	held     bool // too much is unsent: not fed
 	paused   bool
 	again    bool // kept is fed again
 	later    bool // it will be, when everything is sent
-	ended    bool // EOF was told
-	lost     bool // Lost was told, or need not be
+	ended    bool // EOF was called
+	lost     bool // Lost was called, or need not be
 	telling  bool // Lost has not returned
-	closing  bool // to be closed when everything is sent
-	now      bool // nothing more is sent, and nothing read for the session
+	closing  bool // to be closed after everything is sent
+	now      bool // nothing more is sent or read for the session
 	dead     bool // nc is closed, or about to be
 	linger   bool // the session has closed with an error
-	finished bool // the session gets no more calls but Closed
+	finished bool // only Closed is still called
 	told     bool // Closed was called, or is next
-	taking   bool // Hijack has the reader and the writer end
+	taking   bool // Hijack makes the reader and the writer end
 	hijacked bool
 	reading  bool // the reader has not ended
-	writing  bool // there is a writer, for as long as there is something to write
+	writing  bool // a writer exists while there is something to write
 	why      error
 }
 
@@ -62,17 +62,17 @@ func newConn(t *Transport, nc net.Conn) *conn {
 	c := &conn{t: t, nc: nc, busy: true}
 	c.change.L = &c.mu
 	if plain(nc) {
-		if raw, err := nc.(syscall.Conn).SyscallConn(); err == nil { // otherwise it is closed, and says so
+		if raw, err := nc.(syscall.Conn).SyscallConn(); err == nil { // otherwise it is closed, which reading reports
 			c.raw = raw
 		}
 	}
 	return c
 }
 
-// A task is a function to be run between the session's calls.
+// A task is a function that runs between the session's calls.
 type task struct {
 	run  func(out *buf.Queue) error
-	drop func() // instead of run; may be nil
+	drop func() // called instead of run; may be nil
 }
 
 // Wake implements [transport.Conn].
@@ -82,7 +82,7 @@ func (c *conn) Wake(f func(out *buf.Queue) error) bool {
 	return c.post(task{run: f})
 }
 
-// visit is Wake for those that are not busy.
+// visit is like Wake, but only for connections that are not busy.
 func (c *conn) visit(k task) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +122,7 @@ func (c *conn) Read(p []byte, l sync.Locker) (int, error) {
 		n := copy(p, c.arrived)
 		if c.arrived = c.arrived[n:]; len(c.arrived) == 0 {
 			c.arrived = nil
-			c.change.Broadcast() // the reader goes on
+			c.change.Broadcast() // the reader continues
 		}
 		return n, nil
 	}
@@ -147,8 +147,8 @@ func (c *conn) await(l sync.Locker) error {
 	}
 }
 
-// wait waits for a change. l, if it is not nil, is unlocked meanwhile. c.mu is
-// held, and always locked after l.
+// wait waits for a change. l, if it is not nil, is unlocked meanwhile. c.mu is held, and is
+// always locked after l.
 func (c *conn) wait(l sync.Locker) {
 	if l == nil {
 		c.change.Wait()
@@ -172,8 +172,9 @@ func (c *conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 		c.send(out)
 		switch {
 		case c.now && c.writing:
-			// What out has referred to is the caller's again when this returns: the
-			// writer may still be at it, though not for long, as its connection is closed.
+			// The caller may reuse the memory that out refers to when this returns: the
+			// writer may still use it, though not for long, because its connection is
+			// closed.
 		case c.writeErr != nil || c.now:
 			return transport.ErrLost
 		case c.unsent <= most:
@@ -185,7 +186,7 @@ func (c *conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 	}
 }
 
-// send gives the writer what is in out. c.mu is held.
+// send gives the content of out to the writer. c.mu is held.
 func (c *conn) send(out *buf.Queue) {
 	if c.writeErr != nil || c.now {
 		out.Reset()
@@ -216,9 +217,9 @@ func (c *conn) SetWriteTimeout(d time.Duration) {
 	c.roomBy.set(d, c.tick)
 }
 
-// tick has everybody look at the timeouts. A connection of which the session is not
-// made in time is closed: what its making waits for, as for an address that a client
-// has to send, ends with that.
+// tick makes all goroutines check the timeouts. A connection whose session is not created
+// in time is closed. That also ends a wait during its creation, for example for an address
+// that a client has to send.
 func (c *conn) tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -265,14 +266,14 @@ func (c *conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 		return nil, err
 	}
 	c.hijacked, c.finished = true, true
-	c.t.forget(c) // however long its handler goes on with it
+	c.t.forget(c) // however long its handler uses it
 	return transport.NewHijacked(c.nc, append(bytes.Clone(unread), c.arrived...)), nil
 }
 
-// take has the reader and the writer end, so that nobody uses nc. c.mu is held.
+// take ends the reader and the writer, so that nothing uses nc. c.mu is held.
 func (c *conn) take() error {
 	c.taking = true
-	err := c.nc.SetReadDeadline(clock.Past) // without that the reader cannot be stopped
+	err := c.nc.SetReadDeadline(clock.Past) // otherwise the reader cannot be stopped
 	c.change.Broadcast()
 	for err == nil && (c.reading || c.writing) {
 		c.change.Wait()

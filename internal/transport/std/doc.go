@@ -1,22 +1,22 @@
-// Package std is the transport on Go's own poller: portable, and simple rather
-// than fast. It is the fallback where there is neither io_uring nor epoll, and
-// the one to compare the others with when in doubt.
+// Package std is the transport on Go's own poller: portable, and simple rather than fast.
+// It is the fallback where there is neither io_uring nor epoll, and the reference for
+// comparing the other transports.
 //
-// Listeners have a goroutine each, which accepts and does nothing else: no code of
-// sessions can hold it up. A connection has two goroutines, the reader and the
-// runner, and a third one, the writer, while there is something to write. What they
-// share is under one mutex, and any change is told with one condition:
+// Each listener has a goroutine, which only accepts: no code of sessions can delay it. Each
+// connection has two goroutines, the reader and the runner, and a third one, the writer,
+// while there is something to write. One mutex guards what they share, and one condition
+// signals every change:
 //
 //	reader ──arrived──▶ runner ──out──▶ writer
 //
-// The runner makes the session and calls it, which may block as it likes: there is no
-// loop to give up. Lost alone is called by a goroutine of its own. The reader is one
-// read ahead at most, so it learns that the peer has left while the session is busy,
-// but not behind bytes that nobody has read.
+// The runner creates the session and calls it; the session may block freely, because there
+// is no loop to give up. Only Lost is called on a separate goroutine. The reader is at most
+// one read ahead, so it learns that the peer has left while the session is busy, but not if
+// unread bytes come before that.
 //
-// A listener whose Accept is somebody's own can be served by no other transport. A
-// connection of such a one, or of crypto/tls, is read and written by its own
-// methods, with a buffer of 4 KiB that waits; what it stands on (NetConn) is used to
-// end it at once, and to ask what the peer has not acknowledged. One that does not say
-// is closed instead, so that its peer may see a reset where input was unread.
+// Only this transport can serve a listener with its own Accept. A connection of such a
+// listener, or of crypto/tls, is read and written by its own methods, with a waiting buffer
+// of 4 KiB; the connection underneath (NetConn) is used to end it at once, and to query
+// what the peer has not acknowledged. A connection without NetConn is closed instead, so
+// its peer may see a reset if input was unread.
 package std

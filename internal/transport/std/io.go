@@ -13,7 +13,7 @@ const (
 	readSize  = 16 << 10
 	waitSize  = 4 << 10  // of a buffer that waits for bytes
 	writeSize = 64 << 10 // written at once
-	anySize   = 16 << 10 // the same, to what is more than a socket
+	anySize   = 16 << 10 // the same, for a connection that is more than a socket
 )
 
 // read is the reader: one read ahead of the session.
@@ -44,7 +44,7 @@ func (c *conn) read() {
 	c.mu.Unlock()
 }
 
-// lostBy is what Lost is told of an error of the reader's.
+// lostBy converts an error of the reader to the error passed to Lost.
 func lostBy(err error) error {
 	if err == io.EOF {
 		return err
@@ -52,8 +52,8 @@ func lostBy(err error) error {
 	return transport.ErrLost
 }
 
-// failWrite notes that nothing can be sent any more. A Feed that runs is told. c.mu
-// is held.
+// failWrite notes that nothing can be sent any more. A running Feed is notified. c.mu is
+// held.
 func (c *conn) failWrite(err error) {
 	c.writeErr = err
 	c.out.Release()
@@ -108,9 +108,9 @@ func (c *conn) writeSome(q *buf.Queue) (n int, err error) {
 	return n, err
 }
 
-// plain reports whether a connection is nothing but its socket. Others may do with
-// the bytes what they like, whatever else they offer: all goes through their Read
-// and Write.
+// plain reports whether a connection is nothing but its socket. Other connections may
+// transform the bytes, whatever methods they have: they are used only through Read and
+// Write.
 func plain(nc net.Conn) bool {
 	switch nc.(type) {
 	case *net.TCPConn, *net.UnixConn:
@@ -119,8 +119,8 @@ func plain(nc net.Conn) bool {
 	return false
 }
 
-// below returns the connection underneath all that say what they stand on, as those
-// of crypto/tls do: nc itself if there is none.
+// below returns the connection underneath those that have a NetConn method, like those of
+// crypto/tls: nc itself if there is none.
 func below(nc net.Conn) net.Conn {
 	for {
 		over, ok := nc.(interface{ NetConn() net.Conn })
@@ -135,15 +135,15 @@ func below(nc net.Conn) net.Conn {
 	}
 }
 
-// receiveAny waits for bytes of any connection, with a buffer in hand.
+// receiveAny waits for bytes of any connection, with a buffer allocated.
 func receiveAny(nc net.Conn) ([]byte, error) {
 	p := make([]byte, waitSize)
 	n, err := nc.Read(p)
 	return p[:n], err
 }
 
-// sendAny writes the beginning of p to any connection: little, as nobody knows how
-// much of it has left until all of that has.
+// sendAny writes the beginning of p to any connection: only a little, because how much of
+// it has left is unknown until all of it has.
 func sendAny(nc net.Conn, p []byte) (int, error) { return nc.Write(p[:min(len(p), anySize)]) }
 
 // copyFile sends from a file by reading it.

@@ -8,8 +8,8 @@ import (
 	"github.com/redline-go/redline/internal/sys"
 )
 
-// sendFile sends from a file, within the kernel where it can. It does not move the
-// file's offset, which others may use.
+// sendFile sends from a file, within the kernel if possible. It does not move the file's
+// offset, which others may use.
 func sendFile(nc net.Conn, f *os.File, off int64, n int) (sent int, err error) {
 	if !plain(nc) {
 		return copyFile(nc, f, off, n)
@@ -45,8 +45,8 @@ func sendFile(nc net.Conn, f *os.File, off int64, n int) (sent int, err error) {
 	return sent, nil
 }
 
-// unacked is the number of bytes that the kernel has taken and the peer's system has
-// not acknowledged, 0 where that cannot be known.
+// unacked is the number of bytes that the kernel has accepted and the peer's system has not
+// acknowledged, 0 if that cannot be known.
 func unacked(nc net.Conn) (n int) {
 	nc = below(nc)
 	if !plain(nc) {

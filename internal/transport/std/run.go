@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	highWater = 64 << 10         // when Config does not say otherwise
-	drainTime = 30 * time.Second // for what is left of a connection to be closed, if its session does not say
+	highWater = 64 << 10         // default if Config does not set it
+	drainTime = 30 * time.Second // time for sending the rest before closing, unless the session sets it
 )
 
-// run is the runner: it makes the session, and calls it up to Closed.
+// run is the runner: it creates the session, and calls it until Closed.
 func (c *conn) run() {
 	var out buf.Queue
 	returned := false
@@ -40,7 +40,7 @@ func (c *conn) run() {
 	returned = true
 }
 
-// drop lets go of what nobody will see to any more. c.mu is held.
+// drop releases what nothing will process any more. c.mu is held.
 func (c *conn) drop() {
 	c.deadline.stop()
 	c.roomBy.stop()
@@ -48,7 +48,7 @@ func (c *conn) drop() {
 	c.dropTasks()
 }
 
-// dropTasks lets go of functions that will not be run. c.mu is held.
+// dropTasks discards functions that will not be run. c.mu is held.
 func (c *conn) dropTasks() {
 	for _, k := range c.tasks {
 		if k.drop != nil {
@@ -58,15 +58,15 @@ func (c *conn) dropTasks() {
 	c.tasks = nil
 }
 
-// tellLost has the session's Lost be called, once. It does not wait for that: who
-// brings it about may hold what the session needs for it. c.mu is held.
+// tellLost calls the session's Lost once. It does not wait for it, because the caller may
+// hold what the session needs for it. c.mu is held.
 func (c *conn) tellLost(err error) {
 	if c.lost || c.session == nil {
 		return
 	}
 	c.lost, c.telling = true, true
 	go func() {
-		defer func() { // also when the session ends the goroutine
+		defer func() { // also if the session ends the goroutine
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.telling = false
@@ -119,7 +119,7 @@ func (c *conn) step(out *buf.Queue) bool {
 	}
 }
 
-// settle draws what follows from what has changed. c.mu is held.
+// settle applies the consequences of a change. c.mu is held.
 func (c *conn) settle() {
 	if c.later && c.unsent == 0 {
 		c.again, c.later = true, false
@@ -140,8 +140,8 @@ func (c *conn) settle() {
 	}
 }
 
-// expire tells the session that its time is over. When it has closed, and what is
-// left is still being sent, that goes on unless it returns an error. c.mu is held.
+// expire calls the session's Expired. If the session has closed and the rest is still being
+// sent, sending continues unless Expired returns an error. c.mu is held.
 func (c *conn) expire(out *buf.Queue) {
 	c.deadline.stop()
 	closing := c.closing
@@ -151,7 +151,7 @@ func (c *conn) expire(out *buf.Queue) {
 	}
 }
 
-// call runs code of the session. c.mu is held, but not meanwhile.
+// call runs code of the session. c.mu is held, but released while the code runs.
 func (c *conn) call(out *buf.Queue, f func(out *buf.Queue) error) error {
 	c.busy = true
 	c.mu.Unlock()
@@ -170,11 +170,11 @@ func (c *conn) call(out *buf.Queue, f func(out *buf.Queue) error) error {
 	return err
 }
 
-// feed gives the session what there is. c.mu is held.
+// feed gives the session the available input. c.mu is held.
 func (c *conn) feed(out *buf.Queue) {
 	c.in = append(c.kept, c.arrived...)
 	c.kept, c.arrived, c.again = nil, nil, false
-	c.change.Broadcast() // the reader goes on
+	c.change.Broadcast() // the reader continues
 	c.call(out, func(out *buf.Queue) error {
 		n, err := c.session.Feed(c.in, out)
 		if n < len(c.in) {
@@ -190,6 +190,6 @@ func (c *conn) feed(out *buf.Queue) {
 		}
 		return err
 	})
-	// The session may have stopped because output was pending, though none is by now.
+	// The session may have stopped because output was pending, even if none is pending now.
 	c.later = len(c.kept) > 0 && c.owed
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/redline-go/redline/internal/buf"
 )
 
-// receive waits for bytes. It holds no buffer while it does: most connections have
-// nothing to say.
+// receive waits for bytes. It holds no buffer while it waits: most connections are idle.
 func receive(nc net.Conn, raw syscall.RawConn) (p []byte, err error) {
 	if raw == nil {
 		return receiveAny(nc)
@@ -28,7 +27,7 @@ func receive(nc net.Conn, raw syscall.RawConn) (p []byte, err error) {
 	return p, err
 }
 
-// tryRead reads what is there. EAGAIN says that it is nothing.
+// tryRead reads what is available. EAGAIN means that nothing is.
 func tryRead(fd int) ([]byte, error) {
 	b := buf.Get(readSize)
 	defer buf.Put(b)
@@ -46,8 +45,8 @@ func tryRead(fd int) ([]byte, error) {
 	}
 }
 
-// send writes the beginning of p: as much as the kernel takes at once, so that what
-// it has taken is known at any time, however slow the peer is.
+// send writes the beginning of p: as much as the kernel accepts at once, so that the
+// accepted amount is always known, however slow the peer is.
 func send(nc net.Conn, raw syscall.RawConn, p []byte) (n int, err error) {
 	if raw == nil {
 		return sendAny(nc, p)

@@ -2,7 +2,7 @@ package std
 
 import "time"
 
-// A timeout is a time, and a timer that tells of it. The zero value is never.
+// A timeout is a time with a timer that fires then. The zero value is never.
 type timeout struct {
 	at    time.Time
 	timer *time.Timer

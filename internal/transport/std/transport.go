@@ -29,7 +29,7 @@ type Transport struct {
 
 	mu        sync.Mutex
 	listeners []*listener
-	live      int // those that still accept; of those that Serve has begun with
+	live      int // listeners that still accept, of those with which Serve has begun
 	accepting sync.WaitGroup
 	conns     map[*conn]struct{}
 	serving   bool
@@ -39,8 +39,7 @@ type Transport struct {
 
 var _ transport.Transport = (*Transport)(nil)
 
-// New returns a transport that listens nowhere yet. Loops, Pin and Takeover mean
-// nothing to it.
+// New returns a transport without listeners. It ignores Loops, Pin and Takeover.
 func New(config transport.Config) (*Transport, error) {
 	t := &Transport{
 		config: config, high: config.HighWater,
@@ -56,8 +55,7 @@ func New(config transport.Config) (*Transport, error) {
 	return t, nil
 }
 
-// Listen implements [transport.Transport]. The options are hints that it does not
-// take.
+// Listen implements [transport.Transport]. It ignores the options, which are hints.
 func (t *Transport) Listen(network, address string, _ transport.ListenOptions) (net.Addr, error) {
 	lc := net.ListenConfig{KeepAlive: -1}
 	l, err := lc.Listen(context.Background(), network, address)
@@ -71,7 +69,7 @@ func (t *Transport) Listen(network, address string, _ transport.ListenOptions) (
 	return l.Addr(), nil
 }
 
-// Adopt implements [transport.Transport]. It takes every listener.
+// Adopt implements [transport.Transport]. It accepts every listener.
 func (t *Transport) Adopt(l net.Listener) error {
 	dup, err := duplicate(l)
 	if err != nil {
@@ -87,8 +85,8 @@ func (t *Transport) Adopt(l net.Listener) error {
 	return nil
 }
 
-// duplicate returns a listener of its own on the socket of another one, nil if
-// there is more to that one than its socket, or the system cannot.
+// duplicate returns a separate listener on the socket of another one, nil if that one is
+// more than its socket, or the system does not support it.
 func duplicate(l net.Listener) (net.Listener, error) {
 	switch l.(type) {
 	case *net.TCPListener, *net.UnixListener:
@@ -175,8 +173,8 @@ func (t *Transport) Each(f func(s transport.Session, out *buf.Queue) error, stop
 	}
 }
 
-// Close implements [transport.Transport]. It does not wait for Feeds that run:
-// they are told by Lost, and their connections are closed when they return.
+// Close implements [transport.Transport]. It does not wait for running Feeds: Lost notifies
+// them, and their connections are closed when they return.
 func (t *Transport) Close() error {
 	t.mu.Lock()
 	if t.closed {
@@ -189,7 +187,7 @@ func (t *Transport) Close() error {
 	listeners := t.listeners
 	t.mu.Unlock()
 	closeAll(listeners)
-	for _, c := range t.all() { // those that come are closed by open
+	for _, c := range t.all() { // open closes later ones
 		c.end()
 	}
 	t.accepting.Wait()

@@ -13,17 +13,16 @@ import (
 	"github.com/redline-go/redline/internal/transport"
 )
 
-// A Fake is a connection in memory for the test of one session. What the network
-// may choose, it chooses from a seed: where input is split, how much of the output
-// leaves at a time and when that is acknowledged, what comes first when several things
-// may happen. It checks the
-// session's side of the contract: input is overwritten when Feed returns, and
-// slices in the output must still be what they were when they are sent.
+// A Fake is a connection in memory for the test of one session. Everything that a network
+// may decide, it decides from a seed: where input is split, how much output leaves at a time
+// and when it is acknowledged, and the order of concurrent events. It checks the session's
+// side of the contract: input is overwritten when Feed returns, and slices in the output must
+// be unchanged when they are sent.
 //
-// The test drives it: nothing happens outside of Step, Run and Wait, but for Lost,
-// which is called by whoever resets the connection or ends it, and by a goroutine of
-// its own when the session's side has brought it about.
-// All methods may be called by any goroutine, those three by one at a time.
+// The test drives it: nothing happens outside of Step, Run and Wait, except that Lost is
+// called by the goroutine that resets or ends the connection, or by a separate goroutine if
+// the session caused it. Any goroutine may call its methods; only one at a time may call
+// those three.
 type Fake struct {
 	t    Failer
 	rng  *rand.Rand // of the goroutine that drives

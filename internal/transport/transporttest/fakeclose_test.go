@@ -258,7 +258,7 @@ func TestFakeHijackFails(t *testing.T) {
 	}
 }
 
-// TestFakeLostByFault wants Lost to be told of a reset that comes while Feed runs.
+// TestFakeLostByFault checks that Lost reports a reset that occurs while Feed runs.
 func TestFakeLostByFault(t *testing.T) {
 	told := 0
 	for seed := range uint64(50) {

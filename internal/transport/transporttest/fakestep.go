@@ -191,7 +191,7 @@ func (f *Fake) transmit(n int) {
 // is held.
 func (f *Fake) acknowledge() { f.unacked -= f.some(f.unacked) }
 
-// drop lets go of what is pending. f.mu is held.
+// drop discards pending output. f.mu is held.
 func (f *Fake) drop() {
 	f.pending.Reset()
 	f.copied, f.files = nil, false
@@ -228,7 +228,7 @@ func (f *Fake) feed() {
 	})
 }
 
-// spoil overwrites what is being fed: whoever keeps a part of it finds out.
+// spoil overwrites the fed input, so that code that still uses a part of it is found.
 func (f *Fake) spoil() {
 	for i := range f.in {
 		f.in[i] = 0xdb

@@ -123,8 +123,8 @@ func (e *env) hijacked(taken <-chan net.Conn) net.Conn {
 func hijackUnread(e *env) { hijackWith(e, "early ") }
 func hijackPlain(e *env)  { hijackWith(e, "") }
 
-// hijackWith takes connections out, with bytes that the transport has read
-// already, and goes on with them, while others are served.
+// hijackWith takes connections out, with bytes that the transport has already read, and
+// uses them while others are served.
 func hijackWith(e *env, early string) {
 	taken := make(chan net.Conn, 1)
 	e.start(hooks{feed: hijacker(taken)})

@@ -7,19 +7,19 @@ import (
 	"github.com/redline-go/redline/internal/transport/sockets"
 )
 
-// An ear is a listener with what the driver knows of it. The kernel accepts
-// without being asked: connections that the loop may not have yet, because of a
-// limit, wait here, no more than come until the accept has been cancelled.
+// An ear is a listener with the driver's state for it. The kernel accepts connections
+// without being asked. Those that the loop may not have yet, because of a limit, wait here;
+// no more are accepted once the accept has been cancelled.
 type ear struct {
 	ln       *sockets.Listener
 	number   int
 	accepted []int
-	errno    syscall.Errno // why the accept has ended, to be told
+	errno    syscall.Errno // why the accept has ended, to be reported
 	wanted   bool          // by Listen
 	flying   bool          // the accept is in flight
 	ending   bool          // and being cancelled
 	queued   bool          // in the driver's list
-	gone     bool          // the listener is closed: what still comes is closed too
+	gone     bool          // the listener is closed: connections that still arrive are closed too
 }
 
 func (d *driver) earOf(ln *sockets.Listener) *ear {
@@ -78,7 +78,7 @@ func (d *driver) Deaf(ln *sockets.Listener) bool {
 	return !d.earOf(ln).flying
 }
 
-// accepted handles what the multishot accept brings.
+// accepted handles the completions of the multishot accept.
 func (d *driver) accepted(e *ear, c *sys.CQE) (sockets.Event, bool) {
 	switch {
 	case c.Res >= 0 && e.gone:
@@ -119,7 +119,7 @@ func (d *driver) Accept(ln *sockets.Listener) (int, sys.Addr, syscall.Errno) {
 		} else {
 			e.accepted = nil
 		}
-		peer, _ := sys.PeerAddr(fd) // the zero address when it has gone already: the loop's to judge
+		peer, _ := sys.PeerAddr(fd) // the zero address if the peer has already gone: the loop decides
 		return fd, peer, 0
 	}
 	if errno := e.errno; errno != 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/redline-go/redline/internal/transport/sockets"
 )
 
-// kind is what a completion is about. User data are
+// kind is the type of a completion. User data are
 //
 //	kind (4 bits) │ descriptor, or number of listener (28) │ generation (32)
 type kind uint64
@@ -30,7 +30,7 @@ func parse(data uint64) (k kind, fd int, gen uint32) {
 	return kind(data >> 60), int(data >> 32 & (1<<28 - 1)), uint32(data)
 }
 
-// complete handles a completion, and says what has become ready, if anything has.
+// complete handles a completion, and returns what has become ready, if anything has.
 func (d *driver) complete(e *sys.CQE) (sockets.Event, bool) {
 	k, fd, gen := parse(e.Data)
 	if e.Flags&sys.CQEMore == 0 && k != kindCancel {
@@ -38,7 +38,7 @@ func (d *driver) complete(e *sys.CQE) (sockets.Event, bool) {
 	}
 	switch k {
 	case kindCancel:
-		return sockets.Event{}, false // it came too late: what it was for has ended
+		return sockets.Event{}, false // it came too late: its purpose has ended
 	case kindAccept:
 		return d.accepted(d.ears[fd], e)
 	}
@@ -47,7 +47,7 @@ func (d *driver) complete(e *sys.CQE) (sockets.Event, bool) {
 		p = d.ports[fd]
 	}
 	if p == nil || p.conn.Gen() != gen {
-		// It is about a connection that is gone.
+		// It concerns a connection that is gone.
 		if e.Flags&sys.CQEBuffer != 0 {
 			d.buffers.Recycle(uint16(e.Flags >> 16))
 		}
@@ -59,7 +59,7 @@ func (d *driver) complete(e *sys.CQE) (sockets.Event, bool) {
 	return d.polled(p, k, e)
 }
 
-// received handles what the multishot recv of a connection brings.
+// received handles the completions of the multishot recv of a connection.
 func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
 	sys.Received()
 	c := &p.conn
@@ -88,10 +88,10 @@ func (d *driver) received(p *port, e *sys.CQE) (sockets.Event, bool) {
 	case e.Res == 0:
 		p.end.Store(endOfStream)
 	case err == syscall.ENOBUFS:
-		// More of them, if there are any; if not, some are free again by now.
+		// Open more buffers, if there are any; if not, some are free again by now.
 		d.buffers.Open(d.buffers.Opened())
 	case err == syscall.ECANCELED || err == syscall.EINTR || err == syscall.EAGAIN:
-		// We have cancelled it, or the thread has ended that had started it.
+		// We have cancelled it, or the thread that started it has ended.
 	default:
 		p.end.Store(uint32(err))
 	}
@@ -131,8 +131,8 @@ func (d *driver) polled(p *port, k kind, e *sys.CQE) (sockets.Event, bool) {
 	return sockets.Event{Conn: &p.conn, Events: uint32(e.Res)}, true
 }
 
-// settled lets a released connection go when nothing is in flight for it, and
-// reports that it has.
+// settled releases a connection when nothing is in flight for it, and reports whether it
+// has.
 func (d *driver) settled(p *port) bool {
 	if p.state&released == 0 || p.state&inFlight != 0 {
 		return false

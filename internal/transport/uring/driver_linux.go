@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// ringFlags let completions wait until the thread enters the kernel anyway,
-	// instead of interrupting it; docs/adr/0010-io-uring.md has the figures.
+	// ringFlags let completions wait until the thread enters the kernel anyway, instead of
+	// interrupting it; see docs/adr/0010-io-uring.md for the figures.
 	ringFlags = sys.RingCoopTaskrun | sys.RingTaskrunFlag | sys.RingSubmitAll
 
 	bufferSize  = 4 << 10 // bytes
@@ -21,7 +21,7 @@ const (
 	roundEvents = 128 // completions between two looks at everything else
 )
 
-// sizes are the lengths of a ring's queues, powers of two.
+// sizes are the lengths of a ring's queues; all are powers of two.
 type sizes struct {
 	requests    uint32 // queued before they have to be submitted
 	completions uint32 // waiting; more of them wait in the kernel's memory
@@ -31,11 +31,11 @@ type sizes struct {
 
 var usual = sizes{requests: 256, completions: 4096, buffers: 2048, first: 64}
 
-// A Transport is one whose loops are rings.
+// A Transport is a transport whose loops are rings.
 type Transport = sockets.Transport
 
-// New returns a transport on io_uring that listens nowhere yet. Close frees what
-// it holds, also when it never served. Errors are those of [Probe].
+// New returns a transport on io_uring without listeners. Close frees what it holds, even if
+// it never served. Errors are those of [Probe].
 func New(config transport.Config) (*Transport, error) {
 	return sockets.New(config, func(l *sockets.Loop) (sockets.Driver, error) {
 		return newDriver(l, usual)
@@ -48,20 +48,20 @@ type driver struct {
 	ring    *sys.Ring
 	buffers *sys.Buffers
 	backlog []sys.SQE // requests that the queue had no room for
-	ports   []*port   // by descriptor, until it is closed
+	ports   []*port   // by descriptor, until closed
 	ears    []*ear
-	ready   []*port // with early bytes, or an end, to be reported
-	heard   []*ear  // with something to be reported
+	ready   []*port // ports with early bytes, or an end, to be reported
+	heard   []*ear  // ears with something to be reported
 	budget  int     // completions left in this round
 	flying  int     // requests that have not ended
-	piece   []byte  // what the event just returned is about: in a buffer of the ring
+	piece   []byte  // the input of the event just returned, in a buffer of the ring
 	bid     uint16  // the number of this buffer
-	fed     *port   // whose event was the last, if nothing is in flight for it
+	fed     *port   // the port of the last event, if nothing is in flight for it
 	batch   batch
 	held    []sys.CQE // completions taken from the ring, but not handled
 	stopped bool
-	failed  bool // the ring does not work any more, and is not entered again
-	limits  bool // a multishot recv can be told how much it takes
+	failed  bool // the ring no longer works, and is not entered again
+	limits  bool // the kernel supports a limit for a multishot recv
 
 	unsentFunc func(*sys.CQE)
 	clock      func() int64
@@ -89,7 +89,7 @@ func newDriver(l *sockets.Loop, z sizes) (*driver, error) {
 	return d, nil
 }
 
-// What the driver is.
+// The interfaces that the driver implements.
 var (
 	_ sockets.Receiver = (*driver)(nil)
 	_ sockets.Batcher  = (*driver)(nil)
@@ -102,11 +102,11 @@ func (d *driver) Descriptor() int { return d.ring.FD }
 // Stuck implements [sockets.Requests].
 func (d *driver) Stuck() bool { return d.stuck }
 
-// Fetch implements [sockets.Driver]. It submits what is queued, in one call with
-// fetching what the kernel has.
+// Fetch implements [sockets.Driver]. It submits queued requests, and collects completions
+// in the same call.
 func (d *driver) Fetch() bool {
 	if p := d.fed; p != nil {
-		// If it is still being fed, nothing in flight would notice its end.
+		// If it is still being fed, nothing in flight would detect its end.
 		if d.fed = nil; p.state&(released|inFlight) == 0 {
 			d.Watch(&p.conn, p.conn.Wants())
 		}
@@ -119,14 +119,14 @@ func (d *driver) Fetch() bool {
 	return len(d.ready) > 0 || len(d.heard) > 0 || len(d.held) > 0 || d.ring.Ready()
 }
 
-// enter gives the kernel what is queued. What it does not take now stays.
+// enter submits the queued requests. Those that the kernel does not accept now stay queued.
 func (d *driver) enter() {
 	for !d.failed {
 		errno := d.ring.Enter()
 		switch errno {
 		case 0, syscall.EINTR:
 		case syscall.EAGAIN, syscall.EBUSY:
-			// No memory, or completions that wait for room: taken first.
+			// No memory, or completions that wait for room: these are collected first.
 			d.stuck = true
 		default:
 			d.fail(errno)
@@ -145,21 +145,21 @@ func (d *driver) enter() {
 	}
 }
 
-// fail ends the loop: the ring does not work. It is not entered again: what is queued
-// names descriptors that are going to be closed.
+// fail ends the loop because the ring does not work. The ring is not entered again: its
+// queue names descriptors that are about to be closed.
 func (d *driver) fail(errno syscall.Errno) {
 	d.failed = true
 	d.loop.Fail(fmt.Errorf("enter ring: %w", os.NewSyscallError("io_uring_enter", errno)))
 }
 
-// again reports whether entering the ring is worth trying again: there is no
-// memory, or completions wait for room.
+// again reports whether it is worth entering the ring again: there is no memory, or
+// completions wait for room.
 func again(errno syscall.Errno) bool {
 	return errno == syscall.EINTR || errno == syscall.EAGAIN || errno == syscall.EBUSY
 }
 
-// push queues a request. It is never lost: when the queue is full and the kernel
-// takes nothing from it, the request waits in the backlog, behind those before.
+// push queues a request. It is never lost: if the queue is full and the kernel accepts
+// nothing from it, the request waits in the backlog, after earlier ones.
 func (d *driver) push(e *sys.SQE) {
 	if len(d.backlog) == 0 && d.ring.Push(e) {
 		return
@@ -173,21 +173,21 @@ func (d *driver) push(e *sys.SQE) {
 	d.backlog = append(d.backlog, *e)
 }
 
-// start queues a request that completes.
+// start queues a request that will complete.
 func (d *driver) start(e *sys.SQE) {
 	d.flying++
 	d.push(e)
 }
 
-// cancel ends the request with these data, or what the flags say.
+// cancel ends the request with these data, or the requests selected by the flags.
 func (d *driver) cancel(data uint64, flags uint32) {
 	d.push(&sys.SQE{Op: sys.OpCancel, FD: -1, Addr: data, Arg: flags, Flags: sys.SQESkipSuccess, Data: uint64(kindCancel)})
 }
 
 // Next implements [sockets.Driver].
 //
-// The head of the queue is moved before a completion is looked at: a leader that
-// is deposed while it feeds has taken it for good, and the next one goes on behind.
+// The head of the queue is moved before a completion is handled: a leader that is deposed
+// while it feeds has removed it permanently, and the next leader continues after it.
 func (d *driver) Next() (sockets.Event, bool) {
 	if len(d.heard) > 0 || len(d.ready) > 0 {
 		if e, ok := d.nextReady(); ok {
@@ -219,7 +219,7 @@ func (d *driver) pop() (sys.CQE, bool) {
 	return e, true
 }
 
-// nextReady returns an event that no completion stands for.
+// nextReady returns an event that has no completion.
 func (d *driver) nextReady() (sockets.Event, bool) {
 	if n := len(d.heard) - 1; n >= 0 {
 		e := d.heard[n]
@@ -251,8 +251,8 @@ func (d *driver) Stop() {
 	d.cancel(0, sys.CancelAny|sys.CancelAll)
 }
 
-// Drained implements [sockets.Requests]. Of a ring that has failed nothing is waited for:
-// connections that were to be released are.
+// Drained implements [sockets.Requests]. A failed ring is not waited for: connections that
+// were to be released are released.
 func (d *driver) Drained() bool {
 	if !d.failed {
 		return d.flying <= 0
@@ -268,12 +268,12 @@ func (d *driver) Drained() bool {
 
 // Close implements [sockets.Requests].
 //
-// The kernel receives into the buffers, and sends from the slab, for as long as requests
-// are in flight. Those of a ring that has failed cannot be waited for: closing its
-// descriptor cancels them some time later, by the kernel's own threads, and nothing says
-// when. So this memory stays mapped: better 8 MiB that nobody uses than somebody else's
-// that the kernel writes to. The loop, and with it the transport, ends; it does not happen
-// again and again.
+// The kernel receives into the buffers, and sends from the slab, as long as requests are in
+// flight. The requests of a failed ring cannot be waited for: closing its descriptor
+// cancels them some time later, on the kernel's own threads, without any notification. So
+// this memory stays mapped: it is better to leak 8 MiB than to let the kernel write to
+// memory that is reused. The loop, and with it the transport, ends, so this does not happen
+// repeatedly.
 func (d *driver) Close() {
 	if d.failed {
 		d.closeAccepted()
@@ -288,8 +288,8 @@ func (d *driver) Close() {
 	}
 }
 
-// closeAccepted closes the connections that a ring has accepted which has failed, and
-// that nobody has heard of.
+// closeAccepted closes connections that a failed ring has accepted and that have not been
+// reported.
 func (d *driver) closeAccepted() {
 	for e, ok := d.pop(); ok; e, ok = d.pop() {
 		if k, _, _ := parse(e.Data); k == kindAccept && e.Res >= 0 {

@@ -11,22 +11,22 @@ import (
 	"github.com/redline-go/redline/internal/transport/sockets"
 )
 
-// A port is a connection with what the driver knows of it.
+// A port is a connection with the driver's state for it.
 type port struct {
-	conn  sockets.Conn // first: ports are cast back
+	conn  sockets.Conn // must be first: ports are cast back
 	state state
-	once  uint8 // recvs to come that are for one piece; see recv
-	// sendAt and sendLen are where its part of the batch is.
+	once  uint8 // number of further recvs that are for one piece; see recv
+	// sendAt and sendLen are the position of its part of the batch.
 	sendAt, sendLen int32
-	end             atomic.Uint32         // what comes behind early: an errno, or endOfStream; 0 is nothing yet
-	direct          atomic.Bool           // no recv is in flight: whoever wants bytes reads
-	early           atomic.Pointer[early] // bytes that came when nobody wanted them; nil when there are none
+	end             atomic.Uint32         // what follows early: an errno, or endOfStream; 0 is nothing yet
+	direct          atomic.Bool           // no recv is in flight: readers read from the socket
+	early           atomic.Pointer[early] // bytes that arrived while they were not wanted; nil if there are none
 }
 
-// endOfStream is beyond all errnos.
+// endOfStream is larger than all errnos.
 const endOfStream = 1 << 16
 
-// state is the leader's.
+// state belongs to the leader.
 type state uint8
 
 const (
@@ -36,7 +36,7 @@ const (
 	pollOut
 	pollGone
 	queued   // in the driver's list of ready ports
-	released // to be let go when nothing is in flight
+	released // to be released when nothing is in flight
 
 	inFlight = receiving | pollIn | pollOut | pollGone
 )
@@ -44,10 +44,10 @@ const (
 // polls are the states of the polls' kinds.
 var polls = [...]state{kindPollIn: pollIn, kindPollOut: pollOut, kindPollGone: pollGone}
 
-// early bytes wait in memory of the pool.
+// early bytes wait in memory from the pool.
 type early struct {
 	mu    sync.Mutex
-	bytes []byte // nil when all are taken
+	bytes []byte // nil after all are taken
 	at    int    // bytes[:at] are taken
 }
 
@@ -99,7 +99,7 @@ func (p *port) has() bool {
 	return e.bytes != nil
 }
 
-// waiting is the set of events that early bytes and the end stand for.
+// waiting is the set of events for the early bytes and the end.
 func (p *port) waiting() (events uint32) {
 	switch p.end.Load() {
 	case 0:
@@ -114,11 +114,11 @@ func (p *port) waiting() (events uint32) {
 	return events
 }
 
-// watched tells the loop what is watched.
+// watched updates the loop's record of what is watched.
 func (p *port) watched() {
 	w := uint32(0)
 	if p.state&receiving != 0 && p.state&ending == 0 {
-		// Early bytes are not reported by the recv: who wants them has to ask.
+		// The recv does not report early bytes: the loop has to ask for them.
 		if w = sockets.RdHup; !p.has() {
 			w |= sockets.In
 		}
@@ -166,26 +166,26 @@ func (d *driver) Watch(c *sockets.Conn, want uint32) {
 	if want&sockets.Out != 0 {
 		d.poll(p, kindPollOut, sockets.Out)
 	}
-	// A recv in flight notices a reset and the end, but not behind bytes of its own.
+	// A recv in flight notices a reset and the end, but not after unread bytes of its own.
 	if p.state&(receiving|queued) == 0 {
-		d.poll(p, kindPollGone, want&sockets.RdHup) // Hup and Err are understood
+		d.poll(p, kindPollGone, want&sockets.RdHup) // Hup and Err are implied
 	}
 	p.watched()
 }
 
-// earlyMost is how many bytes a multishot recv takes in all: as many may wait of a
-// connection that nobody feeds, besides what is in the kernel.
+// earlyMost is the total number of bytes that a multishot recv accepts: as many may wait
+// for a connection that is not being fed, in addition to what is in the kernel.
 const earlyMost = 64 << 10
 
-// bulk is how many of a connection's recvs are for one piece, from when a goroutine
-// has read from its socket.
+// bulk is how many recvs of a connection are for one piece, after a goroutine has read from
+// its socket.
 const bulk = 8
 
-// recv starts the recv: multishot, but of a connection that is new, or has sent much
-// not long ago, or what nobody wanted. There a large body may follow, or a flood, which
-// the kernel would put into the ring's buffers before its handler asks for a byte. It
-// does so until the loop looks, which may be megabytes: so all recvs are for one piece
-// where the kernel cannot be told how much is enough.
+// recv starts the recv: multishot, except for a connection that is new, has recently sent a
+// lot, or has sent input that was not wanted. In these cases a large body or a flood may
+// follow, which the kernel would put into the ring's buffers before the handler asks for a
+// byte. The kernel continues until the loop looks, which may be megabytes: so all recvs are
+// for one piece if the kernel does not support a limit.
 func (d *driver) recv(p *port) {
 	p.direct.Store(false)
 	if p.early.Load() != nil {
@@ -205,7 +205,7 @@ func (d *driver) recv(p *port) {
 	d.start(&e)
 }
 
-// endRecv ends it. What it has received until then still comes.
+// endRecv ends it. What it has received until then is still delivered.
 func (d *driver) endRecv(p *port) {
 	if p.state&(receiving|ending) == receiving {
 		p.state |= ending
@@ -213,7 +213,7 @@ func (d *driver) endRecv(p *port) {
 	}
 }
 
-// poll waits for one of some events, if it does not already.
+// poll waits for one of some events, unless it already does.
 func (d *driver) poll(p *port, k kind, events uint32) {
 	if p.state&polls[k] == 0 {
 		p.state |= polls[k]
@@ -243,8 +243,8 @@ func (d *driver) Recv(c *sockets.Conn, b []byte) (int, syscall.Errno) {
 	return n, 0
 }
 
-// Read implements [sockets.Receiver]. The order of its steps is that of the
-// package's comment.
+// Read implements [sockets.Receiver]. The order of its steps is described in the package
+// comment.
 func (d *driver) Read(c *sockets.Conn, b []byte) (int, syscall.Errno) {
 	p := portOf(c)
 	direct, end := p.direct.Load(), p.end.Load()
@@ -289,14 +289,14 @@ func (d *driver) Early(c *sockets.Conn) []byte {
 	return append([]byte(nil), e.bytes[e.at:]...)
 }
 
-// Release implements [sockets.Requests]. Requests are cancelled by their data, which
-// are nobody else's: a number might be another connection's by the time that the
-// kernel looks.
+// Release implements [sockets.Requests]. Requests are cancelled by their data, which are
+// unique: a descriptor number might belong to another connection by the time the kernel
+// looks.
 func (d *driver) Release(c *sockets.Conn) bool {
 	p := portOf(c)
 	p.state |= released
 	if p.state&inFlight == 0 || d.failed {
-		// A ring that has failed holds the file until it is closed, not the number.
+		// A failed ring holds the file until it is closed, not the number.
 		if c.FD() < len(d.ports) && d.ports[c.FD()] == p {
 			d.ports[c.FD()] = nil
 		}

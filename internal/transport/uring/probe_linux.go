@@ -9,7 +9,7 @@ import (
 	"github.com/redline-go/redline/internal/sys"
 )
 
-// A Kind says why io_uring cannot be used.
+// A Kind is the reason why io_uring cannot be used.
 type Kind uint8
 
 // The kinds of [Error].
@@ -18,13 +18,13 @@ const (
 	Forbidden Kind = iota + 1
 	// Unsupported: the kernel is older than 6.0, or built without it.
 	Unsupported
-	// Memory: RLIMIT_MEMLOCK, or none is left.
+	// Memory: RLIMIT_MEMLOCK, or no memory is left.
 	Memory
-	// Other is anything else.
+	// Other is any other reason.
 	Other
 )
 
-// String returns the kind in words.
+// String describes the kind.
 func (k Kind) String() string {
 	return [...]string{
 		Forbidden:   "io_uring is forbidden here",
@@ -34,7 +34,7 @@ func (k Kind) String() string {
 	}[k]
 }
 
-// An Error is why io_uring cannot be used.
+// An Error reports why io_uring cannot be used.
 type Error struct {
 	Kind Kind
 	Err  error
@@ -43,7 +43,7 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Kind.String() + ": " + e.Err.Error() }
 
-// Unwrap returns what the kernel said.
+// Unwrap returns the kernel's error.
 func (e *Error) Unwrap() error { return e.Err }
 
 // reason finds the kind of an error.
@@ -63,8 +63,8 @@ func reason(err error) error {
 	return &Error{Kind: kind, Err: err}
 }
 
-// Probe reports whether this transport works here: nil, or an [Error]. It sets up
-// a small ring with the very flags that loops use, and receives through it.
+// Probe reports whether this transport works here: it returns nil or an [Error]. It sets up
+// a small ring with the same flags that loops use, and receives through it.
 func Probe() error {
 	ring, err := sys.NewRing(8, 16, ringFlags)
 	if err != nil {
@@ -82,8 +82,8 @@ func Probe() error {
 	if err != nil {
 		return reason(err)
 	}
-	// The ring refers to the buffers until it is closed, and requests that are in
-	// flight end after that: the few pages stay when something is odd.
+	// The ring refers to the buffers until it is closed, and requests in flight end after
+	// that: in unexpected cases the few pages stay mapped.
 	if err := receiveOnce(ring, buffers, 0); err != nil {
 		return reason(err)
 	}
@@ -130,7 +130,7 @@ func receiveOnce(ring *sys.Ring, buffers *sys.Buffers, limit uint32) error {
 	e, ok := ring.Pop()
 	switch {
 	case !ok:
-		return errors.New("probe recv: it does not complete")
+		return errors.New("probe recv: no completion")
 	case e.Res < 0:
 		return fmt.Errorf("probe recv: %w", syscall.Errno(-e.Res))
 	case e.Res != 1 || e.Flags&(sys.CQEBuffer|sys.CQEMore) != sys.CQEBuffer|sys.CQEMore || buffers.Bytes(uint16(e.Flags>>16), 1)[0] != 42:

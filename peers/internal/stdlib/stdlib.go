@@ -1,5 +1,5 @@
-// Package stdlib is the service of the subjects that stand on net/http alone: one
-// set of handlers and its [http.ServeMux], for each server to carry.
+// Package stdlib is the service of the subjects that use only net/http: one set of handlers
+// and its [http.ServeMux], for each server to run.
 package stdlib
 
 import (
@@ -31,7 +31,7 @@ func Handler() http.Handler {
 	return mux
 }
 
-// limited bounds the body of the requests that h gets.
+// limited limits the body of the requests to h.
 func limited(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, subject.BodyLimit)
@@ -55,7 +55,7 @@ func JSON(w http.ResponseWriter, _ *http.Request) {
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// Echo answers POST /echo. Whoever routes to it bounds the body.
+// Echo answers POST /echo. The caller limits the body.
 func Echo(w http.ResponseWriter, r *http.Request) {
 	body := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(body)
@@ -69,7 +69,7 @@ func Echo(w http.ResponseWriter, r *http.Request) {
 	w.Write(body.Bytes())
 }
 
-// Upload answers POST /upload. Whoever routes to it bounds the body.
+// Upload answers POST /upload. The caller limits the body.
 func Upload(w http.ResponseWriter, r *http.Request) {
 	n, err := io.Copy(io.Discard, r.Body)
 	if err != nil {
