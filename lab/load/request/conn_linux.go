@@ -91,7 +91,7 @@ func (l *loop) dial(c *conn, now int64) error {
 		return watchErr
 	}
 	if err == nil {
-		l.connected(c, l.now())
+		l.connected(c, l.Now())
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (l *loop) event(c *conn, flags uint32, now int64) {
 		switch {
 		case c.writing():
 			l.flush(c)
-			l.proceed(c, l.now())
+			l.proceed(c, l.Now())
 		case c.wire != nil:
 			l.goOn(c)
 		}
@@ -280,7 +280,7 @@ func (l *loop) readable(c *conn, flags uint32) {
 
 // received takes what a read brought: bytes, the end, which is none, or an error.
 func (l *loop) received(c *conn, in []byte, errno unix.Errno) {
-	now := l.now()
+	now := l.Now()
 	switch {
 	case errno != 0 && c.phase == shaking:
 		l.shakeFailed(c, errno, now)

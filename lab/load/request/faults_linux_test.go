@@ -67,8 +67,8 @@ func testSources(t *testing.T, via string) {
 		t.Fatal(err)
 	}
 	defer shut(t, l)
-	for bound := l.now() + int64(2*time.Minute); ; {
-		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+	for bound := l.Now() + int64(2*time.Minute); ; {
+		if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.Now() > bound {
 			t.Fatalf("%d connections stand, %v", l.standing, err)
 		}
 		mu.Lock()
@@ -95,11 +95,11 @@ func testConnectRate(t *testing.T, via string) {
 		t.Fatal(err)
 	}
 	defer shut(t, l)
-	for bound := l.now() + int64(2*time.Minute); l.standing < order.Connections; {
-		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+	for bound := l.Now() + int64(2*time.Minute); l.standing < order.Connections; {
+		if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.Now() > bound {
 			t.Fatalf("%d connections stand, %v", l.standing, err)
 		}
-		most := 1 + order.ConnectRate*float64(l.now()+dialArrears)/1e9
+		most := 1 + order.ConnectRate*float64(l.Now()+dialArrears)/1e9
 		if got := float64(l.standing + l.connecting); got > most {
 			t.Fatalf("%v connections where %v are allowed", got, most)
 		}
@@ -131,13 +131,13 @@ func TestSlowClients(t *testing.T) {
 			}
 			defer shut(t, l)
 			l.start()
-			begin := l.now()
-			for bound := l.now() + int64(2*time.Minute); l.rec.Requests < 6; {
-				if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+			begin := l.Now()
+			for bound := l.Now() + int64(2*time.Minute); l.rec.Requests < 6; {
+				if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.Now() > bound {
 					t.Fatalf("%d right answers, %v", l.rec.Requests, err)
 				}
 				most := func(rate int64) uint64 {
-					return uint64(order.Connections) * (uint64(float64(rate)*float64(l.now()-begin)/1e9) + 2*uint64(step(rate)))
+					return uint64(order.Connections) * (uint64(float64(rate)*float64(l.Now()-begin)/1e9) + 2*uint64(step(rate)))
 				}
 				if slow.Connections == 0 && slow.Read > 0 && l.rec.BytesIn > most(slow.Read) {
 					t.Fatalf("%d bytes read where %d are allowed", l.rec.BytesIn, most(slow.Read))

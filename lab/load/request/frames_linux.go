@@ -166,7 +166,7 @@ func (l *loop) flushFrames(c *conn) {
 		if left == 0 {
 			if !c.trickling {
 				c.trickling = true
-				l.wake(c, l.now(), wakeWrite)
+				l.wake(c, l.Now(), wakeWrite)
 			}
 			return
 		}

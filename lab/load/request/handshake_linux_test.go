@@ -131,7 +131,7 @@ func TestOwedIsBounded(t *testing.T) {
 	c := &l.conns[0]
 	c.wire.pending, c.wire.owed = append(c.wire.pending, 0), tlsc.MaxOwed
 	before := l.rec.Errors[tally.KindTLS]
-	l.receivedWire(c, []byte("\x17\x03\x03\x00\x20"+strings.Repeat("x", 32)), l.now())
+	l.receivedWire(c, []byte("\x17\x03\x03\x00\x20"+strings.Repeat("x", 32)), l.Now())
 	if c.phase != waiting || l.rec.Errors[tally.KindTLS] != before+1 || l.cause != tlsc.ErrOwed || cap(c.wire.pending) > keptPending {
 		t.Errorf("phase %d, %v", c.phase, l.cause)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/reel"
 	"github.com/redline-go/redline/lab/load/ring"
+	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
@@ -53,7 +54,7 @@ type loop struct {
 	spec     *spec.Spec
 	ctx      context.Context
 	done     <-chan struct{}
-	base     time.Time        // of now
+	base     time.Time        // of Now
 	poll     *sock.Poller     // nil: the ring does its work
 	ring     *ring.Ring       // nil: epoll
 	posted   []arrive.Arrival // handed to the ring, and not to the kernel yet
@@ -110,7 +111,7 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, l.close())
+			err = errors.Join(err, l.Close())
 		}
 	}()
 	sources, err := sock.ParseSources(order.Sources)
@@ -150,7 +151,7 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	}
 	l.rules = newRules(order)
 	l.seat()
-	l.lastRight = l.now()
+	l.lastRight = l.Now()
 	return l, nil
 }
 
@@ -188,8 +189,8 @@ func (l *loop) seat() {
 	}
 }
 
-// close frees all descriptors.
-func (l *loop) close() error {
+// Close frees all descriptors.
+func (l *loop) Close() error {
 	for i := range l.conns {
 		if c := &l.conns[i]; c.fd >= 0 {
 			if c.wire != nil {
@@ -206,8 +207,8 @@ func (l *loop) close() error {
 	return l.play.close()
 }
 
-// now is nanoseconds since the loop was made, monotonic.
-func (l *loop) now() int64 { return int64(time.Since(l.base)) }
+// Now is nanoseconds since the loop was made, monotonic.
+func (l *loop) Now() int64 { return int64(time.Since(l.base)) }
 
 // index is the place of c, which its events carry.
 func (l *loop) index(c *conn) int {
@@ -222,13 +223,13 @@ func (l *loop) later(c *conn, flags uint32) {
 // start sends the first requests, or lets the first arrivals come.
 func (l *loop) start() {
 	l.started = true
-	l.lastRight = l.now()
+	l.lastRight = l.Now()
 	if l.open != nil {
-		l.open.queue.Begin(l.spec.Arrivals.First(), l.now(), math.MaxInt64)
+		l.open.queue.Begin(l.spec.Arrivals.First(), l.Now(), math.MaxInt64)
 	}
 	for i := range l.conns {
 		if c := &l.conns[i]; c.phase == open {
-			l.enter(c, l.now())
+			l.enter(c, l.Now())
 		}
 	}
 }
@@ -243,10 +244,10 @@ func (l *loop) outstanding() (n int) {
 	return n
 }
 
-// until runs the loop up to a time, or to the end of all hope.
-func (l *loop) until(t int64) error {
+// Until runs the loop up to a time, or to the end of all hope.
+func (l *loop) Until(t int64) error {
 	for {
-		now := l.now()
+		now := l.Now()
 		if now >= t {
 			return l.submit()
 		}
@@ -279,7 +280,7 @@ func (l *loop) sleep(now, t int64) int64 {
 func (l *loop) upkeep(now int64) error {
 	select {
 	case <-l.done:
-		return errCancelled
+		return run.ErrCancelled
 	default:
 	}
 	if l.broken != nil {

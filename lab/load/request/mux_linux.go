@@ -186,7 +186,7 @@ func (m *mux) pump(now int64) {
 				return
 			}
 			if l.play != nil {
-				now = l.now()
+				now = l.Now()
 			}
 			m.send(i, now)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
@@ -95,7 +96,7 @@ func (l *loop) fire(now int64) {
 				continue
 			}
 			l.flush(c)
-			l.proceed(c, l.now())
+			l.proceed(c, l.Now())
 		case wakeStream:
 			c.mux.resume(int(e.ID)%l.spec.Streams, now)
 		}
@@ -151,10 +152,10 @@ func (l *loop) push(c *conn) bool {
 			case !c.writing():
 			case slow:
 				c.trickling = true
-				l.wake(c, l.now()+pause(n, l.spec.Slow.Write), wakeWrite)
+				l.wake(c, l.Now()+pause(n, l.spec.Slow.Write), wakeWrite)
 			case left == 0:
 				c.trickling = true
-				l.wake(c, l.now(), wakeWrite)
+				l.wake(c, l.Now(), wakeWrite)
 			}
 		case unix.EINTR:
 		case unix.EAGAIN:
@@ -195,15 +196,9 @@ func (l *loop) sip(c *conn, flags uint32) {
 	l.received(c, l.buf[:max(n, 0)], errno)
 	if c.gen == gen && c.phase == open {
 		c.resting = true
-		l.wake(c, l.now()+pause(max(n, 1), l.spec.Slow.Read), wakeRead)
+		l.wake(c, l.Now()+pause(max(n, 1), l.spec.Slow.Read), wakeRead)
 	}
 }
-
-// hopeless is why a run is given up that could go on and would bring nothing.
-type hopeless struct{ error }
-
-// Unwrap is the reason.
-func (e hopeless) Unwrap() error { return e.error }
 
 // scan looks for what takes too long.
 func (l *loop) scan(now int64) error {
@@ -234,7 +229,7 @@ func (l *loop) scan(now int64) error {
 		return nil
 	}
 	if l.refusedSince != 0 && now-l.refusedSince > refusedFor {
-		return hopeless{l.cause}
+		return run.Hopeless{Err: l.cause}
 	}
 	// Half as much again, so that a connection that replaced a stalled one has
 	// its chance.
@@ -243,7 +238,7 @@ func (l *loop) scan(now int64) error {
 		if cause == nil {
 			cause = errTimeout
 		}
-		return hopeless{fmt.Errorf("no right answer for %v: %w", time.Duration(now-l.lastRight).Round(time.Millisecond), cause)}
+		return run.Hopeless{Err: fmt.Errorf("no right answer for %v: %w", time.Duration(now-l.lastRight).Round(time.Millisecond), cause)}
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func (l *loop) pushSecure(c *conn) bool {
 		}
 		if left == 0 {
 			c.trickling = true
-			l.wake(c, l.now(), wakeWrite)
+			l.wake(c, l.Now(), wakeWrite)
 			return false
 		}
 		b, err := l.rest(c, pieceSize)
