@@ -24,7 +24,6 @@ var (
 	errEndless   = errors.New("answer whose body does not end")
 	errTimeout   = errors.New("no answer in time")
 	errUnasked   = errors.New("bytes that no request asked for")
-	errCancelled = errors.New("cancelled")
 )
 
 // statusError is an answer of another status than expected.

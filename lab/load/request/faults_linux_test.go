@@ -18,6 +18,7 @@ import (
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 func TestFreshConnections(t *testing.T) { eachIO(t, testFreshConnections) }
@@ -67,8 +68,8 @@ func testSources(t *testing.T, via string) {
 		t.Fatal(err)
 	}
 	defer shut(t, l)
-	for bound := l.now() + int64(2*time.Minute); ; {
-		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+	for bound := l.Now() + int64(2*time.Minute); ; {
+		if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.Now() > bound {
 			t.Fatalf("%d connections stand, %v", l.standing, err)
 		}
 		mu.Lock()
@@ -95,11 +96,11 @@ func testConnectRate(t *testing.T, via string) {
 		t.Fatal(err)
 	}
 	defer shut(t, l)
-	for bound := l.now() + int64(2*time.Minute); l.standing < order.Connections; {
-		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+	for bound := l.Now() + int64(2*time.Minute); l.standing < order.Connections; {
+		if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.Now() > bound {
 			t.Fatalf("%d connections stand, %v", l.standing, err)
 		}
-		most := 1 + order.ConnectRate*float64(l.now()+dialArrears)/1e9
+		most := 1 + order.ConnectRate*float64(l.Now()+dialArrears)/1e9
 		if got := float64(l.standing + l.connecting); got > most {
 			t.Fatalf("%v connections where %v are allowed", got, most)
 		}
@@ -131,13 +132,13 @@ func TestSlowClients(t *testing.T) {
 			}
 			defer shut(t, l)
 			l.start()
-			begin := l.now()
-			for bound := l.now() + int64(2*time.Minute); l.rec.Requests < 6; {
-				if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+			begin := l.Now()
+			for bound := l.Now() + int64(2*time.Minute); l.rec.Requests < 6; {
+				if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.Now() > bound {
 					t.Fatalf("%d right answers, %v", l.rec.Requests, err)
 				}
 				most := func(rate int64) uint64 {
-					return uint64(order.Connections) * (uint64(float64(rate)*float64(l.now()-begin)/1e9) + 2*uint64(step(rate)))
+					return uint64(order.Connections) * (uint64(float64(rate)*float64(l.Now()-begin)/1e9) + 2*uint64(step(rate)))
 				}
 				if slow.Connections == 0 && slow.Read > 0 && l.rec.BytesIn > most(slow.Read) {
 					t.Fatalf("%d bytes read where %d are allowed", l.rec.BytesIn, most(slow.Read))
@@ -185,7 +186,7 @@ func testStreamedUploads(t *testing.T, via string) {
 			if e := errorsOf(&l.rec.Counters); len(e) > 0 || differ > 0 || bodies != l.rec.Requests || l.rec.Sent != bodies {
 				t.Errorf("errors %v, %d of %d bodies differ, %d right answers, %d sent", e, differ, bodies, l.rec.Requests, l.rec.Sent)
 			}
-			if l.rec.BytesOut < bodies*size || cap(l.piece) > 2*pieceSize {
+			if l.rec.BytesOut < bodies*size || cap(l.piece) > 2*wire.PieceSize {
 				t.Errorf("%d bytes sent, a piece has %d", l.rec.BytesOut, cap(l.piece))
 			}
 		})

@@ -199,8 +199,8 @@ func TestFewerStreamsThanSeats(t *testing.T) {
 			defer shut(t, l)
 			l.start()
 			asked := map[*scenario.User]bool{}
-			for bound := l.now() + int64(2*time.Minute); l.rec.Requests < 300 || len(asked) < 7*order.Connections; {
-				if err := l.until(l.now() + int64(100*time.Microsecond)); err != nil || l.now() > bound {
+			for bound := l.Now() + int64(2*time.Minute); l.rec.Requests < 300 || len(asked) < 7*order.Connections; {
+				if err := l.Until(l.Now() + int64(100*time.Microsecond)); err != nil || l.Now() > bound {
 					t.Fatalf("%d right, %d users asked, %v", l.rec.Requests, len(asked), err)
 				}
 				for i := range l.conns {

@@ -62,14 +62,14 @@ func testNothingToWaitFor(t *testing.T, via string) {
 		}
 		defer shut(t, l)
 		l.start()
-		for bound := l.now() + int64(2*time.Minute); l.standing < 3 || !l.idle(l.now()); {
-			if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+		for bound := l.Now() + int64(2*time.Minute); l.standing < 3 || !l.idle(l.Now()); {
+			if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.Now() > bound {
 				t.Fatalf("%s: %d connections, %v", name, l.standing, err)
 			}
 		}
 		l.base = l.base.Add(-time.Hour)
 		l.nextScan = 0
-		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.standing != 3 || l.rec.Failures() > 0 {
+		if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.standing != 3 || l.rec.Failures() > 0 {
 			t.Errorf("%s: %d connections, errors %v, %v", name, l.standing, errorsOf(&l.rec.Counters), err)
 		}
 	}

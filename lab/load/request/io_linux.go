@@ -33,8 +33,8 @@ func (l *loop) newIO() (err error) {
 	return nil
 }
 
-// spun is the time that was polled for nothing, in nanoseconds.
-func (l *loop) spun() int64 {
+// Spun is the time that was polled for nothing, in nanoseconds.
+func (l *loop) Spun() int64 {
 	if l.ring != nil {
 		return l.ring.Spun
 	}
@@ -75,7 +75,7 @@ func (l *loop) waitEpoll(now, t int64) error {
 		return err
 	}
 	if len(l.poll.Events) > 0 {
-		now = l.now()
+		now = l.Now()
 	}
 	for i := range l.poll.Events {
 		ev := &l.poll.Events[i]
@@ -83,7 +83,7 @@ func (l *loop) waitEpoll(now, t int64) error {
 		if c.gen == ev.Pad && c.phase != waiting {
 			l.event(c, ev.Events, now)
 			if l.open != nil {
-				l.dispatch(l.now())
+				l.dispatch(l.Now())
 			}
 		}
 	}
@@ -113,10 +113,10 @@ func (l *loop) waitRing(now, t int64) error {
 		case ev.Errno != 0:
 			return wrap("wait for socket", ev.Errno)
 		default:
-			l.event(c, unix.EPOLLOUT, l.now())
+			l.event(c, unix.EPOLLOUT, l.Now())
 		}
 		if l.open != nil {
-			l.dispatch(l.now())
+			l.dispatch(l.Now())
 		}
 		if l.ring.Waiting() >= most {
 			if err := l.submit(); err != nil {
@@ -147,7 +147,7 @@ func (l *loop) settleSends() {
 	if len(sent) == 0 && len(l.posted) == 0 {
 		return
 	}
-	now := l.now()
+	now := l.Now()
 	if l.ring.Waiting() == 0 {
 		for _, a := range l.posted {
 			l.open.Left(a, now)

@@ -13,11 +13,13 @@ import (
 	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/reel"
 	"github.com/redline-go/redline/lab/load/ring"
+	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/timer"
 	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 const (
@@ -53,7 +55,7 @@ type loop struct {
 	spec     *spec.Spec
 	ctx      context.Context
 	done     <-chan struct{}
-	base     time.Time        // of now
+	base     time.Time        // of Now
 	poll     *sock.Poller     // nil: the ring does its work
 	ring     *ring.Ring       // nil: epoll
 	posted   []arrive.Arrival // handed to the ring, and not to the kernel yet
@@ -63,19 +65,14 @@ type loop struct {
 	open     *openLoop // nil: a closed loop
 	play     *play     // nil: one request, without a scenario
 	template h1.Template
-	reel     reel.Reel // of requests, without a scenario
-	repeats  bool      // all answers are the same, so that the template serves
-	piece    []byte    // of streamed bodies
-	buf      []byte    // of all reads
-	tls      *tlsc.Client
-	http2    *h2.Client  // nil: HTTP/1.1
+	reel     reel.Reel   // of requests, without a scenario
+	repeats  bool        // all answers are the same, so that the template serves
+	piece    []byte      // of streamed bodies
+	buf      []byte      // of all reads
+	common   wire.Common // of connections with TLS or HTTP/2
 	request  *h2.Request // without a scenario
 	dirty    []*mux      // with frames that arrivals left
-	plain    []byte      // of the present read, decrypted
-	cipher   []byte      // of the present write, encrypted
-
-	handshakes tally.Handshakes
-	conns      []conn
+	conns    []conn
 
 	timers timer.Heap
 	polled int64 // events until then have been seen
@@ -108,9 +105,10 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	for i := range l.conns {
 		l.conns[i].fd = -1
 	}
+	l.common = wire.Common{BytesOut: &l.rec.BytesOut, MaxOwed: tlsc.MaxOwed, KeepFrames: keptFrames, KeepPending: keptPending}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, l.close())
+			err = errors.Join(err, l.Close())
 		}
 	}()
 	sources, err := sock.ParseSources(order.Sources)
@@ -139,7 +137,7 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 		}
 	}
 	if order.TLS != nil {
-		if l.tls, err = tlsc.For(order.TLS, order.HTTP2); err != nil {
+		if l.common.TLS, err = tlsc.For(order.TLS, order.HTTP2); err != nil {
 			return l, err
 		}
 	}
@@ -150,7 +148,7 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	}
 	l.rules = newRules(order)
 	l.seat()
-	l.lastRight = l.now()
+	l.lastRight = l.Now()
 	return l, nil
 }
 
@@ -167,11 +165,10 @@ func (l *loop) seat() {
 	for i := range l.conns {
 		c := &l.conns[i]
 		c.parser.Rules, c.detour = l.rules, l.spec.Slow.Applies(i)
-		if l.tls != nil || l.http2 != nil {
-			c.wire, c.detour = &wire{}, true
+		if l.common.TLS != nil || l.common.HTTP2 != nil {
+			l.newWire(c, i)
 		}
-		if l.http2 != nil {
-			c.mux = l.newMux(c, i)
+		if c.mux != nil {
 			l.retry = append(l.retry, later{c: c})
 			continue
 		}
@@ -188,8 +185,8 @@ func (l *loop) seat() {
 	}
 }
 
-// close frees all descriptors.
-func (l *loop) close() error {
+// Close frees all descriptors.
+func (l *loop) Close() error {
 	for i := range l.conns {
 		if c := &l.conns[i]; c.fd >= 0 {
 			if c.wire != nil {
@@ -206,8 +203,8 @@ func (l *loop) close() error {
 	return l.play.close()
 }
 
-// now is nanoseconds since the loop was made, monotonic.
-func (l *loop) now() int64 { return int64(time.Since(l.base)) }
+// Now is nanoseconds since the loop was made, monotonic.
+func (l *loop) Now() int64 { return int64(time.Since(l.base)) }
 
 // index is the place of c, which its events carry.
 func (l *loop) index(c *conn) int {
@@ -222,13 +219,13 @@ func (l *loop) later(c *conn, flags uint32) {
 // start sends the first requests, or lets the first arrivals come.
 func (l *loop) start() {
 	l.started = true
-	l.lastRight = l.now()
+	l.lastRight = l.Now()
 	if l.open != nil {
-		l.open.queue.Begin(l.spec.Arrivals.First(), l.now(), math.MaxInt64)
+		l.open.queue.Begin(l.spec.Arrivals.First(), l.Now(), math.MaxInt64)
 	}
 	for i := range l.conns {
 		if c := &l.conns[i]; c.phase == open {
-			l.enter(c, l.now())
+			l.enter(c, l.Now())
 		}
 	}
 }
@@ -243,10 +240,10 @@ func (l *loop) outstanding() (n int) {
 	return n
 }
 
-// until runs the loop up to a time, or to the end of all hope.
-func (l *loop) until(t int64) error {
+// Until runs the loop up to a time, or to the end of all hope.
+func (l *loop) Until(t int64) error {
 	for {
-		now := l.now()
+		now := l.Now()
 		if now >= t {
 			return l.submit()
 		}
@@ -279,7 +276,7 @@ func (l *loop) sleep(now, t int64) int64 {
 func (l *loop) upkeep(now int64) error {
 	select {
 	case <-l.done:
-		return errCancelled
+		return run.ErrCancelled
 	default:
 	}
 	if l.broken != nil {

@@ -131,11 +131,11 @@ func drive(t *testing.T, order *spec.Spec, enough func(*tally.Counters) bool) *l
 	t.Cleanup(func() { shut(t, l) })
 	step := func(done func() bool, what string) {
 		t.Helper()
-		for bound := l.now() + int64(2*time.Minute); !done(); {
-			if l.now() > bound {
+		for bound := l.Now() + int64(2*time.Minute); !done(); {
+			if l.Now() > bound {
 				t.Fatalf("%s: not within two minutes; counted %+v", what, l.rec.Counters)
 			}
-			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
+			if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
 		}
@@ -151,7 +151,7 @@ func drive(t *testing.T, order *spec.Spec, enough func(*tally.Counters) bool) *l
 // shut closes a loop.
 func shut(t *testing.T, l *loop) {
 	t.Helper()
-	if err := l.close(); err != nil {
+	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -165,8 +165,8 @@ func failing(t *testing.T, order *spec.Spec) *loop {
 	}
 	t.Cleanup(func() { shut(t, l) })
 	l.start()
-	for bound := l.now() + int64(2*time.Minute); l.rec.Failures() < 6; {
-		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+	for bound := l.Now() + int64(2*time.Minute); l.rec.Failures() < 6; {
+		if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.Now() > bound {
 			t.Fatalf("errors %v, %v", errorsOf(&l.rec.Counters), err)
 		}
 	}
@@ -339,7 +339,7 @@ func wantFewAllocs(t *testing.T, l *loop) {
 	t.Helper()
 	run := func() {
 		for goal := l.rec.Requests + 10; l.rec.Requests < goal; {
-			if err := l.until(l.now() + int64(time.Millisecond)); err != nil {
+			if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,13 +1,10 @@
 package request
 
 import (
-	"context"
-	"math"
 	"net"
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
@@ -54,39 +51,5 @@ func TestMemberTicks(t *testing.T) {
 				t.Errorf("the ticks carry %d latencies to %d, the result %d to %d", sum.TotalCount(), sum.Max(), want.TotalCount(), want.Max())
 			}
 		})
-	}
-}
-
-// The warm-up of one of several workers ends when it was to end, though the rate
-// goes on growing.
-func TestMemberWarmup(t *testing.T) {
-	begun := time.Now()
-	s := serveScript(t, func(c *net.TCPConn, _ int) bool {
-		time.Sleep(time.Duration(10e6 * math.Exp(-time.Since(begun).Seconds()/0.1))) // faster and faster
-		return say(c, goodAnswer)
-	})
-	order := testSpec(spec.Epoll, s.addr)
-	order.Connections, order.Warmup, order.Window, order.Tick, order.Member = 1, 300*time.Millisecond, 100*time.Millisecond, 20*time.Millisecond, true
-	var ticked float64
-	r := &runner{spec: order, server: new(cputime.Processes), emit: func(e spec.Event) {
-		if e.Tick != nil {
-			ticked += e.Tick.Seconds
-		}
-	}}
-	l, err := newLoop(context.Background(), order)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer shut(t, l)
-	r.loop = l
-	if err := r.connect(); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.warm(); err != nil {
-		t.Fatal(err)
-	}
-	begin := r.tickAt - int64(math.Round(ticked*1e9))
-	if planned := time.Duration(r.end - begin).Round(time.Microsecond); planned != order.Warmup {
-		t.Errorf("the warm-up was put off to %v", planned)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
@@ -39,18 +40,18 @@ func (l *loop) dispatch(now int64) int64 {
 		if !ok {
 			break
 		}
-		if l.http2 != nil {
+		if l.common.HTTP2 != nil {
 			now = l.dispatchStream(a, now)
 			continue
 		}
 		c := &l.conns[a.Conn]
 		if l.play != nil {
 			l.play.compose(c, 1)
-			now = l.now()
+			now = l.Now()
 		}
 		c.arrival = l.post(a, now)
 		l.begin(c, now)
-		now = l.now()
+		now = l.Now()
 	}
 	for _, m := range l.dirty {
 		m.dirty = false
@@ -69,7 +70,7 @@ func (l *loop) dispatchStream(a arrive.Arrival, now int64) int64 {
 		return now
 	}
 	if l.play != nil {
-		now = l.now()
+		now = l.Now()
 	}
 	s.arrival = l.open.Send(a, now)
 	m.arrive(i, now)
@@ -109,7 +110,7 @@ func (l *loop) ready(c *conn, now int64) {
 		l.held++
 	case l.play != nil && !l.draining:
 		l.play.compose(c, l.spec.Pipeline)
-		l.begin(c, l.now())
+		l.begin(c, l.Now())
 	default:
 		l.begin(c, now)
 	}
@@ -190,19 +191,18 @@ func (l *loop) unanswered(now int64) (n uint64) {
 
 // settle waits for the answers to all arrivals of the window, those that were
 // not even sent when it ended too, and gives up on the rest.
-func (r *runner) settle(res *spec.Result) (err error) {
-	l := r.loop
-	l.lastRight = l.now() // a server that is silent is given up here, and the run with it is not
-	patience := r.spec.Timeout
+func (l *loop) settle(r *run.Runner, res *spec.Result) (err error) {
+	l.lastRight = l.Now() // a server that is silent is given up here, and the run with it is not
+	patience := l.spec.Timeout
 	if res.Cut {
 		patience = min(patience, cutFor)
 	}
-	for end := l.now() + int64(patience); !l.idle(l.now()) && l.now() < end; {
-		if err := r.until(l.now() + int64(time.Millisecond)); err != nil {
+	for end := l.Now() + int64(patience); !l.idle(l.Now()) && l.Now() < end; {
+		if err := r.Step(); err != nil {
 			return err
 		}
 	}
-	now := l.now()
+	now := l.Now()
 	for {
 		intended, ok := l.open.queue.GiveUp(now)
 		if !ok {

@@ -192,13 +192,13 @@ func TestPostedArrivals(t *testing.T) {
 	}
 	defer shut(t, l)
 	l.open.Begin(0, int64(time.Hour))
-	posted := l.now()
+	posted := l.Now()
 	a := l.post(arrive.Arrival{Intended: posted, Possible: posted}, posted)
 	if a.Sent != posted || !a.Pending || l.open.PacingTimes.TotalCount() != 0 {
 		t.Errorf("%+v, %d left before they were submitted", a, l.open.PacingTimes.TotalCount())
 	}
 	time.Sleep(5 * time.Millisecond)
-	late := l.now() - posted
+	late := l.Now() - posted
 	if err := l.submit(); err != nil {
 		t.Fatal(err)
 	}

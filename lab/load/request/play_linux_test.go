@@ -285,13 +285,13 @@ func TestThink(t *testing.T) {
 	l.draining = false
 	l.base = l.base.Add(-30 * time.Minute)
 	l.nextScan = 0
-	if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.rec.Sent != uint64(order.Connections) || l.timers.Len() != order.Connections {
+	if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.rec.Sent != uint64(order.Connections) || l.timers.Len() != order.Connections {
 		t.Errorf("after half an hour: %d requests, %d timers, %v", l.rec.Sent, l.timers.Len(), err)
 	}
 	l.base = l.base.Add(-31 * time.Minute)
-	l.lastRight = l.now() // the loop looked all the time
-	for bound := l.now() + int64(2*time.Minute); l.rec.Requests < 2*uint64(order.Connections); {
-		if err := l.until(l.now() + int64(time.Millisecond)); err != nil || l.now() > bound {
+	l.lastRight = l.Now() // the loop looked all the time
+	for bound := l.Now() + int64(2*time.Minute); l.rec.Requests < 2*uint64(order.Connections); {
+		if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.Now() > bound {
 			t.Fatalf("after an hour: %d right answers, %v", l.rec.Requests, err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
@@ -275,7 +276,7 @@ func testRunCancelled(t *testing.T, via string) {
 			cancel()
 		}
 	})
-	if !errors.Is(err, errCancelled) || last.Error != "cancelled" {
+	if !errors.Is(err, run.ErrCancelled) || last.Error != "cancelled" {
 		t.Errorf("error %v, last event %+v", err, last)
 	}
 }

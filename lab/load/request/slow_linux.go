@@ -6,10 +6,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/timer"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 // What a timer's entry is about.
@@ -21,10 +23,8 @@ const (
 )
 
 const (
-	pieceSize  = 256 << 10 // of a streamed body, for one send
-	pushes     = 8         // of them before the other connections have their turn
-	stepsASec  = 100       // pieces a second of a slow connection, if it has as many bytes
-	slowBuffer = 8 << 10   // least receive buffer of a slow reader
+	stepsASec  = 100     // pieces a second of a slow connection, if it has as many bytes
+	slowBuffer = 8 << 10 // least receive buffer of a slow reader
 )
 
 // receiveBuffer is what the kernel may keep for a slow reader: a quarter of a
@@ -38,7 +38,7 @@ func receiveBuffer(s *spec.Slow) int {
 }
 
 // step is how many bytes one call moves at a rate.
-func step(rate int64) int { return int(min(max(rate/stepsASec, 1), pieceSize)) }
+func step(rate int64) int { return int(min(max(rate/stepsASec, 1), wire.PieceSize)) }
 
 // pause is how long a slow connection rests after n bytes.
 func pause(n int, rate int64) int64 { return int64(float64(n) / float64(rate) * float64(time.Second)) }
@@ -95,7 +95,7 @@ func (l *loop) fire(now int64) {
 				continue
 			}
 			l.flush(c)
-			l.proceed(c, l.now())
+			l.proceed(c, l.Now())
 		case wakeStream:
 			c.mux.resume(int(e.ID)%l.spec.Streams, now)
 		}
@@ -131,11 +131,11 @@ func (l *loop) push(c *conn) bool {
 	if c.wire != nil {
 		return l.pushSecure(c)
 	}
-	limit, slow := pieceSize, c.detour && l.spec.Slow.Write > 0
+	limit, slow := wire.PieceSize, c.detour && l.spec.Slow.Write > 0
 	if slow {
 		limit = step(l.spec.Slow.Write)
 	}
-	for left := pushes; c.writing() && !c.broken && !c.trickling; {
+	for left := wire.Pieces; c.writing() && !c.broken && !c.trickling; {
 		b, err := l.rest(c, limit)
 		if err != nil {
 			l.broken = wrap("read body to send", err)
@@ -151,10 +151,10 @@ func (l *loop) push(c *conn) bool {
 			case !c.writing():
 			case slow:
 				c.trickling = true
-				l.wake(c, l.now()+pause(n, l.spec.Slow.Write), wakeWrite)
+				l.wake(c, l.Now()+pause(n, l.spec.Slow.Write), wakeWrite)
 			case left == 0:
 				c.trickling = true
-				l.wake(c, l.now(), wakeWrite)
+				l.wake(c, l.Now(), wakeWrite)
 			}
 		case unix.EINTR:
 		case unix.EAGAIN:
@@ -195,15 +195,9 @@ func (l *loop) sip(c *conn, flags uint32) {
 	l.received(c, l.buf[:max(n, 0)], errno)
 	if c.gen == gen && c.phase == open {
 		c.resting = true
-		l.wake(c, l.now()+pause(max(n, 1), l.spec.Slow.Read), wakeRead)
+		l.wake(c, l.Now()+pause(max(n, 1), l.spec.Slow.Read), wakeRead)
 	}
 }
-
-// hopeless is why a run is given up that could go on and would bring nothing.
-type hopeless struct{ error }
-
-// Unwrap is the reason.
-func (e hopeless) Unwrap() error { return e.error }
 
 // scan looks for what takes too long.
 func (l *loop) scan(now int64) error {
@@ -234,7 +228,7 @@ func (l *loop) scan(now int64) error {
 		return nil
 	}
 	if l.refusedSince != 0 && now-l.refusedSince > refusedFor {
-		return hopeless{l.cause}
+		return run.Hopeless{Err: l.cause}
 	}
 	// Half as much again, so that a connection that replaced a stalled one has
 	// its chance.
@@ -243,7 +237,7 @@ func (l *loop) scan(now int64) error {
 		if cause == nil {
 			cause = errTimeout
 		}
-		return hopeless{fmt.Errorf("no right answer for %v: %w", time.Duration(now-l.lastRight).Round(time.Millisecond), cause)}
+		return run.Hopeless{Err: fmt.Errorf("no right answer for %v: %w", time.Duration(now-l.lastRight).Round(time.Millisecond), cause)}
 	}
 	return nil
 }

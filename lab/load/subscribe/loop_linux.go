@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tlsc"
@@ -35,9 +36,6 @@ type Options struct {
 	HTTP2       bool          // in place of HTTP/1.1; without TLS by prior knowledge (RFC 9113, section 3.3)
 	Share       int           // of HTTP/2: subscribers that share a connection; 0: 1
 }
-
-// ErrCancelled is the end of the context, where a Loop meets it.
-var ErrCancelled = errors.New("cancelled")
 
 // Loop holds subscribers, on the thread of the goroutine that it belongs to.
 type Loop struct {
@@ -113,7 +111,7 @@ func (l *Loop) TLS() (*spec.TLSResult, error) {
 	if l.lines == nil {
 		return nil, nil
 	}
-	return l.lines.shakes.Result()
+	return l.lines.common.Handshakes.Result()
 }
 
 // hangUp closes a subscriber's socket, when it has one of its own. close(2) on a
@@ -144,7 +142,7 @@ func (l *Loop) Expected() int { return len(l.book.subs) - int(l.book.Retired) }
 // Spun is how many nanoseconds went into polls that found nothing.
 func (l *Loop) Spun() int64 { return l.poll.Spun }
 
-// Uncancel lets the loop go on after ErrCancelled.
+// Uncancel lets the loop go on after run.ErrCancelled.
 func (l *Loop) Uncancel() { l.done = nil }
 
 // Begin opens the window.
@@ -203,7 +201,7 @@ func (l *Loop) Until(t int64) error {
 func (l *Loop) upkeep(now int64) error {
 	select {
 	case <-l.done:
-		return ErrCancelled
+		return run.ErrCancelled
 	default:
 	}
 	b := l.book

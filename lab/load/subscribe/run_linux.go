@@ -6,276 +6,173 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"time"
 
-	"github.com/redline-go/redline/lab/internal/cputime"
+	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
-	"github.com/redline-go/redline/lab/stats"
 )
 
-// runner takes subscribers through the phases of a run.
-type runner struct {
-	spec   *spec.Spec
-	loop   *Loop
-	server *cputime.Processes
-	emit   func(spec.Event)
-	delays *tally.Recorder
-	gaps   *tally.Recorder
-	lags   *tally.Recorder
-
-	tickAt int64
-	at     Counts       // at the last tick
-	cpu    cputime.Time // at the last tick
-	took   float64      // seconds until all stood
-	steady bool
+// client is a loop in a run.
+type client struct {
+	*Loop
+	delays, gaps, lags *tally.Recorder
+	from, was, at      Counts  // when the window began, at the last tick but one, and at the last
+	took               float64 // seconds until all stood
+	before             uint64  // resident memory without subscribers
 }
-
-// Delay, Gap and Lag make it a listen.Recorder.
-func (r *runner) Delay(d time.Duration) { r.delays.Latency(int64(d), 1) }
-
-// Gap is part of that.
-func (r *runner) Gap(d time.Duration) { r.gaps.Latency(int64(d), 1) }
-
-// Lag is part of that.
-func (r *runner) Lag(d time.Duration) { r.lags.Latency(int64(d), 1) }
 
 // Run is request.Run for a specification whose connections are subscribers.
 func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := run(ctx, order, emit)
-	if err != nil {
-		emit(spec.Event{Error: err.Error()})
-	}
-	return err
+	return run.Do(order, emit, func() (run.Client, error) { return newClient(ctx, order) })
 }
 
-func run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) (err error) {
-	if err := order.Validate(); err != nil {
-		return err
-	}
-	server, err := cputime.Open(order.ServerPIDs)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
+func newClient(ctx context.Context, order *spec.Spec) (*client, error) {
 	sources, err := sock.ParseSources(order.Sources)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r := &runner{spec: order, server: server, emit: emit, delays: tally.NewRecorder(), gaps: tally.NewRecorder(), lags: tally.NewRecorder()}
-	if order.Member {
-		r.delays.Delta = tally.NewDelta()
-	}
-	before, err := resident()
-	if err != nil {
-		return err
+	c := &client{delays: tally.NewRecorder(), gaps: tally.NewRecorder(), lags: tally.NewRecorder()}
+	if c.before, err = resident(); err != nil {
+		return nil, err
 	}
 	var secure *tlsc.Client
 	if order.TLS != nil {
 		if secure, err = tlsc.For(order.TLS, order.HTTP2); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if r.loop, err = New(ctx, &Options{
+	c.Loop, err = New(ctx, &Options{
 		Config: *order.Listen, Addr: order.Addr, Request: order.Request, Subscribers: order.Places(), Timeout: order.Timeout,
 		ConnectRate: order.ConnectRate, Sources: sources, Congestion: order.Congestion,
 		TLS: secure, HTTP2: order.HTTP2, Share: order.Streams,
-	}, r); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.loop.Close()) }()
-	if err := r.connect(); err != nil {
-		return err
-	}
-	if err := r.warm(); err != nil {
-		return err
-	}
-	res, err := r.window()
-	if err != nil {
-		return err
-	}
-	if res.Listen.Memory, err = resident(); err != nil {
-		return err
-	}
-	res.Listen.Each = max(0, float64(res.Listen.Memory)-float64(before)) / float64(order.Places())
-	if res.TLS, err = r.loop.TLS(); err != nil {
-		return err
-	}
-	emit(spec.Event{Result: res})
-	return nil
+	}, c)
+	return c, err
 }
 
-// connect waits until all subscribers stand, or no more come. Those who are missing
+// Delay, Gap and Lag make it a Recorder.
+func (c *client) Delay(d time.Duration) { c.delays.Latency(int64(d), 1) }
+
+// Gap is part of that.
+func (c *client) Gap(d time.Duration) { c.gaps.Latency(int64(d), 1) }
+
+// Lag is part of that.
+func (c *client) Lag(d time.Duration) { c.lags.Latency(int64(d), 1) }
+
+// Requests is part of run.Client, as is all below.
+func (c *client) Requests() uint64 { return c.Counts().Events }
+
+// Recorder records the delays.
+func (c *client) Recorder() *tally.Recorder { return c.delays }
+
+// Connect waits until all subscribers stand, or no more come. Those who are missing
 // then are the result's affair.
-func (r *runner) connect() error {
-	l := r.loop
-	patience := int64(r.spec.Timeout + r.spec.Timeout/2)
-	begin := l.Now()
+func (c *client) Connect(r *run.Runner) error {
+	patience := int64(r.Spec.Timeout + r.Spec.Timeout/2)
+	begin := c.Now()
 	most, grew, told := 0, begin, begin
-	for l.Stood() < l.Expected() || l.Stood() == 0 {
-		if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil {
+	for c.Stood() < c.Expected() || c.Stood() == 0 {
+		if err := r.Step(); err != nil {
 			return err
 		}
-		now := l.Now()
-		if n := l.Stood(); n >= most+max(r.spec.Places()/100, 1) {
+		now := c.Now()
+		if n := c.Stood(); n >= most+max(r.Spec.Places()/100, 1) {
 			most, grew = n, now // a trickle does not count: it could go on for ever
 		}
-		if l.Stood() == 0 {
-			if err := l.Hope(); err != nil {
+		if c.Stood() == 0 {
+			if err := c.Hope(); err != nil {
 				return err
 			}
 		} else if now-grew > patience {
 			break
 		}
-		if n := l.Stood(); n > 0 && now-told > int64(r.spec.Tick) {
+		if n := c.Stood(); n > 0 && now-told > int64(r.Spec.Tick) {
 			told = now
-			r.emit(spec.Event{Standing: n})
+			r.Emit(spec.Event{Standing: n})
 		}
 	}
-	r.took = float64(l.Now()-begin) / 1e9
-	return r.begin()
+	c.took = float64(c.Now()-begin) / 1e9
+	return tell(r)
 }
 
-// begin says that all are there. Others may have to be waited for, and until then
+// tell says that all are there. Others may have to be waited for, and until then
 // the subscribers listen.
-func (r *runner) begin() error {
+func tell(r *run.Runner) error {
 	told := make(chan struct{})
 	go func() {
 		defer close(told)
-		r.emit(spec.Event{Connected: true})
+		r.Emit(spec.Event{Connected: true})
 	}()
 	for {
-		err := r.loop.Until(r.loop.Now() + int64(time.Millisecond))
+		err := r.Step()
 		if err != nil {
 			<-told
 			return err
 		}
 		select {
 		case <-told:
-			return r.mark()
+			return nil
 		default:
 		}
 	}
 }
 
-// warm runs for as long as was asked for.
-func (r *runner) warm() error {
-	end := r.tickAt + int64(r.spec.Warmup)
-	var rates []float64
-	for r.tickAt < end {
-		from, events := r.tickAt, r.at.Events
-		if err := r.tick(end, end); err != nil {
-			return err
-		}
-		rates = append(rates, float64(r.at.Events-events)/float64(r.tickAt-from))
+// Start has nothing to do: subscribers ask when they are connected.
+func (c *client) Start() {}
+
+// Mark keeps what was counted until now.
+func (c *client) Mark() { c.was, c.at = c.at, *c.Counts() }
+
+// Tick is what was counted between the last two marks.
+func (c *client) Tick(t *spec.Tick, _ int64) {
+	d := c.at.Since(&c.was)
+	t.Requests, t.Errors = d.Events, d.Failures()
+	t.Listen = &spec.Heard{
+		Standing: c.Standing(), BytesIn: d.BytesIn, Missed: d.Missed, Duplicated: d.Duplicated, Reconnects: d.Reconnects,
 	}
-	r.steady = len(rates) > 0 && !stats.Trend(rates[max(0, len(rates)-stats.TrendPoints):])
-	return nil
+	t.Listen.GapP50, t.Listen.GapP99, _ = c.gaps.Take()
+	_, t.Listen.LagP99, _ = c.lags.Take()
 }
 
-// mark makes now the beginning of a tick.
-func (r *runner) mark() (err error) {
-	r.tickAt, r.at = r.loop.Now(), *r.loop.Counts()
-	r.cpu, err = r.server.Read()
+// Begin begins the window.
+func (c *client) Begin(_, _ int64) {
+	c.from = c.at
+	c.gaps.Begin()
+	c.lags.Begin()
+	c.Loop.Begin()
+}
+
+// Cut ends the window.
+func (c *client) Cut(int64) { c.Uncancel() }
+
+// Result is what the window came to.
+func (c *client) Result(res *spec.Result, _ int64) (err error) {
+	d := c.at.Since(&c.from)
+	res.Requests, res.Errors, res.BytesIn, res.BytesOut = d.Events, d.ByKind(), d.BytesIn, d.BytesOut
+	res.Connects, res.Listen = c.at.Connects, &spec.Subscribed{Connect: c.took}
+	Fill(res.Listen, &d)
+	c.Loop.Finish(res.Listen)
+	if res.Histogram, err = tally.Encode(c.delays.Hist); err != nil {
+		return err
+	}
+	if res.Listen.Gap, err = tally.Encode(c.gaps.Hist); err != nil {
+		return err
+	}
+	res.Listen.Lag, err = tally.Encode(c.lags.Hist)
 	return err
 }
 
-// tick runs to the end of the next tick, which comes late rather than leave a stump
-// before the phase's end, and reports it. Times count from zero.
-func (r *runner) tick(zero, end int64) error {
-	at := r.tickAt + int64(r.spec.Tick)
-	if end-at < int64(r.spec.Tick)/4 {
-		at = end
-	}
-	if err := r.loop.Until(at); err != nil {
+// Finish adds what does not belong to the window.
+func (c *client) Finish(r *run.Runner, res *spec.Result) (err error) {
+	if res.Listen.Memory, err = resident(); err != nil {
 		return err
 	}
-	return r.report(zero, end)
-}
-
-// report emits what happened since the last tick.
-func (r *runner) report(zero, end int64) error {
-	from, was, cpu := r.tickAt, r.at, r.cpu
-	if err := r.mark(); err != nil {
-		return err
-	}
-	seconds := float64(r.tickAt-from) / 1e9
-	d := r.at.Since(&was)
-	t := &spec.Tick{
-		T: float64(r.tickAt-zero) / 1e9, Seconds: seconds, Requests: d.Events, Errors: d.Failures(),
-		ServerCPU: float64(r.cpu.Total-cpu.Total) / 1e9 / seconds,
-		Listen: &spec.Heard{
-			Standing: r.loop.Standing(), BytesIn: d.BytesIn, Missed: d.Missed, Duplicated: d.Duplicated, Reconnects: d.Reconnects,
-		},
-	}
-	if zero == end && r.tickAt >= end {
-		t.T = 0 // the last of a warm-up: the window has not begun, however late it is
-	}
-	t.P50, t.P99, t.Heat = r.delays.Take()
-	if d := r.delays.Delta; d != nil && zero != end {
-		t.Counts = d.Take()
-	}
-	t.Listen.GapP50, t.Listen.GapP99, _ = r.gaps.Take()
-	_, t.Listen.LagP99, _ = r.lags.Take()
-	r.emit(spec.Event{Tick: t})
-	return nil
-}
-
-// window measures.
-func (r *runner) window() (*spec.Result, error) {
-	l := r.loop
-	r.emit(spec.Event{Window: true})
-	if err := r.mark(); err != nil {
-		return nil, err
-	}
-	r.delays.Begin()
-	r.gaps.Begin()
-	r.lags.Begin()
-	l.Begin()
-	begin, from, cpu, spun := r.tickAt, r.at, r.cpu, l.Spun()
-	own, err := cputime.Own()
-	if err != nil {
-		return nil, err
-	}
-	end, cut := begin+int64(r.spec.Window), false
-	for r.tickAt < end && !cut {
-		err := r.tick(begin, end)
-		if cut = errors.Is(err, ErrCancelled) && l.Now()-begin >= int64(r.spec.Tick); cut {
-			l.Uncancel()
-			err = r.report(begin, end)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	ownEnd, err := cputime.Own()
-	if err != nil {
-		return nil, err
-	}
-	d := r.at.Since(&from)
-	res := &spec.Result{
-		Seconds: float64(r.tickAt-begin) / 1e9, Requests: d.Events, Errors: d.ByKind(), BytesIn: d.BytesIn, BytesOut: d.BytesOut,
-		GeneratorCPU:  max(0, float64(ownEnd-own-(l.Spun()-spun))/1e9),
-		WarmupSeconds: r.spec.Warmup.Seconds(), Steady: r.steady, Cut: cut, Gone: r.server.Gone(),
-		Connects: r.at.Connects, Listen: &spec.Subscribed{Connect: r.took},
-	}
-	res.ServerUser, res.ServerSys, res.ServerCPU = cputime.Split(cpu, r.cpu)
-	Fill(res.Listen, &d)
-	l.Finish(res.Listen)
-	if res.Histogram, err = tally.Encode(r.delays.Hist); err != nil {
-		return nil, err
-	}
-	if res.Listen.Gap, err = tally.Encode(r.gaps.Hist); err != nil {
-		return nil, err
-	}
-	res.Listen.Lag, err = tally.Encode(r.lags.Hist)
-	return res, err
+	res.Listen.Each = max(0, float64(res.Listen.Memory)-float64(c.before)) / float64(r.Spec.Places())
+	res.TLS, err = c.TLS()
+	return err
 }
 
 // resident is the memory of this process in bytes.

@@ -1,0 +1,313 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/redline-go/redline/lab/internal/cputime"
+	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/load/tally"
+	"github.com/redline-go/redline/lab/stats"
+)
+
+const (
+	subTicks   = 2 * stats.TrendPoints // of Spec.Warmup; the trend test looks at the second half
+	maxWarmups = 3                     // times Spec.Warmup
+)
+
+// ErrCancelled is what Client.Until returns when its context has ended.
+var ErrCancelled = errors.New("cancelled")
+
+// Hopeless is why a run is given up that could go on and would bring nothing.
+type Hopeless struct{ Err error }
+
+// Error is the reason.
+func (e Hopeless) Error() string { return e.Err.Error() }
+
+// Unwrap is the reason.
+func (e Hopeless) Unwrap() error { return e.Err }
+
+// Client makes a load. A run calls it on one thread. All times are nanoseconds of
+// its Now.
+type Client interface {
+	Now() int64          // monotonic
+	Until(t int64) error // generates load up to a time; ErrCancelled and Hopeless may end the window early
+	Spun() int64         // nanoseconds that went into polls which found nothing
+	Requests() uint64    // right answers, or events, since the client was made
+
+	Recorder() *tally.Recorder // of the latencies
+
+	// Connect waits until all connections are established, and emits
+	// Event.Connected then. It runs the client by Runner.Until.
+	Connect(r *Runner) error
+	Start() // begins the warm-up
+
+	Mark()                        // begins a tick
+	Tick(t *spec.Tick, now int64) // adds what was counted between the last two marks
+
+	Begin(begin, end int64)                   // begins the window, with the last mark
+	Cut(now int64)                            // ends it early, and lets Until go on
+	Result(res *spec.Result, now int64) error // adds what was counted until the last mark, at the window's end
+
+	// Finish is called after the window. It waits for what is outstanding and
+	// completes the result.
+	Finish(r *Runner, res *spec.Result) error
+	Close() error
+}
+
+// Runner takes a client through the phases of a run.
+type Runner struct {
+	Spec *spec.Spec
+	Emit func(spec.Event)
+
+	client Client
+	rec    *tally.Recorder
+	server *cputime.Processes
+
+	zero     int64 // what Tick.T counts from
+	end      int64 // of the present phase
+	nextTick int64
+	tickAt   int64        // time of the last tick
+	cpu      cputime.Time // at the last tick
+
+	warmup int64 // as it came out
+	steady bool
+	began  bool // the window has
+}
+
+// Do generates the load that order asks for, with the client that open makes, and
+// reports through emit, on the calling goroutine and its thread, which it locks. It
+// closes the client. When it cannot go on it emits an Event with Error and returns
+// the same error. An Event belongs to emit.
+//
+// ErrCancelled is an error, too, unless a tick of the window was over: then the
+// window ends there, and its Result says that it was cut.
+//
+// Ticks of the warm-up are emitted as they happen, when its end is not certain
+// yet: their T counts from the end as planned, and from the new one once it was
+// put off, so that T can repeat. Who needs one axis adds up Seconds backwards
+// from the event that opens the window.
+func Do(order *spec.Spec, emit func(spec.Event), open func() (Client, error)) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := do(order, emit, open)
+	if err != nil {
+		emit(spec.Event{Error: err.Error()})
+	}
+	return err
+}
+
+func do(order *spec.Spec, emit func(spec.Event), open func() (Client, error)) (err error) {
+	if err := order.Validate(); err != nil {
+		return err
+	}
+	server, err := cputime.Open(order.ServerPIDs)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	c, err := open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	r := &Runner{Spec: order, Emit: emit, client: c, rec: c.Recorder(), server: server}
+	if order.Member {
+		r.rec.Delta = tally.NewDelta()
+	}
+	if err := c.Connect(r); err != nil {
+		return err
+	}
+	if err := r.warm(); err != nil {
+		return err
+	}
+	res, err := r.window()
+	if err != nil {
+		return err
+	}
+	if err := c.Finish(r, res); err != nil {
+		return err
+	}
+	emit(spec.Event{Result: res})
+	return nil
+}
+
+// Until runs the client up to a time. That the server is gone says more than that it
+// does not answer.
+func (r *Runner) Until(t int64) error {
+	err := r.client.Until(t)
+	if _, is := err.(Hopeless); !is {
+		return err
+	}
+	if _, read := r.server.Read(); read != nil {
+		return errors.Join(err, read)
+	}
+	if left := r.server.Left(); left != nil {
+		return Hopeless{fmt.Errorf("%w: %w", left, err)}
+	}
+	return err
+}
+
+// Step runs the client for a millisecond, for those who wait.
+func (r *Runner) Step() error { return r.Until(r.client.Now() + int64(time.Millisecond)) }
+
+// enter begins a phase, or lengthens it.
+func (r *Runner) enter(zero, end int64) {
+	r.zero, r.end = zero, end
+	r.schedule()
+}
+
+// schedule sets the time of the next tick, which comes late rather than leave a
+// stump of a tick before the phase's end.
+func (r *Runner) schedule() {
+	tick := int64(r.Spec.Tick)
+	r.nextTick = r.tickAt + tick
+	if r.end-r.nextTick < tick/4 {
+		r.nextTick = r.end
+	}
+}
+
+// mark makes now the beginning of a tick.
+func (r *Runner) mark() (err error) {
+	r.tickAt = r.client.Now()
+	r.client.Mark()
+	r.cpu, err = r.server.Read()
+	return err
+}
+
+// advance runs to a time within the phase and ticks on the way.
+func (r *Runner) advance(t int64) error {
+	for r.nextTick <= t {
+		if err := r.Until(r.nextTick); err != nil {
+			return err
+		}
+		if err := r.tick(); err != nil {
+			return err
+		}
+		if r.tickAt >= r.end {
+			return nil
+		}
+		r.schedule()
+	}
+	return r.Until(t)
+}
+
+// tick reports what happened since the last one.
+func (r *Runner) tick() error {
+	from, cpu := r.tickAt, r.cpu
+	if err := r.mark(); err != nil {
+		return err
+	}
+	seconds := float64(r.tickAt-from) / 1e9
+	t := &spec.Tick{
+		T: float64(r.tickAt-r.zero) / 1e9, Seconds: seconds, ServerCPU: float64(r.cpu.Total-cpu.Total) / 1e9 / seconds,
+	}
+	if r.tickAt >= r.end && r.zero == r.end {
+		t.T = 0 // the last of a warm-up: the window has not begun, however late it is
+	}
+	t.P50, t.P99, t.Heat = r.rec.Take()
+	if d := r.rec.Delta; d != nil && r.began {
+		t.Counts = d.Take()
+	}
+	r.client.Tick(t, r.tickAt)
+	r.Emit(spec.Event{Tick: t})
+	return nil
+}
+
+// warm runs the warm-up, and on while the rate has a trend, unless others would
+// have to wait.
+func (r *Runner) warm() error {
+	c, warmup := r.client, int64(r.Spec.Warmup)
+	if err := r.mark(); err != nil {
+		return err
+	}
+	begin := r.tickAt
+	end := begin + warmup
+	c.Start()
+	if warmup == 0 {
+		return nil
+	}
+	r.enter(end, end)
+	step, last := max(warmup/subTicks, 1), begin+maxWarmups*warmup
+	if r.Spec.Listen != nil {
+		step = min(int64(r.Spec.Tick), warmup)
+	}
+	if r.Spec.Member || r.Spec.Listen != nil {
+		last = end
+	}
+	rates := make([]float64, 0, subTicks*maxWarmups)
+	at, requests := c.Now(), c.Requests()
+	for {
+		for n := (end - at + step/2) / step; n > 0; n-- {
+			if err := r.advance(end - (n-1)*step); err != nil {
+				return err
+			}
+			now := c.Now()
+			if now > at {
+				rates = append(rates, float64(c.Requests()-requests)/float64(now-at))
+			}
+			at, requests = now, c.Requests()
+		}
+		r.steady = !stats.Trend(rates[max(0, len(rates)-stats.TrendPoints):])
+		if r.steady || end >= last {
+			r.warmup = c.Now() - begin
+			return nil
+		}
+		end = min(end+warmup/2, last)
+		r.enter(end, end)
+	}
+}
+
+// window measures.
+func (r *Runner) window() (*spec.Result, error) {
+	c := r.client
+	r.Emit(spec.Event{Window: true})
+	if err := r.mark(); err != nil {
+		return nil, err
+	}
+	r.began = true
+	begin, cpu, spun := r.tickAt, r.cpu, c.Spun()
+	end := begin + int64(r.Spec.Window)
+	r.rec.Begin()
+	c.Begin(begin, end)
+	own, err := cputime.Own()
+	if err != nil {
+		return nil, err
+	}
+	r.enter(begin, end)
+	res := &spec.Result{Errors: map[string]uint64{}}
+	for r.tickAt < end && !res.Cut {
+		if err := r.measure(begin, res); err != nil {
+			return nil, err
+		}
+	}
+	// The last tick read the clocks, at the moment that ends the window.
+	ownEnd, err := cputime.Own()
+	if err != nil {
+		return nil, err
+	}
+	res.Seconds = float64(r.tickAt-begin) / 1e9
+	res.GeneratorCPU = max(0, float64(ownEnd-own-(c.Spun()-spun))/1e9)
+	res.WarmupSeconds, res.Steady = float64(r.warmup)/1e9, r.steady
+	res.ServerUser, res.ServerSys, res.ServerCPU = cputime.Split(cpu, r.cpu)
+	res.Gone = r.server.Gone()
+	return res, c.Result(res, r.tickAt)
+}
+
+// measure runs to the end of the window. Who cancels, and a load without hope, end it
+// with the tick that is under way, if they come after one.
+func (r *Runner) measure(begin int64, res *spec.Result) error {
+	err := r.advance(r.end)
+	lost, resigned := err.(Hopeless)
+	if err != ErrCancelled && !resigned || r.client.Now()-begin < int64(r.Spec.Tick) {
+		return err
+	}
+	res.Cut = true
+	if resigned {
+		res.GaveUp = lost.Error()
+	}
+	r.client.Cut(r.client.Now())
+	return r.tick()
+}
