@@ -39,7 +39,7 @@ var labRows = []Row{
 // generator is what the clients of the load generator are made of.
 var generator = []string{
 	"golang.org/x/sys/...", "github.com/HdrHistogram/...", "~/lab/internal/...", "~/lab/stats", "~/lab/results",
-	"~/lab/load/spec", "~/lab/load/conn", "~/lab/load/run", "~/lab/load/sock", "~/lab/load/ring", "~/lab/load/tlsc", "~/lab/load/tally", "~/lab/load/timer",
+	"~/lab/load/spec", "~/lab/load/wire", "~/lab/load/run", "~/lab/load/sock", "~/lab/load/ring", "~/lab/load/tlsc", "~/lab/load/tally", "~/lab/load/timer",
 	"~/lab/load/arrive", "~/lab/load/reel", "~/lab/load/scenario/...", "~/lab/load/sse", "~/lab/load/h1", "~/lab/load/h2",
 }
 
