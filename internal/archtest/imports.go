@@ -66,7 +66,7 @@ func (c *checker) imports(file *ast.File, pkg string, row Row, test bool) {
 		}
 		if !allowed {
 			c.breach(c.at(spec), "imports "+target, fmt.Sprintf("%s (%s)", row.Why, row.terms()),
-				"move the code to where it may stand, or change the row in internal/archtest/rules.go together with docs/ARCHITECTURE.md")
+				"move the code to a package that may import it, or change the row in internal/archtest/rules.go together with docs/ARCHITECTURE.md")
 		}
 	}
 }
