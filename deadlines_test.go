@@ -229,7 +229,7 @@ func TestSlowReaders(t *testing.T) {
 		c := narrow()
 		c.ask("/pieces")
 		if err := receive(t, failed, "the handler is told"); err != redline.ErrTimeout && err != redline.ErrGone {
-			t.Errorf("the handler is told %v", err)
+			t.Errorf("the handler gets %v", err)
 		}
 		until(t, "the connection is closed", func() bool { return r.Stats().Open == 0 })
 		if n := written.Load(); n > 32<<20 {

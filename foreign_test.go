@@ -187,7 +187,7 @@ func TestServeForeign(t *testing.T) {
 				idle.wantGone()
 				said := strings.Count(r.log.String(), "has its own Accept")
 				if want := map[redline.Transport]int{redline.TransportAuto: 1}[transport]; said != want {
-					t.Errorf("the choice is told %d times, want %d: %s", said, want, r.log)
+					t.Errorf("the choice is logged %d times, want %d: %s", said, want, r.log)
 				}
 				if w, ok := l.Listener.(*wrapping); ok && w.accepted.Load() != 4 {
 					t.Errorf("%d connections are accepted by the listener's own Accept, want 4", w.accepted.Load())

@@ -190,7 +190,7 @@ func TestMountedPanicWhileWriting(t *testing.T) {
 		c := r.dial()
 		c.ask("/")
 		if err := receive(t, ended, "Write ends"); err == nil {
-			t.Error("Write goes on behind a panic")
+			t.Error("Write still works after a panic")
 		}
 		until(t, "the connection is gone", func() bool { return r.Stats().Open == 0 })
 	})

@@ -77,7 +77,7 @@ func TestSoak(t *testing.T) {
 		t.Logf("%d and %d connections: %v, at most %v", s.patient.Stats().Accepted, s.hasty.Stats().Accepted, s.done, s.took)
 		for name := range hostilities {
 			if *soakOnly == "" && s.done[name] == 0 && s.errors.Load() == 0 {
-				t.Errorf("nobody did %q", name)
+				t.Errorf("no client did %q", name)
 			}
 		}
 		h.calm.Store(true)

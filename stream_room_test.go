@@ -66,7 +66,7 @@ func TestStreamHighWater(t *testing.T) {
 		cancel()
 		select {
 		case err := <-done:
-			t.Errorf("somebody did not wait: %v", err)
+			t.Errorf("a goroutine did not wait: %v", err)
 		default:
 		}
 		go func() {

@@ -1,4 +1,4 @@
-// Package peers holds the subjects: servers that answer the same small contract,
-// one command a stack, for the lab to compare. README.md has the contract; the
-// tests of this package hold every subject to it.
+// Package peers contains the subjects: servers that fulfil the same small contract, one
+// command per stack, for the lab to compare. README.md describes the contract; the tests of
+// this package check every subject against it.
 package peers

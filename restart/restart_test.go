@@ -210,7 +210,7 @@ func TestProcess(t *testing.T) {
 	}
 	if c, err := net.Dial("tcp", unwanted.Addr().String()); err == nil {
 		c.Close()
-		t.Error("the listener that nobody asked for is open")
+		t.Error("the listener that was not requested is open")
 	}
 }
 
@@ -243,7 +243,7 @@ func TestProcessFails(t *testing.T) {
 		t.Errorf("a listener without a descriptor is passed on: %v", err)
 	}
 	if err := restart.Ready(); err != nil {
-		t.Errorf("Ready, and nobody waits: %v", err)
+		t.Errorf("Ready without a waiting process: %v", err)
 	}
 	l.Close()
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {

@@ -147,7 +147,7 @@ var breaches = []testCase{
 	{"lab imports an internal", map[string]string{"lab/machine/x.go": importing("~/internal/sys")}, "lab/machine/x.go:3: imports github.com/redline-go/redline/internal/sys: the instrument"},
 	{"machine of bytes does I/O", map[string]string{"lab/load/h1/x.go": importing("net")}, "lab/load/h1/x.go:3: imports net: it never performs I/O"},
 	{"statistics do I/O", map[string]string{"lab/stats/x.go": importing("os")}, "lab/stats/x.go:3: imports os: statistics are calculation"},
-	{"client of the generator knows another", map[string]string{"lab/load/request/x.go": importing("~/lab/load/subscribe")}, "lab/load/request/x.go:3: imports github.com/redline-go/redline/lab/load/subscribe: a client of the generator knows no other"},
+	{"client of the generator knows another", map[string]string{"lab/load/request/x.go": importing("~/lab/load/subscribe")}, "lab/load/request/x.go:3: imports github.com/redline-go/redline/lab/load/subscribe: a client of the generator depends neither on another"},
 	{"spec knows who makes the load", map[string]string{"lab/load/spec/x.go": importing("~/lab/load/request")}, "lab/load/spec/x.go:3: imports"},
 	{"lab imports a subject", map[string]string{"lab/suite/x.go": importing("~/peers/limit")}, "lab/suite/x.go:3: imports"},
 	{"test of the lab imports the engine", map[string]string{"lab/load/x_test.go": importing("~")}, "lab/load/x_test.go:3: imports"},

@@ -35,7 +35,7 @@ func (c *checker) matchAny(patterns []string, pkg string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return c.match(p, pkg) })
 }
 
-// below reports whether pkg is dir or stands under it.
+// below reports whether pkg is dir or below it.
 func below(dir, pkg string) bool {
 	return pkg == dir || strings.HasPrefix(pkg, dir+"/")
 }
@@ -47,7 +47,7 @@ func std(pkg string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// imports holds the imports of one file against the row of its package.
+// imports checks the imports of one file against the row of its package.
 func (c *checker) imports(file *ast.File, pkg string, row Row, test bool) {
 	for _, spec := range file.Imports {
 		target, err := strconv.Unquote(spec.Path.Value)
@@ -66,12 +66,12 @@ func (c *checker) imports(file *ast.File, pkg string, row Row, test bool) {
 		}
 		if !allowed {
 			c.breach(c.at(spec), "imports "+target, fmt.Sprintf("%s (%s)", row.Why, row.terms()),
-				"move the code to where it may stand, or change the row in internal/archtest/rules.go together with docs/ARCHITECTURE.md")
+				"move the code to a package that may import it, or change the row in internal/archtest/rules.go together with docs/ARCHITECTURE.md")
 		}
 	}
 }
 
-// terms is what a row allows, in words.
+// terms describes what a row allows.
 func (r Row) terms() string {
 	may := "the standard library"
 	if len(r.Never) > 0 {
@@ -83,8 +83,8 @@ func (r Row) terms() string {
 	return r.Package + " may import " + may
 }
 
-// kernelNames are the beginnings of what makes a raw system call, or describes
-// to the kernel what one reads and writes, in the packages of rawPackages.
+// kernelNames are the prefixes of names in rawPackages that make a raw system call, or are
+// structures that the kernel reads or writes.
 var (
 	kernelNames = []string{"Syscall", "RawSyscall", "Epoll", "RawSockaddr", "Iovec", "Msghdr"}
 	rawPackages = []string{"syscall", "golang.org/x/sys/unix"}

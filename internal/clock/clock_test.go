@@ -38,7 +38,7 @@ func TestUnattended(t *testing.T) {
 	entered := Enter()
 	time.Sleep(2 * time.Millisecond)
 	if n := Nano(); n != entered {
-		t.Errorf("the clock goes on by itself, by %d ns", n-entered)
+		t.Errorf("the clock advances by itself, by %d ns", n-entered)
 	}
 	if r := Refresh(); r <= entered || Nano() != r {
 		t.Errorf("Refresh returns %d after %d, Nano is %d", r, entered, Nano())

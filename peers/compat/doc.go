@@ -1,9 +1,8 @@
-// Package compat holds tests alone: what people run on net/http, unmodified, on
-// Redline. Every scenario is played on http.Server and then on each transport of
-// Redline, and what its clients and handlers saw has to be the same, line for
-// line. A service that moved from fasthttp is compared with its origin as well.
+// Package compat contains only tests: they run common net/http software, unmodified, on
+// Redline. Every scenario runs on http.Server and then on each transport of Redline, and
+// its clients and handlers have to see the same, line for line. A service that was migrated
+// from fasthttp is compared with the original as well.
 //
-// What differs on purpose is not looked at here, as docs/nethttp-differences.md
-// has it: how a body of some KiB is framed, and that 413 always closes the
-// connection.
+// Deliberate differences are not tested here, see docs/nethttp-differences.md: how a body
+// of some KiB is framed, and that 413 always closes the connection.
 package compat

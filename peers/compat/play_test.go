@@ -70,7 +70,7 @@ func playEvents(t *testing.T, r *report, s *service, path string, next chan<- st
 		select {
 		case next <- event:
 		case <-ctx.Done():
-			t.Error("nobody takes the event")
+			t.Error("no client receives the event")
 		}
 	}
 	go send("event 0") // Do returns when the first has been flushed

@@ -5,7 +5,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// asks is the handlers that ask a backend before they answer.
+// asks contains the handlers that query a backend before they answer.
 type asks struct{ *backend.Backends }
 
 func (a asks) redis(ctx *fasthttp.RequestCtx) {

@@ -9,8 +9,8 @@ import (
 	"github.com/redline-go/redline/peers/internal/subject"
 )
 
-// answers is a run of equal, finished responses, one behind the other, so that
-// any number of them leaves in one write.
+// answers is a sequence of identical, finished responses, so that any number of them can be
+// sent in one write.
 type answers struct {
 	size int // bytes of one response
 	date int // offset of its date
@@ -24,8 +24,7 @@ func newAnswers(now time.Time) *answers {
 	return &answers{size: len(one), date: len(head), text: []byte(one)}
 }
 
-// take gives n responses in a row. The slice holds until the next call of a
-// method.
+// take returns n responses in a row. The slice is valid until the next call of a method.
 func (a *answers) take(n int) []byte {
 	for len(a.text) < n*a.size {
 		a.text = append(a.text, a.text...)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// conn is what is known of a connection. It has no buffers: what is read is
-// counted at once, and what cannot be written is nearly all a number.
+// conn is the state of a connection. It has no buffers: input is counted at once, and
+// output that cannot be written is mostly just a number.
 //
 //	answers owed to a client that reads too slowly:
 //
@@ -54,8 +54,8 @@ func (l *loop) accept() error {
 	}
 }
 
-// serve handles the events of one connection. Hang-ups and errors are not looked
-// at: the next read or write meets them.
+// serve handles the events of one connection. Hang-ups and errors are ignored: the next
+// read or write detects them.
 func (l *loop) serve(fd int, events uint32) error {
 	c := l.conns[fd]
 	if c.owed > 0 || len(c.rest) > 0 {
@@ -88,7 +88,7 @@ func (l *loop) serve(fd int, events uint32) error {
 	return l.watch(unix.EPOLL_CTL_MOD, fd, unix.EPOLLOUT)
 }
 
-// owe notes what could not be written: text is the end of a run of answers.
+// owe records output that could not be written: text is the end of a run of answers.
 func (c *conn) owe(text []byte, size int) {
 	c.owed = len(text) / size
 	c.rest = append(c.rest[:0], text[:len(text)%size]...)
@@ -117,9 +117,9 @@ func (l *loop) resume(fd int, c *conn) error {
 	return l.watch(unix.EPOLL_CTL_MOD, fd, unix.EPOLLIN)
 }
 
-// drop closes a connection, which also takes it out of the epoll set. Events of
-// this round can not be stale: each descriptor has at most one, and a new
-// connection of the same number would only be read once in vain.
+// drop closes a connection, which also removes it from the epoll set. Events of this round
+// cannot be stale: each descriptor has at most one, and a new connection of the same number
+// would only be read once in vain.
 func (l *loop) drop(fd int) error {
 	if s := l.conns[fd].stream; s != nil {
 		s.gone = true
@@ -128,8 +128,8 @@ func (l *loop) drop(fd int) error {
 	return os.NewSyscallError("close", unix.Close(fd))
 }
 
-// recv and send go past the Go scheduler, since their sockets never block. send
-// raises no SIGPIPE. Both return 0 with an error.
+// recv and send bypass the Go scheduler, because their sockets never block. send raises no
+// SIGPIPE. Both return 0 with an error.
 func recv(fd int, b []byte) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd),
 		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), 0, 0, 0)

@@ -9,8 +9,8 @@ const blankLine = 0x0a0d0a0d
 // is how much of a CRLFCRLF, 0 to 3 bytes, the bytes before b ended with; the
 // second result is the same for the bytes after b.
 func countHeads(b []byte, matched int) (heads, matchedAfter int) {
-	// An end that began before b is followed byte by byte, as is what is left of
-	// it when it was none: a CR may begin another.
+	// An end that began before b is followed byte by byte. So is the rest of it if it was
+	// not an end: a CR may start another one.
 	i := 0
 	for matched > 0 && i < len(b) {
 		matched = step(matched, b[i])
@@ -30,8 +30,8 @@ func countHeads(b []byte, matched int) (heads, matchedAfter int) {
 	return heads + n, matched
 }
 
-// step is the automaton that recognises CRLFCRLF: matched bytes are behind it,
-// char is the next.
+// step is the automaton that recognises CRLFCRLF: matched bytes of it have been read, char
+// is the next one.
 func step(matched int, char byte) int {
 	switch {
 	case char == '\r' && matched&1 == 0:

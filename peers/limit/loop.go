@@ -19,8 +19,8 @@ const (
 	readSize   = 64 << 10 // bytes taken from a connection at a time
 )
 
-// loop is the one event loop, with all it owns. Only run's goroutine touches it,
-// apart from stop.
+// loop is the only event loop, with everything it owns. Only run's goroutine uses it,
+// except for stop.
 type loop struct {
 	epoll    int
 	listener int
@@ -103,9 +103,8 @@ func (l *loop) close() error {
 	return first
 }
 
-// run serves until stop is called. It takes a thread for itself, and a P, which it
-// never gives back while it waits: what else the process does needs another one, also
-// on a single CPU.
+// run serves until stop is called. It occupies a thread, and a P, which it never releases
+// while it waits: everything else in the process needs another one, also on a single CPU.
 func (l *loop) run() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -139,7 +138,7 @@ func (l *loop) run() error {
 	}
 }
 
-// procs makes changes of GOMAXPROCS one after the other.
+// procs serialises changes of GOMAXPROCS.
 var procs sync.Mutex
 
 // addProcs changes GOMAXPROCS by n.
@@ -149,15 +148,15 @@ func addProcs(n int) {
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + n)
 }
 
-// wait gives the number of events; there are none when pause, in milliseconds, was
-// not negative and is over, or when a signal came. It blocks in epoll_wait, as a server
-// in C does, behind the back of the Go scheduler: through it, each wait gives the P
-// away and takes it back with the help of the runtime's monitor, which costs several
-// times what the kernel's part does.
+// wait returns the number of events; there are none if pause, in milliseconds, was not
+// negative and has passed, or if a signal arrived. It blocks in epoll_wait, as a server in
+// C does, without the Go scheduler knowing: with the scheduler, each wait releases the P
+// and takes it back with the help of the runtime's monitor, which costs several times the
+// kernel's part.
 //
-// What the runtime wants of this goroutine meanwhile, as to stop it for a collection,
-// it says with a signal, again and again: that ends the wait, and Gosched lets the
-// runtime have it. Without that a collection would never come to its end.
+// If the runtime needs this goroutine meanwhile, for example to stop it for a collection,
+// it repeatedly sends a signal: that ends the wait, and Gosched lets the runtime have the
+// goroutine. Otherwise a collection would never finish.
 func (l *loop) wait(pause int) (int, error) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll),
 		uintptr(unsafe.Pointer(&l.events[0])), eventBatch, uintptr(pause), 0, 0)

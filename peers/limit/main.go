@@ -1,9 +1,9 @@
 //go:build linux
 
-// Command limit is the practical floor: the cheapest responder that still speaks
-// through the kernel's TCP stack. It parses nothing. It counts the ends of request
-// heads and answers each with a constant response, from one thread, with epoll.
-// What a server costs beyond it is the server's own.
+// Command limit is the practical floor: the cheapest responder that still uses the kernel's
+// TCP stack. It parses nothing. It counts the ends of request heads and answers each with a
+// constant response, from one thread, with epoll. A server's cost above this floor is its
+// own.
 package main
 
 import (
@@ -37,8 +37,8 @@ func serve(ctx context.Context, ln net.Listener) error {
 	return errors.Join(err, l.close())
 }
 
-// duplicate takes the listening socket out of the Go runtime's poller: the loop
-// has its own.
+// duplicate takes the listening socket out of the Go runtime's poller: the loop has its own
+// poller.
 func duplicate(ln net.Listener) (int, error) {
 	tcp, ok := ln.(*net.TCPListener)
 	if !ok {

@@ -24,7 +24,7 @@ type subscriber struct {
 // streamTarget begins a request that asks for a stream.
 var streamTarget = []byte("GET /stream")
 
-// streamHead is what an answer begins with that does not end.
+// streamHead is the beginning of an endless answer.
 const streamHead = "HTTP/1.1 200 OK\r\nServer: limit\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 // A queue holds the subscribers of one interval, who are due in the order in which
@@ -71,8 +71,8 @@ func (l *loop) subscribe(fd int, c *conn, request []byte) (bool, error) {
 	return true, l.publish(s)
 }
 
-// publish sends an event, and has the next one come when it is due. A client who
-// has not taken the last one misses this one.
+// publish sends an event, and schedules the next one. A client that has not received the
+// last event misses this one.
 func (l *loop) publish(s *subscriber) (err error) {
 	if c := l.conns[s.fd]; len(c.rest) == 0 {
 		text := l.texts[s.spec.Size].stamp(time.Now())
@@ -116,8 +116,7 @@ func (l *loop) publishDue() (wait int, err error) {
 	return wait, nil
 }
 
-// A frame is an event as a chunk, of which the stamp changes. All subscribers of
-// one size share it.
+// A frame is an event as a chunk whose stamp changes. All subscribers of one size share it.
 type frame struct {
 	text  []byte
 	event *subject.Event
@@ -131,7 +130,7 @@ func newFrame(spec subject.Stream) *frame {
 	return f
 }
 
-// stamp puts now into it. The slice holds until the next call.
+// stamp puts now into it. The slice is valid until the next call.
 func (f *frame) stamp(now time.Time) []byte {
 	copy(f.text[f.at:], f.event.Stamp(now))
 	return f.text

@@ -257,7 +257,7 @@ func TestWatchdogSleeps(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 			if h.Leading() {
-				t.Error("nobody watches")
+				t.Error("no watchdog is running")
 			}
 			over.Store(true)
 		})

@@ -14,7 +14,7 @@ func useInput(t *testing.T, h *Hand, b byte) {
 		p[i] = b
 	}
 	if bytes.Count(p, []byte{b}) != len(p) || len(p) < minInput {
-		t.Errorf("input of %d bytes is changed by somebody else", len(p))
+		t.Errorf("input of %d bytes is changed by another goroutine", len(p))
 	}
 }
 

@@ -77,7 +77,7 @@ func TestFlood(t *testing.T) {
 			}
 		}
 		if n := receive(t, taken, "it is hijacked"); n > kept {
-			t.Errorf("%d bytes were kept of a connection that nobody fed, want %d at most", n, kept)
+			t.Errorf("%d bytes were kept for a connection that is not being fed, want %d at most", n, kept)
 		}
 		_, _ = io.Copy(io.Discard, c) // its end, or a reset
 	})

@@ -72,7 +72,7 @@ func TestHijackNoDescriptors(t *testing.T) {
 			want(t, c, "answer to 1")
 			for _, fd := range pair {
 				if n, err := syscall.Read(fd, make([]byte, 100)); n > 0 || err != syscall.EAGAIN {
-					t.Errorf("somebody else's socket reads %d bytes, %v", n, err)
+					t.Errorf("another socket reads %d bytes, %v", n, err)
 				}
 			}
 			syscall.Close(pair[0])
@@ -141,7 +141,7 @@ func TestUseAfterExit(t *testing.T) {
 		send(t, c, "x")
 		s := receive(t, made, "the session is there")
 		if err := receive(t, s.closed, "the session is closed"); err != transport.ErrExited {
-			t.Errorf("Closed is told %v", err)
+			t.Errorf("Closed receives %v", err)
 		}
 		// The number is somebody else's now.
 		var others []*net.TCPConn

@@ -127,7 +127,7 @@ func TestExpiredWhileClosing(t *testing.T) {
 			}
 		}
 		if err := receive(t, s.closed, "the session is closed"); err == nil {
-			t.Error("Closed is told nil")
+			t.Error("Closed receives nil")
 		}
 		if len(asked) > 0 {
 			t.Error("Expired is called again")

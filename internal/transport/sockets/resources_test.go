@@ -344,7 +344,7 @@ func testShortFile(t *testing.T, d driver) {
 		t.Errorf("read %q, %v", b, err)
 	}
 	if err := <-closed; err == nil {
-		t.Error("Closed is told nil")
+		t.Error("Closed receives nil")
 	}
 }
 

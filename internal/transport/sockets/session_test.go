@@ -58,10 +58,10 @@ func TestAbrupt(t *testing.T) {
 					t.Errorf("%s: a wait ends with %v, want ErrLost", what, err)
 				}
 				if err := receive(t, s.closed, "the session is closed"); err != nil {
-					t.Errorf("%s: Closed is told %v", what, err)
+					t.Errorf("%s: Closed receives %v", what, err)
 				}
 				if n := len(s.lost); (n == 1) != (how == transport.Abrupt) {
-					t.Errorf("%s: Lost is told %d times", what, n)
+					t.Errorf("%s: Lost is called %d times", what, n)
 				}
 				if _, err := io.Copy(io.Discard, c); (err == nil) != (how == transport.Abrupt) {
 					t.Errorf("%s: the client reads to %v", what, err)

@@ -42,7 +42,7 @@ func (s *socket) letGo(fd int) {
 	}
 }
 
-// close closes the descriptor as soon as nobody holds it. It is called once.
+// close closes the descriptor as soon as no goroutine holds it. It is called once.
 func (s *socket) close() {
 	if s.users.Add(shut) != shut {
 		return

@@ -237,7 +237,7 @@ func TestAcceptGoesOn(t *testing.T) {
 	l.fail <- passing{busy}
 	dial(t, l, "")
 	if err := await(t, told, "it is told"); !errors.Is(err, passing{busy}) {
-		t.Errorf("%v is told", err)
+		t.Errorf("%v is reported", err)
 	}
 	c := dial(t, l, "hello")
 	want(t, c, "hello")
@@ -290,7 +290,7 @@ func TestSlowAddress(t *testing.T) {
 				t.Error(err)
 			}
 			if err := await(t, closed, "the session is closed"); err != transport.ErrDeadline {
-				t.Errorf("Closed is told %v, want ErrDeadline", err)
+				t.Errorf("Closed receives %v, want ErrDeadline", err)
 			}
 			say(t, quick, "again")
 			want(t, quick, "again")

@@ -301,7 +301,7 @@ func deadlineIdle(e *env) {
 	c.want("expired expired ")
 	c.wantEnd()
 	if n := len(expired); n != 2 {
-		e.Errorf("Expired is told %d times, want 2", n)
+		e.Errorf("Expired is called %d times, want 2", n)
 	}
 	silent.send("y")
 	silent.want("expired ")

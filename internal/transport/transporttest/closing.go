@@ -95,7 +95,7 @@ func closeAnywhere(e *env, how transport.Closing, look func(what string, c *clie
 		c.Close()
 		e.wait(s.gone, "the session is closed")
 		if s.why != nil {
-			e.Errorf("%s: Closed is told %v, want nil", what, s.why)
+			e.Errorf("%s: Closed receives %v, want nil", what, s.why)
 		}
 		e.stop()
 	}
@@ -202,7 +202,7 @@ func slowToClose(e *env) {
 		s := e.session(i)
 		e.wait(s.gone, "the session is closed")
 		if s.why != nil {
-			e.Errorf("Closed is told %v, want nil", s.why)
+			e.Errorf("Closed receives %v, want nil", s.why)
 		}
 	}
 }

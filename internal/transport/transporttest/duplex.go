@@ -286,7 +286,7 @@ func roomTimeout(e *env, late bool) {
 			d.SetWriteTimeout(0)
 			room <- err // the client reads from here on
 			if err := d.Flush(d.out, duplexPart, &d.mu); err != nil {
-				e.Errorf("Flush returns %v when it goes on", err)
+				e.Errorf("Flush returns %v when it continues", err)
 			}
 			return nil
 		},

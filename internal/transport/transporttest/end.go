@@ -98,7 +98,7 @@ func closeInFeed(e *env) {
 		s := e.session(i)
 		e.wait(s.gone, "the session is closed")
 		if s.why != nil {
-			e.Errorf("%s: Closed is told %v, want nil", what, s.why)
+			e.Errorf("%s: Closed receives %v, want nil", what, s.why)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func closeElsewhere(e *env) {
 			s := e.session(i)
 			e.wait(s.gone, "the session is closed")
 			if s.why != nil {
-				e.Errorf("Closed is told %v, want nil", s.why)
+				e.Errorf("Closed receives %v, want nil", s.why)
 			}
 			s.Close(how) // does nothing
 		}

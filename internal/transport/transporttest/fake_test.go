@@ -220,10 +220,10 @@ func TestFakeLost(t *testing.T) {
 	}()
 	f.Run()
 	if err := <-s.lostErr; err != io.EOF {
-		t.Errorf("Lost is told %v", err)
+		t.Errorf("Lost receives %v", err)
 	}
 	if _, why := f.Closed(); why == nil {
-		t.Error("Closed is told nil after a reset")
+		t.Error("Closed receives nil after a reset")
 	}
 }
 

@@ -30,7 +30,7 @@ func TestFakeFlushDeadline(t *testing.T) {
 			}
 			s.SetWriteTimeout(0)
 			if err := s.Flush(out, 0, nil); err != nil || s.Pending() != 0 {
-				t.Errorf("seed %d: Flush returns %v when it goes on, with %d bytes pending", seed, err, s.Pending())
+				t.Errorf("seed %d: Flush returns %v when it continues, with %d bytes pending", seed, err, s.Pending())
 			}
 			return len(in), nil
 		}})
@@ -88,7 +88,7 @@ func TestFakeClosing(t *testing.T) {
 			t.Errorf("seed %d: the peer receives %d bytes of %d", seed, len(got), len(p))
 		}
 		if n := s.losts.Load(); (n == 1) != (how == transport.Abrupt) {
-			t.Errorf("seed %d: Lost is told %d times", seed, n)
+			t.Errorf("seed %d: Lost is called %d times", seed, n)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestFakeCloseElsewhere(t *testing.T) {
 		f.SendString("x")
 		f.Wait("the session is closed", s.isClosed.Load)
 		if n := s.losts.Load(); (n == 1) != (how == transport.Abrupt) {
-			t.Errorf("seed %d: Lost is told %d times", seed, n)
+			t.Errorf("seed %d: Lost is called %d times", seed, n)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestFakeExpiresClosing(t *testing.T) {
 		for i, d := range []time.Duration{2 * time.Hour, 2 * time.Hour, time.Minute} {
 			f.Run()
 			if expired != i {
-				t.Fatalf("seed %d: Expired is told %d times, want %d", seed, expired, i)
+				t.Fatalf("seed %d: Expired is called %d times, want %d", seed, expired, i)
 			}
 			f.Advance(d)
 		}
@@ -266,7 +266,7 @@ func TestFakeLostByFault(t *testing.T) {
 			out.WriteString("answer")
 			if s.Flush(out, 0, nil) != nil {
 				if err := <-s.lostErr; err != transport.ErrLost {
-					t.Errorf("Lost is told %v", err)
+					t.Errorf("Lost receives %v", err)
 				}
 				told++
 			}

@@ -78,7 +78,7 @@ func (x *exit) ended(how string, c *client) {
 	x.n++
 	x.wait(s.gone, "the session is closed")
 	if s.why != transport.ErrExited {
-		x.Errorf("%s: Closed is told %v, want ErrExited", how, s.why)
+		x.Errorf("%s: Closed receives %v, want ErrExited", how, s.why)
 	}
 	if b, err := io.ReadAll(c.r); len(b) > 0 || err == nil {
 		x.Errorf("%s: client reads %q, %v, want a reset", how, b, err)

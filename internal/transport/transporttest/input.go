@@ -250,7 +250,7 @@ func halfClose(e *env) {
 	s := e.session(0)
 	e.wait(s.gone, "the session is closed")
 	if s.why != nil {
-		e.Errorf("Closed is told %v, want nil", s.why)
+		e.Errorf("Closed receives %v, want nil", s.why)
 	}
 }
 

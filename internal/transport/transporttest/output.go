@@ -272,7 +272,7 @@ func lingers(e *env) {
 		s := e.session(i)
 		e.wait(s.gone, "the session is closed")
 		if s.why != nil && rounds == 10 {
-			e.Errorf("Closed is told %v, want nil", s.why)
+			e.Errorf("Closed receives %v, want nil", s.why)
 		}
 		if s.Wake(func(*buf.Queue) error { return transport.ErrClosed }) {
 			e.Error("Wake reports true after Closed")

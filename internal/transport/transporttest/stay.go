@@ -119,7 +119,7 @@ func (x *stayer) gone(why error) {
 	x.Helper()
 	x.wait(x.session.gone, "the session is closed")
 	if x.session.why != why {
-		x.Errorf("Closed is told %v, want %v", x.session.why, why)
+		x.Errorf("Closed receives %v, want %v", x.session.why, why)
 	}
 }
 

@@ -67,7 +67,7 @@ func deadlineFlush(e *env) {
 		}
 		err := s.Flush(out, 0, nil)
 		if n := s.Pending(); err != nil || n != 0 {
-			e.Errorf("Flush returns %v when it goes on, with %d bytes pending", err, n)
+			e.Errorf("Flush returns %v when it continues, with %d bytes pending", err, n)
 		}
 		return len(in), err
 	}})

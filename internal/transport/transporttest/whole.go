@@ -161,7 +161,7 @@ func closeIdle(e *env) {
 		s := e.session(i)
 		e.wait(s.gone, "the session is closed")
 		if s.why == nil {
-			e.Error("Closed is told nil")
+			e.Error("Closed receives nil")
 		}
 		if s.Wake(func(*buf.Queue) error { return nil }) {
 			e.Error("Wake reports true after Close")

@@ -234,7 +234,7 @@ func TestOnce(t *testing.T) {
 		}
 	}
 	if _, errno := d.Read(c, make([]byte, 1)); errno == 0 {
-		t.Error("Read reads what is no socket")
+		t.Error("Read reads from a descriptor that is not a socket")
 	}
 	for i := range bulk {
 		if multishot() {
@@ -246,7 +246,7 @@ func TestOnce(t *testing.T) {
 	}
 	p.keep([]byte("nobody has wanted this"))
 	if multishot() {
-		t.Error("the recv after bytes that nobody wanted is multishot")
+		t.Error("the recv after unwanted bytes is multishot")
 	}
 	p.once, d.limits = 0, false
 	if multishot() {

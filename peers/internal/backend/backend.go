@@ -23,8 +23,8 @@ type ParamError struct{ Name, Want string }
 
 func (e *ParamError) Error() string { return e.Name + " is not " + e.Want }
 
-// Status is what a service answers with when a backend's call came to err: 400 for a
-// parameter, 503 without that backend, 502 when it failed.
+// Status is the status of an answer after a backend's call returned err: 400 for a
+// parameter, 503 without that backend, 502 if it failed.
 func Status(err error) int {
 	var param *ParamError
 	switch {
@@ -45,13 +45,13 @@ type Backends struct {
 	wait  *pool         // nil: there is none
 }
 
-// Open makes the clients for the sockets that the command line named. Connections are
-// made when they are needed; they end with the process.
+// Open creates the clients for the sockets that the command line named. Connections are
+// opened on demand; they end with the process.
 func Open() *Backends {
 	b := &Backends{}
 	sockets := subject.BackendSockets()
 	if sockets.Redis != "" {
-		// Everything else is what go-redis does unless it is told otherwise.
+		// All other settings are go-redis' defaults.
 		b.redis = redis.NewClient(&redis.Options{Network: "unix", Addr: sockets.Redis})
 	}
 	if sockets.Wait != "" {
@@ -60,7 +60,7 @@ func Open() *Backends {
 	return b
 }
 
-// Redis asks for the value of [Key].
+// Redis gets the value of [Key].
 func (b *Backends) Redis(ctx context.Context) (string, error) {
 	if b.redis == nil {
 		return "", ErrNone
@@ -68,8 +68,8 @@ func (b *Backends) Redis(ctx context.Context) (string, error) {
 	return b.redis.Get(ctx, Key).Result()
 }
 
-// Wait has the backend wait, and returns when it has answered. The time is as
-// [time.ParseDuration] reads it, at most [MaxWait].
+// Wait makes the backend wait, and returns when it has answered. The time has the format of
+// [time.ParseDuration], at most [MaxWait].
 func (b *Backends) Wait(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > MaxWait {

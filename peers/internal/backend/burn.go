@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// MaxRounds bounds what GET /burn does: a second or so.
+// MaxRounds limits GET /burn: about a second.
 const MaxRounds = 10_000_000
 
-// Burn does so many rounds of work, a decimal number up to [MaxRounds], which take CPU
-// and nothing else: each is the SHA-256 of the one before. Work that is counted is the
-// same for every subject, where a time would be shorter for who is interrupted.
+// Burn does a number of rounds of work, a decimal number up to [MaxRounds], which only use
+// CPU: each is the SHA-256 of the previous one. Counted work is the same for every subject;
+// with a fixed time, an interrupted subject would do less.
 func Burn(rounds string) error {
 	n, err := strconv.Atoi(rounds)
 	if err != nil || n < 0 || n > MaxRounds {

@@ -1,4 +1,4 @@
-// Package backend is what services of subjects ask before they answer: Redis, and a
-// process that answers after a while. Every subject asks them by the same code, so that
-// what differs between subjects is the server that waits.
+// Package backend contains the clients for the backends that subjects query before they
+// answer: Redis, and a process that answers after a while. Every subject uses the same
+// code, so that subjects differ only in the server that waits.
 package backend

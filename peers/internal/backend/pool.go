@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// kept is how many idle connections a pool keeps; no more requests are ever in flight
-// than a workload has connections.
+// kept is the maximum number of idle connections in a pool; there are never more requests
+// in flight than a workload has connections.
 const kept = 256
 
-// A pool is connections to the backend that waits. A connection carries one question at
-// a time: eight bytes, little-endian, the nanoseconds to wait. The answer is the same
-// eight bytes.
+// A pool holds connections to the backend that waits. A connection carries one question at
+// a time: eight bytes, little-endian, the nanoseconds to wait. The answer is the same eight
+// bytes.
 type pool struct {
 	addr string
 	idle chan *link
@@ -28,7 +28,7 @@ type link struct {
 
 func newPool(addr string) *pool { return &pool{addr: addr, idle: make(chan *link, kept)} }
 
-// ask has the backend wait for d.
+// ask makes the backend wait for d.
 func (p *pool) ask(d time.Duration) error {
 	l, err := p.take()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package engine runs the subjects that Redline carries: its native service, and
-// the services of net/http that other subjects run on http.Server.
+// Package engine runs the subjects on Redline: its native service, and the net/http
+// services that other subjects run on http.Server.
 package engine
 
 import (
@@ -17,7 +17,7 @@ import (
 // Serve runs a server on ln until ctx is done. It is what [subject.ServeHTTP] is
 // to net/http.
 func Serve(ctx context.Context, ln net.Listener, server *redline.Server) error {
-	// A subject has nothing to say unless something is wrong.
+	// A subject logs only problems.
 	server.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()

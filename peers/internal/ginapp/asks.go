@@ -7,7 +7,7 @@ import (
 	"github.com/redline-go/redline/peers/internal/backend"
 )
 
-// asks is the handlers that ask a backend before they answer.
+// asks contains the handlers that query a backend before they answer.
 type asks struct{ *backend.Backends }
 
 func (a asks) redis(c *gin.Context) {

@@ -72,7 +72,7 @@ func upload(c *redline.Ctx) {
 	}
 }
 
-// stream goes on on a goroutine of its own.
+// stream continues on its own goroutine.
 func stream(ctx context.Context, c *redline.Ctx) {
 	s, err := subject.ParseStream(c.Query("interval"), c.Query("size"))
 	if err != nil {

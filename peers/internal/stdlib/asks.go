@@ -7,7 +7,7 @@ import (
 	"github.com/redline-go/redline/peers/internal/backend"
 )
 
-// Asks is the handlers that ask a backend before they answer.
+// Asks contains the handlers that query a backend before they answer.
 type Asks struct{ *backend.Backends }
 
 // Redis answers GET /redis.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The bounds of /stream's parameters, and what holds when one is left out.
+// The bounds of /stream's parameters, and the defaults.
 const (
 	MinEventSize    = 32      // bytes
 	MaxEventSize    = 1 << 16 // bytes
@@ -16,7 +16,7 @@ const (
 	defaultInterval = 100 * time.Millisecond
 )
 
-// Stream is what a client asked /stream for.
+// Stream holds the parameters of a request to /stream.
 type Stream struct {
 	Interval time.Duration // between two events
 	Size     int           // bytes of an event, its two newlines included
@@ -43,8 +43,7 @@ func ParseStream(interval, size string) (Stream, error) {
 	return s, nil
 }
 
-// An event on the wire; what stands between the prefix and the two newlines is
-// its data.
+// An event on the wire; the data is between the prefix and the two newlines.
 //
 //	d a t a :   1 7 6 3 7 2 1 2 3 4 5 6 7 8 9 0 1 2 3   . . . . \n \n
 //	|- prefix -|----------- stampLength -----------|  |padding|
@@ -68,15 +67,15 @@ func (s Stream) NewEvent() *Event {
 	return &Event{text}
 }
 
-// Stamp gives the event that is sent at now, whole. The slice is the buffer
-// itself: it holds until the next call.
+// Stamp returns the whole event that is sent at now. The slice is the buffer itself: it is
+// valid until the next call.
 func (e *Event) Stamp(now time.Time) []byte {
 	strconv.AppendInt(e.text[:len(prefix)], now.UnixNano(), 10)
 	return e.text
 }
 
-// StampData is [Event.Stamp] for stacks that frame events themselves: it gives
-// the event's data alone, on the same terms.
+// StampData is [Event.Stamp] for stacks that frame events themselves: it returns only the
+// event's data, with the same validity.
 func (e *Event) StampData(now time.Time) []byte {
 	text := e.Stamp(now)
 	return text[len(prefix) : len(text)-len("\n\n")]

@@ -7,10 +7,9 @@ import (
 	"net/http"
 )
 
-// ServeHTTP runs handler on a plain [http.Server], for the stacks that are
-// routers on top of it. Its requests' contexts end with ctx, so that streams
-// come to their end. No timeouts are set on any subject: each of them costs
-// something on every request.
+// ServeHTTP runs handler on a plain [http.Server], for the stacks that are routers on top
+// of it. The contexts of its requests end with ctx, so that streams end. No subject sets
+// timeouts: each of them costs something on every request.
 func ServeHTTP(ctx context.Context, ln net.Listener, handler http.Handler) error {
 	server := &http.Server{
 		Handler:     handler,

@@ -18,9 +18,8 @@ import (
 // flight before it drops them.
 const Grace = time.Second
 
-// ServeFunc answers requests on ln until ctx is done, and then returns nil
-// within about [Grace]. It owns ln. Any other return is an error of the
-// subject's.
+// ServeFunc answers requests on ln until ctx is done, and then returns nil within about
+// [Grace]. It owns ln. Any other return value is an error of the subject.
 type ServeFunc func(ctx context.Context, ln net.Listener) error
 
 // Sockets are the unix sockets of the backends that a subject may ask; empty: it has none.
@@ -28,7 +27,7 @@ type Sockets struct{ Redis, Wait string }
 
 var sockets Sockets
 
-// BackendSockets returns what the command line said. It holds from the call of the
+// BackendSockets returns the values from the command line. It is valid from the call of the
 // [ServeFunc] on.
 func BackendSockets() Sockets { return sockets }
 

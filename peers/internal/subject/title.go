@@ -10,10 +10,9 @@ import (
 
 var majorSuffix = regexp.MustCompile(`^v[0-9]+$`)
 
-// Title is what a subject calls itself in results: the name and the version of
-// the module that it puts to the test ("echo 4.16.0"). For a package of the
-// standard library, and for a subject that tests no module, the version is Go's
-// ("net/http go1.26.8").
+// Title is the name of a subject in results: the name and the version of the tested module
+// ("echo 4.16.0"). For a package of the standard library, and for a subject that tests no
+// module, the version is Go's ("net/http go1.26.8").
 func Title(name, module string) string {
 	if module == "" {
 		module = name
