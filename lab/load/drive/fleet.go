@@ -16,7 +16,6 @@ import (
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/load/fleet"
-	"github.com/redline-go/redline/lab/load/fleet/crew"
 	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/spec"
@@ -129,7 +128,7 @@ func (r *loader) measure(ctx context.Context, order *spec.Spec, w *watch) (*spec
 	case r.workers == 1:
 		return r.generate(ctx, order, w.event)
 	}
-	orders, err := crew.Orders(order, r.workers)
+	orders, err := fleet.Divide(order, r.workers)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +214,7 @@ func (r *loader) lead(ctx context.Context, carrier fleet.Carrier, orders []fleet
 		return nil, cause // the server could not be read
 	}
 	w.crew.outcome = o
-	sum, each, err := crew.Merge(o)
+	sum, each, err := fleet.Merge(o)
 	w.crew.results = each
 	for _, result := range append(slices.Clone(each), sum) {
 		w.clockedWindow(result, order.Warmup)
@@ -297,7 +296,7 @@ func (r *loader) overBus(ctx context.Context, order *spec.Spec, w *watch) (resul
 		}
 		remote.Scenario = &scenario
 	}
-	orders, err := crew.Orders(&remote, r.workers)
+	orders, err := fleet.Divide(&remote, r.workers)
 	if err != nil {
 		return nil, err
 	}

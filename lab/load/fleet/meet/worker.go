@@ -14,7 +14,6 @@ import (
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/fleet/bus"
-	"github.com/redline-go/redline/lab/load/fleet/crew"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
 )
 
@@ -39,7 +38,7 @@ func (w *Worker) Bind(f *pflag.FlagSet) {
 // Run works until the run that it joins is over. It returns a [cli.UsageError] for
 // flags, or an environment, that cannot be meant.
 func (w *Worker) Run(ctx context.Context) error {
-	member := fleet.Worker{Index: -1, Host: w.name, Generate: crew.Generate, Patience: w.wait}
+	member := fleet.Worker{Index: -1, Host: w.name, Generate: fleet.Generate, Patience: w.wait}
 	if w.pipe {
 		return member.Work(ctx, fleet.Pipe(ctx, os.Stdin, os.Stdout))
 	}
