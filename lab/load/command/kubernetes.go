@@ -1,4 +1,4 @@
-package drive
+package command
 
 import (
 	"bytes"
@@ -21,7 +21,6 @@ import (
 	"github.com/redline-go/redline/lab/internal/file"
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
-	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
@@ -63,7 +62,7 @@ func (p *plan) checkKubernetes(changed func(string) bool) error {
 		}
 		return nil
 	}
-	listen, own := strings.CutPrefix(p.bus, meet.Listen)
+	listen, own := strings.CutPrefix(p.bus, listenPrefix)
 	if err := p.checkPods(); err != nil {
 		return err
 	}
@@ -126,7 +125,7 @@ func (p *plan) checkCluster(changed func(string) bool, own bool) error {
 func (p *plan) fleet(a bus.Address) kube.Fleet {
 	return kube.Fleet{
 		Name: "redline-" + strings.ToLower(rand.Text()[:8]), Namespace: p.namespace, Image: p.image, Workers: p.workers,
-		Worker: []string{meet.Verb, "--wait=" + clusterWait.String()}, Run: a.Run, Token: a.Token, NATS: a.URL,
+		Worker: []string{WorkerVerb, "--wait=" + clusterWait.String()}, Run: a.Run, Token: a.Token, NATS: a.URL,
 		CPU: p.podCPU, Memory: p.podMemory, Deadline: clusterTime + max(p.wait, clusterWait) + p.warmup + p.duration + p.timeout,
 	}
 }
@@ -146,7 +145,7 @@ func (p *plan) manifest(c *cobra.Command, rawURL string) error {
 	if doubt := unreachable(p.request.url); doubt != "" {
 		fmt.Fprintln(c.ErrOrStderr(), "redline: note:", doubt)
 	}
-	f := p.fleet(meet.Address(""))
+	f := p.fleet(busIdentity(""))
 	f.NATS = p.bus
 	var err error
 	if f.Coordinator, f.Files, err = p.arguments(c.Flags(), rawURL); err != nil {
@@ -175,7 +174,7 @@ func (p *plan) manifest(c *cobra.Command, rawURL string) error {
 func (p *plan) arguments(flags *pflag.FlagSet, rawURL string) (args []string, files map[string][]byte, err error) {
 	where := p.bus
 	if where == "" {
-		where = fmt.Sprintf("%s0.0.0.0:%d", meet.Listen, kube.Port)
+		where = fmt.Sprintf("%s0.0.0.0:%d", listenPrefix, kube.Port)
 	}
 	args = []string{"load", "--bus=" + where, "--json=-", "--quiet"}
 	if !flags.Changed("wait") {

@@ -1,4 +1,4 @@
-// Package drive is the verb load: what its flags ask for becomes a run of a
+// Package command is the verb load: what its flags ask for becomes a run of a
 // generator process, watched together with the server, printed and saved.
 //
 //	Flags ── resolve ──▶ plan ──▶ loader ──▶ generator process
@@ -6,4 +6,4 @@
 //	                                │  └── watch ◀──┘  and the server's /proc
 //	                                ▼
 //	                        present.Document: summary, JSON, CSV, HDR, page
-package drive
+package command

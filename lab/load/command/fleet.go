@@ -1,4 +1,4 @@
-package drive
+package command
 
 import (
 	"context"
@@ -16,7 +16,6 @@ import (
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/load/fleet"
-	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
@@ -152,7 +151,7 @@ func (r *loader) processes() (p *fleet.Processes, release func() error, err erro
 		return err
 	}
 	p, err = fleet.StartProcesses(r.workers, func(int) *exec.Cmd {
-		cmd := exec.Command(r.exe, meet.Verb, "--"+meet.PipeFlag)
+		cmd := exec.Command(r.exe, WorkerVerb, "--"+pipeFlag)
 		cmd.Env = spawn.Environ()
 		return cmd
 	}, func(cmd *exec.Cmd, i int) error {
@@ -274,7 +273,7 @@ func (p *plan) checkBus(changed func(string) bool) error {
 		return fmt.Errorf("--wait %v: want more than 0, as 2m", p.wait)
 	}
 	p.cpus = []int{}
-	return meet.Check(p.bus)
+	return checkBusAddress(p.bus)
 }
 
 // overBus makes the load with workers that join over NATS.
@@ -300,21 +299,21 @@ func (r *loader) overBus(ctx context.Context, order *spec.Spec, w *watch) (resul
 	if err != nil {
 		return nil, err
 	}
-	hub, end, err := meet.Open(ctx, r.bus, r.wait, meet.Address(r.credentials), r.invite)
+	coordinator, end, err := openBus(ctx, r.bus, r.wait, busIdentity(r.credentials), r.invite)
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(orders, hub.Room()); err != nil {
+	if err := fits(orders, coordinator.Room()); err != nil {
 		return nil, errors.Join(err, end())
 	}
 	if r.kubernetes {
-		remove, err := r.applyWorkers(ctx, hub.Address())
+		remove, err := r.applyWorkers(ctx, coordinator.Address())
 		if err != nil {
 			return nil, errors.Join(err, end())
 		}
 		end = both(remove, end)
 	}
-	result, err = r.lead(ctx, hub, orders, &remote, w)
+	result, err = r.lead(ctx, coordinator, orders, &remote, w)
 	return result, errors.Join(err, end())
 }
 

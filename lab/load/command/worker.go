@@ -1,4 +1,4 @@
-package meet
+package command
 
 import (
 	"cmp"
@@ -31,8 +31,8 @@ func (w *Worker) Bind(f *pflag.FlagSet) {
 	f.StringVar(&w.name, "name", "", "what the result calls the machine (default: its host name)")
 	f.StringVar(&w.credentials, "bus-credentials", "", "`FILE` with the NATS user's JWT and seed")
 	f.DurationVar(&w.wait, "wait", 2*time.Minute, "for the server, and for the run to begin")
-	f.BoolVar(&w.pipe, PipeFlag, false, "be led over standard input and output")
-	f.Lookup(PipeFlag).Hidden = true
+	f.BoolVar(&w.pipe, pipeFlag, false, "be led over standard input and output")
+	f.Lookup(pipeFlag).Hidden = true
 }
 
 // Run works until the run that it joins is over. It returns a [cli.UsageError] for
@@ -48,13 +48,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	switch {
 	case a.URL == "":
-		return cli.Usage("name the NATS server, as redline %s --bus nats://10.0.0.1:4222", Verb)
+		return cli.Usage("name the NATS server, as redline %s --bus nats://10.0.0.1:4222", WorkerVerb)
 	case a.Run == "" || a.Token == "":
 		return cli.Usage("set %s and %s to what redline load --bus prints", kube.EnvRun, kube.EnvToken)
 	case w.wait <= 0:
 		return cli.Usage("--wait %v: want more than 0, as 2m", w.wait)
 	}
-	if err := checkServer(a.URL); err != nil {
+	if err := checkBusURL(a.URL); err != nil {
 		return cli.Misuse(err)
 	}
 	if text := os.Getenv(kube.EnvIndex); text != "" {
