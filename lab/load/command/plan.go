@@ -16,7 +16,6 @@ import (
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/spec"
-	"github.com/redline-go/redline/lab/load/talk"
 	"github.com/redline-go/redline/lab/probe"
 )
 
@@ -30,7 +29,7 @@ type plan struct {
 	thresholds []objective.Objective
 	find       []objective.Objective
 	cpus       []int           // of the generator
-	talk       *talk.Talk      // what is spoken with the server
+	protocol   *protocol       // what is spoken with the server
 	listen     *spec.Subscribe // of subscribers; nil: requests
 	notes      []string        // what was chosen that the user should know of
 }

@@ -20,17 +20,16 @@ import (
 
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/spec"
-	"github.com/redline-go/redline/lab/load/talk"
 )
 
 // request is the one request that is sent again and again.
 type request struct {
-	url    *url.URL
-	method string
-	wire   []byte     // as it is sent
-	body   int        // bytes of it at the end
-	stream bool       // what answers it does not end
-	talk   *talk.Talk // what is spoken
+	url      *url.URL
+	method   string
+	wire     []byte    // as it is sent
+	body     int       // bytes of it at the end
+	stream   bool      // what answers it does not end
+	protocol *protocol // what is spoken
 }
 
 // newRequest writes the request that the flags describe.
@@ -146,7 +145,7 @@ const firstBody = 1 << 20
 
 // reach connects to the server.
 func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Conn, a firstAnswer, err error) {
-	addr := net.JoinHostPort(r.url.Hostname(), talk.Port(r.url))
+	addr := net.JoinHostPort(r.url.Hostname(), portOf(r.url))
 	dialer := net.Dialer{Timeout: timeout}
 	if conn, err = dialer.DialContext(ctx, "tcp", addr); err != nil {
 		return nil, a, err
@@ -169,16 +168,16 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 			err = errors.Join(err, shut)
 		}
 	}()
-	stop, err := talk.Deadline(ctx, conn, timeout)
+	stop, err := bound(ctx, conn, timeout)
 	if err != nil {
 		return a, err
 	}
 	defer stop()
-	over, err := r.talk.Shake(ctx, conn)
+	over, err := r.protocol.secure(ctx, conn)
 	if err != nil {
 		return a, err
 	}
-	answer, end, err := r.talk.Ask(ctx, over, r.method, r.url, r.wire)
+	answer, end, err := r.protocol.exchange(ctx, over, r.method, r.url, r.wire)
 	if err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = fmt.Errorf("no answer within %v: %w", timeout, err)
@@ -257,15 +256,15 @@ func (p *plan) resolveProtocol(changed func(string) bool) (err error) {
 	case p.insecure && p.ca != "":
 		return errors.New("--insecure takes any certificate: leave out --ca, or --insecure")
 	}
-	p.talk = &talk.Talk{HTTP2: p.http2}
+	p.protocol = &protocol{HTTP2: p.http2}
 	if secure {
-		if p.talk.TLS, err = p.secure(p.request.url); err != nil {
+		if p.protocol.TLS, err = p.secure(p.request.url); err != nil {
 			return err
 		}
 	}
-	p.request.talk = p.talk
+	p.request.protocol = p.protocol
 	for i := range p.asks {
-		p.asks[i].talk = p.talk
+		p.asks[i].protocol = p.protocol
 	}
 	return nil
 }
@@ -296,7 +295,7 @@ func (p *plan) inFlight() int {
 
 // handProtocol puts into the generator's orders what is spoken.
 func (r *loader) handProtocol(s *spec.Spec) {
-	s.TLS, s.HTTP2, s.IO = r.talk.TLS, r.http2, r.io
+	s.TLS, s.HTTP2, s.IO = r.protocol.TLS, r.http2, r.io
 	if r.http2 {
 		s.Streams = r.streams
 	}
@@ -308,7 +307,7 @@ func (r *loader) describeProtocol(c *present.Config) {
 	if c.HTTP2 = r.http2; r.http2 {
 		c.Streams = r.streams
 	}
-	if s := r.talk.TLS; s != nil {
+	if s := r.protocol.TLS; s != nil {
 		c.TLS = &present.TLSConfig{ServerName: s.ServerName, Insecure: s.Insecure, Resume: s.Resume}
 	}
 }

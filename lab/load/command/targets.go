@@ -16,7 +16,6 @@ import (
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/spec"
-	"github.com/redline-go/redline/lab/load/talk"
 )
 
 // users is what userFlags come to.
@@ -140,7 +139,7 @@ func (p *plan) compile(s *spec.Scenario, u *url.URL) (err error) {
 		return err
 	case u == nil:
 		u = at
-	case u.Scheme != at.Scheme || u.Hostname() != at.Hostname() || talk.Port(u) != talk.Port(at):
+	case u.Scheme != at.Scheme || u.Hostname() != at.Hostname() || portOf(u) != portOf(at):
 		return fmt.Errorf("%s: all of its URLs are whole ones, of %s; leave %s out", s.Name, server, u)
 	}
 	p.scenario, p.request.url, p.judge = s, u, compiled.User(p.seed, 0, 1)

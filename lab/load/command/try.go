@@ -77,7 +77,7 @@ func (p *plan) attempt(ctx context.Context, u *scenario.User, t *scenario.Target
 	if err != nil {
 		return "", false, err
 	}
-	q.talk = p.talk
+	q.protocol = p.protocol
 	a, err := q.ask(ctx, p.timeout)
 	if err != nil {
 		u.Abort()

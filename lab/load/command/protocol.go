@@ -1,6 +1,4 @@
-// Package talk speaks with a server before a run, in what the run is going to speak,
-// and says in words what does not work.
-package talk
+package command
 
 import (
 	"bufio"
@@ -23,14 +21,14 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// Talk is what is spoken with a server.
-type Talk struct {
+// protocol is what is spoken with a server.
+type protocol struct {
 	TLS   *spec.TLS // nil: in clear
 	HTTP2 bool
 }
 
-// Shake makes a connection secure, if it is to be.
-func (t *Talk) Shake(ctx context.Context, conn net.Conn) (net.Conn, error) {
+// secure makes a connection secure, if it is to be.
+func (t *protocol) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	if t.TLS == nil {
 		return conn, nil
 	}
@@ -44,7 +42,7 @@ func (t *Talk) Shake(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	}
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		return nil, t.words(conn.RemoteAddr(), err)
+		return nil, t.explain(conn.RemoteAddr(), err)
 	}
 	if t.HTTP2 && secure.ConnectionState().NegotiatedProtocol != "h2" {
 		return nil, fmt.Errorf("%v does not offer HTTP/2; leave out --http2", conn.RemoteAddr())
@@ -52,8 +50,8 @@ func (t *Talk) Shake(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	return secure, nil
 }
 
-// words says what the error of a handshake means, and what to write.
-func (t *Talk) words(addr net.Addr, err error) error {
+// explain says what the error of a handshake means, and what to write.
+func (t *protocol) explain(addr net.Addr, err error) error {
 	if _, is := errors.AsType[tls.RecordHeaderError](err); is {
 		return fmt.Errorf("%v does not answer in TLS: write http:// if it speaks in clear", addr)
 	}
@@ -73,9 +71,9 @@ func (t *Talk) words(addr net.Addr, err error) error {
 	return fmt.Errorf("the certificate of %v is not trusted: %w; %s", addr, c.Err, hint)
 }
 
-// Ask sends a request, as it is written in HTTP/1.1, over a connection, and returns the
+// exchange sends a request, as it is written in HTTP/1.1, over a connection, and returns the
 // answer. end frees what it took; the connection is the caller's.
-func (t *Talk) Ask(ctx context.Context, conn net.Conn, method string, u *url.URL, wire []byte) (answer *http.Response, end func(), err error) {
+func (t *protocol) exchange(ctx context.Context, conn net.Conn, method string, u *url.URL, wire []byte) (answer *http.Response, end func(), err error) {
 	if !t.HTTP2 {
 		if _, err := bytes.NewReader(wire).WriteTo(conn); err != nil {
 			return nil, nil, err
@@ -89,7 +87,7 @@ func (t *Talk) Ask(ctx context.Context, conn net.Conn, method string, u *url.URL
 	}
 	q = q.WithContext(ctx)
 	q.URL, q.RequestURI = u, ""
-	heard := &listener{Conn: conn}
+	heard := &firstBytes{Conn: conn}
 	given := func(context.Context, string, string) (net.Conn, error) {
 		if t.TLS == nil {
 			return heard, nil
@@ -101,13 +99,13 @@ func (t *Talk) Ask(ctx context.Context, conn net.Conn, method string, u *url.URL
 	over.Protocols.SetUnencryptedHTTP2(t.TLS == nil)
 	answer, err = over.RoundTrip(q)
 	if err != nil && t.TLS == nil {
-		err = heard.words(err)
+		err = heard.explain(err)
 	}
 	return answer, over.CloseIdleConnections, err
 }
 
-// listener keeps the first bytes that came over a connection.
-type listener struct {
+// firstBytes keeps the first bytes that came over a connection.
+type firstBytes struct {
 	net.Conn
 	mu    sync.Mutex
 	first []byte
@@ -115,46 +113,46 @@ type listener struct {
 }
 
 // Read implements [net.Conn].
-func (l *listener) Read(b []byte) (int, error) {
+func (l *firstBytes) Read(b []byte) (int, error) {
 	n, err := l.Conn.Read(b)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.first = append(l.first, b[:min(n, len(http1)-min(len(l.first), len(http1)))]...)
-	l.ended = l.ended || gone(err)
+	l.ended = l.ended || closedByServer(err)
 	return n, err
 }
 
-// gone reports whether an error is the end of a connection by the server.
-func gone(err error) bool {
+// closedByServer reports whether an error is the end of a connection by the server.
+func closedByServer(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // http1 is what the answers of HTTP/1 begin with.
 const http1 = "HTTP/1."
 
-// words says what a failed exchange in clear text means, if what came tells it.
-func (l *listener) words(err error) error {
+// explain says what a failed exchange in clear text means, if what came tells it.
+func (l *firstBytes) explain(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case string(l.first) == http1:
 		return fmt.Errorf("%v answers in HTTP/1: it does not speak HTTP/2 in clear; leave out --http2, or load an https:// URL", l.RemoteAddr())
-	case len(l.first) == 0 && (l.ended || gone(err)):
+	case len(l.first) == 0 && (l.ended || closedByServer(err)):
 		return fmt.Errorf("%v ended the connection without an answer: it does not speak HTTP/2 in clear; leave out --http2, or load an https:// URL", l.RemoteAddr())
 	}
 	return err
 }
 
-// Port is the port that a URL leads to.
-func Port(u *url.URL) string {
+// portOf is the port that a URL leads to.
+func portOf(u *url.URL) string {
 	if u.Scheme == "https" {
 		return cmp.Or(u.Port(), "443")
 	}
 	return cmp.Or(u.Port(), "80")
 }
 
-// Deadline bounds what is done on a connection, and ends it with ctx.
-func Deadline(ctx context.Context, conn net.Conn, timeout time.Duration) (stop func() bool, err error) {
+// bound bounds what is done on a connection, and ends it with ctx.
+func bound(ctx context.Context, conn net.Conn, timeout time.Duration) (stop func() bool, err error) {
 	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return nil, err
 	}
