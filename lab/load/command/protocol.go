@@ -151,8 +151,8 @@ func portOf(u *url.URL) string {
 	return cmp.Or(u.Port(), "80")
 }
 
-// bound bounds what is done on a connection, and ends it with ctx.
-func bound(ctx context.Context, conn net.Conn, timeout time.Duration) (stop func() bool, err error) {
+// endAfter bounds what is done on a connection, and ends it with ctx.
+func endAfter(ctx context.Context, conn net.Conn, timeout time.Duration) (stop func() bool, err error) {
 	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return nil, err
 	}

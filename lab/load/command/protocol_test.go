@@ -23,7 +23,7 @@ func askOnce(t *testing.T, addr string, spoken *protocol) error {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	stop, err := bound(t.Context(), conn, time.Minute)
+	stop, err := endAfter(t.Context(), conn, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

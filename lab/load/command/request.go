@@ -168,7 +168,7 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 			err = errors.Join(err, shut)
 		}
 	}()
-	stop, err := bound(ctx, conn, timeout)
+	stop, err := endAfter(ctx, conn, timeout)
 	if err != nil {
 		return a, err
 	}
