@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,43 +14,56 @@ import (
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/observe"
+	"github.com/redline-go/redline/lab/load/serverview"
 	"github.com/redline-go/redline/lab/load/spec"
-	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/profile"
 )
 
-// plan is what the flags ask for.
+const (
+	profileSpare    = 500 * time.Millisecond // of the window, for the profiles of a moment
+	shortestProfile = 2 * time.Second        // window with profiles
+)
+
+// plan is what the flags mean. Nothing changes it once it is made: what the run finds
+// out is in other values.
 type plan struct {
-	Flags
-	users
-	request    request
-	arrivals   *arrive.Plan // nil: a closed loop
-	words      string       // of arrivals
-	thresholds []objective.Objective
-	find       []objective.Objective
-	cpus       []int           // of the generator
-	protocol   *protocol       // what is spoken with the server
-	listen     *spec.Subscribe // of subscribers; nil: requests
-	notes      []string        // what was chosen that the user should know of
+	flags Flags // as they were written; where there is a field below, that one counts
+
+	seed         uint64
+	duration     time.Duration // of the window
+	workers      int
+	request      request
+	users        userPlan
+	arrivals     *arrive.Plan // nil: a closed loop
+	arrivalsText string       // arrivals in words
+	thresholds   []objective.Objective
+	find         []objective.Objective
+	cpus         []int           // of the generator
+	protocol     *protocol       // what is spoken with the server
+	subscribers  *spec.Subscribe // nil: requests are sent, and nobody subscribes
+	runtime      observe.RuntimeOptions
+	notes        []string // what was chosen that the user should know of
 }
 
 // resolve turns the flags into a plan. Its errors say what to write instead.
 func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error) {
-	p := &plan{Flags: *l}
+	p := &plan{flags: *l, seed: l.seed, duration: l.duration, workers: l.fleet.workers}
 	if !changed("seed") {
 		p.seed = rand.Uint64() >> 11 // exact in JSON
 	}
 	for _, step := range []func() error{
 		l.checkNumbers,
 		func() error { return l.checkTogether(changed) },
-		func() error { return p.resolveUsers(rawURL, changed) },
-		func() error { return p.resolveProtocol(changed) },
-		func() error { return p.schedule(changed("duration")) },
-		p.enough,
-		p.objectives,
-		func() error { return p.subscribe(changed) },
-		func() error { return p.checkView(changed) },
-		func() error { return p.crowd(changed("workers")) },
-		p.place,
+		func() error { return p.planUsers(rawURL, changed) },
+		func() error { return p.planProtocol(changed) },
+		func() error { return p.planArrivals(changed("duration")) },
+		p.checkThink,
+		p.planObjectives,
+		func() error { return p.planSubscribers(changed) },
+		func() error { return p.planRuntime(changed) },
+		func() error { return p.planWorkers(changed("workers")) },
+		p.planCPUs,
 		p.checkFleet,
 		func() error { return p.checkBus(changed) },
 		func() error { return p.checkKubernetes(changed) },
@@ -108,119 +120,6 @@ func (l *Flags) checkTogether(changed func(string) bool) error {
 	return nil
 }
 
-// schedule makes the arrivals of an open loop.
-func (p *plan) schedule(durationGiven bool) (err error) {
-	poisson, err := arrive.ParseArrivals(p.Flags.arrivals)
-	if err != nil {
-		return fmt.Errorf("--arrivals %s: %w", p.Flags.arrivals, err)
-	}
-	if p.rate == "" && p.stages == "" {
-		return nil
-	}
-	plan := &arrive.Plan{Poisson: poisson, Seed: p.seed}
-	var words []string
-	if p.rate != "" {
-		if plan.Rate, err = arrive.ParseRate(p.rate); err != nil {
-			return fmt.Errorf("--rate %s: %w", p.rate, err)
-		}
-		words = append(words, perSecond(plan.Rate))
-	}
-	if p.stages != "" {
-		if plan.Stages, err = arrive.ParseStages(p.stages); err != nil {
-			return fmt.Errorf("--stages %s: %w", p.stages, err)
-		}
-		if !durationGiven {
-			p.duration = plan.Duration()
-		}
-		if p.duration < 100*time.Millisecond {
-			return fmt.Errorf("--stages %s: they last %v in all; want at least 100ms, or give --duration", p.stages, plan.Duration())
-		}
-		words = append(words, "stages "+p.stages)
-	}
-	if p.burst != "" {
-		if plan.Burst, err = arrive.ParseBurst(p.burst); err != nil {
-			return fmt.Errorf("--burst %s: %w", p.burst, err)
-		}
-		words = append(words, "burst "+p.burst)
-	}
-	if err := plan.Validate(); err != nil {
-		return fmt.Errorf("--%s: %w; write a rate above 0, as --rate 1000", cmp.Or(flagOf(p.rate, "rate"), "stages"), err)
-	}
-	p.arrivals, p.words = plan, strings.Join(append(words, spread(poisson)), ", ")
-	return nil
-}
-
-func flagOf(value, flag string) string {
-	if value == "" {
-		return ""
-	}
-	return flag
-}
-
-func spread(poisson bool) string {
-	if poisson {
-		return "poisson"
-	}
-	return "constant"
-}
-
-func perSecond(rate float64) string { return fmt.Sprintf("%.6g/s", rate) }
-
-// objectives reads what has to be kept.
-func (p *plan) objectives() (err error) {
-	for _, text := range p.Flags.thresholds {
-		list, err := objective.Parse(text)
-		if err != nil {
-			return fmt.Errorf("--threshold: %w", err)
-		}
-		if err := p.known(list); err != nil {
-			return fmt.Errorf("--threshold %s: %w", text, err)
-		}
-		p.thresholds = append(p.thresholds, list...)
-	}
-	if p.Flags.find == "" {
-		return nil
-	}
-	if p.find, err = objective.Parse(p.Flags.find); err != nil {
-		return fmt.Errorf("--find: %w", err)
-	}
-	for _, o := range p.find {
-		if o.Target != "" {
-			return fmt.Errorf("--find %s: the search is for all requests together; leave {%s} out", o, o.Target)
-		}
-		if o.Metric == "rate" {
-			return fmt.Errorf("--find %s: the rate is what is looked for; write what has to be kept, as p99<10ms", o)
-		}
-	}
-	return nil
-}
-
-// place chooses the generator's CPU.
-func (p *plan) place() error {
-	allowed, err := probe.Allowed()
-	if err != nil {
-		return err
-	}
-	if p.cpu == "" {
-		p.cpus = allowed[len(allowed)-p.cores(len(allowed)):]
-		return nil
-	}
-	cpus, err := probe.ParseCPUs(p.cpu)
-	if err != nil {
-		return fmt.Errorf("--cpu %s: %w", p.cpu, err)
-	}
-	if len(cpus) > p.workers {
-		return fmt.Errorf("--cpu %s: a generator is one thread; name one CPU, as --cpu %d, or as many as there are --workers", p.cpu, cpus[0])
-	}
-	for _, c := range cpus {
-		if !slices.Contains(allowed, c) {
-			return fmt.Errorf("--cpu %s: it is not among those allowed, %s", p.cpu, probe.FormatCPUs(allowed))
-		}
-	}
-	p.cpus = cpus
-	return nil
-}
-
 // checkFiles looks before the run whether its results have a place.
 func (l *Flags) checkFiles(changed func(string) bool) error {
 	taken := map[string]string{} // flags by file
@@ -253,5 +152,95 @@ func (l *Flags) checkFiles(changed func(string) bool) error {
 		}
 		taken[name] = out.flag
 	}
+	return nil
+}
+
+// planObjectives reads what has to be kept.
+func (p *plan) planObjectives() (err error) {
+	for _, text := range p.flags.thresholds {
+		list, err := objective.Parse(text)
+		if err != nil {
+			return fmt.Errorf("--threshold: %w", err)
+		}
+		if err := p.checkTargets(list); err != nil {
+			return fmt.Errorf("--threshold %s: %w", text, err)
+		}
+		p.thresholds = append(p.thresholds, list...)
+	}
+	if p.flags.find == "" {
+		return nil
+	}
+	if p.find, err = objective.Parse(p.flags.find); err != nil {
+		return fmt.Errorf("--find: %w", err)
+	}
+	for _, o := range p.find {
+		if o.Target != "" {
+			return fmt.Errorf("--find %s: the search is for all requests together; leave {%s} out", o, o.Target)
+		}
+		if o.Metric == "rate" {
+			return fmt.Errorf("--find %s: the rate is what is looked for; write what has to be kept, as p99<10ms", o)
+		}
+	}
+	return nil
+}
+
+// checkTargets refuses objectives of targets that are not there.
+func (p *plan) checkTargets(list []objective.Objective) error {
+	for _, o := range list {
+		switch {
+		case o.Target == "" || slices.Contains(p.users.names, o.Target):
+		case p.flags.users.targets == "":
+			return fmt.Errorf("a target is one of a scenario; leave {%s} out, or name its file with --targets", o.Target)
+		default:
+			return fmt.Errorf("%s has no target {%s}; it has %s", p.users.scenario.Name, o.Target, strings.Join(p.users.names[:min(len(p.users.names), 20)], ", "))
+		}
+	}
+	return nil
+}
+
+// planRuntime reads the flags about the server's Go runtime.
+func (p *plan) planRuntime(changed func(string) bool) (err error) {
+	l := &p.flags.runtime
+	o := observe.RuntimeOptions{Control: l.control, PProf: l.pprof, Time: l.time, Dir: l.dir}
+	if l.pprof != "" {
+		if o.Base, err = serverview.ParseBase(l.pprof); err != nil {
+			return fmt.Errorf("--pprof: %w", err)
+		}
+	}
+	if l.profile == "" {
+		for _, flag := range []string{"profile-time", "profile-dir", "profile"} {
+			if changed(flag) {
+				return fmt.Errorf("--%s: say which profiles to take, as --profile cpu,heap", flag)
+			}
+		}
+		p.runtime = o
+		return nil
+	}
+	if o.Kinds, err = profile.Parse(l.profile); err != nil {
+		return fmt.Errorf("--profile: %w", err)
+	}
+	switch {
+	case l.pprof == "" && l.control == "":
+		return errors.New("--profile takes profiles from the server's --pprof URL or --control SOCKET: name one of them")
+	case p.flags.find != "":
+		return errors.New("--profile and --find: find the rate first, then profile it with --rate")
+	case l.time < time.Second:
+		return fmt.Errorf("--profile-time %v: want at least 1s", l.time)
+	case p.duration < shortestProfile:
+		return fmt.Errorf("--profile takes a window of at least %v: write --duration %v", shortestProfile, shortestProfile)
+	}
+	o.Time = min(l.time, p.duration-profileSpare).Truncate(time.Second)
+	if o.Dir == "" {
+		if o.Dir = "redline-profiles-" + time.Now().Format("20060102-150405"); p.flags.json != "" && p.flags.json != "-" {
+			o.Dir = filepath.Join(filepath.Dir(p.flags.json), "profiles")
+		}
+	}
+	if info, err := os.Stat(o.Dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("--profile-dir %s: that is no directory; name one, which is made if it is not there", o.Dir)
+	}
+	if _, err := os.Stat(filepath.Dir(o.Dir)); err != nil {
+		return fmt.Errorf("--profile-dir %s: make its parent first: %w", o.Dir, err)
+	}
+	p.runtime = o
 	return nil
 }

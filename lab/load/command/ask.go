@@ -12,7 +12,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +22,76 @@ import (
 
 	"github.com/redline-go/redline/lab/load/spec"
 )
+
+// firstAnswer is what the server said to the request before the run.
+type firstAnswer struct {
+	addr     netip.AddrPort // that answered
+	local    bool           // it is on this machine
+	status   int
+	location string // of a redirect
+	kind     string // media type
+	head     []byte // its fields, and
+	body     []byte // the beginning of its body, firstBody bytes at most
+}
+
+// firstBody is how much of the first answer's body is read, so that the server
+// does not see a broken connection for an ordinary answer.
+const firstBody = 1 << 20
+
+// reach connects to the server.
+func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Conn, a firstAnswer, err error) {
+	addr := net.JoinHostPort(r.url.Hostname(), portOf(r.url))
+	dialer := net.Dialer{Timeout: timeout}
+	if conn, err = dialer.DialContext(ctx, "tcp", addr); err != nil {
+		return nil, a, err
+	}
+	a.addr = conn.RemoteAddr().(*net.TCPAddr).AddrPort()
+	a.addr = netip.AddrPortFrom(a.addr.Addr().Unmap(), a.addr.Port())
+	a.local = conn.LocalAddr().(*net.TCPAddr).AddrPort().Addr().Unmap() == a.addr.Addr()
+	return conn, a, nil
+}
+
+// ask sends the request once: a name that does not resolve, a port that is
+// closed or a path that is wrong is told before the run.
+func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer, err error) {
+	conn, a, err := r.reach(ctx, timeout)
+	if err != nil {
+		return a, err
+	}
+	defer func() {
+		if shut := conn.Close(); !errors.Is(shut, net.ErrClosed) { // the client of HTTP/2 closes it itself
+			err = errors.Join(err, shut)
+		}
+	}()
+	stop, err := endAfter(ctx, conn, timeout)
+	if err != nil {
+		return a, err
+	}
+	defer stop()
+	over, err := r.protocol.secure(ctx, conn)
+	if err != nil {
+		return a, err
+	}
+	answer, end, err := r.protocol.exchange(ctx, over, r.method, r.url, r.wire)
+	if err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = fmt.Errorf("no answer within %v: %w", timeout, err)
+		}
+		return a, fmt.Errorf("ask once before the run: %w", err)
+	}
+	defer end()
+	a.status, a.location, a.kind = answer.StatusCode, answer.Header.Get("Location"), answer.Header.Get("Content-Type")
+	if r.stream {
+		return a, nil // its body does not end
+	}
+	// What is wrong with the body the run will count under its name.
+	_ = conn.SetReadDeadline(time.Now().Add(min(timeout, 5*time.Second)))
+	a.body, _ = io.ReadAll(io.LimitReader(answer.Body, firstBody))
+	var head bytes.Buffer
+	_ = answer.Header.Write(&head) // to memory: it never fails
+	a.head = head.Bytes()
+	return a, nil
+}
 
 // protocol is what is spoken with a server.
 type protocol struct {
