@@ -158,9 +158,9 @@ func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders 
 	plan := fleet.Plan{
 		Orders: orders, Window: order.Window, Tick: order.Tick, Join: s.plan.flags.fleet.wait,
 		Ready: order.Timeout + time.Minute, Run: order.Warmup + order.Window + order.Timeout + time.Minute,
-		Lost:  s.live.Say,
-		Begin: observer.LoadBegins,
-		Live: func(p fleet.Point) {
+		OnLost:  s.live.Say,
+		OnStart: observer.LoadBegins,
+		OnPoint: func(p fleet.Point) {
 			if p.Seconds < order.Tick.Seconds()/4 { // the sliver that clocks left
 				return
 			}
@@ -168,7 +168,7 @@ func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders 
 			observer.AddServerCPU(tick, p.T, order.Tick.Seconds())
 			see(spec.Event{Tick: tick})
 		},
-		Watch: func(m fleet.Moment) {
+		OnMoment: func(m fleet.Moment) {
 			switch m {
 			case fleet.Connected:
 				see(spec.Event{Connected: true})

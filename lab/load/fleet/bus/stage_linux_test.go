@@ -176,7 +176,7 @@ func (s *scene) play(ctx context.Context, coordinator CoordinatorConn, players [
 		s.Namespaces = append(s.Namespaces, ns)
 	}
 	var murder error
-	plan.Live = func(p fleet.Point) {
+	plan.OnPoint = func(p fleet.Point) {
 		if at := time.Duration(p.T * 1e9); s.Killed == 0 && at >= time.Second {
 			s.Killed = at
 			murder = syscall.Kill(s.PIDs[victim], syscall.SIGKILL)
