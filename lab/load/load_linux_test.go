@@ -91,11 +91,12 @@ func ignore(spec.Event) error { return nil }
 
 func TestFollow(t *testing.T) {
 	var seen []spec.Event
-	r, err := start(t, t.Context(), "").Follow(func(e spec.Event) error {
+	p := start(t, t.Context(), "")
+	r, err := p.Follow(func(e spec.Event) error {
 		seen = append(seen, e)
 		return nil
 	})
-	if err != nil || r.Requests != 7 || len(seen) != 4 || seen[0].PID <= 0 || !seen[1].Connected || !seen[2].Window || seen[3].Result != r {
+	if err != nil || r.Requests != 7 || len(seen) != 4 || seen[0].PID != p.PID() || !seen[1].Connected || !seen[2].Window || seen[3].Result != r {
 		t.Errorf("%+v, %v, seen %+v", r, err, seen)
 	}
 }

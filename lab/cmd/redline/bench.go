@@ -15,7 +15,7 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/guard"
-	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/suite"
@@ -137,7 +137,7 @@ func verdict(ctx context.Context, f *results.File, runErr error, allowInvalid bo
 	case slices.ContainsFunc(f.Runs, func(r results.Run) bool { return r.Failed != "" }):
 		return cli.ExitCode(1) // named in the table
 	case !results.Valid(f.Gates) && !allowInvalid:
-		return cli.ExitCode(drive.ExitInvalid) // the first line of the table says why
+		return cli.ExitCode(command.ExitInvalid) // the first line of the table says why
 	}
 	return nil
 }

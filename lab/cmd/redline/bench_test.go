@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/results"
 
 	"github.com/redline-go/redline/lab/cli"
@@ -20,7 +20,7 @@ func TestBenchExitCodes(t *testing.T) {
 		want  error
 	}{
 		"well":                {results.File{Gates: []results.Gate{{Passed: true}}}, nil, false, nil},
-		"invalid":             {results.File{Gates: []results.Gate{{Name: "invalid"}}}, nil, false, cli.ExitCode(drive.ExitInvalid)},
+		"invalid":             {results.File{Gates: []results.Gate{{Name: "invalid"}}}, nil, false, cli.ExitCode(command.ExitInvalid)},
 		"invalid, and is let": {results.File{Gates: []results.Gate{{Name: "invalid"}}}, nil, true, nil},
 		"a run failed":        {results.File{Runs: []results.Run{{Failed: "no"}}}, nil, true, cli.ExitCode(1)},
 		"broken off":          {results.File{}, broken, true, broken},

@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
-	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/load/command"
 )
 
 // newLoad loads a server.
 func newLoad() *cobra.Command {
-	var flags drive.Flags
+	var flags command.Flags
 	c := &cobra.Command{
 		Use:   "load [URL]",
 		Short: "Load a server, and say whether the figures can be believed",
@@ -37,7 +37,7 @@ is broken, 4 the run is INVALID, 130 interrupted.`,
 		RunE: func(c *cobra.Command, args []string) error { return flags.Run(c, strings.Join(args, "")) },
 	}
 	flags.Bind(c.Flags())
-	c.SetUsageFunc(cli.Grouped(drive.Groups))
+	c.SetUsageFunc(cli.Grouped(command.Groups))
 	return c
 }
 

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/pace"
-	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/load/command"
 )
 
 const docs = "../../../docs/"
@@ -237,7 +237,7 @@ func TestLoadDocsCommands(t *testing.T) {
 			}
 			args = append(args, "-d", window, "--warmup", "50ms", "-c", "64", "--allow-invalid", "--quiet", "--json", "-")
 			code, out, said := loadOf(t, t.Context(), args...)
-			if out == "" || code != 0 && code != drive.ExitBroken { // a short window carries few objectives
+			if out == "" || code != 0 && code != command.ExitBroken { // a short window carries few objectives
 				t.Fatalf("exit code %d, %s%s", code, out, said)
 			}
 			d := documentOf(t, out)

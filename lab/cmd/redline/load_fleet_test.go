@@ -18,10 +18,9 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/pace"
-	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
-	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/probe"
@@ -32,7 +31,7 @@ func workersOf(t *testing.T) (pids []int) {
 	t.Helper()
 	for _, pid := range probe.Tree(os.Getpid()) {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if err == nil && strings.Contains(string(line), "\x00"+meet.Verb+"\x00") {
+		if err == nil && strings.Contains(string(line), "\x00"+command.WorkerVerb+"\x00") {
 			pids = append(pids, pid)
 		}
 	}
@@ -109,7 +108,7 @@ func TestLoadWorkerKilled(t *testing.T) {
 	})
 	code, out, said := loadOf(t, t.Context(), "--workers", "3", "-c", "6", "-r", "400", "-d", "6s", "--warmup", "0", "--json", "-", url)
 	d := documentOf(t, out)
-	if killed != nil || code != drive.ExitInvalid || len(d.Workers) != 3 || d.Valid {
+	if killed != nil || code != command.ExitInvalid || len(d.Workers) != 3 || d.Valid {
 		t.Fatalf("%v; exit code %d, workers %+v, %s", killed, code, d.Workers, said)
 	}
 	var requests, sent uint64
@@ -158,7 +157,7 @@ func abroad(t *testing.T, n int) (url string, workers []*exec.Cmd) {
 	t.Setenv(kube.EnvRun, "abroad")
 	url = broker.URL("127.0.0.1")
 	for range n {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], meet.Verb, "--bus", url)
+		cmd := exec.CommandContext(t.Context(), os.Args[0], command.WorkerVerb, "--bus", url)
 		cmd.Dir, cmd.Stderr = "/", new(bytes.Buffer)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

@@ -19,9 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
-	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/probe"
 )
 
@@ -141,7 +140,7 @@ func (s *stage) cast(t *testing.T, env []string, said []bytes.Buffer, pids *[4]a
 	t.Helper()
 	for i := range said {
 		cmd := s.command(t, unix.CLONE_NEWNET, append([]string{fmt.Sprintf("%s=%d", kube.EnvIndex, i)}, env...),
-			meet.Verb, "--bus", "nats://"+stageHost+":4222", "--name", fmt.Sprintf("machine-%d", i), "--wait", "60s")
+			command.WorkerVerb, "--bus", "nats://"+stageHost+":4222", "--name", fmt.Sprintf("machine-%d", i), "--wait", "60s")
 		cmd.Stderr = &said[i]
 		s.on(t, func() error {
 			if err := cmd.Start(); err != nil {
@@ -202,7 +201,7 @@ func TestLoadOverNATS(t *testing.T) {
 	lead.Stdout, lead.Stderr = &out, &summary
 	s.on(t, lead.Start)
 	err = lead.Wait()
-	if code := lead.ProcessState.ExitCode(); code != drive.ExitInvalid {
+	if code := lead.ProcessState.ExitCode(); code != command.ExitInvalid {
 		t.Fatalf("exit code %d, %v\n%s", code, err, &summary)
 	}
 	for i, cmd := range cmds {

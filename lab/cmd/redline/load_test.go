@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/pace"
-	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/search"
 	"github.com/redline-go/redline/lab/probe"
@@ -265,11 +265,11 @@ func TestLoadExitCodes(t *testing.T) {
 		code   int
 		want   string
 	}{
-		{half, nil, drive.ExitInvalid, "INVALID: "},
+		{half, nil, command.ExitInvalid, "INVALID: "},
 		{half, []string{"--allow-invalid"}, 0, "INVALID: "},
-		{half, []string{"--allow-invalid", "--threshold", "errors<1%"}, drive.ExitBroken, "BROKEN      errors<1%"},
+		{half, []string{"--allow-invalid", "--threshold", "errors<1%"}, command.ExitBroken, "BROKEN      errors<1%"},
 		{half, []string{"--allow-invalid", "--threshold", "errors<90%", "--threshold", "max<1h"}, 0, "kept        max<1h"},
-		{hello, []string{"--allow-invalid", "--threshold", "max<1ns,rate>1"}, drive.ExitBroken, "kept        rate>1"},
+		{hello, []string{"--allow-invalid", "--threshold", "max<1ns,rate>1"}, command.ExitBroken, "kept        rate>1"},
 	} {
 		url, _ := serve(t, c.server)
 		code, out, said := loadOf(t, t.Context(), append(append(slices.Clone(run), c.args...), url)...)
@@ -377,7 +377,7 @@ func TestLoadFind(t *testing.T) {
 	url, _ := serve(t, hello)
 	code, out, said := loadOf(t, t.Context(), "-c", "2", "-d", "200ms", "--warmup", "0", "-r", "20", "--find", "max<1ns", "--json", "-", "--allow-invalid", url)
 	d := documentOf(t, out)
-	if code != drive.ExitBroken || d.Search == nil || d.Search.Rate != 0 || !d.Search.Complete {
+	if code != command.ExitBroken || d.Search == nil || d.Search.Rate != 0 || !d.Search.Complete {
 		t.Fatalf("exit code %d, search %+v, %s", code, d.Search, said)
 	}
 	for _, step := range d.Search.Trials {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/load/present"
 )
 
@@ -52,7 +52,7 @@ func TestLoadServerStopsAnswering(t *testing.T) {
 			if name == "HTTP/2" {
 				want = 8
 			}
-			if code != drive.ExitInvalid || d.Valid || d.Unanswered != want || d.Latency.Count != d.Requests+want || !slices.Contains(failed(d), "unanswered") {
+			if code != command.ExitInvalid || d.Valid || d.Unanswered != want || d.Latency.Count != d.Requests+want || !slices.Contains(failed(d), "unanswered") {
 				t.Errorf("exit code %d, valid %v, %d unanswered, %d latencies of %d answers, gates %v", code, d.Valid, d.Unanswered, d.Latency.Count, d.Requests, failed(d))
 			}
 			if d.Latency.MaxUs < 1e6 || !strings.Contains(said, "had no answer when the window ended") {
@@ -90,7 +90,7 @@ func TestLoadNeverAnswered(t *testing.T) {
 			if o == nil || o.Due != 400 || o.Failed+o.Unfinished < 10 || o.Due != d.Latency.Count-o.Unfinished+o.Failed+o.Unfinished {
 				t.Fatalf("%+v, %d latencies, %s", o, d.Latency.Count, said)
 			}
-			if code != drive.ExitInvalid || !slices.Contains(failed(d), "errors") {
+			if code != command.ExitInvalid || !slices.Contains(failed(d), "errors") {
 				t.Errorf("exit code %d, gates %v", code, failed(d))
 			}
 			if len(d.Thresholds) != 2 || !d.Thresholds[0].Kept || name == "in the window" && d.Thresholds[1].Kept {
@@ -110,7 +110,7 @@ func TestLoadForeignCPU(t *testing.T) {
 	for _, more := range [][]string{{"-c", "4"}, {"-c", "64", "-r", "100"}} {
 		code, out, said := loadOf(t, t.Context(), append(more, "-d", "2s", "--warmup", "0", "--json", "-", url)...)
 		d := documentOf(t, out)
-		if f := d.Generator.ForeignRatio; code != drive.ExitInvalid || f == nil || *f < 0.1 || !slices.Contains(failed(d), "foreign CPU") {
+		if f := d.Generator.ForeignRatio; code != command.ExitInvalid || f == nil || *f < 0.1 || !slices.Contains(failed(d), "foreign CPU") {
 			t.Errorf("%v: exit code %d, foreign CPU %v, gates %v; %s", more, code, f, failed(d), said)
 		}
 	}

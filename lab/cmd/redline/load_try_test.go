@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/load/command"
 )
 
 // A try does everything once, in the order of the file, and shows it.
@@ -50,7 +50,7 @@ func TestLoadTryFails(t *testing.T) {
 	base := strings.TrimSuffix(url, "/hello")
 	login := "setup: [{name: login, method: POST, url: /login, captures: {token: {json: $.token}}}]\ntargets: [{url: /}]\n"
 	code, out, said := loadOf(t, t.Context(), "--try", "--targets", textFile(t, "s.yaml", login), base)
-	if code != drive.ExitBroken || !strings.Contains(out, "  < 403 Forbidden\n") || !strings.Contains(out, "  = FAILED: status 2xx, 3xx\n\nright: 0 of 2; never reached: 1\n") || count.Load() != 1 {
+	if code != command.ExitBroken || !strings.Contains(out, "  < 403 Forbidden\n") || !strings.Contains(out, "  = FAILED: status 2xx, 3xx\n\nright: 0 of 2; never reached: 1\n") || count.Load() != 1 {
 		t.Errorf("exit code %d after %d requests, %s%s", code, count.Load(), out, said)
 	}
 	code, out, _ = loadOf(t, t.Context(), "--try", "--check", "body equals x", "--upload", "100KB", url)
@@ -59,7 +59,7 @@ func TestLoadTryFails(t *testing.T) {
 			t.Errorf("%q is not in %s", want, out)
 		}
 	}
-	if code != drive.ExitBroken {
+	if code != command.ExitBroken {
 		t.Errorf("exit code %d", code)
 	}
 	code, out, _ = loadOf(t, t.Context(), "--try", "--upload", "17MiB", url)
@@ -71,7 +71,7 @@ func TestLoadTryFails(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 	code, out, _ = loadOf(t, t.Context(), "--try", "http://127.0.0.1:1/")
-	if code != drive.ExitBroken || !strings.Contains(out, "connection refused\n\nright: 0 of 1\n") {
+	if code != command.ExitBroken || !strings.Contains(out, "connection refused\n\nright: 0 of 1\n") {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/redline-go/redline/lab/internal/pace"
-	"github.com/redline-go/redline/lab/load/drive"
+	"github.com/redline-go/redline/lab/load/command"
 )
 
 // textFile writes a file of a test.
@@ -171,7 +171,7 @@ func TestLoadTargets(t *testing.T) {
 	code, out, said := loadOf(t, t.Context(), short("--targets", file, "-H", "X-Run: 7", "--seed", "4",
 		"--threshold", "max{buy/pay}<1h,errors{buy/pay}<1%", "--threshold", "errors<90%", "--json", "-", "--html", page, base)...)
 	d := documentOf(t, out)
-	if code != drive.ExitBroken || !d.Thresholds[0].Kept || d.Thresholds[1].Kept || !d.Thresholds[2].Kept || !strings.Contains(said, "BROKEN      errors{buy/pay}<1%: it is ") {
+	if code != command.ExitBroken || !d.Thresholds[0].Kept || d.Thresholds[1].Kept || !d.Thresholds[2].Kept || !strings.Contains(said, "BROKEN      errors{buy/pay}<1%: it is ") {
 		t.Errorf("exit code %d, thresholds %+v, %s", code, d.Thresholds, said)
 	}
 	if d.URL != base || d.Config.Scenario != file || d.Config.Seed != 4 || d.Requests == 0 {
@@ -371,7 +371,7 @@ func TestLoadMaxBody(t *testing.T) {
 	if d := documentOf(t, out); code != 0 || d.Requests != 0 || d.Errors["endless"] == 0 {
 		t.Errorf("exit code %d, %d requests, errors %v, %s", code, d.Requests, d.Errors, said)
 	}
-	if code, _, _ := loadOf(t, t.Context(), "-c", "1", "-d", pace.Window(t300).String(), "--warmup", "0", "--max-body", "1MiB", url); code != 0 && code != drive.ExitInvalid {
+	if code, _, _ := loadOf(t, t.Context(), "-c", "1", "-d", pace.Window(t300).String(), "--warmup", "0", "--max-body", "1MiB", url); code != 0 && code != command.ExitInvalid {
 		t.Errorf("with a longer limit the exit code is %d", code)
 	}
 }

@@ -4,14 +4,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
-	"github.com/redline-go/redline/lab/load/fleet/meet"
+	"github.com/redline-go/redline/lab/load/command"
 )
 
 // newWorker is one of the generators of a load that another process leads.
 func newWorker() *cobra.Command {
-	var w meet.Worker
+	var w command.Worker
 	c := &cobra.Command{
-		Use:   meet.Verb,
+		Use:   command.WorkerVerb,
 		Short: "Be a worker of redline load --bus on another machine",
 		Long: `Be a worker of redline load --bus on another machine.
 

@@ -11,14 +11,14 @@ import (
 
 // Plan is a run of a fleet.
 type Plan struct {
-	Orders []Order       // one for each worker
-	Window time.Duration // measured time, as the specifications have it
-	Tick   time.Duration // distance of the common series' points
-	Live   func(Point)   // is called with each point once all workers that live have passed it; may be nil
-	Watch  func(Moment)  // is called at the moments of the run; may be nil
-	Lost   func(string)  // is called when a worker is lost, with who it is and why; may be nil
+	Orders   []Order       // one for each worker
+	Window   time.Duration // measured time, as the specifications have it
+	Tick     time.Duration // distance of the common series' points
+	OnPoint  func(Point)   // is called with each point once all workers that live have passed it; may be nil
+	OnMoment func(Moment)  // is called at the moments of the run; may be nil
+	OnLost   func(string)  // is called when a worker is lost, with who it is and why; may be nil
 
-	Begin func(at time.Time) // is called when it is known when the load begins: where the series has its 0; may be nil
+	OnStart func(at time.Time) // is called when it is known when the load begins: where the series has its 0; may be nil
 
 	// Bounds; 0 takes what stands behind.
 	Join    time.Duration // until all workers are there: a minute
@@ -91,7 +91,7 @@ type coordinator struct {
 	members []*member // by share; nil until joined
 	byID    map[string]*member
 	series  series
-	shown   int             // points that Live got
+	shown   int             // points that OnPoint got
 	moment  Moment          // that comes next
 	cut     bool            // the run ends before its time
 	refused map[string]bool // ids of workers that are no part of the run
@@ -153,7 +153,7 @@ func (c *coordinator) loop(ctx context.Context) error {
 			if n++; c.phase != running || n%slowBeats == 0 {
 				c.beat()
 			}
-			c.silent(time.Now())
+			c.loseSilent(time.Now())
 		}
 		if err := c.advance(); err != nil {
 			return err
@@ -173,27 +173,27 @@ func (c *coordinator) end() {
 	})
 }
 
-// mourn tells of workers that were lost.
-func (c *coordinator) mourn() {
+// tellLosses tells of workers that were lost.
+func (c *coordinator) tellLosses() {
 	for _, w := range c.members {
-		if w.lost != nil && !w.mourned {
-			if w.mourned = true; c.plan.Lost != nil && !c.cut {
-				c.plan.Lost(fmt.Sprintf("%s is lost: %s", w.name(), w.lost.Cause))
+		if w.lost != nil && !w.lossTold {
+			if w.lossTold = true; c.plan.OnLost != nil && !c.cut {
+				c.plan.OnLost(fmt.Sprintf("%s is lost: %s", w.name(), w.lost.Cause))
 			}
 		}
 	}
 }
 
-// watch tells of the moments that have come.
-func (c *coordinator) watch() {
+// tellMoments tells of the moments that have come.
+func (c *coordinator) tellMoments() {
 	for ; c.moment <= Closed; c.moment++ {
 		for _, w := range c.members {
 			if w.working() && (c.moment == Opened && w.window == 0 || c.moment == Closed && !w.through(int64(c.plan.Window))) {
 				return
 			}
 		}
-		if c.plan.Watch != nil {
-			c.plan.Watch(c.moment)
+		if c.plan.OnMoment != nil {
+			c.plan.OnMoment(c.moment)
 		}
 	}
 }
@@ -229,8 +229,8 @@ func (c *coordinator) beat() {
 	})
 }
 
-// silent finds workers that were not heard for too long.
-func (c *coordinator) silent(at time.Time) {
+// loseSilent finds workers that were not heard for too long.
+func (c *coordinator) loseSilent(at time.Time) {
 	now := c.watched.look(at)
 	c.each(func(w *member) {
 		if w.working() && now-w.heardAt > c.plan.Silence {
@@ -262,8 +262,8 @@ func (c *coordinator) advance() error {
 		}
 		c.begin()
 	case running:
-		c.mourn()
-		c.watch()
+		c.tellLosses()
+		c.tellMoments()
 		c.show(false)
 		if late {
 			why := fmt.Sprintf("it had no result %v after the start", c.plan.Run)
@@ -309,8 +309,8 @@ func (c *coordinator) begin() {
 	now := time.Now()
 	c.phase, c.bound = running, now.Add(c.plan.Lead+c.plan.Run)
 	c.start = c.clock.at(now.Add(c.plan.Lead))
-	if c.plan.Begin != nil {
-		c.plan.Begin(now.Add(c.plan.Lead))
+	if c.plan.OnStart != nil {
+		c.plan.OnStart(now.Add(c.plan.Lead))
 	}
 	c.each(func(w *member) {
 		w.startAt = c.start + w.offset.Nanoseconds

@@ -2,9 +2,13 @@
 // each carry a share of the load, under one coordinator, which starts them
 // together and makes one result of theirs.
 //
-// It knows neither how load is made nor what is in an order: a [Generator] is
-// given a share's specification as JSON and reports events as JSON, of which
-// the few fields that have to be merged are read.
+//	spec.Spec ── Divide ──▶ Order ... ──▶ Coordinate ──▶ Worker ... ──▶ Generate
+//	                                          │
+//	spec.Result ◀── Merge ── Outcome ◀────────┘
+//
+// Coordinator and workers do not know what is in an order: a [Generator] is given a
+// share's specification as JSON and reports events as JSON, of which the few fields
+// that have to be merged on the way are read. [Divide], [Generate] and [Merge] know.
 //
 // # A run
 //

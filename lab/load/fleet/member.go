@@ -34,9 +34,9 @@ type member struct {
 	hist     *hdrhistogram.Histogram // nil without
 	unheard  uint64                  // requests of ticks that had none
 
-	result  json.RawMessage // nil until there
-	lost    *loss
-	mourned bool // that it is lost was told
+	result   json.RawMessage // nil until there
+	lost     *loss
+	lossTold bool // that it is lost was told
 }
 
 // loss is the end of a worker before its time.
@@ -132,10 +132,10 @@ func merge(to, from *hdrhistogram.Histogram) error {
 	return nil
 }
 
-// show passes points to Live that no worker will add to: all that live have
+// show passes points to OnPoint that no worker will add to: all that live have
 // passed them. At the end that is all of them.
 func (c *coordinator) show(all bool) {
-	if c.plan.Live == nil {
+	if c.plan.OnPoint == nil {
 		return
 	}
 	end := int64(len(c.series.bins))
@@ -145,6 +145,6 @@ func (c *coordinator) show(all bool) {
 		}
 	})
 	for ; c.shown < int(end); c.shown++ {
-		c.plan.Live(c.series.point(c.shown))
+		c.plan.OnPoint(c.series.point(c.shown))
 	}
 }

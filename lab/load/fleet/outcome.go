@@ -254,7 +254,7 @@ func (c *coordinator) judge(o *Outcome) {
 		}
 		part := w.share.Fraction * max(0, 1-p.Seconds/whole)
 		o.Lost += part
-		p.Lost = c.epitaph(w, p, part)
+		p.Lost = c.lossText(w, p, part)
 		fail("%s", p.Lost)
 	}
 	if o.Seconds > 0 {
@@ -274,8 +274,8 @@ func (c *coordinator) losses() string {
 	return strings.Join(list, "; ")
 }
 
-// epitaph tells of a lost worker.
-func (c *coordinator) epitaph(w *member, p *Part, part float64) string {
+// lossText tells of a lost worker.
+func (c *coordinator) lossText(w *member, p *Part, part float64) string {
 	var when string
 	since := func(from int64) float64 { return float64(w.lost.at-from) / 1e9 }
 	switch {

@@ -262,16 +262,16 @@ func TestJudgement(t *testing.T) {
 func TestSilence(t *testing.T) {
 	r := newRig(t, 2, 0, time.Second)
 	at := time.Now()
-	r.silent(at)
+	r.loseSilent(at)
 	at = at.Add(time.Hour)
-	if r.silent(at); r.members[0].lost != nil || r.members[1].lost != nil {
+	if r.loseSilent(at); r.members[0].lost != nil || r.members[1].lost != nil {
 		t.Fatal("lost while the coordinator stood still")
 	}
 	for end := at.Add(r.plan.Silence); at.Before(end); at = at.Add(beatEvery) {
 		r.say(0, &Message{Echo: &Echo{}})
-		r.silent(at)
+		r.loseSilent(at)
 	}
-	if r.silent(at); r.members[0].lost != nil || r.members[1].lost == nil || r.members[1].lost.Cause != "it fell silent" {
+	if r.loseSilent(at); r.members[0].lost != nil || r.members[1].lost == nil || r.members[1].lost.Cause != "it fell silent" {
 		t.Errorf("lost: %+v, %+v", r.members[0].lost, r.members[1].lost)
 	}
 }
@@ -311,7 +311,7 @@ func TestHistogramBeyondTheRange(t *testing.T) {
 func TestLivePointsWaitForAll(t *testing.T) {
 	r := newRig(t, 2, 0, time.Second)
 	var shown []Point
-	r.plan.Live = func(p Point) { shown = append(shown, p) }
+	r.plan.OnPoint = func(p Point) { shown = append(shown, p) }
 	tick := func(i int, end time.Duration) {
 		r.event(i, end, fields{"tick": fields{"seconds": 0.1, "requests": 10}})
 		r.show(false)

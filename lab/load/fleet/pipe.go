@@ -141,7 +141,7 @@ func (p *Processes) read(c *child) {
 		m := new(Message)
 		err := dec.Decode(m)
 		if err != nil {
-			p.put(&Message{From: c.id, Gone: &Gone{c.epitaph(err)}, Arrived: time.Now()})
+			p.put(&Message{From: c.id, Gone: &Gone{c.lossText(err)}, Arrived: time.Now()})
 			return
 		}
 		m.From, m.Arrived = c.id, time.Now()
@@ -159,8 +159,8 @@ func (p *Processes) put(m *Message) {
 	}
 }
 
-// epitaph says why there is no more to read from a child.
-func (c *child) epitaph(err error) string {
+// lossText says why there is no more to read from a child.
+func (c *child) lossText(err error) string {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Sprintf("what it wrote cannot be read: %v", err)
 	}

@@ -57,7 +57,7 @@ func TestProcesses(t *testing.T) {
 func TestProcessKilled(t *testing.T) {
 	o, err := run(t, plan(t, orders{Ticks: 100}, orders{Ticks: 50, Then: "hang"}, orders{Ticks: 100}), "work", func(p *Processes, plan *Plan) {
 		killed := false
-		plan.Live = func(Point) { // all have passed ten seconds
+		plan.OnPoint = func(Point) { // all have passed ten seconds
 			if killed {
 				return
 			}
@@ -124,7 +124,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := processes(t, 2, "work")
 	plan := plan(t, orders{Ticks: 10, Then: "hang"}, orders{Ticks: 10, Then: "hang"})
-	plan.Watch = func(m Moment) {
+	plan.OnMoment = func(m Moment) {
 		if m == Opened {
 			cancel()
 		}
@@ -145,8 +145,8 @@ func TestCut(t *testing.T) {
 	p := processes(t, 2, "work")
 	plan := plan(t, orders{Ticks: 50, Then: "cut"}, orders{Ticks: 50, Then: "cut"})
 	var moments []Moment
-	plan.Lost = func(why string) { t.Error(why) }
-	plan.Watch = func(m Moment) {
+	plan.OnLost = func(why string) { t.Error(why) }
+	plan.OnMoment = func(m Moment) {
 		if moments = append(moments, m); m == Opened {
 			cancel()
 		}
@@ -168,8 +168,8 @@ func TestWorkerInterrupted(t *testing.T) {
 	p := processes(t, 2, "work")
 	plan := plan(t, orders{Ticks: 10, Then: "hang"}, orders{Ticks: 10})
 	var lost []string
-	plan.Lost = func(why string) { lost = append(lost, why) }
-	plan.Watch = func(m Moment) {
+	plan.OnLost = func(why string) { lost = append(lost, why) }
+	plan.OnMoment = func(m Moment) {
 		if m == Opened {
 			if err := p.children[0].cmd.Process.Signal(os.Interrupt); err != nil {
 				t.Error(err)

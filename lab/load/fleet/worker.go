@@ -129,7 +129,7 @@ func (k *work) loop(ctx, generating context.Context, ended chan error) error {
 			if m.Stop != nil {
 				return errors.Join(failed, stopped(m.Stop))
 			}
-			if err := k.obey(ctx, generating, m, ended); err != nil {
+			if err := k.handle(ctx, generating, m, ended); err != nil {
 				return err
 			}
 			if k.ordered && result == nil {
@@ -143,7 +143,7 @@ func (k *work) loop(ctx, generating context.Context, ended chan error) error {
 			}
 			result = make(chan error) // that is done: only Stop remains to come
 		case <-tick.C:
-			if err := k.watch(); err != nil {
+			if err := k.checkCoordinator(); err != nil {
 				return err
 			}
 		}
@@ -170,8 +170,8 @@ func (k *work) join() error {
 	return k.send(&Message{Join: &Join{Protocol: protocol, Index: k.Index, Host: host, PID: os.Getpid()}})
 }
 
-// watch says so again, or finds out that nobody is there.
-func (k *work) watch() error {
+// checkCoordinator says so again, or finds out that nobody is there.
+func (k *work) checkCoordinator() error {
 	limit, what := k.Silence, "not heard from the coordinator"
 	if limit == 0 {
 		limit = 10 * time.Second
@@ -191,8 +191,8 @@ func (k *work) watch() error {
 	return nil
 }
 
-// obey does what a message says.
-func (k *work) obey(ctx, generating context.Context, m *Message, ended chan<- error) error {
+// handle does what a message says.
+func (k *work) handle(ctx, generating context.Context, m *Message, ended chan<- error) error {
 	switch {
 	case m.Beat != nil:
 		return k.send(&Message{Echo: &Echo{Beat: *m.Beat, Received: k.clock.at(m.Arrived), Sent: k.clock.now()}})

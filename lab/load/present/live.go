@@ -13,7 +13,8 @@ import (
 const sparkCells = 60
 
 // Live shows a run while it goes on: a panel that rewrites itself on a terminal,
-// elsewhere a line a second. What cannot be written is lost: it is no result.
+// elsewhere a line a second. What cannot be written is lost: it is no result. Nil shows
+// nothing.
 type Live struct {
 	w      io.Writer
 	width  int // of the terminal; 0 when it is none
@@ -33,28 +34,44 @@ func NewLive(w io.Writer, width int) *Live { return &Live{w: w, width: width} }
 
 // Steps leaves out the lines of progress: there are many runs, and their caller
 // says what comes of each.
-func (l *Live) Steps() { l.steps = true }
+func (l *Live) Steps() {
+	if l != nil {
+		l.steps = true
+	}
+}
 
 // Begin starts over with another run. Of d the configuration is read.
 func (l *Live) Begin(d *Document) {
+	if l == nil {
+		return
+	}
 	*l = Live{w: l.w, width: l.width, steps: l.steps, doc: d, phase: "connect", said: math.Inf(-1)}
 	l.draw()
 }
 
 // Connected says that the warm-up begins.
 func (l *Live) Connected() {
+	if l == nil {
+		return
+	}
 	l.phase = "warm-up"
 	l.draw()
 }
 
 // Window says that the window begins.
 func (l *Live) Window() {
+	if l == nil {
+		return
+	}
 	l.phase, l.errors, l.said = "window", 0, math.Inf(-1)
 	l.draw()
 }
 
 // Point shows what happened since the last.
 func (l *Live) Point(p Point) {
+	if l == nil {
+		return
+	}
 	if l.point = p; p.Runtime != nil {
 		l.read = p
 	}
@@ -75,12 +92,18 @@ func (l *Live) Point(p Point) {
 
 // Say writes a line that stays.
 func (l *Live) Say(text string) {
+	if l == nil {
+		return
+	}
 	l.End()
 	l.write(text + "\n")
 }
 
 // End takes the panel off the screen.
 func (l *Live) End() {
+	if l == nil {
+		return
+	}
 	if l.drawn > 0 {
 		l.write(fmt.Sprintf("\x1b[%dA\r\x1b[J", l.drawn))
 		l.drawn = 0

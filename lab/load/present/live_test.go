@@ -86,3 +86,16 @@ func TestLiveShowsServer(t *testing.T) {
 		}
 	}
 }
+
+// Who shows nothing need not ask whether to show something.
+func TestLiveNil(t *testing.T) {
+	var l *Live
+	l.Steps()
+	l.Begin(new(Document))
+	l.Standing(1)
+	l.Connected()
+	l.Window()
+	l.Point(Point{})
+	l.Say("text")
+	l.End()
+}

@@ -172,6 +172,9 @@ func streamFigures(p *Point) []string {
 
 // Standing says how many of the subscribers stand that are not all there yet.
 func (l *Live) Standing(n int) {
+	if l == nil {
+		return
+	}
 	c := &l.doc.Config
 	l.phase = fmt.Sprintf("connect: %d of %d", n, c.Connections*max(c.Streams, 1))
 	l.draw()

@@ -94,14 +94,14 @@ func Worker(ctx context.Context, a Address, id string) (*Conn, error) {
 	return dial(ctx, a, a.worker(id))
 }
 
-// Hub is the coordinator's connection.
-type Hub struct{ *Conn }
+// CoordinatorConn is the coordinator's connection.
+type CoordinatorConn struct{ *Conn }
 
 // Coordinator connects the coordinator, as Worker does. Of a server that does not
 // come the error says why, besides that the context has ended.
-func Coordinator(ctx context.Context, a Address) (Hub, error) {
+func Coordinator(ctx context.Context, a Address) (CoordinatorConn, error) {
 	c, err := dial(ctx, a, a.coordinator())
-	return Hub{c}, err
+	return CoordinatorConn{c}, err
 }
 
 func dial(ctx context.Context, a Address, subject string) (*Conn, error) {
@@ -224,11 +224,11 @@ func (c *Conn) publish(subject string, m *fleet.Message) error {
 func (c *Conn) Send(m *fleet.Message) error { return c.publish(c.addr.coordinator(), m) }
 
 // Send implements fleet.Carrier.
-func (h Hub) Send(worker string, m *fleet.Message) error {
+func (c CoordinatorConn) Send(worker string, m *fleet.Message) error {
 	if strings.ContainsAny(worker, ". *>\t\r\n") || worker == "" {
 		return fmt.Errorf("no worker has the id %q", worker)
 	}
-	return h.publish(h.addr.worker(worker), m)
+	return c.publish(c.addr.worker(worker), m)
 }
 
 // Inbox implements fleet.Wire and fleet.Carrier.

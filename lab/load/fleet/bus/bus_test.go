@@ -60,12 +60,12 @@ func next(t *testing.T, inbox <-chan *fleet.Message) *fleet.Message {
 
 func TestBothWays(t *testing.T) {
 	a, ctx := open(t), within(t)
-	hub, err := Coordinator(ctx, a)
+	coordinator, err := Coordinator(ctx, a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed(t, hub)
-	var _ fleet.Carrier = hub
+	closed(t, coordinator)
+	var _ fleet.Carrier = coordinator
 	ids := []string{NewID(), NewID()}
 	for i, id := range ids {
 		w, err := Worker(ctx, a, id)
@@ -77,10 +77,10 @@ func TestBothWays(t *testing.T) {
 		if err := wire.Send(&fleet.Message{From: id, Join: &fleet.Join{Index: i}}); err != nil {
 			t.Fatal(err)
 		}
-		if m := next(t, hub.Inbox()); m.From != id || m.Join == nil || m.Join.Index != i || m.Arrived.IsZero() {
+		if m := next(t, coordinator.Inbox()); m.From != id || m.Join == nil || m.Join.Index != i || m.Arrived.IsZero() {
 			t.Errorf("got %+v", m)
 		}
-		if err := hub.Send(id, &fleet.Message{Start: &fleet.Start{At: int64(i)}}); err != nil {
+		if err := coordinator.Send(id, &fleet.Message{Start: &fleet.Start{At: int64(i)}}); err != nil {
 			t.Fatal(err)
 		}
 		if m := next(t, wire.Inbox()); m.Start == nil || m.Start.At != int64(i) {
@@ -88,7 +88,7 @@ func TestBothWays(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "*", "a.b", ">"} {
-		if err := hub.Send(id, &fleet.Message{}); err == nil {
+		if err := coordinator.Send(id, &fleet.Message{}); err == nil {
 			t.Errorf("a message to %q was sent", id)
 		}
 	}
@@ -173,11 +173,11 @@ func TestRefused(t *testing.T) {
 // anything up.
 func TestForgery(t *testing.T) {
 	a, ctx := open(t), within(t)
-	hub, err := Coordinator(ctx, a)
+	coordinator, err := Coordinator(ctx, a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed(t, hub)
+	closed(t, coordinator)
 	w, err := Worker(ctx, a, "w")
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestForgery(t *testing.T) {
 	if err := w.Send(&fleet.Message{From: "w", Ready: &fleet.Ready{}}); err != nil {
 		t.Fatal(err)
 	}
-	if m := next(t, hub.Inbox()); m.Ready == nil {
+	if m := next(t, coordinator.Inbox()); m.Ready == nil {
 		t.Errorf("got %+v", m.Gone)
 	}
 }

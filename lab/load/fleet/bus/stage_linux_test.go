@@ -75,19 +75,19 @@ func stage() error {
 	}
 	defer broker.Close()
 	a.URL = broker.URL("127.0.0.1")
-	hub, err := Coordinator(ctx, a)
+	coordinator, err := Coordinator(ctx, a)
 	if err != nil {
 		return err
 	}
 	var s scene
 	players, err := cast(ctx, a, broker)
 	if err == nil {
-		err = s.play(ctx, hub, players, listener.Addr().(*net.TCPAddr).Port)
+		err = s.play(ctx, coordinator, players, listener.Addr().(*net.TCPAddr).Port)
 	}
 	for _, p := range players {
 		err = errors.Join(err, p.end())
 	}
-	if err = errors.Join(err, hub.Close()); err != nil {
+	if err = errors.Join(err, coordinator.Close()); err != nil {
 		return err
 	}
 	for i := range served {
@@ -151,7 +151,7 @@ func (p *player) end() error {
 }
 
 // play is the run, and after a second of it the murder.
-func (s *scene) play(ctx context.Context, hub Hub, players []player, port int) error {
+func (s *scene) play(ctx context.Context, coordinator CoordinatorConn, players []player, port int) error {
 	shares, err := fleet.Split(fleet.Load{Workers: workers, Connections: 2 * workers})
 	if err != nil {
 		return err
@@ -176,12 +176,12 @@ func (s *scene) play(ctx context.Context, hub Hub, players []player, port int) e
 		s.Namespaces = append(s.Namespaces, ns)
 	}
 	var murder error
-	plan.Live = func(p fleet.Point) {
+	plan.OnPoint = func(p fleet.Point) {
 		if at := time.Duration(p.T * 1e9); s.Killed == 0 && at >= time.Second {
 			s.Killed = at
 			murder = syscall.Kill(s.PIDs[victim], syscall.SIGKILL)
 		}
 	}
-	s.Outcome, err = fleet.Coordinate(ctx, hub, plan)
+	s.Outcome, err = fleet.Coordinate(ctx, coordinator, plan)
 	return errors.Join(err, murder)
 }

@@ -1,4 +1,4 @@
-package crew
+package fleet
 
 import (
 	"encoding/json"
@@ -6,15 +6,14 @@ import (
 	"net/netip"
 
 	"github.com/redline-go/redline/lab/load/arrive"
-	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// Orders divides a specification over n workers. Connections and rates are those
+// Divide divides a specification over n workers. Connections and rates are those
 // of all workers together; requests, times and the server are the same for each.
-func Orders(order *spec.Spec, n int) ([]fleet.Order, error) {
-	whole := fleet.Load{Workers: n, Connections: order.Connections}
+func Divide(order *spec.Spec, n int) ([]Order, error) {
+	whole := Load{Workers: n, Connections: order.Connections}
 	if p := order.Arrivals; p != nil {
 		whole.Rate, whole.Seed = p.Rate, p.Seed
 	}
@@ -25,27 +24,27 @@ func Orders(order *spec.Spec, n int) ([]fleet.Order, error) {
 	if addr, err := netip.ParseAddrPort(order.Addr); err == nil && len(whole.Sources) == 0 { // others are the dialer's to refuse
 		whole.Sources = sock.Loopback(addr.Addr(), order.Connections, n)
 	}
-	shares, err := fleet.Split(whole)
+	shares, err := Split(whole)
 	if err != nil {
 		return nil, err
 	}
-	orders := make([]fleet.Order, n)
+	orders := make([]Order, n)
 	users := 0
 	for i, share := range shares {
-		part, err := json.Marshal(divide(order, share, users))
+		part, err := json.Marshal(specOf(order, share, users))
 		if err != nil {
 			return nil, fmt.Errorf("encode the order of worker %d: %w", i, err)
 		}
 		share.Sources = nil // they are in the specification
-		orders[i] = fleet.Order{Share: share, Spec: part}
+		orders[i] = Order{Share: share, Spec: part}
 		users += share.Connections * max(order.Streams, 1)
 	}
 	return orders, nil
 }
 
-// divide gives one worker's specification; before is how many users the workers
+// specOf gives one worker's specification; before is how many users the workers
 // before it have.
-func divide(whole *spec.Spec, share fleet.Share, before int) *spec.Spec {
+func specOf(whole *spec.Spec, share Share, before int) *spec.Spec {
 	s := *whole
 	n := float64(share.Workers)
 	s.Member, s.Connections = true, share.Connections
@@ -55,7 +54,7 @@ func divide(whole *spec.Spec, share fleet.Share, before int) *spec.Spec {
 		s.Sources = append(s.Sources, a.String())
 	}
 	if k := whole.Slow.Connections; k > 0 {
-		if s.Slow.Connections = part(k, share); s.Slow.Connections == 0 {
+		if s.Slow.Connections = countOf(k, share); s.Slow.Connections == 0 {
 			s.Slow = spec.Slow{} // none of them, and not all
 		}
 	}
@@ -73,9 +72,9 @@ func divide(whole *spec.Spec, share fleet.Share, before int) *spec.Spec {
 	return &s
 }
 
-// part is how many of k things a worker has; those that do not divide evenly go
+// countOf is how many of k things a worker has; those that do not divide evenly go
 // to the first ones.
-func part(k int, share fleet.Share) int {
+func countOf(k int, share Share) int {
 	n := k / share.Workers
 	if share.Index < k%share.Workers {
 		n++
@@ -85,7 +84,7 @@ func part(k int, share fleet.Share) int {
 
 // arrivals is one worker's part of a plan: together they are that plan, or, at
 // random, one of the same rate.
-func arrivals(whole *arrive.Plan, share fleet.Share) *arrive.Plan {
+func arrivals(whole *arrive.Plan, share Share) *arrive.Plan {
 	p := *whole
 	n := float64(share.Workers)
 	p.Rate /= n

@@ -1,4 +1,4 @@
-package meet
+package command
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // What is printed lets a worker in; a token that was given is not printed.
-func TestOpen(t *testing.T) {
+func TestOpenBus(t *testing.T) {
 	for _, given := range []bool{false, true} {
 		t.Setenv(kube.EnvRun, "")
 		t.Setenv(kube.EnvToken, "")
@@ -22,9 +22,9 @@ func TestOpen(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		a := Address("")
+		a := busIdentity("")
 		var line string
-		hub, end, err := Open(ctx, Listen+"0.0.0.0:0", time.Minute, a, func(how string, told bool) {
+		coordinator, end, err := openBus(ctx, listenPrefix+"0.0.0.0:0", time.Minute, a, func(how string, told bool) {
 			if line = how; told != given {
 				t.Errorf("told: %v, given: %v", told, given)
 			}
@@ -35,7 +35,7 @@ func TestOpen(t *testing.T) {
 		if !strings.HasPrefix(line, kube.EnvRun+"="+a.Run+" ") || strings.Contains(line, a.Token) == given || !strings.Contains(line, "redline worker --bus nats://THIS-MACHINE:") {
 			t.Errorf("a worker is told %q", line)
 		}
-		w, err := bus.Worker(ctx, hub.Address(), bus.NewID())
+		w, err := bus.Worker(ctx, coordinator.Address(), bus.NewID())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestOpen(t *testing.T) {
 		if err := end(); err != nil {
 			t.Error(err)
 		}
-		if _, err := bus.Worker(canceled(), hub.Address(), bus.NewID()); err == nil {
+		if _, err := bus.Worker(canceled(), coordinator.Address(), bus.NewID()); err == nil {
 			t.Error("the server is still there")
 		}
 	}
@@ -59,23 +59,23 @@ func TestWorkerOutlivesItsServer(t *testing.T) {
 	t.Setenv(kube.EnvIndex, "")
 	t.Setenv(kube.EnvRun, "run")
 	t.Setenv(kube.EnvToken, "a-token-of-this-test")
-	hub, end, err := Open(ctx, Listen+"127.0.0.1:0", time.Minute, Address(""), func(string, bool) {})
+	coordinator, end, err := openBus(ctx, listenPrefix+"127.0.0.1:0", time.Minute, busIdentity(""), func(string, bool) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
 	go func() {
-		w := Worker{bus: hub.Address().URL, wait: time.Minute}
+		w := Worker{bus: coordinator.Address().URL, wait: time.Minute}
 		done <- w.Run(ctx)
 	}()
 	var id string
-	for m := range hub.Inbox() {
+	for m := range coordinator.Inbox() {
 		if m.Join != nil {
 			id = m.From
 			break
 		}
 	}
-	if err := hub.Send(id, &fleet.Message{Stop: &fleet.Stop{}}); err != nil {
+	if err := coordinator.Send(id, &fleet.Message{Stop: &fleet.Stop{}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := end(); err != nil {
@@ -92,24 +92,24 @@ func canceled() context.Context {
 	return ctx
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckBusAddress(t *testing.T) {
 	for where, ok := range map[string]bool{
 		"nats://10.0.0.1:4222": true, "tls://h:1": true, "listen::4222": true, "listen:10.0.0.1:4222": true,
 		"listen:": false, "listen:h": false, "10.0.0.1:4222": false, "http://h": false, "nats://": false,
 	} {
-		if err := Check(where); (err == nil) != ok {
+		if err := checkBusAddress(where); (err == nil) != ok {
 			t.Errorf("%s: %v", where, err)
 		}
 	}
-	if err := Check("http://user:secret@h"); err == nil || strings.Contains(err.Error(), "secret") {
+	if err := checkBusAddress("http://user:secret@h"); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v", err)
 	}
 }
 
 // A server that is not there is waited for as long as was said, and named.
-func TestOpenNowhere(t *testing.T) {
+func TestOpenBusNowhere(t *testing.T) {
 	invited := false
-	_, _, err := Open(t.Context(), "nats://me:secret@127.0.0.1:1", 300*time.Millisecond, Address(""), func(string, bool) { invited = true })
+	_, _, err := openBus(t.Context(), "nats://me:secret@127.0.0.1:1", 300*time.Millisecond, busIdentity(""), func(string, bool) { invited = true })
 	if err == nil || invited || strings.Contains(err.Error(), "secret") {
 		t.Fatalf("invited: %v, %v", invited, err)
 	}

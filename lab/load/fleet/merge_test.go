@@ -1,4 +1,4 @@
-package crew
+package fleet
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
@@ -36,13 +35,13 @@ func histogram(t *testing.T, ns ...int64) (results.Latency, string) {
 
 // room is where coordinator and workers of a test are together.
 type room struct {
-	inbox   chan *fleet.Message
-	workers []chan *fleet.Message
+	inbox   chan *Message
+	workers []chan *Message
 }
 
-func (r *room) Inbox() <-chan *fleet.Message { return r.inbox }
+func (r *room) Inbox() <-chan *Message { return r.inbox }
 
-func (r *room) Send(worker string, m *fleet.Message) error {
+func (r *room) Send(worker string, m *Message) error {
 	i, err := strconv.Atoi(worker)
 	if err == nil {
 		m.Arrived = time.Now()
@@ -54,12 +53,12 @@ func (r *room) Send(worker string, m *fleet.Message) error {
 // seat is a worker's place in a room.
 type seat struct {
 	*room
-	inbox chan *fleet.Message
+	inbox chan *Message
 }
 
-func (s seat) Inbox() <-chan *fleet.Message { return s.inbox }
+func (s seat) Inbox() <-chan *Message { return s.inbox }
 
-func (s seat) Send(m *fleet.Message) error {
+func (s seat) Send(m *Message) error {
 	m.Arrived = time.Now()
 	s.room.inbox <- m
 	return nil
@@ -67,30 +66,30 @@ func (s seat) Send(m *fleet.Message) error {
 
 // outcome is that of workers with these results. One with none answers twice, in
 // 5 and 6 ns, and is lost.
-func outcome(t *testing.T, list ...*spec.Result) *fleet.Outcome {
+func outcome(t *testing.T, list ...*spec.Result) *Outcome {
 	t.Helper()
 	const patience = time.Minute // more than any machine takes
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	r := &room{inbox: make(chan *fleet.Message, 1000)}
-	shares, err := fleet.Split(fleet.Load{Workers: len(list), Connections: len(list)})
+	r := &room{inbox: make(chan *Message, 1000)}
+	shares, err := Split(Load{Workers: len(list), Connections: len(list)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := fleet.Plan{Window: time.Second, Tick: 100 * time.Millisecond, Lead: time.Millisecond, Silence: patience}
+	plan := Plan{Window: time.Second, Tick: 100 * time.Millisecond, Lead: time.Millisecond, Silence: patience}
 	var ended sync.WaitGroup
 	for i, result := range list {
-		inbox := make(chan *fleet.Message, 1000)
+		inbox := make(chan *Message, 1000)
 		r.workers = append(r.workers, inbox)
-		plan.Orders = append(plan.Orders, fleet.Order{Share: shares[i], Spec: []byte("{}")})
-		w := fleet.Worker{ID: strconv.Itoa(i), Index: i, Silence: patience, Generate: func(_ context.Context, _ json.RawMessage, emit func(json.RawMessage)) error {
+		plan.Orders = append(plan.Orders, Order{Share: shares[i], Spec: []byte("{}")})
+		w := Worker{ID: strconv.Itoa(i), Index: i, Silence: patience, Generate: func(_ context.Context, _ json.RawMessage, emit func(json.RawMessage)) error {
 			return play(result, emit)
 		}}
 		ended.Go(func() {
 			_ = w.Work(ctx, seat{r, inbox}) // that of a lost one is its generator's error
 		})
 	}
-	o, err := fleet.Coordinate(ctx, r, plan)
+	o, err := Coordinate(ctx, r, plan)
 	ended.Wait()
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package drive
+package command
 
 import (
 	"context"
@@ -22,18 +22,18 @@ const (
 
 // search looks for the highest rate that keeps the objective. The document is
 // that of the last run at that rate, or of the last run at all when there is none.
-func (r *loader) search(ctx context.Context) (*present.Document, error) {
-	low := r.lowest()
+func (s *session) search(ctx context.Context) (*present.Document, error) {
+	low := s.lowest()
 	options := search.Options{
 		Start: findStart, Low: low, Precision: findPrecision, Confirm: findConfirm, Again: findAgain, Trials: findTrials,
 	}
-	if r.arrivals != nil {
-		options.Start = r.arrivals.Rate
+	if s.plan.arrivals != nil {
+		options.Start = s.plan.arrivals.Rate
 	}
 	var last *present.Document
 	kept := map[float64]*present.Document{}
 	found, err := search.Find(options, func(rate float64, phase string) (search.Trial, error) {
-		doc, trial, err := r.trial(ctx, rate)
+		doc, trial, err := s.trial(ctx, rate)
 		if err != nil {
 			return trial, err
 		}
@@ -43,9 +43,7 @@ func (r *loader) search(ctx context.Context) (*present.Document, error) {
 		if last = doc; trial.Verdict == search.Kept {
 			kept[rate] = doc
 		}
-		if r.live != nil {
-			r.live.Say(stepLine(rate, phase, trial))
-		}
+		s.live.Say(stepLine(rate, phase, trial))
 		return trial, nil
 	})
 	if err != nil && ctx.Err() == nil {
@@ -67,23 +65,23 @@ func (r *loader) search(ctx context.Context) (*present.Document, error) {
 
 // lowest is the rate below which a window does not hold the samples that the
 // objective takes, with a tenth to spare.
-func (r *loader) lowest() float64 {
+func (s *session) lowest() float64 {
 	most := uint64(1)
-	for _, o := range r.find {
+	for _, o := range s.plan.find {
 		most = max(most, o.Samples())
 	}
-	return 1.1 * float64(most) / r.duration.Seconds()
+	return 1.1 * float64(most) / s.plan.duration.Seconds()
 }
 
 // trial runs one step.
-func (r *loader) trial(ctx context.Context, rate float64) (*present.Document, search.Trial, error) {
-	poisson := r.Flags.arrivals == "poisson"
-	plan := &arrive.Plan{Rate: rate, Poisson: poisson, Seed: r.seed}
-	doc, err := r.once(ctx, plan, perSecond(rate)+", "+spread(poisson), r.find)
+func (s *session) trial(ctx context.Context, rate float64) (*present.Document, search.Trial, error) {
+	poisson := s.plan.flags.arrivals == "poisson"
+	plan := &arrive.Plan{Rate: rate, Poisson: poisson, Seed: s.plan.seed}
+	doc, err := s.once(ctx, plan, perSecond(rate)+", "+spread(poisson), s.plan.find)
 	if err != nil {
 		return nil, search.Trial{}, err
 	}
-	return doc, judge(doc, r.find), nil
+	return doc, judge(doc, s.plan.find), nil
 }
 
 // judge says what a run means to the search.

@@ -1,4 +1,4 @@
-package drive
+package command
 
 import (
 	"bytes"
@@ -21,7 +21,6 @@ import (
 	"github.com/redline-go/redline/lab/internal/file"
 	"github.com/redline-go/redline/lab/load/fleet/bus"
 	"github.com/redline-go/redline/lab/load/fleet/kube"
-	"github.com/redline-go/redline/lab/load/fleet/meet"
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
@@ -33,73 +32,59 @@ const (
 	deleteTime  = 30 * time.Second
 )
 
-// kubeFlags are those of a run in a Kubernetes cluster.
-type kubeFlags struct {
-	kubernetes, apply           bool
-	image, namespace, manifests string
-	kubeContext                 string
-	podCPU, podMemory           string
-}
-
 // ofKubernetes are the flags that say nothing without --kubernetes.
 var ofKubernetes = []string{"apply", "image", "namespace", "manifests", "kube-context", "pod-cpu", "pod-memory"}
 
-func (l *Flags) bindKubernetes(f *pflag.FlagSet) {
-	f.BoolVar(&l.kubernetes, "kubernetes", false, "write the manifests of this run in a Kubernetes cluster, instead of making it")
-	f.StringVar(&l.image, "image", "", "`IMAGE` with redline as its entry point")
-	f.StringVar(&l.namespace, "namespace", "", "`NAME` of the namespace (default: that of kubectl's context)")
-	f.StringVar(&l.manifests, "manifests", "-", "write them to this `FILE`; - is standard output")
-	f.BoolVar(&l.apply, "apply", false, "start the workers with kubectl, lead them from here over the --bus, and delete them")
-	f.StringVar(&l.kubeContext, "kube-context", "", "`NAME` of kubectl's context")
-	f.StringVar(&l.podCPU, "pod-cpu", "1", "`CPUS` of each pod")
-	f.StringVar(&l.podMemory, "pod-memory", "512Mi", "`MEMORY` of each pod")
-}
-
 // checkKubernetes refuses what a cluster cannot do, and what is said of none.
 func (p *plan) checkKubernetes(changed func(string) bool) error {
-	if !p.kubernetes {
+	l := &p.flags.kube
+	if !l.kubernetes {
 		if i := slices.IndexFunc(ofKubernetes, changed); i >= 0 {
 			return fmt.Errorf("--%s is about a run in a cluster: write --kubernetes as well", ofKubernetes[i])
 		}
 		return nil
 	}
-	listen, own := strings.CutPrefix(p.bus, meet.Listen)
+	listen, own := strings.CutPrefix(p.flags.fleet.bus, listenPrefix)
 	if err := p.checkPods(); err != nil {
 		return err
 	}
 	switch {
-	case p.Flags.find != "":
+	case p.flags.find != "":
 		return errors.New("--find starts many runs, and a pod is there for one: leave out --find or --kubernetes")
-	case p.image == "":
+	case l.image == "":
 		return errors.New("--kubernetes: name the image of the pods, as --image registry.example/redline:1")
-	case !p.apply:
+	case !l.apply:
 		return p.checkCluster(changed, own)
 	case changed("bus-credentials"):
 		return errors.New("--bus-credentials: pods do not have the file; write who they are into the URL, as --bus nats://USER:PASSWORD@10.0.0.1:4222")
 	case changed("manifests"):
 		return errors.New("--apply hands the manifests to kubectl: leave out one of --apply and --manifests")
-	case p.bus == "":
+	case p.flags.fleet.bus == "":
 		return errors.New("--apply leads the workers from here: name a NATS server that the pods reach as well, as --bus nats://10.0.0.1:4222 or, for one of this machine, listen:10.0.0.2:4222")
 	case own:
 		host, _, _ := net.SplitHostPort(listen) // was checked
 		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-			return fmt.Errorf("--bus %s: write the address at which the pods reach this machine, as listen:10.0.0.2:4222", p.bus)
+			return fmt.Errorf("--bus %s: write the address at which the pods reach this machine, as listen:10.0.0.2:4222", p.flags.fleet.bus)
 		}
+	}
+	if doubt := unreachable(p.request.url); doubt != "" {
+		p.notes = append(p.notes, doubt)
 	}
 	return nil
 }
 
 // checkPods refuses what Kubernetes would not take.
 func (p *plan) checkPods() error {
+	l := &p.flags.kube
 	switch {
-	case !kube.IsQuantity(p.podCPU):
-		return fmt.Errorf("--pod-cpu %s: write a number of cores, as 2 or 500m", p.podCPU)
-	case !kube.IsQuantity(p.podMemory):
-		return fmt.Errorf("--pod-memory %s: write an amount, as 512Mi or 1Gi", p.podMemory)
-	case p.namespace != "" && !kube.IsName(p.namespace):
-		return fmt.Errorf("--namespace %q: write lower-case letters, digits and -, as load-tests", p.namespace)
-	case strings.ContainsAny(p.image, " \t\n"):
-		return fmt.Errorf("--image %q: write the name of an image, as registry.example/redline:1", p.image)
+	case !kube.IsQuantity(l.podCPU):
+		return fmt.Errorf("--pod-cpu %s: write a number of cores, as 2 or 500m", l.podCPU)
+	case !kube.IsQuantity(l.podMemory):
+		return fmt.Errorf("--pod-memory %s: write an amount, as 512Mi or 1Gi", l.podMemory)
+	case l.namespace != "" && !kube.IsName(l.namespace):
+		return fmt.Errorf("--namespace %q: write lower-case letters, digits and -, as load-tests", l.namespace)
+	case strings.ContainsAny(l.image, " \t\n"):
+		return fmt.Errorf("--image %q: write the name of an image, as registry.example/redline:1", l.image)
 	}
 	return nil
 }
@@ -107,7 +92,7 @@ func (p *plan) checkPods() error {
 // checkCluster is checkKubernetes for a run whose coordinator is a pod as well.
 func (p *plan) checkCluster(changed func(string) bool, own bool) error {
 	if own {
-		return fmt.Errorf("--bus %s: in a cluster the coordinator's pod listens; leave it out, or name a server as nats://nats.infra:4222", p.bus)
+		return fmt.Errorf("--bus %s: in a cluster the coordinator's pod listens; leave it out, or name a server as nats://nats.infra:4222", p.flags.fleet.bus)
 	}
 	for _, flag := range []string{"json", "csv", "hdr", "html"} {
 		if changed(flag) {
@@ -122,12 +107,13 @@ func (p *plan) checkCluster(changed func(string) bool, own bool) error {
 	return nil
 }
 
-// fleet is what the objects of a run have in common.
-func (p *plan) fleet(a bus.Address) kube.Fleet {
+// kubeFleet is what the objects of a run have in common.
+func (p *plan) kubeFleet(a bus.Address) kube.Fleet {
+	l := &p.flags.kube
 	return kube.Fleet{
-		Name: "redline-" + strings.ToLower(rand.Text()[:8]), Namespace: p.namespace, Image: p.image, Workers: p.workers,
-		Worker: []string{meet.Verb, "--wait=" + clusterWait.String()}, Run: a.Run, Token: a.Token, NATS: a.URL,
-		CPU: p.podCPU, Memory: p.podMemory, Deadline: clusterTime + max(p.wait, clusterWait) + p.warmup + p.duration + p.timeout,
+		Name: "redline-" + strings.ToLower(rand.Text()[:8]), Namespace: l.namespace, Image: l.image, Workers: p.workers,
+		Worker: []string{WorkerVerb, "--wait=" + clusterWait.String()}, Run: a.Run, Token: a.Token, NATS: a.URL,
+		CPU: l.podCPU, Memory: l.podMemory, Deadline: clusterTime + max(p.flags.fleet.wait, clusterWait) + p.flags.warmup + p.duration + p.flags.timeout,
 	}
 }
 
@@ -141,41 +127,41 @@ func unreachable(u *url.URL) string {
 	return ""
 }
 
-// manifest writes the manifests of a run that is made in a cluster altogether.
-func (p *plan) manifest(c *cobra.Command, rawURL string) error {
+// writeManifests writes the manifests of a run that is made in a cluster altogether.
+func (p *plan) writeManifests(c *cobra.Command, rawURL string) error {
 	if doubt := unreachable(p.request.url); doubt != "" {
 		fmt.Fprintln(c.ErrOrStderr(), "redline: note:", doubt)
 	}
-	f := p.fleet(meet.Address(""))
-	f.NATS = p.bus
+	f := p.kubeFleet(busIdentity(""))
+	f.NATS = p.flags.fleet.bus
 	var err error
-	if f.Coordinator, f.Files, err = p.arguments(c.Flags(), rawURL); err != nil {
+	if f.Coordinator, f.Files, err = p.coordinatorArguments(c.Flags(), rawURL); err != nil {
 		return cli.Misuse(err)
 	}
 	text, err := kube.Render(f)
 	if err != nil {
 		return cli.Misuse(err) // what is left to be wrong is the command line's files
 	}
-	if p.manifests == "-" {
+	if p.flags.kube.manifests == "-" {
 		_, err = c.OutOrStdout().Write(text)
 		return err
 	}
-	if err := file.Write(p.manifests, text); err != nil {
+	if err := file.Write(p.flags.kube.manifests, text); err != nil {
 		return fmt.Errorf("save the manifests: %w", err)
 	}
-	if !p.quiet {
+	if !p.flags.quiet {
 		_, err = fmt.Fprintf(c.ErrOrStderr(), "%s holds the run's secret. Begin with kubectl apply -f %s; the result is the log: kubectl logs -f job/%s-coordinator\n",
-			p.manifests, p.manifests, f.Name)
+			p.flags.kube.manifests, p.flags.kube.manifests, f.Name)
 	}
 	return err
 }
 
-// arguments are those of the coordinator's pod: the command line without what was
+// coordinatorArguments are those of the coordinator's pod: the command line without what was
 // about writing manifests, and the files that it names, which it finds there.
-func (p *plan) arguments(flags *pflag.FlagSet, rawURL string) (args []string, files map[string][]byte, err error) {
-	where := p.bus
+func (p *plan) coordinatorArguments(flags *pflag.FlagSet, rawURL string) (args []string, files map[string][]byte, err error) {
+	where := p.flags.fleet.bus
 	if where == "" {
-		where = fmt.Sprintf("%s0.0.0.0:%d", meet.Listen, kube.Port)
+		where = fmt.Sprintf("%s0.0.0.0:%d", listenPrefix, kube.Port)
 	}
 	args = []string{"load", "--bus=" + where, "--json=-", "--quiet"}
 	if !flags.Changed("wait") {
@@ -260,14 +246,14 @@ func targetsInCluster(files map[string][]byte, path, base string) (there string,
 }
 
 // applyWorkers starts the workers in the cluster. remove deletes what was made.
-func (r *loader) applyWorkers(ctx context.Context, a bus.Address) (remove func() error, err error) {
-	text, err := kube.Render(r.fleet(a))
+func (s *session) applyWorkers(ctx context.Context, a bus.Address) (remove func() error, err error) {
+	text, err := kube.Render(s.plan.kubeFleet(a))
 	if err != nil {
 		return nil, err
 	}
 	var flags []string
-	if r.kubeContext != "" {
-		flags = append(flags, "--context="+r.kubeContext)
+	if s.plan.flags.kube.kubeContext != "" {
+		flags = append(flags, "--context="+s.plan.flags.kube.kubeContext)
 	}
 	remove = func() error {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), deleteTime)
@@ -279,8 +265,6 @@ func (r *loader) applyWorkers(ctx context.Context, a bus.Address) (remove func()
 	if err != nil {
 		return nil, errors.Join(err, remove()) // a part of it may be there
 	}
-	if r.live != nil {
-		r.live.Say(said)
-	}
+	s.live.Say(said)
 	return remove, nil
 }

@@ -1,4 +1,4 @@
-package talk
+package command
 
 import (
 	"net"
@@ -13,31 +13,31 @@ import (
 )
 
 // askClear asks a server for HTTP/2 in clear.
-func askClear(t *testing.T, addr string) error { return askOnce(t, addr, &Talk{HTTP2: true}) }
+func askClear(t *testing.T, addr string) error { return askOnce(t, addr, &protocol{HTTP2: true}) }
 
 // askOnce asks a server for HTTP/2.
-func askOnce(t *testing.T, addr string, talk *Talk) error {
+func askOnce(t *testing.T, addr string, spoken *protocol) error {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", addr, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	stop, err := Deadline(t.Context(), conn, time.Minute)
+	stop, err := endAfter(t.Context(), conn, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stop()
 	wire := "GET / HTTP/1.1\r\nHost: " + addr + "\r\n\r\n"
-	over, err := talk.Shake(t.Context(), conn)
+	over, err := spoken.secure(t.Context(), conn)
 	if err != nil {
 		return err
 	}
 	scheme := "http"
-	if talk.TLS != nil {
+	if spoken.TLS != nil {
 		scheme = "https"
 	}
-	answer, end, err := talk.Ask(t.Context(), over, http.MethodGet, &url.URL{Scheme: scheme, Host: addr, Path: "/"}, []byte(wire))
+	answer, end, err := spoken.exchange(t.Context(), over, http.MethodGet, &url.URL{Scheme: scheme, Host: addr, Path: "/"}, []byte(wire))
 	if err != nil {
 		return err
 	}
@@ -51,8 +51,8 @@ func TestSecure(t *testing.T) {
 	s.EnableHTTP2 = true
 	s.StartTLS()
 	defer s.Close()
-	talk := &Talk{HTTP2: true, TLS: &spec.TLS{ServerName: "example.com", Insecure: true}}
-	if err := askOnce(t, s.Listener.Addr().String(), talk); err != nil {
+	spoken := &protocol{HTTP2: true, TLS: &spec.TLS{ServerName: "example.com", Insecure: true}}
+	if err := askOnce(t, s.Listener.Addr().String(), spoken); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package crew
+package fleet
 
 import (
 	"encoding/json"
@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/arrive"
-	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-func specs(t *testing.T, orders []fleet.Order) (list []spec.Spec) {
+func specs(t *testing.T, orders []Order) (list []spec.Spec) {
 	t.Helper()
 	for _, o := range orders {
 		var s spec.Spec
@@ -24,13 +23,13 @@ func specs(t *testing.T, orders []fleet.Order) (list []spec.Spec) {
 	return list
 }
 
-func TestOrders(t *testing.T) {
+func TestDivide(t *testing.T) {
 	whole := spec.Spec{
 		Addr: "127.0.0.1:80", Request: []byte("GET"), Connections: 8, Pipeline: 1, Window: time.Second, ConnectRate: 30, IO: spec.URing,
 		Sources: []string{"127.0.0.2-127.0.0.5"}, Slow: spec.Slow{Connections: 2, Read: 10},
 		Arrivals: &arrive.Plan{Rate: 300, Stages: []arrive.Stage{{For: time.Second, Rate: 600}}, Poisson: true, Seed: 7},
 	}
-	orders, err := Orders(&whole, 3)
+	orders, err := Divide(&whole, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +65,9 @@ func TestOrders(t *testing.T) {
 }
 
 // The users of all workers are those of one generator, and each is there once.
-func TestOrdersOfUsers(t *testing.T) {
+func TestDivideOfUsers(t *testing.T) {
 	whole := spec.Spec{Connections: 7, Scenario: &spec.Scenario{Name: "x.yaml", Text: []byte("targets: []"), Seed: 5}}
-	orders, err := Orders(&whole, 3)
+	orders, err := Divide(&whole, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +83,9 @@ func TestOrdersOfUsers(t *testing.T) {
 	}
 }
 
-func TestOrdersRefused(t *testing.T) {
+func TestDivideRefused(t *testing.T) {
 	for _, s := range []spec.Spec{{Connections: 2}, {Connections: 5, Sources: []string{"x"}}} {
-		if orders, err := Orders(&s, 3); err == nil {
+		if orders, err := Divide(&s, 3); err == nil {
 			t.Errorf("%+v gives %v", s, orders)
 		}
 	}

@@ -1,4 +1,4 @@
-package crew
+package fleet
 
 import (
 	"cmp"
@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/redline-go/redline/lab/load/fleet"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/subscribe"
 	"github.com/redline-go/redline/lab/load/tally"
@@ -22,7 +21,7 @@ import (
 // count as due and sent as far as they were answered. Service time, send lag and
 // all else are those of the workers that came to a result. The generator's CPU
 // time is the mean, so that its share of the window is that of one core.
-func Merge(o *fleet.Outcome) (sum *spec.Result, each []*spec.Result, err error) {
+func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 	sum = &spec.Result{
 		Seconds: o.Seconds, Requests: o.Requests, Errors: maps.Clone(o.Errors), Steady: true, Cut: o.Cut,
 		BytesIn: o.Sums["bytes_in"], BytesOut: o.Sums["bytes_out"], Sent: o.Sums["sent"], Answered: o.Sums["answered"],
@@ -53,14 +52,12 @@ func Merge(o *fleet.Outcome) (sum *spec.Result, each []*spec.Result, err error) 
 		cpu += r.GeneratorCPU / r.Seconds
 		sum.WarmupSeconds = max(sum.WarmupSeconds, r.WarmupSeconds)
 		sum.Steal = max(sum.Steal, r.Steal)
-		if r.Foreign != nil && (sum.Foreign == nil || *sum.Foreign < *r.Foreign) {
-			sum.Foreign = r.Foreign
-		}
+		sum.Foreign = largest(sum.Foreign, r.Foreign)
 		sum.Unanswered += r.Unanswered
 		sum.Steady = sum.Steady && r.Steady
 		sum.Cut = sum.Cut || r.Cut
 		sum.GaveUp = cmp.Or(sum.GaveUp, r.GaveUp)
-		sum.Gone = union(sum.Gone, r.Gone)
+		sum.Gone = sortedUnion(sum.Gone, r.Gone)
 		if r.Seconds > longest && r.ServerCPU > 0 { // each has read the same processes
 			longest = r.Seconds
 			sum.ServerUser, sum.ServerSys, sum.ServerCPU = r.ServerUser, r.ServerSys, r.ServerCPU
@@ -87,20 +84,28 @@ func Merge(o *fleet.Outcome) (sum *spec.Result, each []*spec.Result, err error) 
 	}
 	sum.GeneratorCPU = cpu / float64(max(n, 1)) * sum.Seconds
 	if sum.Open != nil {
-		*sum.Open = open(o)
+		*sum.Open = mergeOpen(o)
 	}
 	return sum, each, nil
 }
 
-// union is what is in a or in b, sorted.
-func union(a, b []int) []int {
+// largest is the larger of two shares, of which nil is one that nobody measured.
+func largest(a, b *float64) *float64 {
+	if a == nil || b != nil && *b > *a {
+		return b
+	}
+	return a
+}
+
+// sortedUnion is what is in a or in b, sorted.
+func sortedUnion(a, b []int) []int {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// open is what the arrivals of all workers came to.
-func open(o *fleet.Outcome) spec.Open {
+// mergeOpen is what the arrivals of all workers came to.
+func mergeOpen(o *Outcome) spec.Open {
 	sum := spec.Open{
 		Due: o.Sums["open.due"], Sent: o.Sums["open.sent"], Waited: o.Sums["open.waited"],
 		Failed: o.Sums["open.failed"], Unfinished: o.Sums["open.unfinished"],

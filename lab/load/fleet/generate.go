@@ -1,4 +1,4 @@
-package crew
+package fleet
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// Generate is the [fleet.Generator] of a load.Spec. To the result it adds what
+// Generate is the [Generator] of a spec.Spec. To the result it adds what
 // the hypervisor took: where the coordinator is, that cannot be seen.
 func Generate(ctx context.Context, order json.RawMessage, emit func(json.RawMessage)) error {
 	var s spec.Spec

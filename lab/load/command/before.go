@@ -1,0 +1,242 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/load/scenario"
+	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/load/subscribe"
+	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/report"
+)
+
+// server is what was found out about the server before the run.
+type server struct {
+	addr      string         // that answered
+	status    int            // that answers have to have; of a scenario beside its checks, 0: none
+	processes present.Server // without PIDs when they are not known
+}
+
+// findServer asks the server once, and finds its processes.
+func (p *plan) findServer(ctx context.Context) (server, error) {
+	first, status, err := p.askFirst(ctx)
+	if err != nil {
+		return server{}, err
+	}
+	s := server{addr: first.addr.String(), status: status}
+	pids := p.flags.pids
+	if len(pids) == 0 && first.local {
+		if pids, err = probe.Listening(int(first.addr.Port())); err != nil {
+			return s, err
+		}
+	}
+	if len(pids) == 0 {
+		return s, nil
+	}
+	for _, pid := range pids {
+		tree := probe.Tree(pid)
+		if len(tree) == 0 {
+			return s, fmt.Errorf("--pid %d: there is no such process", pid)
+		}
+		s.processes.PIDs = append(s.processes.PIDs, tree...)
+	}
+	slices.Sort(s.processes.PIDs)
+	s.processes.PIDs = slices.Compact(s.processes.PIDs)
+	cpus, err := probe.AllowedTo(pids[0])
+	if err != nil {
+		return s, err
+	}
+	// The generator's own CPU is not the server's as long as that is busy.
+	if s.processes.CPUs = len(without(cpus, p.cpus)); s.processes.CPUs == 0 {
+		s.processes.CPUs = len(cpus)
+	}
+	return s, nil
+}
+
+// askFirst sends what is to be sent before the run. status is that of server.
+func (p *plan) askFirst(ctx context.Context) (a firstAnswer, status int, err error) {
+	if p.users.scenario == nil {
+		switch a, err = p.request.ask(ctx, p.flags.timeout); {
+		case err != nil:
+		case p.subscribers != nil:
+			status, err = a.status, a.listened(&p.request, p.subscribers.Format == spec.FormatEvents)
+		default:
+			status, err = a.expected(p.flags.status, &p.request)
+		}
+		return a, status, err
+	}
+	if len(p.users.asks) == 0 {
+		conn, a, err := p.request.reach(ctx, p.flags.timeout)
+		if err != nil {
+			return a, 0, err
+		}
+		return a, 0, conn.Close()
+	}
+	for _, q := range p.users.asks {
+		if a, err = q.request.ask(ctx, p.flags.timeout); err != nil {
+			return a, 0, err
+		}
+		if err := p.accept(&q, &a); err != nil {
+			return a, 0, err
+		}
+	}
+	if p.users.scenario.Request != nil && p.flags.status == 0 && !slices.ContainsFunc(p.flags.users.checks, isStatus) {
+		status = a.status
+	}
+	return a, status, nil
+}
+
+// accept holds an answer before the run against the checks.
+func (p *plan) accept(q *ask, a *firstAnswer) error {
+	failed := p.users.checker.Answer(q.target, a.status, a.head, a.body)
+	switch {
+	case failed == "" || p.flags.users.keepGoing && p.users.scenario.Request == nil:
+		return nil
+	case p.users.scenario.Request == nil:
+		return fmt.Errorf("%s: %s %s answers with status %d, and its check does not hold: %s; mend the request, write down what its answer is, or --keep-going", p.users.scenario.Name, q.request.method, q.request.url, a.status, failed)
+	case slices.Contains(p.flags.users.checks, failed):
+		return fmt.Errorf("%s %s answers with status %d, and --check %q does not hold", q.request.method, q.request.url, a.status, failed)
+	}
+	_, err := a.expected(p.flags.status, &q.request)
+	return err
+}
+
+// expected is the status that every answer has to have.
+func (a firstAnswer) expected(given int, r *request) (int, error) {
+	switch {
+	case given != 0 && given != a.status:
+		return 0, fmt.Errorf("%s %s answers with status %d, and --status %d expects another", r.method, r.url, a.status, given)
+	case given == 0 && (a.status < 200 || a.status >= 400):
+		return 0, fmt.Errorf("%s %s answers with status %d; if that is meant, write --status %d", r.method, r.url, a.status, a.status)
+	}
+	return a.status, nil
+}
+
+// listened refuses a first answer that is no stream, in words.
+func (a firstAnswer) listened(r *request, events bool) error {
+	target := r.url.String()
+	switch {
+	case a.status == http.StatusNoContent:
+		return fmt.Errorf("%s answers with status 204: it wants no subscribers", target)
+	case a.status >= 300 && a.status < 400 && a.location != "":
+		return fmt.Errorf("%s redirects with status %d to %s, which is not followed: subscribe to that", target, a.status, a.location)
+	case a.status != http.StatusOK:
+		return fmt.Errorf("%s answers with status %d, and a stream with 200", target, a.status)
+	case events && !subscribe.IsEvents(a.kind):
+		return fmt.Errorf("%s: its answer is not of the media type text/event-stream (%.80s): it is no stream of --sse", target, cmp.Or(a.kind, "it has none"))
+	}
+	return nil
+}
+
+const (
+	tryBody = 16 << 20 // longest body that is sent to try a request
+	tryShow = 2 << 10  // bytes of a body that are shown
+)
+
+// tryOnce has one user do everything once, and shows it. Its exit code is that of
+// a broken threshold when an answer is missing, or fails a check.
+func (p *plan) tryOnce(ctx context.Context, w io.Writer) (err error) {
+	compiled, err := p.users.scenario.Plan()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, compiled.Close()) }()
+	u := compiled.Rehearse(p.seed)
+	sent, failed := 0, 0
+	for t, ok := u.Next(); ok; t, ok = u.Next() {
+		text, good, err := p.tryTarget(ctx, u, t, serverOf(compiled))
+		if ctx.Err() != nil {
+			return cli.ExitCode(130)
+		}
+		if err != nil {
+			return err
+		}
+		if sent++; !good {
+			failed++
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
+		}
+	}
+	words := fmt.Sprintf("right: %d of %d", sent-failed, len(compiled.Targets()))
+	if missed := len(compiled.Targets()) - sent; missed > 0 {
+		words += fmt.Sprintf("; never reached: %d", missed)
+		failed++
+	}
+	if _, err = fmt.Fprintln(w, words); err == nil && failed > 0 {
+		err = cli.ExitCode(ExitBroken)
+	}
+	return err
+}
+
+// tryTarget sends one request, and shows what came of it.
+func (p *plan) tryTarget(ctx context.Context, u *scenario.User, t *scenario.Target, server string) (text string, good bool, err error) {
+	wire := u.Append(nil, t)
+	var s strings.Builder
+	s.WriteString(report.Line(t.Name()) + "\n")
+	if body := t.Stream(); body != nil {
+		if body.Size() > tryBody {
+			u.Abort()
+			fmt.Fprintf(&s, "  = not tried: its body has %s, more than %s\n\n", report.Bytes(float64(body.Size()), " "), report.Bytes(tryBody, " "))
+			return s.String(), true, nil
+		}
+		if wire, err = body.AppendAt(wire, 0, int(body.Size())); err != nil {
+			return "", false, err
+		}
+	}
+	head, body, _ := strings.Cut(string(wire), "\r\n\r\n")
+	show(&s, "  > ", head)
+	show(&s, "  > ", body)
+	q, err := requestOf(t, server, wire)
+	if err != nil {
+		return "", false, err
+	}
+	q.protocol = p.protocol
+	a, err := q.ask(ctx, p.flags.timeout)
+	if err != nil {
+		u.Abort()
+		fmt.Fprintf(&s, "  = %s\n\n", report.Line(err.Error()))
+		return s.String(), false, nil
+	}
+	fmt.Fprintf(&s, "  < %d %s\n", a.status, http.StatusText(a.status))
+	show(&s, "  < ", strings.TrimSuffix(string(a.head), "\r\n"))
+	show(&s, "  < ", string(a.body))
+	verdict := "right"
+	failed := u.Answer(t, a.status, a.head, a.body)
+	if failed != "" {
+		verdict = "FAILED: " + report.Line(failed)
+	}
+	fmt.Fprintf(&s, "  = %s\n\n", verdict)
+	return s.String(), failed == "", nil
+}
+
+// show writes text line by line behind a mark, as far as it is text and not long.
+func show(s *strings.Builder, mark, text string) {
+	if text == "" {
+		return
+	}
+	size, cut := len(text), min(len(text), tryShow)
+	for cut < size && cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	if text = text[:cut]; !utf8.ValidString(text) {
+		fmt.Fprintf(s, "%s(%d bytes that are no text)\n", mark, size)
+		return
+	}
+	for l := range strings.Lines(text) {
+		s.WriteString(mark + report.Line(strings.TrimRight(l, "\r\n")) + "\n")
+	}
+	if size > cut {
+		fmt.Fprintf(s, "%s(%d bytes more)\n", mark, size-cut)
+	}
+}

@@ -1,0 +1,193 @@
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/internal/file"
+	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// document is a run's before it began: what is asked for, and of whom.
+func (s *session) document(words string) *present.Document {
+	p := s.plan
+	d := &present.Document{
+		Tool: cli.Version(), Command: cli.Redact(os.Args[1:]), Started: time.Now(), URL: cli.RedactURL(p.request.url), Machine: s.machine,
+		Series: []present.Point{}, Notes: slices.Clone(p.notes),
+		Config: present.Config{
+			Method: p.request.method, Headers: len(p.request.wire) - p.request.body, Body: p.request.body, Status: s.server.status,
+			Connections: p.flags.connections, Pipeline: p.flags.pipeline, Arrivals: words, Seed: p.seed,
+			DurationSeconds: p.duration.Seconds(), WarmupSeconds: p.flags.warmup.Seconds(), TimeoutSeconds: p.flags.timeout.Seconds(), CPUs: p.cpus,
+		},
+	}
+	p.describeUsers(&d.Config)
+	if p.subscribers != nil {
+		d.Stream = p.audience()
+	}
+	p.describeProtocol(&d.Config)
+	if s.doubt != "" {
+		d.Notes = append(d.Notes, s.doubt)
+	}
+	if len(s.server.processes.PIDs) > 0 {
+		server := s.server.processes
+		d.Server = &server
+	}
+	return d
+}
+
+// describeUsers puts into the document what users do.
+func (p *plan) describeUsers(c *present.Config) {
+	c.Think, c.Checks = p.flags.users.think, p.flags.users.checks
+	c.PerConnection, c.ConnectRate, c.Sources = p.flags.users.perConnection, p.users.dials, p.flags.users.sources
+	if p.users.slow.Read > 0 || p.users.slow.Write > 0 {
+		slow := p.users.slow
+		slow.Connections = cmp.Or(slow.Connections, p.flags.connections)
+		c.Slow = &slow
+	}
+	if p.users.streamed > 0 {
+		c.Body = int(p.users.streamed)
+	}
+	if p.users.scenario != nil && p.users.scenario.Request == nil {
+		c.Scenario, c.Method = p.users.scenario.Name, ""
+	}
+}
+
+// describeProtocol puts into it what is spoken.
+func (p *plan) describeProtocol(c *present.Config) {
+	c.IO = p.flags.protocol.io
+	if c.HTTP2 = p.flags.protocol.http2; p.flags.protocol.http2 {
+		c.Streams = p.flags.protocol.streams
+	}
+	if s := p.protocol.TLS; s != nil {
+		c.TLS = &present.TLSConfig{ServerName: s.ServerName, Insecure: s.Insecure, Resume: s.Resume}
+	}
+}
+
+// audience is what a document has of the subscribers before the run.
+func (p *plan) audience() *present.Stream {
+	c := present.StreamConfigOf(p.subscribers)
+	c.AnyID = p.flags.streams.ids == ""
+	return &present.Stream{Config: c}
+}
+
+// conclude completes the document of a run with what was measured, and judges it.
+// A run that was given up has a document, and is an error.
+func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, thresholds []objective.Objective) error {
+	result := m.result
+	if result.Cut {
+		why := "interrupted"
+		if result.GaveUp != "" {
+			why = "given up"
+		}
+		d.Partial = fmt.Sprintf("%s after %.1f s of %v; the figures are of that time", why, result.Seconds, p.duration)
+	}
+	target := 0.0
+	if arrivals != nil {
+		if target = arrivals.Rate; len(arrivals.Stages) > 0 || arrivals.Burst.Factor != 0 {
+			target = float64(result.Open.Due) / result.Seconds
+		}
+	}
+	if err := d.Fill(result, target, thresholds); err != nil {
+		return err
+	}
+	if err := m.addWorkers(d, target); err != nil {
+		return err
+	}
+	if result.GaveUp != "" {
+		return errors.New(result.GaveUp)
+	}
+	return nil
+}
+
+// addWorkers adds the workers, if there are several, to a document that has the sum of
+// their results.
+func (m measured) addWorkers(d *present.Document, target float64) error {
+	if m.outcome == nil {
+		return nil
+	}
+	var list []present.Worker
+	for i, p := range m.outcome.Workers {
+		w := present.Worker{
+			Index: p.Share.Index, Host: p.Host, PID: p.PID, Connections: p.Share.Connections,
+			Seconds: p.Seconds, Requests: p.Requests, RequestsPerSecond: p.Rate, Lost: p.Lost,
+			Clock: results.Clock{OffsetMs: float64(p.Clock.Nanoseconds) / 1e6, UncertaintyMs: float64(p.Clock.Uncertainty) / 1e6, LateMs: float64(p.Late) / 1e6},
+		}
+		if r := m.workers[i]; r != nil {
+			if err := d.FillWorker(&w, r, target*p.Share.Fraction); err != nil {
+				return fmt.Errorf("worker %d: %w", i, err)
+			}
+		}
+		list = append(list, w)
+	}
+	d.AddWorkers(list, m.outcome.Failures, m.outcome.Notes)
+	return nil
+}
+
+// printAndSave prints the summary and saves the files that were asked for.
+func (p *plan) printAndSave(c *cobra.Command, d *present.Document) error {
+	for _, out := range []struct {
+		path  string
+		write func(io.Writer) error
+	}{
+		{p.flags.json, d.Encode},
+		{p.flags.csv, func(w io.Writer) error { return present.CSV(w, d.Series) }},
+		{p.flags.hdr, func(w io.Writer) error { return present.HDR(w, d) }},
+	} {
+		if out.path == "" || out.path == "-" {
+			continue
+		}
+		var text bytes.Buffer
+		err := out.write(&text)
+		if err == nil {
+			err = file.Write(out.path, text.Bytes())
+		}
+		if err != nil {
+			return fmt.Errorf("save the results: %w", err)
+		}
+	}
+	if p.flags.html != "" {
+		if err := cli.WritePage(p.flags.html, present.File(d)); err != nil {
+			return err
+		}
+	}
+	if p.flags.json != "-" {
+		return present.Summary(c.OutOrStdout(), d)
+	}
+	if !p.flags.quiet {
+		if err := present.Summary(c.ErrOrStderr(), d); err != nil {
+			return err
+		}
+	}
+	return d.Encode(c.OutOrStdout())
+}
+
+// exit is how the command ends.
+func (p *plan) exit(ctx context.Context, d *present.Document, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		if d == nil {
+			fmt.Fprintln(os.Stderr, "redline:", errInterrupted)
+		}
+		return cli.ExitCode(130)
+	case err != nil:
+		return err
+	case !d.Valid && !p.flags.allowInvalid:
+		return cli.ExitCode(ExitInvalid)
+	case !d.Kept() || d.Search != nil && d.Search.Rate == 0:
+		return cli.ExitCode(ExitBroken)
+	}
+	return nil
+}

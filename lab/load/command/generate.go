@@ -1,0 +1,202 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/redline-go/redline/lab/load"
+	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/fleet"
+	"github.com/redline-go/redline/lab/load/observe"
+	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/spawn"
+)
+
+// endPatience is how long an interrupted generator has to bring its result: it
+// waits a second for what is under way.
+const endPatience = 10 * time.Second
+
+// order is what the generators are told, all of them together.
+func (p *plan) order(to *server, arrivals *arrive.Plan) *spec.Spec {
+	users := &p.flags.users
+	s := &spec.Spec{
+		Addr: to.addr, Request: p.request.wire, Expect: spec.Expect{Status: to.status},
+		Connections: p.flags.connections, Pipeline: p.flags.pipeline, Warmup: p.flags.warmup, Window: p.duration, Tick: tickOf(p.duration),
+		Timeout: p.flags.timeout, Arrivals: arrivals, ServerPIDs: to.processes.PIDs, Listen: p.subscribers,
+		PerConnection: users.perConnection, ConnectRate: p.users.dials, Sources: users.sources, Slow: p.users.slow,
+		MaxBody: p.users.maxBody, Persist: users.keepGoing,
+		TLS: p.protocol.TLS, HTTP2: p.protocol.HTTP2, IO: p.flags.protocol.io,
+	}
+	if p.protocol.HTTP2 {
+		s.Streams = p.flags.protocol.streams
+	}
+	if p.users.scenario != nil {
+		play := *p.users.scenario
+		play.Seed = p.seed
+		if to.status != 0 {
+			play.Check = append(slices.Clone(play.Check), fmt.Sprintf("status %d", to.status))
+		}
+		s.Scenario, s.Request, s.Expect = &play, nil, spec.Expect{}
+	}
+	return s
+}
+
+// tickOf is the distance of the time series' points: five a second, one in runs
+// of more than five minutes, and five points at least.
+func tickOf(window time.Duration) time.Duration {
+	if window > 5*time.Minute {
+		return time.Second
+	}
+	return min(200*time.Millisecond, window/5)
+}
+
+// measured is what generators have measured.
+type measured struct {
+	result  *spec.Result   // of all of them together
+	outcome *fleet.Outcome // of several workers; nil: there was one generator
+	workers []*spec.Result // by worker; nil of a lost one
+}
+
+// generate makes the load, with one generator or several, which are observed.
+func (s *session) generate(ctx context.Context, order *spec.Spec, observer *observe.Observer) (measured, error) {
+	switch {
+	case ctx.Err() != nil:
+		return measured{}, ctx.Err()
+	case s.plan.flags.fleet.bus != "":
+		return s.overBus(ctx, order, observer)
+	case s.plan.workers == 1:
+		result, err := s.oneGenerator(ctx, order, observer)
+		return measured{result: result}, err
+	}
+	orders, err := fleet.Divide(order, s.plan.workers)
+	if err != nil {
+		return measured{}, err
+	}
+	p, release, err := s.processes()
+	if err != nil {
+		return measured{}, errors.Join(err, release())
+	}
+	m, err := s.coordinate(ctx, p, orders, order, observer)
+	return m, errors.Join(err, p.Close(), release())
+}
+
+// oneGenerator runs a generator process to its result. The end of ctx asks it for
+// the result now.
+func (s *session) oneGenerator(ctx context.Context, order *spec.Spec, observer *observe.Observer) (*spec.Result, error) {
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	p, err := load.Start(life, s.launcher, s.exe, s.plan.cpus, order)
+	if err != nil {
+		return nil, err
+	}
+	release, err := s.guard.KillGroup(p.PID())
+	if err != nil {
+		end()
+		_, why := p.Follow(observer.Event)
+		return nil, errors.Join(err, why)
+	}
+	stop := context.AfterFunc(ctx, func() {
+		if p.Interrupt() != nil {
+			end()
+			return
+		}
+		select {
+		case <-life.Done():
+		case <-time.After(endPatience):
+			end()
+		}
+	})
+	defer stop()
+	result, err := p.Follow(observer.Event)
+	return result, errors.Join(err, release())
+}
+
+// processes starts the workers of this machine, each on one of the CPUs in turn.
+// They end with this process: their input does, and the guard sees to it until
+// release is called, when they have ended.
+func (s *session) processes() (p *fleet.Processes, release func() error, err error) {
+	var releases []func() error
+	release = func() (err error) {
+		for _, f := range releases {
+			err = errors.Join(err, f())
+		}
+		return err
+	}
+	p, err = fleet.StartProcesses(s.plan.workers, func(int) *exec.Cmd {
+		cmd := exec.Command(s.exe, WorkerVerb, "--"+pipeFlag)
+		cmd.Env = spawn.Environ()
+		return cmd
+	}, func(cmd *exec.Cmd, i int) error {
+		if err := s.launcher.Start(cmd, s.plan.cpus[i%len(s.plan.cpus):][:1]); err != nil {
+			return err
+		}
+		release, err := s.guard.KillGroup(cmd.Process.Pid)
+		if err != nil {
+			err = errors.Join(err, cmd.Process.Kill())
+			_ = cmd.Wait() // killed
+			return err
+		}
+		releases = append(releases, release)
+		return nil
+	})
+	return p, release, err
+}
+
+// coordinate carries out a run with workers that are there or will come.
+func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders []fleet.Order, order *spec.Spec, observer *observe.Observer) (measured, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	see := func(e spec.Event) {
+		if err := observer.Event(e); err != nil {
+			stop(err)
+		}
+	}
+	plan := fleet.Plan{
+		Orders: orders, Window: order.Window, Tick: order.Tick, Join: s.plan.flags.fleet.wait,
+		Ready: order.Timeout + time.Minute, Run: order.Warmup + order.Window + order.Timeout + time.Minute,
+		OnLost:  s.live.Say,
+		OnStart: observer.LoadBegins,
+		OnPoint: func(p fleet.Point) {
+			if p.Seconds < order.Tick.Seconds()/4 { // the sliver that clocks left
+				return
+			}
+			tick := tickOfPoint(p, order.Warmup)
+			observer.AddServerCPU(tick, p.T, order.Tick.Seconds())
+			see(spec.Event{Tick: tick})
+		},
+		OnMoment: func(m fleet.Moment) {
+			switch m {
+			case fleet.Connected:
+				see(spec.Event{Connected: true})
+			case fleet.Opened:
+				see(spec.Event{Window: true})
+			case fleet.Closed:
+				see(spec.Event{Result: &spec.Result{}}) // the figures follow
+			}
+		},
+	}
+	o, err := fleet.Coordinate(ctx, carrier, plan)
+	if err != nil {
+		return measured{}, err
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return measured{}, cause // the server could not be read
+	}
+	sum, each, err := fleet.Merge(o)
+	for _, result := range append(slices.Clone(each), sum) {
+		observer.AddServerWindow(result, order.Warmup)
+	}
+	return measured{result: sum, outcome: o, workers: each}, err
+}
+
+// tickOfPoint is a point of the common series as one generator would report it.
+func tickOfPoint(p fleet.Point, warmup time.Duration) *spec.Tick {
+	return &spec.Tick{
+		T: p.T - warmup.Seconds(), Seconds: p.Seconds, Requests: p.Requests, Errors: p.Errors, P50: p.P50, P99: p.P99,
+		ServerCPU: p.ServerCPU, Heat: p.Heat, SendLag: p.SendLag, Waiting: p.Waiting,
+	}
+}

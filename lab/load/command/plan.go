@@ -1,0 +1,246 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/observe"
+	"github.com/redline-go/redline/lab/load/serverview"
+	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/profile"
+)
+
+const (
+	profileSpare    = 500 * time.Millisecond // of the window, for the profiles of a moment
+	shortestProfile = 2 * time.Second        // window with profiles
+)
+
+// plan is what the flags mean. Nothing changes it once it is made: what the run finds
+// out is in other values.
+type plan struct {
+	flags Flags // as they were written; where there is a field below, that one counts
+
+	seed         uint64
+	duration     time.Duration // of the window
+	workers      int
+	request      request
+	users        userPlan
+	arrivals     *arrive.Plan // nil: a closed loop
+	arrivalsText string       // arrivals in words
+	thresholds   []objective.Objective
+	find         []objective.Objective
+	cpus         []int           // of the generator
+	protocol     *protocol       // what is spoken with the server
+	subscribers  *spec.Subscribe // nil: requests are sent, and nobody subscribes
+	runtime      observe.RuntimeOptions
+	notes        []string // what was chosen that the user should know of
+}
+
+// resolve turns the flags into a plan. Its errors say what to write instead.
+func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error) {
+	p := &plan{flags: *l, seed: l.seed, duration: l.duration, workers: l.fleet.workers}
+	if !changed("seed") {
+		p.seed = rand.Uint64() >> 11 // exact in JSON
+	}
+	for _, step := range []func() error{
+		l.checkNumbers,
+		func() error { return l.checkTogether(changed) },
+		func() error { return p.planUsers(rawURL, changed) },
+		func() error { return p.planProtocol(changed) },
+		func() error { return p.planArrivals(changed("duration")) },
+		p.checkThink,
+		p.planObjectives,
+		func() error { return p.planSubscribers(changed) },
+		func() error { return p.planRuntime(changed) },
+		func() error { return p.planWorkers(changed("workers")) },
+		p.planCPUs,
+		p.checkFleet,
+		func() error { return p.checkBus(changed) },
+		func() error { return p.checkKubernetes(changed) },
+		func() error { return l.checkFiles(changed) },
+	} {
+		if err := step(); err != nil {
+			return nil, cli.Misuse(err)
+		}
+	}
+	return p, nil
+}
+
+func (l *Flags) checkNumbers() error {
+	switch {
+	case l.connections < 1:
+		return fmt.Errorf("--connections %d: want at least 1", l.connections)
+	case l.pipeline < 1:
+		return fmt.Errorf("--pipeline %d: want at least 1", l.pipeline)
+	case l.duration < 100*time.Millisecond:
+		return fmt.Errorf("--duration %v: want at least 100ms", l.duration)
+	case l.warmup < 0:
+		return fmt.Errorf("--warmup %v: want 0 or more", l.warmup)
+	case l.timeout <= 0:
+		return fmt.Errorf("--timeout %v: want more than 0, as 10s", l.timeout)
+	case l.status != 0 && (l.status < 200 || l.status > 999):
+		return fmt.Errorf("--status %d: want the status of a final answer, as 200 or 404", l.status)
+	}
+	return nil
+}
+
+// checkTogether refuses flags that say nothing together.
+func (l *Flags) checkTogether(changed func(string) bool) error {
+	open := l.rate != "" || l.stages != "" || l.find != ""
+	for _, flag := range []string{"arrivals", "seed", "burst"} {
+		if changed(flag) && !open && !(flag == "seed" && l.draws()) {
+			return fmt.Errorf("--%s is about an open loop: give it a rate with --rate, --stages or --find", flag)
+		}
+	}
+	switch {
+	case open && l.pipeline > 1:
+		return errors.New("--pipeline is for a closed loop: leave out --rate, --stages and --find, or --pipeline")
+	case l.find != "" && (l.stages != "" || l.burst != ""):
+		return errors.New("--find tries one even rate after the other: leave out --stages and --burst")
+	case l.find != "" && len(l.thresholds) > 0:
+		return errors.New("--find and --threshold: write all that is to be kept into --find")
+	case l.body != "" && l.bodyFile != "":
+		return errors.New("--body and --body-file: one of the two")
+	}
+	for _, pid := range l.pids {
+		if pid < 1 {
+			return fmt.Errorf("--pid %d: want the number of a process", pid)
+		}
+	}
+	return nil
+}
+
+// checkFiles looks before the run whether its results have a place.
+func (l *Flags) checkFiles(changed func(string) bool) error {
+	taken := map[string]string{} // flags by file
+	for _, out := range []struct{ flag, path string }{{"json", l.json}, {"csv", l.csv}, {"hdr", l.hdr}, {"html", l.html}} {
+		if out.path == "" && changed(out.flag) {
+			return fmt.Errorf("--%s: name a file, as run.%[1]s, or leave it out", out.flag)
+		}
+		if out.path == "" || out.flag == "json" && out.path == "-" {
+			continue
+		}
+		if out.path == "-" {
+			return fmt.Errorf("--%s -: only --json writes to standard output; name a file", out.flag)
+		}
+		dir := filepath.Dir(out.path)
+		info, err := os.Stat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("--%s %s: there is no directory %s; make it first", out.flag, out.path, dir)
+		case err != nil:
+			return fmt.Errorf("--%s: %w", out.flag, err)
+		case !info.IsDir():
+			return fmt.Errorf("--%s %s: %s is no directory", out.flag, out.path, dir)
+		}
+		if info, err := os.Stat(out.path); err == nil && info.IsDir() {
+			return fmt.Errorf("--%s %s: that is a directory; name a file in it", out.flag, out.path)
+		}
+		name := filepath.Clean(out.path)
+		if other, is := taken[name]; is {
+			return fmt.Errorf("--%s and --%s: both would be written to %s; name two files", other, out.flag, out.path)
+		}
+		taken[name] = out.flag
+	}
+	return nil
+}
+
+// planObjectives reads what has to be kept.
+func (p *plan) planObjectives() (err error) {
+	for _, text := range p.flags.thresholds {
+		list, err := objective.Parse(text)
+		if err != nil {
+			return fmt.Errorf("--threshold: %w", err)
+		}
+		if err := p.checkTargets(list); err != nil {
+			return fmt.Errorf("--threshold %s: %w", text, err)
+		}
+		p.thresholds = append(p.thresholds, list...)
+	}
+	if p.flags.find == "" {
+		return nil
+	}
+	if p.find, err = objective.Parse(p.flags.find); err != nil {
+		return fmt.Errorf("--find: %w", err)
+	}
+	for _, o := range p.find {
+		if o.Target != "" {
+			return fmt.Errorf("--find %s: the search is for all requests together; leave {%s} out", o, o.Target)
+		}
+		if o.Metric == "rate" {
+			return fmt.Errorf("--find %s: the rate is what is looked for; write what has to be kept, as p99<10ms", o)
+		}
+	}
+	return nil
+}
+
+// checkTargets refuses objectives of targets that are not there.
+func (p *plan) checkTargets(list []objective.Objective) error {
+	for _, o := range list {
+		switch {
+		case o.Target == "" || slices.Contains(p.users.names, o.Target):
+		case p.flags.users.targets == "":
+			return fmt.Errorf("a target is one of a scenario; leave {%s} out, or name its file with --targets", o.Target)
+		default:
+			return fmt.Errorf("%s has no target {%s}; it has %s", p.users.scenario.Name, o.Target, strings.Join(p.users.names[:min(len(p.users.names), 20)], ", "))
+		}
+	}
+	return nil
+}
+
+// planRuntime reads the flags about the server's Go runtime.
+func (p *plan) planRuntime(changed func(string) bool) (err error) {
+	l := &p.flags.runtime
+	o := observe.RuntimeOptions{Control: l.control, PProf: l.pprof, Time: l.time, Dir: l.dir}
+	if l.pprof != "" {
+		if o.Base, err = serverview.ParseBase(l.pprof); err != nil {
+			return fmt.Errorf("--pprof: %w", err)
+		}
+	}
+	if l.profile == "" {
+		for _, flag := range []string{"profile-time", "profile-dir", "profile"} {
+			if changed(flag) {
+				return fmt.Errorf("--%s: say which profiles to take, as --profile cpu,heap", flag)
+			}
+		}
+		p.runtime = o
+		return nil
+	}
+	if o.Kinds, err = profile.Parse(l.profile); err != nil {
+		return fmt.Errorf("--profile: %w", err)
+	}
+	switch {
+	case l.pprof == "" && l.control == "":
+		return errors.New("--profile takes profiles from the server's --pprof URL or --control SOCKET: name one of them")
+	case p.flags.find != "":
+		return errors.New("--profile and --find: find the rate first, then profile it with --rate")
+	case l.time < time.Second:
+		return fmt.Errorf("--profile-time %v: want at least 1s", l.time)
+	case p.duration < shortestProfile:
+		return fmt.Errorf("--profile takes a window of at least %v: write --duration %v", shortestProfile, shortestProfile)
+	}
+	o.Time = min(l.time, p.duration-profileSpare).Truncate(time.Second)
+	if o.Dir == "" {
+		if o.Dir = "redline-profiles-" + time.Now().Format("20060102-150405"); p.flags.json != "" && p.flags.json != "-" {
+			o.Dir = filepath.Join(filepath.Dir(p.flags.json), "profiles")
+		}
+	}
+	if info, err := os.Stat(o.Dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("--profile-dir %s: that is no directory; name one, which is made if it is not there", o.Dir)
+	}
+	if _, err := os.Stat(filepath.Dir(o.Dir)); err != nil {
+		return fmt.Errorf("--profile-dir %s: make its parent first: %w", o.Dir, err)
+	}
+	p.runtime = o
+	return nil
+}

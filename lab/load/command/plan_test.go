@@ -1,0 +1,30 @@
+package command
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// A plan has what the flags mean, and the flags stay as they were written.
+func TestResolve(t *testing.T) {
+	var flags Flags
+	set := pflag.NewFlagSet("load", pflag.ContinueOnError)
+	flags.Bind(set)
+	if err := set.Parse([]string{"--stages=2s:100,3s:200", "--pprof=http://127.0.0.1:1/debug/pprof", "--profile=heap", "--profile-time=1h"}); err != nil {
+		t.Fatal(err)
+	}
+	written := flags
+	p, err := flags.resolve("http://127.0.0.1:1/", set.Changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.duration != 5*time.Second || p.seed == 0 || p.runtime.Time != 4*time.Second || p.arrivals == nil || len(p.cpus) == 0 {
+		t.Errorf("the plan is %+v", p)
+	}
+	if !reflect.DeepEqual(flags, written) || !reflect.DeepEqual(p.flags, written) {
+		t.Errorf("the flags have changed: %+v", p.flags)
+	}
+}

@@ -1,0 +1,163 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/guard"
+	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/observe"
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/machine"
+	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/spawn"
+)
+
+// errInterrupted ends a run that had not measured anything yet.
+var errInterrupted = errors.New("interrupted before anything was measured")
+
+// session is what the runs of a plan need on this machine. There is one, or with --find
+// there are many of them.
+type session struct {
+	plan     *plan
+	server   server
+	exe      string
+	machine  results.Machine
+	runtime  *observe.Runtime
+	moveBack func() error  // moves this process back; nil: it did not move
+	doubt    string        // why it did not move, if it should have
+	live     *present.Live // nil when nothing is shown
+	guard    *guard.Guard
+	launcher *spawn.Launcher
+}
+
+// Run carries out the verb on a URL. It returns a [cli.UsageError] for flags that
+// cannot be meant, and a [cli.ExitCode] when all has been said.
+func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
+	plan, err := l.resolve(rawURL, c.Flags().Changed)
+	switch {
+	case err != nil:
+		return err
+	case plan.flags.users.try:
+		return plan.tryOnce(c.Context(), c.OutOrStdout())
+	case plan.flags.kube.kubernetes && !plan.flags.kube.apply:
+		return plan.writeManifests(c, rawURL)
+	}
+	machine := machine.Fingerprint(".")
+	server, err := plan.findServer(c.Context())
+	if err != nil {
+		return err
+	}
+	s := &session{plan: plan, server: server, machine: machine}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.open(c.Context(), c.ErrOrStderr()); err != nil {
+		return err
+	}
+	doc, err := s.measure(c.Context())
+	s.live.End()
+	if doc != nil {
+		if unsaved := plan.printAndSave(c, doc); unsaved != nil {
+			return errors.Join(err, unsaved)
+		}
+	}
+	return plan.exit(c.Context(), doc, err)
+}
+
+// open makes ready for the runs. What it opened close frees, if it fails as well.
+func (s *session) open(ctx context.Context, screen io.Writer) (err error) {
+	if s.exe, err = os.Executable(); err != nil {
+		return err
+	}
+	if s.runtime, err = observe.OpenRuntime(ctx, s.plan.runtime); err != nil {
+		return err
+	}
+	s.moveBack, s.doubt = stepAside(s.plan.cpus, s.server.processes.PIDs)
+	if !s.plan.flags.quiet {
+		s.live = present.NewLive(screen, cli.Width(screen))
+	}
+	if s.guard, err = guard.Start(s.exe); err != nil {
+		return err
+	}
+	s.launcher = spawn.NewLauncher()
+	return nil
+}
+
+// close ends what open began.
+func (s *session) close() (err error) {
+	if s.launcher != nil {
+		s.launcher.Close()
+		err = s.guard.Close()
+	}
+	if s.moveBack != nil {
+		err = errors.Join(err, s.moveBack())
+	}
+	if s.runtime != nil {
+		err = errors.Join(err, s.runtime.Close())
+	}
+	return err
+}
+
+// stepAside moves this process off the generator's CPUs, and off the server's when there
+// are others. back undoes it; nil: it did not move, and doubt says why if it should have.
+func stepAside(generator, server []int) (back func() error, doubt string) {
+	allowed, err := probe.Allowed()
+	if err == nil {
+		free := without(allowed, generator)
+		if len(server) > 0 {
+			// A server that has ended since has no CPUs, which the run will show.
+			if theirs, err := probe.AllowedTo(server[0]); err == nil && len(without(free, theirs)) > 0 {
+				free = without(free, theirs)
+			}
+		}
+		if len(free) == 0 || len(free) == len(allowed) {
+			return nil, ""
+		}
+		back, err = probe.Move(free)
+	}
+	if err != nil {
+		doubt = fmt.Sprintf("the command itself may have run on the generator's CPU: %v", err)
+	}
+	return back, doubt
+}
+
+func without(cpus, those []int) []int {
+	return slices.DeleteFunc(slices.Clone(cpus), func(c int) bool { return slices.Contains(those, c) })
+}
+
+// measure carries out the plan: one run, or the search's.
+func (s *session) measure(ctx context.Context) (*present.Document, error) {
+	if len(s.plan.find) == 0 {
+		return s.once(ctx, s.plan.arrivals, s.plan.arrivalsText, s.plan.thresholds)
+	}
+	s.live.Steps()
+	return s.search(ctx)
+}
+
+// once carries out one run. Of one that was given up there is a document as well as
+// the error.
+func (s *session) once(ctx context.Context, arrivals *arrive.Plan, words string, thresholds []objective.Objective) (*present.Document, error) {
+	d := s.document(words)
+	observer := observe.Begin(ctx, d, s.live, s.plan.cpus, s.runtime)
+	defer observer.Close()
+	s.live.Begin(d)
+	m, err := s.generate(ctx, s.plan.order(&s.server, arrivals), observer)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = errInterrupted
+		}
+		return nil, err
+	}
+	d.Ended = time.Now()
+	observer.Conclude(m.result)
+	return d, s.plan.conclude(d, m, arrivals, thresholds)
+}

@@ -1,0 +1,237 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/load/serverview"
+	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/profile"
+)
+
+const (
+	tickPatience = 50 * time.Millisecond  // for a reading of the runtime: events wait meanwhile
+	edgePatience = 250 * time.Millisecond // at the beginning of the window
+	lastPatience = 2 * time.Second        // at its end: nothing waits
+	profileWait  = 20 * time.Second       // for profiles when the load is over
+)
+
+// RuntimeOptions say what is asked of the server's Go runtime, and where.
+type RuntimeOptions struct {
+	Control string         // socket; "": none
+	PProf   string         // URL of net/http/pprof as it was written, for errors
+	Base    string         // the same as it is asked; "": none
+	Kinds   []profile.Kind // profiles to take within the window
+	Time    time.Duration  // that they cover, in whole seconds
+	Dir     string         // for them; made if it is not there
+}
+
+// Runtime is the way to the server's Go runtime, open for as long as the command runs.
+type Runtime struct {
+	options  RuntimeOptions
+	source   serverview.Source // nil when nothing is asked
+	profiles profile.Source    // nil when none are taken
+}
+
+// OpenRuntime asks once for all that will be asked for in the run. Its errors name the
+// flag that is to be changed.
+func OpenRuntime(ctx context.Context, o RuntimeOptions) (*Runtime, error) {
+	r := &Runtime{options: o}
+	if err := r.open(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *Runtime) open(ctx context.Context) error {
+	o := &r.options
+	var offered []string
+	if o.Base != "" {
+		source, err := serverview.OpenPProf(ctx, o.Base)
+		if err != nil {
+			return fmt.Errorf("--pprof %s: %w", o.PProf, err)
+		}
+		url := profile.URL(o.Base)
+		r.source, r.profiles = source, url
+		if err := url.Ready(ctx, o.Kinds); err != nil {
+			return fmt.Errorf("--profile: %w", err)
+		}
+	}
+	if o.Control != "" {
+		source, first, err := serverview.OpenSocket(ctx, o.Control)
+		if err != nil {
+			return fmt.Errorf("--control %s: %w", o.Control, err)
+		}
+		// It costs the server less and tells more; profiles it may not offer.
+		if r.source, offered = source, first.Profiles; o.Base == "" {
+			r.profiles = profile.Socket(o.Control)
+		}
+	}
+	for _, k := range o.Kinds {
+		if o.Base == "" && !slices.Contains(offered, string(k)) {
+			return fmt.Errorf("--control %s: it offers %s; name the service's --pprof URL to take the profile %s", o.Control, offers(offered), k)
+		}
+	}
+	return nil
+}
+
+// Close ends what OpenRuntime began.
+func (r *Runtime) Close() error {
+	if r.source == nil {
+		return nil
+	}
+	return r.source.Close()
+}
+
+func offers(list []string) string {
+	if len(list) == 0 {
+		return "no profiles"
+	}
+	return "the profiles " + strings.Join(list, ", ")
+}
+
+// runtimeLog is what the server's runtime says during one run.
+type runtimeLog struct {
+	runtime  *Runtime
+	ctx      context.Context
+	cancel   context.CancelFunc
+	doc      *present.Document
+	follower *serverview.Follower // nil when nothing is asked
+	record   serverview.Record
+	last     float64 // tick of the window
+	answered uint64  // by then
+	closing  *serverview.Reading
+	over     bool                 // the window is
+	taken    chan []profile.Taken // nil when none are
+}
+
+// begin begins the log of a run; its user calls end.
+func (r *Runtime) begin(ctx context.Context, d *present.Document) *runtimeLog {
+	l := &runtimeLog{runtime: r, doc: d}
+	l.ctx, l.cancel = context.WithCancel(ctx)
+	if r.source != nil {
+		// An interrupted run has figures, and so has its server: end ends this.
+		l.follower = serverview.Follow(context.WithoutCancel(ctx), r.source)
+	}
+	return l
+}
+
+// window is its beginning.
+func (l *runtimeLog) window() {
+	if l.follower != nil {
+		if reading := l.follower.Ask(serverview.Moment{}, true, edgePatience); reading != nil {
+			l.record.Edge(reading)
+		}
+	}
+	if o := &l.runtime.options; len(o.Kinds) > 0 {
+		l.taken = make(chan []profile.Taken, 1)
+		go func() {
+			defer close(l.taken)
+			l.taken <- profile.Take(l.ctx, l.runtime.profiles, o.Kinds, o.Time)
+		}()
+	}
+}
+
+// tick adds the runtime to a point.
+func (l *runtimeLog) tick(t *spec.Tick, p *present.Point) {
+	if l.follower == nil || l.over { // of several workers, ticks come late
+		return
+	}
+	if l.last = max(t.T, 0); t.T > 0 {
+		l.answered += t.Requests
+	}
+	if reading := l.follower.Ask(serverview.Moment{T: t.T, Answered: l.answered}, false, tickPatience); reading != nil {
+		l.record.Point(reading, p)
+	}
+}
+
+// close is the end of the window. How many requests it answered is not known yet.
+func (l *runtimeLog) close() {
+	if l.over = true; l.follower == nil {
+		return
+	}
+	at := serverview.Moment{T: l.last, Answered: l.answered}
+	if reading := l.follower.Ask(at, true, lastPatience); reading != nil {
+		l.record.Edge(reading)
+		if reading.Moment == at {
+			l.closing = reading
+		}
+	}
+}
+
+// conclude puts what was seen into the document, and saves the profiles. What is
+// missing is said there.
+func (l *runtimeLog) conclude(r *spec.Result) {
+	if l.follower != nil {
+		if l.closing != nil { // the sum of the ticks may lack some
+			l.closing.T, l.closing.Answered = r.Seconds, max(r.Requests, l.answered)
+		}
+		n, why := l.follower.Misses()
+		if l.doc.Runtime = l.record.Runtime(l.runtime.source.Name()); l.doc.Runtime != nil && n > 0 {
+			l.doc.Runtime.Failed, l.doc.Runtime.Why = n, why.Error()
+		}
+		if n > 0 {
+			l.doc.Notes = append(l.doc.Notes, fmt.Sprintf("the server's runtime could not be read %s: %v", times(n), why))
+		} else if l.doc.Runtime == nil {
+			l.doc.Notes = append(l.doc.Notes, "the server's runtime was not read often enough to say anything: the run is too short")
+		}
+	}
+	if l.taken == nil {
+		return
+	}
+	late := time.AfterFunc(profileWait, l.cancel)
+	defer late.Stop()
+	l.save(<-l.taken)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// save writes what was taken. What cannot be saved is missing like what could not
+// be taken: the figures of the run are worth more than its profiles.
+func (l *runtimeLog) save(taken []profile.Taken) {
+	var kinds []string
+	for _, t := range taken {
+		kinds = append(kinds, string(t.Kind))
+		p := present.Profile{Kind: string(t.Kind)}
+		err := t.Err
+		if err == nil {
+			p.File, err = t.Save(l.runtime.options.Dir)
+		}
+		switch {
+		case errors.Is(err, context.Canceled):
+			p.Missing = "the run was over before it was there"
+		case err != nil:
+			p.Missing = err.Error()
+		default:
+			p.Seconds = t.Seconds
+			for _, f := range t.Top {
+				p.Top = append(p.Top, present.Function(f))
+			}
+		}
+		l.doc.Profiles = append(l.doc.Profiles, p)
+	}
+	l.doc.Notes = append(l.doc.Notes, fmt.Sprintf(
+		"profiles were taken within the window (%s): its figures are not to be compared with those of a run without", strings.Join(kinds, ", ")))
+}
+
+// end ends what is still under way.
+func (l *runtimeLog) end() {
+	l.cancel()
+	if l.follower != nil {
+		l.follower.Close()
+	}
+	if l.taken != nil {
+		for range l.taken {
+		}
+	}
+}
