@@ -7,6 +7,7 @@ import (
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/tally"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 // phase is where a connection stands.
@@ -40,7 +41,7 @@ type conn struct {
 	asked     int              // requests of the batch
 	done      int              // answers of it that came
 	body      *scenario.Stream // that follows out; nil: none, or it is written
-	wire      *wire            // nil: HTTP/1.1 in clear
+	wire      *wire.Conn       // nil: HTTP/1.1 in clear
 	mux       *mux             // HTTP/2, which has exchanges of its own; nil: HTTP/1.1
 
 	parser h1.Parser
@@ -49,6 +50,8 @@ type conn struct {
 
 	from   int // request of the reel that the batch begins with
 	follow int // and that the next one does
+
+	covers int // bytes of the batch that end with what is pending on wire
 }
 
 // writing reports whether some of the batch is still to be written.
@@ -229,7 +232,7 @@ func (l *loop) sent(c *conn, n int, errno unix.Errno) bool {
 func (l *loop) requests(c *conn) (n int) {
 	off := c.off
 	if c.wire != nil {
-		off += c.wire.covers // some of it may have arrived
+		off += c.covers // some of it may have arrived
 	}
 	switch {
 	case !c.writing():

@@ -18,6 +18,7 @@ import (
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 func TestFreshConnections(t *testing.T) { eachIO(t, testFreshConnections) }
@@ -185,7 +186,7 @@ func testStreamedUploads(t *testing.T, via string) {
 			if e := errorsOf(&l.rec.Counters); len(e) > 0 || differ > 0 || bodies != l.rec.Requests || l.rec.Sent != bodies {
 				t.Errorf("errors %v, %d of %d bodies differ, %d right answers, %d sent", e, differ, bodies, l.rec.Requests, l.rec.Sent)
 			}
-			if l.rec.BytesOut < bodies*size || cap(l.piece) > 2*pieceSize {
+			if l.rec.BytesOut < bodies*size || cap(l.piece) > 2*wire.PieceSize {
 				t.Errorf("%d bytes sent, a piece has %d", l.rec.BytesOut, cap(l.piece))
 			}
 		})

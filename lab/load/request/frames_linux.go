@@ -9,9 +9,6 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// keptFrames is the capacity up to which a connection keeps its buffer of frames.
-const keptFrames = 32 << 10
-
 // newHTTP2 prepares what the connections have in common, and the requests that do
 // not change.
 func (l *loop) newHTTP2() (err error) {
@@ -32,7 +29,7 @@ func (l *loop) newHTTP2() (err error) {
 			return err
 		}
 	}
-	l.http2, err = h2.NewClient(set)
+	l.common.HTTP2, err = h2.NewClient(set)
 	return err
 }
 
@@ -133,73 +130,26 @@ func (m *mux) compose(s *seat) error {
 	return nil
 }
 
-// leaveMux says goodbye in HTTP/2.
-func (l *loop) leaveMux(c *conn) {
-	m := c.mux
-	if m.conn != nil && c.phase == open && len(c.wire.pending) == 0 {
-		m.conn.Leave()
-		m.out = m.conn.AppendPending(m.out[:0], 0)
-		l.cipher = append(l.cipher[:0], m.out...)
-		if c.wire.tls != nil {
-			// What cannot be encrypted is not missed.
-			l.cipher, _ = c.wire.tls.Write(l.cipher[:0], m.out)
-		}
-	}
-	m.conn, m.unsent = nil, 0
-	m.out = m.out[:0]
-}
-
 // flushFrames sends what there is to say, in one write unless it is much.
 func (l *loop) flushFrames(c *conn) {
 	m := c.mux
-	for left := pushes; l.unblock(c) && !c.broken; left-- {
-		if m.conn.Pending() {
-			m.out = m.conn.AppendPending(m.out, pieceSize)
-		}
-		if err := m.conn.ContentErr(); err != nil {
-			l.broken = wrap("read body to send", err)
-			return
-		}
-		if len(m.out) == 0 {
-			return
-		}
-		if left == 0 {
-			if !c.trickling {
-				c.trickling = true
-				l.wake(c, l.Now(), wakeWrite)
-			}
-			return
-		}
-		if !l.sendFrames(c) {
-			return
-		}
+	more, err := m.wire.Flush()
+	if err != nil {
+		l.broken = wrap("read body to send", err)
 	}
-}
-
-// sendFrames sends what is in the buffer of frames.
-func (l *loop) sendFrames(c *conn) bool {
-	m := c.mux
-	b := m.out
-	if c.wire.tls != nil {
-		var err error
-		if l.cipher, err = c.wire.tls.Write(l.cipher[:0], m.out); err != nil {
-			l.gone(c) // reading says why
-			return false
-		}
-		b = l.cipher
+	if !m.wire.Unsent() {
+		l.rec.Sent += uint64(m.unsent)
+		m.unsent = 0
 	}
-	l.deliver(c, b)
-	l.rec.Sent += uint64(m.unsent)
-	m.unsent = 0
-	if m.out = m.out[:0]; cap(m.out) > keptFrames {
-		m.out = nil
+	if more && !c.trickling {
+		c.trickling = true
+		l.wake(c, l.Now(), wakeWrite)
 	}
-	return true
 }
 
 // goOn is called when the socket takes bytes again.
 func (l *loop) goOn(c *conn) {
-	if c.mux != nil && c.mux.conn != nil {
+	if c.mux != nil {
 		l.flushFrames(c)
 		return
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/timer"
 	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 const (
@@ -64,19 +65,14 @@ type loop struct {
 	open     *openLoop // nil: a closed loop
 	play     *play     // nil: one request, without a scenario
 	template h1.Template
-	reel     reel.Reel // of requests, without a scenario
-	repeats  bool      // all answers are the same, so that the template serves
-	piece    []byte    // of streamed bodies
-	buf      []byte    // of all reads
-	tls      *tlsc.Client
-	http2    *h2.Client  // nil: HTTP/1.1
+	reel     reel.Reel   // of requests, without a scenario
+	repeats  bool        // all answers are the same, so that the template serves
+	piece    []byte      // of streamed bodies
+	buf      []byte      // of all reads
+	common   wire.Common // of connections with TLS or HTTP/2
 	request  *h2.Request // without a scenario
 	dirty    []*mux      // with frames that arrivals left
-	plain    []byte      // of the present read, decrypted
-	cipher   []byte      // of the present write, encrypted
-
-	handshakes tally.Handshakes
-	conns      []conn
+	conns    []conn
 
 	timers timer.Heap
 	polled int64 // events until then have been seen
@@ -109,6 +105,7 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	for i := range l.conns {
 		l.conns[i].fd = -1
 	}
+	l.common = wire.Common{BytesOut: &l.rec.BytesOut, MaxOwed: tlsc.MaxOwed, KeepFrames: keptFrames, KeepPending: keptPending}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.Close())
@@ -140,7 +137,7 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 		}
 	}
 	if order.TLS != nil {
-		if l.tls, err = tlsc.For(order.TLS, order.HTTP2); err != nil {
+		if l.common.TLS, err = tlsc.For(order.TLS, order.HTTP2); err != nil {
 			return l, err
 		}
 	}
@@ -168,11 +165,10 @@ func (l *loop) seat() {
 	for i := range l.conns {
 		c := &l.conns[i]
 		c.parser.Rules, c.detour = l.rules, l.spec.Slow.Applies(i)
-		if l.tls != nil || l.http2 != nil {
-			c.wire, c.detour = &wire{}, true
+		if l.common.TLS != nil || l.common.HTTP2 != nil {
+			l.newWire(c, i)
 		}
-		if l.http2 != nil {
-			c.mux = l.newMux(c, i)
+		if c.mux != nil {
 			l.retry = append(l.retry, later{c: c})
 			continue
 		}

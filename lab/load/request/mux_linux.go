@@ -7,6 +7,7 @@ import (
 	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/tally"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 // mux is what a connection has when it speaks HTTP/2: seats, each with one request
@@ -18,9 +19,9 @@ import (
 type mux struct {
 	loop  *loop
 	c     *conn
-	conn  *h2.Conn // nil: there is no socket, or TLS is not ready
+	wire  *wire.Conn // of c
 	seats []seat
-	owner []int32 // seats by the slots of conn
+	owner []int32 // seats by slots of streams
 
 	parked  []int32 // seats without a permit, a ring
 	first   int     // of parked
@@ -32,9 +33,8 @@ type mux struct {
 	heard   int64   // time of the last one
 	scolded bool    // a GOAWAY with an error was counted
 
-	out    []byte // frames to be sent
-	unsent int    // requests in them
-	dirty  bool   // stands in loop.dirty
+	unsent int  // requests that were not handed on
+	dirty  bool // stands in loop.dirty
 }
 
 // seat is one request after the other; of a scenario it is a user.
@@ -58,7 +58,7 @@ var errGoaway = errors.New("the server ended the connection with GOAWAY and an e
 // newMux prepares the seats of a connection.
 func (l *loop) newMux(c *conn, index int) *mux {
 	n := l.spec.Streams
-	m := &mux{loop: l, c: c, seats: make([]seat, n), parked: make([]int32, n)}
+	m := &mux{loop: l, c: c, wire: c.wire, seats: make([]seat, n), parked: make([]int32, n)}
 	for i := range m.seats {
 		s := &m.seats[i]
 		s.slot, s.judge.Rules = -1, l.rules
@@ -76,28 +76,17 @@ func (m *mux) busy() bool { return m.under > 0 }
 // place is the number of a seat among those of all connections.
 func (m *mux) place(i int) int { return m.loop.index(m.c)*len(m.seats) + i }
 
-// greet begins HTTP/2. The connection stands when the server's settings are there.
-func (l *loop) greet(c *conn) {
-	m := c.mux
-	m.conn = l.http2.New(m)
-	m.asked, m.scolded, m.heard = 0, false, c.sent
-	l.flushFrames(c)
-}
-
 // consumeFrames takes bytes of a connection that speaks HTTP/2.
 func (l *loop) consumeFrames(c *conn, in []byte, now int64) {
 	m := c.mux
-	if m.conn == nil {
-		return // bytes behind a handshake that failed
-	}
 	m.now, m.heard = now, now
-	err := m.conn.Feed(in)
-	if c.phase == shaking && m.conn.Settled() && err == nil {
+	err := m.wire.HTTP2.Feed(in)
+	if c.phase == shaking && m.wire.HTTP2.Settled() && err == nil {
 		l.stand(c, now)
 	}
 	m.pump(now)
 	l.flushFrames(c)
-	leaving, code := m.conn.Leaving()
+	leaving, code := m.wire.HTTP2.Leaving()
 	switch {
 	case err != nil:
 		l.failFrames(c, err, now)
@@ -195,7 +184,7 @@ func (m *mux) pump(now int64) {
 
 // permits reports whether there is one more.
 func (m *mux) permits() bool {
-	if m.granted-m.under >= m.conn.Room() {
+	if m.granted-m.under >= m.wire.HTTP2.Room() {
 		return false
 	}
 	most := m.loop.spec.PerConnection
@@ -205,8 +194,7 @@ func (m *mux) permits() bool {
 // send opens a seat's stream. Its frames leave with those of the others.
 func (m *mux) send(i int, now int64) {
 	s := &m.seats[i]
-	var slot int
-	slot, m.out = m.conn.AppendRequest(m.out, s.request)
+	slot := m.wire.Request(s.request)
 	if slot < 0 { // the server takes fewer than it did when the permit was given
 		s.eager = true
 		m.giveBack(i)
@@ -259,7 +247,7 @@ func (m *mux) Data(slot int, b []byte) {
 		s.turn.kept.Content(b)
 	}
 	if !s.announced && s.judge.Over() {
-		m.conn.Cancel(slot)
+		m.wire.HTTP2.Cancel(slot)
 		m.loop.cause = errEndless
 		m.failed(int(i), tally.KindEndless, m.now)
 	}
@@ -354,7 +342,7 @@ func (l *loop) scanStreams(c *conn, now int64) {
 			l.fail(c, tally.KindTimeout, now+retryFailed)
 			return
 		}
-		m.conn.Cancel(int(s.slot))
+		m.wire.HTTP2.Cancel(int(s.slot))
 		m.failed(i, tally.KindTimeout, now)
 	}
 	l.flushFrames(c)

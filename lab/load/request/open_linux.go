@@ -40,7 +40,7 @@ func (l *loop) dispatch(now int64) int64 {
 		if !ok {
 			break
 		}
-		if l.http2 != nil {
+		if l.common.HTTP2 != nil {
 			now = l.dispatchStream(a, now)
 			continue
 		}

@@ -154,7 +154,7 @@ func (c *client) Finish(r *run.Runner, res *spec.Result) (err error) {
 	if res.Connect, err = tally.Encode(c.rec.Connect); err != nil {
 		return err
 	}
-	res.TLS, err = c.handshakes.Result()
+	res.TLS, err = c.common.Handshakes.Result()
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/timer"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 // What a timer's entry is about.
@@ -22,10 +23,8 @@ const (
 )
 
 const (
-	pieceSize  = 256 << 10 // of a streamed body, for one send
-	pushes     = 8         // of them before the other connections have their turn
-	stepsASec  = 100       // pieces a second of a slow connection, if it has as many bytes
-	slowBuffer = 8 << 10   // least receive buffer of a slow reader
+	stepsASec  = 100     // pieces a second of a slow connection, if it has as many bytes
+	slowBuffer = 8 << 10 // least receive buffer of a slow reader
 )
 
 // receiveBuffer is what the kernel may keep for a slow reader: a quarter of a
@@ -39,7 +38,7 @@ func receiveBuffer(s *spec.Slow) int {
 }
 
 // step is how many bytes one call moves at a rate.
-func step(rate int64) int { return int(min(max(rate/stepsASec, 1), pieceSize)) }
+func step(rate int64) int { return int(min(max(rate/stepsASec, 1), wire.PieceSize)) }
 
 // pause is how long a slow connection rests after n bytes.
 func pause(n int, rate int64) int64 { return int64(float64(n) / float64(rate) * float64(time.Second)) }
@@ -132,11 +131,11 @@ func (l *loop) push(c *conn) bool {
 	if c.wire != nil {
 		return l.pushSecure(c)
 	}
-	limit, slow := pieceSize, c.detour && l.spec.Slow.Write > 0
+	limit, slow := wire.PieceSize, c.detour && l.spec.Slow.Write > 0
 	if slow {
 		limit = step(l.spec.Slow.Write)
 	}
-	for left := pushes; c.writing() && !c.broken && !c.trickling; {
+	for left := wire.Pieces; c.writing() && !c.broken && !c.trickling; {
 		b, err := l.rest(c, limit)
 		if err != nil {
 			l.broken = wrap("read body to send", err)

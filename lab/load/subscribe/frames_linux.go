@@ -45,24 +45,17 @@ func (r *requests) of(lastID []byte) *h2.Request {
 	return r.again
 }
 
-// greet begins HTTP/2. The line is up when the server's settings are there.
-func (c *line) greet() {
-	c.phase = greeting
-	c.http2 = c.lines.http2.New(c)
-	c.flush()
-}
-
 // consume takes bytes of frames.
 func (c *line) consume(in []byte) {
 	l := c.lines
 	c.feeding = true
-	err := c.http2.Feed(in)
+	err := c.HTTP2.Feed(in)
 	c.feeding = false
-	if c.phase == greeting && err == nil && c.http2.Settled() {
+	if c.phase != up && err == nil && c.HTTP2.Settled() {
 		c.phase = up
-		l.measure(c.http2)
+		l.measure(c.HTTP2)
 	}
-	if _, code := c.http2.Leaving(); code != h2.CodeNone && !c.scolded {
+	if _, code := c.HTTP2.Leaving(); code != h2.CodeNone && !c.scolded {
 		c.scolded = true
 		l.book.count(Goaway, fmt.Sprintf(goaway, code))
 	}
@@ -90,15 +83,14 @@ func (l *lines) measure(c *h2.Conn) {
 // wants to be left.
 func (c *line) tend() {
 	l := c.lines
-	if c.http2 == nil {
+	if c.HTTP2 == nil {
 		return
 	}
-	for len(c.waits) > 0 && c.http2.Room() > 0 {
+	for len(c.waits) > 0 && c.HTTP2.Room() > 0 {
 		i := c.waits[0]
 		c.waits = c.waits[1:]
 		l.book.asks(i)
-		var slot int
-		slot, c.out = c.http2.AppendRequest(c.out, l.requests.of(l.book.lastID(i)))
+		slot := c.Request(l.requests.of(l.book.lastID(i)))
 		for len(c.owner) <= slot {
 			c.owner = append(c.owner, -1)
 		}
@@ -109,7 +101,7 @@ func (c *line) tend() {
 		c.waits = nil
 	}
 	c.flush()
-	leaving, code := c.http2.Leaving()
+	leaving, code := c.HTTP2.Leaving()
 	if !leaving && !c.left {
 		return
 	}
@@ -121,7 +113,7 @@ func (c *line) tend() {
 		e := h2.Error{Kind: h2.Refused, Code: code, Detail: "the server left before it took the request"}
 		l.book.fails(i, ofHTTP2(e.Kind), e.Error(), l.loop.Now())
 	}
-	if c.http2.Active() == 0 && len(c.waits) == 0 {
+	if c.HTTP2.Active() == 0 && len(c.waits) == 0 {
 		l.close(c)
 	}
 }

@@ -1,51 +1,53 @@
 package subscribe
 
 import (
+	"fmt"
 	"io"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/sock"
-	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 // The phases of a line.
 const (
-	unused   uint8 = iota // it has no socket
-	dialing               //
-	shaking               // hands, for TLS
-	greeting              // the server's settings of HTTP/2 are waited for
-	up                    // requests may be sent
+	unused  uint8 = iota // it has no socket
+	dialing              //
+	shaking              // TLS, then HTTP/2's settings
+	up                   // requests may be sent
 )
 
 // line is one connection, or a place for one.
 type line struct {
+	wire.Conn
 	lines   *lines
 	id, gen int32 // that its events carry
 	group   int32
 	fd      int // -1: none
 	phase   uint8
-	dirty   bool  // stands in lines.dirty
-	broken  bool  // a write said that the peer is gone: read what it left
-	feeding bool  // with frames
-	left    bool  // takes nobody else
-	scolded bool  // a GOAWAY with an error was counted
-	began   int64 // when it was connected
-	heard   int64 // time of its last bytes
-	tls     *tlsc.Conn
-	http2   *h2.Conn
+	dirty   bool    // stands in lines.dirty
+	feeding bool    // with frames
+	left    bool    // takes nobody else
+	scolded bool    // a GOAWAY with an error was counted
+	heard   int64   // time of its last bytes
 	waits   []int32 // subscribers that have not asked
 	owner   []int32 // subscribers by stream; the only one of HTTP/1.1
-	out     []byte  // frames that were not handed on
-	pending []byte  // what the socket did not take
-	owed    int     // bytes of it that the server asked for
 }
 
-// keptOut is the capacity up to which a line keeps its buffer of frames.
-const keptOut = 4 << 10
+// keptFrames is the capacity up to which a line keeps its buffer of frames.
+const keptFrames = 4 << 10
+
+// newLine makes a place for a connection.
+func (l *lines) newLine() *line {
+	c := &line{lines: l, id: int32(len(l.all)), fd: -1}
+	c.Conn = wire.New(&l.common, c, func() {
+		l.loop.again = append(l.loop.again, again{c.id, c.gen, unix.EPOLLHUP, l.loop.Now()})
+	})
+	return c
+}
 
 // event takes what the kernel says of a socket.
 func (l *lines) event(id, gen int32, flags uint32) {
@@ -84,7 +86,7 @@ func (l *lines) readable(c *line, flags uint32, since int64) {
 	at := time.Now()
 	l.now, l.wall = int64(at.Sub(l.loop.base)), at.UnixNano()
 	switch {
-	case errno == unix.EAGAIN && !c.broken:
+	case errno == unix.EAGAIN && !c.Broken():
 		return
 	case errno == unix.EINTR:
 	case errno != 0:
@@ -108,83 +110,44 @@ func (l *lines) readable(c *line, flags uint32, since int64) {
 
 // shake begins what has to be said before the first request.
 func (c *line) shake(now int64) {
-	c.began = now
-	if c.lines.tls == nil {
-		c.greet()
-		return
-	}
 	c.phase = shaking
-	l := c.lines
-	var err error
-	if c.tls, l.cipher, err = l.tls.Start(l.cipher[:0]); err != nil {
-		l.now = now
+	if err := c.Begin(c.fd, now); err != nil {
+		c.lines.now = now
 		c.failed(err)
-		return
 	}
-	c.deliver(l.cipher)
-}
-
-// shaken is called when the TLS handshake is done.
-func (c *line) shaken() {
-	l, s := c.lines, c.tls.State()
-	if l.http2 != nil && s.Protocol != "h2" {
-		c.failed(tlsc.ErrNoHTTP2)
-		return
-	}
-	l.shakes.Note(s, l.now-c.began)
-	if l.http2 != nil {
-		c.greet()
-		return
-	}
-	c.phase = up
-	c.ask()
 }
 
 // failed is the end of a line before its first request.
 func (c *line) failed(err error) {
-	k, err := tally.HandshakeFailed(c.tls, err)
+	k, err := c.Failed(err)
 	c.lines.fail(c, ofGreeting(k), err.Error(), c.lines.now)
 }
 
 // ask sends the request of HTTP/1.1. Its subscriber is there: the line is its own.
 func (c *line) ask() {
 	l, i := c.lines, c.waits[0]
+	c.phase = up
 	c.owner, c.waits = c.waits, nil
 	l.seats[i].slot = 0
 	l.book.asks(i)
-	c.send(l.book.unsent(i))
+	c.Send(l.book.unsent(i))
 }
 
 // receive takes bytes from the socket.
 func (c *line) receive(in []byte) {
-	if c.tls == nil {
-		c.feed(in)
-		return
-	}
 	l, gen := c.lines, c.gen
-	var err error
-	l.plain, l.cipher, err = c.tls.Feed(in, l.plain[:0], l.cipher[:0])
-	if len(l.cipher) > 0 {
-		c.owed += len(l.cipher)
-		if c.deliver(l.cipher); len(c.pending) == 0 {
-			c.owed = 0
-		}
-		if c.owed > tlsc.MaxOwed {
-			l.fail(c, TLS, tlsc.ErrOwed.Error(), l.now)
-			return
-		}
+	plain, ready, err := c.Receive(in, l.now)
+	if ready {
+		c.ask()
 	}
-	if c.phase == shaking && c.tls.Ready() {
-		c.shaken()
-	}
-	if len(l.plain) > 0 && c.gen == gen {
-		c.feed(l.plain)
+	if len(plain) > 0 && c.gen == gen {
+		c.feed(plain)
 	}
 	switch {
 	case err == nil || c.gen != gen:
 	case err == io.EOF:
 		c.eof()
-	case c.phase == shaking:
+	case c.phase != up && err != tlsc.ErrOwed:
 		c.failed(err)
 	default:
 		l.fail(c, TLS, tlsc.Explain(err).Error(), l.now)
@@ -193,7 +156,7 @@ func (c *line) receive(in []byte) {
 
 // feed takes bytes of the protocol.
 func (c *line) feed(in []byte) {
-	if c.http2 != nil {
+	if c.HTTP2 != nil {
 		c.consume(in)
 	} else {
 		c.lines.book.read(c.owner[0], in, c.lines.now, c.lines.wall)
@@ -207,9 +170,9 @@ func (c *line) eof() {
 	switch {
 	case c.phase != up:
 		c.failed(tlsc.ErrClosed)
-	case c.http2 != nil:
+	case c.HTTP2 != nil:
 		l.fail(c, Closed, "", l.now)
-	case c.tls.End() != nil && l.book.subs[c.owner[0]].parser.Begun():
+	case c.Truncated() && l.book.subs[c.owner[0]].parser.Begun():
 		l.fail(c, Short, tlsc.ErrTruncated.Error(), l.now)
 	default:
 		l.book.eof(c.owner[0], l.now)
@@ -229,97 +192,13 @@ func (c *line) reset(errno unix.Errno) {
 	c.lines.fail(c, Reset, "", c.lines.now)
 }
 
-// send encrypts b, if it is to be, and delivers it.
-func (c *line) send(b []byte) {
-	if c.tls != nil {
-		l := c.lines
-		var err error
-		if l.cipher, err = c.tls.Write(l.cipher[:0], b); err != nil {
-			c.gone() // reading says why
-			return
-		}
-		b = l.cipher
-	}
-	c.deliver(b)
-}
-
-// deliver sends b, which is not kept, behind what is pending.
-func (c *line) deliver(b []byte) {
-	if len(c.pending) == 0 {
-		b = b[c.sendSome(b):]
-	}
-	c.pending = append(c.pending, b...)
-}
-
-// sendSome sends as much of b as the socket takes.
-func (c *line) sendSome(b []byte) (n int) {
-	for n < len(b) && !c.broken {
-		k, errno := sock.Send(c.fd, b[n:])
-		switch errno {
-		case 0:
-			n += k
-			c.lines.book.BytesOut += uint64(k)
-		case unix.EINTR:
-		case unix.EAGAIN:
-			return n
-		default:
-			c.gone()
-		}
-	}
-	return n
-}
-
-// gone takes note that the peer is: what it left is to be read.
-func (c *line) gone() {
-	c.broken = true
-	l := c.lines.loop
-	l.again = append(l.again, again{c.id, c.gen, unix.EPOLLHUP, l.Now()})
-}
-
-// unblock sends what is pending, and reports whether all of it is sent.
-func (c *line) unblock() bool {
-	if len(c.pending) == 0 {
-		return true
-	}
-	n := c.sendSome(c.pending)
-	if n < len(c.pending) {
-		c.pending = append(c.pending[:0], c.pending[n:]...)
-		return false
-	}
-	c.pending, c.owed = nil, 0
-	return true
-}
-
 // flush sends what there is to say, as far as the socket takes it.
 func (c *line) flush() {
-	for c.unblock() && !c.broken && c.http2 != nil {
-		if c.out = c.http2.AppendPending(c.out, 0); len(c.out) == 0 {
-			return
-		}
-		c.send(c.out)
-		if c.out = c.out[:0]; cap(c.out) > keptOut {
-			c.out = nil
-		}
+	more, err := c.Flush()
+	if err != nil {
+		c.lines.loop.broken = fmt.Errorf("read body to send: %w", err)
 	}
-}
-
-// goodbye tells the server, as far as the socket takes it, and frees what TLS holds.
-func (c *line) goodbye() {
-	l := c.lines
-	b := l.cipher[:0]
-	if c.http2 != nil && c.phase == up {
-		c.http2.Leave()
-		c.out = c.http2.AppendPending(c.out, 0)
-		if b = append(b, c.out...); c.tls != nil {
-			// What cannot be encrypted is not missed.
-			b, _ = c.tls.Write(b[:0], c.out)
-		}
-	}
-	if c.tls != nil {
-		b = c.tls.Close(b)
-	}
-	l.cipher = b
-	if len(b) > 0 && len(c.pending) == 0 && !c.broken && c.phase == up {
-		_, _ = sock.Send(c.fd, b) // who does not take it will see the end anyway
+	if more {
+		c.lines.touch(c)
 	}
 }

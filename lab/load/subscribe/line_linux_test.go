@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
@@ -141,38 +143,20 @@ func TestLinesOwed(t *testing.T) {
 	l := loopOf(t, Options{Addr: s.Listener.Addr().String(), Subscribers: 1, TLS: trusting(t, s, false, false), Config: spec.Subscribe{Retry: spec.NeverRetry}}, none{})
 	drive(t, l, func(c *Counts) bool { return c.Events == 1 })
 	c := l.lines.all[0]
-	if c.owed != 0 || len(c.pending) != 0 {
-		t.Errorf("%d bytes owed, %d pending", c.owed, len(c.pending))
+	if pending, owed := c.Pending(); pending != 0 || owed != 0 {
+		t.Errorf("%d bytes owed, %d pending", owed, pending)
 	}
 	// The socket takes no more, and the server's messages go on being answered: an
-	// alert in place of a key update's answer, which is as long.
-	c.pending, c.owed = append(c.pending, 0), tlsc.MaxOwed
+	// alert in place of a key update's answer, which is as long. One is too many.
+	if l.lines.common.MaxOwed != tlsc.MaxOwed {
+		t.Errorf("%d bytes may be owed", l.lines.common.MaxOwed)
+	}
+	l.lines.common.MaxOwed = 0
+	if err := unix.Shutdown(c.fd, unix.SHUT_WR); err != nil {
+		t.Fatal(err)
+	}
 	c.receive([]byte("\x17\x03\x03\x00\x20" + strings.Repeat("x", 32)))
-	if n := l.Counts(); n.Errors[TLS] != 1 || n.Retired != 1 || l.book.cause() != tlsc.ErrOwed.Error() || c.fd >= 0 || c.pending != nil {
+	if n := l.Counts(); n.Errors[TLS] != 1 || n.Retired != 1 || l.book.cause() != tlsc.ErrOwed.Error() || c.fd >= 0 || c.Kept() > keptFrames {
 		t.Errorf("%+v, %s", *n, l.book.cause())
-	}
-}
-
-// What the socket does not take waits for it, and frames behind it.
-func TestLinesPending(t *testing.T) {
-	addr, _ := serveFrames(t, nil, func(f *framed, id uint32, lastID string) bool {
-		return f.stands(id) && f.events(id, 1, 1, false)
-	})
-	l := framesLoop(t, addr, 2)
-	drive(t, l, func(c *Counts) bool { return c.Events == 2 })
-	c := l.lines.all[0]
-	// An empty settings frame cut in the middle is what the socket has taken half of.
-	settings := []byte{0, 0, 0, 4, 0, 0, 0, 0, 0}
-	c.send(settings[:4])
-	c.pending = settings[4:]
-	c.http2.Cancel(0)
-	l.lines.touch(c)
-	c.deliver([]byte{0, 0, 0, 4, 1, 0, 0, 0, 0}) // whatever comes goes behind it
-	if len(c.pending) != 14 {
-		t.Fatalf("%d bytes wait", len(c.pending))
-	}
-	l.lines.tendAll()
-	if c.pending != nil || c.broken || c.http2.Pending() {
-		t.Errorf("%d bytes wait, broken %v, more %v", len(c.pending), c.broken, c.http2.Pending())
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/h2"
-	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 // lines are the connections of subscribers that speak TLS or HTTP/2. They lie between
@@ -23,20 +23,16 @@ import (
 type lines struct {
 	loop     *Loop
 	book     *book
-	tls      *tlsc.Client // nil: in clear
-	http2    *h2.Client   // nil: HTTP/1.1
-	requests requests     // of HTTP/2
-	share    int32        // subscribers of a group
+	common   wire.Common
+	requests requests // of HTTP/2
+	share    int32    // subscribers of a group
 
 	all    []*line
 	free   []int32 // of all: those without a socket
 	at     []int32 // by group: the line that takes its subscribers; -1: none
 	seats  []seat  // by subscriber
 	dirty  []*line // with something to be sent
-	plain  []byte  // of the present read, decrypted
-	cipher []byte  // of the present write, encrypted
 	riders []int32 // of the line that is being closed
-	shakes tally.Handshakes
 
 	now, wall int64 // of the present read
 }
@@ -53,9 +49,10 @@ var nowhere = seat{line: -1, slot: -1}
 // newLines makes them, none connected.
 func newLines(l *Loop, o *Options) (*lines, error) {
 	n := &lines{
-		loop: l, book: l.book, tls: o.TLS, share: int32(o.share()),
+		loop: l, book: l.book, share: int32(o.share()),
 		at: make([]int32, o.connections()), seats: make([]seat, o.Subscribers),
 	}
+	n.common = wire.Common{TLS: o.TLS, BytesOut: &l.book.BytesOut, MaxOwed: tlsc.MaxOwed, KeepFrames: keptFrames}
 	for g := range n.at {
 		n.at[g] = -1
 	}
@@ -67,7 +64,7 @@ func newLines(l *Loop, o *Options) (*lines, error) {
 		return n, nil
 	}
 	var err error
-	if n.http2, err = h2.NewClient(h2.Settings{Streams: int(n.share), Text: true}); err != nil {
+	if n.common.HTTP2, err = h2.NewClient(h2.Settings{Streams: int(n.share), Text: true}); err != nil {
 		return nil, err
 	}
 	n.requests, err = newRequests(o)
@@ -89,7 +86,7 @@ func (l *lines) join(i int32, now int64) error {
 	}
 	if len(l.free) == 0 {
 		l.free = append(l.free, int32(len(l.all)))
-		l.all = append(l.all, &line{lines: l, id: int32(len(l.all)), fd: -1})
+		l.all = append(l.all, l.newLine())
 	}
 	c := l.all[l.free[len(l.free)-1]]
 	fd, refused, err := l.loop.connect(int(g), c.id, c.gen)
@@ -118,22 +115,22 @@ func (l *lines) hangUp(i int32) {
 	case c.phase != up: // it takes too long, for all who wait for it
 		now, why := l.loop.Now(), ""
 		if c.phase != dialing {
-			_, err := tally.HandshakeFailed(c.tls, unix.ETIMEDOUT)
+			_, err := c.Failed(unix.ETIMEDOUT)
 			why = err.Error()
 		}
 		l.fail(c, Timeout, why, now)
 		l.book.detail = why
-	case c.http2 == nil:
+	case c.HTTP2 == nil:
 		l.close(c)
 	case s.slot < 0:
 		c.forget(i)
 	case c.feeding:
-		c.http2.Cancel(int(s.slot))
+		c.HTTP2.Cancel(int(s.slot))
 	default: // it waited for too long
 		if c.heard <= max(s.asked, l.book.subs[i].heard) {
 			l.detach(c) // nothing came at all since: who asks next had better ask elsewhere
 		}
-		c.http2.Cancel(int(s.slot))
+		c.HTTP2.Cancel(int(s.slot))
 		l.touch(c)
 	}
 }
@@ -201,10 +198,10 @@ func (l *lines) close(c *line) {
 	for _, i := range l.on(c) {
 		l.seats[i] = nowhere
 	}
-	c.goodbye()
+	c.Close(c.phase == up)
 	// close(2) on a socket frees the descriptor whatever it returns.
 	_ = unix.Close(c.fd)
-	*c = line{lines: l, id: c.id, gen: c.gen + 1, fd: -1, dirty: c.dirty}
+	*c = line{Conn: c.Conn, lines: l, id: c.id, gen: c.gen + 1, fd: -1, dirty: c.dirty}
 	l.free = append(l.free, c.id)
 }
 

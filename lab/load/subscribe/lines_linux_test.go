@@ -227,7 +227,7 @@ func TestLinesShared(t *testing.T) {
 			}, none{})
 			c.set.Streams, c.set.Text = c.share, true
 			var err error
-			if l.lines.http2, err = h2.NewClient(c.set); err != nil {
+			if l.lines.common.HTTP2, err = h2.NewClient(c.set); err != nil {
 				t.Fatal(err)
 			}
 			drive(t, l, func(n *Counts) bool { return n.Events == uint64(c.subscribers*each) })

@@ -111,7 +111,7 @@ func (l *Loop) TLS() (*spec.TLSResult, error) {
 	if l.lines == nil {
 		return nil, nil
 	}
-	return l.lines.shakes.Result()
+	return l.lines.common.Handshakes.Result()
 }
 
 // hangUp closes a subscriber's socket, when it has one of its own. close(2) on a
