@@ -82,7 +82,7 @@
 // those without one wait in a queue. What the answers of one read lead to leaves in
 // one write, and so do the arrivals of one turn.
 //
-// Before its first request a connection shakes hands: TLS, then HTTP/2's settings.
+// Before its first request a connection makes its handshakes: TLS, then HTTP/2's settings.
 // It does not stand until then, and what goes wrong is told like a connect that
 // failed. An answer of HTTP/2 that is late costs its stream; the connection is replaced
 // when nothing came on it at all since. Each request that a connection takes with it

@@ -81,7 +81,7 @@ func (l *loop) consumeFrames(c *conn, in []byte, now int64) {
 	m := c.mux
 	m.now, m.heard = now, now
 	err := m.wire.HTTP2.Feed(in)
-	if c.phase == shaking && m.wire.HTTP2.Settled() && err == nil {
+	if c.phase == handshaking && m.wire.HTTP2.Settled() && err == nil {
 		l.stand(c, now)
 	}
 	m.pump(now)
@@ -113,7 +113,7 @@ func (l *loop) failFrames(c *conn, err error, now int64) {
 		k = tally.KindOfH2(e.Kind)
 	}
 	due := now + retryFailed
-	if c.phase == shaking {
+	if c.phase == handshaking {
 		due = now + retryRefused
 		if l.refusedSince == 0 {
 			l.refusedSince = now

@@ -217,8 +217,8 @@ func (l *loop) scan(now int64) error {
 		switch {
 		case c.phase == connecting:
 			l.connectFailed(c, unix.ETIMEDOUT, now)
-		case c.phase == shaking:
-			l.shakeFailed(c, unix.ETIMEDOUT, now)
+		case c.phase == handshaking:
+			l.handshakeFailed(c, unix.ETIMEDOUT, now)
 		case c.phase == open && c.busy():
 			l.cause = errTimeout
 			l.fail(c, tally.KindTimeout, now+retryFailed)
