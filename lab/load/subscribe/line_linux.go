@@ -128,7 +128,7 @@ func (c *line) ask() {
 	l, i := c.lines, c.waits[0]
 	c.phase = up
 	c.owner, c.waits = c.waits, nil
-	l.seats[i].slot = 0
+	l.places[i].slot = 0
 	l.book.asks(i)
 	c.Send(l.book.unsent(i))
 }
