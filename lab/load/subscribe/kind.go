@@ -59,7 +59,7 @@ func ofHTTP2(k h2.Kind) Kind {
 	return HTTP2 + Kind(k-h2.NotHTTP2)
 }
 
-// ofHandshake is the kind of a connection that came to nothing, see tally.HandshakeFailed.
+// ofHandshake is the kind of a connection that came to nothing, see wire.Conn.Failed.
 func ofHandshake(k tally.Kind) Kind {
 	switch k {
 	case tally.KindTimeout:

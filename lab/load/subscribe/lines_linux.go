@@ -13,9 +13,8 @@ import (
 // lines are the connections of subscribers that speak TLS or HTTP/2. They lie between
 // sockets and the book, and are not there for HTTP/1.1 in clear:
 //
-//	book ──▶ request ──▶ frames ──▶ TLS ──▶ pending ──▶ socket
-//	book ◀── answer ◀─── frames ◀── TLS ◀────────────── socket
-//	                  (or neither) (or neither)
+//	book ──▶ request ──▶ line ──▶ wire ──▶ socket
+//	book ◀── answer ◀─── line ◀── wire ◀── socket
 //
 // Subscribers come in groups that share a line, one each with HTTP/1.1. A line that
 // its server is leaving (GOAWAY) keeps those who stand on it, and the others of the
