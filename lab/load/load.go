@@ -4,11 +4,14 @@
 //
 //	spec ──▶ load ──┬─▶ request ────┬──▶ spec.Event
 //	                └─▶ subscribe ──┘
-//	                     │ h1, h2, tlsc, sock, ring     connections
+//	                     │ run                          phases, ticks, the window
+//	                     │ wire, h1, h2, tlsc           bytes, protocols
+//	                     │ sock, ring                   sockets
 //	                     │ arrive, scenario, reel, sse  what is asked, when
 //	                     └ tally, timer                 what came of it
 //
-// Package request asks and is answered, package subscribe listens to streams. They do not
+// Package request asks and is answered, package subscribe listens to streams. Both are
+// clients of package run, which takes them through the phases of a run. They do not
 // know each other, and nothing but [Run] knows both.
 package load
 
@@ -37,7 +40,7 @@ const Verb = "generate"
 const stderrKept = 4 << 10
 
 // Run is what such a process does: it generates the load of a specification, of
-// requests or of subscribers, and reports it through emit; see Run.
+// requests or of subscribers, and reports it through emit; see run.Do.
 func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 	if order.Listen != nil {
 		return subscribe.Run(ctx, order, emit)

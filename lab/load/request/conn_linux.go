@@ -14,9 +14,9 @@ import (
 type phase uint8
 
 const (
-	waiting    phase = iota // has no socket; in loop.retry unless draining
-	connecting              // connect is under way
-	shaking                 // it is done, and what comes before the first request is not: TLS, HTTP/2's settings
+	waiting     phase = iota // has no socket; in loop.retry unless draining
+	connecting               // connect is under way
+	handshaking              // it is done, and what comes before the first request is not: TLS, HTTP/2's settings
 	open
 )
 
@@ -107,7 +107,7 @@ func (l *loop) connected(c *conn, now int64) {
 		l.ring.Receive(l.index(c))
 	}
 	if c.wire != nil {
-		l.shake(c, now)
+		l.handshake(c, now)
 		return
 	}
 	l.stand(c, now)
@@ -167,7 +167,7 @@ func (l *loop) event(c *conn, flags uint32, now int64) {
 			l.goOn(c)
 		}
 	}
-	if flags&^unix.EPOLLOUT != 0 && c.phase >= shaking {
+	if flags&^unix.EPOLLOUT != 0 && c.phase >= handshaking {
 		l.readable(c, flags)
 	}
 }
@@ -274,7 +274,7 @@ func (l *loop) readable(c *conn, flags uint32) {
 			return
 		}
 		l.received(c, l.buf[:max(n, 0)], errno)
-		if c.phase < shaking || n < len(l.buf) && flags&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) == 0 {
+		if c.phase < handshaking || n < len(l.buf) && flags&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) == 0 {
 			return
 		}
 	}
@@ -285,8 +285,8 @@ func (l *loop) readable(c *conn, flags uint32) {
 func (l *loop) received(c *conn, in []byte, errno unix.Errno) {
 	now := l.Now()
 	switch {
-	case errno != 0 && c.phase == shaking:
-		l.shakeFailed(c, errno, now)
+	case errno != 0 && c.phase == handshaking:
+		l.handshakeFailed(c, errno, now)
 	case errno != 0 && l.started && !c.waits() && !c.held:
 		l.dropped(c, now)
 	case errno != 0:

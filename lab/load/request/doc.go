@@ -3,8 +3,8 @@
 // on raw epoll, or on an io_uring.
 //
 // Run connects, warms up until the rate is steady, measures one window, and
-// reports what happened as a sequence of [Event] values. It is meant for a
-// process of its own that the parent pinned to one core.
+// reports what happened as a sequence of [spec.Event] values; package run has the
+// phases. It is meant for a process of its own that the parent pinned to one core.
 //
 // # What is in flight
 //
@@ -71,26 +71,23 @@
 // and what a read brought is compared with the last right answer. All else lies
 // beside it, and costs it one byte that is tested (conn.detour):
 //
-//	batch ─────────────────────────────────▶ socket     HTTP/1.1 in clear
-//	batch ──▶ wire: TLS ───────────────────▶ socket     HTTP/1.1
-//	seats ──▶ frames ──▶ wire: TLS or none ▶ socket     HTTP/2
+//	batch ──────────────────────▶ socket     HTTP/1.1 in clear
+//	batch ─────────────▶ wire ──▶ socket     HTTP/1.1 over TLS
+//	requesters ────────▶ wire ──▶ socket     HTTP/2, in clear or over TLS
 //
-// A connection of HTTP/2 has Spec.Streams seats, each with one request under way at
-// most. They ask and are judged as connections of HTTP/1.1 are: an arrival of an open
-// loop takes the seat that is free for longest, and of a scenario each seat is a user.
-// A seat needs a permit first, because the server says how many streams there may be;
-// those without one wait in a queue. What the answers of one read lead to leaves in
-// one write, and so do the arrivals of one turn.
+// A connection of HTTP/2 has Spec.Streams requesters, each with one request under way
+// at most. They ask and are judged as connections of HTTP/1.1 are: an arrival of an
+// open loop takes the requester that is free for longest, and of a scenario each is a
+// user. A requester needs a permit first, because the server says how many streams
+// there may be; those without one wait in a queue. What the answers of one read lead
+// to leaves in one write, and so do the arrivals of one turn.
 //
-// Before its first request a connection shakes hands: TLS, then HTTP/2's settings.
-// It does not stand until then, and what goes wrong is told like a connect that
-// failed. An answer of HTTP/2 that is late costs its stream; the connection is replaced
-// when nothing came on it at all since. Each request that a connection takes with it
-// counts, so that a server which ends connections is not let off with one error for
-// a hundred requests.
-//
-// TLS encrypts into one buffer that all connections share, and a connection keeps
-// only what its socket did not take.
+// Before its first request a connection makes its handshakes: TLS, then HTTP/2's
+// settings (see package wire). It is not established until then, and what goes wrong is
+// told like a connect that failed. An answer of HTTP/2 that is late costs its stream;
+// the connection is replaced when nothing came on it at all since. Each request that a
+// connection takes with it counts, so that a server which ends connections is not let
+// off with one error for a hundred requests.
 //
 // # Connections
 //

@@ -79,15 +79,15 @@ func newRequest(v *scenario.View, t *scenario.Target, vary bool) (*h2.Request, e
 // trim cuts the blanks that a value must not have around it.
 func trim(value []byte) []byte { return bytes.Trim(value, " \t") }
 
-// letter is what a seat of a scenario writes its requests with.
+// letter is what a requester of a scenario writes its requests with.
 type letter struct {
 	own    []*h2.Request // those that differ each time, by target
 	view   scenario.View
 	length []byte // of the content, in digits
 }
 
-// compose prepares what a seat asks next.
-func (m *mux) compose(s *seat) error {
+// compose prepares what a requester asks next.
+func (m *mux) compose(s *requester) error {
 	l := m.loop
 	if l.play == nil {
 		s.request = l.request

@@ -182,9 +182,9 @@ func TestGoawayInGoodOrder(t *testing.T) {
 	}
 }
 
-// A server that allows fewer streams than there are seats gets as many as it allows,
-// and all seats have their turn.
-func TestFewerStreamsThanSeats(t *testing.T) {
+// A server that allows fewer streams than there are requesters gets as many as it allows,
+// and all requesters have their turn.
+func TestFewerStreamsThanRequesters(t *testing.T) {
 	for loop, arrivals := range map[string]*arrive.Plan{"closed": nil, "open": {Rate: 2000}} {
 		t.Run(loop, func(t *testing.T) {
 			s := serveFrames(t, []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 2}}, func(f *framed, id uint32, _ int) bool {
@@ -208,8 +208,8 @@ func TestFewerStreamsThanSeats(t *testing.T) {
 					if m.under > 2 || m.granted > 2 {
 						t.Fatalf("%d streams, %d permits", m.under, m.granted)
 					}
-					for k := range m.seats {
-						if s := &m.seats[k]; len(s.turn.targets) > 0 {
+					for k := range m.requesters {
+						if s := &m.requesters[k]; len(s.turn.targets) > 0 {
 							asked[s.turn.user] = true
 						}
 					}

@@ -89,7 +89,7 @@ func (l *loop) waitEpoll(now, t int64) error {
 	}
 	l.turn, l.again = l.again, l.turn[:0]
 	for _, a := range l.turn {
-		if a.c.gen == a.gen && a.c.phase >= shaking {
+		if a.c.gen == a.gen && a.c.phase >= handshaking {
 			l.readable(a.c, a.flags)
 		}
 	}

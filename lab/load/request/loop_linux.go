@@ -147,13 +147,13 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 		}
 	}
 	l.rules = newRules(order)
-	l.seat()
+	l.prepare()
 	l.lastRight = l.Now()
 	return l, nil
 }
 
-// seat prepares the places of all connections.
-func (l *loop) seat() {
+// prepare prepares the places of all connections.
+func (l *loop) prepare() {
 	l.repeats = l.play == nil || l.play.constant != nil
 	var batch []byte
 	if l.play != nil {
@@ -176,7 +176,7 @@ func (l *loop) seat() {
 			c.out, c.asked = batch, l.spec.Pipeline
 		}
 		if l.play != nil {
-			l.play.seat(l.spec, c, i)
+			l.play.assign(l.spec, c, i)
 		} else {
 			c.follow = l.reel.Place(i)
 		}

@@ -10,24 +10,24 @@ import (
 	"github.com/redline-go/redline/lab/load/wire"
 )
 
-// mux is what a connection has when it speaks HTTP/2: seats, each with one request
-// under way at most, as a connection of HTTP/1.1 is for one. A seat needs a permit
+// mux is what a connection has when it speaks HTTP/2: requesters, each with one request
+// under way at most, as a connection of HTTP/1.1 is for one. A requester needs a permit
 // to ask, for the server says how many streams there may be.
 //
 //	idle ──▶ parked ──permit──▶ free ──arrival──▶ under way ──▶ thinks ──▶ parked
 //	                              └── closed loop: at once ──┘
 type mux struct {
-	loop  *loop
-	c     *conn
-	wire  *wire.Conn // of c
-	seats []seat
-	owner []int32 // seats by slots of streams
+	loop       *loop
+	c          *conn
+	wire       *wire.Conn // of c
+	requesters []requester
+	owner      []int32 // requesters by slots of streams
 
-	parked  []int32 // seats without a permit, a ring
+	parked  []int32 // requesters without a permit, a ring
 	first   int     // of parked
 	waiting int     // how many there are in it
 	granted int     // permits
-	under   int     // seats whose request is under way
+	under   int     // requesters whose request is under way
 	asked   int     // requests of this connection
 	now     int64   // time of the present read
 	heard   int64   // time of the last one
@@ -37,8 +37,8 @@ type mux struct {
 	dirty  bool // stands in loop.dirty
 }
 
-// seat is one request after the other; of a scenario it is a user.
-type seat struct {
+// requester is one request after the other; of a scenario it is a user.
+type requester struct {
 	exchange
 	judge     h1.Judge
 	status    int
@@ -55,12 +55,12 @@ type seat struct {
 // errGoaway is the end of a connection that the server names an error for.
 var errGoaway = errors.New("the server ended the connection with GOAWAY and an error")
 
-// newMux prepares the seats of a connection.
+// newMux prepares the requesters of a connection.
 func (l *loop) newMux(c *conn, index int) *mux {
 	n := l.spec.Streams
-	m := &mux{loop: l, c: c, wire: c.wire, seats: make([]seat, n), parked: make([]int32, n)}
-	for i := range m.seats {
-		s := &m.seats[i]
+	m := &mux{loop: l, c: c, wire: c.wire, requesters: make([]requester, n), parked: make([]int32, n)}
+	for i := range m.requesters {
+		s := &m.requesters[i]
 		s.slot, s.judge.Rules = -1, l.rules
 		if l.play != nil {
 			s.turn = &turn{user: l.play.user(l.spec, index*n+i)}
@@ -73,15 +73,15 @@ func (l *loop) newMux(c *conn, index int) *mux {
 // busy reports whether something is outstanding.
 func (m *mux) busy() bool { return m.under > 0 }
 
-// place is the number of a seat among those of all connections.
-func (m *mux) place(i int) int { return m.loop.index(m.c)*len(m.seats) + i }
+// place is the number of a requester among those of all connections.
+func (m *mux) place(i int) int { return m.loop.index(m.c)*len(m.requesters) + i }
 
 // consumeFrames takes bytes of a connection that speaks HTTP/2.
 func (l *loop) consumeFrames(c *conn, in []byte, now int64) {
 	m := c.mux
 	m.now, m.heard = now, now
 	err := m.wire.HTTP2.Feed(in)
-	if c.phase == shaking && m.wire.HTTP2.Settled() && err == nil {
+	if c.phase == handshaking && m.wire.HTTP2.Settled() && err == nil {
 		l.stand(c, now)
 	}
 	m.pump(now)
@@ -113,7 +113,7 @@ func (l *loop) failFrames(c *conn, err error, now int64) {
 		k = tally.KindOfH2(e.Kind)
 	}
 	due := now + retryFailed
-	if c.phase == shaking {
+	if c.phase == handshaking {
 		due = now + retryRefused
 		if l.refusedSince == 0 {
 			l.refusedSince = now
@@ -137,11 +137,11 @@ func (l *loop) endedMux(c *conn, now int64) {
 	l.fail(c, k, now+retryFailed)
 }
 
-// enter lets all seats of a fresh connection ask.
+// enter lets all requesters of a fresh connection ask.
 func (m *mux) enter(now int64) {
-	for i := range m.seats {
-		if s := &m.seats[i]; s.until > now {
-			m.loop.wakeSeat(m, i, s.until)
+	for i := range m.requesters {
+		if s := &m.requesters[i]; s.until > now {
+			m.loop.wakeRequester(m, i, s.until)
 		} else {
 			m.park(i)
 		}
@@ -150,20 +150,20 @@ func (m *mux) enter(now int64) {
 	m.loop.flushFrames(m.c)
 }
 
-// park puts a seat up for a permit.
+// park puts a requester up for a permit.
 func (m *mux) park(i int) {
 	m.parked[(m.first+m.waiting)%len(m.parked)] = int32(i)
 	m.waiting++
 }
 
-// pump gives permits to seats, those that wait for longest first.
+// pump gives permits to requesters, those that wait for longest first.
 func (m *mux) pump(now int64) {
 	for m.waiting > 0 && m.permits() {
 		i := int(m.parked[m.first])
 		m.first = (m.first + 1) % len(m.parked)
 		m.waiting--
 		m.granted++
-		l, s := m.loop, &m.seats[i]
+		l, s := m.loop, &m.requesters[i]
 		s.granted = true
 		switch {
 		case s.eager:
@@ -191,9 +191,9 @@ func (m *mux) permits() bool {
 	return most == 0 || m.asked+m.granted-m.under < most
 }
 
-// send opens a seat's stream. Its frames leave with those of the others.
+// send opens a requester's stream. Its frames leave with those of the others.
 func (m *mux) send(i int, now int64) {
-	s := &m.seats[i]
+	s := &m.requesters[i]
 	slot := m.wire.Request(s.request)
 	if slot < 0 { // the server takes fewer than it did when the permit was given
 		s.eager = true
@@ -211,9 +211,9 @@ func (m *mux) send(i int, now int64) {
 	m.unsent++
 }
 
-// giveBack takes a seat's permit.
+// giveBack takes a requester's permit.
 func (m *mux) giveBack(i int) {
-	m.seats[i].granted = false
+	m.requesters[i].granted = false
 	m.granted--
 }
 
@@ -228,7 +228,7 @@ func (m *mux) arrive(i int, now int64) {
 
 // Head, Data, End and Fail make it an h2.Handler.
 func (m *mux) Head(slot int, h *h2.Head) {
-	s := &m.seats[m.owner[slot]]
+	s := &m.requesters[m.owner[slot]]
 	s.status, s.first, s.announced = h.Status, m.now, h.Length >= 0
 	s.judge.Begin(h.Status)
 	if s.target != nil {
@@ -241,7 +241,7 @@ func (m *mux) Head(slot int, h *h2.Head) {
 // Data takes a piece of an answer's content.
 func (m *mux) Data(slot int, b []byte) {
 	i := m.owner[slot]
-	s := &m.seats[i]
+	s := &m.requesters[i]
 	s.judge.Take(b)
 	if s.turn != nil && s.turn.kept != nil {
 		s.turn.kept.Content(b)
@@ -256,7 +256,7 @@ func (m *mux) Data(slot int, b []byte) {
 // End takes the end of an answer.
 func (m *mux) End(slot int) {
 	i := m.owner[slot]
-	s := &m.seats[i]
+	s := &m.requesters[i]
 	l := m.loop
 	if s.first == m.now { // it came whole, as recorder.firstBytes assumes
 		s.first = 0
@@ -276,9 +276,9 @@ func (m *mux) Fail(slot int, err h2.Error) {
 	m.failed(int(m.owner[slot]), tally.KindOfH2(err.Kind), m.now)
 }
 
-// done frees a seat.
+// done frees a requester.
 func (m *mux) done(i int) {
-	m.seats[i].slot = -1
+	m.requesters[i].slot = -1
 	m.under--
 	m.giveBack(i)
 }
@@ -288,13 +288,13 @@ func (m *mux) done(i int) {
 func (m *mux) failed(i int, k tally.Kind, now int64) {
 	m.loop.rec.Errors[k]++
 	m.lose(i)
-	m.seats[i].until = now + retryFailed
-	m.loop.wakeSeat(m, i, now+retryFailed)
+	m.requesters[i].until = now + retryFailed
+	m.loop.wakeRequester(m, i, now+retryFailed)
 }
 
-// lose gives up what is under way on a seat.
+// lose gives up what is under way on a requester.
 func (m *mux) lose(i int) {
-	s, l := &m.seats[i], m.loop
+	s, l := &m.requesters[i], m.loop
 	if s.target != nil {
 		l.lostExchange(&s.exchange, s.target)
 		s.turn.user.Abort()
@@ -306,13 +306,13 @@ func (m *mux) lose(i int) {
 	m.done(i)
 }
 
-// next is what a seat does after an answer.
+// next is what a requester does after an answer.
 func (m *mux) next(i int, now int64) {
-	s := &m.seats[i]
+	s := &m.requesters[i]
 	if s.target != nil {
 		if think := int64(s.turn.user.Think(s.target)); think > 0 {
 			s.until = now + think
-			m.loop.wakeSeat(m, i, s.until)
+			m.loop.wakeRequester(m, i, s.until)
 			return
 		}
 	}
@@ -320,9 +320,9 @@ func (m *mux) next(i int, now int64) {
 	m.pump(now)
 }
 
-// resume ends a seat's pause.
+// resume ends a requester's pause.
 func (m *mux) resume(i int, now int64) {
-	m.seats[i].until = 0
+	m.requesters[i].until = 0
 	m.park(i)
 	m.pump(now)
 	m.loop.flushFrames(m.c)
@@ -332,8 +332,8 @@ func (m *mux) resume(i int, now int64) {
 // the connection is replaced.
 func (l *loop) scanStreams(c *conn, now int64) {
 	m := c.mux
-	for i := range m.seats {
-		s := &m.seats[i]
+	for i := range m.requesters {
+		s := &m.requesters[i]
 		if s.slot < 0 || now-s.sent <= int64(l.spec.Timeout) {
 			continue
 		}
@@ -356,8 +356,8 @@ func (m *mux) failStreams(k tally.Kind) {
 // lost takes note that the connection is gone.
 func (m *mux) lost() {
 	l := m.loop
-	for i := range m.seats {
-		s := &m.seats[i]
+	for i := range m.requesters {
+		s := &m.requesters[i]
 		if s.slot >= 0 {
 			m.lose(i)
 		}

@@ -61,11 +61,11 @@ func (l *loop) dispatch(now int64) int64 {
 	return l.open.queue.Ready()
 }
 
-// dispatchStream hands an arrival to a seat of HTTP/2. It leaves with the others of
+// dispatchStream hands an arrival to a requester of HTTP/2. It leaves with the others of
 // this turn that its connection has.
 func (l *loop) dispatchStream(a arrive.Arrival, now int64) int64 {
 	m, i := l.conns[a.Conn/l.spec.Streams].mux, a.Conn%l.spec.Streams
-	s := &m.seats[i]
+	s := &m.requesters[i]
 	if l.broken = m.compose(s); l.broken != nil {
 		return now
 	}
@@ -177,8 +177,8 @@ func (l *loop) unanswered(now int64) (n uint64) {
 		switch c := &l.conns[i]; {
 		case c.phase != open:
 		case c.mux != nil:
-			for i := range c.mux.seats {
-				if s := &c.mux.seats[i]; s.slot >= 0 {
+			for i := range c.mux.requesters {
+				if s := &c.mux.requesters[i]; s.slot >= 0 {
 					late(&s.exchange, 1)
 				}
 			}
@@ -214,8 +214,8 @@ func (l *loop) settle(r *run.Runner, res *spec.Result) (err error) {
 		c := &l.conns[i]
 		l.unfinished(&c.exchange, now)
 		if c.mux != nil {
-			for i := range c.mux.seats {
-				l.unfinished(&c.mux.seats[i].exchange, now)
+			for i := range c.mux.requesters {
+				l.unfinished(&c.mux.requesters[i].exchange, now)
 			}
 		}
 	}

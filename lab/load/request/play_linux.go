@@ -130,8 +130,8 @@ func (p *play) user(order *spec.Spec, i int) *scenario.User {
 	return p.plan.User(s.Seed, s.First+i, max(s.Users, order.Places()))
 }
 
-// seat gives a connection's place its user.
-func (p *play) seat(order *spec.Spec, c *conn, i int) {
+// assign gives a connection's place its user.
+func (p *play) assign(order *spec.Spec, c *conn, i int) {
 	c.turn = &turn{user: p.user(order, i)}
 	if p.constant == nil {
 		return

@@ -17,7 +17,7 @@ const (
 	holdFor  = 200 * time.Millisecond // idle connections, for those who look at the server when the last tick says so
 )
 
-// Run generates the load that spec asks for and reports through emit; see run.Do.
+// Run generates the load that order asks for and reports through emit; see run.Do.
 // Its end is that of ctx.
 func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 	return run.Do(order, emit, func() (run.Client, error) {

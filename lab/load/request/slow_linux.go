@@ -19,7 +19,7 @@ const (
 	wakeThink uint8 = iota
 	wakeRead
 	wakeWrite
-	wakeStream // of a seat: the entry's number is its place
+	wakeStream // of a requester: the entry's number is its place
 )
 
 const (
@@ -48,8 +48,8 @@ func (l *loop) wake(c *conn, due int64, what uint8) {
 	l.wakeAt(timer.Entry{Due: due, ID: int32(l.index(c)), Generation: c.gen, What: what})
 }
 
-// wakeSeat sets a timer for a seat of HTTP/2.
-func (l *loop) wakeSeat(m *mux, i int, due int64) {
+// wakeRequester sets a timer for a requester of HTTP/2.
+func (l *loop) wakeRequester(m *mux, i int, due int64) {
 	l.wakeAt(timer.Entry{Due: due, ID: int32(m.place(i)), Generation: m.c.gen, What: wakeStream})
 }
 
@@ -217,8 +217,8 @@ func (l *loop) scan(now int64) error {
 		switch {
 		case c.phase == connecting:
 			l.connectFailed(c, unix.ETIMEDOUT, now)
-		case c.phase == shaking:
-			l.shakeFailed(c, unix.ETIMEDOUT, now)
+		case c.phase == handshaking:
+			l.handshakeFailed(c, unix.ETIMEDOUT, now)
 		case c.phase == open && c.busy():
 			l.cause = errTimeout
 			l.fail(c, tally.KindTimeout, now+retryFailed)

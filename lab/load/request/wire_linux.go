@@ -21,20 +21,20 @@ func (l *loop) newWire(c *conn, index int) {
 	*c.wire = wire.New(&l.common, c.mux, func() { l.gone(c) })
 }
 
-// shake begins what has to be said before the first request.
-func (l *loop) shake(c *conn, now int64) {
-	c.phase, c.sent, c.covers = shaking, now, 0
+// handshake begins what has to be said before the first request.
+func (l *loop) handshake(c *conn, now int64) {
+	c.phase, c.sent, c.covers = handshaking, now, 0
 	if c.mux != nil {
 		c.mux.asked, c.mux.scolded, c.mux.heard = 0, false, now
 	}
 	if err := c.wire.Begin(c.fd, now); err != nil {
-		l.shakeFailed(c, err, now)
+		l.handshakeFailed(c, err, now)
 	}
 }
 
-// shakeFailed counts a connection that came to nothing after connect(2). A server
+// handshakeFailed counts a connection that came to nothing after connect(2). A server
 // that cannot be talked to is one that cannot be connected to.
-func (l *loop) shakeFailed(c *conn, err error, now int64) {
+func (l *loop) handshakeFailed(c *conn, err error, now int64) {
 	if l.refusedSince == 0 {
 		l.refusedSince = now
 	}
@@ -101,8 +101,8 @@ func (l *loop) receivedWire(c *conn, in []byte, now int64) {
 	case err == nil || c.gen != gen:
 	case err == io.EOF:
 		l.endedWire(c, now)
-	case c.phase == shaking && err != tlsc.ErrOwed:
-		l.shakeFailed(c, err, now)
+	case c.phase == handshaking && err != tlsc.ErrOwed:
+		l.handshakeFailed(c, err, now)
 	default:
 		l.cause = tlsc.Explain(err)
 		l.fail(c, tally.KindTLS, now+retryFailed)
@@ -122,8 +122,8 @@ func (l *loop) feed(c *conn, in []byte, now int64) {
 // the server had to say from one that somebody in between made.
 func (l *loop) endedWire(c *conn, now int64) {
 	switch {
-	case c.phase == shaking:
-		l.shakeFailed(c, tlsc.ErrClosed, now)
+	case c.phase == handshaking:
+		l.handshakeFailed(c, tlsc.ErrClosed, now)
 	case c.mux != nil:
 		l.endedMux(c, now)
 	case c.wire.Truncated() && c.parser.Begun():

@@ -8,8 +8,8 @@
 //
 // The book is what there is to know about subscribers: it has no socket and no
 // clock, so that tests give it both. Loop is the epoll loop under it. With TLS or
-// HTTP/2 there are lines between the two, connections that several subscribers may
-// share; without them their memory is not there.
+// HTTP/2 there are lines between the two, connections (see package wire) that several
+// subscribers may share; without them their memory is not there.
 //
 // # A subscriber's life
 //
@@ -56,12 +56,11 @@
 // All reads share one buffer, and nothing of a record is kept. A subscriber is a
 // place in one slice, of a fixed size, and the bytes of its last event id; a head
 // that came in pieces is kept until it is whole, for at most 256 connections at a
-// time. TLS and HTTP/2 add what packages tlsc and h2 keep of a connection.
+// time. TLS and HTTP/2 add what packages wire, tlsc and h2 keep of a connection.
 //
 // # A run
 //
-// Run has the phases of request.Run. All subscribers connect, and the warm-up begins when
-// each has stood once, or no more come: who is missing then is the result's affair. The
-// warm-up is as long as it was asked for. How many events come in the window is the
-// server's decision, so that there is no rate to wait for.
+// Package run has the phases. All subscribers connect, and the warm-up begins when each
+// has stood once, or no more come: who is missing then is the result's affair. While
+// other generators are waited for, the subscribers listen.
 package subscribe

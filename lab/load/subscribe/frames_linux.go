@@ -95,7 +95,7 @@ func (c *line) tend() {
 			c.owner = append(c.owner, -1)
 		}
 		c.owner[slot] = i
-		l.seats[i] = seat{line: c.id, slot: int32(slot), asked: l.loop.Now()}
+		l.places[i] = place{line: c.id, slot: int32(slot), asked: l.loop.Now()}
 	}
 	if len(c.waits) == 0 {
 		c.waits = nil
@@ -109,7 +109,7 @@ func (c *line) tend() {
 	for leaving && len(c.waits) > 0 {
 		i := c.waits[0]
 		c.waits = c.waits[1:]
-		l.seats[i] = nowhere
+		l.places[i] = nowhere
 		e := h2.Error{Kind: h2.Refused, Code: code, Detail: "the server left before it took the request"}
 		l.book.fails(i, ofHTTP2(e.Kind), e.Error(), l.loop.Now())
 	}
@@ -149,6 +149,6 @@ func (c *line) Fail(slot int, err h2.Error) {
 // off takes the subscriber of a stream that is no more off the line.
 func (c *line) off(slot int) int32 {
 	i := c.owner[slot]
-	c.lines.seats[i] = nowhere
+	c.lines.places[i] = nowhere
 	return i
 }

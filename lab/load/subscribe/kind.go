@@ -59,8 +59,8 @@ func ofHTTP2(k h2.Kind) Kind {
 	return HTTP2 + Kind(k-h2.NotHTTP2)
 }
 
-// ofGreeting is the kind of a connection that came to nothing, see greet.Failed.
-func ofGreeting(k tally.Kind) Kind {
+// ofHandshake is the kind of a connection that came to nothing, see wire.Conn.Failed.
+func ofHandshake(k tally.Kind) Kind {
 	switch k {
 	case tally.KindTimeout:
 		return Timeout

@@ -14,10 +14,10 @@ import (
 
 // The phases of a line.
 const (
-	unused  uint8 = iota // it has no socket
-	dialing              //
-	shaking              // TLS, then HTTP/2's settings
-	up                   // requests may be sent
+	unused      uint8 = iota // it has no socket
+	dialing                  //
+	handshaking              // TLS, then HTTP/2's settings
+	up                       // requests may be sent
 )
 
 // line is one connection, or a place for one.
@@ -64,7 +64,7 @@ func (l *lines) event(id, gen int32, flags uint32) {
 			return
 		}
 		l.book.Connects++
-		c.shake(l.loop.Now())
+		c.handshake(l.loop.Now())
 	} else if flags&unix.EPOLLOUT != 0 {
 		c.flush()
 	}
@@ -108,9 +108,9 @@ func (l *lines) readable(c *line, flags uint32, since int64) {
 	l.loop.again = append(l.loop.again, again{c.id, c.gen, flags, since})
 }
 
-// shake begins what has to be said before the first request.
-func (c *line) shake(now int64) {
-	c.phase = shaking
+// handshake begins what has to be said before the first request.
+func (c *line) handshake(now int64) {
+	c.phase = handshaking
 	if err := c.Begin(c.fd, now); err != nil {
 		c.lines.now = now
 		c.failed(err)
@@ -120,7 +120,7 @@ func (c *line) shake(now int64) {
 // failed is the end of a line before its first request.
 func (c *line) failed(err error) {
 	k, err := c.Failed(err)
-	c.lines.fail(c, ofGreeting(k), err.Error(), c.lines.now)
+	c.lines.fail(c, ofHandshake(k), err.Error(), c.lines.now)
 }
 
 // ask sends the request of HTTP/1.1. Its subscriber is there: the line is its own.
@@ -128,7 +128,7 @@ func (c *line) ask() {
 	l, i := c.lines, c.waits[0]
 	c.phase = up
 	c.owner, c.waits = c.waits, nil
-	l.seats[i].slot = 0
+	l.places[i].slot = 0
 	l.book.asks(i)
 	c.Send(l.book.unsent(i))
 }

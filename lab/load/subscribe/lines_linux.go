@@ -13,9 +13,8 @@ import (
 // lines are the connections of subscribers that speak TLS or HTTP/2. They lie between
 // sockets and the book, and are not there for HTTP/1.1 in clear:
 //
-//	book ──▶ request ──▶ frames ──▶ TLS ──▶ pending ──▶ socket
-//	book ◀── answer ◀─── frames ◀── TLS ◀────────────── socket
-//	                  (or neither) (or neither)
+//	book ──▶ request ──▶ line ──▶ wire ──▶ socket
+//	book ◀── answer ◀─── line ◀── wire ◀── socket
 //
 // Subscribers come in groups that share a line, one each with HTTP/1.1. A line that
 // its server is leaving (GOAWAY) keeps those who stand on it, and the others of the
@@ -30,34 +29,34 @@ type lines struct {
 	all    []*line
 	free   []int32 // of all: those without a socket
 	at     []int32 // by group: the line that takes its subscribers; -1: none
-	seats  []seat  // by subscriber
+	places []place // by subscriber
 	dirty  []*line // with something to be sent
 	riders []int32 // of the line that is being closed
 
 	now, wall int64 // of the present read
 }
 
-// seat is where a subscriber is.
-type seat struct {
+// place is where a subscriber is.
+type place struct {
 	line  int32 // -1: none
 	slot  int32 // its stream; -1: it waits to ask
 	asked int64 // when it did
 }
 
-var nowhere = seat{line: -1, slot: -1}
+var nowhere = place{line: -1, slot: -1}
 
 // newLines makes them, none connected.
 func newLines(l *Loop, o *Options) (*lines, error) {
 	n := &lines{
 		loop: l, book: l.book, share: int32(o.share()),
-		at: make([]int32, o.connections()), seats: make([]seat, o.Subscribers),
+		at: make([]int32, o.connections()), places: make([]place, o.Subscribers),
 	}
 	n.common = wire.Common{TLS: o.TLS, BytesOut: &l.book.BytesOut, MaxOwed: tlsc.MaxOwed, KeepFrames: keptFrames}
 	for g := range n.at {
 		n.at[g] = -1
 	}
-	for i := range n.seats {
-		n.seats[i] = nowhere
+	for i := range n.places {
+		n.places[i] = nowhere
 	}
 	l.book.fresh, l.book.hangUp = n.fresh, n.hangUp
 	if !o.HTTP2 {
@@ -79,7 +78,7 @@ func (l *lines) join(i int32, now int64) error {
 	g := i / l.share
 	if id := l.at[g]; id >= 0 {
 		c := l.all[id]
-		l.seats[i] = seat{line: id, slot: -1}
+		l.places[i] = place{line: id, slot: -1}
 		c.waits = append(c.waits, i)
 		l.touch(c)
 		return nil
@@ -96,7 +95,7 @@ func (l *lines) join(i int32, now int64) error {
 	l.free = l.free[:len(l.free)-1]
 	c.fd, c.group, c.phase, c.heard = fd, g, dialing, now
 	c.waits = append(c.waits, i)
-	l.at[g], l.seats[i] = c.id, seat{line: c.id, slot: -1}
+	l.at[g], l.places[i] = c.id, place{line: c.id, slot: -1}
 	if refused {
 		l.fail(c, Connect, "", now)
 	}
@@ -105,11 +104,11 @@ func (l *lines) join(i int32, now int64) error {
 
 // hangUp takes a subscriber off its line.
 func (l *lines) hangUp(i int32) {
-	s := l.seats[i]
+	s := l.places[i]
 	if s.line < 0 {
 		return
 	}
-	l.seats[i] = nowhere
+	l.places[i] = nowhere
 	c := l.all[s.line]
 	switch {
 	case c.phase != up: // it takes too long, for all who wait for it
@@ -166,8 +165,8 @@ func (l *lines) detach(c *line) {
 // on are the subscribers of a line; valid until the next call.
 func (l *lines) on(c *line) []int32 {
 	l.riders = l.riders[:0]
-	for i := c.group * l.share; i < min((c.group+1)*l.share, int32(len(l.seats))); i++ {
-		if l.seats[i].line == c.id {
+	for i := c.group * l.share; i < min((c.group+1)*l.share, int32(len(l.places))); i++ {
+		if l.places[i].line == c.id {
 			l.riders = append(l.riders, i)
 		}
 	}
@@ -196,7 +195,7 @@ func (l *lines) fail(c *line, k Kind, why string, now int64) {
 func (l *lines) close(c *line) {
 	l.detach(c)
 	for _, i := range l.on(c) {
-		l.seats[i] = nowhere
+		l.places[i] = nowhere
 	}
 	c.Close(c.phase == up)
 	// close(2) on a socket frees the descriptor whatever it returns.

@@ -132,18 +132,11 @@ func (l *Loop) Counts() *Counts { return &l.book.Counts }
 // Standing is how many subscribers listen at present.
 func (l *Loop) Standing() int { return l.book.standing }
 
-// Stood is how many of the expected have stood, once at least: streams may be shorter
-// than it takes until all stand together.
-func (l *Loop) Stood() int { return l.book.stood }
-
 // Expected is how many of the subscribers may stand, now or later.
 func (l *Loop) Expected() int { return len(l.book.subs) - int(l.book.Retired) }
 
 // Spun is how many nanoseconds went into polls that found nothing.
 func (l *Loop) Spun() int64 { return l.poll.Spun }
-
-// Uncancel lets the loop go on after run.ErrCancelled.
-func (l *Loop) Uncancel() { l.done = nil }
 
 // Begin opens the window.
 func (l *Loop) Begin() { l.begun, l.book.lowest = l.Now(), l.book.standing }

@@ -25,7 +25,8 @@ type client struct {
 	before             uint64  // resident memory without subscribers
 }
 
-// Run is request.Run for a specification whose connections are subscribers.
+// Run holds the subscribers that order asks for and reports through emit; see run.Do.
+// Its end is that of ctx.
 func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 	return run.Do(order, emit, func() (run.Client, error) { return newClient(ctx, order) })
 }
@@ -74,24 +75,25 @@ func (c *client) Connect(r *run.Runner) error {
 	patience := int64(r.Spec.Timeout + r.Spec.Timeout/2)
 	begin := c.Now()
 	most, grew, told := 0, begin, begin
-	for c.Stood() < c.Expected() || c.Stood() == 0 {
+	// Not how many stand: streams may be shorter than it takes until all stand together.
+	for stood := &c.book.stood; *stood < c.Expected() || *stood == 0; {
 		if err := r.Step(); err != nil {
 			return err
 		}
 		now := c.Now()
-		if n := c.Stood(); n >= most+max(r.Spec.Places()/100, 1) {
-			most, grew = n, now // a trickle does not count: it could go on for ever
+		if *stood >= most+max(r.Spec.Places()/100, 1) {
+			most, grew = *stood, now // a trickle does not count: it could go on for ever
 		}
-		if c.Stood() == 0 {
+		if *stood == 0 {
 			if err := c.Hope(); err != nil {
 				return err
 			}
 		} else if now-grew > patience {
 			break
 		}
-		if n := c.Stood(); n > 0 && now-told > int64(r.Spec.Tick) {
+		if *stood > 0 && now-told > int64(r.Spec.Tick) {
 			told = now
-			r.Emit(spec.Event{Standing: n})
+			r.Emit(spec.Event{Standing: *stood})
 		}
 	}
 	c.took = float64(c.Now()-begin) / 1e9
@@ -146,7 +148,7 @@ func (c *client) Begin(_, _ int64) {
 }
 
 // Cut ends the window.
-func (c *client) Cut(int64) { c.Uncancel() }
+func (c *client) Cut(int64) { c.done = nil }
 
 // Result is what the window came to.
 func (c *client) Result(res *spec.Result, _ int64) (err error) {

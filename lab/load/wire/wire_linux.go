@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"errors"
+	"fmt"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/h2"
@@ -230,8 +233,21 @@ func (c *Conn) Flush() (more bool, err error) {
 func (c *Conn) Truncated() bool { return c.tls != nil && c.tls.End() != nil }
 
 // Failed says what a connection counts as that ended before it was established, and
-// what the error means; see tally.HandshakeFailed.
-func (c *Conn) Failed(err error) (tally.Kind, error) { return tally.HandshakeFailed(c.tls, err) }
+// what the error means. Without TLS, or when its handshake is done, the server's
+// settings of HTTP/2 were waited for. Errors are as for tlsc.Explain.
+func (c *Conn) Failed(err error) (tally.Kind, error) {
+	errno, is := errors.AsType[unix.Errno](err)
+	switch {
+	case c.tls != nil && !c.tls.Ready(), errors.Is(err, tlsc.ErrNoHTTP2):
+	case errno == unix.ETIMEDOUT:
+		return tally.KindTimeout, errors.New("HTTP/2: no settings of the server in time")
+	case is:
+		return tally.KindReset, fmt.Errorf("begin HTTP/2: %w", err)
+	case errors.Is(err, tlsc.ErrClosed):
+		return tally.KindClosed, errors.New("HTTP/2: the server closed the connection at once; it may not know it")
+	}
+	return tally.KindTLS, tlsc.Explain(err)
+}
 
 // Close ends the connection, and frees what TLS holds. The server is told if the
 // connection was established, as far as the socket takes it. The socket stays open.
