@@ -51,6 +51,21 @@ func (b *bench) measureCeiling(ctx context.Context, c *Catalogue) error {
 	return nil
 }
 
+// Measurable separates the workloads that take their rate from what limit reaches, left,
+// from the others, where there is no limit: it is built from a checkout. Names that are
+// unknown stay.
+func (c *Catalogue) Measurable(names []string) (kept, left []string) {
+	_, err := c.find(floorName)
+	for _, name := range names {
+		if w := findWorkload(name); err != nil && w != nil && w.ceiling > 0 {
+			left = append(left, name)
+		} else {
+			kept = append(kept, name)
+		}
+	}
+	return kept, left
+}
+
 // floorSubject returns limit, ready to start, and whether it takes part.
 func (b *bench) floorSubject(ctx context.Context, c *Catalogue) (s *Subject, among bool, err error) {
 	for _, s := range b.subjects {

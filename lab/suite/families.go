@@ -45,7 +45,7 @@ func Expand(names []string) []string {
 		family, isGroup := strings.CutSuffix(name, groupEnd)
 		switch {
 		case name == everything:
-			out = append(out, Workloads(false)...)
+			out = append(out, Workloads()...)
 			for _, f := range families {
 				out = append(out, standard[f]...)
 			}
@@ -60,7 +60,7 @@ func Expand(names []string) []string {
 
 // known is what a name of a workload may be, in words.
 func known() []string {
-	names := slices.Clone(Workloads(false))
+	names := slices.Clone(Workloads())
 	for _, f := range families {
 		names = append(names, standard[f]...)
 	}

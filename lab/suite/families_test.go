@@ -66,6 +66,20 @@ func TestExpand(t *testing.T) {
 	}
 }
 
+// TestMeasurable wants limit to be there for shares of what it reaches.
+func TestMeasurable(t *testing.T) {
+	quick := Quick()
+	c := catalogueOf(t, "good")
+	kept, left := c.Measurable(quick)
+	if !slices.Equal(kept, []string{"plaintext", "pipeline16"}) || !slices.Equal(left, []string{"at25"}) {
+		t.Errorf("without %s: %v, and left %v", floorName, kept, left)
+	}
+	c.external[floorName] = c.external["good"].renamed(floorName)
+	if kept, left := c.Measurable(quick); !slices.Equal(kept, quick) || left != nil {
+		t.Errorf("with %s: %v, and left %v", floorName, kept, left)
+	}
+}
+
 // TestVariedRequestsDiffer wants no two of them to be alike, and the same ones each time.
 func TestVariedRequestsDiffer(t *testing.T) {
 	w := findWorkload("pipeline16")

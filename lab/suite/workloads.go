@@ -28,7 +28,7 @@ type workload struct {
 	backend      string  // that the service asks; empty: none
 	beside       *beside // slow requests among those of an open loop
 	family       string  // of workloads in several sizes; empty: none
-	quick, floor bool    // part of --quick; served by limit
+	floor        bool    // served by limit
 	answer       answer
 }
 
@@ -94,7 +94,7 @@ func workloads() []workload {
 	return []workload{
 		{
 			name: "plaintext", title: "GET, 13 bytes back", method: "GET", path: "/plaintext",
-			pipeline: 1, quick: true, floor: true, answer: plain,
+			pipeline: 1, floor: true, answer: plain,
 		},
 		{
 			name: "json", title: "GET, a struct encoded per request", method: "GET", path: "/json", pipeline: 1,
@@ -106,7 +106,7 @@ func workloads() []workload {
 		},
 		{
 			name: "pipeline16", title: "GET, 16 different ones in flight a connection", method: "GET", path: "/plaintext",
-			pipeline: 16, varied: true, quick: true, floor: true, answer: plain,
+			pipeline: 16, varied: true, floor: true, answer: plain,
 		},
 		{
 			name: "echo1k", title: "POST 1 KiB, the same back", method: "POST", path: "/echo", pipeline: 1,
@@ -158,16 +158,18 @@ func (w *workload) lead() results.Metric {
 }
 
 // Workloads returns the names of the workloads that stand for themselves, which --full
-// measures, or of those of --quick.
-func Workloads(quick bool) []string {
+// measures.
+func Workloads() []string {
 	var names []string
 	for _, w := range workloads() {
-		if w.quick || !quick {
-			names = append(names, w.name)
-		}
+		names = append(names, w.name)
 	}
 	return names
 }
+
+// Quick returns the names of the workloads of --quick: as fast as answered, with one
+// request and with many in flight on each connection, and at a load as services have.
+func Quick() []string { return []string{"plaintext", "pipeline16", "at25"} }
 
 // request returns the workload's request for a server at host, as it goes on
 // the wire; prefix goes before the path.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,13 +61,13 @@ difference is called one. Ends with a table, results.json and report.html.`,
 	f.StringSliceVar(&b.Subjects, "subjects", suite.Builtin(), "what to compare, comma-separated")
 	f.StringArrayVar(&b.subjectFiles, "subject-file", nil, "describe a subject of your own in this YAML `FILE`; may be repeated")
 	f.StringVar(&b.Baseline, "baseline", "", "what to compare with (default: the first subject)")
-	f.StringSliceVar(&b.Workloads, "workloads", suite.Workloads(true), "what to ask of the subjects, comma-separated; all, at-all, redis-all, wait-all and mixed-all stand for several")
+	f.StringSliceVar(&b.Workloads, "workloads", suite.Quick(), "what to ask of the subjects, comma-separated; all, at-all, redis-all, wait-all and mixed-all stand for several")
 	f.IntVar(&b.Connections, "connections", 64, "open connections; stream, idle and the open loops have figures of their own unless this is given")
 	f.DurationVar(&b.Window, "window", 5*time.Second, "measured time of a run")
 	f.DurationVar(&b.Warmup, "warmup", 2*time.Second, "time before it; longer while the rate has a trend")
 	f.IntVar(&b.Blocks, "blocks", 10, "how often every subject is measured")
 	f.Uint64Var(&b.Seed, "seed", 0, "of the order and the intervals (default: random, recorded)")
-	f.BoolVar(&b.quick, "quick", false, "short windows, two workloads: about four minutes (the default)")
+	f.BoolVar(&b.quick, "quick", false, "short windows, three workloads: about seven minutes (the default)")
 	f.BoolVar(&b.full, "full", false, "all workloads but those of partial load and backends, long windows: more than an hour")
 	f.StringVar(&b.serverCPUs, "server-cpus", "", "`CPUS` of the subjects, as 0-3,6 (default: the first one allowed)")
 	f.StringVar(&b.generatorCPUs, "generator-cpus", "", "`CPU` of the generator (default: the last one allowed)")
@@ -167,6 +168,13 @@ func (b *benchFlags) resolve(c *cobra.Command) (*suite.Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !c.Flags().Changed("workloads") {
+		var left []string
+		if b.Workloads, left = catalogue.Measurable(b.Workloads); len(left) > 0 {
+			fmt.Fprintf(c.ErrOrStderr(), "redline: left out, since its rate is a share of what the subject limit reaches, which is built from a checkout of Redline: %s\n",
+				strings.Join(left, ", "))
+		}
+	}
 	return catalogue, catalogue.Check(b.Config)
 }
 
@@ -183,7 +191,7 @@ func (b *benchFlags) mode(changed func(string) bool) {
 		setUnless(changed("blocks"), &b.Blocks, 9)
 	case b.full:
 		b.Mode = "full"
-		setUnless(changed("workloads"), &b.Workloads, suite.Workloads(false))
+		setUnless(changed("workloads"), &b.Workloads, suite.Workloads())
 	}
 }
 
