@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/redline-go/redline/lab/guard"
@@ -50,6 +52,31 @@ func askWait(socket, text string) {
 	defer conn.Close()
 	conn.Write(binary.LittleEndian.AppendUint64(nil, uint64(d)))
 	io.ReadFull(conn, make([]byte, 8))
+}
+
+// serveSizes answers for the workloads of sizes.
+func serveSizes(w http.ResponseWriter, r *http.Request, flaw string) {
+	if r.URL.Path == "/order" {
+		var order struct{ Items []orderItem }
+		json.NewDecoder(r.Body).Decode(&order)
+		total := 0
+		for _, i := range order.Items {
+			total += i.Quantity * i.Price
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"items":%d,"total":%d}`, len(order.Items), total)
+		return
+	}
+	size, _ := strconv.Atoi(r.URL.Query().Get("size"))
+	body := patternOf(size)
+	switch flaw {
+	case "wrong-byte":
+		body[size/2] = '!'
+	case "long":
+		body = append(body, '0')
+	}
+	w.Header().Set("Content-Type", octetStream)
+	w.Write(body)
 }
 
 // benchBackends starts the backends as a comparison does, tells their process numbers,

@@ -15,6 +15,7 @@ const (
 	familyRedis = "redis" // redis: a closed loop; redis-2000: so many requests a second
 	familyWait  = "wait"  // wait-300us: a closed loop; wait-300us-4000: so many a second
 	familyMixed = "mixed" // mixed-300us: quick requests beside some that take so much CPU
+	familySizes = "sizes" // get1k to get10m, post1k, post20k, and mix: answers and bodies of those sizes
 )
 
 // standard is the workloads of a family that its group stands for.
@@ -26,10 +27,11 @@ var standard = map[string][]string{
 		"wait-700us-1000", "wait-700us-8000", "wait-1ms-1000", "wait-1ms-8000", "wait-1ms",
 	},
 	familyMixed: {"mixed-300us", "mixed-900us", "mixed-5ms"},
+	familySizes: {"get1k", "get16k", "get256k", "get10m", "post1k", "post20k", "mix"},
 }
 
 // families is their order in lists.
-var families = []string{familyAt, familyRedis, familyWait, familyMixed}
+var families = []string{familyAt, familyRedis, familyWait, familyMixed, familySizes}
 
 // groupEnd makes the name of a group of that of a family.
 const groupEnd = "-all"
@@ -38,7 +40,7 @@ const groupEnd = "-all"
 const everything = "all"
 
 // Expand replaces the names of groups by those of their workloads: all, and at-all,
-// redis-all, wait-all, mixed-all.
+// redis-all, wait-all, mixed-all, sizes-all.
 func Expand(names []string) []string {
 	var out []string
 	for _, name := range names {
@@ -73,7 +75,7 @@ func findWorkload(name string) *workload {
 	if i := slices.IndexFunc(all, func(w workload) bool { return w.name == name }); i >= 0 {
 		return &all[i]
 	}
-	for _, find := range []func(string) *workload{findAt, findRedis, findWait, findMixed} {
+	for _, find := range []func(string) *workload{findAt, findRedis, findWait, findMixed, findSize} {
 		if w := find(name); w != nil {
 			w.name = name
 			return w

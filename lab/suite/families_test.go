@@ -28,6 +28,9 @@ func TestNamesOfFamilies(t *testing.T) {
 		{"wait-1ms", "/wait?wait=1ms", "wait", 0, 0},
 		{"wait-300us-4000", "/wait?wait=300us", "wait", 0, 4000},
 		{"mixed-900us", "/plaintext", "", 0, 2300},
+		{"get16k", "/bytes?size=16384", "", 0, 0},
+		{"post20k", "/order", "", 0, 0},
+		{"mix", "/bytes?size=59960", "", 0, 0},
 	} {
 		w := findWorkload(test.name)
 		if w == nil {
@@ -44,7 +47,7 @@ func TestNamesOfFamilies(t *testing.T) {
 			t.Errorf("%s has connections of its own", test.name)
 		}
 	}
-	for _, name := range []string{"at0", "at100", "at", "redis-", "redis-0", "wait", "wait-5", "wait-2000ms", "mixed-1us", "all", "redis-all"} {
+	for _, name := range []string{"at0", "at100", "at", "redis-", "redis-0", "wait", "wait-5", "wait-2000ms", "mixed-1us", "get2k", "post10m", "mixed", "sizes", "all", "redis-all"} {
 		if w := findWorkload(name); w != nil {
 			t.Errorf("%s is %+v", name, w)
 		}

@@ -85,6 +85,9 @@ func serve(flaw, addr string, sockets []string) int {
 			return
 		case r.URL.Path == "/wait":
 			askWait(sockets[1], r.URL.Query().Get("wait"))
+		case r.URL.Path == "/bytes" || r.URL.Path == "/order":
+			serveSizes(w, r, flaw)
+			return
 		case flaw == "wrong-body":
 			fmt.Fprint(w, "Hello, Wurld!")
 			return

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ type workload struct {
 	method, path string
 	headers      string // beyond Host and Content-Length, whole lines
 	body         []byte
+	contentType  string // of the body; empty: application/octet-stream
 	pipeline     int
 	connections  int     // 0: as asked for on the command line
 	stream       bool    // events of one endless answer are counted
@@ -27,6 +29,7 @@ type workload struct {
 	varied       bool    // requests differ, and their answers do not
 	backend      string  // that the service asks; empty: none
 	beside       *beside // slow requests among those of an open loop
+	parts        []part  // the requests, where they are for answers of several sizes
 	family       string  // of workloads in several sizes; empty: none
 	floor        bool    // served by limit
 	answer       answer
@@ -40,6 +43,7 @@ type answer struct {
 }
 
 const (
+	octetStream     = "application/octet-stream"
 	uploadBytes     = 1 << 20
 	streamInterval  = 100 * time.Millisecond
 	streamEventSize = 40
@@ -90,7 +94,7 @@ func plaintext() workload {
 // families have more.
 func workloads() []workload {
 	plain := plainAnswer()
-	pattern := bytes.Repeat([]byte("0123456789abcdef"), uploadBytes/16)
+	pattern := patternOf(uploadBytes)
 	return []workload{
 		{
 			name: "plaintext", title: "GET, 13 bytes back", method: "GET", path: "/plaintext",
@@ -111,7 +115,7 @@ func workloads() []workload {
 		{
 			name: "echo1k", title: "POST 1 KiB, the same back", method: "POST", path: "/echo", pipeline: 1,
 			body:   pattern[:1024],
-			answer: answer{contentType: "application/octet-stream", body: pattern[:1024]},
+			answer: answer{contentType: octetStream, body: pattern[:1024]},
 		},
 		{
 			name: "upload1m", title: "POST 1 MiB, its length back", method: "POST", path: "/upload", pipeline: 1,
@@ -193,7 +197,7 @@ func (w *workload) requestOf(host, prefix string, i int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s%s HTTP/1.1\r\nHost: %s\r\n%s", w.method, prefix, target, host, fields)
 	if w.body != nil {
-		fmt.Fprintf(&b, "Content-Type: application/octet-stream\r\nContent-Length: %d\r\n", len(w.body))
+		fmt.Fprintf(&b, "Content-Type: %s\r\nContent-Length: %d\r\n", cmp.Or(w.contentType, octetStream), len(w.body))
 	}
 	b.WriteString("\r\n")
 	b.Write(w.body)
@@ -224,6 +228,9 @@ func (w *workload) describe(connections int) results.Workload {
 	unit, arrivals, path := "request", "", w.path
 	if w.beside != nil {
 		path += " and " + w.beside.path
+	}
+	if w.parts != nil {
+		path = "/bytes of " + strings.Join(partNames(w.parts), ", ")
 	}
 	if w.stream {
 		unit = "event"

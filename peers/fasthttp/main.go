@@ -54,6 +54,10 @@ func (a asks) handle(ctx *fasthttp.RequestCtx) {
 		only(ctx, fasthttp.MethodPost, echo)
 	case "/upload":
 		only(ctx, fasthttp.MethodPost, upload)
+	case "/bytes":
+		only(ctx, fasthttp.MethodGet, sized)
+	case "/order":
+		only(ctx, fasthttp.MethodPost, order)
 	case "/stream":
 		only(ctx, fasthttp.MethodGet, stream)
 	case "/redis":

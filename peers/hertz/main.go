@@ -37,6 +37,8 @@ func serve(ctx context.Context, ln net.Listener) error {
 	h.GET("/json", encode)
 	h.POST("/echo", echo)
 	h.POST("/upload", upload)
+	h.GET("/bytes", sized)
+	h.POST("/order", order)
 	h.GET("/stream", func(client context.Context, c *app.RequestContext) { stream(ctx, client, c) })
 	asks := asks{backend.Open()}
 	h.GET("/redis", asks.redis)

@@ -17,6 +17,7 @@ func Handler() http.Handler {
 	r := chi.NewRouter()
 	r.Get("/plaintext", stdlib.Plaintext)
 	r.Get("/json", stdlib.JSON)
+	r.Get("/bytes", stdlib.Sized)
 	r.Get("/stream", stdlib.Stream)
 	asks := stdlib.Asks{Backends: backend.Open()}
 	r.Get("/redis", asks.Redis)
@@ -26,6 +27,7 @@ func Handler() http.Handler {
 		r.Use(middleware.RequestSize(subject.BodyLimit))
 		r.Post("/echo", stdlib.Echo)
 		r.Post("/upload", stdlib.Upload)
+		r.Post("/order", stdlib.Order)
 	})
 	return r
 }

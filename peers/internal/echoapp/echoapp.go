@@ -23,6 +23,8 @@ func Handler() http.Handler {
 	e.GET("/json", encode)
 	e.POST("/echo", reply, limit)
 	e.POST("/upload", upload, limit)
+	e.GET("/bytes", sized)
+	e.POST("/order", order, limit)
 	e.GET("/stream", stream)
 	asks := asks{backend.Open()}
 	e.GET("/redis", asks.redis)

@@ -24,6 +24,8 @@ func Handler() http.Handler {
 	r.GET("/json", encode)
 	r.POST("/echo", limitBody, echo)
 	r.POST("/upload", limitBody, upload)
+	r.GET("/bytes", sized)
+	r.POST("/order", limitBody, order)
 	r.GET("/stream", stream)
 	asks := asks{backend.Open()}
 	r.GET("/redis", asks.redis)

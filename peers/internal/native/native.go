@@ -29,6 +29,8 @@ func serve(ctx context.Context, ln net.Listener, transport redline.Transport) er
 	r.GET("/json", encode)
 	r.POST("/echo", echo)
 	r.POST("/upload", upload)
+	r.GET("/bytes", sized)
+	r.POST("/order", order)
 	r.GET("/stream", func(c *redline.Ctx) { stream(ctx, c) })
 	asks := asks{backend.Open()}
 	r.GET("/redis", asks.redis)
