@@ -48,7 +48,10 @@ func (b *benchFlags) command() *cobra.Command {
 Every subject is built, started as a process of its own on one CPU and driven
 from another, block by block in random order. The baseline takes part twice in
 each block: what separates it from itself is the noise floor, and no smaller
-difference is called one. Ends with a table, results.json and report.html.`,
+difference is called one. Ends with a table, results.json and report.html.
+
+A server of your own takes part through a subject file, in YAML: docs/subjects.md
+has the format, what each workload asks for, and examples in four languages.`,
 		Example: `  redline bench
   redline bench --subjects nethttp,fasthttp,limit --workloads plaintext,json
   redline bench --full --out results/full
