@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redline-go/redline/lab/backend"
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
@@ -52,6 +53,27 @@ func askWait(socket, text string) {
 	defer conn.Close()
 	conn.Write(binary.LittleEndian.AppendUint64(nil, uint64(d)))
 	io.ReadFull(conn, make([]byte, 8))
+}
+
+// askFanout is what the subject "asks" joins of the answers of the backend, or the error.
+func askFanout(socket, wait string) (joined string) {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}
+	defer transport.CloseIdleConnections()
+	for n := range backend.Parts {
+		resp, err := (&http.Client{Transport: transport}).Get(fmt.Sprintf("http://backend/part?n=%d&wait=%s", n+1, wait))
+		if err != nil {
+			return err.Error()
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil {
+			return err.Error()
+		}
+		joined += string(text)
+	}
+	return joined
 }
 
 // serveSizes answers for the workloads of sizes.
@@ -103,7 +125,7 @@ func holdBackends() error {
 	}
 	b := &bench{
 		cfg: Config{Executable: exe, GeneratorCPUs: cpus[:1]}, guard: g, launcher: spawn.NewLauncher(), file: &results.File{},
-		loads: []*workload{findWorkload("redis"), findWorkload("wait-1ms")},
+		loads: []*workload{findWorkload("redis"), findWorkload("wait-1ms"), findWorkload("fanout")},
 	}
 	if b.tmp, err = openDir("", "redline-bench-"); err != nil {
 		return err
