@@ -10,7 +10,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -94,16 +96,56 @@ func waits(asked chan<- uint64) func(net.Conn) error {
 	}
 }
 
+// parts answers each request of HTTP with the part of the text that it asks for, the first
+// one last: all must be on their way before one is answered.
+func parts() func(net.Conn) error {
+	texts := []string{"Hello, ", "World", "!"}
+	turn := make(chan bool, len(texts))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /part", func(w http.ResponseWriter, r *http.Request) {
+		n, err := strconv.Atoi(r.FormValue("n"))
+		if err != nil || n < 1 || n > len(texts) || r.FormValue("wait") != "1ms" {
+			http.Error(w, r.RequestURI, http.StatusBadRequest)
+			return
+		}
+		if n > 1 {
+			turn <- true
+		} else {
+			<-turn
+			<-turn
+		}
+		io.WriteString(w, texts[n-1])
+	})
+	return func(conn net.Conn) error {
+		in := bufio.NewReader(conn)
+		for {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				return err
+			}
+			answer := httptest.NewRecorder()
+			mux.ServeHTTP(answer, r)
+			result := answer.Result()
+			result.ContentLength = int64(answer.Body.Len())
+			if err := result.Write(conn); err != nil {
+				return err
+			}
+		}
+	}
+}
+
 func TestBackends(t *testing.T) {
 	each(t, stacks, func(t *testing.T, name string) {
 		asked := make(chan uint64, 100)
-		p := start(t, name, "--redis", listenUnix(t, redis), "--wait", listenUnix(t, waits(asked)))
+		p := start(t, name, "--redis", listenUnix(t, redis), "--wait", listenUnix(t, waits(asked)),
+			"--fanout", listenUnix(t, parts()))
 		c := p.dial(t)
 		for range 2 {
 			for _, test := range []struct{ target, want string }{
 				{"/redis", value},
 				{"/wait?wait=60us", subject.Hello},
 				{"/wait?wait=1ms", subject.Hello},
+				{"/fanout?wait=1ms", subject.Hello},
 				{"/burn?rounds=3", subject.Hello},
 				{"/plaintext?id=17", subject.Hello},
 			} {
@@ -131,7 +173,7 @@ func TestBackendsThatAreNotThere(t *testing.T) {
 		p := start(t, name)
 		c := p.dial(t)
 		for target, want := range map[string]int{
-			"/redis": 503, "/wait?wait=1ms": 503, "/wait?wait=2s": 400, "/wait": 400, "/burn": 400, "/burn?rounds=-1": 400,
+			"/redis": 503, "/wait?wait=1ms": 503, "/wait?wait=2s": 400, "/wait": 400, "/fanout?wait=1ms": 503, "/fanout": 400, "/fanout?wait=-1s": 400, "/burn": 400, "/burn?rounds=-1": 400,
 		} {
 			c.send(t, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n")
 			if answer, _ := c.answer(t, http.MethodGet); answer.StatusCode != want {

@@ -31,6 +31,15 @@ func post(path string, body []byte) string {
 		path, len(body), body)
 }
 
+// postJSON is a POST with a body of JSON.
+func postJSON(path, body string) string {
+	return strings.Replace(post(path, []byte(body)), "application/octet-stream", "application/json", 1)
+}
+
+// orders is what two items come to 399 cents of.
+const orders = `{"customer":"c","items":[{"id":1,"name":"a","quantity":2,"price":150,"tags":["x","y"]},` +
+	`{"id":2,"name":"b","quantity":1,"price":99,"tags":[]}]}`
+
 // postChunked is a POST with a body in chunks of the given sizes.
 func postChunked(path string, body []byte, sizes ...int) string {
 	var b strings.Builder
@@ -89,14 +98,14 @@ func TestAnswers(t *testing.T) {
 		"Cookie: session=" + strings.Repeat("0123456789abcdef", 25) + "\r\n" +
 		"Connection: keep-alive\r\nUpgrade-Insecure-Requests: 1\r\nSec-Fetch-Dest: document\r\n" +
 		"Sec-Fetch-Mode: navigate\r\nSec-Fetch-Site: none\r\nPriority: u=0, i\r\n\r\n"
-	const plain, octets = "text/plain", "application/octet-stream"
+	const plain, octets, json = "text/plain", "application/octet-stream", "application/json"
 	tests := []struct {
 		name, request, media, body string
 		whole                      bool // limit answers it too
 	}{
 		{"plaintext", get, plain, "Hello, World!", true},
 		{"plaintext with browser headers", browser, plain, "Hello, World!", true},
-		{"json", "GET /json HTTP/1.1\r\nHost: a\r\n\r\n", "application/json", `{"message":"Hello, World!"}`, false},
+		{"json", "GET /json HTTP/1.1\r\nHost: a\r\n\r\n", json, `{"message":"Hello, World!"}`, false},
 		{"echo of nothing", post("/echo", nil), octets, "", false},
 		{"echo of one byte", post("/echo", body[:1]), octets, string(body[:1]), false},
 		{"echo of 2 KB", post("/echo", body[:2049]), octets, string(body[:2049]), false},
@@ -106,6 +115,11 @@ func TestAnswers(t *testing.T) {
 		{"upload of one byte", post("/upload", body[:1]), plain, "1", false},
 		{"upload of 100 KB", post("/upload", body), plain, "100000", false},
 		{"upload of chunks", postChunked("/upload", body, 1, 16, 17, 65_000), plain, "65034", false},
+		{"bytes: one", "GET /bytes?size=1 HTTP/1.1\r\nHost: a\r\n\r\n", octets, "0", false},
+		{"bytes: 1 KiB", "GET /bytes?size=1024 HTTP/1.1\r\nHost: a\r\n\r\n", octets, strings.Repeat("0123456789abcdef", 64), false},
+		{"bytes: 10 MiB", "GET /bytes?size=10485760 HTTP/1.1\r\nHost: a\r\n\r\n", octets, strings.Repeat("0123456789abcdef", 10<<16), false},
+		{"order", postJSON("/order", orders), json, `{"items":2,"total":399}`, false},
+		{"order of nothing", postJSON("/order", "{}"), json, `{"items":0,"total":0}`, false},
 		{"upload of no chunk", postChunked("/upload", nil), plain, "0", false},
 	}
 	each(t, subjects, func(t *testing.T, name string) {
@@ -122,7 +136,7 @@ func TestAnswers(t *testing.T) {
 				if answer.StatusCode != http.StatusOK {
 					t.Errorf("%s: %s", test.name, answer.Status)
 				}
-				if test.media == "application/json" {
+				if test.media == json {
 					got = bytes.TrimSuffix(got, []byte("\n"))
 				}
 				if string(got) != test.body {
@@ -151,6 +165,10 @@ func TestRefusals(t *testing.T) {
 		{"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", []int{404}},
 		{"GET /upload HTTP/1.1\r\nHost: a\r\n\r\n", []int{404, 405}},
 		{post("/plaintext", nil), []int{404, 405}},
+		{postJSON("/order", "{"), []int{400}},
+		{"GET /bytes HTTP/1.1\r\nHost: a\r\n\r\n", []int{400}},
+		{"GET /bytes?size=0 HTTP/1.1\r\nHost: a\r\n\r\n", []int{400}},
+		{"GET /bytes?size=10485761 HTTP/1.1\r\nHost: a\r\n\r\n", []int{400}},
 		{"GET /stream?interval=100us HTTP/1.1\r\nHost: a\r\n\r\n", []int{400}},
 		{"GET /stream?interval=2h HTTP/1.1\r\nHost: a\r\n\r\n", []int{400}},
 		{"GET /stream?interval=1 HTTP/1.1\r\nHost: a\r\n\r\n", []int{400}},

@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -16,8 +15,8 @@ import (
 )
 
 const (
-	wordSize   = 8
-	eventBatch = 128
+	eventBatch   = 128
+	questionMost = 4 << 10 // bytes
 
 	// Longest is the longest time that a question may name.
 	Longest = time.Second
@@ -30,22 +29,33 @@ var ErrQuestion = errors.New("not a question to the waiting backend")
 type answer struct {
 	due  int64
 	fd   int
-	word [wordSize]byte
+	text []byte
 }
+
+// A reading takes a question apart: how long to wait, and what to answer then, which is
+// not a part of the question's memory. The error wraps ErrQuestion.
+type reading func(question []byte) (wait time.Duration, text []byte, err error)
 
 // loop is the process's one event loop, on a thread of its own.
 type loop struct {
 	epoll, listener, waker int
 
-	conns  map[int]bool
-	owed   []answer // by the time when they are due, the last first
-	events [eventBatch]unix.EpollEvent
+	read     reading
+	question [questionMost]byte
+	conns    map[int]bool
+	owed     []answer // by the time when they are due, the last first
+	events   [eventBatch]unix.EpollEvent
 }
 
-// Serve answers questions on a unix socket at path until ctx is done. It removes the
-// socket when it ends.
-func Serve(ctx context.Context, path string) (err error) {
-	l := &loop{epoll: -1, listener: -1, waker: -1, conns: map[int]bool{}}
+// Serve answers questions of eight bytes on a unix socket at path until ctx is done. It
+// removes the socket when it ends.
+func Serve(ctx context.Context, path string) error { return serve(ctx, path, readWord) }
+
+// ServeHTTP answers requests of HTTP/1.1 as Serve does its questions.
+func ServeHTTP(ctx context.Context, path string) error { return serve(ctx, path, readRequest) }
+
+func serve(ctx context.Context, path string, read reading) (err error) {
+	l := &loop{epoll: -1, listener: -1, waker: -1, read: read, conns: map[int]bool{}}
 	defer func() { err = errors.Join(err, l.close(path)) }()
 	if err := l.open(path); err != nil {
 		return fmt.Errorf("open waiting backend at %s: %w", path, err)
@@ -140,7 +150,7 @@ func (l *loop) run() error {
 			case l.listener:
 				err = l.accept()
 			default:
-				err = l.read(fd)
+				err = l.take(fd)
 			}
 			if err != nil {
 				return err
@@ -196,22 +206,20 @@ func (l *loop) accept() error {
 	}
 }
 
-// read takes a question. Eight bytes that are written at once arrive at once on a unix
-// socket.
-func (l *loop) read(fd int) error {
-	a := answer{fd: fd}
-	n, err := unix.Read(fd, a.word[:])
+// take takes a question. What is written at once arrives at once on a unix socket.
+func (l *loop) take(fd int) error {
+	n, err := unix.Read(fd, l.question[:])
 	switch {
 	case err == unix.EAGAIN || err == unix.EINTR:
 		return nil
 	case err != nil || n == 0: // the client has left
 		return l.drop(fd)
 	}
-	wait := binary.LittleEndian.Uint64(a.word[:])
-	if n != wordSize || wait > uint64(Longest) {
-		return fmt.Errorf("%w: % x", ErrQuestion, a.word[:n])
+	wait, text, err := l.read(l.question[:n])
+	if err != nil {
+		return err
 	}
-	a.due = now() + int64(wait)
+	a := answer{due: now() + int64(wait), fd: fd, text: text}
 	// Nearly all are due after those that are owed, which stand at the front.
 	at, _ := slices.BinarySearchFunc(l.owed, a, func(x, y answer) int {
 		if x.due > y.due {
@@ -223,7 +231,7 @@ func (l *loop) read(fd int) error {
 	return nil
 }
 
-// answerDue sends what is due. Eight bytes fit into a socket whose client waits for them.
+// answerDue sends what is due. An answer fits into a socket whose client waits for it.
 func (l *loop) answerDue() {
 	if len(l.owed) == 0 {
 		return
@@ -231,7 +239,7 @@ func (l *loop) answerDue() {
 	at := now()
 	for n := len(l.owed); n > 0 && l.owed[n-1].due <= at; n-- {
 		a := &l.owed[n-1]
-		_, _ = unix.Write(a.fd, a.word[:]) // a client that has left is seen by the next read
+		_, _ = unix.Write(a.fd, a.text) // a client that has left is seen by the next read
 		l.owed = l.owed[:n-1]
 	}
 }

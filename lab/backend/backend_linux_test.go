@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -18,10 +20,15 @@ const patience = time.Minute
 
 func start(t *testing.T) string {
 	t.Helper()
+	return startWith(t, Serve)
+}
+
+func startWith(t *testing.T, serve func(context.Context, string) error) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "wait")
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, path) }()
+	go func() { ended <- serve(ctx, path) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil && !errors.Is(err, ErrQuestion) {
@@ -118,11 +125,53 @@ func TestClientsThatLeave(t *testing.T) {
 	}
 }
 
+// TestRequests asks in HTTP, by the client of net/http.
+func TestRequests(t *testing.T) {
+	path := startWith(t, ServeHTTP)
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, Timeout: patience}
+	for range 3 {
+		for i, want := range Parts {
+			asked := time.Now()
+			resp, err := client.Get(fmt.Sprintf("http://backend/part?n=%d&wait=2ms", i+1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err != nil || string(body) != want || resp.StatusCode != http.StatusOK {
+				t.Errorf("part %d: %s, %q, %v", i+1, resp.Status, body, err)
+			}
+			if took := time.Since(asked); took < 2*time.Millisecond {
+				t.Errorf("answered after %v, want at least 2ms", took)
+			}
+		}
+	}
+}
+
 func TestNoQuestion(t *testing.T) {
-	for _, bytes := range [][]byte{[]byte("GET / "), question(Longest + 1)} {
+	const end = " HTTP/1.1\r\nHost: a\r\n\r\n"
+	for _, test := range []struct {
+		bytes []byte
+		serve func(context.Context, string) error
+	}{
+		{[]byte("GET / "), Serve},
+		{question(Longest + 1), Serve},
+		{[]byte("GET /part?n=0&wait=1ms" + end), ServeHTTP},
+		{[]byte("GET /part?n=4&wait=1ms" + end), ServeHTTP},
+		{[]byte("GET /part?n=1&wait=2s" + end), ServeHTTP},
+		{[]byte("GET /part?n=1" + end), ServeHTTP},
+		{[]byte("GET /other?n=1&wait=1ms" + end), ServeHTTP},
+		{[]byte("GET /part?n=1&wait=1ms" + end + end), ServeHTTP},
+		{[]byte("GET /part?n=1&wait=1ms HTTP/1.1\r\nHost: a\r\n"), ServeHTTP},
+	} {
+		bytes := test.bytes
 		path := filepath.Join(t.TempDir(), "wait")
 		ended := make(chan error, 1)
-		go func() { ended <- Serve(t.Context(), path) }()
+		go func() { ended <- test.serve(t.Context(), path) }()
 		var conn net.Conn
 		for deadline := time.Now().Add(patience); conn == nil; time.Sleep(time.Millisecond) {
 			conn, _ = net.Dial("unix", path)

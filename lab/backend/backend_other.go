@@ -15,3 +15,6 @@ const Longest = time.Second
 func Serve(context.Context, string) error {
 	return errors.New("the waiting backend needs Linux")
 }
+
+// ServeHTTP needs Linux.
+func ServeHTTP(ctx context.Context, path string) error { return Serve(ctx, path) }

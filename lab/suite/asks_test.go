@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
+	"strconv"
 	"time"
 
+	"github.com/redline-go/redline/lab/backend"
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
@@ -52,6 +55,52 @@ func askWait(socket, text string) {
 	io.ReadFull(conn, make([]byte, 8))
 }
 
+// askFanout is what the subject "asks" joins of the answers of the backend, or the error.
+func askFanout(socket, wait string) (joined string) {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}
+	defer transport.CloseIdleConnections()
+	for n := range backend.Parts {
+		resp, err := (&http.Client{Transport: transport}).Get(fmt.Sprintf("http://backend/part?n=%d&wait=%s", n+1, wait))
+		if err != nil {
+			return err.Error()
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil {
+			return err.Error()
+		}
+		joined += string(text)
+	}
+	return joined
+}
+
+// serveSizes answers for the workloads of sizes.
+func serveSizes(w http.ResponseWriter, r *http.Request, flaw string) {
+	if r.URL.Path == "/order" {
+		var order struct{ Items []orderItem }
+		json.NewDecoder(r.Body).Decode(&order)
+		total := 0
+		for _, i := range order.Items {
+			total += i.Quantity * i.Price
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"items":%d,"total":%d}`, len(order.Items), total)
+		return
+	}
+	size, _ := strconv.Atoi(r.URL.Query().Get("size"))
+	body := patternOf(size)
+	switch flaw {
+	case "wrong-byte":
+		body[size/2] = '!'
+	case "long":
+		body = append(body, '0')
+	}
+	w.Header().Set("Content-Type", octetStream)
+	w.Write(body)
+}
+
 // benchBackends starts the backends as a comparison does, tells their process numbers,
 // and waits to be killed.
 func benchBackends() int {
@@ -76,7 +125,7 @@ func holdBackends() error {
 	}
 	b := &bench{
 		cfg: Config{Executable: exe, GeneratorCPUs: cpus[:1]}, guard: g, launcher: spawn.NewLauncher(), file: &results.File{},
-		loads: []*workload{findWorkload("redis"), findWorkload("wait-1ms")},
+		loads: []*workload{findWorkload("redis"), findWorkload("wait-1ms"), findWorkload("fanout")},
 	}
 	if b.tmp, err = openDir("", "redline-bench-"); err != nil {
 		return err

@@ -22,11 +22,18 @@ import (
 // waits, at the unix socket that its argument names.
 const BackendVerb = "backend"
 
+// BackendHTTP is the name of the verb's flag for HTTP.
+const BackendHTTP = "http"
+
 // The backends that services ask.
 const (
-	backendRedis = "redis"
-	backendWait  = "wait"
+	backendRedis  = "redis"
+	backendWait   = "wait"
+	backendFanout = "fanout"
 )
+
+// backends is their order.
+var backends = []string{backendRedis, backendWait, backendFanout}
 
 const (
 	redisCommand = "redis-server"
@@ -80,7 +87,7 @@ func (b *bench) checkBackends() error {
 // startBackends starts what the workloads ask, on the generator's CPUs. They live until
 // stopBackends.
 func (b *bench) startBackends(ctx context.Context) error {
-	for _, name := range []string{backendRedis, backendWait} {
+	for _, name := range backends {
 		if !b.needs(name) {
 			continue
 		}
@@ -102,6 +109,8 @@ func (b *bench) startBackend(ctx context.Context, name string) error {
 			"--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", b.tmp)
 	case backendWait:
 		s.cmd = exec.Command(b.cfg.Executable, BackendVerb, s.socket)
+	case backendFanout:
+		s.cmd = exec.Command(b.cfg.Executable, BackendVerb, "--"+BackendHTTP, s.socket)
 	}
 	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = b.tmp, spawn.Environ(), s.stderr, s.stderr
 	s.cmd.WaitDelay = 5 * time.Second
@@ -219,7 +228,7 @@ func (b *bench) service(name string) *service {
 // sockets are where the backends listen, by the tokens of a subject's command; empty
 // for those that no workload asks.
 func (b *bench) sockets() (pairs []string) {
-	for _, name := range []string{backendRedis, backendWait} {
+	for _, name := range backends {
 		socket := ""
 		if s := b.service(name); s != nil {
 			socket = s.socket

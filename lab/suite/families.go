@@ -11,10 +11,12 @@ import (
 
 // The families of workloads: one workload in several sizes. Their names say which.
 const (
-	familyAt    = "at"    // at25: at a quarter of what limit reaches in the same run
-	familyRedis = "redis" // redis: a closed loop; redis-2000: so many requests a second
-	familyWait  = "wait"  // wait-300us: a closed loop; wait-300us-4000: so many a second
-	familyMixed = "mixed" // mixed-300us: quick requests beside some that take so much CPU
+	familyAt    = "at"     // at25: at a quarter of what limit reaches in the same run
+	familyRedis = "redis"  // redis: a closed loop; redis-2000: so many requests a second
+	familyWait  = "wait"   // wait-300us: a closed loop; wait-300us-4000: so many a second
+	familyFan   = "fanout" // fanout: a closed loop; fanout-500: so many a second
+	familyMixed = "mixed"  // mixed-300us: quick requests beside some that take so much CPU
+	familySizes = "sizes"  // get1k to get10m, post1k, post20k, and mix: answers and bodies of those sizes
 )
 
 // standard is the workloads of a family that its group stands for.
@@ -25,11 +27,13 @@ var standard = map[string][]string{
 		"wait-60us-1000", "wait-60us-8000", "wait-150us-1000", "wait-150us-8000", "wait-300us-1000", "wait-300us-8000",
 		"wait-700us-1000", "wait-700us-8000", "wait-1ms-1000", "wait-1ms-8000", "wait-1ms",
 	},
+	familyFan:   {"fanout-500", "fanout-2000", "fanout"},
 	familyMixed: {"mixed-300us", "mixed-900us", "mixed-5ms"},
+	familySizes: {"get1k", "get16k", "get256k", "get10m", "post1k", "post20k", "mix"},
 }
 
 // families is their order in lists.
-var families = []string{familyAt, familyRedis, familyWait, familyMixed}
+var families = []string{familyAt, familyRedis, familyWait, familyFan, familyMixed, familySizes}
 
 // groupEnd makes the name of a group of that of a family.
 const groupEnd = "-all"
@@ -38,14 +42,14 @@ const groupEnd = "-all"
 const everything = "all"
 
 // Expand replaces the names of groups by those of their workloads: all, and at-all,
-// redis-all, wait-all, mixed-all.
+// redis-all, wait-all, fanout-all, mixed-all, sizes-all.
 func Expand(names []string) []string {
 	var out []string
 	for _, name := range names {
 		family, isGroup := strings.CutSuffix(name, groupEnd)
 		switch {
 		case name == everything:
-			out = append(out, Workloads(false)...)
+			out = append(out, Workloads()...)
 			for _, f := range families {
 				out = append(out, standard[f]...)
 			}
@@ -60,11 +64,11 @@ func Expand(names []string) []string {
 
 // known is what a name of a workload may be, in words.
 func known() []string {
-	names := slices.Clone(Workloads(false))
+	names := slices.Clone(Workloads())
 	for _, f := range families {
 		names = append(names, standard[f]...)
 	}
-	return append(names, "at1 to at99", "redis-RATE", "wait-TIME-RATE")
+	return append(names, "at1 to at99", "redis-RATE", "wait-TIME-RATE", "fanout-RATE")
 }
 
 // findWorkload returns the workload of that name, nil if there is none.
@@ -73,7 +77,7 @@ func findWorkload(name string) *workload {
 	if i := slices.IndexFunc(all, func(w workload) bool { return w.name == name }); i >= 0 {
 		return &all[i]
 	}
-	for _, find := range []func(string) *workload{findAt, findRedis, findWait, findMixed} {
+	for _, find := range []func(string) *workload{findAt, findRedis, findWait, findFanout, findMixed, findSize} {
 		if w := find(name); w != nil {
 			w.name = name
 			return w
@@ -85,6 +89,7 @@ func findWorkload(name string) *workload {
 var (
 	atName    = regexp.MustCompile(`^at([1-9][0-9]?)$`)
 	redisName = regexp.MustCompile(`^redis(?:-([1-9][0-9]{0,6}))?$`)
+	fanName   = regexp.MustCompile(`^fanout(?:-([1-9][0-9]{0,6}))?$`)
 	waitName  = regexp.MustCompile(`^wait-([1-9][0-9]*(?:us|ms))(?:-([1-9][0-9]{0,6}))?$`)
 )
 
@@ -128,6 +133,23 @@ func findWait(name string) *workload {
 	w.title, w.path = "A backend that answers after "+m[1], "/wait?wait="+m[1]
 	w.family, w.backend, w.floor = familyWait, backendWait, false
 	return w.at(m[2])
+}
+
+// fanWait is how long each of the calls of a fan-out takes.
+const fanWait = time.Millisecond
+
+// findFanout makes the workloads of three calls at once a request, whose answers are
+// joined.
+func findFanout(name string) *workload {
+	m := fanName.FindStringSubmatch(name)
+	if m == nil {
+		return nil
+	}
+	w := plaintext()
+	w.title = fmt.Sprintf("Three HTTP calls at once, of %v each, joined", fanWait)
+	w.path = fmt.Sprintf("/fanout?wait=%v", fanWait)
+	w.family, w.backend, w.floor = familyFan, backendFanout, false
+	return w.at(m[1])
 }
 
 // at makes it an open loop of a rate, or leaves it a closed one.

@@ -27,7 +27,12 @@ func TestNamesOfFamilies(t *testing.T) {
 		{"redis-20000", "/redis", "redis", 0, 20000},
 		{"wait-1ms", "/wait?wait=1ms", "wait", 0, 0},
 		{"wait-300us-4000", "/wait?wait=300us", "wait", 0, 4000},
+		{"fanout", "/fanout?wait=1ms", "fanout", 0, 0},
+		{"fanout-500", "/fanout?wait=1ms", "fanout", 0, 500},
 		{"mixed-900us", "/plaintext", "", 0, 2300},
+		{"get16k", "/bytes?size=16384", "", 0, 0},
+		{"post20k", "/order", "", 0, 0},
+		{"mix", "/bytes?size=59960", "", 0, 0},
 	} {
 		w := findWorkload(test.name)
 		if w == nil {
@@ -44,7 +49,7 @@ func TestNamesOfFamilies(t *testing.T) {
 			t.Errorf("%s has connections of its own", test.name)
 		}
 	}
-	for _, name := range []string{"at0", "at100", "at", "redis-", "redis-0", "wait", "wait-5", "wait-2000ms", "mixed-1us", "all", "redis-all"} {
+	for _, name := range []string{"at0", "at100", "at", "redis-", "redis-0", "wait", "wait-5", "fanout-", "wait-2000ms", "mixed-1us", "get2k", "post10m", "mixed", "sizes", "all", "redis-all"} {
 		if w := findWorkload(name); w != nil {
 			t.Errorf("%s is %+v", name, w)
 		}
@@ -53,7 +58,7 @@ func TestNamesOfFamilies(t *testing.T) {
 
 func TestExpand(t *testing.T) {
 	names := Expand([]string{"all"})
-	for _, name := range append(names, known()[:len(known())-3]...) {
+	for _, name := range append(names, known()[:len(known())-4]...) {
 		if findWorkload(name) == nil {
 			t.Errorf("%s stands in a list, and is unknown", name)
 		}
@@ -63,6 +68,20 @@ func TestExpand(t *testing.T) {
 	}
 	if got := Expand([]string{"json", "at-all"}); !slices.Equal(got, []string{"json", "at5", "at10", "at25", "at50"}) {
 		t.Errorf("json and at-all are %v", got)
+	}
+}
+
+// TestMeasurable wants limit to be there for shares of what it reaches.
+func TestMeasurable(t *testing.T) {
+	quick := Quick()
+	c := catalogueOf(t, "good")
+	kept, left := c.Measurable(quick)
+	if !slices.Equal(kept, []string{"plaintext", "pipeline16"}) || !slices.Equal(left, []string{"at25"}) {
+		t.Errorf("without %s: %v, and left %v", floorName, kept, left)
+	}
+	c.external[floorName] = c.external["good"].renamed(floorName)
+	if kept, left := c.Measurable(quick); !slices.Equal(kept, quick) || left != nil {
+		t.Errorf("with %s: %v, and left %v", floorName, kept, left)
 	}
 }
 
@@ -204,11 +223,11 @@ func TestShort(t *testing.T) {
 
 func TestBenchAsksBackends(t *testing.T) {
 	cfg := configOf(t, "asks")
-	cfg.Workloads = []string{"redis", "redis-500", "wait-300us", "wait-300us-500"}
+	cfg.Workloads = []string{"redis", "redis-500", "wait-300us", "wait-300us-500", "fanout", "fanout-200"}
 	c := catalogueOf(t, "asks", "good")
 	asks := c.external["asks"]
-	asks.Command = append(asks.Command, "{redis}", "{wait}")
-	asks.Workloads = []string{familyRedis, familyWait}
+	asks.Command = append(asks.Command, "{redis}", "{wait}", "{fanout}")
+	asks.Workloads = []string{familyRedis, familyWait, familyFan}
 	cfg.Subjects = append(cfg.Subjects, "good")
 	f, err := compareNow(t, t.Context(), cfg, c, nil)
 	if err != nil {
@@ -265,7 +284,7 @@ func TestGuardEndsBackends(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pids []int
-	if err := json.NewDecoder(out).Decode(&pids); err != nil || len(pids) != 2 {
+	if err := json.NewDecoder(out).Decode(&pids); err != nil || len(pids) != len(backends) {
 		t.Fatalf("its backends are %v: %v", pids, err)
 	}
 	if err := cmd.Process.Kill(); err != nil {

@@ -28,7 +28,11 @@ func TestMain(m *testing.M) {
 		case guard.Verb:
 			os.Exit(guard.Main(os.Stdin))
 		case BackendVerb:
-			if err := backend.Serve(context.Background(), os.Args[2]); err != nil {
+			serve, args := backend.Serve, os.Args[2:]
+			if args[0] == "--"+BackendHTTP {
+				serve, args = backend.ServeHTTP, args[1:]
+			}
+			if err := serve(context.Background(), args[0]); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
@@ -83,8 +87,14 @@ func serve(flaw, addr string, sockets []string) int {
 		case r.URL.Path == "/redis":
 			fmt.Fprint(w, askRedis(sockets[0]))
 			return
+		case r.URL.Path == "/fanout":
+			fmt.Fprint(w, askFanout(sockets[2], r.URL.Query().Get("wait")))
+			return
 		case r.URL.Path == "/wait":
 			askWait(sockets[1], r.URL.Query().Get("wait"))
+		case r.URL.Path == "/bytes" || r.URL.Path == "/order":
+			serveSizes(w, r, flaw)
+			return
 		case flaw == "wrong-body":
 			fmt.Fprint(w, "Hello, Wurld!")
 			return

@@ -60,26 +60,35 @@ func roundTime() (least time.Duration) {
 	return max(least, 1)
 }
 
-// mix turns spec into one of quick and slow requests, chosen by their rates.
+// A target is one of the requests that a workload mixes, by weight.
+type target struct {
+	Name   string           `json:"name"`
+	URL    string           `json:"url"`
+	Weight float64          `json:"weight"`
+	Checks []map[string]any `json:"checks"`
+}
+
+// mix turns spec into one of different requests, chosen by their weights, if the workload
+// is one.
 func (b *bench) mix(order *spec.Spec, s step, srv *server) error {
 	w := s.workload
-	type check struct {
-		Status int `json:"status"`
-	}
-	type target struct {
-		Name   string  `json:"name"`
-		URL    string  `json:"url"`
-		Weight float64 `json:"weight"`
-		Checks []check `json:"checks"`
-	}
-	ok := []check{{200}}
-	text, err := json.Marshal(map[string]any{
-		"base": "http://" + srv.addr + srv.prefix,
-		"targets": []target{
+	ok := []map[string]any{{"status": 200}}
+	var targets []target
+	switch {
+	case w.beside != nil:
+		targets = []target{
 			{quickTarget, quickPath, quickRate, ok},
 			{slowTarget, w.beside.path, w.beside.rate, ok},
-		},
-	})
+		}
+	case w.parts != nil:
+		for _, p := range w.parts {
+			body := map[string]any{"body": map[string]string{"equals": string(patternOf(p.size))}}
+			targets = append(targets, target{p.name, p.path(), p.weight, append(ok[:1:1], body)})
+		}
+	default:
+		return nil
+	}
+	text, err := json.Marshal(map[string]any{"base": "http://" + srv.addr + srv.prefix, "targets": targets})
 	if err != nil {
 		return fmt.Errorf("write the mixed requests: %w", err)
 	}
@@ -88,8 +97,8 @@ func (b *bench) mix(order *spec.Spec, s step, srv *server) error {
 	return nil
 }
 
-// fillTargets takes what the targets of a mixed workload came to: the run's latency is
-// that of the quick ones.
+// fillTargets takes what the targets of a mixed workload came to. Where there are slow ones
+// the run's latency is that of the quick ones.
 func (w *watch) fillTargets(r *spec.Result) error {
 	for _, t := range r.Targets {
 		latency, err := results.ParseLatency(t.Histogram)

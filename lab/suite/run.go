@@ -122,10 +122,7 @@ func (b *bench) orders(s step, srv *server) (*spec.Spec, error) {
 		// is an error, in order or not.
 		o.Listen = &spec.Subscribe{Format: spec.FormatEvents, Stamp: "@data", Unit: "ns", Retry: time.Millisecond}
 	}
-	if w.beside != nil {
-		return o, b.mix(o, s, srv)
-	}
-	return o, nil
+	return o, b.mix(o, s, srv)
 }
 
 // connections is what the command line says, or the workload's own figure

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,20 +37,30 @@ func (b *bench) sameWork(ctx context.Context, s *Subject, loads []*workload) (er
 		if !s.serves(w) {
 			continue
 		}
-		if w.beside != nil {
-			slow := *w
-			slow.path = w.beside.path
-			if _, err := ask(ctx, client, "http://"+srv.addr+srv.prefix, &slow); err != nil {
-				return srv.fail(fmt.Errorf("not the same work: %s %s: %w", slow.method, slow.path, err))
+		for _, one := range w.all() {
+			body, err := ask(ctx, client, "http://"+srv.addr+srv.prefix, one)
+			if err != nil {
+				return srv.fail(fmt.Errorf("not the same work: %s %s: %w", one.method, one.path, err))
 			}
+			b.answers[answerKey{s.Name, one.name}] = body
 		}
-		body, err := ask(ctx, client, "http://"+srv.addr+srv.prefix, w)
-		if err != nil {
-			return srv.fail(fmt.Errorf("not the same work: %s %s: %w", w.method, w.path, err))
-		}
-		b.answers[answerKey{s.Name, w.name}] = body
 	}
 	return nil
+}
+
+// all is the workload once for each request that it mixes, itself the last.
+func (w *workload) all() (all []*workload) {
+	if w.beside != nil {
+		slow := *w
+		slow.name, slow.path = w.name+" "+slowTarget, w.beside.path
+		all = append(all, &slow)
+	}
+	for _, p := range w.parts {
+		one := *w
+		one.name, one.path, one.answer.body = w.name+" "+p.name, p.path(), patternOf(p.size)
+		all = append(all, &one)
+	}
+	return append(all, w)
 }
 
 // ask sends the workload's request and returns the body of the right answer.
@@ -59,6 +70,9 @@ func ask(ctx context.Context, client *http.Client, base string, w *workload) ([]
 	req, err := http.NewRequestWithContext(ctx, w.method, base+w.path, bytes.NewReader(w.body))
 	if err != nil {
 		return nil, err
+	}
+	if w.body != nil {
+		req.Header.Set("Content-Type", cmp.Or(w.contentType, octetStream))
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -74,7 +88,7 @@ func ask(ctx context.Context, client *http.Client, base string, w *workload) ([]
 		}
 		return nil, checkStream(resp.Body)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 2*uploadBytes))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(len(w.answer.body)+uploadBytes)))
 	if err != nil {
 		return nil, err
 	}

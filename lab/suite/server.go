@@ -100,6 +100,7 @@ func (s *server) place(cpus int, sockets []string) error {
 	}
 	fill := strings.NewReplacer(append([]string{
 		"{addr}", addr, "{host}", host, "{port}", port, "{dir}", s.dir, "{cpus}", strconv.Itoa(cpus),
+		"{here}", s.subject.here, "{bin}", s.subject.bin,
 	}, sockets...)...)
 	for name, text := range s.subject.Files {
 		path := filepath.Join(s.dir, name)

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -49,13 +50,16 @@ type Subject struct {
 	Title     string            `yaml:"title"`
 	Version   []string          `yaml:"version"`   // prints the version; optional
 	Debian    []string          `yaml:"debian"`    // packages that bring the command
-	Command   []string          `yaml:"command"`   // stays in the foreground; {addr} {host} {port} {dir} {cpus} {redis} {wait} are replaced
+	Build     []string          `yaml:"build"`     // makes the server at {bin}, once, in the file's own directory; optional
+	Command   []string          `yaml:"command"`   // stays in the foreground; placeholders are replaced
 	Files     map[string]string `yaml:"files"`     // written into {dir} before the start
 	URL       string            `yaml:"url"`       // of the service, http://{addr} and a path before the workloads' own
 	Workloads []string          `yaml:"workloads"` // that it serves; empty: all
 
 	role    string
-	control bool // has a control socket
+	control bool   // has a control socket
+	here    string // the directory of its file
+	bin     string // what Build makes; set by prepare
 }
 
 // label names the subject in results: the twin differs from its original.
@@ -115,7 +119,7 @@ func OpenCatalogue(dir string, files []string) (*Catalogue, error) {
 	for _, f := range files {
 		s, err := readSubject(f)
 		if err != nil {
-			return nil, fmt.Errorf("subject file %s: %w", f, err)
+			return nil, fmt.Errorf("subject file %s: %w; %s", f, err, formatHint)
 		}
 		if slices.Contains(builtin, s.Name) {
 			return nil, fmt.Errorf("subject file %s: the name %q is taken by a built-in subject", f, s.Name)
@@ -124,6 +128,9 @@ func OpenCatalogue(dir string, files []string) (*Catalogue, error) {
 	}
 	return c, nil
 }
+
+// formatHint says where subject files are described.
+const formatHint = "docs/subjects.md describes the format"
 
 // checkout returns the nearest directory at or above dir that holds the module
 // peers, or "".
@@ -156,6 +163,9 @@ func readSubject(file string) (*Subject, error) {
 	if s.Title == "" {
 		s.Title = s.Name
 	}
+	if s.here, err = filepath.Abs(filepath.Dir(file)); err != nil {
+		return nil, err
+	}
 	return s, s.check()
 }
 
@@ -164,7 +174,7 @@ var subjectName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
 // What is replaced in a subject's command, files and URL: see server.place.
 var (
 	placeholder  = regexp.MustCompile(`\{[a-z]+\}`)
-	placeholders = []string{"{addr}", "{host}", "{port}", "{dir}", "{cpus}", "{redis}", "{wait}"}
+	placeholders = []string{"{addr}", "{host}", "{port}", "{dir}", "{here}", "{bin}", "{cpus}", "{redis}", "{wait}", "{fanout}"}
 )
 
 func (s *Subject) check() error {
@@ -175,13 +185,17 @@ func (s *Subject) check() error {
 		return errors.New("command is missing: the argument list that starts the server in the foreground")
 	case !strings.HasPrefix(s.URL, "http://"):
 		return fmt.Errorf("url %q: want http://{addr} or http://127.0.0.1:PORT", s.URL)
+	case strings.Contains(s.Command[0], "/") && !filepath.IsAbs(s.Command[0]) && !strings.HasPrefix(s.Command[0], "{"):
+		return fmt.Errorf("command %q is relative: write {here}/%s for one beside the subject file", s.Command[0], filepath.Clean(s.Command[0]))
 	}
-	for _, text := range append(slices.Clone(s.Command), s.URL) {
-		for _, p := range placeholder.FindAllString(text, -1) {
-			if !slices.Contains(placeholders, p) {
-				return fmt.Errorf("%q has the placeholder %s, which there is not: write one of %s", text, p, strings.Join(placeholders, ", "))
-			}
-		}
+	if err := checkPlaceholders(append(slices.Clone(s.Command), s.URL), placeholders); err != nil {
+		return err
+	}
+	if err := checkPlaceholders(s.Build, []string{"{here}", "{bin}"}); err != nil {
+		return fmt.Errorf("build: %w", err)
+	}
+	if len(s.Build) == 0 && slices.ContainsFunc(s.Command, func(a string) bool { return strings.Contains(a, "{bin}") }) {
+		return errors.New("command names {bin}, and nothing makes it: write build")
 	}
 	for name := range s.Files {
 		if !filepath.IsLocal(name) {
@@ -191,6 +205,18 @@ func (s *Subject) check() error {
 	for _, w := range s.Workloads {
 		if findWorkload(w) == nil && !slices.Contains(families, w) {
 			return &UnknownError{What: "workload", Name: w, Known: append(known(), families...)}
+		}
+	}
+	return nil
+}
+
+// checkPlaceholders wants texts to have those that there are, and no others.
+func checkPlaceholders(texts, known []string) error {
+	for _, text := range texts {
+		for _, p := range placeholder.FindAllString(text, -1) {
+			if !slices.Contains(known, p) {
+				return fmt.Errorf("%q has the placeholder %s, which there is not: write one of %s", text, p, strings.Join(known, ", "))
+			}
 		}
 	}
 	return nil
@@ -233,15 +259,14 @@ func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", s.Name, err, out)
 		}
-		s.Command = []string{bin, "--addr", "{addr}", "--control", "{dir}/control", "--redis", "{redis}", "--wait", "{wait}"}
+		s.Command = []string{bin, "--addr", "{addr}", "--control", "{dir}/control", "--redis", "{redis}", "--wait", "{wait}", "--fanout", "{fanout}"}
 		return nil
 	}
-	if _, err := exec.LookPath(s.Command[0]); err != nil {
-		hint := ""
-		if len(s.Debian) > 0 {
-			hint = "; on Debian: apt-get install " + strings.Join(s.Debian, " ")
-		}
-		return fmt.Errorf("subject %s: %w%s", s.Name, err, hint)
+	if err := s.build(ctx, dir); err != nil {
+		return fmt.Errorf("build %s: %w", s.Name, err)
+	}
+	if err := s.look(s.fixed().Replace(s.Command[0])); err != nil {
+		return fmt.Errorf("subject %s: %w", s.Name, err)
 	}
 	if len(s.Version) > 0 {
 		out, err := exec.CommandContext(ctx, s.Version[0], s.Version[1:]...).CombinedOutput()
@@ -253,6 +278,46 @@ func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 		}
 	}
 	return nil
+}
+
+// buildTimeout bounds the build of a subject that a file describes.
+const buildTimeout = 10 * time.Minute
+
+// build makes the server of a subject file into dir, if the file says how.
+func (s *Subject) build(ctx context.Context, dir string) error {
+	if len(s.Build) == 0 {
+		return nil
+	}
+	if err := s.look(s.Build[0]); err != nil {
+		return err
+	}
+	s.bin = filepath.Join(dir, s.Name)
+	args := make([]string, len(s.Build))
+	for i, a := range s.Build {
+		args[i] = s.fixed().Replace(a)
+	}
+	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir, cmd.WaitDelay = s.here, stopTimeout
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
+// fixed replaces what is the same in every run.
+func (s *Subject) fixed() *strings.Replacer {
+	return strings.NewReplacer("{here}", s.here, "{bin}", s.bin)
+}
+
+// look wants a command to be there.
+func (s *Subject) look(command string) error {
+	_, err := exec.LookPath(command)
+	if err != nil && len(s.Debian) > 0 {
+		err = fmt.Errorf("%w; on Debian: apt-get install %s", err, strings.Join(s.Debian, " "))
+	}
+	return err
 }
 
 var versionNumber = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)

@@ -216,7 +216,11 @@ func (b *bench) prepare(ctx context.Context, c *Catalogue) error {
 		b.file.Subjects = append(b.file.Subjects, s.describe())
 		if err != nil {
 			b.exclude(s, err)
-			return fmt.Errorf("%s cannot take part; mend it, or leave it out of --subjects: %w", s.Name, err)
+			hint := ""
+			if !s.control {
+				hint = "; docs/subjects.md says what a subject has to do"
+			}
+			return fmt.Errorf("%s cannot take part; mend it, or leave it out of --subjects%s: %w", s.Name, hint, err)
 		}
 		fit = append(fit, s)
 		if s.role == roleBaseline {

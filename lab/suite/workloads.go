@@ -2,6 +2,7 @@ package suite
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ type workload struct {
 	method, path string
 	headers      string // beyond Host and Content-Length, whole lines
 	body         []byte
+	contentType  string // of the body; empty: application/octet-stream
 	pipeline     int
 	connections  int     // 0: as asked for on the command line
 	stream       bool    // events of one endless answer are counted
@@ -27,8 +29,9 @@ type workload struct {
 	varied       bool    // requests differ, and their answers do not
 	backend      string  // that the service asks; empty: none
 	beside       *beside // slow requests among those of an open loop
+	parts        []part  // the requests, where they are for answers of several sizes
 	family       string  // of workloads in several sizes; empty: none
-	quick, floor bool    // part of --quick; served by limit
+	floor        bool    // served by limit
 	answer       answer
 }
 
@@ -40,6 +43,7 @@ type answer struct {
 }
 
 const (
+	octetStream     = "application/octet-stream"
 	uploadBytes     = 1 << 20
 	streamInterval  = 100 * time.Millisecond
 	streamEventSize = 40
@@ -90,11 +94,11 @@ func plaintext() workload {
 // families have more.
 func workloads() []workload {
 	plain := plainAnswer()
-	pattern := bytes.Repeat([]byte("0123456789abcdef"), uploadBytes/16)
+	pattern := patternOf(uploadBytes)
 	return []workload{
 		{
 			name: "plaintext", title: "GET, 13 bytes back", method: "GET", path: "/plaintext",
-			pipeline: 1, quick: true, floor: true, answer: plain,
+			pipeline: 1, floor: true, answer: plain,
 		},
 		{
 			name: "json", title: "GET, a struct encoded per request", method: "GET", path: "/json", pipeline: 1,
@@ -106,12 +110,12 @@ func workloads() []workload {
 		},
 		{
 			name: "pipeline16", title: "GET, 16 different ones in flight a connection", method: "GET", path: "/plaintext",
-			pipeline: 16, varied: true, quick: true, floor: true, answer: plain,
+			pipeline: 16, varied: true, floor: true, answer: plain,
 		},
 		{
 			name: "echo1k", title: "POST 1 KiB, the same back", method: "POST", path: "/echo", pipeline: 1,
 			body:   pattern[:1024],
-			answer: answer{contentType: "application/octet-stream", body: pattern[:1024]},
+			answer: answer{contentType: octetStream, body: pattern[:1024]},
 		},
 		{
 			name: "upload1m", title: "POST 1 MiB, its length back", method: "POST", path: "/upload", pipeline: 1,
@@ -158,16 +162,18 @@ func (w *workload) lead() results.Metric {
 }
 
 // Workloads returns the names of the workloads that stand for themselves, which --full
-// measures, or of those of --quick.
-func Workloads(quick bool) []string {
+// measures.
+func Workloads() []string {
 	var names []string
 	for _, w := range workloads() {
-		if w.quick || !quick {
-			names = append(names, w.name)
-		}
+		names = append(names, w.name)
 	}
 	return names
 }
+
+// Quick returns the names of the workloads of --quick: as fast as answered, with one
+// request and with many in flight on each connection, and at a load as services have.
+func Quick() []string { return []string{"plaintext", "pipeline16", "at25"} }
 
 // request returns the workload's request for a server at host, as it goes on
 // the wire; prefix goes before the path.
@@ -191,7 +197,7 @@ func (w *workload) requestOf(host, prefix string, i int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s%s HTTP/1.1\r\nHost: %s\r\n%s", w.method, prefix, target, host, fields)
 	if w.body != nil {
-		fmt.Fprintf(&b, "Content-Type: application/octet-stream\r\nContent-Length: %d\r\n", len(w.body))
+		fmt.Fprintf(&b, "Content-Type: %s\r\nContent-Length: %d\r\n", cmp.Or(w.contentType, octetStream), len(w.body))
 	}
 	b.WriteString("\r\n")
 	b.Write(w.body)
@@ -222,6 +228,9 @@ func (w *workload) describe(connections int) results.Workload {
 	unit, arrivals, path := "request", "", w.path
 	if w.beside != nil {
 		path += " and " + w.beside.path
+	}
+	if w.parts != nil {
+		path = "/bytes of " + strings.Join(partNames(w.parts), ", ")
 	}
 	if w.stream {
 		unit = "event"

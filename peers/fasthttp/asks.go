@@ -10,12 +10,22 @@ type asks struct{ *backend.Backends }
 
 func (a asks) redis(ctx *fasthttp.RequestCtx) {
 	value, err := a.Redis(ctx)
+	said(ctx, value, err)
+}
+
+func (a asks) fanout(ctx *fasthttp.RequestCtx) {
+	joined, err := a.Fanout(ctx, string(ctx.QueryArgs().Peek("wait")))
+	said(ctx, joined, err)
+}
+
+// said answers with what a backend said.
+func said(ctx *fasthttp.RequestCtx, text string, err error) {
 	if err != nil {
 		ctx.Error(err.Error(), backend.Status(err))
 		return
 	}
 	ctx.SetContentType("text/plain; charset=utf-8")
-	ctx.SetBodyString(value)
+	ctx.SetBodyString(text)
 }
 
 func (a asks) wait(ctx *fasthttp.RequestCtx) {

@@ -54,12 +54,18 @@ func (a asks) handle(ctx *fasthttp.RequestCtx) {
 		only(ctx, fasthttp.MethodPost, echo)
 	case "/upload":
 		only(ctx, fasthttp.MethodPost, upload)
+	case "/bytes":
+		only(ctx, fasthttp.MethodGet, sized)
+	case "/order":
+		only(ctx, fasthttp.MethodPost, order)
 	case "/stream":
 		only(ctx, fasthttp.MethodGet, stream)
 	case "/redis":
 		only(ctx, fasthttp.MethodGet, a.redis)
 	case "/wait":
 		only(ctx, fasthttp.MethodGet, a.wait)
+	case "/fanout":
+		only(ctx, fasthttp.MethodGet, a.fanout)
 	case "/burn":
 		only(ctx, fasthttp.MethodGet, burn)
 	default:

@@ -10,10 +10,20 @@ type asks struct{ *backend.Backends }
 
 func (a asks) redis(c fiber.Ctx) error {
 	value, err := a.Redis(c.Context())
+	return said(c, value, err)
+}
+
+func (a asks) fanout(c fiber.Ctx) error {
+	joined, err := a.Fanout(c.Context(), c.Query("wait"))
+	return said(c, joined, err)
+}
+
+// said answers with what a backend said.
+func said(c fiber.Ctx, text string, err error) error {
 	if err != nil {
 		return fiber.NewError(backend.Status(err), err.Error())
 	}
-	return c.SendString(value)
+	return c.SendString(text)
 }
 
 func (a asks) wait(c fiber.Ctx) error {

@@ -32,10 +32,13 @@ func serve(ctx context.Context, ln net.Listener) error {
 	app.Get("/json", encode)
 	app.Post("/echo", echo)
 	app.Post("/upload", upload)
+	app.Get("/bytes", sized)
+	app.Post("/order", order)
 	app.Get("/stream", stream)
 	asks := asks{backend.Open()}
 	app.Get("/redis", asks.redis)
 	app.Get("/wait", asks.wait)
+	app.Get("/fanout", asks.fanout)
 	app.Get("/burn", burn)
 
 	served := make(chan error, 1)

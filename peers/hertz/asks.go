@@ -13,11 +13,21 @@ type asks struct{ *backend.Backends }
 
 func (a asks) redis(ctx context.Context, c *app.RequestContext) {
 	value, err := a.Redis(ctx)
+	said(c, value, err)
+}
+
+func (a asks) fanout(ctx context.Context, c *app.RequestContext) {
+	joined, err := a.Fanout(ctx, c.Query("wait"))
+	said(c, joined, err)
+}
+
+// said answers with what a backend said.
+func said(c *app.RequestContext, text string, err error) {
 	if err != nil {
 		c.String(backend.Status(err), err.Error())
 		return
 	}
-	c.Data(consts.StatusOK, textPlain, []byte(value))
+	c.Data(consts.StatusOK, textPlain, []byte(text))
 }
 
 func (a asks) wait(ctx context.Context, c *app.RequestContext) {

@@ -37,10 +37,13 @@ func serve(ctx context.Context, ln net.Listener) error {
 	h.GET("/json", encode)
 	h.POST("/echo", echo)
 	h.POST("/upload", upload)
+	h.GET("/bytes", sized)
+	h.POST("/order", order)
 	h.GET("/stream", func(client context.Context, c *app.RequestContext) { stream(ctx, client, c) })
 	asks := asks{backend.Open()}
 	h.GET("/redis", asks.redis)
 	h.GET("/wait", asks.wait)
+	h.GET("/fanout", asks.fanout)
 	h.GET("/burn", burn)
 
 	served := make(chan error, 1)

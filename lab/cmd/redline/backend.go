@@ -9,10 +9,16 @@ import (
 
 // newBackend is the process that services wait for, at the unix socket that is named.
 func newBackend() *cobra.Command {
-	return &cobra.Command{
+	var overHTTP bool
+	c := &cobra.Command{
 		Use: suite.BackendVerb + " SOCKET", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if overHTTP {
+				return backend.ServeHTTP(c.Context(), args[0])
+			}
 			return backend.Serve(c.Context(), args[0])
 		},
 	}
+	c.Flags().BoolVar(&overHTTP, suite.BackendHTTP, false, "answer requests of HTTP/1.1")
+	return c
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,6 +52,9 @@ from another, block by block in random order. The baseline takes part twice in
 each block: what separates it from itself is the noise floor, and no smaller
 difference is called one. Ends with a table, results.json and report.html.
 
+A server of your own takes part through a subject file, in YAML: docs/subjects.md
+has the format, what each workload asks for, and examples in four languages.
+
 Exit codes: 0 all well, 1 something could not be measured, 2 wrong usage, 4 the
 comparison is INVALID, 130 interrupted.`,
 		Example: `  redline bench
@@ -65,14 +69,14 @@ comparison is INVALID, 130 interrupted.`,
 	f.StringSliceVar(&b.Subjects, "subjects", suite.Builtin(), "what to compare, comma-separated")
 	f.StringArrayVar(&b.subjectFiles, "subject-file", nil, "describe a subject of your own in this YAML `FILE`; may be repeated")
 	f.StringVar(&b.Baseline, "baseline", "", "what to compare with (default: the first subject)")
-	f.StringSliceVar(&b.Workloads, "workloads", suite.Workloads(true), "what to ask of the subjects, comma-separated; all, at-all, redis-all, wait-all and mixed-all stand for several")
-	f.IntVar(&b.Connections, "connections", 64, "open connections; stream, idle and the open loops have figures of their own unless this is given")
+	f.StringSliceVar(&b.Workloads, "workloads", suite.Quick(), "what to ask of the subjects, comma-separated; all, at-all, redis-all, wait-all, fanout-all, mixed-all and sizes-all stand for several")
+	f.IntVar(&b.Connections, "connections", 64, "open connections; stream, idle, get10m and the open loops have figures of their own unless this is given")
 	f.DurationVar(&b.Window, "window", 5*time.Second, "measured time of a run")
 	f.DurationVar(&b.Warmup, "warmup", 2*time.Second, "time before it; longer while the rate has a trend")
 	f.IntVar(&b.Blocks, "blocks", 10, "how often every subject is measured")
 	f.Uint64Var(&b.Seed, "seed", 0, "of the order and the intervals (default: random, recorded)")
-	f.BoolVar(&b.quick, "quick", false, "short windows, two workloads: about four minutes (the default)")
-	f.BoolVar(&b.full, "full", false, "all workloads but those of partial load and backends, long windows: more than an hour")
+	f.BoolVar(&b.quick, "quick", false, "short windows, three workloads: about seven minutes (the default)")
+	f.BoolVar(&b.full, "full", false, "all workloads but those of partial load, sizes and backends, long windows: more than an hour")
 	f.StringVar(&b.serverCPUs, "server-cpus", "", "`CPUS` of the subjects, as 0-3,6 (default: the first one allowed)")
 	f.StringVar(&b.generatorCPUs, "generator-cpus", "", "`CPU` of the generator (default: the last one allowed)")
 	f.BoolVar(&b.shareCPUs, "share-cpus", false, "let the generator's CPU be one of the subjects', too: for open loops far below the ceiling")
@@ -173,6 +177,13 @@ func (b *benchFlags) resolve(c *cobra.Command) (*suite.Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !c.Flags().Changed("workloads") {
+		var left []string
+		if b.Workloads, left = catalogue.Measurable(b.Workloads); len(left) > 0 {
+			fmt.Fprintf(c.ErrOrStderr(), "redline: left out, since its rate is a share of what the subject limit reaches, which is built from a checkout of Redline: %s\n",
+				strings.Join(left, ", "))
+		}
+	}
 	return catalogue, catalogue.Check(b.Config)
 }
 
@@ -189,7 +200,7 @@ func (b *benchFlags) mode(changed func(string) bool) {
 		setUnless(changed("blocks"), &b.Blocks, 9)
 	case b.full:
 		b.Mode = "full"
-		setUnless(changed("workloads"), &b.Workloads, suite.Workloads(false))
+		setUnless(changed("workloads"), &b.Workloads, suite.Workloads())
 	}
 }
 

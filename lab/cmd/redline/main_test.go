@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,28 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
+// TestModesOutsideOfACheckout has no subject limit to take a rate from.
+func TestModesOutsideOfACheckout(t *testing.T) {
+	t.Chdir(t.TempDir())
+	mine := "name: mine\ncommand: [sleep, \"1\"]\nurl: http://{addr}\n"
+	if err := os.WriteFile("mine.yaml", []byte(mine), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var b benchFlags
+	cmd := b.command()
+	said := new(strings.Builder)
+	cmd.SetErr(said)
+	if err := cmd.ParseFlags([]string{"--subject-file", "mine.yaml", "--subjects", "mine"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.resolve(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"plaintext", "pipeline16"}; !slices.Equal(b.Workloads, want) || !strings.Contains(said.String(), "at25") {
+		t.Errorf("workloads %v, want %v; said %q", b.Workloads, want, said)
+	}
+}
+
 func TestModes(t *testing.T) {
 	for _, c := range []struct {
 		args   string
@@ -71,14 +94,14 @@ func TestModes(t *testing.T) {
 		blocks int
 		loads  int
 	}{
-		{"", "quick", 800 * time.Millisecond, 9, 2},
-		{"--quick --window 2s", "quick", 2 * time.Second, 9, 2},
+		{"", "quick", 800 * time.Millisecond, 9, 3},
+		{"--quick --window 2s", "quick", 2 * time.Second, 9, 3},
 		{"--full", "full", 5 * time.Second, 10, 10},
 		{"--full --blocks 3", "full", 5 * time.Second, 3, 10},
 		{"--workloads all", "custom", 5 * time.Second, 10, len(suite.Expand([]string{"all"}))},
 		{"--workloads at-all,json", "custom", 5 * time.Second, 10, 5},
 		{"--workloads json --blocks 2", "custom", 5 * time.Second, 2, 1},
-		{"--subjects nethttp,limit", "quick", 800 * time.Millisecond, 9, 2},
+		{"--subjects nethttp,limit", "quick", 800 * time.Millisecond, 9, 3},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			var b benchFlags

@@ -43,6 +43,7 @@ var ErrNone = errors.New("this service was started without that backend")
 type Backends struct {
 	redis *redis.Client // nil: there is none
 	wait  *pool         // nil: there is none
+	fan   *http.Client  // nil: there is none
 }
 
 // Open creates the clients for the sockets that the command line named. Connections are
@@ -56,6 +57,9 @@ func Open() *Backends {
 	}
 	if sockets.Wait != "" {
 		b.wait = newPool(sockets.Wait)
+	}
+	if sockets.Fanout != "" {
+		b.fan = newFan(sockets.Fanout)
 	}
 	return b
 }
@@ -71,12 +75,21 @@ func (b *Backends) Redis(ctx context.Context) (string, error) {
 // Wait makes the backend wait, and returns when it has answered. The time has the format of
 // [time.ParseDuration], at most [MaxWait].
 func (b *Backends) Wait(text string) error {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > MaxWait {
-		return &ParamError{"wait", fmt.Sprintf("a duration of 0 to %v", MaxWait)}
+	d, err := parseWait(text)
+	if err != nil {
+		return err
 	}
 	if b.wait == nil {
 		return ErrNone
 	}
 	return b.wait.ask(d)
+}
+
+// parseWait reads what the parameter wait says.
+func parseWait(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > MaxWait {
+		return 0, &ParamError{"wait", fmt.Sprintf("a duration of 0 to %v", MaxWait)}
+	}
+	return d, nil
 }

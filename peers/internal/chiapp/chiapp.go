@@ -17,15 +17,18 @@ func Handler() http.Handler {
 	r := chi.NewRouter()
 	r.Get("/plaintext", stdlib.Plaintext)
 	r.Get("/json", stdlib.JSON)
+	r.Get("/bytes", stdlib.Sized)
 	r.Get("/stream", stdlib.Stream)
 	asks := stdlib.Asks{Backends: backend.Open()}
 	r.Get("/redis", asks.Redis)
 	r.Get("/wait", asks.Wait)
+	r.Get("/fanout", asks.Fanout)
 	r.Get("/burn", stdlib.Burn)
 	r.Group(func(r chi.Router) {
 		r.Use(middleware.RequestSize(subject.BodyLimit))
 		r.Post("/echo", stdlib.Echo)
 		r.Post("/upload", stdlib.Upload)
+		r.Post("/order", stdlib.Order)
 	})
 	return r
 }

@@ -12,10 +12,20 @@ type asks struct{ *backend.Backends }
 
 func (a asks) redis(c echo.Context) error {
 	value, err := a.Redis(c.Request().Context())
+	return said(c, value, err)
+}
+
+func (a asks) fanout(c echo.Context) error {
+	joined, err := a.Fanout(c.Request().Context(), c.QueryParam("wait"))
+	return said(c, joined, err)
+}
+
+// said answers with what a backend said.
+func said(c echo.Context, text string, err error) error {
 	if err != nil {
 		return echo.NewHTTPError(backend.Status(err), err.Error())
 	}
-	return c.String(http.StatusOK, value)
+	return c.String(http.StatusOK, text)
 }
 
 func (a asks) wait(c echo.Context) error {

@@ -23,10 +23,13 @@ func Handler() http.Handler {
 	e.GET("/json", encode)
 	e.POST("/echo", reply, limit)
 	e.POST("/upload", upload, limit)
+	e.GET("/bytes", sized)
+	e.POST("/order", order, limit)
 	e.GET("/stream", stream)
 	asks := asks{backend.Open()}
 	e.GET("/redis", asks.redis)
 	e.GET("/wait", asks.wait)
+	e.GET("/fanout", asks.fanout)
 	e.GET("/burn", burn)
 	return e
 }

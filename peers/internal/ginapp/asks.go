@@ -12,11 +12,21 @@ type asks struct{ *backend.Backends }
 
 func (a asks) redis(c *gin.Context) {
 	value, err := a.Redis(c.Request.Context())
+	said(c, value, err)
+}
+
+func (a asks) fanout(c *gin.Context) {
+	joined, err := a.Fanout(c.Request.Context(), c.Query("wait"))
+	said(c, joined, err)
+}
+
+// said answers with what a backend said.
+func said(c *gin.Context, text string, err error) {
 	if err != nil {
 		c.String(backend.Status(err), err.Error())
 		return
 	}
-	c.Data(http.StatusOK, textPlain, []byte(value))
+	c.Data(http.StatusOK, textPlain, []byte(text))
 }
 
 func (a asks) wait(c *gin.Context) {

@@ -24,10 +24,13 @@ func Handler() http.Handler {
 	r.GET("/json", encode)
 	r.POST("/echo", limitBody, echo)
 	r.POST("/upload", limitBody, upload)
+	r.GET("/bytes", sized)
+	r.POST("/order", limitBody, order)
 	r.GET("/stream", stream)
 	asks := asks{backend.Open()}
 	r.GET("/redis", asks.redis)
 	r.GET("/wait", asks.wait)
+	r.GET("/fanout", asks.fanout)
 	r.GET("/burn", burn)
 	return r
 }

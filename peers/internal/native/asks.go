@@ -10,11 +10,21 @@ type asks struct{ *backend.Backends }
 
 func (a asks) redis(c *redline.Ctx) {
 	value, err := a.Redis(c.Context())
+	said(c, value, err)
+}
+
+func (a asks) fanout(c *redline.Ctx) {
+	joined, err := a.Fanout(c.Context(), c.Query("wait"))
+	said(c, joined, err)
+}
+
+// said answers with what a backend said.
+func said(c *redline.Ctx, text string, err error) {
 	if err != nil {
 		c.Text(backend.Status(err), err.Error()+"\n")
 		return
 	}
-	c.Text(200, value)
+	c.Text(200, text)
 }
 
 func (a asks) wait(c *redline.Ctx) {

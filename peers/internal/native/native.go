@@ -29,10 +29,13 @@ func serve(ctx context.Context, ln net.Listener, transport redline.Transport) er
 	r.GET("/json", encode)
 	r.POST("/echo", echo)
 	r.POST("/upload", upload)
+	r.GET("/bytes", sized)
+	r.POST("/order", order)
 	r.GET("/stream", func(c *redline.Ctx) { stream(ctx, c) })
 	asks := asks{backend.Open()}
 	r.GET("/redis", asks.redis)
 	r.GET("/wait", asks.wait)
+	r.GET("/fanout", asks.fanout)
 	r.GET("/burn", burn)
 	server := &redline.Server{
 		Native: r.Serve, Transport: transport, Name: "redline",

@@ -13,12 +13,23 @@ type Asks struct{ *backend.Backends }
 // Redis answers GET /redis.
 func (a Asks) Redis(w http.ResponseWriter, r *http.Request) {
 	value, err := a.Backends.Redis(r.Context())
+	said(w, value, err)
+}
+
+// Fanout answers GET /fanout.
+func (a Asks) Fanout(w http.ResponseWriter, r *http.Request) {
+	joined, err := a.Backends.Fanout(r.Context(), r.URL.Query().Get("wait"))
+	said(w, joined, err)
+}
+
+// said answers with what a backend said.
+func said(w http.ResponseWriter, text string, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), backend.Status(err))
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	io.WriteString(w, value)
+	io.WriteString(w, text)
 }
 
 // Wait answers GET /wait.

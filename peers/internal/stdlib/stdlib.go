@@ -24,9 +24,12 @@ func Handler() http.Handler {
 	mux.HandleFunc("GET /json", JSON)
 	mux.HandleFunc("POST /echo", limited(Echo))
 	mux.HandleFunc("POST /upload", limited(Upload))
+	mux.HandleFunc("GET /bytes", Sized)
+	mux.HandleFunc("POST /order", limited(Order))
 	mux.HandleFunc("GET /stream", Stream)
 	mux.HandleFunc("GET /redis", asks.Redis)
 	mux.HandleFunc("GET /wait", asks.Wait)
+	mux.HandleFunc("GET /fanout", asks.Fanout)
 	mux.HandleFunc("GET /burn", Burn)
 	return mux
 }

@@ -23,7 +23,7 @@ const Grace = time.Second
 type ServeFunc func(ctx context.Context, ln net.Listener) error
 
 // Sockets are the unix sockets of the backends that a subject may ask; empty: it has none.
-type Sockets struct{ Redis, Wait string }
+type Sockets struct{ Redis, Wait, Fanout string }
 
 var sockets Sockets
 
@@ -48,6 +48,7 @@ func run(name, module string, serve ServeFunc, args []string, stderr io.Writer) 
 	controlPath := flags.String("control", "", "answer questions about the runtime on a unix socket at `path`")
 	flags.StringVar(&sockets.Redis, "redis", "", "ask the Redis behind the unix socket at `path` for GET /redis")
 	flags.StringVar(&sockets.Wait, "wait", "", "ask the backend behind the unix socket at `path` for GET /wait")
+	flags.StringVar(&sockets.Fanout, "fanout", "", "ask the HTTP service behind the unix socket at `path` for GET /fanout")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
