@@ -201,6 +201,7 @@ func (r *loader) once(ctx context.Context, plan *arrive.Plan, words string, thre
 		}
 	}
 	w.look.conclude(result)
+	d.Ask(plan)
 	if err := d.Fill(result, target, thresholds); err != nil {
 		return d, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/internal/file"
+	"github.com/redline-go/redline/lab/load/page"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/probe"
@@ -233,7 +234,7 @@ func (r *loader) write(c *cobra.Command, d *present.Document) error {
 		}
 	}
 	if r.html != "" {
-		if err := cli.WritePage(r.html, present.File(d)); err != nil {
+		if err := cli.WritePage(r.html, func(w io.Writer) error { return page.Write(w, d) }); err != nil {
 			return err
 		}
 	}

@@ -200,6 +200,7 @@ func (r *runner) tick() error {
 		Requests:  r.at.Requests - at.Requests,
 		Errors:    r.at.Failures() - at.Failures(),
 		ServerCPU: float64(r.cpu.Total-cpu.Total) / 1e9 / seconds,
+		Used:      cputime.Used(r.loop.spun()),
 	}
 	if r.tickAt >= r.end && r.zero == r.end {
 		t.T = 0 // the last of a warm-up: the window has not begun, however late it is

@@ -209,7 +209,7 @@ func (r *runner) report(zero, end int64) error {
 	d := r.at.Since(&was)
 	t := &spec.Tick{
 		T: float64(r.tickAt-zero) / 1e9, Seconds: seconds, Requests: d.Events, Errors: d.Failures(),
-		ServerCPU: float64(r.cpu.Total-cpu.Total) / 1e9 / seconds,
+		ServerCPU: float64(r.cpu.Total-cpu.Total) / 1e9 / seconds, Used: cputime.Used(r.loop.Spun()),
 		Listen: &spec.Heard{
 			Standing: r.loop.Standing(), BytesIn: d.BytesIn, Missed: d.Missed, Duplicated: d.Duplicated, Reconnects: d.Reconnects,
 		},
