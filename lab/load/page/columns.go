@@ -119,33 +119,14 @@ func heatOf(column []present.Point) (counts [results.HeatBuckets]uint64) {
 	return counts
 }
 
-// quantileOf is a quantile of latency counts, in microseconds, interpolated within its
-// bucket, which is at most 25 % wide; nil without counts.
-func quantileOf(counts *[results.HeatBuckets]uint64, q float64) *float64 {
-	total, below := 0.0, 0.0
-	for _, n := range counts {
-		total += float64(n)
-	}
-	if total == 0 {
-		return nil
-	}
-	for b, n := range counts {
-		if n := float64(n); n > 0 && below+n >= q*total {
-			low, high := results.HeatFloor(b).Seconds(), results.HeatFloor(b+1).Seconds()
-			us := 1e6 * (low + (high-low)*(q*total-below)/n)
-			return &us
-		}
-		below += float64(n)
-	}
-	return nil
-}
-
 // quantiles are p50, p95 and p99 of a column in microseconds. p50 and p99 of a single
 // point are the generator's own; all others come from the latency counts.
 func quantiles(column []present.Point) (out [3]*float64) {
 	counts := heatOf(column)
 	for i, q := range [3]float64{0.50, 0.95, 0.99} {
-		out[i] = quantileOf(&counts, q)
+		if us, ok := results.HeatQuantile(&counts, q); ok {
+			out[i] = &us
+		}
 	}
 	if len(column) == 1 && out[0] != nil && column[0].P50Us > 0 {
 		p := column[0]

@@ -74,19 +74,6 @@ func distributions(d *present.Document) (list []distribution) {
 	return list
 }
 
-// p95 is read from the histogram of the run; nil when its samples cannot carry it.
-func p95(l results.Latency) *float64 {
-	if !results.Carries(l.Count, 0.95) {
-		return nil
-	}
-	h, err := l.Decode()
-	if err != nil {
-		return nil
-	}
-	us := float64(h.ValueAtQuantile(95)) / 1e3
-	return &us
-}
-
 // figures are what one looks for first.
 func figures(d *present.Document) []figure {
 	rate := figure{Name: "Right answers", Text: report.PerSecond(d.RequestsPerSecond) + "/s", Small: fmt.Sprintf("%d in %s", d.Requests, seconds(d.Seconds))}
@@ -101,7 +88,7 @@ func figures(d *present.Document) []figure {
 	for _, q := range []struct {
 		name string
 		us   *float64
-	}{{"p50", d.Latency.P50}, {"p95", p95(d.Latency)}, {"p99", d.Latency.P99}, {"p99.9", d.Latency.P999}} {
+	}{{"p50", d.Latency.P50}, {"p95", d.Latency.Quantile(0.95)}, {"p99", d.Latency.P99}, {"p99.9", d.Latency.P999}} {
 		if q.us != nil {
 			list = append(list, figure{Name: what + " " + q.name, Text: report.Micros(*q.us, " ")})
 		}

@@ -39,7 +39,7 @@ func latencies(l results.Latency) []web.Cell {
 		return slices.Repeat([]web.Cell{missing()}, 8)
 	}
 	return []web.Cell{
-		micros(&l.MeanUs), micros(l.P50), micros(l.P90), micros(p95(l)), micros(l.P99), micros(l.P999), micros(l.P9999), micros(&l.MaxUs),
+		micros(&l.MeanUs), micros(l.P50), micros(l.P90), micros(l.Quantile(0.95)), micros(l.P99), micros(l.P999), micros(l.P9999), micros(&l.MaxUs),
 	}
 }
 
