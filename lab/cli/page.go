@@ -9,8 +9,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/redline-go/redline/lab/internal/file"
-	"github.com/redline-go/redline/lab/report"
-	"github.com/redline-go/redline/lab/results"
 )
 
 // Width is the width of a terminal, 0 of anything else.
@@ -23,10 +21,10 @@ func Width(w io.Writer) int {
 	return 0
 }
 
-// WritePage writes the page whole or not at all.
-func WritePage(path string, f *results.File) error {
+// WritePage writes a page, which render makes, to a file: whole or not at all.
+func WritePage(path string, render func(io.Writer) error) error {
 	var page bytes.Buffer
-	if err := report.HTML(&page, f); err != nil {
+	if err := render(&page); err != nil {
 		return fmt.Errorf("render the page: %w", err)
 	}
 	if err := file.Write(path, page.Bytes()); err != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// curve is latency by percentile. X is log10(1/(1-p)), so that 90 %, 99 % and
+// Curve is latency by percentile. X is log10(1/(1-p)), so that 90 %, 99 % and
 // 99.9 % are one apart; Y is microseconds.
-type curve struct {
+type Curve struct {
 	Subject int          `json:"subject"`
 	Points  [][2]float64 `json:"points"`
 	Cut     float64      `json:"cut"` // percentile at which the samples give out, 0 to 100; 0 when they do not
@@ -24,14 +24,15 @@ const (
 // nines is the x of a curve.
 func nines(p float64) float64 { return -math.Log10(1 - p) }
 
-// newCurve reads the points from a merged histogram, from the median up to
-// 99.99 % or as far as at least ten samples lie beyond.
-func newCurve(l results.Latency) (curve, error) {
+// NewCurve reads the points from a merged histogram, from the median up to
+// 99.99 % or as far as at least ten samples lie beyond. It returns an error for a
+// histogram that cannot be read.
+func NewCurve(l results.Latency) (Curve, error) {
 	h, err := l.Decode()
 	if err != nil {
-		return curve{}, err
+		return Curve{}, err
 	}
-	c := curve{Points: [][2]float64{}}
+	c := Curve{Points: [][2]float64{}}
 	last := lastPercentile
 	if carried := carries(h.TotalCount()); carried < last {
 		last = carried

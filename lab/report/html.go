@@ -2,10 +2,7 @@ package report
 
 import (
 	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
-	_ "embed" // the page's parts
-	"encoding/base64"
+	_ "embed" // the page's source
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -13,18 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-go/redline/lab/report/web"
 	"github.com/redline-go/redline/lab/results"
 )
 
 var (
 	//go:embed page.gohtml
-	pageSource string
-	//go:embed web/dist/report.js
-	pageScript string
-	//go:embed web/dist/report.css
-	pageStyle string
-
-	pageTemplate = template.Must(template.New("page").Parse(pageSource))
+	pageSource   string
+	pageTemplate = web.Parse("page", pageSource)
 )
 
 // page is what the template shows. Plain strings in it are escaped by
@@ -113,20 +106,20 @@ func newPage(f *results.File) (*page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode view: %w", err)
 	}
-	packed, err := pack(f)
+	packed, err := web.Pack(func(w io.Writer) error { return results.Encode(w, f) })
 	if err != nil {
 		return nil, fmt.Errorf("pack results: %w", err)
 	}
 	p := &page{
-		Policy:   policy(),
+		Policy:   web.Policy(),
 		Title:    fmt.Sprintf("%s, %s", plural(servers(f), "server"), plural(len(f.Workloads), "workload")),
 		Notices:  notices(f),
 		Floors:   noiseFloors(f),
 		Facts:    facts(f),
 		Failures: failures(f),
 		Tables:   rawTables(f),
-		Style:    template.CSS(pageStyle),
-		Script:   template.JS(pageScript),
+		Style:    template.CSS(web.Style),
+		Script:   template.JS(web.Script),
 		View:     template.JS(drawn),
 		Results:  template.JS(packed),
 	}
@@ -166,34 +159,6 @@ func newSection(f *results.File, load results.Workload, drawn *viewWorkload, anc
 		s.Rows = append(s.Rows, out)
 	}
 	return s
-}
-
-// policy allows the page its own script and style, by their hashes, and
-// nothing else: no network, no other code (CSP Level 3, 2.3.1).
-func policy() string {
-	hash := func(s string) string {
-		sum := sha256.Sum256([]byte(s))
-		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	}
-	return "default-src 'none'; script-src " + hash(pageScript) + "; style-src " + hash(pageStyle) +
-		"; base-uri 'none'; form-action 'none'"
-}
-
-// pack returns f as a JSON string of base64 of gzip of JSON: small, and made
-// of characters that mean nothing in HTML.
-func pack(f *results.File) (string, error) {
-	var packed bytes.Buffer
-	gz, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
-		return "", err
-	}
-	if err := results.Encode(gz, f); err != nil {
-		return "", err
-	}
-	if err := gz.Close(); err != nil {
-		return "", err
-	}
-	return `"` + base64.StdEncoding.EncodeToString(packed.Bytes()) + `"`, nil
 }
 
 // servers counts the subjects that are servers of their own.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/lab/report/internal/sample"
+	"github.com/redline-go/redline/lab/report/web"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -27,8 +28,8 @@ func htmlOf(t *testing.T, f *results.File) string {
 // markup returns the page without its own script and style.
 func markup(t *testing.T, page string) string {
 	t.Helper()
-	rest := strings.Replace(strings.Replace(page, pageScript, "", 1), pageStyle, "", 1)
-	if len(page)-len(rest) != len(pageScript)+len(pageStyle) {
+	rest := strings.Replace(strings.Replace(page, web.Script, "", 1), web.Style, "", 1)
+	if len(page)-len(rest) != len(web.Script)+len(web.Style) {
 		t.Fatal("the page does not hold its script and style as they are: the policy's hashes are wrong")
 	}
 	return rest
@@ -149,20 +150,20 @@ func TestHTMLNeedsNothing(t *testing.T) {
 			t.Errorf("the page links to %q", m[1])
 		}
 	}
-	if m := regexp.MustCompile(`(?i)@import|url\(`).FindString(pageStyle); m != "" {
+	if m := regexp.MustCompile(`(?i)@import|url\(`).FindString(web.Style); m != "" {
 		t.Errorf("the style has %q", m)
 	}
-	if strings.Contains(strings.ToLower(pageScript), "</script") || strings.Contains(pageScript, "<!--") {
+	if strings.Contains(strings.ToLower(web.Script), "</script") || strings.Contains(web.Script, "<!--") {
 		t.Error("the script would end its element")
 	}
-	if strings.Contains(strings.ToLower(pageStyle), "</style") {
+	if strings.Contains(strings.ToLower(web.Style), "</style") {
 		t.Error("the style would end its element")
 	}
 }
 
 func TestBundleCarriesLicences(t *testing.T) {
 	for _, s := range []string{"Apache ECharts", "The Apache Software Foundation", "Copyright (c) 2017, Baidu Inc."} {
-		if !strings.Contains(pageScript[:4096], s) {
+		if !strings.Contains(web.Script[:4096], s) {
 			t.Errorf("the script's banner lacks %q", s)
 		}
 	}
@@ -181,7 +182,7 @@ func TestBundleCarriesLicences(t *testing.T) {
 }
 
 func TestPolicy(t *testing.T) {
-	p := policy()
+	p := web.Policy()
 	hash := regexp.MustCompile(`'sha256-([A-Za-z0-9+/]+=)'`)
 	if m := hash.FindAllStringSubmatch(p, -1); len(m) != 2 {
 		t.Fatalf("policy %s", p)

@@ -44,7 +44,7 @@ func Plot(w io.Writer, curves []Plotted) error {
 	}
 	p := plot{low: math.Inf(1), high: math.Inf(-1), right: 2}
 	for _, c := range curves {
-		points, err := newCurve(c.Latency)
+		points, err := NewCurve(c.Latency)
 		if err != nil {
 			return fmt.Errorf("plot %s: %w", c.Label, err)
 		}

@@ -7,47 +7,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redline-go/redline/lab/report/web"
 	"github.com/redline-go/redline/lab/results"
 )
 
-// rawTable is a table of the page that can be sorted.
-type rawTable struct {
-	Caption string
-	Heads   []rawHead
-	Rows    [][]rawCell
-}
-
-type rawHead struct {
-	Text   string
-	Number bool
-}
-
-// rawCell is a cell: its text, and for numbers what it sorts by.
-type rawCell struct {
-	Text   string
-	Value  string // shortest decimal form; empty for none
-	Number bool
-}
-
-// heads makes the heads of a table; the name of a column of numbers ends in "#".
-func heads(names ...string) []rawHead {
-	out := make([]rawHead, len(names))
-	for i, n := range names {
-		name, number := strings.CutSuffix(n, "#")
-		out[i] = rawHead{name, number}
-	}
-	return out
-}
+// A table of the page that can be sorted, and its parts.
+type (
+	rawTable = web.Table
+	rawCell  = web.Cell
+)
 
 func word(s string) rawCell { return rawCell{Text: Line(s)} }
 
-func number(v float64, text string) rawCell {
-	return rawCell{Text: text, Value: strconv.FormatFloat(v, 'g', -1, 64), Number: true}
-}
+func whole[T int | uint64](v T) rawCell { return web.Number(float64(v), fmt.Sprint(v)) }
 
-func whole[T int | uint64](v T) rawCell { return number(float64(v), fmt.Sprint(v)) }
-
-func plain(v float64) rawCell { return number(v, figure(v)) }
+func plain(v float64) rawCell { return web.Number(v, figure(v)) }
 
 func missing() rawCell { return rawCell{Text: none, Number: true} }
 
@@ -55,7 +29,7 @@ func time0(us *float64) rawCell {
 	if us == nil {
 		return missing()
 	}
-	return number(*us, Micros(*us, " "))
+	return web.Number(*us, Micros(*us, " "))
 }
 
 func yes(v bool) rawCell {
@@ -69,7 +43,7 @@ func yes(v bool) rawCell {
 func percentileTable(rows []row) rawTable {
 	t := rawTable{
 		Caption: "Latency by percentile, all blocks merged",
-		Heads:   heads("subject", "p50#", "p90#", "p99#", "p99.9#", "p99.99#", "max#", "mean#", "samples#"),
+		Heads:   web.Heads("subject", "p50#", "p90#", "p99#", "p99.9#", "p99.99#", "max#", "mean#", "samples#"),
 	}
 	for _, r := range rows {
 		if r.cell == nil || r.cell.Latency.Count == 0 {
@@ -88,20 +62,20 @@ func percentileTable(rows []row) rawTable {
 func blockTable(f *results.File, load results.Workload, rows []row) rawTable {
 	t := rawTable{
 		Caption: "Rate, latency and memory in each block",
-		Heads:   heads("subject", "block#", "rate /s#", "p50#", "p99#", "p99.9#", "RSS peak#", "CPU µs#"),
+		Heads:   web.Heads("subject", "block#", "rate /s#", "p50#", "p99#", "p99.9#", "RSS peak#", "CPU µs#"),
 	}
 	runs := countedRuns(f, load.Name)
 	inside := slices.ContainsFunc(runs, func(r results.Run) bool { return r.Runtime != nil })
 	if inside {
 		t.Caption = "Rate, latency, memory and the Go runtime in each block"
-		t.Heads = append(t.Heads, heads("goroutines#", "heap#", "collections#", "GC pause p99#")...)
+		t.Heads = append(t.Heads, web.Heads("goroutines#", "heap#", "collections#", "GC pause p99#")...)
 	}
 	for _, r := range rows {
 		own := runsOf(runs, r.Name)
 		slices.SortStableFunc(own, func(a, b results.Run) int { return a.Block - b.Block })
 		for _, run := range own {
 			cells := []rawCell{
-				word(r.Name), whole(run.Block), number(run.Rate, PerSecond(run.Rate)), time0(run.Latency.P50),
+				word(r.Name), whole(run.Block), web.Number(run.Rate, PerSecond(run.Rate)), time0(run.Latency.P50),
 				time0(run.Latency.P99), time0(run.Latency.P999), rss(run.Memory.RSSPeakBytes), plain(run.CPU.PerRequestUs),
 			}
 			switch v := run.Runtime; {
@@ -120,7 +94,7 @@ func blockTable(f *results.File, load results.Workload, rows []row) rawTable {
 func targetTable(f *results.File, load results.Workload) rawTable {
 	t := rawTable{
 		Caption: "Requests of the scenario",
-		Heads:   heads("target", "right#", "wrong#", "p50#", "p90#", "p99#", "p99.9#", "max#", "checks that failed"),
+		Heads:   web.Heads("target", "right#", "wrong#", "p50#", "p90#", "p99#", "p99.9#", "max#", "checks that failed"),
 	}
 	for _, run := range countedRuns(f, load.Name) {
 		for _, g := range run.Targets {
@@ -142,7 +116,7 @@ func targetTable(f *results.File, load results.Workload) rawTable {
 func workerTable(f *results.File, load results.Workload) rawTable {
 	t := rawTable{
 		Caption: "Generators, whose sum the figures are",
-		Heads: heads("worker#", "host", "process#", "connections#", unit(load)+"s#", "share#", "rate /s#", "errors#", "CPU#", "send lag p99#",
+		Heads: web.Heads("worker#", "host", "process#", "connections#", unit(load)+"s#", "share#", "rate /s#", "errors#", "CPU#", "send lag p99#",
 			"clock#", "began late#", "lost"),
 	}
 	for _, run := range countedRuns(f, load.Name) {
@@ -150,23 +124,23 @@ func workerTable(f *results.File, load results.Workload) rawTable {
 			share, cpu := missing(), missing()
 			if run.Requests > 0 {
 				part := float64(w.Requests) / float64(run.Requests)
-				share = number(part, Percent(part))
+				share = web.Number(part, Percent(part))
 			}
 			if w.Lost == "" {
-				cpu = number(w.CPUUtilisation, Percent(w.CPUUtilisation))
+				cpu = web.Number(w.CPUUtilisation, Percent(w.CPUUtilisation))
 			}
 			clock := fmt.Sprintf("%+.2f ± %.2f ms", w.Clock.OffsetMs, w.Clock.UncertaintyMs)
 			t.Rows = append(t.Rows, []rawCell{
 				whole(w.Index), word(w.Host), whole(w.PID), whole(w.Connections), whole(w.Requests), share,
-				number(w.RequestsPerSecond, PerSecond(w.RequestsPerSecond)), whole(results.CountErrors(w.Errors)), cpu, time0(w.SendLagP99),
-				number(w.Clock.OffsetMs, clock), number(w.Clock.LateMs, fmt.Sprintf("%.2f ms", w.Clock.LateMs)), word(w.Lost),
+				web.Number(w.RequestsPerSecond, PerSecond(w.RequestsPerSecond)), whole(results.CountErrors(w.Errors)), cpu, time0(w.SendLagP99),
+				web.Number(w.Clock.OffsetMs, clock), web.Number(w.Clock.LateMs, fmt.Sprintf("%.2f ms", w.Clock.LateMs)), word(w.Lost),
 			})
 		}
 	}
 	return t
 }
 
-func rss(bytes uint64) rawCell { return number(float64(bytes), Bytes(float64(bytes), " ")) }
+func rss(bytes uint64) rawCell { return web.Number(float64(bytes), Bytes(float64(bytes), " ")) }
 
 // rawTables are the lists of the file, whole.
 func rawTables(f *results.File) []rawTable {
@@ -191,7 +165,7 @@ func metricText(m results.Metric, v float64) string {
 func cellsTable(f *results.File) rawTable {
 	t := rawTable{
 		Caption: "Cells: the median over the blocks, with its 95 % interval",
-		Heads:   heads("workload", "subject", "metric", "value#", "low#", "high#", "blocks#", "failed#", "gen-bound#"),
+		Heads:   web.Heads("workload", "subject", "metric", "value#", "low#", "high#", "blocks#", "failed#", "gen-bound#"),
 	}
 	for _, c := range f.Cells {
 		for _, m := range metricNames {
@@ -200,8 +174,8 @@ func cellsTable(f *results.File) rawTable {
 				continue
 			}
 			t.Rows = append(t.Rows, []rawCell{
-				word(c.Workload), word(c.Subject), word(string(m.Metric)), number(e.Value, metricText(m.Metric, e.Value)),
-				number(e.Low, metricText(m.Metric, e.Low)), number(e.High, metricText(m.Metric, e.High)),
+				word(c.Workload), word(c.Subject), word(string(m.Metric)), web.Number(e.Value, metricText(m.Metric, e.Value)),
+				web.Number(e.Low, metricText(m.Metric, e.Low)), web.Number(e.High, metricText(m.Metric, e.High)),
 				whole(c.Blocks), whole(c.Failed), whole(c.Bound),
 			})
 		}
@@ -212,7 +186,7 @@ func cellsTable(f *results.File) rawTable {
 func comparisonsTable(f *results.File) rawTable {
 	t := rawTable{
 		Caption: "Comparisons with the baseline",
-		Heads: heads("workload", "subject", "metric", "verdict", "ratio#", "low#", "high#", "floor#", "p#", "p (Holm)#",
+		Heads: web.Heads("workload", "subject", "metric", "verdict", "ratio#", "low#", "high#", "floor#", "p#", "p (Holm)#",
 			"blocks#", "reason"),
 	}
 	for _, c := range f.Comparisons {
@@ -220,12 +194,12 @@ func comparisonsTable(f *results.File) rawTable {
 			if !measured(&c) {
 				return missing()
 			}
-			return number(v, strconv.FormatFloat(v, 'f', 3, 64))
+			return web.Number(v, strconv.FormatFloat(v, 'f', 3, 64))
 		}
 		t.Rows = append(t.Rows, []rawCell{
 			word(c.Workload), word(c.Subject), word(string(c.Metric)), word(string(c.Verdict)),
-			ratio(c.Ratio.Value), ratio(c.Ratio.Low), ratio(c.Ratio.High), number(c.Floor, Percent(c.Floor)),
-			number(c.P, strconv.FormatFloat(c.P, 'g', 3, 64)), number(c.PHolm, strconv.FormatFloat(c.PHolm, 'g', 3, 64)),
+			ratio(c.Ratio.Value), ratio(c.Ratio.Low), ratio(c.Ratio.High), web.Number(c.Floor, Percent(c.Floor)),
+			web.Number(c.P, strconv.FormatFloat(c.P, 'g', 3, 64)), web.Number(c.PHolm, strconv.FormatFloat(c.PHolm, 'g', 3, 64)),
 			whole(c.Blocks), word(c.Reason),
 		})
 	}
@@ -235,7 +209,7 @@ func comparisonsTable(f *results.File) rawTable {
 func runsTable(f *results.File) rawTable {
 	t := rawTable{
 		Caption: "Runs",
-		Heads: heads("run", "order#", "valid", "counted", "rate /s#", "CPU µs#", "server CPU#", "p50#", "p99#", "p99.9#",
+		Heads: web.Heads("run", "order#", "valid", "counted", "rate /s#", "CPU µs#", "server CPU#", "p50#", "p99#", "p99.9#",
 			"RSS peak#", "allocs#", "errors#", "generator CPU#", "gen-bound", "steal#", "target /s#", "send lag p99#",
 			"memory/connection#", "note"),
 	}
@@ -251,16 +225,16 @@ func runsTable(f *results.File) rawTable {
 		errs, allocs, note := uint64(0), missing(), []string{}
 		target, lag, each := missing(), missing(), missing()
 		if r.Open != nil {
-			target, lag = number(r.Open.TargetRate, PerSecond(r.Open.TargetRate)), time0(r.Open.SendLag.P99)
+			target, lag = web.Number(r.Open.TargetRate, PerSecond(r.Open.TargetRate)), time0(r.Open.SendLag.P99)
 		}
 		if b := r.Memory.PerConnectionBytes; b != nil {
-			each = number(*b, Bytes(*b, " "))
+			each = web.Number(*b, Bytes(*b, " "))
 		}
 		for _, n := range r.Errors {
 			errs += n
 		}
 		if r.Runtime != nil {
-			allocs = number(r.Runtime.AllocsPerRequest, count(r.Runtime.AllocsPerRequest))
+			allocs = web.Number(r.Runtime.AllocsPerRequest, count(r.Runtime.AllocsPerRequest))
 		}
 		for _, g := range r.Gates {
 			if !g.Passed {
@@ -268,11 +242,11 @@ func runsTable(f *results.File) rawTable {
 			}
 		}
 		t.Rows = append(t.Rows, []rawCell{
-			word(r.ID), whole(r.Order), yes(r.Valid), yes(r.Counted), number(r.Rate, PerSecond(r.Rate)),
-			plain(r.CPU.PerRequestUs), number(r.CPU.Utilisation, Percent(r.CPU.Utilisation)), time0(r.Latency.P50),
+			word(r.ID), whole(r.Order), yes(r.Valid), yes(r.Counted), web.Number(r.Rate, PerSecond(r.Rate)),
+			plain(r.CPU.PerRequestUs), web.Number(r.CPU.Utilisation, Percent(r.CPU.Utilisation)), time0(r.Latency.P50),
 			time0(r.Latency.P99), time0(r.Latency.P999), rss(r.Memory.RSSPeakBytes), allocs, whole(errs),
-			number(r.Generator.CPUUtilisation, Percent(r.Generator.CPUUtilisation)), yes(r.Generator.Bound),
-			number(r.Generator.StealRatio, Percent(r.Generator.StealRatio)), target, lag, each, word(strings.Join(note, "; ")),
+			web.Number(r.Generator.CPUUtilisation, Percent(r.Generator.CPUUtilisation)), yes(r.Generator.Bound),
+			web.Number(r.Generator.StealRatio, Percent(r.Generator.StealRatio)), target, lag, each, word(strings.Join(note, "; ")),
 		})
 	}
 	return t
@@ -281,12 +255,12 @@ func runsTable(f *results.File) rawTable {
 func gatesTable(f *results.File) rawTable {
 	t := rawTable{
 		Caption: "Gates: those of the whole, and those that a run did not pass",
-		Heads:   heads("of", "gate", "passed", "value#", "limit#", "when it fails"),
+		Heads:   web.Heads("of", "gate", "passed", "value#", "limit#", "when it fails"),
 	}
 	add := func(of string, g results.Gate) {
 		t.Rows = append(t.Rows, []rawCell{
-			word(of), word(g.Name), yes(g.Passed), number(g.Value, strconv.FormatFloat(g.Value, 'g', 3, 64)),
-			number(g.Limit, strconv.FormatFloat(g.Limit, 'g', 3, 64)), word(g.Text),
+			word(of), word(g.Name), yes(g.Passed), web.Number(g.Value, strconv.FormatFloat(g.Value, 'g', 3, 64)),
+			web.Number(g.Limit, strconv.FormatFloat(g.Limit, 'g', 3, 64)), word(g.Text),
 		})
 	}
 	for _, g := range f.Gates {

@@ -34,7 +34,7 @@ func newGrid(runs []results.Run) grid {
 			g.Blocks = append(g.Blocks, r.Block)
 		}
 		window = max(window, r.WindowSeconds)
-		step = max(step, spacing(r.Series))
+		step = max(step, Spacing(r.Series))
 	}
 	slices.Sort(g.Blocks)
 	if step == 0 || window == 0 {
@@ -49,10 +49,10 @@ func newGrid(runs []results.Run) grid {
 	return g
 }
 
-// spacing is the usual distance of a series' points. Over pairs of gaps, so
+// Spacing is the usual distance of a series' points. Over pairs of gaps, so
 // that a late point, which makes one gap long and the next short, does not
 // count; the median of them, so that a lost point does not either.
-func spacing(series []results.Sample) float64 {
+func Spacing(series []results.Sample) float64 {
 	var gaps []float64
 	for i := 2; i < len(series); i++ {
 		gaps = append(gaps, (series[i].T-series[i-2].T)/2)

@@ -24,7 +24,7 @@ type viewWorkload struct {
 	Unit   string   `json:"unit"`
 	Bars   []bar    `json:"bars"`   // the cheapest first
 	Limit  *float64 `json:"limit"`  // CPU of the floor, microseconds
-	Curves []curve  `json:"curves"` // latency by percentile
+	Curves []Curve  `json:"curves"` // latency by percentile
 	Grid   grid     `json:"grid"`   // time axis of what follows
 	Lines  []lines  `json:"lines"`  // rate, memory and the Go runtime over time
 	Heat   heatMap  `json:"heat"`   // latency over time
@@ -59,7 +59,7 @@ func newView(f *results.File) (*view, error) {
 }
 
 func newViewWorkload(f *results.File, load results.Workload, index map[string]int) (*viewWorkload, error) {
-	w := &viewWorkload{Unit: unit(load), Bars: []bar{}, Curves: []curve{}, Lines: []lines{}}
+	w := &viewWorkload{Unit: unit(load), Bars: []bar{}, Curves: []Curve{}, Lines: []lines{}}
 	if load.Idle {
 		return w, nil // nothing happens that could be drawn
 	}
@@ -69,7 +69,7 @@ func newViewWorkload(f *results.File, load results.Workload, index map[string]in
 		if r.cell == nil || r.cell.Latency.Histogram == "" {
 			continue
 		}
-		c, err := newCurve(r.cell.Latency)
+		c, err := NewCurve(r.cell.Latency)
 		if err != nil {
 			return nil, fmt.Errorf("latency of %s: %w", r.Name, err)
 		}

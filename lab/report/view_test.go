@@ -40,7 +40,7 @@ func TestCurveEndsWhereSamplesDo(t *testing.T) {
 		{500_000, 0.9999, 0},
 	}
 	for _, test := range tests {
-		c, err := newCurve(histogram(t, test.samples))
+		c, err := NewCurve(histogram(t, test.samples))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestCurveEndsWhereSamplesDo(t *testing.T) {
 			}
 		}
 	}
-	if _, err := newCurve(results.Latency{Histogram: "no"}); err == nil {
+	if _, err := NewCurve(results.Latency{Histogram: "no"}); err == nil {
 		t.Error("a damaged histogram gave a curve")
 	}
 }

@@ -50,6 +50,20 @@ func ParseLatency(encoded string) (Latency, error) {
 	return summary(h, encoded), nil
 }
 
+// Quantile reads a quantile (0 to 1) from the histogram, in microseconds; nil when the
+// samples cannot carry it, or the histogram cannot be read.
+func (l Latency) Quantile(q float64) *float64 {
+	if !Carries(l.Count, q) {
+		return nil
+	}
+	h, err := l.Decode()
+	if err != nil {
+		return nil
+	}
+	us := float64(h.ValueAtQuantile(100*q)) / 1e3
+	return &us
+}
+
 // Decode returns the histogram that l was made of, in nanoseconds.
 func (l Latency) Decode() (*hdrhistogram.Histogram, error) {
 	h, err := hdrhistogram.Decode([]byte(l.Histogram))

@@ -78,10 +78,18 @@ func interval(s []float64, level float64, n int, rng *rand.Rand, estimate float6
 		}
 		estimates = append(estimates, resampled(counts), resampled(mirrored))
 	}
+	low, high = expanded(estimates, level, len(s))
+	return min(low, estimate), max(high, estimate)
+}
+
+// expanded returns the ends of the expanded percentile interval from the estimates of
+// resamples of so many values. It sorts the estimates.
+func expanded(estimates []float64, level float64, values int) (low, high float64) {
 	slices.Sort(estimates)
+	n := len(estimates)
 	// The k-th from either end, rounded outwards.
-	k := max(1, int(float64(n+1)*expandedTail(level, len(s))))
-	return min(estimates[k-1], estimate), max(estimates[n-k], estimate)
+	k := max(1, int(float64(n+1)*expandedTail(level, values)))
+	return estimates[k-1], estimates[n-k]
 }
 
 // expandedTail is the part of the resamples that lies beyond either end of an

@@ -18,6 +18,7 @@ import (
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/suite"
 )
@@ -119,7 +120,7 @@ func (b *benchFlags) save(w io.Writer, f *results.File) error {
 	if err := results.Save(file, f); err != nil {
 		return err
 	}
-	if err := cli.WritePage(page, f); err != nil {
+	if err := cli.WritePage(page, func(w io.Writer) error { return report.HTML(w, f) }); err != nil {
 		return err
 	}
 	if err := printTable(w, f, false); err != nil {

@@ -28,31 +28,13 @@ import (
 // checks that no process is left that was not there before.
 func loadOf(t *testing.T, ctx context.Context, args ...string) (code int, out, said string) {
 	t.Helper()
-	file, err := os.Create(filepath.Join(t.TempDir(), "stdout"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	errs, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	before := probe.Tree(os.Getpid())
-	oldOut, oldErr := os.Stdout, os.Stderr
-	os.Stdout, os.Stderr = file, errs
-	code = run(ctx, append([]string{"load"}, args...))
-	os.Stdout, os.Stderr = oldOut, oldErr
-	text := func(f *os.File) string {
-		b, err := os.ReadFile(f.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
+	code, out, said = outputOf(t, ctx, append([]string{"load"}, args...)...)
 	left := slices.DeleteFunc(probe.Tree(os.Getpid()), func(pid int) bool { return slices.Contains(before, pid) })
 	if len(left) > 0 {
 		t.Errorf("processes left: %v", left)
 	}
-	return code, text(file), text(errs)
+	return code, out, said
 }
 
 // serve is a server in this process that counts its requests. It knows HTTP/2 in clear, too.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,22 +13,39 @@ import (
 	"github.com/redline-go/redline/lab/suite"
 )
 
-// stderrOf runs the command and returns its exit code and what it said.
+// outputOf runs the command, and returns its exit code and what it wrote to its
+// standard output and to its standard error.
+func outputOf(t *testing.T, ctx context.Context, args ...string) (code int, out, said string) {
+	t.Helper()
+	var files [2]*os.File
+	for i := range files {
+		file, err := os.CreateTemp(t.TempDir(), "output")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		files[i] = file
+	}
+	oldOut, oldErr := os.Stdout, os.Stderr
+	os.Stdout, os.Stderr = files[0], files[1]
+	code = run(ctx, args)
+	os.Stdout, os.Stderr = oldOut, oldErr
+	var texts [2]string
+	for i, file := range files {
+		text, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[i] = string(text)
+	}
+	return code, texts[0], texts[1]
+}
+
+// stderrOf is outputOf without the standard output.
 func stderrOf(t *testing.T, args ...string) (int, string) {
 	t.Helper()
-	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := os.Stderr
-	os.Stderr = file
-	code := run(t.Context(), args)
-	os.Stderr = old
-	text, err := os.ReadFile(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return code, string(text)
+	code, _, said := outputOf(t, t.Context(), args...)
+	return code, said
 }
 
 func TestUsageErrors(t *testing.T) {
@@ -153,6 +171,35 @@ func TestReportWritesThePage(t *testing.T) {
 	}
 	if text, err := os.ReadFile(page); err != nil || !strings.HasPrefix(string(text), "<!doctype html>") {
 		t.Errorf("page begins with %.40q, %v", text, err)
+	}
+}
+
+// The same verb renders a load run: it is told from a comparison by its schema.
+func TestReportOfALoad(t *testing.T) {
+	dir := t.TempDir()
+	run, page := filepath.Join(dir, "run.json"), filepath.Join(dir, "page.html")
+	text := `{"schema":"redline.load","version":1,"url":"http://127.0.0.1:8080/x","config":{"method":"GET","connections":3},"seconds":2,"series":[{"t":1,"rate":5},{"t":2,"rate":6}]}`
+	if err := os.WriteFile(run, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, said := outputOf(t, t.Context(), "report", run)
+	if code != 0 || !strings.Contains(out, "GET http://127.0.0.1:8080/x\n3 connections") {
+		t.Errorf("exit code %d, %q, %q", code, out, said)
+	}
+	if code, said := stderrOf(t, "report", "--html", page, run); code != 0 {
+		t.Fatalf("exit code %d, %q", code, said)
+	}
+	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), `data-page="run"`) {
+		t.Errorf("page begins with %.40q, %v", html, err)
+	}
+	if code, said := stderrOf(t, "report", "--markdown", run); code != 2 || !strings.Contains(said, "--markdown is for the table of a comparison") {
+		t.Errorf("exit code %d, %q", code, said)
+	}
+	if err := os.WriteFile(run, []byte(`{"schema":"redline.load","version":99}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := stderrOf(t, "report", run); code != 1 || !strings.Contains(said, "has version 99 of the schema") {
+		t.Errorf("exit code %d, %q", code, said)
 	}
 }
 

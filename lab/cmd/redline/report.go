@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,17 +10,27 @@ import (
 	"golang.org/x/term"
 
 	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/load/page"
+	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
 
-// newReport renders a results file again.
+// newReport renders a results file, or a load run, again.
 func newReport() *cobra.Command {
 	var markdown bool
 	var html string
 	c := &cobra.Command{
-		Use:   "report RESULTS.json",
-		Short: "Render the results of a comparison as a table or a page",
+		Use:   "report FILE.json",
+		Short: "Render the results of a comparison or of a load as text or as a page",
+		Long: `Render the results of a comparison or of a load as text or as a page.
+
+FILE.json is the results.json of redline bench, or the directory that holds it, or
+what redline load --json wrote. Of a comparison the text is its table, of a load
+its summary.`,
+		Example: `  redline report --markdown results/latest
+  redline load --json run.json http://127.0.0.1:8080/
+  redline report --html run.html run.json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return cli.Usage("name one results file, or the directory that holds it; see redline report --help")
@@ -32,18 +43,36 @@ func newReport() *cobra.Command {
 				path = filepath.Join(path, resultsName)
 			}
 			f, err := results.Load(path)
-			if err != nil {
+			var other *results.SchemaError
+			switch {
+			case errors.As(err, &other) && other.Schema == present.SchemaName:
+				return reportLoad(c.OutOrStdout(), path, html, markdown)
+			case err != nil:
 				return err
-			}
-			if html != "" {
-				return cli.WritePage(html, f)
+			case html != "":
+				return cli.WritePage(html, func(w io.Writer) error { return report.HTML(w, f) })
 			}
 			return printTable(c.OutOrStdout(), f, markdown)
 		},
 	}
 	c.Flags().BoolVar(&markdown, "markdown", false, "print the table as Markdown")
-	c.Flags().StringVar(&html, "html", "", "write the page to this `FILE` instead of printing the table")
+	c.Flags().StringVar(&html, "html", "", "write the page to this `FILE` instead of printing the text")
 	return c
+}
+
+// reportLoad renders what redline load --json wrote.
+func reportLoad(w io.Writer, path, html string, markdown bool) error {
+	if markdown {
+		return cli.Usage("--markdown is for the table of a comparison, and %s is a load: leave it out, or write a page with --html", path)
+	}
+	d, err := present.Load(path)
+	if err != nil {
+		return err
+	}
+	if html != "" {
+		return cli.WritePage(html, func(w io.Writer) error { return page.Write(w, d) })
+	}
+	return present.Summary(w, d)
 }
 
 func printTable(w io.Writer, f *results.File, markdown bool) error {

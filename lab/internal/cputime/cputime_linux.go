@@ -169,3 +169,13 @@ func Own() (int64, error) {
 	}
 	return ts.Nano(), nil
 }
+
+// Used is the CPU time of this process in seconds, less so many nanoseconds that do not
+// count; 0 when it cannot be read, or nothing is left.
+func Used(less int64) float64 {
+	own, err := Own()
+	if err != nil {
+		return 0
+	}
+	return float64(max(0, own-less)) / 1e9
+}

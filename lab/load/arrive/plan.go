@@ -147,3 +147,16 @@ func (b Burst) cut(c *piece) {
 	}
 	c.end = min(c.end, edge)
 }
+
+// Count is how many arrivals are expected between two times since the plan began: the
+// integral of the rate. It walks over the stages and bursts in between.
+func (p *Plan) Count(from, to time.Duration) (n float64) {
+	for at := max(0, int64(from)); at < int64(to); {
+		c := p.piece(at)
+		end := min(c.end, int64(to))
+		s := float64(end-at) / 1e9
+		n += max(0, (c.rate+c.slope*s/2)*s)
+		at = end
+	}
+	return n
+}

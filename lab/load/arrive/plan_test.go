@@ -76,6 +76,10 @@ func TestCounts(t *testing.T) {
 			if integral := countTo(&tc.plan, tc.seconds); math.Abs(integral-tc.want) > 1e-3*tc.want {
 				t.Fatalf("the rate integrates to %v, want %v", integral, tc.want)
 			}
+			whole, half := time.Duration(tc.seconds*1e9), time.Duration(tc.seconds*0.37e9)
+			if n := tc.plan.Count(0, half) + tc.plan.Count(half, whole); math.Abs(n-tc.want) > 1e-6*tc.want {
+				t.Errorf("%v are expected, want %v", n, tc.want)
+			}
 			at := within(&tc.plan, tc.seconds)
 			if math.Abs(float64(len(at))-tc.want) > 1 {
 				t.Errorf("%d constant arrivals, want %v", len(at), tc.want)

@@ -17,6 +17,7 @@ import (
 	"github.com/redline-go/redline/lab/internal/file"
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/objective"
+	"github.com/redline-go/redline/lab/load/page"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -100,6 +101,7 @@ func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, 
 			target = float64(result.Open.Due) / result.Seconds
 		}
 	}
+	d.Ask(arrivals)
 	if err := d.Fill(result, target, thresholds); err != nil {
 		return err
 	}
@@ -159,7 +161,7 @@ func (p *plan) printAndSave(c *cobra.Command, d *present.Document) error {
 		}
 	}
 	if p.flags.html != "" {
-		if err := cli.WritePage(p.flags.html, present.File(d)); err != nil {
+		if err := cli.WritePage(p.flags.html, func(w io.Writer) error { return page.Write(w, d) }); err != nil {
 			return err
 		}
 	}

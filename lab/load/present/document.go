@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/search"
 	"github.com/redline-go/redline/lab/load/spec"
@@ -108,17 +109,23 @@ type Server struct {
 // Point is one point of the time series.
 type Point struct {
 	results.Sample
-	SendLag   float64 `json:"send_lag_p99_us,omitempty"` // of an open loop, microseconds
-	Waiting   uint64  `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent
-	Threads   int     `json:"threads,omitempty"`         // of the server
-	OpenFiles int     `json:"open_files,omitempty"`      // of the server
+	SendLag float64 `json:"send_lag_p99_us,omitempty"` // of an open loop, microseconds
+	Waiting uint64  `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent
+	Asked   float64 `json:"asked,omitempty"`           // of an open loop: arrivals a second that were planned, see Document.Ask
+
+	GeneratorCPU *float64 `json:"generator_cpu,omitempty"` // of one generator: CPUs in use, 1 = one whole; absent when it is not known
+
+	Threads   int `json:"threads,omitempty"`    // of the server
+	OpenFiles int `json:"open_files,omitempty"` // of the server
 
 	Stream *spec.Heard `json:"stream,omitempty"` // of subscribers
+
+	used float64 // CPU seconds of the generator since its process began; 0 when they are not known
 }
 
 // PointOf turns a tick into a point.
 func PointOf(t *spec.Tick) Point {
-	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, Sample: results.Sample{
+	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, used: t.Used, Sample: results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}}
 	if t.Seconds > 0 {
@@ -145,6 +152,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	d.Generator = results.Generator{
 		CPUUtilisation: r.GeneratorCPU / r.Seconds, WarmupSeconds: r.WarmupSeconds, Steady: r.Steady, StealRatio: r.Steal, ForeignRatio: r.Foreign,
 	}
+	d.fillGenerator()
 	if r.Open != nil {
 		if d.Open, err = openOf(r.Open, target); err != nil {
 			return err
@@ -175,6 +183,39 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	}
 	return nil
 }
+
+// fillGenerator turns what the generator had used at each point into CPUs in use.
+func (d *Document) fillGenerator() {
+	for i := 1; i < len(d.Series); i++ {
+		p, before := &d.Series[i], &d.Series[i-1]
+		if seconds := p.T - before.T; seconds > 0 && before.used > 0 && p.used > 0 {
+			cpus := max(0, p.used-before.used) / seconds
+			p.GeneratorCPU = &cpus
+		}
+	}
+}
+
+// Ask puts the rate that was planned into the points of an open loop: the mean between a
+// point and the one before. A nil plan is that of a closed loop.
+func (d *Document) Ask(plan *arrive.Plan) {
+	if plan == nil {
+		return
+	}
+	last, warm := 0.0, plan.First().Rate
+	for i := range d.Series {
+		p := &d.Series[i]
+		if p.T <= 0 {
+			p.Asked = warm
+			continue
+		}
+		if seconds := p.T - last; seconds > 0 {
+			p.Asked = plan.Count(since(last), since(p.T)) / seconds
+		}
+		last = p.T
+	}
+}
+
+func since(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
 // openOf is the part of an open loop.
 func openOf(o *spec.Open, target float64) (open *results.Open, err error) {

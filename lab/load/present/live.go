@@ -162,7 +162,7 @@ func (l *Live) panel() []string {
 		share = at / span
 	}
 	lines := []string{
-		l.doc.asked(),
+		l.doc.Asked(),
 		fmt.Sprintf("%s %-7s %.1f of %.1f s", report.Bar(share, 20), l.phase, at, span),
 	}
 	if len(l.rates) == 0 {

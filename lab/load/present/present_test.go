@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/search"
 	"github.com/redline-go/redline/lab/load/spec"
@@ -310,24 +312,6 @@ func TestHDR(t *testing.T) {
 	}
 }
 
-func TestPage(t *testing.T) {
-	for _, open := range []bool{false, true} {
-		d, r := closedRun(t)
-		if open {
-			d, r = openRun(t)
-		}
-		d.Series = []Point{PointOf(&spec.Tick{T: 0.2, Seconds: 0.2, Requests: 20, Heat: [][2]uint64{{3, 20}}})}
-		fill(t, d, r, "")
-		var page bytes.Buffer
-		if err := report.HTML(&page, File(d)); err != nil {
-			t.Fatal(err)
-		}
-		if text := page.String(); !strings.Contains(text, "http://127.0.0.1:8080/hello") || strings.Contains(text, "INVALID") {
-			t.Errorf("open %v: the page lacks the URL, or is doubtful", open)
-		}
-	}
-}
-
 // TestSchemaIsStable holds the JSON's fields to a list: one that is gone or has
 // another type breaks readers.
 func TestSchemaIsStable(t *testing.T) {
@@ -375,4 +359,29 @@ func TestEncode(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &back); err != nil || back.RPS != 2000 || !back.Valid || back.Latency.P99 == nil {
 		t.Errorf("%+v, %v", back, err)
 	}
+}
+
+// A point has the rate that was planned since the point before, and what the generator
+// used meanwhile.
+func TestAskedAndUsed(t *testing.T) {
+	d, r := closedRun(t)
+	for _, tick := range []spec.Tick{{T: -0.2, Used: 1}, {T: 0, Used: 1.1}, {T: 1, Used: 1.6}, {T: 3, Used: 2.6}, {T: 3, Used: 2.7}, {T: 4}} {
+		d.Series = append(d.Series, PointOf(&tick))
+	}
+	d.Ask(&arrive.Plan{Rate: 100, Stages: []arrive.Stage{{For: 2 * time.Second, Rate: 300}}})
+	fill(t, d, r, "")
+	cpus := map[int]float64{1: 0.5, 2: 0.5, 3: 0.5}
+	for i, want := range []float64{100, 100, 150, 275, 0, 300} {
+		p := d.Series[i]
+		if math.Abs(p.Asked-want) > 1e-6 {
+			t.Errorf("point %d: %v are asked for, want %v", i, p.Asked, want)
+		}
+		switch want, known := cpus[i]; {
+		case known != (p.GeneratorCPU != nil):
+			t.Errorf("point %d: generator's CPU known: %v", i, !known)
+		case known && math.Abs(*p.GeneratorCPU-want) > 1e-9:
+			t.Errorf("point %d: generator's CPU %v, want %v", i, *p.GeneratorCPU, want)
+		}
+	}
+	d.Ask(nil)
 }

@@ -65,20 +65,6 @@ func TestSummaryOfRuntimeOfStreams(t *testing.T) {
 	}
 }
 
-// The page of a run has the runtime's figures, but not those of two processes.
-func TestFileWithRuntime(t *testing.T) {
-	d, r := closedRun(t)
-	d.Runtime = inside()
-	f := File(fill(t, d, r, ""))
-	if got := f.Runs[0].Runtime; got == nil || got.Goroutines != 71 || f.Cells[0].Metrics[results.MetricAllocs].Value != 16.5 || f.Cells[0].Metrics[results.MetricBytes].Value != 3500 {
-		t.Errorf("runtime %+v, metrics %v", got, f.Cells[0].Metrics)
-	}
-	d.Runtime.Restarted = true
-	if _, ok := File(d).Cells[0].Metrics[results.MetricAllocs]; ok {
-		t.Error("allocations of two processes")
-	}
-}
-
 // Between two readings the live view keeps the last; a column without a reading
 // is empty, and not 0.
 func TestPointsWithRuntime(t *testing.T) {

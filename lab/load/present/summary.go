@@ -19,8 +19,8 @@ func Summary(w io.Writer, d *Document) error {
 	var s summary
 	s.doubts(d)
 	s.search(d)
-	s.line("", d.asked())
-	s.line("", d.describe())
+	s.line("", d.Asked())
+	s.line("", d.Describe())
 	s.WriteString("\n")
 	if d.Stream != nil {
 		s.stream(d)
@@ -82,8 +82,8 @@ func (s *summary) search(d *Document) {
 	s.WriteString("\n")
 }
 
-// describe says how the load was made.
-func (d *Document) describe() string {
+// Describe says how the load was made, in words.
+func (d *Document) Describe() string {
 	c := d.Config
 	n, what := c.Connections, "connection"
 	if d.Stream != nil {

@@ -67,8 +67,8 @@ func optional(encoded string) (*results.Latency, error) {
 	return &l, err
 }
 
-// asked says in a line what is asked for, and where.
-func (d *Document) asked() string {
+// Asked says in a line what is asked for, and where.
+func (d *Document) Asked() string {
 	if d.Config.Scenario != "" {
 		return report.Line(filepath.Base(d.Config.Scenario)) + " at " + report.Line(d.URL)
 	}

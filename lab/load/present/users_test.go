@@ -1,12 +1,10 @@
 package present
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/redline-go/redline/lab/load/spec"
-	"github.com/redline-go/redline/lab/report"
 )
 
 // scenarioRun is one of a scenario in which a check failed now and then.
@@ -43,17 +41,4 @@ func TestSummaryTargets(t *testing.T) {
 			t.Error(text)
 		}
 	})
-}
-
-func TestPageTargets(t *testing.T) {
-	d, r := scenarioRun(t)
-	var page bytes.Buffer
-	if err := report.HTML(&page, File(fill(t, d, r, "errors<1%"))); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"Requests of the scenario", "shop.yaml at http://127.0.0.1:8080, 64 connections", "<td>setup/login</td>", "<td>60 paid, 1 status 201, 202</td>", `data-v="11939"`} {
-		if !strings.Contains(page.String(), want) {
-			t.Errorf("the page lacks %s", want)
-		}
-	}
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/lab/load/spec"
-	"github.com/redline-go/redline/lab/report"
-	"github.com/redline-go/redline/lab/results"
 )
 
 // crew is a run of three workers, the last of which was lost.
@@ -85,31 +83,5 @@ func TestWorkersGates(t *testing.T) {
 	}
 	if d.AddWorkers([]Worker{w}, nil, nil); len(d.Failed()) != 1 || !d.Gates[0].Passed {
 		t.Errorf("failed: %+v", d.Failed())
-	}
-}
-
-// The page has the workers, what the runtime said on the axis of time, and notes.
-func TestPageOfWorkers(t *testing.T) {
-	d := crew(t, nil)
-	for i := range 5 {
-		p := PointOf(&spec.Tick{T: float64(2 * i), Seconds: 2, Requests: 4000})
-		p.Goroutines, p.Runtime = 70+i, &results.RuntimeSample{HeapBytes: 3 << 20, GCCycles: 4}
-		d.Series = append(d.Series, p)
-	}
-	f := File(d)
-	if run := f.Runs[0]; len(run.Workers) != 3 || run.Workers[2].Lost == "" || len(run.Series) != 5 || run.Series[4].Goroutines != 74 || run.Series[4].Runtime.GCCycles != 4 {
-		t.Errorf("workers %+v, series %+v", run.Workers, run.Series)
-	}
-	var page strings.Builder
-	if err := report.HTML(&page, f); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"<summary>Workers</summary>", "a-machine-with-a-long-name.example</td>", "(process 102 on rack-7) was lost 5.00 s",
-		`data-plot="goroutines"`, `data-plot="heap"`, `data-plot="gc"`, "<strong>NOTE</strong> process 5 on x was refused",
-	} {
-		if !strings.Contains(page.String(), want) {
-			t.Errorf("the page lacks %q", want)
-		}
 	}
 }

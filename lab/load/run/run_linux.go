@@ -203,6 +203,7 @@ func (r *Runner) tick() error {
 	seconds := float64(r.tickAt-from) / 1e9
 	t := &spec.Tick{
 		T: float64(r.tickAt-r.zero) / 1e9, Seconds: seconds, ServerCPU: float64(r.cpu.Total-cpu.Total) / 1e9 / seconds,
+		Used: cputime.Used(r.client.Spun()),
 	}
 	if r.tickAt >= r.end && r.zero == r.end {
 		t.T = 0 // the last of a warm-up: the window has not begun, however late it is

@@ -21,6 +21,7 @@ type Tick struct {
 	P50       float64     `json:"p50_us"`                    // microseconds; 0 without answers
 	P99       float64     `json:"p99_us"`                    //
 	ServerCPU float64     `json:"server_cpu"`                // CPU seconds a second
+	Used      float64     `json:"used,omitempty"`            // CPU seconds of the generator itself since its process began, at the tick's end
 	Heat      [][2]uint64 `json:"heat"`                      // sparse latency counts, see HeatBucket
 	SendLag   float64     `json:"send_lag_p99_us,omitempty"` // of an open loop, p99 of those sent
 	Listen    *Heard      `json:"listen,omitempty"`          // of subscribers

@@ -1,21 +1,21 @@
 // Latency by percentile, both axes logarithmic.
 
 import { Plot, axis, card, exactMicros, micros, tooltip } from "./plot";
-import { look } from "./theme";
-import type { View, Workload } from "./view";
+import type { Entry } from "./theme";
+import type { Curve } from "./view";
 
 const marks = [0.5, 0.9, 0.99, 0.999, 0.9999].map((p) => Number((-Math.log10(1 - p)).toFixed(4)));
 const markText = ["50", "90", "99", "99.9", "99.99"];
 
-export function curves(element: HTMLElement, view: View, work: Workload, hidden: Set<number>): Plot {
+export function curves(element: HTMLElement, list: (Pick<Curve, "points"> & { entry: Entry })[], hidden: Set<number>): Plot {
   return new Plot(element, "svg", ({ theme, narrow }) => {
-    const values = work.curves.flatMap((c) => c.points.map((p) => p[1])).filter((v) => v > 0);
+    const values = list.flatMap((c) => c.points.map((p) => p[1])).filter((v) => v > 0);
     const ticks = steps(Math.min(...values), Math.max(...values));
     const x = {
       ...axis(theme),
       type: "value",
       min: marks[0],
-      max: Math.max(1, ...work.curves.flatMap((c) => c.points.map((p) => p[0]))),
+      max: Math.max(1, ...list.flatMap((c) => c.points.map((p) => p[0]))),
       name: "percentile",
       nameLocation: "middle",
       nameGap: 24,
@@ -42,26 +42,26 @@ export function curves(element: HTMLElement, view: View, work: Workload, hidden:
       },
       tooltip: {
         ...tooltip(theme, (params) => {
-          const list = params as { color: string; seriesName: string; value: [number, number] }[];
-          const first = list[0];
+          const hit = params as { color: string; seriesName: string; value: [number, number] }[];
+          const first = hit[0];
           if (!first) return null;
           const p = 100 * (1 - 10 ** -first.value[0]);
           return card(
             `p${p >= 99 ? p.toFixed(p >= 99.9 ? 3 : 2) : p.toFixed(1)}`,
-            list
+            hit
               .toSorted((a, b) => a.value[1] - b.value[1])
               .map((s) => ({ color: s.color, name: s.seriesName, value: exactMicros(s.value[1]) })),
           );
         }),
         trigger: "axis",
       },
-      series: work.curves
-        .filter((c) => !hidden.has(c.subject))
+      series: list
+        .filter((c) => !hidden.has(c.entry.id))
         .map((c) => {
-          const style = look(view.subjects, c.subject, theme);
+          const style = c.entry.look(theme);
           return {
             type: "line",
-            name: view.subjects[c.subject]!.name,
+            name: c.entry.name,
             data: c.points,
             showSymbol: false,
             symbol: "circle",
@@ -77,7 +77,7 @@ export function curves(element: HTMLElement, view: View, work: Workload, hidden:
 }
 
 /** The 1, 2, 5 steps that enclose low and high. */
-function steps(low: number, high: number): number[] {
+export function steps(low: number, high: number): number[] {
   if (!(low > 0) || !Number.isFinite(high)) return [1, 10];
   const all: number[] = [];
   for (let e = Math.floor(Math.log10(low)) - 1; e <= Math.ceil(Math.log10(high)); e++) {

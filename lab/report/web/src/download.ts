@@ -1,4 +1,5 @@
-// The results file is in the page, compressed; a button hands it out.
+// The file that the page was made of is in it, compressed; a button that bears its name
+// hands it out.
 
 import { data } from "./view";
 
@@ -10,7 +11,7 @@ export function download(button: HTMLButtonElement): void {
     const bytes = await new Response(stream).arrayBuffer();
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([bytes], { type: "application/json" }));
-    link.download = "results.json";
+    link.download = button.textContent ?? "";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
   });

@@ -1,62 +1,88 @@
-// Latency over time of one subject, as a map of counts.
+// Latency over time, as a map of counts.
 
 import { blockName, moment } from "./lines";
 import { Plot, axis, card, tooltip } from "./plot";
-import type { View, Workload } from "./view";
+import type { Rows, View, Workload } from "./view";
 
 type Cell = [column: number, row: number, log: number, count: number];
+
+/** What a map shows: columns of row, count, row, count..., and what is said of them. */
+export interface Map {
+  name: string;
+  columns: number[][];
+  rules: number[]; // columns before which a rule is drawn
+  labelled(column: number): boolean;
+  label(column: number, narrow: boolean): string;
+  moment(column: number): string;
+}
 
 /** Draws the map of the subject that the select element names. */
 export function heat(element: HTMLElement, select: HTMLSelectElement, view: View, work: Workload): Plot {
   offer(select, view, work);
   const grid = work.grid;
-  const every = work.heat.edges.length > 48 ? 8 : 4; // four rows are an octave
   const middle = Math.floor(grid.per_block / 2);
-  const plot = new Plot(element, "canvas", ({ theme, narrow }) => {
+  const plot = map(element, work.heat, work.unit, () => {
     const subject = Number(select.value);
-    const columns = work.heat.subjects.find((s) => s.subject === subject)?.columns ?? [];
     const name = view.subjects[subject]?.name ?? "";
     element.setAttribute("aria-label", `Heat map of the latency of ${name} over time; the figures are in the table of the blocks`);
+    return {
+      name,
+      columns: work.heat.subjects.find((s) => s.subject === subject)?.columns ?? [],
+      rules: grid.blocks.slice(1).map((_, i) => (i + 1) * grid.per_block),
+      labelled: (i) => i % grid.per_block === middle,
+      label: (i, narrow) => blockName(grid, Math.floor(i / grid.per_block), narrow),
+      moment: (i) => moment(grid, i),
+    };
+  });
+  select.addEventListener("change", () => plot.draw());
+  return plot;
+}
+
+/** Draws latency over time; shown says of what, each time. */
+export function map(element: HTMLElement, scale: Rows, unit: string, shown: () => Map): Plot {
+  const every = scale.edges.length > 48 ? 8 : 4; // four rows are an octave
+  return new Plot(element, "canvas", ({ theme, narrow }) => {
+    const now = shown();
     return {
       grid: { left: 64, right: 14, top: 12, bottom: 30 },
       xAxis: {
         ...axis(theme),
         type: "category",
-        data: columns.map((_, i) => i),
+        data: now.columns.map((_, i) => i),
         splitLine: { show: false },
         axisLabel: {
           ...axis(theme).axisLabel,
-          interval: (i: number) => i % grid.per_block === middle,
-          formatter: (v: string) => blockName(grid, Math.floor(Number(v) / grid.per_block), narrow),
+          interval: (i: number) => now.labelled(i),
+          formatter: (v: string) => now.label(Number(v), narrow),
         },
       },
       yAxis: {
         ...axis(theme),
         type: "category",
-        data: work.heat.edges,
+        data: scale.edges,
         splitLine: { show: false },
-        axisLabel: { ...axis(theme).axisLabel, interval: (i: number) => (i + work.heat.first) % every === 0 },
+        axisLabel: { ...axis(theme).axisLabel, interval: (i: number) => (i + scale.first) % every === 0 },
       },
       visualMap: {
         type: "continuous",
         show: false,
         dimension: 2,
         min: 0,
-        max: Math.max(1, Math.log10(work.heat.max || 1)),
+        max: Math.max(1, Math.log10(scale.max || 1)),
         inRange: { color: theme.heat },
       },
       tooltip: {
         ...tooltip(theme, (params) => {
           const cell = (params as { value?: Cell }).value;
-          return cell ? describe(cell, work) : null;
+          return cell ? describe(cell, scale.edges, unit, now) : null;
         }),
         trigger: "item",
       },
       series: [
         {
           type: "heatmap",
-          name,
-          data: cells(columns),
+          name: now.name,
+          data: cells(now.columns),
           progressive: 0,
           emphasis: { disabled: true },
           markLine: {
@@ -64,14 +90,12 @@ export function heat(element: HTMLElement, select: HTMLSelectElement, view: View
             symbol: "none",
             label: { show: false },
             lineStyle: { color: theme.paper, width: 3, type: "solid" },
-            data: grid.blocks.slice(1).map((_, i) => ({ xAxis: (i + 1) * grid.per_block - 0.5 })),
+            data: now.rules.map((c) => ({ xAxis: c - 0.5 })),
           },
         },
       ],
     };
   });
-  select.addEventListener("change", () => plot.draw());
-  return plot;
 }
 
 /** Fills the select element, and chooses the first subject under test. */
@@ -92,9 +116,9 @@ function cells(columns: number[][]): Cell[] {
   return out;
 }
 
-function describe([column, row, , count]: Cell, work: Workload): HTMLElement {
-  const [edge, above] = work.heat.edges.slice(row, row + 2);
-  return card(moment(work.grid, column), [
-    { name: above ? `${edge} to ${above}` : `from ${edge}`, value: `${count.toLocaleString("en")} ${work.unit}s` },
+function describe([column, row, , count]: Cell, edges: string[], unit: string, now: Map): HTMLElement {
+  const [edge, above] = edges.slice(row, row + 2);
+  return card(now.moment(column), [
+    { name: above ? `${edge} to ${above}` : `from ${edge}`, value: `${count.toLocaleString("en")} ${unit}${count === 1 ? "" : "s"}` },
   ]);
 }

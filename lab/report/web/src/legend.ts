@@ -1,7 +1,6 @@
-// One legend for all charts of a workload: press to hide, point at to stress.
+// A legend for one or more charts: press to hide, point at to stress.
 
-import { type Look, current, look } from "./theme";
-import type { View, Workload } from "./view";
+import { type Entry, type Look, current } from "./theme";
 
 export interface Legend {
   recolor(): void;
@@ -9,24 +8,23 @@ export interface Legend {
 
 export function legend(
   element: HTMLElement,
-  view: View,
-  work: Workload,
+  entries: Entry[],
   hidden: Set<number>,
   redraw: () => void,
   stress: (name: string | null) => void,
 ): Legend {
-  const swatches: { subject: number; line: SVGLineElement }[] = [];
-  for (const c of work.curves) {
-    const name = view.subjects[c.subject]!.name;
+  const swatches: { entry: Entry; line: SVGLineElement }[] = [];
+  for (const entry of entries) {
+    const { id, name } = entry;
     const button = document.createElement("button");
     button.type = "button";
-    button.setAttribute("aria-pressed", String(!hidden.has(c.subject)));
+    button.setAttribute("aria-pressed", String(!hidden.has(id)));
     const { svg, line } = swatch();
-    swatches.push({ subject: c.subject, line });
+    swatches.push({ entry, line });
     button.append(svg, name);
     button.addEventListener("click", () => {
-      if (!hidden.delete(c.subject)) hidden.add(c.subject);
-      button.setAttribute("aria-pressed", String(!hidden.has(c.subject)));
+      if (!hidden.delete(id)) hidden.add(id);
+      button.setAttribute("aria-pressed", String(!hidden.has(id)));
       redraw();
     });
     button.addEventListener("pointerenter", () => stress(name));
@@ -34,7 +32,7 @@ export function legend(
     element.append(button);
   }
   const recolor = () => {
-    for (const s of swatches) paint(s.line, look(view.subjects, s.subject, current()));
+    for (const s of swatches) paint(s.line, s.entry.look(current()));
   };
   recolor();
   return { recolor };

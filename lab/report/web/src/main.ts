@@ -1,71 +1,21 @@
-// Draws the page. Everything was calculated in Go: see view.ts.
+// Draws the page: that of a comparison, or of a load run. Everything was calculated in Go.
 
-import { bars } from "./bars";
-import { curves } from "./curves";
+import { type Drawn, comparison } from "./comparison";
 import { download } from "./download";
-import { heat } from "./heat";
-import { type Legend, legend } from "./legend";
-import { lines } from "./lines";
-import { type Plot, digits, micros, rate } from "./plot";
+import { run } from "./run";
 import { sortable } from "./tables";
 import { watch } from "./theme";
-import { type Lines, type View, type Workload, data } from "./view";
+import { find } from "./view";
 
-const plots: Plot[] = [];
-const legends: Legend[] = [];
-
-function find<T extends Element>(root: ParentNode, selector: string): T {
-  const element = root.querySelector<T>(selector);
-  if (!element) throw new Error(`the page has no ${selector}`);
-  return element;
-}
-
-const mebibytes = (v: number) => `${digits(v)} MiB`;
-
-/** The figures over time, and how each is printed. */
-const overTime: [Exclude<keyof Lines, "subject">, (v: number) => string][] = [
-  ["rate", rate],
-  ["rss", mebibytes],
-  ["goroutines", rate],
-  ["heap", mebibytes],
-  ["gc", (v) => `${digits(v)}/s`],
-  ["sched", (v) => micros(v)],
-];
-
-function section(root: HTMLElement, view: View, work: Workload): void {
-  // The twin repeats the baseline; it is there to be looked at, not in the way.
-  const hidden = new Set(work.curves.map((c) => c.subject).filter((s) => view.subjects[s]?.role === "twin"));
-  const at = (name: string) => find<HTMLElement>(root, `[data-plot=${name}]`);
-  const followers: Plot[] = [];
-  if (work.bars.length > 0) plots.push(bars(at("cpu"), view, work));
-  if (work.curves.length > 0) followers.push(curves(at("latency"), view, work, hidden));
-  if (work.lines.length > 0) {
-    for (const [name, print] of overTime) {
-      const element = root.querySelector<HTMLElement>(`[data-plot=${name}]`); // there if there is anything to draw
-      if (element) followers.push(lines(element, view, work, hidden, (l) => l[name] ?? [], print));
-    }
-    plots.push(heat(at("heat"), find(root, "select"), view, work));
-  }
-  plots.push(...followers);
-  legends.push(
-    legend(
-      find(root, ".legend"),
-      view,
-      work,
-      hidden,
-      () => followers.forEach((p) => p.draw()),
-      (name) => followers.forEach((p) => p.highlight(name)),
-    ),
-  );
-}
+const drawn: Drawn = { plots: [], legends: [] };
 
 watch(find(document, "#theme"), () => {
-  plots.forEach((p) => p.draw());
-  legends.forEach((l) => l.recolor());
+  drawn.plots.forEach((p) => p.draw());
+  drawn.legends.forEach((l) => l.recolor());
 });
 download(find(document, "#download"));
 document.querySelectorAll<HTMLTableElement>("table.sortable").forEach(sortable);
 
-const view = data<View>("view");
-view.workloads.forEach((work, i) => section(find(document, `#w${i}`), view, work));
+if (document.body.dataset.page === "run") run(drawn);
+else comparison(drawn);
 document.documentElement.dataset.ready = "";

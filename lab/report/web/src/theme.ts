@@ -95,6 +95,18 @@ export interface Look {
   width: number;
 }
 
+/** What a legend lists and a chart draws. */
+export interface Entry {
+  id: number;
+  name: string;
+  look(theme: Theme): Look;
+}
+
+/** A subject as an entry. */
+export function entryOf(subjects: Subject[], index: number): Entry {
+  return { id: index, name: subjects[index]!.name, look: (theme) => look(subjects, index, theme) };
+}
+
 /** How a subject is drawn: those under test in colour, the rest in grey. */
 export function look(subjects: Subject[], index: number, theme: Theme): Look {
   const role = subjects[index]?.role;

@@ -1,4 +1,4 @@
-// The data of the page, as lab/report/view.go writes it.
+// The data of a comparison's page, as lab/report/view.go writes it.
 
 export interface View {
   subjects: Subject[];
@@ -51,10 +51,14 @@ export interface Lines {
   sched?: (number | null)[];
 }
 
-export interface HeatMap {
+/** The rows and the scale of a heat map. */
+export interface Rows {
   first: number;
   edges: string[];
   max: number;
+}
+
+export interface HeatMap extends Rows {
   subjects: { subject: number; columns: number[][] }[];
 }
 
@@ -63,4 +67,11 @@ export function data<T>(id: string): T {
   const text = document.getElementById(id)?.textContent;
   if (!text) throw new Error(`the page has no data "${id}"`);
   return JSON.parse(text) as T;
+}
+
+/** The first element that a selector names, which must be there. */
+export function find<T extends Element>(root: ParentNode, selector: string): T {
+  const element = root.querySelector<T>(selector);
+  if (!element) throw new Error(`the page has no ${selector}`);
+  return element;
 }

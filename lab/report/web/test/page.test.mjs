@@ -1,90 +1,22 @@
 // Opens the page of the made-up results in Chromium, from a file, and uses it.
-// Set REPORT_SHOTS to a directory to keep pictures of it.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { ink, overflow, shots, start } from "./browser.mjs";
 
-const lab = new URL("../../../", import.meta.url).pathname;
-const shots = process.env.REPORT_SHOTS;
-let dir, browser, url, loadUrl, bareUrl;
+let session, browser, url;
 
 before(async () => {
-  dir = mkdtempSync(join(tmpdir(), "redline-report-"));
-  const made = (name, ...args) => {
-    const html = execFileSync("go", ["run", "./report/web/test/gen", ...args], { cwd: lab, maxBuffer: 64 << 20 });
-    const file = join(dir, `${name}.html`);
-    writeFileSync(file, html);
-    return pathToFileURL(file).href;
-  };
-  url = made("report");
-  loadUrl = made("load", "-load");
-  bareUrl = made("bare", "-bare");
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-      "--no-first-run",
-    ],
-  });
+  session = await start();
+  browser = session.browser;
+  url = session.made("report", "./report/web/test/gen");
 });
 
-after(async () => {
-  await browser?.close();
-  rmSync(dir, { recursive: true, force: true });
-});
+after(() => session?.stop());
 
-/** Opens the page; check() fails on what went wrong behind it. */
-async function open({ scheme = "light", width = 1280, at = url } = {}) {
-  const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: 900 }, acceptDownloads: true });
-  const page = await context.newPage();
-  const wrong = [];
-  const requests = [];
-  page.on("console", (m) => ["error", "warning"].includes(m.type()) && wrong.push(m.text()));
-  page.on("pageerror", (e) => wrong.push(String(e)));
-  page.on("request", (r) => requests.push(r.url()));
-  await page.goto(at);
-  await page.waitForSelector("html[data-ready]", { state: "attached" });
-  return {
-    page,
-    async close() {
-      assert.deepEqual(wrong, []);
-      assert.deepEqual(requests.filter((r) => !r.startsWith("blob:")), [at]);
-      assert.equal(await page.evaluate(() => window.pwned), undefined, "hostile text ran");
-      await context.close();
-    },
-  };
-}
-
-/** How many pixels of a plot's fullest layer are not transparent, and how many colours they have. */
-const ink = (plot) => {
-  const layers = [...plot.querySelectorAll("canvas")].map(layerInk);
-  return layers.toSorted((a, b) => b.n - a.n)[0];
-
-  function layerInk(canvas) {
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    const colours = new Set();
-    let n = 0;
-    for (let i = 0; i < data.length; i += 4) {
-      if (data[i + 3] === 0) continue;
-      n++;
-      colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
-    }
-    return { n, colours: colours.size };
-  }
-};
-
-const overflow = (page) =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+const open = (how = {}) => session.open({ at: url, ...how });
 
 for (const scheme of ["light", "dark"]) {
   for (const width of [1280, 400]) {
@@ -231,53 +163,6 @@ test("tooltips show figures as text", async () => {
     if (shots && plot === "latency") await page.screenshot({ path: join(shots, "report-tooltip.png") });
     await page.mouse.move(2, 2);
   }
-  await close();
-});
-
-for (const width of [1280, 400]) {
-  test(`a load of several workers on a server that tells of itself, at ${width}`, async () => {
-    const { page, close } = await open({ at: loadUrl, width });
-    for (const plot of ["cpu", "latency", "rate", "rss", "goroutines", "heap", "gc", "sched"]) {
-      const paths = await page.locator(`#w0 [data-plot=${plot}] svg path`).count();
-      assert.ok(paths > 5, `${plot} has ${paths} paths`);
-    }
-    const rows = page.locator("#w0 details", { hasText: "Workers" }).locator("tbody tr");
-    assert.equal(await rows.count(), 3);
-    assert.match(await rows.nth(1).innerText(), /rack-4\s.*lost: it fell silent/s);
-    assert.match(await page.locator(".notices").innerText(), /NOTE profiles were taken within the window/);
-    assert.equal(await overflow(page), 0);
-    if (shots) await page.screenshot({ path: join(shots, `load-${width}.png`), fullPage: true });
-    await close();
-  });
-}
-
-test("the runtime's charts have tooltips", async () => {
-  const { page, close } = await open({ at: loadUrl });
-  for (const [plot, pattern] of [
-    ["goroutines", /net-http\s*\d+/s],
-    ["heap", /MiB/s],
-    ["gc", /\/s/s],
-    ["sched", /µs/s],
-  ]) {
-    const area = page.locator(`#w0 [data-plot=${plot}]`);
-    await area.scrollIntoViewIfNeeded();
-    const box = await area.boundingBox();
-    await page.mouse.move(box.x + box.width * 0.5, box.y + box.height * 0.5);
-    await area.locator(".card").waitFor({ state: "visible" });
-    assert.match(await area.locator(".card").innerText(), pattern);
-    await page.mouse.move(2, 2);
-  }
-  await close();
-});
-
-test("a load without workers, on a server that cannot be seen", async () => {
-  const { page, close } = await open({ at: bareUrl });
-  for (const plot of ["latency", "rate"]) assert.ok((await page.locator(`#w0 [data-plot=${plot}] svg path`).count()) > 5);
-  const shown = await page.locator("[data-plot]").evaluateAll((all) => all.map((e) => e.dataset.plot));
-  assert.deepEqual(shown, ["latency", "heat", "rate"]);
-  assert.equal(await page.locator("summary", { hasText: "Workers" }).count(), 0);
-  assert.equal(await page.locator("figure").count(), 3);
-  if (shots) await page.screenshot({ path: join(shots, "bare.png"), fullPage: true });
   await close();
 });
 

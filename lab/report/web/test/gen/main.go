@@ -1,6 +1,5 @@
 // Command gen writes the report of the made-up results to its standard output:
-// HTML for the browser's test, or text with -format. With -load it is a load run,
-// and with -bare one of which nothing but the load itself is known.
+// HTML for the browser's test, or text with -format.
 package main
 
 import (
@@ -15,14 +14,8 @@ import (
 
 func main() {
 	format := flag.String("format", "html", "html, terminal, color or markdown")
-	load := flag.Bool("load", false, "of a load run with several workers, and a view of the server")
-	bare := flag.Bool("bare", false, "of one without either")
 	flag.Parse()
-	f := sample.File()
-	if *load || *bare {
-		f = sample.Load(*bare)
-	}
-	if err := write(*format, f); err != nil {
+	if err := write(*format, sample.File()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

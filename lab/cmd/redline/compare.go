@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/internal/file"
+	"github.com/redline-go/redline/lab/load/command"
+	"github.com/redline-go/redline/lab/load/compare"
+	"github.com/redline-go/redline/lab/load/present"
+)
+
+// exitChanged is the exit code of a comparison with a broken limit.
+const exitChanged = 1
+
+// newCompare says what changed between two load runs.
+func newCompare() *cobra.Command {
+	var f compareFlags
+	c := &cobra.Command{
+		Use:   "compare A.json B.json",
+		Short: "Say what changed from one load run to another",
+		Long: `Say what changed from one load run to another.
+
+A.json and B.json are what redline load --json wrote. A change is B's figure over
+A's, with a 95 % interval from the time slices of both runs, resampled in blocks, as
+neighbouring slices are alike. A change of less than 2 % is never called one. The
+interval does not know what differs from one run to the next: make two runs of A and
+compare them first.
+
+Exit codes: 0 all well, 1 a limit is broken, 2 wrong usage or runs that asked for
+different things, 4 a run is INVALID and there are limits, none of them broken.`,
+		Example: `  redline load -d 30s --json before.json http://127.0.0.1:8080/
+  redline load -d 30s --json after.json http://127.0.0.1:8080/
+  redline compare before.json after.json
+  redline compare --threshold 'p99<+10%,cpu<+5%,rate>-3%,errors<+0' before.json after.json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return cli.Usage("name two runs, as redline compare before.json after.json; there are %d arguments", len(args))
+			}
+			return nil
+		},
+		RunE: f.run,
+	}
+	c.Flags().StringArrayVar(&f.limits, "threshold", nil, "exit with code 1 when a change is beyond this `LIMIT`, as 'p99<+10%,errors<+0'; may be repeated")
+	c.Flags().BoolVar(&f.anyway, "anyway", false, "compare runs that asked for different things, or are INVALID")
+	c.Flags().StringVar(&f.json, "json", "", "write all of it as JSON to this `FILE`; - is standard output, instead of the text")
+	return c
+}
+
+type compareFlags struct {
+	limits []string
+	anyway bool
+	json   string
+}
+
+func (f *compareFlags) run(c *cobra.Command, args []string) error {
+	var limits []compare.Limit
+	for _, text := range f.limits {
+		list, err := compare.ParseLimits(text)
+		if err != nil {
+			return cli.Usage("--threshold %v", err)
+		}
+		limits = append(limits, list...)
+	}
+	var runs [2]*present.Document
+	for i, path := range args {
+		d, err := present.Load(path)
+		if err != nil {
+			return cli.Misuse(err)
+		}
+		runs[i] = d
+	}
+	if list := compare.Differences(runs[0], runs[1]); len(list) > 0 && !f.anyway {
+		return cli.Usage("the runs asked for different things, and a change would be of that:\n  %s\nrun the one like the other, or write --anyway", strings.Join(list, "\n  "))
+	}
+	result := compare.Of(runs[0], runs[1])
+	result.A.File, result.B.File = args[0], args[1]
+	result.Judge(limits)
+	if err := f.write(c, result); err != nil {
+		return err
+	}
+	switch {
+	case !result.Kept():
+		return cli.ExitCode(exitChanged)
+	case len(limits) > 0 && !result.Valid() && !f.anyway:
+		return cli.ExitCode(command.ExitInvalid)
+	}
+	return nil
+}
+
+// write prints the text, or the JSON to standard output, and saves the JSON.
+func (f *compareFlags) write(c *cobra.Command, result *compare.Comparison) error {
+	switch f.json {
+	case "":
+	case "-":
+		return result.Encode(c.OutOrStdout())
+	default:
+		var text bytes.Buffer
+		if err := result.Encode(&text); err != nil {
+			return err
+		}
+		if err := file.Write(f.json, text.Bytes()); err != nil {
+			return fmt.Errorf("save the comparison: %w", err)
+		}
+	}
+	return result.Print(c.OutOrStdout())
+}

@@ -1,0 +1,228 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/stats"
+)
+
+// SchemaName is the value of Comparison.Schema, and SchemaVersion its version: a field is
+// never given a new meaning within a version, only added.
+const (
+	SchemaName    = "redline.compare"
+	SchemaVersion = 1
+)
+
+// The verdicts on a metric.
+const (
+	Better  = "better"
+	Worse   = "worse"
+	None    = "no difference shown"
+	Short   = "too short to say" // a run has too few slices
+	Unknown = "not known"        // a run does not have the figure
+)
+
+// Comparison is what changed from run A to run B.
+type Comparison struct {
+	Schema      string   `json:"schema"`  // SchemaName
+	Version     int      `json:"version"` // SchemaVersion
+	A           Run      `json:"a"`
+	B           Run      `json:"b"`
+	Differences []string `json:"differences"` // in what they asked for
+	Notes       []string `json:"notes"`       // what makes the comparison doubtful
+	Metrics     []Metric `json:"metrics"`
+	Limits      []Judged `json:"limits"`
+}
+
+// Run is one of the two.
+type Run struct {
+	File    string  `json:"file"`
+	URL     string  `json:"url"`
+	Valid   bool    `json:"valid"`
+	Seconds float64 `json:"seconds"` // of the window
+	Slices  int     `json:"slices"`  // of the window, that intervals are made from
+	Block   int     `json:"block"`   // slices that are resampled together
+}
+
+// Metric is one figure of both runs. Of errors there is a difference, as their ratio is
+// that of two small numbers, or has none; of all others a ratio.
+type Metric struct {
+	Name       string            `json:"name"`       // rate, p50, p90, p95, p99, errors, cpu or rss
+	Unit       string            `json:"unit"`       // per_second, us, share, us_per_request or bytes
+	A          *float64          `json:"a"`          // null where it is not known
+	B          *float64          `json:"b"`          // the same
+	Ratio      *results.Estimate `json:"ratio"`      // B over A; null without one
+	Difference *results.Estimate `json:"difference"` // B less A, of errors; null of the others
+	Interval   bool              `json:"interval"`   // the low and high ends are those of a 95 % interval; without one they are the value
+	Verdict    string            `json:"verdict"`
+}
+
+var quantiles = []struct {
+	name  string
+	share float64
+}{{"p50", 0.50}, {"p90", 0.90}, {"p95", 0.95}, {"p99", 0.99}}
+
+// metric is how a Metric is made. Their order is that of sums.resampled.
+type metric struct {
+	name, unit string
+	higher     bool // is better
+	of         func(*present.Document) *float64
+}
+
+func metrics() []metric {
+	list := []metric{{"rate", "per_second", true, func(d *present.Document) *float64 { return &d.RequestsPerSecond }}}
+	for _, q := range quantiles {
+		list = append(list, metric{q.name, "us", false, func(d *present.Document) *float64 { return d.Latency.Quantile(q.share) }})
+	}
+	return append(list,
+		metric{"errors", "share", false, errorShare},
+		metric{"cpu", "us_per_request", false, func(d *present.Document) *float64 {
+			if d.Server == nil || d.Server.CPU.PerRequestUs <= 0 {
+				return nil
+			}
+			return &d.Server.CPU.PerRequestUs
+		}},
+		metric{"rss", "bytes", false, meanRSS})
+}
+
+// errorShare is the share of the requests that came to nothing, those without an answer
+// among them.
+func errorShare(d *present.Document) *float64 {
+	f := d.Figures()
+	all := float64(f.Errors + f.Answered)
+	if all == 0 {
+		return nil
+	}
+	share := float64(f.Errors) / all
+	return &share
+}
+
+// meanRSS is the mean resident set of the server over the window.
+func meanRSS(d *present.Document) *float64 {
+	sum, n := 0.0, 0.0
+	for _, s := range sliced(d) {
+		if s.rss > 0 {
+			sum, n = sum+s.rss, n+1
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	sum /= n
+	return &sum
+}
+
+// resamples is how many the intervals are made from.
+const resamples = stats.DefaultResamples
+
+// Of compares two runs. It does not look at what they asked for; see Differences, which
+// it lists. The result depends on the runs alone: random numbers have a fixed seed.
+func Of(a, b *present.Document) *Comparison {
+	c := &Comparison{
+		Schema: SchemaName, Version: SchemaVersion, Differences: Differences(a, b), Notes: notes(a, b), Metrics: []Metric{}, Limits: []Judged{},
+	}
+	if c.Differences == nil {
+		c.Differences = []string{}
+	}
+	if c.Notes == nil {
+		c.Notes = []string{}
+	}
+	first, second := sliced(a), sliced(b)
+	la, lb := layout(first), layout(second)
+	c.A = Run{URL: a.URL, Valid: a.Valid, Seconds: a.Seconds, Slices: la.Slices, Block: la.Block}
+	c.B = Run{URL: b.URL, Valid: b.Valid, Seconds: b.Seconds, Slices: lb.Slices, Block: lb.Block}
+	figures := func(i, j []int, out []float64) []float64 {
+		if len(i) == 0 || len(j) == 0 {
+			return out
+		}
+		from := len(out)
+		out = add(second, j).resampled(out)
+		for k, v := range add(first, i).resampled(nil) {
+			out[from+k] -= v
+		}
+		return out
+	}
+	low, high := stats.CompareSlices(la, lb, figures, stats.Level, resamples, rand.New(rand.NewPCG(1, 2)))
+	whole := figures(indexes(len(first)), indexes(len(second)), nil)
+	for i, m := range metrics() {
+		one := Metric{Name: m.name, Unit: m.unit, A: m.of(a), B: m.of(b), Verdict: Unknown}
+		if one.A != nil && one.B != nil {
+			ends := [3]float64{math.NaN(), math.NaN(), math.NaN()}
+			if i < len(whole) {
+				ends = [3]float64{whole[i], low[i], high[i]}
+			}
+			m.judge(&one, ends, min(la.Slices, lb.Slices) < stats.MinSlices)
+		}
+		c.Metrics = append(c.Metrics, one)
+	}
+	return c
+}
+
+func indexes(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// judge gives a metric its change, interval and verdict. ends are the change of the
+// slices and the ends of its interval. What the slices say of their own change is laid
+// around the change of the whole runs, whose figures are finer.
+func (m *metric) judge(one *Metric, ends [3]float64, short bool) {
+	known := !math.IsNaN(ends[0]) && !math.IsInf(ends[0], 0) && !math.IsNaN(ends[1])
+	one.Interval = known
+	one.Verdict = Short
+	if !short {
+		one.Verdict = Unknown
+	}
+	below, above := 0.0, 0.0
+	if known {
+		below, above = min(0, ends[1]-ends[0]), max(0, ends[2]-ends[0])
+	}
+	if m.unit == "share" {
+		change := *one.B - *one.A
+		one.Difference = &results.Estimate{Value: change, Low: change + below, High: change + above}
+		if known {
+			one.Verdict = m.verdict(one.Difference.Low > 0, one.Difference.High < 0)
+		}
+		return
+	}
+	if *one.A <= 0 || *one.B <= 0 {
+		one.Verdict = Unknown
+		return
+	}
+	ratio := *one.B / *one.A
+	one.Ratio = &results.Estimate{Value: ratio, Low: ratio * math.Exp(below), High: ratio * math.Exp(above)}
+	if known {
+		one.Verdict = m.verdict(one.Ratio.Low > 1+stats.MinFloor, one.Ratio.High < 1/(1+stats.MinFloor))
+	}
+}
+
+// verdict is that of a figure that is shown to have risen, or fallen.
+func (m *metric) verdict(rose, fell bool) string {
+	switch {
+	case !rose && !fell:
+		return None
+	case rose == m.higher:
+		return Better
+	}
+	return Worse
+}
+
+// Metric returns a metric by its name, which there must be.
+func (c *Comparison) Metric(name string) Metric {
+	for _, m := range c.Metrics {
+		if m.Name == name {
+			return m
+		}
+	}
+	panic(fmt.Sprintf("compare: no metric %q", name))
+}
+
+// Valid reports whether both runs are.
+func (c *Comparison) Valid() bool { return c.A.Valid && c.B.Valid }

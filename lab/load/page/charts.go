@@ -1,0 +1,270 @@
+package page
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// view is what the page's script draws; see lab/report/web/src/run.ts.
+type view struct {
+	Unit   string  `json:"unit"`
+	Axis   axis    `json:"axis"`
+	Charts []chart `json:"charts"`
+	Curves []curve `json:"curves"` // latency by percentile
+	Heat   heat    `json:"heat"`   // latency over time
+}
+
+// chart is a figure over time. What is said about it is the template's.
+type chart struct {
+	Plot  string `json:"plot"`
+	Print string `json:"print"` // rate, micros, count, cpus or mebibytes
+	Log   bool   `json:"log"`   // the axis of the figure
+	Lines []line `json:"lines"`
+	Title string `json:"-"`
+	Text  string `json:"-"`
+}
+
+// line is one of a chart: a value a column, nil where nothing was measured.
+type line struct {
+	Name   string     `json:"name"`
+	Look   string     `json:"look"` // first, second, third, asked or bad
+	Values []*float64 `json:"values"`
+}
+
+// curve is one latency by percentile; see report.Curve.
+type curve struct {
+	Name   string       `json:"name"`
+	Points [][2]float64 `json:"points"`
+}
+
+// heat is the latency counts of each column, a flat list of row, count, row, count...
+type heat struct {
+	First   int        `json:"first"` // bucket of the lowest row
+	Edges   []string   `json:"edges"` // lower edge of each row, as printed
+	Max     uint64     `json:"max"`   // largest count of all cells
+	Columns [][]uint64 `json:"columns"`
+}
+
+// draw calculates all that the page draws.
+func draw(d *present.Document) (*view, error) {
+	v := &view{Unit: unit(d), Charts: []chart{}, Curves: []curve{}}
+	var columns [][]present.Point
+	v.Axis, columns = layOut(d.Series)
+	v.Heat = newHeat(columns)
+	for _, c := range charts(d, columns) {
+		c.Lines = slices.DeleteFunc(c.Lines, func(l line) bool {
+			return !slices.ContainsFunc(l.Values, func(v *float64) bool { return v != nil })
+		})
+		if len(c.Lines) > 0 {
+			v.Charts = append(v.Charts, c)
+		}
+	}
+	for _, l := range distributions(d) {
+		if l.latency.Count == 0 || !l.drawn {
+			continue
+		}
+		c, err := report.NewCurve(l.latency)
+		if err != nil {
+			return nil, err
+		}
+		if len(c.Points) > 1 {
+			v.Curves = append(v.Curves, curve{l.name, c.Points})
+		}
+	}
+	return v, nil
+}
+
+// charts are those that there may be anything to draw for, in their order.
+func charts(d *present.Document, columns [][]present.Point) []chart {
+	over := func(name, look string, of func([]present.Point) *float64) line {
+		l := line{Name: name, Look: look, Values: make([]*float64, len(columns))}
+		for i, c := range columns {
+			if v := of(c); v != nil {
+				rounded := round(*v)
+				l.Values[i] = &rounded
+			}
+		}
+		return l
+	}
+	rate := chart{Plot: "rate", Print: "rate", Title: "Rate", Text: "Right answers a second.", Lines: []line{
+		over("achieved", "first", mean(func(p *present.Point) (float64, bool) { return p.Rate, true })),
+		over("asked for", "asked", mean(func(p *present.Point) (float64, bool) { return p.Asked, p.Asked > 0 })),
+	}}
+	quantile := func(i int) func([]present.Point) *float64 {
+		return func(c []present.Point) *float64 { return quantiles(c)[i] }
+	}
+	times := chart{Plot: "times", Print: "micros", Log: true, Title: "Response times", Text: timesText(d), Lines: []line{
+		over("p50", "first", quantile(0)), over("p95", "second", quantile(1)), over("p99", "third", quantile(2)),
+	}}
+	errors := chart{Plot: "errors", Print: "count", Title: "Errors", Text: errorsText(d), Lines: []line{
+		over("errors", "bad", total(func(p *present.Point) uint64 { return p.Errors })),
+	}}
+	waiting := chart{Plot: "waiting", Print: "count", Title: "Waiting", Text: "Requests that were due and not yet sent, as every connection was busy; the most of each moment."}
+	if d.Open != nil {
+		waiting.Lines = []line{over("waiting", "first", highest(func(p *present.Point) (float64, bool) { return float64(p.Waiting), true }))}
+	}
+	list := []chart{rate, times, errors, waiting}
+	if d.Stream != nil {
+		list[0].Title, list[0].Text = "Events", "Events a second, of all subscribers together."
+		list[1].Title = "Delay"
+		list = append(list[:3], heard(d, over)...)
+	}
+	return append(list, server(d, over)...)
+}
+
+// heard are the charts of subscribers alone.
+func heard(d *present.Document, over func(string, string, func([]present.Point) *float64) line) []chart {
+	of := func(how func(p *present.Point) float64) func(*present.Point) (float64, bool) {
+		return func(p *present.Point) (float64, bool) {
+			if p.Stream == nil {
+				return 0, false
+			}
+			return how(p), true
+		}
+	}
+	some := func(how func(p *present.Point) float64) func(*present.Point) (float64, bool) {
+		all := of(how)
+		return func(p *present.Point) (float64, bool) {
+			v, ok := all(p)
+			return v, ok && v > 0
+		}
+	}
+	count := func(how func(p *present.Point) uint64) func([]present.Point) *float64 {
+		return total(func(p *present.Point) uint64 {
+			if p.Stream == nil {
+				return 0
+			}
+			return how(p)
+		})
+	}
+	list := []chart{
+		{Plot: "standing", Print: "count", Title: "Standing", Text: "Subscribers that listen.", Lines: []line{
+			over("standing", "first", mean(of(func(p *present.Point) float64 { return float64(p.Stream.Standing) }))),
+		}},
+		{Plot: "gap", Print: "micros", Log: true, Title: "Gaps", Text: "Between two events of one subscriber; the longest of each moment.", Lines: []line{
+			over("p50", "first", highest(some(func(p *present.Point) float64 { return p.Stream.GapP50 }))),
+			over("p99", "third", highest(some(func(p *present.Point) float64 { return p.Stream.GapP99 }))),
+		}},
+		{Plot: "missed", Print: "count", Title: "Missed, duplicated, reconnected", Text: "Ids that were missed, ids that came twice, and subscribers that came back.", Lines: []line{
+			over("missed", "bad", count(func(p *present.Point) uint64 { return p.Stream.Missed })),
+			over("duplicated", "second", count(func(p *present.Point) uint64 { return p.Stream.Duplicated })),
+			over("reconnects", "third", count(func(p *present.Point) uint64 { return p.Stream.Reconnects })),
+		}},
+	}
+	if t := d.Stream; t.Missed+t.Duplicated+t.Reconnects == 0 {
+		list = list[:2]
+	}
+	return list
+}
+
+// server are the charts of CPUs, memory and the Go runtime.
+func server(d *present.Document, over func(string, string, func([]present.Point) *float64) line) []chart {
+	cpu := chart{Plot: "cpu", Print: "cpus", Title: "CPU", Text: cpuText(d)}
+	memory := chart{Plot: "rss", Print: "mebibytes", Title: "Memory", Text: "Resident set of the server."}
+	if d.Server != nil {
+		cpu.Lines = append(cpu.Lines, over("server", "first", mean(func(p *present.Point) (float64, bool) { return p.ServerCPU, true })))
+		memory.Lines = []line{over("resident", "first", highest(func(p *present.Point) (float64, bool) { return float64(p.RSSBytes) / (1 << 20), p.RSSBytes > 0 }))}
+	}
+	cpu.Lines = append(cpu.Lines, over("generator", "second", mean(func(p *present.Point) (float64, bool) {
+		if p.GeneratorCPU == nil {
+			return 0, false
+		}
+		return *p.GeneratorCPU, true
+	})))
+	return append([]chart{cpu, memory}, inside(over)...)
+}
+
+// inside are the charts of the server's Go runtime, which is read less often than there
+// are points.
+func inside(over func(string, string, func([]present.Point) *float64) line) []chart {
+	read := func(how func(r *results.RuntimeSample) float64) func([]present.Point) *float64 {
+		return highest(func(p *present.Point) (float64, bool) {
+			if p.Runtime == nil {
+				return 0, false
+			}
+			return how(p.Runtime), true
+		})
+	}
+	list := []chart{{
+		Plot: "goroutines", Print: "count", Title: "Goroutines", Text: "Of the server.",
+		Lines: []line{over("goroutines", "first", highest(func(p *present.Point) (float64, bool) { return float64(p.Goroutines), p.Goroutines > 0 }))},
+	}, {
+		Plot: "heap", Print: "mebibytes", Title: "Heap", Text: "Of the server, in use.",
+		Lines: []line{over("heap", "first", read(func(r *results.RuntimeSample) float64 { return float64(r.HeapBytes) / (1 << 20) }))},
+	}, {
+		Plot: "gc", Print: "count", Title: "Garbage collection", Text: "Collections since the reading before.",
+		Lines: []line{over("collections", "first", read(func(r *results.RuntimeSample) float64 { return float64(r.GCCycles) }))},
+	}, {
+		Plot: "sched", Print: "micros", Title: "Scheduler", Text: "How long goroutines that could run waited until they did, p99.",
+		Lines: []line{over("wait", "first", read(func(r *results.RuntimeSample) float64 { return r.SchedLatencyP99Us }))},
+	}}
+	for _, c := range list {
+		back(c.Lines[0].Values)
+	}
+	if !slices.ContainsFunc(list[3].Lines[0].Values, func(v *float64) bool { return v != nil && *v > 0 }) {
+		list = list[:3] // the source does not tell
+	}
+	return list
+}
+
+// back gives a reading's value to the columns since the reading before: it stands for
+// the time up to it.
+func back(values []*float64) {
+	var next *float64
+	for i := len(values) - 1; i >= 0; i-- {
+		if values[i] != nil {
+			next = values[i]
+		}
+		values[i] = next
+	}
+}
+
+// total is the sum of a count over a column; nil of an empty one.
+func total(of func(*present.Point) uint64) func([]present.Point) *float64 {
+	return func(column []present.Point) *float64 {
+		if len(column) == 0 {
+			return nil
+		}
+		sum := 0.0
+		for i := range column {
+			sum += float64(of(&column[i]))
+		}
+		return &sum
+	}
+}
+
+// newHeat lays out the latency counts of all columns.
+func newHeat(columns [][]present.Point) heat {
+	m := heat{Edges: []string{}, Columns: [][]uint64{}}
+	first, last := results.HeatBuckets, -1
+	all := make([][results.HeatBuckets]uint64, len(columns))
+	for i, c := range columns {
+		all[i] = heatOf(c)
+		for b, n := range all[i] {
+			if n > 0 {
+				first, last, m.Max = min(first, b), max(last, b), max(m.Max, n)
+			}
+		}
+	}
+	if last < 0 {
+		return m
+	}
+	m.First = first
+	for b := first; b <= last; b++ {
+		m.Edges = append(m.Edges, report.Micros(float64(results.HeatFloor(b))/float64(time.Microsecond), " "))
+	}
+	for i := range all {
+		column := []uint64{}
+		for b, n := range all[i] {
+			if n > 0 {
+				column = append(column, uint64(b-first), n)
+			}
+		}
+		m.Columns = append(m.Columns, column)
+	}
+	return m
+}

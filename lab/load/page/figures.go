@@ -1,0 +1,195 @@
+package page
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/verdict"
+)
+
+// failedGate is a gate that did not pass, and what to do about it.
+type failedGate struct{ Name, Text, Advice string }
+
+// figure is one of the figures at the top.
+type figure struct{ Name, Text, Small string }
+
+// fact is a line of what the load ran on.
+type fact struct{ Name, Text string }
+
+// unit is what is counted.
+func unit(d *present.Document) string {
+	if d.Stream != nil {
+		return "event"
+	}
+	return "request"
+}
+
+// round keeps the page small: five digits are more than a pixel shows.
+func round(v float64) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 5, 64), 64)
+	if err != nil {
+		return v
+	}
+	return short
+}
+
+func failedGates(d *present.Document) (list []failedGate) {
+	for _, g := range d.Failed() {
+		list = append(list, failedGate{report.Line(g.Name), report.Line(g.Text), verdict.Advice(g.Name, d.Open != nil)})
+	}
+	return list
+}
+
+// distribution is a latency of the run. Those that are drawn are what users see, or
+// explain it.
+type distribution struct {
+	name    string
+	latency results.Latency
+	drawn   bool
+}
+
+func distributions(d *present.Document) (list []distribution) {
+	switch {
+	case d.Stream != nil:
+		list = append(list, distribution{"delay", d.Latency, true}, distribution{"gap", d.Stream.Gap, true}, distribution{"read lag", d.Stream.Lag, false})
+	case d.Open != nil:
+		list = append(list, distribution{"response", d.Latency, true}, distribution{"service", d.Open.Service, true},
+			distribution{"send lag", d.Open.SendLag, false}, distribution{"pacing", d.Open.Pacing, false})
+	default:
+		list = append(list, distribution{"latency", d.Latency, true})
+	}
+	if d.FirstByte != nil {
+		list = append(list, distribution{"first byte", *d.FirstByte, false})
+	}
+	if d.Connects.Time != nil {
+		list = append(list, distribution{"connect", *d.Connects.Time, false})
+	}
+	if d.TLS != nil {
+		list = append(list, distribution{"TLS", d.TLS.Time, false})
+	}
+	return list
+}
+
+// figures are what one looks for first.
+func figures(d *present.Document) []figure {
+	rate := figure{Name: "Right answers", Text: report.PerSecond(d.RequestsPerSecond) + "/s", Small: fmt.Sprintf("%d in %s", d.Requests, seconds(d.Seconds))}
+	what := "Response time"
+	switch {
+	case d.Stream != nil:
+		rate.Name, what = "Events", "Delay"
+	case d.Open != nil:
+		rate.Small = fmt.Sprintf("of %s/s asked for", report.PerSecond(d.Open.TargetRate))
+	}
+	list := []figure{rate}
+	for _, q := range []struct {
+		name string
+		us   *float64
+	}{{"p50", d.Latency.P50}, {"p95", d.Latency.Quantile(0.95)}, {"p99", d.Latency.P99}, {"p99.9", d.Latency.P999}} {
+		if q.us != nil {
+			list = append(list, figure{Name: what + " " + q.name, Text: report.Micros(*q.us, " ")})
+		}
+	}
+	errors := figure{Name: "Errors", Text: "none"}
+	if n := results.CountErrors(d.Errors); n > 0 {
+		errors.Text, errors.Small = fmt.Sprint(n), fmt.Sprintf("%.3g %%: %s", 100*d.ErrorRatio, report.Line(results.ErrorKinds(d.Errors)))
+	}
+	list = append(list, errors)
+	if d.Unanswered > 0 {
+		list = append(list, figure{Name: "Unanswered", Text: fmt.Sprint(d.Unanswered), Small: "requests at the end of the window"})
+	}
+	if d.Open != nil {
+		list = append(list, figure{Name: "Unfinished", Text: fmt.Sprint(d.Open.Unfinished), Small: fmt.Sprintf("%d due, %d failed, %d waited", d.Open.Due, d.Open.Failed, d.Open.Waited)})
+	}
+	if t := d.Stream; t != nil {
+		list = append(list, figure{Name: "Standing", Text: fmt.Sprint(t.Standing), Small: fmt.Sprintf("of %d; %d at least", t.Subscribers, t.Lowest)},
+			figure{Name: "Gap p99", Text: report.Quantile(t.Gap.P99, " ")}, figure{Name: "Missed", Text: fmt.Sprint(t.Missed), Small: fmt.Sprintf("%d came twice", t.Duplicated)})
+	}
+	if v := d.Server; v != nil {
+		list = append(list, figure{Name: "Server CPU", Text: report.Micros(v.CPU.PerRequestUs, " "), Small: fmt.Sprintf("a %s; %s of its CPUs", unit(d), report.Percent(v.CPU.Utilisation))},
+			figure{Name: "Server memory", Text: report.Bytes(float64(v.Memory.RSSPeakBytes), " "), Small: "resident, at most"})
+	}
+	if r := d.Runtime; r != nil && !r.Restarted && r.AllocsPerRequest > 0 {
+		list = append(list, figure{Name: "Allocations", Text: report.PerSecond(r.AllocsPerRequest), Small: fmt.Sprintf("a %s; %s", unit(d), report.Bytes(r.BytesPerRequest, " "))})
+	}
+	return append(list, figure{Name: "Generator CPU", Text: report.Percent(d.Generator.CPUUtilisation), Small: "of its core"})
+}
+
+func seconds(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) + " s" }
+
+// timesText says what the response times count from, and where they come from.
+func timesText(d *present.Document) string {
+	from := "From the send to the whole answer."
+	switch {
+	case d.Stream != nil:
+		from = "From when an event was sent to when it was read."
+	case d.Open != nil:
+		from = "From when a request was due to the whole answer."
+	}
+	exact := "p50 and p99 are exact for each moment"
+	if len(d.Workers) > 0 {
+		exact = "All are read from the counts of the heat map below, whose cells are 14 to 25 % wide"
+		return from + " " + exact + "."
+	}
+	return from + " " + exact + ", unless several share a column; p95 is read from the counts of the heat map below, whose cells are 14 to 25 % wide."
+}
+
+// errorsText says what came to nothing.
+func errorsText(d *present.Document) string {
+	parts := []string{"Since the point before."}
+	if d.Unanswered > 0 {
+		parts = append(parts, fmt.Sprintf("%d requests had no answer when the window ended.", d.Unanswered))
+	}
+	if d.Open != nil && d.Open.Unfinished > 0 {
+		parts = append(parts, fmt.Sprintf("%d requests that were due in the window never had an answer.", d.Open.Unfinished))
+	}
+	return strings.Join(parts, " ")
+}
+
+func cpuText(d *present.Document) string {
+	text := "CPUs in use: 1 is a whole one."
+	if d.Server == nil {
+		text += " The server's processes are not known: name them with --pid where they run on this machine."
+	}
+	if len(d.Workers) > 0 {
+		text += " Those of the generators are in their table."
+	}
+	return text
+}
+
+// facts are the machine, and how the command was called.
+func facts(d *present.Document) []fact {
+	m, c := d.Machine, d.Config
+	machine := fmt.Sprintf("%s, %d × CPU, %s", m.CPU, m.CPUs, report.Bytes(float64(m.MemoryBytes), " "))
+	if m.Virtual != "" {
+		machine += ", virtual (" + m.Virtual + ")"
+	}
+	if m.Governor != "" {
+		machine += ", governor " + m.Governor
+	}
+	built := m.Go + ", " + d.Tool
+	if m.Commit != "" {
+		built += ", commit " + m.Commit
+	}
+	list := []fact{
+		{"Machine", machine},
+		{"System", fmt.Sprintf("%s, Linux %s, %s", m.OS, m.Kernel, m.Arch)},
+		{"Built with", built},
+		{"Run", fmt.Sprintf("%s to %s", d.Started.UTC().Format("2006-01-02 15:04:05"), d.Ended.UTC().Format("15:04:05 MST"))},
+		{"Generator", fmt.Sprintf("on CPU %s, seed %d", strings.Trim(strings.ReplaceAll(fmt.Sprint(c.CPUs), " ", ", "), "[]"), c.Seed)},
+		{"TCP", fmt.Sprintf("congestion control %s, ports %d–%d, %d files", m.Congestion, m.PortRange[0], m.PortRange[1], m.FileLimit)},
+	}
+	if v := d.Server; v != nil {
+		list = append(list, fact{"Server", fmt.Sprintf("processes %s, %d threads, %d descriptors", strings.Trim(fmt.Sprint(v.PIDs), "[]"), v.Process.Threads, v.Process.OpenFiles)})
+	}
+	if len(d.Command) > 0 {
+		list = append(list, fact{"Command", "redline " + strings.Join(d.Command, " ")})
+	}
+	for i := range list {
+		list[i].Text = report.Line(list[i].Text)
+	}
+	return list
+}

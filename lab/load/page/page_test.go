@@ -1,0 +1,187 @@
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redline-go/redline/lab/load/page/internal/sample"
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/report/web"
+)
+
+func runOf(t *testing.T, kind string) *present.Document {
+	t.Helper()
+	d, err := sample.Run(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// markup is the page of a run without its script and style.
+func markup(t *testing.T, d *present.Document) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Write(&out, d); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	rest := strings.Replace(strings.Replace(text, web.Script, "", 1), web.Style, "", 1)
+	if len(text)-len(rest) != len(web.Script)+len(web.Style) {
+		t.Fatal("the page does not hold its script and style as they are: the policy's hashes are wrong")
+	}
+	return rest
+}
+
+// element is a data element of the page.
+func element(t *testing.T, page, id string) []byte {
+	t.Helper()
+	m := regexp.MustCompile(`(?s)<script type="application/json" id="` + id + `">(.*?)</script>`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("no element %s", id)
+	}
+	return []byte(m[1])
+}
+
+// plots are the charts of a page, in their order.
+func plots(page string) (names []string) {
+	for _, m := range regexp.MustCompile(`data-plot="([a-z]+)"`).FindAllStringSubmatch(page, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// The page of each kind of run has its charts and tables.
+func TestPage(t *testing.T) {
+	for _, c := range []struct {
+		kind  string
+		plots string
+		want  []string
+	}{
+		{"closed", "rate times errors cpu rss latency heat", []string{"<strong>VALID</strong>", `<td class="kept">kept</td>`, "closed loop", "first byte", "redline load http://127.0.0.1:8080/hello"}},
+		{"open", "rate times errors waiting cpu rss latency heat", []string{"of 2.00k/s asked for", "never had an answer", "service", "send lag", "due"}},
+		{"stream", "rate times errors standing gap missed cpu rss latency heat", []string{
+			"<strong>INVALID</strong>", "991 of 1000 subscribers stood", "limits of connections and descriptors", "BROKEN", "Delay p99", "it is 20",
+		}},
+		{"find", "rate times errors waiting cpu rss latency heat", []string{"<strong>FOUND</strong> Highest rate: 2000/s", "Steps of the search", "it is 31.0 ms", `<td class="kept">kept</td>`}},
+		{"scenario", "rate times errors cpu rss latency heat", []string{"shop.yaml at http://", "<td>buy/pay</td>", "2 status 201", "Requests of the scenario"}},
+		{"crew", "rate times errors cpu rss goroutines heap gc sched latency heat", []string{"Generators, whose sum", "rack-4", "it fell silent", "16.5", "Those of the generators are in their table", "was refused"}},
+		{"bare", "rate times errors cpu latency heat", []string{"name them with --pid"}},
+		{"nothing", "", []string{"not one answer in the window.", "curl -v"}},
+	} {
+		t.Run(c.kind, func(t *testing.T) {
+			text := markup(t, runOf(t, c.kind))
+			if got := strings.Join(plots(text), " "); got != c.plots {
+				t.Errorf("plots %s, want %s", got, c.plots)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("the page lacks %q", want)
+				}
+			}
+			for _, absent := range []string{"baseline", "block ", "blocks", "noise floor", "NaN", "ZgotmplZ"} {
+				if strings.Contains(text, absent) {
+					t.Errorf("the page has %q", absent)
+				}
+			}
+			if strings.Contains(string(element(t, text, "view")), `"lines":null`) || strings.Contains(string(element(t, text, "view")), `"columns":null`) {
+				t.Error("the view has a null list: the script would stumble")
+			}
+		})
+	}
+}
+
+// What stands first is what is wrong, and what to do.
+func TestPageOrder(t *testing.T) {
+	text := markup(t, runOf(t, "stream"))
+	last := -1
+	for _, part := range []string{"<strong>INVALID</strong>", `class="gates"`, "<caption>Thresholds</caption>", `class="figures"`, `data-plot="rate"`, `data-plot="latency"`, `data-plot="heat"`, `class="facts"`} {
+		at := strings.Index(text, part)
+		if at <= last {
+			t.Errorf("%s stands at %d, before what has to precede it", part, at)
+		}
+		last = at
+	}
+}
+
+func TestPageEscapes(t *testing.T) {
+	for _, kind := range sample.Kinds {
+		d := runOf(t, kind)
+		sample.Spoil(d)
+		text := markup(t, d)
+		if n, m := strings.Count(text, "<script"), strings.Count(text, "</script"); n != 3 || m != 3 {
+			t.Errorf("%s: %d elements of script, %d ends; want 3", kind, n, m)
+		}
+		for _, s := range []string{"<img", "</style></title>", "<script>window", "\u2028", "\x1b", "ZgotmplZ"} {
+			if strings.Contains(text, s) {
+				t.Errorf("%s: the page holds %q", kind, s)
+			}
+		}
+		if !strings.Contains(text, "&lt;img src=x onerror=alert(1)&gt;") {
+			t.Errorf("%s: the hostile text is not shown at all", kind)
+		}
+	}
+}
+
+// TestPageNeedsNothing looks for whatever a browser would fetch.
+func TestPageNeedsNothing(t *testing.T) {
+	text := markup(t, runOf(t, "open"))
+	if m := regexp.MustCompile(`(?i)<(link|img|iframe|object|embed|base|form)\b|\b(src|srcset|action|href|style)="`).FindString(text); m != "" {
+		t.Errorf("the page has %q", m)
+	}
+	if !strings.Contains(text, "default-src &#39;none&#39;") {
+		t.Error("the page has no policy")
+	}
+}
+
+// The page holds the run, from which it can be made again.
+func TestPageHoldsRun(t *testing.T) {
+	d := runOf(t, "open")
+	first := markup(t, d)
+	var packed []byte // a JSON string of base64 decodes into bytes
+	if err := json.Unmarshal(element(t, first, "results"), &packed); err != nil {
+		t.Fatal(err)
+	}
+	gz, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := new(present.Document)
+	if err := json.NewDecoder(gz).Decode(back); err != nil {
+		t.Fatal(err)
+	}
+	if second := markup(t, back); second != first {
+		t.Error("the page made of the run in the page is another one")
+	}
+}
+
+type broken struct{}
+
+var errBroken = errors.New("broken")
+
+func (broken) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestPageErrors(t *testing.T) {
+	if err := Write(broken{}, runOf(t, "closed")); !errors.Is(err, errBroken) {
+		t.Errorf("error %v", err)
+	}
+	d := runOf(t, "closed")
+	d.Latency.Histogram = "none"
+	if err := Write(new(bytes.Buffer), d); err == nil || !strings.Contains(err.Error(), "make page: ") {
+		t.Errorf("error %v of a damaged histogram", err)
+	}
+}
+
+func TestThresholdsAreShown(t *testing.T) {
+	d := runOf(t, "stream")
+	rows := thresholds(d).Rows
+	if len(rows) != 2 || rows[1][1].Text != "BROKEN" || !slices.ContainsFunc(rows[1], func(c web.Cell) bool { return c.Text == "it is 20" }) {
+		t.Errorf("%+v", rows)
+	}
+}

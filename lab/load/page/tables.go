@@ -1,0 +1,186 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/web"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// maxTargets bounds the table of targets; the JSON has all.
+const maxTargets = 500
+
+func word(s string) web.Cell { return web.Cell{Text: report.Line(s)} }
+
+// long is a word that may take several lines.
+func long(s string) web.Cell { return web.Cell{Text: report.Line(s), Class: "wrap"} }
+
+func whole[T int | uint64](v T) web.Cell { return web.Number(float64(v), fmt.Sprint(v)) }
+
+func missing() web.Cell { return web.Cell{Text: "–", Number: true} }
+
+func micros(us *float64) web.Cell {
+	if us == nil {
+		return missing()
+	}
+	return web.Number(*us, report.Micros(*us, " "))
+}
+
+// latencies are the cells of a distribution; all of an empty one are missing.
+func latencies(l results.Latency) []web.Cell {
+	if l.Count == 0 {
+		return slices.Repeat([]web.Cell{missing()}, 8)
+	}
+	return []web.Cell{
+		micros(&l.MeanUs), micros(l.P50), micros(l.P90), micros(l.Quantile(0.95)), micros(l.P99), micros(l.P999), micros(l.P9999), micros(&l.MaxUs),
+	}
+}
+
+// thresholds says of each what it came to.
+func thresholds(d *present.Document) web.Table {
+	t := web.Table{Caption: "Thresholds", Heads: web.Heads("threshold", "verdict", "what it came to")}
+	for _, j := range d.Thresholds {
+		kept := web.Cell{Text: "kept", Class: "kept"}
+		if !j.Kept {
+			kept = web.Cell{Text: "BROKEN", Class: "broken"}
+		}
+		_, why, found := strings.Cut(j.Why, ": ")
+		if !found {
+			why = j.Why
+		}
+		t.Rows = append(t.Rows, []web.Cell{word(j.Objective), kept, long(why)})
+	}
+	return t
+}
+
+func percentiles(d *present.Document) web.Table {
+	t := web.Table{
+		Caption: "Latencies of the window. A percentile needs ten samples beyond it.",
+		Heads:   web.Heads("latency", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#", "samples#"),
+	}
+	for _, l := range distributions(d) {
+		if l.latency.Count > 0 {
+			t.Rows = append(t.Rows, append(append([]web.Cell{word(l.name)}, latencies(l.latency)...), whole(l.latency.Count)))
+		}
+	}
+	return t
+}
+
+// steps are the runs of a search, in their order.
+func steps(d *present.Document) web.Table {
+	t := web.Table{
+		Caption: "Steps of the search, in their order",
+		Heads:   web.Heads("step#", "phase", "rate /s#", "p50#", "p99#", "verdict", "why"),
+	}
+	if d.Search == nil {
+		return t
+	}
+	for i, s := range d.Search.Trials {
+		verdict := word(string(s.Verdict))
+		if s.Verdict == "kept" {
+			verdict.Class = "kept"
+		} else {
+			verdict.Class = "broken"
+		}
+		t.Rows = append(t.Rows, []web.Cell{
+			whole(i + 1), word(s.Phase), web.Number(s.Rate, report.PerSecond(s.Rate)), micros(s.P50), micros(s.P99), verdict, long(s.Why),
+		})
+	}
+	return t
+}
+
+// targets are the requests of a scenario, those that failed most first if there are very
+// many.
+func targets(d *present.Document) web.Table {
+	t := web.Table{
+		Caption: "Requests of the scenario",
+		Heads:   web.Heads("target", "right#", "wrong#", "rate /s#", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#", "checks that failed"),
+	}
+	list := d.Targets
+	if len(list) > maxTargets {
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, func(a, b results.Target) int {
+			return cmp.Or(cmp.Compare(b.Failures(), a.Failures()), cmp.Compare(b.Requests, a.Requests))
+		})
+		t.Caption += fmt.Sprintf("; %d more with fewer errors or requests are in the JSON", len(list)-maxTargets)
+		list = list[:maxTargets]
+	}
+	for _, g := range list {
+		var failed []string
+		for _, name := range slices.Sorted(maps.Keys(g.Checks)) {
+			failed = append(failed, fmt.Sprintf("%d %s", g.Checks[name], name))
+		}
+		rate := missing()
+		if !g.Setup && d.Seconds > 0 {
+			perSecond := float64(g.Requests) / d.Seconds
+			rate = web.Number(perSecond, report.PerSecond(perSecond))
+		}
+		row := append([]web.Cell{word(g.Name), whole(g.Requests), whole(g.Failures()), rate}, latencies(g.Latency)...)
+		t.Rows = append(t.Rows, append(row, long(strings.Join(failed, ", "))))
+	}
+	return t
+}
+
+// workers is what each of several generators did.
+func workers(d *present.Document) web.Table {
+	t := web.Table{
+		Caption: "Generators, whose sum the figures are",
+		Heads: web.Heads("worker#", "host", "process#", "connections#", unit(d)+"s#", "share#", "rate /s#", "errors#", "CPU#", "send lag p99#",
+			"clock#", "began late#", "lost"),
+	}
+	for _, w := range d.Workers {
+		share, cpu := missing(), missing()
+		if d.Requests > 0 {
+			part := float64(w.Requests) / float64(d.Requests)
+			share = web.Number(part, report.Percent(part))
+		}
+		if w.Lost == "" {
+			cpu = web.Number(w.CPUUtilisation, report.Percent(w.CPUUtilisation))
+		}
+		t.Rows = append(t.Rows, []web.Cell{
+			whole(w.Index), word(w.Host), whole(w.PID), whole(w.Connections), whole(w.Requests), share,
+			web.Number(w.RequestsPerSecond, report.PerSecond(w.RequestsPerSecond)), whole(results.CountErrors(w.Errors)), cpu, micros(w.SendLagP99),
+			web.Number(w.Clock.OffsetMs, fmt.Sprintf("%+.2f ± %.2f ms", w.Clock.OffsetMs, w.Clock.UncertaintyMs)),
+			web.Number(w.Clock.LateMs, fmt.Sprintf("%.2f ms", w.Clock.LateMs)), long(w.Lost),
+		})
+	}
+	return t
+}
+
+// gates are all of them, and how near the run came to each.
+func gates(d *present.Document) web.Table {
+	t := web.Table{Caption: "Gates: what the run was checked for", Heads: web.Heads("gate", "passed", "value#", "limit#")}
+	for _, g := range d.Gates {
+		passed := web.Cell{Text: "yes", Class: "kept"}
+		if !g.Passed {
+			passed = web.Cell{Text: "no", Class: "broken"}
+		}
+		number := func(v float64) web.Cell { return web.Number(v, strconv.FormatFloat(v, 'g', 3, 64)) }
+		t.Rows = append(t.Rows, []web.Cell{word(g.Name), passed, number(g.Value), number(g.Limit)})
+	}
+	return t
+}
+
+// profiles are those that were taken in the window.
+func profiles(d *present.Document) web.Table {
+	t := web.Table{Caption: "Profiles that were taken in the window", Heads: web.Heads("kind", "file", "most of it")}
+	for _, p := range d.Profiles {
+		var top []string
+		for _, f := range p.Top {
+			top = append(top, fmt.Sprintf("%s %s", report.Percent(f.Flat), f.Name))
+		}
+		file := p.File
+		if p.Missing != "" {
+			file = "missing: " + p.Missing
+		}
+		t.Rows = append(t.Rows, []web.Cell{word(p.Kind), long(file), long(strings.Join(top, ", "))})
+	}
+	return t
+}

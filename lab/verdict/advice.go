@@ -1,0 +1,42 @@
+package verdict
+
+// Advice says what to do about a gate that failed, in a sentence; empty when its own text
+// says all there is. open is whether the run was an open loop.
+func Advice(gate string, open bool) string {
+	switch gate {
+	case "answers":
+		return "Ask once with curl -v, and compare the answer with --status and --check."
+	case "errors":
+		return "Look at the kinds of errors and at the server's log. If some are expected, say how many with --threshold 'errors<1%'."
+	case "unanswered":
+		return "The server does not answer all connections: look at its log, or use fewer connections with -c."
+	case "steady":
+		return "Give the server more time before the window with --warmup."
+	case "steal":
+		return "Run again when the host is quiet, or on a machine with CPUs of its own."
+	case "foreign CPU":
+		return "Stop the other processes, or keep them off the CPUs of server and generator."
+	case "generator":
+		if open {
+			return "Spread the load over several generators with --workers, or lower the rate."
+		}
+		return "Spread the load over several generators with --workers, or give the generator a core of its own with --cpu."
+	case "achieved":
+		return "Lower the rate, or give the load more connections with -c. To find the highest rate that the server keeps up with, use --find."
+	case "send lag":
+		return "Give the load more connections with -c, lower the rate, or give the generator a quiet core with --cpu."
+	case "workers":
+		return "The table of the generators has the reason. Run again when all of them can take part to the end."
+	case "given up":
+		return "Remove the reason, and run again."
+	case "events":
+		return "Look with curl -N whether the stream sends anything, and whether --sse, --ndjson or --length-delimited fits it."
+	case "read lag":
+		return "Spread the subscribers over several generators with --workers, or give the generator a quiet core with --cpu."
+	case "clocks":
+		return "Synchronise the clocks of both machines (chrony, NTP), or run the generator where the server runs."
+	case "standing":
+		return "Look at the errors, and at the server's limits of connections and descriptors. If subscribers may leave, say how many with --threshold 'standing>990'."
+	}
+	return ""
+}
