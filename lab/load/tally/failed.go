@@ -8,9 +8,9 @@ import (
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
-// HandshakeFailed says what a connection counts as, and means, that ended before its first
-// request could be sent. Without c, or when its handshake is done, it was HTTP/2 that
-// was to begin: the server's settings were waited for. Errors are as for tlsc.Explain.
+// HandshakeFailed classifies and explains the error of a connection that ended before its
+// first request could be sent. If c is nil or its handshake is complete, the connection
+// waited for the server's HTTP/2 settings. The error is as for tlsc.Explain.
 func HandshakeFailed(c *tlsc.Conn, err error) (Kind, error) {
 	if c == nil || c.Ready() && !errors.Is(err, tlsc.ErrNoHTTP2) {
 		return failedHTTP2(err)
@@ -26,7 +26,7 @@ func failedHTTP2(err error) (Kind, error) {
 		return KindReset, fmt.Errorf("begin HTTP/2: %w", err)
 	}
 	if errors.Is(err, tlsc.ErrClosed) {
-		return KindClosed, errors.New("HTTP/2: the server closed the connection at once; it may not know it")
+		return KindClosed, errors.New("HTTP/2: the server closed the connection at once; it may not support HTTP/2")
 	}
 	return KindTLS, tlsc.Explain(err)
 }

@@ -39,7 +39,7 @@ func TestWords(t *testing.T) {
 		{shaking, &tlsc.Error{Kind: tlsc.Handshake, Err: odd}, KindTLS, "TLS handshake: odd"},
 		{nil, syscall.ETIMEDOUT, KindTimeout, "HTTP/2: no settings of the server in time"},
 		{nil, syscall.ECONNRESET, KindReset, "begin HTTP/2: connection reset by peer"},
-		{nil, tlsc.ErrClosed, KindClosed, "HTTP/2: the server closed the connection at once; it may not know it"},
+		{nil, tlsc.ErrClosed, KindClosed, "HTTP/2: the server closed the connection at once; it may not support HTTP/2"},
 	} {
 		if k, err := HandshakeFailed(c.conn, c.err); k != c.kind || err.Error() != c.want {
 			t.Errorf("%v: %s, %q; want %s, %q", c.err, Names[k], err, Names[c.kind], c.want)
