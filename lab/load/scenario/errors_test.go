@@ -268,7 +268,7 @@ func TestFlawsSingle(t *testing.T) {
 		`command line: url "x" is neither a path nor a URL`:      {URL: "x"},
 		`command line: header "x"; write Name: value`:            {URL: "/", Header: []string{"x"}},
 		"command line: the body is a text and a size; give one":  {URL: "/", Body: "a", Size: 1},
-		"command line: chunks without a body":       {URL: "/", Chunked: true},
+		"command line: chunks without a body":                    {URL: "/", Chunked: true},
 		"command line: open gone: file does not exist; give the": {URL: "/", File: "gone"},
 		"command line: Content-Length is set by the body":        {URL: "/", Header: []string{"Content-Length: 1"}},
 	} {
