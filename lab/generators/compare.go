@@ -15,29 +15,29 @@ import (
 	"github.com/redline-go/redline/lab/spawn"
 )
 
-// Config is what a comparison is told.
+// Config is the configuration of a comparison.
 type Config struct {
-	Redline   string   // the executable of this command: a tool, and the server of some workloads
-	Version   string   // of it
-	Limit     string   // the executable of the responder that parses nothing
+	Redline   string   // executable of this command: a tool, and the server of some workloads
+	Version   string   // of Redline
+	Limit     string   // executable of the responder that parses nothing
 	Tools     []string // by name; see [Names]
 	Workloads []string // see [Workloads]
-	Rounds    int      // how often each tool makes each closed loop; a stall is the same every time, and is made once
+	Rounds    int      // runs of each tool in each closed loop; a stall is the same every time, and is run once
 	Window    time.Duration
-	Stall     time.Duration // of the server that stalls, in the middle of five times as long
-	Rate      int           // requests a second to it
-	Seed      uint64        // of the order
+	Stall     time.Duration // duration of the server's stall, in the middle of a run five times as long
+	Rate      int           // requests a second to the server that stalls
+	Seed      uint64        // of the order of runs
 
 	ServerCPUs, GeneratorCPUs []int
 }
 
-// Workloads are the names of all of them, in their order.
+// Workloads returns the names of all workloads, in their order.
 func Workloads() []string { return []string{Plain, Pipelined, HTTP2, Stalled} }
 
-// NeedsLimit reports whether a workload is about the responder of [Config].Limit.
+// NeedsLimit reports whether a workload uses the responder of [Config].Limit.
 func NeedsLimit(workload string) bool { return workload == Plain || workload == Pipelined }
 
-// load is what a workload asks of every tool.
+// load returns the load that every tool makes in a workload.
 func (c *Config) load(workload string) Load {
 	l := Load{Workload: workload, Connections: 64, Depth: 1}
 	switch workload {
@@ -56,7 +56,7 @@ func (c *Config) load(workload string) Load {
 	return l
 }
 
-// A Result is a comparison, whole.
+// A Result is the result of a whole comparison.
 type Result struct {
 	Schema  string          `json:"schema"` // redline.generators
 	Version int             `json:"version"`
@@ -70,7 +70,7 @@ type Result struct {
 	Tables  []Table         `json:"tables"`
 	Stall   float64         `json:"stall_seconds"`
 	Truths  []Verdict       `json:"truth"`
-	True    *Report         `json:"true,omitempty"` // the distribution that the verdicts are about
+	True    *Report         `json:"true,omitempty"` // the distribution that the verdicts are compared with
 	Runs    []Run           `json:"runs"`
 }
 
@@ -80,7 +80,7 @@ type Found struct {
 	Version string `json:"version"`
 }
 
-// comparison is one under way.
+// comparison is a comparison in progress.
 type comparison struct {
 	Config
 	launcher *spawn.Launcher
@@ -89,9 +89,9 @@ type comparison struct {
 	result   *Result
 }
 
-// Compare carries out a comparison, and says what it does, a line at a time. Tools
-// that are missing, and loads that a tool cannot make, are named in the result.
-// The error is of the comparison itself; a tool that fails is a result.
+// Compare runs a comparison, and calls say with a line for each step. The result names
+// tools that are missing, and loads that a tool cannot make. The error is that of the
+// comparison itself; the failure of a tool is part of the result.
 func Compare(ctx context.Context, cfg Config, say func(string)) (*Result, error) {
 	c := &comparison{Config: cfg, say: say, launcher: spawn.NewLauncher()}
 	defer c.launcher.Close()
@@ -125,7 +125,7 @@ func shuffled(tools []*Tool, random *rand.Rand) []*Tool {
 	return tools
 }
 
-// find looks for the tools that are asked for.
+// find finds the requested tools.
 func (c *comparison) find(ctx context.Context) error {
 	for _, t := range catalogue(c.Redline) {
 		if !slices.Contains(c.Tools, t.Name) {
@@ -144,7 +144,7 @@ func (c *comparison) find(ctx context.Context) error {
 		c.result.Tools = append(c.result.Tools, Found{Name: t.Name, Version: t.Version})
 	}
 	if len(c.tools) == 0 {
-		return fmt.Errorf("none of the tools is there: %s", strings.Join(c.result.Skipped, "; "))
+		return fmt.Errorf("none of the tools is installed: %s", strings.Join(c.result.Skipped, "; "))
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (c *comparison) skip(sentence string) {
 	c.say("left out: " + sentence)
 }
 
-// able are the tools that can make the load.
+// able returns the tools that can make the load.
 func (c *comparison) able(workload string, first bool) (tools []*Tool) {
 	var unable []string
 	for _, t := range c.tools {
@@ -171,7 +171,7 @@ func (c *comparison) able(workload string, first bool) (tools []*Tool) {
 	return tools
 }
 
-// one lets a tool make a load against a fresh server.
+// one runs a tool with a load against a new server.
 func (c *comparison) one(ctx context.Context, tool *Tool, workload string, round int) (err error) {
 	c.say(fmt.Sprintf("round %d of %d: %s, %s", round+1, c.Rounds, workload, tool.Name))
 	var t *target

@@ -8,37 +8,37 @@ import (
 	"github.com/redline-go/redline/lab/stats"
 )
 
-// A Table is what came of a closed loop.
+// A Table is the result of a closed loop.
 type Table struct {
 	Workload string `json:"workload"`
-	Base     string `json:"base"` // the tool that others are compared with; empty when it did not take part
+	Base     string `json:"base"` // the tool that the others are compared with; empty if it did not take part
 	Rows     []Row  `json:"rows"`
 }
 
-// A Row is a tool's in a [Table]: medians of the rounds, with their ranges.
+// A Row is the row of a tool in a [Table]: medians of the rounds, with their ranges.
 type Row struct {
 	Tool      string   `json:"tool"`
-	Rounds    int      `json:"rounds"` // that were measured
+	Rounds    int      `json:"rounds"` // measured rounds
 	Rate      Range    `json:"requests_per_second"`
 	PerCall   Range    `json:"cpu_per_request_us"`
-	PerCore   Range    `json:"requests_per_second_of_a_core"` // of the generator
-	RateOf    *float64 `json:"rate_of_base,omitempty"`        // median of the ratios of the same round
+	PerCore   Range    `json:"requests_per_second_of_a_core"` // per core of the generator
+	RateOf    *float64 `json:"rate_of_base,omitempty"`        // median of the ratios within a round
 	PerCoreOf *float64 `json:"per_core_of_base,omitempty"`
-	Own       float64  `json:"own_requests_per_second"` // median of what it reports itself
+	Own       float64  `json:"own_requests_per_second"` // median of the rates that the tool reports
 	CPU       float64  `json:"cpu_utilisation"`         // median; of one CPU, 0 to 1
-	ServerCPU float64  `json:"server_cpu_utilisation"`  // the same of the server
-	Errors    uint64   `json:"errors"`                  // sum of what it reports
+	ServerCPU float64  `json:"server_cpu_utilisation"`  // of the server
+	Errors    uint64   `json:"errors"`                  // sum of the errors that the tool reports
 	Failed    int      `json:"failed"`                  // rounds
 }
 
-// disturbed reports whether neither side had its CPU to itself: the rate is then
-// that of something else. A closed loop keeps one of the two busy.
+// disturbed reports whether neither side had its CPU to itself: the rate then depends on
+// something else. A closed loop keeps one of the two CPUs busy.
 func (w *Row) disturbed() bool { return w.Rounds > 0 && w.CPU < fullCPU && w.ServerCPU < fullCPU }
 
-// fullCPU is how busy a CPU is that limits the rate.
+// fullCPU is the utilisation of a CPU that limits the rate.
 const fullCPU = 0.9
 
-// Range is the median and what lies at both ends.
+// Range is a median with the minimum and the maximum.
 type Range struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`
@@ -49,29 +49,29 @@ func rangeOf(x []float64) Range {
 	return Range{Median: stats.Median(x), Low: slices.Min(x), High: slices.Max(x)}
 }
 
-// A Verdict is what a tool said of the server that stalls.
+// A Verdict is the accuracy of what a tool reported about the server that stalls.
 type Verdict struct {
 	Tool     string  `json:"tool"`
-	Sent     float64 `json:"requests"` // as the server counted them
+	Sent     float64 `json:"requests"` // as counted by the server
 	Reported Report  `json:"reported"`
-	// By how much the report is off, as a share of the truth: -1 is that it says 0.
+	// Relative errors of the report: -1 means that it reports 0.
 	P50   *float64 `json:"p50_error,omitempty"`
 	P99   *float64 `json:"p99_error,omitempty"`
 	Max   *float64 `json:"max_error,omitempty"`
 	Note  string   `json:"note,omitempty"`
-	Late  float64  `json:"late"` // requests that the server itself answered late, as a share
+	Late  float64  `json:"late"` // share of requests that the server itself answered too late
 	Fails string   `json:"failed,omitempty"`
 }
 
-// tardy reports whether the server was at fault: too little of what the tool saw is
-// in the script.
+// tardy reports whether the server was at fault: too much of what the tool measured does
+// not follow the script.
 func (v *Verdict) tardy() bool { return v.Late > tardyShare }
 
-// tardyShare allows for the end of the stall, when a tool makes up for what it could
-// not send, at once and with all connections.
+// tardyShare allows for the end of the stall, when a tool sends the requests that it could
+// not send before, at once and on all connections.
 const tardyShare = 0.05
 
-// conclude makes the tables of the runs.
+// conclude computes the tables from the runs.
 func (r *Result) conclude(tools []*Tool, c *Config) {
 	for _, w := range c.Workloads {
 		if w != Stalled {
@@ -117,7 +117,7 @@ func verdictOf(t *Tool, run Run, truth *Report) Verdict {
 	}
 }
 
-// tableOf is the table of a workload, the tools in their order.
+// tableOf returns the table of a workload, with the tools in their order.
 func tableOf(workload string, tools []*Tool, runs []Run) Table {
 	t := Table{Workload: workload}
 	of := func(tool string) (good []Run, failed int) {

@@ -1,17 +1,17 @@
-// Package generators compares load generators: the same server, the same load, and
-// a judge outside of all of them.
+// Package generators compares load generators: with the same server and the same load, and
+// with measurements taken outside of all of them.
 //
 //	                 ┌─ generator process tree, CPU 1:  its CPU clocks ─────┐
 //	Compare ── run ──┤                                                      ├─▶ Result ─▶ Markdown, JSON
 //	                 └─ server, CPU 0:  what its sockets sent, or its count ┘
 //
-// Throughput is what the server answered within a window in the middle of the
-// generator's run, so that neither its start nor its warm-up nor its arithmetic
-// takes part. What the generator reports stands beside it. The servers parse next to
-// nothing: one that is slower than the generators is what would be measured, and
-// a generator that polls while it waits would have its waiting counted.
+// Throughput is what the server answered within a window in the middle of the generator's
+// run, so that start, warm-up and evaluation of the generator are not included. The
+// generator's own report is listed next to it. The servers parse almost nothing: a server
+// slower than the generators would be what is measured, and a generator that polls while it
+// waits would have its waiting counted as cost.
 //
-// Truth is the distribution of response times that users of a server would see
-// that stalls: a [scripted.Script] says when each request is answered, the server keeps to
-// it, and the distribution is calculated from it and never measured.
+// Accuracy is measured against the distribution of response times that users of a stalling
+// server would see: a [scripted.Script] defines when each request is answered, the server
+// follows it, and the distribution is calculated from it rather than measured.
 package generators

@@ -71,7 +71,7 @@ func (t *Table) markdown(b *strings.Builder) {
 	t.warn(b)
 }
 
-// warn names the rows whose rate is not to be believed.
+// warn names the rows whose rate is not valid.
 func (t *Table) warn(b *strings.Builder) {
 	var names []string
 	for _, r := range t.Rows {
@@ -80,7 +80,7 @@ func (t *Table) warn(b *strings.Builder) {
 		}
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(b, "\nINVALID rates: %s. Neither CPU was %.0f %% busy, so that something else took them or stood in the way.\n",
+		fmt.Fprintf(b, "\nINVALID rates: %s. Neither CPU was %.0f %% busy, so something else used them or limited the rate.\n",
 			strings.Join(names, ", "), fullCPU*100)
 	}
 }
@@ -115,7 +115,7 @@ func (r *Result) truth(b *strings.Builder) {
 	}
 }
 
-// count writes a number of requests with three digits that mean something.
+// count formats a number of requests with three significant digits.
 func count(n float64) string {
 	switch {
 	case n >= 999.5e3:

@@ -12,13 +12,13 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// cpuTime is what a process and its descendants have used so far. Descendants that
-// have ended are not in it.
+// cpuTime returns the CPU time of a process and its descendants so far. It does not include
+// descendants that have ended.
 func cpuTime(pid int) (time.Duration, error) {
 	var sum time.Duration
 	tree := probe.Tree(pid)
 	for i, p := range tree {
-		// The clock of a whole process: CPUCLOCK_SCHED of its id, see
+		// The clock of the whole process: CPUCLOCK_SCHED of its id, see
 		// linux/posix-timers_types.h.
 		var ts unix.Timespec
 		err := unix.ClockGettime(int32(^p<<3|2), &ts)
@@ -35,35 +35,34 @@ func cpuTime(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
-// A tally counts the bytes that a server's connections have sent and that the other
-// side has acknowledged, as the kernel counts them: neither side can be wrong
-// about it.
+// A tally counts the bytes that a server's connections have sent and the peers have
+// acknowledged, as counted by the kernel, so neither side can misreport them.
 type tally struct {
 	port  int
 	sum   uint64
-	known map[[8]byte]uint64 // by the socket's cookie, which is never used again
+	known map[[8]byte]uint64 // by the socket's cookie, which is never reused
 }
 
 func newTally(port int) *tally { return &tally{port: port, known: map[[8]byte]uint64{}} }
 
-// Parts of struct inet_diag_req_v2 and struct inet_diag_msg, linux/inet_diag.h.
+// Offsets and sizes of struct inet_diag_req_v2 and struct inet_diag_msg, linux/inet_diag.h.
 const (
 	diagRequest  = 56 // bytes of the request
-	diagMessage  = 72 // bytes of an answer, before its attributes
+	diagMessage  = 72 // bytes of a response message, before its attributes
 	diagPort     = 4  // of the local port, network byte order
 	diagCookie   = 44 // of the cookie, two words of 4 bytes
 	diagTCPInfo  = 2  // INET_DIAG_INFO
 	establishedB = 1 << 1
 )
 
-// read returns the bytes of all connections that it has seen. What a connection
-// sent between the last reading and its end is not in it.
+// read returns the bytes of all connections seen so far. It does not include what a
+// connection sent after the last reading before it was closed.
 func (t *tally) read() (uint64, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
 	if err != nil {
 		return 0, fmt.Errorf("read the server's sockets: %w", err)
 	}
-	defer unix.Close(fd) //nolint:errcheck // nothing was written that could be lost
+	defer unix.Close(fd) //nolint:errcheck // no written data can be lost
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 5}); err != nil {
 		return 0, fmt.Errorf("read the server's sockets: %w", err)
 	}
@@ -86,7 +85,7 @@ func (t *tally) read() (uint64, error) {
 	}
 }
 
-// request asks for the connections of the port, with what TCP counts for each.
+// request returns a request for the connections of the port with their TCP counters.
 func (t *tally) request() []byte {
 	b := make([]byte, unix.SizeofNlMsghdr+diagRequest)
 	binary.NativeEndian.PutUint32(b, uint32(len(b)))
@@ -99,7 +98,7 @@ func (t *tally) request() []byte {
 	return b
 }
 
-// take adds what the messages in b say.
+// take adds the messages in b.
 func (t *tally) take(b []byte) (done bool, err error) {
 	for len(b) >= unix.SizeofNlMsghdr {
 		size := int(binary.NativeEndian.Uint32(b))

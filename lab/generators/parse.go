@@ -14,7 +14,7 @@ import (
 	"github.com/redline-go/redline/lab/generators/scripted"
 )
 
-// decode reads one JSON object; what follows it does not count.
+// decode parses one JSON object; anything after it is ignored.
 func decode(out []byte, into any) error {
 	if err := json.NewDecoder(bytes.NewReader(out)).Decode(into); err != nil {
 		return fmt.Errorf("read its report: %w", err)
@@ -22,7 +22,7 @@ func decode(out []byte, into any) error {
 	return nil
 }
 
-// scaled is a time of n units of so many milliseconds.
+// scaled returns n units of the given number of milliseconds.
 func scaled(n *float64, milliseconds float64) *float64 {
 	if n == nil {
 		return nil
@@ -57,7 +57,7 @@ func parseRedline(_ *Load, out []byte) (r Report, err error) {
 	return r, nil
 }
 
-// parseWrk reads the line that wrkScript writes, the last one.
+// parseWrk parses the line that wrkScript prints, which is the last one.
 func parseWrk(_ *Load, out []byte) (r Report, err error) {
 	var d struct {
 		Requests, Errors uint64
@@ -79,7 +79,7 @@ func parseOha(_ *Load, out []byte) (r Report, err error) {
 	var d struct {
 		Summary struct {
 			Rate    float64  `json:"requestsPerSec"`
-			Slowest *float64 `json:"slowest"` // seconds, as all of them
+			Slowest *float64 `json:"slowest"` // seconds, like all times
 		} `json:"summary"`
 		Percentiles struct {
 			P50 *float64 `json:"p50"`
@@ -102,7 +102,7 @@ func parseOha(_ *Load, out []byte) (r Report, err error) {
 	return r, nil
 }
 
-// count adds answers by status.
+// count adds responses by status.
 func (r *Report) count(status map[string]uint64) {
 	for code, n := range status {
 		if len(code) == 3 && code[0] == '2' {
@@ -169,7 +169,7 @@ var (
 	heyError    = regexp.MustCompile(`(?m)^\s+\[(\d+)\]\s+\D`)
 )
 
-// parseHey reads the text: hey's CSV has the requests, but not what failed.
+// parseHey parses the text: hey's CSV contains the requests, but not the failures.
 func parseHey(_ *Load, out []byte) (r Report, err error) {
 	rate := heyRate.FindSubmatch(out)
 	if rate == nil {
@@ -217,8 +217,8 @@ var (
 	h2loadCounts = regexp.MustCompile(`requests: .*?(\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout`)
 )
 
-// parseH2load reads the summary, and where there is one, the log of requests: the
-// summary has no quantiles.
+// parseH2load parses the summary and, if there is one, the log of requests: the summary has
+// no quantiles.
 func parseH2load(l *Load, out []byte) (r Report, err error) {
 	finish, counts := h2loadFinish.FindSubmatch(out), h2loadCounts.FindSubmatch(out)
 	if finish == nil || counts == nil {
@@ -233,7 +233,7 @@ func parseH2load(l *Load, out []byte) (r Report, err error) {
 			return r, fmt.Errorf("read its report: %w", err)
 		}
 	}
-	r.Requests, r.Errors = n[0], n[2]+n[3] // failed has those that errored, too
+	r.Requests, r.Errors = n[0], n[2]+n[3] // failed includes those that errored
 	r.Errors = max(r.Errors, n[1])
 	if l.Rate == 0 {
 		return r, nil
@@ -250,7 +250,7 @@ func parseH2load(l *Load, out []byte) (r Report, err error) {
 	return r, nil
 }
 
-// readH2loadLog reads the times of the answers: start, status and microseconds.
+// readH2loadLog reads the log of responses: start, status and microseconds.
 func readH2loadLog(file string) (d scripted.Distribution, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

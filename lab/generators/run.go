@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	underWay = 50                      // answers that a tool has to have got: more than it may ask for before it begins
-	settle   = time.Second             // from then on to the window
-	slack    = 1500 * time.Millisecond // from the window's end to the tool's: it must not end within it
-	patience = 20 * time.Second        // beyond the time that a tool was told to take
+	underWay = 50                      // responses that a tool must have received: more than it may request before it begins
+	settle   = time.Second             // from then on to the start of the window
+	slack    = 1500 * time.Millisecond // from the end of the window to the end of the tool's run, which must not overlap
+	patience = 20 * time.Second        // in addition to the duration that the tool is given
 )
 
 // A Run is one run of a tool.
@@ -27,19 +27,19 @@ type Run struct {
 	Tool     string `json:"tool"`
 	Workload string `json:"workload"`
 	Round    int    `json:"round"`
-	Failed   string `json:"failed,omitempty"` // why the rest is not there
-	// Of the window, as seen from outside:
+	Failed   string `json:"failed,omitempty"` // why the other fields are missing
+	// In the window, as measured from outside:
 	Seconds   float64 `json:"seconds"`
-	Requests  float64 `json:"requests"`               // answered by the server; of a stalled server in the whole run
-	Rate      float64 `json:"requests_per_second"`    //
-	CPU       float64 `json:"cpu_seconds"`            // of the tool's processes
-	PerCall   float64 `json:"cpu_per_request_us"`     //
+	Requests  float64 `json:"requests"` // answered by the server; for the stalled server in the whole run
+	Rate      float64 `json:"requests_per_second"`
+	CPU       float64 `json:"cpu_seconds"` // of the tool's processes
+	PerCall   float64 `json:"cpu_per_request_us"`
 	ServerCPU float64 `json:"server_cpu_utilisation"` // 0 to 1 of one CPU
-	Late      float64 `json:"late,omitempty"`         // requests that the stalled server answered later than its script says
-	Report    Report  `json:"report"`                 // what the tool says of all of its run
+	Late      float64 `json:"late,omitempty"`         // requests that the stalled server answered later than scripted
+	Report    Report  `json:"report"`                 // what the tool reports about its whole run
 }
 
-// reading is one look at both sides.
+// reading is a measurement of both sides at one time.
 type reading struct {
 	at          time.Time
 	count       float64
@@ -58,7 +58,7 @@ func look(t *target, pid int) (r reading, err error) {
 	return r, err
 }
 
-// window fills in what came to pass between two looks.
+// window computes the difference of two readings.
 func (r *Run) window(a, b reading) {
 	r.Seconds = b.at.Sub(a.at).Seconds()
 	r.Requests = b.count - a.count
@@ -70,13 +70,13 @@ func (r *Run) window(a, b reading) {
 	r.ServerCPU = (b.other - a.other).Seconds() / r.Seconds
 }
 
-// A process is a tool at work.
+// A process is a running tool.
 type process struct {
 	cmd   *exec.Cmd
 	out   bytes.Buffer
 	said  *tail.Tail
 	ended chan error
-	exit  error // once gone
+	exit  error // valid once it has ended
 	gone  bool
 }
 
@@ -91,7 +91,7 @@ func startTool(l *spawn.Launcher, cpus []int, program string, args []string) (*p
 	return p, nil
 }
 
-// pass lets the time d go by while the tool runs.
+// pass waits for d while the tool runs.
 func (p *process) pass(ctx context.Context, d time.Duration) error {
 	select {
 	case p.exit = <-p.ended:
@@ -112,7 +112,7 @@ func (p *process) begin(ctx context.Context, t *target, before float64) error {
 			return err
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("the server got %.0f requests in %v; it said %q", now-before, patience, p.said)
+			return fmt.Errorf("the server got only %.0f requests in %v; the tool printed %q", now-before, patience, p.said)
 		}
 		if err := p.pass(ctx, 10*time.Millisecond); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (p *process) begin(ctx context.Context, t *target, before float64) error {
 	}
 }
 
-// wait waits for its end, for so long at most.
+// wait waits at most d for the process to end.
 func (p *process) wait(ctx context.Context, d time.Duration) error {
 	select {
 	case p.exit = <-p.ended:
@@ -138,12 +138,12 @@ func (p *process) wait(ctx context.Context, d time.Duration) error {
 
 func (p *process) error() error {
 	if p.exit == nil {
-		return fmt.Errorf("exit status 0; it said %q", p.said)
+		return fmt.Errorf("exit status 0; it printed %q", p.said)
 	}
-	return fmt.Errorf("%w; it said %q", p.exit, p.said)
+	return fmt.Errorf("%w; it printed %q", p.exit, p.said)
 }
 
-// end leaves nothing of it running.
+// end kills the process and its descendants.
 func (p *process) end() error {
 	if p.gone {
 		return nil
@@ -157,8 +157,8 @@ func (p *process) end() error {
 	return err
 }
 
-// run lets a tool make a load, and sees what comes of it. A tool that fails is a
-// result; the error is of the comparison itself.
+// run runs a tool with a load, and measures it. The failure of a tool is part of the
+// result; the error is that of the comparison itself.
 func (c *comparison) run(ctx context.Context, tool *Tool, l Load, t *target, window time.Duration) (r Run, err error) {
 	r = Run{Tool: tool.Name, Workload: l.Workload}
 	if l.Dir, err = os.MkdirTemp("", "redline-generators-"); err != nil {
@@ -236,21 +236,21 @@ func (c *comparison) watch(ctx context.Context, p *process, t *target, l *Load, 
 	return p.wait(ctx, l.Duration+patience)
 }
 
-// read understands what the tool reports.
+// read parses the tool's report.
 func (c *comparison) read(ctx context.Context, tool *Tool, l *Load, p *process, r *Run) (err error) {
 	out := slices.Clone(p.out.Bytes())
 	if tool.report != nil {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		if out, err = exec.CommandContext(ctx, tool.program, tool.report(l)...).Output(); err != nil {
-			return fmt.Errorf("ask for its report: %w", err)
+			return fmt.Errorf("get its report: %w", err)
 		}
 	}
 	if r.Report, err = tool.parse(l, out); err != nil {
 		return err
 	}
 	if r.Report.Requests == 0 {
-		return fmt.Errorf("it got no right answer; it said %q", p.said)
+		return fmt.Errorf("it got no right response; it printed %q", p.said)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/redline-go/redline/lab/spawn"
 )
 
-// orderTimeout bounds every exchange with a server.
+// orderTimeout limits every exchange with a server.
 const orderTimeout = 10 * time.Second
 
 // A target is a server process under load.
@@ -29,14 +29,14 @@ type target struct {
 	addr   string
 	cmd    *exec.Cmd
 	stderr *tail.Tail
-	ended  chan error // has its exit, once
+	ended  chan error // receives its exit, once
 
-	// Of limit, whose answers all have the same size:
+	// Only for the limit server, whose responses all have the same size:
 	sockets *tally
 	size    uint64
-	// Of a server process of this command:
+	// Only for a server process of this command:
 	orders io.WriteCloser
-	said   chan string // its lines; closed with its output
+	said   chan string // lines of its output; closed at the end of the output
 }
 
 // start runs a command on the server's CPUs.
@@ -49,15 +49,15 @@ func (t *target) start(l *spawn.Launcher, cpus []int) error {
 	go func() {
 		err := t.cmd.Wait()
 		if out, ok := t.cmd.Stdout.(io.Closer); ok {
-			err = errors.Join(err, out.Close()) // ends who reads it
+			err = errors.Join(err, out.Close()) // stops its reader
 		}
 		t.ended <- err
 	}()
 	return nil
 }
 
-// startLimit starts the responder that parses nothing: the generator is what
-// limits the rate, if anything is.
+// startLimit starts the responder that parses nothing, so that the generator limits the
+// rate.
 func startLimit(ctx context.Context, l *spawn.Launcher, cpus []int, exe string) (t *target, err error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -76,7 +76,7 @@ func startLimit(ctx context.Context, l *spawn.Launcher, cpus []int, exe string) 
 	deadline := time.Now().Add(orderTimeout)
 	for t.size, err = answerSize(t.addr); err != nil; t.size, err = answerSize(t.addr) {
 		if ctx.Err() != nil || time.Now().After(deadline) {
-			return nil, errors.Join(fmt.Errorf("the server does not answer: %w; it said %q", err, t.stderr), t.stop())
+			return nil, errors.Join(fmt.Errorf("the server does not answer: %w; it printed %q", err, t.stderr), t.stop())
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -86,7 +86,7 @@ func startLimit(ctx context.Context, l *spawn.Launcher, cpus []int, exe string) 
 	return t, nil
 }
 
-// answerSize asks once, and counts the bytes.
+// answerSize sends one request, and counts the bytes of the response.
 func answerSize(addr string) (size uint64, err error) {
 	c, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {
@@ -137,7 +137,7 @@ func startServe(l *spawn.Launcher, cpus []int, exe, mode string) (t *target, err
 	return t, nil
 }
 
-// hear is the server's next line.
+// hear returns the next line of the server's output.
 func (t *target) hear() (string, error) {
 	select {
 	case text, ok := <-t.said:
@@ -148,24 +148,24 @@ func (t *target) hear() (string, error) {
 		t.ended <- err
 	case <-time.After(orderTimeout):
 	}
-	return "", fmt.Errorf("the server says nothing; its last words: %q", t.stderr)
+	return "", fmt.Errorf("the server does not answer; it printed %q", t.stderr)
 }
 
-// order is the server's answer to a line.
+// order sends a line to the server and returns its answer.
 func (t *target) order(text string) (string, error) {
 	if _, err := io.WriteString(t.orders, text+"\n"); err != nil {
-		return "", fmt.Errorf("tell the server to %s: %w", text, err)
+		return "", fmt.Errorf("send %s to the server: %w", text, err)
 	}
 	return t.hear()
 }
 
-// stall lets the server do nothing for the time d.
+// stall makes the server do nothing for d.
 func (t *target) stall(d time.Duration) error {
 	_, err := t.order("stall " + d.String())
 	return err
 }
 
-// count is how many requests the server has answered so far.
+// count returns how many requests the server has answered so far.
 func (t *target) count() (float64, error) {
 	if t.sockets != nil {
 		sent, err := t.sockets.read()
@@ -174,7 +174,7 @@ func (t *target) count() (float64, error) {
 	return t.number("count")
 }
 
-// number is the server's answer to a line, a number.
+// number sends a line to the server and returns its answer, a number.
 func (t *target) number(line string) (float64, error) {
 	text, err := t.order(line)
 	if err != nil {
@@ -183,7 +183,7 @@ func (t *target) number(line string) (float64, error) {
 	return strconv.ParseFloat(strings.TrimSpace(text), 64)
 }
 
-// stop ends the server: asked first, then killed.
+// stop asks the server to end, and kills it if it does not.
 func (t *target) stop() error {
 	var errs []error
 	if t.orders != nil {
@@ -195,7 +195,7 @@ func (t *target) stop() error {
 	case err := <-t.ended:
 		errs = append(errs, err)
 	case <-time.After(orderTimeout):
-		errs = append(errs, errors.New("the server does not end when it is asked to; it was killed"), t.cmd.Process.Kill(), <-t.ended)
+		errs = append(errs, errors.New("the server did not end when asked to, and was killed"), t.cmd.Process.Kill(), <-t.ended)
 	}
 	return errors.Join(errs...)
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// catalogue is every tool that is known; redline is the executable of this command.
+// catalogue returns all known tools; redline is the executable of this command.
 func catalogue(redline string) []*Tool {
 	return []*Tool{
 		{Name: "redline", program: redline, can: anything, command: redlineCommand, parse: parseRedline},
@@ -44,8 +44,9 @@ func oneInFlight(workload string) bool { return workload == Plain || workload ==
 func debian(pkg string) string  { return "on Debian: apt-get install " + pkg }
 func goTool(path string) string { return "go install " + path + "@latest" }
 
-// timeout is for an answer, where a tool would have 2 s and leave out what takes
-// longer: just what the truth is about. The others have 20 s or more, or none.
+// timeout is the limit on a response, for tools whose default is 2 s: they would leave out
+// slower responses, which are what the comparison is about. The other tools have 20 s or
+// more, or no limit.
 const timeout = "30s"
 
 func seconds(l *Load) string { return strconv.Itoa(int(l.Duration.Seconds())) }
@@ -66,14 +67,14 @@ func redlineCommand(l *Load) ([]string, error) {
 	return append(args, l.URL), nil
 }
 
-// uringCommand is redlineCommand on io_uring.
+// uringCommand is redlineCommand with io_uring.
 func uringCommand(l *Load) ([]string, error) {
 	args, err := redlineCommand(l)
 	return append([]string{args[0], "--io", "uring"}, args[1:]...), err
 }
 
-// wrkScript makes wrk report as JSON. A function for requests costs a call of Lua
-// for each, so that it is there only where one call makes several.
+// wrkScript makes wrk report as JSON. A request function costs a call of Lua for each
+// request, so it is used only where one call makes several.
 const (
 	wrkScript = `done = function(summary, latency, requests)
   local e = summary.errors
@@ -91,9 +92,9 @@ request = function() return batch end
 `
 )
 
-// wrkCommand has no constant rate: against the server that stalls it is the closed
-// loop that it is. wrk adds the samples that it takes for left out, one for each
-// mean time between the requests of a connection.
+// wrkCommand has no constant rate: against the server that stalls it remains a closed loop.
+// wrk adds the samples that it considers omitted, one for each mean time between the
+// requests of a connection.
 func wrkCommand(l *Load) ([]string, error) {
 	script := wrkScript
 	if l.Depth > 1 {
@@ -119,7 +120,7 @@ func h2loadCommand(l *Load) ([]string, error) {
 
 func h2loadLog(l *Load) string { return filepath.Join(l.Dir, "requests.tsv") }
 
-// oha is the tool with more arguments or none.
+// oha returns the tool, with more arguments or none.
 func oha(name string, can func(string) bool, more ...string) *Tool {
 	return &Tool{
 		Name: name, variant: len(more) > 0, can: can, program: "oha", version: []string{"--version"}, install: "cargo install oha",
@@ -145,8 +146,8 @@ func bombardierCommand(l *Load) ([]string, error) {
 	return append(args, l.URL), nil
 }
 
-// vegetaCommand bounds the workers of a closed loop alone: in an open one vegeta
-// opens as many connections as it takes.
+// vegetaCommand limits the workers only in a closed loop: in an open loop vegeta opens as
+// many connections as it needs.
 func vegetaCommand(l *Load) ([]string, error) {
 	targets := filepath.Join(l.Dir, "targets")
 	if err := os.WriteFile(targets, []byte("GET "+l.URL+"\n"), 0o600); err != nil {

@@ -9,15 +9,14 @@ import (
 	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
-// A quota is CPU time that a control group may use in a period, both in
-// microseconds.
+// A quota is the CPU time that a control group may use in a period, both in microseconds.
 type quota struct {
 	dir           string
 	quota, period int
 }
 
-// quotas returns the limits of the process's group and all groups around it, in
-// both versions of control groups, which may be mounted at the same time.
+// quotas returns the limits of the process's group and all of its ancestors, for both
+// versions of control groups, which may be mounted at the same time.
 func quotas(fs procfs.FS) []quota {
 	var found []quota
 	for _, g := range cpuGroups(fs) {
@@ -33,7 +32,7 @@ func quotas(fs procfs.FS) []quota {
 	return found
 }
 
-// A group is where the cpu controller of one version keeps the process.
+// A group is the location of the process's group in the cpu controller of one version.
 type group struct {
 	mount string // where the hierarchy is mounted
 	path  string // of the process's group below the mount; begins with /
@@ -45,7 +44,7 @@ func (g group) read(fs procfs.FS, dir string) (quota, bool) {
 	if g.v2 {
 		words = strings.Fields(text(fs, dir, "cpu.max")) // "max 100000" or "50000 100000"
 	} else {
-		words = []string{text(fs, dir, "cpu.cfs_quota_us"), text(fs, dir, "cpu.cfs_period_us")} // -1 is none
+		words = []string{text(fs, dir, "cpu.cfs_quota_us"), text(fs, dir, "cpu.cfs_period_us")} // -1 means no limit
 	}
 	if len(words) != 2 {
 		return quota{}, false
@@ -88,8 +87,8 @@ func cpuGroups(fs procfs.FS) []group {
 			if !ok {
 				continue
 			}
-			// A container may see a part of the hierarchy alone, with or without
-			// its path being told from there.
+			// A container may see only a part of the hierarchy, and its path may or may not
+			// be relative to that part.
 			inside := strings.TrimPrefix(parts[2], strings.TrimSuffix(root, "/"))
 			found = append(found, group{mount: mount, path: path.Join("/", inside), v2: v2})
 			break
@@ -98,8 +97,8 @@ func cpuGroups(fs procfs.FS) []group {
 	return found
 }
 
-// cgroupMount picks the hierarchy's root and the place it is mounted at from a
-// line of mountinfo, when it is the one that holds the cpu controller:
+// cgroupMount returns the root of the hierarchy and its mount point from a line of
+// mountinfo, if it is the hierarchy with the cpu controller:
 //
 //	32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu
 //	           3 4                  (optional)    +1            +3

@@ -15,11 +15,11 @@ import (
 // Change is one setting to change: a file of /proc/sys or /sys.
 type Change struct {
 	Path string `json:"path"`
-	From string `json:"from"` // when it was looked at
+	From string `json:"from"` // value when it was read
 	To   string `json:"to"`
 }
 
-// Name is how the setting is called: net.ipv4.tcp_tw_reuse, or its path.
+// Name is the name of the setting: net.ipv4.tcp_tw_reuse, or its path.
 func (c Change) Name() string {
 	if _, name, ok := strings.Cut(c.Path, "/proc/sys/"); ok {
 		return strings.ReplaceAll(name, "/", ".")
@@ -27,11 +27,11 @@ func (c Change) Name() string {
 	return c.Path
 }
 
-// String is the change in one line.
+// String describes the change on one line.
 func (c Change) String() string { return fmt.Sprintf("%s: %s -> %s", c.Name(), c.From, c.To) }
 
-// change builds the change of a setting; nil when there is nothing to read, or
-// it is so already.
+// change returns the change of a setting; nil if it does not exist or already has the
+// value.
 func change(fs procfs.FS, to string, parts ...string) []Change {
 	path := fs.Path(parts...)
 	from, err := procfs.ReadSetting(path)
@@ -41,12 +41,11 @@ func change(fs procfs.FS, to string, parts ...string) []Change {
 	return []Change{{Path: path, From: from, To: to}}
 }
 
-// ChangesVar is the environment variable that tells a command which changes it
-// runs under: a JSON array of [Change.String].
+// ChangesVar is the environment variable that tells a command which changes are in effect:
+// a JSON array of [Change.String].
 const ChangesVar = "REDLINE_CHANGES"
 
-// InForce returns the changes that this process runs under, for the record; see
-// [ChangesVar].
+// InForce returns the changes in effect for this process, to be recorded; see [ChangesVar].
 func InForce() ([]string, error) {
 	value := os.Getenv(ChangesVar)
 	if value == "" {
@@ -59,8 +58,8 @@ func InForce() ([]string, error) {
 	return changes, nil
 }
 
-// Environ returns [ChangesVar] with its value, for a command to run under what
-// is applied.
+// Environ returns [ChangesVar] with its value, for the environment of a command that runs
+// with the applied changes.
 func (a *Applied) Environ() (string, error) {
 	texts := make([]string, len(a.Done))
 	for i, c := range a.Done {
@@ -70,16 +69,16 @@ func (a *Applied) Environ() (string, error) {
 	return ChangesVar + "=" + string(b), err
 }
 
-// A Keeper is told the old value of a setting before it is changed, and puts it
-// back when nobody else does. A guard.Guard is one.
+// A Keeper receives the old value of a setting before it is changed, and restores it if
+// nothing else does. guard.Guard implements it.
 type Keeper interface {
 	Restore(path, old string) (release func() error, err error)
 }
 
-// A ChangeError is a change that was not made.
+// A ChangeError is a change that could not be made.
 type ChangeError struct {
 	Change Change
-	Reason string // for people
+	Reason string // as a message
 	Err    error
 }
 
@@ -88,18 +87,17 @@ func (e *ChangeError) Error() string { return e.Change.String() + ": " + e.Reaso
 // Unwrap returns the cause.
 func (e *ChangeError) Unwrap() error { return e.Err }
 
-// Applied is what was changed, until Undo.
+// Applied are the changes that were made, until Undo.
 type Applied struct {
-	Done   []Change       // in the order they were made, with the values they replaced
-	Failed []*ChangeError // the others, with why
+	Done   []Change       // in the order in which they were made, with the old values
+	Failed []*ChangeError // the others, with the reasons
 
 	release []func() error
 }
 
-// Apply makes the changes, each after its old value was handed to the keeper,
-// and reads each back. One that cannot be made does not stop the others. The
-// error is the keeper's: without it nothing more is changed, and what was is
-// still in Applied for the caller to undo.
+// Apply makes the changes. It passes each old value to the keeper first, and reads each
+// setting back. A change that cannot be made does not stop the others. The error is the
+// keeper's: Apply then makes no more changes, and the caller must undo the ones in Applied.
 func Apply(changes []Change, k Keeper) (*Applied, error) {
 	a := &Applied{}
 	for _, c := range changes {
@@ -121,7 +119,7 @@ func Apply(changes []Change, k Keeper) (*Applied, error) {
 		a.fail(c, err)
 		var kept *procfs.KeptError
 		if errors.As(err, &kept) && kept.Value != c.From {
-			// Neither the old value nor the new: this is a change, too.
+			// Neither the old value nor the new one: this is a change as well.
 			err = procfs.WriteSetting(c.Path, c.From)
 		} else {
 			err = nil
@@ -130,7 +128,7 @@ func Apply(changes []Change, k Keeper) (*Applied, error) {
 			err = release() // otherwise the keeper tries again
 		}
 		if err != nil {
-			return a, fmt.Errorf("take back %s: %w", c.Name(), err)
+			return a, fmt.Errorf("revert %s: %w", c.Name(), err)
 		}
 	}
 	return a, nil
@@ -140,12 +138,12 @@ func (a *Applied) fail(c Change, err error) {
 	a.Failed = append(a.Failed, &ChangeError{Change: c, Reason: reason(c, err), Err: err})
 }
 
-// reason says in words why a setting could not be written.
+// reason returns a message why a setting could not be written.
 func reason(c Change, err error) string {
 	var kept *procfs.KeptError
 	switch {
 	case errors.As(err, &kept):
-		return "the kernel made it " + kept.Value
+		return "the kernel changed it to " + kept.Value
 	case errors.Is(err, syscall.EROFS):
 		return "it is mounted read-only, as in most containers; change it on the host"
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
@@ -160,8 +158,8 @@ func reason(c Change, err error) string {
 	return err.Error()
 }
 
-// Undo puts the old values back, the last change first. What it cannot put back
-// stays with the keeper, and in Done.
+// Undo restores the old values, the last change first. Changes that it cannot undo remain
+// with the keeper, and in Done.
 func (a *Applied) Undo() error {
 	var errs []error
 	var left []Change
@@ -173,7 +171,7 @@ func (a *Applied) Undo() error {
 			err = a.release[i]()
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("put back %s to %s: %w", c.Name(), c.From, err))
+			errs = append(errs, fmt.Errorf("restore %s to %s: %w", c.Name(), c.From, err))
 			left, releases = append([]Change{c}, left...), append([]func() error{a.release[i]}, releases...)
 		}
 	}

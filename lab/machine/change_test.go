@@ -51,7 +51,7 @@ func TestApplyAndUndo(t *testing.T) {
 	if want := []Change{{a, "1", "10"}, {b, "2", "20"}}; !slices.Equal(applied.Done, want) {
 		t.Errorf("done %v, want %v", applied.Done, want)
 	}
-	if len(applied.Failed) != 2 || !errors.Is(applied.Failed[0], os.ErrNotExist) || !strings.Contains(applied.Failed[1].Error(), "the kernel made it") {
+	if len(applied.Failed) != 2 || !errors.Is(applied.Failed[0], os.ErrNotExist) || !strings.Contains(applied.Failed[1].Error(), "the kernel changed it to") {
 		t.Errorf("failed %v", applied.Failed)
 	}
 	settings := func() string {

@@ -21,7 +21,7 @@ func governor(fs procfs.FS) []Finding {
 	all := governors(fs)
 	f := Finding{
 		Name: "CPU frequency governor", Value: strings.Join(distinct(all), ", "), Disturbs: true,
-		Why:    "the clock follows the load with a delay: the first requests, and light loads, run slower than the rest",
+		Why:    "the clock follows the load with a delay: the first requests and light loads run more slowly than the rest",
 		Advice: "governor performance: cpupower frequency-set -g performance",
 	}
 	slower := 0
@@ -39,7 +39,7 @@ func governor(fs procfs.FS) []Finding {
 		return nil
 	}
 	if len(f.Changes) == 0 {
-		f.Advice = "the driver offers no governor performance: set it in the firmware"
+		f.Advice = "the driver has no performance governor: set it in the firmware"
 	}
 	return []Finding{f}
 }
@@ -61,22 +61,22 @@ func turbo(fs procfs.FS) []Finding {
 		}
 		return []Finding{{
 			Name: "turbo boost", Value: "on", Disturbs: true,
-			Why:     "the clock depends on temperature and on what the other cores do, so that equal runs differ",
-			Advice:  "off while comparing; on when the highest rate is the question",
+			Why:     "the clock depends on temperature and on the load of other cores, so identical runs differ",
+			Advice:  "turn it off to compare; leave it on to find the highest rate",
 			Changes: change(fs, x.off, x.file...),
 		}}
 	}
 	return nil
 }
 
-// siblings looks for hardware threads of one core that are on both sides.
+// siblings finds hardware threads of one core that are used by both sides.
 func (h *Host) siblings(fs procfs.FS) []Finding {
 	var shared []string
 	for _, cpu := range h.ServerCPUs {
 		list := text(fs, cpuDir("cpu"+strconv.Itoa(cpu), "topology", "thread_siblings_list")...)
 		threads, err := probe.ParseCPUs(list)
 		if err != nil {
-			continue // a machine that does not tell
+			continue // a machine that does not report siblings
 		}
 		for _, other := range h.GeneratorCPUs {
 			if other != cpu && slices.Contains(threads, other) {
@@ -94,7 +94,7 @@ func (h *Host) siblings(fs procfs.FS) []Finding {
 	}}
 }
 
-// vulnerabilities names what the kernel works around at a price.
+// vulnerabilities lists the vulnerabilities that the kernel mitigates at a cost.
 func vulnerabilities(fs procfs.FS) []Finding {
 	var active []string
 	for name, state := range mitigations(fs) {
@@ -108,20 +108,20 @@ func vulnerabilities(fs procfs.FS) []Finding {
 	slices.Sort(active)
 	return []Finding{{
 		Name: "mitigations", Value: strings.Join(active, ", "),
-		Why:    "each system call costs more than on a machine without them; all subjects pay, those with more calls pay more",
-		Advice: "leave them as they are in production, and compare results of machines with the same ones only",
+		Why:    "each system call costs more than on a machine without them: subjects with more calls lose more",
+		Advice: "leave them as they are in production, and compare only results of machines with the same mitigations",
 	}}
 }
 
-// quota looks for a limit on CPU time in the process's control groups.
+// quota finds a limit on CPU time in the process's control groups.
 func (h *Host) quota(fs procfs.FS) []Finding {
 	var found []Finding
 	for _, q := range quotas(fs) {
 		cpus := float64(q.quota) / float64(q.period)
 		f := Finding{
 			Name: "cgroup CPU quota", Value: fmt.Sprintf("%.2g CPUs (%s)", cpus, q.dir),
-			Why:    "when the quota of a period is used up the whole group stands still until the next: pauses of up to " + strconv.Itoa(q.period/1000) + " ms in the latencies",
-			Advice: "run in a group without a quota; limit by CPU set instead",
+			Why:    "when the quota of a period is used up, the whole group stops until the next period: pauses of up to " + strconv.Itoa(q.period/1000) + " ms in the latencies",
+			Advice: "run in a group without a quota; use a CPU set instead",
 		}
 		f.Disturbs = cpus < float64(max(cpuCount(fs), len(h.ServerCPUs)+len(h.GeneratorCPUs)))
 		found = append(found, f)

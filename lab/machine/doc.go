@@ -1,9 +1,8 @@
-// Package machine says what a measurement ran on and what on it disturbs
-// measurements, and changes what can be changed, for a while.
+// Package machine describes the machine of a measurement, finds what disturbs measurements
+// on it, and changes settings temporarily.
 //
-// [Fingerprint] goes into every results file. [Host.Disturbances] lists what
-// stands between a measurement and its repetition, with the change that would
-// help where there is one. [Apply] makes such changes after it has handed
-// the old values to a guard, which puts them back even when the command is
-// killed.
+// [Fingerprint] is part of every results file. [Host.Disturbances] lists what makes
+// measurements hard to repeat, with a change that helps if there is one. [Apply] makes such
+// changes after it has passed the old values to a guard, which restores them even if the
+// command is killed.
 package machine

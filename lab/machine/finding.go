@@ -7,31 +7,31 @@ import (
 	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
-// Finding is something on the machine that a measurement should know of.
+// Finding is something about the machine that affects measurements.
 type Finding struct {
 	Name     string   `json:"name"`
-	Value    string   `json:"value"`             // as it is now
-	Disturbs bool     `json:"disturbs"`          // false: worth knowing, or harmful to some measurements only
-	Why      string   `json:"why"`               // it matters
+	Value    string   `json:"value"`             // current value
+	Disturbs bool     `json:"disturbs"`          // false: worth knowing, or a problem only for some measurements
+	Why      string   `json:"why"`               // why it matters
 	Advice   string   `json:"advice"`            // what to do about it
-	Changes  []Change `json:"changes,omitempty"` // what Apply would do about it
+	Changes  []Change `json:"changes,omitempty"` // what Apply does about it
 }
 
-// Disturbances looks at the machine for as long as the sample takes and returns
-// what it found, settings first. The error is the context's, or that there is no
-// /proc to look at; what a machine does not have is no error.
+// Disturbances examines the machine for as long as the sample takes and returns its
+// findings, settings first. The error is that of the context, or that there is no /proc; a
+// feature that the machine does not have is not an error.
 func (h *Host) Disturbances(ctx context.Context) ([]Finding, error) {
 	fs := h.fs()
 	before, err := h.reading()
 	if err != nil {
-		return nil, fmt.Errorf("look at the machine: %w", err)
+		return nil, fmt.Errorf("examine the machine: %w", err)
 	}
 	if err := h.pause(ctx); err != nil {
 		return nil, err
 	}
 	after, err := h.reading()
 	if err != nil {
-		return nil, fmt.Errorf("look at the machine: %w", err)
+		return nil, fmt.Errorf("examine the machine: %w", err)
 	}
 	var found []Finding
 	for _, look := range []func(procfs.FS) []Finding{
@@ -43,7 +43,7 @@ func (h *Host) Disturbances(ctx context.Context) ([]Finding, error) {
 	return append(found, h.load(before, after)...), nil
 }
 
-// Changes collects what the findings would change.
+// Changes collects the changes of the findings.
 func Changes(found []Finding) []Change {
 	var all []Change
 	for _, f := range found {

@@ -16,14 +16,14 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Fingerprint describes the machine that this runs on, and the checkout that dir
-// lies in. What cannot be found out is left empty.
+// Fingerprint describes this machine, and the checkout that contains dir. Unknown fields
+// are left empty.
 func Fingerprint(dir string) results.Machine {
 	var h Host
 	return h.Fingerprint(dir)
 }
 
-// Fingerprint describes the machine, and the checkout that dir lies in.
+// Fingerprint describes the machine, and the checkout that contains dir.
 func (h *Host) Fingerprint(dir string) results.Machine {
 	fs := h.fs()
 	cpuinfo, err := fs.Lines("proc", "cpuinfo")
@@ -51,7 +51,7 @@ func (h *Host) Fingerprint(dir string) results.Machine {
 	return m
 }
 
-// property finds "NAME<space>: VALUE" in /proc/cpuinfo.
+// property returns the VALUE of a line "NAME<space>: VALUE" of /proc/cpuinfo.
 func property(cpuinfo []string, name string) string {
 	for _, line := range cpuinfo {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
@@ -67,14 +67,14 @@ func cpuModel(cpuinfo []string) string {
 			return v
 		}
 	}
-	// ARM gives numbers alone.
+	// ARM reports only numbers.
 	if v := property(cpuinfo, "CPU implementer"); v != "" {
 		return "implementer " + v + " part " + property(cpuinfo, "CPU part")
 	}
 	return ""
 }
 
-// cpuCount counts the CPUs that are online, which may be more than this process
+// cpuCount returns the number of CPUs that are online, which may be more than this process
 // is allowed to use.
 func cpuCount(fs procfs.FS) int {
 	cpus, err := probe.ParseCPUs(text(fs, "sys", "devices", "system", "cpu", "online"))
@@ -99,15 +99,15 @@ func distribution(fs procfs.FS) string {
 	return runtime.GOOS
 }
 
-// guests are words in the names that hypervisors give to their machines. The
-// metal machines of a cloud carry its name too, so a cloud's is no sign.
+// guests are words in the product names that hypervisors give to virtual machines.
+// Bare-metal machines of a cloud have the cloud's name too, so that is no evidence.
 var guests = []string{
 	"QEMU", "KVM", "VMware", "VirtualBox", "Virtual Machine", "Xen", "Bochs", "Parallels",
 	"OpenStack", "Firecracker", "Compute Engine", "Apple Virtualization", "bhyve",
 }
 
-// virtual guesses what the machine is a guest of; empty for none. On x86 the
-// CPU says that there is a hypervisor, elsewhere only the firmware may.
+// virtual guesses the hypervisor that the machine runs on; empty for none. On x86 the CPU
+// reports a hypervisor, elsewhere only the firmware may.
 func virtual(fs procfs.FS, cpuinfo []string) string {
 	dmi := strings.TrimSpace(text(fs, "sys", "class", "dmi", "id", "sys_vendor") + " " + text(fs, "sys", "class", "dmi", "id", "product_name"))
 	name := text(fs, "sys", "hypervisor", "type")
@@ -128,7 +128,7 @@ func governors(fs procfs.FS) map[string]string {
 	found := map[string]string{}
 	names, err := fs.Names("sys", "devices", "system", "cpu", "cpufreq")
 	if err != nil {
-		return nil // a guest's host, or the firmware, sets the frequency
+		return nil // the host of a guest, or the firmware, sets the frequency
 	}
 	for _, name := range names {
 		path := filepath.Join(dir, name)
@@ -162,8 +162,7 @@ func mitigations(fs procfs.FS) map[string]string {
 	return found
 }
 
-// fileLimits returns RLIMIT_NOFILE of a process; a limit that is none is the
-// largest number.
+// fileLimits returns RLIMIT_NOFILE of a process; an unlimited value is the largest number.
 func fileLimits(fs procfs.FS, process string) (soft, hard uint64) {
 	lines, err := fs.Lines("proc", process, "limits")
 	if err != nil {
@@ -201,8 +200,8 @@ func portRange(fs procfs.FS) (ports [2]int, ok bool) {
 	return ports, true
 }
 
-// commit returns the commit of the checkout that dir lies in, with "+dirty" when
-// it was changed since; empty without a checkout or without git.
+// commit returns the commit of the checkout that contains dir, with "+dirty" if it has
+// changes; empty without a checkout or without git.
 func commit(dir string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

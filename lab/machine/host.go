@@ -8,19 +8,19 @@ import (
 	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
-// sampleTime is how long load is watched.
+// sampleTime is how long load is sampled.
 const sampleTime = 500 * time.Millisecond
 
-// Host is a machine, as its /proc and /sys describe it. The zero value is the
-// one that this runs on.
+// Host is a machine as described by its /proc and /sys. The zero value is the machine that
+// this process runs on.
 type Host struct {
-	Root          string        // directory that holds proc and sys; empty is /
-	ServerCPUs    []int         // where the subjects are to run; empty: not known
-	GeneratorCPUs []int         // where the generator is to run; empty: not known
-	Sample        time.Duration // how long load is watched; 0 is half a second
+	Root          string        // directory that contains proc and sys; empty is /
+	ServerCPUs    []int         // CPUs of the subjects; empty: unknown
+	GeneratorCPUs []int         // CPUs of the generator; empty: unknown
+	Sample        time.Duration // how long load is sampled; 0 is half a second
 
 	wait func(context.Context, time.Duration) error // nil: sleeps
-	self int                                        // own process; 0: this one's
+	self int                                        // own process; 0: the calling process
 }
 
 func (h *Host) fs() procfs.FS {
@@ -37,7 +37,7 @@ func (h *Host) pid() int {
 	return h.self
 }
 
-// pause lets the sample time pass.
+// pause waits for the sample time.
 func (h *Host) pause(ctx context.Context) error {
 	d := h.Sample
 	if d == 0 {
@@ -54,8 +54,8 @@ func (h *Host) pause(ctx context.Context) error {
 	}
 }
 
-// text returns the content of a file that some machines do not have: empty when
-// it cannot be read.
+// text returns the content of a file that some machines do not have; empty if it cannot be
+// read.
 func text(fs procfs.FS, parts ...string) string {
 	t, err := fs.Text(parts...)
 	if err != nil {

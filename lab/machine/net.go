@@ -21,8 +21,8 @@ func congestion(fs procfs.FS) []Finding {
 	}
 	f := Finding{
 		Name: "congestion control", Value: now,
-		Why:    "bbr paces by measured bandwidth, which throttles large answers over loopback; redline bench sets its own sockets, other tools do not",
-		Advice: "cubic while measuring over loopback",
+		Why:    "bbr paces by measured bandwidth, which throttles large responses over loopback; redline bench sets the algorithm of its own sockets, other tools do not",
+		Advice: "use cubic while measuring over loopback",
 	}
 	if slices.Contains(strings.Fields(text(fs, sysctl("net.ipv4.tcp_available_congestion_control")...)), better) {
 		f.Changes = change(fs, better, name...)
@@ -45,8 +45,8 @@ func ports(fs procfs.FS) []Finding {
 	}
 	return []Finding{{
 		Name: "local ports", Value: fmt.Sprintf("%d to %d, %d ports", r[0], r[1], n), Disturbs: n < few,
-		Why:     "each connection to one address takes a port, and keeps it for a minute after it was closed: a load with new connections runs out",
-		Advice:  "a wider range",
+		Why:     "each connection to an address uses a port, and keeps it for a minute after it was closed: a load with new connections runs out of ports",
+		Advice:  "use a wider range",
 		Changes: change(fs, wide, sysctl("net.ipv4.ip_local_port_range")...),
 	}}
 }
@@ -54,8 +54,8 @@ func ports(fs procfs.FS) []Finding {
 func backlogs(fs procfs.FS) []Finding {
 	var found []Finding
 	for _, x := range []struct{ title, name, why string }{
-		{"accept backlog", "net.core.somaxconn", "a listener's queue is cut to this: connections that arrive at once beyond it are dropped and tried again a second later"},
-		{"SYN backlog", "net.ipv4.tcp_max_syn_backlog", "handshakes beyond this are dropped or answered with cookies, which costs options such as window scaling"},
+		{"accept backlog", "net.core.somaxconn", "it limits a listener's queue: further connections that arrive at the same time are dropped and retried a second later"},
+		{"SYN backlog", "net.ipv4.tcp_max_syn_backlog", "further handshakes are dropped or answered with SYN cookies, which lose options such as window scaling"},
 	} {
 		const enough, few = 4096, 256
 		now, ok := number(fs, sysctl(x.name)...)
@@ -64,7 +64,7 @@ func backlogs(fs procfs.FS) []Finding {
 		}
 		found = append(found, Finding{
 			Name: x.title, Value: fmt.Sprint(now), Disturbs: now < few, Why: x.why,
-			Advice:  "a longer queue",
+			Advice:  "use a longer queue",
 			Changes: change(fs, "65535", sysctl(x.name)...),
 		})
 	}
@@ -77,15 +77,15 @@ func timeWait(fs procfs.FS) []Finding {
 		return nil
 	}
 	return []Finding{{
-		Name: "ports in TIME_WAIT", Value: "not used again",
-		Why:     "ports of closed connections stay taken for a minute, on loopback too: a load with new connections runs out of them",
-		Advice:  "use them again on loopback",
+		Name: "ports in TIME_WAIT", Value: "not reused",
+		Why:     "ports of closed connections stay in use for a minute, on loopback too: a load with new connections runs out of them",
+		Advice:  "reuse them on loopback",
 		Changes: change(fs, "2", name...),
 	}}
 }
 
-// files looks at the limit that children inherit. A Go program raises its own at
-// start and gives its children the one it began with, which its parent still has.
+// files checks the limit that children inherit. A Go program raises its own limit at start
+// but gives its children the original one, which its parent still has.
 func (h *Host) files(fs procfs.FS) []Finding {
 	const enough, few = 65_536, 1024
 	self, err := fs.Stat(h.pid())
@@ -97,8 +97,8 @@ func (h *Host) files(fs procfs.FS) []Finding {
 		return nil
 	}
 	return []Finding{{
-		Name: "open files", Value: fmt.Sprintf("%d, could be %s", soft, limit(hard)), Disturbs: soft < few,
-		Why:    "each connection is a file; a server that does not raise its own limit, as Go programs do, stops accepting there",
+		Name: "open files", Value: fmt.Sprintf("%d, can be raised to %s", soft, limit(hard)), Disturbs: soft < few,
+		Why:    "each connection is a file; a server stops accepting at the limit unless it raises it, as Go programs do",
 		Advice: "ulimit -n " + limit(hard) + " in the shell that starts the measurement",
 	}}
 }

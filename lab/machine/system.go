@@ -15,7 +15,7 @@ func hugePages(fs procfs.FS) []Finding {
 	}
 	return []Finding{{
 		Name: "transparent huge pages", Value: "always",
-		Why:     "memory is handed out and compacted 2 MiB at a time, in the background: resident memory looks larger, and latencies have outliers",
+		Why:     "memory is allocated and compacted 2 MiB at a time, in the background: resident memory looks larger, and latencies have outliers",
 		Advice:  "madvise",
 		Changes: change(fs, "madvise", file...),
 	}}
@@ -32,8 +32,8 @@ func numaBalancing(fs procfs.FS) []Finding {
 	}
 	return []Finding{{
 		Name: "NUMA balancing", Value: fmt.Sprintf("on, %d nodes", len(nodes)), Disturbs: true,
-		Why:     "the kernel unmaps pages to see who uses them and moves them between nodes, in the middle of a run",
-		Advice:  "off while measuring, with both sides bound to one node",
+		Why:     "the kernel unmaps pages to find out which node uses them, and moves them between nodes during a run",
+		Advice:  "turn it off while measuring, and bind both sides to one node",
 		Changes: change(fs, "0", file...),
 	}}
 }
@@ -49,24 +49,24 @@ func swap(fs procfs.FS) []Finding {
 	}
 	return []Finding{{
 		Name: "swap", Value: fmt.Sprintf("%d MiB in use", (total-free)>>10), Disturbs: true,
-		Why:    "a page that has to come back from disk takes milliseconds, and resident memory leaves out what is swapped",
+		Why:    "a page read back from disk takes milliseconds, and resident memory does not include swapped pages",
 		Advice: "free memory, then swapoff -a && swapon -a",
 	}}
 }
 
-// power looks for a machine that saves energy or heat at the cost of speed.
+// power finds a machine that saves energy or reduces heat at the cost of speed.
 func power(fs procfs.FS) []Finding {
 	var found []Finding
 	names, err := fs.Names("sys", "class", "power_supply")
 	if err != nil {
-		names = nil // a machine without
+		names = nil // a machine without batteries
 	}
 	for _, name := range names {
 		dir := []string{"sys", "class", "power_supply", name}
 		if text(fs, append(dir, "type")...) == "Battery" && text(fs, append(dir, "status")...) == "Discharging" {
 			found = append(found, Finding{
 				Name: "battery", Value: name + " is discharging", Disturbs: true,
-				Why:    "on battery the firmware and the kernel lower the clock, more so as it empties",
+				Why:    "on battery the firmware and the kernel lower the clock, and more so as the charge falls",
 				Advice: "plug it in",
 			})
 		}
@@ -83,8 +83,8 @@ func power(fs procfs.FS) []Finding {
 	return found
 }
 
-// heat compares a thermal zone with its trip points from which on the kernel or
-// the firmware slows the CPU down. Temperatures are in millidegrees Celsius.
+// heat compares a thermal zone with the trip points at which the kernel or the firmware
+// slows the CPU down. Temperatures are in millidegrees Celsius.
 func heat(fs procfs.FS, zone string) (Finding, bool) {
 	dir := []string{"sys", "class", "thermal", zone}
 	now, ok := number(fs, append(dir, "temp")...)
@@ -104,9 +104,9 @@ func heat(fs procfs.FS, zone string) (Finding, bool) {
 		}
 		return Finding{
 			Name: "temperature", Disturbs: true,
-			Value:  fmt.Sprintf("%s %d °C, slowed down from %d °C", text(fs, append(dir, "type")...), now/1000, at/1000),
+			Value:  fmt.Sprintf("%s %d °C, throttled from %d °C on", text(fs, append(dir, "type")...), now/1000, at/1000),
 			Why:    "a hot CPU lowers its clock until it has cooled down",
-			Advice: "let it cool down, or measure shorter",
+			Advice: "let it cool down, or use shorter runs",
 		}, true
 	}
 	return Finding{}, false
@@ -123,7 +123,7 @@ func guest(fs procfs.FS) []Finding {
 	}
 	return []Finding{{
 		Name: "virtual machine", Value: name,
-		Why:    "other guests share caches and cores unseen, and the clock is the host's: rates vary, CPU per request varies less",
-		Advice: "compare by CPU per request, in interleaved blocks; redline bench does both",
+		Why:    "other guests share caches and cores invisibly, and the host sets the clock: rates vary, CPU per request varies less",
+		Advice: "compare CPU per request, in interleaved blocks; redline bench does both",
 	}}
 }

@@ -9,16 +9,16 @@ import (
 
 // The limits of the gates of an open loop.
 const (
-	achievedLimit = 0.99 // of the arrivals are sent within the window
-	lagShare      = 0.1  // of a quantile of the response times may be that of the send lag,
-	lagFloor      = 50.0 // or so many microseconds
-	openCPULimit  = 0.80 // of the generator's core
+	achievedLimit = 0.99 // share of the arrivals sent within the window, at least
+	lagShare      = 0.1  // the send lag may be at most this share of a quantile of the response times,
+	lagFloor      = 50.0 // or this many microseconds
+	openCPULimit  = 0.80 // share of the generator's core
 )
 
-// Open says whether the figures of an open loop are those of the server: the load was what
-// was asked for, requests left when they were due, and the generator had time to spare.
-// objective is the tightest latency, in microseconds, that the run is held against, 0
-// without one: a send lag of a tenth of it is allowed. A closed loop has no such gates.
+// Open judges whether the figures of an open loop are valid for the server: the requested
+// load was made, requests were sent when they were due, and the generator had CPU time to
+// spare. objective is the tightest latency objective of the run in microseconds, 0 without
+// one: a send lag of a tenth of it is allowed. A closed loop has no such gates.
 func Open(r *spec.Result, objective float64) ([]results.Gate, error) {
 	if r.Open == nil {
 		return nil, nil
@@ -28,9 +28,9 @@ func Open(r *spec.Result, objective float64) ([]results.Gate, error) {
 		return nil, err
 	}
 	late := q.late(q.lag, max(lagFloor, lagShare*objective))
-	why := fmt.Sprintf("%.1f %% of the arrivals waited for a connection: more of them, or a lower rate", 100*share(r.Open.Waited, r.Open.Due))
+	why := fmt.Sprintf("%.1f %% of the arrivals waited for a connection: use more connections, or a lower rate", 100*share(r.Open.Waited, r.Open.Due))
 	if own := q.late(q.pacing, late.limit); own.late && 2*own.value > late.value {
-		why = fmt.Sprintf("the generator itself was late (%s %.0f us): something disturbs its core, or the rate is too much for it", own.name, own.value)
+		why = fmt.Sprintf("the generator itself was late (%s %.0f us): something disturbs its core, or the rate is too high for it", own.name, own.value)
 	}
 	return []results.Gate{achieved(r), {
 		Name: "send lag", Passed: !late.late, Value: late.value, Limit: late.limit,
@@ -38,10 +38,10 @@ func Open(r *spec.Result, objective float64) ([]results.Gate, error) {
 	}, spare(r)}, nil
 }
 
-// Pacing is Open for a server that is not given more connections than its closed loop has:
-// that arrivals wait for one is its doing, and in its response time. The send lag is
-// replaced by the part of it that was the generator's own, of which floor microseconds
-// are allowed at least.
+// Pacing is Open for a server that gets no more connections than its closed loop has: the
+// server causes the time that arrivals wait for a connection, which is part of its response
+// time. Instead of the send lag, the part of it that the generator itself caused is judged,
+// with a limit of at least floor microseconds.
 func Pacing(r *spec.Result, floor float64) ([]results.Gate, error) {
 	if r.Open == nil {
 		return nil, nil
@@ -53,11 +53,11 @@ func Pacing(r *spec.Result, floor float64) ([]results.Gate, error) {
 	late := q.late(q.pacing, floor)
 	return []results.Gate{achieved(r), {
 		Name: "pacing", Passed: !late.late, Value: late.value, Limit: late.limit,
-		Text: fmt.Sprintf("the generator itself was late, %s %.0f us with %.0f allowed: something disturbs its core, or the rate is too much for it", late.name, late.value, late.limit),
+		Text: fmt.Sprintf("the generator itself was late: %s is %.0f us, the limit is %.0f us; something disturbs its core, or the rate is too high for it", late.name, late.value, late.limit),
 	}, spare(r)}, nil
 }
 
-// achieved passes when the load was what was asked for.
+// achieved passes if the requested load was made.
 func achieved(r *spec.Result) results.Gate {
 	sent := share(r.Open.Sent, r.Open.Due)
 	return results.Gate{
@@ -67,7 +67,7 @@ func achieved(r *spec.Result) results.Gate {
 	}
 }
 
-// spare passes when the generator had time to be on time.
+// spare passes if the generator had CPU time to spare.
 func spare(r *spec.Result) results.Gate {
 	cpu := r.GeneratorCPU / r.Seconds
 	return results.Gate{
@@ -76,9 +76,9 @@ func spare(r *spec.Result) results.Gate {
 	}
 }
 
-// quantiles are p50 and p99, in microseconds, of the distributions of an open loop.
-// What is late at a quantile moves the response times from there on: few late
-// requests say nothing about the median.
+// quantiles are p50 and p99, in microseconds, of the distributions of an open loop. A send
+// lag at one quantile affects the response times from that quantile on: few late requests
+// do not affect the median.
 type quantiles struct{ response, lag, pacing [2]float64 }
 
 var names = [2]string{"p50", "p99"}
@@ -92,21 +92,21 @@ func quantilesOf(r *spec.Result) (q quantiles, err error) {
 		if err != nil {
 			return q, err
 		}
-		// Whatever the number of samples: they are held against a limit, not published.
+		// For any number of samples: they are compared with a limit, not published.
 		*d.to = [2]float64{float64(h.ValueAtQuantile(50)) / 1e3, float64(h.ValueAtQuantile(99)) / 1e3}
 	}
 	return q, nil
 }
 
-// lateness is a quantile and its limit.
+// lateness is a quantile with its limit.
 type lateness struct {
 	name         string
 	value, limit float64
 	late         bool
 }
 
-// late holds quantiles against a tenth of those of the response times, or floor. It
-// returns the one that is too late, or the last.
+// late compares quantiles with a tenth of those of the response times, or with floor. It
+// returns the first one that exceeds its limit, or the last one.
 func (q *quantiles) late(of [2]float64, floor float64) (l lateness) {
 	for i, name := range names {
 		limit := max(floor, lagShare*q.response[i])
@@ -117,7 +117,7 @@ func (q *quantiles) late(of [2]float64, floor float64) (l lateness) {
 	return l
 }
 
-// share is a of b; all when there is nothing.
+// share returns a divided by b; 1 if b is 0.
 func share(a, b uint64) float64 {
 	if b == 0 {
 		return 1

@@ -6,13 +6,14 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// stealLimit is the share of the CPUs' time that the hypervisor may take. Beyond
-// it the kernel's accounting charges some of that time to whoever was running.
+// stealLimit is the share of the CPUs' time that the hypervisor may take. Above it, the
+// kernel charges some of that time to the process that was running.
 const stealLimit = 0.02
 
-// Failures is how many requests of a run came to nothing: of a closed loop those that met
-// an error in the window, and the unanswered; of an open loop the arrivals that were due in
-// the window and failed, or were never answered, however long after it.
+// Failures returns how many requests of a run failed. In a closed loop these are the
+// requests with an error in the window and the unanswered ones; in an open loop the
+// arrivals that were due in the window and failed or were never answered, however long
+// after it.
 func Failures(errors map[string]uint64, unanswered uint64, open *results.Open) uint64 {
 	n := results.CountErrors(errors)
 	if open != nil {
@@ -30,15 +31,15 @@ func Errors(failures uint64, errors map[string]uint64) results.Gate {
 	return results.Gate{Name: "errors", Passed: failures == 0, Value: float64(failures), Text: text}
 }
 
-// Unanswered passes when no request of a closed loop was left without an answer.
+// Unanswered passes if no request of a closed loop remained without a response.
 func Unanswered(n uint64) results.Gate {
 	return results.Gate{
 		Name: "unanswered", Passed: n == 0, Value: float64(n),
-		Text: fmt.Sprintf("%d requests had no answer when the window ended; the latencies have their ages, and are too low", n),
+		Text: fmt.Sprintf("%d requests had no answer when the window ended; their ages count as latencies, which are too low", n),
 	}
 }
 
-// Steady passes when the warm-up ended without a trend.
+// Steady passes if the warm-up ended without a trend.
 func Steady(steady bool, warmupSeconds float64) results.Gate {
 	value := 0.0
 	if steady {
@@ -50,7 +51,7 @@ func Steady(steady bool, warmupSeconds float64) results.Gate {
 	}
 }
 
-// Steal passes when the hypervisor left the CPUs alone.
+// Steal passes if the hypervisor took hardly any of the CPUs' time.
 func Steal(ratio float64) results.Gate {
 	return results.Gate{
 		Name: "steal", Passed: ratio <= stealLimit, Value: ratio, Limit: stealLimit,
@@ -58,13 +59,13 @@ func Steal(ratio float64) results.Gate {
 	}
 }
 
-// foreignLimit is the share of the CPUs' time that may go to processes which are not of
-// the run: to the kernel's threads, to what a quiet system does now and then.
+// foreignLimit is the share of the CPUs' time that processes outside of the run may use:
+// kernel threads, and what a quiet system does occasionally.
 const foreignLimit = 0.03
 
-// Foreign passes when nobody else used the CPUs of the run. ratio is what others used of
-// them in so many seconds, nil where it is not known. Short windows are allowed what
-// cannot be told: two hundredths of a second.
+// Foreign passes if no other process used the CPUs of the run. ratio is the share that
+// others used of them in a window of that many seconds, nil if unknown. Short windows are
+// allowed two hundredths of a second, which is below the resolution.
 func Foreign(ratio *float64, seconds float64) []results.Gate {
 	if ratio == nil {
 		return nil
@@ -72,11 +73,11 @@ func Foreign(ratio *float64, seconds float64) []results.Gate {
 	limit := foreignLimit + 0.02/max(seconds, 0.02)
 	return []results.Gate{{
 		Name: "foreign CPU", Passed: *ratio <= limit, Value: *ratio, Limit: limit,
-		Text: fmt.Sprintf("other processes used %.1f %% of the CPUs of server and generator, %.1f %% are allowed: see with top or redline env what runs there", *ratio*100, limit*100),
+		Text: fmt.Sprintf("other processes used %.1f %% of the CPUs of server and generator, the limit is %.1f %%: find them with top or redline env", *ratio*100, limit*100),
 	}}
 }
 
-// Answers passes with a single right answer.
+// Answers passes with at least one right response.
 func Answers(requests uint64) results.Gate {
 	return results.Gate{
 		Name: "answers", Passed: requests > 0, Value: float64(requests), Limit: 1,

@@ -11,11 +11,11 @@ import (
 	"github.com/redline-go/redline/lab/suite"
 )
 
-// A display shows how far a comparison is: one line that rewrites itself on a
-// terminal, one line a block elsewhere.
+// A display shows the progress of a comparison: one line that is rewritten on a terminal,
+// one line per block elsewhere.
 type display struct {
 	w     io.Writer
-	width int // of the terminal; 0 when it is none
+	width int // of the terminal; 0 if there is none
 	last  string
 }
 
@@ -58,8 +58,7 @@ func left(t time.Duration) string {
 	return "about " + t.Round(time.Second).String() + " left"
 }
 
-// status shows what is being done: in place on a terminal, elsewhere once a
-// stage.
+// status shows the current step: in place on a terminal, elsewhere once per stage.
 func (d *display) status(stage, detail string, done, total int) {
 	text := stage + "  " + detail
 	if d.width == 0 {
@@ -77,7 +76,7 @@ func (d *display) status(stage, detail string, done, total int) {
 	fmt.Fprintf(d.w, "\r\x1b[2K%s", text)
 }
 
-// line prints something that stays.
+// line prints a permanent line.
 func (d *display) line(text string) {
 	if d.width > 0 {
 		fmt.Fprint(d.w, "\r\x1b[2K")

@@ -24,33 +24,34 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// envFlags is the command line of the verb env.
+// envFlags are the flags of redline env.
 type envFlags struct {
 	json, apply               bool
 	serverCPUs, generatorCPUs string
 }
 
-// newEnv shows what on the machine disturbs a measurement, and changes it for a
-// while.
+// newEnv returns the command that shows what on the machine disturbs a measurement, and
+// changes it temporarily.
 func newEnv() *cobra.Command {
 	var e envFlags
 	c := &cobra.Command{
 		Use:   "env [--apply [-- COMMAND ...]]",
-		Short: "Show what on this machine disturbs a measurement, and change it for a while",
-		Long: `Show what on this machine disturbs a measurement, and change it for a while.
+		Short: "Show what on this machine disturbs a measurement, and change it temporarily",
+		Long: `Show what on this machine disturbs a measurement, and change it temporarily.
 
-With --apply the settings that can be changed are shown, changed, and put back
-when COMMAND ends, also when it crashes or is interrupted; its exit code is
-passed on. Without a COMMAND they hold until Ctrl-C or the end of input.`,
+With --apply the settings that can be changed are shown, changed, and restored
+when COMMAND ends, even if it crashes or is interrupted. The exit code is that of
+COMMAND. Without COMMAND the changes stay in effect until Ctrl-C or the end of
+input.`,
 		Example: `  redline env
   redline env --json
   sudo redline env --apply -- redline bench --full`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if e.apply && e.json {
-				return cli.Usage("--json prints and --apply changes: one of the two")
+				return cli.Usage("--json only prints the findings and --apply changes settings: use one of the two")
 			}
 			if len(args) > 0 && !e.apply {
-				return cli.Usage("to run %s with the changes made: redline env --apply -- %s", args[0], strings.Join(args, " "))
+				return cli.Usage("to run %s with the changes applied, write: redline env --apply -- %s", args[0], strings.Join(args, " "))
 			}
 			return nil
 		},
@@ -58,7 +59,7 @@ passed on. Without a COMMAND they hold until Ctrl-C or the end of input.`,
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.SetInterspersed(false) // what follows COMMAND is COMMAND's
+	f.SetInterspersed(false) // flags after COMMAND belong to COMMAND
 	f.BoolVar(&e.apply, "apply", false, "make the changes, run COMMAND, undo them")
 	f.BoolVar(&e.json, "json", false, "print machine and findings as JSON")
 	f.StringVar(&e.serverCPUs, "server-cpus", "", "`CPUS` that the subjects will run on (default: the first one allowed)")
@@ -95,7 +96,7 @@ func (e *envFlags) run(c *cobra.Command, command []string) error {
 	return printEnv(c.OutOrStdout(), m, found)
 }
 
-// host places the two sides as the verb bench does.
+// host assigns CPUs to the two sides as redline bench does.
 func (e *envFlags) host() (*machine.Host, error) {
 	allowed, err := probe.Allowed()
 	if err != nil {
@@ -116,13 +117,13 @@ func (e *envFlags) host() (*machine.Host, error) {
 	return h, nil
 }
 
-// printEnv prints the machine in a few lines and the findings as a table.
+// printEnv prints the machine in a few lines, and the findings as a table.
 func printEnv(w io.Writer, m results.Machine, found []machine.Finding) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %d CPUs, %.1f GiB\n", or(m.CPU, "unknown CPU"), m.CPUs, float64(m.MemoryBytes)/(1<<30))
 	fmt.Fprintf(&b, "%s, kernel %s, %s, %s\n\n", m.OS, or(m.Kernel, "unknown"), m.Arch, m.Go)
 	if len(found) == 0 {
-		b.WriteString("Nothing here disturbs a measurement.\n")
+		b.WriteString("Nothing on this machine disturbs a measurement.\n")
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
@@ -149,7 +150,7 @@ func printEnv(w io.Writer, m results.Machine, found []machine.Finding) error {
 		t.AppendRow(table.Row{name, f.Value, f.Why, remedy(f)})
 	}
 	b.WriteString(t.Render())
-	fmt.Fprintf(&b, "\n%d of %d disturb every measurement (!), the others some.\n", disturbing, len(found))
+	fmt.Fprintf(&b, "\n%d of %d findings disturb every measurement (!), the others only some.\n", disturbing, len(found))
 	if n := len(machine.Changes(found)); n > 0 {
 		fmt.Fprintf(&b, "redline env --apply -- COMMAND changes %s while COMMAND runs%s.\n", count(n, "setting"), asRoot())
 	}
@@ -157,7 +158,7 @@ func printEnv(w io.Writer, m results.Machine, found []machine.Finding) error {
 	return err
 }
 
-// wrapLines wraps each line by itself: text.WrapSoft alone would join them.
+// wrapLines wraps each line separately: text.WrapSoft alone would join them.
 func wrapLines(s string, width int) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
@@ -166,7 +167,7 @@ func wrapLines(s string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// remedy is the advice, and what --apply does about it.
+// remedy returns the advice, and what --apply does about the finding.
 func remedy(f machine.Finding) string {
 	switch len(f.Changes) {
 	case 0:
@@ -174,7 +175,7 @@ func remedy(f machine.Finding) string {
 	case 1:
 		return f.Advice + "\n--apply: " + f.Changes[0].String()
 	}
-	return f.Advice + fmt.Sprintf("\n--apply: %s, and %d more like it", f.Changes[0], len(f.Changes)-1)
+	return f.Advice + fmt.Sprintf("\n--apply: %s, and %d similar changes", f.Changes[0], len(f.Changes)-1)
 }
 
 func asRoot() string {
@@ -215,7 +216,7 @@ func applyEnv(ctx context.Context, in io.Reader, say io.Writer, changes []machin
 		fmt.Fprintf(say, "  %s\n", c)
 	}
 	if len(changes) > 0 && os.Geteuid() != 0 {
-		fmt.Fprintln(say, "redline: to change them needs root: sudo redline env --apply ...")
+		fmt.Fprintln(say, "redline: changing them requires root: sudo redline env --apply ...")
 		return cli.ExitCode(1)
 	}
 	exe, err := os.Executable()
@@ -256,8 +257,8 @@ func applyEnv(ctx context.Context, in io.Reader, say io.Writer, changes []machin
 	return runUnder(g, command, record)
 }
 
-// worse joins the error of tidying up to the one before it. An exit code alone
-// would hide it: it goes to standard error then, and a good end becomes a bad one.
+// worse joins the error of the cleanup to an earlier one. An exit code alone would hide it:
+// it is then printed to standard error, and success becomes failure.
 func worse(err, tidy error) error {
 	var code cli.ExitCode
 	if tidy != nil && errors.As(err, &code) {
@@ -267,10 +268,9 @@ func worse(err, tidy error) error {
 	return errors.Join(err, tidy)
 }
 
-// hold waits for an interrupt or the end of input, which are both how it is to
-// end.
+// hold waits for an interrupt or the end of input; both are a normal end.
 func hold(ctx context.Context, in io.Reader, say io.Writer) error {
-	fmt.Fprintln(say, "redline: the changes hold until Ctrl-C or the end of input")
+	fmt.Fprintln(say, "redline: the changes stay in effect until Ctrl-C or the end of input")
 	end := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(io.Discard, in)
@@ -284,14 +284,14 @@ func hold(ctx context.Context, in io.Reader, say io.Writer) error {
 	}
 }
 
-// treeKiller is what [guard.Guard] does for a command that runs.
+// treeKiller is the part of [guard.Guard] that a running command needs.
 type treeKiller interface {
 	KillTree(pid int) (release func() error, err error)
 }
 
-// runUnder runs the command with this one's input and output and returns its exit
-// code, which is 128 and the signal's number when a signal ended it. The record
-// goes into its environment.
+// runUnder runs the command with the standard input and output of this process and returns
+// its exit code, which is 128 plus the signal's number if a signal ended it. record is
+// added to its environment.
 func runUnder(g treeKiller, command []string, record string) error {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), record)
@@ -320,9 +320,9 @@ func runUnder(g treeKiller, command []string, record string) error {
 	return cli.ExitCode(exit.ExitCode())
 }
 
-// passOn sends on the signals that the command does not get by itself: a
-// terminal's keys go to both, and a second interrupt would end it harder than
-// was asked for.
+// passOn forwards the signals that the command does not receive itself: a terminal sends
+// its keys to both, and a second interrupt would end the command more abruptly than
+// requested.
 func passOn(signals <-chan os.Signal, p *os.Process, terminal bool, done <-chan struct{}) {
 	for {
 		select {
@@ -331,7 +331,7 @@ func passOn(signals <-chan os.Signal, p *os.Process, terminal bool, done <-chan 
 				continue
 			}
 			if err := p.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
-				fmt.Fprintln(os.Stderr, "redline: pass on", s, "to the command:", err)
+				fmt.Fprintln(os.Stderr, "redline: forward", s, "to the command:", err)
 			}
 		case <-done:
 			return

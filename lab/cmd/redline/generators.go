@@ -23,27 +23,28 @@ import (
 	"github.com/redline-go/redline/lab/suite"
 )
 
-// generatorsFlags is the command line of the verb generators.
+// generatorsFlags are the flags of redline generators.
 type generatorsFlags struct {
 	generators.Config
 	out string
 }
 
-// newGenerators compares load generators.
+// newGenerators returns the command that compares load generators.
 func newGenerators() *cobra.Command {
 	var g generatorsFlags
 	c := &cobra.Command{
 		Use:   "generators",
-		Short: "Compare load generators: how fast, at what cost, and how true",
-		Long: `Compare load generators: how fast, at what cost, and how true.
+		Short: "Compare the speed, the cost and the accuracy of load generators",
+		Long: `Compare the speed, the cost and the accuracy of load generators.
 
 Each tool makes the same loads, in random order, on one CPU against a server on
-another. Rates are those of the server: what its sockets sent in a window in the
-middle of the run, and what the tool's processes used in it. Then each tool with
-a constant rate meets a server that stalls, and what it says of response times
-is held against what users would see, which is calculated.
+another. Rates are measured at the server: the bytes that its sockets sent within
+a window in the middle of the run. The cost is the CPU time of the tool's processes
+in that window. Then each tool loads a server that stalls, at a constant rate if the
+tool supports one, and the response times that it reports are compared with those
+that users would see, which are calculated.
 
-Tools that are not installed are named, and left out.`,
+Tools that are not installed are listed, and left out.`,
 		Example: `  redline generators
   redline generators --tools redline,wrk --workloads plain,pipelined --rounds 10`,
 		Args: cli.NoArgs,
@@ -51,18 +52,18 @@ Tools that are not installed are named, and left out.`,
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringSliceVar(&g.Tools, "tools", generators.Names(), "what to compare, comma-separated")
-	f.StringSliceVar(&g.Workloads, "workloads", generators.Workloads(), "what to ask of them, comma-separated")
-	f.IntVar(&g.Rounds, "rounds", 5, "how often each tool makes each load; the server that stalls is met once")
+	f.StringSliceVar(&g.Tools, "tools", generators.Names(), "generators to compare, comma-separated")
+	f.StringSliceVar(&g.Workloads, "workloads", generators.Workloads(), "workloads to run, comma-separated")
+	f.IntVar(&g.Rounds, "rounds", 5, "runs of each tool with each load; the stalled workload runs once")
 	f.DurationVar(&g.Window, "window", 5*time.Second, "measured time of a run")
-	f.DurationVar(&g.Stall, "stall", 2*time.Second, "of the server that stalls, in the middle of five times as long")
-	f.IntVar(&g.Rate, "rate", 1000, "requests a second to it")
-	f.Uint64Var(&g.Seed, "seed", 0, "of the order (default: random, recorded)")
+	f.DurationVar(&g.Stall, "stall", 2*time.Second, "duration of the server's stall, in the middle of a run five times as long")
+	f.IntVar(&g.Rate, "rate", 1000, "requests per second to the server that stalls")
+	f.Uint64Var(&g.Seed, "seed", 0, "seed of the order of runs (default: random, recorded)")
 	f.StringVar(&g.out, "out", "", "`DIR` for generators.json and generators.md (default: none)")
 	return c
 }
 
-// newGeneratorsServe is the server process of the verb generators.
+// newGeneratorsServe returns the command of the server process of redline generators.
 func newGeneratorsServe() *cobra.Command {
 	return &cobra.Command{
 		Use: scripted.Verb, Hidden: true, Args: cobra.ExactArgs(1),
@@ -70,7 +71,7 @@ func newGeneratorsServe() *cobra.Command {
 	}
 }
 
-// run carries out a comparison and shows it.
+// run makes a comparison and prints it.
 func (g *generatorsFlags) run(c *cobra.Command) error {
 	if err := g.resolve(c); err != nil {
 		return err
@@ -91,7 +92,7 @@ func (g *generatorsFlags) run(c *cobra.Command) error {
 	return nil
 }
 
-// compare builds the server, and compares.
+// compare builds the server, and runs the comparison.
 func (g *generatorsFlags) compare(c *cobra.Command) (r *generators.Result, err error) {
 	tmp, err := os.MkdirTemp("", "redline-generators-")
 	if err != nil {
@@ -114,14 +115,14 @@ func (g *generatorsFlags) compare(c *cobra.Command) (r *generators.Result, err e
 	return generators.Compare(c.Context(), g.Config, func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) })
 }
 
-// resolve checks the flags, and fills in what they leave open.
+// resolve validates the flags, and sets the defaults.
 func (g *generatorsFlags) resolve(c *cobra.Command) (err error) {
 	for _, x := range []struct {
 		what         string
 		given, known []string
 	}{{"tool", g.Tools, generators.Names()}, {"workload", g.Workloads, generators.Workloads()}} {
 		if len(x.given) == 0 {
-			return cli.Usage("no %s is named: --%ss %s", x.what, x.what, strings.Join(x.known, ","))
+			return cli.Usage("--%[2]ss names no %[1]s: choose from %[3]s", x.what, x.what, strings.Join(x.known, ","))
 		}
 		for _, name := range x.given {
 			if !slices.Contains(x.known, name) {
@@ -162,7 +163,7 @@ func (g *generatorsFlags) resolve(c *cobra.Command) (err error) {
 	return nil
 }
 
-// save prints the tables, and writes the files if they are asked for.
+// save prints the tables, and writes the files if requested.
 func (g *generatorsFlags) save(w io.Writer, r *generators.Result) error {
 	if err := r.Markdown(w); err != nil {
 		return err

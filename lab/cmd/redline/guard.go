@@ -9,8 +9,8 @@ import (
 	"github.com/redline-go/redline/lab/guard"
 )
 
-// newGuard is the process that undoes what a command did when the command could
-// not do so itself.
+// newGuard returns the command of the process that undoes the changes of another command
+// that could not do so itself.
 func newGuard() *cobra.Command {
 	return &cobra.Command{
 		Use: guard.Verb, Hidden: true, Args: cli.NoArgs,

@@ -15,7 +15,7 @@ import (
 	"github.com/redline-go/redline/lab/report"
 )
 
-// newPlot draws load runs over each other.
+// newPlot returns the command that draws the latencies of several load runs in one picture.
 func newPlot() *cobra.Command {
 	var out string
 	c := &cobra.Command{
@@ -23,8 +23,8 @@ func newPlot() *cobra.Command {
 		Short: "Draw the latencies of load runs by percentile, as a picture",
 		Long: `Draw the latencies of load runs by percentile, as a picture (SVG).
 
-RUN.json is what redline load --json wrote. Latency is that of the run: of an open
-loop the response time, from when a request was due.`,
+RUN.json is a file written by redline load --json. Latency is as in the run: in an
+open loop it is the response time, measured from when a request was due.`,
 		Example: `  redline load -c 64 --json closed.json http://127.0.0.1:8080/
   redline load -c 64 -r 1000 --json open.json http://127.0.0.1:8080/
   redline plot --out latency.svg 'closed loop=closed.json' 'open loop=open.json'`,
@@ -68,5 +68,5 @@ loop the response time, from when a request was due.`,
 	return c
 }
 
-// otherPictures are endings of files that SVG does not go into.
+// otherPictures are file extensions of other picture formats.
 var otherPictures = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".html"}

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// A responder answers requests of HTTP/2 over TLS without a look at them: it knows
-// frames, and of the headers only where they end. A server that does more is
-// slower than the generators, and then the cost of each of them has its waiting in it.
+// A responder answers requests of HTTP/2 over TLS without decoding them: it parses frames,
+// and detects only where headers end. A server that does more is slower than the
+// generators, and then the cost of each generator includes its waiting.
 type responder struct {
 	count *atomic.Int64
 
 	mu    sync.Mutex
-	conns map[net.Conn]bool // nil when it has ended
+	conns map[net.Conn]bool // nil once the responder has ended
 }
 
-// serve takes connections until the listener is closed.
+// serve accepts connections until the listener is closed.
 func (r *responder) serve(l net.Listener) error {
 	for {
 		c, err := l.Accept()
@@ -35,7 +35,8 @@ func (r *responder) serve(l net.Listener) error {
 		}
 		go func() {
 			defer r.leave(c)
-			// Its error is the client's: it left, or does not speak HTTP/2.
+			// The error is the client's: it closed the connection, or does not speak
+			// HTTP/2.
 			_ = r.connection(c)
 		}()
 	}
@@ -54,15 +55,15 @@ func (r *responder) leave(c net.Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.conns, c)
-	_ = c.Close() // all was said
+	_ = c.Close() // everything was sent
 }
 
-// end closes every connection.
+// end closes all connections.
 func (r *responder) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for c := range r.conns {
-		_ = c.Close() // its reader sees it
+		_ = c.Close() // its reader fails
 	}
 	r.conns = nil
 }
@@ -81,22 +82,22 @@ const (
 	flagAck        = 1 // of SETTINGS and PING
 	flagEndHeaders = 4
 
-	firstWindow = 65535 // of a connection, section 6.9.2
+	firstWindow = 65535 // initial flow-control window of a connection, section 6.9.2
 	preface     = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 )
 
-// fields is :status 200, and the content's length as a literal that is not indexed
-// (RFC 7541, section 6.2.2; names 8 and 28 of its table).
+// fields is :status 200, and content-length as a literal that is not indexed (RFC 7541,
+// section 6.2.2; indexes 8 and 28 of its table).
 var fields = append([]byte{0x88, 0x0f, 28 - 15, 2}, fmt.Sprint(len(Body))...)
 
-// exchange is one connection's state.
+// exchange is the state of one connection.
 type exchange struct {
 	out    []byte
-	owed   []uint32 // streams that are asked, and not answered
-	window int64    // bytes of content that the client takes
+	owed   []uint32 // streams with a request that is not answered yet
+	window int64    // bytes of content that the client accepts
 }
 
-// connection answers until the client leaves.
+// connection answers requests until the client closes the connection.
 func (r *responder) connection(c net.Conn) error {
 	if t, ok := c.(*tls.Conn); ok {
 		if err := t.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
@@ -140,7 +141,7 @@ func (r *responder) connection(c net.Conn) error {
 	}
 }
 
-// feed takes the whole frames at the beginning of b, and says how many requests
+// feed consumes the whole frames at the start of b, and returns the number of requests that
 // ended in them.
 func (x *exchange) feed(b []byte) (rest []byte, asked int, err error) {
 	for len(b) >= frameHead {
@@ -169,7 +170,7 @@ func (x *exchange) feed(b []byte) (rest []byte, asked int, err error) {
 	return b, asked, nil
 }
 
-// answer answers as many streams as the client's window takes.
+// answer answers as many streams as the client's window allows.
 func (x *exchange) answer() {
 	n := min(len(x.owed), int(x.window/int64(len(Body))))
 	for _, stream := range x.owed[:n] {

@@ -10,23 +10,23 @@ import (
 // Service is the service time of the server that stalls.
 const Service = 2 * time.Millisecond
 
-// longestLine is how many requests may wait for their answer; more wait to be
-// taken in.
+// longestLine is how many requests may wait for their response; further requests wait to be
+// queued.
 const longestLine = 1 << 15
 
-// TooLate is how much later than the script a server may answer without being
-// said to be at fault itself.
+// TooLate is the delay relative to the script from which on the server itself is considered
+// late.
 const TooLate = 500 * time.Microsecond
 
-// A line keeps requests until their script answers them. All take equally long and
-// a stall holds up all, so that who comes first leaves first, and one thread
-// that sleeps precisely serves all: the runtime's own timers are up to a
-// millisecond late, half of the service time.
+// A line holds requests until the script answers them. All have the same service time and a
+// stall delays all of them, so the order is first in, first out, and one thread that sleeps
+// precisely serves all: the runtime's own timers are up to a millisecond late, half of the
+// service time.
 type line struct {
 	zero  time.Time
 	ended chan struct{}
 
-	tardy atomic.Int64 // answers more than TooLate after their time
+	tardy atomic.Int64 // responses more than TooLate after their time
 
 	entry sync.Mutex // makes the order of the queue that of the times
 	queue chan waiter
@@ -36,19 +36,19 @@ type line struct {
 }
 
 type waiter struct {
-	came time.Duration // since zero
-	done chan struct{} // closed when it is answered
+	came time.Duration // since the line's zero time
+	done chan struct{} // closed when the request is answered
 }
 
 func newLine() *line {
 	return &line{
 		zero: time.Now(), ended: make(chan struct{}), queue: make(chan waiter, longestLine),
-		// Until there is a stall its beginning is out of reach.
+		// Until there is a stall its start is out of reach.
 		script: Script{Service: Service, StallAt: 1 << 62},
 	}
 }
 
-// wait returns when the script answers a request that comes now, or the line ends.
+// wait returns when the script answers a request that arrives now, or when the line ends.
 func (l *line) wait() {
 	w := waiter{done: make(chan struct{})}
 	l.entry.Lock()
@@ -64,31 +64,30 @@ func (l *line) wait() {
 	}
 }
 
-// stall lets the server do nothing from now on for the time d. A second stall
-// takes the place of the first.
+// stall stops the server for d from now on. A second stall replaces the first.
 func (l *line) stall(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.script.StallAt, l.script.Stall = time.Since(l.zero), d
 }
 
-// left is how long who came at that time still has to wait.
+// left returns how much longer a request that arrived at that time must wait.
 func (l *line) left(came time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.script.Answer(came) - time.Since(l.zero)
 }
 
-// run answers until the line ends.
+// run answers requests until the line ends.
 func (l *line) run() {
-	runtime.LockOSThread() // never unlocked: the thread, which is sharper than others, ends with it
+	runtime.LockOSThread() // never unlocked: the thread, whose timer slack was changed, ends with the goroutine
 	sharpen()
 	for {
 		select {
 		case <-l.ended:
 			return
 		case w := <-l.queue:
-			// A stall may begin while it sleeps: then there is time left again.
+			// A stall may begin during the sleep: then there is time left again.
 			rest := l.left(w.came)
 			for ; rest > 0; rest = l.left(w.came) {
 				sleep(rest)
@@ -101,5 +100,5 @@ func (l *line) run() {
 	}
 }
 
-// end lets all go.
+// end releases all waiting requests.
 func (l *line) end() { close(l.ended) }

@@ -1,6 +1,6 @@
-// Package scripted is a server whose answers come when a script says, so that the
-// distribution of its response times is calculated and not measured; and the
-// process that it is, which can be a responder of HTTP/2, too.
+// Package scripted provides a server that answers at times defined by a script, so that the
+// distribution of its response times is calculated and not measured. It also provides the
+// server process, which can be an HTTP/2 responder instead.
 package scripted
 
 import (
@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// A Script says when a server answers. Times count from any common zero.
+// A Script defines when a server answers. Times count from any common zero.
 //
-// The server needs Service for each request, however many there are, and does
-// nothing from StallAt on for the time Stall: what was in work is resumed, as
-// after SIGSTOP and SIGCONT.
+// The server needs Service for each request, regardless of their number, and does nothing
+// for the time Stall from StallAt on. Requests in service are then resumed, as after
+// SIGSTOP and SIGCONT.
 type Script struct {
 	Service time.Duration
 	StallAt time.Duration
 	Stall   time.Duration
 }
 
-// Answer is when a request is answered that came at the time at.
+// Answer returns when a request that arrives at the time at is answered.
 func (s Script) Answer(at time.Duration) time.Duration {
 	end := s.StallAt + s.Stall
 	switch {
@@ -27,20 +27,21 @@ func (s Script) Answer(at time.Duration) time.Duration {
 		return at + s.Service
 	case at >= s.StallAt:
 		return end + s.Service
-	default: // in work when the stall began
+	default: // in service when the stall began
 		return at + s.Service + s.Stall
 	}
 }
 
-// A Distribution is response times in order.
+// A Distribution is a sorted list of response times.
 type Distribution []time.Duration
 
-// Truth is what users see who come rate times a second for the time T, evenly and
-// whatever the server does. No user waits for another: the server takes all at once.
+// Truth returns the response times of users who arrive rate times a second for the time t,
+// evenly spaced and independent of the server. No user waits for another: the server serves
+// all at once.
 //
-// A user who comes x into a stall of length D waits D-x for its end, and then the
-// service time s. Users come evenly, so that a share f = D/T of them waits evenly
-// between 0 and D, and for 1-q < f the quantile q is
+// A user who arrives at the time x of a stall of length D waits D-x for its end, and then
+// the service time s. Arrivals are evenly spaced, so a share f = D/T of them waits between
+// 0 and D, evenly distributed, and for 1-q < f the quantile q is
 //
 //	t(q) = s + D(1 - (1-q)/f)
 //
@@ -55,11 +56,11 @@ func (s Script) Truth(rate int, t time.Duration) Distribution {
 	return d
 }
 
-// Quantile is the shortest time that a share q (0 to 1) of all does not exceed.
+// Quantile returns the shortest time that a share q (0 to 1) of all does not exceed.
 func (d Distribution) Quantile(q float64) time.Duration {
 	if len(d) == 0 {
 		return 0
 	}
-	i := int(q*float64(len(d)) + 1 - 1e-9) // ceil, past the rounding of q
+	i := int(q*float64(len(d)) + 1 - 1e-9) // ceil, despite the rounding of q
 	return d[min(max(i-1, 0), len(d)-1)]
 }

@@ -25,16 +25,15 @@ const Verb = "generators-serve"
 
 // The modes of [Serve].
 const (
-	HTTP2  = "http2" // answers at once, HTTP/2 over TLS
-	Stalls = "stall" // keeps to a Script
+	HTTP2  = "http2" // answers immediately, HTTP/2 over TLS
+	Stalls = "stall" // follows a Script
 )
 
-// Body is of every answer, here and of the responder that parses nothing.
+// Body is the body of every response, here and of the responder that parses nothing.
 const Body = "Hello, World!"
 
-// Serve is the server process: it listens on a free port of the loopback
-// interface, and ends when in does. It prints its address, and then a line for
-// each line of in:
+// Serve runs the server process: it listens on a free port of the loopback interface, until
+// in ends. It prints its address, and then one line for each line of in:
 //
 //	count       how many requests it has been sent
 //	late        how many it answered later than its script says
@@ -59,7 +58,7 @@ func Serve(mode string, in io.Reader, out io.Writer) error {
 		serve = func() error { return r.serve(secure) }
 		end = func() error { r.end(); return l.Close() }
 	case Stalls:
-		// The thread that waits for the next answer must not hold the only processor.
+		// The thread that waits for the next response must not occupy the only processor.
 		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2))
 		line = newLine()
 		defer line.end()
@@ -79,16 +78,16 @@ func Serve(mode string, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// stalling answers when the line says so.
+// stalling returns a handler that answers when the line says so.
 func stalling(line *line, count *atomic.Int64) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		count.Add(1)
 		line.wait()
-		_, _ = io.WriteString(w, Body) // a client that left needs no answer
+		_, _ = io.WriteString(w, Body) // a client that closed the connection needs no response
 	}
 }
 
-// obey carries out the lines of in.
+// obey executes the lines of in.
 func obey(in io.Reader, out io.Writer, addr string, count *atomic.Int64, line *line) error {
 	if _, err := fmt.Fprintln(out, addr); err != nil {
 		return err
@@ -119,11 +118,11 @@ func obey(in io.Reader, out io.Writer, addr string, count *atomic.Int64, line *l
 	return orders.Err()
 }
 
-// selfSigned makes a certificate for the loopback address, for a day.
+// selfSigned returns a certificate for the loopback address, valid for a day.
 func selfSigned() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("make a key: %w", err)
+		return tls.Certificate{}, fmt.Errorf("generate a key: %w", err)
 	}
 	now := time.Now()
 	template := &x509.Certificate{
@@ -134,7 +133,7 @@ func selfSigned() (tls.Certificate, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("make a certificate: %w", err)
+		return tls.Certificate{}, fmt.Errorf("create a certificate: %w", err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }

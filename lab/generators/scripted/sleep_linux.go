@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharpen lets the calling thread's sleeps end when they should: by default the
-// kernel adds up to 50 µs. Where it is refused they stay as they are.
+// sharpen reduces the timer slack of the calling thread: by default the kernel may delay
+// the end of a sleep by up to 50 µs. If that is refused, nothing changes.
 func sharpen() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }
 
-// sleep blocks the thread for d, less when a signal comes.
+// sleep blocks the thread for d, or less if a signal arrives.
 func sleep(d time.Duration) {
 	ts := unix.NsecToTimespec(d.Nanoseconds())
-	_ = unix.Nanosleep(&ts, nil) // whether it slept is seen from the time
+	_ = unix.Nanosleep(&ts, nil) // the caller checks the time
 }

@@ -1,6 +1,5 @@
-// Package objective reads what a load has to keep, as p99<10ms or errors<0.1%,
-// and holds measurements against it. Thresholds and the search for the highest
-// rate share it.
+// Package objective parses objectives of a load, such as p99<10ms or errors<0.1%, and
+// compares measurements with them. Thresholds and the search for the highest rate use it.
 package objective
 
 import (
@@ -14,39 +13,39 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Grammar says in one sentence what Parse takes, for the text of an error.
+// Grammar describes in one sentence what Parse accepts, for the text of an error.
 const Grammar = "write METRIC<LIMIT or METRIC>LIMIT, as p99<10ms, errors<0.1%, errors<5 or rate>1000; " +
-	"METRIC is p50, p90, p99, p99.9, p99.99, mean, max, errors or rate, with {NAME} behind it that of one target" + ofStreams
+	"METRIC is p50, p90, p99, p99.9, p99.99, mean, max, errors or rate, followed by {NAME} for one target" + ofStreams
 
 // An Objective is a limit on one figure.
 type Objective struct {
 	Metric string  // as in Grammar
-	Above  bool    // the figure has to be above the limit, not below
-	Equal  bool    // the limit itself will do
-	Limit  float64 // microseconds; of errors a count, or a share when Share is set; of rate requests a second
+	Above  bool    // the figure must be above the limit, not below
+	Equal  bool    // the figure may equal the limit
+	Limit  float64 // microseconds; for errors a count, or a share if Share is set; for rate requests a second
 	Share  bool
-	Target string // of a scenario, whose figure it is; empty: that of all
-	stream string // the distribution of a stream's subscribers: delay, gap or lag; empty: the load's own
+	Target string // target of a scenario whose figure it is; empty: all targets
+	stream string // distribution of a stream's subscribers: delay or gap; empty: the load's own
 	text   string
 }
 
-// Figures is what objectives are held against.
+// Figures are the measurements that objectives are compared with.
 type Figures struct {
 	Latency  results.Latency
-	Rate     float64 // right answers a second
-	Answered uint64  // right answers
+	Rate     float64 // right responses a second
+	Answered uint64  // right responses
 	Errors   uint64
-	Lost     uint64             // of Errors, those that Latency knows nothing of: they took longer than any time
-	Targets  map[string]Figures // by name; those of a scenario
+	Lost     uint64             // of Errors, those without a latency: they count as longer than any time
+	Targets  map[string]Figures // by name, of a scenario
 	Stream   *Stream            // of subscribers
 }
 
-// A Judged is an objective with what came of it.
+// A Judged is an objective with its outcome.
 type Judged struct {
-	Objective string   `json:"objective"` // as it was written
+	Objective string   `json:"objective"` // as written
 	Kept      bool     `json:"kept"`
-	Value     *float64 `json:"value"` // in the unit of the objective: microseconds, share, count or requests a second; absent when the samples cannot carry it
-	Why       string   `json:"why"`   // in words
+	Value     *float64 `json:"value"` // in the unit of the objective: microseconds, share, count or requests a second; absent if there are too few samples
+	Why       string   `json:"why"`   // as a message
 }
 
 // OfLatency reports whether Limit is a time in microseconds.
@@ -54,14 +53,14 @@ func (o Objective) OfLatency() bool {
 	return o.Metric == "mean" || o.Metric == "max" || quantiles[o.Metric] > 0
 }
 
-// String is the objective as it was written.
+// String returns the objective as written.
 func (o Objective) String() string { return o.text }
 
-// quantiles are those that a results.Latency has.
+// quantiles are the quantiles of a results.Latency.
 var quantiles = map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
 
-// Parse reads one objective or several, with commas between them. Its errors say
-// what to write instead.
+// Parse parses one or more objectives, separated by commas. Its errors say what to write
+// instead.
 func Parse(text string) ([]Objective, error) {
 	var list []Objective
 	for _, part := range split(text) {
@@ -92,7 +91,7 @@ func parse(text string) (o Objective, err error) {
 	case slices.Contains(streamCounts, o.Metric):
 		o.Limit, err = parseNumber(limit, "a count, as "+o.Metric+"<1")
 	case o.stream != "" && o.Metric != "mean" && o.Metric != "max" && quantiles[o.Metric] == 0:
-		err = fmt.Errorf("%q is no figure of a %s: write one as %s.p99<10ms", o.Metric, o.stream, o.stream)
+		err = fmt.Errorf("%q is not a figure of a %s: write one as %s.p99<10ms", o.Metric, o.stream, o.stream)
 	case o.Metric == "errors":
 		o.Limit, o.Share, err = parseErrors(limit)
 	case o.Metric == "rate":
@@ -100,11 +99,11 @@ func parse(text string) (o Objective, err error) {
 	case o.OfLatency():
 		var d time.Duration
 		if d, err = time.ParseDuration(limit); err != nil || d <= 0 {
-			err = fmt.Errorf("%q is no time: write one with its unit, as %s<10ms", limit, o.Metric)
+			err = fmt.Errorf("%q is not a duration: write one with its unit, as %s<10ms", limit, o.Metric)
 		}
 		o.Limit = float64(d) / 1e3
 	default:
-		err = fmt.Errorf("%q is no figure of a load: %s", o.Metric, Grammar)
+		err = fmt.Errorf("%q is not a figure of a load: %s", o.Metric, Grammar)
 	}
 	if err != nil {
 		return o, fmt.Errorf("%q: %w", text, err)
@@ -119,7 +118,7 @@ func parseErrors(text string) (limit float64, share bool, err error) {
 		limit /= 100
 	}
 	if err == nil && share && limit > 1 {
-		err = fmt.Errorf("%s is more than all: write %s", text, want)
+		err = fmt.Errorf("%s is more than 100%%: write %s", text, want)
 	}
 	return limit, share, err
 }
@@ -127,12 +126,12 @@ func parseErrors(text string) (limit float64, share bool, err error) {
 func parseNumber(text, want string) (float64, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return 0, fmt.Errorf("%q is no limit: write %s", text, want)
+		return 0, fmt.Errorf("%q is not a limit: write %s", text, want)
 	}
 	return v, nil
 }
 
-// Samples is how many right answers it takes to judge the objective.
+// Samples returns how many right responses are needed to judge the objective.
 func (o Objective) Samples() uint64 {
 	q := quantiles[o.Metric]
 	if q == 0 {
@@ -152,8 +151,8 @@ func (o Objective) Samples() uint64 {
 	return n
 }
 
-// Judge holds the objective against figures. One that the samples cannot carry
-// is not kept: nothing shows that it was.
+// Judge compares the objective with figures. An objective with too few samples is not kept:
+// nothing proves that it was.
 func (o Objective) Judge(f Figures) Judged {
 	f = o.of(f)
 	v, ok := o.value(f)
@@ -184,7 +183,7 @@ func (o Objective) value(f Figures) (float64, bool) {
 	return o.ofLatency(f.Latency, f)
 }
 
-// ofLatency is the figure of a distribution, or of the load as a whole.
+// ofLatency returns the figure of a distribution, or of the load as a whole.
 func (o Objective) ofLatency(l results.Latency, f Figures) (float64, bool) {
 	some := l.Count > 0
 	switch o.Metric {
@@ -213,8 +212,9 @@ func (o Objective) ofLatency(l results.Latency, f Figures) (float64, bool) {
 	return *p, true
 }
 
-// beyond is a quantile of requests of which so many have no latency, as they failed: they
-// count as longer than any time. It returns false when all of them are too few to say.
+// beyond returns a quantile over requests of which lost have no latency because they
+// failed: they count as longer than any time. It returns false if there are too few
+// requests in total.
 func beyond(l results.Latency, q float64, lost uint64) (us float64, ok bool) {
 	all := l.Count + lost
 	if !results.Carries(all, q) {

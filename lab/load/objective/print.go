@@ -7,7 +7,7 @@ import (
 	"github.com/redline-go/redline/lab/report"
 )
 
-// print writes a figure in the unit of the objective.
+// print formats a figure in the unit of the objective.
 func (o Objective) print(v float64) string {
 	switch {
 	case o.Metric == "rate":

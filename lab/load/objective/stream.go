@@ -8,19 +8,19 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-const ofStreams = "; of subscribers also delay.p99 or gap.p99 and their like, missed, duplicated, oversized, cut, reconnects or standing"
+const ofStreams = "; subscribers also have delay.p99, gap.p99 and so on, missed, duplicated, oversized, cut, reconnects or standing"
 
-// Stream is what objectives on subscribers are held against.
+// Stream are the measurements that objectives of subscribers are compared with.
 type Stream struct {
-	Delay, Gap results.Latency   // from a server's stamp to the read; between two events of a subscriber
-	Numbered   uint64            // events by whose ids missed and duplicated are counted
+	Delay, Gap results.Latency   // from the server's stamp to the read; between two events of a subscriber
+	Numbered   uint64            // events with an id, for which missed and duplicated are counted
 	Counts     map[string]uint64 // missed, duplicated, oversized, cut, reconnects, standing
 }
 
 // streamCounts are the names in Stream.Counts.
 var streamCounts = []string{"missed", "duplicated", "oversized", "cut", "reconnects", "standing"}
 
-// cutStream takes the name of a stream's distribution off a metric.
+// cutStream removes the name of a stream's distribution from a metric.
 func cutStream(metric string) (of, rest string) {
 	for _, of := range []string{"delay", "gap"} {
 		if rest, ok := strings.CutPrefix(metric, of+"."); ok {
@@ -30,8 +30,7 @@ func cutStream(metric string) (of, rest string) {
 	return "", metric
 }
 
-// Subscribers reports whether the objective is about a figure that only subscribers
-// have.
+// Subscribers reports whether only subscribers have the figure of the objective.
 func (o Objective) Subscribers() bool {
 	return o.stream != "" || slices.Contains(streamCounts, o.Metric)
 }
@@ -39,11 +38,10 @@ func (o Objective) Subscribers() bool {
 // byID reports whether the figure is counted by the ids of events.
 func (o Objective) byID() bool { return o.Metric == "missed" || o.Metric == "duplicated" }
 
-// Needs says what the subscribers' events have to have, beside themselves, for the
-// objective to be judged: a stamp, or an id.
+// Needs reports what events need for the objective to be judged: a stamp, or an id.
 func (o Objective) Needs() (stamp, id bool) { return o.stream == "delay", o.byID() }
 
-// ofStream is the figure of subscribers.
+// ofStream returns the figure of subscribers.
 func (o Objective) ofStream(s *Stream) (float64, bool) {
 	switch {
 	case s == nil:
@@ -58,7 +56,7 @@ func (o Objective) ofStream(s *Stream) (float64, bool) {
 	return float64(s.Counts[o.Metric]), true
 }
 
-// samples says how many there were.
+// samples describes how many samples there were.
 func (o Objective) samples(f Figures) string {
 	switch {
 	case f.Stream != nil && o.stream == "delay":

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// binder fills the types of file.go from nodes and collects what is wrong, so
-// that one look shows every mistake.
+// binder fills the types of file.go from nodes and collects all errors, so that one run
+// reports every mistake.
 type binder struct {
 	name string // of the file
 	errs []*Error
 }
 
-// maxErrors are reported at once; more would hide the first.
+// maxErrors is the number of errors reported at once; more would hide the first.
 const maxErrors = 20
 
 func (b *binder) fail(line int, do, what string, args ...any) {
@@ -23,12 +23,12 @@ func (b *binder) fail(line int, do, what string, args ...any) {
 	}
 }
 
-// bindable is what reads itself because it has a short form.
+// bindable is a type that binds itself because it has a short form.
 type bindable interface {
 	bind(b *binder, n *node, what string)
 }
 
-// bind fills v from n; what names the place in messages.
+// bind fills v from n; what names the location in messages.
 func (b *binder) bind(n *node, v reflect.Value, what string) {
 	if own, ok := v.Addr().Interface().(bindable); ok {
 		own.bind(b, n, what)
@@ -42,11 +42,11 @@ func (b *binder) bind(n *node, v reflect.Value, what string) {
 		b.fields(n, v, what)
 	case reflect.Slice:
 		if n.kind == list && len(n.items) == 0 {
-			b.fail(n.line, "write at least one: [one], or a line beginning with - for each", "%s: the list is empty", what)
+			b.fail(n.line, "write at least one item: [one], or one line beginning with - for each", "%s: the list is empty", what)
 			return
 		}
 		if n.kind != list {
-			b.fail(n.line, "write a list: [one, two], or a line beginning with - for each", "%s: %s where a list belongs", what, n.describe())
+			b.fail(n.line, "write a list: [one, two], or one line beginning with - for each", "%s: found %s, want a list", what, n.describe())
 			return
 		}
 		v.Set(reflect.MakeSlice(v.Type(), len(n.items), len(n.items)))
@@ -83,7 +83,7 @@ func (n *node) describe() string {
 	return n.kind.String()
 }
 
-// excerpt quotes the beginning of a text, which may be a whole file.
+// excerpt quotes the start of a text, which may be a whole file.
 func excerpt(text string) string {
 	const most = 60 // characters
 	if r := []rune(text); len(r) > most {
@@ -104,7 +104,7 @@ func (b *binder) fields(n *node, v reflect.Value, what string) {
 		line.SetInt(int64(n.line))
 	}
 	if n.kind != mapping {
-		b.fail(n.line, "write a mapping with "+strings.Join(known, ", "), "%s: %s where a mapping belongs", what, n.describe())
+		b.fail(n.line, "write a mapping with "+strings.Join(known, ", "), "%s: found %s, want a mapping", what, n.describe())
 		return
 	}
 	for i, k := range n.keys {
@@ -124,7 +124,7 @@ func join(what, name string) string {
 	return what + "." + name
 }
 
-// collect visits the fields that have keys, those of embedded structs included.
+// collect visits the fields that have keys, including those of embedded structs.
 func collect(v reflect.Value, visit func(name string, field reflect.Value)) {
 	t := v.Type()
 	for i := range t.NumField() {
@@ -137,7 +137,7 @@ func collect(v reflect.Value, visit func(name string, field reflect.Value)) {
 	}
 }
 
-// suggest says which of the known words was meant, and names them all.
+// suggest returns the known word that was probably meant, and all known words.
 func suggest(word string, known []string) string {
 	best, least := "", 3 // edits
 	for _, k := range known {
@@ -155,7 +155,7 @@ func suggest(word string, known []string) string {
 	return all
 }
 
-// edits is Levenshtein's distance.
+// edits returns the Levenshtein distance.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

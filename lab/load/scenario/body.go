@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	inlineBody = 64 << 10 // bodies up to this size are part of a target's bytes
-	oneChunk   = 16 << 10 // size of chunks, if the file does not say
-	fillBlock  = 64 << 10 // generated content repeats after this; twice the window of gzip
+	inlineBody = 64 << 10 // bodies up to this size are stored in the target's bytes
+	oneChunk   = 16 << 10 // default size of chunks
+	fillBlock  = 64 << 10 // period of generated content; twice the window of gzip
 )
 
 // payload is the body of a target.
@@ -22,22 +22,22 @@ type payload struct {
 	given   bool
 	content template
 	stream  *Stream
-	chunk   int64 // 0: with Content-Length
+	chunk   int64 // 0: use Content-Length
 	media   string
 }
 
-// contents is where a long body comes from.
+// contents is the source of a long body.
 type contents interface {
 	appendAt(dst []byte, off int64, n int) ([]byte, error)
 }
 
-// Stream is a body that is too long for a buffer: it is produced in pieces, from
-// any offset, so that a generator can go on where the socket stopped. It is safe
-// for concurrent use.
+// Stream is a body that is too long for a buffer. It is produced in pieces, from any
+// offset, so that a generator can continue where the socket stopped. It is safe for
+// concurrent use.
 type Stream struct {
 	size   int64 // of the content
-	chunk  int64 // 0: no chunks
-	full   int64 // a whole chunk with its framing
+	chunk  int64 // 0: not chunked
+	full   int64 // size of a whole chunk with its framing
 	source contents
 }
 
@@ -51,8 +51,8 @@ func newStream(size, chunk int64, source contents) *Stream {
 
 const lastChunk = "0\r\n\r\n"
 
-// Size returns how many bytes the body has on the wire of HTTP/1.1, chunk framing
-// included.
+// Size returns the size of the body on the wire of HTTP/1.1 in bytes, including chunk
+// framing.
 func (s *Stream) Size() int64 {
 	if s.chunk == 0 {
 		return s.size
@@ -64,18 +64,18 @@ func (s *Stream) Size() int64 {
 	return n + int64(len(lastChunk))
 }
 
-// ContentSize returns how many bytes the content has, without framing.
+// ContentSize returns the size of the content in bytes, without framing.
 func (s *Stream) ContentSize() int64 { return s.size }
 
-// AppendAt appends the wire's bytes from off on, n at most, and fewer only at the
-// end. The error is one of reading the file that the body comes from.
+// AppendAt appends up to n bytes of the wire format, starting at off; fewer than n only at
+// the end. It returns the errors of reading the file that the body is taken from.
 func (s *Stream) AppendAt(dst []byte, off int64, n int) ([]byte, error) {
 	if s.chunk == 0 {
 		return s.AppendContentAt(dst, off, n)
 	}
 	for end := min(off+int64(n), s.Size()); off < end; {
 		k := min(off/s.full, s.size/s.chunk)
-		at := off - k*s.full // within chunk k, which may be a short one, or with it the last
+		at := off - k*s.full // within chunk k, which may be a short one or, with it, the last
 		length := min(s.chunk, s.size-k*s.chunk)
 		var buf [24]byte
 		before := append(strconv.AppendInt(buf[:0], length, 16), "\r\n"...)
@@ -104,12 +104,12 @@ func (s *Stream) AppendAt(dst []byte, off int64, n int) ([]byte, error) {
 	return dst, nil
 }
 
-// AppendContentAt is [Stream.AppendAt] without framing, for HTTP/2.
+// AppendContentAt is [Stream.AppendAt] without chunk framing, for HTTP/2.
 func (s *Stream) AppendContentAt(dst []byte, off int64, n int) ([]byte, error) {
 	return s.source.appendAt(dst, off, int(min(int64(n), s.size-off)))
 }
 
-// appendChunked frames a short body, RFC 9112, section 7.1.
+// appendChunked appends a short body with chunk framing, RFC 9112, section 7.1.
 func appendChunked(dst, content []byte, chunk int64) []byte {
 	for len(content) > 0 {
 		n := min(int64(len(content)), chunk)
@@ -185,10 +185,10 @@ func (s *scope) body(b *body) payload {
 		return p
 	}
 	if b.Template && !b.File.given() {
-		c.fail(b.Line, "leave template out", "template is for file: a body of %s has variables anyway", kinds[0])
+		c.fail(b.Line, "leave template out", "template applies only to file: a body of %s always expands variables", kinds[0])
 	}
 	if b.Fill.given() && !b.Size.given() {
-		c.fail(b.Line, "leave fill out, or write size: for generated content", "fill is for size")
+		c.fail(b.Line, "leave fill out, or write size: for generated content", "fill applies only to size")
 	}
 	p.chunk = c.chunk(b.Chunked)
 	switch {
@@ -212,7 +212,7 @@ func (s *scope) body(b *body) payload {
 	return p
 }
 
-// form escapes the literals as well as the values.
+// form escapes both the literals and the values.
 func (s *scope) form(t text) template {
 	out := s.template(t, query)
 	for i := range out {
@@ -223,7 +223,7 @@ func (s *scope) form(t text) template {
 	return out
 }
 
-// chunk reads chunked: true, false, or the size of a chunk.
+// chunk parses chunked: true, false, or the size of a chunk.
 func (c *compiler) chunk(t text) int64 {
 	switch t.s {
 	case "", "false":
@@ -239,7 +239,7 @@ func (c *compiler) chunk(t text) int64 {
 	return n
 }
 
-// generated makes a body of a size.
+// generated makes a body of a given size.
 func (c *compiler) generated(p *payload, b *body) {
 	size, err := ParseSize(b.Size.s)
 	if err != nil {
@@ -258,7 +258,7 @@ func (c *compiler) generated(p *payload, b *body) {
 	c.long(p, newStream(size, p.chunk, c.fills[kind]))
 }
 
-// long keeps a body as a stream, or in the target's bytes if it is short.
+// long stores a body as a stream or, if it is short, in the target's bytes.
 func (c *compiler) long(p *payload, s *Stream) {
 	if s.size > inlineBody {
 		p.stream = s
@@ -271,7 +271,7 @@ func (c *compiler) long(p *payload, s *Stream) {
 	p.content = template(nil).text(string(content))
 }
 
-// file makes a body of a file: as it is, or as a template.
+// file makes a body from a file, either unchanged or as a template.
 func (s *scope) file(p *payload, b *body) {
 	c := s.c
 	if b.Template {
@@ -296,13 +296,13 @@ func (s *scope) file(p *payload, b *body) {
 	c.long(p, newStream(f.size, p.chunk, f.source))
 }
 
-// fileBody is a file that bodies are made of.
+// fileBody is a file used as a body.
 type fileBody struct {
 	size   int64
 	source contents
 }
 
-// openFile reads a short file, and keeps a long one open.
+// openFile reads a short file completely, and keeps a long one open.
 func (c *compiler) openFile(name string) (fileBody, error) {
 	name = c.path(name)
 	var f fs.File
@@ -317,7 +317,7 @@ func (c *compiler) openFile(name string) (fileBody, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", name)
+		err = fmt.Errorf("%s is not a regular file", name)
 	}
 	if err != nil {
 		return fileBody{}, closing(f, err)
@@ -332,7 +332,7 @@ func (c *compiler) openFile(name string) (fileBody, error) {
 	return fileBody{int64(len(data)), pattern(data)}, closing(f, err)
 }
 
-// closing closes f, and reports that only if there is nothing else to report.
+// closing closes f, and returns its error only if there is no other error.
 func closing(f io.Closer, err error) error {
 	if e := f.Close(); err == nil {
 		err = e
@@ -340,7 +340,7 @@ func closing(f io.Closer, err error) error {
 	return err
 }
 
-// path is where a file of the scenario's is.
+// path returns the location of a file of the scenario.
 func (c *compiler) path(name string) string {
 	if filepath.IsAbs(name) || c.dir == "." || c.dir == "" {
 		return name

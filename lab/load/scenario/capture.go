@@ -8,13 +8,12 @@ import (
 	"github.com/redline-go/redline/lab/load/scenario/jsonpath"
 )
 
-// maxCapture bounds what a user remembers of an answer, in bytes. A longer value
-// counts as missing.
+// maxCapture is the limit on a captured value in bytes. A longer value counts as missing.
 const maxCapture = 64 << 10
 
 // grab is a compiled capture.
 type grab struct {
-	name     string // as a failed check
+	name     string // name as a failed check
 	slot     int32
 	subject  subject
 	field    string // of a header, in lower case, or of a cookie
@@ -24,8 +23,8 @@ type grab struct {
 	optional bool
 }
 
-// take stores what an answer brought, and reports whether it did; if not, the
-// value that was there stays. scratch is kept.
+// take stores the value found in a response, and reports whether there was one; if not, the
+// previous value remains. scratch is retained.
 func (g *grab) take(c *cell, head, body []byte, scratch *[]byte) bool {
 	value, ok := g.find(scratch, head, body)
 	if !ok || len(value) > maxCapture {
@@ -38,7 +37,7 @@ func (g *grab) take(c *cell, head, body []byte, scratch *[]byte) bool {
 	return true
 }
 
-// find returns the value, which lies in the answer or in buf.
+// find returns the value, which is a part of the response or of buf.
 func (g *grab) find(buf *[]byte, head, body []byte) ([]byte, bool) {
 	switch g.subject {
 	case ofHeader:
@@ -67,8 +66,8 @@ func (g *grab) find(buf *[]byte, head, body []byte) ([]byte, bool) {
 	}
 }
 
-// cookie finds what Set-Cookie sets, RFC 6265, section 5.2. Of several of one name
-// the last counts, as in a browser.
+// cookie returns the value that Set-Cookie sets, RFC 6265, section 5.2. If several have the
+// same name, the last one is used, as in a browser.
 func cookie(head []byte, name string) (value []byte, found bool) {
 	for {
 		line, rest, ok := field(head, "set-cookie")
@@ -84,7 +83,7 @@ func cookie(head []byte, name string) (value []byte, found bool) {
 	}
 }
 
-// captures compiles those of a step. The slots exist already.
+// captures compiles the captures of a step. The slots exist already.
 func (c *compiler) captures(all named[capture], slots map[string]int32) []grab {
 	var out []grab
 	for i := range all {
@@ -99,7 +98,7 @@ func (c *compiler) captures(all named[capture], slots map[string]int32) []grab {
 			given++
 			g.subject, g.field = ofHeader, strings.ToLower(k.Header.s)
 			if ok = isToken(g.field); !ok {
-				c.fail(k.Line, "write header: X-Token", "capture %q: %q is no field name", e.name, k.Header.s)
+				c.fail(k.Line, "write header: X-Token", "capture %q: %q is not a field name", e.name, k.Header.s)
 			}
 		}
 		if k.Cookie.given() {
@@ -115,7 +114,7 @@ func (c *compiler) captures(all named[capture], slots map[string]int32) []grab {
 			given++
 			g.subject = ofRegexp
 			if g.re, ok = c.regexp(k.Regexp); ok && g.re.NumSubexp() > 1 {
-				c.fail(k.Regexp.node.line, "keep one pair of parentheses around what is wanted; group the rest with (?:...)", "capture %q: %d groups", e.name, g.re.NumSubexp())
+				c.fail(k.Regexp.node.line, "keep one pair of parentheses around the value to capture; group the rest with (?:...)", "capture %q: %d groups", e.name, g.re.NumSubexp())
 			}
 		}
 		if given != 1 {

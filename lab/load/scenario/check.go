@@ -42,19 +42,19 @@ type test struct {
 	field   string // in lower case
 	path    jsonpath.Path
 	want    []byte
-	kind    jsonpath.Kind // of want, compared with a JSON value
+	kind    jsonpath.Kind // of want, when compared with a JSON value
 	number  float64
 	re      *regexp.Regexp
 }
 
-// accepted is what a target without a check on the status gets.
+// accepted is the check of a target that has no check of the status.
 var accepted = func() test {
 	set := new(statusSet)
 	set.add(200, 399)
 	return test{name: "status 2xx, 3xx", set: set}
 }()
 
-// holds applies the check. Strings of JSON are decoded into scratch, which is kept.
+// holds applies the check. Strings in JSON are decoded into scratch, which is retained.
 func (k *test) holds(status int, head, body []byte, scratch *[]byte) bool {
 	switch k.subject {
 	case ofStatus:
@@ -94,8 +94,8 @@ func (k *test) compare(value []byte) bool {
 	}
 }
 
-// compareJSON compares strings by what they say, numbers by their value, and
-// everything else as it stands there.
+// compareJSON compares strings by their decoded text, numbers by value, and everything else
+// by its text in the JSON.
 func (k *test) compareJSON(v jsonpath.Value, scratch *[]byte) bool {
 	if k.op == equals && v.Kind != k.kind {
 		return false
@@ -107,8 +107,8 @@ func (k *test) compareJSON(v jsonpath.Value, scratch *[]byte) bool {
 	return k.compare(v.Text(scratch))
 }
 
-// field returns the value of the next field of that name, in lower case, and
-// what follows it. The status line that a head may begin with is no field.
+// field returns the value of the next field with that name, in lower case, and the rest
+// after it. The status line at the start of a head is not a field.
 func field(head []byte, name string) (value, rest []byte, ok bool) {
 	for len(head) > 0 {
 		line := head
@@ -125,7 +125,7 @@ func field(head []byte, name string) (value, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// equalFold compares b with lower, which is in lower case, ASCII only.
+// equalFold compares b with lower, which is in lower case; ASCII only.
 func equalFold(b []byte, lower string) bool {
 	for i, c := range b {
 		if c >= 'A' && c <= 'Z' {
@@ -138,8 +138,8 @@ func equalFold(b []byte, lower string) bool {
 	return true
 }
 
-// checks compiles the checks of a step and those of the defaults. A check on the
-// status takes the place of the default one.
+// checks compiles the checks of a step and those of the defaults. A check of the status
+// replaces the default one.
 func (c *compiler) checks(own []check) []test {
 	var out []test
 	status := false
@@ -172,7 +172,7 @@ func (c *compiler) check(out []test, k *check) []test {
 		}
 	}
 	if given != 1 {
-		c.fail(k.Line, "begin a check of its own with - for each", "a check has one of status, header, body and json, this one has %d", given)
+		c.fail(k.Line, "start a separate check, beginning with -, for each", "a check has exactly one of status, header, body and json, this one has %d", given)
 		return out
 	}
 	var t test
@@ -203,7 +203,7 @@ func (c *compiler) check(out []test, k *check) []test {
 	return append(out, t)
 }
 
-// compare compiles what is asked of a value.
+// compare compiles the comparison of a value.
 func (c *compiler) compare(t *test, k *comparison, present *bool, optional bool) bool {
 	given := 0
 	for _, ok := range []bool{k.Equals != nil, k.Contains.given(), k.Matches.given(), present != nil} {
@@ -249,7 +249,7 @@ func (c *compiler) equals(t *test, n *node) bool {
 	t.op, t.want = equals, []byte(n.text)
 	if t.subject == ofJSON && n.kind != words {
 		t.want = []byte(c.scalar(n))
-		t.number, _ = strconv.ParseFloat(n.text, 64) // scalar has refused what is no number
+		t.number, _ = strconv.ParseFloat(n.text, 64) // scalar has rejected anything that is not a number
 	}
 	t.kind = map[kind]jsonpath.Kind{null: jsonpath.Null, boolean: jsonpath.Bool, number: jsonpath.Number, words: jsonpath.String}[n.kind]
 	t.name += fmt.Sprintf(" equals %q", t.want)
@@ -278,24 +278,25 @@ func (c *compiler) jsonPath(t text, line int) (jsonpath.Path, bool) {
 	return p, true
 }
 
-// short is how a check is written in one line.
+// short describes how to write a check on one line.
 const short = "write 'status 200', 'body contains welcome', 'header Content-Type contains json' or 'json $.id exists'"
 
-// operators of the short form. What stands first in a check is meant.
+// operators are the operators of the short form. The one that comes first in a check is
+// used.
 var operators = []string{"equals", "contains", "matches", "exists", "absent"}
 
-// ParseCheck tells whether text is a check in its short form, the one in which
-// results name checks:
+// ParseCheck validates a check in its short form, which is also the name of the check in
+// results:
 //
 //	status 200            2xx, 200-299, or several with commas
 //	header NAME OP        header NAME exists, header NAME contains json
 //	body OP               body equals hello
 //	json PATH OP          json $.items[0].id equals 7
 //
-// OP is equals, contains or matches (a regular expression) with a value behind it
-// up to the end, or, of header and json, exists or absent. With equals, JSON is
-// compared with the JSON that the value is, else with the value as a string. The
-// error says what to write instead.
+// OP is equals, contains or matches (a regular expression), followed by a value that
+// extends to the end; for header and json it may also be exists or absent. With equals, a
+// value that is JSON is compared as JSON, any other value as a string. The error says what
+// to write instead.
 func ParseCheck(text string) error {
 	if _, err := parseCheck(text); err != nil {
 		return err
@@ -322,18 +323,18 @@ func parseCheck(s string) (check, *Error) {
 		return k, nil
 	}
 	if !slices.Contains([]string{"header", "body", "json"}, subject) {
-		return bad("it begins with neither status, header, body nor json")
+		return bad("it does not begin with status, header, body or json")
 	}
 	of, op, value, ok := cutOperator(rest)
 	if !ok {
-		return bad("it has none of %s", strings.Join(operators, ", "))
+		return bad("it contains none of %s", strings.Join(operators, ", "))
 	}
 	c, present := comparison{}, (*bool)(nil)
 	switch op {
 	case "exists", "absent":
 		yes := op == "exists"
 		if present = &yes; value != "" {
-			return bad("%q behind %s", value, op)
+			return bad("%q after %s", value, op)
 		}
 	case "equals":
 		c.Equals = &tree{&node{kind: words, text: value}}
@@ -347,7 +348,7 @@ func parseCheck(s string) (check, *Error) {
 	}
 	switch {
 	case subject == "body" && (of != "" || present != nil):
-		return bad("%q is no comparison of a body", cmp.Or(of, op))
+		return bad("%q is not a comparison for a body", cmp.Or(of, op))
 	case subject == "body":
 		k.Body = &c
 	case subject == "header":
@@ -361,7 +362,7 @@ func parseCheck(s string) (check, *Error) {
 	return k, nil
 }
 
-// tryCheck compiles a check that stands alone, and returns what is wrong with it.
+// tryCheck compiles a single check, and returns its error.
 func (c *compiler) tryCheck(k *check) *Error {
 	c.binder = &binder{name: "check"}
 	c.check(nil, k)
@@ -371,7 +372,7 @@ func (c *compiler) tryCheck(k *check) *Error {
 	return nil
 }
 
-// cutOperator splits a check behind its subject.
+// cutOperator splits a check after its subject.
 func cutOperator(s string) (of, op, value string, ok bool) {
 	at := len(s)
 	padded := " " + s + " "
@@ -387,7 +388,7 @@ func cutOperator(s string) (of, op, value string, ok bool) {
 	return strings.TrimSpace(s[:at]), op, value, true
 }
 
-// jsonNode is a value to compare JSON with.
+// jsonNode returns the node of a value to compare JSON with.
 func jsonNode(text string) *node {
 	if n, err := readJSON("check", []byte(text)); err == nil {
 		return n

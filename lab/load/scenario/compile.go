@@ -11,22 +11,22 @@ import (
 	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
 
-// compiler turns a file into a plan.
+// compiler compiles a file into a plan.
 type compiler struct {
 	*binder
 	*shared
 }
 
-// shared is what all files of a scenario have in common.
+// shared is common to all files of a scenario.
 type shared struct {
 	o        Options
-	dir      string // that relative names start from
+	dir      string // base of relative names
 	plan     *Plan
 	base     *place
 	defaults defaults
 	set      fields           // header fields of every request, from flags
 	slots    map[string]int32 // of variables
-	broken   map[string]bool  // variables that something is wrong with, which has been said
+	broken   map[string]bool  // variables with an error that has been reported
 	fills    map[string]pattern
 	opened   map[string]fileBody
 	named    map[string]int // line of every target's name
@@ -35,10 +35,10 @@ type shared struct {
 // scope is what a template may refer to.
 type scope struct {
 	c        *compiler
-	names    map[string]int32  // captures that exist
+	names    map[string]int32  // captures made so far
 	later    map[string]string // capture to the step that makes it
 	verbatim bool              // nothing is a reference
-	tokens   bool              // the claims of a JWT: no captures, no JWTs
+	tokens   bool              // the claims of a JWT: neither captures nor JWTs are allowed
 }
 
 // slot adds a slot to the plan.
@@ -47,7 +47,7 @@ func (c *compiler) slot(s slot) int32 {
 	return int32(len(c.plan.slots) - 1)
 }
 
-// resolve finds what a reference refers to.
+// resolve returns what a reference refers to.
 func (s *scope) resolve(p part, line int) (segment, bool) {
 	c := s.c
 	at, ok := c.slots[p.name]
@@ -63,7 +63,7 @@ func (s *scope) resolve(p part, line int) (segment, bool) {
 	}
 	if !ok {
 		if step, yes := s.later[p.name]; yes {
-			c.fail(line, "move that step before this one", "${%s} is captured by step %q, whose answer has not come yet", p.name, step)
+			c.fail(line, "move that step before this one", "${%s} is captured by step %q, which runs later", p.name, step)
 			return segment{}, false
 		}
 		known := slices.Sorted(maps.Keys(c.slots))
@@ -73,7 +73,7 @@ func (s *scope) resolve(p part, line int) (segment, bool) {
 	}
 	v := &c.plan.slots[at]
 	if s.tokens && v.source == signed {
-		c.fail(line, "name a variable of another kind", "${%s} is a JWT within the claims of a JWT", p.name)
+		c.fail(line, "name a variable of another kind", "${%s} is a JWT, which the claims of a JWT cannot contain", p.name)
 		return segment{}, false
 	}
 	seg := segment{slot: at}
@@ -95,7 +95,7 @@ func (s *scope) resolve(p part, line int) (segment, bool) {
 	return seg, true
 }
 
-// flags takes what the command line says of every request.
+// flags applies what the command line sets for every request.
 func (c *compiler) flags(f *file) {
 	c.set = c.pairs(c.o.Set)
 	for _, s := range c.o.Check {
@@ -108,7 +108,7 @@ func (c *compiler) flags(f *file) {
 	}
 }
 
-// pairs reads header fields as flags give them.
+// pairs parses header fields in the form of flags.
 func (b *binder) pairs(list []string) fields {
 	var out fields
 	for _, h := range list {
@@ -133,7 +133,7 @@ func (c *compiler) file(f *file) {
 	}
 	c.variables(f.Variables)
 	if len(f.Targets)+len(f.Flows) == 0 && len(c.errs) == 0 {
-		c.fail(1, "write targets: with a list of requests, or flows: with lists of steps", "nothing to ask for")
+		c.fail(1, "write targets: with a list of requests, or flows: with lists of steps", "there are no requests")
 	}
 	setup := map[string]int32{}
 	c.plan.setup = c.steps(f.Setup, "setup", setup, setup)
@@ -145,13 +145,13 @@ func (c *compiler) file(f *file) {
 	weigh := func(w text, name string) {
 		weights = append(weights, c.weight(w, name))
 		if w.given() && f.Order.s == "sequence" {
-			c.fail(w.node.line, "drop the weights, or order: sequence", "weights say how likely a target is; in sequence each one gets its turn")
+			c.fail(w.node.line, "drop the weights, or order: sequence", "weights apply only to random order; in sequence every target is used in turn")
 		}
 	}
 	for i := range f.Targets {
 		st := &f.Targets[i]
 		if st.Captures != nil {
-			c.fail(st.Line, "make it a step of a flow, or of setup", "a target of its own captures %q, which nobody could use", st.Captures[0].name)
+			c.fail(st.Line, "make it a step of a flow, or of setup", "a target outside of a flow captures %q, which no other request can use", st.Captures[0].name)
 		}
 		t := c.step(&st.step, "", &scope{c: c, names: setup, verbatim: st.verbatim})
 		entries = append(entries, []*Target{t})
@@ -189,14 +189,14 @@ func (c *compiler) weight(t text, name string) float64 {
 	}
 	w, err := strconv.ParseFloat(t.s, 64)
 	if err != nil || !(w > 0) || math.IsInf(w, 0) {
-		c.fail(t.node.line, "write a number above 0; take the target out if it is not to be asked for", "%s: weight %q", name, t.s)
+		c.fail(t.node.line, "write a number above 0; to disable the target, remove it", "%s: weight %q", name, t.s)
 		return 1
 	}
 	return w
 }
 
-// steps compiles a sequence. Captures become known in names one by one; those that
-// setup makes may be renewed by any step.
+// steps compiles a sequence. Each step adds its captures to names; any step may renew the
+// captures of setup.
 func (c *compiler) steps(list []step, owner string, names, setup map[string]int32) []*Target {
 	later := map[string]string{}
 	for i := range list {
@@ -230,7 +230,7 @@ func (c *compiler) step(st *step, owner string, s *scope) *Target {
 	}
 	t.name = owner + st.Name.or(t.method+" "+st.URL.s)
 	if at, ok := c.named[t.name]; ok && !s.verbatim {
-		c.fail(st.Line, "give it a name: of its own, since results are told apart by it", "%q has the name of the target in line %d", t.name, at)
+		c.fail(st.Line, "give it a unique name:, by which results are listed", "%q is also the name of the target in line %d", t.name, at)
 	}
 	c.named[t.name] = st.Line
 	s.url(t, st)
@@ -256,13 +256,13 @@ func (c *compiler) think(t text) dist.Dist {
 	}
 	d, err := dist.ParseWith(t.s, func(name string) ([]byte, error) { return c.load(name) })
 	if err != nil {
-		c.fail(t.node.line, "give think time as above", "%v", err)
+		c.fail(t.node.line, "write the think time as described above", "%v", err)
 	}
 	return d
 }
 
-// headers compiles the fields of a target: the defaults first, unless the target
-// has its own or takes them away.
+// headers compiles the fields of a target: first the defaults, except those that the target
+// overrides or removes.
 func (s *scope) headers(t *Target, own fields) {
 	has := func(f fields, name string) bool {
 		return slices.ContainsFunc(f, func(e entry[text]) bool { return strings.EqualFold(e.name, name) })
@@ -284,9 +284,8 @@ func (s *scope) headers(t *Target, own fields) {
 	}
 }
 
-// tooEarly reports whether a default uses what a later step of the same sequence
-// captures. It begins to apply after that step: so the token of a login is not
-// asked for by the login.
+// tooEarly reports whether a default uses what a later step of the same sequence captures.
+// It applies only after that step: a login does not need the token that it returns.
 func (s *scope) tooEarly(t text) bool {
 	parts, err := splitTemplate(t.s)
 	return err == nil && slices.ContainsFunc(parts, func(p part) bool {
@@ -299,13 +298,13 @@ func (s *scope) header(t *Target, e entry[text]) {
 	lower := strings.ToLower(e.name)
 	switch {
 	case !isToken(e.name):
-		s.c.fail(e.line, "write Name: value, the name with letters, digits and -", "%q is no name of a header field", e.name)
+		s.c.fail(e.line, "write Name: value, the name with letters, digits and -", "%q is not the name of a header field", e.name)
 		return
 	case lower == "content-length" || lower == "transfer-encoding":
 		s.c.fail(e.line, "leave it out; chunked: true in the body chooses chunks", "%s is set by the body", e.name)
 		return
 	case !e.value.given():
-		return // takes a default away
+		return // removes a default
 	}
 	value := s.template(e.value, inField)
 	for _, seg := range value {

@@ -1,11 +1,10 @@
-// Package scenario reads what a load generator is to ask for, and turns it into
-// requests: a mix of weighted targets and flows with variables, captures, signed
-// tokens, checks and think time. docs/scenario.md teaches the format, and
-// docs/scenario.schema.json is its schema; the format of vegeta's targets is read
-// as well.
+// Package scenario reads the description of a load and compiles it into requests: a mix of
+// weighted targets and flows with variables, captures, signed tokens, checks and think
+// time. docs/scenario.md is the manual of the format, and docs/scenario.schema.json its
+// schema. The package also reads vegeta's target format.
 //
-// It opens no sockets. A generator compiles a [Plan] with [Load], gives every
-// connection a [User], and then
+// It opens no sockets. A generator compiles a [Plan] with [Load], gives every connection a
+// [User], and then runs this loop:
 //
 //	t, ok := user.Next()              // false: wait for the answer before
 //	buf = user.Append(buf[:0], t)     // HTTP/1.1; or View for HTTP/2
@@ -13,37 +12,34 @@
 //	failed := user.Answer(t, status, head, body)
 //	...                               // wait for user.Think(t)
 //
-// # What it costs
+// # Costs
 //
-// Everything that a file says is compiled at load: a template is a list of
-// literals and variables whose neighbouring literals are one. A target without
-// variables is constant ([Target.Wire]), so that a generator may hand its bytes to
-// the kernel without copying them; a plan of one such target says so as a whole
-// ([Plan.Constant]). Requests with variables are appended to the caller's buffer
-// without allocation, and so are tokens under HMAC. Checks do not allocate while
-// they hold. RSA signatures take about a millisecond each, far more than the
-// request: let such a token last longer with per: user.
+// Everything in a file is compiled when it is loaded. A template is a list of literals and
+// variables; neighbouring literals are merged. A target without variables is constant
+// ([Target.Wire]), so that a generator can pass its bytes to the kernel without a copy;
+// [Plan.Constant] reports that a plan consists of one such target. Requests with variables
+// are appended to the caller's buffer without allocation, and so are tokens signed with
+// HMAC. Checks that hold do not allocate. RSA signatures take about a millisecond each, far
+// more than the request: use such a token for longer with per: user.
 //
-// # What is drawn when
+// # When values are drawn
 //
-// A variable gets a value when an iteration first uses it (one pass of a flow, or
-// one request of a target) and keeps it until the iteration ends, so that a login
-// and the order after it speak of the same customer. per: request or per: user
-// makes that shorter or longer. Counters and CSV rows are dealt out: the users of
-// a run take turns without talking to each other, hence nothing is locked and no
-// value is given to two of them.
+// A variable gets its value when an iteration (one pass of a flow, or one request of a
+// target) first uses it, and keeps it until the iteration ends, so that a login and the
+// order after it use the same customer. per: request or per: user makes that shorter or
+// longer. Counters and CSV rows are dealt out: each user computes its own share, so there
+// are no locks, and no two users get the same value.
 //
-// # What the command line says
+// # Options of the command line
 //
-// Options.Set and Options.Check are what flags add to every request. A header field
-// set there is meant to win, so it takes the place of the file's; a check adds to
-// the others as those of defaults do, so that a target which expects a 404 goes on
-// expecting it.
+// Options.Set and Options.Check are added to every request. A header field set there
+// replaces the one in the file. A check is added to the others, like a check of the
+// defaults, so that a target that expects a 404 still does.
 //
-// # What cannot happen
+// # Guarantees
 //
-// No value of a variable, hostile ones from captures included, ends the place it
-// stands in: within a URL it is percent-encoded, within a header field control
-// characters become blanks, within JSON it is escaped. A reference to what does
-// not exist yet is an error at load, not an empty string under load.
+// No value of a variable, not even a hostile one from a capture, can end the place that
+// contains it: in a URL it is percent-encoded, in a header field control characters become
+// spaces, in JSON it is escaped. A reference to something that does not exist yet is an
+// error at load time, not an empty string during the run.
 package scenario

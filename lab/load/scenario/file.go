@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// top names the file as a whole in messages.
+// top is the name of the file as a whole in messages.
 const top = "scenario"
 
-// The types of this file are the format: a tag is a key, and docs/scenario.schema.json
-// says the same to editors.
+// The types of this file define the format: a tag is a key. docs/scenario.schema.json
+// describes the same format for editors.
 
 type file struct {
 	Base      text            `key:"base"`
@@ -39,7 +39,7 @@ type step struct {
 	Checks   []check        `key:"checks"`
 	Captures named[capture] `key:"captures"`
 	Think    text           `key:"think"`
-	verbatim bool           // ${ is no variable: vegeta's format, and flags
+	verbatim bool           // ${ is not a variable: vegeta's format, and flags
 }
 
 type target struct {
@@ -147,8 +147,8 @@ type jwtSpec struct {
 	Lifetime  text  `key:"lifetime"`
 }
 
-// text is a scalar with its place. Numbers and booleans are taken as they were
-// written: X-Version: 1.10 need not be quoted.
+// text is a scalar with its position. Numbers and booleans keep their original spelling:
+// X-Version: 1.10 need not be quoted.
 type text struct {
 	s    string
 	node *node // nil: not given
@@ -159,13 +159,13 @@ func (t *text) bind(b *binder, n *node, what string) {
 	case boolean, number, words:
 		t.s, t.node = n.text, n
 	default:
-		b.fail(n.line, "write text, in quotes if it holds special characters", "%s: %s where text belongs", what, n.describe())
+		b.fail(n.line, "write text, in quotes if it contains special characters", "%s: found %s, want text", what, n.describe())
 	}
 }
 
 func (t text) given() bool { return t.node != nil }
 
-// or returns the text, or another one if it is not given.
+// or returns the text, or other if it is not given.
 func (t text) or(other string) string {
 	if t.given() {
 		return t.s
@@ -173,8 +173,8 @@ func (t text) or(other string) string {
 	return other
 }
 
-// literal makes a text of what does not stand in a scenario file as such: of
-// flags, and of vegeta's format.
+// literal returns a text that does not come from a scenario file: from flags, or from
+// vegeta's format.
 func literal(s string, line int) text {
 	return text{s: s, node: &node{kind: words, line: line, text: s}}
 }
@@ -184,8 +184,7 @@ type tree struct{ *node }
 
 func (t *tree) bind(_ *binder, n *node, _ string) { t.node = n }
 
-// named is a mapping from names of the user's to values, in the order of the
-// file.
+// named is a mapping from names chosen by the user to values, in the order of the file.
 type named[T any] []entry[T]
 
 type entry[T any] struct {
@@ -196,7 +195,7 @@ type entry[T any] struct {
 
 func (e *named[T]) bind(b *binder, n *node, what string) {
 	if n.kind != mapping || len(n.keys) == 0 {
-		b.fail(n.line, "write name: value", "%s: %s where a mapping with names belongs", what, n.describe())
+		b.fail(n.line, "write name: value", "%s: found %s, want a mapping with names", what, n.describe())
 		return
 	}
 	*e = make([]entry[T], len(n.keys))
@@ -206,13 +205,13 @@ func (e *named[T]) bind(b *binder, n *node, what string) {
 	}
 }
 
-// fields are header fields. A list repeats a field; nothing (~ or null) takes a
-// default away.
+// fields are header fields. A list repeats a field; a null value (~ or null) removes a
+// default.
 type fields []entry[text]
 
 func (f *fields) bind(b *binder, n *node, what string) {
 	if n.kind != mapping {
-		b.fail(n.line, "write Name: value, a line each", "%s: %s where a mapping belongs", what, n.describe())
+		b.fail(n.line, "write one Name: value on each line", "%s: found %s, want a mapping", what, n.describe())
 		return
 	}
 	for i, k := range n.keys {
@@ -239,7 +238,7 @@ func (x *body) bind(b *binder, n *node, what string) {
 	b.fields(n, reflect.ValueOf(x).Elem(), what)
 }
 
-// bind takes {start: 1, step: 1}, or the start alone.
+// bind accepts {start: 1, step: 1}, or only the start.
 func (c *counter) bind(b *binder, n *node, what string) {
 	c.Start, c.Step = 1, 1
 	if n.kind == number {
@@ -249,7 +248,7 @@ func (c *counter) bind(b *binder, n *node, what string) {
 	b.fields(n, reflect.ValueOf(c).Elem(), what)
 }
 
-// bind takes {min: 1, max: 6}, or [1, 6].
+// bind accepts {min: 1, max: 6}, or [1, 6].
 func (r *intRange) bind(b *binder, n *node, what string) {
 	if n.kind != list {
 		b.fields(n, reflect.ValueOf(r).Elem(), what)
@@ -263,7 +262,7 @@ func (r *intRange) bind(b *binder, n *node, what string) {
 	b.bind(n.items[1], reflect.ValueOf(&r.Max).Elem(), what)
 }
 
-// bind takes {length: 16}, or the length alone.
+// bind accepts {length: 16}, or only the length.
 func (r *randomText) bind(b *binder, n *node, what string) {
 	if n.kind == number {
 		b.bind(n, reflect.ValueOf(&r.Length).Elem(), what)
@@ -272,7 +271,7 @@ func (r *randomText) bind(b *binder, n *node, what string) {
 	b.fields(n, reflect.ValueOf(r).Elem(), what)
 }
 
-// bind takes {file: users.csv}, or the file alone.
+// bind accepts {file: users.csv}, or only the file.
 func (c *csvRow) bind(b *binder, n *node, what string) {
 	if n.kind == words {
 		c.File.bind(b, n, what)
@@ -281,7 +280,7 @@ func (c *csvRow) bind(b *binder, n *node, what string) {
 	b.fields(n, reflect.ValueOf(c).Elem(), what)
 }
 
-// statuses is a set of status codes, given as 200, 2xx, or a list of those.
+// statuses is a set of status codes, written as 200, 2xx, or a list of those.
 type statuses struct {
 	set  *statusSet
 	text string // as written
@@ -310,7 +309,7 @@ func (s *statuses) bind(b *binder, n *node, what string) {
 	for _, item := range items {
 		from, to, ok := statusRange(item)
 		if !ok {
-			b.fail(item.line, "write 200, 2xx, 200-299, or a list of those", "%s: %s is no status code", what, item.describe())
+			b.fail(item.line, "write 200, 2xx, 200-299, or a list of those", "%s: %s is not a status code", what, item.describe())
 			return
 		}
 		s.set.add(from, to)
@@ -321,7 +320,7 @@ func (s *statuses) bind(b *binder, n *node, what string) {
 	}
 }
 
-// statusRange reads 200, 2xx or 200-299.
+// statusRange parses 200, 2xx or 200-299.
 func statusRange(n *node) (from, to int, ok bool) {
 	if n.kind != number && n.kind != words {
 		return 0, 0, false
@@ -339,7 +338,7 @@ func statusRange(n *node) (from, to int, ok bool) {
 	return from, to, err == nil && err2 == nil && from >= 100 && from <= to && to <= 999
 }
 
-// ParseSize reads a number of bytes: 4096, 64KiB, 10MB; at most 1 PiB.
+// ParseSize parses a number of bytes: 4096, 64KiB, 10MB; at most 1 PiB.
 func ParseSize(s string) (int64, error) {
 	units := []struct {
 		name string
@@ -364,7 +363,7 @@ func ParseSize(s string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > (1<<50)/unit {
-		return 0, fmt.Errorf("%q is no size", s)
+		return 0, fmt.Errorf("%q is not a size", s)
 	}
 	return n * unit, nil
 }

@@ -23,11 +23,11 @@ import (
 	"time"
 )
 
-// algorithm is one of RFC 7518, section 3.1, or EdDSA of RFC 8037.
+// algorithm is one of the algorithms of RFC 7518, section 3.1, or EdDSA of RFC 8037.
 type algorithm struct {
 	name string
 	hash crypto.Hash // 0: the message itself is signed
-	size int         // of r and of s; ECDSA alone
+	size int         // of r and of s; only for ECDSA
 }
 
 var algorithms = []algorithm{
@@ -43,25 +43,25 @@ var algorithms = []algorithm{
 	{"EdDSA", 0, 0},
 }
 
-// token is a precompiled JWT, RFC 7519. All signatures depend on nothing but key
-// and message (ECDSA after RFC 6979): the same seed and time give the same bytes.
+// token is a precompiled JWT, RFC 7519. Signatures depend only on key and message (ECDSA as
+// in RFC 6979): the same seed and time result in the same bytes.
 type token struct {
 	alg      algorithm
-	head     []byte // encoded, with the dot
+	head     []byte // encoded, including the dot
 	claims   template
-	lifetime int64 // seconds; 0: no times
+	lifetime int64 // seconds; 0: no iat and exp
 	secret   []byte
 	signer   crypto.Signer
 	now      func() time.Time
 }
 
-// mac is what one user needs to sign.
+// mac is the state that one user needs to sign.
 type mac struct {
 	hash    hash.Hash
 	scratch []byte
 }
 
-// append writes the token. It does not allocate under HMAC, once m is warm.
+// append writes the token. With HMAC it does not allocate after the first use of m.
 func (t *token) append(u *User, dst []byte, m *mac) []byte {
 	m.scratch = u.render(m.scratch[:0], t.claims)
 	if t.lifetime > 0 {
@@ -105,8 +105,8 @@ func (t *token) sign(m *mac, dst, message []byte) []byte {
 		}
 		digest = dst
 	}
-	// Without a source of randomness RSA and Ed25519 are what they are anyway, and
-	// ECDSA is deterministic. The keys were tried when they were read.
+	// Without a source of randomness RSA and Ed25519 do not change, and ECDSA is
+	// deterministic. The keys were tested when they were read.
 	sig, err := t.signer.Sign(nil, digest, t.alg.hash)
 	if err == nil && t.alg.size > 0 {
 		sig, err = plainSignature(sig, t.alg.size)
@@ -117,7 +117,7 @@ func (t *token) sign(m *mac, dst, message []byte) []byte {
 	return append(dst[:0], sig...)
 }
 
-// plainSignature turns ASN.1 into r and s of fixed size: RFC 7518, section 3.4.
+// plainSignature converts ASN.1 into r and s of fixed size: RFC 7518, section 3.4.
 func plainSignature(der []byte, size int) ([]byte, error) {
 	var rs struct{ R, S *big.Int }
 	if _, err := asn1.Unmarshal(der, &rs); err != nil {
@@ -144,7 +144,7 @@ func (c *compiler) token(name string, spec *jwtSpec) *token {
 	if spec.Lifetime.given() {
 		d, err := time.ParseDuration(spec.Lifetime.s)
 		if err != nil || d < time.Second {
-			c.fail(spec.Lifetime.node.line, "write lifetime: 5m, a second at least", "variable %q: lifetime %q", name, spec.Lifetime.s)
+			c.fail(spec.Lifetime.node.line, "write lifetime: 5m, at least one second", "variable %q: lifetime %q", name, spec.Lifetime.s)
 		}
 		t.lifetime = int64(d / time.Second)
 	}
@@ -171,7 +171,7 @@ func (c *compiler) token(name string, spec *jwtSpec) *token {
 	return t
 }
 
-// jose returns the members that a token's header has besides alg and typ.
+// jose returns the members of a token's header other than alg and typ.
 func (c *compiler) jose(name string, n *node) []string {
 	if n.kind != mapping {
 		c.fail(n.line, "write header: {kid: one}", "variable %q: header is %s", name, n.describe())
@@ -181,7 +181,7 @@ func (c *compiler) jose(name string, n *node) []string {
 	for i, k := range n.keys {
 		value, ok := (&scope{c: c, verbatim: true}).tree(n.items[i]).constant()
 		if k.name == "alg" || k.name == "typ" || !ok {
-			c.fail(k.line, "leave it out", "variable %q: header %s is set by algorithm", name, k.name)
+			c.fail(k.line, "remove it", "variable %q: header %s is set by algorithm", name, k.name)
 			continue
 		}
 		out = append(out, quote(k.name)+":"+string(value))
@@ -189,10 +189,10 @@ func (c *compiler) jose(name string, n *node) []string {
 	return out
 }
 
-// key reads the secret or the private key, and tries it.
+// key reads the secret or the private key, and tests it.
 func (c *compiler) key(name string, spec *jwtSpec, t *token) {
 	if spec.Key.given() == spec.KeyFile.given() {
-		c.fail(spec.Line, "write key: for the key itself, or key_file:", "variable %q: one of key and key_file belongs", name)
+		c.fail(spec.Line, "write key: for the key itself, or key_file:", "variable %q: it needs exactly one of key and key_file", name)
 		return
 	}
 	data, line := []byte(spec.Key.s), spec.Line
@@ -205,7 +205,7 @@ func (c *compiler) key(name string, spec *jwtSpec, t *token) {
 	}
 	if strings.HasPrefix(t.alg.name, "HS") {
 		if spec.KeyFile.given() {
-			data = bytes.TrimRight(data, "\r\n") // an editor's, not the secret's
+			data = bytes.TrimRight(data, "\r\n") // a newline added by an editor is not part of the secret
 		}
 		if len(data) == 0 {
 			c.fail(line, "write the secret", "variable %q: an empty key", name)
@@ -250,7 +250,7 @@ func parseKey(data []byte) (crypto.Signer, error) {
 	return nil, errors.New("no private key in PEM")
 }
 
-// suits reports why a key is not one of t's algorithm, or does not sign.
+// suits returns an error if a key does not fit t's algorithm, or does not sign.
 func (t *token) suits(signer crypto.Signer) error {
 	switch key := signer.(type) {
 	case *rsa.PrivateKey:

@@ -16,25 +16,25 @@ import (
 	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
 
-// Options are what a scenario does not say itself.
+// Options are settings that are not part of a scenario.
 type Options struct {
-	Base  string           // http://host:port that URLs without a server are put under; overrides the file's base
-	Think dist.Dist        // of requests whose file gives none
-	Set   []string         // header fields, Name: value, of every request; each takes the place of the file's of that name
-	Check []string         // checks of every answer in their short form, see [ParseCheck]; they count as those of defaults
-	FS    fs.FS            // what files are read from; nil: the operating system's, names relative to the scenario's directory
-	Now   func() time.Time // clock of JWTs; nil: time.Now. It must be safe for concurrent use
+	Base  string           // http://host:port for URLs without a server; overrides the file's base
+	Think dist.Dist        // for requests whose file sets none
+	Set   []string         // header fields, Name: value, added to every request; each replaces the file's field of that name
+	Check []string         // checks of every response in their short form, see [ParseCheck]; they are treated like those of defaults
+	FS    fs.FS            // file system to read from; nil: that of the operating system, with names relative to the scenario's directory
+	Now   func() time.Time // clock for JWTs; nil: time.Now. It must be safe for concurrent use
 }
 
 // Error is one mistake in a scenario or in a file that it names.
 type Error struct {
 	File string
-	Line int    // from 1; 0 if no line is to blame
-	What string // what is there
+	Line int    // from 1; 0 if the mistake has no line
+	What string // what is wrong
 	Do   string // what to write instead
 }
 
-// Error returns the mistake on one line, in the form that editors jump to.
+// Error returns the mistake on one line, in the form that editors recognize.
 func (e *Error) Error() string {
 	if e.Line > 0 {
 		return fmt.Sprintf("%s:%d: %s; %s", e.File, e.Line, e.What, e.Do)
@@ -42,9 +42,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s; %s", e.File, e.What, e.Do)
 }
 
-// Load reads and compiles a scenario: YAML (.yaml, .yml), JSON (.json), or targets
-// in vegeta's format under any other name. Mistakes come all at once, up to 20, as
-// [Error] values joined in the order of the lines. The caller closes the plan.
+// Load reads and compiles a scenario: YAML (.yaml, .yml), JSON (.json), or, with any other
+// file name, targets in vegeta's format. It returns all mistakes at once, up to 20, as
+// [Error] values joined in the order of the lines. The caller must close the plan.
 func Load(name string, o Options) (*Plan, error) {
 	var data []byte
 	var err error
@@ -59,8 +59,7 @@ func Load(name string, o Options) (*Plan, error) {
 	return Parse(name, data, o)
 }
 
-// Parse is [Load] for a text that is in memory already; the name tells the format
-// and the directory.
+// Parse is [Load] for a text in memory; the name determines the format and the directory.
 func Parse(name string, data []byte, o Options) (*Plan, error) {
 	f, errs := parseFile(name, data)
 	if f == nil {
@@ -69,7 +68,7 @@ func Parse(name string, data []byte, o Options) (*Plan, error) {
 	return compile(name, f, errs, o)
 }
 
-// parseFile reads any of the formats. The file is nil if it cannot be read at all.
+// parseFile parses any of the formats. The file is nil if it cannot be parsed at all.
 func parseFile(name string, data []byte) (*file, []*Error) {
 	ext := strings.ToLower(filepath.Ext(name))
 	yaml := ext == ".yaml" || ext == ".yml"
@@ -84,7 +83,7 @@ func parseFile(name string, data []byte) (*file, []*Error) {
 		root, err = readYAML(name, data)
 	}
 	if err == nil && root.kind != mapping {
-		err = &Error{File: name, Line: root.line, What: root.describe() + " where a mapping belongs", Do: "write targets: with a list of requests, or flows: with lists of steps"}
+		err = &Error{File: name, Line: root.line, What: root.describe() + " at the top level, want a mapping", Do: "write targets: with a list of requests, or flows: with lists of steps"}
 	}
 	var bad *Error
 	if errors.As(err, &bad) {
@@ -101,12 +100,12 @@ func parseFile(name string, data []byte) (*file, []*Error) {
 
 var (
 	requestLine = regexp.MustCompile(`^[A-Z]+[ \t]`)
-	protocol    = regexp.MustCompile(`[ \t]+HTTP/[0-9.]+$`) // as in a request line, and in files of editors
+	protocol    = regexp.MustCompile(`[ \t]+HTTP/[0-9.]+$`) // as in a request line, and in the files of editors
 	targetsLine = regexp.MustCompile(`^[A-Z]+[ \t]+(https?://|/)`)
 )
 
-// isTargets reports whether a text is in vegeta's format: its first line that is
-// neither empty nor a comment is a method and a URL.
+// isTargets reports whether a text is in vegeta's format: the first line that is neither
+// empty nor a comment is a method and a URL.
 func isTargets(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
@@ -116,14 +115,13 @@ func isTargets(text []byte) bool {
 	return false
 }
 
-// readTargets parses vegeta's format: a line with method and URL, then header
-// fields, then @ and the file of the body, up to an empty line or the next target.
-// Lines that begin with # are comments. As in vegeta, targets are asked for in
-// turn, and ${ is nothing but text.
+// readTargets parses vegeta's format: a line with method and URL, then header fields, then
+// @ and the file of the body, up to an empty line or the next target. Lines that begin with
+// # are comments. As in vegeta, targets are used in turn, and ${ is plain text.
 func readTargets(name string, data []byte) (*file, []*Error) {
 	b := &binder{name: name}
 	f := &file{Order: literal("sequence", 1)}
-	var t *target // that the present line belongs to
+	var t *target // that the current line belongs to
 	n := 0
 	for raw := range bytes.Lines(data) {
 		n++
@@ -150,7 +148,7 @@ func readTargets(name string, data []byte) (*file, []*Error) {
 		default:
 			key, value, ok := strings.Cut(line, ":")
 			if !ok {
-				b.fail(n, "write Name: value for a header field, or METHOD URL for a target", "%s is neither", excerpt(line))
+				b.fail(n, "write Name: value for a header field, or METHOD URL for a target", "%s is neither a header field nor a target", excerpt(line))
 				continue
 			}
 			t.Headers = append(t.Headers, entry[text]{key, n, literal(strings.TrimSpace(value), n)})
@@ -159,9 +157,9 @@ func readTargets(name string, data []byte) (*file, []*Error) {
 	return f, b.errs
 }
 
-// Request is one request as flags describe it.
+// Request is one request as described by flags.
 type Request struct {
-	Method  string // empty: GET, or POST with a body
+	Method  string // empty: GET, or POST if there is a body
 	URL     string
 	Header  []string // Name: value
 	Body    string
@@ -170,8 +168,8 @@ type Request struct {
 	Chunked bool
 }
 
-// Single compiles a plan that consists of one request. Nothing in it is a
-// variable: the request is constant. Errors call it "command line".
+// Single compiles a plan that consists of one request. It contains no variables: the
+// request is constant. Errors name the file "command line".
 func Single(r Request, o Options) (*Plan, error) {
 	b := &binder{name: "command line"}
 	st := step{URL: literal(r.URL, 0), verbatim: true}
@@ -197,7 +195,7 @@ func Single(r Request, o Options) (*Plan, error) {
 	if r.Chunked {
 		x.Chunked = literal("true", 0)
 		if len(bodies) == 0 {
-			b.fail(0, "give a body, a file or a size", "chunks of a body that is not there")
+			b.fail(0, "give a body, a file or a size", "chunks without a body")
 		}
 	}
 	st.Method = literal(cmp.Or(method, "GET"), 0)
@@ -205,7 +203,7 @@ func Single(r Request, o Options) (*Plan, error) {
 	return compile(b.name, &file{Targets: []target{{step: st}}}, b.errs, o)
 }
 
-// compile makes a plan of a file, unless anything is wrong with it.
+// compile makes a plan from a file, unless it contains mistakes.
 func compile(name string, f *file, errs []*Error, o Options) (*Plan, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -229,8 +227,7 @@ func compile(name string, f *file, errs []*Error, o Options) (*Plan, error) {
 	return c.plan, nil
 }
 
-// joined sorts errors by line and drops what was found twice, as mistakes in the
-// defaults are.
+// joined sorts errors by line and removes duplicates, which mistakes in the defaults cause.
 func joined(errs []*Error) error {
 	slices.SortStableFunc(errs, func(a, b *Error) int { return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line) })
 	errs = slices.CompactFunc(errs, func(a, b *Error) bool { return *a == *b })
@@ -241,7 +238,7 @@ func joined(errs []*Error) error {
 	return errors.Join(all...)
 }
 
-// note remembers that the plan was made of a file.
+// note records that the plan uses a file.
 func (c *compiler) note(name string) {
 	if !slices.Contains(c.plan.files, name) {
 		c.plan.files = append(c.plan.files, name)
@@ -264,7 +261,7 @@ func (c *compiler) load(name string) ([]byte, error) {
 	return data, err
 }
 
-// read is load that reports its error itself.
+// read is load, but reports the error itself.
 func (c *compiler) read(name text) ([]byte, bool) {
 	data, err := c.load(name.s)
 	if err != nil {

@@ -28,12 +28,12 @@ func (k kind) String() string {
 	return [...]string{"nothing", "true or false", "a number", "text", "a list", "a mapping"}[k]
 }
 
-// node is a value of a scenario file, whether YAML or JSON, that knows its line.
+// node is a value of a scenario file, either YAML or JSON, with its line.
 type node struct {
 	kind  kind
 	line  int
-	block bool   // text begins on the line below, as it does after | in YAML
-	text  string // of a scalar, as it was written
+	block bool   // the text begins on the next line, as it does after | in YAML
+	text  string // of a scalar, as written
 	keys  []key  // of a mapping
 	items []*node
 }
@@ -43,8 +43,8 @@ type key struct {
 	line int
 }
 
-// lineAt is the line of the byte at an offset of n's text, where the file's form
-// lets one tell.
+// lineAt returns the line of the byte at an offset of n's text, as far as the format
+// allows.
 func (n *node) lineAt(offset int) int {
 	if !n.block {
 		return n.line
@@ -52,13 +52,14 @@ func (n *node) lineAt(offset int) int {
 	return n.line + 1 + strings.Count(n.text[:offset], "\n")
 }
 
-// What a file may hold, so that a small one cannot fill the memory by aliases.
+// Limits on the content of a file, so that a small file cannot fill the memory with
+// aliases.
 const (
 	maxDepth = 100
 	maxNodes = 1 << 20
 )
 
-// converter makes nodes of a YAML document.
+// converter converts a YAML document to nodes.
 type converter struct {
 	name  string
 	nodes int
@@ -66,7 +67,7 @@ type converter struct {
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// readYAML parses the one document of a YAML file.
+// readYAML parses the only document of a YAML file.
 func readYAML(name string, text []byte) (*node, error) {
 	var doc yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))
@@ -76,7 +77,7 @@ func readYAML(name string, text []byte) (*node, error) {
 		return nil, &Error{File: name, What: "the file is empty", Do: "write at least targets: with one url in it"}
 	case err != nil:
 		at := yamlLine.FindStringSubmatch(err.Error())
-		e := &Error{File: name, What: err.Error(), Do: "mend the YAML: mind the indentation, and quote text that holds : or #"}
+		e := &Error{File: name, What: err.Error(), Do: "fix the YAML: check the indentation, and quote text that contains : or #"}
 		if at != nil {
 			e.Line, _ = strconv.Atoi(at[1]) // without a line: 0
 			e.What = err.Error()[len(at[0]):]
@@ -130,8 +131,8 @@ func (c *converter) convert(y *yaml.Node, depth int) (*node, error) {
 	return n, nil
 }
 
-// mapping converts the members of a YAML mapping. Those that << merges in stand
-// behind, and give way to, the mapping's own.
+// mapping converts the members of a YAML mapping. Members merged with << come after the
+// mapping's own, which take precedence.
 func (c *converter) mapping(n *node, y *yaml.Node, depth int) error {
 	var merged []*node
 	for i := 0; i < len(y.Content); i += 2 {
@@ -149,7 +150,7 @@ func (c *converter) mapping(n *node, y *yaml.Node, depth int) error {
 			continue
 		}
 		if k.Kind != yaml.ScalarNode {
-			return &Error{File: c.name, Line: k.Line, What: "a key that is no text", Do: "write name: value"}
+			return &Error{File: c.name, Line: k.Line, What: "a key that is not text", Do: "write name: value"}
 		}
 		if err := n.add(c.name, key{k.Value, k.Line}, child); err != nil {
 			return err
@@ -168,16 +169,16 @@ func (c *converter) mapping(n *node, y *yaml.Node, depth int) error {
 	return nil
 }
 
-// add appends a member and refuses a second one of its name.
+// add appends a member, or returns an error if one with its name exists.
 func (n *node) add(file string, k key, value *node) error {
 	if n.get(k.name) != nil {
-		return &Error{File: file, Line: k.line, What: fmt.Sprintf("%q is there twice", k.name), Do: "keep one of them"}
+		return &Error{File: file, Line: k.line, What: fmt.Sprintf("%q appears twice", k.name), Do: "keep one of them"}
 	}
 	n.keys, n.items = append(n.keys, k), append(n.items, value)
 	return nil
 }
 
-// get returns the member of that name, or nil.
+// get returns the member with that name, or nil.
 func (n *node) get(name string) *node {
 	for i, k := range n.keys {
 		if k.name == name {
@@ -187,13 +188,13 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// jsonReader makes nodes of JSON. Reading JSON as the YAML that it nearly is would
-// refuse \ud83d\ude00, and explain mistakes in YAML's words.
+// jsonReader converts JSON to nodes. The YAML parser would reject \ud83d\ude00, and explain
+// mistakes in terms of YAML.
 type jsonReader struct {
 	name string
 	text []byte
 	dec  *json.Decoder
-	at   int // bytes whose lines are counted
+	at   int // offset up to which lines are counted
 	line int
 }
 
@@ -203,7 +204,7 @@ func readJSON(name string, text []byte) (*node, error) {
 	n, err := r.read(0)
 	if err == nil {
 		if _, end := r.dec.Token(); !errors.Is(end, io.EOF) {
-			err = errors.New("more after the end of the scenario")
+			err = errors.New("unexpected text after the end of the scenario")
 		}
 	}
 	var own *Error
@@ -221,10 +222,10 @@ func readJSON(name string, text []byte) (*node, error) {
 	} else {
 		r.count(int(r.dec.InputOffset()))
 	}
-	return nil, &Error{File: name, Line: r.line, What: err.Error(), Do: "mend the JSON: no comments, no comma after the last member, keys in double quotes"}
+	return nil, &Error{File: name, Line: r.line, What: err.Error(), Do: "fix the JSON: no comments, no comma after the last member, keys in double quotes"}
 }
 
-// count moves the line on to an offset.
+// count advances the line to an offset.
 func (r *jsonReader) count(offset int) {
 	if offset = min(offset, len(r.text)); offset > r.at {
 		r.line += bytes.Count(r.text[r.at:offset], []byte("\n"))

@@ -12,13 +12,13 @@ import (
 )
 
 // Plan is a compiled scenario. It is immutable and may be shared by any number of
-// goroutines; every virtual user has its own [User].
+// goroutines. Every virtual user has its own [User].
 type Plan struct {
 	targets []*Target
 	origins []Origin
 	setup   []*Target
-	entries [][]*Target // what is chosen from: a target of its own, or a flow
-	alias   []alias     // of the weights; nil: there is one entry, or they come in turn
+	entries [][]*Target // what users choose from: single targets and flows
+	alias   []alias     // of the weights; nil: there is one entry, or they are used in turn
 	inTurn  bool
 	slots   []slot
 	files   []string
@@ -28,16 +28,16 @@ type Plan struct {
 // Origin is a server that a plan sends requests to.
 type Origin struct {
 	Scheme string // http or https
-	Addr   string // host:port, the port always there
+	Addr   string // host:port, always with the port
 }
 
-// alias is one column of Walker's method: a choice by weight in constant time.
+// alias is one column of Walker's alias method: a weighted choice in constant time.
 type alias struct {
-	keep  float64 // chance of staying
+	keep  float64 // probability of staying
 	other int32
 }
 
-// Target is one request of a plan: a target of its own, or a step.
+// Target is one request of a plan: a single target, or a step.
 type Target struct {
 	name       string
 	index      int
@@ -48,8 +48,8 @@ type Target struct {
 	path       template
 	fields     []fieldTemplate
 	body       payload
-	wire       []byte   // all bytes of a static target; the head alone if the body is a stream
-	head       template // of any other, up to the field that frames the body
+	wire       []byte   // all bytes of a static target; only the head if the body is a stream
+	head       template // of any other target, up to the field that frames the body
 	checks     []test
 	captures   []grab
 	think      dist.Dist
@@ -62,27 +62,27 @@ type fieldTemplate struct {
 	value       template
 }
 
-// Targets returns all requests: setup's first, then in the order of the file. The
+// Targets returns all requests: those of setup first, then in the order of the file. The
 // slice belongs to the plan.
 func (p *Plan) Targets() []*Target { return p.targets }
 
-// Origins returns the servers that requests go to; [Target.Origin] is an index of
-// it. The slice belongs to the plan.
+// Origins returns the servers that receive requests; [Target.Origin] is an index of it. The
+// slice belongs to the plan.
 func (p *Plan) Origins() []Origin { return p.origins }
 
-// Files returns the names of all files that the plan was made of, the scenario's
-// own first: what another machine needs to load it too.
+// Files returns the names of all files that the plan was made from, the scenario's own
+// first. Another machine needs these to load it.
 func (p *Plan) Files() []string { return p.files }
 
-// Sequential reports whether some requests have to wait for the answer to the one
-// before: the plan has flows or setup. Of a plan that is not sequential any number
-// of requests may be in flight on a connection.
+// Sequential reports whether some requests must wait for the response to the previous one:
+// the plan has flows or setup. Without that any number of requests may be in flight on a
+// connection.
 func (p *Plan) Sequential() bool {
 	return slices.ContainsFunc(p.targets, func(t *Target) bool { return t.sequential })
 }
 
-// Constant returns the bytes of every request, if there is but one request and
-// nothing in it changes. It belongs to the plan.
+// Constant returns the bytes of every request, if the plan has only one request and nothing
+// in it changes. They belong to the plan.
 func (p *Plan) Constant() (wire []byte, ok bool) {
 	if len(p.targets) != 1 || p.targets[0].body.stream != nil {
 		return nil, false
@@ -90,8 +90,7 @@ func (p *Plan) Constant() (wire []byte, ok bool) {
 	return p.targets[0].wire, p.targets[0].wire != nil
 }
 
-// Close closes the files that long bodies are read from. No stream of the plan may
-// be used afterwards.
+// Close closes the files of long bodies. No stream of the plan may be used afterwards.
 func (p *Plan) Close() error {
 	var errs []error
 	for _, f := range p.open {
@@ -101,40 +100,39 @@ func (p *Plan) Close() error {
 	return errors.Join(errs...)
 }
 
-// Name returns what results call the target: its name in the file, behind that of
-// its flow and a slash; method and URL if the file has no name.
+// Name returns the name of the target in results: the name of its flow and a slash, if it
+// is part of one, and its name in the file; method and URL if the file has no name for it.
 func (t *Target) Name() string { return t.name }
 
-// Index returns the target's place in [Plan.Targets].
+// Index returns the target's index in [Plan.Targets].
 func (t *Target) Index() int { return t.index }
 
-// Method returns the request's method. The answer to HEAD has no body.
+// Method returns the request's method. The response to HEAD has no body.
 func (t *Target) Method() string { return t.method }
 
 // Origin returns the index of the target's server in [Plan.Origins].
 func (t *Target) Origin() int { return t.origin }
 
-// Setup reports whether the request is part of what users do once before they
-// begin; results usually leave it out.
+// Setup reports whether the request is one that users send once before they begin; results
+// usually exclude it.
 func (t *Target) Setup() bool { return t.setup }
 
 // Sequential reports whether the request is a step of a flow, or of setup.
 func (t *Target) Sequential() bool { return t.sequential }
 
-// Wire returns the bytes of the request if they never change, else nil: head and
-// body, without the body if [Target.Stream] returns one. It belongs to the plan.
+// Wire returns the bytes of the request if they never change, else nil: head and body, or
+// only the head if [Target.Stream] returns a body. They belong to the plan.
 func (t *Target) Wire() []byte { return t.wire }
 
-// Stream returns the body that follows the request's bytes, or nil if they hold
-// it.
+// Stream returns the body that follows the request's bytes, or nil if they contain it.
 func (t *Target) Stream() *Stream { return t.body.stream }
 
-// NeedsHead reports whether checks or captures look at the header fields of
-// answers. If not, [User.Answer] may be called without.
+// NeedsHead reports whether checks or captures use the header fields of responses. If not,
+// [User.Answer] may be called without them.
 func (t *Target) NeedsHead() bool { return t.needs(ofHeader) || t.needs(ofCookie) }
 
-// NeedsBody reports whether checks or captures look at the body of answers. If
-// not, it need not be kept, and [User.Answer] may be called without.
+// NeedsBody reports whether checks or captures use the body of responses. If not, it need
+// not be kept, and [User.Answer] may be called without it.
 func (t *Target) NeedsBody() bool { return t.needs(ofBody) || t.needs(ofJSON) || t.needs(ofRegexp) }
 
 func (t *Target) needs(s subject) bool {
@@ -142,8 +140,7 @@ func (t *Target) needs(s subject) bool {
 		slices.ContainsFunc(t.captures, func(g grab) bool { return g.subject == s })
 }
 
-// Checks returns the names of everything that [User.Answer] may return for this
-// target.
+// Checks returns all names that [User.Answer] may return for this target.
 func (t *Target) Checks() []string {
 	var names []string
 	for i := range t.checks {
@@ -173,7 +170,7 @@ func (p *Plan) origin(at *place) int {
 	return len(p.origins) - 1
 }
 
-// finish numbers the targets and prepares the choice.
+// finish numbers the targets and prepares the weighted choice.
 func (p *Plan) finish(entries [][]*Target, weights []float64) {
 	p.entries = entries
 	p.targets = slices.Concat(append([][]*Target{p.setup}, entries...)...)
@@ -185,9 +182,9 @@ func (p *Plan) finish(entries [][]*Target, weights []float64) {
 	}
 }
 
-// newAlias builds the table after Vose (1991).
+// newAlias builds the table with Vose's algorithm (1991).
 func newAlias(weights []float64) []alias {
-	// Divided by the largest first, so that the sum of huge weights is finite.
+	// Divide by the largest first, so that the sum of huge weights is finite.
 	most := slices.Max(weights)
 	var sum float64
 	for _, w := range weights {
@@ -213,10 +210,10 @@ func newAlias(weights []float64) []alias {
 			small = append(small, l)
 		}
 	}
-	return table // what is left over is 1 but for rounding, and its own alias
+	return table // the remaining ones are 1 except for rounding, and their own alias
 }
 
-// assemble compiles the request as HTTP/1.1 writes it, RFC 9112, section 3.
+// assemble compiles the request in the format of HTTP/1.1, RFC 9112, section 3.
 func (t *Target) assemble() {
 	head := template(nil).text(t.method + " ").join(t.path).text(" HTTP/1.1\r\nHost: " + t.host + "\r\n")
 	for _, f := range t.fields {
@@ -250,8 +247,8 @@ func (t *Target) assemble() {
 	t.head = head
 }
 
-// expectsBody reports whether the method has a body as a rule, so that an empty
-// one is announced: RFC 9110, section 8.6.
+// expectsBody reports whether requests with the method usually have a body, so that an
+// empty one must be announced: RFC 9110, section 8.6.
 func (t *Target) expectsBody() bool {
 	return t.method == "POST" || t.method == "PUT" || t.method == "PATCH"
 }

@@ -63,17 +63,17 @@ func TestParseCheck(t *testing.T) {
 
 func TestParseCheckFlaws(t *testing.T) {
 	for _, c := range []struct{ check, want string }{
-		{"", "begins with neither status, header, body nor json"},
-		{"200", "begins with neither"},
+		{"", "does not begin with status, header, body or json"},
+		{"200", "does not begin with"},
 		{"status", `"" is no status`},
 		{"status ok", `"ok" is no status`},
-		{"body hello", "it has none of equals, contains, matches, exists, absent"},
-		{"body exists", `"exists" is no comparison of a body`},
-		{"body of it equals x", `"of it" is no comparison of a body`},
+		{"body hello", "it contains none of equals, contains, matches, exists, absent"},
+		{"body exists", `"exists" is not a comparison for a body`},
+		{"body of it equals x", `"of it" is not a comparison for a body`},
 		{"body matches (", "missing closing )"},
 		{"header exists", "a check on a header without its name"},
 		{"header A B exists", "a check on a header without its name"},
-		{"header A exists now", `"now" behind exists`},
+		{"header A exists now", `"now" after exists`},
 		{"json id equals 7", "json"},
 		{"json $.a equals [1]", "equals a list"},
 	} {

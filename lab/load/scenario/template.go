@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// part is one piece of a template's text: literal, or a reference.
+// part is one piece of a template's text: a literal or a reference.
 type part struct {
 	literal string
 	name    string // of the variable; empty: literal
-	column  string // behind the first dot
-	filter  string // behind the bar
+	column  string // after the first dot
+	filter  string // after the vertical bar
 	offset  int    // of the reference in the text
 }
 
-// splitTemplate cuts a text at its references: ${name}, ${name.column},
-// ${name|filter}. $${ is ${ itself; any other $ is a dollar.
+// splitTemplate splits a text at its references: ${name}, ${name.column}, ${name|filter}.
+// $${ stands for ${; any other $ is a dollar sign.
 func splitTemplate(s string) ([]part, *templateError) {
 	var parts []part
 	var text strings.Builder
@@ -64,23 +64,23 @@ type templateError struct {
 	what, do string
 }
 
-// reference reads what stands between the braces.
+// reference parses the text between the braces.
 func reference(s string) (part, *templateError) {
 	var p part
 	if bar := strings.LastIndexByte(s, '|'); bar >= 0 {
 		s, p.filter = strings.TrimSpace(s[:bar]), strings.TrimSpace(s[bar+1:])
 		if p.filter != "raw" && p.filter != "url" && p.filter != "json" {
-			return p, &templateError{0, fmt.Sprintf("unknown filter %q", p.filter), "known are raw, url and json; or write $${ for the characters themselves"}
+			return p, &templateError{0, fmt.Sprintf("unknown filter %q", p.filter), "the filters are raw, url and json; or write $${ for the characters themselves"}
 		}
 	}
 	p.name, p.column, _ = strings.Cut(strings.TrimSpace(s), ".")
 	if !isName(p.name) {
-		return p, &templateError{0, fmt.Sprintf("${%s} names no variable", s), "write ${name} with letters, digits, - and _; or $${ for the characters themselves"}
+		return p, &templateError{0, fmt.Sprintf("${%s} is not a variable", s), "write ${name} with letters, digits, - and _; or $${ for the characters themselves"}
 	}
 	return p, nil
 }
 
-// isName reports whether s can name a variable or a capture.
+// isName reports whether s is a valid name of a variable or a capture.
 func isName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -92,15 +92,15 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// encoding is how a value is written where it stands, so that no value can end
-// the place it stands in: a captured CR LF never begins a header field.
+// encoding is how a value is written in its place, so that no value can end that place: a
+// captured CR LF never begins a header field.
 type encoding uint8
 
 const (
-	plain    encoding = iota // as it is
-	query                    // everything but RFC 3986's unreserved characters is escaped
-	inTarget                 // what cannot stand in a request target is escaped
-	inField                  // what cannot stand in a header field becomes a blank
+	plain    encoding = iota // unchanged
+	query                    // everything except RFC 3986's unreserved characters is escaped
+	inTarget                 // characters that a request target cannot contain are escaped
+	inField                  // characters that a header field cannot contain become spaces
 	quoted                   // the inside of a JSON string
 )
 
@@ -112,8 +112,8 @@ type segment struct {
 	enc     encoding
 }
 
-// template is precompiled text. Neighbouring literals are one segment, hence a
-// template without variables has one at most.
+// template is precompiled text. Neighbouring literals are one segment, so a template
+// without variables has at most one.
 type template []segment
 
 // text appends a literal.
@@ -151,7 +151,7 @@ func (t template) constant() ([]byte, bool) {
 	return nil, false
 }
 
-// render appends what t says to a user.
+// render appends the text of t for a user.
 func (u *User) render(dst []byte, t template) []byte {
 	for i := range t {
 		s := &t[i]
@@ -166,7 +166,7 @@ func (u *User) render(dst []byte, t template) []byte {
 
 const hexDigits = "0123456789ABCDEF"
 
-// unsafe reports whether a byte is escaped under e.
+// unsafe reports whether e escapes a byte.
 func (e encoding) unsafe(c byte) bool {
 	switch e {
 	case query:
@@ -211,8 +211,8 @@ func (e encoding) append(dst, value []byte) []byte {
 	return append(dst, value[start:]...)
 }
 
-// appendQuoted writes the first character of value within a JSON string, and
-// returns its size. Bytes that are no UTF-8 become U+FFFD, as in encoding/json.
+// appendQuoted appends the first character of value in the form that a JSON string needs,
+// and returns its size. Invalid UTF-8 becomes U+FFFD, as in encoding/json.
 func appendQuoted(dst, value []byte) ([]byte, int) {
 	switch c := value[0]; {
 	case c == '"' || c == '\\':
@@ -224,8 +224,8 @@ func appendQuoted(dst, value []byte) ([]byte, int) {
 	return utf8.AppendRune(dst, r), size
 }
 
-// template compiles a text. The place says how values are written; a filter
-// says otherwise, but never lets a value out of a URL or a header field.
+// template compiles a text. The place determines how values are written. A filter can
+// change that, but cannot let a value end a URL or a header field.
 func (s *scope) template(t text, place encoding) template {
 	if t.node == nil {
 		return nil
@@ -269,9 +269,9 @@ func (e encoding) filtered(filter string) encoding {
 	}
 }
 
-// tree compiles a value into JSON whose strings are templates. A string that is
-// nothing but one ${name|raw} is written without its quotes: a number, or JSON of
-// the user's own.
+// tree compiles a value into JSON whose strings are templates. A string that consists of
+// one ${name|raw} is written without its quotes: it is a number, or JSON provided by the
+// user.
 func (s *scope) tree(n *node) template {
 	switch n.kind {
 	case list:
@@ -316,7 +316,7 @@ func (s *scope) quotedText(n *node) template {
 
 func quote(s string) string { return `"` + string(quoted.append(nil, []byte(s))) + `"` }
 
-// scalar returns a number, a boolean or nothing as JSON writes it.
+// scalar returns a number, a boolean or null as JSON.
 func (b *binder) scalar(n *node) string {
 	switch n.kind {
 	case null:

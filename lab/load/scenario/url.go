@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// place is the part of a URL that tells where the server is, with the path that a
-// base adds.
+// place is the part of a URL that identifies the server, with the path that a base adds.
 type place struct {
 	scheme, host, prefix string
 }
 
-// cutURL splits scheme and authority off.
+// cutURL splits off scheme and authority.
 func cutURL(s string) (origin, rest string) {
 	scheme := strings.Index(s, "://")
 	if scheme < 0 || strings.ContainsAny(s[:scheme], "/?#") {
@@ -32,18 +31,18 @@ func (c *compiler) parseBase(t text) *place {
 		return nil
 	}
 	if strings.ContainsAny(rest, "?#") || strings.Contains(rest, "${") {
-		c.fail(t.node.line, "write http://host:port or http://host:port/path", "base %q: a base has neither query nor variables", t.s)
+		c.fail(t.node.line, "write http://host:port or http://host:port/path", "base %q: a base cannot have a query or variables", t.s)
 		return nil
 	}
 	p.prefix = strings.TrimSuffix(rest, "/")
 	return p
 }
 
-// origin reads http://host:port.
+// origin parses http://host:port.
 func (c *compiler) origin(s string, t text) (*place, bool) {
 	line := t.node.line
 	if strings.Contains(s, "${") {
-		c.fail(line, "put variables into path and query alone; for another server write another target", "%q: variables in the server's name", t.s)
+		c.fail(line, "use variables only in path and query; write a target for each server", "%q: variables in the server's name", t.s)
 		return nil, false
 	}
 	u, err := url.Parse(s)
@@ -51,16 +50,16 @@ func (c *compiler) origin(s string, t text) (*place, bool) {
 	case err != nil:
 		c.fail(line, "write http://host:port/path", "%q is no URL", t.s)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		c.fail(line, "write http:// or https://, host and port", "%q does not say where the server is", t.s)
+		c.fail(line, "write http:// or https://, host and port", "%q does not name a server", t.s)
 	case u.User != nil:
-		c.fail(line, "send the header Authorization instead", "%q: a user in the URL is not sent", t.s)
+		c.fail(line, "send the header Authorization instead", "%q: user information in a URL is not sent", t.s)
 	default:
 		return &place{scheme: u.Scheme, host: u.Host}, true
 	}
 	return nil, false
 }
 
-// url compiles where a target is.
+// url compiles the URL of a target.
 func (s *scope) url(t *Target, st *step) {
 	c, line := s.c, st.Line
 	if st.URL.s == "" {
@@ -94,14 +93,14 @@ func (s *scope) url(t *Target, st *step) {
 		if seg.slot < 0 {
 			s.literalURL(seg.literal, st.URL)
 		}
-		if s.verbatim { // what vegeta sends is escaped where it must be
+		if s.verbatim { // vegeta escapes where necessary
 			t.path[k].literal = inTarget.append(nil, seg.literal)
 		}
 	}
 }
 
-// literalURL refuses what cannot stand in a URL. Where nothing is a variable, in
-// vegeta's format and in flags, most of it is escaped instead.
+// literalURL rejects characters that a URL cannot contain. Where there are no variables, in
+// vegeta's format and in flags, most of them are escaped instead.
 func (s *scope) literalURL(b []byte, t text) {
 	for i, c := range b {
 		fine := !inTarget.unsafe(c) || s.verbatim && c != '#' && c != ' ' && c >= ' ' && c != 0x7f
@@ -113,9 +112,9 @@ func (s *scope) literalURL(b []byte, t text) {
 		}
 		do := fmt.Sprintf("write %%%02X", c)
 		if c == '#' {
-			do = "leave it out: a fragment is never sent"
+			do = "remove it: a fragment is never sent"
 		}
-		s.c.fail(t.node.line, do, "url %q: %q cannot stand there", t.s, c)
+		s.c.fail(t.node.line, do, "url %q: %q is not allowed there", t.s, c)
 		return
 	}
 }

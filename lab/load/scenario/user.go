@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// User is one virtual user: usually a connection. It says what to ask next, and is
-// told the answers. It belongs to one goroutine at a time.
+// User is one virtual user, usually a connection. It returns the next request, and receives
+// the responses. It may be used by one goroutine at a time.
 type User struct {
 	plan    *Plan
 	random  rand.Rand
 	id, of  uint64
-	now     [periods]uint64 // number of the present iteration, request and user, from 1
-	rest    []*Target       // of the present flow
-	passes  uint64          // iterations but those of setup
+	now     [periods]uint64 // number of the current iteration, request and user, from 1
+	rest    []*Target       // remaining steps of the current flow
+	passes  uint64          // iterations except those of setup
 	cells   []cell
 	scratch []byte
 	ready   bool // setup is done
-	once    bool // everything is asked for once, see Plan.Rehearse
-	tried   bool // of once: setup was begun
-	waiting bool // the next request depends on an answer
+	once    bool // every request is made once, see Plan.Rehearse
+	tried   bool // with once: setup was begun
+	waiting bool // the next request depends on a response
 }
 
-// User returns a virtual user. Of users with the same seed no two behave alike;
-// the same seed, id and answers bring about the same requests. There are of users
-// altogether, numbered from 0, over all processes of a run: counters and rows of
-// CSV files are dealt out among them without overlap.
+// User returns a virtual user. No two users with the same seed behave alike; the same seed,
+// id and responses result in the same requests. A run has of users, numbered from 0, over
+// all of its processes: counters and rows of CSV files are divided among them without
+// overlap.
 func (p *Plan) User(seed uint64, id, of int) *User {
 	if id < 0 || id >= of {
 		panic("scenario: user " + strconv.Itoa(id) + " of " + strconv.Itoa(of))
@@ -40,17 +40,17 @@ func (p *Plan) User(seed uint64, id, of int) *User {
 	return u
 }
 
-// Rehearse returns a user that does everything once: setup, then each target and
-// each flow in the order of the file, whatever the weights say. When all is done,
-// or setup did not succeed, Next returns false without waiting for an answer.
+// Rehearse returns a user that makes every request once: setup, then each target and each
+// flow in the order of the file, regardless of the weights. When all are done, or setup
+// failed, Next returns false without waiting for a response.
 func (p *Plan) Rehearse(seed uint64) *User {
 	u := p.User(seed, 0, 1)
 	u.once = true
 	return u
 }
 
-// scramble spreads neighbouring numbers over all of them (the last step of
-// SplitMix64), so that generators seeded with them have nothing in common.
+// scramble spreads neighbouring numbers over the whole range (the last step of SplitMix64),
+// so that generators seeded with them are unrelated.
 func scramble(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -58,11 +58,11 @@ func scramble(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Next chooses the next request. It returns false while the answer that it depends
-// on is outstanding: call [User.Answer] or [User.Abort], then Next again.
+// Next returns the next request. It returns false while the response that it depends on is
+// outstanding: call [User.Answer] or [User.Abort], then Next again.
 //
-// What the request says is drawn by [User.Append] or [User.View]; call one of them
-// before the next Next.
+// [User.Append] and [User.View] draw the variables of the request; call one of them before
+// the next call of Next.
 func (u *User) Next() (*Target, bool) {
 	if u.waiting {
 		return nil, false
@@ -106,24 +106,24 @@ func (u *User) begin() {
 	}
 }
 
-// deal says which of n entries is the user's in its k-th iteration. All users together
-// ask for the entries in turn, as if one list were dealt out to them: a user's next
-// card is as many further as there are users. When that leads back to where it was,
-// without all having had their turn, it goes on one further: two users and two
-// targets would otherwise have each user ask for the same target for ever.
+// deal returns which of n entries is the user's in its k-th iteration. All users together
+// use the entries in turn, as if one list were dealt out to them: a user's next entry is as
+// many further as there are users. If that leads back to the start before all had their
+// turn, it skips one: otherwise, with two users and two targets, each user would request
+// the same target forever.
 func (u *User) deal(k, n uint64) uint64 {
 	common, rest := n, u.of%n
 	for rest != 0 {
 		common, rest = rest, common%rest
 	}
-	round := n / common // iterations until it is back
+	round := n / common // iterations until it is back at the start
 	return (u.id + k%round*(u.of%n) + k/round%common) % n
 }
 
-// Append appends the bytes of t's request to dst in HTTP/1.1's form: head and
-// body, or the head alone if [Target.Stream] has the body. t is what Next returned
-// last. Nothing is allocated once dst and the user's own buffers are large enough,
-// except by signatures other than HMAC.
+// Append appends the bytes of t's request to dst in the format of HTTP/1.1: head and body,
+// or only the head if [Target.Stream] has the body. t is the last result of Next. Append
+// does not allocate once dst and the user's own buffers are large enough, except for
+// signatures other than HMAC.
 func (u *User) Append(dst []byte, t *Target) []byte {
 	if t.wire != nil {
 		return append(dst, t.wire...)
@@ -149,25 +149,25 @@ type Field struct {
 	Value []byte
 }
 
-// View is a request in parts, for HTTP/2. Its slices belong to the user and the
-// plan, and are valid until the next call with the same View.
+// View is a request in parts, for HTTP/2. Its slices belong to the user and the plan, and
+// are valid until the next call with the same View.
 type View struct {
 	Method    string
 	Scheme    string
 	Authority string
 	Path      []byte
-	Fields    []Field // without Host, and without what frames the body or concerns a connection
-	Body      []byte  // empty if Target.Stream has it
+	Fields    []Field // without Host, and without fields that frame the body or concern the connection
+	Body      []byte  // empty if Target.Stream has the body
 	buf       []byte
 	ends      []int
 }
 
-// View fills v with t's request, which is what Next returned last. It allocates
-// nothing once v is warm.
+// View fills v with t's request, where t is the last result of Next. It does not allocate
+// once the buffers of v are large enough.
 func (u *User) View(v *View, t *Target) {
 	v.Method, v.Scheme, v.Authority = t.method, t.scheme, t.host
 	v.Fields, v.buf, v.ends = v.Fields[:0], v.buf[:0], v.ends[:0]
-	// The buffer may move while it grows: write everything, then cut it up.
+	// The buffer may move while it grows: write everything, then slice it.
 	add := func(t template) {
 		if _, ok := t.constant(); !ok {
 			v.buf = u.render(v.buf, t)
@@ -204,7 +204,7 @@ func (u *User) View(v *View, t *Target) {
 	v.ends = ends
 }
 
-// ofConnection names the fields that HTTP/2 forbids: RFC 9113, section 8.2.2.
+// ofConnection reports whether HTTP/2 forbids a field: RFC 9113, section 8.2.2.
 func ofConnection(name string) bool {
 	switch name {
 	case "connection", "keep-alive", "proxy-connection", "upgrade", "te":
@@ -213,19 +213,18 @@ func ofConnection(name string) bool {
 	return false
 }
 
-// Think returns how long the user waits after the answer to t before it asks
-// again. It draws: call it once for each request.
+// Think returns how long the user waits after the response to t before its next request. It
+// draws a value: call it once for each request.
 func (u *User) Think(t *Target) time.Duration { return t.think.Draw(&u.random) }
 
-// Answer tells the user what came back for t: the status, the header fields as
-// HTTP/1.1 writes them (with or without the status line), and the body without
-// chunks. Both may be nil if t needs none, and the body may be cut off where the
-// caller's memory ends: checks then see that part. Nothing is kept.
+// Answer passes the response to t to the user: the status, the header fields in the format
+// of HTTP/1.1 (with or without the status line), and the body without chunk framing. Both
+// may be nil if t does not need them, and the body may be truncated if the caller's buffer
+// is too small: checks then apply to that part. Nothing is retained.
 //
-// It returns the name of the first check that failed, in the order of the file, or
-// "". A check that failed does not end a flow, a capture that failed does, for the
-// next step needs it. Nothing is allocated when t captures nothing and the checks
-// hold.
+// It returns the name of the first check that failed, in the order of the file, or "". A
+// failed check does not end a flow; a failed capture does, because the next step needs it.
+// Answer does not allocate if t has no captures and the checks hold.
 func (u *User) Answer(t *Target, status int, head, body []byte) (failed string) {
 	for i := range t.checks {
 		if !t.checks[i].holds(status, head, body, &u.scratch) {
@@ -253,6 +252,6 @@ func (u *User) Answer(t *Target, status int, head, body []byte) (failed string) 
 	return failed
 }
 
-// Abort tells the user that the answers to its requests will not come. It goes on
-// with a new iteration, or with setup if that was not done.
+// Abort tells the user that the responses to its requests will not arrive. It continues
+// with a new iteration, or with setup if that is not complete.
 func (u *User) Abort() { u.rest, u.waiting = nil, false }

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// period is how long a value of a variable lasts.
+// period is how long a variable keeps its value.
 type period uint8
 
 const (
@@ -39,15 +39,15 @@ const (
 	captured
 )
 
-// slot is what is known of one variable or capture before the run.
+// slot is the definition of one variable or capture.
 type slot struct {
 	name     string
 	source   source
 	per      period
 	value    []byte   // of fixed
-	start    int64    // of count; least of integer
+	start    int64    // of count; the minimum of integer
 	step     int64    // of count
-	span     uint64   // of integer: how many there are, 0 for all
+	span     uint64   // of integer: the number of values, 0 for all
 	length   int      // of letters
 	choices  [][]byte // of choice; of letters: the characters
 	table    *table
@@ -62,11 +62,11 @@ type table struct {
 	rows    [][]string
 }
 
-// cell is a slot's present value, of one user.
+// cell is the current value of a slot, for one user.
 type cell struct {
 	buf   []byte
-	drawn uint64 // the period's number; 0: never
-	index uint64 // how many values were drawn; of a row: its number
+	drawn uint64 // number of the period; 0: never
+	index uint64 // number of values drawn; of a row: its number
 	mac   mac
 }
 
@@ -76,8 +76,8 @@ var builtin = map[string]slot{
 	"iteration": {name: "iteration", source: iterationNumber},
 }
 
-// value returns the value of a slot, drawn if its period is over. It is valid
-// until the next draw.
+// value returns the value of a slot, and draws it if its period is over. It is valid until
+// the next draw.
 func (u *User) value(index, column int32) []byte {
 	s, c := &u.plan.slots[index], &u.cells[index]
 	if s.source == fixed {
@@ -128,8 +128,8 @@ func (u *User) draw(s *slot, c *cell) {
 	}
 }
 
-// turn returns how many values all users together drew before this one if they
-// took turns. No two users get the same, and none has to ask another.
+// turn returns how many values all users together have drawn before this one, if they take
+// turns. No two users get the same number, and no communication is necessary.
 func (u *User) turn(c *cell) uint64 {
 	if c.buf == nil {
 		c.buf = make([]byte, 0, 20)
@@ -140,7 +140,7 @@ func (u *User) turn(c *cell) uint64 {
 	return c.index
 }
 
-// appendUUID writes a UUID of version 4, RFC 9562, section 5.4.
+// appendUUID appends a UUID of version 4, RFC 9562, section 5.4.
 func (u *User) appendUUID(dst []byte) []byte {
 	high, low := u.random.Uint64(), u.random.Uint64()
 	high = high&^0xf000 | 0x4000
@@ -160,7 +160,7 @@ func (u *User) appendUUID(dst []byte) []byte {
 
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// variables compiles all of them; JWTs come last, because they refer to others.
+// variables compiles all variables, JWTs last, because they refer to others.
 func (c *compiler) variables(all named[variable]) {
 	for _, tokens := range []bool{false, true} {
 		for i := range all {
@@ -171,14 +171,14 @@ func (c *compiler) variables(all named[variable]) {
 	}
 }
 
-// name refuses what cannot be referred to, or means something else already.
+// name rejects names that cannot be referred to, or are already in use.
 func (c *compiler) name(name string, line int, what string) bool {
 	if !isName(name) {
-		c.fail(line, "use letters, digits, - and _, and begin with a letter", "%s %q has no name that ${...} can hold", what, name)
+		c.fail(line, "use letters, digits, - and _, and begin with a letter", "%s %q: the name cannot be used in ${...}", what, name)
 		return false
 	}
 	if builtin[name].name != "" {
-		c.fail(line, "choose another name; vu is the number of the virtual user, iteration that of its iteration", "%s %q: the name is taken", what, name)
+		c.fail(line, "choose another name; vu is the number of the virtual user, iteration is the number of its iteration", "%s %q: the name is taken", what, name)
 		return false
 	}
 	if _, ok := c.slots[name]; ok {
@@ -188,13 +188,13 @@ func (c *compiler) name(name string, line int, what string) bool {
 	return true
 }
 
-// variable compiles one, and reports whether nothing is wrong with it.
+// variable compiles a variable, and reports whether it is valid.
 func (c *compiler) variable(name string, v *variable) bool {
 	errs := len(c.errs)
 	kinds := []string{"value", "counter", "int", "uuid", "string", "choice", "csv", "jwt"}
 	given := slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return !v.has(k) })
 	if len(given) != 1 {
-		// One whose only key is unknown, or holds nothing of use, has been told so.
+		// If the only key is unknown or invalid, that has been reported already.
 		if len(given) > 1 || !c.told("variables."+name) {
 			c.fail(v.Line, "write one of "+strings.Join(kinds, ", "), "variable %q has %d kinds", name, len(given))
 		}
@@ -220,32 +220,32 @@ func (c *compiler) variable(name string, v *variable) bool {
 	return len(c.errs) == errs
 }
 
-// told reports whether something is wrong at a place of the file, or within it.
+// told reports whether an error was reported for a place of the file, or within it.
 func (b *binder) told(what string) bool {
 	return slices.ContainsFunc(b.errs, func(e *Error) bool {
 		return strings.HasPrefix(e.What, what+":") || strings.HasPrefix(e.What, what+".")
 	})
 }
 
-// plain is a text that is taken as it is: $${ in it is ${, and a reference would be
-// sent as it is written.
+// plain returns a text that is used unchanged: $${ in it becomes ${, and a reference is an
+// error.
 func (c *compiler) plain(name string, t text) []byte {
 	parts, bad := splitTemplate(t.s)
 	var out []byte
 	for _, p := range parts {
 		if p.name != "" {
-			c.fail(t.node.line, fmt.Sprintf("write ${%s} where ${%s} stands, or $${ for ${ itself", p.name, name), "variable %q: %s: the value of a variable holds no other", name, excerpt(t.s))
+			c.fail(t.node.line, fmt.Sprintf("write ${%s} where ${%s} stands, or $${ for ${ itself", p.name, name), "variable %q: %s: the value of a variable cannot contain another", name, excerpt(t.s))
 			return nil
 		}
 		out = append(out, p.literal...)
 	}
 	if bad != nil {
-		c.fail(t.node.line, "write $${ for ${ itself", "variable %q: %s: the value of a variable holds no other", name, excerpt(t.s))
+		c.fail(t.node.line, "write $${ for ${ itself", "variable %q: %s: the value of a variable cannot contain another", name, excerpt(t.s))
 	}
 	return out
 }
 
-// has reports whether the field of that key is given.
+// has reports whether the field with that key is given.
 func (v *variable) has(name string) (given bool) {
 	collect(reflect.ValueOf(v).Elem(), func(k string, field reflect.Value) {
 		given = given || k == name && !field.IsZero()
@@ -253,7 +253,7 @@ func (v *variable) has(name string) (given bool) {
 	return given
 }
 
-// source fills in what a variable's kind says.
+// source fills in the part of a slot that depends on the variable's kind.
 func (c *compiler) source(s *slot, v *variable) bool {
 	errs := len(c.errs)
 	switch {
@@ -281,7 +281,7 @@ func (c *compiler) source(s *slot, v *variable) bool {
 			s.choices = append(s.choices, utf8.AppendRune(nil, r))
 		}
 		if len(s.choices) == 0 {
-			c.fail(v.Line, "leave alphabet out for letters and digits", "variable %q: an empty alphabet", s.name)
+			c.fail(v.Line, "remove alphabet for letters and digits", "variable %q: an empty alphabet", s.name)
 		}
 	case v.Choice != nil:
 		s.source = choice
@@ -298,7 +298,7 @@ func (c *compiler) source(s *slot, v *variable) bool {
 	return len(c.errs) == errs
 }
 
-// csv reads a table. Its first line names the columns.
+// csv reads a table. The first line contains the names of the columns.
 func (c *compiler) csv(s *slot, v *variable) {
 	spec := v.CSV
 	if spec.File.s == "" {
@@ -327,17 +327,17 @@ func (c *compiler) csv(s *slot, v *variable) {
 	var bad *csv.ParseError
 	switch {
 	case errors.As(err, &bad):
-		c.errs = append(c.errs, &Error{File: c.path(spec.File.s), Line: bad.Line, What: bad.Err.Error(), Do: "give every row as many columns as the first line names, and quote values that hold the separator"})
+		c.errs = append(c.errs, &Error{File: c.path(spec.File.s), Line: bad.Line, What: bad.Err.Error(), Do: "give every row as many columns as the first line names, and quote values that contain the separator"})
 	case err != nil:
 		c.fail(spec.File.node.line, "check the file", "%s: %v", spec.File.s, err)
 	case len(rows) < 2:
-		c.fail(spec.File.node.line, "name the columns in the first line, and put at least one row below", "%s holds no rows", spec.File.s)
+		c.fail(spec.File.node.line, "name the columns in the first line, and put at least one row below", "%s contains no rows", spec.File.s)
 	default:
 		s.table = &table{file: spec.File.s, columns: rows[0], rows: rows[1:]}
 	}
 }
 
-// column finds a column of a slot's table.
+// column returns the index of a column of a slot's table.
 func (s *slot) column(name string) (int32, error) {
 	at := slices.Index(s.table.columns, name)
 	if at < 0 || at > math.MaxInt32 {

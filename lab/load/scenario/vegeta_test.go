@@ -54,21 +54,21 @@ GET /under/base
 
 func TestTargetsFlaws(t *testing.T) {
 	for text, want := range map[string]string{
-		"GET http://h/\nnonsense\n":             `t:2: "nonsense" is neither; write Name: value`,
+		"GET http://h/\nnonsense\n":             `t:2: "nonsense" is neither a header field nor a target; write Name: value`,
 		"GET http://h/\n\nA: b\n":               `t:3: "A: b" belongs to no target; begin a target`,
 		"GET http://h/\n@\n":                    "t:2: a body without a file; write @ and",
 		"POST http://h/\n@a\n@a\n":              "t:3: a second body; keep one",
 		"POST http://h/\n@gone\n":               "t:2: open gone: file does not exist",
-		"GET http://h/ x\n":                     `t:1: url "http://h/ x": ' ' cannot stand there`,
+		"GET http://h/ x\n":                     `t:1: url "http://h/ x": ' ' is not allowed there`,
 		"GET http://h/\nPOST nowhere\n":         `t:2: url "nowhere" is neither`,
 		"GET http://h/\nContent-Length: 2\n":    "t:2: Content-Length is set by the body",
 		"get http://h/\n":                       "targets in vegeta's format begin with a method and a URL",
 		"http://h/\n":                           "targets in vegeta's format",
-		"GET http://h/\nA\x00B: c\n":            "is no name of a header field",
+		"GET http://h/\nA\x00B: c\n":            "is not the name of a header field",
 		"GET http://h/a\nB: c\x01d\n":           "a line break or control character",
 		"# nothing but comments\n":              "the file is empty",
 		"GET http://h/\nBAD METHOD: x\n":        `url "METHOD: x" is neither`,
-		"GET http://user:pw@h/\nX-Y: z\n@b.txt": "a user in the URL is not sent",
+		"GET http://user:pw@h/\nX-Y: z\n@b.txt": "user information in a URL is not sent",
 	} {
 		_, err := Parse("t", []byte(text), options("a", "x", "b.txt", ""))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -1,4 +1,4 @@
-// Package spec is what a load generator is asked to do, and what comes of it: a [Spec]
-// goes in, [Event] values come out, and the last of them has a [Result]. All of it is
-// data that travels as JSON between processes; what makes the load is in other packages.
+// Package spec defines the input and output of a load generator: it receives a [Spec] and
+// returns [Event] values, the last of which holds a [Result]. All of it is data that
+// travels as JSON between processes; other packages generate the load.
 package spec

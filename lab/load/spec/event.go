@@ -3,35 +3,35 @@ package spec
 // Event is one line of a generator process's standard output. Exactly one field
 // is set.
 type Event struct {
-	PID       int     `json:"pid,omitempty"`       // of a generator on this machine, which has started; never on its output
-	Standing  int     `json:"standing,omitempty"`  // of subscribers that are not all there yet: how many listen
-	Connected bool    `json:"connected,omitempty"` // all connections stand, the warm-up begins
+	PID       int     `json:"pid,omitempty"`       // of a generator on this machine that has started; never on the generator's output
+	Standing  int     `json:"standing,omitempty"`  // subscribers connected so far, while some are not
+	Connected bool    `json:"connected,omitempty"` // all connections are established, the warm-up begins
 	Window    bool    `json:"window,omitempty"`    // the window begins
 	Tick      *Tick   `json:"tick,omitempty"`
-	Result    *Result `json:"result,omitempty"` // the last line of a run that measured
-	Error     string  `json:"error,omitempty"`  // the last line of one that could not
+	Result    *Result `json:"result,omitempty"` // last line of a run that measured
+	Error     string  `json:"error,omitempty"`  // last line of a run that could not measure
 }
 
-// Tick is one point of the time series: what happened since the one before.
+// Tick is one point of the time series: what happened since the point before.
 type Tick struct {
-	T         float64     `json:"t"`                         // seconds since the window began, at the tick's end; negative in the warm-up
-	Seconds   float64     `json:"seconds"`                   // the tick's length
-	Requests  uint64      `json:"requests"`                  // answers, or events of a stream
-	Errors    uint64      `json:"errors"`                    //
-	P50       float64     `json:"p50_us"`                    // microseconds; 0 without answers
-	P99       float64     `json:"p99_us"`                    //
+	T         float64     `json:"t"`        // seconds since the start of the window, at the end of the tick; negative in the warm-up
+	Seconds   float64     `json:"seconds"`  // length of the tick
+	Requests  uint64      `json:"requests"` // responses, or events of a stream
+	Errors    uint64      `json:"errors"`
+	P50       float64     `json:"p50_us"` // microseconds; 0 without responses
+	P99       float64     `json:"p99_us"`
 	ServerCPU float64     `json:"server_cpu"`                // CPU seconds a second
 	Used      float64     `json:"used,omitempty"`            // CPU seconds of the generator itself since its process began, at the tick's end
 	Heat      [][2]uint64 `json:"heat"`                      // sparse latency counts, see HeatBucket
-	SendLag   float64     `json:"send_lag_p99_us,omitempty"` // of an open loop, p99 of those sent
-	Listen    *Heard      `json:"listen,omitempty"`          // of subscribers
-	Waiting   uint64      `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent, at the tick's end
-	Counts    string      `json:"counts,omitempty"`          // of Spec.Member, in the window: what Result.Histogram grew by, see tally.Delta
+	SendLag   float64     `json:"send_lag_p99_us,omitempty"` // open loop: p99 of the requests sent
+	Listen    *Heard      `json:"listen,omitempty"`          // of subscribers, else nil
+	Waiting   uint64      `json:"waiting,omitempty"`         // open loop: arrivals that are due and not sent, at the end of the tick
+	Counts    string      `json:"counts,omitempty"`          // of Spec.Member, in the window: the growth of Result.Histogram, see tally.Delta
 }
 
-// Heard is what a tick has of subscribers.
+// Heard is what a tick reports about subscribers.
 type Heard struct {
-	Standing   int     `json:"standing"` // at the tick's end
+	Standing   int     `json:"standing"` // connected at the end of the tick
 	BytesIn    uint64  `json:"bytes_in"`
 	GapP50     float64 `json:"gap_p50_us"` // between two events of a subscriber, microseconds; 0 without any
 	GapP99     float64 `json:"gap_p99_us"`

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Files takes the files of a scenario to where they are not: it reads them into
-// memory, travels as JSON, and is a file system there. Names are those that the files had
-// where they were read, whatever they look like.
+// Files takes the files of a scenario to another machine: it holds them in memory, travels
+// as JSON, and is a file system on the other side. The names are those that the files had
+// where they were read; any name is valid.
 type Files map[string][]byte
 
 // ReadFiles reads files into memory.
@@ -36,7 +36,7 @@ func (f Files) Open(name string) (fs.File, error) {
 	return &carried{bytes.NewReader(data), carriedInfo{path.Base(name), int64(len(data))}}, nil
 }
 
-// carried is one of them, opened.
+// carried is an open file of Files.
 type carried struct {
 	*bytes.Reader
 	about carriedInfo

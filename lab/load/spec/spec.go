@@ -15,65 +15,65 @@ import (
 	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
 
-// Spec is what a generator process is asked to do. It travels as JSON on the
+// Spec describes the load that a generator process is to make. It travels as JSON on the
 // process's standard input.
 type Spec struct {
 	Addr        string        `json:"addr"`           // host:port of the server, numeric
-	Request     []byte        `json:"request"`        // one whole request, head and body, as it goes on the wire; none with a Scenario
-	More        [][]byte      `json:"more,omitempty"` // requests that follow Request in turn on each connection, and then all again; the same is expected of their answers. Of HTTP/1.1
-	Expect      Expect        `json:"expect"`         // what every answer must be
+	Request     []byte        `json:"request"`        // one whole request, head and body, as sent on the wire; empty with a Scenario
+	More        [][]byte      `json:"more,omitempty"` // requests that follow Request in turn on each connection, before it starts over; Expect applies to their responses too. HTTP/1.1 only
+	Expect      Expect        `json:"expect"`         // what every response must be
 	Connections int           `json:"connections"`    // kept open throughout
 	Pipeline    int           `json:"pipeline"`       // requests in flight a connection, at least 1
-	Idle        bool          `json:"idle"`           // each connection has one request answered before the warm-up, and is left alone then
-	Warmup      time.Duration `json:"warmup"`         // at least this long; longer while the rate has a trend, three times at most
+	Idle        bool          `json:"idle"`           // each connection has one request answered before the warm-up, and is idle from then on
+	Warmup      time.Duration `json:"warmup"`         // minimum; longer while the rate has a trend, up to three times as long
 	Window      time.Duration `json:"window"`         // measured time
-	Tick        time.Duration `json:"tick"`           // distance of the time series' points
-	Timeout     time.Duration `json:"timeout"`        // for connecting, and for one answer
-	Arrivals    *arrive.Plan  `json:"arrivals"`       // of an open loop, from the window's begin on; nil: a closed loop
+	Tick        time.Duration `json:"tick"`           // interval between the points of the time series
+	Timeout     time.Duration `json:"timeout"`        // for connecting, and for one response
+	Arrivals    *arrive.Plan  `json:"arrivals"`       // of an open loop, from the start of the window on; nil: a closed loop
 	Congestion  string        `json:"congestion"`     // TCP congestion control of the sockets; empty leaves the default
-	ServerPIDs  []int         `json:"server_pids"`    // processes whose CPU is read at the window's edges and every tick
+	ServerPIDs  []int         `json:"server_pids"`    // processes whose CPU time is read at both ends of the window and every tick
 
-	Scenario      *Scenario `json:"scenario,omitempty"`                // in place of Request and Expect
-	PerConnection int       `json:"requests_per_connection,omitempty"` // after so many answers a connection is replaced by a fresh one; 0: never
-	ConnectRate   float64   `json:"connect_rate,omitempty"`            // connections begun a second, at most; 0: no limit
+	Scenario      *Scenario `json:"scenario,omitempty"`                // replaces Request and Expect
+	PerConnection int       `json:"requests_per_connection,omitempty"` // responses after which a connection is replaced by a new one; 0: never
+	ConnectRate   float64   `json:"connect_rate,omitempty"`            // limit on new connections a second; 0: no limit
 	Sources       []string  `json:"sources,omitempty"`                 // source addresses, see sock.ParseSources; empty: the kernel's choice
-	Slow          Slow      `json:"slow,omitzero"`                     // connections that do not take, or give, as fast as they could
-	TLS           *TLS      `json:"tls,omitempty"`                     // nil: in clear
-	HTTP2         bool      `json:"http2,omitempty"`                   // in place of HTTP/1.1; without TLS by prior knowledge (RFC 9113, section 3.3)
-	Streams       int       `json:"streams,omitempty"`                 // of HTTP/2: requests in flight a connection, or subscribers on it, at least 1
-	MaxBody       int64     `json:"max_body,omitempty"`                // bytes of a body whose length is not announced; 0: 1 GiB
-	Member        bool      `json:"member,omitempty"`                  // one of several workers: the warm-up is as long as Warmup says, so that their windows coincide, and the ticks of the window carry their Counts
-	Persist       bool      `json:"persist,omitempty"`                 // go on when a server refuses, or gives no right answer, for long
+	Slow          Slow      `json:"slow,omitzero"`                     // connections that read or write more slowly than they could
+	TLS           *TLS      `json:"tls,omitempty"`                     // nil: no TLS
+	HTTP2         bool      `json:"http2,omitempty"`                   // HTTP/2 instead of HTTP/1.1; without TLS by prior knowledge (RFC 9113, section 3.3)
+	Streams       int       `json:"streams,omitempty"`                 // HTTP/2: requests in flight or subscribers on a connection, at least 1
+	MaxBody       int64     `json:"max_body,omitempty"`                // limit in bytes on a body of unannounced length; 0: 1 GiB
+	Member        bool      `json:"member,omitempty"`                  // one of several workers: the warm-up lasts exactly Warmup, so that their windows coincide, and the ticks of the window have Counts
+	Persist       bool      `json:"persist,omitempty"`                 // continue when a server refuses connections, or gives no right response, for long
 
 	IO string `json:"io,omitempty"` // Epoll or URing; empty: Epoll
 
-	Listen *Subscribe `json:"listen,omitempty"` // connections are subscribers of streams, which Request is the head of; see package subscribe
+	Listen *Subscribe `json:"listen,omitempty"` // connections are subscribers of streams, and Request is the head that they send; see package subscribe
 }
 
-// What a loop waits with, and sends and receives with. URing is for HTTP/1.1 in clear.
+// The values of Spec.IO: how a loop waits, sends and receives. URing supports only HTTP/1.1
+// without TLS.
 const (
 	Epoll = "epoll"
 	URing = "uring"
 )
 
-// Scenario is what is asked for when it is more than one request, as the
-// generator's process gets it. Files that it names are read by that process, unless
-// they come with it.
+// Scenario describes a load of more than one request, as the generator's process receives
+// it. That process reads the files that it names, unless Files has them.
 type Scenario struct {
-	Name    string            `json:"name"`              // of the file: it tells the format, and the directory that other names are relative to
+	Name    string            `json:"name"`              // of the file: it determines the format, and the directory that other names are relative to
 	Text    []byte            `json:"text,omitempty"`    // the file's content
-	Files   Files             `json:"files,omitempty"`   // those that it names, see Carry; nil: they are read where the generator runs
-	Request *scenario.Request `json:"request,omitempty"` // in place of a file
+	Files   Files             `json:"files,omitempty"`   // the files that it names, see Carry; nil: they are read where the generator runs
+	Request *scenario.Request `json:"request,omitempty"` // instead of a file
 	Base    string            `json:"base,omitempty"`    // http://host:port, see scenario.Options
-	Think   string            `json:"think,omitempty"`   // of requests that say nothing themselves; see package dist
-	Set     []string          `json:"set,omitempty"`     // header fields of every request, and
-	Check   []string          `json:"check,omitempty"`   // checks of every answer, see scenario.Options
-	Seed    uint64            `json:"seed,omitempty"`    // of everything that is drawn
-	First   int               `json:"first,omitempty"`   // number of the first user; each connection is one
-	Users   int               `json:"users,omitempty"`   // of all processes of the run; 0: Spec.Connections
+	Think   string            `json:"think,omitempty"`   // for requests that do not set it; see package dist
+	Set     []string          `json:"set,omitempty"`     // header fields added to every request, see scenario.Options
+	Check   []string          `json:"check,omitempty"`   // checks added to every response, see scenario.Options
+	Seed    uint64            `json:"seed,omitempty"`    // seed of all random values
+	First   int               `json:"first,omitempty"`   // number of the first user; each connection is a user
+	Users   int               `json:"users,omitempty"`   // in all processes of the run; 0: Spec.Connections
 }
 
-// Plan compiles the scenario. Its caller closes the plan.
+// Plan compiles the scenario. The caller must close the plan.
 func (s *Scenario) Plan() (*scenario.Plan, error) {
 	o := scenario.Options{Base: s.Base, Set: s.Set, Check: s.Check}
 	read := os.ReadFile
@@ -94,8 +94,9 @@ func (s *Scenario) Plan() (*scenario.Plan, error) {
 	return scenario.Parse(s.Name, s.Text, o)
 }
 
-// Carry reads the files that the scenario and Think name into Files, for a process
-// that cannot: one on another machine. Errors are those of the scenario, or of reading.
+// Carry reads the files that the scenario and Think name into Files, for a process on
+// another machine, which cannot read them. It returns the errors of the scenario and of
+// reading.
 func (s *Scenario) Carry() error {
 	plan, err := s.Plan()
 	if err != nil {
@@ -109,11 +110,11 @@ func (s *Scenario) Carry() error {
 	return errors.Join(err, plan.Close())
 }
 
-// Slow is what clients on thin lines do. A rate of 0 is no limit.
+// Slow describes clients with little bandwidth. A rate of 0 means no limit.
 type Slow struct {
 	Connections int   `json:"connections,omitempty"` // how many of them; 0: all
-	Read        int64 `json:"read,omitempty"`        // bytes a second that a connection takes
-	Write       int64 `json:"write,omitempty"`       // and that it sends
+	Read        int64 `json:"read,omitempty"`        // bytes a second that a connection reads
+	Write       int64 `json:"write,omitempty"`       // bytes a second that a connection writes
 }
 
 // Applies reports whether the connection with this index is slow.
@@ -121,27 +122,27 @@ func (s *Slow) Applies(index int) bool {
 	return (s.Read > 0 || s.Write > 0) && (s.Connections == 0 || index < s.Connections)
 }
 
-// TLS is how connections are secured.
+// TLS is the TLS configuration of connections.
 type TLS struct {
-	ServerName string `json:"server_name,omitempty"` // that the certificate is checked against, and a name is sent
-	Insecure   bool   `json:"insecure,omitempty"`    // take any certificate
-	Resume     bool   `json:"resume,omitempty"`      // resume sessions: connections after the first save the server a signature
-	Roots      []byte `json:"roots,omitempty"`       // certificates that are trusted, PEM; empty: those of the system
+	ServerName string `json:"server_name,omitempty"` // name to send, and to verify the certificate against
+	Insecure   bool   `json:"insecure,omitempty"`    // accept any certificate
+	Resume     bool   `json:"resume,omitempty"`      // resume sessions: the server signs only for the first connection
+	Roots      []byte `json:"roots,omitempty"`       // trusted certificates, PEM; empty: those of the system
 }
 
-// Pool is what certificates are checked against; nil: the system's.
+// Pool returns the certificates to trust; nil: those of the system.
 func (t *TLS) Pool() (*x509.CertPool, error) {
 	if len(t.Roots) == 0 {
 		return nil, nil
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(t.Roots) {
-		return nil, errors.New("spec: there is no certificate in the trusted ones")
+		return nil, errors.New("spec: the trusted roots contain no certificate")
 	}
 	return pool, nil
 }
 
-// Scheme is that of the URLs which connections as these are for.
+// Scheme returns the scheme of the URLs that such connections are for.
 func (s *Spec) Scheme() string {
 	if s.TLS != nil {
 		return "https"
@@ -149,14 +150,14 @@ func (s *Spec) Scheme() string {
 	return "http"
 }
 
-// Places is how many requests may be in flight, but for a pipeline's; of Listen how
-// many subscribers there are.
+// Places is how many requests may be in flight, without pipelining; with Listen, how many
+// subscribers there are.
 func (s *Spec) Places() int { return s.Connections * max(s.Streams, 1) }
 
-// maxBody is what Spec.MaxBody is when it says nothing.
+// DefaultMaxBody is the limit if Spec.MaxBody is 0.
 const DefaultMaxBody = 1 << 30
 
-// Validate names the first field that cannot be meant.
+// Validate returns an error that names the first invalid field.
 func (s *Spec) Validate() error {
 	bad := func(field string, value any) error {
 		return fmt.Errorf("spec: %s is %v", field, value)
@@ -209,7 +210,7 @@ func (s *Spec) Validate() error {
 	return nil
 }
 
-// validateConnections is validate for what connections do beside asking.
+// validateConnections validates the options of connections.
 func (s *Spec) validateConnections() error {
 	switch {
 	case s.PerConnection < 0:
@@ -229,7 +230,7 @@ func (s *Spec) validateConnections() error {
 // maxStreams is how many requests may be in flight on a connection of HTTP/2.
 const maxStreams = 4096
 
-// validateProtocol is validate for TLS and HTTP/2.
+// validateProtocol validates the options of TLS and HTTP/2.
 func (s *Spec) validateProtocol() error {
 	switch {
 	case !s.HTTP2 && s.Streams != 0:
@@ -250,8 +251,8 @@ func (s *Spec) validateProtocol() error {
 	return nil
 }
 
-// Expect is what every answer must be. Status and length are checked on every
-// answer, the body's bytes on a sample.
+// Expect is what every response must be. Status and length are checked for every response,
+// the bytes of the body for a sample.
 type Expect struct {
 	Status int    `json:"status"`
 	Body   []byte `json:"body"` // nil: any body

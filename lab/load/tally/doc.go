@@ -1,5 +1,5 @@
-// Package tally keeps the books of a load generator: what was counted, in ticks and
-// in the window, the distributions of latencies, and what became of the arrivals of
-// an open loop. It knows no protocol and reads no clock; its memory does not grow
-// with what it counts.
+// Package tally does the accounting of a load generator: counters for each tick and for the
+// window, the distributions of latencies, and the fate of the arrivals of an open loop. It
+// is independent of protocols and reads no clock; its memory does not grow with what it
+// counts.
 package tally

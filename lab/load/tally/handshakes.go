@@ -9,16 +9,17 @@ import (
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
-// Handshakes is what is known of the handshakes of a run. Its zero value has seen
-// none.
+// Handshakes has the statistics of the handshakes of a run. The zero value is empty and
+// ready for use.
 type Handshakes struct {
-	state   tlsc.State // of the last one
+	state   tlsc.State // of the last handshake
 	done    uint64
 	resumed uint64
 	took    *hdrhistogram.Histogram
 }
 
-// Note takes one that is complete, so many nanoseconds after the connection was.
+// Note records a completed handshake that took took nanoseconds from the established
+// connection on.
 func (h *Handshakes) Note(s tlsc.State, took int64) {
 	if h.took == nil {
 		h.took = NewHistogram()
@@ -31,7 +32,7 @@ func (h *Handshakes) Note(s tlsc.State, took int64) {
 	Record(h.took, took, 1)
 }
 
-// Result is what they came to; nil without any.
+// Result returns the statistics; nil without any handshake.
 func (h *Handshakes) Result() (r *spec.TLSResult, err error) {
 	if h.done == 0 {
 		return nil, nil

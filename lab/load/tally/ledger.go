@@ -14,40 +14,40 @@ type Arrival struct {
 	Pending  bool // sent, and neither answered nor failed
 }
 
-// Ledger keeps the books of an open loop. It records an arrival in the window
-// to which its intended time belongs, however late its answer comes: a server
-// that stalls at the end of a window does not get off.
+// Ledger does the accounting of an open loop. It records an arrival in the window that
+// contains its intended time, no matter how late the response is: a server that stalls at
+// the end of a window does not look better for it.
 type Ledger struct {
 	spec.Open
 	Rec                                 *Recorder
 	From, To                            int64 // the window
 	ServiceTimes, LagTimes, PacingTimes *hdrhistogram.Histogram
-	fine                                fine // send lag of the present tick
+	fine                                fine // send lag of the current tick
 }
 
-// NewLedger returns one without a window, which records its response times in rec.
+// NewLedger returns a ledger without a window, which records response times in rec.
 func NewLedger(rec *Recorder) *Ledger {
 	return &Ledger{Rec: rec, ServiceTimes: NewHistogram(), LagTimes: NewHistogram(), PacingTimes: NewHistogram()}
 }
 
-// Begin opens the window; before, nothing is counted.
+// Begin opens the window; nothing is counted before.
 func (g *Ledger) Begin(from, to int64) { g.From, g.To = from, to }
 
 // Within reports whether an arrival belongs to the window.
 func (g *Ledger) Within(intended int64) bool { return intended >= g.From && intended < g.To }
 
-// Send notes that a request is handed to the kernel now.
+// Send records that a request is passed to the kernel now.
 func (g *Ledger) Send(a arrive.Arrival, now int64) Arrival {
 	g.Left(a, now)
 	return Begin(a, now)
 }
 
-// Begin is an arrival whose service time begins now, and that Left has to be told of.
+// Begin returns an arrival whose service time begins now. The caller must call Left for it.
 func Begin(a arrive.Arrival, now int64) Arrival {
 	return Arrival{Intended: a.Intended, Sent: now, Pending: true}
 }
 
-// Left notes that a request is in the kernel's hands now, at the latest.
+// Left records that the kernel has the request by now.
 func (g *Ledger) Left(a arrive.Arrival, now int64) {
 	lag := now - a.Intended
 	g.fine.add(lag, 1)
@@ -61,7 +61,7 @@ func (g *Ledger) Left(a arrive.Arrival, now int64) {
 	}
 }
 
-// Right notes a right answer.
+// Right records a right response.
 func (g *Ledger) Right(a *Arrival, now int64) {
 	a.Pending = false
 	g.Rec.fine.add(now-a.Intended, 1)
@@ -71,7 +71,7 @@ func (g *Ledger) Right(a *Arrival, now int64) {
 	}
 }
 
-// Fail notes that no right answer will come, if one was still to come.
+// Fail records that no right response will arrive, if the arrival was pending.
 func (g *Ledger) Fail(a *Arrival) {
 	if a.Pending && g.Within(a.Intended) {
 		g.Failed++
@@ -79,7 +79,7 @@ func (g *Ledger) Fail(a *Arrival) {
 	a.Pending = false
 }
 
-// GiveUp notes that an arrival is left without an answer.
+// GiveUp records that an arrival remains without a response.
 func (g *Ledger) GiveUp(intended, now int64) {
 	if g.Within(intended) {
 		g.Unfinished++
@@ -87,7 +87,7 @@ func (g *Ledger) GiveUp(intended, now int64) {
 	}
 }
 
-// Abandon is GiveUp for an arrival that was never sent, since no connection was free.
+// Abandon is GiveUp for an arrival that was never sent because no connection was free.
 func (g *Ledger) Abandon(intended, now int64) {
 	if g.Within(intended) {
 		g.Waited++
@@ -95,8 +95,8 @@ func (g *Ledger) Abandon(intended, now int64) {
 	g.GiveUp(intended, now)
 }
 
-// Take returns the p99 of the send lag in the present tick, in microseconds, and
-// begins the next tick.
+// Take returns the p99 of the send lag in the current tick, in microseconds, and begins the
+// next tick.
 func (g *Ledger) Take() (p99 float64) {
 	if total := g.fine.total(); total > 0 {
 		p99 = g.fine.quantile(total, 0.99)
@@ -105,7 +105,7 @@ func (g *Ledger) Take() (p99 float64) {
 	return p99
 }
 
-// Result returns what was counted, with the histograms.
+// Result returns the counts, with the histograms.
 func (g *Ledger) Result() (*spec.Open, error) {
 	open := g.Open
 	for _, h := range []struct {

@@ -9,28 +9,28 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// MaxLatency is where the histograms end; what took longer counts as that. An
-// Arrival of an open loop may well wait for minutes.
+// MaxLatency is the end of the histograms' range; longer latencies count as that. An
+// arrival of an open loop may wait for minutes.
 const MaxLatency = 3600e9
 
-// Buckets of a tick's distribution: 16 an octave from a microsecond, four to
+// Buckets of a tick's distribution: 16 an octave from a microsecond on, that is four for
 // each of results.HeatBuckets, and 16 linear ones below.
 const fineBuckets = 16 + 4*results.HeatBuckets
 
-// Counters only ever grow; an interval is the difference of two copies.
+// Counters never decrease; an interval is the difference of two copies.
 type Counters struct {
-	Requests uint64 // right answers, or events
-	Answered uint64 // complete final answers, right or wrong
-	Sent     uint64 // requests written to the end
+	Requests uint64 // right responses, or events
+	Answered uint64 // complete final responses, right or wrong
+	Sent     uint64 // requests written completely
 	BytesIn  uint64
 	BytesOut uint64
 	Connects uint64
-	Early    uint64 // batches whose answers began before they were written
-	Dropped  uint64 // connections ended by the peer with nothing outstanding
+	Early    uint64 // batches whose responses began before the requests were written
+	Dropped  uint64 // connections closed by the peer with nothing outstanding
 	Errors   [NumKinds]uint64
 }
 
-// Failures is the sum over all kinds.
+// Failures returns the sum over all kinds.
 func (c *Counters) Failures() (n uint64) {
 	for _, e := range c.Errors {
 		n += e
@@ -41,16 +41,16 @@ func (c *Counters) Failures() (n uint64) {
 // Recorder counts for the ticks and for the window.
 type Recorder struct {
 	Counters
-	fine  fine                    // of the present tick
+	fine  fine                    // of the current tick
 	Hist  *hdrhistogram.Histogram // of the window, nanoseconds
-	Delta *Delta                  // what Hist grew by in the present tick; nil unless somebody takes it
+	Delta *Delta                  // growth of Hist in the current tick; nil unless it is used
 
 	Connect *hdrhistogram.Histogram // of all connections
-	First   *hdrhistogram.Histogram // first bytes of the answers that came in pieces, in the window,
+	First   *hdrhistogram.Histogram // first bytes of the responses that arrived in several reads, in the window,
 	Pieces  *hdrhistogram.Histogram // and their last bytes, both since the send
 }
 
-// NewRecorder returns one that has counted nothing.
+// NewRecorder returns an empty recorder.
 func NewRecorder() *Recorder {
 	return &Recorder{Hist: NewHistogram(), Connect: NewHistogram(), First: NewHistogram(), Pieces: NewHistogram()}
 }
@@ -65,11 +65,10 @@ func (r *Recorder) Begin() {
 	r.Pieces.Reset()
 }
 
-// FirstBytes is the distribution of the times to the first byte. Of answers that
-// one read brought whole, which are nearly all, the first byte came with the last,
-// so that nothing has to be recorded of them but what all holds anyway: the times
-// from the send to the last byte. The others are taken out of it, and put in again
-// with their first bytes.
+// FirstBytes returns the distribution of the times to the first byte. A response that
+// arrives in one read, as nearly all do, has its first byte when it has its last, so
+// nothing is recorded for it beyond what all has: the time from the send to the last byte.
+// The other responses are removed from all, and added again with their first bytes.
 func (r *Recorder) FirstBytes(all *hdrhistogram.Histogram) *hdrhistogram.Histogram {
 	sum, out, in := all.Export(), r.Pieces.Export(), r.First.Export()
 	for i := range sum.Counts {
@@ -78,22 +77,22 @@ func (r *Recorder) FirstBytes(all *hdrhistogram.Histogram) *hdrhistogram.Histogr
 	return hdrhistogram.Import(sum)
 }
 
-// NewHistogram returns an empty one, of nanoseconds up to an hour, to three digits.
+// NewHistogram returns an empty histogram of nanoseconds up to an hour, to three digits.
 func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, MaxLatency, 3) }
 
-// Record adds n times of ns nanoseconds to a histogram. What is out of its range
-// counts as its end, so there is no error to see.
+// Record adds n times of ns nanoseconds to a histogram. A value outside of the range counts
+// as the end of the range, so there is no error to handle.
 func Record(h *hdrhistogram.Histogram, ns int64, n int) {
 	_ = h.RecordValues(min(max(ns, 1), MaxLatency), int64(n))
 }
 
-// Latency records n answers that took ns nanoseconds each.
+// Latency records n responses that took ns nanoseconds each.
 func (r *Recorder) Latency(ns int64, n int) {
 	r.fine.add(ns, n)
 	r.sample(ns, n)
 }
 
-// sample is Latency without the part of the tick's quantiles.
+// sample is Latency without the quantiles of the tick.
 func (r *Recorder) sample(ns int64, n int) {
 	Record(r.Hist, ns, n)
 	if r.Delta != nil {
@@ -113,8 +112,8 @@ func (f *fine) total() (n uint64) {
 	return n
 }
 
-// fineBucket divides each heat bucket in four. Units are sixteenths of a
-// microsecond, so that the edges of heat buckets are edges here as well.
+// fineBucket divides each heat bucket into four. The unit is a sixteenth of a microsecond,
+// so that the edges of heat buckets are edges here as well.
 func fineBucket(ns int64) int {
 	u := uint64(ns) * 2 / 125
 	if u < 16 {
@@ -124,7 +123,7 @@ func fineBucket(ns int64) int {
 	return min(16+octave*16+int(u>>octave)&15, fineBuckets-1)
 }
 
-// fineFloor is the lower edge of a bucket in microseconds.
+// fineFloor returns the lower edge of a bucket in microseconds.
 func fineFloor(bucket int) float64 {
 	if bucket < 16 {
 		return float64(bucket) / 16
@@ -133,11 +132,11 @@ func fineFloor(bucket int) float64 {
 	return float64(uint64(16+sub)<<octave) / 16
 }
 
-// heatOf is the heat bucket that holds a fine one.
+// heatOf returns the heat bucket that contains a fine bucket.
 func heatOf(fine int) int { return max(fine-16, 0) / 4 }
 
-// Take returns the present tick's quantiles in microseconds and its heat, and
-// begins the next tick.
+// Take returns the quantiles of the current tick in microseconds and its heat, and begins
+// the next tick.
 func (r *Recorder) Take() (p50, p99 float64, heat [][2]uint64) {
 	total := r.fine.total()
 	if total == 0 {
@@ -163,7 +162,7 @@ func (r *Recorder) Take() (p50, p99 float64, heat [][2]uint64) {
 	return p50, p99, heat
 }
 
-// quantile interpolates within a bucket, which is 6 % wide at most.
+// quantile interpolates within a bucket, which is at most 6 % wide.
 func (f *fine) quantile(total uint64, q float64) float64 {
 	rank := q * float64(total)
 	var below float64

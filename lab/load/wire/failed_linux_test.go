@@ -42,7 +42,7 @@ func TestWords(t *testing.T) {
 		{handshaking, &tlsc.Error{Kind: tlsc.Handshake, Err: odd}, tally.KindTLS, "TLS handshake: odd"},
 		{nil, syscall.ETIMEDOUT, tally.KindTimeout, "HTTP/2: no settings of the server in time"},
 		{nil, syscall.ECONNRESET, tally.KindReset, "begin HTTP/2: connection reset by peer"},
-		{nil, tlsc.ErrClosed, tally.KindClosed, "HTTP/2: the server closed the connection at once; it may not know it"},
+		{nil, tlsc.ErrClosed, tally.KindClosed, "HTTP/2: the server closed the connection at once; it may not support HTTP/2"},
 	} {
 		if k, err := (&Conn{tls: c.conn}).Failed(c.err); k != c.kind || err.Error() != c.want {
 			t.Errorf("%v: %s, %q; want %s, %q", c.err, tally.Names[k], err, tally.Names[c.kind], c.want)

@@ -244,7 +244,7 @@ func (c *Conn) Failed(err error) (tally.Kind, error) {
 	case is:
 		return tally.KindReset, fmt.Errorf("begin HTTP/2: %w", err)
 	case errors.Is(err, tlsc.ErrClosed):
-		return tally.KindClosed, errors.New("HTTP/2: the server closed the connection at once; it may not know it")
+		return tally.KindClosed, errors.New("HTTP/2: the server closed the connection at once; it may not support HTTP/2")
 	}
 	return tally.KindTLS, tlsc.Explain(err)
 }

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// Longest is what no drawn duration exceeds: the tails of exponential and
-// lognormal have no end, a [time.Duration] has.
+// Longest is the upper limit of drawn durations: the tails of exponential and lognormal are
+// unbounded, a [time.Duration] is not.
 const Longest = 24 * time.Hour
 
-// maxSigma bounds lognormal: at 10 one draw in six is over 20,000 times the
-// median already.
+// maxSigma limits the sigma of lognormal: at 10 one draw in six is already more than 20,000
+// times the median.
 const maxSigma = 10
 
 type shape uint8
@@ -31,24 +31,24 @@ const (
 	file
 )
 
-// Dist is a distribution of durations. The zero value is always 0. It is
-// immutable once parsed, may be copied, and is safe for concurrent use. *Dist is
-// a flag's value, of package flag as of pflag.
+// Dist is a distribution of durations. The zero value always yields 0. A parsed Dist is
+// immutable, may be copied, and is safe for concurrent use. *Dist implements flag.Value and
+// pflag.Value.
 type Dist struct {
 	shape   shape
-	a, b    float64         // nanoseconds; b of lognormal is sigma
-	text    string          // as it was written
+	a, b    float64         // nanoseconds; b is sigma for lognormal
+	text    string          // as written
 	samples []time.Duration // of file
 }
 
-// known lists the ways to write a distribution; every error ends in it.
+// known lists the forms of a distribution; every error ends with it.
 const known = "write constant:120ms, uniform:50ms,150ms, exponential:100ms, lognormal:120ms,0.8 (median, sigma) or file:NAME"
 
-// Parse reads a distribution. A file is read at once, relative to the working
+// Parse parses a distribution. It reads a file immediately, relative to the working
 // directory.
 func Parse(text string) (Dist, error) { return ParseWith(text, os.ReadFile) }
 
-// ParseWith is [Parse] with another way to read files.
+// ParseWith is [Parse] with a function that reads files.
 func ParseWith(text string, read func(name string) ([]byte, error)) (Dist, error) {
 	name, rest, ok := strings.Cut(text, ":")
 	if !ok {
@@ -75,7 +75,7 @@ func ParseWith(text string, read func(name string) ([]byte, error)) (Dist, error
 		}
 		return d, nil
 	default:
-		err = errors.New("no such distribution")
+		err = errors.New("unknown distribution")
 	}
 	if err != nil {
 		return Dist{}, fmt.Errorf("distribution %q: %w; %s", text, err, known)
@@ -83,10 +83,10 @@ func ParseWith(text string, read func(name string) ([]byte, error)) (Dist, error
 	return d, nil
 }
 
-// File is the file that a distribution is to be read from, if it is one of a file.
+// File returns the name of the file if text is a distribution read from a file.
 func File(text string) (name string, ok bool) { return strings.CutPrefix(text, "file:") }
 
-// parameters reads durations separated by commas.
+// parameters parses durations separated by commas.
 func (d *Dist) parameters(s shape, rest string, into ...*float64) error {
 	d.shape = s
 	parts := strings.Split(rest, ",")
@@ -113,7 +113,7 @@ func (d *Dist) lognormal(rest string) error {
 	}
 	b, err := strconv.ParseFloat(strings.TrimSpace(sigma), 64)
 	if err != nil || !(b >= 0 && b <= maxSigma) { // not b < 0 || b > max: NaN
-		return fmt.Errorf("sigma %q is no number from 0 to %d", sigma, maxSigma)
+		return fmt.Errorf("sigma %q is not a number from 0 to %d", sigma, maxSigma)
 	}
 	d.b = b
 	return nil
@@ -123,15 +123,15 @@ func duration(text string) (time.Duration, error) {
 	t, err := time.ParseDuration(strings.TrimSpace(text))
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%q is no duration with a unit, such as 120ms or 1.5s", text)
+		return 0, fmt.Errorf("%q is not a duration with a unit, such as 120ms or 1.5s", text)
 	case t < 0 || t > Longest:
 		return 0, fmt.Errorf("%s is not between 0 and %s", text, Longest)
 	}
 	return t, nil
 }
 
-// readSamples reads one duration a line; empty lines and those that begin with
-// # do not count.
+// readSamples reads one duration a line. Empty lines and lines that begin with # are
+// ignored.
 func readSamples(name string, read func(string) ([]byte, error)) ([]time.Duration, error) {
 	text, err := read(name)
 	if err != nil {
@@ -154,13 +154,13 @@ func readSamples(name string, read func(string) ([]byte, error)) ([]time.Duratio
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(samples) == 0 {
-		return nil, fmt.Errorf("%s holds no durations; write one on each line, such as 120ms", name)
+		return nil, fmt.Errorf("%s contains no durations; write one on each line, such as 120ms", name)
 	}
 	return samples, nil
 }
 
-// Draw returns the next duration, from 0 to [Longest]. It does not allocate, and
-// takes nothing from r when the distribution is constant.
+// Draw returns the next duration, from 0 to [Longest]. It does not allocate, and does not
+// use r if the distribution is constant.
 func (d *Dist) Draw(r *rand.Rand) time.Duration {
 	var t float64
 	switch d.shape {
@@ -183,7 +183,7 @@ func (d *Dist) Zero() bool {
 	return d.shape != file && d.a == 0 && (d.shape != uniform || d.b == 0)
 }
 
-// Mean returns the expected duration, that of the tail beyond [Longest] included.
+// Mean returns the expected duration, including the tail beyond [Longest].
 func (d *Dist) Mean() time.Duration {
 	switch d.shape {
 	case uniform:
@@ -201,7 +201,7 @@ func (d *Dist) Mean() time.Duration {
 	}
 }
 
-// String returns the distribution as it was written.
+// String returns the distribution as written.
 func (d *Dist) String() string {
 	if d.text == "" {
 		return "0s"
@@ -219,10 +219,10 @@ func (d *Dist) Set(text string) error {
 	return nil
 }
 
-// Type names the kind of value in a flag's help text.
+// Type returns the name of the value's type in a flag's help text.
 func (d *Dist) Type() string { return "distribution" }
 
-// MarshalText returns the distribution as it was written.
+// MarshalText returns the distribution as written.
 func (d Dist) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText is [Dist.Set].

@@ -104,22 +104,22 @@ func TestErrors(t *testing.T) {
 		return nil, fs.ErrNotExist
 	}
 	for text, want := range map[string]string{
-		"":                     "no duration with a unit",
-		"120":                  "no duration with a unit",
+		"":                     "not a duration with a unit",
+		"120":                  "not a duration with a unit",
 		"-1s":                  "not between 0 and",
 		"25h":                  "not between 0 and",
 		"constant:1s,2s":       "the number of parameters is 1, not 2",
 		"uniform:1s":           "the number of parameters is 2, not 1",
 		"uniform:2s,1s":        "longer than the second",
-		"exponential:":         "no duration",
+		"exponential:":         "is not a duration",
 		"lognormal:120ms":      "the number of parameters is 2, not 1",
-		"lognormal:x,1":        "no duration",
+		"lognormal:x,1":        "is not a duration",
 		"lognormal:120ms,11":   "sigma \"11\"",
 		"lognormal:120ms,NaN":  "sigma \"NaN\"",
 		"lognormal:120ms,-0.1": "sigma \"-0.1\"",
-		"gauss:1s,2s":          "no such distribution",
-		"file:empty":           "empty holds no durations",
-		"file:bare":            "bare:2: \"20\" is no duration with a unit",
+		"gauss:1s,2s":          "unknown distribution",
+		"file:empty":           "empty contains no durations",
+		"file:bare":            "bare:2: \"20\" is not a duration with a unit",
 		"file:gone":            "file does not exist",
 	} {
 		_, err := ParseWith(text, read)

@@ -1,6 +1,6 @@
-// Package dist is random durations: how long a virtual user thinks between two
-// requests. A [Dist] is written as text, in a scenario file or as the value of a
-// flag:
+// Package dist provides random durations, such as the time that a virtual user thinks
+// between two requests. A [Dist] is written as text, in a scenario file or as the value of
+// a flag:
 //
 //	120ms                  always the same
 //	constant:120ms         the same, in full
@@ -9,7 +9,6 @@
 //	lognormal:120ms,0.8    with this median; the logarithm's deviation is 0.8
 //	file:think.txt         one of the durations in the file, each as likely
 //
-// The lognormal one is what people do: half of them are quicker than the median,
-// and a few take many times as long. Its mean is the median times
-// exp(sigma²/2), 165 ms in the line above.
+// The lognormal one models people: half of them are quicker than the median, and a few take
+// many times as long. Its mean is the median times exp(sigma²/2), 165 ms in the line above.
 package dist

@@ -16,10 +16,10 @@ type Path struct {
 type step struct {
 	name  string
 	index int
-	array bool // index counts, not name
+	array bool // the step is an index, not a name
 }
 
-// Parse compiles a path. Its errors say what to write.
+// Parse compiles a path. Its errors say what to write instead.
 func Parse(text string) (Path, error) {
 	p := Path{text: text}
 	rest, ok := strings.CutPrefix(text, "$")
@@ -42,7 +42,7 @@ func Parse(text string) (Path, error) {
 	return p, nil
 }
 
-// member reads a name after a dot.
+// member parses a name after a dot.
 func member(rest string) (step, string, error) {
 	end := strings.IndexAny(rest, ".[]'\"* ?()")
 	if end < 0 {
@@ -54,10 +54,10 @@ func member(rest string) (step, string, error) {
 	return step{name: rest[:end]}, rest[end:], nil
 }
 
-// bracket reads [0], [-1], ['name'] or ["name"].
+// bracket parses [0], [-1], ['name'] or ["name"].
 func bracket(rest string) (step, string, error) {
 	if rest[0] != '[' {
-		return step{}, "", fmt.Errorf("%q is neither .name nor [0] nor ['name']", rest)
+		return step{}, "", fmt.Errorf("%q is not .name, [0] or ['name']", rest)
 	}
 	rest = rest[1:]
 	if rest != "" && (rest[0] == '\'' || rest[0] == '"') {
@@ -70,16 +70,16 @@ func bracket(rest string) (step, string, error) {
 	number, rest, ok := strings.Cut(rest, "]")
 	index, err := strconv.Atoi(number)
 	if !ok || err != nil {
-		return step{}, "", fmt.Errorf("[%s: brackets hold a whole number or a quoted name; wildcards, slices and filters are not supported", number)
+		return step{}, "", fmt.Errorf("[%s: brackets contain a whole number or a quoted name; wildcards, slices and filters are not supported", number)
 	}
 	return step{index: index, array: true}, rest, nil
 }
 
-// String returns the path as it was written.
+// String returns the path as written.
 func (p Path) String() string { return p.text }
 
-// Find returns the value that the path leads to in doc. The value refers to doc.
-// Of members of the same name the first counts.
+// Find returns the value at the path in doc. The value refers to doc. If members have the
+// same name, the first one is used.
 func (p Path) Find(doc []byte) (Value, bool) {
 	at := space(doc, 0)
 	for i := range p.steps {

@@ -82,18 +82,18 @@ func TestErrors(t *testing.T) {
 	for path, want := range map[string]string{
 		"":        "does not begin with $",
 		"a.b":     "does not begin with $",
-		"$a":      "neither .name nor",
+		"$a":      "is not .name, [0]",
 		"$.":      "a dot is followed by a name",
 		"$..a":    "a dot is followed by a name",
 		"$.*":     "a dot is followed by a name",
-		"$[*]":    "brackets hold",
-		"$[1:2]":  "brackets hold",
-		"$[1":     "brackets hold",
-		"$[":      "brackets hold",
+		"$[*]":    "brackets contain",
+		"$[1:2]":  "brackets contain",
+		"$[1":     "brackets contain",
+		"$[":      "brackets contain",
 		"$['a]":   "does not end in ']",
 		"$['a'":   "does not end in ']",
-		"$.a b":   "neither .name nor",
-		"$[?@.a]": "brackets hold",
+		"$.a b":   "is not .name, [0]",
+		"$[?@.a]": "brackets contain",
 	} {
 		if _, err := Parse(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", path, err, want)

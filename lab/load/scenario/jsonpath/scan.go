@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what a value is.
+// Kind is the type of a value.
 type Kind uint8
 
 // The kinds of JSON values.
@@ -19,15 +19,15 @@ const (
 	Object
 )
 
-// Value is one value of a JSON text, as it stands there.
+// Value is one value of a JSON text, in its original form.
 type Value struct {
 	Kind Kind
 	Raw  []byte // refers to the text; a string with its quotes
 }
 
-// Text returns what a string says, or Raw of everything else. A string without
-// escapes refers to the JSON text; others are decoded into buf, which is
-// overwritten, and grows if it has to. Escapes that mean nothing become U+FFFD.
+// Text returns the text of a string, or Raw for other values. A string without escapes
+// refers to the JSON text; others are decoded into buf, which is overwritten, and grows if
+// necessary. Invalid escapes become U+FFFD.
 func (v Value) Text(buf *[]byte) []byte {
 	if v.Kind != String {
 		return v.Raw
@@ -40,7 +40,7 @@ func (v Value) Text(buf *[]byte) []byte {
 	return *buf
 }
 
-// value looks at what begins a whole value.
+// value classifies a whole value by its first byte.
 func value(raw []byte) (Value, bool) {
 	switch raw[0] {
 	case '"':
@@ -66,8 +66,8 @@ func space(doc []byte, at int) int {
 	return at
 }
 
-// skip returns the end of the value at doc[at:]. Nesting costs a counter, not a
-// stack: hostile depth is harmless.
+// skip returns the end of the value at doc[at:]. Nesting is counted without recursion, so a
+// hostile depth is harmless.
 func skip(doc []byte, at int) (int, bool) {
 	depth := 0
 	for at < len(doc) {
@@ -114,7 +114,7 @@ func ends(c byte) bool {
 	return false
 }
 
-// skipString returns the end of the string whose first quote is at doc[at].
+// skipString returns the end of the string whose opening quote is at doc[at].
 func skipString(doc []byte, at int) (int, bool) {
 	for at++; at < len(doc); {
 		next := bytes.IndexByte(doc[at:], '"')
@@ -126,14 +126,14 @@ func skipString(doc []byte, at int) (int, bool) {
 			back--
 		}
 		at += next + 1
-		if (at-2-back)%2 == 0 { // an even number of backslashes escapes none but itself
+		if (at-2-back)%2 == 0 { // an even number of backslashes escapes only itself
 			return at, true
 		}
 	}
 	return 0, false
 }
 
-// find returns where the member's value begins in the object at doc[at:].
+// find returns where the value of a member begins in the object at doc[at:].
 func find(doc []byte, at int, name string) (int, bool) {
 	if at >= len(doc) || doc[at] != '{' {
 		return 0, false
@@ -158,7 +158,7 @@ func find(doc []byte, at int, name string) (int, bool) {
 	return 0, false
 }
 
-// is reports whether a quoted key says name.
+// is reports whether a quoted key equals name.
 func is(key []byte, name string) bool {
 	inner := key[1 : len(key)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
@@ -168,8 +168,8 @@ func is(key []byte, name string) bool {
 	return string(unescape(buf[:0], inner)) == name
 }
 
-// next skips the value at doc[at:] and the comma after it. Without a comma there
-// is no next one.
+// next skips the value at doc[at:] and the comma after it. Without a comma there is no next
+// value.
 func next(doc []byte, at int) (int, bool) {
 	at, ok := skip(doc, at)
 	if !ok {
@@ -181,8 +181,7 @@ func next(doc []byte, at int) (int, bool) {
 	return space(doc, at+1), true
 }
 
-// element returns where an element begins in the array at doc[at:]; -1 is the
-// last one.
+// element returns where an element begins in the array at doc[at:]; -1 is the last element.
 func element(doc []byte, at, index int) (int, bool) {
 	if at >= len(doc) || doc[at] != '[' {
 		return 0, false
@@ -209,7 +208,7 @@ func element(doc []byte, at, index int) (int, bool) {
 	return at, true
 }
 
-// unescape appends what the inside of a JSON string says, RFC 8259, section 7.
+// unescape appends the decoded inside of a JSON string, RFC 8259, section 7.
 func unescape(dst, s []byte) []byte {
 	for len(s) > 0 {
 		at := bytes.IndexByte(s, '\\')
@@ -243,7 +242,7 @@ func unescape(dst, s []byte) []byte {
 	return dst
 }
 
-// code reads what follows \u, with the second half of a surrogate pair.
+// code parses the digits after \u, with the second half of a surrogate pair.
 func code(s []byte) (rune, []byte) {
 	r, ok := hex4(s)
 	if !ok {
