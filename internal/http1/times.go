@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/redline-go/redline/internal/clock"
@@ -16,7 +17,6 @@ type times struct {
 	spent   int64 // sum of all stretches
 	reads   uint8 // reads of content on the loop, counted up to fewReads+1
 	unknown bool  // the clock was not read around all of them
-	often   uint8 // calls with more than fewReads, of all calls served with this
 }
 
 // forget drops the record of a call.
@@ -32,8 +32,7 @@ func (t *times) looks() bool {
 		t.reads++
 	case t.reads == fewReads:
 		t.reads++
-		t.unknown = t.often%4 != 0
-		t.often++
+		t.unknown = rand.Uint32()%4 != 0 // at random: periodic traffic would always meet the same
 	}
 	return !t.unknown
 }
@@ -75,7 +74,7 @@ func (s *Session) Stretch() time.Duration {
 	w.took(now, now)
 	longest := w.stretch
 	switch {
-	case w.unknown:
+	case w.unknown && !s.conn.Detached(): // a call that was taken over did hold the loop
 		longest = 0
 	case w.spent > int64(feedSlow):
 		longest = w.spent

@@ -32,9 +32,10 @@ const (
 	forget = 256
 	few    = forget / 4
 
-	// A handler that is forgotten was long only on the loop. So long doubles for it each
-	// time, at most doublings times, until it is seen to block off the loop, too, or has
-	// not been forgotten for calm.
+	// A handler that is forgotten when hardly a call off the loop was long, since it was
+	// learned, was long only on the loop. So long doubles for it each time, at most doublings
+	// times, until it is seen to block off the loop, too, or has not been forgotten for calm.
+	hardly    = forget / 16
 	doublings = 4
 	calm      = time.Minute
 )
@@ -46,9 +47,13 @@ type Habit struct {
 	recent atomic.Uint32 // the latest calls on the loop, one bit each: 1 is a long one
 	ran    atomic.Uint32 // calls off the loop, and in the upper half those that were not short
 	blocks atomic.Bool
+	proven atomic.Bool   // it has blocked off the loop since it was learned
 	flaps  atomic.Uint32 // see doubled
-	calm   atomic.Int64  // until when flaps counts, in nanoseconds of Unix time
+	calm   atomic.Int64  // until when flaps counts, in nanoseconds since begun
 }
+
+// begun is the origin of a monotonic clock.
+var begun = time.Now()
 
 // Blocks reports whether the handler should start off the loop.
 func (h *Habit) Blocks() bool { return h.blocks.Load() }
@@ -61,11 +66,12 @@ func (h *Habit) Slows() uint64 { return h.slow.Load() }
 // handler now counts as one that blocks because of it.
 func (h *Habit) Held(d time.Duration) (learned bool) {
 	recent := h.recent.Load()
-	if d < long && (recent == 0 || d == 0) {
+	isLong := d >= long && d >= h.long()
+	if !isLong && (recent == 0 || d == 0) {
 		return false // the usual case writes nothing
 	}
 	recent = recent << 1 & (1<<window - 1)
-	if d >= h.long() {
+	if isLong {
 		recent |= 1
 	}
 	h.recent.Store(recent)
@@ -80,10 +86,11 @@ func (h *Habit) long() time.Duration { return long << min(h.doubled(), doublings
 
 // doubled is how often the handler was forgotten recently.
 func (h *Habit) doubled() uint32 {
-	if h.calm.Load() < time.Now().UnixNano() {
+	n := h.flaps.Load()
+	if n > 0 && h.calm.Load() < int64(time.Since(begun)) {
 		return 0
 	}
-	return h.flaps.Load()
+	return n
 }
 
 // learn marks the handler as one that blocks, and reports whether that is new.
@@ -92,6 +99,7 @@ func (h *Habit) learn() bool {
 		return false
 	}
 	h.ran.Store(0)
+	h.proven.Store(false)
 	return h.blocks.CompareAndSwap(false, true)
 }
 
@@ -111,11 +119,14 @@ func (h *Habit) Ran(d time.Duration) (forgotten bool) {
 	}
 	h.ran.Store(0)
 	if n>>16 >= few {
+		h.proven.Store(true)
 		h.flaps.Store(0)
 		return false
 	}
-	h.flaps.Store(h.doubled() + 1)
-	h.calm.Store(time.Now().Add(calm).UnixNano())
+	if n>>16 < hardly && !h.proven.Load() {
+		h.calm.Store(int64(time.Since(begun) + calm))
+		h.flaps.Store(h.doubled() + 1)
+	}
 	h.slow.Store(0)
 	h.recent.Store(0)
 	return h.blocks.Swap(false)

@@ -117,8 +117,8 @@ func TestFlaps(t *testing.T) {
 	for range forget {
 		h.Ran(1)
 	}
-	if by, _ := learned(2 * trialLeft); by != 0 { // it was forgotten once again
-		t.Errorf("learned %d times more", by)
+	if by, _ := learned(2 * trialLeft); by != 1 { // it has blocked off the loop, so its calls are long as before
+		t.Errorf("learned %d times after it has blocked off the loop, want once", by)
 	}
 	for i := range 3 * doublings {
 		for range 2 * most {
@@ -134,6 +134,57 @@ func TestFlaps(t *testing.T) {
 	if h.long() > Slow {
 		t.Errorf("calls are long from %v, later than slow, %v", h.long(), Slow)
 	}
+}
+
+// TestPhases learns a handler again that waits for some time, and is quick for some time.
+func TestPhases(t *testing.T) {
+	const waits, quick = 5000, forget + 50
+	for _, bursts := range []struct{ waits, quick int }{{waits, quick}, {70, 330}, {30, 370}} {
+		var h Habit
+		held := 0
+		for range 100 {
+			for i := range bursts.waits + bursts.quick {
+				d := time.Duration(1)
+				if i < bursts.waits {
+					d = long
+				}
+				switch {
+				case h.Blocks():
+					h.Ran(d)
+				case d == long:
+					held++
+					fallthrough
+				default:
+					h.Held(d)
+				}
+			}
+		}
+		if want := 100 * (most + 1); held > want {
+			t.Errorf("%+v: %d waits held their loop, want %d at most", bursts, held, want)
+		}
+	}
+}
+
+// TestTrialOfTheFlapped leaves the trial to others when a shape has been forgotten.
+func TestTrialOfTheFlapped(t *testing.T) {
+	var s Shapes
+	get := []byte("GET")
+	for range 3 * trialLeft {
+		s.Held(get, []byte("/flaps"), long)
+		for k := s.Find(get, []byte("/flaps")); k != nil && k.Blocks(); {
+			s.Ran(k, 1)
+		}
+	}
+	for i := range 1000 {
+		s.Held(get, []byte("/flaps"), long)
+		if i%10 == 0 {
+			s.Held(get, []byte("/waits"), 6*long)
+		}
+		if s.Find(get, []byte("/waits")) != nil {
+			return
+		}
+	}
+	t.Error("a shape that waits is not learned beside one that was forgotten")
 }
 
 // TestTrial learns a shape from its long calls among those of others.

@@ -86,11 +86,12 @@ func (s *Shapes) Held(method, path []byte, d time.Duration) {
 	}
 	t := &s.trial
 	if t.left == 0 {
-		if d < long {
+		h := s.find(string(shape))
+		if d < long || h != nil && d < h.long() {
 			return
 		}
 		*t = trial{shape: string(shape), left: trialLeft}
-		if h := s.find(t.shape); h != nil {
+		if h != nil {
 			t.habit.flaps.Store(h.flaps.Load())
 			t.habit.calm.Store(h.calm.Load())
 		}
@@ -98,7 +99,7 @@ func (s *Shapes) Held(method, path []byte, d time.Duration) {
 	}
 	if t.left--; string(shape) == t.shape {
 		t.calls++
-		if d >= long {
+		if d >= t.habit.long() {
 			t.long++
 		}
 		switch {
@@ -119,8 +120,13 @@ func (s *Shapes) Held(method, path []byte, d time.Duration) {
 // learned is called for a shape that blocks from now on. If many siblings block, it makes
 // the last segment a variable one. s.mu is held.
 func (s *Shapes) learned(shape string) {
-	if s.children(shape) >= siblings {
-		s.habit(string(widen([]byte(shape)))).learn()
+	wide := string(widen([]byte(shape)))
+	need := siblings
+	if h := s.find(wide); h != nil {
+		need <<= min(h.doubled(), doublings) // it was wrong before
+	}
+	if s.children(shape) >= need {
+		s.habit(wide).learn()
 	}
 	s.recount()
 }
