@@ -26,7 +26,7 @@ var value = strings.Repeat("0123456789abcdef", 4)
 // listenUnix serves connections on a unix socket until the test ends.
 func listenUnix(t *testing.T, serve func(net.Conn) error) (path string) {
 	t.Helper()
-	path = filepath.Join(shortDir(t), "socket")
+	path = filepath.Join(shortDir(t), ".s.PGSQL.5432") // the name that clients of PostgreSQL look for
 	ln, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
@@ -138,13 +138,14 @@ func TestBackends(t *testing.T) {
 	each(t, stacks, func(t *testing.T, name string) {
 		asked := make(chan uint64, 100)
 		p := start(t, name, "--redis", listenUnix(t, redis), "--wait", listenUnix(t, waits(asked)),
-			"--fanout", listenUnix(t, parts()))
+			"--fanout", listenUnix(t, parts()), "--postgres", rowURL(listenUnix(t, postgres)))
 		c := p.dial(t)
 		for range 2 {
 			for _, test := range []struct{ target, want string }{
 				{"/redis", value},
 				{"/wait?wait=60us", subject.Hello},
 				{"/wait?wait=1ms", subject.Hello},
+				{"/postgres", value},
 				{"/fanout?wait=1ms", subject.Hello},
 				{"/burn?rounds=3", subject.Hello},
 				{"/plaintext?id=17", subject.Hello},
@@ -173,7 +174,7 @@ func TestBackendsThatAreNotThere(t *testing.T) {
 		p := start(t, name)
 		c := p.dial(t)
 		for target, want := range map[string]int{
-			"/redis": 503, "/wait?wait=1ms": 503, "/wait?wait=2s": 400, "/wait": 400, "/fanout?wait=1ms": 503, "/fanout": 400, "/fanout?wait=-1s": 400, "/burn": 400, "/burn?rounds=-1": 400,
+			"/redis": 503, "/postgres": 503, "/wait?wait=1ms": 503, "/wait?wait=2s": 400, "/wait": 400, "/fanout?wait=1ms": 503, "/fanout": 400, "/fanout?wait=-1s": 400, "/burn": 400, "/burn?rounds=-1": 400,
 		} {
 			c.send(t, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n")
 			if answer, _ := c.answer(t, http.MethodGet); answer.StatusCode != want {

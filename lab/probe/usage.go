@@ -34,6 +34,9 @@ func OpenUsage(cpus []int, pids ...int) (*Usage, error) {
 	return &Usage{cpus: cpus, own: own}, nil
 }
 
+// Add takes those among pids that are not yet known for processes of the run.
+func (u *Usage) Add(pids ...int) error { return u.own.Add(pids) }
+
 // Close frees the descriptors.
 func (u *Usage) Close() { u.own.Close() }
 

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// start starts cmd on the given CPUs, which the calling thread moves to.
+// start starts cmd on the given CPUs, which the calling thread moves to, as whom cmd says.
 func start(cmd *exec.Cmd, cpus []int) error {
 	var set unix.CPUSet
 	for _, c := range cpus {
@@ -18,7 +18,10 @@ func start(cmd *exec.Cmd, cpus []int) error {
 	if err := unix.SchedSetaffinity(0, &set); err != nil {
 		return fmt.Errorf("pin to CPUs %v: %w", cpus, err)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Pdeathsig = true, syscall.SIGKILL
 	return cmd.Start()
 }
 

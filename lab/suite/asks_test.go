@@ -127,6 +127,9 @@ func holdBackends() error {
 		cfg: Config{Executable: exe, GeneratorCPUs: cpus[:1]}, guard: g, launcher: spawn.NewLauncher(), file: &results.File{},
 		loads: []*workload{findWorkload("redis"), findWorkload("wait-1ms"), findWorkload("fanout")},
 	}
+	if hasPostgres() == nil {
+		b.loads = append(b.loads, findWorkload("postgres"))
+	}
 	if b.tmp, err = openDir("", "redline-bench-"); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/redline-go/redline/lab/backend"
 	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/internal/tail"
+	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/spawn"
 )
 
@@ -27,13 +29,14 @@ const BackendHTTP = "http"
 
 // The backends that services ask.
 const (
-	backendRedis  = "redis"
-	backendWait   = "wait"
-	backendFanout = "fanout"
+	backendRedis    = "redis"
+	backendPostgres = "postgres"
+	backendWait     = "wait"
+	backendFanout   = "fanout"
 )
 
 // backends is their order.
-var backends = []string{backendRedis, backendWait, backendFanout}
+var backends = []string{backendRedis, backendPostgres, backendWait, backendFanout}
 
 const (
 	redisCommand = "redis-server"
@@ -54,12 +57,21 @@ var redisValue = strings.Repeat("0123456789abcdef", 4)
 type service struct {
 	name    string
 	socket  string
+	address string // that services are told; empty: the socket
 	cmd     *exec.Cmd
 	stderr  *tail.Tail
 	exited  chan struct{} // closed when the process has ended
 	exit    error         // valid after exited
 	release func() error  // takes its process group off the guard's list
 	cpu     *cputime.Processes
+}
+
+// processes are those of the backend now: PostgreSQL has one for each connection.
+func (s *service) processes() []int {
+	if s.name == backendPostgres {
+		return probe.Tree(s.cmd.Process.Pid)
+	}
+	return []int{s.cmd.Process.Pid}
 }
 
 // needs reports whether a workload asks the backend.
@@ -74,6 +86,11 @@ func (b *bench) needs(name string) bool {
 
 // checkBackends says what is missing on this machine, before anything is built.
 func (b *bench) checkBackends() error {
+	if b.needs(backendPostgres) {
+		if _, err := findPostgres(postgresPrograms); err != nil {
+			return err
+		}
+	}
 	if !b.needs(backendRedis) {
 		return nil
 	}
@@ -98,7 +115,7 @@ func (b *bench) startBackends(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) startBackend(ctx context.Context, name string) error {
+func (b *bench) startBackend(ctx context.Context, name string) (err error) {
 	s := &service{
 		name: name, socket: filepath.Join(b.tmp, name+".sock"),
 		stderr: &tail.Tail{Limit: stderrKept}, exited: make(chan struct{}),
@@ -107,12 +124,19 @@ func (b *bench) startBackend(ctx context.Context, name string) error {
 	case backendRedis:
 		s.cmd = exec.Command(redisCommand, "--port", "0", "--unixsocket", s.socket, "--unixsocketperm", "777",
 			"--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", b.tmp)
+	case backendPostgres:
+		if s.cmd, err = b.postgres(ctx, s); err != nil {
+			return err
+		}
 	case backendWait:
 		s.cmd = exec.Command(b.cfg.Executable, BackendVerb, s.socket)
 	case backendFanout:
 		s.cmd = exec.Command(b.cfg.Executable, BackendVerb, "--"+BackendHTTP, s.socket)
 	}
-	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = b.tmp, spawn.Environ(), s.stderr, s.stderr
+	if s.cmd.Env == nil {
+		s.cmd.Dir, s.cmd.Env = b.tmp, spawn.Environ()
+	}
+	s.cmd.Stdout, s.cmd.Stderr = s.stderr, s.stderr
 	s.cmd.WaitDelay = 5 * time.Second
 	if err := b.launcher.Start(s.cmd, b.cfg.GeneratorCPUs); err != nil {
 		return err
@@ -140,7 +164,7 @@ func (b *bench) startBackend(ctx context.Context, name string) error {
 	return nil
 }
 
-// ready waits until the backend takes connections, and gives Redis its value.
+// ready waits until the backend answers.
 func (s *service) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -165,12 +189,20 @@ func (s *service) greet() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	if s.name != backendRedis {
-		return nil
-	}
 	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return err
 	}
+	switch s.name {
+	case backendRedis:
+		return greetRedis(conn)
+	case backendPostgres:
+		return greetPostgres(conn)
+	}
+	return nil
+}
+
+// greetRedis gives Redis its value.
+func greetRedis(conn net.Conn) error {
 	if _, err := fmt.Fprintf(conn, "*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n",
 		len(redisKey), redisKey, len(redisValue), redisValue); err != nil {
 		return err
@@ -201,7 +233,11 @@ func (s *service) stop() error {
 	select {
 	case <-s.exited:
 	default:
-		errs = append(errs, ignoreGone(syscall.Kill(group, syscall.SIGTERM)))
+		end := syscall.SIGTERM
+		if s.name == backendPostgres {
+			end = syscall.SIGINT // SIGTERM would wait for clients to leave
+		}
+		errs = append(errs, ignoreGone(syscall.Kill(group, end)))
 		select {
 		case <-s.exited:
 		case <-time.After(stopTimeout):
@@ -231,7 +267,7 @@ func (b *bench) sockets() (pairs []string) {
 	for _, name := range backends {
 		socket := ""
 		if s := b.service(name); s != nil {
-			socket = s.socket
+			socket = cmp.Or(s.address, s.socket)
 		}
 		pairs = append(pairs, "{"+name+"}", socket)
 	}

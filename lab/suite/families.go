@@ -11,18 +11,20 @@ import (
 
 // The families of workloads: one workload in several sizes. Their names say which.
 const (
-	familyAt    = "at"     // at25: at a quarter of what limit reaches in the same run
-	familyRedis = "redis"  // redis: a closed loop; redis-2000: so many requests a second
-	familyWait  = "wait"   // wait-300us: a closed loop; wait-300us-4000: so many a second
-	familyFan   = "fanout" // fanout: a closed loop; fanout-500: so many a second
-	familyMixed = "mixed"  // mixed-300us: quick requests beside some that take so much CPU
-	familySizes = "sizes"  // get1k to get10m, post1k, post20k, and mix: answers and bodies of those sizes
+	familyAt    = "at"       // at25: at a quarter of what limit reaches in the same run
+	familyRedis = "redis"    // redis: a closed loop; redis-2000: so many requests a second
+	familyPg    = "postgres" // postgres: a closed loop; postgres-2000: so many requests a second
+	familyWait  = "wait"     // wait-300us: a closed loop; wait-300us-4000: so many a second
+	familyFan   = "fanout"   // fanout: a closed loop; fanout-500: so many a second
+	familyMixed = "mixed"    // mixed-300us: quick requests beside some that take so much CPU
+	familySizes = "sizes"    // get1k to get10m, post1k, post20k, and mix: answers and bodies of those sizes
 )
 
 // standard is the workloads of a family that its group stands for.
 var standard = map[string][]string{
 	familyAt:    {"at5", "at10", "at25", "at50"},
 	familyRedis: {"redis-500", "redis-2000", "redis-5000", "redis-20000", "redis"},
+	familyPg:    {"postgres-500", "postgres-2000", "postgres-5000", "postgres"},
 	familyWait: {
 		"wait-60us-1000", "wait-60us-8000", "wait-150us-1000", "wait-150us-8000", "wait-300us-1000", "wait-300us-8000",
 		"wait-700us-1000", "wait-700us-8000", "wait-1ms-1000", "wait-1ms-8000", "wait-1ms",
@@ -33,7 +35,7 @@ var standard = map[string][]string{
 }
 
 // families is their order in lists.
-var families = []string{familyAt, familyRedis, familyWait, familyFan, familyMixed, familySizes}
+var families = []string{familyAt, familyRedis, familyPg, familyWait, familyFan, familyMixed, familySizes}
 
 // groupEnd makes the name of a group of that of a family.
 const groupEnd = "-all"
@@ -42,7 +44,7 @@ const groupEnd = "-all"
 const everything = "all"
 
 // Expand replaces the names of groups by those of their workloads: all, and at-all,
-// redis-all, wait-all, fanout-all, mixed-all, sizes-all.
+// redis-all, postgres-all, wait-all, fanout-all, mixed-all, sizes-all.
 func Expand(names []string) []string {
 	var out []string
 	for _, name := range names {
@@ -68,7 +70,7 @@ func known() []string {
 	for _, f := range families {
 		names = append(names, standard[f]...)
 	}
-	return append(names, "at1 to at99", "redis-RATE", "wait-TIME-RATE", "fanout-RATE")
+	return append(names, "at1 to at99", "redis-RATE", "postgres-RATE", "wait-TIME-RATE", "fanout-RATE")
 }
 
 // findWorkload returns the workload of that name, nil if there is none.
@@ -77,7 +79,7 @@ func findWorkload(name string) *workload {
 	if i := slices.IndexFunc(all, func(w workload) bool { return w.name == name }); i >= 0 {
 		return &all[i]
 	}
-	for _, find := range []func(string) *workload{findAt, findRedis, findWait, findFanout, findMixed, findSize} {
+	for _, find := range []func(string) *workload{findAt, findRedis, findPostgresRow, findWait, findFanout, findMixed, findSize} {
 		if w := find(name); w != nil {
 			w.name = name
 			return w
@@ -89,6 +91,7 @@ func findWorkload(name string) *workload {
 var (
 	atName    = regexp.MustCompile(`^at([1-9][0-9]?)$`)
 	redisName = regexp.MustCompile(`^redis(?:-([1-9][0-9]{0,6}))?$`)
+	pgName    = regexp.MustCompile(`^postgres(?:-([1-9][0-9]{0,6}))?$`)
 	fanName   = regexp.MustCompile(`^fanout(?:-([1-9][0-9]{0,6}))?$`)
 	waitName  = regexp.MustCompile(`^wait-([1-9][0-9]*(?:us|ms))(?:-([1-9][0-9]{0,6}))?$`)
 )
@@ -116,6 +119,18 @@ func findRedis(name string) *workload {
 	w := plaintext()
 	w.title, w.path, w.answer.body = "GET of 64 bytes from Redis", "/redis", []byte(redisValue)
 	w.family, w.backend, w.floor = familyRedis, backendRedis, false
+	return w.at(m[1])
+}
+
+// findPostgresRow makes the workloads of one row from PostgreSQL a request.
+func findPostgresRow(name string) *workload {
+	m := pgName.FindStringSubmatch(name)
+	if m == nil {
+		return nil
+	}
+	w := plaintext()
+	w.title, w.path, w.answer.body = "One row from PostgreSQL", "/postgres", []byte(redisValue)
+	w.family, w.backend, w.floor = familyPg, backendPostgres, false
 	return w.at(m[1])
 }
 

@@ -27,6 +27,8 @@ func TestNamesOfFamilies(t *testing.T) {
 		{"redis-20000", "/redis", "redis", 0, 20000},
 		{"wait-1ms", "/wait?wait=1ms", "wait", 0, 0},
 		{"wait-300us-4000", "/wait?wait=300us", "wait", 0, 4000},
+		{"postgres", "/postgres", "postgres", 0, 0},
+		{"postgres-500", "/postgres", "postgres", 0, 500},
 		{"fanout", "/fanout?wait=1ms", "fanout", 0, 0},
 		{"fanout-500", "/fanout?wait=1ms", "fanout", 0, 500},
 		{"mixed-900us", "/plaintext", "", 0, 2300},
@@ -49,7 +51,7 @@ func TestNamesOfFamilies(t *testing.T) {
 			t.Errorf("%s has connections of its own", test.name)
 		}
 	}
-	for _, name := range []string{"at0", "at100", "at", "redis-", "redis-0", "wait", "wait-5", "fanout-", "wait-2000ms", "mixed-1us", "get2k", "post10m", "mixed", "sizes", "all", "redis-all"} {
+	for _, name := range []string{"at0", "at100", "at", "redis-", "redis-0", "wait", "wait-5", "fanout-", "postgres-0", "wait-2000ms", "mixed-1us", "get2k", "post10m", "mixed", "sizes", "all", "redis-all"} {
 		if w := findWorkload(name); w != nil {
 			t.Errorf("%s is %+v", name, w)
 		}
@@ -58,7 +60,7 @@ func TestNamesOfFamilies(t *testing.T) {
 
 func TestExpand(t *testing.T) {
 	names := Expand([]string{"all"})
-	for _, name := range append(names, known()[:len(known())-4]...) {
+	for _, name := range append(names, known()[:len(known())-5]...) {
 		if findWorkload(name) == nil {
 			t.Errorf("%s stands in a list, and is unknown", name)
 		}
@@ -269,10 +271,15 @@ func TestMissingRedisIsSaidBefore(t *testing.T) {
 
 // TestGuardEndsBackends kills the suite, as the kernel would, while its backends run.
 func TestGuardEndsBackends(t *testing.T) {
-	dir := t.TempDir()
+	dir := openTemp(t)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
+	}
+	want := len(backends)
+	if err := hasPostgres(); err != nil {
+		t.Log(err)
+		want--
 	}
 	cmd := exec.Command(exe, "bench-backends")
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
@@ -284,13 +291,14 @@ func TestGuardEndsBackends(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pids []int
-	if err := json.NewDecoder(out).Decode(&pids); err != nil || len(pids) != len(backends) {
+	if err := json.NewDecoder(out).Decode(&pids); err != nil || len(pids) != want {
 		t.Fatalf("its backends are %v: %v", pids, err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // that it was killed
+	t.Cleanup(func() { removeSegments(t, pids) })
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		left, err := filepath.Glob(filepath.Join(dir, "*"))
 		if err != nil {

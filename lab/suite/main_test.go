@@ -87,6 +87,9 @@ func serve(flaw, addr string, sockets []string) int {
 		case r.URL.Path == "/redis":
 			fmt.Fprint(w, askRedis(sockets[0]))
 			return
+		case r.URL.Path == "/postgres":
+			fmt.Fprint(w, askPostgres(sockets[3]))
+			return
 		case r.URL.Path == "/fanout":
 			fmt.Fprint(w, askFanout(sockets[2], r.URL.Query().Get("wait")))
 			return

@@ -1,10 +1,13 @@
 package suite
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redline-go/redline/lab/load/spec"
@@ -113,4 +116,143 @@ func (w *watch) fillTargets(r *spec.Result) error {
 		}
 	}
 	return nil
+}
+
+// patternOf is n bytes of the text that bodies consist of.
+func patternOf(n int) []byte { return bytes.Repeat([]byte("0123456789abcdef"), n/16+1)[:n] }
+
+// answerSizes is the workloads of answers of one size, in bytes.
+var answerSizes = map[string]int{"get1k": 1 << 10, "get16k": 16 << 10, "get256k": 256 << 10, "get10m": 10 << 20}
+
+// orderSizes is those of JSON bodies of one size.
+var orderSizes = map[string]int{"post1k": 1 << 10, "post20k": 20 << 10}
+
+const (
+	mixName = "mix"
+
+	// manyBytes is the answer from which on fewer connections carry as much: with 64 of
+	// them a server that copies would hold 640 MB of get10m.
+	manyBytes       = 1 << 20
+	manyConnections = 8
+)
+
+// A part is one size of answers among several.
+type part struct {
+	name   string
+	weight float64
+	size   int // bytes
+}
+
+func (p *part) path() string { return sizePath(p.size) }
+
+// partNames is what the parts are called, with their sizes.
+func partNames(parts []part) (names []string) {
+	for _, p := range parts {
+		names = append(names, fmt.Sprintf("%s (%d)", p.name, p.size))
+	}
+	return names
+}
+
+func sizePath(size int) string { return fmt.Sprintf("/bytes?size=%d", size) }
+
+// pageParts is what a browser loads for a page: the medians of the Web Almanac 2024 of the
+// HTTP Archive, chapter Page Weight, for desktops in October 2024
+// (https://almanac.httparchive.org/en/2024/page-weight). Weights are the median numbers of
+// requests of a page ("Median number of requests by content type and device type"). Sizes
+// are the median bytes of each kind on a home page ("Median homepage weight by content and
+// device type"), divided by that number:
+//
+//	          requests      KB    bytes each
+//	HTML             2      18         9,216
+//	CSS              8      78         9,984
+//	fonts            4     131        33,536
+//	JavaScript      24     613        26,154
+//	images          18   1,054        59,960
+//
+// The mean is 34,632 bytes. The chapter counts 71 requests in all; the 15 of other kinds,
+// for which it has no bytes, are left out. A median divided by a median is not a median of
+// files: real sizes are spread wider than these.
+var pageParts = []part{
+	{"html", 2, 18 << 10 / 2},
+	{"css", 8, 78 << 10 / 8},
+	{"font", 4, 131 << 10 / 4},
+	{"javascript", 24, 613 << 10 / 24},
+	{"image", 18, 1054 << 10 / 18},
+}
+
+// findSize makes the workloads of answers and bodies of a size.
+func findSize(name string) *workload {
+	w := plaintext()
+	w.family, w.floor = familySizes, false
+	if size, ok := answerSizes[name]; ok {
+		w.title, w.path = "GET, "+sizeText(size)+" back", sizePath(size)
+		w.answer = answer{contentType: octetStream, body: patternOf(size)}
+		if size >= manyBytes {
+			w.connections = manyConnections
+		}
+		return &w
+	}
+	if size, ok := orderSizes[name]; ok {
+		w.title, w.method, w.path = "POST "+sizeText(size)+" of JSON, decoded into structs, a sum back", "POST", "/order"
+		w.contentType = "application/json"
+		w.body, w.answer.body = orderOf(size)
+		w.answer.contentType, w.answer.newline = w.contentType, true
+		return &w
+	}
+	if name != mixName {
+		return nil
+	}
+	w.parts = slices.Clone(pageParts)
+	last := w.parts[len(w.parts)-1]
+	w.title = "GET of what a web page consists of: HTML, CSS, fonts, JavaScript, images of 9 to 60 kB"
+	w.path, w.answer = last.path(), answer{contentType: octetStream, body: patternOf(last.size)}
+	return &w
+}
+
+// sizeText is a number of bytes that is a whole number of KiB or MiB.
+func sizeText(n int) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
+
+// An orderItem is a line of the order that /order is sent.
+type orderItem struct {
+	ID       int      `json:"id"`
+	Name     string   `json:"name"`
+	Quantity int      `json:"quantity"`
+	Price    int      `json:"price"` // cents
+	Tags     []string `json:"tags"`
+}
+
+// orderOf makes an order that is so many bytes of JSON, at least some hundred, and the
+// answer to it. Items have about 120 bytes; the customer's name fills up the rest.
+func orderOf(size int) (body, receipt []byte) {
+	var items []orderItem
+	total := 0
+	encode := func(customer string) []byte {
+		text, err := json.Marshal(struct {
+			Customer string      `json:"customer"`
+			Items    []orderItem `json:"items"`
+		}{customer, items})
+		if err != nil {
+			panic(fmt.Sprintf("encode an order: %v", err)) // strings and numbers always can be
+		}
+		return text
+	}
+	for i := 1; ; i++ {
+		item := orderItem{
+			ID: 7919 * i, Name: fmt.Sprintf("Article number %d, in a box of its own", i), Quantity: 1 + i%5, Price: 99 + 250*i,
+			Tags: []string{"new", "in stock", fmt.Sprintf("shelf %d", i%40)},
+		}
+		items = append(items, item)
+		if len(encode("")) > size {
+			items = items[:i-1]
+			break
+		}
+		total += item.Quantity * item.Price
+	}
+	body = encode(strings.Repeat("x", size-len(encode(""))))
+	return body, fmt.Appendf(nil, `{"items":%d,"total":%d}`, len(items), total)
 }

@@ -161,7 +161,7 @@ func (w *watch) event(e spec.Event) (err error) {
 	case e.PID > 0:
 		pids := append([]int{e.PID}, w.server.pids...)
 		if w.service != nil {
-			pids = append(pids, w.service.cmd.Process.Pid)
+			pids = append(pids, w.service.processes()...)
 		}
 		w.usage, err = probe.OpenUsage(w.cfg.cpus(), pids...)
 	case e.Window:
@@ -183,6 +183,12 @@ func (w *watch) edge() (e edge, err error) {
 	}
 	if e.process, err = probe.ReadProcess(w.server.pids); err != nil {
 		return e, err
+	}
+	if w.service != nil {
+		pids := w.service.processes()
+		if err := errors.Join(w.usage.Add(pids...), w.service.cpu.Add(pids)); err != nil {
+			return e, fmt.Errorf("backend %s: %w", w.service.name, err)
+		}
 	}
 	if e.usage, err = w.usage.Read(); err != nil {
 		return e, err

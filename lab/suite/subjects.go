@@ -174,7 +174,7 @@ var subjectName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
 // What is replaced in a subject's command, files and URL: see server.place.
 var (
 	placeholder  = regexp.MustCompile(`\{[a-z]+\}`)
-	placeholders = []string{"{addr}", "{host}", "{port}", "{dir}", "{here}", "{bin}", "{cpus}", "{redis}", "{wait}", "{fanout}"}
+	placeholders = []string{"{addr}", "{host}", "{port}", "{dir}", "{here}", "{bin}", "{cpus}", "{redis}", "{postgres}", "{wait}", "{fanout}"}
 )
 
 func (s *Subject) check() error {
@@ -259,7 +259,7 @@ func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", s.Name, err, out)
 		}
-		s.Command = []string{bin, "--addr", "{addr}", "--control", "{dir}/control", "--redis", "{redis}", "--wait", "{wait}", "--fanout", "{fanout}"}
+		s.Command = []string{bin, "--addr", "{addr}", "--control", "{dir}/control", "--redis", "{redis}", "--postgres", "{postgres}", "--wait", "{wait}", "--fanout", "{fanout}"}
 		return nil
 	}
 	if err := s.build(ctx, dir); err != nil {

@@ -58,6 +58,18 @@ func configOf(t *testing.T, subjects ...string) Config {
 	}
 }
 
+// openTemp is a temporary directory that other users can enter, as those that backends run as.
+func openTemp(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 // compareNow runs a comparison and checks that it left nothing behind.
 func compareNow(t *testing.T, ctx context.Context, cfg Config, c *Catalogue, tell Progress) (*results.File, error) {
 	t.Helper()
@@ -68,7 +80,7 @@ func compareNow(t *testing.T, ctx context.Context, cfg Config, c *Catalogue, tel
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("TMPDIR", openTemp(t))
 	f, err := Bench(ctx, cfg, c, g, tell)
 	if err := g.Close(); err != nil {
 		t.Error(err)

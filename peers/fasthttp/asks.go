@@ -13,6 +13,11 @@ func (a asks) redis(ctx *fasthttp.RequestCtx) {
 	said(ctx, value, err)
 }
 
+func (a asks) postgres(ctx *fasthttp.RequestCtx) {
+	value, err := a.Postgres(ctx)
+	said(ctx, value, err)
+}
+
 func (a asks) fanout(ctx *fasthttp.RequestCtx) {
 	joined, err := a.Fanout(ctx, string(ctx.QueryArgs().Peek("wait")))
 	said(ctx, joined, err)

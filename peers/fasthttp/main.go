@@ -64,6 +64,8 @@ func (a asks) handle(ctx *fasthttp.RequestCtx) {
 		only(ctx, fasthttp.MethodGet, a.redis)
 	case "/wait":
 		only(ctx, fasthttp.MethodGet, a.wait)
+	case "/postgres":
+		only(ctx, fasthttp.MethodGet, a.postgres)
 	case "/fanout":
 		only(ctx, fasthttp.MethodGet, a.fanout)
 	case "/burn":

@@ -13,6 +13,11 @@ func (a asks) redis(c fiber.Ctx) error {
 	return said(c, value, err)
 }
 
+func (a asks) postgres(c fiber.Ctx) error {
+	value, err := a.Postgres(c.Context())
+	return said(c, value, err)
+}
+
 func (a asks) fanout(c fiber.Ctx) error {
 	joined, err := a.Fanout(c.Context(), c.Query("wait"))
 	return said(c, joined, err)

@@ -38,6 +38,7 @@ func serve(ctx context.Context, ln net.Listener) error {
 	asks := asks{backend.Open()}
 	app.Get("/redis", asks.redis)
 	app.Get("/wait", asks.wait)
+	app.Get("/postgres", asks.postgres)
 	app.Get("/fanout", asks.fanout)
 	app.Get("/burn", burn)
 

@@ -16,6 +16,11 @@ func (a asks) redis(ctx context.Context, c *app.RequestContext) {
 	said(c, value, err)
 }
 
+func (a asks) postgres(ctx context.Context, c *app.RequestContext) {
+	value, err := a.Postgres(ctx)
+	said(c, value, err)
+}
+
 func (a asks) fanout(ctx context.Context, c *app.RequestContext) {
 	joined, err := a.Fanout(ctx, c.Query("wait"))
 	said(c, joined, err)

@@ -43,6 +43,7 @@ func serve(ctx context.Context, ln net.Listener) error {
 	asks := asks{backend.Open()}
 	h.GET("/redis", asks.redis)
 	h.GET("/wait", asks.wait)
+	h.GET("/postgres", asks.postgres)
 	h.GET("/fanout", asks.fanout)
 	h.GET("/burn", burn)
 

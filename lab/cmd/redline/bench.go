@@ -70,7 +70,7 @@ comparison is INVALID, 130 interrupted.`,
 	f.StringSliceVar(&b.Subjects, "subjects", suite.Builtin(), "what to compare, comma-separated")
 	f.StringArrayVar(&b.subjectFiles, "subject-file", nil, "describe a subject of your own in this YAML `FILE`; may be repeated")
 	f.StringVar(&b.Baseline, "baseline", "", "what to compare with (default: the first subject)")
-	f.StringSliceVar(&b.Workloads, "workloads", suite.Quick(), "what to ask of the subjects, comma-separated; all, at-all, redis-all, wait-all, fanout-all, mixed-all and sizes-all stand for several")
+	f.StringSliceVar(&b.Workloads, "workloads", suite.Quick(), "what to ask of the subjects, comma-separated; all, at-all, redis-all, postgres-all, wait-all, fanout-all, mixed-all and sizes-all stand for several")
 	f.IntVar(&b.Connections, "connections", 64, "open connections; stream, idle, get10m and the open loops have figures of their own unless this is given")
 	f.DurationVar(&b.Window, "window", 5*time.Second, "measured time of a run")
 	f.DurationVar(&b.Warmup, "warmup", 2*time.Second, "time before it; longer while the rate has a trend")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +17,15 @@ type process struct {
 	stat int  // descriptor of /proc/PID/stat
 	last Time // that was read
 	gone bool
+}
+
+// close frees the descriptor, once: those of processes that have ended are freed then.
+func (one *process) close() {
+	if one.stat >= 0 {
+		// A descriptor that was only read has nothing to report.
+		_ = unix.Close(one.stat)
+		one.stat = -1
+	}
 }
 
 // Processes reads the CPU clocks of the server. It is not safe for concurrent use.
@@ -42,11 +52,30 @@ func Open(pids []int) (*Processes, error) {
 	return p, nil
 }
 
+// Add begins to read the clocks of those among pids that are not read yet. What they
+// have used so far is in the next Read: for processes that began since the last one. One
+// that is not there any more is left out.
+func (p *Processes) Add(pids []int) error {
+	for _, pid := range pids {
+		if slices.ContainsFunc(p.list, func(one process) bool { return one.pid == pid && !one.gone }) {
+			continue
+		}
+		more, err := Open([]int{pid})
+		switch {
+		case errors.Is(err, ErrGone):
+		case err != nil:
+			return err
+		default:
+			p.list = append(p.list, more.list...)
+		}
+	}
+	return nil
+}
+
 // Close frees the descriptors.
 func (p *Processes) Close() {
 	for _, one := range p.list {
-		// A descriptor that was only read has nothing to report.
-		_ = unix.Close(one.stat)
+		one.close()
 	}
 	p.list = nil
 }
@@ -62,6 +91,7 @@ func (p *Processes) Read() (Time, error) {
 			switch {
 			case errors.Is(err, ErrGone):
 				one.gone = true
+				one.close()
 			case err != nil:
 				return sum, processError(one.pid, err)
 			default:

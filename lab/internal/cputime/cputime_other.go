@@ -18,6 +18,9 @@ func Open([]int) (*Processes, error) { return nil, errSystem }
 // Read sums the clocks of all processes.
 func (*Processes) Read() (Time, error) { return Time{}, errSystem }
 
+// Add begins to read the clocks of more processes.
+func (*Processes) Add([]int) error { return errSystem }
+
 // Close frees what they hold.
 func (*Processes) Close() {}
 

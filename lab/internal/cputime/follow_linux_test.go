@@ -44,3 +44,41 @@ func TestFollowGone(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestAdd takes up a process that began later, once, keeps what it has used when it has
+// ended, and passes over one that is not there.
+func TestAdd(t *testing.T) {
+	p, err := Open([]int{os.Getpid()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	for range 2 {
+		if err := p.Add([]int{os.Getpid(), pid}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(p.list) != 2 {
+		t.Errorf("%d processes are read, want 2", len(p.list))
+	}
+	before, err := p.Read()
+	if err != nil || len(p.Gone()) > 0 {
+		t.Fatal(err, p.Gone())
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // that it was killed
+	after, err := p.Read()
+	if gone := p.Gone(); err != nil || len(gone) != 1 || gone[0] != pid || after.Total < before.Total {
+		t.Errorf("%v are gone, %v after %v: %v", gone, after, before, err)
+	}
+	if err := p.Add([]int{pid}); err != nil || len(p.list) != 2 {
+		t.Errorf("a process that has ended: %v, %d are read", err, len(p.list))
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redline-go/redline/peers/internal/subject"
@@ -41,9 +42,10 @@ var ErrNone = errors.New("this service was started without that backend")
 
 // Backends are the clients of one service. They are safe for concurrent use.
 type Backends struct {
-	redis *redis.Client // nil: there is none
-	wait  *pool         // nil: there is none
-	fan   *http.Client  // nil: there is none
+	redis    *redis.Client // nil: there is none
+	postgres *pgxpool.Pool // nil: there is none
+	wait     *pool         // nil: there is none
+	fan      *http.Client  // nil: there is none
 }
 
 // Open creates the clients for the sockets that the command line named. Connections are
@@ -57,6 +59,9 @@ func Open() *Backends {
 	}
 	if sockets.Wait != "" {
 		b.wait = newPool(sockets.Wait)
+	}
+	if sockets.Postgres != "" {
+		b.postgres = newPostgres(sockets.Postgres)
 	}
 	if sockets.Fanout != "" {
 		b.fan = newFan(sockets.Fanout)

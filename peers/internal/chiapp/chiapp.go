@@ -22,6 +22,7 @@ func Handler() http.Handler {
 	asks := stdlib.Asks{Backends: backend.Open()}
 	r.Get("/redis", asks.Redis)
 	r.Get("/wait", asks.Wait)
+	r.Get("/postgres", asks.Postgres)
 	r.Get("/fanout", asks.Fanout)
 	r.Get("/burn", stdlib.Burn)
 	r.Group(func(r chi.Router) {

@@ -15,6 +15,11 @@ func (a asks) redis(c echo.Context) error {
 	return said(c, value, err)
 }
 
+func (a asks) postgres(c echo.Context) error {
+	value, err := a.Postgres(c.Request().Context())
+	return said(c, value, err)
+}
+
 func (a asks) fanout(c echo.Context) error {
 	joined, err := a.Fanout(c.Request().Context(), c.QueryParam("wait"))
 	return said(c, joined, err)

@@ -29,6 +29,7 @@ func Handler() http.Handler {
 	asks := asks{backend.Open()}
 	e.GET("/redis", asks.redis)
 	e.GET("/wait", asks.wait)
+	e.GET("/postgres", asks.postgres)
 	e.GET("/fanout", asks.fanout)
 	e.GET("/burn", burn)
 	return e

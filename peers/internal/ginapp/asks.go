@@ -15,6 +15,11 @@ func (a asks) redis(c *gin.Context) {
 	said(c, value, err)
 }
 
+func (a asks) postgres(c *gin.Context) {
+	value, err := a.Postgres(c.Request.Context())
+	said(c, value, err)
+}
+
 func (a asks) fanout(c *gin.Context) {
 	joined, err := a.Fanout(c.Request.Context(), c.Query("wait"))
 	said(c, joined, err)

@@ -30,6 +30,7 @@ func Handler() http.Handler {
 	asks := asks{backend.Open()}
 	r.GET("/redis", asks.redis)
 	r.GET("/wait", asks.wait)
+	r.GET("/postgres", asks.postgres)
 	r.GET("/fanout", asks.fanout)
 	r.GET("/burn", burn)
 	return r

@@ -13,6 +13,11 @@ func (a asks) redis(c *redline.Ctx) {
 	said(c, value, err)
 }
 
+func (a asks) postgres(c *redline.Ctx) {
+	value, err := a.Postgres(c.Context())
+	said(c, value, err)
+}
+
 func (a asks) fanout(c *redline.Ctx) {
 	joined, err := a.Fanout(c.Context(), c.Query("wait"))
 	said(c, joined, err)

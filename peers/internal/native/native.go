@@ -35,6 +35,7 @@ func serve(ctx context.Context, ln net.Listener, transport redline.Transport) er
 	asks := asks{backend.Open()}
 	r.GET("/redis", asks.redis)
 	r.GET("/wait", asks.wait)
+	r.GET("/postgres", asks.postgres)
 	r.GET("/fanout", asks.fanout)
 	r.GET("/burn", burn)
 	server := &redline.Server{

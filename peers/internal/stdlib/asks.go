@@ -16,6 +16,12 @@ func (a Asks) Redis(w http.ResponseWriter, r *http.Request) {
 	said(w, value, err)
 }
 
+// Postgres answers GET /postgres.
+func (a Asks) Postgres(w http.ResponseWriter, r *http.Request) {
+	value, err := a.Backends.Postgres(r.Context())
+	said(w, value, err)
+}
+
 // Fanout answers GET /fanout.
 func (a Asks) Fanout(w http.ResponseWriter, r *http.Request) {
 	joined, err := a.Backends.Fanout(r.Context(), r.URL.Query().Get("wait"))

@@ -29,6 +29,7 @@ func Handler() http.Handler {
 	mux.HandleFunc("GET /stream", Stream)
 	mux.HandleFunc("GET /redis", asks.Redis)
 	mux.HandleFunc("GET /wait", asks.Wait)
+	mux.HandleFunc("GET /postgres", asks.Postgres)
 	mux.HandleFunc("GET /fanout", asks.Fanout)
 	mux.HandleFunc("GET /burn", Burn)
 	return mux

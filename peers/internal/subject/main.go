@@ -22,8 +22,9 @@ const Grace = time.Second
 // [Grace]. It owns ln. Any other return value is an error of the subject.
 type ServeFunc func(ctx context.Context, ln net.Listener) error
 
-// Sockets are the unix sockets of the backends that a subject may ask; empty: it has none.
-type Sockets struct{ Redis, Wait, Fanout string }
+// Sockets are where the backends are that a subject may ask: unix sockets, and the URL of
+// PostgreSQL. Empty: it has none.
+type Sockets struct{ Redis, Postgres, Wait, Fanout string }
 
 var sockets Sockets
 
@@ -48,6 +49,7 @@ func run(name, module string, serve ServeFunc, args []string, stderr io.Writer) 
 	controlPath := flags.String("control", "", "answer questions about the runtime on a unix socket at `path`")
 	flags.StringVar(&sockets.Redis, "redis", "", "ask the Redis behind the unix socket at `path` for GET /redis")
 	flags.StringVar(&sockets.Wait, "wait", "", "ask the backend behind the unix socket at `path` for GET /wait")
+	flags.StringVar(&sockets.Postgres, "postgres", "", "ask the PostgreSQL at this `URL` for GET /postgres")
 	flags.StringVar(&sockets.Fanout, "fanout", "", "ask the HTTP service behind the unix socket at `path` for GET /fanout")
 	if err := flags.Parse(args); err != nil {
 		return 2
