@@ -56,7 +56,7 @@ type section struct {
 	Series                              []chart // these over time
 	Reasons                             []string
 	Percentiles, Blocks                 rawTable
-	Targets, Workers                    rawTable
+	Targets                             rawTable
 }
 
 // pageColumn is the head of a column; its lines are broken.
@@ -143,7 +143,6 @@ func newSection(f *results.File, load results.Workload, drawn *viewWorkload, anc
 		Charts: !load.Idle, CPU: len(drawn.Bars) > 0, Series: drawn.charts(),
 		Anchor: anchor, Title: title(load), Text: describe(load), Verdicts: verdicts(f, load), Unit: unit(load),
 		Reasons: reasons(rows), Percentiles: percentileTable(rows), Blocks: blockTable(f, load, rows), Targets: targetTable(f, load),
-		Workers: workerTable(f, load),
 	}
 	for _, c := range columns {
 		head := strings.Split(strings.ReplaceAll(c.head, "\n/", "\nper "), "\n")

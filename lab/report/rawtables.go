@@ -112,34 +112,6 @@ func targetTable(f *results.File, load results.Workload) rawTable {
 	return t
 }
 
-// workerTable is what each of several generators did, in the order of the runs.
-func workerTable(f *results.File, load results.Workload) rawTable {
-	t := rawTable{
-		Caption: "Generators, whose sum the figures are",
-		Heads: web.Heads("worker#", "host", "process#", "connections#", unit(load)+"s#", "share#", "rate /s#", "errors#", "CPU#", "send lag p99#",
-			"clock#", "began late#", "lost"),
-	}
-	for _, run := range countedRuns(f, load.Name) {
-		for _, w := range run.Workers {
-			share, cpu := missing(), missing()
-			if run.Requests > 0 {
-				part := float64(w.Requests) / float64(run.Requests)
-				share = web.Number(part, Percent(part))
-			}
-			if w.Lost == "" {
-				cpu = web.Number(w.CPUUtilisation, Percent(w.CPUUtilisation))
-			}
-			clock := fmt.Sprintf("%+.2f ± %.2f ms", w.Clock.OffsetMs, w.Clock.UncertaintyMs)
-			t.Rows = append(t.Rows, []rawCell{
-				whole(w.Index), word(w.Host), whole(w.PID), whole(w.Connections), whole(w.Requests), share,
-				web.Number(w.RequestsPerSecond, PerSecond(w.RequestsPerSecond)), whole(results.CountErrors(w.Errors)), cpu, time0(w.SendLagP99),
-				web.Number(w.Clock.OffsetMs, clock), web.Number(w.Clock.LateMs, fmt.Sprintf("%.2f ms", w.Clock.LateMs)), word(w.Lost),
-			})
-		}
-	}
-	return t
-}
-
 func rss(bytes uint64) rawCell { return web.Number(float64(bytes), Bytes(float64(bytes), " ")) }
 
 // rawTables are the lists of the file, whole.

@@ -83,16 +83,13 @@ func (g grid) column(r *results.Run, s results.Sample) int {
 	return block*g.PerBlock + col
 }
 
-// lines is one subject over time. A nil is a gap: no sample fell there. What the
-// Go runtime says is left out where it was never read.
+// lines is one subject over time. A nil is a gap: no sample fell there. Goroutines are
+// left out where they were never read.
 type lines struct {
 	Subject    int        `json:"subject"`
 	Rate       []*float64 `json:"rate"`                 // a second; mean of the column's samples
 	RSS        []*float64 `json:"rss"`                  // MiB; the column's largest
 	Goroutines []*float64 `json:"goroutines,omitempty"` // the column's most
-	Heap       []*float64 `json:"heap,omitempty"`       // MiB in use; the column's largest
-	GC         []*float64 `json:"gc,omitempty"`         // collections a second; mean of the column's readings
-	Sched      []*float64 `json:"sched,omitempty"`      // microseconds; the column's largest p99
 }
 
 // newLines puts the series of a subject's runs on the time axis.
@@ -102,10 +99,9 @@ func newLines(g grid, runs []results.Run, subject int) lines {
 	for _, s := range l.all() {
 		*s = make([]*float64, n)
 	}
-	rates, collections := make([]int, n), make([]int, n)
+	rates := make([]int, n)
 	for _, r := range runs {
 		var since []int // columns of the samples since the reading before
-		before := math.NaN()
 		for _, s := range r.Series {
 			if col := g.column(&r, s); col >= 0 {
 				since = append(since, col)
@@ -114,52 +110,27 @@ func newLines(g grid, runs []results.Run, subject int) lines {
 					highest(l.RSS, col, round(float64(s.RSSBytes)/(1<<20), 2))
 				}
 			}
-			if s.Goroutines > 0 || s.Runtime != nil {
-				l.read(s, slices.Compact(since), s.T-before, collections)
-				since, before = since[:0], s.T
+			if s.Goroutines > 0 { // a reading stands, as a sample does, for the time up to it
+				for _, col := range since {
+					highest(l.Goroutines, col, float64(s.Goroutines))
+				}
+				since = since[:0]
 			}
 		}
 	}
-	for _, list := range []([]*float64){l.Rate, l.GC} {
-		for _, v := range list {
-			if v != nil {
-				*v = round(*v, 1)
-			}
+	for _, v := range l.Rate {
+		if v != nil {
+			*v = round(*v, 1)
 		}
 	}
-	for _, s := range l.all()[2:] {
-		if !slices.ContainsFunc(*s, func(v *float64) bool { return v != nil }) {
-			*s = nil
-		}
+	if !slices.ContainsFunc(l.Goroutines, func(v *float64) bool { return v != nil }) {
+		l.Goroutines = nil
 	}
 	return l
 }
 
-// all are the figures, those of the runtime behind the others.
-func (l *lines) all() []*[]*float64 {
-	return []*[]*float64{&l.Rate, &l.RSS, &l.Goroutines, &l.Heap, &l.GC, &l.Sched}
-}
-
-// read takes a reading of the runtime. It stands, as a sample does, for the time
-// up to it: for the columns since the reading before, which was so many seconds
-// ago; NaN for none.
-func (l *lines) read(s results.Sample, columns []int, seconds float64, collections []int) {
-	for _, col := range columns {
-		if s.Goroutines > 0 {
-			highest(l.Goroutines, col, float64(s.Goroutines))
-		}
-		if s.Runtime == nil {
-			continue
-		}
-		highest(l.Heap, col, round(float64(s.Runtime.HeapBytes)/(1<<20), 2))
-		if seconds > 0 {
-			average(l.GC, collections, col, float64(s.Runtime.GCCycles)/seconds)
-		}
-		if us := s.Runtime.SchedLatencyP99Us; us > 0 {
-			highest(l.Sched, col, round(us, 1))
-		}
-	}
-}
+// all are the figures.
+func (l *lines) all() []*[]*float64 { return []*[]*float64{&l.Rate, &l.RSS, &l.Goroutines} }
 
 // highest keeps the largest value of a column.
 func highest(list []*float64, col int, v float64) {
@@ -189,9 +160,6 @@ func (w *viewWorkload) charts() []chart {
 		{"rate", "Rate", "In " + w.Unit + "s per second; the windows of the blocks one after the other.", "the rate over time" + table},
 		{"rss", "Memory", "Resident set of the server.", "the resident memory over time" + table},
 		{"goroutines", "Goroutines", "Of the server.", "the number of goroutines over time" + table},
-		{"heap", "Heap", "Of the server, in use.", "the heap in use over time" + table},
-		{"gc", "Garbage collection", "Collections per second.", "garbage collections over time" + table},
-		{"sched", "Scheduler", "How long goroutines that could run waited until they did, p99.", "the scheduler's latency over time"},
 	} {
 		drawn := func(l lines) bool {
 			return slices.ContainsFunc(*l.all()[i], func(v *float64) bool { return v != nil })

@@ -106,9 +106,14 @@ func notes(a, b *present.Document) (list []string) {
 		name string
 		a, b any
 	}{
-		{"CPU", m.CPU, n.CPU}, {"number of CPUs", m.CPUs, n.CPUs}, {"kernel", m.Kernel, n.Kernel}, {"governor", m.Governor, n.Governor},
-		{"version of redline", a.Tool, b.Tool}, {"seconds of the window", a.Config.DurationSeconds, b.Config.DurationSeconds},
-		{"seconds of warm-up", a.Config.WarmupSeconds, b.Config.WarmupSeconds}, {"CPUs of the server", serverCPUs(a), serverCPUs(b)},
+		{"CPU", m.CPU, n.CPU},
+		{"number of CPUs", m.CPUs, n.CPUs},
+		{"kernel", m.Kernel, n.Kernel},
+		{"governor", m.Governor, n.Governor},
+		{"version of redline", a.Tool, b.Tool},
+		{"seconds of the window", a.Config.DurationSeconds, b.Config.DurationSeconds},
+		{"seconds of warm-up", a.Config.WarmupSeconds, b.Config.WarmupSeconds},
+		{"CPUs of the server", serverCPUs(a), serverCPUs(b)},
 	} {
 		if first, second := say(p.a), say(p.b); first != second {
 			list = append(list, fmt.Sprintf("NOTE: %s: %s, then %s", p.name, first, second))

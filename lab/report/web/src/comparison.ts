@@ -5,7 +5,7 @@ import { curves } from "./curves";
 import { heat } from "./heat";
 import { type Legend, legend } from "./legend";
 import { lines } from "./lines";
-import { type Plot, digits, micros, rate } from "./plot";
+import { type Plot, digits, rate } from "./plot";
 import { entryOf } from "./theme";
 import { type Lines, type View, type Workload, data, find } from "./view";
 
@@ -22,9 +22,6 @@ const overTime: [Exclude<keyof Lines, "subject">, (v: number) => string][] = [
   ["rate", rate],
   ["rss", mebibytes],
   ["goroutines", rate],
-  ["heap", mebibytes],
-  ["gc", (v) => `${digits(v)}/s`],
-  ["sched", (v) => micros(v)],
 ];
 
 function section({ plots, legends }: Drawn, root: HTMLElement, view: View, work: Workload): void {

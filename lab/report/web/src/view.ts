@@ -46,9 +46,6 @@ export interface Lines {
   rate: (number | null)[];
   rss: (number | null)[];
   goroutines?: (number | null)[];
-  heap?: (number | null)[];
-  gc?: (number | null)[];
-  sched?: (number | null)[];
 }
 
 /** The rows and the scale of a heat map. */
