@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// start starts cmd on the given CPUs, which the calling thread moves to.
+// start starts cmd on the given CPUs, and moves the calling thread to them.
 func start(cmd *exec.Cmd, cpus []int) error {
 	var set unix.CPUSet
 	for _, c := range cpus {
