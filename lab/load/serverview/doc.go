@@ -3,7 +3,7 @@
 // ([OpenPProf]), on the time axis of the load.
 //
 //	tick ──▶ Follower.Ask ──▶ Source.Snapshot, on a goroutine of its own
-//	  ▲           │                 late or failed: the tick goes on without
+//	  ▲           │                 late or failed: the tick has no reading
 //	  └── Reading ◀┘
 //	         │
 //	         ▼
