@@ -24,11 +24,11 @@ const (
 	readyLine    = "ready\n"
 )
 
-// ErrClosed is the error of a guard that was closed.
+// ErrClosed is the error of calls after Close.
 var ErrClosed = errors.New("guard is closed")
 
-// A Guard is the guarding process, seen from the command. Its methods may be
-// called from any goroutine.
+// A Guard is the command's handle of the guard process. Its methods are safe for concurrent
+// use.
 type Guard struct {
 	cmd *exec.Cmd
 
@@ -38,17 +38,17 @@ type Guard struct {
 	last   uint64
 }
 
-// Start starts the executable exe with the argument [Verb] and returns when it
-// stands guard. The caller closes the guard.
+// Start runs the executable exe with the argument [Verb] and returns when it is ready. The
+// caller must close the guard.
 func Start(exe string) (*Guard, error) {
 	exe, err := filepath.Abs(exe)
 	if err != nil {
 		return nil, fmt.Errorf("start guard: %w", err)
 	}
 	cmd := exec.Command(exe, Verb)
-	// A session of its own: a terminal's Ctrl-C and hangup do not reach it.
+	// A new session: Ctrl-C and the hangup of a terminal do not reach it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Dir = "/" // keeps no file system busy
+	cmd.Dir = "/" // so that no file system is busy because of it
 	cmd.Stderr = os.Stderr
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
@@ -67,27 +67,26 @@ func Start(exe string) (*Guard, error) {
 	return &Guard{cmd: cmd, pipe: pipe}, nil
 }
 
-// ready waits for the guard's one line; whatever else is said or not said ends
-// the process.
+// ready waits for the guard's line; any other output, or none, ends the process.
 func ready(cmd *exec.Cmd, out io.Reader) error {
 	timer := time.AfterFunc(startTimeout, func() {
-		_ = cmd.Process.Kill() // it fails when the process has ended, which the reader below sees
+		_ = cmd.Process.Kill() // it fails if the process has ended, which the reader below detects
 	})
 	defer timer.Stop()
 	line, err := bufio.NewReader(io.LimitReader(out, 64)).ReadString('\n')
 	if line == readyLine {
 		return nil
 	}
-	err = fmt.Errorf("%s %s did not report for duty, it said %q: %w", cmd.Path, Verb, line, err)
+	err = fmt.Errorf("%s %s did not become ready, it printed %q: %w", cmd.Path, Verb, line, err)
 	if kill := cmd.Process.Kill(); kill != nil && !errors.Is(kill, os.ErrProcessDone) {
 		err = errors.Join(err, kill)
 	}
 	return err
 }
 
-// KillGroup has the process group that pid leads killed, whether pid itself
-// still lives by then or not. The process must not have been waited for yet.
-// Calling release takes it off the list.
+// KillGroup makes the guard kill the process group that pid leads, whether or not pid
+// itself is still alive then. Nothing may have waited for the process yet. release cancels
+// the action.
 func (g *Guard) KillGroup(pid int) (release func() error, err error) {
 	s, err := procfs.Host.Stat(pid)
 	if err == nil && s.Group != pid {
@@ -99,9 +98,9 @@ func (g *Guard) KillGroup(pid int) (release func() error, err error) {
 	return g.add(order{Kind: kindGroup, PID: pid, Start: s.Start, Session: s.Session})
 }
 
-// KillTree has the process pid killed, with its descendants, if pid still lives
-// by then: for a process that shares the group of its parent. The process must
-// not have been waited for yet. Calling release takes it off the list.
+// KillTree makes the guard kill the process pid and its descendants, if pid is still alive
+// then. It is for a process in the group of its parent. Nothing may have waited for the
+// process yet. release cancels the action.
 func (g *Guard) KillTree(pid int) (release func() error, err error) {
 	s, err := procfs.Host.Stat(pid)
 	if err != nil {
@@ -110,12 +109,12 @@ func (g *Guard) KillTree(pid int) (release func() error, err error) {
 	return g.add(order{Kind: kindTree, PID: pid, Start: s.Start, Session: s.Session})
 }
 
-// RemoveAll has a file or directory removed, with all that is in it. Calling
-// release takes it off the list.
+// RemoveAll makes the guard remove a file, or a directory with its content. release cancels
+// the action.
 func (g *Guard) RemoveAll(path string) (release func() error, err error) {
 	abs, err := filepath.Abs(path)
 	if err == nil && (path == "" || abs == filepath.Dir(abs)) {
-		err = errors.New("that is no directory to remove")
+		err = errors.New("refusing to remove it")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("guard directory %q: %w", path, err)
@@ -123,9 +122,8 @@ func (g *Guard) RemoveAll(path string) (release func() error, err error) {
 	return g.add(order{Kind: kindFile, Path: abs})
 }
 
-// Restore has the old value written back to a setting, a file of /proc/sys or
-// /sys. It is called before the setting is changed. Calling release takes it
-// off the list.
+// Restore makes the guard write the old value back to a setting, a file of /proc/sys or
+// /sys. Call it before the setting is changed. release cancels the action.
 func (g *Guard) Restore(path, old string) (release func() error, err error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -134,7 +132,7 @@ func (g *Guard) Restore(path, old string) (release func() error, err error) {
 	return g.add(order{Kind: kindSetting, Path: abs, Old: old})
 }
 
-// add sends an order. The release that it returns does so once.
+// add sends an order. The returned release cancels it, once.
 func (g *Guard) add(o order) (release func() error, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -150,7 +148,7 @@ func (g *Guard) add(o order) (release func() error, err error) {
 	}), nil
 }
 
-// send writes one line, whole; mu is held.
+// send writes one complete line; mu is held.
 func (g *Guard) send(o order) error {
 	if g.closed {
 		return ErrClosed
@@ -160,16 +158,16 @@ func (g *Guard) send(o order) error {
 		_, err = g.pipe.Write(append(line, '\n'))
 	}
 	if errors.Is(err, syscall.EPIPE) {
-		return fmt.Errorf("guard process %d has ended: nothing would be undone if this command died; run it again (%w)", g.cmd.Process.Pid, err)
+		return fmt.Errorf("guard process %d has ended, so nothing would be undone if this command died; run it again (%w)", g.cmd.Process.Pid, err)
 	}
 	if err != nil {
-		return fmt.Errorf("tell guard: %w", err)
+		return fmt.Errorf("write to guard: %w", err)
 	}
 	return nil
 }
 
-// Close has everything undone that was not released, and returns when it is. An
-// error says that some of it could not be; the guard has written what to
+// Close makes the guard undo everything that was not released, and returns when that is
+// done. An error means that something could not be undone; the guard has printed what to
 // standard error.
 func (g *Guard) Close() error {
 	g.mu.Lock()

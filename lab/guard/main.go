@@ -10,12 +10,12 @@ import (
 	"syscall"
 )
 
-// Main is the guarding process: it reads the command's lines from r until they
-// end, then undoes what is left, and returns the exit code: 1 when something
-// could not be undone, which standard error then names.
+// Main runs the guard process: it reads the command's lines from r until end of input,
+// undoes what is left, and returns the exit code. The code is 1 if something could not be
+// undone, which is then reported on standard error.
 func Main(r io.Reader) int {
-	// A guard leaves when its work is done and not before. SIGPIPE is among them
-	// because standard error may lead to a terminal that is gone.
+	// The guard must not end before its work is done. SIGPIPE is included because standard
+	// error may be a terminal that has gone.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	if _, err := os.Stdout.WriteString(readyLine); err != nil {
 		return 1
@@ -23,7 +23,7 @@ func Main(r io.Reader) int {
 	return serve(r, os.Stderr)
 }
 
-// serve reads orders and carries them out at the end of r.
+// serve reads orders, and executes them at the end of r.
 func serve(r io.Reader, errs io.Writer) (code int) {
 	var list []order
 	dec := json.NewDecoder(r)
@@ -34,7 +34,7 @@ func serve(r io.Reader, errs io.Writer) (code int) {
 			list = apply(list, o)
 			continue
 		}
-		// A line that was cut off announced something that was not yet done.
+		// An incomplete line announced something that was not done yet.
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			fmt.Fprintf(errs, "redline guard: read orders: %v\n", err)
 			code = 1

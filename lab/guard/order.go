@@ -11,14 +11,14 @@ import (
 	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
-// The operations of the pipe's lines.
+// The operations of lines on the pipe.
 const (
 	opAdd    = "add"    // undo this at the end
 	opRemove = "remove" // no longer undo it
-	opDone   = "done"   // the command ends well; the last line
+	opDone   = "done"   // the command ends normally; the last line
 )
 
-// The kinds of what is undone.
+// The kinds of actions to undo.
 const (
 	kindGroup   = "group"   // kill a process group
 	kindTree    = "tree"    // kill a process with its descendants
@@ -32,7 +32,7 @@ type order struct {
 	ID   uint64 `json:"id,omitempty"`
 	Kind string `json:"kind,omitempty"`
 
-	// Of a group or tree: its leader, by what a reused number does not share.
+	// Group or tree: identity of the leader that a reused pid does not share.
 	PID     int    `json:"pid,omitempty"`
 	Start   uint64 `json:"start,omitempty"`
 	Session int    `json:"session,omitempty"`
@@ -41,7 +41,7 @@ type order struct {
 	Old  string `json:"old,omitempty"` // of a setting
 }
 
-// undo does what the order asks for.
+// undo executes the order.
 func (o *order) undo() error {
 	switch o.Kind {
 	case kindGroup:
@@ -63,8 +63,8 @@ func wrap(err error, format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, err)...)
 }
 
-// restore writes the old value unless it is there already: a needless write to
-// a file that has become read-only would be a needless error.
+// restore writes the old value unless it is set already: an unnecessary write to a file
+// that has become read-only would cause an unnecessary error.
 func (o *order) restore() error {
 	if now, err := procfs.ReadSetting(o.Path); err == nil && now == strings.Join(strings.Fields(o.Old), " ") {
 		return nil
@@ -72,8 +72,8 @@ func (o *order) restore() error {
 	return wrap(procfs.WriteSetting(o.Path, o.Old), "restore %s to %q", o.Path, o.Old)
 }
 
-// removeAll tries more than once: a process that is about to end may still be
-// writing into the directory.
+// removeAll makes several attempts: a process that is ending may still write into the
+// directory.
 func removeAll(path string) (err error) {
 	for range 5 {
 		if err = os.RemoveAll(path); err == nil {
@@ -84,12 +84,12 @@ func removeAll(path string) (err error) {
 	return wrap(err, "remove %s", path)
 }
 
-// killWait bounds the wait for killed processes to end. Only one that hangs in
-// the kernel takes longer.
+// killWait limits the wait for killed processes to end. Only a process that hangs in the
+// kernel takes longer.
 const killWait = 20 * time.Second
 
-// killed kills what find finds until it finds nothing more: when it returns
-// without error, none of them runs.
+// killed kills the processes that find returns until it returns none: if killed returns
+// nil, none of them runs.
 func (o *order) killed(find func(map[int]procfs.Stat) []procfs.Stat) error {
 	for deadline := time.Now().Add(killWait); ; time.Sleep(5 * time.Millisecond) {
 		all, err := procfs.Host.Stats()
@@ -113,12 +113,12 @@ func (o *order) killed(find func(map[int]procfs.Stat) []procfs.Stat) error {
 	}
 }
 
-// kill kills one process, and no other that has taken its number since:
+// kill kills one process, but never another one that has reused its pid:
 //
-//  1. FindProcess opens a pidfd of whatever process has the number now.
-//  2. Its start time tells whether that is the one meant; while the pidfd is
-//     open it cannot turn into another.
-//  3. The signal goes to the pidfd.
+//  1. FindProcess opens a pidfd of the process that has the pid now.
+//  2. Its start time identifies the process; while the pidfd is
+//     open it cannot become another one.
+//  3. The signal is sent to the pidfd.
 func kill(s procfs.Stat) (err error) {
 	p, err := os.FindProcess(s.PID)
 	if err != nil {
@@ -138,11 +138,11 @@ func kill(s procfs.Stat) (err error) {
 	return nil
 }
 
-// group finds the living members of the process group. While it has a member
-// its number is not given to another process, so that with its leader gone the
-// number still means the same group, unless the whole group ended and a
-// stranger took the number: a member that is older than the leader, or of
-// another session, is such a stranger's.
+// group returns the living members of the process group. The kernel does not reuse a
+// group's number while it has members. So if the leader has gone the number still
+// identifies the same group, unless the whole group ended and another process reused the
+// number. A member that is older than the leader, or in another session, belongs to such a
+// group.
 func (o *order) group(all map[int]procfs.Stat) []procfs.Stat {
 	if leader, ok := all[o.PID]; ok && leader.Start != o.Start {
 		return nil
@@ -156,8 +156,8 @@ func (o *order) group(all map[int]procfs.Stat) []procfs.Stat {
 	return members
 }
 
-// tree finds the process, and its descendants whose parents all live. The root
-// comes last: once it is gone its descendants can no longer be told.
+// tree returns the process, and those descendants whose ancestors are all alive. The root
+// comes last: once it has ended its descendants cannot be found any more.
 func (o *order) tree(all map[int]procfs.Stat) []procfs.Stat {
 	root, ok := all[o.PID]
 	if !ok || root.Start != o.Start {

@@ -13,9 +13,8 @@ import (
 // Allowed returns the CPUs that this process may run on, in order.
 func Allowed() ([]int, error) { return AllowedTo(os.Getpid()) }
 
-// AllowedTo returns the CPUs that the main thread of a process may run on, in
-// order: the thread that happens to run a goroutine may have been pinned for
-// another purpose.
+// AllowedTo returns the CPUs that the main thread of a process may run on, in order. The
+// thread that runs a goroutine at the moment may have been pinned for another purpose.
 func AllowedTo(pid int) ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(pid, &set); err != nil {
@@ -31,12 +30,12 @@ func AllowedTo(pid int) ([]int, error) {
 	return cpus, nil
 }
 
-// movePasses is how often the threads are listed again: one that is not yet moved
-// may start another.
+// movePasses is how often the threads are listed again: a thread that has not been moved
+// yet may start another.
 const movePasses = 3
 
-// Move moves all threads of this process to the given CPUs, and with them those
-// that they start. Its caller moves it back with undo, to where the main thread was.
+// Move moves all threads of this process to the given CPUs, including threads started
+// later. The caller must call undo to move it back to the CPUs of the main thread.
 func Move(cpus []int) (undo func() error, err error) {
 	before, err := Allowed()
 	if err != nil {

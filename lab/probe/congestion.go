@@ -9,12 +9,12 @@ import (
 // listens on the port.
 var ErrNotListening = errors.New("none of the processes listens there")
 
-// CongestionError is a congestion control that could not be set.
+// CongestionError reports a congestion control that could not be set.
 type CongestionError struct {
 	Port      int
 	Algorithm string
-	PID       int    // the process whose socket it was, 0 when it came to none
-	Need      string // what it takes, when that is known
+	PID       int    // owner of the socket, 0 if no socket was found
+	Need      string // what is required, if known
 	Err       error
 }
 

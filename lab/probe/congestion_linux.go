@@ -12,17 +12,16 @@ import (
 	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
-// SetCongestion sets TCP_CONGESTION on the sockets with which the processes
-// listen on a TCP port, all of them where several share it (SO_REUSEPORT).
-// Connections accepted from then on inherit it. The processes need not help:
+// SetCongestion sets TCP_CONGESTION on the sockets with which the processes listen on a TCP
+// port, on all of them if several share it (SO_REUSEPORT). Connections accepted from then
+// on inherit it. The processes are not involved:
 //
-//  1. /proc/PID/net/tcp names the listening sockets, by inode.
-//  2. /proc/PID/fd tells which descriptor of which process that is.
+//  1. /proc/PID/net/tcp lists the listening sockets, by inode.
+//  2. /proc/PID/fd maps inodes to descriptors of a process.
 //  3. pidfd_getfd duplicates the descriptor into this process (Linux 5.6).
 //  4. setsockopt on the duplicate acts on the socket, and getsockopt verifies.
 //
-// The error is a [*CongestionError]; [ErrNotListening] is in it when there was
-// no socket to set.
+// The error is a [*CongestionError]. It wraps [ErrNotListening] if there is no socket.
 func SetCongestion(pids []int, port int, algorithm string) error {
 	found := 0
 	var last error
@@ -33,7 +32,7 @@ func SetCongestion(pids []int, port int, algorithm string) error {
 		}
 		if errors.Is(err, os.ErrPermission) {
 			last = &CongestionError{Port: port, Algorithm: algorithm, PID: pid, Need: needAccess, Err: err}
-			continue // of its siblings one may be ours
+			continue // another socket on the port may be ours
 		}
 		for _, fd := range fds {
 			if err == nil {
@@ -56,7 +55,7 @@ func SetCongestion(pids []int, port int, algorithm string) error {
 
 const needAccess = "the same user and, where kernel.yama.ptrace_scope is not 0, a process started from here; or CAP_SYS_PTRACE"
 
-// listening returns the process's descriptors that listen on the port.
+// listening returns the descriptors of the process that listen on the port.
 func listening(pid, port int) ([]int, error) {
 	inodes, err := listeners(procfs.Host, pid, port)
 	if err != nil || len(inodes) == 0 {
@@ -65,7 +64,7 @@ func listening(pid, port int) ([]int, error) {
 	return sockets(pid, inodes)
 }
 
-// sockets returns the process's descriptors of the sockets with these inodes.
+// sockets returns the descriptors of the process for the sockets with these inodes.
 func sockets(pid int, inodes map[string]bool) ([]int, error) {
 	dir := procfs.Host.Path("proc", strconv.Itoa(pid), "fd")
 	names, err := procfs.Host.Names("proc", strconv.Itoa(pid), "fd")
@@ -76,7 +75,7 @@ func sockets(pid int, inodes map[string]bool) ([]int, error) {
 	for _, name := range names {
 		target, err := os.Readlink(dir + "/" + name)
 		if procfs.Gone(err) {
-			continue // closed meanwhile
+			continue // closed in the meantime
 		}
 		if err != nil {
 			return nil, err
@@ -94,11 +93,11 @@ func sockets(pid int, inodes map[string]bool) ([]int, error) {
 	return fds, nil
 }
 
-// listeners returns the inodes of the sockets that listen on the port in the
-// network namespace of the process.
+// listeners returns the inodes of the sockets that listen on the port in the network
+// namespace of the process.
 //
-// The kernel writes the table a page at a time, and can leave out a socket when
-// others come and go between two pages: what is not found is looked for again.
+// The kernel writes the table one page at a time, and can omit a socket if others are
+// opened and closed between two pages, so a socket that is not found is looked for again.
 func listeners(fs procfs.FS, pid, port int) (inodes map[string]bool, err error) {
 	for range listenerTries {
 		if inodes, err = listenersOnce(fs, pid, port); err != nil || len(inodes) > 0 {
@@ -135,8 +134,8 @@ func listenersOnce(fs procfs.FS, pid, port int) (map[string]bool, error) {
 	return inodes, nil
 }
 
-// setOne sets it on one descriptor of another process. With an error it tells
-// what would be needed, if it knows.
+// setOne sets the algorithm on a descriptor of another process. With an error it returns
+// what is required, if known.
 func setOne(pid, fd int, algorithm string) (need string, err error) {
 	pidfd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -161,8 +160,8 @@ func setOne(pid, fd int, algorithm string) (need string, err error) {
 	return "", nil
 }
 
-// needed says what an error of the kernel asks for; permission is what is
-// missing when it is that.
+// needed returns the requirement that an error of the kernel indicates; permission is the
+// answer if a permission is missing.
 func needed(err error, permission string) string {
 	switch {
 	case errors.Is(err, unix.ENOSYS):

@@ -15,15 +15,15 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Schema is the value of Snapshot.Schema, and the only one that is read.
+// Schema is the value of Snapshot.Schema; no other is accepted.
 const Schema = "redline.runtime/1"
 
 const (
 	controlTimeout = 2 * time.Second
-	controlLine    = 64 << 10 // longest line; a snapshot has some KiB
+	controlLine    = 64 << 10 // longest line; a snapshot has a few KiB
 )
 
-// Snapshot is what the Go runtime of a subject has counted since it started.
+// Snapshot has the counters of a subject's Go runtime since the subject started.
 type Snapshot struct {
 	Schema       string    `json:"schema"`
 	Subject      string    `json:"subject"`
@@ -37,32 +37,32 @@ type Snapshot struct {
 	GCCycles     uint64    `json:"gc_cycles"`
 	Pauses       Histogram `json:"pauses"` // of the garbage collector, seconds
 
-	// What not every source tells is 0 or empty there. CPU is as the runtime accounts
-	// for it at the end of each collection: to be compared with itself alone.
-	LiveBytes      uint64    `json:"live_bytes"`       // that the last collection found in use
-	GCCPUSeconds   float64   `json:"gc_cpu_seconds"`   // spent on collecting
-	IdleCPUSeconds float64   `json:"idle_cpu_seconds"` // of CPUSeconds, not spent
-	CPUSeconds     float64   `json:"cpu_seconds"`      // that GOMAXPROCS could have spent
-	Latencies      Histogram `json:"latencies"`        // of the scheduler: goroutines that could run, until they did, seconds
+	// These are 0 or empty if the source does not provide them. CPU times are those that
+	// the runtime computes at the end of each collection: compare them only with each
+	// other.
+	LiveBytes      uint64    `json:"live_bytes"`       // in use according to the last collection
+	GCCPUSeconds   float64   `json:"gc_cpu_seconds"`   // spent on garbage collection
+	IdleCPUSeconds float64   `json:"idle_cpu_seconds"` // part of CPUSeconds that was idle
+	CPUSeconds     float64   `json:"cpu_seconds"`      // available according to GOMAXPROCS
+	Latencies      Histogram `json:"latencies"`        // of the scheduler: time that goroutines were runnable before they ran, seconds
 	Profiles       []string  `json:"profiles"`         // that the socket offers
 }
 
-// Histogram is one of the runtime's. Buckets that are empty may be left out.
+// Histogram is a histogram of the runtime. Empty buckets may be missing.
 type Histogram struct {
 	LE     []float64 `json:"le_seconds"` // upper bounds
 	Counts []uint64  `json:"counts"`     // one for each bound
 }
 
-// Control is a connection to a subject's control socket. Its methods may be
-// called from any goroutine.
+// Control is a connection to a subject's control socket. It is safe for concurrent use.
 type Control struct {
 	mu     sync.Mutex
 	conn   net.Conn
 	in     *bufio.Reader
-	broken error // of the first exchange that failed: its answer may still come
+	broken error // of the first exchange that failed: its reply may still arrive
 }
 
-// DialControl connects to the control socket at path, within two seconds.
+// DialControl connects to the control socket at path, with a timeout of two seconds.
 func DialControl(path string) (*Control, error) {
 	conn, err := net.DialTimeout("unix", path, controlTimeout)
 	if err != nil {
@@ -71,8 +71,8 @@ func DialControl(path string) (*Control, error) {
 	return &Control{conn: conn, in: bufio.NewReaderSize(conn, controlLine)}, nil
 }
 
-// Snapshot asks for the state of now, and waits two seconds for it. After an
-// error the connection is of no more use: every later call returns that error.
+// Snapshot requests the current state, with a timeout of two seconds. After an error the
+// connection is unusable: every later call returns that error.
 func (c *Control) Snapshot() (Snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,11 +111,11 @@ func (c *Control) exchange() (s Snapshot, err error) {
 	return Snapshot{}, err
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (c *Control) Close() error { return c.conn.Close() }
 
-// Since returns what the runtime counted from an earlier snapshot of the same
-// process to s, in which time the subject answered so many requests.
+// Since returns what the runtime counted between an earlier snapshot of the same process
+// and s, during which the subject answered that many requests.
 func (s Snapshot) Since(earlier Snapshot, requests uint64) results.Runtime {
 	rt := results.Runtime{
 		GCCycles:     s.GCCycles - min(s.GCCycles, earlier.GCCycles),
@@ -132,8 +132,8 @@ func (s Snapshot) Since(earlier Snapshot, requests uint64) results.Runtime {
 	return rt
 }
 
-// Since subtracts an earlier state of h, bucket by bucket. The bounds are matched by value: a bucket
-// that was empty earlier was not in that list.
+// Since subtracts an earlier state of h, bucket by bucket. Bounds are matched by value: a
+// bucket that was empty earlier is not in that list.
 func (h Histogram) Since(earlier Histogram) Histogram {
 	counts := map[float64]uint64{}
 	for i, le := range h.LE {
@@ -149,8 +149,8 @@ func (h Histogram) Since(earlier Histogram) Histogram {
 	return d
 }
 
-// P99 returns the upper bound of the bucket that holds the 99th percentile, in
-// seconds; 0 without samples. The bounds are in order.
+// P99 returns the upper bound of the bucket that contains the 99th percentile, in seconds;
+// 0 without samples. The bounds are in ascending order.
 func (h Histogram) P99() float64 {
 	var total, sum uint64
 	for _, n := range h.Counts {

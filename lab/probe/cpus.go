@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// maxCPU is the highest CPU number that a list may hold: the kernel's own limit
-// is 8191, and a mistyped range must not fill the memory.
+// maxCPU is the highest CPU number that a list may contain: the kernel's own limit is 8191,
+// and a mistyped range must not fill the memory.
 const maxCPU = 1<<16 - 1
 
-// ParseCPUs reads a list of CPUs as the kernel writes it, "0-3,7". The result is
-// sorted, without duplicates and not empty.
+// ParseCPUs parses a list of CPUs in the kernel's format, "0-3,7". The result is sorted,
+// without duplicates and not empty.
 func ParseCPUs(text string) ([]int, error) {
 	var cpus []int
 	for part := range strings.SplitSeq(strings.TrimSpace(text), ",") {
@@ -47,7 +47,7 @@ func parseCPU(text string) (int, error) {
 	return int(n), nil
 }
 
-// FormatCPUs writes CPUs as the kernel does, "0-3,7".
+// FormatCPUs formats CPUs as the kernel does, "0-3,7".
 func FormatCPUs(cpus []int) string {
 	cpus = slices.Compact(slices.Sorted(slices.Values(cpus)))
 	var parts []string

@@ -1,8 +1,8 @@
-// Package probe reads what Linux and a Go runtime know about the processes under
-// test, from outside: memory, threads, context switches, stolen time, pressure,
-// and a subject's control socket. The one thing it sets is the congestion
-// control of a server's listening sockets.
+// Package probe measures processes under test from outside, with data from Linux and from a
+// Go runtime: memory, threads, context switches, stolen time, pressure, and a subject's
+// control socket. The only thing that it changes is the congestion control of a server's
+// listening sockets.
 //
-// On other systems than Linux it compiles, and every call that needs /proc
+// The package compiles on other systems than Linux, where every call that needs /proc
 // returns [errors.ErrUnsupported].
 package probe

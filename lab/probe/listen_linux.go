@@ -9,9 +9,9 @@ import (
 	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
-// Listening returns the processes that listen on a TCP port of this process's
-// network namespace, in order; none when there are none, or when all that do are
-// other users'.
+// Listening returns the processes that listen on a TCP port in the network namespace of
+// this process, in order. The list is empty if there are none, or if all of them belong to
+// other users.
 func Listening(port int) ([]int, error) {
 	inodes, err := listeners(procfs.Host, os.Getpid(), port)
 	if err != nil || len(inodes) == 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
-// Ticks is CPU time since boot, in clock ticks, summed over some CPUs. Its
-// method Steal gives the share that the hypervisor took since an earlier reading.
+// Ticks is CPU time since boot, in clock ticks, summed over some CPUs. Its method Steal
+// returns the share that the hypervisor took since an earlier reading.
 type Ticks = procfs.Ticks
 
-// ReadTicks reads the time of the given CPUs, of all when there are none given.
+// ReadTicks reads the time of the given CPUs, or of all if none are given.
 func ReadTicks(cpus []int) (Ticks, error) {
 	t, err := procfs.Host.Ticks(cpus)
 	if err != nil {
@@ -20,8 +20,8 @@ func ReadTicks(cpus []int) (Ticks, error) {
 	return t, nil
 }
 
-// ReadPressure returns how long, since boot, some task that could run waited for
-// a CPU. It fails where the kernel has no pressure stall information.
+// ReadPressure returns for how long, since boot, some runnable task waited for a CPU. It
+// returns an error if the kernel has no pressure stall information.
 func ReadPressure() (time.Duration, error) {
 	d, err := procfs.Host.Pressure()
 	if err != nil {

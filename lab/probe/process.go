@@ -10,11 +10,11 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// ErrNoProcess is the error of a reading for which none of the processes lives.
-var ErrNoProcess = errors.New("none of the processes lives")
+// ErrNoProcess is the error of a reading if none of the processes is alive.
+var ErrNoProcess = errors.New("none of the processes is alive")
 
-// Tree returns pid and its living descendants, parents first; nothing when there
-// is no such process or no /proc to ask.
+// Tree returns pid and its living descendants, parents first; nil if there is no such
+// process or no /proc.
 func Tree(pid int) []int {
 	tree, err := procfs.Host.Tree(pid)
 	if err != nil {
@@ -23,10 +23,10 @@ func Tree(pid int) []int {
 	return tree
 }
 
-// ReadMemory reads the memory of the processes, summed: pages that they share
-// count once for each. The peak is the sum of each one's own peak, so that it is
-// exact for one process and an upper bound for several. Processes that have
-// ended are left out; with none left it is [ErrNoProcess].
+// ReadMemory reads the memory of the processes, summed: pages that they share count once
+// for each. The peak is the sum of each process's own peak, so it is exact for one process
+// and an upper bound for several. Processes that have ended are ignored; if none is left
+// the error is [ErrNoProcess].
 func ReadMemory(pids []int) (results.Memory, error) { return readMemory(procfs.Host, pids) }
 
 func readMemory(fs procfs.FS, pids []int) (results.Memory, error) {
@@ -53,7 +53,7 @@ func readMemory(fs procfs.FS, pids []int) (results.Memory, error) {
 		}
 		sum.VSSBytes += size
 		sum.RSSFinalBytes += resident
-		// The two files are read one after the other: it may have grown between.
+		// The two files are read one after the other: memory may have grown in between.
 		sum.RSSPeakBytes += max(resident, procfs.Number(status, "VmHWM")<<10)
 		return nil
 	})
@@ -68,10 +68,9 @@ func pages(text string) (bytes uint64, err error) {
 	return n * uint64(os.Getpagesize()), err
 }
 
-// ReadProcess reads what the kernel counted for the processes since each
-// started; see [Since] for a window. Threads that have ended take their context
-// switches with them. Processes that have ended are left out; with none left it
-// is [ErrNoProcess].
+// ReadProcess reads the kernel's counters for the processes since each started; see [Since]
+// for a window. Context switches of threads that have ended are not included. Processes
+// that have ended are ignored; if none is left the error is [ErrNoProcess].
 func ReadProcess(pids []int) (results.Process, error) { return readProcess(procfs.Host, pids) }
 
 func readProcess(fs procfs.FS, pids []int) (results.Process, error) {
@@ -113,7 +112,7 @@ func readOne(fs procfs.FS, pid int) (p results.Process, err error) {
 	for _, tid := range threads {
 		lines, err := fs.Lines("proc", strconv.Itoa(pid), "task", strconv.Itoa(tid), "status")
 		if procfs.Gone(err) {
-			continue // a thread may end meanwhile
+			continue // a thread may end in the meantime
 		}
 		if err != nil {
 			return p, err
@@ -126,8 +125,9 @@ func readOne(fs procfs.FS, pid int) (p results.Process, err error) {
 }
 
 // ReadCounts counts the threads and the open files of the processes: the part of
-// [ReadProcess] that can be had five times a second whatever their number.
-// Processes that have ended are left out; with none left it is [ErrNoProcess].
+// [ReadProcess] that is cheap enough to read five times a second for any number of
+// processes. Processes that have ended are ignored; if none is left the error is
+// [ErrNoProcess].
 func ReadCounts(pids []int) (threads, files int, err error) { return readCounts(procfs.Host, pids) }
 
 func readCounts(fs procfs.FS, pids []int) (threads, files int, err error) {
@@ -150,8 +150,8 @@ func readCounts(fs procfs.FS, pids []int) (threads, files int, err error) {
 	return threads, files, nil
 }
 
-// each calls read for every process. One that has ended does not count as an
-// error while another lives.
+// each calls read for every process. A process that has ended is not an error while another
+// one is alive.
 func each(pids []int, read func(int) error) error {
 	alive := false
 	for _, pid := range pids {
@@ -168,9 +168,8 @@ func each(pids []int, read func(int) error) error {
 	return nil
 }
 
-// Since returns what was counted between two readings, with processes, threads
-// and files as they were at the later one. A count that shrank, because a thread
-// or process ended, is 0.
+// Since returns what was counted between two readings, with processes, threads and files
+// from the later one. A count that decreased, because a thread or process ended, is 0.
 func Since(later, earlier results.Process) results.Process {
 	less := func(a, b uint64) uint64 { return max(a, b) - b }
 	later.Voluntary = less(later.Voluntary, earlier.Voluntary)

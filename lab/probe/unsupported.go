@@ -8,24 +8,24 @@ import (
 	"runtime"
 )
 
-// Allowed returns the CPUs that this process may run on. Only Linux can say.
+// Allowed returns the CPUs that this process may run on. Linux only.
 func Allowed() ([]int, error) {
 	return nil, fmt.Errorf("read own affinity on %s, only Linux can: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-// AllowedTo returns the CPUs that a process may run on. Only Linux can say.
+// AllowedTo returns the CPUs that a process may run on. Linux only.
 func AllowedTo(int) ([]int, error) { return Allowed() }
 
-// Move moves this process to the given CPUs. Only Linux can.
+// Move moves this process to the given CPUs. Linux only.
 func Move([]int) (undo func() error, err error) { _, err = Allowed(); return nil, err }
 
-// Listening returns the processes that listen on a TCP port. Only Linux can say.
+// Listening returns the processes that listen on a TCP port. Linux only.
 func Listening(int) ([]int, error) {
 	return nil, fmt.Errorf("find the processes of a port on %s, only Linux can: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-// SetCongestion sets the congestion control of another process's listening
-// sockets. Only Linux can.
+// SetCongestion sets the congestion control of another process's listening sockets. Linux
+// only.
 func SetCongestion(_ []int, port int, algorithm string) error {
 	return &CongestionError{
 		Port: port, Algorithm: algorithm, Need: "Linux 5.6",

@@ -9,8 +9,9 @@ import (
 	"github.com/redline-go/redline/lab/internal/cputime"
 )
 
-// Usage tells how the time of some CPUs is spent: by the processes of a run, by the
-// hypervisor, or by others, who disturb it. It is not safe for concurrent use.
+// Usage measures how the time of some CPUs is used: by the processes of a run, by the
+// hypervisor, or by other processes, which disturb the run. It is not safe for concurrent
+// use.
 type Usage struct {
 	cpus []int
 	own  *cputime.Processes
@@ -23,9 +24,9 @@ type UsageReading struct {
 	at    time.Time
 }
 
-// OpenUsage begins to look at cpus, all of them if there are none given. pids are the
-// processes of the run besides the calling one, which need not use these CPUs alone. The
-// caller closes what it returns.
+// OpenUsage begins to measure cpus, or all CPUs if none are given. pids are the processes
+// of the run other than the calling one; they may also use other CPUs. The caller must
+// close the Usage.
 func OpenUsage(cpus []int, pids ...int) (*Usage, error) {
 	own, err := cputime.Open(append([]int{os.Getpid()}, pids...))
 	if err != nil {
@@ -37,10 +38,10 @@ func OpenUsage(cpus []int, pids ...int) (*Usage, error) {
 // Add takes those among pids that are not yet known for processes of the run.
 func (u *Usage) Add(pids ...int) error { return u.own.Add(pids) }
 
-// Close frees the descriptors.
+// Close closes the descriptors.
 func (u *Usage) Close() { u.own.Close() }
 
-// Read returns the state now.
+// Read returns the current state.
 func (u *Usage) Read() (r UsageReading, err error) {
 	r.at = time.Now()
 	own, err1 := u.own.Read()
@@ -53,10 +54,10 @@ func (u *Usage) Read() (r UsageReading, err error) {
 // Steal returns the share of the time since earlier that the hypervisor took, 0 to 1.
 func (r UsageReading) Steal(earlier UsageReading) float64 { return r.ticks.Steal(earlier.ticks) }
 
-// Foreign returns the share of the time since earlier, 0 to 1, that went neither to the
-// processes of the run nor to the hypervisor nor to idling. Time that a process of
-// the run spent on other CPUs makes it too small. It is exact to two hundredths of a
-// second: idle time is told in hundredths, at both ends.
+// Foreign returns the share of the time since earlier, 0 to 1, that was used neither by the
+// processes of the run nor by the hypervisor nor idle. It is too small if a process of the
+// run also ran on other CPUs. It is exact to two hundredths of a second: idle time has a
+// resolution of a hundredth, at both ends.
 func (r UsageReading) Foreign(earlier UsageReading) float64 {
 	all := r.at.Sub(earlier.at) * time.Duration(r.ticks.CPUs)
 	if all <= 0 {
@@ -66,5 +67,5 @@ func (r UsageReading) Foreign(earlier UsageReading) float64 {
 	return min(1, max(0, float64(all-away-(r.own-earlier.own))/float64(all)))
 }
 
-// tick is the unit of /proc/stat: USER_HZ is 100 on every architecture that Go knows.
+// tick is the unit of /proc/stat: USER_HZ is 100 on every architecture that Go supports.
 const tick = 10 * time.Millisecond

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Kind is a profile of the Go runtime by its name: that in net/http/pprof, and
-// cpu.
+// Kind is the name of a profile of the Go runtime: its name in net/http/pprof, or cpu.
 type Kind string
 
-// CPU is the one that says where the time is spent.
+// CPU is the profile of CPU time.
 const CPU Kind = "cpu"
 
-// lasting holds all kinds: whether one covers a time, or is of a moment.
+// lasting contains all kinds; the value is true for profiles that cover a time span.
 var lasting = map[Kind]bool{CPU: true, "mutex": true, "block": true, "allocs": true, "heap": false, "goroutine": false}
 
-// Lasting reports whether profiles of the kind cover a time.
+// Lasting reports whether profiles of the kind cover a time span.
 func (k Kind) Lasting() bool { return lasting[k] }
 
-// Parse reads a list of kinds, as "cpu,heap". Its errors say what to write.
+// Parse parses a list of kinds, for example "cpu,heap". Its errors say what to write
+// instead.
 func Parse(list string) ([]Kind, error) {
 	var out []Kind
 	for word := range strings.SplitSeq(list, ",") {

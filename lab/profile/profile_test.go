@@ -202,7 +202,7 @@ func TestTakeFromSocket(t *testing.T) {
 
 func TestSocketRefused(t *testing.T) {
 	for name, c := range map[string]struct{ answer, want string }{
-		"error":     {`{"schema":"redline.profile/1","profile":"cpu","bytes":0,"error":"busy"}` + "\n", "the service says: busy"},
+		"error":     {`{"schema":"redline.profile/1","profile":"cpu","bytes":0,"error":"busy"}` + "\n", "the service reported: busy"},
 		"snapshot":  {`{"schema":"redline.runtime/1"}` + "\n", "this socket offers no profiles"},
 		"no JSON":   {"hello\n", "invalid character"},
 		"cut":       {`{"schema":"redline.profile/1","bytes":5}` + "\nabc", "unexpected EOF"},

@@ -10,7 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// parse reads a profile and checks that it is whole.
+// parse parses a profile and validates it.
 func parse(data []byte) (*profile.Profile, error) {
 	p, err := profile.ParseData(data)
 	if err == nil {
@@ -22,7 +22,7 @@ func parse(data []byte) (*profile.Profile, error) {
 	return p, nil
 }
 
-// difference is what after holds beyond before.
+// difference returns the samples of after minus those of before.
 func difference(before, after []byte) ([]byte, error) {
 	early, err := parse(before)
 	if err != nil {
@@ -34,7 +34,7 @@ func difference(before, after []byte) ([]byte, error) {
 	}
 	early.Scale(-1)
 	late.DurationNanos = late.TimeNanos - early.TimeNanos
-	early.DurationNanos = 0 // they are added up
+	early.DurationNanos = 0 // durations are added up
 	sum, err := profile.Merge([]*profile.Profile{late, early})
 	if err != nil {
 		return nil, fmt.Errorf("subtract a profile: %w", err)
@@ -46,15 +46,15 @@ func difference(before, after []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Function is what a profile holds of one.
+// Function is a function's part of a profile.
 type Function struct {
 	Name string
-	Flat float64 // share of the whole that is its own, 0 to 1
-	Cum  float64 // and of what it called
+	Flat float64 // share of the total in the function itself, 0 to 1
+	Cum  float64 // share of the total including its callees
 }
 
-// top returns the n functions with the largest flat shares of a profile's last
-// value, which is time for the CPU's.
+// top returns the n functions with the largest flat shares of a profile's last value, which
+// is time in a CPU profile.
 func top(p *profile.Profile, n int) []Function {
 	value := len(p.SampleType) - 1
 	if value < 0 {
@@ -64,7 +64,7 @@ func top(p *profile.Profile, n int) []Function {
 	for _, s := range p.Sample {
 		v := s.Value[value]
 		all += v
-		seen := map[string]bool{} // a function that calls itself counts once
+		seen := map[string]bool{} // a recursive function counts once
 		for i, name := range stack(s) {
 			if i == 0 {
 				flat[name] += v
@@ -88,13 +88,12 @@ func top(p *profile.Profile, n int) []Function {
 	return out
 }
 
-// stack is the functions of a sample, innermost first, with those that were
-// inlined.
+// stack returns the functions of a sample, innermost first, including inlined ones.
 func stack(s *profile.Sample) []string {
 	var names []string
 	for _, at := range s.Location {
 		if len(at.Line) == 0 {
-			names = append(names, fmt.Sprintf("%#x", at.Address)) // of a program without symbols
+			names = append(names, fmt.Sprintf("%#x", at.Address)) // a program without symbols
 		}
 		for _, l := range at.Line {
 			name := "?"

@@ -17,40 +17,40 @@ import (
 )
 
 const (
-	answerTime = 15 * time.Second // for an answer, beyond the time that it covers
-	largest    = 256 << 20        // bytes of a profile
+	answerTime = 15 * time.Second // timeout of a response, in addition to the time that it covers
+	largest    = 256 << 20        // limit on a profile, in bytes
 	headLimit  = 4 << 10
 	schema     = "redline.profile/1" // of the line before a profile on a control socket
 )
 
-// errLarge is a profile of more than the largest size that is read.
+// errLarge is the error for a profile that exceeds the limit.
 var errLarge = fmt.Errorf("more than %d MiB", largest>>20)
 
 // Source takes profiles.
 type Source interface {
-	// Take takes one. A lasting kind covers d, which is whole seconds; others are
-	// taken at once. The end of ctx ends the wait.
+	// Take takes a profile. A lasting kind covers d, a whole number of seconds; others are
+	// taken immediately. The end of ctx ends the wait.
 	Take(ctx context.Context, k Kind, d time.Duration) ([]byte, error)
 }
 
-// URL takes profiles from the handlers of net/http/pprof, whose path it is,
-// without a slash at its end.
+// URL takes profiles from the handlers of net/http/pprof. Its value is their URL, without a
+// slash at the end.
 type URL string
 
-// Ready asks what can be known before: whether contention of mutexes is recorded
-// at all. Its error says what the service has to do.
+// Ready checks in advance whether the service records contention of mutexes. Its error says
+// how to enable that.
 func (u URL) Ready(ctx context.Context, list []Kind) error {
 	if !slices.Contains(list, "mutex") {
 		return nil
 	}
 	page, err := u.get(ctx, "mutex?debug=1", answerTime)
 	if err == nil && bytes.Contains(page, []byte("\nsampling period=0\n")) {
-		err = errors.New("the service does not record who waits for mutexes: leave out mutex, or have it call runtime.SetMutexProfileFraction(10)")
+		err = errors.New("the service does not record contention of mutexes: leave out mutex, or call runtime.SetMutexProfileFraction(10) in the service")
 	}
 	return err
 }
 
-// Take asks the handler of the kind.
+// Take requests the profile from the handler of the kind.
 func (u URL) Take(ctx context.Context, k Kind, d time.Duration) ([]byte, error) {
 	page := string(k)
 	if k == CPU {
@@ -79,7 +79,7 @@ func (u URL) get(ctx context.Context, page string, timeout time.Duration) ([]byt
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(answer.Body, 200)) // why, in the words of the server
+		said, _ := io.ReadAll(io.LimitReader(answer.Body, 200)) // the server's error message
 		return nil, fmt.Errorf("get %s: status %d: %s", page, answer.StatusCode, strings.Join(strings.Fields(string(said)), " "))
 	}
 	data, err := readAll(answer.Body)
@@ -89,7 +89,7 @@ func (u URL) get(ctx context.Context, page string, timeout time.Duration) ([]byt
 	return data, nil
 }
 
-// readAll reads what has no length of its own.
+// readAll reads a profile of unknown length, up to the limit.
 func readAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, largest+1))
 	if err == nil && len(data) > largest {
@@ -98,11 +98,11 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// Socket takes profiles from a control socket, whose path it is.
+// Socket takes profiles from a control socket. Its value is the socket's path.
 type Socket string
 
-// Take asks once, or, for a lasting kind that the runtime counts since the
-// process began, at both ends of d for the difference.
+// Take requests a profile once or, for a lasting kind that the runtime counts since the
+// process began, at both ends of d to return the difference.
 func (s Socket) Take(ctx context.Context, k Kind, d time.Duration) ([]byte, error) {
 	if !k.Lasting() || k == CPU {
 		return s.ask(ctx, k, d)
@@ -116,7 +116,7 @@ func (s Socket) Take(ctx context.Context, k Kind, d time.Duration) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	// A socket may record for d and may answer at once.
+	// A socket may record for d or reply immediately.
 	if rest := d - time.Since(begun); rest > 0 {
 		select {
 		case <-ctx.Done():
@@ -130,7 +130,7 @@ func (s Socket) Take(ctx context.Context, k Kind, d time.Duration) ([]byte, erro
 	return difference(before, after)
 }
 
-// ask makes one exchange on a connection of its own.
+// ask makes one exchange on a new connection.
 func (s Socket) ask(ctx context.Context, k Kind, d time.Duration) (data []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d+answerTime)
 	defer cancel()
@@ -157,7 +157,7 @@ func (s Socket) ask(ctx context.Context, k Kind, d time.Duration) (data []byte, 
 	return data, nil
 }
 
-// readProfile reads the answer: a line, and as many bytes as it says.
+// readProfile reads a reply: a line, and as many bytes as it announces.
 func readProfile(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	if err != nil {
@@ -175,11 +175,11 @@ func readProfile(in *bufio.Reader) ([]byte, error) {
 	case head.Schema != schema:
 		return nil, fmt.Errorf("schema %q, want %q: this socket offers no profiles", head.Schema, schema)
 	case head.Error != "":
-		return nil, fmt.Errorf("the service says: %s", head.Error)
+		return nil, fmt.Errorf("the service reported: %s", head.Error)
 	case head.Bytes < 0 || head.Bytes > largest:
 		return nil, errLarge
 	}
-	var data bytes.Buffer // which grows with what comes, and not with what was said
+	var data bytes.Buffer // grows with the received data, not to the announced size
 	if _, err := io.CopyN(&data, in, head.Bytes); err != nil {
 		return nil, errors.Join(io.ErrUnexpectedEOF, err)
 	}

@@ -17,17 +17,17 @@ type Taken struct {
 	Kind    Kind
 	Data    []byte // in the format of pprof, compressed
 	Seconds float64
-	Top     []Function // of the CPU's
+	Top     []Function // CPU profile only
 	Err     error
 }
 
-// topFunctions is how many are told of a CPU profile.
+// topFunctions is the number of functions listed for a CPU profile.
 const topFunctions = 5
 
-// Take takes profiles of the kinds, in their order: the lasting ones at the same
-// time, over d, which is whole seconds; then those of a moment one after the
-// other, which would show in the ones before. It returns when all are there or
-// have failed; the end of ctx makes them fail.
+// Take takes profiles of the kinds, in their order: first the lasting ones at the same
+// time, over d, a whole number of seconds; then the others one after the other, because
+// taking them would show up in the lasting ones. It returns when all are complete or have
+// failed; the end of ctx makes them fail.
 func Take(ctx context.Context, source Source, list []Kind, d time.Duration) []Taken {
 	out := make([]Taken, len(list))
 	var all sync.WaitGroup
@@ -66,7 +66,7 @@ func (t *Taken) take(ctx context.Context, source Source, d time.Duration) {
 	}
 }
 
-// empty says why a profile holds nothing.
+// empty returns an error that says why a profile is empty.
 func empty(k Kind) error {
 	switch k {
 	case "mutex":
@@ -79,8 +79,8 @@ func empty(k Kind) error {
 	return errors.New("it is empty")
 }
 
-// Save writes the profile into a directory, which it makes, as KIND.pprof: whole
-// or not at all. It returns the file's path.
+// Save writes the profile to KIND.pprof in a directory, which it creates if necessary. The
+// file is complete or does not exist. Save returns the file's path.
 func (t *Taken) Save(dir string) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("save profile %s: %w", t.Kind, err)

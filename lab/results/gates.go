@@ -12,7 +12,7 @@ func Valid(gates []Gate) bool {
 	return !slices.ContainsFunc(gates, func(g Gate) bool { return !g.Passed })
 }
 
-// CountErrors is the sum over all kinds.
+// CountErrors returns the sum over all kinds.
 func CountErrors(errors map[string]uint64) (n uint64) {
 	for _, k := range errors {
 		n += k
@@ -20,7 +20,7 @@ func CountErrors(errors map[string]uint64) (n uint64) {
 	return n
 }
 
-// ErrorKinds lists counts with what they are of: "reset 3, status 1".
+// ErrorKinds lists counts with their kinds: "reset 3, status 1".
 func ErrorKinds(counts map[string]uint64) string {
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {

@@ -11,15 +11,15 @@ import (
 	"github.com/redline-go/redline/lab/internal/file"
 )
 
-// DamagedError reports a file that is not the JSON that it should be: cut off,
-// overwritten, or with a value of the wrong type.
+// DamagedError reports a file that is not the expected JSON: truncated, overwritten, or
+// with a value of the wrong type.
 type DamagedError struct {
 	Path   string
-	Offset int64 // bytes from the file's begin at which reading it stopped
+	Offset int64 // offset in the file at which parsing failed
 	Err    error // from encoding/json
 }
 
-// Error says where the file is damaged, and what can be done.
+// Error says where the file is damaged, and what to do.
 func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s is damaged at byte %d: %v; restore it from a copy, or measure again",
 		e.Path, e.Offset, e.Err)
@@ -28,13 +28,13 @@ func (e *DamagedError) Error() string {
 // Unwrap returns the error of encoding/json.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// SchemaError reports a JSON file that is something other than a results file.
+// SchemaError reports a JSON file that is no results file.
 type SchemaError struct {
 	Path   string
-	Schema string // what the file says that it is; empty when it says nothing
+	Schema string // schema that the file declares; empty if none
 }
 
-// Error says what the file is, if it says so itself.
+// Error says what the file is, if it declares it.
 func (e *SchemaError) Error() string {
 	if e.Schema == "" {
 		return fmt.Sprintf("%s is no results file: it has no field \"schema\" with the value %q", e.Path, SchemaName)
@@ -42,14 +42,14 @@ func (e *SchemaError) Error() string {
 	return fmt.Sprintf("%s is no results file: its schema is %q, not %q", e.Path, e.Schema, SchemaName)
 }
 
-// VersionError reports a results file of a version that this package does not read.
+// VersionError reports a results file of a version that this package does not support.
 type VersionError struct {
 	Path    string
 	Version int    // of the file
-	Tool    string // that wrote it, as the file says; may be empty
+	Tool    string // that wrote it, according to the file; may be empty
 }
 
-// Error names both versions, and what can be done.
+// Error names both versions, and what to do.
 func (e *VersionError) Error() string {
 	by := ""
 	if e.Tool != "" {
@@ -63,17 +63,16 @@ func (e *VersionError) Error() string {
 		e.Path, e.Version, by, SchemaVersion, advice)
 }
 
-// Load reads a results file. It returns a [*DamagedError], a [*SchemaError] or
-// a [*VersionError] for a file that it cannot use, and the error of package os
-// for one that it cannot read. Fields that it does not know are ignored: within
-// a version, fields are only added.
+// Load reads a results file. It returns a [*DamagedError], a [*SchemaError] or a
+// [*VersionError] for a file that it cannot use, and the error of package os for one that
+// it cannot read. Unknown fields are ignored: within a version, fields are only added.
 func Load(path string) (*File, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("load results: %w", err)
 	}
-	// The head is read first: a file of another version may well differ in
-	// types, and must be called another version, not damaged.
+	// The head is parsed first: types may differ in a file of another version, which must
+	// be reported as another version, not as damaged.
 	var head struct {
 		Schema  string `json:"schema"`
 		Version int    `json:"version"`
@@ -95,7 +94,7 @@ func Load(path string) (*File, error) {
 	return f, nil
 }
 
-// decode is json.Unmarshal with an error that knows its offset.
+// decode is json.Unmarshal with an error that includes the offset.
 func decode(path string, data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {
@@ -115,9 +114,9 @@ func decode(path string, data []byte, v any) error {
 	return damage
 }
 
-// Save writes f to path, stamped with the schema and version of this package, as
-// [file.Write] does: whole or not at all. f is not changed. A figure that JSON cannot hold (NaN, an
-// infinity) is an error, and path is left alone.
+// Save writes f to path with the schema and version of this package. It uses [file.Write]:
+// the file is complete or unchanged. f is not changed. A value that JSON cannot represent
+// (NaN, an infinity) is an error, and leaves path unchanged.
 func Save(path string, f *File) error {
 	stamped := *f
 	stamped.Schema, stamped.Version = SchemaName, SchemaVersion
@@ -131,9 +130,9 @@ func Save(path string, f *File) error {
 	return nil
 }
 
-// Encode writes f as a results file holds it: one line of JSON.
+// Encode writes f in the format of a results file: one line of JSON.
 func Encode(w io.Writer, f *File) error {
 	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false) // a results file is read by people, too
+	enc.SetEscapeHTML(false) // people read results files, too
 	return enc.Encode(f)
 }

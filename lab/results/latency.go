@@ -6,11 +6,11 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// tailSamples is how many samples have to lie beyond a quantile for it to be
-// reported: with fewer it is the story of a handful of requests.
+// tailSamples is how many samples must be beyond a quantile for it to be reported: with
+// fewer it depends on a handful of requests.
 const tailSamples = 10
 
-// Carries reports whether count samples can carry the quantile q (0 to 1).
+// Carries reports whether count samples are enough for the quantile q (0 to 1).
 func Carries(count uint64, q float64) bool {
 	return float64(count)*(1-q) >= tailSamples-1e-6
 }
@@ -24,7 +24,7 @@ func NewLatency(h *hdrhistogram.Histogram) (Latency, error) {
 	return summary(h, string(encoded)), nil
 }
 
-// summary is the Latency of a histogram whose encoded form is there already.
+// summary returns the Latency of a histogram whose encoded form is known.
 func summary(h *hdrhistogram.Histogram, encoded string) Latency {
 	count := uint64(h.TotalCount())
 	us := func(q float64) *float64 {
@@ -64,7 +64,7 @@ func (l Latency) Quantile(q float64) *float64 {
 	return &us
 }
 
-// Decode returns the histogram that l was made of, in nanoseconds.
+// Decode returns the histogram that l was made from, in nanoseconds.
 func (l Latency) Decode() (*hdrhistogram.Histogram, error) {
 	h, err := hdrhistogram.Decode([]byte(l.Histogram))
 	if err != nil {
@@ -73,8 +73,8 @@ func (l Latency) Decode() (*hdrhistogram.Histogram, error) {
 	return h, nil
 }
 
-// MergeLatency returns the distribution of all samples together: histograms are
-// merged, quantiles never averaged.
+// MergeLatency returns the distribution of all samples: histograms are merged, quantiles
+// are never averaged.
 func MergeLatency(parts []Latency) (Latency, error) {
 	var sum *hdrhistogram.Histogram
 	for _, p := range parts {
@@ -87,7 +87,7 @@ func MergeLatency(parts []Latency) (Latency, error) {
 			continue
 		}
 		if lost := sum.Merge(h); lost > 0 {
-			return Latency{}, fmt.Errorf("merge histograms: %d samples beyond the range", lost)
+			return Latency{}, fmt.Errorf("merge histograms: %d samples are outside of the range", lost)
 		}
 	}
 	if sum == nil {

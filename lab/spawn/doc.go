@@ -1,4 +1,4 @@
-// Package spawn starts the processes of a measurement: on the CPUs that they are
-// meant for from their first instruction on, with an environment that tunes no
-// Go runtime, and ended by the kernel when the process that started them ends.
+// Package spawn starts the processes of a measurement. They run on their CPUs from the
+// first instruction on, have an environment without settings of the Go runtime, and are
+// killed by the kernel when the process that started them ends.
 package spawn

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Environ is the environment without what would tune a Go runtime differently
-// from its defaults.
+// Environ returns the environment without variables that change the defaults of a Go
+// runtime.
 func Environ() []string {
 	var env []string
 	for _, kv := range os.Environ() {

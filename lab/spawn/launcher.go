@@ -7,12 +7,12 @@ import (
 
 // A Launcher starts processes pinned to CPUs.
 //
-// A child inherits the affinity of the thread that starts it, so that it is
-// pinned before its first instruction and its runtime sizes itself by the CPUs
-// it really has. One goroutine, locked to a thread of its own, therefore starts
-// them all. The thread lives as long as the launcher: PDEATHSIG kills a child
-// when the thread that started it ends, not only when the process does. It is not
-// the process's main thread, whose affinity is taken for that of the process.
+// A child inherits the affinity of the thread that starts it, so it is pinned before its
+// first instruction, and its runtime sizes itself by the CPUs that it really has. Therefore
+// one goroutine, locked to its own thread, starts all children. The thread lives as long as
+// the launcher, because PDEATHSIG kills a child when the thread that started it ends, not
+// only when the process does. It is not the main thread, whose affinity counts as that of
+// the process.
 type Launcher struct {
 	jobs chan launch
 }
@@ -23,7 +23,7 @@ type launch struct {
 	done chan error
 }
 
-// NewLauncher returns a launcher, which its user closes.
+// NewLauncher returns a launcher. The caller must close it.
 func NewLauncher() *Launcher {
 	l := &Launcher{jobs: make(chan launch)}
 	go l.loop()
@@ -32,7 +32,7 @@ func NewLauncher() *Launcher {
 
 func (l *Launcher) loop() {
 	runtime.LockOSThread()
-	if onMainThread() { // which is kept here, so that the next goroutine gets another
+	if onMainThread() { // it is kept busy, so that the next goroutine gets another thread
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -48,12 +48,12 @@ func (l *Launcher) loop() {
 	}
 }
 
-// Start starts cmd in a process group of its own on the given CPUs.
+// Start starts cmd in a new process group on the given CPUs.
 func (l *Launcher) Start(cmd *exec.Cmd, cpus []int) error {
 	j := launch{cmd: cmd, cpus: cpus, done: make(chan error, 1)}
 	l.jobs <- j
 	return <-j.done
 }
 
-// Close lets the launcher's thread end. Children that still run are killed.
+// Close ends the launcher's thread. Children that still run are killed.
 func (l *Launcher) Close() { close(l.jobs) }

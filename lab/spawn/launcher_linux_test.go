@@ -10,8 +10,7 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// A child runs on the CPUs that it is meant for, and this process goes on as it
-// was.
+// A child runs on its CPUs, and the affinity of this process does not change.
 func TestStart(t *testing.T) {
 	before, err := probe.Allowed()
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// start starts cmd on the given CPUs, which the calling thread moves to, as whom cmd says.
+// start starts cmd on the given CPUs, with the credentials of cmd, and moves the calling thread to
+// these CPUs.
 func start(cmd *exec.Cmd, cpus []int) error {
 	var set unix.CPUSet
 	for _, c := range cpus {

@@ -13,7 +13,7 @@ func start(cmd *exec.Cmd, _ []int) error {
 	return fmt.Errorf("start %s: pinning a process to CPUs: %w; run the comparison on Linux", cmd.Path, errors.ErrUnsupported)
 }
 
-// ShortTurns needs Linux.
+// ShortTurns is supported only on Linux.
 func ShortTurns(int, time.Duration) error {
 	return fmt.Errorf("short turns: %w", errors.ErrUnsupported)
 }

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ShortTurns has the threads that a process has now run in turns of that length: it gets
-// its turn soon beside one that never sleeps. The kernel takes it from 6.12 on, and
-// passes over it before.
+// ShortTurns sets the scheduler's slice of the current threads of a process, so that it
+// soon gets its turn next to a process that never sleeps. The kernel supports this since
+// 6.12, and ignores it before.
 func ShortTurns(pid int, turn time.Duration) error {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 	if err != nil {
@@ -25,7 +25,7 @@ func ShortTurns(pid int, turn time.Duration) error {
 		}
 		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Runtime: uint64(turn)}
 		if err := unix.SchedSetAttr(tid, &attr, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("ask for short turns: %w", err)
+			return fmt.Errorf("set short turns: %w", err)
 		}
 	}
 	return nil

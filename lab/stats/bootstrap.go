@@ -6,33 +6,32 @@ import (
 	"slices"
 )
 
-// Bootstrap returns a confidence interval for stat, a location estimate such as
-// [Median] or [HodgesLehmann], from n resamples of x (n is rounded up to an even
-// number; 2000 serve a level of 0.95). It is the expanded percentile interval.
+// Bootstrap returns a confidence interval for stat, a location estimate such as [Median] or
+// [HodgesLehmann], from n resamples of x (n is rounded up to an even number; 2000 are
+// enough for a level of 0.95). It is the expanded percentile interval.
 //
-// The plain percentile interval is too short when there are few values: the
-// spread of the resamples is that of x around its own middle, which is smaller
-// by sqrt((n-1)/n) than the truth, and it uses normal quantiles where t
-// quantiles belong. At 9 blocks it covers 92 % instead of 95, at 6 blocks 87 %.
-// The expanded interval (Hesterberg 2015, What Teachers Should Know About the
-// Bootstrap) takes quantiles of the resamples further out, so as to
-// make up for both. Simulated at 6, 7, 8, 9, 12 and 20 values, with normal,
-// uniform, log-normal, t3 and contaminated noise, it covers the Hodges-Lehmann
-// estimate with 93.7 to 96.7 %, the median with 95.7 to 98.8 %. Bootstrap-t was
-// tried as well: equal for Hodges-Lehmann, 80 to 97 % for the median.
+// The plain percentile interval is too short for few values: the resamples vary around the
+// middle of x, and their spread is smaller than the true one by sqrt((n-1)/n); also, it
+// uses normal quantiles where t quantiles are needed. With 9 blocks it covers 92 % instead
+// of 95, with 6 blocks 87 %. The expanded interval (Hesterberg 2015, What Teachers Should
+// Know About the Bootstrap) compensates for both by using quantiles of the resamples
+// further out. In simulations with 6, 7, 8, 9, 12 and 20 values, with normal, uniform,
+// log-normal, t3 and contaminated noise, it covers the Hodges-Lehmann estimate with 93.7 to
+// 96.7 %, the median with 95.7 to 98.8 %. Bootstrap-t was tested as well: it is equal for
+// Hodges-Lehmann, and covers the median with 80 to 97 %.
 //
-// Of very few values (5 or less for a level of 0.95) no resampling makes an
-// honest interval. The result is then the range of x, which covers the median
-// with probability 1-2/2^len(x); that is below the level.
+// For very few values (5 or less with a level of 0.95) no resampling results in a valid
+// interval. The result is then the range of x, which covers the median with probability
+// 1-2/2^len(x), which is below the level.
 //
-// Every resample is used twice, the second time mirrored (the smallest value
-// for the largest and so on). The interval of the negated values is thereby the
-// negated interval, to the bit: a comparison does not depend on which of the two
-// is called the baseline. Nor does it depend on the order of x.
+// Every resample is used twice, the second time mirrored (the smallest value instead of the
+// largest and so on). Thus the interval of the negated values is exactly the negated
+// interval: a comparison does not depend on which of the two is the baseline. It does not
+// depend on the order of x either.
 //
-// stat gets its values in ascending order, must not keep or change them, and
-// must lie within their range. The interval always contains stat(x). Both ends
-// are NaN when x is empty or holds a NaN, or when level is not between 0 and 1.
+// stat receives its values in ascending order, must not retain or change them, and must
+// return a value within their range. The interval always contains stat(x). Both ends are
+// NaN if x is empty or contains a NaN, or if level is not between 0 and 1.
 func Bootstrap(x []float64, stat func([]float64) float64, level float64, n int, rng *rand.Rand) (low, high float64) {
 	s := ascending(x)
 	values := make([]float64, len(s))
@@ -48,16 +47,16 @@ func Bootstrap(x []float64, stat func([]float64) float64, level float64, n int, 
 	})
 }
 
-// HodgesLehmannInterval returns what [Bootstrap] returns for [HodgesLehmann],
-// to the bit, some twenty times as fast.
+// HodgesLehmannInterval returns exactly the result of [Bootstrap] for [HodgesLehmann],
+// about twenty times as fast.
 func HodgesLehmannInterval(x []float64, level float64, n int, rng *rand.Rand) (low, high float64) {
 	s := ascending(x)
 	w := newWalsh(s)
 	return interval(s, level, n, rng, HodgesLehmann(s), w.median)
 }
 
-// interval is the bootstrap of values in ascending order. resampled returns the
-// estimate of the resample that holds the value i counts[i] times.
+// interval computes the bootstrap of values in ascending order. resampled returns the
+// estimate of the resample that contains the value i counts[i] times.
 func interval(s []float64, level float64, n int, rng *rand.Rand, estimate float64, resampled func(counts []int) float64) (low, high float64) {
 	if len(s) == 0 || math.IsNaN(s[0]) || !(level > 0 && level < 1) {
 		return math.NaN(), math.NaN()
@@ -92,8 +91,8 @@ func expanded(estimates []float64, level float64, values int) (low, high float64
 	return estimates[k-1], estimates[n-k]
 }
 
-// expandedTail is the part of the resamples that lies beyond either end of an
-// expanded percentile interval from n values.
+// expandedTail returns the fraction of the resamples beyond each end of an expanded
+// percentile interval from n values.
 func expandedTail(level float64, n int) float64 {
 	t := studentQuantile(level, n-1) * math.Sqrt(float64(n)/float64(n-1))
 	return math.Erfc(t/math.Sqrt2) / 2
@@ -106,7 +105,7 @@ func studentQuantile(level float64, df int) float64 {
 	for studentWithin(high, df) < level {
 		high *= 2
 	}
-	for range 60 { // halves the error each time: to the last bit
+	for range 60 { // each step halves the error, down to the last bit
 		mid := (low + high) / 2
 		if studentWithin(mid, df) < level {
 			low = mid
@@ -138,9 +137,8 @@ func studentWithin(t float64, df int) float64 {
 	return sin * sum
 }
 
-// walsh holds the Walsh averages of a sample in ascending order. A resample has
-// the same averages in other numbers, so that its median is found by walking
-// over them once, with nothing to sort.
+// walsh contains the Walsh averages of a sample in ascending order. A resample has the same
+// averages with other multiplicities, so its median is found in one pass, without sorting.
 type walsh struct {
 	size     int // of the sample
 	averages []average
@@ -174,18 +172,18 @@ func newWalsh(s []float64) *walsh {
 	return w
 }
 
-// median returns the Hodges-Lehmann estimate of the resample that holds the
-// value i counts[i] times.
+// median returns the Hodges-Lehmann estimate of the resample that contains the value i
+// counts[i] times.
 func (w *walsh) median(counts []int) float64 {
-	// The average of the values i and j occurs c[i]*c[j] times, that of i with
-	// itself c[i]*(c[i]+1)/2 times. Doubled, both are a product a[i]*b[k], which
-	// spares the loop a branch: b holds 2*c[j] at j and c[i]+1 at n+i.
+	// The average of the values i and j occurs c[i]*c[j] times, that of i with itself
+	// c[i]*(c[i]+1)/2 times. Doubled, both are a product a[i]*b[k], which avoids a branch
+	// in the loop: b has 2*c[j] at j and c[i]+1 at n+i.
 	for i, c := range counts {
 		w.a[i] = c
 		w.b[i] = 2 * c
 		w.b[w.size+i] = c + 1
 	}
-	total := w.size * (w.size + 1) // doubled, as all that follows
+	total := w.size * (w.size + 1) // doubled, like everything below
 	lower, upper := (total/2-1)/2*2, total/4*2
 	seen, k := 0, 0
 	for ; ; k++ {

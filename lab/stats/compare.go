@@ -9,12 +9,12 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// What a verdict stands on. They are not options: a level that can be chosen
-// after the measurement proves nothing.
+// Parameters of a verdict. They are not options: a level that is chosen after the
+// measurement proves nothing.
 const (
 	Level    = 0.95 // of all intervals
-	Alpha    = 0.05 // that the adjusted p-value has to stay below
-	MinFloor = 0.02 // ratio minus one; differences below are never called one
+	Alpha    = 0.05 // upper limit of the adjusted p-value
+	MinFloor = 0.02 // ratio minus one; smaller differences never count as differences
 )
 
 // DefaultResamples is the number of bootstrap resamples unless [Options] says
@@ -27,10 +27,10 @@ var (
 	ErrNotPositive = errors.New("value is not positive and finite")
 )
 
-// LogRatios returns log(subject/baseline) for every block. The two slices hold
-// one value a block, in the same order. The error wraps [ErrUnpaired] when they
-// differ in length, [ErrNotPositive] when a value is zero, negative, infinite or
-// NaN: such a value has no log ratio.
+// LogRatios returns log(subject/baseline) for every block. The two slices have one value
+// per block, in the same order. The error wraps [ErrUnpaired] if their lengths differ, and
+// [ErrNotPositive] if a value is zero, negative, infinite or NaN: such a value has no log
+// ratio.
 func LogRatios(subject, baseline []float64) ([]float64, error) {
 	if len(subject) != len(baseline) {
 		return nil, fmt.Errorf("pair blocks: %w: %d of the subject, %d of the baseline", ErrUnpaired, len(subject), len(baseline))
@@ -44,8 +44,8 @@ func LogRatios(subject, baseline []float64) ([]float64, error) {
 		if !positive(b) {
 			return nil, fmt.Errorf("pair blocks: baseline's value %d: %w: %v", i+1, ErrNotPositive, b)
 		}
-		// Not log(s/b): a difference changes nothing but its sign when the two
-		// are swapped, and is 0 for equal values, to the bit.
+		// Not log(s/b): a difference only changes its sign when the two are swapped, and is
+		// exactly 0 for equal values.
 		ratios[i] = math.Log(s) - math.Log(b)
 	}
 	return ratios, nil
@@ -53,39 +53,39 @@ func LogRatios(subject, baseline []float64) ([]float64, error) {
 
 func positive(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 
-// Series is what was measured of one subject.
+// Series is the measurement of one subject.
 type Series struct {
 	Name      string
-	LogRatios []float64 // subject over baseline, one a block
+	LogRatios []float64 // subject over baseline, one per block
 }
 
 // Options are the parameters of [Family]. The zero value is ready to use.
 type Options struct {
-	HigherIsBetter bool   // as a rate is; CPU, time and memory are not
+	HigherIsBetter bool   // true for a rate; false for CPU, time and memory
 	Resamples      int    // of the bootstrap; 0 for DefaultResamples
 	Seed           uint64 // of the bootstrap
 }
 
-// AA is the comparison of the baseline with its twin, the baseline again. It says
-// what the same run calls a difference when there is none.
+// AA is the comparison of the baseline with its twin, a second instance of the baseline. It
+// shows the difference that the run finds where there is none.
 type AA struct {
 	Blocks int
-	Ratio  results.Estimate // twin over baseline; zero when there is none
+	Ratio  results.Estimate // twin over baseline; zero without a twin
 	P      float64          // signed rank, not adjusted
 
-	// Spread is the largest ratio, minus one and in either direction, that the
-	// interval of Ratio reaches: max(1/Low, High)-1. It holds what blocks average
-	// out, and shrinks with their number, as well as what they do not: a bias of
-	// the order or the place that a subject runs in. It is 0 without a twin.
+	// Spread is the largest ratio, minus one and in either direction, within the interval
+	// of Ratio: max(1/Low, High)-1. It includes noise, which averages out over blocks and
+	// shrinks with their number, and bias from the order or the place in which a subject
+	// runs, which does not. It is 0 without a twin.
 	Spread float64
 
-	// Agrees says that the interval contains 1, as it should in 95 of 100 A/A
-	// comparisons. When it does not, the run may be biased; the floor then
-	// covers the bias seen.
+	// Agrees reports that the interval contains 1, as it should in 95 of 100 A/A
+	// comparisons. If it does not, the run may be biased; the floor then includes the
+	// observed bias.
 	Agrees bool
 }
 
-// Outcome is what a comparison of one subject with the baseline came to.
+// Outcome is the result of the comparison of one subject with the baseline.
 type Outcome struct {
 	Name    string
 	Blocks  int
@@ -94,12 +94,11 @@ type Outcome struct {
 	PHolm   float64          // adjusted for the family
 	Floor   float64          // noise floor as a ratio minus one: max(MinFloor, AA.Spread)
 	Verdict results.Verdict
-	Reason  string // a sentence without its full stop, when the verdict is none or inconclusive
+	Reason  string // a sentence without its full stop, if the verdict is none or inconclusive
 }
 
-// Family compares all subjects with the baseline, under one workload and in one
-// metric. twin holds the log ratios of the A/A comparison. The outcomes are in
-// the order of the subjects.
+// Family compares all subjects with the baseline, with one workload and in one metric. twin
+// has the log ratios of the A/A comparison. The outcomes are in the order of the subjects.
 //
 // With the noise floor f = max([MinFloor], [AA.Spread]) the verdict is
 //
@@ -110,11 +109,11 @@ type Outcome struct {
 //	none             too few blocks of the subject ([BlocksNeeded]) or of the
 //	                 A/A comparison (6), or a value that is not finite
 //
-// A subject that gets no verdict still counts as one of the family, with the
-// p-value that it has: what was asked is what has to be corrected for.
+// A subject without a verdict is still a member of the family, with its p-value: the
+// correction is for all questions that were asked.
 //
-// No subject's figures depend on the other subjects, except for the adjusted
-// p-value and what follows from it.
+// The figures of a subject do not depend on the other subjects, except for the adjusted
+// p-value and what depends on it.
 func Family(twin []float64, subjects []Series, o Options) (AA, []Outcome) {
 	aa, reason := compareTwin(twin, o)
 	floor := max(MinFloor, aa.Spread)
@@ -147,13 +146,13 @@ func Family(twin []float64, subjects []Series, o Options) (AA, []Outcome) {
 	return aa, outcomes
 }
 
-// compareTwin evaluates the A/A comparison. The reason is not empty when it
-// cannot carry a verdict on anything.
+// compareTwin evaluates the A/A comparison. The reason is not empty if no verdict can be
+// based on it.
 func compareTwin(twin []float64, o Options) (aa AA, reason string) {
 	aa = AA{Blocks: len(twin), P: 1}
 	switch {
 	case len(twin) == 0:
-		return aa, "there is no A/A comparison to tell the noise floor"
+		return aa, "there is no A/A comparison to determine the noise floor"
 	case !usable(twin):
 		return aa, "a log ratio of the A/A comparison is not a finite number"
 	}
@@ -161,26 +160,26 @@ func compareTwin(twin []float64, o Options) (aa AA, reason string) {
 	aa.Spread = max(1/aa.Ratio.Low, aa.Ratio.High) - 1
 	aa.Agrees = aa.Ratio.Low <= 1 && 1 <= aa.Ratio.High
 	if needed := BlocksNeeded(1); len(twin) < needed {
-		reason = fmt.Sprintf("%d blocks of the A/A comparison: %d are needed to tell the noise floor", len(twin), needed)
+		reason = fmt.Sprintf("%d blocks of the A/A comparison: %d are needed to determine the noise floor", len(twin), needed)
 	}
 	return aa, reason
 }
 
-// Ratio returns the ratio that log ratios stand for, with its interval: what
-// [Family] gives a subject, without a verdict. logs must not be empty.
+// Ratio returns the ratio of log ratios, with its interval: what [Family] computes for a
+// subject, without a verdict. logs must not be empty.
 func Ratio(logs []float64, seed uint64) results.Estimate {
 	ratio, _ := estimate(logs, Options{Seed: seed})
 	return ratio
 }
 
-// estimate returns the ratio that the log ratios stand for, and their p-value.
+// estimate returns the ratio of the log ratios, and their p-value.
 func estimate(logs []float64, o Options) (results.Estimate, float64) {
 	resamples := o.Resamples
 	if resamples <= 0 {
 		resamples = DefaultResamples
 	}
-	// Every series gets the same random numbers, and so the same resampled
-	// blocks: its interval does not depend on its place in the family.
+	// Every series uses the same random numbers, and therefore the same resampled blocks:
+	// its interval does not depend on its place in the family.
 	low, high := HodgesLehmannInterval(logs, Level, resamples, rand.New(rand.NewPCG(o.Seed, 0)))
 	return results.Estimate{
 		Value: math.Exp(HodgesLehmann(logs)),
@@ -189,7 +188,7 @@ func estimate(logs []float64, o Options) (results.Estimate, float64) {
 	}, SignedRank(logs)
 }
 
-// judge returns the verdict on a ratio, and the reason when it is inconclusive.
+// judge returns the verdict on a ratio, and the reason if it is inconclusive.
 func judge(ratio results.Estimate, p, floor float64, higherIsBetter bool) (results.Verdict, string) {
 	top, bottom := 1+floor, 1/(1+floor)
 	above, below := ratio.Low > top, ratio.High < bottom
@@ -204,12 +203,12 @@ func judge(ratio results.Estimate, p, floor float64, higherIsBetter bool) (resul
 	case bottom <= ratio.Low && ratio.High <= top:
 		return results.Equivalent, ""
 	default:
-		return results.Inconclusive, fmt.Sprintf("the interval reaches across the edge of the noise floor of %.1f %%", 100*floor)
+		return results.Inconclusive, fmt.Sprintf("the interval crosses the edge of the noise floor of %.1f %%", 100*floor)
 	}
 }
 
-// maxLog bounds the log ratios that are taken for measured ones: exp(maxLog) and
-// exp(-maxLog) are still finite and not zero, and so can be written as JSON.
+// maxLog limits valid log ratios: exp(maxLog) and exp(-maxLog) are still finite and not
+// zero, and can be written as JSON.
 const maxLog = 700
 
 func usable(logs []float64) bool {

@@ -9,16 +9,15 @@ import (
 // exact. The number of sign patterns, 2^50, is still a whole number in a float64.
 const exactLimit = 50
 
-// SignedRank returns the two-sided p-value of the Wilcoxon signed rank test
-// (Wilcoxon 1945) of the hypothesis that x is symmetric around 0. Zeros are
-// dropped, equal magnitudes get the mean of their ranks.
+// SignedRank returns the two-sided p-value of the Wilcoxon signed rank test (Wilcoxon 1945)
+// of the hypothesis that x is symmetric around 0. Zeros are dropped, equal magnitudes get
+// the mean of their ranks.
 //
-// Up to 50 values it is exact, ties included: the ranks are taken as they are,
-// doubled so as to be whole numbers, and all 2^n ways to put signs on them are
-// counted by convolution. Beyond, it is the normal approximation with corrections
-// for ties and continuity.
+// It is exact for up to 50 values, including ties: the ranks are used unchanged, doubled to
+// be integers, and all 2^n combinations of signs are counted by convolution. For more
+// values it is the normal approximation with corrections for ties and continuity.
 //
-// It is 1 when nothing but zeros is left, and NaN when x holds a NaN.
+// It is 1 if there are only zeros, and NaN if x contains a NaN.
 func SignedRank(x []float64) float64 {
 	d := make([]float64, 0, len(x))
 	for _, v := range x {
@@ -39,9 +38,9 @@ func SignedRank(x []float64) float64 {
 	return signedRankNormal(len(d), positive, ties)
 }
 
-// doubledRanks ranks the magnitudes of d, which it reorders: twice the rank of
-// each, twice the sum of the ranks of the positive ones, and the sum of t³-t over
-// the groups of t equal magnitudes.
+// doubledRanks ranks the magnitudes of d, which it reorders. It returns twice the rank of
+// each, twice the sum of the ranks of the positive ones, and the sum of t³-t over the
+// groups of t equal magnitudes.
 func doubledRanks(d []float64) (ranks []int, positive int, ties float64) {
 	slices.SortFunc(d, func(a, b float64) int {
 		switch a, b = math.Abs(a), math.Abs(b); {
@@ -72,17 +71,17 @@ func doubledRanks(d []float64) (ranks []int, positive int, ties float64) {
 	return ranks, positive, ties
 }
 
-// signedRankExact counts the sign patterns whose sum of positive ranks is no
-// nearer to the middle than the observed one.
+// signedRankExact counts the sign patterns whose sum of positive ranks is at least as far
+// from the middle as the observed one.
 func signedRankExact(ranks []int, positive int) float64 {
 	total := 0
 	for _, r := range ranks {
 		total += r
 	}
-	// The distribution is symmetric, so that one tail, up to the smaller of the
-	// two rank sums, is all that is needed.
+	// The distribution is symmetric, so one tail is enough, up to the smaller of the two
+	// rank sums.
 	observed := min(positive, total-positive)
-	patterns := make([]float64, observed+1) // by the sum of positive ranks
+	patterns := make([]float64, observed+1) // indexed by the sum of positive ranks
 	patterns[0] = 1
 	for _, r := range ranks {
 		for sum := observed; sum >= r; sum-- {
@@ -96,8 +95,8 @@ func signedRankExact(ranks []int, positive int) float64 {
 	return min(1, math.Ldexp(2*tail, -len(ranks)))
 }
 
-// signedRankNormal is the approximation for n differences, given twice their sum
-// of positive ranks and the correction for ties.
+// signedRankNormal computes the approximation for n differences from twice their sum of
+// positive ranks and the correction for ties.
 func signedRankNormal(n int, positive int, ties float64) float64 {
 	f := float64(n)
 	mean := f * (f + 1) / 4

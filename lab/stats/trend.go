@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// TrendPoints is how many points [Trend] is meant for.
+// TrendPoints is the number of points that [Trend] is designed for.
 const TrendPoints = 10
 
 const (
 	significance = 0.01 // significance of the Mann-Kendall test, two-sided
-	size         = 0.05 // of the change over the span, against its median
+	size         = 0.05 // of the change over the span, relative to the median
 )
 
-// Trend reports whether the rates rise or fall: the Mann-Kendall test finds a
-// monotonic trend (p < 0.01, two-sided; exact without ties) and the change by
-// the Theil-Sen slope over the whole span is more than 5 % of the median rate.
-// Both are needed: a drift too small to matter is significant when the rates are
-// quiet, and a large slope is nothing when they are noisy. (Mann 1945, Kendall
-// 1975; Sen 1968.)
+// Trend reports whether the rates rise or fall: the Mann-Kendall test finds a monotonic
+// trend (p < 0.01, two-sided; exact without ties) and the change over the whole span
+// according to the Theil-Sen slope exceeds 5 % of the median rate. Both conditions are
+// necessary: a drift too small to matter is significant if the rates vary little, and a
+// large slope means nothing if they vary a lot. (Mann 1945, Kendall 1975; Sen 1968.)
 func Trend(rates []float64) bool {
 	n := len(rates)
 	if n < 4 {
@@ -53,13 +52,13 @@ func Trend(rates []float64) bool {
 	return kendallExact(n, s) < significance
 }
 
-// kendallExact is the two-sided p of S without ties: the share of permutations
-// with as many inversions, or more, counted from the nearer end.
+// kendallExact returns the two-sided p of S without ties: the share of permutations with at
+// least as many inversions, counted from the nearer end.
 func kendallExact(n, s int) float64 {
 	pairs := n * (n - 1) / 2
 	inversions := (pairs - max(s, -s)) / 2
-	// share[k] of the permutations of 1..m has k inversions; the m-th element
-	// adds 0 to m-1 of them.
+	// share[k] of the permutations of 1..m have k inversions; the m-th element adds 0 to
+	// m-1 of them.
 	share := make([]float64, inversions+1)
 	share[0] = 1
 	for m := 2; m <= n; m++ {
@@ -79,7 +78,7 @@ func kendallExact(n, s int) float64 {
 	return min(1, 2*p)
 }
 
-// kendallNormal is the approximation for ties and many points.
+// kendallNormal computes the approximation for ties and for many points.
 func kendallNormal(rates []float64, s int) float64 {
 	spread := func(t float64) float64 { return t * (t - 1) * (2*t + 5) / 18 }
 	variance := spread(float64(len(rates)))

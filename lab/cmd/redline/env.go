@@ -175,7 +175,7 @@ func remedy(f machine.Finding) string {
 	case 1:
 		return f.Advice + "\n--apply: " + f.Changes[0].String()
 	}
-	return f.Advice + fmt.Sprintf("\n--apply: %s, and %d similar changes", f.Changes[0], len(f.Changes)-1)
+	return f.Advice + fmt.Sprintf("\n--apply: %s, and %d more", f.Changes[0], len(f.Changes)-1)
 }
 
 func asRoot() string {
@@ -233,7 +233,7 @@ func applyEnv(ctx context.Context, in io.Reader, say io.Writer, changes []machin
 		n := len(applied.Done)
 		undo := applied.Undo()
 		if n > 0 && undo == nil {
-			fmt.Fprintf(say, "redline: %s put back\n", count(n, "setting"))
+			fmt.Fprintf(say, "redline: %s restored\n", count(n, "setting"))
 		}
 		err = worse(err, undo)
 	}()

@@ -21,7 +21,7 @@ func TestPrintEnv(t *testing.T) {
 	if err := printEnv(&b, m, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.String(); !strings.Contains(got, "Fast CPU, 4 CPUs, 8.0 GiB") || !strings.Contains(got, "Nothing here disturbs") {
+	if got := b.String(); !strings.Contains(got, "Fast CPU, 4 CPUs, 8.0 GiB") || !strings.Contains(got, "Nothing on this machine disturbs") {
 		t.Errorf("printed %s", got)
 	}
 	b.Reset()
@@ -32,7 +32,7 @@ func TestPrintEnv(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"! bad", "because", "first  ", "second  ", "--apply: /sys/a: x -> y, and 1", "  fine", "1 of 2 disturb", "changes 2 settings"} {
+	for _, want := range []string{"! bad", "because", "first  ", "second  ", "--apply: /sys/a: x -> y, and 1", "  fine", "1 of 2 findings disturb", "changes 2 settings"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}

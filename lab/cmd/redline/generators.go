@@ -122,7 +122,7 @@ func (g *generatorsFlags) resolve(c *cobra.Command) (err error) {
 		given, known []string
 	}{{"tool", g.Tools, generators.Names()}, {"workload", g.Workloads, generators.Workloads()}} {
 		if len(x.given) == 0 {
-			return cli.Usage("--%[2]ss names no %[1]s: choose from %[3]s", x.what, x.what, strings.Join(x.known, ","))
+			return cli.Usage("no %s is named: --%ss %s", x.what, x.what, strings.Join(x.known, ","))
 		}
 		for _, name := range x.given {
 			if !slices.Contains(x.known, name) {

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is one whose CPU time is read. The open stat file stays with the
-// process that it was opened for: a reused number cannot be taken for it.
+// process is a process whose CPU time is read. The open stat file remains that of the
+// process that it was opened for, even if its pid is reused.
 type process struct {
 	pid  int
 	stat int  // descriptor of /proc/PID/stat
-	last Time // that was read
+	last Time // last reading
 	gone bool
 }
 
@@ -28,14 +28,15 @@ func (one *process) close() {
 	}
 }
 
-// Processes reads the CPU clocks of the server. It is not safe for concurrent use.
+// Processes reads the CPU clocks of the server's processes. It is not safe for concurrent
+// use.
 type Processes struct {
 	list []process
 	buf  [1024]byte
 }
 
-// Open begins to read the clocks of processes, which are there and go on being so:
-// the error wraps ErrGone for one that is not. The caller closes what it returns.
+// Open prepares to read the clocks of processes. The error wraps ErrGone if one of them
+// does not exist. The caller must close the Processes.
 func Open(pids []int) (*Processes, error) {
 	p := &Processes{}
 	for _, pid := range pids {
@@ -72,7 +73,7 @@ func (p *Processes) Add(pids []int) error {
 	return nil
 }
 
-// Close frees the descriptors.
+// Close closes the descriptors.
 func (p *Processes) Close() {
 	for _, one := range p.list {
 		one.close()
@@ -80,8 +81,8 @@ func (p *Processes) Close() {
 	p.list = nil
 }
 
-// Read sums the clocks of all processes. Those of a process that has ended stand
-// where they stood when they were last read.
+// Read sums the clocks of all processes. A process that has ended counts with its last
+// reading.
 func (p *Processes) Read() (Time, error) {
 	var sum Time
 	for i := range p.list {
@@ -105,7 +106,7 @@ func (p *Processes) Read() (Time, error) {
 	return sum, nil
 }
 
-// Gone lists the processes that had ended at the last Read.
+// Gone lists the processes that had ended by the last Read.
 func (p *Processes) Gone() (pids []int) {
 	for _, one := range p.list {
 		if one.gone {
@@ -115,8 +116,8 @@ func (p *Processes) Gone() (pids []int) {
 	return pids
 }
 
-// Left is an error that wraps ErrGone when none of the processes was there at the
-// last Read, though there had been some.
+// Left returns an error that wraps ErrGone if no process was left at the last Read,
+// although there had been some.
 func (p *Processes) Left() error {
 	if gone := p.Gone(); len(gone) > 0 && len(gone) == len(p.list) {
 		return processError(gone[0], ErrGone)
@@ -129,7 +130,7 @@ func (p *Processes) read(one *process) (t Time, err error) {
 	if t.User, t.Sys, err = p.readStat(one.stat); err != nil {
 		return t, err
 	}
-	// The clock of a whole process: CPUCLOCK_SCHED of its id, see
+	// The clock of the whole process: CPUCLOCK_SCHED of its id, see
 	// linux/posix-timers_types.h.
 	var ts unix.Timespec
 	if err := unix.ClockGettime(int32(^one.pid<<3|2), &ts); err != nil {
@@ -151,13 +152,13 @@ func (p *Processes) readStat(fd int) (user, sys int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	// The name before it may hold blanks and brackets.
+	// The name before it may contain spaces and parentheses.
 	rest := p.buf[bytes.LastIndexByte(p.buf[:n], ')')+1 : n]
 	field := 2
 	for part := range bytes.FieldsSeq(rest) {
 		switch field++; field {
 		case 3:
-			// A process that ended but was not waited for still has clocks.
+			// A process that has ended but was not waited for still has clocks.
 			if part[0] == 'Z' || part[0] == 'X' {
 				return 0, 0, ErrGone
 			}
@@ -184,14 +185,14 @@ func processError(pid int, err error) error {
 	return fmt.Errorf("read CPU time of process %d: %w", pid, err)
 }
 
-// goneError is ErrGone with the process's number.
+// goneError is ErrGone with the pid.
 type goneError struct{ pid int }
 
 func (e *goneError) Error() string { return fmt.Sprintf("server process %d is gone", e.pid) }
 
 func (e *goneError) Unwrap() error { return ErrGone }
 
-// Own is the CPU time of this process in nanoseconds.
+// Own returns the CPU time of this process in nanoseconds.
 func Own() (int64, error) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts); err != nil {

@@ -9,10 +9,10 @@ import (
 
 var errSystem = fmt.Errorf("read the CPU clocks of other processes: %w", errors.ErrUnsupported)
 
-// Processes reads the CPU clocks of the server: on Linux.
+// Processes reads the CPU clocks of the server's processes, on Linux.
 type Processes struct{}
 
-// Open begins to read the clocks of processes.
+// Open prepares to read the clocks of processes.
 func Open([]int) (*Processes, error) { return nil, errSystem }
 
 // Read sums the clocks of all processes.
@@ -21,7 +21,7 @@ func (*Processes) Read() (Time, error) { return Time{}, errSystem }
 // Add begins to read the clocks of more processes.
 func (*Processes) Add([]int) error { return errSystem }
 
-// Close frees what they hold.
+// Close releases resources.
 func (*Processes) Close() {}
 
 // Gone lists the processes that have ended.

@@ -1,3 +1,3 @@
-// Package cputime reads how much CPU time processes have used: that of a server
-// under load, and that of the generator itself.
+// Package cputime reads the CPU time of processes: of a server under load, and of the
+// generator itself.
 package cputime

@@ -2,18 +2,17 @@ package cputime
 
 import "errors"
 
-// ErrGone is what reading a process's clocks says when there is no such process
-// any more.
+// ErrGone is the error for a process that no longer exists.
 var ErrGone = errors.New("server process is gone")
 
-// Time is CPU time of all server processes since their start.
+// Time is the CPU time of all server processes since their start.
 type Time struct {
 	Total     int64 // nanoseconds, scheduler's clock
 	User, Sys int64 // clock ticks
 }
 
-// Split divides the CPU time between two readings into user and system seconds.
-// The proportion comes from the clock ticks, the sum from the scheduler's clock.
+// Split divides the CPU time between two readings into user and system seconds. The ratio
+// of the two comes from the clock ticks, the sum from the scheduler's clock.
 func Split(from, to Time) (user, sys, total float64) {
 	total = float64(to.Total-from.Total) / 1e9
 	u, s := float64(to.User-from.User), float64(to.Sys-from.Sys)

@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// Track is the clocks of processes over time: a goroutine reads them again and
-// again, so that what they used in a span that is over can be asked for later. It
-// is safe for concurrent use.
+// Track records the clocks of processes over time: a goroutine reads them periodically, so
+// that their usage in a past interval can be computed later. It is safe for concurrent use.
 type Track struct {
 	mu     sync.Mutex
 	read   func() (Time, error)
-	points []point // by time; one at least
-	err    error   // of the last reading, after which there are no more
+	points []point // by time; at least one
+	err    error   // of the last reading, after which reading stops
 
 	of    *Processes
 	stop  chan struct{}
@@ -25,8 +24,8 @@ type point struct {
 	Time
 }
 
-// Follow begins to read the clocks of processes, as [Open] does, once in so long a
-// time. The caller stops it.
+// Follow starts to read the clocks of processes, as [Open] does, at the given interval. The
+// caller must call Stop.
 func Follow(pids []int, every time.Duration) (*Track, error) {
 	p, err := Open(pids)
 	if err != nil {
@@ -57,7 +56,7 @@ func (t *Track) follow(every time.Duration) {
 	}
 }
 
-// take reads the clocks now. Its caller has the lock.
+// take reads the clocks now. The caller holds the lock.
 func (t *Track) take() {
 	if t.err != nil {
 		return
@@ -68,25 +67,25 @@ func (t *Track) take() {
 	}
 }
 
-// Stop ends it.
+// Stop ends reading.
 func (t *Track) Stop() {
 	close(t.stop)
 	<-t.ended
 	t.of.Close()
 }
 
-// Gone lists the processes that have ended. Their clocks stand.
+// Gone lists the processes that have ended. Their clocks no longer change.
 func (t *Track) Gone() []int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.of.Gone()
 }
 
-// Between is what the processes used from one moment to another: user and system
-// seconds as [Split] has them, and how many seconds of the span are known of. Time
-// between two readings is divided evenly; what was before the first of them is not
-// known, nor what is yet to come. The error is that of a reading, when the span
-// goes beyond the last that there was.
+// Between returns the CPU time that the processes used between two times: user and system
+// seconds as in [Split], and for how many seconds of the interval it is known. Time between
+// two readings is divided evenly; time before the first reading and in the future is
+// unknown. The error is that of a reading, if the interval extends beyond the last
+// successful one.
 func (t *Track) Between(from, to time.Time) (user, sys, total, known float64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,10 +99,10 @@ func (t *Track) Between(from, to time.Time) (user, sys, total, known float64, er
 	return user, sys, total, b.at.Sub(a.at).Seconds(), nil
 }
 
-// at is the clocks at a moment, or at the nearest that is known.
+// at returns the clocks at a time, or at the nearest known one.
 func (t *Track) at(moment time.Time) point {
 	i := len(t.points) - 1
-	for i > 0 && t.points[i].at.After(moment) { // most ask for what has just been
+	for i > 0 && t.points[i].at.After(moment) { // most calls are for recent times
 		i--
 	}
 	a := t.points[i]

@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// names is how many names a file has.
+// names returns how many names (hard links) a file has.
 func names(info fs.FileInfo) uint64 {
 	return uint64(info.Sys().(*syscall.Stat_t).Nlink)
 }
 
-// attributed reports whether a file has attributes that the system does not give to
-// each new one.
+// attributed reports whether a file has extended attributes that the system does not set on
+// every new file.
 func attributed(path string) bool {
-	list := make([]byte, 64<<10) // the most that Linux returns
+	list := make([]byte, 64<<10) // maximum that Linux returns
 	n, err := unix.Listxattr(path, list)
 	if err != nil {
-		return false // none here
+		return false // not supported here
 	}
 	for name := range strings.SplitSeq(string(list[:n]), "\x00") {
 		if name != "" && name != "security.selinux" {
@@ -32,7 +32,7 @@ func attributed(path string) bool {
 	return false
 }
 
-// own gives f the owner of old, if it is not the same already.
+// own gives f the owner of old, unless it is the same already.
 func own(f *os.File, old fs.FileInfo) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -45,7 +45,7 @@ func own(f *os.File, old fs.FileInfo) error {
 	return f.Chown(int(was.Uid), int(was.Gid))
 }
 
-// writeTo writes to a descriptor of the process, which stays open.
+// writeTo writes to a descriptor of the process, which remains open.
 func writeTo(fd int, path string, data []byte) error {
 	dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {

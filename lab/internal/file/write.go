@@ -1,5 +1,5 @@
-// Package file writes the files that commands are asked for, and destroys nothing of
-// the user's while it does.
+// Package file writes the output files of commands without destroying anything of the
+// user's.
 package file
 
 import (
@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	newMode     = 0o644 // of a new file, less the umask
-	privateMode = 0o600 // of one that is to replace another, until it is given that one's mode
-	maxLinks    = 40    // symbolic links that are followed, as by Linux
-	maxBase     = 200   // bytes of the name that a temporary file takes over
+	newMode     = 0o644 // of a new file, before the umask
+	privateMode = 0o600 // of a replacement file, until it is given the mode of the old one
+	maxLinks    = 40    // symbolic links that are followed, as in Linux
+	maxBase     = 200   // bytes of the name that a temporary file keeps
 )
 
-// Write gives the file at path the content data.
+// Write sets the content of the file at path to data.
 //
-// A plain file is replaced in one step: a reader sees the old content or the whole of
-// the new one, also after a crash, and an error leaves the old one. Its mode and its
-// owner stay, and a symbolic link keeps pointing to it.
+// A plain file is replaced atomically: a reader sees either the old content or all of the
+// new one, even after a crash, and an error leaves the old one. Mode and owner are
+// preserved, and a symbolic link keeps pointing to the file.
 //
-// A file that cannot be replaced by one like it is written in place: one with several
-// names (hard links), with extended attributes (an ACL), with set-ID bits, whose owner
-// cannot be kept, that something is mounted on, or in a directory that takes no new
-// files.
+// A file that cannot be replaced by an equivalent one is written in place: a file with
+// several names (hard links), with extended attributes (an ACL), with set-ID bits, with an
+// owner that cannot be preserved, that is a mount point, or in a directory in which no
+// files can be created.
 //
-// What is not a regular file is written to, as a shell's redirection does: a device, a
-// FIFO, or one of the process's own descriptors (/dev/stdout, /dev/fd/3). Opening a FIFO
-// waits for its reader.
+// Anything that is not a regular file is written to, as with a shell redirection: a device,
+// a FIFO, or a descriptor of the process (/dev/stdout, /dev/fd/3). Opening a FIFO waits for
+// its reader.
 func Write(path string, data []byte) error {
 	path, err := resolve(path)
 	if err != nil {
@@ -43,7 +43,7 @@ func Write(path string, data []byte) error {
 	if fd, ok := descriptor(path); ok {
 		return writeTo(fd, path, data)
 	}
-	// Who may not write the file may not replace it either.
+	// Without permission to write the file it must not be replaced either.
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return replace(path, data, nil)
@@ -75,9 +75,9 @@ func Write(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// resolve follows the links that path itself may be. Those that lead to its directory
-// are the system's to follow, so names are not cleaned: d/.. need not be where d is.
-// The links of /proc lead to what may have no name.
+// resolve follows symbolic links if path itself is one. The system follows links in its
+// directory, so names are not cleaned: d/.. may not be the directory that contains d. The
+// links in /proc may lead to files without a name.
 func resolve(path string) (string, error) {
 	for range maxLinks + 1 {
 		if _, ok := descriptor(path); ok || strings.HasPrefix(path, "/proc/") {
@@ -85,7 +85,7 @@ func resolve(path string) (string, error) {
 		}
 		to, err := os.Readlink(path)
 		if err != nil {
-			return path, nil // it is no link, or does not exist: who uses it finds out
+			return path, nil // not a link, or it does not exist: using it will tell
 		}
 		if !filepath.IsAbs(to) {
 			dir, _ := filepath.Split(path)
@@ -96,7 +96,7 @@ func resolve(path string) (string, error) {
 	return "", &fs.PathError{Op: "write", Path: path, Err: syscall.ELOOP}
 }
 
-// descriptor is the number of the process's own descriptor that a path stands for.
+// descriptor returns the descriptor of the process that a path denotes.
 func descriptor(path string) (fd int, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -117,17 +117,17 @@ func descriptor(path string) (fd int, ok bool) {
 	return 0, false
 }
 
-// plain reports whether a file is one that another can take the place of.
+// plain reports whether a file can be replaced by another one.
 func plain(path string, info fs.FileInfo) bool {
 	const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 	return info.Mode().IsRegular() && info.Mode()&special == 0 && names(info) == 1 && !attributed(path) &&
 		!strings.HasPrefix(path, "/proc/")
 }
 
-// errInPlace says that a file cannot be replaced by one like it.
+// errInPlace means that a file cannot be replaced by an equivalent one.
 var errInPlace = errors.New("write in place")
 
-// replace puts a new file in the place of path. It is like old, unless there is none.
+// replace replaces path with a new file, which has the attributes of old if there is one.
 func replace(path string, data []byte, old fs.FileInfo) error {
 	mode := fs.FileMode(newMode)
 	if old != nil {
@@ -161,12 +161,13 @@ func replace(path string, data []byte, old fs.FileInfo) error {
 	return syncDir(path)
 }
 
-// refused reports whether a directory takes no new file, or not in the place of this one.
+// refused reports whether a file cannot be created in a directory, or cannot replace this
+// one.
 func refused(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EBUSY)
 }
 
-// create makes an empty file beside path.
+// create creates an empty file in the directory of path.
 func create(path string, mode fs.FileMode) (*os.File, error) {
 	dir, base := filepath.Split(path)
 	base = base[:min(len(base), maxBase)]
@@ -178,7 +179,7 @@ func create(path string, mode fs.FileMode) (*os.File, error) {
 	}
 }
 
-// syncDir makes a rename to path durable, where the system lets it.
+// syncDir makes a rename to path durable, if the system supports it.
 func syncDir(path string) error {
 	dir, _ := filepath.Split(path)
 	if dir == "" {
@@ -189,7 +190,7 @@ func syncDir(path string) error {
 		err = errors.Join(d.Sync(), d.Close())
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		return nil // the content is there
+		return nil // the content is complete
 	}
 	return err
 }

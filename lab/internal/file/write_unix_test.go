@@ -77,7 +77,8 @@ func TestNew(t *testing.T) {
 	only(t, dir, "a")
 }
 
-// TestReplaced keeps what the file is, and who reads the old one goes on with it.
+// TestReplaced checks that the attributes of a file are preserved, and that a reader of the
+// old file can continue to read it.
 func TestReplaced(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")

@@ -1,5 +1,5 @@
-// Package pace makes tests take their time where there is much to do: a window in
-// which a hundred answers come on an idle machine may hold none on a busy one.
+// Package pace lengthens the windows of tests on a busy machine: a window in which a
+// hundred responses arrive on an idle machine may have none on a busy one.
 package pace
 
 import (
@@ -11,12 +11,12 @@ import (
 
 const most = 5
 
-// Window is a time in which something is measured: d, or up to five times as long
-// as the load average (Linux, /proc/loadavg) exceeds the number of CPUs.
+// Window returns the length of a measurement: d, or up to five times as long in proportion
+// to the load average (Linux, /proc/loadavg) in excess of the number of CPUs.
 func Window(d time.Duration) time.Duration {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
-		return d // another system: there is nothing to go by
+		return d // another system: the load is unknown
 	}
 	return stretched(d, string(text), runtime.NumCPU())
 }

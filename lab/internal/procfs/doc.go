@@ -1,5 +1,5 @@
-// Package procfs reads what Linux says in /proc and /sys.
+// Package procfs reads /proc and /sys of Linux.
 //
-// Every reader is a method of [FS], the directory that /proc and /sys are looked
-// up in, so that tests read a tree of their own. The real one is [Host].
+// Every reader is a method of [FS], the directory that contains proc and sys, so that tests
+// can read a tree of their own files. The real one is [Host].
 package procfs

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// FS is the directory that holds proc and sys.
+// FS is the directory that contains proc and sys.
 type FS string
 
-// Host is the machine's own root.
+// Host is the root of the machine.
 const Host FS = "/"
 
-// Path returns where the parts lie, joined.
+// Path joins the parts to a path.
 func (f FS) Path(parts ...string) string {
 	return filepath.Join(append([]string{string(f)}, parts...)...)
 }
 
-// Bytes returns a file's content. Of the [Host] it is [errors.ErrUnsupported] on
-// every system but Linux.
+// Bytes returns a file's content. For [Host] it returns [errors.ErrUnsupported] on other
+// systems than Linux.
 func (f FS) Bytes(parts ...string) ([]byte, error) {
 	path := f.Path(parts...)
 	if err := f.supported(path); err != nil {
@@ -38,7 +38,7 @@ func (f FS) supported(path string) error {
 	return nil
 }
 
-// Text returns a file's content without the space around it.
+// Text returns a file's content without surrounding white space.
 func (f FS) Text(parts ...string) (string, error) {
 	b, err := f.Bytes(parts...)
 	return strings.TrimSpace(string(b)), err
@@ -59,7 +59,7 @@ func (f FS) Lines(parts ...string) ([]string, error) {
 	return strings.Split(text, "\n"), nil
 }
 
-// Int returns the number that a file begins with.
+// Int returns the number at the start of a file.
 func (f FS) Int(parts ...string) (int, error) {
 	words, err := f.Fields(parts...)
 	if err != nil {
@@ -89,8 +89,8 @@ func (f FS) Names(parts ...string) ([]string, error) {
 	return names, errors.Join(err, d.Close())
 }
 
-// OpenFiles counts the open files of a process. Since Linux 6.2 their directory
-// says so by its size; before, and in copies of it, they are listed.
+// OpenFiles counts the open files of a process. Since Linux 6.2 the size of their directory
+// is the count; before, and in copies of it, they are listed.
 func (f FS) OpenFiles(pid int) (int, error) {
 	id := strconv.Itoa(pid)
 	if f == Host {
@@ -106,7 +106,7 @@ func (f FS) OpenFiles(pid int) (int, error) {
 	return len(names), err
 }
 
-// PIDs returns the processes that there are, in no order.
+// PIDs returns all processes, in no order.
 func (f FS) PIDs() ([]int, error) { return f.numbers("proc") }
 
 // Threads returns the thread ids of a process.
@@ -128,7 +128,7 @@ func (f FS) numbers(parts ...string) ([]int, error) {
 	return ns, nil
 }
 
-// Value finds a line "NAME: VALUE" or "NAME VALUE" and returns VALUE's words.
+// Value finds a line "NAME: VALUE" or "NAME VALUE" and returns the words of VALUE.
 func Value(lines []string, name string) []string {
 	for _, line := range lines {
 		rest, ok := strings.CutPrefix(line, name)
@@ -140,7 +140,7 @@ func Value(lines []string, name string) []string {
 	return nil
 }
 
-// Number is [Value] as one number; 0 when the line is not there.
+// Number is [Value] as one number; 0 if there is no such line.
 func Number(lines []string, name string) uint64 {
 	words := Value(lines, name)
 	if len(words) == 0 {

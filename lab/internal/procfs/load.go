@@ -10,10 +10,10 @@ import (
 
 // Ticks is CPU time since boot, in clock ticks, summed over some CPUs.
 type Ticks struct {
-	Stolen uint64 // wanted, but given to another guest by the hypervisor
-	Idle   uint64 // waiting for I/O included
-	Total  uint64 // of all kinds, idle and stolen included
-	CPUs   int    // that these are of
+	Stolen uint64 // wanted, but the hypervisor gave it to another guest
+	Idle   uint64 // includes waiting for I/O
+	Total  uint64 // of all kinds, including idle and stolen
+	CPUs   int    // number of CPUs summed
 }
 
 // Steal returns the share of the time since earlier that the hypervisor took,
@@ -25,8 +25,8 @@ func (t Ticks) Steal(earlier Ticks) float64 {
 	return float64(t.Stolen-earlier.Stolen) / float64(t.Total-earlier.Total)
 }
 
-// Ticks reads /proc/stat for the given CPUs; for all of them when there are none
-// given. A CPU that is not there is an error.
+// Ticks reads /proc/stat for the given CPUs, or for all of them if none are given. A CPU
+// that does not exist is an error.
 func (f FS) Ticks(cpus []int) (Ticks, error) {
 	lines, err := f.Lines("proc", "stat")
 	if err != nil {
@@ -49,8 +49,8 @@ func (f FS) Ticks(cpus []int) (Ticks, error) {
 	}
 	for _, name := range names {
 		words := Value(lines, name)
-		// user nice system idle iowait irq softirq steal; the guest columns after
-		// them are in user and nice already.
+		// user nice system idle iowait irq softirq steal; the guest columns after them are
+		// included in user and nice.
 		const kinds = 8
 		if len(words) < kinds {
 			return Ticks{}, fmt.Errorf("read /proc/stat: no line %s with %d figures", name, kinds)
@@ -72,8 +72,8 @@ func (f FS) Ticks(cpus []int) (Ticks, error) {
 	return sum, nil
 }
 
-// Pressure returns how long, since boot, some task that could run waited for a
-// CPU: "some ... total=" of /proc/pressure/cpu.
+// Pressure returns for how long, since boot, some runnable task waited for a CPU: "some ...
+// total=" of /proc/pressure/cpu.
 func (f FS) Pressure() (time.Duration, error) {
 	lines, err := f.Lines("proc", "pressure", "cpu")
 	if err != nil {

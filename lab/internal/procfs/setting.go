@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// ReadSetting returns the value of a file of /proc/sys or /sys that holds a
-// setting: its words with one space between them, or the chosen one of a list
-// like "always [madvise] never".
+// ReadSetting returns the value of a setting in a file of /proc/sys or /sys: its words
+// separated by one space, or the selected one of a list such as "always [madvise] never".
 func ReadSetting(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -24,14 +23,14 @@ func ReadSetting(path string) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// WriteSetting writes a value to such a file and reads it back. The file must
-// exist. A value that the kernel took but did not keep is a [KeptError].
+// WriteSetting writes a value to such a file and reads it back. The file must exist. The
+// error is a [KeptError] if the kernel accepted a value but did not keep it.
 func WriteSetting(path, value string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return fmt.Errorf("write setting: %w", err)
 	}
-	// In one write: the kernel parses each by itself.
+	// In one write, because the kernel parses each write separately.
 	_, err = f.WriteString(value + "\n")
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write setting: %w", err)

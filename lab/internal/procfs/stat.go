@@ -9,20 +9,20 @@ import (
 	"syscall"
 )
 
-// Stat is a process as /proc/PID/stat has it; see proc_pid_stat(5).
+// Stat is the content of /proc/PID/stat; see proc_pid_stat(5).
 type Stat struct {
 	PID         int
-	Comm        string // name of the executable, cut to 15 bytes
+	Comm        string // name of the executable, truncated to 15 bytes
 	State       byte   // R, S, D, Z, ...
 	Parent      int
 	Group       int
 	Session     int
 	MinorFaults uint64
 	Ticks       uint64 // CPU time in user and system mode, in clock ticks
-	Start       uint64 // clock ticks from boot: with PID, the identity of a process
+	Start       uint64 // clock ticks from boot; together with PID it identifies a process
 }
 
-// Dead reports whether the process has ended and only waits to be reaped.
+// Dead reports whether the process has ended and is waiting to be reaped.
 func (s Stat) Dead() bool { return s.State == 'Z' || s.State == 'X' }
 
 // Stat reads one process.
@@ -39,7 +39,7 @@ func (f FS) Stat(pid int) (Stat, error) {
 }
 
 func parseStat(text string) (s Stat, err error) {
-	// The name may hold spaces and parentheses: what follows the last one is regular.
+	// The name may contain spaces and parentheses: what follows the last one is regular.
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if open < 0 || end < open {
 		return s, errors.New("no name in parentheses")
@@ -75,7 +75,7 @@ func parseStat(text string) (s Stat, err error) {
 	return s, nil
 }
 
-// Stats reads every process. Those that end meanwhile are left out.
+// Stats reads every process. Processes that end in the meantime are omitted.
 func (f FS) Stats() (map[int]Stat, error) {
 	pids, err := f.PIDs()
 	if err != nil {
@@ -95,9 +95,8 @@ func (f FS) Stats() (map[int]Stat, error) {
 	return all, nil
 }
 
-// Tree returns pid and its living descendants, parents first; nothing when pid
-// itself is not there. Descendants whose parent has ended are not found: they
-// belong to another process by then.
+// Tree returns pid and its living descendants, parents first; nil if pid does not exist.
+// Descendants whose parent has ended are not found: they have another parent by then.
 func (f FS) Tree(pid int) ([]int, error) {
 	all, err := f.Stats()
 	if err != nil {
@@ -119,7 +118,7 @@ func (f FS) Tree(pid int) ([]int, error) {
 	return tree, nil
 }
 
-// Gone reports whether err says that a process, or a thing of one, is no more.
+// Gone reports whether err means that a process, or a part of one, no longer exists.
 func Gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
 }

@@ -1,10 +1,10 @@
-// Package tail keeps the end of what a process printed.
+// Package tail keeps the end of a process's output.
 package tail
 
 import "sync"
 
-// A Tail keeps the last Limit bytes that were written to it. It may be used
-// concurrently; Limit is set before.
+// A Tail keeps the last Limit bytes that were written to it. It is safe for concurrent use;
+// set Limit before.
 type Tail struct {
 	Limit int
 
@@ -25,7 +25,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what was kept; a leading ellipsis stands for what was not.
+// String returns what was kept; a leading ellipsis stands for what was dropped.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,10 +1,10 @@
-// Package arrive says when the requests of an open loop are due, and which
-// connection each of them gets. It is pure: no clock, no goroutine, no I/O.
+// Package arrive computes when the requests of an open loop are due, and which connection
+// each of them uses. It is pure: no clock, no goroutine, no I/O.
 //
-// A [Plan] is a rate over time. [Times] walks through it one arrival after the
-// other and keeps a few words, however long the plan is: the arrivals of a plan
-// are a function of the plan, so none has to be stored. A [Queue] holds a walk
-// against the connections that are free, and keeps the books of who waited.
+// A [Plan] is a rate over time. [Times] iterates over its arrivals and needs a few words of
+// memory, however long the plan is: the arrivals are a function of the plan, so none has to
+// be stored. A [Queue] assigns arrivals to free connections, and records which of them
+// waited.
 //
 // # Rate over time
 //
@@ -14,13 +14,12 @@
 //	 │──────┘└／
 //	 └───────────────── time
 //
-// The rate begins at Plan.Rate. A stage takes the rate to its own in a straight
-// line over its duration, as the stages of k6 do; a stage of no duration is a
-// step. After the last stage the rate stays. A burst multiplies all that.
+// The rate begins at Plan.Rate. A stage changes the rate linearly to its own over its
+// duration, as the stages of k6 do; a stage of duration 0 is a step. After the last stage
+// the rate remains constant. A burst multiplies the result.
 //
-// Let N(t) be the integral of the rate. Constant arrivals are where N passes 0,
-// 1, 2, ...: the first comes at once, and [0, t) holds N(t) of them, rounded up.
-// Poisson arrivals are where N passes the sums of exponential variates of mean
-// 1, which is a Poisson process of that rate, constant or not (time change;
-// Cinlar 1975).
+// Let N(t) be the integral of the rate. Constant arrivals are at the times when N passes 0,
+// 1, 2, ...: the first one is immediate, and [0, t) contains N(t) of them, rounded up.
+// Poisson arrivals are at the times when N passes the sums of exponential variates of mean
+// 1, which is a Poisson process of that rate, constant or not (time change; Cinlar 1975).
 package arrive

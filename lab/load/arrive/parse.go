@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// ParseRate reads a rate: arrivals a second (1000, 0.5), or a number per time
-// (6000/m, 50/100ms), as vegeta writes it. The errors of this file say what to
-// write instead; the flag's name is the caller's.
+// ParseRate parses a rate: arrivals a second (1000, 0.5), or a number per time (6000/m,
+// 50/100ms), as in vegeta. The errors of this file say what to write instead; the caller
+// adds the name of the flag.
 func ParseRate(text string) (float64, error) {
 	number, per, cut := strings.Cut(text, "/")
 	n, err := strconv.ParseFloat(number, 64)
@@ -30,7 +30,7 @@ func ParseRate(text string) (float64, error) {
 	return n, nil
 }
 
-// parsePer reads what a rate is per: s, m, h or a duration.
+// parsePer parses the time that a rate refers to: s, m, h or a duration.
 func parsePer(text string) (time.Duration, error) {
 	switch text {
 	case "s", "m", "h":
@@ -43,7 +43,7 @@ func parsePer(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// ParseArrivals reads how arrivals are spread, constant or poisson, and reports
+// ParseArrivals parses the distribution of arrivals, constant or poisson, and reports
 // whether it is poisson.
 func ParseArrivals(text string) (poisson bool, err error) {
 	switch text {
@@ -55,8 +55,8 @@ func ParseArrivals(text string) (poisson bool, err error) {
 	return false, fmt.Errorf("%q: write constant (evenly spaced) or poisson (independent, as users are)", text)
 }
 
-// ParseStages reads DURATION:RATE pairs, as 30s:1000,60s:5000: the rate rises or
-// falls to RATE in a straight line over DURATION. 0s:RATE is a step.
+// ParseStages parses DURATION:RATE pairs, as in 30s:1000,60s:5000: the rate changes
+// linearly to RATE over DURATION. 0s:RATE is a step.
 func ParseStages(text string) ([]Stage, error) {
 	const form = "write DURATION:RATE, as 30s:1000,60s:5000 (to 1000/s over 30 s, then to 5000/s over a minute), or 0s:RATE for a step"
 	var stages []Stage
@@ -69,7 +69,7 @@ func ParseStages(text string) ([]Stage, error) {
 		}
 		d, err := time.ParseDuration(duration)
 		if err != nil || d < 0 {
-			return nil, fmt.Errorf("stage %q: %q is no duration: %s", part, duration, form)
+			return nil, fmt.Errorf("stage %q: %q is not a duration: %s", part, duration, form)
 		}
 		r, err := ParseRate(rate)
 		if err != nil {
@@ -86,11 +86,11 @@ func ParseStages(text string) ([]Stage, error) {
 	return stages, nil
 }
 
-// shareOfBurst is how much of its period a burst lasts when nothing is said.
+// shareOfBurst is the period of a burst divided by its default duration.
 const shareOfBurst = 10
 
-// ParseBurst reads FACTORx/EVERY or FACTORx/EVERY/FOR: 1.5x/10s/2s is half as
-// much again for two seconds of every ten. Without FOR it is a tenth of EVERY.
+// ParseBurst parses FACTORx/EVERY or FACTORx/EVERY/FOR: 1.5x/10s/2s is a rate 1.5 times as
+// high for two seconds of every ten. FOR defaults to a tenth of EVERY.
 func ParseBurst(text string) (Burst, error) {
 	fail := func(why string) (Burst, error) {
 		return Burst{}, fmt.Errorf("burst %q: %s: write FACTORx/EVERY or FACTORx/EVERY/FOR, as 1.5x/10s/2s (half as much again for 2 s of every 10 s)", text, why)
@@ -106,15 +106,15 @@ func ParseBurst(text string) (Burst, error) {
 	var b Burst
 	var err error
 	if b.Factor, err = strconv.ParseFloat(number, 64); err != nil {
-		return fail(fmt.Sprintf("%q is no number", number))
+		return fail(fmt.Sprintf("%q is not a number", number))
 	}
 	if b.Every, err = time.ParseDuration(parts[1]); err != nil || b.Every <= 0 {
-		return fail(fmt.Sprintf("%q is no duration", parts[1]))
+		return fail(fmt.Sprintf("%q is not a duration", parts[1]))
 	}
 	b.For = b.Every / shareOfBurst
 	if len(parts) == 3 {
 		if b.For, err = time.ParseDuration(parts[2]); err != nil {
-			return fail(fmt.Sprintf("%q is no duration", parts[2]))
+			return fail(fmt.Sprintf("%q is not a duration", parts[2]))
 		}
 	}
 	if err := b.validate(); err != nil {

@@ -10,33 +10,32 @@ import (
 // maxRate is one arrival a nanosecond, the resolution of time.
 const maxRate = 1e9
 
-// Plan is when requests are to be sent, as a rate over time. Its zero value has
-// no arrivals. A plan that is in use must not change.
+// Plan defines when requests are to be sent, as a rate over time. The zero value has no
+// arrivals. A plan in use must not change.
 type Plan struct {
-	Rate    float64 `json:"rate"`             // arrivals a second at the beginning, and for good without Stages
+	Rate    float64 `json:"rate"`             // arrivals a second at the start, and permanently without Stages
 	Stages  []Stage `json:"stages,omitempty"` // one after the other
 	Burst   Burst   `json:"burst,omitzero"`
 	Poisson bool    `json:"poisson,omitempty"` // independent arrivals instead of even ones
-	Seed    uint64  `json:"seed"`              // of Poisson arrivals: the same seed, the same plan
-	Phase   float64 `json:"phase,omitempty"`   // of even arrivals: by how much of an interval they come later, 0 to 1
+	Seed    uint64  `json:"seed"`              // of Poisson arrivals: the same seed results in the same plan
+	Phase   float64 `json:"phase,omitempty"`   // of even arrivals: delay as a fraction of the interval, 0 to 1
 }
 
-// Stage changes the rate in a straight line; one of no duration is a step.
+// Stage changes the rate linearly; a stage of duration 0 is a step.
 type Stage struct {
 	For  time.Duration `json:"for"`
 	Rate float64       `json:"rate"` // arrivals a second at its end
 }
 
-// Burst multiplies the rate by Factor for a while, again and again: from each
-// multiple of Every on, the first at Every, for the duration For. The zero value
-// is none.
+// Burst periodically multiplies the rate by Factor: at each multiple of Every, beginning
+// with Every itself, for the duration For. The zero value is no burst.
 type Burst struct {
 	Factor float64       `json:"factor"`
 	Every  time.Duration `json:"every"`
 	For    time.Duration `json:"for"`
 }
 
-// Validate names the first part of the plan that cannot be meant.
+// Validate returns an error that names the first invalid part of the plan.
 func (p *Plan) Validate() error {
 	if err := checkRate(p.Rate); err != nil {
 		return err
@@ -62,7 +61,7 @@ func (p *Plan) Validate() error {
 	return p.Burst.validate()
 }
 
-// checkRate also finds what is no number.
+// checkRate also rejects NaN.
 func checkRate(rate float64) error {
 	if rate >= 0 && rate <= maxRate {
 		return nil
@@ -74,14 +73,14 @@ func (b Burst) validate() error {
 	switch {
 	case b == Burst{}:
 	case !(b.Factor > 1) || b.Factor > maxRate:
-		return fmt.Errorf("a burst multiplies the rate by %g, which has to be more than 1", b.Factor)
+		return fmt.Errorf("a burst multiplies the rate by %g, which must be more than 1", b.Factor)
 	case b.For <= 0 || b.For >= b.Every:
 		return fmt.Errorf("a burst lasts %v of every %v", b.For, b.Every)
 	}
 	return nil
 }
 
-// Duration is the time that the stages take; 0 for a plan that has none.
+// Duration returns the total duration of the stages; 0 without stages.
 func (p *Plan) Duration() (d time.Duration) {
 	for _, s := range p.Stages {
 		d += s.For
@@ -89,24 +88,24 @@ func (p *Plan) Duration() (d time.Duration) {
 	return d
 }
 
-// First is the plan of a warm-up: endless, at the rate with which p begins,
-// without bursts, and with other random numbers.
+// First returns the plan of a warm-up: endless, at the initial rate of p, without bursts,
+// and with other random numbers.
 func (p *Plan) First() *Plan {
 	return &Plan{Rate: p.base(0).rate, Poisson: p.Poisson, Seed: ^p.Seed, Phase: p.Phase}
 }
 
-// piece is a stretch of a plan in which the rate is one straight line.
+// piece is an interval of a plan in which the rate is linear.
 type piece struct {
 	begin, end int64   // nanoseconds since the plan began; end is math.MaxInt64 in the last one
-	rate       float64 // at its beginning, a second
+	rate       float64 // at its start, a second
 	slope      float64 // of the rate, a second each second
-	count      float64 // arrivals in it: its integral
+	count      float64 // arrivals in it: the integral of the rate
 }
 
-// piece is the stretch that begins at a time.
+// piece returns the interval that begins at a time.
 func (p *Plan) piece(begin int64) piece {
 	c := p.base(begin)
-	if c.rate > 0 || c.slope != 0 { // nothing times any factor has no edges
+	if c.rate > 0 || c.slope != 0 { // zero multiplied by any factor has no edges
 		p.Burst.cut(&c)
 	}
 	switch {
@@ -119,7 +118,7 @@ func (p *Plan) piece(begin int64) piece {
 	return c
 }
 
-// base is the stretch without bursts, and not yet counted.
+// base returns the interval without bursts and without its count.
 func (p *Plan) base(begin int64) piece {
 	from, rate := int64(0), p.Rate
 	for _, s := range p.Stages {
@@ -133,7 +132,7 @@ func (p *Plan) base(begin int64) piece {
 	return piece{begin: begin, end: math.MaxInt64, rate: rate}
 }
 
-// cut ends c where a burst begins or ends, and raises it within one.
+// cut ends c where a burst begins or ends, and multiplies the rate within a burst.
 func (b Burst) cut(c *piece) {
 	if b.Every == 0 {
 		return

@@ -5,43 +5,43 @@ import "math"
 // Arrival is a request to be sent now. Times are nanoseconds on the caller's
 // clock.
 type Arrival struct {
-	Conn     int   // that is to carry it, no longer free
-	Intended int64 // when it was due: what response time counts from
-	Possible int64 // when it was due and a connection was free: what is later is the caller's own delay
+	Conn     int   // connection for the request, no longer free
+	Intended int64 // when it was due: response time counts from here
+	Possible int64 // when it was due and a connection was free: any later delay is the caller's
 }
 
-// Queue hands the arrivals of a plan to connections, in order, never early and
-// never left out. One that finds no connection free waits, and that it waited is
-// seen in its times. A backlog of any length takes no memory: it is what the walk
-// through the plan has not come to yet.
+// Queue assigns the arrivals of a plan to connections, in order, never early, and without
+// omitting any. An arrival that finds no free connection waits, and its times show that. A
+// backlog of any length needs no memory: it is the part of the plan that the iteration has
+// not reached yet.
 //
 //	plan    ──o──o─o───o──o────o──o──────o───o──▶ time
 //	          taken    │ next      │     now
 //	                   └── due, ───┘
 //	                       not taken
 //
-// Connections are numbers from 0. They are used in turn, the one that is free
-// for longest first, so that all of a server's loops see the same load.
+// Connections are numbered from 0. They are used in turn, the one that has been free for
+// longest first, so that all of a server's event loops receive the same load.
 type Queue struct {
 	origin int64 // of the plan, on the caller's clock
-	end    int64 // arrivals from here on do not exist
+	end    int64 // arrivals from here on are ignored
 	times  Times
 	next   int64 // first arrival that is not taken, or math.MaxInt64
-	ahead  Times // walks before times, and counts
+	ahead  Times // runs ahead of times to count what is due
 	coming int64 // first arrival that is not counted as due, or math.MaxInt64
 	taken  uint64
 	due    uint64
 
-	ring   []int32 // connections that were put there by Free
+	ring   []int32 // connections added by Free
 	first  int
 	length int
-	listed []bool // stands in ring
-	usable []bool // and is free; one that was lost may still be listed
+	listed []bool // is in ring
+	usable []bool // and is free; a lost one may still be listed
 	free   int    // usable connections
-	since  int64  // when free last rose from 0
+	since  int64  // when free last increased from 0
 }
 
-// NewQueue returns a queue for so many connections, none of them free, and no
+// NewQueue returns a queue for the given number of connections, none of them free, and no
 // arrivals.
 func NewQueue(connections int) *Queue {
 	return &Queue{
@@ -50,15 +50,15 @@ func NewQueue(connections int) *Queue {
 	}
 }
 
-// Begin replaces the arrivals by those of p, as if none had been: p begins at
-// origin, and what it has at end or later is left out.
+// Begin replaces the arrivals by those of p and resets the counts: p begins at origin, and
+// arrivals at end or later are ignored.
 func (q *Queue) Begin(p *Plan, origin, end int64) {
 	q.origin, q.end, q.taken, q.due = origin, end, 0, 0
 	q.times, q.ahead = p.Times(), p.Times()
 	q.next, q.coming = q.step(&q.times), q.step(&q.ahead)
 }
 
-// End leaves out what is due at the time end or later.
+// End ignores arrivals at the time end or later.
 func (q *Queue) End(end int64) {
 	q.end = min(q.end, end)
 	if q.next >= q.end {
@@ -69,7 +69,7 @@ func (q *Queue) End(end int64) {
 	}
 }
 
-// step is the next arrival of a walk on the caller's clock.
+// step returns the next arrival of an iteration on the caller's clock.
 func (q *Queue) step(t *Times) int64 {
 	at, ok := t.Next()
 	if !ok || at >= q.end-q.origin {
@@ -78,7 +78,7 @@ func (q *Queue) step(t *Times) int64 {
 	return q.origin + at
 }
 
-// Free says that a connection can carry a request.
+// Free reports that a connection can carry a request.
 func (q *Queue) Free(conn int, now int64) {
 	if q.usable[conn] {
 		return
@@ -94,7 +94,7 @@ func (q *Queue) Free(conn int, now int64) {
 	}
 }
 
-// Lost says that a connection is no longer free, if it was.
+// Lost reports that a connection is no longer free, if it was.
 func (q *Queue) Lost(conn int) {
 	if q.usable[conn] {
 		q.usable[conn] = false
@@ -102,9 +102,9 @@ func (q *Queue) Lost(conn int) {
 	}
 }
 
-// Ready returns the time from which on Take has something to give, as things
-// stand; math.MaxInt64 when that is for a connection to become free, or when
-// there are no arrivals any more.
+// Ready returns the time from which on Take returns an arrival, given the current state. It
+// is math.MaxInt64 if a connection must become free first, or if there are no more
+// arrivals.
 func (q *Queue) Ready() int64 {
 	if q.free == 0 {
 		return math.MaxInt64
@@ -122,8 +122,8 @@ func (q *Queue) Take(now int64) (Arrival, bool) {
 	return a, true
 }
 
-// GiveUp takes the next arrival that is due without a connection for it, and
-// returns when it was.
+// GiveUp removes the next arrival that is due without a connection for it, and returns its
+// time.
 func (q *Queue) GiveUp(now int64) (intended int64, ok bool) {
 	if q.next > now {
 		return 0, false
@@ -138,7 +138,7 @@ func (q *Queue) advance() {
 	q.next = q.step(&q.times)
 }
 
-// pop takes the connection that is free for longest.
+// pop removes the connection that has been free for longest.
 func (q *Queue) pop() int {
 	for {
 		conn := int(q.ring[q.first])
@@ -153,8 +153,8 @@ func (q *Queue) pop() int {
 	}
 }
 
-// Due returns how many arrivals were due by now; it costs a step of the plan for
-// each that was not counted before.
+// Due returns how many arrivals were due by now. The cost is a step of the plan for each
+// one that was not counted before.
 func (q *Queue) Due(now int64) uint64 {
 	for q.coming <= now {
 		q.due++

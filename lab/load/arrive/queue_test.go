@@ -75,7 +75,7 @@ func TestQueueLosesConnections(t *testing.T) {
 	take(t, q, 9000)
 	q.Free(2, 9500)
 	take(t, q, 9500, Arrival{2, 3000, 9500})
-	// Lost while it stands in the list and free again: once, not twice.
+	// Lost while it is listed and free again: it must be used once, not twice.
 	q.Free(1, 9600)
 	q.Lost(1)
 	q.Free(1, 9700)

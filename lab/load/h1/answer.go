@@ -1,65 +1,63 @@
-// Package h1 reads the answers of HTTP/1.1 servers for a load generator: it takes
-// them apart as RFC 9112 says, holds them against what was expected, and names what
-// is wrong with them. It does no I/O, and its memory is bounded whatever a server
-// sends.
+// Package h1 parses the responses of HTTP/1.1 servers for a load generator: it parses them
+// according to RFC 9112, compares them with what is expected, and classifies errors. It
+// does no I/O, and its memory is bounded, whatever a server sends.
 package h1
 
 const (
-	maxHead   = 64 << 10 // bytes of an answer's head, and of a trailer section
-	keptHead  = 4 << 10  // of buffers for heads between answers
+	maxHead   = 64 << 10 // bytes of a response's head, and of a trailer section
+	keptHead  = 4 << 10  // of buffers for heads between responses
 	maxLine   = 4 << 10  // bytes of a chunk-size line
-	smallBody = 4 << 10  // bodies up to this size are compared on every answer
-	sampled   = 64       // longer ones on one answer in so many; a power of two
+	smallBody = 4 << 10  // bodies up to this size are compared in every response
+	sampled   = 64       // longer ones in one response out of this many; a power of two
 )
 
-// Verdict is what the parser found out about an answer.
+// Verdict is the parser's result for a response.
 type Verdict uint8
 
 const (
-	More      Verdict = iota // the answer is not complete
+	More      Verdict = iota // the response is not complete
 	Right                    // complete, and as expected
 	BadStatus                // complete
 	BadLength                // complete
 	BadBody                  // complete
 
-	Malformed // not an answer. From here on: the connection is of no use any more
-	BadChunk  // the framing of chunks is broken
+	Malformed // not a response. From here on the connection can no longer be used
+	BadChunk  // invalid chunked framing
 	TooLong   // a head, or a trailer section, that does not end within 64 KiB
-	Endless   // a body without an announced length that is longer than Rules.MaxBody
+	Endless   // a body of unannounced length that is longer than Rules.MaxBody
 )
 
-// Broken reports whether v is about the connection, not about an answer alone: what
-// follows cannot be told apart any more.
+// Broken reports whether v concerns the connection, not only a response: the end of the
+// response is unknown.
 func (v Verdict) Broken() bool { return v >= Malformed }
 
-// Rules is what answers are held against. All connections share one.
+// Rules is what responses are compared with. All connections share it.
 type Rules struct {
 	Status   int    // 0: any
 	Body     []byte // unless AnyBody
-	AnyBody  bool   // the body is not looked at
-	HeadOnly bool   // the request was HEAD: answers have no body, whatever they say
-	MaxBody  int64  // bytes of a body whose length was not announced; 0: any number
+	AnyBody  bool   // the body is not compared
+	HeadOnly bool   // the request was HEAD: responses have no body, whatever their fields say
+	MaxBody  int64  // limit in bytes on a body of unannounced length; 0: no limit
 }
 
-// Sink is given what an answer consists of, where the parser's own verdict is not
-// enough.
+// Sink receives the parts of a response, for callers that need more than the parser's
+// verdict.
 type Sink interface {
-	// Head takes the status and the whole head of a final answer, status line and
-	// last empty line included. The bytes are valid during the call.
+	// Head receives the status and the whole head of a final response, including the status
+	// line and the empty line at the end. The bytes are valid during the call.
 	Head(status int, head []byte)
 
-	// Content takes bytes of the body, without chunk framing, valid during the
-	// call.
+	// Content receives bytes of the body, without chunk framing, valid during the call.
 	Content(b []byte)
 }
 
-// state is where the parser stands within an answer.
+// state is the parser's position within a response.
 type state uint8
 
 const (
 	inHead       state = iota
 	inBody             // left bytes to go
-	inUntilClose       // a body that the end of the connection ends
+	inUntilClose       // a body that ends with the connection
 	inSize             // chunk size, digits so far in line
 	inExtension        // rest of the chunk-size line
 	inSizeLF
@@ -72,14 +70,14 @@ const (
 	inEndLF
 )
 
-// Parser reads the answers of one connection, RFC 9112. It keeps no bytes but
-// those of a head that came in pieces.
+// Parser parses the responses of one connection, RFC 9112. It stores no bytes except those
+// of a head that arrived in pieces.
 type Parser struct {
 	Judge
 	Sink     Sink // nil: none
-	HeadOnly bool // the answer to come is one to HEAD, as Rules.HeadOnly says of all
-	Status   int  // of the last final answer
-	Close    bool // the peer will not take another request
+	HeadOnly bool // the next response is to HEAD, as Rules.HeadOnly for all
+	Status   int  // of the last final response
+	Close    bool // the peer does not accept another request
 
 	head  []byte // of a head that is not complete yet
 	state state
@@ -93,26 +91,26 @@ func (p *Parser) Reset() {
 	*p = Parser{Judge: Judge{Rules: p.Rules}, Sink: p.Sink, head: p.head}
 }
 
-// emptyHead keeps the buffer of heads that came in pieces, if one of the usual size
-// made it: a thousand connections would otherwise hold 64 KiB each for ever, once a
-// server had sent them that.
+// emptyHead keeps the buffer for heads that arrived in pieces, if it has the usual size:
+// otherwise a thousand connections would permanently hold 64 KiB each after a server had
+// sent heads of that size.
 func (p *Parser) emptyHead() {
 	if p.head = p.head[:0]; cap(p.head) > keptHead {
 		p.head = nil
 	}
 }
 
-// InBody reports whether the present answer's head is complete and its end is not.
+// InBody reports whether the current response's head is complete and the response is not.
 func (p *Parser) InBody() bool { return p.state != inHead }
 
-// Wrong returns the first complaint about the present answer, or More.
+// Wrong returns the first error of the current response, or More.
 func (p *Parser) Wrong() Verdict { return p.wrong }
 
-// Begun reports whether bytes of an incomplete answer were seen.
+// Begun reports whether bytes of an incomplete response were received.
 func (p *Parser) Begun() bool { return p.state != inHead || len(p.head) > 0 }
 
-// Feed consumes bytes of in until an answer is complete or in is used up, and
-// returns how many. After a verdict that is Broken the parser must be reset.
+// Feed consumes bytes of in until a response is complete or in is used up, and returns how
+// many. After a verdict that is Broken the parser must be reset.
 func (p *Parser) Feed(in []byte) (n int, v Verdict) {
 	for n < len(in) {
 		switch p.state {
@@ -152,7 +150,7 @@ func (p *Parser) Feed(in []byte) (n int, v Verdict) {
 	return n, More
 }
 
-// EOF ends the answer with the connection. It returns More if the answer was
+// EOF ends the response at the end of the connection. It returns More if the response was
 // not complete.
 func (p *Parser) EOF() Verdict {
 	if p.state != inUntilClose {
@@ -161,7 +159,7 @@ func (p *Parser) EOF() Verdict {
 	return p.finish()
 }
 
-// absorb takes up to left bytes of body.
+// absorb consumes up to left bytes of body.
 func (p *Parser) absorb(b []byte) int {
 	if int64(len(b)) > p.left {
 		b = b[:p.left]
@@ -177,13 +175,13 @@ func (p *Parser) absorb(b []byte) int {
 // bodiless reports whether the request was HEAD.
 func (p *Parser) bodiless() bool { return p.Rules.HeadOnly || p.HeadOnly }
 
-// finish ends an answer and prepares for the next.
+// finish ends a response and prepares for the next.
 func (p *Parser) finish() Verdict {
 	p.state = inHead
 	return p.End(p.bodiless())
 }
 
-// feedChunked takes one byte of the chunked framing, RFC 9112, section 7.1.
+// feedChunked consumes one byte of the chunked framing, RFC 9112, section 7.1.
 func (p *Parser) feedChunked(c byte) Verdict {
 	switch p.state {
 	case inSize:
@@ -233,7 +231,7 @@ func (p *Parser) feedChunked(c byte) Verdict {
 	}
 }
 
-// feedSize takes one byte of a chunk's size.
+// feedSize consumes one byte of a chunk's size.
 func (p *Parser) feedSize(c byte) Verdict {
 	var digit byte
 	switch {

@@ -7,8 +7,8 @@ var (
 	protocol  = []byte("HTTP/1.")
 )
 
-// feedHead looks for a whole head in in, or in what was kept of it together with
-// in, and returns how many bytes of in belong to it.
+// feedHead looks for a whole head in in, or in the stored beginning together with in, and
+// returns how many bytes of in belong to it.
 func (p *Parser) feedHead(in []byte) (n int, v Verdict) {
 	if len(p.head) == 0 {
 		whole := in[:min(len(in), maxHead)]
@@ -35,8 +35,8 @@ func (p *Parser) feedHead(in []byte) (n int, v Verdict) {
 	return len(in), More
 }
 
-// plausible reports whether a head can still become one, so that garbage is
-// named at once instead of timing out. Bytes before from were looked at.
+// plausible reports whether head can be the beginning of a valid head, so that garbage is
+// detected immediately and does not time out. Bytes before from were checked already.
 func plausible(head []byte, from int) bool {
 	n := min(len(head), len(protocol))
 	if !bytes.Equal(head[:n], protocol[:n]) {
@@ -54,7 +54,7 @@ func plausible(head []byte, from int) bool {
 	}
 }
 
-// framing is what the fields of a head say about the body.
+// framing is what the fields of a head specify about the body.
 type framing struct {
 	length    int64 // -1: none
 	chunked   bool
@@ -62,8 +62,8 @@ type framing struct {
 	keepAlive bool
 }
 
-// parseHead reads a whole head and sets the state that follows it: RFC 9112,
-// sections 4 to 6. What another client might read in another way is malformed.
+// parseHead parses a whole head and sets the following state: RFC 9112, sections 4 to 6. A
+// head that another client might interpret differently is malformed.
 func (p *Parser) parseHead(h []byte) Verdict {
 	line, rest := cutLine(h)
 	minor, status, ok := parseStatus(line)
@@ -83,7 +83,7 @@ func (p *Parser) parseHead(h []byte) Verdict {
 	if len(rest) != 0 || f.chunked && f.length >= 0 {
 		return Malformed
 	}
-	if status < 200 && status != 101 { // interim, the answer is still to come
+	if status < 200 && status != 101 { // interim, the final response follows
 		return More
 	}
 	p.begin(status, minor, f)
@@ -107,17 +107,17 @@ func (p *Parser) parseHead(h []byte) Verdict {
 	return More
 }
 
-// begin starts a final answer.
+// begin starts a final response.
 func (p *Parser) begin(status int, minor byte, f framing) {
 	p.Status = status
 	p.Judge.Begin(status)
-	// After 101 the bytes are no HTTP any more; before HTTP/1.1 a connection
-	// ends with its answer unless the server says otherwise.
+	// After 101 the bytes are no longer HTTP; before HTTP/1.1 a connection ends with its
+	// response unless the server specifies otherwise.
 	p.Close = f.close || status == 101 || minor == '0' && !f.keepAlive
 }
 
-// cutLine splits off the first line, without its CRLF. There always is one: a
-// head ends in CRLFCRLF.
+// cutLine splits off the first line, without its CRLF. There always is one, because a head
+// ends in CRLFCRLF.
 func cutLine(h []byte) (line, rest []byte) {
 	at := bytes.IndexByte(h, '\n')
 	if at < 1 || h[at-1] != '\r' {
@@ -129,8 +129,8 @@ func cutLine(h []byte) (line, rest []byte) {
 // badLine is neither a status line nor a field.
 var badLine = []byte{0}
 
-// parseStatus reads a status line. A missing reason, and a missing blank before
-// it, are let through: servers in the field send such lines.
+// parseStatus parses a status line. A missing reason, and a missing space before it, are
+// accepted: some servers send such lines.
 func parseStatus(line []byte) (minor byte, status int, ok bool) {
 	// HTTP/1.1 200 OK
 	if len(line) < 12 || !bytes.HasPrefix(line, protocol) || line[8] != ' ' {
@@ -152,7 +152,7 @@ func parseStatus(line []byte) (minor byte, status int, ok bool) {
 	return minor, status, bytes.IndexByte(line, '\r') < 0
 }
 
-// field takes one field line and reports whether it was well formed.
+// field parses one field line and reports whether it is well-formed.
 func (f *framing) field(line []byte) bool {
 	colon := bytes.IndexByte(line, ':')
 	if colon < 1 || bytes.IndexByte(line, '\r') >= 0 || bytes.IndexByte(line, 0) >= 0 {
@@ -216,7 +216,7 @@ func (f *framing) connection(value []byte) {
 	}
 }
 
-// trim cuts optional white space, RFC 9110, section 5.6.3.
+// trim removes optional white space, RFC 9110, section 5.6.3.
 func trim(b []byte) []byte {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]
@@ -227,7 +227,7 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// equalFold compares b with lower, which is in lower case, ASCII only.
+// equalFold compares b with lower, which is in lower case; ASCII only.
 func equalFold(b []byte, lower string) bool {
 	if len(b) != len(lower) {
 		return false
@@ -243,8 +243,8 @@ func equalFold(b []byte, lower string) bool {
 	return true
 }
 
-// Field is the value of a head's first field of that name, which is in lower case,
-// without the blanks around it. The head is a whole one, as a [Sink] is given it.
+// Field returns the value of the first field with that name, which is in lower case,
+// without surrounding white space. The head is a whole one, as passed to a [Sink].
 func Field(head []byte, name string) (value []byte, ok bool) {
 	for len(head) > 0 {
 		var line []byte

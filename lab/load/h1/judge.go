@@ -2,18 +2,17 @@ package h1
 
 import "bytes"
 
-// Judge holds one answer after the other against Rules, whatever protocol brings
-// them.
+// Judge compares responses with Rules, one after the other, for any protocol.
 type Judge struct {
 	Rules *Rules
-	Check bool   // the present answer's body is compared
-	Count uint32 // final answers begun
+	Check bool   // the current response's body is compared
+	Count uint32 // final responses begun
 
-	wrong Verdict // first complaint about this answer, More if none
+	wrong Verdict // first error of this response, More if none
 	pos   int64   // bytes of the body so far
 }
 
-// Begin takes the status of a final answer.
+// Begin receives the status of a final response.
 func (j *Judge) Begin(status int) {
 	j.wrong, j.pos = More, 0
 	if j.Rules.Status != 0 && status != j.Rules.Status {
@@ -23,7 +22,7 @@ func (j *Judge) Begin(status int) {
 	j.Count++
 }
 
-// Take takes bytes of the body.
+// Take receives bytes of the body.
 func (j *Judge) Take(b []byte) {
 	end := j.pos + int64(len(b))
 	if j.Check && j.wrong == More && end <= int64(len(j.Rules.Body)) && !bytes.Equal(b, j.Rules.Body[j.pos:end]) {
@@ -32,12 +31,11 @@ func (j *Judge) Take(b []byte) {
 	j.pos = end
 }
 
-// Over reports whether the body is longer than one without an announced length may
-// be.
+// Over reports whether the body exceeds the limit for an unannounced length.
 func (j *Judge) Over() bool { return j.Rules.MaxBody > 0 && j.pos > j.Rules.MaxBody }
 
-// End is the verdict on a complete answer: Right, or what is wrong with it. The
-// answer to HEAD is bodiless.
+// End returns the verdict on a complete response: Right, or its error. The response to HEAD
+// is bodiless.
 func (j *Judge) End(bodiless bool) Verdict {
 	if !j.Rules.AnyBody && !bodiless && j.wrong != BadStatus && j.pos != int64(len(j.Rules.Body)) {
 		j.wrong = BadLength

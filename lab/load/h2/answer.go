@@ -2,9 +2,9 @@ package h2
 
 import "bytes"
 
-const maxInterim = 100 // answers of status 1xx before the final one
+const maxInterim = 100 // responses of status 1xx before the final one
 
-// abort fails a stream for what the server did wrong, and resets it.
+// abort fails a stream because of an error of the server, and resets it.
 func (c *Conn) abort(slot int, e Error) {
 	e.Stream = c.streams.slots[slot].id
 	c.reset(slot, e.Code)
@@ -15,8 +15,8 @@ func (c *Conn) malformed(slot int, detail string) {
 	c.abort(slot, Error{Kind: Malformed, Code: CodeProtocol, Detail: detail})
 }
 
-// stray handles a frame of a stream that ended: one that we reset may get frames
-// that were under way. It reports whether that is so.
+// stray handles a frame of a stream that ended: frames of a stream that we reset may have
+// been in flight. It reports whether that is so.
 func (c *Conn) stray(id uint32) bool {
 	if !c.late.has(id) {
 		c.fail(ClosedStream, CodeStreamClosed, "a frame on a stream that had ended")
@@ -24,8 +24,8 @@ func (c *Conn) stray(id uint32) bool {
 	return !c.dead
 }
 
-// takeData begins a DATA frame, section 6.1. Nothing is kept of it, so its windows
-// can be given back at once, but are in bulk.
+// takeData handles the start of a DATA frame, section 6.1. None of it is stored, so windows
+// could be given back immediately; this is done in bulk.
 func (c *Conn) takeData(h head, p []byte) {
 	left, padding := h.length, 0
 	if h.has(flagPadded) {
@@ -74,14 +74,14 @@ func (c *Conn) takeData(h head, p []byte) {
 	}
 }
 
-// content takes bytes of a DATA frame.
+// content consumes bytes of a DATA frame.
 func (c *Conn) content(in []byte) (rest []byte) {
 	d := &c.data
 	if n := min(d.left, len(in)); n > 0 {
 		d.left -= n
 		if slot := c.streams.find(d.id); slot >= 0 {
 			c.handler.Data(slot, in[:n])
-			// The Handler may have cancelled it.
+			// The Handler may have cancelled the stream.
 			if d.left == 0 && d.end && c.streams.find(d.id) == slot {
 				c.finish(slot)
 			}
@@ -93,8 +93,8 @@ func (c *Conn) content(in []byte) (rest []byte) {
 	return in[n:]
 }
 
-// finish ends a stream whose answer is complete. What is left of the request's
-// content is of no use any more, section 8.1.
+// finish ends a stream whose response is complete. The rest of the request's content is no
+// longer needed, section 8.1.
 func (c *Conn) finish(slot int) {
 	s := &c.streams.slots[slot]
 	if s.length >= 0 && s.got != s.length && !s.bodiless {
@@ -109,9 +109,9 @@ func (c *Conn) finish(slot int) {
 	c.handler.End(slot)
 }
 
-// takeHeaders begins a header block, section 6.2.
+// takeHeaders handles the start of a header block, section 6.2.
 func (c *Conn) takeHeaders(h head, p []byte) {
-	before := 0 // bytes in front of the block
+	before := 0 // bytes before the block
 	padding := 0
 	if h.has(flagPadded) {
 		if len(p) == 0 {
@@ -136,8 +136,8 @@ func (c *Conn) takeHeaders(h head, p []byte) {
 	c.block = append(c.block[:0], p...)
 }
 
-// takeContinuation goes on with a header block, section 6.10. That it belongs to
-// one was admitted, unless none is open.
+// takeContinuation continues a header block, section 6.10. If one is open, admit has
+// checked that the frame belongs to it.
 func (c *Conn) takeContinuation(h head, p []byte) {
 	if c.opened.id == 0 {
 		c.protocol("a CONTINUATION frame without a header block")
@@ -157,8 +157,8 @@ func (c *Conn) takeContinuation(h head, p []byte) {
 	}
 }
 
-// takeBlock takes a whole header block. It is decoded even if its stream is gone:
-// the dynamic table depends on it (section 4.3).
+// takeBlock handles a whole header block. It is decoded even if its stream has ended: the
+// dynamic table depends on it (section 4.3).
 func (c *Conn) takeBlock(h head, block []byte) {
 	if len(block) > c.client.set.HeaderBlock {
 		c.fail(HeaderSize, CodeEnhanceYourCalm, "a header block beyond the limit")
@@ -190,13 +190,13 @@ func (c *Conn) takeBlock(h head, block []byte) {
 	}
 }
 
-// repeats reports whether a block is that of the last head, and would change
-// nothing about the table: what was decoded then is still there.
+// repeats reports whether a block equals that of the last head, and would not change the
+// table: the result of decoding it is still available.
 func (c *Conn) repeats(block []byte) bool {
 	return len(c.last) > 0 && c.lastAt == c.decoder.table.changes && bytes.Equal(c.last, block)
 }
 
-// decode decodes a block and, if it is a head that can come again, remembers it.
+// decode decodes a block and, if it is a head that may be repeated, stores it.
 func (c *Conn) decode(block []byte, trailer, head bool) bool {
 	c.last = c.last[:0]
 	d := &c.decoder
@@ -215,7 +215,7 @@ func (c *Conn) decode(block []byte, trailer, head bool) bool {
 	return true
 }
 
-// interim takes an answer of status 1xx, which another one follows (section 8.1).
+// interim handles a response of status 1xx, which another one follows (section 8.1).
 func (c *Conn) interim(slot int, end bool) {
 	s := &c.streams.slots[slot]
 	s.interim++
@@ -229,7 +229,7 @@ func (c *Conn) interim(slot int, end bool) {
 	}
 }
 
-// head takes the head of a final answer.
+// head handles the head of a final response.
 func (c *Conn) head(slot int, id uint32, end bool) {
 	h := &c.decoder.head
 	s := &c.streams.slots[slot]

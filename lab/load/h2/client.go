@@ -5,34 +5,33 @@ import (
 	"fmt"
 )
 
-// Settings is what the connections of a Client have in common. Zero values mean
-// the defaults.
+// Settings are common to all connections of a Client. Zero values mean the defaults.
 type Settings struct {
-	Streams      int      // requests in flight on a connection at most, whatever the server allows; 100
+	Streams      int      // maximum number of requests in flight on a connection, even if the server allows more; 100
 	StreamWindow int      // bytes that the server may send ahead on one stream; 16 MiB
-	ConnWindow   int      // bytes that it may send ahead on all streams; 1 GiB
-	HeaderBlock  int      // bytes of an answer's header block as it is sent; 64 KiB
-	HeaderList   int      // bytes of its fields as RFC 9113, section 6.5.2, counts them; 64 KiB
-	Text         bool     // keep all fields of an answer for Head.Text
-	Want         []string // names, in lower case, of the fields whose values Head.Value returns
+	ConnWindow   int      // bytes that the server may send ahead on all streams; 1 GiB
+	HeaderBlock  int      // limit on a response's encoded header block in bytes; 64 KiB
+	HeaderList   int      // limit on its fields in bytes as defined in RFC 9113, section 6.5.2; 64 KiB
+	Text         bool     // keep all fields of a response for Head.Text
+	Want         []string // names, in lower case, of the fields that Head.Value returns
 }
 
-// Client holds what its connections share. They all belong to one goroutine.
+// Client holds the state that its connections share. They all belong to one goroutine.
 type Client struct {
 	set     Settings
 	preface []byte
 	static  [len(static)]staticField
-	text    []byte // of the literals that are being decoded
-	block   []byte // the block that is being encoded, if it needs more than one frame
+	text    []byte // of the literals being decoded
+	block   []byte // the block being encoded, if it needs more than one frame
 }
 
-// staticField is an entry of the static table with what it means.
+// staticField is an entry of the static table with its class.
 type staticField struct {
 	name, value []byte
 	class       class
 }
 
-// NewClient checks the settings and prepares what they come to.
+// NewClient validates the settings and prepares the shared state.
 func NewClient(s Settings) (*Client, error) {
 	s.Streams = orElse(s.Streams, 100)
 	s.StreamWindow = orElse(s.StreamWindow, 16<<20)
@@ -79,7 +78,7 @@ func orElse(n, otherwise int) int {
 	return n
 }
 
-// classify says what a name means.
+// classify returns the class of a field name.
 func (c *Client) classify(name []byte) class {
 	switch string(name) {
 	case ":status":

@@ -1,18 +1,17 @@
 package h2
 
-// Handler is told what happens on a connection. Its methods are called from Feed;
-// they may call AppendRequest, AppendPending, Cancel and Leave of the same Conn,
-// but not Feed. A slot is a stream's place, from 0 to Settings.Streams-1: an index
-// for what the caller keeps about a request. It is free again when End or Fail is
-// called, so that an AppendRequest in there may return it.
+// Handler receives the events of a connection. Feed calls its methods; they may call
+// AppendRequest, AppendPending, Cancel and Leave of the same Conn, but not Feed. A slot is
+// a stream's index, from 0 to Settings.Streams-1, for the caller's data about a request. It
+// is free again when End or Fail is called, so an AppendRequest within those may return it.
 type Handler interface {
-	// Head brings the status and fields of a final answer.
+	// Head receives the status and fields of a final response.
 	Head(slot int, h *Head)
-	// Data brings a piece of the answer's content, never empty, valid until it returns.
+	// Data receives a piece of the response's content, never empty, valid until it returns.
 	Data(slot int, b []byte)
-	// End says that the answer is complete and as long as it announced.
+	// End reports that the response is complete and has the announced length.
 	End(slot int)
-	// Fail says that the stream ended otherwise. The connection goes on.
+	// Fail reports that the stream ended with an error. The connection continues.
 	Fail(slot int, err Error)
 }
 
@@ -26,29 +25,29 @@ type Conn struct {
 	late    lately
 	nextID  uint32
 
-	// What the server said.
-	settled  bool // its first SETTINGS came
+	// State that the server announced.
+	settled  bool // its first SETTINGS frame was received
 	acked    bool // it acknowledged ours
-	most     int  // streams that it allows
+	most     int  // limit on streams
 	window   int64
-	leaving  bool // no more requests: GOAWAY, from either side
+	leaving  bool // no more requests: GOAWAY was sent or received
 	lastID   uint32
 	leftWith Code
 
-	send    int64 // window of the connection
+	send    int64 // send window of the connection
 	receive int64
 	queue   [2]int32 // streams with content to send: first and last, -1: none
 
 	out  []byte // pending
-	acks int    // bytes of it that the server asked for
-	idle int    // empty DATA frames since something came
+	acks int    // bytes of it that acknowledge frames of the server
+	idle int    // empty DATA frames in succession
 
-	part   []byte // a frame that is not complete yet
+	part   []byte // an incomplete frame
 	data   data
-	block  []byte // a header block that is not complete yet
-	joins  int    // frames that it came in so far
-	opened head   // the frame that began it; id 0: none did
-	last   []byte // the last head's block, if one like it need not be decoded
+	block  []byte // an incomplete header block
+	joins  int    // frames of it so far
+	opened head   // frame that began it; id 0: there is none
+	last   []byte // block of the last head, if a repetition need not be decoded
 	lastAt uint32 // decoder.table.changes at that time
 
 	err  Error
@@ -57,14 +56,14 @@ type Conn struct {
 	contentErr error // of a Content
 }
 
-// data is what is left of the DATA frame that is being read.
+// data is the rest of the DATA frame being read.
 type data struct {
 	left, padding int
 	id            uint32
 	end           bool
 }
 
-// New begins a connection. What is to be sent first is pending.
+// New begins a connection. The first bytes to send are pending.
 func (c *Client) New(h Handler) *Conn {
 	return &Conn{
 		client: c, handler: h, nextID: 1,
@@ -77,12 +76,12 @@ func (c *Client) New(h Handler) *Conn {
 	}
 }
 
-// Settled reports whether the server's settings came, which is the end of
-// setting up a connection (section 3.4).
+// Settled reports whether the server's settings were received, which completes the setup of
+// a connection (section 3.4).
 func (c *Conn) Settled() bool { return c.settled }
 
-// Room is how many requests may be appended now: none before the server's
-// settings came, after GOAWAY, and when the stream identifiers are used up.
+// Room returns how many requests may be appended now: none before the server's settings
+// were received, after GOAWAY, and when the stream identifiers are used up.
 func (c *Conn) Room() int {
 	if !c.settled || c.leaving || c.dead || c.nextID > maxID {
 		return 0
@@ -91,16 +90,16 @@ func (c *Conn) Room() int {
 	return max(0, min(room, int((maxID-c.nextID)/2+1)))
 }
 
-// Active is how many requests wait for the end of their answers.
+// Active returns how many requests are waiting for the end of their responses.
 func (c *Conn) Active() int { return c.streams.active }
 
-// Leaving reports whether the connection takes no more requests, and the code of
-// the server's GOAWAY. Once Active is 0 as well it is to be closed.
+// Leaving reports whether the connection accepts no more requests, and the code of the
+// server's GOAWAY. Close it once Active is 0 as well.
 func (c *Conn) Leaving() (bool, Code) {
 	return c.leaving || c.nextID > maxID, c.leftWith
 }
 
-// Err is what ended the connection, or nil.
+// Err returns the error that ended the connection, or nil.
 func (c *Conn) Err() error {
 	if !c.dead {
 		return nil
@@ -108,13 +107,13 @@ func (c *Conn) Err() error {
 	return &c.err
 }
 
-// ContentErr is why the content of a request could not be read, or nil. It ended the
+// ContentErr returns why the content of a request could not be read, or nil. It ended the
 // connection.
 func (c *Conn) ContentErr() error { return c.contentErr }
 
-// AppendRequest appends a request to dst: its header block, and as much of its
-// content as windows and one frame allow; the rest is pending. It returns the slot
-// of its stream, or -1 when there is no Room.
+// AppendRequest appends a request to dst: its header block, and as much of its content as
+// windows and one frame allow; the rest is pending. It returns the slot of the stream, or
+// -1 if there is no Room.
 func (c *Conn) AppendRequest(dst []byte, r *Request) (slot int, out []byte) {
 	if c.Room() == 0 {
 		return -1, dst
@@ -145,7 +144,7 @@ func (c *Conn) AppendRequest(dst []byte, r *Request) (slot int, out []byte) {
 	return slot, dst
 }
 
-// split spreads the block behind a frame header at from over CONTINUATION frames,
+// split distributes the block after a frame header at from over CONTINUATION frames,
 // section 6.10.
 func (c *Conn) split(dst []byte, from int, id uint32) []byte {
 	block := append(c.client.block[:0], dst[from+frameHeader:]...)
@@ -165,8 +164,8 @@ func (c *Conn) split(dst []byte, from int, id uint32) []byte {
 	return dst
 }
 
-// Cancel resets a stream that the caller gave up, after a timeout say. The slot
-// is free; the Handler is not told. A stream that has ended on both sides is not reset:
+// Cancel resets a stream that the caller gave up, for example after a timeout. The slot is
+// free, and the Handler is not called. A stream that has ended on both sides is not reset:
 // nothing may be sent on it any more (section 5.1).
 func (c *Conn) Cancel(slot int) {
 	switch s := &c.streams.slots[slot]; {
@@ -178,7 +177,7 @@ func (c *Conn) Cancel(slot int) {
 	}
 }
 
-// reset closes a stream and says so.
+// reset closes a stream and sends RST_STREAM.
 func (c *Conn) reset(slot int, code Code) {
 	id := c.streams.slots[slot].id
 	c.drop(slot)
@@ -186,7 +185,7 @@ func (c *Conn) reset(slot int, code Code) {
 	c.out = appendReset(c.out, id, code)
 }
 
-// drop closes a stream, without a word.
+// drop closes a stream silently.
 func (c *Conn) drop(slot int) {
 	if c.streams.slots[slot].queued {
 		c.dequeue(slot)
@@ -194,8 +193,7 @@ func (c *Conn) drop(slot int) {
 	c.streams.close(slot)
 }
 
-// Leave says goodbye with GOAWAY: there is no Room any more, and what is under
-// way goes on to its end.
+// Leave sends GOAWAY: there is no more Room, and requests in flight continue to their end.
 func (c *Conn) Leave() {
 	if !c.leaving && !c.dead {
 		c.leaving = true
@@ -208,11 +206,11 @@ func (c *Conn) Pending() bool {
 	return len(c.out) > 0 || !c.dead && (c.owes() || c.queue[0] >= 0 && c.send > 0)
 }
 
-// owes reports whether half of the connection's window is to be given back.
+// owes reports whether at least half of the connection's window is to be given back.
 func (c *Conn) owes() bool { return c.receive <= int64(c.client.set.ConnWindow)/2 }
 
-// AppendPending appends what the connection has to say, and of the content of
-// requests that waited for their windows up to most bytes.
+// AppendPending appends the pending frames, and up to most bytes of the content of requests
+// that waited for their windows.
 func (c *Conn) AppendPending(dst []byte, most int) []byte {
 	dst = append(dst, c.out...)
 	c.out, c.acks = shrink(c.out), 0
@@ -237,8 +235,7 @@ func (c *Conn) AppendPending(dst []byte, most int) []byte {
 	return dst
 }
 
-// keepSize is the capacity up to which a connection keeps a buffer that it does
-// not need at present.
+// keepSize is the capacity up to which a connection keeps an unused buffer.
 const keepSize = 2 << 10
 
 func shrink(b []byte) []byte {
@@ -248,8 +245,8 @@ func shrink(b []byte) []byte {
 	return b[:0]
 }
 
-// appendData appends one frame of a stream's content, of at most most bytes, and
-// returns how many it has.
+// appendData appends one frame of at most most bytes of a stream's content, and returns how
+// many it has.
 func (c *Conn) appendData(dst []byte, slot, most int) (out []byte, n int) {
 	s := &c.streams.slots[slot]
 	r := s.request
@@ -282,8 +279,7 @@ func (c *Conn) appendData(dst []byte, slot, most int) (out []byte, n int) {
 	return dst, n
 }
 
-// enqueue puts a stream up for sending if it has something to send and a window
-// for it.
+// enqueue queues a stream for sending if it has content to send and a window for it.
 func (c *Conn) enqueue(slot int) {
 	s := &c.streams.slots[slot]
 	if s.queued || s.send <= 0 || s.request == nil || s.sent == s.request.size {
@@ -298,7 +294,7 @@ func (c *Conn) enqueue(slot int) {
 	c.queue[1] = int32(slot)
 }
 
-// dequeue takes a stream out of the queue. It nearly always is the first.
+// dequeue removes a stream from the queue. It is nearly always the first.
 func (c *Conn) dequeue(slot int) {
 	s := &c.streams.slots[slot]
 	before := int32(-1)

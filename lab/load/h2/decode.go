@@ -1,51 +1,51 @@
 package h2
 
-// class is what a field name means to us.
+// class is the role of a field name.
 type class uint8
 
 const (
 	classPlain     class = iota
 	classStatus          // :status
 	classLength          // content-length
-	classPseudo          // another pseudo-header field: an answer has none, RFC 9113, section 8.3.2
-	classForbidden       // of the connection, RFC 9113, section 8.2.2
+	classPseudo          // another pseudo-header field: responses have none, RFC 9113, section 8.3.2
+	classForbidden       // connection-specific, RFC 9113, section 8.2.2
 	classBadName         // RFC 9113, section 8.2.1
 	classWanted          // and above: Settings.Want[class-classWanted]
 )
 
-// maxWant is how many fields can be asked for.
+// maxWant is the limit on Settings.Want.
 const maxWant = 200
 
-// Head is what an answer began with. It is valid until the Handler returns.
+// Head is the head of a response. It is valid until the Handler returns.
 type Head struct {
 	Status int
-	Length int64    // that content-length announced; -1: none
-	values [][]byte // of the fields that are wanted, nil if absent
+	Length int64    // value of content-length; -1: none
+	values [][]byte // of Settings.Want, nil if missing
 	text   []byte
 }
 
-// Text returns all fields but the status as HTTP/1.1 writes them, a line each, if
-// Settings.Text asks for them.
+// Text returns all fields except the status in the format of HTTP/1.1, one per line, if
+// Settings.Text is set.
 func (h *Head) Text() []byte { return h.text }
 
-// Value returns the value of the field Settings.Want[i], or nil if the answer has
-// none. Of a field that stands there more than once it is the first.
+// Value returns the value of the field Settings.Want[i], or nil if the response has none.
+// If there are several, it is the first one.
 func (h *Head) Value(i int) []byte { return h.values[i] }
 
-// decoder reads header blocks, RFC 7541.
+// decoder decodes header blocks, RFC 7541.
 type decoder struct {
 	client  *Client
 	table   table
 	head    Head
 	kept    []byte // values that head refers to
-	regular bool   // a field that is no pseudo-header field was seen
+	regular bool   // a field other than a pseudo-header field was seen
 	trailer bool   // the block is a trailer section
 	list    int    // size of the fields so far, RFC 9113, section 6.5.2
-	wrong   string // why the answer is malformed, or empty
+	wrong   string // why the response is malformed, or empty
 }
 
-// decode reads a whole block. problem is why the connection cannot go on, or 0;
-// what only the answer suffers from is in d.wrong.
+// decode decodes a whole block. problem is the reason why the connection must end, or 0; an
+// error of only the response is in d.wrong.
 func (d *decoder) decode(b []byte, trailer bool) (problem Kind) {
 	d.head.Status, d.head.Length = 0, -1
 	clear(d.head.values)
@@ -59,7 +59,7 @@ func (d *decoder) decode(b []byte, trailer bool) (problem Kind) {
 			b, ok = d.indexed(b)
 		case c&0xe0 == 0x20:
 			if fields {
-				return Compression // section 4.2: at the beginning only
+				return Compression // section 4.2: only at the beginning
 			}
 			var n int
 			n, b, ok = readInt(b, 5)
@@ -85,7 +85,7 @@ func (d *decoder) decode(b []byte, trailer bool) (problem Kind) {
 	return 0
 }
 
-// indexed reads a field that is an index, section 6.1.
+// indexed decodes a field that is an index, section 6.1.
 func (d *decoder) indexed(b []byte) (rest []byte, ok bool) {
 	i, rest, ok := readInt(b, 7)
 	switch {
@@ -103,8 +103,7 @@ func (d *decoder) indexed(b []byte) (rest []byte, ok bool) {
 	return rest, true
 }
 
-// literal reads a field that is written out, with its name or an index of that,
-// section 6.2.
+// literal decodes a literal field, with its name or an index of the name, section 6.2.
 func (d *decoder) literal(b []byte) (rest []byte, ok bool) {
 	insert := b[0]&0xc0 == 0x40
 	bits := uint(4)
@@ -131,7 +130,7 @@ func (d *decoder) literal(b []byte) (rest []byte, ok bool) {
 		var e *entry
 		e, name, _ = d.table.at(i - firstDynamic)
 		c = e.class
-		d.client.text = append(d.client.text, name...) // the entry may go when this one comes
+		d.client.text = append(d.client.text, name...) // inserting the new entry may evict this one
 		name = d.client.text
 	default:
 		return nil, false
@@ -148,8 +147,8 @@ func (d *decoder) literal(b []byte) (rest []byte, ok bool) {
 	return b, true
 }
 
-// text reads a string, section 5.2. It stands in b or in the client's text, where
-// a name's stays when the value's follows.
+// text decodes a string, section 5.2. The result is in b or in the client's text, where a
+// name remains when its value is decoded.
 func (d *decoder) text(b []byte) (s, rest []byte, ok bool) {
 	if len(b) == 0 {
 		return nil, nil, false
@@ -167,7 +166,7 @@ func (d *decoder) text(b []byte) (s, rest []byte, ok bool) {
 	return d.client.text[from:], b[n:], ok
 }
 
-// field takes one field of the answer.
+// field handles one field of the response.
 func (d *decoder) field(c class, bad bool, name, value []byte) {
 	d.list += len(name) + len(value) + entryExtra
 	if bad {
@@ -237,8 +236,8 @@ func (d *decoder) length(value []byte) bool {
 	return true
 }
 
-// keep copies a value that is wanted. Those kept before may refer to the buffer
-// as it was, which append leaves alone.
+// keep copies a wanted value. Values kept before may refer to the old buffer, which append
+// does not change.
 func (d *decoder) keep(i int, value []byte) {
 	from := len(d.kept)
 	d.kept = append(d.kept, value...)
@@ -248,7 +247,7 @@ func (d *decoder) keep(i int, value []byte) {
 	}
 }
 
-// readInt reads an integer whose first bits are the low ones of b[0], section 5.1.
+// readInt decodes an integer whose first bits are the low ones of b[0], section 5.1.
 func readInt(b []byte, bits uint) (n int, rest []byte, ok bool) {
 	most := 1<<bits - 1
 	n = int(b[0]) & most
@@ -267,7 +266,7 @@ func readInt(b []byte, bits uint) (n int, rest []byte, ok bool) {
 	return 0, nil, false
 }
 
-// validValue reports whether RFC 9113, section 8.2.1, lets a field have a value.
+// validValue reports whether RFC 9113, section 8.2.1, permits a field value.
 func validValue(v []byte) bool {
 	for _, c := range v {
 		if c == 0 || c == '\r' || c == '\n' {
@@ -279,7 +278,7 @@ func validValue(v []byte) bool {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' }
 
-// validName reports whether RFC 9113, section 8.2.1, lets a field have a name.
+// validName reports whether RFC 9113, section 8.2.1, permits a field name.
 func validName(name []byte) bool {
 	for _, c := range name {
 		if c <= ' ' || c >= 0x7f || c == ':' || c >= 'A' && c <= 'Z' {

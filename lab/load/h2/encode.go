@@ -2,8 +2,8 @@ package h2
 
 import "bytes"
 
-// encoder writes the header blocks of a connection, RFC 7541. Its picture of the
-// server's dynamic table only grows, until that is full.
+// encoder encodes the header blocks of a connection, RFC 7541. Its copy of the server's
+// dynamic table only grows, until it is full.
 type encoder struct {
 	table   []*field // oldest first
 	size    int
@@ -13,14 +13,14 @@ type encoder struct {
 	blocks  []block // by Request.index
 }
 
-// block is what a request came to, good as long as the table is the same.
+// block is an encoded request, valid as long as the table does not change.
 type block struct {
 	bytes   []byte
-	changes uint32 // of the table at that time; 0: there is no block
+	changes uint32 // value when it was encoded; 0: there is no block
 }
 
-// setLimit takes the server's SETTINGS_HEADER_TABLE_SIZE. Less room than is used
-// so far is made by starting anew.
+// setLimit applies the server's SETTINGS_HEADER_TABLE_SIZE. If it is smaller than the used
+// size, the table is emptied.
 func (e *encoder) setLimit(n uint32) {
 	limit := int(min(n, tableSize))
 	if limit == e.limit {
@@ -34,7 +34,8 @@ func (e *encoder) setLimit(n uint32) {
 // append appends the header block of r.
 func (e *encoder) append(dst []byte, r *Request) []byte {
 	if e.resize {
-		// Down to nothing, which empties the server's table, and up again, RFC 7541, section 4.2.
+		// First to zero, which empties the server's table, then to the new limit, RFC 7541,
+		// section 4.2.
 		e.resize = false
 		dst = appendInt(dst, 0x20, 5, 0)
 		if e.limit > 0 {
@@ -94,7 +95,7 @@ func (e *encoder) field(dst []byte, f *field) []byte {
 	return append(dst, f.valueText...)
 }
 
-// name begins a field that is written out.
+// name begins a literal field.
 func (e *encoder) name(dst []byte, f *field, first byte, bits uint) []byte {
 	if f.same != 0 {
 		return appendInt(dst, first, bits, f.same)
@@ -102,7 +103,7 @@ func (e *encoder) name(dst []byte, f *field, first byte, bits uint) []byte {
 	return append(append(dst, first), f.nameText...)
 }
 
-// find returns the place of a field in the table, or -1.
+// find returns the index of a field in the table, or -1.
 func (e *encoder) find(f *field) int {
 	for i, g := range e.table {
 		if g == f {

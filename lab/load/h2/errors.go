@@ -2,25 +2,25 @@ package h2
 
 import "fmt"
 
-// Kind is what went wrong, in the word that results count it under.
+// Kind is the kind of an error.
 type Kind uint8
 
-// Kinds up to HeaderSize and Flood are of the connection: Feed returns them and
-// the connection is of no use any more. The others are of one stream.
+// Kinds up to HeaderSize and Flood concern the connection: Feed returns them and the
+// connection can no longer be used. The others concern one stream.
 const (
-	NotHTTP2     Kind = iota + 1 // the server answers in another protocol
-	Protocol                     // a frame that must not be there, or must not look like this
-	FrameSize                    // a frame of a size that its type does not have (section 4.2)
-	Flow                         // more data than a window allows, or a window beyond 2^31-1 (section 6.9)
+	NotHTTP2     Kind = iota + 1 // the server uses another protocol
+	Protocol                     // a frame that is not allowed, or is invalid
+	FrameSize                    // a frame size that its type does not allow (section 4.2)
+	Flow                         // more data than a window allows, or a window larger than 2^31-1 (section 6.9)
 	Compression                  // a header block that cannot be decoded (RFC 7541)
 	ClosedStream                 // a frame on a stream that had ended (section 5.1)
-	HeaderSize                   // a header block, or what it decodes to, beyond the limit
-	Flood                        // frames that ask for work without end
+	HeaderSize                   // a header block, encoded or decoded, that exceeds the limit
+	Flood                        // an endless sequence of frames that require work
 
 	Reset     // the server reset the stream
-	Refused   // the server did not process the request: it may be sent again (section 8.7)
-	Malformed // an answer whose fields break section 8.1.1
-	Length    // content of another length than announced
+	Refused   // the server did not process the request: it may be retried (section 8.7)
+	Malformed // a response whose fields violate section 8.1.1
+	Length    // the content does not have the announced length
 )
 
 var kindNames = [...]string{
@@ -29,7 +29,7 @@ var kindNames = [...]string{
 	Reset: "h2-reset", Refused: "h2-refused", Malformed: "malformed", Length: "length",
 }
 
-// String is the name of k, as results carry it.
+// String returns the name of k in results.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
 		return kindNames[k]
@@ -64,7 +64,7 @@ var codeNames = [...]string{
 	"INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
 }
 
-// String is the name that the RFC gives c.
+// String returns the name of c in the RFC.
 func (c Code) String() string {
 	if int(c) < len(codeNames) {
 		return codeNames[c]
@@ -72,15 +72,15 @@ func (c Code) String() string {
 	return fmt.Sprintf("code 0x%x", uint32(c))
 }
 
-// Error is what ended a connection or a stream.
+// Error is an error that ended a connection or a stream.
 type Error struct {
 	Kind   Kind
-	Code   Code   // what the server said, or what it is told
+	Code   Code   // received from the server, or sent to it
 	Stream uint32 // 0: the connection
-	Detail string // in words; constant
+	Detail string // a constant message
 }
 
-// Error describes e in one line.
+// Error returns e as one line.
 func (e Error) Error() string {
 	where := "connection"
 	if e.Stream != 0 {
@@ -89,6 +89,6 @@ func (e Error) Error() string {
 	return fmt.Sprintf("http2: %s: %s (%s)", where, e.Detail, e.Code)
 }
 
-// Retry reports whether the server said that it did not process the request, so
-// that sending it again does it no second time (RFC 9113, section 8.7).
+// Retry reports whether the server stated that it did not process the request, so that a
+// retry does not repeat it (RFC 9113, section 8.7).
 func (e Error) Retry() bool { return e.Kind == Refused }

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	maxAcks  = 16 << 10 // bytes of acknowledgements that were not taken away yet
-	maxIdle  = 1000     // empty DATA frames one after the other
+	maxAcks  = 16 << 10 // bytes of acknowledgements that are still pending
+	maxIdle  = 1000     // empty DATA frames in succession
 	maxJoins = 128      // frames of one header block
 )
 
-// Feed takes bytes of the server, all of them, split anywhere. An error is an
-// *Error and ends the connection: what is pending then tells the server why, and
-// Feed returns the same error from then on.
+// Feed consumes all bytes of in, which come from the server and may be split at any
+// position. An error is an *Error and ends the connection: the pending output then reports
+// the error to the server, and Feed returns the same error from then on.
 func (c *Conn) Feed(in []byte) error {
 	for len(in) > 0 && !c.dead {
 		switch {
@@ -41,8 +41,8 @@ func (c *Conn) fail(k Kind, code Code, detail string) {
 
 func (c *Conn) protocol(detail string) { c.fail(Protocol, CodeProtocol, detail) }
 
-// frame takes a frame, or keeps what is there of it. Of a DATA frame only the
-// beginning is needed.
+// frame handles a frame, or stores the available part. For a DATA frame only the beginning
+// is needed.
 func (c *Conn) frame(in []byte) (rest []byte) {
 	if len(in) < frameHeader {
 		c.part = append(c.part, in...)
@@ -64,7 +64,7 @@ func (c *Conn) frame(in []byte) (rest []byte) {
 	return in[need:]
 }
 
-// join completes a frame that began in the bytes before.
+// join completes a frame that began in earlier bytes.
 func (c *Conn) join(in []byte) (rest []byte) {
 	need := frameHeader
 	if len(c.part) >= frameHeader {
@@ -89,7 +89,7 @@ func (c *Conn) join(in []byte) (rest []byte) {
 	return in[n:]
 }
 
-// payload is how much of a frame's payload has to be there before it can be taken.
+// payload returns how much of a frame's payload must be available before it can be handled.
 func payload(h head) int {
 	switch {
 	case h.typ != frameData:
@@ -105,13 +105,13 @@ func (c *Conn) plausible() bool {
 	return len(c.part) < 4 || c.part[3] == frameSettings && c.part[0] == 0
 }
 
-// sizes are the payloads that types of frames have, RFC 9113, section 6; -1: any.
+// sizes are the payload sizes of frame types, RFC 9113, section 6; -1: any.
 var sizes = [...]int{
 	frameData: -1, frameHeaders: -1, framePriority: 5, frameReset: 4, frameSettings: -1, framePush: -1,
 	framePing: 8, frameGoaway: -1, frameWindow: 4, frameContinuation: -1,
 }
 
-// admit checks what a frame's header says, before anything is kept of it.
+// admit checks a frame's header, before any of the frame is stored.
 func (c *Conn) admit(h head, in []byte) bool {
 	switch {
 	case !c.settled && (bytes.HasPrefix(in, []byte("HTTP/")) || h.length > maxFrame):
@@ -134,15 +134,15 @@ func (c *Conn) admit(h head, in []byte) bool {
 	return !c.dead
 }
 
-// admitStream checks the stream of a frame, section 5.1.1.
+// admitStream checks the stream identifier of a frame, section 5.1.1.
 func (c *Conn) admitStream(h head) bool {
 	switch h.typ {
 	case frameSettings, framePing, frameGoaway:
 		return h.id == 0
-	case framePush: // it was disabled, section 8.4
+	case framePush: // push was disabled, section 8.4
 		return false
 	case framePriority:
-		return h.id != 0 // it may name any stream, and means nothing any more
+		return h.id != 0 // it may name any stream, and has no meaning any more
 	case frameWindow:
 		if h.id == 0 {
 			return true
@@ -165,7 +165,7 @@ func (c *Conn) take(h head, p []byte) {
 	case frameSettings:
 		c.takeSettings(h, p)
 	case framePing:
-		if !h.has(flagAck) { // nobody asked for one that has it: it means nothing
+		if !h.has(flagAck) { // an unsolicited acknowledgement is ignored
 			c.acknowledge(appendHead(c.out, 8, framePing, flagAck, 0), p)
 		}
 	case frameGoaway:
@@ -175,7 +175,7 @@ func (c *Conn) take(h head, p []byte) {
 	}
 }
 
-// acknowledge makes out, with p behind it, pending.
+// acknowledge makes out pending, followed by p.
 func (c *Conn) acknowledge(out, p []byte) {
 	c.acks += frameHeader + len(p)
 	c.out = append(out, p...)
@@ -184,7 +184,7 @@ func (c *Conn) acknowledge(out, p []byte) {
 	}
 }
 
-// takeSettings takes the server's settings, section 6.5.
+// takeSettings applies the server's settings, section 6.5.
 func (c *Conn) takeSettings(h head, p []byte) {
 	switch {
 	case h.has(flagAck) && len(p) > 0, len(p)%6 != 0:
@@ -216,7 +216,7 @@ func (c *Conn) takeSettings(h head, p []byte) {
 				return
 			}
 			window = int64(value)
-		case setFrame: // ours stay within what every peer takes
+		case setFrame: // our frames are within the size that every peer accepts
 			if value < maxFrame || value > 1<<24-1 {
 				c.protocol("a frame size that must not be set")
 				return
@@ -247,7 +247,7 @@ func (c *Conn) rewindow(by int64) bool {
 	return true
 }
 
-// takeWindow takes a WINDOW_UPDATE frame, section 6.9.
+// takeWindow handles a WINDOW_UPDATE frame, section 6.9.
 func (c *Conn) takeWindow(h head, by int64) {
 	if h.id == 0 {
 		switch c.send += by; {
@@ -273,7 +273,7 @@ func (c *Conn) takeWindow(h head, by int64) {
 	}
 }
 
-// takeReset takes an RST_STREAM frame, section 6.4.
+// takeReset handles an RST_STREAM frame, section 6.4.
 func (c *Conn) takeReset(h head, code Code) {
 	slot := c.streams.find(h.id)
 	if slot < 0 {
@@ -287,7 +287,7 @@ func (c *Conn) takeReset(h head, code Code) {
 	c.handler.Fail(slot, e)
 }
 
-// takeGoaway takes a GOAWAY frame, section 6.8.
+// takeGoaway handles a GOAWAY frame, section 6.8.
 func (c *Conn) takeGoaway(p []byte) {
 	if len(p) < 8 {
 		c.fail(FrameSize, CodeFrameSize, "a GOAWAY frame of an impossible size")

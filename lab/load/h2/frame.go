@@ -5,7 +5,7 @@ import "encoding/binary"
 const (
 	preface     = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	frameHeader = 9
-	maxFrame    = 16 << 10 // payload of a frame, either way: SETTINGS_MAX_FRAME_SIZE as it is by default
+	maxFrame    = 16 << 10 // payload of a frame, in both directions: the default of SETTINGS_MAX_FRAME_SIZE
 	maxWindow   = 1<<31 - 1
 	maxID       = 1<<31 - 1
 	firstWindow = 1<<16 - 1 // of the connection and of streams, before any setting
@@ -51,7 +51,7 @@ type head struct {
 	id     uint32
 }
 
-// parseHead reads the header that in begins with.
+// parseHead parses the frame header at the start of in.
 func parseHead(in []byte) head {
 	_ = in[8]
 	return head{
@@ -80,6 +80,6 @@ func appendReset(dst []byte, id uint32, code Code) []byte {
 }
 
 func appendGoaway(dst []byte, code Code) []byte {
-	dst = binary.BigEndian.AppendUint32(appendHead(dst, 8, frameGoaway, 0, 0), 0) // no stream of the server's was ever taken
+	dst = binary.BigEndian.AppendUint32(appendHead(dst, 8, frameGoaway, 0, 0), 0) // no stream of the server was ever accepted
 	return binary.BigEndian.AppendUint32(dst, uint32(code))
 }

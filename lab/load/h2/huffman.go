@@ -1,8 +1,8 @@
 package h2
 
-// huffmanBits is the length of every symbol's code, RFC 7541, appendix B. The
-// code is canonical: lengths and the order of symbols make the codes. Symbol 256
-// is EOS, whose 30 ones may only be begun, as padding.
+// huffmanBits is the length of every symbol's code, RFC 7541, appendix B. The code is
+// canonical: the codes follow from lengths and order of the symbols. Symbol 256 is EOS, 30
+// ones, of which only a prefix may occur, as padding.
 var huffmanBits = [257]uint8{
 	13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
 	28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
@@ -28,11 +28,11 @@ const (
 	huffmanEOS  = 256
 )
 
-// huffmanTables are the code in the forms that coding needs.
+// huffmanTables are the code in the forms that encoding and decoding need.
 type huffmanTables struct {
 	code  [257]uint32
 	short [256]struct{ symbol, bits uint8 } // by the next 8 bits; bits is 0 if the code is longer
-	// The codes of each length are consecutive numbers, of consecutive places in order.
+	// The codes of each length are consecutive numbers, for consecutive positions in order.
 	first [huffmanMost + 1]uint32
 	count [huffmanMost + 1]uint32
 	place [huffmanMost + 1]uint32
@@ -64,8 +64,8 @@ func newHuffman() *huffmanTables {
 	return t
 }
 
-// unhuffman appends what src decodes to, and reports whether it is valid: ended
-// by fewer than eight ones, RFC 7541, section 5.2.
+// unhuffman appends the decoded src, and reports whether it is valid: it must end with
+// fewer than eight ones, RFC 7541, section 5.2.
 func unhuffman(dst, src []byte) ([]byte, bool) {
 	var window uint64 // the next bits, from the top
 	bits := uint(0)
@@ -98,18 +98,18 @@ func unhuffman(dst, src []byte) ([]byte, bool) {
 	return dst, bits < 8 && window>>(64-bits) == 1<<bits-1
 }
 
-// long finds the symbol of more than 8 bits that w begins with.
+// long returns the symbol with more than 8 bits that w begins with.
 func (t *huffmanTables) long(w uint32) (symbol uint16, bits uint) {
 	for n := uint(9); n < huffmanMost; n++ {
 		if at := w>>(32-n) - t.first[n]; at < t.count[n] {
 			return t.order[t.place[n]+at], n
 		}
 	}
-	// The code is complete: what is left has 30 bits.
+	// The code is complete: the remaining symbols have 30 bits.
 	return t.order[t.place[huffmanMost]+(w>>(32-huffmanMost)-t.first[huffmanMost])], huffmanMost
 }
 
-// huffmanSize is how many bytes s takes encoded.
+// huffmanSize returns the size of the encoded s in bytes.
 func huffmanSize(s []byte) int {
 	bits := 0
 	for _, c := range s {
@@ -118,7 +118,7 @@ func huffmanSize(s []byte) int {
 	return (bits + 7) / 8
 }
 
-// appendHuffman appends s encoded.
+// appendHuffman appends the encoded s.
 func appendHuffman(dst, s []byte) []byte {
 	var window uint64 // bits not written yet, at the bottom
 	bits := uint(0)

@@ -7,49 +7,48 @@ import (
 	"strings"
 )
 
-// Field is a field of a request. The four pseudo-header fields, which come first,
-// are fields as well: :method, :scheme, :authority, :path (RFC 9113, section 8.3.1).
+// Field is a field of a request. The four pseudo-header fields, which come first, are also
+// Fields: :method, :scheme, :authority, :path (RFC 9113, section 8.3.1).
 type Field struct {
-	Name  string // lower case on the wire, whatever it is here
+	Name  string // sent in lower case
 	Value []byte
-	Vary  bool // Request.Set gives it another value for each request: never put into the server's table
-	Never bool // a secret: marked as never to be put into a table, RFC 7541, section 6.2.3
+	Vary  bool // Request.Set changes the value for each request: never added to the server's table
+	Never bool // a secret: marked as never to be added to a table, RFC 7541, section 6.2.3
 }
 
-// Request is a request as it is sent, prepared once and shared by the connections
-// of a Client.
+// Request is a request prepared for sending, shared by the connections of a Client.
 type Request struct {
 	index  int
 	fields []field
 	varies bool
-	head   bool // answers have no content, whatever they say
+	head   bool // responses have no content, whatever their fields say
 	body   []byte
 	size   int64
-	source Content // in place of body
+	source Content // instead of body
 }
 
-// Content is what the content of a request is read from as it is sent.
+// Content is the source of a request's content, read while it is sent.
 type Content interface {
-	// AppendContentAt appends n bytes from off on to dst, and less only at the end.
+	// AppendContentAt appends n bytes to dst, starting at off; fewer only at the end.
 	AppendContentAt(dst []byte, off int64, n int) ([]byte, error)
 }
 
 // field is a Field in the forms that encoding needs.
 type field struct {
 	name, value []byte
-	full        int    // index in the static table, or 0
-	same        int    // index there of an entry of that name, or 0
-	vary, never bool   //
+	full        int // index in the static table, or 0
+	same        int // index there of an entry with that name, or 0
+	vary, never bool
 	nameText    []byte // the name as a literal
-	valueText   []byte // the value as one, if it does not vary
+	valueText   []byte // the value as a literal, if it does not vary
 }
 
 func (f *field) size() int { return len(f.name) + len(f.value) + entryExtra }
 
-// NewRequest prepares a request. index numbers the requests that the connections
-// of a Client send, from 0 and without gaps: each connection keeps a block for each.
-// body is the content, repeated or cut so that it comes to size bytes; it is not
-// copied. A content-length is among the fields, or is not sent.
+// NewRequest prepares a request. index numbers the requests that the connections of a
+// Client send, from 0 and without gaps: each connection stores a block for each. body is
+// the content, repeated or truncated to size bytes; it is not copied. A content-length is
+// sent only if it is among the fields.
 func NewRequest(index int, fields []Field, body []byte, size int64) (*Request, error) {
 	switch {
 	case index < 0:
@@ -59,7 +58,7 @@ func NewRequest(index int, fields []Field, body []byte, size int64) (*Request, e
 	}
 	r := &Request{index: index, body: body, size: size}
 	if size > 0 && int64(len(body)) < size && len(body) < maxFrame {
-		// A frame is copied in one go from a body that is repeated often enough.
+		// Repeat the body, so that a frame is copied in one call.
 		r.body = bytes.Repeat(body, (maxFrame+len(body)-1)/len(body))
 	}
 	pseudo := 0
@@ -88,7 +87,7 @@ func NewRequest(index int, fields []Field, body []byte, size int64) (*Request, e
 	return r, r.pseudo(fields[:pseudo])
 }
 
-// pseudo checks the pseudo-header fields.
+// pseudo validates the pseudo-header fields.
 func (r *Request) pseudo(fields []Field) error {
 	seen := map[string]bool{}
 	for _, f := range fields {
@@ -112,7 +111,7 @@ func (r *Request) pseudo(fields []Field) error {
 	return nil
 }
 
-// checkName refuses names that RFC 9113, sections 8.2.1 and 8.2.2, do not allow.
+// checkName rejects names that RFC 9113, sections 8.2.1 and 8.2.2, do not permit.
 func checkName(name string) error {
 	switch name {
 	case "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade":
@@ -126,9 +125,9 @@ func checkName(name string) error {
 	return nil
 }
 
-// Set gives the i-th field of those that NewRequest got, one that varies, its
-// value in the requests that are appended from now on. The value is not copied
-// and not checked: it must have no line breaks, and no blanks around it.
+// Set sets the value of the i-th field passed to NewRequest, which must vary, for requests
+// appended from now on. The value is neither copied nor validated: it must not contain line
+// breaks or begin or end with white space.
 func (r *Request) Set(i int, value []byte) {
 	f := &r.fields[i]
 	if !f.vary {
@@ -137,25 +136,25 @@ func (r *Request) Set(i int, value []byte) {
 	f.value = value
 }
 
-// SetBody gives the request its content from now on, whole. It is not copied, and
-// must not change as long as a stream that carries it is open.
+// SetBody sets the whole content of requests appended from now on. It is not copied, and
+// must not change as long as a stream that sends it is open.
 func (r *Request) SetBody(body []byte) {
 	r.body, r.size, r.source = body, int64(len(body)), nil
 }
 
-// SetContent is SetBody for size bytes that are read as they are sent. An error of
-// src ends the connection, see Conn.ContentErr.
+// SetContent is SetBody for size bytes that are read while they are sent. An error of src
+// ends the connection, see Conn.ContentErr.
 func (r *Request) SetContent(src Content, size int64) {
 	r.body, r.size, r.source = nil, size, src
 }
 
-// Fields is how many fields there are.
+// Fields returns the number of fields.
 func (r *Request) Fields() int { return len(r.fields) }
 
-// Head reports whether answers to the request have no content, whatever they say.
+// Head reports whether responses to the request have no content, whatever their fields say.
 func (r *Request) Head() bool { return r.head }
 
-// appendInt appends an integer behind the bits of first, RFC 7541, section 5.1.
+// appendInt appends an integer after the bits of first, RFC 7541, section 5.1.
 func appendInt(dst []byte, first byte, bits uint, n int) []byte {
 	most := 1<<bits - 1
 	if n < most {
@@ -168,7 +167,7 @@ func appendInt(dst []byte, first byte, bits uint, n int) []byte {
 	return append(dst, byte(n))
 }
 
-// appendText appends a string, encoded if that is shorter, RFC 7541, section 5.2.
+// appendText appends a string, Huffman-encoded if that is shorter, RFC 7541, section 5.2.
 func appendText(dst, s []byte) []byte {
 	if n := huffmanSize(s); n < len(s) {
 		return appendHuffman(appendInt(dst, 0x80, 7, n), s)

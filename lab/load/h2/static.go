@@ -68,9 +68,9 @@ var static = [...]pair{
 	{"www-authenticate", ""},
 }
 
-const firstDynamic = len(static) // index of the youngest entry of the dynamic table
+const firstDynamic = len(static) // index of the newest entry of the dynamic table
 
-// inStatic returns the index of a field, and of an entry of its name; 0 is none.
+// inStatic returns the index of a field, and of an entry with its name; 0 if there is none.
 func inStatic(name, value string) (full, same int) {
 	for i, p := range static {
 		if i == 0 || p.name != name {

@@ -3,23 +3,23 @@ package h2
 // stream is one request in flight, or a free slot: id 0.
 type stream struct {
 	id       uint32
-	next     int32 // in the queue of those that have content to send
+	next     int32 // in the queue of streams with content to send
 	queued   bool
-	answered bool  // its head came
-	ended    bool  // so did the frame that ends the answer, in part at least
-	interim  uint8 // answers of status 1xx so far
-	bodiless bool  // its answer has no content, whatever content-length says
-	send     int64 // window for what we send; may be negative, section 6.9.2
-	receive  int64 // window for what the server sends
-	length   int64 // that content-length announced, or -1
+	answered bool  // its head was received
+	ended    bool  // the frame that ends the response was received, at least in part
+	interim  uint8 // responses of status 1xx so far
+	bodiless bool  // its response has no content, whatever content-length says
+	send     int64 // send window; may be negative, section 6.9.2
+	receive  int64 // receive window
+	length   int64 // value of content-length, or -1
 	got      int64 // content so far
 	request  *Request
 	sent     int64 // content of the request that was sent
 }
 
-// streams is the table of a connection's streams: slots, and an index by stream
-// identifier. Identifiers grow by two, so those of a window of requests spread
-// over the index without a hash.
+// streams is the table of a connection's streams: slots, and an index by stream identifier.
+// Identifiers grow by two, so the identifiers of concurrent requests are spread over the
+// index without a hash.
 type streams struct {
 	slots  []stream
 	free   []int32
@@ -27,7 +27,7 @@ type streams struct {
 	active int
 }
 
-// open takes a slot for a stream.
+// open allocates a slot for a stream.
 func (t *streams) open(id uint32) int {
 	if len(t.free) == 0 {
 		t.grow()
@@ -77,8 +77,7 @@ func (t *streams) find(id uint32) int {
 	return -1
 }
 
-// close frees a slot. Entries of the index behind it move up, so that no probe
-// ends early.
+// close frees a slot. Later entries of the index are moved up, so that no probe ends early.
 func (t *streams) close(slot int) {
 	mask := uint32(len(t.index) - 1)
 	hole := t.slots[slot].id >> 1 & mask
@@ -98,12 +97,12 @@ func (t *streams) close(slot int) {
 	t.active--
 }
 
-// lately remembers streams that we reset: the server's frames for them may still
-// be under way (section 5.1, "closed").
+// lately remembers streams that we reset: frames of the server for them may still be in
+// flight (section 5.1, "closed").
 type lately struct {
 	ids   []uint32 // a ring
 	next  int
-	until uint32 // identifiers up to this one are forgotten, and forgiven
+	until uint32 // identifiers up to this one are forgotten, and their frames accepted
 }
 
 const lateIDs = 64

@@ -1,37 +1,37 @@
 package h2
 
 const (
-	tableSize  = 4096 // SETTINGS_HEADER_TABLE_SIZE as it is by default, both ways
-	entryExtra = 32   // that the size of an entry counts on top, RFC 7541, section 4.1
+	tableSize  = 4096 // default of SETTINGS_HEADER_TABLE_SIZE, in both directions
+	entryExtra = 32   // overhead in the size of an entry, RFC 7541, section 4.1
 
-	mostEntries = 2 * tableSize / entryExtra // live and gone
+	mostEntries = 2 * tableSize / entryExtra // live and evicted
 )
 
 // entry is a field of a dynamic table.
 type entry struct {
-	at    uint32 // where its name begins, counted from the first byte ever
+	at    uint32 // offset of its name, counted from the first byte ever inserted
 	name  uint16 // lengths
 	value uint16
 	class class
-	bad   bool // the value breaks RFC 9113, section 8.2.1
+	bad   bool // the value violates RFC 9113, section 8.2.1
 }
 
 func (e entry) size() int { return int(e.name) + int(e.value) + entryExtra }
 
-// table is the dynamic table of what the server sends, RFC 7541, section 2.3.2.
-// Names and values stand in one arena, oldest first; both grow to twice what is
-// live at most.
+// table is the dynamic table of the server's header blocks, RFC 7541, section 2.3.2. Names
+// and values are in one arena, oldest first; both grow to at most twice the size of the
+// live entries.
 type table struct {
 	entries []entry
-	oldest  int // in entries; what stands before is gone
+	oldest  int // in entries; earlier ones are evicted
 	arena   []byte
 	base    uint32 // of arena[0], as entries count
 	size    int
-	limit   int    // that the server chose, tableSize at most
-	changes uint32 // counts everything that could give an index another meaning
+	limit   int    // chosen by the server, at most tableSize
+	changes uint32 // counts every change that could give an index another meaning
 }
 
-// at returns the entry of an index from 0, the youngest.
+// at returns the entry with an index from 0, the newest.
 func (t *table) at(i int) (e *entry, name, value []byte) {
 	e = &t.entries[len(t.entries)-1-i]
 	from := e.at - t.base
@@ -42,14 +42,14 @@ func (t *table) at(i int) (e *entry, name, value []byte) {
 
 func (t *table) live() int { return len(t.entries) - t.oldest }
 
-// resize sets the limit and evicts what is beyond it.
+// resize sets the limit and evicts entries that exceed it.
 func (t *table) resize(limit int) {
 	t.changes++
 	t.limit = limit
 	t.evict(limit)
 }
 
-// evict drops the oldest until what is left takes at most size.
+// evict evicts the oldest entries until the rest takes at most size.
 func (t *table) evict(size int) {
 	for t.size > size {
 		t.size -= t.entries[t.oldest].size()
@@ -61,8 +61,8 @@ func (t *table) evict(size int) {
 	}
 }
 
-// insert adds a field that does not stand in the arena. One that is larger than
-// the table empties it: RFC 7541, section 4.4.
+// insert adds a field whose text is not in the arena. A field that is larger than the table
+// empties it: RFC 7541, section 4.4.
 func (t *table) insert(name, value []byte, c class, bad bool) {
 	t.changes++
 	size := len(name) + len(value) + entryExtra
@@ -81,7 +81,7 @@ func (t *table) insert(name, value []byte, c class, bad bool) {
 	t.size += size
 }
 
-// compact drops what is gone and makes room for n bytes.
+// compact removes evicted entries and makes room for n bytes.
 func (t *table) compact(n int) {
 	from := len(t.arena)
 	if t.live() > 0 {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// FromWire takes a whole request in the form of HTTP/1.1 apart: the fields that
-// NewRequest wants for it, and its content. What concerns a connection of HTTP/1.1
-// alone is left out (RFC 9113, section 8.2.2). The content is a part of wire.
+// FromWire parses a whole request in HTTP/1.1 format and returns the fields for NewRequest,
+// and the content. Fields that apply only to a connection of HTTP/1.1 are omitted (RFC
+// 9113, section 8.2.2). The content is a part of wire.
 func FromWire(wire []byte, scheme string) (fields []Field, content []byte, err error) {
 	head, content, ok := bytes.Cut(wire, []byte("\r\n\r\n"))
 	if !ok {
@@ -42,8 +42,8 @@ func FromWire(wire []byte, scheme string) (fields []Field, content []byte, err e
 	return fields, content, nil
 }
 
-// Pseudo returns the fields that every request begins with, the path as the last
-// of them. Without an authority there are three.
+// Pseudo returns the pseudo-header fields of a request, with the path as the last one.
+// Without an authority there are three.
 func Pseudo(method, scheme, authority string, path []byte) []Field {
 	fields := []Field{{Name: ":method", Value: []byte(method)}, {Name: ":scheme", Value: []byte(scheme)}}
 	if authority != "" {

@@ -1,19 +1,19 @@
-// Package reel holds requests as they follow one another on each connection: written
-// once, so that a batch is a piece of it.
+// Package reel holds the requests that follow one another on each connection. They are
+// stored once, and a batch is a slice of the text.
 //
 //	text   a  b  c  d  e | a  b  c       5 requests, batches of 4
-//	          └─ batch ─┘  └ again, for batches that go over the end
+//	          └─ batch ─┘  └ repeated, for batches that extend over the end
 package reel
 
-// Reel is requests in turn. It is immutable.
+// Reel is a sequence of requests. It is immutable.
 type Reel struct {
 	text   []byte
-	starts []int // of the requests in text, and its end
-	count  int   // requests before they come again
-	depth  int   // requests of a batch
+	starts []int // offsets of the requests in text, and its end
+	count  int   // requests before the sequence repeats
+	depth  int   // requests in a batch
 }
 
-// New makes a reel of the requests first and more, for batches of depth.
+// New returns a reel of the requests first and more, for batches of depth.
 func New(depth int, first []byte, more ...[]byte) Reel {
 	all := append([][]byte{first}, more...)
 	r := Reel{count: len(all), depth: depth}
@@ -28,17 +28,17 @@ func New(depth int, first []byte, more ...[]byte) Reel {
 // Varied reports whether batches differ.
 func (r *Reel) Varied() bool { return r.count > 1 }
 
-// Place returns the request with which the n-th connection begins, so that not all ask
-// for the same at once.
+// Place returns the request with which the n-th connection begins, so that not all
+// connections send the same one at the same time.
 func (r *Reel) Place(n int) (first int) { return n * r.depth % r.count }
 
-// Batch returns the batch that begins with a request, which belongs to the reel, and
-// which request follows it.
+// Batch returns the batch that begins with a request, and the request that follows it. The
+// text belongs to the reel.
 func (r *Reel) Batch(first int) (text []byte, next int) {
 	return r.text[r.starts[first]:r.starts[first+r.depth]], (first + r.depth) % r.count
 }
 
-// Begun is how many requests of the batch that begins with first have some byte before
+// Begun returns how many requests of the batch that begins with first have any byte before
 // off.
 func (r *Reel) Begun(first, off int) (n int) {
 	for at := off + r.starts[first]; n < r.depth && r.starts[first+n] < at; n++ {
@@ -46,7 +46,7 @@ func (r *Reel) Begun(first, off int) (n int) {
 	return n
 }
 
-// Whole is how many of them have all of their bytes before off.
+// Whole returns how many of them have all of their bytes before off.
 func (r *Reel) Whole(first, off int) (n int) {
 	for at := off + r.starts[first]; n < r.depth && r.starts[first+n+1] <= at; n++ {
 	}

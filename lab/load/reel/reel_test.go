@@ -13,8 +13,8 @@ func reelOf(depth int, requests ...string) Reel {
 	return New(depth, []byte(requests[0]), more...)
 }
 
-// TestReelGivesAllInTurn wants every batch to go on where the last one ended, whether
-// or not the depth divides the number of requests, or is more than that.
+// TestReelGivesAllInTurn checks that every batch continues where the last one ended,
+// whether or not the depth divides the number of requests or exceeds it.
 func TestReelGivesAllInTurn(t *testing.T) {
 	requests := []string{"a", "bb", "ccc", "dddd", "e"}
 	for n := 1; n <= len(requests); n++ {

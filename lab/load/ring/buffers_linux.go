@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	bufferSize = 16 << 10 // of one provided buffer: what one completion brings at most
-	// SlotSize is the longest that Send takes, in bytes.
+	bufferSize = 16 << 10 // of one provided buffer: the most that one completion returns
+	// SlotSize is the maximum length of a Send, in bytes.
 	SlotSize = 16 << 10
-	// Batch is how many sends an enter submits at most.
+	// Batch is the maximum number of sends that an enter submits.
 	Batch = 64
 
 	minBuffers, maxBuffers = 128, 1024
 )
 
-// provided is struct io_uring_buf. The tail of the ring of them is in the reserved
-// bytes of the first.
+// provided is struct io_uring_buf. The tail of the ring of buffers is in the reserved bytes
+// of the first one.
 type provided struct {
 	addr uint64
 	len  uint32
@@ -25,8 +25,8 @@ type provided struct {
 	tail uint16
 }
 
-// memory is what the kernel reads and writes, in one mapping of its own: no pointer
-// to memory that Go manages leaves this package.
+// memory is the memory that the kernel reads and writes, in a separate mapping: no pointer
+// to memory managed by Go leaves this package.
 //
 //	│ ring of provided buffers │ the buffers │ slots of sends │
 type memory struct {
@@ -37,7 +37,7 @@ type memory struct {
 	tail    uint16
 }
 
-// open maps memory for n buffers, a power of two, and gives them to the kernel.
+// open maps memory for n buffers, a power of two, and registers them with the kernel.
 func (m *memory) open(q *queue, n int) (err error) {
 	page := unix.Getpagesize()
 	head := (n*int(unsafe.Sizeof(provided{})) + page - 1) &^ (page - 1)
@@ -62,10 +62,10 @@ func (m *memory) open(q *queue, n int) (err error) {
 	return nil
 }
 
-// address is where b is, for the kernel.
+// address returns the address of b for the kernel.
 func address(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
 
-// give gives a buffer back to the kernel, which looks when it is entered next.
+// give returns a buffer to the kernel, which takes it at the next enter.
 func (m *memory) give(id int) {
 	e := &m.ring[int(m.tail)&(len(m.ring)-1)]
 	e.addr, e.len, e.id = address(m.buffers[id*bufferSize:]), bufferSize, uint16(id)
@@ -73,16 +73,16 @@ func (m *memory) give(id int) {
 	m.ring[0].tail = m.tail
 }
 
-// buffer is what a recv put into one.
+// buffer returns what a recv stored in a buffer.
 func (m *memory) buffer(id, n int) []byte { return m.buffers[id*bufferSize:][:n:n] }
 
-// slot is the memory of one send.
+// slot returns the memory of one send.
 func (m *memory) slot(i int) []byte { return m.slots[i*SlotSize:][:SlotSize:SlotSize] }
 
-// close unmaps it, when the kernel has no request left that could use it.
+// close unmaps the memory. The kernel must have no request left that could use it.
 func (m *memory) close() {
 	if m.whole != nil {
-		_ = unix.Munmap(m.whole) // it was mapped: there is nothing to fail
+		_ = unix.Munmap(m.whole) // the mapping is valid, so it cannot fail
 	}
 	*m = memory{}
 }

@@ -1,39 +1,40 @@
-// Package ring is sockets whose bytes go through an io_uring, for a load generator's
-// loop: the other way beside package sock's epoll, send(2) and recv(2).
+// Package ring provides sockets whose I/O uses an io_uring, for a load generator's event
+// loop. It is the alternative to epoll, send(2) and recv(2) in package sock.
 //
-// A caller has places, each with one socket at a time, and says what is wanted of
-// them: Receive, Send, AwaitRoom, Close. Nothing of it is a system call but Close.
-// What is wanted is handed to the kernel together, by the one io_uring_enter of Wait
-// or Submit, and what came of it is read by Sent and Next:
+// A caller has places, each with one socket at a time, and requests operations on them:
+// Receive, Send, AwaitRoom, CloseSocket. Only CloseSocket is a system call. The requested
+// operations are submitted together, by the one io_uring_enter of Wait or Submit, and Sent
+// and Next return the results:
 //
 //	Send ─▶ wanted ─▶ slab ─▶ SQ ──enter──▶ socket
 //	                          CQ ◀─enter─── multishot recv into provided buffers
 //	Sent ◀── sends that failed, and the rest
 //	Next ◀── bytes, ends, errors, room
 //
-// Four things hold, and make it simple:
+// Four properties keep it simple:
 //
-//  1. The ring belongs to one thread (SINGLE_ISSUER), and the kernel works for it only
-//     within io_uring_enter (DEFER_TASKRUN): nothing changes between two calls. That
-//     there is something to fetch, a flag in shared memory says, so that an empty poll
-//     is no system call.
-//  2. A send is complete when the enter that submits it returns: with MSG_DONTWAIT it
-//     does what it can at once, and MSG_WAITALL has it count as failed when that is not
-//     everything. Only failures leave a completion (CQE_SKIP_SUCCESS), and they are
-//     looked for before anything else is. So no memory is shown to the kernel beyond a
-//     call, and none of the caller's at all: what is sent is copied to a slab, and what
-//     is longer than a slot of it is not sent by this package.
-//  3. Requests are written down when they are submitted, not when they are wanted: a
-//     place that is closed before takes them with it, and no request meets a descriptor
-//     that means another socket by then.
-//  4. Completions carry place and generation. Those of a socket that was closed are
-//     dropped, and their buffers given back.
+// 1. The ring belongs to one thread (SINGLE_ISSUER), and the kernel works for it only
+// within io_uring_enter (DEFER_TASKRUN): nothing changes between two calls. A flag
+// in shared memory reports that there is something to fetch, so an empty poll
+// is not a system call.
+// 2. A send is complete when the enter that submits it returns: with MSG_DONTWAIT it
+// does what it can immediately, and with MSG_WAITALL it counts as failed if that is
+// not everything. Only failures produce a completion (CQE_SKIP_SUCCESS), and they
+// are processed before anything else. So the kernel uses no memory after the call
+// ends, and never memory of the caller: the data to send is copied to a slab, and
+// this package does not send data that is longer than a slot of the slab.
+// 3. Requests are filled in when they are submitted, not when they are requested: if a
+// place is closed before, they are dropped, and no request can refer to a descriptor
+// that has been reused for another socket.
+// 4. Completions contain place and generation. Those of a closed socket are dropped,
+// and their buffers returned.
 //
-// A multishot recv holds its file: a socket whose descriptor is closed ends when the
-// recv is cancelled, which Close asks for and the next enter does.
+// A multishot recv keeps its file open: a socket whose descriptor is closed ends when the
+// recv is cancelled, which CloseSocket requests and the next enter does.
 //
-// Needed are Linux 6.1 and that io_uring is not forbidden; New says which it is.
+// It requires Linux 6.1 and that io_uring is not forbidden; the error of New says which of
+// the two is missing.
 //
-// The libraries for Go that exist wrap liburing's whole interface, and leave what is
-// hard here, the life of buffers and descriptors, to their users.
+// The existing Go libraries wrap the whole interface of liburing, and leave the difficult
+// part, the lifetime of buffers and descriptors, to their users.
 package ring

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Answers that take more buffers than there are arrive whole and in order: recvs that
-// end for want of buffers are asked for again.
+// Responses that need more buffers than there are arrive complete and in order: recvs that
+// end for lack of buffers are requested again.
 func TestBuffersExhausted(t *testing.T) {
 	const conns, size = 8, 4 * minBuffers * bufferSize / 8 // four times what there is
 	r := newRing(t, conns)

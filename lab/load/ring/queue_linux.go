@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is used of <linux/io_uring.h>.
+// Constants of <linux/io_uring.h>.
 const (
 	opPollAdd = 6
 	opCancel  = 14
@@ -27,11 +27,11 @@ const (
 	skipSuccess   = 1 << 6 // in sqe.flags
 	recvMultishot = 1 << 1 // in sqe.ioprio
 
-	hasBuffer = 1 << 0 // in cqe.flags: the upper half is its number
-	more      = 1 << 1 // in cqe.flags: the request goes on
+	hasBuffer = 1 << 0 // in cqe.flags: the upper half is the number of the buffer
+	more      = 1 << 1 // in cqe.flags: the request continues
 
-	flagOverflow = 1 << 1 // in the flags of SQ: completions that CQ had no room for
-	flagTaskrun  = 1 << 2 // in the flags of SQ: completions that an enter makes
+	flagOverflow = 1 << 1 // in the flags of SQ: there are completions that did not fit into CQ
+	flagTaskrun  = 1 << 2 // in the flags of SQ: an enter would produce completions
 
 	enterGetEvents = 1 << 0
 	enterExtArg    = 1 << 3
@@ -87,14 +87,14 @@ type queue struct {
 	cqHead, cqTail  *atomic.Uint32
 	sqes            []sqe
 	cqes            []cqe
-	tail            uint32 // of SQ, as it is filled
-	head            uint32 // of CQ, as it is emptied
-	looked          uint32 // up to where failed sends were looked for in CQ
+	tail            uint32 // of SQ, while it is filled
+	head            uint32 // of CQ, while it is emptied
+	looked          uint32 // position in CQ up to which failed sends were processed
 	patience        patience
 }
 
-// patience is struct io_uring_getevents_arg with what it points to: not on a stack,
-// which moves.
+// patience is struct io_uring_getevents_arg with the timespec that it points to. It must
+// not be on a stack, which moves.
 type patience struct {
 	mask       uint64
 	size, _    uint32
@@ -102,7 +102,7 @@ type patience struct {
 	sec, nanos int64 // struct __kernel_timespec
 }
 
-// open creates the instance. Its errors are those of system calls.
+// open creates the instance. It returns errors of system calls.
 func (q *queue) open(entries, completions uint32) error {
 	p := params{cqEntries: completions}
 	p.flags = setupCQSize | setupClamp | setupSubmitAll | setupTaskrunFlag | setupSingleIssuer | setupDeferTaskrun
@@ -120,7 +120,7 @@ func (q *queue) open(entries, completions uint32) error {
 
 func (q *queue) mapQueues(p *params) (err error) {
 	if p.features&featSingleMmap == 0 {
-		return unix.EINVAL // older than all else that is needed
+		return unix.EINVAL // older than all other required features
 	}
 	const prot, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_SHARED | unix.MAP_POPULATE
 	size := max(p.sq.array+4*p.sqEntries, p.cq.cqes+p.cqEntries*uint32(unsafe.Sizeof(cqe{})))
@@ -135,15 +135,15 @@ func (q *queue) mapQueues(p *params) (err error) {
 	q.cqHead, q.cqTail = (*atomic.Uint32)(at(p.cq.head)), (*atomic.Uint32)(at(p.cq.tail))
 	q.sqes = unsafe.Slice((*sqe)(unsafe.Pointer(&q.requests[0])), p.sqEntries)
 	q.cqes = unsafe.Slice((*cqe)(at(p.cq.cqes)), p.cqEntries)
-	// Entry i of the index is request i, for good.
+	// Entry i of the index is always request i.
 	for i, index := 0, unsafe.Slice((*uint32)(at(p.sq.array)), p.sqEntries); i < len(index); i++ {
 		index[i] = uint32(i)
 	}
 	return nil
 }
 
-// next is the next request to fill, emptied; there is room for it. It counts when the
-// next enter submits it.
+// next returns the next request to fill, zeroed; there must be room for it. The next enter
+// submits it.
 func (q *queue) next() *sqe {
 	e := &q.sqes[q.tail&uint32(len(q.sqes)-1)]
 	q.tail++
@@ -151,21 +151,21 @@ func (q *queue) next() *sqe {
 	return e
 }
 
-// free is how many requests more there is room for.
+// free returns how many more requests there is room for.
 func (q *queue) free() int { return len(q.sqes) - int(q.tail-q.sqHead.Load()) }
 
-// room is how many completions more there is room for.
+// room returns how many more completions there is room for.
 func (q *queue) room() int { return len(q.cqes) - int(q.cqTail.Load()-q.head) }
 
 // ready reports whether there are completions.
 func (q *queue) ready() bool { return q.head != q.cqTail.Load() }
 
-// flagged reports whether an enter would bring completions, and overflown whether
-// some were put aside because CQ was full.
+// flagged reports whether an enter would produce completions, and overflown whether
+// completions did not fit into CQ.
 func (q *queue) flagged() bool   { return q.sqFlags.Load()&(flagTaskrun|flagOverflow) != 0 }
 func (q *queue) overflown() bool { return q.sqFlags.Load()&flagOverflow != 0 }
 
-// pop takes the next completion.
+// pop removes the next completion.
 func (q *queue) pop() (e cqe, ok bool) {
 	if !q.ready() {
 		return e, false
@@ -176,8 +176,8 @@ func (q *queue) pop() (e cqe, ok bool) {
 	return e, true
 }
 
-// fresh calls f for the completions that came since the last time, without taking
-// them. f may change them.
+// fresh calls f for the completions since the last call, without removing them. f may
+// change them.
 func (q *queue) fresh(f func(e *cqe)) {
 	tail := q.cqTail.Load()
 	for ; q.looked != tail; q.looked++ {
@@ -185,7 +185,7 @@ func (q *queue) fresh(f func(e *cqe)) {
 	}
 }
 
-// submit gives the kernel all requests, and with enterGetEvents fetches what it has,
+// submit submits all requests to the kernel and, with enterGetEvents, fetches completions
 // without waiting.
 func (q *queue) submit(flags uintptr) error {
 	q.sqTail.Store(q.tail)
@@ -196,14 +196,14 @@ func (q *queue) submit(flags uintptr) error {
 		case errno != 0 && errno != unix.EINTR:
 			return fmt.Errorf("io_uring_enter: %w", errno)
 		case errno == 0 && n == 0 && left > 0:
-			return fmt.Errorf("io_uring_enter: %d requests are not taken", left)
+			return fmt.Errorf("io_uring_enter: %d requests were not accepted", left)
 		case q.tail == q.sqHead.Load():
 			return nil
 		}
 	}
 }
 
-// sleep waits for a completion, for so many nanoseconds at most.
+// sleep waits for a completion, for at most that many nanoseconds.
 func (q *queue) sleep(ns int64) error {
 	p := &q.patience
 	p.sec, p.nanos = ns/1e9, ns%1e9
@@ -223,11 +223,11 @@ func (q *queue) register(op uintptr, arg unsafe.Pointer) error {
 	return nil
 }
 
-// close frees the instance. What is in flight the kernel cancels, soon.
+// close frees the instance. The kernel cancels requests in flight shortly after.
 func (q *queue) close() {
 	for _, m := range [][]byte{q.rings, q.requests} {
 		if m != nil {
-			_ = unix.Munmap(m) // it was mapped: there is nothing to fail
+			_ = unix.Munmap(m) // the mapping is valid, so it cannot fail
 		}
 	}
 	q.rings, q.requests = nil, nil

@@ -15,15 +15,15 @@ import (
 const (
 	entries        = 512                          // of SQ
 	minCompletions = 4096                         // of CQ
-	leastSleep     = int64(50 * time.Microsecond) // what is shorter is polled through
+	leastSleep     = int64(50 * time.Microsecond) // shorter waits are polled
 	sendFlags      = unix.MSG_NOSIGNAL | unix.MSG_DONTWAIT | unix.MSG_WAITALL
-	perPlace       = 3 // requests that one place can want at once
+	perPlace       = 3 // maximum number of requests of one place at a time
 )
 
-// What a completion is of: the highest byte of its user data. Below are a place, 24
-// bits, and its generation, 32; of a send its number in the batch.
+// Types of completions, stored in the highest byte of the user data. Below are a place, 24
+// bits, and its generation, 32 bits; for a send its number in the batch.
 const (
-	ofNothing = iota // seen already
+	ofNothing = iota // processed already
 	ofSend
 	ofRecv
 	ofRoom
@@ -33,49 +33,49 @@ const (
 // MaxPlaces is how many places a Ring can have.
 const MaxPlaces = 1 << 24
 
-// place is where a socket is.
+// place is the state of one socket.
 type place struct {
 	fd         int32 // -1: none
 	generation uint32
-	out        []byte // to be sent; the caller's
-	receive    bool   // a recv is wanted
-	await      bool   // a poll for room is wanted
+	out        []byte // data to send; belongs to the caller
+	receive    bool   // a recv is requested
+	await      bool   // a poll for room is requested
 	receiving  bool   // a recv is in flight
-	awaiting   bool   // a poll is
-	listed     bool   // stands in Ring.wanted
+	awaiting   bool   // a poll for room is in flight
+	listed     bool   // is in Ring.wanted
 }
 
-// Sent is what became of a send.
+// Sent is the result of a send.
 type Sent struct {
 	Place int
-	N     int        // bytes that the socket took
-	Errno unix.Errno // why it took none: EAGAIN when it is full
+	N     int        // bytes accepted by the socket
+	Errno unix.Errno // why it accepted none: EAGAIN if it is full
 }
 
-// Event is what happened to a place.
+// Event is an event of a place.
 type Event struct {
 	Place int
-	Room  bool       // the socket can be written to, or its connect is done; else it is about reading:
-	Data  []byte     // what was received, valid until the next call of Next, Wait or Close; none: the end
+	Room  bool       // the socket is writable, or its connect is complete; otherwise the event is about reading:
+	Data  []byte     // received bytes, valid until the next call of Next, Wait or Close; empty: end of stream
 	Errno unix.Errno // of reading: the connection is broken
 }
 
-// Ring is an io_uring with sockets. It belongs to the goroutine that made it.
+// Ring is an io_uring with sockets. It belongs to the goroutine that created it.
 type Ring struct {
 	sock.Rest
 	q      queue
 	mem    memory
 	places []place
-	wanted []int32 // places that something is wanted of
+	wanted []int32 // places with requested operations
 	cancel []uint64
 	sent   []Sent
 	sends  int // in wanted
 	held   int // buffer of the last event; -1: none
 }
 
-// New makes a ring for so many places, and locks the calling goroutine to its thread
-// until Close. Where io_uring cannot be used the error wraps the errno, and says why
-// that may be.
+// New creates a ring with the given number of places, and locks the calling goroutine to
+// its thread until Close. If io_uring is not available the error wraps the errno, and says
+// why that may be.
 func New(places int) (r *Ring, err error) {
 	if places < 1 || places > MaxPlaces {
 		return nil, fmt.Errorf("io_uring: %d connections, 1 to %d are possible", places, MaxPlaces)
@@ -96,17 +96,17 @@ func New(places int) (r *Ring, err error) {
 	return r, nil
 }
 
-// ceil is the least power of two that is no less than n.
+// ceil returns the smallest power of two that is at least n.
 func ceil(n int) uint32 { return 1 << bits.Len32(uint32(n-1)) }
 
-// unavailable says why there is no io_uring.
+// unavailable returns an error that says why there is no io_uring.
 func unavailable(err error) error {
 	why := ""
 	switch errno, _ := errors.AsType[unix.Errno](err); errno {
 	case unix.EPERM:
-		why = "; it is forbidden here, by the sysctl kernel.io_uring_disabled or by the seccomp profile of a container"
+		why = "; it is forbidden by the sysctl kernel.io_uring_disabled or by the seccomp profile of a container"
 	case unix.ENOSYS:
-		why = "; this kernel, or the sandbox in place of it, has none"
+		why = "; this kernel, or the sandbox that replaces it, does not support it"
 	case unix.EINVAL:
 		why = "; the kernel is too old for it: Linux 6.1 is needed"
 	case unix.ENOMEM:
@@ -117,7 +117,7 @@ func unavailable(err error) error {
 	return fmt.Errorf("create io_uring: %w (errno %d)%s", err, err, why)
 }
 
-// Open puts a socket into a place that has none. The Ring closes it.
+// Open puts a socket into an empty place. The Ring closes it.
 func (r *Ring) Open(i, fd int) {
 	p := &r.places[i]
 	*p = place{fd: int32(fd), generation: p.generation + 1, listed: p.listed}
@@ -132,20 +132,19 @@ func (r *Ring) want(i int) *place {
 	return p
 }
 
-// Receive asks for all that the socket of a place brings, once.
+// Receive requests all data that the socket of a place receives. Call it once.
 func (r *Ring) Receive(i int) { r.want(i).receive = true }
 
-// AwaitRoom asks for one event when the socket can be written to, or its connect is
-// done.
+// AwaitRoom requests one event when the socket is writable, or its connect is complete.
 func (r *Ring) AwaitRoom(i int) {
 	if p := r.want(i); !p.awaiting {
 		p.await = true
 	}
 }
 
-// Send has b sent, which must not change until Sent tells of it or Close was called. A
-// place has one send at a time: another replaces it. It refuses what is longer than
-// SlotSize, or empty.
+// Send requests that b be sent. b must not change until Sent reports the send or
+// CloseSocket was called. A place has one send at a time: another one replaces it. Send
+// returns false if b is longer than SlotSize, or empty.
 func (r *Ring) Send(i int, b []byte) bool {
 	if len(b) == 0 || len(b) > SlotSize {
 		return false
@@ -158,11 +157,11 @@ func (r *Ring) Send(i int, b []byte) bool {
 	return true
 }
 
-// Waiting is how many sends wait for an enter.
+// Waiting returns how many sends wait for an enter.
 func (r *Ring) Waiting() int { return r.sends }
 
-// CloseSocket closes the socket of a place, with what is wanted of it. The connection
-// ends with the next Wait or Submit.
+// CloseSocket closes the socket of a place, and drops its requested operations. The
+// connection ends with the next Wait or Submit.
 func (r *Ring) CloseSocket(i int) {
 	p := &r.places[i]
 	if p.out != nil {
@@ -174,15 +173,15 @@ func (r *Ring) CloseSocket(i int) {
 	if p.awaiting {
 		r.cancel = append(r.cancel, p.data(ofRoom, i))
 	}
-	// close(2) on a socket frees the descriptor whatever it returns.
+	// close(2) on a socket always frees the descriptor.
 	_ = unix.Close(int(p.fd))
 	*p = place{fd: -1, generation: p.generation, listed: p.listed}
 }
 
 func (p *place) data(of uint64, i int) uint64 { return of<<56 | uint64(i)<<32 | uint64(p.generation) }
 
-// Submit hands what is wanted to the kernel, but asks for no events. It does nothing
-// while there is no room for completions: Wait makes it, when the events were read.
+// Submit submits the requested operations, but fetches no events. It does nothing if there
+// is no room for completions: Wait makes room, after the events were read.
 func (r *Ring) Submit() error { return r.submit(0) }
 
 func (r *Ring) submit(flags uintptr) error {
@@ -206,7 +205,7 @@ func (r *Ring) submit(flags uintptr) error {
 	return nil
 }
 
-// fill writes requests down, as many as there is room for.
+// fill fills in as many requests as there is room for.
 func (r *Ring) fill() {
 	for len(r.cancel) > 0 && r.q.free() > 0 {
 		e := r.q.next()
@@ -226,7 +225,7 @@ func (r *Ring) fill() {
 	r.wanted = r.wanted[:copy(r.wanted, r.wanted[n:])]
 }
 
-// write writes down what is wanted of one place.
+// write fills in the requests of one place.
 func (r *Ring) write(p *place, i int) {
 	if p.out != nil {
 		k := len(r.sent)
@@ -250,8 +249,8 @@ func (r *Ring) write(p *place, i int) {
 	}
 }
 
-// Wait hands what is wanted to the kernel, and fetches what there is at now, or
-// becomes by the time until, both in nanoseconds; it may return sooner with nothing.
+// Wait submits the requested operations, and fetches the events that are available at now,
+// or become available by until, both in nanoseconds; it may return earlier without events.
 func (r *Ring) Wait(now, until int64) error {
 	r.Poll(now)
 	r.sent = r.sent[:0]
@@ -273,8 +272,7 @@ func (r *Ring) Wait(now, until int64) error {
 	return err
 }
 
-// enter is submit that fetches events as well. When some found no room, they come
-// first.
+// enter is submit that fetches events as well. Completions that did not fit come first.
 func (r *Ring) enter() error {
 	if r.q.overflown() || len(r.wanted) == 0 && len(r.cancel) == 0 {
 		return r.q.submit(enterGetEvents)
@@ -282,11 +280,11 @@ func (r *Ring) enter() error {
 	return r.submit(enterGetEvents)
 }
 
-// Sent is what became of the sends of the last Wait or Submit. It is valid until the
-// next.
+// Sent returns the results of the sends of the last Wait or Submit. It is valid until the
+// next call of either.
 func (r *Ring) Sent() []Sent { return r.sent }
 
-// Next is the next thing that happened.
+// Next returns the next event.
 func (r *Ring) Next() (ev Event, ok bool) {
 	r.release()
 	for {
@@ -315,7 +313,7 @@ func (r *Ring) Next() (ev Event, ok bool) {
 	}
 }
 
-// received is what a completion of a recv says of its place, unless that is nothing.
+// received returns the event of a completed recv, if there is one.
 func (r *Ring) received(i int, e cqe) (ev Event, ok bool) {
 	p := &r.places[i]
 	if e.flags&hasBuffer != 0 {
@@ -333,7 +331,7 @@ func (r *Ring) received(i int, e cqe) (ev Event, ok bool) {
 			r.Receive(i)
 		}
 		return Event{Place: i, Data: r.mem.buffer(r.held, int(e.res))}, true
-	case errno == unix.ENOBUFS || errno == unix.EINTR: // buffers are given back before it is asked for again
+	case errno == unix.ENOBUFS || errno == unix.EINTR: // buffers are returned before the next recv
 		r.release()
 		if !p.receiving {
 			r.Receive(i)
@@ -343,7 +341,7 @@ func (r *Ring) received(i int, e cqe) (ev Event, ok bool) {
 	return Event{Place: i, Errno: errno}, true
 }
 
-// release gives the buffer of the last event back.
+// release returns the buffer of the last event.
 func (r *Ring) release() {
 	if r.held >= 0 {
 		r.mem.give(r.held)
@@ -351,7 +349,7 @@ func (r *Ring) release() {
 	}
 }
 
-// Close closes all sockets, waits for the kernel to let go of them, and frees the ring.
+// Close closes all sockets, waits until the kernel has released them, and frees the ring.
 func (r *Ring) Close() {
 	for i := range r.places {
 		if r.places[i].fd >= 0 {
@@ -362,7 +360,7 @@ func (r *Ring) Close() {
 		for _, ok := r.Next(); ok; _, ok = r.Next() { // which makes room
 		}
 		if r.enter() != nil {
-			break // closing the ring cancels as well, if later
+			break // closing the ring cancels the requests as well, only later
 		}
 	}
 	r.q.close()

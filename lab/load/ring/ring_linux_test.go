@@ -293,7 +293,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	for errno, want := range map[unix.Errno]string{
-		unix.EPERM:  "create io_uring: operation not permitted (errno 1); it is forbidden here, by the sysctl kernel.io_uring_disabled",
+		unix.EPERM:  "create io_uring: operation not permitted (errno 1); it is forbidden by the sysctl kernel.io_uring_disabled",
 		unix.ENOSYS: "create io_uring: function not implemented (errno 38); this kernel, or the sandbox",
 		unix.EINVAL: "create io_uring: invalid argument (errno 22); the kernel is too old for it: Linux 6.1",
 		unix.ENOMEM: "ulimit -l",

@@ -1,12 +1,12 @@
-// Package search finds the highest rate at which a load keeps its objective. It
-// is pure: what a rate does is asked of a function.
+// Package search finds the highest rate at which a load keeps its objective. It is pure: a
+// function that the caller provides runs the trials.
 //
 //	bracket   500 kept ── 1000 kept ── 2000 kept ── 4000 broken
 //	bisect                             2000 ─ 2828 kept ─ 3364 broken ─ ...
-//	confirm   the rate that is left has to be kept again, twice
+//	confirm   the resulting rate has to be kept again, twice
 //
-// Rates are halved by ratio, not by difference: what matters is how far the
-// answer can be off in percent.
+// The bracket is halved by ratio, not by difference: what matters is the error of the
+// result in percent.
 package search
 
 import (
@@ -15,14 +15,14 @@ import (
 	"math"
 )
 
-// Verdict is what a trial at a rate says.
+// Verdict is the result of a trial at a rate.
 type Verdict string
 
 // The verdicts.
 const (
-	Kept    Verdict = "kept"    // the objective
-	Broken  Verdict = "broken"  // the objective, or the server did not keep up
-	Invalid Verdict = "invalid" // the measurement is not to be believed
+	Kept    Verdict = "kept"    // the objective was kept
+	Broken  Verdict = "broken"  // the objective was broken, or the server did not keep up
+	Invalid Verdict = "invalid" // the measurement is not valid
 )
 
 // A Trial is one run at a rate.
@@ -30,34 +30,34 @@ type Trial struct {
 	Rate    float64  `json:"rate"`  // arrivals a second
 	Phase   string   `json:"phase"` // bracket, bisect or confirm
 	Verdict Verdict  `json:"verdict"`
-	Why     string   `json:"why,omitempty"` // of one that is broken or invalid
-	P50     *float64 `json:"p50_us"`        // microseconds; nil when the samples could not carry it
+	Why     string   `json:"why,omitempty"` // if broken or invalid
+	P50     *float64 `json:"p50_us"`        // microseconds; nil if there are too few samples
 	P99     *float64 `json:"p99_us"`
 }
 
-// Options says where to look.
+// Options are the parameters of a search.
 type Options struct {
 	Start     float64 // rate of the first trial
-	Low, High float64 // rates between which to look; High 0: no end
-	Precision float64 // the bracket is narrow enough when its ends are this far apart, as a share: 0.05
-	Confirm   int     // how often the rate that was found has to be kept again
+	Low, High float64 // limits of the search; High 0: no limit
+	Precision float64 // the search ends when the ends of the bracket differ by this share, for example 0.05
+	Confirm   int     // how often the resulting rate must be kept again
 	Again     int     // how often an invalid trial is repeated before its rate counts as out of reach
-	Trials    int     // the most that there are
+	Trials    int     // maximum number of trials
 }
 
-// Found is how a search ended.
+// Found is the result of a search.
 type Found struct {
-	Rate      float64 `json:"rate"`      // the highest that was kept; 0 when none was
-	Above     float64 `json:"above"`     // the lowest above it that was not kept, or not believed; 0 when none was tried
-	Confirmed int     `json:"confirmed"` // how often Rate was kept beyond the first time
-	Doubtful  bool    `json:"doubtful"`  // Above was not believed: the end is that of the generator, or of the machine
-	Complete  bool    `json:"complete"`  // the search came to its end
-	Text      string  `json:"text"`      // the rate and how sure it is, in a sentence
+	Rate      float64 `json:"rate"`      // highest rate that was kept; 0 if none was
+	Above     float64 `json:"above"`     // lowest rate above it that was not kept, or not valid; 0 if none was tried
+	Confirmed int     `json:"confirmed"` // how often Rate was kept again after the first time
+	Doubtful  bool    `json:"doubtful"`  // Above was not valid: the limit is that of the generator, or of the machine
+	Complete  bool    `json:"complete"`  // the search was completed
+	Text      string  `json:"text"`      // the rate and its certainty, in a sentence
 	Trials    []Trial `json:"trials"`
 }
 
-// Find looks for the rate. try runs one trial, in the phase that it is told, and
-// its error ends the search; what was found until then is returned with it.
+// Find searches for the rate. try runs one trial in the given phase; an error of try ends
+// the search, and Find returns it with the result so far.
 func Find(o Options, try func(rate float64, phase string) (Trial, error)) (*Found, error) {
 	s := &seeker{Options: o, try: try, found: &Found{Trials: []Trial{}}}
 	err := s.run()
@@ -70,7 +70,7 @@ func Find(o Options, try func(rate float64, phase string) (Trial, error)) (*Foun
 	return s.found, err
 }
 
-// errEnough ends a search that used up its trials.
+// errEnough ends a search that has used all of its trials.
 var errEnough = errors.New("no trials left")
 
 type seeker struct {
@@ -140,7 +140,7 @@ func (s *seeker) bisect() error {
 	return nil
 }
 
-// confirm asks for the rate that was found again.
+// confirm runs further trials at the rate that was found.
 func (s *seeker) confirm() (bool, error) {
 	for s.found.Confirmed = 0; s.found.Confirmed < s.Confirm; s.found.Confirmed++ {
 		if kept, err := s.ask(s.found.Rate, "confirm"); !kept || err != nil {
@@ -150,9 +150,9 @@ func (s *seeker) confirm() (bool, error) {
 	return true, nil
 }
 
-// retreat gives up the rate that was found, which is the upper end by now: the
-// highest below it that was kept takes its place, or is still to be found. It
-// reports false when there is none to look for.
+// retreat gives up the rate that was found, which is the upper end by now: it is replaced
+// by the highest lower rate that was kept, or that one is still to be found. It returns
+// false if there is none.
 func (s *seeker) retreat() bool {
 	from := s.found.Rate
 	s.found.Rate, s.found.Confirmed = 0, 0
@@ -165,8 +165,8 @@ func (s *seeker) retreat() bool {
 	return from > s.Low
 }
 
-// ask runs a trial, and repeats it while it is invalid; it reports whether the
-// rate was kept, and moves the bracket.
+// ask runs a trial, and repeats it while it is invalid; it reports whether the rate was
+// kept, and updates the bracket.
 func (s *seeker) ask(rate float64, phase string) (bool, error) {
 	for n := 0; ; n++ {
 		if len(s.found.Trials) >= s.Trials {
@@ -191,21 +191,21 @@ func (s *seeker) ask(rate float64, phase string) (bool, error) {
 	}
 }
 
-// text is the rate and how sure it is.
+// text describes the rate and its certainty.
 func (s *seeker) text() string {
 	f := s.found
 	var text string
 	switch {
 	case f.Rate == 0 && f.Above == 0:
-		return "no rate was tried to its end"
+		return "no trial was completed"
 	case f.Rate == 0 && f.Doubtful:
-		return fmt.Sprintf("no rate could be believed: already %.0f/s was not valid", f.Above)
+		return fmt.Sprintf("no rate was valid: the measurement at %.0f/s was already invalid", f.Above)
 	case f.Rate == 0:
-		return fmt.Sprintf("no rate keeps the objective: already %.0f/s breaks it", f.Above)
+		return fmt.Sprintf("no rate keeps the objective: %.0f/s already breaks it", f.Above)
 	case f.Above == 0:
 		text = fmt.Sprintf("at least %.0f/s: no higher rate was tried", f.Rate)
 	case f.Doubtful:
-		text = fmt.Sprintf("at least %.0f/s: at %.0f/s the measurement is not to be believed, and the limit is not the server's", f.Rate, f.Above)
+		text = fmt.Sprintf("at least %.0f/s: the measurement at %.0f/s is not valid, so the limit is not the server's", f.Rate, f.Above)
 	default:
 		text = fmt.Sprintf("%.0f/s: it was kept there, and broken at %.0f/s (%.0f %% higher)", f.Rate, f.Above, 100*(f.Above/f.Rate-1))
 	}
@@ -213,7 +213,7 @@ func (s *seeker) text() string {
 		text += fmt.Sprintf("; kept in %d of %d runs there", f.Confirmed+1, f.Confirmed+1)
 	}
 	if !f.Complete {
-		text += "; the search did not come to its end"
+		text += "; the search was not completed"
 	}
 	return text
 }

@@ -67,7 +67,7 @@ func TestFindNothing(t *testing.T) {
 	if err != nil || f.Rate != 0 || f.Above != 300 || !f.Complete {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if f.Text != "no rate keeps the objective: already 300/s breaks it" {
+	if f.Text != "no rate keeps the objective: 300/s already breaks it" {
 		t.Error(f.Text)
 	}
 }
@@ -89,7 +89,7 @@ func TestWhatIsNotBelieved(t *testing.T) {
 	if err != nil || !f.Doubtful || f.Rate > 3000 || f.Above < 3000 || f.Above > 1.0501*f.Rate {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if !strings.HasPrefix(f.Text, "at least ") || !strings.Contains(f.Text, "not to be believed") {
+	if !strings.HasPrefix(f.Text, "at least ") || !strings.Contains(f.Text, "is not valid") {
 		t.Error(f.Text)
 	}
 }
@@ -135,7 +135,7 @@ func TestFindIsBounded(t *testing.T) {
 	o.Trials = 5
 	m := &model{capacity: 1e6, limit: 0.010}
 	f, err := Find(o, m.try)
-	if err != nil || m.asked != 5 || f.Complete || !strings.Contains(f.Text, "did not come to its end") {
+	if err != nil || m.asked != 5 || f.Complete || !strings.Contains(f.Text, "was not completed") {
 		t.Errorf("%d trials, %+v, %v", m.asked, f, err)
 	}
 }

@@ -8,38 +8,38 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// retry is how long a source that failed is left alone.
+// retry is the delay before a source that failed is asked again.
 const retry = time.Second
 
-// Moment is a place on the time axis of a load.
+// Moment is a point on the time axis of a load.
 type Moment struct {
 	T        float64 // seconds since the window began
 	Answered uint64  // requests answered by then in the window
 }
 
-// Reading is a snapshot with its place.
+// Reading is a snapshot with its time.
 type Reading struct {
 	Moment
-	At       time.Time // when it came
+	At       time.Time // when it arrived
 	Snapshot probe.Snapshot
 }
 
-// Follower asks a source. All its methods are called by one goroutine.
+// Follower queries a source. All of its methods must be called by one goroutine.
 type Follower struct {
 	source  Source
 	ask     chan struct{}
-	told    chan Reading // and nothing of those that failed
+	told    chan Reading // successful readings only
 	failed  chan error
 	end     context.CancelFunc
 	done    chan struct{}
-	pending *Moment // of a question that has no answer yet
+	pending *Moment // of a query without a reply so far
 	due     time.Time
 	misses  int
 	why     error
 }
 
-// Follow begins. The end of ctx ends all waiting; [Follower.Close] is called all
-// the same.
+// Follow starts a Follower. The end of ctx ends all waiting; [Follower.Close] must be
+// called nevertheless.
 func Follow(ctx context.Context, source Source) *Follower {
 	f := &Follower{
 		source: source, ask: make(chan struct{}, 1), told: make(chan Reading, 1), failed: make(chan error, 1), done: make(chan struct{}),
@@ -49,7 +49,7 @@ func Follow(ctx context.Context, source Source) *Follower {
 	return f
 }
 
-// work answers one question after the other.
+// work answers one query after the other.
 func (f *Follower) work(ctx context.Context) {
 	defer close(f.done)
 	for {
@@ -60,17 +60,17 @@ func (f *Follower) work(ctx context.Context) {
 		}
 		s, err := f.source.Snapshot(ctx)
 		if err != nil {
-			f.failed <- err // one question is under way at a time: there is room
+			f.failed <- err // there is one query at a time, so there is room
 			continue
 		}
 		f.told <- Reading{At: time.Now(), Snapshot: s}
 	}
 }
 
-// Ask asks for the state at a moment, unless the source was asked too short a time
-// ago, and waits for the answer no longer than patience. An answer that comes
-// later is that of the next call. At an edge of the window the source is asked
-// whenever it was asked last. It returns nil without an answer.
+// Ask queries the state at a moment, unless the last query is too recent, and waits for the
+// reply no longer than patience. The next call returns a later reply. At an edge of the
+// window the source is queried regardless of the last query. Ask returns nil without a
+// reply.
 func (f *Follower) Ask(m Moment, edge bool, patience time.Duration) *Reading {
 	r := f.collect(0)
 	if r != nil && !edge {
@@ -87,7 +87,7 @@ func (f *Follower) Ask(m Moment, edge bool, patience time.Duration) *Reading {
 	return r
 }
 
-// collect takes the answer to the question that is under way.
+// collect receives the reply to the pending query.
 func (f *Follower) collect(patience time.Duration) *Reading {
 	if f.pending == nil {
 		return nil
@@ -127,11 +127,11 @@ func (f *Follower) fail(err error) {
 	f.due = time.Now().Add(retry)
 }
 
-// errLate is why a question brought nothing that is not answered yet.
+// errLate is the reason for a query that was not answered.
 var errLate = errors.New("no answer by the end of the load")
 
-// Misses is how many questions brought nothing, and why the last of them, when
-// the load is over.
+// Misses returns how many queries failed, and the reason of the last failure. Call it when
+// the load has ended.
 func (f *Follower) Misses() (n int, why error) {
 	if f.pending != nil {
 		return f.misses + 1, errLate
@@ -139,7 +139,7 @@ func (f *Follower) Misses() (n int, why error) {
 	return f.misses, f.why
 }
 
-// Close ends what is under way. The source is its user's.
+// Close ends a pending query. It does not close the source.
 func (f *Follower) Close() {
 	f.end()
 	<-f.done

@@ -50,7 +50,8 @@ func TestFollower(t *testing.T) {
 	}
 	<-s.asked
 
-	// Late: the call that asked goes on without, and nobody else asks meanwhile.
+	// Late: the call that made the query continues without a reply, and no other query is
+	// made in the meantime.
 	if r := f.Ask(Moment{T: 1}, false, 0); r != nil {
 		t.Fatalf("%+v", r)
 	}

@@ -15,8 +15,7 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// memStats is the part of runtime.MemStats that is read; its fields mean what
-// they do there.
+// memStats is the part of runtime.MemStats that is used; its fields have the same meaning.
 type memStats struct {
 	HeapAlloc, TotalAlloc, Mallocs, NumGC uint64
 
@@ -26,9 +25,9 @@ type memStats struct {
 // pauseRing is the length of runtime.MemStats.PauseNs.
 const pauseRing = 256
 
-var errNoMemStats = errors.New("it has no statistics of the memory")
+var errNoMemStats = errors.New("it has no memory statistics")
 
-// parseVars reads expvar's page.
+// parseVars parses expvar's page.
 func parseVars(r io.Reader) (memStats, error) {
 	var page struct {
 		MemStats *memStats `json:"memstats"`
@@ -42,8 +41,8 @@ func parseVars(r io.Reader) (memStats, error) {
 	return *page.MemStats, nil
 }
 
-// parseHeap reads the comment that heap?debug=1 ends with, in lines as
-// "# Mallocs = 123" and "# PauseNs = [1 2 3]".
+// parseHeap parses the comment at the end of heap?debug=1, in lines such as "# Mallocs =
+// 123" and "# PauseNs = [1 2 3]".
 func parseHeap(r io.Reader) (m memStats, err error) {
 	wanted := map[string]*uint64{"HeapAlloc": &m.HeapAlloc, "TotalAlloc": &m.TotalAlloc, "Mallocs": &m.Mallocs, "NumGC": &m.NumGC}
 	in := bufio.NewScanner(r)
@@ -78,15 +77,15 @@ func parseHeap(r io.Reader) (m memStats, err error) {
 	return m, nil
 }
 
-// pauses makes a histogram of the last pauses that readings tell. What comes to
-// more than the ring between two readings is lost.
+// pauses makes a histogram of the pauses in readings. If there are more pauses between two
+// readings than the ring holds, some are lost.
 type pauses struct {
 	seen   uint64 // cycles
 	begun  bool
 	counts map[float64]uint64 // by upper bound, seconds
 }
 
-// add counts the pauses since the reading before, and returns all of them.
+// add counts the pauses since the reading before, and returns the histogram of all pauses.
 func (p *pauses) add(m memStats) probe.Histogram {
 	if !p.begun || m.NumGC < p.seen {
 		*p = pauses{seen: m.NumGC, begun: true, counts: map[float64]uint64{}}
@@ -108,8 +107,8 @@ func (p *pauses) add(m memStats) probe.Histogram {
 	return h
 }
 
-// bound is the upper bound of a pause's bucket, in seconds: eight an octave, as
-// coarse as the runtime's own.
+// bound returns the upper bound of a pause's bucket, in seconds: eight an octave, as coarse
+// as the runtime's own.
 func bound(ns uint64) float64 {
 	if ns == 0 {
 		return 0

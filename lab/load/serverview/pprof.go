@@ -15,35 +15,34 @@ import (
 )
 
 const (
-	pprofTimeout = 5 * time.Second // for one page
+	pprofTimeout = 5 * time.Second // of one page
 	varsEvery    = time.Second
 	heapEvery    = 5 * time.Second // heap?debug=1 is hundreds of stacks as text
-	indexLimit   = 1 << 20         // bytes that are read of a page
+	indexLimit   = 1 << 20         // limit on a page, in bytes
 	statsLimit   = 64 << 20
 )
 
-// goroutines finds their number on the index page of net/http/pprof, which
-// counts them without looking at one.
+// goroutines finds the number of goroutines on the index page of net/http/pprof, which
+// counts them without inspecting any.
 var goroutines = regexp.MustCompile(`<td>(\d+)</td>\s*<td><a href=['"]?[^'">]*goroutine\?debug=1['"]?>goroutine</a>`)
 
-// PProf reads the pages of net/http/pprof, and expvar's where it stands beside.
+// PProf reads the pages of net/http/pprof, and those of expvar if available.
 type PProf struct {
 	base   string // without a slash at its end
-	stats  string // page that has runtime.MemStats
-	vars   bool   // it is expvar's
+	stats  string // page with runtime.MemStats
+	vars   bool   // the page is expvar's
 	client *http.Client
 	pauses pauses
 }
 
-// ParseBase makes a base of what a user wrote for --pprof: the path is
-// /debug/pprof unless there is another.
+// ParseBase parses the value of --pprof: the path defaults to /debug/pprof.
 func ParseBase(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return "", fmt.Errorf("%q is no URL: write one as http://127.0.0.1:6060/debug/pprof", text)
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("%q: leave out what follows the path, as %s://%s%s", text, u.Scheme, u.Host, u.Path)
+		return "", fmt.Errorf("%q: remove what follows the path: %s://%s%s", text, u.Scheme, u.Host, u.Path)
 	}
 	if strings.Trim(u.Path, "/") == "" {
 		u.Path = "/debug/pprof"
@@ -52,11 +51,11 @@ func ParseBase(text string) (string, error) {
 	return u.String(), nil
 }
 
-// OpenPProf asks once. base is one of [ParseBase]. A server that has the pages
-// elsewhere, or not all of them, is an error that says what is asked for.
+// OpenPProf makes one query. base is a result of [ParseBase]. If the pages are elsewhere,
+// or incomplete, the error says what is expected.
 func OpenPProf(ctx context.Context, base string) (*PProf, error) {
 	p := &PProf{base: base, client: &http.Client{Transport: &http.Transport{MaxIdleConns: 1, DisableCompression: true}}}
-	// Beside it, as in a program that links both packages.
+	// expvar is next to it in a program that links both packages.
 	if parent, ok := strings.CutSuffix(base, "/pprof"); ok {
 		p.stats, p.vars = parent+"/vars", true
 		if _, err := p.Snapshot(ctx); err == nil {
@@ -70,10 +69,10 @@ func OpenPProf(ctx context.Context, base string) (*PProf, error) {
 	return p, nil
 }
 
-// Name is pprof.
+// Name returns pprof.
 func (p *PProf) Name() string { return "pprof" }
 
-// Every is what the page that is read can be asked for.
+// Every returns the interval for the page in use.
 func (p *PProf) Every() time.Duration {
 	if p.vars {
 		return varsEvery
@@ -81,8 +80,8 @@ func (p *PProf) Every() time.Duration {
 	return heapEvery
 }
 
-// Snapshot reads the index, for the number of goroutines, and the page with the
-// memory's statistics.
+// Snapshot reads the index, for the number of goroutines, and the page with the memory
+// statistics.
 func (p *PProf) Snapshot(ctx context.Context) (s probe.Snapshot, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pprofTimeout)
 	defer cancel()
@@ -93,7 +92,7 @@ func (p *PProf) Snapshot(ctx context.Context) (s probe.Snapshot, err error) {
 		}
 		found := goroutines.FindSubmatch(page)
 		if found == nil {
-			return fmt.Errorf("this is no index of net/http/pprof: it tells no number of goroutines")
+			return fmt.Errorf("this is no index of net/http/pprof: it has no number of goroutines")
 		}
 		s.Goroutines, err = strconv.Atoi(string(found[1]))
 		return err
@@ -118,7 +117,7 @@ func (p *PProf) Snapshot(ctx context.Context) (s probe.Snapshot, err error) {
 	return s, nil
 }
 
-// get hands a page's content to read.
+// get passes a page's content to read.
 func (p *PProf) get(ctx context.Context, page string, limit int64, read func(io.Reader) error) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
@@ -126,7 +125,7 @@ func (p *PProf) get(ctx context.Context, page string, limit int64, read func(io.
 	}
 	answer, err := p.client.Do(req)
 	if err != nil {
-		return err // names method and URL
+		return err // it includes method and URL
 	}
 	body := io.LimitReader(answer.Body, limit)
 	if err = nil; answer.StatusCode != http.StatusOK {
@@ -134,7 +133,7 @@ func (p *PProf) get(ctx context.Context, page string, limit int64, read func(io.
 	} else {
 		err = read(body)
 	}
-	// What is left is read, for the connection to be used again.
+	// The rest is read so that the connection can be reused.
 	_, _ = io.Copy(io.Discard, body)
 	if closed := answer.Body.Close(); err == nil {
 		err = closed
@@ -145,7 +144,7 @@ func (p *PProf) get(ctx context.Context, page string, limit int64, read func(io.
 	return nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (p *PProf) Close() error {
 	p.client.CloseIdleConnections()
 	return nil

@@ -8,15 +8,15 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Record is what the readings of one load come to.
+// Record accumulates the readings of one load.
 type Record struct {
-	before, first, last *Reading // before: the last of all; first and last of the window
-	tick                *Reading // the last under load
+	before, first, last *Reading // before: the last of all; first and last: of the window
+	tick                *Reading // the last one under load
 	peak                int      // goroutines
 	restarted           bool
 }
 
-// Point takes a reading under load, which becomes its point's part.
+// Point adds a reading under load, and sets the point's part.
 func (r *Record) Point(now *Reading, p *present.Point) {
 	before := r.before
 	r.take(now)
@@ -33,7 +33,7 @@ func (r *Record) Point(now *Reading, p *present.Point) {
 	p.Runtime.AllocsPerSecond, p.Runtime.BytesPerSecond = allocations(before, now)
 }
 
-// Edge takes a reading at an edge of the window.
+// Edge adds a reading at an edge of the window.
 func (r *Record) Edge(now *Reading) { r.take(now) }
 
 func (r *Record) take(now *Reading) {
@@ -51,7 +51,7 @@ func (r *Record) take(now *Reading) {
 	r.peak = max(r.peak, now.Snapshot.Goroutines)
 }
 
-// began reports whether the counts began anew: another process answers.
+// began reports whether the counters restarted: another process answers.
 func began(before, now probe.Snapshot) bool {
 	return now.AllocObjects < before.AllocObjects || now.GCCycles < before.GCCycles
 }
@@ -65,8 +65,8 @@ func allocations(before, now *Reading) (objects, bytes float64) {
 		float64(now.Snapshot.AllocBytes-before.Snapshot.AllocBytes) / span
 }
 
-// Runtime is the window's; nil without two readings in it. What a moment had is
-// that of the last reading under load: afterwards the connections are gone.
+// Runtime returns the result for the window; nil without two readings in it. Momentary
+// values are those of the last reading under load: afterwards the connections are closed.
 func (r *Record) Runtime(source string) *present.Runtime {
 	if r.first == nil || r.first == r.last {
 		return nil

@@ -9,17 +9,17 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// Source tells the state of a server's runtime.
+// Source provides the state of a server's runtime.
 type Source interface {
-	// Name is what the results call it: control or pprof.
+	// Name is its name in results: control or pprof.
 	Name() string
-	// Snapshot asks for the state of now. An error does not end the source. The end
-	// of ctx does end the call. It is called by one goroutine at a time.
+	// Snapshot queries the current state. An error does not end the source. The end of ctx
+	// ends the call. Only one goroutine may call it at a time.
 	Snapshot(ctx context.Context) (probe.Snapshot, error)
-	// Every is the shortest time between two questions that are not at an edge of
-	// the window.
+	// Every is the minimum interval between two queries that are not at an edge of the
+	// window.
 	Every() time.Duration
-	// Close ends the source.
+	// Close closes the source.
 	Close() error
 }
 
@@ -27,24 +27,24 @@ type Source interface {
 type Socket struct {
 	path string
 	mu   sync.Mutex
-	conn *probe.Control // nil when there is none
+	conn *probe.Control // nil if there is none
 }
 
-// OpenSocket connects to the control socket at path and asks it once. The
-// snapshot says what the service is called and which profiles it offers.
+// OpenSocket connects to the control socket at path and makes one query. The snapshot has
+// the name of the service and the profiles that it offers.
 func OpenSocket(ctx context.Context, path string) (*Socket, probe.Snapshot, error) {
 	s := &Socket{path: path}
 	first, err := s.Snapshot(ctx)
 	return s, first, err
 }
 
-// Name is control.
+// Name returns control.
 func (s *Socket) Name() string { return "control" }
 
-// Every is 0: a snapshot costs the server a few microseconds.
+// Every returns 0: a snapshot costs the server a few microseconds.
 func (s *Socket) Every() time.Duration { return 0 }
 
-// Snapshot asks, over a new connection when the last one broke.
+// Snapshot makes a query, over a new connection if the last one broke.
 func (s *Socket) Snapshot(ctx context.Context) (probe.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *Socket) Snapshot(ctx context.Context) (probe.Snapshot, error) {
 	return snapshot, err
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (s *Socket) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

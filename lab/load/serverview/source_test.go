@@ -210,8 +210,8 @@ func TestParseBase(t *testing.T) {
 		"host:6060":       "write one as http://127.0.0.1:6060/debug/pprof",
 		"ftp://host/":     "write one as",
 		"http:///path":    "write one as",
-		"http://h/p?x=1":  "leave out what follows the path, as http://h/p",
-		"http://h/p#here": "leave out what follows the path, as http://h/p",
+		"http://h/p?x=1":  "remove what follows the path: http://h/p",
+		"http://h/p#here": "remove what follows the path: http://h/p",
 	} {
 		if got, err := ParseBase(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s, %v; want %q", text, got, err, want)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Poller waits for the events of many descriptors, on one thread. It polls before it
-// sleeps, as Rest says. It belongs to one goroutine.
+// Poller waits for events of many descriptors, on one thread. It polls before it sleeps,
+// see Rest. It belongs to one goroutine.
 type Poller struct {
 	Rest
 	Events []unix.EpollEvent // of the last Wait; valid until the next
@@ -18,7 +18,7 @@ type Poller struct {
 	room []unix.EpollEvent
 }
 
-// NewPoller makes a Poller that takes up to size events at once. The caller closes
+// NewPoller creates a Poller that returns up to size events at once. The caller must close
 // it.
 func NewPoller(size int) (*Poller, error) {
 	epfd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
@@ -28,8 +28,8 @@ func NewPoller(size int) (*Poller, error) {
 	return &Poller{epfd: epfd, room: make([]unix.EpollEvent, size)}, nil
 }
 
-// Add watches a descriptor: its events, edge-triggered, carry both numbers. A
-// descriptor that is closed is not watched any more.
+// Add watches a descriptor, edge-triggered; its events carry both numbers. A closed
+// descriptor is no longer watched.
 func (p *Poller) Add(fd int, events uint32, index, generation int32) error {
 	ev := unix.EpollEvent{Events: events | unix.EPOLLET, Fd: index, Pad: generation}
 	if err := unix.EpollCtl(p.epfd, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
@@ -38,9 +38,9 @@ func (p *Poller) Add(fd int, events uint32, index, generation int32) error {
 	return nil
 }
 
-// Wait fills Events with what there is at now, or becomes by the time until, both in
-// nanoseconds; it may return sooner with nothing. With hurry it does not wait.
-// all says that no descriptor was left out, asleep that the thread slept.
+// Wait fills Events with those available at now, or becoming available by until, both in
+// nanoseconds; it may return earlier without events. With hurry it does not wait. all
+// reports that Events includes every ready descriptor, asleep that the thread slept.
 func (p *Poller) Wait(now, until int64, hurry bool) (all, asleep bool, err error) {
 	p.Poll(now)
 	n, errno := Poll(p.epfd, p.room)
@@ -71,5 +71,5 @@ func (p *Poller) Wait(now, until int64, hurry bool) (all, asleep bool, err error
 	return n < len(p.room), true, nil
 }
 
-// Close frees the Poller, and none of what it watches.
+// Close closes the Poller, but not the descriptors that it watches.
 func (p *Poller) Close() error { return unix.Close(p.epfd) }

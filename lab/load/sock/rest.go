@@ -3,19 +3,19 @@ package sock
 import "time"
 
 const (
-	spinFor  = int64(100 * time.Microsecond) // polling before the thread goes to sleep
-	spinMost = int64(5 * time.Microsecond)   // of one poll; what is longer was another thread's time
+	spinFor  = int64(100 * time.Microsecond) // polling time before the thread sleeps
+	spinMost = int64(5 * time.Microsecond)   // maximum of one poll; a longer one means that another thread ran
 )
 
-// Rest says when a thread that polls may sleep. While there is traffic it only polls:
-// a thread that sleeps has to be woken by the server's send, which costs the server
-// microseconds that are none of its own. After 100 microseconds without an event it
-// sleeps, so that idle connections leave the core alone.
+// Rest decides when a polling thread may sleep. While there is traffic it only polls: the
+// server's send would have to wake a sleeping thread, which costs the server microseconds
+// that it would not need otherwise. After 100 microseconds without an event it sleeps, so
+// that idle connections do not use the core.
 type Rest struct {
-	Spun int64 // nanoseconds polled without a result, in all
+	Spun int64 // total nanoseconds polled without a result
 
-	parked int64 // since when there is nothing to do; 0: there is
-	last   int64 // time of the last poll if it brought nothing
+	parked int64 // since when there is nothing to do; 0: there is something to do
+	last   int64 // time of the last poll if it returned nothing
 }
 
 // Poll begins a poll at now.
@@ -26,11 +26,11 @@ func (r *Rest) Poll(now int64) {
 	}
 }
 
-// Busy notes that there is something to do.
+// Busy records that there is something to do.
 func (r *Rest) Busy() { r.parked = 0 }
 
-// Idle notes that the poll at now brought nothing, and reports whether the thread
-// is to sleep, if it can for as long as a sleep pays.
+// Idle records that the poll at now returned nothing, and reports whether the thread should
+// sleep. pays reports whether a sleep would be long enough.
 func (r *Rest) Idle(now int64, pays bool) bool {
 	if r.parked == 0 {
 		r.parked = now

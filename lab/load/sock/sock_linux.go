@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Config says where sockets go, and how.
+// Config is the configuration of a Dialer.
 type Config struct {
 	Addr        string       // host:port of the server, numeric
-	Connections int          // how many there will be at once
+	Connections int          // number of connections at the same time
 	Congestion  string       // TCP congestion control; empty leaves the default
-	Sources     []netip.Addr // taken in turn; none: the kernel's choice, or enough addresses of the loopback
+	Sources     []netip.Addr // used in turn; empty: the kernel's choice, or enough addresses of the loopback
 	ReadBuffer  int          // SO_RCVBUF of the first SlowReaders connections, bytes
 	SlowReaders int          // connections with that buffer
 }
 
-// Dialer opens sockets towards one address.
+// Dialer opens sockets to one address.
 type Dialer struct {
 	To      unix.Sockaddr // for connect(2)
 	config  Config
@@ -28,7 +28,7 @@ type Dialer struct {
 	family  int
 }
 
-// NewDialer checks what can be checked without a socket.
+// NewDialer validates the configuration as far as possible without a socket.
 func NewDialer(c Config) (*Dialer, error) {
 	addr, err := netip.ParseAddrPort(c.Addr)
 	if err != nil {
@@ -58,8 +58,8 @@ func sockaddr(a netip.Addr, port uint16) unix.Sockaddr {
 	return &unix.SockaddrInet6{Port: int(port), Addr: a.As16()}
 }
 
-// Socket makes a socket for the connection with this index, not yet connected.
-// The caller closes it.
+// Socket creates a socket for the connection with this index, not yet connected. The caller
+// must close it.
 func (d *Dialer) Socket(index int) (int, error) {
 	fd, err := unix.Socket(d.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
 	if err != nil {
@@ -88,8 +88,8 @@ func (d *Dialer) configure(fd, index int) error {
 	if len(d.sources) == 0 {
 		return nil
 	}
-	// The port is chosen at connect(2), when the other end is known: a port may
-	// then serve several connections to different servers.
+	// The kernel chooses the port at connect(2), when the destination is known: a port can
+	// then be used for several connections to different servers.
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1); err != nil {
 		return fmt.Errorf("set IP_BIND_ADDRESS_NO_PORT: %w", err)
 	}
@@ -99,13 +99,13 @@ func (d *Dialer) configure(fd, index int) error {
 	return nil
 }
 
-// discard closes fd after err made it useless; err is the news.
+// discard closes fd after the error err, and returns err.
 func discard(fd int, err error) error {
 	_ = unix.Close(fd)
 	return err
 }
 
-// congestionControls lists what the kernel offers at present.
+// congestionControls lists the algorithms that the kernel currently offers.
 func congestionControls() string {
 	b, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
 	if err != nil {
@@ -114,24 +114,24 @@ func congestionControls() string {
 	return strings.TrimSpace(string(b))
 }
 
-// The calls below are RawSyscalls: they never wait, so the scheduler need not
-// be told. The buffers are never empty.
+// The calls below are RawSyscalls: they never block, so the scheduler need not be notified.
+// The buffers must not be empty.
 
-// Receive is recv(2) without waiting.
+// Receive is a non-blocking recv(2).
 func Receive(fd int, b []byte) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd),
 		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
 	return int(n), errno
 }
 
-// Send is send(2) without waiting; a peer that is gone raises no signal.
+// Send is a non-blocking send(2); if the peer has closed the connection there is no signal.
 func Send(fd int, b []byte) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd),
 		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
 	return int(n), errno
 }
 
-// Poll is epoll_wait without waiting; epoll_pwait because arm64 has no other.
+// Poll is epoll_wait without waiting; it uses epoll_pwait because arm64 has no other call.
 func Poll(epfd int, events []unix.EpollEvent) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epfd),
 		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// portsPerSource is how many connections share one source address when the
-// server is on the loopback interface; the default port range has 28,000.
+// portsPerSource is how many connections share one source address if the server is on the
+// loopback interface; the default port range has 28,000.
 const portsPerSource = 10_000
 
-// Loopback is the source addresses that so many connections to addr take, as each of
-// them needs a port: none, the kernel's choice, unless addr is of the IPv4 loopback
-// and they are more than 10,000. They divide evenly over so many processes, each of
-// which takes every processes-th.
+// Loopback returns the source addresses that the given number of connections to addr need,
+// because each of them needs a port. It returns none, the kernel's choice, unless addr is
+// an IPv4 loopback address and there are more than 10,000 connections. The addresses can be
+// divided evenly over that many processes, each of which uses every processes-th one.
 func Loopback(addr netip.Addr, connections, processes int) (sources []netip.Addr) {
 	if addr = addr.Unmap(); !addr.Is4() || !addr.IsLoopback() || connections <= portsPerSource {
 		return nil
@@ -27,12 +27,12 @@ func Loopback(addr netip.Addr, connections, processes int) (sources []netip.Addr
 	return sources
 }
 
-// maxSources bounds the source addresses of one generator.
+// maxSources limits the source addresses of one generator.
 const maxSources = 1 << 16
 
-// ParseSources reads source addresses: each is an address, a range of them with a
-// hyphen (127.0.0.2-127.0.0.9), or a prefix (127.0.1.0/24), of which all addresses
-// are meant. Together they are 65,536 at most, and all of one family.
+// ParseSources parses source addresses: each item is an address, a range with a hyphen
+// (127.0.0.2-127.0.0.9), or a prefix (127.0.1.0/24), which means all of its addresses.
+// There may be at most 65,536 in total, all of one family.
 func ParseSources(list []string) ([]netip.Addr, error) {
 	var all []netip.Addr
 	for _, text := range list {
@@ -49,7 +49,7 @@ func ParseSources(list []string) ([]netip.Addr, error) {
 			}
 		}
 		if first.Is4() != all[0].Is4() {
-			return nil, fmt.Errorf("source address %q: addresses of IPv4 and IPv6 together", text)
+			return nil, fmt.Errorf("source address %q: IPv4 and IPv6 addresses cannot be mixed", text)
 		}
 	}
 	return all, nil
@@ -82,12 +82,12 @@ func parseSource(text string) (first, last netip.Addr, err error) {
 	return first, last, nil
 }
 
-// lastOf is the address of a prefix whose host bits are all set.
+// lastOf returns the address of a prefix with all host bits set.
 func lastOf(p netip.Prefix) netip.Addr {
 	b := p.Addr().AsSlice()
 	for bit := p.Bits(); bit < 8*len(b); bit++ {
 		b[bit/8] |= 0x80 >> (bit % 8)
 	}
-	a, _ := netip.AddrFromSlice(b) // 4 or 16 bytes, as they came
+	a, _ := netip.AddrFromSlice(b) // 4 or 16 bytes, like the input
 	return a
 }

@@ -23,7 +23,7 @@ func TestParseSources(t *testing.T) {
 		{list: []string{"here"}, err: `source address "here"`},
 		{list: []string{"127.0.0.9-127.0.0.2"}, err: "ends before it begins"},
 		{list: []string{"127.0.0.9-::1"}, err: "ends before it begins"},
-		{list: []string{"127.0.0.1", "::1"}, err: "IPv4 and IPv6 together"},
+		{list: []string{"127.0.0.1", "::1"}, err: "IPv4 and IPv6 addresses cannot be mixed"},
 		{list: []string{"127.0.0.0/8"}, err: "more than 65536 addresses"},
 		{list: []string{"127.0.0.0/33"}, err: "write 127.0.0.2"},
 	} {

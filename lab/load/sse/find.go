@@ -5,41 +5,41 @@ const (
 	findValue  = iota // before a value on the path; of the record itself at first
 	findNumber        // within the number
 	findKey           // before a key, or the end of the object
-	inKey             //
-	findColon         //
-	skipValue         // of another key
-	done              // found, or not there
+	inKey
+	findColon
+	skipValue // value of another key
+	done      // found, or not present
 )
 
-// A finder finds the number at a path of keys in a JSON text, or at the
-// beginning of a text when the path is empty, and takes the text in pieces. It
-// does not check the text: of what is not JSON it finds something or nothing.
+// A finder finds the number at a path of keys in a JSON text, or at the start of a text if
+// the path is empty, and receives the text in pieces. It does not validate the text: if it
+// is not JSON the result is undefined.
 //
-// A key that is written with escapes is not found; of a key that comes twice in
-// one object the first counts.
+// A key that is written with escapes is not found; if a key occurs twice in an object the
+// first one counts.
 type finder struct {
 	number
-	deep   uint32 // open brackets within a value that is skipped
+	deep   uint32 // open brackets within a skipped value
 	state  uint8
-	level  uint8 // keys of the path found so far: open objects on the path, less one
-	pos    uint8 // bytes of the key that agree
-	differ bool  // the key is another one
-	quoted bool  // within a string of a value that is skipped
+	level  uint8 // keys of the path found so far: open objects on the path, minus one
+	pos    uint8 // bytes of the key that match
+	differ bool  // the key does not match
+	quoted bool  // within a string of a skipped value
 	escape bool  // the last byte was a backslash
 }
 
 // reset makes the finder ready for the next record.
 func (f *finder) reset() { *f = finder{} }
 
-// end says that a line of the record's text has ended: a number at its end is
-// complete, and anything else may go on.
+// end reports the end of a line of the record's text: it completes a number; anything else
+// may continue.
 func (f *finder) end() {
 	if f.state == findNumber {
 		f.state = done
 	}
 }
 
-// feed takes the next bytes of the record.
+// feed consumes the next bytes of the record.
 func (f *finder) feed(b []byte, path []string) {
 	for i := 0; i < len(b) && f.state != done; i++ {
 		switch c := b[i]; f.state {
@@ -72,7 +72,7 @@ func (f *finder) feed(b []byte, path []string) {
 	}
 }
 
-// begin takes a byte before or at the beginning of a value on the path.
+// begin consumes a byte before or at the start of a value on the path.
 func (f *finder) begin(c byte, keys int) {
 	switch {
 	case c == ' ' || c == '\t' || c == '\r' || c == '\n':
@@ -81,7 +81,7 @@ func (f *finder) begin(c byte, keys int) {
 	case int(f.level) < keys:
 		f.state = done
 	case c == '"' && !f.differ:
-		f.differ = true // one quotation mark may stand before the number
+		f.differ = true // one quotation mark may precede the number
 	case f.digit(c):
 		f.state = findNumber
 	default:
@@ -89,7 +89,7 @@ func (f *finder) begin(c byte, keys int) {
 	}
 }
 
-// key takes a byte of a key.
+// key consumes a byte of a key.
 func (f *finder) key(c byte, want string) {
 	switch {
 	case f.escape:
@@ -107,7 +107,7 @@ func (f *finder) key(c byte, want string) {
 	}
 }
 
-// skip takes a byte of a value that is not on the path.
+// skip consumes a byte of a value that is not on the path.
 func (f *finder) skip(c byte) {
 	switch {
 	case f.escape:
@@ -127,18 +127,18 @@ func (f *finder) skip(c byte) {
 	}
 }
 
-// number is a decimal number as it is read: no sign, no exponent.
+// number is a decimal number while it is parsed: no sign, no exponent.
 type number struct {
 	digits uint64 // without the point
-	whole  uint8  // digits before the point, leading zeros not counted
+	whole  uint8  // digits before the point, without leading zeros
 	frac   uint8  // digits after it
 	point  bool
 	any    bool // there was a digit
 	bad    bool // more than 64 bits, or an exponent
-	word   bool // what follows belongs to it: 1526919030474-55 is a name, and no number
+	word   bool // followed by other characters: 1526919030474-55 is a name, not a number
 }
 
-// digit takes a byte; false says that it is not of the number.
+// digit consumes a byte; it returns false if the byte is not part of the number.
 func (n *number) digit(c byte) bool {
 	switch {
 	case c == '.' && n.any && !n.point:
@@ -153,7 +153,7 @@ func (n *number) digit(c byte) bool {
 	d := uint64(c - '0')
 	n.any = true
 	if n.digits > (1<<64-1-d)/10 || n.frac == 64 {
-		// Digits of a fraction beyond the precision of 64 bits are left out.
+		// Digits of a fraction beyond the precision of 64 bits are dropped.
 		n.bad = n.bad || !n.point
 		return true
 	}
@@ -167,7 +167,7 @@ func (n *number) digit(c byte) bool {
 	return true
 }
 
-// integer is the number if it is whole, and not the beginning of a name.
+// integer returns the number if it is an integer, and not the start of a name.
 func (n *number) integer() (uint64, bool) { return n.digits, n.any && !n.bad && !n.point && !n.word }
 
 // ends reports whether a number may end before c.

@@ -6,91 +6,89 @@ import (
 	"math"
 )
 
-// Format is how a stream separates its records.
+// Format is how records of a stream are delimited.
 type Format uint8
 
 // The formats.
 const (
 	Events  Format = iota // server-sent events (HTML, section 9.2)
-	Lines                 // JSON, one record a line; lines of blanks are none
-	Length4               // four bytes of length, big endian, before each record
-	Varint                // a base-128 varint of length before each, as protobuf's delimited messages have it
+	Lines                 // JSON, one record per line; blank lines are ignored
+	Length4               // a length of four bytes, big endian, before each record
+	Varint                // a base-128 varint of the length before each record, as in protobuf's delimited messages
 )
 
-// Field is a field of a server-sent event that a Scanner tells apart. A record
-// of the other formats has nothing but Data.
+// Field is a field of a server-sent event that a Scanner distinguishes. Records of the
+// other formats have only Data.
 type Field uint8
 
 // The fields.
 const (
-	Data    Field = iota
-	Type          // event
-	ID            //
-	Retry         //
-	Extra         // the field that the stream's time or id is in, by a name of its own
-	unknown       // to be ignored
+	Data Field = iota
+	Type       // event
+	ID
+	Retry
+	Extra   // the field with another name that contains the stream's time or id
+	unknown // ignored
 )
 
-// Sink takes what a Scanner finds.
+// Sink receives the output of a Scanner.
 type Sink interface {
-	// Part takes the next bytes of a field's value; they are valid during the call.
+	// Part receives the next bytes of a field's value; they are valid during the call.
 	Part(f Field, b []byte)
-	// Ended says that the value of a field is complete; it may be empty. Of a
-	// record over the limit neither Part nor Ended is called any more.
+	// Ended reports that the value of a field is complete; it may be empty. Once a record
+	// exceeds the limit neither Part nor Ended is called for it.
 	Ended(f Field)
-	// Record says that a record is complete.
+	// Record reports that a record is complete.
 	Record()
-	// Oversized says that a record over the limit has ended, instead of Record.
+	// Oversized is called instead of Record for a record that exceeded the limit.
 	Oversized()
-	// Comment says that a line was a comment, as servers send to keep a
-	// connection alive.
+	// Comment reports a comment line, which servers send to keep a connection alive.
 	Comment()
 }
 
-// ErrFraming says that a length was not one: a varint of more than 63 bits.
-// There is no way back into step, so that the connection is of no more use.
+// ErrFraming reports an invalid length: a varint of more than 63 bits. The following
+// records cannot be found, so the connection can no longer be used.
 var ErrFraming = errors.New("sse: length of a record is not a varint of 63 bits")
 
 const bom = "\xef\xbb\xbf"
 
 // The states of a Scanner.
 const (
-	atStart  = iota // of the stream: a byte order mark is skipped
-	atLine          // at the beginning of a line
-	inName          // of a field
-	atValue         // after the colon: one space is skipped
-	inValue         //
-	inRest          // of a line that is ignored
-	inLength        // of a length-delimited record
-	inRecord        //
-	broken          //
+	atStart = iota // of the stream: a byte order mark is skipped
+	atLine         // at the start of a line
+	inName         // of a field
+	atValue        // after the colon: one space is skipped
+	inValue
+	inRest   // of an ignored line
+	inLength // of a length-delimited record
+	inRecord
+	broken
 )
 
-// A Scanner finds the records of one stream. Its zero value is at the beginning
-// of a stream of server-sent events without a limit; see [NewScanner].
+// A Scanner finds the records of one stream. The zero value is at the start of a stream of
+// server-sent events without a limit; see [NewScanner].
 type Scanner struct {
-	left   uint64 // bytes of a length-delimited record to come; its length before
-	limit  uint32 // bytes of a record, field names and line ends not counted; 0: none
-	size   uint32 // of the present record
+	left   uint64 // remaining bytes of a length-delimited record; while its length is read, the length so far
+	limit  uint32 // limit on the bytes of a record, without field names and line ends; 0: none
+	size   uint32 // of the current record
 	format Format
 	state  uint8
-	field  Field // of the present line
-	pos    uint8 // bytes seen of a byte order mark, name or length
-	names  uint8 // that the present name may still become, a bit each
-	cr     bool  // the last byte was CR: an LF belongs to it
-	some   bool  // the record has something in it
+	field  Field // of the current line
+	pos    uint8 // bytes read of a byte order mark, name or length
+	names  uint8 // candidates for the current name, one bit each
+	cr     bool  // the last byte was CR: a following LF belongs to it
+	some   bool  // the record is not empty
 }
 
-// NewScanner returns a Scanner at the beginning of a stream. A limit of 0 is
-// none.
+// NewScanner returns a Scanner at the start of a stream. A limit of 0 means no limit.
 func NewScanner(format Format, limit uint32) Scanner {
 	s := Scanner{format: format, limit: limit}
 	s.Reset()
 	return s
 }
 
-// Reset puts the Scanner at the beginning of a new stream of the same format,
-// and reports whether the old one was cut within a record.
+// Reset moves the Scanner to the start of a new stream of the same format, and reports
+// whether the old one ended within a record.
 func (s *Scanner) Reset() (cut bool) {
 	switch s.format {
 	case Events:
@@ -110,8 +108,8 @@ func (s *Scanner) Reset() (cut bool) {
 	return cut
 }
 
-// Feed takes the next bytes of the stream. extra is the name of the field that
-// is handed over as Extra, or empty. The error is ErrFraming or nil.
+// Feed consumes the next bytes of the stream. extra is the name of the field that is passed
+// on as Extra, or empty. The error is ErrFraming or nil.
 func (s *Scanner) Feed(b []byte, extra string, to Sink) error {
 	switch s.format {
 	case Lines:
@@ -126,13 +124,13 @@ func (s *Scanner) Feed(b []byte, extra string, to Sink) error {
 	return nil
 }
 
-// over adds n bytes to the present record and reports whether it is too large.
+// over adds n bytes to the current record and reports whether it is too large.
 func (s *Scanner) over(n int) bool {
 	s.size = uint32(min(uint64(s.size)+uint64(n), math.MaxUint32))
 	return s.limit > 0 && s.size > s.limit
 }
 
-// step takes at least one byte of server-sent events and returns the rest.
+// step consumes at least one byte of server-sent events and returns the rest.
 func (s *Scanner) step(b []byte, extra string, to Sink) []byte {
 	if s.cr {
 		s.cr = false
@@ -168,8 +166,8 @@ func (s *Scanner) step(b []byte, extra string, to Sink) []byte {
 	return s.value(b, to)
 }
 
-// start skips a byte order mark. What only began like one is the beginning of a
-// field's name, of a name that is not known.
+// start skips a byte order mark. If the bytes only begin like one, they are the start of an
+// unknown field name.
 func (s *Scanner) start(b []byte) []byte {
 	if b[0] == bom[s.pos] {
 		s.pos++
@@ -185,8 +183,8 @@ func (s *Scanner) start(b []byte) []byte {
 	return b
 }
 
-// dispatch ends an event. One without a field of data is none (HTML, 9.2.6), but
-// its id counts, so that the sink is told and looks for itself.
+// dispatch ends an event. Without a data field it is not an event (HTML, 9.2.6), but its id
+// counts, so the sink is called and decides.
 func (s *Scanner) dispatch(to Sink) {
 	switch {
 	case s.over(0):
@@ -202,7 +200,7 @@ var fieldNames = [...]string{Data: "data", Type: "event", ID: "id", Retry: "retr
 
 const allNames = 1<<unknown - 1
 
-// nameOf is a field's name.
+// nameOf returns a field's name.
 func nameOf(f Field, extra string) string {
 	if f == Extra {
 		return extra
@@ -210,7 +208,7 @@ func nameOf(f Field, extra string) string {
 	return fieldNames[f]
 }
 
-// name reads bytes of a field's name: names holds those that agree so far.
+// name consumes bytes of a field's name: names has the candidates that still match.
 func (s *Scanner) name(b []byte, extra string, to Sink) []byte {
 	for i, c := range b {
 		if c == ':' || c == '\r' || c == '\n' {
@@ -234,7 +232,7 @@ func (s *Scanner) name(b []byte, extra string, to Sink) []byte {
 	return nil
 }
 
-// named is the field whose name was read.
+// named returns the field whose name was read.
 func (s *Scanner) named(extra string) Field {
 	for f := range unknown {
 		if s.names&(1<<f) != 0 && s.pos > 0 && len(nameOf(f, extra)) == int(s.pos) {
@@ -244,7 +242,7 @@ func (s *Scanner) named(extra string) Field {
 	return unknown
 }
 
-// value reads bytes of a value, or of a line that is ignored.
+// value consumes bytes of a value, or of an ignored line.
 func (s *Scanner) value(b []byte, to Sink) []byte {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {
@@ -263,7 +261,7 @@ func (s *Scanner) value(b []byte, to Sink) []byte {
 	return b[end+1:]
 }
 
-// endLine ends a line with CR or LF.
+// endLine ends a line at CR or LF.
 func (s *Scanner) endLine(c byte, to Sink) {
 	if s.field != unknown {
 		s.some = true
@@ -274,8 +272,8 @@ func (s *Scanner) endLine(c byte, to Sink) {
 	s.state, s.cr = atLine, c == '\r'
 }
 
-// lines reads newline-delimited JSON. CR is a blank in JSON, so that CRLF needs
-// no care.
+// lines parses newline-delimited JSON. CR is white space in JSON, so CRLF needs no special
+// case.
 func (s *Scanner) lines(b []byte, to Sink) {
 	for len(b) > 0 {
 		end := bytes.IndexByte(b, '\n')
@@ -298,7 +296,7 @@ func (s *Scanner) lines(b []byte, to Sink) {
 	}
 }
 
-// frames reads length-delimited records.
+// frames parses length-delimited records.
 func (s *Scanner) frames(b []byte, to Sink) error {
 	for len(b) > 0 {
 		if s.state == broken {
@@ -328,7 +326,7 @@ func (s *Scanner) frames(b []byte, to Sink) error {
 	return nil
 }
 
-// length takes a byte of a length; false says that it cannot be one.
+// length consumes a byte of a length; it returns false if the length is invalid.
 func (s *Scanner) length(c byte) bool {
 	if s.format == Length4 {
 		s.left = s.left<<8 | uint64(c)
@@ -337,7 +335,7 @@ func (s *Scanner) length(c byte) bool {
 			return true
 		}
 	} else {
-		if s.pos == 9 { // beyond 63 bits
+		if s.pos == 9 { // more than 63 bits
 			return false
 		}
 		s.left |= uint64(c&0x7f) << (7 * s.pos)

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Unit is what a time since 1970 is counted in.
+// Unit is the unit of a time since 1970.
 type Unit uint8
 
-// The units. Auto tells by the number of digits before the point: up to 11 are
-// seconds, up to 14 milliseconds, up to 17 microseconds, more nanoseconds; that
-// is right from 1973 to the year 5138.
+// The units. Auto depends on the number of digits before the point: up to 11 are seconds,
+// up to 14 milliseconds, up to 17 microseconds, more nanoseconds; that is correct from 1973
+// to the year 5138.
 const (
 	Auto Unit = iota
 	Seconds
@@ -23,7 +23,7 @@ const (
 
 var units = [...]string{Auto: "auto", Seconds: "s", Milliseconds: "ms", Microseconds: "us", Nanoseconds: "ns"}
 
-// ParseUnit reads auto, s, ms, us or ns.
+// ParseUnit parses auto, s, ms, us or ns.
 func ParseUnit(text string) (Unit, error) {
 	for u, name := range units {
 		if text == name {
@@ -33,7 +33,7 @@ func ParseUnit(text string) (Unit, error) {
 	return 0, fmt.Errorf("unit %q of a time stamp: write auto, s, ms, us or ns", text)
 }
 
-// String is the unit as ParseUnit reads it.
+// String returns the unit in the format of ParseUnit.
 func (u Unit) String() string {
 	if int(u) < len(units) {
 		return units[u]
@@ -41,8 +41,8 @@ func (u Unit) String() string {
 	return fmt.Sprintf("Unit(%d)", uint8(u))
 }
 
-// time is the number as nanoseconds since 1970; false when it is none, or is
-// beyond the year 2262.
+// time returns the number as nanoseconds since 1970; false if it is not a number, or later
+// than the year 2262.
 func (n *number) time(u Unit) (int64, bool) {
 	if !n.any || n.bad {
 		return 0, false
@@ -74,16 +74,16 @@ func (n *number) time(u Unit) (int64, bool) {
 	return int64(ns), ns <= math.MaxInt64
 }
 
-// Source is where in a record a number is. The zero value is nowhere.
+// Source is the place of a number in a record. The zero value is no place.
 type Source struct {
-	Field string   // of a server-sent event, such as "data", "id" or a name of its own
-	Path  []string // keys in the JSON text of that field; none: the field begins with the number
+	Field string   // of a server-sent event, such as "data", "id" or another name
+	Path  []string // keys in the JSON text of that field; empty: the field begins with the number
 }
 
-// ParseSource reads the two ways to write a Source: "@id" is the field id of a
-// server-sent event, which begins with the number ("@data" is the record itself,
-// whatever the format), and "ts" or "meta.sent" is a key, or keys of objects
-// within objects, of the record's JSON. The empty text is nowhere.
+// ParseSource parses the two forms of a Source: "@id" is the field id of a server-sent
+// event, which begins with the number ("@data" is the record itself, in any format), and
+// "ts" or "meta.sent" is a key, or keys of nested objects, of the record's JSON. The empty
+// text is the zero Source.
 func ParseSource(text string) (Source, error) {
 	if text == "" {
 		return Source{}, nil

@@ -7,38 +7,37 @@ import (
 	"time"
 )
 
-// Config says what a stream's records are and what is in them.
+// Config describes the records of a stream and their content.
 type Config struct {
 	Format Format
-	Limit  int    // bytes of a record, values only; 0 takes a mebibyte
-	Stamp  Source // the time at which the server sent it
+	Limit  int    // bytes of a record, values only; 0: 1 MiB
+	Stamp  Source // time at which the server sent the record
 	Unit   Unit   // of Stamp
-	ID     Source // an integer that grows by one from record to record
+	ID     Source // an integer that increases by one with each record
 }
 
 const defaultLimit = 1 << 20
 
-// maxID bounds the last event id that a Subscriber stores, in bytes. An event
-// with a longer one counts as oversized.
+// maxID limits the last event id that a Subscriber stores, in bytes. An event with a longer
+// one counts as oversized.
 const maxID = 1024
 
-// A Stream is a Config made ready, which all subscribers of a kind share. It
-// does not change.
+// A Stream is a compiled Config, shared by all subscribers of a kind. It is immutable.
 type Stream struct {
-	scanner Scanner // at its beginning
+	scanner Scanner // at the start of a stream
 	extra   string  // name of the field Extra, or empty
 	unit    Unit
 	stamp   target
 	id      target
 }
 
-// target is a Source made ready.
+// target is a compiled Source.
 type target struct {
 	field Field // unknown: nowhere
 	path  []string
 }
 
-// NewStream makes a Config ready.
+// NewStream compiles a Config.
 func NewStream(c Config) (*Stream, error) {
 	if c.Limit < 0 || c.Limit > math.MaxInt32 {
 		return nil, fmt.Errorf("sse: limit of a record is %d bytes: write 1 to %d", c.Limit, math.MaxInt32)
@@ -57,7 +56,7 @@ func NewStream(c Config) (*Stream, error) {
 	return s, nil
 }
 
-// target finds the field of a Source. There can be one field of an own name.
+// target finds the field of a Source. There can be only one field with another name.
 func (s *Stream) target(f Format, from Source) (target, error) {
 	if from.Field == "" {
 		return target{field: unknown}, nil
@@ -77,66 +76,65 @@ func (s *Stream) target(f Format, from Source) (target, error) {
 	return target{Extra, from.Path}, nil
 }
 
-// A Recorder takes what was measured.
+// A Recorder receives measurements.
 type Recorder interface {
-	// Gap is the time between two events of one subscriber. Events that one read
-	// brought have none between them.
+	// Gap receives the time between two events of one subscriber. There is none between
+	// events of the same read.
 	Gap(time.Duration)
-	// Delay is the time from a server's stamp to the read that completed the event.
-	// It is negative when the clocks differ by more.
+	// Delay receives the time from a server's stamp to the read that completed the event.
+	// It is negative if the clocks differ by more.
 	Delay(time.Duration)
 }
 
-// Counts are what a subscriber came to. They only grow.
+// Counts are the counters of a subscriber. They never decrease.
 type Counts struct {
-	Events     uint64 // complete records, of server-sent events those with data
+	Events     uint64 // complete records; of server-sent events only those with data
 	Bytes      uint64 // of the stream
-	Missed     uint64 // ids left out between two that came
-	Duplicated uint64 // ids that were not above the highest before
-	Oversized  uint32 // records over the limit
-	Cut        uint32 // records that a connection's end cut short
-	Comments   uint32 // lines of server-sent events that keep a connection alive
+	Missed     uint64 // ids skipped between two received ones
+	Duplicated uint64 // ids not higher than the highest one before
+	Oversized  uint32 // records that exceeded the limit
+	Cut        uint32 // records truncated by the end of a connection
+	Comments   uint32 // comment lines of server-sent events, which keep a connection alive
 }
 
-// A Subscriber keeps the books of one stream across its connections. It is
-// owned by one goroutine, and must not be copied once it was fed.
+// A Subscriber tracks one stream across its connections. It belongs to one goroutine, and
+// must not be copied after the first Feed.
 type Subscriber struct {
 	Counts
-	retry   uint32 // milliseconds, plus one; 0: not said
-	wait    uint32 // the same, as it is being read
+	retry   uint32 // milliseconds, plus one; 0: not set by the server
+	wait    uint32 // the same, while it is being read
 	stream  *Stream
 	last    int64  // time of the last event, nanoseconds of the monotonic clock
 	highest uint64 // id
 	scanner Scanner
 	stamp   finder
 	serial  finder
-	// ids[:idLen] is the last event id; what follows is that of the present event.
+	// ids[:idLen] is the last event id; the rest is the id of the current event.
 	ids     []byte
 	idLen   uint16
-	idMark  uint16 // where the id that is being read begins
-	idNew   bool   // the present event has one
+	idMark  uint16 // offset of the id being read
+	idNew   bool   // the current event has an id
 	idLong  bool   // it is too long
 	waitAny bool   // it has digits
 	waitBad bool   // it is not a number
-	data    bool   // the present event has a field of data
+	data    bool   // the current event has a data field
 	seen    bool   // there was an event: last is valid
 	known   bool   // highest is valid
 }
 
-// Init makes s a subscriber at the beginning of its first connection.
+// Init initializes s as a subscriber at the start of its first connection.
 func (s *Subscriber) Init(stream *Stream) {
 	*s = Subscriber{stream: stream, scanner: stream.scanner}
 }
 
-// A Reader feeds subscribers, of which there can be many. It is owned by one
-// goroutine.
+// A Reader feeds any number of subscribers. It belongs to one goroutine.
 type Reader struct{ turn turn }
 
 // NewReader returns a Reader whose subscribers' measurements go to rec.
 func NewReader(rec Recorder) *Reader { return &Reader{turn{rec: rec}} }
 
-// turn is a Subscriber while it is being fed. It is part of the Reader since it
-// would be allocated for each read otherwise.
+// turn is a Subscriber while it is being fed. It is part of the Reader because otherwise
+// each read would allocate it.
 type turn struct {
 	*Subscriber
 	now  int64
@@ -145,19 +143,19 @@ type turn struct {
 	Seen
 }
 
-// Seen is how many events had what a Config looks for in them. It only grows.
+// Seen counts events that contained what a Config asks for. The counts never decrease.
 type Seen struct {
 	Stamped  uint64 // events with a time
 	Numbered uint64 // events with an id that is an integer
 }
 
-// Seen is that of all subscribers that r fed.
+// Seen returns the counts of all subscribers that r fed.
 func (r *Reader) Seen() Seen { return r.turn.Seen }
 
-// Feed takes bytes of a subscriber's stream, split anywhere, with the time of
-// the read: now on a monotonic clock for gaps, and wall since 1970 for delays,
-// both in nanoseconds. After an error, which is ErrFraming, the connection is of
-// no more use. Feed does not allocate, but for an id longer than any before.
+// Feed consumes bytes of a subscriber's stream, split at any position, with the time of the
+// read: now on a monotonic clock for gaps, and wall since 1970 for delays, both in
+// nanoseconds. After an error, which is ErrFraming, the connection can no longer be used.
+// Feed does not allocate, except for an id longer than any before.
 func (r *Reader) Feed(s *Subscriber, b []byte, now, wall int64) error {
 	s.Bytes += uint64(len(b))
 	r.turn.Subscriber, r.turn.now, r.turn.wall = s, now, wall
@@ -166,9 +164,9 @@ func (r *Reader) Feed(s *Subscriber, b []byte, now, wall int64) error {
 	return err
 }
 
-// Reconnect puts s at the beginning of a new connection. What the old one left
-// unfinished is forgotten and counted as cut. The gap goes on: to the user the
-// time without a connection is time without events.
+// Reconnect moves s to the start of a new connection. An unfinished record of the old one
+// is dropped and counted as cut. The gap continues: for the user the time without a
+// connection is time without events.
 func (s *Subscriber) Reconnect() {
 	if s.scanner.Reset() {
 		s.Cut++
@@ -176,20 +174,20 @@ func (s *Subscriber) Reconnect() {
 	s.forget()
 }
 
-// LastID is what a reconnect sends as Last-Event-ID, nothing if it is empty. It
-// is valid until the next Feed of s.
+// LastID returns the value of Last-Event-ID for a reconnect; if it is empty the field is
+// not sent. It is valid until the next Feed of s.
 func (s *Subscriber) LastID() []byte { return s.ids[:s.idLen] }
 
-// Last is the time of the last event, on the clock of Feed's now; false if there was
+// Last returns the time of the last event, on the clock of Feed's now; false if there was
 // none.
 func (s *Subscriber) Last() (now int64, ok bool) { return s.last, s.seen }
 
-// Over reports whether the present record is over the limit already: it will be
-// counted as oversized, if it ever ends.
+// Over reports whether the current record already exceeds the limit: it will be counted as
+// oversized, if it ever ends.
 func (s *Subscriber) Over() bool { return s.scanner.over(0) }
 
-// Retry is how long the server wants its clients to wait before they reconnect,
-// and whether it has said so.
+// Retry returns how long the server wants its clients to wait before they reconnect, and
+// whether it has set that.
 func (s *Subscriber) Retry() (time.Duration, bool) {
 	if s.retry == 0 {
 		return 0, false
@@ -197,7 +195,7 @@ func (s *Subscriber) Retry() (time.Duration, bool) {
 	return time.Duration(s.retry-1) * time.Millisecond, true
 }
 
-// forget makes the way free for the next record.
+// forget resets the state for the next record.
 func (s *Subscriber) forget() {
 	s.ids = s.ids[:s.idLen]
 	s.stamp.reset()
@@ -223,7 +221,7 @@ func (r *turn) Part(f Field, b []byte) {
 	}
 }
 
-// id takes a part of an event's id.
+// id receives a part of an event's id.
 func (r *turn) id(b []byte) {
 	if len(r.ids)-int(r.idMark)+len(b) > maxID {
 		r.idLong = true
@@ -242,19 +240,18 @@ func (r *turn) Ended(f Field) {
 	case Retry:
 		r.endDelay()
 	}
-	// What ends with its field is found or is not there. A number at a field's end
-	// is complete.
+	// The end of a field ends the search in it, and completes a number.
 	if r.stream.stamp.field == f {
 		r.stamp.end()
 	}
 	if r.stream.id.field == f {
-		if r.serial.end(); r.serial.word { // a field of the same name may follow
+		if r.serial.end(); r.serial.word { // another field of the same name may follow
 			r.serial.reset()
 		}
 	}
 }
 
-// endID keeps the last id of the event; one with NUL is ignored (HTML, 9.2.6).
+// endID stores the last id of the event; one with NUL is ignored (HTML, 9.2.6).
 func (r *turn) endID() {
 	id := r.ids[r.idMark:]
 	if bytes.IndexByte(id, 0) < 0 {
@@ -266,8 +263,7 @@ func (r *turn) endID() {
 	r.idMark = uint16(len(r.ids))
 }
 
-// delay takes a part of the time to wait before a reconnect. The longest that is
-// kept is 49 days.
+// delay receives a part of the time to wait before a reconnect. The maximum is 49 days.
 func (r *turn) delay(b []byte) {
 	for _, c := range b {
 		if c < '0' || c > '9' {
@@ -279,7 +275,7 @@ func (r *turn) delay(b []byte) {
 	}
 }
 
-// endDelay keeps the time if it consists of digits alone (HTML, 9.2.6).
+// endDelay stores the time if it consists only of digits (HTML, 9.2.6).
 func (r *turn) endDelay() {
 	if r.waitAny && !r.waitBad {
 		r.retry = r.wait + 1
@@ -299,8 +295,8 @@ func (r *turn) Record() {
 	r.commit()
 }
 
-// Oversized implements Sink. What came before the limit was reached is known: a
-// reconnect does not ask for this record again, and its id is not missed.
+// Oversized implements Sink. The part before the limit was processed: a reconnect does not
+// request this record again, and its id is not missed.
 func (r *turn) Oversized() {
 	r.Counts.Oversized++
 	if r.serial.state == done {
@@ -309,7 +305,7 @@ func (r *turn) Oversized() {
 	r.commit()
 }
 
-// commit makes the record's id the last one, and the way free for the next.
+// commit makes the record's id the last one, and resets the state for the next record.
 func (r *turn) commit() {
 	if r.idNew && !r.idLong {
 		r.idLen = uint16(copy(r.ids, r.ids[r.idLen:]))
@@ -337,9 +333,9 @@ func (r *turn) event() {
 	r.order()
 }
 
-// order holds the record's id against those before. One that is not above the
-// highest is a duplicate, whether it is a repetition or out of order, and does
-// not make up for the one that was missed.
+// order compares the record's id with those before. An id that is not higher than the
+// highest one is a duplicate, whether it is a repetition or out of order, and does not
+// reduce the number of missed ones.
 func (r *turn) order() {
 	id, ok := r.serial.integer()
 	switch {

@@ -1,26 +1,25 @@
-// Package timer holds what is due at a time: the moments at which the connections of
-// a load generator go on by themselves. It knows no clock; time is nanoseconds on
-// whatever axis its user has.
+// Package timer holds the times at which the connections of a load generator continue on
+// their own. It has no clock; time is nanoseconds on any axis that the caller chooses.
 package timer
 
-// Entry is one moment. ID and Generation say whose it is, What what is to be done.
+// Entry is one timer. ID and Generation identify its owner, What the action.
 type Entry struct {
 	Due        int64
 	ID         int32
-	Generation int32 // tells entries of the present from those that nobody waits for any more
+	Generation int32 // distinguishes current entries from those whose owner no longer exists
 	What       uint8
 }
 
-// Heap holds entries, the earliest first. Its zero value is empty. It belongs to one
-// goroutine, and allocates only while it grows.
+// Heap holds entries, the earliest first. The zero value is empty and ready for use. It
+// belongs to one goroutine, and allocates only while it grows.
 type Heap struct {
 	list []Entry
 }
 
-// Len is how many entries there are.
+// Len returns the number of entries.
 func (h *Heap) Len() int { return len(h.list) }
 
-// Next is when the first entry is due. It returns false if there is none.
+// Next returns when the first entry is due, or false if there is none.
 func (h *Heap) Next() (due int64, ok bool) {
 	if len(h.list) == 0 {
 		return 0, false
@@ -28,7 +27,7 @@ func (h *Heap) Next() (due int64, ok bool) {
 	return h.list[0].Due, true
 }
 
-// Add puts an entry in.
+// Add adds an entry.
 func (h *Heap) Add(e Entry) {
 	h.list = append(h.list, e)
 	i := len(h.list) - 1
@@ -43,8 +42,8 @@ func (h *Heap) Add(e Entry) {
 	h.list[i] = e
 }
 
-// Take removes the first entry if it is due. Of entries with the same time any may
-// be first.
+// Take removes the first entry if it is due. The order of entries with the same time is
+// undefined.
 func (h *Heap) Take(now int64) (e Entry, ok bool) {
 	if len(h.list) == 0 || h.list[0].Due > now {
 		return Entry{}, false
@@ -58,7 +57,7 @@ func (h *Heap) Take(now int64) (e Entry, ok bool) {
 	return e, true
 }
 
-// Keep removes the entries that keep rejects.
+// Keep removes the entries for which keep returns false.
 func (h *Heap) Keep(keep func(Entry) bool) {
 	kept := h.list[:0]
 	for _, e := range h.list {
@@ -72,7 +71,7 @@ func (h *Heap) Keep(keep func(Entry) bool) {
 	}
 }
 
-// sink puts e at i, or as far below as it belongs.
+// sink moves e down from i to its place.
 func (h *Heap) sink(i int, e Entry) {
 	for {
 		down := 2*i + 1

@@ -8,38 +8,38 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// Settings is what the connections of a Client have in common.
+// Settings are common to all connections of a Client.
 type Settings struct {
-	ServerName string         // the certificate is checked against it, and a name (not an address) is sent to the server
-	Insecure   bool           // take any certificate
+	ServerName string         // to verify the certificate against; a name (not an address) is also sent to the server
+	Insecure   bool           // accept any certificate
 	Roots      *x509.CertPool // nil: those of the system
-	Protocols  []string       // offered by ALPN, the preferred one first: "h2", "http/1.1"
-	Resume     bool           // resume sessions: connections after the first save the server a signature
-	Min, Max   uint16         // versions, as tls.VersionTLS13; 0: what crypto/tls takes
+	Protocols  []string       // offered with ALPN, in order of preference: "h2", "http/1.1"
+	Resume     bool           // resume sessions: the server signs only for the first connection
+	Min, Max   uint16         // versions, such as tls.VersionTLS13; 0: the defaults of crypto/tls
 }
 
-// sessions is how many sessions a Client remembers. All its connections go to one
-// server and resume the latest.
+// sessions is how many sessions a Client stores. All of its connections go to one server
+// and resume the latest session.
 const sessions = 1
 
-// Client is what connections to one server share, their sessions above all.
+// Client is shared by the connections to one server, mainly for their sessions.
 type Client struct {
 	config *tls.Config
 }
 
-// NewClient checks the settings.
+// NewClient validates the settings.
 func NewClient(s Settings) (*Client, error) {
 	if s.ServerName == "" && !s.Insecure {
-		return nil, errors.New("tls: a certificate is checked against the name of its server, and there is none")
+		return nil, errors.New("tls: no server name to verify the certificate against")
 	}
 	if s.Max != 0 && s.Min > s.Max {
-		return nil, errors.New("tls: the lowest version is above the highest")
+		return nil, errors.New("tls: the minimum version is higher than the maximum version")
 	}
 	c := &tls.Config{
 		ServerName: s.ServerName, InsecureSkipVerify: s.Insecure, RootCAs: s.Roots, NextProtos: s.Protocols,
 		MinVersion: s.Min, MaxVersion: s.Max,
-		// Records grow from the size of a packet otherwise, which helps browsers and
-		// costs everybody else.
+		// Otherwise records grow from the size of a packet, which helps browsers and slows
+		// down everything else.
 		DynamicRecordSizingDisabled: true,
 	}
 	if s.Resume {
@@ -48,8 +48,8 @@ func NewClient(s Settings) (*Client, error) {
 	return &Client{config: c}, nil
 }
 
-// For is what connections have in common that are secured so: they offer HTTP/2
-// or HTTP/1.1, and nothing else.
+// For returns a Client for connections with these options, which offer either HTTP/2 or
+// HTTP/1.1.
 func For(t *spec.TLS, http2 bool) (*Client, error) {
 	s := Settings{ServerName: t.ServerName, Insecure: t.Insecure, Resume: t.Resume, Protocols: []string{"http/1.1"}}
 	if http2 {

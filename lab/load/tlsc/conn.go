@@ -9,32 +9,32 @@ import (
 	"time"
 )
 
-// Conn is one connection. It belongs to the goroutine that started it, which must
-// not change whether it is locked to its thread as long as the handshake runs.
+// Conn is one connection. It belongs to the goroutine that started it, which must not lock
+// or unlock its thread during the handshake.
 type Conn struct {
 	tls   *tls.Conn
 	wire  wire
-	next  func() (struct{}, bool) // goes on with the handshake; nil once it has ended
+	next  func() (struct{}, bool) // resumes the handshake; nil once it has ended
 	stop  func()
 	began time.Time
 	state State
 	ready bool
-	ended bool // close_notify came
+	ended bool // close_notify was received
 	err   *Error
 }
 
-// State is what a handshake came to.
+// State is the result of a handshake.
 type State struct {
 	Took     time.Duration // from Start to the end of the handshake
-	Version  uint16        // tls.VersionName tells its name
-	Cipher   uint16        // tls.CipherSuiteName tells its name
+	Version  uint16        // for tls.VersionName
+	Cipher   uint16        // for tls.CipherSuiteName
 	Curve    tls.CurveID   // of the key exchange
-	Protocol string        // that ALPN agreed on; empty: none
-	Resumed  bool          // an earlier session was
+	Protocol string        // negotiated with ALPN; empty: none
+	Resumed  bool          // an earlier session was resumed
 }
 
-// Start begins a connection and appends its first message to out. It has to be
-// ended by Close.
+// Start begins a connection and appends its first message to out. The caller must call
+// Close.
 func (c *Client) Start(out []byte) (*Conn, []byte, error) {
 	n := &Conn{began: time.Now()}
 	n.tls = tls.Client(&n.wire, c.config)
@@ -43,7 +43,7 @@ func (c *Client) Start(out []byte) (*Conn, []byte, error) {
 	return n, out, err
 }
 
-// handshake is the coroutine. It ends when the handshake does.
+// handshake is the coroutine. It ends with the handshake.
 func (c *Conn) handshake(yield func(struct{}) bool) {
 	c.wire.wait = func() bool { return yield(struct{}{}) }
 	err := c.tls.Handshake()
@@ -60,7 +60,7 @@ func (c *Conn) handshake(yield func(struct{}) bool) {
 	c.ready = true
 }
 
-// proceed runs the handshake until it needs more bytes or has ended.
+// proceed runs the handshake until it needs more bytes or ends.
 func (c *Conn) proceed(out []byte) ([]byte, error) {
 	c.wire.out = out
 	if _, more := c.next(); !more {
@@ -70,13 +70,13 @@ func (c *Conn) proceed(out []byte) ([]byte, error) {
 	return out, c.Err()
 }
 
-// Ready reports whether the handshake is done: State is valid, and Write possible.
+// Ready reports whether the handshake is complete: State is valid, and Write may be called.
 func (c *Conn) Ready() bool { return c.ready }
 
-// State is what the handshake came to. It is zero until Ready.
+// State returns the result of the handshake. It is zero until Ready.
 func (c *Conn) State() State { return c.state }
 
-// Err is what ended the connection, or nil.
+// Err returns the error that ended the connection, or nil.
 func (c *Conn) Err() error {
 	if c.err == nil {
 		return nil
@@ -84,12 +84,12 @@ func (c *Conn) Err() error {
 	return c.err
 }
 
-// Feed takes ciphertext, all of it, split anywhere. It appends what it decrypts to
-// to plain, and to out what the server has to be told: messages of the handshake,
-// of a key update, an alert. Both are of use whatever the error: io.EOF after the
-// server's close_notify, otherwise an *Error, which says why the connection is of
-// no use any more. Of out there are at most as many bytes as of in, but for the
-// handshake; a caller that cannot write them stops feeding.
+// Feed consumes all of in, which is ciphertext split at any position. It appends the
+// decrypted bytes to plain, and what must be sent to the server to out: handshake messages,
+// key updates, an alert. Both are valid even with an error: io.EOF after the server's
+// close_notify, otherwise an *Error, which says why the connection can no longer be used.
+// Except during the handshake, out grows by at most len(in) bytes; a caller that cannot
+// write them stops calling Feed.
 func (c *Conn) Feed(in, plain, out []byte) (p, o []byte, err error) {
 	if c.err != nil {
 		return plain, out, c.err
@@ -110,7 +110,7 @@ func (c *Conn) Feed(in, plain, out []byte) (p, o []byte, err error) {
 	return plain, out, err
 }
 
-// read decrypts what is there.
+// read decrypts the available bytes.
 func (c *Conn) read(plain []byte) ([]byte, error) {
 	for {
 		plain = slices.Grow(plain, 4<<10)
@@ -120,7 +120,7 @@ func (c *Conn) read(plain []byte) ([]byte, error) {
 		case err == nil:
 		case err == errAgain:
 			return plain, nil
-		case err == io.EOF: // close_notify: the wire has no end
+		case err == io.EOF: // close_notify: the wire itself has no end
 			c.ended = true
 			return plain, io.EOF
 		default:
@@ -130,7 +130,7 @@ func (c *Conn) read(plain []byte) ([]byte, error) {
 	}
 }
 
-// Write appends plain, encrypted, to out.
+// Write encrypts plain and appends it to out.
 func (c *Conn) Write(out, plain []byte) ([]byte, error) {
 	switch {
 	case c.err != nil:
@@ -148,9 +148,9 @@ func (c *Conn) Write(out, plain []byte) ([]byte, error) {
 	return out, nil
 }
 
-// End is called when the socket's other side was closed. It returns nil if the
-// server said so before, as it has to; otherwise content may have been cut off, by
-// whoever is in between, and the error says that.
+// End is called when the peer closed the socket. It returns nil if the server sent
+// close_notify before, as it must. Otherwise something on the path may have truncated the
+// content, and End returns an error.
 func (c *Conn) End() error {
 	if c.err == nil && !c.ended {
 		c.err = &Error{Kind: Truncated, Err: errTruncated}
@@ -158,8 +158,8 @@ func (c *Conn) End() error {
 	return c.Err()
 }
 
-// Close appends close_notify to out, unless the connection failed, and frees what
-// the handshake holds. Nothing may be called after it but State and Err.
+// Close appends close_notify to out, unless the connection failed, and frees the resources
+// of the handshake. Afterwards only State and Err may be called.
 func (c *Conn) Close(out []byte) []byte {
 	if c.stop != nil {
 		c.stop()
@@ -168,22 +168,22 @@ func (c *Conn) Close(out []byte) []byte {
 	}
 	if c.ready && c.err == nil {
 		c.wire.out = out
-		// It cannot fail: the wire takes everything.
+		// It cannot fail: the wire accepts everything.
 		_ = c.tls.CloseWrite()
 		out, c.wire.out = c.wire.out, nil
 	}
 	return out
 }
 
-// wire is the connection as crypto/tls sees it.
+// wire is the connection that crypto/tls uses.
 type wire struct {
-	in   []byte      // that was not read yet; the caller's
-	out  []byte      // the caller's
-	wait func() bool // lets the caller of the handshake go on; false: it gave up
+	in   []byte      // not read yet; belongs to the caller
+	out  []byte      // belongs to the caller
+	wait func() bool // resumes the caller of the handshake; false: it gave up
 }
 
-// again says that there are no bytes yet. It calls itself temporary, so that
-// crypto/tls goes on where it was.
+// again reports that there are no bytes yet. It is a temporary error, so that crypto/tls
+// can continue where it was.
 type again struct{}
 
 var errAgain net.Error = again{}
@@ -211,8 +211,8 @@ func (w *wire) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// address is where the wire leads, as far as crypto/tls asks: it remembers
-// sessions by it where there is no name.
+// address is the address of the wire as far as crypto/tls needs one: it is the key of a
+// session if there is no server name.
 type address struct{}
 
 func (address) Network() string { return "memory" }

@@ -6,16 +6,16 @@ import (
 	"net"
 )
 
-// Kind is what went wrong, in the word that results count it under.
+// Kind is the kind of an error.
 type Kind uint8
 
 // The kinds of errors.
 const (
-	NotTLS      Kind = iota + 1 // the server answers in another protocol
-	Certificate                 // the server's certificate was refused
+	NotTLS      Kind = iota + 1 // the server uses another protocol
+	Certificate                 // the server's certificate was rejected
 	Alert                       // the server sent a fatal alert
-	Record                      // what the server sent breaks the protocol, or was tampered with
-	Handshake                   // no agreement was reached
+	Record                      // the server violated the protocol, or its data was tampered with
+	Handshake                   // the handshake failed
 	Truncated                   // the connection ended without close_notify: content may be missing
 )
 
@@ -24,7 +24,7 @@ var kindNames = [...]string{
 	Handshake: "tls-handshake", Truncated: "tls-truncated",
 }
 
-// String is the name of k, as results carry it.
+// String returns the name of k in results.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
 		return kindNames[k]
@@ -32,24 +32,24 @@ func (k Kind) String() string {
 	return "tls-unknown"
 }
 
-// Error is what ended a connection.
+// Error is an error that ended a connection.
 type Error struct {
 	Kind Kind
-	Err  error // what crypto/tls says
+	Err  error // from crypto/tls
 }
 
-// Error is what crypto/tls says.
+// Error returns the message of crypto/tls.
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap returns what crypto/tls says.
+// Unwrap returns the error of crypto/tls.
 func (e *Error) Unwrap() error { return e.Err }
 
 var (
 	errTruncated = errors.New("tls: the connection ended without close_notify")
-	errNotReady  = errors.New("tls: written to before the end of the handshake")
+	errNotReady  = errors.New("tls: write before the end of the handshake")
 )
 
-// classify makes an error of crypto/tls one of ours.
+// classify converts an error of crypto/tls.
 func classify(err error, ready bool) *Error {
 	e := &Error{Kind: Handshake, Err: err}
 	if ready {

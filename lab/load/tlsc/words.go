@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// MaxOwed bounds, in bytes, what waits for a server that has TLS answered, key
-// updates say, and does not read the answers.
+// MaxOwed limits, in bytes, the output that waits for a server that requests responses at
+// the TLS level, such as key updates, and does not read them.
 const MaxOwed = 64 << 10
 
-// Ends of connections that have no error of their own.
+// Errors of connections that have no error of their own.
 var (
 	ErrClosed    = errors.New("TLS handshake: the server closed the connection")
 	ErrNoHTTP2   = errors.New("TLS handshake: the server does not offer HTTP/2 (by ALPN)")
@@ -19,8 +19,9 @@ var (
 	ErrTruncated = errors.New("TLS connection closed within an answer, without a word: content may be cut off")
 )
 
-// Explain says what an error of a TLS connection means: one of package tlsc, one of this
-// package, or an errno of its socket; ETIMEDOUT is a handshake that took too long.
+// Explain returns an error that explains err, the error of a TLS connection: one of
+// the errors above, an *Error, or an errno of its socket; ETIMEDOUT is a handshake that
+// took too long.
 func Explain(err error) error {
 	if errno, is := errors.AsType[syscall.Errno](err); is {
 		if errno == syscall.ETIMEDOUT {
