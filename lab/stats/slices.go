@@ -104,8 +104,8 @@ func CompareSlices(a, b Sliced, figures func(a, b []int, out []float64) []float6
 	return low, high
 }
 
-// drawBlocks fills index with blocks of consecutive indexes that begin anywhere, and go on
-// with the first after the last.
+// drawBlocks fills index with blocks of consecutive indexes that begin anywhere. The
+// first index follows the last.
 func drawBlocks(index []int, length int, rng *rand.Rand) {
 	n := len(index)
 	for i := 0; i < n; {

@@ -125,7 +125,7 @@ func TestCompareSlicesRefuses(t *testing.T) {
 	}
 }
 
-// A block goes on with the first slice after the last, and all slices are as likely.
+// A block continues with the first slice after the last; all slices are equally likely.
 func TestDrawBlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var seen [10]int

@@ -179,7 +179,7 @@ func (p *plan) tryOnce(ctx context.Context, w io.Writer) (err error) {
 	return err
 }
 
-// tryTarget sends one request, and shows what came of it.
+// tryTarget sends one request, and shows the result.
 func (p *plan) tryTarget(ctx context.Context, u *scenario.User, t *scenario.Target, server string) (text string, good bool, err error) {
 	wire := u.Append(nil, t)
 	var s strings.Builder

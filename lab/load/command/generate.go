@@ -116,8 +116,8 @@ func (s *session) oneGenerator(ctx context.Context, order *spec.Spec, observer *
 }
 
 // processes starts the workers of this machine, each on one of the CPUs in turn.
-// They end with this process: their input does, and the guard sees to it until
-// release is called, when they have ended.
+// They end with this process, because their input ends. The guard ends them as well, until
+// release is called after their end.
 func (s *session) processes() (p *fleet.Processes, release func() error, err error) {
 	var releases []func() error
 	release = func() (err error) {

@@ -72,7 +72,7 @@ type Runner struct {
 	tickAt   int64        // time of the last tick
 	cpu      cputime.Time // at the last tick
 
-	warmup int64 // as it came out
+	warmup int64 // as measured
 	steady bool
 	began  bool // the window has
 }

@@ -243,7 +243,7 @@ func TestOwed(t *testing.T) {
 	}
 }
 
-// A peer that is gone is told of once, and nothing more is sent.
+// A lost peer is reported once, and nothing more is sent.
 func TestGone(t *testing.T) {
 	p := newPair(t, false, true)
 	if err := p.peer.Close(); err != nil {
@@ -262,7 +262,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// The server is told of the end of a connection that was established, by TLS and by
+// The end of an established connection is announced to the server, by TLS and by
 // HTTP/2.
 func TestClose(t *testing.T) {
 	for _, established := range []bool{false, true} {
