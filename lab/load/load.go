@@ -8,7 +8,7 @@
 //	                     │ wire, h1, h2, tlsc           bytes, protocols
 //	                     │ sock, ring                   sockets
 //	                     │ arrive, scenario, reel, sse  what is asked, when
-//	                     └ tally, timer                 what came of it
+//	                     └ tally, timer                 the results
 //
 // Package request asks and is answered, package subscribe listens to streams. Both are
 // clients of package run, which takes them through the phases of a run. They do not
