@@ -13,6 +13,7 @@ import (
 
 const (
 	drainFor = 100 * time.Millisecond // for answers outstanding when the window ends
+	catchUps = 4                      // looks for answers that have arrived by then
 	cutFor   = time.Second            // for the answers to an open loop that was cut short
 	holdFor  = 200 * time.Millisecond // idle connections, for those who look at the server when the last tick says so
 )
@@ -114,10 +115,29 @@ func (c *client) Result(res *spec.Result, now int64) error {
 		}
 	}
 	res.Held = c.held
-	if c.open == nil && !c.spec.Idle {
-		res.Unanswered = c.unanswered(now)
+	if err := c.latency(res); err != nil || c.open != nil || c.spec.Idle {
+		return err
 	}
-	return c.latency(res)
+	if err := c.catchUp(); err != nil {
+		return err
+	}
+	if res.Unanswered = c.unanswered(now); res.Unanswered > 0 {
+		return c.latency(res)
+	}
+	return nil
+}
+
+// catchUp takes the answers that are there already: this thread may not have run for a
+// while, and that is not the server's fault. Nothing more is sent.
+func (l *loop) catchUp() error {
+	l.draining = true
+	for range catchUps {
+		now := l.Now()
+		if err := l.wait(now, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // latency adds what was recorded of latencies. Those of an open loop follow in

@@ -1,0 +1,45 @@
+package request
+
+import (
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/load/tally"
+)
+
+// TestUnansweredIsNotStarved does not blame the server for answers that have arrived while the
+// generator's thread did not run.
+func TestUnansweredIsNotStarved(t *testing.T) { eachIO(t, testUnansweredIsNotStarved) }
+
+func testUnansweredIsNotStarved(t *testing.T, via string) {
+	for silent, want := range map[bool]uint64{false: 0, true: 8} {
+		quiet := make(chan struct{})
+		var stopped atomic.Bool
+		s := serveScript(t, func(c *net.TCPConn, _ int) bool {
+			if stopped.Load() {
+				<-quiet
+				return false
+			}
+			return say(c, goodAnswer)
+		})
+		order := testSpec(via, s.addr)
+		order.Connections = 8
+		l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 30 })
+		stopped.Store(silent)
+		l.draining = false
+		l.start()
+		if err := l.Until(l.Now() + int64(20*time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * drainFor) // nobody takes the answers meanwhile
+		c, res := &client{loop: l}, &spec.Result{Errors: map[string]uint64{}}
+		c.Mark()
+		if err := c.Result(res, l.Now()); err != nil || res.Unanswered != want {
+			t.Errorf("server silent %v: %d unanswered, %v; want %d", silent, res.Unanswered, err, want)
+		}
+		close(quiet)
+	}
+}
