@@ -112,11 +112,12 @@ func TestBenchMeasures(t *testing.T) {
 			continue
 		}
 		counted++
-		if r.Requests == 0 || r.CPU.PerRequestUs <= 0 || r.Memory.RSSPeakBytes == 0 || r.Latency.P50 == nil || len(r.Series) == 0 {
+		// A run that others disturbed may have too few answers for a median.
+		if r.Requests == 0 || r.CPU.PerRequestUs <= 0 || r.Memory.RSSPeakBytes == 0 || r.Latency.P50 == nil && r.Valid || len(r.Series) == 0 {
 			t.Errorf("%s lacks a figure: %+v", r.ID, r)
 			continue
 		}
-		if r.Subject == "slow" && *r.Latency.P50 < 2000 {
+		if r.Subject == "slow" && r.Latency.P50 != nil && *r.Latency.P50 < 2000 {
 			t.Errorf("%s: p50 %v us of a server that sleeps 2 ms", r.ID, *r.Latency.P50)
 		}
 	}
