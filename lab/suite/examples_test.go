@@ -30,8 +30,12 @@ func TestExamplesDoTheSameWork(t *testing.T) {
 		{"rust", "rustc", "--version"},
 	} {
 		t.Run(example.name, func(t *testing.T) {
-			if out, err := exec.Command(example.runtime, example.version).CombinedOutput(); err != nil {
-				t.Skipf("%s is not installed: %v %s", example.runtime, err, out)
+			out, err := exec.Command(example.runtime, example.version).CombinedOutput()
+			if err != nil && !errors.Is(err, exec.ErrNotFound) {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if err != nil {
+				t.Skipf("%s is not installed: %v", example.runtime, err)
 			}
 			name := "example-" + example.name
 			b, c := benchOf(t, name, filepath.Join(examples, example.name+".yaml"))
