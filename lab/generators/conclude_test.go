@@ -116,7 +116,6 @@ func TestCommands(t *testing.T) {
 		{"redline", Plain, "load --quiet --json - --allow-invalid --warmup 0s -c 64 -d 6s URL"},
 		{"redline", Pipelined, "load --quiet --json - --allow-invalid --warmup 0s -c 64 -d 6s --pipeline 16 URL"},
 		{"redline", Stalled, "load --quiet --json - --allow-invalid --warmup 0s -c 64 -d 10s -r 1000 URL"},
-		{"redline-uring", Pipelined, "load --io uring --quiet --json - --allow-invalid --warmup 0s -c 64 -d 6s --pipeline 16 URL"},
 		{"wrk", Plain, "-t1 -c64 -d6s --timeout 30s -s DIR/report.lua URL"},
 		{"h2load", Plain, "-t1 -c64 -m1 -D6 --h1 URL"},
 		{"h2load", Pipelined, "-t1 -c64 -m16 -D6 --h1 URL"},

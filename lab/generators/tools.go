@@ -11,7 +11,6 @@ import (
 func catalogue(redline string) []*Tool {
 	return []*Tool{
 		{Name: "redline", program: redline, can: anything, command: redlineCommand, parse: parseRedline},
-		{Name: "redline-uring", variant: true, program: redline, can: overHTTP1, command: uringCommand, parse: parseRedline},
 		{
 			Name: "wrk", base: Plain, note: "closed loop, corrected", can: overHTTP1, program: "wrk", version: []string{"-v"}, install: debian("wrk"),
 			command: wrkCommand, parse: parseWrk,
@@ -65,12 +64,6 @@ func redlineCommand(l *Load) ([]string, error) {
 		args = append(args, "--http2", "--tls-insecure", "--streams", strconv.Itoa(l.Depth))
 	}
 	return append(args, l.URL), nil
-}
-
-// uringCommand is redlineCommand with io_uring.
-func uringCommand(l *Load) ([]string, error) {
-	args, err := redlineCommand(l)
-	return append([]string{args[0], "--io", "uring"}, args[1:]...), err
 }
 
 // wrkScript makes wrk report as JSON. A request function costs a call of Lua for each

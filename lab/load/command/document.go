@@ -68,7 +68,6 @@ func (p *plan) describeUsers(c *present.Config) {
 
 // describeProtocol puts into it what is spoken.
 func (p *plan) describeProtocol(c *present.Config) {
-	c.IO = p.flags.protocol.io
 	if c.HTTP2 = p.flags.protocol.http2; p.flags.protocol.http2 {
 		c.Streams = p.flags.protocol.streams
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/redline-go/redline/lab/cli"
-	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // The exit codes of a run beyond those of all verbs.
@@ -125,7 +124,7 @@ func (l *userFlags) bind(f *pflag.FlagSet) {
 type protocolFlags struct {
 	http2, insecure, resume bool
 	streams                 int
-	serverName, ca, io      string
+	serverName, ca          string
 }
 
 func (l *protocolFlags) bind(f *pflag.FlagSet) {
@@ -136,7 +135,6 @@ func (l *protocolFlags) bind(f *pflag.FlagSet) {
 	f.BoolVar(&l.resume, "tls-resume", false, "resume TLS sessions: a fresh connection is one of a client that has been there before")
 	f.StringVar(&l.serverName, "server-name", "", "`NAME` that TLS asks for, and that the certificate is checked against (default: that of the URL)")
 	f.StringVar(&l.ca, "ca", "", "`FILE` with the certificates that are trusted, PEM (default: those of the system)")
-	f.StringVar(&l.io, "io", spec.Epoll, "system calls of HTTP/1.1 in clear: epoll, or `uring` for io_uring")
 }
 
 // streamFlags is the command line of subscribers.

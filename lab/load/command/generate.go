@@ -29,7 +29,7 @@ func (p *plan) order(to *server, arrivals *arrive.Plan) *spec.Spec {
 		Timeout: p.flags.timeout, Arrivals: arrivals, ServerPIDs: to.processes.PIDs, Listen: p.subscribers,
 		PerConnection: users.perConnection, ConnectRate: p.users.dials, Sources: users.sources, Slow: p.users.slow,
 		MaxBody: p.users.maxBody, Persist: users.keepGoing,
-		TLS: p.protocol.TLS, HTTP2: p.protocol.HTTP2, IO: p.flags.protocol.io,
+		TLS: p.protocol.TLS, HTTP2: p.protocol.HTTP2,
 	}
 	if p.protocol.HTTP2 {
 		s.Streams = p.flags.protocol.streams

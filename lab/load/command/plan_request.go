@@ -146,10 +146,6 @@ func (p *plan) planProtocol(changed func(string) bool) (err error) {
 		return errors.New("--chunked is about HTTP/1.1: leave it out, HTTP/2 has frames")
 	case (l.http2 || secure) && (users.slowRead != "" || users.slowWrite != ""):
 		return errors.New("--slow-read and --slow-write: slow clients speak HTTP/1.1 in clear; load an http:// URL without --http2")
-	case l.io != spec.Epoll && l.io != spec.URing:
-		return fmt.Errorf("--io %s: write epoll or uring", l.io)
-	case l.io == spec.URing && (l.http2 || secure || users.slowRead != "" || users.slowWrite != ""):
-		return errors.New("--io uring is for HTTP/1.1 in clear by clients that are not slow: write --io epoll, or leave out TLS, --http2, --slow-read and --slow-write")
 	case l.insecure && l.ca != "":
 		return errors.New("--insecure takes any certificate: leave out --ca, or --insecure")
 	}
@@ -186,7 +182,7 @@ func (p *plan) tlsOf(u *url.URL) (*spec.TLS, error) {
 var ofRequests = []string{
 	"pipeline", "rate", "arrivals", "stages", "burst", "find", "method", "body", "body-file", "status",
 	"targets", "think", "check", "upload", "chunked", "requests-per-connection", "slow-read", "slow-write", "slow-connections",
-	"max-body", "keep-going", "try", "io",
+	"max-body", "keep-going", "try",
 }
 
 // asked names the flag that asks for subscribers; empty if none does.

@@ -39,7 +39,6 @@ func Differences(a, b *present.Document) (list []string) {
 		{"thin lines", c.Slow, d.Slow},
 		{"timeout, seconds", c.TimeoutSeconds, d.TimeoutSeconds},
 		{"workers", max(c.Workers, 1), max(d.Workers, 1)},
-		{"I/O of the generator", c.IO, d.IO},
 	} {
 		if first, second := say(p.a), say(p.b); first != second {
 			list = append(list, fmt.Sprintf("%s: %s, then %s", p.name, first, second))

@@ -25,7 +25,7 @@ func specs(t *testing.T, orders []Order) (list []spec.Spec) {
 
 func TestDivide(t *testing.T) {
 	whole := spec.Spec{
-		Addr: "127.0.0.1:80", Request: []byte("GET"), Connections: 8, Pipeline: 1, Window: time.Second, ConnectRate: 30, IO: spec.URing,
+		Addr: "127.0.0.1:80", Request: []byte("GET"), Connections: 8, Pipeline: 1, Window: time.Second, ConnectRate: 30,
 		Sources: []string{"127.0.0.2-127.0.0.5"}, Slow: spec.Slow{Connections: 2, Read: 10},
 		Arrivals: &arrive.Plan{Rate: 300, Stages: []arrive.Stage{{For: time.Second, Rate: 600}}, Poisson: true, Seed: 7},
 	}
@@ -38,7 +38,7 @@ func TestDivide(t *testing.T) {
 	var sources []string
 	var seeds []uint64
 	for i, s := range specs(t, orders) {
-		if !s.Member || s.Addr != whole.Addr || string(s.Request) != "GET" || s.IO != spec.URing || s.Window != whole.Window {
+		if !s.Member || s.Addr != whole.Addr || string(s.Request) != "GET" || s.Window != whole.Window {
 			t.Errorf("worker %d: %+v", i, s)
 		}
 		if s.Arrivals.Stages[0].Rate != 200 || math.Abs(s.Arrivals.Phase-float64(i)/3) > 1e-9 || !s.Arrivals.Poisson {

@@ -77,7 +77,6 @@ type Config struct {
 	Sources       []string   `json:"sources,omitempty"`                 // addresses that connections come from
 	Slow          *spec.Slow `json:"slow,omitempty"`                    // connections on thin lines, bytes a second
 
-	IO      string     `json:"io,omitempty"`      // of the generator: epoll or uring
 	HTTP2   bool       `json:"http2,omitempty"`   // HTTP/1.1 if not
 	Streams int        `json:"streams,omitempty"` // of HTTP/2: requests in flight, or subscribers, on each connection
 	TLS     *TLSConfig `json:"tls,omitempty"`     // of an https URL

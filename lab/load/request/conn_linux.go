@@ -82,15 +82,14 @@ func (l *loop) dial(c *conn, now int64) error {
 	c.settle()
 	c.parser.Reset()
 	l.connecting++
-	if l.ring != nil {
-		l.ring.Open(l.index(c), fd)
-	}
 	err = unix.Connect(fd, l.dialer.To)
 	if err != nil && err != unix.EINPROGRESS {
 		l.connectFailed(c, err, now)
 		return nil
 	}
-	if watchErr := l.watch(c); watchErr != nil {
+	// Edge-triggered, for everything, once: EPOLLOUT comes only when a write found the
+	// buffer full before, and no epoll_ctl follows.
+	if watchErr := l.poll.Add(c.fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP, int32(l.index(c)), c.gen); watchErr != nil {
 		return watchErr
 	}
 	if err == nil {
@@ -103,9 +102,6 @@ func (l *loop) dial(c *conn, now int64) error {
 func (l *loop) connected(c *conn, now int64) {
 	l.rec.Connects++
 	tally.Record(l.rec.Connect, now-c.sent, 1)
-	if l.ring != nil {
-		l.ring.Receive(l.index(c))
-	}
 	if c.wire != nil {
 		l.handshake(c, now)
 		return
@@ -200,32 +196,23 @@ func (l *loop) flush(c *conn) {
 		}
 	}
 	for c.off < len(c.out) {
-		if c.broken || l.ring != nil && l.ring.Send(l.index(c), c.out[c.off:]) {
+		if c.broken {
 			return
 		}
 		n, errno := sock.Send(c.fd, c.out[c.off:])
-		if !l.sent(c, n, errno) {
+		switch errno {
+		case 0:
+			c.off += n
+			l.rec.BytesOut += uint64(n)
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return // EPOLLOUT follows
+		default:
+			l.gone(c)
 			return
 		}
 	}
 	l.rec.Sent += uint64(c.asked)
-}
-
-// sent takes what a send of c's batch came to, and reports whether the rest can follow.
-func (l *loop) sent(c *conn, n int, errno unix.Errno) bool {
-	switch errno {
-	case 0:
-		c.off += n
-		l.rec.BytesOut += uint64(n)
-	case unix.EINTR:
-	case unix.EAGAIN:
-		l.blocked(c)
-		return false
-	default:
-		l.gone(c)
-		return false
-	}
-	return true
 }
 
 // requests is how many requests of the batch the server saw some byte of.
@@ -374,7 +361,7 @@ func (l *loop) drop(c *conn, due int64) {
 	if c.wire != nil {
 		l.hangUp(c)
 	}
-	l.closeSocket(c)
+	_ = unix.Close(c.fd) // as in Close
 	c.fd, c.phase = -1, waiting
 	c.gen++
 	c.settle()

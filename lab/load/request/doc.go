@@ -1,6 +1,6 @@
 // Package request makes the load of requests and answers: a closed or open loop over
 // many connections of HTTP/1.1 or HTTP/2, in clear or over TLS, driven by one thread
-// on raw epoll, or on an io_uring.
+// on raw epoll.
 //
 // Run connects, warms up until the rate is steady, measures one window, and
 // reports what happened as a sequence of [spec.Event] values; package run has the
@@ -145,10 +145,6 @@
 // its own histogram. In an open loop an arrival that waits for a fresh connection
 // counts that wait.
 //
-// With Spec.IO at URing a batch is handed to the kernel together with those of other
-// connections, a moment after it was queued. Latencies and service times begin with the
-// queueing, and send lags end when the kernel has taken all: none is too short.
-//
 // Subscribers of streams (Spec.Listen) are package subscribe's; of theirs the requests
 // are events, and the latency is the wall clock minus the stamp in the event, so that
 // server and generator must share a clock.
@@ -161,9 +157,8 @@
 // it carries, one receive, and a share of one epoll_pwait for all connections
 // that are ready. The system-call stubs take 2.5 %, this package and the
 // histogram 3 %, the clock 0.6 %. Pipelined by 16 the shares are the same (93 %
-// kernel), at a twelfth to a fifteenth of the cost a request. So there is little
-// to gain here but fewer or cheaper system calls: see package ring, which has one for
-// what all connections send and receive in a turn of the loop.
+// kernel), at a twelfth to a fifteenth of the cost a request. Only fewer or
+// cheaper system calls would reduce it much (ADR 14: io_uring was tried).
 //
 // The thread polls while there is traffic, and sleeps once 100 microseconds
 // brought nothing. A thread that sleeps has to be woken by the server's send, on

@@ -21,9 +21,7 @@ import (
 	"github.com/redline-go/redline/lab/load/wire"
 )
 
-func TestFreshConnections(t *testing.T) { eachIO(t, testFreshConnections) }
-
-func testFreshConnections(t *testing.T, via string) {
+func TestFreshConnections(t *testing.T) {
 	for _, pipeline := range []int{1, 4} {
 		var most, conns atomic.Int64
 		s := serveScript(t, func(c *net.TCPConn, n int) bool {
@@ -34,7 +32,7 @@ func testFreshConnections(t *testing.T, via string) {
 			}
 			return say(c, goodAnswer)
 		})
-		order := testSpec(via, s.addr)
+		order := testSpec(s.addr)
 		order.PerConnection, order.Pipeline = 3, pipeline
 		l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 120 })
 		want := int64(3)
@@ -50,9 +48,7 @@ func testFreshConnections(t *testing.T, via string) {
 	}
 }
 
-func TestSources(t *testing.T) { eachIO(t, testSources) }
-
-func testSources(t *testing.T, via string) {
+func TestSources(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
@@ -61,7 +57,7 @@ func testSources(t *testing.T, via string) {
 		mu.Unlock()
 		_, _ = c.Read(make([]byte, 1)) // until the client is gone
 	})
-	order := testSpec(via, s.addr)
+	order := testSpec(s.addr)
 	order.Connections, order.Sources = 9, []string{"127.0.0.2", "127.0.3.1-127.0.3.2"}
 	l, err := newLoop(context.Background(), order)
 	if err != nil {
@@ -85,11 +81,9 @@ func testSources(t *testing.T, via string) {
 }
 
 // The bound holds at every moment, however the machine runs.
-func TestConnectRate(t *testing.T) { eachIO(t, testConnectRate) }
-
-func testConnectRate(t *testing.T, via string) {
+func TestConnectRate(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	order := testSpec(via, s.addr)
+	order := testSpec(s.addr)
 	order.Connections, order.ConnectRate = 60, 500
 	l, err := newLoop(context.Background(), order)
 	if err != nil {
@@ -124,7 +118,7 @@ func TestSlowClients(t *testing.T) {
 		"one of them all": {Read: 200_000, Connections: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			order := single(spec.Epoll, s.addr, scenario.Request{Method: "POST", Body: body})
+			order := single(s.addr, scenario.Request{Method: "POST", Body: body})
 			order.Slow = slow
 			l, err := newLoop(context.Background(), order)
 			if err != nil {
@@ -155,9 +149,7 @@ func TestSlowClients(t *testing.T) {
 }
 
 // Bodies that no buffer holds, as the server gets them.
-func TestStreamedUploads(t *testing.T) { eachIO(t, testStreamedUploads) }
-
-func testStreamedUploads(t *testing.T, via string) {
+func TestStreamedUploads(t *testing.T) {
 	const size = 3 << 20
 	for name, r := range map[string]scenario.Request{
 		"length":  {Method: "PUT", Size: size},
@@ -179,7 +171,7 @@ func testStreamedUploads(t *testing.T, via string) {
 				bodies++
 				return ok("thanks")
 			})
-			order := single(via, s.addr, r)
+			order := single(s.addr, r)
 			l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 12 })
 			mu.Lock()
 			defer mu.Unlock()
@@ -197,7 +189,7 @@ func testStreamedUploads(t *testing.T, via string) {
 			t.Fatal(err)
 		}
 		s := serveAsked(t, 0, func(asked) string { return ok("thanks") })
-		order := single(via, s.addr, scenario.Request{Method: "PUT", File: name})
+		order := single(s.addr, scenario.Request{Method: "PUT", File: name})
 		order.Window = 2 * time.Minute
 		err := Run(context.Background(), order, func(e spec.Event) {
 			if e.Window {
@@ -214,9 +206,7 @@ func testStreamedUploads(t *testing.T, via string) {
 
 // An upload that is answered half way: by a refusal that ends the connection, and by
 // an answer after which the rest is taken.
-func TestEarlyAnswersToUploads(t *testing.T) { eachIO(t, testEarlyAnswersToUploads) }
-
-func testEarlyAnswersToUploads(t *testing.T, via string) {
+func TestEarlyAnswersToUploads(t *testing.T) {
 	const size = 32 << 20 // more than the buffers of both sides
 	early := func(answer string, finish bool) func(*scripted, *net.TCPConn) {
 		return func(s *scripted, c *net.TCPConn) {
@@ -239,14 +229,14 @@ func testEarlyAnswersToUploads(t *testing.T, via string) {
 	}
 	t.Run("goes on", func(t *testing.T) {
 		s := serve(t, early(goodAnswer, true))
-		l := drive(t, single(via, s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *tally.Counters) bool { return c.Requests >= 10 })
+		l := drive(t, single(s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *tally.Counters) bool { return c.Requests >= 10 })
 		if e := errorsOf(&l.rec.Counters); len(e) > 0 || l.rec.Requests != s.answered.Load() || l.rec.Sent != l.rec.Requests || l.rec.Early == 0 {
 			t.Errorf("errors %v, %d right, %d sent, %d early answers of %d", e, l.rec.Requests, l.rec.Sent, l.rec.Early, s.answered.Load())
 		}
 	})
 	t.Run("refuses", func(t *testing.T) {
 		s := serve(t, early("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false))
-		l := drive(t, single(via, s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *tally.Counters) bool { return c.Errors[tally.KindCheck] >= 5 })
+		l := drive(t, single(s.addr, scenario.Request{Method: "PUT", Size: size}), func(c *tally.Counters) bool { return c.Errors[tally.KindCheck] >= 5 })
 		if e := errorsOf(&l.rec.Counters); len(e) != 1 || l.rec.Requests != 0 || l.rec.Sent+l.rec.Early != e[spec.ErrCheck] {
 			t.Errorf("errors %v, %d right, %d sent, %d early", e, l.rec.Requests, l.rec.Sent, l.rec.Early)
 		}
@@ -271,10 +261,6 @@ func cork(t *testing.T, c *net.TCPConn) bool {
 // A server that ends connections on which nothing is asked does no wrong, and the
 // users find another when they are back.
 func TestConnectionsClosedBetweenRequests(t *testing.T) {
-	eachIO(t, testConnectionsClosedBetweenRequests)
-}
-
-func testConnectionsClosedBetweenRequests(t *testing.T, via string) {
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in := make([]byte, 4096)
 		if n, err := c.Read(in); err == nil && n > 0 && cork(t, c) {
@@ -283,7 +269,7 @@ func testConnectionsClosedBetweenRequests(t *testing.T, via string) {
 		// And away, without a word. The answer leaves with the end: no machine is so
 		// slow that somebody asks in between.
 	})
-	order := scenarioSpec(via, s.addr, "targets: [{url: /}]\n")
+	order := scenarioSpec(s.addr, "targets: [{url: /}]\n")
 	order.Scenario.Think = "50ms"
 	l := drive(t, order, func(c *tally.Counters) bool { return c.Dropped >= 12 })
 	if e := errorsOf(&l.rec.Counters); len(e) > 0 || l.rec.Requests < l.rec.Dropped {
@@ -295,9 +281,7 @@ func testConnectionsClosedBetweenRequests(t *testing.T, via string) {
 }
 
 // With Persist a run ends when its time is over, whatever the server did.
-func TestPersist(t *testing.T) { eachIO(t, testPersist) }
-
-func testPersist(t *testing.T, via string) {
+func TestPersist(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		do   func(*scripted, *net.TCPConn)
@@ -312,7 +296,7 @@ func testPersist(t *testing.T, via string) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, tc.do)
-			order := testSpec(via, s.addr)
+			order := testSpec(s.addr)
 			order.Window, order.Tick, order.Timeout, order.Persist = 400*time.Millisecond, 100*time.Millisecond, 50*time.Millisecond, true
 			for range 4 { // the server may have no turn in a short window
 				events, err := collect(context.Background(), order)
@@ -335,9 +319,7 @@ func testPersist(t *testing.T, via string) {
 
 // In an open loop connections come and go, and users think: every arrival is carried
 // all the same.
-func TestOpenLoopWithFreshConnections(t *testing.T) { eachIO(t, testOpenLoopWithFreshConnections) }
-
-func testOpenLoopWithFreshConnections(t *testing.T, via string) {
+func TestOpenLoopWithFreshConnections(t *testing.T) {
 	s := serveAsked(t, 0, func(asked) string { return ok("hello") })
 	for think, text := range map[string]string{
 		"constant": "targets: [{url: /}]\n",
@@ -345,8 +327,8 @@ func testOpenLoopWithFreshConnections(t *testing.T, via string) {
 		"thinking": "variables: {id: {counter: 1}}\ntargets: [{url: '/${id}', think: 'uniform:100us,2ms'}]\n",
 	} {
 		t.Run(think, func(t *testing.T) {
-			order := scenarioSpec(via, s.addr, text)
-			plan := openSpec(via, s.addr, 500)
+			order := scenarioSpec(s.addr, text)
+			plan := openSpec(s.addr, 500)
 			order.Arrivals, order.Window, order.Tick = plan.Arrivals, plan.Window, plan.Tick
 			order.PerConnection, order.ConnectRate, order.Connections = 2, 2000, 8
 			res := runOpen(t, order)

@@ -81,7 +81,7 @@ func serveFrames(t *testing.T, settings []http2.Setting, do func(f *framed, id u
 }
 
 func framesSpec(addr string) *spec.Spec {
-	order := testSpec(spec.Epoll, addr)
+	order := testSpec(addr)
 	order.HTTP2, order.Streams = true, 4
 	return order
 }
@@ -190,7 +190,7 @@ func TestFewerStreamsThanRequesters(t *testing.T) {
 			s := serveFrames(t, []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 2}}, func(f *framed, id uint32, _ int) bool {
 				return f.good(id)
 			})
-			order := scenarioSpec(spec.Epoll, s.addr, "variables: {n: {counter: 1}}\ntargets: [{url: '/${n}'}]\n")
+			order := scenarioSpec(s.addr, "variables: {n: {counter: 1}}\ntargets: [{url: '/${n}'}]\n")
 			order.HTTP2, order.Streams, order.Arrivals = true, 7, arrivals
 			l, err := newLoop(context.Background(), order)
 			if err != nil {
@@ -301,7 +301,7 @@ func TestFramesAllocate(t *testing.T) {
 	})
 	for name, order := range map[string]*spec.Spec{
 		"one request": framesSpec(s.addr),
-		"a scenario":  scenarioSpec(spec.Epoll, s.addr, "variables: {n: {counter: 1}}\ntargets: [{method: PUT, url: '/${n}', headers: {A: '${n}'}, body: 'x${n}', checks: [{body: {contains: hello}}]}]\n"),
+		"a scenario":  scenarioSpec(s.addr, "variables: {n: {counter: 1}}\ntargets: [{method: PUT, url: '/${n}', headers: {A: '${n}'}, body: 'x${n}', checks: [{body: {contains: hello}}]}]\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			order.HTTP2, order.Streams = true, 4

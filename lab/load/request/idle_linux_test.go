@@ -11,16 +11,14 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-func idleSpec(via string, addr string) *spec.Spec {
-	order := testSpec(via, addr)
+func idleSpec(addr string) *spec.Spec {
+	order := testSpec(addr)
 	order.Idle, order.Connections = true, 300
 	order.Warmup, order.Window, order.Tick = 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
 	return order
 }
 
-func TestIdle(t *testing.T) { eachIO(t, testIdle) }
-
-func testIdle(t *testing.T, via string) {
+func TestIdle(t *testing.T) {
 	var served, most, now atomic.Int64
 	s := serveScript(t, func(c *net.TCPConn, n int) bool {
 		if n > 1 {
@@ -34,7 +32,7 @@ func testIdle(t *testing.T, via string) {
 		now.Add(-1)
 		return say(c, goodAnswer)
 	})
-	order := idleSpec(via, s.addr)
+	order := idleSpec(s.addr)
 	events, err := collect(context.Background(), order)
 	if err != nil {
 		t.Fatal(err)
@@ -50,11 +48,9 @@ func testIdle(t *testing.T, via string) {
 
 // An hour in which nothing is asked is no timeout, neither of the connections nor
 // of the run.
-func TestNothingToWaitFor(t *testing.T) { eachIO(t, testNothingToWaitFor) }
-
-func testNothingToWaitFor(t *testing.T, via string) {
+func TestNothingToWaitFor(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	for name, order := range map[string]*spec.Spec{"idle": idleSpec(via, s.addr), "open loop": openSpec(via, s.addr, 1e-6)} {
+	for name, order := range map[string]*spec.Spec{"idle": idleSpec(s.addr), "open loop": openSpec(s.addr, 1e-6)} {
 		order.Connections = 3
 		l, err := newLoop(context.Background(), order)
 		if err != nil {
@@ -76,9 +72,7 @@ func testNothingToWaitFor(t *testing.T, via string) {
 }
 
 // A server that closes idle connections is seen to do so.
-func TestIdleConnectionsClosed(t *testing.T) { eachIO(t, testIdleConnectionsClosed) }
-
-func testIdleConnectionsClosed(t *testing.T, via string) {
+func TestIdleConnectionsClosed(t *testing.T) {
 	var connections atomic.Int64
 	window := make(chan struct{}) // closed when it has begun
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
@@ -92,7 +86,7 @@ func testIdleConnectionsClosed(t *testing.T, via string) {
 		}
 		_, _ = c.Read(in) // until the client is gone
 	})
-	order := idleSpec(via, s.addr)
+	order := idleSpec(s.addr)
 	order.Window = 30 * time.Second
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -114,13 +108,11 @@ func testIdleConnectionsClosed(t *testing.T, via string) {
 	}
 }
 
-func TestIdleNeedsKeepAlive(t *testing.T) { eachIO(t, testIdleNeedsKeepAlive) }
-
-func testIdleNeedsKeepAlive(t *testing.T, via string) {
+func TestIdleNeedsKeepAlive(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool {
 		return say(c, strings.Replace(goodAnswer, "\r\n", "\r\nConnection: close\r\n", 1)) && false
 	})
-	order := idleSpec(via, s.addr)
+	order := idleSpec(s.addr)
 	order.Connections = 10
 	_, err := collect(context.Background(), order)
 	if err == nil || !strings.Contains(err.Error(), "connections do not stay open: 0 of 10 are there after ") {
@@ -129,7 +121,7 @@ func testIdleNeedsKeepAlive(t *testing.T, via string) {
 }
 
 func TestIdleRefuses(t *testing.T) {
-	order := idleSpec(spec.Epoll, "127.0.0.1:1")
+	order := idleSpec("127.0.0.1:1")
 	order.Pipeline = 2
 	if err := order.Validate(); err == nil || !strings.Contains(err.Error(), "idle connections with a pipeline") {
 		t.Errorf("error %v", err)

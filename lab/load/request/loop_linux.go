@@ -8,11 +8,9 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/reel"
-	"github.com/redline-go/redline/lab/load/ring"
 	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
@@ -20,6 +18,7 @@ import (
 	"github.com/redline-go/redline/lab/load/timer"
 	"github.com/redline-go/redline/lab/load/tlsc"
 	"github.com/redline-go/redline/lab/load/wire"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -50,15 +49,13 @@ type again struct {
 	flags uint32
 }
 
-// loop is the event loop: one thread, one epoll instance or io_uring, all connections.
+// loop is the event loop: one thread, one epoll instance, all connections.
 type loop struct {
 	spec     *spec.Spec
 	ctx      context.Context
 	done     <-chan struct{}
-	base     time.Time        // of Now
-	poll     *sock.Poller     // nil: the ring does its work
-	ring     *ring.Ring       // nil: epoll
-	posted   []arrive.Arrival // handed to the ring, and not to the kernel yet
+	base     time.Time // of Now
+	poll     *sock.Poller
 	dialer   *sock.Dialer
 	rules    *h1.Rules
 	rec      *tally.Recorder
@@ -125,7 +122,7 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	}); err != nil {
 		return l, err
 	}
-	if err := l.newIO(); err != nil {
+	if l.poll, err = sock.NewPoller(eventsPerPoll); err != nil {
 		return l, err
 	}
 	if order.Arrivals != nil {
@@ -192,11 +189,14 @@ func (l *loop) Close() error {
 			if c.wire != nil {
 				l.hangUp(c)
 			}
-			l.closeSocket(c)
+			// close(2) on a socket frees the descriptor whatever it returns.
+			_ = unix.Close(c.fd)
 			c.fd = -1
 		}
 	}
-	l.closeIO()
+	if l.poll != nil {
+		_ = l.poll.Close() // nothing to be done about an error
+	}
 	if l.play == nil {
 		return nil
 	}
@@ -240,12 +240,15 @@ func (l *loop) outstanding() (n int) {
 	return n
 }
 
+// Spun is the time that was polled for nothing, in nanoseconds.
+func (l *loop) Spun() int64 { return l.poll.Spun }
+
 // Until runs the loop up to a time, or to the end of all hope.
 func (l *loop) Until(t int64) error {
 	for {
 		now := l.Now()
 		if now >= t {
-			return l.submit()
+			return nil
 		}
 		if err := l.upkeep(now); err != nil {
 			return err
@@ -324,4 +327,31 @@ func (l *loop) redial(now int64) error {
 // so idle connections come in small groups, as they do in life.
 func (l *loop) crowded() bool {
 	return l.connecting >= maxConnecting || l.spec.Idle && l.connecting+l.standing-l.held >= maxAsking
+}
+
+// wait waits until a time, and processes what there is.
+func (l *loop) wait(now, t int64) error {
+	if _, _, err := l.poll.Wait(now, t, len(l.again) > 0); err != nil {
+		return err
+	}
+	if len(l.poll.Events) > 0 {
+		now = l.Now()
+	}
+	for i := range l.poll.Events {
+		ev := &l.poll.Events[i]
+		c := &l.conns[ev.Fd]
+		if c.gen == ev.Pad && c.phase != waiting {
+			l.event(c, ev.Events, now)
+			if l.open != nil {
+				l.dispatch(l.Now())
+			}
+		}
+	}
+	l.turn, l.again = l.again, l.turn[:0]
+	for _, a := range l.turn {
+		if a.c.gen == a.gen && a.c.phase >= handshaking {
+			l.readable(a.c, a.flags)
+		}
+	}
+	return nil
 }

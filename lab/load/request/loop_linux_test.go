@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,9 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/redline-go/redline/lab/load/ring"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
@@ -90,32 +86,9 @@ func serveScript(t *testing.T, do script) *scripted {
 	})
 }
 
-// eachIO runs a test with each kind of system calls; without io_uring where the
-// kernel does not have it, or forbids it.
-func eachIO(t *testing.T, test func(t *testing.T, via string)) {
-	t.Run(spec.Epoll, func(t *testing.T) { test(t, spec.Epoll) })
-	t.Run(spec.URing, func(t *testing.T) {
-		needRing(t)
-		test(t, spec.URing)
-	})
-}
-
-// needRing skips the test where the kernel does not have io_uring, or forbids it.
-func needRing(t *testing.T) {
-	t.Helper()
-	r, err := ring.New(1)
-	switch {
-	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EINVAL):
-		t.Skip(err)
-	case err != nil:
-		t.Fatal(err)
-	}
-	r.Close()
-}
-
-func testSpec(via string, addr string) *spec.Spec {
+func testSpec(addr string) *spec.Spec {
 	return &spec.Spec{
-		IO: via, Addr: addr, Request: []byte(getRequest), Expect: spec.Expect{Status: 200, Body: []byte("hello")},
+		Addr: addr, Request: []byte(getRequest), Expect: spec.Expect{Status: 200, Body: []byte("hello")},
 		Connections: 3, Pipeline: 1, Window: time.Second, Tick: time.Second, Timeout: time.Minute, MaxBody: 1 << 20,
 	}
 }
@@ -184,17 +157,15 @@ func errorsOf(c *tally.Counters) map[string]uint64 {
 }
 
 // uploadSpec asks for 1 MiB uploads.
-func uploadSpec(via string, addr string) *spec.Spec {
-	order := testSpec(via, addr)
+func uploadSpec(addr string) *spec.Spec {
+	order := testSpec(addr)
 	order.Request = fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", 1<<20, strings.Repeat("u", 1<<20))
 	return order
 }
 
-func TestUploads(t *testing.T) { eachIO(t, testUploads) }
-
-func testUploads(t *testing.T, via string) {
+func TestUploads(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	order := uploadSpec(via, s.addr)
+	order := uploadSpec(s.addr)
 	order.Connections = 64
 	l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 128 })
 	if e := errorsOf(&l.rec.Counters); len(e) > 0 {
@@ -209,12 +180,10 @@ func testUploads(t *testing.T, via string) {
 }
 
 // An answer may come before the request is written to the end.
-func TestEarlyAnswers(t *testing.T) { eachIO(t, testEarlyAnswers) }
-
-func testEarlyAnswers(t *testing.T, via string) {
+func TestEarlyAnswers(t *testing.T) {
 	early := func(answer string, finish bool) func(*scripted, *net.TCPConn) {
 		return func(s *scripted, c *net.TCPConn) {
-			whole := len(uploadSpec(via, "").Request)
+			whole := len(uploadSpec("").Request)
 			for {
 				if _, err := io.ReadFull(c, make([]byte, 1000)); err != nil {
 					return
@@ -231,14 +200,14 @@ func testEarlyAnswers(t *testing.T, via string) {
 	}
 	t.Run("goes on", func(t *testing.T) {
 		s := serve(t, early(goodAnswer, true))
-		l := drive(t, uploadSpec(via, s.addr), func(c *tally.Counters) bool { return c.Requests >= 20 })
+		l := drive(t, uploadSpec(s.addr), func(c *tally.Counters) bool { return c.Requests >= 20 })
 		if e := errorsOf(&l.rec.Counters); len(e) > 0 || l.rec.Requests != s.answered.Load() {
 			t.Errorf("errors %v, %d right answers of %d", e, l.rec.Requests, s.answered.Load())
 		}
 	})
 	t.Run("refuses", func(t *testing.T) {
 		s := serve(t, early("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", false))
-		l := drive(t, uploadSpec(via, s.addr), func(c *tally.Counters) bool { return c.Errors[tally.KindStatus] >= 5 })
+		l := drive(t, uploadSpec(s.addr), func(c *tally.Counters) bool { return c.Errors[tally.KindStatus] >= 5 })
 		if e := errorsOf(&l.rec.Counters); len(e) != 1 || l.rec.Requests != 0 {
 			t.Errorf("errors %v and %d right answers, want status alone", e, l.rec.Requests)
 		}
@@ -247,9 +216,7 @@ func testEarlyAnswers(t *testing.T, via string) {
 
 // Batches are whole, in order and each request is answered once, however the
 // server cuts its answers.
-func TestPipeline(t *testing.T) { eachIO(t, testPipeline) }
-
-func testPipeline(t *testing.T, via string) {
+func TestPipeline(t *testing.T) {
 	for _, cut := range []int{0, 1, 7, 50, 1000} {
 		t.Run(fmt.Sprint("writes of ", cut), func(t *testing.T) {
 			var wrong atomic.Uint64
@@ -276,7 +243,7 @@ func testPipeline(t *testing.T, via string) {
 					}
 				}
 			})
-			order := testSpec(via, s.addr)
+			order := testSpec(s.addr)
 			order.Pipeline = 16
 			l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 320 })
 			if e := errorsOf(&l.rec.Counters); len(e) > 0 || wrong.Load() > 0 {
@@ -293,16 +260,14 @@ func testPipeline(t *testing.T, via string) {
 }
 
 // A close within a batch leaves requests behind.
-func TestPipelineClosed(t *testing.T) { eachIO(t, testPipelineClosed) }
-
-func testPipelineClosed(t *testing.T, via string) {
+func TestPipelineClosed(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, n int) bool {
 		if n == 5 {
 			return say(c, strings.Replace(goodAnswer, "\r\n", "\r\nConnection: close\r\n", 1)) && false
 		}
 		return say(c, goodAnswer)
 	})
-	order := testSpec(via, s.addr)
+	order := testSpec(s.addr)
 	order.Pipeline = 8
 	l := drive(t, order, func(c *tally.Counters) bool { return c.Failures() >= 10 })
 	e := errorsOf(&l.rec.Counters)
@@ -312,9 +277,7 @@ func testPipelineClosed(t *testing.T, via string) {
 }
 
 // The loop makes no garbage once its buffers are there.
-func TestLoopAllocates(t *testing.T) { eachIO(t, testLoopAllocates) }
-
-func testLoopAllocates(t *testing.T, via string) {
+func TestLoopAllocates(t *testing.T) {
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in, out := make([]byte, len(getRequest)), []byte(goodAnswer)
 		for {
@@ -326,7 +289,7 @@ func testLoopAllocates(t *testing.T, via string) {
 			}
 		}
 	})
-	l, err := newLoop(context.Background(), testSpec(via, s.addr))
+	l, err := newLoop(context.Background(), testSpec(s.addr))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/arrive"
-	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -16,7 +15,7 @@ func TestMemberTicks(t *testing.T) {
 	for name, plan := range map[string]*arrive.Plan{"closed": nil, "open": {Rate: 500}} {
 		t.Run(name, func(t *testing.T) {
 			s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-			order := testSpec(spec.Epoll, s.addr)
+			order := testSpec(s.addr)
 			order.Connections, order.Warmup, order.Window, order.Tick = 4, 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
 			order.Arrivals, order.Member = plan, true
 			events := collectSome(t, order)

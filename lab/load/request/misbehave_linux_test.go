@@ -94,9 +94,7 @@ var misbehaviours = []struct {
 
 // Each case answers two requests well and then does what its name says; the
 // errors that it leads to come under one name, and the run goes on.
-func TestServersThatMisbehave(t *testing.T) { eachIO(t, testServersThatMisbehave) }
-
-func testServersThatMisbehave(t *testing.T, via string) {
+func TestServersThatMisbehave(t *testing.T) {
 	for _, tc := range misbehaviours {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.timeout > 0 { // Two loops at once leave the servers no processor.
@@ -111,7 +109,7 @@ func testServersThatMisbehave(t *testing.T, via string) {
 				good.Add(1)
 				return say(c, goodAnswer)
 			})
-			order := testSpec(via, s.addr)
+			order := testSpec(s.addr)
 			if tc.timeout > 0 {
 				order.Timeout, order.Persist = tc.timeout, true
 			}

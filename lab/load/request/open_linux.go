@@ -49,7 +49,7 @@ func (l *loop) dispatch(now int64) int64 {
 			l.play.compose(c, 1)
 			now = l.Now()
 		}
-		c.arrival = l.post(a, now)
+		c.arrival = l.open.Send(a, now)
 		l.begin(c, now)
 		now = l.Now()
 	}

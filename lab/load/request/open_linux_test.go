@@ -52,8 +52,8 @@ func runOpenSeen(t *testing.T, order *spec.Spec, see func(spec.Event)) *spec.Res
 	return res
 }
 
-func openSpec(via string, addr string, rate float64) *spec.Spec {
-	order := testSpec(via, addr)
+func openSpec(addr string, rate float64) *spec.Spec {
+	order := testSpec(addr)
 	order.Window, order.Tick = 300*time.Millisecond, 50*time.Millisecond
 	order.Arrivals = &arrive.Plan{Rate: rate, Poisson: true, Seed: 3}
 	return order
@@ -66,11 +66,9 @@ func due(order *spec.Spec) uint64 {
 	return q.Due(int64(order.Window))
 }
 
-func TestOpenLoop(t *testing.T) { eachIO(t, testOpenLoop) }
-
-func testOpenLoop(t *testing.T, via string) {
+func TestOpenLoop(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	order := openSpec(via, s.addr, 2000)
+	order := openSpec(s.addr, 2000)
 	order.Warmup, order.Connections = 100*time.Millisecond, 8
 	res := runOpen(t, order)
 	if o := res.Open; o.Due != due(order) || o.Failed != 0 || o.Unfinished != 0 || len(res.Errors) > 0 {
@@ -82,16 +80,14 @@ func testOpenLoop(t *testing.T, via string) {
 }
 
 // What one slow connection cannot carry in time is carried late, to the last.
-func TestOpenLoopNeverSkips(t *testing.T) { eachIO(t, testOpenLoopNeverSkips) }
-
-func testOpenLoopNeverSkips(t *testing.T, via string) {
+func TestOpenLoopNeverSkips(t *testing.T) {
 	var served atomic.Uint64
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool {
 		served.Add(1)
 		time.Sleep(2 * time.Millisecond)
 		return say(c, goodAnswer)
 	})
-	order := openSpec(via, s.addr, 1000)
+	order := openSpec(s.addr, 1000)
 	order.Connections = 1
 	res := runOpen(t, order)
 	if o := res.Open; o.Failed+o.Unfinished != 0 || o.Sent >= o.Due || served.Load() != o.Due || o.Waited < o.Due/2 {
@@ -104,9 +100,7 @@ func testOpenLoopNeverSkips(t *testing.T, via string) {
 }
 
 // Errors come under their names, and each costs the one arrival that met it.
-func TestOpenLoopErrors(t *testing.T) { eachIO(t, testOpenLoopErrors) }
-
-func testOpenLoopErrors(t *testing.T, via string) {
+func TestOpenLoopErrors(t *testing.T) {
 	for _, tc := range misbehaviours {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -116,7 +110,7 @@ func testOpenLoopErrors(t *testing.T, via string) {
 				}
 				return say(c, goodAnswer)
 			})
-			order := openSpec(via, s.addr, 700)
+			order := openSpec(s.addr, 700)
 			order.Window = 100 * time.Millisecond
 			if tc.timeout > 0 {
 				order.Timeout, order.Persist = tc.timeout, true
@@ -141,9 +135,7 @@ func testOpenLoopErrors(t *testing.T, via string) {
 
 // A server that falls silent leaves arrivals without an answer: they are not
 // forgotten, sent or not.
-func TestOpenLoopGivesUp(t *testing.T) { eachIO(t, testOpenLoopGivesUp) }
-
-func testOpenLoopGivesUp(t *testing.T, via string) {
+func TestOpenLoopGivesUp(t *testing.T) {
 	t.Parallel()
 	s := serveScript(t, func(c *net.TCPConn, n int) bool {
 		if n > 20 {
@@ -152,7 +144,7 @@ func testOpenLoopGivesUp(t *testing.T, via string) {
 		}
 		return say(c, goodAnswer)
 	})
-	order := openSpec(via, s.addr, 1000)
+	order := openSpec(s.addr, 1000)
 	order.Timeout, order.Persist = 1500*time.Millisecond, true
 	res := runOpen(t, order)
 	if o := res.Open; o.Due != due(order) || o.Unfinished == 0 {
@@ -173,7 +165,7 @@ func TestOpenLoopRefuses(t *testing.T) {
 		"arrivals: the rate is 0 throughout":       func(s *spec.Spec) { s.Arrivals = &arrive.Plan{} },
 		"arrivals: stage 1: a rate of -1 a second": func(s *spec.Spec) { s.Arrivals.Stages = []arrive.Stage{{For: 1, Rate: -1}} },
 	} {
-		order := openSpec(spec.Epoll, "127.0.0.1:1", 10)
+		order := openSpec("127.0.0.1:1", 10)
 		change(order)
 		if err := order.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -181,36 +173,8 @@ func TestOpenLoopRefuses(t *testing.T) {
 	}
 }
 
-// What a ring sends later left later: the send lag is known when the kernel has the
-// request, and the service time counts from before.
-func TestPostedArrivals(t *testing.T) {
-	needRing(t)
-	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	l, err := newLoop(context.Background(), openSpec(spec.URing, s.addr, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer shut(t, l)
-	l.open.Begin(0, int64(time.Hour))
-	posted := l.Now()
-	a := l.post(arrive.Arrival{Intended: posted, Possible: posted}, posted)
-	if a.Sent != posted || !a.Pending || l.open.PacingTimes.TotalCount() != 0 {
-		t.Errorf("%+v, %d left before they were submitted", a, l.open.PacingTimes.TotalCount())
-	}
-	time.Sleep(5 * time.Millisecond)
-	late := l.Now() - posted
-	if err := l.submit(); err != nil {
-		t.Fatal(err)
-	}
-	if n, most := l.open.PacingTimes.TotalCount(), l.open.PacingTimes.Max(); n != 1 || float64(most) < 0.999*float64(late) {
-		t.Errorf("%d left, %v late where %v are the least", n, time.Duration(most), time.Duration(late))
-	}
-}
-
 // An open loop makes no garbage either.
-func TestOpenLoopAllocates(t *testing.T) { eachIO(t, testOpenLoopAllocates) }
-
-func testOpenLoopAllocates(t *testing.T, via string) {
+func TestOpenLoopAllocates(t *testing.T) {
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in, out := make([]byte, len(getRequest)), []byte(goodAnswer)
 		for {
@@ -222,7 +186,7 @@ func testOpenLoopAllocates(t *testing.T, via string) {
 			}
 		}
 	})
-	l, err := newLoop(context.Background(), openSpec(via, s.addr, 1000))
+	l, err := newLoop(context.Background(), openSpec(s.addr, 1000))
 	if err != nil {
 		t.Fatal(err)
 	}

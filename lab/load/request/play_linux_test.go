@@ -57,8 +57,8 @@ func ok(body string) string {
 	return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head200, len(body), body)
 }
 
-func scenarioSpec(via string, addr, text string) *spec.Spec {
-	order := testSpec(via, addr)
+func scenarioSpec(addr, text string) *spec.Spec {
+	order := testSpec(addr)
 	order.Request, order.Expect = nil, spec.Expect{}
 	order.Scenario = &spec.Scenario{Name: "test.yaml", Text: []byte(text), Base: "http://" + addr, Seed: 1}
 	return order
@@ -79,9 +79,7 @@ func targetsOf(t *testing.T, l *loop) []spec.Target {
 	return targets
 }
 
-func TestScenario(t *testing.T) { eachIO(t, testScenario) }
-
-func testScenario(t *testing.T, via string) {
+func TestScenario(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		piece  int
@@ -96,7 +94,7 @@ func testScenario(t *testing.T, via string) {
 		t.Run(tc.name, func(t *testing.T) {
 			k := newKeeper()
 			s := serveAsked(t, tc.piece, k.answer)
-			order := scenarioSpec(via, s.addr, shop)
+			order := scenarioSpec(s.addr, shop)
 			tc.change(order)
 			l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 200 })
 			k.check(t, targetsOf(t, l), order.Connections)
@@ -118,13 +116,11 @@ func testScenario(t *testing.T, via string) {
 
 // In an open loop every arrival is one request of the user whose connection it
 // takes, behind that user's setup.
-func TestScenarioInAnOpenLoop(t *testing.T) { eachIO(t, testScenarioInAnOpenLoop) }
-
-func testScenarioInAnOpenLoop(t *testing.T, via string) {
+func TestScenarioInAnOpenLoop(t *testing.T) {
 	k := newKeeper()
 	s := serveAsked(t, 0, k.answer)
-	order := scenarioSpec(via, s.addr, shop)
-	plan := openSpec(via, s.addr, 1000)
+	order := scenarioSpec(s.addr, shop)
+	plan := openSpec(s.addr, 1000)
 	order.Arrivals, order.Window, order.Tick, order.Connections = plan.Arrivals, plan.Window, plan.Tick, 8
 	// As the generator's process gets it.
 	data, err := json.Marshal(order)
@@ -159,8 +155,8 @@ func testScenarioInAnOpenLoop(t *testing.T, via string) {
 
 // What is left without an answer shows in the latencies of its target, too.
 func TestScenarioUnfinished(t *testing.T) {
-	order := scenarioSpec(spec.Epoll, "127.0.0.1:1", "targets: [{name: a, url: /a}, {name: b, url: /b}]\n")
-	order.Arrivals = openSpec(spec.Epoll, "", 500).Arrivals
+	order := scenarioSpec("127.0.0.1:1", "targets: [{name: a, url: /a}, {name: b, url: /b}]\n")
+	order.Arrivals = openSpec("", 500).Arrivals
 	l, err := newLoop(context.Background(), order)
 	if err != nil {
 		t.Fatal(err)
@@ -181,9 +177,7 @@ func TestScenarioUnfinished(t *testing.T) {
 
 // One constant request with checks goes through the template: repeated answers are
 // judged by their bytes, and a changed one is not.
-func TestConstantScenario(t *testing.T) { eachIO(t, testConstantScenario) }
-
-func testConstantScenario(t *testing.T, via string) {
+func TestConstantScenario(t *testing.T) {
 	var mu sync.Mutex
 	bad := uint64(0)
 	s := serveAsked(t, 0, func(a asked) string {
@@ -199,7 +193,7 @@ func testConstantScenario(t *testing.T, via string) {
 		mu.Lock()
 		bad = 0
 		mu.Unlock()
-		order := scenarioSpec(via, s.addr, "targets:\n- {name: home, url: /, checks: [{name: kind, body: {contains: welcome}}]}\n")
+		order := scenarioSpec(s.addr, "targets:\n- {name: home, url: /, checks: [{name: kind, body: {contains: welcome}}]}\n")
 		order.Pipeline = pipeline
 		l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 200 })
 		targets := targetsOf(t, l)
@@ -215,12 +209,10 @@ func testConstantScenario(t *testing.T, via string) {
 }
 
 // A batch of requests that differ is answered one by one, HEAD among them.
-func TestScenarioPipelined(t *testing.T) { eachIO(t, testScenarioPipelined) }
-
-func testScenarioPipelined(t *testing.T, via string) {
+func TestScenarioPipelined(t *testing.T) {
 	k := newKeeper()
 	s := serveAsked(t, 11, k.answer)
-	order := scenarioSpec(via, s.addr, `
+	order := scenarioSpec(s.addr, `
 defaults: {headers: {Authorization: Bearer t}}
 targets:
   - {name: home, url: /, checks: [{body: {equals: welcome}}]}
@@ -236,9 +228,7 @@ targets:
 
 // Connections that break within a flow: the answer is lost, the user begins again,
 // and does not log in again.
-func TestScenarioOnBrokenConnections(t *testing.T) { eachIO(t, testScenarioOnBrokenConnections) }
-
-func testScenarioOnBrokenConnections(t *testing.T, via string) {
+func TestScenarioOnBrokenConnections(t *testing.T) {
 	var logins, broken, again sync.Map
 	s := serveAsked(t, 0, func(a asked) string {
 		user := string(a.body)
@@ -254,7 +244,7 @@ func testScenarioOnBrokenConnections(t *testing.T, via string) {
 		}
 		return ok(user)
 	})
-	order := scenarioSpec(via, s.addr, `
+	order := scenarioSpec(s.addr, `
 variables: {id: {counter: 1, per: user}}
 setup: [{name: login, method: POST, url: /login, body: "${id}", captures: {me: {regexp: "^[0-9]+"}}}]
 flows: [{name: f, steps: [{name: one, method: POST, url: /one, body: "${me}", checks: [{body: {matches: "^[0-9]+$"}}]}, {name: two, url: /two}]}]
@@ -279,7 +269,7 @@ flows: [{name: f, steps: [{name: one, method: POST, url: /one, body: "${me}", ch
 // A user who thinks for an hour is neither a timeout nor a reason to give up.
 func TestThink(t *testing.T) {
 	s := serveAsked(t, 0, func(asked) string { return ok("hello") })
-	order := scenarioSpec(spec.Epoll, s.addr, "targets: [{url: /}]\n")
+	order := scenarioSpec(s.addr, "targets: [{url: /}]\n")
 	order.Scenario.Think = "1h"
 	l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= uint64(order.Connections) })
 	l.draining = false
@@ -317,7 +307,7 @@ func TestScenarioRefuses(t *testing.T) {
 		{"targets: [{url: /}]", func(s *spec.Spec) { s.Slow.Read = -1 }, "slow connections are"},
 		{"targets: [{url: /}]", func(s *spec.Spec) { s.PerConnection = -1 }, "requests per connection is -1"},
 	} {
-		order := scenarioSpec(spec.Epoll, "127.0.0.1:1", tc.text)
+		order := scenarioSpec("127.0.0.1:1", tc.text)
 		tc.change(order)
 		if _, err := collect(context.Background(), order); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", tc.text, err, tc.want)
@@ -326,9 +316,7 @@ func TestScenarioRefuses(t *testing.T) {
 }
 
 // Requests that differ make no garbage either, once their buffers are there.
-func TestScenarioAllocates(t *testing.T) { eachIO(t, testScenarioAllocates) }
-
-func testScenarioAllocates(t *testing.T, via string) {
+func TestScenarioAllocates(t *testing.T) {
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in, out := make([]byte, 4096), []byte(goodAnswer)
 		for {
@@ -340,7 +328,7 @@ func testScenarioAllocates(t *testing.T, via string) {
 			}
 		}
 	})
-	order := scenarioSpec(via, s.addr, "variables: {id: {int: [1, 99]}}\ntargets: [{url: '/${id}', checks: [{body: {equals: hello}}]}]\n")
+	order := scenarioSpec(s.addr, "variables: {id: {int: [1, 99]}}\ntargets: [{url: '/${id}', checks: [{body: {equals: hello}}]}]\n")
 	l, err := newLoop(context.Background(), order)
 	if err != nil {
 		t.Fatal(err)
@@ -350,8 +338,8 @@ func testScenarioAllocates(t *testing.T, via string) {
 }
 
 // single is a spec of one request as flags describe it.
-func single(via string, addr string, r scenario.Request) *spec.Spec {
-	order := scenarioSpec(via, addr, "")
+func single(addr string, r scenario.Request) *spec.Spec {
+	order := scenarioSpec(addr, "")
 	r.URL = "/"
 	order.Scenario = &spec.Scenario{Request: &r, Base: "http://" + addr}
 	return order

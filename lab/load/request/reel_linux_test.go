@@ -17,9 +17,7 @@ import (
 
 // TestMoreRequestsComeInTurn wants each connection to ask for all requests in turn,
 // from a place of its own on, over every batch, in a closed loop and an open one.
-func TestMoreRequestsComeInTurn(t *testing.T) { eachIO(t, testMoreRequests) }
-
-func testMoreRequests(t *testing.T, via string) {
+func TestMoreRequestsComeInTurn(t *testing.T) {
 	const requests = 7
 	for _, test := range []struct {
 		pipeline int
@@ -47,7 +45,7 @@ func testMoreRequests(t *testing.T, via string) {
 					}
 				}
 			})
-			order := testSpec(via, s.addr)
+			order := testSpec(s.addr)
 			order.Pipeline = test.pipeline
 			var names []string
 			for i := range requests {
@@ -95,7 +93,7 @@ func TestMoreRequestsAreChecked(t *testing.T) {
 		"a scenario":   func(s *spec.Spec) { s.Request, s.Scenario = nil, &spec.Scenario{} },
 		"HTTP/2":       func(s *spec.Spec) { s.HTTP2, s.Streams = true, 1 },
 	} {
-		order := testSpec(spec.Epoll, "127.0.0.1:1")
+		order := testSpec("127.0.0.1:1")
 		order.More = [][]byte{[]byte(getRequest)}
 		if err := order.Validate(); err != nil {
 			t.Error(err)

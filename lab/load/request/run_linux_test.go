@@ -47,11 +47,9 @@ func collectSome(t *testing.T, order *spec.Spec) []spec.Event {
 	return nil
 }
 
-func TestRun(t *testing.T) { eachIO(t, testRun) }
-
-func testRun(t *testing.T, via string) {
+func TestRun(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	order := testSpec(via, s.addr)
+	order := testSpec(s.addr)
 	order.Connections, order.Warmup, order.Window, order.Tick = 8, 100*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond
 	order.ServerPIDs = []int{os.Getpid()}
 	events := collectSome(t, order)
@@ -149,8 +147,6 @@ func TestRunFails(t *testing.T) {
 		{"no requests", func(s *spec.Spec) { s.Request = nil }, "request is empty"},
 		{"no connections", func(s *spec.Spec) { s.Connections = 0 }, "connections is 0"},
 		{"no pipeline", func(s *spec.Spec) { s.Pipeline = 0 }, "pipeline is 0"},
-		{"no such calls", func(s *spec.Spec) { s.IO = "kqueue" }, `io is "kqueue", epoll and uring are possible`},
-		{"slow clients", func(s *spec.Spec) { s.IO, s.Slow.Read = spec.URing, 1 }, "io_uring with TLS, HTTP/2, slow connections or subscribers"},
 		{"no status", func(s *spec.Spec) { s.Expect.Status = 0 }, "expected status is 0"},
 		{"no window", func(s *spec.Spec) { s.Window = 0 }, "window is 0s"},
 		{"a name", func(s *spec.Spec) { s.Addr = "localhost:80" }, "parse address"},
@@ -161,7 +157,7 @@ func TestRunFails(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			order := testSpec(spec.Epoll, s.addr)
+			order := testSpec(s.addr)
 			order.Window, order.Tick = 20*time.Second, 20*time.Second // who gives up before a tick has no result
 			tc.spec(order)
 			events, err := collect(context.Background(), order)
@@ -182,7 +178,7 @@ func TestFailedLoopClosesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := testSpec(spec.Epoll, "127.0.0.1:1")
+	order := testSpec("127.0.0.1:1")
 	order.Sources = []string{"there"}
 	if _, err := newLoop(context.Background(), order); err == nil {
 		t.Fatal("no error")
@@ -200,7 +196,7 @@ func TestRunServerDies(t *testing.T) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	order := testSpec(spec.Epoll, s.addr)
+	order := testSpec(s.addr)
 	order.Window, order.Tick, order.ServerPIDs = 300*time.Millisecond, 20*time.Millisecond, []int{os.Getpid(), server.Process.Pid}
 	var result *spec.Result
 	err := Run(context.Background(), order, func(e spec.Event) {
@@ -233,7 +229,7 @@ func TestRunGivenUp(t *testing.T) {
 		if err := server.Start(); err != nil {
 			t.Fatal(err)
 		}
-		order := testSpec(spec.Epoll, s.addr)
+		order := testSpec(s.addr)
 		order.Window, order.Tick, order.Timeout = 2*time.Minute, 20*time.Millisecond, 3*time.Second
 		order.ServerPIDs = []int{server.Process.Pid}
 		want := fmt.Sprintf("server process %d is gone: no right answer for ", server.Process.Pid)
@@ -262,11 +258,9 @@ func TestRunGivenUp(t *testing.T) {
 	}
 }
 
-func TestRunCancelled(t *testing.T) { eachIO(t, testRunCancelled) }
-
-func testRunCancelled(t *testing.T, via string) {
+func TestRunCancelled(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	order := testSpec(via, s.addr)
+	order := testSpec(s.addr)
 	order.Window, order.Tick = 30*time.Second, 30*time.Second // what ends before a tick has no result
 	ctx, cancel := context.WithCancel(context.Background())
 	var last spec.Event
@@ -281,11 +275,9 @@ func testRunCancelled(t *testing.T, via string) {
 	}
 }
 
-func TestManyConnections(t *testing.T) { eachIO(t, testManyConnections) }
-
-func testManyConnections(t *testing.T, via string) {
+func TestManyConnections(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	order := testSpec(via, s.addr)
+	order := testSpec(s.addr)
 	order.Connections = 1000
 	l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 3000 })
 	if e := errorsOf(&l.rec.Counters); len(e) > 0 {
@@ -295,12 +287,10 @@ func testManyConnections(t *testing.T, via string) {
 
 // What a window measured before it was cancelled is a result, and in an open
 // loop the books balance there.
-func TestRunCut(t *testing.T) { eachIO(t, testRunCut) }
-
-func testRunCut(t *testing.T, via string) {
+func TestRunCut(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-		order := testSpec(via, s.addr)
+		order := testSpec(s.addr)
 		order.Window, order.Tick = 30*time.Second, 50*time.Millisecond
 		if open {
 			order.Arrivals = &arrive.Plan{Rate: 500}

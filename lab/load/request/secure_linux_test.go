@@ -57,7 +57,7 @@ func serveSecure(t *testing.T, secure, http2 bool, do http.HandlerFunc) *secureS
 
 // spec is a run against s.
 func (s *secureServer) spec(http2 bool) *spec.Spec {
-	order := testSpec(spec.Epoll, s.addr)
+	order := testSpec(s.addr)
 	order.Request = []byte("GET / HTTP/1.1\r\nHost: example.com\r\n\r\n")
 	if s.TLS != nil {
 		order.TLS = &spec.TLS{ServerName: "example.com", Roots: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})}
@@ -283,7 +283,7 @@ func TestNoHTTP2(t *testing.T) {
 		"silent":   {serve(t, func(_ *scripted, c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) }).addr, spec.ErrTimeout, 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			order := testSpec(spec.Epoll, tc.addr)
+			order := testSpec(tc.addr)
 			order.HTTP2, order.Streams, order.Persist, order.Timeout = true, 2, true, tc.timeout
 			l := failing(t, order)
 			if e := errorsOf(&l.rec.Counters); e[tc.kind] == 0 {

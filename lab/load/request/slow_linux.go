@@ -158,8 +158,7 @@ func (l *loop) push(c *conn) bool {
 			}
 		case unix.EINTR:
 		case unix.EAGAIN:
-			l.blocked(c)
-			return false
+			return false // EPOLLOUT follows
 		default:
 			l.gone(c)
 		}
@@ -171,9 +170,7 @@ func (l *loop) push(c *conn) bool {
 // read: an early refusal, perhaps.
 func (l *loop) gone(c *conn) {
 	c.broken = true
-	if l.ring == nil {
-		l.later(c, unix.EPOLLRDHUP)
-	}
+	l.later(c, unix.EPOLLRDHUP)
 }
 
 // sip is readable for a slow reader.

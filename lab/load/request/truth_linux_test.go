@@ -69,9 +69,7 @@ func above(t *testing.T, what string, h *hdrhistogram.Histogram, sample []int64)
 	}
 }
 
-func TestTruthEndToEnd(t *testing.T) { eachIO(t, testTruthEndToEnd) }
-
-func testTruthEndToEnd(t *testing.T, via string) {
+func TestTruthEndToEnd(t *testing.T) {
 	for name, delay := range map[string]func(n int) time.Duration{
 		"at once": func(int) time.Duration { return 0 },
 		"5 ms":    func(int) time.Duration { return 5 * time.Millisecond },
@@ -81,7 +79,7 @@ func testTruthEndToEnd(t *testing.T, via string) {
 			t.Run(name+", "+loop, func(t *testing.T) {
 				w := &witness{}
 				s := serveScript(t, func(c *net.TCPConn, n int) bool { return w.answer(c, delay(n)) })
-				order := testSpec(via, s.addr)
+				order := testSpec(s.addr)
 				order.Connections, order.Window, order.Tick, order.Arrivals = 16, 150*time.Millisecond, 50*time.Millisecond, arrivals
 				events := collectSome(t, order)
 				res := events[len(events)-1].Result
@@ -102,9 +100,7 @@ func testTruthEndToEnd(t *testing.T, via string) {
 // the first 200 ms waited for 100 ms and more, all of them, sent or not. In a closed
 // loop there are no more than there are connections. (How few they are is not
 // asserted: a machine may add delays of its own.)
-func TestStallEndToEnd(t *testing.T) { eachIO(t, testStallEndToEnd) }
-
-func testStallEndToEnd(t *testing.T, via string) {
+func TestStallEndToEnd(t *testing.T) {
 	const (
 		rate  = 1000
 		stall = 300 * time.Millisecond
@@ -123,7 +119,7 @@ func testStallEndToEnd(t *testing.T, via string) {
 		w.mu.Unlock()
 		return w.answer(c, 0)
 	})
-	order := testSpec(via, s.addr)
+	order := testSpec(s.addr)
 	order.Connections, order.Window, order.Tick = 8, time.Second, 100*time.Millisecond
 	order.Arrivals = &arrive.Plan{Rate: rate}
 	var opened time.Time // the window, no earlier than here
@@ -190,9 +186,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 
 // Servers whose heads and bodies do not end, and clients that come again and again:
 // nothing is kept of any of it.
-func TestFaultsKeepNoMemory(t *testing.T) { eachIO(t, testFaultsKeepNoMemory) }
-
-func testFaultsKeepNoMemory(t *testing.T, via string) {
+func TestFaultsKeepNoMemory(t *testing.T) {
 	for _, tc := range misbehaviours {
 		if tc.kind != spec.ErrHeader && tc.kind != spec.ErrEndless {
 			continue
@@ -204,7 +198,7 @@ func testFaultsKeepNoMemory(t *testing.T, via string) {
 				}
 				return say(c, goodAnswer)
 			})
-			order := scenarioSpec(via, s.addr, "targets: [{url: /, checks: [{body: {contains: hello}}]}]\n")
+			order := scenarioSpec(s.addr, "targets: [{url: /, checks: [{body: {contains: hello}}]}]\n")
 			order.MaxBody = 1 << 20
 			l := drive(t, order, func(c *tally.Counters) bool { return c.Failures() >= 20 })
 			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[tc.kind] < 20 {

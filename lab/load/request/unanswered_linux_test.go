@@ -12,9 +12,7 @@ import (
 
 // TestUnansweredIsNotStarved does not blame the server for answers that have arrived while the
 // generator's thread did not run.
-func TestUnansweredIsNotStarved(t *testing.T) { eachIO(t, testUnansweredIsNotStarved) }
-
-func testUnansweredIsNotStarved(t *testing.T, via string) {
+func TestUnansweredIsNotStarved(t *testing.T) {
 	for silent, want := range map[bool]uint64{false: 0, true: 8} {
 		quiet := make(chan struct{})
 		var stopped atomic.Bool
@@ -25,7 +23,7 @@ func testUnansweredIsNotStarved(t *testing.T, via string) {
 			}
 			return say(c, goodAnswer)
 		})
-		order := testSpec(via, s.addr)
+		order := testSpec(s.addr)
 		order.Connections = 8
 		l := drive(t, order, func(c *tally.Counters) bool { return c.Requests >= 30 })
 		stopped.Store(silent)

@@ -45,17 +45,8 @@ type Spec struct {
 	Member        bool      `json:"member,omitempty"`                  // one of several workers: the warm-up lasts exactly Warmup, so that their windows coincide, and the ticks of the window have Counts
 	Persist       bool      `json:"persist,omitempty"`                 // continue when a server refuses connections, or gives no right response, for long
 
-	IO string `json:"io,omitempty"` // Epoll or URing; empty: Epoll
-
 	Listen *Subscribe `json:"listen,omitempty"` // connections are subscribers of streams, and Request is the head that they send; see package subscribe
 }
-
-// The values of Spec.IO: how a loop waits, sends and receives. URing supports only HTTP/1.1
-// without TLS.
-const (
-	Epoll = "epoll"
-	URing = "uring"
-)
 
 // Scenario describes a load of more than one request, as the generator's process receives
 // it. That process reads the files that it names, unless Files has them.
@@ -241,10 +232,6 @@ func (s *Spec) validateProtocol() error {
 		return errors.New("spec: a pipeline with HTTP/2, which has streams")
 	case s.HTTP2 && s.Idle:
 		return errors.New("spec: idle connections with HTTP/2")
-	case s.IO != "" && s.IO != Epoll && s.IO != URing:
-		return fmt.Errorf("spec: io is %q, epoll and uring are possible", s.IO)
-	case s.IO == URing && (s.HTTP2 || s.TLS != nil || s.Slow != (Slow{}) || s.Listen != nil):
-		return errors.New("spec: io_uring with TLS, HTTP/2, slow connections or subscribers")
 	case (s.HTTP2 || s.TLS != nil) && s.Slow != (Slow{}):
 		return errors.New("spec: slow connections with TLS or HTTP/2")
 	}

@@ -38,17 +38,6 @@ func (g *Ledger) Within(intended int64) bool { return intended >= g.From && inte
 
 // Send records that a request is passed to the kernel now.
 func (g *Ledger) Send(a arrive.Arrival, now int64) Arrival {
-	g.Left(a, now)
-	return Begin(a, now)
-}
-
-// Begin returns an arrival whose service time begins now. The caller must call Left for it.
-func Begin(a arrive.Arrival, now int64) Arrival {
-	return Arrival{Intended: a.Intended, Sent: now, Pending: true}
-}
-
-// Left records that the kernel has the request by now.
-func (g *Ledger) Left(a arrive.Arrival, now int64) {
 	lag := now - a.Intended
 	g.fine.add(lag, 1)
 	if g.Within(a.Intended) {
@@ -59,6 +48,7 @@ func (g *Ledger) Left(a arrive.Arrival, now int64) {
 		Record(g.LagTimes, lag, 1)
 		Record(g.PacingTimes, now-a.Possible, 1)
 	}
+	return Arrival{Intended: a.Intended, Sent: now, Pending: true}
 }
 
 // Right records a right response.
