@@ -8,9 +8,10 @@ var labRows = []Row{
 	pure("~/lab/load/h2", "a client of HTTP/2 is a state machine on bytes", "golang.org/x/net/http2/hpack"),
 	pure("~/lab/load/sse", "a reader of streams is a state machine on bytes"),
 	pure("~/lab/load/arrive", "when requests are due is a function of time and seed"),
-	pure("~/lab/load/timer", "timers receive the time from their caller"),
-	pure("~/lab/load/reel", "a sequence of requests is bytes"),
-	pure("~/lab/load/search", "a search calls a function to try a rate"),
+	{
+		Package: "~/lab/load/objective", May: []string{"~/lab/results", "~/lab/report"}, Never: performsIO, Tests: []string{"github.com/HdrHistogram/..."},
+		Why: "it never performs I/O: a search calls a function to try a rate",
+	},
 	{
 		Package: "~/lab/load/tally", Never: []string{"net", "net/http/...", "os/..."},
 		May: []string{"github.com/HdrHistogram/...", "~/lab/results", "~/lab/load/spec", "~/lab/load/arrive", "~/lab/load/h2", "~/lab/load/tlsc"},
@@ -39,8 +40,8 @@ var labRows = []Row{
 // generator lists the packages that the clients of the load generator are built from.
 var generator = []string{
 	"golang.org/x/sys/...", "github.com/HdrHistogram/...", "~/lab/internal/...", "~/lab/stats", "~/lab/results",
-	"~/lab/load/spec", "~/lab/load/wire", "~/lab/load/run", "~/lab/load/sock", "~/lab/load/ring", "~/lab/load/tlsc", "~/lab/load/tally", "~/lab/load/timer",
-	"~/lab/load/arrive", "~/lab/load/reel", "~/lab/load/scenario/...", "~/lab/load/sse", "~/lab/load/h1", "~/lab/load/h2",
+	"~/lab/load/spec", "~/lab/load/wire", "~/lab/load/run", "~/lab/load/sock", "~/lab/load/tlsc", "~/lab/load/tally",
+	"~/lab/load/arrive", "~/lab/load/scenario/...", "~/lab/load/sse", "~/lab/load/h1", "~/lab/load/h2",
 }
 
 // pure is the row of a package that never performs I/O, and imports nothing from this repository.

@@ -6,9 +6,9 @@
 //	                └─▶ subscribe ──┘
 //	                     │ run                          phases, ticks, the window
 //	                     │ wire, h1, h2, tlsc           bytes, protocols
-//	                     │ sock, ring                   sockets
-//	                     │ arrive, scenario, reel, sse  what is asked, when
-//	                     └ tally, timer                 the results
+//	                     │ sock                         sockets
+//	                     │ arrive, scenario, sse        what is asked, when
+//	                     └ tally                        the results
 //
 // Package request asks and is answered, package subscribe listens to streams. Both are
 // clients of package run, which takes them through the phases of a run. They do not

@@ -19,8 +19,8 @@ import (
 
 	"github.com/redline-go/redline/lab/internal/pace"
 	"github.com/redline-go/redline/lab/load/command"
+	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/present"
-	"github.com/redline-go/redline/lab/load/search"
 	"github.com/redline-go/redline/lab/probe"
 )
 
@@ -363,7 +363,7 @@ func TestLoadFind(t *testing.T) {
 		t.Fatalf("exit code %d, search %+v, %s", code, d.Search, said)
 	}
 	for _, step := range d.Search.Trials {
-		if step.Verdict == search.Kept || step.Why == "" || !strings.Contains(said, step.Why) {
+		if step.Verdict == objective.Kept || step.Why == "" || !strings.Contains(said, step.Why) {
 			t.Errorf("step %+v is not among %s", step, said)
 		}
 	}

@@ -161,9 +161,9 @@ func TestLoadFindsTheKnee(t *testing.T) {
 	})
 	hog(t)
 	code, out, said := loadOf(t, t.Context(), "-c", "256", "-r", "900", "-d", "1500ms", "--warmup", "0", "--timeout", "2s",
-		"--find", "p99<200ms", "--allow-invalid", "--json", "-", url)
+		"--find", "p99<120ms", "--allow-invalid", "--json", "-", url)
 	d := documentOf(t, out)
-	if code != 0 && code != command.ExitBroken || d.Search == nil || d.Search.Rate > 1050 || d.Search.Rate < 850 && !d.Search.Doubtful {
+	if code != 0 && code != command.ExitBroken || d.Search == nil || d.Search.Rate > 1100 || d.Search.Rate < 850 && !d.Search.Doubtful {
 		t.Errorf("exit code %d, %+v, %s", code, d.Search, said)
 	}
 }

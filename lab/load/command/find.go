@@ -8,7 +8,6 @@ import (
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/present"
-	"github.com/redline-go/redline/lab/load/search"
 	"github.com/redline-go/redline/lab/report"
 )
 
@@ -24,7 +23,7 @@ const (
 // that of the last run at that rate, or of the last run at all when there is none.
 func (s *session) search(ctx context.Context) (*present.Document, error) {
 	low := s.lowest()
-	options := search.Options{
+	options := objective.SearchOptions{
 		Start: findStart, Low: low, Precision: findPrecision, Confirm: findConfirm, Again: findAgain, Trials: findTrials,
 	}
 	if s.plan.arrivals != nil {
@@ -32,7 +31,7 @@ func (s *session) search(ctx context.Context) (*present.Document, error) {
 	}
 	var last *present.Document
 	kept := map[float64]*present.Document{}
-	found, err := search.Find(options, func(rate float64, phase string) (search.Trial, error) {
+	found, err := objective.Find(options, func(rate float64, phase string) (objective.Trial, error) {
 		doc, trial, err := s.trial(ctx, rate)
 		if err != nil {
 			return trial, err
@@ -40,7 +39,7 @@ func (s *session) search(ctx context.Context) (*present.Document, error) {
 		if doc.Partial != "" {
 			return trial, context.Cause(ctx)
 		}
-		if last = doc; trial.Verdict == search.Kept {
+		if last = doc; trial.Verdict == objective.Kept {
 			kept[rate] = doc
 		}
 		s.live.Say(stepLine(rate, phase, trial))
@@ -74,19 +73,19 @@ func (s *session) lowest() float64 {
 }
 
 // trial runs one step.
-func (s *session) trial(ctx context.Context, rate float64) (*present.Document, search.Trial, error) {
+func (s *session) trial(ctx context.Context, rate float64) (*present.Document, objective.Trial, error) {
 	poisson := s.plan.flags.arrivals == "poisson"
 	plan := &arrive.Plan{Rate: rate, Poisson: poisson, Seed: s.plan.seed}
 	doc, err := s.once(ctx, plan, perSecond(rate)+", "+spread(poisson), s.plan.find)
 	if err != nil {
-		return nil, search.Trial{}, err
+		return nil, objective.Trial{}, err
 	}
 	return doc, judge(doc, s.plan.find), nil
 }
 
 // judge says what a run means to the search.
-func judge(doc *present.Document, objectives []objective.Objective) search.Trial {
-	t := search.Trial{Verdict: search.Kept, P50: doc.Latency.P50, P99: doc.Latency.P99}
+func judge(doc *present.Document, objectives []objective.Objective) objective.Trial {
+	t := objective.Trial{Verdict: objective.Kept, P50: doc.Latency.P50, P99: doc.Latency.P99}
 	broken, bounded := "", true
 	for _, o := range objectives {
 		if j := o.Judge(doc.Figures()); !j.Kept && broken == "" {
@@ -103,15 +102,15 @@ func judge(doc *present.Document, objectives []objective.Objective) search.Trial
 		return t // whatever disturbed the run has made it slower, not faster
 	}
 	if ok, why := doc.Believed(); !ok {
-		t.Verdict, t.Why = search.Invalid, why
+		t.Verdict, t.Why = objective.Invalid, why
 	} else if broken != "" {
-		t.Verdict, t.Why = search.Broken, broken
+		t.Verdict, t.Why = objective.Broken, broken
 	}
 	return t
 }
 
 // stepLine is what is printed of a step.
-func stepLine(rate float64, phase string, t search.Trial) string {
+func stepLine(rate float64, phase string, t objective.Trial) string {
 	text := fmt.Sprintf("%-8s %8s/s  p50 %-8s p99 %-8s  %s", phase, report.PerSecond(rate),
 		report.Quantile(t.P50, " "), report.Quantile(t.P99, " "), t.Verdict)
 	if t.Why != "" {

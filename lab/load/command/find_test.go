@@ -5,7 +5,6 @@ import (
 
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/present"
-	"github.com/redline-go/redline/lab/load/search"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -20,17 +19,17 @@ func TestJudge(t *testing.T) {
 		find  string
 		p99   float64
 		gates []results.Gate
-		want  search.Verdict
+		want  objective.Verdict
 	}{
-		"kept":                     {"p99<10ms", 5e3, nil, search.Kept},
-		"kept under lag":           {"p99<10ms", 5e3, []results.Gate{late}, search.Kept},
-		"kept under steal":         {"p99<10ms", 5e3, []results.Gate{steal}, search.Kept},
-		"kept, but not all sent":   {"p99<10ms", 5e3, []results.Gate{short}, search.Broken},
-		"broken":                   {"p99<10ms", 5e4, nil, search.Broken},
-		"broken under lag":         {"p99<10ms", 5e4, []results.Gate{late}, search.Invalid},
-		"broken under steal":       {"p99<10ms", 5e4, []results.Gate{steal}, search.Invalid},
-		"slow enough":              {"p99>1ms", 5e3, nil, search.Kept},
-		"slow enough, under steal": {"p99>1ms", 5e3, []results.Gate{steal}, search.Invalid},
+		"kept":                     {"p99<10ms", 5e3, nil, objective.Kept},
+		"kept under lag":           {"p99<10ms", 5e3, []results.Gate{late}, objective.Kept},
+		"kept under steal":         {"p99<10ms", 5e3, []results.Gate{steal}, objective.Kept},
+		"kept, but not all sent":   {"p99<10ms", 5e3, []results.Gate{short}, objective.Broken},
+		"broken":                   {"p99<10ms", 5e4, nil, objective.Broken},
+		"broken under lag":         {"p99<10ms", 5e4, []results.Gate{late}, objective.Invalid},
+		"broken under steal":       {"p99<10ms", 5e4, []results.Gate{steal}, objective.Invalid},
+		"slow enough":              {"p99>1ms", 5e3, nil, objective.Kept},
+		"slow enough, under steal": {"p99>1ms", 5e3, []results.Gate{steal}, objective.Invalid},
 	} {
 		list, err := objective.Parse(c.find)
 		if err != nil {

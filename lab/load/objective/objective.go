@@ -1,5 +1,6 @@
 // Package objective parses objectives of a load, such as p99<10ms or errors<0.1%, and
-// compares measurements with them. Thresholds and the search for the highest rate use it.
+// compares measurements with them, for thresholds and for the search for the highest rate
+// that keeps them ([Find]). It performs no I/O: a function of the caller runs the trials.
 package objective
 
 import (

@@ -10,7 +10,6 @@ import (
 
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/objective"
-	"github.com/redline-go/redline/lab/load/search"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/verdict"
@@ -59,7 +58,7 @@ type Document struct {
 	Machine   results.Machine   `json:"machine"`
 	Series    []Point           `json:"series"`
 	Workers   []Worker          `json:"workers,omitempty"` // of several, whose sum the rest is
-	Search    *search.Found     `json:"search,omitempty"`  // of a search, which the rest is the last kept trial of
+	Search    *objective.Found  `json:"search,omitempty"`  // of a search, which the rest is the last kept trial of
 
 	Targets   []results.Target `json:"targets,omitempty"` // of a scenario, or of a request with checks
 	Connects  Connects         `json:"connects"`

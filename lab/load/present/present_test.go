@@ -19,7 +19,6 @@ import (
 
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/objective"
-	"github.com/redline-go/redline/lab/load/search"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
@@ -154,7 +153,7 @@ func TestSummary(t *testing.T) {
 	})
 	t.Run("search", func(t *testing.T) {
 		d, r := openRun(t)
-		d.Search = &search.Found{Rate: 2000, Text: "2000/s: it was kept there, and broken at 2090/s (4 % higher)"}
+		d.Search = &objective.Found{Rate: 2000, Text: "2000/s: it was kept there, and broken at 2090/s (4 % higher)"}
 		golden(t, "search.txt", summaryOf(t, fill(t, d, r, "p99<2ms")))
 	})
 	t.Run("nothing", func(t *testing.T) {

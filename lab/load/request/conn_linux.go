@@ -174,9 +174,9 @@ func (l *loop) begin(c *conn, now int64) {
 		return
 	}
 	c.sent, c.off, c.done, c.early = now, 0, 0, false
-	if l.reel.Varied() {
+	if l.reel.varied() {
 		c.from = c.follow
-		c.out, c.follow = l.reel.Batch(c.from)
+		c.out, c.follow = l.reel.batch(c.from)
 	}
 	l.flush(c)
 }
@@ -225,7 +225,7 @@ func (l *loop) requests(c *conn) (n int) {
 	case !c.writing():
 		return c.asked
 	case c.turn == nil:
-		return l.reel.Begun(c.from, off)
+		return l.reel.begun(c.from, off)
 	}
 	for begin := 0; n < c.asked && begin < off; n++ {
 		begin = c.turn.ends[n]
@@ -236,7 +236,7 @@ func (l *loop) requests(c *conn) (n int) {
 // written is how many requests of the batch are written to the end.
 func (l *loop) written(c *conn) (n int) {
 	if c.turn == nil {
-		return l.reel.Whole(c.from, c.off)
+		return l.reel.whole(c.from, c.off)
 	}
 	for n < c.asked && c.turn.ends[n] <= c.off && (n < c.asked-1 || c.body == nil) {
 		n++

@@ -10,12 +10,10 @@ import (
 
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/h2"
-	"github.com/redline-go/redline/lab/load/reel"
 	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
-	"github.com/redline-go/redline/lab/load/timer"
 	"github.com/redline-go/redline/lab/load/tlsc"
 	"github.com/redline-go/redline/lab/load/wire"
 	"golang.org/x/sys/unix"
@@ -62,7 +60,7 @@ type loop struct {
 	open     *openLoop // nil: a closed loop
 	play     *play     // nil: one request, without a scenario
 	template h1.Template
-	reel     reel.Reel   // of requests, without a scenario
+	reel     reel        // of requests, without a scenario
 	repeats  bool        // all answers are the same, so that the template serves
 	piece    []byte      // of streamed bodies
 	buf      []byte      // of all reads
@@ -71,7 +69,7 @@ type loop struct {
 	dirty    []*mux      // with frames that arrivals left
 	conns    []conn
 
-	timers timer.Heap
+	timers run.Timers
 	polled int64 // events until then have been seen
 	retry  []later
 	again  []again
@@ -156,8 +154,8 @@ func (l *loop) prepare() {
 	if l.play != nil {
 		batch = l.play.constant
 	} else {
-		l.reel = reel.New(l.spec.Pipeline, l.spec.Request, l.spec.More...)
-		batch, _ = l.reel.Batch(0)
+		l.reel = newReel(l.spec.Pipeline, l.spec.Request, l.spec.More...)
+		batch, _ = l.reel.batch(0)
 	}
 	for i := range l.conns {
 		c := &l.conns[i]
@@ -175,7 +173,7 @@ func (l *loop) prepare() {
 		if l.play != nil {
 			l.play.assign(l.spec, c, i)
 		} else {
-			c.follow = l.reel.Place(i)
+			c.follow = l.reel.place(i)
 		}
 		c.settle()
 		l.retry = append(l.retry, later{c: c})

@@ -10,7 +10,6 @@ import (
 	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
-	"github.com/redline-go/redline/lab/load/timer"
 	"github.com/redline-go/redline/lab/load/wire"
 )
 
@@ -45,25 +44,25 @@ func pause(n int, rate int64) int64 { return int64(float64(n) / float64(rate) * 
 
 // wake sets a timer for c.
 func (l *loop) wake(c *conn, due int64, what uint8) {
-	l.wakeAt(timer.Entry{Due: due, ID: int32(l.index(c)), Generation: c.gen, What: what})
+	l.wakeAt(run.Timer{Due: due, ID: int32(l.index(c)), Generation: c.gen, What: what})
 }
 
 // wakeRequester sets a timer for a requester of HTTP/2.
 func (l *loop) wakeRequester(m *mux, i int, due int64) {
-	l.wakeAt(timer.Entry{Due: due, ID: int32(m.place(i)), Generation: m.c.gen, What: wakeStream})
+	l.wakeAt(run.Timer{Due: due, ID: int32(m.place(i)), Generation: m.c.gen, What: wakeStream})
 }
 
-func (l *loop) wakeAt(e timer.Entry) {
+func (l *loop) wakeAt(e run.Timer) {
 	// Connections that end leave their timers behind. Each has three at most, and
 	// one for each of its streams.
 	if l.timers.Len() >= 4*l.spec.Places() {
-		l.timers.Keep(func(e timer.Entry) bool { return l.waker(e).gen == e.Generation })
+		l.timers.Keep(func(e run.Timer) bool { return l.waker(e).gen == e.Generation })
 	}
 	l.timers.Add(e)
 }
 
 // waker is the connection that a timer is for.
-func (l *loop) waker(e timer.Entry) *conn {
+func (l *loop) waker(e run.Timer) *conn {
 	if e.What == wakeStream {
 		return &l.conns[int(e.ID)/l.spec.Streams]
 	}

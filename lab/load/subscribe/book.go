@@ -7,9 +7,9 @@ import (
 	"unsafe"
 
 	"github.com/redline-go/redline/lab/load/h1"
+	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/sse"
-	"github.com/redline-go/redline/lab/load/timer"
 )
 
 const (
@@ -73,7 +73,7 @@ type book struct {
 	subs     []subscriber
 	queue    []int32 // whose turn it is to connect; queue[first:] are left
 	first    int
-	timers   timer.Heap
+	timers   run.Timers
 	nextDial int64
 	asking   int // connecting or asking
 	standing int
@@ -139,7 +139,7 @@ func (b *book) next(now int64) (i int32, ok bool) {
 	s := &b.subs[i]
 	s.phase = connecting
 	b.asking++
-	b.timers.Add(timer.Entry{Due: now + b.timeout, ID: i, Generation: s.gen, What: deadline})
+	b.timers.Add(run.Timer{Due: now + b.timeout, ID: i, Generation: s.gen, What: deadline})
 	return i, true
 }
 
@@ -247,7 +247,7 @@ func (b *book) drop(i int32, now int64) {
 	if !said {
 		wait = b.config.Retry
 	}
-	b.timers.Add(timer.Entry{Due: now + int64(max(wait, soonest)), ID: i, Generation: s.gen, What: comeBack})
+	b.timers.Add(run.Timer{Due: now + int64(max(wait, soonest)), ID: i, Generation: s.gen, What: comeBack})
 }
 
 // retire ends a subscriber's life.
@@ -303,7 +303,7 @@ func (b *book) fire(now int64) {
 			case s.heard+int64(b.config.Stall) > now:
 				b.armStall(e.ID, s)
 			case e.What == stall: // bytes may be there that nobody has looked for
-				b.timers.Add(timer.Entry{Due: now + arrears, ID: e.ID, Generation: s.gen, What: stalled})
+				b.timers.Add(run.Timer{Due: now + arrears, ID: e.ID, Generation: s.gen, What: stalled})
 			default:
 				b.lost(e.ID, Stall, now)
 			}
@@ -342,7 +342,7 @@ func (b *book) quiet(r *spec.Subscribed, begin, now int64) {
 // armStall sets the time at which a subscriber that hears nothing gives up.
 func (b *book) armStall(i int32, s *subscriber) {
 	if b.config.Stall > 0 {
-		b.timers.Add(timer.Entry{Due: s.heard + int64(b.config.Stall), ID: i, Generation: s.gen, What: stall})
+		b.timers.Add(run.Timer{Due: s.heard + int64(b.config.Stall), ID: i, Generation: s.gen, What: stall})
 	}
 }
 

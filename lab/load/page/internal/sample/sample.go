@@ -13,7 +13,6 @@ import (
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/present"
-	"github.com/redline-go/redline/lab/load/search"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -192,10 +191,10 @@ func (m *maker) beside(d *present.Document, kind string) {
 	switch kind {
 	case "find":
 		p50, p99 := 210.0, 900.0
-		d.Search = &search.Found{Rate: 2000, Text: "2000/s: it was kept there, and broken at 2090/s (4 % higher)", Trials: []search.Trial{
-			{Rate: 1000, Phase: "bracket", Verdict: search.Kept, P50: &p50, P99: &p99},
-			{Rate: 4000, Phase: "bracket", Verdict: search.Broken, Why: "p99<5ms: it is 31.0 ms", P50: &p50, P99: &p99},
-			{Rate: 2000, Phase: "confirm", Verdict: search.Kept, P50: &p50, P99: &p99},
+		d.Search = &objective.Found{Rate: 2000, Text: "2000/s: it was kept there, and broken at 2090/s (4 % higher)", Trials: []objective.Trial{
+			{Rate: 1000, Phase: "bracket", Verdict: objective.Kept, P50: &p50, P99: &p99},
+			{Rate: 4000, Phase: "bracket", Verdict: objective.Broken, Why: "p99<5ms: it is 31.0 ms", P50: &p50, P99: &p99},
+			{Rate: 2000, Phase: "confirm", Verdict: objective.Kept, P50: &p50, P99: &p99},
 		}}
 	case "crew":
 		lag := 12.5
@@ -228,5 +227,5 @@ func Spoil(d *present.Document) {
 	d.Profiles = append(d.Profiles, present.Profile{Kind: Hostile, File: Hostile, Missing: Hostile, Top: []present.Function{{Name: Hostile}}})
 	d.Targets = append(slices.Clone(d.Targets), results.Target{Name: Hostile, Checks: map[string]uint64{Hostile: 1}})
 	d.Workers = append(slices.Clone(d.Workers), present.Worker{Host: Hostile, Lost: Hostile})
-	d.Search = &search.Found{Text: Hostile, Trials: []search.Trial{{Phase: Hostile, Verdict: Hostile, Why: Hostile}}}
+	d.Search = &objective.Found{Text: Hostile, Trials: []objective.Trial{{Phase: Hostile, Verdict: Hostile, Why: Hostile}}}
 }

@@ -1,16 +1,16 @@
-package reel
+package request
 
 import (
 	"strings"
 	"testing"
 )
 
-func reelOf(depth int, requests ...string) Reel {
+func reelOf(depth int, requests ...string) reel {
 	var more [][]byte
 	for _, r := range requests[1:] {
 		more = append(more, []byte(r))
 	}
-	return New(depth, []byte(requests[0]), more...)
+	return newReel(depth, []byte(requests[0]), more...)
 }
 
 // TestReelGivesAllInTurn checks that every batch continues where the last one ended,
@@ -20,14 +20,14 @@ func TestReelGivesAllInTurn(t *testing.T) {
 	for n := 1; n <= len(requests); n++ {
 		for depth := 1; depth <= 12; depth++ {
 			r := reelOf(depth, requests[:n]...)
-			if r.Varied() != (n > 1) {
-				t.Errorf("%d requests: varied %v", n, r.Varied())
+			if r.varied() != (n > 1) {
+				t.Errorf("%d requests: varied %v", n, r.varied())
 			}
 			for begin := range n {
 				var got, want strings.Builder
 				for first, i := begin, 0; i < 2*n; i++ {
 					var text []byte
-					text, first = r.Batch(first)
+					text, first = r.batch(first)
 					got.Write(text)
 				}
 				for i := range 2 * n * depth {
@@ -56,7 +56,7 @@ func TestReelCountsWhatIsWritten(t *testing.T) {
 		{3, 6, 3, 2},
 		{3, 7, 3, 3},
 	} {
-		if begun, whole := r.Begun(test.first, test.off), r.Whole(test.first, test.off); begun != test.begun || whole != test.whole {
+		if begun, whole := r.begun(test.first, test.off), r.whole(test.first, test.off); begun != test.begun || whole != test.whole {
 			t.Errorf("%d bytes from request %d on: begun %d, whole %d, want %d, %d",
 				test.off, test.first, begun, whole, test.begun, test.whole)
 		}

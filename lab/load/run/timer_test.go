@@ -1,4 +1,4 @@
-package timer
+package run
 
 import (
 	"math/rand/v2"
@@ -8,16 +8,16 @@ import (
 
 // A heap against a sorted list, with entries that come, go and are given up in any
 // order.
-func TestHeap(t *testing.T) {
+func TestTimers(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		var h Heap
+		var h Timers
 		var want []int64
 		for range 2000 {
 			switch rng.IntN(4) {
 			case 0, 1:
 				due := rng.Int64N(1000)
-				h.Add(Entry{Due: due, ID: int32(due)})
+				h.Add(Timer{Due: due, ID: int32(due)})
 				want = append(want, due)
 				slices.Sort(want)
 			case 2:
@@ -31,7 +31,7 @@ func TestHeap(t *testing.T) {
 				}
 			case 3:
 				if rng.IntN(50) == 0 {
-					h.Keep(func(e Entry) bool { return e.Due%3 != 0 })
+					h.Keep(func(e Timer) bool { return e.Due%3 != 0 })
 					want = slices.DeleteFunc(want, func(due int64) bool { return due%3 == 0 })
 				}
 			}
@@ -43,11 +43,11 @@ func TestHeap(t *testing.T) {
 	}
 }
 
-func TestHeapAllocates(t *testing.T) {
-	var h Heap
+func TestTimersAllocates(t *testing.T) {
+	var h Timers
 	fill := func() {
 		for i := range int64(100) {
-			h.Add(Entry{Due: -i})
+			h.Add(Timer{Due: -i})
 		}
 		for h.Len() > 0 {
 			h.Take(0)

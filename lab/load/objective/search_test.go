@@ -1,4 +1,4 @@
-package search
+package objective
 
 import (
 	"errors"
@@ -39,8 +39,8 @@ func (m *model) try(rate float64, _ string) (Trial, error) {
 // answer is the highest rate that keeps the limit.
 func (m *model) answer() float64 { return m.capacity - math.Log(100)/m.limit }
 
-func options() Options {
-	return Options{Start: 1000, Low: 1, Precision: 0.05, Confirm: 2, Again: 2, Trials: 60}
+func options() SearchOptions {
+	return SearchOptions{Start: 1000, Low: 1, Precision: 0.05, Confirm: 2, Again: 2, Trials: 60}
 }
 
 func TestFind(t *testing.T) {

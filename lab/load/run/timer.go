@@ -1,26 +1,26 @@
-// Package timer holds the times at which the connections of a load generator continue on
-// their own. It has no clock; time is nanoseconds on any axis that the caller chooses.
-package timer
+package run
 
-// Entry is one timer. ID and Generation identify its owner, What the action.
-type Entry struct {
+// Timer is one entry of Timers. ID and Generation identify its owner, What the action.
+type Timer struct {
 	Due        int64
 	ID         int32
 	Generation int32 // distinguishes current entries from those whose owner no longer exists
 	What       uint8
 }
 
-// Heap holds entries, the earliest first. The zero value is empty and ready for use. It
+// Timers holds the times at which the connections of a load generator continue on their
+// own, the earliest first. It has no clock; time is nanoseconds on any axis that the caller
+// chooses. The zero value is empty and ready for use. It
 // belongs to one goroutine, and allocates only while it grows.
-type Heap struct {
-	list []Entry
+type Timers struct {
+	list []Timer
 }
 
 // Len returns the number of entries.
-func (h *Heap) Len() int { return len(h.list) }
+func (h *Timers) Len() int { return len(h.list) }
 
 // Next returns when the first entry is due, or false if there is none.
-func (h *Heap) Next() (due int64, ok bool) {
+func (h *Timers) Next() (due int64, ok bool) {
 	if len(h.list) == 0 {
 		return 0, false
 	}
@@ -28,7 +28,7 @@ func (h *Heap) Next() (due int64, ok bool) {
 }
 
 // Add adds an entry.
-func (h *Heap) Add(e Entry) {
+func (h *Timers) Add(e Timer) {
 	h.list = append(h.list, e)
 	i := len(h.list) - 1
 	for i > 0 {
@@ -44,9 +44,9 @@ func (h *Heap) Add(e Entry) {
 
 // Take removes the first entry if it is due. The order of entries with the same time is
 // undefined.
-func (h *Heap) Take(now int64) (e Entry, ok bool) {
+func (h *Timers) Take(now int64) (e Timer, ok bool) {
 	if len(h.list) == 0 || h.list[0].Due > now {
-		return Entry{}, false
+		return Timer{}, false
 	}
 	e = h.list[0]
 	last := h.list[len(h.list)-1]
@@ -58,7 +58,7 @@ func (h *Heap) Take(now int64) (e Entry, ok bool) {
 }
 
 // Keep removes the entries for which keep returns false.
-func (h *Heap) Keep(keep func(Entry) bool) {
+func (h *Timers) Keep(keep func(Timer) bool) {
 	kept := h.list[:0]
 	for _, e := range h.list {
 		if keep(e) {
@@ -72,7 +72,7 @@ func (h *Heap) Keep(keep func(Entry) bool) {
 }
 
 // sink moves e down from i to its place.
-func (h *Heap) sink(i int, e Entry) {
+func (h *Timers) sink(i int, e Timer) {
 	for {
 		down := 2*i + 1
 		if down >= len(h.list) {

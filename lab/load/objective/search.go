@@ -1,13 +1,4 @@
-// Package search finds the highest rate at which a load keeps its objective. It is pure: a
-// function that the caller provides runs the trials.
-//
-//	bracket   500 kept ── 1000 kept ── 2000 kept ── 4000 broken
-//	bisect                             2000 ─ 2828 kept ─ 3364 broken ─ ...
-//	confirm   the resulting rate has to be kept again, twice
-//
-// The bracket is halved by ratio, not by difference: what matters is the error of the
-// result in percent.
-package search
+package objective
 
 import (
 	"errors"
@@ -35,8 +26,8 @@ type Trial struct {
 	P99     *float64 `json:"p99_us"`
 }
 
-// Options are the parameters of a search.
-type Options struct {
+// SearchOptions are the parameters of a search.
+type SearchOptions struct {
 	Start     float64 // rate of the first trial
 	Low, High float64 // limits of the search; High 0: no limit
 	Precision float64 // the search ends when the ends of the bracket differ by this share, for example 0.05
@@ -56,10 +47,17 @@ type Found struct {
 	Trials    []Trial `json:"trials"`
 }
 
-// Find searches for the rate. try runs one trial in the given phase; an error of try ends
-// the search, and Find returns it with the result so far.
-func Find(o Options, try func(rate float64, phase string) (Trial, error)) (*Found, error) {
-	s := &seeker{Options: o, try: try, found: &Found{Trials: []Trial{}}}
+// Find searches for the highest rate that keeps the objective. try runs one trial in the
+// given phase; an error of try ends the search, and Find returns it with the result so far.
+//
+//	bracket   500 kept ── 1000 kept ── 2000 kept ── 4000 broken
+//	bisect                             2000 ─ 2828 kept ─ 3364 broken ─ ...
+//	confirm   the resulting rate has to be kept again, twice
+//
+// The bracket is halved by ratio, not by difference: what matters is the error of the
+// result in percent.
+func Find(o SearchOptions, try func(rate float64, phase string) (Trial, error)) (*Found, error) {
+	s := &seeker{SearchOptions: o, try: try, found: &Found{Trials: []Trial{}}}
 	err := s.run()
 	if errors.Is(err, errEnough) {
 		err = nil
@@ -74,7 +72,7 @@ func Find(o Options, try func(rate float64, phase string) (Trial, error)) (*Foun
 var errEnough = errors.New("no trials left")
 
 type seeker struct {
-	Options
+	SearchOptions
 	try   func(float64, string) (Trial, error)
 	found *Found
 }
