@@ -76,7 +76,7 @@ func TestLeads(t *testing.T) {
 		}
 	}
 	for i, want := range []string{
-		"other took the least memory, 489 B per connection: 0.02\u00a0× that of base (0.02–0.03), and 2.44\u00a0× the limit.",
+		"other used the least memory, 489 B per connection: 0.02\u00a0× that of base (0.02–0.03), and 2.44\u00a0× the limit.",
 		"other had the shortest response times, p99 300 µs: 0.20\u00a0× that of base (0.18–0.22), and 1.20\u00a0× the limit.",
 	} {
 		if got := headline(f, f.Workloads[i]); got != want {
