@@ -10,8 +10,8 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// partial is the sample with its first workload at four rates; "gin" does not reach the
-// last one, and "limit" does not serve it.
+// partial returns the sample with its first workload at four rates. "gin" does not reach
+// the last one, and "limit" does not serve it.
 func partial() *results.File {
 	f := sample.File()
 	base := f.Workloads[0]
@@ -87,10 +87,10 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestMatrixIsForMany wants few workloads to have tables of their own alone.
+// TestMatrixIsForMany checks that few workloads have no common tables.
 func TestMatrixIsForMany(t *testing.T) {
 	if m := matrices(sample.File()); m != nil {
-		t.Errorf("three workloads make %d tables of all", len(m))
+		t.Errorf("three workloads have %d common tables", len(m))
 	}
 	f := partial()
 	for i := range f.Workloads {
