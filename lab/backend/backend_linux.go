@@ -206,7 +206,7 @@ func (l *loop) accept() error {
 	}
 }
 
-// take reads a question. On a unix socket, one read returns what one write sent.
+// take reads a question. On a unix socket, the bytes of one write arrive together.
 func (l *loop) take(fd int) error {
 	n, err := unix.Read(fd, l.question[:])
 	switch {
@@ -220,7 +220,7 @@ func (l *loop) take(fd int) error {
 		return err
 	}
 	a := answer{due: now() + int64(wait), fd: fd, text: text}
-	// Nearly all are due after all others, and go to the front.
+	// Nearly every answer is due after all pending ones, and goes to the front.
 	at, _ := slices.BinarySearchFunc(l.pending, a, func(x, y answer) int {
 		if x.due > y.due {
 			return -1

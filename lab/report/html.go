@@ -22,7 +22,7 @@ type page struct {
 	Frame     web.Frame
 	Title     string
 	Notices   []notice
-	Doubt     bool // a notice worse than a note, or a run that did not count
+	Doubt     bool // a notice is INVALID or PARTIAL
 	Headlines []link
 	Floors    []string
 	Facts     []fact

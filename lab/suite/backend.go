@@ -216,7 +216,7 @@ func greetRedis(conn net.Conn) error {
 	return err
 }
 
-// stopBackends ends the backends: first with a signal that asks, then with SIGKILL.
+// stopBackends ends the backends with SIGTERM, PostgreSQL with SIGINT, and then SIGKILL.
 func (b *bench) stopBackends() error {
 	var errs []error
 	for _, s := range b.services {
