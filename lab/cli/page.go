@@ -26,10 +26,10 @@ func Width(w io.Writer) int {
 func WritePage(path string, render func(io.Writer) error) error {
 	var page bytes.Buffer
 	if err := render(&page); err != nil {
-		return fmt.Errorf("render the page: %w", err)
+		return fmt.Errorf("render page: %w", err)
 	}
 	if err := file.Write(path, page.Bytes()); err != nil {
-		return fmt.Errorf("write the page: %w", err)
+		return fmt.Errorf("write page: %w", err)
 	}
 	return nil
 }

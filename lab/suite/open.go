@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// ceilingShare is the duration, in windows, of the closed loop that measures the
-	// rate of which a share is taken.
+	// ceilingShare is the duration, in windows, of the closed loop that measures a
+	// subject's maximum rate.
 	ceilingShare = 0.5
 
 	// baseRequests is the number of requests before the memory without connections is

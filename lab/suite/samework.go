@@ -62,7 +62,8 @@ func (w *workload) all() (all []*workload) {
 	return append(all, w)
 }
 
-// ask sends the workload's request and returns the body of the response, which is correct.
+// ask sends the workload's request and returns the body of the response. It returns an
+// error if the response is not the required one.
 func ask(ctx context.Context, client *http.Client, base string, w *workload) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

@@ -142,7 +142,7 @@ func (s *server) address() (addr, prefix string, err error) {
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return "", "", fmt.Errorf("address is in use: %w; stop what listens there, or write {addr} in the subject's url and command", err)
+		return "", "", fmt.Errorf("address is not available: %w; stop what listens there, or write {addr} in the subject's url and command", err)
 	}
 	return addr, strings.TrimSuffix(u.Path, "/"), l.Close()
 }

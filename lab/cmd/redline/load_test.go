@@ -120,7 +120,7 @@ func TestLoadUsage(t *testing.T) {
 		{[]string{"--html", dir, url}, "that is a directory; name a file in it"},
 		{[]string{"http://127.0.0.1:99999/"}, "there is no port 99999; write one from 1 to 65535"},
 		{[]string{"-d", "5", url}, "--duration 5: a duration needs a unit: write 5s"},
-		{[]string{"--seed", "-1", "-r", "5", url}, "--seed -1: write a whole number from 0 up"},
+		{[]string{"--seed", "-1", "-r", "5", url}, "--seed -1: write an integer of 0 or more"},
 		{[]string{"--bus-credentials", "/nope", url}, "--bus-credentials is for a NATS server: name it with --bus"},
 		{[]string{"--json", filepath.Join(dir, "x"), "--csv", dir + "/./x", url}, "--json and --csv: both would be written to"},
 		{[]string{"--html", "", url}, "--html: name a file, as run.html"},
