@@ -157,8 +157,29 @@ func readTargets(name string, data []byte) (*file, []*Error) {
 	return f, b.errs
 }
 
-// Request is one request as described by flags.
+// Targets parses a list of targets in vegeta's http format without compiling it. It returns
+// all mistakes at once, as [Load] does.
+func Targets(name string, data []byte) ([]Request, error) {
+	f, errs := readTargets(name, data)
+	if len(errs) > 0 {
+		return nil, joined(errs)
+	}
+	out := make([]Request, len(f.Targets))
+	for i, t := range f.Targets {
+		out[i] = Request{Line: t.Line, Method: t.Method.s, URL: t.URL.s}
+		for _, h := range t.Headers {
+			out[i].Header = append(out[i].Header, h.name+":"+h.value.s)
+		}
+		if t.Body != nil {
+			out[i].File = t.Body.File.s
+		}
+	}
+	return out, nil
+}
+
+// Request is one request as described by flags, or by a list of targets.
 type Request struct {
+	Line    int    // in a file; 0: from flags
 	Method  string // empty: GET, or POST if there is a body
 	URL     string
 	Header  []string // Name: value
