@@ -2,9 +2,13 @@ package imports
 
 import (
 	"bytes"
+	"errors"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/redline-go/redline/lab/load/scenario"
 )
 
 // Curl reads a script of curl commands, such as browsers copy. The requests are made in turn.
@@ -12,11 +16,21 @@ import (
 // errors. name is that of the source in errors.
 func Curl(name string, source []byte, read func(string) ([]byte, error)) (*Scenario, error) {
 	sh := &shell{name: name}
-	if err := sh.commands(source); err != nil {
-		return nil, err
+	err := sh.commands(source)
+	if err == nil {
+		var s *Scenario
+		if s, err = curls(name, sh.out, read); err == nil {
+			return s, nil
+		}
 	}
-	return curls(name, sh.out, read)
+	if bad, ok := errors.AsType[*scenario.Error](err); ok && caret.Match(source) {
+		bad.Do = "copy the command for bash: this is one for Windows' cmd"
+	}
+	return nil, err
 }
+
+// caret matches commands for Windows' cmd, which quotes with carets.
+var caret = regexp.MustCompile(`\^\s*\n|\^"`)
 
 // CurlWords is [Curl] for the words of one command, with or without the first one, curl.
 func CurlWords(words []string, read func(string) ([]byte, error)) (*Scenario, error) {
@@ -129,16 +143,16 @@ func (c *curl) short(w string, rest []string) (taken int, err error) {
 			return 0, c.unknown("-" + w[at:at+1])
 		}
 		if !o.value {
-			if _, err := c.option(w, o, nil); err != nil {
+			if _, err := c.option("-"+w[at:at+1], o, nil); err != nil {
 				return 0, err
 			}
 			continue
 		}
 		if at+1 < len(w) {
-			_, err := c.option(w[:at+1], o, []string{w[at+1:]})
+			_, err := c.option("-"+w[at:at+1], o, []string{w[at+1:]})
 			return 0, err
 		}
-		return c.option(w, o, rest)
+		return c.option("-"+w[at:at+1], o, rest)
 	}
 	return 0, nil
 }

@@ -3,6 +3,7 @@ package imports
 import (
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -106,6 +107,29 @@ func (s *Scenario) pauses() {
 			end = r.done
 		}
 	}
+}
+
+// Relocate rewrites the names of files that bodies are taken from: they are relative to from,
+// and become relative to to, the directory of the scenario.
+func (s *Scenario) Relocate(from, to string) error {
+	for i := range s.Requests {
+		b := s.Requests[i].Body
+		if b == nil || b.File == "" || filepath.IsAbs(b.File) {
+			continue
+		}
+		name, err := filepath.Abs(filepath.Join(from, b.File))
+		if err != nil {
+			return fmt.Errorf("locate %s: %w", b.File, err)
+		}
+		dir, err := filepath.Abs(to)
+		if err != nil {
+			return fmt.Errorf("locate %s: %w", to, err)
+		}
+		if b.File, err = filepath.Rel(dir, name); err != nil {
+			return fmt.Errorf("locate %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // matches reports whether an origin has the host, with or without its port.

@@ -3,7 +3,6 @@ package imports
 import (
 	"bytes"
 	"errors"
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -22,27 +21,13 @@ type shell struct {
 	out  []command
 }
 
-// caret matches a line of a command for Windows' cmd, which continues with a caret.
-var caret = regexp.MustCompile(`\^\s*\n|\^"`)
-
-// tilde keeps ~ and ~name as they are.
-var tilde = &expand.Config{Env: expand.FuncEnviron(func(name string) string {
-	if home, ok := strings.CutPrefix(name, "HOME"); ok {
-		return "~" + strings.TrimSpace(home)
-	}
-	return ""
-})}
-
 // commands returns the commands of a script in their order. Nothing is executed or expanded:
 // variables and substitutions are errors.
 func (s *shell) commands(source []byte) error {
 	source = bytes.ReplaceAll(source, []byte("\r\n"), []byte("\n"))
 	file, err := syntax.NewParser().Parse(bytes.NewReader(source), s.name)
 	if err != nil {
-		do := "fix the quotes: copy the command as it is for bash"
-		if caret.Match(source) {
-			do = "copy the command for bash: this is one for Windows' cmd"
-		}
+		const do = "fix the quotes: copy the command as it is for bash"
 		if bad, ok := errors.AsType[syntax.ParseError](err); ok {
 			return flaw(s.name, int(bad.Pos.Line()), do, "%s", bad.Text)
 		}
@@ -80,14 +65,11 @@ func (s *shell) statement(stmt *syntax.Stmt) error {
 		}
 		words := command{line: line}
 		for _, w := range c.Args {
-			if err := s.plain(w.Parts); err != nil {
+			var word strings.Builder
+			if err := s.word(&word, w.Parts, false); err != nil {
 				return err
 			}
-			word, err := expand.Literal(tilde, w)
-			if err != nil {
-				return flaw(s.name, int(w.Pos().Line()), "write it in quotes", "%v", err)
-			}
-			words.words = append(words.words, word)
+			words.words = append(words.words, word.String())
 		}
 		s.out = append(s.out, words)
 		return nil
@@ -96,13 +78,25 @@ func (s *shell) statement(stmt *syntax.Stmt) error {
 	}
 }
 
-// plain rejects the parts of a word whose value only a running shell knows.
-func (s *shell) plain(parts []syntax.WordPart) error {
+// word appends a word without its quoting. Parts whose value only a running shell knows are
+// errors.
+func (s *shell) word(out *strings.Builder, parts []syntax.WordPart, quoted bool) error {
+	const do = "write its value, or quote it with '...' if it is plain text"
 	for _, p := range parts {
 		switch p := p.(type) {
-		case *syntax.Lit, *syntax.SglQuoted:
+		case *syntax.Lit:
+			unescape(out, p.Value, quoted)
+		case *syntax.SglQuoted:
+			value := p.Value
+			if p.Dollar {
+				var err error
+				if value, _, err = expand.Format(nil, value, nil); err != nil {
+					return flaw(s.name, int(p.Pos().Line()), "fix the escapes", "%v", err)
+				}
+			}
+			out.WriteString(value)
 		case *syntax.DblQuoted:
-			if err := s.plain(p.Parts); err != nil {
+			if err := s.word(out, p.Parts, true); err != nil {
 				return err
 			}
 		case *syntax.ParamExp:
@@ -110,10 +104,22 @@ func (s *shell) plain(parts []syntax.WordPart) error {
 			if p.Param != nil {
 				name = "$" + p.Param.Value
 			}
-			return flaw(s.name, int(p.Pos().Line()), "write its value, or quote it with '...' if it is plain text", "the value of %s is not known", name)
+			return flaw(s.name, int(p.Pos().Line()), do, "the value of %s is not known", name)
 		default:
-			return flaw(s.name, int(p.Pos().Line()), "write its value, or quote it with '...' if it is plain text", "something that only a shell can expand")
+			return flaw(s.name, int(p.Pos().Line()), do, "something that only a shell can expand")
 		}
 	}
 	return nil
+}
+
+// unescape appends a text without the backslashes that quote a character.
+func unescape(out *strings.Builder, s string, quoted bool) {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && (!quoted || strings.IndexByte("$`\"\\\n", s[i+1]) >= 0) {
+			if i++; s[i] == '\n' {
+				continue
+			}
+		}
+		out.WriteByte(s[i])
+	}
 }
