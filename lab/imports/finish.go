@@ -94,6 +94,9 @@ func (s *Scenario) oneServer(host string) error {
 	return nil
 }
 
+// maxPause is the longest think time that a scenario allows.
+const maxPause = 24 * time.Hour
+
 // pauses sets the think times of a recording: how long nothing was asked of the server or
 // waited for.
 func (s *Scenario) pauses() {
@@ -101,7 +104,12 @@ func (s *Scenario) pauses() {
 	for i := range s.Requests {
 		r := &s.Requests[i]
 		if i > 0 && !end.IsZero() && !r.sent.IsZero() {
-			s.Requests[i-1].Think = max(r.sent.Sub(end).Round(time.Millisecond), 0)
+			pause := max(r.sent.Sub(end).Round(time.Millisecond), 0)
+			if pause > maxPause {
+				s.note("a pause of %v is shortened to %v", pause, maxPause)
+				pause = maxPause
+			}
+			s.Requests[i-1].Think = pause
 		}
 		if r.done.After(end) {
 			end = r.done

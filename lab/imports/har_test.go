@@ -119,6 +119,7 @@ func TestHARRefused(t *testing.T) {
 func FuzzHAR(f *testing.F) {
 	f.Add(recording)
 	f.Add(`{"log":{"entries":[{"request":{"url":"http://h:1/${a}","headers":[{"name":"a","value":"${b}"}]},"response":{"status":404}}]}}`)
+	f.Add(strings.Replace(recording, "2026-01-31T12:00:00.000Z", "2025-01-31T12:00:00.000Z", 1))
 	f.Fuzz(func(t *testing.T, source string) {
 		s, err := HAR("b.har", []byte(source), HAROptions{})
 		importable(t, s, err)

@@ -139,6 +139,9 @@ func (s *Scenario) check(name string, r *Request) error {
 			return flaw(name, r.Line, "store it in a file, and name that as body: {file: NAME}", "the body is not text")
 		}
 	}
+	if r.Body != nil && !utf8.ValidString(r.Body.File) {
+		return flaw(name, r.Line, "rename the file", "the name of the file %q is not text", r.Body.File)
+	}
 	return s.checkURL(name, r)
 }
 
