@@ -34,6 +34,7 @@ func TestVegetaRefused(t *testing.T) {
 func FuzzVegeta(f *testing.F) {
 	f.Add("GET http://h/\nA: b\n@c\nPOST /x HTTP/1.1\n")
 	f.Add(`{"method":"POST","url":"http://h/a","body":"JHt4fQ==","header":{"B":["1","2"]}}`)
+	f.Add("A HTTP/1.1")
 	f.Add("GET http://h/\n@\xff\n")
 	f.Fuzz(func(t *testing.T, source string) {
 		s, err := Vegeta("t", []byte(source))

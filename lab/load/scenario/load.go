@@ -131,9 +131,9 @@ func readTargets(name string, data []byte) (*file, []*Error) {
 			t = nil
 		case line[0] == '#':
 		case requestLine.MatchString(line):
-			line = protocol.ReplaceAllString(line, "")
-			end := strings.IndexAny(line, " \t")
-			f.Targets = append(f.Targets, target{step: step{Line: n, Method: literal(line[:end], n), URL: literal(strings.TrimSpace(line[end:]), n), verbatim: true}})
+			method := line[:strings.IndexAny(line, " \t")]
+			url := strings.TrimSpace(protocol.ReplaceAllString(line[len(method):], ""))
+			f.Targets = append(f.Targets, target{step: step{Line: n, Method: literal(method, n), URL: literal(url, n), verbatim: true}})
 			t = &f.Targets[len(f.Targets)-1]
 		case t == nil:
 			b.fail(n, "begin a target with a method and a URL: GET http://host:port/path", "%s belongs to no target", excerpt(line))
