@@ -92,7 +92,8 @@ func (a *api) path(p pair) error {
 	}
 	item := a.follow(p.value)
 	if item == nil {
-		return flaw(a.name, p.line, "write the path into this document: references to other files are not followed", "path %.100q refers to something that is not in the document", p.key)
+		a.elsewhere(p.key + " left out")
+		return nil
 	}
 	if member(item, "servers") != nil {
 		a.scenario.note("the servers of %s are ignored: a scenario loads one server", p.key)
@@ -116,12 +117,20 @@ func (a *api) path(p pair) error {
 	return nil
 }
 
+// elsewhere notes what follows from a reference to another file.
+func (a *api) elsewhere(what string) {
+	a.scenario.note("%s: the document refers to another file, or to something that it does not contain; bundle it into one file first", what)
+}
+
 // placeholder matches a parameter in a path.
 var placeholder = regexp.MustCompile(`\{([^{}/]+)\}`)
 
 // operation adds one operation.
 func (a *api) operation(path, method string, item *yaml.Node, op pair) error {
 	operation := a.follow(op.value)
+	if operation == nil || member(operation, "requestBody") != nil && a.get(operation, "requestBody") == nil {
+		a.elsewhere(method + " " + path + " is sent without what is described there")
+	}
 	r := Request{Line: op.line, Method: method, Name: cmp.Or(a.str(operation, "operationId"), method+" "+path)}
 	var query []string
 	filled := path
@@ -175,7 +184,7 @@ func (a *api) parameters(item, operation *yaml.Node) []*yaml.Node {
 	for _, list := range []*yaml.Node{member(item, "parameters"), member(operation, "parameters")} {
 		for _, p := range a.items(list) {
 			if p = a.follow(p); p == nil {
-				a.scenario.note("a parameter that another file describes is left out")
+				a.elsewhere("a parameter left out")
 				continue
 			}
 			same := func(q *yaml.Node) bool {

@@ -137,11 +137,19 @@ func TestOpenAPIRefused(t *testing.T) {
 		"openapi: 4.0.0": "name a document of OpenAPI 3.0 or 3.1",
 		"openapi: 3.0.0\nservers: [{url: 'http://{h}'}]":                     "has a variable without a default; give --base",
 		"openapi: 3.0.0\nservers: [{url: 'ftp://h'}]\npaths: {/: {get: {}}}": "o:3: \"ftp://h/\" is not a URL of HTTP",
-		"openapi: 3.0.0\npaths:\n  /a: {$ref: 'other.yaml#/a'}":              `o:3: path "/a" refers to something that is not in the document`,
 	} {
 		_, err := OpenAPI("o", []byte(source), OpenAPIOptions{})
 		refused(t, err, want)
 	}
+}
+
+// Other files are not read: what they describe is left out, with a note.
+func TestOpenAPIElsewhere(t *testing.T) {
+	s := openAPI(t, "openapi: 3.0.0\npaths:\n  /a: {$ref: 'other.yaml#/a'}\n  /b:\n    get: {$ref: other.yaml}\n    post: {parameters: [{$ref: x.yaml}], requestBody: {$ref: '#/absent'}}\n", OpenAPIOptions{Base: "http://h", All: true})
+	equal(t, wires(t, s, Settings{}), "GET /b HTTP/1.1\r\nHost: h\r\n\r\n", "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
+	noted(t, s, "/a left out: the document refers to another file", "GET /b is sent without", "POST /b is sent without", "a parameter left out")
+	s = openAPI(t, "openapi: 3.0.0\npaths: {/a: {$ref: x}, /b: {post: {}}}", OpenAPIOptions{Base: "http://h"})
+	refused(t, s.Finish(Settings{}), "no request to import: /a left out: the document refers to another file, or to something that it does not contain; bundle it into one file first; 1 operation that may change data left out; --all")
 }
 
 func FuzzOpenAPI(f *testing.F) {
