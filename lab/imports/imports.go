@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"fmt"
@@ -224,7 +225,7 @@ func cutOrigin(u string) (origin, path string) {
 // lineOf returns the line of an offset in a text, from 1.
 func lineOf(text []byte, offset int64) int {
 	offset = min(max(offset, 0), int64(len(text)))
-	return 1 + strings.Count(string(text[:offset]), "\n")
+	return 1 + bytes.Count(text[:offset], []byte("\n"))
 }
 
 // method returns the method of a request, and the default for one without.

@@ -67,9 +67,12 @@ func (s *Scenario) framing(r *Request) {
 // jsonTargets reads the format json.
 func (s *Scenario) jsonTargets(name string, source []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(source))
+	line, counted := 1, 0 // line at the offset up to which lines are counted
 	for dec.More() {
-		space := len(source[dec.InputOffset():]) - len(bytes.TrimLeft(source[dec.InputOffset():], " \t\r\n"))
-		line := lineOf(source, dec.InputOffset()+int64(space))
+		start := int(dec.InputOffset())
+		start = len(source) - len(bytes.TrimLeft(source[start:], " \t\r\n"))
+		line += bytes.Count(source[counted:start], []byte("\n"))
+		counted = start
 		var t struct {
 			Method string              `json:"method"`
 			URL    string              `json:"url"`
@@ -97,6 +100,9 @@ func (s *Scenario) jsonTargets(name string, source []byte) error {
 		if err := s.target(name, r); err != nil {
 			return err
 		}
+	}
+	if rest := bytes.TrimSpace(source[dec.InputOffset():]); len(rest) > 0 {
+		return flaw(name, lineOf(source, dec.InputOffset()), "write one object on each line", "unexpected %.20q after a target", rest)
 	}
 	return nil
 }

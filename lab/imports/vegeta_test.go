@@ -23,8 +23,9 @@ func TestVegetaRefused(t *testing.T) {
 		"GET ftp://h/":            "t:1: \"ftp://h/\" is not a URL of HTTP",
 		"{\"method\":\"GET\",\"url\":\"http://h/\"}\n\n{\"url\":1}":  "t:3: json: cannot unmarshal",
 		"{\"method\":\"GET\",\"url\":\"http://h/\"}\n{\"method\":x}": "t:2: invalid character 'x'",
-		`{"url":"http://h/"}`:                              "t:1: a target without method or url",
-		`{"method":"GET","url":"http://h/","body":"/w=="}`: "t:1: the body is not text; store it in a file",
+		`{"method":"GET","url":"http://h/"}]`:                        "t:1: unexpected \"]\" after a target; write one object",
+		`{"url":"http://h/"}`:                                        "t:1: a target without method or url",
+		`{"method":"GET","url":"http://h/","body":"/w=="}`:           "t:1: the body is not text; store it in a file",
 	} {
 		_, err := Vegeta("t", []byte(source))
 		refused(t, err, want)

@@ -160,7 +160,7 @@ func (f *importFlags) command(c *cobra.Command, read func(name string, source []
 	}
 	c.Flags().StringVar(&f.out, "out", "-", "`FILE` for the scenario, .yaml; - is standard output")
 	c.Flags().StringVar(&f.Host, "host", "", "`HOST`, or HOST:PORT, whose requests are imported (default: that of the first request)")
-	c.Flags().StringVar(&f.credentials, "credentials", string(imports.Keep), "what happens to Authorization, Cookie and similar fields: `keep`, variables (their values at the top of the file) or drop")
+	c.Flags().StringVar(&f.credentials, "credentials", string(imports.Keep), "`CHOICE` for Authorization, Cookie and similar fields: keep, variables (their values at the top of the file) or drop")
 	return c
 }
 
