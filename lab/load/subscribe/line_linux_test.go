@@ -101,7 +101,7 @@ func TestLinesHope(t *testing.T) {
 		{"in clear", clear.Listener.Addr().String(), any(false), false, TLS, "the server does not answer in TLS"},
 		{"HTTP/1.1 alone", clear.Listener.Addr().String(), nil, true, HTTP2, "the server does not answer in HTTP/2"},
 		{"silent", silent, any(false), false, Timeout, "TLS handshake: not done in time"},
-		{"silent in clear", silent, nil, true, Timeout, "HTTP/2: no settings of the server in time"},
+		{"silent in clear", silent, nil, true, Timeout, "HTTP/2: no settings from the server in time"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := loopOf(t, Options{Addr: c.addr, Subscribers: 4, TLS: c.tls, HTTP2: c.http2, Share: 2, Config: spec.Subscribe{Retry: spec.NeverRetry}}, none{})
