@@ -106,7 +106,7 @@ func (c *coordinator) outcome() (*Outcome, error) {
 	return o, nil
 }
 
-// sum is an Outcome while workers are added.
+// sum accumulates workers into an Outcome.
 type sum struct {
 	*Outcome
 	hists map[string]*hdrhistogram.Histogram

@@ -173,7 +173,7 @@ func checkWords(t *testing.T, o *Outcome, withHistograms bool) {
 	}
 	for _, w := range want {
 		if !strings.Contains(o.Failures[0], w) {
-			t.Errorf("%q does not say %q", o.Failures[0], w)
+			t.Errorf("%q does not contain %q", o.Failures[0], w)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func checkSeries(t *testing.T, o *Outcome) {
 	}
 }
 
-// finish gives worker i a result.
+// finish reports a result of worker i.
 func (r rig) finish(i int, begin time.Duration, requests int) {
 	r.t.Helper()
 	r.event(i, begin, fields{"window": true})
@@ -317,7 +317,7 @@ func TestLivePointsWaitForAll(t *testing.T) {
 	tick(0, 100*time.Millisecond)
 	tick(0, 200*time.Millisecond)
 	if len(shown) != 0 {
-		t.Fatalf("%d points before worker 1 has said anything", len(shown))
+		t.Fatalf("%d points before the first tick of worker 1", len(shown))
 	}
 	tick(1, 101*time.Millisecond)
 	if len(shown) != 1 || shown[0].Requests != 20 {

@@ -77,7 +77,7 @@ func TestProcessKilled(t *testing.T) {
 	}
 	for _, want := range []string{"worker 1 (process ", "signal: killed", fmt.Sprintf("its %d requests of the ", w.Requests)} {
 		if all := strings.Join(o.Failures, "\n"); !strings.Contains(all, want) {
-			t.Errorf("%q does not say %q", all, want)
+			t.Errorf("%q does not contain %q", all, want)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestWorkerWithoutCoordinator(t *testing.T) {
 		t.Error(err)
 	}
 	if said := p.children[0].stderr.String(); !strings.Contains(said, "the coordinator is gone") {
-		t.Errorf("it said %q", said)
+		t.Errorf("standard error %q", said)
 	}
 }
 

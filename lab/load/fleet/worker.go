@@ -243,7 +243,7 @@ func (k *work) report(raw json.RawMessage) *Message {
 	return &Message{Report: &Report{At: k.clock.now(), Dropped: k.dropped, Event: raw}}
 }
 
-// queue waits for a place in the queue.
+// queue adds a message to the queue, and waits while it is full.
 func (k *work) queue(ctx context.Context, m *Message) {
 	select {
 	case k.out <- m:

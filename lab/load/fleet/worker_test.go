@@ -43,7 +43,7 @@ func serve(t *testing.T, w *wire, k Worker) error {
 
 func TestNobodyAnswers(t *testing.T) {
 	if err := serve(t, newWire(), Worker{Patience: 1}); err == nil || !strings.Contains(err.Error(), "no answer from a coordinator for 1ns") {
-		t.Errorf("nobody from the start: %v", err)
+		t.Errorf("no coordinator: %v", err)
 	}
 	w := newWire()
 	w.tell(Message{Beat: &Beat{Seq: 1}})
@@ -197,7 +197,7 @@ func TestJoin(t *testing.T) {
 		"e": "3 workers already", "f": "already begun",
 	} {
 		if len(out[id]) == 0 || out[id][0].Stop == nil || !strings.Contains(out[id][0].Stop.Why, want) {
-			t.Errorf("%s was told %+v, want %q", id, out[id], want)
+			t.Errorf("%s received %+v, want %q", id, out[id], want)
 		}
 	}
 	if len(c.notes) != 5 {

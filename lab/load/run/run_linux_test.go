@@ -278,7 +278,7 @@ func TestServerGone(t *testing.T) {
 	err := Do(order, func(e spec.Event) {
 		switch {
 		case e.Window:
-			_ = server.Process.Kill() // Wait says whether it worked
+			_ = server.Process.Kill() // Wait reports whether it worked
 			if err := server.Wait(); err == nil {
 				t.Error("the server was not killed")
 			}

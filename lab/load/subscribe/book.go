@@ -154,7 +154,7 @@ func (b *book) wake(until int64) int64 {
 	return until
 }
 
-// connected begins the request of a subscriber on a connection of its own.
+// connected begins the request of a subscriber on its own connection.
 func (b *book) connected(i int32) {
 	b.Connects++
 	b.asks(i)

@@ -151,10 +151,10 @@ func TestTruth(t *testing.T) {
 		t.Errorf("counted %+v, %d standing\nwant    %+v", b.Counts, b.standing, script)
 	}
 	if !slices.Equal(rec.gaps, want.gaps) {
-		t.Errorf("%d gaps, want %d; or others", len(rec.gaps), len(want.gaps))
+		t.Errorf("%d gaps, want %d; or different ones", len(rec.gaps), len(want.gaps))
 	}
 	if !slices.Equal(rec.delays, want.delays) {
-		t.Errorf("%d delays, want %d; or others", len(rec.delays), len(want.delays))
+		t.Errorf("%d delays, want %d; or different ones", len(rec.delays), len(want.delays))
 	}
 }
 
@@ -214,7 +214,7 @@ func TestFaults(t *testing.T) {
 				}
 				gone := len(tc.want) > 0 || tc.ends > 0
 				if ended := slices.Contains(*hung, 1); ended != gone || slices.Contains(*hung, 0) {
-					t.Fatalf("hung up: %v, want 1: %v", *hung, gone)
+					t.Fatalf("closed: %v, want 1: %v", *hung, gone)
 				}
 				if b.asking+b.standing != map[bool]int{true: 1, false: 2}[gone] {
 					t.Errorf("%d asking, %d standing", b.asking, b.standing)
@@ -369,12 +369,12 @@ func TestMemory(t *testing.T) {
 	}
 	after := measure()
 	if b.standing != n || b.Reconnects != n {
-		t.Fatalf("%d stand, %d came back", b.standing, b.Reconnects)
+		t.Fatalf("%d standing, %d reconnects", b.standing, b.Reconnects)
 	}
 	each := float64(after-before) / n
 	t.Logf("%.0f bytes per subscriber, including the struct of %d", each, unsafe.Sizeof(subscriber{}))
 	if each > bound {
-		t.Errorf("%.0f bytes a subscriber, want %d at most", each, bound)
+		t.Errorf("%.0f bytes per subscriber, want %d at most", each, bound)
 	}
 	runtime.KeepAlive(b)
 }

@@ -33,7 +33,7 @@ func (f *framed) head(id uint32, end bool, fields ...string) bool {
 	return f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: f.block.Bytes(), EndHeaders: true, EndStream: end}) == nil
 }
 
-// stands begins a stream of events.
+// stands sends the head of a stream of events.
 func (f *framed) stands(id uint32) bool {
 	return f.head(id, false, ":status", "200", "content-type", "text/event-stream")
 }

@@ -71,7 +71,7 @@ func TestLinesCut(t *testing.T) {
 			drive(t, l, func(n *Counts) bool { return n.Reconnects == 3 && n.Events == 6 })
 			n := l.Counts()
 			if got := fmt.Sprint(n.ByKind()); got != c.want || n.Ends != c.ends || came.Load() != 3 || n.Connects != 6 {
-				t.Errorf("errors %s, %d ends, %d came back, %d connects; want %s, %d", got, n.Ends, came.Load(), n.Connects, c.want, c.ends)
+				t.Errorf("errors %s, %d ends, %d reconnects, %d connects; want %s, %d", got, n.Ends, came.Load(), n.Connects, c.want, c.ends)
 			}
 			if c.detail != "" && !strings.Contains(l.book.cause(), c.detail) {
 				t.Errorf("cause %q, want %q in it", l.book.cause(), c.detail)

@@ -45,7 +45,7 @@ type place struct {
 
 var nowhere = place{line: -1, slot: -1}
 
-// newLines returns lines without connections.
+// newLines returns lines without connections, and installs them in the book.
 func newLines(l *Loop, o *Options) (*lines, error) {
 	n := &lines{
 		loop: l, book: l.book, share: int32(o.share()),

@@ -88,6 +88,6 @@ func TestSince(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	if n := len(want.ByKind()); n != int(numKinds) {
-		t.Errorf("%d kinds have names of their own, want %d", n, numKinds)
+		t.Errorf("%d kinds have distinct names, want %d", n, numKinds)
 	}
 }

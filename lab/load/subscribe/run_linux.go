@@ -82,7 +82,7 @@ func (c *client) Connect(r *run.Runner) error {
 		}
 		now := c.Now()
 		if *stood >= most+max(r.Spec.Places()/100, 1) {
-			most, grew = *stood, now // slower progress does not count: it could last for ever
+			most, grew = *stood, now // slower progress does not count: it could last forever
 		}
 		if *stood == 0 {
 			if err := c.Hope(); err != nil {

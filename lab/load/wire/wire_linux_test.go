@@ -81,7 +81,7 @@ func newPair(t *testing.T, secure, frames bool) *pair {
 func (p *pair) receive(t *testing.T) (plain []byte, ready bool, err error) {
 	t.Helper()
 	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, 10_000); n != 1 {
-		t.Fatalf("nothing came: %v", err)
+		t.Fatalf("no input: %v", err)
 	}
 	in := make([]byte, 64<<10)
 	n, errno := sock.Receive(p.fd, in)
@@ -172,7 +172,7 @@ func TestPending(t *testing.T) {
 		kinds = append(kinds, frame.Header().Type.String())
 	}
 	if got := strings.Join(kinds, " "); got != "HEADERS SETTINGS" {
-		t.Errorf("behind it came %s", got)
+		t.Errorf("after it: %s", got)
 	}
 	if p.Kept() > p.common.KeepFrames+p.common.KeepPending {
 		t.Errorf("%d bytes kept", p.Kept())
@@ -255,7 +255,7 @@ func TestGone(t *testing.T) {
 	}
 	n, _ := p.Pending()
 	if more, err := p.Flush(); !p.Broken() || p.gone != 1 || n != 3 || more || err != nil {
-		t.Errorf("broken %v, told %d times, %d bytes pending, %v", p.Broken(), p.gone, n, err)
+		t.Errorf("broken %v, gone %d times, %d bytes pending, %v", p.Broken(), p.gone, n, err)
 	}
 	p.Close(true)
 	if n, _ := p.Pending(); n != 0 || p.HTTP2 != nil {
