@@ -16,7 +16,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/report/screen"
 )
+
+// otherTools are verbs of other tools, by the verb that does the same here.
+var otherTools = map[string][]string{
+	"load":    {"attack", "run", "hit", "start", "stress", "hammer"},
+	"bench":   {"benchmark", "versus", "vs"},
+	"compare": {"diff", "cmp", "benchstat"},
+	"report":  {"show", "view", "render", "summary", "print"},
+	"plot":    {"graph", "chart", "draw"},
+	"env":     {"doctor", "check", "machine", "system", "info"},
+	"worker":  {"agent", "node"},
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -31,19 +43,26 @@ func run(ctx context.Context, args []string) int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       cli.Version(),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usage("unknown command %q; see redline --help", args[0])
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:          cobra.ArbitraryArgs, // cli.NoVerb refuses them
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetArgs(args)
 	root.SetFlagErrorFunc(cli.FlagError)
+	root.SetHelpFunc(cli.Help(nil))
+	cli.BindColor(root.PersistentFlags())
 	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newEnv())
 	root.AddCommand(newWorker(), newGenerators(), newGenerate(), newGeneratorsServe(), newBackend(), newGuard())
-	err := root.ExecuteContext(ctx)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	for name, others := range otherTools {
+		if c, _, err := root.Find([]string{name}); err == nil {
+			c.SuggestFor = others
+		}
+	}
+	err := cli.NoVerb(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return 0
 	}
@@ -51,7 +70,7 @@ func run(ctx context.Context, args []string) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintln(os.Stderr, "redline:", err)
+	fmt.Fprintln(os.Stderr, cli.ScreenOf(root, os.Stderr).Paint(screen.Bad, "redline:"), err)
 	var usage cli.UsageError
 	if errors.As(err, &usage) {
 		return 2

@@ -165,10 +165,10 @@ func (p *plan) printAndSave(c *cobra.Command, d *present.Document) error {
 		}
 	}
 	if p.flags.json != "-" {
-		return present.Summary(c.OutOrStdout(), d)
+		return present.Summary(c.OutOrStdout(), d, cli.ScreenOf(c, c.OutOrStdout()))
 	}
 	if !p.flags.quiet {
-		if err := present.Summary(c.ErrOrStderr(), d); err != nil {
+		if err := present.Summary(c.ErrOrStderr(), d, cli.ScreenOf(c, c.ErrOrStderr())); err != nil {
 			return err
 		}
 	}

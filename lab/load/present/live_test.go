@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -15,7 +16,7 @@ func TestLive(t *testing.T) {
 	tick.RSSBytes, tick.Threads, tick.OpenFiles = 5<<20, 9, 72
 	show := func(width int, how func(*Live)) string {
 		var b strings.Builder
-		l := NewLive(&b, width)
+		l := NewLive(&b, screen.Screen{Width: width, Rewrites: width > 0})
 		how(l)
 		return b.String()
 	}
@@ -70,7 +71,7 @@ func TestLiveShowsServer(t *testing.T) {
 		for _, width := range []int{0, 60, 200} {
 			for _, p := range []Point{read, bare} {
 				var b strings.Builder
-				l := NewLive(&b, width)
+				l := NewLive(&b, screen.Screen{Width: width, Rewrites: width > 0})
 				l.Begin(d)
 				l.Window()
 				l.Point(read)
