@@ -17,26 +17,37 @@ var foreign = map[string]string{
 }
 
 // NoVerb returns the error of a command line whose verb does not exist, nil if it has one or
-// none. Flags that no verb has read are not looked at.
+// none.
 func NoVerb(root *cobra.Command, args []string) error {
 	found, rest, err := root.Find(args)
-	if err != nil || found != root || len(args) > 0 && strings.HasPrefix(args[0], "__") { // shells complete with those
+	switch {
+	case err != nil:
+		return Misuse(err)
+	case found.Name() == "help" && found.Parent() == root && len(rest) > 0:
+		return NoVerb(root, rest)
+	case found != root:
 		return nil
 	}
-	for i := 0; i < len(rest); i++ {
-		switch {
-		case rest[i] == "--"+colorFlag:
-			i++ // its value
-		case !strings.HasPrefix(rest[i], "-"):
-			return unknown(root, rest[i])
+	for len(rest) > 0 && strings.HasPrefix(rest[0], "--"+colorFlag) {
+		_, _, whole := strings.Cut(rest[0], "=")
+		rest = rest[1:]
+		if !whole && len(rest) > 0 {
+			rest = rest[1:]
 		}
 	}
-	return nil
+	// A flag is refused when it is read; shells complete with verbs that begin with two underscores.
+	if len(rest) == 0 || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], "__") {
+		return nil
+	}
+	return unknown(root, rest[0])
 }
 
 // unknown is the error of a verb that does not exist. It names the one that was probably
 // meant.
 func unknown(root *cobra.Command, verb string) error {
+	if verb == "version" {
+		return Usage("unknown command %q; write redline --version", verb)
+	}
 	var names []string
 	for _, c := range root.Commands() {
 		if c.Hidden {

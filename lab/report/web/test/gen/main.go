@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"github.com/redline-go/redline/lab/report"
-	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/report/internal/sample"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
