@@ -64,7 +64,13 @@ func help(c *cobra.Command, s screen.Screen, groups []Group) string {
 		if set.HasAvailableFlags() {
 			b.WriteString("\n")
 			title(set.Name() + ":")
-			b.WriteString(set.FlagUsagesWrapped(s.Columns()))
+			for line := range strings.Lines(set.FlagUsagesWrapped(s.Columns())) {
+				if text := strings.TrimLeft(line, " "); screen.Width(line) > s.Columns() { // a word that is too long
+					indent := strings.Repeat(" ", len(line)-len(text))
+					line = s.Paragraph(indent, indent, strings.TrimSpace(text))
+				}
+				b.WriteString(strings.TrimRight(line, " \n") + "\n")
+			}
 		}
 	}
 	return b.String()

@@ -19,6 +19,7 @@ import (
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/page"
 	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -92,7 +93,7 @@ func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, 
 		if result.GaveUp != "" {
 			why = "given up"
 		}
-		d.Partial = fmt.Sprintf("%s after %.1f s of %v; the figures are of that time", why, result.Seconds, p.duration)
+		d.Partial = fmt.Sprintf("%s after %s of %s; the figures are of that time", why, report.Seconds(result.Seconds), report.Seconds(p.duration.Seconds()))
 	}
 	target := 0.0
 	if arrivals != nil {

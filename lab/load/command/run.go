@@ -51,7 +51,7 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	case err != nil:
 		return err
 	case plan.flags.users.try:
-		return plan.tryOnce(c.Context(), c.OutOrStdout())
+		return plan.tryOnce(c.Context(), c.OutOrStdout(), cli.ScreenOf(c, c.OutOrStdout()))
 	case plan.flags.kube.kubernetes && !plan.flags.kube.apply:
 		return plan.writeManifests(c, rawURL)
 	}

@@ -41,7 +41,7 @@ func (c *Comparison) Print(w io.Writer, s screen.Screen) error {
 		name string
 		Run
 	}{{"a", c.A}, {"b", c.B}} {
-		wrap("", fmt.Sprintf("%s  %s: %s, %s s", r.name, report.Line(r.File), report.Line(r.URL), strconv.FormatFloat(r.Seconds, 'f', 1, 64)))
+		wrap("", fmt.Sprintf("%s  %s: %s, %s", r.name, report.Line(r.File), report.Line(r.URL), report.Seconds(r.Seconds)))
 	}
 	b.WriteString("\n")
 	table := screen.NewTable(screen.Column{Width: 7}, screen.Column{Head: "a", Width: 12}, screen.Column{Head: "b", Width: 12},
@@ -83,7 +83,7 @@ func (m *Metric) figure(v *float64) string {
 	case "per_second":
 		return report.PerSecond(*v) + "/s"
 	case "share":
-		return strconv.FormatFloat(100**v, 'g', 3, 64) + " %"
+		return report.Share(*v)
 	case "bytes":
 		return report.Bytes(*v, " ")
 	}

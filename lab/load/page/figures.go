@@ -76,7 +76,7 @@ func distributions(d *present.Document) (list []distribution) {
 
 // figures are what one looks for first.
 func figures(d *present.Document) []figure {
-	rate := figure{Name: "Right answers", Text: report.PerSecond(d.RequestsPerSecond) + "/s", Small: fmt.Sprintf("%d in %s", d.Requests, seconds(d.Seconds))}
+	rate := figure{Name: "Right answers", Text: report.PerSecond(d.RequestsPerSecond) + "/s", Small: fmt.Sprintf("%d in %s", d.Requests, report.Seconds(d.Seconds))}
 	what := "Response time"
 	switch {
 	case d.Stream != nil:
@@ -117,8 +117,6 @@ func figures(d *present.Document) []figure {
 	}
 	return append(list, figure{Name: "Generator CPU", Text: report.Percent(d.Generator.CPUUtilisation), Small: "of its core"})
 }
-
-func seconds(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) + " s" }
 
 // timesText says what the response times count from, and where they come from.
 func timesText(d *present.Document) string {

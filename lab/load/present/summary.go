@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/report/screen"
@@ -113,11 +112,7 @@ func (d *Document) Describe() string {
 	}
 	parts = append(parts, d.behaviour()...)
 	return strings.Join(append(parts, fmt.Sprintf("%s after %s of warm-up",
-		seconds(d.Seconds), seconds(d.Generator.WarmupSeconds))), ", ")
-}
-
-func seconds(v float64) string {
-	return time.Duration(v * float64(time.Second)).Round(time.Millisecond).String()
+		report.Seconds(d.Seconds), report.Seconds(d.Generator.WarmupSeconds))), ", ")
 }
 
 func (s *summary) rate(d *Document) {
@@ -131,7 +126,7 @@ func (s *summary) rate(d *Document) {
 			o.Due, o.Due-o.Failed-o.Unfinished, o.Failed, o.Unfinished, o.Sent, o.Waited))
 	}
 	in, out := float64(d.BytesIn)/d.Seconds, float64(d.BytesOut)/d.Seconds
-	s.line("answers", fmt.Sprintf("%d right in %s; %s/s in, %s/s out", d.Requests, seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
+	s.line("answers", fmt.Sprintf("%d right in %s; %s/s in, %s/s out", d.Requests, report.Seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
 	errors := "none"
 	if n := results.CountErrors(d.Errors); n > 0 {
 		errors = s.screen.Paint(screen.Bad, fmt.Sprint(n)) + fmt.Sprintf(", %s (%s)", report.Percent(d.ErrorRatio), results.ErrorKinds(d.Errors))
