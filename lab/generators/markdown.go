@@ -182,7 +182,7 @@ func (r *Result) truth() grid {
 		title: fmt.Sprintf("%s requests/s, a server that answers in %s and once stalls for %s",
 			report.PerSecond(r.True.Rate), report.Micros(float64(scripted.Service.Microseconds()), " "), report.Seconds(r.Stall)),
 		heads: []string{"generator", "requests", "p50", "off by", "p99", "off by", "max", "off by"},
-		rows: [][]string{{"*what users see*", fmt.Sprint(r.True.Requests), ms(r.True.P50), "", ms(r.True.P99), "", ms(r.True.Max), ""}},
+		rows:  [][]string{{"*what users see*", fmt.Sprint(r.True.Requests), ms(r.True.P50), "", ms(r.True.P99), "", ms(r.True.Max), ""}},
 	}
 	var late []string
 	for _, v := range r.Truths {

@@ -95,7 +95,7 @@ func figures(d *present.Document) []figure {
 	}
 	errors := figure{Name: "Errors", Text: "none"}
 	if n := results.CountErrors(d.Errors); n > 0 {
-		errors.Text, errors.Small = fmt.Sprint(n), fmt.Sprintf("%.3g %%: %s", 100*d.ErrorRatio, report.Line(results.ErrorKinds(d.Errors)))
+		errors.Text, errors.Small = fmt.Sprint(n), report.Share(d.ErrorRatio)+": "+report.Line(results.ErrorKinds(d.Errors))
 	}
 	list = append(list, errors)
 	if d.Unanswered > 0 {

@@ -129,7 +129,7 @@ func (s *summary) rate(d *Document) {
 	s.line("answers", fmt.Sprintf("%d right in %s; %s/s in, %s/s out", d.Requests, report.Seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
 	errors := "none"
 	if n := results.CountErrors(d.Errors); n > 0 {
-		errors = s.screen.Paint(screen.Bad, fmt.Sprint(n)) + fmt.Sprintf(", %s (%s)", report.Percent(d.ErrorRatio), results.ErrorKinds(d.Errors))
+		errors = s.screen.Paint(screen.Bad, fmt.Sprint(n)) + fmt.Sprintf(", %s (%s)", report.Share(d.ErrorRatio), results.ErrorKinds(d.Errors))
 	}
 	s.line("errors", errors)
 	if d.Unanswered > 0 {

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -72,8 +73,10 @@ func (t *Table) Print(s Screen) string {
 		t.band(&b, s, sizes, 1, len(sizes), true)
 	case cells <= width && width-cells < sizes[0] && sizes[0] > nameLeast:
 		t.stack(&b, s, sizes)
+	case len(sizes) == 1:
+		t.stack(&b, s, sizes)
 	default:
-		sizes[0] = min(sizes[0], max(width/3, nameLeast))
+		sizes[0] = min(sizes[0], max(width/3, nameLeast), max(width-slices.Max(sizes[1:]), 1))
 		t.bands(&b, s, sizes)
 	}
 	return b.String()
