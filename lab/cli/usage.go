@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,8 +12,8 @@ import (
 	"github.com/redline-go/redline/lab/report/screen"
 )
 
-// Group is a part of a verb's flags: a heading, and the names of the flags with
-// blanks between.
+// Group is a group of a subcommand's flags: a heading, and the names of the flags
+// separated by spaces.
 type Group struct{ Title, Flags string }
 
 // Help returns a help function for a [cobra.Command], which writes in the columns of the
@@ -87,6 +88,9 @@ func reflow(s screen.Screen, paragraph string) string {
 	return paragraph + "\n"
 }
 
+// argument is one of a command, which may have blanks in quotes.
+var argument = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
+
 // example is a command, broken as a shell has it if it is too long for the screen.
 func example(s screen.Screen, command string) string {
 	const indent, end = "  ", " \\"
@@ -95,7 +99,7 @@ func example(s screen.Screen, command string) string {
 	}
 	var b strings.Builder
 	line := indent
-	for i, word := range strings.Fields(command) {
+	for i, word := range argument.FindAllString(command, -1) {
 		if i > 0 && screen.Width(line)+1+screen.Width(word)+len(end) > s.Columns() {
 			b.WriteString(line + end + "\n")
 			line = indent + indent
@@ -107,7 +111,7 @@ func example(s screen.Screen, command string) string {
 	return b.String() + line + "\n"
 }
 
-// grouped are the flags of each group.
+// grouped returns the flags of each group.
 func grouped(groups []Group, f *pflag.FlagSet) []*pflag.FlagSet {
 	sets := make([]*pflag.FlagSet, len(groups))
 	of := map[string]int{}
