@@ -36,7 +36,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:]))
 }
 
-func run(ctx context.Context, args []string) int {
+// newRoot returns the command with all its verbs.
+func newRoot(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "redline",
 		Short:         "Measure HTTP servers honestly",
@@ -59,6 +60,11 @@ func run(ctx context.Context, args []string) int {
 			c.SuggestFor = others
 		}
 	}
+	return root
+}
+
+func run(ctx context.Context, args []string) int {
+	root := newRoot(args)
 	err := cli.NoVerb(root, args)
 	if err == nil {
 		err = root.ExecuteContext(ctx)
