@@ -63,7 +63,7 @@ func inline(t *testing.T, page string) (list []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile("`(redline [^`]* --[^`]*)`").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile("`(redline [^`]* --[^` ]+ [^`]*)`").FindAllStringSubmatch(string(text), -1) {
 		if !regexp.MustCompile(`[A-Z]{3}|\$|…|--workloads help`).MatchString(m[1]) {
 			list = append(list, m[1])
 		}

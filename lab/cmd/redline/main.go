@@ -8,15 +8,15 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
+	"github.com/redline-go/redline/lab/internal/redact"
+
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
-	"github.com/redline-go/redline/lab/report/screen"
 )
 
 // otherTools are verbs of other tools, by the verb that does the same here.
@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintln(os.Stderr, cli.ScreenOf(root, os.Stderr).Paint(screen.Bad, "redline:"), err)
+	cli.PrintError(os.Stderr, cli.ScreenOf(root, os.Stderr), redact.Text(err.Error()))
 	var usage cli.UsageError
 	if errors.As(err, &usage) {
 		return 2
