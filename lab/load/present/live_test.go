@@ -55,6 +55,27 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// The bars have a scale, which is that of the bars that fit.
+func TestLiveScale(t *testing.T) {
+	d, _ := openRun(t)
+	for width, want := range map[int]string{
+		48:  "  0 to 12.0k/s, lowest 6.40k/s\n",
+		120: "  0 to 12.0k/s, lowest 400/s\n",
+	} {
+		var b strings.Builder
+		l := NewLive(&b, screen.Screen{Width: width, Rewrites: true})
+		l.Begin(d)
+		l.Window()
+		for i := range 30 {
+			b.Reset()
+			l.Point(PointOf(&spec.Tick{T: float64(i), Seconds: 1, Requests: uint64(400 * (i + 1))}))
+		}
+		if !strings.Contains(b.String(), "██"+want) {
+			t.Errorf("width %d: no %q in %q", width, want, b.String())
+		}
+	}
+}
+
 // What is seen of the server is in the panel, its runtime between readings, too; of
 // requests as of events.
 func TestLiveShowsServer(t *testing.T) {

@@ -127,6 +127,20 @@ func summaryOf(t *testing.T, d *Document) string {
 			t.Errorf("a line of %d columns: %s", n, l)
 		}
 	}
+	for _, on := range []screen.Screen{{Width: 48, Color: true}, {Width: 80}, {Width: 140, Color: true}} {
+		var shown strings.Builder
+		if err := Summary(&shown, d, on); err != nil {
+			t.Fatal(err)
+		}
+		for l := range strings.Lines(shown.String()) {
+			if n := screen.Width(strings.TrimSuffix(l, "\n")); n > on.Columns() {
+				t.Errorf("a line of %d columns on %+v: %q", n, on, l)
+			}
+		}
+		if has := strings.Contains(shown.String(), "\x1b["); has && !on.Color {
+			t.Errorf("escape sequences on %+v", on)
+		}
+	}
 	return b.String()
 }
 
