@@ -86,7 +86,7 @@ func (f *Fleet) validate() error {
 	size := 0
 	for name, b := range f.Files {
 		if !fileForm.MatchString(name) {
-			return fmt.Errorf("file %q: names in a ConfigMap consist of letters, digits, -, _ and .", name)
+			return fmt.Errorf("file %q: names in a ConfigMap can hold letters, digits, -, _ and . only", name)
 		}
 		size += base64.StdEncoding.EncodedLen(len(b))
 	}
