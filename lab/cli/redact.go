@@ -61,6 +61,9 @@ func redactURLs(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
 	}
+	if name, rest, is := strings.Cut(text, "="); is && !strings.Contains(name, "://") { // as otlp=URL
+		return name + "=" + redactURLs(rest)
+	}
 	u, err := url.Parse(text)
 	if err != nil {
 		return text

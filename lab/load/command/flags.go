@@ -25,6 +25,7 @@ var Groups = []cli.Group{
 	{Title: "The server's side", Flags: "pid control pprof profile profile-time profile-dir"},
 	{Title: "Several generators", Flags: "workers bus bus-credentials name wait"},
 	{Title: "In a Kubernetes cluster", Flags: "kubernetes image namespace manifests apply kube-context pod-cpu pod-memory"},
+	{Title: "Metrics", Flags: "export export-run export-linger export-optional"},
 	{Title: "Results", Flags: "json csv hdr html quiet allow-invalid cpu help"},
 }
 
@@ -50,6 +51,7 @@ type Flags struct {
 	runtime  runtimeFlags
 	fleet    fleetFlags
 	kube     kubeFlags
+	export   exportFlags
 }
 
 // Bind makes the flags.
@@ -86,6 +88,7 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	l.kube.bind(f)
 	f.BoolVar(&l.allowInvalid, "allow-invalid", false, "exit as if an INVALID run were valid")
 	l.streams.bind(f)
+	l.export.bind(f)
 }
 
 // userFlags say what users ask for, and how they behave.

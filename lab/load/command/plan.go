@@ -13,6 +13,7 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/export"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/observe"
 	"github.com/redline-go/redline/lab/load/serverview"
@@ -43,6 +44,7 @@ type plan struct {
 	protocol     *protocol       // what is spoken with the server
 	subscribers  *spec.Subscribe // nil: requests are sent, and nobody subscribes
 	runtime      observe.RuntimeOptions
+	export       export.Options
 	notes        []string // what was chosen that the user should know of
 }
 
@@ -67,7 +69,8 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		p.checkFleet,
 		func() error { return p.checkBus(changed) },
 		func() error { return p.checkKubernetes(changed) },
-		func() error { return l.checkFiles(changed) },
+		func() error { return p.planExport(changed) },
+		func() error { return p.checkFiles(changed) },
 	} {
 		if err := step(); err != nil {
 			return nil, cli.Misuse(err)
@@ -121,7 +124,8 @@ func (l *Flags) checkTogether(changed func(string) bool) error {
 }
 
 // checkFiles looks before the run whether its results have a place.
-func (l *Flags) checkFiles(changed func(string) bool) error {
+func (p *plan) checkFiles(changed func(string) bool) error {
+	l := &p.flags
 	taken := map[string]string{} // flags by file
 	for _, out := range []struct{ flag, path string }{{"json", l.json}, {"csv", l.csv}, {"hdr", l.hdr}, {"html", l.html}} {
 		if out.path == "" && changed(out.flag) {
@@ -151,6 +155,11 @@ func (l *Flags) checkFiles(changed func(string) bool) error {
 			return fmt.Errorf("--%s and --%s: both would be written to %s; name two files", other, out.flag, out.path)
 		}
 		taken[name] = out.flag
+	}
+	for _, out := range p.export.Outputs {
+		if other, is := taken[filepath.Clean(out.File())]; is && out.File() != "" {
+			return fmt.Errorf("--%s and --export %s: both would be written to %s; name two files", other, out, out.File())
+		}
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/export"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/observe"
 	"github.com/redline-go/redline/lab/load/present"
@@ -34,9 +35,10 @@ type session struct {
 	exe      string
 	machine  results.Machine
 	runtime  *observe.Runtime
-	moveBack func() error  // moves this process back; nil: it did not move
-	doubt    string        // why it did not move, if it should have
-	live     *present.Live // nil when nothing is shown
+	moveBack func() error     // moves this process back; nil: it did not move
+	doubt    string           // why it did not move, if it should have
+	live     *present.Live    // nil when nothing is shown
+	export   *export.Exporter // nil when nothing is exported
 	guard    *guard.Guard
 	launcher *spawn.Launcher
 }
@@ -65,11 +67,13 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	}
 	doc, err := s.measure(c.Context())
 	s.live.End()
+	err = errors.Join(err, s.export.End(c.Context(), doc))
 	if doc != nil {
 		if unsaved := plan.printAndSave(c, doc); unsaved != nil {
 			return errors.Join(err, unsaved)
 		}
 	}
+	s.export.Linger(c.Context(), plan.flags.export.linger)
 	return plan.exit(c.Context(), doc, err)
 }
 
@@ -79,6 +83,9 @@ func (s *session) open(ctx context.Context, screen io.Writer) (err error) {
 		return err
 	}
 	if s.runtime, err = observe.OpenRuntime(ctx, s.plan.runtime); err != nil {
+		return err
+	}
+	if err := s.openExport(ctx); err != nil {
 		return err
 	}
 	s.moveBack, s.doubt = stepAside(s.plan.cpus, s.server.processes.PIDs)
@@ -104,6 +111,7 @@ func (s *session) close() (err error) {
 	if s.runtime != nil {
 		err = errors.Join(err, s.runtime.Close())
 	}
+	err = errors.Join(err, s.export.Close())
 	return err
 }
 
@@ -149,6 +157,8 @@ func (s *session) once(ctx context.Context, arrivals *arrive.Plan, words string,
 	d := s.document(words)
 	observer := observe.Begin(ctx, d, s.live, s.plan.cpus, s.runtime)
 	defer observer.Close()
+	observer.Export(s.export)
+	s.export.Begin(d, arrivals)
 	s.live.Begin(d)
 	m, err := s.generate(ctx, s.plan.order(&s.server, arrivals), observer)
 	if err != nil {
