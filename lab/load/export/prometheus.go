@@ -14,10 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-const (
-	scrapeTimeout = 10 * time.Second // of an answer
-	scrapesMost   = 8                // at a time
-)
+const scrapeTimeout = 10 * time.Second // of a request, and of its answer
 
 // scraped serves the newest snapshot at /metrics, for Prometheus to fetch.
 type scraped struct {
@@ -26,10 +23,10 @@ type scraped struct {
 	server *http.Server
 	serves sync.WaitGroup
 
-	now      atomic.Pointer[snapshot]
-	complete atomic.Bool   // now is the result
-	fetch    sync.Once     // of complete
-	fetched  chan struct{} // closed: it was
+	now     atomic.Pointer[snapshot]
+	result  atomic.Pointer[snapshot] // nil until the run has one
+	fetch   sync.Once                // of the result
+	fetched chan struct{}            // closed: it was
 }
 
 // String is the output.
@@ -42,32 +39,36 @@ func (s *scraped) open(_ context.Context, first *snapshot) (err error) {
 	}
 	s.now.Store(first)
 	s.fetched = make(chan struct{})
-	registry := prometheus.NewRegistry()
-	if err := registry.Register(s); err != nil {
-		return errors.Join(err, s.ln.Close())
-	}
-	metrics := promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		EnableOpenMetrics: true, MaxRequestsInFlight: scrapesMost, Timeout: scrapeTimeout,
-	})
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		complete := s.complete.Load()
-		metrics.ServeHTTP(w, r)
-		if complete && r.Context().Err() == nil {
-			s.fetch.Do(func() { close(s.fetched) })
-		}
-	})
-	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: scrapeTimeout, WriteTimeout: 2 * scrapeTimeout, IdleTimeout: time.Minute}
+	mux.HandleFunc("GET /metrics", s.serve)
+	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: scrapeTimeout, ReadTimeout: scrapeTimeout, WriteTimeout: 2 * scrapeTimeout, IdleTimeout: time.Minute}
 	s.serves.Go(func() { _ = s.server.Serve(s.ln) }) // until it is closed
 	return nil
 }
 
-// Describe describes nothing: what there is to tell depends on the run.
-func (s *scraped) Describe(chan<- *prometheus.Desc) {}
+// serve answers with the newest snapshot.
+func (s *scraped) serve(w http.ResponseWriter, r *http.Request) {
+	now := s.now.Load()
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(collected{now}); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
+	if now == s.result.Load() && r.Context().Err() == nil {
+		s.fetch.Do(func() { close(s.fetched) })
+	}
+}
 
-// Collect turns the newest snapshot into metrics.
-func (s *scraped) Collect(out chan<- prometheus.Metric) {
-	grouped([]*snapshot{s.now.Load()}, func(m *metric, of []placed) {
+// collected is a snapshot as the library reads it.
+type collected struct{ now *snapshot }
+
+// Describe describes nothing: what there is to tell depends on the run.
+func (c collected) Describe(chan<- *prometheus.Desc) {}
+
+// Collect turns the snapshot into metrics.
+func (c collected) Collect(out chan<- prometheus.Metric) {
+	grouped([]*snapshot{c.now}, func(m *metric, of []placed) {
 		for _, p := range of {
 			var names, values []string
 			for _, l := range p.all() {
@@ -105,8 +106,8 @@ func (s *scraped) point(now *snapshot) { s.now.Store(now) }
 // end shows the last one until close.
 func (s *scraped) end(_ context.Context, last *snapshot) (int, error, error) {
 	if last != nil {
+		s.result.Store(last) // first: whoever is served it has fetched the result
 		s.now.Store(last)
-		s.complete.Store(true)
 	}
 	return 0, nil, nil
 }
@@ -114,7 +115,7 @@ func (s *scraped) end(_ context.Context, last *snapshot) (int, error, error) {
 // linger waits until the last snapshot was fetched, or for the end of ctx. Without one it
 // does not wait.
 func (s *scraped) linger(ctx context.Context) {
-	if !s.complete.Load() {
+	if s.result.Load() == nil {
 		return
 	}
 	select {
