@@ -150,18 +150,19 @@ func (p *plan) checkFiles(changed func(string) bool) error {
 		if info, err := os.Stat(out.path); err == nil && info.IsDir() {
 			return fmt.Errorf("--%s %s: that is a directory; name a file in it", out.flag, out.path)
 		}
+		if err := cli.CheckOutput(out.flag, out.path, l.users.targets, l.bodyFile, l.protocol.ca, l.fleet.credentials); err != nil {
+			return err
+		}
+		if info, err := os.Stat(out.path); err == nil && !info.Mode().IsRegular() {
+			continue
+		}
 		name := filepath.Clean(out.path)
 		if other, is := taken[name]; is {
 			return fmt.Errorf("--%s and --%s: both would be written to %s; name two files", other, out.flag, out.path)
 		}
 		taken[name] = out.flag
 	}
-	for _, out := range p.export.Outputs {
-		if other, is := taken[filepath.Clean(out.File())]; is && out.File() != "" {
-			return fmt.Errorf("--%s and --export %s: both would be written to %s; name two files", other, out, out.File())
-		}
-	}
-	return nil
+	return p.checkExportFiles(taken)
 }
 
 // planObjectives reads what has to be kept.

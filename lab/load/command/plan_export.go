@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -69,6 +70,25 @@ func (p *plan) planExport(changed func(string) bool) error {
 		return fmt.Errorf("--export-run %q: want a name of one line, up to %d bytes", l.run, maxRunName)
 	}
 	p.export = o
+	return nil
+}
+
+// checkExportFiles refuses files that are something else's: taken has the flags of those
+// that are written.
+func (p *plan) checkExportFiles(taken map[string]string) error {
+	l := &p.flags
+	for _, out := range p.export.Outputs {
+		path := out.File()
+		if path == "" {
+			continue
+		}
+		if other, is := taken[filepath.Clean(path)]; is {
+			return fmt.Errorf("--%s and --export %s: both would be written to %s; name two files", other, out, path)
+		}
+		if err := cli.CheckOutput("export influxdb", path, l.users.targets, l.bodyFile, l.protocol.ca, l.fleet.credentials); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

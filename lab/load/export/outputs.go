@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/redline-go/redline/lab/internal/redact"
 )
 
 // Output is one receiver, as it was written.
@@ -82,11 +84,11 @@ func (o Output) String() string {
 	return o.format + "=" + shown(o.url)
 }
 
-// shown is a URL without its user.
+// shown is a URL without credentials.
 func shown(u *url.URL) string {
 	plain := *u
 	plain.User = nil
-	return plain.String()
+	return redact.Text(plain.String())
 }
 
 // File is the path of the file that the output writes, if it writes one.

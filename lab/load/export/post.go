@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/redact"
 	"github.com/redline-go/redline/lab/report"
 )
 
@@ -107,7 +108,7 @@ func (p *poster) clean(text string) string {
 	for _, s := range p.secrets {
 		text = strings.ReplaceAll(text, s, "REDACTED")
 	}
-	return text
+	return redact.Text(text)
 }
 
 func (p *poster) close() error {
