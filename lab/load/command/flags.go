@@ -210,3 +210,18 @@ func (l *kubeFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&l.podCPU, "pod-cpu", "1", "`CPUS` of each pod")
 	f.StringVar(&l.podMemory, "pod-memory", "512Mi", "`MEMORY` of each pod")
 }
+
+// exportFlags say where figures go while the run goes on.
+type exportFlags struct {
+	to       []string
+	run      string
+	linger   time.Duration
+	optional bool
+}
+
+func (l *exportFlags) bind(f *pflag.FlagSet) {
+	f.StringArrayVar(&l.to, "export", nil, "send the figures, while the run goes on, to `FORMAT[=WHERE]`: prometheus=:9464 (serves /metrics), remote-write=URL, otlp=URL, influxdb=URL or influxdb=FILE; may be repeated")
+	f.StringVar(&l.run, "export-run", "", "`NAME` of the run, the label run of what is exported (default: no such label)")
+	f.DurationVar(&l.linger, "export-linger", 0, "`TIME` that /metrics stays after the run, at most, until the result has been fetched")
+	f.BoolVar(&l.optional, "export-optional", false, "go on without a receiver that takes nothing, which is an error otherwise")
+}

@@ -85,7 +85,7 @@ func (s *session) open(ctx context.Context, screen io.Writer) (err error) {
 	if s.runtime, err = observe.OpenRuntime(ctx, s.plan.runtime); err != nil {
 		return err
 	}
-	if err := s.openExport(ctx); err != nil {
+	if s.export, err = export.Open(ctx, s.plan.export, s.plan.request.url); err != nil {
 		return err
 	}
 	s.moveBack, s.doubt = stepAside(s.plan.cpus, s.server.processes.PIDs)

@@ -5,6 +5,6 @@
 //	                            figures.go, result.go   └──▶ queue ──▶ remote write, OTLP, InfluxDB
 //
 // A snapshot has all metrics at one moment; each format is one file that writes snapshots.
-// Nothing here makes the load wait: whoever receives too slowly loses points, which are
+// Nothing here makes the load wait: a receiver that is too slow loses points, which are
 // counted.
 package export

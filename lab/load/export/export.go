@@ -152,7 +152,7 @@ func (e *Exporter) End(ctx context.Context, d *present.Document) (err error) {
 	if e == nil {
 		return nil
 	}
-	optional := e.options.Optional || ctx.Err() != nil // whoever interrupts a run is told so
+	optional := e.options.Optional || ctx.Err() != nil // an interrupted run has an exit code of its own
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 	defer cancel()
 	var last *snapshot

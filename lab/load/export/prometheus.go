@@ -106,7 +106,7 @@ func (s *scraped) point(now *snapshot) { s.now.Store(now) }
 // end shows the last one until close.
 func (s *scraped) end(_ context.Context, last *snapshot) (int, error, error) {
 	if last != nil {
-		s.result.Store(last) // first: whoever is served it has fetched the result
+		s.result.Store(last) // first: serve compares what it sent with it
 		s.now.Store(last)
 	}
 	return 0, nil, nil

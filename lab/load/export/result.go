@@ -51,7 +51,7 @@ func addResult(s *snapshot, d *present.Document) (notes []string) {
 	}
 	for i, j := range d.Thresholds {
 		same := func(o objective.Judged) bool { return o.Objective == j.Objective }
-		if !slices.ContainsFunc(d.Thresholds[:i], same) { // whoever writes one twice means it once
+		if !slices.ContainsFunc(d.Thresholds[:i], same) { // a threshold may be written twice
 			s.add(resThreshold, truth(j.Kept), label{"threshold", j.Objective})
 		}
 	}
