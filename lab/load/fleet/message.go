@@ -128,4 +128,8 @@ type tick struct {
 	SendLag   float64     `json:"send_lag_p99_us"` //
 	Waiting   uint64      `json:"waiting"`         // arrivals
 	ServerCPU float64     `json:"server_cpu"`      // CPU seconds per second
+
+	Kinds    map[string]uint64 `json:"kinds"` // errors
+	BytesIn  uint64            `json:"bytes_in"`
+	BytesOut uint64            `json:"bytes_out"`
 }

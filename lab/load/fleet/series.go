@@ -21,6 +21,10 @@ type Point struct {
 	SendLag   float64 `json:"send_lag_p99_us,omitempty"` // maximum over the workers
 	Waiting   uint64  `json:"waiting,omitempty"`         // arrivals without a connection, of all workers
 	ServerCPU float64 `json:"server_cpu"`                // CPU seconds per second
+
+	Kinds    map[string]uint64 `json:"kinds,omitempty"` // Errors by kind
+	BytesIn  uint64            `json:"bytes_in,omitempty"`
+	BytesOut uint64            `json:"bytes_out,omitempty"`
 }
 
 // series accumulates the points.
@@ -31,6 +35,8 @@ type series struct {
 
 type bin struct {
 	requests, errors uint64
+	in, out          uint64            // bytes
+	kinds            map[string]uint64 // of errors
 	heat             [results.HeatBuckets]uint64
 	from, to         int64 // reported interval, nanoseconds since the start
 	worked           int64 // reported nanoseconds, sum over all workers
@@ -63,6 +69,16 @@ func (s *series) add(from, to int64, t *tick) {
 		}
 		b.requests += part(t.Requests)
 		b.errors += part(t.Errors)
+		b.in += part(t.BytesIn)
+		b.out += part(t.BytesOut)
+		for kind, n := range t.Kinds {
+			if n = part(n); n > 0 && b.kinds == nil {
+				b.kinds = map[string]uint64{}
+			}
+			if n > 0 {
+				b.kinds[kind] += n
+			}
+		}
 		for _, h := range t.Heat {
 			if h[0] < results.HeatBuckets {
 				b.heat[h[0]] += part(h[1])
@@ -85,7 +101,8 @@ func (s *series) point(i int) Point {
 		return p
 	}
 	p.Seconds = float64(b.to-b.from) / 1e9
-	p.Requests, p.Errors = b.requests, b.errors
+	p.Requests, p.Errors, p.Kinds = b.requests, b.errors, b.kinds
+	p.BytesIn, p.BytesOut = b.in, b.out
 	p.Rate = float64(b.requests) / p.Seconds
 	p.Workers = float64(b.worked) / float64(b.to-b.from)
 	p.SendLag, p.ServerCPU = b.lag, b.cpu/float64(b.worked)

@@ -132,6 +132,10 @@ func (c *client) Mark() { c.was, c.at = c.at, *c.Counts() }
 func (c *client) Tick(t *spec.Tick, _ int64) {
 	d := c.at.Since(&c.was)
 	t.Requests, t.Errors = d.Events, d.Failures()
+	t.BytesIn, t.BytesOut = d.BytesIn, d.BytesOut
+	if t.Errors > 0 {
+		t.Kinds = d.ByKind()
+	}
 	t.Listen = &spec.Heard{
 		Standing: c.Standing(), BytesIn: d.BytesIn, Missed: d.Missed, Duplicated: d.Duplicated, Reconnects: d.Reconnects,
 	}
