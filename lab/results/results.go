@@ -161,6 +161,24 @@ type Target struct {
 // Failures returns how many requests had no right response: wrong and missing ones.
 func (t *Target) Failures() uint64 { return t.Errors + CountErrors(t.Checks) }
 
+// Iterations are those of all flows of a scenario. An iteration is one pass of a user through
+// a flow, from its first request to the last answer, and counts in the window in which that
+// came; in an open loop it begins when its first request was due.
+type Iterations struct {
+	Flow
+	Flows []Flow `json:"flows"` // each by itself
+}
+
+// Flow is the result of the iterations of one flow.
+type Flow struct {
+	Name         string  `json:"name,omitempty"`
+	Completed    uint64  `json:"completed"`     // the last answer came, whatever checks said of it
+	Aborted      uint64  `json:"aborted"`       // an answer was lost, a capture failed, or the user left
+	Unfinished   uint64  `json:"unfinished"`    // under way when the window ended; they have no time
+	Time         Latency `json:"time"`          // of the completed ones, to two digits
+	WithoutThink Latency `json:"without_think"` // the sum of the latencies of their requests
+}
+
 // Open is the result of the arrivals of an open loop that were due in the window. Due is
 // the sum of right responses, Failed and Unfinished.
 type Open struct {

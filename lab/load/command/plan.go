@@ -177,6 +177,9 @@ func (p *plan) planObjectives() (err error) {
 		if o.Target != "" {
 			return fmt.Errorf("--find %s: the search is for all requests together; leave {%s} out", o, o.Target)
 		}
+		if o.Iterations() && len(p.users.flows) == 0 {
+			return fmt.Errorf("--find %s: %w", o, p.checkIterations(o))
+		}
 		if o.Metric == "rate" {
 			return fmt.Errorf("--find %s: the rate is what is looked for; write what has to be kept, as p99<10ms", o)
 		}
@@ -188,12 +191,27 @@ func (p *plan) planObjectives() (err error) {
 func (p *plan) checkTargets(list []objective.Objective) error {
 	for _, o := range list {
 		switch {
+		case o.Iterations():
+			if err := p.checkIterations(o); err != nil {
+				return err
+			}
 		case o.Target == "" || slices.Contains(p.users.names, o.Target):
 		case p.flags.users.targets == "":
 			return fmt.Errorf("a target is one of a scenario; leave {%s} out, or name its file with --targets", o.Target)
 		default:
 			return fmt.Errorf("%s has no target {%s}; it has %s", p.users.scenario.Name, o.Target, strings.Join(p.users.names[:min(len(p.users.names), 20)], ", "))
 		}
+	}
+	return nil
+}
+
+// checkIterations refuses objectives of flows that are not there.
+func (p *plan) checkIterations(o objective.Objective) error {
+	switch {
+	case len(p.users.flows) == 0:
+		return errors.New("an iteration is one pass through a flow of a scenario: name a file with flows: by --targets")
+	case o.Target != "" && !slices.Contains(p.users.flows, o.Target):
+		return fmt.Errorf("%s has no flow {%s}; it has %s", p.users.scenario.Name, o.Target, strings.Join(p.users.flows[:min(len(p.users.flows), 20)], ", "))
 	}
 	return nil
 }

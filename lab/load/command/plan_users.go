@@ -25,6 +25,7 @@ type userPlan struct {
 	asks     []ask          // of the scenario, before the run
 	checker  *scenario.User // of their answers
 	names    []string       // of its targets
+	flows    []string       // their names
 	streamed int64          // bytes of a body that is no part of the request's wire
 	slow     spec.Slow
 	dials    float64 // a second; 0: no limit
@@ -281,6 +282,7 @@ func (p *plan) describeOnly(t *scenario.Target) {
 // need no other's answer, and change nothing at the server. A single one is asked
 // whatever it is, unless it is an upload.
 func (p *plan) planAsks(compiled *scenario.Plan, server string) error {
+	p.users.flows = compiled.Flows()
 	for _, t := range compiled.Targets() {
 		p.users.names = append(p.users.names, t.Name())
 		safe := t.Method() == http.MethodGet || t.Method() == http.MethodHead || p.users.scenario.Request != nil

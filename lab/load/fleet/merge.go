@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,7 +63,7 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 			longest = r.Seconds
 			sum.ServerUser, sum.ServerSys, sum.ServerCPU = r.ServerUser, r.ServerSys, r.ServerCPU
 		}
-		if err := addTargets(sum, r); err != nil {
+		if err := errors.Join(addTargets(sum, r), addFlows(sum, r)); err != nil {
 			return nil, nil, fmt.Errorf("worker %d: %w", i, err)
 		}
 		if r.Open != nil {
@@ -149,6 +150,34 @@ func addTargets(sum, r *spec.Result) error {
 			return fmt.Errorf("target %q: %w", t.Name, err)
 		}
 		all.Histogram = both.Histogram
+	}
+	return nil
+}
+
+// addFlows adds the iterations of a worker's users.
+func addFlows(sum, r *spec.Result) error {
+	if sum.Flows == nil {
+		sum.Flows = slices.Clone(r.Flows)
+		return nil
+	}
+	if len(sum.Flows) != len(r.Flows) {
+		return fmt.Errorf("%d flows, another worker has %d", len(r.Flows), len(sum.Flows))
+	}
+	for i, f := range r.Flows {
+		all := &sum.Flows[i]
+		all.Completed += f.Completed
+		all.Aborted += f.Aborted
+		all.Unfinished += f.Unfinished
+		for _, h := range []struct {
+			to   *string
+			from string
+		}{{&all.Histogram, f.Histogram}, {&all.Waited, f.Waited}} {
+			both, err := results.MergeLatency([]results.Latency{{Histogram: *h.to}, {Histogram: h.from}})
+			if err != nil {
+				return fmt.Errorf("flow %q: %w", f.Name, err)
+			}
+			*h.to = both.Histogram
+		}
 	}
 	return nil
 }

@@ -128,6 +128,27 @@ func targets(d *present.Document) web.Table {
 	return t
 }
 
+// flows are the iterations of a scenario's flows.
+func flows(d *present.Document) web.Table {
+	t := web.Table{
+		Caption: "Iterations: each is one pass of a user through a flow, from its first request to the last answer",
+		Heads:   web.Heads("flow", "completed#", "aborted#", "under way at the end#", "rate /s#", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#", "p50 without think time#", "p95 without think time#"),
+	}
+	if d.Iterations == nil {
+		return t
+	}
+	for _, f := range d.Iterations.Flows {
+		rate := missing()
+		if d.Seconds > 0 {
+			perSecond := float64(f.Completed) / d.Seconds
+			rate = web.Number(perSecond, report.PerSecond(perSecond))
+		}
+		row := append([]web.Cell{word(f.Name), whole(f.Completed), whole(f.Aborted), whole(f.Unfinished), rate}, latencies(f.Time)...)
+		t.Rows = append(t.Rows, append(row, micros(f.WithoutThink.P50), micros(f.WithoutThink.Quantile(0.95))))
+	}
+	return t
+}
+
 // workers is what each of several generators did.
 func workers(d *present.Document) web.Table {
 	t := web.Table{

@@ -60,10 +60,11 @@ type Document struct {
 	Workers   []Worker          `json:"workers,omitempty"` // of several, whose sum the rest is
 	Search    *objective.Found  `json:"search,omitempty"`  // of a search, which the rest is the last kept trial of
 
-	Targets   []results.Target `json:"targets,omitempty"` // of a scenario, or of a request with checks
-	Connects  Connects         `json:"connects"`
-	FirstByte *results.Latency `json:"first_byte,omitempty"` // of right answers in the window, from the send on
-	TLS       *TLS             `json:"tls,omitempty"`        // of secure connections
+	Targets    []results.Target    `json:"targets,omitempty"`    // of a scenario, or of a request with checks
+	Iterations *results.Iterations `json:"iterations,omitempty"` // of a scenario with flows
+	Connects   Connects            `json:"connects"`
+	FirstByte  *results.Latency    `json:"first_byte,omitempty"` // of right answers in the window, from the send on
+	TLS        *TLS                `json:"tls,omitempty"`        // of secure connections
 }
 
 // Config is what was asked for.
@@ -253,6 +254,9 @@ func (d *Document) Figures() objective.Figures {
 	}
 	if d.Stream != nil {
 		f.Stream = d.Stream.figures(d.Latency)
+	}
+	if d.Iterations != nil {
+		f.Iterations = iterationFigures(&d.Iterations.Flow)
 	}
 	if d.Open != nil {
 		f.Answered = d.Latency.Count - min(d.Open.Unfinished, d.Latency.Count)

@@ -29,6 +29,7 @@ func Summary(w io.Writer, d *Document) error {
 	}
 	s.latency(d)
 	s.targets(d)
+	s.flows(d)
 	s.sides(d)
 	s.workers(d)
 	s.thresholds(d)
@@ -133,6 +134,9 @@ func (s *summary) rate(d *Document) {
 		errors = fmt.Sprintf("%d, %s (%s)", n, report.Percent(d.ErrorRatio), results.ErrorKinds(d.Errors))
 	}
 	s.line("errors", errors)
+	if i := d.Iterations; i != nil {
+		s.line("iterations", fmt.Sprintf("%d completed, %d aborted, %d under way at the end", i.Completed, i.Aborted, i.Unfinished))
+	}
 	if d.Unanswered > 0 {
 		s.line("unanswered", fmt.Sprintf("%d requests at the end of the window; the latencies below have their ages, which are lower bounds", d.Unanswered))
 	}
@@ -170,6 +174,10 @@ func (s *summary) latency(d *Document) {
 		line("service", d.Open.Service)
 		line("send lag", d.Open.SendLag)
 		line("pacing", d.Open.Pacing)
+	}
+	if d.Iterations != nil {
+		line("iteration", d.Iterations.Time)
+		line("its answers", d.Iterations.WithoutThink)
 	}
 	s.handshakes(d, line)
 	s.connections(d, line)

@@ -43,7 +43,7 @@ func (d *Document) fillUsers(r *spec.Result) (err error) {
 		}
 		d.Targets = append(d.Targets, into)
 	}
-	return nil
+	return d.fillFlows(r)
 }
 
 // targetFigures are what objectives of single targets are held against.
@@ -55,6 +55,7 @@ func (d *Document) targetFigures() map[string]objective.Figures {
 	for _, t := range d.Targets {
 		all[t.Name] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: t.Failures(), Lost: t.Failures()}
 	}
+	d.flowFigures(all)
 	return all
 }
 

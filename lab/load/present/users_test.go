@@ -24,6 +24,11 @@ func scenarioRun(t *testing.T) (*Document, *spec.Result) {
 		{Name: "pay", Requests: 11_939, Checks: map[string]uint64{"paid": 60, "status 201, 202": 1}, Histogram: part(11_939)},
 		{Name: "never", Histogram: part(0)},
 	}
+	seconds := func(n int) string { return encoded(t, n, func(i int) int64 { return 1e9 + int64(i)*1e6 }) }
+	r.Flows = []spec.Flow{
+		{Name: "shopping", Completed: 2000, Aborted: 3, Unfinished: 40, Histogram: seconds(2000), Waited: part(2000)},
+		{Name: "returns", Completed: 10, Histogram: seconds(10), Waited: part(10)},
+	}
 	return d, r
 }
 

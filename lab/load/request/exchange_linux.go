@@ -52,6 +52,9 @@ type answer struct {
 // answer counts a complete answer, which failed a check or not. target is of a
 // scenario.
 func (l *loop) answer(x *exchange, target *scenario.Target, a answer, now int64) {
+	if target != nil && target.Flow() >= 0 {
+		l.step(x, target, now)
+	}
 	switch {
 	case a.failed != "":
 		l.rec.Errors[tally.KindCheck]++
@@ -83,6 +86,9 @@ func (l *loop) answer(x *exchange, target *scenario.Target, a answer, now int64)
 func (l *loop) lostExchange(x *exchange, target *scenario.Target) {
 	if l.counted(x, target) {
 		l.play.counts[target.Index()].errors++
+	}
+	if target.Flow() >= 0 {
+		l.abort(x, target)
 	}
 }
 

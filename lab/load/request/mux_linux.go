@@ -364,6 +364,12 @@ func (m *mux) lost() {
 		if s.eager && l.open != nil {
 			l.open.Fail(&s.arrival)
 		}
+		if s.eager && s.target != nil { // drawn, and never sent
+			if s.target.Flow() >= 0 {
+				l.abort(&s.exchange, s.target)
+			}
+			s.turn.user.Abort()
+		}
 		s.eager, s.granted = false, false
 		if l.open != nil {
 			l.open.queue.Lost(m.place(i))

@@ -227,6 +227,9 @@ func (l *loop) settle(r *run.Runner, res *spec.Result) (err error) {
 		if res.Targets, err = l.play.result(uint64(l.open.ServiceTimes.TotalCount()), l.rec.Hist); err != nil {
 			return err
 		}
+		if res.Flows, err = l.flows(); err != nil {
+			return err
+		}
 	}
 	if res.Open, err = l.open.Result(); err != nil {
 		return err

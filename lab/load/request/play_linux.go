@@ -37,6 +37,7 @@ type play struct {
 	plan     *scenario.Plan
 	constant []byte // all requests are these bytes; nil: they differ
 	counts   []targetCount
+	flows    []flowCount
 	free     []*kept
 	requests []*h2.Request // of HTTP/2, by target; nil: it differs each time
 }
@@ -59,6 +60,10 @@ type turn struct {
 	ends    []int              // of their requests in the batch, streamed bodies not counted
 	buf     []byte             // of batches that are written for one time
 	kept    *kept              // of the answer that is arriving
+
+	within bool  // an iteration of a flow, of which an answer came
+	began  int64 // the time when it did
+	waited int64 // for its answers so far, all together
 }
 
 // kept holds what checks and captures look at.
@@ -95,6 +100,7 @@ func newPlay(order *spec.Spec) (*play, error) {
 	for range plan.Targets() {
 		p.counts = append(p.counts, targetCount{failed: map[string]uint64{}, hist: hdrhistogram.New(1, tally.MaxLatency, digits)})
 	}
+	p.flows = newFlows(plan, digits)
 	return p, nil
 }
 
@@ -253,6 +259,9 @@ func (p *play) begin() {
 			clear(c.failed)
 			c.hist.Reset()
 		}
+	}
+	for i := range p.flows {
+		p.flows[i].reset()
 	}
 }
 

@@ -154,9 +154,13 @@ func (l *loop) latency(res *spec.Result) (err error) {
 	if res.FirstByte, err = tally.Encode(l.rec.FirstBytes(l.rec.Hist)); err != nil {
 		return err
 	}
-	if l.play != nil {
-		res.Targets, err = l.play.result(res.Requests, l.rec.Hist)
+	if l.play == nil {
+		return nil
 	}
+	if res.Targets, err = l.play.result(res.Requests, l.rec.Hist); err != nil {
+		return err
+	}
+	res.Flows, err = l.flows()
 	return err
 }
 

@@ -166,7 +166,12 @@ func (c *compiler) file(f *file) {
 			c.fail(w.Line, "write steps: with a list of requests", "flow %q has no steps", w.Name.s)
 			continue
 		}
-		entries = append(entries, c.steps(w.Steps, w.Name.s, maps.Clone(setup), setup))
+		if slices.Contains(c.plan.flows, w.Name.s) {
+			c.fail(w.Line, "give it a unique name:, by which results are listed", "%q is also the name of another flow", w.Name.s)
+		}
+		steps := c.steps(w.Steps, w.Name.s, maps.Clone(setup), setup)
+		c.plan.addFlow(w.Name.s, steps)
+		entries = append(entries, steps)
 		weigh(w.Weight, w.Name.s)
 	}
 	c.order(f.Order)

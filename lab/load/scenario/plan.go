@@ -20,6 +20,7 @@ type Plan struct {
 	entries [][]*Target // what users choose from: single targets and flows
 	alias   []alias     // of the weights; nil: there is one entry, or they are used in turn
 	inTurn  bool
+	flows   []string // names
 	slots   []slot
 	files   []string
 	open    []io.Closer
@@ -55,6 +56,8 @@ type Target struct {
 	think      dist.Dist
 	sequential bool
 	setup      bool
+	flow       int // number of the flow that it is a step of, from 1; 0: none
+	last       bool
 }
 
 type fieldTemplate struct {
@@ -69,6 +72,10 @@ func (p *Plan) Targets() []*Target { return p.targets }
 // Origins returns the servers that receive requests; [Target.Origin] is an index of it. The
 // slice belongs to the plan.
 func (p *Plan) Origins() []Origin { return p.origins }
+
+// Flows returns the names of the flows in the order of the file; [Target.Flow] is an index of
+// it. The slice belongs to the plan.
+func (p *Plan) Flows() []string { return p.flows }
 
 // Files returns the names of all files that the plan was made from, the scenario's own
 // first. Another machine needs these to load it.
@@ -120,6 +127,12 @@ func (t *Target) Setup() bool { return t.setup }
 // Sequential reports whether the request is a step of a flow, or of setup.
 func (t *Target) Sequential() bool { return t.sequential }
 
+// Flow returns the index in [Plan.Flows] of the flow that the request is a step of, or -1.
+func (t *Target) Flow() int { return t.flow - 1 }
+
+// Last reports whether the request is the last step of a flow.
+func (t *Target) Last() bool { return t.last }
+
 // Wire returns the bytes of the request if they never change, else nil: head and body, or
 // only the head if [Target.Stream] returns a body. They belong to the plan.
 func (t *Target) Wire() []byte { return t.wire }
@@ -150,6 +163,15 @@ func (t *Target) Checks() []string {
 		names = append(names, t.captures[i].name)
 	}
 	return names
+}
+
+// addFlow makes a flow of the steps.
+func (p *Plan) addFlow(name string, steps []*Target) {
+	p.flows = append(p.flows, name)
+	for _, t := range steps {
+		t.flow = len(p.flows)
+	}
+	steps[len(steps)-1].last = true
 }
 
 // origin returns the index of a server.

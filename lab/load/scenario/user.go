@@ -14,6 +14,7 @@ type User struct {
 	id, of  uint64
 	now     [periods]uint64 // number of the current iteration, request and user, from 1
 	rest    []*Target       // remaining steps of the current flow
+	at      *Target         // last result of Next
 	passes  uint64          // iterations except those of setup
 	cells   []cell
 	scratch []byte
@@ -75,7 +76,7 @@ func (u *User) Next() (*Target, bool) {
 	u.now[request]++
 	t := u.rest[0]
 	u.rest = u.rest[1:]
-	u.waiting = t.sequential
+	u.at, u.waiting = t, t.sequential
 	return t, true
 }
 
@@ -118,6 +119,15 @@ func (u *User) deal(k, n uint64) uint64 {
 	}
 	round := n / common // iterations until it is back at the start
 	return (u.id + k%round*(u.of%n) + k/round%common) % n
+}
+
+// Within returns the index in [Plan.Flows] of the flow that the user is in the middle of: it
+// waits for the response to a step, or has steps left. It returns -1 outside of flows.
+func (u *User) Within() int {
+	if u.at == nil || !u.waiting && len(u.rest) == 0 {
+		return -1
+	}
+	return u.at.Flow()
 }
 
 // Append appends the bytes of t's request to dst in the format of HTTP/1.1: head and body,

@@ -26,6 +26,7 @@ type Result struct {
 	Gone          []int             `json:"gone,omitempty"`    // ServerPIDs of processes that ended: their CPU time is counted until then
 
 	Targets   []Target   `json:"targets,omitempty"` // of a scenario, in its order
+	Flows     []Flow     `json:"flows,omitempty"`   // of a scenario, in its order
 	Connects  uint64     `json:"connects"`          // connections established, since the process began
 	Connect   string     `json:"connect_hdr"`       // how long each took; HdrHistogram V2 as above
 	TLS       *TLSResult `json:"tls,omitempty"`     // nil without TLS
@@ -44,4 +45,16 @@ type Target struct {
 	Errors    uint64            `json:"errors,omitempty"` // connections that failed with the response outstanding
 	Checks    map[string]uint64 `json:"checks,omitempty"` // responses that failed a check or a capture, by its name
 	Histogram string            `json:"hdr"`              // as Result.Histogram, to two digits, or one with more than 500 targets; arrivals that were never sent belong to no target
+}
+
+// Flow is the result of the iterations of one flow of a scenario: how often a user went
+// through it. An iteration lasts from its first request to the last answer, and counts in the
+// window in which that came; in an open loop it begins when its first request was due.
+type Flow struct {
+	Name       string `json:"name"`
+	Completed  uint64 `json:"completed"`            // the last answer came, whatever checks said of it
+	Aborted    uint64 `json:"aborted,omitempty"`    // an answer was lost, a capture failed, or the user left
+	Unfinished uint64 `json:"unfinished,omitempty"` // under way when the window ended; they have no time
+	Histogram  string `json:"hdr"`                  // of the completed ones, think time included; as Result.Histogram, to two digits
+	Waited     string `json:"waited_hdr"`           // the sum of the latencies of their requests: without think time
 }
