@@ -151,11 +151,21 @@ type Run struct {
 // Target is the result of one request of a scenario in the window.
 type Target struct {
 	Name     string            `json:"name"`
+	Tags     map[string]string `json:"tags,omitempty"`
 	Setup    bool              `json:"setup,omitempty"`  // a request that each user sends once, and that no other figure of the run includes
 	Requests uint64            `json:"requests"`         // right responses
 	Errors   uint64            `json:"errors"`           // connections that failed with the response outstanding
 	Checks   map[string]uint64 `json:"checks,omitempty"` // responses that failed a check, by its name
 	Latency  Latency           `json:"latency"`          // as the run's, to two digits, or one if there are very many targets
+}
+
+// Tag is the sum of the targets with the same value of a tag, setup excluded.
+type Tag struct {
+	Name     string  `json:"name"`
+	Value    string  `json:"value"`
+	Requests uint64  `json:"requests"` // right responses
+	Errors   uint64  `json:"errors"`   // wrong and missing responses
+	Latency  Latency `json:"latency"`  // as that of targets
 }
 
 // Failures returns how many requests had no right response: wrong and missing ones.

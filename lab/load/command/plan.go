@@ -195,9 +195,11 @@ func (p *plan) checkTargets(list []objective.Objective) error {
 			if err := p.checkIterations(o); err != nil {
 				return err
 			}
-		case o.Target == "" || slices.Contains(p.users.names, o.Target):
+		case o.Target == "" || slices.Contains(p.users.names, o.Target), slices.Contains(p.users.tags, o.Target):
 		case p.flags.users.targets == "":
 			return fmt.Errorf("a target is one of a scenario; leave {%s} out, or name its file with --targets", o.Target)
+		case strings.Contains(o.Target, "=") && len(p.users.tags) > 0:
+			return fmt.Errorf("%s has no target and no tag {%s}; its tags are %s", p.users.scenario.Name, o.Target, strings.Join(p.users.tags[:min(len(p.users.tags), 20)], ", "))
 		default:
 			return fmt.Errorf("%s has no target {%s}; it has %s", p.users.scenario.Name, o.Target, strings.Join(p.users.names[:min(len(p.users.names), 20)], ", "))
 		}

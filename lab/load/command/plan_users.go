@@ -26,6 +26,7 @@ type userPlan struct {
 	checker  *scenario.User // of their answers
 	names    []string       // of its targets
 	flows    []string       // their names
+	tags     []string       // as name=value
 	streamed int64          // bytes of a body that is no part of the request's wire
 	slow     spec.Slow
 	dials    float64 // a second; 0: no limit
@@ -285,6 +286,7 @@ func (p *plan) planAsks(compiled *scenario.Plan, server string) error {
 	p.users.flows = compiled.Flows()
 	for _, t := range compiled.Targets() {
 		p.users.names = append(p.users.names, t.Name())
+		p.noteTags(t)
 		safe := t.Method() == http.MethodGet || t.Method() == http.MethodHead || p.users.scenario.Request != nil
 		if t.Wire() == nil || t.Stream() != nil || t.Sequential() || !safe || len(p.users.asks) == maxAsks {
 			continue
@@ -296,6 +298,15 @@ func (p *plan) planAsks(compiled *scenario.Plan, server string) error {
 		p.users.asks = append(p.users.asks, ask{q, t})
 	}
 	return nil
+}
+
+// noteTags notes the tags of a target that results are grouped by.
+func (p *plan) noteTags(t *scenario.Target) {
+	for _, tag := range t.Tags() {
+		if text := tag.Name + "=" + tag.Value; !t.Setup() && !slices.Contains(p.users.tags, text) {
+			p.users.tags = append(p.users.tags, text)
+		}
+	}
 }
 
 // serverOf is the one server of a plan.

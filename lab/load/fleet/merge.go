@@ -124,7 +124,7 @@ func mergeOpen(o *Outcome) spec.Open {
 func addTargets(sum, r *spec.Result) error {
 	if sum.Targets == nil {
 		for _, t := range r.Targets {
-			t.Checks = maps.Clone(t.Checks)
+			t.Checks, t.Tags = maps.Clone(t.Checks), maps.Clone(t.Tags)
 			sum.Targets = append(sum.Targets, t)
 		}
 		return nil

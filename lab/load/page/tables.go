@@ -149,6 +149,26 @@ func flows(d *present.Document) web.Table {
 	return t
 }
 
+// tags are the sums of the targets by tag.
+func tags(d *present.Document) web.Table {
+	t := web.Table{
+		Caption: "Requests by tag",
+		Heads:   web.Heads("tag", "value", "right#", "wrong#", "rate /s#", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#"),
+	}
+	for _, g := range d.Tags[:min(len(d.Tags), maxTargets)] {
+		rate := missing()
+		if d.Seconds > 0 {
+			perSecond := float64(g.Requests) / d.Seconds
+			rate = web.Number(perSecond, report.PerSecond(perSecond))
+		}
+		t.Rows = append(t.Rows, append([]web.Cell{word(g.Name), word(g.Value), whole(g.Requests), whole(g.Errors), rate}, latencies(g.Latency)...))
+	}
+	if n := len(d.Tags) - maxTargets; n > 0 {
+		t.Caption += fmt.Sprintf("; %d more are in the JSON", n)
+	}
+	return t
+}
+
 // workers is what each of several generators did.
 func workers(d *present.Document) web.Table {
 	t := web.Table{

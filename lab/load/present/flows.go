@@ -1,7 +1,9 @@
 package present
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
@@ -59,21 +61,78 @@ func (d *Document) flowFigures(all map[string]objective.Figures) {
 	}
 }
 
+// fillTags adds up the targets with the same tag. Histograms are merged, which is exact.
+func (d *Document) fillTags() (err error) {
+	type key struct{ name, value string }
+	of := map[key][]results.Target{}
+	for _, t := range d.Targets {
+		for name, value := range t.Tags {
+			if !t.Setup {
+				of[key{name, value}] = append(of[key{name, value}], t)
+			}
+		}
+	}
+	for k, list := range of {
+		sum := results.Tag{Name: k.name, Value: k.value}
+		var parts []results.Latency
+		for _, t := range list {
+			sum.Requests += t.Requests
+			sum.Errors += t.Failures()
+			parts = append(parts, t.Latency)
+		}
+		if sum.Latency, err = results.MergeLatency(parts); err != nil {
+			return fmt.Errorf("tag %s=%s: %w", k.name, k.value, err)
+		}
+		d.Tags = append(d.Tags, sum)
+	}
+	slices.SortFunc(d.Tags, func(a, b results.Tag) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value)) })
+	return nil
+}
+
+// tagFigures adds what objectives of tags are held against to that of targets, unless a
+// target has the name.
+func (d *Document) tagFigures(all map[string]objective.Figures) {
+	for _, t := range d.Tags {
+		if _, is := all[t.Name+"="+t.Value]; !is {
+			all[t.Name+"="+t.Value] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: t.Errors, Lost: t.Errors}
+		}
+	}
+}
+
+// named writes a row of a table whose first column is a name, as wide as that of targets.
+func (s *summary) named(name string, cells ...string) {
+	width := targetWidth + 12*(4-len(cells))
+	s.WriteString(text.Pad(text.Snip(report.Line(name), width, "…"), width, ' '))
+	for _, c := range cells {
+		s.WriteString(text.AlignRight.Apply(c, 12))
+	}
+	s.WriteString("\n")
+}
+
+// tags is the table of the sums by tag.
+func (s *summary) tags(d *Document) {
+	if len(d.Tags) == 0 {
+		return
+	}
+	s.named("tag", "requests", "errors", "p50", "p95", "p99")
+	for _, t := range d.Tags[:min(len(d.Tags), targetRows)] {
+		s.named(t.Name+"="+t.Value, fmt.Sprint(t.Requests), fmt.Sprint(t.Errors),
+			report.Quantile(t.Latency.P50, " "), report.Quantile(t.Latency.Quantile(0.95), " "), report.Quantile(t.Latency.P99, " "))
+	}
+	if n := len(d.Tags) - targetRows; n > 0 {
+		s.WriteString(fmt.Sprintf("and %d more, which --json has\n", n))
+	}
+	s.WriteString("\n")
+}
+
 // flows is the table of a scenario's flows, if there are several.
 func (s *summary) flows(d *Document) {
 	if d.Iterations == nil || len(d.Iterations.Flows) < 2 {
 		return
 	}
-	row := func(name string, cells ...string) {
-		s.WriteString(text.Pad(text.Snip(report.Line(name), targetWidth, "…"), targetWidth, ' '))
-		for _, c := range cells {
-			s.WriteString(text.AlignRight.Apply(c, 12))
-		}
-		s.WriteString("\n")
-	}
-	row("flow", "completed", "aborted", "p50", "p99")
+	s.named("flow", "completed", "aborted", "p50", "p99")
 	for _, f := range d.Iterations.Flows {
-		row(f.Name, fmt.Sprint(f.Completed), fmt.Sprint(f.Aborted), report.Quantile(f.Time.P50, " "), report.Quantile(f.Time.P99, " "))
+		s.named(f.Name, fmt.Sprint(f.Completed), fmt.Sprint(f.Aborted), report.Quantile(f.Time.P50, " "), report.Quantile(f.Time.P99, " "))
 	}
 	s.WriteString("\n")
 }

@@ -29,6 +29,7 @@ func Summary(w io.Writer, d *Document) error {
 	}
 	s.latency(d)
 	s.targets(d)
+	s.tags(d)
 	s.flows(d)
 	s.sides(d)
 	s.workers(d)

@@ -34,7 +34,7 @@ func (d *Document) fillUsers(r *spec.Result) (err error) {
 		return err
 	}
 	for _, t := range r.Targets {
-		into := results.Target{Name: t.Name, Setup: t.Setup, Requests: t.Requests, Errors: t.Errors}
+		into := results.Target{Name: t.Name, Tags: t.Tags, Setup: t.Setup, Requests: t.Requests, Errors: t.Errors}
 		if len(t.Checks) > 0 {
 			into.Checks = maps.Clone(t.Checks)
 		}
@@ -42,6 +42,9 @@ func (d *Document) fillUsers(r *spec.Result) (err error) {
 			return err
 		}
 		d.Targets = append(d.Targets, into)
+	}
+	if err := d.fillTags(); err != nil {
+		return err
 	}
 	return d.fillFlows(r)
 }
@@ -55,6 +58,7 @@ func (d *Document) targetFigures() map[string]objective.Figures {
 	for _, t := range d.Targets {
 		all[t.Name] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: t.Failures(), Lost: t.Failures()}
 	}
+	d.tagFigures(all)
 	d.flowFigures(all)
 	return all
 }

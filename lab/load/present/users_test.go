@@ -19,9 +19,9 @@ func scenarioRun(t *testing.T) (*Document, *spec.Result) {
 	r.Errors = map[string]uint64{"check": 61, "reset": 2}
 	r.Connects, r.Early, r.Dropped = 264, 3, 12
 	r.Targets = []spec.Target{
-		{Name: "setup/login", Setup: true, Requests: 64, Checks: map[string]uint64{}, Histogram: part(64)},
-		{Name: "shopping/a cart with a name that does not end where a column does", Requests: 8000, Errors: 2, Histogram: part(8000)},
-		{Name: "pay", Requests: 11_939, Checks: map[string]uint64{"paid": 60, "status 201, 202": 1}, Histogram: part(11_939)},
+		{Name: "setup/login", Tags: map[string]string{"team": "web"}, Setup: true, Requests: 64, Checks: map[string]uint64{}, Histogram: part(64)},
+		{Name: "shopping/a cart with a name that does not end where a column does", Tags: map[string]string{"kind": "write", "team": "web"}, Requests: 8000, Errors: 2, Histogram: part(8000)},
+		{Name: "pay", Tags: map[string]string{"kind": "write"}, Requests: 11_939, Checks: map[string]uint64{"paid": 60, "status 201, 202": 1}, Histogram: part(11_939)},
 		{Name: "never", Histogram: part(0)},
 	}
 	seconds := func(n int) string { return encoded(t, n, func(i int) int64 { return 1e9 + int64(i)*1e6 }) }

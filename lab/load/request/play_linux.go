@@ -279,8 +279,20 @@ func (p *play) result(requests uint64, all *hdrhistogram.Histogram) ([]spec.Targ
 			return nil, err
 		}
 		targets = append(targets, spec.Target{
-			Name: t.Name(), Setup: t.Setup(), Requests: c.requests, Errors: c.errors, Checks: maps.Clone(c.failed), Histogram: encoded,
+			Name: t.Name(), Tags: tagsOf(t), Setup: t.Setup(), Requests: c.requests, Errors: c.errors, Checks: maps.Clone(c.failed), Histogram: encoded,
 		})
 	}
 	return targets, nil
+}
+
+// tagsOf returns the tags of a target as a mapping, nil if there are none.
+func tagsOf(t *scenario.Target) map[string]string {
+	if len(t.Tags()) == 0 {
+		return nil
+	}
+	tags := make(map[string]string, len(t.Tags()))
+	for _, tag := range t.Tags() {
+		tags[tag.Name] = tag.Value
+	}
+	return tags
 }

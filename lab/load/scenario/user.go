@@ -10,6 +10,7 @@ import (
 // the responses. It may be used by one goroutine at a time.
 type User struct {
 	plan    *Plan
+	group   *group
 	random  rand.Rand
 	id, of  uint64
 	now     [periods]uint64 // number of the current iteration, request and user, from 1
@@ -32,7 +33,7 @@ func (p *Plan) User(seed uint64, id, of int) *User {
 	if id < 0 || id >= of {
 		panic("scenario: user " + strconv.Itoa(id) + " of " + strconv.Itoa(of))
 	}
-	u := &User{plan: p, id: uint64(id), of: uint64(of), ready: len(p.setup) == 0}
+	u := &User{plan: p, group: &p.groups[p.deal.group(id)], id: uint64(id), of: uint64(of), ready: len(p.setup) == 0}
 	u.random = *rand.New(rand.NewPCG(seed, scramble(uint64(id))))
 	u.now[user] = 1
 	if len(p.slots) > 0 {
@@ -93,17 +94,17 @@ func (u *User) begin() {
 			u.rest = p.entries[u.passes]
 			u.passes++
 		}
-	case p.alias != nil:
-		i := u.random.IntN(len(p.alias))
-		if a := &p.alias[i]; a.keep < 1 && u.random.Float64() >= a.keep {
+	case u.group.alias != nil:
+		i := u.random.IntN(len(u.group.alias))
+		if a := &u.group.alias[i]; a.keep < 1 && u.random.Float64() >= a.keep {
 			i = int(a.other)
 		}
-		u.rest = p.entries[i]
+		u.rest = u.group.entries[i]
 	case p.inTurn:
 		u.rest = p.entries[u.deal(u.passes, uint64(len(p.entries)))]
 		u.passes++
 	default:
-		u.rest = p.entries[0]
+		u.rest = u.group.entries[0]
 	}
 }
 

@@ -40,6 +40,7 @@ type Result struct {
 // Target is the result of one request of a scenario.
 type Target struct {
 	Name      string            `json:"name"`
+	Tags      map[string]string `json:"tags,omitempty"`
 	Setup     bool              `json:"setup,omitempty"`  // a request that each user sends once: counted since the process began, and not part of any other figure
 	Requests  uint64            `json:"requests"`         // right responses in the window
 	Errors    uint64            `json:"errors,omitempty"` // connections that failed with the response outstanding

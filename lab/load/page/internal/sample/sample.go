@@ -181,7 +181,7 @@ func (m *maker) finish(d *present.Document, r *spec.Result, kind string) error {
 		d.Config.Scenario = "shop.yaml"
 		r.Flows = []spec.Flow{{Name: "buy", Completed: 20_000, Aborted: 2, Unfinished: 60, Histogram: short, Waited: short}}
 		for i, name := range []string{"setup/login", "home", "buy/pay"} {
-			r.Targets = append(r.Targets, spec.Target{Name: name, Setup: i == 0, Requests: uint64(1000 * (i + 1)), Histogram: short, Checks: map[string]uint64{"status 201": uint64(i)}})
+			r.Targets = append(r.Targets, spec.Target{Name: name, Tags: map[string]string{"kind": name[:3]}, Setup: i == 0, Requests: uint64(1000 * (i + 1)), Histogram: short, Checks: map[string]uint64{"status 201": uint64(i)}})
 		}
 	}
 	return nil
@@ -227,6 +227,7 @@ func Spoil(d *present.Document) {
 	d.Thresholds = append(d.Thresholds, objective.Judged{Objective: Hostile, Why: Hostile})
 	d.Profiles = append(d.Profiles, present.Profile{Kind: Hostile, File: Hostile, Missing: Hostile, Top: []present.Function{{Name: Hostile}}})
 	d.Targets = append(slices.Clone(d.Targets), results.Target{Name: Hostile, Checks: map[string]uint64{Hostile: 1}})
+	d.Tags = append(slices.Clone(d.Tags), results.Tag{Name: Hostile, Value: Hostile})
 	d.Workers = append(slices.Clone(d.Workers), present.Worker{Host: Hostile, Lost: Hostile})
 	d.Search = &objective.Found{Text: Hostile, Trials: []objective.Trial{{Phase: Hostile, Verdict: Hostile, Why: Hostile}}}
 }

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/redline-go/redline/lab/load/present"
+)
+
+// crowdOf is a file of two scenarios beside each other.
+const crowdOf = `
+base: http://127.0.0.1:1
+setup: [{name: login, url: /login}]
+scenarios:
+  - name: browse
+    weight: 3
+    targets: [{name: home, url: /home, tags: {kind: read}}, {name: item, url: /item, tags: {kind: read}}]
+  - name: buy
+    flows: [{name: checkout, tags: {kind: write}, steps: [{name: cart, url: /cart, think: 1ms}, {name: pay, url: /pay}]}]
+`
+
+// Flows, tags and scenarios beside each other come to the same whatever makes the load.
+func TestLoadFlows(t *testing.T) {
+	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
+	secure := httptest.NewUnstartedServer(answer)
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	defer secure.Close()
+	clear := httptest.NewServer(answer)
+	defer clear.Close()
+	file := textFile(t, "crowd.yaml", crowdOf)
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"closed loop", []string{clear.URL}},
+		{"open loop", []string{"-r", "400", clear.URL}},
+		{"workers", []string{"--workers", "2", clear.URL}},
+		{"HTTP/2 over TLS", []string{"--http2", "--streams", "2", "--insecure", "--workers", "2", secure.URL}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := []string{
+				"-c", "4", "--targets", file, "--threshold", "iteration.p50<1h,iteration.p50{buy/checkout}<1h,errors{scenario=browse}<1",
+				"--threshold", "p50{kind=write}<1ns", "--json", "-",
+			}
+			code, out, said := loadOf(t, t.Context(), short(append(args, c.args...)...)...)
+			d := documentOf(t, out)
+			if code != 3 || len(d.Errors) > 0 || len(d.Thresholds) != 4 || d.Thresholds[3].Kept || !d.Thresholds[2].Kept {
+				t.Fatalf("exit code %d, errors %v, thresholds %+v, %s", code, d.Errors, d.Thresholds, said)
+			}
+			checkFlows(t, &d)
+			for _, want := range []string{"\niterations  ", "\nits answers ", "\nkind=read ", "\nscenario=buy "} {
+				if !strings.Contains(said, want) {
+					t.Errorf("%q is not in\n%s", want, said)
+				}
+			}
+		})
+	}
+}
+
+// checkFlows holds the sums of a run of crowdOf against its targets.
+func checkFlows(t *testing.T, d *present.Document) {
+	t.Helper()
+	right, samples := map[string]uint64{}, map[string]uint64{}
+	for _, target := range d.Targets {
+		right[target.Name], samples[target.Name] = target.Requests, target.Latency.Count
+	}
+	for _, tag := range d.Tags {
+		names := map[string][]string{
+			"kind=read": {"browse/home", "browse/item"}, "scenario=browse": {"browse/home", "browse/item"},
+			"kind=write": {"buy/checkout/cart", "buy/checkout/pay"}, "scenario=buy": {"buy/checkout/cart", "buy/checkout/pay"},
+		}[tag.Name+"="+tag.Value]
+		var requests, latencies uint64
+		for _, name := range names {
+			requests, latencies = requests+right[name], latencies+samples[name]
+		}
+		if len(names) == 0 || tag.Requests != requests || tag.Latency.Count != latencies || requests == 0 || tag.Errors != 0 {
+			t.Errorf("tag %+v of targets with %v", tag, right)
+		}
+	}
+	i := d.Iterations
+	if len(d.Tags) != 4 || i == nil || len(i.Flows) != 1 || i.Flows[0].Name != "buy/checkout" || i.Completed != i.Time.Count || i.Completed != i.WithoutThink.Count {
+		t.Fatalf("%d tags, iterations %+v", len(d.Tags), i)
+	}
+	if pay := right["buy/checkout/pay"]; i.Completed != pay || i.Aborted != 0 || i.Time.MeanUs < i.WithoutThink.MeanUs+1000 {
+		t.Errorf("iterations %+v of %d payments", i, pay)
+	}
+}
