@@ -14,9 +14,13 @@ type flowCount struct {
 	time, waited       *hdrhistogram.Histogram // see spec.Flow
 }
 
-// newFlows makes the counts of all flows, with so many digits.
-func newFlows(plan *scenario.Plan, digits int) []flowCount {
+// newFlows returns empty counts of all flows.
+func newFlows(plan *scenario.Plan) []flowCount {
 	flows := make([]flowCount, len(plan.Flows()))
+	digits := 2
+	if len(flows) > manyTargets {
+		digits = 1
+	}
 	for i := range flows {
 		flows[i].time = hdrhistogram.New(1, tally.MaxLatency, digits)
 		flows[i].waited = hdrhistogram.New(1, tally.MaxLatency, digits)
