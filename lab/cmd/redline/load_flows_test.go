@@ -4,9 +4,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/redline-go/redline/lab/internal/pace"
 	"github.com/redline-go/redline/lab/load/present"
 )
 
@@ -87,5 +90,38 @@ func checkFlows(t *testing.T, d *present.Document) {
 	}
 	if pay := right["buy/checkout/pay"]; i.Completed != pay || i.Aborted != 0 || i.Time.MeanUs < i.WithoutThink.MeanUs+1000 {
 		t.Errorf("iterations %+v of %d payments", i, pay)
+	}
+}
+
+// A ramp has its users in the series, the words of the summary and the CSV, and all workers
+// together make it.
+func TestLoadRamp(t *testing.T) {
+	url, _ := serve(t, hello)
+	for name, more := range map[string][]string{"one": nil, "workers": {"--workers", "2"}, "HTTP/2": {"--http2", "--streams", "2"}} {
+		t.Run(name, func(t *testing.T) {
+			csv := filepath.Join(t.TempDir(), "run.csv")
+			half := pace.Window(t300)
+			args := append([]string{"-c", "2", "--ramp", "0s:8," + half.String() + ":8,0s:3," + half.String() + ":3", "--warmup", "100ms", "--allow-invalid", "--json", "-", "--csv", csv}, more...)
+			code, out, said := loadOf(t, t.Context(), append(args, url)...)
+			d := documentOf(t, out)
+			if code != 0 || len(d.Errors) > 0 || d.Unanswered > 0 || d.Config.Connections != 8 || d.Config.DurationSeconds != (2*half).Seconds() {
+				t.Fatalf("exit code %d, errors %v, %+v, %s", code, d.Errors, d.Config, said)
+			}
+			most, last := 0, d.Series[len(d.Series)-1].Users
+			for _, p := range d.Series {
+				most = max(most, p.Users)
+			}
+			streams := max(d.Config.Streams, 1)
+			if most > 8*streams || most <= 3*streams || last >= most {
+				t.Errorf("at most %d users, %d at the end", most, last)
+			}
+			text, err := os.ReadFile(csv)
+			if head, _, _ := strings.Cut(string(text), "\n"); err != nil || !strings.HasSuffix(head, ",users") {
+				t.Errorf("CSV %s, %v", head, err)
+			}
+			if want := "up to 8 connections (2, then 0s:8,"; !strings.Contains(said, want) {
+				t.Errorf("%q is not in\n%s", want, said)
+			}
+		})
 	}
 }

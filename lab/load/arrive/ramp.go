@@ -101,15 +101,21 @@ func (r *Ramp) Peak() int {
 // At returns how many users there are at a time since the start. The parts of several
 // generators add up to the whole at any time.
 func (r *Ramp) At(t time.Duration) int {
-	whole := r.whole(t)
+	return r.part(r.whole(t))
+}
+
+// Most returns the largest number of users of this generator.
+func (r *Ramp) Most() int { return r.part(r.Peak()) }
+
+// part returns this generator's part of n users.
+func (r *Ramp) part(n int) int {
 	if r.Of < 2 {
-		return whole
+		return n
 	}
-	n := whole / r.Of
-	if r.Index < whole%r.Of {
-		n++
+	if r.Index < n%r.Of {
+		return n/r.Of + 1
 	}
-	return n
+	return n / r.Of
 }
 
 // whole returns the number of users of all generators together.

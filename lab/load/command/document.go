@@ -30,7 +30,7 @@ func (s *session) document(words string) *present.Document {
 		Series: []present.Point{}, Notes: slices.Clone(p.notes),
 		Config: present.Config{
 			Method: p.request.method, Headers: len(p.request.wire) - p.request.body, Body: p.request.body, Status: s.server.status,
-			Connections: p.flags.connections, Pipeline: p.flags.pipeline, Arrivals: words, Seed: p.seed,
+			Connections: p.flags.connections, Ramp: p.rampText, Pipeline: p.flags.pipeline, Arrivals: words, Seed: p.seed,
 			DurationSeconds: p.duration.Seconds(), WarmupSeconds: p.flags.warmup.Seconds(), TimeoutSeconds: p.flags.timeout.Seconds(), CPUs: p.cpus,
 		},
 	}

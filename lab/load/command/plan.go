@@ -37,6 +37,8 @@ type plan struct {
 	users        userPlan
 	arrivals     *arrive.Plan // nil: a closed loop
 	arrivalsText string       // arrivals in words
+	ramp         *arrive.Ramp // of a closed loop; nil: the number of connections does not change
+	rampText     string       // ramp in words
 	thresholds   []objective.Objective
 	find         []objective.Objective
 	cpus         []int           // of the generator
@@ -55,6 +57,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 	for _, step := range []func() error{
 		l.checkNumbers,
 		func() error { return l.checkTogether(changed) },
+		func() error { return p.planRamp(changed) },
 		func() error { return p.planUsers(rawURL, changed) },
 		func() error { return p.planProtocol(changed) },
 		func() error { return p.planArrivals(changed("duration")) },

@@ -88,6 +88,7 @@ type Config struct {
 	Body            int     `json:"body_bytes"`
 	Status          int     `json:"status"` // expected of every answer; 0: what the checks say
 	Connections     int     `json:"connections"`
+	Ramp            string  `json:"ramp,omitempty"` // how the number of connections changes, in words; Connections is the most of them
 	Pipeline        int     `json:"pipeline"`
 	Arrivals        string  `json:"arrivals,omitempty"` // of an open loop, in words
 	Seed            uint64  `json:"seed"`               // of all that is random
@@ -112,6 +113,7 @@ type Point struct {
 	results.Sample
 	SendLag float64 `json:"send_lag_p99_us,omitempty"` // of an open loop, microseconds
 	Waiting uint64  `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent
+	Users   int     `json:"users,omitempty"`           // of a ramp: users at the end of the point, each with a connection or stream
 	Asked   float64 `json:"asked,omitempty"`           // of an open loop: arrivals a second that were planned, see Document.Ask
 
 	GeneratorCPU *float64 `json:"generator_cpu,omitempty"` // of one generator: CPUs in use, 1 = one whole; absent when it is not known
@@ -126,7 +128,7 @@ type Point struct {
 
 // PointOf turns a tick into a point.
 func PointOf(t *spec.Tick) Point {
-	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, used: t.Used, Sample: results.Sample{
+	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Users: t.Users, Stream: t.Listen, used: t.Used, Sample: results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}}
 	if t.Seconds > 0 {

@@ -95,6 +95,9 @@ func (d *Document) Describe() string {
 	if n == 1 {
 		parts[0] = "1 " + what
 	}
+	if c.Ramp != "" {
+		parts[0] = "up to " + parts[0] + " (" + c.Ramp + ")"
+	}
 	if c.Workers == 1 {
 		parts[0] += " of one worker"
 	} else if c.Workers > 1 {

@@ -82,6 +82,8 @@ func (l *loop) dispatchStream(a arrive.Arrival, now int64) int64 {
 func (l *loop) next(c *conn, now int64) {
 	think := l.think(c)
 	switch {
+	case l.crew != nil && l.leaves(c):
+		l.retire(c)
 	case l.spec.PerConnection > 0 && int(c.parser.Count) >= l.spec.PerConnection:
 		l.drop(c, now+think)
 	case think > 0:
@@ -138,7 +140,7 @@ func (l *loop) lost(c *conn) {
 
 // idle reports whether there is nothing to wait for but time.
 func (l *loop) idle(now int64) bool {
-	if l.open == nil && !l.spec.Idle && l.play == nil && l.spec.ConnectRate == 0 || l.open != nil && l.open.queue.Waiting(now) > 0 {
+	if l.open == nil && !l.spec.Idle && l.play == nil && l.spec.ConnectRate == 0 && l.crew == nil || l.open != nil && l.open.queue.Waiting(now) > 0 {
 		return false
 	}
 	return l.outstanding() == 0

@@ -47,7 +47,7 @@ func (c *client) Recorder() *tally.Recorder { return c.rec }
 
 // Connect waits until all connections stand; idle ones have had their answer.
 func (c *client) Connect(r *run.Runner) error {
-	want, ready := c.spec.Connections, &c.standing
+	want, ready := c.taking(), &c.standing
 	if c.spec.Idle {
 		ready = &c.held
 		c.start()
@@ -77,6 +77,9 @@ func (c *client) Mark() { c.was, c.at = c.at, c.rec.Counters }
 // Tick is what was counted between the last two marks.
 func (c *client) Tick(t *spec.Tick, now int64) {
 	t.Requests, t.Errors = c.at.Requests-c.was.Requests, c.at.Failures()-c.was.Failures()
+	if c.crew != nil {
+		t.Users = c.standing * max(c.spec.Streams, 1)
+	}
 	if c.open != nil {
 		t.SendLag, t.Waiting = c.open.Take(), c.open.queue.Waiting(now)
 	}
@@ -85,6 +88,9 @@ func (c *client) Tick(t *spec.Tick, now int64) {
 // Begin begins the window.
 func (c *client) Begin(begin, end int64) {
 	c.from = c.at
+	if c.crew != nil {
+		c.crew.origin = begin
+	}
 	if c.play != nil {
 		c.play.begin()
 	}

@@ -21,7 +21,7 @@ import (
 const Hostile = `</script></style></title>"'><script>window.pwned=1</script><img src=x onerror=alert(1)>` + "\u2028\x1b[2J"
 
 // Kinds are the runs that Run makes.
-var Kinds = []string{"closed", "open", "stream", "find", "scenario", "crew", "bare", "nothing"}
+var Kinds = []string{"closed", "open", "stream", "find", "scenario", "crew", "ramp", "bare", "nothing"}
 
 // The measures of a made-up run.
 const (
@@ -58,6 +58,8 @@ func Run(kind string) (*present.Document, error) {
 	case "stream":
 		limits = "delay.p99<5ms,missed<1"
 		d.Stream = &present.Stream{Config: present.StreamConfig{Format: spec.FormatEvents, Stamp: "ts", ID: "@id"}}
+	case "ramp":
+		d.Config.Ramp = "0, then 5s:64,5s:0"
 	case "bare", "nothing":
 		d.Server, limits = nil, ""
 	}
@@ -131,6 +133,9 @@ func (m *maker) series(d *present.Document, r *spec.Result, kind string) {
 		}
 		if kind == "stream" {
 			t.Listen = &spec.Heard{Standing: 1000 - int(max(0, t.T)), GapP50: 500e3, GapP99: 600e3 + 1e5*m.rng.Float64(), LagP99: 90, Missed: uint64(m.rng.IntN(2))}
+		}
+		if kind == "ramp" {
+			t.Users = int(64 * (1 - math.Abs(max(t.T, 0)-5)/5))
 		}
 		p := present.PointOf(t)
 		if d.Server != nil {
