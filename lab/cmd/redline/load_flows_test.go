@@ -111,6 +111,9 @@ func TestLoadRamp(t *testing.T) {
 			for _, p := range d.Series {
 				most = max(most, p.Users)
 			}
+			if steps := d.RampSteps; len(steps) != 2 || steps[0].Connections() != "8" || steps[1].Connections() != "3" || steps[0].Requests+steps[1].Requests != d.Requests {
+				t.Errorf("steps %+v of %d requests", steps, d.Requests)
+			}
 			streams := max(d.Config.Streams, 1)
 			if most > 8*streams || most <= 3*streams || last >= most {
 				t.Errorf("at most %d users, %d at the end", most, last)
@@ -123,5 +126,28 @@ func TestLoadRamp(t *testing.T) {
 				t.Errorf("%q is not in\n%s", want, said)
 			}
 		})
+	}
+}
+
+func TestLoadRampUsage(t *testing.T) {
+	const url = "http://127.0.0.1:1/"
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--ramp", "soon", url}, `--ramp soon: step "soon" has no colon: write DURATION:CONNECTIONS`},
+		{[]string{"--ramp", "1s:0", url}, "--ramp 1s:0: there are no users throughout; write how many there are"},
+		{[]string{"--ramp", "1ms:5", url}, "--ramp 1ms:5: it lasts 1ms; want at least 100ms, or give --duration"},
+		{[]string{"--ramp", "1s:5", "-r", "10", url}, "--ramp changes the number of connections of a closed loop, and --rate makes an open one"},
+		{[]string{"--ramp", "1s:5", "--stages", "1s:10", url}, "and --stages makes an open one"},
+		{[]string{"--ramp", "1s:5", "--find", "p99<1s", url}, "and --find makes an open one"},
+		{[]string{"--ramp", "1s:5", "--sse", url}, "--ramp is about requests, and --sse about subscribers"},
+		{[]string{"--ramp", "1s:5", "--try", url}, "--ramp beside --try: that measures nothing"},
+		{[]string{"--ramp", "1s:5", "--workers", "6", url}, "--workers 6: there are 5 connections"},
+		{[]string{"--ramp", "1s:5", "--slow-connections", "6", "--slow-read", "1KiB", url}, "--slow-connections 6: want 1 to 5"},
+	} {
+		if code, _, said := loadOf(t, t.Context(), c.args...); code != 2 || !strings.Contains(said, c.want) {
+			t.Errorf("%s: exit code %d, %q; want 2, %q", c.args, code, said, c.want)
+		}
 	}
 }

@@ -24,6 +24,9 @@ type RampStep struct {
 	Users int           `json:"users"` // at its end
 }
 
+// maxSteps is how many steps a ramp may have: each is counted by itself.
+const maxSteps = 1000
+
 // maxUsers is more than any machine has ports for.
 const maxUsers = 1e8
 
@@ -51,6 +54,9 @@ func ParseRamp(text string) ([]RampStep, error) {
 			return nil, fmt.Errorf("step %q: the steps take more than 292 years", part)
 		}
 		steps = append(steps, RampStep{For: d, Users: n})
+	}
+	if len(steps) > maxSteps {
+		return nil, fmt.Errorf("%d steps: write at most %d", len(steps), maxSteps)
 	}
 	if total == 0 {
 		return nil, fmt.Errorf("steps %q take no time: %s", text, form)
@@ -132,4 +138,33 @@ func (r *Ramp) whole(t time.Duration) int {
 		before = s.Users
 	}
 	return before
+}
+
+// Span is a part of a window in which the number of users changes linearly, or stays.
+type Span struct {
+	From, To   time.Duration // since the window began
+	Begin, End int           // users of all generators at these times
+}
+
+// Spans divides a window into the steps of the ramp, and what is left of the window after
+// them. Jumps are no spans, and a step that the window ends within ends with it.
+func (r *Ramp) Spans(window time.Duration) (spans []Span) {
+	from, users := time.Duration(0), r.From
+	for _, s := range r.Steps {
+		if from >= window {
+			return spans
+		}
+		if s.For > 0 {
+			span := Span{From: from, To: from + s.For, Begin: users, End: s.Users}
+			if span.To > window {
+				span.To, span.End = window, r.whole(window)
+			}
+			spans = append(spans, span)
+		}
+		from, users = from+s.For, s.Users
+	}
+	if from < window {
+		spans = append(spans, Span{From: from, To: window, Begin: users, End: users})
+	}
+	return spans
 }

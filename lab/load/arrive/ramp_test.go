@@ -1,6 +1,7 @@
 package arrive
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,21 @@ func TestRamp(t *testing.T) {
 		}
 		if sum != want {
 			t.Errorf("%d in three parts at %v, want %d", sum, at, want)
+		}
+	}
+}
+
+func TestRampSpans(t *testing.T) {
+	r := &Ramp{From: 4, Steps: []RampStep{{10 * time.Second, 4}, {0, 20}, {10 * time.Second, 0}}}
+	first, second := Span{0, 10 * time.Second, 4, 4}, Span{10 * time.Second, 20 * time.Second, 20, 0}
+	for window, want := range map[time.Duration][]Span{
+		20 * time.Second: {first, second},
+		25 * time.Second: {first, second, {20 * time.Second, 25 * time.Second, 0, 0}},
+		15 * time.Second: {first, {10 * time.Second, 15 * time.Second, 20, 10}},
+		10 * time.Second: {first},
+	} {
+		if got := r.Spans(window); !slices.Equal(got, want) {
+			t.Errorf("%v: %v, want %v", window, got, want)
 		}
 	}
 }

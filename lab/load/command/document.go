@@ -104,6 +104,9 @@ func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, 
 	if err := d.Fill(result, target, thresholds); err != nil {
 		return err
 	}
+	if err := d.FillRamp(p.ramp, p.duration, result.Ramp); err != nil {
+		return err
+	}
 	if err := m.addWorkers(d, target); err != nil {
 		return err
 	}

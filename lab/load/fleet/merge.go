@@ -64,7 +64,7 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 			longest = r.Seconds
 			sum.ServerUser, sum.ServerSys, sum.ServerCPU = r.ServerUser, r.ServerSys, r.ServerCPU
 		}
-		if err := errors.Join(addTargets(sum, r), addFlows(sum, r)); err != nil {
+		if err := errors.Join(addTargets(sum, r), addFlows(sum, r), addRamp(sum, r)); err != nil {
 			return nil, nil, fmt.Errorf("worker %d: %w", i, err)
 		}
 		if r.Open != nil {
@@ -179,6 +179,28 @@ func addFlows(sum, r *spec.Result) error {
 			}
 			*h.to = both.Histogram
 		}
+	}
+	return nil
+}
+
+// addRamp adds what came in each span of a ramp, of which each worker makes its part.
+func addRamp(sum, r *spec.Result) error {
+	if sum.Ramp == nil {
+		sum.Ramp = slices.Clone(r.Ramp)
+		return nil
+	}
+	if len(sum.Ramp) != len(r.Ramp) {
+		return fmt.Errorf("%d steps of a ramp, another worker has %d", len(r.Ramp), len(sum.Ramp))
+	}
+	for i, s := range r.Ramp {
+		all := &sum.Ramp[i]
+		all.Requests += s.Requests
+		all.Errors += s.Errors
+		both, err := results.MergeLatency([]results.Latency{{Histogram: all.Histogram}, {Histogram: s.Histogram}})
+		if err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
+		all.Histogram = both.Histogram
 	}
 	return nil
 }

@@ -149,6 +149,21 @@ func flows(d *present.Document) web.Table {
 	return t
 }
 
+// ramp are the steps of a ramp.
+func ramp(d *present.Document) web.Table {
+	t := web.Table{
+		Caption: "Steps of the ramp",
+		Heads:   web.Heads("step", "connections", "right#", "errors#", "rate /s#", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#"),
+	}
+	for i := range d.RampSteps {
+		s := &d.RampSteps[i]
+		t.Rows = append(t.Rows, append([]web.Cell{
+			word(s.Time()), word(s.Connections()), whole(s.Requests), whole(s.Errors), web.Number(s.RequestsPerSecond, report.PerSecond(s.RequestsPerSecond)),
+		}, latencies(s.Latency)...))
+	}
+	return t
+}
+
 // tags are the sums of the targets by tag.
 func tags(d *present.Document) web.Table {
 	t := web.Table{

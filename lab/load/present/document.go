@@ -62,6 +62,7 @@ type Document struct {
 	Search    *objective.Found  `json:"search,omitempty"`  // of a search, which the rest is the last kept trial of
 
 	Targets    []results.Target    `json:"targets,omitempty"`    // of a scenario, or of a request with checks
+	RampSteps  []RampStep          `json:"ramp_steps,omitempty"` // of a closed loop with a ramp
 	Tags       []results.Tag       `json:"tags,omitempty"`       // of the targets, by name and value
 	Iterations *results.Iterations `json:"iterations,omitempty"` // of a scenario with flows
 	Connects   Connects            `json:"connects"`

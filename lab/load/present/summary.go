@@ -28,6 +28,7 @@ func Summary(w io.Writer, d *Document) error {
 		s.rate(d)
 	}
 	s.latency(d)
+	s.ramp(d)
 	s.targets(d)
 	s.tags(d)
 	s.flows(d)

@@ -3,7 +3,9 @@ package present
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
@@ -46,4 +48,24 @@ func TestSummaryTargets(t *testing.T) {
 			t.Error(text)
 		}
 	})
+}
+
+// The steps of a ramp end with the window, however short it was.
+func TestSummaryRamp(t *testing.T) {
+	d, r := closedRun(t)
+	d.Config.Ramp = "0, then 5s:64,4s:64,1m:0"
+	ramp := &arrive.Ramp{Steps: []arrive.RampStep{{For: 5 * time.Second, Users: 64}, {For: 4 * time.Second, Users: 64}, {For: time.Minute}}}
+	half := spec.RampStep{Requests: 10_000, Errors: 2, Histogram: encoded(t, 10_000, func(i int) int64 { return 100_000 + int64(i)*50 })}
+	d = fill(t, d, r, "")
+	if err := d.FillRamp(ramp, 69*time.Second, []spec.RampStep{half, half, half}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "ramp.txt", summaryOf(t, d))
+	d.RampSteps, d.Seconds = nil, 9
+	if err := d.FillRamp(ramp, 69*time.Second, []spec.RampStep{half, half, half}); err != nil || len(d.RampSteps) != 2 {
+		t.Errorf("%d steps, %v", len(d.RampSteps), err)
+	}
+	if err := d.FillRamp(ramp, 5*time.Second, []spec.RampStep{half, half}); err == nil {
+		t.Error("two steps are taken for one")
+	}
 }

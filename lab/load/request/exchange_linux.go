@@ -114,6 +114,9 @@ func (l *loop) right(x *exchange, target *scenario.Target, n int, now int64) {
 		l.open.Right(&x.arrival, now)
 		return
 	}
+	if l.crew != nil {
+		l.rightInRamp(now, now-x.sent, n)
+	}
 	l.rec.Latency(now-x.sent, n)
 }
 

@@ -135,8 +135,7 @@ func TestRampOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	most := 0
-	var res *spec.Result
+	most, res := 0, &spec.Result{}
 	for _, e := range events {
 		if e.Tick != nil {
 			most = max(most, e.Tick.Users)
@@ -145,7 +144,17 @@ func TestRampOfARun(t *testing.T) {
 			res = e.Result
 		}
 	}
-	if res == nil || res.GaveUp != "" || len(res.Errors) > 0 || res.Requests == 0 || most == 0 || most > 6 || res.Connects > 6 {
+	var counted uint64
+	for _, s := range res.Ramp {
+		counted += s.Requests
+		if n := decode(t, s.Histogram).TotalCount(); uint64(n) != s.Requests || s.Errors != 0 {
+			t.Errorf("%d latencies of a step with %+v", n, s)
+		}
+	}
+	if len(res.Ramp) != 3 || res.Ramp[0].Requests != 0 || counted != res.Requests {
+		t.Errorf("steps %+v of %d requests", res.Ramp, res.Requests)
+	}
+	if res.GaveUp != "" || len(res.Errors) > 0 || res.Requests == 0 || most == 0 || most > 6 || res.Connects > 6 {
 		t.Errorf("at most %d users, %+v", most, res)
 	}
 }

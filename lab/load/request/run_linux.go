@@ -89,7 +89,7 @@ func (c *client) Tick(t *spec.Tick, now int64) {
 func (c *client) Begin(begin, end int64) {
 	c.from = c.at
 	if c.crew != nil {
-		c.crew.origin = begin
+		c.crew.begin(begin, end, c.at.Failures())
 	}
 	if c.play != nil {
 		c.play.begin()
@@ -121,6 +121,12 @@ func (c *client) Result(res *spec.Result, now int64) error {
 		}
 	}
 	res.Held = c.held
+	if c.crew != nil {
+		var err error
+		if res.Ramp, err = c.crew.result(c.at.Failures()); err != nil {
+			return err
+		}
+	}
 	switch {
 	case c.spec.Idle:
 		return c.latency(res)

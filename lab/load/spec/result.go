@@ -29,6 +29,7 @@ type Result struct {
 
 	Targets   []Target   `json:"targets,omitempty"` // of a scenario, in its order
 	Flows     []Flow     `json:"flows,omitempty"`   // of a scenario, in its order
+	Ramp      []RampStep `json:"ramp,omitempty"`    // of Spec.Ramp, in the order of its Spans
 	Connects  uint64     `json:"connects"`          // connections established, since the process began
 	Connect   string     `json:"connect_hdr"`       // how long each took; HdrHistogram V2 as above
 	TLS       *TLSResult `json:"tls,omitempty"`     // nil without TLS
@@ -60,4 +61,11 @@ type Flow struct {
 	Unfinished uint64 `json:"unfinished,omitempty"` // under way when the window ended; they have no time
 	Histogram  string `json:"hdr"`                  // of the completed ones, think time included; as Result.Histogram, to two digits
 	Waited     string `json:"waited_hdr"`           // the sum of the latencies of their requests: without think time
+}
+
+// RampStep is the result of one span of a ramp.
+type RampStep struct {
+	Requests  uint64 `json:"requests"` // right responses that came in it
+	Errors    uint64 `json:"errors"`   // counted in it, or within 20 ms of its end
+	Histogram string `json:"hdr"`      // latencies of Requests; as Result.Histogram, to two digits
 }

@@ -77,6 +77,13 @@ func Run(kind string) (*present.Document, error) {
 	if err := d.Fill(r, target, thresholds); err != nil {
 		return nil, err
 	}
+	if kind == "ramp" {
+		half := spec.RampStep{Requests: r.Requests / 2, Histogram: r.Connect}
+		steps := &arrive.Ramp{Steps: []arrive.RampStep{{For: 5 * time.Second, Users: 64}, {For: 5 * time.Second}}}
+		if err := d.FillRamp(steps, 10*time.Second, []spec.RampStep{half, half}); err != nil {
+			return nil, err
+		}
+	}
 	m.beside(d, kind)
 	return d, nil
 }
