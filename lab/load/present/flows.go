@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -99,12 +98,21 @@ func (d *Document) tagFigures(all map[string]objective.Figures) {
 	}
 }
 
-// named writes a row of a table whose first column is a name, as wide as that of targets.
-func (s *summary) named(name string, cells ...string) {
-	width := targetWidth + 12*(4-len(cells))
-	s.WriteString(text.Pad(text.Snip(report.Line(name), width, "…"), width, ' '))
-	for _, c := range cells {
-		s.WriteString(text.AlignRight.Apply(c, 12))
+// grid returns a table whose first column is a name, as wide as that of targets.
+func grid(first string, heads ...string) *screen.Table {
+	const cell = 12
+	columns := []screen.Column{{Head: first, Width: targetWidth + cell*(4-len(heads))}}
+	for _, head := range heads {
+		columns = append(columns, screen.Column{Head: head, Width: cell})
+	}
+	return screen.NewTable(columns...)
+}
+
+// rows writes a table, of which the text leaves out some rows.
+func (s *summary) rows(table *screen.Table, left int) {
+	s.WriteString(table.Print(s.screen))
+	if left > 0 {
+		s.line("", fmt.Sprintf("and %d more, which --json has", left))
 	}
 	s.WriteString("\n")
 }
@@ -114,15 +122,12 @@ func (s *summary) tags(d *Document) {
 	if len(d.Tags) == 0 {
 		return
 	}
-	s.named("tag", "requests", "errors", "p50", "p95", "p99")
+	table := grid("tag", "requests", "errors", "p50", "p95", "p99")
 	for _, t := range d.Tags[:min(len(d.Tags), targetRows)] {
-		s.named(t.Name+"="+t.Value, fmt.Sprint(t.Requests), fmt.Sprint(t.Errors),
+		table.Row(screen.Snip(report.Line(t.Name+"="+t.Value), targetWidth-12), fmt.Sprint(t.Requests), s.failed(t.Errors),
 			report.Quantile(t.Latency.P50, " "), report.Quantile(t.Latency.Quantile(0.95), " "), report.Quantile(t.Latency.P99, " "))
 	}
-	if n := len(d.Tags) - targetRows; n > 0 {
-		s.WriteString(fmt.Sprintf("and %d more, which --json has\n", n))
-	}
-	s.WriteString("\n")
+	s.rows(table, len(d.Tags)-targetRows)
 }
 
 // flows is the table of a scenario's flows, if there are several.
@@ -130,9 +135,11 @@ func (s *summary) flows(d *Document) {
 	if d.Iterations == nil || len(d.Iterations.Flows) < 2 {
 		return
 	}
-	s.named("flow", "completed", "aborted", "p50", "p99")
-	for _, f := range d.Iterations.Flows {
-		s.named(f.Name, fmt.Sprint(f.Completed), fmt.Sprint(f.Aborted), report.Quantile(f.Time.P50, " "), report.Quantile(f.Time.P99, " "))
+	list := d.Iterations.Flows
+	table := grid("flow", "completed", "aborted", "p50", "p99")
+	for _, f := range list[:min(len(list), targetRows)] {
+		table.Row(screen.Snip(report.Line(f.Name), targetWidth), fmt.Sprint(f.Completed), s.failed(f.Aborted),
+			report.Quantile(f.Time.P50, " "), report.Quantile(f.Time.P99, " "))
 	}
-	s.WriteString("\n")
+	s.rows(table, len(list)-targetRows)
 }
