@@ -183,11 +183,14 @@ type Latency struct {
 	MeanUs    float64  `json:"mean_us"`
 	P50       *float64 `json:"p50_us"`
 	P90       *float64 `json:"p90_us"`
+	P95       *float64 `json:"p95_us"`
 	P99       *float64 `json:"p99_us"`
 	P999      *float64 `json:"p99_9_us"`
 	P9999     *float64 `json:"p99_99_us"`
 	MaxUs     float64  `json:"max_us"`
 	Histogram string   `json:"hdr"` // HdrHistogram V2 compressed, base64; nanoseconds
+
+	Percentiles []Percentile `json:"percentiles,omitempty"` // further ones that were asked for
 }
 
 // CPU is the server's CPU time in the window, over all of its processes.

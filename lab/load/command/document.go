@@ -32,6 +32,7 @@ func (s *session) document(words string) *present.Document {
 			Method: p.request.method, Headers: len(p.request.wire) - p.request.body, Body: p.request.body, Status: s.server.status,
 			Connections: p.flags.connections, Pipeline: p.flags.pipeline, Arrivals: words, Seed: p.seed,
 			DurationSeconds: p.duration.Seconds(), WarmupSeconds: p.flags.warmup.Seconds(), TimeoutSeconds: p.flags.timeout.Seconds(), CPUs: p.cpus,
+			Percentiles: p.percents,
 		},
 	}
 	p.describeUsers(&d.Config)

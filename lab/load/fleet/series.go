@@ -15,6 +15,7 @@ type Point struct {
 	Rate     float64     `json:"rate"`    // requests a second
 	Workers  float64     `json:"workers"` // that were measured, on average over Seconds
 	P50      float64     `json:"p50_us"`  // microseconds, from Heat: within a bucket, which is 19 % wide; 0 without answers
+	P95      float64     `json:"p95_us"`
 	P99      float64     `json:"p99_us"`
 	Heat     [][2]uint64 `json:"heat"` // sparse latency counts, see results.HeatBucket
 
@@ -95,7 +96,7 @@ func (s *series) point(i int) Point {
 			p.Heat = append(p.Heat, [2]uint64{uint64(h), n})
 		}
 	}
-	p.P50, p.P99 = quantile(p.Heat, 0.50), quantile(p.Heat, 0.99)
+	p.P50, p.P95, p.P99 = quantile(p.Heat, 0.50), quantile(p.Heat, 0.95), quantile(p.Heat, 0.99)
 	return p
 }
 

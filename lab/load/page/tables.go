@@ -34,13 +34,24 @@ func micros(us *float64) web.Cell {
 }
 
 // latencies are the cells of a distribution; all of an empty one are missing.
-func latencies(l results.Latency) []web.Cell {
+func latencies(l results.Latency, percents []float64) []web.Cell {
 	if l.Count == 0 {
-		return slices.Repeat([]web.Cell{missing()}, 8)
+		return slices.Repeat([]web.Cell{missing()}, len(percents)+2)
 	}
-	return []web.Cell{
-		micros(&l.MeanUs), micros(l.P50), micros(l.P90), micros(l.Quantile(0.95)), micros(l.P99), micros(l.P999), micros(l.P9999), micros(&l.MaxUs),
+	cells := []web.Cell{micros(&l.MeanUs)}
+	for _, p := range percents {
+		cells = append(cells, micros(l.Percentile(p)))
 	}
+	return append(cells, micros(&l.MaxUs))
+}
+
+// latencyHeads are those of the cells of latencies.
+func latencyHeads(percents []float64) []string {
+	heads := []string{"mean#"}
+	for _, p := range percents {
+		heads = append(heads, results.PercentileName(p)+"#")
+	}
+	return append(heads, "max#")
 }
 
 // thresholds says of each what it came to.
@@ -63,11 +74,11 @@ func thresholds(d *present.Document) web.Table {
 func percentiles(d *present.Document) web.Table {
 	t := web.Table{
 		Caption: "Latencies of the window. A percentile needs ten samples beyond it.",
-		Heads:   web.Heads("latency", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#", "samples#"),
+		Heads:   web.Heads(slices.Concat([]string{"latency"}, latencyHeads(d.Percents()), []string{"samples#"})...),
 	}
 	for _, l := range distributions(d) {
 		if l.latency.Count > 0 {
-			t.Rows = append(t.Rows, append(append([]web.Cell{word(l.name)}, latencies(l.latency)...), whole(l.latency.Count)))
+			t.Rows = append(t.Rows, append(append([]web.Cell{word(l.name)}, latencies(l.latency, d.Percents())...), whole(l.latency.Count)))
 		}
 	}
 	return t
@@ -101,7 +112,7 @@ func steps(d *present.Document) web.Table {
 func targets(d *present.Document) web.Table {
 	t := web.Table{
 		Caption: "Requests of the scenario",
-		Heads:   web.Heads("target", "right#", "wrong#", "rate /s#", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#", "checks that failed"),
+		Heads:   web.Heads(slices.Concat([]string{"target", "right#", "wrong#", "rate /s#"}, latencyHeads(d.Percents()), []string{"checks that failed"})...),
 	}
 	list := d.Targets
 	if len(list) > maxTargets {
@@ -122,7 +133,7 @@ func targets(d *present.Document) web.Table {
 			perSecond := float64(g.Requests) / d.Seconds
 			rate = web.Number(perSecond, report.PerSecond(perSecond))
 		}
-		row := append([]web.Cell{word(g.Name), whole(g.Requests), whole(g.Failures()), rate}, latencies(g.Latency)...)
+		row := append([]web.Cell{word(g.Name), whole(g.Requests), whole(g.Failures()), rate}, latencies(g.Latency, d.Percents())...)
 		t.Rows = append(t.Rows, append(row, long(strings.Join(failed, ", "))))
 	}
 	return t

@@ -93,6 +93,8 @@ type Config struct {
 	TimeoutSeconds  float64 `json:"timeout_seconds"`
 	CPUs            []int   `json:"cpus"`              // of the generator
 	Workers         int     `json:"workers,omitempty"` // processes of it; none: 1
+
+	Percentiles []float64 `json:"percentiles,omitempty"` // that tables show, each above 0 and below 100; none: the usual ones
 }
 
 // Server is what was seen of the server's processes in the window.
@@ -107,6 +109,7 @@ type Server struct {
 // Point is one point of the time series.
 type Point struct {
 	results.Sample
+	P95Us   float64 `json:"p95_us,omitempty"`          // microseconds; 0 without answers
 	SendLag float64 `json:"send_lag_p99_us,omitempty"` // of an open loop, microseconds
 	Waiting uint64  `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent
 	Asked   float64 `json:"asked,omitempty"`           // of an open loop: arrivals a second that were planned, see Document.Ask
@@ -123,7 +126,7 @@ type Point struct {
 
 // PointOf turns a tick into a point.
 func PointOf(t *spec.Tick) Point {
-	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, used: t.Used, Sample: results.Sample{
+	p := Point{P95Us: t.P95, SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, used: t.Used, Sample: results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}}
 	if t.Seconds > 0 {
@@ -171,6 +174,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	if len(r.Gone) > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("of the server's processes these ended: %s; CPU time and memory are theirs until then, and those of no others that came", words(r.Gone)))
 	}
+	d.ChoosePercents(d.Config.Percentiles)
 	d.Generator.Bound = d.bound()
 	if err := d.judge(r, thresholds); err != nil {
 		return err

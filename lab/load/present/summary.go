@@ -139,25 +139,10 @@ func (s *summary) rate(d *Document) {
 	s.WriteString("\n")
 }
 
-// latency is a table: a line each distribution. A quantile that the samples
-// cannot carry is not printed.
+// latency is a table: a line each distribution.
 func (s *summary) latency(d *Document) {
-	row := func(name string, cells ...string) {
-		s.WriteString(fmt.Sprintf("%-12s", name))
-		for _, c := range cells {
-			s.WriteString(strings.Repeat(" ", max(0, 10-text.StringWidthWithoutEscSequences(c))) + c)
-		}
-		s.WriteString("\n")
-	}
-	line := func(name string, l results.Latency) {
-		mean, worst := "–", "–"
-		if l.Count > 0 {
-			mean, worst = report.Micros(l.MeanUs, " "), report.Micros(l.MaxUs, " ")
-		}
-		row(name, mean, report.Quantile(l.P50, " "), report.Quantile(l.P90, " "), report.Quantile(l.P99, " "),
-			report.Quantile(l.P999, " "), report.Quantile(l.P9999, " "), worst)
-	}
-	row("", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
+	var rows []named
+	line := func(name string, l results.Latency) { rows = append(rows, named{name, l}) }
 	switch {
 	case d.Stream != nil:
 		line("delay", d.Latency)
@@ -172,8 +157,9 @@ func (s *summary) latency(d *Document) {
 		line("pacing", d.Open.Pacing)
 	}
 	s.handshakes(d, line)
-	s.connections(d, line)
-	s.WriteString("\n")
+	s.beginnings(d, line)
+	s.tables(rows, d.Percents())
+	s.connections(d)
 }
 
 func (s *summary) sides(d *Document) {

@@ -95,15 +95,19 @@ func (d *Document) behaviour() (parts []string) {
 	return parts
 }
 
-// connections adds the rows of what comes before an answer's end to the table of
+// beginnings adds the rows of what comes before an answer's end to the table of
 // latencies.
-func (s *summary) connections(d *Document, row func(string, results.Latency)) {
+func (s *summary) beginnings(d *Document, row func(string, results.Latency)) {
 	if d.FirstByte != nil {
 		row("first byte", *d.FirstByte)
 	}
 	if d.Connects.Time != nil {
 		row("connect", *d.Connects.Time)
 	}
+}
+
+// connections says what became of them, where there is something to say.
+func (s *summary) connections(d *Document) {
 	if d.Config.PerConnection > 0 || d.Connects.Dropped > 0 || d.Connects.Early > 0 {
 		text := fmt.Sprintf("%d made in all", d.Connects.Made)
 		if n := d.Connects.Dropped; n > 0 {
@@ -112,14 +116,15 @@ func (s *summary) connections(d *Document, row func(string, results.Latency)) {
 		if n := d.Connects.Early; n > 0 {
 			text += fmt.Sprintf("; %d requests answered before they were sent", n)
 		}
-		s.WriteString("\n")
 		s.line("connections", text)
+		s.WriteString("\n")
 	}
 }
 
 const (
 	targetRows  = 40 // of the table on a terminal; the JSON has all
-	targetWidth = 44 // of a name in it
+	targetWidth = 44 // of a name in it, at most
+	targetCell  = 11 // of a figure
 )
 
 // targets is the table of a scenario's requests. Checks that failed stand below
@@ -128,14 +133,20 @@ func (s *summary) targets(d *Document) {
 	if len(d.Targets) == 0 || d.Config.Scenario == "" && len(d.Targets[0].Checks) == 0 {
 		return
 	}
+	percents := d.targetPercents()
+	width := min(targetWidth, report.Width-1-targetCell*(2+len(percents)))
 	row := func(name string, cells ...string) {
-		s.WriteString(text.Pad(text.Snip(report.Line(name), targetWidth, "…"), targetWidth, ' '))
+		s.WriteString(text.Pad(text.Snip(report.Line(name), width, "…"), width, ' '))
 		for _, c := range cells {
-			s.WriteString(text.AlignRight.Apply(c, 12))
+			s.WriteString(text.AlignRight.Apply(c, targetCell))
 		}
 		s.WriteString("\n")
 	}
-	row("target", "requests", "errors", "p50", "p99")
+	heads := []string{"requests", "errors"}
+	for _, p := range percents {
+		heads = append(heads, results.PercentileName(p))
+	}
+	row("target", heads...)
 	list := d.Targets
 	if len(list) > targetRows {
 		list = slices.Clone(list)
@@ -145,7 +156,11 @@ func (s *summary) targets(d *Document) {
 		list = list[:targetRows]
 	}
 	for _, t := range list {
-		row(t.Name, fmt.Sprint(t.Requests), fmt.Sprint(t.Failures()), report.Quantile(t.Latency.P50, " "), report.Quantile(t.Latency.P99, " "))
+		cells := []string{fmt.Sprint(t.Requests), fmt.Sprint(t.Failures())}
+		for _, p := range percents {
+			cells = append(cells, report.Quantile(t.Latency.Percentile(p), " "))
+		}
+		row(t.Name, cells...)
 		for _, name := range slices.Sorted(maps.Keys(t.Checks)) {
 			s.line("  failed", fmt.Sprintf("%d %s", t.Checks[name], report.Line(name)))
 		}

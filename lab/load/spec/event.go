@@ -19,6 +19,7 @@ type Tick struct {
 	Requests  uint64      `json:"requests"` // responses, or events of a stream
 	Errors    uint64      `json:"errors"`
 	P50       float64     `json:"p50_us"` // microseconds; 0 without responses
+	P95       float64     `json:"p95_us"`
 	P99       float64     `json:"p99_us"`
 	ServerCPU float64     `json:"server_cpu"`                // CPU seconds a second
 	Used      float64     `json:"used,omitempty"`            // CPU seconds of the generator itself since its process began, at the tick's end

@@ -1,0 +1,108 @@
+package present
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/results"
+)
+
+// standardPercents are the percentiles that are shown unless others are asked for.
+var standardPercents = []float64{50, 90, 95, 99, 99.9, 99.99}
+
+// Percents returns the percentiles that the tables show, each above 0 and below 100.
+func (d *Document) Percents() []float64 {
+	if len(d.Config.Percentiles) > 0 {
+		return d.Config.Percentiles
+	}
+	return standardPercents
+}
+
+// ChoosePercents makes the tables show other percentiles, and puts them into the latencies
+// of d. An empty list leaves all as it is.
+func (d *Document) ChoosePercents(percents []float64) {
+	if len(percents) == 0 {
+		return
+	}
+	d.Config.Percentiles = percents
+	for _, l := range d.latencies() {
+		l.AddPercentiles(percents)
+	}
+}
+
+// latencies are all distributions of d.
+func (d *Document) latencies() []*results.Latency {
+	list := []*results.Latency{&d.Latency}
+	if d.Open != nil {
+		list = append(list, &d.Open.Service, &d.Open.SendLag, &d.Open.Pacing)
+	}
+	if d.Stream != nil {
+		list = append(list, &d.Stream.Gap, &d.Stream.Lag)
+	}
+	if d.TLS != nil {
+		list = append(list, &d.TLS.Time)
+	}
+	for _, l := range []*results.Latency{d.Connects.Time, d.FirstByte} {
+		if l != nil {
+			list = append(list, l)
+		}
+	}
+	for i := range d.Targets {
+		list = append(list, &d.Targets[i].Latency)
+	}
+	return list
+}
+
+const (
+	labelWidth   = 12 // of the first column of the table of latencies
+	latencyWidth = 10 // of each other
+	// eachTable is how many percentiles fit beside mean and max: more take another table.
+	eachTable = (report.Width-labelWidth)/latencyWidth - 2
+)
+
+// named is a row of the table of latencies.
+type named struct {
+	name    string
+	latency results.Latency
+}
+
+// tables writes the table of latencies, in several parts if the percentiles do not fit into
+// one. A percentile that the samples cannot carry is not printed.
+func (s *summary) tables(rows []named, percents []float64) {
+	row := func(name string, cells ...string) {
+		s.WriteString(text.Pad(name, labelWidth, ' '))
+		for _, c := range cells {
+			s.WriteString(strings.Repeat(" ", max(0, latencyWidth-text.StringWidthWithoutEscSequences(c))) + c)
+		}
+		s.WriteString("\n")
+	}
+	for part := range slices.Chunk(percents, eachTable) {
+		heads := []string{"mean"}
+		for _, p := range part {
+			heads = append(heads, results.PercentileName(p))
+		}
+		row("", append(heads, "max")...)
+		for _, r := range rows {
+			cells, worst := []string{"–"}, "–"
+			if r.latency.Count > 0 {
+				cells[0], worst = report.Micros(r.latency.MeanUs, " "), report.Micros(r.latency.MaxUs, " ")
+			}
+			for _, p := range part {
+				cells = append(cells, report.Quantile(r.latency.Percentile(p), " "))
+			}
+			row(r.name, append(cells, worst)...)
+		}
+		s.WriteString("\n")
+	}
+}
+
+// targetPercents are the percentiles of the table of targets, which has less room.
+func (d *Document) targetPercents() []float64 {
+	if n := len(d.Config.Percentiles); n > 0 {
+		return d.Config.Percentiles[:min(n, 5)]
+	}
+	return []float64{50, 95, 99}
+}
