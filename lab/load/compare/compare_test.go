@@ -252,7 +252,7 @@ func TestLimits(t *testing.T) {
 func TestParseLimits(t *testing.T) {
 	for text, want := range map[string]string{
 		"p99":         "is no limit of a change",
-		"p100<+1%":     `"p100" is no metric of a comparison`,
+		"p100<+1%":    `"p100" is no metric of a comparison`,
 		"p99<10%":     "a change has a sign",
 		"p99<+x%":     `"+x" is no number`,
 		"p99<+10":     "a change is in percent",

@@ -54,6 +54,8 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 		sum.Steal = max(sum.Steal, r.Steal)
 		sum.Foreign = largest(sum.Foreign, r.Foreign)
 		sum.Unanswered += r.Unanswered
+		sum.InFlight += r.InFlight
+		sum.InFlightMax += r.InFlightMax
 		sum.Steady = sum.Steady && r.Steady
 		sum.Cut = sum.Cut || r.Cut
 		sum.GaveUp = cmp.Or(sum.GaveUp, r.GaveUp)

@@ -128,6 +128,7 @@ type tick struct {
 	Heat      [][2]uint64 `json:"heat"`            // see results.HeatBucket
 	Counts    string      `json:"counts"`          // the latencies of this tick alone, see tally.Delta; may be empty
 	SendLag   float64     `json:"send_lag_p99_us"` //
+	InFlight  float64     `json:"in_flight"`       // requests, on average
 	Waiting   uint64      `json:"waiting"`         // arrivals
 	ServerCPU float64     `json:"server_cpu"`      // CPU seconds a second
 }

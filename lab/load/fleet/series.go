@@ -21,6 +21,7 @@ type Point struct {
 
 	SendLag   float64 `json:"send_lag_p99_us,omitempty"` // that of the worker who was latest
 	Waiting   uint64  `json:"waiting,omitempty"`         // arrivals without a connection, of all workers
+	InFlight  float64 `json:"in_flight,omitempty"`       // requests sent and not answered, of all workers, on average
 	ServerCPU float64 `json:"server_cpu"`                // CPU seconds a second
 }
 
@@ -37,6 +38,7 @@ type bin struct {
 	worked           int64 // nanoseconds, all workers together
 	lag              float64
 	waiting, cpu     float64 // times nanoseconds
+	flight           float64 // the same
 }
 
 // maxPoints bounds the series: 28 hours at 100 ms.
@@ -73,6 +75,7 @@ func (s *series) add(from, to int64, t *tick) {
 		b.worked += end - at
 		b.lag = max(b.lag, t.SendLag)
 		b.waiting += float64(t.Waiting) * float64(end-at)
+		b.flight += t.InFlight * float64(end-at)
 		b.cpu += t.ServerCPU * float64(end-at)
 		at = end
 	}
@@ -90,6 +93,7 @@ func (s *series) point(i int) Point {
 	p.Rate = float64(b.requests) / p.Seconds
 	p.Workers = float64(b.worked) / float64(b.to-b.from)
 	p.SendLag, p.ServerCPU = b.lag, b.cpu/float64(b.worked)
+	p.InFlight = b.flight / float64(b.to-b.from)
 	p.Waiting = uint64(math.Round(b.waiting / float64(b.to-b.from)))
 	for h, n := range b.heat {
 		if n > 0 {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -107,7 +108,15 @@ func charts(d *present.Document, columns [][]present.Point) []chart {
 	if d.Open != nil {
 		waiting.Lines = []line{over("waiting", "first", highest(func(p *present.Point) (float64, bool) { return float64(p.Waiting), true }))}
 	}
-	list := []chart{rate, times, errors, waiting}
+	flight := chart{Plot: "flight", Print: "count", Title: "In flight", Text: "Requests that were sent and not yet answered, on average and at most in each moment."}
+	if d.InFlight != nil {
+		flight.Text = fmt.Sprintf("Requests that were sent and not yet answered, on average and at most in each moment; there can be %d.", d.InFlight.Places)
+		flight.Lines = []line{
+			over("mean", "first", mean(func(p *present.Point) (float64, bool) { return p.InFlight, true })),
+			over("at most", "third", highest(func(p *present.Point) (float64, bool) { return float64(p.InFlightMax), p.InFlightMax > 0 })),
+		}
+	}
+	list := []chart{rate, times, errors, waiting, flight}
 	if d.Stream != nil {
 		list[0].Title, list[0].Text = "Events", "Events a second, of all subscribers together."
 		list[1].Title = "Delay"

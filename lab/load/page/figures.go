@@ -99,6 +99,9 @@ func figures(d *present.Document) []figure {
 		errors.Text, errors.Small = fmt.Sprint(n), fmt.Sprintf("%.3g %%: %s", 100*d.ErrorRatio, report.Line(results.ErrorKinds(d.Errors)))
 	}
 	list = append(list, errors)
+	if f := d.InFlight; f != nil {
+		list = append(list, figure{Name: "In flight", Text: f.Average(), Small: fmt.Sprintf("on average; %d at most, of %d", f.Max, f.Places)})
+	}
 	if d.Unanswered > 0 {
 		list = append(list, figure{Name: "Unanswered", Text: fmt.Sprint(d.Unanswered), Small: "requests at the end of the window"})
 	}

@@ -67,15 +67,15 @@ func TestPage(t *testing.T) {
 		plots string
 		want  []string
 	}{
-		{"closed", "rate times errors cpu rss latency heat", []string{"<strong>VALID</strong>", `<td class="kept">kept</td>`, "closed loop", "first byte", "redline load http://127.0.0.1:8080/hello"}},
-		{"open", "rate times errors waiting cpu rss latency heat", []string{"of 2.00k/s asked for", "never had an answer", "service", "send lag", "due"}},
+		{"closed", "rate times errors flight cpu rss latency heat", []string{"<strong>VALID</strong>", `<td class="kept">kept</td>`, "closed loop", "first byte", "In flight", "on average; 64 at most, of ", "there can be ", "redline load http://127.0.0.1:8080/hello"}},
+		{"open", "rate times errors waiting flight cpu rss latency heat", []string{"of 2.00k/s asked for", "never had an answer", "service", "send lag", "due"}},
 		{"stream", "rate times errors standing gap missed cpu rss latency heat", []string{
 			"<strong>INVALID</strong>", "991 of 1000 subscribers stood", "limits of connections and descriptors", "BROKEN", "Delay p99", "it is 20",
 		}},
-		{"find", "rate times errors waiting cpu rss latency heat", []string{"<strong>FOUND</strong> Highest rate: 2000/s", "Steps of the search", "it is 31.0 ms", `<td class="kept">kept</td>`}},
-		{"scenario", "rate times errors cpu rss latency heat", []string{"shop.yaml at http://", "<td>buy/pay</td>", "2 status 201", "Requests of the scenario"}},
-		{"crew", "rate times errors cpu rss goroutines heap gc sched latency heat", []string{"Generators, whose sum", "rack-4", "it fell silent", "16.5", "Those of the generators are in their table", "was refused"}},
-		{"bare", "rate times errors cpu latency heat", []string{"name them with --pid"}},
+		{"find", "rate times errors waiting flight cpu rss latency heat", []string{"<strong>FOUND</strong> Highest rate: 2000/s", "Steps of the search", "it is 31.0 ms", `<td class="kept">kept</td>`}},
+		{"scenario", "rate times errors flight cpu rss latency heat", []string{"shop.yaml at http://", "<td>buy/pay</td>", "2 status 201", "Requests of the scenario"}},
+		{"crew", "rate times errors flight cpu rss goroutines heap gc sched latency heat", []string{"Generators, whose sum", "rack-4", "it fell silent", "16.5", "Those of the generators are in their table", "was refused"}},
+		{"bare", "rate times errors flight cpu latency heat", []string{"name them with --pid"}},
 		{"nothing", "", []string{"not one answer in the window.", "curl -v"}},
 	} {
 		t.Run(c.kind, func(t *testing.T) {

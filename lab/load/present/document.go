@@ -46,9 +46,10 @@ type Document struct {
 	BytesIn           uint64            `json:"bytes_in"`             // as the generator saw them
 	BytesOut          uint64            `json:"bytes_out"`
 
-	Latency   results.Latency   `json:"latency"`          // of an open loop: response time, from the intended send
-	Open      *results.Open     `json:"open,omitempty"`   // of an open loop
-	Stream    *Stream           `json:"stream,omitempty"` // of subscribers; Latency is the delay of events then
+	Latency   results.Latency   `json:"latency"`             // of an open loop: response time, from the intended send
+	Open      *results.Open     `json:"open,omitempty"`      // of an open loop
+	InFlight  *InFlight         `json:"in_flight,omitempty"` // of requests
+	Stream    *Stream           `json:"stream,omitempty"`    // of subscribers; Latency is the delay of events then
 	Generator results.Generator `json:"generator"`
 	Server    *Server           `json:"server,omitempty"`   // when its processes are known
 	Runtime   *Runtime          `json:"runtime,omitempty"`  // when the server tells
@@ -109,10 +110,12 @@ type Server struct {
 // Point is one point of the time series.
 type Point struct {
 	results.Sample
-	P95Us   float64 `json:"p95_us,omitempty"`          // microseconds; 0 without answers
-	SendLag float64 `json:"send_lag_p99_us,omitempty"` // of an open loop, microseconds
-	Waiting uint64  `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent
-	Asked   float64 `json:"asked,omitempty"`           // of an open loop: arrivals a second that were planned, see Document.Ask
+	P95Us       float64 `json:"p95_us,omitempty"`          // microseconds; 0 without answers
+	SendLag     float64 `json:"send_lag_p99_us,omitempty"` // of an open loop, microseconds
+	Waiting     uint64  `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent
+	InFlight    float64 `json:"in_flight,omitempty"`       // requests sent and not answered, on average since the point before
+	InFlightMax uint64  `json:"in_flight_max,omitempty"`   // and at most; not known of several generators
+	Asked       float64 `json:"asked,omitempty"`           // of an open loop: arrivals a second that were planned, see Document.Ask
 
 	GeneratorCPU *float64 `json:"generator_cpu,omitempty"` // of one generator: CPUs in use, 1 = one whole; absent when it is not known
 
@@ -126,7 +129,7 @@ type Point struct {
 
 // PointOf turns a tick into a point.
 func PointOf(t *spec.Tick) Point {
-	p := Point{P95Us: t.P95, SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, used: t.Used, Sample: results.Sample{
+	p := Point{P95Us: t.P95, InFlight: t.InFlight, InFlightMax: t.InFlightMax, SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, used: t.Used, Sample: results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}}
 	if t.Seconds > 0 {
@@ -161,6 +164,9 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	}
 	if err := errors.Join(d.fillUsers(r), d.fillTLS(r)); err != nil {
 		return err
+	}
+	if d.Stream == nil {
+		d.InFlight = d.inFlight(r)
 	}
 	if d.Stream != nil {
 		if err := d.Stream.fill(r); err != nil {

@@ -133,6 +133,9 @@ func (s *summary) rate(d *Document) {
 		errors = fmt.Sprintf("%d, %s (%s)", n, report.Percent(d.ErrorRatio), results.ErrorKinds(d.Errors))
 	}
 	s.line("errors", errors)
+	if d.InFlight != nil {
+		s.line("in flight", d.inFlightText())
+	}
 	if d.Unanswered > 0 {
 		s.line("unanswered", fmt.Sprintf("%d requests at the end of the window; the latencies below have their ages, which are lower bounds", d.Unanswered))
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -22,6 +23,44 @@ type Connects struct {
 	Time    *results.Latency `json:"time,omitempty"`    // that connecting took, each
 	Early   uint64           `json:"early,omitempty"`   // requests whose answer began before they were written to the end
 	Dropped uint64           `json:"dropped,omitempty"` // ended by the server while nothing was asked of it: no error
+}
+
+// InFlight is how many requests were in flight in the window: sent, and neither answered nor
+// failed.
+type InFlight struct {
+	Mean   float64 `json:"mean"`
+	Max    uint64  `json:"max"`    // of several generators the sum of that of each
+	Places int     `json:"places"` // how many there can be: connections, times the pipeline or the streams
+}
+
+func (d *Document) inFlight(r *spec.Result) *InFlight {
+	c := &d.Config
+	return &InFlight{Mean: r.InFlight, Max: r.InFlightMax, Places: c.Connections * max(c.Pipeline, 1) * max(c.Streams, 1)}
+}
+
+// Average prints the mean.
+func (f *InFlight) Average() string {
+	digits := 1
+	if f.Mean < 10 {
+		digits = 2
+	}
+	return strconv.FormatFloat(f.Mean, 'f', digits, 64)
+}
+
+const manyInFlight = 0.90 // of the places, from which on the connections wait for the server
+
+// inFlightText says how many there were, and in a closed loop what that says of its limit.
+func (d *Document) inFlightText() string {
+	f := d.InFlight
+	text := fmt.Sprintf("%s of %d on average, at most %d", f.Average(), f.Places, f.Max)
+	v := d.Server
+	if d.Open != nil || !d.Valid || v == nil || v.CPUs == 0 || d.Generator.Bound || f.Mean < manyInFlight*float64(f.Places) {
+		return text
+	}
+	if v.CPU.Utilisation >= fullCore {
+		return text + ": every connection waits for the server, whose CPUs are full"
+	}
+	return text + ": every connection waits for the server, whose CPUs are not full; more connections may reach a higher rate"
 }
 
 // fillUsers takes the result's parts that tell of targets and connections.

@@ -123,6 +123,7 @@ func (l *loop) lost(c *conn) {
 		c.mux.lost()
 		return
 	}
+	l.flight.Add(c.done-c.asked, l.Now())
 	if c.held {
 		c.held = false
 		l.held--

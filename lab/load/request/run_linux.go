@@ -77,6 +77,7 @@ func (c *client) Mark() { c.was, c.at = c.at, c.rec.Counters }
 // Tick is what was counted between the last two marks.
 func (c *client) Tick(t *spec.Tick, now int64) {
 	t.Requests, t.Errors = c.at.Requests-c.was.Requests, c.at.Failures()-c.was.Failures()
+	t.InFlight, t.InFlightMax = c.flight.Take(now)
 	if c.open != nil {
 		t.SendLag, t.Waiting = c.open.Take(), c.open.queue.Waiting(now)
 	}
@@ -85,6 +86,7 @@ func (c *client) Tick(t *spec.Tick, now int64) {
 // Begin begins the window.
 func (c *client) Begin(begin, end int64) {
 	c.from = c.at
+	c.flight.Begin(begin)
 	if c.play != nil {
 		c.play.begin()
 	}
@@ -115,6 +117,7 @@ func (c *client) Result(res *spec.Result, now int64) error {
 		}
 	}
 	res.Held = c.held
+	res.InFlight, res.InFlightMax = c.flight.Window()
 	if err := c.latency(res); err != nil || c.open != nil || c.spec.Idle {
 		return err
 	}
