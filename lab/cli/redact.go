@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// redacted takes the place of what must not be in a result.
+// redacted replaces values that must not be in a result.
 const redacted = "REDACTED"
 
-// secret is in the name of a header field, a query parameter or a flag whose value is a
-// credential.
+// secret matches names of header fields, query parameters and flags whose values are
+// credentials.
 var secret = regexp.MustCompile(`(?i)auth|cookie|token|secret|key|passw|pwd|session|credential|signature|jwt`)
 
-// Redact returns the arguments of a command as they may be written into a result: without the
-// values of header fields and flags that are credentials, and without those in URLs.
+// Redact returns a copy of a command's arguments in which credentials are replaced: the
+// values of header fields and flags, and those in URLs.
 func Redact(args []string) []string {
 	out := make([]string, 0, len(args))
-	flag := "" // whose value comes next
+	flag := "" // flag whose value is the next argument
 	for _, a := range args {
 		switch {
 		case flag != "":
@@ -42,7 +42,7 @@ func Redact(args []string) []string {
 	return out
 }
 
-// redactValue is the value of a flag.
+// redactValue replaces credentials in the value of a flag.
 func redactValue(flag, value string) string {
 	if flag == "-H" || flag == "--header" {
 		if name, _, ok := strings.Cut(value, ":"); ok && secret.MatchString(name) {
@@ -56,7 +56,7 @@ func redactValue(flag, value string) string {
 	return redactURLs(value)
 }
 
-// redactURLs does so with text that is a URL.
+// redactURLs replaces credentials in text if it is a URL.
 func redactURLs(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
@@ -68,8 +68,8 @@ func redactURLs(text string) string {
 	return RedactURL(u)
 }
 
-// RedactURL is the text of a URL without its password and the values of query parameters that
-// are credentials.
+// RedactURL returns the text of a URL in which the password and the values of query
+// parameters that are credentials are replaced.
 func RedactURL(u *url.URL) string {
 	c := *u
 	if c.User != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRedact leaves no credential in what a result has of its command, and all the rest.
+// TestRedact checks that credentials are replaced and all else is kept.
 func TestRedact(t *testing.T) {
 	for in, want := range map[string]string{
 		"load|-H|Authorization: Bearer s3cret|http://h/":                     "load|-H|Authorization: REDACTED|http://h/",
@@ -23,10 +23,10 @@ func TestRedact(t *testing.T) {
 		args := strings.Split(in, "|")
 		got := Redact(args)
 		if text := strings.Join(got, "|"); text != want || strings.Contains(text, "s3cret") {
-			t.Errorf("%s\n is %s\nwant %s", in, text, want)
+			t.Errorf("%s\n got %s\nwant %s", in, text, want)
 		}
 		if !slices.Equal(args, strings.Split(in, "|")) {
-			t.Errorf("%s: its arguments were changed", in)
+			t.Errorf("%s: Redact changed its argument", in)
 		}
 	}
 }

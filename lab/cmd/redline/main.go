@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string) int {
 	}
 	root.SetArgs(args)
 	root.SetFlagErrorFunc(cli.FlagError)
-	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newEnv())
+	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newImport(), newEnv())
 	root.AddCommand(newWorker(), newGenerators(), newGenerate(), newGeneratorsServe(), newBackend(), newGuard())
 	err := root.ExecuteContext(ctx)
 	if err == nil {

@@ -111,8 +111,9 @@ func (s *summary) stream(d *Document) {
 		text += fmt.Sprintf("; %d streams ended by the server, %d subscribers came back", t.Ends, t.Reconnects)
 	}
 	s.line("subscribers", text)
-	if t.Quiet > 0 {
-		s.line("silence", fmt.Sprintf("%d subscribers had no event in the window; the longest silence at its end was %s", t.Quiet, seconds(t.Silence)))
+	if longest := t.Silence * 1e6; t.Quiet > 0 || longest >= t.Gap.MaxUs && t.Gap.Count > 0 {
+		s.line("silence", fmt.Sprintf("%d subscribers had no event in the window; the longest silence at its end was %s. Silences that are longer than any gap are in the gaps, as lower bounds",
+			t.Quiet, seconds(t.Silence)))
 	}
 	if t.Config.ID != "" {
 		s.line("ids", t.ids())
