@@ -105,6 +105,9 @@ func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, 
 	if err := d.Fill(result, target, thresholds); err != nil {
 		return err
 	}
+	if err := d.FillSteps(arrivals, p.duration, result.Steps); err != nil {
+		return err
+	}
 	if err := m.addWorkers(d, target); err != nil {
 		return err
 	}

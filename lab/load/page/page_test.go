@@ -191,3 +191,24 @@ func TestThresholdsAreShown(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 }
+
+// The steps of stages have a table, and rules in the charts over time.
+func TestPageSteps(t *testing.T) {
+	d := runOf(t, "open")
+	cpu := 0.25
+	for i := range 3 {
+		d.Steps = append(d.Steps, present.Step{From: float64(3 * i), To: float64(3*i + 3), End: 500, Asked: 250, Achieved: 249, Due: 750, Right: 740, Failed: 7, Unfinished: 3, Latency: d.Latency, ServerCPU: &cpu})
+	}
+	text := markup(t, d)
+	for _, want := range []string{"Steps of the arrivals.", "<td>3s–6s</td>", "<td>0→500/s</td>", `"bounds":[3,6]`, "server CPU"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for range maxBounds {
+		d.Steps = append(d.Steps, d.Steps[1])
+	}
+	if text := markup(t, d); !strings.Contains(text, `"bounds":[]`) {
+		t.Error("there are rules between more steps than can be told apart")
+	}
+}

@@ -107,6 +107,27 @@ func steps(d *present.Document) web.Table {
 	return t
 }
 
+// stages are the steps of an open loop with stages.
+func stages(d *present.Document) web.Table {
+	t := web.Table{
+		Caption: "Steps of the arrivals. Errors are of the arrivals that were due in a step; the rate that was achieved is that of the answers that came in it.",
+		Heads: web.Heads(slices.Concat([]string{"step", "rate", "asked /s#", "achieved /s#", "server CPU#"}, latencyHeads(d.Percents()),
+			[]string{"due#", "right#", "failed#", "unfinished#"})...),
+	}
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		cpu := missing()
+		if s.ServerCPU != nil {
+			cpu = web.Number(*s.ServerCPU, fmt.Sprintf("%.2f", *s.ServerCPU))
+		}
+		row := append([]web.Cell{
+			word(s.Time()), word(s.Rates()), web.Number(s.Asked, report.PerSecond(s.Asked)), web.Number(s.Achieved, report.PerSecond(s.Achieved)), cpu,
+		}, latencies(s.Latency, d.Percents())...)
+		t.Rows = append(t.Rows, append(row, whole(s.Due), whole(s.Right), whole(s.Failed), whole(s.Unfinished)))
+	}
+	return t
+}
+
 // targets are the requests of a scenario, those that failed most first if there are very
 // many.
 func targets(d *present.Document) web.Table {

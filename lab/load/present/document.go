@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -62,6 +63,7 @@ type Document struct {
 	Workers   []Worker          `json:"workers,omitempty"` // of several, whose sum the rest is
 	Search    *objective.Found  `json:"search,omitempty"`  // of a search, which the rest is the last kept trial of
 
+	Steps     []Step           `json:"steps,omitempty"`   // of an open loop with stages
 	Targets   []results.Target `json:"targets,omitempty"` // of a scenario, or of a request with checks
 	Connects  Connects         `json:"connects"`
 	FirstByte *results.Latency `json:"first_byte,omitempty"` // of right answers in the window, from the send on
@@ -326,4 +328,32 @@ func (d *Document) Encode(w io.Writer) error {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil
+}
+
+// Load reads a document that Encode wrote. Fields that it does not know are ignored.
+func Load(path string) (*Document, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the run: %w", err)
+	}
+	// The head first: what is of another kind, or version, may differ in types.
+	var head struct {
+		Schema  string
+		Version int
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, fmt.Errorf("%s is no run: %w; write one with redline load --json %[1]s URL", path, err)
+	}
+	switch {
+	case head.Schema != SchemaName:
+		return nil, fmt.Errorf("%s is no run of redline load: its schema is %q, not %q", path, head.Schema, SchemaName)
+	case head.Version != SchemaVersion:
+		return nil, fmt.Errorf("%s has version %d of the schema, and this redline reads %d: use the redline that wrote it, or run again",
+			path, head.Version, SchemaVersion)
+	}
+	d := new(Document)
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w; run again", path, err)
+	}
+	return d, nil
 }

@@ -50,6 +50,9 @@ func (d *Document) latencies() []*results.Latency {
 			list = append(list, l)
 		}
 	}
+	for i := range d.Steps {
+		list = append(list, &d.Steps[i].Latency)
+	}
 	for i := range d.Targets {
 		list = append(list, &d.Targets[i].Latency)
 	}

@@ -28,6 +28,7 @@ func Summary(w io.Writer, d *Document) error {
 		s.rate(d)
 	}
 	s.latency(d)
+	s.steps(d)
 	s.targets(d)
 	s.sides(d)
 	s.workers(d)

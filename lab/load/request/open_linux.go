@@ -199,6 +199,9 @@ func (l *loop) settle(r *run.Runner, res *spec.Result) (err error) {
 	if res.Open, err = l.open.Result(); err != nil {
 		return err
 	}
+	if res.Steps, err = l.open.Steps(); err != nil {
+		return err
+	}
 	res.Open.Due, res.Open.Sent = l.open.queue.Due(math.MaxInt64-1), sent
 	res.Histogram, err = tally.Encode(l.rec.Hist)
 	return err

@@ -92,6 +92,7 @@ func (c *client) Begin(begin, end int64) {
 	}
 	if c.open != nil {
 		c.open.Begin(begin, end)
+		c.open.Divide(c.spec.Arrivals.Steps(time.Duration(end - begin)))
 		c.open.queue.Begin(c.spec.Arrivals, begin, end)
 	}
 }
@@ -122,6 +123,7 @@ func (c *client) Result(res *spec.Result, now int64) error {
 	case c.spec.Idle:
 		return c.latency(res)
 	case c.open != nil:
+		c.open.CloseSteps()
 		open := c.open.Open
 		res.Open = &open
 	default:

@@ -30,6 +30,7 @@ type Result struct {
 	Gone          []int             `json:"gone,omitempty"`          // ServerPIDs of processes that ended: their CPU time is counted until then
 
 	Targets   []Target   `json:"targets,omitempty"` // of a scenario, in its order
+	Steps     []Step     `json:"steps,omitempty"`   // of arrivals with stages, in the order of Plan.Steps
 	Connects  uint64     `json:"connects"`          // connections established, since the process began
 	Connect   string     `json:"connect_hdr"`       // how long each took; HdrHistogram V2 as above
 	TLS       *TLSResult `json:"tls,omitempty"`     // nil without TLS
@@ -38,6 +39,15 @@ type Result struct {
 	Dropped   uint64     `json:"dropped,omitempty"` // connections that the server closed while no request was outstanding: not an error
 
 	Listen *Subscribed `json:"listen,omitempty"` // of subscribers: their events count as requests, and the events' delays as latencies
+}
+
+// Step is the result of the arrivals that were due in one step of their plan.
+type Step struct {
+	Right      uint64 `json:"right"`      // answered right
+	Failed     uint64 `json:"failed"`     // ended with an error
+	Unfinished uint64 `json:"unfinished"` // without a response when the run ended: their latency is their age then
+	Answered   uint64 `json:"answered"`   // right responses that came within the step, whenever they were due
+	Histogram  string `json:"hdr"`        // response times of Right and Unfinished; as Result.Histogram, to two digits with more than 50 steps
 }
 
 // Target is the result of one request of a scenario.
