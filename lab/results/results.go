@@ -153,8 +153,9 @@ type Target struct {
 	Name     string            `json:"name"`
 	Setup    bool              `json:"setup,omitempty"`  // a request that each user sends once, and that no other figure of the run includes
 	Requests uint64            `json:"requests"`         // right responses
-	Errors   uint64            `json:"errors"`           // connections that failed with the response outstanding
+	Errors   uint64            `json:"errors"`           // without a response: their connection failed, or the run ended
 	Checks   map[string]uint64 `json:"checks,omitempty"` // responses that failed a check, by its name
+	Failed   uint64            `json:"failures"`         // sum of Errors and Checks; files of earlier versions lack it
 	Latency  Latency           `json:"latency"`          // as the run's, to two digits, or one if there are very many targets
 }
 

@@ -157,6 +157,10 @@ func targets(d *present.Document) web.Table {
 		row := append([]web.Cell{word(g.Name), whole(g.Requests), whole(g.Failures()), rate}, latencies(g.Latency, d.Percents())...)
 		t.Rows = append(t.Rows, append(row, long(strings.Join(failed, ", "))))
 	}
+	if d.NoTarget > 0 {
+		row := append([]web.Cell{word("of no target"), missing(), whole(d.NoTarget), missing()}, latencies(results.Latency{}, d.Percents())...)
+		t.Rows = append(t.Rows, append(row, long("")))
+	}
 	return t
 }
 

@@ -38,14 +38,20 @@ type Document struct {
 	Gates      []results.Gate     `json:"gates"`
 	Thresholds []objective.Judged `json:"thresholds"` // in the order of the command line
 
-	RequestsPerSecond float64           `json:"requests_per_second"`  // right answers a second
-	Seconds           float64           `json:"seconds"`              // the window's length, as measured
-	Requests          uint64            `json:"requests"`             // right answers in the window
-	Errors            map[string]uint64 `json:"errors"`               // by kind
-	Unanswered        uint64            `json:"unanswered,omitempty"` // of a closed loop: requests without an answer at the end, whose ages are in Latency
-	Late              uint64            `json:"late,omitempty"`       // of a closed loop: answers after the window that took more than twice as long as any in it; they are in Latency, and not in Requests
-	ErrorRatio        float64           `json:"error_ratio"`          // share of the requests that failed or got no answer, 0 to 1
-	BytesIn           uint64            `json:"bytes_in"`             // as the generator saw them
+	RequestsPerSecond float64           `json:"requests_per_second"`             // right answers a second
+	Seconds           float64           `json:"seconds"`                         // the window's length, as measured
+	Requests          uint64            `json:"requests"`                        // right answers in the window
+	Wrong             uint64            `json:"wrong"`                           // answers that were not: of another status, length or body, or that failed a check; they are in Errors
+	Answers           uint64            `json:"answers"`                         // sum of Requests and Wrong; of subscribers events
+	Errors            map[string]uint64 `json:"errors"`                          // by kind
+	AfterWindow       uint64            `json:"failed_after_window,omitempty"`   // of an open loop: arrivals that were due in the window and failed after it; not in Errors
+	NoArrival         uint64            `json:"errors_of_no_arrival,omitempty"`  // of an open loop: of Errors, those not of arrivals due in the window
+	Failing           uint64            `json:"failures"`                        // requests that failed or got no answer: Errors, Unanswered, AfterWindow and Open.Unfinished, less NoArrival
+	NoTarget          uint64            `json:"failures_of_no_target,omitempty"` // with Targets: of Failing, those that no target counts, such as failed connects, setup, and arrivals that were never sent
+	Unanswered        uint64            `json:"unanswered,omitempty"`            // of a closed loop: requests without an answer at the end, whose ages are in Latency
+	Late              uint64            `json:"late,omitempty"`                  // of a closed loop: answers after the window that took more than twice as long as any in it; they are in Latency, and not in Requests
+	ErrorRatio        float64           `json:"error_ratio"`                     // share of the requests that failed or got no answer, 0 to 1
+	BytesIn           uint64            `json:"bytes_in"`                        // as the generator saw them
 	BytesOut          uint64            `json:"bytes_out"`
 
 	Latency   results.Latency   `json:"latency"`             // of an open loop: response time, from the intended send
@@ -165,6 +171,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	if err := errors.Join(d.fillUsers(r), d.fillTLS(r)); err != nil {
 		return err
 	}
+	d.fillSums()
 	if d.Stream == nil {
 		d.InFlight = d.inFlight(r)
 	}
@@ -299,11 +306,14 @@ func (d *Document) Failures() (n uint64, kinds string) {
 		parts = append(parts, fmt.Sprintf("unanswered %d", d.Unanswered))
 	}
 	if d.Open != nil {
-		if in := results.CountErrors(d.Errors); d.Open.Failed > in {
-			parts = append(parts, fmt.Sprintf("after the window %d", d.Open.Failed-in))
+		if after, _ := d.outside(n); after > 0 {
+			parts = append(parts, fmt.Sprintf("after the window %d", after))
 		}
 		if d.Open.Unfinished > 0 {
 			parts = append(parts, fmt.Sprintf("unfinished %d", d.Open.Unfinished))
+		}
+		if _, other := d.outside(n); other > 0 {
+			parts = append(parts, fmt.Sprintf("less %d not of requests due in the window", other))
 		}
 	}
 	return n, strings.Join(parts, ", ")

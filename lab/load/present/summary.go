@@ -128,7 +128,11 @@ func (s *summary) rate(d *Document) {
 			o.Due, o.Due-o.Failed-o.Unfinished, o.Failed, o.Unfinished, o.Sent, o.Waited))
 	}
 	in, out := float64(d.BytesIn)/d.Seconds, float64(d.BytesOut)/d.Seconds
-	s.line("answers", fmt.Sprintf("%d right in %s; %s/s in, %s/s out", d.Requests, seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
+	answers := fmt.Sprintf("%d right", d.Requests)
+	if d.Wrong > 0 {
+		answers = fmt.Sprintf("%d = %d right + %d wrong", d.Answers, d.Requests, d.Wrong)
+	}
+	s.line("answers", fmt.Sprintf("%s in %s; %s/s in, %s/s out", answers, seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
 	errors := "none"
 	if n, kinds := d.Failures(); n > 0 {
 		errors = fmt.Sprintf("%d, %s (%s)", n, report.Percent(d.ErrorRatio), kinds)

@@ -77,12 +77,44 @@ func (d *Document) fillUsers(r *spec.Result) (err error) {
 		if len(t.Checks) > 0 {
 			into.Checks = maps.Clone(t.Checks)
 		}
+		into.Failed = into.Failures()
 		if into.Latency, err = results.ParseLatency(t.Histogram); err != nil {
 			return err
 		}
 		d.Targets = append(d.Targets, into)
 	}
 	return nil
+}
+
+// fillSums adds the totals that the counts add up to.
+func (d *Document) fillSums() {
+	for _, kind := range []string{spec.ErrStatus, spec.ErrLength, spec.ErrBody, spec.ErrCheck} {
+		d.Wrong += d.Errors[kind]
+	}
+	d.Answers = d.Requests + d.Wrong
+	d.Failing = d.failures()
+	d.AfterWindow, d.NoArrival = d.outside(d.Failing)
+	if len(d.Targets) == 0 {
+		return
+	}
+	left := d.Failing
+	for i := range d.Targets {
+		if t := &d.Targets[i]; !t.Setup {
+			left -= min(left, t.Failures())
+		}
+	}
+	d.NoTarget = left
+}
+
+// outside returns what an open loop's failures have beyond the errors of the window: arrivals
+// that failed after it; or which of these errors they have not, as those of arrivals that
+// were due in the warm-up, and of connections.
+func (d *Document) outside(failures uint64) (after, other uint64) {
+	if d.Open == nil {
+		return 0, 0
+	}
+	counted := results.CountErrors(d.Errors) + d.Open.Unfinished
+	return failures - min(failures, counted), counted - min(failures, counted)
 }
 
 // targetFigures are what objectives of single targets are held against.
@@ -203,6 +235,9 @@ func (s *summary) targets(d *Document) {
 		for _, name := range slices.Sorted(maps.Keys(t.Checks)) {
 			s.line("  failed", fmt.Sprintf("%d %s", t.Checks[name], report.Line(name)))
 		}
+	}
+	if n := d.NoTarget; n > 0 {
+		row("of no target", "–", fmt.Sprint(n))
 	}
 	if n := len(d.Targets) - len(list); n > 0 {
 		s.WriteString(fmt.Sprintf("and %d more with fewer errors or requests, which --json has\n", n))
