@@ -68,6 +68,9 @@ func (f *compareFlags) run(c *cobra.Command, args []string) error {
 		}
 		limits = append(limits, list...)
 	}
+	if err := cli.CheckOutput("json", f.json, args...); err != nil {
+		return err
+	}
 	percents, err := percentilesOf(c, f.percentiles)
 	if err != nil {
 		return err

@@ -147,6 +147,9 @@ func (f *importFlags) command(c *cobra.Command, read func(name string, source []
 			if c.Name() == "vegeta" {
 				from = filepath.Dir(name) // as in vegeta's files that redline load reads
 			}
+			if err := cli.CheckOutput("out", f.out, name); err != nil {
+				return err
+			}
 			var source []byte
 			if source, err = readSource(name, c.InOrStdin()); err != nil {
 				return err

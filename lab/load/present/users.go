@@ -15,6 +15,7 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/verdict"
 )
 
 // Connects is what the generator's connections went through.
@@ -57,7 +58,8 @@ func (d *Document) inFlightText() string {
 	if d.Open != nil || !d.Valid || v == nil || v.CPUs == 0 || d.Generator.Bound || f.Mean < manyInFlight*float64(f.Places) {
 		return text
 	}
-	if v.CPU.Utilisation >= fullCore {
+	const full = 1 // a generator, beside which a server is full or not
+	if !verdict.Bound(full, v.CPU.Utilisation) {
 		return text + ": every connection waits for the server, whose CPUs are full"
 	}
 	return text + ": every connection waits for the server, whose CPUs are not full; more connections may reach a higher rate"
