@@ -37,7 +37,7 @@ is broken, 4 the run is INVALID, 130 interrupted.`,
 		RunE: func(c *cobra.Command, args []string) error { return flags.Run(c, strings.Join(args, "")) },
 	}
 	flags.Bind(c.Flags())
-	c.SetUsageFunc(cli.Grouped(command.Groups))
+	c.SetHelpFunc(cli.Help(command.Groups))
 	return c
 }
 

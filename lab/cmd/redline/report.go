@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load/page"
@@ -53,7 +52,7 @@ its summary.`,
 			var other *results.SchemaError
 			switch {
 			case errors.As(err, &other) && other.Schema == present.SchemaName:
-				return reportLoad(c.OutOrStdout(), path, html, markdown, percents)
+				return reportLoad(c, path, html, markdown, percents)
 			case err != nil:
 				return err
 			case len(percents) > 0:
@@ -61,7 +60,11 @@ its summary.`,
 			case html != "":
 				return cli.WritePage(html, func(w io.Writer) error { return report.HTML(w, f) })
 			}
-			return printTable(c.OutOrStdout(), f, markdown)
+			format := report.Terminal
+			if markdown {
+				format = report.Markdown
+			}
+			return report.Table(c.OutOrStdout(), f, format, cli.ScreenOf(c, c.OutOrStdout()))
 		},
 	}
 	c.Flags().BoolVar(&markdown, "markdown", false, "print the table as Markdown")
@@ -83,7 +86,7 @@ func percentilesOf(c *cobra.Command, list string) ([]float64, error) {
 }
 
 // reportLoad renders what redline load --json wrote.
-func reportLoad(w io.Writer, path, html string, markdown bool, percents []float64) error {
+func reportLoad(c *cobra.Command, path, html string, markdown bool, percents []float64) error {
 	if markdown {
 		return cli.Usage("--markdown is for the table of a comparison, and %s is a load: leave it out, or write a page with --html", path)
 	}
@@ -95,16 +98,5 @@ func reportLoad(w io.Writer, path, html string, markdown bool, percents []float6
 	if html != "" {
 		return cli.WritePage(html, func(w io.Writer) error { return page.Write(w, d) })
 	}
-	return present.Summary(w, d)
-}
-
-func printTable(w io.Writer, f *results.File, markdown bool) error {
-	format := report.Terminal
-	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		format = report.TerminalColor
-	}
-	if markdown {
-		format = report.Markdown
-	}
-	return report.Table(w, f, format)
+	return present.Summary(c.OutOrStdout(), d, cli.ScreenOf(c, c.OutOrStdout()))
 }

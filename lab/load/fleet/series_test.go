@@ -8,7 +8,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Ticks that fall on points in parts: nothing is lost and nothing counted twice.
+// Ticks that overlap several points: nothing is lost or counted twice.
 func TestSeriesKeepsCounts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	s := series{width: 100e6}
@@ -42,7 +42,7 @@ func TestSeriesKeepsCounts(t *testing.T) {
 
 func TestPoints(t *testing.T) {
 	s := series{width: 100}
-	s.add(-50, 50, &tick{Requests: 30}) // what was before the start counts as its first part
+	s.add(-50, 50, &tick{Requests: 30}) // the part before the start counts from 0
 	s.add(50, 200, &tick{Requests: 90, Heat: [][2]uint64{{40, 90}}})
 	s.add(100, 150, &tick{Requests: 20})
 	s.add(400, 400, &tick{Requests: 1})                  // of no length

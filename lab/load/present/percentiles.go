@@ -1,12 +1,8 @@
 package present
 
 import (
-	"slices"
-	"strings"
-
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -62,8 +58,6 @@ func (d *Document) latencies() []*results.Latency {
 const (
 	labelWidth   = 12 // of the first column of the table of latencies
 	latencyWidth = 10 // of each other
-	// eachTable is how many percentiles fit beside mean and max: more take another table.
-	eachTable = (report.Width-labelWidth)/latencyWidth - 2
 )
 
 // named is a row of the table of latencies.
@@ -72,34 +66,24 @@ type named struct {
 	latency results.Latency
 }
 
-// tables writes the table of latencies, in several parts if the percentiles do not fit into
-// one. A percentile that the samples cannot carry is not printed.
+// tables writes the table of latencies. A percentile that the samples cannot carry is not printed.
 func (s *summary) tables(rows []named, percents []float64) {
-	row := func(name string, cells ...string) {
-		s.WriteString(text.Pad(name, labelWidth, ' '))
-		for _, c := range cells {
-			s.WriteString(strings.Repeat(" ", max(0, latencyWidth-text.StringWidthWithoutEscSequences(c))) + c)
-		}
-		s.WriteString("\n")
+	columns := []screen.Column{{Width: labelWidth}, {Head: "mean", Width: latencyWidth}}
+	for _, p := range percents {
+		columns = append(columns, screen.Column{Head: results.PercentileName(p), Width: latencyWidth})
 	}
-	for part := range slices.Chunk(percents, eachTable) {
-		heads := []string{"mean"}
-		for _, p := range part {
-			heads = append(heads, results.PercentileName(p))
+	table := screen.NewTable(append(columns, screen.Column{Head: "max", Width: latencyWidth})...)
+	for _, r := range rows {
+		cells, worst := []string{r.name, "–"}, "–"
+		if r.latency.Count > 0 {
+			cells[1], worst = report.Micros(r.latency.MeanUs, " "), report.Micros(r.latency.MaxUs, " ")
 		}
-		row("", append(heads, "max")...)
-		for _, r := range rows {
-			cells, worst := []string{"–"}, "–"
-			if r.latency.Count > 0 {
-				cells[0], worst = report.Micros(r.latency.MeanUs, " "), report.Micros(r.latency.MaxUs, " ")
-			}
-			for _, p := range part {
-				cells = append(cells, report.Quantile(r.latency.Percentile(p), " "))
-			}
-			row(r.name, append(cells, worst)...)
+		for _, p := range percents {
+			cells = append(cells, report.Quantile(r.latency.Percentile(p), " "))
 		}
-		s.WriteString("\n")
+		table.Row(append(cells, worst)...)
 	}
+	s.WriteString(table.Print(s.screen) + "\n")
 }
 
 // targetPercents are the percentiles of the table of targets, which has less room.

@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -137,18 +136,13 @@ func (s *summary) steps(d *Document) {
 	}
 	percents := d.targetPercents()
 	percents = percents[:min(len(percents), stepPercents)]
-	row := func(cells ...string) {
-		s.WriteString(text.Pad(cells[0], stepTime, ' ') + text.Pad(cells[1], stepRate, ' '))
-		for _, c := range cells[2:] {
-			s.WriteString(text.AlignRight.Apply(c, stepFigure))
-		}
-		s.WriteString("\n")
+	columns := []screen.Column{
+		{Head: "step", Width: stepTime}, {Head: "rate", Width: stepRate, Left: true}, {Head: "asked", Width: stepFigure}, {Head: "achieved", Width: stepFigure},
 	}
-	heads := []string{"step", "rate", "asked", "achieved"}
 	for _, p := range percents {
-		heads = append(heads, results.PercentileName(p))
+		columns = append(columns, screen.Column{Head: results.PercentileName(p), Width: stepFigure})
 	}
-	row(append(heads, "errors", "CPU")...)
+	table := screen.NewTable(append(columns, screen.Column{Head: "errors", Width: stepFigure}, screen.Column{Head: "CPU", Width: stepFigure})...)
 	for i := range d.Steps[:min(len(d.Steps), stepRows)] {
 		t := &d.Steps[i]
 		cells := []string{t.Time(), t.Rates(), report.PerSecond(t.Asked) + "/s", report.PerSecond(t.Achieved) + "/s"}
@@ -159,8 +153,9 @@ func (s *summary) steps(d *Document) {
 		if t.ServerCPU != nil {
 			cpu = fmt.Sprintf("%.2f", *t.ServerCPU)
 		}
-		row(append(cells, fmt.Sprint(t.Errors()), cpu)...)
+		table.Row(append(cells, s.failed(t.Errors()), cpu)...)
 	}
+	s.WriteString(table.Print(s.screen))
 	if n := len(d.Steps) - stepRows; n > 0 {
 		s.WriteString(fmt.Sprintf("and %d more, which --json has\n", n))
 	}

@@ -4,19 +4,16 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
-
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Summary writes what a run came to, in at most report.Width columns: what is
-// wrong with it first, then the figures, then the thresholds. It returns the
-// errors of w.
-func Summary(w io.Writer, d *Document) error {
-	var s summary
+// Summary writes what a run came to in the columns of a screen: what is wrong
+// with it first, then the figures, then the thresholds. It returns the errors of w.
+func Summary(w io.Writer, d *Document, on screen.Screen) error {
+	s := summary{screen: on}
 	s.doubts(d)
 	s.search(d)
 	s.line("", d.Asked())
@@ -37,35 +34,41 @@ func Summary(w io.Writer, d *Document) error {
 	return err
 }
 
-type summary struct{ strings.Builder }
+type summary struct {
+	strings.Builder
+	screen screen.Screen
+}
 
 // line writes a labelled line, wrapped under its text; one without a label is
 // indented from its second line on.
-func (s *summary) line(label, body string) {
+func (s *summary) line(label, body string) { s.styled("", label, body) }
+
+// styled is line with a style of the label.
+func (s *summary) styled(style screen.Style, label, body string) {
 	const column = 12
-	first, rest := fmt.Sprintf("%-*s", column, label), strings.Repeat(" ", column)
+	first, rest := s.screen.Paint(style, fmt.Sprintf("%-*s", column, label)), strings.Repeat(" ", column)
 	if label == "" {
 		first, rest = "", "  "
 	}
-	for i, l := range strings.Split(text.WrapSoft(body, report.Width-len(rest)), "\n") {
-		s.WriteString(strings.TrimRight(first+strings.TrimSpace(l), " ") + "\n")
-		if i == 0 {
-			first = rest
-		}
-	}
+	s.WriteString(s.screen.Paragraph(first, rest, body))
+}
+
+// loud writes a line without a label whose word stands out.
+func (s *summary) loud(style screen.Style, word, body string) {
+	s.line("", s.screen.Paint(style, word)+" "+body)
 }
 
 // doubts come first: who reads on knows.
 func (s *summary) doubts(d *Document) {
 	failed := d.Failed()
 	for _, g := range failed {
-		s.line("", fmt.Sprintf("INVALID: %s (gate %s)", report.Line(g.Text), g.Name))
+		s.loud(screen.Loud, "INVALID:", fmt.Sprintf("%s (gate %s)", report.Line(g.Text), g.Name))
 	}
 	if d.Partial != "" {
-		s.line("", "PARTIAL: "+report.Line(d.Partial))
+		s.loud(screen.Loud, "PARTIAL:", report.Line(d.Partial))
 	}
 	for _, n := range d.Notes {
-		s.line("", "NOTE: "+report.Line(n))
+		s.loud(screen.Bold, "NOTE:", report.Line(n))
 	}
 	if len(failed) > 0 || d.Partial != "" || len(d.Notes) > 0 {
 		s.WriteString("\n")
@@ -76,7 +79,7 @@ func (s *summary) search(d *Document) {
 	if d.Search == nil {
 		return
 	}
-	s.line("", "Highest rate: "+d.Search.Text)
+	s.loud(screen.Bold, "Highest rate:", d.Search.Text)
 	if d.Search.Rate > 0 {
 		s.line("", "Its last run:")
 	}
@@ -110,11 +113,7 @@ func (d *Document) Describe() string {
 	}
 	parts = append(parts, d.behaviour()...)
 	return strings.Join(append(parts, fmt.Sprintf("%s after %s of warm-up",
-		seconds(d.Seconds), seconds(d.Generator.WarmupSeconds))), ", ")
-}
-
-func seconds(v float64) string {
-	return time.Duration(v * float64(time.Second)).Round(time.Millisecond).String()
+		report.Seconds(d.Seconds), report.Seconds(d.Generator.WarmupSeconds))), ", ")
 }
 
 func (s *summary) rate(d *Document) {
@@ -132,10 +131,10 @@ func (s *summary) rate(d *Document) {
 	if d.Wrong > 0 {
 		answers = fmt.Sprintf("%d = %d right + %d wrong", d.Answers, d.Requests, d.Wrong)
 	}
-	s.line("answers", fmt.Sprintf("%s in %s; %s/s in, %s/s out", answers, seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
+	s.line("answers", fmt.Sprintf("%s in %s; %s/s in, %s/s out", answers, report.Seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
 	errors := "none"
 	if n, kinds := d.Failures(); n > 0 {
-		errors = fmt.Sprintf("%d, %s (%s)", n, report.Percent(d.ErrorRatio), kinds)
+		errors = s.screen.Paint(screen.Bad, fmt.Sprint(n)) + fmt.Sprintf(", %s (%s)", report.Share(d.ErrorRatio), kinds)
 	}
 	s.line("errors", errors)
 	if d.InFlight != nil {
@@ -211,10 +210,10 @@ func (s *summary) thresholds(d *Document) {
 		if i == 0 {
 			s.WriteString("\n")
 		}
-		word := "kept"
+		label, style := "kept", screen.Good
 		if !j.Kept {
-			word = "BROKEN"
+			label, style = "BROKEN", screen.Loud
 		}
-		s.line(word, j.Why)
+		s.styled(style, label, j.Why)
 	}
 }

@@ -9,11 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/verdict"
 )
@@ -207,19 +206,11 @@ func (s *summary) targets(d *Document) {
 		return
 	}
 	percents := d.targetPercents()
-	width := min(targetWidth, report.Width-1-targetCell*(2+len(percents)))
-	row := func(name string, cells ...string) {
-		s.WriteString(text.Pad(text.Snip(report.Line(name), width, "…"), width, ' '))
-		for _, c := range cells {
-			s.WriteString(text.AlignRight.Apply(c, targetCell))
-		}
-		s.WriteString("\n")
-	}
-	heads := []string{"requests", "errors"}
+	columns := []screen.Column{{Head: "target", Width: targetWidth}, {Head: "requests", Width: targetCell}, {Head: "errors", Width: targetCell}}
 	for _, p := range percents {
-		heads = append(heads, results.PercentileName(p))
+		columns = append(columns, screen.Column{Head: results.PercentileName(p), Width: targetCell})
 	}
-	row("target", heads...)
+	table := screen.NewTable(columns...)
 	list := d.Targets
 	if len(list) > targetRows {
 		list = slices.Clone(list)
@@ -229,20 +220,35 @@ func (s *summary) targets(d *Document) {
 		list = list[:targetRows]
 	}
 	for _, t := range list {
-		cells := []string{fmt.Sprint(t.Requests), fmt.Sprint(t.Failures())}
+		cells := []string{screen.Snip(report.Line(t.Name), targetWidth), fmt.Sprint(t.Requests), s.failed(t.Failures())}
 		for _, p := range percents {
 			cells = append(cells, report.Quantile(t.Latency.Percentile(p), " "))
 		}
-		row(t.Name, cells...)
+		table.Row(cells...)
 		for _, name := range slices.Sorted(maps.Keys(t.Checks)) {
-			s.line("  failed", fmt.Sprintf("%d %s", t.Checks[name], report.Line(name)))
+			table.Remark(func(on screen.Screen) string {
+				return on.Paragraph("  failed    ", "            ", fmt.Sprintf("%d %s", t.Checks[name], report.Line(name)))
+			})
 		}
 	}
 	if n := d.NoTarget; n > 0 {
-		row("of no target", "–", fmt.Sprint(n))
+		cells := []string{"of no target", "–", s.failed(n)}
+		for range percents {
+			cells = append(cells, "–")
+		}
+		table.Row(cells...)
 	}
+	s.WriteString(table.Print(s.screen))
 	if n := len(d.Targets) - len(list); n > 0 {
-		s.WriteString(fmt.Sprintf("and %d more with fewer errors or requests, which --json has\n", n))
+		s.line("", fmt.Sprintf("and %d more with fewer errors or requests, which --json has", n))
 	}
 	s.WriteString("\n")
+}
+
+// failed prints a number of errors: one that is not 0 stands out.
+func (s *summary) failed(n uint64) string {
+	if n == 0 {
+		return "0"
+	}
+	return s.screen.Paint(screen.Bad, fmt.Sprint(n))
 }
