@@ -2,6 +2,9 @@ package results
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -10,9 +13,38 @@ import (
 // fewer it depends on a handful of requests.
 const tailSamples = 10
 
-// Carries reports whether count samples are enough for the quantile q (0 to 1).
+// Carries reports whether count samples are enough for the quantile q (0 to 1): ten have to
+// be beyond it, or below it for one under the median.
 func Carries(count uint64, q float64) bool {
-	return float64(count)*(1-q) >= tailSamples-1e-6
+	return float64(count)*min(q, 1-q) >= tailSamples-1e-8
+}
+
+// maxPercentile is the highest percentile that can be named: it takes ten million samples.
+const maxPercentile = 99.9999
+
+// A Percentile is a percentile of a Latency.
+type Percentile struct {
+	Percent float64  `json:"percent"` // above 0 and below 100
+	Us      *float64 `json:"us"`      // nil: the samples cannot carry it
+}
+
+// PercentileName returns the name of a percentile, as p99.95.
+func PercentileName(percent float64) string {
+	return "p" + strconv.FormatFloat(percent, 'f', -1, 64)
+}
+
+// ParsePercentile reads the name of a percentile, as p99.95, and returns 99.95; false if it
+// is none, or not one from above 0 to 99.9999.
+func ParsePercentile(name string) (percent float64, ok bool) {
+	digits, is := strings.CutPrefix(name, "p")
+	if !is || digits == "" || strings.Trim(digits, "0123456789.") != "" {
+		return 0, false
+	}
+	percent, err := strconv.ParseFloat(digits, 64)
+	if err != nil || percent <= 0 || percent > maxPercentile {
+		return 0, false
+	}
+	return percent, true
 }
 
 // NewLatency summarises a histogram of nanoseconds.
@@ -36,7 +68,7 @@ func summary(h *hdrhistogram.Histogram, encoded string) Latency {
 	}
 	return Latency{
 		Count: count, MeanUs: h.Mean() / 1e3, MaxUs: float64(h.Max()) / 1e3,
-		P50: us(0.5), P90: us(0.9), P99: us(0.99), P999: us(0.999), P9999: us(0.9999),
+		P50: us(0.5), P90: us(0.9), P95: us(0.95), P99: us(0.99), P999: us(0.999), P9999: us(0.9999),
 		Histogram: encoded,
 	}
 }
@@ -48,6 +80,70 @@ func ParseLatency(encoded string) (Latency, error) {
 		return Latency{}, err
 	}
 	return summary(h, encoded), nil
+}
+
+// maxPercentiles bounds how many can be asked for.
+const maxPercentiles = 20
+
+// ParsePercentiles reads a list such as 50,95,p99.95, and returns the percentiles in order.
+// Its errors say what to write instead.
+func ParsePercentiles(list string) (percents []float64, err error) {
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		percent, ok := ParsePercentile("p" + strings.TrimPrefix(name, "p"))
+		if !ok {
+			return nil, fmt.Errorf("%q is no percentile: write numbers above 0, up to %v, as 50,95,99.95", name, maxPercentile)
+		}
+		percents = append(percents, percent)
+	}
+	slices.Sort(percents)
+	if percents = slices.Compact(percents); len(percents) > maxPercentiles {
+		return nil, fmt.Errorf("these are %d percentiles: write %d at most", len(percents), maxPercentiles)
+	}
+	return percents, nil
+}
+
+// stored returns one of the percentiles that every Latency has, which files of before p95
+// was one may lack.
+func (l *Latency) stored(percent float64) *float64 {
+	switch percent {
+	case 50:
+		return l.P50
+	case 90:
+		return l.P90
+	case 95:
+		return l.P95
+	case 99:
+		return l.P99
+	case 99.9:
+		return l.P999
+	case 99.99:
+		return l.P9999
+	}
+	return nil
+}
+
+// Percentile returns a percentile (above 0 and below 100) in microseconds; nil when the
+// samples cannot carry it, or the histogram cannot be read.
+func (l Latency) Percentile(percent float64) *float64 {
+	if us := l.stored(percent); us != nil {
+		return us
+	}
+	for _, p := range l.Percentiles {
+		if p.Percent == percent && p.Us != nil {
+			return p.Us
+		}
+	}
+	return l.Quantile(percent / 100)
+}
+
+// AddPercentiles puts percentiles into l beside those that it always has. It replaces those
+// of an earlier call.
+func (l *Latency) AddPercentiles(percents []float64) {
+	l.Percentiles = nil
+	for _, p := range percents {
+		l.Percentiles = append(l.Percentiles, Percentile{p, l.Percentile(p)})
+	}
 }
 
 // Quantile reads a quantile (0 to 1) from the histogram, in microseconds; nil when the

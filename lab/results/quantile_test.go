@@ -1,7 +1,9 @@
 package results
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,8 +45,32 @@ func TestLatencyQuantile(t *testing.T) {
 	if v := l.Quantile(0.99); v != nil {
 		t.Errorf("p99 %v of 200 samples", *v)
 	}
+	for _, percent := range []float64{90, 95, 97, 50, 75, 2.5, 5, 99} {
+		v := l.Percentile(percent)
+		if few := percent < 5 || percent > 95; few != (v == nil) || v != nil && math.Abs(*v-2*percent) > 1 {
+			t.Errorf("p%v %v", percent, v)
+		}
+	}
+	l.AddPercentiles([]float64{75, 99})
+	if p := l.Percentiles; len(p) != 2 || p[0].Percent != 75 || *p[0].Us != *l.Percentile(75) || p[1].Us != nil {
+		t.Errorf("percentiles %v", p)
+	}
 	l.Histogram = "none"
 	if v := l.Quantile(0.5); v != nil {
 		t.Errorf("p50 %v of a damaged histogram", *v)
+	}
+}
+
+func TestParsePercentiles(t *testing.T) {
+	for text, want := range map[string]string{
+		"50,75,95,99.95": "[50 75 95 99.95]", " p99 ,50,99.0": "[50 99]", "0.1,99.9999": "[0.1 99.9999]",
+		"": `"" is no percentile`, "50,,99": `"" is no percentile`, "100": "is no percentile", "0": "is no percentile", "pp5": "is no percentile",
+		"1e1": "is no percentile", "NaN": "is no percentile", "-5": "is no percentile", "50;99": "is no percentile",
+		"1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21": "21 percentiles: write 20 at most",
+	} {
+		list, err := ParsePercentiles(text)
+		if got := fmt.Sprint(list, err); !strings.Contains(got, want) {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
 	}
 }

@@ -154,8 +154,9 @@ type Target struct {
 	Tags     map[string]string `json:"tags,omitempty"`
 	Setup    bool              `json:"setup,omitempty"`  // a request that each user sends once, and that no other figure of the run includes
 	Requests uint64            `json:"requests"`         // right responses
-	Errors   uint64            `json:"errors"`           // connections that failed with the response outstanding
+	Errors   uint64            `json:"errors"`           // without a response: their connection failed, or the run ended
 	Checks   map[string]uint64 `json:"checks,omitempty"` // responses that failed a check, by its name
+	Failed   uint64            `json:"failures"`         // sum of Errors and Checks; files of earlier versions lack it
 	Latency  Latency           `json:"latency"`          // as the run's, to two digits, or one if there are very many targets
 }
 
@@ -211,11 +212,14 @@ type Latency struct {
 	MeanUs    float64  `json:"mean_us"`
 	P50       *float64 `json:"p50_us"`
 	P90       *float64 `json:"p90_us"`
+	P95       *float64 `json:"p95_us"`
 	P99       *float64 `json:"p99_us"`
 	P999      *float64 `json:"p99_9_us"`
 	P9999     *float64 `json:"p99_99_us"`
 	MaxUs     float64  `json:"max_us"`
 	Histogram string   `json:"hdr"` // HdrHistogram V2 compressed, base64; nanoseconds
+
+	Percentiles []Percentile `json:"percentiles,omitempty"` // further ones that were asked for
 }
 
 // CPU is the server's CPU time in the window, over all of its processes.

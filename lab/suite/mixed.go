@@ -109,7 +109,7 @@ func (w *watch) fillTargets(r *spec.Result) error {
 			return fmt.Errorf("latency of %s: %w", t.Name, err)
 		}
 		w.run.Targets = append(w.run.Targets, results.Target{
-			Name: t.Name, Requests: t.Requests, Errors: t.Errors, Checks: t.Checks, Latency: latency,
+			Name: t.Name, Requests: t.Requests, Errors: t.Errors, Checks: t.Checks, Failed: t.Errors + results.CountErrors(t.Checks), Latency: latency,
 		})
 		if t.Name == quickTarget {
 			w.run.Latency = latency

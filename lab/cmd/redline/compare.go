@@ -46,15 +46,17 @@ different things, 4 a run is INVALID and there are limits, none of them broken.`
 		RunE: f.run,
 	}
 	c.Flags().StringArrayVar(&f.limits, "threshold", nil, "exit with code 1 when a change is beyond this `LIMIT`, as 'p99<+10%,errors<+0'; may be repeated")
+	c.Flags().StringVar(&f.percentiles, "percentiles", "", "`LIST` of those that are compared, as 50,75,99.9 (default: 50,90,95,99, and those of limits)")
 	c.Flags().BoolVar(&f.anyway, "anyway", false, "compare runs that asked for different things, or are INVALID")
 	c.Flags().StringVar(&f.json, "json", "", "write all of it as JSON to this `FILE`; - is standard output, instead of the text")
 	return c
 }
 
 type compareFlags struct {
-	limits []string
-	anyway bool
-	json   string
+	limits      []string
+	percentiles string
+	anyway      bool
+	json        string
 }
 
 func (f *compareFlags) run(c *cobra.Command, args []string) error {
@@ -69,6 +71,10 @@ func (f *compareFlags) run(c *cobra.Command, args []string) error {
 	if err := cli.CheckOutput("json", f.json, args...); err != nil {
 		return err
 	}
+	percents, err := percentilesOf(c, f.percentiles)
+	if err != nil {
+		return err
+	}
 	var runs [2]*present.Document
 	for i, path := range args {
 		d, err := present.Load(path)
@@ -80,7 +86,7 @@ func (f *compareFlags) run(c *cobra.Command, args []string) error {
 	if list := compare.Differences(runs[0], runs[1]); len(list) > 0 && !f.anyway {
 		return cli.Usage("the runs asked for different things, and a change would be of that:\n  %s\nrun the one like the other, or write --anyway", strings.Join(list, "\n  "))
 	}
-	result := compare.Of(runs[0], runs[1])
+	result := compare.Of(runs[0], runs[1], compare.Percents(percents, limits)...)
 	result.A.File, result.B.File = args[0], args[1]
 	result.Judge(limits)
 	if err := f.write(c, result); err != nil {

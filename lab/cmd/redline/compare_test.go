@@ -56,7 +56,10 @@ func TestCompareVerb(t *testing.T) {
 		{[]string{"--anyway", a, other}, 0, "DIFFERENT: what is measured: a closed loop, then an open loop"},
 		{[]string{a}, 2, "name two runs"},
 		{[]string{a, filepath.Join(dir, "absent.json")}, 2, "no such file"},
-		{[]string{"--threshold", "p98<+1%", a, same}, 2, `--threshold "p98<+1%": "p98" is no metric`},
+		{[]string{"--threshold", "p100<+1%", a, same}, 2, `--threshold "p100<+1%": "p100" is no metric`},
+		{[]string{"--threshold", "p99.9<+1%", a, same}, 1, "BROKEN  p99.9<+1%: the figure is not known of both runs"},
+		{[]string{"--percentiles", "75", "--threshold", "rate>-5%,p98<+1%", a, same}, 1, "p75"},
+		{[]string{"--percentiles", "101", a, same}, 2, `--percentiles: "101" is no percentile`},
 	} {
 		code, out, said := outputOf(t, t.Context(), append([]string{"compare"}, c.args...)...)
 		text := out + said

@@ -159,6 +159,9 @@ func TestReportRefusesWhatItCannotRead(t *testing.T) {
 			t.Errorf("%s: exit code %d, %q; want 1, %q", name, code, said, c.want)
 		}
 	}
+	if code, said := stderrOf(t, "report", "--percentiles", "half", "run.json"); code != 2 || !strings.Contains(said, `--percentiles: "half" is no percentile`) {
+		t.Errorf("exit code %d, %s", code, said)
+	}
 	if code, said := stderrOf(t, "report", filepath.Join(dir, "absent.json")); code != 1 || !strings.Contains(said, "no such file") {
 		t.Errorf("absent: exit code %d, %q", code, said)
 	}

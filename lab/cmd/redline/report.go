@@ -18,7 +18,7 @@ import (
 // newReport renders a results file, or a load run, again.
 func newReport() *cobra.Command {
 	var markdown bool
-	var html string
+	var html, percentiles string
 	c := &cobra.Command{
 		Use:   "report FILE.json",
 		Short: "Render the results of a comparison or of a load as text or as a page",
@@ -38,6 +38,10 @@ its summary.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			path := args[0]
+			percents, err := percentilesOf(c, percentiles)
+			if err != nil {
+				return err
+			}
 			if info, err := os.Stat(path); err == nil && info.IsDir() {
 				path = filepath.Join(path, resultsName)
 			}
@@ -48,9 +52,11 @@ its summary.`,
 			var other *results.SchemaError
 			switch {
 			case errors.As(err, &other) && other.Schema == present.SchemaName:
-				return reportLoad(c, path, html, markdown)
+				return reportLoad(c, path, html, markdown, percents)
 			case err != nil:
 				return err
+			case len(percents) > 0:
+				return cli.Usage("--percentiles is for a load, and %s is a comparison: leave it out", path)
 			case html != "":
 				return cli.WritePage(html, func(w io.Writer) error { return report.HTML(w, f) })
 			}
@@ -62,12 +68,25 @@ its summary.`,
 		},
 	}
 	c.Flags().BoolVar(&markdown, "markdown", false, "print the table as Markdown")
+	c.Flags().StringVar(&percentiles, "percentiles", "", "of a load: `LIST` of those that tables show, as 50,75,95,99.95 (default: those of the run)")
 	c.Flags().StringVar(&html, "html", "", "write the page to this `FILE` instead of printing the text")
 	return c
 }
 
+// percentilesOf reads the flag --percentiles; none: it is not there.
+func percentilesOf(c *cobra.Command, list string) ([]float64, error) {
+	if !c.Flags().Changed("percentiles") {
+		return nil, nil
+	}
+	percents, err := results.ParsePercentiles(list)
+	if err != nil {
+		return nil, cli.Usage("--percentiles: %v", err)
+	}
+	return percents, nil
+}
+
 // reportLoad renders what redline load --json wrote.
-func reportLoad(c *cobra.Command, path, html string, markdown bool) error {
+func reportLoad(c *cobra.Command, path, html string, markdown bool, percents []float64) error {
 	if markdown {
 		return cli.Usage("--markdown is for the table of a comparison, and %s is a load: leave it out, or write a page with --html", path)
 	}
@@ -75,6 +94,7 @@ func reportLoad(c *cobra.Command, path, html string, markdown bool) error {
 	if err != nil {
 		return err
 	}
+	d.ChoosePercents(percents)
 	if html != "" {
 		return cli.WritePage(html, func(w io.Writer) error { return page.Write(w, d) })
 	}

@@ -80,6 +80,9 @@ func ParseStages(text string) ([]Stage, error) {
 		}
 		stages = append(stages, Stage{For: d, Rate: r})
 	}
+	if len(stages) > MaxStages {
+		return nil, fmt.Errorf("%d stages: write at most %d", len(stages), MaxStages)
+	}
 	if total == 0 {
 		return nil, fmt.Errorf("stages %q take no time: %s", text, form)
 	}

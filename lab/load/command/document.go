@@ -35,6 +35,7 @@ func (s *session) document(words string) *present.Document {
 			Method: p.request.method, Headers: len(p.request.wire) - p.request.body, Body: p.request.body, Status: s.server.status,
 			Connections: p.flags.connections, Ramp: p.rampText, Pipeline: p.flags.pipeline, Arrivals: words, Seed: p.seed,
 			DurationSeconds: p.duration.Seconds(), WarmupSeconds: p.flags.warmup.Seconds(), TimeoutSeconds: p.flags.timeout.Seconds(), CPUs: p.cpus,
+			Percentiles: p.percents,
 		},
 	}
 	p.describeUsers(&d.Config)
@@ -107,7 +108,7 @@ func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, 
 	if err := d.Fill(result, target, thresholds); err != nil {
 		return err
 	}
-	if err := d.FillRamp(p.ramp, p.duration, result.Ramp); err != nil {
+	if err := errors.Join(d.FillSteps(arrivals, p.duration, result.Steps), d.FillRamp(p.ramp, p.duration, result.Ramp)); err != nil {
 		return err
 	}
 	if err := m.addWorkers(d, target); err != nil {

@@ -26,7 +26,7 @@ var Groups = []cli.Group{
 	{Title: "Several generators", Flags: "workers bus bus-credentials name wait"},
 	{Title: "In a Kubernetes cluster", Flags: "kubernetes image namespace manifests apply kube-context pod-cpu pod-memory"},
 	{Title: "Metrics", Flags: "export export-run export-linger export-optional"},
-	{Title: "Results", Flags: "json csv hdr html quiet allow-invalid cpu help"},
+	{Title: "Results", Flags: "percentiles json csv hdr html quiet allow-invalid cpu help"},
 }
 
 // Flags is the command line of a run, as it was written.
@@ -43,6 +43,7 @@ type Flags struct {
 	cpu                           string
 	pids                          []int
 	json, csv, hdr, html          string
+	percentiles                   string
 	quiet, allowInvalid           bool
 
 	users    userFlags
@@ -80,6 +81,7 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.StringVar(&l.cpu, "cpu", "", "`CPU` of the generator (default: the last one allowed)")
 	f.IntSliceVar(&l.pids, "pid", nil, "`PID` of the server (default: whoever listens on the port, if on this machine)")
 	l.runtime.bind(f)
+	f.StringVar(&l.percentiles, "percentiles", "", "`LIST` of those that tables show, as 50,75,95,99.95 (default: 50,90,95,99,99.9,99.99)")
 	f.StringVar(&l.json, "json", "", "write all of it as JSON to this `FILE`; - is standard output")
 	f.StringVar(&l.csv, "csv", "", "write the time series to this `FILE`")
 	f.StringVar(&l.hdr, "hdr", "", "write the distributions to this `FILE`, an HdrHistogram log")

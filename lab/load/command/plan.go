@@ -19,6 +19,7 @@ import (
 	"github.com/redline-go/redline/lab/load/serverview"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/profile"
+	"github.com/redline-go/redline/lab/results"
 )
 
 const (
@@ -42,6 +43,7 @@ type plan struct {
 	rampText     string       // ramp in words
 	thresholds   []objective.Objective
 	find         []objective.Objective
+	percents     []float64       // that tables show; none: the usual ones
 	cpus         []int           // of the generator
 	protocol     *protocol       // what is spoken with the server
 	subscribers  *spec.Subscribe // nil: requests are sent, and nobody subscribes
@@ -65,6 +67,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		func() error { return p.planArrivals(changed("duration")) },
 		p.checkThink,
 		p.planObjectives,
+		func() error { return p.planPercentiles(changed("percentiles")) },
 		func() error { return p.planSubscribers(changed) },
 		func() error { return p.planRuntime(changed) },
 		func() error { return p.planWorkers(changed("workers")) },
@@ -188,7 +191,7 @@ func (p *plan) planObjectives() (err error) {
 	}
 	for _, o := range p.find {
 		if o.Target != "" {
-			return fmt.Errorf("--find %s: the search is for all requests together; leave {%s} out", o, o.Target)
+			return fmt.Errorf("--find %s: the search is for all requests together; leave %q out", o, o.Target)
 		}
 		if o.Iterations() && len(p.users.flows) == 0 {
 			return fmt.Errorf("--find %s: %w", o, p.checkIterations(o))
@@ -196,6 +199,17 @@ func (p *plan) planObjectives() (err error) {
 		if o.Metric == "rate" {
 			return fmt.Errorf("--find %s: the rate is what is looked for; write what has to be kept, as p99<10ms", o)
 		}
+	}
+	return nil
+}
+
+// planPercentiles reads which percentiles the tables show.
+func (p *plan) planPercentiles(given bool) (err error) {
+	if !given {
+		return nil
+	}
+	if p.percents, err = results.ParsePercentiles(p.flags.percentiles); err != nil {
+		return fmt.Errorf("--percentiles: %w", err)
 	}
 	return nil
 }
@@ -210,11 +224,15 @@ func (p *plan) checkTargets(list []objective.Objective) error {
 			}
 		case o.Target == "" || slices.Contains(p.users.names, o.Target), slices.Contains(p.users.tags, o.Target):
 		case p.flags.users.targets == "":
-			return fmt.Errorf("a target is one of a scenario; leave {%s} out, or name its file with --targets", o.Target)
+			return fmt.Errorf("a target is one of a scenario; leave %q out, or name its file with --targets", o.Target)
 		case strings.Contains(o.Target, "=") && len(p.users.tags) > 0:
-			return fmt.Errorf("%s has no target and no tag {%s}; its tags are %s", p.users.scenario.Name, o.Target, strings.Join(p.users.tags[:min(len(p.users.tags), 20)], ", "))
+			return fmt.Errorf("%s has no target and no tag %q; its tags are %s", p.users.scenario.Name, o.Target, strings.Join(p.users.tags[:min(len(p.users.tags), 20)], ", "))
 		default:
-			return fmt.Errorf("%s has no target {%s}; it has %s", p.users.scenario.Name, o.Target, strings.Join(p.users.names[:min(len(p.users.names), 20)], ", "))
+			names := objective.Nearest(o.Target, p.users.names, 20)
+			if more := len(p.users.names) - len(names); more > 0 {
+				names = append(names, fmt.Sprintf("and %d more", more))
+			}
+			return fmt.Errorf("%s has no target %q; it has %s", p.users.scenario.Name, o.Target, strings.Join(names, ", "))
 		}
 	}
 	return nil

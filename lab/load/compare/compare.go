@@ -51,7 +51,7 @@ type Run struct {
 // Metric is one figure of both runs. Of errors there is a difference, as their ratio is
 // that of two small numbers, or has none; of all others a ratio.
 type Metric struct {
-	Name       string            `json:"name"`       // rate, p50, p90, p95, p99, errors, cpu or rss
+	Name       string            `json:"name"`       // rate, a percentile as p99, errors, cpu or rss
 	Unit       string            `json:"unit"`       // per_second, us, share, us_per_request or bytes
 	A          *float64          `json:"a"`          // null where it is not known
 	B          *float64          `json:"b"`          // the same
@@ -61,10 +61,8 @@ type Metric struct {
 	Verdict    string            `json:"verdict"`
 }
 
-var quantiles = []struct {
-	name  string
-	share float64
-}{{"p50", 0.50}, {"p90", 0.90}, {"p95", 0.95}, {"p99", 0.99}}
+// standard are the percentiles that are compared unless others are asked for.
+var standard = []float64{50, 90, 95, 99}
 
 // metric is how a Metric is made. Their order is that of sums.resampled.
 type metric struct {
@@ -73,10 +71,10 @@ type metric struct {
 	of         func(*present.Document) *float64
 }
 
-func metrics() []metric {
+func metrics(percents []float64) []metric {
 	list := []metric{{"rate", "per_second", true, func(d *present.Document) *float64 { return &d.RequestsPerSecond }}}
-	for _, q := range quantiles {
-		list = append(list, metric{q.name, "us", false, func(d *present.Document) *float64 { return d.Latency.Quantile(q.share) }})
+	for _, p := range percents {
+		list = append(list, metric{results.PercentileName(p), "us", false, func(d *present.Document) *float64 { return d.Latency.Percentile(p) }})
 	}
 	return append(list,
 		metric{"errors", "share", false, errorShare},
@@ -120,8 +118,13 @@ func meanRSS(d *present.Document) *float64 {
 const resamples = stats.DefaultResamples
 
 // Of compares two runs. It does not look at what they asked for; see Differences, which
-// it lists. The result depends on the runs alone: random numbers have a fixed seed.
-func Of(a, b *present.Document) *Comparison {
+// it lists. The result depends on the runs alone: random numbers have a fixed seed. Of the
+// latencies the percentiles are compared that are given, each above 0 and below 100; none
+// are the usual ones.
+func Of(a, b *present.Document, percents ...float64) *Comparison {
+	if len(percents) == 0 {
+		percents = standard
+	}
 	c := &Comparison{
 		Schema: SchemaName, Version: SchemaVersion, Differences: Differences(a, b), Notes: notes(a, b), Metrics: []Metric{}, Limits: []Judged{},
 	}
@@ -140,15 +143,15 @@ func Of(a, b *present.Document) *Comparison {
 			return out
 		}
 		from := len(out)
-		out = add(second, j).resampled(out)
-		for k, v := range add(first, i).resampled(nil) {
+		out = add(second, j).resampled(percents, out)
+		for k, v := range add(first, i).resampled(percents, nil) {
 			out[from+k] -= v
 		}
 		return out
 	}
 	low, high := stats.CompareSlices(la, lb, figures, stats.Level, resamples, rand.New(rand.NewPCG(1, 2)))
 	whole := figures(indexes(len(first)), indexes(len(second)), nil)
-	for i, m := range metrics() {
+	for i, m := range metrics(percents) {
 		one := Metric{Name: m.name, Unit: m.unit, A: m.of(a), B: m.of(b), Verdict: Unknown}
 		if one.A != nil && one.B != nil {
 			ends := [3]float64{math.NaN(), math.NaN(), math.NaN()}

@@ -101,7 +101,7 @@ func verdicts(c *Comparison) map[string]string {
 func TestCompare(t *testing.T) {
 	all := func(verdict string, but map[string]string) map[string]string {
 		out := map[string]string{}
-		for _, m := range metrics() {
+		for _, m := range metrics(standard) {
 			if out[m.name] = verdict; but[m.name] != "" {
 				out[m.name] = but[m.name]
 			}
@@ -252,7 +252,7 @@ func TestLimits(t *testing.T) {
 func TestParseLimits(t *testing.T) {
 	for text, want := range map[string]string{
 		"p99":         "is no limit of a change",
-		"p98<+1%":     `"p98" is no metric of a comparison`,
+		"p100<+1%":    `"p100" is no metric of a comparison`,
 		"p99<10%":     "a change has a sign",
 		"p99<+x%":     `"+x" is no number`,
 		"p99<+10":     "a change is in percent",

@@ -3,13 +3,16 @@ package compare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/redline-go/redline/lab/results"
 )
 
 // Grammar says how a limit is written.
 const Grammar = "write METRIC<+PERCENT% or METRIC>-PERCENT%, as p99<+10%, cpu<+5% or rate>-3%; of errors, how much their share may rise, as errors<+0 or errors<+0.1%; " +
-	"METRIC is rate, p50, p90, p95, p99, errors, cpu or rss"
+	"METRIC is rate, a percentile as p50 or p99.9, errors, cpu or rss"
 
 // Limit is how far a metric may change.
 type Limit struct {
@@ -46,8 +49,11 @@ func parseLimit(text string) (l Limit, err error) {
 		return l, fmt.Errorf("%q is no limit of a change: %s", text, Grammar)
 	}
 	l = Limit{Metric: strings.TrimSpace(text[:at]), Above: text[at] == '>', text: text}
-	known := false
-	for _, m := range metrics() {
+	quantile, known := results.ParsePercentile(l.Metric)
+	if known {
+		l.Metric = results.PercentileName(quantile)
+	}
+	for _, m := range metrics(nil) {
 		known = known || m.name == l.Metric
 	}
 	if !known {
@@ -65,6 +71,22 @@ func parseLimit(text string) (l Limit, err error) {
 	}
 	l.Change /= 100
 	return l, nil
+}
+
+// Percents returns the percentiles that a comparison needs which is held against limits:
+// those asked for, or the usual ones, and those of the limits.
+func Percents(asked []float64, limits []Limit) []float64 {
+	all := slices.Clone(asked)
+	if len(all) == 0 {
+		all = slices.Clone(standard)
+	}
+	for _, l := range limits {
+		if percent, is := results.ParsePercentile(l.Metric); is {
+			all = append(all, percent)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Judge holds the comparison against limits, which it keeps. A limit is held against the

@@ -77,10 +77,10 @@ func add(list []slice, index []int) *sums {
 
 // resampled is the figure of each metric, in the order of metrics: the logarithm of a
 // ratio's, and that of errors as it is.
-func (t *sums) resampled(out []float64) []float64 {
+func (t *sums) resampled(percents, out []float64) []float64 {
 	out = append(out, math.Log(t.requests/t.seconds))
-	for _, q := range quantiles {
-		out = append(out, logQuantile(&t.heat, q.share))
+	for _, p := range percents {
+		out = append(out, logQuantile(&t.heat, p/100))
 	}
 	share := 0.0
 	if all := t.errors + t.requests; all > 0 {

@@ -53,6 +53,7 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 		sum.WarmupSeconds = max(sum.WarmupSeconds, r.WarmupSeconds)
 		sum.Steal = max(sum.Steal, r.Steal)
 		sum.Foreign = largest(sum.Foreign, r.Foreign)
+		sum.InFlight, sum.InFlightMax = sum.InFlight+r.InFlight, sum.InFlightMax+r.InFlightMax
 		sum.Unanswered, sum.Late = sum.Unanswered+r.Unanswered, sum.Late+r.Late
 		sum.Waited = max(sum.Waited, r.Waited)
 		sum.Steady = sum.Steady && r.Steady
@@ -63,7 +64,7 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 			longest = r.Seconds
 			sum.ServerUser, sum.ServerSys, sum.ServerCPU = r.ServerUser, r.ServerSys, r.ServerCPU
 		}
-		if err := errors.Join(addTargets(sum, r), addFlows(sum, r), addRamp(sum, r)); err != nil {
+		if err := errors.Join(addTargets(sum, r), addFlows(sum, r), addRamp(sum, r), addSteps(sum, r)); err != nil {
 			return nil, nil, fmt.Errorf("worker %d: %w", i, err)
 		}
 		if r.Open != nil {
@@ -117,6 +118,27 @@ func mergeOpen(o *Outcome) spec.Open {
 		sum.Sent += w.Sampled
 	}
 	return sum
+}
+
+// addSteps adds what the steps of a worker's plan came to. All have the same ones.
+func addSteps(sum, r *spec.Result) error {
+	if sum.Steps == nil {
+		sum.Steps = slices.Clone(r.Steps)
+		return nil
+	}
+	if len(sum.Steps) != len(r.Steps) {
+		return fmt.Errorf("%d steps, another worker has %d", len(r.Steps), len(sum.Steps))
+	}
+	for i, s := range r.Steps {
+		all := &sum.Steps[i]
+		all.Right, all.Failed, all.Unfinished, all.Answered = all.Right+s.Right, all.Failed+s.Failed, all.Unfinished+s.Unfinished, all.Answered+s.Answered
+		both, err := results.MergeLatency([]results.Latency{{Histogram: all.Histogram}, {Histogram: s.Histogram}})
+		if err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
+		all.Histogram = both.Histogram
+	}
+	return nil
 }
 
 // addTargets adds a worker's results by target. All workers run the same scenario.

@@ -127,6 +127,7 @@ type tick struct {
 	Counts    string      `json:"counts"`          // the latencies of this tick, see tally.Delta; may be empty
 	SendLag   float64     `json:"send_lag_p99_us"` //
 	Users     uint64      `json:"users"`           // of a ramp
+	InFlight  float64     `json:"in_flight"`       // requests, on average
 	Waiting   uint64      `json:"waiting"`         // arrivals
 	ServerCPU float64     `json:"server_cpu"`      // CPU seconds per second
 

@@ -15,12 +15,14 @@ type Point struct {
 	Rate     float64     `json:"rate"`    // requests per second
 	Workers  float64     `json:"workers"` // number of workers that reported, averaged over Seconds
 	P50      float64     `json:"p50_us"`  // microseconds, from Heat, interpolated within a bucket, which is 19 % wide; 0 without answers
+	P95      float64     `json:"p95_us"`
 	P99      float64     `json:"p99_us"`
 	Heat     [][2]uint64 `json:"heat"` // sparse latency counts, see results.HeatBucket
 
 	SendLag   float64 `json:"send_lag_p99_us,omitempty"` // maximum over the workers
 	Waiting   uint64  `json:"waiting,omitempty"`         // arrivals without a connection, of all workers
 	Users     float64 `json:"users,omitempty"`           // of a ramp, of all workers, on average
+	InFlight  float64 `json:"in_flight,omitempty"`       // requests sent and not answered, of all workers, on average
 	ServerCPU float64 `json:"server_cpu"`                // CPU seconds per second
 
 	Kinds    map[string]uint64 `json:"kinds,omitempty"` // Errors by kind
@@ -44,6 +46,7 @@ type bin struct {
 	lag              float64
 	waiting, cpu     float64 // multiplied by nanoseconds
 	users            float64 // the same
+	flight           float64 // the same
 }
 
 // maxPoints bounds the series: 28 hours at 100 ms.
@@ -91,6 +94,7 @@ func (s *series) add(from, to int64, t *tick) {
 		b.lag = max(b.lag, t.SendLag)
 		b.waiting += float64(t.Waiting) * float64(end-at)
 		b.users += float64(t.Users) * float64(end-at)
+		b.flight += t.InFlight * float64(end-at)
 		b.cpu += t.ServerCPU * float64(end-at)
 		at = end
 	}
@@ -109,6 +113,7 @@ func (s *series) point(i int) Point {
 	p.Rate = float64(b.requests) / p.Seconds
 	p.Workers = float64(b.worked) / float64(b.to-b.from)
 	p.SendLag, p.ServerCPU = b.lag, b.cpu/float64(b.worked)
+	p.InFlight = b.flight / float64(b.to-b.from)
 	p.Waiting = uint64(math.Round(b.waiting / float64(b.to-b.from)))
 	p.Users = b.users / float64(b.to-b.from)
 	for h, n := range b.heat {
@@ -116,7 +121,7 @@ func (s *series) point(i int) Point {
 			p.Heat = append(p.Heat, [2]uint64{uint64(h), n})
 		}
 	}
-	p.P50, p.P99 = quantile(p.Heat, 0.50), quantile(p.Heat, 0.99)
+	p.P50, p.P95, p.P99 = quantile(p.Heat, 0.50), quantile(p.Heat, 0.95), quantile(p.Heat, 0.99)
 	return p
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Grammar describes in one sentence what Parse accepts, for the text of an error.
 const Grammar = "write METRIC<LIMIT or METRIC>LIMIT, as p99<10ms, errors<0.1%, errors<5 or rate>1000; " +
-	"METRIC is p50, p90, p99, p99.9, p99.99, mean, max, errors or rate, followed by {NAME} for one target" + ofStreams
+	"METRIC is a percentile, as p50 or p99.95, mean, max, errors or rate; NAME: before it is for one target, as pay: p99<50ms" + ofStreams
 
 // An Objective is a limit on one figure.
 type Objective struct {
@@ -53,14 +53,20 @@ type Judged struct {
 
 // OfLatency reports whether Limit is a time in microseconds.
 func (o Objective) OfLatency() bool {
-	return o.Metric == "mean" || o.Metric == "max" || quantiles[o.Metric] > 0
+	return ofTimes(o.Metric)
 }
+
+// ofTimes reports whether a metric is a figure of a distribution of times.
+func ofTimes(metric string) bool { return metric == "mean" || metric == "max" || quantile(metric) > 0 }
 
 // String returns the objective as written.
 func (o Objective) String() string { return o.text }
 
-// quantiles are the quantiles of a results.Latency.
-var quantiles = map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
+// quantile returns the quantile (0 to 1) that a metric names, as p99.95; 0 if it is another.
+func quantile(metric string) float64 {
+	percent, _ := results.ParsePercentile(metric)
+	return percent / 100
+}
 
 // Parse parses one or more objectives, separated by commas. Its errors say what to write
 // instead.
@@ -93,7 +99,7 @@ func parse(text string) (o Objective, err error) {
 	switch {
 	case slices.Contains(streamCounts, o.Metric):
 		o.Limit, err = parseNumber(limit, "a count, as "+o.Metric+"<1")
-	case o.stream != "" && o.Metric != "mean" && o.Metric != "max" && quantiles[o.Metric] == 0:
+	case o.stream != "" && !ofTimes(o.Metric):
 		err = fmt.Errorf("%q is not a figure of %s: write one as %s.p99<10ms", o.Metric, o.stream, o.stream)
 	case o.Metric == "errors":
 		o.Limit, o.Share, err = parseErrors(limit)
@@ -106,7 +112,7 @@ func parse(text string) (o Objective, err error) {
 		}
 		o.Limit = float64(d) / 1e3
 	default:
-		err = fmt.Errorf("%q is not a figure of a load: %s", o.Metric, Grammar)
+		err = unknown(o.Metric)
 	}
 	if err != nil {
 		return o, fmt.Errorf("%q: %w", text, err)
@@ -136,7 +142,7 @@ func parseNumber(text, want string) (float64, error) {
 
 // Samples returns how many right responses are needed to judge the objective.
 func (o Objective) Samples() uint64 {
-	q := quantiles[o.Metric]
+	q := quantile(o.Metric)
 	if q == 0 {
 		return 1
 	}
@@ -207,16 +213,14 @@ func (o Objective) ofLatency(l results.Latency, f Figures) (float64, bool) {
 		}
 		return l.MaxUs, some
 	}
-	if q := quantiles[o.Metric]; q > 0 && f.Lost > 0 {
-		return beyond(l, q, f.Lost)
+	percent, ok := results.ParsePercentile(o.Metric)
+	if ok && f.Lost > 0 {
+		return beyond(l, percent/100, f.Lost)
 	}
-	p := map[string]*float64{
-		"p50": l.P50, "p90": l.P90, "p99": l.P99, "p99.9": l.P999, "p99.99": l.P9999,
-	}[o.Metric]
-	if p == nil {
-		return 0, false
+	if us := l.Percentile(percent); ok && us != nil {
+		return *us, true
 	}
-	return *p, true
+	return 0, false
 }
 
 // beyond returns a quantile over requests of which lost have no latency because they

@@ -16,6 +16,8 @@ var figures = Figures{
 	Targets: map[string]Figures{
 		"buy":             {Iterations: Iterations{Time: results.Latency{Count: 50, P50: us(3e6)}, Aborted: 60}},
 		"buy/pay, twice":  {Latency: results.Latency{Count: 100, P50: us(100)}, Rate: 50, Answered: 100, Errors: 300},
+		"pay":             {Latency: results.Latency{Count: 100, P50: us(300)}, Rate: 50, Answered: 100},
+		"a: b <c>":        {},
 		"GET /items/${n}": {Latency: results.Latency{Count: 100, P50: us(200)}, Rate: 50, Answered: 100},
 	},
 	Iterations: Iterations{Time: results.Latency{Count: 2000, MeanUs: 2e6, P50: us(1.9e6), P99: us(4e6), MaxUs: 5e6}},
@@ -47,6 +49,11 @@ func TestJudge(t *testing.T) {
 		{"errors{buy/pay, twice}<10%", false, "it is 75 %"},
 		{"rate {buy/pay, twice} > 49", true, "it is 50.0/s"},
 		{"p99{buy/pay, twice}<1s", false, "100 answers are too few to say, it takes 1000"},
+		{"GET /items/${n}: p50 < 1ms", true, "GET /items/${n}: p50 < 1ms: it is 200 µs"},
+		{"pay: p50<50us", false, "pay: p50<50us: it is 300 µs"},
+		{"a: b <c>: errors<1", true, "it is 0"},
+		{"pay: p95<1s", false, "100 answers are too few to say, it takes 200"},
+		{"pay: p5<1s", false, "100 answers are too few to say, it takes 200"},
 		{"p50{GET /items/${n}}<100us", false, "it is 200 µs"},
 		{"iteration.p99<3s", false, "iteration.p99<3s: it is 4.00 s"},
 		{"iteration.mean<=2s", true, "it is 2.00 s"},
@@ -102,7 +109,7 @@ func TestNothingAnswered(t *testing.T) {
 }
 
 func TestSamples(t *testing.T) {
-	for text, want := range map[string]uint64{"p50<1s": 20, "p99<1s": 1000, "p99.9<1s": 10_000, "p99.99<1s": 100_000, "errors<1": 1} {
+	for text, want := range map[string]uint64{"p50<1s": 20, "p99<1s": 1000, "p99.9<1s": 10_000, "p99.99<1s": 100_000, "p75<1s": 40, "p95<1s": 200, "p99.95<1s": 20_000, "delay.p99.9999<1s": 10_000_000, "p10<1s": 100, "errors<1": 1} {
 		list, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
@@ -124,14 +131,25 @@ func TestParseErrors(t *testing.T) {
 		"<10ms":            "is no objective",
 		"p99<10":           `"10" is not a duration: write one with its unit, as p99<10ms`,
 		"p99<-1ms":         "is not a duration",
-		"p98<10ms":         `"p98" is not a figure of a load: write METRIC<LIMIT`,
-		"iteration.rate>5": `"rate" is not a figure of iteration: write one as iteration.p99<10ms`,
+		"p<10ms":           `"p" is no percentile: write one above p0 and up to p99.9999, or max`,
+		"p0<10ms":          "is no percentile",
+		"p100<10ms":        "is no percentile",
+		"p99.99999<10ms":   "is no percentile",
+		"p9.9.9<10ms":      "is no percentile",
+		"p-5<10ms":         `"p-5" is not a figure of a load: write METRIC<LIMIT`,
+		"delay.p100<1s":    `"p100" is not a figure of delay`,
+		"pay.p99.9<10ms":   `for a target pay write pay: p99.9`,
+		"a.b.errors<1%":    `for a target a.b write a.b: errors`,
+		": p99<1s":         "there is no name before the colon",
+		"pay: p<1s":        "is no percentile",
+		"pay:<1s":          "is no objective",
 		"errors<x":         `"x" is not a limit: write a share or a count`,
 		"errors<200%":      "is more than 100%",
 		"rate>fast":        "write a number of requests a second",
 		"rate>NaN":         "write a number",
 		"p99<1s,":          `"" is no objective`,
 		"p99<1s,p50=1ms":   `"p50=1ms" is no objective`,
+		"iteration.rate>5": `"rate" is not a figure of iteration: write one as iteration.p99<10ms`,
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %q", text, err, want)
@@ -164,6 +182,9 @@ func TestLost(t *testing.T) {
 		{"p50<5.9ms", 200, false, "it is 6.00 ms"},
 		{"p99>20ms", 200, true, "longer than any time"},
 		{"p99.99<1s", 200, false, "too few to say"},
+		{"p75<9ms", 0, true, "it is 8.35 ms"},
+		{"p97.5<11ms", 200, true, "it is 10.8 ms"},
+		{"p99.95<11ms", 0, false, "9800 answers are too few to say, it takes 20000"},
 	} {
 		list, err := Parse(c.text)
 		if err != nil {
@@ -172,5 +193,20 @@ func TestLost(t *testing.T) {
 		if j := list[0].Judge(Figures{Latency: l, Answered: l.Count, Errors: c.lost, Lost: c.lost}); j.Kept != c.kept || !strings.Contains(j.Why, c.why) {
 			t.Errorf("%s with %d lost: kept %v, %q", c.text, c.lost, j.Kept, j.Why)
 		}
+	}
+}
+
+// Of a name that is misspelt the nearest are listed first.
+func TestNearest(t *testing.T) {
+	names := []string{"home", "checkout", "pay", "shopping/cart", "Payment"}
+	for misspelt, want := range map[string]string{
+		"pya": "pay home", "chekout": "checkout home", "PAYMENTS": "Payment pay", "cart": "pay home", "": "pay home",
+	} {
+		if got := strings.Join(Nearest(misspelt, names, 2), " "); got != want {
+			t.Errorf("%q: %q, want %q", misspelt, got, want)
+		}
+	}
+	if got := Nearest("x", names[:1], 20); len(got) != 1 {
+		t.Errorf("%q", got)
 	}
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,11 +12,29 @@ import (
 
 // view is what the page's script draws; see lab/report/web/src/run.ts.
 type view struct {
-	Unit   string  `json:"unit"`
-	Axis   axis    `json:"axis"`
-	Charts []chart `json:"charts"`
-	Curves []curve `json:"curves"` // latency by percentile
-	Heat   heat    `json:"heat"`   // latency over time
+	Unit   string    `json:"unit"`
+	Axis   axis      `json:"axis"`
+	Bounds []float64 `json:"bounds"` // seconds at which steps of arrivals begin, other than 0
+	Charts []chart   `json:"charts"`
+	Curves []curve   `json:"curves"` // latency by percentile
+	Heat   heat      `json:"heat"`   // latency over time
+}
+
+// maxBounds bounds how many are drawn: more would hide the lines.
+const maxBounds = 60
+
+// bounds are where the steps of arrivals begin, in seconds.
+func bounds(d *present.Document) []float64 {
+	list := []float64{}
+	if len(d.Steps) > maxBounds {
+		return list
+	}
+	for i := range d.Steps {
+		if from := d.Steps[i].From; from > 0 {
+			list = append(list, from)
+		}
+	}
+	return list
 }
 
 // chart is a figure over time. What is said about it is the template's.
@@ -51,7 +70,7 @@ type heat struct {
 
 // draw calculates all that the page draws.
 func draw(d *present.Document) (*view, error) {
-	v := &view{Unit: unit(d), Charts: []chart{}, Curves: []curve{}}
+	v := &view{Unit: unit(d), Bounds: bounds(d), Charts: []chart{}, Curves: []curve{}}
 	var columns [][]present.Point
 	v.Axis, columns = layOut(d.Series)
 	v.Heat = newHeat(columns)
@@ -111,7 +130,15 @@ func charts(d *present.Document, columns [][]present.Point) []chart {
 	if d.Config.Ramp != "" {
 		users.Lines = []line{over("users", "first", highest(func(p *present.Point) (float64, bool) { return float64(p.Users), true }))}
 	}
-	list := []chart{rate, times, errors, waiting, users}
+	flight := chart{Plot: "flight", Print: "count", Title: "In flight", Text: "Requests that were sent and not yet answered, on average and at most in each moment."}
+	if d.InFlight != nil {
+		flight.Text = fmt.Sprintf("Requests that were sent and not yet answered, on average and at most in each moment; there can be %d.", d.InFlight.Places)
+		flight.Lines = []line{
+			over("mean", "first", mean(func(p *present.Point) (float64, bool) { return p.InFlight, true })),
+			over("at most", "third", highest(func(p *present.Point) (float64, bool) { return float64(p.InFlightMax), p.InFlightMax > 0 })),
+		}
+	}
+	list := []chart{rate, times, errors, waiting, users, flight}
 	if d.Stream != nil {
 		list[0].Title, list[0].Text = "Events", "Events a second, of all subscribers together."
 		list[1].Title = "Delay"

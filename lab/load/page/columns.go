@@ -119,8 +119,8 @@ func heatOf(column []present.Point) (counts [results.HeatBuckets]uint64) {
 	return counts
 }
 
-// quantiles are p50, p95 and p99 of a column in microseconds. p50 and p99 of a single
-// point are the generator's own; all others come from the latency counts.
+// quantiles are p50, p95 and p99 of a column in microseconds. Those of a single point are
+// the generator's own; all others come from the latency counts.
 func quantiles(column []present.Point) (out [3]*float64) {
 	counts := heatOf(column)
 	for i, q := range [3]float64{0.50, 0.95, 0.99} {
@@ -130,7 +130,10 @@ func quantiles(column []present.Point) (out [3]*float64) {
 	}
 	if len(column) == 1 && out[0] != nil && column[0].P50Us > 0 {
 		p := column[0]
-		p95 := min(max(*out[1], p.P50Us), p.P99Us)
+		p95 := min(max(*out[1], p.P50Us), p.P99Us) // of runs of before points had their own
+		if p.P95Us > 0 {
+			p95 = p.P95Us
+		}
 		out = [3]*float64{&p.P50Us, &p95, &p.P99Us}
 	}
 	return out

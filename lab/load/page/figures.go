@@ -88,12 +88,13 @@ func figures(d *present.Document) []figure {
 		rate.Small = fmt.Sprintf("of %s/s asked for", report.PerSecond(d.Open.TargetRate))
 	}
 	list := []figure{rate}
-	for _, q := range []struct {
-		name string
-		us   *float64
-	}{{"p50", d.Latency.P50}, {"p95", d.Latency.Quantile(0.95)}, {"p99", d.Latency.P99}, {"p99.9", d.Latency.P999}} {
-		if q.us != nil {
-			list = append(list, figure{Name: what + " " + q.name, Text: report.Micros(*q.us, " ")})
+	percents := []float64{50, 95, 99, 99.9}
+	if asked := d.Config.Percentiles; len(asked) > 0 {
+		percents = asked[:min(len(asked), 6)]
+	}
+	for _, p := range percents {
+		if us := d.Latency.Percentile(p); us != nil {
+			list = append(list, figure{Name: what + " " + results.PercentileName(p), Text: report.Micros(*us, " ")})
 		}
 	}
 	errors := figure{Name: "Errors", Text: "none"}
@@ -101,6 +102,9 @@ func figures(d *present.Document) []figure {
 		errors.Text, errors.Small = fmt.Sprint(n), report.Share(d.ErrorRatio)+": "+report.Line(kinds)
 	}
 	list = append(list, errors)
+	if f := d.InFlight; f != nil {
+		list = append(list, figure{Name: "In flight", Text: f.Average(), Small: fmt.Sprintf("on average; %d at most, of %d", f.Max, f.Places)})
+	}
 	if d.Unanswered > 0 {
 		list = append(list, figure{Name: "Unanswered", Text: fmt.Sprint(d.Unanswered), Small: "requests: no answer, although the generator waited"})
 	}
@@ -130,12 +134,11 @@ func timesText(d *present.Document) string {
 	case d.Open != nil:
 		from = "From when a request was due to the whole answer."
 	}
-	exact := "p50 and p99 are exact for each moment"
 	if len(d.Workers) > 0 {
-		exact = "All are read from the counts of the heat map below, whose cells are 14 to 25 % wide"
+		exact := "All are read from the counts of the heat map below, whose cells are 14 to 25 % wide"
 		return from + " " + exact + "."
 	}
-	return from + " " + exact + ", unless several share a column; p95 is read from the counts of the heat map below, whose cells are 14 to 25 % wide."
+	return from + " They are exact for each moment, unless several share a column: then they are read from the counts of the heat map below, whose cells are 14 to 25 % wide."
 }
 
 // errorsText says what came to nothing.

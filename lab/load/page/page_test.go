@@ -67,16 +67,16 @@ func TestPage(t *testing.T) {
 		plots string
 		want  []string
 	}{
-		{"closed", "rate times errors cpu rss latency heat", []string{"<strong>VALID</strong>", `<td class="kept">kept</td>`, "closed loop", "first byte", "redline load http://127.0.0.1:8080/hello"}},
-		{"open", "rate times errors waiting cpu rss latency heat", []string{"of 2.00k/s asked for", "never had an answer", "service", "send lag", "due"}},
+		{"closed", "rate times errors flight cpu rss latency heat", []string{"<strong>VALID</strong>", `<td class="kept">kept</td>`, "closed loop", "first byte", "In flight", "on average; 64 at most, of ", "there can be ", "redline load http://127.0.0.1:8080/hello"}},
+		{"open", "rate times errors waiting flight cpu rss latency heat", []string{"of 2.00k/s asked for", "never had an answer", "service", "send lag", "due"}},
 		{"stream", "rate times errors standing gap missed cpu rss latency heat", []string{
 			"<strong>INVALID</strong>", "991 of 1000 subscribers stood", "limits of connections and descriptors", "BROKEN", "Delay p99", "it is 20",
 		}},
-		{"find", "rate times errors waiting cpu rss latency heat", []string{"<strong>FOUND</strong> Highest rate: 2000/s", "Steps of the search", "it is 31.0 ms", `<td class="kept">kept</td>`}},
-		{"scenario", "rate times errors cpu rss latency heat", []string{"shop.yaml at http://", "<td>buy/pay</td>", "2 status 201", "Requests of the scenario", "Requests by tag", "<td>kind</td>", "one pass of a user through a flow", "iteration, without think time"}},
-		{"crew", "rate times errors cpu rss goroutines heap gc sched latency heat", []string{"Generators, whose sum", "rack-4", "it stopped responding", "16.5", "Those of the generators are in their table", "was refused"}},
-		{"ramp", "rate times errors users cpu rss latency heat", []string{"up to 64 connections (0, then 5s:64,5s:0)", "Each has a connection", "Steps of the ramp", "<td>64→0</td>"}},
-		{"bare", "rate times errors cpu latency heat", []string{"name them with --pid"}},
+		{"find", "rate times errors waiting flight cpu rss latency heat", []string{"<strong>FOUND</strong> Highest rate: 2000/s", "Steps of the search", "it is 31.0 ms", `<td class="kept">kept</td>`}},
+		{"scenario", "rate times errors flight cpu rss latency heat", []string{"shop.yaml at http://", "<td>buy/pay</td>", "2 status 201", "Requests of the scenario", "Requests by tag", "<td>kind</td>", "one pass of a user through a flow", "iteration, without think time"}},
+		{"crew", "rate times errors flight cpu rss goroutines heap gc sched latency heat", []string{"Generators, whose sum", "rack-4", "it stopped responding", "16.5", "Those of the generators are in their table", "was refused"}},
+		{"ramp", "rate times errors users flight cpu rss latency heat", []string{"up to 64 connections (0, then 5s:64,5s:0)", "Each has a connection", "Steps of the ramp", "<td>64→0</td>"}},
+		{"bare", "rate times errors flight cpu latency heat", []string{"name them with --pid"}},
 		{"nothing", "", []string{"not one answer in the window.", "curl -v"}},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
@@ -190,5 +190,26 @@ func TestThresholdsAreShown(t *testing.T) {
 	rows := thresholds(d).Rows
 	if len(rows) != 2 || rows[1][1].Text != "BROKEN" || !slices.ContainsFunc(rows[1], func(c web.Cell) bool { return c.Text == "it is 20" }) {
 		t.Errorf("%+v", rows)
+	}
+}
+
+// The steps of stages have a table, and rules in the charts over time.
+func TestPageSteps(t *testing.T) {
+	d := runOf(t, "open")
+	cpu := 0.25
+	for i := range 3 {
+		d.Steps = append(d.Steps, present.Step{From: float64(3 * i), To: float64(3*i + 3), End: 500, Asked: 250, Achieved: 249, Due: 750, Right: 740, Failed: 7, Unfinished: 3, Latency: d.Latency, ServerCPU: &cpu})
+	}
+	text := markup(t, d)
+	for _, want := range []string{"Steps of the arrivals.", "<td>3s–6s</td>", "<td>0→500/s</td>", `"bounds":[3,6]`, "server CPU"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for range maxBounds {
+		d.Steps = append(d.Steps, d.Steps[1])
+	}
+	if text := markup(t, d); !strings.Contains(text, `"bounds":[]`) {
+		t.Error("there are rules between more steps than can be told apart")
 	}
 }

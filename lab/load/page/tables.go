@@ -34,13 +34,24 @@ func micros(us *float64) web.Cell {
 }
 
 // latencies are the cells of a distribution; all of an empty one are missing.
-func latencies(l results.Latency) []web.Cell {
+func latencies(l results.Latency, percents []float64) []web.Cell {
 	if l.Count == 0 {
-		return slices.Repeat([]web.Cell{missing()}, 8)
+		return slices.Repeat([]web.Cell{missing()}, len(percents)+2)
 	}
-	return []web.Cell{
-		micros(&l.MeanUs), micros(l.P50), micros(l.P90), micros(l.Quantile(0.95)), micros(l.P99), micros(l.P999), micros(l.P9999), micros(&l.MaxUs),
+	cells := []web.Cell{micros(&l.MeanUs)}
+	for _, p := range percents {
+		cells = append(cells, micros(l.Percentile(p)))
 	}
+	return append(cells, micros(&l.MaxUs))
+}
+
+// latencyHeads are those of the cells of latencies.
+func latencyHeads(percents []float64) []string {
+	heads := []string{"mean#"}
+	for _, p := range percents {
+		heads = append(heads, results.PercentileName(p)+"#")
+	}
+	return append(heads, "max#")
 }
 
 // thresholds says of each what it came to.
@@ -63,11 +74,11 @@ func thresholds(d *present.Document) web.Table {
 func percentiles(d *present.Document) web.Table {
 	t := web.Table{
 		Caption: "Latencies of the window. A percentile needs ten samples beyond it.",
-		Heads:   web.Heads("latency", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#", "samples#"),
+		Heads:   web.Heads(slices.Concat([]string{"latency"}, latencyHeads(d.Percents()), []string{"samples#"})...),
 	}
 	for _, l := range distributions(d) {
 		if l.latency.Count > 0 {
-			t.Rows = append(t.Rows, append(append([]web.Cell{word(l.name)}, latencies(l.latency)...), whole(l.latency.Count)))
+			t.Rows = append(t.Rows, append(append([]web.Cell{word(l.name)}, latencies(l.latency, d.Percents())...), whole(l.latency.Count)))
 		}
 	}
 	return t
@@ -96,12 +107,33 @@ func steps(d *present.Document) web.Table {
 	return t
 }
 
+// stages are the steps of an open loop with stages.
+func stages(d *present.Document) web.Table {
+	t := web.Table{
+		Caption: "Steps of the arrivals. Errors are of the arrivals that were due in a step; the rate that was achieved is that of the answers that came in it.",
+		Heads: web.Heads(slices.Concat([]string{"step", "rate", "asked /s#", "achieved /s#", "server CPU#"}, latencyHeads(d.Percents()),
+			[]string{"due#", "right#", "failed#", "unfinished#"})...),
+	}
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		cpu := missing()
+		if s.ServerCPU != nil {
+			cpu = web.Number(*s.ServerCPU, fmt.Sprintf("%.2f", *s.ServerCPU))
+		}
+		row := append([]web.Cell{
+			word(s.Time()), word(s.Rates()), web.Number(s.Asked, report.PerSecond(s.Asked)), web.Number(s.Achieved, report.PerSecond(s.Achieved)), cpu,
+		}, latencies(s.Latency, d.Percents())...)
+		t.Rows = append(t.Rows, append(row, whole(s.Due), whole(s.Right), whole(s.Failed), whole(s.Unfinished)))
+	}
+	return t
+}
+
 // targets are the requests of a scenario, those that failed most first if there are very
 // many.
 func targets(d *present.Document) web.Table {
 	t := web.Table{
 		Caption: "Requests of the scenario",
-		Heads:   web.Heads("target", "right#", "wrong#", "rate /s#", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#", "checks that failed"),
+		Heads:   web.Heads(slices.Concat([]string{"target", "right#", "wrong#", "rate /s#"}, latencyHeads(d.Percents()), []string{"checks that failed"})...),
 	}
 	list := d.Targets
 	if len(list) > maxTargets {
@@ -122,8 +154,12 @@ func targets(d *present.Document) web.Table {
 			perSecond := float64(g.Requests) / d.Seconds
 			rate = web.Number(perSecond, report.PerSecond(perSecond))
 		}
-		row := append([]web.Cell{word(g.Name), whole(g.Requests), whole(g.Failures()), rate}, latencies(g.Latency)...)
+		row := append([]web.Cell{word(g.Name), whole(g.Requests), whole(g.Failures()), rate}, latencies(g.Latency, d.Percents())...)
 		t.Rows = append(t.Rows, append(row, long(strings.Join(failed, ", "))))
+	}
+	if d.NoTarget > 0 {
+		row := append([]web.Cell{word("of no target"), missing(), whole(d.NoTarget), missing()}, latencies(results.Latency{}, d.Percents())...)
+		t.Rows = append(t.Rows, append(row, long("")))
 	}
 	return t
 }
@@ -132,7 +168,7 @@ func targets(d *present.Document) web.Table {
 func flows(d *present.Document) web.Table {
 	t := web.Table{
 		Caption: "Iterations: each is one pass of a user through a flow, from its first request to the last answer",
-		Heads:   web.Heads("flow", "completed#", "aborted#", "under way at the end#", "rate /s#", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#", "p50 without think time#", "p95 without think time#"),
+		Heads:   web.Heads(slices.Concat([]string{"flow", "completed#", "aborted#", "under way at the end#", "rate /s#"}, latencyHeads(d.Percents()), []string{"p50 without think time#", "p95 without think time#"})...),
 	}
 	if d.Iterations == nil {
 		return t
@@ -143,7 +179,7 @@ func flows(d *present.Document) web.Table {
 			perSecond := float64(f.Completed) / d.Seconds
 			rate = web.Number(perSecond, report.PerSecond(perSecond))
 		}
-		row := append([]web.Cell{word(f.Name), whole(f.Completed), whole(f.Aborted), whole(f.Unfinished), rate}, latencies(f.Time)...)
+		row := append([]web.Cell{word(f.Name), whole(f.Completed), whole(f.Aborted), whole(f.Unfinished), rate}, latencies(f.Time, d.Percents())...)
 		t.Rows = append(t.Rows, append(row, micros(f.WithoutThink.P50), micros(f.WithoutThink.Quantile(0.95))))
 	}
 	return t
@@ -153,13 +189,13 @@ func flows(d *present.Document) web.Table {
 func ramp(d *present.Document) web.Table {
 	t := web.Table{
 		Caption: "Steps of the ramp",
-		Heads:   web.Heads("step", "connections", "right#", "errors#", "rate /s#", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#"),
+		Heads:   web.Heads(slices.Concat([]string{"step", "connections", "right#", "errors#", "rate /s#"}, latencyHeads(d.Percents()))...),
 	}
 	for i := range d.RampSteps {
 		s := &d.RampSteps[i]
 		t.Rows = append(t.Rows, append([]web.Cell{
 			word(s.Time()), word(s.Connections()), whole(s.Requests), whole(s.Errors), web.Number(s.RequestsPerSecond, report.PerSecond(s.RequestsPerSecond)),
-		}, latencies(s.Latency)...))
+		}, latencies(s.Latency, d.Percents())...))
 	}
 	return t
 }
@@ -168,7 +204,7 @@ func ramp(d *present.Document) web.Table {
 func tags(d *present.Document) web.Table {
 	t := web.Table{
 		Caption: "Requests by tag",
-		Heads:   web.Heads("tag", "value", "right#", "wrong#", "rate /s#", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#"),
+		Heads:   web.Heads(slices.Concat([]string{"tag", "value", "right#", "wrong#", "rate /s#"}, latencyHeads(d.Percents()))...),
 	}
 	for _, g := range d.Tags[:min(len(d.Tags), maxTargets)] {
 		rate := missing()
@@ -176,7 +212,7 @@ func tags(d *present.Document) web.Table {
 			perSecond := float64(g.Requests) / d.Seconds
 			rate = web.Number(perSecond, report.PerSecond(perSecond))
 		}
-		t.Rows = append(t.Rows, append([]web.Cell{word(g.Name), word(g.Value), whole(g.Requests), whole(g.Errors), rate}, latencies(g.Latency)...))
+		t.Rows = append(t.Rows, append([]web.Cell{word(g.Name), word(g.Value), whole(g.Requests), whole(g.Errors), rate}, latencies(g.Latency, d.Percents())...))
 	}
 	if n := len(d.Tags) - maxTargets; n > 0 {
 		t.Caption += fmt.Sprintf("; %d more are in the JSON", n)

@@ -10,7 +10,7 @@ import (
 
 // csvHead names the columns of CSV, with their units as in the JSON.
 var csvHead = []string{
-	"t", "rate", "p50_us", "p99_us", "errors", "send_lag_p99_us", "waiting", "server_cpu", "rss_bytes", "threads", "open_files",
+	"t", "rate", "p50_us", "p95_us", "p99_us", "errors", "send_lag_p99_us", "waiting", "in_flight", "in_flight_max", "server_cpu", "rss_bytes", "threads", "open_files",
 }
 
 // CSV writes the time series, a line each point. It returns the errors of w.
@@ -31,8 +31,8 @@ func CSV(w io.Writer, series []Point) error {
 			break
 		}
 		row := []string{
-			float(p.T), float(p.Rate), float(p.P50Us), float(p.P99Us), strconv.FormatUint(p.Errors, 10),
-			float(p.SendLag), strconv.FormatUint(p.Waiting, 10), float(p.ServerCPU),
+			float(p.T), float(p.Rate), float(p.P50Us), float(p.P95Us), float(p.P99Us), strconv.FormatUint(p.Errors, 10),
+			float(p.SendLag), strconv.FormatUint(p.Waiting, 10), float(p.InFlight), strconv.FormatUint(p.InFlightMax, 10), float(p.ServerCPU),
 			strconv.FormatUint(p.RSSBytes, 10), strconv.Itoa(p.Threads), strconv.Itoa(p.OpenFiles),
 		}
 		row = append(row, p.runtimeCells()...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -37,19 +38,26 @@ type Document struct {
 	Gates      []results.Gate     `json:"gates"`
 	Thresholds []objective.Judged `json:"thresholds"` // in the order of the command line
 
-	RequestsPerSecond float64           `json:"requests_per_second"`  // right answers a second
-	Seconds           float64           `json:"seconds"`              // the window's length, as measured
-	Requests          uint64            `json:"requests"`             // right answers in the window
-	Errors            map[string]uint64 `json:"errors"`               // by kind
-	Unanswered        uint64            `json:"unanswered,omitempty"` // of a closed loop: requests without an answer at the end, whose ages are in Latency
-	Late              uint64            `json:"late,omitempty"`       // of a closed loop: answers after the window that took more than twice as long as any in it; they are in Latency, and not in Requests
-	ErrorRatio        float64           `json:"error_ratio"`          // share of the requests that failed or got no answer, 0 to 1
-	BytesIn           uint64            `json:"bytes_in"`             // as the generator saw them
+	RequestsPerSecond float64           `json:"requests_per_second"`             // right answers a second
+	Seconds           float64           `json:"seconds"`                         // the window's length, as measured
+	Requests          uint64            `json:"requests"`                        // right answers in the window
+	Wrong             uint64            `json:"wrong"`                           // answers that were not: of another status, length or body, or that failed a check; they are in Errors
+	Answers           uint64            `json:"answers"`                         // sum of Requests and Wrong; of subscribers events
+	Errors            map[string]uint64 `json:"errors"`                          // by kind
+	AfterWindow       uint64            `json:"failed_after_window,omitempty"`   // of an open loop: arrivals that were due in the window and failed after it; not in Errors
+	NoArrival         uint64            `json:"errors_of_no_arrival,omitempty"`  // of an open loop: of Errors, those not of arrivals due in the window
+	Failing           uint64            `json:"failures"`                        // requests that failed or got no answer: Errors, Unanswered, AfterWindow and Open.Unfinished, less NoArrival
+	NoTarget          uint64            `json:"failures_of_no_target,omitempty"` // with Targets: of Failing, those that no target counts, such as failed connects, setup, and arrivals that were never sent
+	Unanswered        uint64            `json:"unanswered,omitempty"`            // of a closed loop: requests without an answer at the end, whose ages are in Latency
+	Late              uint64            `json:"late,omitempty"`                  // of a closed loop: answers after the window that took more than twice as long as any in it; they are in Latency, and not in Requests
+	ErrorRatio        float64           `json:"error_ratio"`                     // share of the requests that failed or got no answer, 0 to 1
+	BytesIn           uint64            `json:"bytes_in"`                        // as the generator saw them
 	BytesOut          uint64            `json:"bytes_out"`
 
-	Latency   results.Latency   `json:"latency"`          // of an open loop: response time, from the intended send
-	Open      *results.Open     `json:"open,omitempty"`   // of an open loop
-	Stream    *Stream           `json:"stream,omitempty"` // of subscribers; Latency is the delay of events then
+	Latency   results.Latency   `json:"latency"`             // of an open loop: response time, from the intended send
+	Open      *results.Open     `json:"open,omitempty"`      // of an open loop
+	InFlight  *InFlight         `json:"in_flight,omitempty"` // of requests
+	Stream    *Stream           `json:"stream,omitempty"`    // of subscribers; Latency is the delay of events then
 	Generator results.Generator `json:"generator"`
 	Server    *Server           `json:"server,omitempty"`   // when its processes are known
 	Runtime   *Runtime          `json:"runtime,omitempty"`  // when the server tells
@@ -61,6 +69,7 @@ type Document struct {
 	Workers   []Worker          `json:"workers,omitempty"` // of several, whose sum the rest is
 	Search    *objective.Found  `json:"search,omitempty"`  // of a search, which the rest is the last kept trial of
 
+	Steps      []Step              `json:"steps,omitempty"`      // of an open loop with stages
 	Targets    []results.Target    `json:"targets,omitempty"`    // of a scenario, or of a request with checks
 	RampSteps  []RampStep          `json:"ramp_steps,omitempty"` // of a closed loop with a ramp
 	Tags       []results.Tag       `json:"tags,omitempty"`       // of the targets, by name and value
@@ -98,6 +107,8 @@ type Config struct {
 	TimeoutSeconds  float64 `json:"timeout_seconds"`
 	CPUs            []int   `json:"cpus"`              // of the generator
 	Workers         int     `json:"workers,omitempty"` // processes of it; none: 1
+
+	Percentiles []float64 `json:"percentiles,omitempty"` // that tables show, each above 0 and below 100; none: the usual ones
 }
 
 // Server is what was seen of the server's processes in the window.
@@ -112,10 +123,13 @@ type Server struct {
 // Point is one point of the time series.
 type Point struct {
 	results.Sample
-	SendLag float64 `json:"send_lag_p99_us,omitempty"` // of an open loop, microseconds
-	Waiting uint64  `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent
-	Users   int     `json:"users,omitempty"`           // of a ramp: users at the end of the point, each with a connection or stream
-	Asked   float64 `json:"asked,omitempty"`           // of an open loop: arrivals a second that were planned, see Document.Ask
+	P95Us       float64 `json:"p95_us,omitempty"`          // microseconds; 0 without answers
+	SendLag     float64 `json:"send_lag_p99_us,omitempty"` // of an open loop, microseconds
+	Waiting     uint64  `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent
+	Users       int     `json:"users,omitempty"`           // of a ramp: users at the end of the point, each with a connection or stream
+	InFlight    float64 `json:"in_flight,omitempty"`       // requests sent and not answered, on average since the point before
+	InFlightMax uint64  `json:"in_flight_max,omitempty"`   // and at most; not known of several generators
+	Asked       float64 `json:"asked,omitempty"`           // of an open loop: arrivals a second that were planned, see Document.Ask
 
 	GeneratorCPU *float64 `json:"generator_cpu,omitempty"` // of one generator: CPUs in use, 1 = one whole; absent when it is not known
 
@@ -139,7 +153,7 @@ type Counted struct {
 
 // PointOf turns a tick into a point.
 func PointOf(t *spec.Tick) Point {
-	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Users: t.Users, Stream: t.Listen, used: t.Used, Sample: results.Sample{
+	p := Point{P95Us: t.P95, InFlight: t.InFlight, InFlightMax: t.InFlightMax, SendLag: t.SendLag, Waiting: t.Waiting, Users: t.Users, Stream: t.Listen, used: t.Used, Sample: results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}}
 	p.Counted = Counted{Requests: t.Requests, Kinds: t.Kinds, BytesIn: t.BytesIn, BytesOut: t.BytesOut}
@@ -173,6 +187,10 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	if err := errors.Join(d.fillUsers(r), d.fillTLS(r)); err != nil {
 		return err
 	}
+	d.fillSums()
+	if d.Stream == nil {
+		d.InFlight = d.inFlight(r)
+	}
 	if d.Stream != nil {
 		if err := d.Stream.fill(r); err != nil {
 			return err
@@ -185,6 +203,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	if len(r.Gone) > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("of the server's processes these ended: %s; CPU time and memory are theirs until then, and those of no others that came", words(r.Gone)))
 	}
+	d.ChoosePercents(d.Config.Percentiles)
 	d.noteFew()
 	d.Generator.Bound = d.bound()
 	if err := d.judge(r, thresholds); err != nil {
@@ -331,11 +350,14 @@ func (d *Document) Failures() (n uint64, kinds string) {
 		parts = append(parts, fmt.Sprintf("unanswered %d", d.Unanswered))
 	}
 	if d.Open != nil {
-		if in := results.CountErrors(d.Errors); d.Open.Failed > in {
-			parts = append(parts, fmt.Sprintf("after the window %d", d.Open.Failed-in))
+		if after, _ := d.outside(n); after > 0 {
+			parts = append(parts, fmt.Sprintf("after the window %d", after))
 		}
 		if d.Open.Unfinished > 0 {
 			parts = append(parts, fmt.Sprintf("unfinished %d", d.Open.Unfinished))
+		}
+		if _, other := d.outside(n); other > 0 {
+			parts = append(parts, fmt.Sprintf("less %d not of requests due in the window", other))
 		}
 	}
 	return n, strings.Join(parts, ", ")
@@ -360,4 +382,32 @@ func (d *Document) Encode(w io.Writer) error {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil
+}
+
+// Load reads a document that Encode wrote. Fields that it does not know are ignored.
+func Load(path string) (*Document, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the run: %w", err)
+	}
+	// The head first: what is of another kind, or version, may differ in types.
+	var head struct {
+		Schema  string
+		Version int
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, fmt.Errorf("%s is no run: %w; write one with redline load --json %[1]s URL", path, err)
+	}
+	switch {
+	case head.Schema != SchemaName:
+		return nil, fmt.Errorf("%s is no run of redline load: its schema is %q, not %q", path, head.Schema, SchemaName)
+	case head.Version != SchemaVersion:
+		return nil, fmt.Errorf("%s has version %d of the schema, and this redline reads %d: use the redline that wrote it, or run again",
+			path, head.Version, SchemaVersion)
+	}
+	d := new(Document)
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w; run again", path, err)
+	}
+	return d, nil
 }

@@ -79,8 +79,8 @@ func closedRun(t *testing.T) (*Document, *spec.Result) {
 		Seconds: 10, Requests: 20_000, Errors: map[string]uint64{}, BytesIn: 3_000_000, BytesOut: 2_000_000,
 		Histogram: encoded(t, 20_000, func(i int) int64 { return 100_000 + int64(i)*50 }),
 		Connects:  64, Connect: encoded(t, 64, func(i int) int64 { return 40_000 + int64(i)*1000 }),
-		FirstByte:    encoded(t, 20_000, func(i int) int64 { return 100_000 + int64(i)*49 }),
-		GeneratorCPU: 3, ServerUser: 3, ServerSys: 2, ServerCPU: 5, WarmupSeconds: 2, Steady: true,
+		FirstByte: encoded(t, 20_000, func(i int) int64 { return 100_000 + int64(i)*49 }),
+		InFlight:  63.25, InFlightMax: 64, GeneratorCPU: 3, ServerUser: 3, ServerSys: 2, ServerCPU: 5, WarmupSeconds: 2, Steady: true,
 	}
 }
 
@@ -272,7 +272,7 @@ func TestCSV(t *testing.T) {
 	var b strings.Builder
 	series := []Point{
 		PointOf(&spec.Tick{T: -0.2, Seconds: 0.2, Requests: 10, P50: 80.5, P99: 120}),
-		PointOf(&spec.Tick{T: 0.2, Seconds: 0.2, Requests: 20, Errors: 1, P50: 90, P99: 130, SendLag: 3.5, Waiting: 2, ServerCPU: 0.75}),
+		PointOf(&spec.Tick{T: 0.2, Seconds: 0.2, Requests: 20, Errors: 1, P50: 90, P95: 120, P99: 130, SendLag: 3.5, Waiting: 2, InFlight: 1.5, InFlightMax: 3, ServerCPU: 0.75}),
 	}
 	series[1].RSSBytes, series[1].Threads, series[1].OpenFiles = 1<<20, 5, 70
 	if err := CSV(&b, series); err != nil {

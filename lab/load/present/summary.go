@@ -26,6 +26,7 @@ func Summary(w io.Writer, d *Document, on screen.Screen) error {
 	}
 	s.latency(d)
 	s.ramp(d)
+	s.steps(d)
 	s.targets(d)
 	s.tags(d)
 	s.flows(d)
@@ -132,7 +133,11 @@ func (s *summary) rate(d *Document) {
 			o.Due, o.Due-o.Failed-o.Unfinished, o.Failed, o.Unfinished, o.Sent, o.Waited))
 	}
 	in, out := float64(d.BytesIn)/d.Seconds, float64(d.BytesOut)/d.Seconds
-	s.line("answers", fmt.Sprintf("%d right in %s; %s/s in, %s/s out", d.Requests, report.Seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
+	answers := fmt.Sprintf("%d right", d.Requests)
+	if d.Wrong > 0 {
+		answers = fmt.Sprintf("%d = %d right + %d wrong", d.Answers, d.Requests, d.Wrong)
+	}
+	s.line("answers", fmt.Sprintf("%s in %s; %s/s in, %s/s out", answers, report.Seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
 	errors := "none"
 	if n, kinds := d.Failures(); n > 0 {
 		errors = s.screen.Paint(screen.Bad, fmt.Sprint(n)) + fmt.Sprintf(", %s (%s)", report.Share(d.ErrorRatio), kinds)
@@ -140,6 +145,9 @@ func (s *summary) rate(d *Document) {
 	s.line("errors", errors)
 	if i := d.Iterations; i != nil {
 		s.line("iterations", fmt.Sprintf("%d completed, %d aborted, %d under way at the end", i.Completed, i.Aborted, i.Unfinished))
+	}
+	if d.InFlight != nil {
+		s.line("in flight", d.inFlightText())
 	}
 	if d.Unanswered > 0 {
 		s.line("unanswered", fmt.Sprintf("%d requests; the latencies below have their ages, which are lower bounds", d.Unanswered))
@@ -150,22 +158,10 @@ func (s *summary) rate(d *Document) {
 	s.WriteString("\n")
 }
 
-// latency is a table: a line each distribution. A quantile that the samples
-// cannot carry is not printed.
+// latency is a table: a line each distribution.
 func (s *summary) latency(d *Document) {
-	columns := []screen.Column{{Width: 12}}
-	for _, head := range []string{"mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"} {
-		columns = append(columns, screen.Column{Head: head, Width: 10})
-	}
-	table := screen.NewTable(columns...)
-	line := func(name string, l results.Latency) {
-		mean, worst := "–", "–"
-		if l.Count > 0 {
-			mean, worst = report.Micros(l.MeanUs, " "), report.Micros(l.MaxUs, " ")
-		}
-		table.Row(name, mean, report.Quantile(l.P50, " "), report.Quantile(l.P90, " "), report.Quantile(l.P99, " "),
-			report.Quantile(l.P999, " "), report.Quantile(l.P9999, " "), worst)
-	}
+	var rows []named
+	line := func(name string, l results.Latency) { rows = append(rows, named{name, l}) }
 	switch {
 	case d.Stream != nil:
 		line("delay", d.Latency)
@@ -184,10 +180,9 @@ func (s *summary) latency(d *Document) {
 		line("its answers", d.Iterations.WithoutThink)
 	}
 	s.handshakes(d, line)
-	d.beforeTheEnd(line)
-	s.WriteString(table.Print(s.screen))
+	s.beginnings(d, line)
+	s.tables(rows, d.Percents())
 	s.connections(d)
-	s.WriteString("\n")
 }
 
 func (s *summary) sides(d *Document) {

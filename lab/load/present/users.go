@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/verdict"
 )
 
 // Connects is what the generator's connections went through.
@@ -23,6 +25,45 @@ type Connects struct {
 	Time    *results.Latency `json:"time,omitempty"`    // that connecting took, each
 	Early   uint64           `json:"early,omitempty"`   // requests whose answer began before they were written to the end
 	Dropped uint64           `json:"dropped,omitempty"` // ended by the server while nothing was asked of it: no error
+}
+
+// InFlight is how many requests were in flight in the window: sent, and neither answered nor
+// failed.
+type InFlight struct {
+	Mean   float64 `json:"mean"`
+	Max    uint64  `json:"max"`    // of several generators the sum of that of each
+	Places int     `json:"places"` // how many there can be: connections, times the pipeline or the streams
+}
+
+func (d *Document) inFlight(r *spec.Result) *InFlight {
+	c := &d.Config
+	return &InFlight{Mean: r.InFlight, Max: r.InFlightMax, Places: c.Connections * max(c.Pipeline, 1) * max(c.Streams, 1)}
+}
+
+// Average prints the mean.
+func (f *InFlight) Average() string {
+	digits := 1
+	if f.Mean < 10 {
+		digits = 2
+	}
+	return strconv.FormatFloat(f.Mean, 'f', digits, 64)
+}
+
+const manyInFlight = 0.90 // of the places, from which on the connections wait for the server
+
+// inFlightText says how many there were, and in a closed loop what that says of its limit.
+func (d *Document) inFlightText() string {
+	f := d.InFlight
+	text := fmt.Sprintf("%s of %d on average, at most %d", f.Average(), f.Places, f.Max)
+	v := d.Server
+	if d.Open != nil || !d.Valid || v == nil || v.CPUs == 0 || d.Generator.Bound || f.Mean < manyInFlight*float64(f.Places) {
+		return text
+	}
+	const full = 1 // a generator, beside which a server is full or not
+	if !verdict.Bound(full, v.CPU.Utilisation) {
+		return text + ": every connection waits for the server, whose CPUs are full"
+	}
+	return text + ": every connection waits for the server, whose CPUs are not full; more connections may reach a higher rate"
 }
 
 // fillUsers takes the result's parts that tell of targets and connections.
@@ -39,6 +80,7 @@ func (d *Document) fillUsers(r *spec.Result) (err error) {
 		if len(t.Checks) > 0 {
 			into.Checks = maps.Clone(t.Checks)
 		}
+		into.Failed = into.Failures()
 		if into.Latency, err = results.ParseLatency(t.Histogram); err != nil {
 			return err
 		}
@@ -48,6 +90,37 @@ func (d *Document) fillUsers(r *spec.Result) (err error) {
 		return err
 	}
 	return d.fillFlows(r)
+}
+
+// fillSums adds the totals that the counts add up to.
+func (d *Document) fillSums() {
+	for _, kind := range []string{spec.ErrStatus, spec.ErrLength, spec.ErrBody, spec.ErrCheck} {
+		d.Wrong += d.Errors[kind]
+	}
+	d.Answers = d.Requests + d.Wrong
+	d.Failing = d.failures()
+	d.AfterWindow, d.NoArrival = d.outside(d.Failing)
+	if len(d.Targets) == 0 {
+		return
+	}
+	left := d.Failing
+	for i := range d.Targets {
+		if t := &d.Targets[i]; !t.Setup {
+			left -= min(left, t.Failures())
+		}
+	}
+	d.NoTarget = left
+}
+
+// outside returns what an open loop's failures have beyond the errors of the window: arrivals
+// that failed after it; or which of these errors they have not, as those of arrivals that
+// were due in the warm-up, and of connections.
+func (d *Document) outside(failures uint64) (after, other uint64) {
+	if d.Open == nil {
+		return 0, 0
+	}
+	counted := results.CountErrors(d.Errors) + d.Open.Unfinished
+	return failures - min(failures, counted), counted - min(failures, counted)
 }
 
 // targetFigures are what objectives of single targets are held against.
@@ -101,9 +174,9 @@ func (d *Document) behaviour() (parts []string) {
 	return parts
 }
 
-// beforeTheEnd adds the rows of what comes before an answer's end to the table of
+// beginnings adds the rows of what comes before an answer's end to the table of
 // latencies.
-func (d *Document) beforeTheEnd(row func(string, results.Latency)) {
+func (s *summary) beginnings(d *Document, row func(string, results.Latency)) {
 	if d.FirstByte != nil {
 		row("first byte", *d.FirstByte)
 	}
@@ -112,7 +185,7 @@ func (d *Document) beforeTheEnd(row func(string, results.Latency)) {
 	}
 }
 
-// connections says what became of them, where that is not their usual life.
+// connections says what became of them, where there is something to say.
 func (s *summary) connections(d *Document) {
 	if d.Config.PerConnection > 0 || d.Connects.Dropped > 0 || d.Connects.Early > 0 {
 		text := fmt.Sprintf("%d made in all", d.Connects.Made)
@@ -122,14 +195,15 @@ func (s *summary) connections(d *Document) {
 		if n := d.Connects.Early; n > 0 {
 			text += fmt.Sprintf("; %d requests answered before they were sent", n)
 		}
-		s.WriteString("\n")
 		s.line("connections", text)
+		s.WriteString("\n")
 	}
 }
 
 const (
 	targetRows  = 40 // of the table on a terminal; the JSON has all
-	targetWidth = 44 // of a name in it, when there is room
+	targetWidth = 44 // of a name in it, at most
+	targetCell  = 11 // of a figure
 )
 
 // targets is the table of a scenario's requests. Checks that failed stand below
@@ -138,9 +212,12 @@ func (s *summary) targets(d *Document) {
 	if len(d.Targets) == 0 || d.Config.Scenario == "" && len(d.Targets[0].Checks) == 0 {
 		return
 	}
-	const cell = 12
-	table := screen.NewTable(screen.Column{Head: "target", Width: targetWidth}, screen.Column{Head: "requests", Width: cell},
-		screen.Column{Head: "errors", Width: cell}, screen.Column{Head: "p50", Width: cell}, screen.Column{Head: "p99", Width: cell})
+	percents := d.targetPercents()
+	columns := []screen.Column{{Head: "target", Width: targetWidth}, {Head: "requests", Width: targetCell}, {Head: "errors", Width: targetCell}}
+	for _, p := range percents {
+		columns = append(columns, screen.Column{Head: results.PercentileName(p), Width: targetCell})
+	}
+	table := screen.NewTable(columns...)
 	list := d.Targets
 	if len(list) > targetRows {
 		list = slices.Clone(list)
@@ -150,12 +227,23 @@ func (s *summary) targets(d *Document) {
 		list = list[:targetRows]
 	}
 	for _, t := range list {
-		table.Row(screen.Snip(report.Line(t.Name), targetWidth), fmt.Sprint(t.Requests), s.failed(t.Failures()), report.Quantile(t.Latency.P50, " "), report.Quantile(t.Latency.P99, " "))
+		cells := []string{screen.Snip(report.Line(t.Name), targetWidth), fmt.Sprint(t.Requests), s.failed(t.Failures())}
+		for _, p := range percents {
+			cells = append(cells, report.Quantile(t.Latency.Percentile(p), " "))
+		}
+		table.Row(cells...)
 		for _, name := range slices.Sorted(maps.Keys(t.Checks)) {
 			table.Remark(func(on screen.Screen) string {
 				return on.Paragraph("  failed    ", "            ", fmt.Sprintf("%d %s", t.Checks[name], report.Line(name)))
 			})
 		}
+	}
+	if n := d.NoTarget; n > 0 {
+		cells := []string{"of no target", "–", s.failed(n)}
+		for range percents {
+			cells = append(cells, "–")
+		}
+		table.Row(cells...)
 	}
 	s.WriteString(table.Print(s.screen))
 	if n := len(d.Targets) - len(list); n > 0 {

@@ -178,6 +178,7 @@ func (l *loop) begin(c *conn, now int64) {
 		c.from = c.follow
 		c.out, c.follow = l.reel.batch(c.from)
 	}
+	l.flight.Add(c.asked, now)
 	l.flush(c)
 }
 

@@ -177,6 +177,7 @@ func (l *loop) consume(c *conn, in []byte, now int64) {
 			in = in[n*l.template.Size():]
 			c.done += n
 			c.parser.Count += uint32(n)
+			l.flight.Add(-n, now)
 			l.right(&c.exchange, nil, n, now)
 			if early {
 				l.answeredEarly(c)
@@ -258,6 +259,7 @@ func (l *loop) malformed(c *conn, v h1.Verdict, now int64) {
 // answered counts a complete answer of c.
 func (l *loop) answered(c *conn, v h1.Verdict, failed string, now int64) {
 	c.done++
+	l.flight.Add(-1, now)
 	var target *scenario.Target
 	if l.play != nil {
 		target = c.turn.targets[c.done-1]

@@ -57,6 +57,7 @@ type loop struct {
 	dialer   *sock.Dialer
 	rules    *h1.Rules
 	rec      *tally.Recorder
+	flight   tally.Flight
 	open     *openLoop // nil: a closed loop
 	play     *play     // nil: one request, without a scenario
 	crew     *crew     // nil: all connections take part throughout

@@ -118,6 +118,9 @@ func drive(t *testing.T, order *spec.Spec, enough func(*tally.Counters) bool) *l
 	step(func() bool { return enough(&l.rec.Counters) }, "run")
 	l.draining = true
 	step(func() bool { return l.outstanding() == 0 }, "drain")
+	if n := l.flight.Count(); n != 0 {
+		t.Errorf("%d requests in flight when nothing is outstanding", n)
+	}
 	return l
 }
 

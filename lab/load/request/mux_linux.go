@@ -211,6 +211,7 @@ func (m *mux) send(i int, now int64) {
 	m.owner[slot] = int32(i)
 	s.slot, s.sent, s.first, s.eager = int32(slot), now, 0, false
 	m.under++
+	m.loop.flight.Add(1, now)
 	m.asked++
 	m.unsent++
 }
@@ -284,6 +285,7 @@ func (m *mux) Fail(slot int, err h2.Error) {
 func (m *mux) done(i int) {
 	m.requesters[i].slot = -1
 	m.under--
+	m.loop.flight.Add(-1, m.now)
 	m.giveBack(i)
 }
 

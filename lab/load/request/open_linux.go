@@ -127,6 +127,7 @@ func (l *loop) lost(c *conn) {
 		c.mux.lost()
 		return
 	}
+	l.flight.Add(c.done-c.asked, l.Now())
 	if c.held {
 		c.held = false
 		l.held--
@@ -203,6 +204,9 @@ func (l *loop) settle(r *run.Runner, res *spec.Result) (err error) {
 		}
 	}
 	if res.Open, err = l.open.Result(); err != nil {
+		return err
+	}
+	if res.Steps, err = l.open.Steps(); err != nil {
 		return err
 	}
 	res.Open.Due, res.Open.Sent = l.open.queue.Due(math.MaxInt64-1), sent

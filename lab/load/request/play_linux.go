@@ -243,11 +243,13 @@ func (p *play) lost(c *conn) {
 	}
 }
 
-// unfinished notes the age of what a user still waits for when an open loop is
+// unfinished counts as an error, and notes the age of what a user still waits for when an open loop is
 // over, as the ledger does for all targets together.
 func (p *play) unfinished(x *exchange, open *openLoop, now int64) {
 	if open.Within(x.arrival.Intended) {
-		tally.Record(p.counts[x.turn.targets[0].Index()].hist, now-x.arrival.Intended, 1)
+		c := &p.counts[x.turn.targets[0].Index()]
+		c.errors++
+		tally.Record(c.hist, now-x.arrival.Intended, 1)
 	}
 }
 

@@ -84,6 +84,7 @@ func (c *client) Tick(t *spec.Tick, now int64) {
 	if c.crew != nil {
 		t.Users = c.standing * max(c.spec.Streams, 1)
 	}
+	t.InFlight, t.InFlightMax = c.flight.Take(now)
 	if c.open != nil {
 		t.SendLag, t.Waiting = c.open.Take(), c.open.queue.Waiting(now)
 	}
@@ -95,11 +96,13 @@ func (c *client) Begin(begin, end int64) {
 	if c.crew != nil {
 		c.crew.begin(begin, end, c.at.Failures())
 	}
+	c.flight.Begin(begin)
 	if c.play != nil {
 		c.play.begin()
 	}
 	if c.open != nil {
 		c.open.Begin(begin, end)
+		c.open.Divide(c.spec.Arrivals.Steps(time.Duration(end - begin)))
 		c.open.queue.Begin(c.spec.Arrivals, begin, end)
 	}
 }
@@ -120,17 +123,19 @@ func (c *client) Result(res *spec.Result, now int64) error {
 	res.BytesIn, res.BytesOut = c.at.BytesIn-c.from.BytesIn, c.at.BytesOut-c.from.BytesOut
 	res.Early, res.Dropped = c.at.Early-c.from.Early, c.at.Dropped-c.from.Dropped
 	res.Errors = c.at.KindsSince(&c.from)
-	res.Held = c.held
 	if c.crew != nil {
 		var err error
 		if res.Ramp, err = c.crew.result(c.at.Failures()); err != nil {
 			return err
 		}
 	}
+	res.Held = c.held
+	res.InFlight, res.InFlightMax = c.flight.Window()
 	switch {
 	case c.spec.Idle:
 		return c.latency(res)
 	case c.open != nil:
+		c.open.CloseSteps()
 		open := c.open.Open
 		res.Open = &open
 	default:

@@ -209,6 +209,7 @@ func (r *Runner) tick() error {
 	if r.tickAt >= r.end && r.zero == r.end {
 		t.T = 0 // the last tick of the warm-up: T must not be above 0, even if it is late
 	}
+	t.P95 = r.rec.P95()
 	t.P50, t.P99, t.Heat = r.rec.Take()
 	if d := r.rec.Delta; d != nil && r.began {
 		t.Counts = d.Take()

@@ -14,20 +14,23 @@ type Event struct {
 
 // Tick is one point of the time series: what happened since the point before.
 type Tick struct {
-	T         float64     `json:"t"`        // seconds since the start of the window, at the end of the tick; negative in the warm-up
-	Seconds   float64     `json:"seconds"`  // length of the tick
-	Requests  uint64      `json:"requests"` // responses, or events of a stream
-	Errors    uint64      `json:"errors"`
-	P50       float64     `json:"p50_us"` // microseconds; 0 without responses
-	P99       float64     `json:"p99_us"`
-	ServerCPU float64     `json:"server_cpu"`                // CPU seconds a second
-	Used      float64     `json:"used,omitempty"`            // CPU seconds of the generator itself since its process began, at the tick's end
-	Heat      [][2]uint64 `json:"heat"`                      // sparse latency counts, see HeatBucket
-	SendLag   float64     `json:"send_lag_p99_us,omitempty"` // open loop: p99 of the requests sent
-	Listen    *Heard      `json:"listen,omitempty"`          // of subscribers, else nil
-	Users     int         `json:"users,omitempty"`           // Spec.Ramp: connections that stand at the end of the tick, or their streams
-	Waiting   uint64      `json:"waiting,omitempty"`         // open loop: arrivals that are due and not sent, at the end of the tick
-	Counts    string      `json:"counts,omitempty"`          // of Spec.Member, in the window: the growth of Result.Histogram, see tally.Delta
+	T           float64     `json:"t"`        // seconds since the start of the window, at the end of the tick; negative in the warm-up
+	Seconds     float64     `json:"seconds"`  // length of the tick
+	Requests    uint64      `json:"requests"` // responses, or events of a stream
+	Errors      uint64      `json:"errors"`
+	P50         float64     `json:"p50_us"` // microseconds; 0 without responses
+	P95         float64     `json:"p95_us"`
+	P99         float64     `json:"p99_us"`
+	ServerCPU   float64     `json:"server_cpu"`                // CPU seconds a second
+	Used        float64     `json:"used,omitempty"`            // CPU seconds of the generator itself since its process began, at the tick's end
+	Heat        [][2]uint64 `json:"heat"`                      // sparse latency counts, see HeatBucket
+	SendLag     float64     `json:"send_lag_p99_us,omitempty"` // open loop: p99 of the requests sent
+	Listen      *Heard      `json:"listen,omitempty"`          // of subscribers, else nil
+	Users       int         `json:"users,omitempty"`           // Spec.Ramp: connections that stand at the end of the tick, or their streams
+	InFlight    float64     `json:"in_flight,omitempty"`       // requests sent and not answered, on average over the tick; not of subscribers
+	InFlightMax uint64      `json:"in_flight_max,omitempty"`   // and at most
+	Waiting     uint64      `json:"waiting,omitempty"`         // open loop: arrivals that are due and not sent, at the end of the tick
+	Counts      string      `json:"counts,omitempty"`          // of Spec.Member, in the window: the growth of Result.Histogram, see tally.Delta
 
 	Kinds    map[string]uint64 `json:"kinds,omitempty"` // Errors by kind, see the Err constants; nil without errors
 	BytesIn  uint64            `json:"bytes_in,omitempty"`

@@ -13,23 +13,26 @@ type Result struct {
 	Histogram     string            `json:"hdr"`         // HdrHistogram V2 compressed, base64; nanoseconds. Open loop: the response times of the arrivals due in the window
 	ServerUser    float64           `json:"server_user"` // CPU seconds of ServerPIDs in the window
 	ServerSys     float64           `json:"server_sys"`
-	ServerCPU     float64           `json:"server_cpu"`        // user and sys from the scheduler's clock: more precise than the two above
-	GeneratorCPU  float64           `json:"generator_cpu"`     // CPU seconds of the generator itself in the window
-	WarmupSeconds float64           `json:"warmup_seconds"`    // actual length of the warm-up
-	Steady        bool              `json:"steady"`            // no trend left when the window began; false without a warm-up
-	Sent          uint64            `json:"sent"`              // requests written completely, since the process began
-	Answered      uint64            `json:"answered"`          // complete responses, right or wrong, since the process began
-	Open          *Open             `json:"open,omitempty"`    // open loop only
-	Held          int               `json:"held,omitempty"`    // idle connections still open when the window ended, of Spec.Idle
-	Steal         float64           `json:"steal,omitempty"`   // share of the CPUs' time that the hypervisor took; set by the process that monitors the CPUs
-	Foreign       *float64          `json:"foreign,omitempty"` // share of the CPUs' time used by processes that are not part of the run; nil: unknown
-	Cut           bool              `json:"cut,omitempty"`     // the window is shorter than requested: the run was cancelled, or given up
-	GaveUp        string            `json:"gave_up,omitempty"` // why the run was given up; empty: it was not
-	Gone          []int             `json:"gone,omitempty"`    // ServerPIDs of processes that ended: their CPU time is counted until then
+	ServerCPU     float64           `json:"server_cpu"`              // user and sys from the scheduler's clock: more precise than the two above
+	GeneratorCPU  float64           `json:"generator_cpu"`           // CPU seconds of the generator itself in the window
+	WarmupSeconds float64           `json:"warmup_seconds"`          // actual length of the warm-up
+	Steady        bool              `json:"steady"`                  // no trend left when the window began; false without a warm-up
+	Sent          uint64            `json:"sent"`                    // requests written completely, since the process began
+	Answered      uint64            `json:"answered"`                // complete responses, right or wrong, since the process began
+	Open          *Open             `json:"open,omitempty"`          // open loop only
+	InFlight      float64           `json:"in_flight,omitempty"`     // requests sent and not answered, on average over the window; not of subscribers
+	InFlightMax   uint64            `json:"in_flight_max,omitempty"` // and at most; of several generators the sum of that of each
+	Held          int               `json:"held,omitempty"`          // idle connections still open when the window ended, of Spec.Idle
+	Steal         float64           `json:"steal,omitempty"`         // share of the CPUs' time that the hypervisor took; set by the process that monitors the CPUs
+	Foreign       *float64          `json:"foreign,omitempty"`       // share of the CPUs' time used by processes that are not part of the run; nil: unknown
+	Cut           bool              `json:"cut,omitempty"`           // the window is shorter than requested: the run was cancelled, or given up
+	GaveUp        string            `json:"gave_up,omitempty"`       // why the run was given up; empty: it was not
+	Gone          []int             `json:"gone,omitempty"`          // ServerPIDs of processes that ended: their CPU time is counted until then
 
 	Targets   []Target   `json:"targets,omitempty"` // of a scenario, in its order
 	Flows     []Flow     `json:"flows,omitempty"`   // of a scenario, in its order
 	Ramp      []RampStep `json:"ramp,omitempty"`    // of Spec.Ramp, in the order of its Spans
+	Steps     []Step     `json:"steps,omitempty"`   // of arrivals with stages, in the order of Plan.Steps
 	Connects  uint64     `json:"connects"`          // connections established, since the process began
 	Connect   string     `json:"connect_hdr"`       // how long each took; HdrHistogram V2 as above
 	TLS       *TLSResult `json:"tls,omitempty"`     // nil without TLS
@@ -38,6 +41,15 @@ type Result struct {
 	Dropped   uint64     `json:"dropped,omitempty"` // connections that the server closed while no request was outstanding: not an error
 
 	Listen *Subscribed `json:"listen,omitempty"` // of subscribers: their events count as requests, and the events' delays as latencies
+}
+
+// Step is the result of the arrivals that were due in one step of their plan.
+type Step struct {
+	Right      uint64 `json:"right"`      // answered right
+	Failed     uint64 `json:"failed"`     // ended with an error
+	Unfinished uint64 `json:"unfinished"` // without a response when the run ended: their latency is their age then
+	Answered   uint64 `json:"answered"`   // right responses that came within the step, whenever they were due
+	Histogram  string `json:"hdr"`        // response times of Right and Unfinished; as Result.Histogram, to two digits with more than 50 steps
 }
 
 // Target is the result of one request of a scenario.

@@ -23,6 +23,8 @@ type Ledger struct {
 	From, To                            int64 // the window
 	ServiceTimes, LagTimes, PacingTimes *hdrhistogram.Histogram
 	fine                                fine // send lag of the current tick
+	steps                               steps
+	closed                              bool // answers are no longer counted where they come
 }
 
 // NewLedger returns a ledger without a window, which records response times in rec.
@@ -32,6 +34,17 @@ func NewLedger(rec *Recorder) *Ledger {
 
 // Begin opens the window; nothing is counted before.
 func (g *Ledger) Begin(from, to int64) { g.From, g.To = from, to }
+
+// Divide counts the arrivals of the window by the steps of their plan as well. It follows
+// Begin.
+func (g *Ledger) Divide(plan []arrive.Step) { g.steps = newSteps(g.From, plan) }
+
+// CloseSteps ends the window for answers, which from then on do not belong to the step in
+// which they come.
+func (g *Ledger) CloseSteps() { g.closed = true }
+
+// Steps returns what became of the arrivals of each step; nil without steps.
+func (g *Ledger) Steps() ([]spec.Step, error) { return g.steps.result() }
 
 // Within reports whether an arrival belongs to the window.
 func (g *Ledger) Within(intended int64) bool { return intended >= g.From && intended < g.To }
@@ -55,7 +68,11 @@ func (g *Ledger) Send(a arrive.Arrival, now int64) Arrival {
 func (g *Ledger) Right(a *Arrival, now int64) {
 	a.Pending = false
 	g.Rec.fine.add(now-a.Intended, 1)
+	if !g.closed {
+		g.steps.answered(now)
+	}
 	if g.Within(a.Intended) {
+		g.steps.right(a.Intended, now)
 		g.Rec.sample(now-a.Intended, 1)
 		Record(g.ServiceTimes, now-a.Sent, 1)
 	}
@@ -65,6 +82,7 @@ func (g *Ledger) Right(a *Arrival, now int64) {
 func (g *Ledger) Fail(a *Arrival) {
 	if a.Pending && g.Within(a.Intended) {
 		g.Failed++
+		g.steps.failed(a.Intended)
 	}
 	a.Pending = false
 }
@@ -73,6 +91,7 @@ func (g *Ledger) Fail(a *Arrival) {
 func (g *Ledger) GiveUp(intended, now int64) {
 	if g.Within(intended) {
 		g.Unfinished++
+		g.steps.unfinished(intended, now)
 		g.Rec.sample(now-intended, 1)
 	}
 }

@@ -146,6 +146,14 @@ func fineFloor(bucket int) float64 {
 // heatOf returns the heat bucket that contains a fine bucket.
 func heatOf(fine int) int { return max(fine-16, 0) / 4 }
 
+// P95 returns that of the current tick in microseconds, 0 without responses.
+func (r *Recorder) P95() float64 {
+	if total := r.fine.total(); total > 0 {
+		return r.fine.quantile(total, 0.95)
+	}
+	return 0
+}
+
 // Take returns the quantiles of the current tick in microseconds and its heat, and begins
 // the next tick.
 func (r *Recorder) Take() (p50, p99 float64, heat [][2]uint64) {

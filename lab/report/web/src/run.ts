@@ -12,6 +12,8 @@ import { type Rows, data, find } from "./view";
 interface Run {
   unit: string;
   axis: Axis;
+  /** Where steps of arrivals begin, in seconds of the window. */
+  bounds: number[];
   charts: Chart[];
   curves: { name: string; points: [number, number][] }[];
   heat: Rows & { columns: number[][] };
@@ -54,7 +56,7 @@ export function run({ plots, legends }: Drawn): void {
     const at = find<HTMLElement>(document, `[data-plot=${chart.plot}]`);
     const entries = chart.lines.map((l, id): Entry => ({ id, name: l.name, look: looks[l.look] }));
     const hidden = new Set<number>();
-    const plot = overTime(at, view.axis, chart, entries, hidden);
+    const plot = overTime(at, view, chart, entries, hidden);
     plots.push(plot);
     if (entries.length > 1) keys(at, entries, hidden, plot);
   }
@@ -79,8 +81,9 @@ export function run({ plots, legends }: Drawn): void {
 }
 
 /** Draws a figure over seconds, with gaps where nothing was measured. */
-function overTime(element: HTMLElement, time: Axis, chart: Chart, entries: Entry[], hidden: Set<number>): Plot {
+function overTime(element: HTMLElement, view: Run, chart: Chart, entries: Entry[], hidden: Set<number>): Plot {
   const print = prints[chart.print];
+  const time = view.axis;
   const end = time.start + time.step * time.columns;
   return new Plot(element, "svg", ({ theme, narrow }) => {
     const common = axis(theme);
@@ -128,7 +131,7 @@ function overTime(element: HTMLElement, time: Axis, chart: Chart, entries: Entry
             itemStyle: { color: style.color },
             emphasis: { focus: "series", lineStyle: { width: style.width + 1 } },
             blur: { lineStyle: { opacity: 0.15 } },
-            markLine: n === 0 && time.start < 0 ? beginning(theme, narrow) : undefined,
+            markLine: n === 0 ? rules(theme, narrow, view) : undefined,
           };
         }),
     };
@@ -140,21 +143,17 @@ function lonely(values: (number | null)[]): boolean {
   return values.some((v, i) => v !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null);
 }
 
-/** Returns a rule at the end of the warm-up. */
-function beginning(theme: Theme, narrow: boolean) {
+/** Returns the rules at the end of the warm-up and between the steps of arrivals. */
+function rules(theme: Theme, narrow: boolean, view: Run) {
+  const data = view.bounds.map((at) => ({ xAxis: at, label: { show: false, formatter: "" } }));
+  if (view.axis.start < 0) data.unshift({ xAxis: 0, label: { show: !narrow, formatter: "window" } });
+  if (data.length === 0) return undefined;
   return {
     silent: true,
     symbol: "none",
     lineStyle: { color: theme.soft, type: [2, 3], width: 1 },
-    label: {
-      show: !narrow,
-      formatter: "window",
-      color: theme.soft,
-      fontSize: 11,
-      position: "insideEndBottom",
-      rotate: 90,
-    },
-    data: [{ xAxis: 0 }],
+    label: { color: theme.soft, fontSize: 11, position: "insideEndBottom", rotate: 90 },
+    data,
   };
 }
 
@@ -191,7 +190,7 @@ function heat(view: Run): Plot {
     return {
       name: "latency",
       columns: all.columns,
-      rules: zero > 0 ? [zero] : [],
+      rules: [...(zero > 0 ? [zero] : []), ...view.bounds.map((b) => zero + Math.round(b / time.step))],
       labelled: (i) => (i - zero) % every === 0,
       label: (i) => `${digits2((i - zero) * time.step)} s`,
       moment: (i) => moment(time, i),

@@ -8,12 +8,12 @@ import { ink, overflow, shots, start } from "./browser.mjs";
 
 /** The charts of each kind of run. */
 const kinds = {
-  closed: ["rate", "times", "errors", "cpu", "rss", "latency", "heat"],
-  open: ["rate", "times", "errors", "waiting", "cpu", "rss", "latency", "heat"],
+  closed: ["rate", "times", "errors", "flight", "cpu", "rss", "latency", "heat"],
+  open: ["rate", "times", "errors", "waiting", "flight", "cpu", "rss", "latency", "heat"],
   stream: ["rate", "times", "errors", "standing", "gap", "missed", "cpu", "rss", "latency", "heat"],
-  crew: ["rate", "times", "errors", "cpu", "rss", "goroutines", "heap", "gc", "sched", "latency", "heat"],
-  bare: ["rate", "times", "errors", "cpu", "latency", "heat"],
-  find: ["rate", "times", "errors", "waiting", "cpu", "rss", "latency", "heat"],
+  crew: ["rate", "times", "errors", "flight", "cpu", "rss", "goroutines", "heap", "gc", "sched", "latency", "heat"],
+  bare: ["rate", "times", "errors", "flight", "cpu", "latency", "heat"],
+  find: ["rate", "times", "errors", "waiting", "flight", "cpu", "rss", "latency", "heat"],
 };
 
 let session;

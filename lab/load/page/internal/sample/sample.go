@@ -127,6 +127,16 @@ func (m *maker) series(d *present.Document, r *spec.Result, kind string) {
 			}
 		}
 		t.Requests, t.P50, t.P99 = uint64(n), float64(own.ValueAtQuantile(50))/1e3, float64(own.ValueAtQuantile(99))/1e3
+		t.P95 = float64(own.ValueAtQuantile(95)) / 1e3
+		if kind != "stream" {
+			t.InFlight, t.InFlightMax = 12+float64(n%40)/4, uint64(30+n%34)
+			if r.InFlight, r.InFlightMax = 16.5, 64; stalled {
+				t.InFlight, t.InFlightMax = 64, 64
+			}
+			if kind == "crew" {
+				t.InFlightMax = 0
+			}
+		}
 		if stalled && kind != "stream" {
 			t.Waiting, t.Errors = uint64(2000*(t.T-5)), 2
 		}
