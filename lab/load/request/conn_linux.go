@@ -178,6 +178,9 @@ func (l *loop) begin(c *conn, now int64) {
 		c.from = c.follow
 		c.out, c.follow = l.reel.batch(c.from)
 	}
+	if l.quota.on {
+		l.shorten(c)
+	}
 	l.flush(c)
 }
 
@@ -330,6 +333,7 @@ func (l *loop) leave(c *conn, now int64) {
 		l.fail(c, tally.KindClosed, now)
 		return
 	}
+	l.quota.refund(c.asked - c.done)
 	l.drop(c, now+l.think(c))
 }
 
@@ -340,10 +344,16 @@ func (l *loop) fail(c *conn, k tally.Kind, due int64) {
 		l.drop(c, due)
 		return
 	}
-	l.rec.Errors[k]++
-	if l.play != nil && c.phase == open && c.done < c.asked {
-		l.lostExchange(&c.exchange, c.turn.targets[c.done])
+	var target *scenario.Target
+	lost := 0
+	if c.phase == open {
+		lost = c.asked - c.done
 	}
+	if l.play != nil && lost > 0 {
+		target = c.turn.targets[c.done]
+		l.lostExchange(&c.exchange, target)
+	}
+	l.rec.Errors[k] += l.quota.errors(lost, target)
 	l.drop(c, due)
 }
 

@@ -70,6 +70,7 @@ type loop struct {
 	conns    []conn
 
 	timers run.Timers
+	quota  quota // of requests, in a closed loop
 	polled int64 // events until then have been seen
 	retry  []later
 	again  []again
@@ -251,6 +252,9 @@ func (l *loop) Until(t int64) error {
 		if err := l.upkeep(now); err != nil {
 			return err
 		}
+		if l.complete() {
+			return run.ErrComplete
+		}
 		wake := t
 		if l.open != nil {
 			wake = min(t, l.dispatch(now)-wakeEarly)
@@ -267,7 +271,7 @@ func (l *loop) Until(t int64) error {
 
 // sleep is until when the thread may sleep if nothing comes.
 func (l *loop) sleep(now, t int64) int64 {
-	if len(l.retry) > 0 && !l.draining {
+	if len(l.retry) > 0 && !l.draining && !l.quota.spent() {
 		return min(t, now+retryFailed)
 	}
 	return min(t, now+scanEvery)
@@ -286,7 +290,7 @@ func (l *loop) upkeep(now int64) error {
 	// Not what has become due since: a connection that was closed while its user
 	// thought is to be known before the user asks, however late this thread is.
 	l.fire(l.polled)
-	if len(l.retry) > 0 && !l.draining && now >= l.nextDial {
+	if len(l.retry) > 0 && !l.draining && !l.quota.spent() && now >= l.nextDial {
 		if err := l.redial(now); err != nil {
 			return err
 		}

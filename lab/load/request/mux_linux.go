@@ -93,7 +93,7 @@ func (l *loop) consumeFrames(c *conn, in []byte, now int64) {
 	case code != h2.CodeNone && !m.scolded:
 		m.scolded = true
 		l.cause = errGoaway
-		l.rec.Errors[tally.KindGoaway]++
+		l.rec.Errors[tally.KindGoaway] += l.quota.errors(0, nil)
 	}
 	if err == nil && m.under == 0 && (leaving || m.spent()) {
 		l.drop(c, now)
@@ -170,7 +170,7 @@ func (m *mux) pump(now int64) {
 			m.send(i, now)
 		case l.open != nil && (s.turn == nil || !s.turn.peek().Setup()):
 			l.open.queue.Free(m.place(i), now)
-		case !l.draining:
+		case !l.draining && l.claim(s.turn):
 			if l.broken = m.compose(s); l.broken != nil {
 				return
 			}
@@ -286,7 +286,7 @@ func (m *mux) done(i int) {
 // failed counts a request that will not be answered. The next one waits for a
 // moment: a server that refuses it would refuse that as well.
 func (m *mux) failed(i int, k tally.Kind, now int64) {
-	m.loop.rec.Errors[k]++
+	m.loop.rec.Errors[k] += m.loop.quota.errors(1, m.requesters[i].target)
 	m.lose(i)
 	m.requesters[i].until = now + retryFailed
 	m.loop.wakeRequester(m, i, now+retryFailed)
@@ -350,7 +350,15 @@ func (l *loop) scanStreams(c *conn, now int64) {
 
 // failStreams counts the requests that are lost with a connection.
 func (m *mux) failStreams(k tally.Kind) {
-	m.loop.rec.Errors[k] += uint64(max(m.under, 1))
+	l := m.loop
+	if m.under == 0 {
+		l.rec.Errors[k] += l.quota.errors(0, nil)
+	}
+	for i := range m.requesters {
+		if s := &m.requesters[i]; s.slot >= 0 {
+			l.rec.Errors[k] += l.quota.errors(1, s.target)
+		}
+	}
 }
 
 // lost takes note that the connection is gone.
@@ -361,8 +369,11 @@ func (m *mux) lost() {
 		if s.slot >= 0 {
 			m.lose(i)
 		}
-		if s.eager && l.open != nil {
+		switch {
+		case s.eager && l.open != nil:
 			l.open.Fail(&s.arrival)
+		case s.eager && (s.target == nil || !s.target.Setup()):
+			l.quota.refund(1)
 		}
 		s.eager, s.granted = false, false
 		if l.open != nil {

@@ -66,6 +66,9 @@ func (c *client) Connect(r *run.Runner) error {
 
 // Start sends the first requests.
 func (c *client) Start() {
+	if c.counts() && c.spec.Warmup == 0 {
+		c.quota.begin(c.spec.Requests, 0)
+	}
 	if !c.spec.Idle {
 		c.start()
 	}
@@ -85,6 +88,12 @@ func (c *client) Tick(t *spec.Tick, now int64) {
 // Begin begins the window.
 func (c *client) Begin(begin, end int64) {
 	c.from = c.at
+	if c.counts() {
+		c.quota.want = c.at.Requests + c.at.Failures() + c.spec.Requests
+		if !c.quota.on {
+			c.quota.begin(c.spec.Requests, c.underWay())
+		}
+	}
 	if c.play != nil {
 		c.play.begin()
 	}

@@ -20,6 +20,10 @@ const (
 // ErrCancelled is what Client.Until returns when its context has ended.
 var ErrCancelled = errors.New("cancelled")
 
+// ErrComplete is what Client.Until returns in the window when Spec.Requests have been
+// answered, or failed.
+var ErrComplete = errors.New("complete")
+
 // Hopeless is why a run is given up that could go on and would bring nothing.
 type Hopeless struct{ Err error }
 
@@ -33,7 +37,7 @@ func (e Hopeless) Unwrap() error { return e.Err }
 // its Now.
 type Client interface {
 	Now() int64          // monotonic
-	Until(t int64) error // generates load up to a time; ErrCancelled and Hopeless may end the window early
+	Until(t int64) error // generates load up to a time; ErrCancelled, ErrComplete and Hopeless may end the window early
 	Spun() int64         // nanoseconds that went into polls which found nothing
 	Requests() uint64    // right answers, or events, since the client was made
 
@@ -72,9 +76,11 @@ type Runner struct {
 	tickAt   int64        // time of the last tick
 	cpu      cputime.Time // at the last tick
 
-	warmup int64 // as measured
-	steady bool
-	began  bool // the window has
+	length   int64 // of the window, at most
+	warmup   int64 // as measured
+	steady   bool
+	began    bool // the window has
+	complete bool // and it is over, as there were enough requests
 }
 
 // Do generates the load that order asks for, with the client that open makes, and
@@ -117,6 +123,7 @@ func do(order *spec.Spec, emit func(spec.Event), open func() (Client, error)) (e
 	if order.Member {
 		r.rec.Delta = tally.NewDelta()
 	}
+	r.length = windowOf(order)
 	if err := c.Connect(r); err != nil {
 		return err
 	}
@@ -132,6 +139,15 @@ func do(order *spec.Spec, emit func(spec.Event), open func() (Client, error)) (e
 	}
 	emit(spec.Event{Result: res})
 	return nil
+}
+
+// windowOf is how long the window may last, in nanoseconds: with a number of arrivals until
+// the next one would be due.
+func windowOf(order *spec.Spec) int64 {
+	if order.Arrivals == nil || order.Requests == 0 {
+		return int64(order.Window)
+	}
+	return int64(order.Arrivals.Span(order.Requests, order.Window))
 }
 
 // Until runs the client up to a time. That the server is gone says more than that it
@@ -270,7 +286,7 @@ func (r *Runner) window() (*spec.Result, error) {
 	}
 	r.began = true
 	begin, cpu, spun := r.tickAt, r.cpu, c.Spun()
-	end := begin + int64(r.Spec.Window)
+	end := begin + r.length
 	r.rec.Begin()
 	c.Begin(begin, end)
 	own, err := cputime.Own()
@@ -279,7 +295,7 @@ func (r *Runner) window() (*spec.Result, error) {
 	}
 	r.enter(begin, end)
 	res := &spec.Result{Errors: map[string]uint64{}}
-	for r.tickAt < end && !res.Cut {
+	for r.tickAt < end && !res.Cut && !r.complete {
 		if err := r.measure(begin, res); err != nil {
 			return nil, err
 		}
@@ -297,10 +313,14 @@ func (r *Runner) window() (*spec.Result, error) {
 	return res, c.Result(res, r.tickAt)
 }
 
-// measure runs to the end of the window. Who cancels, and a load without hope, end it
+// measure runs to the end of the window, which is there when the client is complete. Who cancels, and a load without hope, end it
 // with the tick that is under way, if they come after one.
 func (r *Runner) measure(begin int64, res *spec.Result) error {
 	err := r.advance(r.end)
+	if err == ErrComplete {
+		r.complete = true
+		return r.tick()
+	}
 	lost, resigned := err.(Hopeless)
 	if err != ErrCancelled && !resigned || r.client.Now()-begin < int64(r.Spec.Tick) {
 		return err

@@ -29,6 +29,7 @@ type Spec struct {
 	Window      time.Duration `json:"window"`         // measured time
 	Tick        time.Duration `json:"tick"`           // interval between the points of the time series
 	Timeout     time.Duration `json:"timeout"`        // for connecting, and for one response
+	Requests    uint64        `json:"requests,omitempty"` // after which the window ends, if it has not before: responses and errors of a closed loop, arrivals of an open one; 0: no limit
 	Arrivals    *arrive.Plan  `json:"arrivals"`       // of an open loop, from the start of the window on; nil: a closed loop
 	Congestion  string        `json:"congestion"`     // TCP congestion control of the sockets; empty leaves the default
 	ServerPIDs  []int         `json:"server_pids"`    // processes whose CPU time is read at both ends of the window and every tick
@@ -185,7 +186,7 @@ func (s *Spec) Validate() error {
 	case s.Timeout <= 0:
 		return bad("timeout", s.Timeout)
 	}
-	if err := errors.Join(s.validateConnections(), s.validateProtocol()); err != nil {
+	if err := errors.Join(s.validateConnections(), s.validateProtocol(), s.validateRequests()); err != nil {
 		return err
 	}
 	if s.Listen != nil {
@@ -214,6 +215,19 @@ func (s *Spec) validateConnections() error {
 		return fmt.Errorf("spec: slow connections are %+v", s.Slow)
 	case s.MaxBody < 0:
 		return fmt.Errorf("spec: longest body is %d", s.MaxBody)
+	}
+	return nil
+}
+
+// validateRequests validates the limit on requests. Those that are under way when the window
+// begins are part of it.
+func (s *Spec) validateRequests() error {
+	under := uint64(s.Places()) * uint64(s.Pipeline)
+	switch {
+	case s.Requests > 0 && (s.Listen != nil || s.Idle):
+		return errors.New("spec: a number of requests with subscribers or idle connections")
+	case s.Requests > 0 && s.Requests < under && s.Warmup > 0 && s.Arrivals == nil:
+		return fmt.Errorf("spec: requests is %d, and %d are under way after the warm-up", s.Requests, under)
 	}
 	return nil
 }
