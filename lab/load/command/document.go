@@ -30,7 +30,7 @@ func (s *session) document(words string) *present.Document {
 		Series: []present.Point{}, Notes: slices.Clone(p.notes),
 		Config: present.Config{
 			Method: p.request.method, Headers: len(p.request.wire) - p.request.body, Body: p.request.body, Status: s.server.status,
-			Connections: p.flags.connections, Pipeline: p.flags.pipeline, Arrivals: words, Seed: p.seed,
+			Connections: p.flags.connections, Pipeline: p.flags.pipeline, Arrivals: words, Seed: p.seed, Requests: uint64(p.flags.requests),
 			DurationSeconds: p.duration.Seconds(), WarmupSeconds: p.flags.warmup.Seconds(), TimeoutSeconds: p.flags.timeout.Seconds(), CPUs: p.cpus,
 		},
 	}
@@ -99,6 +99,9 @@ func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, 
 		if target = arrivals.Rate; len(arrivals.Stages) > 0 || arrivals.Burst.Factor != 0 {
 			target = float64(result.Open.Due) / result.Seconds
 		}
+	}
+	if n := result.Requests + results.CountErrors(result.Errors); arrivals == nil && n < d.Config.Requests && !result.Cut {
+		d.Notes = append(d.Notes, fmt.Sprintf("the window was over after %v with %d of %d requests", p.duration, n, d.Config.Requests))
 	}
 	d.Ask(arrivals)
 	if err := d.Fill(result, target, thresholds); err != nil {

@@ -16,7 +16,7 @@ const (
 
 // Groups are the flags in the order in which one comes to need them.
 var Groups = []cli.Group{
-	{Title: "Load", Flags: "connections duration warmup pipeline rate arrivals stages burst find threshold"},
+	{Title: "Load", Flags: "connections duration requests warmup pipeline rate arrivals stages burst find threshold"},
 	{Title: "Request", Flags: "method header body body-file upload chunked status check timeout"},
 	{Title: "Users", Flags: "targets try think seed"},
 	{Title: "Connections", Flags: "requests-per-connection connect-rate sources slow-read slow-write slow-connections max-body keep-going io"},
@@ -32,6 +32,7 @@ var Groups = []cli.Group{
 type Flags struct {
 	connections, pipeline         int
 	duration, warmup, timeout     time.Duration
+	requests                      int64
 	rate, arrivals, stages, burst string
 	seed                          uint64
 	find                          string
@@ -57,7 +58,8 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.IntVarP(&l.connections, "connections", "c", 64, "open connections")
 	f.DurationVarP(&l.duration, "duration", "d", 10*time.Second, "measured time; of --stages their sum unless this is given, of --find that of one step")
-	f.DurationVar(&l.warmup, "warmup", 2*time.Second, "time before it; of a closed loop longer while the rate has a trend")
+	f.Int64VarP(&l.requests, "requests", "n", 0, "`NUMBER` of requests after which the window ends, errors included; of --rate arrivals. With --duration whichever comes first")
+	f.DurationVar(&l.warmup, "warmup", 2*time.Second, "time before it; of a closed loop longer while the rate has a trend; none with --requests unless this is given")
 	f.IntVar(&l.pipeline, "pipeline", 1, "requests in flight on each connection of a closed loop")
 	f.StringVarP(&l.rate, "rate", "r", "", "`RATE` of an open loop: requests a second, or 6000/m, or 50/100ms; with --stages the one that the first of them begins at (0 otherwise), of --find the first that is tried")
 	f.StringVar(&l.arrivals, "arrivals", "constant", "how they are spread: constant or poisson")

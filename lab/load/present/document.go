@@ -88,7 +88,8 @@ type Config struct {
 	Pipeline        int     `json:"pipeline"`
 	Arrivals        string  `json:"arrivals,omitempty"` // of an open loop, in words
 	Seed            uint64  `json:"seed"`               // of all that is random
-	DurationSeconds float64 `json:"duration_seconds"`
+	Requests        uint64  `json:"requests,omitempty"` // after which the window ends: answers and errors, of an open loop arrivals; none: it ends with its time
+	DurationSeconds float64 `json:"duration_seconds"`   // of the window, at most
 	WarmupSeconds   float64 `json:"warmup_seconds"`
 	TimeoutSeconds  float64 `json:"timeout_seconds"`
 	CPUs            []int   `json:"cpus"`              // of the generator
@@ -118,12 +119,13 @@ type Point struct {
 
 	Stream *spec.Heard `json:"stream,omitempty"` // of subscribers
 
+	done uint64  // right answers and errors since the point before
 	used float64 // CPU seconds of the generator since its process began; 0 when they are not known
 }
 
 // PointOf turns a tick into a point.
 func PointOf(t *spec.Tick) Point {
-	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, used: t.Used, Sample: results.Sample{
+	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, done: t.Requests + t.Errors, used: t.Used, Sample: results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}}
 	if t.Seconds > 0 {

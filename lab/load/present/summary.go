@@ -108,8 +108,21 @@ func (d *Document) Describe() string {
 		parts = append(parts, "open loop: "+c.Arrivals)
 	}
 	parts = append(parts, d.behaviour()...)
-	return strings.Join(append(parts, fmt.Sprintf("%s after %s of warm-up",
-		seconds(d.Seconds), seconds(d.Generator.WarmupSeconds))), ", ")
+	if c.Requests > 0 {
+		parts = append(parts, counted(c.Requests))
+	}
+	warm := fmt.Sprintf("after %s of warm-up", seconds(d.Generator.WarmupSeconds))
+	if c.Requests > 0 && d.Generator.WarmupSeconds == 0 {
+		warm = "without a warm-up"
+	}
+	return strings.Join(append(parts, seconds(d.Seconds)+" "+warm), ", ")
+}
+
+func counted(requests uint64) string {
+	if requests == 1 {
+		return "1 request"
+	}
+	return fmt.Sprintf("%d requests", requests)
 }
 
 func seconds(v float64) string {

@@ -40,12 +40,14 @@ func TestQuota(t *testing.T) {
 	var seen atomic.Int64
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { seen.Add(1); return say(c, goodAnswer) })
 	for name, set := range map[string]func(*spec.Spec){
-		"one":         func(o *spec.Spec) { o.Requests, o.Connections = 1, 1 },
-		"few":         func(o *spec.Spec) { o.Requests, o.Connections = 2, 8 },
-		"many":        func(o *spec.Spec) { o.Requests = 1001 },
-		"pipeline":    func(o *spec.Spec) { o.Requests, o.Pipeline = 1000, 16 },
-		"less":        func(o *spec.Spec) { o.Requests, o.Pipeline = 5, 16 },
-		"different":   func(o *spec.Spec) { o.Requests, o.Pipeline, o.More = 101, 4, [][]byte{[]byte(getRequest), []byte(getRequest)} },
+		"one":      func(o *spec.Spec) { o.Requests, o.Connections = 1, 1 },
+		"few":      func(o *spec.Spec) { o.Requests, o.Connections = 2, 8 },
+		"many":     func(o *spec.Spec) { o.Requests = 1001 },
+		"pipeline": func(o *spec.Spec) { o.Requests, o.Pipeline = 1000, 16 },
+		"less":     func(o *spec.Spec) { o.Requests, o.Pipeline = 5, 16 },
+		"different": func(o *spec.Spec) {
+			o.Requests, o.Pipeline, o.More = 101, 4, [][]byte{[]byte(getRequest), []byte(getRequest)}
+		},
 		"fresh":       func(o *spec.Spec) { o.Requests, o.PerConnection = 101, 3 },
 		"arrivals":    func(o *spec.Spec) { o.Requests, o.Arrivals = 101, &arrive.Plan{Rate: 1000} },
 		"at random":   func(o *spec.Spec) { o.Requests, o.Arrivals = 101, &arrive.Plan{Rate: 1000, Poisson: true, Seed: 7} },
@@ -128,9 +130,12 @@ func TestQuotaRefused(t *testing.T) {
 	}
 	go func() {
 		for range 3 {
-			if c, err := ln.Accept(); err == nil {
-				defer c.Close()
+			c, err := ln.Accept()
+			if err != nil {
+				return
 			}
+			defer c.Close()
+			defer func() { _, _ = c.Read(make([]byte, 1)) }() // until the window has begun
 		}
 		ln.Close()
 	}()

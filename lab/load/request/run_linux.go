@@ -64,12 +64,9 @@ func (c *client) Connect(r *run.Runner) error {
 	return nil
 }
 
-// Start sends the first requests.
+// Start sends the first requests, unless all are those of the window.
 func (c *client) Start() {
-	if c.counts() && c.spec.Warmup == 0 {
-		c.quota.begin(c.spec.Requests, 0)
-	}
-	if !c.spec.Idle {
+	if !c.spec.Idle && !c.beginsCold() {
 		c.start()
 	}
 }
@@ -90,9 +87,10 @@ func (c *client) Begin(begin, end int64) {
 	c.from = c.at
 	if c.counts() {
 		c.quota.want = c.at.Requests + c.at.Failures() + c.spec.Requests
-		if !c.quota.on {
-			c.quota.begin(c.spec.Requests, c.underWay())
-		}
+		c.quota.begin(c.spec.Requests, c.underWay())
+	}
+	if c.beginsCold() {
+		c.start()
 	}
 	if c.play != nil {
 		c.play.begin()

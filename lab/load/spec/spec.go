@@ -18,21 +18,21 @@ import (
 // Spec describes the load that a generator process is to make. It travels as JSON on the
 // process's standard input.
 type Spec struct {
-	Addr        string        `json:"addr"`           // host:port of the server, numeric
-	Request     []byte        `json:"request"`        // one whole request, head and body, as sent on the wire; empty with a Scenario
-	More        [][]byte      `json:"more,omitempty"` // requests that follow Request in turn on each connection, before it starts over; Expect applies to their responses too. HTTP/1.1 only
-	Expect      Expect        `json:"expect"`         // what every response must be
-	Connections int           `json:"connections"`    // kept open throughout
-	Pipeline    int           `json:"pipeline"`       // requests in flight a connection, at least 1
-	Idle        bool          `json:"idle"`           // each connection has one request answered before the warm-up, and is idle from then on
-	Warmup      time.Duration `json:"warmup"`         // minimum; longer while the rate has a trend, up to three times as long
-	Window      time.Duration `json:"window"`         // measured time
-	Tick        time.Duration `json:"tick"`           // interval between the points of the time series
-	Timeout     time.Duration `json:"timeout"`        // for connecting, and for one response
+	Addr        string        `json:"addr"`               // host:port of the server, numeric
+	Request     []byte        `json:"request"`            // one whole request, head and body, as sent on the wire; empty with a Scenario
+	More        [][]byte      `json:"more,omitempty"`     // requests that follow Request in turn on each connection, before it starts over; Expect applies to their responses too. HTTP/1.1 only
+	Expect      Expect        `json:"expect"`             // what every response must be
+	Connections int           `json:"connections"`        // kept open throughout
+	Pipeline    int           `json:"pipeline"`           // requests in flight a connection, at least 1
+	Idle        bool          `json:"idle"`               // each connection has one request answered before the warm-up, and is idle from then on
+	Warmup      time.Duration `json:"warmup"`             // minimum; longer while the rate has a trend, up to three times as long
+	Window      time.Duration `json:"window"`             // measured time
+	Tick        time.Duration `json:"tick"`               // interval between the points of the time series
+	Timeout     time.Duration `json:"timeout"`            // for connecting, and for one response
 	Requests    uint64        `json:"requests,omitempty"` // after which the window ends, if it has not before: responses and errors of a closed loop, arrivals of an open one; 0: no limit
-	Arrivals    *arrive.Plan  `json:"arrivals"`       // of an open loop, from the start of the window on; nil: a closed loop
-	Congestion  string        `json:"congestion"`     // TCP congestion control of the sockets; empty leaves the default
-	ServerPIDs  []int         `json:"server_pids"`    // processes whose CPU time is read at both ends of the window and every tick
+	Arrivals    *arrive.Plan  `json:"arrivals"`           // of an open loop, from the start of the window on; nil: a closed loop
+	Congestion  string        `json:"congestion"`         // TCP congestion control of the sockets; empty leaves the default
+	ServerPIDs  []int         `json:"server_pids"`        // processes whose CPU time is read at both ends of the window and every tick
 
 	Scenario      *Scenario `json:"scenario,omitempty"`                // replaces Request and Expect
 	PerConnection int       `json:"requests_per_connection,omitempty"` // responses after which a connection is replaced by a new one; 0: never
