@@ -51,6 +51,33 @@ func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Co
 	return conn, a, nil
 }
 
+// alertTime is how long a server may take to send a client away that has shown no certificate.
+const alertTime = 200 * time.Millisecond
+
+// greet connects, and sends no request: what a handshake tells is told before the run.
+func (r *request) greet(ctx context.Context, timeout time.Duration) (a firstAnswer, err error) {
+	conn, a, err := r.reach(ctx, timeout)
+	if err != nil {
+		return a, err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	stop, err := endAfter(ctx, conn, timeout)
+	if err != nil {
+		return a, err
+	}
+	defer stop()
+	demanded := false
+	over, err := r.protocol.secure(ctx, conn, &demanded)
+	if err != nil || !demanded {
+		return a, err
+	}
+	if err := over.SetReadDeadline(time.Now().Add(alertTime)); err != nil {
+		return a, err
+	}
+	_, err = over.Read(make([]byte, 1)) // a server that waits for a request says nothing
+	return a, r.protocol.refused(conn.RemoteAddr(), demanded, err)
+}
+
 // ask sends the request once: a name that does not resolve, a port that is
 // closed or a path that is wrong is told before the run.
 func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer, err error) {
@@ -68,12 +95,16 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 		return a, err
 	}
 	defer stop()
-	over, err := r.protocol.secure(ctx, conn)
+	demanded := false
+	over, err := r.protocol.secure(ctx, conn, &demanded)
 	if err != nil {
 		return a, err
 	}
 	answer, end, err := r.protocol.exchange(ctx, over, r.method, r.url, r.wire)
 	if err != nil {
+		if why := r.protocol.refused(conn.RemoteAddr(), demanded, err); why != nil {
+			return a, why
+		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = fmt.Errorf("no answer within %v: %w", timeout, err)
 		}
@@ -99,8 +130,9 @@ type protocol struct {
 	HTTP2 bool
 }
 
-// secure makes a connection secure, if it is to be.
-func (t *protocol) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
+// secure makes a connection secure, if it is to be. demanded tells whether the server wants a
+// certificate of its client.
+func (t *protocol) secure(ctx context.Context, conn net.Conn, demanded *bool) (net.Conn, error) {
 	if t.TLS == nil {
 		return conn, nil
 	}
@@ -108,18 +140,46 @@ func (t *protocol) secure(ctx context.Context, conn net.Conn) (net.Conn, error) 
 	if err != nil {
 		return nil, err
 	}
+	identity, err := t.TLS.Identity(time.Now())
+	if err != nil {
+		return nil, err
+	}
 	config := &tls.Config{ServerName: t.TLS.ServerName, InsecureSkipVerify: t.TLS.Insecure, RootCAs: roots, NextProtos: []string{"http/1.1"}}
 	if t.HTTP2 {
 		config.NextProtos = []string{"h2"}
 	}
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		*demanded = true
+		return cmp.Or(identity, new(tls.Certificate)), nil
+	}
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
+		if why := t.refused(conn.RemoteAddr(), *demanded, err); why != nil {
+			return nil, why
+		}
 		return nil, t.explain(conn.RemoteAddr(), err)
 	}
 	if t.HTTP2 && secure.ConnectionState().NegotiatedProtocol != "h2" {
 		return nil, fmt.Errorf("%v does not offer HTTP/2; leave out --http2", conn.RemoteAddr())
 	}
 	return secure, nil
+}
+
+// refused returns an error for a server that demanded a certificate of its client, and ended
+// the connection for the one that it got, or for want of one; nil if it did not. In TLS 1.3
+// that is known only when the server is read from.
+func (t *protocol) refused(addr net.Addr, demanded bool, err error) error {
+	op, is := errors.AsType[*net.OpError](err)
+	alert := is && op.Op == "remote error"
+	switch {
+	case !demanded || !alert && !closedByServer(err):
+		return nil
+	case len(t.TLS.Certificate) > 0:
+		return fmt.Errorf("%v does not accept the certificate of --cert: %w", addr, err)
+	case alert:
+		return fmt.Errorf("%v demands a certificate of its client: name one with --cert FILE and --key FILE", addr)
+	}
+	return fmt.Errorf("%v wants a certificate of its client, and ended the connection: name one with --cert FILE and --key FILE", addr)
 }
 
 // explain says what the error of a handshake means, and what to write.

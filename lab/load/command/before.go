@@ -76,11 +76,8 @@ func (p *plan) askFirst(ctx context.Context) (a firstAnswer, status int, err err
 		return a, status, err
 	}
 	if len(p.users.asks) == 0 {
-		conn, a, err := p.request.reach(ctx, p.flags.timeout)
-		if err != nil {
-			return a, 0, err
-		}
-		return a, 0, conn.Close()
+		a, err = p.request.greet(ctx, p.flags.timeout)
+		return a, 0, err
 	}
 	for _, q := range p.users.asks {
 		if a, err = q.request.ask(ctx, p.flags.timeout); err != nil {

@@ -72,7 +72,7 @@ func (p *plan) describeProtocol(c *present.Config) {
 		c.Streams = p.flags.protocol.streams
 	}
 	if s := p.protocol.TLS; s != nil {
-		c.TLS = &present.TLSConfig{ServerName: s.ServerName, Insecure: s.Insecure, Resume: s.Resume}
+		c.TLS = &present.TLSConfig{ServerName: s.ServerName, Insecure: s.Insecure, Resume: s.Resume, ClientCertificate: len(s.Certificate) > 0}
 	}
 }
 

@@ -20,7 +20,7 @@ var Groups = []cli.Group{
 	{Title: "Request", Flags: "method header body body-file upload chunked status check timeout"},
 	{Title: "Users", Flags: "targets try think seed"},
 	{Title: "Connections", Flags: "requests-per-connection connect-rate sources slow-read slow-write slow-connections max-body keep-going io"},
-	{Title: "TLS and HTTP/2", Flags: "http2 streams insecure tls-insecure ca server-name tls-resume"},
+	{Title: "TLS and HTTP/2", Flags: "http2 streams insecure tls-insecure ca cert key server-name tls-resume"},
 	{Title: "Subscribers of event streams", Flags: "sse ndjson length-delimited stamp ids retry stall"},
 	{Title: "The server's side", Flags: "pid control pprof profile profile-time profile-dir"},
 	{Title: "Several generators", Flags: "workers bus bus-credentials name wait"},
@@ -127,6 +127,7 @@ type protocolFlags struct {
 	http2, insecure, resume bool
 	streams                 int
 	serverName, ca          string
+	cert, key               string
 }
 
 func (l *protocolFlags) bind(f *pflag.FlagSet) {
@@ -137,6 +138,8 @@ func (l *protocolFlags) bind(f *pflag.FlagSet) {
 	f.BoolVar(&l.resume, "tls-resume", false, "resume TLS sessions: a fresh connection is one of a client that has been there before")
 	f.StringVar(&l.serverName, "server-name", "", "`NAME` that TLS asks for, and that the certificate is checked against (default: that of the URL)")
 	f.StringVar(&l.ca, "ca", "", "`FILE` with the certificates that are trusted, PEM (default: those of the system)")
+	f.StringVar(&l.cert, "cert", "", "`FILE` with the certificate of the client, for servers that demand one, PEM")
+	f.StringVar(&l.key, "key", "", "`FILE` with its private key, PEM (default: that of --cert)")
 }
 
 // streamFlags is the command line of subscribers.

@@ -116,7 +116,9 @@ func (l *loop) stand(c *conn, now int64) {
 	l.refusedSince = 0
 	c.phase = open
 	if !l.started {
-		l.lastRight = now
+		if l.standing > l.most { // those that come and go are no progress
+			l.most, l.lastRight = l.standing, now
+		}
 		return
 	}
 	l.enter(c, now)

@@ -81,6 +81,7 @@ type loop struct {
 	resigned     bool // that there is no hope is known
 	connecting   int
 	standing     int
+	most         int // that there were of these before the start
 	held         int // of them, those with conn.held
 	nextScan     int64
 	nextDial     int64 // when Spec.ConnectRate lets another connection begin

@@ -120,6 +120,9 @@ type TLS struct {
 	Insecure   bool   `json:"insecure,omitempty"`    // accept any certificate
 	Resume     bool   `json:"resume,omitempty"`      // resume sessions: the server signs only for the first connection
 	Roots      []byte `json:"roots,omitempty"`       // trusted certificates, PEM; empty: those of the system
+
+	Certificate []byte `json:"certificate,omitempty"` // of the client, and those between it and who the server trusts, PEM; empty: none
+	Key         []byte `json:"key,omitempty"`         // its private key, PEM; in no result
 }
 
 // Pool returns the certificates to trust; nil: those of the system.
