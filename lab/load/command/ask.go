@@ -20,13 +20,16 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // firstAnswer is what the server said to the request before the run.
 type firstAnswer struct {
-	addr     netip.AddrPort // that answered
+	addr     netip.AddrPort // that answered, unless it is a Unix socket
 	local    bool           // it is on this machine
+	listener int            // process that made the Unix socket; 0: not known
 	status   int
 	location string // of a redirect
 	kind     string // media type
@@ -42,6 +45,15 @@ const firstBody = 1 << 20
 func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Conn, a firstAnswer, err error) {
 	addr := net.JoinHostPort(r.url.Hostname(), portOf(r.url))
 	dialer := net.Dialer{Timeout: timeout}
+	if path := r.protocol.Unix; path != "" {
+		if conn, err = dialer.DialContext(ctx, "unix", path); err != nil {
+			return nil, a, err
+		}
+		if a.listener, err = listenerOf(conn.(*net.UnixConn)); err != nil {
+			return nil, a, errors.Join(err, conn.Close())
+		}
+		return conn, a, nil
+	}
 	if conn, err = dialer.DialContext(ctx, "tcp", addr); err != nil {
 		return nil, a, err
 	}
@@ -49,6 +61,26 @@ func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Co
 	a.addr = netip.AddrPortFrom(a.addr.Addr().Unmap(), a.addr.Port())
 	a.local = conn.LocalAddr().(*net.TCPAddr).AddrPort().Addr().Unmap() == a.addr.Addr()
 	return conn, a, nil
+}
+
+// listenerOf returns the process that began to listen on the socket at the other end; 0 if it
+// is not one that this process sees. systemd listens for others.
+func listenerOf(conn *net.UnixConn) (pid int, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var cred *unix.Ucred
+	inner := raw.Control(func(fd uintptr) {
+		cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err = errors.Join(inner, err); err != nil {
+		return 0, fmt.Errorf("find the server's process: %w", err)
+	}
+	if cred.Pid == 1 {
+		return 0, nil
+	}
+	return int(cred.Pid), nil
 }
 
 // alertTime is how long a server may take to send a client away that has shown no certificate.
@@ -128,6 +160,7 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 type protocol struct {
 	TLS   *spec.TLS // nil: in clear
 	HTTP2 bool
+	Unix  string // socket of the server; empty: the host and port of the URL
 }
 
 // secure makes a connection secure, if it is to be. demanded tells whether the server wants a

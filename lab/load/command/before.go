@@ -34,11 +34,17 @@ func (p *plan) findServer(ctx context.Context) (server, error) {
 		return server{}, err
 	}
 	s := server{addr: first.addr.String(), status: status}
+	if path := p.flags.users.unix; path != "" {
+		s.addr = spec.UnixPrefix + path
+	}
 	pids := p.flags.pids
 	if len(pids) == 0 && first.local {
 		if pids, err = probe.Listening(int(first.addr.Port())); err != nil {
 			return s, err
 		}
+	}
+	if len(pids) == 0 && first.listener > 0 && len(probe.Tree(first.listener)) > 0 { // who began to listen may have ended
+		pids = []int{first.listener}
 	}
 	if len(pids) == 0 {
 		return s, nil

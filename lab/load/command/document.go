@@ -51,6 +51,7 @@ func (s *session) document(words string) *present.Document {
 
 // describeUsers puts into the document what users do.
 func (p *plan) describeUsers(c *present.Config) {
+	c.Unix = p.flags.users.unix
 	c.Think, c.Checks = p.flags.users.think, p.flags.users.checks
 	c.PerConnection, c.ConnectRate, c.Sources = p.flags.users.perConnection, p.users.dials, p.flags.users.sources
 	if p.users.slow.Read > 0 || p.users.slow.Write > 0 {

@@ -19,7 +19,7 @@ var Groups = []cli.Group{
 	{Title: "Load", Flags: "connections duration requests warmup pipeline rate arrivals stages burst find threshold"},
 	{Title: "Request", Flags: "method header body body-file upload chunked status check timeout"},
 	{Title: "Users", Flags: "targets try think seed"},
-	{Title: "Connections", Flags: "requests-per-connection connect-rate sources slow-read slow-write slow-connections max-body keep-going io"},
+	{Title: "Connections", Flags: "requests-per-connection connect-rate unix sources slow-read slow-write slow-connections max-body keep-going io"},
 	{Title: "TLS and HTTP/2", Flags: "http2 streams insecure tls-insecure ca cert key server-name tls-resume"},
 	{Title: "Subscribers of event streams", Flags: "sse ndjson length-delimited stamp ids retry stall"},
 	{Title: "The server's side", Flags: "pid control pprof profile profile-time profile-dir"},
@@ -99,6 +99,7 @@ type userFlags struct {
 	perConnection       int
 	connectRate         string
 	sources             []string
+	unix                string
 	slowRead, slowWrite string
 	slowConnections     int
 	maxBody             string
@@ -114,6 +115,7 @@ func (l *userFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&l.think, "think", "", "`TIME` between an answer and the next request: 1s, uniform:1s,3s, exponential:2s, lognormal:120ms,0.8, file:NAME")
 	f.IntVar(&l.perConnection, "requests-per-connection", 0, "answers after which a connection is replaced by a fresh one (0: never)")
 	f.StringVar(&l.connectRate, "connect-rate", "", "`RATE` at which connections are made, at most, written as --rate")
+	f.StringVar(&l.unix, "unix", "", "`SOCKET` to connect to, a path or @NAME of an abstract one; the URL says what is asked for")
 	f.StringSliceVar(&l.sources, "sources", nil, "`ADDRESSES` to connect from: 127.0.0.2, 127.0.0.2-127.0.0.9, 127.0.1.0/24")
 	f.StringVar(&l.slowRead, "slow-read", "", "`BYTES` a second that a client takes of its answers, as 10KiB")
 	f.StringVar(&l.slowWrite, "slow-write", "", "`BYTES` a second that a client sends of its requests")

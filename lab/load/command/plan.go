@@ -57,6 +57,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		l.checkNumbers,
 		func() error { return l.checkTogether(changed) },
 		func() error { return p.planRequests(changed) },
+		func() error { return p.checkUnix(changed) },
 		func() error { return p.planUsers(rawURL, changed) },
 		func() error { return p.planProtocol(changed) },
 		func() error { return p.planArrivals(changed("duration")) },

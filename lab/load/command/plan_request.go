@@ -151,7 +151,7 @@ func (p *plan) planProtocol(changed func(string) bool) (err error) {
 	case l.insecure && l.ca != "":
 		return errors.New("--insecure takes any certificate: leave out --ca, or --insecure")
 	}
-	p.protocol = &protocol{HTTP2: l.http2}
+	p.protocol = &protocol{HTTP2: l.http2, Unix: users.unix}
 	if secure {
 		if p.protocol.TLS, err = p.tlsOf(p.request.url); err != nil {
 			return err

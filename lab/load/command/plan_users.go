@@ -156,6 +156,23 @@ func (p *plan) planPace() (err error) {
 	return nil
 }
 
+// checkUnix refuses what is no Unix socket, and what cannot be done with one.
+func (p *plan) checkUnix(changed func(string) bool) error {
+	if !changed("unix") {
+		return nil
+	}
+	if err := sock.CheckPath(p.flags.users.unix); err != nil {
+		return fmt.Errorf("--unix: %w", err)
+	}
+	switch {
+	case len(p.flags.users.sources) > 0:
+		return errors.New("--sources are addresses, and a Unix socket has none: leave out --sources or --unix")
+	case p.flags.fleet.bus != "" || p.flags.kube.kubernetes:
+		return errors.New("--unix is a socket of this machine: leave it out of a run with --bus or --kubernetes; --workers starts several generators here")
+	}
+	return nil
+}
+
 // isPlain reports whether the loop needs no scenario: there is one request, of
 // whose answers the status is all that matters.
 func (p *plan) isPlain() (bool, error) {

@@ -73,6 +73,7 @@ type Config struct {
 	Think         string     `json:"think,omitempty"`                   // as it was written
 	PerConnection int        `json:"requests_per_connection,omitempty"` // after which a connection is replaced
 	ConnectRate   float64    `json:"connects_per_second,omitempty"`     // at most
+	Unix          string     `json:"unix_socket,omitempty"`             // that is connected to; the URL's host is only named then
 	Sources       []string   `json:"sources,omitempty"`                 // addresses that connections come from
 	Slow          *spec.Slow `json:"slow,omitempty"`                    // connections on thin lines, bytes a second
 

@@ -83,6 +83,10 @@ func (l *loop) dial(c *conn, now int64) error {
 	c.parser.Reset()
 	l.connecting++
 	err = unix.Connect(fd, l.dialer.To)
+	if err == unix.EAGAIN { // of a Unix socket: as many connections as may wait for the server do
+		l.queueFull(c, now)
+		return nil
+	}
 	if err != nil && err != unix.EINPROGRESS {
 		l.connectFailed(c, err, now)
 		return nil
@@ -131,6 +135,15 @@ func (l *loop) enter(c *conn, now int64) {
 		return
 	}
 	l.ready(c, now)
+}
+
+// queueFull puts c up for another try. That is no error, unless it does not help for long.
+func (l *loop) queueFull(c *conn, now int64) {
+	if l.refusedSince == 0 {
+		l.refusedSince = now
+	}
+	l.cause = wrap("connect "+l.spec.Addr, unix.EAGAIN)
+	l.drop(c, now+retryFailed)
 }
 
 func (l *loop) connectFailed(c *conn, err error, now int64) {

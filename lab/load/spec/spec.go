@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redline-go/redline/lab/load/arrive"
@@ -18,7 +19,7 @@ import (
 // Spec describes the load that a generator process is to make. It travels as JSON on the
 // process's standard input.
 type Spec struct {
-	Addr        string        `json:"addr"`               // host:port of the server, numeric
+	Addr        string        `json:"addr"`               // host:port of the server, numeric; or UnixPrefix and its socket
 	Request     []byte        `json:"request"`            // one whole request, head and body, as sent on the wire; empty with a Scenario
 	More        [][]byte      `json:"more,omitempty"`     // requests that follow Request in turn on each connection, before it starts over; Expect applies to their responses too. HTTP/1.1 only
 	Expect      Expect        `json:"expect"`             // what every response must be
@@ -137,6 +138,10 @@ func (t *TLS) Pool() (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// UnixPrefix is what Spec.Addr begins with if the server listens on a Unix socket. Its path
+// follows, or @ and the name of an abstract socket.
+const UnixPrefix = "unix:"
+
 // Scheme returns the scheme of the URLs that such connections are for.
 func (s *Spec) Scheme() string {
 	if s.TLS != nil {
@@ -212,6 +217,8 @@ func (s *Spec) validateConnections() error {
 		return fmt.Errorf("spec: requests per connection is %d", s.PerConnection)
 	case s.PerConnection > 0 && s.Idle:
 		return errors.New("spec: fresh connections with idle connections")
+	case strings.HasPrefix(s.Addr, UnixPrefix) && (len(s.Sources) > 0 || s.Congestion != ""):
+		return errors.New("spec: source addresses or congestion control of a Unix socket")
 	case s.ConnectRate < 0 || math.IsNaN(s.ConnectRate):
 		return fmt.Errorf("spec: connect rate is %v", s.ConnectRate)
 	case s.Slow.Read < 0 || s.Slow.Write < 0 || s.Slow.Connections < 0:
