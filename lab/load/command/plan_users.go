@@ -264,7 +264,7 @@ func (p *plan) planScenario(s *spec.Scenario, u *url.URL) (err error) {
 		return fmt.Errorf("%s: requests to %s and %s: write a file for each server, and run them beside each other", s.Name, origins[0].Addr, origins[1].Addr)
 	}
 	if compiled.Sequential() && p.flags.pipeline > 1 {
-		return fmt.Errorf("--pipeline %d: flows and setup of %s wait for each answer; leave --pipeline out", p.flags.pipeline, s.Name)
+		return fmt.Errorf("--pipeline %d: flows, setup and cookies of %s wait for each answer; leave --pipeline out", p.flags.pipeline, s.Name)
 	}
 	server := serverOf(compiled)
 	at, err := parseURL(server)

@@ -64,7 +64,7 @@ func (l *loop) newMux(c *conn, index int) *mux {
 		s.slot, s.judge.Rules = -1, l.rules
 		if l.play != nil {
 			s.turn = &turn{user: l.play.user(l.spec, index*n+i)}
-			s.letter = &letter{own: make([]*h2.Request, len(l.play.requests))}
+			s.letter = &letter{own: make([]*h2.Request, len(l.play.requests)), fields: make([]int, len(l.play.requests))}
 		}
 	}
 	return m
