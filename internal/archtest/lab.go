@@ -29,9 +29,14 @@ var labRows = []Row{
 		Tests: []string{"*", "~/lab/..."}, Why: "only the generator's process depends on all clients",
 	},
 
+	{
+		Package: "~/lab/imports", May: []string{"go.yaml.in/yaml/v3", "mvdan.cc/sh/v3/...", "~/lab/load/scenario"}, Never: performsIO, Tests: []string{"~/lab/load/scenario"},
+		Why: "sources are read by the command; importing is conversion of bytes",
+	},
+
 	// Statistics, verdicts and reports.
 	{Package: "~/lab/stats", May: []string{"~/lab/results"}, Never: performsIO, Why: "statistics are calculation"},
-	{Package: "~/lab/verdict", May: []string{"~/lab/results", "~/lab/load/spec"}, Never: performsIO, Why: "a verdict is calculation"},
+	{Package: "~/lab/verdict", May: []string{"~/lab/results", "~/lab/report", "~/lab/load/spec"}, Never: performsIO, Why: "a verdict is calculation"},
 	{Package: "~/lab/results", May: []string{"github.com/HdrHistogram/...", "~/lab/internal/file"}, Why: "results are the contract between the other packages, and depend on none of them"},
 	{Package: "~/lab/report/...", May: []string{"*", "~/lab/results", "~/lab/report/..."}, Why: "a report is generated only from results"},
 	{Package: "~/lab/...", May: []string{"*", "~/lab/..."}, Raw: true, Why: "the instrument shares no code with what it measures"},

@@ -38,6 +38,12 @@ var phrases = []Phrase{
 	{`as (?:it|they) came`, "as received"},
 	{`(?:and|or) (?:its|their|the) like`, "and similar"},
 	{`(?:go|goes) on (?:with|until|as|where|alone|without)`, "continues"},
+	{`(?:thereof|whereof|wherein|thereupon|whence|whither|hitherto|heretofore|forthwith|nought|unto)`, "a current word"},
+	{`in (?:its|his|their) stead`, "instead"},
+	{`upon`, "on"},
+	{`mend(?:s|ed|ing)?`, "fix"},
+	{`which there is not`, "unknown, or name what exists"},
+	{`(?:takes?|took) no part`, "is excluded, or is not included"},
 	{`behind (?:the|an|its|this|that) (?:answer|response|head|body|content|request|chunk|boundary)`, "after"},
 }
 

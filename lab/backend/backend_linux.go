@@ -18,32 +18,32 @@ const (
 	eventBatch   = 128
 	questionMost = 4 << 10 // bytes
 
-	// Longest is the longest time that a question may name.
+	// Longest is the longest delay that a question may hold.
 	Longest = time.Second
 )
 
-// ErrQuestion is the error of a connection that carries something else than questions.
+// ErrQuestion is the error for input that is not a question.
 var ErrQuestion = errors.New("not a question to the waiting backend")
 
-// An answer is owed to a connection from the time due on.
+// An answer is pending until it is sent.
 type answer struct {
-	due  int64
-	fd   int
+	due  int64 // when to send it; nanoseconds on the monotonic clock
+	fd   int   // of its connection
 	text []byte
 }
 
-// A reading takes a question apart: how long to wait, and what to answer then, which is
-// not a part of the question's memory. The error wraps ErrQuestion.
+// A reading parses a question. It returns how long to wait and what to answer then; the
+// answer does not alias the question. The error wraps ErrQuestion.
 type reading func(question []byte) (wait time.Duration, text []byte, err error)
 
-// loop is the process's one event loop, on a thread of its own.
+// loop is the process's only event loop. It has its own thread.
 type loop struct {
 	epoll, listener, waker int
 
 	read     reading
 	question [questionMost]byte
 	conns    map[int]bool
-	owed     []answer // by the time when they are due, the last first
+	pending  []answer // sorted by due, the latest first
 	events   [eventBatch]unix.EpollEvent
 }
 
@@ -51,7 +51,7 @@ type loop struct {
 // removes the socket when it ends.
 func Serve(ctx context.Context, path string) error { return serve(ctx, path, readWord) }
 
-// ServeHTTP answers requests of HTTP/1.1 as Serve does its questions.
+// ServeHTTP is like [Serve], for questions in HTTP/1.1.
 func ServeHTTP(ctx context.Context, path string) error { return serve(ctx, path, readRequest) }
 
 func serve(ctx context.Context, path string, read reading) (err error) {
@@ -60,7 +60,7 @@ func serve(ctx context.Context, path string, read reading) (err error) {
 	if err := l.open(path); err != nil {
 		return fmt.Errorf("open waiting backend at %s: %w", path, err)
 	}
-	// The loop keeps its P while it waits in the kernel: the rest needs another.
+	// The loop keeps its P while it waits in the kernel: other goroutines need one more.
 	before := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(before + 1)
 	defer runtime.GOMAXPROCS(before)
@@ -77,7 +77,7 @@ func serve(ctx context.Context, path string, read reading) (err error) {
 	return <-ended
 }
 
-// open makes the descriptors.
+// open creates the descriptors.
 func (l *loop) open(path string) (err error) {
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return os.NewSyscallError("epoll_create1", err)
@@ -91,7 +91,7 @@ func (l *loop) open(path string) (err error) {
 	if err := unix.Bind(l.listener, &unix.SockaddrUnix{Name: path}); err != nil {
 		return os.NewSyscallError("bind", err)
 	}
-	// A server that has given up the rights it was started with connects as well.
+	// Servers that have dropped their privileges connect as well.
 	if err := os.Chmod(path, 0o666); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (l *loop) watch(fd int) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, fd, &event))
 }
 
-// close frees all descriptors, after run.
+// close closes all descriptors. It is called after run has returned.
 func (l *loop) close(path string) error {
 	var errs []error
 	bound := false
@@ -132,8 +132,8 @@ func (l *loop) close(path string) error {
 // run answers until the waker is written to.
 func (l *loop) run() error {
 	runtime.LockOSThread()
-	// By default the kernel ends a wait up to 50 us late. The thread is not given back:
-	// its slack is not the others'.
+	// By default the kernel ends a wait up to 50 us late. The thread stays locked: no
+	// other goroutine runs with its slack.
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
 		return os.NewSyscallError("prctl", err)
 	}
@@ -159,21 +159,21 @@ func (l *loop) run() error {
 	}
 }
 
-// now is nanoseconds on the monotonic clock.
+// now returns the time of the monotonic clock in nanoseconds.
 func now() int64 {
 	var ts unix.Timespec
-	// It fails for clocks that do not exist, and this one does.
+	// It fails only for clocks that do not exist.
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
 	return ts.Nano()
 }
 
-// wait blocks until there is something to read or the next answer is due. It goes past
-// the Go scheduler, whose way around a blocking call costs microseconds; a signal of the
-// runtime ends it.
+// wait blocks until there is something to read or the next answer is due. It bypasses
+// the Go scheduler, whose handling of a blocking call costs microseconds. A signal from
+// the runtime interrupts it.
 func (l *loop) wait() (int, error) {
 	limit := unix.NsecToTimespec(math.MaxInt64)
-	if n := len(l.owed); n > 0 {
-		limit = unix.NsecToTimespec(max(0, l.owed[n-1].due-now()))
+	if n := len(l.pending); n > 0 {
+		limit = unix.NsecToTimespec(max(0, l.pending[n-1].due-now()))
 	}
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(l.epoll), uintptr(unsafe.Pointer(&l.events[0])),
 		eventBatch, uintptr(unsafe.Pointer(&limit)), 0, 0)
@@ -187,7 +187,7 @@ func (l *loop) wait() (int, error) {
 	return 0, os.NewSyscallError("epoll_pwait2", errno)
 }
 
-// accept takes all connections that wait.
+// accept accepts all connections that are queued.
 func (l *loop) accept() error {
 	for {
 		fd, _, err := unix.Accept4(l.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
@@ -206,7 +206,7 @@ func (l *loop) accept() error {
 	}
 }
 
-// take takes a question. What is written at once arrives at once on a unix socket.
+// take reads a question. On a unix socket, the bytes of one write arrive together.
 func (l *loop) take(fd int) error {
 	n, err := unix.Read(fd, l.question[:])
 	switch {
@@ -220,34 +220,35 @@ func (l *loop) take(fd int) error {
 		return err
 	}
 	a := answer{due: now() + int64(wait), fd: fd, text: text}
-	// Nearly all are due after those that are owed, which stand at the front.
-	at, _ := slices.BinarySearchFunc(l.owed, a, func(x, y answer) int {
+	// Nearly every answer is due after all pending ones, and goes to the front.
+	at, _ := slices.BinarySearchFunc(l.pending, a, func(x, y answer) int {
 		if x.due > y.due {
 			return -1
 		}
 		return 1
 	})
-	l.owed = slices.Insert(l.owed, at, a)
+	l.pending = slices.Insert(l.pending, at, a)
 	return nil
 }
 
-// answerDue sends what is due. An answer fits into a socket whose client waits for it.
+// answerDue sends the answers that are due. A client has at most one pending answer, so
+// its socket has room.
 func (l *loop) answerDue() {
-	if len(l.owed) == 0 {
+	if len(l.pending) == 0 {
 		return
 	}
 	at := now()
-	for n := len(l.owed); n > 0 && l.owed[n-1].due <= at; n-- {
-		a := &l.owed[n-1]
-		_, _ = unix.Write(a.fd, a.text) // a client that has left is seen by the next read
-		l.owed = l.owed[:n-1]
+	for n := len(l.pending); n > 0 && l.pending[n-1].due <= at; n-- {
+		a := &l.pending[n-1]
+		_, _ = unix.Write(a.fd, a.text) // the next read detects a client that has left
+		l.pending = l.pending[:n-1]
 	}
 }
 
-// drop closes a connection and forgets what it is owed: its number may be another's
-// next.
+// drop closes a connection and discards its pending answers: the descriptor's number may
+// be reused.
 func (l *loop) drop(fd int) error {
 	delete(l.conns, fd)
-	l.owed = slices.DeleteFunc(l.owed, func(a answer) bool { return a.fd == fd })
+	l.pending = slices.DeleteFunc(l.pending, func(a answer) bool { return a.fd == fd })
 	return os.NewSyscallError("close", unix.Close(fd))
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// patience bounds every wait. Nothing here measures time, but that an answer does not
-// come before it is due.
+// patience bounds every wait. The tests check no durations, except that no answer comes
+// before it is due.
 const patience = time.Minute
 
 func start(t *testing.T) string {
@@ -95,7 +95,7 @@ func TestAnswersAreNeverEarly(t *testing.T) {
 	}
 }
 
-// TestShortOnesOvertake asks for a long time first.
+// TestShortOnesOvertake asks for a long delay first.
 func TestShortOnesOvertake(t *testing.T) {
 	path := start(t)
 	long, short := dial(t, path), dial(t, path)
@@ -104,14 +104,14 @@ func TestShortOnesOvertake(t *testing.T) {
 	receive(t, short, time.Millisecond)
 	long.SetReadDeadline(time.Now().Add(time.Millisecond))
 	if _, err := long.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the long one is answered with the short one: %v", err)
+		t.Errorf("the long delay is answered with the short one: %v", err)
 	}
 	long.SetReadDeadline(time.Now().Add(patience))
 	receive(t, long, Longest)
 }
 
-// TestClientsThatLeave leaves with a question open, so that its descriptor's number is
-// another's when the answer is due.
+// TestClientsThatLeave closes connections before their answer is due, so that the
+// descriptor's number is reused by then.
 func TestClientsThatLeave(t *testing.T) {
 	path := start(t)
 	for range 50 {
@@ -125,7 +125,7 @@ func TestClientsThatLeave(t *testing.T) {
 	}
 }
 
-// TestRequests asks in HTTP, by the client of net/http.
+// TestRequests sends questions with the client of net/http.
 func TestRequests(t *testing.T) {
 	path := startWith(t, ServeHTTP)
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -183,7 +183,7 @@ func TestNoQuestion(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := <-ended; !errors.Is(err, ErrQuestion) {
-			t.Errorf("%q ends it with %v", bytes, err)
+			t.Errorf("after %q, serve returned %v", bytes, err)
 		}
 		conn.Close()
 	}

@@ -14,7 +14,7 @@ import (
 
 const wordSize = 8
 
-// readWord takes eight bytes, which are the answer as well.
+// readWord parses a question of eight bytes, which are also the answer.
 func readWord(question []byte) (time.Duration, []byte, error) {
 	if len(question) != wordSize || binary.LittleEndian.Uint64(question) > uint64(Longest) {
 		return 0, nil, fmt.Errorf("%w: % x", ErrQuestion, question)
@@ -22,7 +22,7 @@ func readWord(question []byte) (time.Duration, []byte, error) {
 	return time.Duration(binary.LittleEndian.Uint64(question)), bytes.Clone(question), nil
 }
 
-// answers are those to GET /part?n=1, 2 and 3.
+// answers holds the responses to GET /part?n=1, 2 and 3.
 var answers = func() (all [len(Parts)][]byte) {
 	for i, p := range Parts {
 		all[i] = fmt.Appendf(nil, "HTTP/1.1 %d OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", http.StatusOK, len(p), p)
@@ -30,7 +30,7 @@ var answers = func() (all [len(Parts)][]byte) {
 	return all
 }()
 
-// readRequest takes GET /part?n=1&wait=300us, a whole head without a body.
+// readRequest parses GET /part?n=1&wait=300us: a complete head without a body.
 func readRequest(question []byte) (time.Duration, []byte, error) {
 	line, rest, _ := bytes.Cut(question, []byte("\r\n"))
 	query, ok := bytes.CutPrefix(line, []byte("GET /part?"))

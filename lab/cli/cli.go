@@ -1,5 +1,5 @@
-// Package cli is what the verbs of the command redline share: how they end, and
-// where they show something.
+// Package cli holds what the subcommands of redline share: exit codes, usage errors,
+// help, redaction and the output of pages.
 package cli
 
 import (
@@ -9,23 +9,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// An ExitCode ends the command without another word: all has been said.
+// An ExitCode ends the command without a message: everything has been printed.
 type ExitCode int
 
 func (e ExitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// A UsageError is the caller's: the command line asks for what cannot be.
+// A UsageError is an error in the command line.
 type UsageError struct{ error }
 
 func (e UsageError) Unwrap() error { return e.error }
 
-// Misuse makes a [UsageError] of an error.
+// Misuse wraps an error in a [UsageError].
 func Misuse(err error) error { return UsageError{err} }
 
-// Usage is a [UsageError] with a text.
+// Usage returns a [UsageError] with a formatted text.
 func Usage(format string, args ...any) error { return Misuse(fmt.Errorf(format, args...)) }
 
-// NoArgs refuses arguments that a verb does not take.
+// NoArgs returns a [UsageError] for a subcommand that has arguments but takes none.
 func NoArgs(c *cobra.Command, args []string) error {
 	if err := cobra.NoArgs(c, args); err != nil {
 		return Misuse(err)
@@ -33,7 +33,7 @@ func NoArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// Version is the module's version, or the commit of a checkout.
+// Version returns the module's version, or the commit of a checkout.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// FlagError is what cobra calls when a command line cannot be read: it makes a
-// [UsageError] that says what to write instead.
+// FlagError is for [cobra.Command.SetFlagErrorFunc]. It returns a [UsageError] that says
+// what to write instead.
 func FlagError(c *cobra.Command, err error) error {
 	if bad, is := errors.AsType[*pflag.InvalidValueError](err); is && bad.GetFlag() != nil {
 		f := bad.GetFlag()
@@ -20,7 +20,7 @@ func FlagError(c *cobra.Command, err error) error {
 	return Usage("%w; see %s --help", err, c.CommandPath())
 }
 
-// wanted says what a flag takes, by its type.
+// wanted describes the values that a flag takes, by its type.
 func wanted(f *pflag.Flag, bad *pflag.InvalidValueError) string {
 	as := func(otherwise string) string {
 		if f.DefValue == "0" || f.DefValue == "[]" || f.DefValue == "0s" {
@@ -31,25 +31,25 @@ func wanted(f *pflag.Flag, bad *pflag.InvalidValueError) string {
 	value := bad.GetValue()
 	large := ""
 	if errors.Is(bad, strconv.ErrRange) {
-		large = "that is too much or too little; "
+		large = "out of range; "
 	}
 	switch kind := f.Value.Type(); kind {
 	case "duration":
 		if _, err := strconv.ParseFloat(value, 64); err == nil {
-			return fmt.Sprintf("a time has its unit, write %ss", value)
+			return fmt.Sprintf("a duration needs a unit: write %ss", value)
 		}
-		return "write a time, as " + as("10s")
+		return "write a duration, such as " + as("10s")
 	case "int":
-		return large + "write a whole number, as " + as("5")
+		return large + "write an integer, such as " + as("5")
 	case "uint", "uint64":
-		return large + "write a whole number from 0 up, as " + as("5")
+		return large + "write an integer of 0 or more, such as " + as("5")
 	case "float64":
-		return large + "write a number, as " + as("0.5")
+		return large + "write a number, such as " + as("0.5")
 	case "intSlice":
-		return large + "write whole numbers with commas between them, as 1234,1240"
+		return large + "write integers separated by commas, such as 1234,1240"
 	case "bool":
 		return fmt.Sprintf("write --%s alone, or --%[1]s=false", f.Name)
 	default:
-		return fmt.Sprintf("that is no %s (%v)", kind, errors.Unwrap(bad))
+		return fmt.Sprintf("not a valid %s (%v)", kind, errors.Unwrap(bad))
 	}
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// What is wrong with a value is said in the words of who wrote it.
+// TestFlagError checks that errors name the flag and value, and say what to write.
 func TestFlagError(t *testing.T) {
 	for args, want := range map[string]string{
-		"-d 5":            "--duration 5: a time has its unit, write 5s; see redline --help",
-		"--duration 2.5":  "--duration 2.5: a time has its unit, write 2.5s",
-		"--duration fast": "--duration fast: write a time, as 10s",
-		"--stall x":       "--stall x: write a time, as 10s",
-		"-c abc":          "--connections abc: write a whole number, as 64",
-		"-c 1.5":          "--connections 1.5: write a whole number, as 64",
-		"-c 99999999999999999999": "--connections 99999999999999999999: that is too much or too little; " +
-			"write a whole number, as 64",
-		"--seed -1":      "--seed -1: write a whole number from 0 up, as 5",
-		"--pid abc":      "--pid abc: write whole numbers with commas between them, as 1234,1240",
-		"--share half":   "--share half: write a number, as 0.25",
+		"-d 5":            "--duration 5: a duration needs a unit: write 5s; see redline --help",
+		"--duration 2.5":  "--duration 2.5: a duration needs a unit: write 2.5s",
+		"--duration fast": "--duration fast: write a duration, such as 10s",
+		"--stall x":       "--stall x: write a duration, such as 10s",
+		"-c abc":          "--connections abc: write an integer, such as 64",
+		"-c 1.5":          "--connections 1.5: write an integer, such as 64",
+		"-c 99999999999999999999": "--connections 99999999999999999999: out of range; " +
+			"write an integer, such as 64",
+		"--seed -1":      "--seed -1: write an integer of 0 or more, such as 5",
+		"--pid abc":      "--pid abc: write integers separated by commas, such as 1234,1240",
+		"--share half":   "--share half: write a number, such as 0.25",
 		"--quiet=maybe":  "--quiet maybe: write --quiet alone, or --quiet=false",
-		"--address here": "--address here: that is no ip (",
+		"--address here": "--address here: not a valid ip (",
 		"--nonsense":     "unknown flag: --nonsense; see redline --help",
 		"-d":             "flag needs an argument: 'd' in -d; see redline --help",
 	} {

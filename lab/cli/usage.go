@@ -11,13 +11,13 @@ import (
 	"github.com/redline-go/redline/lab/report"
 )
 
-// Group is a part of a verb's flags: a heading, and the names of the flags with
-// blanks between.
+// Group is a group of a subcommand's flags: a heading, and the names of the flags
+// separated by spaces.
 type Group struct{ Title, Flags string }
 
-// Grouped returns a usage function for a [cobra.Command] with many flags: it writes
-// them in groups, in report.Width columns, and returns the errors of the command's
-// output. A flag that no group names stands in the last one.
+// Grouped returns a usage function for a [cobra.Command] with many flags. It writes
+// the flags in groups, in report.Width columns, and returns the errors of the command's
+// output. A flag that no group names is in the last one.
 func Grouped(groups []Group) func(*cobra.Command) error {
 	return func(c *cobra.Command) error {
 		var s strings.Builder
@@ -32,7 +32,7 @@ func Grouped(groups []Group) func(*cobra.Command) error {
 	}
 }
 
-// grouped are the flags of each group.
+// grouped returns the flags of each group.
 func grouped(groups []Group, f *pflag.FlagSet) []*pflag.FlagSet {
 	sets := make([]*pflag.FlagSet, len(groups))
 	of := map[string]int{}

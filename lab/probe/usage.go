@@ -54,6 +54,11 @@ func (u *Usage) Read() (r UsageReading, err error) {
 // Steal returns the share of the time since earlier that the hypervisor took, 0 to 1.
 func (r UsageReading) Steal(earlier UsageReading) float64 { return r.ticks.Steal(earlier.ticks) }
 
+// Seconds returns the time since earlier, summed over the CPUs.
+func (r UsageReading) Seconds(earlier UsageReading) float64 {
+	return r.at.Sub(earlier.at).Seconds() * float64(r.ticks.CPUs)
+}
+
 // Foreign returns the share of the time since earlier, 0 to 1, that was used neither by the
 // processes of the run nor by the hypervisor nor idle. It is too small if a process of the
 // run also ran on other CPUs. It is exact to two hundredths of a second: idle time has a

@@ -4,27 +4,26 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// lead is the figure that a workload is about: its subjects are ordered,
-// compared and judged by it.
+// lead is the main metric of a workload, by which its subjects are ordered, compared and
+// judged.
 type lead struct {
 	metric results.Metric
 	name   string // as in "verdict by CPU"
 	head   string // of its column
-	best   string // what the best subject did, with its figure
-	less   string // what those who are better have, as in "less CPU than"
+	best   string // format of the best subject's result, with its figure
+	less   string // advantage of better subjects, as in "less CPU than"
 	text   func(v float64, gap string) string
 }
 
-// leadOf returns what a workload is about: CPU when requests follow on answers,
-// the 99th percentile when they come by themselves, and memory when there are
-// none.
+// leadOf returns the lead of a workload: CPU in a closed loop, the 99th percentile in an
+// open loop, memory for idle connections, unless the workload sets it.
 func leadOf(w results.Workload) lead {
 	switch {
 	case w.Lead == results.MetricCPU:
 		return byCPU(w)
 	case w.Idle:
 		return lead{
-			results.MetricConn, "memory", "memory\n/conn.", "took the least memory, %s per connection", "less memory", Bytes,
+			results.MetricConn, "memory", "memory\n/conn.", "used the least memory, %s per connection", "less memory", Bytes,
 		}
 	case w.Arrivals != "":
 		return lead{
@@ -34,10 +33,10 @@ func leadOf(w results.Workload) lead {
 	return byCPU(w)
 }
 
-// byCPU is the lead of CPU, in microseconds, with the unit in the head.
+// byCPU returns the lead of CPU, in microseconds, with the unit in the heading.
 func byCPU(w results.Workload) lead {
 	return lead{
-		results.MetricCPU, "CPU", "CPU µs\n/" + snip(unit(w), 8), "spent the least CPU, %s µs per " + unit(w), "less CPU",
+		results.MetricCPU, "CPU", "CPU µs\n/" + snip(unit(w), 8), "used the least CPU, %s µs per " + unit(w), "less CPU",
 		func(v float64, _ string) string { return figure(v) },
 	}
 }
@@ -50,15 +49,15 @@ func (l *lead) print(e results.Estimate, gap string) (value, interval string) {
 	return l.text(e.Value, gap), interval
 }
 
-// tableColumn is one of a workload's table. The line feeds in its head are for the
-// terminal, where columns are narrow; a slash after one is read as "per".
+// tableColumn is a column of a workload's table. The line feeds in its heading are for
+// the terminal, where columns are narrow; a slash after one means "per".
 type tableColumn struct {
 	head string
-	word bool                                           // and not a number
-	of   func(fields) (value, small string, bound bool) // small stands behind or below; bound marks a warning
+	word bool                                           // not a number
+	of   func(fields) (value, small string, bound bool) // small is after or below value; bound marks a warning
 }
 
-// class is the column's class on the page; that of a verdict tells which.
+// class returns the CSS class of the column or of a cell; a verdict's class contains it.
 func (c *tableColumn) class(value string) string {
 	switch {
 	case !c.word:
@@ -69,8 +68,8 @@ func (c *tableColumn) class(value string) string {
 	return ""
 }
 
-// columnsOf are the columns of a workload's table after the subject. Narrow ones
-// abbreviate.
+// columnsOf returns the columns of a workload's table after the subject, with short
+// headings if narrow.
 func columnsOf(w results.Workload, narrow bool) []tableColumn {
 	lead := leadOf(w)
 	short := "\n/" + snip(unit(w), 8)

@@ -10,8 +10,8 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// leads is a file with one workload of each kind that is not about CPU: idle
-// connections, and arrivals, in which the order by CPU is not that of the lead.
+// leads returns a file with one workload of each kind whose lead is not CPU: idle
+// connections, and arrivals. Their order by CPU differs from that by the lead.
 func leads() *results.File {
 	full := sample.File()
 	f := &results.File{
@@ -76,7 +76,7 @@ func TestLeads(t *testing.T) {
 		}
 	}
 	for i, want := range []string{
-		"other took the least memory, 489 B per connection: 0.02\u00a0× that of base (0.02–0.03), and 2.44\u00a0× the limit.",
+		"other used the least memory, 489 B per connection: 0.02\u00a0× that of base (0.02–0.03), and 2.44\u00a0× the limit.",
 		"other had the shortest response times, p99 300 µs: 0.20\u00a0× that of base (0.18–0.22), and 1.20\u00a0× the limit.",
 	} {
 		if got := headline(f, f.Workloads[i]); got != want {
@@ -90,8 +90,8 @@ func TestLeads(t *testing.T) {
 	}
 }
 
-// The bars are about CPU whatever the lead is, and where nothing happens nothing
-// is drawn.
+// TestLeadsOnThePage checks that the bars are of CPU whatever the lead is, and that idle
+// connections have no charts.
 func TestLeadsOnThePage(t *testing.T) {
 	f := leads()
 	v, err := newView(f)

@@ -6,27 +6,26 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Curve is latency by percentile. X is log10(1/(1-p)), so that 90 %, 99 % and
-// 99.9 % are one apart; Y is microseconds.
+// Curve is latency by percentile. X is log10(1/(1-p)), so that the distance between 90 %,
+// 99 % and 99.9 % is one; Y is microseconds.
 type Curve struct {
 	Subject int          `json:"subject"`
 	Points  [][2]float64 `json:"points"`
-	Cut     float64      `json:"cut"` // percentile at which the samples give out, 0 to 100; 0 when they do not
+	Cut     float64      `json:"cut"` // highest percentile with enough samples, 0 to 100; 0 if there are enough for all
 }
 
 const (
 	firstPercentile = 0.5
 	lastPercentile  = 0.9999
-	curveSteps      = 24 // points a decade
-	beyond          = 10 // samples that have to lie beyond a percentile
+	curveSteps      = 24 // points per decade
+	beyond          = 10 // least number of samples above a percentile
 )
 
-// nines is the x of a curve.
+// nines returns the x of a percentile, 0 to 1.
 func nines(p float64) float64 { return -math.Log10(1 - p) }
 
-// NewCurve reads the points from a merged histogram, from the median up to
-// 99.99 % or as far as at least ten samples lie beyond. It returns an error for a
-// histogram that cannot be read.
+// NewCurve returns the curve of a histogram, from the median to 99.99 %, or to the highest
+// percentile with ten samples above it. It returns an error for an invalid histogram.
 func NewCurve(l results.Latency) (Curve, error) {
 	h, err := l.Decode()
 	if err != nil {
@@ -54,7 +53,7 @@ func NewCurve(l results.Latency) (Curve, error) {
 	return c, nil
 }
 
-// carries returns the highest percentile, 0 to 1, that n samples can carry.
+// carries returns the highest percentile, 0 to 1, for which n samples are enough.
 func carries(n int64) float64 {
 	if n < beyond {
 		return 0
@@ -62,7 +61,7 @@ func carries(n int64) float64 {
 	return 1 - beyond/float64(n)
 }
 
-// round keeps the page small: digits that no pixel shows are left out.
+// round rounds v to a number of decimal places, to keep the page small.
 func round(v float64, digits int) float64 {
 	scale := math.Pow10(digits)
 	return math.Round(v*scale) / scale

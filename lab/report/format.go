@@ -10,10 +10,10 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// none stands where there is no figure.
+// none is printed for a missing figure.
 const none = "–"
 
-// figure prints a number with three digits: 4.02, 25.5, 102, 1370.
+// figure prints a number with three significant digits or more: 4.02, 25.5, 102, 1370.
 func figure(v float64) string {
 	switch {
 	case v >= 99.95:
@@ -25,8 +25,8 @@ func figure(v float64) string {
 	}
 }
 
-// scaled prints v with three digits and the unit that suits it; step is the
-// ratio of one unit to the one before.
+// scaled prints v with three digits and the largest suitable unit; step is the ratio
+// between successive units.
 func scaled(v, step float64, gap string, units ...string) string {
 	i := 0
 	for i < len(units)-1 && v >= step*0.9995 {
@@ -39,10 +39,10 @@ func scaled(v, step float64, gap string, units ...string) string {
 	return figure(v) + gap + units[i]
 }
 
-// Micros prints a time that is given in microseconds.
+// Micros prints a time in microseconds; gap separates figure and unit.
 func Micros(us float64, gap string) string { return scaled(us, 1000, gap, "µs", "ms", "s") }
 
-// Bytes prints a number of bytes, in binary units.
+// Bytes prints a number of bytes in binary units; gap separates figure and unit.
 func Bytes(bytes float64, gap string) string {
 	long := []string{"B", "KiB", "MiB", "GiB"}
 	if gap == "" {
@@ -67,7 +67,7 @@ func count(v float64) string {
 	return PerSecond(v)
 }
 
-// interval prints the bounds of an estimate, nothing when it is a bare figure.
+// interval prints the bounds of an estimate, nothing if they are equal.
 func interval(e results.Estimate) string {
 	if e.Low == e.High {
 		return ""
@@ -75,10 +75,11 @@ func interval(e results.Estimate) string {
 	return figure(e.Low) + "–" + figure(e.High)
 }
 
-// Percent prints a ratio as percent: 0.021 is 2.1 %.
+// Percent prints a ratio as a percentage: 0.021 is 2.1 %.
 func Percent(v float64) string { return strconv.FormatFloat(v*100, 'f', 1, 64) + " %" }
 
-// Quantile prints a percentile, or none when the samples could not carry it.
+// Quantile prints a percentile in microseconds, a dash if it is nil; gap separates figure
+// and unit.
 func Quantile(us *float64, gap string) string {
 	if us == nil {
 		return none
@@ -86,9 +87,9 @@ func Quantile(us *float64, gap string) string {
 	return Micros(*us, gap)
 }
 
-// clean makes foreign text harmless for any medium that shows plain text:
-// what would move a cursor, clear a screen, turn the direction of writing or
-// hide is spelled out. Line feeds and tabs stay.
+// clean makes foreign text safe for any medium that shows plain text. It escapes control
+// characters, and those that are invisible or change the direction of writing. Line
+// feeds and tabs are kept.
 func clean(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -106,7 +107,7 @@ func clean(s string) string {
 	return b.String()
 }
 
-// Line is clean for text that must stay on one line.
+// Line returns foreign text on one line, with control characters escaped.
 func Line(s string) string {
 	return strings.Join(strings.Fields(clean(s)), " ")
 }
@@ -117,13 +118,13 @@ func lastLines(s string, n int) []string {
 	return lines[max(0, len(lines)-n):]
 }
 
-// Bar draws a share, 0 to 1, in so many cells.
+// Bar draws a share, 0 to 1, as a bar of the given number of cells.
 func Bar(share float64, cells int) string {
 	full := min(max(int(share*float64(cells)), 0), cells)
 	return strings.Repeat("█", full) + strings.Repeat("░", cells-full)
 }
 
-// Spark draws values from 0 to their largest, a cell each.
+// Spark draws values as a sparkline, one cell each, scaled from 0 to the largest.
 func Spark(values []float64) string {
 	const steps = "▁▂▃▄▅▆▇█"
 	glyphs := []rune(steps)

@@ -7,8 +7,8 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// heatMap is latency over time for every subject of a workload. All share the
-// rows and the scale of colours, so that changing the subject compares.
+// heatMap is latency over time for every subject of a workload. All share the rows and
+// the colour scale, so that subjects can be compared.
 type heatMap struct {
 	First    int           `json:"first"` // bucket of the lowest row
 	Edges    []string      `json:"edges"` // lower edge of each row, as printed
@@ -16,18 +16,18 @@ type heatMap struct {
 	Subjects []heatSubject `json:"subjects"`
 }
 
-// heatSubject holds the columns of the time axis, each a flat list of row,
-// count, row, count...; empty where nothing was measured.
+// heatSubject holds the columns of the time axis, which are empty where nothing was
+// measured.
 type heatSubject struct {
 	Subject int      `json:"subject"`
 	Columns []column `json:"columns"`
 }
 
-// column is sparse: row, count, row, count...
+// column is a sparse list: row, count, row, count...
 type column []uint64
 
-// heatColumns adds up the latency counts of a subject's runs in each column of
-// the time axis. Rows are buckets of [results.HeatBucket] here.
+// heatColumns returns the sums of the latency counts of a subject's runs in each column
+// of the time axis. Its rows are buckets of [results.HeatBucket].
 func heatColumns(g grid, runs []results.Run) []column {
 	counts := make([][results.HeatBuckets]uint64, g.columns())
 	for _, r := range runs {
@@ -55,7 +55,7 @@ func heatColumns(g grid, runs []results.Run) []column {
 	return out
 }
 
-// newHeatMap gives the columns of all subjects their common rows and scale.
+// newHeatMap returns the heat map of all subjects. It changes the rows of their columns.
 func newHeatMap(bySubject map[int][]column) heatMap {
 	m := heatMap{Edges: []string{}, Subjects: []heatSubject{}}
 	first, last := uint64(results.HeatBuckets), uint64(0)

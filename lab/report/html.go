@@ -1,11 +1,8 @@
 package report
 
 import (
-	"bytes"
 	_ "embed" // the page's source
-	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 	"time"
@@ -20,13 +17,12 @@ var (
 	pageTemplate = web.Parse("page", pageSource)
 )
 
-// page is what the template shows. Plain strings in it are escaped by
-// html/template where they stand; the typed ones are ours.
+// page is the data of the template. html/template escapes its strings.
 type page struct {
-	Policy    string // Content-Security-Policy
+	Frame     web.Frame
 	Title     string
 	Notices   []notice
-	Doubt     bool // a notice worse than a note, or a run that did not count
+	Doubt     bool // a notice is INVALID or PARTIAL
 	Headlines []link
 	Floors    []string
 	Facts     []fact
@@ -34,13 +30,9 @@ type page struct {
 	Failures  []failure
 	Tables    []rawTable
 	Changes   []string
-	Style     template.CSS
-	Script    template.JS
-	View      template.JS
-	Results   template.JS
 }
 
-// link is a sentence about a workload, and where the page has more.
+// link is a sentence about a workload, with a link to its section.
 type link struct{ Anchor, Title, Text string }
 
 // fact is a line of the machine's fingerprint.
@@ -51,15 +43,15 @@ type section struct {
 	Anchor, Title, Text, Verdicts, Unit string
 	Columns                             []pageColumn
 	Rows                                []pageRow
-	Charts                              bool    // there is something to draw,
-	CPU                                 bool    // the bars of CPU among it, and
-	Series                              []chart // these over time
+	Charts                              bool    // it has charts
+	CPU                                 bool    // they include the bars of CPU
+	Series                              []chart // those over time
 	Reasons                             []string
 	Percentiles, Blocks                 rawTable
 	Targets                             rawTable
 }
 
-// pageColumn is the head of a column; its lines are broken.
+// pageColumn is the heading of a column, split into lines.
 type pageColumn struct {
 	Lines []string
 	Class string
@@ -71,29 +63,22 @@ type pageRow struct {
 	Cells                []pageCell
 }
 
-// pageCell is a figure, with what stands behind it in small.
+// pageCell is a figure, followed by Small in small print.
 type pageCell struct {
 	Class, Text, Small string
 	Bound              bool
 }
 
-// HTML writes f as one page that needs nothing else: charts, tables, and f
-// itself to download. It opens from a file, and its content security policy
-// denies it the network. It returns the errors of w, and an error for a
-// histogram in f that cannot be read.
+// HTML writes f as one self-contained page: charts, tables, and f itself for
+// download. The page opens from a file, and its content security policy denies it
+// the network. HTML returns the errors of w, and an error for an invalid histogram
+// in f.
 func HTML(w io.Writer, f *results.File) error {
 	p, err := newPage(f)
 	if err != nil {
-		return fmt.Errorf("write page: %w", err)
+		return fmt.Errorf("make page: %w", err)
 	}
-	var out bytes.Buffer
-	if err := pageTemplate.Execute(&out, p); err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	if _, err := w.Write(out.Bytes()); err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	return nil
+	return web.Write(w, pageTemplate, p)
 }
 
 func newPage(f *results.File) (*page, error) {
@@ -101,27 +86,18 @@ func newPage(f *results.File) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	// json.Marshal escapes <, > and & in strings: the text cannot leave its element.
-	drawn, err := json.Marshal(v)
+	frame, err := web.NewFrame(v, "results.json", func(w io.Writer) error { return results.Encode(w, f) })
 	if err != nil {
-		return nil, fmt.Errorf("encode view: %w", err)
-	}
-	packed, err := web.Pack(func(w io.Writer) error { return results.Encode(w, f) })
-	if err != nil {
-		return nil, fmt.Errorf("pack results: %w", err)
+		return nil, err
 	}
 	p := &page{
-		Policy:   web.Policy(),
+		Frame:    frame,
 		Title:    fmt.Sprintf("%s, %s", plural(servers(f), "server"), plural(len(f.Workloads), "workload")),
 		Notices:  notices(f),
 		Floors:   noiseFloors(f),
 		Facts:    facts(f),
 		Failures: failures(f),
 		Tables:   rawTables(f),
-		Style:    template.CSS(web.Style),
-		Script:   template.JS(web.Script),
-		View:     template.JS(drawn),
-		Results:  template.JS(packed),
 	}
 	for _, n := range p.Notices {
 		p.Doubt = p.Doubt || n.Word != "Gate" && n.Word != "NOTE"
@@ -160,7 +136,7 @@ func newSection(f *results.File, load results.Workload, drawn *viewWorkload, anc
 	return s
 }
 
-// servers counts the subjects that are servers of their own.
+// servers counts the subjects except the twin and the floor.
 func servers(f *results.File) int {
 	n := 0
 	for _, s := range f.Subjects {
@@ -171,7 +147,7 @@ func servers(f *results.File) int {
 	return n
 }
 
-// facts is the fingerprint of the machine, and how it was used.
+// facts returns the fingerprint of the machine and the configuration of the comparison.
 func facts(f *results.File) []fact {
 	m, c := f.Machine, f.Config
 	machine := fmt.Sprintf("%s, %d × CPU, %s", m.CPU, m.CPUs, Bytes(float64(m.MemoryBytes), " "))
@@ -205,7 +181,7 @@ func facts(f *results.File) []fact {
 
 func seconds(v float64) string { return fmt.Sprint(time.Duration(v * float64(time.Second))) }
 
-// list prints CPUs: 0, 1.
+// list prints CPU numbers: 0, 1.
 func list(cpus []int) string {
 	if len(cpus) == 0 {
 		return "any"

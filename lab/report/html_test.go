@@ -30,7 +30,7 @@ func markup(t *testing.T, page string) string {
 	t.Helper()
 	rest := strings.Replace(strings.Replace(page, web.Script, "", 1), web.Style, "", 1)
 	if len(page)-len(rest) != len(web.Script)+len(web.Style) {
-		t.Fatal("the page does not hold its script and style as they are: the policy's hashes are wrong")
+		t.Fatal("the page does not contain script and style unchanged: the policy's hashes are wrong")
 	}
 	return rest
 }
@@ -38,7 +38,7 @@ func markup(t *testing.T, page string) string {
 func TestHTMLEscapes(t *testing.T) {
 	f := sample.File()
 	bad := `</script></style></title>"'><script>window.pwned=1</script><img src=x onerror=alert(1)>` + "\u2028"
-	// Everything that is text, everywhere.
+	// All fields that are text.
 	f.Tool, f.Partial, f.Command = bad, bad, []string{bad}
 	f.Machine.CPU, f.Machine.Commit, f.Config.Mode, f.Config.Changes = bad, bad, bad, []string{bad}
 	f.Gates[0].Passed, f.Gates[0].Name, f.Gates[0].Text = false, bad, bad
@@ -61,14 +61,14 @@ func TestHTMLEscapes(t *testing.T) {
 	}
 	page := markup(t, htmlOf(t, f))
 	if n := strings.Count(page, "<script"); n != 3 {
-		t.Errorf("%d elements of script, want 3", n)
+		t.Errorf("%d script elements, want 3", n)
 	}
 	if n := strings.Count(page, "</script"); n != 3 {
 		t.Errorf("%d ends of script, want 3", n)
 	}
 	for _, s := range []string{"<img", "</style></title>", "<script>window", "\u2028"} {
 		if strings.Contains(page, s) {
-			t.Errorf("the page holds %q", s)
+			t.Errorf("the page contains %q", s)
 		}
 	}
 	if !strings.Contains(page, "&lt;img src=x onerror=alert(1)&gt;") {
@@ -130,7 +130,7 @@ func TestHTMLOfNothing(t *testing.T) {
 	if strings.Contains(string(element(t, page, "view")), "null") {
 		t.Error("the view has a null list: the script would stumble")
 	}
-	// A workload that nobody could be measured in must be drawn as well.
+	// A workload without measurements has a view, too.
 	f := &results.File{Workloads: []results.Workload{{Name: "w"}}, Subjects: []results.Subject{{Name: "s"}}}
 	page = htmlOf(t, f)
 	if want := `"bars":[],"limit":null,"curves":[],"grid":{"step":0,"per_block":0,"blocks":[]},"lines":[],` +
@@ -139,7 +139,7 @@ func TestHTMLOfNothing(t *testing.T) {
 	}
 }
 
-// TestHTMLNeedsNothing looks for whatever a browser would fetch.
+// TestHTMLNeedsNothing checks that the page has nothing that a browser would fetch.
 func TestHTMLNeedsNothing(t *testing.T) {
 	page := markup(t, htmlOf(t, sample.File()))
 	if m := regexp.MustCompile(`(?i)<(link|img|iframe|object|embed|base|form)\b|\b(src|srcset|action|formaction)="`).FindString(page); m != "" {

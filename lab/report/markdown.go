@@ -11,11 +11,11 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// markdown writes GitHub's dialect.
+// markdown writes GitHub Flavored Markdown.
 type markdown struct{ bytes.Buffer }
 
-// markdownEscapes neutralises what would be markup in running text. The pipe is
-// left to the table's renderer, which knows whether it stands in a cell.
+// markdownEscapes escapes markup in running text. The table's renderer escapes pipes in
+// cells.
 var markdownEscapes = strings.NewReplacer(
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", "`", "\\`", "*", "\\*", "[", "\\[", "]", "\\]", "\\", "\\\\", "~", "\\~",
 )
@@ -87,8 +87,8 @@ func (m *markdown) failures(failed []failure) {
 	}
 }
 
-// fenceFor returns a code fence that s does not close (CommonMark 0.31, 4.5):
-// longer than any row of backticks in it.
+// fenceFor returns a code fence that s does not close (CommonMark 0.31, 4.5): it is longer
+// than any sequence of backticks in s.
 func fenceFor(s string) string {
 	fence := "```"
 	for strings.Contains(s, fence) {

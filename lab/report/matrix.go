@@ -10,10 +10,11 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// manyWorkloads is from how many workloads on the report begins with one table of all.
+// manyWorkloads is the number of workloads from which the report begins with tables of all
+// workloads.
 const manyWorkloads = 4
 
-// matrix is one figure of every workload, a row each, and every subject, a column each.
+// matrix is a table of one figure, with a row per workload and a column per subject.
 type matrix struct {
 	caption  string
 	subjects []string
@@ -25,11 +26,11 @@ type matrixRow struct {
 	cells    []matrixCell
 }
 
-// matrixCell is a figure, and what stands behind or below it.
+// matrixCell is a figure, and a small text after or below it.
 type matrixCell struct{ value, small string }
 
-// matrices returns the tables of all workloads together: what a request takes of the
-// CPU, and how long it takes. None of few workloads.
+// matrices returns the tables of all workloads: CPU per request and response time. With
+// few workloads there are none.
 func matrices(f *results.File) []matrix {
 	loads := slices.DeleteFunc(slices.Clone(f.Workloads), func(w results.Workload) bool { return w.Idle })
 	if len(loads) < manyWorkloads {
@@ -69,7 +70,7 @@ func newMatrix(f *results.File, loads []results.Workload, caption string, cell f
 	return m
 }
 
-// cpuCell is the CPU of a row, with its ratios to the baseline and to limit.
+// cpuCell returns the CPU of a row, with its ratios to the baseline and to limit.
 func cpuCell(r *row) matrixCell {
 	if v := r.verdict(); v == tooSlow || v == "failed" {
 		return matrixCell{value: v}
@@ -81,7 +82,7 @@ func cpuCell(r *row) matrixCell {
 	return matrixCell{p.CPU, p.Ratio + ", " + p.Limit}
 }
 
-// latencyCell is the response times of a row.
+// latencyCell returns the response times of a row.
 func latencyCell(r *row) matrixCell {
 	if v := r.verdict(); v == tooSlow || v == "failed" {
 		return matrixCell{value: v}
@@ -90,7 +91,7 @@ func latencyCell(r *row) matrixCell {
 	return matrixCell{p.P50, p.P99}
 }
 
-// matrixColumns is how many subjects stand side by side on a terminal.
+// matrixColumns is the number of subjects side by side on a terminal.
 const matrixColumns = 6
 
 func (t *terminal) matrix(m matrix) {

@@ -10,8 +10,8 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// partial is the sample with its first workload at four rates; "gin" does not reach the
-// last one, and "limit" does not serve it.
+// partial returns the sample with its first workload at four rates. "gin" does not reach
+// the last one, and "limit" does not serve it.
 func partial() *results.File {
 	f := sample.File()
 	base := f.Workloads[0]
@@ -50,7 +50,7 @@ func partial() *results.File {
 			r.Workload = name
 			r.Open = &results.Open{Due: 1000, Sent: 1000, Waited: 25}
 			if last && r.Subject == "gin" {
-				r.Counted, r.Short = false, "it did not reach the rate: 81.0 % of 118000 requests a second were sent"
+				r.Counted, r.Short = false, "did not reach the rate: 81.0 % of 118000 requests per second were sent"
 			}
 			runs = append(runs, r)
 		}
@@ -65,10 +65,10 @@ func TestMatrix(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := render(t, partial(), format)
 			for _, want := range []string{
-				"what limit reaches, which rates are a share of: 236k a second in a closed loop of 64 connections, bound by the generator",
+				"the rates are shares of the maximum rate of limit: 236k per second in a closed loop of 64 connections, bound by the generator",
 				"CPU of the server, µs per request or event", "Response time, p50 (p99)",
 				"too slow", "not served", "2.5 %",
-				"gin: in 6 blocks, not counted, the last time: it did not reach the rate: 81.0 %",
+				"gin: not counted in 6 blocks; last reason: did not reach the rate: 81.0 %",
 			} {
 				if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
 					t.Errorf("the report lacks %q:\n%s", want, out)
@@ -87,10 +87,10 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestMatrixIsForMany wants few workloads to have tables of their own alone.
+// TestMatrixIsForMany checks that few workloads have no common tables.
 func TestMatrixIsForMany(t *testing.T) {
 	if m := matrices(sample.File()); m != nil {
-		t.Errorf("three workloads make %d tables of all", len(m))
+		t.Errorf("three workloads have %d common tables", len(m))
 	}
 	f := partial()
 	for i := range f.Workloads {

@@ -11,33 +11,33 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// A Plotted is one curve of a [Plot].
+// A Plotted is a curve of a [Plot].
 type Plotted struct {
 	Label   string
 	Latency results.Latency
 }
 
-// The plot's measures, in pixels.
+// Dimensions of the plot, in pixels, except plotDecades.
 const (
 	plotWidth, plotHeight = 760, 400
 	plotLeft, plotRight   = 64, 20
 	plotTop, plotBottom   = 16, 44
-	plotLegend            = 20 // a line
+	plotLegend            = 20 // height of a line
 	plotInnerWide         = plotWidth - plotLeft - plotRight
 	plotInnerHigh         = plotHeight - plotTop - plotBottom
-	plotDecades           = 2 // of latency, at least
+	plotDecades           = 2 // least number of decades of latency
 )
 
-// plotColours are told apart by those who do not see red and green, too, on light
-// and on dark paper; curves differ by their dashes besides.
+// plotColours can be distinguished with red-green colour blindness, on light and dark
+// backgrounds. Curves also differ in their dashes.
 var plotColours = []string{"#b3122a", "#1f6feb", "#00805d", "#9a6700", "#8250df", "#6b675f"}
 
 var plotDashes = []string{"", "8 4", "2 3", "10 3 2 3", "5 2", "1 2"}
 
-// Plot draws latencies by percentile as an SVG picture, both axes logarithmic, the
-// percentiles by the share that lies beyond. A curve ends where fewer than ten
-// samples lie beyond it. There may be six curves. It returns the errors of w, and of
-// histograms that are none.
+// Plot draws latencies by percentile as an SVG image, with logarithmic axes: percentiles
+// by the share above them. A curve ends where fewer than ten samples are above. At most
+// six curves are allowed. Plot returns the errors of w, and an error for an invalid
+// histogram.
 func Plot(w io.Writer, curves []Plotted) error {
 	if len(curves) == 0 || len(curves) > len(plotColours) {
 		return fmt.Errorf("plot %d curves: want 1 to %d", len(curves), len(plotColours))
@@ -66,7 +66,7 @@ func Plot(w io.Writer, curves []Plotted) error {
 	return nil
 }
 
-// A plot is one that is being drawn.
+// A plot is an image that is being drawn.
 type plot struct {
 	b         strings.Builder
 	curves    [][][2]float64
@@ -82,8 +82,8 @@ func (p *plot) add(points [][2]float64) {
 	}
 }
 
-// round has the axis of latency begin and end with a power of ten, but for the
-// histograms' precision.
+// round makes the axis of latency begin and end with a power of ten, with a tolerance for
+// the histograms' precision.
 func (p *plot) round() {
 	const hair = 0.01
 	p.low, p.high = math.Floor(p.low+hair), math.Ceil(p.high-hair)
@@ -106,7 +106,7 @@ func (p *plot) open() {
 `, plotWidth, plotHeight)
 }
 
-// axes draws the grid with its words.
+// axes draws the grid and its labels.
 func (p *plot) axes() {
 	bottom := plotHeight - plotBottom
 	for e := p.low; e <= p.high; e++ {
@@ -123,7 +123,7 @@ func (p *plot) axes() {
 		fmt.Fprintf(&p.b, `<line class="rule" x1="%.1f" x2="%.1[1]f" y1="%[2]d" y2="%[3]d"/><text x="%.1[1]f" y="%[4]d" text-anchor="middle">p%[5]g</text>`+"\n",
 			p.x(at), plotTop, bottom, bottom+18, round(percentile*100, 2))
 	}
-	fmt.Fprintf(&p.b, `<text x="%d" y="%d" text-anchor="middle">share of the requests that were no slower</text>`+"\n",
+	fmt.Fprintf(&p.b, `<text x="%d" y="%d" text-anchor="middle">percentile of the requests</text>`+"\n",
 		plotLeft+plotInnerWide/2, plotHeight-8)
 }
 

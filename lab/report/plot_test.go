@@ -15,7 +15,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// latencyOf is the distribution of some samples, in microseconds.
+// latencyOf returns the distribution of samples in microseconds.
 func latencyOf(t *testing.T, samples ...int64) results.Latency {
 	t.Helper()
 	h := hdrhistogram.New(1, int64(1e12), 3)
@@ -31,7 +31,7 @@ func latencyOf(t *testing.T, samples ...int64) results.Latency {
 	return l
 }
 
-// steps is n samples of each of some times.
+// steps returns n samples of each of the times.
 func steps(n int, us ...int64) (all []int64) {
 	for _, v := range us {
 		for range n {
@@ -55,7 +55,7 @@ func TestPlot(t *testing.T) {
 		if _, err := dec.Token(); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			t.Fatalf("no XML: %v\n%s", err, text)
+			t.Fatalf("invalid XML: %v\n%s", err, text)
 		}
 	}
 	for _, want := range []string{"closed &lt;loop&gt;", ">1 ms<", ">1 s<", ">p50<", ">p90<", ">p99<"} {
@@ -72,10 +72,10 @@ func TestPlot(t *testing.T) {
 	}
 	for _, l := range lines {
 		if (l[1] == l[2]) == (l[3] == l[4]) {
-			t.Errorf("a line of the grid is aslant: %s", l[0])
+			t.Errorf("a grid line is neither horizontal nor vertical: %s", l[0])
 		}
 	}
-	// The curve of what does not vary is level; the other one rises by three decades.
+	// The curve of constant latencies is level; the other one rises by three decades.
 	curves := regexp.MustCompile(`d="(M[^"h]*)"`).FindAllStringSubmatch(text, -1)
 	if len(curves) != 2 {
 		t.Fatalf("%d curves in %s", len(curves), text)
@@ -89,7 +89,7 @@ func TestPlot(t *testing.T) {
 	}
 }
 
-// ends returns the first and the last height of a curve.
+// ends returns the first and the last y of a curve.
 func ends(t *testing.T, path string) (from, to float64) {
 	t.Helper()
 	points := strings.Split(path[1:], "L")

@@ -11,7 +11,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// A table of the page that can be sorted, and its parts.
+// A sortable table of the page, and its cells.
 type (
 	rawTable = web.Table
 	rawCell  = web.Cell
@@ -39,7 +39,7 @@ func yes(v bool) rawCell {
 	return word("no")
 }
 
-// percentileTable is the latency chart in figures.
+// percentileTable returns the figures of the latency chart.
 func percentileTable(rows []row) rawTable {
 	t := rawTable{
 		Caption: "Latency by percentile, all blocks merged",
@@ -58,7 +58,7 @@ func percentileTable(rows []row) rawTable {
 	return t
 }
 
-// blockTable is the charts over time in figures: each subject in each block.
+// blockTable returns the figures of each subject in each block.
 func blockTable(f *results.File, load results.Workload, rows []row) rawTable {
 	t := rawTable{
 		Caption: "Rate, latency and memory in each block",
@@ -90,7 +90,7 @@ func blockTable(f *results.File, load results.Workload, rows []row) rawTable {
 	return t
 }
 
-// targetTable is what the requests of a scenario came to, in the order of the runs.
+// targetTable returns the figures of a scenario's requests, in the order of the runs.
 func targetTable(f *results.File, load results.Workload) rawTable {
 	t := rawTable{
 		Caption: "Requests of the scenario",
@@ -114,7 +114,7 @@ func targetTable(f *results.File, load results.Workload) rawTable {
 
 func rss(bytes uint64) rawCell { return web.Number(float64(bytes), Bytes(float64(bytes), " ")) }
 
-// rawTables are the lists of the file, whole.
+// rawTables returns the complete lists of the file.
 func rawTables(f *results.File) []rawTable {
 	return []rawTable{cellsTable(f), comparisonsTable(f), runsTable(f), gatesTable(f)}
 }
@@ -226,8 +226,8 @@ func runsTable(f *results.File) rawTable {
 
 func gatesTable(f *results.File) rawTable {
 	t := rawTable{
-		Caption: "Gates: those of the whole, and those that a run did not pass",
-		Heads:   web.Heads("of", "gate", "passed", "value#", "limit#", "when it fails"),
+		Caption: "Gates: all of the comparison, and those that a run failed",
+		Heads:   web.Heads("of", "gate", "passed", "value#", "limit#", "meaning if failed"),
 	}
 	add := func(of string, g results.Gate) {
 		t.Rows = append(t.Rows, []rawCell{
@@ -236,7 +236,7 @@ func gatesTable(f *results.File) rawTable {
 		})
 	}
 	for _, g := range f.Gates {
-		add("the whole", g)
+		add("comparison", g)
 	}
 	for _, r := range f.Runs {
 		for _, g := range r.Gates {

@@ -10,7 +10,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// The roles of a subject, as results.Subject.Role has them.
+// Values of results.Subject.Role.
 const (
 	roleBaseline = "baseline"
 	roleTwin     = "twin"
@@ -21,18 +21,18 @@ const (
 type row struct {
 	results.Subject
 	lead    lead
-	cell    *results.Cell       // nil when it has none
-	against *results.Comparison // with the baseline, by the lead; nil when there is none
-	limit   float64             // the lead over that of the floor; 0 when unknown
-	short   string              // how often it did not reach the rate, and the last time's words; empty: never
-	waited  string              // share of the arrivals that found no connection free; empty: unknown
+	cell    *results.Cell       // nil if there is none
+	against *results.Comparison // with the baseline, by the lead; nil if there is none
+	limit   float64             // ratio of the lead to the floor's; 0 if unknown
+	short   string              // how often it did not reach the rate, and the last reason; empty: never
+	waited  string              // share of the arrivals that found no free connection; none if unknown
 }
 
-// rowsOf returns the subjects of a workload, the best in its lead first and
-// those without a measurement last. Subjects that had no part in it are left out.
+// rowsOf returns the subjects of a workload, the best by its lead first and those without
+// a measurement last. Subjects without a run are left out.
 func rowsOf(f *results.File, w results.Workload) []row { return rowsBy(f, w, leadOf(w)) }
 
-// rowsBy is rowsOf with another lead.
+// rowsBy is like rowsOf, with another lead.
 func rowsBy(f *results.File, w results.Workload, lead lead) []row {
 	var rows []row
 	floor, load := 0.0, w.Name
@@ -84,7 +84,7 @@ func tookPart(f *results.File, load, subject string) bool {
 	})
 }
 
-// waited is the share of the arrivals of all blocks that found no connection free.
+// waited returns the share of the arrivals of all blocks that found no free connection.
 func waited(f *results.File, load, subject string) string {
 	var due, waited uint64
 	for _, r := range runsOf(countedRuns(f, load), subject) {
@@ -98,7 +98,7 @@ func waited(f *results.File, load, subject string) string {
 	return Percent(float64(waited) / float64(due))
 }
 
-// shortfall says how often a subject did not reach the rate that all get.
+// shortfall returns how often a subject did not reach the common rate, and the last reason.
 func shortfall(f *results.File, load string, cell *results.Cell) string {
 	if cell == nil || cell.Short == 0 {
 		return ""
@@ -109,10 +109,10 @@ func shortfall(f *results.File, load string, cell *results.Cell) string {
 			words = Line(r.Short)
 		}
 	}
-	return fmt.Sprintf("in %s, not counted, the last time: %s", plural(cell.Short, "block"), words)
+	return fmt.Sprintf("not counted in %s; last reason: %s", plural(cell.Short, "block"), words)
 }
 
-// metric returns a figure of the row's cell, if it has it.
+// metric returns a figure of the row's cell, and whether there is one.
 func (r *row) metric(m results.Metric) (results.Estimate, bool) {
 	if r.cell == nil {
 		return results.Estimate{}, false
@@ -121,7 +121,7 @@ func (r *row) metric(m results.Metric) (results.Estimate, bool) {
 	return e, ok
 }
 
-// rank orders rows by the lead, those without it last.
+// rank returns the value by which rows are sorted: the lead, or infinity without one.
 func (r *row) rank() float64 {
 	if e, ok := r.metric(r.lead.metric); ok {
 		return e.Value
@@ -129,15 +129,15 @@ func (r *row) rank() float64 {
 	return math.Inf(1)
 }
 
-// measured tells whether the ratio of a comparison means anything.
+// measured reports whether a comparison has a ratio.
 func measured(c *results.Comparison) bool { return c != nil && c.Ratio.Value > 0 }
 
-// tooSlow is said of a subject that did not reach the rate that all get in half of its
-// blocks or more.
+// tooSlow is the verdict on a subject that did not reach the common rate in at least half
+// of its blocks.
 const tooSlow = "too slow"
 
-// verdict is what the table says of the row: the verdict by the lead, or what the
-// row is when there is nothing to judge.
+// verdict returns the row's verdict by the lead, or its role or state if there is nothing
+// to compare.
 func (r *row) verdict() string {
 	switch {
 	case r.cell != nil && r.cell.Short > 0 && r.cell.Short >= r.cell.Blocks:
@@ -155,10 +155,10 @@ func (r *row) verdict() string {
 	}
 }
 
-// bound tells whether the generator held the row's rate back in most blocks.
+// bound reports whether the generator limited the row's rate in most blocks.
 func (r *row) bound() bool { return r.cell != nil && 2*r.cell.Bound > r.cell.Blocks }
 
-// fields are the cells of a row, as printed. The figure and its interval are apart.
+// fields holds the printed cells of a row. Figures and intervals are separate.
 type fields struct {
 	Subject, Role, Title        string
 	Lead, LeadInterval          string
@@ -170,7 +170,7 @@ type fields struct {
 	Waited                      string
 }
 
-// print turns the row's figures into text; gap stands between figure and unit.
+// print returns the row's figures as text; gap separates figure and unit.
 func (r *row) print(gap string) fields {
 	out := fields{
 		Subject: Line(r.Name), Role: Line(r.Role), Title: Line(r.Title), Verdict: r.verdict(), Bound: r.bound(),
@@ -207,7 +207,7 @@ func (r *row) print(gap string) fields {
 	return out
 }
 
-// describe says what a workload asks for.
+// describe returns a description of a workload's requests.
 func describe(w results.Workload) string {
 	parts := []string{strings.TrimSpace(Line(w.Method) + " " + Line(w.Path))}
 	if w.HeaderBytes > 0 {
@@ -224,7 +224,7 @@ func describe(w results.Workload) string {
 		parts = append(parts, "arrivals: "+Line(w.Arrivals))
 	}
 	if w.Varied {
-		parts = append(parts, "requests that differ in target and fields")
+		parts = append(parts, "requests with different targets and fields")
 	}
 	if w.Backend != "" {
 		parts = append(parts, "backend: "+Line(w.Backend))
@@ -235,8 +235,8 @@ func describe(w results.Workload) string {
 	return strings.Join(parts, ", ")
 }
 
-// unit is what a workload counts: requests or events.
+// unit returns what a workload counts: request or event.
 func unit(w results.Workload) string { return cmp.Or(Line(w.Unit), "request") }
 
-// title is how a workload is called in text.
+// title returns the title of a workload, or its name.
 func title(w results.Workload) string { return cmp.Or(Line(w.Title), Line(w.Name)) }

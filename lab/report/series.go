@@ -7,19 +7,19 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// maxColumns bounds the time axis: more could not be told apart on a screen.
+// maxColumns bounds the time axis: a screen cannot show more.
 const maxColumns = 240
 
-// grid is the time axis that all subjects of a workload share: the windows of
-// the blocks one after the other, cut into columns of equal length. Time in the
-// warm-up and between runs is not on it.
+// grid is the time axis that all subjects of a workload share: the concatenated windows
+// of the blocks, divided into columns of equal length. It does not contain the warm-up
+// and the time between runs.
 //
 //	block    │1         │2         │4         │      a block without a counted run is left out
 //	column    0 1 2 3 4  5 6 7 8 9  10 ...           PerBlock = 5
 type grid struct {
-	Step     float64 `json:"step"`      // seconds a column
-	PerBlock int     `json:"per_block"` // columns
-	Blocks   []int   `json:"blocks"`    // their numbers
+	Step     float64 `json:"step"`      // seconds per column
+	PerBlock int     `json:"per_block"` // columns per block
+	Blocks   []int   `json:"blocks"`    // numbers of the blocks
 	tick     float64 // seconds between samples
 }
 
@@ -43,15 +43,15 @@ func newGrid(runs []results.Run) grid {
 	g.tick = step
 	ticks := max(int(math.Round(window/step)), 1)
 	fits := max(maxColumns/len(g.Blocks), 1)
-	per := (ticks + fits - 1) / fits // whole ticks a column: else columns would differ in samples
+	per := (ticks + fits - 1) / fits // whole ticks, so that all columns have the same number of samples
 	g.PerBlock = (ticks + per - 1) / per
 	g.Step = round(window/float64(ticks)*float64(per), 6)
 	return g
 }
 
-// Spacing is the usual distance of a series' points. Over pairs of gaps, so
-// that a late point, which makes one gap long and the next short, does not
-// count; the median of them, so that a lost point does not either.
+// Spacing returns the typical distance between the points of a series, in seconds: the
+// median over pairs of gaps. Pairs cancel a late point, which makes one gap long and the
+// next short; the median ignores a lost point.
 func Spacing(series []results.Sample) float64 {
 	var gaps []float64
 	for i := 2; i < len(series); i++ {
@@ -67,9 +67,8 @@ func Spacing(series []results.Sample) float64 {
 	return gaps[len(gaps)/2]
 }
 
-// column returns the column of a sample, or -1 when it is not on the axis. A
-// sample stands for the time up to its T: half a tick before is where it
-// belongs, however much the clock that paced it jittered.
+// column returns the column of a sample, or -1 if it is not on the axis. A sample covers
+// the time up to its T. Its position is half a tick earlier, which tolerates jitter.
 func (g grid) column(r *results.Run, s results.Sample) int {
 	block := slices.Index(g.Blocks, r.Block)
 	at := s.T - g.tick/2
@@ -83,13 +82,13 @@ func (g grid) column(r *results.Run, s results.Sample) int {
 	return block*g.PerBlock + col
 }
 
-// lines is one subject over time. A nil is a gap: no sample fell there. Goroutines are
-// left out where they were never read.
+// lines is one subject over time. A nil is a gap without a sample. Goroutines is nil if
+// they were never read.
 type lines struct {
 	Subject    int        `json:"subject"`
-	Rate       []*float64 `json:"rate"`                 // a second; mean of the column's samples
-	RSS        []*float64 `json:"rss"`                  // MiB; the column's largest
-	Goroutines []*float64 `json:"goroutines,omitempty"` // the column's most
+	Rate       []*float64 `json:"rate"`                 // per second; mean of the column's samples
+	RSS        []*float64 `json:"rss"`                  // MiB; the column's maximum
+	Goroutines []*float64 `json:"goroutines,omitempty"` // the column's maximum
 }
 
 // newLines puts the series of a subject's runs on the time axis.
@@ -101,16 +100,16 @@ func newLines(g grid, runs []results.Run, subject int) lines {
 	}
 	rates := make([]int, n)
 	for _, r := range runs {
-		var since []int // columns of the samples since the reading before
+		var since []int // columns of the samples since the previous reading
 		for _, s := range r.Series {
 			if col := g.column(&r, s); col >= 0 {
 				since = append(since, col)
 				average(l.Rate, rates, col, s.Rate)
-				if s.RSSBytes > 0 { // the server is known
+				if s.RSSBytes > 0 { // the server's memory was read
 					highest(l.RSS, col, round(float64(s.RSSBytes)/(1<<20), 2))
 				}
 			}
-			if s.Goroutines > 0 { // a reading stands, as a sample does, for the time up to it
+			if s.Goroutines > 0 { // like a sample, a reading covers the time up to it
 				for _, col := range since {
 					highest(l.Goroutines, col, float64(s.Goroutines))
 				}
@@ -129,7 +128,7 @@ func newLines(g grid, runs []results.Run, subject int) lines {
 	return l
 }
 
-// all are the figures.
+// all returns pointers to the figures.
 func (l *lines) all() []*[]*float64 { return []*[]*float64{&l.Rate, &l.RSS, &l.Goroutines} }
 
 // highest keeps the largest value of a column.
@@ -139,7 +138,7 @@ func highest(list []*float64, col int, v float64) {
 	}
 }
 
-// average keeps the mean of a column's values, of which there were n before.
+// average updates the mean of a column's values; n counts them.
 func average(list []*float64, n []int, col int, v float64) {
 	if n[col]++; n[col] == 1 {
 		list[col] = &v
@@ -148,16 +147,15 @@ func average(list []*float64, n []int, col int, v float64) {
 	*list[col] += (v - *list[col]) / float64(n[col])
 }
 
-// chart is a figure over time of the page: where it is drawn, and what is said
-// about it.
+// chart is a chart over time: the name of its element, and its texts.
 type chart struct{ Plot, Title, Text, Label string }
 
-// charts are those that there is anything to draw for.
+// charts returns the charts that have something to draw.
 func (w *viewWorkload) charts() []chart {
 	const table = "; the figures are in the table below"
 	var out []chart
 	for i, c := range []chart{
-		{"rate", "Rate", "In " + w.Unit + "s per second; the windows of the blocks one after the other.", "the rate over time" + table},
+		{"rate", "Rate", "In " + w.Unit + "s per second; the windows of the blocks in sequence.", "the rate over time" + table},
 		{"rss", "Memory", "Resident set of the server.", "the resident memory over time" + table},
 		{"goroutines", "Goroutines", "Of the server.", "the number of goroutines over time" + table},
 	} {

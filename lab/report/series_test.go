@@ -7,7 +7,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// A reading of the runtime stands for the time since the one before.
+// TestLinesOfRuntime: a reading of the runtime covers the time since the previous one.
 func TestLinesOfRuntime(t *testing.T) {
 	r := run(1, 1, 0.2, 0, -1)
 	if l := newLines(newGrid([]results.Run{r}), []results.Run{r}, 0); l.Goroutines != nil {
@@ -24,7 +24,7 @@ func TestLinesOfRuntime(t *testing.T) {
 	if got, want := values(l.Goroutines), []float64{20, 20, 40, -1, -1}; !reflect.DeepEqual(got, want) {
 		t.Errorf("goroutines %v, want %v", got, want)
 	}
-	// The most of a column's goroutines.
+	// The maximum of a column's goroutines.
 	l = newLines(grid{Step: 1, PerBlock: 1, Blocks: []int{1}, tick: 0.2}, []results.Run{r}, 0)
 	if most := values(l.Goroutines); most[0] != 40 {
 		t.Errorf("in one column: goroutines %v", most)

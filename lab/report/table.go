@@ -12,27 +12,27 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Format is a form of text that [Table] writes.
+// Format is a text format of [Table].
 type Format int
 
 const (
-	Terminal      Format = iota // plain text, at most 100 columns
+	Terminal      Format = iota // plain text of at most Width columns
 	TerminalColor               // the same with ANSI colours
-	Markdown                    // GitHub's dialect, for a README
+	Markdown                    // GitHub Flavored Markdown
 )
 
-// Width is the number of columns that the terminal formats keep to.
+// Width is the maximum number of columns of the terminal formats.
 const Width = 100
 
-// subjectWidth is what a subject's name may take of them.
+// subjectWidth is the maximum number of columns of a subject's name.
 const subjectWidth = 15
 
-// stderrLines is how much is shown of what a failed subject wrote.
+// stderrLines is the number of lines that are shown of a failed subject's standard error.
 const stderrLines = 10
 
-// Table writes f as text: first what makes it doubtful, then the noise floor,
-// then, of many workloads, all in one table, then a table for each workload, then the runs that failed. It returns the
-// errors of w, and an error for a format that it does not know.
+// Table writes f as text: notices, noise floors, tables of all workloads if there are many,
+// a table for each workload, and the failed runs. It returns the errors of w, and an error
+// for an unknown format.
 func Table(w io.Writer, f *results.File, format Format) error {
 	var t writer
 	switch format {
@@ -68,7 +68,7 @@ func Table(w io.Writer, f *results.File, format Format) error {
 	return nil
 }
 
-// writer is a medium for the parts of a report.
+// writer writes the parts of a report in one format.
 type writer interface {
 	notice(notice)
 	floors([]string)
@@ -86,7 +86,7 @@ type terminal struct {
 	color bool
 }
 
-// The colours of the terminal; SGR codes.
+// SGR codes of the terminal's colours.
 const (
 	bold  = "1"
 	dim   = "2"
@@ -94,7 +94,7 @@ const (
 	green = "32"
 )
 
-// paint colours each line of s by itself: a cell may have two.
+// paint colours each line of s separately: a cell may have two.
 func (t *terminal) paint(sgr, s string) string {
 	if !t.color || sgr == "" || s == "" {
 		return s
@@ -213,5 +213,5 @@ func (t *terminal) failures(failed []failure) {
 	}
 }
 
-// snip cuts s to width columns and says so.
+// snip truncates s to width columns and marks the cut.
 func snip(s string, width int) string { return text.Snip(s, width, "…") }

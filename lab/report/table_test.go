@@ -72,13 +72,13 @@ func TestTableBeginsWithDoubt(t *testing.T) {
 	}
 	got := strings.Split(render(t, f, Terminal), "\n")[:len(want)]
 	if !slices.Equal(got, want) {
-		t.Errorf("begins with\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("starts with\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// wide is a file whose every figure and name is as wide as it gets.
+// wide returns a file in which all figures and names have their maximum width.
 func wide() *results.File {
 	f := sample.File()
 	f.Partial = strings.Repeat("unbroken", 40) + " and some words after it, to be wrapped at the edge of the terminal"
@@ -159,7 +159,7 @@ func TestTableIsHarmless(t *testing.T) {
 	}
 	for l := range strings.Lines(md) {
 		if strings.HasPrefix(l, "| ") && strings.Count(l, "|") != 12 && !strings.HasPrefix(l, "| a |") {
-			t.Errorf("row of another width: %s", l)
+			t.Errorf("row with another number of columns: %s", l)
 		}
 	}
 }
@@ -198,6 +198,6 @@ func TestErrors(t *testing.T) {
 	f := sample.File()
 	f.Cells[2].Latency.Histogram = "HISTgarbage"
 	if err := HTML(new(bytes.Buffer), f); err == nil || !strings.Contains(err.Error(), "latency of redline") {
-		t.Errorf("a damaged histogram: %v", err)
+		t.Errorf("damaged histogram: %v", err)
 	}
 }

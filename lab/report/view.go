@@ -6,41 +6,41 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// view is what the page's script draws. Numbers are final: the script chooses
-// positions and colours, and calculates nothing.
+// view is what the page's script draws. Numbers are final: the script chooses only
+// positions and colours.
 type view struct {
 	Subjects  []viewSubject  `json:"subjects"`
 	Workloads []viewWorkload `json:"workloads"`
 }
 
-// viewSubject is a subject; charts refer to it by its place in the list.
+// viewSubject is a subject; charts refer to it by its index.
 type viewSubject struct {
 	Name string `json:"name"`
 	Role string `json:"role"`
 }
 
-// viewWorkload is one workload's charts.
+// viewWorkload holds the charts of a workload.
 type viewWorkload struct {
 	Unit   string   `json:"unit"`
-	Bars   []bar    `json:"bars"`   // the cheapest first
+	Bars   []bar    `json:"bars"`   // sorted by CPU, the least first
 	Limit  *float64 `json:"limit"`  // CPU of the floor, microseconds
 	Curves []Curve  `json:"curves"` // latency by percentile
-	Grid   grid     `json:"grid"`   // time axis of what follows
+	Grid   grid     `json:"grid"`   // time axis of Lines and Heat
 	Lines  []lines  `json:"lines"`  // rate, memory and the Go runtime over time
 	Heat   heatMap  `json:"heat"`   // latency over time
 }
 
-// bar is the CPU a request of one subject took, in microseconds.
+// bar is the CPU per request of one subject, in microseconds.
 type bar struct {
 	Subject int     `json:"subject"`
 	Value   float64 `json:"value"`
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
 	Text    string  `json:"text"` // the value as printed
-	Note    string  `json:"note"` // ratio and verdict in words
+	Note    string  `json:"note"` // ratio and verdict as text
 }
 
-// newView calculates everything that the page draws.
+// newView calculates everything that the script draws.
 func newView(f *results.File) (*view, error) {
 	v := &view{Subjects: []viewSubject{}, Workloads: []viewWorkload{}}
 	index := map[string]int{}
@@ -61,7 +61,7 @@ func newView(f *results.File) (*view, error) {
 func newViewWorkload(f *results.File, load results.Workload, index map[string]int) (*viewWorkload, error) {
 	w := &viewWorkload{Unit: unit(load), Bars: []bar{}, Curves: []Curve{}, Lines: []lines{}}
 	if load.Idle {
-		return w, nil // nothing happens that could be drawn
+		return w, nil // there is nothing to draw
 	}
 	w.Bars, w.Limit = newBars(f, load, index)
 	rows := rowsOf(f, load)
@@ -91,7 +91,7 @@ func newViewWorkload(f *results.File, load results.Workload, index map[string]in
 	return w, nil
 }
 
-// newBars are the bars of a workload, whatever its lead is, and the floor's CPU.
+// newBars returns the bars of a workload, whatever its lead is, and the floor's CPU.
 func newBars(f *results.File, load results.Workload, index map[string]int) (bars []bar, limit *float64) {
 	bars = []bar{}
 	for _, r := range rowsBy(f, load, byCPU(load)) {
@@ -112,7 +112,7 @@ func newBars(f *results.File, load results.Workload, index map[string]int) (bars
 	return bars, limit
 }
 
-// countedRuns returns the runs of a workload that entered the cells.
+// countedRuns returns the runs of a workload that count.
 func countedRuns(f *results.File, load string) []results.Run {
 	var out []results.Run
 	for _, r := range f.Runs {

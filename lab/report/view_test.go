@@ -12,7 +12,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// histogram holds 1, 2, 3... n microseconds, once each.
+// histogram returns a histogram of 1, 2, 3... n microseconds, once each.
 func histogram(t *testing.T, n int) results.Latency {
 	t.Helper()
 	h := hdr.New(1, int64(time.Minute), 3)
@@ -60,7 +60,7 @@ func TestCurveEndsWhereSamplesDo(t *testing.T) {
 		if want := round(nines(test.lastP), 4); math.Abs(last[0]-want) > 1e-4 {
 			t.Errorf("%d samples: ends at %v, want %v", test.samples, last[0], want)
 		}
-		// The values are the ranks here; the histogram is good for 0.1 %.
+		// The values equal the ranks; the histogram's precision is 0.1 %.
 		if want := test.lastP * float64(test.samples); math.Abs(last[1]-want) > want*0.002+1 {
 			t.Errorf("%d samples: last value %v, want %v", test.samples, last[1], want)
 		}
@@ -75,7 +75,7 @@ func TestCurveEndsWhereSamplesDo(t *testing.T) {
 	}
 }
 
-// run makes a run whose samples lie tick apart, with the given jitter.
+// run returns a run whose samples are tick apart, with the given jitter.
 func run(block int, window, tick, jitter float64, first int) results.Run {
 	r := results.Run{Subject: "s", Block: block, WindowSeconds: window, Counted: true}
 	for i := first; float64(i)*tick <= window+1e-9; i++ {
@@ -136,8 +136,8 @@ func values(v []*float64) []float64 {
 }
 
 func TestLinesAlign(t *testing.T) {
-	// The warm-up (samples up to T 0) is off the axis, the clock jitters, block
-	// 2 has lost its first two samples.
+	// The warm-up (samples up to T 0) is not on the axis, the clock jitters, and block
+	// 2 lacks its first two samples.
 	runs := []results.Run{run(1, 1, 0.2, 0.05, -3), run(2, 1, 0.2, -0.05, 3)}
 	l := newLines(newGrid(runs), runs, 7)
 	want := []float64{101, 102, 103, 104, 105, -1, -1, 203, 204, 205}
@@ -148,7 +148,7 @@ func TestLinesAlign(t *testing.T) {
 	if got := values(l.RSS); !reflect.DeepEqual(got, want) {
 		t.Errorf("memory %v, want %v", got, want)
 	}
-	// Two samples a column: the rate's mean, the memory's largest.
+	// Two samples per column: the mean of the rate, the maximum of the memory.
 	runs = runs[:1]
 	l = newLines(grid{Step: 0.4, PerBlock: 3, Blocks: []int{1}, tick: 0.2}, runs, 0)
 	if got, want := values(l.Rate), []float64{101.5, 103.5, 105}; !reflect.DeepEqual(got, want) {
@@ -233,7 +233,7 @@ func TestRows(t *testing.T) {
 	}
 	for i := 1; i < len(rows); i++ {
 		if rows[i].rank() < rows[i-1].rank() {
-			t.Errorf("%s stands after %s", rows[i].Name, rows[i-1].Name)
+			t.Errorf("%s is after %s", rows[i].Name, rows[i-1].Name)
 		}
 	}
 	if rows := rowsOf(sample.File(), results.Workload{Name: "none"}); len(rows) != 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// notice is something to know before any figure is read.
+// notice is a note or warning that is shown before all figures.
 type notice struct {
 	Word string // INVALID, PARTIAL, NOTE or Gate
 	Text string
@@ -16,7 +16,7 @@ type notice struct {
 
 func (n notice) String() string { return n.Word + ": " + n.Text }
 
-// notices says what makes the file doubtful, the worst first.
+// notices returns the notices of the file, the most severe first.
 func notices(f *results.File) []notice {
 	var out []notice
 	for _, g := range f.Gates {
@@ -31,14 +31,14 @@ func notices(f *results.File) []notice {
 		out = append(out, notice{"NOTE", Line(n)})
 	}
 	if c := f.Ceiling; c != nil {
-		out = append(out, notice{"NOTE", ceilingWords(c)})
+		out = append(out, notice{"NOTE", ceilingText(c)})
 	}
 	return append(out, gateNotices(f.Runs)...)
 }
 
-// ceilingWords says what the rates of workloads are a share of.
-func ceilingWords(c *results.Ceiling) string {
-	text := fmt.Sprintf("what %s reaches, which rates are a share of: %s a second in a closed loop of %s",
+// ceilingText describes the rate of which the rates of workloads are a share.
+func ceilingText(c *results.Ceiling) string {
+	text := fmt.Sprintf("the rates are shares of the maximum rate of %s: %s per second in a closed loop of %s",
 		Line(c.Subject), PerSecond(c.Rate), plural(c.Connections, "connection"))
 	if c.Bound {
 		text += ", bound by the generator"
@@ -51,7 +51,7 @@ func ceilingWords(c *results.Ceiling) string {
 	return text
 }
 
-// gateNotices sums up the gates that runs did not pass, one notice a gate.
+// gateNotices summarises the gates that runs failed, one notice per gate.
 func gateNotices(runs []results.Run) []notice {
 	type tally struct {
 		name, first, text string
@@ -60,7 +60,7 @@ func gateNotices(runs []results.Run) []notice {
 	var tallies []*tally
 	for _, r := range runs {
 		if r.Short != "" {
-			continue // said where its workload is
+			continue // reported with its workload
 		}
 		for _, g := range r.Gates {
 			if g.Passed {
@@ -81,7 +81,7 @@ func gateNotices(runs []results.Run) []notice {
 	for _, t := range tallies {
 		counted := "not counted"
 		if t.counted > 0 {
-			counted = fmt.Sprintf("%d of them counted nevertheless", t.counted)
+			counted = fmt.Sprintf("%d of them counted", t.counted)
 		}
 		out = append(out, notice{"Gate", fmt.Sprintf("%s failed in %s, %s; first %s: %s",
 			Line(t.name), plural(t.runs, "run"), counted, Line(t.first), Line(t.text))})
@@ -89,7 +89,7 @@ func gateNotices(runs []results.Run) []notice {
 	return out
 }
 
-// metricNames are the metrics in the order and words of the report.
+// metricNames lists the metrics with their names, in the order of the report.
 var metricNames = []struct {
 	Metric results.Metric
 	Name   string
@@ -105,7 +105,8 @@ var metricNames = []struct {
 	{results.MetricConn, "memory per connection"},
 }
 
-// noiseFloors says how far the baseline was from itself, one line a workload.
+// noiseFloors returns the noise floors of each workload, one line each: how far the
+// baseline differs from itself.
 func noiseFloors(f *results.File) []string {
 	var out []string
 	for _, w := range f.Workloads {
@@ -128,7 +129,7 @@ func noiseFloors(f *results.File) []string {
 	return out
 }
 
-// headline says in one sentence who is the best in a workload's lead.
+// headline returns a sentence on the best subject of a workload by its lead.
 func headline(f *results.File, w results.Workload) string {
 	rows, lead := rowsOf(f, w), leadOf(w)
 	i := slices.IndexFunc(rows, func(r row) bool {
@@ -159,7 +160,7 @@ func headline(f *results.File, w results.Workload) string {
 	return text + "."
 }
 
-// verdicts says in words how the subjects of a workload stand to the baseline.
+// verdicts returns a sentence that groups the subjects of a workload by verdict.
 func verdicts(f *results.File, w results.Workload) string {
 	groups := map[string][]string{}
 	for _, r := range rowsOf(f, w) {
@@ -194,7 +195,7 @@ func verdicts(f *results.File, w results.Workload) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// reasons lists why comparisons came to no verdict.
+// reasons lists why comparisons have no verdict, and shortfalls.
 func reasons(rows []row) []string {
 	var out []string
 	for _, r := range rows {
@@ -208,7 +209,7 @@ func reasons(rows []row) []string {
 	return out
 }
 
-// failure is one way in which runs ended without a measurement.
+// failure is a cause for which runs have no measurement.
 type failure struct {
 	Runs   []string
 	Why    string
@@ -217,8 +218,8 @@ type failure struct {
 
 func (f failure) String() string { return strings.Join(f.Runs, ", ") + ": " + f.Why }
 
-// failures returns the runs without a measurement, those that ended alike
-// together: a subject that cannot start fails in every block.
+// failures returns the runs without a measurement, grouped by cause: a subject that
+// cannot start fails in every block.
 func failures(f *results.File) []failure {
 	var out []failure
 	for _, r := range f.Runs {

@@ -20,7 +20,7 @@ import (
 	"github.com/redline-go/redline/lab/spawn"
 )
 
-// askRedis is what the subject "asks" reads from Redis, or the error.
+// askRedis returns what the subject "asks" reads from Redis, or the error's text.
 func askRedis(socket string) string {
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
@@ -40,7 +40,7 @@ func askRedis(socket string) string {
 	return string(value)
 }
 
-// askWait has the waiting backend wait. What fails is seen in the times.
+// askWait queries the waiting backend. The response times show errors.
 func askWait(socket, text string) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -55,7 +55,8 @@ func askWait(socket, text string) {
 	io.ReadFull(conn, make([]byte, 8))
 }
 
-// askFanout is what the subject "asks" joins of the answers of the backend, or the error.
+// askFanout returns the joined responses of the backend for the subject "asks", or the
+// error's text.
 func askFanout(socket, wait string) (joined string) {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
@@ -76,7 +77,7 @@ func askFanout(socket, wait string) (joined string) {
 	return joined
 }
 
-// serveSizes answers for the workloads of sizes.
+// serveSizes answers the requests of the workloads of sizes.
 func serveSizes(w http.ResponseWriter, r *http.Request, flaw string) {
 	if r.URL.Path == "/order" {
 		var order struct{ Items []orderItem }
@@ -101,8 +102,8 @@ func serveSizes(w http.ResponseWriter, r *http.Request, flaw string) {
 	w.Write(body)
 }
 
-// benchBackends starts the backends as a comparison does, tells their process numbers,
-// and waits to be killed.
+// benchBackends starts the backends as a comparison does, prints their process numbers,
+// and waits until it is killed.
 func benchBackends() int {
 	if err := holdBackends(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -20,14 +20,14 @@ import (
 	"github.com/redline-go/redline/lab/spawn"
 )
 
-// BackendVerb is the hidden verb under which the redline command is the backend that
-// waits, at the unix socket that its argument names.
+// BackendVerb is the hidden subcommand of redline that runs the waiting backend (package
+// backend) on the unix socket that its argument names.
 const BackendVerb = "backend"
 
-// BackendHTTP is the name of the verb's flag for HTTP.
+// BackendHTTP is the name of the subcommand's flag for HTTP.
 const BackendHTTP = "http"
 
-// The backends that services ask.
+// The backends that services query.
 const (
 	backendRedis    = "redis"
 	backendPostgres = "postgres"
@@ -35,7 +35,7 @@ const (
 	backendFanout   = "fanout"
 )
 
-// backends is their order.
+// backends lists them in the order in which they start.
 var backends = []string{backendRedis, backendPostgres, backendWait, backendFanout}
 
 const (
@@ -44,29 +44,30 @@ const (
 	redisKey     = "redline"
 	longestWait  = backend.Longest
 
-	// backendSlice is how long a backend may run before it makes room for the generator,
-	// with which it shares a CPU. One that asks for short turns gets them soon: it is
-	// not to wait until a generator that polls has had its milliseconds.
+	// backendSlice is the scheduler's time slice of a backend, which shares its CPU with
+	// the generator. A process with a short slice is scheduled sooner: it does not wait
+	// for milliseconds while a generator polls.
 	backendSlice = 100 * time.Microsecond
 )
 
-// redisValue is what redisKey has: 64 bytes.
+// redisValue is the value of redisKey: 64 bytes.
 var redisValue = strings.Repeat("0123456789abcdef", 4)
 
 // A service is a running backend.
 type service struct {
 	name    string
 	socket  string
-	address string // that services are told; empty: the socket
+	address string // for services; empty: the socket
 	cmd     *exec.Cmd
 	stderr  *tail.Tail
 	exited  chan struct{} // closed when the process has ended
 	exit    error         // valid after exited
-	release func() error  // takes its process group off the guard's list
+	release func() error  // removes its process group from the guard
 	cpu     *cputime.Processes
 }
 
-// processes are those of the backend now: PostgreSQL has one for each connection.
+// processes returns the backend's current processes: PostgreSQL has one for each
+// connection.
 func (s *service) processes() []int {
 	if s.name == backendPostgres {
 		return probe.Tree(s.cmd.Process.Pid)
@@ -74,7 +75,7 @@ func (s *service) processes() []int {
 	return []int{s.cmd.Process.Pid}
 }
 
-// needs reports whether a workload asks the backend.
+// needs reports whether a workload uses the backend.
 func (b *bench) needs(name string) bool {
 	for _, w := range b.loads {
 		if w.backend == name {
@@ -84,7 +85,8 @@ func (b *bench) needs(name string) bool {
 	return false
 }
 
-// checkBackends says what is missing on this machine, before anything is built.
+// checkBackends returns an error for a backend that is not installed, before anything is
+// built.
 func (b *bench) checkBackends() error {
 	if b.needs(backendPostgres) {
 		if _, err := findPostgres(postgresPrograms); err != nil {
@@ -101,8 +103,8 @@ func (b *bench) checkBackends() error {
 	return nil
 }
 
-// startBackends starts what the workloads ask, on the generator's CPUs. They live until
-// stopBackends.
+// startBackends starts the backends of the workloads on the generator's CPUs. They run
+// until stopBackends.
 func (b *bench) startBackends(ctx context.Context) error {
 	for _, name := range backends {
 		if !b.needs(name) {
@@ -159,7 +161,7 @@ func (b *bench) startBackend(ctx context.Context, name string) (err error) {
 	}
 	if err := spawn.ShortTurns(s.cmd.Process.Pid, backendSlice); err != nil {
 		b.file.Notes = append(b.file.Notes, fmt.Sprintf(
-			"backend %s shares the generator's CPU in turns of ordinary length: latencies have its waiting in them (%v)", name, err))
+			"backend %s shares the generator's CPU without a shorter time slice: latencies include its waiting for the CPU (%v)", name, err))
 	}
 	return nil
 }
@@ -175,7 +177,7 @@ func (s *service) ready(ctx context.Context) error {
 		}
 		select {
 		case <-s.exited:
-			return fmt.Errorf("it ended: %w", errors.Join(s.exit, err))
+			return fmt.Errorf("process ended: %w", errors.Join(s.exit, err))
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)
 		case <-time.After(5 * time.Millisecond):
@@ -201,7 +203,7 @@ func (s *service) greet() (err error) {
 	return nil
 }
 
-// greetRedis gives Redis its value.
+// greetRedis stores redisValue in Redis.
 func greetRedis(conn net.Conn) error {
 	if _, err := fmt.Fprintf(conn, "*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n",
 		len(redisKey), redisKey, len(redisValue), redisValue); err != nil {
@@ -209,12 +211,12 @@ func greetRedis(conn net.Conn) error {
 	}
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	if err == nil && line != "+OK\r\n" {
-		err = fmt.Errorf("it answers %q to SET", line)
+		err = fmt.Errorf("response to SET is %q, want +OK", line)
 	}
 	return err
 }
 
-// stopBackends ends them: asked first, then killed.
+// stopBackends ends the backends with SIGTERM, PostgreSQL with SIGINT, and then SIGKILL.
 func (b *bench) stopBackends() error {
 	var errs []error
 	for _, s := range b.services {
@@ -235,7 +237,7 @@ func (s *service) stop() error {
 	default:
 		end := syscall.SIGTERM
 		if s.name == backendPostgres {
-			end = syscall.SIGINT // SIGTERM would wait for clients to leave
+			end = syscall.SIGINT // on SIGTERM it waits until clients have left
 		}
 		errs = append(errs, ignoreGone(syscall.Kill(group, end)))
 		select {
@@ -251,7 +253,7 @@ func (s *service) stop() error {
 	return errors.Join(errs...)
 }
 
-// service returns the running backend of that name, nil if there is none.
+// service returns the running backend with that name, nil if there is none.
 func (b *bench) service(name string) *service {
 	for _, s := range b.services {
 		if s.name == name {
@@ -261,8 +263,8 @@ func (b *bench) service(name string) *service {
 	return nil
 }
 
-// sockets are where the backends listen, by the tokens of a subject's command; empty
-// for those that no workload asks.
+// sockets returns pairs of a placeholder and the address of its backend, which is empty
+// if no workload uses it.
 func (b *bench) sockets() (pairs []string) {
 	for _, name := range backends {
 		socket := ""

@@ -13,12 +13,12 @@ type metric struct {
 	name    results.Metric
 	of      func(*results.Run) (float64, bool)
 	verdict bool // compared with the baseline
-	higher  bool // is better
-	chosen  bool // in an open loop it is what was asked for, and says nothing of the subject
-	rate    bool // says nothing of the subject when the generator was the bottleneck
+	higher  bool // higher is better
+	chosen  bool // set by the schedule in an open loop, so not a property of the subject
+	rate    bool // not a property of the subject when the generator was the bottleneck
 }
 
-// answered is a figure that takes requests to have.
+// answered returns a figure that exists only if there were requests.
 func answered(r *results.Run, v float64) (float64, bool) { return v, r.Requests > 0 }
 
 func optional(p *float64) (float64, bool) {
@@ -77,8 +77,8 @@ var metrics = []metric{
 	},
 }
 
-// conclude fills in what follows from the runs: headroom, cells, comparisons
-// and the gates of the whole.
+// conclude sets what follows from the runs: headroom, cells, comparisons and the gates
+// of the whole comparison.
 func conclude(f *results.File, seed uint64) error {
 	headroom(f)
 	f.Cells, f.Comparisons = nil, nil
@@ -110,7 +110,7 @@ func conclude(f *results.File, seed uint64) error {
 	return nil
 }
 
-// headroom tells every run how far the floor of its block is above its rate.
+// headroom sets for every run the ratio of the floor's rate in the same block to its own.
 func headroom(f *results.File) {
 	type key struct {
 		workload       string
@@ -133,7 +133,7 @@ func headroom(f *results.File) {
 	}
 }
 
-// counted returns the runs of a cell that count, by block.
+// counted returns the counted runs of a cell by block.
 func counted(f *results.File, workload, subject string) map[int]*results.Run {
 	runs := map[int]*results.Run{}
 	for i := range f.Runs {
@@ -180,8 +180,8 @@ func newCell(f *results.File, workload, subject string, seed uint64) (results.Ce
 	return c, err
 }
 
-// shortBlocks is how many blocks the subject did not reach the rate in. Of a block that
-// was run again the last attempt says it.
+// shortBlocks returns the number of blocks in which the subject did not reach the rate.
+// The last attempt at a block decides.
 func shortBlocks(f *results.File, workload, subject string) (n int) {
 	last := map[int]*results.Run{}
 	for i := range f.Runs {
@@ -198,8 +198,8 @@ func shortBlocks(f *results.File, workload, subject string) (n int) {
 	return n
 }
 
-// overFloor tells the cell how far it is above the floor. The ratio is taken
-// block by block, as that to the baseline is: the machine's speed drops out.
+// overFloor sets the cell's ratio to the floor. Like the ratio to the baseline it is taken
+// block by block, so that changes in the machine's speed cancel out.
 func overFloor(f *results.File, c *results.Cell, seed uint64) error {
 	for _, s := range f.Subjects {
 		if s.Role != roleFloor {
@@ -217,7 +217,7 @@ func overFloor(f *results.File, c *results.Cell, seed uint64) error {
 	return nil
 }
 
-// compare holds every subject against the baseline in one metric.
+// compare compares every subject with the baseline in one metric.
 func compare(f *results.File, workload string, m metric, seed uint64) ([]results.Comparison, error) {
 	baseline := counted(f, workload, f.Config.Baseline)
 	var family []stats.Series
@@ -250,15 +250,15 @@ func compare(f *results.File, workload string, m metric, seed uint64) ([]results
 		row.P, row.PHolm, row.Floor = o.P, o.PHolm, o.Floor
 		row.Verdict, row.Reason = o.Verdict, o.Reason
 		if m.rate && (bound(counted(f, workload, o.Name)) || bound(baseline)) {
-			row.Verdict, row.Reason = results.NoVerdict, "the generator's core was full and the server's was not"
+			row.Verdict, row.Reason = results.NoVerdict, "the generator's core was saturated and the server's was not"
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
 }
 
-// twinRow is the A/A comparison. It is never called a difference: what it shows
-// is what the others have to exceed.
+// twinRow returns the A/A comparison. It is never reported as a difference: the others
+// have to exceed it.
 func twinRow(row results.Comparison, name string, aa stats.AA) results.Comparison {
 	row.Subject, row.Blocks, row.Ratio = name, aa.Blocks, aa.Ratio
 	row.P, row.PHolm, row.Floor = aa.P, aa.P, max(stats.MinFloor, aa.Spread)

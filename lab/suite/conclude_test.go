@@ -11,8 +11,8 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// measured is a comparison of 9 blocks in which a request costs base 10 us and
-// other 10 us times ratio, with 1 % of noise and a drift that all share.
+// measured returns a comparison of 9 blocks in which a request takes 10 us in base and
+// 10 us times ratio in other, with 1 % of noise and the same drift for all.
 func measured(t *testing.T, ratio float64, change func(*results.Run)) *results.File {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -77,8 +77,8 @@ func TestConclude(t *testing.T) {
 		{"half the CPU, rate", 0.5, asIs, results.MetricRate, results.Faster, ""},
 		{"a third more CPU", 1.33, asIs, results.MetricCPU, results.Slower, ""},
 		{"the same", 1, asIs, results.MetricCPU, results.Equivalent, ""},
-		{"generator full", 0.5, func(r *results.Run) { r.Generator.Bound = r.Subject == "other" }, results.MetricRate, results.NoVerdict, "generator"},
-		{"generator full, CPU", 0.5, func(r *results.Run) { r.Generator.Bound = true }, results.MetricCPU, results.Faster, ""},
+		{"generator saturated", 0.5, func(r *results.Run) { r.Generator.Bound = r.Subject == "other" }, results.MetricRate, results.NoVerdict, "generator"},
+		{"generator saturated, CPU", 0.5, func(r *results.Run) { r.Generator.Bound = true }, results.MetricCPU, results.Faster, ""},
 		{"too few blocks", 0.5, func(r *results.Run) { r.Counted = r.Block < 5 }, results.MetricCPU, results.NoVerdict, "blocks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestConclude(t *testing.T) {
 func TestTwinIsNeverADifference(t *testing.T) {
 	f := measured(t, 1, func(r *results.Run) {
 		if r.Subject == "base@twin" {
-			r.CPU.PerRequestUs *= 1.2 // a bias of the place
+			r.CPU.PerRequestUs *= 1.2 // a systematic bias
 		}
 		if r.Subject == "other" {
 			r.CPU.PerRequestUs *= 1.15
@@ -104,7 +104,7 @@ func TestTwinIsNeverADifference(t *testing.T) {
 		t.Errorf("twin: %+v", twin)
 	}
 	if other := comparison(t, f, "other", results.MetricCPU); other.Verdict == results.Slower {
-		t.Errorf("15 %% called a difference with a floor of %v", other.Floor)
+		t.Errorf("15 %% reported as a difference with a floor of %v", other.Floor)
 	}
 }
 
@@ -131,12 +131,12 @@ func TestCellsAndHeadroom(t *testing.T) {
 	}
 }
 
-// TestShortRunsAreNotAveragedIn has a subject fall short of the rate in some blocks, one
-// of which was run again and reached it then.
+// TestShortRunsAreNotAveragedIn has a subject that does not reach the rate in some blocks,
+// one of which is run again successfully.
 func TestShortRunsAreNotAveragedIn(t *testing.T) {
 	f := measured(t, 0.5, func(r *results.Run) {
 		if r.Subject == "other" && r.Block <= 3 {
-			r.Short, r.Counted, r.CPU.PerRequestUs = "it did not reach the rate", false, 1e6
+			r.Short, r.Counted, r.CPU.PerRequestUs = "did not reach the rate", false, 1e6
 		}
 	})
 	for _, r := range f.Runs {

@@ -1,17 +1,17 @@
-// Package suite compares servers: it starts every subject as a process of its
-// own, drives it with a generator process on another core, block by block in
-// random order, and draws the conclusions that the figures carry.
+// Package suite compares servers. It starts every subject as a separate process,
+// drives it with a generator process on another core, block by block in random
+// order, and draws the conclusions that the figures support.
 //
 //	Plan        blocks of (workload, subject) in random order, from a seed
 //	 └ run      fresh server, fresh generator, one window
-//	    ├ gates what makes this run doubtful; an invalid block is run once more
+//	    ├ gates checks that a run has to pass; an invalid block is run once more
 //	    └ Run   the figures
 //	conclude    cells, comparisons, the noise floor from the A/A twin
 //
-// The baseline takes part twice in every block. The second time it is called
-// the twin, and what separates the two is noise by construction: no difference
-// smaller than that is ever called one.
+// The baseline runs twice in every block, the second time as its twin. Differences
+// between the two are noise by construction: a smaller difference between subjects is
+// never reported as one.
 //
-// Nothing that the suite starts outlives it. Every process group is told to the
-// guard before it does anything (package guard), and ends with its run.
+// Nothing that the suite starts outlives it. Every process group is registered with
+// the guard (package guard) when it starts, and ends with its run.
 package suite

@@ -20,8 +20,8 @@ const (
 	formatDoc = "../../docs/subjects.md"
 )
 
-// TestExamplesDoTheSameWork builds and starts the examples of docs/subjects.md, and asks them
-// for every workload that they say they serve.
+// TestExamplesDoTheSameWork builds and starts the examples of docs/subjects.md, and checks
+// every workload that they declare.
 func TestExamplesDoTheSameWork(t *testing.T) {
 	for _, example := range []struct{ name, runtime, version string }{
 		{"go", "go", "version"},
@@ -54,13 +54,13 @@ func TestExamplesDoTheSameWork(t *testing.T) {
 				t.Errorf("the title has no version: %q", s.Title)
 			}
 			if _, asked := b.answers[answerKey{name, "pipeline16"}]; !asked || len(b.answers) < 6 {
-				t.Errorf("it was asked %v", b.answers)
+				t.Errorf("responses %v", b.answers)
 			}
 		})
 	}
 }
 
-// benchOf is a comparison of one subject of a file, not begun.
+// benchOf returns a comparison of one subject of a file, not started.
 func benchOf(t *testing.T, name, file string) (*bench, *Catalogue) {
 	t.Helper()
 	c, err := OpenCatalogue(t.TempDir(), []string{file})
@@ -87,8 +87,8 @@ func benchOf(t *testing.T, name, file string) (*bench, *Catalogue) {
 	return b, c
 }
 
-// TestFormatIsDocumented wants every key, placeholder and workload in docs/subjects.md, and its
-// example to be the one that is tested.
+// TestFormatIsDocumented checks that docs/subjects.md has every key, placeholder and workload,
+// and the tested example.
 func TestFormatIsDocumented(t *testing.T) {
 	read := func(file string) string {
 		text, err := os.ReadFile(file)
@@ -115,7 +115,7 @@ func TestFormatIsDocumented(t *testing.T) {
 	}
 	for _, text := range want {
 		if !strings.Contains(doc, text) {
-			t.Errorf("%s does not have %s", formatDoc, text)
+			t.Errorf("%s does not contain %s", formatDoc, text)
 		}
 	}
 }
@@ -123,16 +123,16 @@ func TestFormatIsDocumented(t *testing.T) {
 func TestSubjectFilesThatAreWrong(t *testing.T) {
 	const good = "name: mine\ncommand: [mine, \"{addr}\"]\nurl: http://{addr}\n"
 	for _, test := range []struct{ text, want string }{
-		{"", "it is empty"},
+		{"", "file is empty"},
 		{good + "color: red\n", "field color not found"},
 		{strings.Replace(good, "mine", "My server", 1), "use lower-case letters"},
 		{"name: mine\nurl: http://{addr}\n", "command is missing"},
 		{strings.Replace(good, "http:", "https:", 1), "want http://{addr}"},
-		{strings.Replace(good, "{addr}\"", "{adr}\"", 1), "has the placeholder {adr}, which there is not"},
+		{strings.Replace(good, "{addr}\"", "{adr}\"", 1), "has the unknown placeholder {adr}"},
 		{strings.Replace(good, "[mine", "[./mine", 1), "write {here}/mine"},
-		{strings.Replace(good, "[mine", "[\"{bin}\"", 1), "nothing makes it: write build"},
-		{good + "build: [make, \"{dir}\"]\n", "build: \"{dir}\" has the placeholder {dir}"},
-		{good + "files: {../x: y}\n", "outside of the subject's directory"},
+		{strings.Replace(good, "[mine", "[\"{bin}\"", 1), "there is no build: write build"},
+		{good + "build: [make, \"{dir}\"]\n", "build: \"{dir}\" has the unknown placeholder {dir}"},
+		{good + "files: {../x: y}\n", "outside the subject's directory"},
 		{good + "workloads: [plain]\n", `unknown workload "plain"`},
 	} {
 		file := filepath.Join(t.TempDir(), "mine.yaml")
@@ -146,7 +146,7 @@ func TestSubjectFilesThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestBuildThatFails tells what the command said, and what to install.
+// TestBuildThatFails checks that the error has the command's output and what to install.
 func TestBuildThatFails(t *testing.T) {
 	for build, want := range map[string]string{
 		"[go, build, -o, \"{bin}\", nothing.go]":    "nothing.go",

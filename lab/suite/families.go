@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// The families of workloads: one workload in several sizes. Their names say which.
+// The families of workloads: one workload in several sizes, which the names contain.
 const (
-	familyAt    = "at"       // at25: at a quarter of what limit reaches in the same run
-	familyRedis = "redis"    // redis: a closed loop; redis-2000: so many requests a second
-	familyPg    = "postgres" // postgres: a closed loop; postgres-2000: so many requests a second
-	familyWait  = "wait"     // wait-300us: a closed loop; wait-300us-4000: so many a second
-	familyFan   = "fanout"   // fanout: a closed loop; fanout-500: so many a second
-	familyMixed = "mixed"    // mixed-300us: quick requests beside some that take so much CPU
-	familySizes = "sizes"    // get1k to get10m, post1k, post20k, and mix: answers and bodies of those sizes
+	familyAt    = "at"       // at25: 25 % of limit's maximum rate in the same run
+	familyRedis = "redis"    // redis: a closed loop; redis-2000: 2000 requests per second
+	familyPg    = "postgres" // postgres: a closed loop; postgres-2000: 2000 requests per second
+	familyWait  = "wait"     // wait-300us: a closed loop; wait-300us-4000: 4000 requests per second
+	familyFan   = "fanout"   // fanout: a closed loop; fanout-500: 500 requests per second
+	familyMixed = "mixed"    // mixed-300us: quick requests, and some that take 300 us of CPU
+	familySizes = "sizes"    // get1k to get10m, post1k, post20k, and mix: bodies of these sizes
 )
 
-// standard is the workloads of a family that its group stands for.
+// standard lists the workloads of each family's group.
 var standard = map[string][]string{
 	familyAt:    {"at5", "at10", "at25", "at50"},
 	familyRedis: {"redis-500", "redis-2000", "redis-5000", "redis-20000", "redis"},
@@ -34,17 +34,17 @@ var standard = map[string][]string{
 	familySizes: {"get1k", "get16k", "get256k", "get10m", "post1k", "post20k", "mix"},
 }
 
-// families is their order in lists.
+// families lists the families in the order of the reports.
 var families = []string{familyAt, familyRedis, familyPg, familyWait, familyFan, familyMixed, familySizes}
 
-// groupEnd makes the name of a group of that of a family.
+// groupEnd is the suffix that makes a family's name that of its group.
 const groupEnd = "-all"
 
-// everything is the group of all workloads.
+// everything is the name of the group of all workloads.
 const everything = "all"
 
-// Expand replaces the names of groups by those of their workloads: all, and at-all,
-// redis-all, postgres-all, wait-all, fanout-all, mixed-all, sizes-all.
+// Expand replaces the names of groups with those of their workloads. The groups are all,
+// at-all, redis-all, postgres-all, wait-all, fanout-all, mixed-all and sizes-all.
 func Expand(names []string) []string {
 	var out []string
 	for _, name := range names {
@@ -64,7 +64,7 @@ func Expand(names []string) []string {
 	return out
 }
 
-// known is what a name of a workload may be, in words.
+// known returns the valid names of workloads, and the patterns of names.
 func known() []string {
 	names := slices.Clone(Workloads())
 	for _, f := range families {
@@ -73,7 +73,7 @@ func known() []string {
 	return append(names, "at1 to at99", "redis-RATE", "postgres-RATE", "wait-TIME-RATE", "fanout-RATE")
 }
 
-// findWorkload returns the workload of that name, nil if there is none.
+// findWorkload returns the workload with that name, nil if there is none.
 func findWorkload(name string) *workload {
 	all := workloads()
 	if i := slices.IndexFunc(all, func(w workload) bool { return w.name == name }); i >= 0 {
@@ -96,8 +96,8 @@ var (
 	waitName  = regexp.MustCompile(`^wait-([1-9][0-9]*(?:us|ms))(?:-([1-9][0-9]{0,6}))?$`)
 )
 
-// findAt makes the workloads at a share of limit's closed loop: all subjects get the
-// same rate.
+// findAt returns the workload at a share of limit's closed-loop rate, which is the same
+// for all subjects; nil for other names.
 func findAt(name string) *workload {
 	m := atName.FindStringSubmatch(name)
 	if m == nil {
@@ -105,12 +105,12 @@ func findAt(name string) *workload {
 	}
 	percent := number(m[1])
 	w := plaintext()
-	w.title = fmt.Sprintf("Poisson arrivals at %.0f %% of what %s reaches", percent, floorName)
+	w.title = fmt.Sprintf("Poisson arrivals at %.0f %% of the maximum rate of %s", percent, floorName)
 	w.family, w.ceiling, w.floor = familyAt, percent/100, true
 	return &w
 }
 
-// findRedis makes the workloads of one GET from Redis a request.
+// findRedis returns the workload with one GET from Redis per request; nil for other names.
 func findRedis(name string) *workload {
 	m := redisName.FindStringSubmatch(name)
 	if m == nil {
@@ -122,7 +122,8 @@ func findRedis(name string) *workload {
 	return w.at(m[1])
 }
 
-// findPostgresRow makes the workloads of one row from PostgreSQL a request.
+// findPostgresRow returns the workload with one row from PostgreSQL per request; nil for
+// other names.
 func findPostgresRow(name string) *workload {
 	m := pgName.FindStringSubmatch(name)
 	if m == nil {
@@ -134,8 +135,8 @@ func findPostgresRow(name string) *workload {
 	return w.at(m[1])
 }
 
-// findWait makes the workloads of one question a request to a backend that takes its
-// time.
+// findWait returns the workload with one query per request to a backend with a fixed
+// delay; nil for other names.
 func findWait(name string) *workload {
 	m := waitName.FindStringSubmatch(name)
 	if m == nil {
@@ -150,52 +151,53 @@ func findWait(name string) *workload {
 	return w.at(m[2])
 }
 
-// fanWait is how long each of the calls of a fan-out takes.
+// fanWait is the duration of each call of a fan-out.
 const fanWait = time.Millisecond
 
-// findFanout makes the workloads of three calls at once a request, whose answers are
-// joined.
+// findFanout returns the workload with three concurrent calls per request, whose
+// responses are joined; nil for other names.
 func findFanout(name string) *workload {
 	m := fanName.FindStringSubmatch(name)
 	if m == nil {
 		return nil
 	}
 	w := plaintext()
-	w.title = fmt.Sprintf("Three HTTP calls at once, of %v each, joined", fanWait)
+	w.title = fmt.Sprintf("Three concurrent HTTP calls of %v each, joined", fanWait)
 	w.path = fmt.Sprintf("/fanout?wait=%v", fanWait)
 	w.family, w.backend, w.floor = familyFan, backendFanout, false
 	return w.at(m[1])
 }
 
-// at makes it an open loop of a rate, or leaves it a closed one.
+// at makes w an open loop with a rate, or a closed loop if rate is empty.
 func (w *workload) at(rate string) *workload {
 	if rate != "" {
 		w.rate = number(rate)
-		w.title += fmt.Sprintf(", %s a second", rate)
+		w.title += fmt.Sprintf(", %s per second", rate)
 	} else {
-		w.title += ", a closed loop"
+		w.title += ", closed loop"
 	}
 	return w
 }
 
-// mixes is how many requests a second take how much CPU, beside quickRate quick ones:
-// a sixth to a third of a core.
+// mixes lists the slow requests of the mixed workloads: the CPU time of one, and how many
+// are sent per second beside quickRate quick ones. Together they take a sixth to a third
+// of a core.
 var mixes = []struct {
 	cpu  time.Duration
 	rate float64
 }{{300 * time.Microsecond, 600}, {900 * time.Microsecond, 300}, {5 * time.Millisecond, 60}}
 
-const quickRate = 2000 // a second
+const quickRate = 2000 // per second
 
-// findMixed makes the workloads of quick requests beside slow ones. Latencies are those
-// of the quick ones.
+// findMixed returns the workload of quick and slow requests, whose latencies are those of
+// the quick ones; nil for other names.
 func findMixed(name string) *workload {
 	for _, m := range mixes {
 		if name != familyMixed+"-"+m.cpu.String() && name != familyMixed+"-"+strings.Replace(m.cpu.String(), "µ", "u", 1) {
 			continue
 		}
 		w := plaintext()
-		w.title = fmt.Sprintf("%d quick requests a second beside %.0f that take %v of CPU: latencies of the quick ones", quickRate, m.rate, m.cpu)
+		w.title = fmt.Sprintf("%d quick requests per second, and %.0f that take %v of CPU each: latencies of the quick ones", quickRate, m.rate, m.cpu)
 		w.family, w.rate, w.floor = familyMixed, quickRate+m.rate, false
 		w.beside = &beside{cpu: m.cpu, rate: m.rate}
 		return &w
@@ -203,8 +205,8 @@ func findMixed(name string) *workload {
 	return nil
 }
 
-// number is the value of digits.
+// number returns the value of digits.
 func number(digits string) float64 {
-	n, _ := strconv.ParseFloat(digits, 64) // the pattern lets digits through, and nothing else
+	n, _ := strconv.ParseFloat(digits, 64) // the pattern matches only digits
 	return n
 }

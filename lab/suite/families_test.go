@@ -45,10 +45,10 @@ func TestNamesOfFamilies(t *testing.T) {
 			t.Errorf("%s is %+v", test.name, w)
 		}
 		if w.floor != (w.ceiling > 0) {
-			t.Errorf("%s is asked of %s: %v", test.name, floorName, w.floor)
+			t.Errorf("%s is served by %s: %v", test.name, floorName, w.floor)
 		}
 		if w.connections != 0 {
-			t.Errorf("%s has connections of its own", test.name)
+			t.Errorf("%s sets its number of connections", test.name)
 		}
 	}
 	for _, name := range []string{"at0", "at100", "at", "redis-", "redis-0", "wait", "wait-5", "fanout-", "postgres-0", "wait-2000ms", "mixed-1us", "get2k", "post10m", "mixed", "sizes", "all", "redis-all"} {
@@ -62,32 +62,33 @@ func TestExpand(t *testing.T) {
 	names := Expand([]string{"all"})
 	for _, name := range append(names, known()[:len(known())-5]...) {
 		if findWorkload(name) == nil {
-			t.Errorf("%s stands in a list, and is unknown", name)
+			t.Errorf("%s is in a list, but unknown", name)
 		}
 	}
 	if sorted := slices.Sorted(slices.Values(names)); len(slices.Compact(sorted)) != len(names) {
-		t.Errorf("a name stands twice in %v", names)
+		t.Errorf("a name is twice in %v", names)
 	}
 	if got := Expand([]string{"json", "at-all"}); !slices.Equal(got, []string{"json", "at5", "at10", "at25", "at50"}) {
 		t.Errorf("json and at-all are %v", got)
 	}
 }
 
-// TestMeasurable wants limit to be there for shares of what it reaches.
+// TestMeasurable checks that shares of limit's rate need limit.
 func TestMeasurable(t *testing.T) {
 	quick := Quick()
 	c := catalogueOf(t, "good")
 	kept, left := c.Measurable(quick)
 	if !slices.Equal(kept, []string{"plaintext", "pipeline16"}) || !slices.Equal(left, []string{"at25"}) {
-		t.Errorf("without %s: %v, and left %v", floorName, kept, left)
+		t.Errorf("without %s: kept %v, left %v", floorName, kept, left)
 	}
 	c.external[floorName] = c.external["good"].renamed(floorName)
 	if kept, left := c.Measurable(quick); !slices.Equal(kept, quick) || left != nil {
-		t.Errorf("with %s: %v, and left %v", floorName, kept, left)
+		t.Errorf("with %s: kept %v, left %v", floorName, kept, left)
 	}
 }
 
-// TestVariedRequestsDiffer wants no two of them to be alike, and the same ones each time.
+// TestVariedRequestsDiffer checks that no two requests are the same, and that each call
+// returns the same requests.
 func TestVariedRequestsDiffer(t *testing.T) {
 	w := findWorkload("pipeline16")
 	all := append([][]byte{w.request("a", "")}, w.more("a", "")...)
@@ -98,7 +99,7 @@ func TestVariedRequestsDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for i, r := range all {
 		if !bytes.Equal(r, again[i]) {
-			t.Errorf("request %d changes: %q, %q", i, r, again[i])
+			t.Errorf("request %d differs between calls: %q, %q", i, r, again[i])
 		}
 		line, rest, _ := strings.Cut(string(r), "\r\n")
 		for _, field := range []string{"Host: a", "User-Agent: ", "X-Request-Id: ", "traceparent: 00-"} {
@@ -109,7 +110,7 @@ func TestVariedRequestsDiffer(t *testing.T) {
 		for _, l := range append(strings.Split(rest, "\r\n"), line) {
 			if strings.HasPrefix(l, "X-Req") || strings.HasPrefix(l, "traceparent") || strings.HasPrefix(l, "GET") {
 				if seen[l] {
-					t.Errorf("%q comes twice", l)
+					t.Errorf("%q appears twice", l)
 				}
 				seen[l] = true
 			}
@@ -157,16 +158,16 @@ func TestBenchMeasuresAtShareOfLimit(t *testing.T) {
 	}
 }
 
-// renamed is the subject under another name.
+// renamed returns a copy of the subject with another name.
 func (s *Subject) renamed(name string) *Subject {
 	other := *s
 	other.Name = name
 	return &other
 }
 
-// TestSubjectsThatAreTooSlow has a subject that sleeps 100 ms get more than its few
-// connections can carry: it is said to be short, runs once, and has no figures. What
-// disturbs the machine is no verdict on the subject.
+// TestSubjectsThatAreTooSlow sends a subject that sleeps 100 ms more requests than its few
+// connections can carry: it is reported as short, runs once, and has no figures. A run
+// that the machine disturbed is not reported as short.
 func TestSubjectsThatAreTooSlow(t *testing.T) {
 	c := catalogueOf(t, "good", "sleeps")
 	c.external[floorName] = c.external["good"].renamed(floorName)
@@ -210,9 +211,9 @@ func TestShort(t *testing.T) {
 		run  *results.Run
 		want string
 	}{
-		{"it kept up", at, run(gate("achieved", true), gate("steady", true)), ""},
-		{"it did not", at, run(gate("achieved", false), gate("steady", true)), "it did not reach the rate: 81.0 % of 1000 requests a second were sent"},
-		{"its backlog is a trend", at, run(gate("achieved", false), gate("steady", false)), "it did not reach the rate: 81.0 % of 1000 requests a second were sent"},
+		{"reached the rate", at, run(gate("achieved", true), gate("steady", true)), ""},
+		{"did not reach it", at, run(gate("achieved", false), gate("steady", true)), "did not reach the rate: 81.0 % of 1000 requests per second were sent"},
+		{"a growing backlog", at, run(gate("achieved", false), gate("steady", false)), "did not reach the rate: 81.0 % of 1000 requests per second were sent"},
 		{"the generator did not", at, run(gate("achieved", false), gate("generator", false)), ""},
 		{"the machine was disturbed", at, run(gate("steal", false), gate("achieved", false)), ""},
 		{"a rate of another kind", plain, run(gate("achieved", false)), ""},
@@ -241,7 +242,7 @@ func TestBenchAsksBackends(t *testing.T) {
 			t.Errorf("%s: failed %q, %d requests, backend %+v", r.ID, r.Failed, r.Requests, r.Backend)
 		}
 		if backend == backendWait && r.Latency.P50 != nil && *r.Latency.P50 < 300 {
-			t.Errorf("%s: p50 %v us behind a backend that takes 300", r.ID, *r.Latency.P50)
+			t.Errorf("%s: p50 %v us with a backend that takes 300", r.ID, *r.Latency.P50)
 		}
 	}
 	for _, w := range f.Workloads {
@@ -251,7 +252,7 @@ func TestBenchAsksBackends(t *testing.T) {
 	}
 }
 
-func TestMissingRedisIsSaidBefore(t *testing.T) {
+func TestMissingRedisIsReportedBefore(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	cfg := configOf(t, "good")
 	cfg.Workloads = []string{"plaintext", "redis-500"}
@@ -269,7 +270,7 @@ func TestMissingRedisIsSaidBefore(t *testing.T) {
 	}
 }
 
-// TestGuardEndsBackends kills the suite, as the kernel would, while its backends run.
+// TestGuardEndsBackends kills the suite with SIGKILL while its backends run.
 func TestGuardEndsBackends(t *testing.T) {
 	dir := openTemp(t)
 	exe, err := os.Executable()
@@ -297,7 +298,7 @@ func TestGuardEndsBackends(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // that it was killed
+	_ = cmd.Wait() // the error reports that it was killed
 	t.Cleanup(func() { removeSegments(t, pids) })
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		left, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -312,7 +313,7 @@ func TestGuardEndsBackends(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("backends live: %v; left behind: %v", alive, left)
+			t.Fatalf("backends still running: %v; left behind: %v", alive, left)
 		}
 	}
 }

@@ -10,19 +10,19 @@ import (
 
 // The limits of the validity gates.
 const (
-	// invalidLimit: share of the counted runs that may fail a gate before the
-	// whole comparison is called invalid.
+	// invalidLimit is the share of the counted runs that may fail a gate before the
+	// whole comparison is invalid.
 	invalidLimit = 0.10
 )
 
-// judge applies the gates to a run that was measured.
+// judge applies the gates to a measured run.
 func (b *bench) judge(run *results.Run, w *workload, result *spec.Result) error {
 	run.Gates = common(run)
 	if w.idle {
 		want := b.connections(w)
 		run.Gates = append(run.Gates, results.Gate{
 			Name: "held", Passed: run.Held == want, Value: float64(run.Held), Limit: float64(want),
-			Text: fmt.Sprintf("%d of %d connections stood at the end", run.Held, want),
+			Text: fmt.Sprintf("%d of %d connections were open at the end", run.Held, want),
 		})
 	} else {
 		run.Gates = append(run.Gates, verdict.Answers(run.Requests))
@@ -37,7 +37,7 @@ func (b *bench) judge(run *results.Run, w *workload, result *spec.Result) error 
 	return nil
 }
 
-// common is the gates of all workloads.
+// common returns the gates that apply to all workloads.
 func common(run *results.Run) []results.Gate {
 	g := &run.Generator
 	return append([]results.Gate{
@@ -72,7 +72,7 @@ func overall(f *results.File) []results.Gate {
 	return []results.Gate{
 		{
 			Name: "invalid", Passed: share <= invalidLimit, Value: share, Limit: invalidLimit,
-			Text: fmt.Sprintf("%d of %d runs failed a gate, also when their block was run again: %s",
+			Text: fmt.Sprintf("%d of %d runs failed a gate, even after their block was run again: %s",
 				invalid, counted, failedGates(f)),
 		},
 		{
@@ -85,12 +85,12 @@ func overall(f *results.File) []results.Gate {
 		},
 		{
 			Name: "failed", Passed: failed == 0, Value: float64(failed),
-			Text: fmt.Sprintf("%d runs brought no measurement", failed),
+			Text: fmt.Sprintf("%d runs produced no measurement", failed),
 		},
 	}
 }
 
-// failedGates names the gates that counted runs failed, with how often.
+// failedGates lists the gates that counted runs failed, with counts.
 func failedGates(f *results.File) string {
 	counts := map[string]uint64{}
 	for _, r := range f.Runs {

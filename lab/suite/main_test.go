@@ -18,8 +18,8 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// The test binary is also the generator, the guard and every subject: the suite
-// starts it again with one of these verbs.
+// TestMain makes the test binary the generator, the guard, the backend and every subject
+// too: the suite starts it with one of these verbs.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -65,10 +65,10 @@ func generate() int {
 	return 0
 }
 
-// idleTimeout is that of the subject "closes".
+// idleTimeout is the idle timeout of the subject "closes".
 const idleTimeout = 2 * time.Second
 
-// serve is a subject with a flaw.
+// serve runs a subject with a flaw.
 func serve(flaw, addr string, sockets []string) int {
 	var served atomic.Int64
 	if flaw == "no-start" {

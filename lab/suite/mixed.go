@@ -14,22 +14,22 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// beside is the slow requests of a mixed workload.
+// beside describes the slow requests of a mixed workload.
 type beside struct {
-	cpu  time.Duration // that one takes
-	rate float64       // of them a second
-	path string        // set when the machine's speed is known
+	cpu  time.Duration // of one request
+	rate float64       // requests per second
+	path string        // set by calibrate
 }
 
-// The targets of a mixed workload, by name.
+// The names of a mixed workload's targets.
 const (
 	quickTarget = "quick"
 	slowTarget  = "slow"
 )
 
-// calibrate finds out how many rounds of work the slow requests of mixed workloads are:
-// once a run, so that every subject does the same work. A round is what peers do for
-// GET /burn: the SHA-256 of the one before.
+// calibrate sets how many rounds of work a slow request of the mixed workloads takes. It
+// runs once, so that every subject does the same work. A round is what peers do for
+// GET /burn: the SHA-256 of the previous round.
 func (b *bench) calibrate() {
 	each := time.Duration(0)
 	for _, w := range b.loads {
@@ -43,11 +43,11 @@ func (b *bench) calibrate() {
 	}
 }
 
-// roundUnit is how many rounds roundTime takes the time of.
+// roundUnit is the number of rounds that roundTime measures.
 const roundUnit = 10_000
 
-// roundTime is how long roundUnit rounds take: the shortest of some tries, which
-// nothing interrupted.
+// roundTime returns the time that roundUnit rounds take: the shortest of several tries,
+// which is the least disturbed.
 func roundTime() (least time.Duration) {
 	var sum [sha256.Size]byte
 	for range 7 {
@@ -63,7 +63,7 @@ func roundTime() (least time.Duration) {
 	return max(least, 1)
 }
 
-// A target is one of the requests that a workload mixes, by weight.
+// A target is a request of a mixed workload, with its weight.
 type target struct {
 	Name   string           `json:"name"`
 	URL    string           `json:"url"`
@@ -71,8 +71,8 @@ type target struct {
 	Checks []map[string]any `json:"checks"`
 }
 
-// mix turns spec into one of different requests, chosen by their weights, if the workload
-// is one.
+// mix makes order send different requests, chosen by their weights, if the workload has
+// several.
 func (b *bench) mix(order *spec.Spec, s step, srv *server) error {
 	w := s.workload
 	ok := []map[string]any{{"status": 200}}
@@ -93,15 +93,15 @@ func (b *bench) mix(order *spec.Spec, s step, srv *server) error {
 	}
 	text, err := json.Marshal(map[string]any{"base": "http://" + srv.addr + srv.prefix, "targets": targets})
 	if err != nil {
-		return fmt.Errorf("write the mixed requests: %w", err)
+		return fmt.Errorf("encode mixed requests: %w", err)
 	}
 	order.Request, order.Expect = nil, spec.Expect{}
 	order.Scenario = &spec.Scenario{Name: "mixed.json", Text: text, Seed: b.cfg.Seed + uint64(s.block)}
 	return nil
 }
 
-// fillTargets takes what the targets of a mixed workload came to. Where there are slow ones
-// the run's latency is that of the quick ones.
+// fillTargets sets the run's figures of each target of a mixed workload. If there are slow
+// requests, the run's latency is that of the quick ones.
 func (w *watch) fillTargets(r *spec.Result) error {
 	for _, t := range r.Targets {
 		latency, err := results.ParseLatency(t.Histogram)
@@ -118,25 +118,25 @@ func (w *watch) fillTargets(r *spec.Result) error {
 	return nil
 }
 
-// patternOf is n bytes of the text that bodies consist of.
+// patternOf returns n bytes of the text that bodies consist of.
 func patternOf(n int) []byte { return bytes.Repeat([]byte("0123456789abcdef"), n/16+1)[:n] }
 
-// answerSizes is the workloads of answers of one size, in bytes.
+// answerSizes lists the workloads with responses of one size, in bytes.
 var answerSizes = map[string]int{"get1k": 1 << 10, "get16k": 16 << 10, "get256k": 256 << 10, "get10m": 10 << 20}
 
-// orderSizes is those of JSON bodies of one size.
+// orderSizes lists the workloads with JSON bodies of one size, in bytes.
 var orderSizes = map[string]int{"post1k": 1 << 10, "post20k": 20 << 10}
 
 const (
 	mixName = "mix"
 
-	// manyBytes is the answer from which on fewer connections carry as much: with 64 of
-	// them a server that copies would hold 640 MB of get10m.
+	// manyBytes is the response size from which manyConnections are used, which reach
+	// the same throughput: with 64, a server that copies would hold 640 MB of get10m.
 	manyBytes       = 1 << 20
 	manyConnections = 8
 )
 
-// A part is one size of answers among several.
+// A part is one of several sizes of responses.
 type part struct {
 	name   string
 	weight float64
@@ -145,7 +145,7 @@ type part struct {
 
 func (p *part) path() string { return sizePath(p.size) }
 
-// partNames is what the parts are called, with their sizes.
+// partNames returns the parts' names with their sizes.
 func partNames(parts []part) (names []string) {
 	for _, p := range parts {
 		names = append(names, fmt.Sprintf("%s (%d)", p.name, p.size))
@@ -155,7 +155,7 @@ func partNames(parts []part) (names []string) {
 
 func sizePath(size int) string { return fmt.Sprintf("/bytes?size=%d", size) }
 
-// pageParts is what a browser loads for a page: the medians of the Web Almanac 2024 of the
+// pageParts is what a browser loads for a page, from the medians of the Web Almanac 2024 of the
 // HTTP Archive, chapter Page Weight, for desktops in October 2024
 // (https://almanac.httparchive.org/en/2024/page-weight). Weights are the median numbers of
 // requests of a page ("Median number of requests by content type and device type"). Sizes
@@ -169,9 +169,9 @@ func sizePath(size int) string { return fmt.Sprintf("/bytes?size=%d", size) }
 //	JavaScript      24     613        26,154
 //	images          18   1,054        59,960
 //
-// The mean is 34,632 bytes. The chapter counts 71 requests in all; the 15 of other kinds,
-// for which it has no bytes, are left out. A median divided by a median is not a median of
-// files: real sizes are spread wider than these.
+// The mean is 34,632 bytes. The chapter counts 71 requests in all. The 15 of other kinds are
+// left out: it has no sizes for them. A median divided by a median is not a median of
+// files: real sizes vary more than these.
 var pageParts = []part{
 	{"html", 2, 18 << 10 / 2},
 	{"css", 8, 78 << 10 / 8},
@@ -180,7 +180,7 @@ var pageParts = []part{
 	{"image", 18, 1054 << 10 / 18},
 }
 
-// findSize makes the workloads of answers and bodies of a size.
+// findSize returns the workload with responses or bodies of a size; nil for other names.
 func findSize(name string) *workload {
 	w := plaintext()
 	w.family, w.floor = familySizes, false
@@ -204,12 +204,12 @@ func findSize(name string) *workload {
 	}
 	w.parts = slices.Clone(pageParts)
 	last := w.parts[len(w.parts)-1]
-	w.title = "GET of what a web page consists of: HTML, CSS, fonts, JavaScript, images of 9 to 60 kB"
+	w.title = "GET of the parts of a web page: HTML, CSS, fonts, JavaScript and images of 9 to 60 kB"
 	w.path, w.answer = last.path(), answer{contentType: octetStream, body: patternOf(last.size)}
 	return &w
 }
 
-// sizeText is a number of bytes that is a whole number of KiB or MiB.
+// sizeText prints a number of bytes, which is a multiple of KiB or MiB.
 func sizeText(n int) string {
 	if n >= 1<<20 {
 		return fmt.Sprintf("%d MiB", n>>20)
@@ -217,7 +217,7 @@ func sizeText(n int) string {
 	return fmt.Sprintf("%d KiB", n>>10)
 }
 
-// An orderItem is a line of the order that /order is sent.
+// An orderItem is an item of the order that is sent to /order.
 type orderItem struct {
 	ID       int      `json:"id"`
 	Name     string   `json:"name"`
@@ -226,8 +226,8 @@ type orderItem struct {
 	Tags     []string `json:"tags"`
 }
 
-// orderOf makes an order that is so many bytes of JSON, at least some hundred, and the
-// answer to it. Items have about 120 bytes; the customer's name fills up the rest.
+// orderOf returns an order with size bytes of JSON, at least some hundred, and the response
+// to it. Items have about 120 bytes; the customer's name takes the rest.
 func orderOf(size int) (body, receipt []byte) {
 	var items []orderItem
 	total := 0
@@ -237,7 +237,7 @@ func orderOf(size int) (body, receipt []byte) {
 			Items    []orderItem `json:"items"`
 		}{customer, items})
 		if err != nil {
-			panic(fmt.Sprintf("encode an order: %v", err)) // strings and numbers always can be
+			panic(fmt.Sprintf("encode order: %v", err)) // strings and numbers can always be encoded
 		}
 		return text
 	}

@@ -16,7 +16,7 @@ func TestSizesOfAnswers(t *testing.T) {
 	for name, size := range answerSizes {
 		w := findWorkload(name)
 		if len(w.answer.body) != size || w.path != fmt.Sprintf("/bytes?size=%d", size) || w.floor {
-			t.Errorf("%s asks %s for %d bytes", name, w.path, len(w.answer.body))
+			t.Errorf("%s requests %s for %d bytes", name, w.path, len(w.answer.body))
 		}
 	}
 	if w := findWorkload("get10m"); w.connections != manyConnections {
@@ -44,7 +44,7 @@ func TestSizesOfOrders(t *testing.T) {
 	}
 }
 
-// TestPageParts holds the parts against the figures that their comment quotes.
+// TestPageParts compares the parts with the figures in their comment.
 func TestPageParts(t *testing.T) {
 	requests, sum := 0.0, 0.0
 	for _, p := range pageParts {
@@ -56,7 +56,7 @@ func TestPageParts(t *testing.T) {
 	}
 }
 
-// TestBenchMeasuresSizes measures what is mixed, and one of each kind.
+// TestBenchMeasuresSizes measures the mix, and one workload of each kind.
 func TestBenchMeasuresSizes(t *testing.T) {
 	cfg := configOf(t, "sizes")
 	cfg.Workloads = []string{"mix", "get256k", "post20k"}
@@ -84,7 +84,7 @@ func TestBenchMeasuresSizes(t *testing.T) {
 	}
 }
 
-// TestWrongSizesAreFound has subjects answer with one byte that is wrong, or too many.
+// TestWrongSizesAreFound has subjects that answer with one byte wrong, or one too many.
 func TestWrongSizesAreFound(t *testing.T) {
 	for _, flaw := range []string{"wrong-byte", "long"} {
 		cfg := configOf(t, flaw)

@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// ceilingShare is how long the closed loop runs that finds out what a share
-	// is to be taken of, in windows.
+	// ceilingShare is the duration, in windows, of the closed loop that measures a
+	// subject's maximum rate.
 	ceilingShare = 0.5
 
-	// baseRequests are answered before the memory without connections is read,
-	// so that what a server allocates once is not charged to the connections.
+	// baseRequests is the number of requests before the memory without connections is
+	// read, so that one-time allocations are not charged to the connections.
 	baseRequests = 100
 )
 
-// arrivals turns spec into an open loop. Where its rate is a share of the
-// subject's own, that is measured first, on the process that will be measured.
-// All subjects of a block get the same random numbers.
+// arrivals makes order an open loop. If its rate is a share of the subject's own rate,
+// arrivals first measures that on the same process. All subjects of a block get the same
+// random numbers.
 func (b *bench) arrivals(ctx context.Context, run *results.Run, s step, order *spec.Spec) error {
 	open := &results.Open{TargetRate: s.workload.rate}
 	if s.workload.ceiling > 0 {
@@ -41,10 +41,10 @@ func (b *bench) arrivals(ctx context.Context, run *results.Run, s step, order *s
 		closed.Window = max(order.Tick, time.Duration(ceilingShare*float64(order.Window)))
 		result, err := b.generate(ctx, &closed, func(spec.Event) error { return nil })
 		if err != nil {
-			return fmt.Errorf("find its ceiling: %w", err)
+			return fmt.Errorf("measure its maximum rate: %w", err)
 		}
 		if result.Requests == 0 {
-			return errors.New("find its ceiling: not one right answer")
+			return errors.New("measure its maximum rate: no correct response")
 		}
 		open.CeilingRate = float64(result.Requests) / result.Seconds
 		open.TargetRate = s.workload.share * open.CeilingRate
@@ -54,7 +54,7 @@ func (b *bench) arrivals(ctx context.Context, run *results.Run, s step, order *s
 	return nil
 }
 
-// fillOpen turns what the generator counted into the run's figures.
+// fillOpen sets the run's figures of an open loop.
 func (w *watch) fillOpen(o *spec.Open) (err error) {
 	if o == nil {
 		return nil
@@ -71,14 +71,14 @@ func (w *watch) fillOpen(o *spec.Open) (err error) {
 	return err
 }
 
-// baseMemory reads the server's memory before it has connections to keep, but
-// after it answered some requests.
+// baseMemory reads the server's memory before idle connections are opened, after the
+// server has answered some requests.
 func (b *bench) baseMemory(ctx context.Context, run *results.Run, w *workload, srv *server) error {
 	transport := &http.Transport{DisableCompression: true}
 	client := &http.Client{Transport: transport, Timeout: answerTimeout}
 	for range baseRequests {
 		if _, err := ask(ctx, client, "http://"+srv.addr+srv.prefix, w); err != nil {
-			return fmt.Errorf("ask before the connections: %w", err)
+			return fmt.Errorf("send requests before the connections: %w", err)
 		}
 	}
 	transport.CloseIdleConnections()
@@ -87,16 +87,16 @@ func (b *bench) baseMemory(ctx context.Context, run *results.Run, w *workload, s
 	return err
 }
 
-// measureCeiling finds out what limit reaches, when a workload takes its rate from
-// that: its closed loop in the shape of plaintext, once, before the first block. It is
-// measured also where limit takes no part.
+// measureCeiling measures limit's maximum rate if a workload's rate is a share of it:
+// one closed loop of plaintext, before the first block, even if limit is not among the
+// subjects.
 func (b *bench) measureCeiling(ctx context.Context, c *Catalogue) error {
 	if !slices.ContainsFunc(b.loads, func(w *workload) bool { return w.ceiling > 0 }) {
 		return nil
 	}
 	s, among, err := b.floorSubject(ctx, c)
 	if err != nil {
-		return fmt.Errorf("measure what the rates are a share of: %w", err)
+		return fmt.Errorf("measure maximum rate: %w", err)
 	}
 	w := plaintext()
 	b.tell(Step{Phase: "ceiling", Subject: s.Name, Workload: w.name})
@@ -107,12 +107,12 @@ func (b *bench) measureCeiling(ctx context.Context, c *Catalogue) error {
 	case run.Failed != "":
 		err = errors.New(run.Failed)
 	case results.CountErrors(run.Errors) > 0:
-		err = fmt.Errorf("wrong answers: %s", results.ErrorKinds(run.Errors))
+		err = fmt.Errorf("wrong responses: %s", results.ErrorKinds(run.Errors))
 	case run.Requests == 0:
-		err = errors.New("not one right answer")
+		err = errors.New("no correct response")
 	}
 	if err != nil {
-		return fmt.Errorf("measure what the rates are a share of: %s: %w", s.Name, err)
+		return fmt.Errorf("measure maximum rate of %s: %w", s.Name, err)
 	}
 	b.file.Ceiling = &results.Ceiling{
 		Subject: s.Name, Rate: run.Rate, WindowSeconds: run.WindowSeconds, Connections: b.connections(&w),
@@ -120,15 +120,15 @@ func (b *bench) measureCeiling(ctx context.Context, c *Catalogue) error {
 	}
 	if !among {
 		b.file.Notes = append(b.file.Notes, fmt.Sprintf(
-			"%s is not among the subjects, and was measured all the same: the rates of this comparison are shares of its %.0f requests a second",
+			"%s is not among the subjects, but was measured: the rates of this comparison are shares of its %.0f requests per second",
 			s.Name, run.Rate))
 	}
 	return nil
 }
 
-// Measurable separates the workloads that take their rate from what limit reaches, left,
-// from the others, where there is no limit: it is built from a checkout. Names that are
-// unknown stay.
+// Measurable splits names into the workloads that can be measured and, if limit is not
+// available, those whose rate is a share of its maximum: limit is built from a checkout.
+// Unknown names are kept.
 func (c *Catalogue) Measurable(names []string) (kept, left []string) {
 	_, err := c.find(floorName)
 	for _, name := range names {
@@ -141,7 +141,7 @@ func (c *Catalogue) Measurable(names []string) (kept, left []string) {
 	return kept, left
 }
 
-// floorSubject returns limit, ready to start, and whether it takes part.
+// floorSubject returns limit, ready to start, and whether it is among the subjects.
 func (b *bench) floorSubject(ctx context.Context, c *Catalogue) (s *Subject, among bool, err error) {
 	for _, s := range b.subjects {
 		if s.Name == floorName && s.role != roleTwin {
@@ -158,9 +158,9 @@ func (b *bench) floorSubject(ctx context.Context, c *Catalogue) (s *Subject, amo
 	return s, false, b.sameWork(ctx, s, []*workload{&w})
 }
 
-// gatesOf are the gates of a workload's arrivals. Where the connections are as many as
-// in a closed loop, arrivals wait for one that is free: that is the subject's time and in
-// its latency, and only what the generator itself was late by makes it doubtful.
+// gatesOf returns the gates of a workload's arrivals. With as many connections as in a
+// closed loop, arrivals wait for a free one: that time is the subject's, and part of its
+// latency. Only the generator's own lateness makes such a run doubtful.
 func gatesOf(w *workload, result *spec.Result) ([]results.Gate, error) {
 	if !w.common() {
 		return verdict.Open(result, 0)
@@ -172,12 +172,12 @@ func gatesOf(w *workload, result *spec.Result) ([]results.Gate, error) {
 	return verdict.Pacing(result, floor)
 }
 
-// What the generator itself may be late by at its p99, in microseconds, or a tenth of
-// the median: alone on its CPU, and beside a backend.
+// The least limits of the generator's own lateness at p99, in microseconds: alone on its
+// CPU, and sharing it with a backend. The limit is a tenth of the median if that is more.
 const ownLag, sharedLag = 50.0, 500.0
 
-// short says that a subject did not reach the rate that all get, or "". It is no
-// disturbance: everything but the rate was as it should be.
+// short describes how far a subject stayed below the common rate, or returns "". It
+// applies only if no other gate shows a disturbance.
 func short(w *workload, run *results.Run) string {
 	if !w.common() || run.Open == nil || run.Open.Due == 0 {
 		return ""
@@ -188,13 +188,13 @@ func short(w *workload, run *results.Run) string {
 		case g.Passed:
 		case g.Name == "achieved":
 			behind = true
-		case g.Name != "steady" && g.Name != "answers": // a backlog grows: that is a trend
+		case g.Name != "steady" && g.Name != "answers": // a growing backlog is a trend
 			return ""
 		}
 	}
 	if !behind {
 		return ""
 	}
-	return fmt.Sprintf("it did not reach the rate: %.1f %% of %.0f requests a second were sent",
+	return fmt.Sprintf("did not reach the rate: %.1f %% of %.0f requests per second were sent",
 		100*float64(run.Open.Sent)/float64(run.Open.Due), run.Open.TargetRate)
 }

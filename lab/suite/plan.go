@@ -4,23 +4,23 @@ import "math/rand/v2"
 
 // A step is one run of the plan.
 type step struct {
-	block, order int // from 1
+	block, order int // count from 1
 	workload     *workload
 	subject      *Subject
 	attempt      int
 }
 
-// A round is one block of one workload: every subject once.
+// A round is one block of one workload: one run of every subject.
 type round struct {
 	block    int
 	workload *workload
 	steps    []step
 }
 
-// plan lays out the whole comparison: in every block every workload, in every
-// workload every subject that serves it, both in an order drawn from the seed.
-// Blocks are the outer loop so that a drift of the machine falls on all alike,
-// and so that what was measured before an interruption can be compared.
+// plan returns the rounds of the whole comparison: in every block every workload, in
+// every workload every subject that serves it, both in an order drawn from the seed.
+// Blocks are the outer loop, so that a drift of the machine affects all alike, and so
+// that the runs before an interruption can be compared.
 func plan(seed uint64, blocks int, loads []*workload, subjects []*Subject) []round {
 	rng := rand.New(rand.NewPCG(seed, 0x7265646c696e65))
 	var rounds []round

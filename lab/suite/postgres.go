@@ -26,20 +26,20 @@ import (
 const (
 	postgresPackage  = "postgresql" // of Debian
 	postgresPrograms = "/usr/lib/postgresql/*/bin"
-	postgresPort     = "5432" // a part of the socket's name
+	postgresPort     = "5432" // part of the socket's name
 	postgresUser     = "redline"
-	postgresDatabase = "postgres" // there is one after initdb
+	postgresDatabase = "postgres" // initdb creates it
 
-	// postgresSetUp bounds each of the programs that make the database.
+	// postgresSetUp bounds the run time of each program that creates the database.
 	postgresSetUp = 2 * time.Minute
 )
 
-// postgresTables is what GET /postgres reads: one line is one statement.
+// postgresTables creates what GET /postgres reads, one statement a line.
 var postgresTables = "CREATE TABLE redline (id integer PRIMARY KEY, value text NOT NULL);\n" +
 	"INSERT INTO redline SELECT n, CASE n WHEN 1 THEN '" + redisValue + "' ELSE 'another' END FROM generate_series(1, 1000) n;\n"
 
-// findPostgres returns the directory of PostgreSQL's programs: the latest version among
-// those that match the pattern, else that of the path.
+// findPostgres returns the directory of PostgreSQL's programs: of the latest version that
+// matches the pattern, else the one in PATH.
 func findPostgres(pattern string) (dir string, err error) {
 	found, err := filepath.Glob(filepath.Join(pattern, "initdb"))
 	if err != nil {
@@ -61,15 +61,14 @@ func findPostgres(pattern string) (dir string, err error) {
 	return filepath.Dir(path), nil
 }
 
-// postgresVersion is that of .../VERSION/bin/PROGRAM.
+// postgresVersion returns the version in .../VERSION/bin/PROGRAM, 0 if there is none.
 func postgresVersion(program string) float64 {
-	v, _ := strconv.ParseFloat(filepath.Base(filepath.Dir(filepath.Dir(program))), 64) // 0 for what is none
+	v, _ := strconv.ParseFloat(filepath.Base(filepath.Dir(filepath.Dir(program))), 64)
 	return v
 }
 
-// postgres makes a database and returns the command of its server, which listens on a unix
-// socket in a directory of its own, and nowhere else. Its settings are those that
-// PostgreSQL has by itself.
+// postgres creates a database and returns the command of its server, which listens only on
+// a unix socket in its own directory. It uses PostgreSQL's default settings.
 func (b *bench) postgres(ctx context.Context, s *service) (*exec.Cmd, error) {
 	programs, err := findPostgres(postgresPrograms)
 	if err != nil {
@@ -104,14 +103,15 @@ func (b *bench) postgres(ctx context.Context, s *service) (*exec.Cmd, error) {
 	if err := b.finish(ctx, fill); err != nil {
 		return nil, fmt.Errorf("fill the database: %w", err)
 	}
-	// Segments of POSIX shared memory would outlive a server that is killed. What then
-	// remains is 56 bytes of System V shared memory, by which PostgreSQL tells that
-	// another server has the same data; asked to end, it removes them.
+	// Segments of POSIX shared memory would outlive a server that is killed. With mmap,
+	// only 56 bytes of System V shared memory remain, by which PostgreSQL detects another
+	// server on the same data. A server that is not killed removes them.
 	return command("postgres", "-D", data, "-k", home, "-p", postgresPort, "-c", "listen_addresses=",
 		"-c", "dynamic_shared_memory_type=mmap"), nil
 }
 
-// postgresAccount is who PostgreSQL runs as: it refuses to be root. Nil: as this process.
+// postgresAccount returns the account that PostgreSQL runs as, nil for this process's: it
+// refuses to run as root.
 func postgresAccount() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -128,10 +128,10 @@ func postgresAccount() (*syscall.Credential, error) {
 		}
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 	}
-	return nil, errors.New("PostgreSQL does not run as root, and there is no account postgres or nobody: run the comparison as another user")
+	return nil, errors.New("PostgreSQL does not run as root, and no account postgres or nobody exists: run the comparison as another user")
 }
 
-// postgresHome makes the directory of the database and its socket, which belongs to the
+// postgresHome creates the directory of the database and its socket, owned by the
 // account.
 func (b *bench) postgresHome(as *syscall.Credential) (string, error) {
 	home := filepath.Join(b.tmp, backendPostgres)
@@ -147,16 +147,16 @@ func (b *bench) postgresHome(as *syscall.Credential) (string, error) {
 			return "", err
 		}
 		if info.Mode()&0o001 == 0 {
-			return "", fmt.Errorf("PostgreSQL does not run as root, and other users cannot enter %s: set TMPDIR to a directory that all can, as /tmp", dir)
+			return "", fmt.Errorf("PostgreSQL does not run as root, and other users cannot enter %s: set TMPDIR to a directory that all users can enter, such as /tmp", dir)
 		}
 	}
 	return home, os.Chown(home, int(as.Uid), int(as.Gid))
 }
 
-// finish runs a program to its end on the generator's CPUs, within postgresSetUp.
+// finish runs a program on the generator's CPUs and waits for it, at most postgresSetUp.
 func (b *bench) finish(ctx context.Context, cmd *exec.Cmd) error {
-	said := &tail.Tail{Limit: stderrKept}
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = said, said, stopTimeout
+	output := &tail.Tail{Limit: stderrKept}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = output, output, stopTimeout
 	if err := b.launcher.Start(cmd, b.cfg.GeneratorCPUs); err != nil {
 		return err
 	}
@@ -170,12 +170,12 @@ func (b *bench) finish(ctx context.Context, cmd *exec.Cmd) error {
 	err = cmd.Wait()
 	stop()
 	if err = errors.Join(err, ctx.Err()); err != nil {
-		err = fmt.Errorf("%w\n%s", err, said)
+		err = fmt.Errorf("%w\n%s", err, output)
 	}
 	return errors.Join(err, release())
 }
 
-// ignoreKilled is nil for how a program ends that was killed.
+// ignoreKilled returns nil for the exit error of a program that was killed.
 func ignoreKilled(err error) error {
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		return nil
@@ -183,7 +183,7 @@ func ignoreKilled(err error) error {
 	return err
 }
 
-// greetPostgres begins a session and ends it: the server takes connections before it
+// greetPostgres opens and closes a session: the server accepts connections before it
 // serves them.
 func greetPostgres(conn net.Conn) error {
 	const protocol = 3 << 16 // version 3.0
@@ -193,13 +193,13 @@ func greetPostgres(conn net.Conn) error {
 	if _, err := conn.Write(message); err != nil {
 		return err
 	}
-	var head [5]byte // the kind of the answer, and its length with that
+	var head [5]byte // type of the message, and its length including the length itself
 	if _, err := io.ReadFull(conn, head[:]); err != nil {
 		return err
 	}
-	if head[0] != 'R' { // authentication: ok, as trust says
+	if head[0] != 'R' { // AuthenticationOk, as pg_hba.conf says trust
 		text, err := io.ReadAll(io.LimitReader(conn, int64(min(binary.BigEndian.Uint32(head[1:]), 1<<10))))
-		return errors.Join(fmt.Errorf("it answers %q", bytes.ReplaceAll(text, []byte{0}, []byte{' '})), err)
+		return errors.Join(fmt.Errorf("response is %q", bytes.ReplaceAll(text, []byte{0}, []byte{' '})), err)
 	}
 	_, err := conn.Write([]byte{'X', 0, 0, 0, 4})
 	return err

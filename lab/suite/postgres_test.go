@@ -24,8 +24,8 @@ func hasPostgres() error {
 	return err
 }
 
-// TestBenchAsksPostgres starts a server, which compareNow wants to be gone in the end. The
-// processes that it has for connections are its CPU.
+// TestBenchAsksPostgres starts a server and checks its CPU, which includes that of its
+// processes for connections. compareNow checks that it has ended.
 func TestBenchAsksPostgres(t *testing.T) {
 	if err := hasPostgres(); err != nil {
 		t.Skip(err)
@@ -53,7 +53,7 @@ func TestFindPostgres(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	pattern := filepath.Join(dir, "*", "bin")
 	if _, err := findPostgres(pattern); err == nil || !strings.Contains(err.Error(), "apt-get install postgresql") {
-		t.Errorf("where there is none: %v", err)
+		t.Errorf("without PostgreSQL: %v", err)
 	}
 	for _, version := range []string{"9.6", "15", "17", "16"} {
 		bin := filepath.Join(dir, version, "bin")
@@ -69,14 +69,15 @@ func TestFindPostgres(t *testing.T) {
 	}
 }
 
-// TestPostgresNeedsARoad wants a directory that its account cannot enter to be named.
-func TestPostgresNeedsARoad(t *testing.T) {
+// TestPostgresNeedsAccess checks that the error names a directory that the account cannot
+// enter.
+func TestPostgresNeedsAccess(t *testing.T) {
 	as, err := postgresAccount()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if as == nil {
-		t.Skip("PostgreSQL runs as this user, who is not root, and can enter all that this test makes")
+		t.Skip("PostgreSQL runs as this user, who is not root and can enter the test's directories")
 	}
 	closed := filepath.Join(openTemp(t), "closed")
 	b := &bench{tmp: filepath.Join(closed, "run")}
@@ -91,7 +92,7 @@ func TestPostgresNeedsARoad(t *testing.T) {
 	}
 }
 
-// askPostgres is what the subject "asks" reads from PostgreSQL, or the error.
+// askPostgres returns what the subject "asks" reads from PostgreSQL, or the error's text.
 func askPostgres(address string) string {
 	value, err := readRow(address)
 	if err != nil {
@@ -130,7 +131,7 @@ func readRow(address string) (value string, err error) {
 		switch head[0] {
 		case 'E':
 			return "", fmt.Errorf("%q", body)
-		case 'D': // one column: its number, its length, itself
+		case 'D': // DataRow: number of columns, length of the column, the column
 			value = string(body[6:])
 		case 'C':
 			if value == "" {
@@ -141,8 +142,8 @@ func readRow(address string) (value string, err error) {
 	}
 }
 
-// removeSegments removes the shared memory that processes have made and left behind: a
-// PostgreSQL that is killed leaves its lock.
+// removeSegments removes shared memory that processes left behind: a killed PostgreSQL
+// leaves its lock.
 func removeSegments(t *testing.T, pids []int) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/sysvipc/shm")

@@ -11,19 +11,16 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/verdict"
 )
 
 const (
 	sampleEvery   = 200 * time.Millisecond
 	answerTimeout = 10 * time.Second
-
-	// fullCore is the share of a core from which on it counts as full: the rest
-	// goes to interrupts and to the readings themselves.
-	fullCore = 0.95
 )
 
-// generate runs a generator process to its result. Each of its events but the
-// last words of a failure goes to see, whose error ends the process.
+// generate runs a generator process and returns its result. It passes each event except
+// a failure's message to see, whose error ends the process.
 func (b *bench) generate(ctx context.Context, order *spec.Spec, see func(spec.Event) error) (*spec.Result, error) {
 	g, err := load.Start(ctx, b.launcher, b.cfg.Executable, b.cfg.GeneratorCPUs, order)
 	if err != nil {
@@ -36,14 +33,14 @@ func (b *bench) generate(ctx context.Context, order *spec.Spec, see func(spec.Ev
 	case r.GaveUp != "":
 		return nil, errors.New(r.GaveUp)
 	case len(r.Gone) > 0:
-		return nil, fmt.Errorf("server process %d is gone", r.Gone[0])
+		return nil, fmt.Errorf("server process %d has ended", r.Gone[0])
 	}
 	return r, nil
 }
 
-// measure carries out one step of the plan: a fresh server, a fresh generator,
-// one window. A run that could not be measured is returned with Failed set; the
-// error is for what makes going on pointless.
+// measure executes one step of the plan: a fresh server, a fresh generator, one window.
+// A run that could not be measured is returned with Failed set. An error ends the
+// comparison.
 func (b *bench) measure(ctx context.Context, s step) (results.Run, error) {
 	run := results.Run{
 		ID:       fmt.Sprintf("%s/b%d/%s", s.workload.name, s.block, s.subject.label()),
@@ -57,7 +54,7 @@ func (b *bench) measure(ctx context.Context, s step) (results.Run, error) {
 	if err == nil {
 		err = b.window(ctx, &run, s, srv)
 		if err != nil && srv.ended() {
-			err = fmt.Errorf("it ended: %w (%w)", srv.exitError(), err)
+			err = fmt.Errorf("process ended: %w (%w)", srv.exitError(), err)
 		}
 		if err != nil {
 			err = srv.fail(err)
@@ -77,7 +74,7 @@ func (b *bench) measure(ctx context.Context, s step) (results.Run, error) {
 	return run, nil
 }
 
-// window drives srv and fills in run.
+// window drives srv and sets run's figures.
 func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *server) error {
 	order, err := b.orders(s, srv)
 	if err != nil {
@@ -118,15 +115,15 @@ func (b *bench) orders(s step, srv *server) (*spec.Spec, error) {
 		Congestion: b.cfg.Congestion, ServerPIDs: srv.pids,
 	}
 	if w.stream {
-		// Events carry the time at which they were sent, and no id. A stream that ends
-		// is an error, in order or not.
+		// Events carry their send time and no id. A stream that ends is an error, even if
+		// it ends properly.
 		o.Listen = &spec.Subscribe{Format: spec.FormatEvents, Stamp: "@data", Unit: "ns", Retry: time.Millisecond}
 	}
 	return o, b.mix(o, s, srv)
 }
 
-// connections is what the command line says, or the workload's own figure
-// where it says nothing.
+// connections returns the number of connections from the command line, or else the
+// workload's own.
 func (b *bench) connections(w *workload) int {
 	if w.connections > 0 && !b.cfg.ConnectionsSet {
 		return w.connections
@@ -134,18 +131,18 @@ func (b *bench) connections(w *workload) int {
 	return b.cfg.Connections
 }
 
-// A watch follows one generator and looks at the server beside it.
+// A watch follows one generator and takes readings of the server.
 type watch struct {
 	*bench
 	run     *results.Run
 	server  *server
-	service *service // the backend that the server asks; nil: it asks none
+	service *service // the backend of the workload; nil: none
 
 	usage      *probe.Usage // of the CPUs of both sides
 	begin, end edge
 }
 
-// An edge is what was read at one edge of the window.
+// An edge holds the readings at the beginning or the end of the window.
 type edge struct {
 	process  results.Process
 	snapshot probe.Snapshot
@@ -155,7 +152,7 @@ type edge struct {
 	at       time.Time
 }
 
-// event looks at the server when the generator says that something happened.
+// event takes the readings for an event of the generator.
 func (w *watch) event(e spec.Event) (err error) {
 	switch {
 	case e.PID > 0:
@@ -178,7 +175,7 @@ func (w *watch) edge() (e edge, err error) {
 	e.at = time.Now()
 	if w.server.control != nil {
 		if e.snapshot, err = w.server.control.Snapshot(); err != nil {
-			return e, fmt.Errorf("read its control socket: %w", err)
+			return e, fmt.Errorf("read control socket: %w", err)
 		}
 	}
 	if e.process, err = probe.ReadProcess(w.server.pids); err != nil {
@@ -204,8 +201,8 @@ func (w *watch) edge() (e edge, err error) {
 	return e, err
 }
 
-// sample adds a point to the time series. What cannot be read is left out: the
-// process may have ended, which the generator will say.
+// sample adds a point to the time series. It leaves out what it cannot read: the
+// process may have ended, which the generator reports.
 func (w *watch) sample(t *spec.Tick) {
 	s := results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
@@ -226,7 +223,7 @@ func (w *watch) sample(t *spec.Tick) {
 	w.run.Series = append(w.run.Series, s)
 }
 
-// fill turns what the generator and the probes saw into the run's figures.
+// fill sets the run's figures from those of the generator and the probes.
 func (w *watch) fill(r *spec.Result) (err error) {
 	run := w.run
 	if run.Latency, err = results.ParseLatency(r.Histogram); err != nil {
@@ -261,7 +258,7 @@ func (w *watch) fill(r *spec.Result) (err error) {
 		run.Backend = &results.Backend{Name: w.service.name, CPUSeconds: spent, Utilisation: spent / r.Seconds / float64(len(w.cfg.GeneratorCPUs))}
 		busy += run.Backend.Utilisation
 	}
-	run.Generator.Bound = busy >= fullCore && run.CPU.Utilisation < fullCore
+	run.Generator.Bound = verdict.Bound(busy, run.CPU.Utilisation)
 	if r.Held > 0 {
 		run.Held = r.Held
 		each := (float64(run.Memory.RSSFinalBytes) - float64(run.Memory.RSSBaseBytes)) / float64(r.Held)

@@ -11,12 +11,11 @@ import (
 	"time"
 )
 
-// answerKey names what a subject answers to a workload.
+// answerKey identifies a subject's response to a workload.
 type answerKey struct{ subject, workload string }
 
-// sameWork starts the subject once and checks, byte for byte, that it answers
-// every workload as the contract says. What it answered is what the generator
-// will expect of every later answer.
+// sameWork starts the subject once and checks, byte for byte, that it answers every
+// workload as required. The generator expects the same responses in every run.
 func (b *bench) sameWork(ctx context.Context, s *Subject, loads []*workload) (err error) {
 	srv, err := b.startServer(ctx, s)
 	if err != nil {
@@ -48,7 +47,7 @@ func (b *bench) sameWork(ctx context.Context, s *Subject, loads []*workload) (er
 	return nil
 }
 
-// all is the workload once for each request that it mixes, itself the last.
+// all returns a workload for each request that w mixes, and w itself last.
 func (w *workload) all() (all []*workload) {
 	if w.beside != nil {
 		slow := *w
@@ -63,7 +62,8 @@ func (w *workload) all() (all []*workload) {
 	return append(all, w)
 }
 
-// ask sends the workload's request and returns the body of the right answer.
+// ask sends the workload's request and returns the body of the response. It returns an
+// error if the response is not the required one.
 func ask(ctx context.Context, client *http.Client, base string, w *workload) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -98,8 +98,8 @@ func ask(ctx context.Context, client *http.Client, base string, w *workload) ([]
 	return body, nil
 }
 
-// checkStream reads three events and checks their form and their distance: an
-// event that is buffered by the server arrives with the next one.
+// checkStream reads three events and checks their format and age: an event that the
+// server buffers arrives with the next one.
 func checkStream(r io.Reader) error {
 	event := make([]byte, streamEventSize)
 	for i := range 3 {
@@ -111,7 +111,7 @@ func checkStream(r io.Reader) error {
 			return fmt.Errorf("event %d is %q, want \"data: <unix nanoseconds> ...\\n\\n\" of %d bytes", i, event, streamEventSize)
 		}
 		if age := time.Since(time.Unix(0, nanos)); age > streamInterval/2 && i < 2 {
-			return fmt.Errorf("event %d came %v after it was written: it was held back", i, age)
+			return fmt.Errorf("event %d arrived %v after it was written: the server buffers events", i, age)
 		}
 	}
 	return nil

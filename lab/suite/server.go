@@ -29,7 +29,7 @@ const (
 type server struct {
 	subject *Subject
 	addr    string // host:port that it listens on
-	prefix  string // before the workloads' own paths
+	prefix  string // of the workloads' paths
 	dir     string // its temporary directory
 	cmd     *exec.Cmd
 	stderr  *tail.Tail
@@ -37,11 +37,11 @@ type server struct {
 	exit    error         // valid after exited
 	pids    []int         // its processes, once it is ready
 	control *probe.Control
-	release func() error // takes its process group off the guard's list
+	release func() error // removes its process group from the guard
 }
 
 // startServer starts the subject on a free port and returns when it accepts
-// connections. Whatever the error, nothing is left running.
+// connections. On errors it leaves nothing running.
 func (b *bench) startServer(ctx context.Context, s *Subject) (*server, error) {
 	dir, err := openDir(b.tmp, s.Name+"-")
 	if err != nil {
@@ -74,8 +74,8 @@ func (b *bench) startServer(ctx context.Context, s *Subject) (*server, error) {
 	return srv, nil
 }
 
-// openDir creates a temporary directory that servers can read also when they
-// have given up the rights that they were started with.
+// openDir creates a temporary directory that servers can read even after they have
+// dropped their privileges.
 func openDir(parent, prefix string) (string, error) {
 	dir, err := os.MkdirTemp(parent, prefix)
 	if err != nil {
@@ -87,7 +87,7 @@ func openDir(parent, prefix string) (string, error) {
 	return dir, nil
 }
 
-// place fills in the subject's command, files and address.
+// place sets the server's command and address, and writes the subject's files.
 func (s *server) place(cpus int, sockets []string) error {
 	addr, prefix, err := s.address()
 	if err != nil {
@@ -122,8 +122,8 @@ func (s *server) place(cpus int, sockets []string) error {
 	return nil
 }
 
-// address finds out where the subject will listen: a free port where its URL
-// leaves it open, otherwise the port that the URL names, which must be free.
+// address returns where the subject will listen: on a free port if its URL contains
+// {addr}, otherwise on the URL's port, which must be free.
 func (s *server) address() (addr, prefix string, err error) {
 	if rest, ok := strings.CutPrefix(s.subject.URL, "http://{addr}"); ok {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -142,7 +142,7 @@ func (s *server) address() (addr, prefix string, err error) {
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return "", "", fmt.Errorf("its address is not free: %w; end what listens there, or write {addr} into the subject's url and command", err)
+		return "", "", fmt.Errorf("address is not available: %w; stop what listens there, or write {addr} in the subject's url and command", err)
 	}
 	return addr, strings.TrimSuffix(u.Path, "/"), l.Close()
 }
@@ -159,7 +159,7 @@ func (s *server) ready(ctx context.Context, congestion string) error {
 		}
 		return c.Close()
 	}); err != nil {
-		return fmt.Errorf("it does not listen on %s: %w", s.addr, err)
+		return fmt.Errorf("not listening on %s: %w", s.addr, err)
 	}
 	s.pids = probe.Tree(s.cmd.Process.Pid)
 	if congestion != "" {
@@ -183,7 +183,7 @@ func (s *server) ready(ctx context.Context, congestion string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("connect to its control socket: %w", err)
+		return fmt.Errorf("connect to control socket: %w", err)
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (s *server) poll(ctx context.Context, try func() error) error {
 		}
 		select {
 		case <-s.exited:
-			return fmt.Errorf("it ended: %w", s.exitError())
+			return fmt.Errorf("process ended: %w", s.exitError())
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)
 		case <-time.After(5 * time.Millisecond):
@@ -212,7 +212,7 @@ func (s *server) exitError() error {
 	return s.exit
 }
 
-// ended reports whether the process has ended by itself.
+// ended reports whether the process has ended.
 func (s *server) ended() bool {
 	select {
 	case <-s.exited:
@@ -222,12 +222,13 @@ func (s *server) ended() bool {
 	}
 }
 
-// fail returns err as a *SubjectError with what the subject said.
+// fail returns err as a *SubjectError with the tail of the subject's output.
 func (s *server) fail(err error) error {
 	return &SubjectError{Subject: s.subject.label(), Err: err, Stderr: s.stderr.String()}
 }
 
-// stop ends the server's whole process group: asked first, then killed.
+// stop ends the server's whole process group with SIGTERM, then SIGKILL, and removes its
+// directory.
 func (s *server) stop() error {
 	var errs []error
 	if s.control != nil {
@@ -256,11 +257,11 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// A SubjectError is a subject that did not start, crashed or answered wrongly.
+// A SubjectError reports a subject that did not start, crashed or answered wrongly.
 type SubjectError struct {
 	Subject string
 	Err     error
-	Stderr  string // tail of what it printed
+	Stderr  string // tail of its output
 }
 
 func (e *SubjectError) Error() string { return e.Subject + ": " + e.Err.Error() }

@@ -28,41 +28,41 @@ const (
 	roleFloor    = "floor"
 )
 
-// floorName is the subject that answers every request alike without parsing
-// it: the practical floor of the cost.
+// floorName is the subject that sends a fixed response without parsing the request:
+// the practical minimum of the cost.
 const floorName = "limit"
 
-// builtin are the subjects of the module peers, in the order of the reports:
-// first those that are compared when none is named.
+// builtin lists the subjects of module peers in the order of the reports: first those
+// that are compared by default.
 var builtin = []string{
 	"nethttp", "redline", "fasthttp", "gin", "chi", "echo", "hertz", "fiber", floorName,
 	"redline-nethttp", "redline-chi", "redline-gin", "redline-echo",
 	"redline-epoll", "redline-uring", "redline-std",
 }
 
-// compared is how many of builtin are compared when none is named.
+// compared is the number of builtin subjects that are compared by default.
 const compared = 9
 
-// A Subject is a server under test: one of the module peers, or any command
-// line described in a file.
+// A Subject is a server under test: one of module peers, or a command that a file
+// describes.
 type Subject struct {
 	Name      string            `yaml:"name"`
 	Title     string            `yaml:"title"`
 	Version   []string          `yaml:"version"`   // prints the version; optional
-	Debian    []string          `yaml:"debian"`    // packages that bring the command
-	Build     []string          `yaml:"build"`     // makes the server at {bin}, once, in the file's own directory; optional
+	Debian    []string          `yaml:"debian"`    // packages that contain the command
+	Build     []string          `yaml:"build"`     // builds the server as {bin}, once, in the file's directory; optional
 	Command   []string          `yaml:"command"`   // stays in the foreground; placeholders are replaced
 	Files     map[string]string `yaml:"files"`     // written into {dir} before the start
-	URL       string            `yaml:"url"`       // of the service, http://{addr} and a path before the workloads' own
+	URL       string            `yaml:"url"`       // of the service: http://{addr}, and a prefix of the workloads' paths
 	Workloads []string          `yaml:"workloads"` // that it serves; empty: all
 
 	role    string
 	control bool   // has a control socket
-	here    string // the directory of its file
-	bin     string // what Build makes; set by prepare
+	here    string // directory of its file
+	bin     string // output of Build; set by prepare
 }
 
-// label names the subject in results: the twin differs from its original.
+// label returns the subject's name in results, which is unique: the twin has a suffix.
 func (s *Subject) label() string {
 	if s.role == roleTwin {
 		return s.Name + "@twin"
@@ -89,7 +89,7 @@ func (s *Subject) describe() results.Subject {
 	return results.Subject{Name: s.label(), Title: s.Title, Kind: kind, Role: s.role, Command: command}
 }
 
-// UnknownError is a name that nothing is known by.
+// UnknownError reports an unknown name.
 type UnknownError struct {
 	What, Name string
 	Known      []string
@@ -101,12 +101,12 @@ func (e *UnknownError) Error() string {
 
 // A Catalogue finds subjects by name.
 type Catalogue struct {
-	root     string // of the checkout; empty outside of one
+	root     string // of the checkout; empty outside a checkout
 	external map[string]*Subject
 }
 
-// OpenCatalogue reads the subjects of the checkout that contains dir, if it is
-// in one, and those described in files.
+// OpenCatalogue reads the subjects of the checkout that contains dir, if there is one,
+// and those described in files.
 func OpenCatalogue(dir string, files []string) (*Catalogue, error) {
 	c := &Catalogue{root: checkout(dir), external: map[string]*Subject{}}
 	if c.root != "" {
@@ -122,14 +122,14 @@ func OpenCatalogue(dir string, files []string) (*Catalogue, error) {
 			return nil, fmt.Errorf("subject file %s: %w; %s", f, err, formatHint)
 		}
 		if slices.Contains(builtin, s.Name) {
-			return nil, fmt.Errorf("subject file %s: the name %q is taken by a built-in subject", f, s.Name)
+			return nil, fmt.Errorf("subject file %s: a built-in subject has the name %q: use another", f, s.Name)
 		}
 		c.external[s.Name] = s
 	}
 	return c, nil
 }
 
-// formatHint says where subject files are described.
+// formatHint refers to the description of subject files.
 const formatHint = "docs/subjects.md describes the format"
 
 // checkout returns the nearest directory at or above dir that holds the module
@@ -156,7 +156,7 @@ func readSubject(file string) (*Subject, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(s); errors.Is(err, io.EOF) {
-		return nil, errors.New("it is empty: write at least name, command and url")
+		return nil, errors.New("file is empty: write at least name, command and url")
 	} else if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func readSubject(file string) (*Subject, error) {
 
 var subjectName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
 
-// What is replaced in a subject's command, files and URL: see server.place.
+// Placeholders in a subject's command, files and URL: see server.place.
 var (
 	placeholder  = regexp.MustCompile(`\{[a-z]+\}`)
 	placeholders = []string{"{addr}", "{host}", "{port}", "{dir}", "{here}", "{bin}", "{cpus}", "{redis}", "{postgres}", "{wait}", "{fanout}"}
@@ -186,7 +186,7 @@ func (s *Subject) check() error {
 	case !strings.HasPrefix(s.URL, "http://"):
 		return fmt.Errorf("url %q: want http://{addr} or http://127.0.0.1:PORT", s.URL)
 	case strings.Contains(s.Command[0], "/") && !filepath.IsAbs(s.Command[0]) && !strings.HasPrefix(s.Command[0], "{"):
-		return fmt.Errorf("command %q is relative: write {here}/%s for one beside the subject file", s.Command[0], filepath.Clean(s.Command[0]))
+		return fmt.Errorf("command %q is relative: write {here}/%s for a path relative to the subject file", s.Command[0], filepath.Clean(s.Command[0]))
 	}
 	if err := checkPlaceholders(append(slices.Clone(s.Command), s.URL), placeholders); err != nil {
 		return err
@@ -195,11 +195,11 @@ func (s *Subject) check() error {
 		return fmt.Errorf("build: %w", err)
 	}
 	if len(s.Build) == 0 && slices.ContainsFunc(s.Command, func(a string) bool { return strings.Contains(a, "{bin}") }) {
-		return errors.New("command names {bin}, and nothing makes it: write build")
+		return errors.New("command contains {bin}, and there is no build: write build")
 	}
 	for name := range s.Files {
 		if !filepath.IsLocal(name) {
-			return fmt.Errorf("file %q would be written outside of the subject's directory", name)
+			return fmt.Errorf("file %q is outside the subject's directory: write a relative path", name)
 		}
 	}
 	for _, w := range s.Workloads {
@@ -210,19 +210,19 @@ func (s *Subject) check() error {
 	return nil
 }
 
-// checkPlaceholders wants texts to have those that there are, and no others.
+// checkPlaceholders checks that texts contain no placeholder except known ones.
 func checkPlaceholders(texts, known []string) error {
 	for _, text := range texts {
 		for _, p := range placeholder.FindAllString(text, -1) {
 			if !slices.Contains(known, p) {
-				return fmt.Errorf("%q has the placeholder %s, which there is not: write one of %s", text, p, strings.Join(known, ", "))
+				return fmt.Errorf("%q has the unknown placeholder %s: write one of %s", text, p, strings.Join(known, ", "))
 			}
 		}
 	}
 	return nil
 }
 
-// Names returns every subject that can be asked for.
+// Names returns the names of all known subjects.
 func (c *Catalogue) Names() []string {
 	var names []string
 	if c.root != "" {
@@ -231,10 +231,10 @@ func (c *Catalogue) Names() []string {
 	return append(names, slices.Sorted(maps.Keys(c.external))...)
 }
 
-// Builtin returns the subjects that are compared when none is named.
+// Builtin returns the names of the subjects that are compared by default.
 func Builtin() []string { return slices.Clone(builtin[:compared]) }
 
-// find returns the subject of that name, not yet built.
+// find returns the subject with that name, not yet built.
 func (c *Catalogue) find(name string) (*Subject, error) {
 	if s, ok := c.external[name]; ok {
 		return s, nil
@@ -249,8 +249,8 @@ func (c *Catalogue) find(name string) (*Subject, error) {
 	return nil, err
 }
 
-// prepare makes the subject ready to start: builds it into dir, or makes sure
-// that its command is there and asks for its version.
+// prepare makes the subject ready to start: it builds it into dir if it is built from
+// source, checks that its command exists, and reads its version.
 func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 	if s.control {
 		bin := filepath.Join(dir, s.Name)
@@ -271,7 +271,7 @@ func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 	if len(s.Version) > 0 {
 		out, err := exec.CommandContext(ctx, s.Version[0], s.Version[1:]...).CombinedOutput()
 		if err != nil {
-			return fmt.Errorf("subject %s: ask its version: %w", s.Name, err)
+			return fmt.Errorf("subject %s: read its version: %w", s.Name, err)
 		}
 		if v := versionNumber.Find(out); v != nil && !strings.Contains(s.Title, string(v)) {
 			s.Title += " " + string(v)
@@ -283,7 +283,7 @@ func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 // buildTimeout bounds the build of a subject that a file describes.
 const buildTimeout = 10 * time.Minute
 
-// build makes the server of a subject file into dir, if the file says how.
+// build builds the server of a subject file into dir, if the file has a build command.
 func (s *Subject) build(ctx context.Context, dir string) error {
 	if len(s.Build) == 0 {
 		return nil
@@ -306,12 +306,12 @@ func (s *Subject) build(ctx context.Context, dir string) error {
 	return nil
 }
 
-// fixed replaces what is the same in every run.
+// fixed returns a replacer for the placeholders that are the same in every run.
 func (s *Subject) fixed() *strings.Replacer {
 	return strings.NewReplacer("{here}", s.here, "{bin}", s.bin)
 }
 
-// look wants a command to be there.
+// look checks that a command is installed.
 func (s *Subject) look(command string) error {
 	_, err := exec.LookPath(command)
 	if err != nil && len(s.Debian) > 0 {
@@ -322,8 +322,8 @@ func (s *Subject) look(command string) error {
 
 var versionNumber = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)
 
-// Build makes the executable of a subject, built into dir if it is one of the
-// module peers, and returns its path.
+// Build prepares a subject's executable and returns its path. Executables that are built
+// from source are in dir.
 func (c *Catalogue) Build(ctx context.Context, name, dir string) (string, error) {
 	s, err := c.find(name)
 	if err != nil {

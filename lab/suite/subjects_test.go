@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// TestSubjectFiles says of a subject's description what is wrong with it.
+// TestSubjectFiles checks the errors for invalid subject files.
 func TestSubjectFiles(t *testing.T) {
 	good := "name: mine\ncommand: [/bin/mine, --listen, '{host}:{port}', --dir, '{dir}', '--cpus={cpus}']\nurl: http://{addr}/v1\n"
 	for _, c := range []struct{ text, want string }{
 		{good, ""},
-		{"", "it is empty: write at least name, command and url"},
-		{"# nothing\n", "it is empty"},
-		{strings.Replace(good, "{host}", "{adr}", 1), `"{adr}:{port}" has the placeholder {adr}, which there is not: write one of {addr}, {host}, {port}`},
-		{strings.Replace(good, "http://{addr}", "http://{adr}", 1), "has the placeholder {adr}"},
-		{strings.Replace(good, "/bin/mine", "'/bin/{a: 1}'", 1), ""}, // braces of its own
+		{"", "file is empty: write at least name, command and url"},
+		{"# nothing\n", "file is empty"},
+		{strings.Replace(good, "{host}", "{adr}", 1), `"{adr}:{port}" has the unknown placeholder {adr}: write one of {addr}, {host}, {port}`},
+		{strings.Replace(good, "http://{addr}", "http://{adr}", 1), "has the unknown placeholder {adr}"},
+		{strings.Replace(good, "/bin/mine", "'/bin/{a: 1}'", 1), ""}, // braces that are no placeholder
 		{strings.Replace(good, "name: mine", "name: Mine", 1), "use lower-case letters"},
 		{"nam: mine\n", "nam"},
 		{"name: mine\nurl: http://{addr}\n", "command is missing"},

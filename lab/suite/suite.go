@@ -16,20 +16,20 @@ import (
 	"github.com/redline-go/redline/lab/spawn"
 )
 
-// Config says what to compare, and how.
+// Config holds what to compare, and how.
 type Config struct {
 	Mode           string // quick, full or custom; only recorded
 	Subjects       []string
 	Baseline       string // one of Subjects
 	Workloads      []string
 	Connections    int
-	ConnectionsSet bool // Connections also holds for workloads with a figure of their own
+	ConnectionsSet bool // Connections overrides the workloads' own numbers
 	Window, Warmup time.Duration
 	Blocks         int
 	Seed           uint64
 	ServerCPUs     []int
 	GeneratorCPUs  []int
-	Congestion     string // TCP congestion control on both sides; empty leaves the system's
+	Congestion     string // TCP congestion control on both sides; empty: the system's
 	Executable     string // the redline command, which is also the generator
 	Tool           string // its version
 	Command        []string
@@ -44,29 +44,29 @@ func (c *Config) SharedCPU() (int, bool) {
 	return c.GeneratorCPUs[i], true
 }
 
-// cpus is the CPUs of both sides.
+// cpus returns the CPUs of both sides.
 func (c *Config) cpus() []int {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.ServerCPUs, c.GeneratorCPUs))))
 }
 
-// Progress tells how far a comparison is. It is called from one goroutine.
+// Progress receives each step of a comparison. It is called from one goroutine.
 type Progress func(Step)
 
-// Step is a moment of a comparison.
+// Step is a step of a comparison.
 type Step struct {
 	Phase    string // build, check, run, rerun
 	Subject  string // empty at the end of a phase
 	Workload string
 	Block    int
 	Blocks   int
-	Done     int // runs done, of
-	Total    int
-	Left     time.Duration // estimate for what remains
-	Run      *results.Run  // the run that has just ended, if one has
-	Err      error         // a subject that takes no part any more, and why
+	Done     int           // runs done
+	Total    int           // runs planned
+	Left     time.Duration // estimate of the remaining time
+	Run      *results.Run  // the run that has just ended; nil if none has
+	Err      error         // why the subject is excluded, or does not serve the workload
 }
 
-// A bench is one comparison as it goes on.
+// A bench is a comparison in progress.
 type bench struct {
 	cfg      Config
 	launcher *spawn.Launcher
@@ -76,21 +76,22 @@ type bench struct {
 	subjects []*Subject
 	loads    []*workload
 	answers  map[answerKey][]byte
-	services []*service // the backends that run
+	services []*service // the running backends
 	file     *results.File
-	failures map[string]int // runs in a row that a subject failed
-	pressure bool           // the kernel tells pressure stall information
-	began    time.Time      // of the first run
+	failures map[string]int // consecutive failed runs, by subject
+	pressure bool           // the kernel reports pressure stall information
+	began    time.Time      // start of the first run
 	done     int
 	total    int
 }
 
-// givenUp is how many runs in a row a subject may fail before it is left out.
+// givenUp is the number of consecutive failed runs after which a subject is excluded.
 const givenUp = 2
 
-// Bench carries out a comparison. The file is returned also when it is partial:
-// then with the context's error. Subjects that fail are named in the file and
-// through tell, and do not stop the others.
+// Bench runs a comparison. On errors it returns the error together with a partial file,
+// if there is one. A subject that cannot be built, started or checked ends the
+// comparison. One that fails later is recorded in the file, reported through tell, and
+// does not stop the others.
 func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell Progress) (_ *results.File, err error) {
 	b := &bench{
 		cfg: cfg, guard: g, tell: tell,
@@ -135,8 +136,8 @@ func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell P
 	return b.close(ctx, b.run(ctx))
 }
 
-// Check says whether every name in the configuration is known: an
-// *[UnknownError] names those that are.
+// Check checks that every name in the configuration is known. If one is not, the error
+// is an *[UnknownError], which lists those that are.
 func (c *Catalogue) Check(cfg Config) error {
 	return (&bench{cfg: cfg}).resolve(c)
 }
@@ -150,7 +151,7 @@ func (b *bench) resolve(c *Catalogue) error {
 			return &UnknownError{What: "workload", Name: name, Known: known()}
 		}
 		if shared && w.rate == 0 {
-			return fmt.Errorf("workload %s has no rate of its own: where server and generator share CPU %d it would measure the generator; ask for one that has, as redis-500 and mixed-300us", name, cpu)
+			return fmt.Errorf("workload %s has no fixed rate: when server and generator share CPU %d, it measures the generator; use one with a fixed rate, such as redis-500 or mixed-300us", name, cpu)
 		}
 		b.loads = append(b.loads, w)
 	}
@@ -195,8 +196,8 @@ func (b *bench) header(root string) (*results.File, error) {
 	return f, nil
 }
 
-// prepare builds the subjects and checks that they do the same work. One that cannot
-// take part ends the comparison: it was asked for.
+// prepare builds the subjects and checks that they do the same work. It returns an error
+// if a subject cannot take part.
 func (b *bench) prepare(ctx context.Context, c *Catalogue) error {
 	dir := filepath.Join(b.tmp, "bin")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -218,9 +219,9 @@ func (b *bench) prepare(ctx context.Context, c *Catalogue) error {
 			b.exclude(s, err)
 			hint := ""
 			if !s.control {
-				hint = "; docs/subjects.md says what a subject has to do"
+				hint = "; docs/subjects.md describes what a subject has to do"
 			}
-			return fmt.Errorf("%s cannot take part; mend it, or leave it out of --subjects%s: %w", s.Name, hint, err)
+			return fmt.Errorf("%s cannot take part; fix it, or leave it out of --subjects%s: %w", s.Name, hint, err)
 		}
 		fit = append(fit, s)
 		if s.role == roleBaseline {
@@ -234,19 +235,19 @@ func (b *bench) prepare(ctx context.Context, c *Catalogue) error {
 	return nil
 }
 
-// noteAbsent records who does not serve which workload.
+// noteAbsent records the subjects that do not serve a workload.
 func (b *bench) noteAbsent() {
 	for i, w := range b.loads {
 		for _, s := range b.subjects {
 			if !s.serves(w) && s.role != roleTwin {
 				b.file.Workloads[i].NotServed = append(b.file.Workloads[i].NotServed, s.Name)
-				b.tell(Step{Phase: "check", Subject: s.Name, Workload: w.name, Err: fmt.Errorf("it does not serve %s, and has no figures there", w.name)})
+				b.tell(Step{Phase: "check", Subject: s.Name, Workload: w.name, Err: fmt.Errorf("does not serve %s, and has no figures for it", w.name)})
 			}
 		}
 	}
 }
 
-// exclude records a subject that takes no part.
+// exclude records a subject that cannot take part.
 func (b *bench) exclude(s *Subject, err error) {
 	b.tell(Step{Phase: "check", Subject: s.label(), Err: err})
 	run := results.Run{ID: "check/" + s.label(), Subject: s.label(), Started: time.Now(), Failed: err.Error()}
@@ -257,7 +258,7 @@ func (b *bench) exclude(s *Subject, err error) {
 	b.file.Runs = append(b.file.Runs, run)
 }
 
-// run carries out the plan. An invalid block is run once more.
+// run executes the plan. An invalid block is run once more.
 func (b *bench) run(ctx context.Context) error {
 	rounds := plan(b.cfg.Seed, b.cfg.Blocks, b.loads, b.subjects)
 	for _, r := range rounds {
@@ -311,7 +312,7 @@ func (b *bench) round(ctx context.Context, r round) ([]results.Run, error) {
 		if run.Failed == "" {
 			b.failures[label] = 0
 		} else if b.failures[label]++; b.failures[label] == givenUp {
-			b.tell(Step{Phase: "run", Subject: label, Err: fmt.Errorf("left out after %d failed runs in a row", givenUp)})
+			b.tell(Step{Phase: "run", Subject: label, Err: fmt.Errorf("excluded after %d consecutive failed runs", givenUp)})
 		}
 		step.Done, step.Left, step.Run = b.done, b.left(), &run
 		b.tell(step)
@@ -319,7 +320,7 @@ func (b *bench) round(ctx context.Context, r round) ([]results.Run, error) {
 	return runs, nil
 }
 
-// left estimates the time that the rest of the plan takes.
+// left estimates the time for the rest of the plan.
 func (b *bench) left() time.Duration {
 	if b.done == 0 {
 		const overhead = 200 * time.Millisecond // starting and ending both processes
@@ -328,7 +329,7 @@ func (b *bench) left() time.Duration {
 	return time.Since(b.began) / time.Duration(b.done) * time.Duration(b.total-b.done)
 }
 
-// close draws the conclusions from what there is.
+// close draws the conclusions from the runs so far.
 func (b *bench) close(ctx context.Context, err error) (*results.File, error) {
 	f := b.file
 	f.Ended = time.Now()

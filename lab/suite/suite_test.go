@@ -58,7 +58,8 @@ func configOf(t *testing.T, subjects ...string) Config {
 	}
 }
 
-// openTemp is a temporary directory that other users can enter, as those that backends run as.
+// openTemp returns a temporary directory that other users can enter: backends run as other
+// users.
 func openTemp(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -112,7 +113,7 @@ func TestBenchMeasures(t *testing.T) {
 			continue
 		}
 		counted++
-		// A run that others disturbed may have too few answers for a median.
+		// A disturbed run may have too few responses for a median.
 		if r.Requests == 0 || r.CPU.PerRequestUs <= 0 || r.Memory.RSSPeakBytes == 0 || r.Latency.P50 == nil && r.Valid || len(r.Series) == 0 {
 			t.Errorf("%s lacks a figure: %+v", r.ID, r)
 			continue
@@ -159,7 +160,7 @@ func TestBenchMeasuresOpenLoops(t *testing.T) {
 	}
 	for _, c := range f.Comparisons {
 		if c.Metric == results.MetricRate {
-			t.Errorf("the rate that was asked for is compared: %+v", c)
+			t.Errorf("the rate, which the schedule sets, is compared: %+v", c)
 		}
 	}
 	for _, w := range f.Workloads {
@@ -172,8 +173,8 @@ func TestBenchMeasuresOpenLoops(t *testing.T) {
 func TestBenchMeasuresIdleConnections(t *testing.T) {
 	cfg := configOf(t, "good", "closes")
 	cfg.Workloads = []string{"idle"}
-	// The idle timeout comes when all connections stand, however long that takes, and
-	// before the end of the window.
+	// The idle timeout expires after all connections are open, however long that takes,
+	// and before the end of the window.
 	cfg.Connections, cfg.ConnectionsSet = 150, true
 	cfg.Warmup, cfg.Window = 100*time.Millisecond, idleTimeout+time.Second
 	f, err := compareNow(t, t.Context(), cfg, catalogueOf(t, "good", "closes"), nil)
@@ -207,21 +208,21 @@ func TestBenchMeasuresIdleConnections(t *testing.T) {
 	}
 }
 
-// TestBenchAndTheBroken ends a comparison of which a subject cannot take part, and goes on
-// with the others when one breaks later.
+// TestBenchAndTheBroken checks that a subject that cannot take part ends the comparison, and
+// that the others are measured if one fails later.
 func TestBenchAndTheBroken(t *testing.T) {
 	flaws := map[string]struct {
 		failed, stderr string
 		ends           bool
 	}{
-		"no-start":   {"it ended: exit status 3", "no such directive", true},
+		"no-start":   {"process ended: exit status 3", "no such directive", true},
 		"wrong-body": {"not the same work", "", true},
 		"crash":      {"", "out of cheese", false},
 	}
 	for flaw, want := range flaws {
 		t.Run(flaw, func(t *testing.T) {
 			f, err := compareNow(t, t.Context(), configOf(t, "good", flaw), catalogueOf(t, "good", flaw), nil)
-			if want.ends != (err != nil) || err != nil && !strings.Contains(err.Error(), flaw+" cannot take part; mend it, or leave it out of --subjects") {
+			if want.ends != (err != nil) || err != nil && !strings.Contains(err.Error(), flaw+" cannot take part; fix it, or leave it out of --subjects") {
 				t.Fatalf("%v, want an end: %v", err, want.ends)
 			}
 			var failed, good bool
@@ -260,7 +261,7 @@ func TestInvalidBlockIsRunAgainOnce(t *testing.T) {
 		t.Errorf("attempts, counted: %v, want %v", attempts, want)
 	}
 	if i := slices.IndexFunc(f.Gates, func(g results.Gate) bool { return g.Name == "invalid" }); f.Gates[i].Passed {
-		t.Error("a third of the runs is invalid and the comparison is not")
+		t.Error("a third of the runs is invalid, but the comparison is valid")
 	}
 }
 
@@ -277,7 +278,7 @@ func TestInterruptSavesWhatIsThere(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f, err := compareNow(t, ctx, cfg, catalogueOf(t, "good", "slow"), func(s Step) {
 		if s.Block == 2 && s.Run == nil {
-			time.AfterFunc(150*time.Millisecond, cancel) // within a run
+			time.AfterFunc(150*time.Millisecond, cancel) // during a run
 		}
 	})
 	if !errors.Is(err, context.Canceled) {

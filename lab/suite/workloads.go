@@ -12,34 +12,34 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// A workload says what is asked of a subject and what it has to answer.
+// A workload describes requests and the responses that are required.
 type workload struct {
 	name, title  string
 	method, path string
-	headers      string // beyond Host and Content-Length, whole lines
+	headers      string // except Host and Content-Length, complete lines
 	body         []byte
 	contentType  string // of the body; empty: application/octet-stream
 	pipeline     int
-	connections  int     // 0: as asked for on the command line
-	stream       bool    // events of one endless answer are counted
-	idle         bool    // connections are answered once and left alone
+	connections  int     // 0: the number on the command line
+	stream       bool    // events of one endless response are counted
+	idle         bool    // each connection sends one request, then stays idle
 	share        float64 // of the subject's closed-loop rate, as Poisson arrivals; 0: a closed loop
-	rate         float64 // Poisson arrivals a second; 0: a closed loop
-	ceiling      float64 // of limit's closed-loop rate, as Poisson arrivals; 0: a closed loop
-	varied       bool    // requests differ, and their answers do not
-	backend      string  // that the service asks; empty: none
-	beside       *beside // slow requests among those of an open loop
-	parts        []part  // the requests, where they are for answers of several sizes
-	family       string  // of workloads in several sizes; empty: none
+	rate         float64 // Poisson arrivals per second; 0: a closed loop
+	ceiling      float64 // share of limit's closed-loop rate, as Poisson arrivals; 0: a closed loop
+	varied       bool    // requests differ, responses do not
+	backend      string  // that the service queries; empty: none
+	beside       *beside // slow requests mixed into an open loop
+	parts        []part  // requests for responses of several sizes; nil: one size
+	family       string  // group of workloads in several sizes; empty: none
 	floor        bool    // served by limit
 	answer       answer
 }
 
-// An answer is what a workload expects of every subject.
+// An answer is the response that a workload requires of every subject.
 type answer struct {
 	contentType string
 	body        []byte
-	newline     bool // one trailing newline more is the same work: json.Encoder writes one
+	newline     bool // one more trailing newline is correct: json.Encoder writes one
 }
 
 const (
@@ -49,16 +49,16 @@ const (
 	streamEventSize = 40
 	streamClients   = 5000
 	idleConnections = 10_000
-	commonRate      = 20_000 // a second: well within every subject's reach
+	commonRate      = 20_000 // per second: every subject reaches it
 
-	// openConnections: an open loop needs as many as there are requests in the
-	// server at its worst moment, or arrivals wait for a connection and the
-	// figures depend on how many there are.
+	// openConnections is the number of connections of an open loop. With fewer than the
+	// maximum number of concurrent requests, arrivals wait for a connection and the
+	// figures depend on the number.
 	openConnections = 256
 )
 
-// browserHeaders is what Chromium 130 on Linux sends with a navigation to a
-// site it has cookies for: about 800 bytes with the request line.
+// browserHeaders holds the fields that Chromium 130 on Linux sends when it navigates to
+// a site that has set cookies: about 800 bytes with the request line.
 const browserHeaders = "Connection: keep-alive\r\n" +
 	"Cache-Control: max-age=0\r\n" +
 	"sec-ch-ua: \"Chromium\";v=\"130\", \"Google Chrome\";v=\"130\", \"Not?A_Brand\";v=\"99\"\r\n" +
@@ -75,14 +75,14 @@ const browserHeaders = "Connection: keep-alive\r\n" +
 	"Accept-Language: en-GB,en;q=0.9,de;q=0.8\r\n" +
 	"Cookie: session=8f14e45fceea167a5a36dedd4bea2543; theme=dark\r\n"
 
-// quickPath is what the smallest requests ask for, and plainAnswer what they get.
+// quickPath is the path of the smallest requests, and plainAnswer their response.
 const quickPath = "/plaintext"
 
 func plainAnswer() answer {
 	return answer{contentType: "text/plain", body: []byte("Hello, World!")}
 }
 
-// plaintext returns the smallest workload, which others are made of.
+// plaintext returns the smallest workload. Others are derived from it.
 func plaintext() workload {
 	return workload{
 		name: "plaintext", title: "GET, 13 bytes back", method: "GET", path: quickPath,
@@ -90,8 +90,7 @@ func plaintext() workload {
 	}
 }
 
-// workloads returns every workload that stands for itself, in the order of the reports;
-// families have more.
+// workloads returns every workload outside the families, in the order of the reports.
 func workloads() []workload {
 	plain := plainAnswer()
 	pattern := patternOf(uploadBytes)
@@ -109,7 +108,7 @@ func workloads() []workload {
 			headers: browserHeaders, pipeline: 1, floor: true, answer: plain,
 		},
 		{
-			name: "pipeline16", title: "GET, 16 different ones in flight a connection", method: "GET", path: "/plaintext",
+			name: "pipeline16", title: "GET, 16 different requests in flight per connection", method: "GET", path: "/plaintext",
 			pipeline: 16, varied: true, floor: true, answer: plain,
 		},
 		{
@@ -133,24 +132,24 @@ func workloads() []workload {
 			pipeline: 1, connections: idleConnections, idle: true, floor: true, answer: plain,
 		},
 		{
-			name: "half", title: "Poisson arrivals at half of the subject's own ceiling", method: "GET", path: "/plaintext",
+			name: "half", title: "Poisson arrivals at half of the subject's own maximum rate", method: "GET", path: "/plaintext",
 			pipeline: 1, connections: openConnections, share: 0.5, floor: true, answer: plain,
 		},
 		{
-			name: "rate20k", title: fmt.Sprintf("Poisson arrivals, %d a second", commonRate), method: "GET", path: "/plaintext",
+			name: "rate20k", title: fmt.Sprintf("Poisson arrivals, %d per second", commonRate), method: "GET", path: "/plaintext",
 			pipeline: 1, connections: openConnections, rate: commonRate, floor: true, answer: plain,
 		},
 	}
 }
 
-// open reports whether requests come when they are due, and not after answers.
+// open reports whether requests are sent on a schedule, and not after responses.
 func (w *workload) open() bool { return w.share > 0 || w.rate > 0 || w.ceiling > 0 }
 
 // common reports whether all subjects get the same arrivals, on as many connections as
-// in a closed loop: what counts then is the CPU that they take for them.
+// in a closed loop: the CPU that they use for them is compared.
 func (w *workload) common() bool { return w.family != "" && w.open() }
 
-// lead is the metric that a workload is about, where it is not what the report assumes.
+// lead returns the main metric of a workload, empty for the report's default.
 func (w *workload) lead() results.Metric {
 	switch {
 	case w.beside != nil:
@@ -161,7 +160,7 @@ func (w *workload) lead() results.Metric {
 	return ""
 }
 
-// Workloads returns the names of the workloads that stand for themselves, which --full
+// Workloads returns the names of the workloads outside the families, which --full
 // measures.
 func Workloads() []string {
 	var names []string
@@ -171,15 +170,15 @@ func Workloads() []string {
 	return names
 }
 
-// Quick returns the names of the workloads of --quick: as fast as answered, with one
-// request and with many in flight on each connection, and at a load as services have.
+// Quick returns the names of the workloads of --quick: closed loops with one request and
+// with many in flight on each connection, and a load that is typical of services.
 func Quick() []string { return []string{"plaintext", "pipeline16", "at25"} }
 
-// request returns the workload's request for a server at host, as it goes on
-// the wire; prefix goes before the path.
+// request returns the bytes of the workload's request for a server at host; prefix is
+// prepended to the path.
 func (w *workload) request(host, prefix string) []byte { return w.requestOf(host, prefix, 0) }
 
-// more returns the requests that follow it, if they differ.
+// more returns the requests that follow the first one, nil if all are the same.
 func (w *workload) more(host, prefix string) (more [][]byte) {
 	for i := 1; w.varied && i < variedRequests; i++ {
 		more = append(more, w.requestOf(host, prefix, i))
@@ -187,7 +186,7 @@ func (w *workload) more(host, prefix string) (more [][]byte) {
 	return more
 }
 
-// requestOf returns the i-th of the requests.
+// requestOf returns the i-th request.
 func (w *workload) requestOf(host, prefix string, i int) []byte {
 	target, fields := w.path, w.headers
 	if w.varied {
@@ -204,8 +203,8 @@ func (w *workload) requestOf(host, prefix string, i int) []byte {
 	return b.Bytes()
 }
 
-// accepts says how an answer's media type and body differ from what is
-// expected, or "".
+// accepts returns how a response's media type and body differ from the required ones,
+// or "".
 func (a *answer) accepts(contentType string, body []byte) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	if media = strings.TrimSpace(media); media != a.contentType {
@@ -241,7 +240,7 @@ func (w *workload) describe(connections int) results.Workload {
 	case w.ceiling > 0:
 		arrivals = fmt.Sprintf("Poisson, %.0f %% of the rate of a closed loop on %s, the same for all", 100*w.ceiling, floorName)
 	case w.rate > 0:
-		arrivals = fmt.Sprintf("Poisson, %.0f a second", w.rate)
+		arrivals = fmt.Sprintf("Poisson, %.0f per second", w.rate)
 	}
 	return results.Workload{
 		Name: w.name, Title: w.title, Unit: unit, Method: w.method, Path: path,
@@ -251,11 +250,11 @@ func (w *workload) describe(connections int) results.Workload {
 	}
 }
 
-// variedRequests is how many different requests a varied workload has: more than any
-// server would remember by chance, and few enough for the generator's cache.
+// variedRequests is the number of different requests of a varied workload: too many for a
+// server to benefit from repetition, and few enough for the generator's CPU cache.
 const variedRequests = 61
 
-// agents are what clients of a service call themselves.
+// agents lists values of User-Agent of typical clients.
 var agents = []string{
 	"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36",
 	"Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:132.0) Gecko/20100101 Firefox/132.0",
@@ -266,9 +265,9 @@ var agents = []string{
 	"kube-probe/1.31",
 }
 
-// varyTarget and varyFields are what the i-th of different requests asks with: an id in
-// its query, which no route looks at, and the fields that proxies and tracing add. They
-// are the same for every subject and in every run.
+// varyTarget and varyFields return the variable parts of the i-th request: an id in the
+// query, which no route reads, and the fields that proxies and tracing add. They are the
+// same for every subject and in every run.
 func varyTarget(i int) string { return fmt.Sprintf("?id=%d", 1+i*i*7919) }
 
 func varyFields(i int) string {

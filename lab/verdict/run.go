@@ -13,13 +13,12 @@ const stealLimit = 0.02
 // Failures returns how many requests of a run failed. In a closed loop these are the
 // requests with an error in the window and the unanswered ones; in an open loop the
 // arrivals that were due in the window and failed or were never answered, however long
-// after it.
+// after it; connections that failed count only if no arrival did.
 func Failures(errors map[string]uint64, unanswered uint64, open *results.Open) uint64 {
-	n := results.CountErrors(errors)
-	if open != nil {
-		n = max(n, open.Failed) + open.Unfinished
+	if open != nil && open.Failed+open.Unfinished > 0 {
+		return open.Failed + open.Unfinished // a connection that failed several times is an error each time
 	}
-	return n + unanswered
+	return results.CountErrors(errors) + unanswered
 }
 
 // Errors passes without a single failure. errors are those of the window by kind.
@@ -35,7 +34,7 @@ func Errors(failures uint64, errors map[string]uint64) results.Gate {
 func Unanswered(n uint64) results.Gate {
 	return results.Gate{
 		Name: "unanswered", Passed: n == 0, Value: float64(n),
-		Text: fmt.Sprintf("%d requests had no answer when the window ended; their ages count as latencies, which are too low", n),
+		Text: fmt.Sprintf("%d requests of the window had no answer, although the generator waited for it; their ages count as latencies, which are too low", n),
 	}
 }
 
@@ -82,5 +81,22 @@ func Answers(requests uint64) results.Gate {
 	return results.Gate{
 		Name: "answers", Passed: requests > 0, Value: float64(requests), Limit: 1,
 		Text: "not one answer in the window",
+	}
+}
+
+// fullCore is the utilisation at which a CPU counts as full: the rest goes to interrupts and
+// to the readings themselves.
+const fullCore = 0.95
+
+// Bound reports whether a closed loop measured its generator: the generator's core was full,
+// and the server's CPUs were not. Both are utilisations; server is 0 if it is not known.
+func Bound(generator, server float64) bool { return generator >= fullCore && server < fullCore }
+
+// Unbound passes if a closed loop was not limited by its generator, of which cpu is the
+// utilisation.
+func Unbound(bound bool, cpu float64) results.Gate {
+	return results.Gate{
+		Name: "generator", Passed: !bound, Value: cpu, Limit: fullCore,
+		Text: fmt.Sprintf("the generator's core was %.0f %% busy and the server is not known to be full: the rate may be the generator's limit", 100*cpu),
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/redact"
+
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
@@ -157,7 +159,7 @@ func (b *benchFlags) resolve(c *cobra.Command) (*suite.Catalogue, error) {
 		return nil, err
 	}
 	b.mode(c.Flags().Changed)
-	b.Tool, b.Command = cli.Version(), cli.Redact(os.Args[1:])
+	b.Tool, b.Command = cli.Version(), redact.Args(os.Args[1:])
 	b.Workloads = suite.Expand(b.Workloads)
 	if b.Baseline == "" && len(b.Subjects) > 0 {
 		b.Baseline = b.Subjects[0]

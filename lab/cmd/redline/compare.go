@@ -66,6 +66,9 @@ func (f *compareFlags) run(c *cobra.Command, args []string) error {
 		}
 		limits = append(limits, list...)
 	}
+	if err := cli.CheckOutput("json", f.json, args...); err != nil {
+		return err
+	}
 	var runs [2]*present.Document
 	for i, path := range args {
 		d, err := present.Load(path)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/redline-go/redline/lab/internal/redact"
+
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
@@ -262,7 +264,7 @@ func applyEnv(ctx context.Context, in io.Reader, say io.Writer, changes []machin
 func worse(err, tidy error) error {
 	var code cli.ExitCode
 	if tidy != nil && errors.As(err, &code) {
-		fmt.Fprintln(os.Stderr, "redline:", tidy)
+		fmt.Fprintln(os.Stderr, "redline:", redact.Text(tidy.Error()))
 		return err
 	}
 	return errors.Join(err, tidy)

@@ -1,38 +1,200 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/load/command"
 )
 
-// What was measured before a server fell silent is not thrown away with the run.
-func TestLoadGivenUp(t *testing.T) {
-	for name, flags := range oneAndTwo {
-		t.Run(name, func(t *testing.T) {
-			done := make(chan struct{})
-			url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
-				if n > 160 {
-					<-done
-				}
-				hello(w, r, n)
-			})
-			t.Cleanup(func() { close(done) }) // before the server closes
-			file := filepath.Join(t.TempDir(), "result.json")
-			code, out, said := loadOf(t, t.Context(), append(flags, "-r", "100", "-d", "60s", "--warmup", "0", "--timeout", "3s", "--json", file, url)...)
-			text, err := os.ReadFile(file)
+// TestLoadHandshakeHangs counts the connections of a closed loop that wait for their TLS
+// handshake until the end.
+func TestLoadHandshakeHangs(t *testing.T) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { hello(w, r, 0) }))
+	t.Cleanup(s.Close)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	relay(t, ln, s.Listener.Addr().String(), func() bool { return time.Since(begin) > 1500*time.Millisecond })
+	code, out, said := loadOf(t, t.Context(), "--insecure", "-c", "8", "--requests-per-connection", "5", "-d", "2s", "--warmup", "0", "--json", "-", "https://"+ln.Addr().String()+"/hello")
+	d := documentOf(t, out)
+	if code != command.ExitInvalid || d.Unanswered != 8 || d.Latency.MaxUs < 4e5 || !slices.Contains(failed(d), "unanswered") {
+		t.Errorf("exit code %d, %d unanswered, max %v us, gates %v; %s", code, d.Unanswered, d.Latency.MaxUs, failed(d), said)
+	}
+}
+
+// relay passes the bytes of each connection to addr and back, but not those of connections
+// that begin while hold reports true.
+func relay(t *testing.T, ln net.Listener, addr string, hold func() bool) {
+	var all sync.WaitGroup
+	var open sync.Map
+	t.Cleanup(func() {
+		_ = ln.Close()
+		open.Range(func(c, _ any) bool { return c.(net.Conn).Close() == nil || true })
+		all.Wait()
+	})
+	all.Go(func() {
+		for {
+			in, err := ln.Accept()
 			if err != nil {
-				t.Fatal(err, said)
+				return
 			}
-			d := documentOf(t, string(text))
-			if code != 1 || !strings.Contains(d.Partial, "given up after") || d.Valid || d.Requests == 0 || d.Seconds >= 60 {
-				t.Errorf("exit code %d, partial %q, %d requests in %v s", code, d.Partial, d.Requests, d.Seconds)
+			open.Store(in, nil)
+			if hold() {
+				continue
 			}
-			if !strings.Contains(out, "the run was given up after ") || !strings.Contains(said, "no right answer for ") {
-				t.Errorf("%s%s", out, said)
+			out, err := net.Dial("tcp", addr)
+			if err != nil {
+				_ = in.Close()
+				continue
 			}
-		})
+			open.Store(out, nil)
+			for from, to := range map[net.Conn]net.Conn{in: out, out: in} {
+				all.Go(func() {
+					_, _ = io.Copy(to, from) // ends with either connection
+					_ = to.Close()
+				})
+			}
+		}
+	})
+}
+
+// TestLoadStallsTwice does not excuse the requests that hang at the end because others have
+// hung before.
+func TestLoadStallsTwice(t *testing.T) {
+	begin := time.Now()
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		at := time.Since(begin)
+		switch {
+		case at > 500*time.Millisecond && at < time.Second:
+			time.Sleep(time.Second - at)
+		case at > 2*time.Second:
+			select {
+			case <-over:
+			case <-r.Context().Done():
+			}
+		}
+		hello(w, r, n)
+	})
+	code, out, said := loadOf(t, t.Context(), "-c", "8", "-d", "2800ms", "--warmup", "0", "--json", "-", url)
+	if d := documentOf(t, out); code != command.ExitInvalid || d.Unanswered != 8 || d.Latency.MaxUs < 8e5 {
+		t.Errorf("exit code %d, %d unanswered, max %v us; %s", code, d.Unanswered, d.Latency.MaxUs, said)
+	}
+}
+
+// TestLoadAnswersLate records the latency of answers that come after the window and took
+// much longer than any in it, and does not call them unanswered.
+func TestLoadAnswersLate(t *testing.T) {
+	begin := time.Now()
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		if at := time.Since(begin); at > 900*time.Millisecond && at < 1600*time.Millisecond {
+			time.Sleep(1600*time.Millisecond - at)
+		}
+		hello(w, r, n)
+	})
+	_, out, said := loadOf(t, t.Context(), "-c", "4", "-d", "1200ms", "--warmup", "0", "--allow-invalid", "--json", "-", url)
+	if d := documentOf(t, out); d.Unanswered != 0 || d.Late != 4 || d.Latency.Count != d.Requests+4 || d.Latency.MaxUs < 3e5 {
+		t.Errorf("%d unanswered, %d late, %d latencies of %d, max %v us; %s", d.Unanswered, d.Late, d.Latency.Count, d.Requests, d.Latency.MaxUs, said)
+	}
+}
+
+// TestLoadServerEnds keeps the result of an open loop whose server ends shortly before the
+// window does.
+func TestLoadServerEnds(t *testing.T) {
+	var gone atomic.Bool
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { hello(w, r, 0) })}
+	var all sync.WaitGroup
+	all.Go(func() { _ = s.Serve(ln) })
+	end := time.AfterFunc(1500*time.Millisecond, func() { gone.Store(s.Close() == nil) })
+	t.Cleanup(func() { end.Stop(); _ = s.Close(); all.Wait() })
+	code, out, said := loadOf(t, t.Context(), "-c", "8", "-r", "400", "-d", "2s", "--warmup", "0", "--timeout", "3s", "--json", "-", "http://"+ln.Addr().String()+"/")
+	d := documentOf(t, out)
+	if o := d.Open; code != command.ExitInvalid || !gone.Load() || o == nil || o.Due != 800 || o.Due != d.Requests+o.Failed+o.Unfinished || o.Failed+o.Unfinished < 100 {
+		t.Errorf("exit code %d, %d right, %+v; %s", code, d.Requests, o, said)
+	}
+	if want := float64(d.Open.Failed+d.Open.Unfinished) / 800; d.ErrorRatio != want {
+		t.Errorf("error ratio %v, want %v", d.ErrorRatio, want)
+	}
+}
+
+// TestLoadFailuresHaveNoMaximum does not keep a threshold on the mean or the maximum when
+// requests have failed.
+func TestLoadFailuresHaveNoMaximum(t *testing.T) {
+	url, _ := serve(t, hangs(t, func(n int64) bool { return n%1000 == 500 }))
+	_, out, said := loadOf(t, t.Context(), "-c", "8", "-d", "1s", "--warmup", "0", "--timeout", "200ms", "--allow-invalid",
+		"--threshold", "max<1m,mean<1m,errors<50%", "--json", "-", url)
+	d := documentOf(t, out)
+	if kept := fmt.Sprint(d.Thresholds[0].Kept, d.Thresholds[1].Kept, d.Thresholds[2].Kept); len(d.Errors) == 0 || kept != "false false true" {
+		t.Errorf("kept: %s, errors %v; %s", kept, d.Errors, said)
+	}
+}
+
+// TestLoadKeepsInputs refuses to replace a file that the command reads.
+func TestLoadKeepsInputs(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	const text = "targets: [{url: /a}]\n"
+	for _, name := range []string{"in.yaml", "run.json"} {
+		if err := os.WriteFile(at(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("in.yaml", at("link")); err != nil {
+		t.Fatal(err)
+	}
+	const url = "http://127.0.0.1:1/"
+	for _, args := range [][]string{
+		{"load", "--targets", at("in.yaml"), "--json", at("in.yaml"), url},
+		{"load", "--targets", at("in.yaml"), "--html", at("link"), url},
+		{"load", "--body-file", at("in.yaml"), "--csv", at("in.yaml"), url},
+		{"report", "--html", at("run.json"), at("run.json")},
+		{"compare", "--json", at("run.json"), at("run.json"), at("in.yaml")},
+		{"import", "vegeta", at("in.yaml"), "--out", at("in.yaml")},
+	} {
+		code, said := stderrOf(t, args...)
+		if code != 2 || !strings.Contains(said, "name another one") {
+			t.Errorf("%v: exit code %d, %s", args[:2], code, said)
+		}
+	}
+	if read(t, at("in.yaml")) != text || read(t, at("run.json")) != text {
+		t.Error("an input was replaced")
+	}
+}
+
+// TestErrorsHaveNoCredentials prints no credential in an error.
+func TestErrorsHaveNoCredentials(t *testing.T) {
+	url, _ := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int64) { w.WriteHeader(http.StatusNotFound) })
+	for _, args := range [][]string{
+		{url + "?token=s3cret&sig=s3cret"},
+		{"http://ann:s3cret@127.0.0.1:1/?api_key=s3cret"},
+		{"http://ann:s3cret@:x/"},
+		{"-H", "Authorization Bearer s3cret", url},
+		{"-H", "Authorization: s3cret\r\nA: b", url},
+		{"--pprof", "http://ann:s3cret@127.0.0.1:1/debug/pprof", url},
+		{"--check", "header X-Token equals s3cret", "--status", "404", url},
+	} {
+		code, out, said := loadOf(t, t.Context(), short(args...)...)
+		if code == 0 || said == "" || strings.Contains(out+said, "s3cret") {
+			t.Errorf("%q: exit code %d, %s", args, code, said)
+		}
 	}
 }

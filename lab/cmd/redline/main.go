@@ -13,6 +13,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/redline-go/redline/lab/internal/redact"
+
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
@@ -41,7 +43,7 @@ func run(ctx context.Context, args []string) int {
 	}
 	root.SetArgs(args)
 	root.SetFlagErrorFunc(cli.FlagError)
-	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newEnv())
+	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newImport(), newEnv())
 	root.AddCommand(newWorker(), newGenerators(), newGenerate(), newGeneratorsServe(), newBackend(), newGuard())
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -51,7 +53,7 @@ func run(ctx context.Context, args []string) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintln(os.Stderr, "redline:", err)
+	fmt.Fprintln(os.Stderr, "redline:", redact.Text(err.Error()))
 	var usage cli.UsageError
 	if errors.As(err, &usage) {
 		return 2

@@ -67,7 +67,7 @@ func TestUsageErrors(t *testing.T) {
 		{"bench --server-cpus 9999", "CPU 9999 is not among those allowed"},
 		{"bench --server-cpus 0 --generator-cpus 0", "CPU 0 is asked for on both sides"},
 		{"bench --share-cpus", "--share-cpus: no CPU is on both sides"},
-		{"bench --server-cpus 0 --generator-cpus 0 --share-cpus --workloads plaintext", "workload plaintext has no rate of its own"},
+		{"bench --server-cpus 0 --generator-cpus 0 --share-cpus --workloads plaintext", "workload plaintext has no fixed rate"},
 		{"bench --quick --full", "--quick and --full: one of the two"},
 		{"bench nethttp", "unknown command"},
 		{"report", "name one results file"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,7 @@ open loop it is the response time, measured from when a request was due.`,
 					label, path = strings.TrimSuffix(arg, ".json"), arg
 				}
 				d, err := present.Load(path)
-				if err != nil {
+				if err := errors.Join(err, cli.CheckOutput("out", out, path)); err != nil {
 					return err
 				}
 				curves = append(curves, report.Plotted{Label: label, Latency: d.Latency})

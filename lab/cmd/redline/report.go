@@ -42,6 +42,9 @@ its summary.`,
 			if info, err := os.Stat(path); err == nil && info.IsDir() {
 				path = filepath.Join(path, resultsName)
 			}
+			if err := cli.CheckOutput("html", html, path); err != nil {
+				return err
+			}
 			f, err := results.Load(path)
 			var other *results.SchemaError
 			switch {

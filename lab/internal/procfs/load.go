@@ -90,3 +90,21 @@ func (f FS) Pressure() (time.Duration, error) {
 	}
 	return 0, errors.New("read /proc/pressure/cpu: no total")
 }
+
+// Waited returns for how long the calling thread has been ready to run while another one
+// had its CPU: field 2 of /proc/thread-self/schedstat (Linux, Documentation/scheduler/sched-stats.rst).
+// The error is [fs.ErrNotExist] if the kernel does not count it (CONFIG_SCHED_INFO).
+func (f FS) Waited() (time.Duration, error) {
+	words, err := f.Fields("proc", "thread-self", "schedstat")
+	if err != nil {
+		return 0, err
+	}
+	if len(words) != 3 {
+		return 0, fmt.Errorf("schedstat has %d fields, want 3", len(words))
+	}
+	ns, err := strconv.ParseInt(words[1], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("parse schedstat: %w", err)
+	}
+	return time.Duration(ns), nil
+}

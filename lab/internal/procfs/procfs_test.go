@@ -159,3 +159,18 @@ func TestValue(t *testing.T) {
 		t.Errorf("Number = %d, want 42", n)
 	}
 }
+
+func TestWaited(t *testing.T) {
+	f := tree(t, map[string]string{"proc/thread-self/schedstat": "108345012 2500000 77\n"})
+	if got, err := f.Waited(); err != nil || got != 2500*time.Microsecond {
+		t.Errorf("Waited = %v, %v", got, err)
+	}
+	if _, err := FS(t.TempDir()).Waited(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Waited on a kernel without it: %v", err)
+	}
+	for _, text := range []string{"1 2\n", "1 x 3\n", ""} {
+		if _, err := tree(t, map[string]string{"proc/thread-self/schedstat": text}).Waited(); err == nil {
+			t.Errorf("Waited of %q: no error", text)
+		}
+	}
+}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/redact"
+
 	"github.com/spf13/pflag"
 
 	"github.com/redline-go/redline/lab/cli"
@@ -223,7 +225,7 @@ func (w *Worker) ended(ctx context.Context, err error) error {
 		return err
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		fmt.Fprintln(os.Stderr, "redline:", err)
+		fmt.Fprintln(os.Stderr, "redline:", redact.Text(err.Error()))
 	}
 	return cli.ExitCode(130)
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/redact"
+
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
@@ -26,7 +28,7 @@ import (
 func (s *session) document(words string) *present.Document {
 	p := s.plan
 	d := &present.Document{
-		Tool: cli.Version(), Command: cli.Redact(os.Args[1:]), Started: time.Now(), URL: cli.RedactURL(p.request.url), Machine: s.machine,
+		Tool: cli.Version(), Command: redact.Args(os.Args[1:]), Started: time.Now(), URL: redact.Text(p.request.url.String()), Machine: s.machine,
 		Series: []present.Point{}, Notes: slices.Clone(p.notes),
 		Config: present.Config{
 			Method: p.request.method, Headers: len(p.request.wire) - p.request.body, Body: p.request.body, Status: s.server.status,

@@ -87,6 +87,11 @@ func (s *session) generate(ctx context.Context, order *spec.Spec, observer *obse
 	if err != nil {
 		return measured{}, errors.Join(err, release())
 	}
+	for i := range s.plan.workers {
+		if err := observer.Event(spec.Event{PID: p.PID(i)}); err != nil {
+			return measured{}, errors.Join(err, p.Close(), release())
+		}
+	}
 	m, err := s.coordinate(ctx, p, orders, order, observer)
 	return m, errors.Join(err, p.Close(), release())
 }
@@ -157,6 +162,7 @@ func (s *session) processes() (p *fleet.Processes, release func() error, err err
 func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders []fleet.Order, order *spec.Spec, observer *observe.Observer) (measured, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	var closed spec.Result // what was observed at the windows' end
 	see := func(e spec.Event) {
 		if err := observer.Event(e); err != nil {
 			stop(err)
@@ -182,7 +188,7 @@ func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders 
 			case fleet.Opened:
 				see(spec.Event{Window: true})
 			case fleet.Closed:
-				see(spec.Event{Result: &spec.Result{}}) // the figures follow
+				see(spec.Event{Result: &closed}) // the figures follow
 			}
 		},
 	}
@@ -194,6 +200,9 @@ func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders 
 		return measured{}, cause // the server could not be read
 	}
 	sum, each, err := fleet.Merge(o)
+	if sum != nil && closed.Foreign != nil { // the workers are here, and compete with one another
+		sum.Steal, sum.Foreign = closed.Steal, closed.Foreign
+	}
 	for _, result := range append(slices.Clone(each), sum) {
 		observer.AddServerWindow(result, order.Warmup)
 	}

@@ -150,6 +150,12 @@ func (l *Flags) checkFiles(changed func(string) bool) error {
 		if info, err := os.Stat(out.path); err == nil && info.IsDir() {
 			return fmt.Errorf("--%s %s: that is a directory; name a file in it", out.flag, out.path)
 		}
+		if err := cli.CheckOutput(out.flag, out.path, l.users.targets, l.bodyFile, l.protocol.ca, l.fleet.credentials); err != nil {
+			return err
+		}
+		if info, err := os.Stat(out.path); err == nil && !info.Mode().IsRegular() {
+			continue
+		}
 		name := filepath.Clean(out.path)
 		if other, is := taken[name]; is {
 			return fmt.Errorf("--%s and --%s: both would be written to %s; name two files", other, out.flag, out.path)

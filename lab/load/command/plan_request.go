@@ -15,6 +15,7 @@ import (
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/sse"
+	"github.com/redline-go/redline/lab/report"
 )
 
 // request is the one request that is sent again and again.
@@ -82,9 +83,10 @@ func headerField(h string) (name, value string, err error) {
 	value = strings.TrimSpace(value)
 	switch lower := strings.ToLower(name); {
 	case !ok || !token(name):
-		err = fmt.Errorf("--header %q: write 'NAME: VALUE', as 'Accept: text/html'", h)
+		begin, _, _ := strings.Cut(strings.TrimSpace(name), " ") // the rest may be a credential
+		err = fmt.Errorf("--header '%s...': write 'NAME: VALUE', as 'Accept: text/html'", report.Line(begin))
 	case strings.ContainsAny(value, "\r\n\x00"):
-		err = fmt.Errorf("--header %q: a value is one line", h)
+		err = fmt.Errorf("--header %s: a value is one line", name)
 	case lower == "content-length" || lower == "transfer-encoding":
 		err = fmt.Errorf("--header %q: the length is that of the body; leave this header out", h)
 	}

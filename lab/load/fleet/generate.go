@@ -11,8 +11,9 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// Generate is the [Generator] of a spec.Spec. To the result it adds what
-// the hypervisor took: where the coordinator is, that cannot be seen.
+// Generate is the [Generator] of a spec.Spec. It adds to the result what the coordinator,
+// on another machine, cannot observe: the time that the hypervisor took, and the time that
+// the generator's thread was ready to run while another one had its CPU.
 func Generate(ctx context.Context, order json.RawMessage, emit func(json.RawMessage)) error {
 	var s spec.Spec
 	if err := json.Unmarshal(order, &s); err != nil {
@@ -31,7 +32,8 @@ func Generate(ctx context.Context, order json.RawMessage, emit func(json.RawMess
 		case e.Result != nil:
 			var end probe.Ticks
 			end, err = probe.ReadTicks(cpus)
-			e.Result.Steal = end.Steal(begin)
+			share := e.Result.Waited / e.Result.Seconds
+			e.Result.Steal, e.Result.Foreign = end.Steal(begin), &share
 		}
 		return err
 	}

@@ -53,7 +53,8 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 		sum.WarmupSeconds = max(sum.WarmupSeconds, r.WarmupSeconds)
 		sum.Steal = max(sum.Steal, r.Steal)
 		sum.Foreign = largest(sum.Foreign, r.Foreign)
-		sum.Unanswered += r.Unanswered
+		sum.Unanswered, sum.Late = sum.Unanswered+r.Unanswered, sum.Late+r.Late
+		sum.Waited = max(sum.Waited, r.Waited)
 		sum.Steady = sum.Steady && r.Steady
 		sum.Cut = sum.Cut || r.Cut
 		sum.GaveUp = cmp.Or(sum.GaveUp, r.GaveUp)

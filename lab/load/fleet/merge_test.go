@@ -169,7 +169,7 @@ func TestMergeIsWhole(t *testing.T) {
 
 // notSums are what two results do not add up to, with what they do.
 var notSums = map[string]float64{
-	".Seconds": 4, ".WarmupSeconds": 4, ".Steal": 4, ".Foreign": 4,
+	".Seconds": 4, ".WarmupSeconds": 4, ".Steal": 4, ".Foreign": 4, ".Waited": 4,
 	".GeneratorCPU":   4,                                                // all the time of one core, as both
 	".Listen.Silence": 4, ".Listen.Connect": 4, ".Listen.Each": 25. / 7, // of 3 and 4 subscribers
 	".ServerUser": 4, ".ServerSys": 4, ".ServerCPU": 4, // of the longer one

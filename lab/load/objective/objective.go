@@ -196,9 +196,13 @@ func (o Objective) ofLatency(l results.Latency, f Figures) (float64, bool) {
 		}
 		total := f.Answered + f.Errors
 		return float64(f.Errors) / max(float64(total), 1), total > 0
-	case "mean":
-		return l.MeanUs, some
-	case "max":
+	case "mean", "max":
+		switch {
+		case f.Lost > 0:
+			return math.Inf(1), true
+		case o.Metric == "mean":
+			return l.MeanUs, some
+		}
 		return l.MaxUs, some
 	}
 	if q := quantiles[o.Metric]; q > 0 && f.Lost > 0 {

@@ -94,12 +94,12 @@ func figures(d *present.Document) []figure {
 		}
 	}
 	errors := figure{Name: "Errors", Text: "none"}
-	if n := results.CountErrors(d.Errors); n > 0 {
-		errors.Text, errors.Small = fmt.Sprint(n), fmt.Sprintf("%.3g %%: %s", 100*d.ErrorRatio, report.Line(results.ErrorKinds(d.Errors)))
+	if n, kinds := d.Failures(); n > 0 {
+		errors.Text, errors.Small = fmt.Sprint(n), fmt.Sprintf("%.3g %%: %s", 100*d.ErrorRatio, report.Line(kinds))
 	}
 	list = append(list, errors)
 	if d.Unanswered > 0 {
-		list = append(list, figure{Name: "Unanswered", Text: fmt.Sprint(d.Unanswered), Small: "requests at the end of the window"})
+		list = append(list, figure{Name: "Unanswered", Text: fmt.Sprint(d.Unanswered), Small: "requests: no answer, although the generator waited"})
 	}
 	if d.Open != nil {
 		list = append(list, figure{Name: "Unfinished", Text: fmt.Sprint(d.Open.Unfinished), Small: fmt.Sprintf("%d due, %d failed, %d waited", d.Open.Due, d.Open.Failed, d.Open.Waited)})
@@ -141,7 +141,7 @@ func timesText(d *present.Document) string {
 func errorsText(d *present.Document) string {
 	parts := []string{"Since the point before."}
 	if d.Unanswered > 0 {
-		parts = append(parts, fmt.Sprintf("%d requests had no answer when the window ended.", d.Unanswered))
+		parts = append(parts, fmt.Sprintf("%d requests of the window had no answer, although the generator waited for it.", d.Unanswered))
 	}
 	if d.Open != nil && d.Open.Unfinished > 0 {
 		parts = append(parts, fmt.Sprintf("%d requests that were due in the window never had an answer.", d.Open.Unfinished))

@@ -1,11 +1,8 @@
 package page
 
 import (
-	"bytes"
 	_ "embed" // the page's source
-	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 
 	"github.com/redline-go/redline/lab/load/present"
@@ -19,10 +16,9 @@ var (
 	layout = web.Parse("run", source)
 )
 
-// page is what the template shows. Plain strings in it are escaped by html/template
-// where they stand; the typed ones are ours.
+// page is the data of the template. html/template escapes its strings.
 type page struct {
-	Policy     string // Content-Security-Policy
+	Frame      web.Frame
 	Title      string
 	Load       string // how it was made
 	Unit       string
@@ -39,10 +35,6 @@ type page struct {
 	More       []web.Table // that some do
 	Facts      []fact
 	Notes      []string
-	Style      template.CSS
-	Script     template.JS
-	View       template.JS
-	Run        template.JS
 }
 
 // Write writes the page of d, which holds d itself to download. It opens from a file,
@@ -53,14 +45,7 @@ func Write(w io.Writer, d *present.Document) error {
 	if err != nil {
 		return fmt.Errorf("make page: %w", err)
 	}
-	var out bytes.Buffer
-	if err := layout.Execute(&out, p); err != nil {
-		return fmt.Errorf("make page: %w", err)
-	}
-	if _, err := w.Write(out.Bytes()); err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	return nil
+	return web.Write(w, layout, p)
 }
 
 func lay(d *present.Document) (*page, error) {
@@ -68,20 +53,14 @@ func lay(d *present.Document) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	// json.Marshal escapes <, > and & in strings: the text cannot leave its element.
-	drawn, err := json.Marshal(v)
+	frame, err := web.NewFrame(v, "run.json", d.Encode)
 	if err != nil {
-		return nil, fmt.Errorf("encode view: %w", err)
-	}
-	packed, err := web.Pack(d.Encode)
-	if err != nil {
-		return nil, fmt.Errorf("pack run: %w", err)
+		return nil, err
 	}
 	p := &page{
-		Policy: web.Policy(), Title: d.Asked(), Load: report.Line(d.Describe()), Unit: unit(d), Valid: d.Valid,
+		Frame: frame, Title: d.Asked(), Load: report.Line(d.Describe()), Unit: unit(d), Valid: d.Valid,
 		Gates: failedGates(d), Partial: report.Line(d.Partial), Thresholds: thresholds(d), Figures: figures(d),
 		Charts: v.Charts, Curves: len(v.Curves) > 0, Heat: len(v.Heat.Columns) > 0, Facts: facts(d),
-		Style: template.CSS(web.Style), Script: template.JS(web.Script), View: template.JS(drawn), Run: template.JS(packed),
 	}
 	if d.Search != nil {
 		p.Found = report.Line(d.Search.Text)

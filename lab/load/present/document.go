@@ -42,7 +42,8 @@ type Document struct {
 	Requests          uint64            `json:"requests"`             // right answers in the window
 	Errors            map[string]uint64 `json:"errors"`               // by kind
 	Unanswered        uint64            `json:"unanswered,omitempty"` // of a closed loop: requests without an answer at the end, whose ages are in Latency
-	ErrorRatio        float64           `json:"error_ratio"`          // errors of errors and right answers, 0 to 1
+	Late              uint64            `json:"late,omitempty"`       // of a closed loop: answers after the window that took more than twice as long as any in it; they are in Latency, and not in Requests
+	ErrorRatio        float64           `json:"error_ratio"`          // share of the requests that failed or got no answer, 0 to 1
 	BytesIn           uint64            `json:"bytes_in"`             // as the generator saw them
 	BytesOut          uint64            `json:"bytes_out"`
 
@@ -143,13 +144,9 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 		return err
 	}
 	d.Seconds, d.Requests, d.Errors = r.Seconds, r.Requests, r.Errors
-	d.Unanswered = r.Unanswered
+	d.Unanswered, d.Late = r.Unanswered, r.Late
 	d.RequestsPerSecond = float64(r.Requests) / r.Seconds
 	d.BytesIn, d.BytesOut = r.BytesIn, r.BytesOut
-	failed := results.CountErrors(r.Errors)
-	if all := failed + r.Requests; all > 0 {
-		d.ErrorRatio = float64(failed) / float64(all)
-	}
 	d.Generator = results.Generator{
 		CPUUtilisation: r.GeneratorCPU / r.Seconds, WarmupSeconds: r.WarmupSeconds, Steady: r.Steady, StealRatio: r.Steal, ForeignRatio: r.Foreign,
 	}
@@ -159,6 +156,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 			return err
 		}
 	}
+	d.fillErrorRatio()
 	if err := errors.Join(d.fillUsers(r), d.fillTLS(r)); err != nil {
 		return err
 	}
@@ -174,6 +172,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	if len(r.Gone) > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("of the server's processes these ended: %s; CPU time and memory are theirs until then, and those of no others that came", words(r.Gone)))
 	}
+	d.noteFew()
 	d.Generator.Bound = d.bound()
 	if err := d.judge(r, thresholds); err != nil {
 		return err
@@ -183,6 +182,19 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 		d.Thresholds = append(d.Thresholds, o.Judge(d.Figures()))
 	}
 	return nil
+}
+
+// fewRounds is how many answers each place of a closed loop must have had for its rate to be
+// exact to some percent: those that were in flight at the window's edges count whole, or not.
+const fewRounds = 10
+
+// noteFew warns of a closed loop whose window was short for the time that answers took.
+func (d *Document) noteFew() {
+	places := d.Config.Connections * max(d.Config.Pipeline, d.Config.Streams, 1)
+	if rounds := float64(d.Requests) / float64(max(places, 1)); d.Open == nil && d.Stream == nil && d.Requests > 0 && rounds < fewRounds {
+		d.Notes = append(d.Notes, fmt.Sprintf("each of %d requests at a time was answered %.1f times in the window: the rate may be wrong by up to %.0f %%; use a longer --duration",
+			places, rounds, 100/rounds))
+	}
 }
 
 // fillGenerator turns what the generator had used at each point into CPUs in use.
@@ -259,13 +271,48 @@ func (d *Document) Figures() objective.Figures {
 	}
 	if d.Open != nil {
 		f.Answered = d.Latency.Count - min(d.Open.Unfinished, d.Latency.Count)
-		f.Lost -= d.Open.Unfinished
+		f.Lost = d.Open.Failed
 	}
 	return f
 }
 
 // failures is how many requests came to nothing.
 func (d *Document) failures() uint64 { return verdict.Failures(d.Errors, d.Unanswered, d.Open) }
+
+// fillErrorRatio divides the failures by all requests: in an open loop those that were due.
+func (d *Document) fillErrorRatio() {
+	failed := d.failures()
+	all := failed + d.Requests
+	if d.Open != nil {
+		all = max(failed, d.Open.Due)
+	}
+	if all > 0 {
+		d.ErrorRatio = float64(failed) / float64(all)
+	}
+}
+
+// Failures returns how many requests failed or got no answer, and their kinds in words.
+func (d *Document) Failures() (n uint64, kinds string) {
+	if n = d.failures(); n == 0 {
+		return 0, ""
+	}
+	var parts []string
+	if len(d.Errors) > 0 {
+		parts = append(parts, results.ErrorKinds(d.Errors))
+	}
+	if d.Unanswered > 0 {
+		parts = append(parts, fmt.Sprintf("unanswered %d", d.Unanswered))
+	}
+	if d.Open != nil {
+		if in := results.CountErrors(d.Errors); d.Open.Failed > in {
+			parts = append(parts, fmt.Sprintf("after the window %d", d.Open.Failed-in))
+		}
+		if d.Open.Unfinished > 0 {
+			parts = append(parts, fmt.Sprintf("unfinished %d", d.Open.Unfinished))
+		}
+	}
+	return n, strings.Join(parts, ", ")
+}
 
 // Kept reports whether all thresholds were.
 func (d *Document) Kept() bool {

@@ -142,12 +142,15 @@ func (s *summary) rate(d *Document) {
 	in, out := float64(d.BytesIn)/d.Seconds, float64(d.BytesOut)/d.Seconds
 	s.line("answers", fmt.Sprintf("%d right in %s; %s/s in, %s/s out", d.Requests, seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
 	errors := "none"
-	if n := results.CountErrors(d.Errors); n > 0 {
-		errors = fmt.Sprintf("%d, %s (%s)", n, report.Percent(d.ErrorRatio), results.ErrorKinds(d.Errors))
+	if n, kinds := d.Failures(); n > 0 {
+		errors = fmt.Sprintf("%d, %s (%s)", n, report.Percent(d.ErrorRatio), kinds)
 	}
 	s.line("errors", errors)
 	if d.Unanswered > 0 {
-		s.line("unanswered", fmt.Sprintf("%d requests at the end of the window; the latencies below have their ages, which are lower bounds", d.Unanswered))
+		s.line("unanswered", fmt.Sprintf("%d requests; the latencies below have their ages, which are lower bounds", d.Unanswered))
+	}
+	if d.Late > 0 {
+		s.line("late", fmt.Sprintf("%d answers after the window, in more than twice the time of any in it; the latencies below have them", d.Late))
 	}
 	s.WriteString("\n")
 }

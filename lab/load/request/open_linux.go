@@ -158,39 +158,6 @@ func (l *loop) unfinished(x *exchange, now int64) {
 	x.arrival.Pending = false
 }
 
-// unanswered counts the requests of a closed loop that have had no answer for
-// suspiciously long when the window ends, and enters their ages, which are lower bounds,
-// into the latencies. Others that are under way are left out, as those were that were
-// under way when the window began.
-func (l *loop) unanswered(now int64) (n uint64) {
-	limit := max(2*l.rec.Hist.Max(), int64(drainFor))
-	late := func(x *exchange, requests int) {
-		age := now - x.sent
-		if age <= limit {
-			return
-		}
-		n += uint64(requests)
-		tally.Record(l.rec.Hist, age, requests)
-		if l.play != nil && l.play.constant == nil {
-			l.play.late(x, age)
-		}
-	}
-	for i := range l.conns {
-		switch c := &l.conns[i]; {
-		case c.phase != open:
-		case c.mux != nil:
-			for i := range c.mux.requesters {
-				if s := &c.mux.requesters[i]; s.slot >= 0 {
-					late(&s.exchange, 1)
-				}
-			}
-		case c.busy():
-			late(&c.exchange, c.asked-c.done)
-		}
-	}
-	return n
-}
-
 // settle waits for the answers to all arrivals of the window, those that were
 // not even sent when it ended too, and gives up on the rest.
 func (l *loop) settle(r *run.Runner, res *spec.Result) (err error) {
@@ -199,8 +166,8 @@ func (l *loop) settle(r *run.Runner, res *spec.Result) (err error) {
 	if res.Cut {
 		patience = min(patience, cutFor)
 	}
-	for end := l.Now() + int64(patience); !l.idle(l.Now()) && l.Now() < end; {
-		if err := r.Step(); err != nil {
+	for end, more := l.Now()+int64(patience), true; more && !l.idle(l.Now()) && l.Now() < end; {
+		if more, err = l.await(r.Step); err != nil {
 			return err
 		}
 	}

@@ -88,14 +88,20 @@ func newPlay(order *spec.Spec) (*play, error) {
 	if wire, ok := plan.Constant(); ok && !plan.Sequential() {
 		p.constant = bytes.Repeat(wire, order.Pipeline)
 	}
+	p.counts = newCounts(len(plan.Targets()))
+	return p, nil
+}
+
+// newCounts returns empty counts of so many targets.
+func newCounts(targets int) (counts []targetCount) {
 	digits := 2
-	if len(plan.Targets()) > manyTargets {
+	if targets > manyTargets {
 		digits = 1
 	}
-	for range plan.Targets() {
-		p.counts = append(p.counts, targetCount{failed: map[string]uint64{}, hist: hdrhistogram.New(1, tally.MaxLatency, digits)})
+	for range targets {
+		counts = append(counts, targetCount{failed: map[string]uint64{}, hist: hdrhistogram.New(1, tally.MaxLatency, digits)})
 	}
-	return p, nil
+	return counts
 }
 
 // accept says what of a plan a loop cannot do.
@@ -238,11 +244,6 @@ func (p *play) unfinished(x *exchange, open *openLoop, now int64) {
 	if open.Within(x.arrival.Intended) {
 		tally.Record(p.counts[x.turn.targets[0].Index()].hist, now-x.arrival.Intended, 1)
 	}
-}
-
-// late notes the age of what a user still waits for when a closed loop is over.
-func (p *play) late(x *exchange, age int64) {
-	tally.Record(p.counts[x.turn.targets[0].Index()].hist, age, 1)
 }
 
 // begin opens the window.

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	drainFor = 100 * time.Millisecond // for answers outstanding when the window ends
-	catchUps = 4                      // looks for answers that have arrived by then
+	drainFor = 100 * time.Millisecond // for answers to requests that are not part of the window
 	cutFor   = time.Second            // for the answers to an open loop that was cut short
 	holdFor  = 200 * time.Millisecond // idle connections, for those who look at the server when the last tick says so
 )
@@ -37,6 +36,7 @@ func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 type client struct {
 	*loop
 	from, was, at tally.Counters // when the window began, at the last tick but one, and at the last
+	tail          *tail          // of a closed loop whose window has ended
 }
 
 // Requests is part of run.Client, as is all below.
@@ -122,39 +122,20 @@ func (c *client) Result(res *spec.Result, now int64) error {
 		}
 	}
 	res.Held = c.held
-	if err := c.latency(res); err != nil || c.open != nil || c.spec.Idle {
-		return err
-	}
-	if err := c.catchUp(); err != nil {
-		return err
-	}
-	if res.Unanswered = c.unanswered(now); res.Unanswered > 0 {
+	switch {
+	case c.spec.Idle:
 		return c.latency(res)
-	}
-	return nil
-}
-
-// catchUp takes the answers that are there already: this thread may not have run for a
-// while, and that is not the server's fault. Nothing more is sent.
-func (l *loop) catchUp() error {
-	l.draining = true
-	for range catchUps {
-		now := l.Now()
-		if err := l.wait(now, now); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// latency adds what was recorded of latencies. Those of an open loop follow in
-// settle, with the last answers.
-func (l *loop) latency(res *spec.Result) (err error) {
-	if l.open != nil {
-		open := l.open.Open
+	case c.open != nil:
+		open := c.open.Open
 		res.Open = &open
-		return nil
+	default:
+		c.tail = newTail(c.loop)
 	}
+	return nil
+}
+
+// latency adds what was recorded of latencies. For an open loop, settle does.
+func (l *loop) latency(res *spec.Result) (err error) {
 	if res.Histogram, err = tally.Encode(l.rec.Hist); err != nil {
 		return err
 	}
@@ -169,10 +150,17 @@ func (l *loop) latency(res *spec.Result) (err error) {
 
 // Finish lets outstanding answers arrive.
 func (c *client) Finish(r *run.Runner, res *spec.Result) (err error) {
-	if c.open != nil {
-		if err := c.settle(r, res); err != nil {
-			return err
+	switch {
+	case c.open != nil:
+		err = c.settle(r, res)
+	case c.tail != nil:
+		if err = c.tail.wait(r.Step, res.Cut); err == nil {
+			res.Unanswered, res.Late = c.tail.unanswered, c.tail.late
+			err = c.latency(res)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	if err := c.drain(r); err != nil {
 		return err
@@ -192,10 +180,22 @@ func (l *loop) drain(r *run.Runner) error {
 	if l.spec.Idle {
 		return r.Until(l.Now() + int64(holdFor))
 	}
-	for end := l.Now() + int64(drainFor); l.outstanding() > 0 && l.Now() < end; {
-		if err := r.Step(); err != nil {
+	for end, more := l.Now()+int64(drainFor), true; more && l.outstanding() > 0 && l.Now() < end; {
+		var err error
+		if more, err = l.await(r.Step); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// await takes a step after the window. There is no more to wait for if the server has
+// ended, or if the end was asked for: what was measured remains.
+func (l *loop) await(step func() error) (more bool, err error) {
+	err = step()
+	if _, hopeless := err.(run.Hopeless); hopeless || err == run.ErrCancelled {
+		l.done, l.resigned = nil, true
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -33,10 +32,10 @@ func TestUnansweredIsNotStarved(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * drainFor) // nobody takes the answers meanwhile
-		c, res := &client{loop: l}, &spec.Result{Errors: map[string]uint64{}}
-		c.Mark()
-		if err := c.Result(res, l.Now()); err != nil || res.Unanswered != want {
-			t.Errorf("server silent %v: %d unanswered, %v; want %d", silent, res.Unanswered, err, want)
+		end := newTail(l)
+		err := end.wait(func() error { return l.Until(l.Now() + int64(time.Millisecond)) }, false)
+		if err != nil || end.unanswered != want {
+			t.Errorf("server silent %v: %d unanswered, %v; want %d", silent, end.unanswered, err, want)
 		}
 		close(quiet)
 	}

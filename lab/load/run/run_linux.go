@@ -3,10 +3,12 @@ package run
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"time"
 
 	"github.com/redline-go/redline/lab/internal/cputime"
+	"github.com/redline-go/redline/lab/internal/procfs"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/stats"
@@ -293,6 +295,10 @@ func (r *Runner) window() (*spec.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	waited, err := waitedSoFar()
+	if err != nil {
+		return nil, err
+	}
 	r.enter(begin, end)
 	res := &spec.Result{Errors: map[string]uint64{}}
 	for r.tickAt < end && !res.Cut && !r.complete {
@@ -305,7 +311,11 @@ func (r *Runner) window() (*spec.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	res.Seconds = float64(r.tickAt-begin) / 1e9
+	waitedEnd, err := waitedSoFar()
+	if err != nil {
+		return nil, err
+	}
+	res.Seconds, res.Waited = float64(r.tickAt-begin)/1e9, (waitedEnd - waited).Seconds()
 	res.GeneratorCPU = max(0, float64(ownEnd-own-(c.Spun()-spun))/1e9)
 	res.WarmupSeconds, res.Steady = float64(r.warmup)/1e9, r.steady
 	res.ServerUser, res.ServerSys, res.ServerCPU = cputime.Split(cpu, r.cpu)
@@ -331,4 +341,14 @@ func (r *Runner) measure(begin int64, res *spec.Result) error {
 	}
 	r.client.Cut(r.client.Now())
 	return r.tick()
+}
+
+// waitedSoFar returns for how long this thread has waited for a CPU; 0 if the kernel does
+// not count it.
+func waitedSoFar() (time.Duration, error) {
+	d, err := procfs.Host.Waited()
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	return d, err
 }

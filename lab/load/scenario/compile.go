@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redline-go/redline/lab/internal/redact"
+
 	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
 
@@ -228,7 +230,7 @@ func (c *compiler) step(st *step, owner string, s *scope) *Target {
 	if !isToken(t.method) {
 		c.fail(st.Method.node.line, "write GET, POST or another method, in capitals", "method %q", st.Method.s)
 	}
-	t.name = owner + st.Name.or(t.method+" "+st.URL.s)
+	t.name = owner + st.Name.or(t.method+" "+redact.Text(st.URL.s))
 	if at, ok := c.named[t.name]; ok && !s.verbatim {
 		c.fail(st.Line, "give it a unique name:, by which results are listed", "%q is also the name of the target in line %d", t.name, at)
 	}

@@ -131,9 +131,9 @@ func readTargets(name string, data []byte) (*file, []*Error) {
 			t = nil
 		case line[0] == '#':
 		case requestLine.MatchString(line):
-			line = protocol.ReplaceAllString(line, "")
-			end := strings.IndexAny(line, " \t")
-			f.Targets = append(f.Targets, target{step: step{Line: n, Method: literal(line[:end], n), URL: literal(strings.TrimSpace(line[end:]), n), verbatim: true}})
+			method := line[:strings.IndexAny(line, " \t")]
+			url := strings.TrimSpace(protocol.ReplaceAllString(line[len(method):], ""))
+			f.Targets = append(f.Targets, target{step: step{Line: n, Method: literal(method, n), URL: literal(url, n), verbatim: true}})
 			t = &f.Targets[len(f.Targets)-1]
 		case t == nil:
 			b.fail(n, "begin a target with a method and a URL: GET http://host:port/path", "%s belongs to no target", excerpt(line))
@@ -157,8 +157,29 @@ func readTargets(name string, data []byte) (*file, []*Error) {
 	return f, b.errs
 }
 
-// Request is one request as described by flags.
+// Targets parses a list of targets in vegeta's http format without compiling it. It returns
+// all mistakes at once, as [Load] does.
+func Targets(name string, data []byte) ([]Request, error) {
+	f, errs := readTargets(name, data)
+	if len(errs) > 0 {
+		return nil, joined(errs)
+	}
+	out := make([]Request, len(f.Targets))
+	for i, t := range f.Targets {
+		out[i] = Request{Line: t.Line, Method: t.Method.s, URL: t.URL.s}
+		for _, h := range t.Headers {
+			out[i].Header = append(out[i].Header, h.name+":"+h.value.s)
+		}
+		if t.Body != nil {
+			out[i].File = t.Body.File.s
+		}
+	}
+	return out, nil
+}
+
+// Request is one request as described by flags, or by a list of targets.
 type Request struct {
+	Line    int    // in a file; 0: from flags
 	Method  string // empty: GET, or POST if there is a body
 	URL     string
 	Header  []string // Name: value

@@ -56,6 +56,7 @@ func TestTargetsFlaws(t *testing.T) {
 	for text, want := range map[string]string{
 		"GET http://h/\nnonsense\n":             `t:2: "nonsense" is neither a header field nor a target; write Name: value`,
 		"GET http://h/\n\nA: b\n":               `t:3: "A: b" belongs to no target; begin a target`,
+		"GET http://h/\nGET HTTP/1.1\n":         "t:2: GET : no url; write url: /path",
 		"GET http://h/\n@\n":                    "t:2: a body without a file; write @ and",
 		"POST http://h/\n@a\n@a\n":              "t:3: a second body; keep one",
 		"POST http://h/\n@gone\n":               "t:2: open gone: file does not exist",

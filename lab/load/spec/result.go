@@ -2,10 +2,12 @@ package spec
 
 // Result is the result of a window.
 type Result struct {
-	Seconds       float64           `json:"seconds"`              // the window's length, as measured
-	Requests      uint64            `json:"requests"`             // right responses, or events of a stream
-	Errors        map[string]uint64 `json:"errors"`               // by kind, see the Err constants
-	Unanswered    uint64            `json:"unanswered,omitempty"` // closed loop: requests that had waited at the end of the window for more than twice as long as any other, and for a tenth of a second; Histogram has their age then, a lower bound
+	Seconds       float64           `json:"seconds"`                // the window's length, as measured
+	Requests      uint64            `json:"requests"`               // right responses, or events of a stream
+	Errors        map[string]uint64 `json:"errors"`                 // by kind, see the Err constants
+	Unanswered    uint64            `json:"unanswered,omitempty"`   // closed loop: requests without a response, although the generator waited for them after the window; Histogram has their ages, which are lower bounds
+	Late          uint64            `json:"late,omitempty"`         // closed loop: responses after the window that took more than twice as long as any in it; Histogram has their latencies, Requests not
+	Waited        float64           `json:"wait_seconds,omitempty"` // of the window in which the generator's thread was ready to run and another one had its CPU; 0 if the kernel does not count them
 	BytesIn       uint64            `json:"bytes_in"`
 	BytesOut      uint64            `json:"bytes_out"`
 	Histogram     string            `json:"hdr"`         // HdrHistogram V2 compressed, base64; nanoseconds. Open loop: the response times of the arrivals due in the window

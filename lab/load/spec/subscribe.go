@@ -86,7 +86,7 @@ type Subscribed struct {
 	Lowest      int     `json:"lowest_standing"`   // minimum of Standing in the window; of merged results the sum of the minimums, which is a lower bound
 	Endless     int     `json:"endless"`           // at the end of the window within a record that exceeds the limit
 	Quiet       int     `json:"quiet"`             // connected, and without an event in the window
-	Silence     float64 `json:"silence_seconds"`   // longest time without an event, of the subscribers connected at the end; at most the window's length for one that never had an event
+	Silence     float64 `json:"silence_seconds"`   // longest time without an event at the end, of the subscribers connected at the end; at most the window's length for one that never had an event
 	Connect     float64 `json:"connect_seconds"`   // until all were connected, or no more connected
 	Memory      uint64  `json:"memory_bytes"`      // resident set of the generator at the end of the window
 	Each        float64 `json:"memory_each_bytes"` // what each subscriber added to Memory

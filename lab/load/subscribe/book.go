@@ -3,6 +3,7 @@ package subscribe
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"time"
 	"unsafe"
 
@@ -319,24 +320,36 @@ func (b *book) index(s *subscriber) int32 {
 // quiet looks at those who stand at the end of a window.
 func (b *book) quiet(r *spec.Subscribed, begin, now int64) {
 	var longest int64
-	for i := range b.subs {
-		s := &b.subs[i]
-		if s.phase != standing {
-			continue
-		}
+	for s, silence := range b.silences(begin, now) {
 		if s.sse.Over() {
 			r.Endless++
 		}
-		last, ok := s.sse.Last()
-		if !ok {
-			last = begin
-		}
-		if last <= begin {
+		if silence >= now-begin {
 			r.Quiet++
 		}
-		longest = max(longest, now-last)
+		longest = max(longest, silence)
 	}
 	r.Silence = float64(longest) / 1e9
+}
+
+// silences yields the subscribers that stand, and for how many nanoseconds they have had no
+// event; since the window began if they never had one.
+func (b *book) silences(begin, now int64) iter.Seq2[*subscriber, int64] {
+	return func(yield func(*subscriber, int64) bool) {
+		for i := range b.subs {
+			s := &b.subs[i]
+			if s.phase != standing {
+				continue
+			}
+			last, ok := s.sse.Last()
+			if !ok {
+				last = begin
+			}
+			if !yield(s, now-last) {
+				return
+			}
+		}
+	}
 }
 
 // armStall sets the time at which a subscriber that hears nothing gives up.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/netip"
 	"time"
 
@@ -146,6 +147,17 @@ func (l *Loop) Finish(r *spec.Subscribed) {
 	b, now := l.book, l.Now()
 	r.Subscribers, r.Standing, r.Lowest, r.Retired = len(b.subs), b.standing, b.lowest, b.Retired
 	b.quiet(r, l.begun, now)
+}
+
+// Silences yields, for each subscriber that stands, the nanoseconds since its last event.
+func (l *Loop) Silences() iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for _, silence := range l.book.silences(l.begun, l.Now()) {
+			if !yield(silence) {
+				return
+			}
+		}
+	}
 }
 
 // Until runs the loop up to a time of Now, or to the end of all hope.

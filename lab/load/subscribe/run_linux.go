@@ -157,6 +157,7 @@ func (c *client) Result(res *spec.Result, _ int64) (err error) {
 	res.Connects, res.Listen = c.at.Connects, &spec.Subscribed{Connect: c.took}
 	Fill(res.Listen, &d)
 	c.Loop.Finish(res.Listen)
+	c.silences()
 	if res.Histogram, err = tally.Encode(c.delays.Hist); err != nil {
 		return err
 	}
@@ -165,6 +166,21 @@ func (c *client) Result(res *spec.Result, _ int64) (err error) {
 	}
 	res.Listen.Lag, err = tally.Encode(c.lags.Hist)
 	return err
+}
+
+// silences records, as lower bounds of gaps, how long subscribers have had no event at the
+// window's end, if that is longer than any gap in it: a stream that falls silent must not look
+// better than one that does not. Without any gap nothing is known of the stream's pace.
+func (c *client) silences() {
+	longest := c.gaps.Hist.Max()
+	if longest == 0 {
+		return
+	}
+	for silence := range c.Loop.Silences() {
+		if silence > longest {
+			tally.Record(c.gaps.Hist, silence, 1)
+		}
+	}
 }
 
 // Finish adds what does not belong to the window.

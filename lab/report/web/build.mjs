@@ -1,5 +1,5 @@
-// Builds src/ into dist/, which the Go package embeds. The output depends on
-// the sources and on package-lock.json alone.
+// Builds src/ into dist/, which the Go package embeds. The output depends only on
+// the sources and on package-lock.json.
 import { build } from "esbuild";
 import { copyFile, readFile } from "node:fs/promises";
 
@@ -11,7 +11,7 @@ const zrender = await pack("zrender");
 const notice = (await read("node_modules/echarts/NOTICE")).trim();
 const bsd = (await read("node_modules/zrender/LICENSE")).trim();
 
-// What is shipped in every page carries its licences with it.
+// Every page contains the libraries, so it also contains their licences.
 const banner = `/*! Redline report. Contains Apache ECharts ${echarts.version}, licensed under the Apache License, Version 2.0
 (http://www.apache.org/licenses/LICENSE-2.0):
 
@@ -34,7 +34,7 @@ await build({
   format: "iife",
   target: ["es2022", "chrome123", "firefox120", "safari17.5"],
   charset: "utf8",
-  legalComments: "none", // the banner has them, whole
+  legalComments: "none", // the banner has them in full
   banner: { js: banner, css: "/*! Redline report */" },
   logLevel: "warning",
 });

@@ -1,5 +1,6 @@
-// Package web is what the pages of the lab have in common: the script that draws, the
-// style, tables that sort, and the policy that denies a page the network.
+// Package web holds the common parts of the lab's HTML pages: the script that draws the
+// charts, the style, sortable tables, and the security policy that denies a page the
+// network.
 //
 // dist is built from src; see build.mjs.
 package web
@@ -8,31 +9,79 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	_ "embed" // the bundle
+	_ "embed" // the bundle and the templates
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"html/template"
 	"io"
 )
 
-// The bundle, as it stands in every page.
+// The bundle, which every page contains unchanged.
 var (
 	//go:embed dist/report.js
 	Script string
 	//go:embed dist/report.css
 	Style string
-
-	//go:embed table.gohtml
-	tableSource string
 )
 
-// Parse makes the template of a page. It may use the template "table" with a [Table].
-// It panics when the source is none, as [template.Must] does.
-func Parse(name, source string) *template.Template {
-	return template.Must(template.Must(template.New(name).Parse(tableSource)).Parse(source))
+var (
+	//go:embed table.gohtml
+	tableSource string
+	//go:embed frame.gohtml
+	frameSource string
+)
+
+// A Frame is what all pages contain besides their own content. A page's template passes it
+// to the templates "head", "bar" and "scripts". The typed strings are not escaped.
+type Frame struct {
+	Policy  string // Content-Security-Policy
+	Style   template.CSS
+	Script  template.JS
+	View    template.JS // JSON of what the script draws
+	Results template.JS // the page's document, packed
+	File    string      // name under which the page offers the document for download
 }
 
-// Policy allows a page its own script and style, by their hashes, and nothing else: no
-// network, no other code (CSP Level 3, 2.3.1).
+// NewFrame returns a frame with view as JSON and with the document that encode writes. It
+// returns an error if view has no JSON, and the errors of encode.
+func NewFrame(view any, file string, encode func(io.Writer) error) (Frame, error) {
+	// json.Marshal escapes <, > and & in strings: the text cannot leave its element.
+	drawn, err := json.Marshal(view)
+	if err != nil {
+		return Frame{}, fmt.Errorf("encode view: %w", err)
+	}
+	packed, err := pack(encode)
+	if err != nil {
+		return Frame{}, fmt.Errorf("pack %s: %w", file, err)
+	}
+	return Frame{
+		Policy: Policy(), Style: template.CSS(Style), Script: template.JS(Script),
+		View: template.JS(drawn), Results: template.JS(packed), File: file,
+	}, nil
+}
+
+// Parse returns the template of a page. Besides those of [Frame] it may use the template
+// "table" with a [Table]. It panics if source is invalid, as [template.Must] does.
+func Parse(name, source string) *template.Template {
+	return template.Must(template.Must(template.New(name).Parse(tableSource + frameSource)).Parse(source))
+}
+
+// Write executes the template of a page with data and writes the page to w, unless the
+// template fails. It returns the errors of the template and of w.
+func Write(w io.Writer, page *template.Template, data any) error {
+	var out bytes.Buffer
+	if err := page.Execute(&out, data); err != nil {
+		return fmt.Errorf("make page: %w", err)
+	}
+	if _, err := w.Write(out.Bytes()); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+// Policy returns the Content-Security-Policy of a page. It allows the page's script and
+// style by their hashes, and nothing else: no network, no other code (CSP Level 3, 2.3.1).
 func Policy() string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
@@ -42,9 +91,9 @@ func Policy() string {
 		"; base-uri 'none'; form-action 'none'"
 }
 
-// Pack returns what encode writes as a JSON string of base64 of gzip: small, and made of
-// characters that mean nothing in HTML. It returns the errors of encode.
-func Pack(encode func(io.Writer) error) (string, error) {
+// pack compresses what encode writes with gzip and returns it as a JSON string of base64,
+// which has no characters that are special in HTML.
+func pack(encode func(io.Writer) error) (string, error) {
 	var packed bytes.Buffer
 	gz, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if err != nil {

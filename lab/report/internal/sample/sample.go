@@ -1,10 +1,10 @@
-// Package sample makes up a results file for the tests of the report: every
-// figure is invented, and the same on every call.
+// Package sample returns an invented results file for the tests of the report, the same
+// on every call.
 //
-// It holds what a report has to cope with: nine subjects and the twin of the
-// baseline, three workloads (one of them a stream), six blocks, a block that
-// was rerun after an invalid run, a subject that never started and whose last
-// words are hostile, and one that the generator held back.
+// It contains the cases that a report has to handle: nine subjects and the twin of the
+// baseline, three workloads (one of them a stream), six blocks, a block that was run
+// again after an invalid run, a subject that never started and has hostile standard
+// error, and one that the generator limited.
 package sample
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Hostile is text that breaks out of HTML, Markdown and terminals where it is
-// not escaped. It is the standard error of the failed run.
+// Hostile is text that escapes from HTML, Markdown and terminal output if it is not
+// escaped. It is the standard error of the failed run.
 const Hostile = "panic: </script><script>window.pwned=1</script>\n" +
 	"\x1b[2J\x1b]0;pwned\x07```\n| a | b |\n<img src=x onerror=\"window.pwned=1\"> & \u2028 \u202egnp.exe\n" +
 	"goroutine 1 [running]:\nmain.main()\n\t/src/main.go:17 +0x1d"
@@ -33,10 +33,10 @@ const (
 	blocks = 6
 )
 
-// model is the made-up nature of a subject.
+// model holds the invented properties of a subject.
 type model struct {
 	name, title, role, kind string
-	cpu                     [3]float64 // microseconds a request, one a workload
+	cpu                     [3]float64 // microseconds per request, by workload
 	tail                    float64    // share of requests in the slow mode
 	rss                     float64    // MiB
 	allocs                  float64
@@ -70,16 +70,16 @@ var workloads = []results.Workload{
 	},
 }
 
-// made is the results file as JSON: making it up takes longer than reading it.
+// made returns the results file as JSON: generating it takes longer than decoding it.
 var made = sync.OnceValue(func() []byte {
-	data, err := json.Marshal(makeUp())
+	data, err := json.Marshal(generate())
 	if err != nil {
 		panic(fmt.Sprintf("sample: encode: %v", err))
 	}
 	return data
 })
 
-// File returns a new copy of the made-up results.
+// File returns a new copy of the invented results.
 func File() *results.File {
 	f := new(results.File)
 	if err := json.Unmarshal(made(), f); err != nil {
@@ -88,7 +88,7 @@ func File() *results.File {
 	return f
 }
 
-func makeUp() *results.File {
+func generate() *results.File {
 	start := time.Date(2026, 11, 21, 5, 30, 0, 0, time.UTC)
 	f := &results.File{
 		Schema: results.SchemaName, Version: results.SchemaVersion,
@@ -146,7 +146,7 @@ func addWorkload(f *results.File, w int, rng *rand.Rand) {
 	}
 }
 
-// addBlock runs every subject once, in random order.
+// addBlock adds a run of every subject, in random order.
 func addBlock(f *results.File, w, block, attempt int, counted bool, rng *rand.Rand) {
 	order := slices.Clone(models)
 	rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -167,7 +167,7 @@ func addBlock(f *results.File, w, block, attempt int, counted bool, rng *rand.Ra
 	}
 }
 
-// measure makes up one run.
+// measure returns an invented run.
 func measure(w int, m model, block int, rng *rand.Rand) results.Run {
 	load := workloads[w]
 	r := results.Run{
@@ -219,7 +219,7 @@ func measure(w int, m model, block int, rng *rand.Rand) results.Run {
 	return r
 }
 
-// cellOf sums up the counted runs of one subject.
+// cellOf summarises the counted runs of one subject.
 func cellOf(f *results.File, load, subject string) (results.Cell, bool) {
 	cell := results.Cell{Workload: load, Subject: subject, Metrics: map[results.Metric]results.Estimate{}}
 	values := map[results.Metric][]float64{}
@@ -267,7 +267,7 @@ func find(f *results.File, load, subject string) results.Cell {
 	return f.Cells[i]
 }
 
-// compare makes up a comparison from the cells.
+// compare returns a comparison of the cells.
 func compare(f *results.File, load string, m model, metric results.Metric) results.Comparison {
 	c := results.Comparison{
 		Workload: load, Subject: m.name, Baseline: "net-http", Metric: metric, Blocks: blocks,

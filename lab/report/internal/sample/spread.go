@@ -11,7 +11,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// spread is a made-up latency distribution: a log-normal bulk and a slow mode.
+// spread is an invented latency distribution: a log-normal bulk and a slow mode.
 type spread struct {
 	median, sigma float64 // of the bulk; microseconds
 	tail          float64 // share of the slow mode
@@ -28,7 +28,7 @@ func newSpread(connections int, rate, tail float64, rng *rand.Rand) spread {
 // steps is the resolution at which a distribution is recorded.
 const steps = 400
 
-// normal holds the middles of equal parts of the normal distribution.
+// normal holds the midpoints of equal parts of the normal distribution.
 var normal = func() (z [steps]float64) {
 	for i := range z {
 		z[i] = math.Sqrt2 * math.Erfinv(2*(float64(i)+0.5)/steps-1)
@@ -36,7 +36,7 @@ var normal = func() (z [steps]float64) {
 	return z
 }()
 
-// each calls add with the latencies of n requests, in a few hundred groups.
+// each calls add with the latencies of n requests in some hundred groups.
 func (s spread) each(n uint64, add func(us float64, n uint64)) {
 	slow := uint64(float64(n) * s.tail)
 	for part, n := range [2]uint64{n - slow, slow} {
@@ -68,8 +68,8 @@ func (s spread) latency(n uint64) results.Latency {
 	return Latency(h)
 }
 
-// Latency returns the distribution that a histogram of nanoseconds holds. It
-// panics when the histogram cannot be encoded: it serves tests alone.
+// Latency returns the distribution of a histogram of nanoseconds. It panics if the
+// histogram cannot be encoded: only tests use it.
 func Latency(h *hdr.Histogram) results.Latency {
 	l, err := results.NewLatency(h)
 	if err != nil {
@@ -91,9 +91,8 @@ func merge(runs []results.Run) results.Latency {
 	return l
 }
 
-// series makes up the time series of a run: a second of warm-up, then the
-// window. Subjects that allocate show a saw-tooth in their memory and a
-// slower moment now and then.
+// series returns an invented time series of a run: a second of warm-up, then the window.
+// Subjects that allocate have a sawtooth in their memory and occasional slow samples.
 func (s spread) series(r *results.Run, rss, allocs float64, rng *rand.Rand) []results.Sample {
 	var out []results.Sample
 	for t := -1 + tick; t <= window+1e-9; t += tick {

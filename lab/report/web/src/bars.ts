@@ -1,4 +1,4 @@
-// CPU a request: a bar a subject, its interval as a whisker, the limit as a line.
+// CPU per request: a bar per subject, its interval as a whisker, the limit as a line.
 
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import { Plot, axis, card, digits, font, tooltip } from "./plot";
@@ -37,7 +37,7 @@ export function bars(element: HTMLElement, view: View, work: Workload): Plot {
           return card(view.subjects[b.subject]!.name, [
             { name: `CPU per ${work.unit}`, value: `${b.text} µs` },
             { name: "95 % interval", value: `${digits(b.low)}–${digits(b.high)} µs` },
-            { name: "against the baseline", value: b.note },
+            { name: "compared with baseline", value: b.note },
           ]);
         }),
         trigger: "item",
@@ -80,7 +80,7 @@ function limitLine(limit: number | null, color: string, halo: string) {
       formatter: "limit",
       color,
       fontSize: 12,
-      position: "start", // the axis is inverted: this is the top
+      position: "start", // the top, as the axis is inverted
       distance: 3,
       textBorderColor: halo,
       textBorderWidth: 3,
@@ -108,7 +108,7 @@ function whisker(api: CustomSeriesRenderItemAPI, texts: string[], ink: string, h
   return {
     type: "group" as const,
     children: [
-      ...strokes(3.5, halo), // a halo, so that it is seen upon the bar
+      ...strokes(3.5, halo), // a halo makes it visible on the bar
       ...strokes(1.25, ink),
       {
         type: "text" as const,

@@ -1,4 +1,4 @@
-// Draws the page of a comparison. Everything was calculated in Go: see view.ts.
+// Draws the page of a comparison. Go has calculated all figures: see view.ts.
 
 import { bars } from "./bars";
 import { curves } from "./curves";
@@ -9,7 +9,7 @@ import { type Plot, digits, rate } from "./plot";
 import { entryOf } from "./theme";
 import { type Lines, type View, type Workload, data, find } from "./view";
 
-/** What is drawn again when the theme changes. */
+/** Parts that are drawn again when the theme changes. */
 export interface Drawn {
   plots: Plot[];
   legends: Legend[];
@@ -17,7 +17,7 @@ export interface Drawn {
 
 const mebibytes = (v: number) => `${digits(v)} MiB`;
 
-/** The figures over time, and how each is printed. */
+/** The figures over time, and the function that prints each. */
 const overTime: [Exclude<keyof Lines, "subject">, (v: number) => string][] = [
   ["rate", rate],
   ["rss", mebibytes],
@@ -25,7 +25,7 @@ const overTime: [Exclude<keyof Lines, "subject">, (v: number) => string][] = [
 ];
 
 function section({ plots, legends }: Drawn, root: HTMLElement, view: View, work: Workload): void {
-  // The twin repeats the baseline; it is there to be looked at, not in the way.
+  // The twin repeats the baseline: it is hidden at first.
   const hidden = new Set(work.curves.map((c) => c.subject).filter((s) => view.subjects[s]?.role === "twin"));
   const listed = work.curves.map((c) => ({ points: c.points, entry: entryOf(view.subjects, c.subject) }));
   const at = (name: string) => find<HTMLElement>(root, `[data-plot=${name}]`);
@@ -34,7 +34,7 @@ function section({ plots, legends }: Drawn, root: HTMLElement, view: View, work:
   if (work.curves.length > 0) followers.push(curves(at("latency"), listed, hidden));
   if (work.lines.length > 0) {
     for (const [name, print] of overTime) {
-      const element = root.querySelector<HTMLElement>(`[data-plot=${name}]`); // there if there is anything to draw
+      const element = root.querySelector<HTMLElement>(`[data-plot=${name}]`); // exists only if there is something to draw
       if (element) followers.push(lines(element, view, work, hidden, (l) => l[name] ?? [], print));
     }
     plots.push(heat(at("heat"), find(root, "select"), view, work));

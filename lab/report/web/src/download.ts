@@ -1,5 +1,5 @@
-// The file that the page was made of is in it, compressed; a button that bears its name
-// hands it out.
+// The page contains its document, compressed. A button with the document's name downloads
+// it.
 
 import { data } from "./view";
 

@@ -6,7 +6,7 @@ import type { Rows, View, Workload } from "./view";
 
 type Cell = [column: number, row: number, log: number, count: number];
 
-/** What a map shows: columns of row, count, row, count..., and what is said of them. */
+/** The content of a map: columns of row, count, row, count..., and their labels. */
 export interface Map {
   name: string;
   columns: number[][];
@@ -16,7 +16,7 @@ export interface Map {
   moment(column: number): string;
 }
 
-/** Draws the map of the subject that the select element names. */
+/** Draws the map of the subject that is selected. */
 export function heat(element: HTMLElement, select: HTMLSelectElement, view: View, work: Workload): Plot {
   offer(select, view, work);
   const grid = work.grid;
@@ -38,9 +38,9 @@ export function heat(element: HTMLElement, select: HTMLSelectElement, view: View
   return plot;
 }
 
-/** Draws latency over time; shown says of what, each time. */
+/** Draws latency over time; shown returns the content for each drawing. */
 export function map(element: HTMLElement, scale: Rows, unit: string, shown: () => Map): Plot {
-  const every = scale.edges.length > 48 ? 8 : 4; // four rows are an octave
+  const every = scale.edges.length > 48 ? 8 : 4; // four rows are a factor of two
   return new Plot(element, "canvas", ({ theme, narrow }) => {
     const now = shown();
     return {
@@ -98,7 +98,7 @@ export function map(element: HTMLElement, scale: Rows, unit: string, shown: () =
   });
 }
 
-/** Fills the select element, and chooses the first subject under test. */
+/** Fills the select element, and selects the first subject under test. */
 function offer(select: HTMLSelectElement, view: View, work: Workload): void {
   const subjects = work.heat.subjects.map((s) => s.subject);
   for (const s of subjects) select.append(new Option(view.subjects[s]!.name, String(s)));

@@ -1,4 +1,4 @@
-// A legend for one or more charts: press to hide, point at to stress.
+// A legend for one or more charts: a click hides a line, hovering highlights it.
 
 import { type Entry, type Look, current } from "./theme";
 

@@ -1,4 +1,4 @@
-// A figure over time: the windows of the blocks, one after the other.
+// A figure over time: the windows of the blocks in sequence.
 
 import { Plot, axis, card, tooltip } from "./plot";
 import { type Theme, look } from "./theme";
@@ -60,7 +60,7 @@ export function lines(
   }));
 }
 
-/** Points of a line that breaks between blocks: each was another process. */
+/** Returns the points of a line with gaps between blocks: each block is another process. */
 function points(values: (number | null)[], grid: Grid): [number, number | null][] {
   const out: [number, number | null][] = [];
   values.forEach((v, i) => {
@@ -70,7 +70,7 @@ function points(values: (number | null)[], grid: Grid): [number, number | null][
   return out;
 }
 
-/** The axis of time: rules between the blocks, a number in the middle of each. */
+/** Returns the time axis: rules between the blocks, a number in the middle of each. */
 function blocksAxis(grid: Grid, theme: Theme, narrow: boolean) {
   const middles = grid.blocks.map((_, i) => (i + 0.5) * grid.per_block);
   const common = axis(theme);
@@ -92,13 +92,13 @@ function blocksAxis(grid: Grid, theme: Theme, narrow: boolean) {
   };
 }
 
-/** The name of the i-th block on an axis. */
+/** Returns the name of the i-th block on an axis. */
 export function blockName(grid: Grid, i: number, narrow: boolean): string {
   const n = grid.blocks[i] ?? 0;
   return (narrow || grid.blocks.length > 6) && i > 0 ? String(n) : `block ${n}`;
 }
 
-/** A column of the time axis in words. */
+/** Returns a column of the time axis as text. */
 export function moment(grid: Grid, column: number): string {
   const block = grid.blocks[Math.floor(column / grid.per_block)] ?? 0;
   return `block ${block}, ${((column % grid.per_block) * grid.step).toFixed(1)} s`;

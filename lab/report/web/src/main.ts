@@ -1,4 +1,4 @@
-// Draws the page: that of a comparison, or of a load run. Everything was calculated in Go.
+// Draws the page of a comparison or of a load run. Go has calculated all figures.
 
 import { type Drawn, comparison } from "./comparison";
 import { download } from "./download";

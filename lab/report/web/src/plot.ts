@@ -65,7 +65,7 @@ function base(theme: Theme): EChartsCoreOption {
   };
 }
 
-/** Options that all axes share: no boxes, faint rules, small words. */
+/** Returns the options of all axes: no boxes, faint rules, small labels. */
 export function axis(theme: Theme) {
   return {
     axisLine: { show: false },
@@ -76,7 +76,7 @@ export function axis(theme: Theme) {
   };
 }
 
-/** A tooltip whose content is built as nodes: names are text, never markup. */
+/** Returns a tooltip with DOM nodes as content: names are text, never markup. */
 export function tooltip(theme: Theme, content: (params: unknown) => Node | null) {
   return {
     confine: true,
@@ -90,7 +90,7 @@ export function tooltip(theme: Theme, content: (params: unknown) => Node | null)
   };
 }
 
-/** A small table for a tooltip: a heading and rows of swatch, name and figure. */
+/** Returns a small table for a tooltip: a heading and rows of swatch, name and figure. */
 export function card(heading: string, rows: { color?: string; name: string; value: string }[]): HTMLElement {
   const box = document.createElement("div");
   box.className = "card";
@@ -113,14 +113,14 @@ export function card(heading: string, rows: { color?: string; name: string; valu
   return box;
 }
 
-/** Prints microseconds, without zeros that say nothing. */
+/** Prints microseconds without trailing zeros. */
 export function micros(us: number, print = digits): string {
   if (us >= 999_500) return `${print(us / 1e6)} s`;
   if (us >= 999.5) return `${print(us / 1e3)} ms`;
   return `${print(us)} µs`;
 }
 
-/** Prints microseconds with three digits always, so that figures line up. */
+/** Prints microseconds always with three digits, so that figures align. */
 export function exactMicros(us: number): string {
   return micros(us, (v) => (v >= 100 ? v.toFixed(0) : v.toPrecision(3)));
 }
@@ -132,7 +132,7 @@ export function rate(v: number): string {
   return digits(v);
 }
 
-/** Prints a number with three digits, without zeros that say nothing. */
+/** Prints a number with three digits, without trailing zeros. */
 export function digits(v: number): string {
   return String(Number(v.toPrecision(v >= 100 ? Math.max(3, Math.ceil(Math.log10(v + 1))) : 3)));
 }

@@ -1,5 +1,5 @@
 // Draws the page of a load run: figures over seconds, latency by percentile, and a
-// heat map. Everything was calculated in Go: see lab/load/page.
+// heat map. Go has calculated all figures: see lab/load/page.
 
 import type { Drawn } from "./comparison";
 import { curves, steps } from "./curves";
@@ -17,7 +17,7 @@ interface Run {
   heat: Rows & { columns: number[][] };
 }
 
-/** Columns of time: the first begins at start, in seconds of the window. */
+/** Columns of the time axis; start and step are in seconds, and the window begins at 0. */
 interface Axis {
   start: number;
   step: number;
@@ -39,7 +39,7 @@ const prints = {
   mebibytes: (v: number) => `${digits(v)} MiB`,
 };
 
-/** How lines are drawn: told by colour and by dashes. */
+/** Styles of lines, which differ in colour and dashes. */
 const looks = {
   first: (t: Theme): Look => ({ color: t.hues[0]!, dash: "solid", width: 2 }),
   second: (t: Theme): Look => ({ color: t.hues[1]!, dash: [6, 3], width: 1.75 }),
@@ -78,7 +78,7 @@ export function run({ plots, legends }: Drawn): void {
   }
 }
 
-/** A figure over seconds; a gap is where nothing was measured. */
+/** Draws a figure over seconds, with gaps where nothing was measured. */
 function overTime(element: HTMLElement, time: Axis, chart: Chart, entries: Entry[], hidden: Set<number>): Plot {
   const print = prints[chart.print];
   const end = time.start + time.step * time.columns;
@@ -135,12 +135,12 @@ function overTime(element: HTMLElement, time: Axis, chart: Chart, entries: Entry
   });
 }
 
-/** Whether a line has points without a neighbour, which would not be seen. */
+/** Reports whether a line has points without a neighbour, which would be invisible. */
 function lonely(values: (number | null)[]): boolean {
   return values.some((v, i) => v !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null);
 }
 
-/** A rule where the warm-up ends. */
+/** Returns a rule at the end of the warm-up. */
 function beginning(theme: Theme, narrow: boolean) {
   return {
     silent: true,
@@ -162,7 +162,7 @@ function shownValues(chart: Chart, hidden: Set<number>): number[] {
   return chart.lines.filter((_, i) => !hidden.has(i)).flatMap((l) => l.values.filter((v): v is number => v !== null && (!chart.log || v > 0)));
 }
 
-/** The marks of a logarithmic axis: at most eight, whole decades when there are many. */
+/** Returns the ticks of a logarithmic axis: at most eight, whole decades if there are many. */
 function marks(chart: Chart, hidden: Set<number>): number[] {
   const values = shownValues(chart, hidden);
   const all = steps(Math.min(...values), Math.max(...values));
@@ -199,7 +199,7 @@ function heat(view: Run): Plot {
   });
 }
 
-/** The legend of the heat map: what its colours count. */
+/** Builds the legend of the heat map: the counts of its colours. */
 function shades(element: HTMLElement, view: Run): Legend {
   const bar = document.createElement("i");
   const text = (v: number) => {
@@ -217,14 +217,14 @@ function shades(element: HTMLElement, view: Run): Legend {
   return { recolor };
 }
 
-/** A round number of columns that is about so many seconds. */
+/** Returns a round number of columns for about the given seconds. */
 function nice(seconds: number, step: number): number {
   const unit = 10 ** Math.floor(Math.log10(seconds));
   const round = [1, 2, 5, 10].find((m) => m * unit >= seconds)! * unit;
   return Math.max(1, Math.round(round / step));
 }
 
-/** A column in words. */
+/** Returns a column of the time axis as text. */
 function moment(time: Axis, column: number): string {
   const from = time.start + column * time.step;
   const text = `${digits2(from)} to ${digits2(from + time.step)} s`;

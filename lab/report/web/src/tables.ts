@@ -1,5 +1,5 @@
-// Tables that sort by a column. The order of the page is the Go side's; a
-// header's button turns it.
+// Tables that sort by a column. Go sets the initial order; the buttons in the headings
+// change it.
 
 export function sortable(table: HTMLTableElement): void {
   const heads = [...table.querySelectorAll<HTMLTableCellElement>("thead th")];
@@ -27,14 +27,14 @@ function sort(table: HTMLTableElement, column: number, down: boolean): void {
 
 type Key = number | string | null;
 
-/** The value that a cell sorts by: its data-v as a number, else its text. */
+/** Returns the value by which a cell is sorted: its data-v as a number, else its text. */
 function keyOf(cell: HTMLTableCellElement | undefined): Key {
   const v = cell?.dataset.v;
   if (v === undefined) return cell?.textContent ?? null;
   return v === "" ? null : Number(v);
 }
 
-/** Cells without a value come last, whichever way the column is sorted. */
+/** Compares two cells. Cells without a value are last in both orders. */
 function compare(a: Key, b: Key, down: boolean): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   const order =

@@ -1,7 +1,6 @@
-// Colours. A subject is told by its colour and by the dashes of its line, so
-// that neither colour vision nor a printer is needed. The hues are Okabe and
-// Ito's, darkened on paper and lightened on black to keep 3:1 contrast. Red is
-// kept for the limit.
+// Colours. Subjects differ in colour and in dashes, for readers with colour blindness and
+// for printers without colour. The hues are Okabe and Ito's, darkened on paper and
+// lightened on black for a contrast of 3:1. Red is reserved for the limit.
 
 import type { Subject } from "./view";
 
@@ -41,13 +40,13 @@ const dark: Theme = {
 const query = matchMedia("(prefers-color-scheme: dark)");
 const key = "redline-theme";
 
-/** The theme that the page shows now. */
+/** Returns the current theme. */
 export function current(): Theme {
   const forced = document.documentElement.dataset.theme;
   return (forced ? forced === "dark" : query.matches) ? dark : light;
 }
 
-/** Wires the toggle, and calls changed after every change of the theme. */
+/** Connects the toggle, and calls changed after every change of the theme. */
 export function watch(button: HTMLButtonElement, changed: () => void): void {
   const stored = remembered();
   if (stored) document.documentElement.dataset.theme = stored;
@@ -70,8 +69,8 @@ export function watch(button: HTMLButtonElement, changed: () => void): void {
   label();
 }
 
-// Browsers may deny storage to a page that was opened from a file; the choice
-// then lasts as long as the page.
+// Browsers may deny storage to a page that was opened from a file. The choice is then
+// lost with the page.
 function remembered(): string | null {
   try {
     const value = localStorage.getItem(key);
@@ -95,19 +94,19 @@ export interface Look {
   width: number;
 }
 
-/** What a legend lists and a chart draws. */
+/** An entry of a legend, which a chart draws. */
 export interface Entry {
   id: number;
   name: string;
   look(theme: Theme): Look;
 }
 
-/** A subject as an entry. */
+/** Returns a subject as an entry. */
 export function entryOf(subjects: Subject[], index: number): Entry {
   return { id: index, name: subjects[index]!.name, look: (theme) => look(subjects, index, theme) };
 }
 
-/** How a subject is drawn: those under test in colour, the rest in grey. */
+/** Returns a subject's style: those under test in colour, the others in grey. */
 export function look(subjects: Subject[], index: number, theme: Theme): Look {
   const role = subjects[index]?.role;
   if (role === "baseline") return { color: theme.ink, dash: "solid", width: 2 };

@@ -1,4 +1,4 @@
-// The data of a comparison's page, as lab/report/view.go writes it.
+// The data of a comparison's page, which lab/report/view.go writes.
 
 export interface View {
   subjects: Subject[];
@@ -66,7 +66,7 @@ export function data<T>(id: string): T {
   return JSON.parse(text) as T;
 }
 
-/** The first element that a selector names, which must be there. */
+/** Returns the first element that a selector matches; throws if there is none. */
 export function find<T extends Element>(root: ParentNode, selector: string): T {
   const element = root.querySelector<T>(selector);
   if (!element) throw new Error(`the page has no ${selector}`);

@@ -1,5 +1,5 @@
-// What the tests of the pages share: pages made by Go, and a browser to open them in.
-// Set REPORT_SHOTS to a directory to keep pictures of them.
+// Helpers of the page tests: pages that a Go program writes, and a browser that opens them.
+// Set REPORT_SHOTS to a directory to keep screenshots.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -12,7 +12,7 @@ import { chromium } from "playwright-core";
 const lab = new URL("../../../", import.meta.url).pathname;
 export const shots = process.env.REPORT_SHOTS;
 
-/** Starts a browser, with a directory for the pages. */
+/** Starts a browser and creates a directory for the pages. */
 export async function start() {
   const dir = mkdtempSync(join(tmpdir(), "redline-report-"));
   const browser = await chromium.launch({
@@ -30,7 +30,7 @@ export async function start() {
   return {
     browser,
 
-    /** Makes a page with a Go command, and returns where it is. */
+    /** Writes a page with a Go program and returns its URL. */
     made(name, command, ...args) {
       const html = execFileSync("go", ["run", command, ...args], { cwd: lab, maxBuffer: 64 << 20 });
       const file = join(dir, `${name}.html`);
@@ -38,7 +38,7 @@ export async function start() {
       return pathToFileURL(file).href;
     },
 
-    /** Opens a page; its close() fails on what went wrong behind it. */
+    /** Opens a page; its close() fails on errors and requests of the page. */
     async open({ scheme = "light", width = 1280, at }) {
       const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: 900 }, acceptDownloads: true });
       const page = await context.newPage();
@@ -67,7 +67,7 @@ export async function start() {
   };
 }
 
-/** How many pixels of a plot's fullest layer are not transparent, and how many colours they have. */
+/** Counts the pixels of a plot's fullest layer that are not transparent, and their colours. */
 export const ink = (plot) => {
   const layers = [...plot.querySelectorAll("canvas")].map(layerInk);
   return layers.toSorted((a, b) => b.n - a.n)[0];

@@ -1,4 +1,4 @@
-// Opens the page of the made-up results in Chromium, from a file, and uses it.
+// Opens the page of the invented results in Chromium, from a file, and uses it.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -55,7 +55,7 @@ test("toggles the theme, and the charts follow", async () => {
   light.forEach((c, i) => assert.notEqual(c, dark[i]));
   await page.getByRole("button", { name: "Use the light theme" }).click();
   assert.deepEqual(await colours(), light);
-  await page.emulateMedia({ colorScheme: "dark" }); // the choice outlasts the system's
+  await page.emulateMedia({ colorScheme: "dark" }); // the choice overrides the system's
   assert.deepEqual(await colours(), light);
   await close();
 });
@@ -154,7 +154,7 @@ test("tooltips show figures as text", async () => {
     await area.scrollIntoViewIfNeeded();
     const box = await area.boundingBox();
     const card = area.locator(".card");
-    // Cells of a heat map leave gaps: look along a line for one.
+    // A heat map has gaps: search along a line for a cell.
     for (let i = 0; i < 30 && !(await card.isVisible()); i++) {
       await page.mouse.move(box.x + box.width * 0.3, box.y + box.height * (0.45 + i * 0.015));
       await page.waitForTimeout(30);
@@ -166,7 +166,7 @@ test("tooltips show figures as text", async () => {
   await close();
 });
 
-test("hands out the results file", async () => {
+test("downloads the results file", async () => {
   const { page, close } = await open();
   const [download] = await Promise.all([
     page.waitForEvent("download"),
@@ -180,18 +180,18 @@ test("hands out the results file", async () => {
   await close();
 });
 
-test("hostile text is shown, not obeyed", async () => {
+test("hostile text is shown, not executed", async () => {
   const { page, close } = await open();
   const shown = await page.locator("#failures pre").innerText();
   assert.ok(shown.includes("panic: </script><script>window.pwned=1</script>"));
-  assert.ok(shown.includes("\\x1b[2J"), "control characters are spelled out");
+  assert.ok(shown.includes("\\x1b[2J"), "control characters are escaped");
   assert.equal(await page.locator("#failures img, main b[onmouseover]").count(), 0);
   const csp = await page.locator("meta[http-equiv=Content-Security-Policy]").getAttribute("content");
   assert.match(csp, /^default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+';/);
   await close();
 });
 
-test("speaks to assistive technology", async () => {
+test("is accessible to assistive technology", async () => {
   const { page, close } = await open();
   const mute = await page.evaluate(() => {
     const named = (e) => e.getAttribute("aria-label") || e.getAttribute("aria-labelledby") || e.textContent.trim();

@@ -1,4 +1,4 @@
-// Opens pages of made-up load runs in Chromium, from files, and uses them.
+// Opens pages of invented load runs in Chromium, from files, and uses them.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -59,7 +59,7 @@ test("the verdict comes first, in the colour of its kind", async () => {
   }
 });
 
-test("lines can be hidden, and stand on seconds", async () => {
+test("lines can be hidden, and their axis is in seconds", async () => {
   const { page, close } = await session.open({ at: at.open });
   const figure = page.locator("figure", { has: page.locator("[data-plot=times]") });
   const lines = () => figure.locator("svg path[fill=none][stroke-linejoin=bevel]").count();
@@ -74,7 +74,7 @@ test("lines can be hidden, and stand on seconds", async () => {
   await close();
 });
 
-test("tooltips say when, and what", async () => {
+test("tooltips show time and figures", async () => {
   const { page, close } = await session.open({ at: at.open });
   for (const [plot, pattern] of [
     ["rate", /\d to [\d.]+ s.*achieved.*asked for.*\/s/s],
@@ -88,7 +88,7 @@ test("tooltips say when, and what", async () => {
     await area.scrollIntoViewIfNeeded();
     const box = await area.boundingBox();
     const card = area.locator(".card");
-    // Cells of a heat map leave gaps: look along a line for one.
+    // A heat map has gaps: search along a line for a cell.
     for (let i = 0; i < 30 && !(await card.isVisible()); i++) {
       await page.mouse.move(box.x + box.width * 0.4, box.y + box.height * (0.45 + i * 0.015));
       await page.waitForTimeout(30);
@@ -99,7 +99,7 @@ test("tooltips say when, and what", async () => {
   await close();
 });
 
-test("the theme turns, and the legend of the heat map with it", async () => {
+test("the theme changes, and with it the legend of the heat map", async () => {
   const { page, close } = await session.open({ at: at.closed });
   const colours = () =>
     page.evaluate(() => [
@@ -113,7 +113,7 @@ test("the theme turns, and the legend of the heat map with it", async () => {
   await close();
 });
 
-test("hands out the run", async () => {
+test("downloads the run", async () => {
   const { page, close } = await session.open({ at: at.closed });
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "run.json" }).click()]);
   assert.equal(download.suggestedFilename(), "run.json");
@@ -132,7 +132,7 @@ test("a run without an answer, and hostile text", async () => {
   }
 });
 
-test("speaks to assistive technology", async () => {
+test("is accessible to assistive technology", async () => {
   const { page, close } = await session.open({ at: at.crew });
   const mute = await page.evaluate(() => {
     const named = (e) => e.getAttribute("aria-label") || e.getAttribute("aria-labelledby") || e.textContent.trim();

@@ -1,5 +1,5 @@
-// Command gen writes the report of the made-up results to its standard output:
-// HTML for the browser's test, or text with -format.
+// Command gen writes the report of the invented results to standard output: HTML for
+// the browser tests, or text with -format.
 package main
 
 import (
