@@ -199,7 +199,7 @@ func (t *protocol) secure(ctx context.Context, conn net.Conn, demanded *bool) (n
 }
 
 // refused returns an error for a server that demanded a certificate of its client, and ended
-// the connection for the one that it got, or for want of one; nil if it did not. In TLS 1.3
+// the connection for the one that it got, or for lack of one; nil if it did not. In TLS 1.3
 // that is known only when the server is read from.
 func (t *protocol) refused(addr net.Addr, demanded bool, err error) error {
 	op, is := errors.AsType[*net.OpError](err)

@@ -10,7 +10,8 @@ import "github.com/redline-go/redline/lab/load/scenario"
 type quota struct {
 	on   bool
 	left uint64
-	want uint64 // right answers and errors at which the window is over, since the process began
+	want uint64 // right answers and errors at which the window is over, since the process began; 0: nobody waits for them
+	done bool   // there were as many
 }
 
 // begin limits the requests that may begin to n, of which some are under way.
@@ -65,7 +66,7 @@ func (l *loop) complete() bool {
 	if l.quota.want == 0 || l.rec.Requests+l.rec.Failures() < l.quota.want {
 		return false
 	}
-	l.quota.want = 0
+	l.quota.want, l.quota.done = 0, true
 	return true
 }
 

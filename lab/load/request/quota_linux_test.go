@@ -78,6 +78,18 @@ func TestQuota(t *testing.T) {
 	}
 }
 
+// A window that ends with its time, before all requests were made, is one like others.
+func TestQuotaInTime(t *testing.T) {
+	s := serveScript(t, func(c *net.TCPConn, n int) bool { time.Sleep(time.Millisecond); return say(c, goodAnswer) })
+	for _, requests := range []uint64{4, 1 << 40} {
+		order := testSpec(s.addr)
+		order.Requests, order.Window = requests, 50*time.Millisecond
+		if res := collectSome(t, order)[1:]; res[len(res)-1].Result == nil || res[len(res)-1].Result.Unanswered > 0 {
+			t.Errorf("%+v", res[len(res)-1])
+		}
+	}
+}
+
 // What was under way when the window began is part of its requests.
 func TestQuotaAfterWarmup(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
