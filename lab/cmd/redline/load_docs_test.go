@@ -198,7 +198,7 @@ func given(t *testing.T, line string) string {
 
 // elsewhere are the flags of what one server on this machine does not do in a
 // moment: such commands are shown to be commands, and no more.
-var elsewhere = []string{"--find", "--bus", "--kubernetes", "--control"}
+var elsewhere = []string{"--find", "--bus", "--kubernetes", "--control", "--export"}
 
 // Every command of the pages does what it says to the server that they name: nothing
 // of it is refused, and no answer is wrong. They are made short.
