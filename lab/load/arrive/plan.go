@@ -147,6 +147,20 @@ func (b Burst) cut(c *piece) {
 	c.end = min(c.end, edge)
 }
 
+// Span is how long the first n arrivals take: until the next one after them is due, and
+// limit at most. It walks over them.
+func (p *Plan) Span(n uint64, limit time.Duration) time.Duration {
+	for t := p.Times(); ; n-- {
+		at, ok := t.Next()
+		if !ok || at >= int64(limit) {
+			return limit
+		}
+		if n == 0 {
+			return time.Duration(at)
+		}
+	}
+}
+
 // Count is how many arrivals are expected between two times since the plan began: the
 // integral of the rate. It walks over the stages and bursts in between.
 func (p *Plan) Count(from, to time.Duration) (n float64) {

@@ -318,3 +318,23 @@ func BenchmarkNext(b *testing.B) {
 		})
 	}
 }
+
+// The first arrivals take until the next one is due, or as long as they may.
+func TestSpan(t *testing.T) {
+	for _, c := range []struct {
+		plan  Plan
+		n     uint64
+		limit time.Duration
+		want  time.Duration
+	}{
+		{Plan{Rate: 100}, 1, time.Hour, 10 * time.Millisecond},
+		{Plan{Rate: 100}, 500, time.Hour, 5 * time.Second},
+		{Plan{Rate: 100, Phase: 0.5}, 500, time.Hour, 5*time.Second + 5*time.Millisecond},
+		{Plan{Rate: 100}, 500, time.Second, time.Second},
+		{Plan{Rate: 100, Stages: []Stage{{For: time.Second, Rate: 0}}}, 500, time.Hour, time.Hour},
+	} {
+		if got := c.plan.Span(c.n, c.limit); got != c.want {
+			t.Errorf("%d of %+v: %v, want %v", c.n, c.plan, got, c.want)
+		}
+	}
+}

@@ -20,13 +20,16 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // firstAnswer is what the server said to the request before the run.
 type firstAnswer struct {
-	addr     netip.AddrPort // that answered
+	addr     netip.AddrPort // that answered, unless it is a Unix socket
 	local    bool           // it is on this machine
+	listener int            // process that made the Unix socket; 0: not known
 	status   int
 	location string // of a redirect
 	kind     string // media type
@@ -42,6 +45,15 @@ const firstBody = 1 << 20
 func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Conn, a firstAnswer, err error) {
 	addr := net.JoinHostPort(r.url.Hostname(), portOf(r.url))
 	dialer := net.Dialer{Timeout: timeout}
+	if path := r.protocol.Unix; path != "" {
+		if conn, err = dialer.DialContext(ctx, "unix", path); err != nil {
+			return nil, a, err
+		}
+		if a.listener, err = listenerOf(conn.(*net.UnixConn)); err != nil {
+			return nil, a, errors.Join(err, conn.Close())
+		}
+		return conn, a, nil
+	}
 	if conn, err = dialer.DialContext(ctx, "tcp", addr); err != nil {
 		return nil, a, err
 	}
@@ -49,6 +61,53 @@ func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Co
 	a.addr = netip.AddrPortFrom(a.addr.Addr().Unmap(), a.addr.Port())
 	a.local = conn.LocalAddr().(*net.TCPAddr).AddrPort().Addr().Unmap() == a.addr.Addr()
 	return conn, a, nil
+}
+
+// listenerOf returns the process that began to listen on the socket at the other end; 0 if it
+// is not one that this process sees. systemd listens for others.
+func listenerOf(conn *net.UnixConn) (pid int, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var cred *unix.Ucred
+	inner := raw.Control(func(fd uintptr) {
+		cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err = errors.Join(inner, err); err != nil {
+		return 0, fmt.Errorf("find the server's process: %w", err)
+	}
+	if cred.Pid == 1 {
+		return 0, nil
+	}
+	return int(cred.Pid), nil
+}
+
+// alertTime is how long a server may take to send a client away that has shown no certificate.
+const alertTime = 200 * time.Millisecond
+
+// greet connects, and sends no request: what a handshake tells is told before the run.
+func (r *request) greet(ctx context.Context, timeout time.Duration) (a firstAnswer, err error) {
+	conn, a, err := r.reach(ctx, timeout)
+	if err != nil {
+		return a, err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	stop, err := endAfter(ctx, conn, timeout)
+	if err != nil {
+		return a, err
+	}
+	defer stop()
+	demanded := false
+	over, err := r.protocol.secure(ctx, conn, &demanded)
+	if err != nil || !demanded {
+		return a, err
+	}
+	if err := over.SetReadDeadline(time.Now().Add(alertTime)); err != nil {
+		return a, err
+	}
+	_, err = over.Read(make([]byte, 1)) // a server that waits for a request says nothing
+	return a, r.protocol.refused(conn.RemoteAddr(), demanded, err)
 }
 
 // ask sends the request once: a name that does not resolve, a port that is
@@ -68,12 +127,16 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 		return a, err
 	}
 	defer stop()
-	over, err := r.protocol.secure(ctx, conn)
+	demanded := false
+	over, err := r.protocol.secure(ctx, conn, &demanded)
 	if err != nil {
 		return a, err
 	}
 	answer, end, err := r.protocol.exchange(ctx, over, r.method, r.url, r.wire)
 	if err != nil {
+		if why := r.protocol.refused(conn.RemoteAddr(), demanded, err); why != nil {
+			return a, why
+		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = fmt.Errorf("no answer within %v: %w", timeout, err)
 		}
@@ -97,10 +160,12 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 type protocol struct {
 	TLS   *spec.TLS // nil: in clear
 	HTTP2 bool
+	Unix  string // socket of the server; empty: the host and port of the URL
 }
 
-// secure makes a connection secure, if it is to be.
-func (t *protocol) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
+// secure makes a connection secure, if it is to be. demanded tells whether the server wants a
+// certificate of its client.
+func (t *protocol) secure(ctx context.Context, conn net.Conn, demanded *bool) (net.Conn, error) {
 	if t.TLS == nil {
 		return conn, nil
 	}
@@ -108,18 +173,46 @@ func (t *protocol) secure(ctx context.Context, conn net.Conn) (net.Conn, error) 
 	if err != nil {
 		return nil, err
 	}
+	identity, err := t.TLS.Identity(time.Now())
+	if err != nil {
+		return nil, err
+	}
 	config := &tls.Config{ServerName: t.TLS.ServerName, InsecureSkipVerify: t.TLS.Insecure, RootCAs: roots, NextProtos: []string{"http/1.1"}}
 	if t.HTTP2 {
 		config.NextProtos = []string{"h2"}
 	}
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		*demanded = true
+		return cmp.Or(identity, new(tls.Certificate)), nil
+	}
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
+		if why := t.refused(conn.RemoteAddr(), *demanded, err); why != nil {
+			return nil, why
+		}
 		return nil, t.explain(conn.RemoteAddr(), err)
 	}
 	if t.HTTP2 && secure.ConnectionState().NegotiatedProtocol != "h2" {
 		return nil, fmt.Errorf("%v does not offer HTTP/2; leave out --http2", conn.RemoteAddr())
 	}
 	return secure, nil
+}
+
+// refused returns an error for a server that demanded a certificate of its client, and ended
+// the connection for the one that it got, or for lack of one; nil if it did not. In TLS 1.3
+// that is known only when the server is read from.
+func (t *protocol) refused(addr net.Addr, demanded bool, err error) error {
+	op, is := errors.AsType[*net.OpError](err)
+	alert := is && op.Op == "remote error"
+	switch {
+	case !demanded || !alert && !closedByServer(err):
+		return nil
+	case len(t.TLS.Certificate) > 0:
+		return fmt.Errorf("%v does not accept the certificate of --cert: %w", addr, err)
+	case alert:
+		return fmt.Errorf("%v demands a certificate of its client: name one with --cert FILE and --key FILE", addr)
+	}
+	return fmt.Errorf("%v wants a certificate of its client, and ended the connection: name one with --cert FILE and --key FILE", addr)
 }
 
 // explain says what the error of a handshake means, and what to write.

@@ -29,7 +29,7 @@ func askOnce(t *testing.T, addr string, spoken *protocol) error {
 	}
 	defer stop()
 	wire := "GET / HTTP/1.1\r\nHost: " + addr + "\r\n\r\n"
-	over, err := spoken.secure(t.Context(), conn)
+	over, err := spoken.secure(t.Context(), conn, new(bool))
 	if err != nil {
 		return err
 	}

@@ -35,11 +35,17 @@ func (p *plan) findServer(ctx context.Context) (server, error) {
 		return server{}, err
 	}
 	s := server{addr: first.addr.String(), status: status}
+	if path := p.flags.users.unix; path != "" {
+		s.addr = spec.UnixPrefix + path
+	}
 	pids := p.flags.pids
 	if len(pids) == 0 && first.local {
 		if pids, err = probe.Listening(int(first.addr.Port())); err != nil {
 			return s, err
 		}
+	}
+	if len(pids) == 0 && first.listener > 0 && len(probe.Tree(first.listener)) > 0 { // who began to listen may have ended
+		pids = []int{first.listener}
 	}
 	if len(pids) == 0 {
 		return s, nil
@@ -77,11 +83,8 @@ func (p *plan) askFirst(ctx context.Context) (a firstAnswer, status int, err err
 		return a, status, err
 	}
 	if len(p.users.asks) == 0 {
-		conn, a, err := p.request.reach(ctx, p.flags.timeout)
-		if err != nil {
-			return a, 0, err
-		}
-		return a, 0, conn.Close()
+		a, err = p.request.greet(ctx, p.flags.timeout)
+		return a, 0, err
 	}
 	for _, q := range p.users.asks {
 		if a, err = q.request.ask(ctx, p.flags.timeout); err != nil {

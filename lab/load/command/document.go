@@ -33,7 +33,7 @@ func (s *session) document(words string) *present.Document {
 		Series: []present.Point{}, Notes: slices.Clone(p.notes),
 		Config: present.Config{
 			Method: p.request.method, Headers: len(p.request.wire) - p.request.body, Body: p.request.body, Status: s.server.status,
-			Connections: p.flags.connections, Ramp: p.rampText, Pipeline: p.flags.pipeline, Arrivals: words, Seed: p.seed,
+			Connections: p.flags.connections, Ramp: p.rampText, Pipeline: p.flags.pipeline, Arrivals: words, Seed: p.seed, Requests: uint64(p.flags.requests),
 			DurationSeconds: p.duration.Seconds(), WarmupSeconds: p.flags.warmup.Seconds(), TimeoutSeconds: p.flags.timeout.Seconds(), CPUs: p.cpus,
 			Percentiles: p.percents,
 		},
@@ -55,6 +55,7 @@ func (s *session) document(words string) *present.Document {
 
 // describeUsers puts into the document what users do.
 func (p *plan) describeUsers(c *present.Config) {
+	c.Unix = p.flags.users.unix
 	c.Think, c.Checks = p.flags.users.think, p.flags.users.checks
 	c.PerConnection, c.ConnectRate, c.Sources = p.flags.users.perConnection, p.users.dials, p.flags.users.sources
 	if p.users.slow.Read > 0 || p.users.slow.Write > 0 {
@@ -76,7 +77,7 @@ func (p *plan) describeProtocol(c *present.Config) {
 		c.Streams = p.flags.protocol.streams
 	}
 	if s := p.protocol.TLS; s != nil {
-		c.TLS = &present.TLSConfig{ServerName: s.ServerName, Insecure: s.Insecure, Resume: s.Resume}
+		c.TLS = &present.TLSConfig{ServerName: s.ServerName, Insecure: s.Insecure, Resume: s.Resume, ClientCertificate: len(s.Certificate) > 0}
 	}
 }
 
@@ -103,6 +104,9 @@ func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, 
 		if target = arrivals.Rate; len(arrivals.Stages) > 0 || arrivals.Burst.Factor != 0 {
 			target = float64(result.Open.Due) / result.Seconds
 		}
+	}
+	if n := result.Requests + results.CountErrors(result.Errors); arrivals == nil && n < d.Config.Requests && !result.Cut {
+		d.Notes = append(d.Notes, fmt.Sprintf("the window was over after %v with %d of %d requests", p.duration, n, d.Config.Requests))
 	}
 	d.Ask(arrivals)
 	if err := d.Fill(result, target, thresholds); err != nil {

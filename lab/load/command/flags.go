@@ -16,11 +16,11 @@ const (
 
 // Groups are the flags in the order in which one comes to need them.
 var Groups = []cli.Group{
-	{Title: "Load", Flags: "connections duration warmup ramp pipeline rate arrivals stages burst find threshold"},
+	{Title: "Load", Flags: "connections duration requests warmup ramp pipeline rate arrivals stages burst find threshold"},
 	{Title: "Request", Flags: "method header body body-file upload chunked status check timeout"},
 	{Title: "Users", Flags: "targets try think seed"},
-	{Title: "Connections", Flags: "requests-per-connection connect-rate sources slow-read slow-write slow-connections max-body keep-going io"},
-	{Title: "TLS and HTTP/2", Flags: "http2 streams insecure tls-insecure ca server-name tls-resume"},
+	{Title: "Connections", Flags: "requests-per-connection connect-rate unix sources slow-read slow-write slow-connections max-body keep-going io"},
+	{Title: "TLS and HTTP/2", Flags: "http2 streams insecure tls-insecure ca cert key server-name tls-resume"},
 	{Title: "Subscribers of event streams", Flags: "sse ndjson length-delimited stamp ids retry stall"},
 	{Title: "The server's side", Flags: "pid control pprof profile profile-time profile-dir"},
 	{Title: "Several generators", Flags: "workers bus bus-credentials name wait"},
@@ -33,6 +33,7 @@ var Groups = []cli.Group{
 type Flags struct {
 	connections, pipeline         int
 	duration, warmup, timeout     time.Duration
+	requests                      int64
 	rate, arrivals, stages, burst string
 	seed                          uint64
 	ramp, find                    string
@@ -60,7 +61,8 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.IntVarP(&l.connections, "connections", "c", 64, "open connections")
 	f.DurationVarP(&l.duration, "duration", "d", 10*time.Second, "measured time; of --stages their sum unless this is given, of --find that of one step")
-	f.DurationVar(&l.warmup, "warmup", 2*time.Second, "time before it; of a closed loop longer while the rate has a trend")
+	f.Int64VarP(&l.requests, "requests", "n", 0, "`NUMBER` of requests after which the window ends, errors included; of --rate arrivals. With --duration whichever comes first")
+	f.DurationVar(&l.warmup, "warmup", 2*time.Second, "time before it; of a closed loop longer while the rate has a trend; none with --requests unless this is given")
 	f.StringVar(&l.ramp, "ramp", "", "change the number of connections of a closed loop in straight lines, from -c on (from 0 without it): `DURATION:CONNECTIONS,...`")
 	f.IntVar(&l.pipeline, "pipeline", 1, "requests in flight on each connection of a closed loop")
 	f.StringVarP(&l.rate, "rate", "r", "", "`RATE` of an open loop: requests a second, or 6000/m, or 50/100ms; with --stages the one that the first of them begins at (0 otherwise), of --find the first that is tried")
@@ -103,6 +105,7 @@ type userFlags struct {
 	perConnection       int
 	connectRate         string
 	sources             []string
+	unix                string
 	slowRead, slowWrite string
 	slowConnections     int
 	maxBody             string
@@ -118,6 +121,7 @@ func (l *userFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&l.think, "think", "", "`TIME` between an answer and the next request: 1s, uniform:1s,3s, exponential:2s, lognormal:120ms,0.8, file:NAME")
 	f.IntVar(&l.perConnection, "requests-per-connection", 0, "answers after which a connection is replaced by a fresh one (0: never)")
 	f.StringVar(&l.connectRate, "connect-rate", "", "`RATE` at which connections are made, at most, written as --rate")
+	f.StringVar(&l.unix, "unix", "", "`SOCKET` to connect to, a path or @NAME of an abstract one; the URL says what is asked for")
 	f.StringSliceVar(&l.sources, "sources", nil, "`ADDRESSES` to connect from: 127.0.0.2, 127.0.0.2-127.0.0.9, 127.0.1.0/24")
 	f.StringVar(&l.slowRead, "slow-read", "", "`BYTES` a second that a client takes of its answers, as 10KiB")
 	f.StringVar(&l.slowWrite, "slow-write", "", "`BYTES` a second that a client sends of its requests")
@@ -131,6 +135,7 @@ type protocolFlags struct {
 	http2, insecure, resume bool
 	streams                 int
 	serverName, ca          string
+	cert, key               string
 }
 
 func (l *protocolFlags) bind(f *pflag.FlagSet) {
@@ -141,6 +146,8 @@ func (l *protocolFlags) bind(f *pflag.FlagSet) {
 	f.BoolVar(&l.resume, "tls-resume", false, "resume TLS sessions: a fresh connection is one of a client that has been there before")
 	f.StringVar(&l.serverName, "server-name", "", "`NAME` that TLS asks for, and that the certificate is checked against (default: that of the URL)")
 	f.StringVar(&l.ca, "ca", "", "`FILE` with the certificates that are trusted, PEM (default: those of the system)")
+	f.StringVar(&l.cert, "cert", "", "`FILE` with the certificate of the client, for servers that demand one, PEM")
+	f.StringVar(&l.key, "key", "", "`FILE` with its private key, PEM (default: that of --cert)")
 }
 
 // streamFlags is the command line of subscribers.

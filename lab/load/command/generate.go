@@ -26,7 +26,7 @@ func (p *plan) order(to *server, arrivals *arrive.Plan) *spec.Spec {
 	users := &p.flags.users
 	s := &spec.Spec{
 		Addr: to.addr, Request: p.request.wire, Expect: spec.Expect{Status: to.status},
-		Connections: p.flags.connections, Pipeline: p.flags.pipeline, Warmup: p.flags.warmup, Window: p.duration, Tick: tickOf(p.duration),
+		Connections: p.flags.connections, Pipeline: p.flags.pipeline, Warmup: p.flags.warmup, Window: p.duration, Tick: p.tick, Requests: uint64(p.flags.requests),
 		Timeout: p.flags.timeout, Arrivals: arrivals, ServerPIDs: to.processes.PIDs, Listen: p.subscribers,
 		PerConnection: users.perConnection, ConnectRate: p.users.dials, Sources: users.sources, Slow: p.users.slow,
 		MaxBody: p.users.maxBody, Persist: users.keepGoing,
@@ -47,13 +47,20 @@ func (p *plan) order(to *server, arrivals *arrive.Plan) *spec.Spec {
 	return s
 }
 
+// longTick is the distance of the time series' points unless the window is short, or very
+// long.
+const longTick = 200 * time.Millisecond
+
+// shortTick is the distance in windows that are as short as they may be, or shorter.
+const shortTick = 20 * time.Millisecond
+
 // tickOf is the distance of the time series' points: five a second, one in runs
 // of more than five minutes, and five points at least.
 func tickOf(window time.Duration) time.Duration {
 	if window > 5*time.Minute {
 		return time.Second
 	}
-	return min(200*time.Millisecond, window/5)
+	return min(longTick, window/5)
 }
 
 // measured is what generators have measured.

@@ -99,6 +99,9 @@ func (p *plan) checkCluster(changed func(string) bool, own bool) error {
 			return fmt.Errorf("--%s: the result of a run in a cluster is the log of its coordinator, as JSON; leave it out", flag)
 		}
 	}
+	if p.flags.protocol.cert != "" {
+		return errors.New("--cert: its private key would be in the manifests; lead the run from here with --apply, or leave it out")
+	}
 	for _, flag := range []string{"cpu", "pid", "bus-credentials", "control", "profile", "profile-dir"} {
 		if changed(flag) {
 			return fmt.Errorf("--%s is about this machine: leave it out of a run in a cluster", flag)

@@ -33,7 +33,8 @@ type plan struct {
 	flags Flags // as they were written; where there is a field below, that one counts
 
 	seed         uint64
-	duration     time.Duration // of the window
+	duration     time.Duration // of the window, at most
+	tick         time.Duration // between the points of the time series
 	workers      int
 	request      request
 	users        userPlan
@@ -62,10 +63,13 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		l.checkNumbers,
 		func() error { return l.checkTogether(changed) },
 		func() error { return p.planRamp(changed) },
+		func() error { return p.planRequests(changed) },
+		func() error { return p.checkUnix(changed) },
 		func() error { return p.planUsers(rawURL, changed) },
 		func() error { return p.planProtocol(changed) },
 		func() error { return p.planArrivals(changed("duration")) },
 		p.checkThink,
+		func() error { p.planSpan(changed("duration")); return nil },
 		p.planObjectives,
 		func() error { return p.planPercentiles(changed("percentiles")) },
 		func() error { return p.planSubscribers(changed) },
@@ -275,6 +279,8 @@ func (p *plan) planRuntime(changed func(string) bool) (err error) {
 		return errors.New("--profile takes profiles from the server's --pprof URL or --control SOCKET: name one of them")
 	case p.flags.find != "":
 		return errors.New("--profile and --find: find the rate first, then profile it with --rate")
+	case p.flags.requests > 0:
+		return errors.New("--profile and --requests: profiles cover a part of a window of known length; write --duration instead of --requests")
 	case l.time < time.Second:
 		return fmt.Errorf("--profile-time %v: want at least 1s", l.time)
 	case p.duration < shortestProfile:

@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -10,6 +11,60 @@ import (
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
+
+// mostTime is how long a window lasts at most when only its number of requests is given.
+const mostTime = time.Hour
+
+// planRequests reads the number of requests after which the window ends. The defaults are
+// others then: there is no warm-up, and no connection without a request.
+func (p *plan) planRequests(changed func(string) bool) error {
+	l := &p.flags
+	if !changed("requests") {
+		return nil
+	}
+	if !changed("warmup") {
+		l.warmup = 0
+	}
+	open := l.rate != "" || l.stages != ""
+	if !open && !changed("connections") {
+		l.connections = int(min(int64(l.connections), max(l.requests, 1)))
+	}
+	under := int64(l.pipeline) * int64(p.inFlight())
+	switch {
+	case l.requests < 1:
+		return fmt.Errorf("--requests %d: want at least 1", l.requests)
+	case l.find != "":
+		return errors.New("--requests and --find: a search is of rates, each for the --duration of a step; leave out one of the two")
+	case l.ramp != "":
+		return errors.New("--requests and --ramp: the steps of a ramp have lengths; leave out one of the two")
+	case open:
+	case l.requests < int64(l.connections):
+		return fmt.Errorf("--requests %d: there are %d connections, which would not all get one; write --connections %[1]d or less", l.requests, l.connections)
+	case l.warmup > 0 && l.requests < under:
+		return fmt.Errorf("--requests %d: %d are under way when the warm-up ends; write as many or more, or leave out --warmup", l.requests, under)
+	}
+	return nil
+}
+
+// planSpan decides how long the window lasts at most, and how far apart the points of its
+// time series are.
+func (p *plan) planSpan(durationGiven bool) {
+	if p.flags.requests == 0 {
+		p.tick = tickOf(p.duration)
+		return
+	}
+	if !durationGiven && p.flags.stages == "" {
+		p.duration = mostTime
+	}
+	if p.arrivals == nil {
+		p.tick = longTick
+		if durationGiven {
+			p.tick = tickOf(p.duration)
+		}
+		return
+	}
+	p.tick = max(tickOf(p.arrivals.Span(uint64(p.flags.requests), p.duration)), shortTick)
+}
 
 // planArrivals makes the arrivals of an open loop.
 func (p *plan) planArrivals(durationGiven bool) (err error) {

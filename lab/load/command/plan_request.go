@@ -132,7 +132,7 @@ const maxStreams = 4096
 func (p *plan) planProtocol(changed func(string) bool) (err error) {
 	l, users := &p.flags.protocol, &p.flags.users
 	secure := p.request.url.Scheme == "https"
-	for _, flag := range []string{"insecure", "tls-insecure", "tls-resume", "server-name", "ca"} {
+	for _, flag := range []string{"insecure", "tls-insecure", "tls-resume", "server-name", "ca", "cert", "key"} {
 		if changed(flag) && !secure {
 			return fmt.Errorf("--%s is about TLS: load an URL that begins with https://, or leave it out", flag)
 		}
@@ -148,10 +148,12 @@ func (p *plan) planProtocol(changed func(string) bool) (err error) {
 		return errors.New("--chunked is about HTTP/1.1: leave it out, HTTP/2 has frames")
 	case (l.http2 || secure) && (users.slowRead != "" || users.slowWrite != ""):
 		return errors.New("--slow-read and --slow-write: slow clients speak HTTP/1.1 in clear; load an http:// URL without --http2")
+	case l.key != "" && l.cert == "":
+		return errors.New("--key is the key of a certificate: name that with --cert")
 	case l.insecure && l.ca != "":
 		return errors.New("--insecure takes any certificate: leave out --ca, or --insecure")
 	}
-	p.protocol = &protocol{HTTP2: l.http2}
+	p.protocol = &protocol{HTTP2: l.http2, Unix: users.unix}
 	if secure {
 		if p.protocol.TLS, err = p.tlsOf(p.request.url); err != nil {
 			return err
@@ -165,12 +167,11 @@ func (p *plan) planProtocol(changed func(string) bool) (err error) {
 }
 
 // tlsOf is how a server is spoken to over TLS.
-func (p *plan) tlsOf(u *url.URL) (*spec.TLS, error) {
-	s := &spec.TLS{ServerName: cmp.Or(p.flags.protocol.serverName, u.Hostname()), Insecure: p.flags.protocol.insecure, Resume: p.flags.protocol.resume}
-	if p.flags.protocol.ca == "" {
-		return s, nil
+func (p *plan) tlsOf(u *url.URL) (s *spec.TLS, err error) {
+	s = &spec.TLS{ServerName: cmp.Or(p.flags.protocol.serverName, u.Hostname()), Insecure: p.flags.protocol.insecure, Resume: p.flags.protocol.resume}
+	if err := p.identify(s); err != nil || p.flags.protocol.ca == "" {
+		return s, err
 	}
-	var err error
 	if s.Roots, err = os.ReadFile(p.flags.protocol.ca); err != nil {
 		return nil, readable("ca", p.flags.protocol.ca, err)
 	}
@@ -180,9 +181,42 @@ func (p *plan) tlsOf(u *url.URL) (*spec.TLS, error) {
 	return s, nil
 }
 
+// identify reads the certificate of the client.
+func (p *plan) identify(s *spec.TLS) (err error) {
+	cert, key := p.flags.protocol.cert, cmp.Or(p.flags.protocol.key, p.flags.protocol.cert)
+	if cert == "" {
+		return nil
+	}
+	if s.Certificate, err = os.ReadFile(cert); err != nil {
+		return readable("cert", cert, err)
+	}
+	if s.Key, err = os.ReadFile(key); err != nil {
+		return readable("key", key, err)
+	}
+	of := "cert " + cert
+	if key != cert {
+		of = "key " + key
+	}
+	switch _, err = s.Identity(time.Now()); {
+	case err == nil:
+		return nil
+	case errors.Is(err, spec.ErrNoKey) && key == cert:
+		return fmt.Errorf("--%s: %w; name the file that has it with --key", of, err)
+	case errors.Is(err, spec.ErrNoKey):
+		return fmt.Errorf("--%s: %w; give a PEM file", of, err)
+	case errors.Is(err, spec.ErrEncryptedKey):
+		return fmt.Errorf("--%s: %w; write one that is not, as openssl pkey -in %s -out plain.pem", of, err, key)
+	case errors.Is(err, spec.ErrOtherKey):
+		return fmt.Errorf("--%s: %w in %s; give the two that belong together", of, err, cert)
+	case errors.Is(err, spec.ErrNoCertificate):
+		return fmt.Errorf("--cert %s: %w; give a PEM file", cert, err)
+	}
+	return fmt.Errorf("--cert %s: %w", cert, err)
+}
+
 // ofRequests are the flags that subscribers have no use for.
 var ofRequests = []string{
-	"ramp", "pipeline", "rate", "arrivals", "stages", "burst", "find", "method", "body", "body-file", "status",
+	"requests", "ramp", "pipeline", "rate", "arrivals", "stages", "burst", "find", "method", "body", "body-file", "status",
 	"targets", "think", "check", "upload", "chunked", "requests-per-connection", "slow-read", "slow-write", "slow-connections",
 	"max-body", "keep-going", "try",
 }

@@ -96,7 +96,7 @@ func (p *plan) checkUsers(rawURL string, changed func(string) bool) error {
 	} else if rawURL == "" {
 		return errors.New("name one URL, as redline load http://127.0.0.1:8080/; there are 0 arguments")
 	}
-	for _, flag := range []string{"rate", "stages", "ramp", "find", "threshold", "percentiles", "json", "csv", "hdr", "html"} {
+	for _, flag := range []string{"requests", "rate", "stages", "ramp", "find", "threshold", "percentiles", "json", "csv", "hdr", "html"} {
 		if l.try && changed(flag) {
 			return fmt.Errorf("--%s beside --try: that measures nothing; leave one of them out", flag)
 		}
@@ -154,6 +154,23 @@ func (p *plan) planPace() (err error) {
 	}
 	if _, err = sock.ParseSources(l.sources); err != nil {
 		return fmt.Errorf("--sources: %w", err)
+	}
+	return nil
+}
+
+// checkUnix refuses what is no Unix socket, and what cannot be done with one.
+func (p *plan) checkUnix(changed func(string) bool) error {
+	if !changed("unix") {
+		return nil
+	}
+	if err := sock.CheckPath(p.flags.users.unix); err != nil {
+		return fmt.Errorf("--unix: %w", err)
+	}
+	switch {
+	case len(p.flags.users.sources) > 0:
+		return errors.New("--sources are addresses, and a Unix socket has none: leave out --sources or --unix")
+	case p.flags.fleet.bus != "" || p.flags.kube.kubernetes:
+		return errors.New("--unix is a socket of this machine: leave it out of a run with --bus or --kubernetes; --workers starts several generators here")
 	}
 	return nil
 }
@@ -249,7 +266,7 @@ func (p *plan) planScenario(s *spec.Scenario, u *url.URL) (err error) {
 		return fmt.Errorf("%s: requests to %s and %s: write a file for each server, and run them beside each other", s.Name, origins[0].Addr, origins[1].Addr)
 	}
 	if compiled.Sequential() && p.flags.pipeline > 1 {
-		return fmt.Errorf("--pipeline %d: flows and setup of %s wait for each answer; leave --pipeline out", p.flags.pipeline, s.Name)
+		return fmt.Errorf("--pipeline %d: flows, setup and cookies of %s wait for each answer; leave --pipeline out", p.flags.pipeline, s.Name)
 	}
 	server := serverOf(compiled)
 	at, err := parseURL(server)

@@ -3,6 +3,7 @@ package fleet
 import (
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"net/netip"
 
 	"github.com/redline-go/redline/lab/load/arrive"
@@ -29,22 +30,23 @@ func Divide(order *spec.Spec, n int) ([]Order, error) {
 		return nil, err
 	}
 	orders := make([]Order, n)
-	users := 0
+	users, before := 0, 0
 	for i, share := range shares {
-		part, err := json.Marshal(specOf(order, share, users))
+		part, err := json.Marshal(specOf(order, share, users, before))
 		if err != nil {
 			return nil, fmt.Errorf("encode the order of worker %d: %w", i, err)
 		}
 		share.Sources = nil // they are in the specification
 		orders[i] = Order{Share: share, Spec: part}
 		users += share.Connections * max(order.Streams, 1)
+		before += share.Connections
 	}
 	return orders, nil
 }
 
-// specOf returns one worker's specification; before is the number of users of the workers
-// before it.
-func specOf(whole *spec.Spec, share Share, before int) *spec.Spec {
+// specOf gives one worker's specification; users and connections are how many of them the
+// workers before it have.
+func specOf(whole *spec.Spec, share Share, users, connections int) *spec.Spec {
 	s := *whole
 	n := float64(share.Workers)
 	s.Member, s.Connections = true, share.Connections
@@ -58,6 +60,7 @@ func specOf(whole *spec.Spec, share Share, before int) *spec.Spec {
 			s.Slow = spec.Slow{} // 0 connections would mean all
 		}
 	}
+	s.Requests = requestsOf(whole, share, connections)
 	if whole.Arrivals != nil {
 		s.Arrivals = arrivals(whole.Arrivals, share)
 	}
@@ -71,7 +74,7 @@ func specOf(whole *spec.Spec, share Share, before int) *spec.Spec {
 		if play.Users == 0 {
 			play.Users = whole.Places()
 		}
-		play.First += before
+		play.First += users
 		s.Scenario = &play
 	}
 	return &s
@@ -85,6 +88,21 @@ func countOf(k int, share Share) int {
 		n++
 	}
 	return n
+}
+
+// requestsOf is how many of the requests a worker has. In an open loop all have the same rate.
+// In a closed one they are in proportion to the connections, of which before are those of
+// the workers before it.
+func requestsOf(whole *spec.Spec, share Share, before int) uint64 {
+	if whole.Arrivals != nil {
+		return uint64(countOf(int(whole.Requests), share))
+	}
+	until := func(connections int) uint64 {
+		high, low := bits.Mul64(whole.Requests, uint64(connections))
+		n, _ := bits.Div64(high, low, uint64(whole.Connections))
+		return n
+	}
+	return until(before+share.Connections) - until(before)
 }
 
 // arrivals returns one worker's part of a plan. The parts together are that plan or, if

@@ -83,6 +83,39 @@ func TestDivideOfUsers(t *testing.T) {
 	}
 }
 
+// The requests of all workers are as many as were asked for. In a closed loop each has what
+// its connections have under way at least, if all together have.
+func TestDivideOfRequests(t *testing.T) {
+	for _, c := range []struct {
+		requests    uint64
+		connections int
+		arrivals    *arrive.Plan
+		want        []uint64
+	}{
+		{100, 4, nil, []uint64{50, 25, 25}},
+		{4 * 16, 4, nil, []uint64{32, 16, 16}},
+		{4*16 + 3, 4, nil, []uint64{33, 17, 17}},
+		{7, 7, nil, []uint64{3, 2, 2}},
+		{1 << 62, 4, nil, []uint64{1 << 61, 1 << 60, 1 << 60}},
+		{100, 4, &arrive.Plan{Rate: 30}, []uint64{34, 33, 33}},
+		{0, 4, nil, []uint64{0, 0, 0}},
+	} {
+		orders, err := Divide(&spec.Spec{Requests: c.requests, Connections: c.connections, Arrivals: c.arrivals}, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum uint64
+		for i, s := range specs(t, orders) {
+			if sum += s.Requests; s.Requests != c.want[i] {
+				t.Errorf("%+v: worker %d has %d", c, i, s.Requests)
+			}
+		}
+		if sum != c.requests {
+			t.Errorf("%+v: %d in all", c, sum)
+		}
+	}
+}
+
 func TestDivideRefused(t *testing.T) {
 	for _, s := range []spec.Spec{{Connections: 2}, {Connections: 5, Sources: []string{"x"}}} {
 		if orders, err := Divide(&s, 3); err == nil {

@@ -86,6 +86,7 @@ type Config struct {
 	Think         string     `json:"think,omitempty"`                   // as it was written
 	PerConnection int        `json:"requests_per_connection,omitempty"` // after which a connection is replaced
 	ConnectRate   float64    `json:"connects_per_second,omitempty"`     // at most
+	Unix          string     `json:"unix_socket,omitempty"`             // that is connected to; the URL's host is only named then
 	Sources       []string   `json:"sources,omitempty"`                 // addresses that connections come from
 	Slow          *spec.Slow `json:"slow,omitempty"`                    // connections on thin lines, bytes a second
 
@@ -102,7 +103,8 @@ type Config struct {
 	Pipeline        int     `json:"pipeline"`
 	Arrivals        string  `json:"arrivals,omitempty"` // of an open loop, in words
 	Seed            uint64  `json:"seed"`               // of all that is random
-	DurationSeconds float64 `json:"duration_seconds"`
+	Requests        uint64  `json:"requests,omitempty"` // after which the window ends: answers and errors, of an open loop arrivals; none: it ends with its time
+	DurationSeconds float64 `json:"duration_seconds"`   // of the window, at most
 	WarmupSeconds   float64 `json:"warmup_seconds"`
 	TimeoutSeconds  float64 `json:"timeout_seconds"`
 	CPUs            []int   `json:"cpus"`              // of the generator
@@ -140,6 +142,7 @@ type Point struct {
 
 	Counted Counted `json:"-"` // what Rate and Errors come from, for those who look on
 
+	done uint64  // right answers and errors since the point before
 	used float64 // CPU seconds of the generator since its process began; 0 when they are not known
 }
 
@@ -153,7 +156,7 @@ type Counted struct {
 
 // PointOf turns a tick into a point.
 func PointOf(t *spec.Tick) Point {
-	p := Point{P95Us: t.P95, InFlight: t.InFlight, InFlightMax: t.InFlightMax, SendLag: t.SendLag, Waiting: t.Waiting, Users: t.Users, Stream: t.Listen, used: t.Used, Sample: results.Sample{
+	p := Point{P95Us: t.P95, InFlight: t.InFlight, InFlightMax: t.InFlightMax, SendLag: t.SendLag, Waiting: t.Waiting, Users: t.Users, Stream: t.Listen, done: t.Requests + t.Errors, used: t.Used, Sample: results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}}
 	p.Counted = Counted{Requests: t.Requests, Kinds: t.Kinds, BytesIn: t.BytesIn, BytesOut: t.BytesOut}

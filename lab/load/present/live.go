@@ -29,6 +29,7 @@ type Live struct {
 	read   Point // the last with a reading of the runtime
 	rates  []float64
 	errors uint64
+	done   uint64  // requests of the window, errors included
 	drawn  int     // lines of the panel on the screen
 	said   float64 // whole seconds that a line was written for
 	steps  bool    // without a terminal, only what is said
@@ -68,7 +69,7 @@ func (l *Live) Window() {
 	if l == nil {
 		return
 	}
-	l.phase, l.errors, l.said = "window", 0, math.Inf(-1)
+	l.phase, l.errors, l.done, l.said = "window", 0, 0, math.Inf(-1)
 	l.draw()
 }
 
@@ -81,6 +82,7 @@ func (l *Live) Point(p Point) {
 		l.read = p
 	}
 	l.errors += p.Errors
+	l.done += p.done
 	l.rates = append(l.rates, p.Rate)
 	if over := len(l.rates) - sparkCells; over > 0 {
 		l.rates = append(l.rates[:0], l.rates[over:]...)
@@ -130,7 +132,19 @@ func (l *Live) write(text string) {
 
 // progress is the line for those without a terminal.
 func (l *Live) progress() string {
-	return fmt.Sprintf("%-7s %5.1fs  %s", l.phase, l.point.T, strings.Join(l.figures(), "  "))
+	figures := l.figures()
+	if l.counts() {
+		figures = append([]string{l.share()}, figures...)
+	}
+	return fmt.Sprintf("%-7s %5.1fs  %s", l.phase, l.point.T, strings.Join(figures, "  "))
+}
+
+// counts reports whether the window ends after a number of requests.
+func (l *Live) counts() bool { return l.phase == "window" && l.doc.Config.Requests > 0 }
+
+// share says how many of these there were.
+func (l *Live) share() string {
+	return fmt.Sprintf("%d of %d requests", l.done, l.doc.Config.Requests)
 }
 
 // figures are those of the last point.
@@ -178,9 +192,13 @@ func (l *Live) panel() []string {
 	if span > 0 {
 		share = at / span
 	}
+	text := fmt.Sprintf("%.1f of %.1f s", at, span)
+	if l.counts() {
+		share, text = float64(l.done)/float64(c.Requests), fmt.Sprintf("%s, %.1f s", l.share(), at)
+	}
 	lines := []string{
 		l.doc.Asked(),
-		fmt.Sprintf("%s %-7s %.1f of %.1f s", report.Bar(share, min(20, l.screen.Width/4)), l.phase, at, span),
+		fmt.Sprintf("%s %-7s %s", report.Bar(min(share, 1), min(20, l.screen.Width/4)), l.phase, text),
 	}
 	if len(l.rates) == 0 {
 		return lines

@@ -55,6 +55,30 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// Where the window ends after a number of requests, their share is shown.
+func TestLiveShowsRequests(t *testing.T) {
+	for _, width := range []int{0, 80} {
+		var b strings.Builder
+		d, _ := openRun(t)
+		d.Config.Requests = 1000
+		l := NewLive(&b, screen.Screen{Width: width, Rewrites: width > 0})
+		l.Begin(d)
+		l.Window()
+		for _, at := range []float64{0.2, 1.2} {
+			l.Point(PointOf(&spec.Tick{T: at, Seconds: 0.2, Requests: 200, Errors: 50, P50: 1000, P99: 2000}))
+		}
+		want := []string{"window    1.2s  500 of 1000 requests  rate 1.00k/s"}
+		if width > 0 {
+			want = []string{"█████░░░░░░░░░░░░░░░ window  250 of 1000 requests, 0.2 s", "██████████░░░░░░░░░░ window  500 of 1000 requests, 1.2 s"}
+		}
+		for _, w := range want {
+			if !strings.Contains(b.String(), w) {
+				t.Errorf("width %d: no %q in %q", width, w, b.String())
+			}
+		}
+	}
+}
+
 // The bars have a scale, which is that of the bars that fit.
 func TestLiveScale(t *testing.T) {
 	d, _ := openRun(t)

@@ -118,8 +118,21 @@ func (d *Document) Describe() string {
 		parts = append(parts, "open loop: "+c.Arrivals)
 	}
 	parts = append(parts, d.behaviour()...)
-	return strings.Join(append(parts, fmt.Sprintf("%s after %s of warm-up",
-		report.Seconds(d.Seconds), report.Seconds(d.Generator.WarmupSeconds))), ", ")
+	if c.Requests > 0 {
+		parts = append(parts, counted(c.Requests))
+	}
+	warm := fmt.Sprintf("after %s of warm-up", report.Seconds(d.Generator.WarmupSeconds))
+	if c.Requests > 0 && d.Generator.WarmupSeconds == 0 {
+		warm = "without a warm-up"
+	}
+	return strings.Join(append(parts, report.Seconds(d.Seconds)+" "+warm), ", ")
+}
+
+func counted(requests uint64) string {
+	if requests == 1 {
+		return "1 request"
+	}
+	return fmt.Sprintf("%d requests", requests)
 }
 
 func (s *summary) rate(d *Document) {

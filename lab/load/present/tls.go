@@ -13,6 +13,8 @@ type TLSConfig struct {
 	ServerName string `json:"server_name"`
 	Insecure   bool   `json:"insecure"` // any certificate was taken
 	Resume     bool   `json:"resume"`   // sessions were resumed
+
+	ClientCertificate bool `json:"client_certificate,omitempty"` // the generator had one to show
 }
 
 // TLS is what the handshakes came to.
@@ -51,6 +53,9 @@ func (d *Document) protocol() (parts []string) {
 	}
 	if t := d.TLS; t != nil {
 		parts = append(parts, report.Line(t.Version))
+	}
+	if t := d.Config.TLS; t != nil && t.ClientCertificate {
+		parts = append(parts, "with a client certificate")
 	}
 	return parts
 }

@@ -166,6 +166,7 @@ func (d *Document) behaviour() (parts []string) {
 	add(c.PerConnection == 1, "a fresh connection for each request")
 	add(c.PerConnection > 1, "a fresh connection after %d requests", c.PerConnection)
 	add(c.ConnectRate > 0, "at most %.6g connects/s", c.ConnectRate)
+	add(c.Unix != "", "over the socket %s", report.Line(c.Unix))
 	add(len(c.Sources) > 0, "from %s", report.Line(strings.Join(c.Sources, ", ")))
 	if c.Slow != nil {
 		add(c.Slow.Read > 0, "%d of them taking %s/s", c.Slow.Connections, report.Bytes(float64(c.Slow.Read), " "))

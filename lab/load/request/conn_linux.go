@@ -83,6 +83,10 @@ func (l *loop) dial(c *conn, now int64) error {
 	c.parser.Reset()
 	l.connecting++
 	err = unix.Connect(fd, l.dialer.To)
+	if err == unix.EAGAIN { // of a Unix socket: as many connections as may wait for the server do
+		l.queueFull(c, now)
+		return nil
+	}
 	if err != nil && err != unix.EINPROGRESS {
 		l.connectFailed(c, err, now)
 		return nil
@@ -116,7 +120,9 @@ func (l *loop) stand(c *conn, now int64) {
 	l.refusedSince = 0
 	c.phase = open
 	if !l.started {
-		l.lastRight = now
+		if l.standing > l.most { // those that come and go are no progress
+			l.most, l.lastRight = l.standing, now
+		}
 		return
 	}
 	l.enter(c, now)
@@ -129,6 +135,15 @@ func (l *loop) enter(c *conn, now int64) {
 		return
 	}
 	l.ready(c, now)
+}
+
+// queueFull puts c up for another try. That is no error, unless it does not help for long.
+func (l *loop) queueFull(c *conn, now int64) {
+	if l.refusedSince == 0 {
+		l.refusedSince = now
+	}
+	l.cause = wrap("connect "+l.spec.Addr, unix.EAGAIN)
+	l.drop(c, now+retryFailed)
 }
 
 func (l *loop) connectFailed(c *conn, err error, now int64) {
@@ -177,6 +192,9 @@ func (l *loop) begin(c *conn, now int64) {
 	if l.reel.varied() {
 		c.from = c.follow
 		c.out, c.follow = l.reel.batch(c.from)
+	}
+	if l.quota.on {
+		l.shorten(c)
 	}
 	l.flight.Add(c.asked, now)
 	l.flush(c)
@@ -331,6 +349,7 @@ func (l *loop) leave(c *conn, now int64) {
 		l.fail(c, tally.KindClosed, now)
 		return
 	}
+	l.quota.refund(c.asked - c.done)
 	l.drop(c, now+l.think(c))
 }
 
@@ -341,10 +360,16 @@ func (l *loop) fail(c *conn, k tally.Kind, due int64) {
 		l.drop(c, due)
 		return
 	}
-	l.rec.Errors[k]++
-	if l.play != nil && c.phase == open && c.done < c.asked {
-		l.lostExchange(&c.exchange, c.turn.targets[c.done])
+	var target *scenario.Target
+	lost := 0
+	if c.phase == open {
+		lost = c.asked - c.done
 	}
+	if l.play != nil && lost > 0 {
+		target = c.turn.targets[c.done]
+		l.lostExchange(&c.exchange, target)
+	}
+	l.rec.Errors[k] += l.quota.errors(lost, target)
 	l.drop(c, due)
 }
 

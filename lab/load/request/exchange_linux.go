@@ -55,9 +55,10 @@ func (l *loop) answer(x *exchange, target *scenario.Target, a answer, now int64)
 	if target != nil && target.Flow() >= 0 {
 		l.step(x, target, now)
 	}
+	k := tally.KindBody
 	switch {
 	case a.failed != "":
-		l.rec.Errors[tally.KindCheck]++
+		k = tally.KindCheck
 		l.cause = &checkError{target: target.Name(), check: a.failed}
 		if l.counted(x, target) {
 			l.play.counts[target.Index()].failed[a.failed]++
@@ -66,15 +67,15 @@ func (l *loop) answer(x *exchange, target *scenario.Target, a answer, now int64)
 		l.right(x, target, 1, now)
 		return
 	case a.verdict == h1.BadStatus:
-		l.rec.Errors[tally.KindStatus]++
+		k = tally.KindStatus
 		l.cause = &statusError{got: a.status, want: l.spec.Expect.Status}
 	case a.verdict == h1.BadLength:
-		l.rec.Errors[tally.KindLength]++
+		k = tally.KindLength
 		l.cause = errLength
 	default:
-		l.rec.Errors[tally.KindBody]++
 		l.cause = errBody
 	}
+	l.rec.Errors[k] += l.quota.errors(1, target)
 	x.first = 0
 	l.rec.Answered++
 	if l.open != nil {

@@ -82,6 +82,7 @@ func trim(value []byte) []byte { return bytes.Trim(value, " \t") }
 // letter is what a requester of a scenario writes its requests with.
 type letter struct {
 	own    []*h2.Request // those that differ each time, by target
+	fields []int         // of own, how many the view had
 	view   scenario.View
 	length []byte // of the content, in digits
 }
@@ -104,8 +105,9 @@ func (m *mux) compose(s *requester) error {
 	w := s.letter
 	v := &w.view
 	t.user.View(v, s.target)
-	if w.own[i] == nil {
+	if w.own[i] == nil || w.fields[i] != len(v.Fields) { // the first cookie is one more
 		var err error
+		w.fields[i] = len(v.Fields)
 		w.own[i], err = newRequest(v, s.target, true)
 		s.request = w.own[i]
 		return err

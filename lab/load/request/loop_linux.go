@@ -72,6 +72,7 @@ type loop struct {
 	conns    []conn
 
 	timers run.Timers
+	quota  quota // of requests, in a closed loop
 	polled int64 // events until then have been seen
 	retry  []later
 	again  []again
@@ -82,6 +83,7 @@ type loop struct {
 	resigned     bool // that there is no hope is known
 	connecting   int
 	standing     int
+	most         int // that there were of these before the start
 	held         int // of them, those with conn.held
 	nextScan     int64
 	nextDial     int64 // when Spec.ConnectRate lets another connection begin
@@ -257,6 +259,9 @@ func (l *loop) Until(t int64) error {
 		if err := l.upkeep(now); err != nil {
 			return err
 		}
+		if l.complete() {
+			return run.ErrComplete
+		}
 		wake := t
 		if l.open != nil {
 			wake = min(t, l.dispatch(now)-wakeEarly)
@@ -273,7 +278,7 @@ func (l *loop) Until(t int64) error {
 
 // sleep is until when the thread may sleep if nothing comes.
 func (l *loop) sleep(now, t int64) int64 {
-	if len(l.retry) > 0 && !l.draining {
+	if len(l.retry) > 0 && !l.draining && !l.quota.spent() {
 		return min(t, now+retryFailed)
 	}
 	return min(t, now+scanEvery)
@@ -292,7 +297,7 @@ func (l *loop) upkeep(now int64) error {
 	// Not what has become due since: a connection that was closed while its user
 	// thought is to be known before the user asks, however late this thread is.
 	l.fire(l.polled)
-	if len(l.retry) > 0 && !l.draining && now >= l.nextDial {
+	if len(l.retry) > 0 && !l.draining && !l.quota.spent() && now >= l.nextDial {
 		if err := l.redial(now); err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (l *loop) newMux(c *conn, index int) *mux {
 		s.slot, s.judge.Rules = -1, l.rules
 		if l.play != nil {
 			s.turn = &turn{user: l.play.user(l.spec, index*n+i)}
-			s.letter = &letter{own: make([]*h2.Request, len(l.play.requests))}
+			s.letter = &letter{own: make([]*h2.Request, len(l.play.requests)), fields: make([]int, len(l.play.requests))}
 		}
 	}
 	return m
@@ -93,7 +93,7 @@ func (l *loop) consumeFrames(c *conn, in []byte, now int64) {
 	case code != h2.CodeNone && !m.scolded:
 		m.scolded = true
 		l.cause = errGoaway
-		l.rec.Errors[tally.KindGoaway]++
+		l.rec.Errors[tally.KindGoaway] += l.quota.errors(0, nil)
 	}
 	switch {
 	case err != nil || m.under > 0:
@@ -174,7 +174,7 @@ func (m *mux) pump(now int64) {
 			m.send(i, now)
 		case l.open != nil && (s.turn == nil || !s.turn.peek().Setup()):
 			l.open.queue.Free(m.place(i), now)
-		case !l.draining:
+		case !l.draining && l.claim(s.turn):
 			if l.broken = m.compose(s); l.broken != nil {
 				return
 			}
@@ -292,7 +292,7 @@ func (m *mux) done(i int) {
 // failed counts a request that will not be answered. The next one waits for a
 // moment: a server that refuses it would refuse that as well.
 func (m *mux) failed(i int, k tally.Kind, now int64) {
-	m.loop.rec.Errors[k]++
+	m.loop.rec.Errors[k] += m.loop.quota.errors(1, m.requesters[i].target)
 	m.lose(i)
 	m.requesters[i].until = now + retryFailed
 	m.loop.wakeRequester(m, i, now+retryFailed)
@@ -356,7 +356,15 @@ func (l *loop) scanStreams(c *conn, now int64) {
 
 // failStreams counts the requests that are lost with a connection.
 func (m *mux) failStreams(k tally.Kind) {
-	m.loop.rec.Errors[k] += uint64(max(m.under, 1))
+	l := m.loop
+	if m.under == 0 {
+		l.rec.Errors[k] += l.quota.errors(0, nil)
+	}
+	for i := range m.requesters {
+		if s := &m.requesters[i]; s.slot >= 0 {
+			l.rec.Errors[k] += l.quota.errors(1, s.target)
+		}
+	}
 }
 
 // lost takes note that the connection is gone.
@@ -367,8 +375,11 @@ func (m *mux) lost() {
 		if s.slot >= 0 {
 			m.lose(i)
 		}
-		if s.eager && l.open != nil {
+		switch {
+		case s.eager && l.open != nil:
 			l.open.Fail(&s.arrival)
+		case s.eager && (s.target == nil || !s.target.Setup()):
+			l.quota.refund(1)
 		}
 		if s.eager && s.target != nil { // drawn, and never sent
 			if s.target.Flow() >= 0 {

@@ -112,6 +112,8 @@ func (l *loop) ready(c *conn, now int64) {
 	case l.spec.Idle && c.parser.Count > 0:
 		c.held = true
 		l.held++
+	case l.quota.on && !l.draining:
+		l.spend(c, now)
 	case l.play != nil && !l.draining:
 		l.play.compose(c, l.spec.Pipeline)
 		l.begin(c, l.Now())

@@ -118,7 +118,7 @@ func (p *play) accept(order *spec.Spec) error {
 	case origins[0].Scheme != order.Scheme():
 		return fmt.Errorf("scenario: requests by %s, connections for %s", origins[0].Scheme, order.Scheme())
 	case p.plan.Sequential() && order.Pipeline > 1:
-		return fmt.Errorf("scenario: flows and setup wait for answers, so that a pipeline of %d has no meaning", order.Pipeline)
+		return fmt.Errorf("scenario: flows, setup and cookies wait for answers, so that a pipeline of %d has no meaning", order.Pipeline)
 	}
 	s := order.Scenario
 	if users, places := max(s.Users, order.Places()), order.Places(); s.First < 0 || s.First+places > users {

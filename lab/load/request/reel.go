@@ -37,6 +37,9 @@ func (r *reel) batch(first int) (text []byte, next int) {
 	return r.text[r.starts[first]:r.starts[first+r.depth]], (first + r.depth) % r.count
 }
 
+// size returns how many bytes the first n requests of that batch have.
+func (r *reel) size(first, n int) int { return r.starts[first+n] - r.starts[first] }
+
 // begun returns how many requests of the batch that begins with first have any byte before
 // off.
 func (r *reel) begun(first, off int) (n int) {

@@ -64,9 +64,9 @@ func (c *client) Connect(r *run.Runner) error {
 	return nil
 }
 
-// Start sends the first requests.
+// Start sends the first requests, unless all are those of the window.
 func (c *client) Start() {
-	if !c.spec.Idle {
+	if !c.spec.Idle && !c.beginsCold() {
 		c.start()
 	}
 }
@@ -97,6 +97,13 @@ func (c *client) Begin(begin, end int64) {
 		c.crew.begin(begin, end, c.at.Failures())
 	}
 	c.flight.Begin(begin)
+	if c.counts() {
+		c.quota.want = c.at.Requests + c.at.Failures() + c.spec.Requests
+		c.quota.begin(c.spec.Requests, c.underWay())
+	}
+	if c.beginsCold() {
+		c.start()
+	}
 	if c.play != nil {
 		c.play.begin()
 	}

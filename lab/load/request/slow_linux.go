@@ -226,7 +226,7 @@ func (l *loop) scan(now int64) error {
 	if l.spec.Persist && l.started || l.resigned {
 		return nil
 	}
-	if l.refusedSince != 0 && now-l.refusedSince > refusedFor {
+	if l.refusedSince != 0 && !l.quota.spent() && now-l.refusedSince > refusedFor {
 		return run.Hopeless{Err: l.cause}
 	}
 	// Half as much again, so that a connection that replaced a stalled one has

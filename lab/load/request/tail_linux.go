@@ -48,6 +48,9 @@ func newTail(l *loop) *tail {
 	if l.play != nil {
 		t.counts, l.play.counts = l.play.counts, newCounts(len(l.play.counts))
 	}
+	if l.quota.want = 0; l.quota.done { // all that was to be answered is
+		return t
+	}
 	for i := range l.conns {
 		c := &l.conns[i]
 		f := flight{c: c, gen: c.gen, sent: c.sent}

@@ -22,6 +22,10 @@ const (
 // ErrCancelled is returned by Client.Until when its context has ended.
 var ErrCancelled = errors.New("cancelled")
 
+// ErrComplete is what Client.Until returns in the window when Spec.Requests have been
+// answered, or failed.
+var ErrComplete = errors.New("complete")
+
 // Hopeless wraps the reason why a run is given up that would have no useful result.
 type Hopeless struct{ Err error }
 
@@ -35,7 +39,7 @@ func (e Hopeless) Unwrap() error { return e.Err }
 // its Now.
 type Client interface {
 	Now() int64          // monotonic
-	Until(t int64) error // generates load until time t; ErrCancelled and Hopeless may end the window early
+	Until(t int64) error // generates load until time t; ErrCancelled, ErrComplete and Hopeless may end the window early
 	Spun() int64         // nanoseconds spent in polls that found nothing
 	Requests() uint64    // valid answers, or events, since the client was created
 
@@ -74,9 +78,11 @@ type Runner struct {
 	tickAt   int64        // time of the last tick
 	cpu      cputime.Time // at the last tick
 
-	warmup int64 // measured length
-	steady bool
-	began  bool // the window has begun
+	length   int64 // of the window, at most
+	warmup   int64 // measured length
+	steady   bool
+	began    bool // the window has begun
+	complete bool // the window is over, as there were enough requests
 }
 
 // Do generates the load that order specifies, with the client that open returns, and
@@ -118,6 +124,7 @@ func do(order *spec.Spec, emit func(spec.Event), open func() (Client, error)) (e
 	if order.Member {
 		r.rec.Delta = tally.NewDelta()
 	}
+	r.length = windowOf(order)
 	if err := c.Connect(r); err != nil {
 		return err
 	}
@@ -133,6 +140,15 @@ func do(order *spec.Spec, emit func(spec.Event), open func() (Client, error)) (e
 	}
 	emit(spec.Event{Result: res})
 	return nil
+}
+
+// windowOf is how long the window may last, in nanoseconds: with a number of arrivals until
+// the next one would be due.
+func windowOf(order *spec.Spec) int64 {
+	if order.Arrivals == nil || order.Requests == 0 {
+		return int64(order.Window)
+	}
+	return int64(order.Arrivals.Span(order.Requests, order.Window))
 }
 
 // Until runs the client until time t. If the client gives up because the server process has
@@ -272,7 +288,7 @@ func (r *Runner) window() (*spec.Result, error) {
 	}
 	r.began = true
 	begin, cpu, spun := r.tickAt, r.cpu, c.Spun()
-	end := begin + int64(r.Spec.Window)
+	end := begin + r.length
 	r.rec.Begin()
 	c.Begin(begin, end)
 	own, err := cputime.Own()
@@ -285,7 +301,7 @@ func (r *Runner) window() (*spec.Result, error) {
 	}
 	r.enter(begin, end)
 	res := &spec.Result{Errors: map[string]uint64{}}
-	for r.tickAt < end && !res.Cut {
+	for r.tickAt < end && !res.Cut && !r.complete {
 		if err := r.measure(begin, res); err != nil {
 			return nil, err
 		}
@@ -307,10 +323,15 @@ func (r *Runner) window() (*spec.Result, error) {
 	return res, c.Result(res, r.tickAt)
 }
 
-// measure runs to the end of the window. ErrCancelled and Hopeless end the window with the
-// current tick if at least one tick was complete; otherwise they are returned.
+// measure runs to the end of the window, or until the client is complete. ErrCancelled and
+// Hopeless end the window with the current tick if at least one tick was complete; otherwise
+// they are returned.
 func (r *Runner) measure(begin int64, res *spec.Result) error {
 	err := r.advance(r.end)
+	if err == ErrComplete {
+		r.complete = true
+		return r.tick()
+	}
 	lost, resigned := err.(Hopeless)
 	if err != ErrCancelled && !resigned || r.client.Now()-begin < int64(r.Spec.Tick) {
 		return err

@@ -126,7 +126,7 @@ func (b *binder) pairs(list []string) fields {
 
 // file compiles everything.
 func (c *compiler) file(f *file) {
-	c.defaults = f.Defaults
+	c.defaults, c.plan.cookies = f.Defaults, f.Cookies
 	if c.o.Base != "" {
 		f.Base = literal(c.o.Base, 0)
 	}
@@ -304,6 +304,9 @@ func (c *compiler) step(st *step, owner string, s *scope) *Target {
 	s.headers(t, st.Headers)
 	t.checks = c.checks(st.Checks)
 	t.think = c.think(st.Think)
+	if t.cookies = c.plan.cookies; t.cookies && slices.ContainsFunc(t.fields, func(f fieldTemplate) bool { return f.lower == "cookie" }) {
+		c.fail(st.Line, "leave out one of the two", "%s: a header Cookie beside cookies: true", t.name)
+	}
 	t.assemble()
 	return t
 }

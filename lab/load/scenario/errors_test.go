@@ -72,6 +72,7 @@ var flaws = []struct{ text, want string }{
 	{"order: sequence\ntargets:\n- url: /\n  weight: 2\n", "s.yaml:4: weights apply only to random order"},
 	{"targets:\n- url: /\n- url: /\n", `s.yaml:3: "GET /" is also the name of the target in line 2; give it a unique name`},
 	{"flows:\n- steps:\n  - url: /\n", "s.yaml:2: a flow without a name; write name: checkout"},
+	{"cookies: true\ntargets:\n- url: /\n  headers: {Cookie: a=1}\n", "a header Cookie beside cookies: true; leave out one of the two"},
 	{"flows:\n- name: f\n", `s.yaml:2: flow "f" has no steps; write steps:`},
 
 	// Headers.

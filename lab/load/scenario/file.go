@@ -16,6 +16,7 @@ const top = "scenario"
 type file struct {
 	Base      text            `key:"base"`
 	Order     text            `key:"order"`
+	Cookies   bool            `key:"cookies"`
 	Defaults  defaults        `key:"defaults"`
 	Variables named[variable] `key:"variables"`
 	Setup     []step          `key:"setup"`

@@ -23,6 +23,7 @@ type Plan struct {
 	deal    dealer      // of users to groups
 	inTurn  bool
 	flows   []string // names
+	cookies bool     // each user has a jar
 	slots   []slot
 	files   []string
 	open    []io.Closer
@@ -62,6 +63,7 @@ type Target struct {
 	body       payload
 	wire       []byte   // all bytes of a static target; only the head if the body is a stream
 	head       template // of any other target, up to the field that frames the body
+	tail       template // of a target with cookies, which stand between: the rest, unless the body changes
 	checks     []test
 	captures   []grab
 	think      dist.Dist
@@ -70,6 +72,7 @@ type Target struct {
 	tags       []Tag
 	flow       int // number of the flow that it is a step of, from 1; 0: none
 	last       bool
+	cookies    bool
 }
 
 type fieldTemplate struct {
@@ -94,10 +97,10 @@ func (p *Plan) Flows() []string { return p.flows }
 func (p *Plan) Files() []string { return p.files }
 
 // Sequential reports whether some requests must wait for the response to the previous one:
-// the plan has flows or setup. Without that any number of requests may be in flight on a
-// connection.
+// the plan has flows, setup, or cookies. Without that any number of requests may be in flight
+// on a connection.
 func (p *Plan) Sequential() bool {
-	return slices.ContainsFunc(p.targets, func(t *Target) bool { return t.sequential })
+	return p.cookies || slices.ContainsFunc(p.targets, func(t *Target) bool { return t.sequential })
 }
 
 // Constant returns the bytes of every request, if the plan has only one request and nothing
@@ -155,9 +158,9 @@ func (t *Target) Wire() []byte { return t.wire }
 // Stream returns the body that follows the request's bytes, or nil if they contain it.
 func (t *Target) Stream() *Stream { return t.body.stream }
 
-// NeedsHead reports whether checks or captures use the header fields of responses. If not,
+// NeedsHead reports whether checks, captures or cookies use the header fields of responses. If not,
 // [User.Answer] may be called without them.
-func (t *Target) NeedsHead() bool { return t.needs(ofHeader) || t.needs(ofCookie) }
+func (t *Target) NeedsHead() bool { return t.cookies || t.needs(ofHeader) || t.needs(ofCookie) }
 
 // NeedsBody reports whether checks or captures use the body of responses. If not, it need
 // not be kept, and [User.Answer] may be called without it.
@@ -301,6 +304,9 @@ func (t *Target) assemble() {
 	for _, f := range t.fields {
 		head = head.text(f.name + ": ").join(f.value).text("\r\n")
 	}
+	if t.cookies {
+		t.head, head = head, nil
+	}
 	content, static := t.body.content.constant()
 	length := int64(len(content))
 	if t.body.stream != nil {
@@ -321,6 +327,10 @@ func (t *Target) assemble() {
 		default:
 			head = head.text(string(content))
 		}
+	}
+	if t.cookies {
+		t.tail = head
+		return
 	}
 	if wire, ok := head.constant(); ok && static {
 		t.wire = slices.Clip(wire)

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"time"
+
+	"github.com/redline-go/redline/lab/load/scenario/jar"
 )
 
 // User is one virtual user, usually a connection. It returns the next request, and receives
@@ -19,10 +21,13 @@ type User struct {
 	passes  uint64          // iterations except those of setup
 	cells   []cell
 	scratch []byte
-	ready   bool // setup is done
-	once    bool // every request is made once, see Plan.Rehearse
-	tried   bool // with once: setup was begun
-	waiting bool // the next request depends on a response
+	jar     *jar.Jar // nil: cookies are not kept
+	target  []byte   // of the last request: path and query
+	cookies []byte   // of the last request
+	ready   bool     // setup is done
+	once    bool     // every request is made once, see Plan.Rehearse
+	tried   bool     // with once: setup was begun
+	waiting bool     // the next request depends on a response
 }
 
 // User returns a virtual user. No two users with the same seed behave alike; the same seed,
@@ -36,6 +41,9 @@ func (p *Plan) User(seed uint64, id, of int) *User {
 	u := &User{plan: p, group: &p.groups[p.deal.group(id)], id: uint64(id), of: uint64(of), ready: len(p.setup) == 0}
 	u.random = *rand.New(rand.NewPCG(seed, scramble(uint64(id))))
 	u.now[user] = 1
+	if p.cookies {
+		u.jar = jar.New()
+	}
 	if len(p.slots) > 0 {
 		u.cells = make([]cell, len(p.slots))
 	}
@@ -88,6 +96,9 @@ func (u *User) begin() {
 	switch {
 	case !u.ready && u.once && u.tried:
 	case !u.ready:
+		if u.jar != nil {
+			u.jar.Clear()
+		}
 		u.rest, u.tried = p.setup, true
 	case u.once:
 		if u.passes < uint64(len(p.entries)) {
@@ -140,6 +151,12 @@ func (u *User) Append(dst []byte, t *Target) []byte {
 		return append(dst, t.wire...)
 	}
 	dst = u.render(dst, t.head)
+	if t.cookies {
+		if value := u.carry(t); len(value) > 0 {
+			dst = append(append(append(dst, "Cookie: "...), value...), "\r\n"...)
+		}
+		dst = u.render(dst, t.tail)
+	}
 	if !t.dynamic() {
 		return dst
 	}
@@ -211,8 +228,33 @@ func (u *User) View(v *View, t *Target) {
 			v.Fields = append(v.Fields, Field{f.lower, value})
 		}
 	}
+	if t.cookies {
+		if value := u.carry(t); len(value) > 0 {
+			v.Fields = append(v.Fields, Field{"cookie", value})
+		}
+	}
 	v.Body = cut(t.body.content)
 	v.ends = ends
+}
+
+// carry returns the cookies that t's request has.
+func (u *User) carry(t *Target) []byte {
+	u.target = u.render(u.target[:0], t.path)
+	u.cookies = u.jar.AppendTo(u.cookies[:0], t.scheme, t.host, u.target)
+	return u.cookies
+}
+
+// keep keeps the cookies that an answer sets.
+func (u *User) keep(head []byte) {
+	for {
+		value, rest, ok := field(head, "set-cookie")
+		if !ok {
+			break
+		}
+		head = rest
+		u.jar.Take(value)
+	}
+	u.jar.Keep()
 }
 
 // ofConnection reports whether HTTP/2 forbids a field: RFC 9113, section 8.2.2.
@@ -235,8 +277,11 @@ func (u *User) Think(t *Target) time.Duration { return t.think.Draw(&u.random) }
 //
 // It returns the name of the first check that failed, in the order of the file, or "". A
 // failed check does not end a flow; a failed capture does, because the next step needs it.
-// Answer does not allocate if t has no captures and the checks hold.
+// Answer does not allocate if t has no captures, the checks hold, and cookies are not kept.
 func (u *User) Answer(t *Target, status int, head, body []byte) (failed string) {
+	if t.cookies {
+		u.keep(head)
+	}
 	for i := range t.checks {
 		if !t.checks[i].holds(status, head, body, &u.scratch) {
 			failed = t.checks[i].name

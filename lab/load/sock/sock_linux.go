@@ -12,7 +12,7 @@ import (
 
 // Config is the configuration of a Dialer.
 type Config struct {
-	Addr        string       // host:port of the server, numeric
+	Addr        string       // host:port of the server, numeric; or "unix:" and the path of its socket, or @ and its name
 	Connections int          // number of connections at the same time
 	Congestion  string       // TCP congestion control; empty leaves the default
 	Sources     []netip.Addr // used in turn; empty: see Loopback
@@ -30,6 +30,12 @@ type Dialer struct {
 
 // NewDialer validates the configuration as far as possible without a socket.
 func NewDialer(c Config) (*Dialer, error) {
+	if path, is := strings.CutPrefix(c.Addr, "unix:"); is {
+		if err := CheckPath(path); err != nil {
+			return nil, err
+		}
+		return &Dialer{To: &unix.SockaddrUnix{Name: path}, config: c, family: unix.AF_UNIX}, nil
+	}
 	addr, err := netip.ParseAddrPort(c.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("parse address: %w", err)
@@ -61,7 +67,7 @@ func sockaddr(a netip.Addr, port uint16) unix.Sockaddr {
 // Socket creates a socket for the connection with this index, not yet connected. The caller
 // must close it.
 func (d *Dialer) Socket(index int) (int, error) {
-	fd, err := unix.Socket(d.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
+	fd, err := unix.Socket(d.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, fmt.Errorf("open socket: %w", err)
 	}
@@ -72,8 +78,10 @@ func (d *Dialer) Socket(index int) (int, error) {
 }
 
 func (d *Dialer) configure(fd, index int) error {
-	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
-		return fmt.Errorf("set TCP_NODELAY: %w", err)
+	if d.family != unix.AF_UNIX {
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+			return fmt.Errorf("set TCP_NODELAY: %w", err)
+		}
 	}
 	if d.config.Congestion != "" {
 		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, d.config.Congestion); err != nil {

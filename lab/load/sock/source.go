@@ -1,6 +1,7 @@
 package sock
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -90,4 +91,21 @@ func lastOf(p netip.Prefix) netip.Addr {
 	}
 	a, _ := netip.AddrFromSlice(b) // 4 or 16 bytes, like the input
 	return a
+}
+
+// maxPath is how long the path of a Unix socket may be: a byte of sun_path is for its end.
+const maxPath = 107
+
+// CheckPath returns an error for what is neither the path of a Unix socket nor @ and the name
+// of an abstract one.
+func CheckPath(path string) error {
+	switch {
+	case path == "" || path == "@":
+		return errors.New("name a Unix socket, as /run/app.sock, or @app for an abstract one")
+	case len(path) > maxPath:
+		return fmt.Errorf("the path of a Unix socket has %d bytes, and %d are possible: make a link to its directory", len(path), maxPath)
+	case strings.ContainsRune(path, 0):
+		return errors.New("the path of a Unix socket has a zero byte")
+	}
+	return nil
 }

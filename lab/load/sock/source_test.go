@@ -66,3 +66,14 @@ func TestLoopback(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckPath(t *testing.T) {
+	for path, right := range map[string]bool{
+		"/run/app.sock": true, "app.sock": true, "@app": true, "": false, "@": false, "a\x00b": false,
+		strings.Repeat("x", 107): true, strings.Repeat("x", 108): false,
+	} {
+		if err := CheckPath(path); (err == nil) != right {
+			t.Errorf("%.20q: %v", path, err)
+		}
+	}
+}

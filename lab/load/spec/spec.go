@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redline-go/redline/lab/load/arrive"
@@ -18,21 +19,22 @@ import (
 // Spec describes the load that a generator process is to make. It travels as JSON on the
 // process's standard input.
 type Spec struct {
-	Addr        string        `json:"addr"`           // host:port of the server, numeric
-	Request     []byte        `json:"request"`        // one whole request, head and body, as sent on the wire; empty with a Scenario
-	More        [][]byte      `json:"more,omitempty"` // requests that follow Request in turn on each connection, before it starts over; Expect applies to their responses too. HTTP/1.1 only
-	Expect      Expect        `json:"expect"`         // what every response must be
-	Connections int           `json:"connections"`    // kept open throughout
-	Pipeline    int           `json:"pipeline"`       // requests in flight a connection, at least 1
-	Idle        bool          `json:"idle"`           // each connection has one request answered before the warm-up, and is idle from then on
-	Warmup      time.Duration `json:"warmup"`         // minimum; longer while the rate has a trend, up to three times as long
-	Window      time.Duration `json:"window"`         // measured time
-	Tick        time.Duration `json:"tick"`           // interval between the points of the time series
-	Timeout     time.Duration `json:"timeout"`        // for connecting, and for one response
-	Arrivals    *arrive.Plan  `json:"arrivals"`       // of an open loop, from the start of the window on; nil: a closed loop
-	Ramp        *arrive.Ramp  `json:"ramp,omitempty"` // of a closed loop: how many of the Connections take part, from the start of the window on; nil: all
-	Congestion  string        `json:"congestion"`     // TCP congestion control of the sockets; empty leaves the default
-	ServerPIDs  []int         `json:"server_pids"`    // processes whose CPU time is read at both ends of the window and every tick
+	Addr        string        `json:"addr"`               // host:port of the server, numeric; or UnixPrefix and its socket
+	Request     []byte        `json:"request"`            // one whole request, head and body, as sent on the wire; empty with a Scenario
+	More        [][]byte      `json:"more,omitempty"`     // requests that follow Request in turn on each connection, before it starts over; Expect applies to their responses too. HTTP/1.1 only
+	Expect      Expect        `json:"expect"`             // what every response must be
+	Connections int           `json:"connections"`        // kept open throughout
+	Pipeline    int           `json:"pipeline"`           // requests in flight a connection, at least 1
+	Idle        bool          `json:"idle"`               // each connection has one request answered before the warm-up, and is idle from then on
+	Warmup      time.Duration `json:"warmup"`             // minimum; longer while the rate has a trend, up to three times as long
+	Window      time.Duration `json:"window"`             // measured time
+	Tick        time.Duration `json:"tick"`               // interval between the points of the time series
+	Timeout     time.Duration `json:"timeout"`            // for connecting, and for one response
+	Requests    uint64        `json:"requests,omitempty"` // after which the window ends, if it has not before: responses and errors of a closed loop, arrivals of an open one; 0: no limit
+	Arrivals    *arrive.Plan  `json:"arrivals"`           // of an open loop, from the start of the window on; nil: a closed loop
+	Ramp        *arrive.Ramp  `json:"ramp,omitempty"`     // of a closed loop: how many of the Connections take part, from the start of the window on; nil: all
+	Congestion  string        `json:"congestion"`         // TCP congestion control of the sockets; empty leaves the default
+	ServerPIDs  []int         `json:"server_pids"`        // processes whose CPU time is read at both ends of the window and every tick
 
 	Scenario      *Scenario `json:"scenario,omitempty"`                // replaces Request and Expect
 	PerConnection int       `json:"requests_per_connection,omitempty"` // responses after which a connection is replaced by a new one; 0: never
@@ -120,6 +122,9 @@ type TLS struct {
 	Insecure   bool   `json:"insecure,omitempty"`    // accept any certificate
 	Resume     bool   `json:"resume,omitempty"`      // resume sessions: the server signs only for the first connection
 	Roots      []byte `json:"roots,omitempty"`       // trusted certificates, PEM; empty: those of the system
+
+	Certificate []byte `json:"certificate,omitempty"` // of the client, and those between it and who the server trusts, PEM; empty: none
+	Key         []byte `json:"key,omitempty"`         // its private key, PEM; in no result
 }
 
 // Pool returns the certificates to trust; nil: those of the system.
@@ -133,6 +138,10 @@ func (t *TLS) Pool() (*x509.CertPool, error) {
 	}
 	return pool, nil
 }
+
+// UnixPrefix is what Spec.Addr begins with if the server listens on a Unix socket. Its path
+// follows, or @ and the name of an abstract socket.
+const UnixPrefix = "unix:"
 
 // Scheme returns the scheme of the URLs that such connections are for.
 func (s *Spec) Scheme() string {
@@ -186,7 +195,7 @@ func (s *Spec) Validate() error {
 	case s.Timeout <= 0:
 		return bad("timeout", s.Timeout)
 	}
-	if err := errors.Join(s.validateConnections(), s.validateProtocol()); err != nil {
+	if err := errors.Join(s.validateConnections(), s.validateProtocol(), s.validateRequests()); err != nil {
 		return err
 	}
 	if s.Listen != nil {
@@ -225,12 +234,27 @@ func (s *Spec) validateConnections() error {
 		return fmt.Errorf("spec: requests per connection is %d", s.PerConnection)
 	case s.PerConnection > 0 && s.Idle:
 		return errors.New("spec: fresh connections with idle connections")
+	case strings.HasPrefix(s.Addr, UnixPrefix) && (len(s.Sources) > 0 || s.Congestion != ""):
+		return errors.New("spec: source addresses or congestion control of a Unix socket")
 	case s.ConnectRate < 0 || math.IsNaN(s.ConnectRate):
 		return fmt.Errorf("spec: connect rate is %v", s.ConnectRate)
 	case s.Slow.Read < 0 || s.Slow.Write < 0 || s.Slow.Connections < 0:
 		return fmt.Errorf("spec: slow connections are %+v", s.Slow)
 	case s.MaxBody < 0:
 		return fmt.Errorf("spec: longest body is %d", s.MaxBody)
+	}
+	return nil
+}
+
+// validateRequests validates the limit on requests. Those that are under way when the window
+// begins are part of it.
+func (s *Spec) validateRequests() error {
+	under := uint64(s.Places()) * uint64(s.Pipeline)
+	switch {
+	case s.Requests > 0 && (s.Listen != nil || s.Idle):
+		return errors.New("spec: a number of requests with subscribers or idle connections")
+	case s.Requests > 0 && s.Requests < under && s.Warmup > 0 && s.Arrivals == nil:
+		return fmt.Errorf("spec: requests is %d, and %d are under way after the warm-up", s.Requests, under)
 	}
 	return nil
 }

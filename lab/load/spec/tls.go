@@ -1,5 +1,74 @@
 package spec
 
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Errors of a client's certificate, see TLS.Identity.
+var (
+	ErrNoCertificate = errors.New("there is no certificate in it")
+	ErrNoKey         = errors.New("there is no private key in it")
+	ErrEncryptedKey  = errors.New("the private key is encrypted")
+	ErrOtherKey      = errors.New("the private key is not that of the certificate")
+)
+
+// Identity returns the certificate to show to a server that demands one, with its key; nil:
+// none. The error is one of the above, or says that the certificate is not valid now, or
+// what of it cannot be read. It holds nothing of the key.
+func (t *TLS) Identity(now time.Time) (*tls.Certificate, error) {
+	if len(t.Certificate) == 0 && len(t.Key) == 0 {
+		return nil, nil
+	}
+	if block(t.Certificate, func(b *pem.Block) bool { return b.Type == "CERTIFICATE" }) == nil {
+		return nil, ErrNoCertificate
+	}
+	switch key := block(t.Key, func(b *pem.Block) bool { return strings.HasSuffix(b.Type, "PRIVATE KEY") }); {
+	case key == nil:
+		return nil, ErrNoKey
+	case key.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(key.Headers["Proc-Type"], "ENCRYPTED"):
+		return nil, ErrEncryptedKey
+	}
+	pair, err := tls.X509KeyPair(t.Certificate, t.Key)
+	switch {
+	case err == nil:
+	case strings.Contains(err.Error(), "does not match"): // crypto/tls has no type for it
+		return nil, ErrOtherKey
+	default:
+		return nil, err
+	}
+	if err := inTime(pair.Leaf, now); err != nil {
+		return nil, err
+	}
+	return &pair, nil
+}
+
+// block returns the first block of a PEM text that is wanted; nil: there is none.
+func block(text []byte, wanted func(*pem.Block) bool) *pem.Block {
+	for b, rest := pem.Decode(text); b != nil; b, rest = pem.Decode(rest) {
+		if wanted(b) {
+			return b
+		}
+	}
+	return nil
+}
+
+// inTime returns an error for a certificate that is not valid now.
+func inTime(c *x509.Certificate, now time.Time) error {
+	switch {
+	case now.After(c.NotAfter):
+		return fmt.Errorf("the certificate expired on %s", c.NotAfter.UTC().Format(time.DateTime))
+	case now.Before(c.NotBefore):
+		return fmt.Errorf("the certificate is not valid before %s", c.NotBefore.UTC().Format(time.DateTime))
+	}
+	return nil
+}
+
 // TLSResult is the result of the handshakes since a process began.
 type TLSResult struct {
 	Handshakes uint64 `json:"handshakes"` // completed

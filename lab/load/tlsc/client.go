@@ -4,18 +4,21 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // Settings are common to all connections of a Client.
 type Settings struct {
-	ServerName string         // to verify the certificate against; a name (not an address) is also sent to the server
-	Insecure   bool           // accept any certificate
-	Roots      *x509.CertPool // nil: those of the system
-	Protocols  []string       // offered with ALPN, in order of preference: "h2", "http/1.1"
-	Resume     bool           // resume sessions: the server signs only for the first connection
-	Min, Max   uint16         // versions, such as tls.VersionTLS13; 0: the defaults of crypto/tls
+	ServerName string           // to verify the certificate against; a name (not an address) is also sent to the server
+	Insecure   bool             // accept any certificate
+	Roots      *x509.CertPool   // nil: those of the system
+	Protocols  []string         // offered with ALPN, in order of preference: "h2", "http/1.1"
+	Identity   *tls.Certificate // shown to a server that demands a certificate; nil: none
+	Resume     bool             // resume sessions: the server signs only for the first connection
+	Min, Max   uint16           // versions, such as tls.VersionTLS13; 0: the defaults of crypto/tls
 }
 
 // sessions is how many sessions a Client stores. All of its connections go to one server
@@ -42,6 +45,11 @@ func NewClient(s Settings) (*Client, error) {
 		// down everything else.
 		DynamicRecordSizingDisabled: true,
 	}
+	if s.Identity != nil {
+		// It is shown to any server, as users of other tools expect: whether it will do is for
+		// the server to say.
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return s.Identity, nil }
+	}
 	if s.Resume {
 		c.ClientSessionCache = tls.NewLRUClientSessionCache(sessions)
 	}
@@ -58,6 +66,9 @@ func For(t *spec.TLS, http2 bool) (*Client, error) {
 	var err error
 	if s.Roots, err = t.Pool(); err != nil {
 		return nil, err
+	}
+	if s.Identity, err = t.Identity(time.Now()); err != nil {
+		return nil, fmt.Errorf("certificate of the client: %w", err)
 	}
 	return NewClient(s)
 }

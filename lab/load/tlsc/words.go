@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 )
 
@@ -42,6 +43,9 @@ func Explain(err error) error {
 	case NotTLS:
 		return errors.New("TLS handshake: the server does not answer in TLS")
 	case Alert:
+		if strings.HasSuffix(err.Error(), "certificate required") { // an alert has no type to be known by
+			return errors.New("TLS: the server demands a certificate of its client")
+		}
 		return fmt.Errorf("the server ended TLS: %w", err)
 	case Record:
 		return fmt.Errorf("TLS: what the server sent is broken: %w", err)

@@ -1,0 +1,76 @@
+// Package jar keeps the cookies of one user of a scenario, as browsers do (RFC 6265): by
+// domain and path, until they expire, and over TLS alone if the server says so.
+package jar
+
+import (
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+)
+
+// maxAnswer is how many cookies one answer may set, and maxSent how many bytes of cookies a
+// request has: RFC 6265, section 6.1, wants 50 of 4096 bytes from browsers.
+const (
+	maxAnswer = 50
+	maxSent   = 64 << 10
+)
+
+// Jar has the cookies of one user. It may be used by one goroutine at a time.
+type Jar struct {
+	cookies *cookiejar.Jar
+	at      *url.URL // of the last request
+	set     []*http.Cookie
+}
+
+// New returns an empty jar.
+func New() *Jar {
+	j := new(Jar)
+	j.Clear()
+	return j
+}
+
+// Clear empties the jar.
+func (j *Jar) Clear() {
+	j.cookies, _ = cookiejar.New(nil) // no error without options
+	j.at = nil
+}
+
+// AppendTo appends the cookies of a request to dst, as the field Cookie has them: name=value,
+// divided by semicolons. There may be none. What Keep gets next is of the answer to it.
+// target is path and query of the request.
+func (j *Jar) AppendTo(dst []byte, scheme, host string, target []byte) []byte {
+	u, err := url.ParseRequestURI(string(target))
+	if err != nil { // it is sent all the same, and has the cookies of the whole server
+		u = &url.URL{Path: "/"}
+	}
+	u.Scheme, u.Host = scheme, host
+	j.at = u
+	start := len(dst)
+	for _, c := range j.cookies.Cookies(u) {
+		if len(dst)-start+len(c.Name)+len(c.Value) > maxSent {
+			break
+		}
+		if len(dst) > start {
+			dst = append(dst, "; "...)
+		}
+		dst = append(append(append(dst, c.Name...), '='), c.Value...)
+	}
+	return dst
+}
+
+// Take takes a field Set-Cookie of the answer to the last request. One that is not well
+// formed, or one too many, is ignored, as browsers do.
+func (j *Jar) Take(value []byte) {
+	if c, err := http.ParseSetCookie(string(value)); err == nil && len(j.set) < maxAnswer {
+		j.set = append(j.set, c)
+	}
+}
+
+// Keep keeps what was taken.
+func (j *Jar) Keep() {
+	if j.at != nil && len(j.set) > 0 {
+		j.cookies.SetCookies(j.at, j.set)
+	}
+	clear(j.set)
+	j.set = j.set[:0]
+}

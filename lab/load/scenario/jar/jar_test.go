@@ -1,0 +1,73 @@
+package jar
+
+import (
+	"strconv"
+	"testing"
+)
+
+// answer keeps what an answer sets.
+func answer(j *Jar, set ...string) {
+	for _, s := range set {
+		j.Take([]byte(s))
+	}
+	j.Keep()
+}
+
+// What comes back is decided by RFC 6265.
+func TestJar(t *testing.T) {
+	for _, c := range []struct {
+		name, from   string // path of the request that gets set
+		set          []string
+		scheme, host string
+		to, want     string
+	}{
+		{"session", "/login", []string{"s=1; HttpOnly"}, "http", "app:80", "/", "s=1"},
+		{"several", "/", []string{"a=1", "b=2"}, "http", "app", "/", "a=1; b=2"},
+		{"again", "/", []string{"a=1", "a=2"}, "http", "app", "/", "a=2"},
+		{"path", "/", []string{"a=1; Path=/shop"}, "http", "app", "/shop/cart?x=1", "a=1"},
+		{"other path", "/", []string{"a=1; Path=/shop"}, "http", "app", "/shopping", ""},
+		{"default path", "/shop/login?to=/x", []string{"a=1"}, "http", "app", "/shop/cart", "a=1"},
+		{"above the default path", "/shop/login", []string{"a=1"}, "http", "app", "/", ""},
+		{"domain", "/", []string{"a=1; Domain=app.example"}, "http", "www.app.example", "/", "a=1"},
+		{"host only", "/", []string{"a=1"}, "http", "www.app.example", "/", ""},
+		{"foreign domain", "/", []string{"a=1; Domain=other.example"}, "http", "other.example", "/", ""},
+		{"secure in clear", "/", []string{"a=1; Secure"}, "http", "app.example", "/", ""},
+		{"secure", "/", []string{"a=1; Secure"}, "https", "app.example", "/", "a=1"},
+		{"expired", "/", []string{"a=1", "a=1; Max-Age=0"}, "http", "app.example", "/", ""},
+		{"in the past", "/", []string{"a=1", "a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT"}, "http", "app.example", "/", ""},
+		{"in time", "/", []string{"a=1; Max-Age=3600"}, "http", "app.example", "/", "a=1"},
+		{"malformed", "/", []string{"=;", "b=2"}, "http", "app.example", "/", "b=2"},
+	} {
+		host := "app.example"
+		if len(c.host) < len(host) {
+			host = c.host
+		}
+		j := New()
+		if got := j.AppendTo(nil, c.scheme, host, []byte(c.from)); len(got) > 0 {
+			t.Errorf("%s: an empty jar has %q", c.name, got)
+		}
+		answer(j, c.set...)
+		if got := string(j.AppendTo([]byte("x"), c.scheme, c.host, []byte(c.to))); got != "x"+c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		j.Clear()
+		if got := j.AppendTo(nil, c.scheme, c.host, []byte(c.to)); len(got) > 0 {
+			t.Errorf("%s: a cleared jar has %q", c.name, got)
+		}
+	}
+}
+
+// A server that sets ever more cookies fills neither an answer's list nor a request.
+func TestBounds(t *testing.T) {
+	j := New()
+	for n := range 30 {
+		j.AppendTo(nil, "http", "app", []byte("/"))
+		for k := range 100 {
+			j.Take([]byte("c" + strconv.Itoa(n) + "-" + strconv.Itoa(k) + "=1234567890123456789012345678901234567890"))
+		}
+		j.Keep()
+	}
+	if n := len(j.AppendTo(nil, "http", "app", []byte("/"))); n == 0 || n > maxSent+maxSent/10 {
+		t.Errorf("%d bytes of cookies", n)
+	}
+}
