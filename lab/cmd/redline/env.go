@@ -248,7 +248,7 @@ func applyEnv(ctx context.Context, in io.Reader, say io.Writer, changes []machin
 	case ctx.Err() != nil:
 		return cli.ExitCode(130)
 	case len(changes) > 0 && len(applied.Done) == 0:
-		return cli.ExitCode(1) // each was named with its reason
+		return cli.ExitCode(1) // each was printed with its reason
 	case len(command) == 0:
 		return hold(ctx, in, say)
 	}
