@@ -289,7 +289,7 @@ func TestLoadProfileInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "p")
 	code, out, said := loadOf(t, ctx, "-c", "3", "-r", "100", "-d", "60s", "--warmup", "0", "--pprof", base, "--profile", "cpu", "--profile-time", "50s", "--profile-dir", dir, "--json", "-", url)
 	d := documentOf(t, out)
-	if code != 130 || d.Partial == "" || len(d.Profiles) != 1 || !strings.Contains(d.Profiles[0].Missing, "the run was over before it was there") {
+	if code != 130 || d.Partial == "" || len(d.Profiles) != 1 || !strings.Contains(d.Profiles[0].Missing, "the run ended before the profile was complete") {
 		t.Errorf("exit code %d, partial %q, profiles %+v, %s", code, d.Partial, d.Profiles, said)
 	}
 	if d.Runtime == nil || d.Runtime.AllocsPerRequest <= 0 || len(d.Notes) != 1 {
@@ -339,7 +339,7 @@ func TestLoadViewUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--pprof", "localhost:6060"}, "write one as http://127.0.0.1:6060/debug/pprof"},
+		{[]string{"--pprof", "localhost:6060"}, "write one such as http://127.0.0.1:6060/debug/pprof"},
 		{[]string{"--profile", "cpu"}, "--profile takes profiles from the server's --pprof URL or --control SOCKET"},
 		{[]string{"--profile", "soup", "--pprof", url}, `--profile: "soup" is no profile: write some of allocs,`},
 		{[]string{"--profile", "", "--pprof", url}, "say which profiles to take"},
@@ -370,7 +370,7 @@ func TestLoadViewRefused(t *testing.T) {
 	}{
 		{[]string{"--control", filepath.Join(t.TempDir(), "none")}, "no such file"},
 		{[]string{"--control", controlSocket(t, 99), "--profile", "cpu", "-d", "2s"}, "it offers no profiles; name the service's --pprof URL to take the profile cpu"},
-		{[]string{"--pprof", base, "--profile", "mutex", "-d", "2s"}, "the service does not record who waits for mutexes"},
+		{[]string{"--pprof", base, "--profile", "mutex", "-d", "2s"}, "the service does not record mutex contention"},
 		{[]string{"--pprof", "http://127.0.0.1:1"}, "connection refused"},
 		{[]string{"--pprof", strings.TrimSuffix(url, "/hello")}, "this is no index of net/http/pprof"},
 	} {

@@ -110,7 +110,7 @@ func (c *line) tend() {
 		i := c.waits[0]
 		c.waits = c.waits[1:]
 		l.places[i] = nowhere
-		e := h2.Error{Kind: h2.Refused, Code: code, Detail: "the server left before it took the request"}
+		e := h2.Error{Kind: h2.Refused, Code: code, Detail: "the server sent GOAWAY before it processed the request"}
 		l.book.fails(i, ofHTTP2(e.Kind), e.Error(), l.loop.Now())
 	}
 	if c.HTTP2.Active() == 0 && len(c.waits) == 0 {
