@@ -11,15 +11,12 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/verdict"
 )
 
 const (
 	sampleEvery   = 200 * time.Millisecond
 	answerTimeout = 10 * time.Second
-
-	// fullCore is the utilisation at which a core counts as full: the rest goes to
-	// interrupts and to the readings themselves.
-	fullCore = 0.95
 )
 
 // generate runs a generator process and returns its result. It passes each event except
@@ -261,7 +258,7 @@ func (w *watch) fill(r *spec.Result) (err error) {
 		run.Backend = &results.Backend{Name: w.service.name, CPUSeconds: spent, Utilisation: spent / r.Seconds / float64(len(w.cfg.GeneratorCPUs))}
 		busy += run.Backend.Utilisation
 	}
-	run.Generator.Bound = busy >= fullCore && run.CPU.Utilisation < fullCore
+	run.Generator.Bound = verdict.Bound(busy, run.CPU.Utilisation)
 	if r.Held > 0 {
 		run.Held = r.Held
 		each := (float64(run.Memory.RSSFinalBytes) - float64(run.Memory.RSSBaseBytes)) / float64(r.Held)

@@ -12,7 +12,7 @@ const (
 	achievedLimit = 0.99 // share of the arrivals sent within the window, at least
 	lagShare      = 0.1  // the send lag may be at most this share of a quantile of the response times,
 	lagFloor      = 50.0 // or this many microseconds
-	openCPULimit  = 0.80 // share of the generator's core
+	spareLimit    = 0.80 // share of the generator's core
 )
 
 // Open judges whether the figures of an open loop are valid for the server: the requested
@@ -35,7 +35,7 @@ func Open(r *spec.Result, objective float64) ([]results.Gate, error) {
 	return []results.Gate{achieved(r), {
 		Name: "send lag", Passed: !late.late, Value: late.value, Limit: late.limit,
 		Text: fmt.Sprintf("requests left too late, %s of the send lag %.0f us with %.0f allowed; %s", late.name, late.value, late.limit, why),
-	}, spare(r)}, nil
+	}, Spare(r.GeneratorCPU / r.Seconds)}, nil
 }
 
 // Pacing is Open for a server that gets no more connections than its closed loop has: the
@@ -54,7 +54,7 @@ func Pacing(r *spec.Result, floor float64) ([]results.Gate, error) {
 	return []results.Gate{achieved(r), {
 		Name: "pacing", Passed: !late.late, Value: late.value, Limit: late.limit,
 		Text: fmt.Sprintf("the generator itself was late: %s is %.0f us, the limit is %.0f us; something disturbs its core, or the rate is too high for it", late.name, late.value, late.limit),
-	}, spare(r)}, nil
+	}, Spare(r.GeneratorCPU / r.Seconds)}, nil
 }
 
 // achieved passes if the requested load was made.
@@ -67,12 +67,12 @@ func achieved(r *spec.Result) results.Gate {
 	}
 }
 
-// spare passes if the generator had CPU time to spare.
-func spare(r *spec.Result) results.Gate {
-	cpu := r.GeneratorCPU / r.Seconds
+// Spare passes if the generator had CPU time to spare: cpu is the share of its core that was
+// busy.
+func Spare(cpu float64) results.Gate {
 	return results.Gate{
-		Name: "generator", Passed: cpu <= openCPULimit, Value: cpu, Limit: openCPULimit,
-		Text: fmt.Sprintf("the generator's core was %.0f %% busy, more than the %.0f %% that leave room to be on time", 100*cpu, 100*openCPULimit),
+		Name: "generator", Passed: cpu <= spareLimit, Value: cpu, Limit: spareLimit,
+		Text: fmt.Sprintf("the generator's core was %.0f %% busy, more than the %.0f %% that leave room to be on time", 100*cpu, 100*spareLimit),
 	}
 }
 

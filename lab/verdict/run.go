@@ -83,3 +83,20 @@ func Answers(requests uint64) results.Gate {
 		Text: "not one answer in the window",
 	}
 }
+
+// fullCore is the utilisation at which a CPU counts as full: the rest goes to interrupts and
+// to the readings themselves.
+const fullCore = 0.95
+
+// Bound reports whether a closed loop measured its generator: the generator's core was full,
+// and the server's CPUs were not. Both are utilisations; server is 0 if it is not known.
+func Bound(generator, server float64) bool { return generator >= fullCore && server < fullCore }
+
+// Unbound passes if a closed loop was not limited by its generator, of which cpu is the
+// utilisation.
+func Unbound(bound bool, cpu float64) results.Gate {
+	return results.Gate{
+		Name: "generator", Passed: !bound, Value: cpu, Limit: fullCore,
+		Text: fmt.Sprintf("the generator's core was %.0f %% busy and the server is not known to be full: the rate may be the generator's limit", 100*cpu),
+	}
+}

@@ -169,6 +169,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	if len(r.Gone) > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("of the server's processes these ended: %s; CPU time and memory are theirs until then, and those of no others that came", words(r.Gone)))
 	}
+	d.noteFew()
 	d.Generator.Bound = d.bound()
 	if err := d.judge(r, thresholds); err != nil {
 		return err
@@ -178,6 +179,19 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 		d.Thresholds = append(d.Thresholds, o.Judge(d.Figures()))
 	}
 	return nil
+}
+
+// fewRounds is how many answers each place of a closed loop must have had for its rate to be
+// exact to some percent: those that were in flight at the window's edges count whole, or not.
+const fewRounds = 10
+
+// noteFew warns of a closed loop whose window was short for the time that answers took.
+func (d *Document) noteFew() {
+	places := d.Config.Connections * max(d.Config.Pipeline, d.Config.Streams, 1)
+	if rounds := float64(d.Requests) / float64(max(places, 1)); d.Open == nil && d.Stream == nil && d.Requests > 0 && rounds < fewRounds {
+		d.Notes = append(d.Notes, fmt.Sprintf("each of %d requests at a time was answered %.1f times in the window: the rate may be wrong by up to %.0f %%; use a longer --duration",
+			places, rounds, 100/rounds))
+	}
 }
 
 // fillGenerator turns what the generator had used at each point into CPUs in use.

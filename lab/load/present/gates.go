@@ -10,15 +10,14 @@ import (
 	"github.com/redline-go/redline/lab/verdict"
 )
 
-// fullCore is the share of a core from which on it counts as full: the rest goes
-// to interrupts and to the readings themselves.
-const fullCore = 0.95
-
 // bound reports whether the generator's core was full and the server's CPUs, as
 // far as they are known, were not: a closed loop then measures the generator.
 func (d *Document) bound() bool {
-	server := d.Server != nil && d.Server.CPUs > 0 && d.Server.CPU.Utilisation >= fullCore
-	return d.Open == nil && d.Stream == nil && d.Generator.CPUUtilisation >= fullCore && !server
+	var server float64
+	if d.Server != nil && d.Server.CPUs > 0 {
+		server = d.Server.CPU.Utilisation
+	}
+	return d.Open == nil && d.Stream == nil && verdict.Bound(d.Generator.CPUUtilisation, server)
 }
 
 // judge applies the gates. Errors are one only while no threshold says how many
@@ -38,12 +37,7 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 		d.Gates = append(d.Gates, verdict.Steady(r.Steady, r.WarmupSeconds))
 	}
 	if d.Open == nil {
-		d.Gates = append(d.Gates, verdict.Unanswered(d.Unanswered))
-		cpu := d.Generator.CPUUtilisation
-		d.Gates = append(d.Gates, results.Gate{
-			Name: "generator", Passed: !d.Generator.Bound, Value: cpu, Limit: fullCore,
-			Text: fmt.Sprintf("the generator's core was %.0f %% busy and the server is not known to be full: the rate may be the generator's limit", 100*cpu),
-		})
+		d.Gates = append(d.Gates, verdict.Unanswered(d.Unanswered), verdict.Unbound(d.Generator.Bound, d.Generator.CPUUtilisation))
 	}
 	open, err := verdict.Open(r, tightest(thresholds))
 	if err != nil {

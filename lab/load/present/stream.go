@@ -12,13 +12,6 @@ import (
 	"github.com/redline-go/redline/lab/verdict"
 )
 
-const (
-	busyCore = 0.80           // of the generator's core, beyond which its reads are late
-	lagShare = 0.10           // of the median delay that may be the generator's
-	lagFloor = 100.0          // microseconds of lag that are nobody's concern
-	lagFree  = 100 * lagFloor // the same without a delay to compare with
-)
-
 // Stream is what a run of subscribers has beside the rest of its Document, whose
 // requests are events, and whose latency is the delay of events.
 type Stream struct {
@@ -52,15 +45,11 @@ func (s *Stream) figures(delay results.Latency) *objective.Stream {
 // gates are those of subscribers, which take the place of the closed loop's.
 func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.Gate {
 	events, want := s.Events, s.Subscribers-int(s.Retired)
-	cpu := d.Generator.CPUUtilisation
 	gates := []results.Gate{
 		{Name: "events", Passed: events > 0, Value: float64(events), Limit: 1, Text: "not one event in the window"},
 		verdict.Steal(d.Generator.StealRatio),
-		{
-			Name: "generator", Passed: cpu <= busyCore, Value: cpu, Limit: busyCore,
-			Text: fmt.Sprintf("the generator's core was %.0f %% busy: what is late may be late because of it", 100*cpu),
-		},
-		s.lagGate(d.Latency),
+		verdict.Spare(d.Generator.CPUUtilisation),
+		verdict.ReadLag(s.Lag.P99, d.Latency.P50),
 		{
 			Name: "clocks", Passed: s.Negative == 0, Value: float64(s.Negative),
 			Text: fmt.Sprintf("%d events came before they were sent: the clocks of server and generator differ", s.Negative),
@@ -81,21 +70,6 @@ func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.
 		})
 	}
 	return gates
-}
-
-// lagGate passes when the loop's own lateness is little against the delay.
-func (s *Stream) lagGate(delay results.Latency) results.Gate {
-	limit, of := lagFree, "which the gaps between events may be by"
-	if delay.P50 != nil {
-		limit, of = max(lagShare**delay.P50, lagFloor), "more than a tenth of the median delay"
-	}
-	g := results.Gate{Name: "read lag", Passed: true, Limit: limit}
-	if p := s.Lag.P99; p != nil {
-		g.Value, g.Passed = *p, *p <= limit
-		g.Text = fmt.Sprintf("1 %% of the reads came %s or more after the last look at their socket, %s: delays may be the generator's",
-			report.Micros(*p, " "), of)
-	}
-	return g
 }
 
 // stream is the part of a summary that requests have not.
