@@ -4,9 +4,13 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/redline-go/redline/lab/report/screen"
 )
 
 // An ExitCode ends the command without a message: everything has been printed.
@@ -46,4 +50,19 @@ func Version() string {
 		}
 	}
 	return v
+}
+
+// PrintError writes why a command failed to w, which is that screen.
+func PrintError(w io.Writer, s screen.Screen, text string) {
+	head := s.Paint(screen.Bad, "redline:")
+	if s.Width == 0 {
+		fmt.Fprintln(w, head, text)
+		return
+	}
+	for i, line := range strings.Split(text, "\n") {
+		if i == 0 {
+			line = head + " " + line
+		}
+		fmt.Fprint(w, s.Paragraph("", "  ", line))
+	}
 }

@@ -17,6 +17,11 @@ func FlagError(c *cobra.Command, err error) error {
 		f := bad.GetFlag()
 		return Usage("--%s %s: %s; see %s --help", f.Name, bad.GetValue(), wanted(f, bad), c.CommandPath())
 	}
+	if none, is := errors.AsType[*pflag.NotExistError](err); is && none.GetSpecifiedShortnames() == "" {
+		if name := meant(c, none.GetSpecifiedName()); name != "" {
+			return Usage("%w; did you mean --%s? See %s --help", err, name, c.CommandPath())
+		}
+	}
 	return Usage("%w; see %s --help", err, c.CommandPath())
 }
 
@@ -49,6 +54,8 @@ func wanted(f *pflag.Flag, bad *pflag.InvalidValueError) string {
 		return large + "write integers separated by commas, such as 1234,1240"
 	case "bool":
 		return fmt.Sprintf("write --%s alone, or --%[1]s=false", f.Name)
+	case "when":
+		return "write auto, always or never"
 	default:
 		return fmt.Sprintf("not a valid %s (%v)", kind, errors.Unwrap(bad))
 	}

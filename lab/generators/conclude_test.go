@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redline-go/redline/lab/report/screen"
 )
 
 func closedRun(tool string, round int, rate, perCall float64) Run {
@@ -64,15 +66,15 @@ func TestMarkdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| redline | 300,000 (300,000–300,000) | 1.50 | 1.00 µs | 1.00 million | 4.90 | 300,000 | 30 %, 40 % |",
-		"| wrk | 200,000 (200,000–200,000) | 1.00 |",
+		"| redline | 300k (300k–300k) | 1.50 | 1.00 µs | 1.00M | 4.90 | 300k | 30 %, 40 % |",
+		"| wrk | 200k (200k–200k) | 1.00 |",
 		"INVALID rates: redline. Neither CPU was 90 % busy",
 		"No tool could make this load.",
-		"| *what users see* | 10000 | 2.00 ms | | 1.903 s | | 2.002 s | |",
-		"| redline | 10001 | 2.10 ms | +5.0 % | 1.903 s | +0.0 % | 2.002 s | +0.0 % |",
-		"| wrk (closed loop, corrected) | 200000 | 2.00 ms | +0.0 % | 3.00 ms | -99.8 % | 2.002 s | +0.0 % |",
+		"| *what users see* | 10000 | 2.00 ms | | 1.90 s | | 2.00 s | |",
+		"| redline | 10001 | 2.10 ms | +5.0 % | 1.90 s | +0.0 % | 2.00 s | +0.0 % |",
+		"| wrk (closed loop, corrected) | 200000 | 2.00 ms | +0.0 % | 3.00 ms | -99.8 % | 2.00 s | +0.0 % |",
 		"| hey | failed |",
-		"INVALID: the server itself was more than 500µs late with too many answers: wrk 10.0 %.",
+		"INVALID: the server itself was more than 500 µs late with too many answers: wrk 10.0 %.",
 		"- oha is not installed",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -81,6 +83,17 @@ func TestMarkdown(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(b.String())
+	}
+	for _, s := range []screen.Screen{{Width: 48, Color: true}, {Width: 80}, {Width: 140}} {
+		b.Reset()
+		if err := r.Print(&b, s); err != nil {
+			t.Fatal(err)
+		}
+		for l := range strings.Lines(b.String()) {
+			if n := screen.Width(strings.TrimSuffix(l, "\n")); n > s.Columns() || strings.Contains(l, "|") {
+				t.Errorf("%d columns on %+v: %q", n, s, l)
+			}
+		}
 	}
 }
 

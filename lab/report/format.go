@@ -42,6 +42,9 @@ func scaled(v, step float64, gap string, units ...string) string {
 // Micros prints a time in microseconds; gap separates figure and unit.
 func Micros(us float64, gap string) string { return scaled(us, 1000, gap, "µs", "ms", "s") }
 
+// Seconds prints a time that is given in seconds.
+func Seconds(s float64) string { return Micros(s*1e6, " ") }
+
 // Bytes prints a number of bytes in binary units; gap separates figure and unit.
 func Bytes(bytes float64, gap string) string {
 	long := []string{"B", "KiB", "MiB", "GiB"}
@@ -77,6 +80,9 @@ func interval(e results.Estimate) string {
 
 // Percent prints a ratio as a percentage: 0.021 is 2.1 %.
 func Percent(v float64) string { return strconv.FormatFloat(v*100, 'f', 1, 64) + " %" }
+
+// Share prints a ratio as percent, with three digits however small it is: 0.00021 is 0.021 %.
+func Share(v float64) string { return strconv.FormatFloat(v*100, 'g', 3, 64) + " %" }
 
 // Quantile prints a percentile in microseconds, a dash if it is nil; gap separates figure
 // and unit.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/redline-go/redline/lab/report/web"
 	"github.com/redline-go/redline/lab/results"
@@ -166,7 +165,7 @@ func facts(f *results.File) []fact {
 		{"System", fmt.Sprintf("%s, Linux %s, %s", m.OS, m.Kernel, m.Arch)},
 		{"Built with", m.Go + ", " + f.Tool + commit},
 		{"Plan", fmt.Sprintf("%s: %s of %s after %s of warm-up, seed %d", c.Mode, plural(c.Blocks, "block"),
-			seconds(c.WindowSeconds), seconds(c.WarmupSeconds), c.Seed)},
+			Seconds(c.WindowSeconds), Seconds(c.WarmupSeconds), c.Seed)},
 		{"CPUs", fmt.Sprintf("server on %s, generator on %s", list(c.ServerCPUs), list(c.GeneratorCPUs))},
 		{"TCP", fmt.Sprintf("congestion control %s (system: %s), ports %d–%d, %d files", c.Congestion, m.Congestion,
 			m.PortRange[0], m.PortRange[1], m.FileLimit)},
@@ -178,8 +177,6 @@ func facts(f *results.File) []fact {
 	}
 	return out
 }
-
-func seconds(v float64) string { return fmt.Sprint(time.Duration(v * float64(time.Second))) }
 
 // list prints CPU numbers: 0, 1.
 func list(cpus []int) string {

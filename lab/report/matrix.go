@@ -2,11 +2,11 @@ package report
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -96,37 +96,26 @@ const matrixColumns = 6
 
 func (t *terminal) matrix(m matrix) {
 	t.WriteString("\n")
-	t.paragraph(bold, m.caption)
-	for from := 0; from < len(m.subjects); from += matrixColumns {
-		to := min(from+matrixColumns, len(m.subjects))
-		tab := table.NewWriter()
-		tab.SetStyle(table.Style{
-			Box:     table.BoxStyle{PaddingRight: " ", MiddleHorizontal: "─", UnfinishedRow: "…"},
-			Options: table.Options{SeparateHeader: true},
-		})
+	t.paragraph(screen.Bold, m.caption)
+	t.bands(len(m.subjects), matrixColumns, func(from, to int) table.Writer {
 		head := table.Row{"workload"}
-		configs := []table.ColumnConfig{{Number: 1, WidthMax: subjectWidth, WidthMaxEnforcer: snip}}
-		for i, s := range m.subjects[from:to] {
+		for _, s := range m.subjects[from:to] {
 			head = append(head, snip(s, 12))
-			configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
 		}
-		tab.AppendHeader(head)
-		tab.SetColumnConfigs(configs)
+		tab := newTerminalTable(head, make([]bool, to-from))
 		for _, r := range m.rows {
 			out := table.Row{r.workload}
 			for _, c := range r.cells[from:to] {
 				value := c.value
 				if c.small != "" {
-					value += "\n" + t.paint(dim, c.small)
+					value += "\n" + t.screen.Paint(screen.Dim, c.small)
 				}
 				out = append(out, value)
 			}
 			tab.AppendRow(out)
 		}
-		for l := range strings.Lines(tab.Render()) {
-			t.WriteString(strings.TrimRight(l, " \n") + "\n")
-		}
-	}
+		return tab
+	})
 }
 
 func (m *markdown) matrix(x matrix) {

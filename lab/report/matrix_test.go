@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/redline-go/redline/lab/report/internal/sample"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -76,7 +77,7 @@ func TestMatrix(t *testing.T) {
 			}
 			if format == Terminal {
 				for line := range strings.Lines(out) {
-					if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > Width {
+					if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > screen.Usual {
 						t.Errorf("%d columns: %q", n, line)
 					}
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -16,13 +17,9 @@ import (
 type Format int
 
 const (
-	Terminal      Format = iota // plain text of at most Width columns
-	TerminalColor               // the same with ANSI colours
-	Markdown                    // GitHub Flavored Markdown
+	Terminal Format = iota // text in the columns and the colours of a screen
+	Markdown               // GitHub Flavored Markdown
 )
-
-// Width is the maximum number of columns of the terminal formats.
-const Width = 100
 
 // subjectWidth is the maximum number of columns of a subject's name.
 const subjectWidth = 15
@@ -33,11 +30,11 @@ const stderrLines = 10
 // Table writes f as text: notices, noise floors, tables of all workloads if there are many,
 // a table for each workload, and the failed runs. It returns the errors of w, and an error
 // for an unknown format.
-func Table(w io.Writer, f *results.File, format Format) error {
+func Table(w io.Writer, f *results.File, format Format, s screen.Screen) error {
 	var t writer
 	switch format {
-	case Terminal, TerminalColor:
-		t = &terminal{color: format == TerminalColor}
+	case Terminal:
+		t = &terminal{screen: s}
 	case Markdown:
 		t = &markdown{}
 	default:
@@ -83,47 +80,20 @@ type writer interface {
 // terminal writes plain text in fixed columns.
 type terminal struct {
 	bytes.Buffer
-	color bool
-}
-
-// SGR codes of the terminal's colours.
-const (
-	bold  = "1"
-	dim   = "2"
-	red   = "31"
-	green = "32"
-)
-
-// paint colours each line of s separately: a cell may have two.
-func (t *terminal) paint(sgr, s string) string {
-	if !t.color || sgr == "" || s == "" {
-		return s
-	}
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		lines[i] = "\x1b[" + sgr + "m" + lines[i] + "\x1b[0m"
-	}
-	return strings.Join(lines, "\n")
+	screen screen.Screen
 }
 
 // paragraph writes s, wrapped; the lines after the first are indented.
-func (t *terminal) paragraph(sgr, s string) {
-	const indent = "  "
-	s = text.WrapSoft(s, Width-len(indent))
-	for i, l := range strings.Split(s, "\n") {
-		if i > 0 {
-			l = indent + strings.TrimSpace(l)
-		}
-		t.WriteString(t.paint(sgr, strings.TrimRight(l, " ")) + "\n")
-	}
+func (t *terminal) paragraph(style screen.Style, s string) {
+	t.WriteString(t.screen.Paint(style, t.screen.Paragraph("", "  ", s)))
 }
 
 func (t *terminal) notice(n notice) {
-	sgr := red
+	style := screen.Bad
 	if n.Word != "Gate" {
-		sgr = bold + ";" + red
+		style = screen.Loud
 	}
-	t.paragraph(sgr, n.String())
+	t.paragraph(style, n.String())
 }
 
 func (t *terminal) floors(floors []string) {
@@ -132,45 +102,85 @@ func (t *terminal) floors(floors []string) {
 
 func (t *terminal) heading(title, description string) {
 	t.WriteString("\n")
-	t.paragraph(bold, title)
-	t.paragraph(dim, description)
+	t.paragraph(screen.Bold, title)
+	t.paragraph(screen.Dim, description)
 }
 
 func (t *terminal) table(w results.Workload, rows []row) {
+	columns := columnsOf(w, true)
+	t.bands(len(columns), len(columns), func(from, to int) table.Writer {
+		head := table.Row{"subject"}
+		var words []bool
+		for _, c := range columns[from:to] {
+			head, words = append(head, c.head), append(words, c.word)
+		}
+		tab := newTerminalTable(head, words)
+		for _, r := range rows {
+			p := r.print("")
+			out := table.Row{t.name(p)}
+			for _, c := range columns[from:to] {
+				out = append(out, t.cell(c, p))
+			}
+			tab.AppendRow(out)
+		}
+		return tab
+	})
+}
+
+// newTerminalTable returns a table with a head and no frame. words are the columns after the
+// first that are not numbers.
+func newTerminalTable(head table.Row, words []bool) table.Writer {
 	tab := table.NewWriter()
 	tab.SetStyle(table.Style{
 		Box:     table.BoxStyle{PaddingRight: " ", MiddleHorizontal: "─", UnfinishedRow: "…"},
 		Options: table.Options{SeparateHeader: true},
 	})
-	columns := columnsOf(w, true)
-	head := table.Row{"subject"}
 	configs := []table.ColumnConfig{{Number: 1, WidthMax: subjectWidth, WidthMaxEnforcer: snip}}
-	for i, c := range columns {
-		head = append(head, c.head)
-		if !c.word {
+	for i, word := range words {
+		if !word {
 			configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
 		}
 	}
 	tab.AppendHeader(head)
 	tab.SetColumnConfigs(configs)
-	for _, r := range rows {
-		p := r.print("")
-		out := table.Row{t.name(p)}
-		for _, c := range columns {
-			out = append(out, t.cell(c, p))
+	return tab
+}
+
+// bands writes a table of n columns, as many side by side as fit and at most so many, and the
+// others below. of returns the table with the columns from one to another.
+func (t *terminal) bands(n, most int, of func(from, to int) table.Writer) {
+	for from := 0; from < n; {
+		to := min(from+most, n)
+		text := of(from, to).Render()
+		for to > from+1 && !t.fits(text) {
+			to--
+			text = of(from, to).Render()
 		}
-		tab.AppendRow(out)
+		if from > 0 && t.screen.Columns() < screen.Usual {
+			t.WriteString("\n")
+		}
+		for l := range strings.Lines(text) {
+			t.WriteString(strings.TrimRight(l, " \n") + "\n")
+		}
+		from = to
 	}
-	for l := range strings.Lines(tab.Render()) {
-		t.WriteString(strings.TrimRight(l, " \n") + "\n")
+}
+
+// fits reports whether no line is wider than the screen.
+func (t *terminal) fits(text string) bool {
+	for l := range strings.Lines(text) {
+		if screen.Width(strings.TrimRight(l, " \n")) > t.screen.Columns() {
+			return false
+		}
 	}
+	return true
 }
 
 func (t *terminal) name(p fields) string {
 	if p.Role == roleFloor || p.Role == roleTwin {
-		return t.paint(dim, snip(p.Subject, subjectWidth))
+		return t.screen.Paint(screen.Dim, snip(p.Subject, subjectWidth))
 	}
-	return t.paint(bold, snip(p.Subject, subjectWidth))
+	return t.screen.Paint(screen.Bold, snip(p.Subject, subjectWidth))
 }
 
 func (t *terminal) cell(c tableColumn, p fields) string {
@@ -179,9 +189,9 @@ func (t *terminal) cell(c tableColumn, p fields) string {
 	case c.word:
 		return t.verdict(v)
 	case bound:
-		return v + "\n" + t.paint(red, small)
+		return v + "\n" + t.screen.Paint(screen.Bad, small)
 	case small != "":
-		return v + "\n" + t.paint(dim, small)
+		return v + "\n" + t.screen.Paint(screen.Dim, small)
 	}
 	return v
 }
@@ -189,29 +199,29 @@ func (t *terminal) cell(c tableColumn, p fields) string {
 func (t *terminal) verdict(v string) string {
 	switch v {
 	case string(results.Faster):
-		return t.paint(green, v)
+		return t.screen.Paint(screen.Good, v)
 	case string(results.Slower), "failed", tooSlow:
-		return t.paint(red, v)
+		return t.screen.Paint(screen.Bad, v)
 	}
 	return v
 }
 
 func (t *terminal) notes(notes []string) {
 	for _, n := range notes {
-		t.paragraph(dim, n)
+		t.paragraph(screen.Dim, n)
 	}
 }
 
 func (t *terminal) failures(failed []failure) {
 	t.WriteString("\n")
-	t.paragraph(bold, "Failed runs")
+	t.paragraph(screen.Bold, "Failed runs")
 	for _, f := range failed {
-		t.paragraph(red, f.String())
+		t.paragraph(screen.Bad, f.String())
 		for _, l := range f.Stderr {
-			t.WriteString(t.paint(dim, "  | "+snip(strings.ReplaceAll(l, "\t", "    "), Width-4)) + "\n")
+			t.WriteString(t.screen.Paint(screen.Dim, "  | "+snip(strings.ReplaceAll(l, "\t", "    "), t.screen.Columns()-4)) + "\n")
 		}
 	}
 }
 
 // snip truncates s to width columns and marks the cut.
-func snip(s string, width int) string { return text.Snip(s, width, "…") }
+func snip(s string, width int) string { return screen.Snip(s, width) }

@@ -12,9 +12,8 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/redline-go/redline/lab/report/internal/sample"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -22,8 +21,13 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func render(t *testing.T, f *results.File, format Format) string {
 	t.Helper()
+	return renderOn(t, f, format, screen.Screen{})
+}
+
+func renderOn(t *testing.T, f *results.File, format Format, s screen.Screen) string {
+	t.Helper()
 	var out bytes.Buffer
-	if err := Table(&out, f, format); err != nil {
+	if err := Table(&out, f, format, s); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -113,11 +117,10 @@ func wide() *results.File {
 
 func TestTerminalWidth(t *testing.T) {
 	for name, f := range map[string]*results.File{"usual": sample.File(), "wide": wide()} {
-		for _, format := range []Format{Terminal, TerminalColor} {
-			for l := range strings.Lines(render(t, f, format)) {
-				l = escapes.ReplaceAllString(strings.TrimRight(l, "\n"), "")
-				if w := text.StringWidth(l); w > Width {
-					t.Errorf("%s: %d columns: %q", name, w, l)
+		for _, s := range []screen.Screen{{}, {Color: true}, {Width: 80}, {Width: 48, Color: true}, {Width: 140}} {
+			for l := range strings.Lines(renderOn(t, f, Terminal, s)) {
+				if w := screen.Width(strings.TrimRight(l, "\n")); w > s.Columns() {
+					t.Errorf("%s: %d columns on %+v: %q", name, w, s, l)
 				}
 			}
 		}
@@ -125,7 +128,7 @@ func TestTerminalWidth(t *testing.T) {
 }
 
 func TestTerminalColor(t *testing.T) {
-	plain, color := render(t, sample.File(), Terminal), render(t, sample.File(), TerminalColor)
+	plain, color := render(t, sample.File(), Terminal), renderOn(t, sample.File(), Terminal, screen.Screen{Color: true})
 	if strings.ContainsRune(plain, 0x1b) {
 		t.Error("plain text has escape sequences")
 	}
@@ -186,10 +189,10 @@ var errBroken = errors.New("broken")
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
 func TestErrors(t *testing.T) {
-	if err := Table(brokenWriter{}, sample.File(), Terminal); !errors.Is(err, errBroken) {
+	if err := Table(brokenWriter{}, sample.File(), Terminal, screen.Screen{}); !errors.Is(err, errBroken) {
 		t.Errorf("table: %v", err)
 	}
-	if err := Table(new(bytes.Buffer), sample.File(), Format(9)); err == nil {
+	if err := Table(new(bytes.Buffer), sample.File(), Format(9), screen.Screen{}); err == nil {
 		t.Error("an unknown format was written")
 	}
 	if err := HTML(brokenWriter{}, sample.File()); !errors.Is(err, errBroken) {

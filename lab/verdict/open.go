@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -30,11 +31,11 @@ func Open(r *spec.Result, objective float64) ([]results.Gate, error) {
 	late := q.late(q.lag, max(lagFloor, lagShare*objective))
 	why := fmt.Sprintf("%.1f %% of the arrivals waited for a connection: use more connections, or a lower rate", 100*share(r.Open.Waited, r.Open.Due))
 	if own := q.late(q.pacing, late.limit); own.late && 2*own.value > late.value {
-		why = fmt.Sprintf("the generator itself was late (%s %.0f us): something disturbs its core, or the rate is too high for it", own.name, own.value)
+		why = fmt.Sprintf("the generator itself was late (%s %s): something disturbs its core, or the rate is too high for it", own.name, report.Micros(own.value, " "))
 	}
 	return []results.Gate{achieved(r), {
 		Name: "send lag", Passed: !late.late, Value: late.value, Limit: late.limit,
-		Text: fmt.Sprintf("requests left too late, %s of the send lag %.0f us with %.0f allowed; %s", late.name, late.value, late.limit, why),
+		Text: fmt.Sprintf("requests left too late, %s of the send lag %s with %s allowed; %s", late.name, report.Micros(late.value, " "), report.Micros(late.limit, " "), why),
 	}, Spare(r.GeneratorCPU / r.Seconds)}, nil
 }
 
@@ -53,7 +54,7 @@ func Pacing(r *spec.Result, floor float64) ([]results.Gate, error) {
 	late := q.late(q.pacing, floor)
 	return []results.Gate{achieved(r), {
 		Name: "pacing", Passed: !late.late, Value: late.value, Limit: late.limit,
-		Text: fmt.Sprintf("the generator itself was late: %s is %.0f us, the limit is %.0f us; something disturbs its core, or the rate is too high for it", late.name, late.value, late.limit),
+		Text: fmt.Sprintf("the generator itself was late: %s is %s, the limit is %s; something disturbs its core, or the rate is too high for it", late.name, report.Micros(late.value, " "), report.Micros(late.limit, " ")),
 	}, Spare(r.GeneratorCPU / r.Seconds)}, nil
 }
 

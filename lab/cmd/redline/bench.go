@@ -21,6 +21,7 @@ import (
 	"github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/suite"
 )
@@ -104,20 +105,20 @@ func (b *benchFlags) run(c *cobra.Command) (err error) {
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
 
-	display := newDisplay(c.ErrOrStderr())
+	display := newDisplay(c.ErrOrStderr(), cli.ScreenOf(c, c.ErrOrStderr()))
 	file, runErr := suite.Bench(c.Context(), b.Config, catalogue, g, display.show)
 	display.end()
 	if file == nil {
 		return runErr
 	}
-	if err := b.save(c.OutOrStdout(), file); err != nil {
+	if err := b.save(c.OutOrStdout(), cli.ScreenOf(c, c.OutOrStdout()), file); err != nil {
 		return errors.Join(runErr, err)
 	}
 	return verdict(c.Context(), file, runErr, b.allowInvalid)
 }
 
 // save writes the results, then the page, and prints the table.
-func (b *benchFlags) save(w io.Writer, f *results.File) error {
+func (b *benchFlags) save(w io.Writer, s screen.Screen, f *results.File) error {
 	file, page := filepath.Join(b.out, resultsName), filepath.Join(b.out, pageName)
 	if err := results.Save(file, f); err != nil {
 		return err
@@ -125,7 +126,7 @@ func (b *benchFlags) save(w io.Writer, f *results.File) error {
 	if err := cli.WritePage(page, func(w io.Writer) error { return report.HTML(w, f) }); err != nil {
 		return err
 	}
-	if err := printTable(w, f, false); err != nil {
+	if err := report.Table(w, f, report.Terminal, s); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\nresults  %s\npage     %s\n", file, page)

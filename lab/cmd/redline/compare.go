@@ -110,5 +110,5 @@ func (f *compareFlags) write(c *cobra.Command, result *compare.Comparison) error
 			return fmt.Errorf("save the comparison: %w", err)
 		}
 	}
-	return result.Print(c.OutOrStdout())
+	return result.Print(c.OutOrStdout(), cli.ScreenOf(c, c.OutOrStdout()))
 }

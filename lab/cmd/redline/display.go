@@ -6,22 +6,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/suite"
 )
 
 // A display shows the progress of a comparison: one line that is rewritten on a terminal,
 // one line per block elsewhere.
 type display struct {
-	w     io.Writer
-	width int // of the terminal; 0 if there is none
-	last  string
+	w    io.Writer
+	s    screen.Screen
+	last string
 }
 
-func newDisplay(w io.Writer) *display {
-	return &display{w: w, width: cli.Width(w)}
-}
+func newDisplay(w io.Writer, s screen.Screen) *display { return &display{w: w, s: s} }
 
 // show is a suite.Progress.
 func (d *display) show(s suite.Step) {
@@ -61,7 +59,7 @@ func left(t time.Duration) string {
 // status shows the current step: in place on a terminal, elsewhere once per stage.
 func (d *display) status(stage, detail string, done, total int) {
 	text := stage + "  " + detail
-	if d.width == 0 {
+	if !d.s.Rewrites {
 		if stage != d.last {
 			d.last = stage
 			fmt.Fprintln(d.w, text)
@@ -69,24 +67,27 @@ func (d *display) status(stage, detail string, done, total int) {
 		return
 	}
 	share := float64(done) / float64(max(total, 1))
-	text = fmt.Sprintf("%s %3d %%  %s", report.Bar(share, 20), int(100*share), text)
-	if r := []rune(text); len(r) >= d.width {
-		text = string(r[:d.width-1])
-	}
-	fmt.Fprintf(d.w, "\r\x1b[2K%s", text)
+	text = fmt.Sprintf("%s %3d %%  %s", report.Bar(share, min(20, d.s.Width/8)), int(100*share), text)
+	fmt.Fprintf(d.w, "\r\x1b[2K%s", screen.Snip(text, d.s.Width-1))
 }
 
 // line prints a permanent line.
 func (d *display) line(text string) {
-	if d.width > 0 {
+	if d.s.Rewrites {
 		fmt.Fprint(d.w, "\r\x1b[2K")
 	}
-	fmt.Fprintln(d.w, text)
+	if d.s.Width == 0 {
+		fmt.Fprintln(d.w, text)
+		return
+	}
+	for l := range strings.SplitSeq(text, "\n") {
+		fmt.Fprint(d.w, d.s.Paint(screen.Bad, d.s.Paragraph("", "  ", l)))
+	}
 }
 
 // end clears the status line.
 func (d *display) end() {
-	if d.width > 0 {
+	if d.s.Rewrites {
 		fmt.Fprint(d.w, "\r\x1b[2K")
 	}
 }

@@ -23,6 +23,8 @@ import (
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/machine"
 	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -95,7 +97,7 @@ func (e *envFlags) run(c *cobra.Command, command []string) error {
 			Findings []machine.Finding `json:"findings"`
 		}{m, append([]machine.Finding{}, found...)})
 	}
-	return printEnv(c.OutOrStdout(), m, found)
+	return printEnv(c.OutOrStdout(), cli.ScreenOf(c, c.OutOrStdout()), m, found)
 }
 
 // host assigns CPUs to the two sides as redline bench does.
@@ -119,18 +121,71 @@ func (e *envFlags) host() (*machine.Host, error) {
 	return h, nil
 }
 
-// printEnv prints the machine in a few lines, and the findings as a table.
-func printEnv(w io.Writer, m results.Machine, found []machine.Finding) error {
+// printEnv prints the machine in a few lines, and the findings as a table, or as a list if
+// the table is too wide.
+func printEnv(w io.Writer, s screen.Screen, m results.Machine, found []machine.Finding) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d CPUs, %.1f GiB\n", or(m.CPU, "unknown CPU"), m.CPUs, float64(m.MemoryBytes)/(1<<30))
-	fmt.Fprintf(&b, "%s, kernel %s, %s, %s\n\n", m.OS, or(m.Kernel, "unknown"), m.Arch, m.Go)
+	say := func(format string, args ...any) { b.WriteString(s.Paragraph("", "  ", fmt.Sprintf(format, args...))) }
+	say("%s, %d CPUs, %s", or(m.CPU, "unknown CPU"), m.CPUs, report.Bytes(float64(m.MemoryBytes), " "))
+	say("%s, kernel %s, %s, %s", m.OS, or(m.Kernel, "unknown"), m.Arch, m.Go)
+	b.WriteString("\n")
 	if len(found) == 0 {
 		b.WriteString("Nothing on this machine disturbs a measurement.\n")
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
+	if s.Width > 0 && s.Width < screen.Usual {
+		b.WriteString(findingsList(s, found))
+	} else {
+		b.WriteString(findingsTable(s, found) + "\n")
+	}
+	disturbing := 0
+	for _, f := range found {
+		if f.Disturbs {
+			disturbing++
+		}
+	}
+	say("%d of %d findings disturb every measurement (!), the others only some.", disturbing, len(found))
+	if n := len(machine.Changes(found)); n > 0 {
+		say("redline env --apply -- COMMAND changes %s while COMMAND runs%s.", count(n, "setting"), asRoot())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// findingName returns the name, with a mark if the finding disturbs every measurement.
+func findingName(s screen.Screen, f machine.Finding) string {
+	if f.Disturbs {
+		return s.Paint(screen.Bad, "! "+f.Name)
+	}
+	return "  " + f.Name
+}
+
+// findingsList formats the findings for narrow screens.
+func findingsList(s screen.Screen, found []machine.Finding) string {
+	const indent = "    "
+	var b strings.Builder
+	for _, f := range found {
+		b.WriteString(s.Paragraph("", "  ", findingName(s, f)+": "+f.Value))
+		for part := range strings.SplitSeq(f.Why+"\nDo: "+remedy(f), "\n") {
+			b.WriteString(s.Paragraph(indent, indent, part))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// usualEnv is the width of the table in files and pipes, in columns.
+const usualEnv = 140
+
+// findingsTable formats the findings for wide screens, and for files and pipes.
+func findingsTable(s screen.Screen, found []machine.Finding) string {
 	const borders, what, now = 13, 22, 26
-	rest := max(terminalWidth(w)-what-now-borders, 40)
+	width := usualEnv
+	if s.Width > 0 {
+		width = s.Width
+	}
+	rest := width - what - now - borders
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
@@ -142,22 +197,10 @@ func printEnv(w io.Writer, m results.Machine, found []machine.Finding) error {
 		{Number: 4, WidthMax: rest - rest/2, WidthMaxEnforcer: wrapLines},
 	})
 	t.AppendHeader(table.Row{"what", "now", "why it matters", "what to do"})
-	disturbing := 0
 	for _, f := range found {
-		name := "  " + f.Name
-		if f.Disturbs {
-			name = "! " + f.Name
-			disturbing++
-		}
-		t.AppendRow(table.Row{name, f.Value, f.Why, remedy(f)})
+		t.AppendRow(table.Row{findingName(s, f), f.Value, f.Why, remedy(f)})
 	}
-	b.WriteString(t.Render())
-	fmt.Fprintf(&b, "\n%d of %d findings disturb every measurement (!), the others only some.\n", disturbing, len(found))
-	if n := len(machine.Changes(found)); n > 0 {
-		fmt.Fprintf(&b, "redline env --apply -- COMMAND changes %s while COMMAND runs%s.\n", count(n, "setting"), asRoot())
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return t.Render()
 }
 
 // wrapLines wraps each line separately: text.WrapSoft alone would join them.
@@ -199,16 +242,6 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func terminalWidth(w io.Writer) int {
-	const usual = 140
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return width
-		}
-	}
-	return usual
 }
 
 // applyEnv makes the changes, runs the command or waits, and undoes them.

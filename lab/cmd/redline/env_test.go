@@ -12,21 +12,22 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/machine"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
 func TestPrintEnv(t *testing.T) {
 	var b bytes.Buffer
 	m := results.Machine{CPU: "Fast CPU", CPUs: 4, MemoryBytes: 8 << 30, OS: "Debian 12", Kernel: "6.18.0"}
-	if err := printEnv(&b, m, nil); err != nil {
+	if err := printEnv(&b, screen.Screen{}, m, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.String(); !strings.Contains(got, "Fast CPU, 4 CPUs, 8.0 GiB") || !strings.Contains(got, "Nothing on this machine disturbs") {
+	if got := b.String(); !strings.Contains(got, "Fast CPU, 4 CPUs, 8.00 GiB") || !strings.Contains(got, "Nothing on this machine disturbs") {
 		t.Errorf("printed %s", got)
 	}
 	b.Reset()
 	changes := []machine.Change{{Path: "/sys/a", From: "x", To: "y"}, {Path: "/sys/b", From: "x", To: "y"}}
-	if err := printEnv(&b, m, []machine.Finding{
+	if err := printEnv(&b, screen.Screen{}, m, []machine.Finding{
 		{Name: "bad", Value: "now", Disturbs: true, Why: "because", Advice: "first\nsecond", Changes: changes},
 		{Name: "fine", Value: "so", Why: "whatever", Advice: "leave it"},
 	}); err != nil {

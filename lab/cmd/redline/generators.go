@@ -20,6 +20,7 @@ import (
 	"github.com/redline-go/redline/lab/generators/scripted"
 	"github.com/redline-go/redline/lab/internal/file"
 	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/suite"
 )
 
@@ -83,7 +84,7 @@ func (g *generatorsFlags) run(c *cobra.Command) error {
 	case err != nil:
 		return err
 	}
-	if err := g.save(c.OutOrStdout(), r); err != nil {
+	if err := g.save(c.OutOrStdout(), cli.ScreenOf(c, c.OutOrStdout()), r); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(r.Runs, func(r generators.Run) bool { return r.Failed != "" }) {
@@ -164,8 +165,12 @@ func (g *generatorsFlags) resolve(c *cobra.Command) (err error) {
 }
 
 // save prints the tables, and writes the files if requested.
-func (g *generatorsFlags) save(w io.Writer, r *generators.Result) error {
-	if err := r.Markdown(w); err != nil {
+func (g *generatorsFlags) save(w io.Writer, s screen.Screen, r *generators.Result) error {
+	show := r.Markdown
+	if s.Width > 0 {
+		show = func(w io.Writer) error { return r.Print(w, s) }
+	}
+	if err := show(w); err != nil {
 		return err
 	}
 	if g.out == "" {

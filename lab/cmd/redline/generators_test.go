@@ -16,7 +16,7 @@ import (
 
 func TestGeneratorsUsage(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"--tools siege", `unknown tool "siege"; known: redline, redline-uring, wrk, h2load`},
+		{"--tools siege", `unknown tool "siege"; known: redline, wrk, h2load`},
 		{"--tools=", "no tool is named"},
 		{"--workloads uploads", `unknown workload "uploads"; known: plain, pipelined, http2, stalled`},
 		{"--rounds 0", "--rounds 0: want at least 1"},

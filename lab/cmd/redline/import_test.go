@@ -112,7 +112,7 @@ func TestImportUsage(t *testing.T) {
 		{[]string{"har", "--nonsense"}, 2, "unknown flag: --nonsense; see redline import har --help"},
 		{[]string{"har", filepath.Join(dir, "absent")}, 1, "absent: there is no such file; - is standard input"},
 		{[]string{"har", dir}, 1, "read the source: "},
-		{[]string{"har", "--out", kept, kept}, 1, "kept.yaml:1: this is not a HAR file"},
+		{[]string{"har", "--out", kept, kept}, 2, "this is the file that is read, and it would be replaced"},
 		{[]string{"vegeta", "--out", kept, textFile(t, "t.txt", "GET http://h/\nx\n")}, 1, `t.txt:2: "x" is neither a header field nor a target`},
 		{[]string{"curl", "--out", filepath.Join(dir, "no", "x.yaml"), textFile(t, "c", "curl http://h/")}, 1, "write the scenario: "},
 	} {

@@ -32,12 +32,12 @@ is broken, 4 the run is INVALID, 130 interrupted.`,
   redline load --stages 30s:1000,60s:5000 --burst 1.5x/10s http://127.0.0.1:8080/
   redline load --find 'p99<10ms,errors<0.1%' http://127.0.0.1:8080/
   redline load --targets shop.yaml --try
-  redline load --targets shop.yaml -c 500 --think lognormal:1s,0.8 --threshold 'p99{pay}<50ms'`,
+  redline load --targets shop.yaml -c 500 --think lognormal:1s,0.8 --threshold 'p99{order}<50ms'`,
 		Args: oneURL,
 		RunE: func(c *cobra.Command, args []string) error { return flags.Run(c, strings.Join(args, "")) },
 	}
 	flags.Bind(c.Flags())
-	c.SetUsageFunc(cli.Grouped(command.Groups))
+	c.SetHelpFunc(cli.Help(command.Groups))
 	return c
 }
 

@@ -24,11 +24,15 @@ const docs = "../../../docs/"
 // inExamples changes to a directory with the files that the examples name.
 func inExamples(t *testing.T, more map[string]string) {
 	t.Helper()
-	t.Chdir(t.TempDir())
-	files := map[string]string{
-		"accounts.csv": "name,password\nann,x\nbob,y\ncid,z\n", "users.csv": "name\nann\n", "order.json": `{"item": 1}`,
-		"order.tmpl": "${n}", "think.txt": "1ms\n", "targets.yaml": "targets: [{url: /}]\n",
+	files := map[string]string{"users.csv": "name\nann\n", "order.tmpl": "${n}", "think.txt": "1ms\n", "targets.yaml": "targets: [{url: /}]\n"}
+	for _, name := range []string{"accounts.csv", "order.json"} {
+		text, err := os.ReadFile(filepath.Join(checkout, "examples/shop", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(text)
 	}
+	t.Chdir(t.TempDir())
 	for name, text := range more {
 		files[name] = text
 	}
@@ -150,15 +154,19 @@ func words(line string) (out []string) {
 // echoed matches a command after a pipe.
 var echoed = regexp.MustCompile(`^echo '([^']*)' \| (redline load .*)$`)
 
-// commands returns the commands of the documents, and the files in their blocks.
+// commands returns the loads of the documents, and the files in their blocks.
 func commands(t *testing.T) (lines []string, files map[string]string) {
 	t.Helper()
 	files = map[string]string{}
-	for _, page := range []string{"load.md", "scenario.md"} {
-		for _, block := range blocks(t, docs+page, "sh") {
-			for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
-				if line = strings.TrimSpace(line); strings.HasPrefix(line, "redline load ") || echoed.MatchString(line) {
-					lines = append(lines, line)
+	for _, page := range pages {
+		for _, line := range shellLines(t, docs+page) {
+			if echoed.MatchString(line) {
+				lines = append(lines, line)
+				continue
+			}
+			for _, command := range simple(line) {
+				if strings.HasPrefix(command, "redline load ") {
+					lines = append(lines, command)
 				}
 			}
 		}

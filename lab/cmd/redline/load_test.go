@@ -251,7 +251,7 @@ func TestLoadExitCodes(t *testing.T) {
 		{half, nil, command.ExitInvalid, "INVALID: "},
 		{half, []string{"--allow-invalid"}, 0, "INVALID: "},
 		{half, []string{"--allow-invalid", "--threshold", "errors<1%"}, command.ExitBroken, "BROKEN      errors<1%"},
-		{half, []string{"--allow-invalid", "--threshold", "errors<90%", "--threshold", "max<1h"}, 0, "kept        max<1h"},
+		{half, []string{"--allow-invalid", "--threshold", "errors<90%", "--threshold", "rate>1"}, 0, "kept        rate>1"},
 		{hello, []string{"--allow-invalid", "--threshold", "max<1ns,rate>1"}, command.ExitBroken, "kept        rate>1"},
 	} {
 		url, _ := serve(t, c.server)

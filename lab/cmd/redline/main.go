@@ -8,7 +8,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -20,32 +19,56 @@ import (
 	"github.com/redline-go/redline/lab/cli"
 )
 
+// otherTools lists verbs of other tools by the equivalent verb of redline.
+var otherTools = map[string][]string{
+	"load":    {"attack", "run", "hit", "start", "stress", "hammer"},
+	"bench":   {"benchmark", "versus", "vs"},
+	"compare": {"diff", "cmp", "benchstat"},
+	"report":  {"show", "view", "render", "summary", "print"},
+	"plot":    {"graph", "chart", "draw"},
+	"env":     {"doctor", "check", "machine", "system", "info"},
+	"worker":  {"agent", "node"},
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:]))
 }
 
-func run(ctx context.Context, args []string) int {
+// newRoot returns the command with all its verbs.
+func newRoot(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "redline",
 		Short:         "Measure HTTP servers",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       cli.Version(),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usage("unknown command %q; see redline --help", args[0])
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:          cobra.ArbitraryArgs, // cli.NoVerb refuses them
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetArgs(args)
 	root.SetFlagErrorFunc(cli.FlagError)
+	root.SetHelpFunc(cli.Help(nil))
+	cli.BindColor(root.PersistentFlags())
 	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newImport(), newEnv())
 	root.AddCommand(newWorker(), newGenerators(), newGenerate(), newGeneratorsServe(), newBackend(), newGuard())
-	err := root.ExecuteContext(ctx)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	for name, others := range otherTools {
+		if c, _, err := root.Find([]string{name}); err == nil {
+			c.SuggestFor = others
+		}
+	}
+	return root
+}
+
+func run(ctx context.Context, args []string) int {
+	root := newRoot(args)
+	err := cli.NoVerb(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return 0
 	}
@@ -53,7 +76,7 @@ func run(ctx context.Context, args []string) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintln(os.Stderr, "redline:", redact.Text(err.Error()))
+	cli.PrintError(os.Stderr, cli.ScreenOf(root, os.Stderr), redact.Text(err.Error()))
 	var usage cli.UsageError
 	if errors.As(err, &usage) {
 		return 2

@@ -72,6 +72,10 @@ func TestUsageErrors(t *testing.T) {
 		{"bench nethttp", "unknown command"},
 		{"report", "name one results file"},
 		{"nonsense", "unknown command"},
+		{"laod -d 5s http://127.0.0.1:1/", `unknown command "laod"; did you mean load?`},
+		{"attack -rate=50", `unknown command "attack"; did you mean load?`},
+		{"load --durration 5s", "unknown flag: --durration; did you mean --duration?"},
+		{"env --color sometimes", "--color sometimes: write auto, always or never"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			code, said := stderrOf(t, strings.Fields(c.args)...)

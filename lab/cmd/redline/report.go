@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load/page"
@@ -49,13 +48,17 @@ summary of a load.`,
 			var other *results.SchemaError
 			switch {
 			case errors.As(err, &other) && other.Schema == present.SchemaName:
-				return reportLoad(c.OutOrStdout(), path, html, markdown)
+				return reportLoad(c, path, html, markdown)
 			case err != nil:
 				return err
 			case html != "":
 				return cli.WritePage(html, func(w io.Writer) error { return report.HTML(w, f) })
 			}
-			return printTable(c.OutOrStdout(), f, markdown)
+			format := report.Terminal
+			if markdown {
+				format = report.Markdown
+			}
+			return report.Table(c.OutOrStdout(), f, format, cli.ScreenOf(c, c.OutOrStdout()))
 		},
 	}
 	c.Flags().BoolVar(&markdown, "markdown", false, "print the table as Markdown")
@@ -64,7 +67,7 @@ summary of a load.`,
 }
 
 // reportLoad renders a file written by redline load --json.
-func reportLoad(w io.Writer, path, html string, markdown bool) error {
+func reportLoad(c *cobra.Command, path, html string, markdown bool) error {
 	if markdown {
 		return cli.Usage("--markdown is for the table of a comparison, but %s is a load: leave it out, or write a page with --html", path)
 	}
@@ -75,16 +78,5 @@ func reportLoad(w io.Writer, path, html string, markdown bool) error {
 	if html != "" {
 		return cli.WritePage(html, func(w io.Writer) error { return page.Write(w, d) })
 	}
-	return present.Summary(w, d)
-}
-
-func printTable(w io.Writer, f *results.File, markdown bool) error {
-	format := report.Terminal
-	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		format = report.TerminalColor
-	}
-	if markdown {
-		format = report.Markdown
-	}
-	return report.Table(w, f, format)
+	return present.Summary(c.OutOrStdout(), d, cli.ScreenOf(c, c.OutOrStdout()))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/redline-go/redline/lab/load/subscribe"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 )
 
 // server is what was found out about the server before the run.
@@ -145,7 +146,7 @@ const (
 
 // tryOnce has one user do everything once, and shows it. Its exit code is that of
 // a broken threshold when an answer is missing, or fails a check.
-func (p *plan) tryOnce(ctx context.Context, w io.Writer) (err error) {
+func (p *plan) tryOnce(ctx context.Context, w io.Writer, on screen.Screen) (err error) {
 	compiled, err := p.users.scenario.Plan()
 	if err != nil {
 		return err
@@ -164,7 +165,7 @@ func (p *plan) tryOnce(ctx context.Context, w io.Writer) (err error) {
 		if sent++; !good {
 			failed++
 		}
-		if _, err := io.WriteString(w, text); err != nil {
+		if _, err := io.WriteString(w, tried(on, text)); err != nil {
 			return err
 		}
 	}
@@ -177,6 +178,25 @@ func (p *plan) tryOnce(ctx context.Context, w io.Writer) (err error) {
 		err = cli.ExitCode(ExitBroken)
 	}
 	return err
+}
+
+// tried lays out what tryTarget shows: wrapped on a terminal, and the result in colour.
+func tried(on screen.Screen, text string) string {
+	const mark = 4 // columns
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "  = right"):
+			line = on.Paint(screen.Good, line)
+		case strings.HasPrefix(line, "  = "):
+			line = on.Paint(screen.Bad, line)
+		}
+		if on.Width > 0 && screen.Width(line) > on.Columns() && len(line) > mark {
+			line = on.Paragraph("", strings.Repeat(" ", mark), strings.TrimSuffix(line, "\n"))
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // tryTarget sends one request, and shows the result.

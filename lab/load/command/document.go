@@ -21,6 +21,7 @@ import (
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/page"
 	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -94,7 +95,7 @@ func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, 
 		if result.GaveUp != "" {
 			why = "given up"
 		}
-		d.Partial = fmt.Sprintf("%s after %.1f s of %v; the figures are of that time", why, result.Seconds, p.duration)
+		d.Partial = fmt.Sprintf("%s after %s of %s; the figures are of that time", why, report.Seconds(result.Seconds), report.Seconds(p.duration.Seconds()))
 	}
 	target := 0.0
 	if arrivals != nil {
@@ -167,10 +168,10 @@ func (p *plan) printAndSave(c *cobra.Command, d *present.Document) error {
 		}
 	}
 	if p.flags.json != "-" {
-		return present.Summary(c.OutOrStdout(), d)
+		return present.Summary(c.OutOrStdout(), d, cli.ScreenOf(c, c.OutOrStdout()))
 	}
 	if !p.flags.quiet {
-		if err := present.Summary(c.ErrOrStderr(), d); err != nil {
+		if err := present.Summary(c.ErrOrStderr(), d, cli.ScreenOf(c, c.ErrOrStderr())); err != nil {
 			return err
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/machine"
 	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/spawn"
 )
@@ -33,6 +34,7 @@ type session struct {
 	server   server
 	exe      string
 	machine  results.Machine
+	screen   screen.Screen // of standard error
 	runtime  *observe.Runtime
 	moveBack func() error  // moves this process back; nil: it did not move
 	doubt    string        // why it did not move, if it should have
@@ -49,7 +51,7 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	case err != nil:
 		return err
 	case plan.flags.users.try:
-		return plan.tryOnce(c.Context(), c.OutOrStdout())
+		return plan.tryOnce(c.Context(), c.OutOrStdout(), cli.ScreenOf(c, c.OutOrStdout()))
 	case plan.flags.kube.kubernetes && !plan.flags.kube.apply:
 		return plan.writeManifests(c, rawURL)
 	}
@@ -58,7 +60,7 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &session{plan: plan, server: server, machine: machine}
+	s := &session{plan: plan, server: server, machine: machine, screen: cli.ScreenOf(c, c.ErrOrStderr())}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := s.open(c.Context(), c.ErrOrStderr()); err != nil {
 		return err
@@ -74,7 +76,7 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 }
 
 // open makes ready for the runs. What it opened close frees, if it fails as well.
-func (s *session) open(ctx context.Context, screen io.Writer) (err error) {
+func (s *session) open(ctx context.Context, live io.Writer) (err error) {
 	if s.exe, err = os.Executable(); err != nil {
 		return err
 	}
@@ -83,7 +85,7 @@ func (s *session) open(ctx context.Context, screen io.Writer) (err error) {
 	}
 	s.moveBack, s.doubt = stepAside(s.plan.cpus, s.server.processes.PIDs)
 	if !s.plan.flags.quiet {
-		s.live = present.NewLive(screen, cli.Width(screen))
+		s.live = present.NewLive(live, s.screen)
 	}
 	if s.guard, err = guard.Start(s.exe); err != nil {
 		return err

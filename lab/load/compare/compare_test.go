@@ -14,7 +14,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redline-go/redline/lab/load/present"
-	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -144,11 +144,11 @@ func TestCompare(t *testing.T) {
 				}
 			}
 			var text bytes.Buffer
-			if err := got.Print(&text); err != nil {
+			if err := got.Print(&text, screen.Screen{}); err != nil {
 				t.Fatal(err)
 			}
 			for l := range strings.Lines(text.String()) {
-				if n := len([]rune(strings.TrimSuffix(l, "\n"))); n > report.Width || strings.Contains(l, "NaN") || strings.Contains(l, "Inf") {
+				if n := len([]rune(strings.TrimSuffix(l, "\n"))); n > screen.Usual || strings.Contains(l, "NaN") || strings.Contains(l, "Inf") {
 					t.Errorf("a line of %d columns: %s", n, l)
 				}
 			}
@@ -211,7 +211,7 @@ func TestNotes(t *testing.T) {
 		t.Errorf("notes %q, valid %v", c.Notes, c.Valid())
 	}
 	var text bytes.Buffer
-	if err := c.Print(&text); err != nil || !strings.HasPrefix(text.String(), "INVALID: run b: ") {
+	if err := c.Print(&text, screen.Screen{}); err != nil || !strings.HasPrefix(text.String(), "INVALID: run b: ") {
 		t.Errorf("%v, %s", err, text.String())
 	}
 }

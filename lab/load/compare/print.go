@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/stats"
 )
 
@@ -24,23 +23,16 @@ func (c *Comparison) Encode(w io.Writer) error {
 	return nil
 }
 
-// Print writes c as text, in at most report.Width columns: what makes it doubtful first,
-// then the metrics, then the limits. It returns the errors of w.
-func (c *Comparison) Print(w io.Writer) error {
+// Print writes c as text in the columns of a screen: what makes it doubtful first, then the
+// metrics, then the limits. It returns the errors of w.
+func (c *Comparison) Print(w io.Writer, s screen.Screen) error {
 	var b strings.Builder
-	wrap := func(s string) {
-		for i, l := range strings.Split(text.WrapSoft(s, report.Width-2), "\n") {
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			b.WriteString(strings.TrimRight(l, " ") + "\n")
-		}
-	}
+	wrap := func(style screen.Style, text string) { b.WriteString(s.Paint(style, s.Paragraph("", "  ", text))) }
 	for _, n := range c.Notes {
-		wrap(n)
+		wrap(screen.Bad, n)
 	}
 	for _, d := range c.Differences {
-		wrap("DIFFERENT: " + d)
+		wrap(screen.Bad, "DIFFERENT: "+d)
 	}
 	if len(c.Notes)+len(c.Differences) > 0 {
 		b.WriteString("\n")
@@ -49,39 +41,38 @@ func (c *Comparison) Print(w io.Writer) error {
 		name string
 		Run
 	}{{"a", c.A}, {"b", c.B}} {
-		wrap(fmt.Sprintf("%s  %s: %s, %s s", r.name, report.Line(r.File), report.Line(r.URL), strconv.FormatFloat(r.Seconds, 'f', 1, 64)))
+		wrap("", fmt.Sprintf("%s  %s: %s, %s", r.name, report.Line(r.File), report.Line(r.URL), report.Seconds(r.Seconds)))
 	}
 	b.WriteString("\n")
-	row := func(cells ...string) {
-		fmt.Fprintf(&b, "%-7s", cells[0])
-		for _, cell := range cells[1:4] {
-			b.WriteString(text.AlignRight.Apply(cell, 12))
-		}
-		b.WriteString(text.AlignRight.Apply(cells[4], 22) + "   " + cells[5] + "\n")
-	}
-	row("", "a", "b", "change", "95 % interval", "verdict")
+	table := screen.NewTable(screen.Column{Width: 7}, screen.Column{Head: "a", Width: 12}, screen.Column{Head: "b", Width: 12},
+		screen.Column{Head: "change", Width: 12}, screen.Column{Head: "95 % interval", Width: 22},
+		screen.Column{Head: "verdict", Left: true, Width: 24})
 	for _, m := range c.Metrics {
-		row(m.Name, m.figure(m.A), m.figure(m.B), m.printed(), m.interval(), m.Verdict)
+		table.Row(m.Name, m.figure(m.A), m.figure(m.B), m.printed(), m.interval(), s.Paint(verdictStyles[m.Verdict], m.Verdict))
 	}
+	b.WriteString(table.Print(s))
 	if n := min(c.A.Slices, c.B.Slices); n < stats.MinSlices {
 		b.WriteString("\n")
-		wrap(fmt.Sprintf("There are no intervals: the shorter window has %d slices of time, and it takes %d. Measure longer, as -d 30s.", n, stats.MinSlices))
+		wrap("", fmt.Sprintf("There are no intervals: the shorter window has %d slices of time, and it takes %d. Measure longer, as -d 30s.", n, stats.MinSlices))
 	}
 	for i, j := range c.Limits {
 		if i == 0 {
 			b.WriteString("\n")
 		}
-		word := "kept"
+		word := s.Paint(screen.Good, "kept    ")
 		if !j.Kept {
-			word = "BROKEN"
+			word = s.Paint(screen.Loud, "BROKEN  ")
 		}
-		wrap(fmt.Sprintf("%-8s%s: %s", word, j.Limit, j.Why))
+		b.WriteString(s.Paragraph(word, "  ", j.Limit+": "+j.Why))
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("write comparison: %w", err)
 	}
 	return nil
 }
+
+// verdictStyles are those of the verdicts that say something.
+var verdictStyles = map[string]screen.Style{Better: screen.Good, Worse: screen.Bad}
 
 // figure prints the metric of one run.
 func (m *Metric) figure(v *float64) string {
@@ -92,7 +83,7 @@ func (m *Metric) figure(v *float64) string {
 	case "per_second":
 		return report.PerSecond(*v) + "/s"
 	case "share":
-		return strconv.FormatFloat(100**v, 'g', 3, 64) + " %"
+		return report.Share(*v)
 	case "bytes":
 		return report.Bytes(*v, " ")
 	}

@@ -13,7 +13,7 @@ func (o Objective) print(v float64) string {
 	case o.Metric == "rate":
 		return report.PerSecond(v) + "/s"
 	case o.Metric == "errors" && o.Share:
-		return strconv.FormatFloat(100*v, 'g', 3, 64) + "%"
+		return report.Share(v)
 	case o.Metric == "errors" || slices.Contains(streamCounts, o.Metric):
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}

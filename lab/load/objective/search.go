@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/redline-go/redline/lab/report"
 )
 
 // Verdict is the result of a trial at a rate.
@@ -197,15 +199,15 @@ func (s *seeker) text() string {
 	case f.Rate == 0 && f.Above == 0:
 		return "no trial was completed"
 	case f.Rate == 0 && f.Doubtful:
-		return fmt.Sprintf("no rate was valid: the measurement at %.0f/s was already invalid", f.Above)
+		return fmt.Sprintf("no rate was valid: the measurement at %s/s was already invalid", report.PerSecond(f.Above))
 	case f.Rate == 0:
-		return fmt.Sprintf("no rate keeps the objective: %.0f/s already breaks it", f.Above)
+		return fmt.Sprintf("no rate keeps the objective: %s/s already breaks it", report.PerSecond(f.Above))
 	case f.Above == 0:
-		text = fmt.Sprintf("at least %.0f/s: no higher rate was tried", f.Rate)
+		text = fmt.Sprintf("at least %s/s: no higher rate was tried", report.PerSecond(f.Rate))
 	case f.Doubtful:
-		text = fmt.Sprintf("at least %.0f/s: the measurement at %.0f/s is not valid, so the limit is not the server's", f.Rate, f.Above)
+		text = fmt.Sprintf("at least %s/s: the measurement at %s/s is not valid, so the limit is not the server's", report.PerSecond(f.Rate), report.PerSecond(f.Above))
 	default:
-		text = fmt.Sprintf("%.0f/s: it was kept there, and broken at %.0f/s (%.0f %% higher)", f.Rate, f.Above, 100*(f.Above/f.Rate-1))
+		text = fmt.Sprintf("%s/s: it was kept there, and broken at %s/s (%.0f %% higher)", report.PerSecond(f.Rate), report.PerSecond(f.Above), 100*(f.Above/f.Rate-1))
 	}
 	if f.Confirmed > 0 {
 		text += fmt.Sprintf("; kept in %d of %d runs there", f.Confirmed+1, f.Confirmed+1)

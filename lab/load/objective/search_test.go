@@ -76,7 +76,7 @@ func TestFindHasAnEnd(t *testing.T) {
 	o := options()
 	o.High = 5000
 	f, err := Find(o, (&model{capacity: 1e6, limit: 1}).try)
-	if err != nil || f.Rate != 5000 || f.Above != 0 || !strings.HasPrefix(f.Text, "at least 5000/s") {
+	if err != nil || f.Rate != 5000 || f.Above != 0 || !strings.HasPrefix(f.Text, "at least 5.00k/s") {
 		t.Errorf("%+v, %v", f, err)
 	}
 }

@@ -76,7 +76,7 @@ func distributions(d *present.Document) (list []distribution) {
 
 // figures are what one looks for first.
 func figures(d *present.Document) []figure {
-	rate := figure{Name: "Right answers", Text: report.PerSecond(d.RequestsPerSecond) + "/s", Small: fmt.Sprintf("%d in %s", d.Requests, seconds(d.Seconds))}
+	rate := figure{Name: "Right answers", Text: report.PerSecond(d.RequestsPerSecond) + "/s", Small: fmt.Sprintf("%d in %s", d.Requests, report.Seconds(d.Seconds))}
 	what := "Response time"
 	switch {
 	case d.Stream != nil:
@@ -95,7 +95,7 @@ func figures(d *present.Document) []figure {
 	}
 	errors := figure{Name: "Errors", Text: "none"}
 	if n, kinds := d.Failures(); n > 0 {
-		errors.Text, errors.Small = fmt.Sprint(n), fmt.Sprintf("%.3g %%: %s", 100*d.ErrorRatio, report.Line(kinds))
+		errors.Text, errors.Small = fmt.Sprint(n), report.Share(d.ErrorRatio)+": "+report.Line(kinds)
 	}
 	list = append(list, errors)
 	if d.Unanswered > 0 {
@@ -117,8 +117,6 @@ func figures(d *present.Document) []figure {
 	}
 	return append(list, figure{Name: "Generator CPU", Text: report.Percent(d.Generator.CPUUtilisation), Small: "of its core"})
 }
-
-func seconds(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) + " s" }
 
 // timesText says what the response times count from, and where they come from.
 func timesText(d *present.Document) string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/verdict"
 )
@@ -45,7 +46,7 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 	}
 	d.Gates = append(d.Gates, open...)
 	if r.GaveUp != "" {
-		d.Gates = append(d.Gates, results.Gate{Name: "given up", Value: r.Seconds, Text: fmt.Sprintf("the run was given up after %.1f s: %s", r.Seconds, r.GaveUp)})
+		d.Gates = append(d.Gates, results.Gate{Name: "given up", Value: r.Seconds, Text: fmt.Sprintf("the run was given up after %s: %s", report.Seconds(r.Seconds), r.GaveUp)})
 	}
 	d.Valid = results.Valid(d.Gates)
 	return nil

@@ -4,20 +4,25 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 )
 
 // sparkCells is how many points of the rate the panel shows.
 const sparkCells = 60
+
+// scaleWidth is the most that is written beside them: "  0 to 12.3k/s, lowest 9.80k/s".
+const scaleWidth = 32
 
 // Live shows a run while it goes on: a panel that rewrites itself on a terminal,
 // elsewhere a line a second. What cannot be written is lost: it is no result. Nil shows
 // nothing.
 type Live struct {
 	w      io.Writer
-	width  int // of the terminal; 0 when it is none
+	screen screen.Screen
 	doc    *Document
 	phase  string
 	point  Point
@@ -29,8 +34,8 @@ type Live struct {
 	steps  bool    // without a terminal, only what is said
 }
 
-// NewLive shows on w; width is that of the terminal, 0 when w is none.
-func NewLive(w io.Writer, width int) *Live { return &Live{w: w, width: width} }
+// NewLive shows on w, which is that screen.
+func NewLive(w io.Writer, on screen.Screen) *Live { return &Live{w: w, screen: on} }
 
 // Steps leaves out the lines of progress: there are many runs, and their caller
 // says what comes of each.
@@ -45,7 +50,7 @@ func (l *Live) Begin(d *Document) {
 	if l == nil {
 		return
 	}
-	*l = Live{w: l.w, width: l.width, steps: l.steps, doc: d, phase: "connect", said: math.Inf(-1)}
+	*l = Live{w: l.w, screen: l.screen, steps: l.steps, doc: d, phase: "connect", said: math.Inf(-1)}
 	l.draw()
 }
 
@@ -80,13 +85,13 @@ func (l *Live) Point(p Point) {
 	if over := len(l.rates) - sparkCells; over > 0 {
 		l.rates = append(l.rates[:0], l.rates[over:]...)
 	}
-	if l.width > 0 {
+	if l.screen.Rewrites {
 		l.draw()
 		return
 	}
 	if second := math.Floor(p.T); second > l.said && !l.steps {
 		l.said = second
-		l.write(l.progress() + "\n")
+		l.line(l.progress())
 	}
 }
 
@@ -96,6 +101,15 @@ func (l *Live) Say(text string) {
 		return
 	}
 	l.End()
+	l.line(text)
+}
+
+// line writes a line, wrapped on a terminal.
+func (l *Live) line(text string) {
+	if l.screen.Width > 0 {
+		l.write(l.screen.Paragraph("", "  ", text))
+		return
+	}
 	l.write(text + "\n")
 }
 
@@ -163,14 +177,14 @@ func (l *Live) panel() []string {
 	}
 	lines := []string{
 		l.doc.Asked(),
-		fmt.Sprintf("%s %-7s %.1f of %.1f s", report.Bar(share, 20), l.phase, at, span),
+		fmt.Sprintf("%s %-7s %.1f of %.1f s", report.Bar(share, min(20, l.screen.Width/4)), l.phase, at, span),
 	}
 	if len(l.rates) == 0 {
 		return lines
 	}
 	var row string
 	for _, f := range l.figures() {
-		if row != "" && l.width > 0 && len([]rune(row))+3+len([]rune(f)) >= l.width {
+		if row != "" && screen.Width(row)+3+screen.Width(f) >= l.screen.Width {
 			lines, row = append(lines, row), ""
 		}
 		if row != "" {
@@ -178,12 +192,19 @@ func (l *Live) panel() []string {
 		}
 		row += f
 	}
-	return append(lines, row, report.Spark(l.rates))
+	return append(lines, row, l.spark())
+}
+
+// spark draws the last rates, and says what the heights mean.
+func (l *Live) spark() string {
+	cells := min(len(l.rates), max(l.screen.Width-1-scaleWidth, 8))
+	shown := l.rates[len(l.rates)-cells:]
+	return fmt.Sprintf("%s  0 to %s/s, lowest %s/s", report.Spark(shown), report.PerSecond(slices.Max(shown)), report.PerSecond(slices.Min(shown)))
 }
 
 // draw writes the panel over the one before.
 func (l *Live) draw() {
-	if l.width == 0 {
+	if !l.screen.Rewrites {
 		return
 	}
 	var b strings.Builder
@@ -192,10 +213,7 @@ func (l *Live) draw() {
 	}
 	lines := l.panel()
 	for _, text := range lines {
-		if r := []rune(text); len(r) >= l.width {
-			text = string(r[:max(l.width-1, 0)])
-		}
-		b.WriteString("\r\x1b[2K" + text + "\n")
+		b.WriteString("\r\x1b[2K" + screen.Snip(text, l.screen.Width-1) + "\n")
 	}
 	b.WriteString("\x1b[J")
 	l.drawn = len(lines)

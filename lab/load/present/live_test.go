@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -15,7 +16,7 @@ func TestLive(t *testing.T) {
 	tick.RSSBytes, tick.Threads, tick.OpenFiles = 5<<20, 9, 72
 	show := func(width int, how func(*Live)) string {
 		var b strings.Builder
-		l := NewLive(&b, width)
+		l := NewLive(&b, screen.Screen{Width: width, Rewrites: width > 0})
 		how(l)
 		return b.String()
 	}
@@ -54,6 +55,27 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// The bars have a scale, which is that of the bars that fit.
+func TestLiveScale(t *testing.T) {
+	d, _ := openRun(t)
+	for width, want := range map[int]string{
+		48:  "  0 to 12.0k/s, lowest 6.40k/s\n",
+		120: "  0 to 12.0k/s, lowest 400/s\n",
+	} {
+		var b strings.Builder
+		l := NewLive(&b, screen.Screen{Width: width, Rewrites: true})
+		l.Begin(d)
+		l.Window()
+		for i := range 30 {
+			b.Reset()
+			l.Point(PointOf(&spec.Tick{T: float64(i), Seconds: 1, Requests: uint64(400 * (i + 1))}))
+		}
+		if !strings.Contains(b.String(), "██"+want) {
+			t.Errorf("width %d: no %q in %q", width, want, b.String())
+		}
+	}
+}
+
 // What is seen of the server is in the panel, its runtime between readings, too; of
 // requests as of events.
 func TestLiveShowsServer(t *testing.T) {
@@ -70,7 +92,7 @@ func TestLiveShowsServer(t *testing.T) {
 		for _, width := range []int{0, 60, 200} {
 			for _, p := range []Point{read, bare} {
 				var b strings.Builder
-				l := NewLive(&b, width)
+				l := NewLive(&b, screen.Screen{Width: width, Rewrites: width > 0})
 				l.Begin(d)
 				l.Window()
 				l.Point(read)

@@ -20,7 +20,7 @@ import (
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/spec"
-	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -119,12 +119,26 @@ func fill(t *testing.T, d *Document, r *spec.Result, thresholds string) *Documen
 func summaryOf(t *testing.T, d *Document) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Summary(&b, d); err != nil {
+	if err := Summary(&b, d, screen.Screen{}); err != nil {
 		t.Fatal(err)
 	}
 	for l := range strings.Lines(b.String()) {
-		if n := len([]rune(strings.TrimSuffix(l, "\n"))); n > report.Width {
+		if n := len([]rune(strings.TrimSuffix(l, "\n"))); n > screen.Usual {
 			t.Errorf("a line of %d columns: %s", n, l)
+		}
+	}
+	for _, on := range []screen.Screen{{Width: 48, Color: true}, {Width: 80}, {Width: 140, Color: true}} {
+		var shown strings.Builder
+		if err := Summary(&shown, d, on); err != nil {
+			t.Fatal(err)
+		}
+		for l := range strings.Lines(shown.String()) {
+			if n := screen.Width(strings.TrimSuffix(l, "\n")); n > on.Columns() {
+				t.Errorf("a line of %d columns on %+v: %q", n, on, l)
+			}
+		}
+		if has := strings.Contains(shown.String(), "\x1b["); has && !on.Color {
+			t.Errorf("escape sequences on %+v", on)
 		}
 	}
 	return b.String()

@@ -121,7 +121,7 @@ func (s *summary) profiles(list []Profile) {
 		case p.Missing != "":
 			body += ": missing, " + report.Line(p.Missing)
 		case p.Seconds > 0:
-			body += fmt.Sprintf(" of %s: %s", seconds(p.Seconds), report.Line(p.File))
+			body += fmt.Sprintf(" of %s: %s", report.Seconds(p.Seconds), report.Line(p.File))
 		default:
 			body += ": " + report.Line(p.File)
 		}

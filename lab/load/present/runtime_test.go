@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -74,7 +75,7 @@ func TestPointsWithRuntime(t *testing.T) {
 	read.Runtime = &results.RuntimeSample{HeapBytes: 3 << 20, LiveBytes: 7, AllocsPerSecond: 1.5, BytesPerSecond: 64, GCCycles: 2, GCPauseP99Us: 78.6, SchedLatencyP99Us: 12}
 	bare := PointOf(&spec.Tick{T: 1.2, Seconds: 0.2, Requests: 400})
 	var b strings.Builder
-	l := NewLive(&b, 0)
+	l := NewLive(&b, screen.Screen{})
 	l.Begin(d)
 	l.Window()
 	l.Point(read)

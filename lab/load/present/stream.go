@@ -75,9 +75,9 @@ func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.
 // stream is the part of a summary that requests have not.
 func (s *summary) stream(d *Document) {
 	t := d.Stream
-	s.line("events", fmt.Sprintf("%s/s; %d in %s; %s/s in", report.PerSecond(t.EventsPerSecond), t.Events, seconds(d.Seconds),
+	s.line("events", fmt.Sprintf("%s/s; %d in %s; %s/s in", report.PerSecond(t.EventsPerSecond), t.Events, report.Seconds(d.Seconds),
 		report.Bytes(float64(d.BytesIn)/d.Seconds, " ")))
-	text := fmt.Sprintf("%d, standing after %s; %d at the end, %d at least", t.Subscribers, seconds(t.Connect), t.Standing, t.Lowest)
+	text := fmt.Sprintf("%d, standing after %s; %d at the end, %d at least", t.Subscribers, report.Seconds(t.Connect), t.Standing, t.Lowest)
 	if t.Retired > 0 {
 		text += fmt.Sprintf("; %d left for good", t.Retired)
 	}
@@ -87,7 +87,7 @@ func (s *summary) stream(d *Document) {
 	s.line("subscribers", text)
 	if longest := t.Silence * 1e6; t.Quiet > 0 || longest >= t.Gap.MaxUs && t.Gap.Count > 0 {
 		s.line("silence", fmt.Sprintf("%d subscribers had no event in the window; the longest silence at its end was %s. Silences that are longer than any gap are in the gaps, as lower bounds",
-			t.Quiet, seconds(t.Silence)))
+			t.Quiet, report.Seconds(t.Silence)))
 	}
 	if t.Config.ID != "" {
 		s.line("ids", t.ids())

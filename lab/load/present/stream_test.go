@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/report/screen"
 )
 
 // streamRun is a run of subscribers that nothing is wrong with.
@@ -130,7 +131,7 @@ func TestStreamSeries(t *testing.T) {
 	}
 	var live strings.Builder
 	d, _ := streamRun(t)
-	l := NewLive(&live, 0)
+	l := NewLive(&live, screen.Screen{})
 	l.Begin(d)
 	l.Standing(400)
 	l.Window()

@@ -4,19 +4,16 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
-
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Summary writes what a run came to, in at most report.Width columns: what is
-// wrong with it first, then the figures, then the thresholds. It returns the
-// errors of w.
-func Summary(w io.Writer, d *Document) error {
-	var s summary
+// Summary writes what a run came to in the columns of a screen: what is wrong
+// with it first, then the figures, then the thresholds. It returns the errors of w.
+func Summary(w io.Writer, d *Document, on screen.Screen) error {
+	s := summary{screen: on}
 	s.doubts(d)
 	s.search(d)
 	s.line("", d.Asked())
@@ -36,35 +33,41 @@ func Summary(w io.Writer, d *Document) error {
 	return err
 }
 
-type summary struct{ strings.Builder }
+type summary struct {
+	strings.Builder
+	screen screen.Screen
+}
 
 // line writes a labelled line, wrapped under its text; one without a label is
 // indented from its second line on.
-func (s *summary) line(label, body string) {
+func (s *summary) line(label, body string) { s.styled("", label, body) }
+
+// styled is line with a style of the label.
+func (s *summary) styled(style screen.Style, label, body string) {
 	const column = 12
-	first, rest := fmt.Sprintf("%-*s", column, label), strings.Repeat(" ", column)
+	first, rest := s.screen.Paint(style, fmt.Sprintf("%-*s", column, label)), strings.Repeat(" ", column)
 	if label == "" {
 		first, rest = "", "  "
 	}
-	for i, l := range strings.Split(text.WrapSoft(body, report.Width-len(rest)), "\n") {
-		s.WriteString(strings.TrimRight(first+strings.TrimSpace(l), " ") + "\n")
-		if i == 0 {
-			first = rest
-		}
-	}
+	s.WriteString(s.screen.Paragraph(first, rest, body))
+}
+
+// loud writes a line without a label whose word stands out.
+func (s *summary) loud(style screen.Style, word, body string) {
+	s.line("", s.screen.Paint(style, word)+" "+body)
 }
 
 // doubts come first: who reads on knows.
 func (s *summary) doubts(d *Document) {
 	failed := d.Failed()
 	for _, g := range failed {
-		s.line("", fmt.Sprintf("INVALID: %s (gate %s)", report.Line(g.Text), g.Name))
+		s.loud(screen.Loud, "INVALID:", fmt.Sprintf("%s (gate %s)", report.Line(g.Text), g.Name))
 	}
 	if d.Partial != "" {
-		s.line("", "PARTIAL: "+report.Line(d.Partial))
+		s.loud(screen.Loud, "PARTIAL:", report.Line(d.Partial))
 	}
 	for _, n := range d.Notes {
-		s.line("", "NOTE: "+report.Line(n))
+		s.loud(screen.Bold, "NOTE:", report.Line(n))
 	}
 	if len(failed) > 0 || d.Partial != "" || len(d.Notes) > 0 {
 		s.WriteString("\n")
@@ -75,7 +78,7 @@ func (s *summary) search(d *Document) {
 	if d.Search == nil {
 		return
 	}
-	s.line("", "Highest rate: "+d.Search.Text)
+	s.loud(screen.Bold, "Highest rate:", d.Search.Text)
 	if d.Search.Rate > 0 {
 		s.line("", "Its last run:")
 	}
@@ -109,11 +112,7 @@ func (d *Document) Describe() string {
 	}
 	parts = append(parts, d.behaviour()...)
 	return strings.Join(append(parts, fmt.Sprintf("%s after %s of warm-up",
-		seconds(d.Seconds), seconds(d.Generator.WarmupSeconds))), ", ")
-}
-
-func seconds(v float64) string {
-	return time.Duration(v * float64(time.Second)).Round(time.Millisecond).String()
+		report.Seconds(d.Seconds), report.Seconds(d.Generator.WarmupSeconds))), ", ")
 }
 
 func (s *summary) rate(d *Document) {
@@ -127,10 +126,10 @@ func (s *summary) rate(d *Document) {
 			o.Due, o.Due-o.Failed-o.Unfinished, o.Failed, o.Unfinished, o.Sent, o.Waited))
 	}
 	in, out := float64(d.BytesIn)/d.Seconds, float64(d.BytesOut)/d.Seconds
-	s.line("answers", fmt.Sprintf("%d right in %s; %s/s in, %s/s out", d.Requests, seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
+	s.line("answers", fmt.Sprintf("%d right in %s; %s/s in, %s/s out", d.Requests, report.Seconds(d.Seconds), report.Bytes(in, " "), report.Bytes(out, " ")))
 	errors := "none"
 	if n, kinds := d.Failures(); n > 0 {
-		errors = fmt.Sprintf("%d, %s (%s)", n, report.Percent(d.ErrorRatio), kinds)
+		errors = s.screen.Paint(screen.Bad, fmt.Sprint(n)) + fmt.Sprintf(", %s (%s)", report.Share(d.ErrorRatio), kinds)
 	}
 	s.line("errors", errors)
 	if d.Unanswered > 0 {
@@ -145,22 +144,19 @@ func (s *summary) rate(d *Document) {
 // latency is a table: a line each distribution. A quantile that the samples
 // cannot carry is not printed.
 func (s *summary) latency(d *Document) {
-	row := func(name string, cells ...string) {
-		s.WriteString(fmt.Sprintf("%-12s", name))
-		for _, c := range cells {
-			s.WriteString(strings.Repeat(" ", max(0, 10-text.StringWidthWithoutEscSequences(c))) + c)
-		}
-		s.WriteString("\n")
+	columns := []screen.Column{{Width: 12}}
+	for _, head := range []string{"mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"} {
+		columns = append(columns, screen.Column{Head: head, Width: 10})
 	}
+	table := screen.NewTable(columns...)
 	line := func(name string, l results.Latency) {
 		mean, worst := "–", "–"
 		if l.Count > 0 {
 			mean, worst = report.Micros(l.MeanUs, " "), report.Micros(l.MaxUs, " ")
 		}
-		row(name, mean, report.Quantile(l.P50, " "), report.Quantile(l.P90, " "), report.Quantile(l.P99, " "),
+		table.Row(name, mean, report.Quantile(l.P50, " "), report.Quantile(l.P90, " "), report.Quantile(l.P99, " "),
 			report.Quantile(l.P999, " "), report.Quantile(l.P9999, " "), worst)
 	}
-	row("", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
 	switch {
 	case d.Stream != nil:
 		line("delay", d.Latency)
@@ -175,7 +171,9 @@ func (s *summary) latency(d *Document) {
 		line("pacing", d.Open.Pacing)
 	}
 	s.handshakes(d, line)
-	s.connections(d, line)
+	d.beforeTheEnd(line)
+	s.WriteString(table.Print(s.screen))
+	s.connections(d)
 	s.WriteString("\n")
 }
 
@@ -217,10 +215,10 @@ func (s *summary) thresholds(d *Document) {
 		if i == 0 {
 			s.WriteString("\n")
 		}
-		word := "kept"
+		label, style := "kept", screen.Good
 		if !j.Kept {
-			word = "BROKEN"
+			label, style = "BROKEN", screen.Loud
 		}
-		s.line(word, j.Why)
+		s.styled(style, label, j.Why)
 	}
 }

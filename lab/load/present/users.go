@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -95,15 +94,19 @@ func (d *Document) behaviour() (parts []string) {
 	return parts
 }
 
-// connections adds the rows of what comes before an answer's end to the table of
+// beforeTheEnd adds the rows of what comes before an answer's end to the table of
 // latencies.
-func (s *summary) connections(d *Document, row func(string, results.Latency)) {
+func (d *Document) beforeTheEnd(row func(string, results.Latency)) {
 	if d.FirstByte != nil {
 		row("first byte", *d.FirstByte)
 	}
 	if d.Connects.Time != nil {
 		row("connect", *d.Connects.Time)
 	}
+}
+
+// connections says what became of them, where that is not their usual life.
+func (s *summary) connections(d *Document) {
 	if d.Config.PerConnection > 0 || d.Connects.Dropped > 0 || d.Connects.Early > 0 {
 		text := fmt.Sprintf("%d made in all", d.Connects.Made)
 		if n := d.Connects.Dropped; n > 0 {
@@ -119,7 +122,7 @@ func (s *summary) connections(d *Document, row func(string, results.Latency)) {
 
 const (
 	targetRows  = 40 // of the table on a terminal; the JSON has all
-	targetWidth = 44 // of a name in it
+	targetWidth = 44 // of a name in it, when there is room
 )
 
 // targets is the table of a scenario's requests. Checks that failed stand below
@@ -128,14 +131,9 @@ func (s *summary) targets(d *Document) {
 	if len(d.Targets) == 0 || d.Config.Scenario == "" && len(d.Targets[0].Checks) == 0 {
 		return
 	}
-	row := func(name string, cells ...string) {
-		s.WriteString(text.Pad(text.Snip(report.Line(name), targetWidth, "…"), targetWidth, ' '))
-		for _, c := range cells {
-			s.WriteString(text.AlignRight.Apply(c, 12))
-		}
-		s.WriteString("\n")
-	}
-	row("target", "requests", "errors", "p50", "p99")
+	const cell = 12
+	table := screen.NewTable(screen.Column{Head: "target", Width: targetWidth}, screen.Column{Head: "requests", Width: cell},
+		screen.Column{Head: "errors", Width: cell}, screen.Column{Head: "p50", Width: cell}, screen.Column{Head: "p99", Width: cell})
 	list := d.Targets
 	if len(list) > targetRows {
 		list = slices.Clone(list)
@@ -145,13 +143,24 @@ func (s *summary) targets(d *Document) {
 		list = list[:targetRows]
 	}
 	for _, t := range list {
-		row(t.Name, fmt.Sprint(t.Requests), fmt.Sprint(t.Failures()), report.Quantile(t.Latency.P50, " "), report.Quantile(t.Latency.P99, " "))
+		table.Row(screen.Snip(report.Line(t.Name), targetWidth), fmt.Sprint(t.Requests), s.failed(t.Failures()), report.Quantile(t.Latency.P50, " "), report.Quantile(t.Latency.P99, " "))
 		for _, name := range slices.Sorted(maps.Keys(t.Checks)) {
-			s.line("  failed", fmt.Sprintf("%d %s", t.Checks[name], report.Line(name)))
+			table.Remark(func(on screen.Screen) string {
+				return on.Paragraph("  failed    ", "            ", fmt.Sprintf("%d %s", t.Checks[name], report.Line(name)))
+			})
 		}
 	}
+	s.WriteString(table.Print(s.screen))
 	if n := len(d.Targets) - len(list); n > 0 {
-		s.WriteString(fmt.Sprintf("and %d more with fewer errors or requests, which --json has\n", n))
+		s.line("", fmt.Sprintf("and %d more with fewer errors or requests, which --json has", n))
 	}
 	s.WriteString("\n")
+}
+
+// failed prints a number of errors: one that is not 0 stands out.
+func (s *summary) failed(n uint64) string {
+	if n == 0 {
+		return "0"
+	}
+	return s.screen.Paint(screen.Bad, fmt.Sprint(n))
 }

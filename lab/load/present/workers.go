@@ -3,10 +3,10 @@ package present
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -78,21 +78,15 @@ func (s *summary) workers(d *Document) {
 	s.WriteString("\n")
 	open := d.Open != nil
 	apart := slices.ContainsFunc(d.Workers, func(w Worker) bool { return w.Host != d.Workers[0].Host })
-	head := []string{"connections", "rate", "CPU", "errors"}
+	columns := []screen.Column{{Head: "worker", Width: nameWidth}}
+	heads := []string{"connections", "rate", "CPU", "errors"}
 	if open {
-		head = append(head, "send lag", "pacing")
+		heads = append(heads, "send lag", "pacing")
 	}
-	row := func(name string, cells []string) {
-		if r := []rune(name); len(r) > nameWidth {
-			name = string(r[:nameWidth-1]) + "…"
-		}
-		fmt.Fprintf(s, "%-*s", nameWidth, name)
-		for _, c := range cells {
-			s.WriteString(strings.Repeat(" ", max(1, 13-len([]rune(c)))) + c)
-		}
-		s.WriteString("\n")
+	for _, head := range heads {
+		columns = append(columns, screen.Column{Head: head, Width: 13})
 	}
-	row("worker", head)
+	table := screen.NewTable(columns...)
 	for _, w := range d.Workers {
 		name := fmt.Sprint(w.Index)
 		if apart {
@@ -100,7 +94,7 @@ func (s *summary) workers(d *Document) {
 		}
 		cells := []string{
 			fmt.Sprint(w.Connections), report.PerSecond(w.RequestsPerSecond) + "/s",
-			report.Percent(w.CPUUtilisation), fmt.Sprint(results.CountErrors(w.Errors)),
+			report.Percent(w.CPUUtilisation), s.failed(results.CountErrors(w.Errors)),
 		}
 		if open {
 			cells = append(cells, report.Quantile(w.SendLagP99, " "), report.Quantile(w.PacingP99, " "))
@@ -111,6 +105,7 @@ func (s *summary) workers(d *Document) {
 				cells[i] = "–"
 			}
 		}
-		row(name, cells)
+		table.Row(append([]string{screen.Snip(name, nameWidth)}, cells...)...)
 	}
+	s.WriteString(table.Print(s.screen))
 }

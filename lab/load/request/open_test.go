@@ -291,10 +291,10 @@ func TestGates(t *testing.T) {
 		{"all is well", simulate(plan, 64, fixed), 10_000, 0.8, nil},
 		{"overload", short, 10_000, 0.1, []string{
 			"only 80.0 % of the arrivals were sent by the end of the window (8000 of 10000)",
-			"requests left too late, p50 of the send lag 1249903 us with 125410 allowed; 100.0 % of the arrivals waited for a connection",
+			"requests left too late, p50 of the send lag 1.25 s with 125 ms allowed; 100.0 % of the arrivals waited for a connection",
 		}},
 		{"late generator", late(), 1000, 0.1, []string{
-			"requests left too late, p50 of the send lag 1000 us with 200 allowed; the generator itself was late (p50 1000 us)",
+			"requests left too late, p50 of the send lag 1.00 ms with 200 µs allowed; the generator itself was late (p50 1.00 ms)",
 		}},
 		{"full generator", simulate(plan, 64, fixed), 10_000, 0.85, []string{"the generator's core was 85 % busy, more than the 80 %"}},
 	} {

@@ -8,8 +8,9 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// minPatience is how long the end of a closed loop waits for answers at least.
-const minPatience = time.Second
+// The end of a closed loop waits for answers for so long, and looks for them so often, at
+// least.
+const minPatience, minSteps = time.Second, 200
 
 // A tail is the end of a closed loop: the window's distributions, which no longer grow, and
 // the requests that were in flight when it ended.
@@ -77,7 +78,12 @@ func (t *tail) wait(step func() error, cut bool) error {
 		patience = min(patience, int64(cutFor))
 	}
 	t.draining = true
-	for end, more := t.Now()+patience, true; more && len(t.flights) > 0 && t.Now() < end; {
+	begin, more := t.Now(), true
+	for steps := 0; more && len(t.flights) > 0; steps++ {
+		// A thread that hardly runs has not seen what has arrived.
+		if past := t.Now() - begin; past >= patience && (steps >= minSteps || past >= int64(t.spec.Timeout)) {
+			break
+		}
 		var err error
 		if more, err = t.await(step); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/report/internal/sample"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -26,11 +27,11 @@ func write(format string, f *results.File) error {
 	case "html":
 		return report.HTML(os.Stdout, f)
 	case "terminal":
-		return report.Table(os.Stdout, f, report.Terminal)
+		return report.Table(os.Stdout, f, report.Terminal, screen.Screen{})
 	case "color":
-		return report.Table(os.Stdout, f, report.TerminalColor)
+		return report.Table(os.Stdout, f, report.Terminal, screen.Screen{Color: true})
 	case "markdown":
-		return report.Table(os.Stdout, f, report.Markdown)
+		return report.Table(os.Stdout, f, report.Markdown, screen.Screen{})
 	}
 	return fmt.Errorf("unknown format %q", format)
 }
