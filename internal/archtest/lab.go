@@ -34,6 +34,20 @@ var labRows = []Row{
 		Why: "sources are read by the command; importing is conversion of bytes",
 	},
 
+	{
+		Package: "~/lab/load/export", Never: []string{"os/exec", "syscall", "golang.org/x/sys/..."},
+		May: []string{
+			"~/lab/load/present", "~/lab/load/arrive", "~/lab/load/objective", "~/lab/results", "~/lab/report", "~/lab/internal/redact",
+			"github.com/prometheus/client_golang/...", "github.com/klauspost/compress/snappy", "google.golang.org/protobuf/encoding/protowire",
+		},
+		Tests: []string{"~/lab/load/spec", "~/lab/load/export/exporttest"},
+		Why:   "figures are exported as they were observed: it neither makes the load nor looks at the server",
+	},
+	{
+		Package: "~/lab/load/export/exporttest", May: []string{"github.com/klauspost/compress/snappy", "google.golang.org/protobuf/encoding/protowire"},
+		Why: "the receiver of the tests decodes by the specifications, and shares no code with what it tests",
+	},
+
 	// Statistics, verdicts and reports.
 	{Package: "~/lab/stats", May: []string{"~/lab/results"}, Never: performsIO, Why: "statistics are calculation"},
 	{Package: "~/lab/verdict", May: []string{"~/lab/results", "~/lab/report", "~/lab/load/spec"}, Never: performsIO, Why: "a verdict is calculation"},

@@ -198,7 +198,7 @@ func given(t *testing.T, line string) string {
 
 // elsewhere are the flags of commands that need more than one server on this machine, or
 // more time: only their syntax is tested.
-var elsewhere = []string{"--find", "--bus", "--kubernetes", "--control"}
+var elsewhere = []string{"--find", "--bus", "--kubernetes", "--control", "--export"}
 
 // TestLoadDocsCommands runs each command of the documents against their server, shortened:
 // none is refused, and no answer is wrong.

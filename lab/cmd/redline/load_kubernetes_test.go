@@ -265,7 +265,7 @@ func TestLoadKubernetesUsage(t *testing.T) {
 		{"--kubernetes --image x --pod-memory 5XB", "--pod-memory 5XB: write an amount, as 512Mi or 1Gi"},
 		{"--kubernetes --image x --namespace Bad_NS", `--namespace "Bad_NS": write lower-case letters, digits and -`},
 		{"--kubernetes --image x,y --apply --bus nats://h:1 --pod-cpu foo", "--pod-cpu foo: write"},
-		{"--kubernetes --image x --body-file " + large, "a ConfigMap holds 921600; take smaller ones, or make a body up with --upload SIZE"},
+		{"--kubernetes --image x --body-file " + large, "a ConfigMap holds 921600; use smaller files, or generate a body with --upload SIZE"},
 		{"--kubernetes --image x --workers 0", "--workers 0: want at least 1"},
 	} {
 		code, _, said := loadOf(t, t.Context(), append(strings.Fields(c.args), "http://127.0.0.1:1/")...)

@@ -142,7 +142,7 @@ func TestLoadStreamsComeBack(t *testing.T) {
 func TestLoadStreamsTooMany(t *testing.T) {
 	s, _ := serveEvents(t, false, true, 0)
 	code, _, said := loadOf(t, t.Context(), short("--sse", "--http2", "--streams", "4000", "-c", "1", "--quiet", s.URL)...)
-	if code != 1 || !strings.Contains(said, "fewer than the 4000 subscribers that are to share one: write --streams 250") {
+	if code != 1 || !strings.Contains(said, "fewer than the 4000 subscribers that share one: write --streams 250") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 }

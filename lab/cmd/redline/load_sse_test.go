@@ -234,7 +234,7 @@ func TestLoadStreamRefused(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.Header().Set("Content-Encoding", "gzip")
 			w.WriteHeader(200)
-		}, 1, "answer has a content coding, though none was offered (gzip)"},
+		}, 1, "answer has a content coding, although none was offered (gzip)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, _ int64) { c.answer(w, r) })

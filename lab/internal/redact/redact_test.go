@@ -16,6 +16,8 @@ func TestArgs(t *testing.T) {
 		"load|-H|Accept: text/html|-H|Authorization:s3cret":                  "load|-H|Accept: text/html|-H|Authorization: REDACTED",
 		"load|http://ann:s3cret@h:80/a?b=1&access_token=s3cret&c=2":          "load|http://ann:REDACTED@h:80/a?b=1&access_token=REDACTED&c=2",
 		"load|--bus|nats://ann:s3cret@h:4222|--workers|3":                    "load|--bus|nats://ann:REDACTED@h:4222|--workers|3",
+		"load|--export|otlp=https://ann:s3cret@h/x?token=s3cret":             "load|--export|otlp=https://ann:REDACTED@h/x?token=REDACTED",
+		"load|--export=remote-write=http://ann:s3cret@h:1/w":                 "load|--export=remote-write=http://ann:REDACTED@h:1/w",
 		"load|--bus=nats://ann:s3cret@h:4222":                                "load|--bus=nats://ann:REDACTED@h:4222",
 		"load|--check|header X-Token equals s3cret":                          "load|--check|header X-Token equals REDACTED",
 		"bench|--jwt-key|s3cret|--out|dir":                                   "bench|--jwt-key|REDACTED|--out|dir",

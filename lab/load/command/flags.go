@@ -25,6 +25,7 @@ var Groups = []cli.Group{
 	{Title: "The server's side", Flags: "pid control pprof profile profile-time profile-dir"},
 	{Title: "Several generators", Flags: "workers bus bus-credentials name wait"},
 	{Title: "In a Kubernetes cluster", Flags: "kubernetes image namespace manifests apply kube-context pod-cpu pod-memory"},
+	{Title: "Metrics", Flags: "export export-run export-linger export-optional"},
 	{Title: "Results", Flags: "json csv hdr html quiet allow-invalid cpu help"},
 }
 
@@ -50,6 +51,7 @@ type Flags struct {
 	runtime  runtimeFlags
 	fleet    fleetFlags
 	kube     kubeFlags
+	export   exportFlags
 }
 
 // Bind makes the flags.
@@ -86,6 +88,7 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	l.kube.bind(f)
 	f.BoolVar(&l.allowInvalid, "allow-invalid", false, "exit as if an INVALID run were valid")
 	l.streams.bind(f)
+	l.export.bind(f)
 }
 
 // userFlags say what users ask for, and how they behave.
@@ -206,4 +209,19 @@ func (l *kubeFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&l.kubeContext, "kube-context", "", "`NAME` of kubectl's context")
 	f.StringVar(&l.podCPU, "pod-cpu", "1", "`CPUS` of each pod")
 	f.StringVar(&l.podMemory, "pod-memory", "512Mi", "`MEMORY` of each pod")
+}
+
+// exportFlags say where figures go while the run goes on.
+type exportFlags struct {
+	to       []string
+	run      string
+	linger   time.Duration
+	optional bool
+}
+
+func (l *exportFlags) bind(f *pflag.FlagSet) {
+	f.StringArrayVar(&l.to, "export", nil, "send the figures, while the run goes on, to `FORMAT[=WHERE]`: prometheus=:9464 (serves /metrics), remote-write=URL, otlp=URL, influxdb=URL or influxdb=FILE; may be repeated")
+	f.StringVar(&l.run, "export-run", "", "`NAME` of the run, the label run of what is exported (default: no such label)")
+	f.DurationVar(&l.linger, "export-linger", 0, "`TIME` that /metrics stays after the run, at most, until the result has been fetched")
+	f.BoolVar(&l.optional, "export-optional", false, "go on without a receiver that takes nothing, which is an error otherwise")
 }

@@ -207,5 +207,6 @@ func tickOfPoint(p fleet.Point, warmup time.Duration) *spec.Tick {
 	return &spec.Tick{
 		T: p.T - warmup.Seconds(), Seconds: p.Seconds, Requests: p.Requests, Errors: p.Errors, P50: p.P50, P99: p.P99,
 		ServerCPU: p.ServerCPU, Heat: p.Heat, SendLag: p.SendLag, Waiting: p.Waiting,
+		Kinds: p.Kinds, BytesIn: p.BytesIn, BytesOut: p.BytesOut,
 	}
 }

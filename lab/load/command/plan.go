@@ -13,6 +13,7 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/export"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/observe"
 	"github.com/redline-go/redline/lab/load/serverview"
@@ -43,6 +44,7 @@ type plan struct {
 	protocol     *protocol       // what is spoken with the server
 	subscribers  *spec.Subscribe // nil: requests are sent, and nobody subscribes
 	runtime      observe.RuntimeOptions
+	export       export.Options
 	notes        []string // what was chosen that the user should know of
 }
 
@@ -67,7 +69,8 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 		p.checkFleet,
 		func() error { return p.checkBus(changed) },
 		func() error { return p.checkKubernetes(changed) },
-		func() error { return l.checkFiles(changed) },
+		func() error { return p.planExport(changed) },
+		func() error { return p.checkFiles(changed) },
 	} {
 		if err := step(); err != nil {
 			return nil, cli.Misuse(err)
@@ -121,7 +124,8 @@ func (l *Flags) checkTogether(changed func(string) bool) error {
 }
 
 // checkFiles looks before the run whether its results have a place.
-func (l *Flags) checkFiles(changed func(string) bool) error {
+func (p *plan) checkFiles(changed func(string) bool) error {
+	l := &p.flags
 	taken := map[string]string{} // flags by file
 	for _, out := range []struct{ flag, path string }{{"json", l.json}, {"csv", l.csv}, {"hdr", l.hdr}, {"html", l.html}} {
 		if out.path == "" && changed(out.flag) {
@@ -158,7 +162,7 @@ func (l *Flags) checkFiles(changed func(string) bool) error {
 		}
 		taken[name] = out.flag
 	}
-	return nil
+	return p.checkExportFiles(taken)
 }
 
 // planObjectives reads what has to be kept.
@@ -248,5 +252,68 @@ func (p *plan) planRuntime(changed func(string) bool) (err error) {
 		return fmt.Errorf("--profile-dir %s: make its parent first: %w", o.Dir, err)
 	}
 	p.runtime = o
+	return nil
+}
+
+const maxRunName = 100 // bytes: it is in every series
+
+// planExport reads where figures go.
+func (p *plan) planExport(changed func(string) bool) error {
+	l := &p.flags.export
+	if len(l.to) == 0 {
+		for _, flag := range []string{"export-run", "export-linger", "export-optional"} {
+			if changed(flag) {
+				return fmt.Errorf("--%s: say where to export to, as --export prometheus=:9464", flag)
+			}
+		}
+		return nil
+	}
+	o := export.Options{Run: l.run, Optional: l.optional, Tool: cli.Version()}
+	fetched := false
+	for i, text := range l.to {
+		out, err := export.Parse(text)
+		if err != nil {
+			return fmt.Errorf("--export %w", err)
+		}
+		for j, other := range o.Outputs {
+			if out.String() == other.String() {
+				return fmt.Errorf("--export %s: it is there twice, as number %d and %d; leave one out", out, j+1, i+1)
+			}
+		}
+		fetched = fetched || out.Fetched()
+		o.Outputs = append(o.Outputs, out)
+	}
+	switch {
+	case p.flags.users.try:
+		return errors.New("--try measures nothing: leave out --export")
+	case p.flags.kube.kubernetes && !p.flags.kube.apply:
+		return errors.New("--export: a run in a cluster has no place for the receiver's credentials; lead it from here with --apply, or leave it out")
+	case l.linger < 0:
+		return fmt.Errorf("--export-linger %v: want 0 or more", l.linger)
+	case l.linger > 0 && !fetched:
+		return errors.New("--export-linger is for --export prometheus, which is fetched; leave it out")
+	case len(l.run) > maxRunName || strings.ContainsFunc(l.run, func(r rune) bool { return r < ' ' }) || strings.ToValidUTF8(l.run, "") != l.run:
+		return fmt.Errorf("--export-run %q: want a name of one line, up to %d bytes", l.run, maxRunName)
+	}
+	p.export = o
+	return nil
+}
+
+// checkExportFiles refuses files that are something else's: taken has the flags of those
+// that are written.
+func (p *plan) checkExportFiles(taken map[string]string) error {
+	l := &p.flags
+	for _, out := range p.export.Outputs {
+		path := out.File()
+		if path == "" {
+			continue
+		}
+		if other, is := taken[filepath.Clean(path)]; is {
+			return fmt.Errorf("--%s and --export %s: both would be written to %s; name two files", other, out, path)
+		}
+		if err := cli.CheckOutput("export influxdb", path, l.users.targets, l.bodyFile, l.protocol.ca, l.fleet.credentials); err != nil {
+			return err
+		}
+	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/load/arrive"
+	"github.com/redline-go/redline/lab/load/export"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/observe"
 	"github.com/redline-go/redline/lab/load/present"
@@ -36,9 +37,10 @@ type session struct {
 	machine  results.Machine
 	screen   screen.Screen // of standard error
 	runtime  *observe.Runtime
-	moveBack func() error  // moves this process back; nil: it did not move
-	doubt    string        // why it did not move, if it should have
-	live     *present.Live // nil when nothing is shown
+	moveBack func() error     // moves this process back; nil: it did not move
+	doubt    string           // why it did not move, if it should have
+	live     *present.Live    // nil when nothing is shown
+	export   *export.Exporter // nil when nothing is exported
 	guard    *guard.Guard
 	launcher *spawn.Launcher
 }
@@ -67,11 +69,13 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	}
 	doc, err := s.measure(c.Context())
 	s.live.End()
+	err = errors.Join(err, s.export.End(c.Context(), doc))
 	if doc != nil {
 		if unsaved := plan.printAndSave(c, doc); unsaved != nil {
 			return errors.Join(err, unsaved)
 		}
 	}
+	s.export.Linger(c.Context(), plan.flags.export.linger)
 	return plan.exit(c.Context(), doc, err)
 }
 
@@ -81,6 +85,9 @@ func (s *session) open(ctx context.Context, live io.Writer) (err error) {
 		return err
 	}
 	if s.runtime, err = observe.OpenRuntime(ctx, s.plan.runtime); err != nil {
+		return err
+	}
+	if s.export, err = export.Open(ctx, s.plan.export, s.plan.request.url); err != nil {
 		return err
 	}
 	s.moveBack, s.doubt = stepAside(s.plan.cpus, s.server.processes.PIDs)
@@ -106,6 +113,7 @@ func (s *session) close() (err error) {
 	if s.runtime != nil {
 		err = errors.Join(err, s.runtime.Close())
 	}
+	err = errors.Join(err, s.export.Close())
 	return err
 }
 
@@ -151,6 +159,8 @@ func (s *session) once(ctx context.Context, arrivals *arrive.Plan, words string,
 	d := s.document(words)
 	observer := observe.Begin(ctx, d, s.live, s.plan.cpus, s.runtime)
 	defer observer.Close()
+	observer.Export(s.export)
+	s.export.Begin(d, arrivals)
 	s.live.Begin(d)
 	m, err := s.generate(ctx, s.plan.order(&s.server, arrivals), observer)
 	if err != nil {

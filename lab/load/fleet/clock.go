@@ -5,44 +5,43 @@ import (
 	"time"
 )
 
-// A clock counts from a reading of the wall clock on the monotonic one.
+// clock counts from one reading of the wall clock with the monotonic clock.
 type clock struct{ origin time.Time }
 
 func newClock() clock { return clock{time.Now()} }
 
-// at is a time of this process in nanoseconds.
+// at converts a time of this process to nanoseconds since 1970.
 func (c clock) at(t time.Time) int64 { return c.origin.UnixNano() + int64(t.Sub(c.origin)) }
 
 func (c clock) now() int64 { return c.at(time.Now()) }
 
-// until is how long it is from now to a time.
+// until returns the time from now until t.
 func (c clock) until(t int64) time.Duration { return time.Duration(t - c.now()) }
 
-// drift is how far two clocks may run apart, as a share of time: that of bad
-// quartz, 50 parts in a million.
+// drift is the assumed maximum drift between two clocks, as a share of time: 50 parts per
+// million, as of poor quartz.
 const drift = 50e-6
 
 // Offset is how far a worker's clock is ahead of the coordinator's, in
 // nanoseconds.
 type Offset struct {
 	Nanoseconds int64 `json:"ns"`
-	Uncertainty int64 `json:"uncertainty_ns"` // the truth is within Nanoseconds ± this
-	Exchanges   int   `json:"exchanges"`      // that it was chosen from
+	Uncertainty int64 `json:"uncertainty_ns"` // the true offset is Nanoseconds ± this
+	Exchanges   int   `json:"exchanges"`      // number of exchanges, of which the best was chosen
 }
 
-// estimate follows a worker's offset.
+// estimate is the current estimate of a worker's offset.
 type estimate struct {
 	Offset
-	at int64 // of the exchange that was chosen
+	at int64 // time of the chosen exchange
 }
 
-// add takes an exchange: t0 and t3 are the coordinator's times, t1 and t2 the
-// worker's. What an older exchange told grows less certain with the drift of the
-// clocks.
+// add adds an exchange: t0 and t3 are the coordinator's times, t1 and t2 the worker's. The
+// uncertainty of an older exchange increases with the drift of the clocks.
 func (e *estimate) add(t0, t1, t2, t3 int64) {
 	trip := (t3 - t0) - (t2 - t1)
 	if trip < 0 || t3 < t0 || t2 < t1 {
-		return // of another life of the worker, or made up
+		return // from an earlier process of the worker, or forged
 	}
 	e.Exchanges++
 	aged := int64(math.MaxInt64)
@@ -54,18 +53,17 @@ func (e *estimate) add(t0, t1, t2, t3 int64) {
 	}
 }
 
-// presence is time that passes while this process runs, as it is seen by looks in
-// turn. A process that stood still, on a machine with too much to do or in a
-// debugger, has heard nobody meanwhile, and may find what was said in its buffers
-// only after it has looked at the clock: that was not the others' silence.
-type presence struct {
-	every  time.Duration // between two looks, when all is well
-	last   time.Time     // look
+// awakeClock measures the time during which this process runs. A process that is suspended,
+// by an overloaded machine or a debugger, receives no messages meanwhile, and may read them
+// only after it has read the clock. That time must not count as silence of the others.
+type awakeClock struct {
+	every  time.Duration // regular interval between two calls of look
+	last   time.Time     // time of the last look
 	passed time.Duration
 }
 
-// look counts the time since the last look, up to twice the usual, and returns now.
-func (p *presence) look(at time.Time) time.Duration {
+// look adds the time since the last look, limited to twice the interval, and returns now.
+func (p *awakeClock) look(at time.Time) time.Duration {
 	if !p.last.IsZero() {
 		p.passed += min(at.Sub(p.last), 2*p.every)
 	}
@@ -73,5 +71,5 @@ func (p *presence) look(at time.Time) time.Duration {
 	return p.passed
 }
 
-// now is what the last look came to.
-func (p *presence) now() time.Duration { return p.passed }
+// now returns the time at the last look.
+func (p *awakeClock) now() time.Duration { return p.passed }

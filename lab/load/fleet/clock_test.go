@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The estimate holds the true offset whatever the two ways of a trip take, while
-// the clocks drift.
+// The estimate contains the true offset for any latencies of the two directions, while the
+// clocks drift.
 func TestEstimate(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
@@ -39,17 +39,17 @@ func TestEstimate(t *testing.T) {
 func TestEstimateTakesTheShortestTrip(t *testing.T) {
 	var e estimate
 	e.add(0, 1000+50, 1000+50, 100)         // exact
-	e.add(1000, 1000+1900, 1000+1900, 2000) // late on the way there
-	e.add(3000, 3900, 3800, 3900)           // not a trip: the worker's clock went back
-	e.add(5000, 6000, 6100, 5050)           // nor this: shorter than the worker's part
+	e.add(1000, 1000+1900, 1000+1900, 2000) // slow on the way to the worker
+	e.add(3000, 3900, 3800, 3900)           // invalid: the worker's clock went back
+	e.add(5000, 6000, 6100, 5050)           // invalid: shorter than the worker's part
 	if e.Nanoseconds != 1000 || e.Uncertainty != 51 || e.Exchanges != 2 {
 		t.Errorf("got %+v", e)
 	}
 }
 
-// What this process did not see is not the others' time.
-func TestPresence(t *testing.T) {
-	p := presence{every: time.Second}
+// The time during which this process was suspended does not count.
+func TestAwakeClock(t *testing.T) {
+	p := awakeClock{every: time.Second}
 	at := time.Now()
 	for _, c := range []struct{ later, want time.Duration }{
 		{0, 0}, {time.Second, time.Second}, {time.Second / 2, 3 * time.Second / 2}, {time.Hour, 7 * time.Second / 2}, {time.Second, 9 * time.Second / 2},

@@ -12,19 +12,19 @@ import (
 // Plan is a run of a fleet.
 type Plan struct {
 	Orders   []Order       // one for each worker
-	Window   time.Duration // measured time, as the specifications have it
-	Tick     time.Duration // distance of the common series' points
-	OnPoint  func(Point)   // is called with each point once all workers that live have passed it; may be nil
-	OnMoment func(Moment)  // is called at the moments of the run; may be nil
-	OnLost   func(string)  // is called when a worker is lost, with who it is and why; may be nil
+	Window   time.Duration // measured time, equal to that of the specifications
+	Tick     time.Duration // interval of the points of the common series
+	OnPoint  func(Point)   // called with each point once all remaining workers have passed it; may be nil
+	OnMoment func(Moment)  // called at the moments of the run; may be nil
+	OnLost   func(string)  // called when a worker is lost, with its name and the reason; may be nil
 
-	OnStart func(at time.Time) // is called when it is known when the load begins: where the series has its 0; may be nil
+	OnStart func(at time.Time) // called when the start of the load, 0 of the series, is agreed; may be nil
 
-	// Bounds; 0 takes what stands behind.
-	Join    time.Duration // until all workers are there: a minute
-	Ready   time.Duration // until all connections stand: two minutes
+	// Timeouts. 0 means the default given here.
+	Join    time.Duration // until all workers have joined: a minute
+	Ready   time.Duration // until all connections are established: two minutes
 	Lead    time.Duration // from the decision to start to the start: 300 ms
-	Silence time.Duration // until a worker is lost, in which this process ran: ten seconds
+	Silence time.Duration // without a message until a worker is lost, while this process runs: ten seconds
 	Cut     time.Duration // from the end of the context to the last result: ten seconds
 	Run     time.Duration // from the start to the last result: a minute and four windows
 }
@@ -34,9 +34,9 @@ func (p *Plan) defaults() error {
 	case len(p.Orders) == 0:
 		return errors.New("fleet: no orders")
 	case p.Window <= 0:
-		return fmt.Errorf("fleet: a window of %v", p.Window)
+		return fmt.Errorf("fleet: window %v is not positive", p.Window)
 	case p.Tick <= 0:
-		return fmt.Errorf("fleet: a tick of %v", p.Tick)
+		return fmt.Errorf("fleet: tick %v is not positive", p.Tick)
 	}
 	set := func(d *time.Duration, to time.Duration) {
 		if *d == 0 {
@@ -47,29 +47,29 @@ func (p *Plan) defaults() error {
 	set(&p.Ready, 2*time.Minute)
 	set(&p.Lead, 300*time.Millisecond)
 	set(&p.Silence, 10*time.Second)
-	set(&p.Cut, 10*time.Second) // more than generators wait for what is under way
+	set(&p.Cut, 10*time.Second) // longer than generators wait for outstanding answers
 	set(&p.Run, time.Minute+4*p.Window)
 	return nil
 }
 
-// Moment is one that all workers that are not lost have come to.
+// Moment is a point of the run that all remaining workers have reached.
 type Moment int
 
-// The moments of a run, each of which comes once, in this order.
+// The moments of a run. Each is reported once, in this order.
 const (
-	Connected Moment = iota // all connections stand
-	Opened                  // the windows have begun
-	Closed                  // and are over
+	Connected Moment = iota // all connections are established
+	Opened                  // all windows have begun
+	Closed                  // all windows have ended
 )
 
 const (
 	beatEvery = 50 * time.Millisecond // before the start
-	slowBeats = 10                    // times that, after it
-	exchanges = 8                     // of the clocks' times before the start, at least
+	slowBeats = 10                    // after the start: one beat per 10 intervals
+	exchanges = 8                     // minimum of clock exchanges before the start
 	maxNotes  = 20                    // in the outcome
 )
 
-// phase is how far a run has come.
+// phase is the progress of a run.
 type phase int
 
 const (
@@ -84,27 +84,26 @@ type coordinator struct {
 	carrier Carrier
 	clock   clock
 	phase   phase
-	bound   time.Time // of the phase
+	bound   time.Time // deadline of the phase
 	start   int64     // agreed time
 	seq     uint64
-	watched presence  // that of this process, which silence is judged by
-	members []*member // by share; nil until joined
+	awake   awakeClock // of this process; the time axis of silence
+	members []*member  // by share; nil until joined
 	byID    map[string]*member
 	series  series
-	shown   int             // points that OnPoint got
-	moment  Moment          // that comes next
-	cut     bool            // the run ends before its time
-	refused map[string]bool // ids of workers that are no part of the run
+	shown   int             // number of points passed to OnPoint
+	moment  Moment          // the next one
+	cut     bool            // the run was cut short
+	refused map[string]bool // ids of refused workers
 	notes   []string
 }
 
-// Coordinate carries out a plan. It returns an outcome when at least one worker
-// came to a result; the outcome says what else went wrong. Otherwise the error
-// says why there is none.
+// Coordinate carries out a plan. It returns an outcome if at least one worker had a result;
+// the outcome reports all other failures. Otherwise it returns an error.
 //
-// The end of ctx cuts the run: the workers are asked for what they have measured,
-// and the outcome is that of the time until then, if there was any. All workers that can be reached have been told to stop
-// when it returns; the carrier remains the caller's to close.
+// The end of ctx cuts the run short: the workers report what they have measured, and the
+// outcome covers the time until then. When Coordinate returns, it has sent Stop to all
+// reachable workers. The caller must close the carrier.
 func Coordinate(ctx context.Context, carrier Carrier, plan Plan) (*Outcome, error) {
 	if err := plan.defaults(); err != nil {
 		return nil, err
@@ -112,7 +111,7 @@ func Coordinate(ctx context.Context, carrier Carrier, plan Plan) (*Outcome, erro
 	c := &coordinator{
 		plan: plan, carrier: carrier, clock: newClock(), bound: time.Now().Add(plan.Join),
 		members: make([]*member, len(plan.Orders)), byID: map[string]*member{}, refused: map[string]bool{},
-		series: series{width: int64(plan.Tick)}, watched: presence{every: beatEvery},
+		series: series{width: int64(plan.Tick)}, awake: awakeClock{every: beatEvery},
 	}
 	err := c.loop(ctx)
 	why := ""
@@ -144,7 +143,7 @@ func (c *coordinator) loop(ctx context.Context) error {
 			c.end()
 		case m, ok := <-c.carrier.Inbox():
 			if !ok {
-				return errors.New("the carrier of the workers' messages has ended")
+				return errors.New("the connection to the workers was closed")
 			}
 			if err := c.take(m); err != nil {
 				return err
@@ -163,7 +162,7 @@ func (c *coordinator) loop(ctx context.Context) error {
 	return nil
 }
 
-// end cuts the run.
+// end cuts the run short.
 func (c *coordinator) end() {
 	c.cut, c.bound = true, time.Now().Add(c.plan.Cut)
 	c.each(func(w *member) {
@@ -173,19 +172,19 @@ func (c *coordinator) end() {
 	})
 }
 
-// tellLosses tells of workers that were lost.
-func (c *coordinator) tellLosses() {
+// reportLosses calls OnLost for workers that were lost.
+func (c *coordinator) reportLosses() {
 	for _, w := range c.members {
-		if w.lost != nil && !w.lossTold {
-			if w.lossTold = true; c.plan.OnLost != nil && !c.cut {
+		if w.lost != nil && !w.lossReported {
+			if w.lossReported = true; c.plan.OnLost != nil && !c.cut {
 				c.plan.OnLost(fmt.Sprintf("%s is lost: %s", w.name(), w.lost.Cause))
 			}
 		}
 	}
 }
 
-// tellMoments tells of the moments that have come.
-func (c *coordinator) tellMoments() {
+// reportMoments calls OnMoment for the moments that the workers have reached.
+func (c *coordinator) reportMoments() {
 	for ; c.moment <= Closed; c.moment++ {
 		for _, w := range c.members {
 			if w.working() && (c.moment == Opened && w.window == 0 || c.moment == Closed && !w.through(int64(c.plan.Window))) {
@@ -198,7 +197,7 @@ func (c *coordinator) tellMoments() {
 	}
 }
 
-// finished reports whether no worker has anything more to say.
+// finished reports whether every worker is lost or has a result.
 func (c *coordinator) finished() bool {
 	return c.phase == running && !slices.ContainsFunc(c.members, (*member).working)
 }
@@ -212,11 +211,11 @@ func (c *coordinator) each(f func(*member)) {
 	}
 }
 
-// send sends to a member. One that cannot be reached is found silent soon, if
-// nothing else is known of it by then.
+// send sends to a member. An unreachable member is lost by its silence, unless another
+// reason is found earlier.
 func (c *coordinator) send(w *member, m *Message) {
 	if err := c.carrier.Send(w.id, m); err != nil {
-		w.trouble = fmt.Sprintf("sending to it: %v", err)
+		w.trouble = fmt.Sprintf("send to it: %v", err)
 	}
 }
 
@@ -229,18 +228,18 @@ func (c *coordinator) beat() {
 	})
 }
 
-// loseSilent finds workers that were not heard for too long.
+// loseSilent marks workers as lost that sent nothing for Silence.
 func (c *coordinator) loseSilent(at time.Time) {
-	now := c.watched.look(at)
+	now := c.awake.look(at)
 	c.each(func(w *member) {
 		if w.working() && now-w.heardAt > c.plan.Silence {
-			w.lose(w.heard, strings.Join(slices.DeleteFunc([]string{"it fell silent", w.trouble}, func(s string) bool { return s == "" }), "; "))
+			w.lose(w.heard, strings.Join(slices.DeleteFunc([]string{"it stopped responding", w.trouble}, func(s string) bool { return s == "" }), "; "))
 		}
 	})
 }
 
-// advance goes on to the next phase when its time has come. Before the start the
-// loss of a worker is the end of the run.
+// advance enters the next phase when it can begin. Before the start, the loss of a worker
+// ends the run.
 func (c *coordinator) advance() error {
 	late := time.Now().After(c.bound)
 	if c.phase != running {
@@ -258,17 +257,17 @@ func (c *coordinator) advance() error {
 		c.order()
 	case preparing:
 		if missing := c.missing(func(w *member) bool { return w.ready }); missing != "" {
-			return c.tooLate(late, "had their connections", c.plan.Ready, missing)
+			return c.tooLate(late, "connected", c.plan.Ready, missing)
 		}
 		c.begin()
 	case running:
-		c.tellLosses()
-		c.tellMoments()
+		c.reportLosses()
+		c.reportMoments()
 		c.show(false)
 		if late {
-			why := fmt.Sprintf("it had no result %v after the start", c.plan.Run)
+			why := fmt.Sprintf("no result within %v of the start", c.plan.Run)
 			if c.cut {
-				why = fmt.Sprintf("it had no result %v after it was told to end", c.plan.Cut)
+				why = fmt.Sprintf("no result within %v of the interrupt", c.plan.Cut)
 			}
 			c.each(func(w *member) { w.lose(c.clock.now(), why) })
 		}
@@ -276,7 +275,7 @@ func (c *coordinator) advance() error {
 	return nil
 }
 
-// missing lists the shares whose workers are not as they should be.
+// missing lists the shares whose workers do not satisfy ok.
 func (c *coordinator) missing(ok func(*member) bool) string {
 	var list []string
 	for i, w := range c.members {
@@ -318,13 +317,12 @@ func (c *coordinator) begin() {
 	})
 }
 
-// stop tells all workers that it is over. One that is not reached notices the
-// silence.
+// stop sends Stop to all workers. An unreachable worker stops when it receives nothing more.
 func (c *coordinator) stop(why string) {
 	c.each(func(w *member) { c.send(w, &Message{Stop: &Stop{Why: why}}) })
 }
 
-// take reads a message.
+// take handles a message.
 func (c *coordinator) take(m *Message) error {
 	w := c.byID[m.From]
 	if m.Join != nil {
@@ -334,7 +332,7 @@ func (c *coordinator) take(m *Message) error {
 		if m.Gone != nil && c.phase == joining && !c.refused[m.From] {
 			return fmt.Errorf("a worker ended before it joined: %s", m.Gone.Why)
 		}
-		return nil // a stranger, or one that was replaced
+		return nil // from an unknown or replaced worker
 	}
 	w.hear(c, m)
 	switch {
@@ -352,12 +350,12 @@ func (c *coordinator) take(m *Message) error {
 	return nil
 }
 
-// join gives a worker a share. One that asks for a share whose worker joined
-// before is its replacement while nothing has begun, as Kubernetes makes them.
+// join assigns a share to a worker. Before the orders are sent, a worker that requests an
+// assigned share replaces the earlier worker, as a new pod in Kubernetes does.
 func (c *coordinator) join(m *Message, w *member) error {
 	if w != nil {
 		w.hear(c, m)
-		return nil // it has not heard us yet
+		return nil // it sent Join again before it received a message
 	}
 	refuse := func(why string) error {
 		c.refuse(m, why)
@@ -366,9 +364,9 @@ func (c *coordinator) join(m *Message, w *member) error {
 	i := m.Join.Index
 	switch {
 	case m.Join.Protocol != protocol:
-		return refuse(fmt.Sprintf("it speaks version %d of the protocol, the coordinator %d: run the same build everywhere", m.Join.Protocol, protocol))
+		return refuse(fmt.Sprintf("it has version %d of the protocol, the coordinator %d: run the same build everywhere", m.Join.Protocol, protocol))
 	case c.phase != joining:
-		return refuse("the run has begun without it")
+		return refuse("the run has already begun")
 	case i >= len(c.members):
 		return refuse(fmt.Sprintf("it asks for share %d of %d", i, len(c.members)))
 	case i < 0:
@@ -386,12 +384,12 @@ func (c *coordinator) join(m *Message, w *member) error {
 	return nil
 }
 
-// refuse tells a worker that it is no part of the run. It notices the silence if
-// it is not reached.
+// refuse sends Stop to a worker that cannot join. An unreachable worker stops when it
+// receives nothing more.
 func (c *coordinator) refuse(m *Message, why string) {
 	note := fmt.Sprintf("process %d on %s was refused: %s", m.Join.PID, m.Join.Host, why)
 	if err := c.carrier.Send(m.From, &Message{Stop: &Stop{Why: why}}); err != nil {
-		note += fmt.Sprintf(" (and could not be told: %v)", err)
+		note += fmt.Sprintf(" (and could not be notified: %v)", err)
 	}
 	if !c.refused[m.From] && len(c.notes) < maxNotes {
 		c.notes = append(c.notes, note)

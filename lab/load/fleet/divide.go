@@ -10,8 +10,8 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// Divide divides a specification over n workers. Connections and rates are those
-// of all workers together; requests, times and the server are the same for each.
+// Divide divides a specification over n workers. Connections and rates are totals of all
+// workers; requests, times and the server are the same for each.
 func Divide(order *spec.Spec, n int) ([]Order, error) {
 	whole := Load{Workers: n, Connections: order.Connections}
 	if p := order.Arrivals; p != nil {
@@ -21,7 +21,7 @@ func Divide(order *spec.Spec, n int) ([]Order, error) {
 	if whole.Sources, err = sock.ParseSources(order.Sources); err != nil {
 		return nil, err
 	}
-	if addr, err := netip.ParseAddrPort(order.Addr); err == nil && len(whole.Sources) == 0 { // others are the dialer's to refuse
+	if addr, err := netip.ParseAddrPort(order.Addr); err == nil && len(whole.Sources) == 0 { // the dialer reports invalid addresses
 		whole.Sources = sock.Loopback(addr.Addr(), order.Connections, n)
 	}
 	shares, err := Split(whole)
@@ -42,8 +42,8 @@ func Divide(order *spec.Spec, n int) ([]Order, error) {
 	return orders, nil
 }
 
-// specOf gives one worker's specification; before is how many users the workers
-// before it have.
+// specOf returns one worker's specification; before is the number of users of the workers
+// before it.
 func specOf(whole *spec.Spec, share Share, before int) *spec.Spec {
 	s := *whole
 	n := float64(share.Workers)
@@ -55,7 +55,7 @@ func specOf(whole *spec.Spec, share Share, before int) *spec.Spec {
 	}
 	if k := whole.Slow.Connections; k > 0 {
 		if s.Slow.Connections = countOf(k, share); s.Slow.Connections == 0 {
-			s.Slow = spec.Slow{} // none of them, and not all
+			s.Slow = spec.Slow{} // 0 connections would mean all
 		}
 	}
 	if whole.Arrivals != nil {
@@ -72,8 +72,8 @@ func specOf(whole *spec.Spec, share Share, before int) *spec.Spec {
 	return &s
 }
 
-// countOf is how many of k things a worker has; those that do not divide evenly go
-// to the first ones.
+// countOf returns how many of k things a worker has; the remainder goes to the first
+// workers.
 func countOf(k int, share Share) int {
 	n := k / share.Workers
 	if share.Index < k%share.Workers {
@@ -82,8 +82,8 @@ func countOf(k int, share Share) int {
 	return n
 }
 
-// arrivals is one worker's part of a plan: together they are that plan, or, at
-// random, one of the same rate.
+// arrivals returns one worker's part of a plan. The parts together are that plan or, if
+// arrivals are random, a plan with the same rate.
 func arrivals(whole *arrive.Plan, share Share) *arrive.Plan {
 	p := *whole
 	n := float64(share.Workers)

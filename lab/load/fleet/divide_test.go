@@ -64,7 +64,7 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// The users of all workers are those of one generator, and each is there once.
+// The workers divide the users of one generator, without overlap.
 func TestDivideOfUsers(t *testing.T) {
 	whole := spec.Spec{Connections: 7, Scenario: &spec.Scenario{Name: "x.yaml", Text: []byte("targets: []"), Seed: 5}}
 	orders, err := Divide(&whole, 3)

@@ -11,9 +11,9 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// Generate is the [Generator] of a spec.Spec. It adds to the result what the coordinator,
-// on another machine, cannot observe: the time that the hypervisor took, and the time that
-// the generator's thread was ready to run while another one had its CPU.
+// Generate is the [Generator] of a spec.Spec. It adds values to the result that the
+// coordinator cannot measure on another machine: steal time, and the time that the
+// generator's thread was ready to run while another thread used its CPU.
 func Generate(ctx context.Context, order json.RawMessage, emit func(json.RawMessage)) error {
 	var s spec.Spec
 	if err := json.Unmarshal(order, &s); err != nil {

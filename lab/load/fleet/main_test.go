@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// patience bounds what is waited for.
+// patience bounds every wait.
 const patience = 30 * time.Second
 
 // workerEnv in its environment makes the test binary a worker.
@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// orders of script, the generator of the tests: ticks of a second with 10 requests
-// each, all at once. So long are they that what clocks are apart is nothing.
+// orders are those of script, the generator of the tests: ticks of a second with 10 requests
+// each, emitted at once. Offsets between clocks are negligible compared with a second.
 type orders struct {
 	Ticks int
 	Then  string // "": a result; else see script
@@ -74,7 +74,7 @@ func script(ctx context.Context, order json.RawMessage, emit func(json.RawMessag
 	return nil
 }
 
-// plan gives each order to a worker.
+// plan returns a plan with one order per worker.
 func plan(t *testing.T, list ...orders) Plan {
 	t.Helper()
 	shares, err := Split(Load{Workers: len(list), Connections: len(list)})

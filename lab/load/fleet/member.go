@@ -10,65 +10,65 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// member is what the coordinator knows of a worker.
+// member is the coordinator's state of a worker.
 type member struct {
 	id      string
 	join    Join
 	share   Share
 	offset  estimate
-	heard   int64         // last, agreed time
-	heardAt time.Duration // the same in the coordinator's presence
-	trouble string
+	heard   int64         // time of its last message, agreed time
+	heardAt time.Duration // the same on the axis of coordinator.awake
+	trouble string        // the last error of a send to it
 
 	ready   bool
 	startAt int64 // on its own clock
-	late    int64 // by which it began
-	window  int64 // its beginning, agreed time; 0: it is not there
+	late    int64 // delay of its start, nanoseconds
+	window  int64 // beginning of its window, agreed time; 0: not begun
 	passed  int64 // end of its last tick, agreed time
 	dropped uint64
 
-	// Of the ticks of its window.
-	seconds  float64
-	requests uint64
-	errors   uint64
-	hist     *hdrhistogram.Histogram // nil without
-	unheard  uint64                  // requests of ticks that had none
+	// Totals of the ticks of its window.
+	seconds   float64
+	requests  uint64
+	errors    uint64
+	hist      *hdrhistogram.Histogram // nil if no tick had a histogram
+	unsampled uint64                  // requests of ticks without a histogram
 
-	result   json.RawMessage // nil until there
-	lost     *loss
-	lossTold bool // that it is lost was told
+	result       json.RawMessage // nil until received
+	lost         *loss
+	lossReported bool // OnLost was called
 }
 
-// loss is the end of a worker before its time.
+// loss is the premature end of a worker.
 type loss struct {
 	at    int64 // agreed time
 	Cause string
 }
 
-// name is what it is called in words.
+// name identifies the worker in messages.
 func (w *member) name() string {
 	return fmt.Sprintf("worker %d (process %d on %s)", w.share.Index, w.join.PID, w.join.Host)
 }
 
-// working reports whether there is more to come from it.
+// working reports whether the worker has joined and has neither a result nor a loss.
 func (w *member) working() bool { return w != nil && w.lost == nil && w.result == nil }
 
-// hear takes note that it lives.
+// hear records the time of a message.
 func (w *member) hear(c *coordinator, m *Message) {
-	w.heard, w.heardAt = c.clock.at(m.Arrived), c.watched.now()
+	w.heard, w.heardAt = c.clock.at(m.Arrived), c.awake.now()
 }
 
-// lose marks it as lost, once: of two causes the first is the nearer one.
+// lose marks the worker as lost. Only the first cause is kept.
 func (w *member) lose(at int64, cause string) {
 	if w.working() {
 		w.lost = &loss{at, cause}
 	}
 }
 
-// agreed is a time of its clock on the agreed one.
+// agreed converts a time of the worker's clock to the agreed one.
 func (w *member) agreed(t int64) int64 { return t - w.offset.Nanoseconds }
 
-// report reads an event of its generator.
+// report handles an event of the worker's generator.
 func (w *member) report(c *coordinator, r *Report) {
 	if !w.working() {
 		return
@@ -87,13 +87,13 @@ func (w *member) report(c *coordinator, r *Report) {
 		}
 	}
 	if err != nil {
-		w.lose(w.heard, fmt.Sprintf("it reported what cannot be read: %v", err))
+		w.lose(w.heard, fmt.Sprintf("its report cannot be read: %v", err))
 	}
 }
 
-// tick adds a tick to the common series and to what is known of a worker that
-// may never come to a result. The times of ticks within the window are the
-// generator's own, those of before the times at which they were emitted.
+// tick adds a tick to the common series, and to the worker's totals, which are used if it is
+// lost. Ticks of the window have the generator's times; earlier ones have the times at which
+// they were emitted.
 func (w *member) tick(c *coordinator, at int64, t *tick) error {
 	to := w.agreed(at)
 	if w.window != 0 {
@@ -109,7 +109,7 @@ func (w *member) tick(c *coordinator, at int64, t *tick) error {
 	w.requests += t.Requests
 	w.errors += t.Errors
 	if t.Counts == "" {
-		w.unheard += t.Requests
+		w.unsampled += t.Requests
 		return nil
 	}
 	if w.hist == nil {
@@ -118,9 +118,9 @@ func (w *member) tick(c *coordinator, at int64, t *tick) error {
 	return tally.MergeDelta(w.hist, t.Counts)
 }
 
-// through reports whether its window is over, or it will not come to an end of it.
+// through reports whether the worker's window is over, or the worker is lost.
 func (w *member) through(window int64) bool {
-	const late = int64(time.Millisecond) // times on the wire are rounded
+	const late = int64(time.Millisecond) // times in messages are rounded
 	return !w.working() || w.window != 0 && w.passed >= w.window+window-late
 }
 
@@ -132,8 +132,8 @@ func merge(to, from *hdrhistogram.Histogram) error {
 	return nil
 }
 
-// show passes points to OnPoint that no worker will add to: all that live have
-// passed them. At the end that is all of them.
+// show passes complete points to OnPoint: those that all remaining workers have passed, or
+// all points at the end.
 func (c *coordinator) show(all bool) {
 	if c.plan.OnPoint == nil {
 		return

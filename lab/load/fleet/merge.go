@@ -13,14 +13,13 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Merge makes one result of all workers', and returns theirs as well, in the
-// order of their shares; that of a lost worker is nil.
+// Merge merges the results of all workers. It also returns the individual results, in the
+// order of the shares; that of a lost worker is nil.
 //
-// Counts and distributions are those of all workers, with what a lost one had
-// reported until its last tick: its answers and their latencies. Its arrivals
-// count as due and sent as far as they were answered. Service time, send lag and
-// all else are those of the workers that came to a result. The generator's CPU
-// time is the mean, so that its share of the window is that of one core.
+// Counts and distributions include the answers and latencies that a lost worker reported
+// until its last tick. Its answered arrivals count as due and sent. Service time, send lag
+// and all other values cover only the workers that have a result. The generator's CPU time
+// is the mean, so that its share of the window is that of one core.
 func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 	sum = &spec.Result{
 		Seconds: o.Seconds, Requests: o.Requests, Errors: maps.Clone(o.Errors), Steady: true, Cut: o.Cut,
@@ -59,7 +58,7 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 		sum.Cut = sum.Cut || r.Cut
 		sum.GaveUp = cmp.Or(sum.GaveUp, r.GaveUp)
 		sum.Gone = sortedUnion(sum.Gone, r.Gone)
-		if r.Seconds > longest && r.ServerCPU > 0 { // each has read the same processes
+		if r.Seconds > longest && r.ServerCPU > 0 { // all workers measured the same processes
 			longest = r.Seconds
 			sum.ServerUser, sum.ServerSys, sum.ServerCPU = r.ServerUser, r.ServerSys, r.ServerCPU
 		}
@@ -73,7 +72,7 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 			heard = append(heard, r.Listen)
 		}
 		if r.TLS != nil && sum.TLS == nil {
-			shaken := *r.TLS // what was agreed on is the same for all
+			shaken := *r.TLS // the negotiated parameters are the same for all
 			shaken.Handshakes, shaken.Resumed, shaken.Histogram = o.Sums["tls.handshakes"], o.Sums["tls.resumed"], o.Latency["tls.hdr"].Histogram
 			sum.TLS = &shaken
 		}
@@ -90,7 +89,7 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 	return sum, each, nil
 }
 
-// largest is the larger of two shares, of which nil is one that nobody measured.
+// largest returns the larger of two shares; nil is one that was not measured.
 func largest(a, b *float64) *float64 {
 	if a == nil || b != nil && *b > *a {
 		return b
@@ -98,14 +97,14 @@ func largest(a, b *float64) *float64 {
 	return a
 }
 
-// sortedUnion is what is in a or in b, sorted.
+// sortedUnion returns the sorted union of a and b.
 func sortedUnion(a, b []int) []int {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// mergeOpen is what the arrivals of all workers came to.
+// mergeOpen returns the arrivals of all workers.
 func mergeOpen(o *Outcome) spec.Open {
 	sum := spec.Open{
 		Due: o.Sums["open.due"], Sent: o.Sums["open.sent"], Waited: o.Sums["open.waited"],
@@ -119,8 +118,7 @@ func mergeOpen(o *Outcome) spec.Open {
 	return sum
 }
 
-// addTargets adds what a worker's requests of a scenario came to. All workers
-// play the same one.
+// addTargets adds a worker's results by target. All workers run the same scenario.
 func addTargets(sum, r *spec.Result) error {
 	if sum.Targets == nil {
 		for _, t := range r.Targets {

@@ -33,7 +33,7 @@ func histogram(t *testing.T, ns ...int64) (results.Latency, string) {
 	return l, l.Histogram
 }
 
-// room is where coordinator and workers of a test are together.
+// room connects a coordinator and workers within a test.
 type room struct {
 	inbox   chan *Message
 	workers []chan *Message
@@ -50,7 +50,7 @@ func (r *room) Send(worker string, m *Message) error {
 	return err
 }
 
-// seat is a worker's place in a room.
+// seat is a worker's connection to a room.
 type seat struct {
 	*room
 	inbox chan *Message
@@ -64,11 +64,11 @@ func (s seat) Send(m *Message) error {
 	return nil
 }
 
-// outcome is that of workers with these results. One with none answers twice, in
-// 5 and 6 ns, and is lost.
+// outcome returns the outcome of workers with these results. A worker without a result has
+// two answers, after 5 and 6 ns, and is lost.
 func outcome(t *testing.T, list ...*spec.Result) *Outcome {
 	t.Helper()
-	const patience = time.Minute // more than any machine takes
+	const patience = time.Minute // longer than the slowest machine needs
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	r := &room{inbox: make(chan *Message, 1000)}
@@ -86,7 +86,7 @@ func outcome(t *testing.T, list ...*spec.Result) *Outcome {
 			return play(result, emit)
 		}}
 		ended.Go(func() {
-			_ = w.Work(ctx, seat{r, inbox}) // that of a lost one is its generator's error
+			_ = w.Work(ctx, seat{r, inbox}) // a lost worker returns its generator's error
 		})
 	}
 	o, err := Coordinate(ctx, r, plan)
@@ -115,7 +115,7 @@ func play(result *spec.Result, emit func(json.RawMessage)) error {
 	return errors.Join(err, say(spec.Event{Tick: &spec.Tick{T: 0.1, Seconds: 0.1, Requests: 2, Counts: counts.Take()}}), errors.New("out of cheese"))
 }
 
-// full sets every field of a value: numbers to n, texts to a histogram of n.
+// full sets every field of a value: numbers to n, strings to a histogram of n.
 func full(t *testing.T, v reflect.Value, n int) {
 	t.Helper()
 	switch v.Kind() {
@@ -151,8 +151,8 @@ func full(t *testing.T, v reflect.Value, n int) {
 	}
 }
 
-// Nothing of a result is forgotten when results are added up, whatever is in it
-// some day: counts and distributions are those of both.
+// Merge handles every field of a result, also future ones: counts and distributions are
+// those of both workers.
 func TestMergeIsWhole(t *testing.T) {
 	var one, two spec.Result
 	full(t, reflect.ValueOf(&one).Elem(), 3)
@@ -167,10 +167,10 @@ func TestMergeIsWhole(t *testing.T) {
 	compare(t, "", reflect.ValueOf(*sum))
 }
 
-// notSums are what two results do not add up to, with what they do.
+// notSums lists the fields that are not sums, with their expected values.
 var notSums = map[string]float64{
 	".Seconds": 4, ".WarmupSeconds": 4, ".Steal": 4, ".Foreign": 4, ".Waited": 4,
-	".GeneratorCPU":   4,                                                // all the time of one core, as both
+	".GeneratorCPU":   4,                                                // the whole time of one core, like both
 	".Listen.Silence": 4, ".Listen.Connect": 4, ".Listen.Each": 25. / 7, // of 3 and 4 subscribers
 	".ServerUser": 4, ".ServerSys": 4, ".ServerCPU": 4, // of the longer one
 }
@@ -189,7 +189,7 @@ func compare(t *testing.T, name string, v reflect.Value) {
 			compare(t, name+"."+v.Type().Field(i).Name, v.Field(i))
 		}
 	case reflect.Slice:
-		if name == ".Gone" { // of both
+		if name == ".Gone" { // the union of both
 			if !reflect.DeepEqual(v.Interface(), []int{3, 4}) {
 				t.Errorf("%s is %v", name, v)
 			}
@@ -235,7 +235,7 @@ func compare(t *testing.T, name string, v reflect.Value) {
 	}
 }
 
-// What a lost worker had reported is in the sum.
+// The sum includes the reports of a lost worker.
 func TestMergeLost(t *testing.T) {
 	var one spec.Result
 	full(t, reflect.ValueOf(&one).Elem(), 3)
@@ -249,7 +249,7 @@ func TestMergeLost(t *testing.T) {
 	}
 }
 
-// Another scenario is none that can be added to.
+// Results of different scenarios cannot be merged.
 func TestMergeTargets(t *testing.T) {
 	var one, two spec.Result
 	full(t, reflect.ValueOf(&one).Elem(), 3)

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Message is what coordinator and workers tell each other, as JSON. From and one
-// other field are set.
+// Message is a message between coordinator and worker, as JSON. From and one other field
+// are set.
 type Message struct {
-	From string `json:"from,omitempty"` // id of the worker that sent it; empty: the coordinator
+	From string `json:"from,omitempty"` // id of the sending worker; empty: the coordinator
 
 	Beat  *Beat  `json:"beat,omitempty"`  // to a worker
 	Order *Order `json:"order,omitempty"` // to a worker
@@ -23,22 +23,22 @@ type Message struct {
 	Report *Report `json:"report,omitempty"` // from a worker
 	Gone   *Gone   `json:"gone,omitempty"`   // from a worker or its carrier; its last message
 
-	Arrived time.Time `json:"-"` // set by the carrier that received it
+	Arrived time.Time `json:"-"` // set by the receiving carrier
 }
 
-// Times in messages are nanoseconds since 1970 on the clock of one process: the
-// sender's, if nothing else is said.
+// Times in messages are nanoseconds since 1970 on the clock of one process: the sender's
+// unless stated otherwise.
 
-// Join says that a worker is there.
+// Join announces a worker.
 type Join struct {
 	Protocol int    `json:"protocol"`
-	Index    int    `json:"index"` // of the share it wants to have; negative: any
+	Index    int    `json:"index"` // of the requested share; negative: any
 	Host     string `json:"host"`
 	PID      int    `json:"pid"`
 }
 
-// protocol is the version of the messages. Coordinator and workers are meant to
-// be of one build.
+// protocol is the version of the messages. Coordinator and workers must be of the same
+// build.
 const protocol = 2
 
 // Beat asks for the time of a worker's clock.
@@ -50,84 +50,86 @@ type Beat struct {
 // Echo answers a Beat.
 type Echo struct {
 	Beat     Beat  `json:"beat"`
-	Received int64 `json:"received"` // when the beat came
+	Received int64 `json:"received"` // when the beat arrived
 	Sent     int64 `json:"sent"`
 }
 
-// Order is what a worker is asked to do.
+// Order assigns a share of the load to a worker.
 type Order struct {
 	Share Share           `json:"share"`
 	Spec  json.RawMessage `json:"spec"` // for the generator
 }
 
-// Ready says that a worker's connections stand.
+// Ready reports that a worker's connections are established.
 type Ready struct{}
 
-// Start says when the load begins.
+// Start sets the time at which the load begins.
 type Start struct {
 	At int64 `json:"at"` // on the worker's clock
 }
 
-// Cut ends the load now; the result of what was measured until then is still
-// wanted.
+// Cut ends the load now. The worker then sends the result until then.
 type Cut struct{}
 
-// Began says that it has.
+// Began reports that the load has begun.
 type Began struct {
 	At int64 `json:"at"`
 }
 
-// Report passes an event of a worker's generator on.
+// Report carries an event of a worker's generator.
 type Report struct {
 	At      int64           `json:"at"`                // when the generator emitted it
-	Dropped uint64          `json:"dropped,omitempty"` // ticks so far that the carrier was too slow for
+	Dropped uint64          `json:"dropped,omitempty"` // ticks dropped so far because the carrier was too slow
 	Event   json.RawMessage `json:"event"`
 }
 
-// Stop ends a worker: because all is done, or with the reason why not.
+// Stop ends a worker: with a reason if the run has failed, without one if it is complete.
 type Stop struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Gone says that a worker does not go on.
+// Gone reports that a worker has ended early.
 type Gone struct {
 	Why string `json:"why"`
 }
 
-// A Carrier connects the coordinator with its workers.
+// Carrier connects the coordinator with its workers.
 type Carrier interface {
 	// Send sends a message to one worker. It may be called from one goroutine at a
-	// time, and does not wait for a worker that does not read.
+	// time, and waits only a limited time for a worker that does not read.
 	Send(worker string, m *Message) error
-	// Inbox is what the workers send. Messages of one worker keep their order.
+	// Inbox returns the messages of the workers. Those of one worker are in order.
 	Inbox() <-chan *Message
 }
 
-// A Wire connects a worker with its coordinator.
+// Wire connects a worker with its coordinator.
 type Wire interface {
 	// Send sends a message to the coordinator. It may be called concurrently.
 	Send(m *Message) error
-	// Inbox is what the coordinator sends. It is closed when there will be nothing
-	// more.
+	// Inbox returns the messages of the coordinator. It is closed after the last one.
 	Inbox() <-chan *Message
 }
 
-// event is what of a generator's event has to be known here; see load.Event.
+// event contains the fields of a generator's event that the coordinator reads; see load.Event.
 type event struct {
 	Window bool            `json:"window"`
 	Tick   *tick           `json:"tick"`
 	Result json.RawMessage `json:"result"`
 }
 
-// tick is what of a generator's tick has to be merged.
+// tick contains the fields of a generator's tick that are merged.
 type tick struct {
 	T         float64     `json:"t"`       // seconds since the window began, at the tick's end
 	Seconds   float64     `json:"seconds"` //
 	Requests  uint64      `json:"requests"`
 	Errors    uint64      `json:"errors"`
 	Heat      [][2]uint64 `json:"heat"`            // see results.HeatBucket
-	Counts    string      `json:"counts"`          // the latencies of this tick alone, see tally.Delta; may be empty
+	Counts    string      `json:"counts"`          // the latencies of this tick, see tally.Delta; may be empty
 	SendLag   float64     `json:"send_lag_p99_us"` //
 	Waiting   uint64      `json:"waiting"`         // arrivals
-	ServerCPU float64     `json:"server_cpu"`      // CPU seconds a second
+	ServerCPU float64     `json:"server_cpu"`      // CPU seconds per second
+
+	Kinds    map[string]uint64 `json:"kinds"` // errors
+	BytesIn  uint64            `json:"bytes_in"`
+	BytesOut uint64            `json:"bytes_out"`
 }

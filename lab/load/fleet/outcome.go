@@ -13,35 +13,35 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Outcome is what a fleet's run came to.
+// Outcome is the result of a fleet's run.
 //
-// Of a worker that was lost the requests and errors of the ticks that arrived
-// are counted. Its latencies are in the distribution if its ticks carried their
-// histograms; otherwise Failures says that they are not.
+// It includes the requests and errors of a lost worker's ticks that arrived. The latencies
+// of a lost worker are in the distribution if its ticks contained histograms; otherwise
+// Failures reports that they are missing.
 type Outcome struct {
-	Failures []string `json:"failures"` // what went wrong with workers, in words, and makes the outcome invalid; the lost ones first
+	Failures []string `json:"failures"` // descriptions of failures that make the outcome invalid; lost workers first
 	Notes    []string `json:"notes,omitempty"`
 
-	Cut      bool              `json:"cut,omitempty"` // the run was ended before its time
+	Cut      bool              `json:"cut,omitempty"` // the run was cut short
 	Seconds  float64           `json:"seconds"`       // the longest window of a worker
 	Begin    float64           `json:"begin"`         // of the last window to begin, on the series' axis
 	Requests uint64            `json:"requests"`
 	Errors   map[string]uint64 `json:"errors"` // by kind; those of lost workers are of kind ErrLost
-	Rate     float64           `json:"rate"`   // Requests over Seconds: what the server got
-	// RateMeasured is the sum of the workers' rates, each over the time for which it
-	// was measured: that of the whole fleet, while it was whole.
+	Rate     float64           `json:"rate"`   // Requests / Seconds: the rate at the server
+	// RateMeasured is the sum of the workers' rates, each over the worker's own Seconds:
+	// the rate of the fleet without losses.
 	RateMeasured float64 `json:"rate_measured"`
-	Planned      float64 `json:"planned,omitempty"`  // arrivals a second; 0: a closed loop
-	Adjusted     float64 `json:"adjusted,omitempty"` // the same, without what was lost with workers
+	Planned      float64 `json:"planned,omitempty"`  // arrivals per second; 0: a closed loop
+	Adjusted     float64 `json:"adjusted,omitempty"` // Planned, without the load of lost workers
 	Lost         float64 `json:"lost"`               // share of the planned load that was lost with workers, 0 to 1
 
 	Latency map[string]results.Latency `json:"latency"` // by the name of the histogram in the workers' results, such as hdr or open.service_hdr
-	Sums    map[string]uint64          `json:"sums"`    // counts of the workers' results, added up, such as sent or open.due
+	Sums    map[string]uint64          `json:"sums"`    // sums of the counts in the workers' results, such as sent or open.due
 	Series  []Point                    `json:"series"`
 	Workers []Part                     `json:"workers"`
 }
 
-// ErrLost is the kind of a lost worker's errors, whose kinds are not known.
+// ErrLost is the kind of a lost worker's errors, because ticks do not contain kinds.
 const ErrLost = "of lost workers"
 
 // Part is one worker's part in an Outcome.
@@ -50,22 +50,23 @@ type Part struct {
 	Host     string          `json:"host"`
 	PID      int             `json:"pid"`
 	Clock    Offset          `json:"clock"`
-	Late     int64           `json:"late_ns"` // by which it began after the agreed time, on its own clock
+	Late     int64           `json:"late_ns"` // delay of its start after the agreed time, on its own clock
 	Begin    float64         `json:"begin"`   // of its window, on the series' axis
-	Seconds  float64         `json:"seconds"` // for which it was measured
+	Seconds  float64         `json:"seconds"` // measured time
 	Requests uint64          `json:"requests"`
-	Rate     float64         `json:"rate"`              // Requests over Seconds
-	Sampled  uint64          `json:"sampled,omitempty"` // of a lost worker: its latencies that are in the distribution
+	Rate     float64         `json:"rate"`              // Requests / Seconds
+	Sampled  uint64          `json:"sampled,omitempty"` // of a lost worker: number of its latencies in the distribution
 	Dropped  uint64          `json:"dropped_ticks,omitempty"`
-	Lost     string          `json:"lost,omitempty"`    // in words
+	Lost     string          `json:"lost,omitempty"`    // description of the loss
 	LostAt   float64         `json:"lost_at,omitempty"` // on the series' axis
 	Result   json.RawMessage `json:"result,omitempty"`  // as its generator reported it
 }
 
-// maxSpread is the share of a window by which the workers' windows may be apart.
+// maxSpread is the maximum difference between the beginnings of the workers' windows, as a
+// share of a window.
 const maxSpread = 0.05
 
-// outcome adds the workers up.
+// outcome merges the workers.
 func (c *coordinator) outcome() (*Outcome, error) {
 	o := &Outcome{
 		Failures: []string{}, Notes: c.notes, Cut: c.cut,
@@ -100,18 +101,18 @@ func (c *coordinator) outcome() (*Outcome, error) {
 	}
 	c.judge(o)
 	if !slices.ContainsFunc(c.members, func(w *member) bool { return w.result != nil }) {
-		return nil, errors.New("no worker came to a result: " + c.losses())
+		return nil, errors.New("no worker has a result: " + c.losses())
 	}
 	return o, nil
 }
 
-// sum is an Outcome while workers are added.
+// sum accumulates workers into an Outcome.
 type sum struct {
 	*Outcome
 	hists map[string]*hdrhistogram.Histogram
 }
 
-// add adds a worker, or fails and adds nothing.
+// add adds a worker. On error it adds nothing.
 func (s *sum) add(w *member) (Part, error) {
 	p := Part{
 		Share: w.share, Host: w.join.Host, PID: w.join.PID, Clock: w.offset.Offset, Late: w.late, Dropped: w.dropped,
@@ -128,7 +129,7 @@ func (s *sum) add(w *member) (Part, error) {
 		p.Seconds, p.Requests = r.seconds, r.sums["requests"]
 		hists, kinds, sums = r.hists, r.errors, r.sums
 	} else {
-		if w.hist != nil && w.unheard == 0 {
+		if w.hist != nil && w.unsampled == 0 {
 			hists["hdr"] = w.hist
 			p.Sampled = uint64(w.hist.TotalCount())
 		}
@@ -155,7 +156,7 @@ func (s *sum) add(w *member) (Part, error) {
 	return p, nil
 }
 
-// merge adds histograms of a worker, all or none.
+// merge adds the histograms of a worker: all of them or, on error, none.
 func (s *sum) merge(hists map[string]*hdrhistogram.Histogram) error {
 	next := map[string]*hdrhistogram.Histogram{}
 	for name, h := range hists {
@@ -174,7 +175,7 @@ func (s *sum) merge(hists map[string]*hdrhistogram.Histogram) error {
 	return nil
 }
 
-// parsed is what of a generator's result can be added up.
+// parsed contains the values of a generator's result that can be added.
 type parsed struct {
 	seconds float64
 	errors  map[string]uint64
@@ -182,8 +183,8 @@ type parsed struct {
 	sums    map[string]uint64
 }
 
-// summed are the names of counts in a result. Other numbers, such as shares and
-// times, are not to be added.
+// summed lists the names of counts in a result. Other numbers, such as shares and times,
+// must not be added.
 var summed = []string{
 	"requests", "bytes_in", "bytes_out", "sent", "answered", "held", "connects", "early", "dropped",
 	"due", "waited", "failed", "unfinished", // of an open loop
@@ -191,21 +192,20 @@ var summed = []string{
 	"events", "missed", "duplicated", "oversized", "reconnects", // of subscribers
 }
 
-// parse reads a result.
+// parse parses a result.
 func parse(raw json.RawMessage) (*parsed, error) {
 	p := &parsed{hists: map[string]*hdrhistogram.Histogram{}, errors: map[string]uint64{}, sums: map[string]uint64{}}
 	if err := p.object("", raw); err != nil {
 		return nil, err
 	}
 	if p.seconds <= 0 {
-		return nil, errors.New("its result says nothing of its window's length")
+		return nil, errors.New("its result has no window length")
 	}
 	return p, nil
 }
 
-// object reads an object of a result, and those within it, whose names go before
-// those of their fields: open.due. Histograms are the texts named hdr or ending
-// in _hdr.
+// object parses an object of a result and the objects within it, whose names are prefixes
+// of their fields' names: open.due. Histograms are the strings named hdr or ending in _hdr.
 func (p *parsed) object(prefix string, raw json.RawMessage) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -237,7 +237,7 @@ func (p *parsed) object(prefix string, raw json.RawMessage) error {
 	return nil
 }
 
-// judge says what is wrong with the outcome.
+// judge adds the failures and the rates that depend on them.
 func (c *coordinator) judge(o *Outcome) {
 	fail := func(format string, args ...any) { o.Failures = append(o.Failures, fmt.Sprintf(format, args...)) }
 	for i, w := range c.members {
@@ -263,7 +263,7 @@ func (c *coordinator) judge(o *Outcome) {
 	c.timing(o, fail)
 }
 
-// losses says why workers were lost, where nothing of them counts.
+// losses lists the causes of lost workers, for a run without a result.
 func (c *coordinator) losses() string {
 	var list []string
 	for _, w := range c.members {
@@ -274,7 +274,7 @@ func (c *coordinator) losses() string {
 	return strings.Join(list, "; ")
 }
 
-// lossText tells of a lost worker.
+// lossText describes the loss of a worker.
 func (c *coordinator) lossText(w *member, p *Part, part float64) string {
 	var when string
 	since := func(from int64) float64 { return float64(w.lost.at-from) / 1e9 }
@@ -284,14 +284,14 @@ func (c *coordinator) lossText(w *member, p *Part, part float64) string {
 	default:
 		when = fmt.Sprintf("%.2f s after the start, before its window", max(0, since(c.start)))
 	}
-	text := fmt.Sprintf("%s was lost %s: %s. With it %.1f %% of the planned load was not sent", w.name(), when, w.lost.Cause, 100*part)
+	text := fmt.Sprintf("%s was lost %s: %s. %.1f %% of the planned load was not sent", w.name(), when, w.lost.Cause, 100*part)
 	switch {
 	case w.requests == 0:
-		return text + "; nothing of it is counted"
-	case w.hist != nil && w.unheard == 0:
-		return text + fmt.Sprintf("; its %d requests of the %.2f s before are counted", w.requests, p.Seconds)
+		return text + "; none of its requests are counted"
+	case w.hist != nil && w.unsampled == 0:
+		return text + fmt.Sprintf("; its %d requests of the preceding %.2f s are counted", w.requests, p.Seconds)
 	}
-	return text + fmt.Sprintf("; its %d requests of the %.2f s before are in the rate and the time series, but not in the latencies, of which it had sent none", w.requests, p.Seconds)
+	return text + fmt.Sprintf("; its %d requests of the preceding %.2f s are in the rate and the time series, but not in the latencies, of which it had sent none", w.requests, p.Seconds)
 }
 
 // timing judges clocks and windows.
@@ -299,13 +299,13 @@ func (c *coordinator) timing(o *Outcome, fail func(string, ...any)) {
 	var first, last int64
 	for _, w := range c.members {
 		if tick := c.plan.Tick; w.offset.Uncertainty > int64(tick)/2 {
-			fail("the clock of %s is known to ±%.1f ms only, which is too little for a time series in steps of %v", w.name(), float64(w.offset.Uncertainty)/1e6, tick)
+			fail("the clock of %s is known only to ±%.1f ms, which is not precise enough for a time series in steps of %v", w.name(), float64(w.offset.Uncertainty)/1e6, tick)
 		}
 		if tick := c.plan.Tick; w.late > int64(tick) {
 			fail("%s began %.1f ms after the agreed time", w.name(), float64(w.late)/1e6)
 		}
 		if w.dropped > 0 {
-			fail("%d ticks of %s did not fit the carrier: the time series has gaps", w.dropped, w.name())
+			fail("%d ticks of %s were dropped because the connection to it was too slow: the time series has gaps", w.dropped, w.name())
 		}
 		if w.window == 0 {
 			continue
@@ -319,6 +319,6 @@ func (c *coordinator) timing(o *Outcome, fail func(string, ...any)) {
 		o.Begin = float64(last-c.start) / 1e9
 	}
 	if spread := last - first; float64(spread) > maxSpread*float64(c.plan.Window) {
-		fail("the workers' windows began up to %.2f s apart: their rates are of different times", float64(spread)/1e9)
+		fail("the workers' windows began up to %.2f s apart: their rates cover different times", float64(spread)/1e9)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// encode is a histogram as generators write it.
+// encode returns a histogram in the format of generators.
 func encode(t *testing.T, h *hdrhistogram.Histogram) string {
 	t.Helper()
 	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
@@ -23,8 +23,7 @@ func encode(t *testing.T, h *hdrhistogram.Histogram) string {
 	return string(b)
 }
 
-// rig is a coordinator whose workers are all in the test's hands: no process,
-// and no time but what is written here.
+// rig is a coordinator whose workers and times are supplied by the test, without processes.
 type rig struct {
 	*coordinator
 	t *testing.T
@@ -50,7 +49,7 @@ func newRig(t *testing.T, n int, rate float64, window time.Duration) rig {
 	}
 	c := &coordinator{
 		plan: plan, carrier: nowhere{}, clock: newClock(), bound: time.Now().Add(time.Hour),
-		members: make([]*member, n), byID: map[string]*member{}, refused: map[string]bool{}, series: series{width: int64(plan.Tick)}, watched: presence{every: beatEvery},
+		members: make([]*member, n), byID: map[string]*member{}, refused: map[string]bool{}, series: series{width: int64(plan.Tick)}, awake: awakeClock{every: beatEvery},
 	}
 	r := rig{c, t}
 	for i := range n {
@@ -81,8 +80,8 @@ func (r rig) event(i int, at time.Duration, e any) {
 
 type fields = map[string]any
 
-// TestWorkerLostHalfWay: of four workers at 250 requests/s each one falls silent
-// after five of ten seconds.
+// TestWorkerLostHalfWay: one of four workers at 250 requests/s each stops responding after
+// five of ten seconds.
 func TestWorkerLostHalfWay(t *testing.T) {
 	for _, withHistograms := range []bool{false, true} {
 		r := newRig(t, 4, 1000, 10*time.Second)
@@ -118,8 +117,8 @@ func TestWorkerLostHalfWay(t *testing.T) {
 	}
 }
 
-// loseHalfWay plays ten seconds of which one worker sees five, and returns the
-// distribution of all latencies that are to be in the outcome.
+// loseHalfWay simulates ten seconds, of which one worker reports five, and returns the
+// expected distribution of latencies.
 func (r rig) loseHalfWay(lost int, withHistograms bool) *hdrhistogram.Histogram {
 	r.t.Helper()
 	random := rand.New(rand.NewPCG(1, 9))
@@ -129,7 +128,7 @@ func (r rig) loseHalfWay(lost int, withHistograms bool) *hdrhistogram.Histogram 
 		whole := hdrhistogram.New(1, 60e9, 3)
 		for k := range 100 {
 			if i == lost && k == 50 {
-				r.members[i].lose(r.start+int64(6*time.Second), "it fell silent")
+				r.members[i].lose(r.start+int64(6*time.Second), "it stopped responding")
 				break
 			}
 			h := tally.NewDelta()
@@ -159,28 +158,27 @@ func (r rig) loseHalfWay(lost int, withHistograms bool) *hdrhistogram.Histogram 
 	return all
 }
 
-// checkWords wants one failure, and no complaint about the rate: the rest did
-// its part.
+// checkWords expects one failure, and none about the rate: the other workers sent their
+// shares.
 func checkWords(t *testing.T, o *Outcome, withHistograms bool) {
 	t.Helper()
 	if len(o.Failures) != 1 {
 		t.Fatalf("failures %q", o.Failures)
 	}
-	want := []string{"worker 2 (process 102 on host) was lost 5.00 s into the window of 10s: it fell silent", "12.5 % of the planned load"}
+	want := []string{"worker 2 (process 102 on host) was lost 5.00 s into the window of 10s: it stopped responding", "12.5 % of the planned load"}
 	if withHistograms {
-		want = append(want, "its 1250 requests of the 5.00 s before are counted")
+		want = append(want, "its 1250 requests of the preceding 5.00 s are counted")
 	} else {
 		want = append(want, "not in the latencies")
 	}
 	for _, w := range want {
 		if !strings.Contains(o.Failures[0], w) {
-			t.Errorf("%q does not say %q", o.Failures[0], w)
+			t.Errorf("%q does not contain %q", o.Failures[0], w)
 		}
 	}
 }
 
-// checkSeries wants the points on the agreed axis, whatever the workers' clocks
-// say.
+// checkSeries expects the points on the agreed axis, for any offsets of the workers' clocks.
 func checkSeries(t *testing.T, o *Outcome) {
 	t.Helper()
 	var sum uint64
@@ -198,7 +196,7 @@ func checkSeries(t *testing.T, o *Outcome) {
 	}
 }
 
-// finish gives worker i a result.
+// finish reports a result of worker i.
 func (r rig) finish(i int, begin time.Duration, requests int) {
 	r.t.Helper()
 	r.event(i, begin, fields{"window": true})
@@ -221,18 +219,18 @@ func TestJudgement(t *testing.T) {
 		{"unknown clock", func(r rig) {
 			r.members[1].offset.Uncertainty = 60e6
 			r.finish(1, 0, 5000)
-		}, "known to ±60.0 ms only"},
+		}, "known only to ±60.0 ms"},
 		{"dropped", func(r rig) {
 			r.say(1, &Message{Report: &Report{Dropped: 3, Event: json.RawMessage(`{}`)}})
 			r.finish(1, 0, 5000)
 		}, "3 ticks of worker 1"},
-		{"lost before its window", func(r rig) { r.say(1, &Message{Gone: &Gone{"its process ended"}}) }, "before its window: its process ended. With it 50.0 % of the planned load was not sent; nothing of it is counted"},
-		{"no JSON", func(r rig) { r.say(1, &Message{Report: &Report{Event: json.RawMessage(`[`)}}) }, "it reported what cannot be read"},
+		{"lost before its window", func(r rig) { r.say(1, &Message{Gone: &Gone{"its process ended"}}) }, "before its window: its process ended. 50.0 % of the planned load was not sent; none of its requests are counted"},
+		{"no JSON", func(r rig) { r.say(1, &Message{Report: &Report{Event: json.RawMessage(`[`)}}) }, "its report cannot be read"},
 		{"no result", func(r rig) {
 			r.event(1, 0, fields{"window": true})
 			r.event(1, 0, fields{"result": fields{"seconds": 10, "requests": 1, "hdr": "AAAA"}})
 		}, "hdr of its result"},
-		{"no length", func(r rig) { r.event(1, 0, fields{"result": fields{"requests": 1}}) }, "nothing of its window's length"},
+		{"no length", func(r rig) { r.event(1, 0, fields{"result": fields{"requests": 1}}) }, "no window length"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, 2, 1000, 10*time.Second)
@@ -258,20 +256,20 @@ func TestJudgement(t *testing.T) {
 	}
 }
 
-// A worker is lost by its silence, and not by a coordinator that stood still.
+// A silent worker is lost, but not because the coordinator was suspended.
 func TestSilence(t *testing.T) {
 	r := newRig(t, 2, 0, time.Second)
 	at := time.Now()
 	r.loseSilent(at)
 	at = at.Add(time.Hour)
 	if r.loseSilent(at); r.members[0].lost != nil || r.members[1].lost != nil {
-		t.Fatal("lost while the coordinator stood still")
+		t.Fatal("lost while the coordinator was suspended")
 	}
 	for end := at.Add(r.plan.Silence); at.Before(end); at = at.Add(beatEvery) {
 		r.say(0, &Message{Echo: &Echo{}})
 		r.loseSilent(at)
 	}
-	if r.loseSilent(at); r.members[0].lost != nil || r.members[1].lost == nil || r.members[1].lost.Cause != "it fell silent" {
+	if r.loseSilent(at); r.members[0].lost != nil || r.members[1].lost == nil || r.members[1].lost.Cause != "it stopped responding" {
 		t.Errorf("lost: %+v, %+v", r.members[0].lost, r.members[1].lost)
 	}
 }
@@ -286,7 +284,7 @@ func TestNobodyLeft(t *testing.T) {
 	}
 }
 
-// Histograms of different ranges must not lose samples in silence.
+// A merge of histograms with different ranges must not lose samples silently.
 func TestHistogramBeyondTheRange(t *testing.T) {
 	r := newRig(t, 2, 0, time.Second)
 	small, large := hdrhistogram.New(1, 1e6, 3), hdrhistogram.New(1, 60e9, 3)
@@ -319,7 +317,7 @@ func TestLivePointsWaitForAll(t *testing.T) {
 	tick(0, 100*time.Millisecond)
 	tick(0, 200*time.Millisecond)
 	if len(shown) != 0 {
-		t.Fatalf("%d points before worker 1 has said anything", len(shown))
+		t.Fatalf("%d points before the first tick of worker 1", len(shown))
 	}
 	tick(1, 101*time.Millisecond)
 	if len(shown) != 1 || shown[0].Requests != 20 {

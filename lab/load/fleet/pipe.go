@@ -15,10 +15,9 @@ import (
 	"github.com/redline-go/redline/lab/internal/tail"
 )
 
-// Pipe is a worker's Wire over its standard input and output, or what else
-// carries bytes both ways: a message a line. The inbox is closed at the end of r,
-// or with the first message that cannot be read. Reading goes on until then or
-// until the context ends, and r remains the caller's.
+// Pipe returns a worker's Wire over its standard input and output, or other byte streams,
+// with one message per line. The inbox is closed at the end of r, after the first message
+// that cannot be read, or when the context ends. The caller keeps ownership of r.
 func Pipe(ctx context.Context, r io.Reader, w io.Writer) Wire {
 	p := &pipe{enc: json.NewEncoder(w), inbox: make(chan *Message, 16)}
 	go p.read(ctx, r)
@@ -39,8 +38,7 @@ func (p *pipe) Send(m *Message) error {
 
 func (p *pipe) Inbox() <-chan *Message { return p.inbox }
 
-// read passes messages on until there are no more. A coordinator whose messages
-// cannot be read is as good as gone.
+// read passes messages to the inbox until the end. An invalid message counts as the end.
 func (p *pipe) read(ctx context.Context, r io.Reader) {
 	defer close(p.inbox)
 	dec := json.NewDecoder(r)
@@ -58,8 +56,8 @@ func (p *pipe) read(ctx context.Context, r io.Reader) {
 	}
 }
 
-// Processes is a Carrier over the standard input and output of child processes
-// of this machine, which run [Worker.Work] over a [Pipe].
+// Processes is a Carrier over the standard input and output of child processes, which run
+// [Worker.Work] over a [Pipe].
 type Processes struct {
 	children []*child
 	inbox    chan *Message
@@ -81,15 +79,14 @@ type child struct {
 }
 
 const (
-	writeWithin = 10 * time.Second // of a message to a child that does not read
+	writeWithin = 10 * time.Second // timeout of a write to a child that does not read
 	stderrKept  = 4096             // bytes
-	exitWithin  = 10 * time.Second // of a child whose standard input was closed; its generator has endWithin of that
+	exitWithin  = 10 * time.Second // timeout of a child after the end of its standard input, including endWithin for its generator
 )
 
-// StartProcesses starts n workers: command makes the i-th, without standard
-// streams, and start starts it, on CPUs of its own for instance; nil takes
-// [exec.Cmd.Start]. The workers end when this process does, since their standard
-// input does.
+// StartProcesses starts n workers. command creates the i-th, without standard streams, and
+// start starts it, for example on its own CPUs; nil means [exec.Cmd.Start]. The workers end
+// with this process, because their standard input ends.
 func StartProcesses(n int, command func(i int) *exec.Cmd, start func(cmd *exec.Cmd, i int) error) (*Processes, error) {
 	p := &Processes{inbox: make(chan *Message, 256), closing: make(chan struct{}), patience: exitWithin}
 	if start == nil {
@@ -107,9 +104,8 @@ func StartProcesses(n int, command func(i int) *exec.Cmd, start func(cmd *exec.C
 	return p, nil
 }
 
-// start makes the pipes. They are files, rather than those of package exec, for
-// their deadlines, and since Wait must not close them before the last message is
-// read.
+// start creates the pipes and starts the process. It does not use the pipes of package exec:
+// these have no deadlines, and Wait would close them before the last message is read.
 func (c *child) start(start func() error) error {
 	in, stdin, err := os.Pipe()
 	if err != nil {
@@ -133,7 +129,7 @@ func (c *child) start(start func() error) error {
 	return nil
 }
 
-// read passes a child's messages on, and last that it is gone and why.
+// read passes a child's messages to the inbox, and finally a Gone.
 func (p *Processes) read(c *child) {
 	defer p.readers.Done()
 	dec := json.NewDecoder(c.stdout)
@@ -159,10 +155,10 @@ func (p *Processes) put(m *Message) {
 	}
 }
 
-// lossText says why there is no more to read from a child.
+// lossText explains why nothing more can be read from a child.
 func (c *child) lossText(err error) string {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Sprintf("what it wrote cannot be read: %v", err)
+		return fmt.Sprintf("its output cannot be read: %v", err)
 	}
 	select {
 	case <-c.exited:
@@ -200,12 +196,12 @@ func (p *Processes) Send(worker string, m *Message) error {
 // Inbox implements Carrier.
 func (p *Processes) Inbox() <-chan *Message { return p.inbox }
 
-// PID is the process number of the i-th child.
+// PID returns the process ID of the i-th child.
 func (p *Processes) PID(i int) int { return p.children[i].cmd.Process.Pid }
 
-// Close lets the children end, kills those that do not within ten seconds, and
-// waits for them all. An error says that one had to be killed, or could not be;
-// how a child exited is not an error here, for the coordinator was told.
+// Close closes the children's standard input, kills those that do not end within ten
+// seconds, and waits for all. It returns an error if a child had to be killed or could not be
+// killed. The exit status of a child is not an error here: the inbox has reported it.
 func (p *Processes) Close() error {
 	var errs []error
 	for _, c := range p.children {
@@ -226,7 +222,7 @@ func (p *Processes) Close() error {
 	}
 	close(p.closing)
 	for _, c := range p.children {
-		// A descendant of the child may hold the pipe; reading must end all the same.
+		// A descendant of the child may hold the pipe open; reading must end anyway.
 		errs = append(errs, c.stdout.SetReadDeadline(time.Now()))
 	}
 	p.readers.Wait()

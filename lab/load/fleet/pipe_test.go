@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// run carries out a plan with processes, all of which have ended afterwards.
+// run carries out a plan with processes, and checks that all of them have ended.
 func run(t *testing.T, plan Plan, mode string, before func(*Processes, *Plan)) (*Outcome, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
@@ -57,7 +57,7 @@ func TestProcesses(t *testing.T) {
 func TestProcessKilled(t *testing.T) {
 	o, err := run(t, plan(t, orders{Ticks: 100}, orders{Ticks: 50, Then: "hang"}, orders{Ticks: 100}), "work", func(p *Processes, plan *Plan) {
 		killed := false
-		plan.OnPoint = func(Point) { // all have passed ten seconds
+		plan.OnPoint = func(Point) { // all workers have passed ten seconds
 			if killed {
 				return
 			}
@@ -70,14 +70,14 @@ func TestProcessKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// How many of its ticks were on their way when it was killed is chance.
+	// How many of its ticks were in transit when it was killed is random.
 	w := o.Workers[1]
 	if w.Requests < 100 || w.Requests > 500 || o.Requests != 2000+w.Requests || o.Errors["status"] != 200 || o.Errors[ErrLost] != w.Requests/10 {
 		t.Errorf("%d requests, %d of worker 1, errors %v", o.Requests, w.Requests, o.Errors)
 	}
 	for _, want := range []string{"worker 1 (process ", "signal: killed", fmt.Sprintf("its %d requests of the ", w.Requests)} {
 		if all := strings.Join(o.Failures, "\n"); !strings.Contains(all, want) {
-			t.Errorf("%q does not say %q", all, want)
+			t.Errorf("%q does not contain %q", all, want)
 		}
 	}
 }
@@ -85,20 +85,20 @@ func TestProcessKilled(t *testing.T) {
 func TestProcessFails(t *testing.T) {
 	for then, want := range map[string]string{
 		"fail":   "generator: too many open files",
-		"garble": "its generator emitted what is no event",
+		"garble": "its generator emitted an invalid event",
 	} {
 		o, err := run(t, plan(t, orders{Ticks: 10, Then: then}, orders{Ticks: 10}), "work", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		// That of a worker which had sent its ticks before it failed is counted.
+		// Ticks that a worker sent before it failed are counted.
 		if all := strings.Join(o.Failures, "\n"); !strings.Contains(all, want) || o.Requests != 200 {
 			t.Errorf("%s: %d requests, failures %q", then, o.Requests, o.Failures)
 		}
 	}
 }
 
-// What goes wrong before the start ends the run, with its reason.
+// A failure before the start ends the run with its cause.
 func TestNoStart(t *testing.T) {
 	for _, c := range []struct {
 		mode, want string
@@ -132,13 +132,12 @@ func TestInterrupted(t *testing.T) {
 	if _, err := Coordinate(ctx, p, plan); err != context.Canceled {
 		t.Errorf("got %v", err)
 	}
-	if err := p.Close(); err != nil { // none had to be killed
+	if err := p.Close(); err != nil { // no process had to be killed
 		t.Error(err)
 	}
 }
 
-// An interrupted run has the result of what was measured until then, and each of
-// its moments has come.
+// An interrupted run has the result until then, and reports each moment.
 func TestCut(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -163,7 +162,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Who stops a worker is told of at once, and not found out by its silence.
+// An interrupted worker reports its end at once instead of falling silent.
 func TestWorkerInterrupted(t *testing.T) {
 	p := processes(t, 2, "work")
 	plan := plan(t, orders{Ticks: 10, Then: "hang"}, orders{Ticks: 10})
@@ -185,7 +184,7 @@ func TestWorkerInterrupted(t *testing.T) {
 	}
 }
 
-// A worker ends when its coordinator does, whatever it is about.
+// A worker ends when its coordinator does, in any phase.
 func TestWorkerWithoutCoordinator(t *testing.T) {
 	p := processes(t, 1, "work")
 	for m := range p.Inbox() {
@@ -208,7 +207,7 @@ func TestWorkerWithoutCoordinator(t *testing.T) {
 		t.Error(err)
 	}
 	if said := p.children[0].stderr.String(); !strings.Contains(said, "the coordinator is gone") {
-		t.Errorf("it said %q", said)
+		t.Errorf("standard error %q", said)
 	}
 }
 

@@ -8,41 +8,47 @@ import (
 
 // Point is one point of the common time series.
 type Point struct {
-	T        float64     `json:"t"`       // seconds since the agreed start, at its end
-	Seconds  float64     `json:"seconds"` // of it that a worker reported on
+	T        float64     `json:"t"`       // seconds from the agreed start to the end of the point
+	Seconds  float64     `json:"seconds"` // length of the part that workers reported
 	Requests uint64      `json:"requests"`
 	Errors   uint64      `json:"errors"`
-	Rate     float64     `json:"rate"`    // requests a second
-	Workers  float64     `json:"workers"` // that were measured, on average over Seconds
-	P50      float64     `json:"p50_us"`  // microseconds, from Heat: within a bucket, which is 19 % wide; 0 without answers
+	Rate     float64     `json:"rate"`    // requests per second
+	Workers  float64     `json:"workers"` // number of workers that reported, averaged over Seconds
+	P50      float64     `json:"p50_us"`  // microseconds, from Heat, interpolated within a bucket, which is 19 % wide; 0 without answers
 	P99      float64     `json:"p99_us"`
 	Heat     [][2]uint64 `json:"heat"` // sparse latency counts, see results.HeatBucket
 
-	SendLag   float64 `json:"send_lag_p99_us,omitempty"` // that of the worker who was latest
+	SendLag   float64 `json:"send_lag_p99_us,omitempty"` // maximum over the workers
 	Waiting   uint64  `json:"waiting,omitempty"`         // arrivals without a connection, of all workers
-	ServerCPU float64 `json:"server_cpu"`                // CPU seconds a second
+	ServerCPU float64 `json:"server_cpu"`                // CPU seconds per second
+
+	Kinds    map[string]uint64 `json:"kinds,omitempty"` // Errors by kind
+	BytesIn  uint64            `json:"bytes_in,omitempty"`
+	BytesOut uint64            `json:"bytes_out,omitempty"`
 }
 
-// series is the points while they are added up.
+// series accumulates the points.
 type series struct {
-	width int64 // nanoseconds of a point
+	width int64 // of a point, nanoseconds
 	bins  []bin
 }
 
 type bin struct {
 	requests, errors uint64
+	in, out          uint64            // bytes
+	kinds            map[string]uint64 // of errors
 	heat             [results.HeatBuckets]uint64
-	from, to         int64 // nanoseconds since the start that were reported on
-	worked           int64 // nanoseconds, all workers together
+	from, to         int64 // reported interval, nanoseconds since the start
+	worked           int64 // reported nanoseconds, sum over all workers
 	lag              float64
-	waiting, cpu     float64 // times nanoseconds
+	waiting, cpu     float64 // multiplied by nanoseconds
 }
 
 // maxPoints bounds the series: 28 hours at 100 ms.
 const maxPoints = 1 << 20
 
-// add divides what a worker reported for an interval, in nanoseconds since the
-// start, over the points.
+// add divides a worker's tick, for an interval in nanoseconds since the start, among the
+// points.
 func (s *series) add(from, to int64, t *tick) {
 	from = max(from, 0)
 	if to <= from || to > maxPoints*s.width {
@@ -56,13 +62,23 @@ func (s *series) add(from, to int64, t *tick) {
 			s.bins = append(s.bins, bin{from: math.MaxInt64})
 		}
 		b := &s.bins[i]
-		// Rounding the sum so far, not the part, leaves no remainder.
+		// Rounding the running total instead of each part leaves no remainder.
 		low, high := float64(at-from)/length, float64(end-from)/length
 		part := func(n uint64) uint64 {
 			return uint64(math.Round(float64(n)*high)) - uint64(math.Round(float64(n)*low))
 		}
 		b.requests += part(t.Requests)
 		b.errors += part(t.Errors)
+		b.in += part(t.BytesIn)
+		b.out += part(t.BytesOut)
+		for kind, n := range t.Kinds {
+			if n = part(n); n > 0 && b.kinds == nil {
+				b.kinds = map[string]uint64{}
+			}
+			if n > 0 {
+				b.kinds[kind] += n
+			}
+		}
 		for _, h := range t.Heat {
 			if h[0] < results.HeatBuckets {
 				b.heat[h[0]] += part(h[1])
@@ -77,7 +93,7 @@ func (s *series) add(from, to int64, t *tick) {
 	}
 }
 
-// point is the i-th point; of one that nobody reported on only T is set.
+// point returns the i-th point. If no worker reported on it, only T is set.
 func (s *series) point(i int) Point {
 	b := &s.bins[i]
 	p := Point{T: float64(int64(i+1)*s.width) / 1e9, Heat: [][2]uint64{}}
@@ -85,7 +101,8 @@ func (s *series) point(i int) Point {
 		return p
 	}
 	p.Seconds = float64(b.to-b.from) / 1e9
-	p.Requests, p.Errors = b.requests, b.errors
+	p.Requests, p.Errors, p.Kinds = b.requests, b.errors, b.kinds
+	p.BytesIn, p.BytesOut = b.in, b.out
 	p.Rate = float64(b.requests) / p.Seconds
 	p.Workers = float64(b.worked) / float64(b.to-b.from)
 	p.SendLag, p.ServerCPU = b.lag, b.cpu/float64(b.worked)
@@ -99,7 +116,7 @@ func (s *series) point(i int) Point {
 	return p
 }
 
-// quantile interpolates within a bucket; microseconds.
+// quantile returns a quantile in microseconds, interpolated within a bucket.
 func quantile(heat [][2]uint64, q float64) float64 {
 	var total, below float64
 	for _, h := range heat {

@@ -6,13 +6,13 @@ import (
 	"net/netip"
 )
 
-// Load is what is to be divided over workers.
+// Load is a load to be divided among workers.
 type Load struct {
 	Workers     int
 	Connections int
-	Rate        float64      // arrivals a second, the mean over the window; 0: a closed loop
-	Seed        uint64       // of everything random
-	Sources     []netip.Addr // to connect from; none: the system's choice
+	Rate        float64      // arrivals per second, the mean over the window; 0: a closed loop
+	Seed        uint64       // of all random values
+	Sources     []netip.Addr // to connect from; none: the system chooses
 }
 
 // Share is one worker's part of a Load.
@@ -21,18 +21,18 @@ type Share struct {
 	Workers     int          `json:"workers"`
 	Connections int          `json:"connections"`
 	Fraction    float64      `json:"fraction"`          // of the whole load, and of every rate in its plan
-	Rate        float64      `json:"rate,omitempty"`    // arrivals a second
-	Phase       float64      `json:"phase"`             // of even arrivals: by how much of an interval they come later
-	Seed        uint64       `json:"seed"`              // another one for each worker
+	Rate        float64      `json:"rate,omitempty"`    // arrivals per second
+	Phase       float64      `json:"phase"`             // of even arrivals: their delay, as a share of an interval
+	Seed        uint64       `json:"seed"`              // different for each worker
 	Sources     []netip.Addr `json:"sources,omitempty"` //
 }
 
 // Split divides a load evenly.
 //
-// Poisson arrivals of the shares, each with its own seed and a rate of
-// Rate/Workers, are together Poisson arrivals of Rate. Even arrivals of the
-// shares are together even ones if each is late by its Phase. Connections that
-// do not divide evenly give some workers one more, at the same rate.
+// The Poisson arrivals of the shares, each with its own seed and a rate of Rate/Workers,
+// combine into Poisson arrivals with rate Rate. Even arrivals combine into even arrivals if
+// each share is delayed by its Phase. If connections do not divide evenly, some workers have
+// one more, at the same rate.
 func Split(l Load) ([]Share, error) {
 	switch {
 	case l.Workers < 1:
@@ -40,7 +40,7 @@ func Split(l Load) ([]Share, error) {
 	case l.Connections < l.Workers:
 		return nil, fmt.Errorf("%d connections for %d workers: write at least one for each", l.Connections, l.Workers)
 	case !(l.Rate >= 0) || math.IsInf(l.Rate, 0):
-		return nil, fmt.Errorf("a rate of %v: write arrivals a second", l.Rate)
+		return nil, fmt.Errorf("rate %v: write arrivals per second", l.Rate)
 	}
 	n := l.Workers
 	shares := make([]Share, n)
@@ -54,7 +54,7 @@ func Split(l Load) ([]Share, error) {
 			Seed:        mix(l.Seed, uint64(i)),
 			Sources:     l.Sources,
 		}
-		if len(l.Sources) >= n { // each its own; fewer are everyone's
+		if len(l.Sources) >= n { // each worker has its own; fewer are shared by all
 			s.Sources = nil
 			for k := i; k < len(l.Sources); k += n {
 				s.Sources = append(s.Sources, l.Sources[k])
@@ -72,8 +72,8 @@ func one(yes bool) int {
 	return 0
 }
 
-// mix is the i-th output of SplitMix64 (Steele, Lea, Flood 2014): neighbouring
-// seeds and indices give values that have nothing to do with each other.
+// mix returns the i-th output of SplitMix64 (Steele, Lea, Flood 2014): adjacent seeds and
+// indices give unrelated values.
 func mix(seed, i uint64) uint64 {
 	z := seed + (i+1)*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9

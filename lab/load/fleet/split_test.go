@@ -47,9 +47,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Poisson arrivals with the shares' seeds are together Poisson arrivals: the
-// times between them are exponential (Kolmogorov-Smirnov, 1 %), which they are
-// not if two workers have the same seed.
+// Poisson arrivals with the shares' seeds combine into Poisson arrivals: the times between
+// them are exponential (Kolmogorov-Smirnov, 1 %), unless two workers have the same seed.
 func TestPoissonSharesAreOnePoissonProcess(t *testing.T) {
 	shares, err := Split(Load{Workers: 8, Connections: 8, Rate: 1000, Seed: 1})
 	if err != nil {
@@ -85,7 +84,7 @@ func TestPoissonSharesAreOnePoissonProcess(t *testing.T) {
 	}
 }
 
-// Even arrivals, each share's late by its phase, are together even.
+// Even arrivals, with each share delayed by its phase, combine into even arrivals.
 func TestEvenSharesInterleave(t *testing.T) {
 	shares, err := Split(Load{Workers: 5, Connections: 5, Rate: 100})
 	if err != nil {

@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-// A Generator makes load as spec says and reports events, as load.Run does: it
-// emits {"connected":true} when it could begin and begins when emit returns,
-// then {"window":true}, ticks and a result. It ends soon after ctx does.
+// Generator generates the load of an order and reports events, as load.Run does: it emits
+// {"connected":true} when it is ready, begins when emit returns, and then emits
+// {"window":true}, ticks and a result. It must return soon after ctx ends.
 type Generator func(ctx context.Context, order json.RawMessage, emit func(event json.RawMessage)) error
 
 // Worker is one process of a fleet.
 type Worker struct {
-	ID       string // among the workers of the run; a carrier that knows it may ignore this
-	Index    int    // of the share it wants to have; negative: any
-	Host     string // what it is on, in words; empty: the host's name
+	ID       string // unique among the workers of the run; a carrier may replace it
+	Index    int    // of the requested share; negative: any
+	Host     string // name of its machine in messages; empty: the hostname
 	Generate Generator
 
-	Patience time.Duration // for the coordinator's first message; 0 takes two minutes
-	Silence  time.Duration // between two of them, in which this process ran; 0 takes ten seconds
+	Patience time.Duration // maximum wait for the coordinator's first message; 0: two minutes
+	Silence  time.Duration // maximum time between two messages, while this process runs; 0: ten seconds
 }
 
 const (
 	joinEvery = 250 * time.Millisecond
-	endWithin = 5 * time.Second // of a generator, once its context ended
-	queued    = 256             // reports that wait for the carrier
+	endWithin = 5 * time.Second // timeout of a generator after the end of its context
+	queued    = 256             // capacity of the queue of messages to the carrier
 )
 
-// work is a Worker at work.
+// work is the state of a running Worker.
 type work struct {
 	*Worker
 	clock clock
@@ -40,22 +40,22 @@ type work struct {
 	out   chan *Message
 	start chan int64 // the time to begin, on this clock
 
-	watched presence
-	heard   time.Duration      // last, in that
+	awake   awakeClock
+	heard   time.Duration      // time of the last message, on the axis of awake
 	cut     context.CancelFunc // ends the generator
-	joined  bool               // the coordinator was heard
+	joined  bool               // a message of the coordinator was received
 	ordered bool
 	dropped uint64 // owned by the generator
 }
 
-// Work carries out what the coordinator orders, and returns when that is done,
-// or why it could not be. The generator is at its end then, unless it does not
-// end within five seconds, which the error says.
+// Work carries out the coordinator's order. It returns nil when the coordinator has stopped
+// the worker after a complete run, otherwise an error. The generator has ended then, unless
+// it does not end within five seconds, which the error reports.
 func (w *Worker) Work(ctx context.Context, wire Wire) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	k := &work{
-		Worker: w, clock: newClock(), wire: wire, watched: presence{every: joinEvery},
+		Worker: w, clock: newClock(), wire: wire, awake: awakeClock{every: joinEvery},
 		out: make(chan *Message, queued), start: make(chan int64, 1),
 	}
 	go k.post(ctx, cancel)
@@ -71,13 +71,12 @@ func (w *Worker) Work(ctx context.Context, wire Wire) error {
 	select {
 	case <-ended:
 	case <-time.After(endWithin):
-		err = errors.Join(err, fmt.Errorf("the generator still runs %v after it was told to end", endWithin))
+		err = errors.Join(err, fmt.Errorf("the generator did not end within %v", endWithin))
 	}
 	return err
 }
 
-// post sends what the generator reports, so that it need not wait for the
-// carrier.
+// post sends the queued messages, so that the generator does not wait for the carrier.
 func (k *work) post(ctx context.Context, cancel context.CancelCauseFunc) {
 	for {
 		select {
@@ -85,7 +84,7 @@ func (k *work) post(ctx context.Context, cancel context.CancelCauseFunc) {
 			return
 		case m := <-k.out:
 			if err := k.send(m); err != nil {
-				// Too large, for instance; the reason itself is not.
+				// The message may be too large; a Gone with the reason is small.
 				cancel(errors.Join(err, k.send(&Message{Gone: &Gone{err.Error()}})))
 				return
 			}
@@ -101,31 +100,31 @@ func (k *work) send(m *Message) error {
 	return nil
 }
 
-// loop reads what the coordinator sends. ended gets the generator's error, and
-// still holds it, or is to hold it, when loop returns.
+// loop handles the coordinator's messages. ended receives the generator's error, and still
+// holds it, or will, when loop returns.
 func (k *work) loop(ctx, generating context.Context, ended chan error) error {
 	tick := time.NewTicker(joinEvery)
 	defer tick.Stop()
-	k.watched.look(time.Now())
+	k.awake.look(time.Now())
 	if err := k.join(); err != nil {
 		return err
 	}
 	var (
-		result chan error // ended, until it was received from
-		failed error      // the generator
+		result chan error // ended, until a value was received from it
+		failed error      // of the generator
 	)
 	for {
 		select {
 		case <-ctx.Done():
 			cause := context.Cause(ctx)
-			// So that nobody has to find out by the silence. That it cannot be sent is no news.
+			// Report the end at once. The coordinator may be gone, so ignore the error.
 			_ = k.send(&Message{Gone: &Gone{fmt.Sprintf("it was stopped: %v", cause)}})
 			return cause
 		case m, ok := <-k.wire.Inbox():
 			if !ok {
 				return errors.New("the coordinator is gone")
 			}
-			k.heard, k.joined = k.watched.now(), true
+			k.heard, k.joined = k.awake.now(), true
 			if m.Stop != nil {
 				return errors.Join(failed, stopped(m.Stop))
 			}
@@ -141,7 +140,7 @@ func (k *work) loop(ctx, generating context.Context, ended chan error) error {
 				failed = fmt.Errorf("generator: %w", err)
 				k.queue(ctx, &Message{Gone: &Gone{failed.Error()}}) // after its reports
 			}
-			result = make(chan error) // that is done: only Stop remains to come
+			result = make(chan error) // never ready: only Stop is still expected
 		case <-tick.C:
 			if err := k.checkCoordinator(); err != nil {
 				return err
@@ -157,8 +156,7 @@ func stopped(s *Stop) error {
 	return fmt.Errorf("the coordinator stopped the run: %s", s.Why)
 }
 
-// join tells the coordinator of this worker. A coordinator that is not there yet
-// does not hear it, so it is said again.
+// join sends Join. It is repeated, because the coordinator may not have started yet.
 func (k *work) join() error {
 	host := k.Host
 	if host == "" {
@@ -170,19 +168,20 @@ func (k *work) join() error {
 	return k.send(&Message{Join: &Join{Protocol: protocol, Index: k.Index, Host: host, PID: os.Getpid()}})
 }
 
-// checkCoordinator says so again, or finds out that nobody is there.
+// checkCoordinator returns an error if the coordinator is silent for too long, and otherwise
+// repeats Join until the first message.
 func (k *work) checkCoordinator() error {
-	limit, what := k.Silence, "not heard from the coordinator"
+	limit, what := k.Silence, "no message from the coordinator"
 	if limit == 0 {
 		limit = 10 * time.Second
 	}
 	if !k.joined {
-		limit, what = k.Patience, "no coordinator heard"
+		limit, what = k.Patience, "no answer from a coordinator"
 		if limit == 0 {
 			limit = 2 * time.Minute
 		}
 	}
-	if k.watched.look(time.Now())-k.heard > limit {
+	if k.awake.look(time.Now())-k.heard > limit {
 		return fmt.Errorf("%s for %v", what, limit)
 	}
 	if !k.joined {
@@ -191,7 +190,7 @@ func (k *work) checkCoordinator() error {
 	return nil
 }
 
-// handle does what a message says.
+// handle handles a message other than Stop.
 func (k *work) handle(ctx, generating context.Context, m *Message, ended chan<- error) error {
 	switch {
 	case m.Beat != nil:
@@ -206,7 +205,7 @@ func (k *work) handle(ctx, generating context.Context, m *Message, ended chan<- 
 	case m.Start != nil:
 		select {
 		case k.start <- m.Start.At:
-		default: // said twice
+		default: // repeated
 		}
 	}
 	return nil
@@ -214,13 +213,13 @@ func (k *work) handle(ctx, generating context.Context, m *Message, ended chan<- 
 
 // emit is called by the generator.
 func (k *work) emit(ctx, generating context.Context, raw json.RawMessage) {
-	var e struct { // a tick is not taken apart here: the generator waits
+	var e struct { // the tick is not parsed, because the generator waits
 		Connected bool            `json:"connected"`
 		Tick      json.RawMessage `json:"tick"`
 		Error     string          `json:"error"`
 	}
 	if err := json.Unmarshal(raw, &e); err != nil {
-		k.queue(ctx, &Message{Gone: &Gone{fmt.Sprintf("its generator emitted what is no event: %v", err)}})
+		k.queue(ctx, &Message{Gone: &Gone{fmt.Sprintf("its generator emitted an invalid event: %v", err)}})
 		return
 	}
 	switch {
@@ -230,7 +229,7 @@ func (k *work) emit(ctx, generating context.Context, raw json.RawMessage) {
 	case e.Tick != nil:
 		select {
 		case k.out <- k.report(raw):
-		default: // the load matters more than the picture of it
+		default: // drop the tick rather than delay the load
 			k.dropped++
 		}
 	case e.Error != "":
@@ -244,7 +243,7 @@ func (k *work) report(raw json.RawMessage) *Message {
 	return &Message{Report: &Report{At: k.clock.now(), Dropped: k.dropped, Event: raw}}
 }
 
-// queue waits for a place in the queue.
+// queue adds a message to the queue, and waits while it is full.
 func (k *work) queue(ctx context.Context, m *Message) {
 	select {
 	case k.out <- m:
@@ -260,7 +259,7 @@ func (k *work) begin(ctx, generating context.Context) {
 		return
 	case at = <-k.start:
 	}
-	// Sleeping overshoots by a millisecond; the last two are waited for awake.
+	// A sleep may overshoot by a millisecond; poll during the last two.
 	timer := time.NewTimer(k.clock.until(at) - 2*time.Millisecond)
 	defer timer.Stop()
 	select {

@@ -33,7 +33,7 @@ func (w *wire) tell(m Message) {
 	w.in <- &m
 }
 
-// serve runs a worker to its end.
+// serve runs a worker until it ends.
 func serve(t *testing.T, w *wire, k Worker) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
@@ -42,8 +42,8 @@ func serve(t *testing.T, w *wire, k Worker) error {
 }
 
 func TestNobodyAnswers(t *testing.T) {
-	if err := serve(t, newWire(), Worker{Patience: 1}); err == nil || !strings.Contains(err.Error(), "no coordinator heard for 1ns") {
-		t.Errorf("nobody from the start: %v", err)
+	if err := serve(t, newWire(), Worker{Patience: 1}); err == nil || !strings.Contains(err.Error(), "no answer from a coordinator for 1ns") {
+		t.Errorf("no coordinator: %v", err)
 	}
 	w := newWire()
 	w.tell(Message{Beat: &Beat{Seq: 1}})
@@ -55,7 +55,7 @@ func TestNobodyAnswers(t *testing.T) {
 		defer func() { ended = true }()
 		return script(ctx, order, emit)
 	}})
-	if err == nil || !strings.Contains(err.Error(), "not heard from the coordinator for 1s") || begun != ended {
+	if err == nil || !strings.Contains(err.Error(), "no message from the coordinator for 1s") || begun != ended {
 		t.Errorf("silence later: %v; the generator has begun: %v, and ended: %v", err, begun, ended)
 	}
 }
@@ -63,7 +63,7 @@ func TestNobodyAnswers(t *testing.T) {
 func TestWorkerIsStopped(t *testing.T) {
 	for why, want := range map[string]string{"": "", "three workers only": "the coordinator stopped the run: three workers only"} {
 		w := newWire()
-		w.tell(Message{Order: &Order{Spec: json.RawMessage(`{"Then":"hang"}`)}}) // is waiting for its start
+		w.tell(Message{Order: &Order{Spec: json.RawMessage(`{"Then":"hang"}`)}}) // waits for its start
 		w.tell(Message{Stop: &Stop{Why: why}})
 		got := ""
 		if err := serve(t, w, Worker{Generate: script}); err != nil {
@@ -106,7 +106,7 @@ func TestWorkerBegins(t *testing.T) {
 				at = m.Echo.Sent + 30e6
 			case m.Ready != nil:
 				w.tell(Message{Start: &Start{At: at}})
-				w.tell(Message{Start: &Start{At: at + 1e12}}) // is too late to matter
+				w.tell(Message{Start: &Start{At: at + 1e12}}) // ignored: a repeated Start
 				kinds = append(kinds, "ready")
 			case m.Began != nil:
 				late = m.Began.At - at
@@ -140,7 +140,7 @@ func TestWorkerBegins(t *testing.T) {
 	}
 }
 
-// sent is a Carrier that keeps what is sent, by worker.
+// sent is a Carrier that records messages by worker.
 type sent map[string][]*Message
 
 func (s sent) Send(worker string, m *Message) error {
@@ -170,12 +170,12 @@ func TestJoin(t *testing.T) {
 		return ids
 	}
 	join("a", 1, protocol)
-	join("a", 1, protocol) // said again
+	join("a", 1, protocol) // repeated
 	join("old", 0, protocol-1)
-	join("old", 0, protocol-1) // had not heard it
+	join("old", 0, protocol-1) // repeated before it received the refusal
 	join("far", 3, protocol)
 	join("b", -1, protocol)
-	join("c", 1, protocol) // Kubernetes made the pod anew
+	join("c", 1, protocol) // a new pod of Kubernetes
 	if got := holders(); !slices.Equal(got, []string{"b", "c", ""}) {
 		t.Errorf("shares are with %q", got)
 	}
@@ -183,7 +183,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("the end of a worker that was replaced: %v", err)
 	}
 	if err := c.take(&Message{From: "x", Gone: &Gone{"exit status 1"}, Arrived: time.Now()}); err == nil {
-		t.Error("a worker ended before it joined, and the coordinator goes on waiting")
+		t.Error("a worker ended before it joined, and the coordinator still waits")
 	}
 	join("d", -1, protocol)
 	join("e", -1, protocol)
@@ -194,10 +194,10 @@ func TestJoin(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		"old": "run the same build everywhere", "far": "share 3 of 3", "a": "another worker has taken share 1",
-		"e": "3 workers already", "f": "begun without it",
+		"e": "3 workers already", "f": "already begun",
 	} {
 		if len(out[id]) == 0 || out[id][0].Stop == nil || !strings.Contains(out[id][0].Stop.Why, want) {
-			t.Errorf("%s was told %+v, want %q", id, out[id], want)
+			t.Errorf("%s received %+v, want %q", id, out[id], want)
 		}
 	}
 	if len(c.notes) != 5 {

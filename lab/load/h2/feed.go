@@ -302,7 +302,7 @@ func (c *Conn) takeGoaway(p []byte) {
 	for slot := range c.streams.slots {
 		if id := c.streams.slots[slot].id; id > last {
 			c.drop(slot)
-			c.handler.Fail(slot, Error{Kind: Refused, Code: c.leftWith, Stream: id, Detail: "the server sent GOAWAY before it processed the request"})
+			c.handler.Fail(slot, Error{Kind: Refused, Code: c.leftWith, Stream: id, Detail: "the server sent GOAWAY before it accepted the request"})
 		}
 	}
 }

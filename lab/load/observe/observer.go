@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redline-go/redline/lab/load/export"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/probe"
@@ -21,8 +22,9 @@ const (
 // display. It is not safe for concurrent use.
 type Observer struct {
 	doc        *present.Document
-	live       *present.Live // nil when nothing is shown
-	cpus       []int         // of the generator
+	live       *present.Live    // nil when nothing is shown
+	export     *export.Exporter // nil when nothing is exported
+	cpus       []int            // of the generator
 	begin, end edge
 	rest       time.Time    // the server's tables are not read before
 	usage      *probe.Usage // of a generator on this machine; nil: there is none
@@ -35,6 +37,9 @@ type Observer struct {
 func Begin(ctx context.Context, doc *present.Document, live *present.Live, cpus []int, runtime *Runtime) *Observer {
 	return &Observer{doc: doc, live: live, cpus: cpus, runtime: runtime.begin(ctx, doc)}
 }
+
+// Export also passes the points to e, which may be nil.
+func (o *Observer) Export(e *export.Exporter) { o.export = e }
 
 // edge is a reading at an edge of the window.
 type edge struct {
@@ -56,6 +61,7 @@ func (o *Observer) Event(e spec.Event) (err error) {
 		o.live.Connected()
 	case e.Window:
 		o.live.Window()
+		o.export.Window()
 		o.begin, err = o.edge()
 		o.runtime.window()
 	case e.Tick != nil:
@@ -151,8 +157,12 @@ func (o *Observer) point(t *spec.Tick) {
 		o.tables(&p, s.PIDs)
 	}
 	o.runtime.tick(t, &p)
+	if n := len(o.doc.Series); n > 0 {
+		p.UsedSince(&o.doc.Series[n-1])
+	}
 	o.doc.Series = append(o.doc.Series, p)
 	o.live.Point(p)
+	o.export.Point(p)
 }
 
 // tables counts the server's threads and descriptors. If there are a hundred thousand, and

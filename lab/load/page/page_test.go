@@ -74,7 +74,7 @@ func TestPage(t *testing.T) {
 		}},
 		{"find", "rate times errors waiting cpu rss latency heat", []string{"<strong>FOUND</strong> Highest rate: 2000/s", "Steps of the search", "it is 31.0 ms", `<td class="kept">kept</td>`}},
 		{"scenario", "rate times errors cpu rss latency heat", []string{"shop.yaml at http://", "<td>buy/pay</td>", "2 status 201", "Requests of the scenario"}},
-		{"crew", "rate times errors cpu rss goroutines heap gc sched latency heat", []string{"Generators, whose sum", "rack-4", "it fell silent", "16.5", "Those of the generators are in their table", "was refused"}},
+		{"crew", "rate times errors cpu rss goroutines heap gc sched latency heat", []string{"Generators, whose sum", "rack-4", "it stopped responding", "16.5", "Those of the generators are in their table", "was refused"}},
 		{"bare", "rate times errors cpu latency heat", []string{"name them with --pid"}},
 		{"nothing", "", []string{"not one answer in the window.", "curl -v"}},
 	} {

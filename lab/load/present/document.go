@@ -119,7 +119,17 @@ type Point struct {
 
 	Stream *spec.Heard `json:"stream,omitempty"` // of subscribers
 
+	Counted Counted `json:"-"` // what Rate and Errors come from, for those who look on
+
 	used float64 // CPU seconds of the generator since its process began; 0 when they are not known
+}
+
+// Counted is what a point has counted since the one before.
+type Counted struct {
+	Requests uint64            // right answers, or events
+	Kinds    map[string]uint64 // errors by kind; nil without errors
+	BytesIn  uint64
+	BytesOut uint64
 }
 
 // PointOf turns a tick into a point.
@@ -127,6 +137,7 @@ func PointOf(t *spec.Tick) Point {
 	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, used: t.Used, Sample: results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}}
+	p.Counted = Counted{Requests: t.Requests, Kinds: t.Kinds, BytesIn: t.BytesIn, BytesOut: t.BytesOut}
 	if t.Seconds > 0 {
 		p.Rate = float64(t.Requests) / t.Seconds
 	}
@@ -197,11 +208,16 @@ func (d *Document) noteFew() {
 // fillGenerator turns what the generator had used at each point into CPUs in use.
 func (d *Document) fillGenerator() {
 	for i := 1; i < len(d.Series); i++ {
-		p, before := &d.Series[i], &d.Series[i-1]
-		if seconds := p.T - before.T; seconds > 0 && before.used > 0 && p.used > 0 {
-			cpus := max(0, p.used-before.used) / seconds
-			p.GeneratorCPU = &cpus
-		}
+		d.Series[i].UsedSince(&d.Series[i-1])
+	}
+}
+
+// UsedSince sets GeneratorCPU to what the generator has used since the point before. It
+// leaves it alone when that is not known.
+func (p *Point) UsedSince(before *Point) {
+	if seconds := p.T - before.T; seconds > 0 && before.used > 0 && p.used > 0 {
+		cpus := max(0, p.used-before.used) / seconds
+		p.GeneratorCPU = &cpus
 	}
 }
 
@@ -211,18 +227,24 @@ func (d *Document) Ask(plan *arrive.Plan) {
 	if plan == nil {
 		return
 	}
-	last, warm := 0.0, plan.First().Rate
+	last := 0.0
 	for i := range d.Series {
 		p := &d.Series[i]
-		if p.T <= 0 {
-			p.Asked = warm
-			continue
-		}
-		if seconds := p.T - last; seconds > 0 {
-			p.Asked = plan.Count(since(last), since(p.T)) / seconds
-		}
-		last = p.T
+		p.Asked = AskedBetween(plan, last, p.T)
+		last = max(p.T, 0)
 	}
+}
+
+// AskedBetween is the mean rate that an open loop's plan has between two times in seconds
+// since the window began; that of the warm-up before the window.
+func AskedBetween(plan *arrive.Plan, from, to float64) float64 {
+	switch {
+	case to <= 0:
+		return plan.First().Rate
+	case to <= from:
+		return 0
+	}
+	return plan.Count(since(from), since(to)) / (to - from)
 }
 
 func since(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

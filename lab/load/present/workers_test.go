@@ -23,7 +23,7 @@ func crew(t *testing.T, change func(i int, r *spec.Result)) *Document {
 			change(i, part)
 		}
 		if i == 2 {
-			w.Lost, w.Seconds, w.Requests = "worker 2 (process 102 on rack-7) was lost 5.00 s into the window of 10s: it fell silent", 5, 3000
+			w.Lost, w.Seconds, w.Requests = "worker 2 (process 102 on rack-7) was lost 5.00 s into the window of 10s: it stopped responding", 5, 3000
 		} else if err := d.FillWorker(&w, part, 0); err != nil {
 			t.Fatal(err)
 		}

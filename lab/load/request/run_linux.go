@@ -77,6 +77,10 @@ func (c *client) Mark() { c.was, c.at = c.at, c.rec.Counters }
 // Tick is what was counted between the last two marks.
 func (c *client) Tick(t *spec.Tick, now int64) {
 	t.Requests, t.Errors = c.at.Requests-c.was.Requests, c.at.Failures()-c.was.Failures()
+	t.BytesIn, t.BytesOut = c.at.BytesIn-c.was.BytesIn, c.at.BytesOut-c.was.BytesOut
+	if t.Errors > 0 {
+		t.Kinds = c.at.KindsSince(&c.was)
+	}
 	if c.open != nil {
 		t.SendLag, t.Waiting = c.open.Take(), c.open.queue.Waiting(now)
 	}
@@ -109,11 +113,7 @@ func (c *client) Result(res *spec.Result, now int64) error {
 	res.Requests = c.at.Requests - c.from.Requests
 	res.BytesIn, res.BytesOut = c.at.BytesIn-c.from.BytesIn, c.at.BytesOut-c.from.BytesOut
 	res.Early, res.Dropped = c.at.Early-c.from.Early, c.at.Dropped-c.from.Dropped
-	for k, name := range tally.Names {
-		if n := c.at.Errors[k] - c.from.Errors[k]; n > 0 {
-			res.Errors[name] = n
-		}
-	}
+	res.Errors = c.at.KindsSince(&c.from)
 	res.Held = c.held
 	switch {
 	case c.spec.Idle:

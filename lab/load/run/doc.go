@@ -4,13 +4,13 @@
 //	connect ──▶ warm-up ──▶ window ──▶ finish ──▶ Result
 //	            ticks       ticks
 //
-// A [Client] makes the load: package request with requests and answers, package
-// subscribe with subscribers of event streams. It knows its connections, its errors
-// and its counters. This package knows the time: when a tick ends, when the rate is
-// steady, when the window is over or cut short, and what CPU time went by.
+// A [Client] generates the load: package request with requests and answers, package
+// subscribe with subscribers to event streams. It has the connections, errors and
+// counters. This package decides when a tick ends, when the rate is steady and when the
+// window is over or cut short, and measures CPU time.
 //
-// A load of requests stays in the warm-up while its rate has a trend, for three times
-// Spec.Warmup at most. Two loads do not: one of several generators (Spec.Member),
-// because the others would have to wait, and subscribers, because the server decides
-// how many events come.
+// The warm-up of a load of requests continues while its rate has a trend, for three times
+// Spec.Warmup at most. It is not extended for one of several generators (Spec.Member),
+// because the others would have to wait, nor for subscribers, because the server decides
+// how many events it sends.
 package run

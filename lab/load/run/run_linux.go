@@ -15,46 +15,46 @@ import (
 )
 
 const (
-	subTicks   = 2 * stats.TrendPoints // of Spec.Warmup; the trend test looks at the second half
-	maxWarmups = 3                     // times Spec.Warmup
+	subTicks   = 2 * stats.TrendPoints // per Spec.Warmup; the trend test uses the second half
+	maxWarmups = 3                     // maximum length of the warm-up, in units of Spec.Warmup
 )
 
-// ErrCancelled is what Client.Until returns when its context has ended.
+// ErrCancelled is returned by Client.Until when its context has ended.
 var ErrCancelled = errors.New("cancelled")
 
-// Hopeless is why a run is given up that could go on and would bring nothing.
+// Hopeless wraps the reason why a run is given up that would have no useful result.
 type Hopeless struct{ Err error }
 
-// Error is the reason.
+// Error returns the text of the reason.
 func (e Hopeless) Error() string { return e.Err.Error() }
 
-// Unwrap is the reason.
+// Unwrap returns the reason.
 func (e Hopeless) Unwrap() error { return e.Err }
 
-// Client makes a load. A run calls it on one thread. All times are nanoseconds of
+// Client generates a load. A run calls it on one thread. All times are nanoseconds of
 // its Now.
 type Client interface {
 	Now() int64          // monotonic
-	Until(t int64) error // generates load up to a time; ErrCancelled and Hopeless may end the window early
-	Spun() int64         // nanoseconds that went into polls which found nothing
-	Requests() uint64    // right answers, or events, since the client was made
+	Until(t int64) error // generates load until time t; ErrCancelled and Hopeless may end the window early
+	Spun() int64         // nanoseconds spent in polls that found nothing
+	Requests() uint64    // valid answers, or events, since the client was created
 
 	Recorder() *tally.Recorder // of the latencies
 
-	// Connect waits until all connections are established, and emits
-	// Event.Connected then. It runs the client by Runner.Until.
+	// Connect waits until all connections are established, and then emits
+	// Event.Connected. It runs the client with Runner.Until.
 	Connect(r *Runner) error
 	Start() // begins the warm-up
 
 	Mark()                        // begins a tick
-	Tick(t *spec.Tick, now int64) // adds what was counted between the last two marks
+	Tick(t *spec.Tick, now int64) // stores the counts between the last two marks in t
 
-	Begin(begin, end int64)                   // begins the window, with the last mark
-	Cut(now int64)                            // ends it early, and lets Until go on
-	Result(res *spec.Result, now int64) error // adds what was counted until the last mark, at the window's end
+	Begin(begin, end int64)                   // begins the window, at the last mark
+	Cut(now int64)                            // ends the window early; Until can still be called
+	Result(res *spec.Result, now int64) error // stores the counts of the window, up to the last mark, in res
 
-	// Finish is called after the window. It waits for what is outstanding and
-	// completes the result.
+	// Finish is called after the window. It waits for outstanding answers and completes
+	// the result.
 	Finish(r *Runner, res *spec.Result) error
 	Close() error
 }
@@ -68,29 +68,28 @@ type Runner struct {
 	rec    *tally.Recorder
 	server *cputime.Processes
 
-	zero     int64 // what Tick.T counts from
-	end      int64 // of the present phase
+	zero     int64 // origin of Tick.T
+	end      int64 // of the current phase
 	nextTick int64
 	tickAt   int64        // time of the last tick
 	cpu      cputime.Time // at the last tick
 
-	warmup int64 // as measured
+	warmup int64 // measured length
 	steady bool
-	began  bool // the window has
+	began  bool // the window has begun
 }
 
-// Do generates the load that order asks for, with the client that open makes, and
-// reports through emit, on the calling goroutine and its thread, which it locks. It
-// closes the client. When it cannot go on it emits an Event with Error and returns
-// the same error. An Event belongs to emit.
+// Do generates the load that order specifies, with the client that open returns, and
+// reports through emit. It runs on the calling goroutine and locks its thread. It closes
+// the client. On failure it emits an Event with Error and returns the same error. emit
+// owns the Event.
 //
-// ErrCancelled is an error, too, unless a tick of the window was over: then the
-// window ends there, and its Result says that it was cut.
+// ErrCancelled is also an error, unless at least one tick of the window was complete: then
+// the window ends there, and its Result has Cut set.
 //
-// Ticks of the warm-up are emitted as they happen, when its end is not certain
-// yet: their T counts from the end as planned, and from the new one once it was
-// put off, so that T can repeat. Who needs one axis adds up Seconds backwards
-// from the event that opens the window.
+// Ticks of the warm-up are emitted before its end is known. Their T is relative to the
+// planned end, and to the new one after an extension, so that values of T can repeat. For
+// a single axis, add up Seconds backwards from the event that begins the window.
 func Do(order *spec.Spec, emit func(spec.Event), open func() (Client, error)) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -136,8 +135,8 @@ func do(order *spec.Spec, emit func(spec.Event), open func() (Client, error)) (e
 	return nil
 }
 
-// Until runs the client up to a time. That the server is gone says more than that it
-// does not answer.
+// Until runs the client until time t. If the client gives up because the server process has
+// ended, the error reports that first.
 func (r *Runner) Until(t int64) error {
 	err := r.client.Until(t)
 	if _, is := err.(Hopeless); !is {
@@ -152,17 +151,17 @@ func (r *Runner) Until(t int64) error {
 	return err
 }
 
-// Step runs the client for a millisecond, for those who wait.
+// Step runs the client for a millisecond.
 func (r *Runner) Step() error { return r.Until(r.client.Now() + int64(time.Millisecond)) }
 
-// enter begins a phase, or lengthens it.
+// enter begins or extends a phase.
 func (r *Runner) enter(zero, end int64) {
 	r.zero, r.end = zero, end
 	r.schedule()
 }
 
-// schedule sets the time of the next tick, which comes late rather than leave a
-// stump of a tick before the phase's end.
+// schedule sets the time of the next tick. A tick that would end less than a quarter of a
+// tick before the phase's end is extended to that end.
 func (r *Runner) schedule() {
 	tick := int64(r.Spec.Tick)
 	r.nextTick = r.tickAt + tick
@@ -171,7 +170,7 @@ func (r *Runner) schedule() {
 	}
 }
 
-// mark makes now the beginning of a tick.
+// mark begins a tick.
 func (r *Runner) mark() (err error) {
 	r.tickAt = r.client.Now()
 	r.client.Mark()
@@ -179,7 +178,7 @@ func (r *Runner) mark() (err error) {
 	return err
 }
 
-// advance runs to a time within the phase and ticks on the way.
+// advance runs until time t, which is within the phase, and emits the ticks due until then.
 func (r *Runner) advance(t int64) error {
 	for r.nextTick <= t {
 		if err := r.Until(r.nextTick); err != nil {
@@ -196,7 +195,7 @@ func (r *Runner) advance(t int64) error {
 	return r.Until(t)
 }
 
-// tick reports what happened since the last one.
+// tick ends the current tick and emits it.
 func (r *Runner) tick() error {
 	from, cpu := r.tickAt, r.cpu
 	if err := r.mark(); err != nil {
@@ -208,7 +207,7 @@ func (r *Runner) tick() error {
 		Used: cputime.Used(r.client.Spun()),
 	}
 	if r.tickAt >= r.end && r.zero == r.end {
-		t.T = 0 // the last of a warm-up: the window has not begun, however late it is
+		t.T = 0 // the last tick of the warm-up: T must not be above 0, even if it is late
 	}
 	t.P50, t.P99, t.Heat = r.rec.Take()
 	if d := r.rec.Delta; d != nil && r.began {
@@ -219,8 +218,8 @@ func (r *Runner) tick() error {
 	return nil
 }
 
-// warm runs the warm-up, and on while the rate has a trend, unless others would
-// have to wait.
+// warm runs the warm-up. It extends it while the rate has a trend, except for subscribers
+// and for one of several generators.
 func (r *Runner) warm() error {
 	c, warmup := r.client, int64(r.Spec.Warmup)
 	if err := r.mark(); err != nil {
@@ -263,7 +262,7 @@ func (r *Runner) warm() error {
 	}
 }
 
-// window measures.
+// window runs the window and returns its result.
 func (r *Runner) window() (*spec.Result, error) {
 	c := r.client
 	r.Emit(spec.Event{Window: true})
@@ -290,7 +289,7 @@ func (r *Runner) window() (*spec.Result, error) {
 			return nil, err
 		}
 	}
-	// The last tick read the clocks, at the moment that ends the window.
+	// The last tick has read the clocks at the end of the window.
 	ownEnd, err := cputime.Own()
 	if err != nil {
 		return nil, err
@@ -307,8 +306,8 @@ func (r *Runner) window() (*spec.Result, error) {
 	return res, c.Result(res, r.tickAt)
 }
 
-// measure runs to the end of the window. Who cancels, and a load without hope, end it
-// with the tick that is under way, if they come after one.
+// measure runs to the end of the window. ErrCancelled and Hopeless end the window with the
+// current tick if at least one tick was complete; otherwise they are returned.
 func (r *Runner) measure(begin int64, res *spec.Result) error {
 	err := r.advance(r.end)
 	lost, resigned := err.(Hopeless)

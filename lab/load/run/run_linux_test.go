@@ -14,18 +14,18 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// fake is a client with a clock of its own, which makes as many requests as rate says.
+// fake is a client with its own clock, which makes requests at the given rate.
 type fake struct {
 	now         int64
 	rate        func(now int64) float64 // requests a second
-	late        int64                   // by which Until returns
-	ends        error                   // what Until returns from endsAt on
+	late        int64                   // how late Until returns, ns
+	ends        error                   // returned by Until from endsAt on
 	endsAt      int64
 	rec         *tally.Recorder
 	was, at     uint64
 	from        uint64
 	made        float64
-	begin, over int64 // of the window, as it was told
+	begin, over int64 // of the window, as passed to Begin
 	cut         int64
 	calls       []string
 }
@@ -106,14 +106,14 @@ func order() *spec.Spec {
 	}
 }
 
-// trace runs a client, and returns what it reported.
+// trace runs a client, and returns its events.
 func trace(f *fake, order *spec.Spec) (events []spec.Event, err error) {
 	f.rec = tally.NewRecorder()
 	err = Do(order, func(e spec.Event) { events = append(events, e) }, func() (Client, error) { return f, nil })
 	return events, err
 }
 
-// The phases come in order, and the ticks have what the result has.
+// The phases are in order, and the ticks add up to the result.
 func TestPhases(t *testing.T) {
 	f := &fake{rate: constant, late: 1000}
 	events, err := trace(f, order())
@@ -146,8 +146,8 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// A warm-up goes on while the rate has a trend, unless others would have to wait or
-// the server decides on the rate.
+// The warm-up continues while the rate has a trend, except for one of several generators and
+// for subscribers.
 func TestWarmup(t *testing.T) {
 	soon := func(now int64) float64 { return growing(min(now, 1e9)) }
 	for _, c := range []struct {
@@ -194,7 +194,7 @@ func TestWarmup(t *testing.T) {
 	}
 }
 
-// The ticks of a worker's window carry its latencies, those of its warm-up do not.
+// The ticks of a worker's window contain its latencies; those of its warm-up do not.
 func TestMember(t *testing.T) {
 	order := order()
 	order.Member = true
@@ -225,7 +225,7 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// What ends a run within its window leaves a result if a tick was over.
+// A run that ends within its window has a result if a tick was complete.
 func TestEnds(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {
@@ -265,7 +265,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// That the server is gone is part of why there is no hope.
+// The error of a hopeless run reports that the server process has ended.
 func TestServerGone(t *testing.T) {
 	server := exec.Command("sleep", "60")
 	if err := server.Start(); err != nil {
@@ -278,7 +278,7 @@ func TestServerGone(t *testing.T) {
 	err := Do(order, func(e spec.Event) {
 		switch {
 		case e.Window:
-			_ = server.Process.Kill() // Wait says whether it worked
+			_ = server.Process.Kill() // Wait reports whether it worked
 			if err := server.Wait(); err == nil {
 				t.Error("the server was not killed")
 			}
@@ -292,7 +292,7 @@ func TestServerGone(t *testing.T) {
 	}
 }
 
-// Who cannot begin says so, and closes nothing.
+// A run that cannot begin emits the error, and closes no client.
 func TestNoClient(t *testing.T) {
 	want := errors.New("no client")
 	for _, c := range []struct {

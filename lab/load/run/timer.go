@@ -8,10 +8,9 @@ type Timer struct {
 	What       uint8
 }
 
-// Timers holds the times at which the connections of a load generator continue on their
-// own, the earliest first. It has no clock; time is nanoseconds on any axis that the caller
-// chooses. The zero value is empty and ready for use. It
-// belongs to one goroutine, and allocates only while it grows.
+// Timers is a queue of the timers of a load generator's connections, ordered by time. It has
+// no clock; time is nanoseconds on any axis that the caller chooses. The zero value is empty
+// and ready for use. It belongs to one goroutine, and allocates only while it grows.
 type Timers struct {
 	list []Timer
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A heap against a sorted list, with entries that come, go and are given up in any
-// order.
+// Compares the heap with a sorted list, with entries that are added, taken and removed in
+// random order.
 func TestTimers(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 0))

@@ -15,7 +15,7 @@ type Config struct {
 	Addr        string       // host:port of the server, numeric
 	Connections int          // number of connections at the same time
 	Congestion  string       // TCP congestion control; empty leaves the default
-	Sources     []netip.Addr // used in turn; empty: the kernel's choice, or enough addresses of the loopback
+	Sources     []netip.Addr // used in turn; empty: see Loopback
 	ReadBuffer  int          // SO_RCVBUF of the first SlowReaders connections, bytes
 	SlowReaders int          // connections with that buffer
 }

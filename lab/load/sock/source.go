@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// portsPerSource is how many connections share one source address if the server is on the
-// loopback interface; the default port range has 28,000.
+// portsPerSource is the number of connections that share a source address if the server is
+// on the loopback interface; the default port range has 28,000 ports.
 const portsPerSource = 10_000
 
 // Loopback returns the source addresses that the given number of connections to addr need,
-// because each of them needs a port. It returns none, the kernel's choice, unless addr is
+// because each of them needs a port. It returns none (the kernel chooses) unless addr is
 // an IPv4 loopback address and there are more than 10,000 connections. The addresses can be
 // divided evenly over that many processes, each of which uses every processes-th one.
 func Loopback(addr netip.Addr, connections, processes int) (sources []netip.Addr) {

@@ -44,7 +44,7 @@ func TestParseSources(t *testing.T) {
 	}
 }
 
-// Many connections to the loopback have ports enough, in however many processes.
+// Many connections to the loopback have enough ports, with any number of processes.
 func TestLoopback(t *testing.T) {
 	local := netip.MustParseAddr("127.0.0.1")
 	for _, c := range []struct {

@@ -27,6 +27,10 @@ type Tick struct {
 	Listen    *Heard      `json:"listen,omitempty"`          // of subscribers, else nil
 	Waiting   uint64      `json:"waiting,omitempty"`         // open loop: arrivals that are due and not sent, at the end of the tick
 	Counts    string      `json:"counts,omitempty"`          // of Spec.Member, in the window: the growth of Result.Histogram, see tally.Delta
+
+	Kinds    map[string]uint64 `json:"kinds,omitempty"` // Errors by kind, see the Err constants; nil without errors
+	BytesIn  uint64            `json:"bytes_in,omitempty"`
+	BytesOut uint64            `json:"bytes_out,omitempty"`
 }
 
 // Heard is what a tick reports about subscribers.

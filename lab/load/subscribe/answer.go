@@ -11,8 +11,8 @@ import (
 	"github.com/redline-go/redline/lab/load/sse"
 )
 
-// read takes bytes of a subscriber's connection, and reports whether it still is
-// one.
+// read handles bytes from a subscriber's connection, and reports whether the connection
+// stays open.
 func (b *book) read(i int32, in []byte, now, wall int64) bool {
 	s := b.hear(i, now, wall)
 	before := s.sse.Counts
@@ -34,14 +34,14 @@ func (b *book) read(i int32, in []byte, now, wall int64) bool {
 	return false
 }
 
-// headed takes the head of an answer that comes in frames, fields in lines.
+// headed handles the head of an answer over HTTP/2; fields are formatted as lines.
 func (b *book) headed(i int32, status int, fields []byte, now, wall int64) {
 	b.hear(i, now, wall)
 	b.Head(status, fields)
 	b.stays(i)
 }
 
-// content takes a piece of such an answer's content.
+// content handles a piece of the content of an answer over HTTP/2.
 func (b *book) content(i int32, in []byte, now, wall int64) {
 	s := b.hear(i, now, wall)
 	before := s.sse.Counts
@@ -50,7 +50,7 @@ func (b *book) content(i int32, in []byte, now, wall int64) {
 	b.stays(i)
 }
 
-// hear begins the turn of a subscriber for which something came.
+// hear makes a subscriber that received input the current one.
 func (b *book) hear(i int32, now, wall int64) *subscriber {
 	s := &b.subs[i]
 	b.turn, b.now, b.wall, b.refused, b.broken = s, now, wall, false, false
@@ -58,7 +58,7 @@ func (b *book) hear(i int32, now, wall int64) *subscriber {
 	return s
 }
 
-// stays ends the connection if what came is not what a subscriber wants.
+// stays ends the connection if the input was invalid, and reports whether it stays open.
 func (b *book) stays(i int32) bool {
 	switch {
 	case b.refused && b.why == numKinds:
@@ -73,7 +73,7 @@ func (b *book) stays(i int32) bool {
 	return false
 }
 
-// grow adds what a subscriber's counts grew by.
+// grow adds the increase of a subscriber's counts.
 func (b *book) grow(from, to *sse.Counts) {
 	b.Counts.Events += to.Events - from.Events
 	b.Missed += to.Missed - from.Missed
@@ -83,7 +83,7 @@ func (b *book) grow(from, to *sse.Counts) {
 	b.Comments += uint64(to.Comments - from.Comments)
 }
 
-// Head implements h1.Sink: it decides whether the subscriber stands.
+// Head implements h1.Sink: it decides whether the answer is valid.
 func (b *book) Head(status int, head []byte) {
 	b.refused, b.why = true, Status
 	switch {
@@ -112,14 +112,14 @@ func (b *book) Head(status int, head []byte) {
 	b.stands()
 }
 
-// IsEvents reports whether a media type is that of server-sent events, whatever
-// its parameters.
+// IsEvents reports whether a media type, with any parameters, is that of server-sent
+// events.
 func IsEvents(kind string) bool {
 	kind, _, _ = strings.Cut(kind, ";")
 	return strings.EqualFold(strings.TrimRight(kind, " \t"), "text/event-stream")
 }
 
-// stands makes the subscriber whose turn it is one that listens.
+// stands makes the current subscriber standing.
 func (b *book) stands() {
 	s := b.turn
 	s.phase = standing
@@ -140,7 +140,7 @@ func (b *book) Content(in []byte) {
 	if b.refused || b.broken {
 		return
 	}
-	// The only error there is, sse.ErrFraming.
+	// The only possible error is sse.ErrFraming.
 	b.broken = b.reader.Feed(&b.turn.sse, in, b.now, b.wall) != nil
 	b.Seen = b.reader.Seen()
 }

@@ -14,82 +14,82 @@ import (
 )
 
 const (
-	maxAsking = 256 // subscribers connecting, or without a head, at once; more overflow listen queues
-	arrears   = int64(10 * time.Millisecond)
-	soonest   = time.Millisecond // a subscriber comes back
+	maxAsking = 256                          // maximum of subscribers connecting or waiting for a head; more overflow listen queues
+	arrears   = int64(10 * time.Millisecond) // maximum delay that later connections make up for
+	soonest   = time.Millisecond             // minimum wait before a reconnect
 )
 
-// Recorder takes what was measured. It is called at every read.
+// Recorder records measurements. It is called at every read.
 type Recorder interface {
 	sse.Recorder
-	// Lag is an upper bound on how long the bytes of a read had been there.
+	// Lag records an upper bound on the time that the bytes of a read waited in the socket.
 	Lag(time.Duration)
 }
 
-// The phases of a subscriber's life.
+// The phases of a subscriber.
 const (
-	waiting    uint8 = iota // for its turn, or its time
+	waiting    uint8 = iota // in the queue, or until a timer fires
 	connecting              //
-	asking                  // for the head of the answer
-	standing                //
-	gone                    // for good
+	asking                  // request sent, waiting for the head of the answer
+	standing                // receives events
+	gone                    // does not reconnect
 )
 
-// subscriber is one place in the book.
+// subscriber is the state of one subscriber.
 type subscriber struct {
 	sse    sse.Subscriber
 	parser h1.Parser
-	heard  int64 // time of the last bytes
-	fd     int32 // the loop's, of HTTP/1.1 in clear; -1: none
-	gen    int32 // of connections: tells events and timers of former ones
-	sent   int32 // bytes of the request that the socket took
+	heard  int64 // time of the last read
+	fd     int32 // of HTTP/1.1 in clear, owned by the loop; -1: none
+	gen    int32 // of the connection; events and timers of earlier ones are ignored
+	sent   int32 // bytes of the request that the socket accepted
 	phase  uint8
-	stood  bool // once, at least
+	stood  bool // has been standing at least once
 }
 
-// What a timer is for.
+// The purposes of timers.
 const (
-	comeBack uint8 = iota
-	deadline       // of connecting and asking
+	reconnect uint8 = iota
+	deadline        // of connecting and asking
 	stall
-	stalled // and nothing came with the next look at the sockets
+	stalled // stall, but unread bytes may be in the socket
 )
 
-// book keeps the subscribers. It knows neither sockets nor clocks: now is
-// nanoseconds of a monotonic clock, wall since 1970.
+// book holds the subscribers. It uses neither sockets nor clocks: now is nanoseconds of a
+// monotonic clock, wall is nanoseconds since 1970.
 type book struct {
 	Counts
 	config  spec.Subscribe
 	stream  *sse.Stream
 	rec     Recorder
 	reader  *sse.Reader
-	hangUp  func(i int32)      // ends a subscriber's connection, if it has one
-	fresh   func(i int32) bool // whether it takes a connection of its own to be asked; nil: it does
+	hangUp  func(i int32)      // closes a subscriber's connection or stream, if any
+	fresh   func(i int32) bool // reports whether the subscriber needs a new connection; nil: always
 	rules   h1.Rules
 	head    []byte // of the request, without the empty line at its end
-	request []byte // the last that was made
+	request []byte // the last one built
 	timeout int64
 	every   int64 // nanoseconds between the beginnings of connections; 0: no limit
 
 	subs     []subscriber
-	queue    []int32 // whose turn it is to connect; queue[first:] are left
+	queue    []int32 // subscribers to connect; queue[first:] are left
 	first    int
 	timers   run.Timers
 	nextDial int64
-	asking   int // connecting or asking
+	asking   int // number in phase connecting or asking
 	standing int
-	lowest   int   // number of standing since it was last set
-	stood    int   // of those who may still stand: how many have, once at least
-	alive    int64 // last time that somebody stood
+	lowest   int   // minimum of standing since it was last set
+	stood    int   // number of subscribers that have stood at least once and are not gone
+	alive    int64 // last time at which a subscriber was standing
 
-	turn      *subscriber // that is fed
-	now, wall int64       // of the read
-	refused   bool        // by the head of the present answer,
-	why       Kind        // for this reason
-	broken    bool        // the stream's framing is
+	turn      *subscriber // the current one
+	now, wall int64       // of the current read
+	refused   bool        // the head of the current answer was not valid
+	why       Kind        // reason of refused; numKinds: status 204
+	broken    bool        // the framing of the stream is invalid
 
 	lastCause Kind
-	detail    string // about it, as the server said it
+	detail    string // of lastCause, from the answer or the protocol; may be empty
 }
 
 func newBook(c spec.Subscribe, subscribers int, request []byte, timeout time.Duration, rate float64, rec Recorder) (*book, error) {
@@ -99,7 +99,7 @@ func newBook(c spec.Subscribe, subscribers int, request []byte, timeout time.Dur
 	}
 	head, ok := bytes.CutSuffix(request, []byte("\r\n\r\n"))
 	if !ok {
-		return nil, fmt.Errorf("listen: request of %d bytes is no head: it does not end in an empty line", len(request))
+		return nil, fmt.Errorf("listen: request of %d bytes is not a complete head: it does not end in an empty line", len(request))
 	}
 	b := &book{
 		config: c, stream: stream, rec: rec, head: head, timeout: int64(timeout),
@@ -119,8 +119,8 @@ func newBook(c spec.Subscribe, subscribers int, request []byte, timeout time.Dur
 	return b, nil
 }
 
-// next is the subscriber who may connect now, if there is one. The caller connects
-// it and says so with dialed, or with lost.
+// next returns the subscriber that may connect now, if any. The caller connects it, and
+// calls connected or lost.
 func (b *book) next(now int64) (i int32, ok bool) {
 	if b.first == len(b.queue) || b.asking >= maxAsking {
 		return 0, false
@@ -130,8 +130,7 @@ func (b *book) next(now int64) (i int32, ok bool) {
 		if now < b.nextDial {
 			return 0, false
 		}
-		// What was missed while the thread did other things is made up for, but
-		// never at once.
+		// Make up for connections that the thread was too busy to begin, up to arrears.
 		b.nextDial = max(b.nextDial, now-arrears) + b.every
 	}
 	if b.first++; b.first == len(b.queue) {
@@ -144,7 +143,7 @@ func (b *book) next(now int64) (i int32, ok bool) {
 	return i, true
 }
 
-// wake is when the book has to be asked again; at most until.
+// wake returns when the book next has something to do; at most until.
 func (b *book) wake(until int64) int64 {
 	if due, ok := b.timers.Next(); ok {
 		until = min(until, due)
@@ -155,7 +154,7 @@ func (b *book) wake(until int64) int64 {
 	return until
 }
 
-// connected begins the request of a subscriber on a connection of its own.
+// connected begins the request of a subscriber on its own connection.
 func (b *book) connected(i int32) {
 	b.Connects++
 	b.asks(i)
@@ -168,8 +167,8 @@ func (b *book) asks(i int32) {
 	s.parser.Reset()
 }
 
-// unsent is what of a subscriber's request is to be written; valid until the next
-// call. took says how much the socket took.
+// unsent returns the unsent part of a subscriber's request; valid until the next call.
+// took records how many bytes the socket accepted.
 func (b *book) unsent(i int32) []byte {
 	s := &b.subs[i]
 	r := append(b.request[:0], b.head...)
@@ -183,8 +182,8 @@ func (b *book) unsent(i int32) []byte {
 
 func (b *book) took(i int32, n int) { b.subs[i].sent += int32(n) }
 
-// lastID is what a subscriber's request has in Last-Event-ID, without the blanks
-// around it; nothing if it is empty.
+// lastID returns the value of Last-Event-ID for a subscriber's request, without
+// surrounding blanks; empty means no such field.
 func (b *book) lastID(i int32) []byte {
 	if b.config.Format != spec.FormatEvents {
 		return nil
@@ -192,7 +191,7 @@ func (b *book) lastID(i int32) []byte {
 	return bytes.Trim(b.subs[i].sse.LastID(), " \t")
 }
 
-// eof is the end of a subscriber's connection by the peer.
+// eof handles the end of a subscriber's connection by the peer.
 func (b *book) eof(i int32, now int64) {
 	s := &b.subs[i]
 	switch {
@@ -205,7 +204,7 @@ func (b *book) eof(i int32, now int64) {
 	}
 }
 
-// ended is the end of a stream, in order.
+// ended handles the regular end of a stream.
 func (b *book) ended(i int32, now int64) {
 	b.Ends++
 	if !b.config.Ends {
@@ -215,7 +214,7 @@ func (b *book) ended(i int32, now int64) {
 	b.drop(i, now)
 }
 
-// lost counts an error of a connection, which ends it.
+// lost counts a connection error and ends the connection.
 func (b *book) lost(i int32, k Kind, now int64) {
 	why := ""
 	if k == Status || k == Redirect || k == Coding || k == Media {
@@ -225,7 +224,7 @@ func (b *book) lost(i int32, k Kind, now int64) {
 	b.drop(i, now)
 }
 
-// fails is lost with what there is to say about it.
+// fails is lost with a detail.
 func (b *book) fails(i int32, k Kind, why string, now int64) {
 	b.count(k, why)
 	b.drop(i, now)
@@ -237,7 +236,7 @@ func (b *book) count(k Kind, why string) {
 	b.Errors[k]++
 }
 
-// drop ends a connection and lets the subscriber come back in its time.
+// drop ends a connection and schedules the reconnect, if there is to be one.
 func (b *book) drop(i int32, now int64) {
 	s := b.leave(i)
 	if b.config.Retry == spec.NeverRetry {
@@ -248,10 +247,10 @@ func (b *book) drop(i int32, now int64) {
 	if !said {
 		wait = b.config.Retry
 	}
-	b.timers.Add(run.Timer{Due: now + int64(max(wait, soonest)), ID: i, Generation: s.gen, What: comeBack})
+	b.timers.Add(run.Timer{Due: now + int64(max(wait, soonest)), ID: i, Generation: s.gen, What: reconnect})
 }
 
-// retire ends a subscriber's life.
+// retire ends a connection; the subscriber does not reconnect.
 func (b *book) retire(i int32) { b.retired(b.leave(i)) }
 
 func (b *book) retired(s *subscriber) {
@@ -281,7 +280,7 @@ func (b *book) leave(i int32) *subscriber {
 	return s
 }
 
-// fire does what is due.
+// fire runs the timers that are due.
 func (b *book) fire(now int64) {
 	for {
 		e, ok := b.timers.Take(now)
@@ -293,7 +292,7 @@ func (b *book) fire(now int64) {
 			continue
 		}
 		switch e.What {
-		case comeBack:
+		case reconnect:
 			b.queue = append(b.queue, e.ID)
 		case deadline:
 			if s.phase == connecting || s.phase == asking {
@@ -303,7 +302,7 @@ func (b *book) fire(now int64) {
 			switch {
 			case s.heard+int64(b.config.Stall) > now:
 				b.armStall(e.ID, s)
-			case e.What == stall: // bytes may be there that nobody has looked for
+			case e.What == stall: // bytes that were not read yet may be in the socket
 				b.timers.Add(run.Timer{Due: now + arrears, ID: e.ID, Generation: s.gen, What: stalled})
 			default:
 				b.lost(e.ID, Stall, now)
@@ -312,12 +311,12 @@ func (b *book) fire(now int64) {
 	}
 }
 
-// index is the place of s.
+// index returns the index of s in subs.
 func (b *book) index(s *subscriber) int32 {
 	return int32((uintptr(unsafe.Pointer(s)) - uintptr(unsafe.Pointer(&b.subs[0]))) / unsafe.Sizeof(*s))
 }
 
-// quiet looks at those who stand at the end of a window.
+// quiet reports on the standing subscribers at the end of a window.
 func (b *book) quiet(r *spec.Subscribed, begin, now int64) {
 	var longest int64
 	for s, silence := range b.silences(begin, now) {
@@ -332,8 +331,8 @@ func (b *book) quiet(r *spec.Subscribed, begin, now int64) {
 	r.Silence = float64(longest) / 1e9
 }
 
-// silences yields the subscribers that stand, and for how many nanoseconds they have had no
-// event; since the window began if they never had one.
+// silences yields the standing subscribers and the nanoseconds since their last event, or
+// since the window began if there was none.
 func (b *book) silences(begin, now int64) iter.Seq2[*subscriber, int64] {
 	return func(yield func(*subscriber, int64) bool) {
 		for i := range b.subs {
@@ -352,18 +351,18 @@ func (b *book) silences(begin, now int64) iter.Seq2[*subscriber, int64] {
 	}
 }
 
-// armStall sets the time at which a subscriber that hears nothing gives up.
+// armStall sets the timer that ends a stream without input.
 func (b *book) armStall(i int32, s *subscriber) {
 	if b.config.Stall > 0 {
 		b.timers.Add(run.Timer{Due: s.heard + int64(b.config.Stall), ID: i, Generation: s.gen, What: stall})
 	}
 }
 
-// cause is the last error, in words.
+// cause describes the last error.
 func (b *book) cause() string {
 	switch {
 	case b.lastCause == numKinds:
-		return "no subscriber has been answered"
+		return "no answer to any subscriber"
 	case b.lastCause >= TLS:
 		return b.detail
 	case b.detail != "":

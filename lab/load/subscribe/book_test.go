@@ -15,7 +15,7 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// taken is a Recorder that keeps all.
+// taken is a Recorder that keeps all values.
 type taken struct{ gaps, delays, lags []time.Duration }
 
 func (r *taken) Gap(d time.Duration)   { r.gaps = append(r.gaps, d) }
@@ -38,7 +38,7 @@ const (
 
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
-// bookOf makes a book whose connections are noted when they end.
+// bookOf returns a book, and the list of subscribers whose connections it closed.
 func bookOf(t *testing.T, c spec.Subscribe, n int, rec Recorder) (b *book, hung *[]int32) {
 	t.Helper()
 	hung = new([]int32)
@@ -50,7 +50,7 @@ func bookOf(t *testing.T, c spec.Subscribe, n int, rec Recorder) (b *book, hung 
 	return b, hung
 }
 
-// join connects everybody whose turn it is, and returns their requests.
+// join connects the subscribers that may connect, and returns their requests.
 func join(b *book, now int64) (requests []string) {
 	b.fire(now)
 	for {
@@ -64,7 +64,7 @@ func join(b *book, now int64) (requests []string) {
 	}
 }
 
-// say gives the book bytes of a connection, split at random.
+// say feeds bytes of a connection to the book, split at random.
 func say(b *book, rng *rand.Rand, i int32, text string, now int64) bool {
 	for in := []byte(text); len(in) > 0; {
 		n := 1 + rng.IntN(len(in))
@@ -76,17 +76,16 @@ func say(b *book, rng *rand.Rand, i int32, text string, now int64) bool {
 	return true
 }
 
-// What subscribers count is what a server's script says, exactly: ids that it left
-// out, ids that it sent again, gaps and delays; over several connections each, and
-// wherever reads cut the stream. Time is virtual.
+// The counts equal those of a server's script: missing ids, repeated ids, gaps and delays,
+// over several connections per subscriber and with any split into reads. Time is virtual.
 //
-//archtest:long one script, told from its beginning to its end
+//archtest:long one script from beginning to end
 func TestTruth(t *testing.T) {
 	const subscribers, events = 40, 400
 	rng := rand.New(rand.NewPCG(5, 1))
 	var rec, want taken
 	b, _ := bookOf(t, spec.Subscribe{Format: spec.FormatEvents, Stamp: "sent", Unit: "us", ID: "@id", Retry: time.Second, Ends: true}, subscribers, &rec)
-	b.timeout = int64(1000 * time.Hour) // subscribers have their events one after the other
+	b.timeout = int64(1000 * time.Hour) // subscribers receive their events one after the other
 	join(b, 0)
 	var missed, duplicated, cut, ends uint64
 	var now int64
@@ -106,15 +105,15 @@ func TestTruth(t *testing.T) {
 			now += 1 + rng.Int64N(50e6)
 			send := id + 1
 			switch rng.IntN(20) {
-			case 0: // some are left out
+			case 0: // missing ids
 				n := uint64(1 + rng.IntN(5))
 				missed, send = missed+n, send+n
-			case 1: // one comes again
+			case 1: // a repeated id
 				if lastAt >= 0 {
 					duplicated, send = duplicated+1, id-uint64(rng.IntN(int(min(id, 3))+1))
 				}
 			}
-			if lastAt < 0 { // nothing can be missed before the first
+			if lastAt < 0 { // no id can be missing before the first
 				missed -= send - id - 1
 			}
 			delay := rng.Int64N(3e6) / 1e3 * 1e3
@@ -131,12 +130,12 @@ func TestTruth(t *testing.T) {
 			}
 			lastAt, id = now, max(id, send)
 			switch rng.IntN(30) {
-			case 0: // half an event, and the end
+			case 0: // an end within an event
 				say(b, rng, i, chunk("id: 9999999\ndata: {"), now)
 				b.eof(i, now)
 				cut++
 				back()
-			case 1: // the end, in order
+			case 1: // a regular end
 				say(b, rng, i, "0\r\n\r\n", now)
 				ends++
 				back()
@@ -152,15 +151,15 @@ func TestTruth(t *testing.T) {
 		t.Errorf("counted %+v, %d standing\nwant    %+v", b.Counts, b.standing, script)
 	}
 	if !slices.Equal(rec.gaps, want.gaps) {
-		t.Errorf("%d gaps, want %d; or others", len(rec.gaps), len(want.gaps))
+		t.Errorf("%d gaps, want %d; or different ones", len(rec.gaps), len(want.gaps))
 	}
 	if !slices.Equal(rec.delays, want.delays) {
-		t.Errorf("%d delays, want %d; or others", len(rec.delays), len(want.delays))
+		t.Errorf("%d delays, want %d; or different ones", len(rec.delays), len(want.delays))
 	}
 }
 
-// Each fault is counted under its name, ends its connection and no other, and the
-// subscriber comes back.
+// Each fault is counted under its name and ends only its own connection, and the
+// subscriber reconnects.
 func TestFaults(t *testing.T) {
 	const yes = "HTTP/1.1 200 OK\r\n"
 	for _, tc := range []struct {
@@ -215,7 +214,7 @@ func TestFaults(t *testing.T) {
 				}
 				gone := len(tc.want) > 0 || tc.ends > 0
 				if ended := slices.Contains(*hung, 1); ended != gone || slices.Contains(*hung, 0) {
-					t.Fatalf("hung up: %v, want 1: %v", *hung, gone)
+					t.Fatalf("closed: %v, want 1: %v", *hung, gone)
 				}
 				if b.asking+b.standing != map[bool]int{true: 1, false: 2}[gone] {
 					t.Errorf("%d asking, %d standing", b.asking, b.standing)
@@ -228,7 +227,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Who is told not to come back does not, and who hears nothing gives up in time.
+// A subscriber does not reconnect after status 204, and a stalled stream ends in time.
 func TestLeaving(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	t.Run("204", func(t *testing.T) {
@@ -290,8 +289,7 @@ func TestLeaving(t *testing.T) {
 	})
 }
 
-// Connections begin at the rate that was asked for, and no more than 256 wait for
-// an answer.
+// Connections begin at the configured rate, and at most 256 wait for an answer.
 func TestTurns(t *testing.T) {
 	b, err := newBook(spec.Subscribe{Format: spec.FormatEvents}, 2000, []byte(get), time.Minute, 1000, none{})
 	if err != nil {
@@ -309,7 +307,7 @@ func TestTurns(t *testing.T) {
 			t.Fatalf("connection %d began at %d ns, want %d", i, at, i*1e6)
 		}
 	}
-	at := int64(10e9) // what was missed is made up for, by 10 ms worth
+	at := int64(10e9) // missed connections are made up for, up to 10 ms
 	if n := len(join(b, at)); n != 11 {
 		t.Errorf("%d connections after a pause, want 11", n)
 	}
@@ -322,7 +320,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// What is not over cannot be in a distribution: it is seen at the end.
+// Open gaps and records, which are in no distribution, are reported at the end.
 func TestQuiet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	b, _ := bookOf(t, spec.Subscribe{Format: spec.FormatLines, Limit: 10}, 4, none{})
@@ -339,8 +337,8 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// The memory of a subscriber in the middle of an event that will not end, on its
-// second connection, with an id as long as that of most servers.
+// The memory of a subscriber within an endless event, on its second connection, with an id
+// of usual length.
 func TestMemory(t *testing.T) {
 	const n, bound = 10_000, 1024
 	rng := rand.New(rand.NewPCG(3, 3))
@@ -371,12 +369,12 @@ func TestMemory(t *testing.T) {
 	}
 	after := measure()
 	if b.standing != n || b.Reconnects != n {
-		t.Fatalf("%d stand, %d came back", b.standing, b.Reconnects)
+		t.Fatalf("%d standing, %d reconnects", b.standing, b.Reconnects)
 	}
 	each := float64(after-before) / n
-	t.Logf("%.0f bytes a subscriber, of which its place is %d", each, unsafe.Sizeof(subscriber{}))
+	t.Logf("%.0f bytes per subscriber, including the struct of %d", each, unsafe.Sizeof(subscriber{}))
 	if each > bound {
-		t.Errorf("%.0f bytes a subscriber, want %d at most", each, bound)
+		t.Errorf("%.0f bytes per subscriber, want %d at most", each, bound)
 	}
 	runtime.KeepAlive(b)
 }

@@ -1,15 +1,15 @@
-// Package subscribe makes the load of subscribers. It holds those of event streams: tens of thousands of
-// connections on one thread, each of which asks once and listens then.
+// Package subscribe generates the load of subscribers to event streams. One thread holds
+// tens of thousands of connections; each sends one request and then reads.
 //
 //	 sockets ── Loop ──▶ book ──▶ h1.Parser ──▶ sse.Reader ──▶ Recorder
 //	(epoll)      ▲        │ head, chunks        events, ids    delay, gap, lag
 //	             └────────┘
-//	      who connects next, who hangs up
+//	   which subscriber connects, which closes
 //
-// The book is what there is to know about subscribers: it has no socket and no
-// clock, so that tests give it both. Loop is the epoll loop under it. With TLS or
-// HTTP/2 there are lines between the two, connections (see package wire) that several
-// subscribers may share; without them their memory is not there.
+// The book holds the state of all subscribers. It uses neither sockets nor clocks, so
+// that tests can supply both. Loop is the epoll loop under it. TLS and HTTP/2 add lines
+// between the two: connections (see package wire) that several subscribers may share.
+// Without TLS and HTTP/2, lines use no memory.
 //
 // # A subscriber's life
 //
@@ -18,49 +18,47 @@
 //	   └────────────┴────────────┴───────────┘
 //	            error, or the stream's end
 //
-// A subscriber stands from the head of a right answer on: status 200, no coding of
-// the content, and for server-sent events their media type. When its stream ends it
-// comes back as browsers do (HTML, section 9.2.3): after the time that the server
-// asked for in the field retry, or Subscribe.Retry, with the id of the last event in
-// Last-Event-ID. Waits do not grow: how often it comes back is part of the load.
-// Status 204 tells it not to.
+// A subscriber is standing (it receives events) once the head of a valid answer has
+// arrived: status 200, no content coding, and for server-sent events their media type.
+// When its stream ends, it reconnects as browsers do (HTML, section 9.2.3): after the time
+// in the server's retry field, or else Subscribe.Retry, with the id of the last event in
+// Last-Event-ID. There is no backoff: the rate of reconnects is part of the load. After
+// status 204 it does not reconnect.
 //
-// Over HTTP/2 a subscriber is a stream. Its end is the stream's (END_STREAM, RST_STREAM)
-// or the connection's, which it shares with Options.Share-1 others; these it comes back
-// to, if their connection is still there. A connection that the server leaves with
-// GOAWAY keeps those who stand on it to the ends of their streams, and takes nobody
-// else. Nor does one on which nothing came while a subscriber waited for too long.
+// Over HTTP/2 a subscriber is a stream. It ends with the stream (END_STREAM, RST_STREAM)
+// or with the connection, which it shares with Options.Share-1 others. It reconnects on
+// the same connection if that is still open. After GOAWAY, existing streams continue to
+// their ends, but the connection takes no new ones. The same applies to a connection on
+// which nothing arrived while a subscriber timed out.
 //
 // # What is counted
 //
-// An error of a connection is counted once for each subscriber on it, under its
-// [Kind]; what goes wrong on one that has nobody on it, once. A stream that the
-// server ends in order (its last chunk, its announced length, or the end of a
-// connection that had neither, of TLS after its close_notify) is one only with
-// Subscribe.Ends unset. Records and ids
-// are package sse's affair: missed and duplicated ids are counted by subscriber,
-// across its connections.
+// A connection error is counted under its [Kind], once for each subscriber on the
+// connection, or once if there is none. A regular end of a stream (the last chunk, the
+// announced length, or, without either, the end of the connection, over TLS after
+// close_notify) is an error only if Subscribe.Ends is not set. Package sse parses records
+// and ids: missed and duplicated ids are counted per subscriber, across its connections.
 //
-// A gap that has not ended cannot be in the distribution of gaps, and a server that
-// falls silent would look well there. Result.Quiet and Result.Silence tell of those.
+// The distribution of gaps has no gap that is still open at the window's end, so a server
+// that stopped sending would look good there. Result.Quiet and Result.Silence report such
+// gaps.
 //
 // # Lag
 //
-// What the loop does with one socket is waiting time of all others. The lag of a
-// read is the time since the loop last knew that the socket had nothing to read: it
-// is an upper bound on the time from readable to read, and the part of a delay that
-// may be the generator's own.
+// While the loop handles one socket, all others wait. The lag of a read is the time since
+// the loop last knew that the socket had nothing to read. It is an upper bound on the time
+// from readable to read, and therefore on the generator's own part of a delay.
 //
 // # Memory
 //
-// All reads share one buffer, and nothing of a record is kept. A subscriber is a
-// place in one slice, of a fixed size, and the bytes of its last event id; a head
-// that came in pieces is kept until it is whole, for at most 256 connections at a
-// time. TLS and HTTP/2 add what packages wire, tlsc and h2 keep of a connection.
+// All reads share one buffer, and records are not stored. A subscriber uses a fixed-size
+// element of one slice and the bytes of its last event id. A head that arrives in pieces
+// is kept until it is complete, for at most 256 connections at a time. TLS and HTTP/2 add
+// the state that packages wire, tlsc and h2 keep for a connection.
 //
 // # A run
 //
-// Package run has the phases. All subscribers connect, and the warm-up begins when each
-// has stood once, or no more come: who is missing then is the result's affair. While
-// other generators are waited for, the subscribers listen.
+// Package run implements the phases. All subscribers connect. The warm-up begins when each
+// has stood at least once, or when no more connect; the result reports how many are
+// missing. Subscribers read events while other generators are not ready.
 package subscribe

@@ -8,16 +8,17 @@ import (
 	"github.com/redline-go/redline/lab/load/h2"
 )
 
-// goaway is the end of a connection that the server names an error for, in words.
+// goaway describes a GOAWAY with an error code.
 const goaway = "the server ended the connection with GOAWAY and the error %v"
 
-// requests are what subscribers ask in HTTP/2: without Last-Event-ID, and with it.
+// requests are the requests of subscribers over HTTP/2: first without Last-Event-ID,
+// again with it.
 type requests struct {
 	first, again *h2.Request
-	id           int // of the fields of again: Last-Event-ID
+	id           int // index of Last-Event-ID in the fields of again
 }
 
-// newRequests writes them.
+// newRequests builds the requests.
 func newRequests(o *Options) (r requests, err error) {
 	scheme := "http"
 	if o.TLS != nil {
@@ -36,7 +37,7 @@ func newRequests(o *Options) (r requests, err error) {
 	return r, err
 }
 
-// of is the request of a subscriber whose last id is that, until the next call.
+// of returns the request of a subscriber with this last id; valid until the next call.
 func (r *requests) of(lastID []byte) *h2.Request {
 	if len(lastID) == 0 {
 		return r.first
@@ -45,7 +46,7 @@ func (r *requests) of(lastID []byte) *h2.Request {
 	return r.again
 }
 
-// consume takes bytes of frames.
+// consume handles bytes of HTTP/2 frames.
 func (c *line) consume(in []byte) {
 	l := c.lines
 	c.feeding = true
@@ -55,12 +56,12 @@ func (c *line) consume(in []byte) {
 		c.phase = up
 		l.measure(c.HTTP2)
 	}
-	if _, code := c.HTTP2.Leaving(); code != h2.CodeNone && !c.scolded {
-		c.scolded = true
+	if _, code := c.HTTP2.Leaving(); code != h2.CodeNone && !c.goawayCounted {
+		c.goawayCounted = true
 		l.book.count(Goaway, fmt.Sprintf(goaway, code))
 	}
 	if e, is := errors.AsType[*h2.Error](err); is {
-		c.flush() // tells the server why
+		c.flush() // sends the GOAWAY
 		l.fail(c, ofHTTP2(e.Kind), e.Error(), l.now)
 		return
 	}
@@ -69,18 +70,18 @@ func (c *line) consume(in []byte) {
 	}
 }
 
-// measure holds the first line against what is asked for: a server that takes fewer
-// streams on a connection would leave some subscribers out for ever.
+// measure checks on the first line that the server accepts Options.Share streams on a
+// connection; with fewer, some subscribers would never connect.
 func (l *lines) measure(c *h2.Conn) {
 	leaving, _ := c.Leaving()
 	if room := c.Room(); room < int(l.share) && l.book.stood == 0 && !leaving {
-		l.loop.broken = fmt.Errorf("the server takes %d streams on a connection, which are fewer than the %d subscribers that are to share one: write --streams %d, and more --connections",
+		l.loop.broken = fmt.Errorf("the server accepts %d streams on a connection, fewer than the %d subscribers that share one: write --streams %d, and more --connections",
 			room, l.share, max(room, 1))
 	}
 }
 
-// tend lets those ask who wait, says what there is to say, and leaves a server that
-// wants to be left.
+// tend sends the requests of waiting subscribers and pending frames. It closes the
+// connection after GOAWAY when no stream is left.
 func (c *line) tend() {
 	l := c.lines
 	if c.HTTP2 == nil {
@@ -102,7 +103,7 @@ func (c *line) tend() {
 	}
 	c.flush()
 	leaving, code := c.HTTP2.Leaving()
-	if !leaving && !c.left {
+	if !leaving && !c.draining {
 		return
 	}
 	l.detach(c)
@@ -110,7 +111,7 @@ func (c *line) tend() {
 		i := c.waits[0]
 		c.waits = c.waits[1:]
 		l.places[i] = nowhere
-		e := h2.Error{Kind: h2.Refused, Code: code, Detail: "the server sent GOAWAY before it processed the request"}
+		e := h2.Error{Kind: h2.Refused, Code: code, Detail: "the server sent GOAWAY before it accepted the request"}
 		l.book.fails(i, ofHTTP2(e.Kind), e.Error(), l.loop.Now())
 	}
 	if c.HTTP2.Active() == 0 && len(c.waits) == 0 {
@@ -118,7 +119,7 @@ func (c *line) tend() {
 	}
 }
 
-// forget takes a subscriber off those who wait.
+// forget removes a subscriber from those that wait.
 func (c *line) forget(i int32) {
 	if at := slices.Index(c.waits, i); at >= 0 {
 		c.waits = slices.Delete(c.waits, at, at+1)
@@ -126,27 +127,27 @@ func (c *line) forget(i int32) {
 	c.lines.touch(c)
 }
 
-// Head, Data, End and Fail make a line an h2.Handler.
+// Head implements h2.Handler.
 func (c *line) Head(slot int, h *h2.Head) {
 	c.lines.book.headed(c.owner[slot], h.Status, h.Text(), c.lines.now, c.lines.wall)
 }
 
-// Data takes a piece of an answer's content.
+// Data implements h2.Handler.
 func (c *line) Data(slot int, b []byte) {
 	c.lines.book.content(c.owner[slot], b, c.lines.now, c.lines.wall)
 }
 
-// End takes the end of an answer.
+// End implements h2.Handler.
 func (c *line) End(slot int) {
 	c.lines.book.ended(c.off(slot), c.lines.now)
 }
 
-// Fail takes the failure of one stream.
+// Fail implements h2.Handler.
 func (c *line) Fail(slot int, err h2.Error) {
 	c.lines.book.fails(c.off(slot), ofHTTP2(err.Kind), err.Error(), c.lines.now)
 }
 
-// off takes the subscriber of a stream that is no more off the line.
+// off removes the subscriber of a stream that has ended, and returns it.
 func (c *line) off(slot int) int32 {
 	i := c.owner[slot]
 	c.lines.places[i] = nowhere

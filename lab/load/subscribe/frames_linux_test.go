@@ -15,11 +15,11 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// framed is one connection of a server that answers HTTP/2 by a script.
+// framed is one connection of a scripted HTTP/2 server.
 type framed struct {
 	*http2.Framer
 	conn  net.Conn
-	n     int64 // of the connection
+	n     int64 // number of the connection
 	block bytes.Buffer
 	enc   *hpack.Encoder
 }
@@ -33,12 +33,12 @@ func (f *framed) head(id uint32, end bool, fields ...string) bool {
 	return f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: f.block.Bytes(), EndHeaders: true, EndStream: end}) == nil
 }
 
-// stands begins a stream of events.
+// stands sends the head of a stream of events.
 func (f *framed) stands(id uint32) bool {
 	return f.head(id, false, ":status", "200", "content-type", "text/event-stream")
 }
 
-// events are those from one id to another, on a stream.
+// events sends events from one id to another on a stream.
 func (f *framed) events(id uint32, from, to int, end bool) bool {
 	var b strings.Builder
 	for n := from; n <= to; n++ {
@@ -47,8 +47,8 @@ func (f *framed) events(id uint32, from, to int, end bool) bool {
 	return f.WriteData(id, end, []byte(b.String())) == nil
 }
 
-// serveFrames is a server in clear of one script for each request. A script that
-// returns false ends its connection. What was reset is counted.
+// serveFrames is a server in clear that runs the script for each request. A script that
+// returns false ends its connection. Reset streams are counted.
 func serveFrames(t *testing.T, settings []http2.Setting, script func(f *framed, id uint32, lastID string) bool) (addr string, resets *atomic.Int64) {
 	t.Helper()
 	resets = new(atomic.Int64)
@@ -89,7 +89,7 @@ func (f *framed) follow(resets *atomic.Int64, script func(f *framed, id uint32, 
 				}
 			}
 			if !script(f, frame.StreamID, lastID) {
-				// A reset would overtake what was said.
+				// A reset would overtake the sent bytes.
 				_ = f.conn.(*net.TCPConn).CloseWrite()
 				_, _ = io.Copy(io.Discard, f.conn)
 				return
@@ -98,8 +98,7 @@ func (f *framed) follow(resets *atomic.Int64, script func(f *framed, id uint32, 
 	}
 }
 
-// framesLoop has two subscribers on each connection, and nothing that they are slow to
-// do.
+// framesLoop returns a loop with two subscribers on each connection.
 func framesLoop(t *testing.T, addr string, subscribers int) *Loop {
 	t.Helper()
 	return loopOf(t, Options{
@@ -107,8 +106,8 @@ func framesLoop(t *testing.T, addr string, subscribers int) *Loop {
 	}, none{})
 }
 
-// GOAWAY ends nothing: who stands hears his stream to its end, and then comes back on
-// another connection, with the id of his last event.
+// After GOAWAY a stream continues to its end, and then the subscriber reconnects on another
+// connection with the id of its last event.
 func TestGoaway(t *testing.T) {
 	var wrong atomic.Int64
 	addr, _ := serveFrames(t, nil, func(f *framed, id uint32, lastID string) bool {
@@ -132,8 +131,8 @@ func TestGoaway(t *testing.T) {
 	}
 }
 
-// While some still stand on a connection that its server leaves, others of the same
-// group come back on another.
+// While streams continue on a connection after GOAWAY, other subscribers of the group
+// reconnect on another connection.
 func TestGoawayLingers(t *testing.T) {
 	addr, _ := serveFrames(t, nil, func(f *framed, id uint32, _ string) bool {
 		switch {
@@ -151,13 +150,13 @@ func TestGoawayLingers(t *testing.T) {
 	}
 }
 
-// What a server of HTTP/2 ends is counted under its name, once for each subscriber on
-// it, and they come back.
+// Each way in which an HTTP/2 server ends streams is counted under its name, once for each
+// subscriber affected, and the subscribers reconnect.
 func TestFrames(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// do answers the second stream of the first connection; the first one stands,
-		// and has had an event.
+		// do answers the second stream of the first connection; the first stream is
+		// established, and has received an event.
 		do       func(f *framed, id uint32) bool
 		want     map[string]uint64
 		connects uint64
@@ -214,7 +213,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// Status 204 sends one away for good; the others of the connection stay.
+// Status 204 retires one subscriber; the others on the connection stay.
 func TestFramesRetire(t *testing.T) {
 	addr, _ := serveFrames(t, nil, func(f *framed, id uint32, _ string) bool {
 		if id == 3 {
@@ -229,8 +228,8 @@ func TestFramesRetire(t *testing.T) {
 	}
 }
 
-// A server that answers a connection not at all is asked on another one; who stands on
-// the first stays there.
+// If a connection stops answering, requests use another one; established streams stay on
+// the first.
 func TestFramesSilent(t *testing.T) {
 	addr, resets := serveFrames(t, nil, func(f *framed, id uint32, _ string) bool {
 		if f.n == 1 && id > 1 {
@@ -248,11 +247,11 @@ func TestFramesSilent(t *testing.T) {
 	drive(t, l, func(*Counts) bool { return resets.Load() > 0 })
 }
 
-// Who hears nothing for too long gives up his stream, and no more than that.
+// A stall ends only its own stream.
 func TestFramesStall(t *testing.T) {
 	addr, resets := serveFrames(t, nil, func(f *framed, id uint32, lastID string) bool {
 		if id == 3 && lastID == "" {
-			return f.stands(id) && f.events(id, 1, 1, false) // and nothing after it
+			return f.stands(id) && f.events(id, 1, 1, false) // then nothing
 		}
 		return f.stands(id) && f.events(id, 2, 2, false)
 	})
@@ -265,7 +264,7 @@ func TestFramesStall(t *testing.T) {
 	drive(t, l, func(*Counts) bool { return resets.Load() > 0 })
 }
 
-// A server that takes fewer streams than are asked for is told of, in words.
+// The error explains that the server accepts too few streams.
 func TestFramesFew(t *testing.T) {
 	addr, _ := serveFrames(t, []http2.Setting{{ID: http2.SettingMaxConcurrentStreams, Val: 1}}, func(f *framed, id uint32, _ string) bool {
 		return f.stands(id)
@@ -275,12 +274,12 @@ func TestFramesFew(t *testing.T) {
 	for err == nil && l.Now() < int64(20*time.Second) {
 		err = l.Until(l.Now() + int64(5*time.Millisecond))
 	}
-	if err == nil || !strings.Contains(err.Error(), "the server takes 1 streams on a connection") || !strings.Contains(err.Error(), "write --streams 1") {
+	if err == nil || !strings.Contains(err.Error(), "the server accepts 1 streams on a connection") || !strings.Contains(err.Error(), "write --streams 1") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// The rate of connections is that of connections: those who share one wait for none.
+// The rate of connections limits connections, not the subscribers that share one.
 func TestFramesRate(t *testing.T) {
 	addr, _ := serveFrames(t, nil, func(f *framed, id uint32, _ string) bool { return f.stands(id) })
 	l := loopOf(t, Options{Addr: addr, Subscribers: 6, HTTP2: true, Share: 3, ConnectRate: 1e-3}, none{})

@@ -8,28 +8,28 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// Kind is why a connection was given up.
+// Kind is the reason why a connection or stream failed.
 type Kind uint8
 
 // The kinds of errors.
 const (
-	Connect   Kind = iota // it could not be made
-	Reset                 // the peer reset it
-	Closed                // the peer closed it before the head of an answer, or ended the stream in order
-	Short                 // the peer closed it within an answer that was to go on
-	Status                // another status than 200, 204 and redirects
+	Connect   Kind = iota // the connection could not be established
+	Reset                 // the peer reset the connection
+	Closed                // the peer closed the connection before the head of an answer, or ended the stream regularly
+	Short                 // the peer closed the connection before the end of an answer
+	Status                // a status other than 200, 204 and redirects
 	Redirect              // a redirect, which is not followed
-	Media                 // the answer is not of the type text/event-stream
-	Coding                // a content coding, such as gzip, though none was offered
+	Media                 // the media type is not text/event-stream
+	Coding                // a content coding, such as gzip, although none was offered
 	Malformed             // not an HTTP/1.1 answer
 	Header                // a head, or trailers, that did not end within 64 KiB
-	Chunk                 // broken framing of chunks
-	Framing               // a length of a record that is none
+	Chunk                 // invalid chunked coding
+	Framing               // a record with an invalid length
 	Timeout               // no connection, or no head of an answer, in time
 	Stall                 // no byte of the stream within Subscribe.Stall
-	TLS                   // no TLS connection came about, or what came over it was broken
-	Goaway                // HTTP/2: the server ended the connection and named an error
-	HTTP2                 // and those of package h2 from its first, NotHTTP2, to Refused
+	TLS                   // the TLS handshake failed, or a record was invalid
+	Goaway                // HTTP/2: the server sent GOAWAY with an error
+	HTTP2                 // first of the kinds of package h2, from NotHTTP2 to Refused
 
 	numKinds = HTTP2 + Kind(h2.Refused)
 )
@@ -39,7 +39,7 @@ var kindNames = [HTTP2]string{
 	"malformed", "header", "chunk", "framing", "timeout", "stall", spec.ErrTLS, spec.ErrGoaway,
 }
 
-// String is the name under which errors of the kind are counted.
+// String returns the name under which errors of the kind are counted.
 func (k Kind) String() string {
 	switch {
 	case k < HTTP2:
@@ -50,8 +50,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// ofHTTP2 is the kind of an error of package h2. An answer of another length than it
-// announced is malformed (RFC 9113, section 8.1.1).
+// ofHTTP2 returns the kind of an error of package h2. An answer whose length differs from
+// the announced one is malformed (RFC 9113, section 8.1.1).
 func ofHTTP2(k h2.Kind) Kind {
 	if k > h2.Refused {
 		return Malformed
@@ -59,7 +59,7 @@ func ofHTTP2(k h2.Kind) Kind {
 	return HTTP2 + Kind(k-h2.NotHTTP2)
 }
 
-// ofHandshake is the kind of a connection that came to nothing, see wire.Conn.Failed.
+// ofHandshake returns the kind of a failed handshake, see wire.Conn.Failed.
 func ofHandshake(k tally.Kind) Kind {
 	switch k {
 	case tally.KindTimeout:
@@ -72,14 +72,14 @@ func ofHandshake(k tally.Kind) Kind {
 	return TLS
 }
 
-// causes are the kinds in words, for the error of a run that cannot go on. Those that
-// TLS and HTTP/2 have of their own come with theirs.
+// causes describe the kinds, for the error of a run that cannot continue. Errors of TLS and
+// HTTP/2 bring their own descriptions.
 var causes = [TLS]string{
 	"connection failed", "connection reset by the server", "connection closed by the server",
-	"connection closed within an answer", "answer of another status than 200",
+	"connection closed within an answer", "answer with a status other than 200",
 	"answer is a redirect, which is not followed: subscribe to its target",
 	"answer is not of the media type text/event-stream",
-	"answer has a content coding, though none was offered",
-	"malformed answer", "answer whose head, or trailers, do not end", "answer with broken chunks",
-	"record whose length is none", "no answer in time", "stream without a byte for too long",
+	"answer has a content coding, although none was offered",
+	"malformed answer", "answer whose head or trailers exceed 64 KiB", "answer with invalid chunks",
+	"record with an invalid length", "no answer in time", "no input from the stream in time",
 }

@@ -14,33 +14,33 @@ import (
 
 // The phases of a line.
 const (
-	unused      uint8 = iota // it has no socket
+	unused      uint8 = iota // no socket
 	dialing                  //
-	handshaking              // TLS, then HTTP/2's settings
+	handshaking              // TLS, then the settings of HTTP/2
 	up                       // requests may be sent
 )
 
-// line is one connection, or a place for one.
+// line is one connection. Lines are reused for later connections.
 type line struct {
 	wire.Conn
-	lines   *lines
-	id, gen int32 // that its events carry
-	group   int32
-	fd      int // -1: none
-	phase   uint8
-	dirty   bool    // stands in lines.dirty
-	feeding bool    // with frames
-	left    bool    // takes nobody else
-	scolded bool    // a GOAWAY with an error was counted
-	heard   int64   // time of its last bytes
-	waits   []int32 // subscribers that have not asked
-	owner   []int32 // subscribers by stream; the only one of HTTP/1.1
+	lines         *lines
+	id, gen       int32 // in the events of its socket
+	group         int32
+	fd            int // -1: none
+	phase         uint8
+	dirty         bool    // is in lines.dirty
+	feeding       bool    // within HTTP2.Feed
+	draining      bool    // takes no further subscribers
+	goawayCounted bool    // a GOAWAY with an error was counted
+	heard         int64   // time of the last read
+	waits         []int32 // subscribers whose request is not sent
+	owner         []int32 // subscribers by stream; one with HTTP/1.1
 }
 
-// keptFrames is the capacity up to which a line keeps its buffer of frames.
+// keptFrames is the capacity in bytes up to which a line keeps its buffer of frames.
 const keptFrames = 4 << 10
 
-// newLine makes a place for a connection.
+// newLine returns an unused line.
 func (l *lines) newLine() *line {
 	c := &line{lines: l, id: int32(len(l.all)), fd: -1}
 	c.Conn = wire.New(&l.common, c, func() {
@@ -49,7 +49,7 @@ func (l *lines) newLine() *line {
 	return c
 }
 
-// event takes what the kernel says of a socket.
+// event handles an epoll event of a socket.
 func (l *lines) event(id, gen int32, flags uint32) {
 	c := l.all[id]
 	if c.gen != gen || c.fd < 0 {
@@ -73,7 +73,7 @@ func (l *lines) event(id, gen int32, flags uint32) {
 	}
 }
 
-// readAgain reads from a socket that was left before it was empty.
+// readAgain continues to read from a socket that may hold more.
 func (l *lines) readAgain(a again) {
 	if c := l.all[a.index]; c.gen == a.gen && c.fd >= 0 {
 		l.readable(c, a.flags, a.since)
@@ -108,7 +108,7 @@ func (l *lines) readable(c *line, flags uint32, since int64) {
 	l.loop.again = append(l.loop.again, again{c.id, c.gen, flags, since})
 }
 
-// handshake begins what has to be said before the first request.
+// handshake begins the handshakes of TLS and HTTP/2.
 func (c *line) handshake(now int64) {
 	c.phase = handshaking
 	if err := c.Begin(c.fd, now); err != nil {
@@ -117,13 +117,13 @@ func (c *line) handshake(now int64) {
 	}
 }
 
-// failed is the end of a line before its first request.
+// failed handles the failure of a line before its first request.
 func (c *line) failed(err error) {
 	k, err := c.Failed(err)
 	c.lines.fail(c, ofHandshake(k), err.Error(), c.lines.now)
 }
 
-// ask sends the request of HTTP/1.1. Its subscriber is there: the line is its own.
+// ask sends the request of HTTP/1.1. The line has exactly one subscriber.
 func (c *line) ask() {
 	l, i := c.lines, c.waits[0]
 	c.phase = up
@@ -133,7 +133,7 @@ func (c *line) ask() {
 	c.Send(l.book.unsent(i))
 }
 
-// receive takes bytes from the socket.
+// receive handles bytes from the socket.
 func (c *line) receive(in []byte) {
 	l, gen := c.lines, c.gen
 	plain, ready, err := c.Receive(in, l.now)
@@ -154,7 +154,7 @@ func (c *line) receive(in []byte) {
 	}
 }
 
-// feed takes bytes of the protocol.
+// feed handles decrypted bytes.
 func (c *line) feed(in []byte) {
 	if c.HTTP2 != nil {
 		c.consume(in)
@@ -163,8 +163,8 @@ func (c *line) feed(in []byte) {
 	}
 }
 
-// eof is the end of a line by the peer. TLS tells the end of what it had to say from
-// one that somebody in between made.
+// eof handles the end of a line by the peer. TLS distinguishes a regular end from a
+// truncation.
 func (c *line) eof() {
 	l := c.lines
 	switch {
@@ -179,8 +179,8 @@ func (c *line) eof() {
 	}
 }
 
-// reset is the end of a line by an error of its socket. One that a write met alone has
-// none to read.
+// reset handles an error of the line's socket. EAGAIN means that only a write has reported
+// the error.
 func (c *line) reset(errno unix.Errno) {
 	if errno == unix.EAGAIN {
 		errno = unix.ECONNRESET
@@ -192,7 +192,7 @@ func (c *line) reset(errno unix.Errno) {
 	c.lines.fail(c, Reset, "", c.lines.now)
 }
 
-// flush sends what there is to say, as far as the socket takes it.
+// flush sends pending output, as far as the socket accepts it.
 func (c *line) flush() {
 	more, err := c.Flush()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
-// serveSecret is serveStreams over TLS: a script has the bytes below it as well.
+// serveSecret is serveStreams over TLS. The script can also use the raw connection.
 func serveSecret(t *testing.T, cert tls.Certificate, script func(c *tls.Conn, n int64)) (addr string) {
 	t.Helper()
 	var n atomic.Int64
@@ -32,7 +32,7 @@ func serveSecret(t *testing.T, cert tls.Certificate, script func(c *tls.Conn, n 
 	})
 }
 
-// What ends with the connection has ended in order only when TLS says so.
+// A stream without announced length has ended regularly only after close_notify.
 func TestLinesCut(t *testing.T) {
 	const text = head + "\r\ndata: 1\n\n"
 	cert := serveLines(t, true, false, nil).TLS.Certificates[0]
@@ -53,7 +53,7 @@ func TestLinesCut(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var came atomic.Int64
 			addr := serveSecret(t, cert, func(s *tls.Conn, n int64) {
-				if n > 3 { // those that came back stay
+				if n > 3 { // reconnected streams stay open
 					came.Add(1)
 				}
 				if !write(s, text) {
@@ -71,7 +71,7 @@ func TestLinesCut(t *testing.T) {
 			drive(t, l, func(n *Counts) bool { return n.Reconnects == 3 && n.Events == 6 })
 			n := l.Counts()
 			if got := fmt.Sprint(n.ByKind()); got != c.want || n.Ends != c.ends || came.Load() != 3 || n.Connects != 6 {
-				t.Errorf("errors %s, %d ends, %d came back, %d connects; want %s, %d", got, n.Ends, came.Load(), n.Connects, c.want, c.ends)
+				t.Errorf("errors %s, %d ends, %d reconnects, %d connects; want %s, %d", got, n.Ends, came.Load(), n.Connects, c.want, c.ends)
 			}
 			if c.detail != "" && !strings.Contains(l.book.cause(), c.detail) {
 				t.Errorf("cause %q, want %q in it", l.book.cause(), c.detail)
@@ -80,7 +80,7 @@ func TestLinesCut(t *testing.T) {
 	}
 }
 
-// What keeps a server from being talked to is told in words, and ends all hope.
+// A failure of TLS or HTTP/2 ends the run with an error that explains it.
 func TestLinesHope(t *testing.T) {
 	answer := func(http.ResponseWriter, *http.Request) {}
 	secure, clear := serveLines(t, true, false, answer), serveLines(t, false, false, answer)
@@ -101,7 +101,7 @@ func TestLinesHope(t *testing.T) {
 		{"in clear", clear.Listener.Addr().String(), any(false), false, TLS, "the server does not answer in TLS"},
 		{"HTTP/1.1 alone", clear.Listener.Addr().String(), nil, true, HTTP2, "the server does not answer in HTTP/2"},
 		{"silent", silent, any(false), false, Timeout, "TLS handshake: timed out"},
-		{"silent in clear", silent, nil, true, Timeout, "HTTP/2: no settings of the server in time"},
+		{"silent in clear", silent, nil, true, Timeout, "HTTP/2: no settings from the server in time"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := loopOf(t, Options{Addr: c.addr, Subscribers: 4, TLS: c.tls, HTTP2: c.http2, Share: 2, Config: spec.Subscribe{Retry: spec.NeverRetry}}, none{})
@@ -121,7 +121,7 @@ func TestLinesHope(t *testing.T) {
 	}
 }
 
-// serveSilent takes connections and says nothing.
+// serveSilent accepts connections and sends nothing.
 func serveSilent(t *testing.T) (addr string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -132,7 +132,8 @@ func serveSilent(t *testing.T) (addr string) {
 	return ln.Addr().String()
 }
 
-// A server that asks and does not read cannot make a line hold more and more.
+// A server that requests answers of TLS and does not read cannot make a line buffer
+// unlimited bytes.
 func TestLinesOwed(t *testing.T) {
 	s := serveLines(t, true, false, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -146,8 +147,8 @@ func TestLinesOwed(t *testing.T) {
 	if pending, owed := c.Pending(); pending != 0 || owed != 0 {
 		t.Errorf("%d bytes owed, %d pending", owed, pending)
 	}
-	// The socket takes no more, and the server's messages go on being answered: an
-	// alert in place of a key update's answer, which is as long. One is too many.
+	// The socket accepts no more bytes. An alert has the length of the answer to a key
+	// update; the next one exceeds the limit.
 	if l.lines.common.MaxOwed != tlsc.MaxOwed {
 		t.Errorf("%d bytes may be owed", l.lines.common.MaxOwed)
 	}

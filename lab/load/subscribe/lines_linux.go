@@ -10,42 +10,42 @@ import (
 	"github.com/redline-go/redline/lab/load/wire"
 )
 
-// lines are the connections of subscribers that speak TLS or HTTP/2. They lie between
-// sockets and the book, and are not there for HTTP/1.1 in clear:
+// lines are the connections of subscribers over TLS or HTTP/2. They are between the
+// sockets and the book, and are not used for HTTP/1.1 in clear:
 //
 //	book ──▶ request ──▶ line ──▶ wire ──▶ socket
 //	book ◀── answer ◀─── line ◀── wire ◀── socket
 //
-// Subscribers come in groups that share a line, one each with HTTP/1.1. A line that
-// its server is leaving (GOAWAY) keeps those who stand on it, and the others of the
-// group get another one.
+// Subscribers form groups that share a line; with HTTP/1.1 a group is one subscriber.
+// After GOAWAY a line keeps its streams, and the other subscribers of the group get a new
+// line.
 type lines struct {
 	loop     *Loop
 	book     *book
 	common   wire.Common
 	requests requests // of HTTP/2
-	share    int32    // subscribers of a group
+	share    int32    // subscribers in a group
 
-	all    []*line
-	free   []int32 // of all: those without a socket
-	at     []int32 // by group: the line that takes its subscribers; -1: none
-	places []place // by subscriber
-	dirty  []*line // with something to be sent
-	riders []int32 // of the line that is being closed
+	all      []*line
+	free     []int32 // ids of lines without a socket
+	at       []int32 // by group: the line that takes its subscribers; -1: none
+	places   []place // by subscriber
+	dirty    []*line // to be tended
+	affected []int32 // result of on
 
-	now, wall int64 // of the present read
+	now, wall int64 // of the current read
 }
 
-// place is where a subscriber is.
+// place is the connection and stream of a subscriber.
 type place struct {
 	line  int32 // -1: none
-	slot  int32 // its stream; -1: it waits to ask
-	asked int64 // when it did
+	slot  int32 // its stream; -1: its request is not sent
+	asked int64 // when the request was sent
 }
 
 var nowhere = place{line: -1, slot: -1}
 
-// newLines makes them, none connected.
+// newLines returns lines without connections, and installs them in the book.
 func newLines(l *Loop, o *Options) (*lines, error) {
 	n := &lines{
 		loop: l, book: l.book, share: int32(o.share()),
@@ -70,10 +70,10 @@ func newLines(l *Loop, o *Options) (*lines, error) {
 	return n, err
 }
 
-// fresh reports whether a subscriber takes a new connection.
+// fresh reports whether a subscriber needs a new connection.
 func (l *lines) fresh(i int32) bool { return l.at[i/l.share] < 0 }
 
-// join lets a subscriber ask: on the line of its group, or a new one.
+// join assigns a subscriber to the line of its group, or to a new one.
 func (l *lines) join(i int32, now int64) error {
 	g := i / l.share
 	if id := l.at[g]; id >= 0 {
@@ -102,7 +102,7 @@ func (l *lines) join(i int32, now int64) error {
 	return nil
 }
 
-// hangUp takes a subscriber off its line.
+// hangUp removes a subscriber from its line and ends its stream.
 func (l *lines) hangUp(i int32) {
 	s := l.places[i]
 	if s.line < 0 {
@@ -111,7 +111,7 @@ func (l *lines) hangUp(i int32) {
 	l.places[i] = nowhere
 	c := l.all[s.line]
 	switch {
-	case c.phase != up: // it takes too long, for all who wait for it
+	case c.phase != up: // the handshake timed out for all subscribers of the line
 		now, why := l.loop.Now(), ""
 		if c.phase != dialing {
 			_, err := c.Failed(unix.ETIMEDOUT)
@@ -125,16 +125,16 @@ func (l *lines) hangUp(i int32) {
 		c.forget(i)
 	case c.feeding:
 		c.HTTP2.Cancel(int(s.slot))
-	default: // it waited for too long
+	default: // the subscriber timed out
 		if c.heard <= max(s.asked, l.book.subs[i].heard) {
-			l.detach(c) // nothing came at all since: who asks next had better ask elsewhere
+			l.detach(c) // nothing has arrived since: later requests use another line
 		}
 		c.HTTP2.Cancel(int(s.slot))
 		l.touch(c)
 	}
 }
 
-// touch puts a line up for tending.
+// touch schedules a call of tend for a line.
 func (l *lines) touch(c *line) {
 	if !c.dirty {
 		c.dirty = true
@@ -142,7 +142,7 @@ func (l *lines) touch(c *line) {
 	}
 }
 
-// tendAll does what there is to do on lines that were touched, all of a line at once.
+// tendAll tends the touched lines, each once.
 func (l *lines) tendAll() {
 	for i := 0; i < len(l.dirty); i++ {
 		c := l.dirty[i]
@@ -154,35 +154,35 @@ func (l *lines) tendAll() {
 	l.dirty = l.dirty[:0]
 }
 
-// detach lets nobody else come to a line.
+// detach makes a line take no further subscribers.
 func (l *lines) detach(c *line) {
-	c.left = true
+	c.draining = true
 	if l.at[c.group] == c.id {
 		l.at[c.group] = -1
 	}
 }
 
-// on are the subscribers of a line; valid until the next call.
+// on returns the subscribers of a line; valid until the next call.
 func (l *lines) on(c *line) []int32 {
-	l.riders = l.riders[:0]
+	l.affected = l.affected[:0]
 	for i := c.group * l.share; i < min((c.group+1)*l.share, int32(len(l.places))); i++ {
 		if l.places[i].line == c.id {
-			l.riders = append(l.riders, i)
+			l.affected = append(l.affected, i)
 		}
 	}
-	return l.riders
+	return l.affected
 }
 
-// fail ends a line, and all that subscribers have on it. One whose answer is cut off
-// was not merely closed. Of a line with nobody on it what was broken counts once; that
-// it ended is no error then.
+// fail closes a line and counts an error for each of its subscribers. Closed becomes Short
+// for a standing subscriber. Without subscribers, a protocol error counts once, and the end
+// of the connection is not an error.
 func (l *lines) fail(c *line, k Kind, why string, now int64) {
-	riders := slices.Clone(l.on(c))
+	affected := slices.Clone(l.on(c))
 	l.close(c)
-	if len(riders) == 0 && k != Closed && k != Reset && k != Timeout {
+	if len(affected) == 0 && k != Closed && k != Reset && k != Timeout {
 		l.book.count(k, why)
 	}
-	for _, i := range riders {
+	for _, i := range affected {
 		kind := k
 		if k == Closed && l.book.subs[i].phase == standing {
 			kind = Short
@@ -191,7 +191,7 @@ func (l *lines) fail(c *line, k Kind, why string, now int64) {
 	}
 }
 
-// close ends a line. Whoever is on it is not told.
+// close closes a line. It does not notify its subscribers.
 func (l *lines) close(c *line) {
 	l.detach(c)
 	for _, i := range l.on(c) {

@@ -18,7 +18,7 @@ import (
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
-// protocols are those that take lines.
+// protocols are those that use lines.
 var protocols = []struct {
 	name          string
 	secure, http2 bool
@@ -29,8 +29,8 @@ var protocols = []struct {
 	{"HTTP/2 in clear", false, true, "HTTP/2.0"},
 }
 
-// serveLines is net/http's server in one of the protocols. It ends with the test, and
-// its streams do.
+// serveLines is net/http's server with one of the protocols. It and its streams end with
+// the test.
 func serveLines(t *testing.T, secure, http2 bool, do http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(do)
@@ -39,7 +39,7 @@ func serveLines(t *testing.T, secure, http2 bool, do http.HandlerFunc) *httptest
 	s.Config.Protocols.SetHTTP1(true)
 	s.Config.Protocols.SetHTTP2(http2)
 	s.Config.Protocols.SetUnencryptedHTTP2(http2 && !secure)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of handlers that abort, and of handshakes that fail
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // discards aborted handlers and failed handshakes
 	if secure {
 		s.StartTLS()
 	} else {
@@ -52,7 +52,7 @@ func serveLines(t *testing.T, secure, http2 bool, do http.HandlerFunc) *httptest
 	return s
 }
 
-// trusting is what a client of a server takes; nil in clear.
+// trusting returns the TLS configuration of a client of a server; nil in clear.
 func trusting(t *testing.T, s *httptest.Server, http2, resume bool) *tlsc.Client {
 	t.Helper()
 	if s.TLS == nil {
@@ -76,9 +76,9 @@ func secured(t *testing.T, set tlsc.Settings, http2 bool) *tlsc.Client {
 	return c
 }
 
-// A server that ends its streams, in order and not, and goes on from Last-Event-ID:
-// nothing is missed over any protocol, every end is counted, and those who share a
-// connection keep it.
+// The server ends its streams, regularly and not, and continues from Last-Event-ID: no event
+// is missed with any protocol, every end is counted, and subscribers that share a connection
+// keep it.
 func TestLines(t *testing.T) {
 	const subscribers, each, share = 16, 60, 4
 	for _, p := range protocols {
@@ -138,8 +138,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A server that is gone for a moment takes with it what everybody has: each counts
-// it, comes back, and misses nothing.
+// When all connections are lost at once, each subscriber counts an error, reconnects, and
+// misses nothing.
 func TestLinesLost(t *testing.T) {
 	const subscribers, each = 12, 40
 	for _, p := range protocols {
@@ -149,7 +149,7 @@ func TestLinesLost(t *testing.T) {
 				from, _ := strconv.Atoi(r.Header.Get("Last-Event-ID"))
 				w.Header().Set("Content-Type", "text/event-stream")
 				for id := from + 1; id <= each; id++ {
-					if id == each/2+1 { // the second half goes to those who came back
+					if id == each/2+1 { // the second half follows the reconnect
 						stood <- struct{}{}
 						select {
 						case <-again:
@@ -181,7 +181,7 @@ func TestLinesLost(t *testing.T) {
 	}
 }
 
-// A subscriber that comes back resumes its session.
+// A subscriber that reconnects resumes its TLS session.
 func TestLinesResume(t *testing.T) {
 	s := serveLines(t, true, false, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -196,8 +196,8 @@ func TestLinesResume(t *testing.T) {
 	}
 }
 
-// Many share a connection, whose windows are opened again as often as it takes: those
-// of all, and those of each.
+// Many subscribers share a connection. The windows of the connection and of each stream are
+// updated as often as necessary.
 func TestLinesShared(t *testing.T) {
 	const block = 16 << 10
 	data := "data: " + strings.Repeat("z", block-8) + "\n\n"

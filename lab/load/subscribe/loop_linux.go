@@ -19,26 +19,26 @@ import (
 const (
 	bufferSize    = 64 << 10
 	eventsPerPoll = 1024
-	longestWait   = int64(20 * time.Millisecond) // between looks at the context
-	refusedFor    = int64(2 * time.Second)       // without a connection while none stands
+	longestWait   = int64(20 * time.Millisecond) // between checks of the context
+	refusedFor    = int64(2 * time.Second)       // without a standing subscriber if connections fail, until the run fails
 )
 
-// Options are what a Loop is made of.
+// Options configure a Loop.
 type Options struct {
 	Config      spec.Subscribe
 	Addr        string        // host:port of the server, numeric
-	Request     []byte        // the head of the request, whole, as it goes on the wire
+	Request     []byte        // the complete head of the request, as sent
 	Subscribers int           //
 	Timeout     time.Duration // for connecting, and for the head of the answer
-	ConnectRate float64       // connections begun a second, at most; 0: as fast as 256 at a time are answered
+	ConnectRate float64       // maximum of connections begun per second; 0: limited only by 256 at a time
 	Sources     []netip.Addr  // see sock.Config
 	Congestion  string        // TCP congestion control; empty leaves the default
 	TLS         *tlsc.Client  // nil: in clear
-	HTTP2       bool          // in place of HTTP/1.1; without TLS by prior knowledge (RFC 9113, section 3.3)
+	HTTP2       bool          // instead of HTTP/1.1; without TLS by prior knowledge (RFC 9113, section 3.3)
 	Share       int           // of HTTP/2: subscribers that share a connection; 0: 1
 }
 
-// Loop holds subscribers, on the thread of the goroutine that it belongs to.
+// Loop runs subscribers. It belongs to one goroutine and its thread.
 type Loop struct {
 	book   *book
 	dialer *sock.Dialer
@@ -47,21 +47,21 @@ type Loop struct {
 	base   time.Time
 	buf    []byte
 	again  []again
-	turn   []again // the list that is worked through, swapped with again
-	empty  int64   // when the kernel last had nothing else for us
-	begun  int64   // of the window
+	turn   []again // the list being processed, swapped with again
+	empty  int64   // when epoll last returned all ready sockets
+	begun  int64   // beginning of the window
 	lines  *lines  // nil: HTTP/1.1 in clear
-	broken error   // why the loop cannot go on
+	broken error   // error that ends the loop
 }
 
-// again is a socket that was left before it was empty.
+// again is a socket that may hold more bytes after a read.
 type again struct {
 	index, gen int32
 	flags      uint32
-	since      int64 // that it is known to be readable
+	since      int64 // last time at which it had nothing to read
 }
 
-// New makes a Loop that connects nobody yet. The caller closes it.
+// New returns a Loop without connections. The caller must close it.
 func New(ctx context.Context, o *Options, rec Recorder) (*Loop, error) {
 	b, err := newBook(o.Config, o.Subscribers, o.Request, o.Timeout, o.ConnectRate, rec)
 	if err != nil {
@@ -85,7 +85,7 @@ func New(ctx context.Context, o *Options, rec Recorder) (*Loop, error) {
 	return l, nil
 }
 
-// share is how many subscribers there are on a connection.
+// share returns the number of subscribers on a connection.
 func (o *Options) share() int {
 	if o.HTTP2 {
 		return max(o.Share, 1)
@@ -93,10 +93,10 @@ func (o *Options) share() int {
 	return 1
 }
 
-// connections is how many there are at most, but for those that a server is leaving.
+// connections returns the maximum of connections, without those after GOAWAY.
 func (o *Options) connections() int { return (o.Subscribers + o.share() - 1) / o.share() }
 
-// Close frees all descriptors.
+// Close closes all descriptors.
 func (l *Loop) Close() error {
 	if l.lines != nil {
 		l.lines.closeAll()
@@ -107,7 +107,7 @@ func (l *Loop) Close() error {
 	return l.poll.Close()
 }
 
-// TLS is what the handshakes since the loop was made came to; nil without any.
+// TLS returns the result of the handshakes since New; nil without TLS and HTTP/2.
 func (l *Loop) TLS() (*spec.TLSResult, error) {
 	if l.lines == nil {
 		return nil, nil
@@ -115,8 +115,8 @@ func (l *Loop) TLS() (*spec.TLSResult, error) {
 	return l.lines.common.Handshakes.Result()
 }
 
-// hangUp closes a subscriber's socket, when it has one of its own. close(2) on a
-// socket frees the descriptor whatever it returns.
+// hangUp closes a subscriber's own socket, if any. close(2) on a socket frees the
+// descriptor whatever it returns.
 func (l *Loop) hangUp(i int32) {
 	if s := &l.book.subs[i]; s.fd >= 0 {
 		_ = unix.Close(int(s.fd))
@@ -124,32 +124,32 @@ func (l *Loop) hangUp(i int32) {
 	}
 }
 
-// Now is nanoseconds since the loop was made, monotonic.
+// Now returns nanoseconds since New, monotonic.
 func (l *Loop) Now() int64 { return int64(time.Since(l.base)) }
 
-// Counts are what happened since the loop was made.
+// Counts returns the counts since New. They belong to the loop.
 func (l *Loop) Counts() *Counts { return &l.book.Counts }
 
-// Standing is how many subscribers listen at present.
+// Standing returns the number of standing subscribers.
 func (l *Loop) Standing() int { return l.book.standing }
 
-// Expected is how many of the subscribers may stand, now or later.
+// Expected returns the number of subscribers that have not retired.
 func (l *Loop) Expected() int { return len(l.book.subs) - int(l.book.Retired) }
 
-// Spun is how many nanoseconds went into polls that found nothing.
+// Spun returns the nanoseconds spent in polls that found nothing.
 func (l *Loop) Spun() int64 { return l.poll.Spun }
 
-// Begin opens the window.
+// Begin begins the window.
 func (l *Loop) Begin() { l.begun, l.book.lowest = l.Now(), l.book.standing }
 
-// Finish puts into r what is to be seen of subscribers at the window's end.
+// Finish stores the state of the subscribers at the window's end in r.
 func (l *Loop) Finish(r *spec.Subscribed) {
 	b, now := l.book, l.Now()
 	r.Subscribers, r.Standing, r.Lowest, r.Retired = len(b.subs), b.standing, b.lowest, b.Retired
 	b.quiet(r, l.begun, now)
 }
 
-// Silences yields, for each subscriber that stands, the nanoseconds since its last event.
+// Silences yields, for each standing subscriber, the nanoseconds since its last event.
 func (l *Loop) Silences() iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		for _, silence := range l.book.silences(l.begun, l.Now()) {
@@ -160,7 +160,8 @@ func (l *Loop) Silences() iter.Seq[int64] {
 	}
 }
 
-// Until runs the loop up to a time of Now, or to the end of all hope.
+// Until runs the loop until time t of Now. It returns run.ErrCancelled if the context has
+// ended.
 func (l *Loop) Until(t int64) error {
 	for {
 		now := l.Now()
@@ -175,7 +176,7 @@ func (l *Loop) Until(t int64) error {
 		if err != nil {
 			return err
 		}
-		if asleep { // there was nothing until just now
+		if asleep { // nothing was ready until now
 			before = l.Now()
 			l.empty = before
 		}
@@ -195,14 +196,14 @@ func (l *Loop) Until(t int64) error {
 				l.readable(a.index, s, a.flags, a.since)
 			}
 		}
-		// What was not there when the kernel was asked came later.
+		// Sockets that epoll did not return became ready after the call.
 		if all {
 			l.empty = before
 		}
 	}
 }
 
-// upkeep does what is due: cancellation, timers, connections.
+// upkeep handles cancellation, timers and new connections.
 func (l *Loop) upkeep(now int64) error {
 	select {
 	case <-l.done:
@@ -233,11 +234,12 @@ func (l *Loop) upkeep(now int64) error {
 	return l.broken
 }
 
-// Hope is an error when no subscriber has stood for so long that none will.
+// Hope returns an error if there has been no standing subscriber for so long that the run
+// is given up: 1.5 timeouts, or 2 seconds if connections fail.
 func (l *Loop) Hope() error {
 	b, now := l.book, l.Now()
 	patience := b.timeout + b.timeout/2
-	if b.lastCause == Connect || b.lastCause == TLS || b.lastCause == HTTP2 { // it is not to be talked to
+	if b.lastCause == Connect || b.lastCause == TLS || b.lastCause == HTTP2 { // connections fail
 		patience = min(patience, refusedFor)
 	}
 	if now-b.alive <= patience && l.Expected() > 0 {
@@ -245,14 +247,14 @@ func (l *Loop) Hope() error {
 	}
 	switch none := l.Expected() == 0 && b.lastCause == numKinds; {
 	case none && b.Ends > 0:
-		return errors.New("no subscriber is left: the server ended all streams, and none was to come back")
+		return errors.New("no subscriber is left: the server ended all streams, and no subscriber reconnects")
 	case none:
-		return errors.New("the server wants no subscribers: it answered all with status 204")
+		return errors.New("no subscriber is left: the server answered all with status 204")
 	}
 	return fmt.Errorf("no subscriber for %v: %s", time.Duration(now-b.alive).Round(time.Millisecond), b.cause())
 }
 
-// dial begins a subscriber's connection.
+// dial begins the connection of a subscriber.
 func (l *Loop) dial(i int32, now int64) error {
 	s := &l.book.subs[i]
 	fd, refused, err := l.connect(int(i), i, s.gen)
@@ -266,9 +268,9 @@ func (l *Loop) dial(i int32, now int64) error {
 	return nil
 }
 
-// connect begins a connection, from the source address of an index, whose events
-// carry id and gen. What the kernel refuses is an error of the connection; a lack of
-// descriptors or ports ends the run.
+// connect begins a connection from the source address of an index; its events carry id and
+// gen. refused reports a connection error. A lack of descriptors or ports is returned as an
+// error, which ends the run.
 func (l *Loop) connect(index int, id, gen int32) (fd int, refused bool, err error) {
 	if fd, err = l.dialer.Socket(index); err != nil {
 		return -1, false, err
@@ -281,13 +283,13 @@ func (l *Loop) connect(index int, id, gen int32) (fd int, refused bool, err erro
 		case !errors.Is(err, unix.EADDRNOTAVAIL):
 			return fd, true, nil
 		}
-		err = fmt.Errorf("connect: %w: no port of the source address is left", err)
+		err = fmt.Errorf("connect: %w: the source address has no free port; add addresses with --sources", err)
 	}
 	_ = unix.Close(fd)
 	return -1, false, err
 }
 
-// event takes what the kernel says of a socket.
+// event handles an epoll event of a socket.
 func (l *Loop) event(i int32, s *subscriber, flags uint32) {
 	b := l.book
 	if s.phase == connecting {
@@ -308,8 +310,7 @@ func (l *Loop) event(i int32, s *subscriber, flags uint32) {
 	}
 }
 
-// write sends what is left of the request, and reports whether the connection still
-// is one.
+// write sends the rest of the request, and reports whether the connection stays open.
 func (l *Loop) write(i int32, s *subscriber) bool {
 	b := l.book
 	for {
@@ -332,8 +333,8 @@ func (l *Loop) write(i int32, s *subscriber) bool {
 	}
 }
 
-// readable reads once from a socket that had nothing before since. One that may hold
-// more has to wait for the others.
+// readable reads once from a socket that had nothing to read until since. If it may hold
+// more, it is read again after the other sockets.
 func (l *Loop) readable(i int32, s *subscriber, flags uint32, since int64) {
 	b := l.book
 	n, errno := sock.Receive(int(s.fd), l.buf)

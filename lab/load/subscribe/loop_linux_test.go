@@ -15,8 +15,8 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// serveEach is a server of one script for each connection, all of which end with the
-// test.
+// serveEach is a server that runs the script for each connection. All connections end with
+// the test.
 func serveEach(t *testing.T, script func(c net.Conn)) (addr string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,8 +46,8 @@ func serveEach(t *testing.T, script func(c net.Conn)) (addr string) {
 	return ln.Addr().String()
 }
 
-// serveStreams is a server of one script for each connection, whose number and
-// request the script is given. A script that returns ends its connection.
+// serveStreams is a server that runs the script for each connection, with its number and
+// request. A script that returns ends its connection.
 func serveStreams(t *testing.T, script func(c *net.TCPConn, n int64, r *http.Request)) (addr string) {
 	t.Helper()
 	var n atomic.Int64
@@ -58,16 +58,16 @@ func serveStreams(t *testing.T, script func(c *net.TCPConn, n int64, r *http.Req
 	})
 }
 
-// write sends text, and reports whether the connection took it.
+// write sends text, and reports whether that succeeded.
 func write(c net.Conn, text string) bool {
 	_, err := c.Write([]byte(text))
 	return err == nil
 }
 
-// loopOf makes a loop that ends with the test.
+// loopOf returns a loop that ends with the test.
 func loopOf(t *testing.T, o Options, rec Recorder) *Loop {
 	t.Helper()
-	o.Request, o.Timeout = []byte(get), time.Minute // a slow machine is none that does not answer
+	o.Request, o.Timeout = []byte(get), time.Minute // slow machines must not cause timeouts
 	if o.Config.Format == "" {
 		o.Config.Format = spec.FormatEvents
 	}
@@ -83,7 +83,7 @@ func loopOf(t *testing.T, o Options, rec Recorder) *Loop {
 	return l
 }
 
-// drive runs a loop until something is so, for a minute at most.
+// drive runs a loop until done returns true, for a minute at most.
 func drive(t *testing.T, l *Loop, done func(*Counts) bool) {
 	t.Helper()
 	for !done(l.Counts()) {
@@ -96,8 +96,8 @@ func drive(t *testing.T, l *Loop, done func(*Counts) bool) {
 	}
 }
 
-// A server that ends its streams now and then, in all ways that there are, and goes
-// on from Last-Event-ID: nothing is missed, and every end is counted.
+// The server ends its streams in all possible ways, and continues from Last-Event-ID: no
+// event is missed, and every end is counted.
 func TestLoop(t *testing.T) {
 	const subscribers, each = 100, 200
 	var closed, reset, ended, sent atomic.Uint64
@@ -123,8 +123,8 @@ func TestLoop(t *testing.T) {
 				write(c, "0\r\n\r\n")
 				return
 			default:
-				// A reset may overtake what was sent before it, so it comes after an
-				// answer that tells that all was read: that of the subscriber's end.
+				// A reset may overtake bytes sent before it, so it is sent after the
+				// subscriber's end has confirmed that all was read.
 				_ = c.CloseWrite()
 				reset.Add(1)
 				_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
@@ -133,7 +133,7 @@ func TestLoop(t *testing.T) {
 				return
 			}
 		}
-		_, _ = c.Read(make([]byte, 1)) // until the subscriber goes
+		_, _ = c.Read(make([]byte, 1)) // until the subscriber closes
 	})
 	var rec taken
 	l := loopOf(t, Options{
@@ -166,7 +166,7 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// A stream that never pauses does not keep the others from being read.
+// A stream that never pauses does not prevent reads from the others.
 func TestFirehose(t *testing.T) {
 	block := chunk("data: " + string(make([]byte, 32<<10)) + "\n\n")
 	addr := serveStreams(t, func(c *net.TCPConn, n int64, _ *http.Request) {
@@ -193,9 +193,9 @@ func TestFirehose(t *testing.T) {
 	}
 }
 
-// A port that nobody listens on, and a server that wants nobody, end all hope.
+// A closed port, and a server that answers with status 204, end the run.
 func TestHope(t *testing.T) {
-	const closed = "127.0.0.1:1" // given to nobody who asks for any port
+	const closed = "127.0.0.1:1" // never an ephemeral port
 	l := loopOf(t, Options{Addr: closed, Subscribers: 3, Config: spec.Subscribe{Retry: spec.NeverRetry}}, none{})
 	drive(t, l, func(c *Counts) bool { return c.Retired == 3 })
 	if err := l.Hope(); err == nil || l.Counts().Errors[Connect] != 3 {

@@ -8,27 +8,27 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Counts are what subscribers came to, all together. They only grow: an interval is
+// Counts are the totals of all subscribers. They only grow: the counts of an interval are
 // the difference of two copies.
 type Counts struct {
 	Events     uint64 // complete records; of server-sent events those with data
-	Missed     uint64 // ids left out between two that came to a subscriber
-	Duplicated uint64 // ids that were not above the highest that the subscriber had
+	Missed     uint64 // ids missing between two consecutive ids of a subscriber
+	Duplicated uint64 // ids that were not above the highest id of the subscriber
 	Oversized  uint64 // records over Subscribe.Limit, which were skipped
-	Cut        uint64 // records that a connection's end cut short
-	Comments   uint64 // lines of server-sent events that keep a connection alive
-	Negative   uint64 // delays below zero: the clocks disagree
+	Cut        uint64 // records cut short by the end of a connection
+	Comments   uint64 // comment lines of server-sent events, sent to keep connections alive
+	Negative   uint64 // delays below zero: the clocks differ
 	BytesIn    uint64 //
 	BytesOut   uint64 //
-	Connects   uint64 // connections made
-	Reconnects uint64 // subscribers that stood, and stand again
-	Ends       uint64 // streams that the server ended in order
-	Retired    uint64 // subscribers that will not come back
+	Connects   uint64 // connections established
+	Reconnects uint64 // times that a subscriber was standing again
+	Ends       uint64 // streams that the server ended regularly
+	Retired    uint64 // subscribers that do not reconnect
 	Errors     [numKinds]uint64
 	sse.Seen   // of Events
 }
 
-// Failures is the sum over all kinds of errors.
+// Failures returns the number of errors of all kinds.
 func (c *Counts) Failures() (n uint64) {
 	for _, e := range c.Errors {
 		n += e
@@ -36,7 +36,7 @@ func (c *Counts) Failures() (n uint64) {
 	return n
 }
 
-// Since is what happened from another reading to this one.
+// Since returns the difference between c and an earlier copy.
 func (c *Counts) Since(from *Counts) Counts {
 	d := Counts{
 		Events: c.Events - from.Events, Missed: c.Missed - from.Missed, Duplicated: c.Duplicated - from.Duplicated,
@@ -52,7 +52,7 @@ func (c *Counts) Since(from *Counts) Counts {
 	return d
 }
 
-// ByKind is the errors under their names, those that there are.
+// ByKind returns the errors by name, without zeros.
 func (c *Counts) ByKind() map[string]uint64 {
 	m := map[string]uint64{}
 	for k, n := range c.Errors {
@@ -63,18 +63,17 @@ func (c *Counts) ByKind() map[string]uint64 {
 	return m
 }
 
-// Fill puts the counts of a window into its result.
+// Fill stores the counts of a window in its result.
 func Fill(r *spec.Subscribed, c *Counts) {
 	r.Events, r.Missed, r.Duplicated, r.Oversized = c.Events, c.Missed, c.Duplicated, c.Oversized
 	r.Cut, r.Comments, r.Negative, r.Reconnects, r.Ends = c.Cut, c.Comments, c.Negative, c.Reconnects, c.Ends
 	r.Stamped, r.Numbered = c.Stamped, c.Numbered
 }
 
-// Merge is the result of several generators' subscribers together, in windows that
-// coincide. Ids are counted by subscriber, and each subscriber is in one result, so
-// that missed and duplicated ids add up exactly; distributions are merged bucket by
-// bucket. Only Lowest is not exact: the generators need not have had theirs at the
-// same time.
+// Merge merges the results of several generators whose windows coincide. Ids are counted
+// per subscriber, and each subscriber is in one result, so missed and duplicated ids add up
+// exactly. Distributions are merged bucket by bucket. Only Lowest is not exact: the minimums
+// of the generators may have been at different times.
 func Merge(parts []*spec.Subscribed) (*spec.Subscribed, error) {
 	sum := &spec.Subscribed{}
 	var gaps, lags []results.Latency

@@ -11,7 +11,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// What generators measured apart is, merged, what one would have measured.
+// The merged results of two generators equal the result of one.
 func TestMerge(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	encode := func(h *hdrhistogram.Histogram) string {
@@ -54,7 +54,7 @@ func TestMerge(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	// A field that is added to Result and left out of Merge shows here.
+	// Detects a field that Merge omits.
 	for i, v := 0, reflect.ValueOf(*got); i < v.NumField(); i++ {
 		if v.Field(i).IsZero() {
 			t.Errorf("%s is not merged", v.Type().Field(i).Name)
@@ -66,7 +66,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Since and Fill know every count.
+// Since and Fill handle every count.
 func TestSince(t *testing.T) {
 	set := func(c *Counts, by uint64) {
 		v := reflect.ValueOf(c).Elem()
@@ -88,6 +88,6 @@ func TestSince(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	if n := len(want.ByKind()); n != int(numKinds) {
-		t.Errorf("%d kinds have names of their own, want %d", n, numKinds)
+		t.Errorf("%d kinds have distinct names, want %d", n, numKinds)
 	}
 }

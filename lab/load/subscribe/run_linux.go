@@ -16,17 +16,17 @@ import (
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
-// client is a loop in a run.
+// client is the run.Client of a Loop.
 type client struct {
 	*Loop
 	delays, gaps, lags *tally.Recorder
-	from, was, at      Counts  // when the window began, at the last tick but one, and at the last
-	took               float64 // seconds until all stood
-	before             uint64  // resident memory without subscribers
+	from, was, at      Counts  // at the beginning of the window, at the last tick but one, and at the last tick
+	took               float64 // seconds that Connect took
+	before             uint64  // resident memory without subscribers, bytes
 }
 
-// Run holds the subscribers that order asks for and reports through emit; see run.Do.
-// Its end is that of ctx.
+// Run runs the subscribers that order specifies until the window or ctx ends, and reports
+// through emit; see run.Do.
 func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 	return run.Do(order, emit, func() (run.Client, error) { return newClient(ctx, order) })
 }
@@ -54,35 +54,35 @@ func newClient(ctx context.Context, order *spec.Spec) (*client, error) {
 	return c, err
 }
 
-// Delay, Gap and Lag make it a Recorder.
+// Delay implements Recorder.
 func (c *client) Delay(d time.Duration) { c.delays.Latency(int64(d), 1) }
 
-// Gap is part of that.
+// Gap implements Recorder.
 func (c *client) Gap(d time.Duration) { c.gaps.Latency(int64(d), 1) }
 
-// Lag is part of that.
+// Lag implements Recorder.
 func (c *client) Lag(d time.Duration) { c.lags.Latency(int64(d), 1) }
 
-// Requests is part of run.Client, as is all below.
+// Requests implements run.Client, as do the methods below.
 func (c *client) Requests() uint64 { return c.Counts().Events }
 
-// Recorder records the delays.
+// Recorder returns the recorder of the delays.
 func (c *client) Recorder() *tally.Recorder { return c.delays }
 
-// Connect waits until all subscribers stand, or no more come. Those who are missing
-// then are the result's affair.
+// Connect waits until each subscriber has stood once, or no more connect. The result
+// reports how many are missing.
 func (c *client) Connect(r *run.Runner) error {
 	patience := int64(r.Spec.Timeout + r.Spec.Timeout/2)
 	begin := c.Now()
 	most, grew, told := 0, begin, begin
-	// Not how many stand: streams may be shorter than it takes until all stand together.
+	// Subscribers that have stood are counted, because streams may end before the last one connects.
 	for stood := &c.book.stood; *stood < c.Expected() || *stood == 0; {
 		if err := r.Step(); err != nil {
 			return err
 		}
 		now := c.Now()
 		if *stood >= most+max(r.Spec.Places()/100, 1) {
-			most, grew = *stood, now // a trickle does not count: it could go on for ever
+			most, grew = *stood, now // slower progress does not count: it could last forever
 		}
 		if *stood == 0 {
 			if err := c.Hope(); err != nil {
@@ -100,8 +100,8 @@ func (c *client) Connect(r *run.Runner) error {
 	return tell(r)
 }
 
-// tell says that all are there. Others may have to be waited for, and until then
-// the subscribers listen.
+// tell emits Event.Connected. Emit returns when the other generators are ready; until then
+// the subscribers read events.
 func tell(r *run.Runner) error {
 	told := make(chan struct{})
 	go func() {
@@ -122,16 +122,20 @@ func tell(r *run.Runner) error {
 	}
 }
 
-// Start has nothing to do: subscribers ask when they are connected.
+// Start does nothing: subscribers send their requests when they are connected.
 func (c *client) Start() {}
 
-// Mark keeps what was counted until now.
+// Mark copies the counts.
 func (c *client) Mark() { c.was, c.at = c.at, *c.Counts() }
 
-// Tick is what was counted between the last two marks.
+// Tick stores the counts between the last two marks in t.
 func (c *client) Tick(t *spec.Tick, _ int64) {
 	d := c.at.Since(&c.was)
 	t.Requests, t.Errors = d.Events, d.Failures()
+	t.BytesIn, t.BytesOut = d.BytesIn, d.BytesOut
+	if t.Errors > 0 {
+		t.Kinds = d.ByKind()
+	}
 	t.Listen = &spec.Heard{
 		Standing: c.Standing(), BytesIn: d.BytesIn, Missed: d.Missed, Duplicated: d.Duplicated, Reconnects: d.Reconnects,
 	}
@@ -150,7 +154,7 @@ func (c *client) Begin(_, _ int64) {
 // Cut ends the window.
 func (c *client) Cut(int64) { c.done = nil }
 
-// Result is what the window came to.
+// Result stores the counts and distributions of the window in res.
 func (c *client) Result(res *spec.Result, _ int64) (err error) {
 	d := c.at.Since(&c.from)
 	res.Requests, res.Errors, res.BytesIn, res.BytesOut = d.Events, d.ByKind(), d.BytesIn, d.BytesOut
@@ -168,9 +172,10 @@ func (c *client) Result(res *spec.Result, _ int64) (err error) {
 	return err
 }
 
-// silences records, as lower bounds of gaps, how long subscribers have had no event at the
-// window's end, if that is longer than any gap in it: a stream that falls silent must not look
-// better than one that does not. Without any gap nothing is known of the stream's pace.
+// silences records the time since the last event of each subscriber as a lower bound of a
+// gap, if it is longer than any gap of the window: a stream that has stopped must not look
+// better than one that has not. If there was no gap, the rate of the stream is unknown, and
+// nothing is recorded.
 func (c *client) silences() {
 	longest := c.gaps.Hist.Max()
 	if longest == 0 {
@@ -183,7 +188,7 @@ func (c *client) silences() {
 	}
 }
 
-// Finish adds what does not belong to the window.
+// Finish adds memory and TLS handshakes, which are not limited to the window.
 func (c *client) Finish(r *run.Runner, res *spec.Result) (err error) {
 	if res.Listen.Memory, err = resident(); err != nil {
 		return err
@@ -193,7 +198,7 @@ func (c *client) Finish(r *run.Runner, res *spec.Result) (err error) {
 	return err
 }
 
-// resident is the memory of this process in bytes.
+// resident returns the resident memory of this process in bytes.
 func resident() (uint64, error) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

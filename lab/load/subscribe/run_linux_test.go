@@ -16,7 +16,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// specOf is a short run of five subscribers of a server that answers so.
+// specOf returns a short run of five subscribers of a server with this handler.
 func specOf(t *testing.T, answer http.HandlerFunc) *spec.Spec {
 	t.Helper()
 	s := httptest.NewServer(answer)
@@ -28,8 +28,8 @@ func specOf(t *testing.T, answer http.HandlerFunc) *spec.Spec {
 	}
 }
 
-// events sends one every millisecond until its client goes; each tenth id is left
-// out.
+// events sends an event every millisecond until the client disconnects; every tenth id is
+// missing.
 func events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for id := 1; r.Context().Err() == nil; id++ {
@@ -97,8 +97,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Over TLS and HTTP/2, where several share a connection, a run is the same; its
-// handshakes are told of.
+// A run over TLS and HTTP/2, with shared connections, also reports handshakes.
 func TestRunSecure(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("HTTP/2 %v", http2), func(t *testing.T) {
@@ -131,7 +130,7 @@ func TestRunSecure(t *testing.T) {
 	}
 }
 
-// Until others are ready the subscribers listen.
+// Subscribers read events while other generators are not ready.
 func TestWaitsForOthers(t *testing.T) {
 	var sent atomic.Int64
 	order := specOf(t, func(w http.ResponseWriter, r *http.Request) {
@@ -174,7 +173,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// What cannot come to a result says why, in its last event as well.
+// A run without a result returns an error, which the last event contains.
 func TestNoResult(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -185,7 +184,7 @@ func TestNoResult(t *testing.T) {
 		change func(*spec.Spec)
 		want   string
 	}{
-		{"refused", t.Context(), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, nil, "answer of another status than 200 (status 503)"},
+		{"refused", t.Context(), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, nil, "answer with a status other than 200 (status 503)"},
 		{"unwanted", t.Context(), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, nil, "answered all with status 204"},
 		{"cancelled", gone, events, nil, "cancelled"},
 		{"not meant", t.Context(), events, func(s *spec.Spec) { s.Pipeline = 2 }, "spec: subscribers with"},

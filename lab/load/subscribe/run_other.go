@@ -11,10 +11,10 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// Run holds the subscribers that a specification asks for. It needs epoll: on this
-// system it emits and returns an error that wraps errors.ErrUnsupported.
+// Run needs epoll: on this system it emits and returns an error that wraps
+// errors.ErrUnsupported.
 func Run(_ context.Context, _ *spec.Spec, emit func(spec.Event)) error {
-	err := fmt.Errorf("hold subscribers on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	err := fmt.Errorf("run subscribers on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 	emit(spec.Event{Error: err.Error()})
 	return err
 }

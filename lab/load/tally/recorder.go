@@ -38,6 +38,17 @@ func (c *Counters) Failures() (n uint64) {
 	return n
 }
 
+// KindsSince returns the failures since an earlier copy by the names of their kinds.
+func (c *Counters) KindsSince(before *Counters) map[string]uint64 {
+	kinds := map[string]uint64{}
+	for k, name := range Names {
+		if n := c.Errors[k] - before.Errors[k]; n > 0 {
+			kinds[name] = n
+		}
+	}
+	return kinds
+}
+
 // Recorder counts for the ticks and for the window.
 type Recorder struct {
 	Counters

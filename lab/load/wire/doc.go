@@ -1,14 +1,14 @@
-// Package wire is what lies between the socket of a connection and its protocol where
-// that is not HTTP/1.1 in clear, which needs nothing there:
+// Package wire is the layer between the socket of a connection and its protocol. HTTP/1.1
+// in clear does not need it.
 //
 //	requests of HTTP/1.1 ────────────┐
 //	requests of HTTP/2 ──▶ frames ───┴─▶ TLS ──▶ pending ──▶ socket
 //	plaintext ◀──────────────────────── TLS ◀── Receive ◀── socket
 //	                       (or neither)
 //
-// A [Conn] makes the TLS handshake and begins HTTP/2, encrypts what is to be sent and
-// decrypts what came, and keeps what the socket did not take. It has no loop: who
-// reads, waits and closes, what answers mean and what becomes of errors is the
-// caller's affair. Plaintext and ciphertext of all connections of a loop share two
-// buffers, so that a connection holds only what its socket did not take.
+// A [Conn] makes the TLS handshake, begins HTTP/2, encrypts output, decrypts input, and
+// keeps output that the socket did not accept. It has no loop: the caller reads, waits,
+// closes, and handles answers and errors. The connections of a loop share two buffers for
+// plaintext and ciphertext, so that a connection holds only output that its socket did not
+// accept.
 package wire

@@ -12,7 +12,7 @@ import (
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
-// What went wrong is told in words that say what it means.
+// Errors are explained.
 func TestWords(t *testing.T) {
 	odd := errors.New("odd")
 	refused := &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}
@@ -40,7 +40,7 @@ func TestWords(t *testing.T) {
 		{handshaking, &tlsc.Error{Kind: tlsc.Alert, Err: odd}, tally.KindTLS, "TLS alert from the server: odd"},
 		{handshaking, &tlsc.Error{Kind: tlsc.Record, Err: odd}, tally.KindTLS, "TLS: invalid data from the server: odd"},
 		{handshaking, &tlsc.Error{Kind: tlsc.Handshake, Err: odd}, tally.KindTLS, "TLS handshake: odd"},
-		{nil, syscall.ETIMEDOUT, tally.KindTimeout, "HTTP/2: no settings of the server in time"},
+		{nil, syscall.ETIMEDOUT, tally.KindTimeout, "HTTP/2: no settings from the server in time"},
 		{nil, syscall.ECONNRESET, tally.KindReset, "begin HTTP/2: connection reset by peer"},
 		{nil, tlsc.ErrClosed, tally.KindClosed, "HTTP/2: the server closed the connection at once; it may not support HTTP/2"},
 	} {

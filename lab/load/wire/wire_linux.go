@@ -13,31 +13,29 @@ import (
 )
 
 const (
-	// PieceSize is how many bytes of a request's content are sent at once, and Pieces
-	// how many of these before the other connections have their turn.
+	// PieceSize is the number of bytes of a request's content in one write. Pieces is the
+	// maximum of such writes in one Flush, so that other connections get their turn.
 	PieceSize = 256 << 10
 	Pieces    = 8
 )
 
-// Common is what the connections of one loop have in common. It belongs to the
-// thread of that loop.
+// Common is the state shared by the connections of one loop. It belongs to the thread of
+// that loop.
 type Common struct {
 	TLS        *tlsc.Client     // nil: in clear
 	HTTP2      *h2.Client       // nil: HTTP/1.1
-	Handshakes tally.Handshakes // of TLS, those that were completed
-	BytesOut   *uint64          // counts the bytes that sockets took
-	MaxOwed    int              // bytes that wait for a server which has TLS answered, and does not read; more is tlsc.ErrOwed
+	Handshakes tally.Handshakes // completed TLS handshakes
+	BytesOut   *uint64          // counts the bytes that sockets accepted
+	MaxOwed    int              // maximum of pending bytes that TLS sends in reply to a server that does not read; more is tlsc.ErrOwed
 
-	// The capacities up to which a connection keeps its buffers when they are empty,
-	// in bytes.
+	// The capacities in bytes up to which a connection keeps its empty buffers.
 	KeepFrames, KeepPending int
 
-	plain  []byte // of the present read, decrypted
-	cipher []byte // of the present write, encrypted
+	plain  []byte // decrypted input of the current read
+	cipher []byte // encrypted output of the current write
 }
 
-// Conn is one connection, or the place for one after the other: Begin begins it and
-// Close ends it.
+// Conn is one connection. It can be reused: Begin begins a connection and Close ends it.
 type Conn struct {
 	HTTP2 *h2.Conn // nil: HTTP/1.1, or the TLS handshake is not done
 
@@ -47,22 +45,22 @@ type Conn struct {
 	fd      int
 	began   int64
 	tls     *tlsc.Conn // nil: in clear
-	frames  []byte     // of HTTP/2 that were not handed on
-	pending []byte     // what the socket did not take
-	owed    int        // bytes of it that the server asked for
+	frames  []byte     // of HTTP/2, not sent yet
+	pending []byte     // output that the socket did not accept
+	owed    int        // bytes of pending that TLS sends in reply to the server
 	ready   bool       // the TLS handshake is done
-	broken  bool       // a write said that the peer is gone
+	broken  bool       // a write has failed
 }
 
-// New makes a place for a connection. handler takes the answers of HTTP/2. gone is
-// called, once a connection, when a write says that the peer is gone: what it said
-// before is still to be read.
+// New returns a Conn without a connection. handler receives the answers of HTTP/2. gone is
+// called once per connection, when a write has failed; earlier input from the peer can
+// still be read.
 func New(common *Common, handler h2.Handler, gone func()) Conn {
 	return Conn{common: common, handler: handler, gone: gone}
 }
 
 // Begin begins the handshakes on a socket that was connected at now, in nanoseconds.
-// The socket stays the caller's.
+// The caller keeps ownership of the socket.
 func (c *Conn) Begin(fd int, now int64) (err error) {
 	c.fd, c.began, c.ready, c.broken, c.owed = fd, now, false, false, 0
 	s := c.common
@@ -75,19 +73,18 @@ func (c *Conn) Begin(fd int, now int64) (err error) {
 	return err
 }
 
-// beginHTTP2 begins HTTP/2. The connection is established when the server's settings
-// are there.
+// beginHTTP2 begins HTTP/2. The connection is established when the server's settings have
+// arrived.
 func (c *Conn) beginHTTP2() error {
 	c.HTTP2 = c.common.HTTP2.New(c.handler)
 	_, err := c.Flush()
 	return err
 }
 
-// Receive takes bytes from the socket, and returns what they say to the protocol,
-// which is valid until the next Receive of any connection. ready says that the TLS
-// handshake is done and HTTP/1.1 may begin; HTTP/2 has begun by itself then. What
-// came with an error is of use as well, and precedes it. The error is io.EOF after
-// the end that TLS announces, otherwise one of package tlsc.
+// Receive handles bytes from the socket and returns the decrypted bytes, which are valid
+// until the next Receive of any connection. ready reports that the TLS handshake is done
+// and HTTP/1.1 may begin; HTTP/2 begins automatically. Bytes returned with an error precede
+// it and are valid. The error is io.EOF after close_notify, otherwise one of package tlsc.
 func (c *Conn) Receive(in []byte, now int64) (plain []byte, ready bool, err error) {
 	if c.tls == nil {
 		return in, false, nil
@@ -119,8 +116,8 @@ func (c *Conn) Receive(in []byte, now int64) (plain []byte, ready bool, err erro
 	return s.plain, ready, err
 }
 
-// Send encrypts b, if it is to be, and sends it behind what is pending. b is not kept.
-// It reports false when TLS is broken: then reading says why.
+// Send sends b after the pending output, encrypted if TLS is used. It does not retain b. It
+// returns false if TLS has failed: the next read returns the error.
 func (c *Conn) Send(b []byte) bool {
 	if c.tls != nil {
 		s := c.common
@@ -135,7 +132,7 @@ func (c *Conn) Send(b []byte) bool {
 	return true
 }
 
-// deliver sends b, which is not kept, behind what is pending.
+// deliver sends b after the pending output. It does not retain b.
 func (c *Conn) deliver(b []byte) {
 	if len(c.pending) == 0 {
 		b = b[c.sendSome(b):]
@@ -143,7 +140,7 @@ func (c *Conn) deliver(b []byte) {
 	c.pending = append(c.pending, b...)
 }
 
-// sendSome sends as much of b as the socket takes.
+// sendSome sends as much of b as the socket accepts.
 func (c *Conn) sendSome(b []byte) (n int) {
 	for n < len(b) && !c.broken {
 		k, errno := sock.Send(c.fd, b[n:])
@@ -161,7 +158,7 @@ func (c *Conn) sendSome(b []byte) (n int) {
 	return n
 }
 
-// lost takes note that the peer is gone.
+// lost records that a write has failed.
 func (c *Conn) lost() {
 	if !c.broken {
 		c.broken = true
@@ -169,18 +166,18 @@ func (c *Conn) lost() {
 	}
 }
 
-// Broken reports whether a write said that the peer is gone.
+// Broken reports whether a write has failed.
 func (c *Conn) Broken() bool { return c.broken }
 
-// Pending is how many bytes wait for the socket, and how many of them the server
-// asked for.
+// Pending returns how many bytes wait for the socket, and how many of them TLS sends in
+// reply to the server.
 func (c *Conn) Pending() (bytes, owed int) { return len(c.pending), c.owed }
 
-// Kept is how many bytes of memory the buffers of the connection have.
+// Kept returns the capacity of the connection's buffers in bytes.
 func (c *Conn) Kept() int { return cap(c.frames) + cap(c.pending) }
 
-// Unblock sends what is pending, and reports whether all of it is sent. It is to be
-// called when the socket takes bytes again.
+// Unblock sends the pending output, and reports whether all of it is sent. The caller calls
+// it when the socket is writable again.
 func (c *Conn) Unblock() bool {
 	if len(c.pending) == 0 {
 		return true
@@ -194,8 +191,8 @@ func (c *Conn) Unblock() bool {
 	return true
 }
 
-// Request opens a stream of HTTP/2 for a request, which leaves with the next Flush.
-// The slot is -1 if the server takes none.
+// Request opens a stream of HTTP/2 for a request, which the next Flush sends. The slot is
+// -1 if the server accepts no further stream.
 func (c *Conn) Request(r *h2.Request) (slot int) {
 	slot, c.frames = c.HTTP2.AppendRequest(c.frames, r)
 	return slot
@@ -204,10 +201,10 @@ func (c *Conn) Request(r *h2.Request) (slot int) {
 // Unsent reports whether requests of HTTP/2 wait for a Flush.
 func (c *Conn) Unsent() bool { return len(c.frames) > 0 }
 
-// Flush sends what is pending and what HTTP/2 has to say, if it has begun, as far as
-// the socket takes it, in one write unless it is much. more says that there is
-// something left which the socket may take. The error is that of a request's content
-// which could not be read.
+// Flush sends the pending output and the frames of HTTP/2, if it has begun, as far as the
+// socket accepts them, in one write per PieceSize bytes of content. more reports that Flush
+// should be called again although the socket may be writable. The error is that of reading
+// a request's content.
 func (c *Conn) Flush() (more bool, err error) {
 	for left := Pieces; c.Unblock() && !c.broken && c.HTTP2 != nil; left-- {
 		c.frames = c.HTTP2.AppendPending(c.frames, PieceSize)
@@ -228,19 +225,19 @@ func (c *Conn) Flush() (more bool, err error) {
 	return false, nil
 }
 
-// Truncated reports whether the peer, which has closed the connection, did so without
-// the end that TLS wants: content may have been cut off.
+// Truncated reports whether the peer closed the connection without close_notify of TLS:
+// content may have been cut off.
 func (c *Conn) Truncated() bool { return c.tls != nil && c.tls.End() != nil }
 
-// Failed says what a connection counts as that ended before it was established, and
-// what the error means. Without TLS, or when its handshake is done, the server's
-// settings of HTTP/2 were waited for. Errors are as for tlsc.Explain.
+// Failed returns the kind and the explanation of an error that ended a connection before it
+// was established. Without TLS, or after the TLS handshake, the connection was waiting for
+// the server's HTTP/2 settings. Errors are as for tlsc.Explain.
 func (c *Conn) Failed(err error) (tally.Kind, error) {
 	errno, is := errors.AsType[unix.Errno](err)
 	switch {
 	case c.tls != nil && !c.tls.Ready(), errors.Is(err, tlsc.ErrNoHTTP2):
 	case errno == unix.ETIMEDOUT:
-		return tally.KindTimeout, errors.New("HTTP/2: no settings of the server in time")
+		return tally.KindTimeout, errors.New("HTTP/2: no settings from the server in time")
 	case is:
 		return tally.KindReset, fmt.Errorf("begin HTTP/2: %w", err)
 	case errors.Is(err, tlsc.ErrClosed):
@@ -249,8 +246,9 @@ func (c *Conn) Failed(err error) (tally.Kind, error) {
 	return tally.KindTLS, tlsc.Explain(err)
 }
 
-// Close ends the connection, and frees what TLS holds. The server is told if the
-// connection was established, as far as the socket takes it. The socket stays open.
+// Close ends the connection and frees the TLS state. If the connection was established, it
+// sends GOAWAY and close_notify, as far as the socket accepts them. It does not close the
+// socket.
 func (c *Conn) Close(established bool) {
 	s := c.common
 	tell := established && !c.broken && len(c.pending) == 0
@@ -259,7 +257,7 @@ func (c *Conn) Close(established bool) {
 		c.HTTP2.Leave()
 		c.frames = c.HTTP2.AppendPending(c.frames[:0], 0)
 		if b = append(b, c.frames...); c.tls != nil {
-			// What cannot be encrypted is not missed.
+			// If encryption fails, GOAWAY is not sent.
 			b, _ = c.tls.Write(b[:0], c.frames)
 		}
 	}
@@ -268,13 +266,13 @@ func (c *Conn) Close(established bool) {
 	}
 	s.cipher = b
 	if tell && len(b) > 0 {
-		_, _ = sock.Send(c.fd, b) // who does not take it will see the end anyway
+		_, _ = sock.Send(c.fd, b) // best effort: the caller closes the socket
 	}
 	c.HTTP2, c.tls, c.owed = nil, nil, 0
 	c.frames, c.pending = empty(c.frames, s.KeepFrames), empty(c.pending, s.KeepPending)
 }
 
-// empty is b without content, or nil if its capacity is more than what is kept.
+// empty returns b without content, or nil if its capacity exceeds keep.
 func empty(b []byte, keep int) []byte {
 	if cap(b) > keep {
 		return nil

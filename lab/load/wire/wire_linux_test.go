@@ -20,7 +20,7 @@ import (
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
-// deaf is an h2.Handler that expects no answers.
+// deaf is an h2.Handler that ignores answers.
 type deaf struct{}
 
 func (deaf) Head(int, *h2.Head) {}
@@ -39,7 +39,7 @@ type pair struct {
 	peer   net.Conn
 }
 
-// newPair connects the two. They end with the test.
+// newPair returns a connected pair, which is closed with the test.
 func newPair(t *testing.T, secure, frames bool) *pair {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -77,11 +77,11 @@ func newPair(t *testing.T, secure, frames bool) *pair {
 	return p
 }
 
-// receive reads once, waiting for ten seconds at most, and returns what Receive does.
+// receive reads once, within ten seconds, and returns the result of Receive.
 func (p *pair) receive(t *testing.T) (plain []byte, ready bool, err error) {
 	t.Helper()
 	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, 10_000); n != 1 {
-		t.Fatalf("nothing came: %v", err)
+		t.Fatalf("no input: %v", err)
 	}
 	in := make([]byte, 64<<10)
 	n, errno := sock.Receive(p.fd, in)
@@ -110,7 +110,7 @@ func (p *pair) handshake(t *testing.T, protocols ...string) (server *tls.Conn, r
 	return server, ready, err
 }
 
-// drain reads all that is pending, and what is sent before it.
+// drain reads all output, including what is pending.
 func (p *pair) drain(t *testing.T) (all []byte) {
 	t.Helper()
 	if err := p.peer.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
@@ -128,7 +128,7 @@ func (p *pair) drain(t *testing.T) (all []byte) {
 	return all
 }
 
-// What the socket does not take waits for it, and requests behind it.
+// Output that the socket does not accept is pending, and requests follow it.
 func TestPending(t *testing.T) {
 	p := newPair(t, false, true)
 	if err := p.HTTP2.Feed([]byte{0, 0, 0, 4, 0, 0, 0, 0, 0}); err != nil || !p.HTTP2.Settled() {
@@ -172,14 +172,15 @@ func TestPending(t *testing.T) {
 		kinds = append(kinds, frame.Header().Type.String())
 	}
 	if got := strings.Join(kinds, " "); got != "HEADERS SETTINGS" {
-		t.Errorf("behind it came %s", got)
+		t.Errorf("after it: %s", got)
 	}
 	if p.Kept() > p.common.KeepFrames+p.common.KeepPending {
 		t.Errorf("%d bytes kept", p.Kept())
 	}
 }
 
-// Handshakes end in HTTP/1.1, in HTTP/2, or because the server does not offer it.
+// Handshakes end with HTTP/1.1, with HTTP/2, or with an error if the server does not offer
+// it.
 func TestHandshake(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -214,7 +215,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// What a server has TLS answer, and does not read, is bounded.
+// Replies of TLS that a server does not read are bounded.
 func TestOwed(t *testing.T) {
 	for _, most := range []int{0, tlsc.MaxOwed} {
 		p := newPair(t, true, false)
@@ -254,7 +255,7 @@ func TestGone(t *testing.T) {
 	}
 	n, _ := p.Pending()
 	if more, err := p.Flush(); !p.Broken() || p.gone != 1 || n != 3 || more || err != nil {
-		t.Errorf("broken %v, told %d times, %d bytes pending, %v", p.Broken(), p.gone, n, err)
+		t.Errorf("broken %v, gone %d times, %d bytes pending, %v", p.Broken(), p.gone, n, err)
 	}
 	p.Close(true)
 	if n, _ := p.Pending(); n != 0 || p.HTTP2 != nil {
@@ -262,8 +263,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// The end of an established connection is announced to the server, by TLS and by
-// HTTP/2.
+// Close announces the end of an established connection with TLS and HTTP/2.
 func TestClose(t *testing.T) {
 	for _, established := range []bool{false, true} {
 		for _, secure := range []bool{false, true} {
@@ -283,7 +283,7 @@ func TestClose(t *testing.T) {
 				t.Fatal(err)
 			}
 			told := secure && len(text) > 0
-			if !secure { // behind what HTTP/2 begins with
+			if !secure { // after the connection preface
 				told = len(text) > int(p.out) && text[p.out+3] == byte(http2.FrameGoAway)
 			}
 			if told != established || p.HTTP2 != nil || p.Truncated() {

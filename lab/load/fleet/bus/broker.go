@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// maxPayload bounds a message over the embedded server, in bytes: an order with
-// the body of a request in it is the largest.
+// maxPayload limits a message over the embedded server, in bytes. The largest message is an
+// order that contains the body of a request.
 const maxPayload = 8 << 20
 
 // Broker is the embedded NATS server.
@@ -19,8 +19,8 @@ type Broker struct {
 	port   int
 }
 
-// Listen starts a server at host:port; port 0 takes a free one. It lets in who
-// knows the token.
+// Listen starts a server at host:port; port 0 means a free one. Clients need the token. The
+// caller must close the Broker.
 func Listen(addr, token string) (*Broker, error) {
 	host, text, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -28,7 +28,7 @@ func Listen(addr, token string) (*Broker, error) {
 	}
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return nil, fmt.Errorf("listen at %s: port %q", addr, text)
+		return nil, fmt.Errorf("listen at %s: invalid port %q", addr, text)
 	}
 	if host == "" {
 		host = "0.0.0.0"
@@ -42,7 +42,7 @@ func Listen(addr, token string) (*Broker, error) {
 	s, err := server.NewServer(&server.Options{
 		Host: host, Port: listen, Authorization: password(token), MaxPayload: maxPayload,
 		NoSigs: true, NoLog: true,
-		AuthTimeout: readyWithin.Seconds(), // a process that has just been started on a busy machine takes its time
+		AuthTimeout: readyWithin.Seconds(), // a process that was just started on a busy machine is slow
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the embedded NATS server: %w", err)
@@ -62,8 +62,7 @@ func Listen(addr, token string) (*Broker, error) {
 	return b, nil
 }
 
-// free says why nobody can listen at an address, which the server itself does not
-// tell.
+// free returns the error of listening at an address, which the server does not return.
 func free(addr string) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -72,12 +71,12 @@ func free(addr string) error {
 	return l.Close()
 }
 
-// URL is the server's address for those who reach it by host.
+// URL returns the server's URL for clients that reach it by host.
 func (b *Broker) URL(host string) string {
 	return "nats://" + net.JoinHostPort(host, strconv.Itoa(b.port))
 }
 
-// Close ends the server and its connections, and waits until that is done.
+// Close stops the server, closes its connections, and waits for both.
 func (b *Broker) Close() {
 	b.server.Shutdown()
 	b.server.WaitForShutdown()

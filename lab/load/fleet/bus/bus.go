@@ -17,7 +17,7 @@ import (
 	"github.com/redline-go/redline/lab/load/fleet"
 )
 
-// Address is where the parts of a run meet.
+// Address identifies a run on a NATS server.
 type Address struct {
 	URL         string // nats://host:port; may hold a user and password
 	Run         string // name of the run: letters, digits, - and _
@@ -25,8 +25,7 @@ type Address struct {
 	Credentials string // file with a user's JWT and seed; empty: none
 }
 
-// New returns the address of a new run on a server, with a name and a token
-// that nobody can guess.
+// New returns the address of a new run on a server, with a random name and token.
 func New(url string) Address {
 	return Address{URL: url, Run: rand.Text()[:12], Token: rand.Text()}
 }
@@ -40,9 +39,9 @@ func (a Address) validate() error {
 	}
 	switch {
 	case a.URL == "":
-		return errors.New("no URL of a NATS server: write nats://host:4222")
+		return errors.New("no NATS server URL: write nats://host:4222")
 	case a.Run == "" || strings.TrimFunc(a.Run, word) != "":
-		return fmt.Errorf("name %q of the run: write letters, digits, - and _", a.Run)
+		return fmt.Errorf("run name %q: write letters, digits, - and _", a.Run)
 	case len(a.Token) < 16:
 		return fmt.Errorf("the run's token has %d characters: write at least 16", len(a.Token))
 	}
@@ -54,7 +53,7 @@ func (a Address) worker(id string) string        { return "redline." + a.Run + "
 func password(token string) string               { return hex.EncodeToString(mac(token, "connect", nil)) }
 func (a Address) seal(s string, b []byte) []byte { return mac(a.Token, s, b) }
 
-// mac authenticates a payload and what it is for.
+// mac returns the authentication code of a payload and its subject.
 func mac(token, subject string, b []byte) []byte {
 	h := hmac.New(sha256.New, []byte(token))
 	h.Write([]byte(subject)) // a hash never returns an error
@@ -66,16 +65,16 @@ func mac(token, subject string, b []byte) []byte {
 const (
 	sealHeader = "Redline-Seal"
 	retry      = 250 * time.Millisecond
-	retries    = 20       // of a connection that was lost
-	headroom   = 1 << 10  // bytes of a payload left for what surrounds a message
-	pending    = 16 << 10 // messages not read yet
+	retries    = 20       // maximum of attempts to restore a lost connection
+	headroom   = 1 << 10  // bytes of the maximum payload reserved for headers
+	pending    = 16 << 10 // maximum of unread messages
 
-	readyWithin = 30 * time.Second // of the server, and for one answer of it
-	flushWithin = 10 * time.Second // for what is still to be sent at the end
+	readyWithin = 30 * time.Second // timeout of the server's start, and of one answer from it
+	flushWithin = 10 * time.Second // timeout of the last flush
 )
 
-// Conn is one part's connection. That of a worker is a [fleet.Wire], that of the
-// coordinator makes a [fleet.Carrier] with [Coordinator].
+// Conn is a connection of a worker or the coordinator. That of a worker is a [fleet.Wire].
+// [Coordinator] returns that of the coordinator, a [fleet.Carrier].
 type Conn struct {
 	addr  Address
 	nc    *nats.Conn
@@ -85,11 +84,11 @@ type Conn struct {
 	err   error // valid after ended
 }
 
-// Worker connects a worker. It tries until the context ends, since a coordinator
-// may start later than its workers; what cannot get better ends it at once.
+// Worker connects a worker. It retries until the context ends, because the coordinator may
+// start later than its workers. A permanent error ends it at once.
 func Worker(ctx context.Context, a Address, id string) (*Conn, error) {
 	if id == "" {
-		return nil, errors.New("a worker without an id")
+		return nil, errors.New("the worker has no id")
 	}
 	return dial(ctx, a, a.worker(id))
 }
@@ -97,8 +96,8 @@ func Worker(ctx context.Context, a Address, id string) (*Conn, error) {
 // CoordinatorConn is the coordinator's connection.
 type CoordinatorConn struct{ *Conn }
 
-// Coordinator connects the coordinator, as Worker does. Of a server that does not
-// come the error says why, besides that the context has ended.
+// Coordinator connects the coordinator, as Worker does. When the context ends, the error
+// includes that of the last attempt.
 func Coordinator(ctx context.Context, a Address) (CoordinatorConn, error) {
 	c, err := dial(ctx, a, a.coordinator())
 	return CoordinatorConn{c}, err
@@ -124,11 +123,11 @@ func dial(ctx context.Context, a Address, subject string) (*Conn, error) {
 		err = sub.SetPendingLimits(pending, 8*maxPayload)
 	}
 	if err == nil {
-		err = nc.FlushTimeout(readyWithin) // the server knows the subscription
+		err = nc.FlushTimeout(readyWithin) // wait until the server has the subscription
 	}
 	if err != nil {
 		nc.Close()
-		return nil, fmt.Errorf("subscribe at the NATS server: %w", err)
+		return nil, fmt.Errorf("subscribe to the NATS server: %w", err)
 	}
 	reading, end := context.WithCancel(context.Background())
 	c := &Conn{addr: a, nc: nc, inbox: make(chan *fleet.Message, 64), end: end, ended: make(chan struct{})}
@@ -136,7 +135,7 @@ func dial(ctx context.Context, a Address, subject string) (*Conn, error) {
 	return c, nil
 }
 
-// connect tries again while there is hope.
+// connect connects, and retries after errors that may be temporary.
 func connect(ctx context.Context, url string, options []nats.Option) (*nats.Conn, error) {
 	for {
 		nc, err := nats.Connect(url, options...)
@@ -145,7 +144,7 @@ func connect(ctx context.Context, url string, options []nats.Option) (*nats.Conn
 		}
 		err = fmt.Errorf("connect to the NATS server at %s: %w", redact(url), err)
 		if errors.Is(err, nats.ErrAuthorization) {
-			return nil, fmt.Errorf("%w; is the token that of this run?", err)
+			return nil, fmt.Errorf("%w; check that the token is that of this run", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -155,7 +154,7 @@ func connect(ctx context.Context, url string, options []nats.Option) (*nats.Conn
 	}
 }
 
-// redact leaves the user and password out of a URL.
+// redact removes the user and password from a URL.
 func redact(url string) string {
 	if scheme, rest, ok := strings.Cut(url, "://"); ok {
 		return scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]
@@ -163,11 +162,10 @@ func redact(url string) string {
 	return url[strings.LastIndexByte(url, '@')+1:]
 }
 
-// Address is where the parts of the run meet.
+// Address returns the address of the run.
 func (c *Conn) Address() Address { return c.addr }
 
-// read passes on what is sealed with the run's token. What is not was sent by a
-// stranger and is none of our business.
+// read passes messages with a valid seal to the inbox, and ignores all others.
 func (c *Conn) read(ctx context.Context, sub *nats.Subscription) {
 	defer close(c.ended)
 	defer close(c.inbox)
@@ -177,7 +175,7 @@ func (c *Conn) read(ctx context.Context, sub *nats.Subscription) {
 			switch {
 			case ctx.Err() != nil:
 			case errors.Is(err, nats.ErrConnectionClosed):
-				c.err = fmt.Errorf("the connection to the NATS server at %s was lost, and did not come back within %v: %w", redact(c.addr.URL), retries*retry, err)
+				c.err = fmt.Errorf("the connection to the NATS server at %s was lost, and was not restored within %v: %w", redact(c.addr.URL), retries*retry, err)
 			default:
 				c.err = fmt.Errorf("read from the NATS server: %w", err)
 			}
@@ -190,7 +188,7 @@ func (c *Conn) read(ctx context.Context, sub *nats.Subscription) {
 		}
 		m := new(fleet.Message)
 		if err := json.Unmarshal(in.Data, m); err != nil {
-			c.err = fmt.Errorf("read a message with the run's seal: %w", err)
+			c.err = fmt.Errorf("parse a message with a valid seal: %w", err)
 			return
 		}
 		m.Arrived = arrived
@@ -202,7 +200,7 @@ func (c *Conn) read(ctx context.Context, sub *nats.Subscription) {
 	}
 }
 
-// Room is how many bytes an order may have.
+// Room returns the maximum size of an order in bytes.
 func (c *Conn) Room() int64 { return c.nc.MaxPayload() - 2*headroom }
 
 // publish sends one message.
@@ -212,7 +210,7 @@ func (c *Conn) publish(subject string, m *fleet.Message) error {
 		return err
 	}
 	if limit := c.nc.MaxPayload() - headroom; int64(len(data)) > limit {
-		return fmt.Errorf("a message of %d bytes is larger than the %d that the NATS server takes: raise its max_payload, or send smaller bodies", len(data), limit)
+		return fmt.Errorf("a message of %d bytes exceeds the NATS server's limit of %d: raise its max_payload, or send smaller bodies", len(data), limit)
 	}
 	out := nats.NewMsg(subject)
 	out.Data = data
@@ -234,16 +232,16 @@ func (c CoordinatorConn) Send(worker string, m *fleet.Message) error {
 // Inbox implements fleet.Wire and fleet.Carrier.
 func (c *Conn) Inbox() <-chan *fleet.Message { return c.inbox }
 
-// Close sends what was not sent yet, waits ten seconds at most for that, and
-// ends the connection. The error says why the inbox ended before, if it did, or
-// that something was not sent. It does not wait for a server that has gone.
+// Close flushes unsent messages, for ten seconds at most, and closes the connection. It does
+// not wait if the server is disconnected. The error reports why the inbox was closed early,
+// or that messages were not sent.
 func (c *Conn) Close() error {
 	var flushed error
 	switch {
 	case c.nc.IsConnected():
 		flushed = c.nc.FlushTimeout(flushWithin)
 		if errors.Is(flushed, nats.ErrConnectionClosed) {
-			flushed = nil // the reader's error is the better one
+			flushed = nil // the reader's error is more precise
 		}
 	case !c.nc.IsClosed():
 		flushed = nats.ErrDisconnected

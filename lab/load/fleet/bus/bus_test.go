@@ -14,10 +14,10 @@ import (
 	"github.com/redline-go/redline/lab/load/fleet"
 )
 
-// patience bounds everything that is waited for.
+// patience bounds every wait.
 const patience = 30 * time.Second
 
-// open starts a broker and gives the address of a run on it.
+// open starts a broker and returns the address of a run on it.
 func open(t *testing.T) Address {
 	t.Helper()
 	a := New("")
@@ -53,7 +53,7 @@ func next(t *testing.T, inbox <-chan *fleet.Message) *fleet.Message {
 		}
 		return m
 	case <-time.After(patience):
-		t.Fatal("nothing came")
+		t.Fatal("no message arrived")
 	}
 	return nil
 }
@@ -94,18 +94,18 @@ func TestBothWays(t *testing.T) {
 	}
 }
 
-// A worker may be there first.
+// A worker may start before the coordinator.
 func TestCoordinatorComesLater(t *testing.T) {
 	for range 10 {
 		if comesLater(t) {
 			return
 		}
 	}
-	t.Error("every port was taken by somebody else")
+	t.Error("every port was in use by another process")
 }
 
-// comesLater starts a worker, and then the server at the port that was free; it
-// reports false when somebody else was faster.
+// comesLater starts a worker and then the server, at a port that was free. It returns false
+// if another process has taken the port meanwhile.
 func comesLater(t *testing.T) bool {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -169,8 +169,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Who may use the server, but does not know the run's token, cannot make
-// anything up.
+// A user of the server without the run's token cannot forge messages.
 func TestForgery(t *testing.T) {
 	a, ctx := open(t), within(t)
 	coordinator, err := Coordinator(ctx, a)
@@ -225,7 +224,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// orphan is a worker whose server was there, and has gone.
+// orphan returns a worker whose server has ended.
 func orphan(t *testing.T) *Conn {
 	t.Helper()
 	a := New("")
@@ -242,7 +241,7 @@ func orphan(t *testing.T) *Conn {
 	return w
 }
 
-// Who closes does not wait for a server that has gone.
+// Close does not wait for a server that has ended.
 func TestCloseWithoutServer(t *testing.T) {
 	w := orphan(t)
 	for end := time.Now().Add(patience); w.nc.IsConnected(); time.Sleep(time.Millisecond) {
@@ -250,19 +249,19 @@ func TestCloseWithoutServer(t *testing.T) {
 			t.Fatal("still connected")
 		}
 	}
-	// Soon after that it gives up, and the reader says so.
+	// Later the client gives up, and the reader returns the error.
 	if err := w.Close(); !errors.Is(err, nats.ErrDisconnected) && !errors.Is(err, nats.ErrConnectionClosed) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// A server that is gone for good closes the inbox, and Close says why.
+// If the server stays away, the inbox is closed, and Close returns the reason.
 func TestServerGone(t *testing.T) {
 	w := orphan(t)
 	select {
 	case _, open := <-w.Inbox():
 		if open {
-			t.Error("a message from nowhere")
+			t.Error("a message without a server")
 		}
 	case <-time.After(2 * patience):
 		t.Fatal("the inbox stays open")

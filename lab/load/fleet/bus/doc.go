@@ -1,19 +1,18 @@
 // Package bus carries the messages of a fleet over NATS, for workers on other
 // machines.
 //
-// The server is embedded in the coordinator ([Listen]) or one that exists. A run
-// has subjects of its own,
+// The server is embedded in the coordinator ([Listen]) or an existing one. Each run has its
+// own subjects,
 //
-//	redline.RUN.coordinator    what workers send
-//	redline.RUN.worker.ID      what is sent to one of them
+//	redline.RUN.coordinator    messages from workers
+//	redline.RUN.worker.ID      messages to one worker
 //
-// and a token that coordinator and workers share: it opens the embedded server,
-// and each message bears a seal made with it (HMAC-SHA256 over subject and
-// payload), so that on a server that others use as well nobody can order a
-// worker about or make up a result. The token itself is not sent. What is sent
-// can be read by those whom the server lets read it: requests with secrets in
-// them belong on a server of one's own, or one with TLS.
+// and a token that coordinator and workers share. The token gives access to the embedded
+// server and seals each message (HMAC-SHA256 over subject and payload), so that other users
+// of a shared server can forge neither orders nor results. The token itself is never sent.
+// Messages are not encrypted: if requests contain secrets, use a private server or one with
+// TLS.
 //
-// NATS keeps no messages here (no JetStream): a run is over in minutes, and its
-// parts notice each other's silence.
+// NATS does not store messages (no JetStream): a run takes minutes, and coordinator and
+// workers detect each other's silence.
 package bus

@@ -16,8 +16,8 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// partEnv in its environment makes the test binary a part of the proof: the
-// stage, with server, NATS and coordinator, or one of its workers.
+// partEnv in its environment makes the test binary a part of the test: the stage, with
+// server, NATS and coordinator, or one of its workers.
 const partEnv = "REDLINE_TEST_PART"
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// ip runs iproute2's command in the network namespace of this process.
+// ip runs the command of iproute2 in the network namespace of this process.
 func ip(args string) error {
 	out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput()
 	if err != nil {
@@ -48,16 +48,16 @@ func ip(args string) error {
 	return nil
 }
 
-// call is the line that a worker gets on its standard input once the other end
-// of its network stands.
+// call is the line that a worker reads from its standard input when the other end of its
+// network is ready.
 type call struct {
 	Address Address
 	Index   int
-	Device  string // empty: there is nothing but the host's loopback
+	Device  string // empty: use the host's loopback
 	Net     string // its address, with the length of the prefix
 }
 
-// work is a worker: it ends at the end of its standard input at the latest.
+// work runs a worker, which ends at the end of its standard input at the latest.
 func work() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
@@ -71,7 +71,7 @@ func work() error {
 		return err
 	}
 	go func() {
-		// Nothing more comes but the end, of which any error is one.
+		// Only the end of the input follows; an error counts as the end.
 		_, _ = in.ReadByte()
 		cancel()
 	}()
@@ -89,11 +89,11 @@ func work() error {
 	}
 	w := fleet.Worker{ID: id, Index: c.Index, Generate: generate, Silence: patience}
 	err = w.Work(ctx, conn)
-	_ = conn.Close() // there is nothing more to send
+	_ = conn.Close() // nothing is unsent
 	return err
 }
 
-// generate is the real generator behind the fleet's interface.
+// generate adapts the real generator to the fleet's interface.
 func generate(ctx context.Context, order json.RawMessage, emit func(json.RawMessage)) error {
 	var s spec.Spec
 	if err := json.Unmarshal(order, &s); err != nil {
@@ -111,8 +111,8 @@ func generate(ctx context.Context, order json.RawMessage, emit func(json.RawMess
 // scene is what the stage reports to the test.
 type scene struct {
 	Outcome    *fleet.Outcome
-	Served     []uint64 // requests that the server saw of each worker
+	Served     []uint64 // requests that the server received from each worker
 	Namespaces []string // network namespaces of the workers
 	PIDs       []int
-	Killed     time.Duration // after the agreed start, when the killer struck
+	Killed     time.Duration // time of the kill after the agreed start
 }

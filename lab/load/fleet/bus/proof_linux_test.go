@@ -17,8 +17,8 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// perform runs the stage and returns its scene. With namespaces it fails with an
-// error of [exec.Cmd.Start] where they cannot be made.
+// perform runs the stage and returns its scene. If namespaces are requested and cannot be
+// created, it returns the error of [exec.Cmd.Start].
 func perform(t *testing.T, flags uintptr) (*scene, error) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -55,8 +55,8 @@ func perform(t *testing.T, flags uintptr) (*scene, error) {
 	return &s, nil
 }
 
-// namespaces tells how network namespaces can be made here: as root, as root of
-// a user namespace of one's own, or not at all.
+// namespaces returns how network namespaces can be created here: as root, as root of a new
+// user namespace, or not at all.
 func namespaces(t *testing.T) uintptr {
 	t.Helper()
 	if _, err := exec.LookPath("ip"); err != nil {
@@ -67,7 +67,7 @@ func namespaces(t *testing.T) uintptr {
 	if os.Getuid() != 0 {
 		flags |= syscall.CLONE_NEWUSER
 	}
-	// Whether veth pairs can be made is seen in a namespace that ends with the command.
+	// Try to create a veth pair in a namespace that ends with the command.
 	try := exec.Command("ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1")
 	try.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags}
 	if flags&syscall.CLONE_NEWUSER != 0 {
@@ -81,10 +81,9 @@ func namespaces(t *testing.T) uintptr {
 	return flags
 }
 
-// TestWorkerKilledHalfWay: four workers, each a process in a network namespace of
-// its own, load a server and talk to their coordinator over NATS; one is killed on
-// the way. The outcome says so and is right for the rest, by the server's own
-// count. Nothing is left behind.
+// TestWorkerKilledHalfWay: four workers, each a process in its own network namespace, load a
+// server and communicate with their coordinator over NATS; one is killed during the run. The
+// outcome reports this and agrees with the server's own count. Nothing is left behind.
 func TestWorkerKilledHalfWay(t *testing.T) {
 	before := interfaces(t)
 	flags := namespaces(t)
@@ -126,7 +125,7 @@ func interfaces(t *testing.T) (names []string) {
 	return names
 }
 
-// check holds the outcome against what the server saw and what was done.
+// check compares the outcome with the server's counts and the events of the run.
 func (s *scene) check(t *testing.T) {
 	o := s.Outcome
 	t.Logf("served %v; outcome: %d requests in %.2f s, %.0f/s, %.1f %% lost\n%s", s.Served, o.Requests, o.Seconds, o.Rate, 100*o.Lost, strings.Join(o.Failures, "\n"))
@@ -156,11 +155,11 @@ func (s *scene) check(t *testing.T) {
 		t.Errorf("%d requests and %d latencies, want %d and %d", o.Requests, o.Latency["hdr"].Count, requests, measured)
 	}
 	if o.Lost <= 0 || o.Lost >= 1.0/workers {
-		t.Errorf("%v of the plan lost by losing a part of a quarter", o.Lost)
+		t.Errorf("%v of the plan lost, want less than a quarter", o.Lost)
 	}
 	words := fmt.Sprintf("worker %d (process %d on ", victim, s.PIDs[victim])
 	if !slices.ContainsFunc(o.Failures, func(f string) bool {
-		return strings.HasPrefix(f, words) && strings.Contains(f, "s into the window of 5s: it fell silent. With it ") && strings.HasSuffix(f, "before are counted")
+		return strings.HasPrefix(f, words) && strings.Contains(f, "s into the window of 5s: it stopped responding. ") && strings.HasSuffix(f, " s are counted")
 	}) {
 		t.Errorf("failures %q", o.Failures)
 	}

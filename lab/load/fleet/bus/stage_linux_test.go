@@ -23,8 +23,8 @@ import (
 const (
 	workers = 4
 	victim  = 2
-	window  = 5 * time.Second           // four of which a slow machine has before the killer's comes too late
-	apart   = "REDLINE_TEST_NAMESPACES" // set: each worker in a network namespace of its own
+	window  = 5 * time.Second           // the kill is after one second; a slow machine may be four seconds late
+	apart   = "REDLINE_TEST_NAMESPACES" // set: each worker in its own network namespace
 )
 
 // player is a worker process on the stage.
@@ -34,9 +34,8 @@ type player struct {
 	host  string // at which it reaches the stage
 }
 
-// stage plays the whole piece and prints the scene. In namespaces, the stage is
-// in one of its own, so that the host's network is not touched, and what is made
-// here ends with the last process in it.
+// stage runs the whole test and prints the scene. With namespaces, the stage is in its own
+// one: the host's network is not changed, and the interfaces end with the last process in it.
 //
 //	stage    v0 10.77.0.1 ──── eth0 10.77.0.2   worker 0
 //	         v1 10.77.1.1 ──── eth0 10.77.1.2   worker 1
@@ -96,7 +95,7 @@ func stage() error {
 	return json.NewEncoder(os.Stdout).Encode(s)
 }
 
-// cast starts the workers and connects their networks with the stage's.
+// cast starts the workers and connects their networks to that of the stage.
 func cast(ctx context.Context, a Address, broker *Broker) ([]player, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -140,7 +139,7 @@ func cast(ctx context.Context, a Address, broker *Broker) ([]player, error) {
 	return players, nil
 }
 
-// end lets a worker end, and waits. The one that was killed is not an error.
+// end ends a worker and waits for it. The exit status of the killed one is not an error.
 func (p *player) end() error {
 	closing := p.stdin.Close()
 	err := p.cmd.Wait()
@@ -150,7 +149,7 @@ func (p *player) end() error {
 	return errors.Join(closing, err)
 }
 
-// play is the run, and after a second of it the murder.
+// play carries out the run, and kills the victim after one second of it.
 func (s *scene) play(ctx context.Context, coordinator CoordinatorConn, players []player, port int) error {
 	shares, err := fleet.Split(fleet.Load{Workers: workers, Connections: 2 * workers})
 	if err != nil {

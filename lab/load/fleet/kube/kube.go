@@ -15,37 +15,37 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Fleet is what is to run in a cluster.
+// Fleet describes a fleet in a cluster.
 type Fleet struct {
-	Name      string // of the objects, lower-case; another for each run, as Jobs do not change
+	Name      string // of the objects, lower-case; different for each run, because Jobs are immutable
 	Namespace string // empty: that of kubectl's context
 	Image     string // has the redline command as its entry point
 	Workers   int
 
-	Coordinator []string          // arguments of the coordinator's container; none: it is elsewhere, and NATS is where the workers meet it
-	Worker      []string          // arguments of a worker's
-	Files       map[string][]byte // by name; the coordinator finds them in FilesDir
+	Coordinator []string          // arguments of the coordinator's container; none: it runs elsewhere and uses the server NATS
+	Worker      []string          // arguments of a worker's container
+	Files       map[string][]byte // by name; mounted in FilesDir of the coordinator
 
 	Run   string // name of the run, in EnvRun of all containers
-	Token string // its secret, in EnvToken
-	NATS  string // URL of a NATS server that exists; empty: the coordinator listens at Port
+	Token string // secret of the run, in EnvToken
+	NATS  string // URL of an existing NATS server; empty: the coordinator listens at Port
 
-	CPU, Memory string        // of each container, asked for and not exceeded; such as 2 and 1Gi
+	CPU, Memory string        // request and limit of each container, such as 2 and 1Gi
 	Deadline    time.Duration // after which Kubernetes ends the Jobs
 }
 
-// What the containers are told.
+// Environment variables, directory and port of the containers.
 const (
 	EnvRun   = "REDLINE_RUN"          // name of the run
 	EnvToken = "REDLINE_TOKEN"        // its secret
-	EnvNATS  = "REDLINE_NATS"         // URL of the NATS server; the coordinator of an embedded one has none
-	EnvIndex = "JOB_COMPLETION_INDEX" // of a worker's share
-	FilesDir = "/etc/redline"         // where Files are
+	EnvNATS  = "REDLINE_NATS"         // URL of the NATS server; not set in the coordinator if it is embedded
+	EnvIndex = "JOB_COMPLETION_INDEX" // index of a worker's share
+	FilesDir = "/etc/redline"         // directory of Files
 	Port     = 4222                   // of the embedded NATS server
 )
 
 const (
-	user    = 65532 // of no account, as distroless images have it
+	user    = 65532 // the non-root user of distroless images
 	keepFor = 24 * time.Hour
 	maxFile = 900 << 10 // bytes in a ConfigMap, base64 included
 )
@@ -56,10 +56,10 @@ var (
 	fileForm     = regexp.MustCompile(`^[A-Za-z0-9][-._A-Za-z0-9]{0,252}$`)
 )
 
-// IsQuantity reports whether text is an amount of CPU or memory as a Fleet has it.
+// IsQuantity reports whether text is a valid amount of CPU or memory of a Fleet.
 func IsQuantity(text string) bool { return quantityForm.MatchString(text) }
 
-// IsName reports whether text can be a Fleet's name, or its namespace.
+// IsName reports whether text is a valid name or namespace of a Fleet.
 func IsName(text string) bool { return nameForm.MatchString(text) }
 
 func (f *Fleet) validate() error {
@@ -73,25 +73,25 @@ func (f *Fleet) validate() error {
 	case f.Workers < 1:
 		return fmt.Errorf("%d workers: write at least 1", f.Workers)
 	case len(f.Coordinator) == 0 && (f.NATS == "" || len(f.Files) > 0):
-		return errors.New("no coordinator, and no NATS server to meet it at, or files for nobody")
+		return errors.New("a coordinator outside the cluster needs the URL of a NATS server, and no files")
 	case f.Run == "" || f.Token == "":
-		return errors.New("a run without name or token")
+		return errors.New("the run has no name or no token")
 	case !IsQuantity(f.CPU):
 		return fmt.Errorf("CPU %q: write a number of cores, such as 2 or 500m", f.CPU)
 	case !IsQuantity(f.Memory):
 		return fmt.Errorf("memory %q: write an amount such as 1Gi", f.Memory)
 	case f.Deadline < time.Second:
-		return fmt.Errorf("a deadline of %v", f.Deadline)
+		return fmt.Errorf("deadline %v: write at least 1s", f.Deadline)
 	}
 	size := 0
 	for name, b := range f.Files {
 		if !fileForm.MatchString(name) {
-			return fmt.Errorf("file %q: a ConfigMap takes letters, digits, -, _ and . in names", name)
+			return fmt.Errorf("file %q: names in a ConfigMap can hold letters, digits, -, _ and . only", name)
 		}
 		size += base64.StdEncoding.EncodedLen(len(b))
 	}
 	if size > maxFile {
-		return fmt.Errorf("files of %d bytes: a ConfigMap holds %d; take smaller ones, or make a body up with --upload SIZE", size, maxFile)
+		return fmt.Errorf("files of %d bytes: a ConfigMap holds %d; use smaller files, or generate a body with --upload SIZE", size, maxFile)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func Render(f Fleet) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// The components of a fleet, as their labels and names have them.
+// The components of a fleet, as in labels and names.
 const (
 	coordinator = "coordinator"
 	worker      = "worker"
@@ -159,7 +159,7 @@ func (f *Fleet) object(version, kind, name, component string) object {
 	}
 }
 
-// job is a Job without what is special about its pods.
+// job returns a Job without the settings of a particular component.
 func (f *Fleet) job(component string, n int, args []string, env ...variable) (object, *jobSpec) {
 	spec := &jobSpec{
 		Completions: n, Parallelism: n,
@@ -222,13 +222,13 @@ func (f *Fleet) workers() object {
 	return o
 }
 
-// Apply hands manifests to kubectl apply, with the flags given, such as
-// --context, and returns what it said. kubectl is the command's name or path.
+// Apply passes manifests to kubectl apply, with flags such as --context, and returns its
+// output. kubectl is the command's name or path.
 func Apply(ctx context.Context, kubectl string, manifests []byte, flags ...string) (string, error) {
 	return call(ctx, kubectl, "apply", manifests, flags)
 }
 
-// Delete has kubectl delete what Apply made, and does not wait until it is gone.
+// Delete deletes what Apply created, with kubectl delete, and does not wait for completion.
 func Delete(ctx context.Context, kubectl string, manifests []byte, flags ...string) (string, error) {
 	return call(ctx, kubectl, "delete", manifests, append([]string{"--ignore-not-found", "--wait=false"}, flags...))
 }

@@ -56,7 +56,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// parse reads the objects back as anybody would.
+// parse renders a fleet and parses the objects.
 func parse(t *testing.T, f Fleet) map[string]any {
 	t.Helper()
 	b, err := Render(f)
@@ -75,7 +75,7 @@ func parse(t *testing.T, f Fleet) map[string]any {
 	}
 }
 
-// at is the value at a path, in which a number is an element of a list.
+// at returns the value at a path, in which a number is the index of a list element.
 func at(v any, path string) any {
 	for key := range strings.SplitSeq(path, ".") {
 		switch x := v.(type) {
@@ -108,7 +108,7 @@ func TestObjects(t *testing.T) {
 		{"Job/checkout-worker", "spec.parallelism", 4},
 		{"Job/checkout-worker", "spec.backoffLimitPerIndex", 0},
 		{"Job/checkout-worker", "spec.maxFailedIndexes", 4},
-		{"Job/checkout-worker", "spec.backoffLimit", nil}, // would end the others with the first
+		{"Job/checkout-worker", "spec.backoffLimit", nil}, // would end all pods after the first failure
 		{"Job/checkout-worker", pod + "containers.0.env.1.valueFrom.secretKeyRef.name", "checkout"},
 		{"Job/checkout-worker", pod + "containers.0.env.2.value", "nats://checkout:4222"},
 		{"Job/checkout-worker", pod + "containers.0.env.3.name", "JOB_COMPLETION_INDEX"},
@@ -137,14 +137,14 @@ func TestObjects(t *testing.T) {
 			}
 		}
 	}
-	// The service must find the coordinator, and nothing else.
+	// The service must select only the coordinator.
 	if got, want := fmt.Sprint(at(o["Service/checkout"], "spec.selector")), fmt.Sprint(at(o["Job/checkout-coordinator"], "spec.template.metadata.labels")); got != want {
 		t.Errorf("the service selects %s, the coordinator is %s", got, want)
 	}
 	if fmt.Sprint(at(o["Service/checkout"], "spec.selector")) == fmt.Sprint(at(o["Job/checkout-worker"], "spec.template.metadata.labels")) {
 		t.Error("the service selects workers")
 	}
-	// The token is nowhere but in the Secret.
+	// Only the Secret contains the token.
 	for name, object := range o {
 		if b, err := yaml.Marshal(object); err != nil || name != "Secret/checkout" && bytes.Contains(b, []byte("quoted")) {
 			t.Errorf("%s holds the token: %v", name, err)
@@ -167,7 +167,7 @@ func TestExternalServer(t *testing.T) {
 	}
 }
 
-// A coordinator that is elsewhere is none of the objects.
+// A coordinator outside the cluster has no Job.
 func TestWorkersAlone(t *testing.T) {
 	f := external()
 	f.Coordinator = nil
@@ -186,7 +186,7 @@ func TestRefused(t *testing.T) {
 		"CPU":       func(f *Fleet) { f.CPU = "two" },
 		"memory":    func(f *Fleet) { f.Memory = "" },
 		"NATS":      func(f *Fleet) { f.Coordinator, f.Files = nil, nil },
-		"nobody":    func(f *Fleet) { f.Coordinator, f.NATS = nil, "nats://h:1" },
+		"no files":  func(f *Fleet) { f.Coordinator, f.NATS = nil, "nats://h:1" },
 		"deadline":  func(f *Fleet) { f.Deadline = 0 },
 		"file":      func(f *Fleet) { f.Files = map[string][]byte{"a/b": nil} },
 		"files":     func(f *Fleet) { f.Files = map[string][]byte{"a": make([]byte, 1<<20)} },
@@ -199,7 +199,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// kubectl is stood in for by a script, for what is tested is what it is given.
+// A script replaces kubectl and prints its arguments and input.
 func TestApply(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "kubectl")
 	text := "#!/bin/sh\necho \"$@\"\ncat\n[ \"$4\" != --fail ]\n"

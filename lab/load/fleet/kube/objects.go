@@ -1,8 +1,7 @@
 package kube
 
-// The parts of the Kubernetes API that are written here, in the order in which
-// people write them. Two hundred lines less than a client library, of which
-// nothing else would be used.
+// These types are the parts of the Kubernetes API that this package writes, in the usual
+// order. They avoid a client library, of which nothing else would be used.
 
 type object struct {
 	APIVersion string            `yaml:"apiVersion"`

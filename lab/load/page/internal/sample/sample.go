@@ -206,7 +206,7 @@ func (m *maker) beside(d *present.Document, kind string) {
 			}
 			w.RequestsPerSecond = float64(w.Requests) / w.Seconds
 			if i == 1 {
-				w.Lost, w.CPUUtilisation = "worker 1 (process 4001 on rack-4) was lost: it fell silent", 0
+				w.Lost, w.CPUUtilisation = "worker 1 (process 4001 on rack-4) was lost: it stopped responding", 0
 			}
 			list = append(list, w)
 		}
