@@ -113,7 +113,7 @@ func TestLoadExport(t *testing.T) {
 	}
 }
 
-// eventsForExport returns a handler of a stream of events.
+// eventsForExport starts a server of event streams, and returns its URL.
 func eventsForExport(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
