@@ -151,6 +151,7 @@ type Run struct {
 // Target is the result of one request of a scenario in the window.
 type Target struct {
 	Name     string            `json:"name"`
+	Tags     map[string]string `json:"tags,omitempty"`
 	Setup    bool              `json:"setup,omitempty"`  // a request that each user sends once, and that no other figure of the run includes
 	Requests uint64            `json:"requests"`         // right responses
 	Errors   uint64            `json:"errors"`           // connections that failed with the response outstanding
@@ -158,8 +159,35 @@ type Target struct {
 	Latency  Latency           `json:"latency"`          // as the run's, to two digits, or one if there are very many targets
 }
 
+// Tag is the sum of the targets with the same value of a tag, setup excluded.
+type Tag struct {
+	Name     string  `json:"name"`
+	Value    string  `json:"value"`
+	Requests uint64  `json:"requests"` // right responses
+	Errors   uint64  `json:"errors"`   // wrong and missing responses
+	Latency  Latency `json:"latency"`  // as that of targets
+}
+
 // Failures returns how many requests had no right response: wrong and missing ones.
 func (t *Target) Failures() uint64 { return t.Errors + CountErrors(t.Checks) }
+
+// Iterations are those of all flows of a scenario. An iteration is one pass of a user through
+// a flow, from its first request to the last answer, and counts in the window in which that
+// came; in an open loop it begins when its first request was due.
+type Iterations struct {
+	Flow
+	Flows []Flow `json:"flows"` // each by itself
+}
+
+// Flow is the result of the iterations of one flow.
+type Flow struct {
+	Name         string  `json:"name,omitempty"`
+	Completed    uint64  `json:"completed"`     // the last answer came, whatever checks said of it
+	Aborted      uint64  `json:"aborted"`       // an answer was lost, a capture failed, or the user left
+	Unfinished   uint64  `json:"unfinished"`    // under way when the window ended; they have no time
+	Time         Latency `json:"time"`          // of the completed ones, to two digits
+	WithoutThink Latency `json:"without_think"` // the sum of the latencies of their requests
+}
 
 // Open is the result of the arrivals of an open loop that were due in the window. Due is
 // the sum of right responses, Failed and Unfinished.

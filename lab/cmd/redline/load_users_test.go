@@ -32,6 +32,7 @@ func TestLoadUsersUsage(t *testing.T) {
 	const url = "http://127.0.0.1:1/"
 	file := textFile(t, "s.yaml", "targets: [{url: /}]\n")
 	flow := textFile(t, "f.yaml", "flows: [{name: f, steps: [{url: /}]}]\n")
+	tagged := textFile(t, "t.yaml", "targets: [{url: /, tags: {kind: read}}]\n")
 	two := textFile(t, "two.yaml", "targets: [{url: 'http://a/'}, {url: 'http://b/'}]\n")
 	whole := textFile(t, "whole.txt", "GET http://h/\n")
 	wrong := textFile(t, "wrong.yaml", "base: http://h\ntargets:\n  - url: /${id}\n    wieght: 3\n")
@@ -49,6 +50,11 @@ func TestLoadUsersUsage(t *testing.T) {
 		{[]string{"--targets", flow, "--threshold", "p99{pay}<1s", url}, "f.yaml has no target {pay}; it has f/GET /"},
 		{[]string{"--threshold", "p99{pay}<1s", url}, "a target is one of a scenario; leave {pay} out"},
 		{[]string{"--targets", flow, "--find", "p99{f/GET /}<1s", url}, "the search is for all requests together; leave {f/GET /} out"},
+		{[]string{"--targets", tagged, "--threshold", "p99{kind=write}<1s", url}, "t.yaml has no target and no tag {kind=write}; its tags are kind=read"},
+		{[]string{"--targets", file, "--threshold", "iteration.p50<1s", url}, "name a file with flows: by --targets"},
+		{[]string{"--threshold", "iteration.p50<1s", url}, "name a file with flows: by --targets"},
+		{[]string{"--find", "iteration.p50<1s", url}, "name a file with flows: by --targets"},
+		{[]string{"--targets", flow, "--threshold", "iteration.p50{g}<1s", url}, "f.yaml has no flow {g}; it has f"},
 		{[]string{"--targets", flow, "--pipeline", "2", url}, "wait for each answer; leave --pipeline out"},
 		{[]string{"--targets", file, "-X", "PUT", url}, "--method beside --targets: the file says"},
 		{[]string{"--targets", file, "--body", "x", url}, "--body beside --targets"},

@@ -33,7 +33,7 @@ func (s *session) document(words string) *present.Document {
 		Series: []present.Point{}, Notes: slices.Clone(p.notes),
 		Config: present.Config{
 			Method: p.request.method, Headers: len(p.request.wire) - p.request.body, Body: p.request.body, Status: s.server.status,
-			Connections: p.flags.connections, Pipeline: p.flags.pipeline, Arrivals: words, Seed: p.seed,
+			Connections: p.flags.connections, Ramp: p.rampText, Pipeline: p.flags.pipeline, Arrivals: words, Seed: p.seed,
 			DurationSeconds: p.duration.Seconds(), WarmupSeconds: p.flags.warmup.Seconds(), TimeoutSeconds: p.flags.timeout.Seconds(), CPUs: p.cpus,
 		},
 	}
@@ -105,6 +105,9 @@ func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, 
 	}
 	d.Ask(arrivals)
 	if err := d.Fill(result, target, thresholds); err != nil {
+		return err
+	}
+	if err := d.FillRamp(p.ramp, p.duration, result.Ramp); err != nil {
 		return err
 	}
 	if err := m.addWorkers(d, target); err != nil {

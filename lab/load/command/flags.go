@@ -16,7 +16,7 @@ const (
 
 // Groups are the flags in the order in which one comes to need them.
 var Groups = []cli.Group{
-	{Title: "Load", Flags: "connections duration warmup pipeline rate arrivals stages burst find threshold"},
+	{Title: "Load", Flags: "connections duration warmup ramp pipeline rate arrivals stages burst find threshold"},
 	{Title: "Request", Flags: "method header body body-file upload chunked status check timeout"},
 	{Title: "Users", Flags: "targets try think seed"},
 	{Title: "Connections", Flags: "requests-per-connection connect-rate sources slow-read slow-write slow-connections max-body keep-going io"},
@@ -35,7 +35,7 @@ type Flags struct {
 	duration, warmup, timeout     time.Duration
 	rate, arrivals, stages, burst string
 	seed                          uint64
-	find                          string
+	ramp, find                    string
 	thresholds                    []string
 	method, body, bodyFile        string
 	headers                       []string
@@ -60,6 +60,7 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.IntVarP(&l.connections, "connections", "c", 64, "open connections")
 	f.DurationVarP(&l.duration, "duration", "d", 10*time.Second, "measured time; of --stages their sum unless this is given, of --find that of one step")
 	f.DurationVar(&l.warmup, "warmup", 2*time.Second, "time before it; of a closed loop longer while the rate has a trend")
+	f.StringVar(&l.ramp, "ramp", "", "change the number of connections of a closed loop in straight lines, from -c on (from 0 without it): `DURATION:CONNECTIONS,...`")
 	f.IntVar(&l.pipeline, "pipeline", 1, "requests in flight on each connection of a closed loop")
 	f.StringVarP(&l.rate, "rate", "r", "", "`RATE` of an open loop: requests a second, or 6000/m, or 50/100ms; with --stages the one that the first of them begins at (0 otherwise), of --find the first that is tried")
 	f.StringVar(&l.arrivals, "arrivals", "constant", "how they are spread: constant or poisson")

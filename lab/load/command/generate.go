@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os/exec"
 	"slices"
 	"time"
@@ -31,6 +32,7 @@ func (p *plan) order(to *server, arrivals *arrive.Plan) *spec.Spec {
 		MaxBody: p.users.maxBody, Persist: users.keepGoing,
 		TLS: p.protocol.TLS, HTTP2: p.protocol.HTTP2,
 	}
+	s.Ramp = p.ramp
 	if p.protocol.HTTP2 {
 		s.Streams = p.flags.protocol.streams
 	}
@@ -207,6 +209,6 @@ func tickOfPoint(p fleet.Point, warmup time.Duration) *spec.Tick {
 	return &spec.Tick{
 		T: p.T - warmup.Seconds(), Seconds: p.Seconds, Requests: p.Requests, Errors: p.Errors, P50: p.P50, P99: p.P99,
 		ServerCPU: p.ServerCPU, Heat: p.Heat, SendLag: p.SendLag, Waiting: p.Waiting,
-		Kinds: p.Kinds, BytesIn: p.BytesIn, BytesOut: p.BytesOut,
+		Kinds: p.Kinds, BytesIn: p.BytesIn, BytesOut: p.BytesOut, Users: int(math.Round(p.Users)),
 	}
 }

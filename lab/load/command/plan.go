@@ -38,6 +38,8 @@ type plan struct {
 	users        userPlan
 	arrivals     *arrive.Plan // nil: a closed loop
 	arrivalsText string       // arrivals in words
+	ramp         *arrive.Ramp // of a closed loop; nil: the number of connections does not change
+	rampText     string       // ramp in words
 	thresholds   []objective.Objective
 	find         []objective.Objective
 	cpus         []int           // of the generator
@@ -57,6 +59,7 @@ func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error)
 	for _, step := range []func() error{
 		l.checkNumbers,
 		func() error { return l.checkTogether(changed) },
+		func() error { return p.planRamp(changed) },
 		func() error { return p.planUsers(rawURL, changed) },
 		func() error { return p.planProtocol(changed) },
 		func() error { return p.planArrivals(changed("duration")) },
@@ -187,6 +190,9 @@ func (p *plan) planObjectives() (err error) {
 		if o.Target != "" {
 			return fmt.Errorf("--find %s: the search is for all requests together; leave {%s} out", o, o.Target)
 		}
+		if o.Iterations() && len(p.users.flows) == 0 {
+			return fmt.Errorf("--find %s: %w", o, p.checkIterations(o))
+		}
 		if o.Metric == "rate" {
 			return fmt.Errorf("--find %s: the rate is what is looked for; write what has to be kept, as p99<10ms", o)
 		}
@@ -198,12 +204,29 @@ func (p *plan) planObjectives() (err error) {
 func (p *plan) checkTargets(list []objective.Objective) error {
 	for _, o := range list {
 		switch {
-		case o.Target == "" || slices.Contains(p.users.names, o.Target):
+		case o.Iterations():
+			if err := p.checkIterations(o); err != nil {
+				return err
+			}
+		case o.Target == "" || slices.Contains(p.users.names, o.Target), slices.Contains(p.users.tags, o.Target):
 		case p.flags.users.targets == "":
 			return fmt.Errorf("a target is one of a scenario; leave {%s} out, or name its file with --targets", o.Target)
+		case strings.Contains(o.Target, "=") && len(p.users.tags) > 0:
+			return fmt.Errorf("%s has no target and no tag {%s}; its tags are %s", p.users.scenario.Name, o.Target, strings.Join(p.users.tags[:min(len(p.users.tags), 20)], ", "))
 		default:
 			return fmt.Errorf("%s has no target {%s}; it has %s", p.users.scenario.Name, o.Target, strings.Join(p.users.names[:min(len(p.users.names), 20)], ", "))
 		}
+	}
+	return nil
+}
+
+// checkIterations refuses objectives of flows that are not there.
+func (p *plan) checkIterations(o objective.Objective) error {
+	switch {
+	case len(p.users.flows) == 0:
+		return errors.New("an iteration is one pass through a flow of a scenario: name a file with flows: by --targets")
+	case o.Target != "" && !slices.Contains(p.users.flows, o.Target):
+		return fmt.Errorf("%s has no flow {%s}; it has %s", p.users.scenario.Name, o.Target, strings.Join(p.users.flows[:min(len(p.users.flows), 20)], ", "))
 	}
 	return nil
 }

@@ -53,6 +53,44 @@ func (p *plan) planArrivals(durationGiven bool) (err error) {
 	return nil
 }
 
+// planRamp makes the ramp of a closed loop. From then on the plan's connections are the most
+// that the ramp has.
+func (p *plan) planRamp(changed func(string) bool) (err error) {
+	if !changed("ramp") {
+		return nil
+	}
+	for _, flag := range []string{"rate", "stages", "find", "burst"} {
+		if changed(flag) {
+			return fmt.Errorf("--ramp changes the number of connections of a closed loop, and --%s makes an open one: leave out one of the two", flag)
+		}
+	}
+	ramp := &arrive.Ramp{}
+	if ramp.Steps, err = arrive.ParseRamp(p.flags.ramp); err != nil {
+		return fmt.Errorf("--ramp %s: %w", p.flags.ramp, err)
+	}
+	if changed("connections") {
+		ramp.From = p.flags.connections
+	}
+	if err := ramp.Validate(); err != nil {
+		return fmt.Errorf("--ramp %s: %w; write how many there are, as 30s:100", p.flags.ramp, err)
+	}
+	if ramp.From == 0 && !changed("warmup") {
+		p.flags.warmup = 0 // nobody is there whom the server could warm up for
+	}
+	if !changed("duration") {
+		p.duration = ramp.Duration()
+	}
+	if p.duration < shortestWindow {
+		return fmt.Errorf("--ramp %s: it lasts %v; want at least %v, or give --duration", p.flags.ramp, ramp.Duration(), shortestWindow)
+	}
+	p.flags.connections = ramp.Peak()
+	p.ramp, p.rampText = ramp, fmt.Sprintf("%d, then %s", ramp.From, p.flags.ramp)
+	return nil
+}
+
+// shortestWindow is that of a ramp, as that of any run.
+const shortestWindow = 100 * time.Millisecond
+
 func flagOf(value, flag string) string {
 	if value == "" {
 		return ""

@@ -182,7 +182,7 @@ func (p *plan) tlsOf(u *url.URL) (*spec.TLS, error) {
 
 // ofRequests are the flags that subscribers have no use for.
 var ofRequests = []string{
-	"pipeline", "rate", "arrivals", "stages", "burst", "find", "method", "body", "body-file", "status",
+	"ramp", "pipeline", "rate", "arrivals", "stages", "burst", "find", "method", "body", "body-file", "status",
 	"targets", "think", "check", "upload", "chunked", "requests-per-connection", "slow-read", "slow-write", "slow-connections",
 	"max-body", "keep-going", "try",
 }

@@ -25,6 +25,8 @@ type userPlan struct {
 	asks     []ask          // of the scenario, before the run
 	checker  *scenario.User // of their answers
 	names    []string       // of its targets
+	flows    []string       // their names
+	tags     []string       // as name=value
 	streamed int64          // bytes of a body that is no part of the request's wire
 	slow     spec.Slow
 	dials    float64 // a second; 0: no limit
@@ -94,7 +96,7 @@ func (p *plan) checkUsers(rawURL string, changed func(string) bool) error {
 	} else if rawURL == "" {
 		return errors.New("name one URL, such as redline load http://127.0.0.1:8080/; there are 0 arguments")
 	}
-	for _, flag := range []string{"rate", "stages", "find", "threshold", "json", "csv", "hdr", "html"} {
+	for _, flag := range []string{"rate", "stages", "ramp", "find", "threshold", "json", "csv", "hdr", "html"} {
 		if l.try && changed(flag) {
 			return fmt.Errorf("--%s beside --try: that measures nothing; leave one of them out", flag)
 		}
@@ -281,8 +283,10 @@ func (p *plan) describeOnly(t *scenario.Target) {
 // need no other's answer, and change nothing at the server. A single one is asked
 // whatever it is, unless it is an upload.
 func (p *plan) planAsks(compiled *scenario.Plan, server string) error {
+	p.users.flows = compiled.Flows()
 	for _, t := range compiled.Targets() {
 		p.users.names = append(p.users.names, t.Name())
+		p.noteTags(t)
 		safe := t.Method() == http.MethodGet || t.Method() == http.MethodHead || p.users.scenario.Request != nil
 		if t.Wire() == nil || t.Stream() != nil || t.Sequential() || !safe || len(p.users.asks) == maxAsks {
 			continue
@@ -294,6 +298,15 @@ func (p *plan) planAsks(compiled *scenario.Plan, server string) error {
 		p.users.asks = append(p.users.asks, ask{q, t})
 	}
 	return nil
+}
+
+// noteTags notes the tags of a target that results are grouped by.
+func (p *plan) noteTags(t *scenario.Target) {
+	for _, tag := range t.Tags() {
+		if text := tag.Name + "=" + tag.Value; !t.Setup() && !slices.Contains(p.users.tags, text) {
+			p.users.tags = append(p.users.tags, text)
+		}
+	}
 }
 
 // serverOf is the one server of a plan.

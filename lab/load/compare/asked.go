@@ -29,6 +29,7 @@ func Differences(a, b *present.Document) (list []string) {
 		{"status expected", c.Status, d.Status},
 		{"checks", c.Checks, d.Checks},
 		{"connections", c.Connections, d.Connections},
+		{"ramp", c.Ramp, d.Ramp},
 		{"pipeline", max(c.Pipeline, 1), max(d.Pipeline, 1)},
 		{"HTTP/2", c.HTTP2, d.HTTP2},
 		{"streams on a connection", c.Streams, d.Streams},

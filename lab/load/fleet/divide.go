@@ -61,6 +61,11 @@ func specOf(whole *spec.Spec, share Share, before int) *spec.Spec {
 	if whole.Arrivals != nil {
 		s.Arrivals = arrivals(whole.Arrivals, share)
 	}
+	if whole.Ramp != nil {
+		ramp := *whole.Ramp
+		ramp.Index, ramp.Of = share.Index, share.Workers
+		s.Ramp = &ramp
+	}
 	if whole.Scenario != nil {
 		play := *whole.Scenario
 		if play.Users == 0 {

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,7 +63,7 @@ func Merge(o *Outcome) (sum *spec.Result, each []*spec.Result, err error) {
 			longest = r.Seconds
 			sum.ServerUser, sum.ServerSys, sum.ServerCPU = r.ServerUser, r.ServerSys, r.ServerCPU
 		}
-		if err := addTargets(sum, r); err != nil {
+		if err := errors.Join(addTargets(sum, r), addFlows(sum, r), addRamp(sum, r)); err != nil {
 			return nil, nil, fmt.Errorf("worker %d: %w", i, err)
 		}
 		if r.Open != nil {
@@ -122,7 +123,7 @@ func mergeOpen(o *Outcome) spec.Open {
 func addTargets(sum, r *spec.Result) error {
 	if sum.Targets == nil {
 		for _, t := range r.Targets {
-			t.Checks = maps.Clone(t.Checks)
+			t.Checks, t.Tags = maps.Clone(t.Checks), maps.Clone(t.Tags)
 			sum.Targets = append(sum.Targets, t)
 		}
 		return nil
@@ -146,6 +147,56 @@ func addTargets(sum, r *spec.Result) error {
 		both, err := results.MergeLatency([]results.Latency{{Histogram: all.Histogram}, {Histogram: t.Histogram}})
 		if err != nil {
 			return fmt.Errorf("target %q: %w", t.Name, err)
+		}
+		all.Histogram = both.Histogram
+	}
+	return nil
+}
+
+// addFlows adds the iterations of a worker's users.
+func addFlows(sum, r *spec.Result) error {
+	if sum.Flows == nil {
+		sum.Flows = slices.Clone(r.Flows)
+		return nil
+	}
+	if len(sum.Flows) != len(r.Flows) {
+		return fmt.Errorf("%d flows, another worker has %d", len(r.Flows), len(sum.Flows))
+	}
+	for i, f := range r.Flows {
+		all := &sum.Flows[i]
+		all.Completed += f.Completed
+		all.Aborted += f.Aborted
+		all.Unfinished += f.Unfinished
+		for _, h := range []struct {
+			to   *string
+			from string
+		}{{&all.Histogram, f.Histogram}, {&all.Waited, f.Waited}} {
+			both, err := results.MergeLatency([]results.Latency{{Histogram: *h.to}, {Histogram: h.from}})
+			if err != nil {
+				return fmt.Errorf("flow %q: %w", f.Name, err)
+			}
+			*h.to = both.Histogram
+		}
+	}
+	return nil
+}
+
+// addRamp adds what came in each span of a ramp, of which each worker makes its part.
+func addRamp(sum, r *spec.Result) error {
+	if sum.Ramp == nil {
+		sum.Ramp = slices.Clone(r.Ramp)
+		return nil
+	}
+	if len(sum.Ramp) != len(r.Ramp) {
+		return fmt.Errorf("%d steps of a ramp, another worker has %d", len(r.Ramp), len(sum.Ramp))
+	}
+	for i, s := range r.Ramp {
+		all := &sum.Ramp[i]
+		all.Requests += s.Requests
+		all.Errors += s.Errors
+		both, err := results.MergeLatency([]results.Latency{{Histogram: all.Histogram}, {Histogram: s.Histogram}})
+		if err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
 		}
 		all.Histogram = both.Histogram
 	}

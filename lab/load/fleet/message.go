@@ -126,6 +126,7 @@ type tick struct {
 	Heat      [][2]uint64 `json:"heat"`            // see results.HeatBucket
 	Counts    string      `json:"counts"`          // the latencies of this tick, see tally.Delta; may be empty
 	SendLag   float64     `json:"send_lag_p99_us"` //
+	Users     uint64      `json:"users"`           // of a ramp
 	Waiting   uint64      `json:"waiting"`         // arrivals
 	ServerCPU float64     `json:"server_cpu"`      // CPU seconds per second
 

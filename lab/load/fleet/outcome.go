@@ -218,6 +218,7 @@ func (p *parsed) object(prefix string, raw json.RawMessage) error {
 			err = json.Unmarshal(value, &p.seconds)
 		case name == "errors":
 			err = json.Unmarshal(value, &p.errors)
+		case name == "waited": // seconds of the generator's thread, not arrivals as open.waited
 		case slices.Contains(summed, field):
 			var n uint64
 			err = json.Unmarshal(value, &n)

@@ -20,6 +20,7 @@ type Point struct {
 
 	SendLag   float64 `json:"send_lag_p99_us,omitempty"` // maximum over the workers
 	Waiting   uint64  `json:"waiting,omitempty"`         // arrivals without a connection, of all workers
+	Users     float64 `json:"users,omitempty"`           // of a ramp, of all workers, on average
 	ServerCPU float64 `json:"server_cpu"`                // CPU seconds per second
 
 	Kinds    map[string]uint64 `json:"kinds,omitempty"` // Errors by kind
@@ -42,6 +43,7 @@ type bin struct {
 	worked           int64 // reported nanoseconds, sum over all workers
 	lag              float64
 	waiting, cpu     float64 // multiplied by nanoseconds
+	users            float64 // the same
 }
 
 // maxPoints bounds the series: 28 hours at 100 ms.
@@ -88,6 +90,7 @@ func (s *series) add(from, to int64, t *tick) {
 		b.worked += end - at
 		b.lag = max(b.lag, t.SendLag)
 		b.waiting += float64(t.Waiting) * float64(end-at)
+		b.users += float64(t.Users) * float64(end-at)
 		b.cpu += t.ServerCPU * float64(end-at)
 		at = end
 	}
@@ -107,6 +110,7 @@ func (s *series) point(i int) Point {
 	p.Workers = float64(b.worked) / float64(b.to-b.from)
 	p.SendLag, p.ServerCPU = b.lag, b.cpu/float64(b.worked)
 	p.Waiting = uint64(math.Round(b.waiting / float64(b.to-b.from)))
+	p.Users = b.users / float64(b.to-b.from)
 	for h, n := range b.heat {
 		if n > 0 {
 			p.Heat = append(p.Heat, [2]uint64{uint64(h), n})

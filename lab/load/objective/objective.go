@@ -26,7 +26,7 @@ type Objective struct {
 	Limit  float64 // microseconds; for errors a count, or a share if Share is set; for rate requests a second
 	Share  bool
 	Target string // target of a scenario whose figure it is; empty: all targets
-	stream string // distribution of a stream's subscribers: delay or gap; empty: the load's own
+	stream string // distribution of a stream's subscribers, delay or gap, or iteration; empty: the load's own
 	text   string
 }
 
@@ -39,6 +39,8 @@ type Figures struct {
 	Lost     uint64             // of Errors, those without a latency: they count as longer than any time
 	Targets  map[string]Figures // by name, of a scenario
 	Stream   *Stream            // of subscribers
+
+	Iterations Iterations // of flows
 }
 
 // A Judged is an objective with its outcome.
@@ -92,7 +94,7 @@ func parse(text string) (o Objective, err error) {
 	case slices.Contains(streamCounts, o.Metric):
 		o.Limit, err = parseNumber(limit, "a count, as "+o.Metric+"<1")
 	case o.stream != "" && o.Metric != "mean" && o.Metric != "max" && quantiles[o.Metric] == 0:
-		err = fmt.Errorf("%q is not a figure of a %s: write one as %s.p99<10ms", o.Metric, o.stream, o.stream)
+		err = fmt.Errorf("%q is not a figure of %s: write one as %s.p99<10ms", o.Metric, o.stream, o.stream)
 	case o.Metric == "errors":
 		o.Limit, o.Share, err = parseErrors(limit)
 	case o.Metric == "rate":
@@ -164,7 +166,7 @@ func (o Objective) Judge(f Figures) Judged {
 	}
 	if math.IsInf(v, 1) {
 		j.Kept = o.Above
-		j.Why = fmt.Sprintf("%s: %d of %d requests failed, so that it is longer than any time", o.text, f.Lost, f.Lost+f.Latency.Count)
+		j.Why = fmt.Sprintf("%s: %d of %d %s, so that it is longer than any time", o.text, f.Lost, f.Lost+f.Latency.Count, o.failed())
 		return j
 	}
 	j.Value = &v

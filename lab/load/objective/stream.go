@@ -8,7 +8,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-const ofStreams = "; subscribers also have delay.p99, gap.p99 and so on, missed, duplicated, oversized, cut, reconnects or standing"
+const ofStreams = "; subscribers also have delay.p99, gap.p99 and so on, missed, duplicated, oversized, cut, reconnects or standing" + ofFlows
 
 // Stream are the measurements that objectives of subscribers are compared with.
 type Stream struct {
@@ -22,7 +22,7 @@ var streamCounts = []string{"missed", "duplicated", "oversized", "cut", "reconne
 
 // cutStream removes the name of a stream's distribution from a metric.
 func cutStream(metric string) (of, rest string) {
-	for _, of := range []string{"delay", "gap"} {
+	for _, of := range []string{"delay", "gap", iteration} {
 		if rest, ok := strings.CutPrefix(metric, of+"."); ok {
 			return of, rest
 		}
@@ -32,7 +32,7 @@ func cutStream(metric string) (of, rest string) {
 
 // Subscribers reports whether only subscribers have the figure of the objective.
 func (o Objective) Subscribers() bool {
-	return o.stream != "" || slices.Contains(streamCounts, o.Metric)
+	return o.stream != "" && !o.Iterations() || slices.Contains(streamCounts, o.Metric)
 }
 
 // byID reports whether the figure is counted by the ids of events.
@@ -65,6 +65,8 @@ func (o Objective) samples(f Figures) string {
 		return fmt.Sprintf("%d gaps", f.Stream.Gap.Count)
 	case f.Stream != nil && o.byID():
 		return fmt.Sprintf("%d events with an id", f.Stream.Numbered)
+	case o.Iterations():
+		return fmt.Sprintf("%d iterations", f.Answered)
 	}
 	return fmt.Sprintf("%d answers", f.Answered)
 }

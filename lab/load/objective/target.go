@@ -38,8 +38,11 @@ func cutTarget(text string) (target, rest string, err error) {
 
 // of returns the figures that the objective is about.
 func (o Objective) of(f Figures) Figures {
-	if o.Target == "" {
-		return f
+	if o.Target != "" {
+		f = f.Targets[o.Target]
 	}
-	return f.Targets[o.Target]
+	if o.Iterations() {
+		return f.Iterations.figures()
+	}
+	return f
 }

@@ -107,7 +107,11 @@ func charts(d *present.Document, columns [][]present.Point) []chart {
 	if d.Open != nil {
 		waiting.Lines = []line{over("waiting", "first", highest(func(p *present.Point) (float64, bool) { return float64(p.Waiting), true }))}
 	}
-	list := []chart{rate, times, errors, waiting}
+	users := chart{Plot: "users", Print: "count", Title: "Users", Text: "Each has a connection, or a stream of one."}
+	if d.Config.Ramp != "" {
+		users.Lines = []line{over("users", "first", highest(func(p *present.Point) (float64, bool) { return float64(p.Users), true }))}
+	}
+	list := []chart{rate, times, errors, waiting, users}
 	if d.Stream != nil {
 		list[0].Title, list[0].Text = "Events", "Events a second, of all subscribers together."
 		list[1].Title = "Delay"

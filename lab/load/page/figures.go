@@ -62,6 +62,9 @@ func distributions(d *present.Document) (list []distribution) {
 	default:
 		list = append(list, distribution{"latency", d.Latency, true})
 	}
+	if i := d.Iterations; i != nil {
+		list = append(list, distribution{"iteration", i.Time, true}, distribution{"iteration, without think time", i.WithoutThink, false})
+	}
 	if d.FirstByte != nil {
 		list = append(list, distribution{"first byte", *d.FirstByte, false})
 	}

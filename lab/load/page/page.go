@@ -65,7 +65,7 @@ func lay(d *present.Document) (*page, error) {
 	if d.Search != nil {
 		p.Found = report.Line(d.Search.Text)
 	}
-	for _, t := range []web.Table{steps(d), targets(d), workers(d)} {
+	for _, t := range []web.Table{steps(d), ramp(d), targets(d), tags(d), flows(d), workers(d)} {
 		if len(t.Rows) > 0 {
 			p.Tables = append(p.Tables, t)
 		}

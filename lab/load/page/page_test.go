@@ -73,8 +73,9 @@ func TestPage(t *testing.T) {
 			"<strong>INVALID</strong>", "991 of 1000 subscribers stood", "limits of connections and descriptors", "BROKEN", "Delay p99", "it is 20",
 		}},
 		{"find", "rate times errors waiting cpu rss latency heat", []string{"<strong>FOUND</strong> Highest rate: 2000/s", "Steps of the search", "it is 31.0 ms", `<td class="kept">kept</td>`}},
-		{"scenario", "rate times errors cpu rss latency heat", []string{"shop.yaml at http://", "<td>buy/pay</td>", "2 status 201", "Requests of the scenario"}},
+		{"scenario", "rate times errors cpu rss latency heat", []string{"shop.yaml at http://", "<td>buy/pay</td>", "2 status 201", "Requests of the scenario", "Requests by tag", "<td>kind</td>", "one pass of a user through a flow", "iteration, without think time"}},
 		{"crew", "rate times errors cpu rss goroutines heap gc sched latency heat", []string{"Generators, whose sum", "rack-4", "it stopped responding", "16.5", "Those of the generators are in their table", "was refused"}},
+		{"ramp", "rate times errors users cpu rss latency heat", []string{"up to 64 connections (0, then 5s:64,5s:0)", "Each has a connection", "Steps of the ramp", "<td>64→0</td>"}},
 		{"bare", "rate times errors cpu latency heat", []string{"name them with --pid"}},
 		{"nothing", "", []string{"not one answer in the window.", "curl -v"}},
 	} {

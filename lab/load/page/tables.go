@@ -128,6 +128,62 @@ func targets(d *present.Document) web.Table {
 	return t
 }
 
+// flows are the iterations of a scenario's flows.
+func flows(d *present.Document) web.Table {
+	t := web.Table{
+		Caption: "Iterations: each is one pass of a user through a flow, from its first request to the last answer",
+		Heads:   web.Heads("flow", "completed#", "aborted#", "under way at the end#", "rate /s#", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#", "p50 without think time#", "p95 without think time#"),
+	}
+	if d.Iterations == nil {
+		return t
+	}
+	for _, f := range d.Iterations.Flows {
+		rate := missing()
+		if d.Seconds > 0 {
+			perSecond := float64(f.Completed) / d.Seconds
+			rate = web.Number(perSecond, report.PerSecond(perSecond))
+		}
+		row := append([]web.Cell{word(f.Name), whole(f.Completed), whole(f.Aborted), whole(f.Unfinished), rate}, latencies(f.Time)...)
+		t.Rows = append(t.Rows, append(row, micros(f.WithoutThink.P50), micros(f.WithoutThink.Quantile(0.95))))
+	}
+	return t
+}
+
+// ramp are the steps of a ramp.
+func ramp(d *present.Document) web.Table {
+	t := web.Table{
+		Caption: "Steps of the ramp",
+		Heads:   web.Heads("step", "connections", "right#", "errors#", "rate /s#", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#"),
+	}
+	for i := range d.RampSteps {
+		s := &d.RampSteps[i]
+		t.Rows = append(t.Rows, append([]web.Cell{
+			word(s.Time()), word(s.Connections()), whole(s.Requests), whole(s.Errors), web.Number(s.RequestsPerSecond, report.PerSecond(s.RequestsPerSecond)),
+		}, latencies(s.Latency)...))
+	}
+	return t
+}
+
+// tags are the sums of the targets by tag.
+func tags(d *present.Document) web.Table {
+	t := web.Table{
+		Caption: "Requests by tag",
+		Heads:   web.Heads("tag", "value", "right#", "wrong#", "rate /s#", "mean#", "p50#", "p90#", "p95#", "p99#", "p99.9#", "p99.99#", "max#"),
+	}
+	for _, g := range d.Tags[:min(len(d.Tags), maxTargets)] {
+		rate := missing()
+		if d.Seconds > 0 {
+			perSecond := float64(g.Requests) / d.Seconds
+			rate = web.Number(perSecond, report.PerSecond(perSecond))
+		}
+		t.Rows = append(t.Rows, append([]web.Cell{word(g.Name), word(g.Value), whole(g.Requests), whole(g.Errors), rate}, latencies(g.Latency)...))
+	}
+	if n := len(d.Tags) - maxTargets; n > 0 {
+		t.Caption += fmt.Sprintf("; %d more are in the JSON", n)
+	}
+	return t
+}
+
 // workers is what each of several generators did.
 func workers(d *present.Document) web.Table {
 	t := web.Table{

@@ -21,6 +21,10 @@ func CSV(w io.Writer, series []Point) error {
 	if streams {
 		head = append(head, streamHead...)
 	}
+	ramp := slices.ContainsFunc(series, func(p Point) bool { return p.Users > 0 })
+	if ramp {
+		head = append(head, "users")
+	}
 	err := out.Write(head)
 	for _, p := range series {
 		if err != nil {
@@ -34,6 +38,9 @@ func CSV(w io.Writer, series []Point) error {
 		row = append(row, p.runtimeCells()...)
 		if streams {
 			row = append(row, streamCells(p.Stream)...)
+		}
+		if ramp {
+			row = append(row, strconv.Itoa(p.Users))
 		}
 		err = out.Write(row)
 	}

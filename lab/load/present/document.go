@@ -61,10 +61,13 @@ type Document struct {
 	Workers   []Worker          `json:"workers,omitempty"` // of several, whose sum the rest is
 	Search    *objective.Found  `json:"search,omitempty"`  // of a search, which the rest is the last kept trial of
 
-	Targets   []results.Target `json:"targets,omitempty"` // of a scenario, or of a request with checks
-	Connects  Connects         `json:"connects"`
-	FirstByte *results.Latency `json:"first_byte,omitempty"` // of right answers in the window, from the send on
-	TLS       *TLS             `json:"tls,omitempty"`        // of secure connections
+	Targets    []results.Target    `json:"targets,omitempty"`    // of a scenario, or of a request with checks
+	RampSteps  []RampStep          `json:"ramp_steps,omitempty"` // of a closed loop with a ramp
+	Tags       []results.Tag       `json:"tags,omitempty"`       // of the targets, by name and value
+	Iterations *results.Iterations `json:"iterations,omitempty"` // of a scenario with flows
+	Connects   Connects            `json:"connects"`
+	FirstByte  *results.Latency    `json:"first_byte,omitempty"` // of right answers in the window, from the send on
+	TLS        *TLS                `json:"tls,omitempty"`        // of secure connections
 }
 
 // Config is what was asked for.
@@ -86,6 +89,7 @@ type Config struct {
 	Body            int     `json:"body_bytes"`
 	Status          int     `json:"status"` // expected of every answer; 0: what the checks say
 	Connections     int     `json:"connections"`
+	Ramp            string  `json:"ramp,omitempty"` // how the number of connections changes, in words; Connections is the most of them
 	Pipeline        int     `json:"pipeline"`
 	Arrivals        string  `json:"arrivals,omitempty"` // of an open loop, in words
 	Seed            uint64  `json:"seed"`               // of all that is random
@@ -110,6 +114,7 @@ type Point struct {
 	results.Sample
 	SendLag float64 `json:"send_lag_p99_us,omitempty"` // of an open loop, microseconds
 	Waiting uint64  `json:"waiting,omitempty"`         // of an open loop: arrivals that are due and not sent
+	Users   int     `json:"users,omitempty"`           // of a ramp: users at the end of the point, each with a connection or stream
 	Asked   float64 `json:"asked,omitempty"`           // of an open loop: arrivals a second that were planned, see Document.Ask
 
 	GeneratorCPU *float64 `json:"generator_cpu,omitempty"` // of one generator: CPUs in use, 1 = one whole; absent when it is not known
@@ -134,7 +139,7 @@ type Counted struct {
 
 // PointOf turns a tick into a point.
 func PointOf(t *spec.Tick) Point {
-	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Stream: t.Listen, used: t.Used, Sample: results.Sample{
+	p := Point{SendLag: t.SendLag, Waiting: t.Waiting, Users: t.Users, Stream: t.Listen, used: t.Used, Sample: results.Sample{
 		T: t.T, P50Us: t.P50, P99Us: t.P99, Errors: t.Errors, ServerCPU: t.ServerCPU, Heat: t.Heat,
 	}}
 	p.Counted = Counted{Requests: t.Requests, Kinds: t.Kinds, BytesIn: t.BytesIn, BytesOut: t.BytesOut}
@@ -287,6 +292,9 @@ func (d *Document) Figures() objective.Figures {
 	}
 	if d.Stream != nil {
 		f.Stream = d.Stream.figures(d.Latency)
+	}
+	if d.Iterations != nil {
+		f.Iterations = iterationFigures(&d.Iterations.Flow)
 	}
 	if d.Open != nil {
 		f.Answered = d.Latency.Count - min(d.Open.Unfinished, d.Latency.Count)

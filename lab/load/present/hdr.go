@@ -10,7 +10,8 @@ import (
 // HDR writes the window's distributions as an HdrHistogram log: first the latency
 // (of an open loop the response time, of subscribers the delay), which has no tag
 // as readers of such logs want no tag unless they are given one; then the others,
-// each with its tag: service and send-lag, or gap and read-lag. Values are
+// each with its tag: service and send-lag, or gap and read-lag; iteration and
+// iteration-answers of flows. Values are
 // nanoseconds; the column of the maximum is milliseconds, as the log's readers
 // expect it. It returns the errors of w.
 //
@@ -27,6 +28,9 @@ func HDR(w io.Writer, d *Document) error {
 	}
 	if d.Stream != nil {
 		parts = append(parts, part{"Tag=gap,", d.Stream.Gap}, part{"Tag=read-lag,", d.Stream.Lag})
+	}
+	if i := d.Iterations; i != nil {
+		parts = append(parts, part{"Tag=iteration,", i.Time}, part{"Tag=iteration-answers,", i.WithoutThink})
 	}
 	start := float64(d.Started.UnixMilli()) / 1e3
 	_, err := fmt.Fprintf(w, "#[Histogram log format version 1.3]\n#[redline load %s]\n#[StartTime: %.3f (seconds since epoch), %s]\n"+

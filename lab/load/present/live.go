@@ -143,6 +143,9 @@ func (l *Live) figures() []string {
 		"rate " + report.PerSecond(p.Rate) + "/s", "p50 " + report.Micros(p.P50Us, " "), "p99 " + report.Micros(p.P99Us, " "),
 		fmt.Sprintf("errors %d", l.errors),
 	}
+	if l.doc.Config.Ramp != "" {
+		out = append(out, fmt.Sprintf("users %d", p.Users))
+	}
 	if l.doc.Config.Arrivals != "" {
 		out = append(out, "send lag "+report.Micros(p.SendLag, " "), fmt.Sprintf("waiting %d", p.Waiting))
 	}

@@ -25,7 +25,10 @@ func Summary(w io.Writer, d *Document, on screen.Screen) error {
 		s.rate(d)
 	}
 	s.latency(d)
+	s.ramp(d)
 	s.targets(d)
+	s.tags(d)
+	s.flows(d)
 	s.sides(d)
 	s.workers(d)
 	s.thresholds(d)
@@ -96,6 +99,9 @@ func (d *Document) Describe() string {
 	if n == 1 {
 		parts[0] = "1 " + what
 	}
+	if c.Ramp != "" {
+		parts[0] = "up to " + parts[0] + " (" + c.Ramp + ")"
+	}
 	if c.Workers == 1 {
 		parts[0] += " of one worker"
 	} else if c.Workers > 1 {
@@ -132,6 +138,9 @@ func (s *summary) rate(d *Document) {
 		errors = s.screen.Paint(screen.Bad, fmt.Sprint(n)) + fmt.Sprintf(", %s (%s)", report.Share(d.ErrorRatio), kinds)
 	}
 	s.line("errors", errors)
+	if i := d.Iterations; i != nil {
+		s.line("iterations", fmt.Sprintf("%d completed, %d aborted, %d under way at the end", i.Completed, i.Aborted, i.Unfinished))
+	}
 	if d.Unanswered > 0 {
 		s.line("unanswered", fmt.Sprintf("%d requests; the latencies below have their ages, which are lower bounds", d.Unanswered))
 	}
@@ -169,6 +178,10 @@ func (s *summary) latency(d *Document) {
 		line("service", d.Open.Service)
 		line("send lag", d.Open.SendLag)
 		line("pacing", d.Open.Pacing)
+	}
+	if d.Iterations != nil {
+		line("iteration", d.Iterations.Time)
+		line("its answers", d.Iterations.WithoutThink)
 	}
 	s.handshakes(d, line)
 	d.beforeTheEnd(line)

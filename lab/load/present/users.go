@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
@@ -33,7 +35,7 @@ func (d *Document) fillUsers(r *spec.Result) (err error) {
 		return err
 	}
 	for _, t := range r.Targets {
-		into := results.Target{Name: t.Name, Setup: t.Setup, Requests: t.Requests, Errors: t.Errors}
+		into := results.Target{Name: t.Name, Tags: t.Tags, Setup: t.Setup, Requests: t.Requests, Errors: t.Errors}
 		if len(t.Checks) > 0 {
 			into.Checks = maps.Clone(t.Checks)
 		}
@@ -42,7 +44,10 @@ func (d *Document) fillUsers(r *spec.Result) (err error) {
 		}
 		d.Targets = append(d.Targets, into)
 	}
-	return nil
+	if err := d.fillTags(); err != nil {
+		return err
+	}
+	return d.fillFlows(r)
 }
 
 // targetFigures are what objectives of single targets are held against.
@@ -54,6 +59,8 @@ func (d *Document) targetFigures() map[string]objective.Figures {
 	for _, t := range d.Targets {
 		all[t.Name] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: t.Failures(), Lost: t.Failures()}
 	}
+	d.tagFigures(all)
+	d.flowFigures(all)
 	return all
 }
 
@@ -163,4 +170,74 @@ func (s *summary) failed(n uint64) string {
 		return "0"
 	}
 	return s.screen.Paint(screen.Bad, fmt.Sprint(n))
+}
+
+// RampStep is a part of a ramp in which the number of connections changed linearly, or
+// stayed.
+type RampStep struct {
+	From  float64 `json:"from_seconds"` // of the window
+	To    float64 `json:"to_seconds"`
+	Begin int     `json:"begin_connections"` // at From
+	End   int     `json:"end_connections"`   // at To
+
+	Requests          uint64          `json:"requests"` // right answers that came in it
+	RequestsPerSecond float64         `json:"requests_per_second"`
+	Errors            uint64          `json:"errors"`  // that were counted in it
+	Latency           results.Latency `json:"latency"` // of Requests, to two digits
+}
+
+// FillRamp adds what the steps of a ramp came to, of which the window was to last a time, to
+// a document that Fill has filled. Steps after the end of a window that was shorter are left
+// out.
+func (d *Document) FillRamp(ramp *arrive.Ramp, window time.Duration, counts []spec.RampStep) error {
+	if ramp == nil {
+		return nil
+	}
+	spans := ramp.Spans(window)
+	if len(spans) != len(counts) {
+		return fmt.Errorf("the generator reports on %d steps of a ramp that has %d: use workers of the same version", len(counts), len(spans))
+	}
+	for i, at := range spans {
+		step := RampStep{From: at.From.Seconds(), To: min(at.To.Seconds(), d.Seconds), Begin: at.Begin, End: at.End, Requests: counts[i].Requests, Errors: counts[i].Errors}
+		if step.To <= step.From {
+			break
+		}
+		if step.To < at.To.Seconds() {
+			step.End = ramp.At(since(step.To))
+		}
+		step.RequestsPerSecond = float64(step.Requests) / (step.To - step.From)
+		var err error
+		if step.Latency, err = results.ParseLatency(counts[i].Histogram); err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
+		d.RampSteps = append(d.RampSteps, step)
+	}
+	return nil
+}
+
+// Time returns when a step was, as 30s–1m30s.
+func (s *RampStep) Time() string {
+	return since(s.From).Round(time.Millisecond).String() + "–" + since(s.To).Round(time.Millisecond).String()
+}
+
+// Connections returns how many there were, as 0→100, or 100 if that stayed.
+func (s *RampStep) Connections() string {
+	if s.Begin == s.End {
+		return fmt.Sprint(s.End)
+	}
+	return fmt.Sprintf("%d→%d", s.Begin, s.End)
+}
+
+// ramp is the table of a ramp's steps.
+func (s *summary) ramp(d *Document) {
+	if len(d.RampSteps) == 0 {
+		return
+	}
+	table := grid("step", "connections", "rate", "errors", "p50", "p95", "p99")
+	for i := range d.RampSteps[:min(len(d.RampSteps), targetRows)] {
+		t := &d.RampSteps[i]
+		table.Row(t.Time(), t.Connections(), report.PerSecond(t.RequestsPerSecond)+"/s", s.failed(t.Errors),
+			report.Quantile(t.Latency.P50, " "), report.Quantile(t.Latency.Quantile(0.95), " "), report.Quantile(t.Latency.P99, " "))
+	}
+	s.rows(table, len(d.RampSteps)-targetRows)
 }

@@ -3,7 +3,9 @@ package present
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
@@ -19,10 +21,15 @@ func scenarioRun(t *testing.T) (*Document, *spec.Result) {
 	r.Errors = map[string]uint64{"check": 61, "reset": 2}
 	r.Connects, r.Early, r.Dropped = 264, 3, 12
 	r.Targets = []spec.Target{
-		{Name: "setup/login", Setup: true, Requests: 64, Checks: map[string]uint64{}, Histogram: part(64)},
-		{Name: "shopping/a cart with a name that does not end where a column does", Requests: 8000, Errors: 2, Histogram: part(8000)},
-		{Name: "pay", Requests: 11_939, Checks: map[string]uint64{"paid": 60, "status 201, 202": 1}, Histogram: part(11_939)},
+		{Name: "setup/login", Tags: map[string]string{"team": "web"}, Setup: true, Requests: 64, Checks: map[string]uint64{}, Histogram: part(64)},
+		{Name: "shopping/a cart with a name that does not end where a column does", Tags: map[string]string{"kind": "write", "team": "web"}, Requests: 8000, Errors: 2, Histogram: part(8000)},
+		{Name: "pay", Tags: map[string]string{"kind": "write"}, Requests: 11_939, Checks: map[string]uint64{"paid": 60, "status 201, 202": 1}, Histogram: part(11_939)},
 		{Name: "never", Histogram: part(0)},
+	}
+	seconds := func(n int) string { return encoded(t, n, func(i int) int64 { return 1e9 + int64(i)*1e6 }) }
+	r.Flows = []spec.Flow{
+		{Name: "shopping", Completed: 2000, Aborted: 3, Unfinished: 40, Histogram: seconds(2000), Waited: part(2000)},
+		{Name: "returns", Completed: 10, Histogram: seconds(10), Waited: part(10)},
 	}
 	return d, r
 }
@@ -41,4 +48,24 @@ func TestSummaryTargets(t *testing.T) {
 			t.Error(text)
 		}
 	})
+}
+
+// The steps of a ramp end with the window, however short it was.
+func TestSummaryRamp(t *testing.T) {
+	d, r := closedRun(t)
+	d.Config.Ramp = "0, then 5s:64,4s:64,1m:0"
+	ramp := &arrive.Ramp{Steps: []arrive.RampStep{{For: 5 * time.Second, Users: 64}, {For: 4 * time.Second, Users: 64}, {For: time.Minute}}}
+	half := spec.RampStep{Requests: 10_000, Errors: 2, Histogram: encoded(t, 10_000, func(i int) int64 { return 100_000 + int64(i)*50 })}
+	d = fill(t, d, r, "")
+	if err := d.FillRamp(ramp, 69*time.Second, []spec.RampStep{half, half, half}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "ramp.txt", summaryOf(t, d))
+	d.RampSteps, d.Seconds = nil, 9
+	if err := d.FillRamp(ramp, 69*time.Second, []spec.RampStep{half, half, half}); err != nil || len(d.RampSteps) != 2 {
+		t.Errorf("%d steps, %v", len(d.RampSteps), err)
+	}
+	if err := d.FillRamp(ramp, 5*time.Second, []spec.RampStep{half, half}); err == nil {
+		t.Error("two steps are taken for one")
+	}
 }

@@ -65,6 +65,16 @@
 // one constant request costs what a Request without a scenario does: an answer that
 // equals, byte for byte, one whose checks held needs no further look.
 //
+// An iteration of a flow lasts from its first request to its last answer, and is counted
+// with that (Result.Flows).
+//
+// # Ramps
+//
+// With Spec.Ramp only some of the connections of a closed loop take part, the first ones.
+// How many is looked up every 20 milliseconds. One that is to leave ends after its last
+// answer, at once if it waits for none; its user stops there, and begins another iteration
+// if it comes back. Result.Ramp has what came in each step.
+//
 // # Protocols
 //
 // HTTP/1.1 in clear takes the short path: a batch goes from its buffer to the socket,

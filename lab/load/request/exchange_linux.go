@@ -52,6 +52,9 @@ type answer struct {
 // answer counts a complete answer, which failed a check or not. target is of a
 // scenario.
 func (l *loop) answer(x *exchange, target *scenario.Target, a answer, now int64) {
+	if target != nil && target.Flow() >= 0 {
+		l.step(x, target, now)
+	}
 	switch {
 	case a.failed != "":
 		l.rec.Errors[tally.KindCheck]++
@@ -84,6 +87,9 @@ func (l *loop) lostExchange(x *exchange, target *scenario.Target) {
 	if l.counted(x, target) {
 		l.play.counts[target.Index()].errors++
 	}
+	if target.Flow() >= 0 {
+		l.abort(x, target)
+	}
 }
 
 // counted reports whether what becomes of a target's request belongs to the window:
@@ -107,6 +113,9 @@ func (l *loop) right(x *exchange, target *scenario.Target, n int, now int64) {
 	if l.open != nil {
 		l.open.Right(&x.arrival, now)
 		return
+	}
+	if l.crew != nil {
+		l.rightInRamp(now, now-x.sent, n)
 	}
 	l.rec.Latency(now-x.sent, n)
 }

@@ -59,6 +59,7 @@ type loop struct {
 	rec      *tally.Recorder
 	open     *openLoop // nil: a closed loop
 	play     *play     // nil: one request, without a scenario
+	crew     *crew     // nil: all connections take part throughout
 	template h1.Template
 	reel     reel        // of requests, without a scenario
 	repeats  bool        // all answers are the same, so that the template serves
@@ -143,6 +144,10 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	}
 	l.rules = newRules(order)
 	l.prepare()
+	if order.Ramp != nil {
+		l.crew = newCrew(order)
+		l.retry = l.retry[:l.crew.want]
+	}
 	l.lastRight = l.Now()
 	return l, nil
 }
@@ -303,6 +308,9 @@ func (l *loop) redial(now int64) error {
 	due := l.retry
 	l.retry = l.retry[:0]
 	for _, r := range due {
+		if l.crew != nil && l.missing(r.c) {
+			continue
+		}
 		if r.due > now || l.crowded() || now < l.nextDial {
 			l.retry = append(l.retry, r)
 			continue

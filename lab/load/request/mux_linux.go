@@ -95,7 +95,11 @@ func (l *loop) consumeFrames(c *conn, in []byte, now int64) {
 		l.cause = errGoaway
 		l.rec.Errors[tally.KindGoaway]++
 	}
-	if err == nil && m.under == 0 && (leaving || m.spent()) {
+	switch {
+	case err != nil || m.under > 0:
+	case l.leaves(c):
+		l.retire(c)
+	case leaving || m.spent():
 		l.drop(c, now)
 	}
 }
@@ -184,7 +188,7 @@ func (m *mux) pump(now int64) {
 
 // permits reports whether there is one more.
 func (m *mux) permits() bool {
-	if m.granted-m.under >= m.wire.HTTP2.Room() {
+	if m.granted-m.under >= m.wire.HTTP2.Room() || m.loop.leaves(m.c) {
 		return false
 	}
 	most := m.loop.spec.PerConnection
@@ -363,6 +367,12 @@ func (m *mux) lost() {
 		}
 		if s.eager && l.open != nil {
 			l.open.Fail(&s.arrival)
+		}
+		if s.eager && s.target != nil { // drawn, and never sent
+			if s.target.Flow() >= 0 {
+				l.abort(&s.exchange, s.target)
+			}
+			s.turn.user.Abort()
 		}
 		s.eager, s.granted = false, false
 		if l.open != nil {

@@ -37,6 +37,7 @@ type play struct {
 	plan     *scenario.Plan
 	constant []byte // all requests are these bytes; nil: they differ
 	counts   []targetCount
+	flows    []flowCount
 	free     []*kept
 	requests []*h2.Request // of HTTP/2, by target; nil: it differs each time
 }
@@ -59,6 +60,10 @@ type turn struct {
 	ends    []int              // of their requests in the batch, streamed bodies not counted
 	buf     []byte             // of batches that are written for one time
 	kept    *kept              // of the answer that is arriving
+
+	within bool  // an iteration of a flow, of which an answer came
+	began  int64 // the time when it did
+	waited int64 // for its answers so far, all together
 }
 
 // kept holds what checks and captures look at.
@@ -88,7 +93,7 @@ func newPlay(order *spec.Spec) (*play, error) {
 	if wire, ok := plan.Constant(); ok && !plan.Sequential() {
 		p.constant = bytes.Repeat(wire, order.Pipeline)
 	}
-	p.counts = newCounts(len(plan.Targets()))
+	p.counts, p.flows = newCounts(len(plan.Targets())), newFlows(plan)
 	return p, nil
 }
 
@@ -255,6 +260,9 @@ func (p *play) begin() {
 			c.hist.Reset()
 		}
 	}
+	for i := range p.flows {
+		p.flows[i].reset()
+	}
 }
 
 // result returns what was counted of the targets. All has the window's latencies:
@@ -271,8 +279,20 @@ func (p *play) result(requests uint64, all *hdrhistogram.Histogram) ([]spec.Targ
 			return nil, err
 		}
 		targets = append(targets, spec.Target{
-			Name: t.Name(), Setup: t.Setup(), Requests: c.requests, Errors: c.errors, Checks: maps.Clone(c.failed), Histogram: encoded,
+			Name: t.Name(), Tags: tagsOf(t), Setup: t.Setup(), Requests: c.requests, Errors: c.errors, Checks: maps.Clone(c.failed), Histogram: encoded,
 		})
 	}
 	return targets, nil
+}
+
+// tagsOf returns the tags of a target as a mapping, nil if there are none.
+func tagsOf(t *scenario.Target) map[string]string {
+	if len(t.Tags()) == 0 {
+		return nil
+	}
+	tags := make(map[string]string, len(t.Tags()))
+	for _, tag := range t.Tags() {
+		tags[tag.Name] = tag.Value
+	}
+	return tags
 }

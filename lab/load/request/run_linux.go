@@ -47,7 +47,7 @@ func (c *client) Recorder() *tally.Recorder { return c.rec }
 
 // Connect waits until all connections stand; idle ones have had their answer.
 func (c *client) Connect(r *run.Runner) error {
-	want, ready := c.spec.Connections, &c.standing
+	want, ready := c.taking(), &c.standing
 	if c.spec.Idle {
 		ready = &c.held
 		c.start()
@@ -81,6 +81,9 @@ func (c *client) Tick(t *spec.Tick, now int64) {
 	if t.Errors > 0 {
 		t.Kinds = c.at.KindsSince(&c.was)
 	}
+	if c.crew != nil {
+		t.Users = c.standing * max(c.spec.Streams, 1)
+	}
 	if c.open != nil {
 		t.SendLag, t.Waiting = c.open.Take(), c.open.queue.Waiting(now)
 	}
@@ -89,6 +92,9 @@ func (c *client) Tick(t *spec.Tick, now int64) {
 // Begin begins the window.
 func (c *client) Begin(begin, end int64) {
 	c.from = c.at
+	if c.crew != nil {
+		c.crew.begin(begin, end, c.at.Failures())
+	}
 	if c.play != nil {
 		c.play.begin()
 	}
@@ -115,6 +121,12 @@ func (c *client) Result(res *spec.Result, now int64) error {
 	res.Early, res.Dropped = c.at.Early-c.from.Early, c.at.Dropped-c.from.Dropped
 	res.Errors = c.at.KindsSince(&c.from)
 	res.Held = c.held
+	if c.crew != nil {
+		var err error
+		if res.Ramp, err = c.crew.result(c.at.Failures()); err != nil {
+			return err
+		}
+	}
 	switch {
 	case c.spec.Idle:
 		return c.latency(res)
@@ -123,6 +135,11 @@ func (c *client) Result(res *spec.Result, now int64) error {
 		res.Open = &open
 	default:
 		c.tail = newTail(c.loop)
+	}
+	if c.play != nil && c.open == nil { // those of an open loop have their last answers in settle
+		var err error
+		res.Flows, err = c.flows()
+		return err
 	}
 	return nil
 }

@@ -104,8 +104,8 @@ func TestProtocols(t *testing.T) {
 					if want := due(order); res.Open.Due != want || uint64(decode(t, res.Histogram).TotalCount()) != want {
 						t.Errorf("%d due, %d wanted", res.Open.Due, want)
 					}
-				} else if got := decode(t, res.Histogram).TotalCount(); uint64(got) != res.Requests {
-					t.Errorf("%d latencies of %d requests", got, res.Requests)
+				} else if got := decode(t, res.Histogram).TotalCount(); uint64(got) != res.Requests+res.Late+res.Unanswered {
+					t.Errorf("%d latencies of %d requests, %d of them late", got, res.Requests, res.Late)
 				}
 			})
 		}

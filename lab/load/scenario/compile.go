@@ -134,48 +134,106 @@ func (c *compiler) file(f *file) {
 		c.base = c.parseBase(f.Base)
 	}
 	c.variables(f.Variables)
-	if len(f.Targets)+len(f.Flows) == 0 && len(c.errs) == 0 {
-		c.fail(1, "write targets: with a list of requests, or flows: with lists of steps", "there are no requests")
-	}
+	c.noRequests(f)
 	setup := map[string]int32{}
-	c.plan.setup = c.steps(f.Setup, "setup", setup, setup)
+	c.plan.setup = c.steps(f.Setup, "setup", setup, setup, nil)
 	for _, t := range c.plan.setup {
 		t.setup = true
 	}
-	entries := make([][]*Target, 0, len(f.Targets)+len(f.Flows))
-	weights := make([]float64, 0, cap(entries))
+	c.order(f)
+	if len(f.Scenarios) == 0 {
+		c.plan.add(c.entries(f, &section{Targets: f.Targets, Flows: f.Flows}, setup))
+		c.plan.finish([]float64{1})
+		return
+	}
+	c.parts(f, setup)
+}
+
+// maxParts is the number of scenarios in a file.
+const maxParts = 1000
+
+// parts compiles several scenarios. What one does not say is that of the file's defaults.
+func (c *compiler) parts(f *file, setup map[string]int32) {
+	if len(f.Scenarios) > maxParts {
+		c.fail(f.Scenarios[maxParts].Line, fmt.Sprintf("write at most %d", maxParts), "%d scenarios", len(f.Scenarios))
+		return
+	}
+	defaults := c.defaults
+	names := map[string]bool{}
+	weights := make([]float64, 0, len(f.Scenarios))
+	for i := range f.Scenarios {
+		p := &f.Scenarios[i]
+		switch {
+		case p.Name.s == "":
+			c.fail(p.Line, "write name: browse", "a scenario without a name")
+		case names[p.Name.s]:
+			c.fail(p.Line, "give it a unique name:, by which results are listed", "%q is also the name of another scenario", p.Name.s)
+		case len(p.Targets)+len(p.Flows) == 0:
+			c.fail(p.Line, "write targets: with a list of requests, or flows: with lists of steps", "there are no requests in scenario %q", p.Name.s)
+		}
+		names[p.Name.s] = true
+		if slices.ContainsFunc(p.Tags, func(e entry[text]) bool { return e.name == "scenario" }) {
+			c.fail(p.Line, "leave it out", "the tag scenario of every request is the name of its scenario")
+		}
+		p.Tags = append(p.Tags, entry[text]{"scenario", p.Line, literal(p.Name.s, p.Line)})
+		if c.defaults = defaults; p.Think.given() {
+			c.defaults.Think = p.Think
+		}
+		c.plan.add(c.entries(f, p, setup))
+		weights = append(weights, c.weight(p.Weight, p.Name.s))
+	}
+	c.defaults = defaults
+	c.plan.finish(weights)
+}
+
+// entries compiles what a scenario consists of: targets and flows, with their weights.
+func (c *compiler) entries(f *file, p *section, setup map[string]int32) (entries [][]*Target, weights []float64) {
+	owner := ""
+	if p.Name.given() {
+		owner = p.Name.s + "/"
+	}
 	weigh := func(w text, name string) {
 		weights = append(weights, c.weight(w, name))
 		if w.given() && f.Order.s == "sequence" {
 			c.fail(w.node.line, "drop the weights, or order: sequence", "weights apply only to random order; in sequence every target is used in turn")
 		}
 	}
-	for i := range f.Targets {
-		st := &f.Targets[i]
+	for i := range p.Targets {
+		st := &p.Targets[i]
 		if st.Captures != nil {
 			c.fail(st.Line, "make it a step of a flow, or of setup", "a target outside of a flow captures %q, which no other request can use", st.Captures[0].name)
 		}
-		t := c.step(&st.step, "", &scope{c: c, names: setup, verbatim: st.verbatim})
+		t := c.step(&st.step, owner, &scope{c: c, names: setup, verbatim: st.verbatim})
+		t.tags = c.tags(p.Tags, st.Tags)
 		entries = append(entries, []*Target{t})
 		weigh(st.Weight, t.name)
 	}
-	for i := range f.Flows {
-		w := &f.Flows[i]
+	for i := range p.Flows {
+		w := &p.Flows[i]
 		if w.Name.s == "" {
 			c.fail(w.Line, "write name: checkout", "a flow without a name")
 		}
+		name := owner + w.Name.s
 		if len(w.Steps) == 0 {
 			c.fail(w.Line, "write steps: with a list of requests", "flow %q has no steps", w.Name.s)
 			continue
 		}
-		entries = append(entries, c.steps(w.Steps, w.Name.s, maps.Clone(setup), setup))
+		if slices.Contains(c.plan.flows, name) {
+			c.fail(w.Line, "give it a unique name:, by which results are listed", "%q is also the name of another flow", name)
+		}
+		steps := c.steps(w.Steps, name, maps.Clone(setup), setup, slices.Concat(p.Tags, w.Tags))
+		c.plan.addFlow(name, steps)
+		entries = append(entries, steps)
 		weigh(w.Weight, w.Name.s)
 	}
-	c.order(f.Order)
-	c.plan.finish(entries, weights)
+	return entries, weights
 }
 
-func (c *compiler) order(t text) {
+func (c *compiler) order(f *file) {
+	t := f.Order
+	if t.given() && len(f.Scenarios) > 0 {
+		c.fail(t.node.line, "leave order: out, or write a file for each scenario", "order: beside scenarios, whose users choose at random")
+	}
 	switch t.or("random") {
 	case "random":
 	case "sequence":
@@ -199,7 +257,7 @@ func (c *compiler) weight(t text, name string) float64 {
 
 // steps compiles a sequence. Each step adds its captures to names; any step may renew the
 // captures of setup.
-func (c *compiler) steps(list []step, owner string, names, setup map[string]int32) []*Target {
+func (c *compiler) steps(list []step, owner string, names, setup map[string]int32, owned tags) []*Target {
 	later := map[string]string{}
 	for i := range list {
 		for _, e := range list[i].Captures {
@@ -218,6 +276,7 @@ func (c *compiler) steps(list []step, owner string, names, setup map[string]int3
 			}
 		}
 		t.captures = c.captures(st.Captures, names)
+		t.tags = c.tags(owned, st.Tags)
 		t.sequential = true
 		out = append(out, t)
 	}

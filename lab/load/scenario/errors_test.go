@@ -36,6 +36,18 @@ var flaws = []struct{ text, want string }{
 	{"variables: {a: {counter: {start: x}}}\ntargets:\n- url: /\n", `variables.a.counter.start: "x"; write a whole number`},
 	{"variables: []\ntargets:\n- url: /\n", "s.yaml:1: variables: found an empty list, want a mapping with names"},
 
+	// Tags, and several scenarios.
+	{"targets:\n- url: /\n  tags: {a b: c}\n", `s.yaml:3: tag "a b"; use letters, digits`},
+	{"targets:\n- url: /\n  tags: {a: '${x}'}\n", `s.yaml:3: tag a: "${x}"; write a word without braces`},
+	{"targets:\n- url: /\nscenarios:\n- name: a\n  targets: [{url: /a}]\n", "s.yaml:4: targets or flows beside scenarios; move all targets"},
+	{"scenarios:\n- targets: [{url: /a}]\n", "s.yaml:2: a scenario without a name; write name: browse"},
+	{"scenarios:\n- name: a\n", `s.yaml:2: there are no requests in scenario "a"; write targets:`},
+	{"scenarios:\n- name: a\n  targets: [{url: /a}]\n- name: a\n  targets: [{name: b, url: /a}]\n", `s.yaml:4: "a" is also the name of another scenario`},
+	{"scenarios:\n- name: a\n  tags: {scenario: b}\n  targets: [{url: /a}]\n", "s.yaml:2: the tag scenario of every request is the name"},
+	{"order: sequence\nscenarios:\n- name: a\n  targets: [{url: /a}]\n", "s.yaml:1: order: beside scenarios"},
+	{"scenarios:\n- name: a\n  weight: 0\n  targets: [{url: /a}]\n", `s.yaml:3: a: weight "0"`},
+	{"flows:\n- name: a\n  steps: [{url: /}]\n- name: a\n  steps: [{url: /x}]\n", `s.yaml:4: "a" is also the name of another flow`},
+
 	// Targets.
 	{"targets:\n- name: a\n", "s.yaml:2: a: no url; write url: /path"},
 	{"targets:\n- url: items\n", `s.yaml:2: url "items" is neither a path nor a URL; write /path`},

@@ -21,12 +21,14 @@ type file struct {
 	Setup     []step          `key:"setup"`
 	Targets   []target        `key:"targets"`
 	Flows     []flow          `key:"flows"`
+	Scenarios []section       `key:"scenarios"`
 }
 
 type defaults struct {
 	Headers fields  `key:"headers"`
 	Checks  []check `key:"checks"`
 	Think   text    `key:"think"`
+	Tags    tags    `key:"tags"`
 }
 
 type step struct {
@@ -39,6 +41,7 @@ type step struct {
 	Checks   []check        `key:"checks"`
 	Captures named[capture] `key:"captures"`
 	Think    text           `key:"think"`
+	Tags     tags           `key:"tags"`
 	verbatim bool           // ${ is not a variable: vegeta's format, and flags
 }
 
@@ -51,8 +54,22 @@ type flow struct {
 	Line   int
 	Name   text   `key:"name"`
 	Weight text   `key:"weight"`
+	Tags   tags   `key:"tags"`
 	Steps  []step `key:"steps"`
 }
+
+// section is one of several scenarios in a file. Each user plays one of them.
+type section struct {
+	Line    int
+	Name    text     `key:"name"`
+	Weight  text     `key:"weight"`
+	Think   text     `key:"think"`
+	Tags    tags     `key:"tags"`
+	Targets []target `key:"targets"`
+	Flows   []flow   `key:"flows"`
+}
+
+type tags = named[text]
 
 type body struct {
 	Line     int

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
@@ -17,9 +18,11 @@ type Plan struct {
 	targets []*Target
 	origins []Origin
 	setup   []*Target
-	entries [][]*Target // what users choose from: single targets and flows
-	alias   []alias     // of the weights; nil: there is one entry, or they are used in turn
+	entries [][]*Target // single targets and flows, of all groups
+	groups  []group     // of users
+	deal    dealer      // of users to groups
 	inTurn  bool
+	flows   []string // names
 	slots   []slot
 	files   []string
 	open    []io.Closer
@@ -30,6 +33,15 @@ type Origin struct {
 	Scheme string // http or https
 	Addr   string // host:port, always with the port
 }
+
+// group is what a part of the users chooses from.
+type group struct {
+	entries [][]*Target // single targets and flows
+	alias   []alias     // of the weights; nil: there is one entry, or they are used in turn
+}
+
+// Tag is a word about a target, by which results are grouped.
+type Tag struct{ Name, Value string }
 
 // alias is one column of Walker's alias method: a weighted choice in constant time.
 type alias struct {
@@ -55,6 +67,9 @@ type Target struct {
 	think      dist.Dist
 	sequential bool
 	setup      bool
+	tags       []Tag
+	flow       int // number of the flow that it is a step of, from 1; 0: none
+	last       bool
 }
 
 type fieldTemplate struct {
@@ -69,6 +84,10 @@ func (p *Plan) Targets() []*Target { return p.targets }
 // Origins returns the servers that receive requests; [Target.Origin] is an index of it. The
 // slice belongs to the plan.
 func (p *Plan) Origins() []Origin { return p.origins }
+
+// Flows returns the names of the flows in the order of the file; [Target.Flow] is an index of
+// it. The slice belongs to the plan.
+func (p *Plan) Flows() []string { return p.flows }
 
 // Files returns the names of all files that the plan was made from, the scenario's own
 // first. Another machine needs these to load it.
@@ -120,6 +139,15 @@ func (t *Target) Setup() bool { return t.setup }
 // Sequential reports whether the request is a step of a flow, or of setup.
 func (t *Target) Sequential() bool { return t.sequential }
 
+// Tags returns the target's tags, sorted by their names. The slice belongs to the plan.
+func (t *Target) Tags() []Tag { return t.tags }
+
+// Flow returns the index in [Plan.Flows] of the flow that the request is a step of, or -1.
+func (t *Target) Flow() int { return t.flow - 1 }
+
+// Last reports whether the request is the last step of a flow.
+func (t *Target) Last() bool { return t.last }
+
 // Wire returns the bytes of the request if they never change, else nil: head and body, or
 // only the head if [Target.Stream] returns a body. They belong to the plan.
 func (t *Target) Wire() []byte { return t.wire }
@@ -152,6 +180,15 @@ func (t *Target) Checks() []string {
 	return names
 }
 
+// addFlow makes a flow of the steps.
+func (p *Plan) addFlow(name string, steps []*Target) {
+	p.flows = append(p.flows, name)
+	for _, t := range steps {
+		t.flow = len(p.flows)
+	}
+	steps[len(steps)-1].last = true
+}
+
 // origin returns the index of a server.
 func (p *Plan) origin(at *place) int {
 	u := url.URL{Host: at.host}
@@ -170,16 +207,61 @@ func (p *Plan) origin(at *place) int {
 	return len(p.origins) - 1
 }
 
-// finish numbers the targets and prepares the weighted choice.
-func (p *Plan) finish(entries [][]*Target, weights []float64) {
-	p.entries = entries
-	p.targets = slices.Concat(append([][]*Target{p.setup}, entries...)...)
+// add adds a group of users, who choose from entries by their weights.
+func (p *Plan) add(entries [][]*Target, weights []float64) {
+	g := group{entries: entries}
+	if len(entries) > 1 && !p.inTurn {
+		g.alias = newAlias(weights)
+	}
+	p.groups = append(p.groups, g)
+	p.entries = append(p.entries, entries...)
+}
+
+// finish numbers the targets, and divides the users over the groups by weight.
+func (p *Plan) finish(weights []float64) {
+	p.targets = slices.Concat(append([][]*Target{p.setup}, p.entries...)...)
 	for i, t := range p.targets {
 		t.index = i
 	}
-	if len(entries) > 1 && !p.inTurn {
-		p.alias = newAlias(weights)
+	p.deal.share = slices.Clone(weights)
+	var sum float64
+	for _, w := range weights {
+		sum += w / slices.Max(weights) // so that huge weights have a sum
 	}
+	for i, w := range weights {
+		p.deal.share[i] = w / slices.Max(weights) / sum
+	}
+	p.deal.count = make([]float64, len(weights))
+}
+
+// dealer divides users over groups: at any time, each group has its share of the users
+// dealt so far, to within one.
+type dealer struct {
+	share []float64 // of each group; their sum is 1
+	mu    sync.Mutex
+	dealt []uint16  // groups of the first users
+	count []float64 // users of each group
+}
+
+// group returns the index of a user's group.
+func (d *dealer) group(id int) int {
+	if len(d.share) < 2 {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(d.dealt) <= id {
+		n := float64(len(d.dealt) + 1)
+		most := 0
+		for i, share := range d.share {
+			if share*n-d.count[i] > d.share[most]*n-d.count[most]+1e-9 {
+				most = i
+			}
+		}
+		d.count[most]++
+		d.dealt = append(d.dealt, uint16(most))
+	}
+	return int(d.dealt[id])
 }
 
 // newAlias builds the table with Vose's algorithm (1991).

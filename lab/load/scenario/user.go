@@ -10,10 +10,12 @@ import (
 // the responses. It may be used by one goroutine at a time.
 type User struct {
 	plan    *Plan
+	group   *group
 	random  rand.Rand
 	id, of  uint64
 	now     [periods]uint64 // number of the current iteration, request and user, from 1
 	rest    []*Target       // remaining steps of the current flow
+	at      *Target         // last result of Next
 	passes  uint64          // iterations except those of setup
 	cells   []cell
 	scratch []byte
@@ -31,7 +33,7 @@ func (p *Plan) User(seed uint64, id, of int) *User {
 	if id < 0 || id >= of {
 		panic("scenario: user " + strconv.Itoa(id) + " of " + strconv.Itoa(of))
 	}
-	u := &User{plan: p, id: uint64(id), of: uint64(of), ready: len(p.setup) == 0}
+	u := &User{plan: p, group: &p.groups[p.deal.group(id)], id: uint64(id), of: uint64(of), ready: len(p.setup) == 0}
 	u.random = *rand.New(rand.NewPCG(seed, scramble(uint64(id))))
 	u.now[user] = 1
 	if len(p.slots) > 0 {
@@ -75,7 +77,7 @@ func (u *User) Next() (*Target, bool) {
 	u.now[request]++
 	t := u.rest[0]
 	u.rest = u.rest[1:]
-	u.waiting = t.sequential
+	u.at, u.waiting = t, t.sequential
 	return t, true
 }
 
@@ -92,17 +94,17 @@ func (u *User) begin() {
 			u.rest = p.entries[u.passes]
 			u.passes++
 		}
-	case p.alias != nil:
-		i := u.random.IntN(len(p.alias))
-		if a := &p.alias[i]; a.keep < 1 && u.random.Float64() >= a.keep {
+	case u.group.alias != nil:
+		i := u.random.IntN(len(u.group.alias))
+		if a := &u.group.alias[i]; a.keep < 1 && u.random.Float64() >= a.keep {
 			i = int(a.other)
 		}
-		u.rest = p.entries[i]
+		u.rest = u.group.entries[i]
 	case p.inTurn:
 		u.rest = p.entries[u.deal(u.passes, uint64(len(p.entries)))]
 		u.passes++
 	default:
-		u.rest = p.entries[0]
+		u.rest = u.group.entries[0]
 	}
 }
 
@@ -118,6 +120,15 @@ func (u *User) deal(k, n uint64) uint64 {
 	}
 	round := n / common // iterations until it is back at the start
 	return (u.id + k%round*(u.of%n) + k/round%common) % n
+}
+
+// Within returns the index in [Plan.Flows] of the flow that the user is in the middle of: it
+// waits for the response to a step, or has steps left. It returns -1 outside of flows.
+func (u *User) Within() int {
+	if u.at == nil || !u.waiting && len(u.rest) == 0 {
+		return -1
+	}
+	return u.at.Flow()
 }
 
 // Append appends the bytes of t's request to dst in the format of HTTP/1.1: head and body,

@@ -5,11 +5,13 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -344,4 +346,24 @@ func (s *slot) column(name string) (int32, error) {
 		return 0, fmt.Errorf("%s has no column %q", s.table.file, name)
 	}
 	return int32(at), nil
+}
+
+// tags compiles the tags of a target: those of defaults, then of what it belongs to, then its
+// own. Of two with the same name the later one counts.
+func (c *compiler) tags(owner, own tags) []Tag {
+	values := map[string]string{}
+	for _, e := range slices.Concat(c.defaults.Tags, owner, own) {
+		switch {
+		case !isName(e.name):
+			c.fail(e.line, "use letters, digits, - and _, and begin with a letter", "tag %q", e.name)
+		case e.value.s == "" || strings.ContainsAny(e.value.s, "{}") || strings.ContainsFunc(e.value.s, unicode.IsControl):
+			c.fail(e.line, "write a word without braces; tags have no variables", "tag %s: %q", e.name, e.value.s)
+		}
+		values[e.name] = e.value.s
+	}
+	var list []Tag
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, Tag{name, values[name]})
+	}
+	return list
 }

@@ -25,6 +25,7 @@ type Tick struct {
 	Heat      [][2]uint64 `json:"heat"`                      // sparse latency counts, see HeatBucket
 	SendLag   float64     `json:"send_lag_p99_us,omitempty"` // open loop: p99 of the requests sent
 	Listen    *Heard      `json:"listen,omitempty"`          // of subscribers, else nil
+	Users     int         `json:"users,omitempty"`           // Spec.Ramp: connections that stand at the end of the tick, or their streams
 	Waiting   uint64      `json:"waiting,omitempty"`         // open loop: arrivals that are due and not sent, at the end of the tick
 	Counts    string      `json:"counts,omitempty"`          // of Spec.Member, in the window: the growth of Result.Histogram, see tally.Delta
 

@@ -28,6 +28,8 @@ type Result struct {
 	Gone          []int             `json:"gone,omitempty"`    // ServerPIDs of processes that ended: their CPU time is counted until then
 
 	Targets   []Target   `json:"targets,omitempty"` // of a scenario, in its order
+	Flows     []Flow     `json:"flows,omitempty"`   // of a scenario, in its order
+	Ramp      []RampStep `json:"ramp,omitempty"`    // of Spec.Ramp, in the order of its Spans
 	Connects  uint64     `json:"connects"`          // connections established, since the process began
 	Connect   string     `json:"connect_hdr"`       // how long each took; HdrHistogram V2 as above
 	TLS       *TLSResult `json:"tls,omitempty"`     // nil without TLS
@@ -41,9 +43,29 @@ type Result struct {
 // Target is the result of one request of a scenario.
 type Target struct {
 	Name      string            `json:"name"`
+	Tags      map[string]string `json:"tags,omitempty"`
 	Setup     bool              `json:"setup,omitempty"`  // a request that each user sends once: counted since the process began, and not part of any other figure
 	Requests  uint64            `json:"requests"`         // right responses in the window
 	Errors    uint64            `json:"errors,omitempty"` // connections that failed with the response outstanding
 	Checks    map[string]uint64 `json:"checks,omitempty"` // responses that failed a check or a capture, by its name
 	Histogram string            `json:"hdr"`              // as Result.Histogram, to two digits, or one with more than 500 targets; arrivals that were never sent belong to no target
+}
+
+// Flow is the result of the iterations of one flow of a scenario: how often a user went
+// through it. An iteration lasts from its first request to the last answer, and counts in the
+// window in which that came; in an open loop it begins when its first request was due.
+type Flow struct {
+	Name       string `json:"name"`
+	Completed  uint64 `json:"completed"`            // the last answer came, whatever checks said of it
+	Aborted    uint64 `json:"aborted,omitempty"`    // an answer was lost, a capture failed, or the user left
+	Unfinished uint64 `json:"unfinished,omitempty"` // under way when the window ended; they have no time
+	Histogram  string `json:"hdr"`                  // of the completed ones, think time included; as Result.Histogram, to two digits
+	Waited     string `json:"waited_hdr"`           // the sum of the latencies of their requests: without think time
+}
+
+// RampStep is the result of one span of a ramp.
+type RampStep struct {
+	Requests  uint64 `json:"requests"` // right responses that came in it
+	Errors    uint64 `json:"errors"`   // counted in it, or within 20 ms of its end
+	Histogram string `json:"hdr"`      // latencies of Requests; as Result.Histogram, to two digits
 }

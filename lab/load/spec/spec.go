@@ -30,6 +30,7 @@ type Spec struct {
 	Tick        time.Duration `json:"tick"`           // interval between the points of the time series
 	Timeout     time.Duration `json:"timeout"`        // for connecting, and for one response
 	Arrivals    *arrive.Plan  `json:"arrivals"`       // of an open loop, from the start of the window on; nil: a closed loop
+	Ramp        *arrive.Ramp  `json:"ramp,omitempty"` // of a closed loop: how many of the Connections take part, from the start of the window on; nil: all
 	Congestion  string        `json:"congestion"`     // TCP congestion control of the sockets; empty leaves the default
 	ServerPIDs  []int         `json:"server_pids"`    // processes whose CPU time is read at both ends of the window and every tick
 
@@ -193,12 +194,28 @@ func (s *Spec) Validate() error {
 			return fmt.Errorf("spec: %w", err)
 		}
 	}
+	if s.Ramp != nil {
+		if err := s.validateRamp(); err != nil {
+			return fmt.Errorf("spec: ramp: %w", err)
+		}
+	}
 	if s.Arrivals != nil {
 		if err := s.Arrivals.Validate(); err != nil {
 			return fmt.Errorf("spec: arrivals: %w", err)
 		}
 	}
 	return nil
+}
+
+// validateRamp validates the ramp of a closed loop.
+func (s *Spec) validateRamp() error {
+	switch {
+	case s.Arrivals != nil || s.Idle || s.Listen != nil:
+		return errors.New("it is one of a closed loop")
+	case s.Ramp.Most() > s.Connections:
+		return fmt.Errorf("up to %d of %d connections", s.Ramp.Most(), s.Connections)
+	}
+	return s.Ramp.Validate()
 }
 
 // validateConnections validates the options of connections.

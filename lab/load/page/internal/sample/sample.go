@@ -21,7 +21,7 @@ import (
 const Hostile = `</script></style></title>"'><script>window.pwned=1</script><img src=x onerror=alert(1)>` + "\u2028\x1b[2J"
 
 // Kinds are the runs that Run makes.
-var Kinds = []string{"closed", "open", "stream", "find", "scenario", "crew", "bare", "nothing"}
+var Kinds = []string{"closed", "open", "stream", "find", "scenario", "crew", "ramp", "bare", "nothing"}
 
 // The measures of a made-up run.
 const (
@@ -58,6 +58,8 @@ func Run(kind string) (*present.Document, error) {
 	case "stream":
 		limits = "delay.p99<5ms,missed<1"
 		d.Stream = &present.Stream{Config: present.StreamConfig{Format: spec.FormatEvents, Stamp: "ts", ID: "@id"}}
+	case "ramp":
+		d.Config.Ramp = "0, then 5s:64,5s:0"
 	case "bare", "nothing":
 		d.Server, limits = nil, ""
 	}
@@ -74,6 +76,13 @@ func Run(kind string) (*present.Document, error) {
 	d.Ask(plan)
 	if err := d.Fill(r, target, thresholds); err != nil {
 		return nil, err
+	}
+	if kind == "ramp" {
+		half := spec.RampStep{Requests: r.Requests / 2, Histogram: r.Connect}
+		steps := &arrive.Ramp{Steps: []arrive.RampStep{{For: 5 * time.Second, Users: 64}, {For: 5 * time.Second}}}
+		if err := d.FillRamp(steps, 10*time.Second, []spec.RampStep{half, half}); err != nil {
+			return nil, err
+		}
 	}
 	m.beside(d, kind)
 	return d, nil
@@ -132,6 +141,9 @@ func (m *maker) series(d *present.Document, r *spec.Result, kind string) {
 		if kind == "stream" {
 			t.Listen = &spec.Heard{Standing: 1000 - int(max(0, t.T)), GapP50: 500e3, GapP99: 600e3 + 1e5*m.rng.Float64(), LagP99: 90, Missed: uint64(m.rng.IntN(2))}
 		}
+		if kind == "ramp" {
+			t.Users = int(64 * (1 - math.Abs(max(t.T, 0)-5)/5))
+		}
 		p := present.PointOf(t)
 		if d.Server != nil {
 			p.RSSBytes, p.Threads = uint64(18<<20+1e5*at), 9
@@ -179,8 +191,9 @@ func (m *maker) finish(d *present.Document, r *spec.Result, kind string) error {
 	}
 	if kind == "scenario" {
 		d.Config.Scenario = "shop.yaml"
+		r.Flows = []spec.Flow{{Name: "buy", Completed: 20_000, Aborted: 2, Unfinished: 60, Histogram: short, Waited: short}}
 		for i, name := range []string{"setup/login", "home", "buy/pay"} {
-			r.Targets = append(r.Targets, spec.Target{Name: name, Setup: i == 0, Requests: uint64(1000 * (i + 1)), Histogram: short, Checks: map[string]uint64{"status 201": uint64(i)}})
+			r.Targets = append(r.Targets, spec.Target{Name: name, Tags: map[string]string{"kind": name[:3]}, Setup: i == 0, Requests: uint64(1000 * (i + 1)), Histogram: short, Checks: map[string]uint64{"status 201": uint64(i)}})
 		}
 	}
 	return nil
@@ -226,6 +239,7 @@ func Spoil(d *present.Document) {
 	d.Thresholds = append(d.Thresholds, objective.Judged{Objective: Hostile, Why: Hostile})
 	d.Profiles = append(d.Profiles, present.Profile{Kind: Hostile, File: Hostile, Missing: Hostile, Top: []present.Function{{Name: Hostile}}})
 	d.Targets = append(slices.Clone(d.Targets), results.Target{Name: Hostile, Checks: map[string]uint64{Hostile: 1}})
+	d.Tags = append(slices.Clone(d.Tags), results.Tag{Name: Hostile, Value: Hostile})
 	d.Workers = append(slices.Clone(d.Workers), present.Worker{Host: Hostile, Lost: Hostile})
 	d.Search = &objective.Found{Text: Hostile, Trials: []objective.Trial{{Phase: Hostile, Verdict: Hostile, Why: Hostile}}}
 }
