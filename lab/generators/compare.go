@@ -74,7 +74,7 @@ type Result struct {
 	Runs    []Run           `json:"runs"`
 }
 
-// Found is a tool that took part.
+// Found is a tool of the comparison.
 type Found struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`

@@ -11,7 +11,7 @@ import (
 // A Table is the result of a closed loop.
 type Table struct {
 	Workload string `json:"workload"`
-	Base     string `json:"base"` // the tool that the others are compared with; empty if it did not take part
+	Base     string `json:"base"` // the tool that the others are compared with; empty if it was left out
 	Rows     []Row  `json:"rows"`
 }
 

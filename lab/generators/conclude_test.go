@@ -19,7 +19,7 @@ func closedRun(tool string, round int, rate, perCall float64) Run {
 	}
 }
 
-// Ratios are of the same round: wrk's median of 200 is not what 3 times comes of.
+// TestTable computes ratios within a round: the ratio 3 does not refer to wrk's median.
 func TestTable(t *testing.T) {
 	tools := catalogue("redline")
 	runs := []Run{
@@ -78,7 +78,7 @@ func TestMarkdown(t *testing.T) {
 		"- oha is not installed",
 	} {
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("it lacks %q", want)
+			t.Errorf("%q is missing", want)
 		}
 	}
 	if t.Failed() {
@@ -122,7 +122,7 @@ func TestShuffled(t *testing.T) {
 	}
 }
 
-// The command lines, as the tools' manuals have them.
+// The command lines follow the tools' manuals.
 func TestCommands(t *testing.T) {
 	c := Config{Window: 3 * time.Second, Stall: 2 * time.Second, Rate: 1000}
 	for _, x := range []struct{ tool, workload, want string }{
@@ -163,7 +163,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// wrk asks 16 times at once, and only when that is the load.
+// wrk sends 16 requests at once only if the load requires it.
 func TestWrkScript(t *testing.T) {
 	for workload, pipelined := range map[string]bool{Plain: false, Pipelined: true} {
 		l := (&Config{Window: time.Second}).load(workload)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The kernel's count is what the server sent, over connections that come and go.
+// The kernel's count is what the server sent, also over connections that were closed.
 func TestTally(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -28,7 +28,7 @@ func TestTally(t *testing.T) {
 		if _, err := server.Write(make([]byte, size)); err != nil {
 			t.Fatal(err)
 		}
-		// What is read has been acknowledged once an answer carries it back.
+		// The next byte from the client carries the acknowledgement of what it read.
 		if _, err := io.ReadFull(client, make([]byte, size)); err != nil {
 			t.Fatal(err)
 		}
@@ -68,12 +68,12 @@ func TestTally(t *testing.T) {
 
 func TestTallyRefusesDamage(t *testing.T) {
 	for _, b := range [][]byte{
-		{255, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, // longer than what there is
-		{3, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},   // shorter than its own head
+		{255, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, // longer than the data
+		{3, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},   // shorter than its header
 		{16, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},   // an error without its number
 	} {
 		if _, err := newTally(1).take(b); err == nil {
-			t.Errorf("% x is taken", b)
+			t.Errorf("% x is accepted", b)
 		}
 	}
 }

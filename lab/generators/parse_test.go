@@ -9,7 +9,7 @@ import (
 
 func ptr(x float64) *float64 { return &x }
 
-// The samples are what the tools print, shortened.
+// The samples are shortened output of the tools.
 func TestParse(t *testing.T) {
 	dir := t.TempDir()
 	log := "1795267201319457\t200\t2179\n1795267201319452\t200\t2206\n1795267201319443\t200\t901000\n1795267201319443\t-1\t1\n"
@@ -60,7 +60,7 @@ func near(a, b *float64) bool {
 	return *a > *b*(1-1e-9) && *a < *b*(1+1e-9)
 }
 
-// What is no report is an error, and never a report of nothing.
+// Output that is not a report is an error, and never an empty report.
 func TestParseRefuses(t *testing.T) {
 	for _, tool := range catalogue("redline") {
 		for _, text := range []string{"", "Segmentation fault\n", "{"} {

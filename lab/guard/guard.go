@@ -27,7 +27,7 @@ const (
 // ErrClosed is the error of calls after Close.
 var ErrClosed = errors.New("guard is closed")
 
-// A Guard is the command's handle of the guard process. Its methods are safe for concurrent
+// A Guard is the command's handle to the guard process. Its methods are safe for concurrent
 // use.
 type Guard struct {
 	cmd *exec.Cmd

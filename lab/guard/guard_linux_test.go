@@ -17,7 +17,7 @@ import (
 	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
-const roleVar = "REDLINE_GUARD_TEST_DIR" // set: be the command that is killed
+const roleVar = "REDLINE_GUARD_TEST_DIR" // if set, the process is the command that is killed
 
 func TestMain(m *testing.M) {
 	switch {
@@ -143,9 +143,9 @@ func TestKilledCommandLeavesNothing(t *testing.T) {
 	}
 	guard := child(t, cmd.Process.Pid, Verb)
 	if s, err := procfs.Host.Stat(guard); err != nil || s.Session != guard {
-		t.Errorf("the guard is in session %d, %v; want one of its own", s.Session, err)
+		t.Errorf("the guard is in session %d, %v; want its own", s.Session, err)
 	}
-	// What a Ctrl-C, a closed terminal and a tidy administrator send.
+	// The signals of Ctrl-C, a closed terminal, an administrator and others.
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE} {
 		if err := syscall.Kill(guard, sig); err != nil {
 			t.Fatal(err)
@@ -258,7 +258,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	if sent.Len() > 0 {
-		t.Errorf("the guard was told %q", sent.String())
+		t.Errorf("the guard received %q", sent.String())
 	}
 }
 
@@ -301,7 +301,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestKillSparesAReusedNumber(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	self.Start-- // another process of the same number: were it killed, there would be no test result
+	self.Start-- // another process with the same number: killing it would end the test
 	if err := kill(self); err != nil {
 		t.Error(err)
 	}
@@ -103,7 +103,7 @@ func TestServe(t *testing.T) {
 				t.Errorf("the setting is %q, want %q", got, c.want)
 			}
 			if !strings.Contains(errs.String(), c.says) || c.says == "" && errs.Len() > 0 {
-				t.Errorf("it said %q, want %q", errs.String(), c.says)
+				t.Errorf("it printed %q, want %q", errs.String(), c.says)
 			}
 		})
 	}

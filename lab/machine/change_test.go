@@ -13,7 +13,7 @@ import (
 	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
-// keeper records what it was told, and what the setting was at that time.
+// keeper records its calls, and the setting at the time of each call.
 type keeper struct {
 	log     []string
 	refuses bool
@@ -40,9 +40,9 @@ func TestApplyAndUndo(t *testing.T) {
 	a, b := filepath.Join(root, "a"), filepath.Join(root, "b")
 	k := &keeper{}
 	applied, err := Apply([]Change{
-		{Path: a, From: "0", To: "10"}, // it was changed since it was looked at
+		{Path: a, From: "0", To: "10"}, // changed since it was read
 		{Path: filepath.Join(root, "none"), From: "1", To: "2"},
-		{Path: os.DevNull, From: "", To: "5"}, // takes everything, keeps nothing
+		{Path: os.DevNull, From: "", To: "5"}, // accepts all writes, keeps nothing
 		{Path: b, From: "2", To: "20"},
 	}, k)
 	if err != nil {
@@ -73,7 +73,7 @@ func TestApplyAndUndo(t *testing.T) {
 	}
 	want := []string{"restore a 1, is 1", "restore null , is ", "release null", "restore b 2, is 2", "release b", "release a"}
 	if !slices.Equal(k.log, want) {
-		t.Errorf("the keeper was told %q, want %q", k.log, want)
+		t.Errorf("the keeper received %q, want %q", k.log, want)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestUndoKeepsWhatItCannotPutBack(t *testing.T) {
 		t.Errorf("Undo: %v", err)
 	}
 	if len(applied.Done) != 1 || applied.Done[0].From != "2" || slices.Contains(k.log, "release b") || !slices.Contains(k.log, "release a") {
-		t.Errorf("left %v, the keeper was told %q", applied.Done, k.log)
+		t.Errorf("left %v, the keeper received %q", applied.Done, k.log)
 	}
 }
 

@@ -73,8 +73,8 @@ func put(t *testing.T, root, name, text string) {
 	}
 }
 
-// look returns what is found on the quiet machine with some files changed, some
-// of them while it is watched.
+// look returns the findings on the quiet machine with some files changed, some of them
+// during the sample.
 func look(t *testing.T, before, during map[string]string) (string, []Finding) {
 	t.Helper()
 	files := quiet()

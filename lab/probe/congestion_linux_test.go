@@ -20,7 +20,7 @@ import (
 	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
-const listenVar = "REDLINE_PROBE_TEST_LISTEN" // set: be a server; the value is a network
+const listenVar = "REDLINE_PROBE_TEST_LISTEN" // if set, the process is a server on this network
 
 func TestMain(m *testing.M) {
 	if network := os.Getenv(listenVar); network != "" {
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// listenAndTell listens twice on one port and answers every connection with the
-// congestion control that the connection has.
+// listenAndTell listens twice on one port and answers each connection with its congestion
+// control.
 func listenAndTell(network string) error {
 	network, mp, _ := strings.Cut(network, "+")
 	config := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
@@ -163,7 +163,7 @@ func TestSetCongestion(t *testing.T) {
 
 			var ce *CongestionError
 			if err := SetCongestion([]int{pid}, port, "nonesuch"); !errors.As(err, &ce) || ce.PID != pid || ce.Need == "" || !errors.Is(err, unix.ENOENT) {
-				t.Errorf("an algorithm that is none: %v", err)
+				t.Errorf("an unknown algorithm: %v", err)
 			}
 			if err := SetCongestion([]int{os.Getpid()}, port, algorithm); !errors.Is(err, ErrNotListening) {
 				t.Errorf("a process that does not listen: %v, want ErrNotListening", err)

@@ -78,7 +78,7 @@ func TestSnapshotRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // what failed once is not trusted again
+			for range 2 { // a connection that failed is not used again
 				if s, err := c.Snapshot(); err == nil {
 					t.Errorf("%+v, want an error", s)
 				}

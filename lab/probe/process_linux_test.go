@@ -60,7 +60,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// host is a file tree with two processes; 11 has ended but for its directory.
+// host is a file tree with two processes; 11 has ended, but its directory remains.
 func host(t *testing.T) procfs.FS {
 	t.Helper()
 	root := t.TempDir()
@@ -144,8 +144,8 @@ func TestRealReadings(t *testing.T) {
 	if err != nil || p.Processes != 1 || p.Threads == 0 || p.OpenFiles < 3 || p.MinorFaults == 0 {
 		t.Errorf("process %+v, %v", p, err)
 	}
-	// Nothing opens a file between the two but the readings themselves, and what
-	// tests before this one left to be closed.
+	// Between the two only the readings open files, and files of earlier tests may be
+	// closed.
 	for end := time.Now().Add(time.Minute); ; {
 		threads, files, err := ReadCounts(self)
 		if err != nil || threads == 0 {
@@ -187,7 +187,7 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-// All threads move, those that are started meanwhile too, and come back.
+// All threads move, including those started in the meantime, and move back.
 func TestMove(t *testing.T) {
 	before, err := Allowed()
 	if err != nil {
@@ -199,7 +199,7 @@ func TestMove(t *testing.T) {
 	}
 	started := make(chan []int)
 	go func() {
-		runtime.LockOSThread() // on a thread of its own, which ends with it
+		runtime.LockOSThread() // on its own thread, which ends with it
 		cpus, err := AllowedTo(unix.Gettid())
 		if err != nil {
 			t.Error(err)

@@ -35,7 +35,7 @@ func OpenUsage(cpus []int, pids ...int) (*Usage, error) {
 	return &Usage{cpus: cpus, own: own}, nil
 }
 
-// Add takes those among pids that are not yet known for processes of the run.
+// Add adds pids to the processes of the run; those already known are ignored.
 func (u *Usage) Add(pids ...int) error { return u.own.Add(pids) }
 
 // Close closes the descriptors.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestUsage tells the time of the run's processes from that of others.
+// TestUsage distinguishes the time of the run's processes from that of others.
 func TestUsage(t *testing.T) {
 	hog := exec.Command("sh", "-c", "while :; do :; done")
 	if err := hog.Start(); err != nil {
@@ -38,13 +38,14 @@ func TestUsage(t *testing.T) {
 		}
 		return end.Foreign(begin)
 	}
-	// Others may use CPUs as well: what is certain is that the hog's time is foreign once.
+	// Other processes may use the CPUs too, so the test repeats until the hog's time is the
+	// difference.
 	for try := range 20 {
 		other, own := foreign(), foreign(hog.Process.Pid)
 		if other > own && other > 0.05 {
 			return
 		}
-		t.Logf("try %d: foreign %v, with the hog one of the run's %v", try, other, own)
+		t.Logf("try %d: foreign %v; %v if the hog belongs to the run", try, other, own)
 	}
 	t.Error("a busy process is not seen")
 }

@@ -112,14 +112,14 @@ func TestTakeFromURL(t *testing.T) {
 		if _, err := parse(data); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
-		// Under the race detector the largest are its own.
+		// With the race detector the largest functions are the detector's.
 		if got.Kind == CPU && (len(got.Top) == 0 || got.Top[0].Name == "" || got.Top[0].Flat <= 0 || got.Top[0].Flat > got.Top[0].Cum || got.Top[0].Cum > 1) {
 			t.Errorf("top functions %v", got.Top)
 		}
 	}
 }
 
-// That mutexes are not recorded is told before.
+// TestReady reports in advance that mutex contention is not recorded.
 func TestReady(t *testing.T) {
 	source := pages(t)
 	if err := source.Ready(t.Context(), []Kind{CPU, "heap"}); err != nil {
@@ -194,7 +194,7 @@ func TestTakeFromSocket(t *testing.T) {
 			t.Errorf("%s: %v", got.Kind, got.Err)
 		}
 	}
-	// The mutexes' at both ends, and again as the socket does not wait.
+	// The mutex profile at both ends, and again because the socket does not wait.
 	if want := []string{"profile mutex 0", "profile mutex 1", "profile mutex 0", "profile goroutine 0"}; !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
@@ -225,7 +225,7 @@ func TestSocketRefused(t *testing.T) {
 	}
 }
 
-// A difference that cannot be had is an error, and not the whole.
+// A failed difference is an error; the whole profile is not returned instead.
 func TestSocketDifferenceRefused(t *testing.T) {
 	source := serveProfiles(t, func(string) string { return framed("mutex", []byte("?")) })
 	if _, err := source.Take(t.Context(), "mutex", 0); err == nil {
@@ -258,7 +258,7 @@ func TestURLRefused(t *testing.T) {
 	}
 }
 
-// The end of a context ends what never comes, whatever the source.
+// The end of a context ends the wait for a profile, whatever the source.
 func TestTakeEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

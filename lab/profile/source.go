@@ -45,7 +45,7 @@ func (u URL) Ready(ctx context.Context, list []Kind) error {
 	}
 	page, err := u.get(ctx, "mutex?debug=1", answerTime)
 	if err == nil && bytes.Contains(page, []byte("\nsampling period=0\n")) {
-		err = errors.New("the service does not record who waits for mutexes: leave out mutex, or have it call runtime.SetMutexProfileFraction(10)")
+		err = errors.New("the service does not record mutex contention: leave out mutex, or call runtime.SetMutexProfileFraction(10) in the service")
 	}
 	return err
 }

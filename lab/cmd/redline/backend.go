@@ -7,7 +7,7 @@ import (
 	"github.com/redline-go/redline/lab/suite"
 )
 
-// newBackend is the process that services wait for, at the unix socket that is named.
+// newBackend returns the command of the backend process, which listens on a Unix socket.
 func newBackend() *cobra.Command {
 	var overHTTP bool
 	c := &cobra.Command{
@@ -19,6 +19,6 @@ func newBackend() *cobra.Command {
 			return backend.Serve(c.Context(), args[0])
 		},
 	}
-	c.Flags().BoolVar(&overHTTP, suite.BackendHTTP, false, "answer requests of HTTP/1.1")
+	c.Flags().BoolVar(&overHTTP, suite.BackendHTTP, false, "answer HTTP/1.1 requests")
 	return c
 }

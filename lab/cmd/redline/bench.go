@@ -31,7 +31,7 @@ const (
 	pageName    = "report.html"
 )
 
-// benchFlags is the command line of the verb bench.
+// benchFlags are the flags of redline bench.
 type benchFlags struct {
 	suite.Config
 	quick, full               bool
@@ -44,22 +44,22 @@ type benchFlags struct {
 
 func newBench() *cobra.Command { return new(benchFlags).command() }
 
-// command is the verb with its flags.
+// command returns the command with its flags.
 func (b *benchFlags) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Compare HTTP servers side by side",
 		Long: `Compare HTTP servers side by side.
 
-Every subject is built, started as a process of its own on one CPU and driven
-from another, block by block in random order. The baseline takes part twice in
-each block: what separates it from itself is the noise floor, and no smaller
-difference is called one. Ends with a table, results.json and report.html.
+Every subject is built, started as a separate process on one CPU, and loaded
+from another, block by block in random order. Each block measures the baseline
+twice: the difference between the two is the noise floor, and smaller differences
+are not reported as such. The results are a table, results.json and report.html.
 
-A server of your own takes part through a subject file, in YAML: docs/subjects.md
-has the format, what each workload asks for, and examples in four languages.
+To compare your own server, describe it in a subject file (YAML): docs/subjects.md
+has the format, the requests of each workload, and examples in four languages.
 
-Exit codes: 0 all well, 1 something could not be measured, 2 wrong usage, 4 the
+Exit codes: 0 success, 1 something could not be measured, 2 wrong usage, 4 the
 comparison is INVALID, 130 interrupted.`,
 		Example: `  redline bench
   redline bench --subjects nethttp,fasthttp,limit --workloads plaintext,json
@@ -70,27 +70,27 @@ comparison is INVALID, 130 interrupted.`,
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringSliceVar(&b.Subjects, "subjects", suite.Builtin(), "what to compare, comma-separated")
-	f.StringArrayVar(&b.subjectFiles, "subject-file", nil, "describe a subject of your own in this YAML `FILE`; may be repeated")
-	f.StringVar(&b.Baseline, "baseline", "", "what to compare with (default: the first subject)")
-	f.StringSliceVar(&b.Workloads, "workloads", suite.Quick(), "what to ask of the subjects, comma-separated; all, at-all, redis-all, postgres-all, wait-all, fanout-all, mixed-all and sizes-all stand for several")
-	f.IntVar(&b.Connections, "connections", 64, "open connections; stream, idle, get10m and the open loops have figures of their own unless this is given")
+	f.StringSliceVar(&b.Subjects, "subjects", suite.Builtin(), "servers to compare, comma-separated")
+	f.StringArrayVar(&b.subjectFiles, "subject-file", nil, "YAML `FILE` that describes your own subject; may be repeated")
+	f.StringVar(&b.Baseline, "baseline", "", "subject to compare the others with (default: the first subject)")
+	f.StringSliceVar(&b.Workloads, "workloads", suite.Quick(), "workloads to run, comma-separated; all, at-all, redis-all, postgres-all, wait-all, fanout-all, mixed-all and sizes-all name groups")
+	f.IntVar(&b.Connections, "connections", 64, "open connections; stream, idle, get10m and the open loops have their own defaults")
 	f.DurationVar(&b.Window, "window", 5*time.Second, "measured time of a run")
-	f.DurationVar(&b.Warmup, "warmup", 2*time.Second, "time before it; longer while the rate has a trend")
-	f.IntVar(&b.Blocks, "blocks", 10, "how often every subject is measured")
-	f.Uint64Var(&b.Seed, "seed", 0, "of the order and the intervals (default: random, recorded)")
+	f.DurationVar(&b.Warmup, "warmup", 2*time.Second, "time before the window; extended while the rate has a trend")
+	f.IntVar(&b.Blocks, "blocks", 10, "measurements of each subject")
+	f.Uint64Var(&b.Seed, "seed", 0, "seed of the order and the confidence intervals (default: random, recorded)")
 	f.BoolVar(&b.quick, "quick", false, "short windows, three workloads: about seven minutes (the default)")
-	f.BoolVar(&b.full, "full", false, "all workloads but those of partial load, sizes and backends, long windows: more than an hour")
-	f.StringVar(&b.serverCPUs, "server-cpus", "", "`CPUS` of the subjects, as 0-3,6 (default: the first one allowed)")
+	f.BoolVar(&b.full, "full", false, "all workloads except those of partial load, sizes and backends, long windows: more than an hour")
+	f.StringVar(&b.serverCPUs, "server-cpus", "", "`CPUS` of the subjects, such as 0-3,6 (default: the first one allowed)")
 	f.StringVar(&b.generatorCPUs, "generator-cpus", "", "`CPU` of the generator (default: the last one allowed)")
-	f.BoolVar(&b.shareCPUs, "share-cpus", false, "let the generator's CPU be one of the subjects', too: for open loops far below the ceiling")
-	f.StringVar(&b.Congestion, "congestion", "cubic", "TCP congestion control of both sides' sockets; empty leaves the system's")
-	f.BoolVar(&b.allowInvalid, "allow-invalid", false, "exit as if an INVALID comparison were valid")
+	f.BoolVar(&b.shareCPUs, "share-cpus", false, "allow the generator to share a CPU with the subjects: for open loops far below the maximum rate")
+	f.StringVar(&b.Congestion, "congestion", "cubic", "TCP congestion control of both sides' sockets; empty: the system's default")
+	f.BoolVar(&b.allowInvalid, "allow-invalid", false, "do not exit with code 4 when the comparison is INVALID")
 	f.StringVar(&b.out, "out", "", "`DIR` for results.json and report.html (default: results/DATE-TIME)")
 	return c
 }
 
-// run carries out a comparison and shows it.
+// run makes a comparison and shows it.
 func (b *benchFlags) run(c *cobra.Command) (err error) {
 	catalogue, err := b.resolve(c)
 	if err != nil {
@@ -133,8 +133,8 @@ func (b *benchFlags) save(w io.Writer, s screen.Screen, f *results.File) error {
 	return err
 }
 
-// verdict is how the command ends: interrupted, with something not measured, with figures
-// that are not to be believed, or well.
+// verdict returns the exit code: interrupted, something not measured, comparison INVALID,
+// or nil for success.
 func verdict(ctx context.Context, f *results.File, runErr error, allowInvalid bool) error {
 	switch {
 	case ctx.Err() != nil:
@@ -143,7 +143,7 @@ func verdict(ctx context.Context, f *results.File, runErr error, allowInvalid bo
 	case runErr != nil:
 		return runErr
 	case slices.ContainsFunc(f.Runs, func(r results.Run) bool { return r.Failed != "" }):
-		return cli.ExitCode(1) // named in the table
+		return cli.ExitCode(1) // the table lists it
 	case !results.Valid(f.Gates) && !allowInvalid:
 		return cli.ExitCode(command.ExitInvalid) // the first line of the table says why
 	}
@@ -184,14 +184,14 @@ func (b *benchFlags) resolve(c *cobra.Command) (*suite.Catalogue, error) {
 	if !c.Flags().Changed("workloads") {
 		var left []string
 		if b.Workloads, left = catalogue.Measurable(b.Workloads); len(left) > 0 {
-			fmt.Fprintf(c.ErrOrStderr(), "redline: left out, since its rate is a share of what the subject limit reaches, which is built from a checkout of Redline: %s\n",
+			fmt.Fprintf(c.ErrOrStderr(), "redline: left out, because their rate is a share of the maximum of the subject limit, which is built from a checkout of Redline: %s\n",
 				strings.Join(left, ", "))
 		}
 	}
 	return catalogue, catalogue.Check(b.Config)
 }
 
-// mode fills in what --quick and --full mean where nothing else was asked for.
+// mode sets the values of --quick and --full for flags that were not given.
 func (b *benchFlags) mode(changed func(string) bool) {
 	b.ConnectionsSet = changed("connections")
 	quick := b.quick || !b.full && !slices.ContainsFunc([]string{"workloads", "window", "warmup", "blocks"}, changed)
@@ -220,7 +220,7 @@ func (b *benchFlags) check() error {
 		list []string
 	}{{"subject", b.Subjects}, {"workload", b.Workloads}} {
 		if len(x.list) == 0 {
-			return fmt.Errorf("no %s is named: --%ss NAME,NAME", x.what, x.what)
+			return fmt.Errorf("no %s is named: write --%ss NAME,NAME", x.what, x.what)
 		}
 		sorted := slices.Sorted(slices.Values(x.list))
 		if len(slices.Compact(sorted)) < len(x.list) {
@@ -229,7 +229,7 @@ func (b *benchFlags) check() error {
 	}
 	switch {
 	case b.quick && b.full:
-		return errors.New("--quick and --full: one of the two")
+		return errors.New("--quick and --full: use one of the two")
 	case b.Connections < 1:
 		return fmt.Errorf("--connections %d: want at least 1", b.Connections)
 	case b.Blocks < 1:
@@ -261,7 +261,7 @@ func (b *benchFlags) place() error {
 		}
 		for _, cpu := range cpus {
 			if !slices.Contains(allowed, cpu) {
-				return nil, fmt.Errorf("--%s %s: CPU %d is not among those allowed, %s", flag, text, cpu, probe.FormatCPUs(allowed))
+				return nil, fmt.Errorf("--%s %s: CPU %d is not one of the allowed CPUs, %s", flag, text, cpu, probe.FormatCPUs(allowed))
 			}
 		}
 		return cpus, nil
@@ -275,9 +275,9 @@ func (b *benchFlags) place() error {
 	cpu, shared := b.SharedCPU()
 	switch {
 	case shared && !b.shareCPUs:
-		return fmt.Errorf("CPU %d is asked for on both sides: a generator on the server's CPU measures itself; for open loops far below the ceiling say --share-cpus", cpu)
+		return fmt.Errorf("CPU %d is used by both sides: a generator on the server's CPU measures itself; for open loops far below the maximum rate write --share-cpus", cpu)
 	case !shared && b.shareCPUs:
-		return errors.New("--share-cpus: no CPU is on both sides; give --server-cpus and --generator-cpus that overlap")
+		return errors.New("--share-cpus: the two sides share no CPU; write --server-cpus and --generator-cpus that overlap")
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/redline-go/redline/lab/cli"
 )
 
-// TestBenchExitCodes tells scripts what became of a comparison.
+// TestBenchExitCodes checks the exit code of each outcome of a comparison.
 func TestBenchExitCodes(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
@@ -19,9 +19,9 @@ func TestBenchExitCodes(t *testing.T) {
 		allow bool
 		want  error
 	}{
-		"well":                {results.File{Gates: []results.Gate{{Passed: true}}}, nil, false, nil},
+		"success":             {results.File{Gates: []results.Gate{{Passed: true}}}, nil, false, nil},
 		"invalid":             {results.File{Gates: []results.Gate{{Name: "invalid"}}}, nil, false, cli.ExitCode(command.ExitInvalid)},
-		"invalid, and is let": {results.File{Gates: []results.Gate{{Name: "invalid"}}}, nil, true, nil},
+		"invalid but allowed": {results.File{Gates: []results.Gate{{Name: "invalid"}}}, nil, true, nil},
 		"a run failed":        {results.File{Runs: []results.Run{{Failed: "no"}}}, nil, true, cli.ExitCode(1)},
 		"broken off":          {results.File{}, broken, true, broken},
 	} {

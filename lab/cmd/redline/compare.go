@@ -17,38 +17,38 @@ import (
 // exitChanged is the exit code of a comparison with a broken limit.
 const exitChanged = 1
 
-// newCompare says what changed between two load runs.
+// newCompare returns the command that compares two load runs.
 func newCompare() *cobra.Command {
 	var f compareFlags
 	c := &cobra.Command{
 		Use:   "compare A.json B.json",
-		Short: "Say what changed from one load run to another",
-		Long: `Say what changed from one load run to another.
+		Short: "Show what changed from one load run to another",
+		Long: `Show what changed from one load run to another.
 
-A.json and B.json are what redline load --json wrote. A change is B's figure over
-A's, with a 95 % interval from the time slices of both runs, resampled in blocks, as
-neighbouring slices are alike. A change of less than 2 % is never called one. The
-interval does not know what differs from one run to the next: make two runs of A and
-compare them first.
+A.json and B.json were written by redline load --json. A change is B's figure divided
+by A's, with a 95 % confidence interval from the time slices of both runs, resampled
+in blocks because neighbouring slices are alike. A change of less than 2 % is never
+reported as one. The interval does not include the variation between runs: make two
+runs of A and compare them first.
 
-Exit codes: 0 all well, 1 a limit is broken, 2 wrong usage or runs that asked for
-different things, 4 a run is INVALID and there are limits, none of them broken.`,
+Exit codes: 0 success, 1 a limit is broken, 2 wrong usage or runs with different
+settings, 4 a run is INVALID and there are limits, none of them broken.`,
 		Example: `  redline load -d 30s --json before.json http://127.0.0.1:8080/
   redline load -d 30s --json after.json http://127.0.0.1:8080/
   redline compare before.json after.json
   redline compare --threshold 'p99<+10%,cpu<+5%,rate>-3%,errors<+0' before.json after.json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return cli.Usage("name two runs, as redline compare before.json after.json; there are %d arguments", len(args))
+				return cli.Usage("name two runs, such as redline compare before.json after.json; there are %d arguments", len(args))
 			}
 			return nil
 		},
 		RunE: f.run,
 	}
-	c.Flags().StringArrayVar(&f.limits, "threshold", nil, "exit with code 1 when a change is beyond this `LIMIT`, as 'p99<+10%,errors<+0'; may be repeated")
+	c.Flags().StringArrayVar(&f.limits, "threshold", nil, "exit with code 1 when a change exceeds this `LIMIT`, such as 'p99<+10%,errors<+0'; may be repeated")
 	c.Flags().StringVar(&f.percentiles, "percentiles", "", "`LIST` of those that are compared, as 50,75,99.9 (default: 50,90,95,99, and those of limits)")
-	c.Flags().BoolVar(&f.anyway, "anyway", false, "compare runs that asked for different things, or are INVALID")
-	c.Flags().StringVar(&f.json, "json", "", "write all of it as JSON to this `FILE`; - is standard output, instead of the text")
+	c.Flags().BoolVar(&f.anyway, "anyway", false, "compare runs that have different settings, or are INVALID")
+	c.Flags().StringVar(&f.json, "json", "", "write the whole comparison as JSON to this `FILE`; - is standard output, instead of the text")
 	return c
 }
 
@@ -84,7 +84,7 @@ func (f *compareFlags) run(c *cobra.Command, args []string) error {
 		runs[i] = d
 	}
 	if list := compare.Differences(runs[0], runs[1]); len(list) > 0 && !f.anyway {
-		return cli.Usage("the runs asked for different things, and a change would be of that:\n  %s\nrun the one like the other, or write --anyway", strings.Join(list, "\n  "))
+		return cli.Usage("the runs have different settings, which a change would reflect:\n  %s\nrepeat one with the settings of the other, or write --anyway", strings.Join(list, "\n  "))
 	}
 	result := compare.Of(runs[0], runs[1], compare.Percents(percents, limits)...)
 	result.A.File, result.B.File = args[0], args[1]

@@ -11,8 +11,8 @@ import (
 	"github.com/redline-go/redline/lab/load/compare"
 )
 
-// madeRun writes a run of so many slices to a file of dir. Its rate falls by a share, and
-// more is what else its JSON has.
+// madeRun writes a run with the given number of time slices to a file in dir. Its rate is
+// lower by the share slower; more is appended to the fields of its JSON.
 func madeRun(t *testing.T, dir, name string, slices int, slower float64, more string) string {
 	t.Helper()
 	var series []string
@@ -39,7 +39,7 @@ func TestCompareVerb(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		code int
-		want string // of the output and what is said
+		want string // in standard output or standard error
 	}{
 		{[]string{a, same}, 0, "no difference shown"},
 		{[]string{a, slow}, 0, "worse"},

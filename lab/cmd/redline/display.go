@@ -29,7 +29,7 @@ func (d *display) show(s suite.Step) {
 	case s.Phase == "build" || s.Phase == "check":
 		d.status(s.Phase, s.Subject, s.Done, s.Total)
 	case s.Phase == "ceiling":
-		d.status("what "+s.Subject+" reaches", s.Workload, s.Done, s.Total)
+		d.status("maximum rate of "+s.Subject, s.Workload, s.Done, s.Total)
 	case s.Run == nil:
 		stage := fmt.Sprintf("block %d/%d  %s", s.Block, s.Blocks, s.Workload)
 		if s.Phase == "rerun" {
@@ -42,7 +42,7 @@ func (d *display) show(s suite.Step) {
 			d.line("  " + strings.ReplaceAll(strings.TrimSpace(s.Run.Stderr), "\n", "\n  "))
 		}
 	case s.Run.Short != "":
-		d.line(fmt.Sprintf("%s does not count: %s", s.Run.ID, s.Run.Short))
+		d.line(fmt.Sprintf("%s is excluded: %s", s.Run.ID, s.Run.Short))
 	case !s.Run.Valid:
 		for _, g := range s.Run.Gates {
 			if !g.Passed {

@@ -23,7 +23,7 @@ var pages = []string{"../README.md", "load.md", "scenario.md", "subjects.md", "p
 // checkout is the repository.
 const checkout = "../../.."
 
-// shellLines are the lines of a page's shell commands.
+// shellLines returns the lines of a page's shell commands.
 func shellLines(t *testing.T, page string) (lines []string) {
 	t.Helper()
 	for _, block := range blocks(t, page, "sh") {
@@ -36,10 +36,10 @@ func shellLines(t *testing.T, page string) (lines []string) {
 	return lines
 }
 
-// separator is what ends a simple command of a shell, outside of quotes.
+// separator matches the end of a simple shell command, outside of quotes.
 var separator = regexp.MustCompile(`'[^']*'|"[^"]*"|#.*$|[|;&()]+`)
 
-// simple are the simple commands of a line: without pipes, lists, subshells and comments.
+// simple returns the simple commands of a line: without pipes, lists, subshells and comments.
 func simple(line string) (list []string) {
 	marked := separator.ReplaceAllStringFunc(line, func(s string) string {
 		if s[0] == '\'' || s[0] == '"' {
@@ -55,8 +55,8 @@ func simple(line string) (list []string) {
 	return list
 }
 
-// inline are the commands of a page's text that are whole: with flags, and without words in
-// capitals, which stand for others.
+// inline returns the complete commands in a page's text: with flags, and without words in
+// capitals, which are placeholders.
 func inline(t *testing.T, page string) (list []string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -71,7 +71,7 @@ func inline(t *testing.T, page string) (list []string) {
 	return list
 }
 
-// Every shell command of the pages is one: the verb and its flags, the names of subjects and
+// Every shell command of the pages is valid: the verb and its flags, the names of subjects and
 // workloads, the target of make, the package of go run, the directory of cd.
 func TestDocsCommands(t *testing.T) {
 	make, err := os.ReadFile(filepath.Join(checkout, "Makefile"))
@@ -109,7 +109,7 @@ func TestDocsCommands(t *testing.T) {
 				_, err = os.Stat(filepath.Join(dir, args[i], "main.go"))
 			case "curl", "echo", "export", "jq", "kill", "sleep":
 			default:
-				err = fmt.Errorf("%s is not known here", args[0])
+				err = fmt.Errorf("%s is unknown", args[0])
 			}
 			if err != nil {
 				t.Errorf("%s: %s: %v", page, text, err)
@@ -137,7 +137,7 @@ func mineYAML(t *testing.T) string {
 	return path
 }
 
-// parses returns what is wrong with a command line; nil if nothing is. It does not run it.
+// parses returns the error of a command line, or nil. It does not run it.
 func parses(t *testing.T, args []string, mine string) error {
 	t.Helper()
 	for i, a := range args {
@@ -171,7 +171,7 @@ func parses(t *testing.T, args []string, mine string) error {
 	return nil
 }
 
-// resolves is parses for the verb bench.
+// resolves is parses for redline bench.
 func resolves(t *testing.T, args []string) error {
 	t.Helper()
 	here, err := os.Getwd()
@@ -205,8 +205,7 @@ func known(c *cobra.Command) error {
 	return nil
 }
 
-// Every command of the pages that reads results runs with what the commands before it have
-// written.
+// Every command of the pages that reads results accepts the output of the commands before it.
 func TestDocsReports(t *testing.T) {
 	url, _ := serve(t, hello)
 	var list [][]string
@@ -243,13 +242,13 @@ func TestDocsReports(t *testing.T) {
 	}
 }
 
-// The files that the pages show are those of the shop.
+// The files in the pages are those of the shop.
 func TestDocsFiles(t *testing.T) {
 	_, files := commands(t)
 	for _, name := range []string{"shop.yaml", "login.yaml"} {
 		text, err := os.ReadFile(filepath.Join(checkout, "examples/shop", name))
 		if err != nil || string(text) != files[name] {
-			t.Errorf("examples/shop/%s is not that of the page: %v", name, err)
+			t.Errorf("examples/shop/%s differs from the page: %v", name, err)
 		}
 	}
 }

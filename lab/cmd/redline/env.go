@@ -121,8 +121,8 @@ func (e *envFlags) host() (*machine.Host, error) {
 	return h, nil
 }
 
-// printEnv prints the machine in a few lines, and the findings as a table, or one below the
-// other where a table is too wide.
+// printEnv prints the machine in a few lines, and the findings as a table, or as a list if
+// the table is too wide.
 func printEnv(w io.Writer, s screen.Screen, m results.Machine, found []machine.Finding) error {
 	var b strings.Builder
 	say := func(format string, args ...any) { b.WriteString(s.Paragraph("", "  ", fmt.Sprintf(format, args...))) }
@@ -153,7 +153,7 @@ func printEnv(w io.Writer, s screen.Screen, m results.Machine, found []machine.F
 	return err
 }
 
-// findingName marks what disturbs every measurement.
+// findingName returns the name, with a mark if the finding disturbs every measurement.
 func findingName(s screen.Screen, f machine.Finding) string {
 	if f.Disturbs {
 		return s.Paint(screen.Bad, "! "+f.Name)
@@ -161,7 +161,7 @@ func findingName(s screen.Screen, f machine.Finding) string {
 	return "  " + f.Name
 }
 
-// findingsList is for narrow screens.
+// findingsList formats the findings for narrow screens.
 func findingsList(s screen.Screen, found []machine.Finding) string {
 	const indent = "    "
 	var b strings.Builder
@@ -178,7 +178,7 @@ func findingsList(s screen.Screen, found []machine.Finding) string {
 // usualEnv is the width of the table in files and pipes, in columns.
 const usualEnv = 140
 
-// findingsTable is for wide screens, and for files and pipes.
+// findingsTable formats the findings for wide screens, and for files and pipes.
 func findingsTable(s screen.Screen, found []machine.Finding) string {
 	const borders, what, now = 13, 22, 26
 	width := usualEnv
@@ -281,7 +281,7 @@ func applyEnv(ctx context.Context, in io.Reader, say io.Writer, changes []machin
 	case ctx.Err() != nil:
 		return cli.ExitCode(130)
 	case len(changes) > 0 && len(applied.Done) == 0:
-		return cli.ExitCode(1) // each was named with its reason
+		return cli.ExitCode(1) // each was printed with its reason
 	case len(command) == 0:
 		return hold(ctx, in, say)
 	}

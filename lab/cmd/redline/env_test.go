@@ -48,7 +48,7 @@ func TestEnvUsage(t *testing.T) {
 	}
 }
 
-// killer is a guard that remembers.
+// killer is a guard that records its calls.
 type killer struct {
 	pid      int
 	released bool
@@ -72,7 +72,7 @@ func TestRunUnder(t *testing.T) {
 		{"exit 0", 0},
 		{"exit 7", 7},
 		{"kill -TERM $$", 128 + 15},
-		{"kill -INT $PPID; for i in $(seq 1000); do sleep 0.01; done", 9}, // passed on: input is no terminal
+		{"kill -INT $PPID; for i in $(seq 1000); do sleep 0.01; done", 9}, // forwarded, because the input is not a terminal
 	} {
 		k := &killer{}
 		err := runUnder(k, []string{"/bin/sh", "-c", "trap 'exit 9' INT; " + c.script}, "X=1")

@@ -13,15 +13,15 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// newGenerate is the generator process: a load.Spec on standard input,
-// load.Events on standard output, a line each.
+// newGenerate returns the command of the generator process: it reads a spec.Spec from
+// standard input and writes spec.Events to standard output, one per line.
 func newGenerate() *cobra.Command {
 	return &cobra.Command{
 		Use: load.Verb, Hidden: true, Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var order spec.Spec
 			if err := json.NewDecoder(os.Stdin).Decode(&order); err != nil {
-				return fmt.Errorf("read the generator's orders: %w", err)
+				return fmt.Errorf("read the generator's specification: %w", err)
 			}
 			out := bufio.NewWriter(os.Stdout)
 			enc := json.NewEncoder(out)

@@ -88,7 +88,7 @@ func (g *generatorsFlags) run(c *cobra.Command) error {
 		return err
 	}
 	if slices.ContainsFunc(r.Runs, func(r generators.Run) bool { return r.Failed != "" }) {
-		return cli.ExitCode(1) // named in the table
+		return cli.ExitCode(1) // the table lists it
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (g *generatorsFlags) resolve(c *cobra.Command) (err error) {
 		given, known []string
 	}{{"tool", g.Tools, generators.Names()}, {"workload", g.Workloads, generators.Workloads()}} {
 		if len(x.given) == 0 {
-			return cli.Usage("no %s is named: --%ss %s", x.what, x.what, strings.Join(x.known, ","))
+			return cli.Usage("no %s is named: write --%ss %s", x.what, x.what, strings.Join(x.known, ","))
 		}
 		for _, name := range x.given {
 			if !slices.Contains(x.known, name) {

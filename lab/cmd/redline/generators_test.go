@@ -31,10 +31,9 @@ func TestGeneratorsUsage(t *testing.T) {
 	}
 }
 
-// A whole comparison of one tool, which is always there: every process is
-// started, seen from outside, understood and ended. On a machine with far too much
-// to do a tool may be at its end before anybody has looked twice: what failed for
-// that is compared again.
+// TestGenerators compares one tool, which is always available: each process is started,
+// observed from outside, parsed and ended. On an overloaded machine a tool may end before
+// it was observed twice; the comparison is then repeated.
 func TestGenerators(t *testing.T) {
 	if allowed, err := probe.Allowed(); err != nil || len(allowed) < 2 {
 		t.Skipf("needs two CPUs: %v, %v", allowed, err)
@@ -43,8 +42,8 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
-// compared is one comparison. It reports false if a round failed, which is an error
-// the last time.
+// compared makes one comparison. It reports false if a round failed, which is an error
+// in the last attempt.
 func compared(t *testing.T, last bool) bool {
 	t.Helper()
 	out := t.TempDir()
@@ -69,7 +68,7 @@ func compared(t *testing.T, last bool) bool {
 	}
 	if r.Truths[0].Fails != "" || slices.ContainsFunc(r.Tables, func(t generators.Table) bool { return t.Rows[0].Failed > 0 }) {
 		if !last {
-			t.Logf("once more, after %s", said)
+			t.Logf("repeated after %s", said)
 			return false
 		}
 		t.Errorf("rounds failed: %s", said)
@@ -80,8 +79,8 @@ func compared(t *testing.T, last bool) bool {
 			t.Errorf("%s: %+v", table.Workload, row)
 		}
 	}
-	// The server counts what the tool sends: a request of its own first, then 2000.
-	// What a busy machine had it not send in time is no failure of the comparison.
+	// The server counts the requests of the tool: one to start with, then 2000. A busy
+	// machine may delay some beyond the end; that is not a failure of the comparison.
 	v := r.Truths[0]
 	if v.Sent < 1000 || v.Sent > 2001 || r.True.Requests != 2000 || v.Reported.P50 == nil || v.Reported.P99 == nil || *r.True.P99 < 150 {
 		t.Errorf("%+v of %+v", v, r.True)

@@ -32,7 +32,7 @@ func newImport() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import",
 		Short: "Write a scenario from curl commands, a HAR file, OpenAPI or vegeta targets",
-		Long: `Write a scenario for redline load --targets from what other tools have written.
+		Long: `Write a scenario for redline load --targets from files of other tools.
 
 The scenario goes to standard output, unless --out names a file. What was left out
 or changed is listed on standard error. The requests are not sent: redline load
@@ -57,7 +57,7 @@ func newImportCurl() *cobra.Command {
 	var f importFlags
 	return f.command(&cobra.Command{
 		Use:   "curl [FILE | -- COMMAND...]",
-		Short: "Import curl commands, such as browsers copy them",
+		Short: "Import curl commands, such as those copied from a browser",
 		Long: `Import the curl commands of a file, of standard input, or of the command line after --.
 
 The requests are made in turn. Nothing is executed: shell variables and
@@ -118,15 +118,15 @@ directly, too.`,
 	}, imports.Vegeta)
 }
 
-// command completes the command of a format, whose sources read reads.
+// command completes the command of a format; read parses its sources.
 func (f *importFlags) command(c *cobra.Command, read func(name string, source []byte) (*imports.Scenario, error)) *cobra.Command {
 	c.Args = func(c *cobra.Command, args []string) error {
 		words := c.ArgsLenAtDash() >= 0 && c.Name() == "curl"
 		if len(args) > 1 && !words {
-			return cli.Usage("name one file, as %s FILE; there are %d arguments", c.CommandPath(), len(args))
+			return cli.Usage("name one file, such as %s FILE; there are %d arguments", c.CommandPath(), len(args))
 		}
 		if words && (c.ArgsLenAtDash() > 0 || len(args) == 0) {
-			return cli.Usage("write a file, or a command after --, as %s -- curl http://127.0.0.1:8080/", c.CommandPath())
+			return cli.Usage("write a file, or a command after --, such as %s -- curl http://127.0.0.1:8080/", c.CommandPath())
 		}
 		return nil
 	}
@@ -145,7 +145,7 @@ func (f *importFlags) command(c *cobra.Command, read func(name string, source []
 				name = args[0]
 			}
 			if c.Name() == "vegeta" {
-				from = filepath.Dir(name) // as in vegeta's files that redline load reads
+				from = filepath.Dir(name) // like redline load, which reads vegeta's files too
 			}
 			if err := cli.CheckOutput("out", f.out, name); err != nil {
 				return err

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// What a source describes arrives at a server, in its order.
+// The requests that a source describes arrive at a server, in order.
 func TestImport(t *testing.T) {
 	var lock sync.Mutex
 	var got []string
@@ -72,7 +72,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// A scenario goes through a pipe, from one command to the other.
+// A scenario is piped from one command to another.
 func TestImportPipe(t *testing.T) {
 	url, count := serve(t, hello)
 	code, out, said := outputOf(t, t.Context(), "import", "curl", "--", url, "-H", "Authorization: Bearer x")
@@ -104,7 +104,7 @@ func TestImportUsage(t *testing.T) {
 		want string
 	}{
 		{[]string{"postman", "x"}, 2, `unknown format "postman"; the formats are curl, har, openapi and vegeta`},
-		{[]string{"har", "a", "b"}, 2, "name one file, as redline import har FILE; there are 2 arguments"},
+		{[]string{"har", "a", "b"}, 2, "name one file, such as redline import har FILE; there are 2 arguments"},
 		{[]string{"curl", "--"}, 2, "write a file, or a command after --"},
 		{[]string{"har", "--credentials", "hide", kept}, 2, "--credentials hide: write keep, variables or drop"},
 		{[]string{"har", "--out", "x.json", kept}, 2, "--out x.json: the scenario is YAML; name the file x.yaml"},

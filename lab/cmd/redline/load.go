@@ -9,22 +9,22 @@ import (
 	"github.com/redline-go/redline/lab/load/command"
 )
 
-// newLoad loads a server.
+// newLoad returns the command that loads a server.
 func newLoad() *cobra.Command {
 	var flags command.Flags
 	c := &cobra.Command{
 		Use:   "load [URL]",
-		Short: "Load a server, and say whether the figures can be believed",
-		Long: `Load a server, and say whether the figures can be believed.
+		Short: "Load a server, and check whether the results are valid",
+		Long: `Load a server, and check whether the results are valid.
 
-Without --rate it is a closed loop: each connection sends its next request when
-the last one is answered, and the rate is what comes of it. With --rate, --stages
-or --find it is an open loop: requests are due at their times whatever the server
-does, and latency counts from when a request was due. What makes the figures
-doubtful is printed first. With --targets a file says what to ask for, and the URL,
-which may be left out then, is what its paths are put under.
+Without --rate the load is a closed loop: each connection sends its next request
+when the last one is answered, and the server determines the rate. With --rate,
+--stages or --find it is an open loop: requests are due at fixed times whatever the
+server does, and latency is measured from when a request was due. Reasons to doubt
+the results are printed first. With --targets a file describes the requests; the URL
+is then optional, and is the base of the file's paths.
 
-Exit codes: 0 all well, 1 nothing could be measured, 2 wrong usage, 3 a threshold
+Exit codes: 0 success, 1 nothing could be measured, 2 wrong usage, 3 a threshold
 is broken, 4 the run is INVALID, 130 interrupted.`,
 		Example: `  redline load http://127.0.0.1:8080/
   redline load -c 200 -d 30s --json run.json --html run.html http://127.0.0.1:8080/
@@ -41,10 +41,10 @@ is broken, 4 the run is INVALID, 130 interrupted.`,
 	return c
 }
 
-// oneURL refuses more than one argument. Whether one is needed the flags say.
+// oneURL refuses more than one argument. The flags determine whether one is required.
 func oneURL(_ *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return cli.Usage("name one URL, as redline load http://127.0.0.1:8080/; there are %d arguments", len(args))
+		return cli.Usage("name one URL, such as redline load http://127.0.0.1:8080/; there are %d arguments", len(args))
 	}
 	return nil
 }

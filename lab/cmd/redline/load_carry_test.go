@@ -17,7 +17,7 @@ import (
 	"github.com/redline-go/redline/lab/load/fleet/kube"
 )
 
-// everyFile is a scenario that names a file of each kind.
+// everyFile is a scenario that refers to a file of each kind.
 const everyFile = `
 defaults: {think: "file:pause.txt"}
 variables:
@@ -31,8 +31,7 @@ targets:
   - {name: token, url: /token, headers: {Authorization: "Bearer ${token}"}}
 `
 
-// filesHere writes the files that the tests name into a directory, which becomes
-// this process's.
+// filesHere writes the files of the tests into a directory, and changes to it.
 func filesHere(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -47,7 +46,7 @@ func filesHere(t *testing.T) {
 	}
 }
 
-// rightFiles reports whether a request has what is in the files.
+// rightFiles reports whether a request has the content of the files.
 func rightFiles(r *http.Request) bool {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -72,7 +71,7 @@ func rightFiles(r *http.Request) bool {
 	return r.URL.Path == "/hello" && len(body) == 0
 }
 
-// Whatever file the command line names goes to the workers, who have none of them.
+// TestLoadBusCarries sends all files of the command line to workers that do not have them.
 func TestLoadBusCarries(t *testing.T) {
 	var wrong, right atomic.Int64
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -116,7 +115,7 @@ func TestLoadBusCarries(t *testing.T) {
 	}
 }
 
-// What is too large for the bus is refused before anybody waits for workers.
+// TestLoadBusTooLarge refuses files that are too large for the bus before workers join.
 func TestLoadBusTooLarge(t *testing.T) {
 	url, _ := serve(t, hello)
 	large := filepath.Join(t.TempDir(), "large")
@@ -129,7 +128,7 @@ func TestLoadBusTooLarge(t *testing.T) {
 	}
 }
 
-// In a cluster the coordinator's pod has them all.
+// TestLoadKubernetesCarries mounts all files in the coordinator's pod.
 func TestLoadKubernetesCarries(t *testing.T) {
 	filesHere(t)
 	code, out, said := loadOf(t, t.Context(), "--kubernetes", "--image", "x", "--targets", "shop.yaml", "--think", "file:think.txt", "http://server/")
@@ -149,10 +148,11 @@ func TestLoadKubernetesCarries(t *testing.T) {
 	args := strings.Join(c["coordinator"].Spec.Template.Spec.Containers[0].Args, " ")
 	for _, want := range []string{"--targets=" + kube.FilesDir + "/shop.yaml", "--think=file:" + kube.FilesDir + "/think.txt"} {
 		if !strings.Contains(args, want) {
-			t.Errorf("arguments %q lack %q", args, want)
+			t.Errorf("arguments %q do not contain %q", args, want)
 		}
 	}
-	// One that is no file's is as it was written; one file may be named twice, two of one name not.
+	// A distribution without a file is unchanged. One file may be named twice, but two
+	// files must not have the same name.
 	for think, want := range map[string]struct {
 		code int
 		text string

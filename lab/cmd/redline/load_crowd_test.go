@@ -9,32 +9,32 @@ import (
 	"testing"
 )
 
-// limited runs redline in a process that may open so many files, and may not raise
-// that.
+// limited runs redline in a process that may open the given number of files, and may
+// not raise that limit.
 func limited(t *testing.T, files int, args ...string) (code int, out, said string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", append([]string{"-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, files), os.Args[0]}, args...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	_ = cmd.Run() // the code says it
+	_ = cmd.Run() // the exit code reports the failure
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// Where a process may not open as many files as there are connections, there are as
-// many workers as that takes, and a note says so.
+// TestLoadCrowd starts enough workers, and prints a note, when one process may not open
+// a file for each connection.
 func TestLoadCrowd(t *testing.T) {
 	plain, _ := serve(t, hello)
 	stream, _ := serve(t, streamOf("text/event-stream", func(id int) string { return fmt.Sprintf("id: %d\ndata: x\n\n", id) }))
-	const files = 100 // of which 36 are for connections
+	const files = 100 // 36 of them for connections
 	for name, c := range map[string]struct {
 		args    []string
-		workers int // 0: one generator, which is none of several
+		workers int // 0: one generator without a coordinator
 	}{
-		"one will do": {[]string{"-c", "36", plain}, 0},
-		"requests":    {[]string{"-c", "37", plain}, 2},
-		"open loop":   {[]string{"-c", "80", "-r", "200", plain}, 3},
-		"subscribers": {[]string{"-c", "80", "--sse", stream}, 3},
-		"asked for":   {[]string{"-c", "80", "--workers", "4", plain}, 4},
+		"one is enough": {[]string{"-c", "36", plain}, 0},
+		"requests":      {[]string{"-c", "37", plain}, 2},
+		"open loop":     {[]string{"-c", "80", "-r", "200", plain}, 3},
+		"subscribers":   {[]string{"-c", "80", "--sse", stream}, 3},
+		"asked for":     {[]string{"-c", "80", "--workers", "4", plain}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, said := limited(t, files, append([]string{"load", "-d", "300ms", "--warmup", "100ms", "--allow-invalid", "--json", "-"}, c.args...)...)
@@ -59,8 +59,8 @@ func TestLoadCrowd(t *testing.T) {
 	}
 }
 
-// A number that was asked for is not changed, nor is one chosen that nobody can
-// have meant.
+// TestLoadCrowdRefuses does not change a requested number of workers, and does not choose
+// an unreasonable one.
 func TestLoadCrowdRefuses(t *testing.T) {
 	const url = "http://127.0.0.1:1/"
 	for _, c := range []struct{ args, want string }{

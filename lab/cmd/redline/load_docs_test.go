@@ -21,7 +21,7 @@ import (
 
 const docs = "../../../docs/"
 
-// inExamples makes a directory with the files that examples name the present one.
+// inExamples changes to a directory with the files that the examples name.
 func inExamples(t *testing.T, more map[string]string) {
 	t.Helper()
 	files := map[string]string{"users.csv": "name\nann\n", "order.tmpl": "${n}", "think.txt": "1ms\n", "targets.yaml": "targets: [{url: /}]\n"}
@@ -43,7 +43,7 @@ func inExamples(t *testing.T, more map[string]string) {
 	}
 }
 
-// blocks are the fenced blocks of a document in one language.
+// blocks returns the fenced blocks of a document in one language.
 func blocks(t *testing.T, document, language string) (all []string) {
 	t.Helper()
 	text, err := os.ReadFile(document)
@@ -56,15 +56,15 @@ func blocks(t *testing.T, document, language string) (all []string) {
 	return all
 }
 
-// An openedShop is the server that the pages name, and where it listens.
+// openedShop holds the addresses of the server that the documents load.
 type openedShop struct{ plain, secure string }
 
-// place puts its addresses into a text in place of those of the pages.
+// place replaces the addresses of the documents in a text with those of the shop.
 func (s openedShop) place(text string) string {
 	return strings.NewReplacer("127.0.0.1:8080", s.plain, "127.0.0.1:8443", s.secure).Replace(text)
 }
 
-// openShop builds and starts it. It ends with the test.
+// openShop builds and starts the shop. It ends with the test.
 func openShop(t *testing.T) openedShop {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "shop")
@@ -92,12 +92,12 @@ func openShop(t *testing.T) openedShop {
 	})
 	var s openedShop
 	if _, err := fmt.Fscanf(out, "listening on http://%s\nand on https://%s\n", &s.plain, &s.secure); err != nil {
-		t.Fatalf("what the shop says: %v", err)
+		t.Fatalf("output of the shop: %v", err)
 	}
 	return s
 }
 
-// Every example of the reference plays, and nothing of it fails.
+// TestLoadScenarioExamples runs each example of the reference without failures.
 func TestLoadScenarioExamples(t *testing.T) {
 	server := openShop(t)
 	examples := map[string][]string{}
@@ -134,7 +134,7 @@ func TestLoadScenarioExamples(t *testing.T) {
 	}
 }
 
-// words splits a line as a shell does: quotes hold together, # and | end it.
+// words splits a line like a shell: quotes group words, # and | end the line.
 func words(line string) (out []string) {
 	for _, m := range regexp.MustCompile(`'([^']*)'|"([^"]*)"|(#.*|\|.*)|([^\s'"#|]+)`).FindAllStringSubmatch(line, -1) {
 		switch {
@@ -151,10 +151,10 @@ func words(line string) (out []string) {
 	return out
 }
 
-// echoed is a command behind a pipe.
+// echoed matches a command after a pipe.
 var echoed = regexp.MustCompile(`^echo '([^']*)' \| (redline load .*)$`)
 
-// commands are the loads of the pages, and the files that their blocks are.
+// commands returns the loads of the documents, and the files in their blocks.
 func commands(t *testing.T) (lines []string, files map[string]string) {
 	t.Helper()
 	files = map[string]string{}
@@ -179,7 +179,7 @@ func commands(t *testing.T) (lines []string, files map[string]string) {
 	return lines, files
 }
 
-// given makes what a command reads its standard input, and returns the command.
+// given sets the standard input to the input of a command, and returns the command.
 func given(t *testing.T, line string) string {
 	t.Helper()
 	m := echoed.FindStringSubmatch(line)
@@ -196,19 +196,19 @@ func given(t *testing.T, line string) string {
 	return m[2]
 }
 
-// elsewhere are the flags of what one server on this machine does not do in a
-// moment: such commands are shown to be commands, and no more.
+// elsewhere are the flags of commands that need more than one server on this machine, or
+// more time: only their syntax is tested.
 var elsewhere = []string{"--find", "--bus", "--kubernetes", "--control", "--export"}
 
-// Every command of the pages does what it says to the server that they name: nothing
-// of it is refused, and no answer is wrong. They are made short.
+// TestLoadDocsCommands runs each command of the documents against their server, shortened:
+// none is refused, and no answer is wrong.
 func TestLoadDocsCommands(t *testing.T) {
 	lines, files := commands(t)
 	server := openShop(t)
 	for name, text := range files {
 		files[name] = server.place(text)
 	}
-	resp, err := http.Get("http://" + server.plain + "/ca") // as the page's curl does
+	resp, err := http.Get("http://" + server.plain + "/ca") // like curl in the document
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestLoadDocsCommands(t *testing.T) {
 			}
 			args = append(args, "-d", window, "--warmup", "50ms", "-c", "64", "--allow-invalid", "--quiet", "--json", "-")
 			code, out, said := loadOf(t, t.Context(), args...)
-			if out == "" || code != 0 && code != command.ExitBroken { // a short window carries few objectives
+			if out == "" || code != 0 && code != command.ExitBroken { // few objectives are kept in a short window
 				t.Fatalf("exit code %d, %s%s", code, out, said)
 			}
 			d := documentOf(t, out)
@@ -259,8 +259,8 @@ func TestLoadDocsCommands(t *testing.T) {
 	}
 }
 
-// Every other command of the pages is one: no sentence says what to write instead.
-// There is no server to load.
+// TestLoadDocsElsewhere checks the syntax of the other commands of the documents: none is
+// refused as wrong usage. There is no server to load.
 func TestLoadDocsElsewhere(t *testing.T) {
 	closed := openedShop{"127.0.0.1:1", "127.0.0.1:1"}
 	lines, files := commands(t)
@@ -277,7 +277,7 @@ func TestLoadDocsElsewhere(t *testing.T) {
 			args := words(strings.ReplaceAll(closed.place(line), "127.0.0.1:8081", closed.plain))
 			code, out, said := loadOf(t, ctx, args[2:]...)
 			want, says := 1, "connection refused"
-			if slices.Contains(args, "--kubernetes") && !slices.Contains(args, "--apply") { // which asks no server
+			if slices.Contains(args, "--kubernetes") && !slices.Contains(args, "--apply") { // sends nothing to the server
 				want, says = 0, "kubectl apply -f "
 			}
 			if code != want || !strings.Contains(out+said, says) {

@@ -36,7 +36,7 @@ func TestLoadHandshakeHangs(t *testing.T) {
 	}
 }
 
-// relay passes the bytes of each connection to addr and back, but not those of connections
+// relay forwards the bytes of each connection to addr and back, except those of connections
 // that begin while hold reports true.
 func relay(t *testing.T, ln net.Listener, addr string, hold func() bool) {
 	var all sync.WaitGroup
@@ -72,8 +72,8 @@ func relay(t *testing.T, ln net.Listener, addr string, hold func() bool) {
 	})
 }
 
-// TestLoadStallsTwice does not excuse the requests that hang at the end because others have
-// hung before.
+// TestLoadStallsTwice counts the requests that hang at the end even if others have hung
+// before.
 func TestLoadStallsTwice(t *testing.T) {
 	begin := time.Now()
 	over := make(chan struct{})
@@ -97,8 +97,8 @@ func TestLoadStallsTwice(t *testing.T) {
 	}
 }
 
-// TestLoadAnswersLate records the latency of answers that come after the window and took
-// much longer than any in it, and does not call them unanswered.
+// TestLoadAnswersLate records the latency of answers that arrive after the window and took
+// much longer than any in it, and does not count them as unanswered.
 func TestLoadAnswersLate(t *testing.T) {
 	begin := time.Now()
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {

@@ -16,7 +16,7 @@ import (
 	"github.com/redline-go/redline/lab/load/present"
 )
 
-// portOf is a port that is free.
+// portOf returns a free port.
 func portOf(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -27,7 +27,7 @@ func portOf(t *testing.T) string {
 	return strconv.Itoa(ln.Addr().(*net.TCPAddr).Port)
 }
 
-// equal compares what was exported of a result with its document.
+// equal compares the exported figures of a result with its document.
 func equal(t *testing.T, where string, got map[string]float64, d *present.Document) {
 	t.Helper()
 	want := map[string]float64{
@@ -62,7 +62,7 @@ func equal(t *testing.T, where string, got map[string]float64, d *present.Docume
 	}
 }
 
-// Whatever makes the load, all receivers get the figures of the document.
+// All receivers get the figures of the document, for every kind of load.
 func TestLoadExport(t *testing.T) {
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
 		if n%50 == 0 {
@@ -105,7 +105,7 @@ func TestLoadExport(t *testing.T) {
 				t.Fatal(err)
 			}
 			equal(t, "file", written, &d)
-			// The last point of several workers may lie behind the window.
+			// The last point of several workers may be after the window.
 			if n := into.Samples("redline_rate_achieved_per_second"); n != len(d.Series) {
 				t.Errorf("%d samples of %d points", n, len(d.Series))
 			}
@@ -113,7 +113,7 @@ func TestLoadExport(t *testing.T) {
 	}
 }
 
-// eventsForExport is a stream of events.
+// eventsForExport starts a server of event streams, and returns its URL.
 func eventsForExport(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -131,7 +131,7 @@ func eventsForExport(t *testing.T) string {
 	return s.URL
 }
 
-// Prometheus finds the result after the run, and the command ends when it has.
+// Prometheus can read the result after the run, and the command ends once it has.
 func TestLoadExportScrape(t *testing.T) {
 	url, _ := serve(t, hello)
 	metrics := "127.0.0.1:" + portOf(t)
@@ -161,7 +161,7 @@ func TestLoadExportScrape(t *testing.T) {
 	equal(t, "scrape", got.values, &d)
 }
 
-// Who is not there is an error before the load begins, or a note.
+// A missing receiver is an error before the load begins, or a note.
 func TestLoadExportNobody(t *testing.T) {
 	url, count := serve(t, hello)
 	gone := "http://ann:s3cret@127.0.0.1:" + portOf(t)
@@ -175,8 +175,8 @@ func TestLoadExportNobody(t *testing.T) {
 	}
 }
 
-// One that dies meanwhile does not disturb the run; without its result the exit code is 1, as
-// for a file that cannot be written, and everything else is there.
+// A receiver that ends during the run does not disturb it; if it misses the result the exit
+// code is 1, as for a file that cannot be written, and all other output is complete.
 func TestLoadExportDies(t *testing.T) {
 	url, _ := serve(t, hello)
 	var asked atomic.Int64

@@ -26,7 +26,7 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// workersOf are the worker processes of this one.
+// workersOf returns the worker processes of this process.
 func workersOf(t *testing.T) (pids []int) {
 	t.Helper()
 	for _, pid := range probe.Tree(os.Getpid()) {
@@ -38,7 +38,7 @@ func workersOf(t *testing.T) (pids []int) {
 	return pids
 }
 
-// The result of several workers is that of their sum, to the last answer.
+// The result of several workers is the sum of theirs, including the last answer.
 func TestLoadWorkers(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -66,7 +66,7 @@ func TestLoadWorkers(t *testing.T) {
 					t.Errorf("worker %+v", w)
 				}
 			}
-			// One more was asked before the run; what was still under way at its end was sent.
+			// One more request was sent before the run; those in flight at its end count as sent.
 			if n := uint64(count.Load()); connections != 7 || d.Requests != requests || n > sent+1 || n < answered+1 || requests > answered {
 				t.Errorf("%d connections; %d requests, %d of the workers; %d sent, %d answered, the server had %d", connections, d.Requests, requests, sent, answered, count.Load())
 			}
@@ -76,7 +76,7 @@ func TestLoadWorkers(t *testing.T) {
 			if o := d.Open; o != nil && (o.Due != d.Latency.Count+o.Failed || o.TargetRate != 301 && o.TargetRate != 300) {
 				t.Errorf("open %+v with %d latencies", o, d.Latency.Count)
 			}
-			// Even arrivals of the workers are together those of one generator.
+			// The even arrivals of all workers together are those of one generator.
 			if want := uint64(math.Ceil(301 * d500.Seconds())); c.name == "even" && d.Open.Due != want {
 				t.Errorf("%d arrivals were due, want %d", d.Open.Due, want)
 			}
@@ -90,13 +90,13 @@ func TestLoadWorkers(t *testing.T) {
 	}
 }
 
-// A worker that is killed on the way is the first that the result speaks of; what
-// it had reported is counted, with its latencies, and the rest is right.
+// TestLoadWorkerKilled reports a killed worker first, counts what it had reported, with
+// its latencies, and has the complete results of the others.
 func TestLoadWorkerKilled(t *testing.T) {
 	var killed error
 	url, count := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
-		// Two seconds into the window, of which the workers have told, and four before
-		// its end: a machine may stand still for longer than one thinks.
+		// Two seconds into the window, which the workers have reported, and four before
+		// its end, because a busy machine may stall for long.
 		if n == 800 {
 			if pids := workersOf(t); len(pids) == 3 {
 				killed = syscall.Kill(pids[1], syscall.SIGKILL)
@@ -126,12 +126,12 @@ func TestLoadWorkerKilled(t *testing.T) {
 	}
 	w := d.Workers[lost]
 	if !strings.Contains(w.Lost, "signal: killed") || w.Requests == 0 || w.Seconds >= d.Seconds || w.Sent != 0 {
-		t.Errorf("the lost one: %+v", w)
+		t.Errorf("the lost worker: %+v", w)
 	}
-	// What the server saw beyond the others' requests is the lost one's, of which
-	// all that were reported are counted, and the first request of all.
+	// The server's other requests are the request before the run and those of the lost
+	// worker, of which all that it reported are counted.
 	if its := uint64(count.Load()) - sent - 1; d.Requests != requests || w.Requests > its || d.Latency.Count != d.Open.Due-d.Open.Failed {
-		t.Errorf("%d requests, %d of the workers; %d of the lost one, which sent %d; %d latencies of %+v", d.Requests, requests, w.Requests, its, d.Latency.Count, d.Open)
+		t.Errorf("%d requests, %d of the workers; %d of the lost worker, which sent %d; %d latencies of %+v", d.Requests, requests, w.Requests, its, d.Latency.Count, d.Open)
 	}
 	h, err := d.Latency.Decode()
 	if err != nil || uint64(h.TotalCount()) != d.Latency.Count || h.Max() > tally.DeltaHistogram().HighestTrackableValue() {
@@ -143,8 +143,8 @@ func TestLoadWorkerKilled(t *testing.T) {
 	}
 }
 
-// abroad starts workers that have nothing of this process's directory, and returns
-// the bus that they wait at.
+// abroad starts workers in another directory than this process, and returns the URL of
+// the bus that they join.
 func abroad(t *testing.T, n int) (url string, workers []*exec.Cmd) {
 	t.Helper()
 	const token = "a-token-of-this-test"
@@ -167,8 +167,8 @@ func abroad(t *testing.T, n int) (url string, workers []*exec.Cmd) {
 	return url, workers
 }
 
-// A scenario's files are where the workers are, though they cannot be read there,
-// and what its targets came to is the sum.
+// Workers receive the files of a scenario, which they cannot read themselves, and the
+// result of each target is the sum of theirs.
 func TestLoadWorkersScenario(t *testing.T) {
 	var wrong atomic.Int64
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
@@ -201,8 +201,8 @@ func TestLoadWorkersScenario(t *testing.T) {
 	}
 }
 
-// The server is where the coordinator is, and the workers are not: it is watched
-// from here, on the axis of their rates.
+// The server runs on the machine of the coordinator, which observes it: its figures are
+// in the time series of the workers' rates.
 func TestLoadBusWatchesServer(t *testing.T) {
 	url, _ := serve(t, hello)
 	other := exec.CommandContext(t.Context(), "sleep", "600")
@@ -233,7 +233,7 @@ func TestLoadBusWatchesServer(t *testing.T) {
 				t.Fatalf("exit code %d, server %+v, %s", code, d.Server, said)
 			}
 			if !strings.Contains(said, "\nserver      CPU ") || !strings.Contains(said, "server CPU ") {
-				t.Errorf("said %s", said)
+				t.Errorf("summary %s", said)
 			}
 			seen := 0
 			for _, p := range d.Series {
@@ -258,8 +258,8 @@ func TestLoadBusWatchesServer(t *testing.T) {
 	}
 }
 
-// A process of the server may end within the run: its clocks stand from then on,
-// and a note says so.
+// A process of the server may end during the run: its CPU time does not grow after that,
+// and a note reports it.
 func TestLoadBusServerEnds(t *testing.T) {
 	other := exec.CommandContext(t.Context(), "sleep", "600")
 	if err := other.Start(); err != nil {
@@ -305,7 +305,7 @@ func TestLoadWorkersUsage(t *testing.T) {
 	}
 }
 
-// Handshakes of all workers are in the sum.
+// The result counts the handshakes of all workers.
 func TestLoadWorkersTLS(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { hello(w, r, 0) }))
 	t.Cleanup(s.Close)

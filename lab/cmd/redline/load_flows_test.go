@@ -13,7 +13,7 @@ import (
 	"github.com/redline-go/redline/lab/load/present"
 )
 
-// crowdOf is a file of two scenarios beside each other.
+// crowdOf is a file with two concurrent scenarios.
 const crowdOf = `
 base: http://127.0.0.1:1
 setup: [{name: login, url: /login}]
@@ -25,7 +25,7 @@ scenarios:
     flows: [{name: checkout, tags: {kind: write}, steps: [{name: cart, url: /cart, think: 1ms}, {name: pay, url: /pay}]}]
 `
 
-// Flows, tags and scenarios beside each other come to the same whatever makes the load.
+// Flows, tags and concurrent scenarios have the same results for every kind of load.
 func TestLoadFlows(t *testing.T) {
 	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 	secure := httptest.NewUnstartedServer(answer)
@@ -64,7 +64,7 @@ func TestLoadFlows(t *testing.T) {
 	}
 }
 
-// checkFlows holds the sums of a run of crowdOf against its targets.
+// checkFlows compares the sums of a run of crowdOf with its targets.
 func checkFlows(t *testing.T, d *present.Document) {
 	t.Helper()
 	right, samples := map[string]uint64{}, map[string]uint64{}
@@ -93,8 +93,7 @@ func checkFlows(t *testing.T, d *present.Document) {
 	}
 }
 
-// A ramp has its users in the series, the words of the summary and the CSV, and all workers
-// together make it.
+// The series, the summary and the CSV have the users of a ramp, which all workers share.
 func TestLoadRamp(t *testing.T) {
 	url, _ := serve(t, hello)
 	for name, more := range map[string][]string{"one": nil, "workers": {"--workers", "2"}, "HTTP/2": {"--http2", "--streams", "2"}} {

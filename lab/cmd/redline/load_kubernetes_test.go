@@ -21,7 +21,7 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// manifest is what of an object a cluster would act on here.
+// manifest holds the fields of an object that the tests use.
 type manifest struct {
 	Kind       string
 	Metadata   struct{ Name, Namespace string }
@@ -49,7 +49,7 @@ type container struct {
 	}
 }
 
-// cluster is the objects: Jobs as coordinator and worker, the others by kind.
+// cluster holds the objects: Jobs by the names coordinator and worker, others by kind.
 type cluster map[string]manifest
 
 func parse(t *testing.T, text []byte) cluster {
@@ -70,7 +70,7 @@ func parse(t *testing.T, text []byte) cluster {
 	}
 }
 
-// pod starts what the i-th pod of a Job would run, as a process.
+// pod starts the command of the i-th pod of a Job as a process.
 func (c cluster) pod(t *testing.T, job string, i int) *exec.Cmd {
 	t.Helper()
 	one := c[job].Spec.Template.Spec.Containers[0]
@@ -101,7 +101,7 @@ func ended(t *testing.T, pods []*exec.Cmd) {
 	}
 }
 
-// What the manifests say, started as processes, makes the run.
+// The commands of the manifests, started as processes, complete the run.
 func TestLoadKubernetesManifests(t *testing.T) {
 	const token = "a-token-of-this-test"
 	broker, err := bus.Listen("127.0.0.1:0", token)
@@ -144,18 +144,18 @@ func TestLoadKubernetesManifests(t *testing.T) {
 	}
 }
 
-// coordinatorOf runs what the coordinator's pod would: a process, since the
-// workers are this one's children.
+// coordinatorOf runs the command of the coordinator's pod. It is a separate process
+// because the workers are children of this one.
 func coordinatorOf(t *testing.T, args []string) (code int, out, said string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	_ = cmd.Run() // the code says it
+	_ = cmd.Run() // the exit code reports the failure
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// Files that the command line names are in the pod.
+// The pod has the files that the command line names.
 func TestLoadKubernetesFiles(t *testing.T) {
 	dir := t.TempDir()
 	body := filepath.Join(dir, "body.json")
@@ -174,8 +174,8 @@ func TestLoadKubernetesFiles(t *testing.T) {
 	}
 }
 
-// With --apply kubectl starts the workers, the run is led from here, and what was
-// made is deleted.
+// With --apply kubectl starts the workers, this process coordinates the run, and the
+// objects are deleted at the end.
 func TestLoadKubernetesApply(t *testing.T) {
 	bin := t.TempDir()
 	script := "#!/bin/sh\necho \"$@\" >> " + bin + "/calls\ncat > " + bin + "/$1.part && mv " + bin + "/$1.part " + bin + "/$1.yaml && echo job.batch/redline-worker created\n"
@@ -219,7 +219,7 @@ func TestLoadKubernetesApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	if deleted, err := os.ReadFile(filepath.Join(bin, "delete.yaml")); err != nil || !bytes.Equal(made, deleted) {
-		t.Errorf("%v; what was made is not what was deleted", err)
+		t.Errorf("%v; the deleted objects are not the created ones", err)
 	}
 	if c := parse(t, made); len(c) != 2 {
 		t.Errorf("objects %+v", c)
@@ -229,7 +229,7 @@ func TestLoadKubernetesApply(t *testing.T) {
 	}
 }
 
-// A kubectl that fails ends the run, and its own words say why.
+// A failure of kubectl ends the run with its message.
 func TestLoadKubernetesRefuses(t *testing.T) {
 	bin := t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte("#!/bin/sh\n[ $1 = delete ] || { echo quota exceeded; exit 1; }\n"), 0o700); err != nil {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// serveProtocol is a server of this process that speaks more than HTTP/1.1 in clear,
-// and counts the requests that came by HTTP/2.
+// serveProtocol starts a server in this process, with TLS or HTTP/2 if requested, that
+// counts its HTTP/2 requests.
 func serveProtocol(t *testing.T, secure, http2 bool) (s *httptest.Server, second *atomic.Int64) {
 	t.Helper()
 	second = new(atomic.Int64)
@@ -28,7 +28,7 @@ func serveProtocol(t *testing.T, secure, http2 bool) (s *httptest.Server, second
 		_, _ = io.WriteString(w, "hello")
 	}))
 	s.EnableHTTP2 = http2
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshakes that are to fail
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // drops the errors of handshakes that fail on purpose
 	s.Config.Protocols = new(http.Protocols)
 	s.Config.Protocols.SetHTTP1(true)
 	s.Config.Protocols.SetHTTP2(http2)
@@ -52,7 +52,7 @@ func TestLoadProtocols(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		args   []string
-		second *atomic.Int64 // that rises; nil: HTTP/1.1
+		second *atomic.Int64 // counter that increases; nil: HTTP/1.1
 		secure bool
 		words  string
 	}{
@@ -89,7 +89,7 @@ func TestLoadProtocols(t *testing.T) {
 	}
 }
 
-// What is wrong is said in words, with what to write instead, before the run.
+// Errors are reported before the run, with what to write instead.
 func TestLoadProtocolsRefused(t *testing.T) {
 	one, _ := serveProtocol(t, true, false)
 	clear, _ := serveProtocol(t, false, false)
@@ -132,7 +132,7 @@ func TestLoadProtocolsRefused(t *testing.T) {
 	}
 }
 
-// A scenario is tried, and then played, over each protocol.
+// A scenario is tried, and then run, over each protocol.
 func TestLoadTryProtocols(t *testing.T) {
 	s, second := serveProtocol(t, true, true)
 	name := filepath.Join(t.TempDir(), "s.yaml")

@@ -24,9 +24,8 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// stage is a network namespace that has no name: it is a thread's, and ends with
-// the thread, the sockets and the processes that were made on it, whatever
-// becomes of the test.
+// stage is a network namespace without a name. It belongs to a thread, and ends with
+// the thread, its sockets and its processes, however the test ends.
 //
 //	stage   lo 10.78.9.1      the server, and redline load with NATS
 //	        v0 10.78.0.1 ──── eth0 10.78.0.2   redline worker 0
@@ -39,10 +38,10 @@ const stageHost = "10.78.9.1"
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("network namespaces take root")
+		t.Skip("network namespaces require root")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		t.Fatalf("network namespaces are connected with ip, of the package iproute2: %v", err)
+		t.Fatalf("connecting network namespaces requires ip, from the package iproute2: %v", err)
 	}
 	s := &stage{make(chan func())}
 	made := make(chan error)
@@ -54,25 +53,25 @@ func newStage(t *testing.T) *stage {
 	})
 	t.Cleanup(func() { close(s.jobs) })
 	if err := <-made; errors.Is(err, unix.EPERM) {
-		t.Skipf("root may not make network namespaces here: %v", err)
+		t.Skipf("root may not create network namespaces here: %v", err)
 	} else if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// aside calls f on a thread that ends with it. It is not the process's main one,
-// whose namespace is what /proc/self/net shows to all.
+// aside calls f on a thread that ends with it. It is not the main thread of the process,
+// whose namespace /proc/self/net shows.
 func aside(f func()) {
 	go func() {
 		runtime.LockOSThread()
 		if unix.Gettid() != os.Getpid() {
-			f() // and never unlocked
+			f() // the thread is never unlocked, and so ends
 			return
 		}
 		locked := make(chan struct{})
 		go func() {
-			runtime.LockOSThread() // another one, as this is taken
+			runtime.LockOSThread() // another thread, because the main one is locked
 			close(locked)
 			f()
 		}()
@@ -92,7 +91,7 @@ func (s *stage) on(t *testing.T, f func() error) {
 	}
 }
 
-// ip runs its lines in the namespace of the calling thread.
+// ip runs commands of ip in the namespace of the calling thread.
 func ip(lines ...string) error {
 	for _, line := range lines {
 		if out, err := exec.Command("ip", strings.Fields(line)...).CombinedOutput(); err != nil {
@@ -102,7 +101,7 @@ func ip(lines ...string) error {
 	return nil
 }
 
-// ipOf runs them in the namespace of a process.
+// ipOf runs commands of ip in the namespace of a process.
 func ipOf(pid int, lines ...string) error {
 	done := make(chan error)
 	aside(func() {
@@ -119,7 +118,7 @@ func ipOf(pid int, lines ...string) error {
 	return <-done
 }
 
-// command is redline itself, at its end when the test is.
+// command returns redline as a process that ends with the test.
 func (s *stage) command(t *testing.T, flags uintptr, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -159,9 +158,9 @@ func (s *stage) cast(t *testing.T, env []string, said []bytes.Buffer, pids *[4]a
 	return cmds
 }
 
-// Four workers, each a process in a network namespace of its own, are led over
-// NATS; one is killed on the way. The result says so first, and of the others it
-// counts what the server counted.
+// Four workers, each a process in its own network namespace, are coordinated over NATS;
+// one is killed during the run. The result reports that first, and its counts of the
+// others are those of the server.
 func TestLoadOverNATS(t *testing.T) {
 	const workers, victim = 4, 2
 	interfaces, err := net.Interfaces()
@@ -178,7 +177,7 @@ func TestLoadOverNATS(t *testing.T) {
 				continue
 			}
 			if n := served[i].Add(1); i == victim && n == 220 { // two seconds into a window of six
-				_ = syscall.Kill(int(pids[i].Load()), syscall.SIGKILL) // that it was is seen in the result
+				_ = syscall.Kill(int(pids[i].Load()), syscall.SIGKILL) // the result shows whether it was killed
 			}
 		}
 		hello(w, r, 0)
@@ -219,7 +218,7 @@ func TestLoadOverNATS(t *testing.T) {
 	}
 }
 
-// checkLost holds the result against what the server saw.
+// checkLost compares the result with the counts of the server.
 func checkLost(t *testing.T, out, summary string, victim int, served *[4]atomic.Uint64) {
 	t.Helper()
 	d := documentOf(t, out)
@@ -246,8 +245,8 @@ func checkLost(t *testing.T, out, summary string, victim int, served *[4]atomic.
 	if d.Requests != requests || d.Open == nil || d.Latency.Count != d.Open.Due-d.Open.Failed {
 		t.Errorf("%d requests, %d of the workers; %d latencies of %+v", d.Requests, requests, d.Latency.Count, d.Open)
 	}
-	// The server is where the coordinator is, which watches it. The workers are its
-	// children here: one is gone, and others may be by the last look.
+	// The coordinator observes the server, which is this process. The workers are its
+	// children: one has ended, and others may have by the last reading.
 	notes := strings.Join(d.Notes, "\n")
 	_, ended, _ := strings.Cut(notes, "server's processes these ended: ")
 	ended, _, _ = strings.Cut(ended, ";")
@@ -289,7 +288,7 @@ func TestWorkerUsage(t *testing.T) {
 	}
 }
 
-// Workers that do not come are told of, and nothing is left behind.
+// An error names the workers that do not join, and nothing is left behind.
 func TestLoadNobodyJoins(t *testing.T) {
 	url, _ := serve(t, hello)
 	code, out, said := loadOf(t, t.Context(), "--workers", "2", "--bus", "listen:127.0.0.1:0", "--wait", "200ms", "--json", "-", url)

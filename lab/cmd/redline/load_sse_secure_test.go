@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// serveEvents is a server of events that speaks more than HTTP/1.1 in clear; each
-// stream has so many, 0 is without end. What came in another protocol is counted.
+// serveEvents starts a server of event streams, with TLS or HTTP/2 if requested. Each
+// stream has the given number of events; 0 is unlimited. others counts the requests that
+// use another protocol.
 func serveEvents(t *testing.T, secure, http2 bool, each int) (s *httptest.Server, others *atomic.Int64) {
 	t.Helper()
 	others = new(atomic.Int64)
@@ -39,7 +40,7 @@ func serveEvents(t *testing.T, secure, http2 bool, each int) (s *httptest.Server
 		}
 	}))
 	s.EnableHTTP2 = http2
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of what ends in the middle
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // drops the errors of connections that end early
 	s.Config.Protocols = new(http.Protocols)
 	s.Config.Protocols.SetHTTP1(!http2)
 	s.Config.Protocols.SetHTTP2(http2)
@@ -56,8 +57,8 @@ func serveEvents(t *testing.T, secure, http2 bool, each int) (s *httptest.Server
 	return s, others
 }
 
-// Subscribers speak what requests speak, with the same flags, and the result tells of
-// it in the same way.
+// Subscribers support the protocols of requests, with the same flags, and the result
+// reports them in the same way.
 func TestLoadStreamProtocols(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -110,8 +111,8 @@ func TestLoadStreamProtocols(t *testing.T) {
 	}
 }
 
-// Those whose streams end come back: over HTTP/1.1 with a handshake, which may resume
-// a session, over HTTP/2 on the connection that they have.
+// Subscribers whose streams end reconnect: over HTTP/1.1 with a handshake, which may resume
+// a session, over HTTP/2 on the same connection.
 func TestLoadStreamsComeBack(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("HTTP/2 %v", http2), func(t *testing.T) {
@@ -136,7 +137,7 @@ func TestLoadStreamsComeBack(t *testing.T) {
 	}
 }
 
-// A server that takes fewer streams than are to share a connection is told of before
+// A server that accepts fewer streams than are to share a connection is an error before
 // anything is measured.
 func TestLoadStreamsTooMany(t *testing.T) {
 	s, _ := serveEvents(t, false, true, 0)

@@ -16,7 +16,7 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// streamOf answers with a record every few milliseconds until its client goes.
+// streamOf answers with a record every few milliseconds until the client disconnects.
 func streamOf(kind string, record func(id int) string) func(http.ResponseWriter, *http.Request, int64) {
 	return func(w http.ResponseWriter, r *http.Request, _ int64) {
 		w.Header().Set("Content-Type", kind)
@@ -35,18 +35,18 @@ func streamOf(kind string, record func(id int) string) func(http.ResponseWriter,
 	}
 }
 
-// stamped is a record's JSON.
+// stamped returns the JSON of a record.
 func stamped(id int) string {
 	return fmt.Sprintf(`{"n":%d,"meta":{"at":%d}}`, id, time.Now().UnixMicro())
 }
 
-// streams are those that there are flags for.
+// streams are the formats that have flags.
 var streams = []struct {
 	name    string
 	flags   []string
 	kind    string
 	record  func(id int) string
-	missing uint64 // of so many ids one
+	missing uint64 // one of this many ids is missing
 }{
 	{
 		"server-sent events",
@@ -101,7 +101,7 @@ func TestLoadStreams(t *testing.T) {
 			if s.Standing != 3 || s.Subscribers != 3 || s.Gap.Count < s.Events-3 || s.Lag.Count == 0 || len(d.Errors) != 0 || asked.Load() != 4 {
 				t.Errorf("stream %+v, errors %v, asked %d times", s, d.Errors, asked.Load())
 			}
-			// One in ten, give or take one for each subscriber.
+			// One in ten, plus or minus one for each subscriber.
 			if most := s.Events/10 + 3; c.missing > 0 && (s.Missed > most || s.Missed+6 < most) || c.missing == 0 && s.Missed > 0 || s.Duplicated > 0 {
 				t.Errorf("of %d events %d missed, %d duplicated", s.Events, s.Missed, s.Duplicated)
 			}
@@ -122,7 +122,7 @@ func TestLoadStreams(t *testing.T) {
 	}
 }
 
-// A key that no event has shows nothing, and the run says so.
+// A run without a single event that has the key is INVALID, or reports that.
 func TestLoadStreamLooksInVain(t *testing.T) {
 	of := map[string]struct {
 		kind   string
@@ -173,7 +173,7 @@ func series(t *testing.T, path string) {
 	}
 }
 
-// The result of several workers is that of all subscribers.
+// The result of several workers covers all subscribers.
 func TestLoadStreamWorkers(t *testing.T) {
 	url, asked := serve(t, streamOf("text/event-stream", func(id int) string {
 		return fmt.Sprintf("id: %d\ndata: %d\n\n", id+id/10, time.Now().UnixNano())
@@ -199,8 +199,7 @@ func TestLoadStreamWorkers(t *testing.T) {
 	}
 }
 
-// A server that ends its streams is one to come back to, and one that loses events
-// on the way shows.
+// Subscribers reconnect when the server ends their streams, and lost events are counted.
 func TestLoadComesBack(t *testing.T) {
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, _ int64) {
 		var from int
@@ -283,7 +282,7 @@ func TestLoadStreamUsage(t *testing.T) {
 	}
 }
 
-// The orders of a generator are JSON: what drive writes, listen reads.
+// The specification of a generator survives encoding as JSON.
 func TestStreamConfigTravels(t *testing.T) {
 	c := spec.Subscribe{Format: spec.FormatVarint, Limit: 5, Stamp: "a.b", Unit: "us", ID: "n", Retry: spec.NeverRetry, Stall: time.Second, Ends: true}
 	text, err := json.Marshal(c)

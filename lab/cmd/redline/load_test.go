@@ -24,8 +24,8 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// loadOf runs the command, whose standard output and error it returns, and
-// checks that no process is left that was not there before.
+// loadOf runs the command, returns its standard output and error, and checks that it
+// leaves no process.
 func loadOf(t *testing.T, ctx context.Context, args ...string) (code int, out, said string) {
 	t.Helper()
 	before := probe.Tree(os.Getpid())
@@ -37,7 +37,8 @@ func loadOf(t *testing.T, ctx context.Context, args ...string) (code int, out, s
 	return code, out, said
 }
 
-// serve is a server in this process that counts its requests. It knows HTTP/2 in clear, too.
+// serve starts a server in this process that counts its requests. It also supports
+// cleartext HTTP/2.
 func serve(t *testing.T, handler func(w http.ResponseWriter, r *http.Request, n int64)) (url string, count *atomic.Int64) {
 	t.Helper()
 	count = new(atomic.Int64)
@@ -54,7 +55,7 @@ func serve(t *testing.T, handler func(w http.ResponseWriter, r *http.Request, n 
 
 func hello(w http.ResponseWriter, _ *http.Request, _ int64) { _, _ = w.Write([]byte("hello")) }
 
-// short is what makes a run short and its validity a matter of indifference.
+// short are the flags of a short run whose validity is ignored.
 func short(more ...string) []string {
 	return append([]string{"-c", "3", "-d", pace.Window(t300).String(), "--warmup", "100ms", "--allow-invalid"}, more...)
 }
@@ -78,7 +79,7 @@ func TestLoadUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "name one URL, as redline load http://127.0.0.1:8080/; there are 0 arguments"},
+		{nil, "name one URL, such as redline load http://127.0.0.1:8080/; there are 0 arguments"},
 		{[]string{url, url}, "there are 2 arguments"},
 		{[]string{"localhost:8080"}, `"localhost:8080" has no scheme: write http://localhost:8080`},
 		{[]string{"ftp://example.org/"}, "is no URL to load: write one as http://"},
@@ -135,7 +136,7 @@ func TestLoadUsage(t *testing.T) {
 	}
 }
 
-// All that a run leaves behind agrees with each other and with the server.
+// All outputs of a run agree with each other and with the server.
 func TestLoadFiles(t *testing.T) {
 	url, count := serve(t, hello)
 	dir := t.TempDir()
@@ -159,7 +160,7 @@ func TestLoadFiles(t *testing.T) {
 	if len(d.Errors) > 0 || d.Config.Connections != 3 || d.Config.Status != 200 || d.Open != nil || d.Partial != "" {
 		t.Errorf("errors %v, config %+v, open %v, partial %q", d.Errors, d.Config, d.Open, d.Partial)
 	}
-	// The server is this process, found by its port.
+	// The server is this process, which is found by its port.
 	if d.Server == nil || !slices.Contains(d.Server.PIDs, os.Getpid()) || d.Server.Memory.RSSPeakBytes == 0 || d.Server.Process.Threads == 0 {
 		t.Errorf("server %+v", d.Server)
 	}
@@ -236,7 +237,7 @@ func TestLoadRefused(t *testing.T) {
 
 func TestLoadExitCodes(t *testing.T) {
 	half := func(w http.ResponseWriter, _ *http.Request, n int64) {
-		if n%2 == 0 { // not the first, which is asked before the run
+		if n%2 == 0 { // not the first request, which is sent before the run
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	}
@@ -264,8 +265,8 @@ func TestLoadExitCodes(t *testing.T) {
 // oneAndTwo are the flags of one generator, and of two under one coordinator.
 var oneAndTwo = map[string][]string{"one": {"-c", "1"}, "two workers": {"--workers", "2", "-c", "2"}}
 
-// Interrupted, a run ends with what it measured until then. The arrivals are the
-// clock: the window began with the third request at the latest.
+// An interrupted run reports what it has measured. The arrivals are the clock: the
+// window began with the third request at the latest.
 func TestLoadInterrupted(t *testing.T) {
 	for name, flags := range oneAndTwo {
 		t.Run(name, func(t *testing.T) {
@@ -354,7 +355,7 @@ func killed(t *testing.T, workers int) {
 	}
 }
 
-// No rate keeps what cannot be kept; the steps are printed and recorded.
+// No rate keeps an impossible objective; the steps are printed and recorded.
 func TestLoadFind(t *testing.T) {
 	url, _ := serve(t, hello)
 	code, out, said := loadOf(t, t.Context(), "-c", "2", "-d", "200ms", "--warmup", "0", "-r", "20", "--find", "max<1ns", "--json", "-", "--allow-invalid", url)

@@ -17,7 +17,7 @@ import (
 	"github.com/redline-go/redline/lab/load/present"
 )
 
-// hangs answers until stop says so, and holds all later requests to the test's end.
+// hangs answers until stop reports true, and holds later requests until the test ends.
 func hangs(t *testing.T, stop func(n int64) bool) func(http.ResponseWriter, *http.Request, int64) {
 	over := make(chan struct{})
 	t.Cleanup(func() { close(over) })
@@ -40,8 +40,8 @@ func failed(d present.Document) (names []string) {
 	return names
 }
 
-// TestLoadServerStopsAnswering does not let a closed loop come out valid whose requests
-// are left without an answer: they are counted, and their ages are in the latencies.
+// TestLoadServerStopsAnswering finds a closed loop INVALID whose requests have no answer:
+// they are counted, and the latencies include their ages.
 func TestLoadServerStopsAnswering(t *testing.T) {
 	for name, more := range map[string][]string{
 		"requests": nil, "scenario": {"--targets", targets(t)}, "HTTP/2": {"--http2", "--streams", "2"},
@@ -102,8 +102,8 @@ func TestLoadNeverAnswered(t *testing.T) {
 	}
 }
 
-// TestLoadForeignCPU does not let a run come out valid beside a process that takes the
-// CPUs of server and generator.
+// TestLoadForeignCPU finds a run INVALID beside processes that use the CPUs of the server
+// and the generator.
 func TestLoadForeignCPU(t *testing.T) {
 	for range runtime.NumCPU() {
 		hog(t)
@@ -118,7 +118,7 @@ func TestLoadForeignCPU(t *testing.T) {
 	}
 }
 
-// TestLoadCredentials leaves no credential in what it writes.
+// TestLoadCredentials writes no credential to any output.
 func TestLoadCredentials(t *testing.T) {
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
 		if r.Header.Get("Authorization") != "Bearer s3cret" || r.URL.Query().Get("token") != "s3cret" {
@@ -148,9 +148,9 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
-// TestLoadFindsTheKnee finds what ten slots of 10 ms carry, a thousand requests a second, also
-// beside a process that takes a CPU: trials that keep the objective prove that they do. Where the
-// machine is too busy for more, the end is told to be the machine's, and not the server's.
+// TestLoadFindsTheKnee finds the capacity of ten slots of 10 ms, a thousand requests a second,
+// also beside a process that uses a CPU. If the machine is too busy to reach it, the result
+// reports that the machine is the limit, and not the server.
 func TestLoadFindsTheKnee(t *testing.T) {
 	slots := make(chan struct{}, 10)
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
@@ -168,8 +168,8 @@ func TestLoadFindsTheKnee(t *testing.T) {
 	}
 }
 
-// hog is a process that takes a CPU until the test ends. It is not a child of this process,
-// whose children count as the server's processes.
+// hog starts a process that uses a CPU until the test ends. It is not a child of this
+// process, whose children count as processes of the server.
 func hog(t *testing.T) {
 	t.Helper()
 	out, err := exec.Command("sh", "-c", "timeout 120 sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!").Output()
@@ -181,7 +181,7 @@ func hog(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// timeout passes the signal on.
+		// timeout forwards the signal.
 		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 			t.Error(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/redline-go/redline/lab/load/command"
 )
 
-// A try does everything once, in the order of the file, and shows it.
+// A try sends each request once, in the order of the file, and shows it.
 func TestLoadTry(t *testing.T) {
 	var seen sync.Map
 	var carts atomic.Int64
@@ -29,7 +29,7 @@ func TestLoadTry(t *testing.T) {
 	} {
 		i := strings.Index(out[at:], want)
 		if i < 0 {
-			t.Fatalf("%q is not in its place in\n%s", want, out)
+			t.Fatalf("%q is missing or out of order in\n%s", want, out)
 		}
 		at += i
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/redline-go/redline/lab/load/command"
 )
 
-// textFile writes a file of a test.
+// textFile writes a file for a test, and returns its path.
 func textFile(t *testing.T, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -94,7 +94,7 @@ func TestLoadUsersUsage(t *testing.T) {
 	}
 }
 
-// The help shows every flag once, in lines that fit.
+// The help shows each flag once, in lines of at most 101 columns.
 func TestLoadHelp(t *testing.T) {
 	code, out, said := loadOf(t, t.Context(), "--help")
 	if code != 0 || said != "" {
@@ -108,7 +108,7 @@ func TestLoadHelp(t *testing.T) {
 	newLoad().Flags().VisitAll(func(f *pflag.Flag) {
 		line := regexp.MustCompile(`(?m)^(  -[a-zA-Z], |      )--` + f.Name + `( |$)`)
 		if n := len(line.FindAllString(out, -1)); n != 1 {
-			t.Errorf("--%s is there %d times", f.Name, n)
+			t.Errorf("--%s appears %d times", f.Name, n)
 		}
 	})
 	if at := strings.Index(out, "\nUsers:\n      --targets "); at < 0 || !strings.Contains(out[at:], "\nConnections:\n") {
@@ -116,7 +116,7 @@ func TestLoadHelp(t *testing.T) {
 	}
 }
 
-// shop is a scenario with every part that a run treats differently.
+// shop is a scenario that has every kind of element.
 const shop = `
 variables:
   account: {counter: 1, per: user}
@@ -134,8 +134,8 @@ targets:
   - {name: home, url: /, headers: {Authorization: ~}, weight: 3}
 `
 
-// keeper is the server of shop: it counts what it saw, and refuses one payment in
-// three.
+// keeper is the handler for shop: it counts the requests by kind, and refuses one
+// payment in three.
 func keeper(seen *sync.Map, carts *atomic.Int64) func(http.ResponseWriter, *http.Request, int64) {
 	return func(w http.ResponseWriter, r *http.Request, _ int64) {
 		count := func(name string) int64 {
@@ -216,7 +216,7 @@ func TestLoadTargets(t *testing.T) {
 	}
 }
 
-// A list of targets comes by a pipe as well.
+// A list of targets may be read from a pipe.
 func TestLoadTargetsFromStandardInput(t *testing.T) {
 	url, count := serve(t, hello)
 	file, err := os.Open(textFile(t, "x", "GET "+url+"\nX-A: b\n\nHEAD /other\n"))
@@ -234,7 +234,7 @@ func TestLoadTargetsFromStandardInput(t *testing.T) {
 	}
 }
 
-// A wrong path of a scenario is told before the run, like that of a URL.
+// A wrong path of a scenario is reported before the run, like that of a URL.
 func TestLoadTargetsWrongPath(t *testing.T) {
 	url, count := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
 		if r.URL.Path != "/" {
@@ -340,7 +340,7 @@ func TestLoadConnections(t *testing.T) {
 	}
 }
 
-// Slow readers take their time: 3 of them, 20 KB at 40 KB/s.
+// 3 slow readers take 20 KB each, at 40 KB/s.
 func TestLoadSlow(t *testing.T) {
 	answer := strings.Repeat("z", 20_000)
 	url, _ := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int64) { _, _ = io.WriteString(w, answer) })
@@ -362,7 +362,7 @@ func TestLoadThink(t *testing.T) {
 	}
 }
 
-// A server that answers without end is told at --max-body, and --keep-going goes on.
+// An answer that exceeds --max-body counts as an error.
 func TestLoadMaxBody(t *testing.T) {
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
 		if n == 1 {

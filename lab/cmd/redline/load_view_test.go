@@ -25,8 +25,8 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// inside is a server in this process with the pages of net/http/pprof and expvar
-// beside it. first handles a request to them, the nth, if it returns true.
+// inside starts a server in this process that also has the pages of net/http/pprof and
+// expvar. first handles the nth request to those if it returns true.
 func inside(t *testing.T, first func(w http.ResponseWriter, r *http.Request, n int64) bool) (url, base string) {
 	t.Helper()
 	var asked atomic.Int64
@@ -45,8 +45,8 @@ func inside(t *testing.T, first func(w http.ResponseWriter, r *http.Request, n i
 	return s.URL + "/hello", s.URL + "/debug/pprof"
 }
 
-// controlSocket answers every line with a snapshot whose counts grow, until it
-// was asked so many times; then it closes what it has.
+// controlSocket answers each line with a snapshot whose counts grow. After most answers it
+// closes the connection and the listener.
 func controlSocket(t *testing.T, most int64) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "s")
@@ -57,7 +57,7 @@ func controlSocket(t *testing.T, most int64) (path string) {
 	var all sync.WaitGroup
 	var asked atomic.Int64
 	t.Cleanup(func() {
-		_ = ln.Close() // may be closed
+		_ = ln.Close() // may already be closed
 		all.Wait()
 	})
 	all.Go(func() {
@@ -94,7 +94,7 @@ func TestLoadControl(t *testing.T) {
 	if code != 0 || r == nil || len(d.Notes) > 0 {
 		t.Fatalf("exit code %d, runtime %+v, notes %q, %s", code, r, d.Notes, said)
 	}
-	// What each answer adds is known; how many there were is the machine's affair.
+	// The growth per answer is known; the number of answers depends on the machine.
 	if r.Source != "control" || r.Title != "shop 1" || r.GCCycles < 1 || r.GCCPURatio == nil || *r.GCCPURatio != 0.1 || r.GoroutinesPeak != 41 || r.LiveBytes != 1024 || r.Failed != 0 {
 		t.Errorf("runtime %+v", r)
 	}
@@ -106,7 +106,7 @@ func TestLoadControl(t *testing.T) {
 		t.Errorf("%d of %d points have a reading", len(read), len(d.Series))
 	}
 	if !strings.Contains(said, "runtime     ") || !strings.Contains(said, "goroutines 4") || !strings.Contains(said, "scheduler p99 20.0 µs") {
-		t.Errorf("said %s", said)
+		t.Errorf("summary %s", said)
 	}
 	text, err := os.ReadFile(table)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestLoadControl(t *testing.T) {
 	}
 }
 
-// Several workers have one server, whose runtime is read once.
+// Several workers load one server, whose runtime is read once.
 func TestLoadControlOfWorkers(t *testing.T) {
 	url, _ := serve(t, hello)
 	code, out, said := loadOf(t, t.Context(), short("--workers", "2", "--control", controlSocket(t, 1<<30), "--json", "-", url)...)
@@ -128,8 +128,8 @@ func TestLoadControlOfWorkers(t *testing.T) {
 	}
 }
 
-// A socket that goes away takes nothing with it but what it would have told. It is
-// asked at least before the run and at both ends of the window.
+// When the control socket closes, only its later readings are lost. It is read at least
+// before the run and at both ends of the window.
 func TestLoadControlDies(t *testing.T) {
 	url, _ := serve(t, hello)
 	code, out, said := loadOf(t, t.Context(), short("--control", controlSocket(t, 2), "--json", "-", url)...)
@@ -138,7 +138,7 @@ func TestLoadControlDies(t *testing.T) {
 		t.Errorf("exit code %d, %d requests, errors %v, notes %q", code, d.Requests, d.Errors, d.Notes)
 	}
 	if !strings.Contains(said, "NOTE: the server's runtime could not be read") {
-		t.Errorf("said %s", said)
+		t.Errorf("summary %s", said)
 	}
 }
 
@@ -151,8 +151,8 @@ func TestLoadPProf(t *testing.T) {
 	}
 }
 
-// Pages that fail or hang in the middle of the run: the load goes on, and what is
-// missing is said.
+// When pages fail or hang during the run, the load continues, and a note reports what is
+// missing.
 func TestLoadPProfFails(t *testing.T) {
 	ended := make(chan struct{})
 	defer close(ended)
@@ -166,12 +166,12 @@ func TestLoadPProfFails(t *testing.T) {
 			case <-r.Context().Done():
 			case <-ended:
 			}
-		}, "no answer by the end of the load|context deadline exceeded"}, // whichever comes first
+		}, "no answer by the end of the load|context deadline exceeded"}, // depending on which is first
 		"closed": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, base := inside(t, func(w http.ResponseWriter, r *http.Request, n int64) bool {
-				if n <= 2 { // the questions before the run
+				if n <= 2 { // the requests before the run
 					return false
 				}
 				c.how(w, r)
@@ -209,13 +209,13 @@ func TestLoadProfile(t *testing.T) {
 	if top := d.Profiles[0].Top; d.Profiles[0].Seconds != 1 || len(top) == 0 || len(top) > 5 || top[0].Flat <= 0 || top[0].Flat < top[len(top)-1].Flat || top[0].Cum < top[0].Flat {
 		t.Errorf("%+v", d.Profiles[0])
 	}
-	// Whether anything here waits for a mutex is chance.
+	// A wait for a mutex is a matter of chance here.
 	if p := d.Profiles[3]; p.File == "" && !strings.Contains(p.Missing, "runtime.SetMutexProfileFraction") {
 		t.Errorf("%+v", p)
 	}
 }
 
-// What cannot be had is missing by name, and no file is left of it.
+// The result names the profiles that are missing, and leaves no file of them.
 func TestLoadProfileFails(t *testing.T) {
 	url, base := inside(t, func(w http.ResponseWriter, r *http.Request, _ int64) bool {
 		switch r.URL.Path {
@@ -247,7 +247,7 @@ func TestLoadProfileFails(t *testing.T) {
 	}
 }
 
-// A directory that cannot be made costs the profiles, and not the run.
+// If the directory cannot be created, the profiles are missing, but the run continues.
 func TestLoadProfileNotSaved(t *testing.T) {
 	_, base := inside(t, nil)
 	dir := filepath.Join(t.TempDir(), "p")
@@ -266,11 +266,11 @@ func TestLoadProfileNotSaved(t *testing.T) {
 	}
 }
 
-// Interrupted, a run does not wait for its profiles.
+// An interrupted run does not wait for its profiles.
 func TestLoadProfileInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	// The window has begun when the profile is asked for, and then the arrivals are
+	// The window has begun when the profile is requested; from then on the arrivals are
 	// the clock.
 	var begun atomic.Bool
 	var since atomic.Int64
@@ -289,18 +289,18 @@ func TestLoadProfileInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "p")
 	code, out, said := loadOf(t, ctx, "-c", "3", "-r", "100", "-d", "60s", "--warmup", "0", "--pprof", base, "--profile", "cpu", "--profile-time", "50s", "--profile-dir", dir, "--json", "-", url)
 	d := documentOf(t, out)
-	if code != 130 || d.Partial == "" || len(d.Profiles) != 1 || !strings.Contains(d.Profiles[0].Missing, "the run was over before it was there") {
+	if code != 130 || d.Partial == "" || len(d.Profiles) != 1 || !strings.Contains(d.Profiles[0].Missing, "the run ended before the profile was complete") {
 		t.Errorf("exit code %d, partial %q, profiles %+v, %s", code, d.Partial, d.Profiles, said)
 	}
 	if d.Runtime == nil || d.Runtime.AllocsPerRequest <= 0 || len(d.Notes) != 1 {
 		t.Errorf("runtime %+v, notes %q", d.Runtime, d.Notes)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("a directory for nothing: %v", err)
+		t.Errorf("a directory without profiles: %v", err)
 	}
 }
 
-// The command stays off the generator's CPU while it runs, and comes back.
+// The command leaves the generator's CPU during the run, and may use it again afterwards.
 func TestLoadStepsAside(t *testing.T) {
 	before, err := probe.Allowed()
 	if err != nil {
@@ -339,7 +339,7 @@ func TestLoadViewUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--pprof", "localhost:6060"}, "write one as http://127.0.0.1:6060/debug/pprof"},
+		{[]string{"--pprof", "localhost:6060"}, "write one such as http://127.0.0.1:6060/debug/pprof"},
 		{[]string{"--profile", "cpu"}, "--profile takes profiles from the server's --pprof URL or --control SOCKET"},
 		{[]string{"--profile", "soup", "--pprof", url}, `--profile: "soup" is no profile: write some of allocs,`},
 		{[]string{"--profile", "", "--pprof", url}, "say which profiles to take"},
@@ -360,7 +360,7 @@ func TestLoadViewUsage(t *testing.T) {
 	}
 }
 
-// What is wrong with the way into the server is told before the run.
+// Errors of the sources in the server are reported before the run.
 func TestLoadViewRefused(t *testing.T) {
 	url, count := serve(t, hello)
 	_, base := inside(t, nil)
@@ -370,7 +370,7 @@ func TestLoadViewRefused(t *testing.T) {
 	}{
 		{[]string{"--control", filepath.Join(t.TempDir(), "none")}, "no such file"},
 		{[]string{"--control", controlSocket(t, 99), "--profile", "cpu", "-d", "2s"}, "it offers no profiles; name the service's --pprof URL to take the profile cpu"},
-		{[]string{"--pprof", base, "--profile", "mutex", "-d", "2s"}, "the service does not record who waits for mutexes"},
+		{[]string{"--pprof", base, "--profile", "mutex", "-d", "2s"}, "the service does not record mutex contention"},
 		{[]string{"--pprof", "http://127.0.0.1:1"}, "connection refused"},
 		{[]string{"--pprof", strings.TrimSuffix(url, "/hello")}, "this is no index of net/http/pprof"},
 	} {

@@ -1,8 +1,8 @@
-// Command redline measures HTTP servers: it compares them side by side, shows
-// what on the machine disturbs a measurement, and renders reports.
+// Command redline measures HTTP servers: it loads them, compares them side by side,
+// shows what on the machine disturbs a measurement, and renders reports.
 //
-// Exit codes: 0 when all went well, 1 when something was not measured, 2 for
-// wrong usage, 130 when interrupted.
+// Exit codes: 0 for success, 1 when something was not measured, 2 for wrong usage,
+// 130 when interrupted.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/redline-go/redline/lab/cli"
 )
 
-// otherTools are verbs of other tools, by the verb that does the same here.
+// otherTools lists verbs of other tools by the equivalent verb of redline.
 var otherTools = map[string][]string{
 	"load":    {"attack", "run", "hit", "start", "stress", "hammer"},
 	"bench":   {"benchmark", "versus", "vs"},
@@ -40,7 +40,7 @@ func main() {
 func newRoot(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "redline",
-		Short:         "Measure HTTP servers honestly",
+		Short:         "Measure HTTP servers",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       cli.Version(),

@@ -13,8 +13,8 @@ import (
 	"github.com/redline-go/redline/lab/suite"
 )
 
-// outputOf runs the command, and returns its exit code and what it wrote to its
-// standard output and to its standard error.
+// outputOf runs the command, and returns its exit code, standard output and standard
+// error.
 func outputOf(t *testing.T, ctx context.Context, args ...string) (code int, out, said string) {
 	t.Helper()
 	var files [2]*os.File
@@ -41,7 +41,7 @@ func outputOf(t *testing.T, ctx context.Context, args ...string) (code int, out,
 	return code, texts[0], texts[1]
 }
 
-// stderrOf is outputOf without the standard output.
+// stderrOf is outputOf without standard output.
 func stderrOf(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	code, _, said := outputOf(t, t.Context(), args...)
@@ -64,11 +64,11 @@ func TestUsageErrors(t *testing.T) {
 		{"bench --window 1ms", "--window 1ms: want at least 100ms"},
 		{"bench --window fast", "see redline bench --help"},
 		{"bench --server-cpus 0-", "--server-cpus 0-"},
-		{"bench --server-cpus 9999", "CPU 9999 is not among those allowed"},
-		{"bench --server-cpus 0 --generator-cpus 0", "CPU 0 is asked for on both sides"},
-		{"bench --share-cpus", "--share-cpus: no CPU is on both sides"},
+		{"bench --server-cpus 9999", "CPU 9999 is not one of the allowed CPUs"},
+		{"bench --server-cpus 0 --generator-cpus 0", "CPU 0 is used by both sides"},
+		{"bench --share-cpus", "--share-cpus: the two sides share no CPU"},
 		{"bench --server-cpus 0 --generator-cpus 0 --share-cpus --workloads plaintext", "workload plaintext has no fixed rate"},
-		{"bench --quick --full", "--quick and --full: one of the two"},
+		{"bench --quick --full", "--quick and --full: use one of the two"},
 		{"bench nethttp", "unknown command"},
 		{"report", "name one results file"},
 		{"nonsense", "unknown command"},
@@ -86,7 +86,7 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// TestModesOutsideOfACheckout has no subject limit to take a rate from.
+// TestModesOutsideOfACheckout leaves out the workloads whose rates need the subject limit.
 func TestModesOutsideOfACheckout(t *testing.T) {
 	t.Chdir(t.TempDir())
 	mine := "name: mine\ncommand: [sleep, \"1\"]\nurl: http://{addr}\n"
@@ -181,7 +181,7 @@ func TestReportWritesThePage(t *testing.T) {
 	}
 }
 
-// The same verb renders a load run: it is told from a comparison by its schema.
+// The same command renders a load run: the schema distinguishes it from a comparison.
 func TestReportOfALoad(t *testing.T) {
 	dir := t.TempDir()
 	run, page := filepath.Join(dir, "run.json"), filepath.Join(dir, "page.html")
@@ -210,9 +210,8 @@ func TestReportOfALoad(t *testing.T) {
 	}
 }
 
-// TestMain makes the test binary the command when it is started as one: a verb
-// that starts its own executable, for a guard or a generator, must not run the
-// tests again.
+// TestMain runs the command when the test binary is started as one: a command that
+// starts its own executable, as a guard or a generator, must not run the tests again.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		main()

@@ -24,14 +24,14 @@ func newPlot() *cobra.Command {
 		Short: "Draw the latencies of load runs by percentile, as a picture",
 		Long: `Draw the latencies of load runs by percentile, as a picture (SVG).
 
-RUN.json is a file written by redline load --json. Latency is as in the run: in an
-open loop it is the response time, measured from when a request was due.`,
+RUN.json is a file written by redline load --json. In an open loop, latency is the
+response time, measured from when a request was due.`,
 		Example: `  redline load -c 64 --json closed.json http://127.0.0.1:8080/
   redline load -c 64 -r 1000 --json open.json http://127.0.0.1:8080/
   redline plot --out latency.svg 'closed loop=closed.json' 'open loop=open.json'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.Usage("name at least one run, as redline plot run.json")
+				return cli.Usage("name at least one run, such as redline plot run.json")
 			}
 			return nil
 		},

@@ -15,7 +15,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// newReport renders a results file, or a load run, again.
+// newReport returns the command that renders a results file, or a load run, again.
 func newReport() *cobra.Command {
 	var markdown bool
 	var html, percentiles string
@@ -24,15 +24,15 @@ func newReport() *cobra.Command {
 		Short: "Render the results of a comparison or of a load as text or as a page",
 		Long: `Render the results of a comparison or of a load as text or as a page.
 
-FILE.json is the results.json of redline bench, or the directory that holds it, or
-what redline load --json wrote. Of a comparison the text is its table, of a load
-its summary.`,
+FILE.json is the results.json of redline bench, the directory that holds it, or a
+file written by redline load --json. The text is the table of a comparison, or the
+summary of a load.`,
 		Example: `  redline report --markdown results/latest
   redline load --json run.json http://127.0.0.1:8080/
   redline report --html run.html run.json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return cli.Usage("name one results file, or the directory that holds it; see redline report --help")
+				return cli.Usage("name one results file, or its directory; see redline report --help")
 			}
 			return nil
 		},
@@ -85,10 +85,10 @@ func percentilesOf(c *cobra.Command, list string) ([]float64, error) {
 	return percents, nil
 }
 
-// reportLoad renders what redline load --json wrote.
+// reportLoad renders a file written by redline load --json.
 func reportLoad(c *cobra.Command, path, html string, markdown bool, percents []float64) error {
 	if markdown {
-		return cli.Usage("--markdown is for the table of a comparison, and %s is a load: leave it out, or write a page with --html", path)
+		return cli.Usage("--markdown is for the table of a comparison, but %s is a load: leave it out, or write a page with --html", path)
 	}
 	d, err := present.Load(path)
 	if err != nil {

@@ -7,19 +7,19 @@ import (
 	"github.com/redline-go/redline/lab/load/command"
 )
 
-// newWorker is one of the generators of a load that another process leads.
+// newWorker returns the command of a generator that another process coordinates.
 func newWorker() *cobra.Command {
 	var w command.Worker
 	c := &cobra.Command{
 		Use:   command.WorkerVerb,
-		Short: "Be a worker of redline load --bus on another machine",
-		Long: `Be a worker of redline load --bus on another machine.
+		Short: "Run a worker of redline load --bus on another machine",
+		Long: `Run a worker of redline load --bus on another machine.
 
-It joins the run, makes its part of the load, and ends. The run's name and token,
-which redline load prints, are taken from the environment: REDLINE_RUN and
-REDLINE_TOKEN. So is the server, REDLINE_NATS, when --bus is left out.
+It joins the run, generates its share of the load, and ends. The environment holds
+the run's name and token, which redline load prints: REDLINE_RUN and REDLINE_TOKEN.
+Without --bus it also holds the NATS server: REDLINE_NATS.
 
-Exit codes: 0 all well, 1 the run failed, 2 wrong usage, 130 interrupted.`,
+Exit codes: 0 success, 1 the run failed, 2 wrong usage, 130 interrupted.`,
 		Example: `  REDLINE_RUN=... REDLINE_TOKEN=... redline worker --bus nats://10.0.0.1:4222
   taskset -c 3 redline worker --bus nats://10.0.0.1:4222 --name rack-7`,
 		Args: cli.NoArgs,

@@ -27,7 +27,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// Who comes later is never answered earlier: the server answers in order.
+// A later request is never answered earlier: the server answers in order.
 func TestAnswerKeepsTheOrder(t *testing.T) {
 	last := time.Duration(0)
 	for at := time.Duration(0); at < 8*time.Second; at += 100 * time.Microsecond {
@@ -39,7 +39,7 @@ func TestAnswerKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// The distribution is the one that the formula of Truth gives.
+// The distribution is that of the formula of Truth.
 func TestTruth(t *testing.T) {
 	const rate, total = 1000, 10 * time.Second
 	d := stalls.Truth(rate, total)
@@ -62,9 +62,8 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// 64 connections that queue what they cannot send are as good as any number: what
-// their users see differs by half a percent. So a tool that has no more can tell
-// the truth.
+// 64 connections that queue the requests that they cannot send are enough: their response
+// times differ by half a percent. So a tool that has no more can be accurate.
 func TestTruthOfFewConnections(t *testing.T) {
 	const rate, connections = 1000, 64
 	free := make([]time.Duration, connections) // when each is; the earliest is the one after the last taken

@@ -35,7 +35,7 @@ const Body = "Hello, World!"
 // Serve runs the server process: it listens on a free port of the loopback interface, until
 // in ends. It prints its address, and then one line for each line of in:
 //
-//	count       how many requests it has been sent
+//	count       how many requests it has received
 //	late        how many it answered later than its script says
 //	stall 2s    ok: from now on it does nothing for that time; once
 func Serve(mode string, in io.Reader, out io.Writer) error {

@@ -32,7 +32,7 @@ func serveOf(t *testing.T, mode string) *server {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
 	s := &server{orders: orders, lines: bufio.NewScanner(out), client: &http.Client{Timeout: 30 * time.Second, Transport: transport}}
 	if !s.lines.Scan() {
-		t.Fatal("it tells no address")
+		t.Fatal("it prints no address")
 	}
 	s.url = "http://" + s.lines.Text() + "/"
 	if mode == HTTP2 {
@@ -103,7 +103,7 @@ func TestServeHTTP2(t *testing.T) {
 	s.order(t, "count", fmt.Sprint(more+1))
 }
 
-// What is no HTTP/2 ends its connection, and no other.
+// Data that is not HTTP/2 ends its own connection only.
 func TestServeHTTP2RefusesOthers(t *testing.T) {
 	s := serveOf(t, HTTP2)
 	c, err := tls.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/"), &tls.Config{InsecureSkipVerify: true})
@@ -124,7 +124,7 @@ func TestServeHTTP2RefusesOthers(t *testing.T) {
 	s.order(t, "count", "1")
 }
 
-// No answer comes before its time, and all that wait in a stall get theirs.
+// No answer is early, and all requests that wait in a stall are answered.
 func TestServeStall(t *testing.T) {
 	s := serveOf(t, Stalls)
 	begun := time.Now()
@@ -156,6 +156,6 @@ func TestServeStall(t *testing.T) {
 
 func TestServeRefuses(t *testing.T) {
 	if err := Serve("ftp", http.NoBody, io.Discard); err == nil {
-		t.Error("a mode that there is not")
+		t.Error("an unknown mode")
 	}
 }

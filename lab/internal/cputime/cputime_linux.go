@@ -19,7 +19,8 @@ type process struct {
 	gone bool
 }
 
-// close frees the descriptor, once: those of processes that have ended are freed then.
+// close frees the descriptor, which it does only once: it is also called as soon as the
+// process has ended.
 func (one *process) close() {
 	if one.stat >= 0 {
 		// A descriptor that was only read has nothing to report.
@@ -53,9 +54,9 @@ func Open(pids []int) (*Processes, error) {
 	return p, nil
 }
 
-// Add begins to read the clocks of those among pids that are not read yet. What they
-// have used so far is in the next Read: for processes that began since the last one. One
-// that is not there any more is left out.
+// Add begins to read the clocks of those of pids that are not read yet. The next Read
+// includes what they have used so far, so they should have started after the last one. A
+// process that no longer exists is ignored.
 func (p *Processes) Add(pids []int) error {
 	for _, pid := range pids {
 		if slices.ContainsFunc(p.list, func(one process) bool { return one.pid == pid && !one.gone }) {
@@ -201,8 +202,8 @@ func Own() (int64, error) {
 	return ts.Nano(), nil
 }
 
-// Used is the CPU time of this process in seconds, less so many nanoseconds that do not
-// count; 0 when it cannot be read, or nothing is left.
+// Used returns the CPU time of this process in seconds, minus less nanoseconds; 0 if it
+// cannot be read, or is not positive.
 func Used(less int64) float64 {
 	own, err := Own()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The clocks of this very process go on while it works, and are read meanwhile.
+// The clocks of this process advance while it works, and are read in the meantime.
 func TestFollow(t *testing.T) {
 	begin := time.Now()
 	track, err := Follow([]int{os.Getpid()}, time.Millisecond)
@@ -45,8 +45,8 @@ func TestFollowGone(t *testing.T) {
 	}
 }
 
-// TestAdd takes up a process that began later, once, keeps what it has used when it has
-// ended, and passes over one that is not there.
+// TestAdd adds a process that began later, once, keeps its usage after its end, and ignores
+// one that does not exist.
 func TestAdd(t *testing.T) {
 	p, err := Open([]int{os.Getpid()})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What a span used is told from the readings around it.
+// The usage of an interval is computed from the readings around it.
 func TestTrack(t *testing.T) {
 	begin := time.Now().Add(-time.Hour)
 	at := func(seconds float64) time.Time { return begin.Add(time.Duration(seconds * 1e9)) }
@@ -38,12 +38,12 @@ func TestTrack(t *testing.T) {
 	if _, _, total, known, err := one.Between(at(-2), at(-1)); err != nil || total != 0 || known != 0 {
 		t.Errorf("before the first: %v of %v, %v", total, known, err)
 	}
-	// What is not known yet is read, up to now.
+	// If the last reading is too old, the clocks are read now.
 	track.read = func() (Time, error) { return Time{Total: 8e9, User: 300, Sys: 500}, nil }
 	if user, _, total, known, err := track.Between(at(4), at(7200)); err != nil || user != 1 || total != 1 || known < 3000 || known > 7000 {
 		t.Errorf("user %v, total %v of %v, %v", user, total, known, err)
 	}
-	// Where no more can be read, what was read stays.
+	// After a failed reading the earlier ones remain.
 	track.read = func() (Time, error) { return Time{}, ErrGone }
 	if _, _, _, _, err := track.Between(at(4), at(7200)); !errors.Is(err, ErrGone) {
 		t.Errorf("gone: %v", err)

@@ -1,5 +1,4 @@
-// Package file writes the output files of commands without destroying anything of the
-// user's.
+// Package file writes the output files of commands without destroying data of the user.
 package file
 
 import (
@@ -85,7 +84,7 @@ func resolve(path string) (string, error) {
 		}
 		to, err := os.Readlink(path)
 		if err != nil {
-			return path, nil // not a link, or it does not exist: using it will tell
+			return path, nil // not a link, or it does not exist, which its use reports
 		}
 		if !filepath.IsAbs(to) {
 			dir, _ := filepath.Split(path)

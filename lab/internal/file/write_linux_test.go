@@ -28,8 +28,8 @@ func unsupported(t *testing.T, err error) {
 	t.Skip("the file system of the temporary directory has no such attributes")
 }
 
-// apart runs the test in a process of its own with mounts of its own, which end with it,
-// and reports whether this is that process.
+// apart runs the test in a separate process with its own mounts, which end with it, and
+// reports whether this is that process.
 func apart(t *testing.T) bool {
 	t.Helper()
 	const mark = "FILE_TEST_APART"
@@ -46,7 +46,7 @@ func apart(t *testing.T) bool {
 	}
 	out, err := c.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) {
-		t.Skip("this process may not have mounts of its own")
+		t.Skip("this process may not have its own mounts")
 	}
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -56,7 +56,7 @@ func apart(t *testing.T) bool {
 
 const nobody = 65534
 
-// asNobody takes the rights of root over files from the test's thread until restore.
+// asNobody removes the file permissions of root from the test's thread until restore.
 func asNobody(t *testing.T) (restore func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -84,8 +84,8 @@ func TestDotDotInLink(t *testing.T) {
 	want(t, at("f"), "old content, which is longer\n")
 }
 
-// TestDotDotInPath writes behind a link to a directory and ..: not where the names, read
-// without the links, would lead.
+// TestDotDotInPath writes to a path with .. after a link to a directory, which differs from
+// the path without the two names.
 func TestDotDotInPath(t *testing.T) {
 	dir := t.TempDir()
 	at := func(n string) string { return filepath.Join(dir, n) }
@@ -97,7 +97,7 @@ func TestDotDotInPath(t *testing.T) {
 	want(t, at("real/new"), content)
 }
 
-// TestACL keeps the rights of a file with an ACL.
+// TestACL keeps the permissions of a file with an ACL.
 func TestACL(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")
@@ -119,7 +119,7 @@ func TestACL(t *testing.T) {
 	}
 }
 
-// TestAttributes keeps what a user has attached to a file.
+// TestAttributes keeps the extended attributes of a file.
 func TestAttributes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	old(t, path, 0o600)
@@ -186,7 +186,7 @@ func TestFortyLinks(t *testing.T) {
 func TestUnreadableDirectory(t *testing.T) {
 	top := t.TempDir()
 	must(t, os.Chmod(top, 0o755))
-	must(t, os.Chmod(filepath.Dir(top), 0o755)) // nobody's way leads through it
+	must(t, os.Chmod(filepath.Dir(top), 0o755)) // user nobody must be able to traverse it
 	dir := filepath.Join(top, "d")
 	must(t, os.Mkdir(dir, 0o755))
 	path := filepath.Join(dir, "a")

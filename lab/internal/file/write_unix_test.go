@@ -35,7 +35,7 @@ func want(t *testing.T, path, text string) {
 	}
 }
 
-// only wants nothing else in a directory: no temporary file is left.
+// only checks that a directory has these files only: no temporary file is left.
 func only(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -113,7 +113,7 @@ func TestReplaced(t *testing.T) {
 	only(t, dir, "a")
 }
 
-// TestLinks follows links, also those to nothing, and keeps hard links together.
+// TestLinks follows links, also dangling ones, and preserves hard links.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -194,8 +194,8 @@ func TestFIFO(t *testing.T) {
 	only(t, dir, "fifo")
 }
 
-// TestDescriptors writes where the process's own output goes: through a pipe, and
-// behind what a redirected file already holds.
+// TestDescriptors writes to the process's own output: through a pipe, and after the content
+// of a redirected file.
 func TestDescriptors(t *testing.T) {
 	if os.Getenv("FILE_TEST_WRITES") != "" {
 		os.Stdout.WriteString("before\n")
@@ -229,7 +229,7 @@ func TestDescriptors(t *testing.T) {
 	want(t, path, wanted)
 }
 
-// TestRefused leaves what may not be written.
+// TestRefused does not change what may not be written.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	if err := Write(dir, nil); err == nil {

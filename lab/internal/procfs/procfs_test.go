@@ -135,7 +135,7 @@ func TestSetting(t *testing.T) {
 		t.Errorf("after the write: %q, %v", got, err)
 	}
 	if err := WriteSetting(f.Path("none"), "1"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a setting that is none: %v", err)
+		t.Errorf("a missing setting: %v", err)
 	}
 	if _, err := os.Stat(f.Path("none")); err == nil {
 		t.Error("it was created")

@@ -1,6 +1,6 @@
-// Package redact removes credentials from what is printed or saved. Names decide: the values
-// of header fields, query parameters and flags whose names are those of credentials are
-// replaced, and passwords in URLs.
+// Package redact removes credentials from text that is printed or saved. It replaces the
+// values of header fields, query parameters and flags whose names are those of credentials,
+// and passwords in URLs.
 package redact
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// removed takes the place of a credential.
+// removed replaces a credential.
 const removed = "REDACTED"
 
 var (

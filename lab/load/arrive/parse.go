@@ -15,7 +15,7 @@ func ParseRate(text string) (float64, error) {
 	number, per, cut := strings.Cut(text, "/")
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(n >= 0) {
-		return 0, fmt.Errorf("%q is no rate: write arrivals a second, as 1000, or a number per time, as 6000/m or 50/100ms", text)
+		return 0, fmt.Errorf("%q is no rate: write arrivals a second, such as 1000, or a number per time, such as 6000/m or 50/100ms", text)
 	}
 	if cut {
 		d, err := parsePer(per)
@@ -38,7 +38,7 @@ func parsePer(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, errors.New("after the slash write s, m, h or a duration, as 50/100ms")
+		return 0, errors.New("after the slash write s, m, h or a duration, such as 50/100ms")
 	}
 	return d, nil
 }
@@ -52,13 +52,13 @@ func ParseArrivals(text string) (poisson bool, err error) {
 	case "poisson":
 		return true, nil
 	}
-	return false, fmt.Errorf("%q: write constant (evenly spaced) or poisson (independent, as users are)", text)
+	return false, fmt.Errorf("%q: write constant (evenly spaced) or poisson (independent, like users)", text)
 }
 
 // ParseStages parses DURATION:RATE pairs, as in 30s:1000,60s:5000: the rate changes
 // linearly to RATE over DURATION. 0s:RATE is a step.
 func ParseStages(text string) ([]Stage, error) {
-	const form = "write DURATION:RATE, as 30s:1000,60s:5000 (to 1000/s over 30 s, then to 5000/s over a minute), or 0s:RATE for a step"
+	const form = "write DURATION:RATE, such as 30s:1000,60s:5000 (to 1000/s over 30 s, then to 5000/s over a minute), or 0s:RATE for a step"
 	var stages []Stage
 	var total time.Duration
 	for part := range strings.SplitSeq(text, ",") {
@@ -96,11 +96,11 @@ const shareOfBurst = 10
 // high for two seconds of every ten. FOR defaults to a tenth of EVERY.
 func ParseBurst(text string) (Burst, error) {
 	fail := func(why string) (Burst, error) {
-		return Burst{}, fmt.Errorf("burst %q: %s: write FACTORx/EVERY or FACTORx/EVERY/FOR, as 1.5x/10s/2s (half as much again for 2 s of every 10 s)", text, why)
+		return Burst{}, fmt.Errorf("burst %q: %s: write FACTORx/EVERY or FACTORx/EVERY/FOR, such as 1.5x/10s/2s (1.5 times the rate for 2 s of every 10 s)", text, why)
 	}
 	parts := strings.Split(text, "/")
 	if len(parts) != 2 && len(parts) != 3 {
-		return fail("it has two or three parts")
+		return fail("want two or three parts")
 	}
 	number, ok := strings.CutSuffix(parts[0], "x")
 	if !ok {

@@ -45,7 +45,7 @@ func TestParseArrivals(t *testing.T) {
 	}
 }
 
-// Every error names what was written and says what to write instead.
+// Every error quotes the text and contains what to write instead.
 func TestParseErrors(t *testing.T) {
 	rate := func(s string) error { _, err := ParseRate(s); return err }
 	stages := func(s string) error { _, err := ParseStages(s); return err }
@@ -75,9 +75,9 @@ func TestParseErrors(t *testing.T) {
 		{stages, "30s:many", `stage "30s:many": "many" is no rate`, "as 1000"},
 		{stages, "0s:1000", `stages "0s:1000" take no time`, "30s:1000,60s:5000"},
 		{stages, "2000000h:1,2000000h:1", `stage "2000000h:1": the stages take more than`, "292 years"},
-		{burst, "", `burst "": it has two or three parts`, "1.5x/10s/2s"},
-		{burst, "1.5x", `burst "1.5x": it has two or three parts`, "1.5x/10s/2s"},
-		{burst, "1.5x/10s/1s/1s", `it has two or three parts`, "1.5x/10s/2s"},
+		{burst, "", `burst "": want two or three parts`, "1.5x/10s/2s"},
+		{burst, "1.5x", `burst "1.5x": want two or three parts`, "1.5x/10s/2s"},
+		{burst, "1.5x/10s/1s/1s", `want two or three parts`, "1.5x/10s/2s"},
 		{burst, "1.5/10s", `"1.5" does not end in x`, "1.5x/10s/2s"},
 		{burst, "ax/10s", `"a" is not a number`, "1.5x/10s/2s"},
 		{burst, "2x/10", `"10" is not a duration`, "1.5x/10s/2s"},

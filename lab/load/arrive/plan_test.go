@@ -21,7 +21,7 @@ func within(p *Plan, seconds float64) (at []float64) {
 	}
 }
 
-// rateAt is the definition of a plan's rate, written down a second time.
+// rateAt is a second implementation of a plan's rate.
 func rateAt(p *Plan, t float64) float64 {
 	rate, from := p.Rate, 0.0
 	for _, s := range p.Stages {
@@ -125,7 +125,7 @@ func TestEndOfPlan(t *testing.T) {
 				break
 			}
 			if n > 10 {
-				t.Fatalf("%s: it goes on", name)
+				t.Fatalf("%s: it does not end", name)
 			}
 		}
 		if _, ok := times.Next(); ok {
@@ -145,9 +145,8 @@ func kolmogorov(sample []float64) float64 {
 	return d * math.Sqrt(n)
 }
 
-// The gaps of Poisson arrivals, measured in what the rate integrates to, are
-// exponential; so one minus their exponential is uniform. And a gap says nothing
-// of the next one.
+// The gaps of Poisson arrivals, measured by the integral of the rate, are exponential, so
+// one minus their exponential is uniform. Successive gaps are independent.
 func TestPoissonGaps(t *testing.T) {
 	ramp := Plan{Poisson: true, Stages: []Stage{{100 * time.Second, 2000}}}
 	flat := Plan{Poisson: true, Rate: 1000}
@@ -181,7 +180,7 @@ func TestPoissonGaps(t *testing.T) {
 			}
 		}
 	}
-	// The test can tell: even arrivals fail it by far.
+	// The test is sensitive: even arrivals fail it by far.
 	flat.Poisson = false
 	at := within(&flat, 10)
 	for i := len(at) - 1; i > 0; i-- {
@@ -196,15 +195,15 @@ func TestSeeds(t *testing.T) {
 	p := Plan{Rate: 1000, Poisson: true, Seed: 42, Burst: Burst{2, time.Second, 100 * time.Millisecond}}
 	first := within(&p, 5)
 	if !slices.Equal(first, within(&p, 5)) {
-		t.Error("the same seed came to another plan")
+		t.Error("the same seed resulted in another plan")
 	}
-	// Held so that a run can be repeated with a later version.
+	// Fixed so that a run can be repeated with a later version.
 	if got := fmt.Sprintf("%.9f", first[:3]); got != "[0.000401995 0.000508763 0.001817491]" {
 		t.Errorf("the plan of seed 42 begins with %s", got)
 	}
 	p.Seed = 43
 	if slices.Equal(first, within(&p, 5)) {
-		t.Error("another seed came to the same plan")
+		t.Error("another seed resulted in the same plan")
 	}
 }
 
@@ -241,8 +240,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// Even arrivals of several plans at a part of the rate, each with its phase, are
-// together those of one plan.
+// The even arrivals of several plans with a part of the rate and a phase each are together
+// those of one plan.
 func TestPhase(t *testing.T) {
 	const workers = 3
 	whole := Plan{Rate: 90, Stages: []Stage{{2 * time.Second, 300}, {time.Second, 300}}, Burst: Burst{2, time.Second, 300 * time.Millisecond}}

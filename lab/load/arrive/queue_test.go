@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// thousand is an arrival a microsecond, so that the arrival n is due at n·1000.
+// thousand has an arrival each microsecond, so that arrival n is due at n·1000.
 var thousand = &Plan{Rate: 1e6}
 
 func take(t *testing.T, q *Queue, now int64, want ...Arrival) {
@@ -55,13 +55,13 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// Connections take turns, and one that was lost has none until it is back.
+// Connections are used in turn, and a lost one not until it is free again.
 func TestQueueLosesConnections(t *testing.T) {
 	q := NewQueue(3)
 	q.Begin(thousand, 0, math.MaxInt64)
 	for c := range 3 {
 		q.Free(c, 0)
-		q.Free(c, 0) // saying so again changes nothing
+		q.Free(c, 0) // a repetition has no effect
 	}
 	q.Lost(0)
 	q.Lost(0)
@@ -75,15 +75,15 @@ func TestQueueLosesConnections(t *testing.T) {
 	take(t, q, 9000)
 	q.Free(2, 9500)
 	take(t, q, 9500, Arrival{2, 3000, 9500})
-	// Lost while it is listed and free again: it must be used once, not twice.
+	// Lost while it is listed, and free again: it must be used only once.
 	q.Free(1, 9600)
 	q.Lost(1)
 	q.Free(1, 9700)
 	take(t, q, 9700, Arrival{1, 4000, 9700})
 }
 
-// What was due before the end is there until it is taken or given up; what comes
-// later never was.
+// Arrivals that were due before the end remain until they are taken or given up; later ones
+// are ignored.
 func TestQueueEnds(t *testing.T) {
 	q := NewQueue(1)
 	q.Begin(thousand, 0, 3000)

@@ -94,7 +94,7 @@ func (p *plan) checkUsers(rawURL string, changed func(string) bool) error {
 			}
 		}
 	} else if rawURL == "" {
-		return errors.New("name one URL, as redline load http://127.0.0.1:8080/; there are 0 arguments")
+		return errors.New("name one URL, such as redline load http://127.0.0.1:8080/; there are 0 arguments")
 	}
 	for _, flag := range []string{"requests", "rate", "stages", "ramp", "find", "threshold", "percentiles", "json", "csv", "hdr", "html"} {
 		if l.try && changed(flag) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// readAll feeds pieces to a fresh parser and returns the verdicts, eof's last.
+// readAll feeds pieces to a new parser and returns the verdicts, that of EOF last.
 func readAll(r *Rules, pieces ...[]byte) []Verdict {
 	p := Parser{Judge: Judge{Rules: r}}
 	var got []Verdict
@@ -162,7 +162,7 @@ func TestConnectionClose(t *testing.T) {
 	}
 }
 
-// Long bodies are compared on the first answer and one in sampled.
+// Long bodies are compared in the first answer and in one out of sampled.
 func TestSampling(t *testing.T) {
 	body := bytes.Repeat([]byte("x"), smallBody+1)
 	p := Parser{Judge: Judge{Rules: &Rules{Status: 200, Body: body}}}
@@ -219,7 +219,7 @@ func TestFeedAllocates(t *testing.T) {
 	}
 }
 
-// FuzzAnswers holds that the verdicts do not depend on how the bytes arrive.
+// FuzzAnswers checks that the verdicts do not depend on how the bytes are split.
 func FuzzAnswers(f *testing.F) {
 	for i, tc := range answerCases {
 		f.Add([]byte(tc.in), uint16(i*7))
@@ -237,7 +237,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// kept is a sink that keeps everything.
+// kept is a sink that stores everything.
 type kept struct {
 	status        int
 	head, content string
@@ -275,7 +275,7 @@ func TestHeadOnly(t *testing.T) {
 	}
 }
 
-// What a server sent once is not held for ever.
+// The buffer of a large head is released.
 func TestHeadIsNotKept(t *testing.T) {
 	p := Parser{Judge: Judge{Rules: &Rules{Status: 200, Body: []byte("hello")}}}
 	in := []byte(head200 + strings.Repeat("X: y\r\n", 5000) + "Content-Length: 5\r\n\r\nhello")

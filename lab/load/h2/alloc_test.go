@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// null is a Handler that sends again what ended.
+// null is a Handler that repeats requests that ended.
 type null struct {
 	c     *Conn
 	r     *Request
@@ -25,8 +25,7 @@ func (n *null) End(int) {
 	_, n.out = n.c.AppendRequest(n.out, n.r)
 }
 
-// exchange is a server that answers rounds of streams at once, out of blocks made
-// beforehand.
+// exchange is a server that answers rounds of streams at once, with prepared blocks.
 type exchange struct {
 	null
 	next   uint32
@@ -37,8 +36,8 @@ type exchange struct {
 
 const streamsAtOnce = 32
 
-// newExchange makes a server whose heads have fields that stay the same, and one
-// that is inserted into the table with another value each time if varies.
+// newExchange returns a server whose heads have constant fields and, if varies, one that is
+// inserted into the table with another value each time.
 func newExchange(t testing.TB, r *Request, varies bool) *exchange {
 	x := &exchange{next: 1}
 	x.c = begun(t, Settings{Streams: streamsAtOnce}, x, 0)
@@ -100,7 +99,7 @@ func (x *exchange) round(t testing.TB) {
 	}
 }
 
-// A request costs no allocation, whether its answers repeat themselves or not.
+// A request does not allocate, whether its answers repeat or not.
 func TestAllocations(t *testing.T) {
 	varying := get(t, 0, Field{Name: "x-request-id", Value: []byte("0123456789"), Vary: true})
 	for name, x := range map[string]*exchange{
@@ -130,8 +129,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkExchange is what a request and its answer cost, server included as far
-// as it is a copy of bytes made beforehand.
+// BenchmarkExchange measures a request and its answer, including the server, which copies
+// prepared bytes.
 func BenchmarkExchange(b *testing.B) {
 	for name, x := range map[string]*exchange{
 		"repeated": newExchange(b, get(b, 0), false),

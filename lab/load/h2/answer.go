@@ -61,7 +61,7 @@ func (c *Conn) takeData(h head, p []byte) {
 		return
 	case left == 0 && !c.data.end:
 		if c.idle++; c.idle > maxIdle {
-			c.fail(Flood, CodeEnhanceYourCalm, "empty DATA frames without end")
+			c.fail(Flood, CodeEnhanceYourCalm, "too many empty DATA frames")
 		}
 		return
 	}
@@ -180,7 +180,7 @@ func (c *Conn) takeBlock(h head, block []byte) {
 	case d.wrong != "":
 		c.malformed(slot, d.wrong)
 	case trailer && !end:
-		c.malformed(slot, "fields after the head that do not end the stream")
+		c.malformed(slot, "trailers that do not end the stream")
 	case trailer:
 		c.finish(slot)
 	case d.head.Status < 200:
@@ -223,9 +223,9 @@ func (c *Conn) interim(slot int, end bool) {
 	case end:
 		c.malformed(slot, "an interim answer that ends the stream")
 	case c.decoder.head.Status == 101:
-		c.malformed(slot, "a switch of protocols, which HTTP/2 does not have")
+		c.malformed(slot, "status 101, which HTTP/2 does not support")
 	case s.interim > maxInterim:
-		c.abort(slot, Error{Kind: Flood, Code: CodeEnhanceYourCalm, Detail: "interim answers without end"})
+		c.abort(slot, Error{Kind: Flood, Code: CodeEnhanceYourCalm, Detail: "too many interim answers"})
 	}
 }
 

@@ -48,12 +48,12 @@ func NewClient(s Settings) (*Client, error) {
 	case s.HeaderBlock < 0 || s.HeaderList < 0:
 		return nil, errors.New("http2: a limit of header bytes is negative")
 	case len(s.Want) > maxWant:
-		return nil, fmt.Errorf("http2: %d fields are wanted, %d are possible", len(s.Want), maxWant)
+		return nil, fmt.Errorf("http2: %d wanted fields: at most %d are possible", len(s.Want), maxWant)
 	}
 	c := &Client{set: s}
 	for i, name := range s.Want {
 		if got := c.classify([]byte(name)); got != classWanted+class(i) {
-			return nil, fmt.Errorf("http2: %q cannot be asked for, or is twice", name)
+			return nil, fmt.Errorf("http2: wanted field %q is not allowed, or occurs twice", name)
 		}
 	}
 	for i, p := range static {

@@ -170,25 +170,25 @@ func (d *decoder) text(b []byte) (s, rest []byte, ok bool) {
 func (d *decoder) field(c class, bad bool, name, value []byte) {
 	d.list += len(name) + len(value) + entryExtra
 	if bad {
-		d.wrong = "a field value with characters that it must not have"
+		d.wrong = "a field value with invalid characters"
 	}
 	switch c {
 	case classPlain:
 	case classStatus:
 		if d.regular || d.trailer || d.head.Status != 0 || !d.status(value) {
-			d.wrong = "a status that is doubled, misplaced or no number"
+			d.wrong = "a status that is repeated, misplaced or not a number"
 		}
 		return
 	case classPseudo:
-		d.wrong = "a pseudo-header field that an answer does not have"
+		d.wrong = "a pseudo-header field that is invalid in an answer"
 		return
 	case classForbidden:
-		d.wrong = "a field that is of the connection"
+		d.wrong = "a connection-specific field"
 	case classBadName:
-		d.wrong = "a field name with characters that it must not have"
+		d.wrong = "a field name with invalid characters"
 	case classLength:
 		if !d.trailer && !d.length(value) {
-			d.wrong = "a content-length that is doubled or no number"
+			d.wrong = "a content-length that is repeated or not a number"
 		}
 	default:
 		if i := int(c - classWanted); d.head.values[i] == nil && !d.trailer {

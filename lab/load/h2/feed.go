@@ -117,19 +117,19 @@ func (c *Conn) admit(h head, in []byte) bool {
 	case !c.settled && (bytes.HasPrefix(in, []byte("HTTP/")) || h.length > maxFrame):
 		c.fail(NotHTTP2, CodeProtocol, "the server does not answer in HTTP/2")
 	case h.length > maxFrame:
-		c.fail(FrameSize, CodeFrameSize, "a frame above the size that was allowed")
+		c.fail(FrameSize, CodeFrameSize, "a frame that exceeds the allowed size")
 	case !c.settled && (h.typ != frameSettings || h.has(flagAck)):
-		c.protocol("the first frame is no SETTINGS frame")
+		c.protocol("the first frame is not a SETTINGS frame")
 	case c.opened.id != 0 && (h.typ != frameContinuation || h.id != c.opened.id):
 		c.protocol("another frame within a header block")
 	case int(h.typ) >= len(sizes):
 		return true // ignored, section 5.5
 	case sizes[h.typ] >= 0 && h.length != sizes[h.typ]:
-		c.fail(FrameSize, CodeFrameSize, "a frame of a size that its type does not have")
+		c.fail(FrameSize, CodeFrameSize, "a frame size that its type does not allow")
 	case h.typ == frameData && h.has(flagPadded) && h.length == 0:
 		c.fail(FrameSize, CodeFrameSize, "a padded frame without the length of its padding")
 	case !c.admitStream(h):
-		c.protocol("a frame of a stream that its type, or the server, must not name")
+		c.protocol("a frame with a stream identifier that is not allowed")
 	}
 	return !c.dead
 }
@@ -188,11 +188,11 @@ func (c *Conn) acknowledge(out, p []byte) {
 func (c *Conn) takeSettings(h head, p []byte) {
 	switch {
 	case h.has(flagAck) && len(p) > 0, len(p)%6 != 0:
-		c.fail(FrameSize, CodeFrameSize, "a SETTINGS frame of an impossible size")
+		c.fail(FrameSize, CodeFrameSize, "a SETTINGS frame of an invalid size")
 		return
 	case h.has(flagAck):
 		if c.acked {
-			c.protocol("settings are acknowledged that were not sent")
+			c.protocol("an acknowledgement of settings that were not sent")
 		}
 		c.acked = true
 		return
@@ -205,20 +205,20 @@ func (c *Conn) takeSettings(h head, p []byte) {
 			c.encoder.setLimit(value)
 		case setPush:
 			if value != 0 {
-				c.protocol("the server offers to be pushed to")
+				c.protocol("the server enables push")
 				return
 			}
 		case setStreams:
 			c.most = int(min(value, maxID))
 		case setWindow:
 			if value > maxWindow {
-				c.fail(Flow, CodeFlowControl, "a first window beyond 2^31-1")
+				c.fail(Flow, CodeFlowControl, "an initial window beyond 2^31-1")
 				return
 			}
 			window = int64(value)
 		case setFrame: // our frames are within the size that every peer accepts
 			if value < maxFrame || value > 1<<24-1 {
-				c.protocol("a frame size that must not be set")
+				c.protocol("an invalid maximum frame size")
 				return
 			}
 		}
@@ -252,7 +252,7 @@ func (c *Conn) takeWindow(h head, by int64) {
 	if h.id == 0 {
 		switch c.send += by; {
 		case by == 0:
-			c.protocol("a window that is updated by nothing")
+			c.protocol("a window update of 0")
 		case c.send > maxWindow:
 			c.fail(Flow, CodeFlowControl, "the connection's window beyond 2^31-1")
 		}
@@ -265,7 +265,7 @@ func (c *Conn) takeWindow(h head, by int64) {
 	s := &c.streams.slots[slot]
 	switch s.send += by; {
 	case by == 0:
-		c.abort(slot, Error{Kind: Protocol, Code: CodeProtocol, Detail: "a window that is updated by nothing"})
+		c.abort(slot, Error{Kind: Protocol, Code: CodeProtocol, Detail: "a window update of 0"})
 	case s.send > maxWindow:
 		c.abort(slot, Error{Kind: Flow, Code: CodeFlowControl, Detail: "a stream's window beyond 2^31-1"})
 	default:
@@ -290,12 +290,12 @@ func (c *Conn) takeReset(h head, code Code) {
 // takeGoaway handles a GOAWAY frame, section 6.8.
 func (c *Conn) takeGoaway(p []byte) {
 	if len(p) < 8 {
-		c.fail(FrameSize, CodeFrameSize, "a GOAWAY frame of an impossible size")
+		c.fail(FrameSize, CodeFrameSize, "a GOAWAY frame of an invalid size")
 		return
 	}
 	last := binary.BigEndian.Uint32(p) & maxID
 	if last > c.lastID {
-		c.protocol("a GOAWAY frame that takes an earlier one back")
+		c.protocol("a GOAWAY frame that revokes an earlier one")
 		return
 	}
 	c.lastID, c.leaving, c.leftWith = last, true, Code(binary.BigEndian.Uint32(p[4:]))

@@ -15,7 +15,7 @@ var (
 )
 
 // exchanges are what a server may send after its settings, to a client that has
-// requests 1, 3 and 5 under way in slots 0, 1 and 2.
+// requests 1, 3 and 5 in flight in slots 0, 1 and 2.
 var exchanges = []struct {
 	name   string // with the section of RFC 9113
 	in     []byte
@@ -127,7 +127,7 @@ func run(t *testing.T, parts ...[]byte) (events []string, kind Kind, out []strin
 	var rec record
 	c := begun(t, Settings{}, &rec, 3)
 	for _, p := range parts {
-		// What is fed is overwritten afterwards, as an event loop does.
+		// The input is overwritten afterwards, as by an event loop.
 		p = bytes.Clone(p)
 		err := c.Feed(p)
 		clear(p)
@@ -144,7 +144,7 @@ func run(t *testing.T, parts ...[]byte) (events []string, kind Kind, out []strin
 	return rec.events, kind, frames(t, c.AppendPending(nil, 0))
 }
 
-// Every exchange does the same whole, byte by byte, and split at every byte.
+// Every exchange has the same result whole, byte by byte, and split at every byte.
 func TestExchanges(t *testing.T) {
 	for _, x := range exchanges {
 		t.Run(x.name, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// What a server may answer with first, section 3.4.
+// The first frames of a server, section 3.4.
 func TestPreface(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -230,8 +230,8 @@ func TestPrefaceSent(t *testing.T) {
 	}
 }
 
-// Frames of streams that we reset are under way for a while; of others that ended
-// they must not come.
+// Frames of streams that we reset may be in flight; those of other ended streams are
+// errors.
 func TestLateFrames(t *testing.T) {
 	var rec record
 	c := begun(t, Settings{Streams: 300}, &rec, 200)
@@ -285,7 +285,7 @@ func TestReentrant(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec.flush()
-	// The piece that cancels was handed over before.
+	// The piece whose call cancels was received before.
 	want := []string{"0 head 200 -1", "0 end", "1 head 200 -1", "1 data x", "2 head 200 -1", "0 head 200 -1", "0 data y", "0 end"}
 	if got := rec.events; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -293,7 +293,7 @@ func TestReentrant(t *testing.T) {
 	if c.Room() != 0 || len(sent) == 0 {
 		t.Errorf("room for %d", c.Room())
 	}
-	// The third had ended on both sides: nothing is said on it any more.
+	// The third had ended on both sides: nothing is sent on it any more.
 	if got := frames(t, c.AppendPending(nil, 0)); !slices.Equal(got, []string{"reset 3 CANCEL", "goaway 0 NO_ERROR"}) {
 		t.Errorf("sent %q", got)
 	}

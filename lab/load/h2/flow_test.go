@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Content goes out under both windows, in turn, and within what the caller takes.
+// Content is sent within both windows, in turn, and within the caller's limit.
 func TestSendWindows(t *testing.T) {
 	c := begun(t, Settings{}, &record{}, 0)
 	r := request(t, 0, "POST", "/", bytes.Repeat([]byte("x"), 100_000), 100_000)
@@ -73,7 +73,7 @@ func TestSendWindows(t *testing.T) {
 	}
 }
 
-// Content is what it was made of, wherever frames end.
+// Content is the repeated body, wherever frames end.
 func TestContent(t *testing.T) {
 	for _, tt := range []struct {
 		body string
@@ -102,8 +102,8 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// A stream that ends while its content waits leaves the queue; an answer that
-// comes early resets what is left of the request.
+// A stream that ends while its content waits leaves the queue; an early answer resets the
+// rest of the request.
 func TestQueue(t *testing.T) {
 	var rec record
 	c := begun(t, Settings{}, &rec, 0)
@@ -171,11 +171,11 @@ func TestReceiveWindows(t *testing.T) {
 	}
 }
 
-// What a server can make a connection keep is bounded.
+// The memory that a server can make a connection use is bounded.
 func TestHostile(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		in   []byte // again and again
+		in   []byte // repeated
 		s    Settings
 		pre  []byte
 		want Kind
@@ -212,16 +212,16 @@ func TestHostile(t *testing.T) {
 			}
 			out := frames(t, c.AppendPending(nil, 0))
 			if last := out[len(out)-1]; last != "goaway 0 ENHANCE_YOUR_CALM" {
-				t.Errorf("the last word is %s", last)
+				t.Errorf("the last frame is %s", last)
 			}
 			if c.Room() != 0 || c.Pending() {
-				t.Error("the connection goes on")
+				t.Error("the connection continues")
 			}
 		})
 	}
 }
 
-// A server that is read and answered may ping for ever.
+// A server may ping without limit if it reads the answers.
 func TestPatience(t *testing.T) {
 	c := begun(t, Settings{}, &record{}, 1)
 	var out []byte

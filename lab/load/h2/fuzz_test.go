@@ -9,9 +9,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// FuzzFeed holds a connection against anything that a server may send: no panic,
-// bounded memory, the same whether it comes at once or in pieces, and books that
-// balance.
+// FuzzFeed feeds a connection anything that a server may send: it does not panic, its memory
+// is bounded, the result is the same at once and in pieces, and the counts agree.
 func FuzzFeed(f *testing.F) {
 	for _, x := range exchanges {
 		if len(x.in) < 1<<10 {
@@ -106,9 +105,9 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// strict reports whether a block breaks one of the rules that the other decoder
-// does not hold: an integer has no more bytes than the largest that is allowed
-// needs, and the table's size changes before the first field only.
+// strict reports whether a block breaks one of the rules that the other decoder does not
+// check: an integer has no more bytes than the largest allowed one, and the table's size
+// changes only before the first field.
 func strict(block []byte) bool {
 	long := false
 	number := func(bits uint) int {

@@ -24,8 +24,8 @@ func setting(id uint16, value uint32) []byte {
 	return append(binary.BigEndian.AppendUint16(nil, id), u32(value)...)
 }
 
-// fields encodes "name", "value" pairs by an encoder that is not ours, as literals
-// that change no table unless they are in the static one.
+// fields encodes "name", "value" pairs with another encoder, as literals that change no
+// table unless they are in the static one.
 func fields(pairs ...string) []byte {
 	var b bytes.Buffer
 	e := hpack.NewEncoder(&b)
@@ -36,12 +36,12 @@ func fields(pairs ...string) []byte {
 	return b.Bytes()
 }
 
-// record is a Handler that writes down what it is told.
+// record is a Handler that records its calls.
 type record struct {
 	events []string
 	data   []byte
 	then   func(event string, slot int)
-	want   int // values of heads to write down
+	want   int // values of heads to record
 }
 
 func (r *record) add(slot int, format string, args ...any) {
@@ -52,7 +52,7 @@ func (r *record) add(slot int, format string, args ...any) {
 	}
 }
 
-// flush writes down content that came in pieces.
+// flush records content that arrived in pieces.
 func (r *record) flush() {
 	if len(r.data) > 0 {
 		last := len(r.events) - 1
@@ -101,7 +101,7 @@ func client(t testing.TB, s Settings) *Client {
 	return c
 }
 
-// get is the request that most tests send.
+// get returns the request that most tests send.
 func get(t testing.TB, index int, more ...Field) *Request {
 	t.Helper()
 	return request(t, index, "GET", "/", nil, 0, more...)
@@ -121,7 +121,7 @@ func request(t testing.TB, index int, method, path string, body []byte, size int
 	return r
 }
 
-// begun is a connection that got the server's settings and sent n requests.
+// begun returns a connection that received the server's settings and sent n requests.
 func begun(t testing.TB, s Settings, h Handler, n int) *Conn {
 	t.Helper()
 	c := client(t, s).New(h)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// answers are the header blocks of answers as servers send them: eight fields, of which the
-// length, the etag and an id differ each time, so that the table turns over.
+// answers are header blocks of typical answers: eight fields, of which the length, the etag
+// and an id differ each time, so that entries of the table are evicted.
 func answers(b *testing.B, n int) (blocks [][]byte) {
 	b.Helper()
 	var text bytes.Buffer

@@ -33,7 +33,7 @@ func TestHuffman(t *testing.T) {
 	}
 }
 
-// What an encoded string ends in, RFC 7541, section 5.2.
+// The end of an encoded string, RFC 7541, section 5.2.
 func TestHuffmanPadding(t *testing.T) {
 	for _, tt := range []struct {
 		in    []byte
@@ -53,7 +53,7 @@ func TestHuffmanPadding(t *testing.T) {
 	}
 }
 
-// decoded is what our decoder makes of a block: that of the last decode.
+// decoded returns the fields of the last decode.
 func decoded(c *Conn, want []string) (s string) {
 	s = fmt.Sprintf("%d %d", c.decoder.head.Status, c.decoder.head.Length)
 	for i, name := range want {
@@ -63,7 +63,7 @@ func decoded(c *Conn, want []string) (s string) {
 }
 
 // Blocks of another encoder, with a dynamic table that fills, evicts and changes
-// its size, decode to the fields that went in.
+// its size, decode to the encoded fields.
 func TestDecode(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	names := []string{"server", "x-a", "content-type", "x-request-id", "etag", "a-rather-long-name-of-a-field"}
@@ -104,7 +104,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Entries without a byte fill the table by what they count on top alone.
+// Empty entries fill the table by their overhead alone.
 func TestDecodeEmptyEntries(t *testing.T) {
 	c := client(t, Settings{}).New(&record{})
 	for range 1000 {
@@ -141,7 +141,7 @@ func TestDecodeInvalid(t *testing.T) {
 	}
 }
 
-// A block that repeats the last is skipped only while it means the same.
+// A block that repeats the last is skipped only while it has the same meaning.
 func TestRepeated(t *testing.T) {
 	rec := record{want: 1}
 	c := begun(t, Settings{Want: []string{"server"}}, &rec, 10)
@@ -180,7 +180,7 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// decoderOf is a server's decoder, and what it makes of requests.
+// decoderOf returns a server's decoder, and a function that decodes requests.
 func requestFields(t *testing.T, d *hpack.Decoder, frame []byte) (out []string) {
 	t.Helper()
 	var block []byte
@@ -226,7 +226,7 @@ func TestEncode(t *testing.T) {
 			t.Errorf("a request that came before takes %d bytes", n)
 		}
 	}
-	// Less room for the table empties it; none, and it stays empty.
+	// A smaller limit empties the table; with a limit of 0 it remains empty.
 	for _, limit := range []uint32{100, 0, 1 << 20} {
 		if err := c.Feed(raw(frameSettings, 0, 0, setting(setHeaderTable, limit))); err != nil {
 			t.Fatal(err)
@@ -241,7 +241,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// Fields beyond the table are written out, and a block beyond a frame is split.
+// Fields that do not fit into the table are literals, and a block larger than a frame is
+// split.
 func TestEncodeLarge(t *testing.T) {
 	c := begun(t, Settings{}, &record{}, 0)
 	d := hpack.NewDecoder(tableSize, nil)
@@ -279,11 +280,11 @@ func TestNewRequest(t *testing.T) {
 	}{
 		{"good", good, 0, ""},
 		{"no path", good[:2], 0, "needs :path"},
-		{"twice", append(good[:3:3], good[0]), 0, "stands twice"},
+		{"twice", append(good[:3:3], good[0]), 0, "occurs twice"},
 		{"unknown", append(good[:3:3], Field{Name: ":status"}), 0, "has no field :status"},
 		{"order", append([]Field{{Name: "a"}}, good...), 0, "comes after other fields"},
-		{"host", append(good[:3:3], Field{Name: "Host"}), 0, "host is called :authority"},
-		{"connection", append(good[:3:3], Field{Name: "Connection"}), 0, "is of HTTP/1.1 connections"},
+		{"host", append(good[:3:3], Field{Name: "Host"}), 0, "use :authority instead of host"},
+		{"connection", append(good[:3:3], Field{Name: "Connection"}), 0, "is specific to HTTP/1.1 connections"},
 		{"name", append(good[:3:3], Field{Name: "a b"}), 0, "is no field name"},
 		{"value", append(good[:3:3], Field{Name: "a", Value: []byte("b\r\nc: d")}), 0, "has line breaks"},
 		{"content out of nothing", good, 1, "content of 1 bytes out of 0"},

@@ -99,7 +99,7 @@ func (r *Request) pseudo(fields []Field) error {
 			return fmt.Errorf("http2: a request has no field %s", f.Name)
 		}
 		if seen[f.Name] {
-			return fmt.Errorf("http2: %s stands twice", f.Name)
+			return fmt.Errorf("http2: %s occurs twice", f.Name)
 		}
 		seen[f.Name] = true
 	}
@@ -115,9 +115,9 @@ func (r *Request) pseudo(fields []Field) error {
 func checkName(name string) error {
 	switch name {
 	case "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade":
-		return fmt.Errorf("http2: %s is of HTTP/1.1 connections: leave it out", name)
+		return fmt.Errorf("http2: %s is specific to HTTP/1.1 connections: leave it out", name)
 	case "host":
-		return errors.New("http2: host is called :authority")
+		return errors.New("http2: use :authority instead of host")
 	}
 	if !validName([]byte(name)) {
 		return fmt.Errorf("http2: %q is no field name", name)
@@ -131,7 +131,7 @@ func checkName(name string) error {
 func (r *Request) Set(i int, value []byte) {
 	f := &r.fields[i]
 	if !f.vary {
-		panic("h2: a field that does not vary is set")
+		panic("h2: Set of a field that does not vary")
 	}
 	f.value = value
 }

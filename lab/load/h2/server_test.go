@@ -69,7 +69,7 @@ func drive(t *testing.T, conn net.Conn, c *Conn, out []byte, done func() bool) {
 	}
 }
 
-// tally is a Handler that counts, and keeps what came by slot.
+// tally is a Handler that counts, and stores answers by slot.
 type tally struct {
 	status map[int]int
 	ended  int
@@ -99,7 +99,7 @@ func (y *tally) End(int) {
 }
 func (y *tally) Fail(_ int, e Error) { y.failed = append(y.failed, e) }
 
-// handlers are what the tests ask of the server.
+// handlers are the server's handlers for the tests.
 func handlers() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, r *http.Request) {
@@ -211,7 +211,7 @@ func TestServerGivesUp(t *testing.T) {
 	})
 }
 
-// A server that shuts down takes no more requests and finishes those that it has.
+// A server that shuts down accepts no more requests and finishes pending ones.
 func TestServerShutdown(t *testing.T) {
 	release := make(chan struct{})
 	var running atomic.Int32
@@ -255,7 +255,7 @@ func TestServerShutdown(t *testing.T) {
 	}
 }
 
-// A server that speaks HTTP/1.1 is recognised.
+// A server of HTTP/1.1 is detected.
 func TestServerOfHTTP1(t *testing.T) {
 	conn, _ := serve(t, http.NotFoundHandler(), true)
 	c := client(t, Settings{}).New(newTally())

@@ -13,26 +13,26 @@ import (
 func FromWire(wire []byte, scheme string) (fields []Field, content []byte, err error) {
 	head, content, ok := bytes.Cut(wire, []byte("\r\n\r\n"))
 	if !ok {
-		return nil, nil, errors.New("http2: a request whose head does not end")
+		return nil, nil, errors.New("http2: incomplete request head")
 	}
 	lines := strings.Split(string(head), "\r\n")
 	parts := strings.Split(lines[0], " ")
 	if len(parts) != 3 {
-		return nil, nil, fmt.Errorf("http2: a request that begins with %q", lines[0])
+		return nil, nil, fmt.Errorf("http2: invalid request line %q", lines[0])
 	}
 	authority := ""
 	var rest []Field
 	for _, line := range lines[1:] {
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return nil, nil, fmt.Errorf("http2: a field that is %q", line)
+			return nil, nil, fmt.Errorf("http2: invalid field line %q", line)
 		}
 		name, value = strings.ToLower(name), strings.Trim(value, " \t")
 		switch name {
 		case "host":
 			authority = value
 		case "transfer-encoding":
-			return nil, nil, errors.New("http2: a request in chunks, which HTTP/2 does not have: give it a content-length")
+			return nil, nil, errors.New("http2: a chunked request, which HTTP/2 does not support: give it a content-length")
 		case "connection", "proxy-connection", "keep-alive", "upgrade", "te":
 		default:
 			rest = append(rest, Field{Name: name, Value: []byte(value)})

@@ -18,10 +18,10 @@ func TestFromWire(t *testing.T) {
 		{"GET /a?b HTTP/1.1\r\nHost: h:1\r\nAccept:  x \r\nConnection: close\r\nTE: trailers\r\n\r\n", ":method=GET :scheme=https :authority=h:1 :path=/a?b accept=x", "", ""},
 		{"POST / HTTP/1.1\r\nX-Y: 1\r\nhost: h\r\nContent-Length: 3\r\n\r\nabc", ":method=POST :scheme=https :authority=h :path=/ x-y=1 content-length=3", "abc", ""},
 		{"GET / HTTP/1.1\r\n\r\n", ":method=GET :scheme=https :path=/", "", ""},
-		{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "", "", "a request in chunks"},
-		{"GET / HTTP/1.1\r\nHost: h\r\n", "", "", "head does not end"},
-		{"GET /\r\n\r\n", "", "", "begins with"},
-		{"GET / HTTP/1.1\r\nHost\r\n\r\n", "", "", `a field that is "Host"`},
+		{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "", "", "a chunked request"},
+		{"GET / HTTP/1.1\r\nHost: h\r\n", "", "", "incomplete request head"},
+		{"GET /\r\n\r\n", "", "", `invalid request line "GET /"`},
+		{"GET / HTTP/1.1\r\nHost\r\n\r\n", "", "", `invalid field line "Host"`},
 	} {
 		fields, content, err := FromWire([]byte(tc.wire), "https")
 		if tc.err != "" {
@@ -39,7 +39,7 @@ func TestFromWire(t *testing.T) {
 	}
 }
 
-// digits is content that is made up as it is sent, up to a point.
+// digits is content that is generated while it is sent, up to a limit.
 type digits struct{ most int64 }
 
 var errDigits = errors.New("no more digits")
@@ -54,8 +54,8 @@ func (d digits) AppendContentAt(dst []byte, off int64, n int) ([]byte, error) {
 	return dst, nil
 }
 
-// Content is read as it is sent; one that cannot be read ends the connection, and
-// half of a frame is not sent.
+// Content is read while it is sent; a read error ends the connection without a partial
+// frame.
 func TestSetContent(t *testing.T) {
 	const size = 3*maxFrame + 5
 	for _, most := range []int64{size, 2 * maxFrame, 10} {
@@ -73,11 +73,11 @@ func TestSetContent(t *testing.T) {
 		case most < size && (!errors.Is(c.ContentErr(), errDigits) || c.Err() == nil || c.Room() != 0):
 			t.Errorf("content of %d bytes: %v, %v", most, c.ContentErr(), c.Err())
 		}
-		frames(t, out) // which holds that they are whole
+		frames(t, out) // checks that they are complete
 	}
 }
 
-// SetBody changes what a request carries from the next time on.
+// SetBody changes the content of later requests.
 func TestSetBody(t *testing.T) {
 	c := begun(t, Settings{}, &record{}, 0)
 	r := request(t, 0, "PUT", "/", nil, 0)
@@ -93,7 +93,7 @@ func TestSetBody(t *testing.T) {
 	}
 }
 
-// texts writes down what the fields of answers are.
+// texts records the fields of answers.
 type texts struct {
 	record
 	seen []string
@@ -101,8 +101,8 @@ type texts struct {
 
 func (s *texts) Head(_ int, h *Head) { s.seen = append(s.seen, string(h.Text())) }
 
-// The fields of an answer are there as HTTP/1.1 writes them, of one whose block is
-// that of the last one too, and without trailers.
+// Text has the fields of an answer in the format of HTTP/1.1, without trailers, also if the
+// header block repeats the last one.
 func TestText(t *testing.T) {
 	s := &texts{}
 	c := begun(t, Settings{Text: true}, s, 3)

@@ -8,14 +8,14 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// serverClocks are the server's CPU clocks, read here for workers that are elsewhere.
+// serverClocks are the server's CPU clocks, read here for workers on other machines.
 type serverClocks struct {
 	track *cputime.Track
-	began time.Time // the load
+	began time.Time // start of the load
 }
 
-// ReadClocks begins to read the CPU clocks of the server's processes, for workers that
-// cannot, as they are not where it is. stop ends that.
+// ReadClocks begins to read the CPU clocks of the server's processes, for workers on other
+// machines, which cannot. The caller must call stop.
 func (o *Observer) ReadClocks(pids []int, every time.Duration) (stop func(), err error) {
 	track, err := cputime.Follow(pids, every)
 	if err != nil {
@@ -25,15 +25,16 @@ func (o *Observer) ReadClocks(pids []int, every time.Duration) (stop func(), err
 	return track.Stop, nil
 }
 
-// LoadBegins says when the workers' load begins: what ReadClocks reads counts from there.
+// LoadBegins sets the time at which the workers' load begins, the origin of the times of
+// AddServerCPU and AddServerWindow.
 func (o *Observer) LoadBegins(at time.Time) {
 	if o.clocks != nil {
 		o.clocks.began = at
 	}
 }
 
-// AddServerCPU adds the server's CPU to a tick of workers that do not know it. It ends so
-// many seconds after the load began.
+// AddServerCPU adds the server's CPU usage to a tick of workers that do not know it. end is
+// the end of the tick in seconds since the load began, seconds its length.
 func (o *Observer) AddServerCPU(t *spec.Tick, end, seconds float64) {
 	if o.clocks == nil {
 		return
@@ -46,8 +47,8 @@ func (o *Observer) AddServerCPU(t *spec.Tick, end, seconds float64) {
 	}
 }
 
-// AddServerWindow adds it to the result of a window that began so long after the load;
-// nil: there is none.
+// AddServerWindow adds the server's CPU time to the result of a window that began warmup
+// after the load. r may be nil.
 func (o *Observer) AddServerWindow(r *spec.Result, warmup time.Duration) {
 	if o.clocks == nil || r == nil {
 		return
@@ -61,14 +62,14 @@ func (o *Observer) AddServerWindow(r *spec.Result, warmup time.Duration) {
 	r.Gone = o.clocks.track.Gone()
 }
 
-// unseen gives the server up that is watched beside workers of other machines. Their
-// run goes on: what they measure does not depend on it.
+// unseen stops observing the server. The run of the workers on other machines continues:
+// their measurements do not depend on it.
 func (o *Observer) unseen(err error) {
 	o.clocks, o.doc.Server = nil, nil
 	o.doc.Notes = append(o.doc.Notes, fmt.Sprintf("the server's CPU and memory are left out: %v", err))
 }
 
-// after is the time so many seconds after the load began.
+// after returns the time that is the given number of seconds after the load began.
 func (o *Observer) after(seconds float64) time.Time {
 	return o.clocks.began.Add(time.Duration(seconds * float64(time.Second)))
 }

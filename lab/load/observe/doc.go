@@ -1,10 +1,10 @@
-// Package observe watches a run of redline load from beside it: what the generator
-// reports, what the kernel counts for the server's processes and for the CPUs of both
-// sides, and what the server's Go runtime says, with profiles of it.
+// Package observe collects measurements during a run of redline load: the reports of the
+// generator, the kernel's counters for the server's processes and for the CPUs of both
+// sides, and the state and the profiles of the server's Go runtime.
 //
-//	spec.Event ──▶ Observer ──▶ present.Document   its series, server, runtime, profiles
-//	                   ▲   ├──▶ spec.Result        what others took of the CPUs
+//	spec.Event ──▶ Observer ──▶ present.Document   series, server, runtime, profiles
+//	                   ▲   ├──▶ spec.Result        CPU time of other processes
 //	/proc, runtime ────┘   └──▶ present.Live
 //
-// It makes no load, and does not judge.
+// It generates no load, and does not evaluate the results.
 package observe

@@ -13,45 +13,45 @@ import (
 )
 
 const (
-	tableShare = 5 * time.Millisecond // of reading the server's tables, from which on it is done less often:
-	tableRest  = 50                   // for so many times as long as it took
+	tableShare = 5 * time.Millisecond // if reading the server's tables takes longer than this, it is done less often:
+	tableRest  = 50                   // not for this many times as long
 )
 
-// An Observer follows the events of one run, and looks at the server and at the CPUs
-// of both sides beside it. What it sees goes into the run's document and result, and
-// to who looks on. Its methods are called one at a time.
+// An Observer receives the events of one run, and reads counters of the server and of the
+// CPUs of both sides. It adds them to the run's document and result, and to the live
+// display. It is not safe for concurrent use.
 type Observer struct {
 	doc        *present.Document
 	live       *present.Live    // nil when nothing is shown
 	export     *export.Exporter // nil when nothing is exported
 	cpus       []int            // of the generator
 	begin, end edge
-	rest       time.Time    // until then the server's tables are not read
+	rest       time.Time    // the server's tables are not read before
 	usage      *probe.Usage // of a generator on this machine; nil: there is none
 	runtime    *runtimeLog
-	clocks     *serverClocks // nil: who makes the load reads the server's, or nobody can
+	clocks     *serverClocks // nil: the generator reads them, or they cannot be read
 }
 
-// Begin observes a run of which the document says what it is, and which processes
-// are the server's; cpus are the generator's on this machine. Its user calls Close.
+// Begin begins to observe a run. doc describes the run and lists the server's processes;
+// cpus are the generator's on this machine. The caller must call Close.
 func Begin(ctx context.Context, doc *present.Document, live *present.Live, cpus []int, runtime *Runtime) *Observer {
 	return &Observer{doc: doc, live: live, cpus: cpus, runtime: runtime.begin(ctx, doc)}
 }
 
-// Export passes the points on to e as well, which may be nil.
+// Export also passes the points to e, which may be nil.
 func (o *Observer) Export(e *export.Exporter) { o.export = e }
 
-// edge is what was read at an edge of the window.
+// edge is a reading at an edge of the window.
 type edge struct {
 	process results.Process
-	unknown bool // process
+	unknown bool // process could not be read
 	usage   probe.UsageReading
 }
 
-// Event looks at the server when the generator says that something happened.
+// Event processes an event of the generator, and reads the server's counters.
 func (o *Observer) Event(e spec.Event) (err error) {
 	switch {
-	case e.PID > 0 && o.usage != nil: // one of several
+	case e.PID > 0 && o.usage != nil: // a further generator
 		err = o.usage.Add(e.PID)
 	case e.PID > 0:
 		o.usage, err = o.openUsage(e.PID)
@@ -75,8 +75,8 @@ func (o *Observer) Event(e spec.Event) (err error) {
 	return err
 }
 
-// concludeServer says what the kernel counted for the server. Threads and
-// descriptors are those of the last tick: the connections are about to close.
+// concludeServer sets the kernel's counts for the server. Threads and descriptors are those
+// of the last tick, because the connections are about to close.
 func (o *Observer) concludeServer() {
 	s := o.doc.Server
 	if s == nil {
@@ -90,10 +90,10 @@ func (o *Observer) concludeServer() {
 	}
 }
 
-// edge reads what is to be compared between the window's edges.
+// edge reads the counters at an edge of the window.
 func (o *Observer) edge() (e edge, err error) {
 	if o.doc.Server != nil {
-		// It may be of processes that ended: their last words are the generator's.
+		// The processes may have ended, which the generator reports.
 		var gone error
 		e.process, gone = probe.ReadProcess(o.doc.Server.PIDs)
 		e.unknown = gone != nil
@@ -104,7 +104,7 @@ func (o *Observer) edge() (e edge, err error) {
 	return e, err
 }
 
-// openUsage begins to watch the CPUs that generator and server may use.
+// openUsage begins to measure the usage of the CPUs that generator and server may use.
 func (o *Observer) openUsage(generator int) (*probe.Usage, error) {
 	cpus, pids := slices.Clone(o.cpus), []int{generator}
 	if s := o.doc.Server; s != nil {
@@ -119,12 +119,12 @@ func (o *Observer) openUsage(generator int) (*probe.Usage, error) {
 	return probe.OpenUsage(slices.Compact(cpus), pids...)
 }
 
-// concludeUsage says what others took of these CPUs.
+// concludeUsage sets the shares of these CPUs that the hypervisor and other processes used.
 func (o *Observer) concludeUsage(r *spec.Result) {
 	if o.usage == nil {
 		return
 	}
-	// Among many CPUs, a process that takes the generator's hides in the average: it shows
+	// With many CPUs, the average hides a process that uses the generator's CPU. It is visible
 	// in the time that the generator waited, which the server may have caused as well.
 	all := o.end.usage.Foreign(o.begin.usage)
 	own := min(r.Waited, all*o.end.usage.Seconds(o.begin.usage)) / max(r.Seconds, 1e-3)
@@ -132,11 +132,11 @@ func (o *Observer) concludeUsage(r *spec.Result) {
 	r.Steal, r.Foreign = o.end.usage.Steal(o.begin.usage), &foreign
 }
 
-// Conclude puts what was seen of the server's runtime into the document, and saves its
-// profiles. It waits for profiles that are under way.
+// Conclude adds the measurements of the server's runtime to the document, and saves its
+// profiles. It waits for pending profiles.
 func (o *Observer) Conclude(r *spec.Result) { o.runtime.conclude(r) }
 
-// Close frees what was opened.
+// Close releases all resources.
 func (o *Observer) Close() {
 	o.runtime.end()
 	if o.usage != nil {
@@ -144,8 +144,8 @@ func (o *Observer) Close() {
 	}
 }
 
-// point adds a tick to the time series. What cannot be read of the server is left
-// out: it may have ended, which the generator will say.
+// point adds a tick to the time series. Counters of the server that cannot be read are
+// omitted: it may have ended, which the generator reports.
 func (o *Observer) point(t *spec.Tick) {
 	p := present.PointOf(t)
 	if s := o.doc.Server; s != nil {
@@ -165,10 +165,10 @@ func (o *Observer) point(t *spec.Tick) {
 	o.export.Point(p)
 }
 
-// tables counts the server's threads and descriptors. Where there are a hundred
-// thousand, and a kernel before 6.2 that has them listed, that takes a good part of a
-// tick, in which workers would not be heard: then it is done less often, and the last
-// count stands.
+// tables counts the server's threads and descriptors. If there are a hundred thousand, and
+// the kernel is older than 6.2, so that they have to be listed, that takes a large part of
+// a tick, during which events of workers wait. It is then done less often, and the last
+// count is repeated.
 func (o *Observer) tables(p *present.Point, pids []int) {
 	begin := time.Now()
 	if begin.Before(o.rest) {

@@ -15,31 +15,31 @@ import (
 )
 
 const (
-	tickPatience = 50 * time.Millisecond  // for a reading of the runtime: events wait meanwhile
-	edgePatience = 250 * time.Millisecond // at the beginning of the window
-	lastPatience = 2 * time.Second        // at its end: nothing waits
-	profileWait  = 20 * time.Second       // for profiles when the load is over
+	tickPatience = 50 * time.Millisecond  // limit on a reading of the runtime, during which events wait
+	edgePatience = 250 * time.Millisecond // the same at the start of the window
+	lastPatience = 2 * time.Second        // the same at its end, when nothing waits
+	profileWait  = 20 * time.Second       // limit on the wait for profiles after the load
 )
 
-// RuntimeOptions say what is asked of the server's Go runtime, and where.
+// RuntimeOptions define what is read from the server's Go runtime, and from where.
 type RuntimeOptions struct {
 	Control string         // socket; "": none
-	PProf   string         // URL of net/http/pprof as it was written, for errors
-	Base    string         // the same as it is asked; "": none
+	PProf   string         // URL of net/http/pprof as given by the user, for errors
+	Base    string         // the complete URL, see serverview.ParseBase; "": none
 	Kinds   []profile.Kind // profiles to take within the window
-	Time    time.Duration  // that they cover, in whole seconds
-	Dir     string         // for them; made if it is not there
+	Time    time.Duration  // time that they cover, in whole seconds
+	Dir     string         // directory of the profiles; created if necessary
 }
 
-// Runtime is the way to the server's Go runtime, open for as long as the command runs.
+// Runtime is the connection to the server's Go runtime, open as long as the command runs.
 type Runtime struct {
 	options  RuntimeOptions
-	source   serverview.Source // nil when nothing is asked
-	profiles profile.Source    // nil when none are taken
+	source   serverview.Source // nil if the runtime is not read
+	profiles profile.Source    // nil if none are taken
 }
 
-// OpenRuntime asks once for all that will be asked for in the run. Its errors name the
-// flag that is to be changed.
+// OpenRuntime connects to the server's runtime, and makes each query of the run once. Its
+// errors name the flag to change. The caller must close the Runtime.
 func OpenRuntime(ctx context.Context, o RuntimeOptions) (*Runtime, error) {
 	r := &Runtime{options: o}
 	if err := r.open(ctx); err != nil {
@@ -67,7 +67,7 @@ func (r *Runtime) open(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("--control %s: %w", o.Control, err)
 		}
-		// It costs the server less and tells more; profiles it may not offer.
+		// The socket costs the server less and provides more, but may not offer profiles.
 		if r.source, offered = source, first.Profiles; o.Base == "" {
 			r.profiles = profile.Socket(o.Control)
 		}
@@ -80,7 +80,7 @@ func (r *Runtime) open(ctx context.Context) error {
 	return nil
 }
 
-// Close ends what OpenRuntime began.
+// Close closes the connection.
 func (r *Runtime) Close() error {
 	if r.source == nil {
 		return nil
@@ -95,33 +95,33 @@ func offers(list []string) string {
 	return "the profiles " + strings.Join(list, ", ")
 }
 
-// runtimeLog is what the server's runtime says during one run.
+// runtimeLog records the readings of the server's runtime during one run.
 type runtimeLog struct {
 	runtime  *Runtime
 	ctx      context.Context
 	cancel   context.CancelFunc
 	doc      *present.Document
-	follower *serverview.Follower // nil when nothing is asked
+	follower *serverview.Follower // nil if the runtime is not read
 	record   serverview.Record
-	last     float64 // tick of the window
-	answered uint64  // by then
+	last     float64 // time of the last tick of the window
+	answered uint64  // requests answered by then
 	closing  *serverview.Reading
-	over     bool                 // the window is
-	taken    chan []profile.Taken // nil when none are
+	over     bool                 // the window has ended
+	taken    chan []profile.Taken // nil if no profiles are taken
 }
 
-// begin begins the log of a run; its user calls end.
+// begin begins the log of a run. The caller must call end.
 func (r *Runtime) begin(ctx context.Context, d *present.Document) *runtimeLog {
 	l := &runtimeLog{runtime: r, doc: d}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	if r.source != nil {
-		// An interrupted run has figures, and so has its server: end ends this.
+		// An interrupted run still has results, and needs readings for them: end stops this.
 		l.follower = serverview.Follow(context.WithoutCancel(ctx), r.source)
 	}
 	return l
 }
 
-// window is its beginning.
+// window marks the start of the window.
 func (l *runtimeLog) window() {
 	if l.follower != nil {
 		if reading := l.follower.Ask(serverview.Moment{}, true, edgePatience); reading != nil {
@@ -139,7 +139,7 @@ func (l *runtimeLog) window() {
 
 // tick adds the runtime to a point.
 func (l *runtimeLog) tick(t *spec.Tick, p *present.Point) {
-	if l.follower == nil || l.over { // of several workers, ticks come late
+	if l.follower == nil || l.over { // ticks of several workers may arrive late
 		return
 	}
 	if l.last = max(t.T, 0); t.T > 0 {
@@ -150,7 +150,7 @@ func (l *runtimeLog) tick(t *spec.Tick, p *present.Point) {
 	}
 }
 
-// close is the end of the window. How many requests it answered is not known yet.
+// close marks the end of the window. The number of its answered requests is not known yet.
 func (l *runtimeLog) close() {
 	if l.over = true; l.follower == nil {
 		return
@@ -164,11 +164,11 @@ func (l *runtimeLog) close() {
 	}
 }
 
-// conclude puts what was seen into the document, and saves the profiles. What is
-// missing is said there.
+// conclude adds the measurements to the document, with notes on what is missing, and saves
+// the profiles.
 func (l *runtimeLog) conclude(r *spec.Result) {
 	if l.follower != nil {
-		if l.closing != nil { // the sum of the ticks may lack some
+		if l.closing != nil { // the sum of the ticks may be incomplete
 			l.closing.T, l.closing.Answered = r.Seconds, max(r.Requests, l.answered)
 		}
 		n, why := l.follower.Misses()
@@ -178,7 +178,7 @@ func (l *runtimeLog) conclude(r *spec.Result) {
 		if n > 0 {
 			l.doc.Notes = append(l.doc.Notes, fmt.Sprintf("the server's runtime could not be read %s: %v", times(n), why))
 		} else if l.doc.Runtime == nil {
-			l.doc.Notes = append(l.doc.Notes, "the server's runtime was not read often enough to say anything: the run is too short")
+			l.doc.Notes = append(l.doc.Notes, "the server's runtime was not read often enough: the run is too short")
 		}
 	}
 	if l.taken == nil {
@@ -196,8 +196,8 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// save writes what was taken. What cannot be saved is missing like what could not
-// be taken: the figures of the run are worth more than its profiles.
+// save writes the profiles. One that cannot be saved is reported as missing, like one that
+// could not be taken: the run does not fail because of its profiles.
 func (l *runtimeLog) save(taken []profile.Taken) {
 	var kinds []string
 	for _, t := range taken {
@@ -209,7 +209,7 @@ func (l *runtimeLog) save(taken []profile.Taken) {
 		}
 		switch {
 		case errors.Is(err, context.Canceled):
-			p.Missing = "the run was over before it was there"
+			p.Missing = "the run ended before the profile was complete"
 		case err != nil:
 			p.Missing = err.Error()
 		default:
@@ -221,10 +221,10 @@ func (l *runtimeLog) save(taken []profile.Taken) {
 		l.doc.Profiles = append(l.doc.Profiles, p)
 	}
 	l.doc.Notes = append(l.doc.Notes, fmt.Sprintf(
-		"profiles were taken within the window (%s): its figures are not to be compared with those of a run without", strings.Join(kinds, ", ")))
+		"profiles were taken within the window (%s): do not compare its figures with those of a run without profiles", strings.Join(kinds, ", ")))
 }
 
-// end ends what is still under way.
+// end stops all pending queries and profiles.
 func (l *runtimeLog) end() {
 	l.cancel()
 	if l.follower != nil {

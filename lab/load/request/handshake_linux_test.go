@@ -34,7 +34,7 @@ func TestHandshakesThatFail(t *testing.T) {
 		{"reset", reader(func(c *net.TCPConn) { _ = c.SetLinger(0) }), "TLS handshake: connection reset by peer", nil},
 		{"closed", reader(func(*net.TCPConn) {}), "TLS handshake: the server closed the connection", nil},
 		{"in clear", reader(func(c *net.TCPConn) { say(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }), "the server does not answer in TLS", nil},
-		{"silent", reader(func(c *net.TCPConn) { _, _ = c.Read(make([]byte, 1)) }), "TLS handshake: not done in time", func(s *spec.Spec) { s.Timeout = 30 * time.Millisecond }},
+		{"silent", reader(func(c *net.TCPConn) { _, _ = c.Read(make([]byte, 1)) }), "TLS handshake: timed out", func(s *spec.Spec) { s.Timeout = 30 * time.Millisecond }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			order := good.spec(false)

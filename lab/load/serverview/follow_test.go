@@ -10,7 +10,7 @@ import (
 	"github.com/redline-go/redline/lab/probe"
 )
 
-// scripted is a source whose answers come when the test says so.
+// scripted is a source whose answers are controlled by the test.
 type scripted struct {
 	asked   chan struct{}
 	answers chan any // a probe.Snapshot or an error
@@ -64,7 +64,7 @@ func TestFollower(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 
-	// Failed: counted, and left alone for a while but at the edges of the window.
+	// Failed: counted, and not queried for a while except at the edges of the window.
 	s.answers <- errors.New("gone")
 	if r := f.Ask(Moment{T: 4}, false, long); r != nil {
 		t.Fatalf("%+v", r)
@@ -83,7 +83,7 @@ func TestFollower(t *testing.T) {
 	}
 	<-s.asked
 
-	// What is under way when the load is over is missing, and does not hold it up.
+	// A pending query is missing at the end of the load, and does not delay it.
 	if r := f.Ask(Moment{T: 7}, true, time.Millisecond); r != nil {
 		t.Errorf("%+v", r)
 	}
@@ -92,7 +92,7 @@ func TestFollower(t *testing.T) {
 	}
 }
 
-// A source is not asked more often than it likes.
+// A source is not queried more often than its interval.
 func TestFollowerEvery(t *testing.T) {
 	s := newScripted()
 	s.every = time.Hour
@@ -107,7 +107,7 @@ func TestFollowerEvery(t *testing.T) {
 	}
 }
 
-// reading is one at a moment, that many seconds after the first.
+// reading returns a reading the given number of seconds after the first.
 func reading(t float64, answered uint64, s probe.Snapshot) *Reading {
 	return &Reading{Moment: Moment{t, answered}, At: time.Unix(1000, 0).Add(time.Duration(t * float64(time.Second))), Snapshot: s}
 }
@@ -142,7 +142,7 @@ func TestRecord(t *testing.T) {
 	if got == nil || got.AllocsPerRequest != 10 || got.BytesPerRequest != 200 || got.AllocsPerSecond != 250 || got.BytesPerSecond != 5000 || got.Seconds != 4 {
 		t.Fatalf("%+v", got)
 	}
-	// Moments are those under load; the warm-up's peak is not the window's.
+	// Momentary values are those under load; the peak of the warm-up is not included.
 	if got.Goroutines != 10 || got.GoroutinesPeak != 12 || got.HeapBytes != 80 || got.LiveBytes != 61 || got.GCCycles != 4 || got.Title != "shop" || got.Go != "go1" {
 		t.Errorf("%+v", got)
 	}
@@ -151,7 +151,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A server that began anew in the window has no counts; one that did before has.
+// A server that restarted in the window has no counts; one that restarted before has.
 func TestRecordRestarted(t *testing.T) {
 	var r Record
 	var p present.Point

@@ -39,7 +39,7 @@ type PProf struct {
 func ParseBase(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return "", fmt.Errorf("%q is no URL: write one as http://127.0.0.1:6060/debug/pprof", text)
+		return "", fmt.Errorf("%q is no URL: write one such as http://127.0.0.1:6060/debug/pprof", text)
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
 		return "", fmt.Errorf("%q: remove what follows the path: %s://%s%s", text, u.Scheme, u.Host, u.Path)
@@ -64,7 +64,7 @@ func OpenPProf(ctx context.Context, base string) (*PProf, error) {
 	}
 	p.stats, p.vars = base+"/heap?debug=1", false
 	if _, err := p.Snapshot(ctx); err != nil {
-		return nil, fmt.Errorf("%w; the handlers of net/http/pprof are expected there, as http://127.0.0.1:6060/debug/pprof", err)
+		return nil, fmt.Errorf("%w; the handlers of net/http/pprof are expected there, such as http://127.0.0.1:6060/debug/pprof", err)
 	}
 	return p, nil
 }

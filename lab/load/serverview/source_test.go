@@ -22,8 +22,8 @@ const snapshotLine = `{"schema":"redline.runtime/1","subject":"shop","title":"sh
 	`"gc_cpu_seconds":1.5,"idle_cpu_seconds":10,"cpu_seconds":20,"profiles":["cpu"],` +
 	`"pauses":{"le_seconds":[0.00001,0.002],"counts":[4,2]},"latencies":{"le_seconds":[1e-6],"counts":[9]}}`
 
-// serveSocket answers each newline with the line, and ends a connection after so
-// many of them.
+// serveSocket answers each newline with the line, and closes a connection after the given
+// number of answers.
 func serveSocket(t *testing.T, line string, each int) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "s")
@@ -58,7 +58,7 @@ func serveSocket(t *testing.T, line string, each int) (path string) {
 	return path
 }
 
-// A connection that breaks is an error once; then there is another.
+// A broken connection is an error once, and is then replaced.
 func TestSocket(t *testing.T) {
 	s, first, err := OpenSocket(t.Context(), serveSocket(t, snapshotLine, 2))
 	if err != nil || first.Title != "shop 1.2.3" || first.LiveBytes != 700 || first.GCCPUSeconds != 1.5 || first.Latencies.Counts[0] != 9 || first.Profiles[0] != "cpu" {
@@ -83,7 +83,7 @@ func TestSocketRefused(t *testing.T) {
 	if _, _, err := OpenSocket(t.Context(), filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("no socket: no error")
 	}
-	// One that takes connections and never answers: the end of a context ends it.
+	// A socket that accepts connections and never answers: the end of a context ends the call.
 	path := filepath.Join(t.TempDir(), "s")
 	ln, err := net.Listen("unix", path)
 	if err != nil {
@@ -97,7 +97,7 @@ func TestSocketRefused(t *testing.T) {
 	}
 }
 
-// pages are a server with the pages of net/http/pprof, and expvar's.
+// pages starts a server with the pages of net/http/pprof and expvar.
 func pages(t *testing.T, vars bool) (base string) {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -177,7 +177,7 @@ func TestPProfRefused(t *testing.T) {
 	}
 }
 
-// A page that never comes is given up with the context.
+// The end of a context ends the wait for a page.
 func TestPProfSlow(t *testing.T) {
 	asked := make(chan struct{}, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -207,9 +207,9 @@ func TestParseBase(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"host:6060":       "write one as http://127.0.0.1:6060/debug/pprof",
-		"ftp://host/":     "write one as",
-		"http:///path":    "write one as",
+		"host:6060":       "write one such as http://127.0.0.1:6060/debug/pprof",
+		"ftp://host/":     "write one such as",
+		"http:///path":    "write one such as",
 		"http://h/p?x=1":  "remove what follows the path: http://h/p",
 		"http://h/p#here": "remove what follows the path: http://h/p",
 	} {
@@ -219,7 +219,7 @@ func TestParseBase(t *testing.T) {
 	}
 }
 
-// The ring of pauses: those since the reading before, also when it has wrapped.
+// The ring of pauses has those since the last reading, also when it has wrapped.
 func TestPauses(t *testing.T) {
 	ring := make([]uint64, pauseRing)
 	var p pauses

@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// record is what a Sink may gather of one.
+// record is what a Sink may receive of a record.
 type record struct {
 	Data, Type, ID, Extra string
 	HasData, HasID        bool
 	Oversized             bool
 }
 
-// gather is a Sink that keeps everything, as a Scanner does not.
+// gather is a Sink that stores everything, unlike a Scanner.
 type gather struct {
 	records  []record
 	now      record
@@ -60,12 +60,12 @@ func (g *gather) Oversized() {
 
 func (g *gather) Comment() { g.comments++ }
 
-// oracle reads server-sent events as the standard tells it, from the whole text.
+// oracle parses server-sent events as in the standard, from the whole text.
 func oracle(text, extra string) (g gather) {
 	text = strings.TrimPrefix(text, bom)
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Split(text, "\n")
-	if strings.HasPrefix(lines[len(lines)-1], ":") { // a comment counts from its colon on
+	if strings.HasPrefix(lines[len(lines)-1], ":") { // a comment counts as soon as its colon is read
 		g.Comment()
 	}
 	some := false
@@ -119,7 +119,7 @@ func pieces(text string, r *rand.Rand) (out [][]byte) {
 	return out
 }
 
-// bytewise is a text a byte at a time.
+// bytewise splits a text into single bytes.
 func bytewise(text string) (out [][]byte) {
 	for i := range len(text) {
 		out = append(out, []byte(text[i:i+1]))
@@ -127,7 +127,7 @@ func bytewise(text string) (out [][]byte) {
 	return out
 }
 
-// streams are texts in which the standard has something to say.
+// streams are texts for the rules of the standard.
 var streams = []string{
 	"data: one\n\n",
 	"data: YHOO\ndata: +2\ndata: 10\n\n",
@@ -244,7 +244,7 @@ func TestVarintOfTooManyBits(t *testing.T) {
 	if err := s.Feed([]byte("\x01x"), "", &g); err != nil || len(g.records) != 1 {
 		t.Fatalf("a new connection: %v, %d records", err, len(g.records))
 	}
-	// The longest length that is one must not overflow anything.
+	// The longest valid length must not overflow.
 	s.Reset()
 	longest := binary.AppendUvarint(nil, 1<<63-1)
 	if err := s.Feed(append(longest, "xyz"...), "", &g); err != nil || len(g.records) != 1 {

@@ -16,7 +16,7 @@ func TestSeen(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			const text = "id: 5\ndata: {\"ts\":1700000000}\n\nid: 6\ndata: x\n\nid: 7\n\nid: 8a\ndata: {\"ts\":1700000001}\n\nid: 9\ndata: {\"ts\":\"soon\"}\n\n"
 			r := NewReader(&heard{})
-			// Two subscribers: a reader's count is that of all.
+			// Two subscribers: a reader counts for all.
 			for _, parts := range [][][]byte{{[]byte(text)}, bytewise(text)} {
 				feed(t, r, subscribe(t, Events, 0, c.stamp, c.id), 0, 0, parts...)
 			}

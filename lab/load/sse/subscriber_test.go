@@ -11,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// heard is a Recorder that keeps everything.
+// heard is a Recorder that stores everything.
 type heard struct{ gaps, delays []time.Duration }
 
 func (h *heard) Gap(d time.Duration)   { h.gaps = append(h.gaps, d) }
@@ -185,8 +185,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// An event over the limit is no event, but what was known of it when the limit
-// was reached is.
+// An event over the limit is not counted, but its fields before the limit have an effect.
 func TestOversized(t *testing.T) {
 	r, s := NewReader(&heard{}), subscribe(t, Events, 50, "", "@id")
 	long := strings.Repeat("x", 60)
@@ -239,7 +238,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// lookup is what a finder should find in JSON that is well-formed.
+// lookup returns what a finder should find in valid JSON.
 func lookup(text string, path []string) (uint64, bool) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -268,7 +267,7 @@ func lookup(text string, path []string) (uint64, bool) {
 	return u, err == nil && fmt.Sprint(u) == n.String()
 }
 
-// TestFinder holds the finder against encoding/json on random documents.
+// TestFinder compares the finder with encoding/json on random documents.
 func TestFinder(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	keys := []string{"a", "ab", "b", "ts", `t\"s`, "\u00e9", ""}
@@ -326,7 +325,7 @@ func TestFinder(t *testing.T) {
 	}
 }
 
-// What is not JSON must not do harm: no panic, and the record after it counts.
+// Invalid JSON has no effect on later records, and does not panic.
 func FuzzFinder(f *testing.F) {
 	f.Add(`{"ts":1}`)
 	f.Add(`{"a":{"b":[1,2,{"ts":"\\\""}]},"ts":1.5e3`)
@@ -351,7 +350,7 @@ func TestConfig(t *testing.T) {
 		{Format: Events, Stamp: Source{Field: "a"}, ID: Source{Field: "b"}},
 	} {
 		if _, err := NewStream(c); err == nil {
-			t.Errorf("%+v is taken", c)
+			t.Errorf("%+v is accepted", c)
 		}
 	}
 	if _, err := NewStream(Config{Stamp: Source{Field: "a"}, ID: Source{Field: "a", Path: []string{"n"}}}); err != nil {

@@ -44,11 +44,11 @@ func TestLinesCut(t *testing.T) {
 		detail string
 	}{
 		{"in order", func(c *tls.Conn) { _ = c.CloseWrite() }, "map[]", 3, ""},
-		{"cut", func(*tls.Conn) {}, "map[short:3]", 0, "without a word: content may be cut off"},
+		{"cut", func(*tls.Conn) {}, "map[short:3]", 0, "without close_notify: content may be truncated"},
 		{"broken", func(c *tls.Conn) {
 			_, _ = c.NetConn().Write([]byte("\x17\x03\x03\x00\x20what is not a record of this connection"))
 			_, _ = io.Copy(io.Discard, c.NetConn()) // a reset would overtake it
-		}, "map[tls:3]", 0, "what the server sent is broken"},
+		}, "map[tls:3]", 0, "invalid data from the server"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var came atomic.Int64
@@ -100,7 +100,7 @@ func TestLinesHope(t *testing.T) {
 		{"no HTTP/2", secure.Listener.Addr().String(), any(true), true, TLS, "no application protocol"},
 		{"in clear", clear.Listener.Addr().String(), any(false), false, TLS, "the server does not answer in TLS"},
 		{"HTTP/1.1 alone", clear.Listener.Addr().String(), nil, true, HTTP2, "the server does not answer in HTTP/2"},
-		{"silent", silent, any(false), false, Timeout, "TLS handshake: not done in time"},
+		{"silent", silent, any(false), false, Timeout, "TLS handshake: timed out"},
 		{"silent in clear", silent, nil, true, Timeout, "HTTP/2: no settings from the server in time"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

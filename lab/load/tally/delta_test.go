@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Deltas put together are the histogram of the samples, bucket by bucket.
+// Merged deltas are the histogram of the samples, bucket by bucket.
 func TestExact(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	c, want, got := NewDelta(), DeltaHistogram(), DeltaHistogram()
@@ -59,7 +59,7 @@ func TestReset(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	for _, text := range []string{"", "!", "AQ==", raw(1, 5), raw(2, 5, 1), raw(1, buckets, 1), raw(1, 1<<62, 1), raw(0, 1), raw(1<<62, 1, 1), raw(1, 1, 1<<40)} {
 		if err := MergeDelta(DeltaHistogram(), text); err == nil {
-			t.Errorf("%q is taken", text)
+			t.Errorf("%q is accepted", text)
 		}
 	}
 }

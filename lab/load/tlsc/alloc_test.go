@@ -2,7 +2,7 @@
 
 package tlsc
 
-// The race detector has the pools of crypto/tls forget at random.
+// With the race detector the pools of crypto/tls drop entries at random.
 
 import "testing"
 

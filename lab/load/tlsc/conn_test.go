@@ -38,7 +38,7 @@ func TestExchange(t *testing.T) {
 					}
 					p.got, p.served = nil, nil
 				}
-				// The last answer and the end come at once.
+				// The last answer and the end arrive together.
 				last, err := s.Write(nil, []byte("bye"))
 				if err != nil {
 					t.Fatal(err)
@@ -59,7 +59,7 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// A short exchange goes well wherever what the server sends is split in two.
+// A short exchange succeeds wherever the server's output is split in two.
 func TestSplit(t *testing.T) {
 	c, s := stand(t, client(t, trusting()), nil, 1<<20)
 	want := ""
@@ -82,7 +82,7 @@ func TestSplit(t *testing.T) {
 			t.Fatalf("split at %d: %q, %v", at, p.got, p.err)
 		}
 	}
-	// The handshake, split at each byte of what the server says.
+	// The handshake, split at each byte of the server's output.
 	hello := 0
 	for at := 1; at == 1 || at < hello; at += 13 {
 		s := server(t, nil)
@@ -138,8 +138,8 @@ func TestResumption(t *testing.T) {
 	}
 }
 
-// A connection that is given up within its handshake leaves nothing behind, and all
-// of it works on a goroutine that is locked to its thread.
+// A connection that is closed during its handshake leaves nothing behind, also on a
+// goroutine that is locked to its thread.
 func TestAbandoned(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -162,7 +162,7 @@ func TestAbandoned(t *testing.T) {
 			s.Close(nil)
 		}
 		if out := c.Close(nil); len(out) > 0 {
-			t.Errorf("%d bytes of a connection that was given up", len(out))
+			t.Errorf("%d bytes of a connection that was closed", len(out))
 		}
 	}
 	if n := runtime.NumGoroutine(); n > before {
@@ -174,12 +174,12 @@ func TestAbandoned(t *testing.T) {
 func TestSettings(t *testing.T) {
 	for _, s := range []Settings{{}, {Insecure: true, Min: tls.VersionTLS13, Max: tls.VersionTLS12}} {
 		if _, err := NewClient(s); err == nil {
-			t.Errorf("%+v is taken", s)
+			t.Errorf("%+v is accepted", s)
 		}
 	}
 }
 
-// FuzzFeed holds a connection against what no server would send.
+// FuzzFeed feeds a connection arbitrary bytes.
 func FuzzFeed(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\n\r\n"), byte(3))
 	f.Add([]byte{22, 3, 3, 0, 4, 2, 0, 0, 0}, byte(1))
@@ -206,8 +206,8 @@ func FuzzFeed(f *testing.F) {
 	})
 }
 
-// BenchmarkRoundTrip is what 32 requests and answers over HTTP/2 cost the client
-// in TLS: one Write of 500 bytes, one Feed of 1,600.
+// BenchmarkRoundTrip measures the client's TLS for 32 requests and answers over HTTP/2: one
+// Write of 500 bytes, one Feed of 1,600.
 func BenchmarkRoundTrip(b *testing.B) {
 	c, s := stand(b, client(b, trusting()), nil, 1<<20)
 	var answers [][]byte

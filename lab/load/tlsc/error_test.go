@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What goes wrong is told apart.
+// Errors are classified.
 func TestErrors(t *testing.T) {
 	_, pool := certificate()
 	for _, tt := range []struct {
@@ -57,8 +57,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// After the handshake: tampering is answered with an alert, an end without
-// close_notify is no end, whether it falls between records or into one.
+// After the handshake, tampering is answered with an alert, and an end without close_notify
+// is an error, between records and within one.
 func TestBrokenLater(t *testing.T) {
 	cl := client(t, trusting())
 	t.Run("tampered", func(t *testing.T) {
@@ -106,7 +106,8 @@ func TestBrokenLater(t *testing.T) {
 		c.Close(nil)
 	})
 	t.Run("alert", func(t *testing.T) {
-		// The server of TLS 1.3 asks for a certificate when the client is done already.
+		// With TLS 1.3 the server checks the client's certificate when the client's handshake
+		// is already complete.
 		s := server(t, func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert })
 		p := &play{}
 		c := start(t, cl, s, p)

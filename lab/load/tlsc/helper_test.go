@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// certificate is one for localhost, and the pool that trusts it.
+// certificate returns a certificate for localhost, and a pool that trusts it.
 var certificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -37,7 +37,7 @@ var certificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 })
 
-// trusting are settings that trust the certificate.
+// trusting returns settings that trust the certificate.
 func trusting() Settings {
 	_, pool := certificate()
 	return Settings{ServerName: "localhost", Roots: pool, Protocols: []string{"h2", "http/1.1"}}
@@ -52,7 +52,7 @@ func client(t testing.TB, s Settings) *Client {
 	return c
 }
 
-// server is a Conn of the other side: crypto/tls's server, driven in the same way.
+// server is the other side: the server of crypto/tls, driven in the same way.
 func server(t testing.TB, change func(*tls.Config)) *Conn {
 	t.Helper()
 	cert, _ := certificate()
@@ -70,11 +70,11 @@ func server(t testing.TB, change func(*tls.Config)) *Conn {
 	return c
 }
 
-// play carries bytes between a client and a server, in pieces of at most size,
-// until neither has more, and returns what each side got and its error.
+// play transfers bytes between a client and a server, in pieces of at most size, until
+// neither has more, and returns the bytes that each side received, and its error.
 type play struct {
 	size         int
-	change       func(fromServer []byte) // the bytes on their way
+	change       func(fromServer []byte) // changes the bytes in transit
 	got, served  []byte
 	err, refused error
 }
@@ -85,7 +85,7 @@ func (p *play) run(c, s *Conn, toServer, toClient []byte) {
 			n := min(p.size, len(in))
 			piece := bytes.Clone(in[:n])
 			*plain, out, *err = to.Feed(piece, *plain, out)
-			clear(piece) // it is the caller's
+			clear(piece) // it belongs to the caller
 			in = in[n:]
 		}
 		return out
@@ -100,7 +100,7 @@ func (p *play) run(c, s *Conn, toServer, toClient []byte) {
 	}
 }
 
-// start begins a client and plays its handshake with a server.
+// start begins a client and runs its handshake with a server.
 func start(t testing.TB, cl *Client, s *Conn, p *play) *Conn {
 	t.Helper()
 	if p.size == 0 {
@@ -115,7 +115,7 @@ func start(t testing.TB, cl *Client, s *Conn, p *play) *Conn {
 	return c
 }
 
-// stand is a connection whose handshake went well.
+// stand returns a connection whose handshake succeeded.
 func stand(t testing.TB, cl *Client, change func(*tls.Config), size int) (c, s *Conn) {
 	t.Helper()
 	s = server(t, change)

@@ -13,7 +13,7 @@ import (
 	"github.com/redline-go/redline/lab/load/h2"
 )
 
-// closed is a closed loop on one connection: what ends is sent again.
+// closed is a closed loop on one connection: requests that end are sent again.
 type closed struct {
 	conn    *h2.Conn
 	request *h2.Request
@@ -68,8 +68,8 @@ func newClosed(t *testing.T, total int) *closed {
 	return loop
 }
 
-// The two machines together do what a client has to: 32 streams on a connection to
-// net/http's server over TLS, driven as an event loop would.
+// The packages h2 and tlsc together are a client: 32 streams on a connection to net/http's
+// server over TLS, driven like an event loop.
 func TestHTTP2(t *testing.T) {
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "Hello, World!")

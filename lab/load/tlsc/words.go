@@ -16,8 +16,8 @@ const MaxOwed = 64 << 10
 var (
 	ErrClosed    = errors.New("TLS handshake: the server closed the connection")
 	ErrNoHTTP2   = errors.New("TLS handshake: the server does not offer HTTP/2 (by ALPN)")
-	ErrOwed      = errors.New("TLS: the server asks for more than it reads")
-	ErrTruncated = errors.New("TLS connection closed within an answer, without a word: content may be cut off")
+	ErrOwed      = errors.New("TLS: the server requests responses that it does not read")
+	ErrTruncated = errors.New("TLS connection closed within an answer, without close_notify: content may be truncated")
 )
 
 // Explain returns an error that explains err, the error of a TLS connection: one of
@@ -26,7 +26,7 @@ var (
 func Explain(err error) error {
 	if errno, is := errors.AsType[syscall.Errno](err); is {
 		if errno == syscall.ETIMEDOUT {
-			return errors.New("TLS handshake: not done in time")
+			return errors.New("TLS handshake: timed out")
 		}
 		return fmt.Errorf("TLS handshake: %w", errno)
 	}
@@ -46,9 +46,9 @@ func Explain(err error) error {
 		if strings.HasSuffix(err.Error(), "certificate required") { // an alert has no type to be known by
 			return errors.New("TLS: the server demands a certificate of its client")
 		}
-		return fmt.Errorf("the server ended TLS: %w", err)
+		return fmt.Errorf("TLS alert from the server: %w", err)
 	case Record:
-		return fmt.Errorf("TLS: what the server sent is broken: %w", err)
+		return fmt.Errorf("TLS: invalid data from the server: %w", err)
 	}
 	return fmt.Errorf("TLS handshake: %w", err)
 }

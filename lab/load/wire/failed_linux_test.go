@@ -31,14 +31,14 @@ func TestWords(t *testing.T) {
 		kind tally.Kind
 		want string
 	}{
-		{handshaking, syscall.ETIMEDOUT, tally.KindTLS, "TLS handshake: not done in time"},
+		{handshaking, syscall.ETIMEDOUT, tally.KindTLS, "TLS handshake: timed out"},
 		{handshaking, fmt.Errorf("read: %w", syscall.ECONNRESET), tally.KindTLS, "TLS handshake: connection reset by peer"},
 		{handshaking, tlsc.ErrClosed, tally.KindTLS, "TLS handshake: the server closed the connection"},
 		{handshaking, tlsc.ErrNoHTTP2, tally.KindTLS, "TLS handshake: the server does not offer HTTP/2 (by ALPN)"},
 		{handshaking, &tlsc.Error{Kind: tlsc.Certificate, Err: refused}, tally.KindTLS, "the server's certificate is not trusted: x509: certificate signed by unknown authority"},
 		{handshaking, &tlsc.Error{Kind: tlsc.NotTLS, Err: odd}, tally.KindTLS, "TLS handshake: the server does not answer in TLS"},
-		{handshaking, &tlsc.Error{Kind: tlsc.Alert, Err: odd}, tally.KindTLS, "the server ended TLS: odd"},
-		{handshaking, &tlsc.Error{Kind: tlsc.Record, Err: odd}, tally.KindTLS, "TLS: what the server sent is broken: odd"},
+		{handshaking, &tlsc.Error{Kind: tlsc.Alert, Err: odd}, tally.KindTLS, "TLS alert from the server: odd"},
+		{handshaking, &tlsc.Error{Kind: tlsc.Record, Err: odd}, tally.KindTLS, "TLS: invalid data from the server: odd"},
 		{handshaking, &tlsc.Error{Kind: tlsc.Handshake, Err: odd}, tally.KindTLS, "TLS handshake: odd"},
 		{nil, syscall.ETIMEDOUT, tally.KindTimeout, "HTTP/2: no settings from the server in time"},
 		{nil, syscall.ECONNRESET, tally.KindReset, "begin HTTP/2: connection reset by peer"},
