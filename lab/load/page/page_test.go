@@ -74,7 +74,7 @@ func TestPage(t *testing.T) {
 		}},
 		{"find", "rate times errors waiting flight cpu rss latency heat", []string{"<strong>FOUND</strong> Highest rate: 2000/s", "Steps of the search", "it is 31.0 ms", `<td class="kept">kept</td>`}},
 		{"scenario", "rate times errors flight cpu rss latency heat", []string{"shop.yaml at http://", "<td>buy/pay</td>", "2 status 201", "Requests of the scenario", "Requests by tag", "<td>kind</td>", "one pass of a user through a flow", "iteration, without think time"}},
-		{"crew", "rate times errors flight cpu rss goroutines heap gc sched latency heat", []string{"Generators, whose sum", "rack-4", "it stopped responding", "16.5", "Those of the generators are in their table", "was refused"}},
+		{"workers", "rate times errors flight cpu rss goroutines heap gc sched latency heat", []string{"Generators, whose sum", "rack-4", "it stopped responding", "16.5", "Those of the generators are in their table", "was refused"}},
 		{"ramp", "rate times errors users flight cpu rss latency heat", []string{"up to 64 connections (0, then 5s:64,5s:0)", "Each has a connection", "Steps of the ramp", "<td>64→0</td>"}},
 		{"bare", "rate times errors flight cpu latency heat", []string{"name them with --pid"}},
 		{"nothing", "", []string{"not one answer in the window.", "curl -v"}},

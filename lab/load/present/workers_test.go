@@ -9,8 +9,8 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// crew is a run of three workers, the last of which was lost.
-func crew(t *testing.T, change func(i int, r *spec.Result)) *Document {
+// threeWorkers is a run of three workers, the last of which was lost.
+func threeWorkers(t *testing.T, change func(i int, r *spec.Result)) *Document {
 	t.Helper()
 	d, r := closedRun(t)
 	d = fill(t, d, r, "")
@@ -35,7 +35,7 @@ func crew(t *testing.T, change func(i int, r *spec.Result)) *Document {
 }
 
 func TestSummaryWorkers(t *testing.T) {
-	d := crew(t, nil)
+	d := threeWorkers(t, nil)
 	golden(t, "workers.txt", summaryOf(t, d))
 	g := d.Gates[0]
 	if d.Valid || g.Name != "workers" || g.Passed || g.Value != 2 || g.Limit != 3 || len(d.Failed()) != 1 {
@@ -46,7 +46,7 @@ func TestSummaryWorkers(t *testing.T) {
 // What a lost worker has not told is not there, rather than nought.
 func TestLostWorker(t *testing.T) {
 	var b bytes.Buffer
-	if err := crew(t, nil).Encode(&b); err != nil {
+	if err := threeWorkers(t, nil).Encode(&b); err != nil {
 		t.Fatal(err)
 	}
 	var d struct{ Workers []map[string]any }
@@ -65,7 +65,7 @@ func TestLostWorker(t *testing.T) {
 // A gate that one worker does not pass is not passed by the run; one that the sum
 // does not pass either is told once.
 func TestWorkersGates(t *testing.T) {
-	d := crew(t, func(i int, r *spec.Result) {
+	d := threeWorkers(t, func(i int, r *spec.Result) {
 		if i == 1 {
 			r.Steady = false
 		}

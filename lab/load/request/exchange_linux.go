@@ -115,7 +115,7 @@ func (l *loop) right(x *exchange, target *scenario.Target, n int, now int64) {
 		l.open.Right(&x.arrival, now)
 		return
 	}
-	if l.crew != nil {
+	if l.ramp != nil {
 		l.rightInRamp(now, now-x.sent, n)
 	}
 	l.rec.Latency(now-x.sent, n)

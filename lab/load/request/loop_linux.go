@@ -8,6 +8,8 @@ import (
 	"time"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/run"
@@ -16,7 +18,6 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/tlsc"
 	"github.com/redline-go/redline/lab/load/wire"
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -58,9 +59,9 @@ type loop struct {
 	rules    *h1.Rules
 	rec      *tally.Recorder
 	flight   tally.Flight
-	open     *openLoop // nil: a closed loop
-	play     *play     // nil: one request, without a scenario
-	crew     *crew     // nil: all connections take part throughout
+	open     *openLoop  // nil: a closed loop
+	play     *play      // nil: one request, without a scenario
+	ramp     *rampState // nil: all connections take part throughout
 	template h1.Template
 	reel     reel        // of requests, without a scenario
 	repeats  bool        // all answers are the same, so that the template serves
@@ -148,8 +149,8 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	l.rules = newRules(order)
 	l.prepare()
 	if order.Ramp != nil {
-		l.crew = newCrew(order)
-		l.retry = l.retry[:l.crew.want]
+		l.ramp = newRampState(order)
+		l.retry = l.retry[:l.ramp.want]
 	}
 	l.lastRight = l.Now()
 	return l, nil
@@ -314,7 +315,7 @@ func (l *loop) redial(now int64) error {
 	due := l.retry
 	l.retry = l.retry[:0]
 	for _, r := range due {
-		if l.crew != nil && l.missing(r.c) {
+		if l.ramp != nil && l.missing(r.c) {
 			continue
 		}
 		if r.due > now || l.crowded() || now < l.nextDial {

@@ -4,8 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/spec"
@@ -84,7 +82,7 @@ func (l *loop) dispatchStream(a arrive.Arrival, now int64) int64 {
 func (l *loop) next(c *conn, now int64) {
 	think := l.think(c)
 	switch {
-	case l.crew != nil && l.leaves(c):
+	case l.ramp != nil && l.leaves(c):
 		l.retire(c)
 	case l.spec.PerConnection > 0 && int(c.parser.Count) >= l.spec.PerConnection:
 		l.drop(c, now+think)
@@ -145,7 +143,7 @@ func (l *loop) lost(c *conn) {
 
 // idle reports whether there is nothing to wait for but time.
 func (l *loop) idle(now int64) bool {
-	if l.open == nil && !l.spec.Idle && l.play == nil && l.spec.ConnectRate == 0 && l.crew == nil || l.open != nil && l.open.queue.Waiting(now) > 0 {
+	if l.open == nil && !l.spec.Idle && l.play == nil && l.spec.ConnectRate == 0 && l.ramp == nil || l.open != nil && l.open.queue.Waiting(now) > 0 {
 		return false
 	}
 	return l.outstanding() == 0
@@ -214,156 +212,4 @@ func (l *loop) settle(r *run.Runner, res *spec.Result) (err error) {
 	res.Open.Due, res.Open.Sent = l.open.queue.Due(math.MaxInt64-1), sent
 	res.Histogram, err = tally.Encode(l.rec.Hist)
 	return err
-}
-
-// crew says which connections of a closed loop take part while their number changes: the
-// first ones. The others leave, each after its last answer, and come back in their order.
-type crew struct {
-	ramp   *arrive.Ramp
-	origin int64  // time when the ramp begins; 0: it has not
-	want   int    // connections that take part
-	away   []bool // connections that do not, and have no socket
-
-	ends  []int64 // of the spans; none before the window and after it
-	spans []rampSpan
-	at    int    // the span that is counted
-	mark  uint64 // failures when it began
-}
-
-// rampSpan counts what came in a part of the ramp.
-type rampSpan struct {
-	requests, errors uint64
-	times            *hdrhistogram.Histogram
-}
-
-func newCrew(order *spec.Spec) *crew {
-	w := &crew{ramp: order.Ramp, want: order.Ramp.At(0), away: make([]bool, order.Connections)}
-	for i := w.want; i < len(w.away); i++ {
-		w.away[i] = true
-	}
-	return w
-}
-
-// begin begins the ramp, and the window.
-func (w *crew) begin(begin, end int64, failures uint64) {
-	w.origin, w.mark = begin, failures
-	for _, s := range w.ramp.Spans(time.Duration(end - begin)) {
-		w.ends = append(w.ends, begin+int64(s.To))
-		w.spans = append(w.spans, rampSpan{times: hdrhistogram.New(1, tally.MaxLatency, 2)})
-	}
-}
-
-// advance closes the spans that are over.
-func (w *crew) advance(now int64, failures uint64) {
-	for w.at < len(w.ends)-1 && now >= w.ends[w.at] {
-		w.spans[w.at].errors, w.mark = failures-w.mark, failures
-		w.at++
-	}
-}
-
-// rightInRamp counts right answers for the span that they come in.
-func (l *loop) rightInRamp(now, latency int64, n int) {
-	w := l.crew
-	if len(w.ends) == 0 {
-		return
-	}
-	if now >= w.ends[w.at] {
-		w.advance(now, l.rec.Failures())
-	}
-	w.spans[w.at].requests += uint64(n)
-	tally.Record(w.spans[w.at].times, latency, n)
-}
-
-// result ends the window and returns the counts.
-func (w *crew) result(failures uint64) (list []spec.RampStep, err error) {
-	w.spans[w.at].errors = failures - w.mark
-	w.ends = nil
-	for i := range w.spans {
-		s := &w.spans[i]
-		step := spec.RampStep{Requests: s.requests, Errors: s.errors}
-		if step.Histogram, err = tally.Encode(s.times); err != nil {
-			return nil, err
-		}
-		list = append(list, step)
-	}
-	return list, nil
-}
-
-// taking is how many connections are to take part now.
-func (l *loop) taking() int {
-	if l.crew == nil {
-		return l.spec.Connections
-	}
-	return l.crew.want
-}
-
-// leaves reports whether a connection is to end after its last answer.
-func (l *loop) leaves(c *conn) bool { return l.crew != nil && l.index(c) >= l.crew.want }
-
-// muster calls connections in, and sends those away that wait for nothing: their users
-// think, or the connections are not established yet. The others end in next.
-func (l *loop) muster(now int64) {
-	w := l.crew
-	if l.draining {
-		return
-	}
-	before := w.want
-	if w.origin != 0 {
-		w.want = w.ramp.At(time.Duration(now - w.origin))
-		w.advance(now, l.rec.Failures())
-	}
-	for i := range l.conns {
-		c := &l.conns[i]
-		switch {
-		case i >= w.want && !w.away[i] && c.phase != waiting && !c.waits():
-			l.retire(c)
-		case i < w.want && w.away[i]:
-			w.away[i] = false
-			l.retry = append(l.retry, later{c: c, due: now})
-		case i >= before && i < w.want && c.mux != nil && c.phase == open: // it had begun to leave
-			c.mux.pump(now)
-			l.flushFrames(c)
-		}
-	}
-}
-
-// retire ends a connection that waits for nothing, and is not to be replaced.
-func (l *loop) retire(c *conn) {
-	l.depart(c)
-	l.drop(c, 0)
-	l.retry = l.retry[:len(l.retry)-1] // where drop has put it
-}
-
-// depart takes note that a connection, which has no request under way, does not come back
-// before it is called.
-func (l *loop) depart(c *conn) {
-	l.crew.away[l.index(c)] = true
-	switch {
-	case l.play == nil:
-	case c.mux == nil:
-		l.quit(c.turn)
-	default:
-		for i := range c.mux.requesters {
-			l.quit(c.mux.requesters[i].turn)
-		}
-	}
-}
-
-// quit lets a user stop where it is. It begins another iteration when it comes back.
-func (l *loop) quit(t *turn) {
-	if f := t.user.Within(); f >= 0 {
-		l.play.flows[f].aborted++
-		t.user.Abort()
-	}
-	t.within = false
-}
-
-// missing reports whether a place that waits for a socket is to have none, and takes note
-// of it.
-func (l *loop) missing(c *conn) bool {
-	if !l.leaves(c) {
-		return false
-	}
-	l.depart(c)
-	return true
 }

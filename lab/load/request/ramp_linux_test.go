@@ -16,7 +16,7 @@ func until(t *testing.T, l *loop, what string, done func() bool) {
 	t.Helper()
 	for bound := l.Now() + int64(2*time.Minute); !done(); {
 		if l.Now() > bound {
-			t.Fatalf("%s: not within two minutes; %d stand, %d are to, counted %+v", what, l.standing, l.crew.want, l.rec.Counters)
+			t.Fatalf("%s: not within two minutes; %d stand, %d are to, counted %+v", what, l.standing, l.ramp.want, l.rec.Counters)
 		}
 		if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil {
 			t.Fatalf("%s: %v", what, err)
@@ -36,12 +36,12 @@ func ramped(t *testing.T, order *spec.Spec, from int) (l *loop, set func(int)) {
 	t.Cleanup(func() { shut(t, l) })
 	until(t, l, "connect", func() bool { return l.standing == from })
 	l.start()
-	l.crew.origin = l.Now()
+	l.ramp.origin = l.Now()
 	return l, func(n int) {
 		t.Helper()
-		l.crew.ramp = &arrive.Ramp{From: n}
+		l.ramp.plan = &arrive.Ramp{From: n}
 		asked := l.rec.Answered
-		until(t, l, "change", func() bool { return l.standing == n && l.crew.want == n && (n == 0 || l.rec.Answered > asked+100) })
+		until(t, l, "change", func() bool { return l.standing == n && l.ramp.want == n && (n == 0 || l.rec.Answered > asked+100) })
 		if l.standing != n || l.connecting != 0 || len(l.retry) != 0 {
 			t.Errorf("%d stand, %d connect, %d wait; want %d", l.standing, l.connecting, len(l.retry), n)
 		}
@@ -71,8 +71,8 @@ func TestRamp(t *testing.T) {
 			l, set := ramped(t, tc.order, 2)
 			for _, n := range []int{8, 3, 5, 0, 1} {
 				if churns && n > 0 { // never all of them at once
-					l.crew.ramp = &arrive.Ramp{From: n}
-					until(t, l, "change", func() bool { return l.crew.want == n && l.standing == n })
+					l.ramp.plan = &arrive.Ramp{From: n}
+					until(t, l, "change", func() bool { return l.ramp.want == n && l.standing == n })
 					continue
 				}
 				set(n)
@@ -112,8 +112,8 @@ func TestRampAborts(t *testing.T) {
 	l, _ := ramped(t, order, 4)
 	until(t, l, "first steps", func() bool { return l.rec.Requests == 4 })
 	for _, n := range []int{1, 4} {
-		l.crew.ramp = &arrive.Ramp{From: n}
-		until(t, l, "change", func() bool { return l.standing == n && l.crew.want == n && l.outstanding() == 0 })
+		l.ramp.plan = &arrive.Ramp{From: n}
+		until(t, l, "change", func() bool { return l.standing == n && l.ramp.want == n && l.outstanding() == 0 })
 	}
 	until(t, l, "first steps again", func() bool { return l.rec.Requests == 7 })
 	flows := flowsOf(t, l)

@@ -81,7 +81,7 @@ func (c *client) Tick(t *spec.Tick, now int64) {
 	if t.Errors > 0 {
 		t.Kinds = c.at.KindsSince(&c.was)
 	}
-	if c.crew != nil {
+	if c.ramp != nil {
 		t.Users = c.standing * max(c.spec.Streams, 1)
 	}
 	t.InFlight, t.InFlightMax = c.flight.Take(now)
@@ -93,8 +93,8 @@ func (c *client) Tick(t *spec.Tick, now int64) {
 // Begin begins the window.
 func (c *client) Begin(begin, end int64) {
 	c.from = c.at
-	if c.crew != nil {
-		c.crew.begin(begin, end, c.at.Failures())
+	if c.ramp != nil {
+		c.ramp.begin(begin, end, c.at.Failures())
 	}
 	c.flight.Begin(begin)
 	if c.counts() {
@@ -130,9 +130,9 @@ func (c *client) Result(res *spec.Result, now int64) error {
 	res.BytesIn, res.BytesOut = c.at.BytesIn-c.from.BytesIn, c.at.BytesOut-c.from.BytesOut
 	res.Early, res.Dropped = c.at.Early-c.from.Early, c.at.Dropped-c.from.Dropped
 	res.Errors = c.at.KindsSince(&c.from)
-	if c.crew != nil {
+	if c.ramp != nil {
 		var err error
-		if res.Ramp, err = c.crew.result(c.at.Failures()); err != nil {
+		if res.Ramp, err = c.ramp.result(c.at.Failures()); err != nil {
 			return err
 		}
 	}

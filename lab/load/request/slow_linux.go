@@ -197,8 +197,8 @@ func (l *loop) sip(c *conn, flags uint32) {
 
 // scan looks for what takes too long.
 func (l *loop) scan(now int64) error {
-	if l.crew != nil {
-		l.muster(now)
+	if l.ramp != nil {
+		l.adjust(now)
 	}
 	timeout := int64(l.spec.Timeout)
 	if l.idle(now) {

@@ -11,7 +11,7 @@ const kinds = {
   closed: ["rate", "times", "errors", "flight", "cpu", "rss", "latency", "heat"],
   open: ["rate", "times", "errors", "waiting", "flight", "cpu", "rss", "latency", "heat"],
   stream: ["rate", "times", "errors", "standing", "gap", "missed", "cpu", "rss", "latency", "heat"],
-  crew: ["rate", "times", "errors", "flight", "cpu", "rss", "goroutines", "heap", "gc", "sched", "latency", "heat"],
+  workers: ["rate", "times", "errors", "flight", "cpu", "rss", "goroutines", "heap", "gc", "sched", "latency", "heat"],
   bare: ["rate", "times", "errors", "flight", "cpu", "latency", "heat"],
   find: ["rate", "times", "errors", "waiting", "flight", "cpu", "rss", "latency", "heat"],
 };
@@ -23,7 +23,7 @@ before(async () => {
   session = await start();
   for (const kind of Object.keys(kinds)) at[kind] = session.made(kind, "./load/page/internal/gen", kind);
   at.nothing = session.made("nothing", "./load/page/internal/gen", "nothing");
-  at.hostile = session.made("hostile", "./load/page/internal/gen", "-hostile", "crew");
+  at.hostile = session.made("hostile", "./load/page/internal/gen", "-hostile", "workers");
 });
 
 after(() => session?.stop());
@@ -133,7 +133,7 @@ test("a run without an answer, and hostile text", async () => {
 });
 
 test("is accessible to assistive technology", async () => {
-  const { page, close } = await session.open({ at: at.crew });
+  const { page, close } = await session.open({ at: at.workers });
   const mute = await page.evaluate(() => {
     const named = (e) => e.getAttribute("aria-label") || e.getAttribute("aria-labelledby") || e.textContent.trim();
     return [...document.querySelectorAll("button, [role=img], [role=region], [role=group], section")].filter((e) => !named(e)).length;

@@ -21,7 +21,7 @@ import (
 const Hostile = `</script></style></title>"'><script>window.pwned=1</script><img src=x onerror=alert(1)>` + "\u2028\x1b[2J"
 
 // Kinds are the runs that Run makes.
-var Kinds = []string{"closed", "open", "stream", "find", "scenario", "crew", "ramp", "bare", "nothing"}
+var Kinds = []string{"closed", "open", "stream", "find", "scenario", "workers", "ramp", "bare", "nothing"}
 
 // The measures of a made-up run.
 const (
@@ -133,7 +133,7 @@ func (m *maker) series(d *present.Document, r *spec.Result, kind string) {
 			if r.InFlight, r.InFlightMax = 16.5, 64; stalled {
 				t.InFlight, t.InFlightMax = 64, 64
 			}
-			if kind == "crew" {
+			if kind == "workers" {
 				t.InFlightMax = 0
 			}
 		}
@@ -144,7 +144,7 @@ func (m *maker) series(d *present.Document, r *spec.Result, kind string) {
 			r.Requests += uint64(n)
 			_ = m.all.Merge(own)
 		}
-		if kind != "crew" {
+		if kind != "workers" {
 			used += tick * (0.2 + 0.1*m.rng.Float64())
 			t.Used = used
 		}
@@ -160,7 +160,7 @@ func (m *maker) series(d *present.Document, r *spec.Result, kind string) {
 		} else {
 			p.ServerCPU = 0
 		}
-		if i := len(d.Series); kind == "crew" && i%5 == 4 {
+		if i := len(d.Series); kind == "workers" && i%5 == 4 {
 			p.Goroutines, p.Runtime = 70+i, &results.RuntimeSample{HeapBytes: uint64(3+i%4) << 20, GCCycles: 4, SchedLatencyP99Us: 40}
 		}
 		d.Series = append(d.Series, p)
@@ -219,7 +219,7 @@ func (m *maker) beside(d *present.Document, kind string) {
 			{Rate: 4000, Phase: "bracket", Verdict: objective.Broken, Why: "p99<5ms: it is 31.0 ms", P50: &p50, P99: &p99},
 			{Rate: 2000, Phase: "confirm", Verdict: objective.Kept, P50: &p50, P99: &p99},
 		}}
-	case "crew":
+	case "workers":
 		lag := 12.5
 		var list []present.Worker
 		for i := range 3 {
