@@ -284,7 +284,7 @@ func TestLoadBusServerEnds(t *testing.T) {
 	})
 	ended(t, workers)
 	d := documentOf(t, out)
-	if code != 0 || d.Open == nil || d.Open.Due != 200 || d.Server == nil || !strings.Contains(strings.Join(d.Notes, "\n"), fmt.Sprintf("server's processes these ended: %d;", other.Process.Pid)) {
+	if code != 0 || d.Open == nil || d.Open.Due != 200 || d.Server == nil || !strings.Contains(strings.Join(d.Notes, "\n"), fmt.Sprintf("these processes of the server ended: %d;", other.Process.Pid)) {
 		t.Errorf("exit code %d, %+v, server %+v, notes %q, %s", code, d.Open, d.Server, d.Notes, said)
 	}
 }

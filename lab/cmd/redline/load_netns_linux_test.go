@@ -248,7 +248,7 @@ func checkLost(t *testing.T, out, summary string, victim int, served *[4]atomic.
 	// The coordinator observes the server, which is this process. The workers are its
 	// children: one has ended, and others may have by the last reading.
 	notes := strings.Join(d.Notes, "\n")
-	_, ended, _ := strings.Cut(notes, "server's processes these ended: ")
+	_, ended, _ := strings.Cut(notes, "these processes of the server ended: ")
 	ended, _, _ = strings.Cut(ended, ";")
 	gone := slices.Contains(strings.Split(ended, ", "), fmt.Sprint(d.Workers[victim].PID))
 	if d.Server == nil || !slices.Contains(d.Server.PIDs, os.Getpid()) || d.Server.CPU.PerRequestUs <= 0 || !gone {

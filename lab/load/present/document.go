@@ -22,107 +22,107 @@ const SchemaName = "redline.load"
 // meaning within a version, only added.
 const SchemaVersion = 1
 
-// Document is one load run, whole.
+// Document is the complete record of one load run.
 type Document struct {
 	Schema  string    `json:"schema"`  // SchemaName
 	Version int       `json:"version"` // SchemaVersion
 	Tool    string    `json:"tool"`    // version of the redline command
-	Command []string  `json:"command"` // the arguments it was called with
+	Command []string  `json:"command"` // arguments of the command
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended"`
 	URL     string    `json:"url"`
-	Partial string    `json:"partial,omitempty"` // why the window is shorter than was asked for; empty when it is not
+	Partial string    `json:"partial,omitempty"` // why the window is shorter than requested; empty: it is not
 
-	Valid      bool               `json:"valid"` // every gate passed: the figures are those of the server
+	Valid      bool               `json:"valid"` // every gate passed: the figures are valid for the server
 	Gates      []results.Gate     `json:"gates"`
 	Thresholds []objective.Judged `json:"thresholds"` // in the order of the command line
 
 	RequestsPerSecond float64           `json:"requests_per_second"`             // right answers a second
-	Seconds           float64           `json:"seconds"`                         // the window's length, as measured
+	Seconds           float64           `json:"seconds"`                         // measured length of the window
 	Requests          uint64            `json:"requests"`                        // right answers in the window
-	Wrong             uint64            `json:"wrong"`                           // answers that were not: of another status, length or body, or that failed a check; they are in Errors
-	Answers           uint64            `json:"answers"`                         // sum of Requests and Wrong; of subscribers events
+	Wrong             uint64            `json:"wrong"`                           // answers with another status, length or body, or that failed a check; included in Errors
+	Answers           uint64            `json:"answers"`                         // Requests plus Wrong; with subscribers, events
 	Errors            map[string]uint64 `json:"errors"`                          // by kind
-	AfterWindow       uint64            `json:"failed_after_window,omitempty"`   // of an open loop: arrivals that were due in the window and failed after it; not in Errors
-	NoArrival         uint64            `json:"errors_of_no_arrival,omitempty"`  // of an open loop: of Errors, those not of arrivals due in the window
-	Failing           uint64            `json:"failures"`                        // requests that failed or got no answer: Errors, Unanswered, AfterWindow and Open.Unfinished, less NoArrival
-	NoTarget          uint64            `json:"failures_of_no_target,omitempty"` // with Targets: of Failing, those that no target counts, such as failed connects, setup, and arrivals that were never sent
-	Unanswered        uint64            `json:"unanswered,omitempty"`            // of a closed loop: requests without an answer at the end, whose ages are in Latency
-	Late              uint64            `json:"late,omitempty"`                  // of a closed loop: answers after the window that took more than twice as long as any in it; they are in Latency, and not in Requests
+	AfterWindow       uint64            `json:"failed_after_window,omitempty"`   // open loop: arrivals due in the window that failed after it; not in Errors
+	NoArrival         uint64            `json:"errors_of_no_arrival,omitempty"`  // open loop: part of Errors that does not belong to arrivals due in the window
+	Failing           uint64            `json:"failures"`                        // requests that failed or got no answer: Errors + Unanswered + AfterWindow + Open.Unfinished - NoArrival
+	NoTarget          uint64            `json:"failures_of_no_target,omitempty"` // with Targets: part of Failing that no target counts, such as failed connects, setup, and arrivals never sent
+	Unanswered        uint64            `json:"unanswered,omitempty"`            // closed loop: requests without an answer at the end; Latency includes their ages
+	Late              uint64            `json:"late,omitempty"`                  // closed loop: answers after the window that took more than twice as long as any in it; in Latency, not in Requests
 	ErrorRatio        float64           `json:"error_ratio"`                     // share of the requests that failed or got no answer, 0 to 1
-	BytesIn           uint64            `json:"bytes_in"`                        // as the generator saw them
+	BytesIn           uint64            `json:"bytes_in"`                        // as counted by the generator
 	BytesOut          uint64            `json:"bytes_out"`
 
-	Latency   results.Latency   `json:"latency"`             // of an open loop: response time, from the intended send
-	Open      *results.Open     `json:"open,omitempty"`      // of an open loop
+	Latency   results.Latency   `json:"latency"`             // open loop: response time, from the intended send
+	Open      *results.Open     `json:"open,omitempty"`      // open loop only
 	InFlight  *InFlight         `json:"in_flight,omitempty"` // of requests
-	Stream    *Stream           `json:"stream,omitempty"`    // of subscribers; Latency is the delay of events then
+	Stream    *Stream           `json:"stream,omitempty"`    // subscribers only; Latency then is the delay of events
 	Generator results.Generator `json:"generator"`
-	Server    *Server           `json:"server,omitempty"`   // when its processes are known
-	Runtime   *Runtime          `json:"runtime,omitempty"`  // when the server tells
-	Profiles  []Profile         `json:"profiles,omitempty"` // that were asked for
-	Notes     []string          `json:"notes,omitempty"`    // what else has to be known of the figures
+	Server    *Server           `json:"server,omitempty"`   // nil if its processes are unknown
+	Runtime   *Runtime          `json:"runtime,omitempty"`  // nil if the server does not report it
+	Profiles  []Profile         `json:"profiles,omitempty"` // those requested
+	Notes     []string          `json:"notes,omitempty"`    // remarks on the figures
 	Config    Config            `json:"config"`
 	Machine   results.Machine   `json:"machine"`
 	Series    []Point           `json:"series"`
-	Workers   []Worker          `json:"workers,omitempty"` // of several, whose sum the rest is
-	Search    *objective.Found  `json:"search,omitempty"`  // of a search, which the rest is the last kept trial of
+	Workers   []Worker          `json:"workers,omitempty"` // with several workers: each one; the other fields are their sum
+	Search    *objective.Found  `json:"search,omitempty"`  // of a search; the other fields are its last kept trial
 
-	Steps      []Step              `json:"steps,omitempty"`      // of an open loop with stages
+	Steps      []Step              `json:"steps,omitempty"`      // open loop with stages
 	Targets    []results.Target    `json:"targets,omitempty"`    // of a scenario, or of a request with checks
-	RampSteps  []RampStep          `json:"ramp_steps,omitempty"` // of a closed loop with a ramp
+	RampSteps  []RampStep          `json:"ramp_steps,omitempty"` // closed loop with a ramp
 	Tags       []results.Tag       `json:"tags,omitempty"`       // of the targets, by name and value
 	Iterations *results.Iterations `json:"iterations,omitempty"` // of a scenario with flows
 	Connects   Connects            `json:"connects"`
-	FirstByte  *results.Latency    `json:"first_byte,omitempty"` // of right answers in the window, from the send on
+	FirstByte  *results.Latency    `json:"first_byte,omitempty"` // of right answers in the window, from the send
 	TLS        *TLS                `json:"tls,omitempty"`        // of secure connections
 }
 
-// Config is what was asked for.
+// Config is the requested load.
 type Config struct {
-	Scenario      string     `json:"scenario,omitempty"`                // its file; method, status and sizes are those of each target then
-	Checks        []string   `json:"checks,omitempty"`                  // of every answer, from the command line
-	Think         string     `json:"think,omitempty"`                   // as it was written
-	PerConnection int        `json:"requests_per_connection,omitempty"` // after which a connection is replaced
-	ConnectRate   float64    `json:"connects_per_second,omitempty"`     // at most
-	Unix          string     `json:"unix_socket,omitempty"`             // that is connected to; the URL's host is only named then
-	Sources       []string   `json:"sources,omitempty"`                 // addresses that connections come from
-	Slow          *spec.Slow `json:"slow,omitempty"`                    // connections on thin lines, bytes a second
+	Scenario      string     `json:"scenario,omitempty"`                // its file; each target then has its own method, status and sizes
+	Checks        []string   `json:"checks,omitempty"`                  // for every answer, from the command line
+	Think         string     `json:"think,omitempty"`                   // as written
+	PerConnection int        `json:"requests_per_connection,omitempty"` // requests after which a connection is replaced
+	ConnectRate   float64    `json:"connects_per_second,omitempty"`     // upper limit
+	Unix          string     `json:"unix_socket,omitempty"`             // path of the socket; the URL's host then is only a name
+	Sources       []string   `json:"sources,omitempty"`                 // source addresses of the connections
+	Slow          *spec.Slow `json:"slow,omitempty"`                    // slow connections, bytes a second
 
-	HTTP2   bool       `json:"http2,omitempty"`   // HTTP/1.1 if not
-	Streams int        `json:"streams,omitempty"` // of HTTP/2: requests in flight, or subscribers, on each connection
+	HTTP2   bool       `json:"http2,omitempty"`   // false: HTTP/1.1
+	Streams int        `json:"streams,omitempty"` // HTTP/2: requests in flight, or subscribers, on each connection
 	TLS     *TLSConfig `json:"tls,omitempty"`     // of an https URL
 
 	Method          string  `json:"method"`
 	Headers         int     `json:"header_bytes"` // of the request head as sent
 	Body            int     `json:"body_bytes"`
-	Status          int     `json:"status"` // expected of every answer; 0: what the checks say
+	Status          int     `json:"status"` // expected of every answer; 0: determined by the checks
 	Connections     int     `json:"connections"`
-	Ramp            string  `json:"ramp,omitempty"` // how the number of connections changes, in words; Connections is the most of them
+	Ramp            string  `json:"ramp,omitempty"` // how the number of connections changes, in words; Connections is the maximum
 	Pipeline        int     `json:"pipeline"`
-	Arrivals        string  `json:"arrivals,omitempty"` // of an open loop, in words
-	Seed            uint64  `json:"seed"`               // of all that is random
-	Requests        uint64  `json:"requests,omitempty"` // after which the window ends: answers and errors, of an open loop arrivals; none: it ends with its time
-	DurationSeconds float64 `json:"duration_seconds"`   // of the window, at most
+	Arrivals        string  `json:"arrivals,omitempty"` // open loop: in words
+	Seed            uint64  `json:"seed"`               // of all random numbers
+	Requests        uint64  `json:"requests,omitempty"` // after which the window ends: answers and errors; open loop: arrivals; 0: the time ends it
+	DurationSeconds float64 `json:"duration_seconds"`   // maximum length of the window
 	WarmupSeconds   float64 `json:"warmup_seconds"`
 	TimeoutSeconds  float64 `json:"timeout_seconds"`
 	CPUs            []int   `json:"cpus"`              // of the generator
-	Workers         int     `json:"workers,omitempty"` // processes of it; none: 1
+	Workers         int     `json:"workers,omitempty"` // number of its processes; 0: 1
 
-	Percentiles []float64 `json:"percentiles,omitempty"` // that tables show, each above 0 and below 100; none: the usual ones
+	Percentiles []float64 `json:"percentiles,omitempty"` // shown in tables, each above 0 and below 100; none: the defaults
 }
 
-// Server is what was seen of the server's processes in the window.
+// Server holds the measurements of the server's processes in the window.
 type Server struct {
 	PIDs    []int           `json:"pids"`
-	CPUs    int             `json:"cpus"` // that they may use; 0 when unknown
+	CPUs    int             `json:"cpus"` // that the processes may use; 0 if unknown
 	CPU     results.CPU     `json:"cpu"`
 	Memory  results.Memory  `json:"memory"`
 	Process results.Process `json:"process"`
 }
 
-// Fill puts the generator's result into d, whose other parts are there, and
-// judges it: the gates, then the thresholds.
+// Fill adds the generator's result to d, whose other fields are set, and judges it: the
+// gates, then the thresholds.
 func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.Objective) (err error) {
 	d.Schema, d.Version = SchemaName, SchemaVersion
 	if d.Latency, err = results.ParseLatency(r.Histogram); err != nil {
@@ -159,7 +159,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 		d.fillServer(r)
 	}
 	if len(r.Gone) > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("of the server's processes these ended: %s; CPU time and memory are theirs until then, and those of no others that came", words(r.Gone)))
+		d.Notes = append(d.Notes, fmt.Sprintf("these processes of the server ended: %s; CPU time and memory include them until then, and no process that replaced them", words(r.Gone)))
 	}
 	d.ChoosePercents(d.Config.Percentiles)
 	d.noteFew()
@@ -174,11 +174,11 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	return nil
 }
 
-// fewRounds is how many answers each place of a closed loop must have had for its rate to be
-// exact to some percent: those that were in flight at the window's edges count whole, or not.
+// fewRounds is the number of answers that each place of a closed loop needs for a rate that is
+// exact to a few percent: a request in flight at an edge of the window counts fully or not at all.
 const fewRounds = 10
 
-// noteFew warns of a closed loop whose window was short for the time that answers took.
+// noteFew warns if the window of a closed loop was short compared with the time of an answer.
 func (d *Document) noteFew() {
 	places := d.Config.Connections * max(d.Config.Pipeline, d.Config.Streams, 1)
 	if rounds := float64(d.Requests) / float64(max(places, 1)); d.Open == nil && d.Stream == nil && d.Requests > 0 && rounds < fewRounds {
@@ -187,7 +187,7 @@ func (d *Document) noteFew() {
 	}
 }
 
-// openOf is the part of an open loop.
+// openOf returns the results of an open loop.
 func openOf(o *spec.Open, target float64) (open *results.Open, err error) {
 	open = &results.Open{
 		TargetRate: target, Due: o.Due, Sent: o.Sent, Waited: o.Waited, Failed: o.Failed, Unfinished: o.Unfinished,
@@ -202,7 +202,7 @@ func openOf(o *spec.Open, target float64) (open *results.Open, err error) {
 	return open, err
 }
 
-// words lists numbers.
+// words formats a list of numbers.
 func words(list []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }
@@ -216,8 +216,8 @@ func (d *Document) fillServer(r *spec.Result) {
 	}
 }
 
-// Figures is what objectives are held against. Of an open loop an arrival that
-// never was answered is an error, too.
+// Figures returns the measurements that objectives are compared with. In an open loop, an
+// arrival that was never answered is also an error.
 func (d *Document) Figures() objective.Figures {
 	f := objective.Figures{
 		Latency: d.Latency, Rate: d.RequestsPerSecond, Answered: d.Requests,
@@ -236,10 +236,10 @@ func (d *Document) Figures() objective.Figures {
 	return f
 }
 
-// failures is how many requests came to nothing.
+// failures returns the number of requests that failed.
 func (d *Document) failures() uint64 { return verdict.Failures(d.Errors, d.Unanswered, d.Open) }
 
-// fillErrorRatio divides the failures by all requests: in an open loop those that were due.
+// fillErrorRatio divides the failures by all requests; in an open loop, by those that were due.
 func (d *Document) fillErrorRatio() {
 	failed := d.failures()
 	all := failed + d.Requests
@@ -271,13 +271,13 @@ func (d *Document) Failures() (n uint64, kinds string) {
 			parts = append(parts, fmt.Sprintf("unfinished %d", d.Open.Unfinished))
 		}
 		if _, other := d.outside(n); other > 0 {
-			parts = append(parts, fmt.Sprintf("less %d not of requests due in the window", other))
+			parts = append(parts, fmt.Sprintf("minus %d not of requests due in the window", other))
 		}
 	}
 	return n, strings.Join(parts, ", ")
 }
 
-// Kept reports whether all thresholds were.
+// Kept reports whether all thresholds were kept.
 func (d *Document) Kept() bool {
 	for _, j := range d.Thresholds {
 		if !j.Kept {
@@ -298,23 +298,23 @@ func (d *Document) Encode(w io.Writer) error {
 	return nil
 }
 
-// Load reads a document that Encode wrote. Fields that it does not know are ignored.
+// Load reads a document that Encode wrote. Unknown fields are ignored.
 func Load(path string) (*Document, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the run: %w", err)
 	}
-	// The head first: what is of another kind, or version, may differ in types.
+	// Decode schema and version first: in other kinds and versions, types may differ.
 	var head struct {
 		Schema  string
 		Version int
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, fmt.Errorf("%s is no run: %w; write one with redline load --json %[1]s URL", path, err)
+		return nil, fmt.Errorf("%s is not a run: %w; write one with redline load --json %[1]s URL", path, err)
 	}
 	switch {
 	case head.Schema != SchemaName:
-		return nil, fmt.Errorf("%s is no run of redline load: its schema is %q, not %q", path, head.Schema, SchemaName)
+		return nil, fmt.Errorf("%s is not a run of redline load: its schema is %q, not %q", path, head.Schema, SchemaName)
 	case head.Version != SchemaVersion:
 		return nil, fmt.Errorf("%s has version %d of the schema, and this redline reads %d: use the redline that wrote it, or run again",
 			path, head.Version, SchemaVersion)

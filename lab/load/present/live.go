@@ -11,42 +11,41 @@ import (
 	"github.com/redline-go/redline/lab/report/screen"
 )
 
-// sparkCells is how many points of the rate the panel shows.
+// sparkCells is the number of points of the rate that the panel shows.
 const sparkCells = 60
 
-// scaleWidth is the most that is written beside them: "  0 to 12.3k/s, lowest 9.80k/s".
+// scaleWidth is the maximum width of the text after them: "  0 to 12.3k/s, lowest 9.80k/s".
 const scaleWidth = 32
 
-// Live shows a run while it goes on: a panel that rewrites itself on a terminal,
-// elsewhere a line a second. What cannot be written is lost: it is no result. Nil shows
-// nothing.
+// Live shows the progress of a run: a panel that is redrawn on a terminal, and a line a second
+// elsewhere. Write errors are ignored: this output is not a result. A nil Live shows nothing.
 type Live struct {
 	w      io.Writer
 	screen screen.Screen
 	doc    *Document
 	phase  string
 	point  Point
-	read   Point // the last with a reading of the runtime
+	read   Point // last point with a reading of the runtime
 	rates  []float64
 	errors uint64
-	done   uint64  // requests of the window, errors included
-	drawn  int     // lines of the panel on the screen
-	said   float64 // whole seconds that a line was written for
-	steps  bool    // without a terminal, only what is said
+	done   uint64  // requests in the window, including errors
+	drawn  int     // height of the panel on the screen, in lines
+	said   float64 // second for which the last line was written
+	steps  bool    // without a terminal, only the lines of Say
 }
 
-// NewLive shows on w, which is that screen.
+// NewLive returns a Live that writes to w, a screen with the given properties.
 func NewLive(w io.Writer, on screen.Screen) *Live { return &Live{w: w, screen: on} }
 
-// Steps leaves out the lines of progress: there are many runs, and their caller
-// says what comes of each.
+// Steps disables the lines of progress: there are many runs, and the caller reports the
+// result of each.
 func (l *Live) Steps() {
 	if l != nil {
 		l.steps = true
 	}
 }
 
-// Begin starts over with another run. Of d the configuration is read.
+// Begin starts another run. It reads the configuration of d.
 func (l *Live) Begin(d *Document) {
 	if l == nil {
 		return
@@ -55,7 +54,7 @@ func (l *Live) Begin(d *Document) {
 	l.draw()
 }
 
-// Connected says that the warm-up begins.
+// Connected is called when the warm-up begins.
 func (l *Live) Connected() {
 	if l == nil {
 		return
@@ -64,7 +63,7 @@ func (l *Live) Connected() {
 	l.draw()
 }
 
-// Window says that the window begins.
+// Window is called when the window begins.
 func (l *Live) Window() {
 	if l == nil {
 		return
@@ -73,7 +72,7 @@ func (l *Live) Window() {
 	l.draw()
 }
 
-// Point shows what happened since the last.
+// Point shows a point of the time series.
 func (l *Live) Point(p Point) {
 	if l == nil {
 		return
@@ -97,7 +96,7 @@ func (l *Live) Point(p Point) {
 	}
 }
 
-// Say writes a line that stays.
+// Say writes a permanent line.
 func (l *Live) Say(text string) {
 	if l == nil {
 		return
@@ -115,7 +114,7 @@ func (l *Live) line(text string) {
 	l.write(text + "\n")
 }
 
-// End takes the panel off the screen.
+// End removes the panel from the screen.
 func (l *Live) End() {
 	if l == nil {
 		return
@@ -130,7 +129,7 @@ func (l *Live) write(text string) {
 	_, _ = io.WriteString(l.w, text)
 }
 
-// progress is the line for those without a terminal.
+// progress returns the line that is written if there is no terminal.
 func (l *Live) progress() string {
 	figures := l.figures()
 	if l.counts() {
@@ -142,12 +141,12 @@ func (l *Live) progress() string {
 // counts reports whether the window ends after a number of requests.
 func (l *Live) counts() bool { return l.phase == "window" && l.doc.Config.Requests > 0 }
 
-// share says how many of these there were.
+// share returns the number of requests done and requested, as text.
 func (l *Live) share() string {
 	return fmt.Sprintf("%d of %d requests", l.done, l.doc.Config.Requests)
 }
 
-// figures are those of the last point.
+// figures returns the figures of the last point.
 func (l *Live) figures() []string {
 	p := l.point
 	if p.Stream != nil {
@@ -166,7 +165,7 @@ func (l *Live) figures() []string {
 	return l.beside(out)
 }
 
-// beside adds what is seen of the server.
+// beside adds the figures of the server.
 func (l *Live) beside(out []string) []string {
 	p := l.point
 	if l.doc.Server != nil {
@@ -176,7 +175,7 @@ func (l *Live) beside(out []string) []string {
 	return append(out, l.runtimeFigures()...)
 }
 
-// panel is what a terminal shows.
+// panel returns the lines for a terminal.
 func (l *Live) panel() []string {
 	c := l.doc.Config
 	span, at := c.DurationSeconds, l.point.T
@@ -216,14 +215,14 @@ func (l *Live) panel() []string {
 	return append(lines, row, l.spark())
 }
 
-// spark draws the last rates, and says what the heights mean.
+// spark draws the last rates and their scale.
 func (l *Live) spark() string {
 	cells := min(len(l.rates), max(l.screen.Width-1-scaleWidth, 8))
 	shown := l.rates[len(l.rates)-cells:]
 	return fmt.Sprintf("%s  0 to %s/s, lowest %s/s", report.Spark(shown), report.PerSecond(slices.Max(shown)), report.PerSecond(slices.Min(shown)))
 }
 
-// draw writes the panel over the one before.
+// draw replaces the previous panel.
 func (l *Live) draw() {
 	if !l.screen.Rewrites {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// standardPercents are the percentiles that are shown unless others are asked for.
+// standardPercents are the percentiles that are shown by default.
 var standardPercents = []float64{50, 90, 95, 99, 99.9, 99.99}
 
 // Percents returns the percentiles that the tables show, each above 0 and below 100.
@@ -17,8 +17,8 @@ func (d *Document) Percents() []float64 {
 	return standardPercents
 }
 
-// ChoosePercents makes the tables show other percentiles, and puts them into the latencies
-// of d. An empty list leaves all as it is.
+// ChoosePercents selects the percentiles that the tables show, and adds them to the latencies
+// of d. An empty list changes nothing.
 func (d *Document) ChoosePercents(percents []float64) {
 	if len(percents) == 0 {
 		return
@@ -29,7 +29,7 @@ func (d *Document) ChoosePercents(percents []float64) {
 	}
 }
 
-// latencies are all distributions of d.
+// latencies returns all distributions of d.
 func (d *Document) latencies() []*results.Latency {
 	list := []*results.Latency{&d.Latency}
 	if d.Open != nil {
@@ -57,7 +57,7 @@ func (d *Document) latencies() []*results.Latency {
 
 const (
 	labelWidth   = 12 // of the first column of the table of latencies
-	latencyWidth = 10 // of each other
+	latencyWidth = 10 // of the other columns
 )
 
 // named is a row of the table of latencies.
@@ -66,7 +66,7 @@ type named struct {
 	latency results.Latency
 }
 
-// tables writes the table of latencies. A percentile that the samples cannot carry is not printed.
+// tables writes the table of latencies. Percentiles with too few samples are not printed.
 func (s *summary) tables(rows []named, percents []float64) {
 	columns := []screen.Column{{Width: labelWidth}, {Head: "mean", Width: latencyWidth}}
 	for _, p := range percents {
@@ -86,7 +86,7 @@ func (s *summary) tables(rows []named, percents []float64) {
 	s.WriteString(table.Print(s.screen) + "\n")
 }
 
-// targetPercents are the percentiles of the table of targets, which has less room.
+// targetPercents returns the percentiles of the table of targets, which has less room.
 func (d *Document) targetPercents() []float64 {
 	if n := len(d.Config.Percentiles); n > 0 {
 		return d.Config.Percentiles[:min(n, 5)]

@@ -9,39 +9,39 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Runtime is what the server's Go runtime said of the window. What a source does
-// not tell is left out.
+// Runtime holds the figures of the server's Go runtime in the window. Figures that the source
+// does not report are omitted.
 type Runtime struct {
 	results.Runtime
 	Source            string   `json:"source"`                           // control or pprof
-	Title             string   `json:"title,omitempty"`                  // how the service calls itself
-	Go                string   `json:"go,omitempty"`                     // version that built it
-	Seconds           float64  `json:"seconds"`                          // between the two readings that the counts are the difference of
-	LiveBytes         uint64   `json:"live_bytes,omitempty"`             // that the last collection found in use
-	GoroutinesPeak    int      `json:"goroutines_peak"`                  // of the readings
+	Title             string   `json:"title,omitempty"`                  // name of the service, as it reports it
+	Go                string   `json:"go,omitempty"`                     // version of Go that built it
+	Seconds           float64  `json:"seconds"`                          // between the two readings whose difference the counts are
+	LiveBytes         uint64   `json:"live_bytes,omitempty"`             // in use after the last collection
+	GoroutinesPeak    int      `json:"goroutines_peak"`                  // maximum of the readings
 	AllocsPerSecond   float64  `json:"allocs_per_second"`                //
 	BytesPerSecond    float64  `json:"bytes_per_second"`                 //
-	GCCPURatio        *float64 `json:"gc_cpu_ratio,omitempty"`           // of the CPU that Go code used, from collection to collection; 0 to 1
-	SchedLatencyP99Us *float64 `json:"sched_latency_p99_us,omitempty"`   // goroutines that could run, until they did
-	Failed            int      `json:"failed_readings,omitempty"`        // readings that brought nothing
-	Why               string   `json:"failed_readings_reason,omitempty"` // of the last of them
-	Restarted         bool     `json:"restarted,omitempty"`              // the counts began anew within the window: they are not given
+	GCCPURatio        *float64 `json:"gc_cpu_ratio,omitempty"`           // share of the CPU time of Go code, from collection to collection; 0 to 1
+	SchedLatencyP99Us *float64 `json:"sched_latency_p99_us,omitempty"`   // time from runnable to running
+	Failed            int      `json:"failed_readings,omitempty"`        // number of failed readings
+	Why               string   `json:"failed_readings_reason,omitempty"` // why the last of them failed
+	Restarted         bool     `json:"restarted,omitempty"`              // the server restarted in the window, so counts are omitted
 }
 
-// Profile is one that was taken during the window.
+// Profile is a profile that was taken during the window.
 type Profile struct {
 	Kind    string     `json:"kind"`              // cpu, heap, ...
-	File    string     `json:"file,omitempty"`    // empty when it is missing
-	Seconds float64    `json:"seconds,omitempty"` // that it covers; 0 for one of a moment
-	Top     []Function `json:"top,omitempty"`     // of cpu: where most of it was spent
-	Missing string     `json:"missing,omitempty"` // why there is none
+	File    string     `json:"file,omitempty"`    // empty if it is missing
+	Seconds float64    `json:"seconds,omitempty"` // period that it covers; 0 for a snapshot
+	Top     []Function `json:"top,omitempty"`     // cpu only: the functions with the largest share
+	Missing string     `json:"missing,omitempty"` // why the profile is missing
 }
 
-// Function is one of a CPU profile.
+// Function is a function in a CPU profile.
 type Function struct {
 	Name string  `json:"name"`
-	Flat float64 `json:"flat"` // share of the CPU spent in it, 0 to 1
-	Cum  float64 `json:"cum"`  // and in what it called
+	Flat float64 `json:"flat"` // share of the CPU time in the function itself, 0 to 1
+	Cum  float64 `json:"cum"`  // share including the functions that it called
 }
 
 // runtimeHead names the columns of runtimeCells.
@@ -49,7 +49,7 @@ var runtimeHead = []string{
 	"goroutines", "heap_bytes", "live_bytes", "allocs_per_second", "alloc_bytes_per_second", "gc_cycles", "gc_pause_p99_us", "sched_latency_p99_us",
 }
 
-// runtimeCells are empty without a reading.
+// runtimeCells returns the cells of the runtime; they are empty without a reading.
 func (p *Point) runtimeCells() []string {
 	cells := make([]string, len(runtimeHead))
 	if r := p.Runtime; r != nil {
@@ -63,8 +63,8 @@ func (p *Point) runtimeCells() []string {
 	return cells
 }
 
-// runtimeFigures are those of the live view. Between two readings the last one
-// stays.
+// runtimeFigures returns the figures for the live view. Between two readings it shows the
+// previous one.
 func (l *Live) runtimeFigures() []string {
 	if l.read.Runtime == nil {
 		return nil
@@ -74,8 +74,8 @@ func (l *Live) runtimeFigures() []string {
 	}
 }
 
-// runtime says what the server's runtime counted, for a request or whatever unit
-// there is, and profiles what was taken.
+// runtime writes the figures of the server's runtime, per unit (a request, or an event), and the
+// profiles.
 func (s *summary) runtime(d *Document, unit string) {
 	if r := d.Runtime; r != nil {
 		s.line("runtime", r.describe(unit))
@@ -85,7 +85,7 @@ func (s *summary) runtime(d *Document, unit string) {
 
 func (r *Runtime) describe(unit string) string {
 	if r.Restarted {
-		return "the server began anew within the window: its counts are not given"
+		return "the server restarted in the window: its counts are omitted"
 	}
 	var parts []string
 	if r.AllocsPerSecond > 0 {

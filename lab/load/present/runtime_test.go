@@ -9,7 +9,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// inside is the runtime of a run that nothing is wrong with.
+// inside returns the runtime figures of a valid run.
 func inside() *Runtime {
 	share, sched := 0.031, 81.9
 	return &Runtime{
@@ -37,7 +37,7 @@ func TestSummaryOfRuntime(t *testing.T) {
 	golden(t, "runtime.txt", notes+"runtime "+lines)
 }
 
-// What a source does not tell is not printed as nothing.
+// Figures that a source does not report are not printed as zero.
 func TestSummaryOfLittleRuntime(t *testing.T) {
 	for _, c := range []struct {
 		runtime Runtime
@@ -45,7 +45,7 @@ func TestSummaryOfLittleRuntime(t *testing.T) {
 	}{
 		{Runtime{Runtime: results.Runtime{HeapBytes: 1 << 20, Goroutines: 3}, GoroutinesPeak: 4}, "runtime     heap 1.00 MiB; GC 0 cycles; 3 goroutines, at most 4\n"},
 		{Runtime{AllocsPerSecond: 10, BytesPerSecond: 1024, Runtime: results.Runtime{HeapBytes: 1 << 20}}, "runtime     10.0 allocations/s, 1.00 KiB/s; heap 1.00 MiB; GC 0 cycles; 0 goroutines, at most 0\n"},
-		{Runtime{Restarted: true}, "runtime     the server began anew within the window: its counts are not given\n"},
+		{Runtime{Restarted: true}, "runtime     the server restarted in the window: its counts are omitted\n"},
 	} {
 		d, r := closedRun(t)
 		d.Runtime = &c.runtime
@@ -55,7 +55,7 @@ func TestSummaryOfLittleRuntime(t *testing.T) {
 	}
 }
 
-// What subscribers count are events.
+// Figures of subscribers are per event.
 func TestSummaryOfRuntimeOfStreams(t *testing.T) {
 	d, r := closedRun(t)
 	d.Runtime = inside()
@@ -66,8 +66,8 @@ func TestSummaryOfRuntimeOfStreams(t *testing.T) {
 	}
 }
 
-// Between two readings the live view keeps the last; a column without a reading
-// is empty, and not 0.
+// Between two readings the live view shows the previous one; a column without a reading is
+// empty, not 0.
 func TestPointsWithRuntime(t *testing.T) {
 	d, _ := closedRun(t)
 	read := PointOf(&spec.Tick{T: 0.2, Seconds: 0.2, Requests: 400})

@@ -10,11 +10,11 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Worker is one of several generators of a run, whose sum the document is.
+// Worker is one of several generators of a run. The document is their sum.
 type Worker = results.Worker
 
-// FillWorker puts a worker's own result into w, and judges it as a run by itself
-// would be: target is its part of the rate that was asked for.
+// FillWorker adds a worker's own result to w, and judges it like the result of a separate run.
+// target is its part of the requested rate.
 func (d *Document) FillWorker(w *Worker, r *spec.Result, target float64) error {
 	part := Document{Config: d.Config}
 	if d.Server != nil {
@@ -35,9 +35,9 @@ func (d *Document) FillWorker(w *Worker, r *spec.Result, target float64) error {
 	return nil
 }
 
-// AddWorkers adds the workers to a document that is the sum of theirs, what went
-// wrong among them, which makes it invalid, and notes. A gate that one worker
-// does not pass is not passed, unless it is about the sum anyway.
+// AddWorkers adds the workers to a document that is the sum of theirs, their failures, which
+// make it invalid, and notes. A gate that one worker fails is failed, unless the gate already
+// judges the sum.
 func (d *Document) AddWorkers(workers []Worker, failures, notes []string) {
 	d.Workers, d.Notes, d.Config.Workers = workers, append(d.Notes, notes...), len(workers)
 	all := results.Gate{Name: "workers", Passed: len(failures) == 0, Value: float64(len(workers)), Limit: float64(len(workers))}
@@ -67,10 +67,10 @@ func (d *Document) AddWorkers(workers []Worker, failures, notes []string) {
 	d.Gates, d.Valid = gates, results.Valid(gates)
 }
 
-// nameWidth is that of the table's first column.
+// nameWidth is the width of the table's first column.
 const nameWidth = 20
 
-// workers is a table: a line each worker.
+// workers writes a table with a line for each worker.
 func (s *summary) workers(d *Document) {
 	if len(d.Workers) == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// threeWorkers is a run of three workers, the last of which was lost.
+// threeWorkers returns a run of three workers; the last one was lost.
 func threeWorkers(t *testing.T, change func(i int, r *spec.Result)) *Document {
 	t.Helper()
 	d, r := closedRun(t)
@@ -43,7 +43,7 @@ func TestSummaryWorkers(t *testing.T) {
 	}
 }
 
-// What a lost worker has not told is not there, rather than nought.
+// Figures that a lost worker did not report are absent, not 0.
 func TestLostWorker(t *testing.T) {
 	var b bytes.Buffer
 	if err := threeWorkers(t, nil).Encode(&b); err != nil {
@@ -56,14 +56,14 @@ func TestLostWorker(t *testing.T) {
 	for i, w := range d.Workers {
 		for _, name := range []string{"sent", "answered", "cpu_utilisation", "requests"} {
 			if _, there := w[name]; there != (i < 2 || name == "requests") {
-				t.Errorf("worker %d: %s is there: %v", i, name, there)
+				t.Errorf("worker %d: %s present: %v", i, name, there)
 			}
 		}
 	}
 }
 
-// A gate that one worker does not pass is not passed by the run; one that the sum
-// does not pass either is told once.
+// A gate that one worker fails is failed by the run; one that the sum also fails is reported
+// once.
 func TestWorkersGates(t *testing.T) {
 	d := threeWorkers(t, func(i int, r *spec.Result) {
 		if i == 1 {
