@@ -140,7 +140,7 @@ func TestLoadStreamLooksInVain(t *testing.T) {
 		{[]string{"--ndjson", "--ids", "nokey", "--threshold", "missed<1", "--allow-invalid"}, 3, "BROKEN      missed<1: 0 events with an id are too few to say"},
 		{[]string{"--sse", "--ids", "@id"}, 4, "events has a number in the field id: see --ids (gate ids)"},
 		{[]string{"--sse", "--stamp", "nokey", "--ids", "n"}, 4, "events has a number under the key nokey: see --stamp (gate stamp)"},
-		{[]string{"--sse", "--threshold", "duplicated<1", "--allow-invalid"}, 3, "ids         none of the events had a number in the field id: what was missed is not known"},
+		{[]string{"--sse", "--threshold", "duplicated<1", "--allow-invalid"}, 3, "ids         none of the events had a number in the field id: the number of missed events is unknown"},
 		{[]string{"--ndjson", "--ids", "n", "--stamp", "meta.at", "--threshold", "missed<1", "--allow-invalid"}, 0, "kept        missed<1: it is 0"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {

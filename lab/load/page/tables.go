@@ -158,7 +158,7 @@ func targets(d *present.Document) web.Table {
 		t.Rows = append(t.Rows, append(row, long(strings.Join(failed, ", "))))
 	}
 	if d.NoTarget > 0 {
-		row := append([]web.Cell{word("of no target"), missing(), whole(d.NoTarget), missing()}, latencies(results.Latency{}, d.Percents())...)
+		row := append([]web.Cell{word("no target"), missing(), whole(d.NoTarget), missing()}, latencies(results.Latency{}, d.Percents())...)
 		t.Rows = append(t.Rows, append(row, long("")))
 	}
 	return t

@@ -15,7 +15,7 @@ var csvHead = []string{
 	"t", "rate", "p50_us", "p95_us", "p99_us", "errors", "send_lag_p99_us", "waiting", "in_flight", "in_flight_max", "server_cpu", "rss_bytes", "threads", "open_files",
 }
 
-// CSV writes the time series, a line each point. It returns the errors of w.
+// CSV writes the time series, a line for each point. It returns the errors of w.
 func CSV(w io.Writer, series []Point) error {
 	out := csv.NewWriter(w)
 	float := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
@@ -55,16 +55,15 @@ func CSV(w io.Writer, series []Point) error {
 	return nil
 }
 
-// HDR writes the window's distributions as an HdrHistogram log: first the latency
-// (of an open loop the response time, of subscribers the delay), which has no tag
-// as readers of such logs want no tag unless they are given one; then the others,
-// each with its tag: service and send-lag, or gap and read-lag; iteration and
-// iteration-answers of flows. Values are
-// nanoseconds; the column of the maximum is milliseconds, as the log's readers
-// expect it. It returns the errors of w.
+// HDR writes the window's distributions as an HdrHistogram log: first the latency (in an open
+// loop the response time, with subscribers the delay) without a tag, because readers of such
+// logs ignore tagged lines by default; then the others, each with its tag: service and
+// send-lag, or gap and read-lag; iteration and iteration-answers of flows. Values are
+// nanoseconds; the column of the maximum is milliseconds, as the log's readers expect it. It
+// returns the errors of w.
 //
-// The log is written here because the library's writer takes whole seconds only
-// and has no tags; the histograms are the library's, V2 compressed.
+// The library's writer supports neither fractions of a second nor tags, so the log is written
+// here; the library encodes the histograms, V2 compressed.
 func HDR(w io.Writer, d *Document) error {
 	type part struct {
 		tag string

@@ -12,7 +12,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// fillFlows takes the iterations of a scenario's flows, and adds them up.
+// fillFlows adds the iterations of a scenario's flows, and their sum.
 func (d *Document) fillFlows(r *spec.Result) (err error) {
 	if len(r.Flows) == 0 {
 		return nil
@@ -42,12 +42,12 @@ func (d *Document) fillFlows(r *spec.Result) (err error) {
 	return nil
 }
 
-// iterationFigures are what objectives of iterations are held against.
+// iterationFigures returns the figures that objectives of iterations are compared with.
 func iterationFigures(f *results.Flow) objective.Iterations {
 	return objective.Iterations{Time: f.Time, Aborted: f.Aborted}
 }
 
-// flowFigures adds those of single flows to those of targets.
+// flowFigures adds the figures of single flows to those of targets.
 func (d *Document) flowFigures(all map[string]objective.Figures) {
 	if d.Iterations == nil {
 		return
@@ -60,7 +60,7 @@ func (d *Document) flowFigures(all map[string]objective.Figures) {
 	}
 }
 
-// fillTags adds up the targets with the same tag. Histograms are merged, which is exact.
+// fillTags adds up the targets with the same tag. Histograms are merged without loss.
 func (d *Document) fillTags() (err error) {
 	type key struct{ name, value string }
 	of := map[key][]results.Target{}
@@ -88,8 +88,8 @@ func (d *Document) fillTags() (err error) {
 	return nil
 }
 
-// tagFigures adds what objectives of tags are held against to that of targets, unless a
-// target has the name.
+// tagFigures adds the figures for objectives of tags to those of targets, unless a target has
+// the same name.
 func (d *Document) tagFigures(all map[string]objective.Figures) {
 	for _, t := range d.Tags {
 		if _, is := all[t.Name+"="+t.Value]; !is {
@@ -98,7 +98,7 @@ func (d *Document) tagFigures(all map[string]objective.Figures) {
 	}
 }
 
-// grid returns a table whose first column is a name, as wide as that of targets.
+// grid returns a table whose first column is a name, as wide as in the table of targets.
 func grid(first string, heads ...string) *screen.Table {
 	const cell = 12
 	columns := []screen.Column{{Head: first, Width: targetWidth + cell*(4-len(heads))}}
@@ -108,16 +108,16 @@ func grid(first string, heads ...string) *screen.Table {
 	return screen.NewTable(columns...)
 }
 
-// rows writes a table, of which the text leaves out some rows.
+// rows writes a table; left is the number of rows that are omitted.
 func (s *summary) rows(table *screen.Table, left int) {
 	s.WriteString(table.Print(s.screen))
 	if left > 0 {
-		s.line("", fmt.Sprintf("and %d more, which --json has", left))
+		s.line("", fmt.Sprintf("and %d more, see --json", left))
 	}
 	s.WriteString("\n")
 }
 
-// tags is the table of the sums by tag.
+// tags writes the table of the sums by tag.
 func (s *summary) tags(d *Document) {
 	if len(d.Tags) == 0 {
 		return
@@ -130,7 +130,7 @@ func (s *summary) tags(d *Document) {
 	s.rows(table, len(d.Tags)-targetRows)
 }
 
-// flows is the table of a scenario's flows, if there are several.
+// flows writes the table of a scenario's flows, if there are several.
 func (s *summary) flows(d *Document) {
 	if d.Iterations == nil || len(d.Iterations.Flows) < 2 {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/redline-go/redline/lab/verdict"
 )
 
-// bound reports whether the generator's core was full and the server's CPUs, as
-// far as they are known, were not: a closed loop then measures the generator.
+// bound reports whether the generator's core was full and the server's CPUs were not, or are
+// unknown: a closed loop then measures the generator.
 func (d *Document) bound() bool {
 	var server float64
 	if d.Server != nil && d.Server.CPUs > 0 {
@@ -21,8 +21,7 @@ func (d *Document) bound() bool {
 	return d.Open == nil && d.Stream == nil && verdict.Bound(d.Generator.CPUUtilisation, server)
 }
 
-// judge applies the gates. Errors are one only while no threshold says how many
-// of them are acceptable.
+// judge applies the gates. Errors are a gate only if no threshold limits them.
 func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error {
 	if d.Stream != nil {
 		d.Gates = d.Stream.gates(d, thresholds)
@@ -34,7 +33,7 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 	if !slices.ContainsFunc(thresholds, func(o objective.Objective) bool { return o.Metric == "errors" && o.Target == "" }) {
 		d.Gates = append(d.Gates, verdict.Errors(d.failures(), r.Errors))
 	}
-	if d.Open == nil && d.Config.WarmupSeconds > 0 { // the rate of an open loop is what was asked for
+	if d.Open == nil && d.Config.WarmupSeconds > 0 { // the rate of an open loop is the requested one
 		d.Gates = append(d.Gates, verdict.Steady(r.Steady, r.WarmupSeconds))
 	}
 	if d.Open == nil {
@@ -46,14 +45,14 @@ func (d *Document) judge(r *spec.Result, thresholds []objective.Objective) error
 	}
 	d.Gates = append(d.Gates, open...)
 	if r.GaveUp != "" {
-		d.Gates = append(d.Gates, results.Gate{Name: "given up", Value: r.Seconds, Text: fmt.Sprintf("the run was given up after %s: %s", report.Seconds(r.Seconds), r.GaveUp)})
+		d.Gates = append(d.Gates, results.Gate{Name: "given up", Value: r.Seconds, Text: fmt.Sprintf("the run was aborted after %s: %s", report.Seconds(r.Seconds), r.GaveUp)})
 	}
 	d.Valid = results.Valid(d.Gates)
 	return nil
 }
 
-// tightest is the shortest latency, in microseconds, that a run is held against; 0
-// without any.
+// tightest returns the smallest limit of a latency among the thresholds, in microseconds; 0 if
+// there is none.
 func tightest(thresholds []objective.Objective) (us float64) {
 	for _, o := range thresholds {
 		if o.OfLatency() && !o.Iterations() && (us == 0 || o.Limit < us) {
@@ -68,10 +67,9 @@ func (d *Document) Failed() []results.Gate {
 	return slices.DeleteFunc(slices.Clone(d.Gates), func(g results.Gate) bool { return g.Passed })
 }
 
-// Believed reports whether what the run says of the server can be believed when
-// it is asked for the highest rate. A server that does not keep up fails the
-// gates "achieved" and, through its connections, "send lag": that is an answer,
-// and no fault of the measurement unless the generator itself was late.
+// Believed reports whether the run is valid for a search for the highest rate. A server that
+// does not keep up fails the gates "achieved" and, through its connections, "send lag": that is
+// a valid result, unless the generator itself was late.
 func (d *Document) Believed() (ok bool, why string) {
 	for _, g := range d.Failed() {
 		switch g.Name {
@@ -87,14 +85,14 @@ func (d *Document) Believed() (ok bool, why string) {
 	return true, ""
 }
 
-// late reports whether most of a send lag beyond the limit was the generator's.
+// late reports whether the generator caused most of a send lag beyond the limit.
 func (d *Document) late(limit float64) bool {
 	lag, pacing := d.Open.SendLag.P99, d.Open.Pacing.P99
 	return lag == nil || pacing == nil || *pacing > limit && 2**pacing > *lag
 }
 
-// KeptUp reports whether the server took all arrivals, and answered them right, and says
-// why not. That they waited for a connection is in the response times.
+// KeptUp reports whether the server accepted all arrivals and answered them right, and why not.
+// The time that they waited for a connection is part of the response times.
 func (d *Document) KeptUp() (ok bool, why string) {
 	for _, g := range d.Failed() {
 		switch g.Name {

@@ -41,7 +41,7 @@ func TestLive(t *testing.T) {
 	if text := show(0, func(l *Live) { l.Steps(); run(l); l.Say("kept") }); text != "kept\n" {
 		t.Errorf("steps %q", text)
 	}
-	// On a terminal no line reaches its edge, and at the end nothing is left.
+	// On a terminal no line reaches the edge, and at the end the panel is removed.
 	for _, width := range []int{20, 80, 200} {
 		text := show(width, func(l *Live) { run(l); l.End() })
 		if !strings.HasSuffix(text, "A\r\x1b[J") {
@@ -55,7 +55,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// Where the window ends after a number of requests, their share is shown.
+// If the window ends after a number of requests, the view shows their share.
 func TestLiveShowsRequests(t *testing.T) {
 	for _, width := range []int{0, 80} {
 		var b strings.Builder
@@ -79,7 +79,7 @@ func TestLiveShowsRequests(t *testing.T) {
 	}
 }
 
-// The bars have a scale, which is that of the bars that fit.
+// The bars have a scale: that of the bars that fit.
 func TestLiveScale(t *testing.T) {
 	d, _ := openRun(t)
 	for width, want := range map[int]string{
@@ -100,8 +100,8 @@ func TestLiveScale(t *testing.T) {
 	}
 }
 
-// What is seen of the server is in the panel, its runtime between readings, too; of
-// requests as of events.
+// The panel shows the server, and its runtime also between readings, for requests and for
+// events.
 func TestLiveShowsServer(t *testing.T) {
 	for name, heard := range map[string]*spec.Heard{"requests": nil, "events": {Standing: 7}} {
 		d, _ := openRun(t)
@@ -120,7 +120,7 @@ func TestLiveShowsServer(t *testing.T) {
 				l.Begin(d)
 				l.Window()
 				l.Point(read)
-				l.said = -1 // a line for the next one, though it is of the same second
+				l.said = -1 // write a line for the next point of the same second, too
 				b.Reset()
 				l.Point(p)
 				for _, w := range want {
@@ -133,7 +133,7 @@ func TestLiveShowsServer(t *testing.T) {
 	}
 }
 
-// Who shows nothing need not ask whether to show something.
+// The methods of a nil Live do nothing.
 func TestLiveNil(t *testing.T) {
 	var l *Live
 	l.Steps()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A run shows the percentiles that were asked for, in text as in JSON, as far as its samples
-// carry them; a document that was saved can show others.
+// A run shows the requested percentiles in text and JSON if it has enough samples for them; a
+// saved document can show others.
 func TestChoosePercents(t *testing.T) {
 	d, r := openRun(t)
 	d.Config.Percentiles = []float64{5, 50, 75, 95, 97.5, 99, 99.9, 99.95, 99.99}
@@ -34,7 +34,7 @@ func TestChoosePercents(t *testing.T) {
 	}
 }
 
-// Files of before p95 was one of the percentiles show it all the same.
+// Files written before p95 was a standard percentile show it too.
 func TestNoP95(t *testing.T) {
 	d, r := closedRun(t)
 	fill(t, d, r, "")
@@ -52,7 +52,7 @@ func TestNoP95(t *testing.T) {
 	}
 }
 
-// The table of targets shows as many as there is room for.
+// The table of targets shows as many percentiles as there is room for.
 func TestTargetPercents(t *testing.T) {
 	d := &Document{Config: Config{Percentiles: []float64{1, 2, 3, 4, 5, 6}}}
 	if got := d.targetPercents(); !slices.Equal(got, d.Config.Percentiles[:5]) {

@@ -45,7 +45,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// encoded is a histogram of the values in nanoseconds, one of each.
+// encoded returns a histogram of n values in nanoseconds.
 func encoded(t *testing.T, n int, value func(i int) int64) string {
 	t.Helper()
 	h := hdrhistogram.New(1, 3600e9, 3)
@@ -61,7 +61,7 @@ func encoded(t *testing.T, n int, value func(i int) int64) string {
 	return string(b)
 }
 
-// closedRun is a run of a closed loop that nothing is wrong with.
+// closedRun returns a valid run of a closed loop.
 func closedRun(t *testing.T) (*Document, *spec.Result) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	d := &Document{
@@ -84,7 +84,7 @@ func closedRun(t *testing.T) (*Document, *spec.Result) {
 	}
 }
 
-// openRun is one of an open loop.
+// openRun returns a valid run of an open loop.
 func openRun(t *testing.T) (*Document, *spec.Result) {
 	d, r := closedRun(t)
 	d.Config.Arrivals = "2000/s, poisson"
@@ -162,7 +162,7 @@ func TestSummary(t *testing.T) {
 		text := summaryOf(t, fill(t, d, r, ""))
 		golden(t, "invalid.txt", text)
 		if !strings.HasPrefix(text, "INVALID: ") {
-			t.Error("what is wrong does not come first")
+			t.Error("the failed gate is not the first line")
 		}
 	})
 	t.Run("search", func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestSummary(t *testing.T) {
 	})
 }
 
-// A terminal is not at the mercy of a URL.
+// Control characters of a URL do not reach the terminal.
 func TestSummaryIsHarmless(t *testing.T) {
 	d, r := closedRun(t)
 	d.URL = "http://127.0.0.1/\x1b[2J"
@@ -207,7 +207,7 @@ func TestGates(t *testing.T) {
 		"well":                  {change: func(*Document, *spec.Result) {}},
 		"well, open":            {open: true, change: func(*Document, *spec.Result) {}},
 		"errors":                {change: func(_ *Document, r *spec.Result) { r.Errors["reset"] = 1 }, want: []string{"errors"}},
-		"errors that are meant": {change: func(_ *Document, r *spec.Result) { r.Errors["reset"] = 1 }, thresholds: "errors<1%"},
+		"accepted errors":       {change: func(_ *Document, r *spec.Result) { r.Errors["reset"] = 1 }, thresholds: "errors<1%"},
 		"trend":                 {change: func(_ *Document, r *spec.Result) { r.Steady = false }, want: []string{"steady"}},
 		"trend without warm-up": {change: func(d *Document, r *spec.Result) { r.Steady, d.Config.WarmupSeconds = false, 0 }},
 		"full":                  {change: func(_ *Document, r *spec.Result) { r.GeneratorCPU = 9.9 }, want: []string{"generator"}},
@@ -230,8 +230,8 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// A server that does not keep up is an answer to a search; a generator that was
-// late is none.
+// A server that does not keep up is a valid result for a search; a generator that was late is
+// not.
 func TestBelieved(t *testing.T) {
 	late := encoded(t, 20_000, func(int) int64 { return 5_000_000 })
 	for name, c := range map[string]struct {
@@ -255,7 +255,7 @@ func TestBelieved(t *testing.T) {
 	}
 }
 
-// An arrival without an answer is an error to whoever asks for a share of them.
+// An arrival without an answer counts as an error in the error share.
 func TestUnfinishedIsAnError(t *testing.T) {
 	d, r := openRun(t)
 	r.Open.Unfinished, r.Open.Failed, r.Errors = 100, 50, map[string]uint64{"timeout": 20}
@@ -281,8 +281,8 @@ func TestCSV(t *testing.T) {
 	golden(t, "series.csv", b.String())
 }
 
-// An HdrHistogram log is read back with the library's own reader. What matters most
-// has no tag: readers leave out what has one that they were not asked for.
+// An HdrHistogram log is read back with the library's own reader. The latency has no tag: by
+// default, readers ignore lines with a tag.
 func TestHDR(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -325,8 +325,8 @@ func TestHDR(t *testing.T) {
 	}
 }
 
-// TestSchemaIsStable holds the JSON's fields to a list: one that is gone or has
-// another type breaks readers.
+// TestSchemaIsStable compares the fields of the JSON with a list: removing a field or changing
+// its type breaks readers.
 func TestSchemaIsStable(t *testing.T) {
 	var fields []string
 	var visit func(prefix string, typ reflect.Type)
@@ -374,8 +374,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// A point has the rate that was planned since the point before, and what the generator
-// used meanwhile.
+// A point has the planned rate and the generator's CPU use since the previous point.
 func TestAskedAndUsed(t *testing.T) {
 	d, r := closedRun(t)
 	for _, tick := range []spec.Tick{{T: -0.2, Used: 1}, {T: 0, Used: 1.1}, {T: 1, Used: 1.6}, {T: 3, Used: 2.6}, {T: 3, Used: 2.7}, {T: 4}} {
@@ -387,7 +386,7 @@ func TestAskedAndUsed(t *testing.T) {
 	for i, want := range []float64{100, 100, 150, 275, 0, 300} {
 		p := d.Series[i]
 		if math.Abs(p.Asked-want) > 1e-6 {
-			t.Errorf("point %d: %v are asked for, want %v", i, p.Asked, want)
+			t.Errorf("point %d: %v asked for, want %v", i, p.Asked, want)
 		}
 		switch want, known := cpus[i]; {
 		case known != (p.GeneratorCPU != nil):

@@ -11,39 +11,38 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Step is what a step of an open loop with stages came to. Due is the sum of Right, Failed
-// and Unfinished, and the sums of all steps are those of the window.
+// Step is the result of a step of an open loop with stages. Due is the sum of Right, Failed and
+// Unfinished; the steps add up to the window.
 type Step struct {
 	From  float64 `json:"from_seconds"` // of the window
 	To    float64 `json:"to_seconds"`
-	Begin float64 `json:"begin_per_second"` // arrivals asked for at From, without bursts
+	Begin float64 `json:"begin_per_second"` // requested arrivals at From, without bursts
 	End   float64 `json:"end_per_second"`   // the same at To
 
-	Asked      float64 `json:"asked_per_second"`    // arrivals that were due, on average
-	Achieved   float64 `json:"achieved_per_second"` // right answers that came in the step
-	Answered   uint64  `json:"answered"`            // the same as a count
+	Asked      float64 `json:"asked_per_second"`    // arrivals that were due, mean
+	Achieved   float64 `json:"achieved_per_second"` // right answers received in the step
+	Answered   uint64  `json:"answered"`            // count of the same answers
 	Due        uint64  `json:"due"`                 // arrivals
-	Right      uint64  `json:"right"`               // of Due: answered right, however late
+	Right      uint64  `json:"right"`               // of Due: answered right, at any time
 	Failed     uint64  `json:"failed"`              // of Due
 	Unfinished uint64  `json:"unfinished"`          // of Due: without an answer when the run ended
 
 	Latency   results.Latency `json:"latency"`              // response times of Right and Unfinished
-	ServerCPU *float64        `json:"server_cpu,omitempty"` // CPUs in use, on average; absent when it is not known
+	ServerCPU *float64        `json:"server_cpu,omitempty"` // CPUs in use, mean; absent if unknown
 }
 
-// Errors is how many arrivals of the step came to nothing.
+// Errors returns the number of arrivals of the step that failed or got no answer.
 func (s *Step) Errors() uint64 { return s.Failed + s.Unfinished }
 
-// FillSteps adds what the steps of a plan came to, of which the window was to last a time,
-// to a document that Fill has filled. Steps after the end of a window that was cut short are
-// left out.
+// FillSteps adds the results of a plan's steps to a document that Fill has filled. window is its
+// planned length. Steps after the end of a shorter window are left out.
 func (d *Document) FillSteps(plan *arrive.Plan, window time.Duration, counts []spec.Step) error {
 	if plan == nil || len(counts) == 0 {
 		return nil
 	}
 	list := plan.Steps(window)
 	if len(list) != len(counts) {
-		return fmt.Errorf("the generator reports on %d steps, and the plan has %d: use workers of the same version", len(counts), len(list))
+		return fmt.Errorf("the generator reports %d steps, and the plan has %d: use workers of the same version", len(counts), len(list))
 	}
 	for i, at := range list {
 		from, to := at.From.Seconds(), at.To.Seconds()
@@ -75,7 +74,7 @@ func (d *Document) FillSteps(plan *arrive.Plan, window time.Duration, counts []s
 	return nil
 }
 
-// serverCPU is the mean of the server's CPUs in use between two times of the window.
+// serverCPU returns the mean of the server's CPUs in use between two times of the window.
 func (d *Document) serverCPU(from, to float64) *float64 {
 	if d.Server == nil {
 		return nil
@@ -98,7 +97,7 @@ func (d *Document) serverCPU(from, to float64) *float64 {
 	return &used
 }
 
-// Time returns when a step was, as 30s–1m30s.
+// Time returns the period of the step, as 30s–1m30s.
 func (s *Step) Time() string {
 	moment := func(v float64) string {
 		return time.Duration(v * float64(time.Second)).Round(time.Millisecond).String()
@@ -106,7 +105,7 @@ func (s *Step) Time() string {
 	return moment(s.From) + "–" + moment(s.To)
 }
 
-// Rates returns what was asked for, as 0→1.00k/s, or 500/s if that stayed.
+// Rates returns the requested rate, as 0→1.00k/s, or 500/s if it was constant.
 func (s *Step) Rates() string {
 	if s.Begin == s.End {
 		return perSecond(s.End) + "/s"
@@ -122,14 +121,14 @@ func perSecond(rate float64) string {
 }
 
 const (
-	stepTime     = 15 // columns of the table of steps
+	stepTime     = 15 // widths of the columns of the table of steps
 	stepRate     = 14
 	stepFigure   = 10
 	stepPercents = 3
-	stepRows     = 40 // of the table on a terminal; the JSON has all
+	stepRows     = 40 // maximum rows of the table on a terminal; the JSON has all
 )
 
-// steps is a table of the steps of stages.
+// steps writes the table of the steps of stages.
 func (s *summary) steps(d *Document) {
 	if len(d.Steps) == 0 {
 		return
@@ -157,7 +156,7 @@ func (s *summary) steps(d *Document) {
 	}
 	s.WriteString(table.Print(s.screen))
 	if n := len(d.Steps) - stepRows; n > 0 {
-		s.WriteString(fmt.Sprintf("and %d more, which --json has\n", n))
+		s.WriteString(fmt.Sprintf("and %d more, see --json\n", n))
 	}
 	s.WriteString("\n")
 }

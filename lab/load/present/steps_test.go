@@ -8,7 +8,7 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// stagedRun is a run with three steps; the last one has no answer.
+// stagedRun returns a run with three steps; the last one has no answer.
 func stagedRun(t *testing.T) (*Document, *arrive.Plan, *spec.Result) {
 	d, r := openRun(t)
 	d.Config.Arrivals = "stages 4s:2000,0s:3000,4s:3000,2s:0, constant"
@@ -42,7 +42,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// A window that was cut short has the steps that began in it.
+// A shortened window has the steps that began in it.
 func TestStepsCut(t *testing.T) {
 	d, plan, r := stagedRun(t)
 	r.Seconds, d.Partial = 2, "interrupted"
@@ -55,7 +55,7 @@ func TestStepsCut(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if err := d.FillSteps(plan, 9*time.Second, r.Steps[:2]); err == nil {
-		t.Error("steps that the plan does not have are taken")
+		t.Error("steps that the plan does not have are accepted")
 	}
 	if err := d.FillSteps(nil, time.Second, r.Steps); err != nil {
 		t.Error(err)

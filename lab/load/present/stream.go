@@ -13,8 +13,8 @@ import (
 	"github.com/redline-go/redline/lab/verdict"
 )
 
-// Stream is what a run of subscribers has beside the rest of its Document, whose
-// requests are events, and whose latency is the delay of events.
+// Stream holds the additional figures of a run of subscribers. In its Document, requests are
+// events, and the latency is the delay of events.
 type Stream struct {
 	Config StreamConfig `json:"config"`
 	spec.Subscribed
@@ -23,7 +23,7 @@ type Stream struct {
 	Lag             results.Latency `json:"lag"` // upper bound on the time from readable to read
 }
 
-// fill takes the generator's result over.
+// fill adds the generator's result.
 func (s *Stream) fill(r *spec.Result) (err error) {
 	s.Subscribed = *r.Listen
 	s.EventsPerSecond = float64(r.Requests) / r.Seconds
@@ -35,7 +35,7 @@ func (s *Stream) fill(r *spec.Result) (err error) {
 	return err
 }
 
-// figures are those that objectives know.
+// figures returns the figures for objectives.
 func (s *Stream) figures(delay results.Latency) *objective.Stream {
 	return &objective.Stream{Delay: delay, Gap: s.Gap, Counts: map[string]uint64{
 		"missed": s.Missed, "duplicated": s.Duplicated, "oversized": s.Oversized, "cut": s.Cut,
@@ -43,7 +43,7 @@ func (s *Stream) figures(delay results.Latency) *objective.Stream {
 	}, Numbered: s.Numbered}
 }
 
-// gates are those of subscribers, which take the place of the closed loop's.
+// gates returns the gates of subscribers, which replace those of a closed loop.
 func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.Gate {
 	events, want := s.Events, s.Subscribers-int(s.Retired)
 	gates := []results.Gate{
@@ -53,7 +53,7 @@ func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.
 		verdict.ReadLag(s.Lag.P99, d.Latency.P50),
 		{
 			Name: "clocks", Passed: s.Negative == 0, Value: float64(s.Negative),
-			Text: fmt.Sprintf("%d events came before they were sent: the clocks of server and generator differ", s.Negative),
+			Text: fmt.Sprintf("%d events arrived before they were sent: the clocks of server and generator differ", s.Negative),
 		},
 	}
 	gates = append(gates, verdict.Foreign(d.Generator.ForeignRatio, d.Seconds)...)
@@ -67,23 +67,23 @@ func (s *Stream) gates(d *Document, thresholds []objective.Objective) []results.
 	if !named("standing", "reconnects") {
 		gates = append(gates, results.Gate{
 			Name: "standing", Passed: s.Standing >= want && s.Subscribers > int(s.Retired), Value: float64(s.Standing), Limit: float64(want),
-			Text: fmt.Sprintf("%d of %d subscribers stood at the window's end", s.Standing, s.Subscribers),
+			Text: fmt.Sprintf("%d of %d subscribers were connected at the end of the window", s.Standing, s.Subscribers),
 		})
 	}
 	return gates
 }
 
-// stream is the part of a summary that requests have not.
+// stream writes the part of a summary that only subscribers have.
 func (s *summary) stream(d *Document) {
 	t := d.Stream
 	s.line("events", fmt.Sprintf("%s/s; %d in %s; %s/s in", report.PerSecond(t.EventsPerSecond), t.Events, report.Seconds(d.Seconds),
 		report.Bytes(float64(d.BytesIn)/d.Seconds, " ")))
-	text := fmt.Sprintf("%d, standing after %s; %d at the end, %d at least", t.Subscribers, report.Seconds(t.Connect), t.Standing, t.Lowest)
+	text := fmt.Sprintf("%d, connected after %s; %d at the end, %d at least", t.Subscribers, report.Seconds(t.Connect), t.Standing, t.Lowest)
 	if t.Retired > 0 {
-		text += fmt.Sprintf("; %d left for good", t.Retired)
+		text += fmt.Sprintf("; %d left permanently", t.Retired)
 	}
 	if t.Reconnects+t.Ends > 0 {
-		text += fmt.Sprintf("; %d streams ended by the server, %d subscribers came back", t.Ends, t.Reconnects)
+		text += fmt.Sprintf("; %d streams ended by the server, %d reconnects", t.Ends, t.Reconnects)
 	}
 	s.line("subscribers", text)
 	if longest := t.Silence * 1e6; t.Quiet > 0 || longest >= t.Gap.MaxUs && t.Gap.Count > 0 {
@@ -100,7 +100,8 @@ func (s *summary) stream(d *Document) {
 	s.WriteString("\n")
 }
 
-// memory is that of the generator. What it has anyway would be most of each of a few.
+// memory describes the generator's memory. With few subscribers, the share of each is omitted:
+// most of it would be the memory of the process itself.
 func (s *Stream) memory() string {
 	text := "; RSS " + report.Bytes(float64(s.Memory), " ")
 	if s.Subscribers >= 1000 {
@@ -109,7 +110,7 @@ func (s *Stream) memory() string {
 	return text
 }
 
-// errorsOf says how many there were, by kind.
+// errorsOf describes the number of errors, by kind.
 func errorsOf(d *Document) string {
 	n := results.CountErrors(d.Errors)
 	if n == 0 {
@@ -118,12 +119,12 @@ func errorsOf(d *Document) string {
 	return fmt.Sprintf("%d (%s)", n, results.ErrorKinds(d.Errors))
 }
 
-// streamHead names the columns that CSV has of subscribers.
+// streamHead names the columns of subscribers in CSV.
 var streamHead = []string{
 	"standing", "bytes_in", "gap_p50_us", "gap_p99_us", "read_lag_p99_us", "missed", "duplicated", "reconnects",
 }
 
-// streamCells are a point's.
+// streamCells returns the cells of a point.
 func streamCells(h *spec.Heard) []string {
 	if h == nil {
 		h = &spec.Heard{}
@@ -136,7 +137,7 @@ func streamCells(h *spec.Heard) []string {
 	}
 }
 
-// streamFigures are those of a point on the live view.
+// streamFigures returns the figures of a point for the live view.
 func streamFigures(p *Point) []string {
 	h := p.Stream
 	return []string{
@@ -146,7 +147,7 @@ func streamFigures(p *Point) []string {
 	}
 }
 
-// Standing says how many of the subscribers stand that are not all there yet.
+// Standing shows the number of connected subscribers until all are connected.
 func (l *Live) Standing(n int) {
 	if l == nil {
 		return
@@ -156,20 +157,20 @@ func (l *Live) Standing(n int) {
 	l.draw()
 }
 
-// StreamConfig is what was asked of subscribers.
+// StreamConfig is the configuration of subscribers.
 type StreamConfig struct {
-	Format string   `json:"format"`                  // see listen.Config, as the others
-	Limit  int      `json:"limit,omitempty"`         // bytes of a record
-	Stamp  string   `json:"stamp,omitempty"`         // where in an event the time is at which it was sent
-	Unit   string   `json:"unit,omitempty"`          // of that time
-	ID     string   `json:"id,omitempty"`            // where in an event its number is
-	Retry  *float64 `json:"retry_seconds,omitempty"` // until a subscriber comes back; absent: it stays away
-	Stall  float64  `json:"stall_seconds,omitempty"` // without a byte, after which it gives its connection up
-	Ends   bool     `json:"ends,omitempty"`          // a stream that ends in order is no error
-	AnyID  bool     `json:"-"`                       // ID is where ids usually are, and nobody said that there are any
+	Format string   `json:"format"`                  // see listen.Config, also for the others
+	Limit  int      `json:"limit,omitempty"`         // maximum bytes of a record
+	Stamp  string   `json:"stamp,omitempty"`         // where an event has the time at which it was sent
+	Unit   string   `json:"unit,omitempty"`          // unit of that time
+	ID     string   `json:"id,omitempty"`            // where an event has its number
+	Retry  *float64 `json:"retry_seconds,omitempty"` // until a subscriber reconnects; absent: it does not
+	Stall  float64  `json:"stall_seconds,omitempty"` // time without a byte after which it closes its connection
+	Ends   bool     `json:"ends,omitempty"`          // a stream that ends regularly is not an error
+	AnyID  bool     `json:"-"`                       // ID is the default; the command line does not give one
 }
 
-// StreamConfigOf is what a generator is told of subscribers, in a document's units.
+// StreamConfigOf converts a generator's configuration of subscribers to the units of a document.
 func StreamConfigOf(c *spec.Subscribe) StreamConfig {
 	s := StreamConfig{Format: c.Format, Limit: c.Limit, Stamp: c.Stamp, Unit: c.Unit, ID: c.ID, Stall: c.Stall.Seconds(), Ends: c.Ends}
 	if c.Retry != spec.NeverRetry {
@@ -179,7 +180,7 @@ func StreamConfigOf(c *spec.Subscribe) StreamConfig {
 	return s
 }
 
-// where says in words what a source names, see sse.ParseSource.
+// where describes a source, see sse.ParseSource.
 func where(source string) string {
 	if field, ok := strings.CutPrefix(source, "@"); ok {
 		return "a number in the field " + field
@@ -187,8 +188,8 @@ func where(source string) string {
 	return "a number under the key " + source
 }
 
-// seenGates fail when no event had what the command line says that events have:
-// nothing of them could be counted by it.
+// seenGates returns gates that fail if no event had the stamp or id of the command line:
+// nothing could be counted by it.
 func (s *Stream) seenGates() (gates []results.Gate) {
 	add := func(name, source string, n uint64) {
 		gates = append(gates, results.Gate{
@@ -205,11 +206,11 @@ func (s *Stream) seenGates() (gates []results.Gate) {
 	return gates
 }
 
-// seenNotes say that some events had not what others had.
+// seenNotes returns notes about events without the stamp or id that others had.
 func (s *Stream) seenNotes() (notes []string) {
 	add := func(source string, n uint64, what string) {
 		if source != "" && n > 0 && n < s.Events {
-			notes = append(notes, fmt.Sprintf("%d of %d events had not %s: %s", s.Events-n, s.Events, where(source), what))
+			notes = append(notes, fmt.Sprintf("%d of %d events did not have %s: %s", s.Events-n, s.Events, where(source), what))
 		}
 	}
 	add(s.Config.ID, s.Numbered, "missed and duplicated ids are those of the others")
@@ -217,10 +218,10 @@ func (s *Stream) seenNotes() (notes []string) {
 	return notes
 }
 
-// ids says what came of counting by them.
+// ids describes the counts of missed and duplicated ids.
 func (s *Stream) ids() string {
 	if s.Numbered == 0 {
-		return "none of the events had " + where(s.Config.ID) + ": what was missed is not known"
+		return "none of the events had " + where(s.Config.ID) + ": the number of missed events is unknown"
 	}
 	return fmt.Sprintf("%d missed, %d duplicated", s.Missed, s.Duplicated)
 }

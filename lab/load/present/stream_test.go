@@ -13,7 +13,7 @@ import (
 	"github.com/redline-go/redline/lab/report/screen"
 )
 
-// streamRun is a run of subscribers that nothing is wrong with.
+// streamRun returns a valid run of subscribers.
 func streamRun(t *testing.T) (*Document, *spec.Result) {
 	d, r := closedRun(t)
 	d.Stream = &Stream{Config: StreamConfig{Format: spec.FormatEvents, Stamp: "ts", ID: "@id", Ends: true}}
@@ -47,12 +47,12 @@ func TestStreamSummary(t *testing.T) {
 	})
 }
 
-// Each doubt fails a gate, and no other.
+// Each disturbance fails one gate and no other.
 func TestStreamGates(t *testing.T) {
 	for _, c := range []struct {
 		gate string
 		ill  func(*spec.Result)
-		ok   string // a threshold that takes the gate's place
+		ok   string // a threshold that replaces the gate
 	}{
 		{"events", func(r *spec.Result) { r.Requests, r.Listen.Events = 0, 0 }, ""},
 		{"generator", func(r *spec.Result) { r.GeneratorCPU = 8.1 }, ""},
@@ -83,12 +83,12 @@ func TestStreamGates(t *testing.T) {
 			}
 		})
 	}
-	t.Run("ids that nobody spoke of", func(t *testing.T) {
+	t.Run("default ids that no event has", func(t *testing.T) {
 		d, r := streamRun(t)
 		d.Stream.Config.AnyID, r.Listen.Numbered = true, 0
 		d = fill(t, d, r, "missed<1")
 		text := summaryOf(t, d)
-		if !d.Valid || d.Kept() || !strings.Contains(text, "none of the events had a number in the field id: what was missed is not known\n") {
+		if !d.Valid || d.Kept() || !strings.Contains(text, "none of the events had a number in the field id: the number of missed events is unknown\n") {
 			t.Errorf("valid %v, kept %v\n%s", d.Valid, d.Kept(), text)
 		}
 	})
@@ -97,14 +97,14 @@ func TestStreamGates(t *testing.T) {
 		r.Listen.Numbered, r.Listen.Stamped = r.Listen.Events-5, r.Listen.Events-7
 		d = fill(t, d, r, "missed<1")
 		want := []string{
-			"5 of 20000 events had not a number in the field id: missed and duplicated ids are those of the others",
-			"7 of 20000 events had not a number under the key ts: delays are those of the others",
+			"5 of 20000 events did not have a number in the field id: missed and duplicated ids are those of the others",
+			"7 of 20000 events did not have a number under the key ts: delays are those of the others",
 		}
 		if !d.Valid || !d.Kept() || !slices.Equal(d.Notes, want) {
 			t.Errorf("valid %v, kept %v, notes %q", d.Valid, d.Kept(), d.Notes)
 		}
 	})
-	t.Run("who went as told is not missing", func(t *testing.T) {
+	t.Run("retired subscribers are not missing", func(t *testing.T) {
 		d, r := streamRun(t)
 		r.Listen.Standing, r.Listen.Retired = 990, 10
 		if d = fill(t, d, r, ""); !d.Valid {
@@ -143,7 +143,7 @@ func TestStreamSeries(t *testing.T) {
 	}
 }
 
-// The unit of a time is in its name, and never is not a time.
+// The unit of a time is in the field's name; never is not a time.
 func TestStreamConfig(t *testing.T) {
 	for _, c := range []struct {
 		of   spec.Subscribe

@@ -10,8 +10,8 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Summary writes what a run came to in the columns of a screen: what is wrong
-// with it first, then the figures, then the thresholds. It returns the errors of w.
+// Summary writes the result of a run in the width of a screen: failed gates and remarks first,
+// then the figures, then the thresholds. It returns the errors of w.
 func Summary(w io.Writer, d *Document, on screen.Screen) error {
 	s := summary{screen: on}
 	s.doubts(d)
@@ -42,11 +42,11 @@ type summary struct {
 	screen screen.Screen
 }
 
-// line writes a labelled line, wrapped under its text; one without a label is
-// indented from its second line on.
+// line writes a labelled line, wrapped under its text. Without a label, it is indented from its
+// second line on.
 func (s *summary) line(label, body string) { s.styled("", label, body) }
 
-// styled is line with a style of the label.
+// styled is line with a style for the label.
 func (s *summary) styled(style screen.Style, label, body string) {
 	const column = 12
 	first, rest := s.screen.Paint(style, fmt.Sprintf("%-*s", column, label)), strings.Repeat(" ", column)
@@ -56,12 +56,12 @@ func (s *summary) styled(style screen.Style, label, body string) {
 	s.WriteString(s.screen.Paragraph(first, rest, body))
 }
 
-// loud writes a line without a label whose word stands out.
+// loud writes a line without a label, with a highlighted first word.
 func (s *summary) loud(style screen.Style, word, body string) {
 	s.line("", s.screen.Paint(style, word)+" "+body)
 }
 
-// doubts come first: who reads on knows.
+// doubts writes failed gates and remarks. They precede the figures that they apply to.
 func (s *summary) doubts(d *Document) {
 	failed := d.Failed()
 	for _, g := range failed {
@@ -89,7 +89,7 @@ func (s *summary) search(d *Document) {
 	s.WriteString("\n")
 }
 
-// Describe says how the load was made, in words.
+// Describe returns a description of the load.
 func (d *Document) Describe() string {
 	c := d.Config
 	n, what := c.Connections, "connection"
@@ -163,15 +163,15 @@ func (s *summary) rate(d *Document) {
 		s.line("in flight", d.inFlightText())
 	}
 	if d.Unanswered > 0 {
-		s.line("unanswered", fmt.Sprintf("%d requests; the latencies below have their ages, which are lower bounds", d.Unanswered))
+		s.line("unanswered", fmt.Sprintf("%d requests; the latencies below include their ages, which are lower bounds", d.Unanswered))
 	}
 	if d.Late > 0 {
-		s.line("late", fmt.Sprintf("%d answers after the window, in more than twice the time of any in it; the latencies below have them", d.Late))
+		s.line("late", fmt.Sprintf("%d answers after the window took more than twice as long as any in it; the latencies below include them", d.Late))
 	}
 	s.WriteString("\n")
 }
 
-// latency is a table: a line each distribution.
+// latency writes a table with a line for each distribution.
 func (s *summary) latency(d *Document) {
 	var rows []named
 	line := func(name string, l results.Latency) { rows = append(rows, named{name, l}) }

@@ -8,27 +8,27 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// TLSConfig is how connections were to be secured.
+// TLSConfig is the TLS configuration of connections.
 type TLSConfig struct {
 	ServerName string `json:"server_name"`
-	Insecure   bool   `json:"insecure"` // any certificate was taken
+	Insecure   bool   `json:"insecure"` // any certificate was accepted
 	Resume     bool   `json:"resume"`   // sessions were resumed
 
-	ClientCertificate bool `json:"client_certificate,omitempty"` // the generator had one to show
+	ClientCertificate bool `json:"client_certificate,omitempty"` // the generator had one
 }
 
-// TLS is what the handshakes came to.
+// TLS holds the results of the handshakes.
 type TLS struct {
 	Version    string          `json:"version"` // as "TLS 1.3"
 	Cipher     string          `json:"cipher"`
 	Curve      string          `json:"curve,omitempty"`    // of the key exchange
-	Protocol   string          `json:"protocol,omitempty"` // that ALPN agreed on
+	Protocol   string          `json:"protocol,omitempty"` // negotiated by ALPN
 	Handshakes uint64          `json:"handshakes"`         // since the generator began
-	Resumed    uint64          `json:"resumed"`            // of them
-	Time       results.Latency `json:"time"`               // that one took, from the connection on
+	Resumed    uint64          `json:"resumed"`            // of Handshakes
+	Time       results.Latency `json:"time"`               // duration of a handshake, from the connection
 }
 
-// fillTLS takes the result's part that tells of handshakes.
+// fillTLS adds the part of the result about handshakes.
 func (d *Document) fillTLS(r *spec.Result) (err error) {
 	if r.TLS == nil {
 		return nil
@@ -41,7 +41,7 @@ func (d *Document) fillTLS(r *spec.Result) (err error) {
 	return err
 }
 
-// protocol says what was spoken, unless it was HTTP/1.1 in clear.
+// protocol describes the protocol, unless it was HTTP/1.1 in clear text.
 func (d *Document) protocol() (parts []string) {
 	switch c := d.Config; {
 	case c.HTTP2 && c.Streams > 1 && d.Stream != nil:
@@ -60,7 +60,7 @@ func (d *Document) protocol() (parts []string) {
 	return parts
 }
 
-// handshakes adds the row of TLS to the table of latencies.
+// handshakes adds the TLS row to the table of latencies.
 func (s *summary) handshakes(d *Document, row func(string, results.Latency)) {
 	if d.TLS == nil {
 		return
@@ -68,7 +68,7 @@ func (s *summary) handshakes(d *Document, row func(string, results.Latency)) {
 	row("TLS", d.TLS.Time)
 }
 
-// secure says what was agreed on.
+// secure writes what the handshake negotiated.
 func (s *summary) secure(d *Document) {
 	t := d.TLS
 	if t == nil {

@@ -19,20 +19,20 @@ import (
 	"github.com/redline-go/redline/lab/verdict"
 )
 
-// Connects is what the generator's connections went through.
+// Connects holds the figures of the generator's connections.
 type Connects struct {
 	Made    uint64           `json:"made"`              // since the generator began
-	Time    *results.Latency `json:"time,omitempty"`    // that connecting took, each
-	Early   uint64           `json:"early,omitempty"`   // requests whose answer began before they were written to the end
-	Dropped uint64           `json:"dropped,omitempty"` // ended by the server while nothing was asked of it: no error
+	Time    *results.Latency `json:"time,omitempty"`    // duration of a connect
+	Early   uint64           `json:"early,omitempty"`   // requests whose answer began before they were completely written
+	Dropped uint64           `json:"dropped,omitempty"` // closed by the server while idle: not an error
 }
 
-// InFlight is how many requests were in flight in the window: sent, and neither answered nor
+// InFlight holds the number of requests in flight in the window: sent, and neither answered nor
 // failed.
 type InFlight struct {
 	Mean   float64 `json:"mean"`
-	Max    uint64  `json:"max"`    // of several generators the sum of that of each
-	Places int     `json:"places"` // how many there can be: connections, times the pipeline or the streams
+	Max    uint64  `json:"max"`    // with several generators, the sum of their maxima
+	Places int     `json:"places"` // maximum possible: connections times pipeline, or times streams
 }
 
 func (d *Document) inFlight(r *spec.Result) *InFlight {
@@ -40,7 +40,7 @@ func (d *Document) inFlight(r *spec.Result) *InFlight {
 	return &InFlight{Mean: r.InFlight, Max: r.InFlightMax, Places: c.Connections * max(c.Pipeline, 1) * max(c.Streams, 1)}
 }
 
-// Average prints the mean.
+// Average formats the mean.
 func (f *InFlight) Average() string {
 	digits := 1
 	if f.Mean < 10 {
@@ -49,9 +49,9 @@ func (f *InFlight) Average() string {
 	return strconv.FormatFloat(f.Mean, 'f', digits, 64)
 }
 
-const manyInFlight = 0.90 // of the places, from which on the connections wait for the server
+const manyInFlight = 0.90 // share of the places from which connections count as waiting for the server
 
-// inFlightText says how many there were, and in a closed loop what that says of its limit.
+// inFlightText describes the requests in flight and, in a closed loop, what limits the rate.
 func (d *Document) inFlightText() string {
 	f := d.InFlight
 	text := fmt.Sprintf("%s of %d on average, at most %d", f.Average(), f.Places, f.Max)
@@ -59,14 +59,14 @@ func (d *Document) inFlightText() string {
 	if d.Open != nil || !d.Valid || v == nil || v.CPUs == 0 || d.Generator.Bound || f.Mean < manyInFlight*float64(f.Places) {
 		return text
 	}
-	const full = 1 // a generator, beside which a server is full or not
+	const full = 1 // a generator at its limit, so that only the server's CPUs decide
 	if !verdict.Bound(full, v.CPU.Utilisation) {
 		return text + ": every connection waits for the server, whose CPUs are full"
 	}
 	return text + ": every connection waits for the server, whose CPUs are not full; more connections may reach a higher rate"
 }
 
-// fillUsers takes the result's parts that tell of targets and connections.
+// fillUsers adds the parts of the result about targets and connections.
 func (d *Document) fillUsers(r *spec.Result) (err error) {
 	d.Connects = Connects{Made: r.Connects, Early: r.Early, Dropped: r.Dropped}
 	if d.Connects.Time, err = optional(r.Connect); err != nil {
@@ -92,7 +92,7 @@ func (d *Document) fillUsers(r *spec.Result) (err error) {
 	return d.fillFlows(r)
 }
 
-// fillSums adds the totals that the counts add up to.
+// fillSums sets the totals of the counts.
 func (d *Document) fillSums() {
 	for _, kind := range []string{spec.ErrStatus, spec.ErrLength, spec.ErrBody, spec.ErrCheck} {
 		d.Wrong += d.Errors[kind]
@@ -112,9 +112,9 @@ func (d *Document) fillSums() {
 	d.NoTarget = left
 }
 
-// outside returns what an open loop's failures have beyond the errors of the window: arrivals
-// that failed after it; or which of these errors they have not, as those of arrivals that
-// were due in the warm-up, and of connections.
+// outside compares an open loop's failures with the errors of the window. after is the number of
+// arrivals that failed after the window; other is the number of errors that are not failures,
+// such as those of connections and of arrivals that were due in the warm-up.
 func (d *Document) outside(failures uint64) (after, other uint64) {
 	if d.Open == nil {
 		return 0, 0
@@ -123,7 +123,7 @@ func (d *Document) outside(failures uint64) (after, other uint64) {
 	return failures - min(failures, counted), counted - min(failures, counted)
 }
 
-// targetFigures are what objectives of single targets are held against.
+// targetFigures returns the figures that objectives of single targets are compared with.
 func (d *Document) targetFigures() map[string]objective.Figures {
 	if d.Targets == nil {
 		return nil
@@ -137,7 +137,7 @@ func (d *Document) targetFigures() map[string]objective.Figures {
 	return all
 }
 
-// optional is a distribution that may not be there.
+// optional decodes a distribution that may be absent.
 func optional(encoded string) (*results.Latency, error) {
 	if encoded == "" {
 		return nil, nil
@@ -146,7 +146,7 @@ func optional(encoded string) (*results.Latency, error) {
 	return &l, err
 }
 
-// Asked says in a line what is asked for, and where.
+// Asked describes in one line what is requested, and where.
 func (d *Document) Asked() string {
 	if d.Config.Scenario != "" {
 		return report.Line(filepath.Base(d.Config.Scenario)) + " at " + report.Line(d.URL)
@@ -154,7 +154,7 @@ func (d *Document) Asked() string {
 	return report.Line(d.Config.Method) + " " + report.Line(d.URL)
 }
 
-// behaviour says what users do beside asking.
+// behaviour describes what users do besides sending requests.
 func (d *Document) behaviour() (parts []string) {
 	c := d.Config
 	add := func(yes bool, format string, args ...any) {
@@ -175,8 +175,7 @@ func (d *Document) behaviour() (parts []string) {
 	return parts
 }
 
-// beginnings adds the rows of what comes before an answer's end to the table of
-// latencies.
+// beginnings adds the rows for connects and first bytes to the table of latencies.
 func (s *summary) beginnings(d *Document, row func(string, results.Latency)) {
 	if d.FirstByte != nil {
 		row("first byte", *d.FirstByte)
@@ -186,7 +185,7 @@ func (s *summary) beginnings(d *Document, row func(string, results.Latency)) {
 	}
 }
 
-// connections says what became of them, where there is something to say.
+// connections writes the figures of connections, if any are of interest.
 func (s *summary) connections(d *Document) {
 	if d.Config.PerConnection > 0 || d.Connects.Dropped > 0 || d.Connects.Early > 0 {
 		text := fmt.Sprintf("%d made in all", d.Connects.Made)
@@ -202,13 +201,13 @@ func (s *summary) connections(d *Document) {
 }
 
 const (
-	targetRows  = 40 // of the table on a terminal; the JSON has all
-	targetWidth = 44 // of a name in it, at most
-	targetCell  = 11 // of a figure
+	targetRows  = 40 // maximum rows of the table on a terminal; the JSON has all
+	targetWidth = 44 // maximum width of a name in it
+	targetCell  = 11 // width of a figure
 )
 
-// targets is the table of a scenario's requests. Checks that failed stand below
-// their target.
+// targets writes the table of a scenario's requests. Failed checks are listed below their
+// target.
 func (s *summary) targets(d *Document) {
 	if len(d.Targets) == 0 || d.Config.Scenario == "" && len(d.Targets[0].Checks) == 0 {
 		return
@@ -240,7 +239,7 @@ func (s *summary) targets(d *Document) {
 		}
 	}
 	if n := d.NoTarget; n > 0 {
-		cells := []string{"of no target", "–", s.failed(n)}
+		cells := []string{"no target", "–", s.failed(n)}
 		for range percents {
 			cells = append(cells, "–")
 		}
@@ -248,12 +247,12 @@ func (s *summary) targets(d *Document) {
 	}
 	s.WriteString(table.Print(s.screen))
 	if n := len(d.Targets) - len(list); n > 0 {
-		s.line("", fmt.Sprintf("and %d more with fewer errors or requests, which --json has", n))
+		s.line("", fmt.Sprintf("and %d more with fewer errors or requests, see --json", n))
 	}
 	s.WriteString("\n")
 }
 
-// failed prints a number of errors: one that is not 0 stands out.
+// failed formats a number of errors, and highlights it unless it is 0.
 func (s *summary) failed(n uint64) string {
 	if n == 0 {
 		return "0"
@@ -261,30 +260,29 @@ func (s *summary) failed(n uint64) string {
 	return s.screen.Paint(screen.Bad, fmt.Sprint(n))
 }
 
-// RampStep is a part of a ramp in which the number of connections changed linearly, or
-// stayed.
+// RampStep is a part of a ramp in which the number of connections changed linearly, or was
+// constant.
 type RampStep struct {
 	From  float64 `json:"from_seconds"` // of the window
 	To    float64 `json:"to_seconds"`
 	Begin int     `json:"begin_connections"` // at From
 	End   int     `json:"end_connections"`   // at To
 
-	Requests          uint64          `json:"requests"` // right answers that came in it
+	Requests          uint64          `json:"requests"` // right answers received in it
 	RequestsPerSecond float64         `json:"requests_per_second"`
-	Errors            uint64          `json:"errors"`  // that were counted in it
+	Errors            uint64          `json:"errors"`  // counted in it
 	Latency           results.Latency `json:"latency"` // of Requests, to two digits
 }
 
-// FillRamp adds what the steps of a ramp came to, of which the window was to last a time, to
-// a document that Fill has filled. Steps after the end of a window that was shorter are left
-// out.
+// FillRamp adds the results of a ramp's steps to a document that Fill has filled. window is its
+// planned length. Steps after the end of a shorter window are left out.
 func (d *Document) FillRamp(ramp *arrive.Ramp, window time.Duration, counts []spec.RampStep) error {
 	if ramp == nil {
 		return nil
 	}
 	spans := ramp.Spans(window)
 	if len(spans) != len(counts) {
-		return fmt.Errorf("the generator reports on %d steps of a ramp that has %d: use workers of the same version", len(counts), len(spans))
+		return fmt.Errorf("the generator reports %d steps of a ramp that has %d: use workers of the same version", len(counts), len(spans))
 	}
 	for i, at := range spans {
 		step := RampStep{From: at.From.Seconds(), To: min(at.To.Seconds(), d.Seconds), Begin: at.Begin, End: at.End, Requests: counts[i].Requests, Errors: counts[i].Errors}
@@ -304,12 +302,12 @@ func (d *Document) FillRamp(ramp *arrive.Ramp, window time.Duration, counts []sp
 	return nil
 }
 
-// Time returns when a step was, as 30s–1m30s.
+// Time returns the period of the step, as 30s–1m30s.
 func (s *RampStep) Time() string {
 	return since(s.From).Round(time.Millisecond).String() + "–" + since(s.To).Round(time.Millisecond).String()
 }
 
-// Connections returns how many there were, as 0→100, or 100 if that stayed.
+// Connections returns the number of connections, as 0→100, or 100 if it was constant.
 func (s *RampStep) Connections() string {
 	if s.Begin == s.End {
 		return fmt.Sprint(s.End)
@@ -317,7 +315,7 @@ func (s *RampStep) Connections() string {
 	return fmt.Sprintf("%d→%d", s.Begin, s.End)
 }
 
-// ramp is the table of a ramp's steps.
+// ramp writes the table of a ramp's steps.
 func (s *summary) ramp(d *Document) {
 	if len(d.RampSteps) == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// scenarioRun is one of a scenario in which a check failed now and then.
+// scenarioRun returns a run of a scenario with some failed checks.
 func scenarioRun(t *testing.T) (*Document, *spec.Result) {
 	d, r := closedRun(t)
 	d.URL = "http://127.0.0.1:8080"
@@ -44,13 +44,13 @@ func TestSummaryTargets(t *testing.T) {
 		for len(r.Targets) < targetRows+5 {
 			r.Targets = append(r.Targets, r.Targets[1])
 		}
-		if text := summaryOf(t, fill(t, d, r, "")); !strings.Contains(text, "\nand 5 more with fewer errors or requests, which --json has\n") {
+		if text := summaryOf(t, fill(t, d, r, "")); !strings.Contains(text, "\nand 5 more with fewer errors or requests, see --json\n") {
 			t.Error(text)
 		}
 	})
 }
 
-// The steps of a ramp end with the window, however short it was.
+// The steps of a ramp end with the window, even if it was short.
 func TestSummaryRamp(t *testing.T) {
 	d, r := closedRun(t)
 	d.Config.Ramp = "0, then 5s:64,4s:64,1m:0"
@@ -66,6 +66,6 @@ func TestSummaryRamp(t *testing.T) {
 		t.Errorf("%d steps, %v", len(d.RampSteps), err)
 	}
 	if err := d.FillRamp(ramp, 5*time.Second, []spec.RampStep{half, half}); err == nil {
-		t.Error("two steps are taken for one")
+		t.Error("two steps of counts are accepted for one of the ramp")
 	}
 }
