@@ -25,20 +25,20 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// firstAnswer is what the server said to the request before the run.
+// firstAnswer is the server's answer to the request before the run.
 type firstAnswer struct {
-	addr     netip.AddrPort // that answered, unless it is a Unix socket
-	local    bool           // it is on this machine
-	listener int            // process that made the Unix socket; 0: not known
+	addr     netip.AddrPort // of the server, unless it is a Unix socket
+	local    bool           // the server is on this machine
+	listener int            // process that created the Unix socket; 0: unknown
 	status   int
 	location string // of a redirect
 	kind     string // media type
-	head     []byte // its fields, and
-	body     []byte // the beginning of its body, firstBody bytes at most
+	head     []byte // header fields
+	body     []byte // beginning of the body, at most firstBody bytes
 }
 
-// firstBody is how much of the first answer's body is read, so that the server
-// does not see a broken connection for an ordinary answer.
+// firstBody is the maximum number of bytes of the first answer's body that are read, so that
+// the server does not see a broken connection for an ordinary answer.
 const firstBody = 1 << 20
 
 // reach connects to the server.
@@ -63,8 +63,8 @@ func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Co
 	return conn, a, nil
 }
 
-// listenerOf returns the process that began to listen on the socket at the other end; 0 if it
-// is not one that this process sees. systemd listens for others.
+// listenerOf returns the process that called listen on the peer's socket; 0 if this process
+// cannot see it. systemd may have called listen for another process.
 func listenerOf(conn *net.UnixConn) (pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -83,10 +83,11 @@ func listenerOf(conn *net.UnixConn) (pid int, err error) {
 	return int(cred.Pid), nil
 }
 
-// alertTime is how long a server may take to send a client away that has shown no certificate.
+// alertTime is the time that a server has to reject a client without a certificate.
 const alertTime = 200 * time.Millisecond
 
-// greet connects, and sends no request: what a handshake tells is told before the run.
+// greet connects without a request, so that errors of connect and handshake are reported before
+// the run.
 func (r *request) greet(ctx context.Context, timeout time.Duration) (a firstAnswer, err error) {
 	conn, a, err := r.reach(ctx, timeout)
 	if err != nil {
@@ -106,12 +107,12 @@ func (r *request) greet(ctx context.Context, timeout time.Duration) (a firstAnsw
 	if err := over.SetReadDeadline(time.Now().Add(alertTime)); err != nil {
 		return a, err
 	}
-	_, err = over.Read(make([]byte, 1)) // a server that waits for a request says nothing
+	_, err = over.Read(make([]byte, 1)) // a server that waits for a request sends nothing
 	return a, r.protocol.refused(conn.RemoteAddr(), demanded, err)
 }
 
-// ask sends the request once: a name that does not resolve, a port that is
-// closed or a path that is wrong is told before the run.
+// ask sends the request once, so that a name that does not resolve, a closed port or a wrong
+// path is reported before the run.
 func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer, err error) {
 	conn, a, err := r.reach(ctx, timeout)
 	if err != nil {
@@ -147,24 +148,24 @@ func (r *request) ask(ctx context.Context, timeout time.Duration) (a firstAnswer
 	if r.stream {
 		return a, nil // its body does not end
 	}
-	// What is wrong with the body the run will count under its name.
+	// The run counts errors in the body by kind.
 	_ = conn.SetReadDeadline(time.Now().Add(min(timeout, 5*time.Second)))
 	a.body, _ = io.ReadAll(io.LimitReader(answer.Body, firstBody))
 	var head bytes.Buffer
-	_ = answer.Header.Write(&head) // to memory: it never fails
+	_ = answer.Header.Write(&head) // writing to memory never fails
 	a.head = head.Bytes()
 	return a, nil
 }
 
-// protocol is what is spoken with a server.
+// protocol is the protocol of connections to a server.
 type protocol struct {
-	TLS   *spec.TLS // nil: in clear
+	TLS   *spec.TLS // nil: clear text
 	HTTP2 bool
 	Unix  string // socket of the server; empty: the host and port of the URL
 }
 
-// secure makes a connection secure, if it is to be. demanded tells whether the server wants a
-// certificate of its client.
+// secure performs the TLS handshake on a connection, if there is TLS. It sets demanded if the
+// server requests a client certificate.
 func (t *protocol) secure(ctx context.Context, conn net.Conn, demanded *bool) (net.Conn, error) {
 	if t.TLS == nil {
 		return conn, nil
@@ -198,9 +199,9 @@ func (t *protocol) secure(ctx context.Context, conn net.Conn, demanded *bool) (n
 	return secure, nil
 }
 
-// refused returns an error for a server that demanded a certificate of its client, and ended
-// the connection for the one that it got, or for lack of one; nil if it did not. In TLS 1.3
-// that is known only when the server is read from.
+// refused returns an error if the server demanded a client certificate, and closed the
+// connection because of the certificate or for lack of one; nil otherwise. In TLS 1.3 this is
+// known only after a read.
 func (t *protocol) refused(addr net.Addr, demanded bool, err error) error {
 	op, is := errors.AsType[*net.OpError](err)
 	alert := is && op.Op == "remote error"
@@ -210,18 +211,18 @@ func (t *protocol) refused(addr net.Addr, demanded bool, err error) error {
 	case len(t.TLS.Certificate) > 0:
 		return fmt.Errorf("%v does not accept the certificate of --cert: %w", addr, err)
 	case alert:
-		return fmt.Errorf("%v demands a certificate of its client: name one with --cert FILE and --key FILE", addr)
+		return fmt.Errorf("%v requires a client certificate: name one with --cert FILE and --key FILE", addr)
 	}
-	return fmt.Errorf("%v wants a certificate of its client, and ended the connection: name one with --cert FILE and --key FILE", addr)
+	return fmt.Errorf("%v requests a client certificate, and closed the connection: name one with --cert FILE and --key FILE", addr)
 }
 
-// explain says what the error of a handshake means, and what to write.
+// explain converts the error of a handshake to one that says what to do.
 func (t *protocol) explain(addr net.Addr, err error) error {
 	if _, is := errors.AsType[tls.RecordHeaderError](err); is {
-		return fmt.Errorf("%v does not answer in TLS: write http:// if it speaks in clear", addr)
+		return fmt.Errorf("%v does not use TLS: write http:// if it uses clear text", addr)
 	}
-	// The alert that a server without HTTP/2 sends (RFC 7301, section 3.2) has no type
-	// to be known by.
+	// The alert of a server without HTTP/2 (RFC 7301, section 3.2) has no exported error
+	// type.
 	if t.HTTP2 && strings.HasSuffix(err.Error(), "no application protocol") {
 		return fmt.Errorf("%v does not offer HTTP/2; leave out --http2", addr)
 	}
@@ -229,15 +230,15 @@ func (t *protocol) explain(addr net.Addr, err error) error {
 	if !is {
 		return fmt.Errorf("TLS handshake with %v: %w", addr, err)
 	}
-	hint := "name who signed it with --ca FILE, or write --insecure to load it all the same"
+	hint := "name the certificate of its issuer with --ca FILE, or write --insecure to load it anyway"
 	if _, is := errors.AsType[x509.HostnameError](c.Err); is {
-		hint = "write --server-name NAME with a name that it has, or --insecure to load it all the same"
+		hint = "write --server-name NAME with a name in the certificate, or --insecure to load it anyway"
 	}
 	return fmt.Errorf("the certificate of %v is not trusted: %w; %s", addr, c.Err, hint)
 }
 
-// exchange sends a request, as it is written in HTTP/1.1, over a connection, and returns the
-// answer. end frees what it took; the connection is the caller's.
+// exchange sends a request, given in the form of HTTP/1.1, over a connection, and returns the
+// answer. end frees its resources; the caller closes the connection.
 func (t *protocol) exchange(ctx context.Context, conn net.Conn, method string, u *url.URL, wire []byte) (answer *http.Response, end func(), err error) {
 	if !t.HTTP2 {
 		if _, err := bytes.NewReader(wire).WriteTo(conn); err != nil {
@@ -257,7 +258,7 @@ func (t *protocol) exchange(ctx context.Context, conn net.Conn, method string, u
 		if t.TLS == nil {
 			return heard, nil
 		}
-		return conn, nil // the transport looks at what it is
+		return conn, nil // the transport checks its type
 	}
 	over := &http.Transport{DialContext: given, DialTLSContext: given, DisableCompression: true, Protocols: new(http.Protocols)}
 	over.Protocols.SetHTTP2(t.TLS != nil)
@@ -269,7 +270,7 @@ func (t *protocol) exchange(ctx context.Context, conn net.Conn, method string, u
 	return answer, over.CloseIdleConnections, err
 }
 
-// firstBytes keeps the first bytes that came over a connection.
+// firstBytes keeps the first bytes received on a connection.
 type firstBytes struct {
 	net.Conn
 	mu    sync.Mutex
@@ -287,28 +288,28 @@ func (l *firstBytes) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// closedByServer reports whether an error is the end of a connection by the server.
+// closedByServer reports whether an error means that the server closed the connection.
 func closedByServer(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// http1 is what the answers of HTTP/1 begin with.
+// http1 begins every answer of HTTP/1.
 const http1 = "HTTP/1."
 
-// explain says what a failed exchange in clear text means, if what came tells it.
+// explain explains a failed exchange in clear text, if the received bytes show the reason.
 func (l *firstBytes) explain(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case string(l.first) == http1:
-		return fmt.Errorf("%v answers in HTTP/1: it does not speak HTTP/2 in clear; leave out --http2, or load an https:// URL", l.RemoteAddr())
+		return fmt.Errorf("%v answers in HTTP/1: it does not support HTTP/2 in clear text; leave out --http2, or load an https:// URL", l.RemoteAddr())
 	case len(l.first) == 0 && (l.ended || closedByServer(err)):
-		return fmt.Errorf("%v ended the connection without an answer: it does not speak HTTP/2 in clear; leave out --http2, or load an https:// URL", l.RemoteAddr())
+		return fmt.Errorf("%v closed the connection without an answer: it does not support HTTP/2 in clear text; leave out --http2, or load an https:// URL", l.RemoteAddr())
 	}
 	return err
 }
 
-// portOf is the port that a URL leads to.
+// portOf returns the port of a URL, or the default of its scheme.
 func portOf(u *url.URL) string {
 	if u.Scheme == "https" {
 		return cmp.Or(u.Port(), "443")
@@ -316,7 +317,7 @@ func portOf(u *url.URL) string {
 	return cmp.Or(u.Port(), "80")
 }
 
-// endAfter bounds what is done on a connection, and ends it with ctx.
+// endAfter sets a deadline on a connection, and closes it when ctx ends.
 func endAfter(ctx context.Context, conn net.Conn, timeout time.Duration) (stop func() bool, err error) {
 	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return nil, err

@@ -12,10 +12,10 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// askClear asks a server for HTTP/2 in clear.
+// askClear sends a request to a server over HTTP/2 in clear text.
 func askClear(t *testing.T, addr string) error { return askOnce(t, addr, &protocol{HTTP2: true}) }
 
-// askOnce asks a server for HTTP/2.
+// askOnce sends one request to a server.
 func askOnce(t *testing.T, addr string, spoken *protocol) error {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", addr, time.Minute)
@@ -45,7 +45,7 @@ func askOnce(t *testing.T, addr string, spoken *protocol) error {
 	return answer.Body.Close()
 }
 
-// A secure connection has settled by ALPN what is spoken on it.
+// ALPN negotiates the protocol of a secure connection.
 func TestSecure(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	s.EnableHTTP2 = true
@@ -57,7 +57,7 @@ func TestSecure(t *testing.T) {
 	}
 }
 
-// A server that does not know HTTP/2 in clear is told from one that is silent.
+// A server without HTTP/2 in clear text is distinguished from one that does not answer.
 func TestClear(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	s.Config.Protocols = new(http.Protocols)

@@ -21,14 +21,14 @@ import (
 	"github.com/redline-go/redline/lab/report/screen"
 )
 
-// server is what was found out about the server before the run.
+// server describes the server as found before the run.
 type server struct {
 	addr      string         // that answered
-	status    int            // that answers have to have; of a scenario beside its checks, 0: none
-	processes present.Server // without PIDs when they are not known
+	status    int            // that answers must have, in addition to a scenario's checks; 0: none
+	processes present.Server // without PIDs if they are unknown
 }
 
-// findServer asks the server once, and finds its processes.
+// findServer sends the requests before the run, and finds the server's processes.
 func (p *plan) findServer(ctx context.Context) (server, error) {
 	first, status, err := p.askFirst(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (p *plan) findServer(ctx context.Context) (server, error) {
 			return s, err
 		}
 	}
-	if len(pids) == 0 && first.listener > 0 && len(probe.Tree(first.listener)) > 0 { // who began to listen may have ended
+	if len(pids) == 0 && first.listener > 0 && len(probe.Tree(first.listener)) > 0 { // the process that called listen may have ended
 		pids = []int{first.listener}
 	}
 	if len(pids) == 0 {
@@ -63,14 +63,14 @@ func (p *plan) findServer(ctx context.Context) (server, error) {
 	if err != nil {
 		return s, err
 	}
-	// The generator's own CPU is not the server's as long as that is busy.
+	// The generator keeps its own CPU busy, so the server cannot use it.
 	if s.processes.CPUs = len(without(cpus, p.cpus)); s.processes.CPUs == 0 {
 		s.processes.CPUs = len(cpus)
 	}
 	return s, nil
 }
 
-// askFirst sends what is to be sent before the run. status is that of server.
+// askFirst sends the requests before the run. status is server.status.
 func (p *plan) askFirst(ctx context.Context) (a firstAnswer, status int, err error) {
 	if p.users.scenario == nil {
 		switch a, err = p.request.ask(ctx, p.flags.timeout); {
@@ -100,55 +100,55 @@ func (p *plan) askFirst(ctx context.Context) (a firstAnswer, status int, err err
 	return a, status, nil
 }
 
-// accept holds an answer before the run against the checks.
+// accept applies the checks to an answer before the run.
 func (p *plan) accept(q *ask, a *firstAnswer) error {
 	failed := p.users.checker.Answer(q.target, a.status, a.head, a.body)
 	switch {
 	case failed == "" || p.flags.users.keepGoing && p.users.scenario.Request == nil:
 		return nil
 	case p.users.scenario.Request == nil:
-		return fmt.Errorf("%s: %s %s answers with status %d, and its check does not hold: %s; mend the request, write down what its answer is, or --keep-going", p.users.scenario.Name, q.request.method, q.request.url, a.status, failed)
+		return fmt.Errorf("%s: %s %s answers with status %d, and its check fails: %s; fix the request or its check, or add --keep-going", p.users.scenario.Name, q.request.method, q.request.url, a.status, failed)
 	case slices.Contains(p.flags.users.checks, failed):
-		return fmt.Errorf("%s %s answers with status %d, and --check %q does not hold", q.request.method, q.request.url, a.status, failed)
+		return fmt.Errorf("%s %s answers with status %d, and --check %q fails", q.request.method, q.request.url, a.status, failed)
 	}
 	_, err := a.expected(p.flags.status, &q.request)
 	return err
 }
 
-// expected is the status that every answer has to have.
+// expected returns the status that every answer must have.
 func (a firstAnswer) expected(given int, r *request) (int, error) {
 	switch {
 	case given != 0 && given != a.status:
-		return 0, fmt.Errorf("%s %s answers with status %d, and --status %d expects another", r.method, r.url, a.status, given)
+		return 0, fmt.Errorf("%s %s answers with status %d, but --status expects %d", r.method, r.url, a.status, given)
 	case given == 0 && (a.status < 200 || a.status >= 400):
-		return 0, fmt.Errorf("%s %s answers with status %d; if that is meant, write --status %d", r.method, r.url, a.status, a.status)
+		return 0, fmt.Errorf("%s %s answers with status %d; if that is intended, write --status %d", r.method, r.url, a.status, a.status)
 	}
 	return a.status, nil
 }
 
-// listened refuses a first answer that is no stream, in words.
+// listened returns an error for a first answer that is not a stream.
 func (a firstAnswer) listened(r *request, events bool) error {
 	target := r.url.String()
 	switch {
 	case a.status == http.StatusNoContent:
-		return fmt.Errorf("%s answers with status 204: it wants no subscribers", target)
+		return fmt.Errorf("%s answers with status 204: it accepts no subscribers", target)
 	case a.status >= 300 && a.status < 400 && a.location != "":
-		return fmt.Errorf("%s redirects with status %d to %s, which is not followed: subscribe to that", target, a.status, a.location)
+		return fmt.Errorf("%s redirects with status %d to %s, and redirects are not followed: subscribe to that URL", target, a.status, a.location)
 	case a.status != http.StatusOK:
-		return fmt.Errorf("%s answers with status %d, and a stream with 200", target, a.status)
+		return fmt.Errorf("%s answers with status %d, but a stream has status 200", target, a.status)
 	case events && !subscribe.IsEvents(a.kind):
-		return fmt.Errorf("%s: its answer is not of the media type text/event-stream (%.80s): it is no stream of --sse", target, cmp.Or(a.kind, "it has none"))
+		return fmt.Errorf("%s: the media type of its answer is not text/event-stream (%.80s): it is not a stream for --sse", target, cmp.Or(a.kind, "it has none"))
 	}
 	return nil
 }
 
 const (
-	tryBody = 16 << 20 // longest body that is sent to try a request
-	tryShow = 2 << 10  // bytes of a body that are shown
+	tryBody = 16 << 20 // maximum length of a body that --try sends
+	tryShow = 2 << 10  // maximum bytes of a body that --try shows
 )
 
-// tryOnce has one user do everything once, and shows it. Its exit code is that of
-// a broken threshold when an answer is missing, or fails a check.
+// tryOnce lets one user send every request once, and shows them. The exit code is that of a
+// broken threshold if an answer is missing or fails a check.
 func (p *plan) tryOnce(ctx context.Context, w io.Writer, on screen.Screen) (err error) {
 	compiled, err := p.users.scenario.Plan()
 	if err != nil {
@@ -183,7 +183,7 @@ func (p *plan) tryOnce(ctx context.Context, w io.Writer, on screen.Screen) (err 
 	return err
 }
 
-// tried lays out what tryTarget shows: wrapped on a terminal, and the result in colour.
+// tried formats the text of tryTarget: wrapped on a terminal, and the result in colour.
 func tried(on screen.Screen, text string) string {
 	const mark = 4 // columns
 	var b strings.Builder
@@ -202,7 +202,7 @@ func tried(on screen.Screen, text string) string {
 	return b.String()
 }
 
-// tryTarget sends one request, and shows the result.
+// tryTarget sends one request, and returns the exchange as text.
 func (p *plan) tryTarget(ctx context.Context, u *scenario.User, t *scenario.Target, server string) (text string, good bool, err error) {
 	wire := u.Append(nil, t)
 	var s strings.Builder
@@ -243,7 +243,7 @@ func (p *plan) tryTarget(ctx context.Context, u *scenario.User, t *scenario.Targ
 	return s.String(), failed == "", nil
 }
 
-// show writes text line by line behind a mark, as far as it is text and not long.
+// show writes text line by line after a mark, if it is text, up to a maximum length.
 func show(s *strings.Builder, mark, text string) {
 	if text == "" {
 		return
@@ -253,7 +253,7 @@ func show(s *strings.Builder, mark, text string) {
 		cut--
 	}
 	if text = text[:cut]; !utf8.ValidString(text) {
-		fmt.Fprintf(s, "%s(%d bytes that are no text)\n", mark, size)
+		fmt.Fprintf(s, "%s(%d bytes that are not text)\n", mark, size)
 		return
 	}
 	for l := range strings.Lines(text) {

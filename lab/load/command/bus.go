@@ -24,20 +24,20 @@ import (
 	"github.com/redline-go/redline/lab/report"
 )
 
-// listenPrefix begins the address of a NATS server that the coordinator is itself.
+// listenPrefix begins the address of a NATS server that runs in the coordinator.
 const listenPrefix = "listen:"
 
-// WorkerVerb is that under which the redline command is a worker, and pipeFlag what makes
-// it one that is led over its standard input and output.
+// WorkerVerb is the verb that runs a worker; with pipeFlag it communicates over its standard
+// input and output.
 const (
 	WorkerVerb = "worker"
 	pipeFlag   = "pipe"
 )
 
-// overBus makes the load with workers that join over NATS.
+// overBus generates the load with workers that join over NATS.
 func (s *session) overBus(ctx context.Context, order *spec.Spec, observer *observe.Observer) (measured, error) {
 	remote := *order
-	remote.ServerPIDs = nil // they are none where the workers are: the clocks are read here
+	remote.ServerPIDs = nil // not valid on the machines of the workers: the coordinator reads the CPU times
 	if len(order.ServerPIDs) > 0 {
 		stop, err := observer.ReadClocks(order.ServerPIDs, max(order.Tick/2, time.Millisecond))
 		if err != nil {
@@ -74,20 +74,20 @@ func (s *session) overBus(ctx context.Context, order *spec.Spec, observer *obser
 	return m, errors.Join(err, end())
 }
 
-// fits refuses files that do not go over the bus, before workers come for them.
+// fits rejects files that are too large for the bus, before workers join.
 func fits(orders []fleet.Order, room int64) error {
 	for _, o := range orders {
 		if n := int64(len(o.Spec)); n > room {
-			return cli.Usage("with the files that go to them the orders of a worker have %s, and the NATS server takes %s: send smaller files, or --upload SIZE, which is made up where it is sent; or write --bus nats://HOST:4222 with a server of a larger max_payload",
+			return cli.Usage("with its files, the order of a worker has %s, but the NATS server accepts %s: use smaller files, or --upload SIZE, which workers generate; or write --bus nats://HOST:4222 with a server of a larger max_payload",
 				report.Bytes(float64(n), " "), report.Bytes(float64(room), " "))
 		}
 	}
 	return nil
 }
 
-// invite shows how a worker joins, unless it is started, or is told by a script.
+// invite prints how a worker joins, unless workers are started from here or by a script.
 func (s *session) invite(how string, told bool) {
-	text := fmt.Sprintf("%d workers are waited for; start each as\n  %s", s.plan.workers, how)
+	text := fmt.Sprintf("waiting for %d workers; start each as\n  %s", s.plan.workers, how)
 	switch {
 	case s.plan.flags.kube.kubernetes || told && s.plan.flags.quiet:
 	case s.live != nil:
@@ -97,13 +97,13 @@ func (s *session) invite(how string, told bool) {
 	}
 }
 
-// both calls one function after the other.
+// both calls two functions in order.
 func both(first, then func() error) func() error {
 	return func() error { return errors.Join(first(), then()) }
 }
 
-// busIdentity is who the workers of a run are: what the environment says of it, and
-// what nobody can guess for the rest. It has no URL yet.
+// busIdentity returns the run's name and token from the environment, or random ones. The
+// address has no URL yet.
 func busIdentity(credentials string) bus.Address {
 	a := bus.New("")
 	a.Run, a.Token = cmp.Or(os.Getenv(kube.EnvRun), a.Run), cmp.Or(os.Getenv(kube.EnvToken), a.Token)
@@ -111,10 +111,10 @@ func busIdentity(credentials string) bus.Address {
 	return a
 }
 
-// openBus connects the coordinator with the NATS server that where names, for which it
-// waits for so long, and which it starts if it is to be its own. invite gets the
-// command line with which a worker joins; told says that run and token were given, so
-// that who starts the workers knows them. end ends connection and server.
+// openBus connects the coordinator to the NATS server at where, for up to wait, or starts the
+// server if where says so. invite receives the command line with which a worker joins; told is
+// true if run and token were given, so that a script can know them. end closes connection and
+// server.
 func openBus(ctx context.Context, where string, wait time.Duration, a bus.Address, invite func(how string, told bool)) (coordinator bus.CoordinatorConn, end func() error, err error) {
 	a.URL = where
 	stop := func() {}
@@ -135,7 +135,7 @@ func openBus(ctx context.Context, where string, wait time.Duration, a bus.Addres
 		}
 		a.URL = broker.URL(host)
 	}
-	patient, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("it did not come within %v, see --wait", wait))
+	patient, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("no connection within %v, see --wait", wait))
 	defer cancel()
 	if coordinator, err = bus.Coordinator(patient, a); err != nil {
 		stop()
@@ -148,7 +148,7 @@ func openBus(ctx context.Context, where string, wait time.Duration, a bus.Addres
 	}, nil
 }
 
-// joinCommand is how a worker joins. A token that was given is not repeated.
+// joinCommand returns the command with which a worker joins. It does not repeat a given token.
 func joinCommand(a bus.Address, where string) (line string, told bool) {
 	token := os.Getenv(kube.EnvToken) != ""
 	line = kube.EnvRun + "=" + a.Run
@@ -165,19 +165,19 @@ type Worker struct {
 	pipe                   bool
 }
 
-// Bind makes the flags.
+// Bind adds the flags to f.
 func (w *Worker) Bind(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.StringVar(&w.bus, "bus", "", "`URL` of the NATS server (default: REDLINE_NATS)")
-	f.StringVar(&w.name, "name", "", "what the result calls the machine (default: its host name)")
+	f.StringVar(&w.name, "name", "", "`NAME` of the machine in the result (default: its host name)")
 	f.StringVar(&w.credentials, "bus-credentials", "", "`FILE` with the NATS user's JWT and seed")
-	f.DurationVar(&w.wait, "wait", 2*time.Minute, "for the server, and for the run to begin")
-	f.BoolVar(&w.pipe, pipeFlag, false, "be led over standard input and output")
+	f.DurationVar(&w.wait, "wait", 2*time.Minute, "maximum time until the server is connected and the run begins")
+	f.BoolVar(&w.pipe, pipeFlag, false, "communicate over standard input and output")
 	f.Lookup(pipeFlag).Hidden = true
 }
 
-// Run works until the run that it joins is over. It returns a [cli.UsageError] for
-// flags, or an environment, that cannot be meant.
+// Run works until the run that it joins is over. It returns a [cli.UsageError] for wrong flags
+// or a wrong environment.
 func (w *Worker) Run(ctx context.Context) error {
 	member := fleet.Worker{Index: -1, Host: w.name, Generate: fleet.Generate, Patience: w.wait}
 	if w.pipe {
@@ -213,13 +213,13 @@ func (w *Worker) Run(ctx context.Context) error {
 		return w.ended(ctx, err)
 	}
 	err = member.Work(ctx, conn)
-	// Who was told that all is done has nothing more to send, and the server may have
-	// ended with the coordinator by now; of another end Work has said the reason.
+	// After a regular end there is nothing left to send, and the server may already have
+	// ended with the coordinator; otherwise Work has returned the reason.
 	_ = conn.Close()
 	return w.ended(ctx, err)
 }
 
-// ended is how the command ends.
+// ended returns the error that the command ends with.
 func (w *Worker) ended(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

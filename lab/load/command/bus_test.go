@@ -11,7 +11,7 @@ import (
 	"github.com/redline-go/redline/lab/load/fleet/kube"
 )
 
-// What is printed lets a worker in; a token that was given is not printed.
+// The printed command joins a worker; a given token is not printed.
 func TestOpenBus(t *testing.T) {
 	for _, given := range []bool{false, true} {
 		t.Setenv(kube.EnvRun, "")
@@ -51,8 +51,8 @@ func TestOpenBus(t *testing.T) {
 	}
 }
 
-// A worker that was told to stop has ended well, even if the server ended with the
-// coordinator before it could say anything more.
+// A worker that received the order to stop ends without an error, even if the server ends with
+// the coordinator first.
 func TestWorkerOutlivesItsServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -106,14 +106,14 @@ func TestCheckBusAddress(t *testing.T) {
 	}
 }
 
-// A server that is not there is waited for as long as was said, and named.
+// openBus waits for an absent server as long as requested; the error names it.
 func TestOpenBusNowhere(t *testing.T) {
 	invited := false
 	_, _, err := openBus(t.Context(), "nats://me:secret@127.0.0.1:1", 300*time.Millisecond, busIdentity(""), func(string, bool) { invited = true })
 	if err == nil || invited || strings.Contains(err.Error(), "secret") {
 		t.Fatalf("invited: %v, %v", invited, err)
 	}
-	for _, want := range []string{"connect to the NATS server at nats://127.0.0.1:1: ", "it did not come within 300ms, see --wait"} {
+	for _, want := range []string{"connect to the NATS server at nats://127.0.0.1:1: ", "no connection within 300ms, see --wait"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %q", err, want)
 		}

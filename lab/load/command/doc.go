@@ -1,14 +1,14 @@
-// Package command is the verb load, from its flags to its exit code. Each step hands a
-// value to the next one:
+// Package command is the verb load, from its flags to its exit code. Each step passes a value
+// to the next one:
 //
-//	flags.go      Flags     what was written
-//	plan*.go      plan      what it means; nothing changes it afterwards
-//	before.go     server    who answers before the run, and how; ask.go speaks with it
-//	run.go        session   what the runs need on this machine; Run is all of it in order
-//	generate.go   measured  what generator processes report, observed by load/observe
+//	flags.go      Flags     the command line as written
+//	plan*.go      plan      the resolved flags; immutable
+//	before.go     server    the server, as found before the run; ask.go sends the requests
+//	run.go        session   resources of the runs on this machine; Run executes all steps
+//	generate.go   measured  reports of generator processes, observed by load/observe
 //	document.go   Document  completed and judged, printed and saved; the exit code
 //
-// Beside the line: find.go repeats the run for --find, bus.go has both ends of a run whose
-// workers are on other machines, with the verb worker, and kubernetes.go writes its
-// manifests and starts its pods.
+// In addition: find.go repeats the run for --find, bus.go has both ends of a run with workers
+// on other machines, including the verb worker, and kubernetes.go writes manifests and starts
+// pods.
 package command

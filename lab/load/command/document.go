@@ -25,7 +25,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// document is a run's before it began: what is asked for, and of whom.
+// document returns the document of a run before it begins: the requested load, and its target.
 func (s *session) document(words string) *present.Document {
 	p := s.plan
 	d := &present.Document{
@@ -53,7 +53,7 @@ func (s *session) document(words string) *present.Document {
 	return d
 }
 
-// describeUsers puts into the document what users do.
+// describeUsers adds the behaviour of users to the document.
 func (p *plan) describeUsers(c *present.Config) {
 	c.Unix = p.flags.users.unix
 	c.Think, c.Checks = p.flags.users.think, p.flags.users.checks
@@ -71,7 +71,7 @@ func (p *plan) describeUsers(c *present.Config) {
 	}
 }
 
-// describeProtocol puts into it what is spoken.
+// describeProtocol adds the protocol.
 func (p *plan) describeProtocol(c *present.Config) {
 	if c.HTTP2 = p.flags.protocol.http2; p.flags.protocol.http2 {
 		c.Streams = p.flags.protocol.streams
@@ -81,15 +81,15 @@ func (p *plan) describeProtocol(c *present.Config) {
 	}
 }
 
-// audience is what a document has of the subscribers before the run.
+// audience returns the part of a document about subscribers before the run.
 func (p *plan) audience() *present.Stream {
 	c := present.StreamConfigOf(p.subscribers)
 	c.AnyID = p.flags.streams.ids == ""
 	return &present.Stream{Config: c}
 }
 
-// conclude completes the document of a run with what was measured, and judges it.
-// A run that was given up has a document, and is an error.
+// conclude completes the document of a run with the measurements, and judges it. An aborted run
+// has a document, and is an error.
 func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, thresholds []objective.Objective) error {
 	result := m.result
 	if result.Cut {
@@ -124,8 +124,8 @@ func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, 
 	return nil
 }
 
-// addWorkers adds the workers, if there are several, to a document that has the sum of
-// their results.
+// addWorkers adds the workers, if there are several, to a document that has the sum of their
+// results.
 func (m measured) addWorkers(d *present.Document, target float64) error {
 	if m.outcome == nil {
 		return nil
@@ -148,7 +148,7 @@ func (m measured) addWorkers(d *present.Document, target float64) error {
 	return nil
 }
 
-// printAndSave prints the summary and saves the files that were asked for.
+// printAndSave prints the summary and saves the requested files.
 func (p *plan) printAndSave(c *cobra.Command, d *present.Document) error {
 	for _, out := range []struct {
 		path  string
@@ -186,7 +186,7 @@ func (p *plan) printAndSave(c *cobra.Command, d *present.Document) error {
 	return d.Encode(c.OutOrStdout())
 }
 
-// exit is how the command ends.
+// exit returns the error that the command ends with.
 func (p *plan) exit(ctx context.Context, d *present.Document, err error) error {
 	switch {
 	case ctx.Err() != nil:

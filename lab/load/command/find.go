@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	findStart     = 1000.0 // requests a second of the first step, when --rate says nothing
+	findStart     = 1000.0 // requests a second of the first step, without --rate
 	findPrecision = 0.05
 	findConfirm   = 2
 	findAgain     = 2
 	findTrials    = 60
 )
 
-// search looks for the highest rate that keeps the objective. The document is
-// that of the last run at that rate, or of the last run at all when there is none.
+// search searches for the highest rate that keeps the objective. It returns the document of the
+// last run at that rate, or of the last run if there is no such rate.
 func (s *session) search(ctx context.Context) (*present.Document, error) {
 	low := s.lowest()
 	options := objective.SearchOptions{
@@ -62,8 +62,8 @@ func (s *session) search(ctx context.Context) (*present.Document, error) {
 	return doc, err
 }
 
-// lowest is the rate below which a window does not hold the samples that the
-// objective takes, with a tenth to spare.
+// lowest returns the rate below which a window has too few samples for the objective, with a
+// margin of a tenth.
 func (s *session) lowest() float64 {
 	most := uint64(1)
 	for _, o := range s.plan.find {
@@ -83,7 +83,7 @@ func (s *session) trial(ctx context.Context, rate float64) (*present.Document, o
 	return doc, judge(doc, s.plan.find), nil
 }
 
-// judge says what a run means to the search.
+// judge returns the result of a run as a trial of the search.
 func judge(doc *present.Document, objectives []objective.Objective) objective.Trial {
 	t := objective.Trial{Verdict: objective.Kept, P50: doc.Latency.P50, P99: doc.Latency.P99}
 	broken, bounded := "", true
@@ -99,7 +99,7 @@ func judge(doc *present.Document, objectives []objective.Objective) objective.Tr
 		}
 	}
 	if broken == "" && bounded {
-		return t // whatever disturbed the run has made it slower, not faster
+		return t // a disturbance makes a run slower, not faster
 	}
 	if ok, why := doc.Believed(); !ok {
 		t.Verdict, t.Why = objective.Invalid, why
@@ -109,7 +109,7 @@ func judge(doc *present.Document, objectives []objective.Objective) objective.Tr
 	return t
 }
 
-// stepLine is what is printed of a step.
+// stepLine returns the line that is printed for a step.
 func stepLine(rate float64, phase string, t objective.Trial) string {
 	text := fmt.Sprintf("%-8s %8s/s  p50 %-8s p99 %-8s  %s", phase, report.PerSecond(rate),
 		report.Quantile(t.P50, " "), report.Quantile(t.P99, " "), t.Verdict)

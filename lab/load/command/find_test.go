@@ -8,8 +8,8 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// TestJudge takes a trial that has kept the objective although something disturbed it for
-// kept: without that it would have been faster. One that has not proves nothing then.
+// TestJudge checks that a disturbed trial that kept the objective counts as kept: without the
+// disturbance it would have been faster. A disturbed trial that broke it proves nothing.
 func TestJudge(t *testing.T) {
 	late := results.Gate{Name: "send lag", Text: "requests left too late"}
 	steal := results.Gate{Name: "steal", Text: "the hypervisor took it"}

@@ -17,11 +17,11 @@ import (
 	"github.com/redline-go/redline/lab/spawn"
 )
 
-// endPatience is how long an interrupted generator has to bring its result: it
-// waits a second for what is under way.
+// endPatience is the time that an interrupted generator has to return its result: it waits a
+// second for requests in flight.
 const endPatience = 10 * time.Second
 
-// order is what the generators are told, all of them together.
+// order returns the specification of the load for all generators together.
 func (p *plan) order(to *server, arrivals *arrive.Plan) *spec.Spec {
 	users := &p.flags.users
 	s := &spec.Spec{
@@ -47,15 +47,14 @@ func (p *plan) order(to *server, arrivals *arrive.Plan) *spec.Spec {
 	return s
 }
 
-// longTick is the distance of the time series' points unless the window is short, or very
-// long.
+// longTick is the interval of the time series' points unless the window is short or very long.
 const longTick = 200 * time.Millisecond
 
-// shortTick is the distance in windows that are as short as they may be, or shorter.
+// shortTick is the interval in windows of the minimum length, or shorter.
 const shortTick = 20 * time.Millisecond
 
-// tickOf is the distance of the time series' points: five a second, one in runs
-// of more than five minutes, and five points at least.
+// tickOf returns the interval of the time series' points: five points a second, one a second in
+// runs of more than five minutes, and at least five points.
 func tickOf(window time.Duration) time.Duration {
 	if window > 5*time.Minute {
 		return time.Second
@@ -63,14 +62,14 @@ func tickOf(window time.Duration) time.Duration {
 	return min(longTick, window/5)
 }
 
-// measured is what generators have measured.
+// measured holds the measurements of the generators.
 type measured struct {
-	result  *spec.Result   // of all of them together
-	outcome *fleet.Outcome // of several workers; nil: there was one generator
-	workers []*spec.Result // by worker; nil of a lost one
+	result  *spec.Result   // sum of all generators
+	outcome *fleet.Outcome // with several workers; nil: there was one generator
+	workers []*spec.Result // by worker; nil for a lost one
 }
 
-// generate makes the load, with one generator or several, which are observed.
+// generate generates the load, with one generator or several, and observes them.
 func (s *session) generate(ctx context.Context, order *spec.Spec, observer *observe.Observer) (measured, error) {
 	switch {
 	case ctx.Err() != nil:
@@ -98,8 +97,8 @@ func (s *session) generate(ctx context.Context, order *spec.Spec, observer *obse
 	return m, errors.Join(err, p.Close(), release())
 }
 
-// oneGenerator runs a generator process to its result. The end of ctx asks it for
-// the result now.
+// oneGenerator runs a generator process and returns its result. If ctx ends, it asks the
+// process for the result at once.
 func (s *session) oneGenerator(ctx context.Context, order *spec.Spec, observer *observe.Observer) (*spec.Result, error) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -129,9 +128,9 @@ func (s *session) oneGenerator(ctx context.Context, order *spec.Spec, observer *
 	return result, errors.Join(err, release())
 }
 
-// processes starts the workers of this machine, each on one of the CPUs in turn.
-// They end with this process, because their input ends. The guard ends them as well, until
-// release is called after their end.
+// processes starts the workers of this machine, each on one of the CPUs in turn. They end with
+// this process, because their input ends. Until release is called after their end, the guard
+// ends them too.
 func (s *session) processes() (p *fleet.Processes, release func() error, err error) {
 	var releases []func() error
 	release = func() (err error) {
@@ -160,11 +159,11 @@ func (s *session) processes() (p *fleet.Processes, release func() error, err err
 	return p, release, err
 }
 
-// coordinate carries out a run with workers that are there or will come.
+// coordinate executes a run with workers that have joined or will join.
 func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders []fleet.Order, order *spec.Spec, observer *observe.Observer) (measured, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var closed spec.Result // what was observed at the windows' end
+	var closed spec.Result // observations at the end of the windows
 	see := func(e spec.Event) {
 		if err := observer.Event(e); err != nil {
 			stop(err)
@@ -176,7 +175,7 @@ func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders 
 		OnLost:  s.live.Say,
 		OnStart: observer.LoadBegins,
 		OnPoint: func(p fleet.Point) {
-			if p.Seconds < order.Tick.Seconds()/4 { // the sliver that clocks left
+			if p.Seconds < order.Tick.Seconds()/4 { // a short rest caused by the clocks
 				return
 			}
 			tick := tickOfPoint(p, order.Warmup)
@@ -190,7 +189,7 @@ func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders 
 			case fleet.Opened:
 				see(spec.Event{Window: true})
 			case fleet.Closed:
-				see(spec.Event{Result: &closed}) // the figures follow
+				see(spec.Event{Result: &closed}) // the figures follow later
 			}
 		},
 	}
@@ -202,7 +201,7 @@ func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders 
 		return measured{}, cause // the server could not be read
 	}
 	sum, each, err := fleet.Merge(o)
-	if sum != nil && closed.Foreign != nil { // the workers are here, and compete with one another
+	if sum != nil && closed.Foreign != nil { // the workers are on this machine and compete with each other
 		sum.Steal, sum.Foreign = closed.Steal, closed.Foreign
 	}
 	for _, result := range append(slices.Clone(each), sum) {
@@ -211,7 +210,7 @@ func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders 
 	return measured{result: sum, outcome: o, workers: each}, err
 }
 
-// tickOfPoint is a point of the common series as one generator would report it.
+// tickOfPoint converts a point of the combined series to a tick of one generator.
 func tickOfPoint(p fleet.Point, warmup time.Duration) *spec.Tick {
 	return &spec.Tick{
 		T: p.T - warmup.Seconds(), Seconds: p.Seconds, Requests: p.Requests, Errors: p.Errors, P50: p.P50, P95: p.P95, P99: p.P99,

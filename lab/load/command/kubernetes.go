@@ -27,20 +27,21 @@ import (
 
 const (
 	kubectl     = "kubectl"
-	clusterWait = 5 * time.Minute  // for pods, whose image may have to be pulled
-	clusterTime = 10 * time.Minute // of a Job, beyond its run
+	clusterWait = 5 * time.Minute  // until the pods run, whose image may have to be pulled
+	clusterTime = 10 * time.Minute // of a Job, in addition to its run
 	deleteTime  = 30 * time.Second
 )
 
-// ofKubernetes are the flags that say nothing without --kubernetes.
+// ofKubernetes lists the flags that require --kubernetes.
 var ofKubernetes = []string{"apply", "image", "namespace", "manifests", "kube-context", "pod-cpu", "pod-memory"}
 
-// checkKubernetes refuses what a cluster cannot do, and what is said of none.
+// checkKubernetes rejects flags that a run in a cluster does not support, and flags of a
+// cluster without --kubernetes.
 func (p *plan) checkKubernetes(changed func(string) bool) error {
 	l := &p.flags.kube
 	if !l.kubernetes {
 		if i := slices.IndexFunc(ofKubernetes, changed); i >= 0 {
-			return fmt.Errorf("--%s is about a run in a cluster: write --kubernetes as well", ofKubernetes[i])
+			return fmt.Errorf("--%s is for a run in a cluster: add --kubernetes", ofKubernetes[i])
 		}
 		return nil
 	}
@@ -50,19 +51,19 @@ func (p *plan) checkKubernetes(changed func(string) bool) error {
 	}
 	switch {
 	case p.flags.find != "":
-		return errors.New("--find starts many runs, and a pod is there for one: leave out --find or --kubernetes")
+		return errors.New("--find starts many runs, and a pod serves one: leave out --find or --kubernetes")
 	case l.image == "":
 		return errors.New("--kubernetes: name the image of the pods, as --image registry.example/redline:1")
 	case !l.apply:
 		return p.checkCluster(changed, own)
 	case changed("bus-credentials"):
-		return errors.New("--bus-credentials: pods do not have the file; write who they are into the URL, as --bus nats://USER:PASSWORD@10.0.0.1:4222")
+		return errors.New("--bus-credentials: pods do not have the file; put user and password into the URL, as --bus nats://USER:PASSWORD@10.0.0.1:4222")
 	case changed("manifests"):
-		return errors.New("--apply hands the manifests to kubectl: leave out one of --apply and --manifests")
+		return errors.New("--apply passes the manifests to kubectl: leave out --apply or --manifests")
 	case p.flags.fleet.bus == "":
-		return errors.New("--apply leads the workers from here: name a NATS server that the pods reach as well, as --bus nats://10.0.0.1:4222 or, for one of this machine, listen:10.0.0.2:4222")
+		return errors.New("--apply coordinates the workers from here: name a NATS server that the pods can reach, as --bus nats://10.0.0.1:4222 or, for a server on this machine, listen:10.0.0.2:4222")
 	case own:
-		host, _, _ := net.SplitHostPort(listen) // was checked
+		host, _, _ := net.SplitHostPort(listen) // checked before
 		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 			return fmt.Errorf("--bus %s: write the address at which the pods reach this machine, as listen:10.0.0.2:4222", p.flags.fleet.bus)
 		}
@@ -73,7 +74,7 @@ func (p *plan) checkKubernetes(changed func(string) bool) error {
 	return nil
 }
 
-// checkPods refuses what Kubernetes would not take.
+// checkPods rejects values that Kubernetes would not accept.
 func (p *plan) checkPods() error {
 	l := &p.flags.kube
 	switch {
@@ -89,7 +90,7 @@ func (p *plan) checkPods() error {
 	return nil
 }
 
-// checkCluster is checkKubernetes for a run whose coordinator is a pod as well.
+// checkCluster is checkKubernetes for a run whose coordinator is also a pod.
 func (p *plan) checkCluster(changed func(string) bool, own bool) error {
 	if own {
 		return fmt.Errorf("--bus %s: in a cluster the coordinator's pod listens; leave it out, or name a server as nats://nats.infra:4222", p.flags.fleet.bus)
@@ -100,17 +101,17 @@ func (p *plan) checkCluster(changed func(string) bool, own bool) error {
 		}
 	}
 	if p.flags.protocol.cert != "" {
-		return errors.New("--cert: its private key would be in the manifests; lead the run from here with --apply, or leave it out")
+		return errors.New("--cert: its private key would be in the manifests; coordinate the run from here with --apply, or leave it out")
 	}
 	for _, flag := range []string{"cpu", "pid", "bus-credentials", "control", "profile", "profile-dir"} {
 		if changed(flag) {
-			return fmt.Errorf("--%s is about this machine: leave it out of a run in a cluster", flag)
+			return fmt.Errorf("--%s applies to this machine: leave it out of a run in a cluster", flag)
 		}
 	}
 	return nil
 }
 
-// kubeFleet is what the objects of a run have in common.
+// kubeFleet returns what the objects of a run have in common.
 func (p *plan) kubeFleet(a bus.Address) kube.Fleet {
 	l := &p.flags.kube
 	return kube.Fleet{
@@ -120,8 +121,8 @@ func (p *plan) kubeFleet(a bus.Address) kube.Fleet {
 	}
 }
 
-// unreachable says why pods do not reach a server at a name that is their own, unless they
-// use the network of its machine; or "".
+// unreachable returns why pods cannot reach a server at a loopback name, unless they use the
+// host's network; "" if they can.
 func unreachable(u *url.URL) string {
 	host := u.Hostname()
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
@@ -130,7 +131,7 @@ func unreachable(u *url.URL) string {
 	return ""
 }
 
-// writeManifests writes the manifests of a run that is made in a cluster altogether.
+// writeManifests writes the manifests of a run that takes place entirely in a cluster.
 func (p *plan) writeManifests(c *cobra.Command, rawURL string) error {
 	if doubt := unreachable(p.request.url); doubt != "" {
 		fmt.Fprintln(c.ErrOrStderr(), "redline: note:", doubt)
@@ -143,7 +144,7 @@ func (p *plan) writeManifests(c *cobra.Command, rawURL string) error {
 	}
 	text, err := kube.Render(f)
 	if err != nil {
-		return cli.Misuse(err) // what is left to be wrong is the command line's files
+		return cli.Misuse(err) // the remaining errors are about files of the command line
 	}
 	if p.flags.kube.manifests == "-" {
 		_, err = c.OutOrStdout().Write(text)
@@ -153,14 +154,14 @@ func (p *plan) writeManifests(c *cobra.Command, rawURL string) error {
 		return fmt.Errorf("save the manifests: %w", err)
 	}
 	if !p.flags.quiet {
-		_, err = fmt.Fprintf(c.ErrOrStderr(), "%s holds the run's secret. Begin with kubectl apply -f %s; the result is the log: kubectl logs -f job/%s-coordinator\n",
+		_, err = fmt.Fprintf(c.ErrOrStderr(), "%s contains the run's secret. Start it with kubectl apply -f %s; the result is the log: kubectl logs -f job/%s-coordinator\n",
 			p.flags.kube.manifests, p.flags.kube.manifests, f.Name)
 	}
 	return err
 }
 
-// coordinatorArguments are those of the coordinator's pod: the command line without what was
-// about writing manifests, and the files that it names, which it finds there.
+// coordinatorArguments returns the arguments of the coordinator's pod: the command line without
+// the flags for writing manifests; and the files that it names, which the pod contains.
 func (p *plan) coordinatorArguments(flags *pflag.FlagSet, rawURL string) (args []string, files map[string][]byte, err error) {
 	where := p.flags.fleet.bus
 	if where == "" {
@@ -203,7 +204,7 @@ func (p *plan) coordinatorArguments(flags *pflag.FlagSet, rawURL string) (args [
 	return args, files, err
 }
 
-// inCluster puts a file among those of the pod, and returns its name there.
+// inCluster adds a file to those of the pod, and returns its name there.
 func inCluster(files map[string][]byte, path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -217,7 +218,7 @@ func inCluster(files map[string][]byte, path string) (string, error) {
 	return kube.FilesDir + "/" + name, nil
 }
 
-// thinkInCluster is inCluster for a think time, which may be one of a file.
+// thinkInCluster is inCluster for a think time, which may name a file.
 func thinkInCluster(files map[string][]byte, think string) (string, error) {
 	name, ok := dist.File(think)
 	if !ok {
@@ -227,7 +228,7 @@ func thinkInCluster(files map[string][]byte, think string) (string, error) {
 	return "file:" + there, err
 }
 
-// targetsInCluster is inCluster for a scenario, and the files that it names.
+// targetsInCluster is inCluster for a scenario and the files that it names.
 func targetsInCluster(files map[string][]byte, path, base string) (there string, err error) {
 	if path == "-" {
 		return "", errors.New("--targets -: a pod has no standard input; name a file")
@@ -248,7 +249,7 @@ func targetsInCluster(files map[string][]byte, path, base string) (there string,
 	return kube.FilesDir + "/" + filepath.Base(path), nil
 }
 
-// applyWorkers starts the workers in the cluster. remove deletes what was made.
+// applyWorkers starts the workers in the cluster. remove deletes the created objects.
 func (s *session) applyWorkers(ctx context.Context, a bus.Address) (remove func() error, err error) {
 	text, err := kube.Render(s.plan.kubeFleet(a))
 	if err != nil {
@@ -266,7 +267,7 @@ func (s *session) applyWorkers(ctx context.Context, a bus.Address) (remove func(
 	}
 	said, err := kube.Apply(ctx, kubectl, text, flags...)
 	if err != nil {
-		return nil, errors.Join(err, remove()) // a part of it may be there
+		return nil, errors.Join(err, remove()) // some objects may exist
 	}
 	s.live.Say(said)
 	return remove, nil

@@ -23,17 +23,17 @@ import (
 )
 
 const (
-	profileSpare    = 500 * time.Millisecond // of the window, for the profiles of a moment
-	shortestProfile = 2 * time.Second        // window with profiles
+	profileSpare    = 500 * time.Millisecond // time of the window for snapshot profiles
+	shortestProfile = 2 * time.Second        // minimum window with profiles
 )
 
-// plan is what the flags mean. Nothing changes it once it is made: what the run finds
-// out is in other values.
+// plan holds the resolved flags. It is immutable once it is made: results of the run are in
+// other values.
 type plan struct {
-	flags Flags // as they were written; where there is a field below, that one counts
+	flags Flags // as written; a field below has precedence
 
 	seed         uint64
-	duration     time.Duration // of the window, at most
+	duration     time.Duration // maximum length of the window
 	tick         time.Duration // between the points of the time series
 	workers      int
 	request      request
@@ -44,16 +44,16 @@ type plan struct {
 	rampText     string       // ramp in words
 	thresholds   []objective.Objective
 	find         []objective.Objective
-	percents     []float64       // that tables show; none: the usual ones
+	percents     []float64       // shown in tables; none: the defaults
 	cpus         []int           // of the generator
-	protocol     *protocol       // what is spoken with the server
-	subscribers  *spec.Subscribe // nil: requests are sent, and nobody subscribes
+	protocol     *protocol       // of connections to the server
+	subscribers  *spec.Subscribe // nil: a load of requests
 	runtime      observe.RuntimeOptions
 	export       export.Options
-	notes        []string // what was chosen that the user should know of
+	notes        []string // automatic choices that the user should know
 }
 
-// resolve turns the flags into a plan. Its errors say what to write instead.
+// resolve converts the flags to a plan. Its errors say what to write instead.
 func (l *Flags) resolve(rawURL string, changed func(string) bool) (*plan, error) {
 	p := &plan{flags: *l, seed: l.seed, duration: l.duration, workers: l.fleet.workers}
 	if !changed("seed") {
@@ -107,23 +107,23 @@ func (l *Flags) checkNumbers() error {
 	return nil
 }
 
-// checkTogether refuses flags that say nothing together.
+// checkTogether rejects combinations of flags that make no sense.
 func (l *Flags) checkTogether(changed func(string) bool) error {
 	open := l.rate != "" || l.stages != "" || l.find != ""
 	for _, flag := range []string{"arrivals", "seed", "burst"} {
 		if changed(flag) && !open && !(flag == "seed" && l.draws()) {
-			return fmt.Errorf("--%s is about an open loop: give it a rate with --rate, --stages or --find", flag)
+			return fmt.Errorf("--%s is for an open loop: add a rate with --rate, --stages or --find", flag)
 		}
 	}
 	switch {
 	case open && l.pipeline > 1:
 		return errors.New("--pipeline is for a closed loop: leave out --rate, --stages and --find, or --pipeline")
 	case l.find != "" && (l.stages != "" || l.burst != ""):
-		return errors.New("--find tries one even rate after the other: leave out --stages and --burst")
+		return errors.New("--find tries constant rates: leave out --stages and --burst")
 	case l.find != "" && len(l.thresholds) > 0:
-		return errors.New("--find and --threshold: write all that is to be kept into --find")
+		return errors.New("--find and --threshold: write all objectives into --find")
 	case l.body != "" && l.bodyFile != "":
-		return errors.New("--body and --body-file: one of the two")
+		return errors.New("--body and --body-file: leave out one of the two")
 	}
 	for _, pid := range l.pids {
 		if pid < 1 {
@@ -133,7 +133,7 @@ func (l *Flags) checkTogether(changed func(string) bool) error {
 	return nil
 }
 
-// checkFiles looks before the run whether its results have a place.
+// checkFiles checks before the run that its result files can be written.
 func (p *plan) checkFiles(changed func(string) bool) error {
 	l := &p.flags
 	taken := map[string]string{} // flags by file
@@ -151,14 +151,14 @@ func (p *plan) checkFiles(changed func(string) bool) error {
 		info, err := os.Stat(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("--%s %s: there is no directory %s; make it first", out.flag, out.path, dir)
+			return fmt.Errorf("--%s %s: there is no directory %s; create it first", out.flag, out.path, dir)
 		case err != nil:
 			return fmt.Errorf("--%s: %w", out.flag, err)
 		case !info.IsDir():
-			return fmt.Errorf("--%s %s: %s is no directory", out.flag, out.path, dir)
+			return fmt.Errorf("--%s %s: %s is not a directory", out.flag, out.path, dir)
 		}
 		if info, err := os.Stat(out.path); err == nil && info.IsDir() {
-			return fmt.Errorf("--%s %s: that is a directory; name a file in it", out.flag, out.path)
+			return fmt.Errorf("--%s %s is a directory; name a file in it", out.flag, out.path)
 		}
 		if err := cli.CheckOutput(out.flag, out.path, l.users.targets, l.bodyFile, l.protocol.ca, l.fleet.credentials); err != nil {
 			return err
@@ -175,7 +175,7 @@ func (p *plan) checkFiles(changed func(string) bool) error {
 	return p.checkExportFiles(taken)
 }
 
-// planObjectives reads what has to be kept.
+// planObjectives parses the objectives.
 func (p *plan) planObjectives() (err error) {
 	for _, text := range p.flags.thresholds {
 		list, err := objective.Parse(text)
@@ -195,19 +195,19 @@ func (p *plan) planObjectives() (err error) {
 	}
 	for _, o := range p.find {
 		if o.Target != "" {
-			return fmt.Errorf("--find %s: the search is for all requests together; leave %q out", o, o.Target)
+			return fmt.Errorf("--find %s: a search judges all requests together; leave %q out", o, o.Target)
 		}
 		if o.Iterations() && len(p.users.flows) == 0 {
 			return fmt.Errorf("--find %s: %w", o, p.checkIterations(o))
 		}
 		if o.Metric == "rate" {
-			return fmt.Errorf("--find %s: the rate is what is looked for; write what has to be kept, as p99<10ms", o)
+			return fmt.Errorf("--find %s: the rate is the result of the search; write what must be kept, as p99<10ms", o)
 		}
 	}
 	return nil
 }
 
-// planPercentiles reads which percentiles the tables show.
+// planPercentiles parses the percentiles that the tables show.
 func (p *plan) planPercentiles(given bool) (err error) {
 	if !given {
 		return nil
@@ -218,7 +218,7 @@ func (p *plan) planPercentiles(given bool) (err error) {
 	return nil
 }
 
-// checkTargets refuses objectives of targets that are not there.
+// checkTargets rejects objectives of unknown targets.
 func (p *plan) checkTargets(list []objective.Objective) error {
 	for _, o := range list {
 		switch {
@@ -228,7 +228,7 @@ func (p *plan) checkTargets(list []objective.Objective) error {
 			}
 		case o.Target == "" || slices.Contains(p.users.names, o.Target), slices.Contains(p.users.tags, o.Target):
 		case p.flags.users.targets == "":
-			return fmt.Errorf("a target is one of a scenario; leave %q out, or name its file with --targets", o.Target)
+			return fmt.Errorf("only a scenario has targets; leave %q out, or name the scenario's file with --targets", o.Target)
 		case strings.Contains(o.Target, "=") && len(p.users.tags) > 0:
 			return fmt.Errorf("%s has no target and no tag %q; its tags are %s", p.users.scenario.Name, o.Target, strings.Join(p.users.tags[:min(len(p.users.tags), 20)], ", "))
 		default:
@@ -242,7 +242,7 @@ func (p *plan) checkTargets(list []objective.Objective) error {
 	return nil
 }
 
-// checkIterations refuses objectives of flows that are not there.
+// checkIterations rejects objectives of unknown flows.
 func (p *plan) checkIterations(o objective.Objective) error {
 	switch {
 	case len(p.users.flows) == 0:
@@ -253,7 +253,7 @@ func (p *plan) checkIterations(o objective.Objective) error {
 	return nil
 }
 
-// planRuntime reads the flags about the server's Go runtime.
+// planRuntime parses the flags about the server's Go runtime.
 func (p *plan) planRuntime(changed func(string) bool) (err error) {
 	l := &p.flags.runtime
 	o := observe.RuntimeOptions{Control: l.control, PProf: l.pprof, Time: l.time, Dir: l.dir}
@@ -284,7 +284,7 @@ func (p *plan) planRuntime(changed func(string) bool) (err error) {
 	case l.time < time.Second:
 		return fmt.Errorf("--profile-time %v: want at least 1s", l.time)
 	case p.duration < shortestProfile:
-		return fmt.Errorf("--profile takes a window of at least %v: write --duration %v", shortestProfile, shortestProfile)
+		return fmt.Errorf("--profile needs a window of at least %v: write --duration %v", shortestProfile, shortestProfile)
 	}
 	o.Time = min(l.time, p.duration-profileSpare).Truncate(time.Second)
 	if o.Dir == "" {
@@ -293,10 +293,10 @@ func (p *plan) planRuntime(changed func(string) bool) (err error) {
 		}
 	}
 	if info, err := os.Stat(o.Dir); err == nil && !info.IsDir() {
-		return fmt.Errorf("--profile-dir %s: that is no directory; name one, which is made if it is not there", o.Dir)
+		return fmt.Errorf("--profile-dir %s is not a directory; name one, which is created if it does not exist", o.Dir)
 	}
 	if _, err := os.Stat(filepath.Dir(o.Dir)); err != nil {
-		return fmt.Errorf("--profile-dir %s: make its parent first: %w", o.Dir, err)
+		return fmt.Errorf("--profile-dir %s: create its parent first: %w", o.Dir, err)
 	}
 	p.runtime = o
 	return nil
@@ -304,7 +304,7 @@ func (p *plan) planRuntime(changed func(string) bool) (err error) {
 
 const maxRunName = 100 // bytes: it is in every series
 
-// planExport reads where figures go.
+// planExport parses the outputs of figures.
 func (p *plan) planExport(changed func(string) bool) error {
 	l := &p.flags.export
 	if len(l.to) == 0 {
@@ -324,7 +324,7 @@ func (p *plan) planExport(changed func(string) bool) error {
 		}
 		for j, other := range o.Outputs {
 			if out.String() == other.String() {
-				return fmt.Errorf("--export %s: it is there twice, as number %d and %d; leave one out", out, j+1, i+1)
+				return fmt.Errorf("--export %s is given twice, as number %d and %d; leave one out", out, j+1, i+1)
 			}
 		}
 		fetched = fetched || out.Fetched()
@@ -334,11 +334,11 @@ func (p *plan) planExport(changed func(string) bool) error {
 	case p.flags.users.try:
 		return errors.New("--try measures nothing: leave out --export")
 	case p.flags.kube.kubernetes && !p.flags.kube.apply:
-		return errors.New("--export: a run in a cluster has no place for the receiver's credentials; lead it from here with --apply, or leave it out")
+		return errors.New("--export: a run in a cluster has no place for the receiver's credentials; coordinate it from here with --apply, or leave it out")
 	case l.linger < 0:
 		return fmt.Errorf("--export-linger %v: want 0 or more", l.linger)
 	case l.linger > 0 && !fetched:
-		return errors.New("--export-linger is for --export prometheus, which is fetched; leave it out")
+		return errors.New("--export-linger is for --export prometheus, which is scraped; leave it out")
 	case len(l.run) > maxRunName || strings.ContainsFunc(l.run, func(r rune) bool { return r < ' ' }) || strings.ToValidUTF8(l.run, "") != l.run:
 		return fmt.Errorf("--export-run %q: want a name of one line, up to %d bytes", l.run, maxRunName)
 	}
@@ -346,8 +346,8 @@ func (p *plan) planExport(changed func(string) bool) error {
 	return nil
 }
 
-// checkExportFiles refuses files that are something else's: taken has the flags of those
-// that are written.
+// checkExportFiles rejects files that another flag writes too; taken maps files to those
+// flags.
 func (p *plan) checkExportFiles(taken map[string]string) error {
 	l := &p.flags
 	for _, out := range p.export.Outputs {

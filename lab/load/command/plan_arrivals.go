@@ -12,11 +12,11 @@ import (
 	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
 
-// mostTime is how long a window lasts at most when only its number of requests is given.
+// mostTime is the maximum length of a window if only its number of requests is given.
 const mostTime = time.Hour
 
-// planRequests reads the number of requests after which the window ends. The defaults are
-// others then: there is no warm-up, and no connection without a request.
+// planRequests reads the number of requests after which the window ends. It changes defaults:
+// there is no warm-up, and no connection without a request.
 func (p *plan) planRequests(changed func(string) bool) error {
 	l := &p.flags
 	if !changed("requests") {
@@ -34,20 +34,20 @@ func (p *plan) planRequests(changed func(string) bool) error {
 	case l.requests < 1:
 		return fmt.Errorf("--requests %d: want at least 1", l.requests)
 	case l.find != "":
-		return errors.New("--requests and --find: a search is of rates, each for the --duration of a step; leave out one of the two")
+		return errors.New("--requests and --find: a search tries rates, each for the --duration of a step; leave out one of the two")
 	case l.ramp != "":
 		return errors.New("--requests and --ramp: the steps of a ramp have lengths; leave out one of the two")
 	case open:
 	case l.requests < int64(l.connections):
-		return fmt.Errorf("--requests %d: there are %d connections, which would not all get one; write --connections %[1]d or less", l.requests, l.connections)
+		return fmt.Errorf("--requests %d: %d connections would not all get one; write --connections %[1]d or less", l.requests, l.connections)
 	case l.warmup > 0 && l.requests < under:
 		return fmt.Errorf("--requests %d: %d are under way when the warm-up ends; write as many or more, or leave out --warmup", l.requests, under)
 	}
 	return nil
 }
 
-// planSpan decides how long the window lasts at most, and how far apart the points of its
-// time series are.
+// planSpan sets the maximum length of the window, and the interval of the points of its time
+// series.
 func (p *plan) planSpan(durationGiven bool) {
 	if p.flags.requests == 0 {
 		p.tick = tickOf(p.duration)
@@ -108,8 +108,8 @@ func (p *plan) planArrivals(durationGiven bool) (err error) {
 	return nil
 }
 
-// planRamp makes the ramp of a closed loop. From then on the plan's connections are the most
-// that the ramp has.
+// planRamp makes the ramp of a closed loop. It sets the plan's connections to the maximum of
+// the ramp.
 func (p *plan) planRamp(changed func(string) bool) (err error) {
 	if !changed("ramp") {
 		return nil
@@ -130,7 +130,7 @@ func (p *plan) planRamp(changed func(string) bool) (err error) {
 		return fmt.Errorf("--ramp %s: %w; write how many there are, as 30s:100", p.flags.ramp, err)
 	}
 	if ramp.From == 0 && !changed("warmup") {
-		p.flags.warmup = 0 // nobody is there whom the server could warm up for
+		p.flags.warmup = 0 // no connections to warm up with
 	}
 	if !changed("duration") {
 		p.duration = ramp.Duration()
@@ -143,7 +143,7 @@ func (p *plan) planRamp(changed func(string) bool) (err error) {
 	return nil
 }
 
-// shortestWindow is that of a ramp, as that of any run.
+// shortestWindow is the minimum length of a ramp, as of any window.
 const shortestWindow = 100 * time.Millisecond
 
 func flagOf(value, flag string) string {
@@ -162,8 +162,8 @@ func spread(poisson bool) string {
 
 func perSecond(rate float64) string { return fmt.Sprintf("%.6g/s", rate) }
 
-// checkThink refuses arrivals for which there cannot be users: one who thinks is not
-// free. With a scenario it depends on what its requests say themselves.
+// checkThink rejects rates that the users cannot reach: a user who thinks is not free. With a
+// scenario this depends on the think times of its requests.
 func (p *plan) checkThink() error {
 	if p.flags.users.think == "" || p.flags.users.targets != "" || p.arrivals == nil {
 		return nil
@@ -174,13 +174,13 @@ func (p *plan) checkThink() error {
 	}
 	most, rate := float64(p.inFlight())/think.Mean().Seconds(), p.arrivals.Rate
 	if most < rate {
-		return fmt.Errorf("--think %s: %d users ask at most %s then, and %s are asked for; write --connections %d or more",
+		return fmt.Errorf("--think %s: %d users send at most %s, but %s are requested; write --connections %d or more",
 			p.flags.users.think, p.inFlight(), perSecond(most), perSecond(rate), int(math.Ceil(rate*think.Mean().Seconds()*1.1*float64(p.flags.connections)/float64(p.inFlight()))))
 	}
 	return nil
 }
 
-// inFlight is how many requests there may be at once: each has a user.
+// inFlight returns the maximum number of requests at once: each has a user.
 func (p *plan) inFlight() int {
 	if p.flags.protocol.http2 {
 		return p.flags.connections * p.flags.protocol.streams

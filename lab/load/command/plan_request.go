@@ -18,17 +18,17 @@ import (
 	"github.com/redline-go/redline/lab/report"
 )
 
-// request is the one request that is sent again and again.
+// request is the one request that is sent repeatedly.
 type request struct {
 	url      *url.URL
 	method   string
-	wire     []byte    // as it is sent
+	wire     []byte    // as sent
 	body     int       // bytes of it at the end
-	stream   bool      // what answers it does not end
-	protocol *protocol // what is spoken
+	stream   bool      // the answer does not end
+	protocol *protocol // protocol of the connection
 }
 
-// newRequest writes the request that the flags describe.
+// newRequest returns the request that the flags describe.
 func newRequest(rawURL string, l *Flags) (r request, err error) {
 	if r.url, err = parseURL(rawURL); err != nil {
 		return r, err
@@ -46,7 +46,7 @@ func newRequest(rawURL string, l *Flags) (r request, err error) {
 	}
 	r.method, r.body = cmp.Or(l.method, r.method), len(body)
 	if !token(r.method) {
-		return r, fmt.Errorf("--method %q: that is no method; write one as GET or POST", r.method)
+		return r, fmt.Errorf("--method %q is not a method; write one such as GET or POST", r.method)
 	}
 	var fields strings.Builder
 	seen := map[string]bool{}
@@ -77,38 +77,38 @@ func newRequest(rawURL string, l *Flags) (r request, err error) {
 	return r, nil
 }
 
-// headerField reads --header.
+// headerField parses --header.
 func headerField(h string) (name, value string, err error) {
 	name, value, ok := strings.Cut(h, ":")
 	value = strings.TrimSpace(value)
 	switch lower := strings.ToLower(name); {
 	case !ok || !token(name):
-		begin, _, _ := strings.Cut(strings.TrimSpace(name), " ") // the rest may be a credential
+		begin, _, _ := strings.Cut(strings.TrimSpace(name), " ") // the rest may be secret
 		err = fmt.Errorf("--header '%s...': write 'NAME: VALUE', as 'Accept: text/html'", report.Line(begin))
 	case strings.ContainsAny(value, "\r\n\x00"):
-		err = fmt.Errorf("--header %s: a value is one line", name)
+		err = fmt.Errorf("--header %s: a value must be one line", name)
 	case lower == "content-length" || lower == "transfer-encoding":
-		err = fmt.Errorf("--header %q: the length is that of the body; leave this header out", h)
+		err = fmt.Errorf("--header %q: the length is computed from the body; leave this header out", h)
 	}
 	return name, value, err
 }
 
-// parseURL takes what the generator can speak.
+// parseURL parses a URL that the generator supports.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		if !strings.Contains(text, "://") {
 			return nil, fmt.Errorf("%q has no scheme: write http://%s", text, text)
 		}
-		return nil, fmt.Errorf("%q is no URL to load: write one as http://127.0.0.1:8080/path", text)
+		return nil, fmt.Errorf("%q is not a URL to load: write one as http://127.0.0.1:8080/path", text)
 	}
 	switch {
 	case u.Hostname() == "":
-		return nil, fmt.Errorf("%q names no host: write one as http://127.0.0.1:8080/path", text)
+		return nil, fmt.Errorf("%q has no host: write one as http://127.0.0.1:8080/path", text)
 	case u.Port() != "" && !isPort(u.Port()):
 		return nil, fmt.Errorf("%q: there is no port %s; write one from 1 to 65535", text, u.Port())
 	case u.User != nil:
-		return nil, fmt.Errorf("%q has a user in it: write --header 'Authorization: Basic ...' instead", u.Redacted())
+		return nil, fmt.Errorf("%q contains a user: write --header 'Authorization: Basic ...' instead", u.Redacted())
 	}
 	return u, nil
 }
@@ -118,40 +118,40 @@ func isPort(text string) bool {
 	return err == nil && n > 0
 }
 
-// token reports whether s is one, RFC 9110, section 5.6.2.
+// token reports whether s is a token, RFC 9110, section 5.6.2.
 func token(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(c rune) bool {
 		return c <= ' ' || c >= 0x7f || strings.ContainsRune("\"(),/:;<=>?@[\\]{}", c)
 	}) < 0
 }
 
-// maxStreams is what a connection of HTTP/2 is asked to carry at most.
+// maxStreams is the maximum of --streams.
 const maxStreams = 4096
 
-// planProtocol prepares what is spoken; the request is there.
+// planProtocol plans the protocol; the request is already planned.
 func (p *plan) planProtocol(changed func(string) bool) (err error) {
 	l, users := &p.flags.protocol, &p.flags.users
 	secure := p.request.url.Scheme == "https"
 	for _, flag := range []string{"insecure", "tls-insecure", "tls-resume", "server-name", "ca", "cert", "key"} {
 		if changed(flag) && !secure {
-			return fmt.Errorf("--%s is about TLS: load an URL that begins with https://, or leave it out", flag)
+			return fmt.Errorf("--%s is for TLS: load a URL that begins with https://, or leave it out", flag)
 		}
 	}
 	switch {
 	case changed("streams") && !l.http2:
-		return errors.New("--streams is about HTTP/2: write --http2 as well; HTTP/1.1 has --pipeline")
+		return errors.New("--streams is for HTTP/2: add --http2; HTTP/1.1 has --pipeline")
 	case l.streams < 1 || l.streams > maxStreams:
 		return fmt.Errorf("--streams %d: want 1 to %d", l.streams, maxStreams)
 	case l.http2 && p.flags.pipeline > 1:
-		return fmt.Errorf("--pipeline is about HTTP/1.1: with --http2 write --streams %d", p.flags.pipeline)
+		return fmt.Errorf("--pipeline is for HTTP/1.1: with --http2 write --streams %d", p.flags.pipeline)
 	case l.http2 && users.chunked:
-		return errors.New("--chunked is about HTTP/1.1: leave it out, HTTP/2 has frames")
+		return errors.New("--chunked is for HTTP/1.1: leave it out, HTTP/2 has frames")
 	case (l.http2 || secure) && (users.slowRead != "" || users.slowWrite != ""):
-		return errors.New("--slow-read and --slow-write: slow clients speak HTTP/1.1 in clear; load an http:// URL without --http2")
+		return errors.New("--slow-read and --slow-write: slow clients use HTTP/1.1 in clear text; load an http:// URL without --http2")
 	case l.key != "" && l.cert == "":
 		return errors.New("--key is the key of a certificate: name that with --cert")
 	case l.insecure && l.ca != "":
-		return errors.New("--insecure takes any certificate: leave out --ca, or --insecure")
+		return errors.New("--insecure accepts any certificate: leave out --ca or --insecure")
 	}
 	p.protocol = &protocol{HTTP2: l.http2, Unix: users.unix}
 	if secure {
@@ -166,7 +166,7 @@ func (p *plan) planProtocol(changed func(string) bool) (err error) {
 	return nil
 }
 
-// tlsOf is how a server is spoken to over TLS.
+// tlsOf returns the TLS configuration for a server.
 func (p *plan) tlsOf(u *url.URL) (s *spec.TLS, err error) {
 	s = &spec.TLS{ServerName: cmp.Or(p.flags.protocol.serverName, u.Hostname()), Insecure: p.flags.protocol.insecure, Resume: p.flags.protocol.resume}
 	if err := p.identify(s); err != nil || p.flags.protocol.ca == "" {
@@ -176,12 +176,12 @@ func (p *plan) tlsOf(u *url.URL) (s *spec.TLS, err error) {
 		return nil, readable("ca", p.flags.protocol.ca, err)
 	}
 	if _, err := s.Pool(); err != nil {
-		return nil, fmt.Errorf("--ca %s: there is no certificate in it; give a PEM file", p.flags.protocol.ca)
+		return nil, fmt.Errorf("--ca %s: the file contains no certificate; name a PEM file", p.flags.protocol.ca)
 	}
 	return s, nil
 }
 
-// identify reads the certificate of the client.
+// identify reads the client's certificate.
 func (p *plan) identify(s *spec.TLS) (err error) {
 	cert, key := p.flags.protocol.cert, cmp.Or(p.flags.protocol.key, p.flags.protocol.cert)
 	if cert == "" {
@@ -201,27 +201,27 @@ func (p *plan) identify(s *spec.TLS) (err error) {
 	case err == nil:
 		return nil
 	case errors.Is(err, spec.ErrNoKey) && key == cert:
-		return fmt.Errorf("--%s: %w; name the file that has it with --key", of, err)
+		return fmt.Errorf("--%s: %w; name the file of the key with --key", of, err)
 	case errors.Is(err, spec.ErrNoKey):
-		return fmt.Errorf("--%s: %w; give a PEM file", of, err)
+		return fmt.Errorf("--%s: %w; name a PEM file", of, err)
 	case errors.Is(err, spec.ErrEncryptedKey):
-		return fmt.Errorf("--%s: %w; write one that is not, as openssl pkey -in %s -out plain.pem", of, err, key)
+		return fmt.Errorf("--%s: %w; write an unencrypted one, as openssl pkey -in %s -out plain.pem", of, err, key)
 	case errors.Is(err, spec.ErrOtherKey):
-		return fmt.Errorf("--%s: %w in %s; give the two that belong together", of, err, cert)
+		return fmt.Errorf("--%s: %w in %s; name a certificate and key that match", of, err, cert)
 	case errors.Is(err, spec.ErrNoCertificate):
-		return fmt.Errorf("--cert %s: %w; give a PEM file", cert, err)
+		return fmt.Errorf("--cert %s: %w; name a PEM file", cert, err)
 	}
 	return fmt.Errorf("--cert %s: %w", cert, err)
 }
 
-// ofRequests are the flags that subscribers have no use for.
+// ofRequests lists the flags that do not apply to subscribers.
 var ofRequests = []string{
 	"requests", "ramp", "pipeline", "rate", "arrivals", "stages", "burst", "find", "method", "body", "body-file", "status",
 	"targets", "think", "check", "upload", "chunked", "requests-per-connection", "slow-read", "slow-write", "slow-connections",
 	"max-body", "keep-going", "try",
 }
 
-// asked names the flag that asks for subscribers; empty if none does.
+// asked returns the flag that selects subscribers; empty if none does.
 func (l *streamFlags) asked() string {
 	switch {
 	case l.sse:
@@ -241,17 +241,17 @@ func (p *plan) planSubscribers(changed func(string) bool) error {
 	if flag == "" {
 		for _, of := range []string{"stamp", "ids", "retry", "stall"} {
 			if changed(of) {
-				return fmt.Errorf("--%s is about subscribers: say of what with --sse, --ndjson or --length-delimited", of)
+				return fmt.Errorf("--%s is for subscribers: add --sse, --ndjson or --length-delimited", of)
 			}
 		}
 		return ofSubscribers(p.thresholds)
 	}
 	if l.sse && l.ndjson || l.lengths != "" && (l.sse || l.ndjson) {
-		return errors.New("--sse, --ndjson and --length-delimited: one of them, as the server's stream is")
+		return errors.New("--sse, --ndjson and --length-delimited: write the one that fits the server's stream")
 	}
 	for _, of := range ofRequests {
 		if changed(of) {
-			return fmt.Errorf("--%s is about requests, and --%s about subscribers, who send one GET and listen: leave out one of the two", of, flag)
+			return fmt.Errorf("--%s is for requests, and --%s for subscribers, who send one GET and listen: leave out one of the two", of, flag)
 		}
 	}
 	c, err := l.config()
@@ -262,29 +262,29 @@ func (p *plan) planSubscribers(changed func(string) bool) error {
 	return counted(p.thresholds, c)
 }
 
-// counted refuses thresholds on what no event is asked for.
+// counted rejects thresholds on a stamp or id that the flags do not define.
 func counted(thresholds []objective.Objective, c *spec.Subscribe) error {
 	for _, o := range thresholds {
 		switch stamp, id := o.Needs(); {
 		case stamp && c.Stamp == "":
-			return fmt.Errorf("--threshold %s: say where in an event its time is, as --stamp ts or --stamp @data", o)
+			return fmt.Errorf("--threshold %s: say where an event has its time, as --stamp ts or --stamp @data", o)
 		case id && c.ID == "":
-			return fmt.Errorf("--threshold %s: say where in an event its id is, as --ids seq or --ids @id", o)
+			return fmt.Errorf("--threshold %s: say where an event has its id, as --ids seq or --ids @id", o)
 		}
 	}
 	return nil
 }
 
-// ofSubscribers refuses thresholds on what requests do not have.
+// ofSubscribers rejects thresholds on figures that only subscribers have.
 func ofSubscribers(thresholds []objective.Objective) error {
 	at := slices.IndexFunc(thresholds, objective.Objective.Subscribers)
 	if at < 0 {
 		return nil
 	}
-	return fmt.Errorf("--threshold %s: that is a figure of subscribers; add --sse, --ndjson or --length-delimited", thresholds[at])
+	return fmt.Errorf("--threshold %s is a figure of subscribers; add --sse, --ndjson or --length-delimited", thresholds[at])
 }
 
-// config says what the streams are.
+// config returns the configuration of the subscribers.
 func (l *streamFlags) config() (*spec.Subscribe, error) {
 	c := &spec.Subscribe{Stall: l.stall, Ends: true}
 	switch {
@@ -333,10 +333,10 @@ func (l *streamFlags) config() (*spec.Subscribe, error) {
 	return c, c.Validate()
 }
 
-// fields are the headers that a subscriber sends unless the command line has them.
+// fields returns the header fields that a subscriber sends unless the command line has them.
 func (l *streamFlags) fields(seen map[string]bool) string {
 	c, err := l.config()
-	if l.asked() == "" || err != nil { // the error is that of subscribe
+	if l.asked() == "" || err != nil { // config reports the error elsewhere
 		return ""
 	}
 	var b strings.Builder

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A plan has what the flags mean, and the flags stay as they were written.
+// A plan has the resolved values; the flags remain as written.
 func TestResolve(t *testing.T) {
 	var flags Flags
 	set := pflag.NewFlagSet("load", pflag.ContinueOnError)

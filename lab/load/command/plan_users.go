@@ -19,15 +19,15 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// userPlan is what userFlags come to.
+// userPlan holds the resolved values of userFlags.
 type userPlan struct {
-	scenario *spec.Scenario // nil: request is sent again and again
-	asks     []ask          // of the scenario, before the run
-	checker  *scenario.User // of their answers
+	scenario *spec.Scenario // nil: request is sent repeatedly
+	asks     []ask          // of the scenario, sent before the run
+	checker  *scenario.User // checks their answers
 	names    []string       // of its targets
 	flows    []string       // their names
 	tags     []string       // as name=value
-	streamed int64          // bytes of a body that is no part of the request's wire
+	streamed int64          // bytes of a body that is not part of the request's wire
 	slow     spec.Slow
 	dials    float64 // a second; 0: no limit
 	maxBody  int64
@@ -39,16 +39,16 @@ type ask struct {
 	target  *scenario.Target
 }
 
-// maxAsks bounds the requests before a run: a file may hold thousands.
+// maxAsks is the maximum number of requests before a run: a file may have thousands.
 const maxAsks = 20
 
-// largeBody is from where on a file is streamed and not kept.
+// largeBody is the size from which a file is streamed instead of kept in memory.
 const largeBody = 64 << 10
 
-// draws reports whether users do things at random.
+// draws reports whether users use random numbers.
 func (l *Flags) draws() bool { return l.users.targets != "" || l.users.think != "" }
 
-// planUsers turns the flags into what the generator is told.
+// planUsers converts the flags to the generator's parameters.
 func (p *plan) planUsers(rawURL string, changed func(string) bool) error {
 	l := &p.flags.users
 	if err := p.checkUsers(rawURL, changed); err != nil {
@@ -84,13 +84,13 @@ func (p *plan) planUsers(rawURL string, changed func(string) bool) error {
 	return p.scenarioOfFlags(rawURL)
 }
 
-// checkUsers refuses flags that say nothing together.
+// checkUsers rejects combinations of flags that make no sense.
 func (p *plan) checkUsers(rawURL string, changed func(string) bool) error {
 	l := &p.flags.users
 	if l.targets != "" {
 		for _, flag := range []string{"method", "body", "body-file", "upload", "chunked", "status"} {
 			if changed(flag) {
-				return fmt.Errorf("--%s beside --targets: the file says what each request is, and what its answer has to be; write it there", flag)
+				return fmt.Errorf("--%s with --targets: the file describes each request and its answer; write it there", flag)
 			}
 		}
 	} else if rawURL == "" {
@@ -98,35 +98,35 @@ func (p *plan) checkUsers(rawURL string, changed func(string) bool) error {
 	}
 	for _, flag := range []string{"requests", "rate", "stages", "ramp", "find", "threshold", "percentiles", "json", "csv", "hdr", "html"} {
 		if l.try && changed(flag) {
-			return fmt.Errorf("--%s beside --try: that measures nothing; leave one of them out", flag)
+			return fmt.Errorf("--%s with --try: --try measures nothing; leave out one of the two", flag)
 		}
 	}
 	body := p.flags.body != "" || p.flags.bodyFile != ""
 	status := slices.IndexFunc(l.checks, isStatus)
 	switch {
 	case l.upload != "" && body:
-		return errors.New("--upload beside --body or --body-file: one of them")
+		return errors.New("--upload and --body or --body-file: leave out one of them")
 	case l.chunked && !body && l.upload == "":
 		return errors.New("--chunked without a body: give one with --body, --body-file or --upload")
 	case p.flags.status != 0 && status >= 0:
-		return fmt.Errorf("--status %d and --check %q: one of the two", p.flags.status, l.checks[status])
+		return fmt.Errorf("--status %d and --check %q: leave out one of the two", p.flags.status, l.checks[status])
 	case l.perConnection < 0:
-		return fmt.Errorf("--requests-per-connection %d: want at least 1, or 0 for connections that stay", l.perConnection)
+		return fmt.Errorf("--requests-per-connection %d: want at least 1, or 0 for connections that are not replaced", l.perConnection)
 	case l.slowConnections != 0 && l.slowRead == "" && l.slowWrite == "":
-		return errors.New("--slow-connections: say how slow they are with --slow-read or --slow-write")
+		return errors.New("--slow-connections: add --slow-read or --slow-write")
 	case l.slowConnections < 0 || l.slowConnections > p.flags.connections:
 		return fmt.Errorf("--slow-connections %d: want 1 to %d, the --connections", l.slowConnections, p.flags.connections)
 	}
 	return nil
 }
 
-// isStatus reports whether a check is one of the status.
+// isStatus reports whether a check is about the status.
 func isStatus(check string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(check), " ")
 	return first == "status"
 }
 
-// planPace reads how fast connections are made, and how slow they are.
+// planPace reads the rate of connects, and the speed of slow connections.
 func (p *plan) planPace() (err error) {
 	l := &p.flags.users
 	size := func(flag, value string) (n int64) {
@@ -149,7 +149,7 @@ func (p *plan) planPace() (err error) {
 			return fmt.Errorf("--connect-rate %s: %w", l.connectRate, err)
 		}
 		if p.users.dials == 0 {
-			return errors.New("--connect-rate 0: write how many a second, or leave it out")
+			return errors.New("--connect-rate 0: write a number a second, or leave it out")
 		}
 	}
 	if _, err = sock.ParseSources(l.sources); err != nil {
@@ -158,7 +158,7 @@ func (p *plan) planPace() (err error) {
 	return nil
 }
 
-// checkUnix refuses what is no Unix socket, and what cannot be done with one.
+// checkUnix rejects anything that is not a Unix socket, and flags that do not apply to one.
 func (p *plan) checkUnix(changed func(string) bool) error {
 	if !changed("unix") {
 		return nil
@@ -175,8 +175,8 @@ func (p *plan) checkUnix(changed func(string) bool) error {
 	return nil
 }
 
-// isPlain reports whether the loop needs no scenario: there is one request, of
-// whose answers the status is all that matters.
+// isPlain reports whether the loop needs no scenario: there is one request, and only the
+// status of its answers is checked.
 func (p *plan) isPlain() (bool, error) {
 	l := &p.flags.users
 	if p.flags.bodyFile != "" {
@@ -191,7 +191,7 @@ func (p *plan) isPlain() (bool, error) {
 	return l.upload == "" && !l.chunked && len(l.checks) == 0 && l.think == "", nil
 }
 
-// scenarioOfFlags is one request that a scenario is made of.
+// scenarioOfFlags makes a scenario of the one request of the flags.
 func (p *plan) scenarioOfFlags(rawURL string) error {
 	l := &p.flags.users
 	u, err := parseURL(rawURL)
@@ -218,7 +218,7 @@ func (p *plan) scenarioOfFlags(rawURL string) error {
 	return p.planScenario(s, u)
 }
 
-// scenarioOfFile is a scenario file.
+// scenarioOfFile loads a scenario file.
 func (p *plan) scenarioOfFile(rawURL string) error {
 	l := &p.flags.users
 	s := &spec.Scenario{Name: l.targets, Think: l.think, Set: p.flags.headers, Check: l.checks}
@@ -229,7 +229,7 @@ func (p *plan) scenarioOfFile(rawURL string) error {
 			return err
 		}
 		if u.RawQuery != "" || u.Fragment != "" {
-			return fmt.Errorf("%q: with --targets the URL is what the file's paths are put under, and ends with its path; write %s://%s", rawURL, u.Scheme, u.Host)
+			return fmt.Errorf("%q: with --targets the URL is the base of the file's paths, without query and fragment; write %s://%s", rawURL, u.Scheme, u.Host)
 		}
 		s.Base = u.String()
 	}
@@ -245,7 +245,7 @@ func (p *plan) scenarioOfFile(rawURL string) error {
 	return p.planScenario(s, u)
 }
 
-// readable says why a flag's file is not.
+// readable returns an error that explains why a flag's file cannot be read.
 func readable(flag, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("--%s %s: there is no such file", flag, name)
@@ -253,8 +253,8 @@ func readable(flag, name string, err error) error {
 	return fmt.Errorf("--%s: %w", flag, err)
 }
 
-// planScenario looks whether a generator can play a scenario. Without a URL its server
-// is where the scenario says.
+// planScenario checks whether a generator can run a scenario. Without a URL, the scenario names
+// the server.
 func (p *plan) planScenario(s *spec.Scenario, u *url.URL) (err error) {
 	compiled, err := s.Plan()
 	if err != nil {
@@ -263,7 +263,7 @@ func (p *plan) planScenario(s *spec.Scenario, u *url.URL) (err error) {
 	defer func() { err = errors.Join(err, compiled.Close()) }()
 	origins := compiled.Origins()
 	if len(origins) > 1 {
-		return fmt.Errorf("%s: requests to %s and %s: write a file for each server, and run them beside each other", s.Name, origins[0].Addr, origins[1].Addr)
+		return fmt.Errorf("%s: requests to %s and %s: write a file for each server, and run them in parallel", s.Name, origins[0].Addr, origins[1].Addr)
 	}
 	if compiled.Sequential() && p.flags.pipeline > 1 {
 		return fmt.Errorf("--pipeline %d: flows, setup and cookies of %s wait for each answer; leave --pipeline out", p.flags.pipeline, s.Name)
@@ -276,7 +276,7 @@ func (p *plan) planScenario(s *spec.Scenario, u *url.URL) (err error) {
 	case u == nil:
 		u = at
 	case u.Scheme != at.Scheme || u.Hostname() != at.Hostname() || portOf(u) != portOf(at):
-		return fmt.Errorf("%s: all of its URLs are whole ones, of %s; leave %s out", s.Name, server, u)
+		return fmt.Errorf("%s: all of its URLs are absolute, at %s; leave %s out", s.Name, server, u)
 	}
 	p.users.scenario, p.request.url, p.users.checker = s, u, compiled.User(p.seed, 0, 1)
 	if s.Request != nil {
@@ -285,7 +285,7 @@ func (p *plan) planScenario(s *spec.Scenario, u *url.URL) (err error) {
 	return p.planAsks(compiled, server)
 }
 
-// describeOnly notes what the one request is.
+// describeOnly records the only request.
 func (p *plan) describeOnly(t *scenario.Target) {
 	p.request.method, p.request.wire = t.Method(), t.Wire()
 	if body := t.Stream(); body != nil {
@@ -296,9 +296,9 @@ func (p *plan) describeOnly(t *scenario.Target) {
 	p.request.body = len(body)
 }
 
-// planAsks chooses what is asked before the run: requests that are always the same,
-// need no other's answer, and change nothing at the server. A single one is asked
-// whatever it is, unless it is an upload.
+// planAsks chooses the requests to send before the run: those that are always the same, do not
+// depend on another answer, and change nothing at the server. A single request is always sent,
+// unless it is an upload.
 func (p *plan) planAsks(compiled *scenario.Plan, server string) error {
 	p.users.flows = compiled.Flows()
 	for _, t := range compiled.Targets() {
@@ -317,7 +317,7 @@ func (p *plan) planAsks(compiled *scenario.Plan, server string) error {
 	return nil
 }
 
-// noteTags notes the tags of a target that results are grouped by.
+// noteTags records the tags of a target by which results are grouped.
 func (p *plan) noteTags(t *scenario.Target) {
 	for _, tag := range t.Tags() {
 		if text := tag.Name + "=" + tag.Value; !t.Setup() && !slices.Contains(p.users.tags, text) {
@@ -326,13 +326,13 @@ func (p *plan) noteTags(t *scenario.Target) {
 	}
 }
 
-// serverOf is the one server of a plan.
+// serverOf returns the only server of a plan.
 func serverOf(compiled *scenario.Plan) string {
 	o := compiled.Origins()[0]
 	return o.Scheme + "://" + o.Addr
 }
 
-// requestOf is a target's request with the bytes that were made of it.
+// requestOf returns a target's request with its bytes.
 func requestOf(t *scenario.Target, server string, wire []byte) (request, error) {
 	line, _, _ := bytes.Cut(wire, []byte("\r\n"))
 	at, err := url.Parse(server + strings.Fields(string(line))[1])

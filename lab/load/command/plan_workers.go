@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	ownFiles    = 64 // descriptors that a process needs beside its connections, or its workers
-	workerFiles = 4  // that one of them takes where it is led
-	mostWorkers = 64 // that are started without being asked for
+	ownFiles    = 64 // descriptors that a process needs besides its connections or workers
+	workerFiles = 4  // descriptors that the coordinator needs for a worker
+	mostWorkers = 64 // maximum number of workers that are started by default
 )
 
-// cores is how many CPUs the workers get when nothing else is said: one each, as
-// long as one is left for the server.
+// cores returns the default number of CPUs for the workers: one each, as long as one is left
+// for the server.
 func (p *plan) cores(allowed int) int { return max(1, min(p.workers, allowed-1)) }
 
-// planWorkers takes as many workers as the connections take, when nobody said how many. So
-// many that nobody can have meant it are left to checkFleet.
+// planWorkers sets the number of workers that the connections need, unless it is given.
+// checkFleet rejects numbers above mostWorkers.
 func (p *plan) planWorkers(given bool) error {
 	if given || p.flags.users.try || p.flags.fleet.bus != "" || p.flags.kube.kubernetes {
 		return nil
@@ -39,24 +39,24 @@ func (p *plan) planWorkers(given bool) error {
 		return nil
 	}
 	p.workers = n
-	p.notes = append(p.notes, fmt.Sprintf("%d connections take %d workers, as a process may open %d files here (ulimit -Hn): the run is that of --workers %d",
+	p.notes = append(p.notes, fmt.Sprintf("%d connections need %d workers, as a process may open %d files here (ulimit -Hn): the run uses --workers %d",
 		p.flags.connections, n, limit, n))
 	return nil
 }
 
-// checkFleet refuses numbers of workers that cannot be meant.
+// checkFleet rejects impossible numbers of workers.
 func (p *plan) checkFleet() error {
 	switch {
 	case p.workers < 1:
 		return fmt.Errorf("--workers %d: want at least 1", p.workers)
 	case p.flags.connections < p.workers:
-		return fmt.Errorf("--workers %d: there are %d connections; want at least one for each, as --connections %d", p.workers, p.flags.connections, p.workers)
+		return fmt.Errorf("--workers %d: there are %d connections; want at least one for each worker, as --connections %d", p.workers, p.flags.connections, p.workers)
 	}
 	if p.flags.users.try && (p.workers > 1 || p.flags.fleet.bus != "" || p.flags.kube.kubernetes) {
-		return errors.New("--try asks once, from here: leave out --workers, --bus and --kubernetes, or --try")
+		return errors.New("--try sends each request once, from this process: leave out --workers, --bus and --kubernetes, or --try")
 	}
 	if p.flags.fleet.bus != "" || p.flags.kube.kubernetes {
-		return nil // what a worker may open is known where it is
+		return nil // each worker checks its own limit
 	}
 	limit, err := fileLimit()
 	if err != nil {
@@ -64,20 +64,20 @@ func (p *plan) checkFleet() error {
 	}
 	each := (p.flags.connections + p.workers - 1) / p.workers
 	if room := max(1, limit-ownFiles); each > room {
-		return fmt.Errorf("--connections %d: a process may open %d files here, which is %d too few for each of %d; write --workers %d",
+		return fmt.Errorf("--connections %d: a process may open %d files here, %d too few for each of %d workers; write --workers %d",
 			p.flags.connections, limit, each-room, p.workers, workersFor(p.flags.connections, limit))
 	}
 	return nil
 }
 
-// workersFor is how many processes it takes to hold so many connections.
+// workersFor returns the number of processes that the connections need.
 func workersFor(connections, limit int) int {
 	room := max(1, limit-ownFiles)
 	return (connections + room - 1) / room
 }
 
-// fileLimit is how many files a process may open: a Go program raises what it may
-// to what it can.
+// fileLimit returns the number of files that a process may open: the hard limit, because a Go
+// program raises its soft limit.
 func fileLimit() (int, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -112,12 +112,12 @@ func (p *plan) planCPUs() error {
 	return nil
 }
 
-// checkBus refuses what workers on other machines cannot do, and what flags about
-// them say without any.
+// checkBus rejects flags that workers on other machines do not support, and flags that
+// require such workers.
 func (p *plan) checkBus(changed func(string) bool) error {
 	if p.flags.fleet.bus == "" {
 		if changed("wait") && !p.flags.kube.kubernetes {
-			return errors.New("--wait is for workers that come over a --bus; those of this machine are started")
+			return errors.New("--wait is for workers that join over a --bus; workers of this machine are started at once")
 		}
 		if changed("bus-credentials") && !p.flags.kube.kubernetes {
 			return errors.New("--bus-credentials is for a NATS server: name it with --bus, or leave it out")
@@ -126,9 +126,9 @@ func (p *plan) checkBus(changed func(string) bool) error {
 	}
 	switch {
 	case changed("cpu"):
-		return errors.New("--cpu is for generators of this machine; pin a worker where it starts, as taskset -c 1 redline worker")
+		return errors.New("--cpu is for generators of this machine; pin a worker on its own machine, as taskset -c 1 redline worker")
 	case p.flags.find != "":
-		return errors.New("--find starts many runs, and a worker on a --bus is there for one: leave out one of the two")
+		return errors.New("--find starts many runs, and a worker on a --bus serves one: leave out one of the two")
 	case p.flags.fleet.wait <= 0:
 		return fmt.Errorf("--wait %v: want more than 0, as 2m", p.flags.fleet.wait)
 	}
@@ -136,8 +136,8 @@ func (p *plan) checkBus(changed func(string) bool) error {
 	return checkBusAddress(p.flags.fleet.bus)
 }
 
-// checkBusAddress refuses what is neither the URL of a NATS server nor an address to listen
-// at, and says what to write.
+// checkBusAddress rejects anything that is neither the URL of a NATS server nor an address to
+// listen at. The error says what to write.
 func checkBusAddress(where string) error {
 	addr, own := strings.CutPrefix(where, listenPrefix)
 	if !own {
@@ -149,11 +149,12 @@ func checkBusAddress(where string) error {
 	return nil
 }
 
-// checkBusURL does not repeat what it refuses, for there may be a password in it.
+// checkBusURL rejects anything but the URL of a NATS server. The error does not repeat it,
+// because it may contain a password.
 func checkBusURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
-		return errors.New("--bus: want the URL of a NATS server, as nats://10.0.0.1:4222, or tls://, or listen:0.0.0.0:4222 for one of its own; see redline load --help")
+		return errors.New("--bus: want the URL of a NATS server, as nats://10.0.0.1:4222, or tls://, or listen:0.0.0.0:4222 to start one; see redline load --help")
 	}
 	return nil
 }

@@ -28,8 +28,8 @@ import (
 // errInterrupted ends a run that had not measured anything yet.
 var errInterrupted = errors.New("interrupted before anything was measured")
 
-// session is what the runs of a plan need on this machine. There is one, or with --find
-// there are many of them.
+// session holds the resources of the runs of a plan on this machine. There is one run, or many
+// with --find.
 type session struct {
 	plan     *plan
 	server   server
@@ -39,14 +39,14 @@ type session struct {
 	runtime  *observe.Runtime
 	moveBack func() error     // moves this process back; nil: it did not move
 	doubt    string           // why it did not move, if it should have
-	live     *present.Live    // nil when nothing is shown
-	export   *export.Exporter // nil when nothing is exported
+	live     *present.Live    // nil if nothing is shown
+	export   *export.Exporter // nil if nothing is exported
 	guard    *guard.Guard
 	launcher *spawn.Launcher
 }
 
-// Run carries out the verb on a URL. It returns a [cli.UsageError] for flags that
-// cannot be meant, and a [cli.ExitCode] when all has been said.
+// Run runs the verb for a URL. It returns a [cli.UsageError] for wrong flags, and a
+// [cli.ExitCode] if the output already explains the result.
 func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	plan, err := l.resolve(rawURL, c.Flags().Changed)
 	switch {
@@ -79,7 +79,7 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	return plan.exit(c.Context(), doc, err)
 }
 
-// open makes ready for the runs. What it opened close frees, if it fails as well.
+// open prepares the runs. The caller calls close, also after an error.
 func (s *session) open(ctx context.Context, live io.Writer) (err error) {
 	if s.exe, err = os.Executable(); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *session) open(ctx context.Context, live io.Writer) (err error) {
 	return nil
 }
 
-// close ends what open began.
+// close releases the resources of open.
 func (s *session) close() (err error) {
 	if s.launcher != nil {
 		s.launcher.Close()
@@ -117,14 +117,14 @@ func (s *session) close() (err error) {
 	return err
 }
 
-// stepAside moves this process off the generator's CPUs, and off the server's when there
-// are others. back undoes it; nil: it did not move, and doubt says why if it should have.
+// stepAside moves this process off the generator's CPUs, and off the server's if there are
+// others. back undoes it; nil: it did not move, and doubt is the reason if it should have.
 func stepAside(generator, server []int) (back func() error, doubt string) {
 	allowed, err := probe.Allowed()
 	if err == nil {
 		free := without(allowed, generator)
 		if len(server) > 0 {
-			// A server that has ended since has no CPUs, which the run will show.
+			// A server that has ended has no CPUs; the run reports that.
 			if theirs, err := probe.AllowedTo(server[0]); err == nil && len(without(free, theirs)) > 0 {
 				free = without(free, theirs)
 			}
@@ -144,7 +144,7 @@ func without(cpus, those []int) []int {
 	return slices.DeleteFunc(slices.Clone(cpus), func(c int) bool { return slices.Contains(those, c) })
 }
 
-// measure carries out the plan: one run, or the search's.
+// measure executes the plan: one run, or a search.
 func (s *session) measure(ctx context.Context) (*present.Document, error) {
 	if len(s.plan.find) == 0 {
 		return s.once(ctx, s.plan.arrivals, s.plan.arrivalsText, s.plan.thresholds)
@@ -153,8 +153,7 @@ func (s *session) measure(ctx context.Context) (*present.Document, error) {
 	return s.search(ctx)
 }
 
-// once carries out one run. Of one that was given up there is a document as well as
-// the error.
+// once executes one run. For an aborted run it returns both a document and an error.
 func (s *session) once(ctx context.Context, arrivals *arrive.Plan, words string, thresholds []objective.Objective) (*present.Document, error) {
 	d := s.document(words)
 	observer := observe.Begin(ctx, d, s.live, s.plan.cpus, s.runtime)
