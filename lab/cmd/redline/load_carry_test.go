@@ -123,7 +123,7 @@ func TestLoadBusTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, said := loadOf(t, t.Context(), "--bus", "listen:127.0.0.1:0", "--chunked", "--body-file", large, "-X", "PUT", url)
-	if code != 2 || out != "" || !strings.Contains(said, "send smaller files, or --upload SIZE") {
+	if code != 2 || out != "" || !strings.Contains(said, "use smaller files, or --upload SIZE") {
 		t.Errorf("exit code %d, %q, %s", code, out, said)
 	}
 }

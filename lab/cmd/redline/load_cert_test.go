@@ -125,7 +125,7 @@ func TestLoadCertificateOfGenerators(t *testing.T) {
 		}
 	}
 	code, _, said := loadOf(t, t.Context(), "--targets", mix, "-c", "2", "--timeout", "500ms", "--insecure", s.URL)
-	if code != 1 || !strings.Contains(said, "demands a certificate of its client: name one with --cert FILE and --key FILE") {
+	if code != 1 || !strings.Contains(said, "requires a client certificate: name one with --cert FILE and --key FILE") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 }
@@ -143,15 +143,15 @@ func TestLoadCertificateUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--cert", known.both, "http://127.0.0.1:1/"}, "--cert is about TLS: load an URL that begins with https://"},
+		{[]string{"--cert", known.both, "http://127.0.0.1:1/"}, "--cert is for TLS: load a URL that begins with https://"},
 		{[]string{"--key", known.key, url}, "--key is the key of a certificate: name that with --cert"},
 		{[]string{"--cert", "absent.pem", url}, "--cert absent.pem: there is no such file"},
 		{[]string{"--cert", known.cert, "--key", "absent.pem", url}, "--key absent.pem: there is no such file"},
-		{[]string{"--cert", known.cert, url}, "there is no private key in it; name the file that has it with --key"},
+		{[]string{"--cert", known.cert, url}, "there is no private key in it; name the file of the key with --key"},
 		{[]string{"--cert", known.cert, "--key", known.cert, url}, "there is no private key in it"},
-		{[]string{"--cert", known.key, url}, "there is no certificate in it; give a PEM file"},
+		{[]string{"--cert", known.key, url}, "there is no certificate in it; name a PEM file"},
 		{[]string{"--cert", known.cert, "--key", other.key, url}, "the private key is not that of the certificate in " + known.cert},
-		{[]string{"--cert", known.cert, "--key", locked, url}, "the private key is encrypted; write one that is not, as openssl pkey -in " + locked},
+		{[]string{"--cert", known.cert, "--key", locked, url}, "the private key is encrypted; write an unencrypted one, as openssl pkey -in " + locked},
 		{[]string{"--cert", old.both, url}, "the certificate expired on "},
 		{[]string{"--cert", known.both, "--kubernetes", "--image", "x", url}, "--cert: its private key would be in the manifests"},
 	} {

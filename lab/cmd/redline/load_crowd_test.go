@@ -64,8 +64,8 @@ func TestLoadCrowd(t *testing.T) {
 func TestLoadCrowdRefuses(t *testing.T) {
 	const url = "http://127.0.0.1:1/"
 	for _, c := range []struct{ args, want string }{
-		{"-c 80 --workers 1", "which is 44 too few for each of 1; write --workers 3"},
-		{"-c 80 --workers 2", "which is 4 too few for each of 2; write --workers 3"},
+		{"-c 80 --workers 1", "44 too few for each of 1 workers; write --workers 3"},
+		{"-c 80 --workers 2", "4 too few for each of 2 workers; write --workers 3"},
 		{"-c 10000", "write --workers 278"},
 	} {
 		code, _, said := limited(t, 100, append(append([]string{"load"}, strings.Fields(c.args)...), url)...)

@@ -207,7 +207,7 @@ func TestLoadExportUsage(t *testing.T) {
 	}{
 		{[]string{"--export", "statsd=:1", url}, `--export "statsd" is no format: write prometheus=:9464`},
 		{[]string{"--export", "otlp=ftp://h", url}, "--export otlp: want a URL, as otlp=http://localhost:4318"},
-		{[]string{"--export", "prometheus", "--export", "prometheus=:9464", url}, "it is there twice, as number 1 and 2"},
+		{[]string{"--export", "prometheus", "--export", "prometheus=:9464", url}, "is given twice, as number 1 and 2"},
 		{[]string{"--export-run", "x", url}, "--export-run: say where to export to"},
 		{[]string{"--export-linger", "1s", url}, "--export-linger: say where to export to"},
 		{[]string{"--export-optional", url}, "--export-optional: say where to export to"},
@@ -216,7 +216,7 @@ func TestLoadExportUsage(t *testing.T) {
 		{[]string{"--export", "otlp", "--export-run", "a\nb", url}, "want a name of one line, up to 100 bytes"},
 		{[]string{"--export", "otlp", "--try", "--targets", scenario, url}, "--try measures nothing: leave out --export"},
 		{[]string{"--export", "influxdb=" + file, "--csv", file, url}, "--csv and --export influxdb=" + file + ": both would be written to"},
-		{[]string{"--export", "otlp", "--kubernetes", "--image", "x", "http://shop/"}, "lead it from here with --apply"},
+		{[]string{"--export", "otlp", "--kubernetes", "--image", "x", "http://shop/"}, "coordinate it from here with --apply"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
 			code, _, said := loadOf(t, t.Context(), c.args...)

@@ -140,8 +140,8 @@ func TestLoadRampUsage(t *testing.T) {
 		{[]string{"--ramp", "1s:5", "-r", "10", url}, "--ramp changes the number of connections of a closed loop, and --rate makes an open one"},
 		{[]string{"--ramp", "1s:5", "--stages", "1s:10", url}, "and --stages makes an open one"},
 		{[]string{"--ramp", "1s:5", "--find", "p99<1s", url}, "and --find makes an open one"},
-		{[]string{"--ramp", "1s:5", "--sse", url}, "--ramp is about requests, and --sse about subscribers"},
-		{[]string{"--ramp", "1s:5", "--try", url}, "--ramp beside --try: that measures nothing"},
+		{[]string{"--ramp", "1s:5", "--sse", url}, "--ramp is for requests, and --sse for subscribers"},
+		{[]string{"--ramp", "1s:5", "--try", url}, "--ramp with --try: --try measures nothing"},
 		{[]string{"--ramp", "1s:5", "--workers", "6", url}, "--workers 6: there are 5 connections"},
 		{[]string{"--ramp", "1s:5", "--slow-connections", "6", "--slow-read", "1KiB", url}, "--slow-connections 6: want 1 to 5"},
 	} {

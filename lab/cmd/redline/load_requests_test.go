@@ -19,12 +19,12 @@ func TestLoadRequestsUsage(t *testing.T) {
 	}{
 		{[]string{"-n", "0"}, "--requests 0: want at least 1"},
 		{[]string{"-n", "-5"}, "--requests -5: want at least 1"},
-		{[]string{"-n", "10", "--find", "p99<1s"}, "--requests and --find: a search is of rates"},
-		{[]string{"-n", "10", "-c", "11"}, "--requests 10: there are 11 connections, which would not all get one; write --connections 10 or less"},
+		{[]string{"-n", "10", "--find", "p99<1s"}, "--requests and --find: a search tries rates"},
+		{[]string{"-n", "10", "-c", "11"}, "--requests 10: 11 connections would not all get one; write --connections 10 or less"},
 		{[]string{"-n", "100", "-c", "10", "--pipeline", "16", "--warmup", "1s"}, "--requests 100: 160 are under way when the warm-up ends"},
 		{[]string{"-n", "100", "-c", "10", "--http2", "--streams", "16", "--warmup", "1s"}, "--requests 100: 160 are under way when the warm-up ends"},
-		{[]string{"-n", "10", "--sse"}, "--requests is about requests, and --sse about subscribers"},
-		{[]string{"-n", "10", "--try"}, "--requests beside --try: that measures nothing"},
+		{[]string{"-n", "10", "--sse"}, "--requests is for requests, and --sse for subscribers"},
+		{[]string{"-n", "10", "--try"}, "--requests with --try: --try measures nothing"},
 		{[]string{"-n", "10", "--profile", "heap", "--pprof", "http://127.0.0.1:1/debug/pprof"}, "--profile and --requests"},
 	} {
 		if code, _, said := loadOf(t, t.Context(), append(c.args, url)...); code != 2 || !strings.Contains(said, c.want) {

@@ -226,10 +226,10 @@ func TestLoadStreamRefused(t *testing.T) {
 		code   int
 		want   string
 	}{
-		{"204", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, 1, "answers with status 204: it wants no subscribers"},
-		{"redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/there", http.StatusFound) }, 1, "redirects with status 302 to /there, which is not followed: subscribe to that"},
-		{"status", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, 1, "answers with status 503, and a stream with 200"},
-		{"page", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, 1, "answer is not of the media type text/event-stream (text/html; charset=utf-8): it is no stream of --sse"},
+		{"204", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, 1, "answers with status 204: it accepts no subscribers"},
+		{"redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/there", http.StatusFound) }, 1, "redirects with status 302 to /there, and redirects are not followed: subscribe to that URL"},
+		{"status", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, 1, "answers with status 503, but a stream has status 200"},
+		{"page", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, 1, "the media type of its answer is not text/event-stream (text/html; charset=utf-8): it is not a stream for --sse"},
 		{"gzip", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.Header().Set("Content-Encoding", "gzip")
@@ -252,14 +252,14 @@ func TestLoadStreamUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--stamp", "ts"}, "--stamp is about subscribers: say of what with --sse, --ndjson or --length-delimited"},
-		{[]string{"--retry", "1s"}, "--retry is about subscribers"},
-		{[]string{"--sse", "--ndjson"}, "one of them, as the server's stream is"},
+		{[]string{"--stamp", "ts"}, "--stamp is for subscribers: add --sse, --ndjson or --length-delimited"},
+		{[]string{"--retry", "1s"}, "--retry is for subscribers"},
+		{[]string{"--sse", "--ndjson"}, "write the one that fits the server's stream"},
 		{[]string{"--length-delimited=u16"}, "--length-delimited=u16: write u32 or varint"},
-		{[]string{"--sse", "--rate", "5"}, "--rate is about requests, and --sse about subscribers"},
-		{[]string{"--ndjson", "--pipeline", "2"}, "--pipeline is about requests, and --ndjson about subscribers"},
-		{[]string{"--sse", "--body", "x"}, "--body is about requests"},
-		{[]string{"--sse", "--find", "p99<1s"}, "--find is about requests"},
+		{[]string{"--sse", "--rate", "5"}, "--rate is for requests, and --sse for subscribers"},
+		{[]string{"--ndjson", "--pipeline", "2"}, "--pipeline is for requests, and --ndjson for subscribers"},
+		{[]string{"--sse", "--body", "x"}, "--body is for requests"},
+		{[]string{"--sse", "--find", "p99<1s"}, "--find is for requests"},
 		{[]string{"--sse", "--stamp", "ts:years"}, `unit "years" of a time stamp: write auto, s, ms, us or ns`},
 		{[]string{"--sse", "--stamp", "a..b"}, "write keys with a point between them"},
 		{[]string{"--ndjson", "--stamp", "@id"}, "write @data or a key"},
@@ -268,10 +268,10 @@ func TestLoadStreamUsage(t *testing.T) {
 		{[]string{"--sse", "--stall", "-1s"}, "--stall -1s: want 0 or more"},
 		{[]string{"--sse", "--threshold", "missed<x"}, "write a count, as missed<1"},
 		{[]string{"--sse", "--threshold", "delay.rate>1"}, "write one as delay.p99<10ms"},
-		{[]string{"--sse", "--threshold", "delay.p99<1s"}, "--threshold delay.p99<1s: say where in an event its time is, as --stamp ts or --stamp @data"},
-		{[]string{"--ndjson", "--threshold", "missed<1"}, "--threshold missed<1: say where in an event its id is, as --ids seq or --ids @id"},
-		{[]string{"--sse", "--ids", "none", "--threshold", "duplicated<1"}, "--threshold duplicated<1: say where in an event its id is"},
-		{[]string{"--threshold", "gap.p99<1s"}, "that is a figure of subscribers; add --sse"},
+		{[]string{"--sse", "--threshold", "delay.p99<1s"}, "--threshold delay.p99<1s: say where an event has its time, as --stamp ts or --stamp @data"},
+		{[]string{"--ndjson", "--threshold", "missed<1"}, "--threshold missed<1: say where an event has its id, as --ids seq or --ids @id"},
+		{[]string{"--sse", "--ids", "none", "--threshold", "duplicated<1"}, "--threshold duplicated<1: say where an event has its id"},
+		{[]string{"--threshold", "gap.p99<1s"}, "is a figure of subscribers; add --sse"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
 			code, _, said := loadOf(t, t.Context(), append(c.args, url)...)

@@ -82,8 +82,8 @@ func TestLoadUsage(t *testing.T) {
 		{nil, "name one URL, such as redline load http://127.0.0.1:8080/; there are 0 arguments"},
 		{[]string{url, url}, "there are 2 arguments"},
 		{[]string{"localhost:8080"}, `"localhost:8080" has no scheme: write http://localhost:8080`},
-		{[]string{"ftp://example.org/"}, "is no URL to load: write one as http://"},
-		{[]string{"http:///path"}, "names no host"},
+		{[]string{"ftp://example.org/"}, "is not a URL to load: write one as http://"},
+		{[]string{"http:///path"}, "has no host"},
 		{[]string{"http://me:secret@host/"}, "write --header 'Authorization: Basic ...' instead"},
 		{[]string{"-c", "0", url}, "--connections 0: want at least 1"},
 		{[]string{"-c", "many", url}, "see redline load --help"},
@@ -92,9 +92,9 @@ func TestLoadUsage(t *testing.T) {
 		{[]string{"--warmup", "-1s", url}, "--warmup -1s: want 0 or more"},
 		{[]string{"--timeout", "0", url}, "--timeout 0s: want more than 0"},
 		{[]string{"--status", "100", url}, "--status 100: want the status of a final answer"},
-		{[]string{"--burst", "2x/1s", url}, "--burst is about an open loop: give it a rate"},
-		{[]string{"--arrivals", "poisson", url}, "--arrivals is about an open loop"},
-		{[]string{"--seed", "1", url}, "--seed is about an open loop"},
+		{[]string{"--burst", "2x/1s", url}, "--burst is for an open loop: add a rate"},
+		{[]string{"--arrivals", "poisson", url}, "--arrivals is for an open loop"},
+		{[]string{"--seed", "1", url}, "--seed is for an open loop"},
 		{[]string{"-r", "10", "--arrivals", "even", url}, "--arrivals even:"},
 		{[]string{"-r", "fast", url}, `--rate fast: "fast" is no rate: write arrivals a second`},
 		{[]string{"-r", "0", url}, "write a rate above 0"},
@@ -103,22 +103,22 @@ func TestLoadUsage(t *testing.T) {
 		{[]string{"--stages", "50ms:100", url}, "they last 50ms in all; want at least 100ms"},
 		{[]string{"-r", "10", "--burst", "often", url}, "--burst often:"},
 		{[]string{"--find", "p99", url}, `"p99" is no objective: write METRIC<LIMIT`},
-		{[]string{"--find", "rate>5", url}, "the rate is what is looked for"},
-		{[]string{"--find", "p99<1s", "--burst", "2x/1s", url}, "--find tries one even rate after the other"},
-		{[]string{"--find", "p99<1s", "--threshold", "p50<1s", url}, "write all that is to be kept into --find"},
+		{[]string{"--find", "rate>5", url}, "the rate is the result of the search"},
+		{[]string{"--find", "p99<1s", "--burst", "2x/1s", url}, "--find tries constant rates"},
+		{[]string{"--find", "p99<1s", "--threshold", "p50<1s", url}, "write all objectives into --find"},
 		{[]string{"--threshold", "p99<10", url}, "write one with its unit, as p99<10ms"},
-		{[]string{"-X", "GE T", url}, "that is no method; write one as GET or POST"},
+		{[]string{"-X", "GE T", url}, "is not a method; write one such as GET or POST"},
 		{[]string{"-H", "Accept", url}, "write 'NAME: VALUE'"},
-		{[]string{"-H", "A: b\r\nC: d", url}, "a value is one line"},
+		{[]string{"-H", "A: b\r\nC: d", url}, "a value must be one line"},
 		{[]string{"-H", "Content-Length: 5", url}, "leave this header out"},
-		{[]string{"--body", "x", "--body-file", "y", url}, "--body and --body-file: one of the two"},
+		{[]string{"--body", "x", "--body-file", "y", url}, "--body and --body-file: leave out one of the two"},
 		{[]string{"--body-file", filepath.Join(dir, "absent"), url}, "absent: there is no such file"},
 		{[]string{"--cpu", "x", url}, "--cpu x:"},
 		{[]string{"--cpu", "0-1", url}, "name one CPU, as --cpu 0"},
 		{[]string{"--cpu", "9999", url}, "it is not among those allowed"},
 		{[]string{"--pid", "0", url}, "--pid 0: want the number of a process"},
 		{[]string{"--json", filepath.Join(dir, "no", "x"), url}, "there is no directory"},
-		{[]string{"--html", dir, url}, "that is a directory; name a file in it"},
+		{[]string{"--html", dir, url}, "is a directory; name a file in it"},
 		{[]string{"http://127.0.0.1:99999/"}, "there is no port 99999; write one from 1 to 65535"},
 		{[]string{"-d", "5", url}, "--duration 5: a duration needs a unit: write 5s"},
 		{[]string{"--seed", "-1", "-r", "5", url}, "--seed -1: write an integer of 0 or more"},
@@ -214,7 +214,7 @@ func TestLoadSendsWhatIsAsked(t *testing.T) {
 
 func TestLoadStatus(t *testing.T) {
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, _ int64) { http.NotFound(w, r) })
-	if code, _, said := loadOf(t, t.Context(), short(url)...); code != 1 || !strings.Contains(said, "if that is meant, write --status 404") {
+	if code, _, said := loadOf(t, t.Context(), short(url)...); code != 1 || !strings.Contains(said, "if that is intended, write --status 404") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	if code, _, said := loadOf(t, t.Context(), short("--status", "200", url)...); code != 1 || !strings.Contains(said, "--status 200 expects another") {

@@ -54,7 +54,7 @@ func TestLoadTryFails(t *testing.T) {
 		t.Errorf("exit code %d after %d requests, %s%s", code, count.Load(), out, said)
 	}
 	code, out, _ = loadOf(t, t.Context(), "--try", "--check", "body equals x", "--upload", "100KB", url)
-	for _, want := range []string{"  > (100000 bytes that are no text)\n", fmt.Sprintf("é\n  < (%d bytes more)\n", 3000-2048), "  = FAILED: body equals x\n"} {
+	for _, want := range []string{"  > (100000 bytes that are not text)\n", fmt.Sprintf("é\n  < (%d bytes more)\n", 3000-2048), "  = FAILED: body equals x\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in %s", want, out)
 		}
@@ -67,7 +67,7 @@ func TestLoadTryFails(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 	code, out, _ = loadOf(t, t.Context(), "--try", base+"/binary")
-	if code != 0 || !strings.Contains(out, "  < (3 bytes that are no text)\n  = right\n\nright: 1 of 1\n") {
+	if code != 0 || !strings.Contains(out, "  < (3 bytes that are not text)\n  = right\n\nright: 1 of 1\n") {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 	code, out, _ = loadOf(t, t.Context(), "--try", "http://127.0.0.1:1/")

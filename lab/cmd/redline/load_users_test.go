@@ -45,43 +45,43 @@ func TestLoadUsersUsage(t *testing.T) {
 		{[]string{"--targets", wrong}, `wrong.yaml:3: ${id} is not defined here; declare it under variables:`},
 		{[]string{"--targets", wrong}, `wrong.yaml:4: `},
 		{[]string{"--targets", two}, "requests to a:80 and b:80: write a file for each server"},
-		{[]string{"--targets", whole, url}, "all of its URLs are whole ones, of http://h:80; leave http://127.0.0.1:1/ out"},
+		{[]string{"--targets", whole, url}, "all of its URLs are absolute, at http://h:80; leave http://127.0.0.1:1/ out"},
 		{[]string{"--targets", flow, "--threshold", "p99{pay}<1s", url}, "--threshold p99{pay}<1s: "},
 		{[]string{"--targets", flow, "--threshold", "p99{pay}<1s", url}, "f.yaml has no target \"pay\"; it has f/GET /"},
-		{[]string{"--threshold", "p99{pay}<1s", url}, "a target is one of a scenario; leave \"pay\" out"},
+		{[]string{"--threshold", "p99{pay}<1s", url}, "only a scenario has targets; leave \"pay\" out"},
 		{[]string{"--targets", flow, "--threshold", "F/GET: p99<1s", url}, "f.yaml has no target \"F/GET\"; it has f/GET /"},
 		{[]string{"--targets", flow, "--threshold", "f/GET /.p99<1s", url}, "for a target f/GET / write f/GET /: p99"},
 		{[]string{"--percentiles", "", url}, "--percentiles: \"\" is no percentile: write numbers above 0, up to 99.9999"},
 		{[]string{"--percentiles", "50,100", url}, "\"100\" is no percentile"},
-		{[]string{"--percentiles", "99", "--try", "--targets", flow, url}, "--percentiles beside --try"},
-		{[]string{"--targets", flow, "--find", "p99{f/GET /}<1s", url}, "the search is for all requests together; leave \"f/GET /\" out"},
+		{[]string{"--percentiles", "99", "--try", "--targets", flow, url}, "--percentiles with --try"},
+		{[]string{"--targets", flow, "--find", "p99{f/GET /}<1s", url}, "a search judges all requests together; leave \"f/GET /\" out"},
 		{[]string{"--targets", tagged, "--threshold", "p99{kind=write}<1s", url}, "t.yaml has no target and no tag {kind=write}; its tags are kind=read"},
 		{[]string{"--targets", file, "--threshold", "iteration.p50<1s", url}, "name a file with flows: by --targets"},
 		{[]string{"--threshold", "iteration.p50<1s", url}, "name a file with flows: by --targets"},
 		{[]string{"--find", "iteration.p50<1s", url}, "name a file with flows: by --targets"},
 		{[]string{"--targets", flow, "--threshold", "iteration.p50{g}<1s", url}, "f.yaml has no flow {g}; it has f"},
 		{[]string{"--targets", flow, "--pipeline", "2", url}, "wait for each answer; leave --pipeline out"},
-		{[]string{"--targets", file, "-X", "PUT", url}, "--method beside --targets: the file says"},
-		{[]string{"--targets", file, "--body", "x", url}, "--body beside --targets"},
-		{[]string{"--targets", file, "--status", "404", url}, "--status beside --targets"},
+		{[]string{"--targets", file, "-X", "PUT", url}, "--method with --targets: the file describes"},
+		{[]string{"--targets", file, "--body", "x", url}, "--body with --targets"},
+		{[]string{"--targets", file, "--status", "404", url}, "--status with --targets"},
 		{[]string{"--targets", file, "-H", "x", url}, "write 'NAME: VALUE'"},
-		{[]string{"--targets", file, url + "?a=b"}, "what the file's paths are put under"},
-		{[]string{"--targets", file, "ftp://h/"}, "is no URL to load"},
-		{[]string{"--try", "-r", "5", url}, "--rate beside --try: that measures nothing"},
+		{[]string{"--targets", file, url + "?a=b"}, "is the base of the file's paths"},
+		{[]string{"--targets", file, "ftp://h/"}, "is not a URL to load"},
+		{[]string{"--try", "-r", "5", url}, "--rate with --try: --try measures nothing"},
 		{[]string{"--think", "long", url}, `--think: distribution "long"`},
-		{[]string{"--think", "200ms", "-r", "500", url}, "64 users ask at most 320/s then, and 500/s are asked for; write --connections 111 or more"},
+		{[]string{"--think", "200ms", "-r", "500", url}, "64 users send at most 320/s, but 500/s are requested; write --connections 111 or more"},
 		{[]string{"--check", "status ok", url}, `--check "status ok": "ok" is no status; write 'status 200'`},
 		{[]string{"--check", "status 200", "--status", "200", url}, "one of the two"},
 		{[]string{"--upload", "big", url}, "--upload big: write bytes as 4096, 64KiB or 100MB"},
-		{[]string{"--upload", "1MB", "--body", "x", url}, "--upload beside --body or --body-file: one of them"},
+		{[]string{"--upload", "1MB", "--body", "x", url}, "--upload and --body or --body-file: leave out one of them"},
 		{[]string{"--chunked", url}, "--chunked without a body"},
 		{[]string{"--requests-per-connection", "-1", url}, "--requests-per-connection -1: want at least 1"},
-		{[]string{"--connect-rate", "0", url}, "--connect-rate 0: write how many a second"},
+		{[]string{"--connect-rate", "0", url}, "--connect-rate 0: write a number a second"},
 		{[]string{"--connect-rate", "few", url}, "--connect-rate few:"},
 		{[]string{"--sources", "127.0.0.x", url}, "write 127.0.0.2, 127.0.0.2-127.0.0.9 or 127.0.1.0/24"},
 		{[]string{"--slow-read", "0", url}, "--slow-read 0: write bytes"},
 		{[]string{"--slow-write", "x", url}, "--slow-write x: write bytes"},
-		{[]string{"--slow-connections", "2", url}, "say how slow they are with --slow-read or --slow-write"},
+		{[]string{"--slow-connections", "2", url}, "add --slow-read or --slow-write"},
 		{[]string{"--slow-connections", "65", "--slow-read", "1KiB", url}, "--slow-connections 65: want 1 to 64"},
 		{[]string{"--max-body", "0", url}, "--max-body 0: write bytes"},
 	} {
@@ -244,7 +244,7 @@ func TestLoadTargetsWrongPath(t *testing.T) {
 	base := strings.TrimSuffix(url, "/hello")
 	file := textFile(t, "s.yaml", "targets: [{url: /}, {name: order, method: POST, url: /orders}, {name: item, url: /itmes}]")
 	code, _, said := loadOf(t, t.Context(), short("--targets", file, base)...)
-	if code != 1 || !strings.Contains(said, "/itmes answers with status 404, and its check does not hold: status 2xx, 3xx") || count.Load() != 2 {
+	if code != 1 || !strings.Contains(said, "/itmes answers with status 404, and its check fails: status 2xx, 3xx") || count.Load() != 2 {
 		t.Errorf("exit code %d after %d requests, %s", code, count.Load(), said)
 	}
 	code, out, said := loadOf(t, t.Context(), short("--targets", file, "--keep-going", "--json", "-", base)...)
@@ -270,11 +270,11 @@ func TestLoadChecks(t *testing.T) {
 		t.Errorf("summary %s", said)
 	}
 	code, _, said = loadOf(t, t.Context(), short("--check", "body contains nothing", url)...)
-	if code != 1 || !strings.Contains(said, `answers with status 201, and --check "body contains nothing" does not hold`) {
+	if code != 1 || !strings.Contains(said, `answers with status 201, and --check "body contains nothing" fails`) {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	code, _, said = loadOf(t, t.Context(), short("--check", "status 200", url)...)
-	if code != 1 || !strings.Contains(said, `--check "status 200" does not hold`) {
+	if code != 1 || !strings.Contains(said, `--check "status 200" fails`) {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 }

@@ -346,10 +346,10 @@ func TestLoadViewUsage(t *testing.T) {
 		{[]string{"--profile-dir", "x"}, "--profile-dir: say which profiles to take, as --profile cpu,heap"},
 		{[]string{"--profile-time", "3s"}, "--profile-time: say which profiles to take"},
 		{[]string{"--profile", "cpu", "--pprof", url, "--profile-time", "10ms"}, "--profile-time 10ms: want at least 1s"},
-		{[]string{"--profile", "cpu", "--pprof", url, "-d", "1s"}, "--profile takes a window of at least 2s: write --duration 2s"},
+		{[]string{"--profile", "cpu", "--pprof", url, "-d", "1s"}, "--profile needs a window of at least 2s: write --duration 2s"},
 		{[]string{"--profile", "cpu", "--pprof", url, "--find", "p99<1s"}, "find the rate first, then profile it with --rate"},
-		{[]string{"--profile", "cpu", "--pprof", url, "--profile-dir", file}, "that is no directory"},
-		{[]string{"--profile", "cpu", "--pprof", url, "--profile-dir", filepath.Join(file, "no", "x")}, "make its parent first"},
+		{[]string{"--profile", "cpu", "--pprof", url, "--profile-dir", file}, "is not a directory"},
+		{[]string{"--profile", "cpu", "--pprof", url, "--profile-dir", filepath.Join(file, "no", "x")}, "create its parent first"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
 			code, _, said := loadOf(t, t.Context(), append(c.args, url)...)

@@ -69,7 +69,7 @@ func TestClear(t *testing.T) {
 	}
 	old := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer old.Close()
-	if err := askClear(t, old.Listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "answers in HTTP/1: it does not speak HTTP/2 in clear; leave out --http2") {
+	if err := askClear(t, old.Listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "answers in HTTP/1: it does not support HTTP/2 in clear text; leave out --http2") {
 		t.Errorf("one that answers in HTTP/1.1: %v", err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -86,7 +86,7 @@ func TestClear(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
-	if err := askClear(t, l.Addr().String()); err == nil || !strings.Contains(err.Error(), "ended the connection without an answer: it does not speak HTTP/2 in clear") {
+	if err := askClear(t, l.Addr().String()); err == nil || !strings.Contains(err.Error(), "closed the connection without an answer: it does not support HTTP/2 in clear text") {
 		t.Errorf("one that goes: %v", err)
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/redline-go/redline/lab/cli"
 )
 
-// The exit codes of a run beyond those of all verbs.
+// The exit codes of a run, in addition to those of all verbs.
 const (
 	ExitBroken  = 3 // a threshold was not kept
-	ExitInvalid = 4 // a gate failed: the figures are not to be believed
+	ExitInvalid = 4 // a gate failed: the figures are not valid
 )
 
-// Groups are the flags in the order in which one comes to need them.
+// Groups lists the flags in the order of the help text.
 var Groups = []cli.Group{
 	{Title: "Load", Flags: "connections duration requests warmup ramp pipeline rate arrivals stages burst find threshold"},
 	{Title: "Request", Flags: "method header body body-file upload chunked status check timeout"},
@@ -29,7 +29,7 @@ var Groups = []cli.Group{
 	{Title: "Results", Flags: "percentiles json csv hdr html quiet allow-invalid cpu help"},
 }
 
-// Flags is the command line of a run, as it was written.
+// Flags is the command line of a run, as written.
 type Flags struct {
 	connections, pipeline         int
 	duration, warmup, timeout     time.Duration
@@ -56,35 +56,35 @@ type Flags struct {
 	export   exportFlags
 }
 
-// Bind makes the flags.
+// Bind adds the flags to f.
 func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.IntVarP(&l.connections, "connections", "c", 64, "open connections")
-	f.DurationVarP(&l.duration, "duration", "d", 10*time.Second, "measured time; of --stages their sum unless this is given, of --find that of one step")
-	f.Int64VarP(&l.requests, "requests", "n", 0, "`NUMBER` of requests after which the window ends, errors included; of --rate arrivals. With --duration whichever comes first")
-	f.DurationVar(&l.warmup, "warmup", 2*time.Second, "time before it; of a closed loop longer while the rate has a trend; none with --requests unless this is given")
-	f.StringVar(&l.ramp, "ramp", "", "change the number of connections of a closed loop in straight lines, from -c on (from 0 without it): `DURATION:CONNECTIONS,...`")
+	f.DurationVarP(&l.duration, "duration", "d", 10*time.Second, "measured time; with --stages the default is their sum, with --find it is the time of one step")
+	f.Int64VarP(&l.requests, "requests", "n", 0, "`NUMBER` of requests after which the window ends, including errors; with --rate, arrivals. With --duration, whichever comes first")
+	f.DurationVar(&l.warmup, "warmup", 2*time.Second, "time before the measurement; a closed loop extends it while the rate has a trend; default with --requests: none")
+	f.StringVar(&l.ramp, "ramp", "", "change the number of connections of a closed loop linearly, from -c (from 0 without it): `DURATION:CONNECTIONS,...`")
 	f.IntVar(&l.pipeline, "pipeline", 1, "requests in flight on each connection of a closed loop")
-	f.StringVarP(&l.rate, "rate", "r", "", "`RATE` of an open loop: requests a second, or 6000/m, or 50/100ms; with --stages the one that the first of them begins at (0 otherwise), of --find the first that is tried")
-	f.StringVar(&l.arrivals, "arrivals", "constant", "how they are spread: constant or poisson")
-	f.Uint64Var(&l.seed, "seed", 0, "of all that is random: poisson arrivals, think time, what a scenario draws (default: random, recorded)")
-	f.StringVar(&l.stages, "stages", "", "change the rate in straight lines, from --rate on: `DURATION:RATE,...`")
-	f.StringVar(&l.burst, "burst", "", "multiply the rate now and then: `FACTORx/EVERY[/FOR]`, as 1.5x/10s/2s")
+	f.StringVarP(&l.rate, "rate", "r", "", "`RATE` of an open loop: requests a second, or 6000/m, or 50/100ms; with --stages the initial rate (default 0), with --find the first rate to try")
+	f.StringVar(&l.arrivals, "arrivals", "constant", "distribution of the arrivals of --rate: constant or poisson")
+	f.Uint64Var(&l.seed, "seed", 0, "seed of all random numbers: poisson arrivals, think time, values of a scenario (default: random, recorded)")
+	f.StringVar(&l.stages, "stages", "", "change the rate linearly, from --rate: `DURATION:RATE,...`")
+	f.StringVar(&l.burst, "burst", "", "multiply the rate periodically: `FACTORx/EVERY[/FOR]`, as 1.5x/10s/2s")
 	f.StringVar(&l.find, "find", "", "search for the highest rate that keeps this `OBJECTIVE`, as 'p99<10ms,errors<0.1%'")
 	f.StringArrayVar(&l.thresholds, "threshold", nil, "exit with code 3 unless this `OBJECTIVE` is kept; may be repeated")
-	f.StringVarP(&l.method, "method", "X", "", "of the request (default: GET, POST with a body)")
+	f.StringVarP(&l.method, "method", "X", "", "method of the request (default: GET, POST with a body)")
 	f.StringArrayVarP(&l.headers, "header", "H", nil, "`'NAME: VALUE'` to send; may be repeated")
 	f.StringVar(&l.body, "body", "", "`TEXT` to send")
-	f.StringVar(&l.bodyFile, "body-file", "", "`FILE` to send; streamed when it is longer than 64 KiB")
-	f.IntVar(&l.status, "status", 0, "status of a right answer (default: that of the first one, when it is a 2xx or 3xx)")
+	f.StringVar(&l.bodyFile, "body-file", "", "`FILE` to send; streamed if it is longer than 64 KiB")
+	f.IntVar(&l.status, "status", 0, "status of a right answer (default: that of the first answer, if it is 2xx or 3xx)")
 	l.users.bind(f)
 	l.protocol.bind(f)
-	f.DurationVar(&l.timeout, "timeout", 10*time.Second, "for connecting, and for one answer")
+	f.DurationVar(&l.timeout, "timeout", 10*time.Second, "limit for connecting, and for one answer")
 	f.StringVar(&l.cpu, "cpu", "", "`CPU` of the generator (default: the last one allowed)")
-	f.IntSliceVar(&l.pids, "pid", nil, "`PID` of the server (default: whoever listens on the port, if on this machine)")
+	f.IntSliceVar(&l.pids, "pid", nil, "`PID` of the server (default: the process that listens on the port, if on this machine)")
 	l.runtime.bind(f)
-	f.StringVar(&l.percentiles, "percentiles", "", "`LIST` of those that tables show, as 50,75,95,99.95 (default: 50,90,95,99,99.9,99.99)")
-	f.StringVar(&l.json, "json", "", "write all of it as JSON to this `FILE`; - is standard output")
+	f.StringVar(&l.percentiles, "percentiles", "", "`LIST` of percentiles in tables, as 50,75,95,99.95 (default: 50,90,95,99,99.9,99.99)")
+	f.StringVar(&l.json, "json", "", "write the complete result as JSON to this `FILE`; - is standard output")
 	f.StringVar(&l.csv, "csv", "", "write the time series to this `FILE`")
 	f.StringVar(&l.hdr, "hdr", "", "write the distributions to this `FILE`, an HdrHistogram log")
 	f.StringVar(&l.html, "html", "", "write a page with charts to this `FILE`")
@@ -96,7 +96,7 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	l.export.bind(f)
 }
 
-// userFlags say what users ask for, and how they behave.
+// userFlags define the requests and the behaviour of users.
 type userFlags struct {
 	targets, think      string
 	checks              []string
@@ -113,24 +113,24 @@ type userFlags struct {
 }
 
 func (l *userFlags) bind(f *pflag.FlagSet) {
-	f.StringVar(&l.upload, "upload", "", "`SIZE` of a body that is made up as it is sent, as 100MiB")
+	f.StringVar(&l.upload, "upload", "", "`SIZE` of a body that is generated while it is sent, as 100MiB")
 	f.BoolVar(&l.chunked, "chunked", false, "send the body in chunks, without a Content-Length")
 	f.StringArrayVar(&l.checks, "check", nil, "`CHECK` of every answer, as 'json $.ok equals true'; may be repeated")
 	f.StringVar(&l.targets, "targets", "", "`FILE` of a scenario: a mix of requests, flows, variables, checks; the URL is its base. - is standard input")
 	f.BoolVar(&l.try, "try", false, "send each request once, show it with its answer and checks, and measure nothing")
 	f.StringVar(&l.think, "think", "", "`TIME` between an answer and the next request: 1s, uniform:1s,3s, exponential:2s, lognormal:120ms,0.8, file:NAME")
-	f.IntVar(&l.perConnection, "requests-per-connection", 0, "answers after which a connection is replaced by a fresh one (0: never)")
-	f.StringVar(&l.connectRate, "connect-rate", "", "`RATE` at which connections are made, at most, written as --rate")
-	f.StringVar(&l.unix, "unix", "", "`SOCKET` to connect to, a path or @NAME of an abstract one; the URL says what is asked for")
+	f.IntVar(&l.perConnection, "requests-per-connection", 0, "answers after which a connection is replaced by a new one (0: never)")
+	f.StringVar(&l.connectRate, "connect-rate", "", "maximum `RATE` of new connections, written as --rate")
+	f.StringVar(&l.unix, "unix", "", "`SOCKET` to connect to, a path or @NAME of an abstract one; the URL defines the request")
 	f.StringSliceVar(&l.sources, "sources", nil, "`ADDRESSES` to connect from: 127.0.0.2, 127.0.0.2-127.0.0.9, 127.0.1.0/24")
-	f.StringVar(&l.slowRead, "slow-read", "", "`BYTES` a second that a client takes of its answers, as 10KiB")
+	f.StringVar(&l.slowRead, "slow-read", "", "`BYTES` a second that a client reads of its answers, as 10KiB")
 	f.StringVar(&l.slowWrite, "slow-write", "", "`BYTES` a second that a client sends of its requests")
 	f.IntVar(&l.slowConnections, "slow-connections", 0, "connections that are that slow (0: all)")
-	f.StringVar(&l.maxBody, "max-body", "1GiB", "`SIZE` from which on a body of unknown length is an error")
-	f.BoolVar(&l.keepGoing, "keep-going", false, "go on though the server refuses connections, or answers nothing right, for long")
+	f.StringVar(&l.maxBody, "max-body", "1GiB", "maximum `SIZE` of a body of unknown length; a larger one is an error")
+	f.BoolVar(&l.keepGoing, "keep-going", false, "continue even if the server refuses connections, or answers nothing right, for a long time")
 }
 
-// protocolFlags say what is spoken with the server.
+// protocolFlags define the protocol of connections.
 type protocolFlags struct {
 	http2, insecure, resume bool
 	streams                 int
@@ -139,15 +139,15 @@ type protocolFlags struct {
 }
 
 func (l *protocolFlags) bind(f *pflag.FlagSet) {
-	f.BoolVar(&l.http2, "http2", false, "speak HTTP/2: with https by ALPN, with http at once (h2c, prior knowledge)")
+	f.BoolVar(&l.http2, "http2", false, "use HTTP/2: with https by ALPN, with http immediately (h2c, prior knowledge)")
 	f.IntVar(&l.streams, "streams", 1, "requests in flight, or subscribers, on each connection of --http2")
-	f.BoolVar(&l.insecure, "insecure", false, "take any certificate of the server")
+	f.BoolVar(&l.insecure, "insecure", false, "accept any certificate of the server")
 	f.BoolVar(&l.insecure, "tls-insecure", false, "the same as --insecure")
-	f.BoolVar(&l.resume, "tls-resume", false, "resume TLS sessions: a fresh connection is one of a client that has been there before")
-	f.StringVar(&l.serverName, "server-name", "", "`NAME` that TLS asks for, and that the certificate is checked against (default: that of the URL)")
-	f.StringVar(&l.ca, "ca", "", "`FILE` with the certificates that are trusted, PEM (default: those of the system)")
-	f.StringVar(&l.cert, "cert", "", "`FILE` with the certificate of the client, for servers that demand one, PEM")
-	f.StringVar(&l.key, "key", "", "`FILE` with its private key, PEM (default: that of --cert)")
+	f.BoolVar(&l.resume, "tls-resume", false, "resume TLS sessions on new connections, as returning clients do")
+	f.StringVar(&l.serverName, "server-name", "", "`NAME` that TLS requests and checks the certificate against (default: the host of the URL)")
+	f.StringVar(&l.ca, "ca", "", "`FILE` with the trusted certificates, PEM (default: those of the system)")
+	f.StringVar(&l.cert, "cert", "", "`FILE` with the client certificate, for servers that require one, PEM")
+	f.StringVar(&l.key, "key", "", "`FILE` with its private key, PEM (default: the file of --cert)")
 }
 
 // streamFlags is the command line of subscribers.
@@ -159,22 +159,22 @@ type streamFlags struct {
 	stall       time.Duration
 }
 
-// retryDefault is how long browsers wait before they come back, when the server
-// does not say: three seconds in Chromium and WebKit.
+// retryDefault is the time that browsers wait before they reconnect, unless the server sets it:
+// three seconds in Chromium and WebKit.
 const retryDefault = "3s"
 
 func (l *streamFlags) bind(f *pflag.FlagSet) {
-	f.BoolVar(&l.sse, "sse", false, "each connection, or stream of HTTP/2, is a subscriber of server-sent events, which are counted instead of answers")
-	f.BoolVar(&l.ndjson, "ndjson", false, "each is a subscriber of a stream of JSON, one record a line")
-	f.StringVar(&l.lengths, "length-delimited", "", "each is one of a stream of records with their lengths before them: `u32` (four bytes, big endian; the default) or varint (as protobuf has it)")
+	f.BoolVar(&l.sse, "sse", false, "each connection, or stream of HTTP/2, is a subscriber of server-sent events; events are counted instead of answers")
+	f.BoolVar(&l.ndjson, "ndjson", false, "each is a subscriber of a stream of JSON, one record per line")
+	f.StringVar(&l.lengths, "length-delimited", "", "each is a subscriber of a stream of records with length prefixes: `u32` (four bytes, big endian; the default) or varint (as in protobuf)")
 	f.Lookup("length-delimited").NoOptDefVal = "u32"
-	f.StringVar(&l.stamp, "stamp", "", "where in an event the time is at which it was sent: `SOURCE[:UNIT]`, as ts, meta.sent:ms (keys of its JSON), @data or @id:us (a field that begins with it)")
-	f.StringVar(&l.ids, "ids", "", "`SOURCE` in an event of a number that grows by one (default: @id with --sse; none: ids are not counted)")
-	f.StringVar(&l.retry, "retry", retryDefault, "`TIME` until a subscriber whose stream ended comes back, unless the server says another (field retry); never: it does not")
-	f.DurationVar(&l.stall, "stall", 0, "time without a byte after which a subscriber gives its connection up, an error, and comes back (0: it waits)")
+	f.StringVar(&l.stamp, "stamp", "", "where an event has the time at which it was sent: `SOURCE[:UNIT]`, as ts, meta.sent:ms (keys of its JSON), @data or @id:us (a field that begins with it)")
+	f.StringVar(&l.ids, "ids", "", "where an event has a number that increases by one: `SOURCE` (default: @id with --sse; none: ids are not counted)")
+	f.StringVar(&l.retry, "retry", retryDefault, "`TIME` until a subscriber reconnects after the end of its stream, unless the server sets it (field retry); never: it does not")
+	f.DurationVar(&l.stall, "stall", 0, "time without a byte after which a subscriber closes its connection, which counts as an error, and reconnects (0: never)")
 }
 
-// runtimeFlags is what is asked about the server's Go runtime.
+// runtimeFlags define what is read of the server's Go runtime.
 type runtimeFlags struct {
 	control, pprof, profile, dir string
 	time                         time.Duration
@@ -184,11 +184,11 @@ func (l *runtimeFlags) bind(f *pflag.FlagSet) {
 	f.StringVar(&l.control, "control", "", "read the server's Go runtime from this `SOCKET` (docs/control.md)")
 	f.StringVar(&l.pprof, "pprof", "", "read it from net/http/pprof at this `URL`, as http://127.0.0.1:6060/debug/pprof")
 	f.StringVar(&l.profile, "profile", "", "take these `KINDS` of profiles within the window: cpu,heap,goroutine,mutex,allocs,block")
-	f.DurationVar(&l.time, "profile-time", 10*time.Second, "that they cover, in whole seconds; no more than the window")
-	f.StringVar(&l.dir, "profile-dir", "", "`DIRECTORY` for them (default: profiles beside the --json file, or redline-profiles-TIME)")
+	f.DurationVar(&l.time, "profile-time", 10*time.Second, "period of a profile, in whole seconds; at most the window")
+	f.StringVar(&l.dir, "profile-dir", "", "`DIRECTORY` for profiles (default: profiles next to the --json file, or redline-profiles-TIME)")
 }
 
-// fleetFlags are those of several workers.
+// fleetFlags are the flags of several workers.
 type fleetFlags struct {
 	workers          int
 	bus, credentials string
@@ -196,13 +196,13 @@ type fleetFlags struct {
 }
 
 func (l *fleetFlags) bind(f *pflag.FlagSet) {
-	f.IntVar(&l.workers, "workers", 1, "generator processes, more where one may not open as many files as there are connections; connections and rates are those of all together")
-	f.StringVar(&l.bus, "bus", "", "lead workers on other machines over NATS: `URL` of the server, or listen:HOST:PORT for one of its own")
+	f.IntVar(&l.workers, "workers", 1, "number of generator processes; by default more than 1 if one cannot open enough files; connections and rates are totals of all workers")
+	f.StringVar(&l.bus, "bus", "", "coordinate workers on other machines over NATS: `URL` of the server, or listen:HOST:PORT to start one")
 	f.StringVar(&l.credentials, "bus-credentials", "", "`FILE` with the NATS user's JWT and seed")
-	f.DurationVar(&l.wait, "wait", 2*time.Minute, "how long workers may take to join over the --bus")
+	f.DurationVar(&l.wait, "wait", 2*time.Minute, "maximum time until all workers have joined over the --bus")
 }
 
-// kubeFlags are those of a run in a Kubernetes cluster.
+// kubeFlags are the flags of a run in a Kubernetes cluster.
 type kubeFlags struct {
 	kubernetes, apply           bool
 	image, namespace, manifests string
@@ -211,17 +211,17 @@ type kubeFlags struct {
 }
 
 func (l *kubeFlags) bind(f *pflag.FlagSet) {
-	f.BoolVar(&l.kubernetes, "kubernetes", false, "write the manifests of this run in a Kubernetes cluster, instead of making it")
+	f.BoolVar(&l.kubernetes, "kubernetes", false, "write the manifests of this run for a Kubernetes cluster, instead of running it")
 	f.StringVar(&l.image, "image", "", "`IMAGE` with redline as its entry point")
 	f.StringVar(&l.namespace, "namespace", "", "`NAME` of the namespace (default: that of kubectl's context)")
 	f.StringVar(&l.manifests, "manifests", "-", "write them to this `FILE`; - is standard output")
-	f.BoolVar(&l.apply, "apply", false, "start the workers with kubectl, lead them from here over the --bus, and delete them")
+	f.BoolVar(&l.apply, "apply", false, "start the workers with kubectl, coordinate them from here over the --bus, and delete them")
 	f.StringVar(&l.kubeContext, "kube-context", "", "`NAME` of kubectl's context")
 	f.StringVar(&l.podCPU, "pod-cpu", "1", "`CPUS` of each pod")
 	f.StringVar(&l.podMemory, "pod-memory", "512Mi", "`MEMORY` of each pod")
 }
 
-// exportFlags say where figures go while the run goes on.
+// exportFlags define where figures are exported during the run.
 type exportFlags struct {
 	to       []string
 	run      string
@@ -230,8 +230,8 @@ type exportFlags struct {
 }
 
 func (l *exportFlags) bind(f *pflag.FlagSet) {
-	f.StringArrayVar(&l.to, "export", nil, "send the figures, while the run goes on, to `FORMAT[=WHERE]`: prometheus=:9464 (serves /metrics), remote-write=URL, otlp=URL, influxdb=URL or influxdb=FILE; may be repeated")
-	f.StringVar(&l.run, "export-run", "", "`NAME` of the run, the label run of what is exported (default: no such label)")
-	f.DurationVar(&l.linger, "export-linger", 0, "`TIME` that /metrics stays after the run, at most, until the result has been fetched")
-	f.BoolVar(&l.optional, "export-optional", false, "go on without a receiver that takes nothing, which is an error otherwise")
+	f.StringArrayVar(&l.to, "export", nil, "export the figures during the run to `FORMAT[=WHERE]`: prometheus=:9464 (serves /metrics), remote-write=URL, otlp=URL, influxdb=URL or influxdb=FILE; may be repeated")
+	f.StringVar(&l.run, "export-run", "", "`NAME` of the run, the label run of exported figures (default: no such label)")
+	f.DurationVar(&l.linger, "export-linger", 0, "maximum `TIME` that /metrics is served after the run, until the result has been scraped")
+	f.BoolVar(&l.optional, "export-optional", false, "continue if a receiver fails, which is an error otherwise")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// view is what the page's script draws; see lab/report/web/src/run.ts.
+// view is the data that the page's script draws; see lab/report/web/src/run.ts.
 type view struct {
 	Unit   string    `json:"unit"`
 	Axis   axis      `json:"axis"`
@@ -20,10 +20,10 @@ type view struct {
 	Heat   heat      `json:"heat"`   // latency over time
 }
 
-// maxBounds bounds how many are drawn: more would hide the lines.
+// maxBounds is the maximum number of bounds that are drawn: more would hide the lines.
 const maxBounds = 60
 
-// bounds are where the steps of arrivals begin, in seconds.
+// bounds returns the times at which steps of arrivals begin, in seconds.
 func bounds(d *present.Document) []float64 {
 	list := []float64{}
 	if len(d.Steps) > maxBounds {
@@ -37,17 +37,17 @@ func bounds(d *present.Document) []float64 {
 	return list
 }
 
-// chart is a figure over time. What is said about it is the template's.
+// chart is a figure over time. Only the template uses Title and Text.
 type chart struct {
 	Plot  string `json:"plot"`
 	Print string `json:"print"` // rate, micros, count, cpus or mebibytes
-	Log   bool   `json:"log"`   // the axis of the figure
+	Log   bool   `json:"log"`   // logarithmic axis
 	Lines []line `json:"lines"`
 	Title string `json:"-"`
 	Text  string `json:"-"`
 }
 
-// line is one of a chart: a value a column, nil where nothing was measured.
+// line is a line of a chart: one value per column, nil where nothing was measured.
 type line struct {
 	Name   string     `json:"name"`
 	Look   string     `json:"look"` // first, second, third, asked or bad
@@ -68,7 +68,7 @@ type heat struct {
 	Columns [][]uint64 `json:"columns"`
 }
 
-// draw calculates all that the page draws.
+// draw calculates the view.
 func draw(d *present.Document) (*view, error) {
 	v := &view{Unit: unit(d), Bounds: bounds(d), Charts: []chart{}, Curves: []curve{}}
 	var columns [][]present.Point
@@ -97,7 +97,7 @@ func draw(d *present.Document) (*view, error) {
 	return v, nil
 }
 
-// charts are those that there may be anything to draw for, in their order.
+// charts returns the charts that may have data, in order.
 func charts(d *present.Document, columns [][]present.Point) []chart {
 	over := func(name, look string, of func([]present.Point) *float64) line {
 		l := line{Name: name, Look: look, Values: make([]*float64, len(columns))}
@@ -122,7 +122,7 @@ func charts(d *present.Document, columns [][]present.Point) []chart {
 	errors := chart{Plot: "errors", Print: "count", Title: "Errors", Text: errorsText(d), Lines: []line{
 		over("errors", "bad", total(func(p *present.Point) uint64 { return p.Errors })),
 	}}
-	waiting := chart{Plot: "waiting", Print: "count", Title: "Waiting", Text: "Requests that were due and not yet sent, as every connection was busy; the most of each moment."}
+	waiting := chart{Plot: "waiting", Print: "count", Title: "Waiting", Text: "Requests that were due and not yet sent, as every connection was busy; the maximum of each moment."}
 	if d.Open != nil {
 		waiting.Lines = []line{over("waiting", "first", highest(func(p *present.Point) (float64, bool) { return float64(p.Waiting), true }))}
 	}
@@ -147,7 +147,7 @@ func charts(d *present.Document, columns [][]present.Point) []chart {
 	return append(list, server(d, over)...)
 }
 
-// heard are the charts of subscribers alone.
+// heard returns the charts that only subscribers have.
 func heard(d *present.Document, over func(string, string, func([]present.Point) *float64) line) []chart {
 	of := func(how func(p *present.Point) float64) func(*present.Point) (float64, bool) {
 		return func(p *present.Point) (float64, bool) {
@@ -173,14 +173,14 @@ func heard(d *present.Document, over func(string, string, func([]present.Point) 
 		})
 	}
 	list := []chart{
-		{Plot: "standing", Print: "count", Title: "Standing", Text: "Subscribers that listen.", Lines: []line{
+		{Plot: "standing", Print: "count", Title: "Connected", Text: "Connected subscribers.", Lines: []line{
 			over("standing", "first", mean(of(func(p *present.Point) float64 { return float64(p.Stream.Standing) }))),
 		}},
 		{Plot: "gap", Print: "micros", Log: true, Title: "Gaps", Text: "Between two events of one subscriber; the longest of each moment.", Lines: []line{
 			over("p50", "first", highest(some(func(p *present.Point) float64 { return p.Stream.GapP50 }))),
 			over("p99", "third", highest(some(func(p *present.Point) float64 { return p.Stream.GapP99 }))),
 		}},
-		{Plot: "missed", Print: "count", Title: "Missed, duplicated, reconnected", Text: "Ids that were missed, ids that came twice, and subscribers that came back.", Lines: []line{
+		{Plot: "missed", Print: "count", Title: "Missed, duplicated, reconnected", Text: "Missed ids, duplicated ids, and subscribers that reconnected.", Lines: []line{
 			over("missed", "bad", count(func(p *present.Point) uint64 { return p.Stream.Missed })),
 			over("duplicated", "second", count(func(p *present.Point) uint64 { return p.Stream.Duplicated })),
 			over("reconnects", "third", count(func(p *present.Point) uint64 { return p.Stream.Reconnects })),
@@ -192,7 +192,7 @@ func heard(d *present.Document, over func(string, string, func([]present.Point) 
 	return list
 }
 
-// server are the charts of CPUs, memory and the Go runtime.
+// server returns the charts of CPUs, memory and the Go runtime.
 func server(d *present.Document, over func(string, string, func([]present.Point) *float64) line) []chart {
 	cpu := chart{Plot: "cpu", Print: "cpus", Title: "CPU", Text: cpuText(d)}
 	memory := chart{Plot: "rss", Print: "mebibytes", Title: "Memory", Text: "Resident set of the server."}
@@ -209,8 +209,8 @@ func server(d *present.Document, over func(string, string, func([]present.Point)
 	return append([]chart{cpu, memory}, inside(over)...)
 }
 
-// inside are the charts of the server's Go runtime, which is read less often than there
-// are points.
+// inside returns the charts of the server's Go runtime. There are fewer readings of it than
+// points.
 func inside(over func(string, string, func([]present.Point) *float64) line) []chart {
 	read := func(how func(r *results.RuntimeSample) float64) func([]present.Point) *float64 {
 		return highest(func(p *present.Point) (float64, bool) {
@@ -227,23 +227,23 @@ func inside(over func(string, string, func([]present.Point) *float64) line) []ch
 		Plot: "heap", Print: "mebibytes", Title: "Heap", Text: "Of the server, in use.",
 		Lines: []line{over("heap", "first", read(func(r *results.RuntimeSample) float64 { return float64(r.HeapBytes) / (1 << 20) }))},
 	}, {
-		Plot: "gc", Print: "count", Title: "Garbage collection", Text: "Collections since the reading before.",
+		Plot: "gc", Print: "count", Title: "Garbage collection", Text: "Collections since the previous reading.",
 		Lines: []line{over("collections", "first", read(func(r *results.RuntimeSample) float64 { return float64(r.GCCycles) }))},
 	}, {
-		Plot: "sched", Print: "micros", Title: "Scheduler", Text: "How long goroutines that could run waited until they did, p99.",
+		Plot: "sched", Print: "micros", Title: "Scheduler", Text: "Time that runnable goroutines waited to run, p99.",
 		Lines: []line{over("wait", "first", read(func(r *results.RuntimeSample) float64 { return r.SchedLatencyP99Us }))},
 	}}
 	for _, c := range list {
 		back(c.Lines[0].Values)
 	}
 	if !slices.ContainsFunc(list[3].Lines[0].Values, func(v *float64) bool { return v != nil && *v > 0 }) {
-		list = list[:3] // the source does not tell
+		list = list[:3] // the source does not report it
 	}
 	return list
 }
 
-// back gives a reading's value to the columns since the reading before: it stands for
-// the time up to it.
+// back copies a reading's value to the columns since the previous reading: it covers the time
+// before it.
 func back(values []*float64) {
 	var next *float64
 	for i := len(values) - 1; i >= 0; i-- {
@@ -254,7 +254,7 @@ func back(values []*float64) {
 	}
 }
 
-// total is the sum of a count over a column; nil of an empty one.
+// total returns the sum of a count over a column; nil for an empty one.
 func total(of func(*present.Point) uint64) func([]present.Point) *float64 {
 	return func(column []present.Point) *float64 {
 		if len(column) == 0 {
@@ -268,7 +268,7 @@ func total(of func(*present.Point) uint64) func([]present.Point) *float64 {
 	}
 }
 
-// newHeat lays out the latency counts of all columns.
+// newHeat arranges the latency counts of all columns.
 func newHeat(columns [][]present.Point) heat {
 	m := heat{Edges: []string{}, Columns: [][]uint64{}}
 	first, last := results.HeatBuckets, -1

@@ -8,7 +8,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// maxColumns bounds the time axis: more could not be told apart on a screen.
+// maxColumns is the maximum length of the time axis: a screen cannot resolve more.
 const maxColumns = 300
 
 // axis is the time axis of all charts: columns of equal length, which hold one or more
@@ -20,7 +20,7 @@ type axis struct {
 	each    int     // points a column
 }
 
-// layOut puts the points of a series into columns, in their order.
+// layOut distributes the points of a series over columns, in order.
 func layOut(series []present.Point) (a axis, columns [][]present.Point) {
 	series = inOrder(series)
 	samples := make([]results.Sample, len(series))
@@ -43,12 +43,12 @@ func layOut(series []present.Point) (a axis, columns [][]present.Point) {
 	columns = make([][]present.Point, a.Columns)
 	last := -1
 	for _, p := range series {
-		// A point stands for the time up to its T: half a tick before is where it belongs.
+		// A point covers the time up to its T, so its position is half a tick earlier.
 		at := int(math.Floor((p.T - tick/2 - a.Start) / a.Step))
 		if at < 0 || at >= a.Columns {
 			continue
 		}
-		// One that came late stands for the columns that it left empty, too.
+		// A late point also covers the columns before it that are empty.
 		if late := at - last; last >= 0 && late > 1 {
 			for i, part := range divide(p, late) {
 				columns[last+1+i] = append(columns[last+1+i], part)
@@ -61,8 +61,7 @@ func layOut(series []present.Point) (a axis, columns [][]present.Point) {
 	return a, columns
 }
 
-// snap rounds the distance of points to two digits where that is near, as they are late
-// by a little.
+// snap rounds the interval of points to two digits if that is close: points are slightly late.
 func snap(tick float64) float64 {
 	const near = 0.05
 	if tick <= 0 {
@@ -75,7 +74,7 @@ func snap(tick float64) float64 {
 	return tick
 }
 
-// divide makes n points of one, which add up to its counts.
+// divide splits a point into n points with the same total counts.
 func divide(p present.Point, n int) []present.Point {
 	parts := make([]present.Point, n)
 	for i := range parts {
@@ -97,8 +96,8 @@ func divide(p present.Point, n int) []present.Point {
 	return parts
 }
 
-// inOrder leaves out what came before a warm-up was made longer: its times count from
-// the end that was planned then.
+// inOrder removes the points before an extension of the warm-up: their times are relative to
+// the end planned at that time.
 func inOrder(series []present.Point) []present.Point {
 	first := len(series)
 	for first > 0 && (first == len(series) || series[first-1].T < series[first].T) {
@@ -107,7 +106,7 @@ func inOrder(series []present.Point) []present.Point {
 	return series[first:]
 }
 
-// heatOf adds up the latency counts of a column.
+// heatOf sums the latency counts of a column.
 func heatOf(column []present.Point) (counts [results.HeatBuckets]uint64) {
 	for _, p := range column {
 		for _, h := range p.Heat {
@@ -119,8 +118,8 @@ func heatOf(column []present.Point) (counts [results.HeatBuckets]uint64) {
 	return counts
 }
 
-// quantiles are p50, p95 and p99 of a column in microseconds. Those of a single point are
-// the generator's own; all others come from the latency counts.
+// quantiles returns p50, p95 and p99 of a column in microseconds. Those of a single point come
+// from the generator, all others from the latency counts.
 func quantiles(column []present.Point) (out [3]*float64) {
 	counts := heatOf(column)
 	for i, q := range [3]float64{0.50, 0.95, 0.99} {
@@ -130,7 +129,7 @@ func quantiles(column []present.Point) (out [3]*float64) {
 	}
 	if len(column) == 1 && out[0] != nil && column[0].P50Us > 0 {
 		p := column[0]
-		p95 := min(max(*out[1], p.P50Us), p.P99Us) // of runs of before points had their own
+		p95 := min(max(*out[1], p.P50Us), p.P99Us) // of files from before points had their own
 		if p.P95Us > 0 {
 			p95 = p.P95Us
 		}
@@ -139,7 +138,7 @@ func quantiles(column []present.Point) (out [3]*float64) {
 	return out
 }
 
-// mean is the mean of a figure over a column; nil where no point has it.
+// mean returns the mean of a figure over a column; nil if no point has it.
 func mean(of func(*present.Point) (float64, bool)) func([]present.Point) *float64 {
 	return func(column []present.Point) *float64 {
 		sum, n := 0.0, 0.0
@@ -156,7 +155,7 @@ func mean(of func(*present.Point) (float64, bool)) func([]present.Point) *float6
 	}
 }
 
-// highest is the largest figure of a column; nil where no point has it.
+// highest returns the maximum of a figure over a column; nil if no point has it.
 func highest(of func(*present.Point) (float64, bool)) func([]present.Point) *float64 {
 	return func(column []present.Point) (most *float64) {
 		for i := range column {

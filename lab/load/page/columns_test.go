@@ -9,7 +9,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// at is a point at a time, with one answer of each of the buckets.
+// at returns a point at a time, with one answer in each of the buckets.
 func at(t float64, buckets ...uint64) present.Point {
 	p := present.Point{Sample: results.Sample{T: t, Rate: 10 * t}}
 	for _, b := range buckets {
@@ -53,7 +53,7 @@ func TestLayOut(t *testing.T) {
 	}
 }
 
-// A point that stands for several columns is divided: nothing is counted twice.
+// A point that covers several columns is divided: nothing is counted twice.
 func TestDivide(t *testing.T) {
 	p := at(1, 30, 40)
 	p.Errors, p.Heat[1][1] = 5, 7
@@ -86,7 +86,7 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// While the server stalls there is no response time, and not one of 0.
+// While the server stalls, the response time is absent, not 0.
 func TestStallIsAGap(t *testing.T) {
 	d, err := sample.Run("open")
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 // failedGate is a gate that did not pass, and what to do about it.
 type failedGate struct{ Name, Text, Advice string }
 
-// figure is one of the figures at the top.
+// figure is a figure at the top of the page.
 type figure struct{ Name, Text, Small string }
 
-// fact is a line of what the load ran on.
+// fact is a line about the machine and the run.
 type fact struct{ Name, Text string }
 
-// unit is what is counted.
+// unit returns the noun for what is counted.
 func unit(d *present.Document) string {
 	if d.Stream != nil {
 		return "event"
@@ -28,7 +28,7 @@ func unit(d *present.Document) string {
 	return "request"
 }
 
-// round keeps the page small: five digits are more than a pixel shows.
+// round rounds to five digits, which are more precise than a pixel, to keep the page small.
 func round(v float64) float64 {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 5, 64), 64)
 	if err != nil {
@@ -44,8 +44,7 @@ func failedGates(d *present.Document) (list []failedGate) {
 	return list
 }
 
-// distribution is a latency of the run. Those that are drawn are what users see, or
-// explain it.
+// distribution is a latency of the run. Drawn are those that users see, or that explain them.
 type distribution struct {
 	name    string
 	latency results.Latency
@@ -77,7 +76,7 @@ func distributions(d *present.Document) (list []distribution) {
 	return list
 }
 
-// figures are what one looks for first.
+// figures returns the main figures.
 func figures(d *present.Document) []figure {
 	rate := figure{Name: "Right answers", Text: report.PerSecond(d.RequestsPerSecond) + "/s", Small: fmt.Sprintf("%d in %s", d.Requests, report.Seconds(d.Seconds))}
 	what := "Response time"
@@ -106,14 +105,14 @@ func figures(d *present.Document) []figure {
 		list = append(list, figure{Name: "In flight", Text: f.Average(), Small: fmt.Sprintf("on average; %d at most, of %d", f.Max, f.Places)})
 	}
 	if d.Unanswered > 0 {
-		list = append(list, figure{Name: "Unanswered", Text: fmt.Sprint(d.Unanswered), Small: "requests: no answer, although the generator waited"})
+		list = append(list, figure{Name: "Unanswered", Text: fmt.Sprint(d.Unanswered), Small: "requests without an answer, although the generator waited"})
 	}
 	if d.Open != nil {
 		list = append(list, figure{Name: "Unfinished", Text: fmt.Sprint(d.Open.Unfinished), Small: fmt.Sprintf("%d due, %d failed, %d waited", d.Open.Due, d.Open.Failed, d.Open.Waited)})
 	}
 	if t := d.Stream; t != nil {
-		list = append(list, figure{Name: "Standing", Text: fmt.Sprint(t.Standing), Small: fmt.Sprintf("of %d; %d at least", t.Subscribers, t.Lowest)},
-			figure{Name: "Gap p99", Text: report.Quantile(t.Gap.P99, " ")}, figure{Name: "Missed", Text: fmt.Sprint(t.Missed), Small: fmt.Sprintf("%d came twice", t.Duplicated)})
+		list = append(list, figure{Name: "Connected", Text: fmt.Sprint(t.Standing), Small: fmt.Sprintf("of %d; %d at least", t.Subscribers, t.Lowest)},
+			figure{Name: "Gap p99", Text: report.Quantile(t.Gap.P99, " ")}, figure{Name: "Missed", Text: fmt.Sprint(t.Missed), Small: fmt.Sprintf("%d duplicated", t.Duplicated)})
 	}
 	if v := d.Server; v != nil {
 		list = append(list, figure{Name: "Server CPU", Text: report.Micros(v.CPU.PerRequestUs, " "), Small: fmt.Sprintf("a %s; %s of its CPUs", unit(d), report.Percent(v.CPU.Utilisation))},
@@ -125,7 +124,7 @@ func figures(d *present.Document) []figure {
 	return append(list, figure{Name: "Generator CPU", Text: report.Percent(d.Generator.CPUUtilisation), Small: "of its core"})
 }
 
-// timesText says what the response times count from, and where they come from.
+// timesText describes the start of the response times, and their precision.
 func timesText(d *present.Document) string {
 	from := "From the send to the whole answer."
 	switch {
@@ -141,9 +140,9 @@ func timesText(d *present.Document) string {
 	return from + " They are exact for each moment, unless several share a column: then they are read from the counts of the heat map below, whose cells are 14 to 25 % wide."
 }
 
-// errorsText says what came to nothing.
+// errorsText describes the errors.
 func errorsText(d *present.Document) string {
-	parts := []string{"Since the point before."}
+	parts := []string{"Since the previous point."}
 	if d.Unanswered > 0 {
 		parts = append(parts, fmt.Sprintf("%d requests of the window had no answer, although the generator waited for it.", d.Unanswered))
 	}
@@ -156,15 +155,15 @@ func errorsText(d *present.Document) string {
 func cpuText(d *present.Document) string {
 	text := "CPUs in use: 1 is a whole one."
 	if d.Server == nil {
-		text += " The server's processes are not known: name them with --pid where they run on this machine."
+		text += " The server's processes are unknown: if they run on this machine, name them with --pid."
 	}
 	if len(d.Workers) > 0 {
-		text += " Those of the generators are in their table."
+		text += " CPUs of the generators are in their table."
 	}
 	return text
 }
 
-// facts are the machine, and how the command was called.
+// facts returns the machine, and the command line.
 func facts(d *present.Document) []fact {
 	m, c := d.Machine, d.Config
 	machine := fmt.Sprintf("%s, %d × CPU, %s", m.CPU, m.CPUs, report.Bytes(float64(m.MemoryBytes), " "))

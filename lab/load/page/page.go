@@ -20,26 +20,26 @@ var (
 type page struct {
 	Frame      web.Frame
 	Title      string
-	Load       string // how it was made
+	Load       string // description of the load
 	Unit       string
 	Valid      bool
 	Gates      []failedGate
 	Partial    string
-	Found      string // by a search
+	Found      string // result of a search
 	Thresholds web.Table
 	Figures    []figure
 	Charts     []chart
 	Curves     bool
 	Heat       bool
-	Tables     []web.Table // that everybody reads
-	More       []web.Table // that some do
+	Tables     []web.Table // main tables
+	More       []web.Table // tables with details
 	Facts      []fact
 	Notes      []string
 }
 
-// Write writes the page of d, which holds d itself to download. It opens from a file,
-// and its content security policy denies it the network. It returns the errors of w, and
-// an error for a histogram in d that cannot be read.
+// Write writes the page of d, which contains d itself as a download. It works from a file, and
+// its content security policy blocks all network access. It returns the errors of w, and an
+// error for a histogram in d that cannot be decoded.
 func Write(w io.Writer, d *present.Document) error {
 	p, err := lay(d)
 	if err != nil {

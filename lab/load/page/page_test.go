@@ -24,7 +24,7 @@ func runOf(t *testing.T, kind string) *present.Document {
 	return d
 }
 
-// markup is the page of a run without its script and style.
+// markup returns the page of a run without its script and style.
 func markup(t *testing.T, d *present.Document) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -34,12 +34,12 @@ func markup(t *testing.T, d *present.Document) string {
 	text := out.String()
 	rest := strings.Replace(strings.Replace(text, web.Script, "", 1), web.Style, "", 1)
 	if len(text)-len(rest) != len(web.Script)+len(web.Style) {
-		t.Fatal("the page does not hold its script and style as they are: the policy's hashes are wrong")
+		t.Fatal("the page does not contain script and style unchanged: the policy's hashes are wrong")
 	}
 	return rest
 }
 
-// element is a data element of the page.
+// element returns a data element of the page.
 func element(t *testing.T, page, id string) []byte {
 	t.Helper()
 	m := regexp.MustCompile(`(?s)<script type="application/json" id="` + id + `">(.*?)</script>`).FindStringSubmatch(page)
@@ -49,7 +49,7 @@ func element(t *testing.T, page, id string) []byte {
 	return []byte(m[1])
 }
 
-// plots are the charts of a page, in their order.
+// plots returns the names of a page's charts, in order.
 func plots(page string) (names []string) {
 	for _, m := range regexp.MustCompile(`data-plot="([a-z]+)"`).FindAllStringSubmatch(page, -1) {
 		names = append(names, m[1])
@@ -57,7 +57,7 @@ func plots(page string) (names []string) {
 	return names
 }
 
-// noNumber is NaN where it is no part of base64, which may have it by chance.
+// noNumber matches NaN outside of base64, which may contain it by chance.
 var noNumber = regexp.MustCompile(`(?:^|[^A-Za-z0-9+/])NaN(?:$|[^A-Za-z0-9+/=])`)
 
 // The page of each kind of run has its charts and tables.
@@ -70,11 +70,11 @@ func TestPage(t *testing.T) {
 		{"closed", "rate times errors flight cpu rss latency heat", []string{"<strong>VALID</strong>", `<td class="kept">kept</td>`, "closed loop", "first byte", "In flight", "on average; 64 at most, of ", "there can be ", "redline load http://127.0.0.1:8080/hello"}},
 		{"open", "rate times errors waiting flight cpu rss latency heat", []string{"of 2.00k/s asked for", "never had an answer", "service", "send lag", "due"}},
 		{"stream", "rate times errors standing gap missed cpu rss latency heat", []string{
-			"<strong>INVALID</strong>", "991 of 1000 subscribers stood", "limits of connections and descriptors", "BROKEN", "Delay p99", "it is 20",
+			"<strong>INVALID</strong>", "991 of 1000 subscribers were connected", "limits of connections and descriptors", "BROKEN", "Delay p99", "it is 20",
 		}},
 		{"find", "rate times errors waiting flight cpu rss latency heat", []string{"<strong>FOUND</strong> Highest rate: 2000/s", "Steps of the search", "it is 31.0 ms", `<td class="kept">kept</td>`}},
 		{"scenario", "rate times errors flight cpu rss latency heat", []string{"shop.yaml at http://", "<td>buy/pay</td>", "2 status 201", "Requests of the scenario", "Requests by tag", "<td>kind</td>", "one pass of a user through a flow", "iteration, without think time"}},
-		{"workers", "rate times errors flight cpu rss goroutines heap gc sched latency heat", []string{"Generators, whose sum", "rack-4", "it stopped responding", "16.5", "Those of the generators are in their table", "was refused"}},
+		{"workers", "rate times errors flight cpu rss goroutines heap gc sched latency heat", []string{"Generators; the figures are their sum", "rack-4", "it stopped responding", "16.5", "CPUs of the generators are in their table", "was refused"}},
 		{"ramp", "rate times errors users flight cpu rss latency heat", []string{"up to 64 connections (0, then 5s:64,5s:0)", "Each has a connection", "Steps of the ramp", "<td>64→0</td>"}},
 		{"bare", "rate times errors flight cpu latency heat", []string{"name them with --pid"}},
 		{"nothing", "", []string{"not one answer in the window.", "curl -v"}},
@@ -98,20 +98,20 @@ func TestPage(t *testing.T) {
 				t.Errorf("the page has %q", at)
 			}
 			if strings.Contains(string(element(t, text, "view")), `"lines":null`) || strings.Contains(string(element(t, text, "view")), `"columns":null`) {
-				t.Error("the view has a null list: the script would stumble")
+				t.Error("the view has a null list, which the script does not support")
 			}
 		})
 	}
 }
 
-// What stands first is what is wrong, and what to do.
+// Failed gates, with advice, precede the figures.
 func TestPageOrder(t *testing.T) {
 	text := markup(t, runOf(t, "stream"))
 	last := -1
 	for _, part := range []string{"<strong>INVALID</strong>", `class="gates"`, "<caption>Thresholds</caption>", `class="figures"`, `data-plot="rate"`, `data-plot="latency"`, `data-plot="heat"`, `class="facts"`} {
 		at := strings.Index(text, part)
 		if at <= last {
-			t.Errorf("%s stands at %d, before what has to precede it", part, at)
+			t.Errorf("%s is at %d, before what must precede it", part, at)
 		}
 		last = at
 	}
@@ -136,7 +136,7 @@ func TestPageEscapes(t *testing.T) {
 	}
 }
 
-// TestPageNeedsNothing looks for whatever a browser would fetch.
+// TestPageNeedsNothing checks that the page has nothing that a browser would fetch.
 func TestPageNeedsNothing(t *testing.T) {
 	text := markup(t, runOf(t, "open"))
 	if m := regexp.MustCompile(`(?i)<(link|img|iframe|object|embed|base|form)\b|\b(src|srcset|action|href|style)="`).FindString(text); m != "" {
@@ -147,7 +147,7 @@ func TestPageNeedsNothing(t *testing.T) {
 	}
 }
 
-// The page holds the run, from which it can be made again.
+// The page contains the run, from which it can be rendered again.
 func TestPageHoldsRun(t *testing.T) {
 	d := runOf(t, "open")
 	first := markup(t, d)
@@ -193,7 +193,7 @@ func TestThresholdsAreShown(t *testing.T) {
 	}
 }
 
-// The steps of stages have a table, and rules in the charts over time.
+// The steps of stages have a table, and lines in the charts over time.
 func TestPageSteps(t *testing.T) {
 	d := runOf(t, "open")
 	cpu := 0.25
@@ -210,6 +210,6 @@ func TestPageSteps(t *testing.T) {
 		d.Steps = append(d.Steps, d.Steps[1])
 	}
 	if text := markup(t, d); !strings.Contains(text, `"bounds":[]`) {
-		t.Error("there are rules between more steps than can be told apart")
+		t.Error("there are lines for more steps than can be distinguished")
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// maxTargets bounds the table of targets; the JSON has all.
+// maxTargets is the maximum length of the table of targets; the JSON has all.
 const maxTargets = 500
 
 func word(s string) web.Cell { return web.Cell{Text: report.Line(s)} }
 
-// long is a word that may take several lines.
+// long returns a cell whose text may wrap.
 func long(s string) web.Cell { return web.Cell{Text: report.Line(s), Class: "wrap"} }
 
 func whole[T int | uint64](v T) web.Cell { return web.Number(float64(v), fmt.Sprint(v)) }
@@ -33,7 +33,7 @@ func micros(us *float64) web.Cell {
 	return web.Number(*us, report.Micros(*us, " "))
 }
 
-// latencies are the cells of a distribution; all of an empty one are missing.
+// latencies returns the cells of a distribution; those of an empty one are missing.
 func latencies(l results.Latency, percents []float64) []web.Cell {
 	if l.Count == 0 {
 		return slices.Repeat([]web.Cell{missing()}, len(percents)+2)
@@ -45,7 +45,7 @@ func latencies(l results.Latency, percents []float64) []web.Cell {
 	return append(cells, micros(&l.MaxUs))
 }
 
-// latencyHeads are those of the cells of latencies.
+// latencyHeads returns the heads of the cells of latencies.
 func latencyHeads(percents []float64) []string {
 	heads := []string{"mean#"}
 	for _, p := range percents {
@@ -54,9 +54,9 @@ func latencyHeads(percents []float64) []string {
 	return append(heads, "max#")
 }
 
-// thresholds says of each what it came to.
+// thresholds returns the table of thresholds and their results.
 func thresholds(d *present.Document) web.Table {
-	t := web.Table{Caption: "Thresholds", Heads: web.Heads("threshold", "verdict", "what it came to")}
+	t := web.Table{Caption: "Thresholds", Heads: web.Heads("threshold", "verdict", "result")}
 	for _, j := range d.Thresholds {
 		kept := web.Cell{Text: "kept", Class: "kept"}
 		if !j.Kept {
@@ -84,10 +84,10 @@ func percentiles(d *present.Document) web.Table {
 	return t
 }
 
-// steps are the runs of a search, in their order.
+// steps returns the table of the runs of a search, in order.
 func steps(d *present.Document) web.Table {
 	t := web.Table{
-		Caption: "Steps of the search, in their order",
+		Caption: "Steps of the search, in order",
 		Heads:   web.Heads("step#", "phase", "rate /s#", "p50#", "p99#", "verdict", "why"),
 	}
 	if d.Search == nil {
@@ -107,10 +107,10 @@ func steps(d *present.Document) web.Table {
 	return t
 }
 
-// stages are the steps of an open loop with stages.
+// stages returns the table of the steps of an open loop with stages.
 func stages(d *present.Document) web.Table {
 	t := web.Table{
-		Caption: "Steps of the arrivals. Errors are of the arrivals that were due in a step; the rate that was achieved is that of the answers that came in it.",
+		Caption: "Steps of the arrivals. Errors count arrivals that were due in a step; the achieved rate counts answers received in it.",
 		Heads: web.Heads(slices.Concat([]string{"step", "rate", "asked /s#", "achieved /s#", "server CPU#"}, latencyHeads(d.Percents()),
 			[]string{"due#", "right#", "failed#", "unfinished#"})...),
 	}
@@ -128,8 +128,8 @@ func stages(d *present.Document) web.Table {
 	return t
 }
 
-// targets are the requests of a scenario, those that failed most first if there are very
-// many.
+// targets returns the table of a scenario's requests. If there are more than maxTargets, those
+// with the most failures come first.
 func targets(d *present.Document) web.Table {
 	t := web.Table{
 		Caption: "Requests of the scenario",
@@ -164,7 +164,7 @@ func targets(d *present.Document) web.Table {
 	return t
 }
 
-// flows are the iterations of a scenario's flows.
+// flows returns the table of the iterations of a scenario's flows.
 func flows(d *present.Document) web.Table {
 	t := web.Table{
 		Caption: "Iterations: each is one pass of a user through a flow, from its first request to the last answer",
@@ -185,7 +185,7 @@ func flows(d *present.Document) web.Table {
 	return t
 }
 
-// ramp are the steps of a ramp.
+// ramp returns the table of the steps of a ramp.
 func ramp(d *present.Document) web.Table {
 	t := web.Table{
 		Caption: "Steps of the ramp",
@@ -200,7 +200,7 @@ func ramp(d *present.Document) web.Table {
 	return t
 }
 
-// tags are the sums of the targets by tag.
+// tags returns the table of the sums of the targets by tag.
 func tags(d *present.Document) web.Table {
 	t := web.Table{
 		Caption: "Requests by tag",
@@ -220,10 +220,10 @@ func tags(d *present.Document) web.Table {
 	return t
 }
 
-// workers is what each of several generators did.
+// workers returns the table of several generators.
 func workers(d *present.Document) web.Table {
 	t := web.Table{
-		Caption: "Generators, whose sum the figures are",
+		Caption: "Generators; the figures are their sum",
 		Heads: web.Heads("worker#", "host", "process#", "connections#", unit(d)+"s#", "share#", "rate /s#", "errors#", "CPU#", "send lag p99#",
 			"clock#", "began late#", "lost"),
 	}
@@ -246,9 +246,9 @@ func workers(d *present.Document) web.Table {
 	return t
 }
 
-// gates are all of them, and how near the run came to each.
+// gates returns the table of all gates, with their values and limits.
 func gates(d *present.Document) web.Table {
-	t := web.Table{Caption: "Gates: what the run was checked for", Heads: web.Heads("gate", "passed", "value#", "limit#")}
+	t := web.Table{Caption: "Gates: checks of the run's validity", Heads: web.Heads("gate", "passed", "value#", "limit#")}
 	for _, g := range d.Gates {
 		passed := web.Cell{Text: "yes", Class: "kept"}
 		if !g.Passed {
@@ -260,9 +260,9 @@ func gates(d *present.Document) web.Table {
 	return t
 }
 
-// profiles are those that were taken in the window.
+// profiles returns the table of the profiles of the window.
 func profiles(d *present.Document) web.Table {
-	t := web.Table{Caption: "Profiles that were taken in the window", Heads: web.Heads("kind", "file", "most of it")}
+	t := web.Table{Caption: "Profiles of the window", Heads: web.Heads("kind", "file", "top function")}
 	for _, p := range d.Profiles {
 		var top []string
 		for _, f := range p.Top {

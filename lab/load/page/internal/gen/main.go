@@ -1,5 +1,5 @@
-// Command gen writes the page of a made-up load run to its standard output, for the
-// browser's test: gen KIND, with -hostile full of hostile text.
+// Command gen writes the page of a generated load run to its standard output, for the browser
+// test: gen KIND; with -hostile, full of hostile text.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	hostile := flag.Bool("hostile", false, "spoil it with hostile text")
+	hostile := flag.Bool("hostile", false, "fill the page with hostile text")
 	flag.Parse()
 	d, err := sample.Run(flag.Arg(0))
 	if err == nil {

@@ -1,4 +1,4 @@
-// Package sample makes up load runs for tests: the same on every call.
+// Package sample generates load runs for tests: the same on every call.
 package sample
 
 import (
@@ -17,21 +17,21 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Hostile is text that would leave its element, or run.
+// Hostile is text that would escape from its element, or execute, if it were not escaped.
 const Hostile = `</script></style></title>"'><script>window.pwned=1</script><img src=x onerror=alert(1)>` + "\u2028\x1b[2J"
 
 // Kinds are the runs that Run makes.
 var Kinds = []string{"closed", "open", "stream", "find", "scenario", "workers", "ramp", "bare", "nothing"}
 
-// The measures of a made-up run.
+// The dimensions of a generated run.
 const (
 	window, warmup = 10.0, 2.0 // seconds
 	tick           = 0.2       // seconds
 	eachTick       = 400       // requests
 )
 
-// Run makes a run of a kind. One that is bare knows the load alone; of nothing there is
-// not one answer.
+// Run generates a run of a kind. The kind bare has only figures of the load; the kind nothing
+// has no answers.
 func Run(kind string) (*present.Document, error) {
 	m := &maker{rng: rand.New(rand.NewPCG(7, 11)), all: newHistogram()}
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -102,7 +102,7 @@ type maker struct {
 
 func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, int64(time.Hour), 3) }
 
-// series makes the points and what they add up to. The sixth second has a stall.
+// series generates the points and their sums. The sixth second has a stall.
 func (m *maker) series(d *present.Document, r *spec.Result, kind string) {
 	used := 1.0
 	for at := -warmup + tick; at < window+tick/2; at += tick {
@@ -170,7 +170,7 @@ func (m *maker) series(d *present.Document, r *spec.Result, kind string) {
 	}
 }
 
-// finish makes the distributions.
+// finish generates the distributions.
 func (m *maker) finish(d *present.Document, r *spec.Result, kind string) error {
 	encode := func(h *hdrhistogram.Histogram) (string, error) {
 		text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
@@ -209,7 +209,7 @@ func (m *maker) finish(d *present.Document, r *spec.Result, kind string) error {
 	return nil
 }
 
-// beside adds what is not the generator's to tell.
+// beside adds the figures that the generator does not report.
 func (m *maker) beside(d *present.Document, kind string) {
 	switch kind {
 	case "find":
@@ -238,7 +238,7 @@ func (m *maker) beside(d *present.Document, kind string) {
 	}
 }
 
-// Spoil puts hostile text everywhere that text of others can be.
+// Spoil puts hostile text everywhere that foreign text is possible.
 func Spoil(d *present.Document) {
 	d.URL, d.Partial, d.Tool, d.Command = Hostile, Hostile, Hostile, []string{Hostile}
 	d.Notes = append(d.Notes, Hostile)
