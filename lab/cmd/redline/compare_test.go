@@ -48,7 +48,7 @@ func TestCompareVerb(t *testing.T) {
 		{[]string{"--threshold", "rate>-5%", a, slow}, 1, "BROKEN  rate>-5%: it is -20.0 %"},
 		{[]string{"--threshold", "rate>-30%,errors<+0", a, slow}, 0, "kept    rate>-30%: it is -20.0 %"},
 		{[]string{"--threshold", "rate>-30%", "--threshold", "rate>-1%", a, slow}, 1, "BROKEN  rate>-1%"},
-		{[]string{"--threshold", "cpu<+5%", a, same}, 1, "BROKEN  cpu<+5%: the figure is not known of both runs"},
+		{[]string{"--threshold", "cpu<+5%", a, same}, 1, "BROKEN  cpu<+5%: the figure is not known for both runs"},
 		{[]string{a, doubtful}, 0, "INVALID: run b: the hypervisor took 9 % (gate steal)"},
 		{[]string{"--threshold", "rate>-5%", a, doubtful}, 4, "INVALID: run b: "},
 		{[]string{"--threshold", "rate>-5%", "--anyway", a, doubtful}, 0, "kept"},
@@ -57,7 +57,7 @@ func TestCompareVerb(t *testing.T) {
 		{[]string{a}, 2, "name two runs"},
 		{[]string{a, filepath.Join(dir, "absent.json")}, 2, "no such file"},
 		{[]string{"--threshold", "p100<+1%", a, same}, 2, `--threshold "p100<+1%": "p100" is no metric`},
-		{[]string{"--threshold", "p99.9<+1%", a, same}, 1, "BROKEN  p99.9<+1%: the figure is not known of both runs"},
+		{[]string{"--threshold", "p99.9<+1%", a, same}, 1, "BROKEN  p99.9<+1%: the figure is not known for both runs"},
 		{[]string{"--percentiles", "75", "--threshold", "rate>-5%,p98<+1%", a, same}, 1, "p75"},
 		{[]string{"--percentiles", "101", a, same}, 2, `--percentiles: "101" is no percentile`},
 	} {

@@ -11,9 +11,9 @@ import (
 	"github.com/redline-go/redline/lab/report"
 )
 
-// Differences lists in words what two runs asked for that is not the same. Host and port
-// may differ: two versions of a server are compared where each of them listens. So may the
-// length of warm-up and window, and the seed.
+// Differences lists the differences between the loads that two runs requested, as text. Host
+// and port may differ, because two versions of a server listen at different addresses; so may
+// the length of warm-up and window, and the seed.
 func Differences(a, b *present.Document) (list []string) {
 	c, d := a.Config, b.Config
 	for _, p := range []struct {
@@ -48,7 +48,7 @@ func Differences(a, b *present.Document) (list []string) {
 	return list
 }
 
-// say prints a setting, also one that is made of several.
+// say formats a setting, including a composite one.
 func say(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -76,7 +76,7 @@ func kind(d *present.Document) string {
 	return "a closed loop"
 }
 
-// path is the URL without what says where the server is.
+// path returns the URL without scheme and host.
 func path(d *present.Document) string {
 	u, err := url.Parse(d.URL)
 	if err != nil {
@@ -85,7 +85,7 @@ func path(d *present.Document) string {
 	return u.RequestURI()
 }
 
-// notes say what makes a comparison doubtful: of either run, and of both.
+// notes returns remarks that make a comparison doubtful, about each run and about both.
 func notes(a, b *present.Document) (list []string) {
 	for _, d := range []struct {
 		name string
@@ -98,7 +98,7 @@ func notes(a, b *present.Document) (list []string) {
 			list = append(list, fmt.Sprintf("PARTIAL: run %s: %s", d.name, report.Line(d.Partial)))
 		}
 		if len(d.Profiles) > 0 {
-			list = append(list, fmt.Sprintf("NOTE: run %s had profiles taken, which made it slower", d.name))
+			list = append(list, fmt.Sprintf("NOTE: run %s was profiled, which made it slower", d.name))
 		}
 	}
 	m, n := a.Machine, b.Machine
@@ -123,7 +123,7 @@ func notes(a, b *present.Document) (list []string) {
 	return list
 }
 
-// rank puts what is worst first.
+// rank returns the position of a note: the most serious ones come first.
 func rank(note string) int {
 	word, _, _ := strings.Cut(note, ":")
 	return slices.Index([]string{"INVALID", "PARTIAL", "NOTE"}, word)

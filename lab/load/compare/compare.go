@@ -26,48 +26,48 @@ const (
 	Unknown = "not known"        // a run does not have the figure
 )
 
-// Comparison is what changed from run A to run B.
+// Comparison holds the changes from run A to run B.
 type Comparison struct {
 	Schema      string   `json:"schema"`  // SchemaName
 	Version     int      `json:"version"` // SchemaVersion
 	A           Run      `json:"a"`
 	B           Run      `json:"b"`
-	Differences []string `json:"differences"` // in what they asked for
-	Notes       []string `json:"notes"`       // what makes the comparison doubtful
+	Differences []string `json:"differences"` // of the requested loads
+	Notes       []string `json:"notes"`       // remarks that make the comparison doubtful
 	Metrics     []Metric `json:"metrics"`
 	Limits      []Judged `json:"limits"`
 }
 
-// Run is one of the two.
+// Run is one of the two runs.
 type Run struct {
 	File    string  `json:"file"`
 	URL     string  `json:"url"`
 	Valid   bool    `json:"valid"`
 	Seconds float64 `json:"seconds"` // of the window
-	Slices  int     `json:"slices"`  // of the window, that intervals are made from
+	Slices  int     `json:"slices"`  // of the window, from which intervals are computed
 	Block   int     `json:"block"`   // slices that are resampled together
 }
 
-// Metric is one figure of both runs. Of errors there is a difference, as their ratio is
-// that of two small numbers, or has none; of all others a ratio.
+// Metric is one figure of both runs. Errors have a difference, because their ratio would be that
+// of two small numbers, or undefined; all others have a ratio.
 type Metric struct {
 	Name       string            `json:"name"`       // rate, a percentile as p99, errors, cpu or rss
 	Unit       string            `json:"unit"`       // per_second, us, share, us_per_request or bytes
-	A          *float64          `json:"a"`          // null where it is not known
+	A          *float64          `json:"a"`          // null if unknown
 	B          *float64          `json:"b"`          // the same
-	Ratio      *results.Estimate `json:"ratio"`      // B over A; null without one
-	Difference *results.Estimate `json:"difference"` // B less A, of errors; null of the others
-	Interval   bool              `json:"interval"`   // the low and high ends are those of a 95 % interval; without one they are the value
+	Ratio      *results.Estimate `json:"ratio"`      // B divided by A; null if undefined
+	Difference *results.Estimate `json:"difference"` // B minus A, for errors; null for others
+	Interval   bool              `json:"interval"`   // low and high are the ends of a 95 % interval; otherwise both are the value
 	Verdict    string            `json:"verdict"`
 }
 
-// standard are the percentiles that are compared unless others are asked for.
+// standard lists the percentiles that are compared by default.
 var standard = []float64{50, 90, 95, 99}
 
-// metric is how a Metric is made. Their order is that of sums.resampled.
+// metric defines a Metric. Their order is that of sums.resampled.
 type metric struct {
 	name, unit string
-	higher     bool // is better
+	higher     bool // higher is better
 	of         func(*present.Document) *float64
 }
 
@@ -87,8 +87,7 @@ func metrics(percents []float64) []metric {
 		metric{"rss", "bytes", false, meanRSS})
 }
 
-// errorShare is the share of the requests that came to nothing, those without an answer
-// among them.
+// errorShare returns the share of the requests that failed or got no answer.
 func errorShare(d *present.Document) *float64 {
 	f := d.Figures()
 	all := float64(f.Errors + f.Answered)
@@ -99,7 +98,7 @@ func errorShare(d *present.Document) *float64 {
 	return &share
 }
 
-// meanRSS is the mean resident set of the server over the window.
+// meanRSS returns the mean resident set size of the server over the window.
 func meanRSS(d *present.Document) *float64 {
 	sum, n := 0.0, 0.0
 	for _, s := range sliced(d) {
@@ -114,13 +113,12 @@ func meanRSS(d *present.Document) *float64 {
 	return &sum
 }
 
-// resamples is how many the intervals are made from.
+// resamples is the number of resamples for an interval.
 const resamples = stats.DefaultResamples
 
-// Of compares two runs. It does not look at what they asked for; see Differences, which
-// it lists. The result depends on the runs alone: random numbers have a fixed seed. Of the
-// latencies the percentiles are compared that are given, each above 0 and below 100; none
-// are the usual ones.
+// Of compares two runs, even of different loads; the result lists their Differences. It depends
+// only on the runs: random numbers have a fixed seed. percents are the percentiles of the
+// latencies to compare, each above 0 and below 100; none: the defaults.
 func Of(a, b *present.Document, percents ...float64) *Comparison {
 	if len(percents) == 0 {
 		percents = standard
@@ -173,9 +171,9 @@ func indexes(n int) []int {
 	return list
 }
 
-// judge gives a metric its change, interval and verdict. ends are the change of the
-// slices and the ends of its interval. What the slices say of their own change is laid
-// around the change of the whole runs, whose figures are finer.
+// judge sets the change, interval and verdict of a metric. ends are the change of the slices and
+// the ends of its interval. The interval is moved from the change of the slices to that of the
+// whole runs, whose figures are more precise.
 func (m *metric) judge(one *Metric, ends [3]float64, short bool) {
 	known := !math.IsNaN(ends[0]) && !math.IsInf(ends[0], 0) && !math.IsNaN(ends[1])
 	one.Interval = known
@@ -206,7 +204,7 @@ func (m *metric) judge(one *Metric, ends [3]float64, short bool) {
 	}
 }
 
-// verdict is that of a figure that is shown to have risen, or fallen.
+// verdict returns the verdict for a figure that has risen or fallen significantly.
 func (m *metric) verdict(rose, fell bool) string {
 	switch {
 	case !rose && !fell:
@@ -217,7 +215,7 @@ func (m *metric) verdict(rose, fell bool) string {
 	return Worse
 }
 
-// Metric returns a metric by its name, which there must be.
+// Metric returns a metric by its name. It panics if there is none.
 func (c *Comparison) Metric(name string) Metric {
 	for _, m := range c.Metrics {
 		if m.Name == name {
@@ -227,5 +225,5 @@ func (c *Comparison) Metric(name string) Metric {
 	panic(fmt.Sprintf("compare: no metric %q", name))
 }
 
-// Valid reports whether both runs are.
+// Valid reports whether both runs are valid.
 func (c *Comparison) Valid() bool { return c.A.Valid && c.B.Valid }

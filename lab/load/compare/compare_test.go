@@ -18,21 +18,21 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// how a made-up run goes.
+// how describes a generated run.
 type how struct {
 	seed    uint64
 	slices  int
 	slower  float64 // factor of the latencies; 0: 1
 	dearer  float64 // factor of the CPU; 0: 1
-	errors  uint64  // a slice
-	blind   bool    // the server cannot be seen
-	silent  bool    // not one answer
+	errors  uint64  // per slice
+	blind   bool    // no figures of the server
+	silent  bool    // no answers
 	warm    int     // slices of warm-up
 	memory  uint64  // resident; 0: 20 MiB
-	stopped bool    // in some slices there is no answer
+	stopped bool    // some slices have no answers
 }
 
-// runOf makes up a run of 500 requests a slice of 200 ms.
+// runOf generates a run with 500 requests in each slice of 200 ms.
 func runOf(t *testing.T, h how) *present.Document {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(h.seed, 1))
@@ -159,7 +159,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// The interval holds the change that was made, and is not as wide as the world.
+// The interval contains the real change, and is not too wide.
 func TestCompareInterval(t *testing.T) {
 	c := Of(runOf(t, how{seed: 3, slices: 150, stopped: true}), runOf(t, how{seed: 4, slices: 150, slower: 1.2, dearer: 1.1, stopped: true}))
 	for name, want := range map[string]float64{"rate": 1, "p50": 1.2, "p90": 1.2, "p95": 1.2, "p99": 1.2, "cpu": 1.1, "rss": 1} {
@@ -170,7 +170,7 @@ func TestCompareInterval(t *testing.T) {
 	}
 	again := Of(runOf(t, how{seed: 3, slices: 150, stopped: true}), runOf(t, how{seed: 4, slices: 150, slower: 1.2, dearer: 1.1, stopped: true}))
 	if !reflect.DeepEqual(c, again) {
-		t.Error("the same runs came to another comparison")
+		t.Error("the same runs have another comparison")
 	}
 }
 
@@ -200,7 +200,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// What makes a comparison doubtful comes first, of both runs.
+// The notes of both runs come first.
 func TestNotes(t *testing.T) {
 	a, b := runOf(t, how{slices: 30}), runOf(t, how{slices: 30})
 	a.Machine.Kernel, b.Partial = "6.1", "interrupted"
@@ -238,7 +238,7 @@ func TestLimits(t *testing.T) {
 		c.of.Limits = nil
 		c.of.Judge(limits)
 		for i, j := range c.of.Limits {
-			// Whether p50 of +25 % is beyond +25 % is chance.
+			// Whether a p50 of +25 % exceeds +25 % depends on chance.
 			if j.Kept != c.kept[i] && j.Limit != "p50<+25%" || j.Sure != c.sure[i] {
 				t.Errorf("%+v, want kept %v, sure %v", j, c.kept[i], c.sure[i])
 			}
@@ -251,16 +251,16 @@ func TestLimits(t *testing.T) {
 
 func TestParseLimits(t *testing.T) {
 	for text, want := range map[string]string{
-		"p99":         "is no limit of a change",
-		"p100<+1%":    `"p100" is no metric of a comparison`,
-		"p99<10%":     "a change has a sign",
-		"p99<+x%":     `"+x" is no number`,
-		"p99<+10":     "a change is in percent",
-		"errors<+1":   "a change is in percent",
-		"rate>-Inf%":  "is no number",
-		"p99<+1%,":    `"" is no limit`,
-		"<+1%":        "is no limit",
-		"p99<+1%,a>b": `"a" is no metric`,
+		"p99":         "is not a limit of a change",
+		"p100<+1%":    `"p100" is not a metric of a comparison`,
+		"p99<10%":     "a change needs a sign",
+		"p99<+x%":     `"+x" is not a number`,
+		"p99<+10":     "write the change in percent",
+		"errors<+1":   "write the change in percent",
+		"rate>-Inf%":  "is not a number",
+		"p99<+1%,":    `"" is not a limit`,
+		"<+1%":        "is not a limit",
+		"p99<+1%,a>b": `"a" is not a metric`,
 	} {
 		if _, err := ParseLimits(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "write METRIC<+PERCENT%") {
 			t.Errorf("%s: %v, want %s", text, err, want)
@@ -272,7 +272,7 @@ func TestParseLimits(t *testing.T) {
 	}
 }
 
-// What machines read has all of it, and no list that is null.
+// The JSON is complete, and no list in it is null.
 func TestEncode(t *testing.T) {
 	c := Of(runOf(t, how{seed: 1, slices: 50}), runOf(t, how{seed: 2, slices: 50}))
 	var text bytes.Buffer

@@ -10,27 +10,27 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// Grammar says how a limit is written.
-const Grammar = "write METRIC<+PERCENT% or METRIC>-PERCENT%, as p99<+10%, cpu<+5% or rate>-3%; of errors, how much their share may rise, as errors<+0 or errors<+0.1%; " +
+// Grammar describes the syntax of a limit.
+const Grammar = "write METRIC<+PERCENT% or METRIC>-PERCENT%, as p99<+10%, cpu<+5% or rate>-3%; for errors, the permitted increase of their share, as errors<+0 or errors<+0.1%; " +
 	"METRIC is rate, a percentile as p50 or p99.9, errors, cpu or rss"
 
 // Limit is how far a metric may change.
 type Limit struct {
 	Metric string
-	Above  bool    // the change has to be at least Change, not at most
-	Change float64 // as a share of run A's figure; of errors, of the requests
+	Above  bool    // Change is the minimum, not the maximum
+	Change float64 // as a share of run A's figure; for errors, of the requests
 	text   string
 }
 
-// Judged is what became of a limit.
+// Judged is a limit with its result.
 type Judged struct {
-	Limit string `json:"limit"` // as it was written
+	Limit string `json:"limit"` // as written
 	Kept  bool   `json:"kept"`
 	Sure  bool   `json:"sure"` // the whole interval is on the same side of the limit
 	Why   string `json:"why"`
 }
 
-// ParseLimits reads a list of limits, parted by commas. Its errors say what to write
+// ParseLimits parses a list of limits, separated by commas. Its errors say what to write
 // instead.
 func ParseLimits(text string) (list []Limit, err error) {
 	for part := range strings.SplitSeq(text, ",") {
@@ -46,7 +46,7 @@ func ParseLimits(text string) (list []Limit, err error) {
 func parseLimit(text string) (l Limit, err error) {
 	at := strings.IndexAny(text, "<>")
 	if at < 1 {
-		return l, fmt.Errorf("%q is no limit of a change: %s", text, Grammar)
+		return l, fmt.Errorf("%q is not a limit of a change: %s", text, Grammar)
 	}
 	l = Limit{Metric: strings.TrimSpace(text[:at]), Above: text[at] == '>', text: text}
 	quantile, known := results.ParsePercentile(l.Metric)
@@ -57,24 +57,24 @@ func parseLimit(text string) (l Limit, err error) {
 		known = known || m.name == l.Metric
 	}
 	if !known {
-		return l, fmt.Errorf("%q: %q is no metric of a comparison: %s", text, l.Metric, Grammar)
+		return l, fmt.Errorf("%q: %q is not a metric of a comparison: %s", text, l.Metric, Grammar)
 	}
 	number, percent := strings.CutSuffix(strings.TrimSpace(text[at+1:]), "%")
 	if !strings.HasPrefix(number, "+") && !strings.HasPrefix(number, "-") {
-		return l, fmt.Errorf("%q: a change has a sign: %s", text, Grammar)
+		return l, fmt.Errorf("%q: a change needs a sign: %s", text, Grammar)
 	}
 	if l.Change, err = strconv.ParseFloat(number, 64); err != nil || math.IsNaN(l.Change) || math.IsInf(l.Change, 0) {
-		return l, fmt.Errorf("%q: %q is no number: %s", text, number, Grammar)
+		return l, fmt.Errorf("%q: %q is not a number: %s", text, number, Grammar)
 	}
 	if !percent && l.Change != 0 {
-		return l, fmt.Errorf("%q: a change is in percent: %s", text, Grammar)
+		return l, fmt.Errorf("%q: write the change in percent: %s", text, Grammar)
 	}
 	l.Change /= 100
 	return l, nil
 }
 
-// Percents returns the percentiles that a comparison needs which is held against limits:
-// those asked for, or the usual ones, and those of the limits.
+// Percents returns the percentiles of a comparison with limits: the requested ones, or the
+// defaults, and those of the limits.
 func Percents(asked []float64, limits []Limit) []float64 {
 	all := slices.Clone(asked)
 	if len(all) == 0 {
@@ -89,16 +89,15 @@ func Percents(asked []float64, limits []Limit) []float64 {
 	return slices.Compact(all)
 }
 
-// Judge holds the comparison against limits, which it keeps. A limit is held against the
-// change itself, and not against the end of its interval. Where the figure is not known
-// no limit is kept.
+// Judge applies limits to the comparison, and records the results in it. A limit applies to the
+// change itself, not to an end of its interval. If a figure is unknown, its limit is broken.
 func (c *Comparison) Judge(limits []Limit) {
 	for _, l := range limits {
 		m := c.Metric(l.Metric)
 		j := Judged{Limit: l.text}
 		change, low, high, known := m.change()
 		if !known {
-			j.Why = "the figure is not known of both runs"
+			j.Why = "the figure is not known for both runs"
 			c.Limits = append(c.Limits, j)
 			continue
 		}
@@ -109,23 +108,23 @@ func (c *Comparison) Judge(limits []Limit) {
 		case !m.Interval:
 			j.Why += ", without an interval"
 		case !j.Sure:
-			j.Why += ", but the interval reaches across the limit: longer runs can tell"
+			j.Why += ", but the interval includes the limit: use longer runs to be sure"
 		}
 		c.Limits = append(c.Limits, j)
 	}
 }
 
-// holds reports whether a change is within the limit. The limit itself is.
+// holds reports whether a change is within the limit, which includes the limit itself.
 func (l *Limit) holds(change float64) bool {
-	const hair = 1e-12 // of the arithmetic
+	const hair = 1e-12 // rounding error of the arithmetic
 	if l.Above {
 		return change >= l.Change-hair
 	}
 	return change <= l.Change+hair
 }
 
-// change is how much a metric changed, and the ends of that: a share of run A's figure, or
-// of errors the difference.
+// change returns the change of a metric and the ends of its interval, as a share of run A's
+// figure; for errors, the difference.
 func (m *Metric) change() (value, low, high float64, known bool) {
 	switch {
 	case m.Difference != nil:
@@ -136,7 +135,7 @@ func (m *Metric) change() (value, low, high float64, known bool) {
 	return 0, 0, 0, false
 }
 
-// Kept reports whether all limits were.
+// Kept reports whether all limits were kept.
 func (c *Comparison) Kept() bool {
 	for _, j := range c.Limits {
 		if !j.Kept {

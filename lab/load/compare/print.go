@@ -23,8 +23,8 @@ func (c *Comparison) Encode(w io.Writer) error {
 	return nil
 }
 
-// Print writes c as text in the columns of a screen: what makes it doubtful first, then the
-// metrics, then the limits. It returns the errors of w.
+// Print writes c as text in the width of a screen: first the notes that make it doubtful, then
+// the metrics, then the limits. It returns the errors of w.
 func (c *Comparison) Print(w io.Writer, s screen.Screen) error {
 	var b strings.Builder
 	wrap := func(style screen.Style, text string) { b.WriteString(s.Paint(style, s.Paragraph("", "  ", text))) }
@@ -53,7 +53,7 @@ func (c *Comparison) Print(w io.Writer, s screen.Screen) error {
 	b.WriteString(table.Print(s))
 	if n := min(c.A.Slices, c.B.Slices); n < stats.MinSlices {
 		b.WriteString("\n")
-		wrap("", fmt.Sprintf("There are no intervals: the shorter window has %d slices of time, and it takes %d. Measure longer, as -d 30s.", n, stats.MinSlices))
+		wrap("", fmt.Sprintf("There are no intervals: the shorter window has %d slices of time, but %d are required. Measure longer, as -d 30s.", n, stats.MinSlices))
 	}
 	for i, j := range c.Limits {
 		if i == 0 {
@@ -71,10 +71,10 @@ func (c *Comparison) Print(w io.Writer, s screen.Screen) error {
 	return nil
 }
 
-// verdictStyles are those of the verdicts that say something.
+// verdictStyles has the styles of the verdicts that are highlighted.
 var verdictStyles = map[string]screen.Style{Better: screen.Good, Worse: screen.Bad}
 
-// figure prints the metric of one run.
+// figure formats the metric of one run.
 func (m *Metric) figure(v *float64) string {
 	if v == nil {
 		return "–"
@@ -90,7 +90,7 @@ func (m *Metric) figure(v *float64) string {
 	return report.Micros(*v, " ")
 }
 
-// signed prints a change in percent, of errors in percent of the requests.
+// signed formats a change in percent; for errors, in percent of the requests.
 func (m *Metric) signed(v float64) string {
 	digits := 1
 	if m.Unit == "share" {
@@ -106,7 +106,7 @@ func (m *Metric) signed(v float64) string {
 	return s
 }
 
-// changeText prints a change with its unit.
+// changeText formats a change with its unit.
 func (m *Metric) changeText(v float64) string {
 	if m.Unit == "share" {
 		return m.signed(v) + " % of the requests"

@@ -8,13 +8,13 @@ import (
 	"github.com/redline-go/redline/lab/stats"
 )
 
-// slice is what a run did between two points of its window.
+// slice holds the counts of a run between two points of its window.
 type slice struct {
 	seconds, requests, errors, cpu, rss float64
 	heat                                [results.HeatBuckets]uint64
 }
 
-// sliced cuts the window of a run.
+// sliced divides the window of a run into slices.
 func sliced(d *present.Document) (list []slice) {
 	last := 0.0
 	for i := range d.Series {
@@ -35,7 +35,7 @@ func sliced(d *present.Document) (list []slice) {
 	return list
 }
 
-// layout says in which blocks slices are resampled: the longest that their rate or their
+// layout returns the blocks in which slices are resampled: the longest that their rate or their
 // latencies need.
 func layout(list []slice) stats.Sliced {
 	s := stats.Sliced{Slices: len(list), Block: 1}
@@ -52,7 +52,7 @@ func layout(list []slice) stats.Sliced {
 	return s
 }
 
-// sums are the figures of some slices together.
+// sums holds the totals of some slices.
 type sums struct {
 	slice
 	n float64
@@ -75,8 +75,8 @@ func add(list []slice, index []int) *sums {
 	return t
 }
 
-// resampled is the figure of each metric, in the order of metrics: the logarithm of a
-// ratio's, and that of errors as it is.
+// resampled returns the figure of each metric, in the order of metrics: for ratios its
+// logarithm, for errors the figure itself.
 func (t *sums) resampled(percents, out []float64) []float64 {
 	out = append(out, math.Log(t.requests/t.seconds))
 	for _, p := range percents {
@@ -89,7 +89,7 @@ func (t *sums) resampled(percents, out []float64) []float64 {
 	return append(out, share, math.Log(t.cpu/t.requests), math.Log(t.rss/t.n))
 }
 
-// logQuantile is the logarithm of a quantile of latency counts; NaN without counts.
+// logQuantile returns the logarithm of a quantile of latency counts; NaN without counts.
 func logQuantile(heat *[results.HeatBuckets]uint64, q float64) float64 {
 	us, ok := results.HeatQuantile(heat, q)
 	if !ok {
