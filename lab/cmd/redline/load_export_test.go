@@ -189,7 +189,7 @@ func TestLoadExportDies(t *testing.T) {
 	code, out, said := loadOf(t, t.Context(), short("--export", "otlp="+s.URL, "--json", "-", url)...)
 	d := documentOf(t, out)
 	if code != 1 || d.Requests == 0 || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "points were not exported to otlp=") ||
-		!strings.Contains(said, "export the result to otlp="+s.URL+"/v1/metrics: it answers with status 507: full") {
+		!strings.Contains(said, "export the result to otlp="+s.URL+"/v1/metrics: the answer has status 507: full") {
 		t.Errorf("exit code %d, notes %q, %s", code, d.Notes, said)
 	}
 }
@@ -205,7 +205,7 @@ func TestLoadExportUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--export", "statsd=:1", url}, `--export "statsd" is no format: write prometheus=:9464`},
+		{[]string{"--export", "statsd=:1", url}, `--export "statsd" is not a format: write prometheus=:9464`},
 		{[]string{"--export", "otlp=ftp://h", url}, "--export otlp: want a URL, as otlp=http://localhost:4318"},
 		{[]string{"--export", "prometheus", "--export", "prometheus=:9464", url}, "is given twice, as number 1 and 2"},
 		{[]string{"--export-run", "x", url}, "--export-run: say where to export to"},

@@ -13,33 +13,32 @@ import (
 )
 
 const (
-	openPatience = 5 * time.Second  // for a receiver to take the first snapshot
-	endPatience  = 10 * time.Second // for all of them to take what is left, and the result
+	openPatience = 5 * time.Second  // for a receiver to accept the first snapshot
+	endPatience  = 10 * time.Second // for all receivers to accept the remaining points and the result
 )
 
-// Options say where figures go.
+// Options configure the export.
 type Options struct {
 	Outputs  []Output
 	Run      string // name of the run, a label; empty: none
 	Tool     string // version of the command
-	Optional bool   // a receiver that takes nothing is a note, and no error
+	Optional bool   // a receiver that fails is a note, not an error
 }
 
-// A receiver gets the snapshots of a run. Its methods are called one at a time.
+// A receiver accepts the snapshots of a run. Its methods are called one at a time.
 type receiver interface {
-	open(ctx context.Context, first *snapshot) error // reaches it, or says why not
-	point(s *snapshot)                               // takes a snapshot, and never waits
-	// end takes the last snapshot and waits until all have arrived. lost is how many did
-	// not, and why the reason of the last of them; err says that the last snapshot is
-	// among them. last is nil when a run has no result.
+	open(ctx context.Context, first *snapshot) error // connects to it
+	point(s *snapshot)                               // accepts a snapshot; never blocks
+	// end accepts the last snapshot and waits until all have arrived. lost is the number of
+	// lost snapshots, and why the reason of the last loss; err is set if the last snapshot
+	// is lost. last is nil if a run has no result.
 	end(ctx context.Context, last *snapshot) (lost int, why, err error)
 	close() error
 	String() string // for messages; without credentials
 }
 
-// Exporter passes the figures of the runs of one command on to its receivers. Its methods
-// are called one at a time, and none but Open, End and Linger waits. A nil Exporter
-// exports nothing.
+// Exporter passes the figures of the runs of one command to its receivers. Its methods are called
+// one at a time; only Open, End and Linger block. A nil Exporter exports nothing.
 type Exporter struct {
 	options   Options
 	receivers []receiver
@@ -49,15 +48,15 @@ type Exporter struct {
 
 	doc    *present.Document
 	plan   *arrive.Plan
-	window time.Time // when it began; zero: it has not
+	window time.Time // start of the window; zero: it has not begun
 	at     time.Time // of the last snapshot
-	last   float64   // point's time in the window
+	last   float64   // time of the last point in the window
 	totals totals
 }
 
-// Open reaches the receivers, for a load of the URL that target is without its query.
-// Without outputs it returns nil. Its errors name the output that is to be changed; with
-// Options.Optional they are notes instead.
+// Open connects to the receivers. target is the URL of the load; its query is not exported.
+// Without outputs Open returns nil. Its errors name the wrong output; with Options.Optional they
+// are notes instead.
 func Open(ctx context.Context, o Options, target *url.URL) (*Exporter, error) {
 	if len(o.Outputs) == 0 {
 		return nil, nil
@@ -85,8 +84,7 @@ func Open(ctx context.Context, o Options, target *url.URL) (*Exporter, error) {
 	return e, nil
 }
 
-// labelsOf are the labels of all samples: few, and the same for runs that are to be
-// compared.
+// labelsOf returns the labels of all samples: few, and equal for runs that are compared.
 func labelsOf(run string, target *url.URL) []label {
 	plain := url.URL{Scheme: target.Scheme, Host: target.Host, Path: target.Path}
 	list := []label{{"target", plain.String()}}
@@ -96,27 +94,27 @@ func labelsOf(run string, target *url.URL) []label {
 	return list
 }
 
-// snapshot is one without samples.
+// snapshot returns a snapshot without samples.
 func (e *Exporter) snapshot(at time.Time) *snapshot {
 	return &snapshot{at: at, start: e.start, common: e.common}
 }
 
-// Begin says that another run begins, of which d says what is asked for; plan is nil for a
-// closed loop. Counters go on from the run before.
+// Begin starts another run with the configuration of d; plan is nil for a closed loop. Counters
+// continue from the previous run.
 func (e *Exporter) Begin(d *present.Document, plan *arrive.Plan) {
 	if e != nil {
 		e.doc, e.plan, e.window, e.last = d, plan, time.Time{}, 0
 	}
 }
 
-// Window says that the window begins.
+// Window is called when the window begins.
 func (e *Exporter) Window() {
 	if e != nil {
 		e.window = time.Now()
 	}
 }
 
-// Point passes a point on.
+// Point exports a point.
 func (e *Exporter) Point(p present.Point) {
 	if e == nil {
 		return
@@ -136,7 +134,7 @@ func (e *Exporter) Point(p present.Point) {
 	}
 }
 
-// after is a time that is not used yet.
+// after returns a time that is later than all previous ones.
 func (e *Exporter) after(at time.Time) time.Time {
 	if least := e.at.Add(epsilon); at.Before(least) {
 		at = least
@@ -145,14 +143,14 @@ func (e *Exporter) after(at time.Time) time.Time {
 	return at
 }
 
-// End passes the result on, nil when there is none, and waits until it has arrived, for
-// ten seconds at most. What did not arrive is in the notes of d. That the result is
-// missing somewhere is an error, or a note with Options.Optional or when ctx has ended.
+// End exports the result d, nil if there is none, and waits until it has arrived, for at most ten
+// seconds. Losses are reported in the notes of d. A lost result is an error, or a note with
+// Options.Optional or if ctx has ended.
 func (e *Exporter) End(ctx context.Context, d *present.Document) (err error) {
 	if e == nil {
 		return nil
 	}
-	optional := e.options.Optional || ctx.Err() != nil // an interrupted run has an exit code of its own
+	optional := e.options.Optional || ctx.Err() != nil // an interrupted run has its own exit code
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 	defer cancel()
 	var last *snapshot
@@ -195,7 +193,7 @@ func (e *Exporter) End(ctx context.Context, d *present.Document) (err error) {
 	return err
 }
 
-// Linger waits until what is fetched has been fetched with the result, for so long at most.
+// Linger waits until the result has been scraped, for at most the given time.
 func (e *Exporter) Linger(ctx context.Context, most time.Duration) {
 	if e == nil || most <= 0 {
 		return
@@ -209,7 +207,7 @@ func (e *Exporter) Linger(ctx context.Context, most time.Duration) {
 	}
 }
 
-// Close ends what Open began.
+// Close releases the receivers.
 func (e *Exporter) Close() (err error) {
 	if e == nil {
 		return nil
@@ -220,7 +218,7 @@ func (e *Exporter) Close() (err error) {
 	return err
 }
 
-// hostname is what this machine calls itself; "" when it does not know.
+// hostname returns the name of this machine; "" if it is unknown.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {

@@ -31,7 +31,7 @@ func target(t *testing.T) *url.URL {
 	return u
 }
 
-// options are those of --export flags.
+// options returns the options of --export flags.
 func options(t *testing.T, list ...string) Options {
 	t.Helper()
 	o := Options{Run: `a "run"`, Tool: "1"}
@@ -59,7 +59,7 @@ func opened(t *testing.T, o Options) *Exporter {
 	return e
 }
 
-// point is the i-th of a run of an open loop.
+// point returns the i-th point of a run of an open loop.
 func point(i int) present.Point {
 	tick := &spec.Tick{
 		T: float64(i) / 5, Seconds: 0.2, Requests: 100, Errors: 3, P50: 1000, P99: 20000, SendLag: 50, Waiting: 2, ServerCPU: 0.5,
@@ -71,7 +71,7 @@ func point(i int) present.Point {
 	return p
 }
 
-// document is the result of such a run.
+// document returns the result of such a run.
 func document() *present.Document {
 	us := func(v float64) *float64 { return &v }
 	d := &present.Document{
@@ -88,7 +88,7 @@ func document() *present.Document {
 	return d
 }
 
-// live is what is exported of ten points in the window.
+// live has the exported values after ten points in the window.
 var live = map[string]float64{
 	"redline_requests_total": 1000, `redline_errors_total{error_type="timeout"}`: 10, `redline_errors_total{error_type="status"}`: 20,
 	"redline_received_bytes_total": 10000, "redline_sent_bytes_total": 5000,
@@ -106,7 +106,7 @@ var liveBuckets = map[string]float64{
 	`redline_latency_seconds_bucket{le="67.108864"}`: 900, `redline_latency_seconds_bucket{le="+Inf"}`: 1000, "redline_latency_seconds_count": 1000,
 }
 
-// result is what is exported of the document.
+// result has the exported values of the document.
 var result = map[string]float64{
 	"redline_window": 0, "redline_result_valid": 0, `redline_result_gate{gate="answers"}`: 1, `redline_result_gate{gate="send lag"}`: 0,
 	`redline_result_threshold{threshold="p99<10ms"}`: 0, `redline_result_threshold{threshold="errors<5%"}`: 1,
@@ -121,19 +121,19 @@ var result = map[string]float64{
 	`redline_result_target_latency_quantile_seconds{quantile="0.5",request="pay, later=1"}`: 0.003,
 }
 
-// compare reports what is not as it was exported.
+// compare reports values that differ from the exported ones.
 func compare(t *testing.T, where string, got map[string]float64, want ...map[string]float64) {
 	t.Helper()
 	for _, m := range want {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
 			if v, is := got[k]; !is || v < m[k]*(1-1e-9) || v > m[k]*(1+1e-9) {
-				t.Errorf("%s: %s is %v (there: %v), want %v", where, k, v, is, m[k])
+				t.Errorf("%s: %s is %v (present: %v), want %v", where, k, v, is, m[k])
 			}
 		}
 	}
 }
 
-// play is a run with a warm-up, and ten points in its window.
+// play runs a warm-up, and ten points in a window.
 func play(e *Exporter, d *present.Document) {
 	e.Begin(d, &arrive.Plan{Rate: 500})
 	e.Point(point(-1))
@@ -171,7 +171,7 @@ func TestExport(t *testing.T) {
 	}
 	compare(t, "last scrape", got, live, liveBuckets, result)
 	if _, is := got["redline_rate_achieved_per_second"]; is {
-		t.Error("a gauge of the last point is there beside the result")
+		t.Error("a gauge of the last point is present in addition to the result")
 	}
 	if len(into.Errors) > 0 {
 		t.Fatal(into.Errors)
@@ -210,7 +210,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// Of a second run the counters go on; streams have counters of their own.
+// Counters continue in a second run; streams have their own counters.
 func TestExportAgain(t *testing.T) {
 	e := opened(t, options(t, "prometheus=127.0.0.1:0"))
 	metrics := "http://" + e.receivers[0].(*scraped).ln.Addr().String() + "/metrics"
@@ -233,7 +233,7 @@ func TestExportAgain(t *testing.T) {
 	}
 }
 
-// A receiver that is not there is an error before the load.
+// An absent receiver is an error before the load.
 func TestOpenNobody(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
@@ -242,7 +242,7 @@ func TestOpenNobody(t *testing.T) {
 	addr := strings.TrimPrefix(busy.URL, "http://")
 	for out, want := range map[string]string{
 		"remote-write=" + s.URL: "connection refused", "otlp=" + s.URL: "/v1/metrics: ", "influxdb=" + s.URL + "?db=x": "connection refused",
-		"prometheus=" + addr: "address already in use", "otlp=" + busy.URL: "refused: it answers with status 404: 404 page not found",
+		"prometheus=" + addr: "address already in use", "otlp=" + busy.URL: "refused: the answer has status 404: 404 page not found",
 	} {
 		o := options(t, out)
 		if e, err := Open(t.Context(), o, target(t)); e != nil || err == nil || !strings.HasPrefix(err.Error(), "--export ") || !strings.Contains(err.Error(), want) {
@@ -264,7 +264,7 @@ func TestOpenNobody(t *testing.T) {
 	}
 }
 
-// quick makes the waits of a queue short.
+// quick shortens the waits of a queue.
 func quick(e *Exporter) {
 	for _, r := range e.receivers {
 		if q, is := r.(*queue); is {
@@ -273,7 +273,8 @@ func quick(e *Exporter) {
 	}
 }
 
-// One that dies meanwhile costs the points, and says so; its answers do not tell secrets.
+// If a receiver fails during the run, its points are lost, and a note reports it; errors with its
+// answers contain no secrets.
 func TestReceiverDies(t *testing.T) {
 	var dead atomic.Bool
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -309,12 +310,12 @@ func TestReceiverDies(t *testing.T) {
 			t.Errorf("%+v: %v, %q", c, err, d.Notes)
 		}
 		if strings.Contains(said, "s3cret") || strings.Contains(said, "hush") || strings.Contains(said, "\x1b") || !strings.Contains(said, "REDACTED") {
-			t.Errorf("it says %q", said)
+			t.Errorf("the message is %q", said)
 		}
 	}
 }
 
-// A slow one makes nobody wait: what there is no room for is lost.
+// A slow receiver blocks nothing: points that exceed the queue are lost.
 func TestReceiverSlow(t *testing.T) {
 	release := make(chan struct{})
 	var came atomic.Int64
@@ -335,7 +336,7 @@ func TestReceiverSlow(t *testing.T) {
 	e.Begin(d, nil)
 	const points = queueRoom + batchMost + 100
 	for i := range points {
-		e.Point(point(i + 1)) // does not return if it waits
+		e.Point(point(i + 1)) // must not block
 	}
 	err := e.End(t.Context(), d)
 	if err == nil || !strings.Contains(err.Error(), "not within 200ms") {
@@ -346,11 +347,11 @@ func TestReceiverSlow(t *testing.T) {
 	}
 }
 
-// The wait for a last scrape ends with it, and with the caller's patience.
+// The wait for a last scrape ends with the scrape, or with the caller's timeout.
 func TestLinger(t *testing.T) {
 	e := opened(t, options(t, "prometheus=127.0.0.1:0"))
 	s := e.receivers[0].(*scraped)
-	e.Linger(t.Context(), time.Hour) // there is no result to wait for
+	e.Linger(t.Context(), time.Hour) // no result to wait for
 	if err := e.End(t.Context(), document()); err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +365,7 @@ func TestLinger(t *testing.T) {
 	e.Linger(t.Context(), time.Hour)
 }
 
-// Who exports nothing need not ask.
+// The methods of a nil Exporter do nothing.
 func TestExporterNil(t *testing.T) {
 	e, err := Open(t.Context(), Options{}, target(t))
 	if e != nil || err != nil {
@@ -382,7 +383,7 @@ func TestExporterNil(t *testing.T) {
 	}
 }
 
-// Two snapshots never have the same time, which receivers would refuse.
+// Two snapshots never have the same time: receivers would reject them.
 func TestTimes(t *testing.T) {
 	e := &Exporter{}
 	now := time.Now()

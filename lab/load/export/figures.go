@@ -11,37 +11,37 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// The metrics while the run goes on. Counters are of the window, as the result is: the
-// warm-up has gauges only.
+// The metrics during the run. Counters cover the window, as the result does: the warm-up has
+// gauges only.
 var (
 	requests = &metric{"redline.requests", "{request}", counter, "Right answers in the window, or events of streams."}
 	failures = &metric{"redline.errors", "{error}", counter, "Errors in the window, by kind."}
 	received = &metric{"redline.received", "By", counter, "Bytes that the generator received in the window."}
 	sent     = &metric{"redline.sent", "By", counter, "Bytes that the generator sent in the window."}
-	latency  = &metric{"redline.latency", "s", histogram, "Latencies in the window; of an open loop response times, of streams delays. The sum is an estimate from the buckets."}
+	latency  = &metric{"redline.latency", "s", histogram, "Latencies in the window; response times in an open loop, delays of streams. The sum is an estimate from the buckets."}
 
-	window    = &metric{"redline.window", "", gauge, "1 while the window is measured; 0 before it, in the warm-up, and after it."}
+	window    = &metric{"redline.window", "", gauge, "1 during the window; 0 before it, in the warm-up, and after it."}
 	achieved  = &metric{"redline.rate.achieved", "{request}/s", gauge, "Right answers a second since the last point."}
-	asked     = &metric{"redline.rate.asked", "{request}/s", gauge, "Arrivals a second that the plan of an open loop has since the last point."}
+	asked     = &metric{"redline.rate.asked", "{request}/s", gauge, "Planned arrivals a second of an open loop since the last point."}
 	quantile  = &metric{"redline.latency.quantile", "s", gauge, "Quantile of the latencies since the last point."}
-	lag       = &metric{"redline.send_lag.quantile", "s", gauge, "Quantile of how late an open loop sent its requests since the last point."}
+	lag       = &metric{"redline.send_lag.quantile", "s", gauge, "Quantile of the delay with which an open loop sent its requests since the last point."}
 	waiting   = &metric{"redline.waiting", "{request}", gauge, "Arrivals of an open loop that are due and not sent."}
 	conns     = &metric{"redline.connections", "{connection}", gauge, "Connections that the run was asked to keep open."}
 	standing  = &metric{"redline.subscribers", "{subscriber}", gauge, "Subscribers that are connected."}
 	gap       = &metric{"redline.gap.quantile", "s", gauge, "Quantile of the time between two events of a subscriber since the last point."}
 	missed    = &metric{"redline.events.missed", "{event}", counter, "Ids that subscribers missed in the window."}
-	doubled   = &metric{"redline.events.duplicated", "{event}", counter, "Ids that subscribers got again in the window."}
-	reconnect = &metric{"redline.reconnects", "{reconnect}", counter, "Subscribers that came back in the window."}
+	doubled   = &metric{"redline.events.duplicated", "{event}", counter, "Ids that subscribers received again in the window."}
+	reconnect = &metric{"redline.reconnects", "{reconnect}", counter, "Subscribers that reconnected in the window."}
 
-	generatorCPU = &metric{"redline.generator.cpu", "{cpu}", gauge, "CPUs that the generator used since the last point; of one generator."}
+	generatorCPU = &metric{"redline.generator.cpu", "{cpu}", gauge, "CPUs that the generator used since the last point; only with one generator."}
 	serverCPU    = &metric{"redline.server.cpu", "{cpu}", gauge, "CPUs that the server's processes used since the last point."}
 	serverMemory = &metric{"redline.server.memory", "By", gauge, "Resident memory of the server's processes."}
 	threads      = &metric{"redline.server.threads", "{thread}", gauge, "Threads of the server's processes."}
 	files        = &metric{"redline.server.open_files", "{file}", gauge, "Open files of the server's processes."}
 )
 
-// bounds are the upper bounds of the buckets of a histogram, in seconds: two an octave
-// from 16 microseconds to 67 seconds. They are edges of the counts that points have.
+// bounds are the upper bounds of the buckets of a histogram, in seconds: two per octave from 16
+// microseconds to 67 seconds. They are edges of the counts of points.
 var bounds = func() (b []float64) {
 	for i := firstEdge; i <= lastEdge; i += edgeStep {
 		b = append(b, results.HeatFloor(i).Seconds())
@@ -55,14 +55,14 @@ const (
 	edgeStep  = 2
 )
 
-// counts are those of a histogram.
+// counts holds the counts of a histogram.
 type counts struct {
-	buckets []uint64 // one more than bounds; not added up
+	buckets []uint64 // one more than bounds; not cumulative
 	count   uint64
 	sum     float64 // seconds
 }
 
-// add counts what a point has counted.
+// add adds the counts of a point.
 func (c *counts) add(heat [][2]uint64) {
 	for _, h := range heat {
 		if h[0] >= results.HeatBuckets {
@@ -79,7 +79,7 @@ func (c *counts) add(heat [][2]uint64) {
 	}
 }
 
-// totals is what was counted in the windows so far.
+// totals holds the counts of the windows so far.
 type totals struct {
 	requests, received, sent    uint64
 	missed, doubled, reconnects uint64
@@ -123,13 +123,13 @@ func (t *totals) addTo(s *snapshot, streams bool) {
 
 const errorType = "error.type" // the attribute's name in OpenTelemetry
 
-// quantileOf is the label of a quantile.
+// quantileOf returns the label of a quantile.
 func quantileOf(q float64) label {
 	return label{"quantile", strconv.FormatFloat(q, 'f', -1, 64)}
 }
 
-// addPoint adds the gauges of a point to a snapshot. last is the time of the point before,
-// in seconds since the window began.
+// addPoint adds the gauges of a point to a snapshot. last is the time of the previous point, in
+// seconds since the window began.
 func addPoint(s *snapshot, d *present.Document, p *present.Point, plan *arrive.Plan, last float64) {
 	inWindow := 0.0
 	if p.T > 0 {
@@ -165,6 +165,5 @@ func addPoint(s *snapshot, d *present.Document, p *present.Point, plan *arrive.P
 	}
 }
 
-// epsilon is the least distance of two snapshots: receivers store milliseconds, and one
-// value for each.
+// epsilon is the minimum interval of two snapshots: receivers store one value per millisecond.
 const epsilon = time.Millisecond

@@ -13,7 +13,7 @@ import (
 // influxToken is the environment variable with the token, as influx itself reads it.
 const influxToken = "INFLUX_TOKEN"
 
-// parseInflux reads a URL of the write API, or the name of a file.
+// parseInflux parses a URL of the write API, or the name of a file.
 func parseInflux(o Output) (_ Output, err error) {
 	const example = "'http://127.0.0.1:8086?org=ORG&bucket=BUCKET'"
 	if !strings.Contains(o.where, "://") {
@@ -44,7 +44,7 @@ func parseInflux(o Output) (_ Output, err error) {
 	return o, nil
 }
 
-// newInflux is a writer of the line protocol, to a URL or to a file, which it truncates.
+// newInflux returns a writer of the line protocol, to a URL or to a file, which it truncates.
 func newInflux(o Output, tool string) (writer, error) {
 	if o.url == nil {
 		f, err := os.Create(o.where)
@@ -56,7 +56,7 @@ func newInflux(o Output, tool string) (writer, error) {
 	w := &influx{poster: newPoster(o.url, tool, sendTimeout, nil), out: o}
 	if token := os.Getenv(influxToken); token != "" {
 		if strings.ContainsAny(token, "\r\n") {
-			return nil, errors.New(influxToken + ": a token is one line")
+			return nil, errors.New(influxToken + ": a token must be one line")
 		}
 		w.header.Set("Authorization", "Token "+token)
 		w.keep(token)
@@ -71,7 +71,7 @@ type influx struct {
 	out Output
 }
 
-// String is the output without credentials.
+// String returns the output without credentials.
 func (w *influx) String() string { return w.out.String() }
 
 func (w *influx) write(ctx context.Context, list []*snapshot) error {
@@ -79,33 +79,33 @@ func (w *influx) write(ctx context.Context, list []*snapshot) error {
 	return err
 }
 
-// influxFile writes them into a file.
+// influxFile writes snapshots to a file.
 type influxFile struct {
 	f   *os.File
 	out Output
 }
 
-// String is the output.
+// String returns the output.
 func (w *influxFile) String() string { return w.out.String() }
 
 func (w *influxFile) write(_ context.Context, list []*snapshot) error {
 	if _, err := w.f.Write(lines(list)); err != nil {
-		return fmt.Errorf("%w: %w", errRefused, err) // half a line may be there
+		return fmt.Errorf("%w: %w", errRefused, err) // the file may end with a partial line
 	}
 	return nil
 }
 
 func (w *influxFile) close() error { return w.f.Close() }
 
-// The measurements: what a line begins with.
+// The measurements, which begin a line.
 const (
 	measuredLive   = "redline"
 	measuredResult = "redline_result"
 )
 
-// lines are snapshots in the line protocol: for each set of labels a line, whose fields
-// are called as in Prometheus, without the measurement. Histograms are left out, as it has
-// none: quantiles are there.
+// lines encodes snapshots in the line protocol: one line for each set of labels. Fields are named
+// as in Prometheus, without the measurement. Histograms are left out, because the protocol has
+// none; quantiles are included.
 func lines(list []*snapshot) []byte {
 	var b bytes.Buffer
 	for _, s := range list {
@@ -137,10 +137,10 @@ func lines(list []*snapshot) []byte {
 	return b.Bytes()
 }
 
-// escapes are those of tags. A line ends a line even behind a backslash.
+// escapes escapes tags. A line break ends a line even after a backslash.
 var escapes = strings.NewReplacer(`\`, `\\`, ",", `\,`, "=", `\=`, " ", `\ `, "\n", `\ `, "\r", `\ `)
 
-// tags are labels; one without a value is none.
+// tags encodes labels; labels without a value are left out.
 func tags(list []label) string {
 	var b strings.Builder
 	for _, l := range list {

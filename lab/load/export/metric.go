@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// kind is how values of a metric behave.
+// kind is the type of a metric.
 type kind uint8
 
 const (
@@ -15,16 +15,16 @@ const (
 	histogram      // counts of latencies, which never decrease
 )
 
-// metric is what a series is called, by the conventions of OpenTelemetry; other formats
-// derive their names from it.
+// metric describes a series by the conventions of OpenTelemetry; other formats derive their
+// names from it.
 type metric struct {
 	name string // redline.latency
-	unit string // as UCUM has it: s, By, {request}/s; empty: none
+	unit string // in UCUM: s, By, {request}/s; empty: none
 	kind kind
 	help string
 }
 
-// label is one of a sample beside those that all samples have. Its name has dots.
+// label is a label of a sample, in addition to those of all samples. Its name has dots.
 type label struct{ name, value string }
 
 // sample is a value of a metric.
@@ -32,10 +32,10 @@ type sample struct {
 	*metric
 	labels []label
 	value  float64
-	counts *counts // of a histogram, which has no value
+	counts *counts // histograms only; they have no value
 }
 
-// snapshot is every metric at a moment. Nobody changes it once it is made.
+// snapshot holds all metrics at one time. It is immutable once it is made.
 type snapshot struct {
 	at      time.Time
 	start   time.Time // of the counters
@@ -48,9 +48,9 @@ func (s *snapshot) add(m *metric, value float64, labels ...label) {
 	s.samples = append(s.samples, sample{metric: m, labels: labels, value: value})
 }
 
-// underscored is the name as Prometheus and InfluxDB have it, with its unit: of
-// redline.requests it is redline_requests_total. OpenTelemetry specifies how it is derived,
-// so that a metric has the same name whichever way it has taken.
+// underscored returns the name for Prometheus and InfluxDB, with the unit: redline.requests
+// becomes redline_requests_total. OpenTelemetry specifies the conversion, so a metric has the
+// same name in all outputs.
 func (m *metric) underscored() string {
 	name := strings.ReplaceAll(m.name, ".", "_")
 	unit, per, isRate := strings.Cut(m.unit, "/")
@@ -71,11 +71,11 @@ func (m *metric) underscored() string {
 	return name
 }
 
-// flat is the name of a label without dots.
+// flat returns the name of a label without dots.
 func (l label) flat() string { return strings.ReplaceAll(l.name, ".", "_") }
 
-// grouped are the samples of several snapshots by their metric, in the order in which the
-// metrics came up.
+// grouped calls each with the samples of several snapshots by metric, in the order in which the
+// metrics first occur.
 func grouped(list []*snapshot, each func(m *metric, of []placed)) {
 	var order []*metric
 	groups := map[*metric][]placed{}
@@ -93,11 +93,11 @@ func grouped(list []*snapshot, each func(m *metric, of []placed)) {
 	}
 }
 
-// placed is a sample with the snapshot that it is in.
+// placed is a sample with its snapshot.
 type placed struct {
 	in *snapshot
 	*sample
 }
 
-// all are the labels, those that every sample has first.
+// all returns all labels, those common to all samples first.
 func (p placed) all() []label { return slices.Concat(p.in.common, p.labels) }

@@ -19,8 +19,8 @@ const (
 	scopeName   = "redline.load"
 )
 
-// variable is the value of a variable that OpenTelemetry specifies for exporters: the one
-// of metrics, or the one of all signals.
+// variable returns the value of a variable that OpenTelemetry specifies for exporters: the one
+// for metrics, or the one for all signals.
 func variable(env func(string) string, name string) (value, from string) {
 	for _, from = range []string{"OTEL_EXPORTER_OTLP_METRICS_" + name, "OTEL_EXPORTER_OTLP_" + name} {
 		if value = env(from); value != "" {
@@ -30,8 +30,8 @@ func variable(env func(string) string, name string) (value, from string) {
 	return "", from
 }
 
-// parseOTLP completes an output from the environment. The path /v1/metrics is added to a
-// URL, unless it is there, or the variable of metrics says the whole URL.
+// parseOTLP completes an output from the environment. It adds the path /v1/metrics to a URL,
+// unless it is present, or the URL comes from the variable for metrics.
 func parseOTLP(o Output, env func(string) string) (Output, error) {
 	whole := false
 	if o.where == "" {
@@ -51,7 +51,7 @@ func parseOTLP(o Output, env func(string) string) (Output, error) {
 	return o, nil
 }
 
-// otlp sends snapshots as OpenTelemetry's protocol has them over HTTP, as JSON.
+// otlp sends snapshots by OpenTelemetry's protocol over HTTP, as JSON.
 type otlp struct {
 	*poster
 	out      Output
@@ -96,7 +96,7 @@ func newOTLP(o Output, tool string) (*otlp, error) {
 	return w, err
 }
 
-// resourceOf describes the generator, as the environment says and as it is.
+// resourceOf returns the attributes of the generator, including those of the environment.
 func resourceOf(env func(string) string, tool string) (list []otlpAttribute, err error) {
 	const from = "OTEL_RESOURCE_ATTRIBUTES"
 	given := map[string]string{}
@@ -129,10 +129,10 @@ func resourceOf(env func(string) string, tool string) (list []otlpAttribute, err
 	return list, nil
 }
 
-// String is the output without credentials.
+// String returns the output without credentials.
 func (w *otlp) String() string { return w.out.String() }
 
-// The messages, as far as they are used. Numbers of 64 bits are text in their JSON.
+// The messages, with only the fields in use. 64-bit integers are strings in their JSON.
 type (
 	otlpRequest struct {
 		ResourceMetrics []otlpResourceMetrics `json:"resourceMetrics"`
@@ -191,7 +191,7 @@ type (
 	}
 )
 
-// cumulative is the temporality of values that go on from the start.
+// cumulative is the temporality of values that accumulate from the start.
 const cumulative = 2
 
 func attributeOf(l label) otlpAttribute { return otlpAttribute{l.name, otlpValue{l.value}} }
@@ -217,7 +217,7 @@ func (w *otlp) write(ctx context.Context, list []*snapshot) error {
 		return err
 	}
 	var answer otlpAnswer
-	if json.Unmarshal(text, &answer) != nil { // it may be empty, or no JSON
+	if json.Unmarshal(text, &answer) != nil { // it may be empty, or not JSON
 		return nil
 	}
 	if n := strings.Trim(string(answer.Partial.Rejected), `"`); n != "" && n != "0" {
@@ -226,7 +226,7 @@ func (w *otlp) write(ctx context.Context, list []*snapshot) error {
 	return nil
 }
 
-// encode is the message that has some snapshots.
+// encode returns the message for some snapshots.
 func (w *otlp) encode(list []*snapshot) otlpRequest {
 	in := otlpScopeMetrics{Scope: w.scope}
 	grouped(list, func(m *metric, of []placed) {
@@ -250,7 +250,7 @@ func (w *otlp) encode(list []*snapshot) otlpRequest {
 	return otlpRequest{[]otlpResourceMetrics{{Resource: w.resource, ScopeMetrics: []otlpScopeMetrics{in}}}}
 }
 
-// otlpPointOf is one sample.
+// otlpPointOf converts a sample.
 func otlpPointOf(p placed) otlpPoint {
 	out := otlpPoint{Time: strconv.FormatInt(p.in.at.UnixNano(), 10)}
 	for _, l := range p.all() {

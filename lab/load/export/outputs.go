@@ -13,14 +13,14 @@ import (
 	"github.com/redline-go/redline/lab/internal/redact"
 )
 
-// Output is one receiver, as it was written.
+// Output is one receiver, as written.
 type Output struct {
 	format string
-	where  string   // as written; may have credentials, so it is not shown
-	url    *url.URL // of a URL
+	where  string   // as written; never shown, because it may contain credentials
+	url    *url.URL // nil if where is not a URL
 }
 
-// The formats, as they are written before the equals sign.
+// The formats, as written before the equals sign.
 const (
 	toPrometheus  = "prometheus"
 	toRemoteWrite = "remote-write"
@@ -28,12 +28,11 @@ const (
 	toInfluxDB    = "influxdb"
 )
 
-// scrapePort is where exporters for Prometheus of OpenTelemetry listen unless they are told
-// otherwise.
+// scrapePort is the default address of OpenTelemetry's Prometheus exporters.
 const scrapePort = ":9464"
 
-// Parse reads an output, as prometheus=:9464 or otlp. Its errors do not repeat what may have
-// credentials.
+// Parse parses an output, as prometheus=:9464 or otlp. Its errors do not contain text that may
+// have credentials.
 func Parse(text string) (o Output, err error) {
 	o.format, o.where, _ = strings.Cut(text, "=")
 	switch o.format {
@@ -53,10 +52,10 @@ func Parse(text string) (o Output, err error) {
 	case toInfluxDB:
 		return parseInflux(o)
 	}
-	return o, fmt.Errorf("%s is no format: write prometheus=:9464, remote-write=URL, otlp=URL or influxdb=URL", quoted(o.format))
+	return o, fmt.Errorf("%s is not a format: write prometheus=:9464, remote-write=URL, otlp=URL or influxdb=URL", quoted(o.format))
 }
 
-// quoted repeats a word, if it is one.
+// quoted quotes a wrong format if it is a plain word, which cannot be a secret.
 func quoted(word string) string {
 	if word == "" || len(word) > 20 || strings.ContainsAny(word, ":/@ ") {
 		return "that"
@@ -64,7 +63,7 @@ func quoted(word string) string {
 	return fmt.Sprintf("%q", word)
 }
 
-// parseURL reads where to send to.
+// parseURL parses the URL of a receiver.
 func parseURL(format, text, example string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Fragment != "" {
@@ -76,7 +75,7 @@ func parseURL(format, text, example string) (*url.URL, error) {
 	return u, nil
 }
 
-// String is the output without credentials.
+// String returns the output without credentials.
 func (o Output) String() string {
 	if o.url == nil {
 		return o.format + "=" + o.where
@@ -84,14 +83,14 @@ func (o Output) String() string {
 	return o.format + "=" + shown(o.url)
 }
 
-// shown is a URL without credentials.
+// shown returns a URL without credentials.
 func shown(u *url.URL) string {
 	plain := *u
 	plain.User = nil
 	return redact.Text(plain.String())
 }
 
-// File is the path of the file that the output writes, if it writes one.
+// File returns the path of the file that the output writes, if it writes one.
 func (o Output) File() string {
 	if o.format == toInfluxDB && o.url == nil {
 		return o.where
@@ -99,10 +98,10 @@ func (o Output) File() string {
 	return ""
 }
 
-// Fetched reports whether the figures are fetched from here.
+// Fetched reports whether the receiver scrapes the figures from this process.
 func (o Output) Fetched() bool { return o.format == toPrometheus }
 
-// receiver makes what the output names.
+// receiver returns the receiver of the output.
 func (o Output) receiver(tool string) (receiver, error) {
 	switch o.format {
 	case toPrometheus:
@@ -127,13 +126,13 @@ func (o Output) receiver(tool string) (receiver, error) {
 	return newQueue(w), nil
 }
 
-// checkDir refuses a file that has no directory.
+// checkDir rejects a file whose directory does not exist.
 func checkDir(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a directory; name a file in it", path)
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return fmt.Errorf("there is no directory %s; make it first", filepath.Dir(path))
+		return fmt.Errorf("there is no directory %s; create it first", filepath.Dir(path))
 	}
 	return nil
 }

@@ -30,9 +30,9 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                                   "that is no format: write prometheus=:9464",
-		"csv=x":                              `"csv" is no format`,
-		"http://ann:s3cret@h/":               "that is no format",
+		"":                                   "that is not a format: write prometheus=:9464",
+		"csv=x":                              `"csv" is not a format`,
+		"http://ann:s3cret@h/":               "that is not a format",
 		"prometheus=9464":                    "prometheus: write the address to listen at, as prometheus=:9464",
 		"remote-write":                       "want a URL, as remote-write=http://127.0.0.1:9090/api/v1/write",
 		"remote-write=http://h:port/":        "want a URL",
@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 		"influxdb=http://h?db=a&bucket=b":    "name the bucket of version 2",
 		"influxdb=http://h?db=a&u=x&p=hush":  "leave the password or token out",
 		"influxdb=" + dir:                    "is a directory; name a file in it",
-		"influxdb=" + dir + "/absent/run.lp": "make it first",
+		"influxdb=" + dir + "/absent/run.lp": "create it first",
 	} {
 		_, err := Parse(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "hush") {
@@ -54,7 +54,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The variables of OpenTelemetry say where OTLP goes, and how.
+// The variables of OpenTelemetry configure OTLP.
 func TestOTLPEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "empty"), nil, 0o600); err != nil {
@@ -75,7 +75,7 @@ func TestOTLPEnvironment(t *testing.T) {
 		{[]string{"METRICS_HEADERS", "s3cret"}, "OTEL_EXPORTER_OTLP_METRICS_HEADERS: write it as NAME=VALUE"},
 		{[]string{"HEADERS", "a=%zz"}, "OTEL_EXPORTER_OTLP_HEADERS: write it as NAME=VALUE"},
 		{[]string{"CERTIFICATE", filepath.Join(dir, "absent")}, "read the trusted certificates: "},
-		{[]string{"CERTIFICATE", filepath.Join(dir, "empty")}, "has no certificate in PEM"},
+		{[]string{"CERTIFICATE", filepath.Join(dir, "empty")}, "contains no certificate in PEM"},
 		{[]string{"CLIENT_KEY", "k"}, "set both variables, or none"},
 		{[]string{"CLIENT_KEY", "k", "CLIENT_CERTIFICATE", "c"}, "read the client's certificate: "},
 	} {
@@ -105,7 +105,7 @@ func TestOTLPEnvironment(t *testing.T) {
 		got := map[string]string{}
 		for _, a := range list {
 			if _, twice := got[a.Key]; twice {
-				t.Errorf("%s is there twice", a.Key)
+				t.Errorf("%s is present twice", a.Key)
 			}
 			got[a.Key] = a.Value.String
 		}

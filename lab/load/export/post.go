@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	answerMost = 64 << 10 // bytes of an answer that are read
-	answerShow = 200      // of a refusal that are shown
+	answerMost = 64 << 10 // maximum bytes of an answer that are read
+	answerShow = 200      // maximum bytes of it that are shown
 )
 
 // poster sends messages to one URL.
@@ -26,11 +26,11 @@ type poster struct {
 	client  *http.Client
 	url     *url.URL // without a user
 	header  http.Header
-	secrets []string // that no error may have
+	secrets []string // texts that no error may contain
 }
 
-// newPoster returns one for a URL, whose user becomes Basic authentication. conf is nil for
-// the trust of the system.
+// newPoster returns a poster for a URL. The user of the URL becomes Basic authentication. A nil
+// conf trusts the system's certificates.
 func newPoster(u *url.URL, tool string, timeout time.Duration, conf *tls.Config) *poster {
 	plain := *u
 	plain.User = nil
@@ -44,13 +44,13 @@ func newPoster(u *url.URL, tool string, timeout time.Duration, conf *tls.Config)
 	p.client = &http.Client{
 		Timeout:   timeout,
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: conf, ForceAttemptHTTP2: true},
-		// A message is not sent elsewhere, and its credentials are not either.
+		// Redirects are not followed, so credentials go to no other server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return p
 }
 
-// keep keeps a secret.
+// keep records a secret.
 func (p *poster) keep(secret string) {
 	if secret != "" {
 		p.secrets = append(p.secrets, secret)
@@ -61,12 +61,12 @@ func (p *poster) keep(secret string) {
 func (p *poster) post(ctx context.Context, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, errRefused // the URL was read before: it can be sent to
+		return nil, errRefused // the URL is already validated
 	}
 	r.Header = p.header.Clone()
 	answer, err := p.client.Do(r)
 	if err != nil {
-		var wrapped *url.Error // which repeats the URL
+		var wrapped *url.Error // contains the URL
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
@@ -80,14 +80,14 @@ func (p *poster) post(ctx context.Context, body []byte) ([]byte, error) {
 	case answer.StatusCode < 300:
 		return text, nil
 	}
-	err = fmt.Errorf("it answers with status %d%s", answer.StatusCode, p.excerpt(text))
+	err = fmt.Errorf("the answer has status %d%s", answer.StatusCode, p.excerpt(text))
 	if answer.StatusCode < 500 && answer.StatusCode != http.StatusTooManyRequests {
 		err = fmt.Errorf("%w: %w", errRefused, err)
 	}
 	return nil, err
 }
 
-// excerpt is the beginning of an answer, for a message.
+// excerpt returns the beginning of an answer, for a message.
 func (p *poster) excerpt(text []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 	if line = p.clean(line); line == "" {
@@ -96,7 +96,7 @@ func (p *poster) excerpt(text []byte) string {
 	return ": " + report.Line(strings.ToValidUTF8(line[:min(len(line), answerShow)], ""))
 }
 
-// hide takes the secrets out of an error.
+// hide removes the secrets from an error.
 func (p *poster) hide(err error) error {
 	if text := err.Error(); p.clean(text) != text {
 		return errors.New(p.clean(text))
@@ -116,9 +116,9 @@ func (p *poster) close() error {
 	return nil
 }
 
-// headersOf reads header fields as OpenTelemetry writes them into environment variables:
-// NAME=VALUE,NAME=VALUE with percent-encoding. Its errors name the variable and repeat
-// nothing of it.
+// headersOf parses header fields in the format of OpenTelemetry's environment variables:
+// NAME=VALUE,NAME=VALUE with percent-encoding. Its errors name the variable and do not contain
+// its value.
 func headersOf(variable, text string) (http.Header, error) {
 	list, err := pairsOf(variable, text)
 	h := http.Header{}
@@ -128,7 +128,7 @@ func headersOf(variable, text string) (http.Header, error) {
 	return h, err
 }
 
-// pairsOf is headersOf for pairs of any kind.
+// pairsOf is headersOf for any pairs.
 func pairsOf(variable, text string) (list []label, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		if strings.TrimSpace(part) == "" {
@@ -144,7 +144,7 @@ func pairsOf(variable, text string) (list []label, err error) {
 	return list, nil
 }
 
-// use adds header fields, whose values are secrets.
+// use adds header fields; their values are secrets.
 func (p *poster) use(h http.Header) {
 	for name, values := range h {
 		p.header[name] = values

@@ -14,9 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-const scrapeTimeout = 10 * time.Second // of a request, and of its answer
+const scrapeTimeout = 10 * time.Second // for a request, and for its answer
 
-// scraped serves the newest snapshot at /metrics, for Prometheus to fetch.
+// scraped serves the newest snapshot at /metrics, for Prometheus to scrape.
 type scraped struct {
 	addr   string
 	ln     net.Listener
@@ -26,13 +26,13 @@ type scraped struct {
 	now     atomic.Pointer[snapshot]
 	result  atomic.Pointer[snapshot] // nil until the run has one
 	fetch   sync.Once                // of the result
-	fetched chan struct{}            // closed: it was
+	fetched chan struct{}            // closed: the result was scraped
 }
 
-// String is the output.
+// String returns the output.
 func (s *scraped) String() string { return toPrometheus + "=" + s.addr }
 
-// open begins to listen.
+// open starts to listen.
 func (s *scraped) open(_ context.Context, first *snapshot) (err error) {
 	if s.ln, err = net.Listen("tcp", s.addr); err != nil {
 		return err
@@ -60,13 +60,13 @@ func (s *scraped) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// collected is a snapshot as the library reads it.
+// collected adapts a snapshot to the library.
 type collected struct{ now *snapshot }
 
-// Describe describes nothing: what there is to tell depends on the run.
+// Describe describes nothing: the metrics depend on the run.
 func (c collected) Describe(chan<- *prometheus.Desc) {}
 
-// Collect turns the snapshot into metrics.
+// Collect converts the snapshot to metrics.
 func (c collected) Collect(out chan<- prometheus.Metric) {
 	grouped([]*snapshot{c.now}, func(m *metric, of []placed) {
 		for _, p := range of {
@@ -84,7 +84,7 @@ func (c collected) Collect(out chan<- prometheus.Metric) {
 	})
 }
 
-// constant is a sample as the library has it.
+// constant converts a sample to a metric of the library.
 func constant(desc *prometheus.Desc, p placed, values []string) (prometheus.Metric, error) {
 	switch p.kind {
 	case histogram:
@@ -100,10 +100,10 @@ func constant(desc *prometheus.Desc, p placed, values []string) (prometheus.Metr
 	return prometheus.NewConstMetric(desc, prometheus.GaugeValue, p.value, values...)
 }
 
-// point shows a snapshot from now on.
+// point makes a snapshot the newest one.
 func (s *scraped) point(now *snapshot) { s.now.Store(now) }
 
-// end shows the last one until close.
+// end serves the last snapshot until close.
 func (s *scraped) end(_ context.Context, last *snapshot) (int, error, error) {
 	if last != nil {
 		s.result.Store(last) // first: serve compares what it sent with it
@@ -112,8 +112,8 @@ func (s *scraped) end(_ context.Context, last *snapshot) (int, error, error) {
 	return 0, nil, nil
 }
 
-// linger waits until the last snapshot was fetched, or for the end of ctx. Without one it
-// does not wait.
+// linger waits until the last snapshot was scraped, or ctx ends. Without a last snapshot it
+// returns immediately.
 func (s *scraped) linger(ctx context.Context) {
 	if s.result.Load() == nil {
 		return
@@ -124,7 +124,7 @@ func (s *scraped) linger(ctx context.Context) {
 	}
 }
 
-// close ends the server, with an answer that is under way.
+// close shuts the server down, after answers in progress.
 func (s *scraped) close() error {
 	if s.server == nil {
 		return nil
@@ -132,7 +132,7 @@ func (s *scraped) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	err := s.server.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) { // someone reads slowly, or not at all
+	if errors.Is(err, context.DeadlineExceeded) { // a client reads slowly, or not at all
 		err = s.server.Close()
 	}
 	s.serves.Wait()

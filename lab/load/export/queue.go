@@ -9,54 +9,52 @@ import (
 )
 
 const (
-	queueRoom   = 512                    // snapshots that wait for a receiver: 100 seconds of a run
-	batchMost   = 64                     // of them in one message
+	queueRoom   = 512                    // capacity in snapshots: 100 seconds of a run
+	batchMost   = 64                     // maximum snapshots in one message
 	batchPause  = time.Second            // between messages
-	retryPause  = 500 * time.Millisecond // before a message is sent again
-	sendMost    = 3                      // times that a message is sent, within endPatience
-	sendTimeout = 10 * time.Second       // of a message
+	retryPause  = 500 * time.Millisecond // before a retry
+	sendMost    = 3                      // maximum attempts for a message, within endPatience
+	sendTimeout = 10 * time.Second       // of an attempt
 )
 
-// errSlow is why points are lost that a receiver was too slow for.
-var errSlow = errors.New("it is too slow")
+// errSlow is the reason for lost points if a receiver is too slow.
+var errSlow = errors.New("the receiver is too slow")
 
-// A writer writes snapshots in one format to one place. It is used by one goroutine at a
-// time.
+// A writer writes snapshots in one format to one destination. One goroutine at a time uses it.
 type writer interface {
-	// write returns errRefused when there is no use in trying again.
+	// write returns errRefused if a retry is useless.
 	write(ctx context.Context, list []*snapshot) error
 	close() error
 	String() string // for messages; without credentials
 }
 
-// errRefused says that a receiver does not want a message, however often it is sent.
+// errRefused means that a receiver rejects a message permanently.
 var errRefused = errors.New("refused")
 
-// queue sends snapshots from a goroutine of its own, in batches. When its room is used up
-// it loses the newest.
+// queue sends snapshots in batches, from its own goroutine. If it is full, it drops the newest.
 type queue struct {
 	writer
 	in       chan *snapshot
 	pause    time.Duration // between messages
-	patience time.Duration // of end
-	stop     chan struct{} // closed: pauses are over
+	patience time.Duration // maximum duration of end
+	stop     chan struct{} // closed: no more pauses
 	life     context.Context
 	kill     context.CancelFunc
 	sender   sync.WaitGroup
 
 	mu   sync.Mutex
 	lost int
-	why  error // of the last loss
+	why  error // reason for the last loss
 }
 
-// newQueue returns a queue to a writer that is open.
+// newQueue returns a queue for a writer.
 func newQueue(w writer) *queue {
 	q := &queue{writer: w, in: make(chan *snapshot, queueRoom), pause: batchPause, patience: endPatience, stop: make(chan struct{})}
 	q.life, q.kill = context.WithCancel(context.Background())
 	return q
 }
 
-// open writes the first snapshot, and begins to take more.
+// open writes the first snapshot, and starts the goroutine.
 func (q *queue) open(ctx context.Context, first *snapshot) error {
 	if err := q.write(ctx, []*snapshot{first}); err != nil {
 		return errors.Join(err, q.close())
@@ -65,7 +63,7 @@ func (q *queue) open(ctx context.Context, first *snapshot) error {
 	return nil
 }
 
-// point takes a snapshot if there is room.
+// point enqueues a snapshot if there is room.
 func (q *queue) point(s *snapshot) {
 	select {
 	case q.in <- s:
@@ -80,7 +78,7 @@ func (q *queue) lose(n int, why error) {
 	q.mu.Unlock()
 }
 
-// work sends what comes in until the channel is closed.
+// work sends snapshots until the channel is closed.
 func (q *queue) work() {
 	for first := range q.in {
 		batch := q.more([]*snapshot{first})
@@ -97,7 +95,7 @@ func (q *queue) work() {
 	}
 }
 
-// more adds what is there already.
+// more adds the snapshots that are already in the queue.
 func (q *queue) more(batch []*snapshot) []*snapshot {
 	for len(batch) < batchMost {
 		select {
@@ -113,7 +111,7 @@ func (q *queue) more(batch []*snapshot) []*snapshot {
 	return batch
 }
 
-// try sends a message up to so many times beyond the first.
+// try sends a message, with up to again retries.
 func (q *queue) try(ctx context.Context, batch []*snapshot, again int) error {
 	for {
 		one, cancel := context.WithTimeout(ctx, sendTimeout)
@@ -130,8 +128,8 @@ func (q *queue) try(ctx context.Context, batch []*snapshot, again int) error {
 	}
 }
 
-// end sends what is left, for half of the patience, and then the last snapshot, which
-// matters most.
+// end sends the remaining snapshots, for half of the patience, and then the last one, which is
+// the most important.
 func (q *queue) end(ctx context.Context, last *snapshot) (lost int, why, err error) {
 	close(q.stop)
 	close(q.in)
@@ -149,7 +147,7 @@ func (q *queue) end(ctx context.Context, last *snapshot) (lost int, why, err err
 	return q.lost, q.why, err
 }
 
-// close ends the goroutine, if end has not.
+// close ends the goroutine, unless end has done so.
 func (q *queue) close() error {
 	q.kill()
 	select {

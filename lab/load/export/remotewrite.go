@@ -15,13 +15,12 @@ import (
 // remoteWriteHeaders is the environment variable with header fields of remote write.
 const remoteWriteHeaders = "REDLINE_REMOTE_WRITE_HEADERS"
 
-// remoteWrite sends snapshots as Prometheus' remote write 1.0 has it: protobuf, compressed
-// with snappy.
+// remoteWrite sends snapshots by Prometheus remote write 1.0: protobuf, compressed with snappy.
 type remoteWrite struct {
 	*poster
 	out  Output
-	host string // of the label instance
-	told bool   // what the metrics mean
+	host string // value of the label instance
+	told bool   // the metadata was sent
 }
 
 func newRemoteWrite(o Output, tool string) (*remoteWrite, error) {
@@ -39,7 +38,7 @@ func newRemoteWrite(o Output, tool string) (*remoteWrite, error) {
 	return w, nil
 }
 
-// String is the output without credentials.
+// String returns the output without credentials.
 func (w *remoteWrite) String() string { return w.out.String() }
 
 func (w *remoteWrite) write(ctx context.Context, list []*snapshot) error {
@@ -67,10 +66,10 @@ const (
 	metaHelp = protowire.Number(4)
 )
 
-// typeOf is the number of a kind in MetricMetadata.
+// typeOf has the numbers of the kinds in MetricMetadata.
 var typeOf = map[kind]uint64{counter: 1, gauge: 2, histogram: 3}
 
-// series is one of Prometheus: labels and what happened.
+// series is a series of Prometheus: labels and samples.
 type series struct {
 	labels []label
 	values []timed
@@ -81,7 +80,7 @@ type timed struct {
 	value float64
 }
 
-// encodeWrite is a WriteRequest; tell adds what the metrics mean.
+// encodeWrite encodes a WriteRequest; tell adds the metadata of the metrics.
 func encodeWrite(list []*snapshot, host string, tell bool) (b []byte) {
 	grouped(list, func(m *metric, of []placed) {
 		for _, s := range seriesOf(m, of, host) {
@@ -99,7 +98,7 @@ func encodeWrite(list []*snapshot, host string, tell bool) (b []byte) {
 	return b
 }
 
-// seriesOf are the series of one metric; a histogram has one for each bucket, the sum and
+// seriesOf returns the series of one metric; a histogram has one for each bucket, the sum and
 // the count.
 func seriesOf(m *metric, of []placed, host string) (list []*series) {
 	index := map[string]*series{}
@@ -140,7 +139,7 @@ func seriesOf(m *metric, of []placed, host string) (list []*series) {
 	return list
 }
 
-// leText is a bound as client libraries write it.
+// leText formats a bound as client libraries do.
 func leText(le float64) string {
 	if math.IsInf(le, 1) {
 		return "+Inf"
@@ -148,7 +147,7 @@ func leText(le float64) string {
 	return strconv.FormatFloat(le, 'g', -1, 64)
 }
 
-// keyOf tells series apart.
+// keyOf returns a key that identifies a series.
 func keyOf(labels []label) string {
 	var b []byte
 	for _, l := range labels {
@@ -157,7 +156,7 @@ func keyOf(labels []label) string {
 	return string(b)
 }
 
-// encode is a TimeSeries.
+// encode encodes a TimeSeries.
 func (s *series) encode() (b []byte) {
 	for _, l := range s.labels {
 		b = field(b, seriesLabels, field(field(nil, pairName, []byte(l.name)), pairValue, []byte(l.value)))

@@ -10,7 +10,7 @@ import (
 	"github.com/redline-go/redline/lab/results"
 )
 
-// The metrics of a result: the figures of the document, as they are there.
+// The metrics of a result: the figures of the document.
 var (
 	resValid     = &metric{"redline.result.valid", "", gauge, "1 if every gate passed, 0 if the run is INVALID."}
 	resGate      = &metric{"redline.result.gate", "", gauge, "1 if this gate passed, 0 if it failed."}
@@ -18,10 +18,10 @@ var (
 	resSeconds   = &metric{"redline.result.window", "s", gauge, "Length of the window as measured."}
 	resRequests  = &metric{"redline.result.requests", "{request}", gauge, "Right answers in the window, or events of streams."}
 	resErrors    = &metric{"redline.result.errors", "{error}", gauge, "Errors in the window, by kind."}
-	resRatio     = &metric{"redline.result.error", "1", gauge, "Errors of errors and right answers, 0 to 1."}
+	resRatio     = &metric{"redline.result.error", "1", gauge, "Share of errors among errors and right answers, 0 to 1."}
 	resMissing   = &metric{"redline.result.unanswered", "{request}", gauge, "Requests without an answer at the end."}
 	resRate      = &metric{"redline.result.rate.achieved", "{request}/s", gauge, "Right answers a second."}
-	resAsked     = &metric{"redline.result.rate.asked", "{request}/s", gauge, "Arrivals a second that were asked for, of an open loop."}
+	resAsked     = &metric{"redline.result.rate.asked", "{request}/s", gauge, "Requested arrivals a second of an open loop."}
 	resHighest   = &metric{"redline.result.rate.highest", "{request}/s", gauge, "The highest rate that --find found."}
 	resQuantile  = &metric{"redline.result.latency.quantile", "s", gauge, "Quantile of the latencies in the window; absent without enough samples."}
 	resMean      = &metric{"redline.result.latency.mean", "s", gauge, "Mean latency in the window."}
@@ -29,20 +29,20 @@ var (
 	resReceived  = &metric{"redline.result.received", "By", gauge, "Bytes that the generator received in the window."}
 	resSent      = &metric{"redline.result.sent", "By", gauge, "Bytes that the generator sent in the window."}
 	resConns     = &metric{"redline.result.connections", "{connection}", gauge, "Connections made since the generator began."}
-	resGenerator = &metric{"redline.result.generator.cpu", "1", gauge, "Share of its core that the generator used, the mean of several."}
+	resGenerator = &metric{"redline.result.generator.cpu", "1", gauge, "Share of its core that the generator used; with several generators, the mean."}
 	resServer    = &metric{"redline.result.server.cpu", "{cpu}", gauge, "CPUs that the server's processes used."}
 	resMemory    = &metric{"redline.result.server.memory", "By", gauge, "Resident memory of the server's processes at the end."}
-	resPeak      = &metric{"redline.result.server.memory.peak", "By", gauge, "Most resident memory that the server's processes had."}
+	resPeak      = &metric{"redline.result.server.memory.peak", "By", gauge, "Peak resident memory of the server's processes."}
 	resTarget    = &metric{"redline.result.target.requests", "{request}", gauge, "Right answers to this request of the scenario."}
 	resTargetBad = &metric{"redline.result.target.errors", "{error}", gauge, "Failures of this request of the scenario."}
 	resTargetLat = &metric{"redline.result.target.latency.quantile", "s", gauge, "Quantile of the latencies of this request of the scenario."}
 )
 
-// maxTargets is how many requests of a scenario are exported: each is a series of its own
-// for ever.
+// maxTargets is the maximum number of a scenario's requests that are exported: each is a
+// permanent series.
 const maxTargets = 100
 
-// addResult adds the figures of a document to a snapshot, and returns what it leaves out.
+// addResult adds the figures of a document to a snapshot, and returns notes about omissions.
 func addResult(s *snapshot, d *present.Document) (notes []string) {
 	s.add(window, 0)
 	s.add(resValid, truth(d.Valid))
@@ -88,8 +88,8 @@ func addResult(s *snapshot, d *present.Document) (notes []string) {
 	return addTargets(s, d.Targets)
 }
 
-// gatesOf are the gates by name: of several with one name, as workers have them, one that
-// failed.
+// gatesOf returns the gates by name. If several have the same name, as those of workers, it
+// prefers one that failed.
 func gatesOf(d *present.Document) (list []results.Gate) {
 	for _, g := range d.Gates {
 		i := slices.IndexFunc(list, func(o results.Gate) bool { return o.Name == g.Name })
@@ -119,7 +119,7 @@ func addTargets(s *snapshot, targets []results.Target) (notes []string) {
 	return notes
 }
 
-// addQuantiles adds those that there are enough samples for.
+// addQuantiles adds the quantiles with enough samples.
 func addQuantiles(s *snapshot, m *metric, l *results.Latency, labels ...label) {
 	for _, q := range []struct {
 		of float64
@@ -131,7 +131,7 @@ func addQuantiles(s *snapshot, m *metric, l *results.Latency, labels ...label) {
 	}
 }
 
-// truth is a fact as a number.
+// truth returns 1 or 0.
 func truth(is bool) float64 {
 	if is {
 		return 1

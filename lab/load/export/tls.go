@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// tlsFiles are the files that the environment names for TLS; empty: none.
+// tlsFiles names the TLS files of the environment; empty: none.
 type tlsFiles struct{ roots, certificate, key string }
 
-// load reads them; nil: there are none, and the system's certificates are trusted.
+// load reads the files. nil: there are none, and the system's certificates are trusted.
 func (f *tlsFiles) load() (*tls.Config, error) {
 	if *f == (tlsFiles{}) {
 		return nil, nil
@@ -24,7 +24,7 @@ func (f *tlsFiles) load() (*tls.Config, error) {
 		}
 		conf.RootCAs = x509.NewCertPool()
 		if !conf.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%s has no certificate in PEM", f.roots)
+			return nil, fmt.Errorf("%s contains no certificate in PEM", f.roots)
 		}
 	}
 	if (f.certificate == "") != (f.key == "") {

@@ -1,6 +1,6 @@
-// Package exporttest is a receiver of metrics for tests: it takes remote write, OTLP as
-// JSON and InfluxDB's line protocol, and reads what Prometheus would fetch. It decodes all
-// of them by their specifications, and shares no code with package export.
+// Package exporttest is a receiver of metrics for tests: it accepts remote write, OTLP as JSON
+// and InfluxDB's line protocol, and scrapes as Prometheus does. It decodes them by their
+// specifications, and shares no code with package export.
 package exporttest
 
 import (
@@ -28,19 +28,19 @@ const (
 	InfluxDB    = "influxdb"
 )
 
-// Receiver is a handler that takes metrics. The path says in which format: it ends with
+// Receiver is a handler that accepts metrics. The path selects the format: it ends with
 // /api/v1/write, /v1/metrics, or /write. Its methods may be called concurrently.
 type Receiver struct {
 	mu       sync.Mutex
 	last     map[string]map[string]float64 // by format and key
 	messages map[string]int                // by format
 	samples  map[string]int                // by key, of remote write
-	Errors   []error                       // what could not be decoded
+	Errors   []error                       // errors of decoding
 	Headers  map[string]http.Header        // of the last message, by format
 	Queries  map[string]string
 }
 
-// New returns a receiver that has nothing.
+// New returns an empty receiver.
 func New() *Receiver {
 	return &Receiver{
 		last: map[string]map[string]float64{}, messages: map[string]int{}, samples: map[string]int{},
@@ -48,7 +48,7 @@ func New() *Receiver {
 	}
 }
 
-// ServeHTTP takes a message.
+// ServeHTTP accepts a message.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,23 +83,23 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// Last is the newest value of each series of a format. Its key is the name and the labels,
-// as name{a="b"}, without those that all have: job, instance, run and target. Names are
-// those of Prometheus in all formats.
+// Last returns the newest value of each series of a format. The key is the name and the labels,
+// as name{a="b"}, without the common ones: job, instance, run and target. Names are those of
+// Prometheus in all formats.
 func (r *Receiver) Last(format string) map[string]float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.last[format]
 }
 
-// Samples is how many values of a series came by remote write.
+// Samples returns the number of values of a series received by remote write.
 func (r *Receiver) Samples(key string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.samples[key]
 }
 
-// key makes one of labels.
+// key returns the key for a name and labels.
 func key(name string, labels map[string]string) string {
 	var list []string
 	for k, v := range labels {
@@ -191,7 +191,7 @@ func fields(b []byte, f func(n protowire.Number, content []byte, number uint64) 
 	return nil
 }
 
-// data is what gauges, sums and histograms have in common.
+// data has the common fields of gauges, sums and histograms.
 type data struct {
 	DataPoints []struct {
 		Attributes []struct {
@@ -247,7 +247,7 @@ func readOTLP(encoding string, body []byte, into map[string]float64) error {
 		case one.Histogram != nil && one.Histogram.AggregationTemporality == 2:
 			one.Histogram.read(name, into)
 		default:
-			return fmt.Errorf("%s is of no known kind", one.Name)
+			return fmt.Errorf("%s has an unknown kind", one.Name)
 		}
 	}
 	return nil
@@ -288,10 +288,10 @@ func (d *data) read(name string, into map[string]float64) {
 	}
 }
 
-// ReadInflux adds the newest values of a text of InfluxDB's line protocol.
+// ReadInflux adds the newest values of a text in InfluxDB's line protocol.
 func ReadInflux(text string, into map[string]float64) error {
 	for line := range strings.Lines(text) {
-		// Spaces, commas and equals signs behind a backslash belong to a tag.
+		// Spaces, commas and equals signs after a backslash belong to a tag.
 		line = regexp.MustCompile(`\\([ ,=])`).ReplaceAllStringFunc(strings.TrimSuffix(line, "\n"), func(s string) string {
 			return map[string]string{`\ `: "\x01", `\,`: "\x02", `\=`: "\x03"}[s]
 		})
@@ -321,7 +321,7 @@ func ReadInflux(text string, into map[string]float64) error {
 	return nil
 }
 
-// A line of what Prometheus fetches, and a label in it.
+// A line of Prometheus' text format, and a label in it.
 var (
 	exposed = regexp.MustCompile(`^([a-z_]+)(?:\{(.*)\})? (\S+)$`)
 	labeled = regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`)
@@ -344,7 +344,7 @@ func Fetch(url string) (map[string]float64, error) {
 		}
 		m := exposed.FindStringSubmatch(in.Text())
 		if m == nil {
-			return nil, fmt.Errorf("%q is no sample", in.Text())
+			return nil, fmt.Errorf("%q is not a sample", in.Text())
 		}
 		labels := map[string]string{}
 		for _, l := range labeled.FindAllStringSubmatch(m[2], -1) {
