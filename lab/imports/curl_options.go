@@ -188,7 +188,7 @@ func (c *curl) cookie(v string) error {
 	return nil
 }
 
-// own sets a field for which curl has an option; -H has precedence.
+// own sets a field for which curl has an option; -H takes precedence.
 func (c *curl) own(name, value string) error {
 	c.extra = append(c.extra, Field{name, value})
 	return nil

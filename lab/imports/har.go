@@ -139,7 +139,7 @@ func (e *harEntry) unsent(o HAROptions) string {
 	return ""
 }
 
-// asset reports whether an entry asks for a static part of a page.
+// asset reports whether an entry requests a static part of a page.
 func (e *harEntry) asset() bool {
 	switch e.Type {
 	case "image", "font", "stylesheet", "script", "media", "texttrack", "manifest":

@@ -108,7 +108,7 @@ func (a *api) path(p pair) error {
 				continue
 			}
 		default:
-			continue // a key that is not a method, or one that no load consists of
+			continue // a key that is not a method, or a method without use in a load
 		}
 		if err := a.operation(p.key, method, item, op); err != nil {
 			return err

@@ -58,7 +58,7 @@ func (s *shell) statement(stmt *syntax.Stmt) error {
 		if c.Op == syntax.AndStmt || c.Op == syntax.OrStmt {
 			return s.statement(c.Y)
 		}
-		return nil // what filters the answers changes no request
+		return nil // filters of the answers do not change requests
 	case *syntax.CallExpr:
 		if len(c.Assigns) > 0 {
 			return flaw(s.name, line, "write the value into the command instead", "a shell variable")

@@ -1,11 +1,11 @@
 package verdict
 
-// Advice says what to do about a gate that failed, in a sentence; empty when its own text
-// says all there is. open is whether the run was an open loop.
+// Advice returns a sentence about what to do if a gate fails; empty if the text of the gate is
+// sufficient. open reports whether the run was an open loop.
 func Advice(gate string, open bool) string {
 	switch gate {
 	case "answers":
-		return "Ask once with curl -v, and compare the answer with --status and --check."
+		return "Send one request with curl -v, and compare the answer with --status and --check."
 	case "errors":
 		return "Look at the kinds of errors and at the server's log. If some are expected, say how many with --threshold 'errors<1%'."
 	case "unanswered":
@@ -13,7 +13,7 @@ func Advice(gate string, open bool) string {
 	case "steady":
 		return "Give the server more time before the window with --warmup."
 	case "steal":
-		return "Run again when the host is quiet, or on a machine with CPUs of its own."
+		return "Run again when the host is quiet, or on a machine with dedicated CPUs."
 	case "foreign CPU":
 		return "Stop the other processes, or keep them off the CPUs of server and generator."
 	case "generator":
@@ -26,17 +26,17 @@ func Advice(gate string, open bool) string {
 	case "send lag":
 		return "Give the load more connections with -c, lower the rate, or give the generator a quiet core with --cpu."
 	case "workers":
-		return "The table of the generators has the reason. Run again when all of them can take part to the end."
+		return "The table of the generators shows the reason. Run again when all of them can run to the end."
 	case "given up":
 		return "Remove the reason, and run again."
 	case "events":
-		return "Look with curl -N whether the stream sends anything, and whether --sse, --ndjson or --length-delimited fits it."
+		return "Check with curl -N that the stream sends data, and that --sse, --ndjson or --length-delimited fits it."
 	case "read lag":
 		return "Spread the subscribers over several generators with --workers, or give the generator a quiet core with --cpu."
 	case "clocks":
 		return "Synchronise the clocks of both machines (chrony, NTP), or run the generator where the server runs."
 	case "standing":
-		return "Look at the errors, and at the server's limits of connections and descriptors. If subscribers may leave, say how many with --threshold 'standing>990'."
+		return "Look at the errors, and at the server's limits of connections and descriptors. If subscribers may leave, set a limit with --threshold 'standing>990'."
 	}
 	return ""
 }

@@ -8,7 +8,7 @@ func TestAdvice(t *testing.T) {
 	} {
 		for _, open := range []bool{false, true} {
 			if Advice(gate, open) == "" {
-				t.Errorf("nothing to do about %s", gate)
+				t.Errorf("no advice for %s", gate)
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func Foreign(ratio *float64, seconds float64) []results.Gate {
 func Answers(requests uint64) results.Gate {
 	return results.Gate{
 		Name: "answers", Passed: requests > 0, Value: float64(requests), Limit: 1,
-		Text: "not one answer in the window",
+		Text: "no answers in the window",
 	}
 }
 

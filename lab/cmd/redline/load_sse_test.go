@@ -137,7 +137,7 @@ func TestLoadStreamLooksInVain(t *testing.T) {
 		want string
 	}{
 		{[]string{"--ndjson", "--ids", "nokey", "--threshold", "missed<1"}, 4, "events has a number under the key nokey: see --ids (gate ids)"},
-		{[]string{"--ndjson", "--ids", "nokey", "--threshold", "missed<1", "--allow-invalid"}, 3, "BROKEN      missed<1: 0 events with an id are too few to say"},
+		{[]string{"--ndjson", "--ids", "nokey", "--threshold", "missed<1", "--allow-invalid"}, 3, "BROKEN      missed<1: 0 events with an id are too few to judge"},
 		{[]string{"--sse", "--ids", "@id"}, 4, "events has a number in the field id: see --ids (gate ids)"},
 		{[]string{"--sse", "--stamp", "nokey", "--ids", "n"}, 4, "events has a number under the key nokey: see --stamp (gate stamp)"},
 		{[]string{"--sse", "--threshold", "duplicated<1", "--allow-invalid"}, 3, "ids         none of the events had a number in the field id: the number of missed events is unknown"},

@@ -102,7 +102,7 @@ func TestLoadUsage(t *testing.T) {
 		{[]string{"--stages", "soon", url}, "--stages soon:"},
 		{[]string{"--stages", "50ms:100", url}, "they last 50ms in all; want at least 100ms"},
 		{[]string{"-r", "10", "--burst", "often", url}, "--burst often:"},
-		{[]string{"--find", "p99", url}, `"p99" is no objective: write METRIC<LIMIT`},
+		{[]string{"--find", "p99", url}, `"p99" is not an objective: write METRIC<LIMIT`},
 		{[]string{"--find", "rate>5", url}, "the rate is the result of the search"},
 		{[]string{"--find", "p99<1s", "--burst", "2x/1s", url}, "--find tries constant rates"},
 		{[]string{"--find", "p99<1s", "--threshold", "p50<1s", url}, "write all objectives into --find"},

@@ -25,7 +25,7 @@ type Objective struct {
 	Equal  bool    // the figure may equal the limit
 	Limit  float64 // microseconds; for errors a count, or a share if Share is set; for rate requests a second
 	Share  bool
-	Target string // target of a scenario whose figure it is; empty: all targets
+	Target string // target of a scenario that the figure belongs to; empty: all targets
 	stream string // distribution of a stream's subscribers, delay or gap, or iteration; empty: the load's own
 	text   string
 }
@@ -89,7 +89,7 @@ func parse(text string) (o Objective, err error) {
 	}
 	at := strings.IndexAny(rest, "<>")
 	if at < 1 {
-		return o, fmt.Errorf("%q is no objective: %s", text, Grammar)
+		return o, fmt.Errorf("%q is not an objective: %s", text, Grammar)
 	}
 	o.text, o.Target, o.Metric, o.Above = text, target, strings.TrimSpace(rest[:at]), rest[at] == '>'
 	limit, equal := strings.CutPrefix(rest[at+1:], "=")
@@ -167,12 +167,12 @@ func (o Objective) Judge(f Figures) Judged {
 	v, ok := o.value(f)
 	j := Judged{Objective: o.text}
 	if !ok {
-		j.Why = fmt.Sprintf("%s: %s are too few to say, it takes %d", o.text, o.samples(f), o.Samples())
+		j.Why = fmt.Sprintf("%s: %s are too few to judge, %d are needed", o.text, o.samples(f), o.Samples())
 		return j
 	}
 	if math.IsInf(v, 1) {
 		j.Kept = o.Above
-		j.Why = fmt.Sprintf("%s: %d of %d %s, so that it is longer than any time", o.text, f.Lost, f.Lost+f.Latency.Count, o.failed())
+		j.Why = fmt.Sprintf("%s: %d of %d %s, so it exceeds any time", o.text, f.Lost, f.Lost+f.Latency.Count, o.failed())
 		return j
 	}
 	j.Value = &v

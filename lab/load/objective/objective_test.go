@@ -48,27 +48,27 @@ func TestJudge(t *testing.T) {
 		{"p50{buy/pay, twice}<200us", true, "p50{buy/pay, twice}<200us: it is 100 µs"},
 		{"errors{buy/pay, twice}<10%", false, "it is 75 %"},
 		{"rate {buy/pay, twice} > 49", true, "it is 50.0/s"},
-		{"p99{buy/pay, twice}<1s", false, "100 answers are too few to say, it takes 1000"},
+		{"p99{buy/pay, twice}<1s", false, "100 answers are too few to judge, 1000 are needed"},
 		{"GET /items/${n}: p50 < 1ms", true, "GET /items/${n}: p50 < 1ms: it is 200 µs"},
 		{"pay: p50<50us", false, "pay: p50<50us: it is 300 µs"},
 		{"a: b <c>: errors<1", true, "it is 0"},
-		{"pay: p95<1s", false, "100 answers are too few to say, it takes 200"},
-		{"pay: p5<1s", false, "100 answers are too few to say, it takes 200"},
+		{"pay: p95<1s", false, "100 answers are too few to judge, 200 are needed"},
+		{"pay: p5<1s", false, "100 answers are too few to judge, 200 are needed"},
 		{"p50{GET /items/${n}}<100us", false, "it is 200 µs"},
 		{"iteration.p99<3s", false, "iteration.p99<3s: it is 4.00 s"},
 		{"iteration.mean<=2s", true, "it is 2.00 s"},
-		{"iteration.p99.9<9s", false, "2000 iterations are too few to say, it takes 10000"},
-		{"iteration.p50{buy}<9s", false, "60 of 110 iterations were aborted, so that it is longer"},
-		{"iteration.p50{none}<9s", false, "0 iterations are too few to say"},
+		{"iteration.p99.9<9s", false, "2000 iterations are too few to judge, 10000 are needed"},
+		{"iteration.p50{buy}<9s", false, "60 of 110 iterations were aborted, so it exceeds any time"},
+		{"iteration.p50{none}<9s", false, "0 iterations are too few to judge"},
 		{"delay.p50<1ms", true, "it is 700 µs"},
-		{"delay.p99<1s", false, "20 events with a stamp are too few to say, it takes 1000"},
+		{"delay.p99<1s", false, "20 events with a stamp are too few to judge, 1000 are needed"},
 		{"gap.p99<150ms", false, "it is 200 ms"},
-		{"gap.p99.9<1s", false, "3000 gaps are too few to say, it takes 10000"},
+		{"gap.p99.9<1s", false, "3000 gaps are too few to judge, 10000 are needed"},
 		{"gap.mean<=100ms", true, "it is 100 ms"},
 		{"missed<1", false, "missed<1: it is 2"},
 		{"duplicated<1", true, "it is 0"},
 		{"standing>=1000", true, "it is 1000"},
-		{"p99.99<1s", false, "5000 answers are too few to say, it takes 100000"},
+		{"p99.99<1s", false, "5000 answers are too few to judge, 100000 are needed"},
 	} {
 		list, err := Parse(c.text)
 		if err != nil {
@@ -81,7 +81,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What no event had cannot be shown by it.
+// Without events that have an id, objectives of ids are not kept.
 func TestNothingNumbered(t *testing.T) {
 	list, err := Parse("missed<1,duplicated<1,oversized<1,missed>=0")
 	if err != nil {
@@ -89,13 +89,13 @@ func TestNothingNumbered(t *testing.T) {
 	}
 	for i, o := range list {
 		j := o.Judge(Figures{Stream: &Stream{Counts: map[string]uint64{}}})
-		if j.Kept != (i == 2) || !j.Kept && (j.Value != nil || !strings.HasSuffix(j.Why, "0 events with an id are too few to say, it takes 1")) {
+		if j.Kept != (i == 2) || !j.Kept && (j.Value != nil || !strings.HasSuffix(j.Why, "0 events with an id are too few to judge, 1 are needed")) {
 			t.Errorf("%s: %+v", o, j)
 		}
 	}
 }
 
-// Without an answer nothing is kept but what asks for little.
+// Without an answer, only objectives that allow this are kept.
 func TestNothingAnswered(t *testing.T) {
 	list, err := Parse("p50<1s,mean<1s,max<1s,errors<1%,rate>1,errors<5")
 	if err != nil {
@@ -125,30 +125,30 @@ func TestParseErrors(t *testing.T) {
 		"p99{}<1s":         "there is no name in the braces",
 		"p99{a<1s":         "write the name of a target in braces",
 		"p99}a{<1s":        "write the name of a target in braces",
-		"{a}<1s":           "is no objective",
+		"{a}<1s":           "is not an objective",
 		"":                 "write METRIC<LIMIT",
-		"p99":              `"p99" is no objective`,
-		"<10ms":            "is no objective",
+		"p99":              `"p99" is not an objective`,
+		"<10ms":            "is not an objective",
 		"p99<10":           `"10" is not a duration: write one with its unit, as p99<10ms`,
 		"p99<-1ms":         "is not a duration",
-		"p<10ms":           `"p" is no percentile: write one above p0 and up to p99.9999, or max`,
-		"p0<10ms":          "is no percentile",
-		"p100<10ms":        "is no percentile",
-		"p99.99999<10ms":   "is no percentile",
-		"p9.9.9<10ms":      "is no percentile",
+		"p<10ms":           `"p" is not a percentile: write one above p0 and up to p99.9999, or max`,
+		"p0<10ms":          "is not a percentile",
+		"p100<10ms":        "is not a percentile",
+		"p99.99999<10ms":   "is not a percentile",
+		"p9.9.9<10ms":      "is not a percentile",
 		"p-5<10ms":         `"p-5" is not a figure of a load: write METRIC<LIMIT`,
 		"delay.p100<1s":    `"p100" is not a figure of delay`,
 		"pay.p99.9<10ms":   `for a target pay write pay: p99.9`,
 		"a.b.errors<1%":    `for a target a.b write a.b: errors`,
 		": p99<1s":         "there is no name before the colon",
-		"pay: p<1s":        "is no percentile",
-		"pay:<1s":          "is no objective",
+		"pay: p<1s":        "is not a percentile",
+		"pay:<1s":          "is not an objective",
 		"errors<x":         `"x" is not a limit: write a share or a count`,
 		"errors<200%":      "is more than 100%",
 		"rate>fast":        "write a number of requests a second",
 		"rate>NaN":         "write a number",
-		"p99<1s,":          `"" is no objective`,
-		"p99<1s,p50=1ms":   `"p50=1ms" is no objective`,
+		"p99<1s,":          `"" is not an objective`,
+		"p99<1s,p50=1ms":   `"p50=1ms" is not an objective`,
 		"iteration.rate>5": `"rate" is not a figure of iteration: write one as iteration.p99<10ms`,
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -177,14 +177,14 @@ func TestLost(t *testing.T) {
 	}{
 		{"p99<20ms", 0, true, "it is 10.7 ms"},
 		{"p99<20ms", 50, true, "it is 10.8 ms"},
-		{"p99<20ms", 200, false, "200 of 10000 requests failed, so that it is longer than any time"},
+		{"p99<20ms", 200, false, "200 of 10000 requests failed, so it exceeds any time"},
 		{"p50<6.1ms", 200, true, "it is 6.00 ms"},
 		{"p50<5.9ms", 200, false, "it is 6.00 ms"},
-		{"p99>20ms", 200, true, "longer than any time"},
-		{"p99.99<1s", 200, false, "too few to say"},
+		{"p99>20ms", 200, true, "exceeds any time"},
+		{"p99.99<1s", 200, false, "too few to judge"},
 		{"p75<9ms", 0, true, "it is 8.35 ms"},
 		{"p97.5<11ms", 200, true, "it is 10.8 ms"},
-		{"p99.95<11ms", 0, false, "9800 answers are too few to say, it takes 20000"},
+		{"p99.95<11ms", 0, false, "9800 answers are too few to judge, 20000 are needed"},
 	} {
 		list, err := Parse(c.text)
 		if err != nil {
@@ -196,7 +196,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// Of a name that is misspelt the nearest are listed first.
+// For a misspelt name, the nearest names are listed first.
 func TestNearest(t *testing.T) {
 	names := []string{"home", "checkout", "pay", "shopping/cart", "Payment"}
 	for misspelt, want := range map[string]string{

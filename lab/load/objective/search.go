@@ -207,7 +207,7 @@ func (s *seeker) text() string {
 	case f.Doubtful:
 		text = fmt.Sprintf("at least %s/s: the measurement at %s/s is not valid, so the limit is not the server's", report.PerSecond(f.Rate), report.PerSecond(f.Above))
 	default:
-		text = fmt.Sprintf("%s/s: it was kept there, and broken at %s/s (%.0f %% higher)", report.PerSecond(f.Rate), report.PerSecond(f.Above), 100*(f.Above/f.Rate-1))
+		text = fmt.Sprintf("%s/s: kept there, and broken at %s/s (%.0f %% higher)", report.PerSecond(f.Rate), report.PerSecond(f.Above), 100*(f.Above/f.Rate-1))
 	}
 	if f.Confirmed > 0 {
 		text += fmt.Sprintf("; kept in %d of %d runs there", f.Confirmed+1, f.Confirmed+1)

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// model is a server as queueing theory has it: one that serves capacity requests
-// a second one after the other, with exponential times, has a p99 response time
-// of ln(100)/(capacity-rate) seconds (M/M/1).
+// model is a server of queueing theory (M/M/1): it serves capacity requests a second, one at a
+// time, with exponential service times. Its p99 response time is ln(100)/(capacity-rate)
+// seconds.
 type model struct {
 	capacity float64
 	limit    float64 // seconds of p99
-	believed float64 // rates above are not to be believed; 0: all are
+	believed float64 // trials at higher rates are invalid; 0: all are valid
 	flaky    map[int]Verdict
 	asked    int
 }
@@ -36,7 +36,7 @@ func (m *model) try(rate float64, _ string) (Trial, error) {
 	return Trial{Verdict: Broken}, nil
 }
 
-// answer is the highest rate that keeps the limit.
+// answer returns the highest rate that keeps the limit.
 func (m *model) answer() float64 { return m.capacity - math.Log(100)/m.limit }
 
 func options() SearchOptions {
@@ -81,8 +81,7 @@ func TestFindHasAnEnd(t *testing.T) {
 	}
 }
 
-// Where the generator gives out, the search says that the limit is not the
-// server's.
+// If the generator is the limit, the search reports that it is not the server's.
 func TestWhatIsNotBelieved(t *testing.T) {
 	m := &model{capacity: 1e6, limit: 0.010, believed: 3000}
 	f, err := Find(options(), m.try)
@@ -94,7 +93,7 @@ func TestWhatIsNotBelieved(t *testing.T) {
 	}
 }
 
-// One trial that is not valid is repeated, and changes nothing.
+// An invalid trial is repeated, and does not change the result.
 func TestInvalidTrialIsRepeated(t *testing.T) {
 	calm, err := Find(options(), (&model{capacity: 9000, limit: 0.010}).try)
 	if err != nil {
@@ -109,7 +108,7 @@ func TestInvalidTrialIsRepeated(t *testing.T) {
 	}
 }
 
-// A rate that was kept by luck does not survive being asked for again.
+// A rate that was kept by chance fails its confirmation.
 func TestConfirmation(t *testing.T) {
 	calm := &model{capacity: 9000, limit: 0.010}
 	first, err := Find(options(), calm.try)
@@ -121,7 +120,7 @@ func TestConfirmation(t *testing.T) {
 	if err != nil || f.Rate >= first.Rate || f.Above != first.Rate || f.Confirmed != 2 {
 		t.Errorf("%v below %v, confirmed %d times, %v; before %v", f.Rate, f.Above, f.Confirmed, err, first.Rate)
 	}
-	// Also when it was the first rate of all, with none kept below it.
+	// Also if it was the first rate, with no lower rate kept.
 	o := options()
 	o.High = 1000
 	f, err = Find(o, (&model{capacity: 9000, limit: 0.010, flaky: map[int]Verdict{2: Broken}}).try)

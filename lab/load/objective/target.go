@@ -46,7 +46,7 @@ func cutTarget(text string) (target, rest string, err error) {
 	return target, text[:open] + text[end+1:], nil
 }
 
-// unknown is the error for a metric that is none.
+// unknown returns the error for an unknown metric.
 func unknown(metric string) error {
 	for i := 1; i < len(metric); i++ {
 		if name, figure := metric[:i], metric[i+1:]; metric[i] == '.' && (ofTimes(figure) || figure == "errors" || figure == "rate") {
@@ -54,13 +54,12 @@ func unknown(metric string) error {
 		}
 	}
 	if strings.HasPrefix(metric, "p") && strings.Trim(metric[1:], "0123456789.") == "" {
-		return fmt.Errorf("%q is no percentile: write one above p0 and up to p99.9999, or max", metric)
+		return fmt.Errorf("%q is not a percentile: write one above p0 and up to p99.9999, or max", metric)
 	}
 	return fmt.Errorf("%q is not a figure of a load: %s", metric, Grammar)
 }
 
-// Nearest sorts names by how far they are from a misspelt one, the nearest first, and
-// returns at most n of them.
+// Nearest sorts names by their distance from a misspelt one, and returns at most n of them.
 func Nearest(misspelt string, names []string, n int) []string {
 	type candidate struct {
 		name     string
@@ -78,23 +77,23 @@ func Nearest(misspelt string, names []string, n int) []string {
 	return out
 }
 
-// longest is how much of a name is looked at.
+// longest is the number of characters of a name that are compared.
 const longest = 100
 
-// fold makes of a name what two spellings of it have in common.
+// fold normalizes the spelling of a name.
 func fold(name string) []rune {
 	runes := []rune(strings.ToLower(name))
 	return runes[:min(len(runes), longest)]
 }
 
-// distance is how many characters have to be put in, left out or replaced to make b of a.
+// distance returns the number of characters to insert, delete or replace to change a to b.
 func distance(a, b []rune) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range a {
-		before := row[0] // of the row above, one to the left
+		before := row[0] // in the row above, one to the left
 		row[0] = i + 1
 		for j := range b {
 			replaced := before

@@ -77,7 +77,7 @@ func TestPage(t *testing.T) {
 		{"workers", "rate times errors flight cpu rss goroutines heap gc sched latency heat", []string{"Generators; the figures are their sum", "rack-4", "it stopped responding", "16.5", "CPUs of the generators are in their table", "was refused"}},
 		{"ramp", "rate times errors users flight cpu rss latency heat", []string{"up to 64 connections (0, then 5s:64,5s:0)", "Each has a connection", "Steps of the ramp", "<td>64→0</td>"}},
 		{"bare", "rate times errors flight cpu latency heat", []string{"name them with --pid"}},
-		{"nothing", "", []string{"not one answer in the window.", "curl -v"}},
+		{"nothing", "", []string{"no answers in the window.", "curl -v"}},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
 			text := markup(t, runOf(t, c.kind))

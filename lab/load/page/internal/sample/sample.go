@@ -214,7 +214,7 @@ func (m *maker) beside(d *present.Document, kind string) {
 	switch kind {
 	case "find":
 		p50, p99 := 210.0, 900.0
-		d.Search = &objective.Found{Rate: 2000, Text: "2000/s: it was kept there, and broken at 2090/s (4 % higher)", Trials: []objective.Trial{
+		d.Search = &objective.Found{Rate: 2000, Text: "2000/s: kept there, and broken at 2090/s (4 % higher)", Trials: []objective.Trial{
 			{Rate: 1000, Phase: "bracket", Verdict: objective.Kept, P50: &p50, P99: &p99},
 			{Rate: 4000, Phase: "bracket", Verdict: objective.Broken, Why: "p99<5ms: it is 31.0 ms", P50: &p50, P99: &p99},
 			{Rate: 2000, Phase: "confirm", Verdict: objective.Kept, P50: &p50, P99: &p99},
