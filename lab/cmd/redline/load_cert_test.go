@@ -91,7 +91,7 @@ func TestLoadCertificate(t *testing.T) {
 					}
 				}
 				code, _, said = loadOf(t, t.Context(), more...)
-				if code != 1 || !strings.Contains(said, "of its client") || !strings.Contains(said, "name one with --cert FILE and --key FILE") {
+				if code != 1 || !strings.Contains(said, "client certificate") || !strings.Contains(said, "name one with --cert FILE and --key FILE") {
 					t.Errorf("without a certificate: exit code %d, %s", code, said)
 				}
 				code, _, said = loadOf(t, t.Context(), append([]string{"--cert", stranger.both}, more...)...)

@@ -47,7 +47,7 @@ func TestLoadCrowd(t *testing.T) {
 				connections += w.Connections
 			}
 			for _, n := range d.Notes {
-				if strings.Contains(n, fmt.Sprintf("connections take %d workers, as a process may open 100 files here", c.workers)) && strings.Contains(said, "NOTE: "+n[:30]) {
+				if strings.Contains(n, fmt.Sprintf("connections need %d workers, as a process may open 100 files here", c.workers)) && strings.Contains(said, "NOTE: "+n[:30]) {
 					noted++
 				}
 			}

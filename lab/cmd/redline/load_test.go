@@ -217,7 +217,7 @@ func TestLoadStatus(t *testing.T) {
 	if code, _, said := loadOf(t, t.Context(), short(url)...); code != 1 || !strings.Contains(said, "if that is intended, write --status 404") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
-	if code, _, said := loadOf(t, t.Context(), short("--status", "200", url)...); code != 1 || !strings.Contains(said, "--status 200 expects another") {
+	if code, _, said := loadOf(t, t.Context(), short("--status", "200", url)...); code != 1 || !strings.Contains(said, "but --status expects 200") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	if code, _, said := loadOf(t, t.Context(), short("--status", "404", url)...); code != 0 {
