@@ -35,7 +35,7 @@ func TestPlot(t *testing.T) {
 		"none":    {"", "name at least one run", 2},
 		"absent":  {"-", "no such file", 1},
 		"no JSON": {"x", "is not a run", 1},
-		"other":   {`{"schema":"redline.results","version":1}`, "no run of redline load", 1},
+		"other":   {`{"schema":"redline.results","version":1}`, "is not a run of redline load", 1},
 		"newer":   {`{"schema":"redline.load","version":99}`, "version 99", 1},
 		"damaged": {`{"schema":"redline.load","version":1,"seconds":"x"}`, "is damaged", 1},
 	} {
