@@ -125,7 +125,6 @@ var Redline = Rules{
 	},
 	Unproofed: map[string]string{
 		"lab/load/present": "to be rewritten",
-		"lab/load/request": "to be rewritten",
 		"results":          "reports of runs, not tracked by git",
 	},
 }
