@@ -24,8 +24,8 @@ const (
 	bufferSize    = 256 << 10
 	eventsPerPoll = 128
 	dialArrears   = int64(10 * time.Millisecond) // longest delay that Spec.ConnectRate makes up for
-	maxConnecting = 256 // handshakes under way at once; more overflow listen queues
-	maxAsking     = 64  // connections that become idle at once
+	maxConnecting = 256                          // handshakes under way at once; more overflow listen queues
+	maxAsking     = 64                           // connections that become idle at once
 
 	retryRefused = int64(10 * time.Millisecond) // after a failed connect
 	retryFailed  = int64(time.Millisecond)      // after a failed connection

@@ -293,7 +293,7 @@ func TestScenarioRefuses(t *testing.T) {
 		change func(*spec.Spec)
 		want   string
 	}{
-		{"targets: [{url: /}]", func(s *spec.Spec) { s.Request = []byte("x") }, "a request beside a scenario"},
+		{"targets: [{url: /}]", func(s *spec.Spec) { s.Request = []byte("x") }, "a request and a scenario"},
 		{"targets: [{url: /}]", func(s *spec.Spec) { s.Idle = true }, "a scenario with idle connections"},
 		{"targets: [{url: /}]", func(s *spec.Spec) { s.Scenario.Think = "soon" }, "think time: "},
 		{"targets: [{url: /}]", func(s *spec.Spec) { s.Scenario.First = 8; s.Scenario.Users = 10 }, "users 8 to 10 of 10"},
