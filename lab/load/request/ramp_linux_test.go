@@ -162,8 +162,8 @@ func TestRampOfARun(t *testing.T) {
 func TestRampRefuses(t *testing.T) {
 	for want, change := range map[string]func(*spec.Spec){
 		"it requires a closed loop": func(s *spec.Spec) { s.Arrivals = &arrive.Plan{Rate: 1} },
-		"up to 4 of 3 connections":   func(s *spec.Spec) { s.Ramp.From = 4 },
-		"no users throughout":        func(s *spec.Spec) { s.Ramp.From = 0 },
+		"up to 4 of 3 connections":  func(s *spec.Spec) { s.Ramp.From = 4 },
+		"no users throughout":       func(s *spec.Spec) { s.Ramp.From = 0 },
 	} {
 		order := testSpec("127.0.0.1:1")
 		order.Ramp = &arrive.Ramp{From: 1}

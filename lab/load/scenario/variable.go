@@ -222,7 +222,7 @@ func (c *compiler) variable(name string, v *variable) bool {
 	return len(c.errs) == errs
 }
 
-// told returns whether an error was reported for a place of the file, or within it.
+// told reports whether there is an error for a place of the file, or within it.
 func (b *binder) told(what string) bool {
 	return slices.ContainsFunc(b.errs, func(e *Error) bool {
 		return strings.HasPrefix(e.What, what+":") || strings.HasPrefix(e.What, what+".")
