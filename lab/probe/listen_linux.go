@@ -3,8 +3,11 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/internal/procfs"
 )
@@ -34,4 +37,25 @@ func Listening(port int) ([]int, error) {
 	}
 	slices.Sort(pids)
 	return pids, nil
+}
+
+// ListeningUnix returns the process that began to listen on the socket at the other end of
+// conn (SO_PEERCRED, unix(7)). It is 0 if that is a process of another namespace, or the first
+// one: systemd listens for others.
+func ListeningUnix(conn *net.UnixConn) (pid int, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var cred *unix.Ucred
+	inner := raw.Control(func(fd uintptr) {
+		cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err = errors.Join(inner, err); err != nil {
+		return 0, fmt.Errorf("find the server's process: %w", err)
+	}
+	if cred.Pid == 1 {
+		return 0, nil
+	}
+	return int(cred.Pid), nil
 }

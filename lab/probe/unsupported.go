@@ -5,6 +5,7 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"net"
 	"runtime"
 )
 
@@ -23,6 +24,10 @@ func Move([]int) (undo func() error, err error) { _, err = Allowed(); return nil
 func Listening(int) ([]int, error) {
 	return nil, fmt.Errorf("find the processes of a port on %s, only Linux can: %w", runtime.GOOS, errors.ErrUnsupported)
 }
+
+// ListeningUnix returns the process at the other end of a Unix socket. Elsewhere than on
+// Linux it is 0: unknown.
+func ListeningUnix(*net.UnixConn) (int, error) { return 0, nil }
 
 // SetCongestion sets the congestion control of another process's listening sockets. Linux
 // only.

@@ -94,7 +94,7 @@ func checkText(t *testing.T, d *present.Document, text string) {
 		}
 	}
 	if d.NoTarget > 0 {
-		if got := find(`^of no target +– +(\d+)$`); got != d.NoTarget {
+		if got := find(`^of no target +– +(\d+)(?: +–)*$`); got != d.NoTarget {
 			t.Errorf("errors of no target: %d in the text, %d in the JSON", got, d.NoTarget)
 		}
 	}

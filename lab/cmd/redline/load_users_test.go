@@ -55,7 +55,7 @@ func TestLoadUsersUsage(t *testing.T) {
 		{[]string{"--percentiles", "50,100", url}, "\"100\" is no percentile"},
 		{[]string{"--percentiles", "99", "--try", "--targets", flow, url}, "--percentiles beside --try"},
 		{[]string{"--targets", flow, "--find", "p99{f/GET /}<1s", url}, "the search is for all requests together; leave \"f/GET /\" out"},
-		{[]string{"--targets", tagged, "--threshold", "p99{kind=write}<1s", url}, "t.yaml has no target and no tag {kind=write}; its tags are kind=read"},
+		{[]string{"--targets", tagged, "--threshold", "p99{kind=write}<1s", url}, "t.yaml has no target and no tag \"kind=write\"; its tags are kind=read"},
 		{[]string{"--targets", file, "--threshold", "iteration.p50<1s", url}, "name a file with flows: by --targets"},
 		{[]string{"--threshold", "iteration.p50<1s", url}, "name a file with flows: by --targets"},
 		{[]string{"--find", "iteration.p50<1s", url}, "name a file with flows: by --targets"},

@@ -20,9 +20,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/probe"
 )
 
 // firstAnswer is what the server said to the request before the run.
@@ -49,7 +48,7 @@ func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Co
 		if conn, err = dialer.DialContext(ctx, "unix", path); err != nil {
 			return nil, a, err
 		}
-		if a.listener, err = listenerOf(conn.(*net.UnixConn)); err != nil {
+		if a.listener, err = probe.ListeningUnix(conn.(*net.UnixConn)); err != nil {
 			return nil, a, errors.Join(err, conn.Close())
 		}
 		return conn, a, nil
@@ -61,26 +60,6 @@ func (r *request) reach(ctx context.Context, timeout time.Duration) (conn net.Co
 	a.addr = netip.AddrPortFrom(a.addr.Addr().Unmap(), a.addr.Port())
 	a.local = conn.LocalAddr().(*net.TCPAddr).AddrPort().Addr().Unmap() == a.addr.Addr()
 	return conn, a, nil
-}
-
-// listenerOf returns the process that began to listen on the socket at the other end; 0 if it
-// is not one that this process sees. systemd listens for others.
-func listenerOf(conn *net.UnixConn) (pid int, err error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	var cred *unix.Ucred
-	inner := raw.Control(func(fd uintptr) {
-		cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	})
-	if err = errors.Join(inner, err); err != nil {
-		return 0, fmt.Errorf("find the server's process: %w", err)
-	}
-	if cred.Pid == 1 {
-		return 0, nil
-	}
-	return int(cred.Pid), nil
 }
 
 // alertTime is how long a server may take to send a client away that has shown no certificate.

@@ -93,7 +93,8 @@ func (d *Document) fillTags() (err error) {
 func (d *Document) tagFigures(all map[string]objective.Figures) {
 	for _, t := range d.Tags {
 		if _, is := all[t.Name+"="+t.Value]; !is {
-			all[t.Name+"="+t.Value] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: t.Errors, Lost: t.Errors}
+			failed := t.Errors + d.unassigned(t.Requests+t.Errors)
+			all[t.Name+"="+t.Value] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: failed, Lost: failed}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -130,11 +131,31 @@ func (d *Document) targetFigures() map[string]objective.Figures {
 	}
 	all := map[string]objective.Figures{}
 	for _, t := range d.Targets {
-		all[t.Name] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: t.Failures(), Lost: t.Failures()}
+		failed := t.Failures()
+		if !t.Setup {
+			failed += d.unassigned(t.Requests + failed)
+		}
+		all[t.Name] = objective.Figures{Latency: t.Latency, Rate: float64(t.Requests) / d.Seconds, Answered: t.Requests, Errors: failed, Lost: failed}
 	}
 	d.tagFigures(all)
 	d.flowFigures(all)
 	return all
+}
+
+// unassigned returns how many of the failures of an open loop that belong to no target count
+// against one, or a tag, that has so many requests: a proportional part. Arrivals that were
+// never sent would otherwise break no threshold of a target.
+func (d *Document) unassigned(requests uint64) uint64 {
+	var all uint64
+	for _, t := range d.Targets {
+		if !t.Setup {
+			all += t.Requests + t.Failures()
+		}
+	}
+	if d.Open == nil || all == 0 {
+		return 0
+	}
+	return uint64(math.Ceil(float64(d.NoTarget) * float64(requests) / float64(all)))
 }
 
 // optional is a distribution that may not be there.

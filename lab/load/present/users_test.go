@@ -7,6 +7,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/results"
 )
 
 // scenarioRun is one of a scenario in which a check failed now and then.
@@ -67,5 +68,25 @@ func TestSummaryRamp(t *testing.T) {
 	}
 	if err := d.FillRamp(ramp, 5*time.Second, []spec.RampStep{half, half}); err == nil {
 		t.Error("two steps are taken for one")
+	}
+}
+
+// TestUnassigned counts arrivals that were never sent against the thresholds of targets and
+// tags, in proportion to their requests.
+func TestUnassigned(t *testing.T) {
+	d := &Document{
+		Open: &results.Open{}, Seconds: 1, NoTarget: 501,
+		Targets: []results.Target{{Name: "a", Requests: 300, Errors: 100}, {Name: "b", Requests: 100}, {Name: "in", Setup: true, Requests: 9}},
+		Tags:    []results.Tag{{Name: "k", Value: "v", Requests: 100}},
+	}
+	got := d.targetFigures()
+	for name, want := range map[string]uint64{"a": 501, "b": 101, "in": 0, "k=v": 101} {
+		if f := got[name]; f.Errors != want || f.Lost != want {
+			t.Errorf("%s: %d errors, %d lost, want %d", name, f.Errors, f.Lost, want)
+		}
+	}
+	d.Open = nil
+	if n := d.targetFigures()["b"].Errors; n != 0 {
+		t.Errorf("closed loop: %d errors", n)
 	}
 }
