@@ -26,7 +26,7 @@ type conn struct {
 	// Fields that every request uses, on two cache lines.
 
 	fd        int
-	gen       int32 // tells events of this socket from those of its predecessors
+	gen       int32 // distinguishes events of this socket from those of earlier ones
 	phase     phase
 	broken    bool             // a write failed: read what the peer has sent
 	held      bool             // idle after one answer: Spec.Idle
@@ -110,11 +110,11 @@ func (l *loop) connected(c *conn, now int64) {
 		l.handshake(c, now)
 		return
 	}
-	l.stand(c, now)
+	l.established(c, now)
 }
 
-// stand is called when a connection is established: ready for its first request.
-func (l *loop) stand(c *conn, now int64) {
+// established is called when a connection is ready for its first request.
+func (l *loop) established(c *conn, now int64) {
 	l.connecting--
 	l.standing++
 	l.refusedSince = 0
@@ -175,7 +175,7 @@ func (l *loop) event(c *conn, flags uint32, now int64) {
 			l.flush(c)
 			l.proceed(c, l.Now())
 		case c.wire != nil:
-			l.goOn(c)
+			l.writable(c)
 		}
 	}
 	if flags&^unix.EPOLLOUT != 0 && c.phase >= handshaking {

@@ -148,8 +148,8 @@ func (l *loop) flushFrames(c *conn) {
 	}
 }
 
-// goOn is called when the socket accepts bytes again.
-func (l *loop) goOn(c *conn) {
+// writable is called when the socket accepts bytes again.
+func (l *loop) writable(c *conn) {
 	if c.mux != nil {
 		l.flushFrames(c)
 		return

@@ -82,7 +82,7 @@ func (l *loop) consumeFrames(c *conn, in []byte, now int64) {
 	m.now, m.heard = now, now
 	err := m.wire.HTTP2.Feed(in)
 	if c.phase == handshaking && m.wire.HTTP2.Settled() && err == nil {
-		l.stand(c, now)
+		l.established(c, now)
 	}
 	m.pump(now)
 	l.flushFrames(c)

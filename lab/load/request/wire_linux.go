@@ -92,7 +92,7 @@ func (l *loop) receivedWire(c *conn, in []byte, now int64) {
 	gen := c.gen
 	plain, ready, err := c.wire.Receive(in, now)
 	if ready {
-		l.stand(c, now)
+		l.established(c, now)
 	}
 	if len(plain) > 0 && c.gen == gen {
 		l.feed(c, plain, now)

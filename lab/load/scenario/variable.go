@@ -197,7 +197,7 @@ func (c *compiler) variable(name string, v *variable) bool {
 	given := slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return !v.has(k) })
 	if len(given) != 1 {
 		// If the only key is unknown or invalid, that has been reported already.
-		if len(given) > 1 || !c.told("variables."+name) {
+		if len(given) > 1 || !c.reported("variables."+name) {
 			c.fail(v.Line, "write one of "+strings.Join(kinds, ", "), "variable %q has %d kinds", name, len(given))
 		}
 		return false
@@ -222,8 +222,8 @@ func (c *compiler) variable(name string, v *variable) bool {
 	return len(c.errs) == errs
 }
 
-// told reports whether there is an error for a place of the file, or within it.
-func (b *binder) told(what string) bool {
+// reported reports whether there is an error for a place of the file, or within it.
+func (b *binder) reported(what string) bool {
 	return slices.ContainsFunc(b.errs, func(e *Error) bool {
 		return strings.HasPrefix(e.What, what+":") || strings.HasPrefix(e.What, what+".")
 	})

@@ -75,6 +75,6 @@ func TestCarry(t *testing.T) {
 		t.Errorf("without its think time: %v", err)
 	}
 	if err := (&Scenario{Name: s.Name, Text: s.Text}).Carry(); err == nil {
-		t.Error("files that are gone are carried")
+		t.Error("missing files are carried")
 	}
 }
