@@ -10,9 +10,9 @@
 //	                     │ arrive, scenario, sse        what is asked, when
 //	                     └ tally                        the results
 //
-// Package request asks and is answered, package subscribe listens to streams. Both are
-// clients of package run, which takes them through the phases of a run. They do not
-// know each other, and nothing but [Run] knows both.
+// Package request sends requests, package subscribe reads streams. Both are
+// clients of package run, which has the phases of a run. They are independent of
+// each other; only [Run] uses both.
 package load
 
 import (
@@ -39,8 +39,8 @@ const Verb = "generate"
 
 const stderrKept = 4 << 10
 
-// Run is what such a process does: it generates the load of a specification, of
-// requests or of subscribers, and reports it through emit; see run.Do.
+// Run is the work of such a process: it generates the load of a specification, with
+// requests or subscribers, and reports it through emit; see run.Do.
 func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 	if order.Listen != nil {
 		return subscribe.Run(ctx, order, emit)
@@ -58,12 +58,12 @@ type Process struct {
 	exit   error         // valid after exited
 }
 
-// Start starts the executable exe as a generator on the given CPUs, in a process
-// group of its own. The end of ctx kills it.
+// Start starts the executable exe as a generator on the given CPUs, in its own process
+// group. The end of ctx kills it.
 func Start(ctx context.Context, l *spawn.Launcher, exe string, cpus []int, order *spec.Spec) (*Process, error) {
 	input, err := json.Marshal(order)
 	if err != nil {
-		return nil, fmt.Errorf("encode the generator's orders: %w", err)
+		return nil, fmt.Errorf("encode the generator's spec: %w", err)
 	}
 	p := &Process{
 		cmd:    exec.CommandContext(ctx, exe, Verb),
@@ -74,9 +74,8 @@ func Start(ctx context.Context, l *spawn.Launcher, exe string, cpus []int, order
 	p.cmd.Stdin = bytes.NewReader(input)
 	p.cmd.Stderr = p.stderr
 	p.cmd.Env = spawn.Environ()
-	p.cmd.WaitDelay = 5 * time.Second // for its last words, which somebody else may hold back
-	// A pipe of our own rather than StdoutPipe: Wait must not close it before
-	// the last event is read.
+	p.cmd.WaitDelay = 5 * time.Second // for its last output, if another process holds the pipe open
+	// Not StdoutPipe: Wait must not close the pipe before the last event is read.
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start generator: %w", err)
@@ -94,11 +93,11 @@ func Start(ctx context.Context, l *spawn.Launcher, exe string, cpus []int, order
 	return p, nil
 }
 
-// PID is the process's, which also leads its process group.
+// PID returns the process ID, which is also the ID of its process group.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Interrupt asks the generator to end now, in order: what its window measured so
-// far is its result. A process that has ended is no error.
+// Interrupt asks the generator to end now: its result is the window until
+// then. It is no error if the process has ended.
 func (p *Process) Interrupt() error {
 	err := p.cmd.Process.Signal(syscall.SIGTERM)
 	if errors.Is(err, os.ErrProcessDone) {
@@ -107,9 +106,9 @@ func (p *Process) Interrupt() error {
 	return err
 }
 
-// Follow waits for the generator's result. Its process ID goes to see, and then each of
-// its events but the last words of a failure. An error of see ends the process. When it returns, the
-// process has ended.
+// Follow waits for the generator's result. It calls see with the process ID, and then with
+// each event except the error of a failed run. An error of see ends the process. When Follow
+// returns, the process has ended.
 func (p *Process) Follow(see func(spec.Event) error) (*spec.Result, error) {
 	err := see(spec.Event{PID: p.PID()})
 	var result *spec.Result
@@ -138,7 +137,7 @@ func (p *Process) read(r io.ReadCloser) {
 	}
 }
 
-// follow reads the generator's events until its result.
+// follow reads the generator's events up to its result.
 func (p *Process) follow(see func(spec.Event) error) (*spec.Result, error) {
 	for e := range p.events {
 		if e.Error != "" {
@@ -151,7 +150,7 @@ func (p *Process) follow(see func(spec.Event) error) (*spec.Result, error) {
 	return nil, fmt.Errorf("the generator ended without a result: %w", p.finish())
 }
 
-// finish waits for the process and returns why it did not do its work, if so.
+// finish waits for the process and returns why it failed, nil if it did not.
 func (p *Process) finish() error {
 	for range p.events { // until read is done with p.broken
 	}

@@ -17,8 +17,7 @@ import (
 	"github.com/redline-go/redline/lab/spawn"
 )
 
-// The test binary is also a generator, which does what the address in its orders
-// says.
+// The test binary is also a generator. The address in its spec selects what it does.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == Verb {
 		os.Exit(act())

@@ -150,7 +150,7 @@ func TestLoadCertificateUsage(t *testing.T) {
 		{[]string{"--cert", known.cert, url}, "there is no private key in it; name the file of the key with --key"},
 		{[]string{"--cert", known.cert, "--key", known.cert, url}, "there is no private key in it"},
 		{[]string{"--cert", known.key, url}, "there is no certificate in it; name a PEM file"},
-		{[]string{"--cert", known.cert, "--key", other.key, url}, "the private key is not that of the certificate in " + known.cert},
+		{[]string{"--cert", known.cert, "--key", other.key, url}, "the private key does not belong to the certificate in " + known.cert},
 		{[]string{"--cert", known.cert, "--key", locked, url}, "the private key is encrypted; write an unencrypted one, as openssl pkey -in " + locked},
 		{[]string{"--cert", old.both, url}, "the certificate expired on "},
 		{[]string{"--cert", known.both, "--kubernetes", "--image", "x", url}, "--cert: its private key would be in the manifests"},

@@ -184,8 +184,10 @@ func (t *protocol) secure(ctx context.Context, conn net.Conn, demanded *bool) (n
 func (t *protocol) refused(addr net.Addr, demanded bool, err error) error {
 	op, is := errors.AsType[*net.OpError](err)
 	alert := is && op.Op == "remote error"
+	// What x/net's HTTP/2 client returns if the alert comes before the request. It has no type.
+	broken := t.HTTP2 && strings.HasSuffix(err.Error(), "client conn could not be established")
 	switch {
-	case !demanded || !alert && !closedByServer(err):
+	case !demanded || !alert && !closedByServer(err) && !broken:
 		return nil
 	case len(t.TLS.Certificate) > 0:
 		return fmt.Errorf("%v does not accept the certificate of --cert: %w", addr, err)

@@ -17,7 +17,7 @@ import (
 func Generate(ctx context.Context, order json.RawMessage, emit func(json.RawMessage)) error {
 	var s spec.Spec
 	if err := json.Unmarshal(order, &s); err != nil {
-		return fmt.Errorf("read the generator's orders: %w", err)
+		return fmt.Errorf("read the generator's spec: %w", err)
 	}
 	cpus, err := probe.Allowed()
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// loop64 has 64 connections ask a scripted server on a clock that jumps from answer to
-// answer, for ten seconds: each asks again when it is answered. It returns what was
-// recorded, and the truth from the definition: each request on its own, sorted.
+// loop64 simulates 64 connections to a scripted server for ten seconds, on a clock that jumps
+// from answer to answer: each sends again when it is answered. It returns the recorded
+// latencies, and the expected ones by definition: each request on its own, sorted.
 func loop64(s server) (*hdrhistogram.Histogram, []int64) {
 	l := &loop{spec: &spec.Spec{}, rec: tally.NewRecorder()}
 	var exchanges [64]exchange
@@ -35,8 +35,8 @@ func loop64(s server) (*hdrhistogram.Histogram, []int64) {
 	}
 }
 
-// The figures by hand, for 64 connections over ten seconds. What a closed loop tells of
-// the stall is true of its own requests, of which 64 were inside; nobody else was let in.
+// The figures calculated by hand, for 64 connections over ten seconds. A closed loop shows
+// the stall only in its own requests, of which 64 were in the server.
 func TestClosedLoopTellsTheTruth(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -47,7 +47,7 @@ func TestClosedLoopTellsTheTruth(t *testing.T) {
 		{"5 ms", fixed, 64 * 2000, map[float64]int64{1: 5 * ms, 50: 5 * ms, 100: 5 * ms}},
 		// Which of them wait for 50 ms is counted over all connections.
 		{"bimodal", bimodal, 0, map[float64]int64{50: ms, 89.9: ms, 90.1: 50 * ms, 100: 50 * ms}},
-		// 1000 rounds before the stall, the last of which is over as it begins; one of
+		// 1000 rounds before the stall, the last of which ends as it begins; one of
 		// 2.005 s; and 599 after it.
 		{"stall", stall, 64 * 1600, map[float64]int64{50: 5 * ms, 99.9: 5 * ms, 99.93: 5 * ms, 99.94: 2005 * ms, 100: 2005 * ms}},
 	} {

@@ -10,48 +10,48 @@ import (
 	"github.com/redline-go/redline/lab/load/wire"
 )
 
-// phase is where a connection stands.
+// phase is the state of a connection.
 type phase uint8
 
 const (
 	waiting     phase = iota // has no socket; in loop.retry unless draining
 	connecting               // connect is under way
-	handshaking              // it is done, and what comes before the first request is not: TLS, HTTP/2's settings
+	handshaking              // connected; TLS, or HTTP/2's settings, are under way
 	open
 )
 
 // conn is one connection, or its place while it has none. Nothing is
 // outstanding when all of its batch is written and answered.
 type conn struct {
-	// What every request touches, on two cache lines.
+	// Fields that every request uses, on two cache lines.
 
 	fd        int
-	gen       int32 // tells events of this socket from those of its predecessors
+	gen       int32 // distinguishes events of this socket from those of earlier ones
 	phase     phase
-	broken    bool             // a write said that the peer is gone: read what it left
-	held      bool             // answered once, and not asked again: Spec.Idle
+	broken    bool             // a write failed: read what the peer has sent
+	held      bool             // idle after one answer: Spec.Idle
 	early     bool             // the answer began before the batch was written
-	detour    bool             // its bytes go another way than the short one: it is slow, or secure
+	detour    bool             // it does not take the short path: it is slow, or secure
 	resting   bool             // a slow reader between two reads
 	trickling bool             // between two writes of a slow writer, or of a long body
-	flags     uint32           // events that came while resting
-	exchange                   // what is under way; sent is the time when the batch, or the connect, began
+	flags     uint32           // events received while resting
+	exchange                   // the one under way; sent is when the batch, or the connect, began
 	out       []byte           // the batch
-	off       int              // bytes of it that are written
+	off       int              // bytes of it written
 	asked     int              // requests of the batch
-	done      int              // answers of it that came
-	body      *scenario.Stream // that follows out; nil: none, or it is written
+	done      int              // answers received of it
+	body      *scenario.Stream // follows out; nil: none, or it is written
 	wire      *wire.Conn       // nil: HTTP/1.1 in clear
 	mux       *mux             // HTTP/2, which has exchanges of its own; nil: HTTP/1.1
 
 	parser h1.Parser
 	until  int64 // end of the user's think time; 0: it does not think
-	at     int64 // bytes of body that are written
+	at     int64 // bytes of body written
 
-	from   int // request of the reel that the batch begins with
-	follow int // and that the next one does
+	from   int // first request of the batch in the reel
+	follow int // first request of the next batch
 
-	covers int // bytes of the batch that end with what is pending on wire
+	covers int // bytes of the batch that are pending on wire
 }
 
 // writing reports whether some of the batch is still to be written.
@@ -60,7 +60,7 @@ func (c *conn) writing() bool { return c.off < len(c.out) || c.body != nil }
 // busy reports whether something is outstanding.
 func (c *conn) busy() bool { return c.done < c.asked || c.writing() }
 
-// waits is busy whatever the protocol.
+// waits is busy for any protocol.
 func (c *conn) waits() bool { return c.busy() || c.mux != nil && c.mux.busy() }
 
 // settle forgets the batch.
@@ -69,21 +69,21 @@ func (c *conn) settle() {
 	c.resting, c.trickling, c.flags, c.first, c.until = false, false, 0, 0, 0
 }
 
-// readsPerTurn bounds what one connection reads before the others have theirs.
+// readsPerTurn is how often one connection reads before the others do.
 const readsPerTurn = 8
 
 // dial opens a socket for c and begins to connect.
 func (l *loop) dial(c *conn, now int64) error {
 	fd, err := l.dialer.Socket(l.index(c))
 	if err != nil {
-		return err // of this process or of the Spec: trying again is no use
+		return err // of this process or of the Spec: a retry would fail too
 	}
 	c.fd, c.phase, c.sent, c.broken = fd, connecting, now, false
 	c.settle()
 	c.parser.Reset()
 	l.connecting++
 	err = unix.Connect(fd, l.dialer.To)
-	if err == unix.EAGAIN { // of a Unix socket: as many connections as may wait for the server do
+	if err == unix.EAGAIN { // of a Unix socket: the server's listen queue is full
 		l.queueFull(c, now)
 		return nil
 	}
@@ -91,8 +91,8 @@ func (l *loop) dial(c *conn, now int64) error {
 		l.connectFailed(c, err, now)
 		return nil
 	}
-	// Edge-triggered, for everything, once: EPOLLOUT comes only when a write found the
-	// buffer full before, and no epoll_ctl follows.
+	// Edge-triggered, for all events, once: EPOLLOUT is reported only after a write found
+	// the buffer full, and no other epoll_ctl is needed.
 	if watchErr := l.poll.Add(c.fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP, int32(l.index(c)), c.gen); watchErr != nil {
 		return watchErr
 	}
@@ -102,7 +102,7 @@ func (l *loop) dial(c *conn, now int64) error {
 	return nil
 }
 
-// connected is called when connect(2) is done.
+// connected is called when connect(2) has succeeded.
 func (l *loop) connected(c *conn, now int64) {
 	l.rec.Connects++
 	tally.Record(l.rec.Connect, now-c.sent, 1)
@@ -110,17 +110,17 @@ func (l *loop) connected(c *conn, now int64) {
 		l.handshake(c, now)
 		return
 	}
-	l.stand(c, now)
+	l.established(c, now)
 }
 
-// stand is called when a connection is ready to be asked.
-func (l *loop) stand(c *conn, now int64) {
+// established is called when a connection is ready for its first request.
+func (l *loop) established(c *conn, now int64) {
 	l.connecting--
 	l.standing++
 	l.refusedSince = 0
 	c.phase = open
 	if !l.started {
-		if l.standing > l.most { // those that come and go are no progress
+		if l.standing > l.most { // replacing lost connections is no progress
 			l.most, l.lastRight = l.standing, now
 		}
 		return
@@ -128,7 +128,7 @@ func (l *loop) stand(c *conn, now int64) {
 	l.enter(c, now)
 }
 
-// enter lets a connection that stands take its part.
+// enter lets an established connection send requests.
 func (l *loop) enter(c *conn, now int64) {
 	if c.mux != nil {
 		c.mux.enter(now)
@@ -137,7 +137,7 @@ func (l *loop) enter(c *conn, now int64) {
 	l.ready(c, now)
 }
 
-// queueFull puts c up for another try. That is no error, unless it does not help for long.
+// queueFull schedules another connect. It is no error unless the queue stays full.
 func (l *loop) queueFull(c *conn, now int64) {
 	if l.refusedSince == 0 {
 		l.refusedSince = now
@@ -154,7 +154,7 @@ func (l *loop) connectFailed(c *conn, err error, now int64) {
 	l.fail(c, tally.KindConnect, now+retryRefused)
 }
 
-// event handles what epoll says about c.
+// event handles what epoll reports about c.
 func (l *loop) event(c *conn, flags uint32, now int64) {
 	if c.phase == connecting {
 		code, err := unix.GetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_ERROR)
@@ -175,7 +175,7 @@ func (l *loop) event(c *conn, flags uint32, now int64) {
 			l.flush(c)
 			l.proceed(c, l.Now())
 		case c.wire != nil:
-			l.goOn(c)
+			l.writable(c)
 		}
 	}
 	if flags&^unix.EPOLLOUT != 0 && c.phase >= handshaking {
@@ -200,14 +200,14 @@ func (l *loop) begin(c *conn, now int64) {
 	l.flush(c)
 }
 
-// proceed goes on when the last batch is written and answered.
+// proceed calls next when the last batch is written and answered.
 func (l *loop) proceed(c *conn, now int64) {
 	if !c.busy() {
 		l.next(c, now)
 	}
 }
 
-// flush writes what the socket takes.
+// flush writes as much as the socket accepts.
 func (l *loop) flush(c *conn) {
 	if c.detour || c.body != nil {
 		if !l.push(c) {
@@ -234,7 +234,7 @@ func (l *loop) flush(c *conn) {
 	l.rec.Sent += uint64(c.asked)
 }
 
-// requests is how many requests of the batch the server saw some byte of.
+// requests returns of how many requests of the batch the server has received any byte.
 func (l *loop) requests(c *conn) (n int) {
 	off := c.off
 	if c.wire != nil {
@@ -252,7 +252,7 @@ func (l *loop) requests(c *conn) (n int) {
 	return n
 }
 
-// written is how many requests of the batch are written to the end.
+// written returns how many requests of the batch are completely written.
 func (l *loop) written(c *conn) (n int) {
 	if c.turn == nil {
 		return l.reel.whole(c.from, c.off)
@@ -263,8 +263,8 @@ func (l *loop) written(c *conn) (n int) {
 	return n
 }
 
-// readable reads what is there. A read that does not fill the buffer emptied the
-// socket, and whatever comes later raises a new edge; but an end of the
+// readable reads the socket. A read that does not fill the buffer has emptied the
+// socket, and later data raises a new edge; an end of the
 // connection that was already reported raises none.
 func (l *loop) readable(c *conn, flags uint32) {
 	if c.detour && l.spec.Slow.Read > 0 {
@@ -287,7 +287,7 @@ func (l *loop) readable(c *conn, flags uint32) {
 	l.later(c, flags)
 }
 
-// received takes what a read brought: bytes, the end, which is none, or an error.
+// received handles the result of a read: bytes, the end (no bytes), or an error.
 func (l *loop) received(c *conn, in []byte, errno unix.Errno) {
 	now := l.Now()
 	switch {
@@ -334,15 +334,15 @@ func (l *loop) ended(c *conn, now int64) {
 	l.fail(c, k, now+retryFailed)
 }
 
-// dropped replaces a connection that the server ended while nothing was asked of
-// it, as servers do with those that wait for long.
+// dropped replaces a connection that the server closed while no request was outstanding,
+// as servers do after an idle timeout.
 func (l *loop) dropped(c *conn, now int64) {
 	l.rec.Dropped++
 	l.drop(c, max(c.until, now))
 }
 
-// leave replaces a connection that the server wanted to end after an answer.
-// That is no error unless requests are left behind.
+// leave replaces a connection that the server ends with an answer.
+// It is no error unless requests are outstanding.
 func (l *loop) leave(c *conn, now int64) {
 	if c.done < l.requests(c) {
 		l.cause = errClosed
@@ -353,7 +353,7 @@ func (l *loop) leave(c *conn, now int64) {
 	l.drop(c, now+l.think(c))
 }
 
-// fail counts an error of a connection and replaces it when due.
+// fail counts an error of a connection and schedules its replacement.
 func (l *loop) fail(c *conn, k tally.Kind, due int64) {
 	if c.mux != nil && c.phase == open {
 		c.mux.failStreams(k)
@@ -373,7 +373,7 @@ func (l *loop) fail(c *conn, k tally.Kind, due int64) {
 	l.drop(c, due)
 }
 
-// drop closes a connection and puts its place up for another.
+// drop closes a connection and schedules the connect of another in its place.
 func (l *loop) drop(c *conn, due int64) {
 	if c.phase != open {
 		l.connecting--

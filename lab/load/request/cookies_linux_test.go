@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Every user has a session of its own, over all of its connections, and over HTTP/2 as well.
+// Every user has its own session, over all of its connections, and over HTTP/2 too.
 func TestCookies(t *testing.T) {
 	const text = `
 cookies: true

@@ -15,11 +15,11 @@ import (
 var (
 	errReset     = errors.New("connection reset by the server")
 	errClosed    = errors.New("connection closed by the server")
-	errShort     = errors.New("connection closed within an answer")
+	errShort     = errors.New("connection closed in the middle of an answer")
 	errLength    = errors.New("answer of another length than expected")
 	errBody      = errors.New("answer with another body than expected")
 	errMalformed = errors.New("malformed answer")
-	errHeader    = errors.New("answer whose head, or trailers, do not end")
+	errHeader    = errors.New("answer whose head or trailers do not end")
 	errChunk     = errors.New("answer with broken chunks")
 	errEndless   = errors.New("answer whose body does not end")
 	errTimeout   = errors.New("no answer in time")
@@ -33,24 +33,23 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("answer of status %d, expected %d", e.got, e.want)
 }
 
-// exchange is a request with its answer, or a batch of them, whatever protocol
-// carries it: what becomes of it is counted in one way.
+// exchange is a request with its answer, or a batch of them, of any protocol, so that
+// results are counted in one way.
 type exchange struct {
 	sent    int64         // time when it began
-	first   int64         // time of the first byte of an answer that comes in pieces; 0: none does
+	first   int64         // time of the first byte of an answer that arrives in pieces; 0: none
 	turn    *turn         // of a scenario
 	arrival tally.Arrival // of an open loop
 }
 
-// answer is a complete answer as a protocol found it.
+// answer is what a protocol reports of a complete answer.
 type answer struct {
 	verdict h1.Verdict
 	failed  string // the check of the scenario that failed; empty: none
 	status  int
 }
 
-// answer counts a complete answer, which failed a check or not. target is of a
-// scenario.
+// answer counts a complete answer. target is nil without a scenario.
 func (l *loop) answer(x *exchange, target *scenario.Target, a answer, now int64) {
 	if target != nil && target.Flow() >= 0 {
 		l.step(x, target, now)
@@ -93,14 +92,14 @@ func (l *loop) lostExchange(x *exchange, target *scenario.Target) {
 	}
 }
 
-// counted reports whether what becomes of a target's request belongs to the window:
-// in an open loop by the time at which it was due, in a closed one always, for
-// there the window begins with new counts. Setup is counted whenever it comes.
+// counted reports whether the result of a target's request belongs to the window:
+// in an open loop by the time at which it was due, in a closed one always, because
+// there the window begins with new counts. Setup is always counted.
 func (l *loop) counted(x *exchange, target *scenario.Target) bool {
 	return l.open == nil || target.Setup() || l.open.Within(x.arrival.Intended)
 }
 
-// right counts answers that were.
+// right counts n right answers.
 func (l *loop) right(x *exchange, target *scenario.Target, n int, now int64) {
 	l.rec.Answered += uint64(n)
 	l.lastRight = now
@@ -121,7 +120,7 @@ func (l *loop) right(x *exchange, target *scenario.Target, n int, now int64) {
 	l.rec.Latency(now-x.sent, n)
 }
 
-// rightTarget counts a right answer for its target. It reports whether that was
+// rightTarget counts a right answer for its target. It reports whether the target is
 // setup, of which nothing else is recorded.
 func (l *loop) rightTarget(x *exchange, target *scenario.Target, now int64) (setup bool) {
 	setup = target.Setup()
@@ -140,7 +139,7 @@ func (l *loop) rightTarget(x *exchange, target *scenario.Target, now int64) (set
 	return setup
 }
 
-// inPieces records the first byte of an answer that more than one read brought.
+// inPieces records the first byte of an answer that took more than one read.
 func (l *loop) inPieces(x *exchange, now int64) {
 	if l.open == nil || l.open.Within(x.arrival.Intended) {
 		since := x.sent
@@ -153,7 +152,7 @@ func (l *loop) inPieces(x *exchange, now int64) {
 	x.first = 0
 }
 
-// newRules is what the parser holds answers against. Those of a scenario are judged
+// newRules returns the parser's rules for answers. Answers of a scenario are judged
 // by its checks.
 func newRules(order *spec.Spec) *h1.Rules {
 	r := &h1.Rules{MaxBody: cmp.Or(order.MaxBody, spec.DefaultMaxBody)}
@@ -167,7 +166,7 @@ func newRules(order *spec.Spec) *h1.Rules {
 	return r
 }
 
-// consume takes answers.
+// consume handles bytes of answers.
 func (l *loop) consume(c *conn, in []byte, now int64) {
 	limit, early := c.asked, c.writing()
 	if early {
@@ -232,7 +231,7 @@ func (l *loop) answeredEarly(c *conn) {
 	}
 }
 
-// judge shows a complete answer to the scenario, if there is one.
+// judge passes a complete answer to the scenario, if there is one.
 func (l *loop) judge(c *conn, v h1.Verdict) (failed string) {
 	if l.play == nil || v != h1.Right {
 		return ""
@@ -242,7 +241,7 @@ func (l *loop) judge(c *conn, v h1.Verdict) (failed string) {
 	return failed
 }
 
-// malformed ends a connection on which nothing can be told apart any more.
+// malformed ends a connection whose answers can no longer be delimited.
 func (l *loop) malformed(c *conn, v h1.Verdict, now int64) {
 	k := tally.KindMalformed
 	l.cause = errMalformed

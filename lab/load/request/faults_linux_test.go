@@ -55,7 +55,7 @@ func TestSources(t *testing.T) {
 		mu.Lock()
 		seen[c.RemoteAddr().(*net.TCPAddr).IP.String()]++
 		mu.Unlock()
-		_, _ = c.Read(make([]byte, 1)) // until the client is gone
+		_, _ = c.Read(make([]byte, 1)) // until the client closes
 	})
 	order := testSpec(s.addr)
 	order.Connections, order.Sources = 9, []string{"127.0.0.2", "127.0.3.1-127.0.3.2"}
@@ -66,7 +66,7 @@ func TestSources(t *testing.T) {
 	defer shut(t, l)
 	for bound := l.Now() + int64(2*time.Minute); ; {
 		if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.Now() > bound {
-			t.Fatalf("%d connections stand, %v", l.standing, err)
+			t.Fatalf("%d connections established, %v", l.standing, err)
 		}
 		mu.Lock()
 		n := seen["127.0.0.2"] == 3 && seen["127.0.3.1"] == 3 && seen["127.0.3.2"] == 3
@@ -80,7 +80,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// The bound holds at every moment, however the machine runs.
+// The bound holds at any time, at any speed of the machine.
 func TestConnectRate(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
 	order := testSpec(s.addr)
@@ -92,7 +92,7 @@ func TestConnectRate(t *testing.T) {
 	defer shut(t, l)
 	for bound := l.Now() + int64(2*time.Minute); l.standing < order.Connections; {
 		if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.Now() > bound {
-			t.Fatalf("%d connections stand, %v", l.standing, err)
+			t.Fatalf("%d connections established, %v", l.standing, err)
 		}
 		most := 1 + order.ConnectRate*float64(l.Now()+dialArrears)/1e9
 		if got := float64(l.standing + l.connecting); got > most {
@@ -101,7 +101,7 @@ func TestConnectRate(t *testing.T) {
 	}
 }
 
-// A slow reader takes no more than its share, and all of it in the end; so does a
+// A slow reader stays below its rate, and reads everything in the end; so does a
 // slow writer.
 func TestSlowClients(t *testing.T) {
 	body := strings.Repeat("x", 20_000)
@@ -148,7 +148,7 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// Bodies that no buffer holds, as the server gets them.
+// Bodies larger than any buffer, as the server receives them.
 func TestStreamedUploads(t *testing.T) {
 	const size = 3 << 20
 	for name, r := range map[string]scenario.Request{
@@ -204,8 +204,8 @@ func TestStreamedUploads(t *testing.T) {
 	})
 }
 
-// An upload that is answered half way: by a refusal that ends the connection, and by
-// an answer after which the rest is taken.
+// An upload that is answered half way: by a refusal that closes the connection, and by
+// an answer after which the rest is read.
 func TestEarlyAnswersToUploads(t *testing.T) {
 	const size = 32 << 20 // more than the buffers of both sides
 	early := func(answer string, finish bool) func(*scripted, *net.TCPConn) {
@@ -243,7 +243,7 @@ func TestEarlyAnswersToUploads(t *testing.T) {
 	})
 }
 
-// cork holds what is written back until the connection is closed.
+// cork holds back writes until the connection is closed.
 func cork(t *testing.T, c *net.TCPConn) bool {
 	raw, err := c.SyscallConn()
 	if err == nil {
@@ -258,16 +258,16 @@ func cork(t *testing.T, c *net.TCPConn) bool {
 	return err == nil
 }
 
-// A server that ends connections on which nothing is asked does no wrong, and the
-// users find another when they are back.
+// A server that closes idle connections makes no errors, and the users get another
+// connection after their think time.
 func TestConnectionsClosedBetweenRequests(t *testing.T) {
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in := make([]byte, 4096)
 		if n, err := c.Read(in); err == nil && n > 0 && cork(t, c) {
 			say(c, goodAnswer)
 		}
-		// And away, without a word. The answer leaves with the end: no machine is so
-		// slow that somebody asks in between.
+		// Close at once. The answer is sent together with the end, so that no request
+		// can come in between.
 	})
 	order := scenarioSpec(s.addr, "targets: [{url: /}]\n")
 	order.Scenario.Think = "50ms"
@@ -280,7 +280,7 @@ func TestConnectionsClosedBetweenRequests(t *testing.T) {
 	}
 }
 
-// With Persist a run ends when its time is over, whatever the server did.
+// With Persist a run ends when its time is over, whatever the server does.
 func TestPersist(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -298,7 +298,7 @@ func TestPersist(t *testing.T) {
 			s := serve(t, tc.do)
 			order := testSpec(s.addr)
 			order.Window, order.Tick, order.Timeout, order.Persist = 400*time.Millisecond, 100*time.Millisecond, 50*time.Millisecond, true
-			for range 4 { // the server may have no turn in a short window
+			for range 4 { // the server may not be scheduled in a short window
 				events, err := collect(context.Background(), order)
 				if err != nil {
 					t.Fatal(err)
@@ -317,8 +317,8 @@ func TestPersist(t *testing.T) {
 	}
 }
 
-// In an open loop connections come and go, and users think: every arrival is carried
-// all the same.
+// In an open loop with connections that are replaced and users that think, every arrival
+// is sent.
 func TestOpenLoopWithFreshConnections(t *testing.T) {
 	s := serveAsked(t, 0, func(asked) string { return ok("hello") })
 	for think, text := range map[string]string{

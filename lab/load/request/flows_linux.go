@@ -28,15 +28,15 @@ func newFlows(plan *scenario.Plan) []flowCount {
 	return flows
 }
 
-// reset begins the window.
+// reset clears the counts when the window begins.
 func (f *flowCount) reset() {
 	f.completed, f.aborted = 0, 0
 	f.time.Reset()
 	f.waited.Reset()
 }
 
-// step takes the answer to a step of a flow, which the user has seen. It may end the
-// iteration.
+// step counts the answer to a step of a flow, after the user has received it. It may end
+// the iteration.
 func (l *loop) step(x *exchange, target *scenario.Target, now int64) {
 	t, since := x.turn, x.sent
 	if l.open != nil {
@@ -60,7 +60,7 @@ func (l *loop) step(x *exchange, target *scenario.Target, now int64) {
 	}
 }
 
-// abort ends an iteration that a step did not get through.
+// abort ends an iteration that a step has failed.
 func (l *loop) abort(x *exchange, target *scenario.Target) {
 	x.turn.within = false
 	if l.counted(x, target) {
@@ -68,12 +68,11 @@ func (l *loop) abort(x *exchange, target *scenario.Target) {
 	}
 }
 
-// flows returns what was counted of the flows. Users who are in the middle of one are
-// counted as they are now.
+// flows returns the counts of the flows. Unfinished iterations are those of this moment.
 func (l *loop) flows() ([]spec.Flow, error) {
 	under := make([]uint64, len(l.play.flows))
 	look := func(t *turn) {
-		if i := t.user.Within(); i >= 0 && (t.within || t.next == nil) { // a first step that is only drawn has not begun
+		if i := t.user.Within(); i >= 0 && (t.within || t.next == nil) { // a first step that is only chosen has not begun
 			under[i]++
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// flowsOf are the results of a loop's flows.
+// flowsOf returns the results of a loop's flows.
 func flowsOf(t *testing.T, l *loop) []spec.Flow {
 	t.Helper()
 	flows, err := l.flows()
@@ -26,7 +26,7 @@ func flowsOf(t *testing.T, l *loop) []spec.Flow {
 	return flows
 }
 
-// An iteration lasts from its first request to its last answer, whatever the protocol.
+// An iteration lasts from its first request to its last answer, with any protocol.
 func TestIterations(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -74,8 +74,8 @@ func TestIterationsInAnOpenLoop(t *testing.T) {
 	}
 }
 
-// What ends an iteration before its last answer: a lost connection, and a capture that
-// finds nothing.
+// A lost connection, and a capture that finds nothing, end an iteration before its last
+// answer.
 func TestAbortedIterations(t *testing.T) {
 	var mu sync.Mutex
 	var broken, blank, done uint64

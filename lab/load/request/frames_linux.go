@@ -9,8 +9,7 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// newHTTP2 prepares what the connections have in common, and the requests that do
-// not change.
+// newHTTP2 prepares the state that the connections share, and the constant requests.
 func (l *loop) newHTTP2() (err error) {
 	set := h2.Settings{Streams: l.spec.Streams}
 	if l.play == nil {
@@ -33,7 +32,7 @@ func (l *loop) newHTTP2() (err error) {
 	return err
 }
 
-// prepare writes the requests of a scenario that do not change.
+// prepare writes the constant requests of a scenario.
 func (p *play) prepare(order *spec.Spec) (err error) {
 	p.requests = make([]*h2.Request, len(p.plan.Targets()))
 	for i, t := range p.plan.Targets() {
@@ -49,8 +48,8 @@ func (p *play) prepare(order *spec.Spec) (err error) {
 	return nil
 }
 
-// newRequest makes a request of HTTP/2. One that varies is set, with the values of
-// another view, before it is sent again.
+// newRequest returns a request of HTTP/2. One that varies is set to the values of
+// another view before it is sent again.
 func newRequest(v *scenario.View, t *scenario.Target, vary bool) (*h2.Request, error) {
 	fields := h2.Pseudo(v.Method, v.Scheme, v.Authority, v.Path)
 	fields[len(fields)-1].Vary = vary
@@ -76,18 +75,18 @@ func newRequest(v *scenario.View, t *scenario.Target, vary bool) (*h2.Request, e
 	return r, nil
 }
 
-// trim cuts the blanks that a value must not have around it.
+// trim removes the blanks around a field's value, which HTTP/2 forbids.
 func trim(value []byte) []byte { return bytes.Trim(value, " \t") }
 
-// letter is what a requester of a scenario writes its requests with.
+// letter holds the buffers with which a requester of a scenario writes its requests.
 type letter struct {
-	own    []*h2.Request // those that differ each time, by target
-	fields []int         // of own, how many the view had
+	own    []*h2.Request // those that vary, by target
+	fields []int         // how many fields the view of each had
 	view   scenario.View
 	length []byte // of the content, in digits
 }
 
-// compose prepares what a requester asks next.
+// compose prepares a requester's next request.
 func (m *mux) compose(s *requester) error {
 	l := m.loop
 	if l.play == nil {
@@ -105,7 +104,7 @@ func (m *mux) compose(s *requester) error {
 	w := s.letter
 	v := &w.view
 	t.user.View(v, s.target)
-	if w.own[i] == nil || w.fields[i] != len(v.Fields) { // the first cookie is one more
+	if w.own[i] == nil || w.fields[i] != len(v.Fields) { // the first cookie adds a field
 		var err error
 		w.fields[i] = len(v.Fields)
 		w.own[i], err = newRequest(v, s.target, true)
@@ -132,7 +131,7 @@ func (m *mux) compose(s *requester) error {
 	return nil
 }
 
-// flushFrames sends what there is to say, in one write unless it is much.
+// flushFrames sends pending frames, in one write if they are small.
 func (l *loop) flushFrames(c *conn) {
 	m := c.mux
 	more, err := m.wire.Flush()
@@ -149,8 +148,8 @@ func (l *loop) flushFrames(c *conn) {
 	}
 }
 
-// goOn is called when the socket takes bytes again.
-func (l *loop) goOn(c *conn) {
+// writable is called when the socket accepts bytes again.
+func (l *loop) writable(c *conn) {
 	if c.mux != nil {
 		l.flushFrames(c)
 		return

@@ -19,16 +19,16 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// framed is one connection of a server that answers HTTP/2 by a script.
+// framed is one connection of a scripted HTTP/2 server.
 type framed struct {
 	*http2.Framer
 	conn  net.Conn
 	block bytes.Buffer
 	enc   *hpack.Encoder
-	left  bool // with GOAWAY: what comes then is ignored (RFC 9113, section 6.8)
+	left  bool // sent GOAWAY: later frames are ignored (RFC 9113, section 6.8)
 }
 
-// leave says GOAWAY.
+// leave sends GOAWAY.
 func (f *framed) leave(last uint32, code http2.ErrCode) bool {
 	f.left = true
 	return f.WriteGoAway(last, code, nil) == nil
@@ -43,7 +43,7 @@ func (f *framed) head(id uint32, end bool, fields ...string) bool {
 	return f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: f.block.Bytes(), EndHeaders: true, EndStream: end}) == nil
 }
 
-// good is the answer that is expected.
+// good sends the expected answer.
 func (f *framed) good(id uint32) bool {
 	return f.head(id, false, ":status", "200", "content-length", "5") && f.WriteData(id, true, []byte("hello")) == nil
 }
@@ -86,10 +86,10 @@ func framesSpec(addr string) *spec.Spec {
 	return order
 }
 
-// framesThatMisbehave is what servers of HTTP/2 do wrong.
+// framesThatMisbehave lists errors of HTTP/2 servers.
 var framesThatMisbehave = []struct {
 	name  string
-	kinds []string // that are counted, and no others
+	kinds []string // the only ones counted
 	do    func(f *framed, id uint32) bool
 }{
 	{"refused", []string{"h2-refused"}, func(f *framed, id uint32) bool {
@@ -138,7 +138,7 @@ var framesThatMisbehave = []struct {
 	}},
 }
 
-// What servers of HTTP/2 do wrong is counted under its name, and the run goes on.
+// Errors of HTTP/2 servers are counted under their names, and the run continues.
 func TestFramesThatMisbehave(t *testing.T) {
 	const at = 10 // requests of a connection before it happens
 	for _, tc := range framesThatMisbehave {
@@ -165,8 +165,8 @@ func TestFramesThatMisbehave(t *testing.T) {
 	}
 }
 
-// A server that leaves in good order, with all that it took answered, makes no
-// error: the connection is replaced.
+// A server that answers all accepted requests before it closes makes no error: the
+// connection is replaced.
 func TestGoawayInGoodOrder(t *testing.T) {
 	s := serveFrames(t, nil, func(f *framed, id uint32, n int) bool {
 		if n == 12 && !f.leave(id, http2.ErrCodeNo) {
@@ -183,7 +183,7 @@ func TestGoawayInGoodOrder(t *testing.T) {
 }
 
 // A server that allows fewer streams than there are requesters gets as many as it allows,
-// and all requesters have their turn.
+// and all requesters send.
 func TestFewerStreamsThanRequesters(t *testing.T) {
 	for loop, arrivals := range map[string]*arrive.Plan{"closed": nil, "open": {Rate: 2000}} {
 		t.Run(loop, func(t *testing.T) {
@@ -222,8 +222,8 @@ func TestFewerStreamsThanRequesters(t *testing.T) {
 	}
 }
 
-// An answer that does not come costs its stream, and the connection if nothing comes
-// at all.
+// A missing answer resets its stream, and replaces the connection if nothing at all is
+// received.
 func TestFramesStall(t *testing.T) {
 	for name, tc := range map[string]struct {
 		do       func(f *framed, id uint32, n int) bool
@@ -231,12 +231,12 @@ func TestFramesStall(t *testing.T) {
 		replaced bool
 	}{
 		"one stream": {func(f *framed, id uint32, n int) bool { return n == 7 || f.good(id) }, 3, false},
-		"all":        {func(f *framed, id uint32, n int) bool { return n > 20 || f.good(id) }, 13, true}, // more than there are at once
+		"all":        {func(f *framed, id uint32, n int) bool { return n > 20 || f.good(id) }, 13, true}, // more than are open at once
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serveFrames(t, nil, tc.do)
 			order := framesSpec(s.addr)
-			order.Timeout, order.Persist = 1500*time.Millisecond, true // in which the server has its turn
+			order.Timeout, order.Persist = 1500*time.Millisecond, true // long enough for the server to be scheduled
 			l := drive(t, order, func(c *tally.Counters) bool { return c.Failures() >= tc.failures && c.Requests >= 100 })
 			if e := errorsOf(&l.rec.Counters); len(e) != 1 || e[spec.ErrTimeout] == 0 {
 				t.Errorf("errors %v", e)
@@ -248,7 +248,7 @@ func TestFramesStall(t *testing.T) {
 	}
 }
 
-// In an open loop each arrival that meets an error has failed, and the books balance.
+// In an open loop each arrival that meets an error has failed, and the counts add up.
 func TestFramesOpenLoopErrors(t *testing.T) {
 	s := serveFrames(t, nil, func(f *framed, id uint32, n int) bool {
 		switch {
@@ -268,8 +268,8 @@ func TestFramesOpenLoopErrors(t *testing.T) {
 	}
 }
 
-// Over HTTP/2 the loop makes no garbage either once its buffers are there. The
-// server, of this process too, makes none: it patches one answer.
+// Over HTTP/2 the loop does not allocate either once it has its buffers. Neither does the
+// server, which is in this process: it patches one answer.
 func TestFramesAllocate(t *testing.T) {
 	// :status 200 and content-length: 5 as literals that enter no table, then the body.
 	answer := []byte("\x00\x00\x06\x01\x04\x00\x00\x00\x00" + "\x88\x0f\x0d\x01\x35" + "\x00")

@@ -15,7 +15,7 @@ import (
 	"github.com/redline-go/redline/lab/load/tlsc"
 )
 
-// Handshakes that come to nothing are of one kind, and told in words.
+// Failed handshakes are of one kind, and have a clear message.
 func TestHandshakesThatFail(t *testing.T) {
 	good := serveSecure(t, true, false, nil)
 	reader := func(do func(c *net.TCPConn)) string {
@@ -70,7 +70,7 @@ func serveRecords(t *testing.T, do func(c *tls.Conn, raw *net.TCPConn, n int) bo
 	})
 }
 
-// Connections over TLS that end in all ways they can.
+// Connections over TLS that end in every possible way.
 func TestSecureConnectionsThatEnd(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -116,7 +116,7 @@ func TestSecureConnectionsThatEnd(t *testing.T) {
 	}
 }
 
-// A server that asks and does not read cannot make a connection hold more and more.
+// A server that requests replies and does not read cannot make a connection buffer without limit.
 func TestOwedIsBounded(t *testing.T) {
 	cert, s := serveRecords(t, func(c *tls.Conn, _ *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
 	order := cert.spec(false)
@@ -127,8 +127,8 @@ func TestOwedIsBounded(t *testing.T) {
 			t.Errorf("%d bytes owed, %d pending", owed, pending)
 		}
 	}
-	// The socket takes no more, and the server's messages go on being answered: an
-	// alert in place of a key update's answer, which is as long. One is too many.
+	// The socket is full, and the server's messages are still answered: with an
+	// alert in place of the reply to a key update, which is as long. One is too many.
 	c := &l.conns[0]
 	if l.common.MaxOwed != tlsc.MaxOwed {
 		t.Errorf("%d bytes may be owed", l.common.MaxOwed)

@@ -46,8 +46,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// An hour in which nothing is asked is no timeout, neither of the connections nor
-// of the run.
+// An hour without requests is no timeout, neither of the connections nor of the run.
 func TestNothingToWaitFor(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
 	for name, order := range map[string]*spec.Spec{"idle": idleSpec(s.addr), "open loop": openSpec(s.addr, 1e-6)} {
@@ -71,7 +70,7 @@ func TestNothingToWaitFor(t *testing.T) {
 	}
 }
 
-// A server that closes idle connections is seen to do so.
+// Connections that the server closes when idle are counted.
 func TestIdleConnectionsClosed(t *testing.T) {
 	var connections atomic.Int64
 	window := make(chan struct{}) // closed when it has begun
@@ -84,7 +83,7 @@ func TestIdleConnectionsClosed(t *testing.T) {
 			<-window
 			return
 		}
-		_, _ = c.Read(in) // until the client is gone
+		_, _ = c.Read(in) // until the client closes
 	})
 	order := idleSpec(s.addr)
 	order.Window = 30 * time.Second
@@ -115,7 +114,7 @@ func TestIdleNeedsKeepAlive(t *testing.T) {
 	order := idleSpec(s.addr)
 	order.Connections = 10
 	_, err := collect(context.Background(), order)
-	if err == nil || !strings.Contains(err.Error(), "connections do not stay open: 0 of 10 are there after ") {
+	if err == nil || !strings.Contains(err.Error(), "connections do not stay open: 0 of 10 are open after ") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -23,19 +23,19 @@ import (
 const (
 	bufferSize    = 256 << 10
 	eventsPerPoll = 128
-	dialArrears   = int64(10 * time.Millisecond)
-	maxConnecting = 256 // handshakes under way at once; more overflow listen queues
-	maxAsking     = 64  // connections on their way to be idle at once
+	dialArrears   = int64(10 * time.Millisecond) // longest delay that Spec.ConnectRate makes up for
+	maxConnecting = 256                          // handshakes under way at once; more overflow listen queues
+	maxAsking     = 64                           // connections that become idle at once
 
 	retryRefused = int64(10 * time.Millisecond) // after a failed connect
 	retryFailed  = int64(time.Millisecond)      // after a failed connection
 	refusedFor   = int64(2 * time.Second)       // connects refused for this long end the run
-	scanEvery    = int64(20 * time.Millisecond) // between looks for timeouts, and the longest wait
+	scanEvery    = int64(20 * time.Millisecond) // between checks for timeouts, and the longest wait
 )
 
 func wrap(doing string, err error) error { return fmt.Errorf("%s: %w", doing, err) }
 
-// later is a connection with the time when its turn comes.
+// later is a connection with the time when it is due.
 type later struct {
 	c   *conn
 	due int64
@@ -61,34 +61,34 @@ type loop struct {
 	flight   tally.Flight
 	open     *openLoop  // nil: a closed loop
 	play     *play      // nil: one request, without a scenario
-	ramp     *rampState // nil: all connections take part throughout
+	ramp     *rampState // nil: all connections are active throughout
 	template h1.Template
 	reel     reel        // of requests, without a scenario
-	repeats  bool        // all answers are the same, so that the template serves
+	repeats  bool        // all answers are the same, so that the template applies
 	piece    []byte      // of streamed bodies
 	buf      []byte      // of all reads
 	common   wire.Common // of connections with TLS or HTTP/2
 	request  *h2.Request // without a scenario
-	dirty    []*mux      // with frames that arrivals left
+	dirty    []*mux      // with unsent frames of arrivals
 	conns    []conn
 
 	timers run.Timers
 	quota  quota // of requests, in a closed loop
-	polled int64 // events until then have been seen
+	polled int64 // time until which events have been processed
 	retry  []later
 	again  []again
-	turn   []again // the list that is worked through, swapped with again
+	turn   []again // the list being processed, swapped with again
 
 	started      bool // requests are sent
-	draining     bool // no new ones are
-	resigned     bool // that there is no hope is known
+	draining     bool // no new requests are sent
+	resigned     bool // do not give up again
 	connecting   int
-	standing     int
-	most         int // that there were of these before the start
-	held         int // of them, those with conn.held
+	standing     int // established connections
+	most         int // the maximum of standing before the start
+	held         int // established connections with conn.held
 	nextScan     int64
-	nextDial     int64 // when Spec.ConnectRate lets another connection begin
-	broken       error // why the loop cannot go on
+	nextDial     int64 // when Spec.ConnectRate allows another connect
+	broken       error // why the loop cannot continue
 	refusedSince int64 // 0: the last connect succeeded
 	lastRight    int64 // last time that something succeeded
 	cause        error // the last error that was counted
@@ -156,7 +156,7 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	return l, nil
 }
 
-// prepare prepares the places of all connections.
+// prepare initializes the places of all connections.
 func (l *loop) prepare() {
 	l.repeats = l.play == nil || l.play.constant != nil
 	var batch []byte
@@ -202,7 +202,7 @@ func (l *loop) Close() error {
 		}
 	}
 	if l.poll != nil {
-		_ = l.poll.Close() // nothing to be done about an error
+		_ = l.poll.Close() // an error has no consequence
 	}
 	if l.play == nil {
 		return nil
@@ -210,20 +210,20 @@ func (l *loop) Close() error {
 	return l.play.close()
 }
 
-// Now is nanoseconds since the loop was made, monotonic.
+// Now returns the nanoseconds since the loop was made, monotonic.
 func (l *loop) Now() int64 { return int64(time.Since(l.base)) }
 
-// index is the place of c, which its events carry.
+// index returns the place of c, which is in its events.
 func (l *loop) index(c *conn) int {
 	return int((uintptr(unsafe.Pointer(c)) - uintptr(unsafe.Pointer(&l.conns[0]))) / unsafe.Sizeof(*c))
 }
 
-// later puts c up for another read in the next round.
+// later schedules another read of c in the next round.
 func (l *loop) later(c *conn, flags uint32) {
 	l.again = append(l.again, again{c: c, gen: c.gen, flags: flags})
 }
 
-// start sends the first requests, or lets the first arrivals come.
+// start sends the first requests, or begins the arrivals.
 func (l *loop) start() {
 	l.started = true
 	l.lastRight = l.Now()
@@ -237,7 +237,7 @@ func (l *loop) start() {
 	}
 }
 
-// outstanding is how many connections wait for an answer.
+// outstanding returns how many connections wait for an answer.
 func (l *loop) outstanding() (n int) {
 	for i := range l.conns {
 		if c := &l.conns[i]; c.phase == open && c.waits() {
@@ -247,10 +247,10 @@ func (l *loop) outstanding() (n int) {
 	return n
 }
 
-// Spun is the time that was polled for nothing, in nanoseconds.
+// Spun returns the time of polls that found nothing, in nanoseconds.
 func (l *loop) Spun() int64 { return l.poll.Spun }
 
-// Until runs the loop up to a time, or to the end of all hope.
+// Until runs the loop up to a time, or until it gives up.
 func (l *loop) Until(t int64) error {
 	for {
 		now := l.Now()
@@ -277,7 +277,7 @@ func (l *loop) Until(t int64) error {
 	}
 }
 
-// sleep is until when the thread may sleep if nothing comes.
+// sleep returns until when the thread may sleep if there is no event.
 func (l *loop) sleep(now, t int64) int64 {
 	if len(l.retry) > 0 && !l.draining && !l.quota.spent() {
 		return min(t, now+retryFailed)
@@ -295,8 +295,8 @@ func (l *loop) upkeep(now int64) error {
 	if l.broken != nil {
 		return l.broken
 	}
-	// Not what has become due since: a connection that was closed while its user
-	// thought is to be known before the user asks, however late this thread is.
+	// Not timers that have become due since: if a connection was closed during the
+	// think time, that event is processed before the request, however late this thread is.
 	l.fire(l.polled)
 	if len(l.retry) > 0 && !l.draining && !l.quota.spent() && now >= l.nextDial {
 		if err := l.redial(now); err != nil {
@@ -310,7 +310,7 @@ func (l *loop) upkeep(now int64) error {
 	return nil
 }
 
-// redial connects places whose time has come.
+// redial connects the places that are due.
 func (l *loop) redial(now int64) error {
 	due := l.retry
 	l.retry = l.retry[:0]
@@ -322,27 +322,26 @@ func (l *loop) redial(now int64) error {
 			l.retry = append(l.retry, r)
 			continue
 		}
-		// A failing dial puts its place back, and what it overwrites was read.
+		// A failing dial appends its place again; the element that it overwrites was read.
 		if err := l.dial(r.c, now); err != nil {
 			return err
 		}
 		if l.spec.ConnectRate > 0 {
-			// What was missed while the thread did other things is made up for, but
-			// never at once.
+			// Missed connects are made up for, but not all at once.
 			l.nextDial = max(l.nextDial, now-dialArrears) + int64(float64(time.Second)/l.spec.ConnectRate)
 		}
 	}
 	return nil
 }
 
-// crowded reports whether there are enough handshakes under way. A server with
-// thousands of requests at once would keep the memory that it needs for that,
-// so idle connections come in small groups, as they do in life.
+// crowded reports whether there are enough handshakes under way. Thousands of requests at
+// once would permanently increase the server's memory, so idle connections are made
+// in small groups.
 func (l *loop) crowded() bool {
 	return l.connecting >= maxConnecting || l.spec.Idle && l.connecting+l.standing-l.held >= maxAsking
 }
 
-// wait waits until a time, and processes what there is.
+// wait waits for events until a time, and processes them.
 func (l *loop) wait(now, t int64) error {
 	if _, _, err := l.poll.Wait(now, t, len(l.again) > 0); err != nil {
 		return err

@@ -23,15 +23,15 @@ const (
 	goodAnswer = head200 + "Content-Length: 5\r\n\r\nhello"
 )
 
-// script is what a test server does with the n-th request of a connection,
+// script answers the n-th request of a connection of a test server,
 // counted from 1. It returns false to close the connection.
 type script func(c *net.TCPConn, n int) bool
 
-// scripted is a server that reads requests and leaves the answers to a script.
+// scripted is a server that reads requests and answers them by a script.
 type scripted struct {
 	addr     string
 	answered atomic.Uint64 // good answers written
-	bodies   atomic.Uint64 // bytes of requests' bodies that were as sent
+	bodies   atomic.Uint64 // bytes of requests' bodies received as sent
 }
 
 func say(c net.Conn, s string) bool {
@@ -39,7 +39,7 @@ func say(c net.Conn, s string) bool {
 	return err == nil
 }
 
-// serve starts a server that ends with the test.
+// serve starts a server that stops with the test.
 func serve(t *testing.T, accept func(s *scripted, c *net.TCPConn)) *scripted {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -93,8 +93,8 @@ func testSpec(addr string) *spec.Spec {
 	}
 }
 
-// drive runs a loop on spec until enough, with a bound against a hanging test,
-// and then lets outstanding answers arrive.
+// drive runs a loop on spec until enough, with a time limit,
+// and then waits for outstanding answers.
 func drive(t *testing.T, order *spec.Spec, enough func(*tally.Counters) bool) *loop {
 	t.Helper()
 	l, err := newLoop(context.Background(), order)
@@ -132,7 +132,7 @@ func shut(t *testing.T, l *loop) {
 	}
 }
 
-// failing is a loop that has run until six things failed.
+// failing returns a loop that has run until six requests failed.
 func failing(t *testing.T, order *spec.Spec) *loop {
 	t.Helper()
 	l, err := newLoop(context.Background(), order)
@@ -159,7 +159,7 @@ func errorsOf(c *tally.Counters) map[string]uint64 {
 	return m
 }
 
-// uploadSpec asks for 1 MiB uploads.
+// uploadSpec is a run of 1 MiB uploads.
 func uploadSpec(addr string) *spec.Spec {
 	order := testSpec(addr)
 	order.Request = fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", 1<<20, strings.Repeat("u", 1<<20))
@@ -182,7 +182,7 @@ func TestUploads(t *testing.T) {
 	}
 }
 
-// An answer may come before the request is written to the end.
+// An answer may arrive before the request is completely written.
 func TestEarlyAnswers(t *testing.T) {
 	early := func(answer string, finish bool) func(*scripted, *net.TCPConn) {
 		return func(s *scripted, c *net.TCPConn) {
@@ -217,8 +217,8 @@ func TestEarlyAnswers(t *testing.T) {
 	})
 }
 
-// Batches are whole, in order and each request is answered once, however the
-// server cuts its answers.
+// Batches are complete and in order, and each request is answered once, however the
+// server splits its answers.
 func TestPipeline(t *testing.T) {
 	for _, cut := range []int{0, 1, 7, 50, 1000} {
 		t.Run(fmt.Sprint("writes of ", cut), func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// A close within a batch leaves requests behind.
+// A close in the middle of a batch loses requests.
 func TestPipelineClosed(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, n int) bool {
 		if n == 5 {
@@ -279,7 +279,7 @@ func TestPipelineClosed(t *testing.T) {
 	}
 }
 
-// The loop makes no garbage once its buffers are there.
+// The loop does not allocate once it has its buffers.
 func TestLoopAllocates(t *testing.T) {
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in, out := make([]byte, len(getRequest)), []byte(goodAnswer)
@@ -312,7 +312,7 @@ func wantFewAllocs(t *testing.T, l *loop) {
 	}
 	l.start()
 	run()
-	// Other goroutines of this process may allocate now and then, the loop always.
+	// Other goroutines of this process allocate only occasionally.
 	n := testing.AllocsPerRun(5, run)
 	for range 4 {
 		if n > 2 {

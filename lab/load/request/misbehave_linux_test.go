@@ -13,12 +13,12 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// chunked is an answer with this chunk.
+// chunked returns an answer with this chunk.
 func chunked(chunk string) string {
 	return head200 + "Transfer-Encoding: chunked\r\n\r\n" + chunk + "\r\n0\r\n\r\n"
 }
 
-// misbehaviours are what servers do to a third of the requests.
+// misbehaviours are server errors on one request in three.
 var misbehaviours = []struct {
 	name    string
 	do      func(c *net.TCPConn) bool
@@ -72,7 +72,7 @@ var misbehaviours = []struct {
 	}},
 	{name: "endless interim answers", kind: spec.ErrTimeout, timeout: 1500 * time.Millisecond, do: func(c *net.TCPConn) bool {
 		for say(c, strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 100)) {
-			time.Sleep(time.Millisecond) // what it sends is of no use: leave the machine to the others
+			time.Sleep(time.Millisecond) // what it sends is not needed: leave the machine to the others
 		}
 		return false
 	}},
@@ -92,12 +92,12 @@ var misbehaviours = []struct {
 	}},
 }
 
-// Each case answers two requests well and then does what its name says; the
-// errors that it leads to come under one name, and the run goes on.
+// Each case answers two requests well and then makes the error of its name; the resulting
+// errors are counted under one name, and the run continues.
 func TestServersThatMisbehave(t *testing.T) {
 	for _, tc := range misbehaviours {
 		t.Run(tc.name, func(t *testing.T) {
-			if tc.timeout > 0 { // Two loops at once leave the servers no processor.
+			if tc.timeout > 0 { // Two loops at once leave no CPU for the servers.
 				t.Parallel()
 			}
 			var good, bad atomic.Uint64
@@ -126,7 +126,7 @@ func TestServersThatMisbehave(t *testing.T) {
 				want[tc.kind] = bad.Load()
 			}
 			right := good.Load()
-			if tc.timeout > 0 && got[tc.kind] > want[tc.kind] { // a good answer came too late: the machine's fault
+			if tc.timeout > 0 && got[tc.kind] > want[tc.kind] { // a good answer was late: the machine is slow
 				late := got[tc.kind] - want[tc.kind]
 				want[tc.kind], right = want[tc.kind]+late, right-late
 			}

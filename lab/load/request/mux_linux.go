@@ -10,9 +10,9 @@ import (
 	"github.com/redline-go/redline/lab/load/wire"
 )
 
-// mux is what a connection has when it speaks HTTP/2: requesters, each with one request
-// under way at most, as a connection of HTTP/1.1 is for one. A requester needs a permit
-// to ask, for the server says how many streams there may be.
+// mux is the part of a connection that is specific to HTTP/2: requesters, each with at most
+// one request under way, like a connection of HTTP/1.1. A requester needs a permit
+// to send, because the server limits the number of streams.
 //
 //	idle ──▶ parked ──permit──▶ free ──arrival──▶ under way ──▶ thinks ──▶ parked
 //	                              └── closed loop: at once ──┘
@@ -25,7 +25,7 @@ type mux struct {
 
 	parked  []int32 // requesters without a permit, a ring
 	first   int     // of parked
-	waiting int     // how many there are in it
+	waiting int     // requesters in parked
 	granted int     // permits
 	under   int     // requesters whose request is under way
 	asked   int     // requests of this connection
@@ -33,26 +33,26 @@ type mux struct {
 	heard   int64   // time of the last one
 	scolded bool    // a GOAWAY with an error was counted
 
-	unsent int  // requests that were not handed on
-	dirty  bool // stands in loop.dirty
+	unsent int  // requests not yet passed to the socket
+	dirty  bool // is in loop.dirty
 }
 
-// requester is one request after the other; of a scenario it is a user.
+// requester sends one request after the other; in a scenario it is a user.
 type requester struct {
 	exchange
 	judge     h1.Judge
 	status    int
 	slot      int32 // of the stream; -1: none
 	granted   bool  // has a permit
-	eager     bool  // what it is to ask is there, and the stream is not
-	announced bool  // the answer's length is
+	eager     bool  // its request is ready, and waits for a stream
+	announced bool  // the answer's length is known
 	until     int64 // end of the user's think time
 	target    *scenario.Target
 	request   *h2.Request
 	letter    *letter // of a scenario
 }
 
-// errGoaway is the end of a connection that the server names an error for.
+// errGoaway is a GOAWAY with an error code.
 var errGoaway = errors.New("the server ended the connection with GOAWAY and an error")
 
 // newMux prepares the requesters of a connection.
@@ -73,16 +73,16 @@ func (l *loop) newMux(c *conn, index int) *mux {
 // busy reports whether something is outstanding.
 func (m *mux) busy() bool { return m.under > 0 }
 
-// place is the number of a requester among those of all connections.
+// place returns the number of a requester among those of all connections.
 func (m *mux) place(i int) int { return m.loop.index(m.c)*len(m.requesters) + i }
 
-// consumeFrames takes bytes of a connection that speaks HTTP/2.
+// consumeFrames handles bytes of an HTTP/2 connection.
 func (l *loop) consumeFrames(c *conn, in []byte, now int64) {
 	m := c.mux
 	m.now, m.heard = now, now
 	err := m.wire.HTTP2.Feed(in)
 	if c.phase == handshaking && m.wire.HTTP2.Settled() && err == nil {
-		l.stand(c, now)
+		l.established(c, now)
 	}
 	m.pump(now)
 	l.flushFrames(c)
@@ -104,13 +104,13 @@ func (l *loop) consumeFrames(c *conn, in []byte, now int64) {
 	}
 }
 
-// spent reports whether a connection had as many requests as it was to have.
+// spent reports whether a connection has sent Spec.PerConnection requests.
 func (m *mux) spent() bool {
 	most := m.loop.spec.PerConnection
 	return most > 0 && m.asked >= most
 }
 
-// failFrames ends a connection on which HTTP/2 was broken.
+// failFrames ends a connection after an error of HTTP/2.
 func (l *loop) failFrames(c *conn, err error, now int64) {
 	k := tally.KindReset
 	if e, is := errors.AsType[*h2.Error](err); is {
@@ -127,7 +127,7 @@ func (l *loop) failFrames(c *conn, err error, now int64) {
 	l.fail(c, k, due)
 }
 
-// endedMux is ended for a connection that speaks HTTP/2.
+// endedMux is ended for an HTTP/2 connection.
 func (l *loop) endedMux(c *conn, now int64) {
 	if c.mux.under == 0 {
 		l.dropped(c, now)
@@ -141,7 +141,7 @@ func (l *loop) endedMux(c *conn, now int64) {
 	l.fail(c, k, now+retryFailed)
 }
 
-// enter lets all requesters of a fresh connection ask.
+// enter lets all requesters of a fresh connection send.
 func (m *mux) enter(now int64) {
 	for i := range m.requesters {
 		if s := &m.requesters[i]; s.until > now {
@@ -154,13 +154,13 @@ func (m *mux) enter(now int64) {
 	m.loop.flushFrames(m.c)
 }
 
-// park puts a requester up for a permit.
+// park adds a requester to the queue for permits.
 func (m *mux) park(i int) {
 	m.parked[(m.first+m.waiting)%len(m.parked)] = int32(i)
 	m.waiting++
 }
 
-// pump gives permits to requesters, those that wait for longest first.
+// pump gives permits to requesters, in the order of the queue.
 func (m *mux) pump(now int64) {
 	for m.waiting > 0 && m.permits() {
 		i := int(m.parked[m.first])
@@ -186,7 +186,7 @@ func (m *mux) pump(now int64) {
 	}
 }
 
-// permits reports whether there is one more.
+// permits reports whether another permit is available.
 func (m *mux) permits() bool {
 	if m.granted-m.under >= m.wire.HTTP2.Room() || m.loop.leaves(m.c) {
 		return false
@@ -195,11 +195,11 @@ func (m *mux) permits() bool {
 	return most == 0 || m.asked+m.granted-m.under < most
 }
 
-// send opens a requester's stream. Its frames leave with those of the others.
+// send opens a requester's stream. Its frames are sent with those of the others.
 func (m *mux) send(i int, now int64) {
 	s := &m.requesters[i]
 	slot := m.wire.Request(s.request)
-	if slot < 0 { // the server takes fewer than it did when the permit was given
+	if slot < 0 { // the server has lowered its limit since the permit was given
 		s.eager = true
 		m.giveBack(i)
 		m.park(i)
@@ -216,7 +216,7 @@ func (m *mux) send(i int, now int64) {
 	m.unsent++
 }
 
-// giveBack takes a requester's permit.
+// giveBack returns a requester's permit.
 func (m *mux) giveBack(i int) {
 	m.requesters[i].granted = false
 	m.granted--
@@ -231,7 +231,7 @@ func (m *mux) arrive(i int, now int64) {
 	}
 }
 
-// Head, Data, End and Fail make it an h2.Handler.
+// Head handles the head of an answer. Head, Data, End and Fail make mux an h2.Handler.
 func (m *mux) Head(slot int, h *h2.Head) {
 	s := &m.requesters[m.owner[slot]]
 	s.status, s.first, s.announced = h.Status, m.now, h.Length >= 0
@@ -243,7 +243,7 @@ func (m *mux) Head(slot int, h *h2.Head) {
 	}
 }
 
-// Data takes a piece of an answer's content.
+// Data handles a piece of an answer's content.
 func (m *mux) Data(slot int, b []byte) {
 	i := m.owner[slot]
 	s := &m.requesters[i]
@@ -258,12 +258,12 @@ func (m *mux) Data(slot int, b []byte) {
 	}
 }
 
-// End takes the end of an answer.
+// End handles the end of an answer.
 func (m *mux) End(slot int) {
 	i := m.owner[slot]
 	s := &m.requesters[i]
 	l := m.loop
-	if s.first == m.now { // it came whole, as recorder.firstBytes assumes
+	if s.first == m.now { // it arrived whole, as Recorder.FirstBytes assumes
 		s.first = 0
 	}
 	a := answer{verdict: s.judge.End(s.request.Head()), status: s.status}
@@ -275,7 +275,7 @@ func (m *mux) End(slot int) {
 	m.next(int(i), m.now)
 }
 
-// Fail takes the failure of one stream.
+// Fail handles the failure of one stream.
 func (m *mux) Fail(slot int, err h2.Error) {
 	m.loop.cause = err
 	m.failed(int(m.owner[slot]), tally.KindOfH2(err.Kind), m.now)
@@ -289,8 +289,8 @@ func (m *mux) done(i int) {
 	m.giveBack(i)
 }
 
-// failed counts a request that will not be answered. The next one waits for a
-// moment: a server that refuses it would refuse that as well.
+// failed counts a request that will not be answered. The next one waits for
+// retryFailed: a server that refused this one would probably refuse it too.
 func (m *mux) failed(i int, k tally.Kind, now int64) {
 	m.loop.rec.Errors[k] += m.loop.quota.errors(1, m.requesters[i].target)
 	m.lose(i)
@@ -298,7 +298,7 @@ func (m *mux) failed(i int, k tally.Kind, now int64) {
 	m.loop.wakeRequester(m, i, now+retryFailed)
 }
 
-// lose gives up what is under way on a requester.
+// lose gives up a requester's request under way.
 func (m *mux) lose(i int) {
 	s, l := &m.requesters[i], m.loop
 	if s.target != nil {
@@ -312,7 +312,7 @@ func (m *mux) lose(i int) {
 	m.done(i)
 }
 
-// next is what a requester does after an answer.
+// next continues a requester after an answer.
 func (m *mux) next(i int, now int64) {
 	s := &m.requesters[i]
 	if s.target != nil {
@@ -334,8 +334,8 @@ func (m *mux) resume(i int, now int64) {
 	m.loop.flushFrames(m.c)
 }
 
-// scanStreams looks for answers that take too long. Where nothing at all came since,
-// the connection is replaced.
+// scanStreams fails requests that have timed out. If the connection has received nothing
+// since such a request, it is replaced.
 func (l *loop) scanStreams(c *conn, now int64) {
 	m := c.mux
 	for i := range m.requesters {
@@ -367,7 +367,7 @@ func (m *mux) failStreams(k tally.Kind) {
 	}
 }
 
-// lost takes note that the connection is gone.
+// lost resets the requesters when the connection is lost.
 func (m *mux) lost() {
 	l := m.loop
 	for i := range m.requesters {
@@ -381,7 +381,7 @@ func (m *mux) lost() {
 		case s.eager && (s.target == nil || !s.target.Setup()):
 			l.quota.refund(1)
 		}
-		if s.eager && s.target != nil { // drawn, and never sent
+		if s.eager && s.target != nil { // chosen, and never sent
 			if s.target.Flow() >= 0 {
 				l.abort(&s.exchange, s.target)
 			}

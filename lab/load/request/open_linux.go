@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	// sendsPerTurn bounds what is sent of a backlog before answers are read: each
-	// send delays the time at which they are.
+	// sendsPerTurn is how many arrivals of a backlog are sent before answers are read:
+	// each send delays the reading.
 	sendsPerTurn = 8
 
-	// wakeEarly is how long before an arrival is due the thread is awake and
-	// polls. The kernel wakes it up to 50 microseconds after the time it asked
-	// for, and an idle core takes as long again; the rest is reserve.
+	// wakeEarly is how long before an arrival is due the thread wakes and polls. The
+	// kernel wakes it up to 50 microseconds late, and an idle core takes
+	// as long again; the rest is reserve.
 	wakeEarly = int64(300 * time.Microsecond)
 )
 
-// openLoop is what a loop has beside its connections when requests come from a
-// plan, and not from answers.
+// openLoop is the state of a loop whose requests are sent by a plan of arrivals.
 type openLoop struct {
 	*tally.Ledger
 	queue *arrive.Queue
@@ -32,8 +31,8 @@ func newOpenLoop(order *spec.Spec, rec *tally.Recorder) *openLoop {
 	return &openLoop{Ledger: tally.NewLedger(rec), queue: arrive.NewQueue(order.Places())}
 }
 
-// dispatch sends what is due, as far as connections are free, and returns the
-// time from which on there is more to send.
+// dispatch sends arrivals that are due, as far as connections are free, and returns the
+// time at which there is more to send.
 func (l *loop) dispatch(now int64) int64 {
 	for range sendsPerTurn {
 		a, ok := l.open.queue.Take(now)
@@ -61,8 +60,8 @@ func (l *loop) dispatch(now int64) int64 {
 	return l.open.queue.Ready()
 }
 
-// dispatchStream hands an arrival to a requester of HTTP/2. It leaves with the others of
-// this turn that its connection has.
+// dispatchStream passes an arrival to a requester of HTTP/2. It is sent with the other
+// arrivals of its connection in this turn.
 func (l *loop) dispatchStream(a arrive.Arrival, now int64) int64 {
 	m, i := l.conns[a.Conn/l.spec.Streams].mux, a.Conn%l.spec.Streams
 	s := &m.requesters[i]
@@ -77,8 +76,8 @@ func (l *loop) dispatchStream(a arrive.Arrival, now int64) int64 {
 	return now
 }
 
-// next gives a connection that has nothing outstanding what is next for it: a
-// pause, an end, or another request.
+// next continues a connection that has nothing outstanding: with a
+// pause, its end, or another request.
 func (l *loop) next(c *conn, now int64) {
 	think := l.think(c)
 	switch {
@@ -94,7 +93,7 @@ func (l *loop) next(c *conn, now int64) {
 	}
 }
 
-// think is how long a user waits after its last answer, in nanoseconds.
+// think returns how long a user waits after its last answer, in nanoseconds.
 func (l *loop) think(c *conn) int64 {
 	if c.turn == nil || c.asked == 0 {
 		return 0
@@ -102,7 +101,7 @@ func (l *loop) think(c *conn) int64 {
 	return int64(c.turn.user.Think(c.turn.targets[c.asked-1]))
 }
 
-// ready lets a connection ask.
+// ready lets a connection send its next request.
 func (l *loop) ready(c *conn, now int64) {
 	switch {
 	case l.open != nil && (c.turn == nil || l.play.constant != nil || !c.turn.peek().Setup()):
@@ -120,8 +119,7 @@ func (l *loop) ready(c *conn, now int64) {
 	}
 }
 
-// lost takes note of a connection that is gone, with the arrival that it
-// carried, if it did.
+// lost updates the counts for a lost connection and its arrival, if it has one.
 func (l *loop) lost(c *conn) {
 	if c.mux != nil {
 		c.mux.lost()
@@ -141,7 +139,7 @@ func (l *loop) lost(c *conn) {
 	}
 }
 
-// idle reports whether there is nothing to wait for but time.
+// idle reports whether the loop waits only for time, not for answers.
 func (l *loop) idle(now int64) bool {
 	if l.open == nil && !l.spec.Idle && l.play == nil && l.spec.ConnectRate == 0 && l.ramp == nil || l.open != nil && l.open.queue.Waiting(now) > 0 {
 		return false
@@ -149,7 +147,7 @@ func (l *loop) idle(now int64) bool {
 	return l.outstanding() == 0
 }
 
-// unfinished gives an arrival up that is still without an answer.
+// unfinished gives up an arrival that is still unanswered.
 func (l *loop) unfinished(x *exchange, now int64) {
 	if !x.arrival.Pending {
 		return
@@ -161,10 +159,10 @@ func (l *loop) unfinished(x *exchange, now int64) {
 	x.arrival.Pending = false
 }
 
-// settle waits for the answers to all arrivals of the window, those that were
-// not even sent when it ended too, and gives up on the rest.
+// settle waits for the answers to all arrivals of the window, including those that were
+// unsent when it ended, and gives up the rest.
 func (l *loop) settle(r *run.Runner, res *spec.Result) (err error) {
-	l.lastRight = l.Now() // a server that is silent is given up here, and the run with it is not
+	l.lastRight = l.Now() // a silent server ends the wait here, not the run
 	patience := l.spec.Timeout
 	if res.Cut {
 		patience = min(patience, cutFor)

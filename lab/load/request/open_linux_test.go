@@ -24,14 +24,14 @@ func decode(t *testing.T, encoded string) *hdrhistogram.Histogram {
 	return h
 }
 
-// runOpen runs an open loop and checks that its books balance: every arrival
-// that was due is accounted for once.
+// runOpen runs an open loop and checks that its counts add up: every arrival
+// that was due is counted once.
 func runOpen(t *testing.T, order *spec.Spec) *spec.Result {
 	t.Helper()
 	return runOpenSeen(t, order, func(spec.Event) {})
 }
 
-// runOpenSeen is runOpen with each event shown when it comes.
+// runOpenSeen is runOpen with a function that is called for each event.
 func runOpenSeen(t *testing.T, order *spec.Spec, see func(spec.Event)) *spec.Result {
 	t.Helper()
 	var last spec.Event
@@ -59,7 +59,7 @@ func openSpec(addr string, rate float64) *spec.Spec {
 	return order
 }
 
-// due is how many arrivals a plan has in the window of spec.
+// due returns how many arrivals a plan has in the window of spec.
 func due(order *spec.Spec) uint64 {
 	q := arrive.NewQueue(1)
 	q.Begin(order.Arrivals, 0, int64(order.Window))
@@ -79,7 +79,7 @@ func TestOpenLoop(t *testing.T) {
 	}
 }
 
-// What one slow connection cannot carry in time is carried late, to the last.
+// Arrivals that one slow connection cannot send in time are all sent late.
 func TestOpenLoopNeverSkips(t *testing.T) {
 	var served atomic.Uint64
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool {
@@ -99,7 +99,7 @@ func TestOpenLoopNeverSkips(t *testing.T) {
 	}
 }
 
-// Errors come under their names, and each costs the one arrival that met it.
+// Errors are counted under their names, and each fails one arrival.
 func TestOpenLoopErrors(t *testing.T) {
 	for _, tc := range misbehaviours {
 		t.Run(tc.name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestOpenLoopErrors(t *testing.T) {
 			case tc.kind == "" && (res.Open.Failed > 0 || len(res.Errors) > 0):
 				t.Errorf("failed %d, errors %v", res.Open.Failed, res.Errors)
 			case tc.kind == spec.ErrUnasked: // counted on a connection whose arrival was answered
-			case tc.timeout > 0 && res.Open.Failed+res.Open.Unfinished > 0: // what was sent late is given up before its time is over
+			case tc.timeout > 0 && res.Open.Failed+res.Open.Unfinished > 0: // a late arrival is given up before its timeout
 			case tc.kind != "" && res.Open.Failed == 0:
 				t.Errorf("none failed, errors %v, %+v", res.Errors, res.Open)
 			}
@@ -133,13 +133,12 @@ func TestOpenLoopErrors(t *testing.T) {
 	}
 }
 
-// A server that falls silent leaves arrivals without an answer: they are not
-// forgotten, sent or not.
+// When a server stops answering, its unanswered arrivals are counted, sent or not.
 func TestOpenLoopGivesUp(t *testing.T) {
 	t.Parallel()
 	s := serveScript(t, func(c *net.TCPConn, n int) bool {
 		if n > 20 {
-			_, _ = c.Read(make([]byte, 1)) // until the client is gone
+			_, _ = c.Read(make([]byte, 1)) // until the client closes
 			return false
 		}
 		return say(c, goodAnswer)
@@ -150,7 +149,7 @@ func TestOpenLoopGivesUp(t *testing.T) {
 	if o := res.Open; o.Due != due(order) || o.Unfinished == 0 {
 		t.Errorf("%+v", res.Open)
 	}
-	// Who is not sent waits for a connection to the end.
+	// Unsent arrivals wait for a connection until the end.
 	if o := res.Open; o.Waited+uint64(order.Connections) < o.Unfinished {
 		t.Errorf("%d waited for a connection, though %d of %d had no answer on %d", o.Waited, o.Unfinished, o.Due, order.Connections)
 	}
@@ -173,7 +172,7 @@ func TestOpenLoopRefuses(t *testing.T) {
 	}
 }
 
-// An open loop makes no garbage either.
+// An open loop does not allocate either.
 func TestOpenLoopAllocates(t *testing.T) {
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in, out := make([]byte, len(getRequest)), []byte(goodAnswer)

@@ -21,8 +21,8 @@ const (
 	sec = int64(time.Second)
 )
 
-// server is a scripted one in virtual time: when the n-th request, sent at a
-// time, is answered. It takes any number at once.
+// server is a scripted server in virtual time: it returns when the n-th request, sent at a
+// time, is answered. It accepts any number at once.
 type server func(n int, sent int64) int64
 
 func fixed(_ int, sent int64) int64 { return sent + 5*ms }
@@ -34,7 +34,7 @@ func bimodal(n int, sent int64) int64 {
 	return sent + ms
 }
 
-// stall takes 5 ms a request, and stands still from second 5 to second 7.
+// stall takes 5 ms a request, and stalls from second 5 to second 7.
 func stall(_ int, sent int64) int64 {
 	switch done := sent + 5*ms; {
 	case sent >= 7*sec || done <= 5*sec:
@@ -79,7 +79,7 @@ func simulate(plan *arrive.Plan, connections int, s server) *tally.Ledger {
 	}
 }
 
-// truth is what users of so many lines to the server live to see, calculated
+// truth returns the response times of users with so many lines to the server, calculated
 // from the definition: the next in the queue takes the line that is free first
 // (Kiefer and Wolfowitz 1955). Sorted.
 func truth(plan *arrive.Plan, connections int, s server) (response, service, lag []int64) {
@@ -101,8 +101,7 @@ func truth(plan *arrive.Plan, connections int, s server) (response, service, lag
 	return response, service, lag
 }
 
-// same holds a histogram against all of a sample. Its buckets are less than 0.1 %
-// wide.
+// same compares a histogram with a sample. Its buckets are less than 0.1 % wide.
 func same(t *testing.T, what string, h *hdrhistogram.Histogram, sorted []int64) {
 	t.Helper()
 	if h.TotalCount() != int64(len(sorted)) {
@@ -125,7 +124,7 @@ func quantiles(t *testing.T, what string, h *hdrhistogram.Histogram, want map[fl
 	}
 }
 
-// The figures by hand, for a thousand arrivals a second over ten seconds.
+// The figures calculated by hand, for a thousand arrivals a second over ten seconds.
 func TestOpenLoopTellsTheTruth(t *testing.T) {
 	plan := &arrive.Plan{Rate: 1000}
 	for _, tc := range []struct {
@@ -142,7 +141,7 @@ func TestOpenLoopTellsTheTruth(t *testing.T) {
 		},
 		{
 			// Four lines carry 800 a second. The n-th request leaves n+n/4 ms
-			// after the begin: n/4 ms late.
+			// after the start: n/4 ms late.
 			name: "5 ms, too few connections", connections: 4, server: fixed, waited: 9996,
 			response: map[float64]int64{50: 5*ms + 1249*ms, 99: 5*ms + 2474*ms, 100: 5*ms + 2499*ms},
 			service:  map[float64]int64{50: 5 * ms, 99.99: 5 * ms},
@@ -153,18 +152,18 @@ func TestOpenLoopTellsTheTruth(t *testing.T) {
 			service:  map[float64]int64{50: ms, 90: ms, 90.01: 50 * ms, 99.99: 50 * ms},
 		},
 		{
-			// Who comes in the stall waits for its rest: 5.000 s until 7.005 s,
-			// 5.001 s a millisecond less; and the four that were inside when it
+			// Arrivals during the stall wait for its rest: 5.000 s until 7.005 s,
+			// 5.001 s a millisecond less; and the four that were in the server when it
 			// began, two seconds and their 5 ms.
 			name: "stall", connections: 4000, server: stall,
 			response: map[float64]int64{50: 5 * ms, 79.96: 5 * ms, 79.97: 6 * ms, 90: 1009 * ms, 99: 1909 * ms, 99.9: 1999 * ms, 100: 2005 * ms},
 			service:  map[float64]int64{50: 5 * ms, 90: 1009 * ms, 99: 1909 * ms, 100: 2005 * ms},
 		},
 		{
-			// With 64 lines only 64 requests are inside during the stall. A
-			// generator that looks at these alone has a p99 of 5 ms. From
-			// 5.060 s on they wait for a line. 64 lines become free each 5 ms
-			// from 7.005 s on: 59 more than come, so the first not to wait is
+			// With 64 lines only 64 requests are in the server during the stall. A
+			// generator that measures only these has a p99 of 5 ms. From
+			// 5.060 s on arrivals wait for a line. 64 lines become free every 5 ms
+			// from 7.005 s on: 59 more than arrive, so the first not to wait is
 			// the one at 7.165 s. The wait of number 64j+i ends after
 			// 1950-59j-i ms.
 			name: "stall, 64 connections", connections: 64, server: stall, waited: 2105,
@@ -187,13 +186,13 @@ func TestOpenLoopTellsTheTruth(t *testing.T) {
 				t.Errorf("%d waited, want %d", g.Waited, tc.waited)
 			}
 			if g.PacingTimes.Max() > 1 {
-				t.Errorf("the generator was %d ns late on a clock that stands still", g.PacingTimes.Max())
+				t.Errorf("the generator was %d ns late on a stopped clock", g.PacingTimes.Max())
 			}
 		})
 	}
 }
 
-// With random arrivals and random service nobody can do it by hand.
+// Random arrivals and random service are compared with truth.
 func TestOpenLoopWithRandomArrivals(t *testing.T) {
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -230,7 +229,7 @@ func TestLedgerCountsTheWindowAlone(t *testing.T) {
 	broken := g.Send(arrive.Arrival{Intended: 150, Possible: 150}, 150)
 	g.Fail(&broken)
 	g.Fail(&broken)
-	g.Fail(&first) // its answer came
+	g.Fail(&first) // its answer arrived
 	g.GiveUp(160, 460)
 	g.GiveUp(210, 460)
 	g.Abandon(170, 460)
@@ -313,8 +312,8 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// TestPacingGates wants what arrivals wait for a connection to be the server's doing, and
-// what the generator is late by to be held against it.
+// TestPacingGates checks that waits for a connection count as the server's, and delays of
+// the generator as the generator's.
 func TestPacingGates(t *testing.T) {
 	late := tally.NewLedger(tally.NewRecorder())
 	late.Begin(0, 10*sec)

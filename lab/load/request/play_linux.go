@@ -16,63 +16,61 @@ import (
 )
 
 const (
-	// keptBody bounds what is kept of an answer's body for checks and captures.
+	// keptBody is how many bytes of an answer's body are kept for checks and captures.
 	keptBody = 256 << 10
 
-	// manyTargets is from where on a target's latencies have one digit: a histogram
-	// of two takes 36 KiB, and an access log makes a scenario of many thousands.
+	// manyTargets is the number of targets above which their latencies have one digit: a
+	// histogram of two takes 36 KiB, and an access log has many thousands of targets.
 	manyTargets = 500
 
-	// keptIdle is how many buffers are kept for answers to come.
+	// keptIdle is how many free buffers are kept for later answers.
 	keptIdle = 64
 )
 
-// checkError is an answer that a check did not accept.
+// checkError is the failure of a check.
 type checkError struct{ target, check string }
 
 func (e *checkError) Error() string { return fmt.Sprintf("%s: %s does not hold", e.target, e.check) }
 
-// play is a scenario in a loop: what the users ask next, and what came of it.
+// play is a scenario in a loop: the users' requests, and their results.
 type play struct {
 	plan     *scenario.Plan
 	constant []byte // all requests are these bytes; nil: they differ
 	counts   []targetCount
 	flows    []flowCount
 	free     []*kept
-	requests []*h2.Request // of HTTP/2, by target; nil: it differs each time
+	requests []*h2.Request // of HTTP/2, by target; nil: the request varies
 }
 
-// targetCount counts one target. What is on the way of every answer is an array
-// element away.
+// targetCount counts one target. Every answer updates it, so the counts are in an array.
 type targetCount struct {
 	requests, errors uint64
 	failed           map[string]uint64
 	hist             *hdrhistogram.Histogram
 }
 
-// turn is what a connection has beside its batch when it plays a scenario. A user
-// lives as long as its place: over all sockets that the place has one after the
-// other.
+// turn is the state of a scenario on a connection. A user exists as long as its place:
+// it survives the sockets of the place.
 type turn struct {
 	user    *scenario.User
-	next    *scenario.Target   // drawn, and not written yet
+	next    *scenario.Target   // chosen, and not written yet
 	targets []*scenario.Target // of the batch
-	ends    []int              // of their requests in the batch, streamed bodies not counted
-	buf     []byte             // of batches that are written for one time
+	ends    []int              // of their requests in the batch, without streamed bodies
+	buf     []byte             // of batches that are written once
 	kept    *kept              // of the answer that is arriving
 
-	within bool  // an iteration of a flow, of which an answer came
-	began  int64 // the time when it did
-	waited int64 // for its answers so far, all together
+	within bool  // in an iteration of a flow that has had an answer
+	began  int64 // time when the iteration began
+	waited int64 // total wait for its answers so far
 }
 
-// kept holds what checks and captures look at.
+// kept holds the parts of an answer that checks and captures use.
 type kept struct {
 	head, body []byte
 	noBody     bool
 }
 
-// Head and Content make it an h1.Sink.
+// Head keeps the head of an answer. Head and Content make kept an h1.Sink.
 func (k *kept) Head(_ int, head []byte) { k.head = append(k.head[:0], head...) }
 
 func (k *kept) Content(b []byte) {
@@ -109,16 +107,16 @@ func newCounts(targets int) (counts []targetCount) {
 	return counts
 }
 
-// accept says what of a plan a loop cannot do.
+// accept returns an error if the loop cannot run the plan.
 func (p *play) accept(order *spec.Spec) error {
 	origins := p.plan.Origins()
 	switch {
 	case len(origins) != 1:
-		return fmt.Errorf("scenario: requests to %d servers: write one for each, and run them beside each other", len(origins))
+		return fmt.Errorf("scenario: requests to %d servers: write one scenario for each, and run them in parallel", len(origins))
 	case origins[0].Scheme != order.Scheme():
-		return fmt.Errorf("scenario: requests by %s, connections for %s", origins[0].Scheme, order.Scheme())
+		return fmt.Errorf("scenario: requests use %s, connections %s", origins[0].Scheme, order.Scheme())
 	case p.plan.Sequential() && order.Pipeline > 1:
-		return fmt.Errorf("scenario: flows, setup and cookies wait for answers, so that a pipeline of %d has no meaning", order.Pipeline)
+		return fmt.Errorf("scenario: flows, setup and cookies wait for answers and cannot use a pipeline of %d", order.Pipeline)
 	}
 	s := order.Scenario
 	if users, places := max(s.Users, order.Places()), order.Places(); s.First < 0 || s.First+places > users {
@@ -127,7 +125,7 @@ func (p *play) accept(order *spec.Spec) error {
 	return nil
 }
 
-// close gives up the files of the plan. They were only read.
+// close closes the files of the plan. They were only read.
 func (p *play) close() error {
 	if err := p.plan.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return wrap("close files of the scenario", err)
@@ -135,7 +133,7 @@ func (p *play) close() error {
 	return nil
 }
 
-// user is the i-th of this process.
+// user returns the i-th user of this process.
 func (p *play) user(order *spec.Spec, i int) *scenario.User {
 	s := order.Scenario
 	return p.plan.User(s.Seed, s.First+i, max(s.Users, order.Places()))
@@ -154,7 +152,7 @@ func (p *play) assign(order *spec.Spec, c *conn, i int) {
 	}
 }
 
-// peek is what the user asks next. There always is something: nothing is
+// peek returns the user's next request. There always is one, because nothing is
 // outstanding when it is called.
 func (t *turn) peek() *scenario.Target {
 	if t.next == nil {
@@ -163,8 +161,8 @@ func (t *turn) peek() *scenario.Target {
 	return t.next
 }
 
-// compose writes a connection's next batch, as many requests as depth says, fewer
-// if one of them has a body that is streamed.
+// compose writes a connection's next batch of depth requests, fewer
+// if one of them has a streamed body.
 func (p *play) compose(c *conn, depth int) {
 	if p.constant != nil {
 		return
@@ -189,7 +187,7 @@ func (p *play) compose(c *conn, depth int) {
 // expect prepares a connection's parser for the next answer.
 func (p *play) expect(c *conn) {
 	t := c.turn
-	if t.kept != nil { // an interim answer came before
+	if t.kept != nil { // an interim answer preceded this one
 		return
 	}
 	target := t.targets[c.done]
@@ -199,8 +197,8 @@ func (p *play) expect(c *conn) {
 	}
 }
 
-// keep makes room for what checks and captures will look at of an answer, nil if
-// that is nothing.
+// keep returns a buffer for what checks and captures use of an answer, nil if
+// they use nothing.
 func (p *play) keep(t *turn, target *scenario.Target) *kept {
 	if !target.NeedsHead() && !target.NeedsBody() {
 		return nil
@@ -214,7 +212,7 @@ func (p *play) keep(t *turn, target *scenario.Target) *kept {
 	return t.kept
 }
 
-// release gives back what an answer was kept in.
+// release returns the buffer of an answer.
 func (p *play) release(t *turn) {
 	if k := t.kept; k != nil && len(p.free) < keptIdle {
 		p.free = append(p.free, k)
@@ -222,8 +220,7 @@ func (p *play) release(t *turn) {
 	t.kept = nil
 }
 
-// judge shows a complete answer to the user, and returns the name of the check that
-// it failed.
+// judge passes a complete answer to the user, and returns the name of the failed check.
 func (p *play) judge(t *turn, target *scenario.Target, status int) (failed string) {
 	var head, body []byte
 	if t.kept != nil {
@@ -234,7 +231,7 @@ func (p *play) judge(t *turn, target *scenario.Target, status int) (failed strin
 	return failed
 }
 
-// lost tells the user that outstanding answers will not come.
+// lost ends the user's iteration if answers are outstanding.
 func (p *play) lost(c *conn) {
 	p.release(c.turn)
 	c.parser.Sink = nil
@@ -243,8 +240,8 @@ func (p *play) lost(c *conn) {
 	}
 }
 
-// unfinished counts as an error, and notes the age of what a user still waits for when an open loop is
-// over, as the ledger does for all targets together.
+// unfinished counts a request that is unanswered at the end of an open loop as an error
+// of its target and records its age, as the ledger does for all targets together.
 func (p *play) unfinished(x *exchange, open *openLoop, now int64) {
 	if open.Within(x.arrival.Intended) {
 		c := &p.counts[x.turn.targets[0].Index()]
@@ -253,7 +250,7 @@ func (p *play) unfinished(x *exchange, open *openLoop, now int64) {
 	}
 }
 
-// begin opens the window.
+// begin begins the window.
 func (p *play) begin() {
 	for i, t := range p.plan.Targets() {
 		if c := &p.counts[i]; !t.Setup() {
@@ -272,7 +269,7 @@ func (p *play) begin() {
 func (p *play) result(requests uint64, all *hdrhistogram.Histogram) ([]spec.Target, error) {
 	targets := make([]spec.Target, 0, len(p.counts))
 	for i, t := range p.plan.Targets() {
-		c := p.counts[i] // what comes after is counted, too, but not in the result
+		c := p.counts[i] // a copy: later answers are counted, but not in the result
 		if p.constant != nil {
 			c.requests, c.hist = requests, all
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// asked is one request as a server saw it.
+// asked is one request as a server received it.
 type asked struct {
 	method, path, auth string
 	body               []byte
@@ -64,7 +64,7 @@ func scenarioSpec(addr, text string) *spec.Spec {
 	return order
 }
 
-// targetsOf are the results of a loop's targets.
+// targetsOf returns the results of a loop's targets.
 func targetsOf(t *testing.T, l *loop) []spec.Target {
 	t.Helper()
 	targets, err := l.play.result(l.rec.Requests, l.rec.Hist)
@@ -115,14 +115,14 @@ func TestScenario(t *testing.T) {
 }
 
 // In an open loop every arrival is one request of the user whose connection it
-// takes, behind that user's setup.
+// takes, after that user's setup.
 func TestScenarioInAnOpenLoop(t *testing.T) {
 	k := newKeeper()
 	s := serveAsked(t, 0, k.answer)
 	order := scenarioSpec(s.addr, shop)
 	plan := openSpec(s.addr, 1000)
 	order.Arrivals, order.Window, order.Tick, order.Connections = plan.Arrivals, plan.Window, plan.Tick, 8
-	// As the generator's process gets it.
+	// As the generator's process receives it.
 	data, err := json.Marshal(order)
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestScenarioInAnOpenLoop(t *testing.T) {
 	}
 }
 
-// What is left without an answer shows in the latencies of its target, too.
+// Unanswered requests are in the latencies of their target too.
 func TestScenarioUnfinished(t *testing.T) {
 	order := scenarioSpec("127.0.0.1:1", "targets: [{name: a, url: /a}, {name: b, url: /b}]\n")
 	order.Arrivals = openSpec("", 500).Arrivals
@@ -175,8 +175,8 @@ func TestScenarioUnfinished(t *testing.T) {
 	}
 }
 
-// One constant request with checks goes through the template: repeated answers are
-// judged by their bytes, and a changed one is not.
+// One constant request with checks uses the template: repeated answers are
+// compared by their bytes, and a changed one is parsed.
 func TestConstantScenario(t *testing.T) {
 	var mu sync.Mutex
 	bad := uint64(0)
@@ -208,7 +208,7 @@ func TestConstantScenario(t *testing.T) {
 	}
 }
 
-// A batch of requests that differ is answered one by one, HEAD among them.
+// The answers to a batch of different requests, including HEAD, are matched one by one.
 func TestScenarioPipelined(t *testing.T) {
 	k := newKeeper()
 	s := serveAsked(t, 11, k.answer)
@@ -226,8 +226,8 @@ targets:
 	}
 }
 
-// Connections that break within a flow: the answer is lost, the user begins again,
-// and does not log in again.
+// When a connection breaks within a flow, the answer is lost and the user begins another
+// iteration without another login.
 func TestScenarioOnBrokenConnections(t *testing.T) {
 	var logins, broken, again sync.Map
 	s := serveAsked(t, 0, func(a asked) string {
@@ -279,7 +279,7 @@ func TestThink(t *testing.T) {
 		t.Errorf("after half an hour: %d requests, %d timers, %v", l.rec.Sent, l.timers.Len(), err)
 	}
 	l.base = l.base.Add(-31 * time.Minute)
-	l.lastRight = l.Now() // the loop looked all the time
+	l.lastRight = l.Now() // as if the loop had run all the time
 	for bound := l.Now() + int64(2*time.Minute); l.rec.Requests < 2*uint64(order.Connections); {
 		if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil || l.Now() > bound {
 			t.Fatalf("after an hour: %d right answers, %v", l.rec.Requests, err)
@@ -293,13 +293,13 @@ func TestScenarioRefuses(t *testing.T) {
 		change func(*spec.Spec)
 		want   string
 	}{
-		{"targets: [{url: /}]", func(s *spec.Spec) { s.Request = []byte("x") }, "a request beside a scenario"},
+		{"targets: [{url: /}]", func(s *spec.Spec) { s.Request = []byte("x") }, "a request and a scenario"},
 		{"targets: [{url: /}]", func(s *spec.Spec) { s.Idle = true }, "a scenario with idle connections"},
 		{"targets: [{url: /}]", func(s *spec.Spec) { s.Scenario.Think = "soon" }, "think time: "},
 		{"targets: [{url: /}]", func(s *spec.Spec) { s.Scenario.First = 8; s.Scenario.Users = 10 }, "users 8 to 10 of 10"},
-		{"targets: [{url: https://127.0.0.1/}]", func(*spec.Spec) {}, "requests by https"},
+		{"targets: [{url: https://127.0.0.1/}]", func(*spec.Spec) {}, "requests use https"},
 		{"targets: [{url: http://127.0.0.1:1/}, {url: http://127.0.0.1:2/}]", func(*spec.Spec) {}, "requests to 2 servers"},
-		{"flows: [{name: f, steps: [{url: /}]}]", func(s *spec.Spec) { s.Pipeline = 2 }, "a pipeline of 2 has no meaning"},
+		{"flows: [{name: f, steps: [{url: /}]}]", func(s *spec.Spec) { s.Pipeline = 2 }, "cannot use a pipeline of 2"},
 		{"tragets: []", func(*spec.Spec) {}, "test.yaml:1"},
 		{"targets: [{url: /}]", func(s *spec.Spec) { s.Sources = []string{"there"} }, `source address "there"`},
 		{"targets: [{url: /}]", func(s *spec.Spec) { s.Sources = []string{"::1"} }, "of another family"},
@@ -315,7 +315,7 @@ func TestScenarioRefuses(t *testing.T) {
 	}
 }
 
-// Requests that differ make no garbage either, once their buffers are there.
+// Different requests do not allocate either, once they have their buffers.
 func TestScenarioAllocates(t *testing.T) {
 	s := serve(t, func(_ *scripted, c *net.TCPConn) {
 		in, out := make([]byte, 4096), []byte(goodAnswer)
@@ -337,7 +337,7 @@ func TestScenarioAllocates(t *testing.T) {
 	wantFewAllocs(t, l)
 }
 
-// single is a spec of one request as flags describe it.
+// single returns the spec of one request given by flags.
 func single(addr string, r scenario.Request) *spec.Spec {
 	order := scenarioSpec(addr, "")
 	r.URL = "/"
@@ -345,7 +345,7 @@ func single(addr string, r scenario.Request) *spec.Spec {
 	return order
 }
 
-// An access log of many thousand lines does not fill the memory with histograms.
+// An access log of many thousand lines does not use much memory for histograms.
 func TestManyTargets(t *testing.T) {
 	var text strings.Builder
 	for i := range 20_000 {

@@ -2,22 +2,21 @@ package request
 
 import "github.com/redline-go/redline/lab/load/scenario"
 
-// quota is how many requests of a closed loop may still begin, of Spec.Requests. What has
-// begun is answered or counted as failed, so that both together are as many as were asked
-// for. A connection that fails without a request takes one that nobody can send now. The
-// setup of a scenario is beside it, but where it fails it takes one, too. Without a limit
-// nothing is counted.
+// quota is how many requests of a closed loop may still begin, of Spec.Requests. Each request
+// that has begun is answered or counted as failed, so that the sum of both is Spec.Requests.
+// A connection that fails without a request takes one, which cannot be sent any more. The
+// setup of a scenario takes none unless it fails. Without a limit nothing is counted.
 type quota struct {
 	on   bool
 	left uint64
-	want uint64 // right answers and errors at which the window is over, since the process began; 0: nobody waits for them
-	done bool   // there were as many
+	want uint64 // right answers and errors, since the process began, at which the window is over; 0: not awaited
+	done bool   // the number was reached
 }
 
-// begin limits the requests that may begin to n, of which some are under way.
+// begin limits the requests to n, of which under are under way.
 func (q *quota) begin(n, under uint64) { q.on, q.left = true, max(n, under)-under }
 
-// take takes one request, and reports whether there was one.
+// take takes one request, and reports whether one was left.
 func (q *quota) take() bool {
 	if q.left == 0 {
 		return false
@@ -26,21 +25,21 @@ func (q *quota) take() bool {
 	return true
 }
 
-// depth is how many of n requests may begin.
+// depth returns how many of n requests may begin.
 func (q *quota) depth(n int) int { return int(min(uint64(n), q.left)) }
 
-// refund gives back what was taken for requests that never left.
+// refund returns n requests that were taken and not sent.
 func (q *quota) refund(n int) {
 	if q.on {
 		q.left += uint64(n)
 	}
 }
 
-// spent reports whether no request may begin any more.
+// spent reports whether no more requests may begin.
 func (q *quota) spent() bool { return q.on && q.left == 0 }
 
-// errors is how many errors to count when n requests failed, which target says what they
-// are of if it is a scenario's; n is 0 when a connection failed that carried none.
+// errors returns how many errors to count when n requests of target failed; target is nil
+// without a scenario, and n is 0 when a connection without requests failed.
 func (q *quota) errors(n int, target *scenario.Target) uint64 {
 	switch {
 	case !q.on:
@@ -53,15 +52,14 @@ func (q *quota) errors(n int, target *scenario.Target) uint64 {
 	return 0
 }
 
-// counts reports whether the window is over when there were enough requests. In an open
-// loop it is over when there were enough arrivals, at a time that is known before.
+// counts reports whether the window ends after a number of requests. In an open
+// loop it ends after a number of arrivals, at a time that is known in advance.
 func (l *loop) counts() bool { return l.spec.Requests > 0 && l.open == nil }
 
-// beginsCold reports whether the first request is one of these.
+// beginsCold reports whether the first request is one of these: there is no warm-up.
 func (l *loop) beginsCold() bool { return l.counts() && l.spec.Warmup == 0 }
 
-// complete reports, once, that there were as many answers and errors as the window was to
-// have.
+// complete reports, once, that the window has had its number of answers and errors.
 func (l *loop) complete() bool {
 	if l.quota.want == 0 || l.rec.Requests+l.rec.Failures() < l.quota.want {
 		return false
@@ -70,7 +68,7 @@ func (l *loop) complete() bool {
 	return true
 }
 
-// underWay is how many requests of a closed loop have begun, setup left out.
+// underWay returns how many requests of a closed loop are outstanding, without setup.
 func (l *loop) underWay() (n uint64) {
 	for i := range l.conns {
 		switch c := &l.conns[i]; {
@@ -88,7 +86,7 @@ func (l *loop) underWay() (n uint64) {
 	return n
 }
 
-// spend sends a batch of as many requests as may still begin, if any may.
+// spend sends a batch of as many requests as may still begin, if any.
 func (l *loop) spend(c *conn, now int64) {
 	if l.quota.spent() {
 		return
@@ -106,7 +104,7 @@ func (l *loop) spend(c *conn, now int64) {
 	l.begin(c, l.Now())
 }
 
-// shorten makes a batch of requests that do not change as long as c.asked says.
+// shorten cuts a batch of constant requests to c.asked requests.
 func (l *loop) shorten(c *conn) {
 	switch {
 	case l.play == nil:

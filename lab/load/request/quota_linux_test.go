@@ -12,11 +12,11 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// sumOf runs a number of requests, and returns the result, of which right answers and errors
-// together are as many.
+// sumOf runs a number of requests, and returns the result, after it has checked that right
+// answers and errors add up to that number.
 func sumOf(t *testing.T, order *spec.Spec) *spec.Result {
 	t.Helper()
-	order.Window = 2 * time.Minute // against a hanging test
+	order.Window = 2 * time.Minute // upper limit
 	events, err := collect(context.Background(), order)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func sumOf(t *testing.T, order *spec.Spec) *spec.Result {
 	return res
 }
 
-// The server sees as many requests as were asked for, and not one more.
+// The server receives exactly the given number of requests.
 func TestQuota(t *testing.T) {
 	var seen atomic.Int64
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { seen.Add(1); return say(c, goodAnswer) })
@@ -78,7 +78,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// A window that ends with its time, before all requests were made, is one like others.
+// A window may end by time before all requests are sent.
 func TestQuotaInTime(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, n int) bool { time.Sleep(time.Millisecond); return say(c, goodAnswer) })
 	for _, requests := range []uint64{4, 1 << 40} {
@@ -104,8 +104,8 @@ func TestQuotaAfterWarmup(t *testing.T) {
 	}
 }
 
-// Every request has an outcome, whatever the server does, and what a connection fails
-// without one stands for a request.
+// Every request has an outcome, whatever the server does, and the failure of a connection
+// without a request counts as one request.
 func TestQuotaOfErrors(t *testing.T) {
 	for name, do := range map[string]script{
 		"closes":  func(c *net.TCPConn, n int) bool { return n%5 != 0 && say(c, goodAnswer) },
@@ -134,7 +134,7 @@ func TestQuotaOfErrors(t *testing.T) {
 	}
 }
 
-// A server that is not there any more uses up the rest.
+// When the server has stopped, failed connects use up the rest.
 func TestQuotaRefused(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -179,7 +179,7 @@ func TestQuotaOfProtocols(t *testing.T) {
 	}
 }
 
-// Streams that are reset, and connections that end, cost what was under way.
+// Reset streams, and connections that end, lose the requests under way.
 func TestQuotaOfStreams(t *testing.T) {
 	var n atomic.Int64
 	s := serveSecure(t, false, true, func(w http.ResponseWriter, _ *http.Request) {
@@ -201,7 +201,7 @@ func TestQuotaOfStreams(t *testing.T) {
 	}
 }
 
-// Setup is beside the requests, unless it fails.
+// Setup is not among the requests unless it fails.
 func TestQuotaOfScenario(t *testing.T) {
 	const text = `
 setup: [{url: /login, captures: {token: {json: $.token}}}]

@@ -10,21 +10,21 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// rampState says which connections of a closed loop take part while their number changes: the
-// first ones. The others leave, each after its last answer, and come back in their order.
+// rampState holds which connections of a closed loop are active while their number changes:
+// the first ones. The others end, each after its last answer, and return in their order.
 type rampState struct {
 	plan   *arrive.Ramp
 	origin int64  // time when the ramp begins; 0: it has not
-	want   int    // connections that take part
-	away   []bool // connections that do not, and have no socket
+	want   int    // active connections
+	away   []bool // inactive connections, which have no socket
 
-	ends  []int64 // of the spans; none before the window and after it
+	ends  []int64 // of the spans; empty before the window and after it
 	spans []rampSpan
-	at    int    // the span that is counted
+	at    int    // the present span
 	mark  uint64 // failures when it began
 }
 
-// rampSpan counts what came in a part of the ramp.
+// rampSpan counts the answers in a part of the ramp.
 type rampSpan struct {
 	requests, errors uint64
 	times            *hdrhistogram.Histogram
@@ -55,7 +55,7 @@ func (w *rampState) advance(now int64, failures uint64) {
 	}
 }
 
-// rightInRamp counts right answers for the span that they come in.
+// rightInRamp counts n right answers for the present span.
 func (l *loop) rightInRamp(now, latency int64, n int) {
 	w := l.ramp
 	if len(w.ends) == 0 {
@@ -83,7 +83,7 @@ func (w *rampState) result(failures uint64) (list []spec.RampStep, err error) {
 	return list, nil
 }
 
-// taking is how many connections are to take part now.
+// taking returns how many connections are to be active now.
 func (l *loop) taking() int {
 	if l.ramp == nil {
 		return l.spec.Connections
@@ -94,7 +94,7 @@ func (l *loop) taking() int {
 // leaves reports whether a connection is to end after its last answer.
 func (l *loop) leaves(c *conn) bool { return l.ramp != nil && l.index(c) >= l.ramp.want }
 
-// adjust calls connections in, and sends those away that wait for nothing: their users
+// adjust activates connections, and ends surplus ones that wait for no answer: their users
 // think, or the connections are not established yet. The others end in next.
 func (l *loop) adjust(now int64) {
 	w := l.ramp
@@ -114,22 +114,22 @@ func (l *loop) adjust(now int64) {
 		case i < w.want && w.away[i]:
 			w.away[i] = false
 			l.retry = append(l.retry, later{c: c, due: now})
-		case i >= before && i < w.want && c.mux != nil && c.phase == open: // it had begun to leave
+		case i >= before && i < w.want && c.mux != nil && c.phase == open: // it had begun to end
 			c.mux.pump(now)
 			l.flushFrames(c)
 		}
 	}
 }
 
-// retire ends a connection that waits for nothing, and is not to be replaced.
+// retire ends a connection that waits for no answer, without replacement.
 func (l *loop) retire(c *conn) {
 	l.depart(c)
 	l.drop(c, 0)
-	l.retry = l.retry[:len(l.retry)-1] // where drop has put it
+	l.retry = l.retry[:len(l.retry)-1] // appended by drop
 }
 
-// depart takes note that a connection, which has no request under way, does not come back
-// before it is called.
+// depart marks a connection without a request under way as inactive, until adjust
+// activates it.
 func (l *loop) depart(c *conn) {
 	l.ramp.away[l.index(c)] = true
 	switch {
@@ -143,7 +143,7 @@ func (l *loop) depart(c *conn) {
 	}
 }
 
-// quit lets a user stop where it is. It begins another iteration when it comes back.
+// quit aborts a user's iteration. It begins another one when it returns.
 func (l *loop) quit(t *turn) {
 	if f := t.user.Within(); f >= 0 {
 		l.play.flows[f].aborted++
@@ -152,8 +152,7 @@ func (l *loop) quit(t *turn) {
 	t.within = false
 }
 
-// missing reports whether a place that waits for a socket is to have none, and takes note
-// of it.
+// missing reports whether a place that waits for a socket is inactive, and marks it so.
 func (l *loop) missing(c *conn) bool {
 	if !l.leaves(c) {
 		return false

@@ -11,12 +11,12 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// until runs a loop until something holds, with a bound against a hanging test.
+// until runs a loop until a condition holds, with a time limit.
 func until(t *testing.T, l *loop, what string, done func() bool) {
 	t.Helper()
 	for bound := l.Now() + int64(2*time.Minute); !done(); {
 		if l.Now() > bound {
-			t.Fatalf("%s: not within two minutes; %d stand, %d are to, counted %+v", what, l.standing, l.ramp.want, l.rec.Counters)
+			t.Fatalf("%s: not within two minutes; %d established, want %d, counted %+v", what, l.standing, l.ramp.want, l.rec.Counters)
 		}
 		if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil {
 			t.Fatalf("%s: %v", what, err)
@@ -24,8 +24,8 @@ func until(t *testing.T, l *loop, what string, done func() bool) {
 	}
 }
 
-// ramped is a loop that begins with a number of connections. Its ramp goes on at once with
-// what becomes of set.
+// ramped returns a loop that begins with a number of connections. Its ramp has no window
+// and follows set at once.
 func ramped(t *testing.T, order *spec.Spec, from int) (l *loop, set func(int)) {
 	t.Helper()
 	order.Ramp = &arrive.Ramp{From: from}
@@ -43,13 +43,13 @@ func ramped(t *testing.T, order *spec.Spec, from int) (l *loop, set func(int)) {
 		asked := l.rec.Answered
 		until(t, l, "change", func() bool { return l.standing == n && l.ramp.want == n && (n == 0 || l.rec.Answered > asked+100) })
 		if l.standing != n || l.connecting != 0 || len(l.retry) != 0 {
-			t.Errorf("%d stand, %d connect, %d wait; want %d", l.standing, l.connecting, len(l.retry), n)
+			t.Errorf("%d established, %d connecting, %d waiting; want %d", l.standing, l.connecting, len(l.retry), n)
 		}
 	}
 }
 
-// Connections come and leave as the ramp says. Those that leave finish their request, so
-// that nothing fails.
+// Connections begin and end as the ramp requires. They finish their requests before they
+// end, so that nothing fails.
 func TestRamp(t *testing.T) {
 	good := serveAsked(t, 0, func(asked) string { return goodAnswer })
 	frames := serveFrames(t, nil, func(f *framed, id uint32, _ int) bool { return f.good(id) })
@@ -76,7 +76,7 @@ func TestRamp(t *testing.T) {
 					continue
 				}
 				set(n)
-				if n == 0 && tc.name == "requests" { // nobody is there, for half an hour: no reason to give up
+				if n == 0 && tc.name == "requests" { // no users for half an hour: the run does not give up
 					l.base = l.base.Add(-30 * time.Minute)
 					l.nextScan = 0
 					if err := l.Until(l.Now() + int64(time.Millisecond)); err != nil {
@@ -96,8 +96,8 @@ func TestRamp(t *testing.T) {
 	}
 }
 
-// A user who thinks for an hour leaves at once, in the middle of its flow, and begins anew
-// when it comes back.
+// A user who thinks for an hour leaves at once, in the middle of its flow, and begins
+// another iteration when it returns.
 func TestRampAborts(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
@@ -124,7 +124,7 @@ func TestRampAborts(t *testing.T) {
 	}
 }
 
-// A run begins with nobody, and its ticks say how many there are.
+// A run begins without users, and its ticks report how many there are.
 func TestRampOfARun(t *testing.T) {
 	s := serveAsked(t, 0, func(asked) string { return goodAnswer })
 	order := testSpec(s.addr)
@@ -161,9 +161,9 @@ func TestRampOfARun(t *testing.T) {
 
 func TestRampRefuses(t *testing.T) {
 	for want, change := range map[string]func(*spec.Spec){
-		"it is one of a closed loop": func(s *spec.Spec) { s.Arrivals = &arrive.Plan{Rate: 1} },
-		"up to 4 of 3 connections":   func(s *spec.Spec) { s.Ramp.From = 4 },
-		"no users throughout":        func(s *spec.Spec) { s.Ramp.From = 0 },
+		"it requires a closed loop": func(s *spec.Spec) { s.Arrivals = &arrive.Plan{Rate: 1} },
+		"up to 4 of 3 connections":  func(s *spec.Spec) { s.Ramp.From = 4 },
+		"no users throughout":       func(s *spec.Spec) { s.Ramp.From = 0 },
 	} {
 		order := testSpec("127.0.0.1:1")
 		order.Ramp = &arrive.Ramp{From: 1}

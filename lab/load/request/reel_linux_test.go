@@ -15,8 +15,8 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// TestMoreRequestsComeInTurn wants each connection to ask for all requests in turn,
-// from a place of its own on, over every batch, in a closed loop and an open one.
+// TestMoreRequestsComeInTurn checks that each connection sends all requests in turn,
+// from its own position, across batches, in a closed loop and an open one.
 func TestMoreRequestsComeInTurn(t *testing.T) {
 	const requests = 7
 	for _, test := range []struct {

@@ -14,11 +14,11 @@ import (
 const (
 	drainFor = 100 * time.Millisecond // for answers to requests that are not part of the window
 	cutFor   = time.Second            // for the answers to an open loop that was cut short
-	holdFor  = 200 * time.Millisecond // idle connections, for those who look at the server when the last tick says so
+	holdFor  = 200 * time.Millisecond // idle connections, for a parent that inspects the server at the last tick
 )
 
-// Run generates the load that order asks for and reports through emit; see run.Do.
-// Its end is that of ctx.
+// Run generates the load of order and reports through emit; see run.Do.
+// It ends when ctx does.
 func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 	return run.Do(order, emit, func() (run.Client, error) {
 		if order.Listen != nil {
@@ -39,13 +39,13 @@ type client struct {
 	tail          *tail          // of a closed loop whose window has ended
 }
 
-// Requests is part of run.Client, as is all below.
+// Requests returns the right answers so far. It and the methods below implement run.Client.
 func (c *client) Requests() uint64 { return c.rec.Requests }
 
 // Recorder records the latencies.
 func (c *client) Recorder() *tally.Recorder { return c.rec }
 
-// Connect waits until all connections stand; idle ones have had their answer.
+// Connect waits until all connections are established; idle ones have had their answer.
 func (c *client) Connect(r *run.Runner) error {
 	want, ready := c.taking(), &c.standing
 	if c.spec.Idle {
@@ -57,24 +57,24 @@ func (c *client) Connect(r *run.Runner) error {
 			return err
 		}
 		if c.spec.Idle && c.rec.Answered > 2*uint64(want) {
-			return fmt.Errorf("connections do not stay open: %d of %d are there after %d answers", c.held, want, c.rec.Answered)
+			return fmt.Errorf("connections do not stay open: %d of %d are open after %d answers", c.held, want, c.rec.Answered)
 		}
 	}
 	r.Emit(spec.Event{Connected: true})
 	return nil
 }
 
-// Start sends the first requests, unless all are those of the window.
+// Start sends the first requests, unless there is no warm-up.
 func (c *client) Start() {
 	if !c.spec.Idle && !c.beginsCold() {
 		c.start()
 	}
 }
 
-// Mark keeps what was counted until now.
+// Mark keeps the present counts.
 func (c *client) Mark() { c.was, c.at = c.at, c.rec.Counters }
 
-// Tick is what was counted between the last two marks.
+// Tick stores the counts between the last two marks in t.
 func (c *client) Tick(t *spec.Tick, now int64) {
 	t.Requests, t.Errors = c.at.Requests-c.was.Requests, c.at.Failures()-c.was.Failures()
 	t.BytesIn, t.BytesOut = c.at.BytesIn-c.was.BytesIn, c.at.BytesOut-c.was.BytesOut
@@ -114,8 +114,8 @@ func (c *client) Begin(begin, end int64) {
 	}
 }
 
-// Cut ends the window now. That it was asked for, or that there is no hope, is not
-// asked again: what is left to do is done.
+// Cut ends the window now. Cancellation and giving up are not checked again: the rest of
+// the run is completed.
 func (c *client) Cut(now int64) {
 	c.loop.done, c.resigned = nil, true
 	if c.open != nil {
@@ -124,7 +124,7 @@ func (c *client) Cut(now int64) {
 	}
 }
 
-// Result is what the window came to.
+// Result stores the counts of the window in res.
 func (c *client) Result(res *spec.Result, now int64) error {
 	res.Requests = c.at.Requests - c.from.Requests
 	res.BytesIn, res.BytesOut = c.at.BytesIn-c.from.BytesIn, c.at.BytesOut-c.from.BytesOut
@@ -148,7 +148,7 @@ func (c *client) Result(res *spec.Result, now int64) error {
 	default:
 		c.tail = newTail(c.loop)
 	}
-	if c.play != nil && c.open == nil { // those of an open loop have their last answers in settle
+	if c.play != nil && c.open == nil { // an open loop's have their last answers in settle
 		var err error
 		res.Flows, err = c.flows()
 		return err
@@ -156,7 +156,7 @@ func (c *client) Result(res *spec.Result, now int64) error {
 	return nil
 }
 
-// latency adds what was recorded of latencies. For an open loop, settle does.
+// latency adds the latencies to res. For an open loop, settle does.
 func (l *loop) latency(res *spec.Result) (err error) {
 	if res.Histogram, err = tally.Encode(l.rec.Hist); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (l *loop) latency(res *spec.Result) (err error) {
 	return err
 }
 
-// Finish lets outstanding answers arrive.
+// Finish waits for outstanding answers.
 func (c *client) Finish(r *run.Runner, res *spec.Result) (err error) {
 	switch {
 	case c.open != nil:
@@ -195,7 +195,7 @@ func (c *client) Finish(r *run.Runner, res *spec.Result) (err error) {
 	return err
 }
 
-// drain lets outstanding answers arrive, uncounted in the window, so that the
+// drain waits for outstanding answers, not counted in the window, so that the
 // server does not end with broken connections.
 func (l *loop) drain(r *run.Runner) error {
 	l.draining = true
@@ -211,8 +211,8 @@ func (l *loop) drain(r *run.Runner) error {
 	return nil
 }
 
-// await takes a step after the window. There is no more to wait for if the server has
-// ended, or if the end was asked for: what was measured remains.
+// await takes a step after the window. If the server has ended, or the run is cancelled, it
+// reports that there is no more to wait for: the measured values remain.
 func (l *loop) await(step func() error) (more bool, err error) {
 	err = step()
 	if _, hopeless := err.(run.Hopeless); hopeless || err == run.ErrCancelled {

@@ -29,8 +29,8 @@ func collect(ctx context.Context, order *spec.Spec) (events []spec.Event, err er
 	return events, err
 }
 
-// collectSome runs spec until its window holds a request. On a machine with too much
-// to do the server may get no turn in a short one: the next is four times as long.
+// collectSome runs spec until its window has a request. On a loaded machine the server may
+// not be scheduled in a short window: the next is four times as long.
 func collectSome(t *testing.T, order *spec.Spec) []spec.Event {
 	t.Helper()
 	for range 4 {
@@ -73,7 +73,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// checkSums holds ticks and result against each other.
+// checkSums compares ticks and result.
 func checkSums(t *testing.T, order *spec.Spec, events []spec.Event, res *spec.Result) {
 	t.Helper()
 	var (
@@ -130,7 +130,7 @@ func checkSums(t *testing.T, order *spec.Spec, events []spec.Event, res *spec.Re
 
 func TestRunFails(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
-	const nobody = "127.0.0.1:1" // a port that is given to nobody who asks for any
+	const nobody = "127.0.0.1:1" // a port that the kernel does not assign
 	silent := serve(t, func(_ *scripted, c *net.TCPConn) {
 		_, _ = c.Read(make([]byte, 1<<16)) // the end comes with the client's
 		_, _ = c.Read(make([]byte, 1))
@@ -158,7 +158,7 @@ func TestRunFails(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			order := testSpec(s.addr)
-			order.Window, order.Tick = 20*time.Second, 20*time.Second // who gives up before a tick has no result
+			order.Window, order.Tick = 20*time.Second, 20*time.Second // a run that gives up before a tick has no result
 			tc.spec(order)
 			events, err := collect(context.Background(), order)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -171,7 +171,8 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// A loop that cannot begin closes nothing that is not its own, standard input say.
+// A loop that cannot begin closes no descriptor that is not its own, for example standard
+// input.
 func TestFailedLoopClosesNothing(t *testing.T) {
 	const stdin = "/proc/self/fd/0"
 	before, err := os.Readlink(stdin)
@@ -188,8 +189,8 @@ func TestFailedLoopClosesNothing(t *testing.T) {
 	}
 }
 
-// A server's process may end and another take its place: the run goes on, and says
-// whose CPU time it does not know.
+// A server's process may end and another take its place: the run continues, and reports
+// whose CPU time is missing.
 func TestRunServerDies(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
 	server := exec.Command("sleep", "60")
@@ -202,7 +203,7 @@ func TestRunServerDies(t *testing.T) {
 	err := Run(context.Background(), order, func(e spec.Event) {
 		switch {
 		case e.Window:
-			// It ends, and stays in the process table: nobody has asked how.
+			// It ends, and stays in the process table: nobody has waited for it.
 			pid := server.Process.Pid
 			if err := errors.Join(server.Process.Kill(), unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)); err != nil {
 				t.Error(err)
@@ -219,8 +220,7 @@ func TestRunServerDies(t *testing.T) {
 	}
 }
 
-// A run that is given up has the result of what was measured until then, and the
-// reason.
+// A run that gives up has a result of the time until then, and the reason.
 func TestRunGivenUp(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		var silent atomic.Bool
@@ -261,7 +261,7 @@ func TestRunGivenUp(t *testing.T) {
 func TestRunCancelled(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
 	order := testSpec(s.addr)
-	order.Window, order.Tick = 30*time.Second, 30*time.Second // what ends before a tick has no result
+	order.Window, order.Tick = 30*time.Second, 30*time.Second // a run that ends before a tick has no result
 	ctx, cancel := context.WithCancel(context.Background())
 	var last spec.Event
 	err := Run(ctx, order, func(e spec.Event) {
@@ -285,8 +285,8 @@ func TestManyConnections(t *testing.T) {
 	}
 }
 
-// What a window measured before it was cancelled is a result, and in an open
-// loop the books balance there.
+// A cancelled window has a result of the time until then, and in an open loop its counts
+// add up.
 func TestRunCut(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })

@@ -11,7 +11,7 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// Run generates the load that spec asks for. It needs epoll: on this system it
+// Run generates the load of a spec. It needs epoll: on this system it
 // emits and returns an error that wraps errors.ErrUnsupported.
 func Run(_ context.Context, _ *spec.Spec, emit func(spec.Event)) error {
 	err := fmt.Errorf("generate load on %s: %w", runtime.GOOS, errors.ErrUnsupported)

@@ -18,7 +18,7 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// secureServer is net/http's server on TLS, or on HTTP/2 without, in this process.
+// secureServer is net/http's server in this process, with TLS, or with HTTP/2 in clear.
 type secureServer struct {
 	*httptest.Server
 	addr  string
@@ -68,7 +68,7 @@ func (s *secureServer) spec(http2 bool) *spec.Spec {
 	return order
 }
 
-// The protocols that a run can have beside HTTP/1.1 in clear.
+// The protocols of a run other than HTTP/1.1 in clear.
 var protocols = []struct {
 	name          string
 	secure, http2 bool
@@ -112,7 +112,7 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// Pieces of a pipeline come back in order, over TLS as in clear.
+// The answers of a pipeline are in order, over TLS as in clear.
 func TestSecurePipeline(t *testing.T) {
 	s := serveSecure(t, true, false, nil)
 	order := s.spec(false)
@@ -123,7 +123,7 @@ func TestSecurePipeline(t *testing.T) {
 	}
 }
 
-// Bodies that neither a record nor a socket buffer holds.
+// Bodies larger than a record and a socket buffer.
 func TestSecureBodies(t *testing.T) {
 	body := strings.Repeat("x", 3<<20)
 	for _, p := range protocols {
@@ -152,7 +152,7 @@ func TestSecureBodies(t *testing.T) {
 	}
 }
 
-// Fresh connections, whose sessions are resumed if that is asked for.
+// Fresh connections, which resume their sessions if that is configured.
 func TestSecureFreshConnections(t *testing.T) {
 	for _, p := range protocols {
 		for _, resume := range []bool{false, true} {
@@ -241,8 +241,8 @@ func TestSecureScenario(t *testing.T) {
 	}
 }
 
-// Streams think each for themselves, and stay who they are when their connection is
-// replaced; the open loop takes those that are free.
+// Each stream has its own think time, and keeps its user when the connection is
+// replaced; the open loop takes streams that are free.
 func TestStreamsThink(t *testing.T) {
 	for loop, arrivals := range map[string]*arrive.Plan{"closed": nil, "open": {Rate: 400}} {
 		t.Run(loop, func(t *testing.T) {
@@ -259,7 +259,7 @@ func TestStreamsThink(t *testing.T) {
 			if e := errorsOf(&l.rec.Counters); len(e) > 0 {
 				t.Errorf("errors %v, %v", e, l.cause)
 			}
-			// Twelve users, of whom none asks more often than its thinking lets it.
+			// Twelve users, each limited by its think time.
 			if most := 12 * (uint64(time.Since(begin)/(5*time.Millisecond)) + 1); l.rec.Requests > most {
 				t.Errorf("%d requests where %d are possible", l.rec.Requests, most)
 			}
@@ -270,7 +270,7 @@ func TestStreamsThink(t *testing.T) {
 	}
 }
 
-// A server in clear that does not know HTTP/2 is told from one that is down.
+// A server in clear without HTTP/2 is distinguished from one that is down.
 func TestNoHTTP2(t *testing.T) {
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool { return say(c, goodAnswer) })
 	for name, tc := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
-// shop is a scenario in which every part of the format has its place.
+// shop is a scenario that uses every part of the format.
 const shop = `
 variables:
   account: {counter: {start: 1}, per: user}
@@ -82,7 +82,7 @@ func (k *keeper) answer(a asked) string {
 	return ok("welcome")
 }
 
-// check holds what the loop counted against what the server saw.
+// check compares the loop's counts with the server's.
 func (k *keeper) check(t *testing.T, targets []spec.Target, users int) {
 	t.Helper()
 	k.mu.Lock()

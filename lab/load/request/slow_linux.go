@@ -13,22 +13,22 @@ import (
 	"github.com/redline-go/redline/lab/load/wire"
 )
 
-// What a timer's entry is about.
+// What a timer is for.
 const (
 	wakeThink uint8 = iota
 	wakeRead
 	wakeWrite
-	wakeStream // of a requester: the entry's number is its place
+	wakeStream // of a requester: the timer's ID is its place
 )
 
 const (
-	stepsASec  = 100     // pieces a second of a slow connection, if it has as many bytes
-	slowBuffer = 8 << 10 // least receive buffer of a slow reader
+	stepsASec  = 100     // pieces a second of a slow connection, unless its rate is lower
+	slowBuffer = 8 << 10 // minimum receive buffer of a slow reader
 )
 
-// receiveBuffer is what the kernel may keep for a slow reader: a quarter of a
-// second's worth. With its own choice, megabytes, the server would not notice for
-// minutes that nobody reads.
+// receiveBuffer returns the kernel's receive buffer for a slow reader: a quarter of a
+// second of data. With the kernel's default, megabytes, the server would not notice for
+// minutes that the client reads slowly.
 func receiveBuffer(s *spec.Slow) int {
 	if s.Read == 0 {
 		return 0
@@ -36,10 +36,10 @@ func receiveBuffer(s *spec.Slow) int {
 	return int(min(max(s.Read/4, slowBuffer), 256<<10))
 }
 
-// step is how many bytes one call moves at a rate.
+// step returns how many bytes one call moves at a rate.
 func step(rate int64) int { return int(min(max(rate/stepsASec, 1), wire.PieceSize)) }
 
-// pause is how long a slow connection rests after n bytes.
+// pause returns how many nanoseconds a slow connection rests after n bytes.
 func pause(n int, rate int64) int64 { return int64(float64(n) / float64(rate) * float64(time.Second)) }
 
 // wake sets a timer for c.
@@ -53,7 +53,7 @@ func (l *loop) wakeRequester(m *mux, i int, due int64) {
 }
 
 func (l *loop) wakeAt(e run.Timer) {
-	// Connections that end leave their timers behind. Each has three at most, and
+	// Timers of closed connections remain. A connection has at most three, and
 	// one for each of its streams.
 	if l.timers.Len() >= 4*l.spec.Places() {
 		l.timers.Keep(func(e run.Timer) bool { return l.waker(e).gen == e.Generation })
@@ -61,7 +61,7 @@ func (l *loop) wakeAt(e run.Timer) {
 	l.timers.Add(e)
 }
 
-// waker is the connection that a timer is for.
+// waker returns the connection that a timer is for.
 func (l *loop) waker(e run.Timer) *conn {
 	if e.What == wakeStream {
 		return &l.conns[int(e.ID)/l.spec.Streams]
@@ -69,7 +69,7 @@ func (l *loop) waker(e run.Timer) *conn {
 	return &l.conns[e.ID]
 }
 
-// fire does what is due.
+// fire runs the timers that are due.
 func (l *loop) fire(now int64) {
 	for {
 		e, ok := l.timers.Take(now)
@@ -101,9 +101,9 @@ func (l *loop) fire(now int64) {
 	}
 }
 
-// rest returns the next bytes of c's batch, max at most: of its buffer, or of the
-// streamed body behind it. A piece that the socket does not take is made again when
-// it does, so that no connection holds one.
+// rest returns at most limit of the next bytes of c's batch: of its buffer, or of the
+// streamed body that follows. A piece that the socket does not accept is generated again
+// later, so that no connection holds one.
 func (l *loop) rest(c *conn, limit int) ([]byte, error) {
 	if c.off < len(c.out) {
 		return c.out[c.off:min(len(c.out), c.off+limit)], nil
@@ -113,7 +113,7 @@ func (l *loop) rest(c *conn, limit int) ([]byte, error) {
 	return l.piece, err
 }
 
-// advance notes that n of these bytes are written.
+// advance records that n of these bytes are written.
 func (c *conn) advance(n int) {
 	if c.off < len(c.out) {
 		c.off += n
@@ -124,8 +124,8 @@ func (c *conn) advance(n int) {
 	}
 }
 
-// push writes what a batch has beside a buffer: it sends a streamed body, or sends
-// slowly, or encrypts. It reports whether all is written.
+// push writes batches that are streamed, slow, or encrypted. It reports whether all
+// is written.
 func (l *loop) push(c *conn) bool {
 	if c.wire != nil {
 		return l.pushSecure(c)
@@ -165,8 +165,8 @@ func (l *loop) push(c *conn) bool {
 	return !c.writing()
 }
 
-// gone notes that the peer does not take more. What it said before is still to be
-// read: an early refusal, perhaps.
+// gone records that the peer accepts no more bytes. What it has sent, an early refusal
+// perhaps, is still read.
 func (l *loop) gone(c *conn) {
 	c.broken = true
 	l.later(c, unix.EPOLLRDHUP)
@@ -195,7 +195,7 @@ func (l *loop) sip(c *conn, flags uint32) {
 	}
 }
 
-// scan looks for what takes too long.
+// scan fails what has timed out, and gives up a run without progress.
 func (l *loop) scan(now int64) error {
 	if l.ramp != nil {
 		l.adjust(now)
@@ -229,8 +229,8 @@ func (l *loop) scan(now int64) error {
 	if l.refusedSince != 0 && !l.quota.spent() && now-l.refusedSince > refusedFor {
 		return run.Hopeless{Err: l.cause}
 	}
-	// Half as much again, so that a connection that replaced a stalled one has
-	// its chance.
+	// 1.5 times the timeout, so that a connection that replaced a stalled one can
+	// still be answered.
 	if !l.draining && now-l.lastRight > timeout+timeout/2 {
 		cause := l.cause
 		if cause == nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// The end of a closed loop waits for answers for so long, and looks for them so often, at
-// least.
+// minPatience and minSteps are how long the end of a closed loop waits for answers, and how
+// often it checks for them, at least.
 const minPatience, minSteps = time.Second, 200
 
 // A tail is the end of a closed loop: the window's distributions, which no longer grow, and
 // the requests that were in flight when it ended.
 //
-// Requests that are answered now are not counted, just as those are counted that were in
-// flight when the window began. If they take more than twice as long as any in the window,
-// their latencies are recorded: leaving them out would flatter the server. Requests that get
+// Requests that are answered now are not counted, while those that were in flight when the
+// window began are. If they take more than twice as long as any in the window,
+// their latencies are recorded: omitting them would favour the server. Requests that get
 // no answer count as unanswered, and their ages are recorded as lower bounds of their
 // latencies.
 type tail struct {
@@ -26,7 +26,7 @@ type tail struct {
 	counts              []targetCount // of a scenario
 	flights             []flight
 	limit               int64  // twice the longest latency in the window
-	answered            uint64 // of the recorder, when the flights were last looked at
+	answered            uint64 // of the recorder, when the flights were last checked
 	unanswered, late    uint64
 }
 
@@ -40,7 +40,7 @@ type flight struct {
 	requests int // 0: a handshake
 }
 
-// newTail takes the window's distributions away from the loop, which gets empty ones.
+// newTail moves the window's distributions from the loop, which gets empty ones.
 func newTail(l *loop) *tail {
 	r := l.rec
 	t := &tail{loop: l, hist: r.Hist, first: r.First, pieces: r.Pieces, limit: max(2*r.Hist.Max(), int64(drainFor)), answered: r.Answered}
@@ -48,7 +48,7 @@ func newTail(l *loop) *tail {
 	if l.play != nil {
 		t.counts, l.play.counts = l.play.counts, newCounts(len(l.play.counts))
 	}
-	if l.quota.want = 0; l.quota.done { // all that was to be answered is
+	if l.quota.want = 0; l.quota.done { // all requests are answered
 		return t
 	}
 	for i := range l.conns {
@@ -73,8 +73,7 @@ func newTail(l *loop) *tail {
 	return t
 }
 
-// wait waits for the answers, and then gives the loop its distributions back, with what
-// belongs into them.
+// wait waits for the answers, and then returns the completed distributions to the loop.
 func (t *tail) wait(step func() error, cut bool) error {
 	patience := min(max(t.limit, int64(minPatience)), int64(t.spec.Timeout))
 	if cut {
@@ -83,7 +82,7 @@ func (t *tail) wait(step func() error, cut bool) error {
 	t.draining = true
 	begin, more := t.Now(), true
 	for steps := 0; more && len(t.flights) > 0; steps++ {
-		// A thread that hardly runs has not seen what has arrived.
+		// A thread that is hardly scheduled has not read all answers that have arrived.
 		if past := t.Now() - begin; past >= patience && (steps >= minSteps || past >= int64(t.spec.Timeout)) {
 			break
 		}
@@ -135,7 +134,7 @@ func (t *tail) look() {
 	}
 }
 
-// over reports whether a flight waits for nothing any more.
+// over reports whether a flight no longer waits for anything.
 func (f *flight) over() bool {
 	switch {
 	case f.c.gen != f.gen:
@@ -171,7 +170,7 @@ func (t *tail) lose(f flight, n int, now int64) {
 	for _, target := range targets[max(0, len(targets)-n):] {
 		c := &t.counts[target.Index()]
 		c.errors++
-		if t.play.constant == nil { // which shows the loop's own distribution
+		if t.play.constant == nil { // whose only target has the loop's own distribution
 			tally.Record(c.hist, age, 1)
 		}
 	}

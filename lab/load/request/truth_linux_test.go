@@ -15,7 +15,7 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// witness is a server that keeps the truth: how long each request was in its hands.
+// witness is a server that records how long it took for each request.
 type witness struct {
 	mu    sync.Mutex
 	held  []int64
@@ -23,7 +23,7 @@ type witness struct {
 	until time.Time // nothing is answered before; zero: no stall
 }
 
-// answer takes as long as delay says, and no less.
+// answer takes at least delay.
 func (w *witness) answer(c *net.TCPConn, delay time.Duration) bool {
 	from := time.Now()
 	if delay > 0 {
@@ -41,7 +41,7 @@ func (w *witness) answer(c *net.TCPConn, delay time.Duration) bool {
 	return say(c, goodAnswer)
 }
 
-// sorted is the truth.
+// sorted returns the recorded times, sorted.
 func (w *witness) sorted() []int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,18 +49,18 @@ func (w *witness) sorted() []int64 {
 	return w.held
 }
 
-// above holds that a histogram, rank by rank from the top, is no less than a
-// sample. Each request was longer on its way than in the server's hands, so the
+// above checks that a histogram, rank by rank from the top, is no less than a
+// sample. Each request took longer for the client than for the server, so the
 // same is true of the sorted lists, on any machine and under any load; a generator
-// that measured from another moment, or left answers out, would fail. Of the sample
-// the histogram may hold fewer: answers outside of the window.
+// that measured from another moment, or omitted answers, would fail. The histogram may
+// hold fewer values than the sample: it lacks answers outside of the window.
 func above(t *testing.T, what string, h *hdrhistogram.Histogram, sample []int64) {
 	t.Helper()
 	n := int(h.TotalCount())
 	if n == 0 || n > len(sample) {
 		t.Fatalf("%s: %d samples of %d", what, n, len(sample))
 	}
-	// The smallest n of the sample: the least that these n can have been.
+	// The smallest n of the sample are a lower bound.
 	for rank := 1; rank <= n; rank++ {
 		got, least := h.ValueAtQuantile(100*float64(rank)/float64(n)), sample[rank-1]
 		if float64(got) < 0.999*float64(least) {
@@ -96,16 +96,16 @@ func TestTruthEndToEnd(t *testing.T) {
 	}
 }
 
-// A server that stands still for 300 ms at a thousand arrivals a second: those of
+// A server that stalls for 300 ms at a thousand arrivals a second: those of
 // the first 200 ms waited for 100 ms and more, all of them, sent or not. In a closed
-// loop there are no more than there are connections. (How few they are is not
-// asserted: a machine may add delays of its own.)
+// loop there are no more than there are connections. (That is not asserted: a machine may
+// add its own delays.)
 func TestStallEndToEnd(t *testing.T) {
 	const (
 		rate  = 1000
 		stall = 300 * time.Millisecond
 		long  = int64(100 * time.Millisecond)
-		lead  = 10 * time.Millisecond // from the stall's begin on the server's side to the next arrival
+		lead  = 10 * time.Millisecond // from the beginning of the stall in the server to the next arrival
 	)
 	w := &witness{}
 	s := serveScript(t, func(c *net.TCPConn, _ int) bool {
@@ -135,7 +135,7 @@ func TestStallEndToEnd(t *testing.T) {
 			waited += bar.Count
 		}
 	}
-	// A slow machine may have the stall come late: what is due after the window is
+	// On a slow machine the stall may be late: arrivals due after the window are
 	// not counted.
 	begun := w.until.Add(-stall)
 	due := min(stall-time.Duration(long), opened.Add(order.Window).Sub(begun)) - lead
@@ -148,8 +148,8 @@ func TestStallEndToEnd(t *testing.T) {
 	above(t, "service time", decode(t, res.Open.Service), w.sorted())
 }
 
-// Ten minutes of load, a hundred points of the time series a second: what the books
-// hold does not grow.
+// Over ten minutes of load, with a hundred points of the time series a second, the
+// counts do not grow.
 func TestMemoryStaysFlat(t *testing.T) {
 	g := tally.NewLedger(tally.NewRecorder())
 	g.Begin(0, 600*sec)
@@ -184,8 +184,8 @@ func TestMemoryStaysFlat(t *testing.T) {
 	}
 }
 
-// Servers whose heads and bodies do not end, and clients that come again and again:
-// nothing is kept of any of it.
+// Servers whose heads and bodies do not end, and clients that reconnect again and again:
+// none of their bytes are kept.
 func TestFaultsKeepNoMemory(t *testing.T) {
 	for _, tc := range misbehaviours {
 		if tc.kind != spec.ErrHeader && tc.kind != spec.ErrEndless {

@@ -9,8 +9,8 @@ import (
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
-// TestUnansweredIsNotStarved does not blame the server for answers that have arrived while the
-// generator's thread did not run.
+// TestUnansweredIsNotStarved checks that answers which arrived while the generator's thread
+// did not run are not counted as unanswered.
 func TestUnansweredIsNotStarved(t *testing.T) {
 	for silent, want := range map[bool]uint64{false: 0, true: 8} {
 		quiet := make(chan struct{})
@@ -31,7 +31,7 @@ func TestUnansweredIsNotStarved(t *testing.T) {
 		if err := l.Until(l.Now() + int64(20*time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(3 * drainFor) // nobody takes the answers meanwhile
+		time.Sleep(3 * drainFor) // nobody reads the answers meanwhile
 		end := newTail(l)
 		err := end.wait(func() error { return l.Until(l.Now() + int64(time.Millisecond)) }, false)
 		if err != nil || end.unanswered != want {

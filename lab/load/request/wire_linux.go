@@ -12,7 +12,7 @@ import (
 // buffers, see wire.Common.
 const keptPending, keptFrames = 16 << 10, 32 << 10
 
-// newWire gives a connection's place its wire, and what HTTP/2 needs.
+// newWire gives a connection's place its wire, and its mux for HTTP/2.
 func (l *loop) newWire(c *conn, index int) {
 	c.detour, c.wire = true, new(wire.Conn)
 	if l.common.HTTP2 != nil {
@@ -21,7 +21,7 @@ func (l *loop) newWire(c *conn, index int) {
 	*c.wire = wire.New(&l.common, c.mux, func() { l.gone(c) })
 }
 
-// handshake begins what has to be said before the first request.
+// handshake begins the handshakes before the first request.
 func (l *loop) handshake(c *conn, now int64) {
 	c.phase, c.sent, c.covers = handshaking, now, 0
 	if c.mux != nil {
@@ -32,8 +32,8 @@ func (l *loop) handshake(c *conn, now int64) {
 	}
 }
 
-// handshakeFailed counts a connection that came to nothing after connect(2). A server
-// that cannot be talked to is one that cannot be connected to.
+// handshakeFailed counts a connection that failed after connect(2). It is treated as a
+// failed connect.
 func (l *loop) handshakeFailed(c *conn, err error, now int64) {
 	if l.refusedSince == 0 {
 		l.refusedSince = now
@@ -56,7 +56,7 @@ func (l *loop) unblock(c *conn) bool {
 }
 
 // pushSecure is push over TLS. The batch is encrypted piece by piece, as the socket
-// takes it: a piece counts as written when all of its records are.
+// accepts it: a piece counts as written when all of its records are.
 func (l *loop) pushSecure(c *conn) bool {
 	for left := wire.Pieces; !c.broken && !c.trickling; left-- {
 		if !l.unblock(c) {
@@ -87,12 +87,12 @@ func (l *loop) pushSecure(c *conn) bool {
 	return false
 }
 
-// receivedWire takes bytes of a connection that has a wire.
+// receivedWire handles bytes of a connection that has a wire.
 func (l *loop) receivedWire(c *conn, in []byte, now int64) {
 	gen := c.gen
 	plain, ready, err := c.wire.Receive(in, now)
 	if ready {
-		l.stand(c, now)
+		l.established(c, now)
 	}
 	if len(plain) > 0 && c.gen == gen {
 		l.feed(c, plain, now)
@@ -109,7 +109,7 @@ func (l *loop) receivedWire(c *conn, in []byte, now int64) {
 	}
 }
 
-// feed takes bytes of a connection's protocol.
+// feed handles bytes of a connection's protocol.
 func (l *loop) feed(c *conn, in []byte, now int64) {
 	if c.mux != nil {
 		l.consumeFrames(c, in, now)
@@ -118,8 +118,8 @@ func (l *loop) feed(c *conn, in []byte, now int64) {
 	}
 }
 
-// endedWire is ended for a connection that has a wire: TLS tells the end of what
-// the server had to say from one that somebody in between made.
+// endedWire is ended for a connection that has a wire: TLS distinguishes the end of the
+// server's data from a truncation by a third party.
 func (l *loop) endedWire(c *conn, now int64) {
 	switch {
 	case c.phase == handshaking:
@@ -134,8 +134,8 @@ func (l *loop) endedWire(c *conn, now int64) {
 	}
 }
 
-// hangUp says goodbye, as far as the socket takes it, and frees what the wire
-// holds.
+// hangUp sends the closing messages, as far as the socket accepts them, and frees the
+// buffers of the wire.
 func (l *loop) hangUp(c *conn) {
 	c.wire.Close(c.phase == open)
 	if c.mux != nil {

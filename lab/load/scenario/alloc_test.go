@@ -2,7 +2,7 @@ package scenario
 
 import "testing"
 
-// The loop of a generator allocates nothing: not for what is static, nor for
+// The loop of a generator does not allocate: neither for static requests nor for
 // variables, HMAC tokens and checks.
 func TestAllocs(t *testing.T) {
 	const (

@@ -65,7 +65,7 @@ func TestFills(t *testing.T) {
 	}
 }
 
-// A stream is the same bytes from any offset, in pieces of any size.
+// A stream has the same bytes from any offset, in pieces of any size.
 func TestStreamOffsets(t *testing.T) {
 	content := make(pattern, 70)
 	for i := range content {
@@ -116,7 +116,7 @@ func TestFileOnDisk(t *testing.T) {
 	if len(p.Files()) != 2 || p.Files()[1] != name {
 		t.Errorf("files %v", p.Files())
 	}
-	// A file that shrinks is an error, not a request that never ends.
+	// A file that shrinks is an error, not a request without end.
 	if err := os.Truncate(name, 10); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// Without a body, methods that have one as a rule say that it is empty.
+// Without a body, methods that usually have one announce an empty one.
 func TestNoBody(t *testing.T) {
 	for method, want := range map[string]int64{"GET": 0, "DELETE": 0, "POST": 0, "PUT": 0, "PATCH": 0} {
 		p := compiled(t, "targets:\n- {url: /, method: "+method+"}\n")
@@ -181,7 +181,7 @@ func ExampleStream() {
 			fmt.Println(err)
 			return
 		}
-		n, _ := io.Discard.Write(buf) // a socket may take less
+		n, _ := io.Discard.Write(buf) // a socket may accept less
 		sent += int64(n)
 	}
 	fmt.Println(sent)

@@ -152,7 +152,7 @@ func (c *compiler) file(f *file) {
 // maxParts is the number of scenarios in a file.
 const maxParts = 1000
 
-// parts compiles several scenarios. What one does not say is that of the file's defaults.
+// parts compiles several scenarios. The file's defaults apply to what a scenario does not set.
 func (c *compiler) parts(f *file, setup map[string]int32) {
 	if len(f.Scenarios) > maxParts {
 		c.fail(f.Scenarios[maxParts].Line, fmt.Sprintf("write at most %d", maxParts), "%d scenarios", len(f.Scenarios))
@@ -232,7 +232,7 @@ func (c *compiler) entries(f *file, p *section, setup map[string]int32) (entries
 func (c *compiler) order(f *file) {
 	t := f.Order
 	if t.given() && len(f.Scenarios) > 0 {
-		c.fail(t.node.line, "leave order: out, or write a file for each scenario", "order: beside scenarios, whose users choose at random")
+		c.fail(t.node.line, "leave order: out, or write a file for each scenario", "order: with scenarios, whose users choose at random")
 	}
 	switch t.or("random") {
 	case "random":
@@ -305,7 +305,7 @@ func (c *compiler) step(st *step, owner string, s *scope) *Target {
 	t.checks = c.checks(st.Checks)
 	t.think = c.think(st.Think)
 	if t.cookies = c.plan.cookies; t.cookies && slices.ContainsFunc(t.fields, func(f fieldTemplate) bool { return f.lower == "cookie" }) {
-		c.fail(st.Line, "leave out one of the two", "%s: a header Cookie beside cookies: true", t.name)
+		c.fail(st.Line, "leave out one of the two", "%s: a header Cookie with cookies: true", t.name)
 	}
 	t.assemble()
 	return t

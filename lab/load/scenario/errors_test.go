@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// Each case is a file, and what its one message has to say: the place, the flaw,
+// Each case is a file, and the content of its message: the location, the mistake,
 // the remedy.
 var flaws = []struct{ text, want string }{
-	// The file as such.
+	// The whole file.
 	{"", "s.yaml: the file is empty; write at least targets:"},
 	{"a: [", "fix the YAML"},
 	{"targets:\n- url: /\n---\nx: 1\n", "s.yaml:3: a second document; keep one scenario"},
@@ -39,12 +39,12 @@ var flaws = []struct{ text, want string }{
 	// Tags, and several scenarios.
 	{"targets:\n- url: /\n  tags: {a b: c}\n", `s.yaml:3: tag "a b"; use letters, digits`},
 	{"targets:\n- url: /\n  tags: {a: '${x}'}\n", `s.yaml:3: tag a: "${x}"; write a word without braces`},
-	{"targets:\n- url: /\nscenarios:\n- name: a\n  targets: [{url: /a}]\n", "s.yaml:4: targets or flows beside scenarios; move all targets"},
+	{"targets:\n- url: /\nscenarios:\n- name: a\n  targets: [{url: /a}]\n", "s.yaml:4: targets or flows outside of scenarios; move all targets"},
 	{"scenarios:\n- targets: [{url: /a}]\n", "s.yaml:2: a scenario without a name; write name: browse"},
 	{"scenarios:\n- name: a\n", `s.yaml:2: there are no requests in scenario "a"; write targets:`},
 	{"scenarios:\n- name: a\n  targets: [{url: /a}]\n- name: a\n  targets: [{name: b, url: /a}]\n", `s.yaml:4: "a" is also the name of another scenario`},
 	{"scenarios:\n- name: a\n  tags: {scenario: b}\n  targets: [{url: /a}]\n", "s.yaml:2: the tag scenario of every request is the name"},
-	{"order: sequence\nscenarios:\n- name: a\n  targets: [{url: /a}]\n", "s.yaml:1: order: beside scenarios"},
+	{"order: sequence\nscenarios:\n- name: a\n  targets: [{url: /a}]\n", "s.yaml:1: order: with scenarios"},
 	{"scenarios:\n- name: a\n  weight: 0\n  targets: [{url: /a}]\n", `s.yaml:3: a: weight "0"`},
 	{"flows:\n- name: a\n  steps: [{url: /}]\n- name: a\n  steps: [{url: /x}]\n", `s.yaml:4: "a" is also the name of another flow`},
 
@@ -72,7 +72,7 @@ var flaws = []struct{ text, want string }{
 	{"order: sequence\ntargets:\n- url: /\n  weight: 2\n", "s.yaml:4: weights apply only to random order"},
 	{"targets:\n- url: /\n- url: /\n", `s.yaml:3: "GET /" is also the name of the target in line 2; give it a unique name`},
 	{"flows:\n- steps:\n  - url: /\n", "s.yaml:2: a flow without a name; write name: checkout"},
-	{"cookies: true\ntargets:\n- url: /\n  headers: {Cookie: a=1}\n", "a header Cookie beside cookies: true; leave out one of the two"},
+	{"cookies: true\ntargets:\n- url: /\n  headers: {Cookie: a=1}\n", "a header Cookie with cookies: true; leave out one of the two"},
 	{"flows:\n- name: f\n", `s.yaml:2: flow "f" has no steps; write steps:`},
 
 	// Headers.
@@ -111,7 +111,7 @@ var flaws = []struct{ text, want string }{
 	{"variables: {a: {string: 0}}\ntargets:\n- url: /\n", "length 0 is not between"},
 	{"variables: {a: {string: {length: 3, alphabet: ''}}}\ntargets:\n- url: /\n", "an empty alphabet; remove alphabet"},
 	{"variables: {a: {choice: []}}\ntargets:\n- url: /${a}\n", "variables.a.choice: the list is empty; write at least one"},
-	{"variables: {a: {value: '${b}'}, b: {uuid: v4}}\ntargets:\n- url: /${a}${b}\n", `variable "a": "${b}": the value of a variable cannot contain another; write ${b} where ${a} stands, or $${ for ${ itself`},
+	{"variables: {a: {value: '${b}'}, b: {uuid: v4}}\ntargets:\n- url: /${a}${b}\n", `variable "a": "${b}": the value of a variable cannot contain another; write ${b} in place of ${a}, or $${ for ${ itself`},
 	{"variables: {a: {choice: [x, '${vu}']}}\ntargets:\n- url: /${a}\n", `"${vu}": the value of a variable cannot contain another`},
 	{"variables: {a: {value: '${'}}\ntargets:\n- url: /${a}\n", "write $${ for ${ itself"},
 	{"variables: {a: {int: [5, 1]}}\ntargets:\n- url: /${a}\n", "min 5 is above max 1"},
@@ -221,7 +221,7 @@ func TestFlaws(t *testing.T) {
 	}
 }
 
-// Mistakes come together, sorted and once each.
+// All mistakes are reported together, sorted and once each.
 func TestAllAtOnce(t *testing.T) {
 	_, err := Parse("s.yaml", []byte("defaults: {headers: {A: '${x}'}}\ntargets:\n- url: a\n  wait: 1\n- url: /b\n  weight: 0\n"), options())
 	want := "s.yaml:1: ${x}\ns.yaml:3: url\ns.yaml:4: targets[0]: unknown key\ns.yaml:6: GET /b: weight"
@@ -240,7 +240,7 @@ func TestAllAtOnce(t *testing.T) {
 	}
 }
 
-// What is wrong with a variable is said once, and not again where it stands.
+// A mistake in a variable is reported once, and not again where the variable is used.
 func TestBrokenVariable(t *testing.T) {
 	for _, v := range []string{"{int: [5, 1]}", "{value: '${b}'}", "{valeu: 1}", "{uuid: v7}", "{csv: gone.csv}", "{jwt: {algorithm: none, key: k}}", "{choice: []}"} {
 		_, err := Parse("s.yaml", []byte("variables: {a: "+v+"}\ntargets:\n- url: /${a}\n- url: /other/${a}\n"), options())

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// clock is what time it is for tokens.
+// clock is the present time for tokens.
 var clock = time.Unix(1_700_000_000, 0)
 
-// files makes a file system of names and texts.
+// files returns a file system of names and texts.
 func files(pairs ...string) fstest.MapFS {
 	out := fstest.MapFS{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -23,12 +23,12 @@ func files(pairs ...string) fstest.MapFS {
 	return out
 }
 
-// options are those of most tests.
+// options returns the options of most tests.
 func options(pairs ...string) Options {
 	return Options{FS: files(pairs...), Base: "http://h:1", Now: func() time.Time { return clock }}
 }
 
-// compiled is the plan of a YAML text.
+// compiled returns the plan of a YAML text.
 func compiled(t testing.TB, text string, pairs ...string) *Plan {
 	t.Helper()
 	p, err := Parse("s.yaml", []byte(text), options(pairs...))
@@ -48,7 +48,7 @@ func ask(t testing.TB, u *User) (*Target, string) {
 	return target, string(u.Append(nil, target))
 }
 
-// parse reads a request as net/http does, and its whole body.
+// parse reads a request with net/http, and its whole body.
 func parse(t testing.TB, wire string) (*http.Request, string) {
 	t.Helper()
 	in := bufio.NewReader(strings.NewReader(wire))

@@ -107,7 +107,7 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// openssl writes the curve's parameters in front of the key.
+	// openssl writes the curve's parameters before the key.
 	sec1 := append(pem.EncodeToMemory(&pem.Block{Type: "EC PARAMETERS", Bytes: []byte{5, 0}}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})...)
 	for _, tt := range []struct {
 		algorithm string
@@ -150,7 +150,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// A token is made for each request, unless it is told to last.
+// A token is made for each request, unless per: is longer.
 func TestTokenPer(t *testing.T) {
 	for per, want := range map[string]int{"request": 6, "iteration": 3, "user": 1} {
 		p := compiled(t, "variables:\n  id: {uuid: v4, per: request}\n  j: {per: "+per+", jwt: {algorithm: HS256, key: x, claims: {jti: '${id}'}}}\n"+

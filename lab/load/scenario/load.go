@@ -248,11 +248,11 @@ func compile(name string, f *file, errs []*Error, o Options) (*Plan, error) {
 	return c.plan, nil
 }
 
-// noRequests reports a file that does not say what to request, or does so twice.
+// noRequests reports a file without requests, or with both targets and scenarios.
 func (c *compiler) noRequests(f *file) {
 	switch {
 	case len(f.Scenarios) > 0 && len(f.Targets)+len(f.Flows) > 0:
-		c.fail(f.Scenarios[0].Line, "move all targets and flows into scenarios", "targets or flows beside scenarios")
+		c.fail(f.Scenarios[0].Line, "move all targets and flows into scenarios", "targets or flows outside of scenarios")
 	case len(f.Scenarios)+len(f.Targets)+len(f.Flows) == 0 && len(c.errs) == 0:
 		c.fail(1, "write targets: with a list of requests, or flows: with lists of steps", "there are no requests")
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzParse looks for files that the loader neither takes nor refuses, and for
-// plans whose users come to nothing.
+// FuzzParse looks for files that the loader neither accepts nor rejects, and for
+// plans whose users have no requests.
 func FuzzParse(f *testing.F) {
 	f.Add("s.yaml", shop)
 	f.Add("s.json", `{"targets":[{"url":"/${vu}","method":"PUT","body":{"json":{"a":[1,"${vu|raw}"]}}}]}`)

@@ -21,7 +21,7 @@ scenarios:
     flows: [{name: checkout, tags: {kind: write}, steps: [{name: cart, url: /cart}, {name: pay, url: /pay, tags: {team: pay}, think: 3s}]}]
 `
 
-// What a scenario does not say is that of the defaults, and what is nearer counts.
+// The defaults apply to what a scenario does not set; the nearest setting is used.
 func TestScenariosBesideEachOther(t *testing.T) {
 	p := compiled(t, side)
 	var got []string
@@ -81,7 +81,7 @@ func TestUsersOfScenarios(t *testing.T) {
 	}
 }
 
-// Shares hold for any weights, each to within one user.
+// Shares are right for any weights, each to within one user.
 func TestDeal(t *testing.T) {
 	for _, weights := range [][]float64{{1}, {1, 1, 1}, {90, 9, 1}, {1e300, 1e300}, {0.5, 0.3, 0.2}} {
 		var p Plan

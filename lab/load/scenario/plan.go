@@ -35,13 +35,13 @@ type Origin struct {
 	Addr   string // host:port, always with the port
 }
 
-// group is what a part of the users chooses from.
+// group holds the entries that a part of the users chooses from.
 type group struct {
 	entries [][]*Target // single targets and flows
 	alias   []alias     // of the weights; nil: there is one entry, or they are used in turn
 }
 
-// Tag is a word about a target, by which results are grouped.
+// Tag is a label of a target, by which results are grouped.
 type Tag struct{ Name, Value string }
 
 // alias is one column of Walker's alias method: a weighted choice in constant time.
@@ -63,7 +63,7 @@ type Target struct {
 	body       payload
 	wire       []byte   // all bytes of a static target; only the head if the body is a stream
 	head       template // of any other target, up to the field that frames the body
-	tail       template // of a target with cookies, which stand between: the rest, unless the body changes
+	tail       template // of a target with cookies, which are between the two: the rest, unless the body changes
 	checks     []test
 	captures   []grab
 	think      dist.Dist

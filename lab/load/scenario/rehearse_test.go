@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// rehearsed is what a user asks who does everything once; answers have a status.
+// rehearsed returns the requests of a user that makes each once; answers have a status.
 func rehearsed(t *testing.T, p *Plan, status map[string]int) string {
 	t.Helper()
 	u := p.Rehearse(1)

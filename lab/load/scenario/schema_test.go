@@ -245,7 +245,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// Every variable, check and capture in the reference's tables is one.
+// Every variable, check and capture in the reference's tables is accepted.
 func TestTables(t *testing.T) {
 	text, err := os.ReadFile(docs + "scenario.md")
 	if err != nil {
@@ -280,8 +280,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// The schema refuses what the loader refuses for its form, and nothing that the
-// loader takes. What depends on more than one place is beyond a schema.
+// The schema rejects what the loader rejects for its form, and nothing that the
+// loader accepts. Conditions on more than one place are beyond a schema.
 func TestSchemaRefuses(t *testing.T) {
 	s := readSchema(t)
 	refused := 0

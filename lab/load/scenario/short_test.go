@@ -89,8 +89,8 @@ func TestParseCheckFlaws(t *testing.T) {
 	}
 }
 
-// What flags say of every request: a header field wins over the file's, checks
-// count as those of defaults.
+// Flags apply to every request: a header field replaces the file's, checks are
+// treated like those of defaults.
 func TestOptionsOfAll(t *testing.T) {
 	o := options()
 	o.Set = []string{"accept: text/plain", "X-Both: ${id} 1", "X-Both: 2", "Content-Type: text/csv"}

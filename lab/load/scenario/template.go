@@ -17,7 +17,7 @@ type part struct {
 }
 
 // splitTemplate splits a text at its references: ${name}, ${name.column}, ${name|filter}.
-// $${ stands for ${; any other $ is a dollar sign.
+// $${ is a literal ${; any other $ is a dollar sign.
 func splitTemplate(s string) ([]part, *templateError) {
 	var parts []part
 	var text strings.Builder
@@ -92,7 +92,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// encoding is how a value is written in its place, so that no value can end that place: a
+// encoding is how a value is written, so that no value can end the place that contains it: a
 // captured CR LF never begins a header field.
 type encoding uint8
 

@@ -26,7 +26,7 @@ func TestSplitTemplate(t *testing.T) {
 	}
 }
 
-// $${ is ${ itself in a value, too.
+// $${ is a literal ${ in a value too.
 func TestLiteralValue(t *testing.T) {
 	p := compiled(t, "variables: {a: {value: '$${x}$'}, b: {choice: ['$${y}']}}\ntargets:\n- {method: POST, url: /, body: '${a}${b}'}\n")
 	if _, body := parse(t, wire(t, p)); body != "${x}$${y}" {
@@ -34,7 +34,7 @@ func TestLiteralValue(t *testing.T) {
 	}
 }
 
-// hostile is a value that tries to end every place it may stand in.
+// hostile is a value that tries to end every place that can contain it.
 const hostile = "a b\r\nX: y\"\\</ü%?#&=\x00\x7f\xff"
 
 func TestHostileValues(t *testing.T) {
@@ -54,7 +54,7 @@ targets:
 	if err != nil {
 		t.Fatal(err)
 	}
-	value := strings.ToValidUTF8(hostile, "\ufffd") // JSON holds nothing else
+	value := strings.ToValidUTF8(hostile, "\ufffd") // JSON contains only valid UTF-8
 	if failed := u.Answer(target, 200, nil, []byte(`{"v":`+string(quotedValue)+`}`)); failed != "" {
 		t.Fatal(failed)
 	}
@@ -118,7 +118,7 @@ targets:
 	}
 }
 
-// FuzzTemplate holds every place to its promise for any template around any value.
+// FuzzTemplate checks the encoding of every place for any template and any value.
 func FuzzTemplate(f *testing.F) {
 	for _, s := range []string{"", "x", "${v}", "a${v}b${v|raw}", "$${v}", "${v|json}${v|url}", "${", "${v.x}", "$", "{}"} {
 		f.Add(s, hostile)
@@ -128,7 +128,7 @@ func FuzzTemplate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What was split and is put together again is the same template.
+		// The parts of a split template add up to the template.
 		var again strings.Builder
 		for _, p := range parts {
 			if p.name == "" {
@@ -156,7 +156,7 @@ func FuzzTemplate(f *testing.F) {
 			out := string(place.append(nil, []byte(value)))
 			switch place {
 			case query, inTarget:
-				// What is raw may hold escapes of its own, right or wrong.
+				// A raw value may contain escapes, valid or not.
 				plain, err := url.PathUnescape(out)
 				if place == query && (err != nil || plain != value) || strings.ContainsAny(out, " \r\n#\"") {
 					t.Fatalf("%q in a URL: %q, %v", value, out, err)

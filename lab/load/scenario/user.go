@@ -119,17 +119,17 @@ func (u *User) begin() {
 	}
 }
 
-// deal returns which of n entries is the user's in its k-th iteration. All users together
-// use the entries in turn, as if one list were dealt out to them: a user's next entry is as
-// many further as there are users. If that leads back to the start before all had their
-// turn, it skips one: otherwise, with two users and two targets, each user would request
+// deal returns the index of the user's entry, of n, in its k-th iteration. All users together
+// use the entries in turn: a user's next entry is as many positions further as there are
+// users. If that leads back to the start before all entries were used, it
+// skips one: otherwise, with two users and two targets, each user would request
 // the same target forever.
 func (u *User) deal(k, n uint64) uint64 {
 	common, rest := n, u.of%n
 	for rest != 0 {
 		common, rest = rest, common%rest
 	}
-	round := n / common // iterations until it is back at the start
+	round := n / common // iterations until the start is reached again
 	return (u.id + k%round*(u.of%n) + k/round%common) % n
 }
 
@@ -308,6 +308,6 @@ func (u *User) Answer(t *Target, status int, head, body []byte) (failed string) 
 	return failed
 }
 
-// Abort tells the user that the responses to its requests will not arrive. It continues
+// Abort reports that the responses to the user's requests will not arrive. The user continues
 // with a new iteration, or with setup if that is not complete.
 func (u *User) Abort() { u.rest, u.waiting = nil, false }

@@ -60,12 +60,12 @@ func TestFlow(t *testing.T) {
 			t.Fatalf("%s: failed %q, want %q", name, got, failed)
 		}
 	}
-	// A login that brings no token is tried again, from the start of setup.
+	// A login without a token is repeated, from the start of setup.
 	step("setup/hello", "/", "", 200, "", "", "")
 	step("setup/login", "/login", "", 401, "", "no", "status 2xx, 3xx")
 	step("setup/hello", "/", "", 500, "", "", "status 2xx, 3xx")
 	step("setup/login", "/login", "", 200, "", `{"token":"t1"}`, "")
-	// A flow: the order's number is the same in all its steps, and one of user 1's own.
+	// A flow: the order's number is the same in all its steps, and belongs to user 1.
 	step("shopping/cart", "/carts", "Bearer t1", 201, "X-Cart: c1\r\n", `{"fresh":"t2"}`, "")
 	step("shopping/add", "/carts/c1/101", "Bearer t2", 500, "", "", "status 2xx, 3xx")
 	step("shopping/pay", "/carts/c1/101/pay", "Bearer t2", 200, "", "refused", `body contains "paid"`)
@@ -73,7 +73,7 @@ func TestFlow(t *testing.T) {
 	step("shopping/cart", "/carts", "Bearer t2", 201, "", "", "capture cart")
 	step("shopping/cart", "/carts", "Bearer t2", 201, "X-Cart: c2\r\n", "", "")
 	step("shopping/add", "/carts/c2/103", "Bearer kept", 200, "", "", "")
-	// So does a connection that breaks.
+	// So does a lost connection.
 	if target, ok := u.Next(); !ok || target.Name() != "shopping/pay" {
 		t.Fatal("no pay")
 	}
@@ -99,7 +99,7 @@ func TestSetupAborted(t *testing.T) {
 	}
 }
 
-// The same seed and id bring about the same requests; another id, others.
+// The same seed and id produce the same requests, another id different ones.
 func TestDeterminism(t *testing.T) {
 	p := compiled(t, `
 variables: {i: {int: [0, 1000000]}, u: {uuid: v4}, s: {string: 8}, c: {choice: [a, b, c]}, r: {csv: {file: r.csv, order: random}}}
@@ -144,12 +144,12 @@ func TestWeights(t *testing.T) {
 	}
 	for i, w := range weights {
 		share := w / sum
-		// Five standard deviations of the binomial: the seed is fixed, so it holds or not.
+		// Five standard deviations of the binomial; the seed is fixed.
 		if d := math.Abs(counts[i] - n*share); d > 5*math.Sqrt(n*share*(1-share))+1e-3 {
 			t.Errorf("target %d: %v of %d, want %v", i, counts[i], n, n*share)
 		}
 	}
-	// The table itself, exactly: what each entry gets over all columns.
+	// The table itself, exactly: the share of each entry over all columns.
 	for _, weights := range [][]float64{{1}, {1, 1}, {1, 2, 3}, {math.MaxFloat64, math.MaxFloat64 / 2}, {5e-324, 1}} {
 		got := make([]float64, len(weights))
 		for i, a := range newAlias(weights) {
@@ -171,7 +171,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// Users deal counters and rows out among themselves.
+// Counters and rows are divided among the users.
 func TestTurns(t *testing.T) {
 	p := compiled(t, "variables: {n: {counter: {start: 10, step: -2}}, r: {csv: r.csv}}\ntargets:\n- url: /${n}/${r.v}\n", "r.csv", "v\na\nb\nc\nd\ne\n")
 	got := map[string]bool{}
@@ -314,7 +314,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// One plan serves users on many goroutines; the race detector judges.
+// One plan is used by users on many goroutines, for the race detector.
 func TestConcurrentUsers(t *testing.T) {
 	p := compiled(t, "variables: {u: {uuid: v4}, j: {jwt: {algorithm: ES256, key_file: k, claims: {a: '${u}'}}}}\n"+
 		"flows:\n- name: f\n  steps:\n  - {name: a, url: '/${j}', checks: [{body: {matches: 'p.*d'}}], captures: {v: {regexp: 'pa(.)'}}}\n  - {name: b, method: PUT, url: '/${v}', body: {size: 100KB}}\n",
@@ -353,7 +353,7 @@ func TestUserOfNone(t *testing.T) {
 	compiled(t, "targets: [{url: /}]\n").User(1, 1, 1)
 }
 
-// In sequence all users together ask for the targets in turn, and each user for all
+// In sequence all users together request the targets in turn, and each user requests all
 // of them.
 func TestSequence(t *testing.T) {
 	for n := 1; n <= 8; n++ {

@@ -197,7 +197,7 @@ func (c *compiler) variable(name string, v *variable) bool {
 	given := slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return !v.has(k) })
 	if len(given) != 1 {
 		// If the only key is unknown or invalid, that has been reported already.
-		if len(given) > 1 || !c.told("variables."+name) {
+		if len(given) > 1 || !c.reported("variables."+name) {
 			c.fail(v.Line, "write one of "+strings.Join(kinds, ", "), "variable %q has %d kinds", name, len(given))
 		}
 		return false
@@ -222,8 +222,8 @@ func (c *compiler) variable(name string, v *variable) bool {
 	return len(c.errs) == errs
 }
 
-// told reports whether an error was reported for a place of the file, or within it.
-func (b *binder) told(what string) bool {
+// reported reports whether there is an error for a place of the file, or within it.
+func (b *binder) reported(what string) bool {
 	return slices.ContainsFunc(b.errs, func(e *Error) bool {
 		return strings.HasPrefix(e.What, what+":") || strings.HasPrefix(e.What, what+".")
 	})
@@ -236,7 +236,7 @@ func (c *compiler) plain(name string, t text) []byte {
 	var out []byte
 	for _, p := range parts {
 		if p.name != "" {
-			c.fail(t.node.line, fmt.Sprintf("write ${%s} where ${%s} stands, or $${ for ${ itself", p.name, name), "variable %q: %s: the value of a variable cannot contain another", name, excerpt(t.s))
+			c.fail(t.node.line, fmt.Sprintf("write ${%s} in place of ${%s}, or $${ for ${ itself", p.name, name), "variable %q: %s: the value of a variable cannot contain another", name, excerpt(t.s))
 			return nil
 		}
 		out = append(out, p.literal...)
@@ -348,8 +348,8 @@ func (s *slot) column(name string) (int32, error) {
 	return int32(at), nil
 }
 
-// tags compiles the tags of a target: those of defaults, then of what it belongs to, then its
-// own. Of two with the same name the later one counts.
+// tags compiles the tags of a target: those of defaults, then of its scenario and flow, then its
+// own. Of two with the same name the later one is used.
 func (c *compiler) tags(owner, own tags) []Tag {
 	values := map[string]string{}
 	for _, e := range slices.Concat(c.defaults.Tags, owner, own) {

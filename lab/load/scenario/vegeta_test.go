@@ -31,7 +31,7 @@ GET /under/base
 		"GET /under/base HTTP/1.1\r\nHost: virtual\r\n\r\n",
 		"GET /under/base HTTP/1.1\r\nHost: h:1\r\n\r\n",
 	}
-	// In turn, as vegeta does: two users take the targets in turn.
+	// As in vegeta, two users use the targets in turn.
 	for id, order := range [][]int{{0, 2, 1, 3}, {1, 3, 2, 0}} {
 		u := p.User(1, id, 2)
 		for i := range 8 {
@@ -93,7 +93,7 @@ func FuzzTargets(f *testing.F) {
 		}
 		for _, target := range p.Targets() {
 			if strings.ContainsAny(target.host, " \t,") {
-				continue // net/http refuses what RFC 9110 leaves to the recipient
+				continue // net/http rejects what RFC 9110 leaves to the recipient
 			}
 			r, _ := parse(t, string(target.Wire()))
 			if r.Method != target.Method() || r.Host != target.host {

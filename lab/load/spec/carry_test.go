@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A scenario that carries its files is the same where they are not.
+// A scenario with Files compiles to the same plan on a machine without the files.
 func TestCarry(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -75,6 +75,6 @@ func TestCarry(t *testing.T) {
 		t.Errorf("without its think time: %v", err)
 	}
 	if err := (&Scenario{Name: s.Name, Text: s.Text}).Carry(); err == nil {
-		t.Error("files that are gone are carried")
+		t.Error("missing files are carried")
 	}
 }

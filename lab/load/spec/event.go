@@ -3,7 +3,7 @@ package spec
 // Event is one line of a generator process's standard output. Exactly one field
 // is set.
 type Event struct {
-	PID       int     `json:"pid,omitempty"`       // of a generator on this machine that has started; never on the generator's output
+	PID       int     `json:"pid,omitempty"`       // of a generator that has started on this machine; never on the generator's output
 	Standing  int     `json:"standing,omitempty"`  // subscribers connected so far, while some are not
 	Connected bool    `json:"connected,omitempty"` // all connections are established, the warm-up begins
 	Window    bool    `json:"window,omitempty"`    // the window begins
@@ -12,7 +12,7 @@ type Event struct {
 	Error     string  `json:"error,omitempty"`  // last line of a run that could not measure
 }
 
-// Tick is one point of the time series: what happened since the point before.
+// Tick is one point of the time series: the counts since the previous point.
 type Tick struct {
 	T           float64     `json:"t"`        // seconds since the start of the window, at the end of the tick; negative in the warm-up
 	Seconds     float64     `json:"seconds"`  // length of the tick
@@ -26,9 +26,9 @@ type Tick struct {
 	Heat        [][2]uint64 `json:"heat"`                      // sparse latency counts, see HeatBucket
 	SendLag     float64     `json:"send_lag_p99_us,omitempty"` // open loop: p99 of the requests sent
 	Listen      *Heard      `json:"listen,omitempty"`          // of subscribers, else nil
-	Users       int         `json:"users,omitempty"`           // Spec.Ramp: connections that stand at the end of the tick, or their streams
+	Users       int         `json:"users,omitempty"`           // Spec.Ramp: established connections, or their streams, at the end of the tick
 	InFlight    float64     `json:"in_flight,omitempty"`       // requests sent and not answered, on average over the tick; not of subscribers
-	InFlightMax uint64      `json:"in_flight_max,omitempty"`   // and at most
+	InFlightMax uint64      `json:"in_flight_max,omitempty"`   // the maximum
 	Waiting     uint64      `json:"waiting,omitempty"`         // open loop: arrivals that are due and not sent, at the end of the tick
 	Counts      string      `json:"counts,omitempty"`          // of Spec.Member, in the window: the growth of Result.Histogram, see tally.Delta
 

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Files takes the files of a scenario to another machine: it holds them in memory, travels
-// as JSON, and is a file system on the other side. The names are those that the files had
-// where they were read; any name is valid.
+// Files transfers the files of a scenario to another machine: it holds them in memory, is
+// sent as JSON, and is a file system on the other side. The names are those that the files
+// had where they were read; any name is valid.
 type Files map[string][]byte
 
 // ReadFiles reads files into memory.
@@ -20,7 +20,7 @@ func ReadFiles(names []string) (Files, error) {
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return nil, fmt.Errorf("carry a file: %w", err)
+			return nil, fmt.Errorf("read a file of the scenario: %w", err)
 		}
 		files[name] = data
 	}

@@ -6,8 +6,8 @@ type Result struct {
 	Requests      uint64            `json:"requests"`               // right responses, or events of a stream
 	Errors        map[string]uint64 `json:"errors"`                 // by kind, see the Err constants
 	Unanswered    uint64            `json:"unanswered,omitempty"`   // closed loop: requests without a response, although the generator waited for them after the window; Histogram has their ages, which are lower bounds
-	Late          uint64            `json:"late,omitempty"`         // closed loop: responses after the window that took more than twice as long as any in it; Histogram has their latencies, Requests not
-	Waited        float64           `json:"wait_seconds,omitempty"` // of the window in which the generator's thread was ready to run and another one had its CPU; 0 if the kernel does not count them
+	Late          uint64            `json:"late,omitempty"`         // closed loop: responses after the window that took more than twice as long as any in it; Histogram includes their latencies, Requests does not
+	Waited        float64           `json:"wait_seconds,omitempty"` // seconds of the window in which the generator's thread was ready to run while another one had its CPU; 0 if the kernel does not count them
 	BytesIn       uint64            `json:"bytes_in"`
 	BytesOut      uint64            `json:"bytes_out"`
 	Histogram     string            `json:"hdr"`         // HdrHistogram V2 compressed, base64; nanoseconds. Open loop: the response times of the arrivals due in the window
@@ -21,12 +21,12 @@ type Result struct {
 	Answered      uint64            `json:"answered"`                // complete responses, right or wrong, since the process began
 	Open          *Open             `json:"open,omitempty"`          // open loop only
 	InFlight      float64           `json:"in_flight,omitempty"`     // requests sent and not answered, on average over the window; not of subscribers
-	InFlightMax   uint64            `json:"in_flight_max,omitempty"` // and at most; of several generators the sum of that of each
+	InFlightMax   uint64            `json:"in_flight_max,omitempty"` // the maximum; of several generators the sum of theirs
 	Held          int               `json:"held,omitempty"`          // idle connections still open when the window ended, of Spec.Idle
 	Steal         float64           `json:"steal,omitempty"`         // share of the CPUs' time that the hypervisor took; set by the process that monitors the CPUs
 	Foreign       *float64          `json:"foreign,omitempty"`       // share of the CPUs' time used by processes that are not part of the run; nil: unknown
 	Cut           bool              `json:"cut,omitempty"`           // the window is shorter than requested: the run was cancelled, or given up
-	GaveUp        string            `json:"gave_up,omitempty"`       // why the run was given up; empty: it was not
+	GaveUp        string            `json:"gave_up,omitempty"`       // why the run gave up; empty: it did not
 	Gone          []int             `json:"gone,omitempty"`          // ServerPIDs of processes that ended: their CPU time is counted until then
 
 	Targets   []Target   `json:"targets,omitempty"` // of a scenario, in its order
@@ -48,7 +48,7 @@ type Step struct {
 	Right      uint64 `json:"right"`      // answered right
 	Failed     uint64 `json:"failed"`     // ended with an error
 	Unfinished uint64 `json:"unfinished"` // without a response when the run ended: their latency is their age then
-	Answered   uint64 `json:"answered"`   // right responses that came within the step, whenever they were due
+	Answered   uint64 `json:"answered"`   // right responses received within the step, whenever they were due
 	Histogram  string `json:"hdr"`        // response times of Right and Unfinished; as Result.Histogram, to two digits with more than 50 steps
 }
 
@@ -63,12 +63,12 @@ type Target struct {
 	Histogram string            `json:"hdr"`              // as Result.Histogram, to two digits, or one with more than 500 targets; arrivals that were never sent belong to no target
 }
 
-// Flow is the result of the iterations of one flow of a scenario: how often a user went
-// through it. An iteration lasts from its first request to the last answer, and counts in the
-// window in which that came; in an open loop it begins when its first request was due.
+// Flow is the result of the iterations of one flow of a scenario. An iteration
+// lasts from its first request to the last answer, and counts in the
+// window in which that arrived; in an open loop it begins when its first request was due.
 type Flow struct {
 	Name       string `json:"name"`
-	Completed  uint64 `json:"completed"`            // the last answer came, whatever checks said of it
+	Completed  uint64 `json:"completed"`            // the last answer arrived, even if it failed a check
 	Aborted    uint64 `json:"aborted,omitempty"`    // an answer was lost, a capture failed, or the user left
 	Unfinished uint64 `json:"unfinished,omitempty"` // under way when the window ended; they have no time
 	Histogram  string `json:"hdr"`                  // of the completed ones, think time included; as Result.Histogram, to two digits
@@ -77,7 +77,7 @@ type Flow struct {
 
 // RampStep is the result of one span of a ramp.
 type RampStep struct {
-	Requests  uint64 `json:"requests"` // right responses that came in it
+	Requests  uint64 `json:"requests"` // right responses received in it
 	Errors    uint64 `json:"errors"`   // counted in it, or within 20 ms of its end
 	Histogram string `json:"hdr"`      // latencies of Requests; as Result.Histogram, to two digits
 }

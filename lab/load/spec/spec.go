@@ -16,7 +16,7 @@ import (
 	"github.com/redline-go/redline/lab/load/scenario/dist"
 )
 
-// Spec describes the load that a generator process is to make. It travels as JSON on the
+// Spec describes the load that a generator process makes. It is sent as JSON on the
 // process's standard input.
 type Spec struct {
 	Addr        string        `json:"addr"`               // host:port of the server, numeric; or UnixPrefix and its socket
@@ -30,9 +30,9 @@ type Spec struct {
 	Window      time.Duration `json:"window"`             // measured time
 	Tick        time.Duration `json:"tick"`               // interval between the points of the time series
 	Timeout     time.Duration `json:"timeout"`            // for connecting, and for one response
-	Requests    uint64        `json:"requests,omitempty"` // after which the window ends, if it has not before: responses and errors of a closed loop, arrivals of an open one; 0: no limit
+	Requests    uint64        `json:"requests,omitempty"` // after which the window ends, unless Window is over earlier: responses and errors of a closed loop, arrivals of an open one; 0: no limit
 	Arrivals    *arrive.Plan  `json:"arrivals"`           // of an open loop, from the start of the window on; nil: a closed loop
-	Ramp        *arrive.Ramp  `json:"ramp,omitempty"`     // of a closed loop: how many of the Connections take part, from the start of the window on; nil: all
+	Ramp        *arrive.Ramp  `json:"ramp,omitempty"`     // of a closed loop: how many of the Connections are active, from the start of the window on; nil: all
 	Congestion  string        `json:"congestion"`         // TCP congestion control of the sockets; empty leaves the default
 	ServerPIDs  []int         `json:"server_pids"`        // processes whose CPU time is read at both ends of the window and every tick
 
@@ -40,7 +40,7 @@ type Spec struct {
 	PerConnection int       `json:"requests_per_connection,omitempty"` // responses after which a connection is replaced by a new one; 0: never
 	ConnectRate   float64   `json:"connect_rate,omitempty"`            // limit on new connections a second; 0: no limit
 	Sources       []string  `json:"sources,omitempty"`                 // source addresses, see sock.ParseSources; empty: the kernel's choice
-	Slow          Slow      `json:"slow,omitzero"`                     // connections that read or write more slowly than they could
+	Slow          Slow      `json:"slow,omitzero"`                     // connections with a limited rate of reading or writing
 	TLS           *TLS      `json:"tls,omitempty"`                     // nil: no TLS
 	HTTP2         bool      `json:"http2,omitempty"`                   // HTTP/2 instead of HTTP/1.1; without TLS by prior knowledge (RFC 9113, section 3.3)
 	Streams       int       `json:"streams,omitempty"`                 // HTTP/2: requests in flight or subscribers on a connection, at least 1
@@ -123,8 +123,8 @@ type TLS struct {
 	Resume     bool   `json:"resume,omitempty"`      // resume sessions: the server signs only for the first connection
 	Roots      []byte `json:"roots,omitempty"`       // trusted certificates, PEM; empty: those of the system
 
-	Certificate []byte `json:"certificate,omitempty"` // of the client, and those between it and who the server trusts, PEM; empty: none
-	Key         []byte `json:"key,omitempty"`         // its private key, PEM; in no result
+	Certificate []byte `json:"certificate,omitempty"` // of the client, with the intermediate ones, PEM; empty: none
+	Key         []byte `json:"key,omitempty"`         // its private key, PEM; no result contains it
 }
 
 // Pool returns the certificates to trust; nil: those of the system.
@@ -139,11 +139,11 @@ func (t *TLS) Pool() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// UnixPrefix is what Spec.Addr begins with if the server listens on a Unix socket. Its path
+// UnixPrefix is the prefix of Spec.Addr if the server listens on a Unix socket. The path
 // follows, or @ and the name of an abstract socket.
 const UnixPrefix = "unix:"
 
-// Scheme returns the scheme of the URLs that such connections are for.
+// Scheme returns the scheme of the URLs of such connections.
 func (s *Spec) Scheme() string {
 	if s.TLS != nil {
 		return "https"
@@ -151,8 +151,8 @@ func (s *Spec) Scheme() string {
 	return "http"
 }
 
-// Places is how many requests may be in flight, without pipelining; with Listen, how many
-// subscribers there are.
+// Places returns how many requests may be in flight without pipelining; with Listen, the
+// number of subscribers.
 func (s *Spec) Places() int { return s.Connections * max(s.Streams, 1) }
 
 // DefaultMaxBody is the limit if Spec.MaxBody is 0.
@@ -167,7 +167,7 @@ func (s *Spec) Validate() error {
 	case len(s.Request) == 0 && s.Scenario == nil:
 		return errors.New("spec: request is empty")
 	case len(s.Request) > 0 && s.Scenario != nil:
-		return errors.New("spec: a request beside a scenario")
+		return errors.New("spec: a request and a scenario")
 	case len(s.More) > 0 && (s.Scenario != nil || s.Listen != nil || s.HTTP2):
 		return errors.New("spec: more requests with a scenario, subscribers or HTTP/2")
 	case slices.ContainsFunc(s.More, func(r []byte) bool { return len(r) == 0 }):
@@ -220,7 +220,7 @@ func (s *Spec) Validate() error {
 func (s *Spec) validateRamp() error {
 	switch {
 	case s.Arrivals != nil || s.Idle || s.Listen != nil:
-		return errors.New("it is one of a closed loop")
+		return errors.New("it requires a closed loop")
 	case s.Ramp.Most() > s.Connections:
 		return fmt.Errorf("up to %d of %d connections", s.Ramp.Most(), s.Connections)
 	}
@@ -246,8 +246,8 @@ func (s *Spec) validateConnections() error {
 	return nil
 }
 
-// validateRequests validates the limit on requests. Those that are under way when the window
-// begins are part of it.
+// validateRequests validates the limit on requests, which includes those under way when the
+// window begins.
 func (s *Spec) validateRequests() error {
 	under := uint64(s.Places()) * uint64(s.Pipeline)
 	switch {
@@ -259,7 +259,7 @@ func (s *Spec) validateRequests() error {
 	return nil
 }
 
-// maxStreams is how many requests may be in flight on a connection of HTTP/2.
+// maxStreams is the limit on requests in flight on an HTTP/2 connection.
 const maxStreams = 4096
 
 // validateProtocol validates the options of TLS and HTTP/2.

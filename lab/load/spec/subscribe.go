@@ -11,7 +11,7 @@ import (
 const NeverRetry = time.Duration(-1)
 
 // Subscribe describes the records of streams, and what a subscriber does when its stream
-// ends. It travels as JSON in the order to a generator's process.
+// ends. It is sent as JSON in the Spec.
 type Subscribe struct {
 	Format string        `json:"format"`          // events, lines, length4 or varint, see sse.Format
 	Limit  int           `json:"limit,omitempty"` // bytes of a record; 0: 1 MiB
@@ -78,13 +78,13 @@ func (c *Subscribe) Stream() (*sse.Stream, error) {
 	return sse.NewStream(of)
 }
 
-// Subscribed is the result of the subscribers in a window, in addition to what all loads
-// have.
+// Subscribed is the result of the subscribers in a window, in addition to the results of all
+// loads.
 type Subscribed struct {
 	Subscribers int     `json:"subscribers"`       // as requested
 	Standing    int     `json:"standing"`          // connected at the end of the window
 	Lowest      int     `json:"lowest_standing"`   // minimum of Standing in the window; of merged results the sum of the minimums, which is a lower bound
-	Endless     int     `json:"endless"`           // at the end of the window within a record that exceeds the limit
+	Endless     int     `json:"endless"`           // at the end of the window inside a record that exceeds the limit
 	Quiet       int     `json:"quiet"`             // connected, and without an event in the window
 	Silence     float64 `json:"silence_seconds"`   // longest time without an event at the end, of the subscribers connected at the end; at most the window's length for one that never had an event
 	Connect     float64 `json:"connect_seconds"`   // until all were connected, or no more connected

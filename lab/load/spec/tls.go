@@ -15,12 +15,12 @@ var (
 	ErrNoCertificate = errors.New("there is no certificate in it")
 	ErrNoKey         = errors.New("there is no private key in it")
 	ErrEncryptedKey  = errors.New("the private key is encrypted")
-	ErrOtherKey      = errors.New("the private key is not that of the certificate")
+	ErrOtherKey      = errors.New("the private key does not belong to the certificate")
 )
 
-// Identity returns the certificate to show to a server that demands one, with its key; nil:
-// none. The error is one of the above, or says that the certificate is not valid now, or
-// what of it cannot be read. It holds nothing of the key.
+// Identity returns the client certificate with its key; nil: none. The error is one of the
+// above, or reports that the certificate is not valid now or cannot be parsed. It contains
+// no part of the key.
 func (t *TLS) Identity(now time.Time) (*tls.Certificate, error) {
 	if len(t.Certificate) == 0 && len(t.Key) == 0 {
 		return nil, nil
@@ -37,7 +37,7 @@ func (t *TLS) Identity(now time.Time) (*tls.Certificate, error) {
 	pair, err := tls.X509KeyPair(t.Certificate, t.Key)
 	switch {
 	case err == nil:
-	case strings.Contains(err.Error(), "does not match"): // crypto/tls has no type for it
+	case strings.Contains(err.Error(), "does not match"): // crypto/tls has no error type for it
 		return nil, ErrOtherKey
 	default:
 		return nil, err
@@ -48,7 +48,7 @@ func (t *TLS) Identity(now time.Time) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// block returns the first block of a PEM text that is wanted; nil: there is none.
+// block returns the first wanted block of a PEM text; nil: there is none.
 func block(text []byte, wanted func(*pem.Block) bool) *pem.Block {
 	for b, rest := pem.Decode(text); b != nil; b, rest = pem.Decode(rest) {
 		if wanted(b) {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// pairOf makes a certificate of a time, and its key, PEM.
+// pairOf returns a certificate with a period of validity, and its key, PEM.
 func pairOf(t *testing.T, from, to time.Time) (cert, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -222,7 +222,7 @@ func (d *Dist) Set(text string) error {
 // Type returns the name of the value's type in a flag's help text.
 func (d *Dist) Type() string { return "distribution" }
 
-// MarshalText returns the distribution as written.
+// MarshalText returns the text of the distribution as written.
 func (d Dist) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText is [Dist.Set].

@@ -43,7 +43,7 @@ func TestDraw(t *testing.T) {
 		if d.String() != tt.text || math.Abs(float64(d.Mean())-tt.mean) > 1 {
 			t.Errorf("%s: %s, mean %v", tt.text, d.String(), d.Mean())
 		}
-		// Virtual draws with a fixed seed: what holds once always holds.
+		// The seed is fixed, so the result is always the same.
 		r := rand.New(rand.NewPCG(1, 2))
 		const n = 100_000
 		draws := make([]float64, n)

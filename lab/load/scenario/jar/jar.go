@@ -1,5 +1,5 @@
 // Package jar keeps the cookies of one user of a scenario, as browsers do (RFC 6265): by
-// domain and path, until they expire, and over TLS alone if the server says so.
+// domain and path, until they expire, and only over TLS if the server requires it.
 package jar
 
 import (
@@ -9,7 +9,7 @@ import (
 )
 
 // maxAnswer is how many cookies one answer may set, and maxSent how many bytes of cookies a
-// request has: RFC 6265, section 6.1, wants 50 of 4096 bytes from browsers.
+// request may have: RFC 6265, section 6.1, requires 50 of 4096 bytes from browsers.
 const (
 	maxAnswer = 50
 	maxSent   = 64 << 10
@@ -35,12 +35,12 @@ func (j *Jar) Clear() {
 	j.at = nil
 }
 
-// AppendTo appends the cookies of a request to dst, as the field Cookie has them: name=value,
-// divided by semicolons. There may be none. What Keep gets next is of the answer to it.
-// target is path and query of the request.
+// AppendTo appends the cookies of a request to dst in the format of the field Cookie:
+// name=value, separated by semicolons. There may be none. The next Keep is for the answer to
+// this request. target is path and query of the request.
 func (j *Jar) AppendTo(dst []byte, scheme, host string, target []byte) []byte {
 	u, err := url.ParseRequestURI(string(target))
-	if err != nil { // it is sent all the same, and has the cookies of the whole server
+	if err != nil { // it is still sent, with the cookies of the whole server
 		u = &url.URL{Path: "/"}
 	}
 	u.Scheme, u.Host = scheme, host
@@ -58,15 +58,15 @@ func (j *Jar) AppendTo(dst []byte, scheme, host string, target []byte) []byte {
 	return dst
 }
 
-// Take takes a field Set-Cookie of the answer to the last request. One that is not well
-// formed, or one too many, is ignored, as browsers do.
+// Take parses a field Set-Cookie of the answer to the last request. A malformed field, or one
+// beyond maxAnswer, is ignored, as in browsers.
 func (j *Jar) Take(value []byte) {
 	if c, err := http.ParseSetCookie(string(value)); err == nil && len(j.set) < maxAnswer {
 		j.set = append(j.set, c)
 	}
 }
 
-// Keep keeps what was taken.
+// Keep stores the cookies that Take has parsed.
 func (j *Jar) Keep() {
 	if j.at != nil && len(j.set) > 0 {
 		j.cookies.SetCookies(j.at, j.set)

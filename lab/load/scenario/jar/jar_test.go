@@ -13,7 +13,7 @@ func answer(j *Jar, set ...string) {
 	j.Keep()
 }
 
-// What comes back is decided by RFC 6265.
+// RFC 6265 determines which cookies are sent.
 func TestJar(t *testing.T) {
 	for _, c := range []struct {
 		name, from   string // path of the request that gets set
@@ -57,7 +57,7 @@ func TestJar(t *testing.T) {
 	}
 }
 
-// A server that sets ever more cookies fills neither an answer's list nor a request.
+// The number of cookies is limited for each answer and each request.
 func TestBounds(t *testing.T) {
 	j := New()
 	for n := range 30 {

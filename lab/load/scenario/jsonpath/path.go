@@ -49,7 +49,7 @@ func member(rest string) (step, string, error) {
 		end = len(rest)
 	}
 	if end == 0 {
-		return step{}, "", errors.New("a dot is followed by a name; other names stand in brackets, ['first name'], and wildcards, descents and filters are not supported")
+		return step{}, "", errors.New("a dot is followed by a name; write other names in brackets, ['first name']; wildcards, descents and filters are not supported")
 	}
 	return step{name: rest[:end]}, rest[end:], nil
 }

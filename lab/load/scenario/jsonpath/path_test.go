@@ -153,8 +153,8 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// reference walks with encoding/json, token by token, so that the first of two
-// members of a name counts here too.
+// reference reads with encoding/json, token by token, so that it also uses the first of two
+// members of a name.
 func reference(p Path, doc json.RawMessage) (any, bool) {
 	for _, s := range p.steps {
 		dec := json.NewDecoder(strings.NewReader(string(doc)))
