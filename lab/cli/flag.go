@@ -46,6 +46,8 @@ func wanted(f *pflag.Flag, bad *pflag.InvalidValueError) string {
 		return "write a duration, such as " + as("10s")
 	case "int":
 		return large + "write an integer, such as " + as("5")
+	case "int64":
+		return large + "write an integer, such as " + as("1000")
 	case "uint", "uint64":
 		return large + "write an integer of 0 or more, such as " + as("5")
 	case "float64":

@@ -38,10 +38,14 @@ settings, 4 a run is INVALID and there are limits, none of them broken.`,
   redline compare before.json after.json
   redline compare --threshold 'p99<+10%,cpu<+5%,rate>-3%,errors<+0' before.json after.json`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
+			switch len(args) {
+			case 2:
+				return nil
+			case 1:
+				return cli.Usage("name two runs, such as redline compare before.json after.json; there is 1 argument")
+			default:
 				return cli.Usage("name two runs, such as redline compare before.json after.json; there are %d arguments", len(args))
 			}
-			return nil
 		},
 		RunE: f.run,
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -195,6 +196,35 @@ func TestErrorsHaveNoCredentials(t *testing.T) {
 		code, out, said := loadOf(t, t.Context(), short(args...)...)
 		if code == 0 || said == "" || strings.Contains(out+said, "s3cret") {
 			t.Errorf("%q: exit code %d, %s", args, code, said)
+		}
+	}
+}
+
+// An interrupt before the load is reported as one, whatever step it ends.
+func TestLoadInterruptedBefore(t *testing.T) {
+	for name, waits := range map[string]string{"before the request": "", "request": "/hello", "export": "/v1/metrics"} {
+		for kind, flags := range oneAndTwo {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+					if r.URL.Path == waits {
+						_, _ = io.Copy(io.Discard, r.Body) // the server sees the end of the client after the body
+						cancel()
+						<-r.Context().Done()
+						return
+					}
+					hello(w, r, n)
+				})
+				if waits == "" {
+					cancel()
+				}
+				args := append(slices.Clone(flags), "--export", "otlp="+strings.TrimSuffix(url, "/hello"), "--json", "-", url)
+				code, out, said := loadOf(t, ctx, args...)
+				if code != 130 || out != "" || said != "redline: interrupted before the load began\n" {
+					t.Errorf("exit code %d, %q, %q", code, out, said)
+				}
+			})
 		}
 	}
 }

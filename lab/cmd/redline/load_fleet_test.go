@@ -293,7 +293,7 @@ func TestLoadWorkersUsage(t *testing.T) {
 	const url = "http://127.0.0.1:1/"
 	for _, c := range []struct{ args, want string }{
 		{"--workers 0", "--workers 0: want at least 1"},
-		{"--workers 5 -c 4", "want at least one for each worker, as --connections 5"},
+		{"--workers 5 -c 4", "want at least one connection for each worker, as --connections 5"},
 		{"-c 100000000", "write --workers "},
 		{"--workers 2 --try", "--try sends each request once, from this process"},
 		{"--workers 2 --cpu 0,1,2", "--cpu 0,1,2: a generator is one thread"},

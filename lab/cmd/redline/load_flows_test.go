@@ -142,7 +142,7 @@ func TestLoadRampUsage(t *testing.T) {
 		{[]string{"--ramp", "1s:5", "--find", "p99<1s", url}, "and --find makes an open one"},
 		{[]string{"--ramp", "1s:5", "--sse", url}, "--ramp is for requests, and --sse for subscribers"},
 		{[]string{"--ramp", "1s:5", "--try", url}, "--ramp with --try: --try measures nothing"},
-		{[]string{"--ramp", "1s:5", "--workers", "6", url}, "--workers 6: there are 5 connections"},
+		{[]string{"--ramp", "1s:5", "--workers", "6", url}, "--workers 6 and --connections 5: want at least one connection for each worker"},
 		{[]string{"--ramp", "1s:5", "--slow-connections", "6", "--slow-read", "1KiB", url}, "--slow-connections 6: want 1 to 5"},
 	} {
 		if code, _, said := loadOf(t, t.Context(), c.args...); code != 2 || !strings.Contains(said, c.want) {

@@ -5,9 +5,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/redline-go/redline/lab/load/command"
+	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -19,6 +24,7 @@ func TestLoadRequestsUsage(t *testing.T) {
 	}{
 		{[]string{"-n", "0"}, "--requests 0: want at least 1"},
 		{[]string{"-n", "-5"}, "--requests -5: want at least 1"},
+		{[]string{"-n", "1k"}, "--requests 1k: write an integer, such as 1000"},
 		{[]string{"-n", "10", "--find", "p99<1s"}, "--requests and --find: a search tries rates"},
 		{[]string{"-n", "10", "-c", "11"}, "--requests 10: 11 connections would not all get one; write --connections 10 or less"},
 		{[]string{"-n", "100", "-c", "10", "--pipeline", "16", "--warmup", "1s"}, "--requests 100: 160 are under way when the warm-up ends"},
@@ -83,5 +89,32 @@ func TestLoadRequests(t *testing.T) {
 	_, out, said := loadOf(t, t.Context(), "-n", "1000000000", "-d", "200ms", "--allow-invalid", "--json", "-", url)
 	if d := documentOf(t, out); d.Seconds > 60 || !strings.Contains(said, "of 1000000000 requests") || len(d.Notes) == 0 {
 		t.Errorf("%v s, notes %v; %s", d.Seconds, d.Notes, said)
+	}
+}
+
+// The time of a window that ends after N requests is the measured one, also when a worker is lost.
+func TestLoadRequestsWorkerKilled(t *testing.T) {
+	var killed error
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
+		if n == 400 {
+			if pids := workersOf(t); len(pids) == 2 {
+				killed = syscall.Kill(pids[1], syscall.SIGKILL)
+			} else {
+				killed = fmt.Errorf("workers %v", pids)
+			}
+		}
+		time.Sleep(4 * time.Millisecond)
+		hello(w, r, n)
+	})
+	code, out, said := loadOf(t, t.Context(), "-n", "1000", "--workers", "2", "-c", "2", "--json", "-", url)
+	d := documentOf(t, out)
+	if killed != nil || code != command.ExitInvalid || !strings.Contains(said, " was lost ") {
+		t.Fatalf("%v; exit code %d, %s", killed, code, said)
+	}
+	if want := "the window was over after " + report.Seconds(d.Seconds) + " with "; !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.HasPrefix(n, want) }) {
+		t.Errorf("no %q in %q", want, d.Notes)
+	}
+	if strings.Contains(said, "1h0m0s") {
+		t.Errorf("the maximum in %s", said)
 	}
 }

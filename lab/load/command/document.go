@@ -106,7 +106,7 @@ func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, 
 		}
 	}
 	if n := result.Requests + results.CountErrors(result.Errors); arrivals == nil && n < d.Config.Requests && !result.Cut {
-		d.Notes = append(d.Notes, fmt.Sprintf("the window was over after %v with %d of %d requests", p.duration, n, d.Config.Requests))
+		d.Notes = append(d.Notes, fmt.Sprintf("the window was over after %s with %d of %d requests", report.Seconds(result.Seconds), n, d.Config.Requests))
 	}
 	d.Ask(arrivals)
 	if err := d.Fill(result, target, thresholds); err != nil {
@@ -191,7 +191,7 @@ func (p *plan) exit(ctx context.Context, d *present.Document, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		if d == nil {
-			fmt.Fprintln(os.Stderr, "redline:", errInterrupted)
+			return interrupted(errInterrupted)
 		}
 		return cli.ExitCode(130)
 	case err != nil:

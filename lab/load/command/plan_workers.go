@@ -50,7 +50,7 @@ func (p *plan) checkFleet() error {
 	case p.workers < 1:
 		return fmt.Errorf("--workers %d: want at least 1", p.workers)
 	case p.flags.connections < p.workers:
-		return fmt.Errorf("--workers %d: there are %d connections; want at least one for each worker, as --connections %d", p.workers, p.flags.connections, p.workers)
+		return fmt.Errorf("--workers %d and --connections %d: want at least one connection for each worker, as --connections %d", p.workers, p.flags.connections, p.workers)
 	}
 	if p.flags.users.try && (p.workers > 1 || p.flags.fleet.bus != "" || p.flags.kube.kubernetes) {
 		return errors.New("--try sends each request once, from this process: leave out --workers, --bus and --kubernetes, or --try")

@@ -25,8 +25,12 @@ import (
 	"github.com/redline-go/redline/lab/spawn"
 )
 
-// errInterrupted ends a run that had not measured anything yet.
-var errInterrupted = errors.New("interrupted before anything was measured")
+// errInterrupted ends a run that had not measured anything yet, and errEarly one whose load had
+// not begun.
+var (
+	errInterrupted = errors.New("interrupted before anything was measured")
+	errEarly       = errors.New("interrupted before the load began")
+)
 
 // session holds the resources of the runs of a plan on this machine. There is one run, or many
 // with --find.
@@ -57,14 +61,11 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	case plan.flags.kube.kubernetes && !plan.flags.kube.apply:
 		return plan.writeManifests(c, rawURL)
 	}
-	machine := machine.Fingerprint(".")
-	server, err := plan.findServer(c.Context())
-	if err != nil {
-		return err
-	}
-	s := &session{plan: plan, server: server, machine: machine, screen: cli.ScreenOf(c, c.ErrOrStderr())}
+	s := &session{plan: plan, machine: machine.Fingerprint("."), screen: cli.ScreenOf(c, c.ErrOrStderr())}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.open(c.Context(), c.ErrOrStderr()); err != nil {
+	if err := s.open(c.Context(), c.ErrOrStderr()); c.Context().Err() != nil {
+		return interrupted(errEarly) // err is a consequence
+	} else if err != nil {
 		return err
 	}
 	doc, err := s.measure(c.Context())
@@ -79,8 +80,17 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	return plan.exit(c.Context(), doc, err)
 }
 
-// open prepares the runs. The caller calls close, also after an error.
+// interrupted prints how far an interrupted run was, and returns its exit code.
+func interrupted(when error) error {
+	fmt.Fprintln(os.Stderr, "redline:", when)
+	return cli.ExitCode(130)
+}
+
+// open finds the server and prepares the runs. The caller calls close, also after an error.
 func (s *session) open(ctx context.Context, live io.Writer) (err error) {
+	if s.server, err = s.plan.findServer(ctx); err != nil {
+		return err
+	}
 	if s.exe, err = os.Executable(); err != nil {
 		return err
 	}

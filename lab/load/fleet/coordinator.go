@@ -13,6 +13,7 @@ import (
 type Plan struct {
 	Orders   []Order       // one for each worker
 	Window   time.Duration // measured time, equal to that of the specifications
+	Counted  bool          // Window is a maximum: it ends after a number of requests
 	Tick     time.Duration // interval of the points of the common series
 	OnPoint  func(Point)   // called with each point once all remaining workers have passed it; may be nil
 	OnMoment func(Moment)  // called at the moments of the run; may be nil

@@ -250,12 +250,12 @@ func (c *coordinator) judge(o *Outcome) {
 			continue
 		}
 		whole := o.Seconds
-		if !c.cut {
+		if !c.cut && !c.plan.Counted {
 			whole = max(whole, c.plan.Window.Seconds())
 		}
 		part := w.share.Fraction * max(0, 1-p.Seconds/whole)
 		o.Lost += part
-		p.Lost = c.lossText(w, p, part)
+		p.Lost = c.lossText(w, p, part, whole)
 		fail("%s", p.Lost)
 	}
 	if o.Seconds > 0 {
@@ -275,11 +275,13 @@ func (c *coordinator) losses() string {
 	return strings.Join(list, "; ")
 }
 
-// lossText describes the loss of a worker.
-func (c *coordinator) lossText(w *member, p *Part, part float64) string {
+// lossText describes the loss of a worker: part of the planned load, in a window of whole seconds.
+func (c *coordinator) lossText(w *member, p *Part, part, whole float64) string {
 	var when string
 	since := func(from int64) float64 { return float64(w.lost.at-from) / 1e9 }
 	switch {
+	case w.window != 0 && c.plan.Counted:
+		when = fmt.Sprintf("%.2f s into the window of %.2f s", max(0, since(w.window)), whole)
 	case w.window != 0:
 		when = fmt.Sprintf("%.2f s into the window of %v", max(0, since(w.window)), c.plan.Window)
 	default:

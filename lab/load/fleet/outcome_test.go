@@ -117,6 +117,22 @@ func TestWorkerLostHalfWay(t *testing.T) {
 	}
 }
 
+// TestWorkerLostCounted: if the window ends after a number of requests, its planned length is only
+// a maximum, and the loss is a share of the measured one.
+func TestWorkerLostCounted(t *testing.T) {
+	r := newRig(t, 4, 1000, time.Hour)
+	r.plan.Counted = true
+	r.loseHalfWay(2, true)
+	o, err := r.outcome()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "was lost 5.00 s into the window of 10.00 s: it stopped responding. 12.5 % of the planned load"
+	if len(o.Failures) != 1 || !strings.Contains(o.Failures[0], want) {
+		t.Errorf("failures %q, want %q", o.Failures, want)
+	}
+}
+
 // loseHalfWay simulates ten seconds, of which one worker reports five, and returns the
 // expected distribution of latencies.
 func (r rig) loseHalfWay(lost int, withHistograms bool) *hdrhistogram.Histogram {
