@@ -14,7 +14,7 @@ const removed = "REDACTED"
 var (
 	// secret matches names of header fields, query parameters and flags whose values are
 	// credentials.
-	secret = regexp.MustCompile(`(?i)auth|cookie|token|secret|key|pass|pwd|session|credential|signature|jwt|^sig$|^code$`)
+	secret = regexp.MustCompile(`(?i)auth|cookie|token|secret|key|pass|pwd|session|credential|signature|jwt|^sig$|^sid$|^code$`)
 
 	password  = regexp.MustCompile(`(://[^/\s:@"']*:)[^/\s@"']*@`)
 	parameter = regexp.MustCompile(`[?&#]([^=&\s"'#?]+)=([^&\s"'#]*)`)

@@ -100,6 +100,9 @@ func errorShare(d *present.Document) *float64 {
 
 // meanRSS returns the mean resident set size of the server over the window.
 func meanRSS(d *present.Document) *float64 {
+	if d.Server == nil || len(d.Server.Ended) > 0 {
+		return nil
+	}
 	sum, n := 0.0, 0.0
 	for _, s := range sliced(d) {
 		if s.rss > 0 {

@@ -20,6 +20,7 @@ import (
 
 // how describes a generated run.
 type how struct {
+	ended   bool // the server did, during the run
 	seed    uint64
 	slices  int
 	slower  float64 // factor of the latencies; 0: 1
@@ -87,6 +88,9 @@ func runOf(t *testing.T, h how) *present.Document {
 	if d.Latency, err = results.NewLatency(all); err != nil {
 		t.Fatal(err)
 	}
+	if h.ended {
+		d.Server.Ended, d.Server.CPU.PerRequestUs = []int{7}, 0
+	}
 	return d
 }
 
@@ -126,6 +130,7 @@ func TestCompare(t *testing.T) {
 		{"errors", how{seed: 1, slices: 50}, how{seed: 2, slices: 50, errors: 3}, all(None, map[string]string{"errors": Worse})},
 		{"no more errors", how{seed: 1, slices: 50, errors: 3}, how{seed: 2, slices: 50}, all(None, map[string]string{"errors": Better})},
 		{"servers unseen", how{seed: 1, slices: 50, blind: true}, how{seed: 2, slices: 50}, all(None, unseen)},
+		{"a server that ended", how{seed: 1, slices: 50}, how{seed: 2, slices: 50, ended: true}, all(None, unseen)},
 		{"too short", how{seed: 1, slices: 10}, how{seed: 2, slices: 100, slower: 3}, all(Short, nil)},
 		{"not one answer", how{seed: 1, slices: 50}, how{seed: 2, slices: 50, silent: true}, map[string]string{
 			"rate": Unknown, "p50": Unknown, "p90": Unknown, "p95": Unknown, "p99": Unknown, "errors": Unknown, "cpu": Unknown, "rss": None,

@@ -115,7 +115,11 @@ func figures(d *present.Document) []figure {
 			figure{Name: "Gap p99", Text: report.Quantile(t.Gap.P99, " ")}, figure{Name: "Missed", Text: fmt.Sprint(t.Missed), Small: fmt.Sprintf("%d duplicated", t.Duplicated)})
 	}
 	if v := d.Server; v != nil {
-		list = append(list, figure{Name: "Server CPU", Text: report.Micros(v.CPU.PerRequestUs, " "), Small: fmt.Sprintf("a %s; %s of its CPUs", unit(d), report.Percent(v.CPU.Utilisation))},
+		each := "–"
+		if len(v.Ended) == 0 {
+			each = report.Micros(v.CPU.PerRequestUs, " ")
+		}
+		list = append(list, figure{Name: "Server CPU", Text: each, Small: fmt.Sprintf("a %s; %s of its CPUs", unit(d), report.Percent(v.CPU.Utilisation))},
 			figure{Name: "Server memory", Text: report.Bytes(float64(v.Memory.RSSPeakBytes), " "), Small: "resident, at most"})
 	}
 	if r := d.Runtime; r != nil && !r.Restarted && r.AllocsPerRequest > 0 {

@@ -119,6 +119,7 @@ type Server struct {
 	CPU     results.CPU     `json:"cpu"`
 	Memory  results.Memory  `json:"memory"`
 	Process results.Process `json:"process"`
+	Ended   []int           `json:"ended_pids,omitempty"` // of PIDs, those that ended during the run: CPU per request is then unknown, and 0
 }
 
 // Fill adds the generator's result to d, whose other fields are set, and judges it: the
@@ -159,6 +160,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 		d.fillServer(r)
 	}
 	if len(r.Gone) > 0 {
+		d.Server.Ended = r.Gone
 		d.Notes = append(d.Notes, fmt.Sprintf("these processes of the server ended: %s; CPU time and memory include them until then, and no process that replaced them", words(r.Gone)))
 	}
 	d.ChoosePercents(d.Config.Percentiles)
@@ -211,7 +213,7 @@ func (d *Document) fillServer(r *spec.Result) {
 	cpu := &d.Server.CPU
 	cpu.UserSeconds, cpu.SysSeconds = r.ServerUser, r.ServerSys
 	cpu.Utilisation = r.ServerCPU / r.Seconds / float64(max(d.Server.CPUs, 1))
-	if r.Requests > 0 {
+	if r.Requests > 0 && len(r.Gone) == 0 { // others may have answered in place of those that ended
 		cpu.PerRequestUs = r.ServerCPU / float64(r.Requests) * 1e6
 	}
 }

@@ -41,12 +41,16 @@ func (d *Document) FillSteps(plan *arrive.Plan, window time.Duration, counts []s
 		return nil
 	}
 	list := plan.Steps(window)
+	short := d.Partial != "" || d.Config.Requests > 0 // the window may be shorter than planned
+	if d.Config.Requests > 0 && len(counts) < len(list) {
+		list = list[:len(counts)]
+	}
 	if len(list) != len(counts) {
 		return fmt.Errorf("the generator reports %d steps, and the plan has %d: use workers of the same version", len(counts), len(list))
 	}
 	for i, at := range list {
 		from, to := at.From.Seconds(), at.To.Seconds()
-		if d.Partial != "" {
+		if short {
 			to = min(to, d.Seconds)
 		}
 		if to <= from {

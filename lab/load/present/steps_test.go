@@ -1,6 +1,7 @@
 package present
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -59,5 +60,29 @@ func TestStepsCut(t *testing.T) {
 	}
 	if err := d.FillSteps(nil, time.Second, r.Steps); err != nil {
 		t.Error(err)
+	}
+}
+
+// A window that ends after a number of requests has the steps that began in it, over the time
+// that they lasted.
+func TestStepsOfRequests(t *testing.T) {
+	d, plan, r := stagedRun(t)
+	r.Seconds, d.Config.Requests = 2, 2000
+	fill(t, d, r, "errors<100%")
+	if err := d.FillSteps(plan, 10*time.Second, r.Steps[:1]); err != nil {
+		t.Fatal(err)
+	}
+	if s := d.Steps; len(s) != 1 || s[0].To != 2 || s[0].Asked != float64(s[0].Due)/2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// The CPU per request of a server that ended, and was perhaps replaced, is not known.
+func TestServerEnded(t *testing.T) {
+	d, _, r := stagedRun(t)
+	r.Gone = []int{7}
+	fill(t, d, r, "errors<100%")
+	if text := summaryOf(t, d); d.Server.CPU.PerRequestUs != 0 || strings.Contains(text, "a request; RSS") || !strings.Contains(text, "ended during the run") {
+		t.Errorf("%v us a request, %s", d.Server.CPU.PerRequestUs, text)
 	}
 }

@@ -205,10 +205,14 @@ func (s *summary) sides(d *Document) {
 		unit = "an event"
 	}
 	if v := d.Server; v != nil {
-		s.line("server", fmt.Sprintf("CPU %.2f of %s, %s %s; RSS %s, peak %s; %d threads, %d descriptors",
-			v.CPU.Utilisation*float64(max(v.CPUs, 1)), cpus(v.CPUs), report.Micros(v.CPU.PerRequestUs, " "), unit,
-			report.Bytes(float64(v.Memory.RSSFinalBytes), " "), report.Bytes(float64(v.Memory.RSSPeakBytes), " "),
-			v.Process.Threads, v.Process.OpenFiles))
+		text := fmt.Sprintf("CPU %.2f of %s", v.CPU.Utilisation*float64(max(v.CPUs, 1)), cpus(v.CPUs))
+		if len(v.Ended) > 0 {
+			text += fmt.Sprintf("; peak RSS %s; ended during the run", report.Bytes(float64(v.Memory.RSSPeakBytes), " "))
+		} else {
+			text += fmt.Sprintf(", %s %s; RSS %s, peak %s; %d threads, %d descriptors", report.Micros(v.CPU.PerRequestUs, " "), unit,
+				report.Bytes(float64(v.Memory.RSSFinalBytes), " "), report.Bytes(float64(v.Memory.RSSPeakBytes), " "), v.Process.Threads, v.Process.OpenFiles)
+		}
+		s.line("server", text)
 	}
 	s.runtime(d, unit)
 	generator := fmt.Sprintf("CPU %s of its core; steal %s", report.Percent(d.Generator.CPUUtilisation), report.Percent(d.Generator.StealRatio))

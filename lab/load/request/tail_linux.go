@@ -5,6 +5,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 )
 
@@ -76,6 +77,9 @@ func newTail(l *loop) *tail {
 // wait waits for the answers, and then returns the completed distributions to the loop.
 func (t *tail) wait(step func() error, cut bool) error {
 	patience := min(max(t.limit, int64(minPatience)), int64(t.spec.Timeout))
+	if t.spec.Slow != (spec.Slow{}) { // an answer takes as long as the client makes it
+		patience = int64(t.spec.Timeout)
+	}
 	if cut {
 		patience = min(patience, int64(cutFor))
 	}
