@@ -58,7 +58,7 @@ func unknown(root *cobra.Command, verb string) error {
 		}
 		names = append(names, c.Name())
 	}
-	if name := nearest(strings.ToLower(verb), names); name != "" {
+	if name := Nearest(strings.ToLower(verb), names); name != "" {
 		return Usage("unknown command %q; did you mean %s? See redline --help", verb, name)
 	}
 	return Usage("unknown command %q; see redline --help", verb)
@@ -77,12 +77,12 @@ func meant(c *cobra.Command, name string) string {
 			names = append(names, f.Name)
 		}
 	})
-	return nearest(name, names)
+	return Nearest(name, names)
 }
 
-// nearest returns the word of a list that is most like another: the one with the fewest
+// Nearest returns the word of a list that is most like another: the one with the fewest
 // edits, at most one for every three letters. Empty if there is none.
-func nearest(word string, list []string) (found string) {
+func Nearest(word string, list []string) (found string) {
 	best := max(utf8.RuneCountInString(word)/3, 1) + 1
 	for _, w := range list {
 		if n := edits(word, w); n < best {

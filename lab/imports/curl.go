@@ -170,8 +170,12 @@ func (c *curl) option(w string, o curlOption, rest []string) (taken int, err err
 		}
 		value, taken = rest[0], 1
 	}
-	if o.note != "" {
-		c.scenario.note("curl's option %s: %s", w, o.note)
+	note := o.note
+	if o.tell != nil {
+		note = o.tell(value)
+	}
+	if note != "" {
+		c.scenario.note("curl's option %s: %s", w, note)
 	}
 	if o.set == nil {
 		return taken, nil

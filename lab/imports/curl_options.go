@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// curlOption says what an option of curl means for a scenario. Without set and note it makes
-// no difference to the requests.
+// curlOption says what an option of curl means for a scenario. Without set, note and tell it
+// makes no difference to the requests.
 type curlOption struct {
 	value bool // a value follows
 	set   func(c *curl, value string) error
 	note  string
+	tell  func(value string) string // the note for a value
 }
 
 // curlLetters are the options of one letter.
@@ -30,9 +31,6 @@ var curlOptions = func() map[string]curlOption {
 		"insecure":        {note: "give --insecure to redline load"},
 		"location":        {note: "redirects are not followed; import the request for the final URL too"},
 		"http2":           {note: "give --http2 to redline load"},
-		"cacert":          {value: true, note: "give --ca FILE to redline load"},
-		"cert":            {value: true, note: "left out: client certificates are not supported"},
-		"key":             {value: true, note: "left out: client certificates are not supported"},
 		"proxy":           {value: true, note: "left out: the server is loaded directly"},
 		"resolve":         {value: true, note: "left out: give the server's address to redline load as its URL"},
 		"connect-to":      {value: true, note: "left out: give the server's address to redline load as its URL"},
@@ -47,6 +45,9 @@ var curlOptions = func() map[string]curlOption {
 	for name, set := range curlValues {
 		all[name] = curlOption{value: true, set: set}
 	}
+	for name, tell := range curlConnection {
+		all[name] = curlOption{value: true, tell: tell}
+	}
 	for name := range strings.FieldsSeq(`silent show-error verbose include fail fail-early fail-with-body no-buffer buffer remote-name
 		remote-name-all remote-header-name junk-session-cookies progress-bar progress-meter parallel parallel-immediate ipv4 ipv6
 		http1.1 http1.0 tlsv1 tlsv1.0 tlsv1.1 tlsv1.2 tlsv1.3 tcp-nodelay tcp-fastopen keepalive sessionid alpn npn ssl-no-revoke
@@ -58,7 +59,7 @@ var curlOptions = func() map[string]curlOption {
 	}
 	for name := range strings.FieldsSeq(`output write-out dump-header cookie-jar retry retry-delay retry-max-time max-redirs
 		trace trace-ascii stderr output-dir keepalive-time interface local-port ciphers tls13-ciphers tls-max speed-time speed-limit
-		parallel-max cert-type key-type pass proto proto-default proto-redir max-filesize expect100-timeout happy-eyeballs-timeout-ms
+		parallel-max proto proto-default proto-redir max-filesize expect100-timeout happy-eyeballs-timeout-ms
 		dns-servers noproxy proxy-user etag-save rate curves`) {
 		all[name] = curlOption{value: true}
 	}

@@ -82,6 +82,37 @@ func TestCurlSeveral(t *testing.T) {
 	}
 }
 
+// Options of the connection are flags of redline load.
+func TestCurlConnection(t *testing.T) {
+	for options, want := range map[string]string{
+		"--cacert ca.pem":                            "--cacert: give --ca ca.pem to redline load",
+		"--cert c.pem":                               "--cert: give --cert c.pem to redline load",
+		"--key '/etc/my keys/k.pem'":                 "--key: give --key '/etc/my keys/k.pem' to redline load",
+		`--key "it's"`:                               `--key: give --key "it's" to redline load`,
+		`-E 'a\:b\\c.pem:s3cret'`:                    `-E: give --cert 'a:b\c.pem' to redline load, which needs its key without a password`,
+		"--cert c.p12:s3cret --cert-type P12":        "--cert-type: redline load needs PEM: convert the P12",
+		"--key k.der --key-type DER":                 "--key-type: redline load needs PEM: convert the DER",
+		"--cert 'pkcs11:object=a;pin-value=s3cret'":  "--cert: left out: redline load reads certificates and keys from PEM files only",
+		"--key PKCS11:pin-value=s3cret":              "--key: left out: redline load reads",
+		"--pass s3cret":                              "--pass: left out: redline load needs a key without a password",
+		"--unix-socket /run/app.sock":                "--unix-socket: give --unix /run/app.sock to redline load",
+		"--unix-socket @app":                         "--unix-socket: give --unix ./@app to redline load",
+		"--abstract-unix-socket app":                 "--abstract-unix-socket: give --unix @app to redline load",
+		"--unix-socket '' --cert '' --cert-type PEM": "--unix-socket: give --unix '' to redline load",
+	} {
+		s, err := Curl("c.sh", []byte("curl "+options+" http://h/a"), nil)
+		if err != nil {
+			t.Errorf("%s: %v", options, err)
+			continue
+		}
+		equal(t, wires(t, s, Settings{}), lines("GET /a HTTP/1.1", "Host: h", "", ""))
+		noted(t, s, want)
+		if all := strings.Join(s.Notes, "\n"); strings.Contains(all, "s3cret") || strings.Contains(all, "PEM: convert the PEM") {
+			t.Errorf("%s: notes\n%s", options, all)
+		}
+	}
+}
+
 func TestCurlRefused(t *testing.T) {
 	for source, want := range map[string]string{
 		"\ncurl 'http://h/":                       "c.sh:2: ",

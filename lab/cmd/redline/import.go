@@ -43,6 +43,9 @@ or changed is listed on standard error. The requests are not sent: redline load
   redline import vegeta targets.txt | redline load --targets -`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
+				if name := cli.Nearest(strings.ToLower(args[0]), []string{"curl", "har", "openapi", "vegeta"}); name != "" {
+					return cli.Usage("unknown format %q; did you mean %s? See redline import --help", args[0], name)
+				}
 				return cli.Usage("unknown format %q; the formats are curl, har, openapi and vegeta", args[0])
 			}
 			return nil

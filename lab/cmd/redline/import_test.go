@@ -104,6 +104,8 @@ func TestImportUsage(t *testing.T) {
 		want string
 	}{
 		{[]string{"postman", "x"}, 2, `unknown format "postman"; the formats are curl, har, openapi and vegeta`},
+		{[]string{"crul", "x"}, 2, `unknown format "crul"; did you mean curl? See redline import --help`},
+		{[]string{"HRA"}, 2, `unknown format "HRA"; did you mean har? See redline import --help`},
 		{[]string{"har", "a", "b"}, 2, "name one file, such as redline import har FILE; there are 2 arguments"},
 		{[]string{"curl", "--"}, 2, "write a file, or a command after --"},
 		{[]string{"har", "--credentials", "hide", kept}, 2, "--credentials hide: write keep, variables or drop"},

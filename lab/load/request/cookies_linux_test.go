@@ -3,6 +3,7 @@ package request
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -18,6 +19,7 @@ targets:
   - {name: post, method: POST, url: /shop/order, body: "order ${n}"}
   - {name: put, method: PUT, url: /shop/file, body: {size: 100KiB}}
 `
+	const verbatim = `prefs={"a":"q u", "b":"\é"}`
 	for _, h2 := range []bool{false, true} {
 		t.Run(fmt.Sprint("HTTP/2 ", h2), func(t *testing.T) {
 			var mu sync.Mutex
@@ -31,11 +33,12 @@ targets:
 						wrong["a new user has cookies"]++
 					}
 					http.SetCookie(w, &http.Cookie{Name: "session", Value: fmt.Sprint(logins), Path: "/shop"})
+					w.Header().Add("Set-Cookie", verbatim+"; Path=/shop")
 					http.SetCookie(w, &http.Cookie{Name: "elsewhere", Value: "x", Path: "/admin"})
 					return
 				}
 				c, err := r.Cookie("session")
-				if err != nil || len(r.Header["Cookie"]) != 1 {
+				if err != nil || len(r.Header["Cookie"]) != 1 || !strings.Contains(r.Header.Get("Cookie"), verbatim) {
 					wrong[fmt.Sprintf("%s %s: %v", r.Method, r.URL.Path, r.Header["Cookie"])]++
 					return
 				}

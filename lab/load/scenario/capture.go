@@ -1,10 +1,10 @@
 package scenario
 
 import (
-	"bytes"
 	"regexp"
 	"strings"
 
+	"github.com/redline-go/redline/lab/load/scenario/jar"
 	"github.com/redline-go/redline/lab/load/scenario/jsonpath"
 )
 
@@ -75,10 +75,8 @@ func cookie(head []byte, name string) (value []byte, found bool) {
 			return value, found
 		}
 		head = rest
-		pair, _, _ := bytes.Cut(line, []byte(";"))
-		k, v, ok := bytes.Cut(pair, []byte("="))
-		if ok && string(bytes.TrimSpace(k)) == name {
-			value, found = bytes.TrimSpace(v), true
+		if k, v, _, ok := jar.Parse(line); ok && string(k) == name {
+			value, found = v, true
 		}
 	}
 }

@@ -120,7 +120,7 @@ func field(head []byte, name string) (value, rest []byte, ok bool) {
 		if len(line) <= len(name) || line[len(name)] != ':' || !equalFold(line[:len(name)], name) {
 			continue
 		}
-		return bytes.TrimSpace(line[len(name)+1:]), head, true
+		return bytes.Trim(line[len(name)+1:], " \t\r"), head, true
 	}
 	return nil, nil, false
 }

@@ -112,7 +112,7 @@ targets:
 }
 
 func TestCaptures(t *testing.T) {
-	const head = "HTTP/1.1 200 OK\r\nX-Token:  abc \r\nSet-Cookie: a=1; Path=/\r\nset-cookie: sid=old\r\nSet-Cookie: sid=x=y; HttpOnly\r\n\r\n"
+	const head = "HTTP/1.1 200 OK\r\nX-Token:  abc \r\nSet-Cookie: a=1; Path=/\r\nset-cookie: sid=old\r\nSet-Cookie: sid=x=y; HttpOnly\r\nSet-Cookie: u=\u00e9\u00a0\r\n\r\n"
 	const body = `<input value="csrf-1"> {"a`
 	for capture, want := range map[string]string{
 		"{header: x-token}":             "abc",
@@ -122,6 +122,7 @@ func TestCaptures(t *testing.T) {
 		"{cookie: sid}":                 "x=y",
 		"{cookie: a}":                   "1",
 		"{cookie: Path}":                "!",
+		"{cookie: u}":                   "\u00e9\u00a0",
 		"{regexp: 'value=\"([^\"]+)'}":  "csrf-1",
 		"{regexp: 'csrf-\\d'}":          "csrf-1",
 		"{regexp: 'gone'}":              "!",

@@ -3,6 +3,7 @@
 package jar
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -60,10 +61,36 @@ func (j *Jar) AppendTo(dst []byte, scheme, host string, target []byte) []byte {
 
 // Take parses a field Set-Cookie of the answer to the last request. A malformed field, or one
 // beyond maxAnswer, is ignored, as in browsers.
-func (j *Jar) Take(value []byte) {
-	if c, err := http.ParseSetCookie(string(value)); err == nil && len(j.set) < maxAnswer {
-		j.set = append(j.set, c)
+func (j *Jar) Take(field []byte) {
+	name, value, attributes, ok := Parse(field)
+	if !ok || len(j.set) >= maxAnswer {
+		return
 	}
+	// net/http loses quotes, and refuses many names and values that browsers keep: it parses
+	// the attributes only.
+	c, err := http.ParseSetCookie("a=" + string(attributes))
+	if err != nil {
+		return
+	}
+	c.Name, c.Value = string(name), string(value)
+	j.set = append(j.set, c)
+}
+
+// Parse splits a field Set-Cookie as browsers do (RFC 6265, section 5.2): all bytes of the
+// value are kept, quotes too. attributes begins with a semicolon if there are any. ok is false
+// if there is no name, or if the field has control characters other than tabs. The results
+// are parts of field.
+func Parse(field []byte) (name, value, attributes []byte, ok bool) {
+	if bytes.ContainsFunc(field, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+		return nil, nil, nil, false
+	}
+	pair := field
+	if at := bytes.IndexByte(field, ';'); at >= 0 {
+		pair, attributes = field[:at], field[at:]
+	}
+	name, value, ok = bytes.Cut(pair, []byte("="))
+	name, value = bytes.Trim(name, " \t"), bytes.Trim(value, " \t")
+	return name, value, attributes, ok && len(name) > 0
 }
 
 // Keep stores the cookies that Take has parsed.

@@ -36,7 +36,17 @@ func TestJar(t *testing.T) {
 		{"expired", "/", []string{"a=1", "a=1; Max-Age=0"}, "http", "app.example", "/", ""},
 		{"in the past", "/", []string{"a=1", "a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT"}, "http", "app.example", "/", ""},
 		{"in time", "/", []string{"a=1; Max-Age=3600"}, "http", "app.example", "/", "a=1"},
-		{"malformed", "/", []string{"=;", "b=2"}, "http", "app.example", "/", "b=2"},
+		{"malformed", "/", []string{"=;", "x", "=1", " = 1", "b=2"}, "http", "app.example", "/", "b=2"},
+		{"quotes", "/", []string{`e="q u"; Path=/`}, "http", "app.example", "/", `e="q u"`},
+		{"JSON", "/", []string{`prefs={"a":1,"b":2}`}, "http", "app.example", "/", `prefs={"a":1,"b":2}`},
+		{"backslash", "/", []string{`bs=a\b`}, "http", "app.example", "/", `bs=a\b`},
+		{"UTF-8", "/", []string{"u=\u00e9\u00a0; Secure"}, "https", "app.example", "/", "u=\u00e9\u00a0"},
+		{"other bytes", "/", []string{"u=\xff\x80"}, "http", "app.example", "/", "u=\xff\x80"},
+		{"white space", "/", []string{" \te \t=\t a\tb \t; Secure"}, "https", "app.example", "/", "e=a\tb"},
+		{"name", "/", []string{"a b[0]=1"}, "http", "app.example", "/", "a b[0]=1"},
+		{"equal signs", "/", []string{"a==b=="}, "http", "app.example", "/", "a==b=="},
+		{"no value", "/", []string{"a=; Path=/"}, "http", "app.example", "/", "a="},
+		{"control characters", "/", []string{"a=1\x00", "b=\x7f", "c\n=1", "d=1\r", "e=1; Path=/\x1f", "f=1"}, "http", "app.example", "/", "f=1"},
 	} {
 		host := "app.example"
 		if len(c.host) < len(host) {
