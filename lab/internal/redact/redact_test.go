@@ -37,13 +37,13 @@ func TestArgs(t *testing.T) {
 // TestText checks free text, such as that of an error.
 func TestText(t *testing.T) {
 	for in, want := range map[string]string{
-		"GET http://h/p?token=s3cret&a=1 answers with status 404":  "GET http://h/p?token=REDACTED&a=1 answers with status 404",
-		`open "http://ann:s3cret@h/": refused, see http://b:x@c/`:  `open "http://ann:REDACTED@h/": refused, see http://b:REDACTED@c/`,
-		"GET /b?session=s3cret&jwt=s3cret":                         "GET /b?session=REDACTED&jwt=REDACTED",
-		"https://blob/x?sv=1&sig=s3cret&sid=s3cret&pass=s3cret#code=s3cret":   "https://blob/x?sv=1&sig=REDACTED&sid=REDACTED&pass=REDACTED#code=REDACTED",
-		"header Set-Cookie contains s3cret":                        "header Set-Cookie contains REDACTED",
-		"header Content-Type equals text/html, p99<10ms, a=b, x:y": "header Content-Type equals text/html, p99<10ms, a=b, x:y",
-		"user ann@example.org at http://h:80/a@b?q=a%20b":          "user ann@example.org at http://h:80/a@b?q=a%20b",
+		"GET http://h/p?token=s3cret&a=1 answers with status 404":           "GET http://h/p?token=REDACTED&a=1 answers with status 404",
+		`open "http://ann:s3cret@h/": refused, see http://b:x@c/`:           `open "http://ann:REDACTED@h/": refused, see http://b:REDACTED@c/`,
+		"GET /b?session=s3cret&jwt=s3cret":                                  "GET /b?session=REDACTED&jwt=REDACTED",
+		"https://blob/x?sv=1&sig=s3cret&sid=s3cret&pass=s3cret#code=s3cret": "https://blob/x?sv=1&sig=REDACTED&sid=REDACTED&pass=REDACTED#code=REDACTED",
+		"header Set-Cookie contains s3cret":                                 "header Set-Cookie contains REDACTED",
+		"header Content-Type equals text/html, p99<10ms, a=b, x:y":          "header Content-Type equals text/html, p99<10ms, a=b, x:y",
+		"user ann@example.org at http://h:80/a@b?q=a%20b":                   "user ann@example.org at http://h:80/a@b?q=a%20b",
 		"": "",
 	} {
 		if got := Text(in); got != want {
