@@ -100,7 +100,7 @@ func errorShare(d *present.Document) *float64 {
 
 // meanRSS returns the mean resident set size of the server over the window.
 func meanRSS(d *present.Document) *float64 {
-	if d.Server == nil || len(d.Server.Ended) > 0 {
+	if d.Server == nil || d.Server.Gone() {
 		return nil
 	}
 	sum, n := 0.0, 0.0

@@ -116,7 +116,7 @@ func figures(d *present.Document) []figure {
 	}
 	if v := d.Server; v != nil {
 		each := "–"
-		if len(v.Ended) == 0 {
+		if !v.Gone() {
 			each = report.Micros(v.CPU.PerRequestUs, " ")
 		}
 		list = append(list, figure{Name: "Server CPU", Text: each, Small: fmt.Sprintf("a %s; %s of its CPUs", unit(d), report.Percent(v.CPU.Utilisation))},

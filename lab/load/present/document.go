@@ -119,8 +119,12 @@ type Server struct {
 	CPU     results.CPU     `json:"cpu"`
 	Memory  results.Memory  `json:"memory"`
 	Process results.Process `json:"process"`
-	Ended   []int           `json:"ended_pids,omitempty"` // of PIDs, those that ended during the run: CPU per request is then unknown, and 0
+	Ended   []int           `json:"ended_pids,omitempty"` // of PIDs, those that ended during the run
 }
+
+// Gone reports whether all processes of the server ended during the run. What answered after
+// that is unknown, and so are the CPU time per request, which is 0, and the memory.
+func (s *Server) Gone() bool { return len(s.Ended) > 0 && len(s.Ended) >= len(s.PIDs) }
 
 // Fill adds the generator's result to d, whose other fields are set, and judges it: the
 // gates, then the thresholds.
@@ -157,10 +161,10 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 		d.Notes = append(d.Notes, d.Stream.seenNotes()...)
 	}
 	if d.Server != nil {
+		d.Server.Ended = r.Gone
 		d.fillServer(r)
 	}
 	if len(r.Gone) > 0 {
-		d.Server.Ended = r.Gone
 		d.Notes = append(d.Notes, fmt.Sprintf("these processes of the server ended: %s; CPU time and memory include them until then, and no process that replaced them", words(r.Gone)))
 	}
 	d.ChoosePercents(d.Config.Percentiles)
@@ -213,7 +217,7 @@ func (d *Document) fillServer(r *spec.Result) {
 	cpu := &d.Server.CPU
 	cpu.UserSeconds, cpu.SysSeconds = r.ServerUser, r.ServerSys
 	cpu.Utilisation = r.ServerCPU / r.Seconds / float64(max(d.Server.CPUs, 1))
-	if r.Requests > 0 && len(r.Gone) == 0 { // others may have answered in place of those that ended
+	if r.Requests > 0 && !d.Server.Gone() {
 		cpu.PerRequestUs = r.ServerCPU / float64(r.Requests) * 1e6
 	}
 }

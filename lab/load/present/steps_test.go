@@ -80,7 +80,7 @@ func TestStepsOfRequests(t *testing.T) {
 // The CPU per request of a server that ended, and was perhaps replaced, is not known.
 func TestServerEnded(t *testing.T) {
 	d, _, r := stagedRun(t)
-	r.Gone = []int{7}
+	r.Gone = []int{d.Server.PIDs[0]}
 	fill(t, d, r, "errors<100%")
 	if text := summaryOf(t, d); d.Server.CPU.PerRequestUs != 0 || strings.Contains(text, "a request; RSS") || !strings.Contains(text, "ended during the run") {
 		t.Errorf("%v us a request, %s", d.Server.CPU.PerRequestUs, text)

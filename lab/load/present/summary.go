@@ -206,7 +206,7 @@ func (s *summary) sides(d *Document) {
 	}
 	if v := d.Server; v != nil {
 		text := fmt.Sprintf("CPU %.2f of %s", v.CPU.Utilisation*float64(max(v.CPUs, 1)), cpus(v.CPUs))
-		if len(v.Ended) > 0 {
+		if v.Gone() {
 			text += fmt.Sprintf("; peak RSS %s; ended during the run", report.Bytes(float64(v.Memory.RSSPeakBytes), " "))
 		} else {
 			text += fmt.Sprintf(", %s %s; RSS %s, peak %s; %d threads, %d descriptors", report.Micros(v.CPU.PerRequestUs, " "), unit,
