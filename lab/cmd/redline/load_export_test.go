@@ -64,30 +64,37 @@ func equal(t *testing.T, where string, got map[string]float64, d *present.Docume
 
 // All receivers get the figures of the document, for every kind of load.
 func TestLoadExport(t *testing.T) {
-	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, n int64) {
-		if n%50 == 0 {
+	sometimes := func(w http.ResponseWriter, r *http.Request, n int64) {
+		if n%50 == 0 { // never a first request, which is sent before the run
 			w.WriteHeader(http.StatusTeapot)
 		}
 		hello(w, r, n)
-	})
+	}
 	scenario := filepath.Join(t.TempDir(), "shop.yaml")
 	if err := os.WriteFile(scenario, []byte("targets:\n  - {name: home, url: /hello}\n  - {name: cart, url: /hello}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{
-		"closed":   {url},
-		"open":     {"-r", "200", url},
-		"workers":  {"--workers", "2", url},
-		"scenario": {"--targets", scenario, "--keep-going", strings.TrimSuffix(url, "/hello")},
-		"events":   {"--sse", eventsForExport(t)},
+		"closed":   nil,
+		"open":     {"-r", "200"},
+		"workers":  {"--workers", "2"},
+		"scenario": {"--targets", scenario, "--keep-going"},
+		"events":   {"--sse"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			url, _ := serve(t, sometimes)
+			switch name {
+			case "scenario":
+				url = strings.TrimSuffix(url, "/hello")
+			case "events":
+				url = eventsForExport(t)
+			}
 			into := exporttest.New()
 			s := httptest.NewServer(into)
 			t.Cleanup(s.Close)
 			file := filepath.Join(t.TempDir(), "run.lp")
 			args := append(short("--export", "remote-write="+s.URL+"/api/v1/write", "--export", "otlp="+s.URL, "--export", "influxdb="+s.URL+"?db=x",
-				"--export", "influxdb="+file, "--export", "prometheus=127.0.0.1:"+portOf(t), "--export-run", name, "--json", "-"), args...)
+				"--export", "influxdb="+file, "--export", "prometheus=127.0.0.1:"+portOf(t), "--export-run", name, "--json", "-", url), args...)
 			code, out, said := loadOf(t, t.Context(), args...)
 			if code != 0 || len(into.Errors) > 0 {
 				t.Fatalf("exit code %d, %v, %s", code, into.Errors, said)
