@@ -30,7 +30,7 @@ type failing struct {
 	why error
 }
 
-func (f failing) Adopt(net.Listener) error { return nil }
+func (f failing) Adopt(net.Listener, transport.ListenOptions) error { return nil }
 func (f failing) Serve() error             { return f.why }
 func (f failing) Close() error             { return nil }
 

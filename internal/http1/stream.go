@@ -317,6 +317,17 @@ func (s *Session) CloseConn() {
 // RemoteAddr implements exchange.Session.
 func (s *Session) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }
 
+// secure is a connection that may be encrypted.
+type secure interface{ TLS() *exchange.TLSState }
+
+// TLS implements exchange.Session.
+func (s *Session) TLS() *exchange.TLSState {
+	if c, ok := s.conn.(secure); ok {
+		return c.TLS()
+	}
+	return nil
+}
+
 // LocalAddr implements exchange.Session.
 func (s *Session) LocalAddr() net.Addr { return s.conn.LocalAddr() }
 

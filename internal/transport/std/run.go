@@ -14,7 +14,7 @@ const (
 )
 
 // run is the runner: it creates the session, and calls it until Closed.
-func (c *conn) run() {
+func (c *conn) run(makes func(transport.Conn) transport.Session) {
 	var out buf.Queue
 	returned := false
 	defer func() {
@@ -23,7 +23,7 @@ func (c *conn) run() {
 			c.exited()
 		}
 	}()
-	session := c.t.config.NewSession(c)
+	session := makes(c)
 	c.mu.Lock()
 	c.session, c.busy = session, false
 	if !c.now {
