@@ -47,3 +47,11 @@ func (r *running) listen(addr string) (net.Addr, error) {
 	}
 	return r.Listen(addr)
 }
+
+// serveOn is Serve of that kind.
+func (r *running) serveOn(l net.Listener) error {
+	if r.secure {
+		return r.ServeTLS(l, "", "")
+	}
+	return r.Serve(l)
+}
