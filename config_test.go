@@ -53,10 +53,10 @@ func TestServeError(t *testing.T) {
 	}
 }
 
-// A shy session counts how often its client's address is asked for, which may wait
+// A shy connection counts how often its client's address is asked for, which may wait
 // for the client (PROXY protocol).
 type shy struct {
-	exchange.Session
+	exchange.Conn
 	slot  any
 	asked int
 }

@@ -231,7 +231,7 @@ func (s *Server) sessionConfig() *http1.Config {
 		},
 	}
 	if s.ConnState != nil {
-		cfg.State = func(h exchange.Session, state http1.State) (returned bool) {
+		cfg.State = func(h exchange.Conn, state http1.State) (returned bool) {
 			defer s.hooked(h.RemoteAddr)
 			s.ConnState(s.adapter.Conn(h), http.ConnState(state))
 			return true

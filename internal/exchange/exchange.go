@@ -41,6 +41,11 @@ type Handler interface {
 type Session interface {
 	Conn
 
+	// Connection is the connection that the exchange arrived on. Unlike the Session of an
+	// exchange, which may serve another one later, it is the same as long as the connection
+	// lives.
+	Connection() Conn
+
 	// ReadBody reads the request's content: io.EOF at its end. It waits for bytes if
 	// necessary, and first sends 100 (Continue) if the client waits for it.
 	ReadBody(x *Exchange, p []byte) (n int, err error)

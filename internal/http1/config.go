@@ -30,7 +30,7 @@ type Config struct {
 	Watched bool
 	// State, if not nil, is called when the state of a connection changes. If it returns
 	// false, the connection ends without serving another request.
-	State func(c exchange.Session, s State) bool
+	State func(c exchange.Conn, s State) bool
 }
 
 // A State is the current activity of a connection.

@@ -262,7 +262,7 @@ func TestStates(t *testing.T) {
 	var mu sync.Mutex
 	var got []State
 	m := newMem(t, handlers, func(c *Config) {
-		c.State = func(_ exchange.Session, s State) bool {
+		c.State = func(_ exchange.Conn, s State) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, s)

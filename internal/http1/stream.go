@@ -305,6 +305,9 @@ func (s *Session) OnGone(f func()) (gone bool) {
 	return false
 }
 
+// Connection implements exchange.Session.
+func (s *Session) Connection() exchange.Conn { return s }
+
 // CloseConn implements exchange.Session.
 func (s *Session) CloseConn() {
 	how := transport.Orderly

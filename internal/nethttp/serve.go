@@ -105,7 +105,7 @@ func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
 	x.Session.Share(&c.mu)
 	defer c.leave(&how)
 	x.Stands = true
-	if err := c.fill(cfg.Conn(x.Session)); err != nil {
+	if err := c.fill(cfg.Conn(x.Session.Connection())); err != nil {
 		how = refused
 		return
 	}
