@@ -211,8 +211,8 @@ type Server struct {
 	onShutdown  []func()
 }
 
-func (s *Server) sessionConfig() *http1.Config {
-	cfg := &http1.Config{
+func (s *Server) sessionConfig() *exchange.Config {
+	cfg := &exchange.Config{
 		Handler: (*dispatcher)(s), Limits: exchange.Limits(s.limits()), Server: s.Name,
 		HeaderTimeout: orDefault(s.ReadHeaderTimeout, DefaultReadHeaderTimeout),
 		ReadTimeout:   s.ReadTimeout,
@@ -231,7 +231,7 @@ func (s *Server) sessionConfig() *http1.Config {
 		},
 	}
 	if s.ConnState != nil {
-		cfg.State = func(h exchange.Conn, state http1.State) (returned bool) {
+		cfg.State = func(h exchange.Conn, state exchange.State) (returned bool) {
 			defer s.hooked(h.RemoteAddr)
 			s.ConnState(s.adapter.Conn(h), http.ConnState(state))
 			return true

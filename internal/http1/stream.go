@@ -278,7 +278,7 @@ func (s *Session) Hijack(x *exchange.Exchange) (net.Conn, error) {
 	}
 	x.Hijacked = true
 	s.release()
-	s.state(StateHijacked)
+	s.state(exchange.StateHijacked)
 	return c, nil
 }
 
