@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"sync"
@@ -155,4 +156,5 @@ var (
 	ErrLength      = errors.New("redline: body exceeds the announced Content-Length")
 	ErrNoBody      = errors.New("redline: this status or method has no body")
 	ErrHijacked    = errors.New("redline: connection has been hijacked")
+	ErrNoHijack    = fmt.Errorf("redline: the connection serves other requests, too (HTTP/2): hijack: %w", errors.ErrUnsupported)
 )
