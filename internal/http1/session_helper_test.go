@@ -171,6 +171,7 @@ func (c *memConn) Wake(f func(out *buf.Queue) error) bool {
 
 func (c *memConn) Detach()        { c.detached = c.busy }
 func (c *memConn) Detached() bool { return c.detached }
+func (c *memConn) Leave(int)      {}
 
 func (c *memConn) Read(p []byte, _ sync.Locker) (int, error) {
 	time.Sleep(c.slow)

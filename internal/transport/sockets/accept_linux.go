@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/sys"
+	"github.com/redline-go/redline/internal/transport"
 	"github.com/redline-go/redline/internal/transport/lead"
 )
 
@@ -189,6 +190,9 @@ func (l *Loop) add(h *lead.Hand, fd int, peer sys.Addr) bool {
 	c.flags |= making
 	l.begin(h, c)
 	c.session = l.t.config.NewSession(c)
+	if s, ok := c.session.(transport.Leaver); ok {
+		c.leaver = &leaver{session: s}
+	}
 	return l.end(h, c, nil, 0, nil)
 }
 
