@@ -91,14 +91,13 @@ func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
 	s.begin(st)
 	switch {
 	case s.open > s.maxStreams():
-		s.refusals(st)
 		return s.discard(st, RefusedStream)
 	case code == malformed:
 		return s.discard(st, ProtocolError)
 	case code != 0:
 		return s.refuse(st, int(code))
 	}
-	if status := st.content(end); status == malformed {
+	if status := st.announce(end); status == malformed {
 		return s.discard(st, ProtocolError)
 	} else if status != 0 {
 		return s.refuse(st, int(status))

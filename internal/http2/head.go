@@ -264,8 +264,8 @@ func (st *stream) target(path exchange.Span) verdict {
 	return 0
 }
 
-// content decides what content the request has; end means that there is none.
-func (st *stream) content(end bool) verdict {
+// announce decides what content the request has; end means that there is none.
+func (st *stream) announce(end bool) verdict {
 	r := &st.x.Request
 	announced := int64(exchange.UnknownLength)
 	for i := range r.Fields {
