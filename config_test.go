@@ -29,9 +29,9 @@ type failing struct {
 	why error
 }
 
-func (f failing) Adopt(net.Listener) error { return nil }
-func (f failing) Serve() error             { return f.why }
-func (f failing) Close() error             { return nil }
+func (f failing) Adopt(net.Listener, transport.ListenOptions) error { return nil }
+func (f failing) Serve() error                                      { return f.why }
+func (f failing) Close() error                                      { return nil }
 
 // TestServeError wants what the transport says of a listener's Accept, as it is.
 func TestServeError(t *testing.T) {

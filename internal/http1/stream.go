@@ -320,6 +320,9 @@ func (s *Session) CloseConn() {
 // RemoteAddr implements exchange.Session.
 func (s *Session) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }
 
+// TLS implements exchange.Session.
+func (s *Session) TLS() *exchange.TLSState { return exchange.TLSOf(s.conn) }
+
 // LocalAddr implements exchange.Session.
 func (s *Session) LocalAddr() net.Addr { return s.conn.LocalAddr() }
 

@@ -299,3 +299,6 @@ func (st *stream) RemoteAddr() net.Addr { return st.s.RemoteAddr() }
 
 // LocalAddr implements exchange.Session.
 func (st *stream) LocalAddr() net.Addr { return st.s.LocalAddr() }
+
+// TLS implements exchange.Session.
+func (st *stream) TLS() *exchange.TLSState { return st.s.TLS() }

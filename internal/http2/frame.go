@@ -7,8 +7,8 @@ import "encoding/binary"
 //	length (24) | type (8) | flags (8) | R, stream (31)
 const frameHeader = 9
 
-// preface is what a client sends first (RFC 9113, 3.4).
-const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+// Preface is what a client sends first (RFC 9113, 3.4).
+const Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 // The types of frames (RFC 9113, 6; RFC 9218, 7.1).
 const (

@@ -10,11 +10,11 @@ import (
 // receive processes the frames in in, as far as they are complete.
 func (s *Session) receive(in []byte) error {
 	if !s.greeted {
-		n := min(len(in), len(preface))
-		if string(in[:n]) != preface[:n] {
+		n := min(len(in), len(Preface))
+		if string(in[:n]) != Preface[:n] {
 			return connError{ProtocolError, "the connection does not begin with the preface of HTTP/2"}
 		}
-		if n < len(preface) {
+		if n < len(Preface) {
 			return nil
 		}
 		s.in, s.greeted = n, true

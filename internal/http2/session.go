@@ -30,12 +30,12 @@ type Session struct {
 	unsent   int        // bytes that the connection had not sent when last seen
 	deferred []*stream  // heads whose content may be in the rest of the current feed
 
-	greeted  bool // the preface has come
-	settled  bool // the client's first SETTINGS have come
-	closed   bool // nothing more is read or sent
-	going    bool // GOAWAY with the last stream was sent
-	warned   bool // GOAWAY that announces it was sent
-	used     bool // a stream was opened
+	greeted bool // the preface has come
+	settled bool // the client's first SETTINGS have come
+	closed  bool // nothing more is read or sent
+	going   bool // GOAWAY with the last stream was sent
+	warned  bool // GOAWAY that announces it was sent
+	used    bool // a stream was opened
 
 	lastID  uint32             // greatest identifier of a client's stream
 	streams map[uint32]*stream // open, and not just inline
@@ -84,21 +84,6 @@ func NewSession(c transport.Conn, cfg *exchange.Config) *Session {
 // state reports the connection's state, and returns whether it may continue.
 func (s *Session) state(state exchange.State) bool {
 	return s.cfg.State == nil || s.cfg.State(s, state)
-}
-
-// Idle reports whether the connection is between requests. Only the connection's loop may
-// call it.
-func (s *Session) Idle() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.open == 0
-}
-
-// Fresh reports whether no request has come yet. Only the connection's loop may call it.
-func (s *Session) Fresh() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.used
 }
 
 // Feed implements the transport's contract.
@@ -192,13 +177,17 @@ func (s *Session) goAway(last uint32, code Code) {
 	s.write(appendGoAway(s.tail(frameHeader+minGoAwayLength), last, code))
 }
 
-// Drain begins a graceful end (RFC 9113, 6.8): first the client is told to open no more
-// streams, then, when a second call comes or all streams have ended, which were the last.
-func (s *Session) Drain(out *buf.Queue) error {
+// Quit begins a graceful end (RFC 9113, 6.8): first the client is told to open no more
+// streams, then, when a second call comes or all streams have ended, which were the last. If
+// it has not opened one yet, nothing happens unless fresh is set.
+func (s *Session) Quit(fresh bool, out *buf.Queue) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	switch {
+	case s.closed:
 		return transport.ErrClosed
+	case !fresh && !s.used:
+		return nil
 	}
 	s.enter(out)
 	switch {
@@ -270,3 +259,6 @@ func (s *Session) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }
 
 // LocalAddr implements exchange.Conn.
 func (s *Session) LocalAddr() net.Addr { return s.conn.LocalAddr() }
+
+// TLS implements exchange.Conn.
+func (s *Session) TLS() *exchange.TLSState { return exchange.TLSOf(s.conn) }

@@ -320,6 +320,9 @@ func (g *Guest) RemoteAddr() net.Addr {
 	return &net.UnixAddr{Name: g.r.RemoteAddr, Net: "unix"}
 }
 
+// TLS implements exchange.Session.
+func (g *Guest) TLS() *exchange.TLSState { return g.r.TLS }
+
 // LocalAddr implements exchange.Session.
 func (g *Guest) LocalAddr() net.Addr {
 	if a, ok := g.r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {

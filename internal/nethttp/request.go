@@ -35,6 +35,7 @@ func (c *call) fill(conn *Conn) error {
 	r.Proto, r.ProtoMajor, r.ProtoMinor = x.Version.String(), x.Version.Major(), x.Version.Minor()
 	r.Host = sub(head, x.Request.Authority)
 	r.RemoteAddr = conn.remoteAddr()
+	r.TLS = x.Session.TLS()
 	r.Close = x.Request.Close
 	r.Header = c.header(head)
 	r.Body = http.NoBody
