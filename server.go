@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
-	"github.com/redline-go/redline/internal/http1"
 	"github.com/redline-go/redline/internal/learn"
 	"github.com/redline-go/redline/internal/nethttp"
 	"github.com/redline-go/redline/internal/tlsio"
@@ -215,17 +214,17 @@ type Server struct {
 	routes   []*route     // of the routers that have served, for Stats
 	shapes   learn.Shapes // of the requests to Handler
 
-	http        http.Handler    // Handler or its default; nil with Native
-	adapter     *nethttp.Config // runs it, and mounted handlers
-	sessions    *http1.Config   // of all connections
+	http        http.Handler     // Handler or its default; nil with Native
+	adapter     *nethttp.Config  // runs it, and mounted handlers
+	sessions    *exchange.Config // of all connections
 	handshakes  *tlsio.Handshakes
 	noKeepAlive atomic.Bool
 	onShutdown  []func()
 }
 
-func (s *Server) sessionConfig() *http1.Config {
-	cfg := &http1.Config{
-		Handler: (*dispatcher)(s), Limits: exchange.Limits(s.limits()), Server: s.Name,
+func (s *Server) sessionConfig() *exchange.Config {
+	cfg := &exchange.Config{
+		Handler: (*dispatcher)(s), Limits: exchange.Limits(s.limits()).WithDefaults(), Server: s.Name,
 		HeaderTimeout: orDefault(s.ReadHeaderTimeout, DefaultReadHeaderTimeout),
 		ReadTimeout:   s.ReadTimeout,
 		WriteTimeout:  s.WriteTimeout,
@@ -243,7 +242,7 @@ func (s *Server) sessionConfig() *http1.Config {
 		},
 	}
 	if s.ConnState != nil {
-		cfg.State = func(h exchange.Session, state http1.State) (returned bool) {
+		cfg.State = func(h exchange.Conn, state exchange.State) (returned bool) {
 			defer s.hooked(h.RemoteAddr)
 			s.ConnState(s.adapter.Conn(h), http.ConnState(state))
 			return true
@@ -259,7 +258,7 @@ func (s *Server) transportConfig() transport.Config {
 		Loops: orDefault(s.Loops, runtime.GOMAXPROCS(0)), Pin: s.CPUs,
 		MaxConns: orDefault(s.MaxConns, DefaultMaxConns), AcceptRate: s.AcceptRate,
 		HighWater:  s.writeBuffer(),
-		NewSession: func(c transport.Conn) transport.Session { return http1.NewSession(c, s.sessions) },
+		NewSession: s.inClear(),
 		Log:        func(msg string, err error) { s.logger().Error(msg, "error", err) },
 	}
 }
@@ -271,7 +270,7 @@ func (s *Server) check() error {
 		return fmt.Errorf("redline: Server.Name %q: %w", s.Name, exchange.ErrFieldValue)
 	case s.Native != nil && s.Handler != nil:
 		return errors.New("redline: Server has both Handler and Native: set only one, and mount the other, see HTTP and Router.Mount")
-	case s.Protocols != nil && !s.Protocols.HTTP1():
+	case s.Protocols != nil && !s.Protocols.HTTP1() && !s.Protocols.HTTP2() && !s.Protocols.UnencryptedHTTP2():
 		return errProtocols
 	case s.Loops < 0:
 		return fmt.Errorf("redline: Server.Loops is %d: set the number of event loops, or 0 for one per usable CPU", s.Loops)

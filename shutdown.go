@@ -65,20 +65,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func sweep(ctx context.Context, t transport.Transport, fresh bool) {
 	ctx, cancel := context.WithTimeout(ctx, shutdownSweep)
 	defer cancel()
-	t.Each(func(session transport.Session, out *buf.Queue) error {
-		h, ok := session.(idler)
-		if !ok || !h.Idle() || !fresh && h.Fresh() {
-			return nil
-		}
-		if q, ok := session.(interface{ Quit(out *buf.Queue) error }); ok {
-			return q.Quit(out)
-		}
-		return transport.ErrClosed
+	t.Each(func(c transport.Session, out *buf.Queue) error {
+		return c.(session).Quit(fresh, out)
 	}, ctx.Done())
-}
-
-// An idler is a session that can tell whether it may be closed without loss.
-type idler interface {
-	Idle() bool  // between requests
-	Fresh() bool // no request has come yet
 }

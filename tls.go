@@ -2,14 +2,10 @@ package redline
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"slices"
 	"time"
 
-	"github.com/redline-go/redline/internal/http1"
 	"github.com/redline-go/redline/internal/tlsio"
 	"github.com/redline-go/redline/internal/transport"
 )
@@ -46,9 +42,6 @@ func (s *Server) ServeTLS(l net.Listener, certFile, keyFile string) error {
 	return s.serve(l, func() (*tls.Config, error) { return s.tlsConfig(certFile, keyFile) })
 }
 
-// errProtocols: HTTP/1.1 is the only protocol so far.
-var errProtocols = errors.New("redline: Server.Protocols does not contain HTTP/1: call SetHTTP1(true), or leave Protocols nil")
-
 // tlsConfig is TLSConfig with what HTTP requires.
 func (s *Server) tlsConfig(certFile, keyFile string) (*tls.Config, error) {
 	c := s.TLSConfig.Clone()
@@ -67,45 +60,6 @@ func (s *Server) tlsConfig(certFile, keyFile string) (*tls.Config, error) {
 	return c, nil
 }
 
-// The names of the protocols in ALPN (RFC 7301, RFC 9113).
-const (
-	protocolHTTP1 = "http/1.1"
-	protocolHTTP2 = "h2"
-)
-
-// nextProtos is the list of protocols to offer, in the server's order of preference.
-func (s *Server) nextProtos(given []string) []string {
-	offered := s.protocols()
-	list := slices.DeleteFunc(slices.Clone(given), func(name string) bool {
-		return name == protocolHTTP1 && !offered.HTTP1() || name == protocolHTTP2 && !offered.HTTP2()
-	})
-	if offered.HTTP2() && !slices.Contains(list, protocolHTTP2) {
-		list = append(list, protocolHTTP2)
-	}
-	if offered.HTTP1() && !slices.Contains(list, protocolHTTP1) {
-		list = append(list, protocolHTTP1)
-	}
-	return list
-}
-
-// protocols are those that the server offers: HTTP/2 only once newProtocol has a session for
-// it.
-func (s *Server) protocols() (p http.Protocols) {
-	if s.Protocols != nil {
-		p = *s.Protocols
-	} else {
-		p.SetHTTP1(true)
-	}
-	p.SetHTTP2(false)
-	return p
-}
-
-// newProtocol creates the session of the protocol that was negotiated. This is the place for
-// the session of HTTP/2, together with protocols.
-func (s *Server) newProtocol(c transport.Conn, _ string, cfg *http1.Config) transport.Session {
-	return http1.NewSession(c, cfg)
-}
-
 // secure returns the constructor of the sessions of a listener for HTTPS.
 func (s *Server) secure(c *tls.Config) func(transport.Conn) transport.Session {
 	inner := s.sessions
@@ -113,7 +67,7 @@ func (s *Server) secure(c *tls.Config) func(transport.Conn) transport.Session {
 		TLS: c, Handshakes: s.handshakes, HighWater: s.writeBuffer(),
 		Timeout: orDefault(s.ReadHeaderTimeout, DefaultReadHeaderTimeout),
 		NewSession: func(c transport.Conn, protocol string) transport.Session {
-			return s.newProtocol(c, protocol, inner)
+			return negotiated(c, protocol, inner)
 		},
 		Failed: func(remote net.Addr, _ tlsio.Cause, err error) {
 			s.logf("http: TLS handshake error from %v: %v", remote, err)

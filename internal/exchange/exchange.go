@@ -3,6 +3,7 @@ package exchange
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"sync"
@@ -41,6 +42,11 @@ type Handler interface {
 // that sends returns the same error again, and the functions of OnGone are called.
 type Session interface {
 	Conn
+
+	// Connection is the connection that the exchange arrived on. Unlike the Session of an
+	// exchange, which may serve another one later, it is the same as long as the connection
+	// lives.
+	Connection() Conn
 
 	// ReadBody reads the request's content: io.EOF at its end. It waits for bytes if
 	// necessary, and first sends 100 (Continue) if the client waits for it.
@@ -157,4 +163,13 @@ var (
 	ErrLength      = errors.New("redline: body exceeds the announced Content-Length")
 	ErrNoBody      = errors.New("redline: this status or method has no body")
 	ErrHijacked    = errors.New("redline: connection has been hijacked")
+	ErrNoHijack    = fmt.Errorf("redline: the connection serves other requests, too (HTTP/2): hijack: %w", errors.ErrUnsupported)
 )
+
+// TLSOf returns the state of TLS of a connection of a transport, nil if it has none.
+func TLSOf(c any) *TLSState {
+	if c, ok := c.(interface{ TLS() *TLSState }); ok {
+		return c.TLS()
+	}
+	return nil
+}

@@ -299,6 +299,9 @@ func (g *Guest) SetReadDeadline(t time.Time) { _ = g.ctl.SetReadDeadline(t) }
 // SetWriteDeadline implements exchange.Session, if the writer supports it.
 func (g *Guest) SetWriteDeadline(t time.Time) { _ = g.ctl.SetWriteDeadline(t) }
 
+// Connection implements exchange.Session.
+func (g *Guest) Connection() exchange.Conn { return g }
+
 // Slot implements exchange.Session.
 func (g *Guest) Slot() *any { return &g.slot }
 

@@ -363,30 +363,26 @@ func (s *Session) Closed(err error) {
 	s.rest, s.unread = nil, nil
 }
 
-// Idle reports whether the connection may be closed without loss: the handshake is not
-// complete, or the inner session is between requests.
-func (s *Session) Idle() bool {
-	idler, ok := s.inner.(interface{ Idle() bool })
-	return s.inner == nil || ok && idler.Idle() && s.closing == nil && s.behind() == 0
-}
-
-// Fresh reports whether no request has come yet.
-func (s *Session) Fresh() bool {
-	fresh, ok := s.inner.(interface{ Fresh() bool })
-	return s.inner == nil || ok && fresh.Fresh()
-}
-
-// Quit closes a connection in order, with close_notify, when the session is at rest: what it
-// returns is for the transport.
-func (s *Session) Quit(out *buf.Queue) error {
+// Quit asks the inner session to end. A connection that has not shaken hands yet has not had
+// a request.
+func (s *Session) Quit(fresh bool, out *buf.Queue) error {
 	if s.inner == nil {
+		if !fresh {
+			return nil
+		}
 		s.settled = true
 		if s.hs != nil {
 			s.hs.abort(transport.ErrStopped)
 		}
 		return transport.ErrClosed
 	}
+	q, ok := s.inner.(interface {
+		Quit(fresh bool, out *buf.Queue) error
+	})
+	if !ok || s.closing != nil {
+		return nil
+	}
 	s.begin(out)
 	defer s.end()
-	return s.result(transport.ErrClosed)
+	return s.result(q.Quit(fresh, &s.w.out))
 }
