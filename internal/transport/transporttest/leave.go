@@ -137,6 +137,9 @@ func (s *leaver) feedLine(how, name string, n int, out *buf.Queue) bool {
 		return s.mayGo(n, name, out, func() { <-s.x.release })
 	case "coin":
 		return s.coin(n, name, out)
+	case "exit":
+		s.inside.Add(-1)
+		runtime.Goexit()
 	case "leave":
 	case "wait": // for a stay
 		s.Detach()
