@@ -120,6 +120,9 @@ func (s *leaver) feedLine(how, name string, n int, out *buf.Queue) bool {
 	switch strings.TrimSuffix(how, "-exit") {
 	case "detached":
 		s.Detach()
+	case "late":
+		s.Detach()
+		<-s.x.release
 	case "deposed":
 		for !s.Detached() {
 			time.Sleep(100 * time.Microsecond)

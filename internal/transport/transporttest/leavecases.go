@@ -21,6 +21,7 @@ var leaves = []testCase{
 	{"leave/deadline", leaveEachWay(leaveDeadline)},
 	{"leave/closed", leaveEachWay(leaveClosed)},
 	{"leave/transport closes", leaveEachWay(leaveStopped)},
+	{"leave/closed before", leaveLate},
 	{"leave/goroutine ends", leaveEachWay(leaveExit)},
 	{"leave/many", leaveEachWay(leaveMany)},
 	{"leave/stay", leaveStay},
@@ -186,6 +187,42 @@ func leaveStopped(x *leaving) {
 	x.stop()
 	c.wantGone()
 	x.ended(transport.ErrStopped)
+}
+
+// leaveLate has Feeds leave whose connections, or transports, were closed before.
+func leaveLate(e *env) {
+	for _, how := range []struct {
+		what  string
+		close func(x *leaving, s *session)
+		why   error
+		sent  bool // what Feed has left in out
+	}{
+		{"orderly", func(_ *leaving, s *session) { s.Close(transport.Orderly) }, nil, true},
+		{"abruptly", func(_ *leaving, s *session) { s.Close(transport.Abrupt) }, nil, false},
+		{"with a reset", func(_ *leaving, s *session) { s.Close(transport.Reset) }, nil, false},
+		{"by the transport", func(x *leaving, _ *session) { x.stop() }, transport.ErrStopped, false},
+	} {
+		x := leavingOn(e)
+		c := x.dial()
+		s := x.session(x.first)
+		c.send("late a\n")
+		x.handedOver(1)
+		x.until("Feed runs", func() bool { return s.inside.Load() == 1 })
+		how.close(x, s)
+		close(x.release)
+		if how.sent {
+			c.want("a left\n")
+		}
+		c.wantGone()
+		x.wait(s.gone, "the session is closed")
+		if s.why != how.why {
+			x.Errorf("closed %s: Closed receives %v, want %v", how.what, s.why, how.why)
+		}
+		x.until("Feed ends", func() bool { return x.left.Load() == 0 })
+		if e.served != nil {
+			e.stop()
+		}
+	}
 }
 
 // leaveExit has goroutines end that have left.
