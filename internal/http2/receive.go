@@ -268,7 +268,8 @@ func (s *Session) windowUpdate(f *frame) error {
 		return connError{ProtocolError, "WINDOW_UPDATE for a stream that is not open"}
 	case st == nil || st.reset:
 		if n == 0 {
-			return s.afterEnd(f.stream, ProtocolError)
+			s.writeReset(f.stream, ProtocolError)
+			return s.spend(costReset)
 		}
 		return nil
 	case n == 0:
