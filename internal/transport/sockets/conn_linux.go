@@ -19,6 +19,7 @@ type Conn struct {
 	timer     clock.Entry // must be first: the wheel's entries are cast back
 	loop      *Loop
 	session   transport.Session // nil after Closed was called
+	leaver    *leaver           // nil if the session is none; set once
 	hand      *lead.Hand        // runs the session's code; nil if none does
 	side      atomic.Pointer[more]
 	meanwhile *meanwhile
@@ -193,7 +194,12 @@ func (c *Conn) detach() {
 }
 
 // Detached implements [transport.Conn].
-func (c *Conn) Detached() bool { return c.hand != nil && !c.hand.Leading() }
+func (c *Conn) Detached() bool {
+	if v := c.leaver; v != nil {
+		return !c.loop.role.Within(v.call.Load()) // the connection may be gone
+	}
+	return c.hand != nil && !c.hand.Leading()
+}
 
 // Release implements [transport.Conn].
 func (c *Conn) Release() {

@@ -96,6 +96,9 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 		l.quitting = true
 		return true
 	case exited:
+		if m.hand.Left.Load() { // it was made to leave since
+			l.resting.Add(1)
+		}
 		return l.exit(h, l.fedBy(m.hand))
 	}
 	c := m.c
