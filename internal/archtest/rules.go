@@ -59,6 +59,10 @@ var Redline = Rules{
 			Why: "protocol never does I/O; it names net.Conn and net.Addr, to hand a connection over. Its tests may use the seeded fake",
 		},
 		{
+			Package: "~/internal/http2/hpack", Never: performsIO, Tests: []string{"golang.org/x/net/http2/hpack"},
+			Why: "compression of field lines knows neither frames nor streams. Its tests use the library as reference",
+		},
+		{
 			Package: "~/internal/http2",
 			May:     []string{"~/internal/exchange", "~/internal/transport", "~/internal/buf", "~/internal/clock", "~/internal/http2/...", "golang.org/x/net/http2/hpack"},
 			Never:   performsIO[1:], Tests: performsIO,
