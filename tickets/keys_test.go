@@ -31,7 +31,7 @@ func TestRotation(t *testing.T) {
 					time.Sleep(step)
 					for i, ticket := range issued {
 						age := time.Duration(len(issued)-i) * step
-						if got := k.accepts(ticket); age <= 12*time.Hour && !got || age > 24*time.Hour+step && got {
+						if got := k.accepts(ticket); age < 12*time.Hour && !got || age > 24*time.Hour+step && got {
 							t.Fatalf("a ticket of %v is accepted: %v", age, got)
 						}
 					}

@@ -15,8 +15,16 @@ import (
 // A secret is a ticket key. It does not print itself, in any format.
 type secret [32]byte
 
-// Format writes a placeholder.
+// Format writes a placeholder. Types with a secret in an unexported field need a Format of
+// their own, because fmt calls no methods of such fields.
 func (secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "SECRET") }
+
+// MarshalText is Format for encoders.
+func (secret) MarshalText() ([]byte, error) { return []byte("SECRET"), nil }
+
+func (k key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "SECRET since "+k.from.String()) }
+
+func (r ring) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "%d SECRETs", len(r.keys)) }
 
 // newSecret makes a key at random.
 func newSecret() (s secret) {
