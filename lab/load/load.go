@@ -5,7 +5,7 @@
 //	spec ──▶ load ──┬─▶ request ────┬──▶ spec.Event
 //	                └─▶ subscribe ──┘
 //	                     │ run                          phases, ticks, the window
-//	                     │ wire, h1, h2, tlsc           bytes, protocols
+//	                     │ wire, h1, h2, tlsclient           bytes, protocols
 //	                     │ sock                         sockets
 //	                     │ arrive, scenario, sse        what is asked, when
 //	                     └ tally                        the results
