@@ -14,7 +14,7 @@ var labRows = []Row{
 	},
 	{
 		Package: "~/lab/load/tally", Never: []string{"net", "net/http/...", "os/..."},
-		May: []string{"github.com/HdrHistogram/...", "~/lab/results", "~/lab/load/spec", "~/lab/load/arrive", "~/lab/load/h2", "~/lab/load/tlsc"},
+		May: []string{"github.com/HdrHistogram/...", "~/lab/results", "~/lab/load/spec", "~/lab/load/arrive", "~/lab/load/h2", "~/lab/load/tlsclient"},
 		Why: "the counts and distributions of a run need no I/O",
 	},
 	{
@@ -59,7 +59,7 @@ var labRows = []Row{
 // generator lists the packages that the clients of the load generator are built from.
 var generator = []string{
 	"golang.org/x/sys/...", "github.com/HdrHistogram/...", "~/lab/internal/...", "~/lab/stats", "~/lab/results",
-	"~/lab/load/spec", "~/lab/load/wire", "~/lab/load/run", "~/lab/load/sock", "~/lab/load/tlsc", "~/lab/load/tally",
+	"~/lab/load/spec", "~/lab/load/wire", "~/lab/load/run", "~/lab/load/tlsclient", "~/lab/load/tally",
 	"~/lab/load/arrive", "~/lab/load/scenario/...", "~/lab/load/sse", "~/lab/load/h1", "~/lab/load/h2",
 }
 

@@ -237,11 +237,12 @@ type Config struct {
 	Log        func(msg string, err error) // may block
 }
 
-// ListenOptions are the options of listening sockets.
+// ListenOptions are the options of a listener.
 type ListenOptions struct {
-	FastOpen    int  // TCP_FASTOPEN queue length; 0 is off
-	DeferAccept bool // TCP_DEFER_ACCEPT
-	Backlog     int  // 0 means the system's limit
+	NewSession  func(Conn) Session // for its connections, instead of Config.NewSession; may be nil
+	FastOpen    int                // TCP_FASTOPEN queue length; 0 is off
+	DeferAccept bool               // TCP_DEFER_ACCEPT
+	Backlog     int                // 0 means the system's limit
 }
 
 // A Transport accepts connections and feeds their sessions.
@@ -253,8 +254,8 @@ type Transport interface {
 	// *net.UnixListener is duplicated: the caller's stays open. Other listeners may have
 	// their own Accept; transports that do not call it refuse them. A transport that does
 	// takes the listener over: it closes it, and Serve returns the error that ends its
-	// Accept.
-	Adopt(l net.Listener) error
+	// Accept. Of the options, only NewSession applies.
+	Adopt(l net.Listener, o ListenOptions) error
 	// Serve runs the loops until Close. It returns ErrStopped, or the reason why a loop
 	// could not continue, or why the last listener accepts no more.
 	Serve() error

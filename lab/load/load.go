@@ -5,8 +5,8 @@
 //	spec ──▶ load ──┬─▶ request ────┬──▶ spec.Event
 //	                └─▶ subscribe ──┘
 //	                     │ run                          phases, ticks, the window
-//	                     │ wire, h1, h2, tlsc           bytes, protocols
-//	                     │ sock                         sockets
+//	                     │ h1, h2, tlsclient            protocols
+//	                     │ wire                         sockets, and bytes up to a protocol
 //	                     │ arrive, scenario, sse        what is asked, when
 //	                     └ tally                        the results
 //

@@ -14,11 +14,11 @@ const (
 )
 
 // run is the first runner: it creates the session.
-func (c *conn) run() {
+func (c *conn) run(makes func(transport.Conn) transport.Session) {
 	var out buf.Queue
 	c.runner = &out
 	c.serve(&out, func() {
-		session := c.t.config.NewSession(c)
+		session := makes(c)
 		c.mu.Lock()
 		c.session, c.busy = session, false
 		if !c.now {

@@ -170,7 +170,7 @@ func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders 
 		}
 	}
 	plan := fleet.Plan{
-		Orders: orders, Window: order.Window, Counted: order.Requests > 0, Tick: order.Tick, Join: s.plan.flags.fleet.wait,
+		Orders: orders, Warmup: order.Warmup, Window: order.Window, Counted: order.Requests > 0, Tick: order.Tick, Join: s.plan.flags.fleet.wait,
 		Ready: order.Timeout + time.Minute, Run: order.Warmup + order.Window + order.Timeout + time.Minute,
 		OnLost:  s.live.Say,
 		OnStart: observer.LoadBegins,
@@ -179,7 +179,7 @@ func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders 
 				return
 			}
 			tick := tickOfPoint(p, order.Warmup)
-			observer.AddServerCPU(tick, p.T, order.Tick.Seconds())
+			observer.AddServerCPU(tick, p.T, p.Seconds)
 			see(spec.Event{Tick: tick})
 		},
 		OnMoment: func(m fleet.Moment) {

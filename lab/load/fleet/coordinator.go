@@ -12,6 +12,7 @@ import (
 // Plan is a run of a fleet.
 type Plan struct {
 	Orders   []Order       // one for each worker
+	Warmup   time.Duration // before the window, equal to that of the specifications
 	Window   time.Duration // measured time, equal to that of the specifications
 	Counted  bool          // Window is a maximum: it ends after a number of requests
 	Tick     time.Duration // interval of the points of the common series
@@ -112,7 +113,7 @@ func Coordinate(ctx context.Context, carrier Carrier, plan Plan) (*Outcome, erro
 	c := &coordinator{
 		plan: plan, carrier: carrier, clock: newClock(), bound: time.Now().Add(plan.Join),
 		members: make([]*member, len(plan.Orders)), byID: map[string]*member{}, refused: map[string]bool{},
-		series: series{width: int64(plan.Tick)}, awake: awakeClock{every: beatEvery},
+		series: seriesOf(&plan), awake: awakeClock{every: beatEvery},
 	}
 	err := c.loop(ctx)
 	why := ""

@@ -141,7 +141,7 @@ func (c *coordinator) show(all bool) {
 	end := int64(len(c.series.bins))
 	c.each(func(w *member) {
 		if w.working() && !all {
-			end = min(end, max(0, w.passed-c.start)/c.series.width)
+			end = min(end, c.series.whole(w.passed-c.start, w.through(int64(c.plan.Window))))
 		}
 	})
 	for ; c.shown < int(end); c.shown++ {
