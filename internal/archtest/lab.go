@@ -25,7 +25,7 @@ var labRows = []Row{
 	{Package: "~/lab/load/request", May: generator, Tests: []string{"*", "~/lab/..."}, Raw: true, Why: "a client of the generator depends neither on another client nor on the code that starts it"},
 	{Package: "~/lab/load/subscribe", May: generator, Tests: []string{"*", "~/lab/..."}, Raw: true, Why: "a client of the generator depends neither on another client nor on the code that starts it"},
 	{
-		Package: "~/lab/load", May: []string{"~/lab/load/request", "~/lab/load/subscribe", "~/lab/load/spec", "~/lab/internal/...", "~/lab/spawn"},
+		Package: "~/lab/load", May: []string{"~/lab/load/request", "~/lab/load/subscribe", "~/lab/load/run", "~/lab/load/spec", "~/lab/internal/...", "~/lab/spawn"},
 		Tests: []string{"*", "~/lab/..."}, Why: "only the generator's process depends on all clients",
 	},
 

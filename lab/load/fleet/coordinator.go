@@ -20,6 +20,8 @@ type Plan struct {
 	OnMoment func(Moment)  // called at the moments of the run; may be nil
 	OnLost   func(string)  // called when a worker is lost, with its name and the reason; may be nil
 
+	Again <-chan struct{} // closed to end the wait for answers too, after the end of the context; may be nil
+
 	OnStart func(at time.Time) // called when the start of the load, 0 of the series, is agreed; may be nil
 
 	// Timeouts. 0 means the default given here.
@@ -134,7 +136,7 @@ func Coordinate(ctx context.Context, carrier Carrier, plan Plan) (*Outcome, erro
 func (c *coordinator) loop(ctx context.Context) error {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
-	done := ctx.Done()
+	done, again := ctx.Done(), c.plan.Again
 	for n := 0; !c.finished(); {
 		select {
 		case <-done:
@@ -143,6 +145,11 @@ func (c *coordinator) loop(ctx context.Context) error {
 			}
 			done = nil
 			c.end()
+		case <-again:
+			again = nil
+			if c.cut {
+				c.end()
+			}
 		case m, ok := <-c.carrier.Inbox():
 			if !ok {
 				return errors.New("the connection to the workers was closed")
@@ -164,7 +171,7 @@ func (c *coordinator) loop(ctx context.Context) error {
 	return nil
 }
 
-// end cuts the run short.
+// end cuts the run short, and the second time the wait for answers.
 func (c *coordinator) end() {
 	c.cut, c.bound = true, time.Now().Add(c.plan.Cut)
 	c.each(func(w *member) {
@@ -384,17 +391,4 @@ func (c *coordinator) join(m *Message, w *member) error {
 	w.hear(c, m)
 	c.members[i], c.byID[w.id] = w, w
 	return nil
-}
-
-// refuse sends Stop to a worker that cannot join. An unreachable worker stops when it
-// receives nothing more.
-func (c *coordinator) refuse(m *Message, why string) {
-	note := fmt.Sprintf("process %d on %s was refused: %s", m.Join.PID, m.Join.Host, why)
-	if err := c.carrier.Send(m.From, &Message{Stop: &Stop{Why: why}}); err != nil {
-		note += fmt.Sprintf(" (and could not be notified: %v)", err)
-	}
-	if !c.refused[m.From] && len(c.notes) < maxNotes {
-		c.notes = append(c.notes, note)
-	}
-	c.refused[m.From] = true
 }
