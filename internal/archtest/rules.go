@@ -59,12 +59,19 @@ var Redline = Rules{
 			Why: "protocol never does I/O; it names net.Conn and net.Addr, to hand a connection over. Its tests may use the seeded fake",
 		},
 		{
+			Package: "~/internal/http2/hpack", Never: performsIO, Tests: []string{"golang.org/x/net/http2/hpack"},
+			Why: "compression of field lines knows neither frames nor streams. Its tests use the library as reference",
+		},
+		{
 			Package: "~/internal/http2",
 			May:     []string{"~/internal/exchange", "~/internal/transport", "~/internal/buf", "~/internal/clock", "~/internal/http2/...", "golang.org/x/net/http2/hpack"},
-			Never:   performsIO, Tests: performsIO,
-			Why: "protocol never does I/O",
+			Never:   performsIO[1:], Tests: performsIO,
+			Why: "protocol never does I/O; it names net.Addr",
 		},
-		{Package: "~/internal/tlsio", May: []string{"~/internal/buf"}, Why: "TLS is a byte filter around a session of any protocol"},
+		{
+			Package: "~/internal/tlsio", May: []string{"~/internal/transport", "~/internal/buf"}, Tests: []string{"~/internal/transport/transporttest"},
+			Why: "TLS is a byte filter around a session of any protocol",
+		},
 		{Package: "~/internal/transport", May: []string{"~/internal/buf"}, Why: "transport never knows a protocol"},
 		{
 			Package: "~/internal/transport/lead",
@@ -97,11 +104,13 @@ var Redline = Rules{
 			Why:   "the engine imports its own internals, and nothing that is built on it",
 		},
 		{Package: "~/restart", Why: "a process is replaced the same way whatever server it runs"},
+		{Package: "~/certs", Why: "certificates are files for any server that takes a tls.Config"},
+		{Package: "~/tickets", Why: "sessions are resumed by any server that takes a tls.Config"},
 		{Package: "~/middleware/...", May: []string{"~"}, Why: "code that is built on the engine uses only its public API"},
 		{Package: "~/push/...", May: []string{"~"}, Why: "code that is built on the engine uses only its public API"},
 		{Package: "~/client/...", May: []string{"~"}, Why: "code that is built on the engine uses only its public API"},
 		{Package: "~/examples/chi/...", May: []string{"github.com/go-chi/chi/v5/...", "~"}, Why: "an example uses the public API and the package that it demonstrates"},
-		{Package: "~/examples/...", May: []string{"~", "~/restart", "~/middleware", "~/push", "~/client"}, Why: "an example uses only the public API"},
+		{Package: "~/examples/...", May: []string{"~", "~/restart", "~/certs", "~/tickets", "~/middleware", "~/push", "~/client"}, Why: "an example uses only the public API"},
 		{Package: "~/internal/archtest", Why: "the checker imports nothing from this repository"},
 
 		// The other modules.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/exchange"
 )
 
 // EOF implements the transport's contract: the peer has sent its last byte.
@@ -66,5 +67,5 @@ func (s *Session) Closed(error) {
 	s.lose()
 	s.phase = inClose
 	s.drop()
-	s.state(StateClosed)
+	s.state(exchange.StateClosed)
 }

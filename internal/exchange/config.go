@@ -1,16 +1,14 @@
-package http1
+package exchange
 
 import (
 	"net"
 	"time"
-
-	"github.com/redline-go/redline/internal/exchange"
 )
 
-// Config is shared by the sessions of a server.
+// Config is shared by the sessions of a server, whatever their protocol.
 type Config struct {
-	Handler exchange.Handler
-	Limits  exchange.Limits
+	Handler Handler
+	Limits  Limits
 	// Server is the value of the Server field; empty sends none.
 	Server string
 	// The deadlines; 0 means none. HeaderTimeout bounds a head, from its first byte or from
@@ -26,11 +24,23 @@ type Config struct {
 	// Refused is called for requests that were answered without the handler.
 	Refused func(remote net.Addr, status int, reason string)
 	// Watched means that a connection may be closed while its exchange is in progress, by
-	// exchange.Conn.
+	// Conn.
 	Watched bool
 	// State, if not nil, is called when the state of a connection changes. If it returns
 	// false, the connection ends without serving another request.
-	State func(c exchange.Session, s State) bool
+	State func(c Conn, s State) bool
+	// MaxStreams is the number of exchanges that one client may have in progress on one
+	// connection of HTTP/2.
+	MaxStreams int
+}
+
+// HeadTimeout is how long a head may take: with a ReadTimeout, at most as long as the whole
+// request.
+func (c *Config) HeadTimeout() time.Duration {
+	if c.ReadTimeout > 0 && (c.HeaderTimeout <= 0 || c.ReadTimeout < c.HeaderTimeout) {
+		return c.ReadTimeout
+	}
+	return c.HeaderTimeout
 }
 
 // A State is the current activity of a connection.

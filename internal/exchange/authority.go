@@ -1,4 +1,4 @@
-package http1
+package exchange
 
 // Classes of bytes in an authority, as bits of hostClass.
 const (
@@ -26,12 +26,13 @@ func buildHostClass() (t [256]uint8) {
 	return t
 }
 
-func isHex(c byte) bool { return hostClass[c]&hexDigit != 0 }
+// IsHex reports whether c is a hexadecimal digit.
+func IsHex(c byte) bool { return hostClass[c]&hexDigit != 0 }
 
-// validAuthority reports whether b is uri-host [":" port] (RFC 9110, 7.2; RFC 3986, 3.2.2),
+// ValidAuthority reports whether b is uri-host [":" port] (RFC 9110, 7.2; RFC 3986, 3.2.2),
 // with a host of at least one byte and a port within 16 bits. Userinfo is refused (RFC
 // 9110, 4.2.4). The port may be missing or empty unless it is required (RFC 9112, 3.2.3).
-func validAuthority(b []byte, needPort bool) bool {
+func ValidAuthority(b []byte, needPort bool) bool {
 	i := 0
 	if len(b) > 0 && b[0] == '[' {
 		if i = literalLen(b); i == 0 {
@@ -42,7 +43,7 @@ func validAuthority(b []byte, needPort bool) bool {
 			if hostClass[b[i]]&regName != 0 {
 				continue
 			}
-			if b[i] != '%' || len(b)-i < 3 || !isHex(b[i+1]) || !isHex(b[i+2]) {
+			if b[i] != '%' || len(b)-i < 3 || !IsHex(b[i+1]) || !IsHex(b[i+2]) {
 				return false
 			}
 			i += 2
@@ -71,7 +72,7 @@ func validPort(b []byte, needed bool) bool {
 }
 
 // literalLen returns the length of the leading "[" IPv6address "]", or 0. Zones and
-// IPvFuture are refused, as doc.go says.
+// IPvFuture are refused; the documentation of package http1 says why.
 func literalLen(b []byte) int {
 	groups, elided := 0, false
 	i := 1
@@ -80,7 +81,7 @@ func literalLen(b []byte) int {
 	}
 	for i < len(b) && b[i] != ']' {
 		begin := i
-		for i < len(b) && i-begin < 5 && isHex(b[i]) {
+		for i < len(b) && i-begin < 5 && IsHex(b[i]) {
 			i++
 		}
 		if i == len(b) || i == begin {
