@@ -23,6 +23,7 @@ type nowhere struct{}
 func (nowhere) Wake(func(*buf.Queue) error) bool      { return true }
 func (nowhere) Detach()                               {}
 func (nowhere) Detached() bool                        { return false }
+func (nowhere) Leave(int)                             {}
 func (nowhere) Release()                              {}
 func (nowhere) Read([]byte, sync.Locker) (int, error) { return 0, net.ErrClosed }
 func (nowhere) Unread([]byte)                         {}

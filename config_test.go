@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/internal/exchange"
-	"github.com/redline-go/redline/internal/http1"
 	"github.com/redline-go/redline/internal/transport"
 )
 
@@ -30,9 +29,9 @@ type failing struct {
 	why error
 }
 
-func (f failing) Adopt(net.Listener) error { return nil }
-func (f failing) Serve() error             { return f.why }
-func (f failing) Close() error             { return nil }
+func (f failing) Adopt(net.Listener, transport.ListenOptions) error { return nil }
+func (f failing) Serve() error                                      { return f.why }
+func (f failing) Close() error                                      { return nil }
 
 // TestServeError wants what the transport says of a listener's Accept, as it is.
 func TestServeError(t *testing.T) {
@@ -53,10 +52,10 @@ func TestServeError(t *testing.T) {
 	}
 }
 
-// A shy session counts how often its client's address is asked for, which may wait
+// A shy connection counts how often its client's address is asked for, which may wait
 // for the client (PROXY protocol).
 type shy struct {
-	exchange.Session
+	exchange.Conn
 	slot  any
 	asked int
 }
@@ -80,11 +79,11 @@ func TestHooksAskNoAddress(t *testing.T) {
 	cfg, c := s.sessionConfig(), new(shy)
 	s.adapter.Conn(c) // what it asks is not the hooks' affair
 	c.asked = 0
-	if !cfg.State(c, http1.StateActive) || c.asked > 0 {
+	if !cfg.State(c, exchange.StateActive) || c.asked > 0 {
 		t.Errorf("the address is asked for %d times", c.asked)
 	}
 	panics = true
-	if cfg.State(c, http1.StateIdle) || c.asked != 1 {
+	if cfg.State(c, exchange.StateIdle) || c.asked != 1 {
 		t.Errorf("the address is asked for %d times to log a panic", c.asked)
 	}
 	if n := s.Stats().Panics; n != 1 {

@@ -3,6 +3,7 @@ package redline
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -80,6 +81,11 @@ func (c *Ctx) RemoteAddr() net.Addr { return c.exchange().Session.RemoteAddr() }
 // LocalAddr returns the address that the client connected to. Its types are those of
 // RemoteAddr.
 func (c *Ctx) LocalAddr() net.Addr { return c.exchange().Session.LocalAddr() }
+
+// TLS returns the state of the connection's encryption, the same one for all requests of the
+// connection, and nil without encryption. It stays valid after the handler has returned, and
+// must not be changed.
+func (c *Ctx) TLS() *tls.ConnectionState { return c.exchange().Session.TLS() }
 
 // Header returns the value of the request's first field with this name, ignoring case, or
 // "". [Ctx.VisitHeaders] finds further fields.

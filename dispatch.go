@@ -99,7 +99,7 @@ func (d *dispatcher) panicked(c *Ctx, f *frame, p any) {
 		return
 	}
 	x.ResetResponse()
-	x.Status, x.Response.Close = 500, true
+	x.Status, x.Response.Close = 500, x.Version < exchange.HTTP2
 	x.Lines = append(x.Lines, plainText)
 	x.Body = append(x.Body, "Internal Server Error\n"...)
 }

@@ -2,26 +2,12 @@ package redline
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
-	"time"
 
-	"github.com/redline-go/redline/internal/buf"
-	"github.com/redline-go/redline/internal/http1"
 	"github.com/redline-go/redline/internal/transport"
-)
-
-const (
-	// shutdownPoll is how often Shutdown checks whether the last connection is gone.
-	shutdownPoll = 5 * time.Millisecond
-	// shutdownSweep is how often it closes idle connections, and how long it waits to
-	// inspect busy ones.
-	shutdownSweep = 100 * time.Millisecond
-	// shutdownFresh is how long a newly accepted connection may take to send its first
-	// request before it counts as idle: its client was accepted and should not be cut off.
-	// The value is net/http's.
-	shutdownFresh = 5 * time.Second
 )
 
 // Listen opens the listening socket of addr, "host:port" or "unix:/path", and returns its
@@ -29,7 +15,10 @@ const (
 // but never runs has to be closed. The error is ErrServerClosed, ErrServerRunning, or
 // describes the invalid field or address; after such an error the server holds no more
 // resources than before, and may be tried again.
-func (s *Server) Listen(addr string) (net.Addr, error) {
+func (s *Server) Listen(addr string) (net.Addr, error) { return s.listen(addr, nil) }
+
+// listen is Listen, with the configuration of TLS if secure is not nil.
+func (s *Server) listen(addr string, secure func() (*tls.Config, error)) (net.Addr, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	t, err := s.start(nil)
@@ -40,7 +29,11 @@ func (s *Server) Listen(addr string) (net.Addr, error) {
 	if path, ok := cutPrefix(addr, "unix:"); ok {
 		network, addr = "unix", path
 	}
-	at, err := t.Listen(network, addr, transport.ListenOptions{FastOpen: s.FastOpen, DeferAccept: s.DeferAccept})
+	o, err := s.listenOptions(secure)
+	if err != nil {
+		return nil, s.unopened(err)
+	}
+	at, err := t.Listen(network, addr, o)
 	if err != nil {
 		return nil, s.unopened(err)
 	}
@@ -50,6 +43,19 @@ func (s *Server) Listen(addr string) (net.Addr, error) {
 		s.first = listening{at}
 	}
 	return at, nil
+}
+
+// listenOptions are the options of a listener.
+func (s *Server) listenOptions(secure func() (*tls.Config, error)) (transport.ListenOptions, error) {
+	o := transport.ListenOptions{FastOpen: s.FastOpen, DeferAccept: s.DeferAccept}
+	if secure == nil {
+		return o, nil
+	}
+	c, err := secure()
+	if err == nil {
+		o.NewSession = s.secure(c)
+	}
+	return o, err
 }
 
 func cutPrefix(s, prefix string) (string, bool) {
@@ -82,10 +88,12 @@ func (s *Server) ListenAndServe() error {
 // an error of its Accept ends Serve with that error, as in net/http. A server whose
 // Transport is TransportUring or TransportEpoll refuses it. Connections of crypto/tls are
 // served with Request.TLS nil: the tls.Config must not offer "h2".
-func (s *Server) Serve(l net.Listener) error {
+func (s *Server) Serve(l net.Listener) error { return s.serve(l, nil) }
+
+func (s *Server) serve(l net.Listener, secure func() (*tls.Config, error)) error {
 	g := newGiven(l)
 	defer g.Close() // its error does not matter: nothing accepts any more
-	if err := s.adopt(g); err != nil {
+	if err := s.adopt(g, secure); err != nil {
 		return err
 	}
 	err := s.Run()
@@ -101,20 +109,24 @@ func (s *Server) Serve(l net.Listener) error {
 // that it is ready, see package restart. The listener then belongs to the server, which
 // closes it when it ends; on an error it stays with the caller. The errors are those of
 // Listen, and that of a Transport that cannot serve such a listener, see Serve.
-func (s *Server) Adopt(l net.Listener) error { return s.adopt(newGiven(l)) }
+func (s *Server) Adopt(l net.Listener) error { return s.adopt(newGiven(l), nil) }
 
-func (s *Server) adopt(g *given) error {
+func (s *Server) adopt(g *given, secure func() (*tls.Config, error)) error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	t, err := s.start(g.Listener)
 	if err != nil {
 		return err
 	}
+	o, err := s.listenOptions(secure)
+	if err != nil {
+		return s.unopened(err)
+	}
 	socket := g.isSocket()
 	if socket {
-		err = t.Adopt(g.Listener)
+		err = t.Adopt(g.Listener, o)
 	} else {
-		err = t.Adopt(g)
+		err = t.Adopt(g, o)
 	}
 	if err != nil {
 		return s.unopened(err)
@@ -242,57 +254,6 @@ func (s *Server) transportFor(given net.Listener) (name Transport, err error) {
 		name = TransportStd
 	}
 	return name, nil
-}
-
-// Shutdown ends the server gracefully: it accepts no more connections, closes idle ones,
-// and lets exchanges in progress finish and close theirs; [Server.Stopping] notifies
-// streams. Clients that have connected but not sent a request have five seconds to send
-// one. If ctx is done first, the remaining connections are cut and its error is returned,
-// wrapped. Hijacked connections are not touched.
-func (s *Server) Shutdown(ctx context.Context) error {
-	s.stop()
-	t := s.transport()
-	if t != nil {
-		t.StopAccepting()
-	}
-	s.mu.Lock()
-	hooks := s.onShutdown
-	s.mu.Unlock()
-	for _, f := range hooks {
-		go f()
-	}
-	if t == nil {
-		return nil // and there will not be one
-	}
-	tick := time.NewTicker(shutdownPoll)
-	defer tick.Stop()
-	began := time.Now()
-	var swept time.Time
-	for t.Stats().Open > 0 {
-		if now := time.Now(); now.Sub(swept) >= shutdownSweep {
-			swept = now
-			sweep(ctx, t, now.Sub(began) >= shutdownFresh)
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("shut down with %d connections open: %w", t.Stats().Open, ctx.Err()), s.Close())
-		case <-tick.C:
-		}
-	}
-	return s.Close()
-}
-
-// sweep closes idle connections; those that have not had a request yet only if fresh is
-// set.
-func sweep(ctx context.Context, t transport.Transport, fresh bool) {
-	ctx, cancel := context.WithTimeout(ctx, shutdownSweep)
-	defer cancel()
-	t.Each(func(session transport.Session, _ *buf.Queue) error {
-		if h := session.(*http1.Session); h.Idle() && (fresh || !h.Fresh()) {
-			return transport.ErrClosed
-		}
-		return nil
-	}, ctx.Done())
 }
 
 // Stopping returns a channel that is closed when Shutdown or Close is called. A [Stream]

@@ -2,6 +2,7 @@ package redline
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log"
@@ -16,9 +17,9 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
-	"github.com/redline-go/redline/internal/http1"
 	"github.com/redline-go/redline/internal/learn"
 	"github.com/redline-go/redline/internal/nethttp"
+	"github.com/redline-go/redline/internal/tlsio"
 	"github.com/redline-go/redline/internal/transport"
 )
 
@@ -153,6 +154,10 @@ type Server struct {
 	// MaxConns bounds the number of open connections; further ones wait in the kernel's
 	// backlog. Default 100,000.
 	MaxConns int
+	// MaxStreams bounds the number of requests that one connection of HTTP/2 may have in
+	// progress, including those that the client has reset and whose handlers still run. Default
+	// 250.
+	MaxStreams int
 	// AcceptRate bounds the number of connections accepted per second; 0 means no bound.
 	AcceptRate int
 
@@ -163,6 +168,14 @@ type Server struct {
 	// DeferAccept accepts connections only when their first bytes have arrived
 	// (TCP_DEFER_ACCEPT).
 	DeferAccept bool
+
+	// TLSConfig configures TLS, for ListenTLS and the other methods with that suffix, which
+	// use a copy of it. They add to NextProtos what Protocols asks for. Sessions are resumed
+	// and their ticket keys rotated by crypto/tls.
+	TLSConfig *tls.Config
+	// Protocols is the set of protocols to serve; nil means HTTP/1. It has to contain
+	// HTTP/1.
+	Protocols *http.Protocols
 
 	// Name is sent as the Server field; empty sends none.
 	Name string
@@ -205,15 +218,17 @@ type Server struct {
 	routes   []*route     // of the routers that have served, for Stats
 	shapes   learn.Shapes // of the requests to Handler
 
-	http        http.Handler    // Handler or its default; nil with Native
-	adapter     *nethttp.Config // runs it, and mounted handlers
+	http        http.Handler     // Handler or its default; nil with Native
+	adapter     *nethttp.Config  // runs it, and mounted handlers
+	sessions    *exchange.Config // of all connections
+	handshakes  *tlsio.Handshakes
 	noKeepAlive atomic.Bool
 	onShutdown  []func()
 }
 
-func (s *Server) sessionConfig() *http1.Config {
-	cfg := &http1.Config{
-		Handler: (*dispatcher)(s), Limits: exchange.Limits(s.limits()), Server: s.Name,
+func (s *Server) sessionConfig() *exchange.Config {
+	cfg := &exchange.Config{
+		Handler: (*dispatcher)(s), Limits: exchange.Limits(s.limits()).WithDefaults(), Server: s.Name,
 		HeaderTimeout: orDefault(s.ReadHeaderTimeout, DefaultReadHeaderTimeout),
 		ReadTimeout:   s.ReadTimeout,
 		WriteTimeout:  s.WriteTimeout,
@@ -221,6 +236,8 @@ func (s *Server) sessionConfig() *http1.Config {
 		IdleTimeout:   orDefault(s.IdleTimeout, DefaultIdleTimeout),
 		HighWater:     s.writeBuffer(),
 		Stopping:      s.closesConns,
+		MaxStreams:    s.MaxStreams,
+		Streams:       &s.counters.streams,
 		Watched:       s.ConnState != nil || s.ConnContext != nil,
 		Refused: func(remote net.Addr, status int, reason string) {
 			s.counters.refused.Add(1)
@@ -231,7 +248,7 @@ func (s *Server) sessionConfig() *http1.Config {
 		},
 	}
 	if s.ConnState != nil {
-		cfg.State = func(h exchange.Session, state http1.State) (returned bool) {
+		cfg.State = func(h exchange.Conn, state exchange.State) (returned bool) {
 			defer s.hooked(h.RemoteAddr)
 			s.ConnState(s.adapter.Conn(h), http.ConnState(state))
 			return true
@@ -242,12 +259,12 @@ func (s *Server) sessionConfig() *http1.Config {
 
 // transportConfig is the configuration of the transport.
 func (s *Server) transportConfig() transport.Config {
-	cfg := s.sessionConfig()
+	s.sessions, s.handshakes = s.sessionConfig(), tlsio.NewHandshakes(0, 0)
 	return transport.Config{
 		Loops: orDefault(s.Loops, runtime.GOMAXPROCS(0)), Pin: s.CPUs,
 		MaxConns: orDefault(s.MaxConns, DefaultMaxConns), AcceptRate: s.AcceptRate,
 		HighWater:  s.writeBuffer(),
-		NewSession: func(c transport.Conn) transport.Session { return http1.NewSession(c, cfg) },
+		NewSession: s.inClear(),
 		Log:        func(msg string, err error) { s.logger().Error(msg, "error", err) },
 	}
 }
@@ -259,6 +276,8 @@ func (s *Server) check() error {
 		return fmt.Errorf("redline: Server.Name %q: %w", s.Name, exchange.ErrFieldValue)
 	case s.Native != nil && s.Handler != nil:
 		return errors.New("redline: Server has both Handler and Native: set only one, and mount the other, see HTTP and Router.Mount")
+	case s.Protocols != nil && !s.Protocols.HTTP1() && !s.Protocols.HTTP2() && !s.Protocols.UnencryptedHTTP2():
+		return errProtocols
 	case s.Loops < 0:
 		return fmt.Errorf("redline: Server.Loops is %d: set the number of event loops, or 0 for one per usable CPU", s.Loops)
 	}

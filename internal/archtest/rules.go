@@ -59,12 +59,19 @@ var Redline = Rules{
 			Why: "protocol never does I/O; it names net.Conn and net.Addr, to hand a connection over. Its tests may use the seeded fake",
 		},
 		{
+			Package: "~/internal/http2/hpack", Never: performsIO, Tests: []string{"golang.org/x/net/http2/hpack"},
+			Why: "compression of field lines knows neither frames nor streams. Its tests use the library as reference",
+		},
+		{
 			Package: "~/internal/http2",
 			May:     []string{"~/internal/exchange", "~/internal/transport", "~/internal/buf", "~/internal/clock", "~/internal/http2/...", "golang.org/x/net/http2/hpack"},
-			Never:   performsIO, Tests: performsIO,
-			Why: "protocol never does I/O",
+			Never:   performsIO[1:], Tests: performsIO,
+			Why: "protocol never does I/O; it names net.Addr",
 		},
-		{Package: "~/internal/tlsio", May: []string{"~/internal/buf"}, Why: "TLS is a byte filter around a session of any protocol"},
+		{
+			Package: "~/internal/tlsio", May: []string{"~/internal/transport", "~/internal/buf"}, Tests: []string{"~/internal/transport/transporttest"},
+			Why: "TLS is a byte filter around a session of any protocol",
+		},
 		{Package: "~/internal/transport", May: []string{"~/internal/buf"}, Why: "transport never knows a protocol"},
 		{
 			Package: "~/internal/transport/lead",
@@ -121,6 +128,7 @@ var Redline = Rules{
 	LongFiles:    map[string]string{},
 	BigPackages: map[string]string{
 		"internal/http1":                   "parser and session share code that neither exports",
+		"internal/http2":                   "session and streams share one lock: a file for each of their subjects",
 		"lab/load/request":                 "one event loop: a file for each kind of connection and for each phase",
 		"internal/transport/transporttest": "the suite's cases, a file for each subject, and the fake share sessions that check the contract",
 		".":                                "the public API is one package, with a file for each of its nouns",

@@ -1,7 +1,9 @@
 package exchange
 
 import (
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"sync"
@@ -40,6 +42,11 @@ type Handler interface {
 // that sends returns the same error again, and the functions of OnGone are called.
 type Session interface {
 	Conn
+
+	// Connection is the connection that the exchange arrived on. Unlike the Session of an
+	// exchange, which may serve another one later, it is the same as long as the connection
+	// lives.
+	Connection() Conn
 
 	// ReadBody reads the request's content: io.EOF at its end. It waits for bytes if
 	// necessary, and first sends 100 (Continue) if the client waits for it.
@@ -107,8 +114,11 @@ type Session interface {
 }
 
 // A Conn is a session's connection as seen by hooks. Any goroutine may call its methods at
-// any time, except Slot.
+// any time, except Slot and TLS.
 type Conn interface {
+	// TLS returns the state of the connection's encryption, the same one each time, and nil
+	// without encryption. Only the goroutine that runs the handler may call it.
+	TLS() *TLSState
 	// Slot is a variable of the connection for the handler: nil when the connection is new.
 	Slot() *any
 	// CloseConn closes the connection: at once if an exchange is in progress, whose client
@@ -122,6 +132,9 @@ type Conn interface {
 // A File is an open file, for a protocol that passes it to its transport and does no I/O
 // itself.
 type File = os.File
+
+// TLSState describes an encrypted connection, for a protocol that does not encrypt itself.
+type TLSState = tls.ConnectionState
 
 // A Held is an exchange whose response continues after its handler has returned. Any
 // goroutine may call its methods.
@@ -150,4 +163,13 @@ var (
 	ErrLength      = errors.New("redline: body exceeds the announced Content-Length")
 	ErrNoBody      = errors.New("redline: this status or method has no body")
 	ErrHijacked    = errors.New("redline: connection has been hijacked")
+	ErrNoHijack    = fmt.Errorf("redline: the connection serves other requests, too (HTTP/2): hijack: %w", errors.ErrUnsupported)
 )
+
+// TLSOf returns the state of TLS of a connection of a transport, nil if it has none.
+func TLSOf(c any) *TLSState {
+	if c, ok := c.(interface{ TLS() *TLSState }); ok {
+		return c.TLS()
+	}
+	return nil
+}

@@ -217,3 +217,15 @@ func equalFold(a []byte, b string) bool {
 	}
 	return true
 }
+
+// Refill replaces the fields: by those of kept, in which the first one with the ID of
+// changed becomes changed. kept may not be a part of Fields.
+func (r *Request) Refill(kept []Field, changed Field) {
+	r.Fields, r.seen = r.Fields[:0], 0
+	for _, f := range kept {
+		if f.ID == changed.ID {
+			f = changed
+		}
+		r.Append(f)
+	}
+}

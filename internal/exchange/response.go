@@ -215,7 +215,7 @@ func ValidName(s string) bool {
 
 // ValidValue reports whether s can be a field value: it must not contain a control
 // character other than tab.
-func ValidValue(s string) bool {
+func ValidValue[T string | []byte](s T) bool {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
 		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |

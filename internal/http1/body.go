@@ -155,31 +155,6 @@ func (b *Body) endLine() Code {
 	return Complete
 }
 
-// Header IDs as bits.
-const (
-	// refusedTrailers change where a message ends, where it goes or what happens to its
-	// connection: in a trailer they are an attack (RFC 9110, 6.5.1).
-	refusedTrailers = 1<<exchange.HeaderHost | 1<<exchange.HeaderContentLength |
-		1<<exchange.HeaderTransferEncoding | 1<<exchange.HeaderConnection |
-		1<<exchange.HeaderExpect | 1<<exchange.HeaderUpgrade | 1<<exchange.HeaderTE |
-		1<<exchange.HeaderTrailer | 1<<exchange.HeaderKeepAlive |
-		1<<exchange.HeaderProxyConnection | 1<<exchange.HeaderHTTP2Settings |
-		1<<exchange.HeaderMaxForwards
-
-	// droppedTrailers are forbidden by RFC 9110, 6.5.1 because they modify the request,
-	// authenticate it or say how to read its content, for which a trailer is too late.
-	droppedTrailers = 1<<exchange.HeaderAuthorization | 1<<exchange.HeaderProxyAuthorization |
-		1<<exchange.HeaderCookie | 1<<exchange.HeaderCacheControl |
-		1<<exchange.HeaderPragma | 1<<exchange.HeaderRange | 1<<exchange.HeaderIfMatch |
-		1<<exchange.HeaderIfNoneMatch | 1<<exchange.HeaderIfModifiedSince |
-		1<<exchange.HeaderIfUnmodifiedSince | 1<<exchange.HeaderIfRange |
-		1<<exchange.HeaderContentEncoding | 1<<exchange.HeaderContentLanguage |
-		1<<exchange.HeaderContentRange | 1<<exchange.HeaderContentType |
-		1<<exchange.HeaderForwarded | 1<<exchange.HeaderXForwardedFor |
-		1<<exchange.HeaderXForwardedHost | 1<<exchange.HeaderXForwardedProto |
-		1<<exchange.HeaderXRealIP
-)
-
 // trailers reads the trailer section (RFC 9112, 7.1.2), and copies it into the request,
 // because the input is gone before a handler reads the trailers.
 func (b *Body) trailers(in []byte) (n int, code Code) {
@@ -212,10 +187,10 @@ func (b *Body) trailers(in []byte) (n int, code Code) {
 			return 0, ErrFieldCount
 		}
 		f := b.line.field(r.TrailerBytes)
-		switch bit := uint64(1) << f.ID; {
-		case bit&refusedTrailers != 0:
+		switch exchange.TrailerRule(f.ID) {
+		case exchange.TrailerRefused:
 			return 0, ErrTrailerField
-		case bit&droppedTrailers == 0:
+		case exchange.TrailerKept:
 			r.Trailers = append(r.Trailers, f)
 		}
 	}

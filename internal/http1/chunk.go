@@ -54,7 +54,7 @@ func (l *chunkLine) next(c byte, lim *exchange.Limits) Code {
 		l.settle()
 		return Complete
 	case lineSize:
-		if isHex(c) {
+		if exchange.IsHex(c) {
 			return l.digit(c)
 		}
 		if l.bytes == 1 {

@@ -19,21 +19,12 @@ type limit struct {
 // over reports whether the time has passed.
 func (l *limit) over() bool { return l.by != 0 && clock.Nano() >= l.by }
 
-// headTimeout is how long a head may take: with a ReadTimeout, at most as long as the whole
-// request.
-func (c *Config) headTimeout() time.Duration {
-	if c.ReadTimeout > 0 && (c.HeaderTimeout <= 0 || c.ReadTimeout < c.HeaderTimeout) {
-		return c.ReadTimeout
-	}
-	return c.HeaderTimeout
-}
-
 // expectHead starts the timeout for a head.
 func (s *Session) expectHead() {
 	if s.cfg.ReadTimeout > 0 {
 		s.needs().began = clock.Nano()
 	}
-	s.deadline(s.cfg.headTimeout())
+	s.deadline(s.cfg.HeadTimeout())
 }
 
 // limit sets the limits of an exchange whose head is complete.

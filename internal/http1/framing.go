@@ -41,7 +41,7 @@ func (p *Parser) host(r *exchange.Request, value []byte, at exchange.Span) Code 
 	}
 	p.names |= sawHost
 	if len(value) > 0 && string(value) != string(p.known[:p.knownLen]) {
-		if !validAuthority(value, false) {
+		if !exchange.ValidAuthority(value, false) {
 			return ErrHost
 		}
 		if len(value) <= len(p.known) {

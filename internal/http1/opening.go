@@ -18,7 +18,7 @@ const openingLines = 3
 // by memory that has changed since.
 type opening struct {
 	text    []byte
-	cfg     *Config
+	cfg     *exchange.Config
 	date    *byte // of clock.Date, which changes every second
 	status  int
 	n       int
@@ -27,7 +27,7 @@ type opening struct {
 }
 
 // is reports whether the head of r would start like the last one.
-func (o *opening) is(cfg *Config, date *byte, r *exchange.Response) bool {
+func (o *opening) is(cfg *exchange.Config, date *byte, r *exchange.Response) bool {
 	if o.date != date || o.cfg != cfg || o.status != r.Status || o.n != len(r.Lines) || o.undated != r.Undated {
 		return false
 	}
@@ -41,7 +41,7 @@ func (o *opening) is(cfg *Config, date *byte, r *exchange.Response) bool {
 }
 
 // keep stores the sources of text.
-func (o *opening) keep(text []byte, cfg *Config, date *byte, r *exchange.Response) {
+func (o *opening) keep(text []byte, cfg *exchange.Config, date *byte, r *exchange.Response) {
 	o.text = append(o.text[:0], text...)
 	o.cfg, o.date, o.status, o.n, o.undated = cfg, date, r.Status, len(r.Lines), r.Undated
 	at := uint32(len(statusLine(r.Status)))

@@ -274,11 +274,11 @@ func oracleChunked(in string, lim exchange.Limits) (body string, n int, ok bool)
 		size += len(bytesOf(f[0]))
 		count++
 		rest = rest[len(f[0]):]
-		bit := uint64(1) << exchange.LookupHeader([]byte(f[1]))
-		if bit&refusedTrailers != 0 {
+		rule := exchange.TrailerRule(exchange.LookupHeader([]byte(f[1])))
+		if rule == exchange.TrailerRefused {
 			return
 		}
-		if bit&droppedTrailers == 0 {
+		if rule == exchange.TrailerKept {
 			trailers += "|" + f[1] + ":" + f[2]
 		}
 	}

@@ -23,7 +23,7 @@ const (
 // nothing else.
 type Session struct {
 	conn  transport.Conn
-	cfg   *Config
+	cfg   *exchange.Config
 	w     *work
 	rare  *rare      // nil for most sessions
 	in    []byte     // fed and not yet consumed; nil outside of Feed
@@ -65,7 +65,7 @@ func (s *Session) needs() *rare {
 
 // A work is the memory for one request. It returns to the pool when the connection is idle.
 type work struct {
-	cfg     *Config // the source of the parser's limits
+	cfg     *exchange.Config // the source of the parser's limits
 	x       exchange.Exchange
 	parser  Parser
 	body    Body
@@ -90,19 +90,19 @@ type work struct {
 var works = sync.Pool{New: func() any { return new(work) }}
 
 // NewSession returns the session of a newly accepted connection.
-func NewSession(c transport.Conn, cfg *Config) *Session {
+func NewSession(c transport.Conn, cfg *exchange.Config) *Session {
 	s := &Session{conn: c, cfg: cfg, timed: true}
 	s.expectHead()
-	s.state(StateNew)
+	s.state(exchange.StateNew)
 	return s
 }
 
 // state reports the connection's state, and returns whether it may continue.
-func (s *Session) state(state State) bool {
+func (s *Session) state(state exchange.State) bool {
 	if s.cfg.State == nil || s.cfg.State(s, state) {
 		return true
 	}
-	if state == StateNew {
+	if state == exchange.StateNew {
 		s.phase = inClose
 		s.conn.Close(transport.Orderly)
 	}
@@ -193,7 +193,7 @@ func (s *Session) rest() error {
 
 // idle reports that the exchange is over.
 func (s *Session) idle() error {
-	if s.cfg.State == nil || s.state(StateIdle) {
+	if s.cfg.State == nil || s.state(exchange.StateIdle) {
 		return nil
 	}
 	return s.close()
@@ -218,7 +218,7 @@ func (s *Session) head() (more bool, err error) {
 		s.timed, s.used = false, true
 		return false, s.activate()
 	case code.Refused():
-		if !s.state(StateActive) {
+		if !s.state(exchange.StateActive) {
 			return false, s.close()
 		}
 		return false, s.refuse(s.out, code.Status(), code.String())
@@ -232,7 +232,7 @@ func (s *Session) head() (more bool, err error) {
 
 // activate serves the request whose head is complete.
 func (s *Session) activate() error {
-	if !s.state(StateActive) {
+	if !s.state(exchange.StateActive) {
 		return s.close()
 	}
 	return s.serve()

@@ -178,7 +178,7 @@ func TestHeldOnFake(t *testing.T) {
 				held.Close()
 			})
 		}, "text": handlers["text"]}
-		cfg := &Config{Handler: h, HighWater: 1 << 16}
+		cfg := &exchange.Config{Handler: h, HighWater: 1 << 16}
 		f := transporttest.NewFake(t, seed, func(c transport.Conn) transport.Session { return NewSession(c, cfg) })
 		if seed%2 == 0 {
 			f.Faults(0.01)

@@ -45,8 +45,8 @@ type memConn struct {
 	tasks []func(*buf.Queue) error
 }
 
-func newMem(t testing.TB, h exchange.Handler, change ...func(*Config)) *memConn {
-	cfg := &Config{
+func newMem(t testing.TB, h exchange.Handler, change ...func(*exchange.Config)) *memConn {
+	cfg := &exchange.Config{
 		Handler: h, HighWater: 64 << 10,
 		HeaderTimeout: time.Hour, StallTimeout: 2 * time.Hour, IdleTimeout: 4 * time.Hour,
 	}
@@ -171,6 +171,7 @@ func (c *memConn) Wake(f func(out *buf.Queue) error) bool {
 
 func (c *memConn) Detach()        { c.detached = c.busy }
 func (c *memConn) Detached() bool { return c.detached }
+func (c *memConn) Leave(int)      {}
 
 func (c *memConn) Read(p []byte, _ sync.Locker) (int, error) {
 	time.Sleep(c.slow)

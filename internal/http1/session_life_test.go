@@ -82,7 +82,7 @@ func TestDeadlines(t *testing.T) {
 	m = newMem(t, read)
 	m.send(req("POST", "/echo", "Content-Length: 1\r\n"), "x")
 	due(m, 4, "after that")
-	none := newMem(t, handlers, func(c *Config) { c.HeaderTimeout, c.IdleTimeout = 0, 0 })
+	none := newMem(t, handlers, func(c *exchange.Config) { c.HeaderTimeout, c.IdleTimeout = 0, 0 })
 	due(none, 0, "without any")
 	none.send(req("GET", "/text", ""))
 	due(none, 0, "without any, idle")
@@ -138,7 +138,7 @@ func TestSlowReader(t *testing.T) {
 			errs = append(errs, x.Session.SendBody(x, make([]byte, 1000)))
 		}
 	}}
-	m = newMem(t, h, func(c *Config) { c.HighWater = 10_000 })
+	m = newMem(t, h, func(c *exchange.Config) { c.HighWater = 10_000 })
 	m.stuck = true
 	m.send(req("GET", "/much", ""))
 	if i := slices.Index(errs, exchange.ErrTimeout); i < 5 || i > 15 || m.state() != "cut" {
@@ -153,7 +153,7 @@ func TestSlowReader(t *testing.T) {
 // is too much.
 func TestPipelineBounded(t *testing.T) {
 	h := pathHandler{"k": func(x *exchange.Exchange) { x.Body = append(x.Body, make([]byte, 1000)...) }}
-	m := newMem(t, h, func(c *Config) { c.HighWater = 10_000 })
+	m := newMem(t, h, func(c *exchange.Config) { c.HighWater = 10_000 })
 	m.send(strings.Repeat(req("GET", "/k", ""), 100))
 	if slices.Max(m.writes) > 12_000 || len(m.writes) < 5 || m.state() != "idle" {
 		t.Errorf("writes of %d bytes, %s", m.writes, m.state())
@@ -260,9 +260,9 @@ func second[T any](_ T, err error) error { return err }
 // TestStates tells the states of a connection in their order.
 func TestStates(t *testing.T) {
 	var mu sync.Mutex
-	var got []State
-	m := newMem(t, handlers, func(c *Config) {
-		c.State = func(_ exchange.Session, s State) bool {
+	var got []exchange.State
+	m := newMem(t, handlers, func(c *exchange.Config) {
+		c.State = func(_ exchange.Conn, s exchange.State) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, s)
@@ -271,7 +271,7 @@ func TestStates(t *testing.T) {
 	})
 	m.send(req("GET", "/text", ""), "G", req("GET", "/text", "")[1:]+req("GET", "/text", ""))
 	m.session.Closed(nil)
-	want := []State{StateNew, StateActive, StateIdle, StateActive, StateIdle, StateActive, StateIdle, StateClosed}
+	want := []exchange.State{exchange.StateNew, exchange.StateActive, exchange.StateIdle, exchange.StateActive, exchange.StateIdle, exchange.StateActive, exchange.StateIdle, exchange.StateClosed}
 	if !slices.Equal(got, want) {
 		t.Errorf("states %v, want %v", got, want)
 	}
@@ -279,7 +279,7 @@ func TestStates(t *testing.T) {
 
 // TestStopping closes connections with their answers while the server shuts down.
 func TestStopping(t *testing.T) {
-	stopping := func(c *Config) { c.Stopping = func() bool { return true } }
+	stopping := func(c *exchange.Config) { c.Stopping = func() bool { return true } }
 	newMem(t, handlers, stopping).send(req("GET", "/text", "")).want("closed", answer(200, closes, "hello"))
 	newMem(t, handlers, stopping).send(req("GET", "/whole", "")).want("closed", answer(200, closes, "abc"))
 	newMem(t, handlers, stopping).send(req("GET", "/chunks", "")+behind).

@@ -304,7 +304,7 @@ func TestBrokenContent(t *testing.T) {
 			t.Errorf("content beyond the limit: %v", err)
 		}
 	}}
-	limit := func(c *Config) { c.Limits.MaxBodyBytes = 4 }
+	limit := func(c *exchange.Config) { c.Limits.MaxBodyBytes = 4 }
 	newMem(t, large, limit).send(req("POST", "/echo", "Transfer-Encoding: chunked\r\n")+"5\r\nabcde\r\n0\r\n\r\n"+behind).
 		want("refused", refused(413, "content too large"))
 	newMem(t, large, limit).send(head).want("refused", refused(413, "content too large"))
@@ -330,7 +330,7 @@ func TestRefusals(t *testing.T) {
 		_, code := p.Parse(new(exchange.Request), []byte(in))
 		seen[code] = true
 		told := 0
-		m := newMem(t, handlers, func(c *Config) {
+		m := newMem(t, handlers, func(c *exchange.Config) {
 			c.Refused = func(_ net.Addr, status int, reason string) {
 				told++
 				if status != code.Status() || reason != code.String() {

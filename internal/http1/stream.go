@@ -278,7 +278,7 @@ func (s *Session) Hijack(x *exchange.Exchange) (net.Conn, error) {
 	}
 	x.Hijacked = true
 	s.release()
-	s.state(StateHijacked)
+	s.state(exchange.StateHijacked)
 	return c, nil
 }
 
@@ -305,6 +305,9 @@ func (s *Session) OnGone(f func()) (gone bool) {
 	return false
 }
 
+// Connection implements exchange.Session.
+func (s *Session) Connection() exchange.Conn { return s }
+
 // CloseConn implements exchange.Session.
 func (s *Session) CloseConn() {
 	how := transport.Orderly
@@ -316,6 +319,9 @@ func (s *Session) CloseConn() {
 
 // RemoteAddr implements exchange.Session.
 func (s *Session) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }
+
+// TLS implements exchange.Session.
+func (s *Session) TLS() *exchange.TLSState { return exchange.TLSOf(s.conn) }
 
 // LocalAddr implements exchange.Session.
 func (s *Session) LocalAddr() net.Addr { return s.conn.LocalAddr() }

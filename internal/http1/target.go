@@ -30,7 +30,7 @@ func (p *Parser) target(r *exchange.Request, buf []byte) Code {
 			p.query = p.pos
 		case '%':
 			left := len(buf) - p.pos
-			if left > 1 && !isHex(buf[p.pos+1]) || left > 2 && !isHex(buf[p.pos+2]) {
+			if left > 1 && !exchange.IsHex(buf[p.pos+1]) || left > 2 && !exchange.IsHex(buf[p.pos+2]) {
 				return ErrTargetEscape
 			}
 			if left < 3 {
@@ -67,7 +67,7 @@ func (p *Parser) endTarget(r *exchange.Request, buf []byte) Code {
 	path := begin
 	switch {
 	case r.Method == exchange.MethodConnect:
-		if !validAuthority(buf[begin:end], true) {
+		if !exchange.ValidAuthority(buf[begin:end], true) {
 			return ErrTargetForm
 		}
 		r.Authority = r.Target
@@ -108,7 +108,7 @@ func (p *Parser) authority(r *exchange.Request, buf []byte) int {
 	if i := bytes.IndexByte(buf[begin:end], '/'); i >= 0 {
 		end = begin + i
 	}
-	if !validAuthority(buf[begin:end], false) {
+	if !exchange.ValidAuthority(buf[begin:end], false) {
 		return 0
 	}
 	r.Authority = span(begin, end)

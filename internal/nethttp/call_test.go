@@ -24,10 +24,12 @@ type still struct {
 	shared sync.Locker
 }
 
-func (s *still) Share(l sync.Locker)  { s.shared = l }
-func (s *still) Slot() *any           { return &s.slot }
-func (s *still) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 5} }
-func (s *still) LocalAddr() net.Addr  { return s.RemoteAddr() }
+func (s *still) Connection() exchange.Conn { return s }
+func (s *still) Share(l sync.Locker)       { s.shared = l }
+func (s *still) Slot() *any                { return &s.slot }
+func (s *still) RemoteAddr() net.Addr      { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 5} }
+func (s *still) LocalAddr() net.Addr       { return s.RemoteAddr() }
+func (s *still) TLS() *exchange.TLSState   { return nil }
 
 // newStill returns an exchange with the request "GET / HTTP/1.1".
 func newStill() *exchange.Exchange {

@@ -15,7 +15,7 @@ import (
 // reads and writes.
 type Conn struct {
 	cfg    *Config
-	host   exchange.Session
+	host   exchange.Conn
 	remote string          // for its requests; empty until the first
 	ctx    context.Context // for its requests
 }
@@ -32,8 +32,8 @@ func (c *Conn) remoteAddr() string {
 	return c.remote
 }
 
-// Conn returns the record of h's connection.
-func (cfg *Config) Conn(h exchange.Session) *Conn {
+// Conn returns the record of a connection.
+func (cfg *Config) Conn(h exchange.Conn) *Conn {
 	slot := h.Slot()
 	if c, ok := (*slot).(*Conn); ok {
 		return c

@@ -7,12 +7,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redline-go/redline/internal/exchange"
 )
 
 // A requestContext is the context of one request. Most handlers only ask it for values;
 // until Done or similar is called, ending it costs nothing.
 type requestContext struct {
 	conn  *Conn
+	x     *exchange.Exchange // its Session is used only while mu is held, which finish waits for
 	state atomic.Uint32
 	mu    sync.Mutex
 	watch *watch // nil until Done, Err or AfterFunc is first called
@@ -112,7 +115,7 @@ func (c *requestContext) lock() *watch {
 	if parent := c.conn.ctx; parent.Done() != nil {
 		w.stop = context.AfterFunc(parent, func() { c.end(parent.Err()) })
 	}
-	if c.conn.host.OnGone(c.gone) {
+	if c.x.Session.OnGone(c.gone) {
 		w.err = context.Canceled
 	}
 	return w

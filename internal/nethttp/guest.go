@@ -299,6 +299,9 @@ func (g *Guest) SetReadDeadline(t time.Time) { _ = g.ctl.SetReadDeadline(t) }
 // SetWriteDeadline implements exchange.Session, if the writer supports it.
 func (g *Guest) SetWriteDeadline(t time.Time) { _ = g.ctl.SetWriteDeadline(t) }
 
+// Connection implements exchange.Session.
+func (g *Guest) Connection() exchange.Conn { return g }
+
 // Slot implements exchange.Session.
 func (g *Guest) Slot() *any { return &g.slot }
 
@@ -316,6 +319,9 @@ func (g *Guest) RemoteAddr() net.Addr {
 	}
 	return &net.UnixAddr{Name: g.r.RemoteAddr, Net: "unix"}
 }
+
+// TLS implements exchange.Session.
+func (g *Guest) TLS() *exchange.TLSState { return g.r.TLS }
 
 // LocalAddr implements exchange.Session.
 func (g *Guest) LocalAddr() net.Addr {

@@ -18,7 +18,7 @@ func (c *call) fill(conn *Conn) error {
 	x, r := c.x, &c.req
 	head := string(x.Head)
 	x.Head = unsafe.Slice(unsafe.StringData(head), len(head)) // for Release
-	c.ctx.conn = conn
+	c.ctx.conn, c.ctx.x = conn, x
 	c.writer.c, c.writer.length = c, exchange.UnknownLength
 	setContext(r, &c.ctx)
 
@@ -35,6 +35,7 @@ func (c *call) fill(conn *Conn) error {
 	r.Proto, r.ProtoMajor, r.ProtoMinor = x.Version.String(), x.Version.Major(), x.Version.Minor()
 	r.Host = sub(head, x.Request.Authority)
 	r.RemoteAddr = conn.remoteAddr()
+	r.TLS = x.Session.TLS()
 	r.Close = x.Request.Close
 	r.Header = c.header(head)
 	r.Body = http.NoBody

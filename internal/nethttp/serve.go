@@ -42,7 +42,6 @@ type call struct {
 	ctx    requestContext
 	writer writer
 
-	cfg   *Config
 	mu    sync.Mutex
 	x     *exchange.Exchange // nil after the handler has returned
 	body  *body              // nil if the request has none
@@ -100,12 +99,12 @@ const (
 // From the first line on, the exchange is shared by all code that holds the call's lock,
 // and giveBack ends that in every case.
 func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
-	c := &call{cfg: cfg, x: x}
+	c := &call{x: x}
 	var how ending
 	x.Session.Share(&c.mu)
-	defer c.leave(&how)
+	defer c.leave(cfg, &how)
 	x.Stands = true
-	if err := c.fill(cfg.Conn(x.Session)); err != nil {
+	if err := c.fill(cfg.Conn(x.Session.Connection())); err != nil {
 		how = refused
 		return
 	}
@@ -122,26 +121,26 @@ func (cfg *Config) Serve(x *exchange.Exchange, h http.Handler, blocks bool) {
 }
 
 // leave ends the call, even if a hook that it calls panics.
-func (c *call) leave(how *ending) {
+func (c *call) leave(cfg *Config, how *ending) {
 	defer c.end(how)
 	if *how == abandoned {
-		c.report(recover())
+		c.report(cfg, recover())
 	}
 }
 
 // report logs the panic of a handler; p is nil if the handler has ended its goroutine.
-func (c *call) report(p any) {
+func (c *call) report(cfg *Config, p any) {
 	if p == nil || p == http.ErrAbortHandler {
 		return
 	}
-	c.cfg.Panicked()
+	cfg.Panicked()
 	remote := c.req.RemoteAddr
 	if remote == "" { // the panic was in a hook: there is no request yet
 		remote = fmt.Sprint(c.x.Session.RemoteAddr())
 	}
 	stack := make([]byte, 64<<10)
 	stack = stack[:runtime.Stack(stack, false)]
-	c.cfg.Log("http: panic serving %v: %v\n%s", remote, p, stack)
+	cfg.Log("http: panic serving %v: %v\n%s", remote, p, stack)
 }
 
 // end completes the response, or cuts its connection, and returns the exchange.
@@ -204,7 +203,7 @@ func (c *call) forget() {
 	c.ctx.finish()
 	if form := c.req.MultipartForm; form != nil {
 		if err := form.RemoveAll(); err != nil && !os.IsNotExist(err) {
-			c.cfg.Log("http: remove the files of a form: %v", err)
+			c.ctx.conn.cfg.Log("http: remove the files of a form: %v", err)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (w *writer) WriteHeader(code int) {
 // complain logs a mistake of the handler, and where it is.
 func (w *writer) complain(what string) {
 	function, file, line := caller()
-	w.c.cfg.Log("%s from %s (%s:%d)", what, function, file, line)
+	w.c.ctx.conn.cfg.Log("%s from %s (%s:%d)", what, function, file, line)
 }
 
 // inform sends an informational answer with the header so far, after the fields that native
@@ -208,7 +208,7 @@ func (w *writer) announce(values []string) {
 	n, err := strconv.ParseInt(values[0], 10, 64)
 	if err != nil || n < 0 {
 		w.unsized = true
-		w.c.cfg.Log("http: invalid Content-Length of %q", values[0])
+		w.c.ctx.conn.cfg.Log("http: invalid Content-Length of %q", values[0])
 		w.header.Del("Content-Length")
 		return
 	}

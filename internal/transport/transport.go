@@ -26,7 +26,8 @@ type Session interface {
 	// goroutine takes over the loop, and Feed continues as an ordinary goroutine. A Feed
 	// that is about to block calls Conn.Detach first. Until Feed has returned, the session
 	// is not fed; it can read more bytes itself, with Conn.Read. If it ends its goroutine
-	// (runtime.Goexit), the connection is cut.
+	// (runtime.Goexit), the connection is cut. A Feed that has left its connection, by
+	// Conn.Leave or [Leaver], counts as returned from then on.
 	Feed(in []byte, out *buf.Queue) (n int, err error)
 
 	// EOF reports that the peer has sent its last byte. unread is what Feed has not
@@ -57,14 +58,46 @@ type Session interface {
 	Closed(err error)
 }
 
+// A Leaver is a session whose connection continues while a Feed blocks: other goroutines call
+// the session, and the goroutine of that Feed does something else for it. The transport looks
+// the interface up once, when the session has been created. Only such a session may call
+// Conn.Leave.
+//
+// Feed's goroutine and Left race. The session decides it by an atomic compare-and-swap of its
+// own, which exactly one of them wins:
+//
+//  1. Feed stores that it may be let go, and what Left needs. Until it has taken that back
+//     (5), it calls nothing of Conn but Detached, Wake, Close and the addresses.
+//  2. Feed reads Conn.Detached. If it is true, Left may have been called before 1: Feed
+//     takes it back (5), and calls Leave if it is still about to block. If it is false, Left
+//     will be called if Feed does not return in time.
+//  3. The watchdog deposes Feed's goroutine: Detached is true from here on.
+//  4. The goroutine that takes the loop over calls Left, which compares and swaps, and
+//     returns true if it wins.
+//  5. Feed compares and swaps, before it uses in, out or the rest of Conn again, and before
+//     it returns or calls Leave. If it loses, it has been let go, as if it had called Leave.
+//
+// So Left may also be called when Feed has not stored anything, has left by itself, or has
+// just returned: then it returns false.
+type Leaver interface {
+	Session
+
+	// Left reports whether the Feed that has not returned in time lets its connection go, of
+	// its input n bytes consumed: see Conn.Leave. It is called at most once for each
+	// takeover, by the goroutine that takes the loop over, before that does anything else,
+	// and concurrently with Feed. out is the queue of that Feed: if the result is true, Left
+	// may have added to it. Left must not block.
+	Left(out *buf.Queue) (n int, ok bool)
+}
+
 // A Conn is the session's interface to its connection. Any goroutine may call Wake, Close
 // and the addresses at any time; all other methods may be called only within the session's
 // own methods and functions run by Wake.
 type Conn interface {
 	Feeding
 
-	// Wake runs f on the connection's loop, after Feed has returned if the connection is
-	// being fed, and never after Closed: then it reports false, or drops f. What f leaves
+	// Wake runs f on the connection's loop, after Feed has returned or left if the connection
+	// is being fed, and never after Closed: then it reports false, or drops f. What f leaves
 	// in out is sent. f must not block.
 	Wake(f func(out *buf.Queue) error) bool
 
@@ -115,6 +148,18 @@ type Feeding interface {
 	// Detached reports whether the caller no longer leads the loop: it called Detach, or
 	// was taken over.
 	Detached() bool
+
+	// Leave ends this Feed for the connection, while its goroutine continues as an ordinary
+	// one. Only a [Leaver] may call it, on the goroutine of Feed, when nothing waits in Read
+	// or Flush. n bytes of in are consumed; the rest is fed again at once, as after
+	// Pause(false). out is sent. If the caller still leads the loop, the loop is given up, as
+	// by Detach.
+	//
+	// From here on the session is called by other goroutines, possibly before Leave has
+	// returned. The caller uses neither in nor out, and of Conn only what any goroutine may
+	// use at any time. Nobody waits for it: what its Feed returns is ignored, and so is the
+	// end of the goroutine.
+	Leave(n int)
 
 	// Release declares that the session will not use in again: it has consumed all of it,
 	// given the rest back with Unread, and Feed is going to return len(in). From then on
@@ -192,11 +237,12 @@ type Config struct {
 	Log        func(msg string, err error) // may block
 }
 
-// ListenOptions are the options of listening sockets.
+// ListenOptions are the options of a listener.
 type ListenOptions struct {
-	FastOpen    int  // TCP_FASTOPEN queue length; 0 is off
-	DeferAccept bool // TCP_DEFER_ACCEPT
-	Backlog     int  // 0 means the system's limit
+	NewSession  func(Conn) Session // for its connections, instead of Config.NewSession; may be nil
+	FastOpen    int                // TCP_FASTOPEN queue length; 0 is off
+	DeferAccept bool               // TCP_DEFER_ACCEPT
+	Backlog     int                // 0 means the system's limit
 }
 
 // A Transport accepts connections and feeds their sessions.
@@ -208,8 +254,8 @@ type Transport interface {
 	// *net.UnixListener is duplicated: the caller's stays open. Other listeners may have
 	// their own Accept; transports that do not call it refuse them. A transport that does
 	// takes the listener over: it closes it, and Serve returns the error that ends its
-	// Accept.
-	Adopt(l net.Listener) error
+	// Accept. Of the options, only NewSession applies.
+	Adopt(l net.Listener, o ListenOptions) error
 	// Serve runs the loops until Close. It returns ErrStopped, or the reason why a loop
 	// could not continue, or why the last listener accepts no more.
 	Serve() error
@@ -231,7 +277,7 @@ type Stats struct {
 	Accepted  uint64
 	Refused   uint64 // times that accepting had to wait because of a limit: MaxConns, AcceptRate, descriptors
 	Takeovers uint64 // loops taken over because Feed did not return in time
-	Detached  uint64 // loops given up by Detach, Read or Flush
+	Detached  uint64 // loops given up by Detach, Leave, Read or Flush
 	Stayed    uint64 // Feeds by a goroutine that had kept the connection since the previous one
 	Rounds    uint64 // iterations of the loops: handle what is there, then wait
 	Fetches   uint64 // queries of the loops for events of the kernel, without waiting

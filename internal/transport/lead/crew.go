@@ -298,6 +298,7 @@ func (c *Crew) look(roles []*Role) (moved, within bool) {
 		switch {
 		case s&1 == 1 && s == r.seen:
 			if c.depose(r, s) {
+				r.taken = s
 				r.Stats.Takeovers.Add(1)
 				c.lead(r)
 			}

@@ -26,6 +26,7 @@ type Role struct {
 	leader *Hand  // leads, or is just being deposed
 	in     []byte // for the next leader; under crew.mu
 	seen   uint64 // state at the watchdog's last look; only the watchdog uses it
+	taken  uint64 // number of the call from which the watchdog has taken over last
 	bell   *Bell
 	until  int64 // when the bell is to ring, on the clock's scale, or never; under crew.mu
 	Stats  RoleStats
@@ -59,6 +60,9 @@ type Hand struct {
 	// Waits means that foreign code has given up the loop because it waits for something
 	// other than its client. It is for the transport, too.
 	Waits bool
+	// Left means that the foreign code has left the transport's call before it returned. It
+	// is for the transport, too. Any goroutine may use it.
+	Left atomic.Bool
 	// Out is the hand's own queue for the output of foreign code.
 	Out buf.Queue
 }
@@ -79,6 +83,18 @@ func (h *Hand) Begin() {
 	h.seq++
 	h.role.state.Store(h.seq)
 }
+
+// Call returns the number of the call of foreign code that Begin is about to begin. It is
+// never 0, and no other call of this role has it.
+func (h *Hand) Call() uint64 { return h.seq + 1 }
+
+// Taken returns the number of the call from which the watchdog has last taken the role over,
+// 0 if there was none. The leader may ask before its first Begin.
+func (h *Hand) Taken() uint64 { return h.role.taken }
+
+// Within reports whether the role's leader is in the call of foreign code with a number. Any
+// goroutine may ask.
+func (r *Role) Within(call uint64) bool { return r.state.Load() == call }
 
 // End is called after the foreign code has returned, and reports whether the hand still
 // leads. If not, the hand must not touch anything of the loop.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/sys"
+	"github.com/redline-go/redline/internal/transport"
 	"github.com/redline-go/redline/internal/transport/lead"
 )
 
@@ -24,6 +25,7 @@ type Listener struct {
 	addr  net.Addr
 	tcp   bool
 	given bool // others also have the socket
+	makes func(transport.Conn) transport.Session
 	heard bool // the driver reports its connections
 	full  bool // MaxConns connections are open
 
@@ -139,7 +141,7 @@ func (l *Loop) acceptOne(h *lead.Hand, ln *Listener) (more, lead bool) {
 		return true, true
 	}
 	l.counters.accepted.Add(1)
-	return true, l.add(h, fd, addr)
+	return true, l.add(h, ln, fd, addr)
 }
 
 // refused handles an error of accept(2), and reports whether there may be other
@@ -175,7 +177,7 @@ func (t *Transport) lose(addr net.Addr, errno syscall.Errno) {
 }
 
 // add creates a connection for a socket, and a session for it.
-func (l *Loop) add(h *lead.Hand, fd int, peer sys.Addr) bool {
+func (l *Loop) add(h *lead.Hand, ln *Listener, fd int, peer sys.Addr) bool {
 	if l.gen++; l.gen == 0 {
 		l.gen++ // 0 is not used
 	}
@@ -188,7 +190,10 @@ func (l *Loop) add(h *lead.Hand, fd int, peer sys.Addr) bool {
 	l.count++
 	c.flags |= making
 	l.begin(h, c)
-	c.session = l.t.config.NewSession(c)
+	c.session = ln.makes(c)
+	if s, ok := c.session.(transport.Leaver); ok {
+		c.extra.Store(&extra{leaver: &leaver{session: s}})
+	}
 	return l.end(h, c, nil, 0, nil)
 }
 
@@ -281,10 +286,13 @@ const burst = int64(100 * time.Millisecond)
 // adopt makes a listener of a descriptor, which then belongs to the loop. The loop starts
 // to accept when it runs: before that, nothing is asked of the kernel that could concern
 // another file if the descriptor is closed meanwhile.
-func (l *Loop) adopt(fd int, addr net.Addr, given bool) {
+func (l *Loop) adopt(fd int, addr net.Addr, given bool, o transport.ListenOptions) {
 	sys.NoDelay(fd)
 	l.t.listening.Add(1)
-	ln := &Listener{fd: fd, addr: addr, given: given}
+	ln := &Listener{fd: fd, addr: addr, given: given, makes: o.NewSession}
+	if ln.makes == nil {
+		ln.makes = l.t.config.NewSession
+	}
 	own, _ := sys.LocalAddr(fd) // a given listener may report any address
 	_, ln.tcp = own.(*net.TCPAddr)
 	l.listeners = append(l.listeners, ln)

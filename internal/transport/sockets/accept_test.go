@@ -80,7 +80,7 @@ func (s *server) adopt() *net.TCPListener {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { l.Close() })
-	if err := s.Adopt(l); err != nil {
+	if err := s.Adopt(l, transport.ListenOptions{}); err != nil {
 		s.t.Fatal(err)
 	}
 	return l.(*net.TCPListener)

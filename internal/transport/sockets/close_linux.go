@@ -135,6 +135,9 @@ func (l *Loop) remove(c *Conn) {
 		l.feeds--
 		l.forget(c)
 	}
+	if l.fed == c {
+		l.fed = nil
+	}
 	l.t.left()
 }
 
@@ -170,6 +173,10 @@ func (l *Loop) dropWakes(c *Conn) {
 // exited is called by a hand that ends within a session's code.
 func (l *Loop) exited(h *lead.Hand) {
 	l.publish(h)
+	if h.Left.Load() {
+		l.resting.Add(1)
+		return
+	}
 	if !l.put(message{kind: exited, hand: h}) {
 		if c := l.fedBy(h); c != nil { // the loop has ended: its table does not change any more
 			l.abandon(c, (*Conn).disown)
@@ -187,10 +194,16 @@ func (l *Loop) fedBy(h *lead.Hand) *Conn {
 	return nil
 }
 
-// exit closes a connection, if there is one, whose session will never return. Goroutines
+// exit closes the connection, if there is one, whose session will never return because a
+// hand has ended in it. Goroutines
 // with which the session has shared the connection may still use it, and find it closed: it
 // keeps its hand, and its memory is left to the collector.
-func (l *Loop) exit(h *lead.Hand, c *Conn) bool {
+func (l *Loop) exit(h, ended *lead.Hand) bool {
+	if ended.Left.Load() { // it was made to leave meanwhile
+		l.resting.Add(1)
+		return true
+	}
+	c := l.fedBy(ended)
 	if c == nil {
 		return true
 	}
@@ -222,13 +235,18 @@ func (c *Conn) disown() {
 // abandon closes a connection whose loop has ended while it was busy. free releases its
 // memory.
 func (l *Loop) abandon(c *Conn, free func(*Conn)) {
-	c.closed.Store(dead)
-	c.socket.close()
-	free(c)
-	l.t.left()
+	c.cutLoose(free)
 	if c.session != nil {
 		c.session.Closed(transport.ErrStopped)
 	}
+}
+
+// cutLoose is abandon without the session.
+func (c *Conn) cutLoose(free func(*Conn)) {
+	c.closed.Store(dead)
+	c.socket.close()
+	free(c)
+	c.loop.t.left()
 }
 
 // quit ends the loop. Connections that are being fed are notified, and closed when Feed

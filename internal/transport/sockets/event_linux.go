@@ -116,13 +116,18 @@ func (l *Loop) sendBusy(h *lead.Hand, c *Conn) {
 	}
 	if done && err == nil {
 		// The session is notified when its call has returned.
-		c.later(message{kind: wake, c: c, f: func(*buf.Queue) error {
-			if c.Pending() == 0 {
-				c.session.Drained()
-			}
-			return nil
-		}})
+		c.later(c.drained())
 	}
+}
+
+// drained returns a message that tells the session Drained.
+func (c *Conn) drained() message {
+	return message{kind: wake, c: c, f: func(*buf.Queue) error {
+		if c.Pending() == 0 {
+			c.session.Drained()
+		}
+		return nil
+	}}
 }
 
 // sendPending sends output left by earlier Feeds.

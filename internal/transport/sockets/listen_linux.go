@@ -67,11 +67,11 @@ func (t *Transport) listen(network, address string, o transport.ListenOptions) (
 		if addr == nil {
 			addr, address = a, a.String() // a port that the kernel has chosen
 		}
-		l.adopt(fd, a, false)
+		l.adopt(fd, a, false, o)
 	}
 	if shared {
 		ln := t.loops[0].listeners[len(t.loops[0].listeners)-1]
-		if err := t.share(ln.fd, addr, t.loops[1:], false); err != nil {
+		if err := t.share(ln.fd, addr, t.loops[1:], false, o); err != nil {
 			return nil, err
 		}
 	}
@@ -80,19 +80,19 @@ func (t *Transport) listen(network, address string, o transport.ListenOptions) (
 
 // share gives loops duplicates of a listening descriptor, which was given to us or is
 // our own.
-func (t *Transport) share(fd int, addr net.Addr, loops []*Loop, given bool) error {
+func (t *Transport) share(fd int, addr net.Addr, loops []*Loop, given bool, o transport.ListenOptions) error {
 	for _, l := range loops {
 		dup, err := sys.DupFD(fd)
 		if err != nil {
 			return fmt.Errorf("listen on %s: %w", addr, err)
 		}
-		l.adopt(dup, addr, given)
+		l.adopt(dup, addr, given, o)
 	}
 	return nil
 }
 
 // Adopt implements [transport.Transport]. It must not be called after Serve.
-func (t *Transport) Adopt(ln net.Listener) error {
+func (t *Transport) Adopt(ln net.Listener, o transport.ListenOptions) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.state != created {
@@ -105,7 +105,7 @@ func (t *Transport) Adopt(ln net.Listener) error {
 	defer sys.Close(fd)
 	sys.KeepAlive(fd)
 	undo := t.undo()
-	if err := t.share(fd, ln.Addr(), t.loops, true); err != nil {
+	if err := t.share(fd, ln.Addr(), t.loops, true, o); err != nil {
 		undo()
 		return err
 	}

@@ -40,6 +40,8 @@ type Loop struct {
 	conns []*Conn // by descriptor
 	count int     // connections
 	feeds int     // connections that are being fed
+	fed   *Conn   // whose leaver was fed last
+	call  uint64  // the number of that call
 	gen   uint32
 
 	listeners []*Listener
@@ -53,7 +55,7 @@ type Loop struct {
 	wait func(fd uintptr) bool // for the bell
 	idle func() bool
 
-	resting  atomic.Int64 // feeders that stay, and wait for input
+	resting  atomic.Int64 // feeders that stay and wait for input, less goroutines that have left their Feed
 	counters counters
 }
 
@@ -102,6 +104,7 @@ func (l *Loop) publish(h *lead.Hand) {
 func (l *Loop) lead(h *lead.Hand) {
 	l.pin(h)
 	defer unpin(h)
+	l.letGo(h)
 	for l.round(h) {
 		l.publish(h)
 	}

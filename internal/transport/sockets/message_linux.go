@@ -96,7 +96,7 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 		l.quitting = true
 		return true
 	case exited:
-		return l.exit(h, l.fedBy(m.hand))
+		return l.exit(h, m.hand)
 	}
 	c := m.c
 	if c.closed.Load() == dead {

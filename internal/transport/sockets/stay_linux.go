@@ -55,6 +55,7 @@ type stay struct {
 	quick  int         // Feeds in a row that have not declared that they wait
 	in     []byte      // input that was read
 	err    error       // of the last Feed
+	left   bool        // by the last Feed
 }
 
 // stay makes the feeder serve the connection as long as that is worthwhile. It reports
@@ -75,7 +76,7 @@ func (l *Loop) stay(h *lead.Hand, c *Conn) (here bool, err error) {
 	h.Local = s
 	for s.next() {
 		if !s.feed() {
-			return c.own&hijacked == 0, s.err
+			return !s.left && c.own&hijacked == 0, s.err
 		}
 	}
 	return true, nil
@@ -202,7 +203,15 @@ func (s *stay) feed() bool {
 	c, h := s.c, s.h
 	h.Waits = false
 	s.l.counters.stayed.Add(1)
+	if c.leaver() != nil {
+		c.leaver().in = s.in
+	}
 	n, err := c.session.Feed(s.in, &h.Out)
+	if c.leaver() != nil && c.hasLeft(h) {
+		s.left = true
+		buf.Put(s.in)
+		return false
+	}
 	s.err = err
 	if !s.l.wrapUp(h, c, s.in, n, err) {
 		return false

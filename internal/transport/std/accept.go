@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/clock"
+	"github.com/redline-go/redline/internal/transport"
 )
 
 const (
@@ -23,6 +24,7 @@ const (
 type listener struct {
 	net.Listener
 	given bool
+	makes func(transport.Conn) transport.Session
 	once  sync.Once
 	err   error
 }
@@ -54,7 +56,7 @@ func (t *Transport) accept(l *listener) {
 		nc, err := l.Accept()
 		if err == nil {
 			t.accepted.Add(1)
-			t.open(nc)
+			t.open(nc, l.makes)
 			continue
 		}
 		t.leave()
@@ -182,7 +184,7 @@ func (t *Transport) leave() {
 }
 
 // open starts a connection.
-func (t *Transport) open(nc net.Conn) {
+func (t *Transport) open(nc net.Conn, makes func(transport.Conn) transport.Session) {
 	c := newConn(t, nc)
 	t.mu.Lock()
 	if t.closed {
@@ -193,7 +195,7 @@ func (t *Transport) open(nc net.Conn) {
 	}
 	t.conns[c] = struct{}{}
 	t.mu.Unlock()
-	go c.run()
+	go c.run(makes)
 }
 
 // forget uncounts a connection, once.

@@ -27,6 +27,7 @@ type conn struct {
 	mu       sync.Mutex
 	change   sync.Cond
 	session  transport.Session // nil until NewSession has returned
+	runner   *buf.Queue        // the queue of the goroutine that calls the session, which identifies it
 	tasks    []task
 	arrived  []byte // read, not yet fed
 	readErr  error  // no more input will arrive

@@ -67,13 +67,13 @@ func (o over) CloseWrite() error { return o.Conn.(interface{ CloseWrite() error 
 // wrapping is a transport whose listeners are all foreign.
 type wrapping struct{ *Transport }
 
-func (w wrapping) Listen(network, address string, _ transport.ListenOptions) (net.Addr, error) {
+func (w wrapping) Listen(network, address string, o transport.ListenOptions) (net.Addr, error) {
 	l, err := net.Listen(network, address)
 	if err != nil {
 		return nil, err
 	}
 	wrap := func(nc net.Conn) net.Conn { return over{nc} }
-	return l.Addr(), w.Adopt(&foreign{Listener: l, wrap: wrap, fail: make(chan error)})
+	return l.Addr(), w.Adopt(&foreign{Listener: l, wrap: wrap, fail: make(chan error)}, o)
 }
 
 // TestConformanceForeign is the suite on connections that are more than a socket.
@@ -101,7 +101,7 @@ func serve(t *testing.T, l net.Listener, c transport.Config) (tr *Transport, ser
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.Adopt(l); err != nil {
+	if err := tr.Adopt(l, transport.ListenOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	served = make(chan error, 1)
@@ -210,7 +210,7 @@ func TestListenerClosedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tr.Adopt(l); err != nil {
+	if err := tr.Adopt(l, transport.ListenOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	tr.StopAccepting()

@@ -13,31 +13,80 @@ const (
 	drainTime = 30 * time.Second // time for sending the rest before closing, unless the session sets it
 )
 
-// run is the runner: it creates the session, and calls it until Closed.
-func (c *conn) run() {
+// run is the first runner: it creates the session.
+func (c *conn) run(makes func(transport.Conn) transport.Session) {
 	var out buf.Queue
+	c.runner = &out
+	c.serve(&out, func() {
+		session := makes(c)
+		c.mu.Lock()
+		c.session, c.busy = session, false
+		if !c.now {
+			c.reading = true
+			go c.read()
+		}
+	})
+}
+
+// serve is the work of a runner. begin locks c.mu. Then the runner calls the session until
+// Closed, or until a Feed has left.
+func (c *conn) serve(out *buf.Queue, begin func()) {
 	returned := false
 	defer func() {
 		out.Release()
-		if !returned {
+		if !returned && !c.left(out) {
 			c.exited()
 		}
 	}()
-	session := c.t.config.NewSession(c)
-	c.mu.Lock()
-	c.session, c.busy = session, false
-	if !c.now {
-		c.reading = true
-		go c.read()
+	begin()
+	for c.runner == out && !c.hijacked && c.step(out) {
 	}
-	for !c.hijacked && c.step(&out) {
+	left := c.runner != out
+	if !left {
+		c.drop()
 	}
-	c.drop()
 	c.mu.Unlock()
-	if !c.hijacked {
+	if !left && !c.hijacked {
 		c.finish()
 	}
 	returned = true
+}
+
+// left reports whether the Feed of a runner with this queue has left.
+func (c *conn) left(out *buf.Queue) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.runner != out
+}
+
+// Leave implements [transport.Conn]. Another goroutine becomes the runner.
+func (c *conn) Leave(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.runner
+	if n < len(c.in) {
+		c.again = true
+	}
+	c.keep(n)
+	c.busy = false
+	c.send(out)
+	c.later = len(c.kept) > 0 && c.owed
+	next := new(buf.Queue)
+	c.runner = next
+	go c.serve(next, c.mu.Lock)
+}
+
+// keep keeps what Feed has not consumed of its input, and what it has given back. c.mu is
+// held.
+func (c *conn) keep(n int) {
+	if n < len(c.in) {
+		c.kept = append(c.in[:0], c.in[n:]...)
+	}
+	c.in = nil
+	if len(c.gaveUp) > 0 {
+		c.kept = append(c.kept, c.gaveUp...)
+		c.gaveUp, c.again = nil, true
+	}
 }
 
 // drop releases what nothing will process any more. c.mu is held.
@@ -157,6 +206,9 @@ func (c *conn) call(out *buf.Queue, f func(out *buf.Queue) error) error {
 	c.mu.Unlock()
 	err := f(out)
 	c.mu.Lock()
+	if c.runner != out {
+		return nil // it has left
+	}
 	c.busy = false
 	if c.hijacked {
 		out.Reset()
@@ -177,19 +229,16 @@ func (c *conn) feed(out *buf.Queue) {
 	c.change.Broadcast() // the reader continues
 	c.call(out, func(out *buf.Queue) error {
 		n, err := c.session.Feed(c.in, out)
-		if n < len(c.in) {
-			c.kept = append(c.in[:0], c.in[n:]...)
-		}
-		c.in = nil
-		if len(c.gaveUp) > 0 {
-			c.kept = append(c.kept, c.gaveUp...)
-			c.gaveUp = nil
-			c.mu.Lock()
-			c.again = true
-			c.mu.Unlock()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.runner == out {
+			c.keep(n)
 		}
 		return err
 	})
-	// The session may have stopped because output was pending, even if none is pending now.
-	c.later = len(c.kept) > 0 && c.owed
+	if c.runner == out {
+		// The session may have stopped because output was pending, even if none is pending
+		// now.
+		c.later = len(c.kept) > 0 && c.owed
+	}
 }

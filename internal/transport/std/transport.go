@@ -55,14 +55,14 @@ func New(config transport.Config) (*Transport, error) {
 	return t, nil
 }
 
-// Listen implements [transport.Transport]. It ignores the options, which are hints.
-func (t *Transport) Listen(network, address string, _ transport.ListenOptions) (net.Addr, error) {
+// Listen implements [transport.Transport]. It ignores the options that are hints.
+func (t *Transport) Listen(network, address string, o transport.ListenOptions) (net.Addr, error) {
 	lc := net.ListenConfig{KeepAlive: -1}
 	l, err := lc.Listen(context.Background(), network, address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	if err := t.add(&listener{Listener: l}); err != nil {
+	if err := t.add(&listener{Listener: l, makes: o.NewSession}); err != nil {
 		l.Close()
 		return nil, err
 	}
@@ -70,15 +70,15 @@ func (t *Transport) Listen(network, address string, _ transport.ListenOptions) (
 }
 
 // Adopt implements [transport.Transport]. It accepts every listener.
-func (t *Transport) Adopt(l net.Listener) error {
+func (t *Transport) Adopt(l net.Listener, o transport.ListenOptions) error {
 	dup, err := duplicate(l)
 	if err != nil {
 		return fmt.Errorf("adopt %s: %w", l.Addr(), err)
 	}
 	if dup == nil {
-		return t.add(&listener{Listener: l, given: true})
+		return t.add(&listener{Listener: l, given: true, makes: o.NewSession})
 	}
-	if err := t.add(&listener{Listener: dup}); err != nil {
+	if err := t.add(&listener{Listener: dup, makes: o.NewSession}); err != nil {
 		dup.Close()
 		return err
 	}
@@ -109,6 +109,9 @@ func (t *Transport) add(l *listener) error {
 	defer t.mu.Unlock()
 	if t.serving || t.closed {
 		return fmt.Errorf("listen on %s: %w", l.Addr(), transport.ErrStopped)
+	}
+	if l.makes == nil {
+		l.makes = t.config.NewSession
 	}
 	t.listeners = append(t.listeners, l)
 	return nil

@@ -16,8 +16,12 @@ import (
 // A Fake is a connection in memory for the test of one session. Everything that a network
 // may decide, it decides from a seed: where input is split, how much output leaves at a time
 // and when it is acknowledged, and the order of concurrent events. It checks the session's
-// side of the contract: input is overwritten when Feed returns, and slices in the output must
-// be unchanged when they are sent.
+// side of the contract: input is overwritten when Feed returns or leaves, slices in the output
+// must be unchanged when they are sent, and a Feed that has left adds no output.
+//
+// The Feed of a [transport.Leaver] runs on a goroutine of its own. If it has not returned
+// after a time that depends on the seed, at most a millisecond, it is taken over: Left is
+// asked, by the goroutine that drives. If the Feed has left, Step returns.
 //
 // The test drives it: nothing happens outside of Step, Run and Wait, except that Lost is
 // called by the goroutine that resets or ends the connection, or by a separate goroutine if
@@ -47,9 +51,10 @@ type Fake struct {
 	roomBy   time.Time     // of SetWriteTimeout
 	ahead    time.Duration // of this connection's time
 
-	faults   float64 // probability of a reset at each step
-	high     int     // output from which nothing is fed, in bytes
-	refusal  error   // of Hijack
+	faults   float64   // probability of a reset at each step
+	high     int       // output from which nothing is fed, in bytes
+	refusal  error     // of Hijack
+	fed      *fakeFeed // the call of a Leaver's Feed that has not returned and not left
 	busy     bool
 	owed     bool // Drained is to be told
 	detached bool

@@ -115,24 +115,27 @@ func (f *Fake) call(code func(out *buf.Queue) error) (err error) {
 	defer out.Release()
 	f.locked(func() { f.busy, f.detached = true, false })
 	err = code(&out)
-	f.locked(func() {
-		f.busy = false
-		if f.hijacked {
-			return
-		}
-		f.take(&out)
-		if err != nil {
-			f.closing = true
-		}
-		if len(f.gaveBack) > 0 {
-			f.rest = append(f.rest, f.gaveBack...)
-			f.gaveBack, f.again = nil, true
-		}
-		if len(f.rest) > 0 && f.pending.Len() > 0 {
-			f.again = true
-		}
-	})
+	f.locked(func() { f.returned(&out, err) })
 	return err
+}
+
+// returned does what a transport does when a call of the session has returned. f.mu is held.
+func (f *Fake) returned(out *buf.Queue, err error) {
+	f.busy = false
+	if f.hijacked {
+		return
+	}
+	f.take(out)
+	if err != nil {
+		f.closing = true
+	}
+	if len(f.gaveBack) > 0 {
+		f.rest = append(f.rest, f.gaveBack...)
+		f.gaveBack, f.again = nil, true
+	}
+	if len(f.rest) > 0 && f.pending.Len() > 0 {
+		f.again = true
+	}
 }
 
 // take moves out to what is pending, and remembers what it is. f.mu is held.
@@ -200,6 +203,7 @@ func (f *Fake) drop() {
 // feed delivers some of the input.
 func (f *Fake) feed() {
 	var in []byte
+	leaver, leaves := f.session.(transport.Leaver)
 	f.locked(func() {
 		n := 0
 		if len(f.input) > 0 && !(f.again && len(f.rest) > 0) {
@@ -211,21 +215,28 @@ func (f *Fake) feed() {
 		f.rest, f.again = nil, false
 		f.feeds++
 	})
+	if leaves {
+		f.feedLeaver(leaver, in)
+		return
+	}
 	f.call(func(out *buf.Queue) error {
 		n, err := f.session.Feed(in, out)
-		if n < 0 || n > len(in) {
-			f.t.Errorf("Feed consumes %d of %d bytes", n, len(in))
-			n = len(in)
-		}
-		if f.in == nil && n < len(in) {
-			f.t.Errorf("Feed consumes %d of %d bytes that it has released", n, len(in))
-		}
-		f.mu.Lock()
-		f.rest = bytes.Clone(in[n:])
-		f.mu.Unlock()
-		f.spoil()
+		f.locked(func() { f.consume(in, n) })
 		return err
 	})
+}
+
+// consume notes how much of its input a Feed has consumed. f.mu is held.
+func (f *Fake) consume(in []byte, n int) {
+	if n < 0 || n > len(in) {
+		f.t.Errorf("Feed consumes %d of %d bytes", n, len(in))
+		n = len(in)
+	}
+	if f.in == nil && n < len(in) {
+		f.t.Errorf("Feed consumes %d of %d bytes that it has released", n, len(in))
+	}
+	f.rest = bytes.Clone(in[n:])
+	f.spoil()
 }
 
 // spoil overwrites the fed input, so that code that still uses a part of it is found.

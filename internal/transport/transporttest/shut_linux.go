@@ -19,7 +19,7 @@ func listenerShut(e *env) {
 		e.Fatal(err)
 	}
 	defer l.Close()
-	if err := e.transport.Adopt(l); err != nil {
+	if err := e.transport.Adopt(l, transport.ListenOptions{}); err != nil {
 		e.Fatal(err)
 	}
 	e.addr = l.Addr()

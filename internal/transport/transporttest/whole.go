@@ -257,7 +257,7 @@ func adopt(e *env) {
 	if err != nil {
 		e.Fatal(err)
 	}
-	if err := e.transport.Adopt(l); err != nil {
+	if err := e.transport.Adopt(l, transport.ListenOptions{}); err != nil {
 		e.Fatal(err)
 	}
 	e.addr = l.Addr()

@@ -1,0 +1,139 @@
+package http2
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/redline-go/redline/internal/buf"
+)
+
+// A block is a header block whose HEADERS frame did not end it.
+type block struct {
+	open   bool
+	ended  bool // HEADERS had END_STREAM
+	stream uint32
+	weight priority
+	data   []byte
+}
+
+// headers begins a header block: a request, or the trailers of one (RFC 9113, 6.2).
+func (s *Session) headers(f *frame, more bool) error {
+	id := f.stream
+	if id%2 == 0 {
+		return connError{ProtocolError, "HEADERS on a stream that a client cannot open"}
+	}
+	if !f.unpad() {
+		return connError{ProtocolError, "HEADERS has more padding than payload"}
+	}
+	if f.has(flagPriority) {
+		if len(f.payload) < priorityLength {
+			return connError{FrameSizeError, "HEADERS is too short for its priority"}
+		}
+		if binary.BigEndian.Uint32(f.payload)&maxWindow == id {
+			return connError{ProtocolError, "stream depends on itself"}
+		}
+		f.payload = f.payload[priorityLength:]
+	}
+	if f.has(flagEndHeaders) {
+		return s.endBlock(id, f.payload, f.has(flagEndStream), more)
+	}
+	if err := s.spend(costFrame); err != nil {
+		return err
+	}
+	s.block = block{open: true, ended: f.has(flagEndStream), stream: id, data: append(buf.Get(2*len(f.payload)), f.payload...)}
+	return nil
+}
+
+// continuation continues a block (RFC 9113, 6.10). Its length is bounded before it is
+// decoded; without decoding it the compression state would be lost, so beyond that the
+// connection ends.
+func (s *Session) continuation(f *frame, more bool) error {
+	b := &s.block
+	if !b.open {
+		return connError{ProtocolError, "CONTINUATION without a header block"}
+	}
+	if err := s.spend(costFrame); err != nil {
+		return err
+	}
+	if len(b.data)+len(f.payload) > s.limits().MaxHeadBytes {
+		return connError{EnhanceYourCalm, "header block is too long"}
+	}
+	b.data = append(buf.Grow(b.data, len(f.payload)), f.payload...)
+	if !f.has(flagEndHeaders) {
+		return nil
+	}
+	done := *b
+	s.block = block{}
+	err := s.endBlock(done.stream, done.data, done.ended, more)
+	buf.Put(done.data)
+	return err
+}
+
+// endBlock processes a whole header block.
+func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
+	if st := s.stream(id); st != nil {
+		return s.trailers(st, data, end)
+	}
+	if id <= s.lastID {
+		if !slices.Contains(s.resets[:], id) {
+			return connError{StreamClosed, "HEADERS on a stream that has ended"}
+		}
+		return s.ignore(data) // trailers that were in transit when we reset it
+	}
+	s.lastID, s.used = id, true
+	st := newStream(s, id)
+	code, err := st.head(data)
+	switch {
+	case err != nil:
+		st.release()
+		return connError{CompressionError, err.Error()}
+	case s.going:
+		st.release()
+		return nil // beyond the last stream that we have announced (RFC 9113, 6.8)
+	}
+	st.remoteEnd = end
+	s.begin(st)
+	switch {
+	case s.open > s.maxStreams():
+		s.counters.Refused.Add(1)
+		return s.discard(st, RefusedStream)
+	case code == malformed:
+		return s.discard(st, ProtocolError)
+	case code != 0:
+		return s.refuse(st, int(code))
+	}
+	if status := st.announce(end); status == malformed {
+		return s.discard(st, ProtocolError)
+	} else if status != 0 {
+		return s.refuse(st, int(status))
+	}
+	st.prioritise()
+	if !end && more {
+		s.deferred = append(s.deferred, st) // its content may be at hand
+		s.keep(st)
+		return nil
+	}
+	return s.serve(st)
+}
+
+// ignore decodes a header block only to keep the compression state.
+func (s *Session) ignore(data []byte) error {
+	_, fields, _, err := s.decoder.Decode(data, nil, s.fields[:0], 0, 0)
+	if s.fields = fields; err != nil {
+		return connError{CompressionError, err.Error()}
+	}
+	return s.spend(costAnswer)
+}
+
+// serveDeferred serves the requests that waited for the end of the input.
+func (s *Session) serveDeferred() error {
+	for len(s.deferred) > 0 {
+		st := s.deferred[0]
+		s.deferred = s.deferred[1:]
+		if err := s.serve(st); err != nil {
+			return err
+		}
+	}
+	s.deferred = nil
+	return nil
+}

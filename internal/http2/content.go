@@ -1,0 +1,163 @@
+package http2
+
+import (
+	"io"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+const (
+	// streamWindow is what a client may send of one request before the handler reads it, and
+	// connWindow of all requests on a connection. Both bound memory.
+	streamWindow = 256 << 10
+	connWindow   = 1 << 20
+
+	// paceContent is what a client has to send of its content within each StallTimeout of
+	// waiting, unless less remains.
+	paceContent = 4 << 10
+)
+
+// receive takes a part of the content. size is the length of its frame with padding.
+func (st *stream) receive(p []byte, size int64, end bool) error {
+	s := st.s
+	if st.room -= size; st.room < 0 {
+		s.giveBack(size)
+		return s.resetStream(st, FlowControlError)
+	}
+	st.received += int64(len(p))
+	if bad := st.announced != exchange.UnknownLength &&
+		(st.received > st.announced || end && st.received < st.announced); bad {
+		s.giveBack(size)
+		return s.resetStream(st, ProtocolError) // RFC 9113, 8.1.1
+	}
+	st.remoteEnd = end
+	st.consumed(size - int64(len(p)))
+	switch {
+	case st.unwanted || st.tooLong:
+		s.giveBack(int64(len(p)))
+	case st.received > s.limits().MaxBodyBytes:
+		st.tooLong = true
+		s.giveBack(int64(len(p)))
+	case len(p) > 0:
+		st.keepContent(p)
+	}
+	st.readLimit.progress(len(p), paceContent)
+	st.notify()
+	return nil
+}
+
+// keepContent stores content until the handler reads it.
+func (st *stream) keepContent(p []byte) {
+	if st.content == nil {
+		st.content = buf.Get(len(p))
+	} else if st.read > 0 && len(st.content)+len(p) > cap(st.content) {
+		st.content = st.content[:copy(st.content, st.content[st.read:])]
+		st.read = 0
+	}
+	st.content = append(buf.Grow(st.content, len(p)), p...)
+}
+
+// consumed returns n bytes to the windows.
+func (st *stream) consumed(n int64) {
+	if n == 0 {
+		return
+	}
+	st.s.giveBack(n)
+	if st.owed += n; st.owed >= streamWindow/4 && !st.remoteEnd && !st.reset {
+		s := st.s
+		s.write(appendWord(s.tail(frameHeader+windowUpdateLength), frameWindowUpdate, st.id, uint32(st.owed)))
+		st.room += st.owed
+		st.owed = 0
+	}
+}
+
+// giveBack returns n bytes to the window of the connection.
+func (s *Session) giveBack(n int64) {
+	if s.owed += n; s.owed >= connWindow/4 && !s.closed {
+		s.write(appendWord(s.tail(frameHeader+windowUpdateLength), frameWindowUpdate, 0, uint32(s.owed)))
+		s.room += s.owed
+		s.owed = 0
+	}
+}
+
+// ReadBody implements exchange.Session.
+func (st *stream) ReadBody(_ *exchange.Exchange, p []byte) (int, error) {
+	s := st.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(p) > 0 {
+		switch {
+		case st.read < len(st.content):
+			n := copy(p, st.content[st.read:])
+			if st.read += n; st.read == len(st.content) {
+				buf.Put(st.content)
+				st.content, st.read = nil, 0
+			}
+			st.consumed(int64(n))
+			return n, nil
+		case st.tooLong:
+			return 0, exchange.ErrBodyTooLong
+		case st.remoteEnd:
+			return 0, io.EOF
+		case st.lost || s.closed:
+			return 0, io.ErrUnexpectedEOF
+		case st.reset:
+			return 0, exchange.ErrGone
+		}
+		st.ask()
+		if st.inline {
+			st.leaveFeed()
+			continue
+		}
+		if err := st.wait(&st.readLimit); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// ask sends 100 (Continue) to a client that waits for it (RFC 9110, 10.1.1).
+func (st *stream) ask() {
+	if x := &st.x; x.ExpectContinue && !st.asked && !x.HeadSent {
+		st.asked = true
+		st.sendBlock(100, nil, false)
+	}
+}
+
+// trailers takes the fields that follow the content (RFC 9113, 8.1).
+func (s *Session) trailers(st *stream, data []byte, end bool) error {
+	lim := s.limits()
+	text, fields, over, err := s.decoder.Decode(data, nil, s.fields[:0], lim.MaxTrailerBytes, lim.MaxFields)
+	s.fields = fields
+	switch {
+	case err != nil:
+		return connError{CompressionError, err.Error()}
+	case st.reset:
+		return s.afterEnd(st.id, StreamClosed)
+	case st.remoteEnd:
+		return s.resetStream(st, StreamClosed)
+	case !end || over:
+		return s.resetStream(st, ProtocolError)
+	case st.announced != exchange.UnknownLength && st.received < st.announced:
+		return s.resetStream(st, ProtocolError)
+	}
+	r := &st.x.Request
+	for _, f := range fields {
+		name, value := span(f.Name).In(text), span(f.Value).In(text)
+		if !validName(name) || !validValue(value) {
+			return s.resetStream(st, ProtocolError)
+		}
+		id := exchange.LookupHeader(name)
+		switch exchange.TrailerRule(id) {
+		case exchange.TrailerRefused:
+			return s.resetStream(st, ProtocolError)
+		case exchange.TrailerKept:
+			r.Trailers = append(r.Trailers, exchange.Field{Name: span(f.Name), Value: span(f.Value), ID: id})
+		}
+	}
+	r.TrailerBytes = append(r.TrailerBytes[:0], text...)
+	st.remoteEnd = true
+	st.notify()
+	return nil
+}

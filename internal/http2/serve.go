@@ -1,0 +1,157 @@
+package http2
+
+import (
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/clock"
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+// serve runs the handler of a request: inline if the goroutine leads a loop, otherwise
+// apart.
+//
+// If the loop is taken away while the handler runs, the goroutine that has it now calls
+// Left. It sees the stream in s.inline if and only if the handler is within call.
+//
+//  1. serve stores s.inline, then checks that the loop has not been taken away before.
+//  2. Left is called after the loop was taken away, and reads s.inline.
+//
+// So at least one of them sees the other.
+func (s *Session) serve(st *stream) error {
+	if st.reset { // while it was deferred
+		st.handled = true
+		s.finish(st)
+		return nil
+	}
+	s.inline, st.inline = st, true
+	if s.conn.Detached() {
+		s.inline, st.inline = nil, false
+		s.apart(st)
+		return nil
+	}
+	s.call(st)
+	if !st.inline {
+		s.returned(st)
+		return errLeft
+	}
+	s.inline, st.inline = nil, false
+	s.returned(st)
+	return nil
+}
+
+// apart serves a request on a goroutine of its own.
+func (s *Session) apart(st *stream) {
+	s.keep(st)
+	go func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.call(st)
+		s.returned(st)
+	}()
+}
+
+// call runs the handler, without the lock. If the handler ends its goroutine, the stream
+// ends as after a panic.
+func (s *Session) call(st *stream) {
+	x := &st.x
+	x.Session = st
+	x.ResetResponse()
+	st.began, st.stretch = clock.Nano(), 0
+	back := false
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		if !back {
+			x.Aborted = true
+			st.shared = nil
+			if !st.inline { // otherwise the transport cuts the connection
+				s.returned(st)
+			}
+		}
+	}()
+	s.cfg.Handler.ServeExchange(x)
+	back = true
+}
+
+// returned completes the response after the handler has returned.
+func (s *Session) returned(st *stream) {
+	x := &st.x
+	st.shared = nil
+	switch {
+	case s.closed || st.reset:
+		st.held = nil
+	case x.Aborted:
+		_ = s.resetStream(st, InternalError) // a server's panic is not the client's flood
+	case st.held != nil:
+		st.open()
+		return
+	default:
+		st.complete()
+		if x.Response.Close {
+			s.goAway(s.lastID, NoError)
+		}
+	}
+	st.over()
+}
+
+// over ends the handler's part of a stream.
+func (st *stream) over() {
+	s := st.s
+	st.handled, st.unwanted, st.gone = true, true, nil
+	if st.failed != nil && !st.reset {
+		_ = s.resetStream(st, Cancel)
+	}
+	if !st.sentEnd && !st.reset {
+		s.keep(st) // until its output is sent
+	}
+	s.finish(st)
+}
+
+// Left implements transport.Leaver.
+func (s *Session) Left(out *buf.Queue) (n int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inline == nil {
+		return 0, false
+	}
+	s.part()
+	return s.in, true
+}
+
+// part separates the handler that runs inline from the feed, which ends with what has been
+// sent so far. The rest of its requests are served apart.
+func (s *Session) part() {
+	st := s.inline
+	s.inline, st.inline = nil, false
+	s.keep(st)
+	for _, st := range s.deferred {
+		s.apart(st)
+	}
+	s.deferred = nil
+	_ = s.leave(nil) // a reason to end the connection is found again
+}
+
+// leaveFeed makes a handler that is about to wait an ordinary goroutine. s.mu is held.
+func (st *stream) leaveFeed() {
+	s := st.s
+	if !st.inline {
+		return
+	}
+	s.part()
+	n := s.in
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	s.conn.Leave(n)
+}
+
+// Detach implements exchange.Session.
+func (st *stream) Detach() {
+	st.s.mu.Lock()
+	st.leaveFeed()
+	st.s.mu.Unlock()
+}
+
+// Release implements exchange.Session: a stream borrows nothing from the input.
+func (st *stream) Release() {}
+
+// Connection implements exchange.Session.
+func (st *stream) Connection() exchange.Conn { return st.s }

@@ -1,0 +1,281 @@
+package http2
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/http2/hpack"
+	"github.com/redline-go/redline/internal/transport"
+)
+
+// DefaultMaxStreams is the limit of concurrent streams if Config.MaxStreams is 0.
+const DefaultMaxStreams = 250
+
+// A Session is the server's side of one HTTP/2 connection.
+type Session struct {
+	conn     transport.Conn
+	cfg      *exchange.Config
+	counters *exchange.StreamCounters
+
+	mu sync.Mutex // guards everything below
+
+	out      *buf.Queue // of the session's method that is running; nil outside of them
+	in       int        // bytes of the current feed that were consumed
+	inline   *stream    // its handler runs within the current feed
+	late     buf.Queue  // frames for which there was no out
+	waking   bool       // flush is about to run
+	unsent   int        // bytes that the connection had not sent when last seen
+	deferred []*stream  // heads whose content may be in the rest of the current feed
+
+	greeted bool // the preface has come
+	settled bool // the client's first SETTINGS have come
+	closed  bool // nothing more is read or sent
+	going   bool // GOAWAY with the last stream was sent
+	warned  bool // GOAWAY that announces it was sent
+	used    bool // a stream was opened
+
+	lastID  uint32             // greatest identifier of a client's stream
+	streams map[uint32]*stream // open, and not just inline
+	open    int                // exchanges in progress, including those that the client has reset
+	ready   [urgencies]list    // streams with output, by urgency
+	waiting int                // streams in ready
+
+	resets    [32]uint32 // the streams that we have reset last
+	nextReset int
+
+	decoder hpack.Decoder
+	encoder hpack.Encoder
+	fields  []hpack.Field
+	block   block // a header block that has not ended yet
+
+	peer   settings
+	send   int64 // the client's window for the connection
+	room   int64 // our window for the connection
+	owed   int64 // consumed, and not yet returned to the client's window
+	credit abuse
+
+	serving atomic.Bool // an exchange is in progress
+	counted uint64      // streams that Config.Streams does not contain yet
+	slot    any
+	times   times
+	stall   stall
+}
+
+// settings are those of the client.
+type settings struct {
+	window   int64 // initial window of streams
+	maxFrame int
+}
+
+// NewSession returns the session of a new connection, which speaks HTTP/2 from its first
+// byte (RFC 9113, 3.3 and 3.4).
+func NewSession(c transport.Conn, cfg *exchange.Config) *Session {
+	s := &Session{conn: c, cfg: cfg, send: defaultWindow, room: connWindow}
+	if s.counters = cfg.Streams; s.counters == nil {
+		s.counters = new(exchange.StreamCounters)
+	}
+	s.counters.Open.Add(1)
+	s.peer = settings{window: defaultWindow, maxFrame: defaultMaxFrame}
+	s.decoder.Init(defaultPeerTable)
+	s.encoder.Init()
+	s.conn.SetTimeout(max(cfg.HeadTimeout(), 0))
+	if !s.state(exchange.StateNew) {
+		s.closed = true
+		s.conn.Close(transport.Orderly)
+	}
+	return s
+}
+
+// state reports the connection's state, and returns whether it may continue.
+func (s *Session) state(state exchange.State) bool {
+	return s.cfg.State == nil || s.cfg.State(s, state)
+}
+
+// Feed implements the transport's contract.
+func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return len(in), transport.ErrClosed
+	}
+	s.enter(out)
+	s.in = 0
+	s.times.fed()
+	err := s.receive(in)
+	if err == nil {
+		err = s.serveDeferred()
+	}
+	if err == errLeft {
+		return 0, nil // the session is no longer this goroutine's
+	}
+	return s.in, s.leave(err)
+}
+
+// errLeft means that the current feed was left while a handler ran: the session belongs to
+// other goroutines.
+var errLeft = errors.New("http2: feed was left")
+
+// enter begins a method of the session, which may send to out. s.mu is held.
+func (s *Session) enter(out *buf.Queue) {
+	s.out = out
+	out.Take(&s.late)
+	s.unsent = s.conn.Pending()
+}
+
+// leave ends it. s.mu is held.
+func (s *Session) leave(err error) error {
+	if err == nil {
+		s.pump()
+		err = s.rest()
+	}
+	if e, ok := err.(connError); ok {
+		err = s.fail(e)
+	}
+	if s.counted > 0 {
+		s.counters.Streams.Add(s.counted)
+		s.counted = 0
+	}
+	s.unsent = s.conn.Pending() + s.out.Len()
+	s.out = nil
+	return err
+}
+
+// rest sets the deadline for what the connection waits for, or ends it.
+func (s *Session) rest() error {
+	switch {
+	case s.closed:
+		return transport.ErrClosed
+	case s.open == 0 && s.going:
+		s.closed = true
+		return transport.ErrClosed
+	case s.open == 0 && s.cfg.Stopping != nil && s.cfg.Stopping() && s.used:
+		s.goAway(s.lastID, NoError)
+		s.closed = true
+		return transport.ErrClosed
+	}
+	s.retime()
+	return nil
+}
+
+// A connError ends the connection with a code.
+type connError struct {
+	code Code
+	why  string
+}
+
+func (e connError) Error() string { return "HTTP/2: " + e.code.String() + ": " + e.why }
+
+// fail sends GOAWAY, and ends all streams.
+func (s *Session) fail(e connError) error {
+	s.counters.Failed.Add(1)
+	if e.code == EnhanceYourCalm {
+		s.counters.Abusive.Add(1)
+	}
+	s.goAway(s.lastID, e.code)
+	s.closed = true
+	s.loseAll()
+	if s.cfg.Refused != nil {
+		s.cfg.Refused(s.conn.RemoteAddr(), 400, e.Error())
+	}
+	s.conn.SetTimeout(max(s.cfg.StallTimeout, 0))
+	return e
+}
+
+// goAway tells the client that streams beyond last are not processed.
+func (s *Session) goAway(last uint32, code Code) {
+	if s.going && code == NoError {
+		return
+	}
+	s.going = s.going || last == s.lastID
+	s.write(appendGoAway(s.tail(frameHeader+minGoAwayLength), last, code))
+}
+
+// Quit begins a graceful end (RFC 9113, 6.8): first the client is told to open no more
+// streams, then, when a second call comes or all streams have ended, which were the last. If
+// it has not opened one yet, nothing happens unless fresh is set.
+func (s *Session) Quit(fresh bool, out *buf.Queue) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return transport.ErrClosed
+	case !fresh && !s.used:
+		return nil
+	}
+	s.enter(out)
+	switch {
+	case !s.warned && s.open > 0:
+		s.warned = true
+		s.goAway(maxWindow, NoError)
+	default:
+		s.goAway(s.lastID, NoError)
+	}
+	return s.leave(nil)
+}
+
+// tail returns memory to append frames to, which write then sends.
+func (s *Session) tail(n int) []byte {
+	if s.out != nil {
+		return s.out.Tail(n)
+	}
+	return s.late.Tail(n)
+}
+
+// write sends what was appended to a tail. s.mu is held, so the order of frames is that of
+// the calls.
+func (s *Session) write(b []byte) {
+	if s.out != nil {
+		s.out.Commit(b)
+		return
+	}
+	if s.closed {
+		return
+	}
+	s.late.Commit(b)
+	s.wake()
+}
+
+// wake makes the loop send what other goroutines have left.
+func (s *Session) wake() {
+	if s.out == nil && !s.waking && !s.closed {
+		s.waking = s.conn.Wake(s.flush)
+	}
+}
+
+// flush is run on the loop by wake.
+func (s *Session) flush(out *buf.Queue) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waking = false
+	if s.closed {
+		s.late.Release()
+		return nil
+	}
+	s.enter(out)
+	return s.leave(nil)
+}
+
+// Slot implements exchange.Conn.
+func (s *Session) Slot() *any { return &s.slot }
+
+// CloseConn implements exchange.Conn. It takes no lock, because hooks may call it.
+func (s *Session) CloseConn() {
+	how := transport.Orderly
+	if s.serving.Load() {
+		how = transport.Abrupt
+	}
+	s.conn.Close(how)
+}
+
+// RemoteAddr implements exchange.Conn.
+func (s *Session) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }
+
+// LocalAddr implements exchange.Conn.
+func (s *Session) LocalAddr() net.Addr { return s.conn.LocalAddr() }
+
+// TLS implements exchange.Conn.
+func (s *Session) TLS() *exchange.TLSState { return exchange.TLSOf(s.conn) }

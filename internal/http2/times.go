@@ -1,0 +1,155 @@
+package http2
+
+import (
+	"sync"
+	"time"
+
+	"github.com/redline-go/redline/internal/clock"
+	"github.com/redline-go/redline/internal/exchange"
+)
+
+// times are those of the handlers that run inline, one after the other.
+type times struct {
+	at int64 // when the last one returned, on the clock's scale
+}
+
+// fed begins a feed.
+func (t *times) fed() { t.at = clock.Nano() }
+
+// Held implements exchange.Session. The handlers of one feed are timed from the end of one
+// to the end of the next, which costs one look at the clock each.
+func (st *stream) Held() time.Duration {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	if !st.inline {
+		return 0
+	}
+	now := clock.Refresh()
+	held := time.Duration(now - st.s.times.at)
+	st.s.times.at = now
+	return held
+}
+
+// Stretch implements exchange.Session.
+func (st *stream) Stretch() time.Duration {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	st.took()
+	longest := st.stretch
+	st.stretch = 0
+	return longest
+}
+
+// took ends a stretch, and begins the next.
+func (st *stream) took() {
+	now := clock.Refresh()
+	st.stretch = max(st.stretch, time.Duration(now-st.began))
+	st.began = now
+}
+
+// A limit bounds the waits of one exchange in one direction. With its zero value,
+// StallTimeout bounds them.
+type limit struct {
+	by    int64 // on the clock's scale; 0 is never
+	asked bool  // set by the handler: then nothing else bounds them
+	idle  time.Duration
+	came  int // bytes since idle was last zero
+}
+
+func ask(t time.Time) limit {
+	if t.IsZero() {
+		return limit{asked: true}
+	}
+	return limit{by: clock.After(time.Until(t)), asked: true}
+}
+
+// SetReadDeadline implements exchange.Session.
+func (st *stream) SetReadDeadline(t time.Time) { st.setLimit(&st.readLimit, t) }
+
+// SetWriteDeadline implements exchange.Session.
+func (st *stream) SetWriteDeadline(t time.Time) { st.setLimit(&st.writeLimit, t) }
+
+func (st *stream) setLimit(l *limit, t time.Time) {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	*l = ask(t)
+	st.notify()
+}
+
+// Share implements exchange.Session.
+func (st *stream) Share(l sync.Locker) {
+	st.s.mu.Lock()
+	st.shared = l
+	st.s.mu.Unlock()
+}
+
+// patience is how long one wait may take; negative means that the time is over, and 0 that
+// nothing bounds it.
+func (st *stream) patience(l *limit) time.Duration {
+	d := time.Duration(0)
+	if stall := st.s.cfg.StallTimeout; stall > 0 && !l.asked {
+		if d = stall - l.idle; d <= 0 {
+			return -1
+		}
+	}
+	if l.by == 0 {
+		return d
+	}
+	left := time.Duration(l.by - clock.Refresh())
+	switch {
+	case left <= 0:
+		return -1
+	case d == 0 || left < d:
+		return left
+	}
+	return d
+}
+
+// pace is how many bytes have to move within each StallTimeout of waiting.
+func (l *limit) progress(n, pace int) {
+	if l.came += n; l.came >= pace {
+		l.came, l.idle = 0, 0
+	}
+}
+
+// wait waits until something has changed for the stream, or the time is over. s.mu is held,
+// and the handler's lock if it has one; both are released meanwhile. The handler must not be
+// inline.
+func (st *stream) wait(l *limit) error {
+	s := st.s
+	d := st.patience(l)
+	if d < 0 {
+		return exchange.ErrTimeout
+	}
+	st.took()
+	if st.moved == nil {
+		st.moved = sync.NewCond(&s.mu)
+	}
+	moved := st.moved // the timer may fire when the stream serves another exchange
+	var timer *time.Timer
+	if d > 0 {
+		timer = time.AfterFunc(d, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			moved.Broadcast()
+		})
+	}
+	shared := st.shared
+	if shared != nil {
+		shared.Unlock()
+	}
+	began := clock.Refresh()
+	moved.Wait()
+	now := clock.Refresh()
+	if timer != nil {
+		timer.Stop()
+	}
+	if shared != nil {
+		s.mu.Unlock()
+		shared.Lock()
+		s.mu.Lock()
+	}
+	l.idle += time.Duration(now - began)
+	st.began = clock.Refresh()
+	return nil
+}

@@ -1,0 +1,388 @@
+package tlsio
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/transport"
+)
+
+const (
+	// most plaintext of one record (RFC 8446, 5.1)
+	maxPlain = 16 << 10
+	// minPlain is the least room for plaintext.
+	minPlain = 512
+	// rounds is how often the inner session is fed in one Feed, if it has read ahead.
+	rounds = 4
+	// closeTime is the time for the remaining output of a connection to be closed if its
+	// session has set none: that of the transports.
+	closeTime = 30 * time.Second
+)
+
+// A Session is the TLS side of one connection. It implements [transport.Session].
+type Session struct {
+	conn  transport.Conn
+	cfg   *Config
+	tls   *tls.Conn         // nil before the handshake has succeeded
+	inner transport.Session // the same
+	hs    *handshake        // nil before it has begun, and when it has succeeded
+	w     *work             // nil outside of calls
+	state *tls.ConnectionState
+
+	rest    []byte // plaintext that the inner session has not consumed
+	fed     []byte // plaintext that is being fed
+	unread  []byte // passed to Unread
+	backlog *buf.Queue
+	closing error // the inner session has returned it
+	failed  error // of crypto/tls: nothing more can be received or sent
+	wire    wire
+
+	settled  bool // the handshake has succeeded, or was reported
+	token    bool // one byte of ciphertext that was processed is with the transport
+	more     bool // crypto/tls may have plaintext
+	ended    bool // the client has sent close_notify
+	toldEOF  bool
+	paused   bool // by the inner session
+	held     bool // by us: too much output is not encrypted
+	timed    bool // a timeout is set
+	pumping  bool // a pump is pending
+	released bool // all input is consumed, and its memory returned
+	hijacked bool
+
+	mu   sync.Mutex // guards inner and hs against Lost
+	lost error      // what Lost was told
+}
+
+// A work is the memory for one call.
+type work struct {
+	out buf.Queue // output of the inner session
+}
+
+var works = sync.Pool{New: func() any { return new(work) }}
+
+// tokenByte is the token of sessions that have released their input.
+var tokenByte = []byte{0}
+
+// NewSession returns the session of a newly accepted connection.
+func NewSession(c transport.Conn, cfg *Config) *Session {
+	s := &Session{conn: c, cfg: cfg}
+	s.wire.s = s
+	if cfg.Timeout > 0 {
+		c.SetTimeout(cfg.Timeout)
+	}
+	return s
+}
+
+// begin is called at the beginning of every call that may leave records in out.
+func (s *Session) begin(out *buf.Queue) {
+	s.wire.out = out
+	s.w = works.Get().(*work)
+}
+
+// end is called at its end.
+func (s *Session) end() {
+	w := s.w
+	s.wire.out, s.w = nil, nil
+	w.out.Reset()
+	works.Put(w)
+}
+
+// Feed implements the transport's contract.
+func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
+	if s.inner == nil {
+		return s.receive(in, out)
+	}
+	if s.closing != nil || s.behind() > 0 && s.behind()+s.conn.Pending() > s.cfg.waiting() {
+		s.hold()
+		return 0, nil
+	}
+	n := len(in)
+	if s.token {
+		s.token = false
+		in = in[1:]
+	}
+	s.begin(out)
+	s.wire.give(in)
+	s.released = false
+	err := s.result(s.advance())
+	if s.hijacked {
+		return n, nil
+	}
+	s.end()
+	if s.unfinished() {
+		if s.token = true; s.released {
+			s.conn.Unread(tokenByte)
+		} else {
+			n--
+		}
+	}
+	return n, err
+}
+
+// unfinished reports whether the inner session is to be fed again without new ciphertext.
+func (s *Session) unfinished() bool {
+	return len(s.rest) > 0 || s.more || len(s.wire.in) > 0 || s.ended && !s.toldEOF
+}
+
+// give passes input to the wire, for the time of a Feed.
+func (w *wire) give(in []byte) {
+	if len(w.in) == 0 {
+		w.in = in
+		return
+	}
+	k := copy(w.own[:cap(w.own)], w.in)
+	w.own = append(buf.Grow(w.own[:k], len(in)), in...)
+	w.in = w.own
+}
+
+// advance decrypts what has arrived, and feeds it.
+func (s *Session) advance() error {
+	for range rounds {
+		s.decrypt()
+		if s.failed != nil {
+			return s.failed
+		}
+		if len(s.rest) > 0 {
+			again, err := s.feed()
+			if err != nil || s.hijacked {
+				return err
+			}
+			if s.paused {
+				return nil
+			}
+			if again && !s.crowded() {
+				continue
+			}
+		}
+		if s.ended && !s.toldEOF {
+			return s.tellEOF()
+		}
+		return nil
+	}
+	return nil
+}
+
+// decrypt appends the plaintext of all complete records to rest.
+func (s *Session) decrypt() {
+	for len(s.wire.in) > 0 || s.more {
+		room := max(minPlain, min(len(s.wire.in), maxPlain))
+		s.rest = buf.Grow(s.rest, room)
+		n, err := s.read(s.rest[len(s.rest):cap(s.rest)])
+		s.rest = s.rest[:len(s.rest)+n]
+		if err != nil {
+			break
+		}
+	}
+	if len(s.rest) == 0 {
+		buf.Put(s.rest)
+		s.rest = nil
+	}
+}
+
+// read reads plaintext, and returns errDry if there is none.
+func (s *Session) read(p []byte) (int, error) {
+	n, err := s.tls.Read(p)
+	s.more = n == len(p) && err == nil
+	switch {
+	case err == nil || err == errDry:
+	case errors.Is(err, io.EOF):
+		s.ended = true
+		s.wire.free() // nothing follows close_notify
+	default:
+		s.failed = err
+		s.wire.free()
+	}
+	return n, err
+}
+
+// feed runs the inner session's Feed. It reports whether to feed again at once: there may be
+// more plaintext.
+func (s *Session) feed() (again bool, err error) {
+	s.fed, s.rest = s.rest, nil
+	n, err := s.inner.Feed(s.fed, &s.w.out)
+	if s.hijacked {
+		return false, err
+	}
+	if fed := s.fed; fed != nil {
+		if s.fed = nil; n == len(fed) {
+			buf.Put(fed)
+		} else {
+			s.rest = fed[:copy(fed, fed[n:])]
+		}
+	}
+	again = s.more || len(s.wire.in) > 0
+	if len(s.unread) > 0 {
+		s.rest = append(buf.Grow(s.rest, len(s.unread)), s.unread...)
+		s.unread, again = nil, true
+	}
+	if s.failed != nil && err == nil {
+		err = s.failed
+	}
+	return again, err
+}
+
+// crowded sends the output so far, and reports whether the inner session may not be fed now
+// because too much waits.
+func (s *Session) crowded() bool {
+	s.encrypt(&s.w.out)
+	return s.behind()+s.conn.Pending()+s.wire.out.Len() > s.cfg.waiting()
+}
+
+// tellEOF tells the inner session that the client has sent its last byte.
+func (s *Session) tellEOF() error {
+	s.toldEOF = true
+	rest := s.rest
+	s.rest = nil
+	err := s.inner.EOF(rest, &s.w.out)
+	buf.Put(rest)
+	return err
+}
+
+// EOF implements the transport's contract: the end of the stream, with or without
+// close_notify.
+func (s *Session) EOF(unread []byte, out *buf.Queue) error {
+	if s.inner == nil {
+		return s.endShake(io.EOF)
+	}
+	if s.toldEOF || s.closing != nil {
+		return nil // the inner session ends the connection
+	}
+	s.begin(out)
+	defer s.end()
+	if s.token {
+		unread = unread[1:]
+	}
+	s.wire.give(unread)
+	s.decrypt()
+	s.wire.free()
+	s.more, s.ended = false, true
+	if s.failed != nil {
+		return s.failed
+	}
+	return s.result(s.tellEOF())
+}
+
+// endShake ends a handshake because of its client or its time.
+func (s *Session) endShake(err error) error {
+	if s.settled {
+		return nil
+	}
+	s.report(Gone, err)
+	if s.hs != nil {
+		s.hs.abort(err)
+	}
+	return transport.ErrClosed
+}
+
+// Expired implements the transport's contract: the time has passed.
+func (s *Session) Expired(out *buf.Queue) error {
+	if s.inner == nil {
+		if !s.settled {
+			s.report(Timeout, errTimeout)
+			if s.hs != nil {
+				s.hs.abort(errTimeout)
+			}
+		}
+		s.conn.Close(transport.Abrupt)
+		return nil
+	}
+	s.timed = false
+	s.begin(out)
+	defer s.end()
+	err := s.inner.Expired(&s.w.out)
+	if s.closing == nil {
+		return s.result(err)
+	}
+	if s.behind() == 0 {
+		return err // the transport knows that the connection is to be closed
+	}
+	if err != nil {
+		s.drop()
+		s.conn.Close(transport.Reset)
+	} else if !s.timed {
+		s.conn.SetTimeout(closeTime)
+	}
+	return nil
+}
+
+var errTimeout = errors.New("handshake not complete in time")
+
+// Drained implements the transport's contract: all records have been sent.
+func (s *Session) Drained() {
+	switch {
+	case s.behind() > 0:
+		s.schedule()
+	case s.inner != nil && s.closing == nil:
+		s.inner.Drained()
+	}
+}
+
+// Lost implements the transport's contract: the peer has gone.
+func (s *Session) Lost(err error) {
+	s.mu.Lock()
+	inner, h := s.inner, s.hs
+	s.lost = err
+	s.mu.Unlock()
+	switch {
+	case inner != nil:
+		inner.Lost(err)
+	case h != nil && err != io.EOF: // what the client has sent before may complete it
+		h.abort(err)
+	}
+}
+
+// Closed implements the transport's contract: the connection no longer exists.
+func (s *Session) Closed(err error) {
+	if h := s.hs; h != nil {
+		if !s.settled && err != transport.ErrStopped {
+			why := err
+			if why == nil {
+				why = io.EOF
+			}
+			s.report(Gone, why)
+		}
+		s.settled = true
+		h.abort(transport.ErrLost)
+		h.free()
+		return
+	}
+	if s.inner == nil {
+		return
+	}
+	if err == nil {
+		err = s.failed
+	}
+	s.inner.Closed(err)
+	s.drop()
+	s.wire.free()
+	buf.Put(s.rest)
+	s.rest, s.unread = nil, nil
+}
+
+// Quit asks the inner session to end. A connection that has not shaken hands yet has not had
+// a request.
+func (s *Session) Quit(fresh bool, out *buf.Queue) error {
+	if s.inner == nil {
+		if !fresh {
+			return nil
+		}
+		s.settled = true
+		if s.hs != nil {
+			s.hs.abort(transport.ErrStopped)
+		}
+		return transport.ErrClosed
+	}
+	q, ok := s.inner.(interface {
+		Quit(fresh bool, out *buf.Queue) error
+	})
+	if !ok || s.closing != nil {
+		return nil
+	}
+	s.begin(out)
+	defer s.end()
+	return s.result(q.Quit(fresh, &s.w.out))
+}

@@ -1,0 +1,162 @@
+package redline
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/http1"
+	"github.com/redline-go/redline/internal/http2"
+	"github.com/redline-go/redline/internal/transport"
+)
+
+// The names of the protocols in ALPN (RFC 7301, RFC 9113).
+const (
+	protocolHTTP1 = "http/1.1"
+	protocolHTTP2 = "h2"
+)
+
+// errProtocols is the error for a server that speaks no protocol.
+var errProtocols = errors.New("redline: Server.Protocols contains no protocol: call SetHTTP1(true) or SetHTTP2(true), or leave Protocols nil")
+
+// protocols are those that the server speaks. As in net/http, the default is HTTP/1, and
+// HTTP/2 over TLS.
+func (s *Server) protocols() (p http.Protocols) {
+	if s.Protocols != nil {
+		return *s.Protocols
+	}
+	p.SetHTTP1(true)
+	p.SetHTTP2(true)
+	return p
+}
+
+// nextProtos is the list of protocols to offer in ALPN, in the server's order of preference.
+func (s *Server) nextProtos(given []string) []string {
+	offered := s.protocols()
+	list := slices.DeleteFunc(slices.Clone(given), func(name string) bool {
+		return name == protocolHTTP1 && !offered.HTTP1() || name == protocolHTTP2 && !offered.HTTP2()
+	})
+	if offered.HTTP2() && !slices.Contains(list, protocolHTTP2) {
+		list = append(list, protocolHTTP2)
+	}
+	if offered.HTTP1() && !slices.Contains(list, protocolHTTP1) {
+		list = append(list, protocolHTTP1)
+	}
+	return list
+}
+
+// negotiated creates the session of the protocol that ALPN has chosen; it is empty if the
+// client does not know ALPN.
+func negotiated(c transport.Conn, protocol string, cfg *exchange.Config) transport.Session {
+	if protocol == protocolHTTP2 {
+		return http2.NewSession(c, cfg)
+	}
+	return http1.NewSession(c, cfg)
+}
+
+// inClear returns the constructor of the sessions of connections without TLS.
+func (s *Server) inClear() func(transport.Conn) transport.Session {
+	cfg, p := s.sessions, s.protocols()
+	switch {
+	case p.UnencryptedHTTP2() && p.HTTP1():
+		return func(c transport.Conn) transport.Session { return newEither(c, cfg) }
+	case p.UnencryptedHTTP2():
+		return func(c transport.Conn) transport.Session { return http2.NewSession(c, cfg) }
+	}
+	return func(c transport.Conn) transport.Session { return http1.NewSession(c, cfg) }
+}
+
+// A session is what the server asks of the sessions of its protocols.
+type session interface {
+	transport.Session
+	// Quit asks the session to end: at once if it is idle, but if it has not had a request
+	// yet, only if fresh is set.
+	Quit(fresh bool, out *buf.Queue) error
+}
+
+// An either is the session of a connection whose first bytes choose the protocol: HTTP/2
+// begins with a preface that is no request of HTTP/1 (RFC 9113, 3.3).
+type either struct {
+	session // nil until it is chosen
+	conn    transport.Conn
+	cfg     *exchange.Config
+}
+
+func newEither(c transport.Conn, cfg *exchange.Config) *either {
+	c.SetTimeout(max(cfg.HeadTimeout(), 0))
+	return &either{conn: c, cfg: cfg}
+}
+
+// Feed implements transport.Session.
+func (e *either) Feed(in []byte, out *buf.Queue) (int, error) {
+	if e.session == nil {
+		n := min(len(in), len(http2.Preface))
+		switch {
+		case string(in[:n]) != http2.Preface[:n]:
+			e.session = http1.NewSession(e.conn, e.cfg)
+		case n < len(http2.Preface):
+			return 0, nil
+		default:
+			e.session = http2.NewSession(e.conn, e.cfg)
+		}
+	}
+	return e.session.Feed(in, out)
+}
+
+// Left implements transport.Leaver.
+func (e *either) Left(out *buf.Queue) (n int, ok bool) {
+	if l, leaves := e.session.(transport.Leaver); leaves {
+		return l.Left(out)
+	}
+	return 0, false
+}
+
+// Quit implements session.
+func (e *either) Quit(fresh bool, out *buf.Queue) error {
+	if e.session != nil {
+		return e.session.Quit(fresh, out)
+	}
+	if fresh {
+		return transport.ErrClosed
+	}
+	return nil
+}
+
+// EOF implements transport.Session.
+func (e *either) EOF(unread []byte, out *buf.Queue) error {
+	if e.session != nil {
+		return e.session.EOF(unread, out)
+	}
+	return transport.ErrClosed
+}
+
+// Expired implements transport.Session.
+func (e *either) Expired(out *buf.Queue) error {
+	if e.session != nil {
+		return e.session.Expired(out)
+	}
+	return transport.ErrClosed
+}
+
+// Drained implements transport.Session.
+func (e *either) Drained() {
+	if e.session != nil {
+		e.session.Drained()
+	}
+}
+
+// Lost implements transport.Session.
+func (e *either) Lost(err error) {
+	if e.session != nil {
+		e.session.Lost(err)
+	}
+}
+
+// Closed implements transport.Session.
+func (e *either) Closed(err error) {
+	if e.session != nil {
+		e.session.Closed(err)
+	}
+}

@@ -1,0 +1,86 @@
+package redline
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/redline-go/redline/internal/tlsio"
+	"github.com/redline-go/redline/internal/transport"
+)
+
+// ListenTLS is Listen for HTTPS: connections to addr begin with a TLS handshake. A server
+// may have addresses of both kinds, for example ":80" with Listen and ":443" with ListenTLS.
+// certFile and keyFile name PEM files with a certificate, followed by its intermediates, and
+// its key. Both may be empty if TLSConfig has Certificates, GetCertificate or
+// GetConfigForClient.
+func (s *Server) ListenTLS(addr, certFile, keyFile string) (net.Addr, error) {
+	return s.listen(addr, func() (*tls.Config, error) { return s.tlsConfig(certFile, keyFile) })
+}
+
+// AdoptTLS is Adopt for HTTPS. The files are those of ListenTLS.
+func (s *Server) AdoptTLS(l net.Listener, certFile, keyFile string) error {
+	return s.adopt(newGiven(l), func() (*tls.Config, error) { return s.tlsConfig(certFile, keyFile) })
+}
+
+// ListenAndServeTLS is ListenAndServe for HTTPS; Addr means ":https" when it is empty. The
+// files are those of ListenTLS.
+func (s *Server) ListenAndServeTLS(certFile, keyFile string) error {
+	addr := s.Addr
+	if addr == "" {
+		addr = ":https"
+	}
+	if _, err := s.ListenTLS(addr, certFile, keyFile); err != nil {
+		return err
+	}
+	return s.Run()
+}
+
+// ServeTLS is Serve for HTTPS. The files are those of ListenTLS.
+func (s *Server) ServeTLS(l net.Listener, certFile, keyFile string) error {
+	return s.serve(l, func() (*tls.Config, error) { return s.tlsConfig(certFile, keyFile) })
+}
+
+// tlsConfig is TLSConfig with what HTTP requires.
+func (s *Server) tlsConfig(certFile, keyFile string) (*tls.Config, error) {
+	c := s.TLSConfig.Clone()
+	if c == nil {
+		c = new(tls.Config)
+	}
+	c.NextProtos = s.nextProtos(c.NextProtos)
+	if certFile == "" && keyFile == "" && (len(c.Certificates) > 0 || c.GetCertificate != nil || c.GetConfigForClient != nil) {
+		return c, nil
+	}
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("load certificate: %w", err)
+	}
+	c.Certificates = []tls.Certificate{cert}
+	return c, nil
+}
+
+// secure returns the constructor of the sessions of a listener for HTTPS.
+func (s *Server) secure(c *tls.Config) func(transport.Conn) transport.Session {
+	inner := s.sessions
+	cfg := &tlsio.Config{
+		TLS: c, Handshakes: s.handshakes, HighWater: s.writeBuffer(),
+		Timeout: orDefault(s.ReadHeaderTimeout, DefaultReadHeaderTimeout),
+		NewSession: func(c transport.Conn, protocol string) transport.Session {
+			return negotiated(c, protocol, inner)
+		},
+		Failed: func(remote net.Addr, _ tlsio.Cause, err error) {
+			s.logf("http: TLS handshake error from %v: %v", remote, err)
+		},
+		Panicked: func(remote net.Addr, value any, stack []byte) {
+			s.counters.panics.Add(1)
+			s.logf("http: panic serving %v: %v\n%s", remote, value, stack)
+		},
+	}
+	for _, d := range []time.Duration{s.ReadTimeout, s.WriteTimeout} { // as in net/http
+		if d > 0 && (cfg.Timeout <= 0 || d < cfg.Timeout) {
+			cfg.Timeout = d
+		}
+	}
+	return func(c transport.Conn) transport.Session { return tlsio.NewSession(c, cfg) }
+}
