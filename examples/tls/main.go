@@ -17,13 +17,13 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
+	"github.com/redline-go/redline"
 	"github.com/redline-go/redline/certs"
 	"github.com/redline-go/redline/tickets"
 )
@@ -54,16 +54,16 @@ func run(addr, cert, key, shared string) error {
 	config := &tls.Config{GetCertificate: reloader.GetCertificate}
 	keys.Apply(config)
 
-	srv := &http.Server{Handler: http.HandlerFunc(hello), TLSConfig: config, ReadHeaderTimeout: 10 * time.Second}
-	l, err := net.Listen("tcp", addr)
+	srv := &redline.Server{Handler: http.HandlerFunc(hello), TLSConfig: config}
+	at, err := srv.ListenTLS(addr, "", "") // the files are those of the reloader
 	if err != nil {
 		return err
 	}
 	served := make(chan error, 1)
-	go func() { served <- srv.ServeTLS(l, "", "") }() // the files are those of the reloader
+	go func() { served <- srv.Run() }()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	fmt.Printf("listening on https://%s\n", l.Addr())
+	fmt.Printf("listening on https://%s\n", at)
 	for {
 		select {
 		case err := <-served:
