@@ -45,7 +45,7 @@ type options struct {
 // 0600 if it does not exist, and so is a lock next to it, path.lock. Both have to belong
 // to the process's user; a file that others may read or write is refused, and so are a
 // symbolic link and a file that is not one of keys. Any of the processes makes the next
-// key. Whoever removes the file replaces all keys. Files can be shared on Linux, macOS and
+// key. To remove the file is to replace all keys. Files can be shared on Linux, macOS and
 // the BSDs; elsewhere the error is errors.ErrUnsupported.
 func File(path string) KeysOption { return func(o *options) { o.path = path } }
 

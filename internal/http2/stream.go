@@ -129,8 +129,8 @@ func (s *Session) finish(st *stream) {
 	st.release()
 }
 
-// resetStream ends a stream because of an error. It counts as an expense, whoever made the
-// error: a client may provoke it at will.
+// resetStream ends a stream because of an error. It counts as an expense, even if the error
+// is ours: a client may provoke it at will.
 func (s *Session) resetStream(st *stream, code Code) error {
 	if !st.reset {
 		s.writeReset(st.id, code)
