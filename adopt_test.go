@@ -48,5 +48,5 @@ func TestAdopt(t *testing.T) {
 		if err := r.Adopt(all[0]); !errors.Is(err, redline.ErrServerClosed) {
 			t.Errorf("Adopt after Close: %v", err)
 		}
-	})
+	}, overTLS)
 }

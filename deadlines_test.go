@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -221,7 +220,7 @@ func TestSlowReaders(t *testing.T) {
 		})
 		narrow := func() *client {
 			c := r.dial()
-			if err := c.Conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+			if err := c.tcp().SetReadBuffer(4 << 10); err != nil {
 				t.Error(err)
 			}
 			return c

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -39,7 +40,7 @@ var transports = sync.OnceValue(func() (names []redline.Transport) {
 // onEach runs a test on every transport but those named.
 func onEach(t *testing.T, f func(t *testing.T, transport redline.Transport), but ...redline.Transport) {
 	t.Helper()
-	for _, name := range transports() {
+	for _, name := range append(transports()[:len(transports()):len(transports())], overTLS) {
 		if !slices.Contains(but, name) {
 			t.Run(string(name), func(t *testing.T) {
 				noLeaks(t)
@@ -123,6 +124,7 @@ type running struct {
 	addr   net.Addr
 	log    *journal
 	served chan error
+	secure bool // its clients speak TLS
 }
 
 // serve starts a server on a loopback port, with one loop unless it says
@@ -131,7 +133,7 @@ func serve(t *testing.T, s *redline.Server) *running {
 	t.Helper()
 	r := prepare(t, s)
 	var err error
-	if r.addr, err = s.Listen("127.0.0.1:0"); err != nil {
+	if r.addr, err = r.listen("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
 	r.run(s.Run)
@@ -140,6 +142,10 @@ func serve(t *testing.T, s *redline.Server) *running {
 
 func prepare(t *testing.T, s *redline.Server) *running {
 	r := &running{Server: s, t: t, log: new(journal), served: make(chan error, 1)}
+	if s.Transport == overTLS {
+		r.secure = true
+		s.Transport, s.TLSConfig = transports()[0], serverTLS()
+	}
 	if s.Loops == 0 {
 		s.Loops = 1
 	}
@@ -179,7 +185,11 @@ type client struct {
 }
 
 func (r *running) tryDial() (net.Conn, error) {
-	return net.DialTimeout(r.addr.Network(), r.addr.String(), patience)
+	c, err := net.DialTimeout(r.addr.Network(), r.addr.String(), patience)
+	if err != nil || !r.secure {
+		return c, err
+	}
+	return handshake(c)
 }
 
 func (r *running) dial() *client {
@@ -277,10 +287,18 @@ func (c *client) wantGone() {
 // reset closes the connection with a reset.
 func (c *client) reset() {
 	c.t.Helper()
-	if err := c.Conn.(*net.TCPConn).SetLinger(0); err != nil {
+	if err := c.tcp().SetLinger(0); err != nil {
 		c.t.Error(err)
 	}
-	c.Close()
+	c.tcp().Close()
+}
+
+// tcp is the connection underneath.
+func (c *client) tcp() *net.TCPConn {
+	if secure, ok := c.Conn.(*tls.Conn); ok {
+		return secure.NetConn().(*net.TCPConn)
+	}
+	return c.Conn.(*net.TCPConn)
 }
 
 // text is a handler that answers with a text.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -43,7 +42,7 @@ func rootOf(t *testing.T, dir string) *os.Root {
 // narrow bounds what the client's kernel takes without being read.
 func (c *client) narrow() {
 	c.t.Helper()
-	if err := c.Conn.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil {
+	if err := c.tcp().SetReadBuffer(64 << 10); err != nil {
 		c.t.Fatal(err)
 	}
 }

@@ -252,7 +252,7 @@ func TestServeForeignRefused(t *testing.T) {
 				t.Error(err)
 			}
 		}
-	}, redline.TransportStd)
+	}, redline.TransportStd, overTLS)
 }
 
 // TestForeignAcceptEnds has Serve return what ends a listener's Accept, and go on
@@ -335,7 +335,7 @@ func TestFailedStart(t *testing.T) {
 				t.Error(err)
 			}
 		}
-	})
+	}, overTLS)
 }
 
 // TestPlacement refuses impossible loops and CPUs on every transport, with a message that says

@@ -138,7 +138,7 @@ func TestOnShutdown(t *testing.T) {
 				t.Errorf("Listen after Shutdown: %v", err)
 			}
 		}
-	})
+	}, overTLS)
 }
 
 // TestShutdownFresh serves a client that was accepted before Shutdown began and asks

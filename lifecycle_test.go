@@ -60,7 +60,7 @@ func TestServeListeners(t *testing.T) {
 		for range 4 {
 			r.dial().want("/", "unix")
 		}
-	})
+	}, overTLS)
 }
 
 // TestListenTwice serves two addresses with one server.
@@ -80,7 +80,7 @@ func TestListenTwice(t *testing.T) {
 				r.dial().want("/", "x")
 			}
 		}
-	})
+	}, overTLS)
 }
 
 // TestWrongOrder calls the methods of a server when they make no sense.
@@ -135,7 +135,7 @@ func TestWrongOrder(t *testing.T) {
 		if err := (&redline.Server{Transport: "pigeon", Native: text("x")}).ListenAndServe(); err == nil {
 			t.Error("a server with an unknown transport runs")
 		}
-	})
+	}, overTLS)
 }
 
 // TestShutdown lets what is in progress end, and nothing else.
@@ -358,7 +358,7 @@ func TestStats(t *testing.T) {
 		if st.Loops != 2 && transport != redline.TransportStd {
 			t.Errorf("%d loops", st.Loops)
 		}
-	})
+	}, overTLS)
 }
 
 // TestMaxConns makes clients wait beyond the bound, not fail.
@@ -377,5 +377,5 @@ func TestMaxConns(t *testing.T) {
 		if status, body := c.answer(); status != 200 || body != "x" {
 			t.Errorf("%d %q", status, body)
 		}
-	})
+	}, overTLS)
 }

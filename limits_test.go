@@ -117,7 +117,7 @@ func TestMaxHeaderBytes(t *testing.T) {
 				t.Errorf("a head of %d bytes, with Limits: %d, want %d", size, got, want)
 			}
 		}
-	})
+	}, overTLS)
 }
 
 // TestHugeHeaders bounds what many long, different field names may cost:

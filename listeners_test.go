@@ -53,7 +53,7 @@ func TestUnixSocketFile(t *testing.T) {
 			t.Error(err)
 		}
 		wantGone(t, path)
-	})
+	}, overTLS)
 }
 
 // TestGivenUnixSocketFile checks that the creator of a given listener decides about its
@@ -80,5 +80,5 @@ func TestGivenUnixSocketFile(t *testing.T) {
 				t.Errorf("the file is gone: %v", err)
 			}
 		}
-	})
+	}, overTLS)
 }

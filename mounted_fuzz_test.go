@@ -7,7 +7,6 @@ import (
 	"log"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"runtime"
@@ -112,7 +111,7 @@ func playMadeUp(t *testing.T, transport redline.Transport, program, sent []byte)
 			_, _ = io.WriteString(c.Conn, messages[int(m)%len(messages)])
 			time.Sleep(200 * time.Microsecond) // so that handlers wait for the next, most likely
 		}
-		_ = c.Conn.(*net.TCPConn).CloseWrite()
+		_ = c.tcp().CloseWrite()
 	}()
 	if _, err := io.Copy(io.Discard, c.r); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the connection does not end: program %x, messages %x", program, sent)

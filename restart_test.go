@@ -61,7 +61,7 @@ func TestRestart(t *testing.T) {
 		noError(t, err)
 		r := prepare(t, &redline.Server{Transport: transport, Native: text("old")})
 		r.addr = l.Addr()
-		r.run(func() error { return r.Serve(l) })
+		r.run(func() error { return r.serveOn(l) })
 		r.dial().want("/", "old")
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
@@ -88,7 +88,7 @@ func TestRestart(t *testing.T) {
 			t.Error(err)
 		}
 		r.dial().want("/", fmt.Sprint(child.Pid))
-	})
+	}, overTLS)
 }
 
 // TestAcceptAfterRestart serves who connects while a new process does not become
@@ -98,7 +98,7 @@ func TestAcceptAfterRestart(t *testing.T) {
 		l := loopback(t)
 		r := prepare(t, &redline.Server{Transport: transport, Native: text("old")})
 		r.addr = l.Addr()
-		r.run(func() error { return r.Serve(l) })
+		r.run(func() error { return r.serveOn(l) })
 		idle := r.dial()
 		idle.want("/", "old")
 		t.Setenv(childEnv, "ends")

@@ -116,7 +116,7 @@ func TestIdleWhileShuttingDown(t *testing.T) {
 		if err := receive(t, down, "Shutdown returns"); err != nil {
 			t.Error(err)
 		}
-	})
+	}, overTLS)
 }
 
 // wantIdle looks for half a second in which the process does next to nothing.

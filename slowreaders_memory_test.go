@@ -2,7 +2,6 @@ package redline_test
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"runtime"
@@ -89,7 +88,7 @@ func largeAnswers() map[string]largeAnswer {
 func crowd(r *running, clients int, requests string) (all []*client) {
 	for range clients {
 		c := r.dial()
-		noError(r.t, c.Conn.(*net.TCPConn).SetReadBuffer(4<<10))
+		noError(r.t, c.tcp().SetReadBuffer(4<<10))
 		go io.WriteString(c.Conn, requests)
 		all = append(all, c)
 	}

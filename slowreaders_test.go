@@ -3,7 +3,6 @@ package redline_test
 import (
 	"bytes"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -56,7 +55,7 @@ func TestSlowReadersMove(t *testing.T) {
 						Native: func(c *redline.Ctx) { answers[c.Path()](c) },
 					})
 					c := r.dial()
-					noError(t, c.Conn.(*net.TCPConn).SetReadBuffer(64<<10))
+					noError(t, c.tcp().SetReadBuffer(64<<10))
 					c.send("GET %s HTTP/1.1\r\nHost: h\r\nConnection: %s\r\n\r\n", path, strings.Replace(how, "shutdown", "close", 1))
 					if how == "shutdown" {
 						if _, err := c.r.Peek(1); err != nil {

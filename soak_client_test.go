@@ -68,9 +68,10 @@ var hostilities = map[string]hostility{
 
 // A soakConn is one connection of a hostile client.
 type soakConn struct {
-	*net.TCPConn
-	r    *bufio.Reader
-	rand *rand.Rand
+	net.Conn // or TLS on tcp
+	tcp      *net.TCPConn
+	r        *bufio.Reader
+	rand     *rand.Rand
 }
 
 // client makes one connection after the other until the time end. The first of all
@@ -114,12 +115,18 @@ func (s *soak) connect(r *running, do hostility, random *rand.Rand) error {
 	if err := nc.SetDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
-	c := &soakConn{TCPConn: nc.(*net.TCPConn), r: bufio.NewReader(nc), rand: random}
+	tcp := nc.(*net.TCPConn)
+	if r.secure {
+		if nc, err = handshake(nc); err != nil {
+			return err
+		}
+	}
+	c := &soakConn{Conn: nc, tcp: tcp, r: bufio.NewReader(nc), rand: random}
 	if err := do(c); err != nil {
 		return err
 	}
 	if random.IntN(2) == 0 {
-		return c.SetLinger(0) // closing resets then
+		return c.tcp.SetLinger(0) // closing resets then
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func floods(c *soakConn) error {
 	maybe(c.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)))
 	maybe(c.text("%s", many))
 	if c.rand.IntN(2) == 0 {
-		maybe(c.CloseWrite())
+		maybe(c.tcp.CloseWrite())
 		c.drain()
 	}
 	return nil
@@ -65,14 +65,14 @@ func resets(c *soakConn) error {
 	if c.rand.IntN(2) == 0 {
 		c.pause(time.Millisecond)
 	}
-	return c.SetLinger(0)
+	return c.tcp.SetLinger(0)
 }
 
 func halfCloses(c *soakConn) error {
 	if err := c.text(get, "/id/half"); err != nil {
 		return err
 	}
-	if err := c.CloseWrite(); err != nil {
+	if err := c.tcp.CloseWrite(); err != nil {
 		return err
 	}
 	if err := c.answer("half"); err != nil {
@@ -161,7 +161,7 @@ func garbage(c *soakConn) error {
 	}
 	_, err := c.Write(b)
 	maybe(err)
-	maybe(c.CloseWrite())
+	maybe(c.tcp.CloseWrite())
 	c.drain()
 	return nil
 }
@@ -176,14 +176,14 @@ func mutated(c *soakConn) error {
 	}
 	_, err := c.Write(b)
 	maybe(err)
-	maybe(c.CloseWrite())
+	maybe(c.tcp.CloseWrite())
 	c.drain()
 	return nil
 }
 
 // slowReader takes a little of a large answer now and then, and leaves.
 func slowReader(c *soakConn) error {
-	maybe(c.SetReadBuffer(4 << 10))
+	maybe(c.tcp.SetReadBuffer(4 << 10))
 	if err := c.text(get, "/big"); err != nil {
 		return err
 	}

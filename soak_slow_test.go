@@ -43,7 +43,7 @@ func (c *soakConn) wantLarge() (resp *http.Response, err error) {
 
 // narrow has the client's system take little. Much less, and loopback's large segments
 // would not fit: each of them would wait for the sender to try again.
-func (c *soakConn) narrow() { maybe(c.SetReadBuffer(64 << 10)) }
+func (c *soakConn) narrow() { maybe(c.tcp.SetReadBuffer(64 << 10)) }
 
 // next wants the connection to be of use for another request.
 func (c *soakConn) next() error {
@@ -91,7 +91,7 @@ func halfClosesLarge(c *soakConn) error {
 			return err
 		}
 	}
-	if err := c.CloseWrite(); err != nil {
+	if err := c.tcp.CloseWrite(); err != nil {
 		return err
 	}
 	if _, err := c.wantLarge(); err != nil {
@@ -121,7 +121,7 @@ func halfClosesStream(c *soakConn) error {
 	body := bufio.NewReader(resp.Body)
 	read := func() (string, error) { return body.ReadString('\n') }
 	c.pause(2 * time.Millisecond)
-	if err := c.CloseWrite(); err != nil {
+	if err := c.tcp.CloseWrite(); err != nil {
 		return err
 	}
 	return wantEvents(read, 500)
@@ -137,7 +137,7 @@ func halfClosesContent(c *soakConn) error {
 		return err
 	}
 	c.pause(2 * time.Millisecond)
-	if err := c.CloseWrite(); err != nil {
+	if err := c.tcp.CloseWrite(); err != nil {
 		return err
 	}
 	resp, err := http.ReadResponse(c.r, nil)
@@ -169,7 +169,7 @@ func halfClosesPipelined(c *soakConn) error {
 	go func() {
 		err := c.text("%s", b.String())
 		if err == nil {
-			err = c.CloseWrite()
+			err = c.tcp.CloseWrite()
 		}
 		sent <- err
 	}()
@@ -207,7 +207,7 @@ func earlyReset(c *soakConn) error {
 	if c.rand.IntN(2) == 0 {
 		c.pause(500 * time.Microsecond)
 	}
-	return c.SetLinger(0)
+	return c.tcp.SetLinger(0)
 }
 
 // deaf asks for much and reads nothing of it for a while; then some, or nothing ever.
@@ -247,7 +247,7 @@ func trickles(c *soakConn) error {
 			c.pause(2 * time.Millisecond)
 		}
 	}
-	c.r = bufio.NewReader(dawdler{c, c.TCPConn, 1, time.Millisecond, 50})
+	c.r = bufio.NewReader(dawdler{c, c.Conn, 1, time.Millisecond, 50})
 	if err := c.answer(body); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"testing"
 	"time"
 
@@ -156,7 +155,7 @@ func TestStreamHalfClosed(t *testing.T) {
 				}})
 				c := r.dial()
 				c.ask("/")
-				noError(t, c.Conn.(*net.TCPConn).CloseWrite())
+				noError(t, c.tcp().CloseWrite())
 				body, err := io.ReadAll(c.response().Body)
 				if complete := err == nil; complete != k.complete {
 					t.Errorf("%d bytes, %v: complete %v, want %v", len(body), err, complete, k.complete)

@@ -43,6 +43,9 @@ type Session struct {
 	ready   [urgencies]list    // streams with output, by urgency
 	waiting int                // streams in ready
 
+	resets    [32]uint32 // the streams that we have reset last
+	nextReset int
+
 	decoder hpack.Decoder
 	encoder hpack.Encoder
 	fields  []hpack.Field

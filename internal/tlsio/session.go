@@ -330,7 +330,7 @@ func (s *Session) Lost(err error) {
 	switch {
 	case inner != nil:
 		inner.Lost(err)
-	case h != nil:
+	case h != nil && err != io.EOF: // what the client has sent before may complete it
 		h.abort(err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 const recordHeader = 5 // bytes: type, version, length (RFC 8446, 5.1)
 
 // A wire is the connection that a *tls.Conn reads from and writes to. It belongs to, in this
-// order: the goroutine of the handshake; the session; whoever has hijacked the connection.
+// order: the goroutine of the handshake; the session; the caller of Hijack.
 type wire struct {
 	s    *Session
 	hs   *handshake // until the handshake has ended

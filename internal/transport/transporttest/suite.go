@@ -6,6 +6,7 @@ package transporttest
 
 import (
 	"net"
+	"slices"
 	"testing"
 
 	"github.com/redline-go/redline/internal/transport"
@@ -33,7 +34,7 @@ func Run(t *testing.T, f Factory, limits Limits) {
 		t.Fatal(err)
 	}
 	l.Close()
-	for _, c := range append(cases, stays...) {
+	for _, c := range slices.Concat(cases, stays, leaves) {
 		t.Run(c.name, func(t *testing.T) {
 			e := newEnv(t, f, limits)
 			c.run(e)

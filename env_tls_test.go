@@ -1,0 +1,57 @@
+package redline_test
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http/httptest"
+	"sync"
+	"time"
+
+	"github.com/redline-go/redline"
+)
+
+// overTLS stands for the first of transports with TLS in between, in tests that run on each
+// transport.
+const overTLS redline.Transport = "tls"
+
+// certificates are those of servers, which clients do not verify.
+var certificates = sync.OnceValue(func() []tls.Certificate {
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	return s.TLS.Certificates
+})
+
+// serverTLS is the configuration of a server.
+func serverTLS() *tls.Config { return &tls.Config{Certificates: certificates()} }
+
+// clientTLS is the configuration of a client.
+func clientTLS() *tls.Config { return &tls.Config{InsecureSkipVerify: true} }
+
+// handshake makes a TLS connection of a client's connection.
+func handshake(c net.Conn) (*tls.Conn, error) {
+	secure := tls.Client(c, clientTLS())
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
+	if err := secure.Handshake(); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return secure, nil
+}
+
+// listen opens a listener of the kind that clients of r expect.
+func (r *running) listen(addr string) (net.Addr, error) {
+	if r.secure {
+		return r.ListenTLS(addr, "", "")
+	}
+	return r.Listen(addr)
+}
+
+// serveOn is Serve of that kind.
+func (r *running) serveOn(l net.Listener) error {
+	if r.secure {
+		return r.ServeTLS(l, "", "")
+	}
+	return r.Serve(l)
+}

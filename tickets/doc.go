@@ -1,0 +1,2 @@
+// Package tickets is a stub.
+package tickets
