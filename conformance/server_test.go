@@ -43,7 +43,7 @@ func (v variant) String() string {
 		words = append(words, string(v.transport))
 		words = append(words, map[bool]string{true: "native", false: "handler"}[v.native])
 	}
-	return strings.Join(append(words, map[bool]string{true: "tls", false: "clear"}[v.secure]), "/")
+	return strings.Join(append(words, map[bool]string{true: "tls", false: "clear"}[v.secure]), "-")
 }
 
 // variants are those that the flags ask for. native says whether native handlers are included.
@@ -82,11 +82,10 @@ func onEach(t *testing.T, native bool, f func(*testing.T, variant)) {
 func start(t *testing.T, v variant, h http.Handler, native func(*redline.Ctx)) net.Addr {
 	t.Helper()
 	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(true)
-	protocols.SetUnencryptedHTTP2(true)
 	var cfg *tls.Config
-	if v.secure {
+	if protocols.SetUnencryptedHTTP2(true); v.secure {
+		protocols.SetHTTP1(true)
+		protocols.SetHTTP2(true)
 		cfg = &tls.Config{Certificates: []tls.Certificate{certificate(t)}}
 	}
 	if v.server == "nethttp" {
