@@ -12,11 +12,12 @@ import (
 	"github.com/redline-go/redline"
 )
 
-// h2c returns a client that speaks HTTP/2 in clear, over one connection.
-func h2c(t *testing.T) *http.Client {
+// http2Client returns a client that speaks HTTP/2 over one connection, in clear or over TLS.
+func http2Client(t *testing.T) *http.Client {
 	t.Helper()
-	tr := &http.Transport{Protocols: new(http.Protocols)}
+	tr := &http.Transport{Protocols: new(http.Protocols), TLSClientConfig: clientTLS()}
 	tr.Protocols.SetUnencryptedHTTP2(true)
+	tr.Protocols.SetHTTP2(true)
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
 }
@@ -25,18 +26,21 @@ func h2c(t *testing.T) *http.Client {
 func inClear(s *redline.Server) *redline.Server {
 	s.Protocols = new(http.Protocols)
 	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	return s
 }
 
-// TestHTTP2 plays exchanges of every kind over HTTP/2, one after the other and side by side.
-func TestHTTP2(t *testing.T) {
-	big := bytes.Repeat([]byte("0123456789abcdef"), 64<<10) // 1 MiB
+// megabyte is the content of large responses: 1 MiB.
+var megabyte = bytes.Repeat([]byte("0123456789abcdef"), 64<<10)
+
+// kinds returns handlers of every kind.
+func kinds() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/hello", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "hello ", r.Proto, " ", r.Host, " ", r.URL.Query().Get("q"))
 	})
-	mux.HandleFunc("/big", func(w http.ResponseWriter, _ *http.Request) { w.Write(big) })
+	mux.HandleFunc("/big", func(w http.ResponseWriter, _ *http.Request) { w.Write(megabyte) })
 	mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
 	mux.HandleFunc("/trailer", func(w http.ResponseWriter, r *http.Request) {
 		n, _ := io.Copy(io.Discard, r.Body)
@@ -51,9 +55,16 @@ func TestHTTP2(t *testing.T) {
 		}
 	})
 	mux.HandleFunc("/none", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) })
+	return mux
+}
+
+// TestHTTP2 plays exchanges of every kind over HTTP/2, one after the other and side by side.
+func TestHTTP2(t *testing.T) {
+	mux := kinds()
 	onEach(t, func(t *testing.T, name redline.Transport) {
-		base := "http://" + serve(t, inClear(&redline.Server{Transport: name, Handler: mux})).addr.String()
-		client := h2c(t)
+		server := serve(t, inClear(&redline.Server{Transport: name, Handler: mux}))
+		host := server.addr.String()
+		base, client := server.url(), http2Client(t)
 		get := func(method, path string, body io.Reader) (*http.Response, string) {
 			t.Helper()
 			r, err := http.NewRequest(method, base+path, body)
@@ -75,13 +86,13 @@ func TestHTTP2(t *testing.T) {
 			return resp, string(text)
 		}
 		resp, text := get("GET", "/hello?q=1", nil)
-		if want := "hello HTTP/2.0 " + strings.TrimPrefix(base, "http://") + " 1"; text != want || resp.ProtoMajor != 2 {
+		if want := "hello HTTP/2.0 " + host + " 1"; text != want || resp.ProtoMajor != 2 {
 			t.Errorf("%q, want %q", text, want)
 		}
-		if _, text := get("GET", "/big", nil); text != string(big) {
+		if _, text := get("GET", "/big", nil); text != string(megabyte) {
 			t.Errorf("big: %d bytes", len(text))
 		}
-		if _, text := get("POST", "/echo", bytes.NewReader(big)); text != string(big) {
+		if _, text := get("POST", "/echo", bytes.NewReader(megabyte)); text != string(megabyte) {
 			t.Errorf("echo: %d bytes", len(text))
 		}
 		if resp, text := get("POST", "/trailer", io.MultiReader(strings.NewReader("12345"))); text != "5in" || resp.Trailer.Get("X-Sum") != "done" {
@@ -106,7 +117,7 @@ func TestHTTP2(t *testing.T) {
 					return
 				}
 				defer resp.Body.Close()
-				if n, err := io.Copy(io.Discard, resp.Body); err != nil || path == "/big" && n != int64(len(big)) {
+				if n, err := io.Copy(io.Discard, resp.Body); err != nil || path == "/big" && n != int64(len(megabyte)) {
 					t.Error(path, n, err)
 				}
 			})

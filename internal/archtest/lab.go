@@ -14,7 +14,7 @@ var labRows = []Row{
 	},
 	{
 		Package: "~/lab/load/tally", Never: []string{"net", "net/http/...", "os/..."},
-		May: []string{"github.com/HdrHistogram/...", "~/lab/results", "~/lab/load/spec", "~/lab/load/arrive", "~/lab/load/h2", "~/lab/load/tlsc"},
+		May: []string{"github.com/HdrHistogram/...", "~/lab/results", "~/lab/load/spec", "~/lab/load/arrive", "~/lab/load/h2", "~/lab/load/tlsclient"},
 		Why: "the counts and distributions of a run need no I/O",
 	},
 	{
@@ -25,7 +25,7 @@ var labRows = []Row{
 	{Package: "~/lab/load/request", May: generator, Tests: []string{"*", "~/lab/..."}, Raw: true, Why: "a client of the generator depends neither on another client nor on the code that starts it"},
 	{Package: "~/lab/load/subscribe", May: generator, Tests: []string{"*", "~/lab/..."}, Raw: true, Why: "a client of the generator depends neither on another client nor on the code that starts it"},
 	{
-		Package: "~/lab/load", May: []string{"~/lab/load/request", "~/lab/load/subscribe", "~/lab/load/spec", "~/lab/internal/...", "~/lab/spawn"},
+		Package: "~/lab/load", May: []string{"~/lab/load/request", "~/lab/load/subscribe", "~/lab/load/run", "~/lab/load/spec", "~/lab/internal/...", "~/lab/spawn"},
 		Tests: []string{"*", "~/lab/..."}, Why: "only the generator's process depends on all clients",
 	},
 
@@ -59,7 +59,7 @@ var labRows = []Row{
 // generator lists the packages that the clients of the load generator are built from.
 var generator = []string{
 	"golang.org/x/sys/...", "github.com/HdrHistogram/...", "~/lab/internal/...", "~/lab/stats", "~/lab/results",
-	"~/lab/load/spec", "~/lab/load/wire", "~/lab/load/run", "~/lab/load/sock", "~/lab/load/tlsc", "~/lab/load/tally",
+	"~/lab/load/spec", "~/lab/load/wire", "~/lab/load/run", "~/lab/load/tlsclient", "~/lab/load/tally",
 	"~/lab/load/arrive", "~/lab/load/scenario/...", "~/lab/load/sse", "~/lab/load/h1", "~/lab/load/h2",
 }
 

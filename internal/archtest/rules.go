@@ -69,7 +69,7 @@ var Redline = Rules{
 			Why: "protocol never does I/O; it names net.Addr",
 		},
 		{
-			Package: "~/internal/tlsio", May: []string{"~/internal/transport", "~/internal/buf"}, Tests: []string{"~/internal/transport/transporttest", "~/internal/transport/std"},
+			Package: "~/internal/tlsio", May: []string{"~/internal/transport", "~/internal/buf"}, Tests: []string{"~/internal/transport/transporttest", "~/internal/transport/std", "~/internal/transport/epoll"},
 			Why: "TLS is a byte filter around a session of any protocol",
 		},
 		{Package: "~/internal/transport", May: []string{"~/internal/buf"}, Why: "transport never knows a protocol"},
@@ -104,11 +104,13 @@ var Redline = Rules{
 			Why:   "the engine imports its own internals, and nothing that is built on it",
 		},
 		{Package: "~/restart", Why: "a process is replaced the same way whatever server it runs"},
+		{Package: "~/certs", Why: "certificates are files for any server that takes a tls.Config"},
+		{Package: "~/tickets", Why: "sessions are resumed by any server that takes a tls.Config"},
 		{Package: "~/middleware/...", May: []string{"~"}, Why: "code that is built on the engine uses only its public API"},
 		{Package: "~/push/...", May: []string{"~"}, Why: "code that is built on the engine uses only its public API"},
 		{Package: "~/client/...", May: []string{"~"}, Why: "code that is built on the engine uses only its public API"},
 		{Package: "~/examples/chi/...", May: []string{"github.com/go-chi/chi/v5/...", "~"}, Why: "an example uses the public API and the package that it demonstrates"},
-		{Package: "~/examples/...", May: []string{"~", "~/restart", "~/middleware", "~/push", "~/client"}, Why: "an example uses only the public API"},
+		{Package: "~/examples/...", May: []string{"~", "~/restart", "~/certs", "~/tickets", "~/middleware", "~/push", "~/client"}, Why: "an example uses only the public API"},
 		{Package: "~/internal/archtest", Why: "the checker imports nothing from this repository"},
 
 		// The other modules.
@@ -126,6 +128,7 @@ var Redline = Rules{
 	LongFiles:    map[string]string{},
 	BigPackages: map[string]string{
 		"internal/http1":                   "parser and session share code that neither exports",
+		"internal/http2":                   "session and streams share one lock: a file for each of their subjects",
 		"lab/load/request":                 "one event loop: a file for each kind of connection and for each phase",
 		"internal/transport/transporttest": "the suite's cases, a file for each subject, and the fake share sessions that check the contract",
 		".":                                "the public API is one package, with a file for each of its nouns",

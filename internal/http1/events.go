@@ -5,7 +5,17 @@ import (
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/transport"
 )
+
+// Quit ends an idle connection. If it has not had a request yet, it is ended only if fresh is
+// set.
+func (s *Session) Quit(fresh bool, _ *buf.Queue) error {
+	if s.Idle() && (fresh || !s.Fresh()) {
+		return transport.ErrClosed
+	}
+	return nil
+}
 
 // EOF implements the transport's contract: the peer has sent its last byte.
 func (s *Session) EOF(unread []byte, out *buf.Queue) error {

@@ -115,15 +115,6 @@ func (s *Session) Idle() bool { return s.phase == inHead && s.w == nil }
 // Fresh reports whether no request has come yet.
 func (s *Session) Fresh() bool { return !s.used }
 
-// Quit ends an idle connection. If it has not had a request yet, it is ended only if fresh is
-// set.
-func (s *Session) Quit(fresh bool, _ *buf.Queue) error {
-	if s.Idle() && (fresh || !s.Fresh()) {
-		return transport.ErrClosed
-	}
-	return nil
-}
-
 // Feed implements the transport's contract.
 func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
 	s.in, s.out, s.released, s.first = in, out, false, true

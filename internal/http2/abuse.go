@@ -15,7 +15,7 @@ const (
 
 // abuse counts what a connection costs beyond what it achieves: floods of PING, SETTINGS,
 // RST_STREAM (CVE-2023-44487; also those that the server sends itself, CVE-2025-8671), empty
-// DATA and the like.
+// DATA and similar ones.
 type abuse struct {
 	points int
 	bytes  int // not yet given back

@@ -2,6 +2,7 @@ package http2
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/redline-go/redline/internal/buf"
 )
@@ -74,7 +75,10 @@ func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
 		return s.trailers(st, data, end)
 	}
 	if id <= s.lastID {
-		return connError{StreamClosed, "HEADERS on a stream that has ended"}
+		if !slices.Contains(s.resets[:], id) {
+			return connError{StreamClosed, "HEADERS on a stream that has ended"}
+		}
+		return s.ignore(data) // trailers that were in transit when we reset it
 	}
 	s.lastID, s.used = id, true
 	st := newStream(s, id)
@@ -91,6 +95,7 @@ func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
 	s.begin(st)
 	switch {
 	case s.open > s.maxStreams():
+		s.counters.Refused.Add(1)
 		return s.discard(st, RefusedStream)
 	case code == malformed:
 		return s.discard(st, ProtocolError)
@@ -109,6 +114,15 @@ func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
 		return nil
 	}
 	return s.serve(st)
+}
+
+// ignore decodes a header block only to keep the compression state.
+func (s *Session) ignore(data []byte) error {
+	_, fields, _, err := s.decoder.Decode(data, nil, s.fields[:0], 0, 0)
+	if s.fields = fields; err != nil {
+		return connError{CompressionError, err.Error()}
+	}
+	return s.spend(costAnswer)
 }
 
 // serveDeferred serves the requests that waited for the end of the input.

@@ -134,7 +134,7 @@ func (s *Session) trailers(st *stream, data []byte, end bool) error {
 	case err != nil:
 		return connError{CompressionError, err.Error()}
 	case st.reset:
-		return s.spend(costFrame)
+		return s.afterEnd(st.id, StreamClosed)
 	case st.remoteEnd:
 		return s.resetStream(st, StreamClosed)
 	case !end || over:

@@ -3,6 +3,7 @@ package http2
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/redline-go/redline/internal/exchange"
 )
@@ -211,8 +212,8 @@ func (s *Session) data(f *frame) error {
 	case st == nil && f.stream > s.lastID:
 		return connError{ProtocolError, "DATA on a stream that is not open"}
 	case st == nil || st.reset:
-		s.giveBack(size) // in transit when the stream ended
-		return nil
+		s.giveBack(size)
+		return s.afterEnd(f.stream, StreamClosed)
 	case st.remoteEnd:
 		s.giveBack(size)
 		return s.resetStream(st, StreamClosed)
@@ -233,8 +234,13 @@ func (s *Session) resetByPeer(f *frame) error {
 	if err := s.spend(costReset); err != nil {
 		return err
 	}
+	if i := slices.Index(s.resets[:], f.stream); i >= 0 {
+		s.resets[i] = 0 // the client knows that it has ended
+	}
 	if st := s.stream(f.stream); st != nil && !st.reset {
+		s.counters.Left.Add(1)
 		st.lose()
+		s.finish(st)
 	}
 	return nil
 }
@@ -262,6 +268,10 @@ func (s *Session) windowUpdate(f *frame) error {
 	case st == nil && f.stream > s.lastID:
 		return connError{ProtocolError, "WINDOW_UPDATE for a stream that is not open"}
 	case st == nil || st.reset:
+		if n == 0 {
+			s.writeReset(f.stream, ProtocolError)
+			return s.spend(costReset)
+		}
 		return nil
 	case n == 0:
 		return s.resetStream(st, ProtocolError)
@@ -271,6 +281,23 @@ func (s *Session) windowUpdate(f *frame) error {
 	st.send += n
 	st.opened()
 	return nil
+}
+
+// afterEnd processes a faulty frame for a stream that has ended (RFC 9113, 5.1). One that
+// we have reset is ignored: it may have been in transit.
+func (s *Session) afterEnd(id uint32, code Code) error {
+	if slices.Contains(s.resets[:], id) {
+		return s.spend(costFrame)
+	}
+	s.writeReset(id, code)
+	return s.spend(costReset)
+}
+
+// writeReset sends RST_STREAM.
+func (s *Session) writeReset(id uint32, code Code) {
+	s.resets[s.nextReset] = id
+	s.nextReset = (s.nextReset + 1) % len(s.resets)
+	s.write(appendWord(s.tail(frameHeader+resetLength), frameReset, id, uint32(code)))
 }
 
 // stream returns an open stream, or nil.

@@ -87,6 +87,7 @@ func (st *stream) release() {
 
 // begin counts a new stream.
 func (s *Session) begin(st *stream) {
+	s.counted++
 	if s.open++; s.open == 1 {
 		s.serving.Store(true)
 		s.state(exchange.StateActive)
@@ -112,7 +113,7 @@ func (s *Session) finish(st *stream) {
 	}
 	if !st.remoteEnd && !st.reset {
 		st.reset = true // the client need not send the rest (RFC 9113, 8.1)
-		s.write(appendWord(s.tail(frameHeader+resetLength), frameReset, st.id, uint32(NoError)))
+		s.writeReset(st.id, NoError)
 	}
 	if st.sentEnd && !st.lost {
 		s.gain(gainExchange)
@@ -129,11 +130,12 @@ func (s *Session) finish(st *stream) {
 	st.release()
 }
 
-// resetStream ends a stream because of an error. It counts as an expense, whoever made the
-// error: a client may provoke it at will.
+// resetStream ends a stream because of an error. It counts as an expense, even if the error
+// is ours: a client may provoke it at will.
 func (s *Session) resetStream(st *stream, code Code) error {
 	if !st.reset {
-		s.write(appendWord(s.tail(frameHeader+resetLength), frameReset, st.id, uint32(code)))
+		s.counters.Reset.Add(1)
+		s.writeReset(st.id, code)
 		st.lose()
 	}
 	return s.spend(costReset)

@@ -49,15 +49,21 @@ func shake(nc net.Conn) (net.Conn, error) {
 	return c, c.Handshake()
 }
 
-// TestConformance has the suite of the transports run with TLS in between.
-func TestConformance(t *testing.T) {
+// conformance has the suite of the transports run with TLS in between.
+func conformance(t *testing.T, limits transporttest.Limits, newTransport func(c transport.Config) (transport.Transport, error)) {
+	limits.Secure = shake
 	transporttest.Run(t, func(c transport.Config) (transport.Transport, error) {
 		cfg := serverConfig(c.NewSession)
 		// The transports send what one call has left while another one runs. Output that is
 		// not encrypted has to wait for that one: so all of it is here.
 		cfg.HighWater = math.MaxInt
 		c.NewSession = func(c transport.Conn) transport.Session { return NewSession(c, cfg) }
-		tr, err := std.New(c)
+		tr, err := newTransport(c)
 		return secured{tr}, err
-	}, transporttest.Limits{LostBehindData: true, NoTakeover: true, Secure: shake})
+	}, limits)
+}
+
+func TestConformance(t *testing.T) {
+	conformance(t, transporttest.Limits{LostBehindData: true, NoTakeover: true},
+		func(c transport.Config) (transport.Transport, error) { return std.New(c) })
 }

@@ -5,8 +5,8 @@
 //	spec ──▶ load ──┬─▶ request ────┬──▶ spec.Event
 //	                └─▶ subscribe ──┘
 //	                     │ run                          phases, ticks, the window
-//	                     │ wire, h1, h2, tlsc           bytes, protocols
-//	                     │ sock                         sockets
+//	                     │ h1, h2, tlsclient            protocols
+//	                     │ wire                         sockets, and bytes up to a protocol
 //	                     │ arrive, scenario, sse        what is asked, when
 //	                     └ tally                        the results
 //
@@ -29,6 +29,7 @@ import (
 
 	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/load/request"
+	"github.com/redline-go/redline/lab/load/run"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/subscribe"
 	"github.com/redline-go/redline/lab/spawn"
@@ -46,6 +47,12 @@ func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 		return subscribe.Run(ctx, order, emit)
 	}
 	return request.Run(ctx, order, emit)
+}
+
+// WithAgain returns a context for Run that carries a second cancellation: the end of the context
+// cuts the window short, and when again is then closed too, Run no longer waits for answers.
+func WithAgain(ctx context.Context, again <-chan struct{}) context.Context {
+	return run.WithAgain(ctx, again)
 }
 
 // A Process is one running generator. [Process.Follow] must be called once.
@@ -96,8 +103,8 @@ func Start(ctx context.Context, l *spawn.Launcher, exe string, cpus []int, order
 // PID returns the process ID, which is also the ID of its process group.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Interrupt asks the generator to end now: its result is the window until
-// then. It is no error if the process has ended.
+// Interrupt asks the generator to end now: its result is the window until then. A second time,
+// it asks it to wait no longer for the answers that are outstanding. It is no error if the process has ended.
 func (p *Process) Interrupt() error {
 	err := p.cmd.Process.Signal(syscall.SIGTERM)
 	if errors.Is(err, os.ErrProcessDone) {

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"github.com/redline-go/redline/lab/internal/cputime"
 	"github.com/redline-go/redline/lab/load"
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/verdict"
@@ -89,11 +91,9 @@ func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *serve
 	if err != nil {
 		return err
 	}
-	w := watch{bench: b, run: run, server: srv, service: b.service(s.workload.backend)}
+	w := watch{bench: b, run: run, server: srv, service: b.service(s.workload.backend), window: probe.NewWindow(srv.pids)}
+	defer w.window.Close()
 	result, err := b.generate(ctx, order, w.event)
-	if w.usage != nil {
-		defer w.usage.Close()
-	}
 	if err != nil {
 		return err
 	}
@@ -138,56 +138,51 @@ type watch struct {
 	server  *server
 	service *service // the backend of the workload; nil: none
 
-	usage      *probe.Usage // of the CPUs of both sides
+	window     *probe.Window
 	begin, end edge
 }
 
-// An edge holds the readings at the beginning or the end of the window.
+// An edge holds the readings at the beginning or the end of the window, other than those of
+// probe.Window.
 type edge struct {
-	process  results.Process
 	snapshot probe.Snapshot
-	usage    probe.UsageReading
-	pressure time.Duration
 	backend  cputime.Time
-	at       time.Time
 }
 
 // event takes the readings for an event of the generator.
 func (w *watch) event(e spec.Event) (err error) {
 	switch {
 	case e.PID > 0:
-		pids := append([]int{e.PID}, w.server.pids...)
+		pids := []int{e.PID}
 		if w.service != nil {
 			pids = append(pids, w.service.processes()...)
 		}
-		w.usage, err = probe.OpenUsage(w.cfg.cpus(), pids...)
+		err = w.window.Open(w.cfg.cpus(), pids...)
 	case e.Window:
-		w.begin, err = w.edge()
+		w.begin, err = w.edge(w.window.Begin)
 	case e.Tick != nil:
 		w.sample(e.Tick)
 	case e.Result != nil:
-		w.end, err = w.edge()
+		w.end, err = w.edge(w.window.End)
 	}
 	return err
 }
 
-func (w *watch) edge() (e edge, err error) {
-	e.at = time.Now()
+// edge takes the readings at an edge of the window, which read is for. The server's processes
+// have to be alive.
+func (w *watch) edge(read func() error) (e edge, err error) {
 	if w.server.control != nil {
 		if e.snapshot, err = w.server.control.Snapshot(); err != nil {
 			return e, fmt.Errorf("read control socket: %w", err)
 		}
 	}
-	if e.process, err = probe.ReadProcess(w.server.pids); err != nil {
-		return e, err
-	}
 	if w.service != nil {
 		pids := w.service.processes()
-		if err := errors.Join(w.usage.Add(pids...), w.service.cpu.Add(pids)); err != nil {
+		if err := errors.Join(w.window.Add(pids...), w.service.cpu.Add(pids)); err != nil {
 			return e, fmt.Errorf("backend %s: %w", w.service.name, err)
 		}
 	}
-	if e.usage, err = w.usage.Read(); err != nil {
+	if err := cmp.Or(read(), w.window.Gone()); err != nil {
 		return e, err
 	}
 	if w.service != nil {
@@ -195,10 +190,7 @@ func (w *watch) edge() (e edge, err error) {
 			return e, fmt.Errorf("backend %s: %w\n%s", w.service.name, err, w.service.stderr)
 		}
 	}
-	if w.pressure {
-		e.pressure, err = probe.ReadPressure()
-	}
-	return e, err
+	return e, nil
 }
 
 // sample adds a point to the time series. It leaves out what it cannot read: the
@@ -210,10 +202,8 @@ func (w *watch) sample(t *spec.Tick) {
 	if t.Seconds > 0 {
 		s.Rate = float64(t.Requests) / t.Seconds
 	}
-	if m, err := probe.ReadMemory(w.server.pids); err == nil {
-		s.RSSBytes = m.RSSFinalBytes
-		w.run.Memory.RSSPeakBytes = max(w.run.Memory.RSSPeakBytes, m.RSSPeakBytes)
-		w.run.Memory.RSSFinalBytes, w.run.Memory.VSSBytes = m.RSSFinalBytes, m.VSSBytes
+	if w.window.Tick(&w.run.Memory) == nil {
+		s.RSSBytes = w.run.Memory.RSSFinalBytes
 	}
 	if w.server.control != nil {
 		if snap, err := w.server.control.Snapshot(); err == nil {
@@ -232,26 +222,16 @@ func (w *watch) fill(r *spec.Result) (err error) {
 	run.WindowSeconds, run.Requests, run.Errors, run.Unanswered = r.Seconds, r.Requests, r.Errors, r.Unanswered
 	run.Rate = float64(r.Requests) / r.Seconds
 	run.BytesIn, run.BytesOut = r.BytesIn, r.BytesOut
-	run.CPU = results.CPU{
-		UserSeconds: r.ServerUser, SysSeconds: r.ServerSys,
-		Utilisation: r.ServerCPU / r.Seconds / float64(len(w.cfg.ServerCPUs)),
-	}
-	if r.Requests > 0 {
-		run.CPU.PerRequestUs = r.ServerCPU / float64(r.Requests) * 1e6
-	}
-	run.Process = probe.Since(w.end.process, w.begin.process)
+	run.CPU = tally.ServerCPU(r, len(w.cfg.ServerCPUs))
+	run.Process = w.window.Process()
 	if w.server.control != nil {
 		rt := w.end.snapshot.Since(w.begin.snapshot, run.Requests)
 		run.Runtime = &rt
 	}
-	foreign := w.end.usage.Foreign(w.begin.usage)
-	run.Generator = results.Generator{
-		CPUUtilisation: r.GeneratorCPU / r.Seconds / float64(len(w.cfg.GeneratorCPUs)),
-		WarmupSeconds:  r.WarmupSeconds, Steady: r.Steady,
-		StealRatio:    w.end.usage.Steal(w.begin.usage),
-		ForeignRatio:  &foreign,
-		PressureRatio: min(1, float64(w.end.pressure-w.begin.pressure)/float64(w.end.at.Sub(w.begin.at))),
-	}
+	foreign := w.window.Foreign(w.waited(r), r.Seconds)
+	r.Steal, r.Foreign = w.window.Steal(), &foreign
+	run.Generator = tally.Generator(r, len(w.cfg.GeneratorCPUs))
+	run.Generator.PressureRatio = w.window.Pressure()
 	busy := run.Generator.CPUUtilisation
 	if w.service != nil {
 		spent := float64(w.end.backend.Total-w.begin.backend.Total) / 1e9
@@ -268,4 +248,13 @@ func (w *watch) fill(r *spec.Result) (err error) {
 		return err
 	}
 	return w.fillOpen(r.Open)
+}
+
+// waited returns for how many seconds processes outside of the run kept the generator from its
+// CPU. A backend or a server on the same CPU does that too: then it is unknown, and 0.
+func (w *watch) waited(r *spec.Result) float64 {
+	if _, shared := w.cfg.SharedCPU(); shared || w.service != nil {
+		return 0
+	}
+	return r.Waited
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/machine"
-	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/spawn"
 )
@@ -79,7 +78,6 @@ type bench struct {
 	services []*service // the running backends
 	file     *results.File
 	failures map[string]int // consecutive failed runs, by subject
-	pressure bool           // the kernel reports pressure stall information
 	began    time.Time      // start of the first run
 	done     int
 	total    int
@@ -112,8 +110,6 @@ func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell P
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(b.tmp))
 	}
-	_, err = probe.ReadPressure()
-	b.pressure = err == nil
 	b.launcher = spawn.NewLauncher()
 	defer func() {
 		err = errors.Join(err, b.stopBackends())

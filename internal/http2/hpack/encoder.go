@@ -133,12 +133,12 @@ func (e *Encoder) known(b []byte, i uint8, name, value string) []byte {
 		}
 	}
 	if e.enters(len(name) + len(value)) {
-		slot, back, was := e.recent.find(&e.table, hash(value, uint64(i)), i, "", value)
+		place, back, was := e.recent.find(&e.table, hash(value, uint64(i)), i, "", value)
 		if was == inTable {
 			return appendInteger(b, 0x80, 7, staticCount+1+back)
 		}
 		if was == seen || was == unseen && changing&bit == 0 {
-			slot.serial = uint16(e.table.serial)
+			*place = uint16(e.table.serial)
 			e.table.add(i, staticLines[i-1].name, value)
 			return appendShorter(appendInteger(b, withIndexing, 6, uint32(i)), value)
 		}
@@ -154,12 +154,12 @@ func (e *Encoder) unknown(b []byte, name, value string) []byte {
 	b = appendLower(b, name)
 	if e.enters(len(name) + len(value)) {
 		lower := unsafe.String(unsafe.SliceData(b[from:]), len(name)) // until b changes
-		slot, back, was := e.recent.find(&e.table, hash(value, hash(lower, 0)), 0, lower, value)
+		place, back, was := e.recent.find(&e.table, hash(value, hash(lower, 0)), 0, lower, value)
 		if was == inTable {
 			return appendInteger(b[:start], 0x80, 7, staticCount+1+back)
 		}
 		if was == seen {
-			slot.serial = uint16(e.table.serial)
+			*place = uint16(e.table.serial)
 			e.table.add(0, lower, value)
 			b[start] = withIndexing
 			return appendShorter(b, value)

@@ -31,13 +31,13 @@ var huffmanBits = [257]uint8{
 const (
 	endOfString = 256
 	longestCode = 30
-	// lookBits is how many bits are looked up at once. 10 would make the table 4 KB
-	// instead of 8, but two codes of 5 and 6 bits, the most frequent ones, would not fit.
+	// lookBits is how many bits are looked up at once. With 11, the table takes 8 KB, and
+	// the most frequent pairs of codes fit, those of 5 and 6 bits.
 	lookBits = 11
 )
 
 // huffman is what is calculated from the lengths.
-var huffman = newHuffmanCode()
+var huffman = *newHuffmanCode()
 
 type huffmanCode struct {
 	// look maps the next bits to up to two bytes. If it is 0, the code is longer.
@@ -129,7 +129,7 @@ func appendHuffmanDecoded(dst, src []byte) ([]byte, Code) {
 		bits |= binary.BigEndian.Uint64(src[i:]) >> n
 		i += int(63-n) >> 3
 		n |= 56
-		for range 5 {
+		for range 56 / lookBits {
 			e := huffman.look[bits>>(64-lookBits)]
 			if e == 0 {
 				if n < longestCode {

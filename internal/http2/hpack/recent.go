@@ -11,12 +11,12 @@ const (
 // is a cache of hashes with a few places for each, and small enough to be part of every
 // connection. What it forgets is sent again; what it mistakes for a line of the table is
 // compared with it.
-type recent [sets][ways]sighting
+type recent [sets]places
 
-// A sighting is a line that was encoded.
-type sighting struct {
-	tag    uint16 // part of the hash; 0 is an empty place
-	serial uint16 // low bits of the number of the line in the table
+// places hold lines that were encoded and whose hashes are alike.
+type places struct {
+	tags    uint64       // 16 bits of the hash for every place, the first one lowest; 0 is an empty place
+	serials [ways]uint16 // low bits of the numbers of the lines in the table
 }
 
 // What is known of a line.
@@ -27,40 +27,58 @@ const (
 	crowded        // it was not, and there is no place to remember it
 )
 
-// notInTable is the difference of the serial of a line that was seen but not added and the
-// serial of the table. No table has that many lines.
-const notInTable = 1 << 15
+const (
+	// notInTable is the difference of the serial of a line that was seen but not added and
+	// the serial of the table. No table has that many lines.
+	notInTable = 1 << 15
+	everyTag   = 0x0001000100010001 // times a tag is this tag in every place
+)
 
 // find looks for a line with a hash and the same static index, name, and value. The name matters
 // only if index is 0. If the line is in the table, back says how many lines were added after
-// it; otherwise the caller may add it to the table, and must then set the sighting's serial.
-func (r *recent) find(t *table, h uint64, index uint8, name, value string) (s *sighting, back uint32, was int) {
+// it; otherwise the caller may add it to the table, and must then set the serial of its place.
+func (r *recent) find(t *table, h uint64, index uint8, name, value string) (place *uint16, back uint32, was int) {
 	set := &r[h%sets]
-	tag := uint16(h>>48) | 1
-	var free *sighting
-	for i := range uint64(ways) {
-		s := &set[(h>>8+i)%ways] // any place to begin with, so that it is not always the first that is lost
-		back := uint32(uint16(t.serial) - s.serial - 1)
-		in := back < t.count
-		if s.tag != tag {
-			if s.tag == 0 || !in && free == nil {
-				free = s
-			}
-			continue
-		}
-		if in {
+	tag := h>>48 | 1
+	other := set.tags ^ tag*everyTag
+	if equal := (other - everyTag) &^ other & (everyTag << 15); equal != 0 {
+		place = &set.serials[bits.TrailingZeros64(equal)/16] // the lowest one is not caused by a carry
+		back = t.back(*place)
+		if back < t.count {
 			if l := t.line(back); l.index == index && t.same(l, name, value) {
-				return s, back, inTable
+				return place, back, inTable
 			}
 		}
-		return s, 0, seen
+		return place, 0, seen
 	}
-	if free == nil {
+	return set.note(t, tag, uint(h>>8))
+}
+
+// note remembers a tag if there is a place for it: one that is empty, or whose line is not in
+// the table. It begins to look at any of them, so that it is not always the first that is lost.
+func (p *places) note(t *table, tag uint64, any uint) (place *uint16, back uint32, was int) {
+	free := -1
+	for i := range uint(ways) {
+		k := int((any + i) % ways)
+		if p.tags>>(16*k)&0xffff == 0 {
+			free = k
+			break
+		}
+		if free < 0 && t.back(p.serials[k]) >= t.count {
+			free = k
+		}
+	}
+	if free < 0 {
 		return nil, 0, crowded
 	}
-	*free = sighting{tag: tag, serial: uint16(t.serial) - notInTable}
-	return free, 0, unseen
+	p.tags = p.tags&^(0xffff<<(16*free)) | tag<<(16*free)
+	p.serials[free] = uint16(t.serial) - notInTable
+	return &p.serials[free], 0, unseen
 }
+
+// back returns how many lines were added after the one with a serial. If the line is not in
+// the table, that is at least as many as the table has.
+func (t *table) back(serial uint16) uint32 { return uint32(uint16(t.serial) - serial - 1) }
 
 // hash hashes a string. It is not made to resist somebody who looks for collisions: those
 // cost compression, and nothing else.

@@ -3,6 +3,7 @@ package lead
 import (
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,6 +27,7 @@ type rig struct {
 	over  bool
 
 	leaders atomic.Int32 // goroutines that think they lead
+	taken   []uint64     // what each leader has taken over from
 	back    atomic.Int64 // functions whose hand has lost the loop
 	ran     atomic.Int64
 	exits   atomic.Int64 // hands that have ended in a function
@@ -61,6 +63,7 @@ func (r *rig) put(f func(h *Hand)) {
 }
 
 func (r *rig) lead(h *Hand) {
+	r.taken = append(r.taken, h.Taken())
 	if n := r.leaders.Add(1); n != 1 {
 		r.t.Errorf("%d hands lead", n)
 	}
@@ -142,6 +145,36 @@ func TestTakeover(t *testing.T) {
 	r.until("all are back", func() bool { return r.back.Load() >= 20 })
 	r.stop()
 	r.until("goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+// TestTaken wants each hand that has taken over to know from which call, and those to be
+// within their call that have not been deposed.
+func TestTaken(t *testing.T) {
+	r := newRig(t, time.Millisecond)
+	var mu sync.Mutex
+	var calls []uint64 // of those that were deposed
+	for range 5 {
+		r.put(func(h *Hand) {
+			call := h.Call() - 1
+			mu.Lock()
+			calls = append(calls, call)
+			mu.Unlock()
+			if h.Leading() && !r.role.Within(call) {
+				t.Error("a leader is not within its call")
+			}
+			for h.Leading() {
+				time.Sleep(100 * time.Microsecond)
+			}
+			if r.role.Within(call) {
+				t.Error("a hand that was deposed is within its call")
+			}
+		})
+	}
+	r.until("all are back", func() bool { return r.back.Load() == 5 })
+	r.stop()
+	if want := append([]uint64{0}, calls...); !slices.Equal(r.taken, want) {
+		t.Errorf("hands have taken over from calls %d, want %d", r.taken, want)
+	}
 }
 
 func TestDetach(t *testing.T) {

@@ -192,7 +192,7 @@ func (l *Loop) add(h *lead.Hand, ln *Listener, fd int, peer sys.Addr) bool {
 	l.begin(h, c)
 	c.session = ln.makes(c)
 	if s, ok := c.session.(transport.Leaver); ok {
-		c.leaver = &leaver{session: s}
+		c.extra.Store(&extra{leaver: &leaver{session: s}})
 	}
 	return l.end(h, c, nil, 0, nil)
 }

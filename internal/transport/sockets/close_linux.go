@@ -194,10 +194,16 @@ func (l *Loop) fedBy(h *lead.Hand) *Conn {
 	return nil
 }
 
-// exit closes a connection, if there is one, whose session will never return. Goroutines
+// exit closes the connection, if there is one, whose session will never return because a
+// hand has ended in it. Goroutines
 // with which the session has shared the connection may still use it, and find it closed: it
 // keeps its hand, and its memory is left to the collector.
-func (l *Loop) exit(h *lead.Hand, c *Conn) bool {
+func (l *Loop) exit(h, ended *lead.Hand) bool {
+	if ended.Left.Load() { // it was made to leave meanwhile
+		l.resting.Add(1)
+		return true
+	}
+	c := l.fedBy(ended)
 	if c == nil {
 		return true
 	}

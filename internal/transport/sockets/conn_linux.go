@@ -19,13 +19,12 @@ type Conn struct {
 	timer     clock.Entry // must be first: the wheel's entries are cast back
 	loop      *Loop
 	session   transport.Session // nil after Closed was called
-	leaver    *leaver           // nil if the session is none; set once
 	hand      *lead.Hand        // runs the session's code; nil if none does
 	side      atomic.Pointer[more]
 	meanwhile *meanwhile
-	local     atomic.Pointer[net.Addr] // only for a hijacked connection
-	deadline  atomic.Int64             // on the clock's scale; 0 is never
-	roomBy    atomic.Int64             // the same, for waits for room
+	extra     atomic.Pointer[extra] // only for a leaver, and for a hijacked connection
+	deadline  atomic.Int64          // on the clock's scale; 0 is never
+	roomBy    atomic.Int64          // the same, for waits for room
 	socket
 	peer   sys.Addr
 	gen    uint32 // distinguishes the connections that had this descriptor
@@ -46,6 +45,20 @@ type Conn struct {
 type meanwhile struct {
 	came []message // to be handled when it is no longer busy
 	stay *stay     // requested by the feeder, until it returns the connection
+}
+
+// extra is what only a few connections need at all. It does not change, but may be replaced.
+type extra struct {
+	leaver *leaver  // nil if the session is none
+	local  net.Addr // of a hijacked connection
+}
+
+// leaver returns what the connection has for a session that is a leaver, nil otherwise.
+func (c *Conn) leaver() *leaver {
+	if e := c.extra.Load(); e != nil {
+		return e.leaver
+	}
+	return nil
 }
 
 func (c *Conn) aside() *meanwhile {
@@ -195,7 +208,7 @@ func (c *Conn) detach() {
 
 // Detached implements [transport.Conn].
 func (c *Conn) Detached() bool {
-	if v := c.leaver; v != nil {
+	if v := c.leaver(); v != nil {
 		return !c.loop.role.Within(v.call.Load()) // the connection may be gone
 	}
 	return c.hand != nil && !c.hand.Leading()
@@ -303,8 +316,8 @@ func (c *Conn) LocalAddr() net.Addr {
 		if a, errno := sys.LocalAddr(fd); errno == 0 {
 			return a
 		}
-	} else if a := c.local.Load(); a != nil {
-		return *a
+	} else if e := c.extra.Load(); e != nil && e.local != nil {
+		return e.local
 	}
 	return c.loop.t.addr()
 }

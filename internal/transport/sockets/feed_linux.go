@@ -86,12 +86,12 @@ func (l *Loop) nothing(h *lead.Hand, c *Conn, errno syscall.Errno) bool {
 
 // feed runs the session's Feed.
 func (l *Loop) feed(h *lead.Hand, c *Conn, in []byte) bool {
-	if c.leaver != nil {
+	if c.leaver() != nil {
 		l.mark(h, c, in)
 	}
 	l.begin(h, c)
 	n, err := c.session.Feed(in, &h.Out)
-	if c.leaver != nil && c.hasLeft(h) {
+	if c.leaver() != nil && c.hasLeft(h) {
 		return l.gone(h)
 	}
 	if n == len(in) && err == nil && c.own == 0 && c.more() == nil {
@@ -141,12 +141,12 @@ func (l *Loop) sendBatched(h *lead.Hand, c *Conn) bool {
 // feedRest is feed with the kept input. It holds no pointer to it meanwhile, because the
 // session may release it.
 func (l *Loop) feedRest(h *lead.Hand, c *Conn) bool {
-	if c.leaver != nil {
+	if c.leaver() != nil {
 		l.mark(h, c, nil)
 	}
 	l.begin(h, c)
 	n, err := c.session.Feed(c.more().rest, &h.Out)
-	if c.leaver != nil && c.hasLeft(h) {
+	if c.leaver() != nil && c.hasLeft(h) {
 		return l.gone(h)
 	}
 	return l.end(h, c, c.rest(), n, err)
@@ -166,7 +166,7 @@ func (l *Loop) begin(h *lead.Hand, c *Conn) {
 	c.flags |= busy
 	c.hand = h
 	l.feeds++
-	if v := c.leaver; v != nil {
+	if v := c.leaver(); v != nil {
 		v.call.Store(h.Call())
 	}
 	l.yield(h, c)

@@ -286,8 +286,7 @@ func (c *Conn) Hijack(unread []byte, out *buf.Queue) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hijack connection: %w", err)
 	}
-	local := nc.LocalAddr()
-	c.local.Store(&local)
+	c.extra.Store(&extra{leaver: c.leaver(), local: nc.LocalAddr()})
 	c.detach()
 	if s, ok := c.hand.Local.(*stay); ok {
 		s.leave() // the descriptor of nc has to be the last one

@@ -31,13 +31,13 @@ type leaver struct {
 // mark is called before a Feed of a leaver begins.
 func (l *Loop) mark(h *lead.Hand, c *Conn, in []byte) {
 	l.fed, l.call = c, h.Call()
-	c.leaver.in = in
+	c.leaver().in = in
 }
 
 // hasLeft reports, when Feed has returned, whether it has left the connection, which is then
 // somebody else's.
 func (c *Conn) hasLeft(h *lead.Hand) bool {
-	v := c.leaver
+	v := c.leaver()
 	if !h.Leading() {
 		v.mu.Lock()
 		left := h.Left.Swap(false)
@@ -79,7 +79,7 @@ func (l *Loop) letGo(h *lead.Hand) {
 		return
 	}
 	l.fed = nil
-	v := c.leaver
+	v := c.leaver()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	old := c.hand // if Left returns false, it may be doing something else by now
@@ -110,8 +110,8 @@ func (c *Conn) part(h, old *lead.Hand, n int) (drained bool) {
 		drained = pending && left == 0 && err == nil
 	}
 	old.Out.Release()
-	in := c.leaver.in
-	if c.leaver.in = nil; in == nil {
+	in := c.leaver().in
+	if c.leaver().in = nil; in == nil {
 		in = c.rest()
 	}
 	if n < len(in) {

@@ -96,10 +96,7 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 		l.quitting = true
 		return true
 	case exited:
-		if m.hand.Left.Load() { // it was made to leave since
-			l.resting.Add(1)
-		}
-		return l.exit(h, l.fedBy(m.hand))
+		return l.exit(h, m.hand)
 	}
 	c := m.c
 	if c.closed.Load() == dead {

@@ -203,11 +203,11 @@ func (s *stay) feed() bool {
 	c, h := s.c, s.h
 	h.Waits = false
 	s.l.counters.stayed.Add(1)
-	if c.leaver != nil {
-		c.leaver.in = s.in
+	if c.leaver() != nil {
+		c.leaver().in = s.in
 	}
 	n, err := c.session.Feed(s.in, &h.Out)
-	if c.leaver != nil && c.hasLeft(h) {
+	if c.leaver() != nil && c.hasLeft(h) {
 		s.left = true
 		buf.Put(s.in)
 		return false

@@ -27,7 +27,8 @@ type env struct {
 	factory    Factory
 	limits     Limits
 	config     transport.Config
-	making     func(c transport.Conn) // called before a session is made; nil does nothing
+	making     func(c transport.Conn)             // called before a session is made; nil does nothing
+	wrap       func(s *session) transport.Session // what the transport gets for it; nil is s itself
 	transport  transport.Transport
 	served     chan error
 	addr       net.Addr
@@ -151,6 +152,9 @@ func (e *env) create(h hooks) {
 		defer e.mu.Unlock()
 		s.n = len(e.sessions)
 		e.sessions = append(e.sessions, s)
+		if e.wrap != nil {
+			return e.wrap(s)
+		}
 		return s
 	}
 	e.config.Log = func(msg string, err error) {

@@ -6,6 +6,7 @@ package transporttest
 
 import (
 	"net"
+	"slices"
 	"testing"
 
 	"github.com/redline-go/redline/internal/transport"
@@ -36,7 +37,7 @@ func Run(t *testing.T, f Factory, limits Limits) {
 		t.Fatal(err)
 	}
 	l.Close()
-	for _, c := range append(cases, stays...) {
+	for _, c := range slices.Concat(cases, stays, leaves) {
 		if limits.Secure != nil && plainOnly[c.name] != "" {
 			continue
 		}

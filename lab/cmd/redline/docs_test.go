@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
-	"github.com/redline-go/redline/lab/generators"
 	"github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/rivals"
 )
 
 // pages are the pages whose commands are tested, from docs.
@@ -191,7 +191,7 @@ func resolves(t *testing.T, args []string) error {
 
 // known returns an error if redline generators does not know a tool or a workload.
 func known(c *cobra.Command) error {
-	for flag, list := range map[string][]string{"tools": generators.Names(), "workloads": generators.Workloads()} {
+	for flag, list := range map[string][]string{"tools": rivals.Names(), "workloads": rivals.Workloads()} {
 		given, err := c.Flags().GetStringSlice(flag)
 		if err != nil {
 			return err

@@ -26,7 +26,9 @@ func newGenerate() *cobra.Command {
 			out := bufio.NewWriter(os.Stdout)
 			enc := json.NewEncoder(out)
 			var broken error
-			err := load.Run(c.Context(), &order, func(e spec.Event) {
+			again, stop := cli.Again(c.Context())
+			defer stop()
+			err := load.Run(load.WithAgain(c.Context(), again), &order, func(e spec.Event) {
 				if err := enc.Encode(e); err != nil {
 					broken = err
 				} else if err := out.Flush(); err != nil {

@@ -16,17 +16,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redline-go/redline/lab/cli"
-	"github.com/redline-go/redline/lab/generators"
-	"github.com/redline-go/redline/lab/generators/scripted"
 	"github.com/redline-go/redline/lab/internal/file"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/report/screen"
+	"github.com/redline-go/redline/lab/rivals"
+	"github.com/redline-go/redline/lab/rivals/scripted"
 	"github.com/redline-go/redline/lab/suite"
 )
 
 // generatorsFlags are the flags of redline generators.
 type generatorsFlags struct {
-	generators.Config
+	rivals.Config
 	out string
 }
 
@@ -53,8 +53,8 @@ Tools that are not installed are listed, and left out.`,
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringSliceVar(&g.Tools, "tools", generators.Names(), "generators to compare, comma-separated")
-	f.StringSliceVar(&g.Workloads, "workloads", generators.Workloads(), "workloads to run, comma-separated")
+	f.StringSliceVar(&g.Tools, "tools", rivals.Names(), "generators to compare, comma-separated")
+	f.StringSliceVar(&g.Workloads, "workloads", rivals.Workloads(), "workloads to run, comma-separated")
 	f.IntVar(&g.Rounds, "rounds", 5, "runs of each tool with each load; the stalled workload runs once")
 	f.DurationVar(&g.Window, "window", 5*time.Second, "measured time of a run")
 	f.DurationVar(&g.Stall, "stall", 2*time.Second, "duration of the server's stall, in the middle of a run five times as long")
@@ -87,20 +87,20 @@ func (g *generatorsFlags) run(c *cobra.Command) error {
 	if err := g.save(c.OutOrStdout(), cli.ScreenOf(c, c.OutOrStdout()), r); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(r.Runs, func(r generators.Run) bool { return r.Failed != "" }) {
+	if slices.ContainsFunc(r.Runs, func(r rivals.Run) bool { return r.Failed != "" }) {
 		return cli.ExitCode(1) // the table lists it
 	}
 	return nil
 }
 
 // compare builds the server, and runs the comparison.
-func (g *generatorsFlags) compare(c *cobra.Command) (r *generators.Result, err error) {
+func (g *generatorsFlags) compare(c *cobra.Command) (r *rivals.Result, err error) {
 	tmp, err := os.MkdirTemp("", "redline-generators-")
 	if err != nil {
 		return nil, fmt.Errorf("create a directory for the server: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	if slices.ContainsFunc(g.Workloads, generators.NeedsLimit) {
+	if slices.ContainsFunc(g.Workloads, rivals.NeedsLimit) {
 		dir, err := os.Getwd()
 		if err != nil {
 			return nil, err
@@ -113,7 +113,7 @@ func (g *generatorsFlags) compare(c *cobra.Command) (r *generators.Result, err e
 			return nil, err
 		}
 	}
-	return generators.Compare(c.Context(), g.Config, func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) })
+	return rivals.Compare(c.Context(), g.Config, func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) })
 }
 
 // resolve validates the flags, and sets the defaults.
@@ -121,7 +121,7 @@ func (g *generatorsFlags) resolve(c *cobra.Command) (err error) {
 	for _, x := range []struct {
 		what         string
 		given, known []string
-	}{{"tool", g.Tools, generators.Names()}, {"workload", g.Workloads, generators.Workloads()}} {
+	}{{"tool", g.Tools, rivals.Names()}, {"workload", g.Workloads, rivals.Workloads()}} {
 		if len(x.given) == 0 {
 			return cli.Usage("no %s is named: write --%ss %s", x.what, x.what, strings.Join(x.known, ","))
 		}
@@ -165,7 +165,7 @@ func (g *generatorsFlags) resolve(c *cobra.Command) (err error) {
 }
 
 // save prints the tables, and writes the files if requested.
-func (g *generatorsFlags) save(w io.Writer, s screen.Screen, r *generators.Result) error {
+func (g *generatorsFlags) save(w io.Writer, s screen.Screen, r *rivals.Result) error {
 	show := r.Markdown
 	if s.Width > 0 {
 		show = func(w io.Writer) error { return r.Print(w, s) }

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redline-go/redline/lab/generators"
 	"github.com/redline-go/redline/lab/internal/pace"
 	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/rivals"
 )
 
 func TestGeneratorsUsage(t *testing.T) {
@@ -59,14 +59,14 @@ func compared(t *testing.T, last bool) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r generators.Result
+	var r rivals.Result
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
 	if r.Schema != "redline.generators" || r.Seed != 7 || len(r.Runs) != 4 || len(r.Tables) != 3 || len(r.Truths) != 1 {
 		t.Fatalf("%s, seed %d, %d runs, %d tables, %d verdicts", r.Schema, r.Seed, len(r.Runs), len(r.Tables), len(r.Truths))
 	}
-	if r.Truths[0].Fails != "" || slices.ContainsFunc(r.Tables, func(t generators.Table) bool { return t.Rows[0].Failed > 0 }) {
+	if r.Truths[0].Fails != "" || slices.ContainsFunc(r.Tables, func(t rivals.Table) bool { return t.Rows[0].Failed > 0 }) {
 		if !last {
 			t.Logf("repeated after %s", said)
 			return false

@@ -226,6 +226,9 @@ func TestLoadDocsCommands(t *testing.T) {
 		}
 		loaded++
 		t.Run(line, func(t *testing.T) {
+			if raced && loaded%4 != 0 {
+				t.Skip("under the race detector every fourth command: it is about the documents, and the commands share their code")
+			}
 			args := words(given(t, server.place(line)))[2:]
 			if slices.Contains(args, "--try") {
 				if code, out, said := loadOf(t, t.Context(), args...); code != 0 || !strings.Contains(out, "= right") {

@@ -238,7 +238,7 @@ func TestLoadStreamRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url, _ := serve(t, func(w http.ResponseWriter, r *http.Request, _ int64) { c.answer(w, r) })
-			code, _, said := loadOf(t, t.Context(), short("--sse", "--timeout", "2s", "--retry", "10ms", "--quiet", url)...)
+			code, _, said := loadOf(t, t.Context(), short("--sse", "--timeout", "1s", "--retry", "10ms", "--quiet", url)...)
 			if code != c.code || !strings.Contains(said, c.want) {
 				t.Errorf("exit code %d, %s; want %d, %s", code, said, c.code, c.want)
 			}

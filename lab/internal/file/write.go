@@ -4,6 +4,7 @@ package file
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -26,10 +27,10 @@ const (
 // new one, even after a crash, and an error leaves the old one. Mode and owner are
 // preserved, and a symbolic link keeps pointing to the file.
 //
-// A file that cannot be replaced by an equivalent one is written in place: a file with
-// several names (hard links), with extended attributes (an ACL), with set-ID bits, with an
-// owner that cannot be preserved, that is a mount point, or in a directory in which no
-// files can be created.
+// A file that cannot be replaced by an equivalent one is written in place, and restored on an
+// error such as that of a full disk, but not after a crash: a file with several names (hard
+// links), with extended attributes (an ACL), with set-ID bits, with an owner that cannot be
+// preserved, that is a mount point, or in a directory in which no files can be created.
 //
 // Anything that is not a regular file is written to, as with a shell redirection: a device,
 // a FIFO, or a descriptor of the process (/dev/stdout, /dev/fd/3). Opening a FIFO waits for
@@ -66,12 +67,40 @@ func Write(path string, data []byte) error {
 		}
 	}
 	if info.Mode().IsRegular() {
-		err = f.Truncate(0)
-	}
-	if err == nil {
+		err = rewrite(path, f, info.Size(), data)
+	} else {
 		_, err = f.Write(data)
 	}
 	return errors.Join(err, f.Close())
+}
+
+// rewrite replaces the content of the regular file f, of size bytes, in place. On an error it
+// restores what it has overwritten, if the file may be read.
+func rewrite(path string, f *os.File, size int64, data []byte) error {
+	same := min(size, int64(len(data)))
+	var old []byte
+	if r, err := os.Open(path); err == nil {
+		old = make([]byte, same)
+		if _, err := io.ReadFull(r, old); err != nil {
+			return errors.Join(fmt.Errorf("read what is overwritten: %w", err), r.Close())
+		}
+		if err := r.Close(); err != nil {
+			return err
+		}
+	}
+	// What makes the file longer is first: if the disk is full, nothing is overwritten yet.
+	_, err := f.WriteAt(data[same:], size)
+	if err == nil {
+		_, err = f.WriteAt(data[:same], 0)
+	}
+	if err == nil {
+		return f.Truncate(int64(len(data)))
+	}
+	if old != nil {
+		// What cannot be written here was not overwritten either.
+		_, _ = f.WriteAt(old, 0)
+	}
+	return errors.Join(err, f.Truncate(size))
 }
 
 // resolve follows symbolic links if path itself is one. The system follows links in its

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -245,5 +246,47 @@ func TestRefused(t *testing.T) {
 	old(t, path, 0o444)
 	if err := Write(path, nil); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("a read-only file: %v", err)
+	}
+}
+
+// TestInPlaceFails writes to a file with two names that cannot have the new content: it keeps the
+// old one. The limit is that of the process on the size of files.
+func TestInPlaceFails(t *testing.T) {
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	for _, c := range []struct {
+		limit uint64
+		data  int
+	}{{40, 100}, {35, 36}, {10, 100}, {10, 20}, {40, 40}, {40, 5}, {40, 0}} {
+		dir := t.TempDir()
+		path, other := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, after := strings.Repeat("o", 30), strings.Repeat("n", c.data)
+		must(os.WriteFile(path, []byte(before), 0o644))
+		must(os.Link(path, other))
+		var was syscall.Rlimit
+		must(syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was))
+		must(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: c.limit, Max: was.Max}))
+		err := Write(path, []byte(after))
+		must(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was))
+		text := after
+		if c.data > int(c.limit) || c.limit < 30 {
+			text = before
+			if !errors.Is(err, syscall.EFBIG) {
+				t.Errorf("%+v: %v", c, err)
+			}
+		} else if err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+		for _, name := range []string{path, other} {
+			if got, err := os.ReadFile(name); err != nil || string(got) != text {
+				t.Errorf("%+v: %s has %q, want %q (%v)", c, filepath.Base(name), got, text, err)
+			}
+		}
 	}
 }

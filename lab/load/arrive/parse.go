@@ -60,33 +60,48 @@ func ParseArrivals(text string) (poisson bool, err error) {
 func ParseStages(text string) ([]Stage, error) {
 	const form = "write DURATION:RATE, such as 30s:1000,60s:5000 (to 1000/s over 30 s, then to 5000/s over a minute), or 0s:RATE for a step"
 	var stages []Stage
+	err := parsePairs(text, "stage", form, MaxStages, func(d time.Duration, text string) error {
+		r, err := ParseRate(text)
+		stages = append(stages, Stage{For: d, Rate: r})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return stages, nil
+}
+
+// parsePairs parses pairs of a duration and a value, as in 30s:1000,60s:5000, and passes each
+// to add, which parses the value. There are at most most pairs. Errors call a pair what, and
+// form says how to write one.
+func parsePairs(text, what, form string, most int, add func(d time.Duration, value string) error) error {
 	var total time.Duration
+	n := 0
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
-		duration, rate, ok := strings.Cut(part, ":")
+		duration, value, ok := strings.Cut(part, ":")
 		if !ok {
-			return nil, fmt.Errorf("stage %q has no colon: %s", part, form)
+			return fmt.Errorf("%s %q has no colon: %s", what, part, form)
 		}
 		d, err := time.ParseDuration(duration)
 		if err != nil || d < 0 {
-			return nil, fmt.Errorf("stage %q: %q is not a duration: %s", part, duration, form)
+			return fmt.Errorf("%s %q: %q is not a duration: %s", what, part, duration, form)
 		}
-		r, err := ParseRate(rate)
-		if err != nil {
-			return nil, fmt.Errorf("stage %q: %w", part, err)
+		if err := add(d, value); err != nil {
+			return fmt.Errorf("%s %q: %w", what, part, err)
 		}
 		if total += d; total < 0 {
-			return nil, fmt.Errorf("stage %q: the stages take more than 292 years", part)
+			return fmt.Errorf("%s %q: the %ss take more than 292 years", what, part, what)
 		}
-		stages = append(stages, Stage{For: d, Rate: r})
+		n++
 	}
-	if len(stages) > MaxStages {
-		return nil, fmt.Errorf("%d stages: write at most %d", len(stages), MaxStages)
+	if n > most {
+		return fmt.Errorf("%d %ss: write at most %d", n, what, most)
 	}
 	if total == 0 {
-		return nil, fmt.Errorf("stages %q take no time: %s", text, form)
+		return fmt.Errorf("%ss %q take no time: %s", what, text, form)
 	}
-	return stages, nil
+	return nil
 }
 
 // shareOfBurst is the period of a burst divided by its default duration.

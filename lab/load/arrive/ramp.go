@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -35,31 +34,16 @@ const maxUsers = 1e8
 func ParseRamp(text string) ([]RampStep, error) {
 	const form = "write DURATION:CONNECTIONS, as 30s:100,1m:100,10s:0 (up to 100 over 30 s, 100 for a minute, down to 0 over 10 s), or 0s:CONNECTIONS for a jump"
 	var steps []RampStep
-	var total time.Duration
-	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
-		duration, users, ok := strings.Cut(part, ":")
-		if !ok {
-			return nil, fmt.Errorf("step %q has no colon: %s", part, form)
-		}
-		d, err := time.ParseDuration(duration)
-		if err != nil || d < 0 {
-			return nil, fmt.Errorf("step %q: %q is not a duration: %s", part, duration, form)
-		}
-		n, err := strconv.Atoi(users)
+	err := parsePairs(text, "step", form, maxSteps, func(d time.Duration, text string) error {
+		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > maxUsers {
-			return nil, fmt.Errorf("step %q: %q is not a number of connections: %s", part, users, form)
-		}
-		if total += d; total < 0 {
-			return nil, fmt.Errorf("step %q: the steps take more than 292 years", part)
+			return fmt.Errorf("%q is not a number of connections: %s", text, form)
 		}
 		steps = append(steps, RampStep{For: d, Users: n})
-	}
-	if len(steps) > maxSteps {
-		return nil, fmt.Errorf("%d steps: write at most %d", len(steps), maxSteps)
-	}
-	if total == 0 {
-		return nil, fmt.Errorf("steps %q take no time: %s", text, form)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return steps, nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/page"
 	"github.com/redline-go/redline/lab/load/present"
+	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/results"
 )
@@ -88,6 +89,15 @@ func (p *plan) audience() *present.Stream {
 	return &present.Stream{Config: c}
 }
 
+// progress says how much of a window that was cut short has been measured. Its duration is only
+// a maximum if a number of requests was wanted.
+func (p *plan) progress(r *spec.Result, wanted uint64) string {
+	if wanted > 0 {
+		return fmt.Sprintf("%s, %d of %d requests", report.Seconds(r.Seconds), r.Requests+results.CountErrors(r.Errors), wanted)
+	}
+	return fmt.Sprintf("%s of %s", report.Seconds(r.Seconds), report.Seconds(p.duration.Seconds()))
+}
+
 // conclude completes the document of a run with the measurements, and judges it. An aborted run
 // has a document, and is an error.
 func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, thresholds []objective.Objective) error {
@@ -97,7 +107,7 @@ func (p *plan) conclude(d *present.Document, m measured, arrivals *arrive.Plan, 
 		if result.GaveUp != "" {
 			why = "given up"
 		}
-		d.Partial = fmt.Sprintf("%s after %s of %s; the figures are of that time", why, report.Seconds(result.Seconds), report.Seconds(p.duration.Seconds()))
+		d.Partial = fmt.Sprintf("%s after %s; the figures are of that time", why, p.progress(result, d.Config.Requests))
 	}
 	target := 0.0
 	if arrivals != nil {

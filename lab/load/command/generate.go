@@ -98,7 +98,7 @@ func (s *session) generate(ctx context.Context, order *spec.Spec, observer *obse
 }
 
 // oneGenerator runs a generator process and returns its result. If ctx ends, it asks the
-// process for the result at once.
+// process for the result at once; a second interruption ends its wait for answers.
 func (s *session) oneGenerator(ctx context.Context, order *spec.Spec, observer *observe.Observer) (*spec.Result, error) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -117,10 +117,20 @@ func (s *session) oneGenerator(ctx context.Context, order *spec.Spec, observer *
 			end()
 			return
 		}
-		select {
-		case <-life.Done():
-		case <-time.After(endPatience):
+		patience, again := time.After(endPatience), s.again
+		for {
+			select {
+			case <-life.Done():
+				return
+			case <-again:
+				again = nil
+				if p.Interrupt() == nil {
+					continue
+				}
+			case <-patience:
+			}
 			end()
+			return
 		}
 	})
 	defer stop()
@@ -170,8 +180,9 @@ func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders 
 		}
 	}
 	plan := fleet.Plan{
-		Orders: orders, Window: order.Window, Counted: order.Requests > 0, Tick: order.Tick, Join: s.plan.flags.fleet.wait,
+		Orders: orders, Warmup: order.Warmup, Window: order.Window, Counted: order.Requests > 0, Tick: order.Tick, Join: s.plan.flags.fleet.wait,
 		Ready: order.Timeout + time.Minute, Run: order.Warmup + order.Window + order.Timeout + time.Minute,
+		Again:   s.again,
 		OnLost:  s.live.Say,
 		OnStart: observer.LoadBegins,
 		OnPoint: func(p fleet.Point) {
@@ -179,7 +190,7 @@ func (s *session) coordinate(ctx context.Context, carrier fleet.Carrier, orders 
 				return
 			}
 			tick := tickOfPoint(p, order.Warmup)
-			observer.AddServerCPU(tick, p.T, order.Tick.Seconds())
+			observer.AddServerCPU(tick, p.T, p.Seconds)
 			see(spec.Event{Tick: tick})
 		},
 		OnMoment: func(m fleet.Moment) {

@@ -16,7 +16,6 @@ import (
 	"github.com/redline-go/redline/lab/load/export"
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/observe"
-	"github.com/redline-go/redline/lab/load/serverview"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/profile"
 	"github.com/redline-go/redline/lab/results"
@@ -258,7 +257,7 @@ func (p *plan) planRuntime(changed func(string) bool) (err error) {
 	l := &p.flags.runtime
 	o := observe.RuntimeOptions{Control: l.control, PProf: l.pprof, Time: l.time, Dir: l.dir}
 	if l.pprof != "" {
-		if o.Base, err = serverview.ParseBase(l.pprof); err != nil {
+		if o.Base, err = observe.ParseBase(l.pprof); err != nil {
 			return fmt.Errorf("--pprof: %w", err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // A plan has the resolved values; the flags remain as written.
@@ -26,5 +28,16 @@ func TestResolve(t *testing.T) {
 	}
 	if !reflect.DeepEqual(flags, written) || !reflect.DeepEqual(p.flags, written) {
 		t.Errorf("the flags have changed: %+v", p.flags)
+	}
+}
+
+// What is missing from an aborted run is said in what the run was to last: a time, or requests.
+func TestProgress(t *testing.T) {
+	r := &spec.Result{Seconds: 2.5, Requests: 40, Errors: map[string]uint64{"timeout": 2}}
+	p := &plan{duration: time.Hour}
+	for wanted, want := range map[uint64]string{0: "2.50 s of 3600 s", 100: "2.50 s, 42 of 100 requests"} {
+		if got := p.progress(r, wanted); got != want {
+			t.Errorf("%d wanted: %q, want %q", wanted, got, want)
+		}
 	}
 }

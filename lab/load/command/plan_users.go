@@ -15,8 +15,8 @@ import (
 	"github.com/redline-go/redline/lab/load/arrive"
 	"github.com/redline-go/redline/lab/load/scenario"
 	"github.com/redline-go/redline/lab/load/scenario/dist"
-	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 // userPlan holds the resolved values of userFlags.
@@ -152,7 +152,7 @@ func (p *plan) planPace() (err error) {
 			return errors.New("--connect-rate 0: write a number a second, or leave it out")
 		}
 	}
-	if _, err = sock.ParseSources(l.sources); err != nil {
+	if _, err = wire.ParseSources(l.sources); err != nil {
 		return fmt.Errorf("--sources: %w", err)
 	}
 	return nil
@@ -163,7 +163,7 @@ func (p *plan) checkUnix(changed func(string) bool) error {
 	if !changed("unix") {
 		return nil
 	}
-	if err := sock.CheckPath(p.flags.users.unix); err != nil {
+	if err := wire.CheckPath(p.flags.users.unix); err != nil {
 		return fmt.Errorf("--unix: %w", err)
 	}
 	switch {

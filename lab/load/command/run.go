@@ -47,6 +47,7 @@ type session struct {
 	export   *export.Exporter // nil if nothing is exported
 	guard    *guard.Guard
 	launcher *spawn.Launcher
+	again    <-chan struct{} // closed when the user interrupts a second time
 }
 
 // Run runs the verb for a URL. It returns a [cli.UsageError] for wrong flags, and a
@@ -63,6 +64,9 @@ func (l *Flags) Run(c *cobra.Command, rawURL string) (err error) {
 	}
 	s := &session{plan: plan, machine: machine.Fingerprint("."), screen: cli.ScreenOf(c, c.ErrOrStderr())}
 	defer func() { err = errors.Join(err, s.close()) }()
+	again, stop := cli.Again(c.Context())
+	defer stop()
+	s.again = again
 	if err := s.open(c.Context(), c.ErrOrStderr()); c.Context().Err() != nil {
 		return interrupted(errEarly) // err is a consequence
 	} else if err != nil {

@@ -12,12 +12,15 @@ import (
 // Plan is a run of a fleet.
 type Plan struct {
 	Orders   []Order       // one for each worker
+	Warmup   time.Duration // before the window, equal to that of the specifications
 	Window   time.Duration // measured time, equal to that of the specifications
 	Counted  bool          // Window is a maximum: it ends after a number of requests
 	Tick     time.Duration // interval of the points of the common series
 	OnPoint  func(Point)   // called with each point once all remaining workers have passed it; may be nil
 	OnMoment func(Moment)  // called at the moments of the run; may be nil
 	OnLost   func(string)  // called when a worker is lost, with its name and the reason; may be nil
+
+	Again <-chan struct{} // closed to end the wait for answers too, after the end of the context; may be nil
 
 	OnStart func(at time.Time) // called when the start of the load, 0 of the series, is agreed; may be nil
 
@@ -112,7 +115,7 @@ func Coordinate(ctx context.Context, carrier Carrier, plan Plan) (*Outcome, erro
 	c := &coordinator{
 		plan: plan, carrier: carrier, clock: newClock(), bound: time.Now().Add(plan.Join),
 		members: make([]*member, len(plan.Orders)), byID: map[string]*member{}, refused: map[string]bool{},
-		series: series{width: int64(plan.Tick)}, awake: awakeClock{every: beatEvery},
+		series: seriesOf(&plan), awake: awakeClock{every: beatEvery},
 	}
 	err := c.loop(ctx)
 	why := ""
@@ -133,7 +136,7 @@ func Coordinate(ctx context.Context, carrier Carrier, plan Plan) (*Outcome, erro
 func (c *coordinator) loop(ctx context.Context) error {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
-	done := ctx.Done()
+	done, again := ctx.Done(), c.plan.Again
 	for n := 0; !c.finished(); {
 		select {
 		case <-done:
@@ -142,6 +145,11 @@ func (c *coordinator) loop(ctx context.Context) error {
 			}
 			done = nil
 			c.end()
+		case <-again:
+			again = nil
+			if c.cut {
+				c.end()
+			}
 		case m, ok := <-c.carrier.Inbox():
 			if !ok {
 				return errors.New("the connection to the workers was closed")
@@ -163,7 +171,7 @@ func (c *coordinator) loop(ctx context.Context) error {
 	return nil
 }
 
-// end cuts the run short.
+// end cuts the run short, and the second time the wait for answers.
 func (c *coordinator) end() {
 	c.cut, c.bound = true, time.Now().Add(c.plan.Cut)
 	c.each(func(w *member) {
@@ -383,17 +391,4 @@ func (c *coordinator) join(m *Message, w *member) error {
 	w.hear(c, m)
 	c.members[i], c.byID[w.id] = w, w
 	return nil
-}
-
-// refuse sends Stop to a worker that cannot join. An unreachable worker stops when it
-// receives nothing more.
-func (c *coordinator) refuse(m *Message, why string) {
-	note := fmt.Sprintf("process %d on %s was refused: %s", m.Join.PID, m.Join.Host, why)
-	if err := c.carrier.Send(m.From, &Message{Stop: &Stop{Why: why}}); err != nil {
-		note += fmt.Sprintf(" (and could not be notified: %v)", err)
-	}
-	if !c.refused[m.From] && len(c.notes) < maxNotes {
-		c.notes = append(c.notes, note)
-	}
-	c.refused[m.From] = true
 }

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 
 	"github.com/redline-go/redline/lab/load/arrive"
-	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 // Divide divides a specification over n workers. Connections and rates are totals of all
@@ -19,11 +19,11 @@ func Divide(order *spec.Spec, n int) ([]Order, error) {
 		whole.Rate, whole.Seed = p.Rate, p.Seed
 	}
 	var err error
-	if whole.Sources, err = sock.ParseSources(order.Sources); err != nil {
+	if whole.Sources, err = wire.ParseSources(order.Sources); err != nil {
 		return nil, err
 	}
 	if addr, err := netip.ParseAddrPort(order.Addr); err == nil && len(whole.Sources) == 0 { // the dialer reports invalid addresses
-		whole.Sources = sock.Loopback(addr.Addr(), order.Connections, n)
+		whole.Sources = wire.Loopback(addr.Addr(), order.Connections, n)
 	}
 	shares, err := Split(whole)
 	if err != nil {

@@ -141,10 +141,23 @@ func (c *coordinator) show(all bool) {
 	end := int64(len(c.series.bins))
 	c.each(func(w *member) {
 		if w.working() && !all {
-			end = min(end, max(0, w.passed-c.start)/c.series.width)
+			end = min(end, c.series.whole(w.passed-c.start, w.through(int64(c.plan.Window))))
 		}
 	})
 	for ; c.shown < int(end); c.shown++ {
 		c.plan.OnPoint(c.series.point(c.shown))
 	}
+}
+
+// refuse sends Stop to a worker that cannot join. An unreachable worker stops when it
+// receives nothing more.
+func (c *coordinator) refuse(m *Message, why string) {
+	note := fmt.Sprintf("process %d on %s was refused: %s", m.Join.PID, m.Join.Host, why)
+	if err := c.carrier.Send(m.From, &Message{Stop: &Stop{Why: why}}); err != nil {
+		note += fmt.Sprintf(" (and could not be notified: %v)", err)
+	}
+	if !c.refused[m.From] && len(c.notes) < maxNotes {
+		c.notes = append(c.notes, note)
+	}
+	c.refused[m.From] = true
 }

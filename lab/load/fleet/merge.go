@@ -120,43 +120,57 @@ func mergeOpen(o *Outcome) spec.Open {
 	return sum
 }
 
-// addSteps adds what the steps of a worker's plan came to. All have the same ones.
-func addSteps(sum, r *spec.Result) error {
-	if sum.Steps == nil {
-		sum.Steps = slices.Clone(r.Steps)
+// addParts adds the parts of one worker's result, such as its targets, to sum: both have the
+// same ones, of a kind that what names. The first worker's parts, of which clone returns copies,
+// are the first sum. add adds one part.
+func addParts[T any](sum *[]T, parts []T, what string, clone func(T) T, add func(all, one *T) error) error {
+	if *sum == nil {
+		for _, p := range parts {
+			*sum = append(*sum, clone(p))
+		}
 		return nil
 	}
-	if len(sum.Steps) != len(r.Steps) {
-		return fmt.Errorf("%d steps, another worker has %d", len(r.Steps), len(sum.Steps))
+	if len(*sum) != len(parts) {
+		return fmt.Errorf("%d %ss, another worker has %d", len(parts), what, len(*sum))
 	}
-	for i, s := range r.Steps {
-		all := &sum.Steps[i]
-		all.Right, all.Failed, all.Unfinished, all.Answered = all.Right+s.Right, all.Failed+s.Failed, all.Unfinished+s.Unfinished, all.Answered+s.Answered
-		both, err := results.MergeLatency([]results.Latency{{Histogram: all.Histogram}, {Histogram: s.Histogram}})
-		if err != nil {
-			return fmt.Errorf("step %d: %w", i+1, err)
+	for i := range parts {
+		if err := add(&(*sum)[i], &parts[i]); err != nil {
+			return fmt.Errorf("%s %d: %w", what, i+1, err)
 		}
-		all.Histogram = both.Histogram
 	}
 	return nil
 }
 
+// same returns a part without maps or slices: a copy needs nothing more.
+func same[T any](part T) T { return part }
+
+// addHistogram adds the encoded histogram one to all.
+func addHistogram(all *string, one string) error {
+	both, err := results.MergeLatency([]results.Latency{{Histogram: *all}, {Histogram: one}})
+	if err != nil {
+		return err
+	}
+	*all = both.Histogram
+	return nil
+}
+
+// addSteps adds what the steps of a worker's plan came to. All have the same ones.
+func addSteps(sum, r *spec.Result) error {
+	return addParts(&sum.Steps, r.Steps, "step", same, func(all, s *spec.Step) error {
+		all.Right, all.Failed, all.Unfinished, all.Answered = all.Right+s.Right, all.Failed+s.Failed, all.Unfinished+s.Unfinished, all.Answered+s.Answered
+		return addHistogram(&all.Histogram, s.Histogram)
+	})
+}
+
 // addTargets adds a worker's results by target. All workers run the same scenario.
 func addTargets(sum, r *spec.Result) error {
-	if sum.Targets == nil {
-		for _, t := range r.Targets {
-			t.Checks, t.Tags = maps.Clone(t.Checks), maps.Clone(t.Tags)
-			sum.Targets = append(sum.Targets, t)
-		}
-		return nil
+	clone := func(t spec.Target) spec.Target {
+		t.Checks, t.Tags = maps.Clone(t.Checks), maps.Clone(t.Tags)
+		return t
 	}
-	if len(sum.Targets) != len(r.Targets) {
-		return fmt.Errorf("%d targets, another worker has %d", len(r.Targets), len(sum.Targets))
-	}
-	for i, t := range r.Targets {
-		all := &sum.Targets[i]
+	return addParts(&sum.Targets, r.Targets, "target", clone, func(all, t *spec.Target) error {
 		if all.Name != t.Name {
-			return fmt.Errorf("target %q, where another worker has %q", t.Name, all.Name)
+			return fmt.Errorf("%q, where another worker has %q", t.Name, all.Name)
 		}
 		all.Requests += t.Requests
 		all.Errors += t.Errors
@@ -166,61 +180,25 @@ func addTargets(sum, r *spec.Result) error {
 			}
 			all.Checks[name] += n
 		}
-		both, err := results.MergeLatency([]results.Latency{{Histogram: all.Histogram}, {Histogram: t.Histogram}})
-		if err != nil {
-			return fmt.Errorf("target %q: %w", t.Name, err)
-		}
-		all.Histogram = both.Histogram
-	}
-	return nil
+		return addHistogram(&all.Histogram, t.Histogram)
+	})
 }
 
 // addFlows adds the iterations of a worker's users.
 func addFlows(sum, r *spec.Result) error {
-	if sum.Flows == nil {
-		sum.Flows = slices.Clone(r.Flows)
-		return nil
-	}
-	if len(sum.Flows) != len(r.Flows) {
-		return fmt.Errorf("%d flows, another worker has %d", len(r.Flows), len(sum.Flows))
-	}
-	for i, f := range r.Flows {
-		all := &sum.Flows[i]
+	return addParts(&sum.Flows, r.Flows, "flow", same, func(all, f *spec.Flow) error {
 		all.Completed += f.Completed
 		all.Aborted += f.Aborted
 		all.Unfinished += f.Unfinished
-		for _, h := range []struct {
-			to   *string
-			from string
-		}{{&all.Histogram, f.Histogram}, {&all.Waited, f.Waited}} {
-			both, err := results.MergeLatency([]results.Latency{{Histogram: *h.to}, {Histogram: h.from}})
-			if err != nil {
-				return fmt.Errorf("flow %q: %w", f.Name, err)
-			}
-			*h.to = both.Histogram
-		}
-	}
-	return nil
+		return errors.Join(addHistogram(&all.Histogram, f.Histogram), addHistogram(&all.Waited, f.Waited))
+	})
 }
 
 // addRamp adds what came in each span of a ramp, of which each worker makes its part.
 func addRamp(sum, r *spec.Result) error {
-	if sum.Ramp == nil {
-		sum.Ramp = slices.Clone(r.Ramp)
-		return nil
-	}
-	if len(sum.Ramp) != len(r.Ramp) {
-		return fmt.Errorf("%d steps of a ramp, another worker has %d", len(r.Ramp), len(sum.Ramp))
-	}
-	for i, s := range r.Ramp {
-		all := &sum.Ramp[i]
+	return addParts(&sum.Ramp, r.Ramp, "ramp step", same, func(all, s *spec.RampStep) error {
 		all.Requests += s.Requests
 		all.Errors += s.Errors
-		both, err := results.MergeLatency([]results.Latency{{Histogram: all.Histogram}, {Histogram: s.Histogram}})
-		if err != nil {
-			return fmt.Errorf("step %d: %w", i+1, err)
-		}
-		all.Histogram = both.Histogram
-	}
-	return nil
+		return addHistogram(&all.Histogram, s.Histogram)
+	})
 }

@@ -261,7 +261,7 @@ func TestMergeTargets(t *testing.T) {
 	full(t, reflect.ValueOf(&one).Elem(), 3)
 	full(t, reflect.ValueOf(&two).Elem(), 3)
 	two.Targets[0].Name = "another"
-	if _, _, err := Merge(outcome(t, &one, &two)); err == nil || !strings.Contains(err.Error(), `target "another"`) {
+	if _, _, err := Merge(outcome(t, &one, &two)); err == nil || !strings.Contains(err.Error(), `"another", where another worker has`) {
 		t.Errorf("got %v", err)
 	}
 	two.Targets = nil

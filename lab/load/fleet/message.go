@@ -68,7 +68,8 @@ type Start struct {
 	At int64 `json:"at"` // on the worker's clock
 }
 
-// Cut ends the load now. The worker then sends the result until then.
+// Cut ends the load now. The worker then sends the result until then. A second Cut ends the wait
+// for the answers that are outstanding.
 type Cut struct{}
 
 // Began reports that the load has begun.

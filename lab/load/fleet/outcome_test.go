@@ -49,7 +49,7 @@ func newRig(t *testing.T, n int, rate float64, window time.Duration) rig {
 	}
 	c := &coordinator{
 		plan: plan, carrier: nowhere{}, clock: newClock(), bound: time.Now().Add(time.Hour),
-		members: make([]*member, n), byID: map[string]*member{}, refused: map[string]bool{}, series: series{width: int64(plan.Tick)}, awake: awakeClock{every: beatEvery},
+		members: make([]*member, n), byID: map[string]*member{}, refused: map[string]bool{}, series: seriesOf(&plan), awake: awakeClock{every: beatEvery},
 	}
 	r := rig{c, t}
 	for i := range n {

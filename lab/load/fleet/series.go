@@ -30,10 +30,38 @@ type Point struct {
 	BytesOut uint64            `json:"bytes_out,omitempty"`
 }
 
-// series accumulates the points.
+// series accumulates the points. One of them begins with the window, and the last ends with it:
+// the first point may be shorter than the others, and so may the last.
 type series struct {
-	width int64 // of a point, nanoseconds
-	bins  []bin
+	width    int64 // of a point, nanoseconds
+	from, to int64 // of the window, nanoseconds since the start; to 0: without end
+	bins     []bin
+}
+
+// seriesOf returns the empty series of a run.
+func seriesOf(p *Plan) series {
+	return series{width: int64(p.Tick), from: int64(p.Warmup), to: int64(p.Warmup + p.Window)}
+}
+
+// bin returns the index of the point that contains the time at. The window's last point
+// contains what comes later too: clocks differ.
+func (s *series) bin(at int64) int64 {
+	if s.to > 0 {
+		at = min(at, s.to-1)
+	}
+	return (at + s.ahead()) / s.width
+}
+
+// ahead is how much of the first point is before the start.
+func (s *series) ahead() int64 { return (s.width - s.from%s.width) % s.width }
+
+// end returns the time at which a point ends.
+func (s *series) end(i int64) int64 {
+	end := (i+1)*s.width - s.ahead()
+	if s.to > 0 {
+		end = min(end, s.to)
+	}
+	return end
 }
 
 type bin struct {
@@ -49,6 +77,19 @@ type bin struct {
 	flight           float64 // the same
 }
 
+// whole returns the number of points to which a worker adds no more. It has passed the time at,
+// and through is whether its window is over.
+func (s *series) whole(at int64, through bool) int64 {
+	n := max(0, at+s.ahead()) / s.width
+	switch {
+	case s.to == 0:
+		return n
+	case through:
+		return s.bin(s.to) + 1
+	}
+	return min(n, s.bin(s.to))
+}
+
 // maxPoints bounds the series: 28 hours at 100 ms.
 const maxPoints = 1 << 20
 
@@ -61,8 +102,11 @@ func (s *series) add(from, to int64, t *tick) {
 	}
 	length := float64(to - from)
 	for at := from; at < to; {
-		i := at / s.width
-		end := min((i+1)*s.width, to)
+		i := s.bin(at)
+		end := to
+		if e := s.end(i); at < e {
+			end = min(e, to)
+		}
 		for int64(len(s.bins)) <= i {
 			s.bins = append(s.bins, bin{from: math.MaxInt64})
 		}
@@ -103,9 +147,12 @@ func (s *series) add(from, to int64, t *tick) {
 // point returns the i-th point. If no worker reported on it, only T is set.
 func (s *series) point(i int) Point {
 	b := &s.bins[i]
-	p := Point{T: float64(int64(i+1)*s.width) / 1e9, Heat: [][2]uint64{}}
+	p := Point{T: float64(s.end(int64(i))) / 1e9, Heat: [][2]uint64{}}
 	if b.worked == 0 {
 		return p
+	}
+	if i == len(s.bins)-1 { // the window may have ended earlier, after a number of requests
+		p.T = min(p.T, float64(b.to)/1e9)
 	}
 	p.Seconds = float64(b.to-b.from) / 1e9
 	p.Requests, p.Errors, p.Kinds = b.requests, b.errors, b.kinds

@@ -69,3 +69,42 @@ func TestPoints(t *testing.T) {
 		t.Errorf("quantiles %v and %v of the bucket from %v to %v", b.P50, b.P99, low, high)
 	}
 }
+
+// A point begins with the window, and the last one ends with it, and has what clocks move beyond.
+func TestPointsOfWindow(t *testing.T) {
+	s := seriesOf(&Plan{Warmup: 250, Window: 430, Tick: 100})
+	s.add(0, 250, &tick{Requests: 250})
+	for at := int64(255); at < 685; at += 43 { // a worker whose clock is late
+		s.add(at, at+43, &tick{Requests: 43})
+	}
+	want := []struct {
+		end      float64
+		requests uint64
+	}{{50, 50}, {150, 100}, {250, 100}, {350, 95}, {450, 100}, {550, 100}, {650, 100}, {680, 35}}
+	if len(s.bins) != len(want) {
+		t.Fatalf("%d points, want %d", len(s.bins), len(want))
+	}
+	for i, w := range want {
+		if p := s.point(i); math.Abs(p.T*1e9-w.end) > 1e-6 || p.Requests != w.requests {
+			t.Errorf("point %d ends at %.1f with %d requests, want %.0f and %d", i, p.T*1e9, p.Requests, w.end, w.requests)
+		}
+	}
+	for _, c := range []struct {
+		at      int64
+		through bool
+		want    int64
+	}{{-80, false, 0}, {49, false, 0}, {50, false, 1}, {251, false, 3}, {680, false, 7}, {690, false, 7}, {679, true, 8}} {
+		if n := s.whole(c.at, c.through); n != c.want {
+			t.Errorf("%d whole points at %d, window over: %v; want %d", n, c.at, c.through, c.want)
+		}
+	}
+}
+
+// With a number of requests, the last point ends with the last of them.
+func TestPointsOfRequests(t *testing.T) {
+	s := seriesOf(&Plan{Window: 1e12, Tick: 100})
+	s.add(0, 130, &tick{Requests: 13})
+	if p := s.point(1); math.Abs(p.T*1e9-130) > 1e-6 || math.Abs(p.Seconds*1e9-30) > 1e-6 {
+		t.Errorf("%+v", p)
+	}
+}

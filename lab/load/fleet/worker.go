@@ -8,6 +8,8 @@ import (
 	"os"
 	"runtime"
 	"time"
+
+	"github.com/redline-go/redline/lab/load"
 )
 
 // Generator generates the load of an order and reports events, as load.Run does: it emits
@@ -40,12 +42,13 @@ type work struct {
 	out   chan *Message
 	start chan int64 // the time to begin, on this clock
 
-	awake   awakeClock
-	heard   time.Duration      // time of the last message, on the axis of awake
-	cut     context.CancelFunc // ends the generator
-	joined  bool               // a message of the coordinator was received
-	ordered bool
-	dropped uint64 // owned by the generator
+	awake    awakeClock
+	heard    time.Duration // time of the last message, on the axis of awake
+	cut      func()        // ends the generator, and the second time its wait for answers
+	cutAgain bool
+	joined   bool // a message of the coordinator was received
+	ordered  bool
+	dropped  uint64 // owned by the generator
 }
 
 // Work carries out the coordinator's order. It returns nil when the coordinator has stopped
@@ -60,9 +63,17 @@ func (w *Worker) Work(ctx context.Context, wire Wire) error {
 	}
 	go k.post(ctx, cancel)
 	ended := make(chan error, 1)
-	generating, end := context.WithCancel(ctx)
+	again := make(chan struct{})
+	generating, end := context.WithCancel(load.WithAgain(ctx, again))
 	defer end()
-	k.cut = end
+	k.cut = func() {
+		if generating.Err() == nil {
+			end()
+		} else if !k.cutAgain {
+			k.cutAgain = true
+			close(again)
+		}
+	}
 	err := k.loop(ctx, generating, ended)
 	cancel(err)
 	if !k.ordered {

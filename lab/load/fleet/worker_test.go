@@ -11,30 +11,32 @@ import (
 	"time"
 )
 
-// wire is a Wire whose other end is the test.
-type wire struct {
+// fakeWire is a Wire whose other end is the test.
+type fakeWire struct {
 	in  chan *Message
 	out chan *Message
 	err error
 }
 
-func newWire() *wire { return &wire{in: make(chan *Message, 16), out: make(chan *Message, 1024)} }
+func newWire() *fakeWire {
+	return &fakeWire{in: make(chan *Message, 16), out: make(chan *Message, 1024)}
+}
 
-func (w *wire) Send(m *Message) error {
+func (w *fakeWire) Send(m *Message) error {
 	w.out <- m
 	return w.err
 }
 
-func (w *wire) Inbox() <-chan *Message { return w.in }
+func (w *fakeWire) Inbox() <-chan *Message { return w.in }
 
 // tell sends a message to the worker.
-func (w *wire) tell(m Message) {
+func (w *fakeWire) tell(m Message) {
 	m.Arrived = time.Now()
 	w.in <- &m
 }
 
 // serve runs a worker until it ends.
-func serve(t *testing.T, w *wire, k Worker) error {
+func serve(t *testing.T, w *fakeWire, k Worker) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
 	defer cancel()

@@ -9,7 +9,6 @@ import (
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/probe"
-	"github.com/redline-go/redline/lab/results"
 )
 
 const (
@@ -21,40 +20,34 @@ const (
 // CPUs of both sides. It adds them to the run's document and result, and to the live
 // display. It is not safe for concurrent use.
 type Observer struct {
-	doc        *present.Document
-	live       *present.Live    // nil when nothing is shown
-	export     *export.Exporter // nil when nothing is exported
-	cpus       []int            // of the generator
-	begin, end edge
-	rest       time.Time    // the server's tables are not read before
-	usage      *probe.Usage // of a generator on this machine; nil: there is none
-	runtime    *runtimeLog
-	clocks     *serverClocks // nil: the generator reads them, or they cannot be read
+	doc     *present.Document
+	live    *present.Live    // nil when nothing is shown
+	export  *export.Exporter // nil when nothing is exported
+	cpus    []int            // of the generator
+	window  *probe.Window
+	rest    time.Time // the server's tables are not read before
+	runtime *runtimeLog
+	clocks  *serverClocks // nil: the generator reads them, or they cannot be read
 }
 
 // Begin begins to observe a run. doc describes the run and lists the server's processes;
 // cpus are the generator's on this machine. The caller must call Close.
 func Begin(ctx context.Context, doc *present.Document, live *present.Live, cpus []int, runtime *Runtime) *Observer {
-	return &Observer{doc: doc, live: live, cpus: cpus, runtime: runtime.begin(ctx, doc)}
+	var server []int
+	if doc.Server != nil {
+		server = doc.Server.PIDs
+	}
+	return &Observer{doc: doc, live: live, cpus: cpus, window: probe.NewWindow(server), runtime: runtime.begin(ctx, doc)}
 }
 
 // Export also passes the points to e, which may be nil.
 func (o *Observer) Export(e *export.Exporter) { o.export = e }
 
-// edge is a reading at an edge of the window.
-type edge struct {
-	process results.Process
-	unknown bool // process could not be read
-	usage   probe.UsageReading
-}
-
 // Event processes an event of the generator, and reads the server's counters.
 func (o *Observer) Event(e spec.Event) (err error) {
 	switch {
-	case e.PID > 0 && o.usage != nil: // a further generator
-		err = o.usage.Add(e.PID)
 	case e.PID > 0:
-		o.usage, err = o.openUsage(e.PID)
+		err = o.join(e.PID)
 	case e.Standing > 0:
 		o.live.Standing(e.Standing)
 	case e.Connected:
@@ -62,13 +55,13 @@ func (o *Observer) Event(e spec.Event) (err error) {
 	case e.Window:
 		o.live.Window()
 		o.export.Window()
-		o.begin, err = o.edge()
+		err = o.window.Begin()
 		o.runtime.window()
 	case e.Tick != nil:
 		o.point(e.Tick)
 	case e.Result != nil:
 		o.runtime.close()
-		o.end, err = o.edge()
+		err = o.window.End()
 		o.concludeServer()
 		o.concludeUsage(e.Result)
 	}
@@ -82,54 +75,40 @@ func (o *Observer) concludeServer() {
 	if s == nil {
 		return
 	}
-	if !o.begin.unknown && !o.end.unknown {
-		s.Process = probe.Since(o.end.process, o.begin.process)
+	if o.window.Gone() == nil {
+		s.Process = o.window.Process()
 	}
 	if n := len(o.doc.Series); n > 0 {
 		s.Process.Threads, s.Process.OpenFiles = o.doc.Series[n-1].Threads, o.doc.Series[n-1].OpenFiles
 	}
 }
 
-// edge reads the counters at an edge of the window.
-func (o *Observer) edge() (e edge, err error) {
-	if o.doc.Server != nil {
-		// The processes may have ended, which the generator reports.
-		var gone error
-		e.process, gone = probe.ReadProcess(o.doc.Server.PIDs)
-		e.unknown = gone != nil
+// join begins to measure the usage of the CPUs that generator and server may use, or adds a
+// further generator on this machine.
+func (o *Observer) join(generator int) error {
+	if o.window.Opened() {
+		return o.window.Add(generator)
 	}
-	if o.usage != nil {
-		e.usage, err = o.usage.Read()
-	}
-	return e, err
-}
-
-// openUsage begins to measure the usage of the CPUs that generator and server may use.
-func (o *Observer) openUsage(generator int) (*probe.Usage, error) {
-	cpus, pids := slices.Clone(o.cpus), []int{generator}
+	cpus := slices.Clone(o.cpus)
 	if s := o.doc.Server; s != nil {
-		pids = append(pids, s.PIDs...)
 		theirs, err := probe.AllowedTo(s.PIDs[0])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		cpus = append(cpus, theirs...)
 	}
 	slices.Sort(cpus)
-	return probe.OpenUsage(slices.Compact(cpus), pids...)
+	return o.window.Open(slices.Compact(cpus), generator)
 }
 
 // concludeUsage sets the shares of these CPUs that the hypervisor and other processes used.
 func (o *Observer) concludeUsage(r *spec.Result) {
-	if o.usage == nil {
+	if !o.window.Opened() {
 		return
 	}
-	// With many CPUs, the average hides a process that uses the generator's CPU. It is visible
-	// in the time that the generator waited, which the server may have caused as well.
-	all := o.end.usage.Foreign(o.begin.usage)
-	own := min(r.Waited, all*o.end.usage.Seconds(o.begin.usage)) / max(r.Seconds, 1e-3)
-	foreign := max(all, min(1, own))
-	r.Steal, r.Foreign = o.end.usage.Steal(o.begin.usage), &foreign
+	// The server may also have caused the generator's waiting.
+	foreign := o.window.Foreign(r.Waited, r.Seconds)
+	r.Steal, r.Foreign = o.window.Steal(), &foreign
 }
 
 // Conclude adds the measurements of the server's runtime to the document, and saves its
@@ -139,9 +118,7 @@ func (o *Observer) Conclude(r *spec.Result) { o.runtime.conclude(r) }
 // Close releases all resources.
 func (o *Observer) Close() {
 	o.runtime.end()
-	if o.usage != nil {
-		o.usage.Close()
-	}
+	o.window.Close()
 }
 
 // point adds a tick to the time series. Counters of the server that cannot be read are
@@ -149,10 +126,8 @@ func (o *Observer) Close() {
 func (o *Observer) point(t *spec.Tick) {
 	p := present.PointOf(t)
 	if s := o.doc.Server; s != nil {
-		if m, err := probe.ReadMemory(s.PIDs); err == nil {
-			p.RSSBytes = m.RSSFinalBytes
-			s.Memory.RSSPeakBytes = max(s.Memory.RSSPeakBytes, m.RSSPeakBytes)
-			s.Memory.RSSFinalBytes, s.Memory.VSSBytes = m.RSSFinalBytes, m.VSSBytes
+		if o.window.Tick(&s.Memory) == nil {
+			p.RSSBytes = s.Memory.RSSFinalBytes
 		}
 		o.tables(&p, s.PIDs)
 	}

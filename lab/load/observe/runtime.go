@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/present"
-	"github.com/redline-go/redline/lab/load/serverview"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/profile"
 )
@@ -25,7 +24,7 @@ const (
 type RuntimeOptions struct {
 	Control string         // socket; "": none
 	PProf   string         // URL of net/http/pprof as given by the user, for errors
-	Base    string         // the complete URL, see serverview.ParseBase; "": none
+	Base    string         // the complete URL, see ParseBase; "": none
 	Kinds   []profile.Kind // profiles to take within the window
 	Time    time.Duration  // time that they cover, in whole seconds
 	Dir     string         // directory of the profiles; created if necessary
@@ -34,8 +33,8 @@ type RuntimeOptions struct {
 // Runtime is the connection to the server's Go runtime, open as long as the command runs.
 type Runtime struct {
 	options  RuntimeOptions
-	source   serverview.Source // nil if the runtime is not read
-	profiles profile.Source    // nil if none are taken
+	source   Source         // nil if the runtime is not read
+	profiles profile.Source // nil if none are taken
 }
 
 // OpenRuntime connects to the server's runtime, and makes each query of the run once. Its
@@ -52,7 +51,7 @@ func (r *Runtime) open(ctx context.Context) error {
 	o := &r.options
 	var offered []string
 	if o.Base != "" {
-		source, err := serverview.OpenPProf(ctx, o.Base)
+		source, err := OpenPProf(ctx, o.Base)
 		if err != nil {
 			return fmt.Errorf("--pprof %s: %w", o.PProf, err)
 		}
@@ -63,7 +62,7 @@ func (r *Runtime) open(ctx context.Context) error {
 		}
 	}
 	if o.Control != "" {
-		source, first, err := serverview.OpenSocket(ctx, o.Control)
+		source, first, err := OpenSocket(ctx, o.Control)
 		if err != nil {
 			return fmt.Errorf("--control %s: %w", o.Control, err)
 		}
@@ -101,11 +100,11 @@ type runtimeLog struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	doc      *present.Document
-	follower *serverview.Follower // nil if the runtime is not read
-	record   serverview.Record
+	follower *Follower // nil if the runtime is not read
+	record   Record
 	last     float64 // time of the last tick of the window
 	answered uint64  // requests answered by then
-	closing  *serverview.Reading
+	closing  *Reading
 	over     bool                 // the window has ended
 	taken    chan []profile.Taken // nil if no profiles are taken
 }
@@ -116,7 +115,7 @@ func (r *Runtime) begin(ctx context.Context, d *present.Document) *runtimeLog {
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	if r.source != nil {
 		// An interrupted run still has results, and needs readings for them: end stops this.
-		l.follower = serverview.Follow(context.WithoutCancel(ctx), r.source)
+		l.follower = Follow(context.WithoutCancel(ctx), r.source)
 	}
 	return l
 }
@@ -124,7 +123,7 @@ func (r *Runtime) begin(ctx context.Context, d *present.Document) *runtimeLog {
 // window marks the start of the window.
 func (l *runtimeLog) window() {
 	if l.follower != nil {
-		if reading := l.follower.Ask(serverview.Moment{}, true, edgePatience); reading != nil {
+		if reading := l.follower.Ask(Moment{}, true, edgePatience); reading != nil {
 			l.record.Edge(reading)
 		}
 	}
@@ -145,7 +144,7 @@ func (l *runtimeLog) tick(t *spec.Tick, p *present.Point) {
 	if l.last = max(t.T, 0); t.T > 0 {
 		l.answered += t.Requests
 	}
-	if reading := l.follower.Ask(serverview.Moment{T: t.T, Answered: l.answered}, false, tickPatience); reading != nil {
+	if reading := l.follower.Ask(Moment{T: t.T, Answered: l.answered}, false, tickPatience); reading != nil {
 		l.record.Point(reading, p)
 	}
 }
@@ -155,7 +154,7 @@ func (l *runtimeLog) close() {
 	if l.over = true; l.follower == nil {
 		return
 	}
-	at := serverview.Moment{T: l.last, Answered: l.answered}
+	at := Moment{T: l.last, Answered: l.answered}
 	if reading := l.follower.Ask(at, true, lastPatience); reading != nil {
 		l.record.Edge(reading)
 		if reading.Moment == at {

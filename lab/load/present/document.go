@@ -11,6 +11,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/objective"
 	"github.com/redline-go/redline/lab/load/spec"
+	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/verdict"
 )
@@ -137,9 +138,7 @@ func (d *Document) Fill(r *spec.Result, target float64, thresholds []objective.O
 	d.Unanswered, d.Late = r.Unanswered, r.Late
 	d.RequestsPerSecond = float64(r.Requests) / r.Seconds
 	d.BytesIn, d.BytesOut = r.BytesIn, r.BytesOut
-	d.Generator = results.Generator{
-		CPUUtilisation: r.GeneratorCPU / r.Seconds, WarmupSeconds: r.WarmupSeconds, Steady: r.Steady, StealRatio: r.Steal, ForeignRatio: r.Foreign,
-	}
+	d.Generator = tally.Generator(r, 1)
 	d.fillGenerator()
 	if r.Open != nil {
 		if d.Open, err = openOf(r.Open, target); err != nil {
@@ -214,11 +213,9 @@ func words(list []int) string {
 }
 
 func (d *Document) fillServer(r *spec.Result) {
-	cpu := &d.Server.CPU
-	cpu.UserSeconds, cpu.SysSeconds = r.ServerUser, r.ServerSys
-	cpu.Utilisation = r.ServerCPU / r.Seconds / float64(max(d.Server.CPUs, 1))
-	if r.Requests > 0 && !d.Server.Gone() {
-		cpu.PerRequestUs = r.ServerCPU / float64(r.Requests) * 1e6
+	d.Server.CPU = tally.ServerCPU(r, d.Server.CPUs)
+	if d.Server.Gone() {
+		d.Server.CPU.PerRequestUs = 0
 	}
 }
 

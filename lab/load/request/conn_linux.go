@@ -5,7 +5,6 @@ import (
 
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/scenario"
-	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/wire"
 )
@@ -218,7 +217,7 @@ func (l *loop) flush(c *conn) {
 		if c.broken {
 			return
 		}
-		n, errno := sock.Send(c.fd, c.out[c.off:])
+		n, errno := wire.Send(c.fd, c.out[c.off:])
 		switch errno {
 		case 0:
 			c.off += n
@@ -272,7 +271,7 @@ func (l *loop) readable(c *conn, flags uint32) {
 		return
 	}
 	for range readsPerTurn {
-		n, errno := sock.Receive(c.fd, l.buf)
+		n, errno := wire.Receive(c.fd, l.buf)
 		switch errno {
 		case unix.EINTR:
 			continue

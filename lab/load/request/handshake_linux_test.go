@@ -12,7 +12,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
-	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/tlsclient"
 )
 
 // Failed handshakes are of one kind, and have a clear message.
@@ -130,7 +130,7 @@ func TestOwedIsBounded(t *testing.T) {
 	// The socket is full, and the server's messages are still answered: with an
 	// alert in place of the reply to a key update, which is as long. One is too many.
 	c := &l.conns[0]
-	if l.common.MaxOwed != tlsc.MaxOwed {
+	if l.common.MaxOwed != tlsclient.MaxOwed {
 		t.Errorf("%d bytes may be owed", l.common.MaxOwed)
 	}
 	l.common.MaxOwed = 0
@@ -139,7 +139,7 @@ func TestOwedIsBounded(t *testing.T) {
 	}
 	before := l.rec.Errors[tally.KindTLS]
 	l.receivedWire(c, []byte("\x17\x03\x03\x00\x20"+strings.Repeat("x", 32)), l.Now())
-	if c.phase != waiting || l.rec.Errors[tally.KindTLS] != before+1 || l.cause != tlsc.ErrOwed {
+	if c.phase != waiting || l.rec.Errors[tally.KindTLS] != before+1 || l.cause != tlsclient.ErrOwed {
 		t.Errorf("phase %d, %v", c.phase, l.cause)
 	}
 }

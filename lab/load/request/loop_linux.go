@@ -13,10 +13,9 @@ import (
 	"github.com/redline-go/redline/lab/load/h1"
 	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/run"
-	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
-	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/tlsclient"
 	"github.com/redline-go/redline/lab/load/wire"
 )
 
@@ -54,8 +53,8 @@ type loop struct {
 	ctx      context.Context
 	done     <-chan struct{}
 	base     time.Time // of Now
-	poll     *sock.Poller
-	dialer   *sock.Dialer
+	poll     *wire.Poller
+	dialer   *wire.Dialer
 	rules    *h1.Rules
 	rec      *tally.Recorder
 	flight   tally.Flight
@@ -105,13 +104,13 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	for i := range l.conns {
 		l.conns[i].fd = -1
 	}
-	l.common = wire.Common{BytesOut: &l.rec.BytesOut, MaxOwed: tlsc.MaxOwed, KeepFrames: keptFrames, KeepPending: keptPending}
+	l.common = wire.Common{BytesOut: &l.rec.BytesOut, MaxOwed: tlsclient.MaxOwed, KeepFrames: keptFrames, KeepPending: keptPending}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.Close())
 		}
 	}()
-	sources, err := sock.ParseSources(order.Sources)
+	sources, err := wire.ParseSources(order.Sources)
 	if err != nil {
 		return l, err
 	}
@@ -119,13 +118,13 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 	if slow.Connections == 0 {
 		slow.Connections = order.Connections
 	}
-	if l.dialer, err = sock.NewDialer(sock.Config{
+	if l.dialer, err = wire.NewDialer(wire.Config{
 		Addr: order.Addr, Connections: order.Connections, Congestion: order.Congestion, Sources: sources,
 		ReadBuffer: receiveBuffer(&slow), SlowReaders: slow.Connections,
 	}); err != nil {
 		return l, err
 	}
-	if l.poll, err = sock.NewPoller(eventsPerPoll); err != nil {
+	if l.poll, err = wire.NewPoller(eventsPerPoll); err != nil {
 		return l, err
 	}
 	if order.Arrivals != nil {
@@ -137,7 +136,7 @@ func newLoop(ctx context.Context, order *spec.Spec) (l *loop, err error) {
 		}
 	}
 	if order.TLS != nil {
-		if l.common.TLS, err = tlsc.For(order.TLS, order.HTTP2); err != nil {
+		if l.common.TLS, err = tlsclient.For(order.TLS, order.HTTP2); err != nil {
 			return l, err
 		}
 	}

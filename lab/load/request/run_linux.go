@@ -114,10 +114,10 @@ func (c *client) Begin(begin, end int64) {
 	}
 }
 
-// Cut ends the window now. Cancellation and giving up are not checked again: the rest of
-// the run is completed.
+// Cut ends the window now. Giving up is not checked again, and a second cancellation only ends
+// the wait for answers: the rest of the run is completed.
 func (c *client) Cut(now int64) {
-	c.loop.done, c.resigned = nil, true
+	c.loop.done, c.resigned = run.Again(c.ctx), true
 	if c.open != nil {
 		c.open.Begin(c.open.From, now)
 		c.open.queue.End(now)
@@ -200,7 +200,8 @@ func (c *client) Finish(r *run.Runner, res *spec.Result) (err error) {
 func (l *loop) drain(r *run.Runner) error {
 	l.draining = true
 	if l.spec.Idle {
-		return r.Until(l.Now() + int64(holdFor))
+		_, err := l.await(func() error { return r.Until(l.Now() + int64(holdFor)) })
+		return err
 	}
 	for end, more := l.Now()+int64(drainFor), true; more && l.outstanding() > 0 && l.Now() < end; {
 		var err error

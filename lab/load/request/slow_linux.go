@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/run"
-	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
 	"github.com/redline-go/redline/lab/load/wire"
@@ -140,7 +139,7 @@ func (l *loop) push(c *conn) bool {
 			l.broken = wrap("read body to send", err)
 			return false
 		}
-		n, errno := sock.Send(c.fd, b)
+		n, errno := wire.Send(c.fd, b)
 		switch errno {
 		case 0:
 			c.advance(n)
@@ -178,7 +177,7 @@ func (l *loop) sip(c *conn, flags uint32) {
 	if c.resting {
 		return
 	}
-	n, errno := sock.Receive(c.fd, l.buf[:step(l.spec.Slow.Read)])
+	n, errno := wire.Receive(c.fd, l.buf[:step(l.spec.Slow.Read)])
 	switch {
 	case errno == unix.EINTR:
 		l.later(c, c.flags)

@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/redline-go/redline/lab/load/tally"
-	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/tlsclient"
 	"github.com/redline-go/redline/lab/load/wire"
 )
 
@@ -101,10 +101,10 @@ func (l *loop) receivedWire(c *conn, in []byte, now int64) {
 	case err == nil || c.gen != gen:
 	case err == io.EOF:
 		l.endedWire(c, now)
-	case c.phase == handshaking && err != tlsc.ErrOwed:
+	case c.phase == handshaking && err != tlsclient.ErrOwed:
 		l.handshakeFailed(c, err, now)
 	default:
-		l.cause = tlsc.Explain(err)
+		l.cause = tlsclient.Explain(err)
 		l.fail(c, tally.KindTLS, now+retryFailed)
 	}
 }
@@ -123,11 +123,11 @@ func (l *loop) feed(c *conn, in []byte, now int64) {
 func (l *loop) endedWire(c *conn, now int64) {
 	switch {
 	case c.phase == handshaking:
-		l.handshakeFailed(c, tlsc.ErrClosed, now)
+		l.handshakeFailed(c, tlsclient.ErrClosed, now)
 	case c.mux != nil:
 		l.endedMux(c, now)
 	case c.wire.Truncated() && c.parser.Begun():
-		l.cause = tlsc.ErrTruncated
+		l.cause = tlsclient.ErrTruncated
 		l.fail(c, tally.KindShort, now+retryFailed)
 	default:
 		l.ended(c, now)

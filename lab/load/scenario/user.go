@@ -4,8 +4,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"time"
-
-	"github.com/redline-go/redline/lab/load/scenario/jar"
 )
 
 // User is one virtual user, usually a connection. It returns the next request, and receives
@@ -21,13 +19,13 @@ type User struct {
 	passes  uint64          // iterations except those of setup
 	cells   []cell
 	scratch []byte
-	jar     *jar.Jar // nil: cookies are not kept
-	target  []byte   // of the last request: path and query
-	cookies []byte   // of the last request
-	ready   bool     // setup is done
-	once    bool     // every request is made once, see Plan.Rehearse
-	tried   bool     // with once: setup was begun
-	waiting bool     // the next request depends on a response
+	jar     *jar   // nil: cookies are not kept
+	target  []byte // of the last request: path and query
+	cookies []byte // of the last request
+	ready   bool   // setup is done
+	once    bool   // every request is made once, see Plan.Rehearse
+	tried   bool   // with once: setup was begun
+	waiting bool   // the next request depends on a response
 }
 
 // User returns a virtual user. No two users with the same seed behave alike; the same seed,
@@ -42,7 +40,7 @@ func (p *Plan) User(seed uint64, id, of int) *User {
 	u.random = *rand.New(rand.NewPCG(seed, scramble(uint64(id))))
 	u.now[user] = 1
 	if p.cookies {
-		u.jar = jar.New()
+		u.jar = newJar()
 	}
 	if len(p.slots) > 0 {
 		u.cells = make([]cell, len(p.slots))
@@ -97,7 +95,7 @@ func (u *User) begin() {
 	case !u.ready && u.once && u.tried:
 	case !u.ready:
 		if u.jar != nil {
-			u.jar.Clear()
+			u.jar.clear()
 		}
 		u.rest, u.tried = p.setup, true
 	case u.once:
@@ -240,7 +238,7 @@ func (u *User) View(v *View, t *Target) {
 // carry returns the cookies that t's request has.
 func (u *User) carry(t *Target) []byte {
 	u.target = u.render(u.target[:0], t.path)
-	u.cookies = u.jar.AppendTo(u.cookies[:0], t.scheme, t.host, u.target)
+	u.cookies = u.jar.appendTo(u.cookies[:0], t.scheme, t.host, u.target)
 	return u.cookies
 }
 
@@ -252,9 +250,9 @@ func (u *User) keep(head []byte) {
 			break
 		}
 		head = rest
-		u.jar.Take(value)
+		u.jar.take(value)
 	}
-	u.jar.Keep()
+	u.jar.keep()
 }
 
 // ofConnection reports whether HTTP/2 forbids a field: RFC 9113, section 8.2.2.

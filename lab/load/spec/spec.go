@@ -39,7 +39,7 @@ type Spec struct {
 	Scenario      *Scenario `json:"scenario,omitempty"`                // replaces Request and Expect
 	PerConnection int       `json:"requests_per_connection,omitempty"` // responses after which a connection is replaced by a new one; 0: never
 	ConnectRate   float64   `json:"connect_rate,omitempty"`            // limit on new connections a second; 0: no limit
-	Sources       []string  `json:"sources,omitempty"`                 // source addresses, see sock.ParseSources; empty: the kernel's choice
+	Sources       []string  `json:"sources,omitempty"`                 // source addresses, see wire.ParseSources; empty: the kernel's choice
 	Slow          Slow      `json:"slow,omitzero"`                     // connections with a limited rate of reading or writing
 	TLS           *TLS      `json:"tls,omitempty"`                     // nil: no TLS
 	HTTP2         bool      `json:"http2,omitempty"`                   // HTTP/2 instead of HTTP/1.1; without TLS by prior knowledge (RFC 9113, section 3.3)

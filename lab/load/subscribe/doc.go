@@ -54,7 +54,7 @@
 // All reads share one buffer, and records are not stored. A subscriber uses a fixed-size
 // element of one slice and the bytes of its last event id. A head that arrives in pieces
 // is kept until it is complete, for at most 256 connections at a time. TLS and HTTP/2 add
-// the state that packages wire, tlsc and h2 keep for a connection.
+// the state that packages wire, tlsclient and h2 keep for a connection.
 //
 // # A run
 //

@@ -7,8 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/redline-go/redline/lab/load/sock"
-	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/tlsclient"
 	"github.com/redline-go/redline/lab/load/wire"
 )
 
@@ -82,7 +81,7 @@ func (l *lines) readAgain(a again) {
 
 // readable is Loop.readable for a line.
 func (l *lines) readable(c *line, flags uint32, since int64) {
-	n, errno := sock.Receive(c.fd, l.loop.buf)
+	n, errno := wire.Receive(c.fd, l.loop.buf)
 	at := time.Now()
 	l.now, l.wall = int64(at.Sub(l.loop.base)), at.UnixNano()
 	switch {
@@ -147,10 +146,10 @@ func (c *line) receive(in []byte) {
 	case err == nil || c.gen != gen:
 	case err == io.EOF:
 		c.eof()
-	case c.phase != up && err != tlsc.ErrOwed:
+	case c.phase != up && err != tlsclient.ErrOwed:
 		c.failed(err)
 	default:
-		l.fail(c, TLS, tlsc.Explain(err).Error(), l.now)
+		l.fail(c, TLS, tlsclient.Explain(err).Error(), l.now)
 	}
 }
 
@@ -169,11 +168,11 @@ func (c *line) eof() {
 	l := c.lines
 	switch {
 	case c.phase != up:
-		c.failed(tlsc.ErrClosed)
+		c.failed(tlsclient.ErrClosed)
 	case c.HTTP2 != nil:
 		l.fail(c, Closed, "", l.now)
 	case c.Truncated() && l.book.subs[c.owner[0]].parser.Begun():
-		l.fail(c, Short, tlsc.ErrTruncated.Error(), l.now)
+		l.fail(c, Short, tlsclient.ErrTruncated.Error(), l.now)
 	default:
 		l.book.eof(c.owner[0], l.now)
 	}

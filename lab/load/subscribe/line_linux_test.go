@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/spec"
-	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/tlsclient"
 )
 
 // serveSecret is serveStreams over TLS. The script can also use the raw connection.
@@ -66,7 +66,7 @@ func TestLinesCut(t *testing.T) {
 				c.end(s)
 			})
 			l := loopOf(t, Options{
-				Addr: addr, Subscribers: 3, TLS: secured(t, tlsc.Settings{Insecure: true}, false), Config: spec.Subscribe{Ends: true, Retry: time.Millisecond},
+				Addr: addr, Subscribers: 3, TLS: secured(t, tlsclient.Settings{Insecure: true}, false), Config: spec.Subscribe{Ends: true, Retry: time.Millisecond},
 			}, none{})
 			drive(t, l, func(n *Counts) bool { return n.Reconnects == 3 && n.Events == 6 })
 			n := l.Counts()
@@ -84,14 +84,14 @@ func TestLinesCut(t *testing.T) {
 func TestLinesHope(t *testing.T) {
 	answer := func(http.ResponseWriter, *http.Request) {}
 	secure, clear := serveLines(t, true, false, answer), serveLines(t, false, false, answer)
-	unknown := func(http2 bool) *tlsc.Client {
-		return secured(t, tlsc.Settings{ServerName: "example.com", Roots: x509.NewCertPool()}, http2)
+	unknown := func(http2 bool) *tlsclient.Client {
+		return secured(t, tlsclient.Settings{ServerName: "example.com", Roots: x509.NewCertPool()}, http2)
 	}
-	any := func(http2 bool) *tlsc.Client { return secured(t, tlsc.Settings{Insecure: true}, http2) }
+	any := func(http2 bool) *tlsclient.Client { return secured(t, tlsclient.Settings{Insecure: true}, http2) }
 	silent := serveSilent(t)
 	for _, c := range []struct {
 		name, addr string
-		tls        *tlsc.Client
+		tls        *tlsclient.Client
 		http2      bool
 		kind       Kind
 		want       string
@@ -149,7 +149,7 @@ func TestLinesOwed(t *testing.T) {
 	}
 	// The socket accepts no more bytes. An alert has the length of the answer to a key
 	// update; the next one exceeds the limit.
-	if l.lines.common.MaxOwed != tlsc.MaxOwed {
+	if l.lines.common.MaxOwed != tlsclient.MaxOwed {
 		t.Errorf("%d bytes may be owed", l.lines.common.MaxOwed)
 	}
 	l.lines.common.MaxOwed = 0
@@ -157,7 +157,7 @@ func TestLinesOwed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.receive([]byte("\x17\x03\x03\x00\x20" + strings.Repeat("x", 32)))
-	if n := l.Counts(); n.Errors[TLS] != 1 || n.Retired != 1 || l.book.cause() != tlsc.ErrOwed.Error() || c.fd >= 0 || c.Kept() > keptFrames {
+	if n := l.Counts(); n.Errors[TLS] != 1 || n.Retired != 1 || l.book.cause() != tlsclient.ErrOwed.Error() || c.fd >= 0 || c.Kept() > keptFrames {
 		t.Errorf("%+v, %s", *n, l.book.cause())
 	}
 }

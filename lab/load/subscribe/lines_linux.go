@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/h2"
-	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/tlsclient"
 	"github.com/redline-go/redline/lab/load/wire"
 )
 
@@ -51,7 +51,7 @@ func newLines(l *Loop, o *Options) (*lines, error) {
 		loop: l, book: l.book, share: int32(o.share()),
 		at: make([]int32, o.connections()), places: make([]place, o.Subscribers),
 	}
-	n.common = wire.Common{TLS: o.TLS, BytesOut: &l.book.BytesOut, MaxOwed: tlsc.MaxOwed, KeepFrames: keptFrames}
+	n.common = wire.Common{TLS: o.TLS, BytesOut: &l.book.BytesOut, MaxOwed: tlsclient.MaxOwed, KeepFrames: keptFrames}
 	for g := range n.at {
 		n.at[g] = -1
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/redline-go/redline/lab/load/h2"
 	"github.com/redline-go/redline/lab/load/spec"
-	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/tlsclient"
 )
 
 // protocols are those that use lines.
@@ -53,23 +53,23 @@ func serveLines(t *testing.T, secure, http2 bool, do http.HandlerFunc) *httptest
 }
 
 // trusting returns the TLS configuration of a client of a server; nil in clear.
-func trusting(t *testing.T, s *httptest.Server, http2, resume bool) *tlsc.Client {
+func trusting(t *testing.T, s *httptest.Server, http2, resume bool) *tlsclient.Client {
 	t.Helper()
 	if s.TLS == nil {
 		return nil
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(s.Certificate())
-	return secured(t, tlsc.Settings{ServerName: "example.com", Roots: pool, Resume: resume}, http2)
+	return secured(t, tlsclient.Settings{ServerName: "example.com", Roots: pool, Resume: resume}, http2)
 }
 
-func secured(t *testing.T, set tlsc.Settings, http2 bool) *tlsc.Client {
+func secured(t *testing.T, set tlsclient.Settings, http2 bool) *tlsclient.Client {
 	t.Helper()
 	set.Protocols = []string{"http/1.1"}
 	if http2 {
 		set.Protocols = []string{"h2"}
 	}
-	c, err := tlsc.NewClient(set)
+	c, err := tlsclient.NewClient(set)
 	if err != nil {
 		t.Fatal(err)
 	}

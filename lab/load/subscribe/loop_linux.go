@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/run"
-	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
-	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/tlsclient"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 const (
@@ -26,23 +26,23 @@ const (
 // Options configure a Loop.
 type Options struct {
 	Config      spec.Subscribe
-	Addr        string        // host:port of the server, numeric
-	Request     []byte        // the complete head of the request, as sent
-	Subscribers int           //
-	Timeout     time.Duration // for connecting, and for the head of the answer
-	ConnectRate float64       // maximum of connections begun per second; 0: limited only by 256 at a time
-	Sources     []netip.Addr  // see sock.Config
-	Congestion  string        // TCP congestion control; empty leaves the default
-	TLS         *tlsc.Client  // nil: in clear
-	HTTP2       bool          // instead of HTTP/1.1; without TLS by prior knowledge (RFC 9113, section 3.3)
-	Share       int           // of HTTP/2: subscribers that share a connection; 0: 1
+	Addr        string            // host:port of the server, numeric
+	Request     []byte            // the complete head of the request, as sent
+	Subscribers int               //
+	Timeout     time.Duration     // for connecting, and for the head of the answer
+	ConnectRate float64           // maximum of connections begun per second; 0: limited only by 256 at a time
+	Sources     []netip.Addr      // see wire.Config
+	Congestion  string            // TCP congestion control; empty leaves the default
+	TLS         *tlsclient.Client // nil: in clear
+	HTTP2       bool              // instead of HTTP/1.1; without TLS by prior knowledge (RFC 9113, section 3.3)
+	Share       int               // of HTTP/2: subscribers that share a connection; 0: 1
 }
 
 // Loop runs subscribers. It belongs to one goroutine and its thread.
 type Loop struct {
 	book   *book
-	dialer *sock.Dialer
-	poll   *sock.Poller
+	dialer *wire.Dialer
+	poll   *wire.Poller
 	done   <-chan struct{}
 	base   time.Time
 	buf    []byte
@@ -68,7 +68,7 @@ func New(ctx context.Context, o *Options, rec Recorder) (*Loop, error) {
 		return nil, err
 	}
 	l := &Loop{book: b, done: ctx.Done(), base: time.Now(), buf: make([]byte, bufferSize)}
-	if l.dialer, err = sock.NewDialer(sock.Config{
+	if l.dialer, err = wire.NewDialer(wire.Config{
 		Addr: o.Addr, Connections: o.connections(), Congestion: o.Congestion, Sources: o.Sources,
 	}); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func New(ctx context.Context, o *Options, rec Recorder) (*Loop, error) {
 			return nil, err
 		}
 	}
-	if l.poll, err = sock.NewPoller(eventsPerPoll); err != nil {
+	if l.poll, err = wire.NewPoller(eventsPerPoll); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -318,7 +318,7 @@ func (l *Loop) write(i int32, s *subscriber) bool {
 		if len(out) == 0 {
 			return true
 		}
-		n, errno := sock.Send(int(s.fd), out)
+		n, errno := wire.Send(int(s.fd), out)
 		switch errno {
 		case 0:
 			b.took(i, n)
@@ -337,7 +337,7 @@ func (l *Loop) write(i int32, s *subscriber) bool {
 // more, it is read again after the other sockets.
 func (l *Loop) readable(i int32, s *subscriber, flags uint32, since int64) {
 	b := l.book
-	n, errno := sock.Receive(int(s.fd), l.buf)
+	n, errno := wire.Receive(int(s.fd), l.buf)
 	at := time.Now()
 	now := int64(at.Sub(l.base))
 	switch {

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/load/run"
-	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/spec"
 	"github.com/redline-go/redline/lab/load/tally"
-	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/tlsclient"
+	"github.com/redline-go/redline/lab/load/wire"
 )
 
 // client is the run.Client of a Loop.
@@ -32,7 +32,7 @@ func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 }
 
 func newClient(ctx context.Context, order *spec.Spec) (*client, error) {
-	sources, err := sock.ParseSources(order.Sources)
+	sources, err := wire.ParseSources(order.Sources)
 	if err != nil {
 		return nil, err
 	}
@@ -40,9 +40,9 @@ func newClient(ctx context.Context, order *spec.Spec) (*client, error) {
 	if c.before, err = resident(); err != nil {
 		return nil, err
 	}
-	var secure *tlsc.Client
+	var secure *tlsclient.Client
 	if order.TLS != nil {
-		if secure, err = tlsc.For(order.TLS, order.HTTP2); err != nil {
+		if secure, err = tlsclient.For(order.TLS, order.HTTP2); err != nil {
 			return nil, err
 		}
 	}

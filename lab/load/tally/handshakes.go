@@ -6,13 +6,13 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redline-go/redline/lab/load/spec"
-	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/tlsclient"
 )
 
 // Handshakes has the statistics of the handshakes of a run. The zero value is empty and
 // ready for use.
 type Handshakes struct {
-	state   tlsc.State // of the last handshake
+	state   tlsclient.State // of the last handshake
 	done    uint64
 	resumed uint64
 	took    *hdrhistogram.Histogram
@@ -20,7 +20,7 @@ type Handshakes struct {
 
 // Note records a completed handshake that took took nanoseconds from the established
 // connection on.
-func (h *Handshakes) Note(s tlsc.State, took int64) {
+func (h *Handshakes) Note(s tlsclient.State, took int64) {
 	if h.took == nil {
 		h.took = NewHistogram()
 	}

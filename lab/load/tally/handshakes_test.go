@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/lab/load/spec"
-	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/tlsclient"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -14,7 +14,7 @@ func TestHandshakes(t *testing.T) {
 	if r, err := h.Result(); r != nil || err != nil {
 		t.Errorf("without any: %+v, %v", r, err)
 	}
-	state := tlsc.State{Version: tls.VersionTLS13, Cipher: tls.TLS_AES_128_GCM_SHA256, Curve: tls.X25519, Protocol: "h2"}
+	state := tlsclient.State{Version: tls.VersionTLS13, Cipher: tls.TLS_AES_128_GCM_SHA256, Curve: tls.X25519, Protocol: "h2"}
 	h.Note(state, 1e6)
 	state.Resumed = true
 	h.Note(state, 3e6)

@@ -1,5 +1,7 @@
-// Package wire is the layer between the socket of a connection and its protocol. HTTP/1.1
-// in clear does not need it.
+// Package wire is everything between the kernel and a protocol: the sockets of a load generator
+// to one server, from one source address or many, the three system calls of its hot path, and
+// for each connection what is between its socket and its protocol. HTTP/1.1 in clear does not
+// need the latter.
 //
 //	requests of HTTP/1.1 ────────────┐
 //	requests of HTTP/2 ──▶ frames ───┴─▶ TLS ──▶ pending ──▶ socket

@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/h2"
-	"github.com/redline-go/redline/lab/load/sock"
 	"github.com/redline-go/redline/lab/load/tally"
-	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/tlsclient"
 )
 
 const (
@@ -22,11 +21,11 @@ const (
 // Common is the state shared by the connections of one loop. It belongs to the thread of
 // that loop.
 type Common struct {
-	TLS        *tlsc.Client     // nil: in clear
-	HTTP2      *h2.Client       // nil: HTTP/1.1
-	Handshakes tally.Handshakes // completed TLS handshakes
-	BytesOut   *uint64          // counts the bytes that sockets accepted
-	MaxOwed    int              // maximum of pending bytes that TLS sends in reply to a server that does not read; more is tlsc.ErrOwed
+	TLS        *tlsclient.Client // nil: in clear
+	HTTP2      *h2.Client        // nil: HTTP/1.1
+	Handshakes tally.Handshakes  // completed TLS handshakes
+	BytesOut   *uint64           // counts the bytes that sockets accepted
+	MaxOwed    int               // maximum of pending bytes that TLS sends in reply to a server that does not read; more is tlsclient.ErrOwed
 
 	// The capacities in bytes up to which a connection keeps its empty buffers.
 	KeepFrames, KeepPending int
@@ -44,12 +43,12 @@ type Conn struct {
 	gone    func()
 	fd      int
 	began   int64
-	tls     *tlsc.Conn // nil: in clear
-	frames  []byte     // of HTTP/2, not sent yet
-	pending []byte     // output that the socket did not accept
-	owed    int        // bytes of pending that TLS sends in reply to the server
-	ready   bool       // the TLS handshake is done
-	broken  bool       // a write has failed
+	tls     *tlsclient.Filter // nil: in clear
+	frames  []byte            // of HTTP/2, not sent yet
+	pending []byte            // output that the socket did not accept
+	owed    int               // bytes of pending that TLS sends in reply to the server
+	ready   bool              // the TLS handshake is done
+	broken  bool              // a write has failed
 }
 
 // New returns a Conn without a connection. handler receives the answers of HTTP/2. gone is
@@ -84,7 +83,7 @@ func (c *Conn) beginHTTP2() error {
 // Receive handles bytes from the socket and returns the decrypted bytes, which are valid
 // until the next Receive of any connection. ready reports that the TLS handshake is done
 // and HTTP/1.1 may begin; HTTP/2 begins automatically. Bytes returned with an error precede
-// it and are valid. The error is io.EOF after close_notify, otherwise one of package tlsc.
+// it and are valid. The error is io.EOF after close_notify, otherwise one of package tlsclient.
 func (c *Conn) Receive(in []byte, now int64) (plain []byte, ready bool, err error) {
 	if c.tls == nil {
 		return in, false, nil
@@ -97,14 +96,14 @@ func (c *Conn) Receive(in []byte, now int64) (plain []byte, ready bool, err erro
 			c.owed = 0
 		}
 		if c.owed > s.MaxOwed {
-			return nil, false, tlsc.ErrOwed
+			return nil, false, tlsclient.ErrOwed
 		}
 	}
 	if !c.ready && c.tls.Ready() {
 		c.ready = true
 		state := c.tls.State()
 		if s.HTTP2 != nil && state.Protocol != "h2" {
-			return nil, false, tlsc.ErrNoHTTP2
+			return nil, false, tlsclient.ErrNoHTTP2
 		}
 		s.Handshakes.Note(state, now-c.began)
 		if ready = s.HTTP2 == nil; !ready {
@@ -143,7 +142,7 @@ func (c *Conn) deliver(b []byte) {
 // sendSome sends as much of b as the socket accepts.
 func (c *Conn) sendSome(b []byte) (n int) {
 	for n < len(b) && !c.broken {
-		k, errno := sock.Send(c.fd, b[n:])
+		k, errno := Send(c.fd, b[n:])
 		switch errno {
 		case 0:
 			n += k
@@ -231,19 +230,19 @@ func (c *Conn) Truncated() bool { return c.tls != nil && c.tls.End() != nil }
 
 // Failed returns the kind and the explanation of an error that ended a connection before it
 // was established. Without TLS, or after the TLS handshake, the connection was waiting for
-// the server's HTTP/2 settings. Errors are as for tlsc.Explain.
+// the server's HTTP/2 settings. Errors are as for tlsclient.Explain.
 func (c *Conn) Failed(err error) (tally.Kind, error) {
 	errno, is := errors.AsType[unix.Errno](err)
 	switch {
-	case c.tls != nil && !c.tls.Ready(), errors.Is(err, tlsc.ErrNoHTTP2):
+	case c.tls != nil && !c.tls.Ready(), errors.Is(err, tlsclient.ErrNoHTTP2):
 	case errno == unix.ETIMEDOUT:
 		return tally.KindTimeout, errors.New("HTTP/2: no settings from the server in time")
 	case is:
 		return tally.KindReset, fmt.Errorf("begin HTTP/2: %w", err)
-	case errors.Is(err, tlsc.ErrClosed):
+	case errors.Is(err, tlsclient.ErrClosed):
 		return tally.KindClosed, errors.New("HTTP/2: the server closed the connection at once; it may not support HTTP/2")
 	}
-	return tally.KindTLS, tlsc.Explain(err)
+	return tally.KindTLS, tlsclient.Explain(err)
 }
 
 // Close ends the connection and frees the TLS state. If the connection was established, it
@@ -266,7 +265,7 @@ func (c *Conn) Close(established bool) {
 	}
 	s.cipher = b
 	if tell && len(b) > 0 {
-		_, _ = sock.Send(c.fd, b) // best effort: the caller closes the socket
+		_, _ = Send(c.fd, b) // best effort: the caller closes the socket
 	}
 	c.HTTP2, c.tls, c.owed = nil, nil, 0
 	c.frames, c.pending = empty(c.frames, s.KeepFrames), empty(c.pending, s.KeepPending)

@@ -16,8 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/redline-go/redline/lab/load/h2"
-	"github.com/redline-go/redline/lab/load/sock"
-	"github.com/redline-go/redline/lab/load/tlsc"
+	"github.com/redline-go/redline/lab/load/tlsclient"
 )
 
 // deaf is an h2.Handler that ignores answers.
@@ -54,13 +53,13 @@ func newPair(t *testing.T, secure, frames bool) *pair {
 	}
 	t.Cleanup(func() { _ = peer.Close() })
 	p := &pair{fd: fds[0], peer: peer}
-	p.common = Common{BytesOut: &p.out, MaxOwed: tlsc.MaxOwed, KeepFrames: 2 << 10, KeepPending: 1 << 10}
+	p.common = Common{BytesOut: &p.out, MaxOwed: tlsclient.MaxOwed, KeepFrames: 2 << 10, KeepPending: 1 << 10}
 	if secure {
 		protocol := "http/1.1"
 		if frames {
 			protocol = "h2"
 		}
-		if p.common.TLS, err = tlsc.NewClient(tlsc.Settings{Insecure: true, Protocols: []string{protocol}}); err != nil {
+		if p.common.TLS, err = tlsclient.NewClient(tlsclient.Settings{Insecure: true, Protocols: []string{protocol}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -84,7 +83,7 @@ func (p *pair) receive(t *testing.T) (plain []byte, ready bool, err error) {
 		t.Fatalf("no input: %v", err)
 	}
 	in := make([]byte, 64<<10)
-	n, errno := sock.Receive(p.fd, in)
+	n, errno := Receive(p.fd, in)
 	if errno != 0 {
 		t.Fatal(errno)
 	}
@@ -190,7 +189,7 @@ func TestHandshake(t *testing.T) {
 	}{
 		{"HTTP/1.1", false, []string{"http/1.1"}, nil},
 		{"HTTP/2", true, []string{"h2"}, nil},
-		{"no HTTP/2", true, nil, tlsc.ErrNoHTTP2},
+		{"no HTTP/2", true, nil, tlsclient.ErrNoHTTP2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t, true, c.frames)
@@ -217,7 +216,7 @@ func TestHandshake(t *testing.T) {
 
 // Replies of TLS that a server does not read are bounded.
 func TestOwed(t *testing.T) {
-	for _, most := range []int{0, tlsc.MaxOwed} {
+	for _, most := range []int{0, tlsclient.MaxOwed} {
 		p := newPair(t, true, false)
 		if _, ready, err := p.handshake(t); !ready || err != nil {
 			t.Fatal(err)
@@ -228,7 +227,7 @@ func TestOwed(t *testing.T) {
 		}
 		// An alert is the answer.
 		plain, _, err := p.Receive([]byte("\x17\x03\x03\x00\x20"+strings.Repeat("x", 32)), 0)
-		if len(plain) > 0 || err == nil || (err == tlsc.ErrOwed) != (most == 0) {
+		if len(plain) > 0 || err == nil || (err == tlsclient.ErrOwed) != (most == 0) {
 			t.Errorf("at most %d: %q, %v", most, plain, err)
 		}
 		if n, owed := p.Pending(); n <= owed || owed == 0 {
