@@ -239,6 +239,7 @@ func (c *conn) Pause(on bool) {
 		c.again = true
 	}
 	c.paused = on
+	c.change.Broadcast() // the reader reads a little ahead
 }
 
 // Pending implements [transport.Conn].
