@@ -35,7 +35,10 @@ func (c *Conn) TLS() *tls.ConnectionState {
 }
 
 // Detach implements transport.Conn.
-func (c *Conn) Detach() { c.conn.Detach() }
+func (c *Conn) Detach() {
+	c.w.out.Trim()
+	c.conn.Detach()
+}
 
 // Detached implements transport.Conn.
 func (c *Conn) Detached() bool { return c.conn.Detached() }

@@ -62,6 +62,7 @@ var plainOnly = map[string]string{
 	"block/write fails":                  "the number of bytes received",
 	"block/goroutine ends before":        "sessions are created before a client has sent anything",
 	"transport/close":                    "the number of bytes received",
+	"transport/each":                     "connections whose clients have shaken hands, and the server not yet",
 	"transport/max connections":          "connections that are not accepted have been dialled",
 	"transport/stop accepting when full": "the same",
 }
