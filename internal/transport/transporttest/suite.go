@@ -61,6 +61,7 @@ var plainOnly = map[string]string{
 	"end/abrupt":                         "the end of the stream alone",
 	"block/write fails":                  "the number of bytes received",
 	"block/goroutine ends before":        "sessions are created before a client has sent anything",
+	"transport/adopt":                    "clients connect before the transport serves",
 	"transport/close":                    "the number of bytes received",
 	"transport/each":                     "connections whose clients have shaken hands, and the server not yet",
 	"transport/max connections":          "connections that are not accepted have been dialled",
