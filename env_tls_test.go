@@ -55,3 +55,11 @@ func (r *running) serveOn(l net.Listener) error {
 	}
 	return r.Serve(l)
 }
+
+// url is the address of the server with its scheme.
+func (r *running) url() string {
+	if r.secure {
+		return "https://" + r.addr.String()
+	}
+	return "http://" + r.addr.String()
+}

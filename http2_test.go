@@ -12,11 +12,12 @@ import (
 	"github.com/redline-go/redline"
 )
 
-// h2c returns a client that speaks HTTP/2 in clear, over one connection.
-func h2c(t *testing.T) *http.Client {
+// http2Client returns a client that speaks HTTP/2 over one connection, in clear or over TLS.
+func http2Client(t *testing.T) *http.Client {
 	t.Helper()
-	tr := &http.Transport{Protocols: new(http.Protocols)}
+	tr := &http.Transport{Protocols: new(http.Protocols), TLSClientConfig: clientTLS()}
 	tr.Protocols.SetUnencryptedHTTP2(true)
+	tr.Protocols.SetHTTP2(true)
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
 }
@@ -25,6 +26,7 @@ func h2c(t *testing.T) *http.Client {
 func inClear(s *redline.Server) *redline.Server {
 	s.Protocols = new(http.Protocols)
 	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
 	return s
 }
@@ -60,8 +62,9 @@ func kinds() *http.ServeMux {
 func TestHTTP2(t *testing.T) {
 	mux := kinds()
 	onEach(t, func(t *testing.T, name redline.Transport) {
-		base := "http://" + serve(t, inClear(&redline.Server{Transport: name, Handler: mux})).addr.String()
-		client := h2c(t)
+		server := serve(t, inClear(&redline.Server{Transport: name, Handler: mux}))
+		host := server.addr.String()
+		base, client := server.url(), http2Client(t)
 		get := func(method, path string, body io.Reader) (*http.Response, string) {
 			t.Helper()
 			r, err := http.NewRequest(method, base+path, body)
@@ -83,7 +86,7 @@ func TestHTTP2(t *testing.T) {
 			return resp, string(text)
 		}
 		resp, text := get("GET", "/hello?q=1", nil)
-		if want := "hello HTTP/2.0 " + strings.TrimPrefix(base, "http://") + " 1"; text != want || resp.ProtoMajor != 2 {
+		if want := "hello HTTP/2.0 " + host + " 1"; text != want || resp.ProtoMajor != 2 {
 			t.Errorf("%q, want %q", text, want)
 		}
 		if _, text := get("GET", "/big", nil); text != string(megabyte) {

@@ -154,6 +154,10 @@ type Server struct {
 	// MaxConns bounds the number of open connections; further ones wait in the kernel's
 	// backlog. Default 100,000.
 	MaxConns int
+	// MaxStreams bounds the number of requests that one connection of HTTP/2 may have in
+	// progress, including those that the client has reset and whose handlers still run. Default
+	// 250.
+	MaxStreams int
 	// AcceptRate bounds the number of connections accepted per second; 0 means no bound.
 	AcceptRate int
 
@@ -232,6 +236,8 @@ func (s *Server) sessionConfig() *exchange.Config {
 		IdleTimeout:   orDefault(s.IdleTimeout, DefaultIdleTimeout),
 		HighWater:     s.writeBuffer(),
 		Stopping:      s.closesConns,
+		MaxStreams:    s.MaxStreams,
+		Streams:       &s.counters.streams,
 		Watched:       s.ConnState != nil || s.ConnContext != nil,
 		Refused: func(remote net.Addr, status int, reason string) {
 			s.counters.refused.Add(1)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/learn"
 	"github.com/redline-go/redline/internal/transport"
 )
@@ -11,6 +12,7 @@ import (
 // counters are the server's own, in addition to those of the transport.
 type counters struct {
 	refused, panics atomic.Uint64
+	streams         exchange.StreamCounters
 }
 
 // Stats are counters since the server started.
@@ -26,7 +28,19 @@ type Stats struct {
 	Takeovers uint64       // loops taken over because a handler took too long
 	Detached  uint64       // loops given up by a handler
 	Stayed    uint64       // requests served by a goroutine that had kept its connection, because handlers wait there
+	HTTP2     HTTP2Stats   // connections of HTTP/2
 	Routes    []RouteStats // routes of the routers that have served, and shapes of paths
+}
+
+// HTTP2Stats counts what happens on connections of HTTP/2.
+type HTTP2Stats struct {
+	Open    int64  // connections, now
+	Streams uint64 // requests: streams opened by clients
+	Left    uint64 // streams reset by clients
+	Reset   uint64 // streams reset by the server because of an error of the client or the handler
+	Refused uint64 // streams beyond MaxStreams
+	Failed  uint64 // connections that ended because of an error of the protocol
+	Abusive uint64 // those of them that cost more than they achieved: floods of resets, pings and others
 }
 
 // RouteStats is what was learned about a route. The server does not know the routes of
@@ -36,6 +50,15 @@ type RouteStats struct {
 	Method, Pattern string
 	Slow            uint64 // calls that held their loop for more than a millisecond, since the route was last considered not to block
 	Blocking        bool   // starts off the loop
+}
+
+// http2 returns the counters of HTTP/2.
+func (c *counters) http2() HTTP2Stats {
+	n := &c.streams
+	return HTTP2Stats{
+		Open: n.Open.Load(), Streams: n.Streams.Load(), Left: n.Left.Load(), Reset: n.Reset.Load(),
+		Refused: n.Refused.Load(), Failed: n.Failed.Load(), Abusive: n.Abusive.Load(),
+	}
 }
 
 // Stats returns the counters. It takes no lock that is used for serving.
@@ -51,6 +74,7 @@ func (s *Server) Stats() Stats {
 		BytesIn: t.BytesIn, BytesOut: t.BytesOut,
 		Refused: s.counters.refused.Load(), Panics: s.counters.panics.Load(),
 		Takeovers: t.Takeovers, Detached: t.Detached, Stayed: t.Stayed,
+		HTTP2: s.counters.http2(),
 	}
 	for _, r := range s.routes {
 		out.Routes = append(out.Routes, RouteStats{

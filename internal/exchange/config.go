@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"net"
+	"sync/atomic"
 	"time"
 )
 
@@ -32,6 +33,19 @@ type Config struct {
 	// MaxStreams is the number of exchanges that one client may have in progress on one
 	// connection of HTTP/2.
 	MaxStreams int
+	// Streams counts what happens on connections of HTTP/2. It may be nil.
+	Streams *StreamCounters
+}
+
+// StreamCounters count what happens on connections of HTTP/2.
+type StreamCounters struct {
+	Open    atomic.Int64  // connections, now
+	Streams atomic.Uint64 // opened by clients
+	Left    atomic.Uint64 // reset by clients
+	Reset   atomic.Uint64 // reset by the server because of an error
+	Refused atomic.Uint64 // beyond the limit of concurrent streams
+	Failed  atomic.Uint64 // connections that ended with an error of the protocol
+	Abusive atomic.Uint64 // those of them that ended because they cost more than they achieved
 }
 
 // HeadTimeout is how long a head may take: with a ReadTimeout, at most as long as the whole

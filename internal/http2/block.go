@@ -95,6 +95,7 @@ func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
 	s.begin(st)
 	switch {
 	case s.open > s.maxStreams():
+		s.counters.Refused.Add(1)
 		return s.discard(st, RefusedStream)
 	case code == malformed:
 		return s.discard(st, ProtocolError)

@@ -136,6 +136,7 @@ func (s *Session) Lost(error) {
 // Closed implements the transport's contract: the connection no longer exists.
 func (s *Session) Closed(error) {
 	s.mu.Lock()
+	s.counters.Open.Add(-1)
 	s.closed = true
 	s.loseAll()
 	s.late.Release()

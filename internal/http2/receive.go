@@ -238,6 +238,7 @@ func (s *Session) resetByPeer(f *frame) error {
 		s.resets[i] = 0 // the client knows that it has ended
 	}
 	if st := s.stream(f.stream); st != nil && !st.reset {
+		s.counters.Left.Add(1)
 		st.lose()
 		s.finish(st)
 	}

@@ -139,8 +139,8 @@ func (st *stream) leaveFeed() {
 	s.part()
 	n := s.in
 	s.mu.Unlock()
+	defer s.mu.Lock()
 	s.conn.Leave(n)
-	s.mu.Lock()
 }
 
 // Detach implements exchange.Session.

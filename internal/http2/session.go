@@ -17,8 +17,9 @@ const DefaultMaxStreams = 250
 
 // A Session is the server's side of one HTTP/2 connection.
 type Session struct {
-	conn transport.Conn
-	cfg  *exchange.Config
+	conn     transport.Conn
+	cfg      *exchange.Config
+	counters *exchange.StreamCounters
 
 	mu sync.Mutex // guards everything below
 
@@ -58,6 +59,7 @@ type Session struct {
 	credit abuse
 
 	serving atomic.Bool // an exchange is in progress
+	counted uint64      // streams that Config.Streams does not contain yet
 	slot    any
 	times   times
 	stall   stall
@@ -73,6 +75,10 @@ type settings struct {
 // byte (RFC 9113, 3.3 and 3.4).
 func NewSession(c transport.Conn, cfg *exchange.Config) *Session {
 	s := &Session{conn: c, cfg: cfg, send: defaultWindow, room: connWindow}
+	if s.counters = cfg.Streams; s.counters == nil {
+		s.counters = new(exchange.StreamCounters)
+	}
+	s.counters.Open.Add(1)
 	s.peer = settings{window: defaultWindow, maxFrame: defaultMaxFrame}
 	s.decoder.Init(defaultPeerTable)
 	s.encoder.Init()
@@ -129,6 +135,10 @@ func (s *Session) leave(err error) error {
 	if e, ok := err.(connError); ok {
 		err = s.fail(e)
 	}
+	if s.counted > 0 {
+		s.counters.Streams.Add(s.counted)
+		s.counted = 0
+	}
 	s.unsent = s.conn.Pending() + s.out.Len()
 	s.out = nil
 	return err
@@ -161,6 +171,10 @@ func (e connError) Error() string { return "HTTP/2: " + e.code.String() + ": " +
 
 // fail sends GOAWAY, and ends all streams.
 func (s *Session) fail(e connError) error {
+	s.counters.Failed.Add(1)
+	if e.code == EnhanceYourCalm {
+		s.counters.Abusive.Add(1)
+	}
 	s.goAway(s.lastID, e.code)
 	s.closed = true
 	s.loseAll()

@@ -87,6 +87,7 @@ func (st *stream) release() {
 
 // begin counts a new stream.
 func (s *Session) begin(st *stream) {
+	s.counted++
 	if s.open++; s.open == 1 {
 		s.serving.Store(true)
 		s.state(exchange.StateActive)
@@ -133,6 +134,7 @@ func (s *Session) finish(st *stream) {
 // is ours: a client may provoke it at will.
 func (s *Session) resetStream(st *stream, code Code) error {
 	if !st.reset {
+		s.counters.Reset.Add(1)
 		s.writeReset(st.id, code)
 		st.lose()
 	}
