@@ -1,5 +1,6 @@
 // Package conformance holds the engine's HTTP/2 against suites that others wrote: h2spec for the
-// protocol, and the interoperability tests of gRPC for what runs on it. It is a module of its
+// protocol, and the interoperability tests of gRPC and Connect's conformance suite for what runs
+// on it. It is a module of its
 // own, outside of the workspace, so that nothing that the engine or the lab builds depends on
 // the versions that the suites require.
 //
