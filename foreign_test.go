@@ -124,7 +124,7 @@ func foreign(t *testing.T) map[string]struct {
 // foreignHandler is what is asked of foreign listeners.
 func foreignHandler(t *testing.T, file string) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/who", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "you ", r.RemoteAddr != "", " ", r.TLS) })
+	mux.HandleFunc("/who", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "you ", r.RemoteAddr != "", " ", r.TLS != nil) })
 	mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(w, r.Body); err != nil {
 			t.Error(err)

@@ -188,7 +188,8 @@ type Server struct {
 	// because they are malformed or exceed a limit. It is called on an event loop and must
 	// not block. A panic is logged, with its stack.
 	Refused func(remote net.Addr, status int, reason string)
-	// ConnState, if set, is called when a connection changes its state. It is called on an
+	// ConnState, if set, is called when a connection changes its state. A connection with TLS
+	// is new when its handshake is complete; if that fails, ConnState is not called for it. It is called on an
 	// event loop and must not block. The connection has addresses and can be closed,
 	// nothing else. A panic is logged, with its stack, and ends the connection; in
 	// net/http, a panic at StateNew or StateClosed ends the process.
