@@ -66,6 +66,7 @@ unit:
 	@[ "$$(uname)" != Linux ] || tools/need redis-server redis-server
 	@[ "$$(uname)" != Linux ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || tools/need pg_ctlcluster postgresql
 	@go test -timeout $(PATIENCE) $(PACKAGES)
+	@GOWORK=off go -C conformance test -timeout $(PATIENCE) .
 
 race:
 	@$(call say,tests with the race detector)
