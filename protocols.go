@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/exchange"
@@ -82,6 +83,7 @@ type either struct {
 	session // nil until it is chosen
 	conn    transport.Conn
 	cfg     *exchange.Config
+	leaver  atomic.Pointer[http2.Session] // session, for Left, which may come while Feed chooses
 }
 
 func newEither(c transport.Conn, cfg *exchange.Config) *either {
@@ -99,7 +101,9 @@ func (e *either) Feed(in []byte, out *buf.Queue) (int, error) {
 		case n < len(http2.Preface):
 			return 0, nil
 		default:
-			e.session = http2.NewSession(e.conn, e.cfg)
+			s := http2.NewSession(e.conn, e.cfg)
+			e.session = s
+			e.leaver.Store(s)
 		}
 	}
 	return e.session.Feed(in, out)
@@ -107,8 +111,8 @@ func (e *either) Feed(in []byte, out *buf.Queue) (int, error) {
 
 // Left implements transport.Leaver.
 func (e *either) Left(out *buf.Queue) (n int, ok bool) {
-	if l, leaves := e.session.(transport.Leaver); leaves {
-		return l.Left(out)
+	if s := e.leaver.Load(); s != nil {
+		return s.Left(out)
 	}
 	return 0, false
 }
