@@ -224,7 +224,7 @@ func TestKeyUpdate(t *testing.T) {
 		in, err := cmd.StdinPipe()
 		noError(t, err)
 		var got journal
-		cmd.Stdout = &got
+		cmd.Stdout, cmd.Stderr = &got, &got
 		noError(t, cmd.Start())
 		for i, line := range []string{"", "K\n", "k\n"} {
 			_, err := io.WriteString(in, line)
