@@ -209,6 +209,30 @@ func TestShutdownInHandshake(t *testing.T) {
 
 const shutdownTime = lingers
 
+// TestSlowHandshake has clients that stop within their handshakes: they are closed in time,
+// and counted.
+func TestSlowHandshake(t *testing.T) {
+	for _, transport := range transports() {
+		r := prepare(t, &redline.Server{Transport: transport, TLSConfig: serverTLS(), Native: text("x"), ReadHeaderTimeout: 50 * time.Millisecond})
+		var err error
+		r.addr, err = r.ListenTLS("127.0.0.1:0", "", "")
+		noError(t, err)
+		r.run(r.Run)
+		var all []*client
+		for _, sent := range []string{"", "\x16\x03", "\x16\x03\x01\x00\x40\x01"} {
+			c := r.dial()
+			c.send("%s", sent)
+			all = append(all, c)
+		}
+		for _, c := range all {
+			c.wantGone()
+		}
+		if st := r.Stats().TLS; st.TimedOut != 3 {
+			t.Errorf("%s: handshakes: %+v", transport, st)
+		}
+	}
+}
+
 // TestKeyUpdate has a client change its keys, and ask the server for new ones, between
 // requests. It needs openssl.
 func TestKeyUpdate(t *testing.T) {
