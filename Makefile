@@ -39,7 +39,7 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench dist test unit race chaos soak web check generate generated fuzz tools redline clean
+.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,12 @@ chaos:
 soak: ## have hostile clients at the engine for SOAK (10m)
 	@go test -v -count=1 -timeout 0 -run '^TestSoak$$' . -soak $(SOAK)
 
+h2spec: ## hold every transport against h2spec, in clear and over TLS
+	@GOWORK=off go -C conformance test -count=1 -timeout $(PATIENCE) -run '^TestH2spec$$' . -full
+
+conformance-h2: ## hold every transport against all suites for HTTP/2
+	@GOWORK=off go -C conformance test -count=1 -timeout $(PATIENCE) . -full
+
 web: $(WEB)/node_modules/.package-lock.json
 	@$(call say,tests of the report in a browser)
 	@tools/need $(CHROMIUM) chromium
@@ -96,6 +102,7 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@go test -count=1 ./internal/archtest
 	@$(call say,vet)
 	@go vet $(PACKAGES)
+	@GOWORK=off go -C conformance vet ./...
 	@$(call say,staticcheck)
 	@$(BIN)/staticcheck $(PACKAGES)
 	@$(call say,gofumpt)
@@ -110,7 +117,7 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@$(call say,install from outside)
 	@tools/install
 	@$(call say,requirements)
-	@$(call each,$(MODULES) tools,GOWORK=off go mod tidy -diff)
+	@$(call each,$(MODULES) conformance tools,GOWORK=off go mod tidy -diff)
 	@! grep -n '"resolved"' $(WEB)/package-lock.json || { echo 'package-lock.json names a registry: remove the resolved fields' >&2; exit 1; }
 
 generate: $(WEB)/node_modules/.package-lock.json ## write the generated files anew

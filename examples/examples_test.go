@@ -72,7 +72,7 @@ func start(t *testing.T, name string, flags ...string) example {
 		}
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
-	at := strings.Index(line, "http://")
+	at := max(strings.Index(line, "http://"), strings.Index(line, "https://"))
 	if err != nil || at < 0 {
 		t.Fatalf("%s says %q, %v", name, line, err)
 	}

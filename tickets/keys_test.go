@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,28 +95,37 @@ func TestFleet(t *testing.T) {
 func TestFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(journal)
+		var mu sync.Mutex
 		var answer [][32]byte
 		var failure error
 		calls := 0
+		set := func(secrets [][32]byte, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			answer, failure = secrets, err
+		}
 		f := func(ctx context.Context) ([][32]byte, error) {
 			if _, bounded := ctx.Deadline(); !bounded {
 				t.Error("the function's context has no deadline")
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			calls++
 			return answer, failure
 		}
 		a, b := [32]byte(newSecret()), [32]byte(newSecret())
 		for _, bad := range [][][32]byte{nil, {{}}, {a, a}, make([][32]byte, 17)} {
-			answer = bad
+			set(bad, nil)
 			if k, err := NewKeys(Fetch(f)); err == nil {
 				k.Close()
 				t.Errorf("%d keys are accepted", len(bad))
 			}
 		}
-		answer, calls = [][32]byte{a}, 0
+		set([][32]byte{a}, nil)
 		k := newKeys(t, Fetch(f), log.logger())
 		first := k.seal(t)
-		for _, answer = range [][][32]byte{{a, b}, {b, a}} {
+		for _, next := range [][][32]byte{{a, b}, {b, a}} {
+			set(next, nil)
 			time.Sleep(DefaultInterval + time.Second)
 			if !k.accepts(first) {
 				t.Error("the first ticket is refused")
@@ -124,22 +135,25 @@ func TestFetch(t *testing.T) {
 		if [idSize]byte(second) == [idSize]byte(first) {
 			t.Error("the first key does not encrypt")
 		}
-		failure = errors.New("no connection to the vault")
+		broken := errors.New("no connection to the vault")
+		set(nil, broken)
 		time.Sleep(10 * time.Minute)
-		if n := log.count(failure.Error()); n < 9 || n > 11 {
+		if n := log.count(broken.Error()); n < 9 || n > 11 {
 			t.Errorf("logged %d times in ten minutes: %s", n, log)
 		}
-		if err := k.Rotate(); !errors.Is(err, failure) {
+		if err := k.Rotate(); !errors.Is(err, broken) {
 			t.Errorf("Rotate: %v", err)
 		}
 		if !k.accepts(first) || !k.accepts(second) {
 			t.Error("keys are gone after an error")
 		}
-		failure, answer = nil, [][32]byte{b}
+		set([][32]byte{b}, nil)
 		time.Sleep(DefaultInterval + time.Second)
 		if k.accepts(first) || !k.accepts(second) || log.count("refreshed again") != 1 {
 			t.Errorf("after the error: first key %v, second %v, log: %s", k.accepts(first), k.accepts(second), log)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		if calls < 100 {
 			t.Errorf("%d calls", calls)
 		}
@@ -150,9 +164,9 @@ func TestFetch(t *testing.T) {
 func TestCloseWhileFetching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		secrets := [][32]byte{newSecret()}
-		calls := 0
+		var calls atomic.Int64
 		k := newKeys(t, Fetch(func(ctx context.Context) ([][32]byte, error) {
-			if calls++; calls > 1 {
+			if calls.Add(1) > 1 {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
@@ -161,8 +175,8 @@ func TestCloseWhileFetching(t *testing.T) {
 		time.Sleep(DefaultInterval + time.Second)
 		k.Close()
 		k.Close()
-		if ticket := k.seal(t); !k.accepts(ticket) || calls != 2 {
-			t.Errorf("after Close: accepted %v, %d calls", k.accepts(ticket), calls)
+		if ticket := k.seal(t); !k.accepts(ticket) || calls.Load() != 2 {
+			t.Errorf("after Close: accepted %v, %d calls", k.accepts(ticket), calls.Load())
 		}
 	})
 }

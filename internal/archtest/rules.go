@@ -69,7 +69,7 @@ var Redline = Rules{
 			Why: "protocol never does I/O; it names net.Addr",
 		},
 		{
-			Package: "~/internal/tlsio", May: []string{"~/internal/transport", "~/internal/buf"}, Tests: []string{"~/internal/transport/transporttest"},
+			Package: "~/internal/tlsio", May: []string{"~/internal/transport", "~/internal/buf"}, Tests: []string{"~/internal/transport/transporttest", "~/internal/transport/std", "~/internal/transport/epoll"},
 			Why: "TLS is a byte filter around a session of any protocol",
 		},
 		{Package: "~/internal/transport", May: []string{"~/internal/buf"}, Why: "transport never knows a protocol"},
@@ -115,6 +115,7 @@ var Redline = Rules{
 
 		// The other modules.
 		{Package: "~/contrib/...", May: []string{"*", "~", "~/push", "~/middleware", "~/client", "~/contrib/..."}, Raw: true, Why: "an integration uses only the engine's public API"},
+		{Package: "~/conformance/...", May: []string{"*", "~"}, Why: "suites that others wrote meet the engine as its users do"},
 		{Package: "~/peers/...", May: []string{"*", "~", "~/push", "~/middleware", "~/client", "~/contrib/control", "~/peers/..."}, Raw: true, Why: "a subject is a user of the public API, and shares no code with the instrument"},
 	}, labRows...),
 	Requires: map[string][]string{

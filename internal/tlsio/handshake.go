@@ -283,6 +283,7 @@ func (s *Session) shaken(h *handshake, conn *tls.Conn, err error, out *buf.Queue
 	inner := s.cfg.NewSession((*Conn)(s), st.NegotiatedProtocol)
 	s.mu.Lock()
 	s.inner, s.hs = inner, nil
+	s.leaver, _ = inner.(transport.Leaver)
 	lost := s.lost
 	s.mu.Unlock()
 	if lost != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -25,13 +26,14 @@ const (
 
 // A Session is the TLS side of one connection. It implements [transport.Session].
 type Session struct {
-	conn  transport.Conn
-	cfg   *Config
-	tls   *tls.Conn         // nil before the handshake has succeeded
-	inner transport.Session // the same
-	hs    *handshake        // nil before it has begun, and when it has succeeded
-	w     *work             // nil outside of calls
-	state *tls.ConnectionState
+	conn   transport.Conn
+	cfg    *Config
+	tls    *tls.Conn         // nil before the handshake has succeeded
+	inner  transport.Session // the same
+	leaver transport.Leaver  // inner, if it is one
+	hs     *handshake        // nil before it has begun, and when it has succeeded
+	w      *work             // nil outside of calls
+	state  *tls.ConnectionState
 
 	rest    []byte // plaintext that the inner session has not consumed
 	fed     []byte // plaintext that is being fed
@@ -52,6 +54,10 @@ type Session struct {
 	pumping  bool // a pump is pending
 	released bool // all input is consumed, and its memory returned
 	hijacked bool
+
+	size    int           // length of the input of the current Feed
+	over    atomic.Uint32 // number of Feeds that have left
+	leaving sync.Mutex    // held while a Feed may be leaving
 
 	mu   sync.Mutex // guards inner and hs against Lost
 	lost error      // what Lost was told
@@ -100,7 +106,7 @@ func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
 		s.hold()
 		return 0, nil
 	}
-	n := len(in)
+	s.size = len(in)
 	if s.token {
 		s.token = false
 		in = in[1:]
@@ -108,19 +114,28 @@ func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
 	s.begin(out)
 	s.wire.give(in)
 	s.released = false
-	err := s.result(s.advance())
-	if s.hijacked {
-		return n, nil
+	err := s.advance()
+	if err == errLeft {
+		return 0, nil
+	}
+	if err = s.result(err); s.hijacked {
+		return s.size, nil
 	}
 	s.end()
-	if s.unfinished() {
-		if s.token = true; s.released {
-			s.conn.Unread(tokenByte)
-		} else {
-			n--
-		}
+	return s.leaveToken(), err
+}
+
+// leaveToken leaves the token with the transport if the inner session is to be fed again. It
+// returns how much of the ciphertext counts as consumed.
+func (s *Session) leaveToken() int {
+	if !s.unfinished() {
+		return s.size
 	}
-	return n, err
+	if s.token = true; s.released {
+		s.conn.Unread(tokenByte)
+		return s.size
+	}
+	return s.size - 1
 }
 
 // unfinished reports whether the inner session is to be fed again without new ciphertext.
@@ -203,10 +218,25 @@ func (s *Session) read(p []byte) (int, error) {
 // more plaintext.
 func (s *Session) feed() (again bool, err error) {
 	s.fed, s.rest = s.rest, nil
+	call := s.over.Load()
 	n, err := s.inner.Feed(s.fed, &s.w.out)
+	if s.hasLeft(call) {
+		return false, errLeft
+	}
 	if s.hijacked {
 		return false, err
 	}
+	again = len(s.unread) > 0 || s.more || len(s.wire.in) > 0
+	s.keep(n)
+	if s.failed != nil && err == nil {
+		err = s.failed
+	}
+	return again, err
+}
+
+// keep stores what the inner session has not consumed after n bytes, and what it has given
+// back.
+func (s *Session) keep(n int) {
 	if fed := s.fed; fed != nil {
 		if s.fed = nil; n == len(fed) {
 			buf.Put(fed)
@@ -214,15 +244,10 @@ func (s *Session) feed() (again bool, err error) {
 			s.rest = fed[:copy(fed, fed[n:])]
 		}
 	}
-	again = s.more || len(s.wire.in) > 0
 	if len(s.unread) > 0 {
 		s.rest = append(buf.Grow(s.rest, len(s.unread)), s.unread...)
-		s.unread, again = nil, true
+		s.unread = nil
 	}
-	if s.failed != nil && err == nil {
-		err = s.failed
-	}
-	return again, err
 }
 
 // crowded sends the output so far, and reports whether the inner session may not be fed now
@@ -240,149 +265,4 @@ func (s *Session) tellEOF() error {
 	err := s.inner.EOF(rest, &s.w.out)
 	buf.Put(rest)
 	return err
-}
-
-// EOF implements the transport's contract: the end of the stream, with or without
-// close_notify.
-func (s *Session) EOF(unread []byte, out *buf.Queue) error {
-	if s.inner == nil {
-		return s.endShake(io.EOF)
-	}
-	if s.toldEOF || s.closing != nil {
-		return nil // the inner session ends the connection
-	}
-	s.begin(out)
-	defer s.end()
-	if s.token {
-		unread = unread[1:]
-	}
-	s.wire.give(unread)
-	s.decrypt()
-	s.wire.free()
-	s.more, s.ended = false, true
-	if s.failed != nil {
-		return s.failed
-	}
-	return s.result(s.tellEOF())
-}
-
-// endShake ends a handshake because of its client or its time.
-func (s *Session) endShake(err error) error {
-	if s.settled {
-		return nil
-	}
-	s.report(Gone, err)
-	if s.hs != nil {
-		s.hs.abort(err)
-	}
-	return transport.ErrClosed
-}
-
-// Expired implements the transport's contract: the time has passed.
-func (s *Session) Expired(out *buf.Queue) error {
-	if s.inner == nil {
-		if !s.settled {
-			s.report(Timeout, errTimeout)
-			if s.hs != nil {
-				s.hs.abort(errTimeout)
-			}
-		}
-		s.conn.Close(transport.Abrupt)
-		return nil
-	}
-	s.timed = false
-	s.begin(out)
-	defer s.end()
-	err := s.inner.Expired(&s.w.out)
-	if s.closing == nil {
-		return s.result(err)
-	}
-	if s.behind() == 0 {
-		return err // the transport knows that the connection is to be closed
-	}
-	if err != nil {
-		s.drop()
-		s.conn.Close(transport.Reset)
-	} else if !s.timed {
-		s.conn.SetTimeout(closeTime)
-	}
-	return nil
-}
-
-var errTimeout = errors.New("handshake not complete in time")
-
-// Drained implements the transport's contract: all records have been sent.
-func (s *Session) Drained() {
-	switch {
-	case s.behind() > 0:
-		s.schedule()
-	case s.inner != nil && s.closing == nil:
-		s.inner.Drained()
-	}
-}
-
-// Lost implements the transport's contract: the peer has gone.
-func (s *Session) Lost(err error) {
-	s.mu.Lock()
-	inner, h := s.inner, s.hs
-	s.lost = err
-	s.mu.Unlock()
-	switch {
-	case inner != nil:
-		inner.Lost(err)
-	case h != nil && err != io.EOF: // what the client has sent before may complete it
-		h.abort(err)
-	}
-}
-
-// Closed implements the transport's contract: the connection no longer exists.
-func (s *Session) Closed(err error) {
-	if h := s.hs; h != nil {
-		if !s.settled && err != transport.ErrStopped {
-			why := err
-			if why == nil {
-				why = io.EOF
-			}
-			s.report(Gone, why)
-		}
-		s.settled = true
-		h.abort(transport.ErrLost)
-		h.free()
-		return
-	}
-	if s.inner == nil {
-		return
-	}
-	if err == nil {
-		err = s.failed
-	}
-	s.inner.Closed(err)
-	s.drop()
-	s.wire.free()
-	buf.Put(s.rest)
-	s.rest, s.unread = nil, nil
-}
-
-// Quit asks the inner session to end. A connection that has not shaken hands yet has not had
-// a request.
-func (s *Session) Quit(fresh bool, out *buf.Queue) error {
-	if s.inner == nil {
-		if !fresh {
-			return nil
-		}
-		s.settled = true
-		if s.hs != nil {
-			s.hs.abort(transport.ErrStopped)
-		}
-		return transport.ErrClosed
-	}
-	q, ok := s.inner.(interface {
-		Quit(fresh bool, out *buf.Queue) error
-	})
-	if !ok || s.closing != nil {
-		return nil
-	}
-	s.begin(out)
-	defer s.end()
-	return s.result(q.Quit(fresh, &s.w.out))
 }

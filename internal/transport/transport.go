@@ -64,7 +64,7 @@ type Session interface {
 // Conn.Leave.
 //
 // Feed's goroutine and Left race. The session decides it by an atomic compare-and-swap of its
-// own, which exactly one of them wins:
+// own, or under a lock of its own, so that exactly one of them wins:
 //
 //  1. Feed stores that it may be let go, and what Left needs. Until it has taken that back
 //     (5), it calls nothing of Conn but Detached, Wake, Close and the addresses.
@@ -78,15 +78,18 @@ type Session interface {
 //     it returns or calls Leave. If it loses, it has been let go, as if it had called Leave.
 //
 // So Left may also be called when Feed has not stored anything, has left by itself, or has
-// just returned: then it returns false.
+// just returned: then it returns false. But it is never called later than the session's next
+// call. A transport without loops never calls it: there Detached is always true.
 type Leaver interface {
 	Session
 
 	// Left reports whether the Feed that has not returned in time lets its connection go, of
 	// its input n bytes consumed: see Conn.Leave. It is called at most once for each
 	// takeover, by the goroutine that takes the loop over, before that does anything else,
-	// and concurrently with Feed. out is the queue of that Feed: if the result is true, Left
-	// may have added to it. Left must not block.
+	// and concurrently with Feed. If the result is true, Left may have added to out, which is
+	// the queue of that Feed, and may have used what the session's own methods may use of
+	// Conn: it stands for the end of Feed. Left must not block, except briefly for a lock
+	// that Feed does not hold while it calls Conn or returns.
 	Left(out *buf.Queue) (n int, ok bool)
 }
 
@@ -158,7 +161,8 @@ type Feeding interface {
 	// From here on the session is called by other goroutines, possibly before Leave has
 	// returned. The caller uses neither in nor out, and of Conn only what any goroutine may
 	// use at any time. Nobody waits for it: what its Feed returns is ignored, and so is the
-	// end of the goroutine.
+	// end of the goroutine. Lost may still be called once until the loop has the connection
+	// back, as when Feed returns.
 	Leave(n int)
 
 	// Release declares that the session will not use in again: it has consumed all of it,

@@ -27,6 +27,10 @@ func serve(ctx context.Context, ln net.Listener) error {
 		DisablePreParseMultipartForm: true,
 		MaxRequestBodySize:           subject.BodyLimit,
 	}
+	ln, err := subject.Secure(ln)
+	if err != nil {
+		return err
+	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()
 	select {
@@ -37,7 +41,7 @@ func serve(ctx context.Context, ln net.Listener) error {
 	grace, cancel := context.WithTimeout(context.Background(), subject.Grace)
 	defer cancel()
 	// Streams end because Shutdown closes the channel of RequestCtx.Done first.
-	err := server.ShutdownWithContext(grace)
+	err = server.ShutdownWithContext(grace)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil // what is left open ends with the process
 	}

@@ -42,6 +42,10 @@ func serve(ctx context.Context, ln net.Listener) error {
 	app.Get("/fanout", asks.fanout)
 	app.Get("/burn", burn)
 
+	ln, err := subject.Secure(ln)
+	if err != nil {
+		return err
+	}
 	served := make(chan error, 1)
 	go func() { served <- app.Listener(ln, fiber.ListenConfig{DisableStartupMessage: true}) }()
 	select {
@@ -50,7 +54,7 @@ func serve(ctx context.Context, ln net.Listener) error {
 	case <-ctx.Done():
 	}
 	// Streams end because shutting down closes the channel of RequestCtx.Done first.
-	err := app.ShutdownWithTimeout(subject.Grace)
+	err = app.ShutdownWithTimeout(subject.Grace)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil // what is left open ends with the process
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cloudwego/hertz/pkg/app"
 	"github.com/cloudwego/hertz/pkg/app/server"
+	"github.com/cloudwego/hertz/pkg/common/config"
 	"github.com/cloudwego/hertz/pkg/common/hlog"
 	"github.com/cloudwego/hertz/pkg/protocol/consts"
 	"github.com/cloudwego/hertz/pkg/protocol/sse"
@@ -24,7 +25,11 @@ func main() { subject.Main("hertz", "github.com/cloudwego/hertz", serve) }
 func serve(ctx context.Context, ln net.Listener) error {
 	hlog.SetLevel(hlog.LevelError)
 	hlog.SetSilentMode(true) // connections that clients break off are no news
-	h := server.New(
+	secure, err := subject.OnlyHTTP1()
+	if err != nil {
+		return err
+	}
+	options := []config.Option{
 		server.WithListener(ln),
 		server.WithStreamBody(true),
 		server.WithDisablePreParseMultipartForm(true),
@@ -32,7 +37,11 @@ func serve(ctx context.Context, ln net.Listener) error {
 		server.WithSenseClientDisconnection(true), // streams need it
 		server.WithDisablePrintRoute(true),
 		server.WithExitWaitTime(subject.Grace),
-	)
+	}
+	if secure != nil {
+		options = append(options, server.WithTLS(secure)) // netpoll has no TLS: hertz uses net instead
+	}
+	h := server.New(options...)
 	h.GET("/plaintext", plaintext)
 	h.GET("/json", encode)
 	h.POST("/echo", echo)
@@ -54,7 +63,7 @@ func serve(ctx context.Context, ln net.Listener) error {
 		return err
 	case <-ctx.Done():
 	}
-	err := h.Shutdown(context.Background())
+	err = h.Shutdown(context.Background())
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil // what is left open ends with the process
 	}

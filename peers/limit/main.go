@@ -20,6 +20,9 @@ import (
 func main() { subject.Main("limit", "", serve) }
 
 func serve(ctx context.Context, ln net.Listener) error {
+	if secure, err := subject.TLSConfig(); secure != nil || err != nil {
+		return errors.Join(err, errors.New("--cert: limit parses nothing, and does not speak TLS; leave out --cert and --key"))
+	}
 	l, err := newLoop(ln)
 	if err != nil {
 		return err

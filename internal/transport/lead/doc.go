@@ -24,6 +24,9 @@
 // connection, and after an End that returned false the loop is reached through its [Inbox],
 // as by any other goroutine.
 //
+// The leader that has taken over from such a hand knows the number s ([Hand.Taken]), and so
+// whether a call that was noted before Begin is the one that did not return.
+//
 // Foreign code may also end its goroutine with runtime.Goexit. Then the hand ends like one
 // that is deposed: a deferred function of the crew passes the loop on, if the hand led it,
 // and notifies the transport.

@@ -17,7 +17,9 @@
 // session's code, if that ends itself: then the connection is closed, and their part of it
 // is left to them.
 //
-// A feeder off the loop whose connection is active keeps it between Feeds: see stay.
+// A feeder off the loop whose connection is active keeps it between Feeds: see stay. A feeder
+// may also leave its connection before Feed has returned: see leaver. Then it is no longer
+// the feeder, and has nothing but its hand.
 //
 // # Descriptors
 //

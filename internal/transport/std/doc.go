@@ -10,7 +10,8 @@
 //	reader ──arrived──▶ runner ──out──▶ writer
 //
 // The runner creates the session and calls it; the session may block freely, because there
-// is no loop to give up. Only Lost is called on a separate goroutine. The reader is at most
+// is no loop to give up. When a Feed leaves its connection, another goroutine becomes the
+// runner. Only Lost is called on a separate goroutine. The reader is at most
 // one read ahead, so it learns that the peer has left while the session is busy, but not if
 // unread bytes come before that.
 //

@@ -262,6 +262,11 @@ func (e *env) dialWith(d *net.Dialer) *client {
 	e.mu.Lock()
 	e.clients = append(e.clients, c)
 	e.mu.Unlock()
+	if e.limits.Secure != nil {
+		if c, err = e.limits.Secure(c); err != nil {
+			e.Fatal(err)
+		}
+	}
 	return &client{Conn: c, e: e, r: bufio.NewReader(c)}
 }
 
@@ -309,18 +314,28 @@ func (c *client) wantGone() {
 // halfClose ends what the client sends.
 func (c *client) halfClose() {
 	c.e.Helper()
-	if err := c.Conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+	nc := c.Conn
+	if err := nc.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
 		c.e.Error(err)
+	}
+	if over, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		if err := over.NetConn().(*net.TCPConn).CloseWrite(); err != nil {
+			c.e.Error(err)
+		}
 	}
 }
 
 // reset closes the connection with a reset.
 func (c *client) reset() {
 	c.e.Helper()
-	if err := c.Conn.(*net.TCPConn).SetLinger(0); err != nil {
+	nc := c.Conn
+	if over, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		nc = over.NetConn()
+	}
+	if err := nc.(*net.TCPConn).SetLinger(0); err != nil {
 		c.e.Error(err)
 	}
-	c.Close()
+	nc.Close()
 }
 
 // wait waits until a channel is closed.

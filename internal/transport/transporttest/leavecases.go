@@ -209,6 +209,9 @@ func leaveLate(e *env) {
 		x.handedOver(1)
 		x.until("Feed runs", func() bool { return s.inside.Load() == 1 })
 		how.close(x, s)
+		if e.served != nil { // the loop has seen it when it has seen what comes later
+			x.transport.Each(func(transport.Session, *buf.Queue) error { return nil }, nil)
+		}
 		close(x.release)
 		if how.sent {
 			c.want("a left\n")

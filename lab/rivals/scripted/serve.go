@@ -2,22 +2,18 @@ package scripted
 
 import (
 	"bufio"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/redline-go/redline/lab/internal/selfsigned"
 )
 
 // Verb is the hidden verb of the server process, see [Serve].
@@ -49,7 +45,7 @@ func Serve(mode string, in io.Reader, out io.Writer) error {
 	var end func() error
 	switch mode {
 	case HTTP2:
-		cert, err := selfSigned()
+		cert, err := selfsigned.New()
 		if err != nil {
 			return errors.Join(err, l.Close())
 		}
@@ -116,24 +112,4 @@ func obey(in io.Reader, out io.Writer, addr string, count *atomic.Int64, line *l
 		}
 	}
 	return orders.Err()
-}
-
-// selfSigned returns a certificate for the loopback address, valid for a day.
-func selfSigned() (tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("generate a key: %w", err)
-	}
-	now := time.Now()
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "127.0.0.1"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("create a certificate: %w", err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }

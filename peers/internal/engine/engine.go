@@ -19,8 +19,16 @@ import (
 func Serve(ctx context.Context, ln net.Listener, server *redline.Server) error {
 	// A subject logs only problems.
 	server.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	var err error
+	if server.TLSConfig, err = subject.TLSConfig(); err != nil {
+		return err
+	}
+	run := server.Serve
+	if server.TLSConfig != nil {
+		run = func(ln net.Listener) error { return server.ServeTLS(ln, "", "") }
+	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(ln) }()
+	go func() { served <- run(ln) }()
 	select {
 	case err := <-served:
 		return err
@@ -28,7 +36,7 @@ func Serve(ctx context.Context, ln net.Listener, server *redline.Server) error {
 	}
 	grace, cancel := context.WithTimeout(context.Background(), subject.Grace)
 	defer cancel()
-	err := server.Shutdown(grace)
+	err = server.Shutdown(grace)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil // what is left open ends with the process
 	}

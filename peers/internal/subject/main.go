@@ -32,6 +32,9 @@ var sockets Sockets
 // [ServeFunc] on.
 func BackendSockets() Sockets { return sockets }
 
+// files are those of --cert and --key.
+var files struct{ cert, key string }
+
 // Main is the whole of a subject's main function: it reads the flags, listens,
 // opens the control socket and serves until SIGINT or SIGTERM, then ends the
 // process. The exit status is 0 after a signal, 1 after an error (which stands
@@ -51,7 +54,13 @@ func run(name, module string, serve ServeFunc, args []string, stderr io.Writer) 
 	flags.StringVar(&sockets.Wait, "wait", "", "ask the backend behind the unix socket at `path` for GET /wait")
 	flags.StringVar(&sockets.Postgres, "postgres", "", "ask the PostgreSQL at this `URL` for GET /postgres")
 	flags.StringVar(&sockets.Fanout, "fanout", "", "ask the HTTP service behind the unix socket at `path` for GET /fanout")
+	flags.StringVar(&files.cert, "cert", "", "serve TLS, with the certificate in the PEM `file`")
+	flags.StringVar(&files.key, "key", "", "the certificate's key, a PEM `file`")
 	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if (files.cert == "") != (files.key == "") {
+		fmt.Fprintf(stderr, "%s: --cert and --key: give both, or none\n", name)
 		return 2
 	}
 	if flags.NArg() > 0 {
