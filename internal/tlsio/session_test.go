@@ -148,7 +148,7 @@ func TestBadRecord(t *testing.T) {
 	}
 }
 
-// TestHijack wants bytes behind the request, in the same record and in later ones.
+// TestHijack wants bytes after the request, in the same record and in later ones.
 func TestHijack(t *testing.T) {
 	for seed := range uint64(20) {
 		p := newPair(t, seed)
