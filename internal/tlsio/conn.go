@@ -129,9 +129,7 @@ func (c *Conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 		// Others may have added output meanwhile.
 		pending := s.conn.Pending()
 		if left = s.behind() + out.Len(); left == 0 && pending <= most {
-			if s.conn.Detached() {
-				out.Trim() // it may block for long
-			}
+			out.Trim() // the caller may block for long
 			return nil
 		}
 		if left+pending <= most && pending >= high {
