@@ -86,7 +86,7 @@ const (
 	DefaultMaxConns          = 100_000
 )
 
-// A Server serves HTTP/1.1 to an http.Handler or to native handlers. It has the fields and
+// A Server serves HTTP/1.1 and HTTP/2 to an http.Handler or to native handlers. It has the fields and
 // methods of http.Server under the same names and with the same meaning; where a field
 // differs, its comment says so. Its fields are read when it starts to serve and must not be
 // changed afterwards. In durations and bounds that net/http does not have, zero means the

@@ -65,7 +65,7 @@ var Redline = Rules{
 		{
 			Package: "~/internal/http2",
 			May:     []string{"~/internal/exchange", "~/internal/transport", "~/internal/buf", "~/internal/clock", "~/internal/http2/...", "golang.org/x/net/http2/hpack"},
-			Never:   performsIO[1:], Tests: performsIO,
+			Never:   performsIO[1:], Tests: append([]string{"~/internal/transport/transporttest"}, performsIO...),
 			Why: "protocol never does I/O; it names net.Addr",
 		},
 		{
