@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,8 @@ type liner struct {
 	transport.Conn
 	t        testing.TB
 	large    []byte
+	file     *os.File
+	size     int64 // announced for file
 	hijacked chan net.Conn
 	ended    bool
 	lost     error
@@ -40,6 +43,10 @@ func (s *liner) Feed(in []byte, out *buf.Queue) (n int, err error) {
 			return n, transport.ErrClosed
 		case "large":
 			out.Ref(s.large)
+		case "file":
+			out.WriteString("head ")
+			out.File(s.file, 0, s.size, nil)
+			out.WriteString(" tail\n")
 		case "large, close":
 			out.Ref(s.large)
 			return n, transport.ErrClosed

@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -81,6 +83,33 @@ func TestLarge(t *testing.T) {
 		p.wantEnd(io.EOF)
 		if p.session.backlog != nil {
 			t.Error("the backlog is kept")
+		}
+	}
+}
+
+// TestFile sends a file between other output, and cuts the connection if it is shorter than
+// announced.
+func TestFile(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789abcdef"), 10<<10)
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		p := newPair(t, 4, func(c *Config) { c.TLS.MaxVersion = version })
+		p.inner.file, p.inner.size = f, int64(len(content))
+		p.say("file\none\n")
+		p.want("head " + string(content) + " tail\none\n")
+		p.inner.size++
+		p.say("file\n")
+		p.Run()
+		if !p.Cut() {
+			t.Errorf("version %x: a file that is too short does not cut the connection", version)
 		}
 	}
 }
