@@ -46,6 +46,9 @@ func (c *call) fill(conn *Conn) error {
 	}
 	if x.ContentLength == exchange.UnknownLength {
 		r.ContentLength = -1
+		if x.Version >= exchange.HTTP2 && x.Has(exchange.HeaderContentLength) {
+			r.ContentLength = 0 // it says so, and only the end of the stream is still to come
+		}
 	}
 	switch {
 	case x.Version >= exchange.HTTP2:

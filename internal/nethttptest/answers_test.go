@@ -17,9 +17,10 @@ type answer struct {
 	fields  []string // "Name: value"
 	body    []byte   // decoded
 	trailer []string
-	whole   bool // it ended as its framing says
-	toEOF   bool // it ends with the connection
-	toHEAD  bool // it has no body because nobody asked for one
+	whole   bool   // it ended as its framing says
+	toEOF   bool   // it ends with the connection
+	toHEAD  bool   // it has no body because nobody asked for one
+	reset   string // the code of RST_STREAM, which counts as its end
 }
 
 // informational reports whether a final answer is still to come.
@@ -150,6 +151,9 @@ func (a *answer) dump(name string) (lines []string) {
 	trailer := slices.Sorted(slices.Values(a.trailer))
 	for _, f := range trailer {
 		add("trailer %s", quoteUnprintable(f))
+	}
+	if a.reset != "" {
+		add("RST_STREAM %s", a.reset)
 	}
 	if !a.whole {
 		add("is cut short")

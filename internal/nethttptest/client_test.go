@@ -22,8 +22,9 @@ const (
 type client struct {
 	conn  *net.TCPConn
 	addr  string
-	heads []int  // final answers that are to HEAD
-	fate  string // empty as long as the script has not ended it
+	heads []int       // final answers that are to HEAD
+	fate  string      // empty as long as the script has not ended it
+	h2    *translator // of scripts for HTTP/1, if it speaks HTTP/2
 
 	mu    sync.Mutex
 	more  *sync.Cond
@@ -89,8 +90,7 @@ func (c *client) wait(what string, ok func(answers []answer, rest []byte) bool) 
 	for {
 		got, eof := c.got, c.eof
 		c.mu.Unlock() // what comes is taken meanwhile: servers do not wait for long
-		answers, rest := parseAnswers(got, eof, c.head)
-		done := ok(answers, rest)
+		done := c.satisfied(got, eof, ok)
 		c.mu.Lock()
 		if done || eof || c.stuck != "" {
 			return
@@ -99,6 +99,15 @@ func (c *client) wait(what string, ok func(answers []answer, rest []byte) bool) 
 			c.more.Wait()
 		}
 	}
+}
+
+// satisfied reports whether nothing more is to be waited for.
+func (c *client) satisfied(got []byte, eof bool, ok func(answers []answer, rest []byte) bool) bool {
+	if c.h2 == nil {
+		return ok(parseAnswers(got, eof, c.head))
+	}
+	t := parseFrames(got)
+	return t.failed() || ok(t.answers, nil)
 }
 
 // finals counts the whole final answers.
@@ -124,11 +133,22 @@ func (c *client) wasReset() bool {
 
 // send writes bytes. That the server has closed already is no failure.
 func (c *client) send(s string) {
+	if c.h2 != nil {
+		s = c.h2.add(s)
+	}
+	c.sendRaw(s)
+}
+
+func (c *client) sendRaw(s string) {
 	_, _ = io.WriteString(c.conn, s)
 }
 
 // probe asks once more, and tells by the answer whether the connection was open.
 func (c *client) probe() {
+	if c.h2 != nil {
+		c.probeFrames()
+		return
+	}
 	c.send(probeRequest)
 	c.awaitEOF()
 	c.mu.Lock()
@@ -139,6 +159,27 @@ func (c *client) probe() {
 	}
 }
 
+// probeFrames is probe over HTTP/2: it asks on a stream of its own.
+func (c *client) probeFrames() {
+	const stream = 1 << 16
+	c.sendRaw(asks(stream+1, "GET", probePath))
+	c.wait("the last answer", func(answers []answer, _ []byte) bool {
+		return finals(answers) > 0 && answers[len(answers)-1].get(probeHeader) != "" || c.talk().goAway != ""
+	})
+	c.fate = "closed"
+	if t := c.talk(); len(t.answers) > 0 && t.answers[len(t.answers)-1].get(probeHeader) != "" {
+		c.fate = "open"
+	}
+}
+
+// talk is what has been received so far.
+func (c *client) talk() *talk {
+	c.mu.Lock()
+	got := c.got
+	c.mu.Unlock()
+	return parseFrames(got)
+}
+
 // outcome is what the client knows at the end.
 func (c *client) outcome() (k connOutcome) {
 	c.mu.Lock()
@@ -147,8 +188,18 @@ func (c *client) outcome() (k connOutcome) {
 	if c.stuck != "" {
 		k.fate = "stuck waiting for " + c.stuck
 	}
-	answers, rest := parseAnswers(c.got, c.eof, c.head)
-	k.rest = strings.Clone(string(rest))
+	var answers []answer
+	if c.h2 == nil {
+		var rest []byte
+		answers, rest = parseAnswers(c.got, c.eof, c.head)
+		k.rest = strings.Clone(string(rest))
+	} else {
+		t := parseFrames(c.got)
+		answers, k.notes, k.http2 = t.answers, t.notes, true
+		if t.goAway != "" {
+			k.fate = "GOAWAY " + t.goAway
+		}
+	}
 	for _, a := range answers {
 		if a.get(probeHeader) == "" {
 			k.answers = append(k.answers, a)

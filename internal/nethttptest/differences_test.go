@@ -123,46 +123,60 @@ Accept, on the transport std only.
 - **Handshakes are bounded.** With ServeTLS and ListenAndServeTLS, handshakes have a deadline even if no timeout is set (10 s), and a bound on how many run and wait.
 - **ConnState after the handshake.** A connection is StateNew when its handshake is complete, not when it is accepted.
 - **close_notify alone is not noticed at once.** A client that ends only its direction of TLS, and not its TCP stream, while the handler of its only request runs counts as having left when the response has been sent. net/http reads on meanwhile, and cancels the request's context.
-- **Malformed requests of HTTP/2.** What RFC 9113, 8.1.1 calls malformed resets the stream; a target or an authority that is not valid in HTTP/1.1 gets 400 as there. Requests beyond a limit get 413, 414 or 431, and the connection lives.
-- **Hijack over HTTP/2.** The ResponseWriter is an http.Hijacker whose Hijack returns an error that is errors.ErrUnsupported; net/http's is no http.Hijacker.
-- **Server push and priorities.** There is no http.Pusher. Responses are sent by the priorities of RFC 9218.
-- **Extended CONNECT.** It is always on (RFC 8441); in net/http a GODEBUG setting turns it on. The field ":protocol" is in Request.Header as there.
+- **Priorities.** Responses are sent by the priorities of RFC 9218.
 - **Floods.** Frames that achieve nothing are counted across their kinds, and end the connection with ENHANCE_YOUR_CALM.
 
 ## In general
 
 `)
 	for _, r := range rules {
+		if strings.HasPrefix(r.title, prefix2) {
+			continue
+		}
 		fmt.Fprintf(&b, "- **%s.** %s\n", r.title, r.why)
 	}
 	b.WriteString("\n## In detail\n\nLines with - are net/http's, lines with + are Redline's.\n")
 	all := trials()
 	for _, r := range reasons {
-		fmt.Fprintf(&b, "\n### %s\n\n%s\n", r.title, r.why)
-		mine := slices.DeleteFunc(slices.Clone(all), func(tr trial) bool { return tr.differs != r })
-		if len(mine) == 0 {
-			t.Errorf("no trial differs for the reason %q", r.title)
-		}
-		refused := slices.DeleteFunc(slices.Clone(mine), func(tr trial) bool { return tr.refuses == "" })
-		if len(refused) > 0 {
-			b.WriteString("\n| trial | answer |\n|---|---|\n")
-		}
-		for _, tr := range refused {
-			fmt.Fprintf(&b, "| %s | %s |\n", tr.name, tr.refuses)
-		}
-		for _, tr := range mine {
-			if tr.refuses != "" {
-				continue
-			}
-			if diffs[tr.name] == "" {
-				t.Errorf("%s: the list has no difference", tr.name)
-			}
-			fmt.Fprintf(&b, "\n%s%s\n\n", trialHeading, tr.name)
-			if tr.send != "" && len(tr.send) < 300 {
-				fmt.Fprintf(&b, "Sent: `%q`\n\n", tr.send)
-			}
-			b.WriteString(diffBegin + diffs[tr.name] + diffEnd)
+		writeReason(t, &b, r, all, diffs)
+	}
+	b.WriteString("\n## HTTP/2\n\nThe same scripts as frames, and scripts of frames. Fields are shown with capitals, and streams in their order.\n\n")
+	for _, r := range rules {
+		if title, ok := strings.CutPrefix(r.title, prefix2); ok {
+			fmt.Fprintf(&b, "- **%s%s.** %s\n", strings.ToUpper(title[:1]), title[1:], r.why)
 		}
 	}
+	for _, r := range reasonsHTTP2 {
+		writeReason(t, &b, &r.reason, all, diffs)
+	}
 	return b.String()
+}
+
+// writeReason writes one reason with its trials.
+func writeReason(t *testing.T, b *strings.Builder, r *reason, all []trial, diffs map[string]string) {
+	fmt.Fprintf(b, "\n### %s\n\n%s\n", r.title, r.why)
+	mine := slices.DeleteFunc(slices.Clone(all), func(tr trial) bool { return tr.differs != r })
+	if len(mine) == 0 {
+		t.Errorf("no trial differs for the reason %q", r.title)
+	}
+	refused := slices.DeleteFunc(slices.Clone(mine), func(tr trial) bool { return tr.refuses == "" })
+	if len(refused) > 0 {
+		b.WriteString("\n| trial | answer |\n|---|---|\n")
+	}
+	for _, tr := range refused {
+		fmt.Fprintf(b, "| %s | %s |\n", tr.name, tr.refuses)
+	}
+	for _, tr := range mine {
+		if tr.refuses != "" {
+			continue
+		}
+		if diffs[tr.name] == "" {
+			t.Errorf("%s: the list has no difference", tr.name)
+		}
+		fmt.Fprintf(b, "\n%s%s\n\n", trialHeading, tr.name)
+		if tr.send != "" && len(tr.send) < 300 {
+			fmt.Fprintf(b, "Sent: `%q`\n\n", tr.send)
+		}
+		b.WriteString(diffBegin + diffs[tr.name] + diffEnd)
+	}
 }

@@ -23,6 +23,8 @@ type connOutcome struct {
 	rest    string
 	fate    string
 	states  []http.ConnState
+	notes   []string // other frames
+	http2   bool
 }
 
 // dump writes an outcome as the lines that are compared.
@@ -41,6 +43,9 @@ func (o *outcome) dump() (lines []string) {
 		}
 		if k.rest != "" {
 			lines = append(lines, prefix+"rest: "+brief([]byte(k.rest)))
+		}
+		for _, n := range k.notes {
+			lines = append(lines, prefix+n)
 		}
 		lines = append(lines, prefix+"fate: "+k.fate)
 		states := make([]string, len(k.states))

@@ -15,7 +15,7 @@ func newRedline(transport redline.Transport, fields *http.Server) *redline.Serve
 		Addr: fields.Addr, Handler: fields.Handler, ErrorLog: fields.ErrorLog, MaxHeaderBytes: fields.MaxHeaderBytes,
 		ReadTimeout: fields.ReadTimeout, ReadHeaderTimeout: fields.ReadHeaderTimeout, WriteTimeout: fields.WriteTimeout, IdleTimeout: fields.IdleTimeout,
 		ConnState: fields.ConnState, BaseContext: fields.BaseContext, ConnContext: fields.ConnContext,
-		DisableGeneralOptionsHandler: fields.DisableGeneralOptionsHandler,
+		DisableGeneralOptionsHandler: fields.DisableGeneralOptionsHandler, Protocols: fields.Protocols,
 	}
 }
 

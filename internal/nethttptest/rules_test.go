@@ -18,7 +18,7 @@ type rule struct {
 }
 
 // rules are applied to every comparison, in this order.
-var rules = []*rule{&informational, &refusals, &lengths}
+var rules = []*rule{&informational, &refusals, &lengths, &lengths2, &noBodies2, &states2, &logs2, &errors2}
 
 // informational answers are not sent where they cannot help.
 var informational = rule{
@@ -100,6 +100,29 @@ var lengths = rule{
 		a.fields = append(slices.Clip(a.fields), fmt.Sprintf("Content-Length: %d", length))
 		return true
 	}),
+}
+
+// lengths2 is lengths over HTTP/2.
+var lengths2 = rule{
+	reason{
+		"HTTP/2: Content-Length up to 16 KiB",
+		"As over HTTP/1. net/http's buffer is 4 KiB here, and longer bodies have no length.",
+	},
+	func(ref, red *outcome) (applied bool) {
+		for i := range min(len(ref.conns), len(red.conns)) {
+			a, b := ref.conns[i].answers, red.conns[i].answers
+			for j := range min(len(a), len(b)) {
+				length, err := strconv.Atoi(b[j].get("Content-Length"))
+				if !ref.conns[i].http2 || err != nil || length <= 4<<10 || length > 16<<10 || a[j].get("Content-Length") != "" ||
+					!a[j].whole || a[j].reset != "" || len(a[j].trailer) > 0 || len(a[j].body) != length && len(a[j].body)+len(b[j].body) > 0 {
+					continue
+				}
+				a[j].fields = append(slices.Clip(a[j].fields), fmt.Sprintf("Content-Length: %d", length))
+				applied = true
+			}
+		}
+		return applied
+	},
 }
 
 // eachAnswer is a rule about answers that both have.

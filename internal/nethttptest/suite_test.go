@@ -13,7 +13,7 @@ import (
 
 // trials are all there are.
 func trials() []trial {
-	return slices.Concat(requestTrials, framingTrials, bodyTrials, responseTrials, streamTrials, hijackTrials, connTrials, muxTrials, fileTrials, formTrials, contextTrials, serverTrials, stateTrials)
+	return slices.Concat(requestTrials, framingTrials, bodyTrials, responseTrials, streamTrials, hijackTrials, connTrials, muxTrials, fileTrials, formTrials, contextTrials, serverTrials, stateTrials, translatedTrials(), frameTrials())
 }
 
 // TestHandlers plays every trial to net/http and to Redline.
@@ -101,6 +101,9 @@ func (tr *trial) once(t *testing.T) (needed []*rule, who map[string][]string, ti
 	}
 	ref := <-outcomes[0]
 	timed, slow = ref.timed, ref.slow
+	if tr.http2 && ref.failed != "" {
+		t.Fatalf("%s: %s", tr.name, ref.failed)
+	}
 	if testing.Verbose() {
 		t.Logf("%s, net/http:\n%s", tr.name, indent(strings.Join(ref.dump(), "\n")))
 	}

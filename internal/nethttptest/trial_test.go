@@ -47,6 +47,8 @@ type trial struct {
 	short   time.Duration // timeouts that are to pass; 0 means soon
 	foreign bool          // a listener is none of package net's: only one transport takes it
 	noPath  bool          // the target is none: a router would not know where it belongs
+	http2   bool          // it is played over HTTP/2
+	hello   string        // the client's preface, if it is not the usual one
 	bare    bool          // do not wrap it: then nothing may be observed in it, and the probe is answered by it
 
 	// The script: send and wait for one answer, or steps.
@@ -69,6 +71,7 @@ type run struct {
 	clients []*client
 	c       *client // whose steps these are
 	failed  string  // why the script could not be played
+	hello   string  // with which clients begin to speak HTTP/2
 }
 
 // A step is a part of a script.
@@ -83,7 +86,10 @@ func conn(n int) step {
 				r.failed = fmt.Sprintf("connection %d is refused", n)
 				return
 			}
-			r.clients = append(r.clients, c)
+			if r.clients = append(r.clients, c); r.hello != "" {
+				c.h2 = new(translator)
+				c.sendRaw(r.hello)
+			}
 		}
 		r.c = r.clients[n-1]
 	}
@@ -91,6 +97,11 @@ func conn(n int) step {
 
 // say sends bytes.
 func say(s string) step { return func(r *run) { r.c.send(s) } }
+
+// raw sends bytes of HTTP/2.
+func raw(frames ...string) step {
+	return func(r *run) { r.c.sendRaw(strings.Join(frames, "")) }
+}
 
 // toHEAD says which of the final answers of this connection have no body.
 func toHEAD(finals ...int) step { return func(r *run) { r.c.heads = finals } }
@@ -122,6 +133,19 @@ func hearText(text string) step {
 			}
 			return strings.Contains(string(rest), text)
 		})
+	}
+}
+
+// hearHead waits for the head of n answers; hearBytes for so much of one body.
+func hearHead(n int) step {
+	return func(r *run) {
+		r.c.wait("a head", func(answers []answer, _ []byte) bool { return len(answers) >= n })
+	}
+}
+
+func hearBytes(n int) step {
+	return func(r *run) {
+		r.c.wait("content", func(answers []answer, _ []byte) bool { return len(answers) > 0 && len(answers[0].body) >= n })
 	}
 }
 
@@ -176,6 +200,9 @@ func (t *trial) start(e engine, dir string) *outcome {
 	if t.fields != nil {
 		t.fields(o, fields)
 	}
+	if t.http2 {
+		fields.Protocols = protocolsInClear()
+	}
 	told := fields.ConnState
 	fields.ConnState = func(c net.Conn, s http.ConnState) {
 		o.state(c, s)
@@ -184,6 +211,9 @@ func (t *trial) start(e engine, dir string) *outcome {
 		}
 	}
 	r := &run{observer: o, engine: e, server: e.make(fields), addr: l.Addr()}
+	if t.http2 {
+		r.hello = cmp.Or(t.hello, wide)
+	}
 	if t.before != nil {
 		t.before(r.server)
 	}
@@ -272,6 +302,9 @@ func (r *run) outcome() *outcome {
 	out := &outcome{calls: r.calls, failed: r.failed}
 	for i, c := range r.clients {
 		names[c.addr] = "CLIENT"
+		if c.h2 != nil && c.h2.failed {
+			out.failed = "the script cannot be translated"
+		}
 		if i > 0 {
 			names[c.addr] = fmt.Sprintf("CLIENT%d", i+1)
 		}

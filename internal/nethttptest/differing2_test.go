@@ -1,0 +1,31 @@
+package nethttptest
+
+// differingOver2 are the trials over HTTP/2 that differ; reasonsHTTP2 says why.
+var differingOver2 = []string{
+	"body: closed behind its end", "connect: extended", "connect: to an authority", "connect: with content", "connect: without port",
+	"content: announced and none", "content: lengths that differ",
+	"content: shorter than announced",
+	"content: trailers with content-length",
+	"content: trailers, not announced", "content: trailers, too little content", "expect: something else",
+	"fields out: Connection: Close among others", "fields out: Connection: upgrade", "fields out: Transfer-Encoding: chunked",
+	"fields out: Transfer-Encoding: gzip", "fields out: Transfer-Encoding: identity", "fields out: coding and length",
+	"fields out: control characters in values", "fields out: invalid values", "fields: that are asked of the connection", "flush: HEAD",
+	"flush: with length, too long a body", "frame: 16 KiB and one byte", "framing: length and bad coding", "goaway: from the client",
+	"goaway: with an error", "head: 100 KiB", "head: 200 fields", "head: :authority with space", "head: :authority with user",
+	"head: :path in absolute form", "head: :path with bad escape", "head: :path with fragment", "head: :path with space", "head: GET *",
+	"head: Host and no :authority", "head: Host equal to :authority", "head: Host other than :authority", "head: Host twice", "head: PRI *",
+	"head: connection", "head: empty :authority", "head: keep-alive", "head: method is no token", "head: neither Host nor :authority",
+	"head: path of 80 KiB", "head: proxy-connection", "head: scheme of its own", "head: te twice", "head: te: gzip", "head: transfer-encoding",
+	"head: unknown expectation", "head: upgrade", "head: value with spaces around it", "headers: after END_STREAM", "headers: on a lower stream",
+	"headers: on a stream that has ended", "headers: too much padding", "host: beyond ASCII", "host: empty", "host: missing", "host: with slash",
+	"host: with space", "host: with user", "info: line ends in values", "length out: HEAD announced, too long a body", "length out: HEAD beyond 16 KiB",
+	"length out: HEAD beyond 2 KiB", "length out: announced as empty", "length out: announced, negative", "length out: announced, no body",
+	"length out: announced, not a number", "length out: announced, too long a body", "length out: announced, too long in the second write",
+	"length out: announced, too short a body", "priority: HEADERS that depend on themselves", "priority: depends on itself",
+	"read from: a file longer than announced", "request: method is no token", "status: 204 with length", "status: 205 with body",
+	"status: 304 with length and type", "target: bad escape", "target: truncated escape", "trailers out: HEAD", "trailers out: announced",
+	"trailers out: announced, known before", "trailers out: announced, no body", "trailers out: announced, not set",
+	"trailers out: by prefix, before the body", "trailers out: by prefix, without flush", "trailers out: fields that belong in the head",
+	"trailers: forbidden ones sent", "trailers: not announced", "type: beside a coding of its own", "writer: ErrContentLength",
+	"writer: what it implements",
+}
