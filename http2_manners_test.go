@@ -55,8 +55,13 @@ func TestHTTP2Record(t *testing.T) {
 	})
 }
 
+//archtest:long the handlers, and what becomes of each
+//
 // TestHTTP2Ends ends streams in several ways, while another one of the connection goes on.
 func TestHTTP2Ends(t *testing.T) {
+	ends := map[string]string{
+		"/abort": "INTERNAL_ERROR", "/exit": "INTERNAL_ERROR", "/lies": "INTERNAL_ERROR", "/switch": "500", "/limit": "413", "/hello": "200",
+	}
 	onEach(t, func(t *testing.T, name redline.Transport) {
 		gone, release := make(chan error, 1), make(chan struct{})
 		mux := kinds()
@@ -73,7 +78,7 @@ func TestHTTP2Ends(t *testing.T) {
 		mux.HandleFunc("/switch", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(101) })
 		mux.HandleFunc("/limit", func(w http.ResponseWriter, r *http.Request) {
 			if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 5)); err != nil {
-				http.Error(w, "too long", 413)
+				http.Error(w, "too long", http.StatusRequestEntityTooLarge)
 			}
 		})
 		mux.HandleFunc("/gone", func(w http.ResponseWriter, r *http.Request) {
@@ -93,9 +98,7 @@ func TestHTTP2Ends(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer stays.Body.Close()
-		for path, want := range map[string]string{
-			"/abort": "INTERNAL_ERROR", "/exit": "INTERNAL_ERROR", "/lies": "INTERNAL_ERROR", "/switch": "500", "/limit": "413", "/hello": "200",
-		} {
+		for path, want := range ends {
 			got := ""
 			resp, err := client.Post(server.url()+path, "text/plain", strings.NewReader("0123456789"))
 			if err == nil {

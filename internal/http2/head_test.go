@@ -33,7 +33,7 @@ func literal(fields ...string) (b []byte) {
 // TestMalformed resets the streams of requests that violate RFC 9113, 8: what HTTP/1.1 would
 // read differently, a proxy could be made to pass on. The connection lives.
 func TestMalformed(t *testing.T) {
-	ok := request("GET", "/")
+	ok, id := request("GET", "/"), uint32(1)
 	without := func(name string) (f []string) {
 		for i := 0; i < len(ok); i += 2 {
 			if ok[i] != name {
@@ -44,7 +44,6 @@ func TestMalformed(t *testing.T) {
 	}
 	with := func(more ...string) []string { return append(ok[:len(ok):len(ok)], more...) }
 	p := newPeer(t, 1, routes{})
-	id := uint32(1)
 	for name, fields := range map[string][]string{
 		"upper case":               with("X-A", "b"),
 		"name with a space":        with("a b", "c"),

@@ -144,7 +144,7 @@ func TestWaitersEnd(t *testing.T) {
 		"RST_STREAM":    func(p *peer) { p.word(frameReset, 1, 8).word(frameReset, 3, 8).word(frameReset, 5, 8) },
 		"CloseConn":     func(p *peer) { p.s.CloseConn() },
 	} {
-		for seed := range uint64(20) {
+		for seed := range uint64(8) {
 			var all sync.WaitGroup
 			gone := make(chan struct{}, 3)
 			begin := func(x *exchange.Exchange) {
@@ -199,7 +199,7 @@ func TestWaitersEnd(t *testing.T) {
 // TestStalledConsumer sends small pieces after a response that has filled the output: they
 // are sent without another event.
 func TestStalledConsumer(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(15) {
 		next := make(chan string)
 		p := newPeer(t, seed, routes{
 			"/events": func(x *exchange.Exchange) {
@@ -229,7 +229,7 @@ func TestStalledConsumer(t *testing.T) {
 
 // TestExit ends only its stream if a handler ends its goroutine.
 func TestExit(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(8) {
 		p := newPeer(t, seed, routes{
 			"/exit": func(*exchange.Exchange) { runtime.Goexit() },
 			"/slow": handlers["/slow"],

@@ -136,7 +136,7 @@ func FuzzFrames(f *testing.F) {
 // TestFrames is the fuzz target with programs from chance, always the same.
 func TestFrames(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for seed := range uint64(300) {
+	for seed := range uint64(60) {
 		program := make([]byte, rnd.IntN(200))
 		for i := range program {
 			program[i] = byte(rnd.Uint32())
