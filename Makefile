@@ -39,10 +39,10 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench dist test unit race chaos soak web check generate generated fuzz tools redline clean
+.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 web check generate generated fuzz tools redline clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 bench: redline ## compare the servers side by side, quickly; report in results/latest
 	@$(BIN)/redline bench $(BENCHFLAGS)
@@ -66,6 +66,7 @@ unit:
 	@[ "$$(uname)" != Linux ] || tools/need redis-server redis-server
 	@[ "$$(uname)" != Linux ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || tools/need pg_ctlcluster postgresql
 	@go test -timeout $(PATIENCE) $(PACKAGES)
+	@GOWORK=off go -C conformance test -timeout $(PATIENCE) .
 
 race:
 	@$(call say,tests with the race detector)
@@ -78,6 +79,12 @@ chaos:
 
 soak: ## have hostile clients at the engine for SOAK (10m)
 	@go test -v -count=1 -timeout 0 -run '^TestSoak$$' . -soak $(SOAK)
+
+h2spec: ## hold every transport against h2spec, in clear and over TLS
+	@GOWORK=off go -C conformance test -count=1 -timeout $(PATIENCE) -run '^TestH2spec$$' . -full
+
+conformance-h2: ## hold every transport against all suites for HTTP/2
+	@GOWORK=off go -C conformance test -count=1 -timeout $(PATIENCE) . -full
 
 web: $(WEB)/node_modules/.package-lock.json
 	@$(call say,tests of the report in a browser)
@@ -96,6 +103,7 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@go test -count=1 ./internal/archtest
 	@$(call say,vet)
 	@go vet $(PACKAGES)
+	@GOWORK=off go -C conformance vet ./...
 	@$(call say,staticcheck)
 	@$(BIN)/staticcheck $(PACKAGES)
 	@$(call say,gofumpt)
@@ -110,7 +118,7 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@$(call say,install from outside)
 	@tools/install
 	@$(call say,requirements)
-	@$(call each,$(MODULES) tools,GOWORK=off go mod tidy -diff)
+	@$(call each,$(MODULES) conformance tools,GOWORK=off go mod tidy -diff)
 	@! grep -n '"resolved"' $(WEB)/package-lock.json || { echo 'package-lock.json names a registry: remove the resolved fields' >&2; exit 1; }
 
 generate: $(WEB)/node_modules/.package-lock.json ## write the generated files anew

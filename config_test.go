@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redline-go/redline/internal/exchange"
@@ -56,11 +57,11 @@ func TestServeError(t *testing.T) {
 // for the client (PROXY protocol).
 type shy struct {
 	exchange.Conn
-	slot  any
+	slot  atomic.Value
 	asked int
 }
 
-func (s *shy) Slot() *any { return &s.slot }
+func (s *shy) Slot() *atomic.Value { return &s.slot }
 func (s *shy) RemoteAddr() net.Addr {
 	s.asked++
 	return &net.TCPAddr{}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/exchange"
@@ -79,9 +80,9 @@ type session interface {
 // An either is the session of a connection whose first bytes choose the protocol: HTTP/2
 // begins with a preface that is no request of HTTP/1 (RFC 9113, 3.3).
 type either struct {
-	session // nil until it is chosen
-	conn    transport.Conn
-	cfg     *exchange.Config
+	conn   transport.Conn
+	cfg    *exchange.Config
+	chosen atomic.Pointer[session] // nil until then; Lost and Left read it while Feed chooses
 }
 
 func newEither(c transport.Conn, cfg *exchange.Config) *either {
@@ -89,25 +90,36 @@ func newEither(c transport.Conn, cfg *exchange.Config) *either {
 	return &either{conn: c, cfg: cfg}
 }
 
+// session returns the chosen session, or nil.
+func (e *either) session() session {
+	if s := e.chosen.Load(); s != nil {
+		return *s
+	}
+	return nil
+}
+
 // Feed implements transport.Session.
 func (e *either) Feed(in []byte, out *buf.Queue) (int, error) {
-	if e.session == nil {
+	s := e.session()
+	if s == nil {
 		n := min(len(in), len(http2.Preface))
 		switch {
 		case string(in[:n]) != http2.Preface[:n]:
-			e.session = http1.NewSession(e.conn, e.cfg)
+			s = http1.NewSession(e.conn, e.cfg)
 		case n < len(http2.Preface):
 			return 0, nil
 		default:
-			e.session = http2.NewSession(e.conn, e.cfg)
+			s = http2.NewSession(e.conn, e.cfg)
 		}
+		chosen := s // of its own, so that s stays on the stack
+		e.chosen.Store(&chosen)
 	}
-	return e.session.Feed(in, out)
+	return s.Feed(in, out)
 }
 
 // Left implements transport.Leaver.
 func (e *either) Left(out *buf.Queue) (n int, ok bool) {
-	if l, leaves := e.session.(transport.Leaver); leaves {
+	if l, leaves := e.session().(transport.Leaver); leaves {
 		return l.Left(out)
 	}
 	return 0, false
@@ -115,8 +127,8 @@ func (e *either) Left(out *buf.Queue) (n int, ok bool) {
 
 // Quit implements session.
 func (e *either) Quit(fresh bool, out *buf.Queue) error {
-	if e.session != nil {
-		return e.session.Quit(fresh, out)
+	if s := e.session(); s != nil {
+		return s.Quit(fresh, out)
 	}
 	if fresh {
 		return transport.ErrClosed
@@ -126,37 +138,37 @@ func (e *either) Quit(fresh bool, out *buf.Queue) error {
 
 // EOF implements transport.Session.
 func (e *either) EOF(unread []byte, out *buf.Queue) error {
-	if e.session != nil {
-		return e.session.EOF(unread, out)
+	if s := e.session(); s != nil {
+		return s.EOF(unread, out)
 	}
 	return transport.ErrClosed
 }
 
 // Expired implements transport.Session.
 func (e *either) Expired(out *buf.Queue) error {
-	if e.session != nil {
-		return e.session.Expired(out)
+	if s := e.session(); s != nil {
+		return s.Expired(out)
 	}
 	return transport.ErrClosed
 }
 
 // Drained implements transport.Session.
 func (e *either) Drained() {
-	if e.session != nil {
-		e.session.Drained()
+	if s := e.session(); s != nil {
+		s.Drained()
 	}
 }
 
 // Lost implements transport.Session.
 func (e *either) Lost(err error) {
-	if e.session != nil {
-		e.session.Lost(err)
+	if s := e.session(); s != nil {
+		s.Lost(err)
 	}
 }
 
 // Closed implements transport.Session.
 func (e *either) Closed(err error) {
-	if e.session != nil {
-		e.session.Closed(err)
+	if s := e.session(); s != nil {
+		s.Closed(err)
 	}
 }

@@ -28,8 +28,9 @@ type expected struct {
 
 // h2specExpected has the cases of h2spec that fail, by the identifier that the test prints.
 var h2specExpected = map[string][]expected{
-	"http2/4.2/3":     {{"nethttp", "", "it accepts frames of 1 MiB, and the case sends 16,385 bytes"}},
-	"http2/6.5.3/1":   {{"nethttp", "", "it sends the answer in another order than the case expects"}},
+	"http2/3.5/2":     {{"nethttp", "clear", "it closes while input is unread, which resets the connection; the case wants an orderly end"}},
+	"http2/4.2/3":     {{"nethttp", "", "it accepts frames of 1 MiB, and the case sends fewer bytes"}},
+	"http2/6.5.3/1":   {{"nethttp", "", "it closes the connection if a frame has the same setting twice"}},
 	"http2/8.1.2.2/1": {{"nethttp", "", "it ignores connection-specific fields"}},
 	"http2/8.1.2.2/2": {{"nethttp", "", "it ignores TE with other values than trailers"}},
 }
@@ -57,8 +58,8 @@ func TestH2spec(t *testing.T) {
 			quietly(t, func() { group.Test(cfg) })
 			cases += judge(t, v, group)
 		}
-		if cases < 140 {
-			t.Errorf("h2spec ran %d cases, want all of about 147", cases)
+		if t.Logf("%d cases", cases); cases < 140 {
+			t.Errorf("h2spec ran %d cases; the suite has more", cases)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"log"
 	"log/slog"
@@ -148,7 +149,8 @@ func startNetHTTP(t *testing.T, s *http.Server) net.Addr {
 func shut(t *testing.T, s interface {
 	Shutdown(context.Context) error
 	Close() error
-}) {
+},
+) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	err := s.Shutdown(ctx)
@@ -180,8 +182,19 @@ func certificate(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// TestMain runs one case of gRPC instead of the tests if the environment asks for that.
+// connectCase is the name of the case that makes this program a server for Connect's suite.
+const connectCase = "connect server"
+
+// TestMain runs one case of gRPC, or a server for Connect's suite, instead of the tests if the
+// environment asks for that.
 func TestMain(m *testing.M) {
+	if os.Getenv(caseVariable) == connectCase {
+		if err := runConnectServer(os.Getenv(addrVariable), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if name := os.Getenv(caseVariable); name != "" {
 		runCase(name, os.Getenv(addrVariable), os.Getenv(secureVariable) != "")
 		return

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -114,13 +115,14 @@ type Session interface {
 }
 
 // A Conn is a session's connection as seen by hooks. Any goroutine may call its methods at
-// any time, except Slot and TLS.
+// any time, except TLS.
 type Conn interface {
 	// TLS returns the state of the connection's encryption, the same one each time, and nil
 	// without encryption. Only the goroutine that runs the handler may call it.
 	TLS() *TLSState
-	// Slot is a variable of the connection for the handler: nil when the connection is new.
-	Slot() *any
+	// Slot is a variable of the connection for handlers: empty when the connection is new.
+	// The handlers of several exchanges and hooks may use it at the same time.
+	Slot() *atomic.Value
 	// CloseConn closes the connection: at once if an exchange is in progress, whose client
 	// then counts as having left, and otherwise after the last answer.
 	CloseConn()

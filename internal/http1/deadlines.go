@@ -3,6 +3,7 @@ package http1
 import (
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -128,7 +129,7 @@ func (s *Session) SetWriteDeadline(t time.Time) {
 func (s *Session) Share(l sync.Locker) { s.w.shared = l }
 
 // Slot implements exchange.Session.
-func (s *Session) Slot() *any { return &s.needs().slot }
+func (s *Session) Slot() *atomic.Value { return &s.needs().slot }
 
 // Release implements exchange.Session.
 func (s *Session) Release() {

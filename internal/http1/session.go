@@ -51,9 +51,9 @@ type Session struct {
 // rare is state that a session keeps between requests for only a few servers: an idle
 // connection is as small as possible.
 type rare struct {
-	slot  any   // for the handler
-	began int64 // when the head began, on the clock's scale; only with a ReadTimeout
-	mark  int   // untaken bytes when the deadline for output began
+	slot  atomic.Value // for handlers
+	began int64        // when the head began, on the clock's scale; only with a ReadTimeout
+	mark  int          // untaken bytes when the deadline for output began
 }
 
 func (s *Session) needs() *rare {

@@ -4,6 +4,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
@@ -131,8 +132,11 @@ func (st *stream) sendHead(length int64, end bool) {
 	r := &x.Response
 	r.HeadSent = true
 	status := r.Status
-	if status == 0 {
+	switch {
+	case status == 0:
 		status = 200
+	case status < 200:
+		status = 500 // 101 does not exist here (RFC 9113, 8.6), and others end no response
 	}
 	r.Bodiless = x.Method == exchange.MethodHead || bodiless(status)
 	r.TakesTrailers = !r.Bodiless
@@ -289,7 +293,7 @@ func (st *stream) SendInfo(x *exchange.Exchange, status int) error {
 func (st *stream) Hijack(*exchange.Exchange) (net.Conn, error) { return nil, exchange.ErrNoHijack }
 
 // Slot implements exchange.Session.
-func (st *stream) Slot() *any { return st.s.Slot() }
+func (st *stream) Slot() *atomic.Value { return st.s.Slot() }
 
 // CloseConn implements exchange.Session.
 func (st *stream) CloseConn() { st.s.CloseConn() }

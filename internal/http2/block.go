@@ -10,9 +10,9 @@ import (
 // A block is a header block whose HEADERS frame did not end it.
 type block struct {
 	open   bool
+	timed  bool // the deadline for it is running
 	ended  bool // HEADERS had END_STREAM
 	stream uint32
-	weight priority
 	data   []byte
 }
 
@@ -89,7 +89,8 @@ func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
 		return connError{CompressionError, err.Error()}
 	case s.going:
 		st.release()
-		return nil // beyond the last stream that we have announced (RFC 9113, 6.8)
+		s.forgo(id)
+		return s.spend(costReset) // beyond the last stream that we have announced (RFC 9113, 6.8)
 	}
 	st.remoteEnd = end
 	s.begin(st)

@@ -99,6 +99,7 @@ func (st *stream) ReadBody(_ *exchange.Exchange, p []byte) (int, error) {
 		case st.tooLong:
 			return 0, exchange.ErrBodyTooLong
 		case st.remoteEnd:
+			st.takeTrailer()
 			return 0, io.EOF
 		case st.lost || s.closed:
 			return 0, io.ErrUnexpectedEOF
@@ -142,7 +143,7 @@ func (s *Session) trailers(st *stream, data []byte, end bool) error {
 	case st.announced != exchange.UnknownLength && st.received < st.announced:
 		return s.resetStream(st, ProtocolError)
 	}
-	r := &st.x.Request
+	t := new(trailer)
 	for _, f := range fields {
 		name, value := span(f.Name).In(text), span(f.Value).In(text)
 		if !validName(name) || !validValue(value) {
@@ -153,11 +154,26 @@ func (s *Session) trailers(st *stream, data []byte, end bool) error {
 		case exchange.TrailerRefused:
 			return s.resetStream(st, ProtocolError)
 		case exchange.TrailerKept:
-			r.Trailers = append(r.Trailers, exchange.Field{Name: span(f.Name), Value: span(f.Value), ID: id})
+			t.fields = append(t.fields, exchange.Field{Name: span(f.Name), Value: span(f.Value), ID: id})
 		}
 	}
-	r.TrailerBytes = append(r.TrailerBytes[:0], text...)
+	t.text, st.ended = text, t
 	st.remoteEnd = true
 	st.notify()
 	return nil
+}
+
+// A trailer is the trailer section of a request until its handler has read the content: from
+// then on it is part of the request, which only the handler uses.
+type trailer struct {
+	text   []byte
+	fields []exchange.Field
+}
+
+func (st *stream) takeTrailer() {
+	if t := st.ended; t != nil {
+		st.ended = nil
+		r := &st.x.Request
+		r.Trailers, r.TrailerBytes = append(r.Trailers[:0], t.fields...), append(r.TrailerBytes[:0], t.text...)
+	}
 }

@@ -139,7 +139,7 @@ func (p *pseudoFields) pseudo(f *hpack.Field, name, value []byte) verdict {
 		}
 		r.RawMethod, r.Method = span(f.Value), exchange.LookupMethod(value)
 	case pseudoScheme:
-		if len(value) == 0 {
+		if !validScheme(value) {
 			return malformed
 		}
 	case pseudoAuthority:
@@ -180,12 +180,10 @@ func (p *pseudoFields) finish() (verdict, error) {
 		return malformed, nil // RFC 9113, 8.3.1
 	}
 	plain := connect && p.seen&pseudoProtocol == 0
-	if authority := r.Authority.In(st.text); len(authority) > 0 || plain {
-		if !exchange.ValidAuthority(authority, plain) {
-			return 400, nil
-		}
+	if !exchange.ValidAuthority(r.Authority.In(st.text), plain) {
+		return 400, nil // RFC 9113, 8.3.1; it must not be empty, either
 	}
-	if !p.hasHost && r.Authority.Len > 0 {
+	if !p.hasHost {
 		st.addHost()
 	}
 	if plain {
@@ -306,6 +304,17 @@ func parseLength(b []byte) (n int64, ok bool) {
 		n = n*10 + int64(c-'0')
 	}
 	return n, true
+}
+
+// validScheme reports whether b is the name of a scheme (RFC 3986, 3.1).
+func validScheme(b []byte) bool {
+	for i, c := range b {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (i == 0 || (c < '0' || c > '9') && c != '+' && c != '-' && c != '.') {
+			return false
+		}
+	}
+	return len(b) > 0
 }
 
 // validName reports whether a name is a token in lower case (RFC 9113, 8.2.1).

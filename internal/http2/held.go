@@ -36,6 +36,7 @@ func (st *stream) open() {
 		}
 	}
 	st.opened()
+	st.s.helds++
 	go st.held.run(st.held)
 }
 
@@ -61,7 +62,6 @@ func (h *held) Send(p []byte) error {
 	if len(p) > 0 {
 		st.queue.Write(p)
 		st.opened()
-		s.wake()
 	}
 	return nil
 }
@@ -103,6 +103,15 @@ func (h *held) tell() {
 	}
 }
 
+// tellHelds is tell for all streams.
+func (s *Session) tellHelds() {
+	for _, st := range s.streams {
+		if st.held != nil {
+			st.held.tell()
+		}
+	}
+}
+
 // lost reports that nothing can be sent any more.
 func (h *held) lost() {
 	h.gone = true
@@ -134,6 +143,6 @@ func (h *held) end(abort bool) {
 		st.endBody()
 	}
 	st.held = nil
+	s.helds--
 	st.over()
-	s.wake()
 }

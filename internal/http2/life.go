@@ -12,43 +12,79 @@ import (
 // stall watches whether the client accepts output.
 type stall struct {
 	running bool
-	mark    int   // what it had not accepted when the time began
+	taken   int   // what the client had accepted when the time began
+	left    int   // what it had not
 	swept   int64 // when streams were last checked, on the clock's scale
+}
+
+// taken is how many bytes of the connection's output the client has accepted.
+func (s *Session) taken() int {
+	return s.written - s.late.Len() - s.out.Len() - s.conn.Untaken()
 }
 
 // retime sets the deadline for what the connection waits for.
 func (s *Session) retime() {
-	pending := s.conn.Pending() + s.out.Len()
-	switch {
-	case !s.settled || s.block.open:
-		// The deadline for a head is running.
+	switch pending := s.conn.Pending(); {
+	case !s.settled:
+		// The deadline for the first head is running.
+	case s.block.open:
+		if !s.block.timed {
+			s.block.timed, s.stall.running = true, false
+			s.conn.SetTimeout(max(s.cfg.HeadTimeout(), 0))
+		}
+		return
 	case pending > 0 && s.stall.running:
 		// So is that for the client to accept output.
 	case pending > 0:
-		s.stall.running = s.conn.Pending() > 0
-		if s.stall.running {
-			s.stall.mark = s.conn.Untaken() + s.out.Len()
-		}
+		s.stall.running, s.stall.taken, s.stall.left = true, s.taken(), s.conn.Untaken()+s.out.Len()
 		s.conn.SetTimeout(max(s.cfg.StallTimeout, 0))
 	case s.open > 0:
 		s.stall.running = false
-		s.conn.SetTimeout(max(s.cfg.StallTimeout, 0))
-		s.sweep()
+		s.conn.SetTimeout(s.patrol())
+	case s.out.Len() > 0: // maybe all of it is accepted at once, and then nobody tells us
+		s.stall.running = false
+		s.conn.SetTimeout(sooner(max(s.cfg.StallTimeout, 0), s.idleLeft()))
 	default:
 		s.stall.running = false
-		s.conn.SetTimeout(max(s.cfg.IdleTimeout, 0))
+		s.conn.SetTimeout(s.idleLeft())
 	}
+	s.sweep()
 }
 
-// sweep resets streams whose clients have not opened their windows for long: their output
-// takes memory. A handler that waits finds out by itself.
+// idleLeft is how long the connection may still be without an exchange, 0 if for ever. Frames
+// like PING do not extend it.
+func (s *Session) idleLeft() time.Duration {
+	if s.cfg.IdleTimeout <= 0 {
+		return 0
+	}
+	return max(s.cfg.IdleTimeout-time.Duration(clock.Nano()-s.idleSince), 1)
+}
+
+// sooner is the shorter one of two times; 0 is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// patrol is how often streams have to be checked, 0 if never.
+func (s *Session) patrol() time.Duration {
+	return sooner(max(s.cfg.StallTimeout, 0), max(s.cfg.WriteTimeout, 0))
+}
+
+// sweep resets streams that are over but for their output, if their clients have not opened
+// their windows for long: their output takes memory. A handler that waits finds out by itself.
 func (s *Session) sweep() {
-	now := clock.Nano()
-	every := s.cfg.StallTimeout
-	if every <= 0 || time.Duration(now-s.stall.swept) < every/2 {
+	every := s.patrol()
+	if every == 0 || s.open == 0 {
 		return
 	}
+	now := clock.Nano()
 	passed := time.Duration(now - s.stall.swept)
+	if passed < every/2 {
+		return
+	}
 	if s.stall.swept == 0 {
 		passed = 0
 	}
@@ -57,7 +93,10 @@ func (s *Session) sweep() {
 		if !st.handled || st.reset || st.queue.Len() == 0 {
 			continue
 		}
-		if st.writeLimit.idle += passed; st.writeLimit.idle > every {
+		st.excuse()
+		l := &st.writeLimit
+		l.idle += passed
+		if stall := s.cfg.StallTimeout; stall > 0 && l.idle > stall || l.by != 0 && now > l.by {
 			_ = s.resetStream(st, Cancel)
 			s.finish(st)
 		}
@@ -83,18 +122,16 @@ func (s *Session) Expired(out *buf.Queue) error {
 		s.loseAll()
 		s.conn.Close(transport.Reset)
 		return nil
-	case s.open == 0 && s.conn.Pending() == 0:
+	case s.open == 0 && s.conn.Pending() == 0 && s.idleLeft() == 1:
 		s.goAway(s.lastID, NoError)
 	}
-	s.sweep()
 	return s.leave(nil)
 }
 
 // overdue decides about a client that has had time to accept its output.
 func (s *Session) overdue() bool {
-	before, left := s.stall.mark, s.conn.Untaken()
-	s.stall.mark, s.stall.running = left, false
-	return left > 0 && before-left < min(paceBytes, before)
+	s.stall.running = false
+	return s.conn.Untaken() > 0 && s.taken()-s.stall.taken < min(paceBytes, s.stall.left)
 }
 
 // Drained implements the transport's contract: everything has been sent.
@@ -105,10 +142,8 @@ func (s *Session) Drained() {
 	if s.waiting > 0 || s.late.Len() > 0 {
 		s.wake()
 	}
-	for _, st := range s.streams {
-		if st.held != nil {
-			st.held.tell()
-		}
+	if s.helds > 0 {
+		s.tellHelds()
 	}
 }
 

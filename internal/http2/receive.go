@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
 )
 
@@ -51,7 +52,8 @@ func (s *Session) hasRoom() bool {
 	if err := s.conn.Flush(s.out, math.MaxInt, nil); err != nil {
 		return true // the next send finds out
 	}
-	return s.conn.Pending() <= s.cfg.HighWater
+	s.unsent = s.conn.Pending()
+	return s.unsent <= s.cfg.HighWater
 }
 
 // greet sends the server's preface (RFC 9113, 3.4), and enlarges the window of the
@@ -132,7 +134,9 @@ func (s *Session) settings(f *frame) error {
 	case len(f.payload)%settingLength != 0:
 		return connError{FrameSizeError, "SETTINGS is not a multiple of six bytes long"}
 	}
-	s.settled = true
+	if !s.settled {
+		s.settled, s.idleSince = true, clock.Nano()
+	}
 	for p := f.payload; len(p) > 0; p = p[settingLength:] {
 		if err := s.set(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
 			return err
@@ -293,10 +297,15 @@ func (s *Session) afterEnd(id uint32, code Code) error {
 	return s.spend(costReset)
 }
 
-// writeReset sends RST_STREAM.
-func (s *Session) writeReset(id uint32, code Code) {
+// forgo notes that frames for a stream may still come, and are ignored.
+func (s *Session) forgo(id uint32) {
 	s.resets[s.nextReset] = id
 	s.nextReset = (s.nextReset + 1) % len(s.resets)
+}
+
+// writeReset sends RST_STREAM.
+func (s *Session) writeReset(id uint32, code Code) {
+	s.forgo(id)
 	s.write(appendWord(s.tail(frameHeader+resetLength), frameReset, id, uint32(code)))
 }
 

@@ -51,6 +51,10 @@ func (st *stream) emit(p []byte, last bool) []byte {
 		most -= n
 		p = p[n:]
 		s.moved(n)
+		if s.paced += n; s.paced >= paceBytes {
+			s.paced = 0
+			s.paces++
+		}
 		st.writeLimit.progress(n, paceBytes)
 	}
 	return p
@@ -124,10 +128,11 @@ func (st *stream) tell() {
 	}
 }
 
-// opened is called when the client has enlarged the window of the stream.
+// opened is called when there is more to send for the stream, or its window is larger.
 func (st *stream) opened() {
 	if st.queue.Len() > 0 && st.send > 0 {
 		st.s.list(st)
+		st.s.wake()
 	}
 }
 
@@ -194,7 +199,7 @@ func (st *stream) drain(most int) error {
 			st.leaveFeed()
 			continue
 		}
-		st.s.wake()
+		st.excuse()
 		if err := st.wait(&st.writeLimit); err != nil {
 			st.failed = err
 			st.drop()

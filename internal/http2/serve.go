@@ -63,9 +63,8 @@ func (s *Session) call(st *stream) {
 		if !back {
 			x.Aborted = true
 			st.shared = nil
-			if !st.inline { // otherwise the transport cuts the connection
-				s.returned(st)
-			}
+			st.leaveFeed() // only this stream ends
+			s.returned(st)
 		}
 	}()
 	s.cfg.Handler.ServeExchange(x)
@@ -124,6 +123,11 @@ func (s *Session) part() {
 	s.inline, st.inline = nil, false
 	s.keep(st)
 	for _, st := range s.deferred {
+		if st.reset {
+			st.handled = true
+			s.finish(st)
+			continue
+		}
 		s.apart(st)
 	}
 	s.deferred = nil

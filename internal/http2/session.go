@@ -34,11 +34,12 @@ type Session struct {
 	greeted bool // the preface has come
 	settled bool // the client's first SETTINGS have come
 	closed  bool // nothing more is read or sent
-	going   bool // GOAWAY with the last stream was sent
+	going   bool // GOAWAY with the last stream, final, was sent
 	warned  bool // GOAWAY that announces it was sent
 	used    bool // a stream was opened
 
 	lastID  uint32             // greatest identifier of a client's stream
+	final   uint32             // the last one that is processed, once going is set
 	streams map[uint32]*stream // open, and not just inline
 	open    int                // exchanges in progress, including those that the client has reset
 	ready   [urgencies]list    // streams with output, by urgency
@@ -60,9 +61,15 @@ type Session struct {
 
 	serving atomic.Bool // an exchange is in progress
 	counted uint64      // streams that Config.Streams does not contain yet
-	slot    any
+	slot    atomic.Value
 	times   times
 	stall   stall
+
+	written   int   // bytes of output so far
+	paces     int   // paceBytes of content that were sent so far
+	paced     int   // bytes beyond them
+	idleSince int64 // when the last exchange ended, on the clock's scale
+	helds     int   // streams that are held
 }
 
 // settings are those of the client.
@@ -112,7 +119,11 @@ func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
 	if err == errLeft {
 		return 0, nil // the session is no longer this goroutine's
 	}
-	return s.in, s.leave(err)
+	err = s.leave(err)
+	if s.helds > 0 && s.unsent > 0 {
+		s.wake() // all of it may be accepted at once, and then nobody tells us
+	}
+	return s.in, err
 }
 
 // errLeft means that the current feed was left while a handler ran: the session belongs to
@@ -190,7 +201,11 @@ func (s *Session) goAway(last uint32, code Code) {
 	if s.going && code == NoError {
 		return
 	}
-	s.going = s.going || last == s.lastID
+	if s.going {
+		last = s.final // it must not increase
+	} else if last == s.lastID {
+		s.going, s.final = true, last
+	}
 	s.write(appendGoAway(s.tail(frameHeader+minGoAwayLength), last, code))
 }
 
@@ -228,6 +243,7 @@ func (s *Session) tail(n int) []byte {
 // write sends what was appended to a tail. s.mu is held, so the order of frames is that of
 // the calls.
 func (s *Session) write(b []byte) {
+	s.written += len(b)
 	if s.out != nil {
 		s.out.Commit(b)
 		return
@@ -256,11 +272,14 @@ func (s *Session) flush(out *buf.Queue) error {
 		return nil
 	}
 	s.enter(out)
+	if s.helds > 0 {
+		s.tellHelds()
+	}
 	return s.leave(nil)
 }
 
 // Slot implements exchange.Conn.
-func (s *Session) Slot() *any { return &s.slot }
+func (s *Session) Slot() *atomic.Value { return &s.slot }
 
 // CloseConn implements exchange.Conn. It takes no lock, because hooks may call it.
 func (s *Session) CloseConn() {
@@ -278,4 +297,8 @@ func (s *Session) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }
 func (s *Session) LocalAddr() net.Addr { return s.conn.LocalAddr() }
 
 // TLS implements exchange.Conn.
-func (s *Session) TLS() *exchange.TLSState { return exchange.TLSOf(s.conn) }
+func (s *Session) TLS() *exchange.TLSState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return exchange.TLSOf(s.conn)
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/clock"
 	"github.com/redline-go/redline/internal/exchange"
 )
 
@@ -36,6 +37,7 @@ type state struct {
 	content   []byte // not yet read
 	read      int    // bytes of content that were read
 	announced int64  // Content-Length, or UnknownLength
+	ended     *trailer
 	received  int64
 	room      int64 // our window
 	owed      int64 // consumed, and not yet returned to the client's window
@@ -48,6 +50,7 @@ type state struct {
 	sentEnd bool
 	failed  error // why nothing more can be sent
 	held    *held
+	paces   int // the session's when its time was last excused
 
 	shared     sync.Locker
 	moved      *sync.Cond // something has changed for a goroutine that waits; nil until one does
@@ -66,6 +69,13 @@ func newStream(s *Session, id uint32) *stream {
 	st.room, st.send = streamWindow, s.peer.window
 	st.announced = exchange.UnknownLength
 	st.priority = defaultPriority
+	st.paces = s.paces
+	if d := s.cfg.ReadTimeout; d > 0 {
+		st.readLimit.by = clock.After(d)
+	}
+	if d := s.cfg.WriteTimeout; d > 0 {
+		st.writeLimit.by = clock.After(d)
+	}
 	return st
 }
 
@@ -125,7 +135,9 @@ func (s *Session) finish(st *stream) {
 	}
 	if s.open--; s.open == 0 {
 		s.serving.Store(false)
+		s.idleSince = clock.Nano()
 		s.state(exchange.StateIdle)
+		s.wake() // the connection may be about to end
 	}
 	st.release()
 }

@@ -53,7 +53,8 @@ type limit struct {
 	by    int64 // on the clock's scale; 0 is never
 	asked bool  // set by the handler: then nothing else bounds them
 	idle  time.Duration
-	came  int // bytes since idle was last zero
+	since int64 // idle was last set to zero, on the clock's scale
+	came  int   // bytes since then
 }
 
 func ask(t time.Time) limit {
@@ -105,10 +106,23 @@ func (st *stream) patience(l *limit) time.Duration {
 	return d
 }
 
-// pace is how many bytes have to move within each StallTimeout of waiting.
+// progress counts bytes that have moved; pace is how many have to move within each
+// StallTimeout of waiting.
 func (l *limit) progress(n, pace int) {
 	if l.came += n; l.came >= pace {
-		l.came, l.idle = 0, 0
+		l.restart()
+	}
+}
+
+// restart makes idle begin again.
+func (l *limit) restart() { l.came, l.idle, l.since = 0, 0, clock.Refresh() }
+
+// excuse forgets the time for which output has waited, if the client has opened the stream's
+// window and was sent the output of other streams meanwhile.
+func (st *stream) excuse() {
+	if st.send > 0 && st.paces != st.s.paces {
+		st.paces = st.s.paces
+		st.writeLimit.restart()
 	}
 }
 
@@ -149,7 +163,7 @@ func (st *stream) wait(l *limit) error {
 		shared.Lock()
 		s.mu.Lock()
 	}
-	l.idle += time.Duration(now - began)
+	l.idle += time.Duration(now - max(began, l.since))
 	st.began = clock.Refresh()
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -20,13 +21,13 @@ import (
 // A still is the session of one exchange that nothing is sent of.
 type still struct {
 	exchange.Session
-	slot   any
+	slot   atomic.Value
 	shared sync.Locker
 }
 
 func (s *still) Connection() exchange.Conn { return s }
 func (s *still) Share(l sync.Locker)       { s.shared = l }
-func (s *still) Slot() *any                { return &s.slot }
+func (s *still) Slot() *atomic.Value       { return &s.slot }
 func (s *still) RemoteAddr() net.Addr      { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 5} }
 func (s *still) LocalAddr() net.Addr       { return s.RemoteAddr() }
 func (s *still) TLS() *exchange.TLSState   { return nil }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
@@ -16,39 +18,49 @@ import (
 type Conn struct {
 	cfg    *Config
 	host   exchange.Conn
-	remote string          // for its requests; empty until the first
-	ctx    context.Context // for its requests
+	remote atomic.Pointer[string] // for its requests; nil until the first
+	begun  sync.Once              // sets ctx
+	ctx    context.Context        // for its requests
 }
 
 // remoteAddr is the address of the client in the form used in requests. The first request
 // asks for it, because it may wait for data from the client: a PROXY header, or a
-// handshake. Only the session's goroutine may call it.
+// handshake.
 func (c *Conn) remoteAddr() string {
-	if c.remote == "" {
-		if addr := c.host.RemoteAddr(); addr != nil {
-			c.remote = addr.String()
-		}
+	if known := c.remote.Load(); known != nil {
+		return *known
 	}
-	return c.remote
+	text := ""
+	if addr := c.host.RemoteAddr(); addr != nil {
+		text = addr.String()
+		c.remote.Store(&text)
+	}
+	return text
 }
 
-// Conn returns the record of a connection.
+// Conn returns the record of a connection. Requests that begin at the same time get the same
+// one, and ConnContext is called once.
 func (cfg *Config) Conn(h exchange.Conn) *Conn {
 	slot := h.Slot()
-	if c, ok := (*slot).(*Conn); ok {
-		return c
+	c, ok := slot.Load().(*Conn)
+	if !ok {
+		slot.CompareAndSwap(nil, &Conn{cfg: cfg, host: h, ctx: cfg.Base})
+		c = slot.Load().(*Conn)
 	}
-	c := &Conn{cfg: cfg, host: h, ctx: cfg.Base}
-	*slot = c
-	if cfg.ConnContext == nil {
-		return c
-	}
-	ctx := context.WithValue(cfg.Base, http.ServerContextKey, cfg.Server)
-	ctx = context.WithValue(ctx, http.LocalAddrContextKey, h.LocalAddr())
-	if c.ctx = cfg.ConnContext(ctx, c); c.ctx == nil {
-		panic("ConnContext returned nil")
+	if cfg.ConnContext != nil {
+		c.begun.Do(c.begin)
 	}
 	return c
+}
+
+// begin calls ConnContext.
+func (c *Conn) begin() {
+	ctx := context.WithValue(c.cfg.Base, http.ServerContextKey, c.cfg.Server)
+	ctx = context.WithValue(ctx, http.LocalAddrContextKey, c.host.LocalAddr())
+	if ctx = c.cfg.ConnContext(ctx, c); ctx == nil {
+		panic("ConnContext returned nil")
+	}
+	c.ctx = ctx
 }
 
 // errWatched tells a hook that it cannot read or write a connection.

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
@@ -25,7 +26,7 @@ type Guest struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	ctl  *http.ResponseController
-	slot any
+	slot atomic.Value
 	held *guestHeld
 
 	mu    sync.Mutex
@@ -303,7 +304,7 @@ func (g *Guest) SetWriteDeadline(t time.Time) { _ = g.ctl.SetWriteDeadline(t) }
 func (g *Guest) Connection() exchange.Conn { return g }
 
 // Slot implements exchange.Session.
-func (g *Guest) Slot() *any { return &g.slot }
+func (g *Guest) Slot() *atomic.Value { return &g.slot }
 
 // CloseConn implements exchange.Session, if the writer supports it: net/http cancels the
 // context of a request whose connection can no longer be read.

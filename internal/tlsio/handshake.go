@@ -282,7 +282,8 @@ func (s *Session) shaken(h *handshake, conn *tls.Conn, err error, out *buf.Queue
 	s.begin(out)
 	inner := s.cfg.NewSession((*Conn)(s), st.NegotiatedProtocol)
 	s.mu.Lock()
-	s.inner, s.leaver, s.hs = inner, leaverOf(inner), nil
+	s.inner, s.hs = inner, nil
+	s.leaver, _ = inner.(transport.Leaver)
 	lost := s.lost
 	s.mu.Unlock()
 	if lost != nil {

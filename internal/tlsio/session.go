@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
@@ -54,17 +55,17 @@ type Session struct {
 	released bool // all input is consumed, and its memory returned
 	hijacked bool
 
-	size int // ciphertext of the current Feed, in bytes
+	size    int           // length of the input of the current Feed
+	over    atomic.Uint32 // number of Feeds that have left
+	leaving sync.Mutex    // held while a Feed may be leaving
 
-	mu     sync.Mutex // guards inner and hs against Lost, and within against Left
-	within *work      // the call in which the inner session's Feed runs
-	lost   error      // what Lost was told
+	mu   sync.Mutex // guards inner and hs against Lost
+	lost error      // what Lost was told
 }
 
 // A work is the memory for one call.
 type work struct {
-	out  buf.Queue // output of the inner session
-	left bool      // somebody else has ended the call
+	out buf.Queue // output of the inner session
 }
 
 var works = sync.Pool{New: func() any { return new(work) }}
@@ -93,6 +94,7 @@ func (s *Session) end() {
 	w := s.w
 	s.wire.out, s.w = nil, nil
 	w.out.Reset()
+	w.out.Trim()
 	works.Put(w)
 }
 
@@ -111,25 +113,22 @@ func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
 		in = in[1:]
 	}
 	s.begin(out)
-	w := s.w
 	s.wire.give(in)
 	s.released = false
 	err := s.advance()
 	if err == errLeft {
-		works.Put(w)
 		return 0, nil
 	}
-	err = s.result(err)
-	if s.hijacked {
+	if err = s.result(err); s.hijacked {
 		return s.size, nil
 	}
 	s.end()
-	return s.taken(), err
+	return s.leaveToken(), err
 }
 
-// taken is how much of the ciphertext of a Feed is consumed. If the inner session is to be fed
-// again without more of it, a token stays.
-func (s *Session) taken() int {
+// leaveToken leaves the token with the transport if the inner session is to be fed again. It
+// returns how much of the ciphertext counts as consumed.
+func (s *Session) leaveToken() int {
 	if !s.unfinished() {
 		return s.size
 	}
@@ -142,7 +141,7 @@ func (s *Session) taken() int {
 
 // unfinished reports whether the inner session is to be fed again without new ciphertext.
 func (s *Session) unfinished() bool {
-	return len(s.rest) > 0 || s.more || len(s.wire.in) > 0 || s.ended && !s.toldEOF || s.failed != nil
+	return len(s.rest) > 0 || s.more || len(s.wire.in) > 0 || s.ended && !s.toldEOF
 }
 
 // give passes input to the wire, for the time of a Feed.
@@ -220,37 +219,35 @@ func (s *Session) read(p []byte) (int, error) {
 // more plaintext.
 func (s *Session) feed() (again bool, err error) {
 	s.fed, s.rest = s.rest, nil
-	w, leaves := s.w, s.leaver != nil
-	s.enter(w)
-	n, err := s.inner.Feed(s.fed, &w.out)
-	if s.returned(w, leaves) {
+	call := s.over.Load()
+	n, err := s.inner.Feed(s.fed, &s.w.out)
+	if s.hasLeft(call) {
 		return false, errLeft
 	}
 	if s.hijacked {
 		return false, err
 	}
-	s.kept(n)
-	again = s.more || len(s.wire.in) > 0
-	if len(s.unread) > 0 {
-		s.rest = append(buf.Grow(s.rest, len(s.unread)), s.unread...)
-		s.unread, again = nil, true
-	}
+	again = len(s.unread) > 0 || s.more || len(s.wire.in) > 0
+	s.keep(n)
 	if s.failed != nil && err == nil {
 		err = s.failed
 	}
 	return again, err
 }
 
-// kept keeps what the inner session has not consumed, after n bytes.
-func (s *Session) kept(n int) {
-	fed := s.fed
-	if fed == nil {
-		return
+// keep stores what the inner session has not consumed after n bytes, and what it has given
+// back.
+func (s *Session) keep(n int) {
+	if fed := s.fed; fed != nil {
+		if s.fed = nil; n == len(fed) {
+			buf.Put(fed)
+		} else {
+			s.rest = fed[:copy(fed, fed[n:])]
+		}
 	}
-	if s.fed = nil; n == len(fed) {
-		buf.Put(fed)
-	} else {
-		s.rest = fed[:copy(fed, fed[n:])]
+	if len(s.unread) > 0 {
+		s.rest = append(buf.Grow(s.rest, len(s.unread)), s.unread...)
+		s.unread = nil
 	}
 }
 

@@ -262,6 +262,11 @@ func (e *env) dialWith(d *net.Dialer) *client {
 	e.mu.Lock()
 	e.clients = append(e.clients, c)
 	e.mu.Unlock()
+	if e.limits.Secure != nil {
+		if c, err = e.limits.Secure(c); err != nil {
+			e.Fatal(err)
+		}
+	}
 	return &client{Conn: c, e: e, r: bufio.NewReader(c)}
 }
 
@@ -304,23 +309,6 @@ func (c *client) wantGone() {
 	if len(b) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 		c.e.Errorf("client reads %.80q, %v, want the connection gone", b, err)
 	}
-}
-
-// halfClose ends what the client sends.
-func (c *client) halfClose() {
-	c.e.Helper()
-	if err := c.Conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
-		c.e.Error(err)
-	}
-}
-
-// reset closes the connection with a reset.
-func (c *client) reset() {
-	c.e.Helper()
-	if err := c.Conn.(*net.TCPConn).SetLinger(0); err != nil {
-		c.e.Error(err)
-	}
-	c.Close()
 }
 
 // wait waits until a channel is closed.

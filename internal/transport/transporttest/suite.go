@@ -23,6 +23,9 @@ type Limits struct {
 	LostBehindData bool
 	// NoTakeover is set when connections do not share loops.
 	NoTakeover bool
+	// Secure makes the connection of a client that speaks what the factory's sessions
+	// expect; nil leaves it as it is. See plainOnly.
+	Secure func(nc net.Conn) (net.Conn, error)
 }
 
 // Run runs the suite.
@@ -35,6 +38,9 @@ func Run(t *testing.T, f Factory, limits Limits) {
 	}
 	l.Close()
 	for _, c := range slices.Concat(cases, stays, leaves) {
+		if limits.Secure != nil && plainOnly[c.name] != "" {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			e := newEnv(t, f, limits)
 			c.run(e)
@@ -46,6 +52,20 @@ func Run(t *testing.T, f Factory, limits Limits) {
 type testCase struct {
 	name string
 	run  func(e *env)
+}
+
+// plainOnly are the cases that are not run with Secure, and why.
+var plainOnly = map[string]string{
+	"input/lines":                        "as many bytes are sent as received",
+	"end/slow peer that moves":           "output after the session has closed",
+	"end/abrupt":                         "the end of the stream alone",
+	"block/write fails":                  "the number of bytes received",
+	"block/goroutine ends before":        "sessions are created before a client has sent anything",
+	"transport/adopt":                    "clients connect before the transport serves",
+	"transport/close":                    "the number of bytes received",
+	"transport/each":                     "connections whose clients have shaken hands, and the server not yet",
+	"transport/max connections":          "connections that are not accepted have been dialled",
+	"transport/stop accepting when full": "the same",
 }
 
 var cases = []testCase{
