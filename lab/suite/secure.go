@@ -125,7 +125,7 @@ var (
 func (s *Subject) speaks(w *workload) bool {
 	switch {
 	case w.secure == nil:
-		return strings.HasPrefix(s.URL, "http://")
+		return !strings.HasPrefix(s.URL, "https://")
 	case s.control:
 		return !slices.Contains(withoutTLS, s.Name) && !(w.secure.http2 && slices.Contains(onlyHTTP1, s.Name))
 	}
