@@ -7,7 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"math/big"
+	mathbig "math/big"
 	"os"
 	"testing"
 	"time"
@@ -36,8 +36,8 @@ func TestListenTLSReloads(t *testing.T) {
 	}
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	noError(t, err)
-	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(4711), NotAfter: time.Now().Add(48 * time.Hour)},
-		&x509.Certificate{SerialNumber: big.NewInt(4711)}, private.Public(), private)
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: mathbig.NewInt(4711), NotAfter: time.Now().Add(48 * time.Hour)},
+		&x509.Certificate{SerialNumber: mathbig.NewInt(4711)}, private.Public(), private)
 	noError(t, err)
 	secret, err := x509.MarshalPKCS8PrivateKey(private)
 	noError(t, err)
