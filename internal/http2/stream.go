@@ -194,6 +194,10 @@ func (s *Session) loseAll() {
 	if st := s.inline; st != nil && !st.reset {
 		st.lose()
 	}
+	for _, st := range s.deferred {
+		st.handled = true // nobody is going to serve it
+	}
+	s.deferred = nil
 	for _, st := range s.streams {
 		s.finish(st) // those whose handlers have returned
 	}
