@@ -42,7 +42,7 @@ sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \)
 .PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 web check generate generated fuzz tools redline clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 bench: redline ## compare the servers side by side, quickly; report in results/latest
 	@$(BIN)/redline bench $(BENCHFLAGS)
@@ -66,6 +66,7 @@ unit:
 	@[ "$$(uname)" != Linux ] || tools/need redis-server redis-server
 	@[ "$$(uname)" != Linux ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || tools/need pg_ctlcluster postgresql
 	@go test -timeout $(PATIENCE) $(PACKAGES)
+	@GOWORK=off go -C conformance test -timeout $(PATIENCE) .
 
 race:
 	@$(call say,tests with the race detector)

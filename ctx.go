@@ -71,7 +71,7 @@ func (c *Ctx) Target() string { return string(c.exchange().TargetBytes()) }
 // omit it.
 func (c *Ctx) Host() string { return string(c.exchange().AuthorityBytes()) }
 
-// Proto returns the version of the request, "HTTP/1.1" or "HTTP/1.0".
+// Proto returns the version of the request, "HTTP/2.0", "HTTP/1.1" or "HTTP/1.0".
 func (c *Ctx) Proto() string { return c.exchange().Version.String() }
 
 // RemoteAddr returns the client's address: a *net.TCPAddr, a *net.UnixAddr, or the address

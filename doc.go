@@ -33,6 +33,7 @@
 //
 // # Protocols
 //
-// The server speaks HTTP/1.1 and HTTP/1.0. For TLS, use a listener of crypto/tls (see
-// [Server.Serve]) or a proxy. Package restart replaces a running server with a new process.
+// The server speaks HTTP/1.1 and HTTP/1.0, and HTTP/2. [Server.ListenTLS], and the other
+// methods with that suffix, serve HTTPS on every transport; crypto/tls does the cryptography.
+// One server may serve addresses of both kinds. Package restart replaces a running server with a new process.
 package redline

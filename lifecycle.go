@@ -86,8 +86,8 @@ func (s *Server) ListenAndServe() error {
 // Accept and with its connections: count them, read the PROXY protocol, encrypt, stay in
 // memory. TransportStd serves it, which is logged to Logger if Transport left the choice;
 // an error of its Accept ends Serve with that error, as in net/http. A server whose
-// Transport is TransportUring or TransportEpoll refuses it. Connections of crypto/tls are
-// served with Request.TLS nil: the tls.Config must not offer "h2".
+// Transport is TransportUring or TransportEpoll refuses it. The tls.Config of a
+// listener of crypto/tls must not offer "h2"; ServeTLS serves HTTPS on every transport.
 func (s *Server) Serve(l net.Listener) error { return s.serve(l, nil) }
 
 func (s *Server) serve(l net.Listener, secure func() (*tls.Config, error)) error {
@@ -163,6 +163,7 @@ func (s *Server) release() error {
 		return nil // Close does or has done it
 	}
 	s.t, s.chosen = nil, ""
+	s.closeReloaders()
 	s.mu.Unlock()
 	return t.Close()
 }
@@ -283,6 +284,7 @@ func (s *Server) stop() {
 	for _, g := range s.given {
 		g.Close() // its error is of no use to the caller
 	}
+	s.closeReloaders()
 }
 
 // Close ends the server at once: listeners and connections are closed, and the

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redline-go/redline/certs"
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/learn"
 	"github.com/redline-go/redline/internal/nethttp"
@@ -86,7 +87,7 @@ const (
 	DefaultMaxConns          = 100_000
 )
 
-// A Server serves HTTP/1.1 to an http.Handler or to native handlers. It has the fields and
+// A Server serves HTTP/1.1 and HTTP/2 to an http.Handler or to native handlers. It has the fields and
 // methods of http.Server under the same names and with the same meaning; where a field
 // differs, its comment says so. Its fields are read when it starts to serve and must not be
 // changed afterwards. In durations and bounds that net/http does not have, zero means the
@@ -188,7 +189,8 @@ type Server struct {
 	// because they are malformed or exceed a limit. It is called on an event loop and must
 	// not block. A panic is logged, with its stack.
 	Refused func(remote net.Addr, status int, reason string)
-	// ConnState, if set, is called when a connection changes its state. It is called on an
+	// ConnState, if set, is called when a connection changes its state. A connection with TLS
+	// is new when its handshake is complete; if that fails, ConnState is not called for it. It is called on an
 	// event loop and must not block. The connection has addresses and can be closed,
 	// nothing else. A panic is logged, with its stack, and ends the connection; in
 	// net/http, a panic at StateNew or StateClosed ends the process.
@@ -204,19 +206,20 @@ type Server struct {
 
 	opening sync.Mutex // held while a listener is added; locked before mu
 
-	mu       sync.Mutex
-	t        transport.Transport
-	chosen   Transport
-	learns   bool // the transport has loops, which handlers can block
-	stopping atomic.Bool
-	stopped  chan struct{} // closed when stopping is set; nil until it is requested
-	running  bool
-	first    net.Listener // for BaseContext
-	given    []*given     // passed to Serve and Adopt
-	closing  sync.Once
-	counters counters
-	routes   []*route     // of the routers that have served, for Stats
-	shapes   learn.Shapes // of the requests to Handler
+	mu        sync.Mutex
+	t         transport.Transport
+	chosen    Transport
+	learns    bool // the transport has loops, which handlers can block
+	stopping  atomic.Bool
+	stopped   chan struct{} // closed when stopping is set; nil until it is requested
+	running   bool
+	first     net.Listener      // for BaseContext
+	given     []*given          // passed to Serve and Adopt
+	reloaders []*certs.Reloader // of the files given to ListenTLS
+	closing   sync.Once
+	counters  counters
+	routes    []*route     // of the routers that have served, for Stats
+	shapes    learn.Shapes // of the requests to Handler
 
 	http        http.Handler     // Handler or its default; nil with Native
 	adapter     *nethttp.Config  // runs it, and mounted handlers

@@ -127,6 +127,9 @@ func TestSlowReadersMemory(t *testing.T) {
 				// 64 KiB each for WriteBuffer and what is read at once, and goroutines; the
 				// race detector's shadow is resident too.
 				bound := slower * 200 << 10
+				if r.secure {
+					bound += slower * 64 << 10 // crypto/tls of server and client: two buffers of a record each
+				}
 				each := (resident(t) - before) / clients
 				t.Logf("%d KiB for each client", each>>10)
 				if each > bound {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/learn"
+	"github.com/redline-go/redline/internal/tlsio"
 	"github.com/redline-go/redline/internal/transport"
 )
 
@@ -29,6 +30,7 @@ type Stats struct {
 	Detached  uint64       // loops given up by a handler
 	Stayed    uint64       // requests served by a goroutine that had kept its connection, because handlers wait there
 	HTTP2     HTTP2Stats   // connections of HTTP/2
+	TLS       TLSStats     // handshakes
 	Routes    []RouteStats // routes of the routers that have served, and shapes of paths
 }
 
@@ -41,6 +43,35 @@ type HTTP2Stats struct {
 	Refused uint64 // streams beyond MaxStreams
 	Failed  uint64 // connections that ended because of an error of the protocol
 	Abusive uint64 // those of them that cost more than they achieved: floods of resets, pings and others
+}
+
+// TLSStats are counters of handshakes.
+type TLSStats struct {
+	Full, Resumed uint64 // successful ones, by kind
+	Waiting       int    // now, for a CPU
+
+	// Failed ones, by cause. Each is also logged, to ErrorLog or Logger.
+	TimedOut    uint64 // not complete within ReadHeaderTimeout
+	Refused     uint64 // closed because too many others waited
+	Gone        uint64 // the client closed the connection
+	Alerts      uint64 // the client sent an alert, for example because it does not trust the certificate
+	BadVersions uint64 // the client supports no version that the server accepts
+	PlainHTTP   uint64 // the client sent an HTTP request
+	Other       uint64 // anything else, for example no certificate for the client's name
+}
+
+// tlsStats are the counters of a server's handshakes.
+func tlsStats(b *tlsio.Handshakes) TLSStats {
+	if b == nil {
+		return TLSStats{} // it has not started
+	}
+	st := b.Stats()
+	return TLSStats{
+		Full: st.Full, Resumed: st.Resumed, Waiting: st.Waiting,
+		TimedOut: st.Failed[tlsio.Timeout], Refused: st.Failed[tlsio.Refused], Gone: st.Failed[tlsio.Gone],
+		Alerts: st.Failed[tlsio.Alert], BadVersions: st.Failed[tlsio.Version],
+		PlainHTTP: st.Failed[tlsio.PlainHTTP], Other: st.Failed[tlsio.Other],
+	}
 }
 
 // RouteStats is what was learned about a route. The server does not know the routes of
@@ -61,7 +92,7 @@ func (c *counters) http2() HTTP2Stats {
 	}
 }
 
-// Stats returns the counters. It takes no lock that is used for serving.
+// Stats returns the counters. It takes no lock that is used for serving requests.
 func (s *Server) Stats() Stats {
 	var t transport.Stats
 	if tr := s.transport(); tr != nil {
@@ -73,7 +104,7 @@ func (s *Server) Stats() Stats {
 		Transport: s.chosen, Loops: t.Loops, Open: t.Open, Accepted: t.Accepted,
 		BytesIn: t.BytesIn, BytesOut: t.BytesOut,
 		Refused: s.counters.refused.Load(), Panics: s.counters.panics.Load(),
-		Takeovers: t.Takeovers, Detached: t.Detached, Stayed: t.Stayed,
+		TLS: tlsStats(s.handshakes), Takeovers: t.Takeovers, Detached: t.Detached, Stayed: t.Stayed,
 		HTTP2: s.counters.http2(),
 	}
 	for _, r := range s.routes {

@@ -1,8 +1,7 @@
 // Package conformance holds the engine's HTTP/2 against suites that others wrote: h2spec for the
 // protocol, and the interoperability tests of gRPC and Connect's conformance suite for what runs
-// on it. It is a module of its
-// own, outside of the workspace, so that nothing that the engine or the lab builds depends on
-// the versions that the suites require.
+// on it. It is a module of its own, outside of the workspace, so that nothing that the engine or
+// the lab builds depends on the versions that the suites require.
 //
 //	go test .            a short form: one transport, native handlers in clear, net/http's over TLS
 //	go test . -full      every transport, both kinds of handlers, in clear and over TLS

@@ -296,6 +296,14 @@ func (q *Queue) Take(from *Queue) {
 // Reset drops the content of the queue and keeps a chunk for later output.
 func (q *Queue) Reset() { q.Discard(q.n) }
 
+// Trim releases the memory for content if the queue is empty.
+func (q *Queue) Trim() {
+	if q.n == 0 && q.open != nil {
+		q.drop(q.open)
+		q.open, q.r, q.w = nil, 0, 0
+	}
+}
+
 // Release drops the content of the queue, and all its memory.
 func (q *Queue) Release() {
 	q.Discard(q.n)

@@ -115,8 +115,19 @@ both and compares every byte and everything that the handlers see. It checks tha
 exact for these scripts. ` + "`go test ./internal/nethttptest -run TestDeliberateDifferences -update`" + ` generates the list.
 
 The suite uses plain TCP sockets. If Serve receives another kind of listener, it uses the listener's own
-Accept, on the transport std only. If the listener speaks TLS, Request.TLS is nil nevertheless,
-"h2" must not be among its NextProtos, and failed handshakes are not logged.
+Accept, on the transport std only.
+
+## TLS and HTTP/2
+
+- **A listener that speaks TLS itself.** "h2" must not be among its NextProtos, and failed handshakes are not logged.
+- **Handshakes are bounded.** With ServeTLS and ListenAndServeTLS, handshakes have a deadline even if no timeout is set (10 s), and a bound on how many run and wait.
+- **ConnState after the handshake.** A connection is StateNew when its handshake is complete, not when it is accepted.
+- **close_notify alone is not noticed at once.** A client that ends only its direction of TLS, and not its TCP stream, while the handler of its only request runs counts as having left when the response has been sent. net/http reads on meanwhile, and cancels the request's context.
+- **Malformed requests of HTTP/2.** What RFC 9113, 8.1.1 calls malformed resets the stream; a target or an authority that is not valid in HTTP/1.1 gets 400 as there. Requests beyond a limit get 413, 414 or 431, and the connection lives.
+- **Hijack over HTTP/2.** The ResponseWriter is an http.Hijacker whose Hijack returns an error that is errors.ErrUnsupported; net/http's is no http.Hijacker.
+- **Server push and priorities.** There is no http.Pusher. Responses are sent by the priorities of RFC 9218.
+- **Extended CONNECT.** It is always on (RFC 8441); in net/http a GODEBUG setting turns it on. The field ":protocol" is in Request.Header as there.
+- **Floods.** Frames that achieve nothing are counted across their kinds, and end the connection with ENHANCE_YOUR_CALM.
 
 ## In general
 

@@ -35,7 +35,10 @@ func (c *Conn) TLS() *tls.ConnectionState {
 }
 
 // Detach implements transport.Conn.
-func (c *Conn) Detach() { c.conn.Detach() }
+func (c *Conn) Detach() {
+	c.w.out.Trim()
+	c.conn.Detach()
+}
 
 // Detached implements transport.Conn.
 func (c *Conn) Detached() bool { return c.conn.Detached() }
@@ -126,6 +129,7 @@ func (c *Conn) Flush(out *buf.Queue, most int, l sync.Locker) error {
 		// Others may have added output meanwhile.
 		pending := s.conn.Pending()
 		if left = s.behind() + out.Len(); left == 0 && pending <= most {
+			out.Trim() // the caller may block for long
 			return nil
 		}
 		if left+pending <= most && pending >= high {

@@ -94,6 +94,7 @@ func (s *Session) end() {
 	w := s.w
 	s.wire.out, s.w = nil, nil
 	w.out.Reset()
+	w.out.Trim()
 	works.Put(w)
 }
 

@@ -210,6 +210,9 @@ func (r *row) print(gap string) fields {
 // describe returns a description of a workload's requests.
 func describe(w results.Workload) string {
 	parts := []string{strings.TrimSpace(Line(w.Method) + " " + Line(w.Path))}
+	if w.Protocol != "" {
+		parts = append(parts, Line(w.Protocol))
+	}
 	if w.HeaderBytes > 0 {
 		parts = append(parts, fmt.Sprintf("head of %d bytes", w.HeaderBytes))
 	}
@@ -217,6 +220,9 @@ func describe(w results.Workload) string {
 		parts = append(parts, fmt.Sprintf("body of %d bytes", w.BodyBytes))
 	}
 	parts = append(parts, fmt.Sprintf("%d connections", w.Connections))
+	if w.Streams > 0 {
+		parts = append(parts, fmt.Sprintf("%d streams on each", w.Streams))
+	}
 	if w.Pipeline > 1 {
 		parts = append(parts, fmt.Sprintf("%d in flight on each", w.Pipeline))
 	}

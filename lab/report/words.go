@@ -33,6 +33,9 @@ func notices(f *results.File) []notice {
 	if c := f.Ceiling; c != nil {
 		out = append(out, notice{"NOTE", ceilingText(c)})
 	}
+	if c := f.CeilingTLS; c != nil {
+		out = append(out, notice{"NOTE", "over TLS, " + ceilingText(c)})
+	}
 	return append(out, gateNotices(f.Runs)...)
 }
 

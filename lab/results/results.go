@@ -22,7 +22,8 @@ type File struct {
 	Config      Config       `json:"config"`
 	Subjects    []Subject    `json:"subjects"`
 	Workloads   []Workload   `json:"workloads"`
-	Ceiling     *Ceiling     `json:"ceiling,omitempty"` // reference of rates that are a share
+	Ceiling     *Ceiling     `json:"ceiling,omitempty"`     // reference of rates that are a share
+	CeilingTLS  *Ceiling     `json:"ceiling_tls,omitempty"` // the same, of workloads over TLS
 	Runs        []Run        `json:"runs"`
 	Cells       []Cell       `json:"cells"`
 	Comparisons []Comparison `json:"comparisons"`
@@ -76,7 +77,7 @@ type Subject struct {
 type Workload struct {
 	Name        string `json:"name"`
 	Title       string `json:"title"`
-	Unit        string `json:"unit"` // request or event
+	Unit        string `json:"unit"` // request, event or handshake
 	Method      string `json:"method"`
 	Path        string `json:"path"`
 	BodyBytes   int    `json:"body_bytes"`
@@ -90,6 +91,8 @@ type Workload struct {
 	Backend   string   `json:"backend,omitempty"`    // that the service calls for each response
 	Lead      Metric   `json:"lead,omitempty"`       // its main metric; empty: CPU of a closed loop, p99 of an open one
 	Family    string   `json:"family,omitempty"`     // of workloads that differ in size
+	Protocol  string   `json:"protocol,omitempty"`   // empty: HTTP/1.1 in clear
+	Streams   int      `json:"streams,omitempty"`    // HTTP/2: requests in flight or subscribers on a connection
 	NotServed []string `json:"not_served,omitempty"` // subjects that do not support it
 }
 

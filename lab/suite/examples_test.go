@@ -107,7 +107,7 @@ func TestFormatIsDocumented(t *testing.T) {
 	for _, p := range placeholders {
 		want = append(want, "`"+p+"`")
 	}
-	for _, name := range slices.Concat(Workloads(), standard[familySizes], families) {
+	for _, name := range slices.Concat(Workloads(), standard[familySizes], httpsNames, http2Names, families) {
 		want = append(want, "`"+name+"`")
 	}
 	for _, file := range []string{"python.yaml", "server.py"} {
@@ -127,7 +127,9 @@ func TestSubjectFilesThatAreWrong(t *testing.T) {
 		{good + "color: red\n", "field color not found"},
 		{strings.Replace(good, "mine", "My server", 1), "use lower-case letters"},
 		{"name: mine\nurl: http://{addr}\n", "command is missing"},
-		{strings.Replace(good, "http:", "https:", 1), "want http://{addr}"},
+		{strings.Replace(good, "http:", "https:", 1), "neither command nor files contain {cert}"},
+		{good + "workloads: [tls]\n", "a server with TLS has {cert}"},
+		{strings.Replace(good, "http:", "ftp:", 1), "want http://{addr}, https://{addr}"},
 		{strings.Replace(good, "{addr}\"", "{adr}\"", 1), "has the unknown placeholder {adr}"},
 		{strings.Replace(good, "[mine", "[./mine", 1), "write {here}/mine"},
 		{strings.Replace(good, "[mine", "[\"{bin}\"", 1), "there is no build: write build"},

@@ -18,6 +18,8 @@ const (
 	familyFan   = "fanout"   // fanout: a closed loop; fanout-500: 500 requests per second
 	familyMixed = "mixed"    // mixed-300us: quick requests, and some that take 300 us of CPU
 	familySizes = "sizes"    // get1k to get10m, post1k, post20k, and mix: bodies of these sizes
+	familyHTTPS = "https"    // tls, tls-at25, tls-resume, tls-full: HTTP/1.1 over TLS
+	familyHTTP2 = "http2"    // h2, h2-m32, h2-upload, h2-download, h2-stream: HTTP/2 over TLS
 )
 
 // standard lists the workloads of each family's group.
@@ -32,10 +34,12 @@ var standard = map[string][]string{
 	familyFan:   {"fanout-500", "fanout-2000", "fanout"},
 	familyMixed: {"mixed-300us", "mixed-900us", "mixed-5ms"},
 	familySizes: {"get1k", "get16k", "get256k", "get10m", "post1k", "post20k", "mix"},
+	familyHTTPS: httpsNames,
+	familyHTTP2: http2Names,
 }
 
 // families lists the families in the order of the reports.
-var families = []string{familyAt, familyRedis, familyPg, familyWait, familyFan, familyMixed, familySizes}
+var families = []string{familyAt, familyRedis, familyPg, familyWait, familyFan, familyMixed, familySizes, familyHTTPS, familyHTTP2}
 
 // groupEnd is the suffix that makes a family's name that of its group.
 const groupEnd = "-all"
@@ -44,7 +48,7 @@ const groupEnd = "-all"
 const everything = "all"
 
 // Expand replaces the names of groups with those of their workloads. The groups are all,
-// at-all, redis-all, postgres-all, wait-all, fanout-all, mixed-all and sizes-all.
+// at-all, redis-all, postgres-all, wait-all, fanout-all, mixed-all, sizes-all, https-all and http2-all.
 func Expand(names []string) []string {
 	var out []string
 	for _, name := range names {
@@ -79,7 +83,7 @@ func findWorkload(name string) *workload {
 	if i := slices.IndexFunc(all, func(w workload) bool { return w.name == name }); i >= 0 {
 		return &all[i]
 	}
-	for _, find := range []func(string) *workload{findAt, findRedis, findPostgresRow, findWait, findFanout, findMixed, findSize} {
+	for _, find := range []func(string) *workload{findAt, findRedis, findPostgresRow, findWait, findFanout, findMixed, findSize, findSecure} {
 		if w := find(name); w != nil {
 			w.name = name
 			return w

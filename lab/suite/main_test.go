@@ -14,7 +14,6 @@ import (
 	"github.com/redline-go/redline/lab/backend"
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/load/request"
 	"github.com/redline-go/redline/lab/load/spec"
 )
 
@@ -53,7 +52,7 @@ func generate() int {
 		return 1
 	}
 	enc := json.NewEncoder(os.Stdout)
-	err := request.Run(context.Background(), &order, func(e spec.Event) {
+	err := load.Run(context.Background(), &order, func(e spec.Event) {
 		if err := enc.Encode(e); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}

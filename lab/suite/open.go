@@ -32,7 +32,7 @@ const (
 func (b *bench) arrivals(ctx context.Context, run *results.Run, s step, order *spec.Spec) error {
 	open := &results.Open{TargetRate: s.workload.rate}
 	if s.workload.ceiling > 0 {
-		open.CeilingRate = b.file.Ceiling.Rate
+		open.CeilingRate = b.ceiling(s.workload).Rate
 		open.TargetRate = s.workload.ceiling * open.CeilingRate
 	}
 	if s.workload.share > 0 {
@@ -87,23 +87,75 @@ func (b *bench) baseMemory(ctx context.Context, run *results.Run, w *workload, s
 	return err
 }
 
-// measureCeiling measures limit's maximum rate if a workload's rate is a share of it:
-// one closed loop of plaintext, before the first block, even if limit is not among the
-// subjects.
-func (b *bench) measureCeiling(ctx context.Context, c *Catalogue) error {
-	if !slices.ContainsFunc(b.loads, func(w *workload) bool { return w.ceiling > 0 }) {
+// ceiling returns the rate that the rate of w is a share of.
+func (b *bench) ceiling(w *workload) *results.Ceiling {
+	if w.secure != nil {
+		return b.file.CeilingTLS
+	}
+	return b.file.Ceiling
+}
+
+// measureCeilings measures the maximum rates that workloads have a share of, before the
+// first block: that of limit with plaintext, even if limit is not among the subjects, and
+// with tls that of the baseline, or else of the first subject that serves tls.
+func (b *bench) measureCeilings(ctx context.Context, c *Catalogue) error {
+	share := func(overTLS bool) bool {
+		return slices.ContainsFunc(b.loads, func(w *workload) bool { return w.ceiling > 0 && (w.secure != nil) == overTLS })
+	}
+	if share(false) {
+		s, among, err := b.floorSubject(ctx, c)
+		if err != nil {
+			return fmt.Errorf("measure maximum rate: %w", err)
+		}
+		w := plaintext()
+		if b.file.Ceiling, err = b.measureCeiling(ctx, s, &w); err != nil {
+			return err
+		}
+		if !among {
+			b.file.Notes = append(b.file.Notes, fmt.Sprintf(
+				"%s is not among the subjects, but was measured: the rates of this comparison are shares of its %.0f requests per second",
+				s.Name, b.file.Ceiling.Rate))
+		}
+	}
+	if !share(true) {
 		return nil
 	}
-	s, among, err := b.floorSubject(ctx, c)
-	if err != nil {
+	w := findSecure(httpsPlain)
+	w.name = httpsPlain
+	s := b.reference(w)
+	if s == nil {
+		return fmt.Errorf("measure maximum rate of %s: no subject serves it", w.name)
+	}
+	if err := b.sameWork(ctx, s, []*workload{w}); err != nil {
 		return fmt.Errorf("measure maximum rate: %w", err)
 	}
-	w := plaintext()
+	var err error
+	b.file.CeilingTLS, err = b.measureCeiling(ctx, s, w)
+	return err
+}
+
+// reference returns the subject whose maximum rate is the common reference of w: the
+// baseline, or else the first that serves it; nil: none does.
+func (b *bench) reference(w *workload) (first *Subject) {
+	for _, s := range b.subjects {
+		switch {
+		case !s.serves(w) || s.role == roleTwin:
+		case s.role == roleBaseline:
+			return s
+		case first == nil:
+			first = s
+		}
+	}
+	return first
+}
+
+// measureCeiling measures the rate of one closed loop of w.
+func (b *bench) measureCeiling(ctx context.Context, s *Subject, w *workload) (*results.Ceiling, error) {
 	b.tell(Step{Phase: "ceiling", Subject: s.Name, Workload: w.name})
-	run, err := b.measure(ctx, step{workload: &w, subject: s, attempt: 1})
+	run, err := b.measure(ctx, step{workload: w, subject: s, attempt: 1})
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case run.Failed != "":
 		err = errors.New(run.Failed)
 	case results.CountErrors(run.Errors) > 0:
@@ -112,18 +164,12 @@ func (b *bench) measureCeiling(ctx context.Context, c *Catalogue) error {
 		err = errors.New("no correct response")
 	}
 	if err != nil {
-		return fmt.Errorf("measure maximum rate of %s: %w", s.Name, err)
+		return nil, fmt.Errorf("measure maximum rate of %s: %w", s.Name, err)
 	}
-	b.file.Ceiling = &results.Ceiling{
-		Subject: s.Name, Rate: run.Rate, WindowSeconds: run.WindowSeconds, Connections: b.connections(&w),
+	return &results.Ceiling{
+		Subject: s.Name, Rate: run.Rate, WindowSeconds: run.WindowSeconds, Connections: b.connections(w),
 		CPUPerRequestUs: run.CPU.PerRequestUs, Bound: run.Generator.Bound, Gates: run.Gates,
-	}
-	if !among {
-		b.file.Notes = append(b.file.Notes, fmt.Sprintf(
-			"%s is not among the subjects, but was measured: the rates of this comparison are shares of its %.0f requests per second",
-			s.Name, run.Rate))
-	}
-	return nil
+	}, nil
 }
 
 // Measurable splits names into the workloads that can be measured and, if limit is not
@@ -132,7 +178,7 @@ func (b *bench) measureCeiling(ctx context.Context, c *Catalogue) error {
 func (c *Catalogue) Measurable(names []string) (kept, left []string) {
 	_, err := c.find(floorName)
 	for _, name := range names {
-		if w := findWorkload(name); err != nil && w != nil && w.ceiling > 0 {
+		if w := findWorkload(name); err != nil && w != nil && w.ceiling > 0 && w.secure == nil {
 			left = append(left, name)
 		} else {
 			kept = append(kept, name)

@@ -8,16 +8,29 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
 // answerKey identifies a subject's response to a workload.
 type answerKey struct{ subject, workload string }
 
-// sameWork starts the subject once and checks, byte for byte, that it answers every
-// workload as required. The generator expects the same responses in every run.
-func (b *bench) sameWork(ctx context.Context, s *Subject, loads []*workload) (err error) {
-	srv, err := b.startServer(ctx, s)
+// sameWork starts the subject, once in clear and once with TLS if workloads need both, and
+// checks, byte for byte, that it answers every workload as required. The generator expects
+// the same responses in every run. A subject that serves none of them is started too.
+func (b *bench) sameWork(ctx context.Context, s *Subject, loads []*workload) error {
+	inClear, overTLS := s.byServer(loads)
+	if len(overTLS) > 0 {
+		if err := b.sameWorkOn(ctx, s, overTLS, true); err != nil || len(inClear) == 0 {
+			return err
+		}
+	}
+	return b.sameWorkOn(ctx, s, inClear, strings.HasPrefix(s.URL, "https://"))
+}
+
+// sameWorkOn does the work of sameWork for workloads that one server serves.
+func (b *bench) sameWorkOn(ctx context.Context, s *Subject, loads []*workload, secure bool) (err error) {
+	srv, err := b.startServer(ctx, s, secure)
 	if err != nil {
 		return err
 	}
@@ -29,20 +42,27 @@ func (b *bench) sameWork(ctx context.Context, s *Subject, loads []*workload) (er
 		}
 		s.Title = snap.Title
 	}
-	transport := &http.Transport{DisableCompression: true}
-	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, Timeout: answerTimeout}
 	for _, w := range loads {
-		if !s.serves(w) {
-			continue
+		if err := b.askAll(ctx, srv, w); err != nil {
+			return srv.fail(fmt.Errorf("not the same work: %w", err))
 		}
-		for _, one := range w.all() {
-			body, err := ask(ctx, client, "http://"+srv.addr+srv.prefix, one)
-			if err != nil {
-				return srv.fail(fmt.Errorf("not the same work: %s %s: %w", one.method, one.path, err))
-			}
-			b.answers[answerKey{s.Name, one.name}] = body
+	}
+	return nil
+}
+
+// askAll sends each request of a workload once and keeps the responses.
+func (b *bench) askAll(ctx context.Context, srv *server, w *workload) error {
+	client, err := b.client(w)
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	for _, one := range w.all() {
+		body, err := ask(ctx, client, w.scheme()+"://"+srv.addr+srv.prefix, one)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", one.method, one.path, err)
 		}
+		b.answers[answerKey{srv.subject.Name, one.name}] = body
 	}
 	return nil
 }
@@ -79,6 +99,9 @@ func ask(ctx context.Context, client *http.Client, base string, w *workload) ([]
 		return nil, err
 	}
 	defer resp.Body.Close()
+	if err := w.negotiated(resp); err != nil {
+		return nil, err
+	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("status is %d, want 200", resp.StatusCode)
 	}

@@ -40,15 +40,19 @@ type server struct {
 	release func() error // removes its process group from the guard
 }
 
-// startServer starts the subject on a free port and returns when it accepts
-// connections. On errors it leaves nothing running.
-func (b *bench) startServer(ctx context.Context, s *Subject) (*server, error) {
+// startServer starts the subject on a free port, with TLS if secure is set, and returns when
+// it accepts connections. On errors it leaves nothing running.
+func (b *bench) startServer(ctx context.Context, s *Subject, secure bool) (*server, error) {
+	credentials, err := b.credentials(secure)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := openDir(b.tmp, s.Name+"-")
 	if err != nil {
 		return nil, fmt.Errorf("create directory of %s: %w", s.Name, err)
 	}
 	srv := &server{subject: s, dir: dir, stderr: &tail.Tail{Limit: stderrKept}, exited: make(chan struct{})}
-	if err := srv.place(len(b.cfg.ServerCPUs), b.sockets()); err != nil {
+	if err := srv.place(len(b.cfg.ServerCPUs), append(credentials, b.sockets()...)); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", s.Name, err), os.RemoveAll(dir))
 	}
 	srv.cmd.Stderr = srv.stderr
@@ -125,7 +129,8 @@ func (s *server) place(cpus int, sockets []string) error {
 // address returns where the subject will listen: on a free port if its URL contains
 // {addr}, otherwise on the URL's port, which must be free.
 func (s *server) address() (addr, prefix string, err error) {
-	if rest, ok := strings.CutPrefix(s.subject.URL, "http://{addr}"); ok {
+	_, bare, _ := strings.Cut(s.subject.URL, "://")
+	if rest, ok := strings.CutPrefix(bare, "{addr}"); ok {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return "", "", fmt.Errorf("find a free port: %w", err)
@@ -138,7 +143,7 @@ func (s *server) address() (addr, prefix string, err error) {
 	}
 	addr = u.Host
 	if u.Port() == "" {
-		addr = net.JoinHostPort(u.Hostname(), "80")
+		addr = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

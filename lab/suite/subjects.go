@@ -53,7 +53,7 @@ type Subject struct {
 	Build     []string          `yaml:"build"`     // builds the server as {bin}, once, in the file's directory; optional
 	Command   []string          `yaml:"command"`   // stays in the foreground; placeholders are replaced
 	Files     map[string]string `yaml:"files"`     // written into {dir} before the start
-	URL       string            `yaml:"url"`       // of the service: http://{addr}, and a prefix of the workloads' paths
+	URL       string            `yaml:"url"`       // of the service: http://{addr} or https://{addr}, and a prefix of the workloads' paths
 	Workloads []string          `yaml:"workloads"` // that it serves; empty: all
 
 	role    string
@@ -71,8 +71,11 @@ func (s *Subject) label() string {
 }
 
 func (s *Subject) serves(w *workload) bool {
-	if s.control && s.Name == floorName {
+	switch {
+	case s.control && s.Name == floorName:
 		return w.floor
+	case !s.speaks(w):
+		return false
 	}
 	return len(s.Workloads) == 0 || slices.Contains(s.Workloads, w.name) || w.family != "" && slices.Contains(s.Workloads, w.family)
 }
@@ -174,7 +177,7 @@ var subjectName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
 // Placeholders in a subject's command, files and URL: see server.place.
 var (
 	placeholder  = regexp.MustCompile(`\{[a-z]+\}`)
-	placeholders = []string{"{addr}", "{host}", "{port}", "{dir}", "{here}", "{bin}", "{cpus}", "{redis}", "{postgres}", "{wait}", "{fanout}"}
+	placeholders = []string{"{addr}", "{host}", "{port}", "{dir}", "{here}", "{bin}", "{cpus}", "{cert}", "{key}", "{redis}", "{postgres}", "{wait}", "{fanout}"}
 )
 
 func (s *Subject) check() error {
@@ -183,8 +186,10 @@ func (s *Subject) check() error {
 		return fmt.Errorf("name %q: use lower-case letters, digits, dots and dashes", s.Name)
 	case len(s.Command) == 0:
 		return errors.New("command is missing: the argument list that starts the server in the foreground")
-	case !strings.HasPrefix(s.URL, "http://"):
-		return fmt.Errorf("url %q: want http://{addr} or http://127.0.0.1:PORT", s.URL)
+	case !strings.HasPrefix(s.URL, "http://") && !strings.HasPrefix(s.URL, "https://"):
+		return fmt.Errorf("url %q: want http://{addr}, https://{addr}, http://127.0.0.1:PORT or https://127.0.0.1:PORT", s.URL)
+	case strings.HasPrefix(s.URL, "https://") && !s.takesCertificate():
+		return errors.New("url is https, and neither command nor files contain {cert}: the server has to use the certificate in {cert}, with the key in {key}")
 	case strings.Contains(s.Command[0], "/") && !filepath.IsAbs(s.Command[0]) && !strings.HasPrefix(s.Command[0], "{"):
 		return fmt.Errorf("command %q is relative: write {here}/%s for a path relative to the subject file", s.Command[0], filepath.Clean(s.Command[0]))
 	}
@@ -203,8 +208,12 @@ func (s *Subject) check() error {
 		}
 	}
 	for _, w := range s.Workloads {
-		if findWorkload(w) == nil && !slices.Contains(families, w) {
+		load := findWorkload(w)
+		switch {
+		case load == nil && !slices.Contains(families, w):
 			return &UnknownError{What: "workload", Name: w, Known: append(known(), families...)}
+		case load != nil && !s.speaks(load):
+			return fmt.Errorf("workload %s: a server with TLS has {cert} and {key} in its command or files, and one with an https url has only TLS", w)
 		}
 	}
 	return nil
@@ -260,6 +269,9 @@ func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 			return fmt.Errorf("build %s: %w\n%s", s.Name, err, out)
 		}
 		s.Command = []string{bin, "--addr", "{addr}", "--control", "{dir}/control", "--redis", "{redis}", "--postgres", "{postgres}", "--wait", "{wait}", "--fanout", "{fanout}"}
+		if !slices.Contains(withoutTLS, s.Name) {
+			s.Command = append(s.Command, "--cert", "{cert}", "--key", "{key}")
+		}
 		return nil
 	}
 	if err := s.build(ctx, dir); err != nil {
@@ -269,6 +281,9 @@ func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 		return fmt.Errorf("subject %s: %w", s.Name, err)
 	}
 	if len(s.Version) > 0 {
+		if err := s.look(s.Version[0]); err != nil {
+			return fmt.Errorf("subject %s: %w", s.Name, err)
+		}
 		out, err := exec.CommandContext(ctx, s.Version[0], s.Version[1:]...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("subject %s: read its version: %w", s.Name, err)

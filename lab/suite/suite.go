@@ -67,20 +67,21 @@ type Step struct {
 
 // A bench is a comparison in progress.
 type bench struct {
-	cfg      Config
-	launcher *spawn.Launcher
-	guard    *guard.Guard
-	tmp      string
-	tell     Progress
-	subjects []*Subject
-	loads    []*workload
-	answers  map[answerKey][]byte
-	services []*service // the running backends
-	file     *results.File
-	failures map[string]int // consecutive failed runs, by subject
-	began    time.Time      // start of the first run
-	done     int
-	total    int
+	cfg        Config
+	launcher   *spawn.Launcher
+	guard      *guard.Guard
+	tmp        string
+	tell       Progress
+	subjects   []*Subject
+	loads      []*workload
+	answers    map[answerKey][]byte
+	services   []*service  // the running backends
+	credential *credential // of servers with TLS; nil: not made yet
+	file       *results.File
+	failures   map[string]int // consecutive failed runs, by subject
+	began      time.Time      // start of the first run
+	done       int
+	total      int
 }
 
 // givenUp is the number of consecutive failed runs after which a subject is excluded.
@@ -126,7 +127,7 @@ func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell P
 		return b.close(ctx, err)
 	}
 	b.noteAbsent()
-	if err := b.measureCeiling(ctx, c); err != nil {
+	if err := b.measureCeilings(ctx, c); err != nil {
 		return b.close(ctx, err)
 	}
 	return b.close(ctx, b.run(ctx))

@@ -32,6 +32,7 @@ type workload struct {
 	parts        []part  // requests for responses of several sizes; nil: one size
 	family       string  // group of workloads in several sizes; empty: none
 	floor        bool    // served by limit
+	secure       *secure // TLS, and what is over it; nil: HTTP/1.1 in clear
 	answer       answer
 }
 
@@ -231,14 +232,21 @@ func (w *workload) describe(connections int) results.Workload {
 	if w.parts != nil {
 		path = "/bytes of " + strings.Join(partNames(w.parts), ", ")
 	}
-	if w.stream {
+	streams, reference := 0, floorName
+	switch {
+	case w.stream:
 		unit = "event"
+	case w.secure != nil && w.secure.fresh:
+		unit = "handshake"
+	}
+	if w.secure != nil {
+		streams, reference = w.secure.streams, "one subject over TLS"
 	}
 	switch {
 	case w.share > 0:
 		arrivals = fmt.Sprintf("Poisson, %.0f %% of the rate of a closed loop on the same process", 100*w.share)
 	case w.ceiling > 0:
-		arrivals = fmt.Sprintf("Poisson, %.0f %% of the rate of a closed loop on %s, the same for all", 100*w.ceiling, floorName)
+		arrivals = fmt.Sprintf("Poisson, %.0f %% of the rate of a closed loop on %s, the same for all", 100*w.ceiling, reference)
 	case w.rate > 0:
 		arrivals = fmt.Sprintf("Poisson, %.0f per second", w.rate)
 	}
@@ -247,6 +255,7 @@ func (w *workload) describe(connections int) results.Workload {
 		BodyBytes: len(w.body), HeaderBytes: len(w.request("127.0.0.1:8080", "")) - len(w.body),
 		Connections: connections, Pipeline: w.pipeline, Arrivals: arrivals, Idle: w.idle,
 		Varied: w.varied, Backend: w.backend, Lead: w.lead(), Family: w.family,
+		Protocol: w.protocol(), Streams: streams,
 	}
 }
 

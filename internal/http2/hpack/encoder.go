@@ -11,6 +11,9 @@ const (
 	// statusName is the first index of :status.
 	statusName = 8
 	cookieName = 32
+	// worthwhile is how long a value that changes has to be for its line to be looked up. A
+	// Content-Length takes fewer bytes than the search is worth.
+	worthwhile = 8
 	// lastValue is the last index of the static table with a value.
 	lastValue = 16
 )
@@ -132,7 +135,7 @@ func (e *Encoder) known(b []byte, i uint8, name, value string) []byte {
 			return append(b, 0x80|m)
 		}
 	}
-	if e.enters(len(name) + len(value)) {
+	if (changing&bit == 0 || len(value) >= worthwhile) && e.enters(len(name)+len(value)) {
 		place, back, was := e.recent.find(&e.table, hash(value, uint64(i)), i, "", value)
 		if was == inTable {
 			return appendInteger(b, 0x80, 7, staticCount+1+back)

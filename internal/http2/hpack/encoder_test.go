@@ -87,7 +87,8 @@ func TestChoices(t *testing.T) {
 	}{
 		"static":              {[]string{":method: POST", ":path: /index.html", "accept-encoding: gzip, deflate"}, []string{"83", "85", "90"}},
 		"rarely changes":      {[]string{"Server: a", "server: a", "Server: b", "Server: b"}, []string{"76 01 61", "be", "76 01 62", "be"}},
-		"changes":             {[]string{"ETag: a", "ETag: a", "ETag: a", "ETag: b"}, []string{"0f13 01 61", "62 01 61", "be", "0f13 01 62"}},
+		"changes":             {[]string{"ETag: 00000000", "ETag: 00000000", "ETag: 00000000", "ETag: 00000001"}, []string{"0f13 08 3030303030303030", "62 85 0000000000", "be", "0f13 08 3030303030303031"}},
+		"changes, short":      {[]string{"Age: 1234567", "Age: 1234567", "Age: 1234567"}, []string{"0f06 07 31323334353637", "0f06 07 31323334353637", "0f06 07 31323334353637"}},
 		"unknown name":        {[]string{"X-A: a", "X-A: a", "X-A: a", "x-a: b"}, []string{"00 03 782d61 01 61", "40 03 782d61 01 61", "be", "00 03 782d61 01 62"}},
 		"Set-Cookie":          {[]string{"Set-Cookie: a", "Set-Cookie: a", "Set-Cookie: a"}, []string{"1f28 01 61", "1f28 01 61", "1f28 01 61"}},
 		"Authorization":       {[]string{"authorization: a", "authorization: a"}, []string{"1f08 01 61", "1f08 01 61"}},

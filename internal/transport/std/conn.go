@@ -2,6 +2,7 @@ package std
 
 import (
 	"bytes"
+	"crypto/tls"
 	"io"
 	"net"
 	"sync"
@@ -23,6 +24,8 @@ type conn struct {
 	kept   []byte // not consumed by Feed; belongs to the runner
 	in     []byte // being fed, until it is released; belongs to the runner
 	gaveUp []byte // passed to Unread; belongs to the runner
+
+	state *tls.ConnectionState // belongs to the session; nil until it is asked for, and without TLS
 
 	mu       sync.Mutex
 	change   sync.Cond
@@ -239,6 +242,7 @@ func (c *conn) Pause(on bool) {
 		c.again = true
 	}
 	c.paused = on
+	c.change.Broadcast() // the reader reads a little ahead
 }
 
 // Pending implements [transport.Conn].
@@ -290,6 +294,18 @@ func (c *conn) take() error {
 
 // LocalAddr implements [transport.Conn].
 func (c *conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
+
+// TLS returns the state of a connection of crypto/tls, the same one each time, and nil of any
+// other.
+func (c *conn) TLS() *tls.ConnectionState {
+	if c.state == nil {
+		if nc, ok := c.nc.(interface{ ConnectionState() tls.ConnectionState }); ok {
+			state := nc.ConnectionState()
+			c.state = &state
+		}
+	}
+	return c.state
+}
 
 // RemoteAddr implements [transport.Conn].
 func (c *conn) RemoteAddr() net.Addr { return c.nc.RemoteAddr() }

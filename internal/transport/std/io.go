@@ -14,15 +14,15 @@ const (
 	waitSize  = 4 << 10  // of a buffer that waits for bytes
 	writeSize = 64 << 10 // written at once
 	anySize   = 16 << 10 // the same, for a connection that is more than a socket
-	aheadSize = 4 << 10  // read ahead of a session that is busy: the end of the stream may follow
+	aheadSize = 4 << 10  // read ahead of a session that is not fed: the end of the stream may follow
 )
 
-// read is the reader: one read ahead of the session, and a little more if it is busy, so that
-// it is told of a client that has left behind a few bytes.
+// read is the reader: one read ahead of the session, and a little more while that is busy or
+// paused, so that the end of the stream is noticed behind a few bytes.
 func (c *conn) read() {
 	c.mu.Lock()
 	for c.readErr == nil && !c.now && !c.taking && !c.finished {
-		if n := len(c.arrived); n >= aheadSize || n > 0 && !c.busy {
+		if n := len(c.arrived); n >= aheadSize || n > 0 && !c.busy && !c.paused {
 			c.change.Wait()
 			continue
 		}

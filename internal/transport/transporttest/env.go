@@ -311,33 +311,6 @@ func (c *client) wantGone() {
 	}
 }
 
-// halfClose ends what the client sends.
-func (c *client) halfClose() {
-	c.e.Helper()
-	nc := c.Conn
-	if err := nc.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
-		c.e.Error(err)
-	}
-	if over, ok := nc.(interface{ NetConn() net.Conn }); ok {
-		if err := over.NetConn().(*net.TCPConn).CloseWrite(); err != nil {
-			c.e.Error(err)
-		}
-	}
-}
-
-// reset closes the connection with a reset.
-func (c *client) reset() {
-	c.e.Helper()
-	nc := c.Conn
-	if over, ok := nc.(interface{ NetConn() net.Conn }); ok {
-		nc = over.NetConn()
-	}
-	if err := nc.(*net.TCPConn).SetLinger(0); err != nil {
-		c.e.Error(err)
-	}
-	nc.Close()
-}
-
 // wait waits until a channel is closed.
 func (e *env) wait(c <-chan struct{}, what string) {
 	e.Helper()

@@ -58,7 +58,12 @@ type testCase struct {
 var plainOnly = map[string]string{
 	"input/lines":                        "as many bytes are sent as received",
 	"end/slow peer that moves":           "output after the session has closed",
+	"end/abrupt":                         "the end of the stream alone",
+	"block/write fails":                  "the number of bytes received",
+	"block/goroutine ends before":        "sessions are created before a client has sent anything",
+	"transport/adopt":                    "clients connect before the transport serves",
 	"transport/close":                    "the number of bytes received",
+	"transport/each":                     "connections whose clients have shaken hands, and the server not yet",
 	"transport/max connections":          "connections that are not accepted have been dialled",
 	"transport/stop accepting when full": "the same",
 }

@@ -43,9 +43,10 @@ func (l *loop) step(x *exchange, target *scenario.Target, now int64) {
 		since = x.arrival.Intended
 	}
 	if !t.within {
-		t.within, t.began, t.waited = true, since, 0
+		t.within, t.began, t.waited, t.answered = true, since, 0, since
 	}
-	t.waited += now - since
+	t.waited += now - max(since, t.answered) // an arrival may be due before the answer to the one before
+	t.answered = now
 	switch {
 	case target.Last():
 		if l.counted(x, target) {

@@ -59,9 +59,10 @@ type turn struct {
 	buf     []byte             // of batches that are written once
 	kept    *kept              // of the answer that is arriving
 
-	within bool  // in an iteration of a flow that has had an answer
-	began  int64 // time when the iteration began
-	waited int64 // total wait for its answers so far
+	within   bool  // in an iteration of a flow that has had an answer
+	began    int64 // time when the iteration began
+	waited   int64 // total wait for its answers so far
+	answered int64 // time of the last of them
 }
 
 // kept holds the parts of an answer that checks and captures use.

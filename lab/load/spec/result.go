@@ -72,7 +72,7 @@ type Flow struct {
 	Aborted    uint64 `json:"aborted,omitempty"`    // an answer was lost, a capture failed, or the user left
 	Unfinished uint64 `json:"unfinished,omitempty"` // under way when the window ended; they have no time
 	Histogram  string `json:"hdr"`                  // of the completed ones, think time included; as Result.Histogram, to two digits
-	Waited     string `json:"waited_hdr"`           // the sum of the latencies of their requests: without think time
+	Waited     string `json:"waited_hdr"`           // the time for which they waited for answers: without think time
 }
 
 // RampStep is the result of one span of a ramp.

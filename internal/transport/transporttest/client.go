@@ -1,0 +1,34 @@
+package transporttest
+
+import "net"
+
+// below is the client's socket.
+func (c *client) below() net.Conn {
+	if over, ok := c.Conn.(interface{ NetConn() net.Conn }); ok {
+		return over.NetConn()
+	}
+	return c.Conn
+}
+
+// halfClose ends what the client sends.
+func (c *client) halfClose() {
+	c.e.Helper()
+	for _, nc := range []net.Conn{c.Conn, c.below()} {
+		if err := nc.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+			c.e.Error(err)
+		}
+		if nc == c.below() {
+			break
+		}
+	}
+}
+
+// reset closes the connection with a reset.
+func (c *client) reset() {
+	c.e.Helper()
+	nc := c.below()
+	if err := nc.(*net.TCPConn).SetLinger(0); err != nil {
+		c.e.Error(err)
+	}
+	nc.Close()
+}
