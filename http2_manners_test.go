@@ -55,9 +55,9 @@ func TestHTTP2Record(t *testing.T) {
 	})
 }
 
-//archtest:long the handlers, and what becomes of each
-//
 // TestHTTP2Ends ends streams in several ways, while another one of the connection goes on.
+//
+//archtest:long the handlers, and what becomes of each
 func TestHTTP2Ends(t *testing.T) {
 	ends := map[string]string{
 		"/abort": "INTERNAL_ERROR", "/exit": "INTERNAL_ERROR", "/lies": "INTERNAL_ERROR", "/switch": "500", "/limit": "413", "/hello": "200",
