@@ -225,7 +225,8 @@ func TestFaultyFrames(t *testing.T) {
 // handlers read nothing.
 func overrun(p *peer) {
 	piece := strings.Repeat("x", defaultMaxFrame)
-	for i := range uint32(5) {
+	const streams = uint32(connWindow/streamWindow + 1)
+	for i := range streams {
 		p.headers(2*i+1, false, request("POST", fmt.Sprint("/", i), "expect", "100-continue")...)
 	}
 	release := make(chan struct{})
@@ -235,7 +236,7 @@ func overrun(p *peer) {
 		<-release
 	})
 	for range streamWindow / defaultMaxFrame {
-		for i := range uint32(5) {
+		for i := range streams {
 			p.data(2*i+1, false, piece)
 		}
 	}
