@@ -177,7 +177,7 @@ func (s *Session) Lost(error) {
 func (s *Session) Closed(error) {
 	s.mu.Lock()
 	s.counters.Open.Add(-1)
-	s.closed = true
+	s.closed, s.gone = true, true
 	s.loseAll()
 	s.late.Release()
 	if s.block.open {

@@ -34,6 +34,7 @@ type Session struct {
 	greeted bool // the preface has come
 	settled bool // the client's first SETTINGS have come
 	closed  bool // nothing more is read or sent
+	gone    bool // the connection no longer exists
 	going   bool // GOAWAY with the last stream, final, was sent
 	warned  bool // GOAWAY that announces it was sent
 	used    bool // a stream was opened

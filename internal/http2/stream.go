@@ -139,7 +139,9 @@ func (s *Session) finish(st *stream) {
 	if s.open--; s.open == 0 {
 		s.serving.Store(false)
 		s.idleSince = clock.Nano()
-		s.state(exchange.StateIdle)
+		if !s.gone { // no state follows StateClosed
+			s.state(exchange.StateIdle)
+		}
 		s.wake() // the connection may be about to end
 	}
 	st.release()

@@ -73,6 +73,10 @@ func (c *call) header(head string) http.Header {
 		switch f.ID {
 		case exchange.HeaderHost, exchange.HeaderTransferEncoding:
 			continue
+		case exchange.HeaderExpect:
+			if x.ExpectContinue && x.Version >= exchange.HTTP2 {
+				continue // as in net/http
+			}
 		case exchange.HeaderOther:
 			name = textproto.CanonicalMIMEHeaderKey(sub(head, f.Name))
 		}
