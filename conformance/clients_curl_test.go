@@ -27,7 +27,7 @@ func (t *trial) blob() (name string, data []byte) {
 func (t *trial) sub(name string, f func(*trial)) {
 	t.Run(name, func(st *testing.T) {
 		c := *t
-		c.T, c.id = st, st.Name()
+		c.T, c.id = st, strings.ReplaceAll(st.Name(), "/", "-")
 		f(&c)
 	})
 }
@@ -40,7 +40,8 @@ func (t *trial) same(got, want string) {
 	}
 }
 
-// curl has curl do the scenario, with a flag for the version of HTTP.
+// curl has curl do the scenario, with a flag for the version of HTTP. Full duplex is not part
+// of it: curl 7.88 with -T . shows nothing before its input ends, whatever the server.
 func (t *trial) curl(proto, version string) {
 	t.Log(t.output("curl", "--version"))
 	flags := []string{"-sS", "--fail", version, "--cacert", t.ca, "--max-time", "60"}
@@ -56,17 +57,15 @@ func (t *trial) curl(proto, version string) {
 		}
 	})
 	t.sub("many", func(t *trial) {
-		out := t.output("curl", with("-Z", "--parallel-max", "200", t.base+"/small/[100-299]?id="+t.id)...)
-		if n := strings.Count(out, ""); len(out) != 600 {
-			t.Errorf("%d bytes came back: %.100q", n, out)
+		// With more at once, curl 7.88 fails in clear, against any server: with the error 16.
+		out, err := t.command("curl", with("-Z", "--parallel-max", "50", t.base+"/small/[100-299]?id="+t.id)...).Output()
+		if err != nil || len(out) != 600 {
+			t.Errorf("%d bytes came back, %v: %.100q", len(out), err, out)
 		}
 		t.Logf("%d connections", t.s.count(t.id))
 	})
 	t.sub("stream", func(t *trial) {
 		t.follow(t.command("curl", with("-N", t.base+"/stream?id="+t.id)...), t.step)
-	})
-	t.sub("duplex", func(t *trial) {
-		t.follow(t.command("curl", with("-N", "-T", ".", "-X", "POST", "-H", "Expect:", t.base+"/duplex")...), t.talk)
 	})
 	t.sub("trailers", func(t *trial) { // curl prints those of responses with the header, and sends none
 		out := t.output("curl", with("-i", "--data-binary", "12345", t.base+"/trailers")...)

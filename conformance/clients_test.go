@@ -49,7 +49,7 @@ var clients = []client{
 	{name: "java-h2", needs: "java", script: []string{"Client.java", "2"}, cases: simple + " duplex"},
 	{name: "java-h1", needs: "java", script: []string{"Client.java", "1"}, cases: simple},
 	{name: "chromium", needs: "node", script: []string{"browser.mjs"}, cases: "get post page upload stream events websocket ca"},
-	{name: "sslyze", needs: "../.bin/clients/bin/python", script: []string{"scan.py"}, cases: "protocols suites keys flaws alpn ca"},
+	{name: "sslyze", needs: "../.bin/clients/bin/python", script: []string{"scan.py"}, cases: "protocols suites keys flaws ca"},
 }
 
 // A trial is one client against one server.
@@ -84,7 +84,7 @@ func (c *client) test(t *testing.T, s *scenario, addr net.Addr) {
 			t.Skipf("need %s: run make clients, which installs it: %v", c.needs, err)
 		}
 	}
-	tr := &trial{T: t, s: s, base: "https://" + addr.String(), id: t.Name(), ca: authorityFile(t)}
+	tr := &trial{T: t, s: s, base: "https://" + addr.String(), id: strings.ReplaceAll(t.Name(), "/", "-"), ca: authorityFile(t)}
 	if c.clear {
 		tr.base = "http://" + addr.String()
 	}
