@@ -130,7 +130,7 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@$(call say,staticcheck)
 	@$(BIN)/staticcheck $(PACKAGES)
 	@$(call say,gofumpt)
-	@list=$$($(call files,*.go) | xargs -0 $(BIN)/gofumpt -l); \
+	@list=$$($(call files,*.go) | grep -zv '\.pb\.go$$' | xargs -0 $(BIN)/gofumpt -l); \
 	[ -z "$$list" ] || { printf 'not formatted, run .bin/gofumpt -w:\n%s\n' "$$list" >&2; exit 1; }
 	@$(call say,spelling)
 	@$(call files,*.go *.md *.ts *.mjs *.css *.html *.yaml *.yml Makefile) | xargs -0 $(BIN)/misspell -error
