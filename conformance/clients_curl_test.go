@@ -3,7 +3,6 @@ package conformance
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,8 +56,11 @@ func (t *trial) curl(proto, version string) {
 		}
 	})
 	t.sub("many", func(t *trial) {
-		// With more at once, curl 7.88 fails in clear, against any server: with the error 16.
-		out, err := t.command("curl", with("-Z", "--parallel-max", "50", t.base+"/small/[100-299]?id="+t.id)...).Output()
+		args := with(t.base + "/small/[100-299]?id=" + t.id)
+		if strings.HasPrefix(t.base, "https") { // in clear, curl 7.88 fails with error 16, whatever the server
+			args = append(args, "-Z", "--parallel-max", "50")
+		}
+		out, err := t.command("curl", args...).Output()
 		if err != nil || len(out) != 600 {
 			t.Errorf("%d bytes came back, %v: %.100q", len(out), err, out)
 		}
@@ -84,28 +86,15 @@ func (t *trial) curl(proto, version string) {
 }
 
 // step lets the stream go on when a part has been read.
-func (t *trial) step(n int, line string, _ io.WriteCloser) {
-	if n > 0 {
-		t.same(line, fmt.Sprintf("part %d", n-1))
-		t.s.next(t.id)
-	}
-}
-
-// talk sends a line when the one before it has come back, and ends the request after the last.
-func (t *trial) talk(n int, line string, input io.WriteCloser) {
-	if n > 0 {
-		t.same(line, fmt.Sprintf("line %d", n-1))
-	}
-	if n < numParts {
-		_, _ = fmt.Fprintf(input, "line %d\n", n)
-		return
-	}
-	_ = input.Close()
+func (t *trial) step(n int, line string) {
+	t.same(line, fmt.Sprintf("part %d", n-1))
+	t.s.next(t.id)
 }
 
 // nghttp has nghttp do the scenario. It reads its input to the end before it sends anything,
-// and only warns of certificates.
+// holds its output back in a pipe, and only warns of certificates, of which it knows no addresses.
 func (t *trial) nghttp() {
+	t.base = strings.Replace(t.base, "127.0.0.1", "localhost", 1)
 	t.Log(t.output("nghttp", "--version"))
 	t.Setenv("SSL_CERT_FILE", t.ca)
 	t.sub("get", func(t *trial) { t.same(t.output("nghttp", t.base+"/hello"), "HTTP/2.0") })
@@ -119,7 +108,6 @@ func (t *trial) nghttp() {
 			t.Errorf("%d connections", n)
 		}
 	})
-	t.sub("stream", func(t *trial) { t.follow(t.command("nghttp", t.base+"/stream?id="+t.id), t.step) })
 	t.sub("trailers", func(t *trial) {
 		name, _ := t.blob()
 		out := t.output("nghttp", "-nv", "-d", name, "--trailer", "x-client: here", t.base+"/trailers")

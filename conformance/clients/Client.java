@@ -88,6 +88,9 @@ public class Client {
         try (var out = new SubmissionPublisher<ByteBuffer>()) {
             var request = to("/duplex").POST(BodyPublishers.fromPublisher(out)).build();
             var response = client.sendAsync(request, BodyHandlers.ofLines());
+            for (int i = 0; i < 3000 && !out.hasSubscribers(); i++) {
+                Thread.sleep(10); // what is submitted before is lost
+            }
             out.submit(ByteBuffer.wrap("line 0\n".getBytes()));
             var lines = response.get(30, TimeUnit.SECONDS).body().iterator();
             int n = 0;
