@@ -55,17 +55,16 @@ func (t *trial) curl(proto, version string) {
 			t.Errorf("%d bytes came back, %v", len(got), err)
 		}
 	})
-	t.sub("many", func(t *trial) {
-		args := with(t.base + "/small/[100-299]?id=" + t.id)
-		if strings.HasPrefix(t.base, "https") { // in clear, curl 7.88 fails with error 16, whatever the server
-			args = append(args, "-Z", "--parallel-max", "50")
-		}
-		out, err := t.command("curl", args...).Output()
-		if err != nil || len(out) != 600 {
-			t.Errorf("%d bytes came back, %v: %.100q", len(out), err, out)
-		}
-		t.Logf("%d connections", t.s.count(t.id))
-	})
+	secure := strings.HasPrefix(t.base, "https")
+	if secure { // in clear, curl 7.88 fails with error 16 at a connection's second request, whatever the server
+		t.sub("many", func(t *trial) {
+			out, err := t.command("curl", with("-Z", "--parallel-max", "50", t.base+"/small/[100-299]?id="+t.id)...).Output()
+			if err != nil || len(out) != 600 {
+				t.Errorf("%d bytes came back, %v: %.100q", len(out), err, out)
+			}
+			t.Logf("%d connections", t.s.count(t.id))
+		})
+	}
 	t.sub("stream", func(t *trial) {
 		t.follow(t.command("curl", with("-N", t.base+"/stream?id="+t.id)...), t.step)
 	})
@@ -75,7 +74,7 @@ func (t *trial) curl(proto, version string) {
 			t.Errorf("no trailer in %q", out)
 		}
 	})
-	if strings.HasPrefix(t.base, "https") {
+	if secure {
 		t.sub("ca", func(t *trial) {
 			out, err := t.command("curl", "-sS", version, t.base+"/hello").CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "certificate") {

@@ -44,7 +44,7 @@ var clients = []client{
 	{name: "undici-h1", needs: "node", script: []string{"undici.mjs", "1"}, cases: simple},
 	{name: "httpx-h2", needs: "../.bin/clients/bin/python", script: []string{"httpx_client.py", "2"}, cases: simple},
 	{name: "httpx-h1", needs: "../.bin/clients/bin/python", script: []string{"httpx_client.py", "1"}, cases: simple},
-	{name: "java-h2", needs: "java", script: []string{"Client.java", "2"}, cases: simple + " duplex"},
+	{name: "java-h2", needs: "java", script: []string{"Client.java", "2"}, cases: simple},
 	{name: "java-h1", needs: "java", script: []string{"Client.java", "1"}, cases: simple},
 	{name: "chromium", needs: "node", script: []string{"browser.mjs"}, cases: "get post page upload stream events websocket ca"},
 	{name: "sslyze", needs: "../.bin/clients/bin/python", script: []string{"scan.py"}, cases: "protocols suites keys flaws ca"},
