@@ -250,11 +250,9 @@ func (st *stream) target(path exchange.Span) verdict {
 		switch {
 		case c <= ' ' || c == 0x7f || c == '#':
 			return 400
-		case c == '%':
-			if i < n {
-				r.PathEscaped = true
-			}
-			if len(text)-i < 3 || !exchange.IsHex(text[i+1]) || !exchange.IsHex(text[i+2]) {
+		case c == '%' && i < n: // handlers judge the query, as over HTTP/1
+			r.PathEscaped = true
+			if n-i < 3 || !exchange.IsHex(text[i+1]) || !exchange.IsHex(text[i+2]) {
 				return 400
 			}
 		}

@@ -154,6 +154,10 @@ func (s *Session) set(id uint16, value uint32) error {
 		if value > 1 {
 			return connError{ProtocolError, "SETTINGS_ENABLE_PUSH is neither 0 nor 1"}
 		}
+	case settingEnableConnect:
+		if value > 1 {
+			return connError{ProtocolError, "SETTINGS_ENABLE_CONNECT_PROTOCOL is neither 0 nor 1"} // RFC 8441, 3
+		}
 	case settingInitialWindow:
 		if value > maxWindow {
 			return connError{FlowControlError, "SETTINGS_INITIAL_WINDOW_SIZE is greater than 2^31-1"}

@@ -15,7 +15,7 @@ func (w *writer) finish() {
 		w.begin(http.StatusOK)
 	}
 	w.sniff(nil)
-	if b := w.c.body; b != nil && b.overran() {
+	if b := w.c.body; x.Version < exchange.HTTP2 && b != nil && b.overran() {
 		x.Response.Close = true
 	}
 	if w.trails || uint16(len(w.header)) != w.sent {
@@ -27,7 +27,7 @@ func (w *writer) finish() {
 	}
 }
 
-// sendTrailers adds the trailers to a body that can have them: a chunked one.
+// sendTrailers adds the trailers to a body that can have them: over HTTP/1 a chunked one.
 func (w *writer) sendTrailers() {
 	x := w.c.x
 	var lines []exchange.Line
@@ -51,8 +51,8 @@ func (w *writer) sendTrailers() {
 	if len(lines)+len(named) == 0 {
 		return
 	}
-	if !x.HeadSent && x.Version > exchange.HTTP10 && w.length == exchange.UnknownLength {
-		// The head, with the buffered output: from here on the body is chunked. An error
+	if !x.HeadSent && (x.Version >= exchange.HTTP2 || x.Version > exchange.HTTP10 && w.length == exchange.UnknownLength) {
+		// The head, with the buffered output: over HTTP/1 the body is chunked from here on. An error
 		// means that the client has left, which the session finds too.
 		_ = x.Session.SendBody(x, nil)
 	}

@@ -46,6 +46,11 @@ func (c *call) fill(conn *Conn) error {
 	}
 	if x.ContentLength == exchange.UnknownLength {
 		r.ContentLength = -1
+	}
+	switch {
+	case x.Version >= exchange.HTTP2:
+		r.Trailer, _ = announced(r.Header) // the framing does not depend on it
+	case x.ContentLength == exchange.UnknownLength:
 		r.TransferEncoding = []string{"chunked"}
 		r.Trailer, err = announced(r.Header)
 	}
@@ -68,6 +73,10 @@ func (c *call) header(head string) http.Header {
 		switch f.ID {
 		case exchange.HeaderHost, exchange.HeaderTransferEncoding:
 			continue
+		case exchange.HeaderExpect:
+			if x.ExpectContinue && x.Version >= exchange.HTTP2 {
+				continue // as in net/http
+			}
 		case exchange.HeaderOther:
 			name = textproto.CanonicalMIMEHeaderKey(sub(head, f.Name))
 		}
@@ -79,14 +88,15 @@ func (c *call) header(head string) http.Header {
 			h[name] = values[i : i+1 : i+1]
 		}
 	}
-	if x.Has(exchange.HeaderPragma) && !x.Has(exchange.HeaderCacheControl) && h.Get("Pragma") == "no-cache" {
+	if x.Version < exchange.HTTP2 && x.Has(exchange.HeaderPragma) && !x.Has(exchange.HeaderCacheControl) && h.Get("Pragma") == "no-cache" {
 		h["Cache-Control"] = []string{"no-cache"} // RFC 7234, 5.4, as net/http does
 	}
 	return h
 }
 
-// announced removes the names of the trailers from the header of a chunked request, and
-// makes a map of them, without values yet.
+// announced removes the names of the trailers from the header of a request, and makes a map
+// of them, without values yet. Names that would affect the framing are left out, and are an
+// error over HTTP/1.
 func announced(h http.Header) (trailer http.Header, err error) {
 	for _, line := range h["Trailer"] {
 		for name := range strings.SplitSeq(line, ",") {
@@ -94,7 +104,8 @@ func announced(h http.Header) (trailer http.Header, err error) {
 			case "":
 				continue
 			case "Transfer-Encoding", "Trailer", "Content-Length":
-				return nil, errTrailer
+				err = errTrailer
+				continue
 			}
 			if trailer == nil {
 				trailer = http.Header{}
@@ -103,7 +114,7 @@ func announced(h http.Header) (trailer http.Header, err error) {
 		}
 	}
 	delete(h, "Trailer")
-	return trailer, nil
+	return trailer, err
 }
 
 // errTrailer refuses a request that announces a trailer that would affect its framing.
