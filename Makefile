@@ -63,6 +63,7 @@ test: unit race chaos web check ## everything that CI gates on
 
 unit:
 	@$(call say,tests)
+	@tools/need curl curl
 	@[ "$$(uname)" != Linux ] || tools/need ip iproute2
 	@[ "$$(uname)" != Linux ] || tools/need redis-server redis-server
 	@[ "$$(uname)" != Linux ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || tools/need pg_ctlcluster postgresql
@@ -104,7 +105,7 @@ $(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package.json $(CLIENTS)/p
 
 $(BIN)/clients/installed: $(CLIENTS)/requirements.txt
 	@tools/need python3 python3
-	@python3 -c 'import ensurepip' 2>/dev/null || tools/need ensurepip python3-venv || python3 -c 'import ensurepip'
+	@python3 -c 'import ensurepip' 2>/dev/null || { apt-get update -q && apt-get install -y -q python3-venv; } >/dev/null || { echo 'need the venv module of Python: apt-get install python3-venv' >&2; exit 1; }
 	@python3 -m venv $(BIN)/clients
 	@$(BIN)/clients/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

@@ -3,7 +3,6 @@ package conformance
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,14 +55,16 @@ func (t *trial) curl(proto, version string) {
 			t.Errorf("%d bytes came back, %v", len(got), err)
 		}
 	})
-	t.sub("many", func(t *trial) {
-		// With more at once, curl 7.88 fails in clear, against any server: with the error 16.
-		out, err := t.command("curl", with("-Z", "--parallel-max", "50", t.base+"/small/[100-299]?id="+t.id)...).Output()
-		if err != nil || len(out) != 600 {
-			t.Errorf("%d bytes came back, %v: %.100q", len(out), err, out)
-		}
-		t.Logf("%d connections", t.s.count(t.id))
-	})
+	secure := strings.HasPrefix(t.base, "https")
+	if secure { // in clear, curl 7.88 fails with error 16 at a connection's second request, whatever the server
+		t.sub("many", func(t *trial) {
+			out, err := t.command("curl", with("-Z", "--parallel-max", "50", t.base+"/small/[100-299]?id="+t.id)...).Output()
+			if err != nil || len(out) != 600 {
+				t.Errorf("%d bytes came back, %v: %.100q", len(out), err, out)
+			}
+			t.Logf("%d connections", t.s.count(t.id))
+		})
+	}
 	t.sub("stream", func(t *trial) {
 		t.follow(t.command("curl", with("-N", t.base+"/stream?id="+t.id)...), t.step)
 	})
@@ -73,7 +74,7 @@ func (t *trial) curl(proto, version string) {
 			t.Errorf("no trailer in %q", out)
 		}
 	})
-	if strings.HasPrefix(t.base, "https") {
+	if secure {
 		t.sub("ca", func(t *trial) {
 			out, err := t.command("curl", "-sS", version, t.base+"/hello").CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "certificate") {
@@ -84,28 +85,15 @@ func (t *trial) curl(proto, version string) {
 }
 
 // step lets the stream go on when a part has been read.
-func (t *trial) step(n int, line string, _ io.WriteCloser) {
-	if n > 0 {
-		t.same(line, fmt.Sprintf("part %d", n-1))
-		t.s.next(t.id)
-	}
-}
-
-// talk sends a line when the one before it has come back, and ends the request after the last.
-func (t *trial) talk(n int, line string, input io.WriteCloser) {
-	if n > 0 {
-		t.same(line, fmt.Sprintf("line %d", n-1))
-	}
-	if n < numParts {
-		_, _ = fmt.Fprintf(input, "line %d\n", n)
-		return
-	}
-	_ = input.Close()
+func (t *trial) step(n int, line string) {
+	t.same(line, fmt.Sprintf("part %d", n-1))
+	t.s.next(t.id)
 }
 
 // nghttp has nghttp do the scenario. It reads its input to the end before it sends anything,
-// and only warns of certificates.
+// holds its output back in a pipe, and only warns of certificates, of which it knows no addresses.
 func (t *trial) nghttp() {
+	t.base = strings.Replace(t.base, "127.0.0.1", "localhost", 1)
 	t.Log(t.output("nghttp", "--version"))
 	t.Setenv("SSL_CERT_FILE", t.ca)
 	t.sub("get", func(t *trial) { t.same(t.output("nghttp", t.base+"/hello"), "HTTP/2.0") })
@@ -119,7 +107,6 @@ func (t *trial) nghttp() {
 			t.Errorf("%d connections", n)
 		}
 	})
-	t.sub("stream", func(t *trial) { t.follow(t.command("nghttp", t.base+"/stream?id="+t.id), t.step) })
 	t.sub("trailers", func(t *trial) {
 		name, _ := t.blob()
 		out := t.output("nghttp", "-nv", "-d", name, "--trailer", "x-client: here", t.base+"/trailers")

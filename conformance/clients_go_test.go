@@ -53,7 +53,7 @@ func (t *trial) goClient(major int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.lines(r.Body, func(n int, line string) { t.step(n, line, nil) })
+		t.lines(r.Body, t.step)
 	})
 	t.sub("duplex", func(t *trial) {
 		in, out := io.Pipe()
@@ -77,6 +77,18 @@ func (t *trial) goClient(major int) {
 			t.Errorf("without the authority: %v", err)
 		}
 	})
+}
+
+// talk sends a line when the one before it has come back, and ends the request after the last.
+func (t *trial) talk(n int, line string, input io.WriteCloser) {
+	if n > 0 {
+		t.same(line, fmt.Sprintf("line %d", n-1))
+	}
+	if n < numParts {
+		_, _ = fmt.Fprintf(input, "line %d\n", n)
+		return
+	}
+	_ = input.Close()
 }
 
 // newGoClient returns a client of a version of HTTP that trusts a set of authorities.

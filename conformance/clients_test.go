@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -26,9 +25,8 @@ type client struct {
 }
 
 const (
-	everything = "get post many stream duplex trailers ca"
-	noDuplex   = "get post many stream trailers ca"
 	simple     = "get post many stream ca"
+	everything = simple + " duplex trailers"
 )
 
 // clients are the clients of the suite. What a client cannot do is not among its cases.
@@ -46,7 +44,7 @@ var clients = []client{
 	{name: "undici-h1", needs: "node", script: []string{"undici.mjs", "1"}, cases: simple},
 	{name: "httpx-h2", needs: "../.bin/clients/bin/python", script: []string{"httpx_client.py", "2"}, cases: simple},
 	{name: "httpx-h1", needs: "../.bin/clients/bin/python", script: []string{"httpx_client.py", "1"}, cases: simple},
-	{name: "java-h2", needs: "java", script: []string{"Client.java", "2"}, cases: simple + " duplex"},
+	{name: "java-h2", needs: "java", script: []string{"Client.java", "2"}, cases: simple},
 	{name: "java-h1", needs: "java", script: []string{"Client.java", "1"}, cases: simple},
 	{name: "chromium", needs: "node", script: []string{"browser.mjs"}, cases: "get post page upload stream events websocket ca"},
 	{name: "sslyze", needs: "../.bin/clients/bin/python", script: []string{"scan.py"}, cases: "protocols suites keys flaws ca"},
@@ -141,7 +139,7 @@ func (t *trial) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a program to its end and returns what it printed.
+// output runs a program to its end and returns what it printed.
 func (t *trial) output(name string, args ...string) string {
 	t.Helper()
 	out, err := t.command(name, args...).CombinedOutput()
@@ -151,14 +149,9 @@ func (t *trial) output(name string, args ...string) string {
 	return string(out)
 }
 
-// follow runs a program and hands each line of its output to f while it runs. The input is
-// nothing if f does not need one.
-func (t *trial) follow(cmd *exec.Cmd, f func(n int, line string, input io.WriteCloser)) {
+// follow runs a program and hands each line of its output to f while it runs, counted from 1.
+func (t *trial) follow(cmd *exec.Cmd, f func(n int, line string)) {
 	t.Helper()
-	input, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
 	output, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -166,11 +159,10 @@ func (t *trial) follow(cmd *exec.Cmd, f func(n int, line string, input io.WriteC
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	f(0, "", input)
 	n := 0
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		n++
-		f(n, lines.Text(), input)
+		f(n, lines.Text())
 	}
 	if err := cmd.Wait(); err != nil || n != numParts {
 		t.Errorf("%d lines instead of %d, %v", n, numParts, err)

@@ -1,5 +1,6 @@
 // Java's HttpClient. Arguments: the version of HTTP, the URL of the server, the id of streams,
-// the file of the authority. It has no trailers.
+// the file of the authority. It has no trailers, and waits for a response until the request is
+// sent whole, whatever the server.
 
 import java.io.FileInputStream;
 import java.net.URI;
@@ -12,9 +13,7 @@ import java.security.cert.CertificateFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.SubmissionPublisher;
 import java.util.concurrent.TimeUnit;
-import java.nio.ByteBuffer;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.TrustManagerFactory;
@@ -84,25 +83,6 @@ public class Client {
         same("" + n, "3");
     }
 
-    static void duplex() throws Exception {
-        try (var out = new SubmissionPublisher<ByteBuffer>()) {
-            var request = to("/duplex").POST(BodyPublishers.fromPublisher(out)).build();
-            var response = client.sendAsync(request, BodyHandlers.ofLines());
-            out.submit(ByteBuffer.wrap("line 0\n".getBytes()));
-            var lines = response.get(30, TimeUnit.SECONDS).body().iterator();
-            int n = 0;
-            while (lines.hasNext()) {
-                same(lines.next(), "line " + n++);
-                if (n < 3) {
-                    out.submit(ByteBuffer.wrap(("line " + n + "\n").getBytes()));
-                } else {
-                    out.close();
-                }
-            }
-            same("" + n, "3");
-        }
-    }
-
     public static void main(String[] args) throws Exception {
         base = args[1];
         id = args[2];
@@ -119,9 +99,6 @@ public class Client {
         test("post", () -> same(client.send(to("/echo").POST(BodyPublishers.ofString(blob.toString())).build(), BodyHandlers.ofString()).body(), blob.toString()));
         test("many", Client::many);
         test("stream", Client::stream);
-        if (two) {
-            test("duplex", Client::duplex);
-        }
         test("ca", () -> {
             try {
                 HttpClient.newHttpClient().send(to("/hello").build(), BodyHandlers.ofString());
