@@ -11,6 +11,7 @@ PORTABLE := $(filter-out ./peers/...,$(PACKAGES))
 # lab/stats has no goroutine, and its simulations take minutes under the detector.
 RACE      = $$(go list $(PORTABLE) ./peers/internal/... | grep -v /lab/stats)
 WEB      := lab/report/web
+CLIENTS  := conformance/clients
 BIN      := $(CURDIR)/.bin
 TOOLS    := $(addprefix $(BIN)/,staticcheck gofumpt misspell)
 
@@ -39,7 +40,7 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 web check generate generated fuzz tools redline clean
+.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 clients web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +63,7 @@ test: unit race chaos web check ## everything that CI gates on
 
 unit:
 	@$(call say,tests)
+	@tools/need curl curl
 	@[ "$$(uname)" != Linux ] || tools/need ip iproute2
 	@[ "$$(uname)" != Linux ] || tools/need redis-server redis-server
 	@[ "$$(uname)" != Linux ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || tools/need pg_ctlcluster postgresql
@@ -84,7 +86,29 @@ h2spec: ## hold every transport against h2spec, in clear and over TLS
 	@GOWORK=off go -C conformance test -count=1 -timeout $(PATIENCE) -run '^TestH2spec$$' . -full
 
 conformance-h2: ## hold every transport against all suites for HTTP/2
-	@GOWORK=off go -C conformance test -count=1 -timeout $(PATIENCE) . -full
+	@GOWORK=off go -C conformance test -count=1 -timeout $(PATIENCE) -skip '^TestClients$$' . -full
+
+clients: $(CLIENTS)/node_modules/.package-lock.json $(BIN)/clients/installed ## have real clients of HTTP at every transport: curl, browsers, libraries
+	@$(call say,clients)
+	@tools/need curl curl
+	@tools/need nghttp nghttp2-client
+	@tools/need h2load nghttp2-client
+	@tools/need java default-jdk-headless
+	@tools/need $(CHROMIUM) chromium
+	@tools/need certutil libnss3-tools
+	@CHROMIUM=$$(command -v $(CHROMIUM)) GOWORK=off go -C conformance test -v -count=1 -timeout $(PATIENCE) -run '^TestClients$$' . -full
+
+$(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package.json $(CLIENTS)/package-lock.json
+	@tools/need npm nodejs npm
+	@npm --prefix $(CLIENTS) ci --silent
+	@touch $@
+
+$(BIN)/clients/installed: $(CLIENTS)/requirements.txt
+	@tools/need python3 python3
+	@python3 -c 'import ensurepip' 2>/dev/null || { apt-get update -q && apt-get install -y -q python3-venv; } >/dev/null || { echo 'need the venv module of Python: apt-get install python3-venv' >&2; exit 1; }
+	@python3 -m venv $(BIN)/clients
+	@$(BIN)/clients/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
 
 web: $(WEB)/node_modules/.package-lock.json
 	@$(call say,tests of the report in a browser)
@@ -107,7 +131,7 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@$(call say,staticcheck)
 	@$(BIN)/staticcheck $(PACKAGES)
 	@$(call say,gofumpt)
-	@list=$$($(call files,*.go) | xargs -0 $(BIN)/gofumpt -l); \
+	@list=$$($(call files,*.go) | grep -zv '\.pb\.go$$' | xargs -0 $(BIN)/gofumpt -l); \
 	[ -z "$$list" ] || { printf 'not formatted, run .bin/gofumpt -w:\n%s\n' "$$list" >&2; exit 1; }
 	@$(call say,spelling)
 	@$(call files,*.go *.md *.ts *.mjs *.css *.html *.yaml *.yml Makefile) | xargs -0 $(BIN)/misspell -error
@@ -119,7 +143,7 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@tools/install
 	@$(call say,requirements)
 	@$(call each,$(MODULES) conformance tools,GOWORK=off go mod tidy -diff)
-	@! grep -n '"resolved"' $(WEB)/package-lock.json || { echo 'package-lock.json names a registry: remove the resolved fields' >&2; exit 1; }
+	@! grep -n '"resolved"' $(WEB)/package-lock.json $(CLIENTS)/package-lock.json || { echo 'package-lock.json names a registry: remove the resolved fields' >&2; exit 1; }
 
 generate: $(WEB)/node_modules/.package-lock.json ## write the generated files anew
 	@go generate $(PACKAGES)
@@ -150,4 +174,4 @@ $(TOOLS) &: tools/go.mod tools/go.sum
 	@touch $(TOOLS)
 
 clean: ## remove what the targets build, but not what they measured
-	@rm -rf .bin dist $(WEB)/node_modules
+	@rm -rf .bin dist $(WEB)/node_modules $(CLIENTS)/node_modules

@@ -163,6 +163,7 @@ func (s *Server) release() error {
 		return nil // Close does or has done it
 	}
 	s.t, s.chosen = nil, ""
+	s.closeReloaders()
 	s.mu.Unlock()
 	return t.Close()
 }
@@ -283,6 +284,7 @@ func (s *Server) stop() {
 	for _, g := range s.given {
 		g.Close() // its error is of no use to the caller
 	}
+	s.closeReloaders()
 }
 
 // Close ends the server at once: listeners and connections are closed, and the

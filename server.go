@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redline-go/redline/certs"
 	"github.com/redline-go/redline/internal/exchange"
 	"github.com/redline-go/redline/internal/learn"
 	"github.com/redline-go/redline/internal/nethttp"
@@ -205,19 +206,20 @@ type Server struct {
 
 	opening sync.Mutex // held while a listener is added; locked before mu
 
-	mu       sync.Mutex
-	t        transport.Transport
-	chosen   Transport
-	learns   bool // the transport has loops, which handlers can block
-	stopping atomic.Bool
-	stopped  chan struct{} // closed when stopping is set; nil until it is requested
-	running  bool
-	first    net.Listener // for BaseContext
-	given    []*given     // passed to Serve and Adopt
-	closing  sync.Once
-	counters counters
-	routes   []*route     // of the routers that have served, for Stats
-	shapes   learn.Shapes // of the requests to Handler
+	mu        sync.Mutex
+	t         transport.Transport
+	chosen    Transport
+	learns    bool // the transport has loops, which handlers can block
+	stopping  atomic.Bool
+	stopped   chan struct{} // closed when stopping is set; nil until it is requested
+	running   bool
+	first     net.Listener      // for BaseContext
+	given     []*given          // passed to Serve and Adopt
+	reloaders []*certs.Reloader // of the files given to ListenTLS
+	closing   sync.Once
+	counters  counters
+	routes    []*route     // of the routers that have served, for Stats
+	shapes    learn.Shapes // of the requests to Handler
 
 	http        http.Handler     // Handler or its default; nil with Native
 	adapter     *nethttp.Config  // runs it, and mounted handlers

@@ -109,8 +109,8 @@ func TestTakeoverPipelined(t *testing.T) {
 // while nobody reads or writes.
 func TestTakeoverClientLeaves(t *testing.T) {
 	for name, leave := range map[string]func(*client){
-		"close":      func(c *client) { c.Close() },
-		"reset":      func(c *client) { c.reset() },
+		"close": func(c *client) { c.Close() },
+		"reset": func(c *client) { c.reset() },
 		// Over TLS the stream has to end too: a record is not read while a handler runs.
 		"half-close": func(c *client) {
 			c.Conn.(interface{ CloseWrite() error }).CloseWrite()

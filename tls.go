@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/redline-go/redline/certs"
 	"github.com/redline-go/redline/internal/tlsio"
 	"github.com/redline-go/redline/internal/transport"
 )
@@ -13,8 +14,8 @@ import (
 // ListenTLS is Listen for HTTPS: connections to addr begin with a TLS handshake. A server
 // may have addresses of both kinds, for example ":80" with Listen and ":443" with ListenTLS.
 // certFile and keyFile name PEM files with a certificate, followed by its intermediates, and
-// its key. Both may be empty if TLSConfig has Certificates, GetCertificate or
-// GetConfigForClient.
+// its key; if they change, the next handshake gets the new certificate, see package certs.
+// Both may be empty if TLSConfig has Certificates, GetCertificate or GetConfigForClient.
 func (s *Server) ListenTLS(addr, certFile, keyFile string) (net.Addr, error) {
 	return s.listen(addr, func() (*tls.Config, error) { return s.tlsConfig(certFile, keyFile) })
 }
@@ -52,12 +53,39 @@ func (s *Server) tlsConfig(certFile, keyFile string) (*tls.Config, error) {
 	if certFile == "" && keyFile == "" && (len(c.Certificates) > 0 || c.GetCertificate != nil || c.GetConfigForClient != nil) {
 		return c, nil
 	}
-	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if c.GetCertificate != nil { // the files are for clients for which it has none
+		cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+		if err != nil {
+			return nil, fmt.Errorf("load certificate: %w", err)
+		}
+		c.Certificates = []tls.Certificate{cert}
+		return c, nil
+	}
+	r, err := certs.Load(certFile, keyFile, certs.Logger(s.logger()))
 	if err != nil {
 		return nil, fmt.Errorf("load certificate: %w", err)
 	}
-	c.Certificates = []tls.Certificate{cert}
+	s.keepReloader(r)
+	c.Certificates, c.GetCertificate = nil, r.GetCertificate
 	return c, nil
+}
+
+// keepReloader closes r when the server ends.
+func (s *Server) keepReloader(r *certs.Reloader) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reloaders = append(s.reloaders, r)
+	if s.stopping.Load() {
+		s.closeReloaders()
+	}
+}
+
+// closeReloaders ends the goroutines that look at certificates. s.mu is held.
+func (s *Server) closeReloaders() {
+	for _, r := range s.reloaders {
+		r.Close() // it has no error that matters: nothing is written
+	}
+	s.reloaders = nil
 }
 
 // secure returns the constructor of the sessions of a listener for HTTPS.

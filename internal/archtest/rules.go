@@ -98,7 +98,7 @@ var Redline = Rules{
 			May: []string{
 				"~/internal/exchange", "~/internal/http1", "~/internal/http2", "~/internal/tlsio", "~/internal/transport",
 				"~/internal/transport/epoll", "~/internal/transport/uring", "~/internal/transport/std", "~/internal/buf", "~/internal/clock",
-				"~/internal/static", "~/internal/learn", "~/internal/nethttp",
+				"~/internal/static", "~/internal/learn", "~/internal/nethttp", "~/certs",
 			},
 			Tests: []string{"~/internal/transport/transporttest", "~/restart"},
 			Why:   "the engine imports its own internals, and nothing that is built on it",

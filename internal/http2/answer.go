@@ -108,9 +108,7 @@ var reasons = map[int]string{
 func (s *Session) refuse(st *stream, status int) error {
 	st.x.ResetResponse()
 	st.answerError(status, reasons[status])
-	if s.cfg.Refused != nil {
-		s.cfg.Refused(s.conn.RemoteAddr(), status, reasons[status])
-	}
+	s.refused(status, reasons[status])
 	st.over()
 	return s.spend(costReset)
 }
@@ -273,7 +271,7 @@ func setLength(b []byte, n int) { b[0], b[1], b[2] = byte(n>>16), byte(n>>8), by
 // SendInfo implements exchange.Session.
 func (st *stream) SendInfo(x *exchange.Exchange, status int) error {
 	st.s.mu.Lock()
-	defer st.s.mu.Unlock()
+	defer st.s.unlock()
 	switch {
 	case st.failed != nil:
 		return st.failed
@@ -283,10 +281,15 @@ func (st *stream) SendInfo(x *exchange.Exchange, status int) error {
 		st.asked = true
 	}
 	st.sendBlock(status, x.Lines, false)
-	if st.inline {
-		st.leaveFeed() // which sends
+	st.leaveFeed() // which sends
+	for st.failed == nil && st.s.budget() <= 0 {
+		st.s.crowds++
+		err := st.wait(&st.writeLimit)
+		if st.s.crowds--; err != nil {
+			return st.fail(err)
+		}
 	}
-	return nil
+	return st.failed
 }
 
 // Hijack implements exchange.Session: other exchanges use the connection.

@@ -8,10 +8,14 @@ import (
 )
 
 const (
-	// streamWindow is what a client may send of one request before the handler reads it, and
-	// connWindow of all requests on a connection. Both bound memory.
-	streamWindow = 256 << 10
-	connWindow   = 1 << 20
+	// streamWindow is what a client may send of one request before the handler reads it. For a
+	// handler that reads faster than the client sends, it grows to maxStreamWindow.
+	streamWindow    = 64 << 10
+	maxStreamWindow = 1 << 20
+
+	// connWindow is the same for all requests on a connection: it bounds memory. Windows that
+	// have grown may take half of it, so a few uploads that are not read do not stop others.
+	connWindow = 4 << 20
 
 	// paceContent is what a client has to send of its content within each StallTimeout of
 	// waiting, unless less remains.
@@ -64,12 +68,30 @@ func (st *stream) consumed(n int64) {
 		return
 	}
 	st.s.giveBack(n)
-	if st.owed += n; st.owed >= streamWindow/4 && !st.remoteEnd && !st.reset {
-		s := st.s
-		s.write(appendWord(s.tail(frameHeader+windowUpdateLength), frameWindowUpdate, st.id, uint32(st.owed)))
-		st.room += st.owed
-		st.owed = 0
+	st.owed += n
+	st.passed += n
+	if st.owed < st.window/4 || st.remoteEnd || st.reset {
+		return
 	}
+	more := st.owed + st.grow()
+	s := st.s
+	s.write(appendWord(s.tail(frameHeader+windowUpdateLength), frameWindowUpdate, st.id, uint32(more)))
+	st.room += more
+	st.owed = 0
+}
+
+// grow enlarges the window of a stream whose handler has read a whole one, and now waits for
+// the client: the window may be what limits it. It returns by how much.
+func (st *stream) grow() int64 {
+	s := st.s
+	if st.passed < st.window || st.content != nil {
+		return 0
+	}
+	st.passed = 0
+	more := max(0, min(st.window, maxStreamWindow-st.window, connWindow/2-s.grown))
+	st.window += more
+	s.grown += more
+	return more
 }
 
 // giveBack returns n bytes to the window of the connection.
@@ -85,7 +107,7 @@ func (s *Session) giveBack(n int64) {
 func (st *stream) ReadBody(_ *exchange.Exchange, p []byte) (int, error) {
 	s := st.s
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	for len(p) > 0 {
 		switch {
 		case st.read < len(st.content):

@@ -18,7 +18,7 @@ type held struct {
 func (st *stream) Hold(_ *exchange.Exchange, f func(exchange.Held)) {
 	st.s.mu.Lock()
 	st.held = &held{s: st.s, st: st, run: f}
-	st.s.mu.Unlock()
+	st.s.unlock()
 }
 
 // open lets the response continue. s.mu is held.
@@ -44,7 +44,7 @@ func (st *stream) open() {
 func (h *held) Send(p []byte) error {
 	s := h.s
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	st := h.st
 	if h.gone || h.ended {
 		return exchange.ErrGone
@@ -69,7 +69,7 @@ func (h *held) Send(p []byte) error {
 // Buffered implements exchange.Held.
 func (h *held) Buffered() int {
 	h.s.mu.Lock()
-	defer h.s.mu.Unlock()
+	defer h.s.unlock()
 	if h.gone || h.ended {
 		return 0
 	}
@@ -90,7 +90,7 @@ func (h *held) buffered() int {
 // OnDrain implements exchange.Held.
 func (h *held) OnDrain(most int, f func()) {
 	h.s.mu.Lock()
-	defer h.s.mu.Unlock()
+	defer h.s.unlock()
 	h.most, h.drain = most, f
 	h.tell()
 }
@@ -127,7 +127,7 @@ func (h *held) Abort() { h.end(true) }
 func (h *held) end(abort bool) {
 	s := h.s
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	if h.ended {
 		return
 	}

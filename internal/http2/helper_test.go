@@ -147,7 +147,13 @@ func (p *peer) wait(what string, ok func() bool) {
 	p.t.Helper()
 	p.f.Wait(what, func() bool {
 		p.readAll()
-		return ok()
+		if ok() {
+			return true
+		}
+		if closed, why := p.f.Closed(); closed && !strings.Contains(what, "handlers") {
+			p.t.Fatalf("the connection ends (%v, %v) before %s", why, p.gone, what)
+		}
+		return false
 	})
 }
 

@@ -106,7 +106,7 @@ func (s *Session) sweep() {
 // Expired implements the transport's contract: the deadline has passed.
 func (s *Session) Expired(out *buf.Queue) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	s.enter(out)
 	switch {
 	case s.closed:
@@ -137,7 +137,7 @@ func (s *Session) overdue() bool {
 // Drained implements the transport's contract: everything has been sent.
 func (s *Session) Drained() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	s.unsent, s.stall.running = 0, false
 	if s.waiting > 0 || s.late.Len() > 0 {
 		s.wake()
@@ -145,13 +145,18 @@ func (s *Session) Drained() {
 	if s.helds > 0 {
 		s.tellHelds()
 	}
+	if s.crowds > 0 {
+		for _, st := range s.streams {
+			st.notify()
+		}
+	}
 }
 
 // EOF implements the transport's contract: the client has sent its last byte. A client of
 // HTTP/2 has no reason to close only one half.
 func (s *Session) EOF(_ []byte, out *buf.Queue) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	s.out = out
 	defer func() { s.out = nil }()
 	s.closed = true
@@ -163,7 +168,7 @@ func (s *Session) EOF(_ []byte, out *buf.Queue) error {
 // inline.
 func (s *Session) Lost(error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	s.closed = true
 	s.loseAll()
 }
@@ -179,6 +184,6 @@ func (s *Session) Closed(error) {
 		buf.Put(s.block.data)
 		s.block = block{}
 	}
-	s.mu.Unlock()
 	s.state(exchange.StateClosed)
+	s.unlock()
 }

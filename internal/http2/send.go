@@ -201,18 +201,24 @@ func (st *stream) drain(most int) error {
 		}
 		st.excuse()
 		if err := st.wait(&st.writeLimit); err != nil {
-			st.failed = err
-			st.drop()
-			_ = st.s.resetStream(st, Cancel)
+			_ = st.fail(err)
 		}
 	}
 	return st.failed
 }
 
+// fail ends a stream whose client is too slow.
+func (st *stream) fail(err error) error {
+	st.failed = err
+	st.drop()
+	_ = st.s.resetStream(st, Cancel)
+	return err
+}
+
 // SendBody implements exchange.Session.
 func (st *stream) SendBody(x *exchange.Exchange, p []byte) error {
 	st.s.mu.Lock()
-	defer st.s.mu.Unlock()
+	defer st.s.unlock()
 	return st.sendBody(x, p)
 }
 
@@ -257,7 +263,7 @@ func (st *stream) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64)
 		if _, err := f.ReadAt(p, off); err != nil {
 			st.s.mu.Lock()
 			_ = st.s.resetStream(st, InternalError) // the announced rest does not exist
-			st.s.mu.Unlock()
+			st.s.unlock()
 			return err
 		}
 		if err := st.SendBody(x, p); err != nil {
@@ -266,7 +272,7 @@ func (st *stream) SendFile(x *exchange.Exchange, f *exchange.File, off, n int64)
 		off, n = off+int64(len(p)), n-int64(len(p))
 	}
 	st.s.mu.Lock()
-	defer st.s.mu.Unlock()
+	defer st.s.unlock()
 	return st.drain(0)
 }
 
@@ -276,7 +282,7 @@ func (st *stream) Flush(x *exchange.Exchange) error {
 		return nil // the answer leaves in one piece, when the handler returns
 	}
 	st.s.mu.Lock()
-	defer st.s.mu.Unlock()
+	defer st.s.unlock()
 	if err := st.sendBody(x, nil); err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (s *Session) apart(st *stream) {
 	s.keep(st)
 	go func() {
 		s.mu.Lock()
-		defer s.mu.Unlock()
+		defer s.unlock()
 		s.call(st)
 		s.returned(st)
 	}()
@@ -57,7 +57,7 @@ func (s *Session) call(st *stream) {
 	x.ResetResponse()
 	st.began, st.stretch = clock.Nano(), 0
 	back := false
-	s.mu.Unlock()
+	s.unlock()
 	defer func() {
 		s.mu.Lock()
 		if !back {
@@ -108,7 +108,7 @@ func (st *stream) over() {
 // Left implements transport.Leaver.
 func (s *Session) Left(out *buf.Queue) (n int, ok bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	if s.inline == nil {
 		return 0, false
 	}
@@ -142,7 +142,7 @@ func (st *stream) leaveFeed() {
 	}
 	s.part()
 	n := s.in
-	s.mu.Unlock()
+	s.unlock()
 	defer s.mu.Lock()
 	s.conn.Leave(n)
 }
@@ -151,7 +151,7 @@ func (st *stream) leaveFeed() {
 func (st *stream) Detach() {
 	st.s.mu.Lock()
 	st.leaveFeed()
-	st.s.mu.Unlock()
+	st.s.unlock()
 }
 
 // Release implements exchange.Session: a stream borrows nothing from the input.

@@ -58,7 +58,12 @@ type Session struct {
 	send   int64 // the client's window for the connection
 	room   int64 // our window for the connection
 	owed   int64 // consumed, and not yet returned to the client's window
+	grown  int64 // by how much the windows of streams have grown
 	credit abuse
+
+	hooks   []func() // that are due
+	hooking bool     // a goroutine runs them
+	crowds  int      // handlers that wait for room in the output
 
 	serving atomic.Bool // an exchange is in progress
 	counted uint64      // streams that Config.Streams does not contain yet
@@ -91,22 +96,17 @@ func NewSession(c transport.Conn, cfg *exchange.Config) *Session {
 	s.decoder.Init(defaultPeerTable)
 	s.encoder.Init()
 	s.conn.SetTimeout(max(cfg.HeadTimeout(), 0))
-	if !s.state(exchange.StateNew) {
+	if cfg.State != nil && !cfg.State(s, exchange.StateNew) {
 		s.closed = true
 		s.conn.Close(transport.Orderly)
 	}
 	return s
 }
 
-// state reports the connection's state, and returns whether it may continue.
-func (s *Session) state(state exchange.State) bool {
-	return s.cfg.State == nil || s.cfg.State(s, state)
-}
-
 // Feed implements the transport's contract.
 func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	if s.closed {
 		return len(in), transport.ErrClosed
 	}
@@ -190,9 +190,7 @@ func (s *Session) fail(e connError) error {
 	s.goAway(s.lastID, e.code)
 	s.closed = true
 	s.loseAll()
-	if s.cfg.Refused != nil {
-		s.cfg.Refused(s.conn.RemoteAddr(), 400, e.Error())
-	}
+	s.refused(400, e.Error())
 	s.conn.SetTimeout(max(s.cfg.StallTimeout, 0))
 	return e
 }
@@ -215,7 +213,7 @@ func (s *Session) goAway(last uint32, code Code) {
 // it has not opened one yet, nothing happens unless fresh is set.
 func (s *Session) Quit(fresh bool, out *buf.Queue) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	switch {
 	case s.closed:
 		return transport.ErrClosed
@@ -266,7 +264,7 @@ func (s *Session) wake() {
 // flush is run on the loop by wake.
 func (s *Session) flush(out *buf.Queue) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	s.waking = false
 	if s.closed {
 		s.late.Release()
@@ -300,6 +298,6 @@ func (s *Session) LocalAddr() net.Addr { return s.conn.LocalAddr() }
 // TLS implements exchange.Conn.
 func (s *Session) TLS() *exchange.TLSState {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	return exchange.TLSOf(s.conn)
 }

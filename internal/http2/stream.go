@@ -39,7 +39,9 @@ type state struct {
 	announced int64  // Content-Length, or UnknownLength
 	ended     *trailer
 	received  int64
-	room      int64 // our window
+	room      int64 // what is left of our window
+	window    int64 // its size
+	passed    int64 // bytes consumed since it last grew
 	owed      int64 // consumed, and not yet returned to the client's window
 
 	// Sending.
@@ -66,7 +68,7 @@ var streams = sync.Pool{New: func() any { return new(stream) }}
 func newStream(s *Session, id uint32) *stream {
 	st := streams.Get().(*stream)
 	st.s, st.id = s, id
-	st.room, st.send = streamWindow, s.peer.window
+	st.room, st.window, st.send = streamWindow, streamWindow, s.peer.window
 	st.announced = exchange.UnknownLength
 	st.priority = defaultPriority
 	st.paces = s.paces
@@ -129,6 +131,7 @@ func (s *Session) finish(st *stream) {
 		s.gain(gainExchange)
 	}
 	s.giveBack(int64(len(st.content) - st.read))
+	s.grown -= st.window - streamWindow
 	s.unlist(st)
 	if st.kept {
 		delete(s.streams, st.id)
@@ -196,6 +199,10 @@ func (s *Session) loseAll() {
 	if st := s.inline; st != nil && !st.reset {
 		st.lose()
 	}
+	for _, st := range s.deferred {
+		st.handled = true // nobody is going to serve it
+	}
+	s.deferred = nil
 	for _, st := range s.streams {
 		s.finish(st) // those whose handlers have returned
 	}
@@ -211,7 +218,7 @@ func (st *stream) notify() {
 // OnGone implements exchange.Session.
 func (st *stream) OnGone(f func()) (gone bool) {
 	st.s.mu.Lock()
-	defer st.s.mu.Unlock()
+	defer st.s.unlock()
 	if st.lost {
 		return true
 	}

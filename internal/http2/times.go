@@ -20,7 +20,7 @@ func (t *times) fed() { t.at = clock.Nano() }
 // to the end of the next, which costs one look at the clock each.
 func (st *stream) Held() time.Duration {
 	st.s.mu.Lock()
-	defer st.s.mu.Unlock()
+	defer st.s.unlock()
 	if !st.inline {
 		return 0
 	}
@@ -33,7 +33,7 @@ func (st *stream) Held() time.Duration {
 // Stretch implements exchange.Session.
 func (st *stream) Stretch() time.Duration {
 	st.s.mu.Lock()
-	defer st.s.mu.Unlock()
+	defer st.s.unlock()
 	st.took()
 	longest := st.stretch
 	st.stretch = 0
@@ -72,7 +72,7 @@ func (st *stream) SetWriteDeadline(t time.Time) { st.setLimit(&st.writeLimit, t)
 
 func (st *stream) setLimit(l *limit, t time.Time) {
 	st.s.mu.Lock()
-	defer st.s.mu.Unlock()
+	defer st.s.unlock()
 	*l = ask(t)
 	st.notify()
 }
@@ -81,7 +81,7 @@ func (st *stream) setLimit(l *limit, t time.Time) {
 func (st *stream) Share(l sync.Locker) {
 	st.s.mu.Lock()
 	st.shared = l
-	st.s.mu.Unlock()
+	st.s.unlock()
 }
 
 // patience is how long one wait may take; negative means that the time is over, and 0 that
@@ -144,7 +144,7 @@ func (st *stream) wait(l *limit) error {
 	if d > 0 {
 		timer = time.AfterFunc(d, func() {
 			s.mu.Lock()
-			defer s.mu.Unlock()
+			defer s.unlock()
 			moved.Broadcast()
 		})
 	}
@@ -159,7 +159,7 @@ func (st *stream) wait(l *limit) error {
 		timer.Stop()
 	}
 	if shared != nil {
-		s.mu.Unlock()
+		s.unlock()
 		shared.Lock()
 		s.mu.Lock()
 	}

@@ -36,7 +36,7 @@ func leadOf(w results.Workload) lead {
 // byCPU returns the lead of CPU, in microseconds, with the unit in the heading.
 func byCPU(w results.Workload) lead {
 	return lead{
-		results.MetricCPU, "CPU", "CPU µs\n/" + snip(unit(w), 8), "used the least CPU, %s µs per " + unit(w), "less CPU",
+		results.MetricCPU, "CPU", "CPU µs\n/" + snip(unit(w), 9), "used the least CPU, %s µs per " + unit(w), "less CPU",
 		func(v float64, _ string) string { return figure(v) },
 	}
 }
@@ -72,7 +72,7 @@ func (c *tableColumn) class(value string) string {
 // headings if narrow.
 func columnsOf(w results.Workload, narrow bool) []tableColumn {
 	lead := leadOf(w)
-	short := "\n/" + snip(unit(w), 8)
+	short := "\n/" + snip(unit(w), 9)
 	if narrow && len(unit(w)) > 6 {
 		short = "\n/" + unit(w)[:3]
 	}
@@ -83,11 +83,11 @@ func columnsOf(w results.Workload, narrow bool) []tableColumn {
 		p50    = single("p50", func(p fields) string { return p.P50 })
 		p99    = single("p99", func(p fields) string { return p.P99 })
 		p999   = single("p99.9", func(p fields) string { return p.P999 })
-		cpu    = single("CPU µs\n/"+snip(unit(w), 8), func(p fields) string { return p.CPU })
+		cpu    = single("CPU µs\n/"+snip(unit(w), 9), func(p fields) string { return p.CPU })
 		rss    = single("RSS\npeak", func(p fields) string { return p.RSS })
 		allocs = single("allocs"+short, func(p fields) string { return p.Allocs })
 		waited = single("had to\nwait", func(p fields) string { return p.Waited })
-		rate   = tableColumn{head: snip(unit(w), 8) + "s\nper s", of: func(p fields) (string, string, bool) {
+		rate   = tableColumn{head: snip(unit(w), 9) + "s\nper s", of: func(p fields) (string, string, bool) {
 			if p.Bound {
 				return p.Rate, "gen-bound", true
 			}

@@ -32,7 +32,7 @@ func (b *bench) judge(run *results.Run, w *workload, result *spec.Result) error 
 		return err
 	}
 	run.Gates = append(run.Gates, open...)
-	handshakes, err := w.checkHandshakes(result.TLS)
+	handshakes, err := w.checkHandshakes(result.TLS, b.connections(w))
 	if err != nil {
 		return err
 	}

@@ -281,6 +281,9 @@ func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 		return fmt.Errorf("subject %s: %w", s.Name, err)
 	}
 	if len(s.Version) > 0 {
+		if err := s.look(s.Version[0]); err != nil {
+			return fmt.Errorf("subject %s: %w", s.Name, err)
+		}
 		out, err := exec.CommandContext(ctx, s.Version[0], s.Version[1:]...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("subject %s: read its version: %w", s.Name, err)

@@ -212,8 +212,8 @@ func (x *leaving) ended(why error) {
 	if s.why != why {
 		x.Errorf("%s: Closed receives %v, want %v", x.how, s.why, why)
 	}
-	if s.losts.Load() != 0 {
-		x.Errorf("%s: Lost is told for a Feed that has left", x.how)
+	if n := s.losts.Load(); n > 1 { // once it may, until the loop has the connection back
+		x.Errorf("%s: Lost is told %d times for a Feed that has left", x.how, n)
 	}
 	if n := x.left.Load(); n != 1 {
 		x.Errorf("%s: %d goroutines have left, want 1", x.how, n)

@@ -137,10 +137,17 @@ func each(e *env) {
 	stop := make(chan struct{})
 	close(stop)
 	e.transport.Each(visit, stop)
-	// An error closes the connection.
-	e.transport.Each(func(_ transport.Session, out *buf.Queue) error { return transport.ErrClosed }, nil)
+	// An error closes the connection, unless it is still being fed.
 	for i := range idle + 1 {
-		e.wait(e.session(i).gone, "the session is closed")
+		e.until("the session is closed", func() bool {
+			e.transport.Each(func(_ transport.Session, out *buf.Queue) error { return transport.ErrClosed }, nil)
+			select {
+			case <-e.session(i).gone:
+				return true
+			default:
+				return false
+			}
+		})
 	}
 }
 
