@@ -16,7 +16,7 @@ var differingOver2 = []string{
 	"head: Host and no :authority", "head: Host equal to :authority", "head: Host other than :authority", "head: Host twice", "head: PRI *",
 	"head: connection", "head: empty :authority", "head: keep-alive", "head: method is no token", "head: neither Host nor :authority",
 	"head: path of 80 KiB", "head: proxy-connection", "head: scheme of its own", "head: te twice", "head: te: gzip", "head: transfer-encoding",
-	"head: unknown expectation", "head: upgrade", "head: value with spaces around it", "headers: after END_STREAM", "headers: on a lower stream",
+	"head: unknown expectation", "head: upgrade", "head: value with spaces around it", "headers: on a lower stream",
 	"headers: on a stream that has ended", "headers: too much padding", "host: beyond ASCII", "host: empty", "host: missing", "host: with slash",
 	"host: with space", "host: with user", "info: line ends in values", "length out: HEAD announced, too long a body", "length out: HEAD beyond 16 KiB",
 	"length out: HEAD beyond 2 KiB", "length out: announced as empty", "length out: announced, negative", "length out: announced, no body",

@@ -45,8 +45,7 @@ var reasonsHTTP2 = []*reason2{
 	{reason{
 		"HTTP/2: faults of frames",
 		"The connection ends where the fault leaves no doubt that the client is broken, with the code that RFC 9113 names. net/http " +
-			"resets only the stream, has another code, or accepts frames of up to 1 MiB. A client that sends on after " +
-			"END_STREAM gets STREAM_CLOSED (5.1).",
+			"resets only the stream, has another code, or accepts frames of up to 1 MiB.",
 	}, regexp.MustCompile(`^(headers|priority|frame|data): `)},
 	{reason{
 		"HTTP/2: GOAWAY from the client",
