@@ -120,12 +120,45 @@ func TestBenchMeasuresOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := configOf(t, "nethttp", "fasthttp")
-	cfg.Workloads = slices.Concat(httpsNames, http2Names)
+	cfg.Workloads = slices.DeleteFunc(slices.Concat(httpsNames, http2Names), func(name string) bool { return slices.Contains(large, name) })
 	cfg.Window = pace.Window(300 * time.Millisecond)
 	f, err := compareNow(t, t.Context(), cfg, &Catalogue{root: root, external: map[string]*Subject{}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkRuns(t, f)
+	for _, w := range f.Workloads {
+		if absent, want := slices.Contains(w.NotServed, "fasthttp"), strings.HasPrefix(w.Name, "h2"); absent != want {
+			t.Errorf("%s is not served by %v", w.Name, w.NotServed)
+		}
+	}
+	if c := f.CeilingTLS; c == nil || c.Subject != "nethttp" || c.Rate <= 0 || f.Ceiling != nil {
+		t.Errorf("ceilings %+v and %+v", c, f.Ceiling)
+	}
+}
+
+// large are the workloads of 10 MiB: a short window on 8 connections would see none end.
+var large = []string{"h2-upload", "h2-download"}
+
+// TestBenchMeasuresLargeBodies runs them on one connection.
+func TestBenchMeasuresLargeBodies(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := configOf(t, "nethttp")
+	cfg.Workloads, cfg.Connections, cfg.ConnectionsSet = large, 1, true
+	cfg.Window = pace.Window(2 * time.Second)
+	f, err := compareNow(t, t.Context(), cfg, &Catalogue{root: root, external: map[string]*Subject{}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRuns(t, f)
+}
+
+// checkRuns wants every run to have been measured.
+func checkRuns(t *testing.T, f *results.File) {
+	t.Helper()
 	for _, r := range f.Runs {
 		if r.Failed != "" || r.Requests == 0 || results.CountErrors(r.Errors) > 0 || r.CPU.PerRequestUs <= 0 {
 			t.Errorf("%s: failed %q, %d requests, errors %v, CPU %+v\n%s", r.ID, r.Failed, r.Requests, r.Errors, r.CPU, r.Stderr)
@@ -135,14 +168,6 @@ func TestBenchMeasuresOverTLS(t *testing.T) {
 				t.Errorf("%s: %s", r.ID, g.Text)
 			}
 		}
-	}
-	for _, w := range f.Workloads {
-		if absent, want := slices.Contains(w.NotServed, "fasthttp"), strings.HasPrefix(w.Name, "h2"); absent != want {
-			t.Errorf("%s is not served by %v", w.Name, w.NotServed)
-		}
-	}
-	if c := f.CeilingTLS; c == nil || c.Subject != "nethttp" || c.Rate <= 0 || f.Ceiling != nil {
-		t.Errorf("ceilings %+v and %+v", c, f.Ceiling)
 	}
 }
 
