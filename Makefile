@@ -64,6 +64,7 @@ test: unit race chaos web check ## everything that CI gates on
 unit:
 	@$(call say,tests)
 	@tools/need curl curl
+	@tools/need openssl openssl
 	@[ "$$(uname)" != Linux ] || tools/need ip iproute2
 	@[ "$$(uname)" != Linux ] || tools/need redis-server redis-server
 	@[ "$$(uname)" != Linux ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || tools/need pg_ctlcluster postgresql
