@@ -1,6 +1,7 @@
 // Package load runs a load generator as a process of its own: the redline command
 // itself, called with the verb [Verb], a [spec.Spec] on its standard input and
-// [spec.Event] values on its standard output, a line each.
+// [spec.Event] values on its standard output, a line each. The process ends only after
+// its standard input has: until then its CPU clock can be read.
 //
 //	spec ──▶ load ──┬─▶ request ────┬──▶ spec.Event
 //	                └─▶ subscribe ──┘
@@ -16,7 +17,7 @@
 package load
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,6 +50,24 @@ func Run(ctx context.Context, order *spec.Spec, emit func(spec.Event)) error {
 	return request.Run(ctx, order, emit)
 }
 
+// Serve is Run for a process: it reads a spec.Spec from in and writes spec.Events to out, a
+// line each. After a result it waits for the end of in, so that the caller can still read the
+// clocks of the process.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	var order spec.Spec
+	if err := json.NewDecoder(in).Decode(&order); err != nil {
+		return fmt.Errorf("read the generator's specification: %w", err)
+	}
+	var broken error
+	enc := json.NewEncoder(out)
+	err := Run(ctx, &order, func(e spec.Event) { broken = cmp.Or(broken, enc.Encode(e)) })
+	if err = cmp.Or(err, broken); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, in)
+	return err
+}
+
 // WithAgain returns a context for Run that carries a second cancellation: the end of the context
 // cuts the window short, and when again is then closed too, Run no longer waits for answers.
 func WithAgain(ctx context.Context, again <-chan struct{}) context.Context {
@@ -58,6 +77,7 @@ func WithAgain(ctx context.Context, again <-chan struct{}) context.Context {
 // A Process is one running generator. [Process.Follow] must be called once.
 type Process struct {
 	cmd    *exec.Cmd
+	input  io.Closer       // its end lets the process end
 	events chan spec.Event // closed at the end of its output
 	stderr *tail.Tail
 	broken error         // why its output could not be read; valid when events is closed
@@ -78,20 +98,25 @@ func Start(ctx context.Context, l *spawn.Launcher, exe string, cpus []int, order
 		stderr: &tail.Tail{Limit: stderrKept},
 		exited: make(chan struct{}),
 	}
-	p.cmd.Stdin = bytes.NewReader(input)
+	stdin, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start generator: %w", err)
+	}
+	p.input = stdin
 	p.cmd.Stderr = p.stderr
 	p.cmd.Env = spawn.Environ()
 	p.cmd.WaitDelay = 5 * time.Second // for its last output, if another process holds the pipe open
 	// Not StdoutPipe: Wait must not close the pipe before the last event is read.
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("start generator: %w", err)
+		return nil, errors.Join(fmt.Errorf("start generator: %w", err), stdin.Close())
 	}
 	p.cmd.Stdout = w
 	err = l.Start(p.cmd, cpus)
 	if err = errors.Join(err, w.Close()); err != nil {
-		return nil, errors.Join(fmt.Errorf("start generator: %w", err), r.Close())
+		return nil, errors.Join(fmt.Errorf("start generator: %w", err), r.Close(), stdin.Close())
 	}
+	go func() { _, _ = stdin.Write(input) }() // it fails if the process has ended, which is reported as such
 	go p.read(r)
 	go func() {
 		p.exit = p.cmd.Wait()
@@ -159,6 +184,7 @@ func (p *Process) follow(see func(spec.Event) error) (*spec.Result, error) {
 
 // finish waits for the process and returns why it failed, nil if it did not.
 func (p *Process) finish() error {
+	p.release()
 	for range p.events { // until read is done with p.broken
 	}
 	<-p.exited
@@ -172,6 +198,7 @@ func (p *Process) finish() error {
 // kill ends the process and drains its events.
 func (p *Process) kill() error {
 	err := p.cmd.Process.Kill()
+	p.release()
 	for range p.events {
 	}
 	<-p.exited
@@ -180,3 +207,6 @@ func (p *Process) kill() error {
 	}
 	return err
 }
+
+// release lets the process end. After it has ended, Wait has done that.
+func (p *Process) release() { _ = p.input.Close() }

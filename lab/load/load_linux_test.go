@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"strings"
@@ -59,6 +62,9 @@ func act() int {
 	}
 	say(spec.Event{Window: true})
 	say(spec.Event{Result: &spec.Result{Requests: 7}})
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return 1
+	}
 	return 0
 }
 
@@ -93,6 +99,9 @@ func TestFollow(t *testing.T) {
 	p := start(t, t.Context(), "")
 	r, err := p.Follow(func(e spec.Event) error {
 		seen = append(seen, e)
+		if time.Sleep(20 * time.Millisecond); len(probe.Tree(p.PID())) == 0 {
+			t.Errorf("the generator has ended before %+v was seen", e)
+		}
 		return nil
 	})
 	if err != nil || r.Requests != 7 || len(seen) != 4 || seen[0].PID != p.PID() || !seen[1].Connected || !seen[2].Window || seen[3].Result != r {
@@ -138,5 +147,49 @@ func TestEnds(t *testing.T) {
 	r, err := start(t, ctx, "wait").Follow(func(spec.Event) error { cancel(); return nil })
 	if r != nil || err == nil {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A generator that has told its result remains until its input ends: its CPU clock is read
+// after that.
+func TestServe(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	defer s.Close()
+	addr := s.Listener.Addr().String()
+	in, orders := io.Pipe()
+	events, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Serve(t.Context(), in, out)
+		out.Close()
+	}()
+	order := &spec.Spec{
+		Addr: addr, Request: []byte("GET / HTTP/1.1\r\nHost: " + addr + "\r\n\r\n"), Expect: spec.Expect{Status: 404},
+		Connections: 1, Pipeline: 1, Window: 50 * time.Millisecond, Tick: 10 * time.Millisecond, Timeout: time.Minute,
+	}
+	if err := json.NewEncoder(orders).Encode(order); err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(events)
+	for {
+		var e spec.Event
+		if err := dec.Decode(&e); err != nil || e.Error != "" {
+			t.Fatal(err, e.Error)
+		}
+		if e.Result != nil {
+			break
+		}
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("it has ended: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	orders.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := Serve(t.Context(), strings.NewReader("{"), io.Discard); err == nil {
+		t.Error("half a specification is accepted")
 	}
 }
