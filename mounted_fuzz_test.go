@@ -17,40 +17,57 @@ import (
 	"github.com/redline-go/redline"
 )
 
-// nativeSteps and mountedSteps are actions of handlers in generated sequences. The results
-// are not checked: the server has to survive all of them.
+// A nativeStep and a mountedStep are actions of handlers in generated sequences. They note
+// what they see.
+type (
+	nativeStep  func(c *redline.Ctx, n *notes)
+	mountedStep func(w http.ResponseWriter, r *http.Request, n *notes)
+)
+
 var (
-	nativeSteps = []func(c *redline.Ctx){
-		func(c *redline.Ctx) { _, _ = io.CopyN(io.Discard, c.Body(), 3) },
-		func(c *redline.Ctx) { _, _ = io.Copy(io.Discard, c.Body()) },
-		func(c *redline.Ctx) { _, _ = c.Write(make([]byte, 10)) },
-		func(c *redline.Ctx) { _, _ = c.Write(make([]byte, 1<<20)) },
-		func(c *redline.Ctx) { _ = c.Flush() },
-		func(c *redline.Ctx) { _ = c.Inform(103) },
-		func(c *redline.Ctx) { _ = c.SetHeader("X-A", "native") },
-		func(c *redline.Ctx) { _ = c.Context().Err() },
+	nativeSteps = []nativeStep{
+		func(c *redline.Ctx, n *notes) { n.add(io.CopyN(io.Discard, c.Body(), 3)) },
+		func(c *redline.Ctx, n *notes) { n.add(io.Copy(io.Discard, c.Body())) },
+		func(c *redline.Ctx, n *notes) { n.add(c.Write(make([]byte, 10))) },
+		func(c *redline.Ctx, n *notes) { n.add(c.Write(make([]byte, 1<<20))) },
+		func(c *redline.Ctx, n *notes) { n.add("flush", c.Flush()) },
+		func(c *redline.Ctx, n *notes) { n.add("inform", c.Inform(103)) },
+		func(c *redline.Ctx, n *notes) { n.add("set", c.SetHeader("X-A", "native")) },
+		func(c *redline.Ctx, n *notes) { n.add("context", c.Context().Err()) },
 	}
-	mountedSteps = []http.HandlerFunc{
-		func(_ http.ResponseWriter, r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, 3) },
-		func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) },
-		func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 10)) },
-		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 300<<10)) },
-		func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush() },
-		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103) },
-		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
-		func(w http.ResponseWriter, _ *http.Request) { w.Header()["Content-Length"] = nil },
-		func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(http.TrailerPrefix+"X-T", "1") },
-		func(w http.ResponseWriter, r *http.Request) { go func() { _, _ = io.Copy(w, r.Body) }() },
-		func(w http.ResponseWriter, _ *http.Request) { go func() { _, _ = w.Write(make([]byte, 300<<10)) }() },
-		func(_ http.ResponseWriter, r *http.Request) { _ = r.Context().Err() },
-		func(http.ResponseWriter, *http.Request) { panic("made up") },
-		func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-		func(w http.ResponseWriter, _ *http.Request) {
+	mountedSteps = []mountedStep{
+		func(_ http.ResponseWriter, r *http.Request, n *notes) { n.add(io.CopyN(io.Discard, r.Body, 3)) },
+		func(_ http.ResponseWriter, r *http.Request, n *notes) {
+			k, err := io.Copy(io.Discard, r.Body)
+			n.add(k, err, r.Trailer)
+		},
+		func(w http.ResponseWriter, _ *http.Request, n *notes) { n.add(w.Write(make([]byte, 10))) },
+		func(w http.ResponseWriter, _ *http.Request, n *notes) {
+			n.add(io.WriteString(w, strings.Repeat("x", 300<<10)))
+		},
+		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.(http.Flusher).Flush() },
+		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.WriteHeader(103) },
+		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.WriteHeader(404) },
+		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.Header()["Content-Length"] = nil },
+		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.Header().Set(http.TrailerPrefix+"X-T", "1") },
+		func(w http.ResponseWriter, r *http.Request, n *notes) {
+			n.loose()
+			go func() { _, _ = io.Copy(w, r.Body) }()
+		},
+		func(w http.ResponseWriter, _ *http.Request, n *notes) {
+			n.loose()
+			go func() { _, _ = w.Write(make([]byte, 300<<10)) }()
+		},
+		func(_ http.ResponseWriter, r *http.Request, n *notes) { n.add("context", r.Context().Err()) },
+		func(http.ResponseWriter, *http.Request, *notes) { panic("made up") },
+		func(http.ResponseWriter, *http.Request, *notes) { panic(http.ErrAbortHandler) },
+		func(w http.ResponseWriter, _ *http.Request, n *notes) {
+			n.loose()
 			if c, _, err := w.(http.Hijacker).Hijack(); err == nil {
 				c.Close()
 			}
 		},
-		func(http.ResponseWriter, *http.Request) { runtime.Goexit() },
+		func(http.ResponseWriter, *http.Request, *notes) { runtime.Goexit() },
 	}
 )
 
@@ -71,15 +88,18 @@ var messages = []string{
 }
 
 // madeUp is a native handler that does what a program says: a byte is one step, or
-// begins an http.Handler that does the next ones, up to a zero.
-func madeUp(program []byte) redline.HandlerFunc {
+// begins an http.Handler that does the next ones, up to a zero. What it sees becomes a page of
+// the book, which may be nil.
+func madeUp(program []byte, b *book) redline.HandlerFunc {
 	const mounts = 0x80
 	return func(c *redline.Ctx) {
+		n := b.page(c)
+		defer n.close()
 		for p := program; len(p) > 0; {
 			step := p[0]
 			p = p[1:]
 			if step < mounts {
-				nativeSteps[int(step)%len(nativeSteps)](c)
+				nativeSteps[int(step)%len(nativeSteps)](c, n)
 				continue
 			}
 			inner, rest, _ := strings.Cut(string(p), "\x00")
@@ -89,8 +109,9 @@ func madeUp(program []byte) redline.HandlerFunc {
 					defer func() { _ = recover() }()
 				}
 				redline.HTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					n.request(r)
 					for _, b := range []byte(inner) {
-						mountedSteps[int(b)%len(mountedSteps)](w, r)
+						mountedSteps[int(b)%len(mountedSteps)](w, r, n)
 					}
 				}))(c)
 			}()
@@ -103,7 +124,7 @@ func madeUp(program []byte) redline.HandlerFunc {
 func playMadeUp(t *testing.T, transport redline.Transport, program, sent []byte) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	r := serve(t, &redline.Server{Transport: transport, Native: madeUp(program), Logger: quiet, ErrorLog: log.New(io.Discard, "", 0)})
+	r := serve(t, &redline.Server{Transport: transport, Native: madeUp(program, nil), Logger: quiet, ErrorLog: log.New(io.Discard, "", 0)})
 	c := r.dial()
 	go func() {
 		for _, m := range sent {
@@ -138,6 +159,7 @@ func TestMountedMadeUp(t *testing.T) {
 				program, sent = append([]byte{0x80, byte(n), 0}, program...), append([]byte{byte(6 + n%4)}, sent...)
 			}
 			playMadeUp(t, transport, program, sent)
+			compareMadeUp(t, transport, program, sent)
 		}
 	})
 }
@@ -155,6 +177,7 @@ func FuzzMounted(f *testing.F) {
 		}
 		for _, transport := range transports() {
 			playMadeUp(t, transport, program, sent)
+			compareMadeUp(t, transport, program, sent)
 		}
 	})
 }
