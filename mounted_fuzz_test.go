@@ -171,6 +171,12 @@ func FuzzMounted(f *testing.F) {
 	f.Add([]byte{6, 0x80, 5, 0, 4}, []byte{0, 0, 0})
 	f.Add([]byte{0x80, 9, 10, 13, 0, 1}, []byte{6, 10, 11})
 	f.Add([]byte{0x81, 15}, []byte{0})
+	f.Add([]byte("Z#\x00Z#\xb7C"), []byte("#\x00Z"))
+	f.Add([]byte("\xf3\xf3\xf3\xf3\xf3\xf3\x81\x0f"), []byte("E\x19U\xff_\xc8\xc8\x00"))
+	f.Add([]byte("&\x80\x05\x00$"), []byte("\x00\xa7\xa7\xa5"))
+	f.Add([]byte("\x97s\xff$\xaf"), []byte("7"))
+	f.Add([]byte("\x809"), []byte("11)0"))
+	f.Add([]byte("b\x80\xb7#ZC"), []byte("#8b"))
 	f.Fuzz(func(t *testing.T, program, sent []byte) {
 		if len(program) > 40 || len(sent) > 10 {
 			return // longer than anything new could need

@@ -33,10 +33,10 @@ const (
 	soakWait  = 2 * patience
 	soakHaste = 200 * time.Millisecond
 
-	soakBuffer = 32 << 10  // WriteBuffer
-	soakRead   = 64 << 10  // the most that is read at once
-	soakOwn    = 1 << 20   // what a connection's handlers and its client hold themselves
-	soakBase   = 16 << 20  // what does not depend on the number of clients
+	soakBuffer = 32 << 10 // WriteBuffer
+	soakRead   = 64 << 10 // the most that is read at once
+	soakOwn    = 1 << 20  // what a connection's handlers and its client hold themselves
+	soakBase   = 16 << 20 // what does not depend on the number of clients
 	// Resident is at most what connections may hold, and what is none of theirs. The
 	// race detector's shadow is resident too.
 	soakResident = slower * (soakBase + soakClients*(soakBuffer+soakRead+soakOwn))
