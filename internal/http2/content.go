@@ -70,7 +70,7 @@ func (st *stream) consumed(n int64) {
 	st.s.giveBack(n)
 	st.owed += n
 	st.passed += n
-	if st.owed < st.window/4 || st.remoteEnd || st.reset {
+	if st.owed < st.window/2 || st.remoteEnd || st.reset {
 		return
 	}
 	more := st.owed + st.grow()
