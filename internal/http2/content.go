@@ -13,9 +13,14 @@ const (
 	streamWindow    = 64 << 10
 	maxStreamWindow = 1 << 20
 
-	// connWindow is the same for all requests on a connection: it bounds memory. Windows that
-	// have grown may take half of it, so a few uploads that are not read do not stop others.
-	connWindow = 4 << 20
+	// connWindow is the same for all requests on a connection: it bounds memory. When half of it
+	// is content that is not read, it grows, up to maxConnWindow, so that a few uploads that
+	// nobody reads do not stop others.
+	connWindow    = 1 << 20
+	maxConnWindow = 4 << 20
+
+	// maxGrown is how much the windows of all connections of a server may grow in total.
+	maxGrown = 256 << 20
 
 	// paceContent is what a client has to send of its content within each StallTimeout of
 	// waiting, unless less remains.
@@ -88,15 +93,38 @@ func (st *stream) grow() int64 {
 		return 0
 	}
 	st.passed = 0
-	more := max(0, min(st.window, maxStreamWindow-st.window, connWindow/2-s.grown))
+	more := s.borrow(min(st.window, maxStreamWindow-st.window, maxConnWindow/2-s.grown))
 	st.window += more
 	s.grown += more
 	return more
 }
 
+// borrow takes n bytes from what the windows of the server may grow by, if they are left.
+func (s *Session) borrow(n int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	if s.counters.Grown.Add(n) > maxGrown {
+		s.counters.Grown.Add(-n)
+		return 0
+	}
+	return n
+}
+
+// widen enlarges the window of the connection if half of it is content that is not read.
+func (s *Session) widen() {
+	if s.room+s.owed >= s.window/2 || s.window >= maxConnWindow {
+		return
+	}
+	more := s.borrow(min(s.window, maxConnWindow-s.window))
+	s.window += more
+	s.owed += more
+	s.giveBack(0)
+}
+
 // giveBack returns n bytes to the window of the connection.
 func (s *Session) giveBack(n int64) {
-	if s.owed += n; s.owed >= connWindow/4 && !s.closed {
+	if s.owed += n; s.owed >= s.window/4 && !s.closed {
 		s.write(appendWord(s.tail(frameHeader+windowUpdateLength), frameWindowUpdate, 0, uint32(s.owed)))
 		s.room += s.owed
 		s.owed = 0

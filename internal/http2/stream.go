@@ -135,6 +135,7 @@ func (s *Session) finish(st *stream) {
 	}
 	s.giveBack(int64(len(st.content) - st.read))
 	s.grown -= st.window - streamWindow
+	s.counters.Grown.Add(streamWindow - st.window)
 	s.unlist(st)
 	if st.kept {
 		delete(s.streams, st.id)
