@@ -78,25 +78,44 @@ func (st *stream) consumed(n int64) {
 	if st.owed < st.window/2 || st.remoteEnd || st.reset {
 		return
 	}
-	more := st.owed + st.grow()
+	more := st.grow()
+	st.extend(more)
+	if more > 0 {
+		st.s.usual = st.window
+	}
+}
+
+// anticipate gives a stream with much content the window that another one of the connection has
+// grown to.
+func (st *stream) anticipate() {
 	s := st.s
-	s.write(appendWord(s.tail(frameHeader+windowUpdateLength), frameWindowUpdate, st.id, uint32(more)))
-	st.room += more
+	if st.announced != exchange.UnknownLength && st.announced <= streamWindow {
+		return
+	}
+	if more := s.borrow(min(s.usual-st.window, maxConnWindow/2-s.grown)); more > 0 {
+		st.extend(more)
+	}
+}
+
+// extend enlarges the window by what was consumed and by more, which was borrowed.
+func (st *stream) extend(more int64) {
+	s := st.s
+	st.window += more
+	s.grown += more
+	st.owed += more
+	s.write(appendWord(s.tail(frameHeader+windowUpdateLength), frameWindowUpdate, st.id, uint32(st.owed)))
+	st.room += st.owed
 	st.owed = 0
 }
 
-// grow enlarges the window of a stream whose handler has read a whole one, and now waits for
-// the client: the window may be what limits it. It returns by how much.
+// grow borrows window for a stream whose handler has read a whole one, and now waits for the
+// client: the window may be what limits it. It returns how much.
 func (st *stream) grow() int64 {
-	s := st.s
 	if st.passed < st.window || st.content != nil {
 		return 0
 	}
 	st.passed = 0
-	more := s.borrow(min(st.window, maxStreamWindow-st.window, maxConnWindow/2-s.grown))
-	st.window += more
-	s.grown += more
-	return more
+	return st.s.borrow(min(st.window, maxStreamWindow-st.window, maxConnWindow/2-st.s.grown))
 }
 
 // borrow takes n bytes from what the windows of the server may grow by, if they are left.

@@ -60,6 +60,7 @@ type Session struct {
 	window int64 // its size
 	owed   int64 // consumed, and not yet returned to the client's window
 	grown  int64 // by how much the windows of streams have grown
+	usual  int64 // what the last of them has grown to
 	credit abuse
 
 	hooks   []func() // that are due
