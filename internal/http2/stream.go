@@ -133,10 +133,7 @@ func (s *Session) finish(st *stream) {
 	if st.sentEnd && !st.lost {
 		s.gain(gainExchange)
 	}
-	if unread := len(st.content) - st.read; unread > 0 {
-		s.giveBack(int64(unread))
-		s.usual = 0
-	}
+	s.giveBack(int64(len(st.content) - st.read))
 	s.grown -= st.window - streamWindow
 	s.counters.Grown.Add(streamWindow - st.window)
 	s.unlist(st)
