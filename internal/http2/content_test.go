@@ -16,6 +16,12 @@ func upload(p *peer, id uint32, size int, fields ...string) (first int64) {
 	for sent := 0; sent < size; sent += len(piece) {
 		p.wait("the window opens", func() bool { return r.granted >= int64(sent+len(piece)) })
 		p.data(id, sent+len(piece) == size, piece)
+		p.wait("it is read", func() bool {
+			p.s.mu.Lock()
+			defer p.s.mu.Unlock()
+			st := p.s.streams[id]
+			return st == nil || st.received == int64(sent+len(piece)) && st.content == nil
+		})
 	}
 	p.whole(id)
 	return first
@@ -32,7 +38,7 @@ func TestWindows(t *testing.T) {
 			x.Status = 204
 		},
 	}, func(c *exchange.Config) { c.Streams = counters })
-	const size = 4 << 20
+	const size = 1 << 20
 	if first := upload(p, 1, size); first != streamWindow {
 		t.Errorf("the first upload begins with a window of %d", first)
 	}
