@@ -34,6 +34,7 @@ type client struct {
 	eof   bool
 	cut   bool   // the end was a reset
 	bare  bool   // or of the stream, and not of TLS
+	left  bool   // what comes is no longer taken
 	stuck string // what was waited for in vain
 }
 
@@ -65,7 +66,9 @@ func (c *client) take() {
 	for {
 		n, err := c.over.Read(p)
 		c.mu.Lock()
-		c.got = append(c.got, p[:n]...)
+		if !c.left {
+			c.got = append(c.got, p[:n]...)
+		}
 		c.eof, c.cut, c.bare = err != nil, errors.Is(err, syscall.ECONNRESET), err != nil && c.truncated(err)
 		c.more.Broadcast()
 		c.mu.Unlock()

@@ -108,6 +108,14 @@ func (c *client) half() {
 	_ = c.conn.CloseWrite()
 }
 
+// leave closes the connection. An answer to close_notify may come before it is closed below.
+func (c *client) leave() {
+	c.mu.Lock()
+	c.left = true
+	c.mu.Unlock()
+	c.over.Close()
+}
+
 // dial connects as the clients of a run do; the caller takes what comes, and closes.
 func (r *run) dial() (net.Conn, error) {
 	c, err := net.DialTimeout("tcp", r.addr.String(), patience)

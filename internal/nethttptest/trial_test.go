@@ -173,7 +173,7 @@ func fall() step {
 	}
 }
 
-func leave() step { return func(r *run) { r.c.over.Close(); r.c.fate = "left" } }
+func leave() step { return func(r *run) { r.c.leave(); r.c.fate = "left" } }
 
 func reset() step {
 	return func(r *run) {
