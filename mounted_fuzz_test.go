@@ -39,7 +39,8 @@ var (
 		func(_ http.ResponseWriter, r *http.Request, n *notes) { n.add(io.CopyN(io.Discard, r.Body, 3)) },
 		func(_ http.ResponseWriter, r *http.Request, n *notes) {
 			k, err := io.Copy(io.Discard, r.Body)
-			n.add(k, err, r.Trailer)
+			n.add(k, err)
+			n.alone(func() { n.add(r.Trailer) })
 		},
 		func(w http.ResponseWriter, _ *http.Request, n *notes) { n.add(w.Write(make([]byte, 10))) },
 		func(w http.ResponseWriter, _ *http.Request, n *notes) {
@@ -48,8 +49,12 @@ var (
 		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.(http.Flusher).Flush() },
 		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.WriteHeader(103) },
 		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.WriteHeader(404) },
-		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.Header()["Content-Length"] = nil },
-		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.Header().Set(http.TrailerPrefix+"X-T", "1") },
+		func(w http.ResponseWriter, _ *http.Request, n *notes) {
+			n.alone(func() { w.Header()["Content-Length"] = nil })
+		},
+		func(w http.ResponseWriter, _ *http.Request, n *notes) {
+			n.alone(func() { w.Header().Set(http.TrailerPrefix+"X-T", "1") })
+		},
 		func(w http.ResponseWriter, r *http.Request, n *notes) {
 			n.loose()
 			go func() { _, _ = io.Copy(w, r.Body) }()

@@ -28,7 +28,7 @@ type book struct{ pages []*notes }
 func newBook(requests int) *book {
 	b := new(book)
 	for range requests {
-		b.pages = append(b.pages, &notes{done: make(chan struct{})})
+		b.pages = append(b.pages, newNotes())
 	}
 	return b
 }
@@ -37,7 +37,7 @@ const numberField = "X-Number"
 
 func (b *book) page(c *redline.Ctx) *notes {
 	if b == nil {
-		return nil
+		return newNotes()
 	}
 	i, err := strconv.Atoi(c.Header(numberField))
 	if err != nil {
@@ -53,25 +53,28 @@ type notes struct {
 	done    chan struct{} // closed when the handler has ended
 }
 
+func newNotes() *notes { return &notes{done: make(chan struct{})} }
+
 func (n *notes) add(what ...any) {
-	if n != nil {
-		fmt.Fprintln(&n.text, what...)
-	}
+	fmt.Fprintln(&n.text, what...)
 }
 
 // loose marks a handler after which the protocols cannot be compared: it has left the
 // request and the response to a goroutine that it does not wait for, so chance decides what
 // is read and sent; or it has taken the connection, which HTTP/2 does not give away.
 func (n *notes) loose() {
-	if n != nil {
-		n.isLoose = true
+	n.isLoose = true
+}
+
+// alone does what a handler may not do beside another goroutine, with net/http neither.
+func (n *notes) alone(f func()) {
+	if !n.isLoose {
+		f()
 	}
 }
 
 func (n *notes) close() {
-	if n != nil {
-		close(n.done)
-	}
+	close(n.done)
 }
 
 // request notes what an http.Handler sees before it begins.
