@@ -18,6 +18,7 @@ type Stat struct {
 	Group       int
 	Session     int
 	MinorFaults uint64
+	MajorFaults uint64
 	Ticks       uint64 // CPU time in user and system mode, in clock ticks
 	Start       uint64 // clock ticks from boot; together with PID it identifies a process
 }
@@ -66,7 +67,7 @@ func parseStat(text string) (s Stat, err error) {
 	for _, x := range []struct {
 		field int
 		to    *uint64
-	}{{10, &s.MinorFaults}, {14, &user}, {15, &system}, {22, &s.Start}} {
+	}{{10, &s.MinorFaults}, {12, &s.MajorFaults}, {14, &user}, {15, &system}, {22, &s.Start}} {
 		if *x.to, err = strconv.ParseUint(words[x.field-first], 10, 64); err != nil {
 			return s, err
 		}
