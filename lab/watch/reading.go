@@ -25,10 +25,16 @@ func (r *Reading) Set(figure string, value float64) { r.gauges[figure] = value }
 // a process, a thread or a socket by its id; a figure without parts has one, 0. The parts are
 // added up, and one that ends does not take back what it counted.
 func (r *Reading) Count(figure string, part uint64, value float64) {
+	r.Counter(figure)
+	r.counts[figure][part] = value
+}
+
+// Counter says that a counter was read, although it may have no part now. Parts that begin
+// later then count from 0.
+func (r *Reading) Counter(figure string) {
 	if r.counts[figure] == nil {
 		r.counts[figure] = map[uint64]float64{}
 	}
-	r.counts[figure][part] = value
 }
 
 // Miss reports that figures could not be read from source. It is passed on only once for a

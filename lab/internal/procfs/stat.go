@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -74,6 +75,25 @@ func parseStat(text string) (s Stat, err error) {
 	}
 	s.Ticks = user + system
 	return s, nil
+}
+
+// Memory reads the size of a process's address space and of its resident memory, in bytes.
+func (f FS) Memory(pid int) (size, resident uint64, err error) {
+	words, err := f.Fields("proc", strconv.Itoa(pid), "statm")
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(words) < 2 {
+		return 0, 0, fmt.Errorf("read statm of process %d: %d fields", pid, len(words))
+	}
+	for i, to := range []*uint64{&size, &resident} {
+		pages, err := strconv.ParseUint(words[i], 10, 64)
+		if err != nil {
+			return 0, 0, fmt.Errorf("read statm of process %d: %w", pid, err)
+		}
+		*to = pages * uint64(os.Getpagesize())
+	}
+	return size, resident, nil
 }
 
 // Stats reads every process. Processes that end in the meantime are omitted.
