@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -12,7 +11,8 @@ import (
 // ErrGone is the error of a sampler when the process that is watched has ended.
 var ErrGone = errors.New("the process has ended")
 
-// A Sampler reads figures from one source. One goroutine calls it.
+// A Sampler reads figures from one source. One goroutine calls it, and the caller of [New]
+// closes it.
 type Sampler interface {
 	// Name names the source in messages.
 	Name() string
@@ -32,14 +32,15 @@ type Describer interface {
 	Describe() []Figure
 }
 
+// A sampler that takes longer than costly rests that many times as long, so that it takes a
+// fiftieth of a CPU at most.
 const (
-	// a sampler that takes longer than costly rests that many times as long, so that it takes
-	// a fiftieth of a CPU at most.
 	costly = 5 * time.Millisecond
 	rest   = 50
-
-	leastEvery = 10 * time.Millisecond
 )
+
+// LeastEvery is the least time between two samples.
+const LeastEvery = 10 * time.Millisecond
 
 // Options define a watch.
 type Options struct {
@@ -77,8 +78,8 @@ type Watcher struct {
 
 // New returns a watcher that passes its events to emit, in order.
 func New(o Options, emit func(Event) error) (*Watcher, error) {
-	if o.Every < leastEvery {
-		return nil, fmt.Errorf("samples every %v: the least is %v", o.Every, leastEvery)
+	if o.Every < LeastEvery {
+		return nil, fmt.Errorf("samples every %v: the least is %v", o.Every, LeastEvery)
 	}
 	w := &Watcher{options: o, emit: emit, due: make([]time.Time, len(o.Samplers)), ledger: ledger{}, missing: map[string]bool{}}
 	w.history = newHistory(o.Marks)
@@ -181,12 +182,3 @@ const mostMissing = 100
 
 // Summary summarizes the samples so far.
 func (w *Watcher) Summary(end string) Summary { return w.summary.conclude(end, w.history.idle()) }
-
-// Close closes the samplers.
-func (w *Watcher) Close() error {
-	var errs []error
-	for _, s := range slices.Backward(w.options.Samplers) {
-		errs = append(errs, s.Close())
-	}
-	return errors.Join(errs...)
-}
