@@ -17,6 +17,7 @@ type Mark struct {
 	Unit    string   // of the limit, for people
 	Limit   float64  // crossed beyond it
 	Below   bool     // beyond is below
+	Lasting bool     // crossed only in the third evaluation in a row: one jump in the middle of the span is no slope
 	Needs   []string // figures; without one of them the mark is not evaluated
 	value   func(h *history) (v float64, known bool)
 }
@@ -28,12 +29,12 @@ const span = 10 * time.Second
 func Marks() []Mark {
 	return []Mark{
 		{
-			Name: "rss-slope", Limit: 15, Unit: "MB/s", Needs: []string{"rss_bytes"},
+			Name: "rss-slope", Limit: 15, Unit: "MB/s", Lasting: true, Needs: []string{"rss_bytes"},
 			Meaning: "resident memory grows: the Theil-Sen slope of 10 s",
 			value:   func(h *history) (float64, bool) { v, ok := h.slope("rss_bytes"); return v / 1e6, ok },
 		},
 		{
-			Name: "descriptors-slope", Limit: 5, Unit: "1/s", Needs: []string{"descriptors"},
+			Name: "descriptors-slope", Limit: 5, Unit: "1/s", Lasting: true, Needs: []string{"descriptors"},
 			Meaning: "more descriptors are opened than closed: the Theil-Sen slope of 10 s",
 			value:   func(h *history) (float64, bool) { return h.slope("descriptors") },
 		},
@@ -57,7 +58,7 @@ func Marks() []Mark {
 			},
 		},
 		{
-			Name: "goroutines-slope", Limit: 5, Unit: "1/s", Needs: []string{"goroutines", "requests"},
+			Name: "goroutines-slope", Limit: 5, Unit: "1/s", Lasting: true, Needs: []string{"goroutines", "requests"},
 			Meaning: "goroutines grow (Theil-Sen slope of 10 s) while the rate of requests does not",
 			value:   leaking,
 		},
@@ -140,7 +141,8 @@ type history struct {
 	marks  []Mark
 	needed map[string]bool // figure: was it ever read
 	series map[string]*series
-	next   float64 // the marks are not evaluated before
+	next   float64        // the marks are not evaluated before
+	row    map[string]int // evaluations in a row that crossed a mark
 }
 
 // series has the values of a figure, or the totals of a counter.
@@ -151,11 +153,12 @@ type series struct {
 
 const (
 	evaluateEvery = 1.0 // seconds
+	lasting       = 3
 	spacing       = 0.2 // the least time between two points, in seconds
 )
 
 func newHistory(marks []Mark) history {
-	h := history{marks: marks, needed: map[string]bool{}, series: map[string]*series{}}
+	h := history{marks: marks, needed: map[string]bool{}, series: map[string]*series{}, row: map[string]int{}}
 	for _, m := range marks {
 		for _, f := range m.Needs {
 			h.needed[f] = false
@@ -184,7 +187,12 @@ func (h *history) add(s *Sample) (crossed []Crossed) {
 	h.next = s.T + evaluateEvery
 	for i := range h.marks {
 		m := &h.marks[i]
-		if v, known := m.value(h); known && m.beyond(v) {
+		v, known := m.value(h)
+		if !known || !m.beyond(v) {
+			h.row[m.Name] = 0
+			continue
+		}
+		if h.row[m.Name]++; !m.Lasting || h.row[m.Name] >= lasting {
 			crossed = append(crossed, Crossed{T: s.T, Mark: m.Name, Value: v, Limit: m.Limit, Unit: m.Unit, below: m.Below})
 		}
 	}
