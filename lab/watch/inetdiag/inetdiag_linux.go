@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"runtime"
 	"strconv"
@@ -169,7 +170,7 @@ func parse(b []byte, seq uint32, f func(Socket)) (done bool, err error) {
 func socket(b []byte) Socket {
 	order := binary.NativeEndian
 	s := Socket{
-		State: State(b[1]), Port: binary.BigEndian.Uint16(b[4:]), Cookie: uint64(order.Uint32(b[44:])) | uint64(order.Uint32(b[48:]))<<32,
+		State: State(b[1]), Local: netip.AddrPortFrom(address(b[0], b[8:]), binary.BigEndian.Uint16(b[4:])), Cookie: uint64(order.Uint32(b[44:])) | uint64(order.Uint32(b[48:]))<<32,
 		ReadQueue: order.Uint32(b[56:]), Limit: order.Uint32(b[60:]), Inode: order.Uint32(b[68:]),
 	}
 	for b = b[messageSize:]; len(b) >= 4; {
@@ -187,6 +188,14 @@ func socket(b []byte) Socket {
 		}
 	}
 	return s
+}
+
+// address reads an address of a family.
+func address(family byte, b []byte) netip.Addr {
+	if family == unix.AF_INET {
+		return netip.AddrFrom4([4]byte(b))
+	}
+	return netip.AddrFrom16([16]byte(b)).Unmap()
 }
 
 // inform reads struct tcp_info, of which old kernels have only a beginning.

@@ -1,5 +1,7 @@
 package inetdiag
 
+import "net/netip"
+
 // State is a state of TCP, as the kernel numbers them (linux/tcp_states.h).
 type State uint8
 
@@ -22,12 +24,12 @@ const (
 // Socket is a TCP socket.
 type Socket struct {
 	State     State
-	Port      uint16 // local
-	Inode     uint32 // 0 if no process has it
-	Cookie    uint64 // identifies the socket as long as the system runs
-	ReadQueue uint32 // bytes; of a listener the connections that wait for accept
-	Limit     uint32 // unsent bytes; of a listener the backlog
-	Drops     uint32 // packets; of a listener mostly connections that found the queue full
+	Local     netip.AddrPort // an IPv4 address as such, also of a socket of IPv6
+	Inode     uint32         // 0 if no process has it
+	Cookie    uint64         // identifies the socket as long as the system runs
+	ReadQueue uint32         // bytes; of a listener the connections that wait for accept
+	Limit     uint32         // unsent bytes; of a listener the backlog
+	Drops     uint32         // packets; of a listener mostly connections that found the queue full
 
 	// Informed is set if the kernel supplied what follows.
 	Informed     bool

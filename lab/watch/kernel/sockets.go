@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"net/netip"
 	"strconv"
 
 	"github.com/redline-go/redline/lab/internal/procfs"
@@ -71,7 +72,7 @@ func (s *sockets) read(r *watch.Reading) error {
 	for _, one := range table {
 		inode, err := strconv.ParseUint(one.Inode, 10, 32)
 		if err == nil {
-			c.add(inetdiag.Socket{State: inetdiag.State(one.State), Port: one.Port, Inode: uint32(inode), ReadQueue: one.ReadQueue})
+			c.add(inetdiag.Socket{State: inetdiag.State(one.State), Local: netip.AddrPortFrom(netip.Addr{}, one.Port), Inode: uint32(inode), ReadQueue: one.ReadQueue})
 		}
 	}
 	c.conclude(false)
@@ -96,34 +97,34 @@ type census struct {
 	r        *watch.Reading
 	inodes   map[uint32]bool
 	states   map[inetdiag.State]int
-	ports    map[uint16]bool // that the process listens on
-	timeWait map[uint16]int  // by local port
-	synRecv  map[uint16]int
+	listens  map[netip.AddrPort]bool // addresses that the process listens on
+	timeWait map[netip.AddrPort]int  // by local address
+	synRecv  map[netip.AddrPort]int
 	rtts     []float64
 	fullest  *inetdiag.Socket
 }
 
 func newCensus(inodes map[uint32]bool, r *watch.Reading) *census {
 	return &census{
-		r: r, inodes: inodes, states: map[inetdiag.State]int{}, ports: map[uint16]bool{},
-		timeWait: map[uint16]int{}, synRecv: map[uint16]int{},
+		r: r, inodes: inodes, states: map[inetdiag.State]int{}, listens: map[netip.AddrPort]bool{},
+		timeWait: map[netip.AddrPort]int{}, synRecv: map[netip.AddrPort]int{},
 	}
 }
 
 func (c *census) add(s inetdiag.Socket) {
 	switch {
 	case s.State == inetdiag.TimeWait:
-		c.timeWait[s.Port]++
+		c.timeWait[s.Local]++
 		return
 	case s.State == inetdiag.SynRecv || s.State == inetdiag.NewSynRecv:
-		c.synRecv[s.Port]++
+		c.synRecv[s.Local]++
 		return
 	case !c.inodes[s.Inode]:
 		return
 	}
 	c.states[s.State]++
 	if s.State == inetdiag.Listen {
-		c.ports[s.Port] = true
+		c.listens[s.Local] = true
 		if c.fullest == nil || s.ReadQueue > c.fullest.ReadQueue || s.ReadQueue == c.fullest.ReadQueue && s.Limit < c.fullest.Limit {
 			c.fullest = &s
 		}
@@ -151,13 +152,8 @@ func (c *census) conclude(limited bool) {
 		c.r.Counter("tcp_retransmits")
 		c.r.Counter("tcp_segments_sent")
 	}
-	wait, half := 0, 0
-	for port := range c.ports {
-		wait += c.timeWait[port]
-		half += c.synRecv[port]
-	}
-	c.r.Set("tcp_time_wait", float64(wait))
-	c.r.Set("tcp_syn_recv", float64(half))
+	c.r.Set("tcp_time_wait", float64(c.towards(c.timeWait)))
+	c.r.Set("tcp_syn_recv", float64(c.towards(c.synRecv)))
 	if len(c.rtts) > 0 {
 		c.r.Set("tcp_rtt", stats.Median(c.rtts))
 	}
@@ -168,4 +164,21 @@ func (c *census) conclude(limited bool) {
 	if limited {
 		c.r.Set("accept_queue_limit", float64(c.fullest.Limit))
 	}
+}
+
+// towards adds up the connections to the addresses that the process listens on.
+func (c *census) towards(list map[netip.AddrPort]int) (n int) {
+	everywhere := map[uint16]bool{}
+	for at := range c.listens {
+		// The tables of /proc are read without addresses.
+		if !at.Addr().IsValid() || at.Addr().IsUnspecified() {
+			everywhere[at.Port()] = true
+		}
+	}
+	for at, k := range list {
+		if c.listens[at] || everywhere[at.Port()] {
+			n += k
+		}
+	}
+	return n
 }
