@@ -31,7 +31,11 @@ func Print(w io.Writer, on screen.Screen, s watch.Summary, extra []watch.Figure)
 		table.Row(f.Name, format(f.Unit, r.Min), format(f.Unit, r.Median), format(f.Unit, r.Max), format(f.Unit, r.Last))
 	}
 	b.WriteString(table.Print(on))
-	if silent > 0 {
+	switch silent {
+	case 0:
+	case 1:
+		b.WriteString("1 more figure was 0 all the time.\n")
+	default:
 		fmt.Fprintf(&b, "%d more figures were 0 all the time.\n", silent)
 	}
 	b.WriteString("\n" + marks(on, s))
