@@ -15,35 +15,37 @@ const (
 		"32 24 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
 )
 
+// filesV2 are those of a process in a group of version 2.
+var filesV2 = map[string]string{
+	"proc/5/stat": stat, "proc/5/cgroup": "0::/slice/app\n", "proc/self/mountinfo": mountV2,
+	"sys/fs/cgroup/slice/app/cpu.stat":        "usage_usec 2500000\nuser_usec 2000000\nnr_periods 40\nnr_throttled 7\nthrottled_usec 350000\n",
+	"sys/fs/cgroup/slice/app/cpu.max":         "150000 100000\n",
+	"sys/fs/cgroup/slice/cpu.max":             "max 100000\n",
+	"sys/fs/cgroup/slice/app/memory.current":  "1000000\n",
+	"sys/fs/cgroup/slice/app/memory.max":      "max\n",
+	"sys/fs/cgroup/slice/memory.max":          "4000000\n",
+	"sys/fs/cgroup/slice/app/memory.events":   "low 0\nhigh 1\nmax 2\noom 3\noom_kill 4\noom_group_kill 0\n",
+	"sys/fs/cgroup/slice/app/cpu.pressure":    "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n",
+	"sys/fs/cgroup/slice/app/memory.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=250000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n",
+	"sys/fs/cgroup/slice/app/io.pressure":     "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
+}
+
+// filesV1 are those of the same group in version 1.
+var filesV1 = map[string]string{
+	"proc/5/stat": stat, "proc/5/cgroup": "9:memory:/app\n1:cpu,cpuacct:/app\n0::/\n", "proc/self/mountinfo": mountV1,
+	"sys/fs/cgroup/cpu,cpuacct/app/cpuacct.usage":     "2500000000\n",
+	"sys/fs/cgroup/cpu,cpuacct/app/cpu.stat":          "nr_periods 40\nnr_throttled 7\nthrottled_time 350000000\n",
+	"sys/fs/cgroup/cpu,cpuacct/app/cpu.cfs_quota_us":  "150000\n",
+	"sys/fs/cgroup/cpu,cpuacct/app/cpu.cfs_period_us": "100000\n",
+	"sys/fs/cgroup/memory/app/memory.usage_in_bytes":  "1000000\n",
+	"sys/fs/cgroup/memory/app/memory.limit_in_bytes":  "4000000\n",
+	"sys/fs/cgroup/memory/memory.limit_in_bytes":      "9223372036854771712\n",
+	"sys/fs/cgroup/memory/app/memory.failcnt":         "2\n",
+	"sys/fs/cgroup/memory/app/memory.oom_control":     "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n",
+}
+
 // Both versions of control groups, with limits in the group and above it.
 func TestGroups(t *testing.T) {
-	v2 := map[string]string{
-		"proc/5/stat": stat, "proc/5/cgroup": "0::/slice/app\n", "proc/self/mountinfo": mountV2,
-		"sys/fs/cgroup/slice/app/cpu.stat":        "usage_usec 2500000\nuser_usec 2000000\nnr_periods 40\nnr_throttled 7\nthrottled_usec 350000\n",
-		"sys/fs/cgroup/slice/app/cpu.max":         "150000 100000\n",
-		"sys/fs/cgroup/slice/cpu.max":             "max 100000\n",
-		"sys/fs/cgroup/slice/app/memory.current":  "1000000\n",
-		"sys/fs/cgroup/slice/app/memory.max":      "max\n",
-		"sys/fs/cgroup/slice/memory.max":          "4000000\n",
-		"sys/fs/cgroup/slice/app/memory.events":   "low 0\nhigh 1\nmax 2\noom 3\noom_kill 4\noom_group_kill 0\n",
-		"sys/fs/cgroup/slice/app/cpu.pressure":    "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n",
-		"sys/fs/cgroup/slice/app/memory.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=250000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n",
-		"sys/fs/cgroup/slice/app/io.pressure":     "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
-	}
-	v1 := map[string]string{
-		"proc/5/stat": stat, "proc/5/cgroup": "9:memory:/app\n1:cpu,cpuacct:/app\n0::/\n", "proc/self/mountinfo": mountV1,
-		"sys/fs/cgroup/cpu,cpuacct/app/cpuacct.usage":      "2500000000\n",
-		"sys/fs/cgroup/cpu,cpuacct/app/cpu.stat":           "nr_periods 40\nnr_throttled 7\nthrottled_time 350000000\n",
-		"sys/fs/cgroup/cpu,cpuacct/app/cpu.cfs_quota_us":   "150000\n",
-		"sys/fs/cgroup/cpu,cpuacct/app/cpu.cfs_period_us":  "100000\n",
-		"sys/fs/cgroup/memory/app/memory.usage_in_bytes":   "1000000\n",
-		"sys/fs/cgroup/memory/app/memory.limit_in_bytes":   "4000000\n",
-		"sys/fs/cgroup/memory/memory.limit_in_bytes":       "9223372036854771712\n",
-		"sys/fs/cgroup/memory/app/memory.failcnt":          "2\n",
-		"sys/fs/cgroup/memory/app/memory.oom_control":      "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n",
-		"sys/fs/cgroup/cpu,cpuacct/app/something.ignored":  "",
-		"sys/fs/cgroup/memory/app/memory.max_usage_in_byt": "",
-	}
 	both := map[string]float64{
 		"cgroup_cpu": 2.5, "cgroup_cpu_quota": 1.5, "cgroup_periods": 40, "cgroup_throttled_periods": 7, "cgroup_throttled": 0.35,
 		"cgroup_memory_bytes": 1e6, "cgroup_memory_limit_bytes": 4e6, "cgroup_memory_max": 2, "cgroup_memory_oom_kill": 4,
@@ -53,7 +55,7 @@ func TestGroups(t *testing.T) {
 	}
 	maps.Copy(only2, both)
 	none := map[string]string{"proc/5/stat": stat, "proc/5/cgroup": "", "proc/self/mountinfo": ""}
-	free := maps.Clone(v2)
+	free := maps.Clone(filesV2)
 	free["sys/fs/cgroup/slice/app/cpu.max"], free["sys/fs/cgroup/slice/memory.max"] = "max 100000\n", "max\n"
 	unbounded := maps.Clone(only2)
 	delete(unbounded, "cgroup_cpu_quota")
@@ -64,9 +66,9 @@ func TestGroups(t *testing.T) {
 		want    map[string]float64
 		missing int // beyond the machine's pressure
 	}{
-		{"version 2", v2, only2, 0},
+		{"version 2", filesV2, only2, 0},
 		{"version 2 without limits", free, unbounded, 0},
-		{"version 1", v1, both, 0},
+		{"version 1", filesV1, both, 0},
 		{"no control groups", none, nil, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
