@@ -56,14 +56,14 @@ var processFigures = []Figure{
 }
 
 var descriptorFigures = []Figure{
-	{"descriptors", Count, false, "/proc/PID/fd", "open descriptors"},
-	{"descriptors_socket", Count, false, "/proc/PID/fd", "descriptors of sockets"},
-	{"descriptors_file", Count, false, "/proc/PID/fd", "descriptors of files and devices"},
-	{"descriptors_pipe", Count, false, "/proc/PID/fd", "descriptors of pipes"},
-	{"descriptors_eventfd", Count, false, "/proc/PID/fd", "descriptors of eventfd(2)"},
-	{"descriptors_epoll", Count, false, "/proc/PID/fd", "descriptors of epoll(7)"},
-	{"descriptors_io_uring", Count, false, "/proc/PID/fd", "descriptors of io_uring(7)"},
-	{"descriptors_other", Count, false, "/proc/PID/fd", "all other descriptors, such as timerfd and pidfd"},
+	{"descriptors", Count, false, "size of /proc/PID/fd", "open descriptors"},
+	{"descriptors_socket", Count, false, "links in /proc/PID/fd", "descriptors of sockets"},
+	{"descriptors_file", Count, false, "links in /proc/PID/fd", "descriptors of files and devices"},
+	{"descriptors_pipe", Count, false, "links in /proc/PID/fd", "descriptors of pipes"},
+	{"descriptors_eventfd", Count, false, "links in /proc/PID/fd", "descriptors of eventfd(2)"},
+	{"descriptors_epoll", Count, false, "links in /proc/PID/fd", "descriptors of epoll(7)"},
+	{"descriptors_io_uring", Count, false, "links in /proc/PID/fd", "descriptors of io_uring(7)"},
+	{"descriptors_other", Count, false, "links in /proc/PID/fd", "all other descriptors, such as timerfd and pidfd"},
 }
 
 const diag = "netlink sock_diag(7)"
@@ -78,7 +78,7 @@ var tcpFigures = []Figure{
 	{"tcp_last_ack", Count, false, diag, "connections in LAST_ACK"},
 	{"tcp_closing", Count, false, diag, "connections in CLOSING"},
 	{"tcp_listen", Count, false, diag, "listening sockets"},
-	{"tcp_time_wait", Count, false, diag, "connections in TIME_WAIT on the addresses that the process listens on; they belong to no process"},
+	{"tcp_time_wait", Count, false, diag + ", once a second", "connections in TIME_WAIT on the addresses that the process listens on; they belong to no process"},
 	{"tcp_retransmits", PerSecond, true, diag + ": tcpi_total_retrans", "segments sent again by the sockets of the process"},
 	{"tcp_segments_sent", PerSecond, true, diag + ": tcpi_segs_out", "segments sent by the sockets of the process"},
 	{"tcp_rtt", Seconds, false, diag + ": tcpi_rtt", "median of the connections' smoothed round-trip times"},

@@ -91,17 +91,18 @@ func open() (*Conn, error) {
 // Close closes the connection.
 func (c *Conn) Close() error { return unix.Close(c.fd) }
 
-// Each calls f for every TCP socket, of IPv4 and then of IPv6.
-func (c *Conn) Each(f func(Socket)) error {
+// Each calls f for every TCP socket in one of the states, of IPv4 and then of IPv6. It takes
+// about a microsecond for each: those in TIME_WAIT are often the most by far.
+func (c *Conn) Each(states States, f func(Socket)) error {
 	for _, family := range []byte{unix.AF_INET, unix.AF_INET6} {
-		if err := c.list(family, f); err != nil {
+		if err := c.list(family, states, f); err != nil {
 			return fmt.Errorf("list TCP sockets: %w", err)
 		}
 	}
 	return nil
 }
 
-func (c *Conn) list(family byte, f func(Socket)) error {
+func (c *Conn) list(family byte, states States, f func(Socket)) error {
 	c.seq++
 	order := binary.NativeEndian
 	request := make([]byte, unix.SizeofNlMsghdr+requestSize)
@@ -112,7 +113,7 @@ func (c *Conn) list(family byte, f func(Socket)) error {
 	body := request[unix.SizeofNlMsghdr:]
 	body[0], body[1] = family, unix.IPPROTO_TCP
 	body[2] = 1<<(attributeInfo-1) | 1<<(attributeMemory-1)
-	order.PutUint32(body[4:], ^uint32(0)) // all states
+	order.PutUint32(body[4:], uint32(states))
 	if err := unix.Sendto(c.fd, request, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return err
 	}

@@ -19,5 +19,5 @@ func Open(int) (*Conn, error) {
 // Close closes the connection.
 func (*Conn) Close() error { return nil }
 
-// Each calls f for every TCP socket. Linux only.
-func (*Conn) Each(func(Socket)) error { return errors.ErrUnsupported }
+// Each calls f for every TCP socket in one of the states. Linux only.
+func (*Conn) Each(States, func(Socket)) error { return errors.ErrUnsupported }

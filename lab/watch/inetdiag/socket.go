@@ -21,6 +21,15 @@ const (
 	NewSynRecv
 )
 
+// States is a set of states.
+type States uint32
+
+// All is the set of all states.
+const All = ^States(0)
+
+// Without returns the set without a state.
+func (s States) Without(one State) States { return s &^ (1 << one) }
+
 // Socket is a TCP socket.
 type Socket struct {
 	State     State

@@ -3,6 +3,7 @@ package kernel
 import (
 	"net/netip"
 	"strconv"
+	"time"
 
 	"github.com/redline-go/redline/lab/internal/procfs"
 	"github.com/redline-go/redline/lab/stats"
@@ -35,7 +36,12 @@ type sockets struct {
 	t    *Target
 	conn *inetdiag.Conn // nil: not open
 	deny string         // why netlink cannot be used
+	all  time.Time      // when all states were read; others are read more often
 }
+
+// timeWaitEvery is the time between two readings of the sockets in TIME_WAIT, which can be tens of
+// thousands.
+const timeWaitEvery = time.Second
 
 func (s *sockets) close() error {
 	if s.conn == nil {
@@ -53,8 +59,13 @@ func (s *sockets) read(r *watch.Reading) error {
 		s.open()
 	}
 	c := newCensus(s.t.inodes, r)
+	states := inetdiag.All.Without(inetdiag.TimeWait)
+	if r.At.Sub(s.all) >= timeWaitEvery || s.conn == nil {
+		states, s.all = inetdiag.All, r.At
+	}
+	c.waits = states == inetdiag.All
 	if s.conn != nil {
-		if err := s.conn.Each(c.add); err != nil {
+		if err := s.conn.Each(states, c.add); err != nil {
 			r.Miss("netlink sock_diag", reason(err), allTCP()...)
 			return nil
 		}
@@ -100,6 +111,7 @@ type census struct {
 	listens  map[netip.AddrPort]bool // addresses that the process listens on
 	timeWait map[netip.AddrPort]int  // by local address
 	synRecv  map[netip.AddrPort]int
+	waits    bool // those in TIME_WAIT are among them
 	rtts     []float64
 	fullest  *inetdiag.Socket
 }
@@ -152,7 +164,9 @@ func (c *census) conclude(limited bool) {
 		c.r.Counter("tcp_retransmits")
 		c.r.Counter("tcp_segments_sent")
 	}
-	c.r.Set("tcp_time_wait", float64(c.towards(c.timeWait)))
+	if c.waits {
+		c.r.Set("tcp_time_wait", float64(c.towards(c.timeWait)))
+	}
 	c.r.Set("tcp_syn_recv", float64(c.towards(c.synRecv)))
 	if len(c.rtts) > 0 {
 		c.r.Set("tcp_rtt", stats.Median(c.rtts))

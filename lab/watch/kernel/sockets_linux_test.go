@@ -177,7 +177,7 @@ func TestTables(t *testing.T) {
 	if err := (&sockets{t: target}).read(r); err != nil {
 		t.Fatal(err)
 	}
-	for figure, want := range map[string]float64{"tcp_listen": 1, "tcp_established": 1, "tcp_time_wait": 1, "accept_queue": 7, "descriptors": 3, "descriptors_socket": 2} {
+	for figure, want := range map[string]float64{"tcp_listen": 1, "tcp_established": 1, "tcp_time_wait": 1, "accept_queue": 7, "descriptors_file": 1, "descriptors_socket": 2} {
 		if got, ok := r.Value(figure); !ok || got != want {
 			t.Errorf("%s: %v, want %v", figure, got, want)
 		}
