@@ -109,6 +109,9 @@ func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
 		return s.refuse(st, int(status))
 	}
 	st.prioritise()
+	if !end {
+		st.anticipate()
+	}
 	if !end && more {
 		s.deferred = append(s.deferred, st) // its content may be at hand
 		s.keep(st)
