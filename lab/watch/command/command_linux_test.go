@@ -24,6 +24,7 @@ import (
 
 	"github.com/redline-go/redline/lab/cli"
 	"github.com/redline-go/redline/lab/internal/procfs"
+	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/watch"
 	"github.com/redline-go/redline/lab/watch/output"
 )
@@ -275,5 +276,33 @@ func TestUsage(t *testing.T) {
 		if !errors.As(err, &usage) {
 			t.Errorf("%+v: %v", o, err)
 		}
+	}
+}
+
+// On a terminal, the panel is followed by the summary, and a command that fails by the end of
+// its output.
+func TestTerminal(t *testing.T) {
+	var out, errs bytes.Buffer
+	o := Options{Command: []string{"sh", "-c", "sleep 0.5; echo broken pipes; exit 9"}, Every: 50 * time.Millisecond}
+	err := Run(t.Context(), o, Console{Out: &out, Err: &errs, Screen: screen.Screen{Width: 100, Rewrites: true}})
+	if code(err) != 9 || !strings.Contains(errs.String(), "exit status 9\nbroken pipes\n") {
+		t.Errorf("%v, %q", err, errs.String())
+	}
+	for _, want := range []string{"(sh)", "RSS", " samples in ", "\nrss_bytes ", "mark rss-slope: not crossed"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in %q", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), `"type"`) {
+		t.Error("JSON on a terminal")
+	}
+}
+
+// Credentials of the command are not written.
+func TestRedacted(t *testing.T) {
+	var out bytes.Buffer
+	o := Options{Command: []string{"sh", "-c", "sleep 60", "http://ann:geheim@127.0.0.1/"}, Every: 50 * time.Millisecond, For: 100 * time.Millisecond}
+	if err := Run(t.Context(), o, Console{Out: &out, Err: io.Discard}); err != nil || strings.Contains(out.String(), "geheim") || !strings.Contains(out.String(), "127.0.0.1") {
+		t.Errorf("%v, %s", err, out.String())
 	}
 }
