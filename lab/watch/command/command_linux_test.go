@@ -39,13 +39,36 @@ type line struct {
 	Extra                     []watch.Figure `json:"extra_figures"`
 }
 
+// until is an output that calls done when it has received a text.
+type until struct {
+	bytes.Buffer
+	text string
+	done func()
+}
+
+func (u *until) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte(u.text)) {
+		u.done()
+	}
+	return u.Buffer.Write(b)
+}
+
 // watched runs a watch, and returns its JSON lines and what it said.
 func watched(t *testing.T, ctx context.Context, o Options) (lines []line, said string, err error) {
+	t.Helper()
+	return watchedUntil(t, ctx, o, "\x00")
+}
+
+// watchedUntil is watched, and ends when a text is in the output.
+func watchedUntil(t *testing.T, ctx context.Context, o Options, text string) (lines []line, said string, err error) {
 	t.Helper()
 	if o.Every == 0 {
 		o.Every = 20 * time.Millisecond
 	}
-	var out, errs bytes.Buffer
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	var errs bytes.Buffer
+	out := until{text: text, done: cancel}
 	err = Run(ctx, o, Console{Out: &out, Err: &errs})
 	for text := range strings.Lines(out.String()) {
 		var l line
@@ -188,7 +211,7 @@ func TestControl(t *testing.T) {
 		}
 	})
 	defer func() { _ = ln.Close(); serves.Wait() }()
-	lines, _, err := watched(t, t.Context(), Options{Control: path, For: 500 * time.Millisecond})
+	lines, _, err := watchedUntil(t, t.Context(), Options{Control: path}, `"gc_cycles":0`)
 	if err != nil || lines[0].PID != os.Getpid() {
 		t.Fatal(err, lines[0])
 	}
@@ -216,7 +239,7 @@ func TestPProf(t *testing.T) {
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	server := httptest.NewServer(mux)
 	defer server.Close()
-	lines, _, err := watched(t, t.Context(), Options{PProf: server.URL, For: 500 * time.Millisecond})
+	lines, _, err := watchedUntil(t, t.Context(), Options{PProf: server.URL}, `"goroutines"`)
 	if err != nil || lines[0].PID != os.Getpid() {
 		t.Fatal(err, lines)
 	}
@@ -304,5 +327,35 @@ func TestRedacted(t *testing.T) {
 	o := Options{Command: []string{"sh", "-c", "sleep 60", "http://ann:geheim@127.0.0.1/"}, Every: 50 * time.Millisecond, For: 100 * time.Millisecond}
 	if err := Run(t.Context(), o, Console{Out: &out, Err: io.Discard}); err != nil || strings.Contains(out.String(), "geheim") || !strings.Contains(out.String(), "127.0.0.1") {
 		t.Errorf("%v, %s", err, out.String())
+	}
+}
+
+// full is an output that takes some lines only.
+type full struct{ left int }
+
+func (f *full) Write(b []byte) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, syscall.EPIPE
+	}
+	return len(b), nil
+}
+
+// An output that fails ends the watch, and the command with it.
+func TestOutputFails(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pid")
+	o := Options{Command: []string{"sh", "-c", "echo $$ > " + file + "; exec sleep 60"}, Every: 50 * time.Millisecond}
+	if err := Run(t.Context(), o, Console{Out: &full{left: 10}, Err: io.Discard}); !errors.Is(err, syscall.EPIPE) {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := procfs.Host.Stat(pid); !procfs.Gone(err) {
+		t.Errorf("process %d: %v", pid, err)
 	}
 }

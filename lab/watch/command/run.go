@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/redline-go/redline/lab/cli"
@@ -72,6 +74,11 @@ func Run(ctx context.Context, o Options, console Console) (err error) {
 	if r.marks, err = watch.SetMarks(watch.Marks(), o.Marks); err != nil {
 		return cli.Usage("--mark %w", err)
 	}
+	// A reader of standard output that leaves is an error and not the end of this process, so that
+	// the command is ended in order.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
 	defer func() { err = errors.Join(err, r.close()) }()
 	if err := r.open(ctx); err != nil {
 		return err
@@ -220,8 +227,8 @@ func (r *run) watch(ctx context.Context) error {
 		r.live.End()
 		failed = errors.Join(failed, output.Print(r.console.Out, r.console.Screen, s, r.extra))
 	}
-	if r.lines != nil {
-		failed = errors.Join(failed, r.lines.End(s))
+	if r.lines != nil && failed == nil {
+		failed = r.lines.End(s)
 	}
 	if failed != nil {
 		return failed

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -86,6 +88,40 @@ func TestStates(t *testing.T) {
 		}); err != nil {
 			t.Error(err)
 		}
+	}
+	if err := errors.Join(c.Close(), ln.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The sockets of another network namespace are those of that namespace alone, if it may be
+// entered.
+func TestNamespace(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	if os.Getuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skipf("this system allows no network namespaces: %v", err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	c, err := Open(cmd.Process.Pid)
+	if os.Getuid() != 0 {
+		if !errors.Is(err, os.ErrPermission) {
+			t.Errorf("without rights: %v", err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Each(All, func(s Socket) { t.Errorf("%+v", s) }); err != nil {
+		t.Error(err)
 	}
 	if err := errors.Join(c.Close(), ln.Close()); err != nil {
 		t.Error(err)

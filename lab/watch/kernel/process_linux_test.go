@@ -57,9 +57,6 @@ func TestMemory(t *testing.T) {
 	if n := float64(procfs.Number(status, "Threads")); after["threads"] < 1 || after["threads"] > n+3 {
 		t.Errorf("%v threads, %v in status", after["threads"], n)
 	}
-	if o.last.Totals["faults_minor"] < 1000 && o.last.Totals["faults_minor"] < 32<<20/(2<<20) {
-		t.Errorf("%v page faults", o.last.Totals["faults_minor"])
-	}
 	if len(o.missing) > 0 && os.Getuid() == 0 {
 		for _, m := range o.missing {
 			if !strings.Contains(m.Source, "pressure") && !strings.Contains(m.Source, "cgroup") && !strings.Contains(m.Source, "control group") {
