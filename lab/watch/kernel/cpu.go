@@ -43,22 +43,28 @@ func (c *cpu) read(r *watch.Reading) error {
 	}
 	if !c.begun {
 		c.begun, c.last, c.mark = true, now, now
-		if user, _, total := cputime.Split(cputime.Time{}, now); total > 0 {
-			c.user = user / total
-		}
+		c.split(cputime.Time{}, now)
 	}
 	if now.User+now.Sys-c.mark.User-c.mark.Sys >= splitTicks {
-		if user, _, total := cputime.Split(c.mark, now); total > 0 {
-			c.user = user / total
-		}
+		c.split(c.mark, now)
 		c.mark = now
 	}
-	used := float64(now.Total-c.last.Total) / 1e9
-	c.last = now
-	c.userTotal += used * c.user
-	c.sysTotal += used * (1 - c.user)
-	r.Count("cpu_total", 0, float64(now.Total)/1e9)
+	if now.Total > c.last.Total {
+		used := float64(now.Total-c.last.Total) / 1e9
+		c.last = now
+		c.userTotal += used * c.user
+		c.sysTotal += used * (1 - c.user)
+	}
+	r.Count("cpu_total", 0, float64(c.last.Total)/1e9)
 	r.Count("cpu_user", 0, c.userTotal)
 	r.Count("cpu_sys", 0, c.sysTotal)
 	return nil
+}
+
+// split sets the share of user time. Rounding must not take it out of its bounds: a counter that
+// becomes smaller counts as another one.
+func (c *cpu) split(from, to cputime.Time) {
+	if user, _, total := cputime.Split(from, to); total > 0 {
+		c.user = max(0, min(1, user/total))
+	}
 }

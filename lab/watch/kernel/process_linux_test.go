@@ -233,3 +233,42 @@ func TestGone(t *testing.T) {
 
 // stat is that of process 5.
 const stat = "5 (server) S 1 5 5 0 -1 4194304 500 0 3 0 30 12 0 0 20 0 2 0 149730 3133440 412 0\n"
+
+// Every figure is the field that its source is documented to be.
+func TestFields(t *testing.T) {
+	status := func(waits, preempted int) string {
+		return fmt.Sprintf("Name:\tserver\nvoluntary_ctxt_switches:\t%d\nnonvoluntary_ctxt_switches:\t%d\n", waits, preempted)
+	}
+	fs := files(t, map[string]string{
+		"proc/5/stat": stat, "proc/5/oom_score": "666\n", "proc/5/statm": "1000 200 50 1 0 30 0\n",
+		"proc/5/smaps_rollup":  "55d0-7ffc ---p 00000000 00:00 0   [rollup]\nRss:  1768 kB\nPss:   375 kB\nPss_Dirty:  116 kB\n",
+		"proc/5/task/5/status": status(10, 3), "proc/5/task/6/status": status(200, 40), "proc/5/task/7/none": "", // one that has ended
+		"proc/5/io":          "rchar: 11\nwchar: 12\nsyscr: 13\nsyscw: 14\nread_bytes: 15\nwrite_bytes: 16\ncancelled_write_bytes: 17\n",
+		"proc/5/net/snmp":    "Tcp: RtoMin OutSegs RetransSegs\nTcp: 200 1000 7\n",
+		"proc/5/net/netstat": "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 1 2 3\n",
+	})
+	target, err := Open(fs, 5, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := watch.NewReading(target.looked)
+	for _, read := range []func(*watch.Reading) error{target.process, target.memory, target.shared, target.threads, target.traffic, target.network} {
+		if err := read(r); err != nil {
+			t.Error(err)
+		}
+	}
+	page := float64(os.Getpagesize())
+	for figure, want := range map[string]float64{
+		"processes": 1, "faults_minor": 500, "faults_major": 3, "oom_score": 666, "vss_bytes": 1000 * page, "rss_bytes": 200 * page,
+		"pss_bytes": 375 << 10, "threads": 2, "switches_voluntary": 210, "switches_involuntary": 43,
+		"io_read": 11, "io_written": 12, "syscalls_read": 13, "syscalls_write": 14, "disk_read": 15, "disk_written": 16,
+		"net_segments_sent": 1000, "net_retransmits": 7, "net_listen_overflows": 2, "net_listen_drops": 3,
+	} {
+		if got, ok := r.Value(figure); !ok || got != want {
+			t.Errorf("%s: %v %v, want %v", figure, got, ok, want)
+		}
+	}
+	if len(r.Misses()) > 0 {
+		t.Errorf("missing %+v", r.Misses())
+	}
+}
