@@ -28,7 +28,7 @@ type Live struct {
 	read   Point // last point with a reading of the runtime
 	rates  []float64
 	errors uint64
-	done   uint64  // requests in the window, including errors
+	done   uint64 // requests in the window, including errors
 	panel  screen.Panel
 	said   float64 // second for which the last line was written
 	steps  bool    // without a terminal, only the lines of Say

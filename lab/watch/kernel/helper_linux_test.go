@@ -138,6 +138,17 @@ func (o *observer) step() map[string]float64 {
 	return o.last.Values
 }
 
+// wait takes samples until done returns true, for ten seconds: what the kernel does with a packet
+// may be later than the call that caused it.
+func (o *observer) wait(done func(values map[string]float64) bool) map[string]float64 {
+	o.t.Helper()
+	values := o.step()
+	for end := time.Now().Add(10 * time.Second); !done(values) && time.Now().Before(end); values = o.step() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return values
+}
+
 // files writes a tree of files.
 func files(t *testing.T, list map[string]string) procfs.FS {
 	t.Helper()

@@ -53,7 +53,7 @@ func TestConnections(t *testing.T) {
 	if err := ends[0].Close(); err != nil {
 		t.Fatal(err)
 	}
-	after := o.step()
+	after := o.wait(func(v map[string]float64) bool { return v["tcp_close_wait"] > before["tcp_close_wait"] })
 	for figure, want := range map[string]float64{"tcp_established": 2*n - 2, "tcp_close_wait": 1, "tcp_listen": 1} {
 		if got := after[figure] - before[figure]; got != want {
 			t.Errorf("%s: %v more, want %v", figure, got, want)
@@ -107,7 +107,7 @@ func TestBacklog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	after := o.step()
+	after := o.wait(func(v map[string]float64) bool { return v["accept_queue"] > backlog && o.last.Totals["accept_drops"] > 0 })
 	if after["accept_queue"] != backlog+1 || after["accept_queue_limit"] != backlog {
 		t.Errorf("queue %v of %v", after["accept_queue"], after["accept_queue_limit"])
 	}
@@ -149,7 +149,8 @@ func TestTimeWait(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := observe(t, procfs.Host, os.Getpid(), false).last.Values["tcp_time_wait"]; got != 3 {
+	got := observe(t, procfs.Host, os.Getpid(), false).wait(func(v map[string]float64) bool { return v["tcp_time_wait"] == 3 })["tcp_time_wait"]
+	if got != 3 {
 		t.Errorf("%v in TIME_WAIT", got)
 	}
 }
