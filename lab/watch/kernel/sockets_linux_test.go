@@ -107,7 +107,9 @@ func TestBacklog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	after := o.wait(func(v map[string]float64) bool { return v["accept_queue"] > backlog && o.last.Totals["accept_drops"] > 0 })
+	after := o.wait(func(v map[string]float64) bool {
+		return v["accept_queue"] > backlog && o.last.Totals["accept_drops"] > 0
+	})
 	if after["accept_queue"] != backlog+1 || after["accept_queue_limit"] != backlog {
 		t.Errorf("queue %v of %v", after["accept_queue"], after["accept_queue_limit"])
 	}
