@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
 )
@@ -125,66 +124,6 @@ func TestStreamLimit(t *testing.T) {
 	})
 	p.alive(9)
 	p.close()
-}
-
-// TestBlocks bounds header blocks: endless CONTINUATION (CVE-2023-45288), and fields that
-// decompress to far more.
-func TestBlocks(t *testing.T) {
-	t.Run("endless", func(t *testing.T) {
-		p := newPeer(t, 9, routes{})
-		p.frame(frameHeaders, flagEndStream, 1, p.block(request("GET", "/")...))
-		for range 100 {
-			p.frame(frameContinuation, 0, 1, literal("a", strings.Repeat("b", 1000)))
-		}
-		p.wantGone(EnhanceYourCalm)
-		if n := cap(p.s.block.data); n > 0 {
-			t.Errorf("%d bytes are kept", n)
-		}
-	})
-	t.Run("empty", func(t *testing.T) {
-		p := newPeer(t, 9, routes{})
-		p.frame(frameHeaders, flagEndStream, 1, nil)
-		for range maxPoints + 1 {
-			p.frame(frameContinuation, 0, 1, nil)
-		}
-		p.wantGone(EnhanceYourCalm)
-	})
-	t.Run("bomb", func(t *testing.T) {
-		p := newPeer(t, 9, routes{})
-		b := p.block(request("GET", "/", "a", strings.Repeat("b", 2000), "a", strings.Repeat("b", 2000))...)
-		b = append(b, strings.Repeat("\xbe", 12000)...) // the newest line of the table
-		p.frame(frameHeaders, flagEndStream|flagEndHeaders, 1, b)
-		if r := p.whole(1); r.status != "431" {
-			t.Errorf("%q %v", r.status, r.code)
-		}
-		p.alive(3)
-		p.close()
-	})
-	t.Run("slow", func(t *testing.T) {
-		p := newPeer(t, 9, routes{})
-		p.frame(frameHeaders, flagEndStream, 1, p.block(request("GET", "/")...)).run()
-		p.f.Advance(30 * time.Minute)
-		p.frame(frameContinuation, 0, 1, nil).run()
-		p.f.Advance(31 * time.Minute)
-		p.wantGone(ProtocolError)
-	})
-	t.Run("interrupted", func(t *testing.T) {
-		for _, kind := range []byte{frameData, frameHeaders, framePing, 0x0a} {
-			p := newPeer(t, uint64(kind), routes{})
-			p.frame(frameHeaders, flagEndStream, 1, p.block(request("GET", "/")...)).frame(kind, 0, 1, nil)
-			p.wantGone(ProtocolError)
-		}
-	})
-	t.Run("in pieces", func(t *testing.T) {
-		p := newPeer(t, 9, routes{})
-		b := p.block(request("GET", "/")...)
-		p.frame(frameHeaders, flagEndStream, 1, nil)
-		for i := range b {
-			p.frame(frameContinuation, 0, 1, b[i:i+1])
-		}
-		p.frame(frameContinuation, flagEndHeaders, 1, nil).want(1, "200", "ok")
-		p.close()
-	})
 }
 
 // TestFaultyFrames ends connections because of frames that violate RFC 9113.
