@@ -48,6 +48,18 @@ var labRows = []Row{
 		Why: "the receiver of the tests decodes by the specifications, and shares no code with what it tests",
 	},
 
+	// The watch, from the ground up.
+	{Package: "~/lab/watch", May: []string{"~/lab/stats"}, Never: performsIO, Why: "the axis of time, the counters and the marks are calculation: what is read comes from samplers"},
+	{Package: "~/lab/watch/inetdiag", May: []string{"golang.org/x/sys/..."}, Raw: true, Why: "netlink is bytes in, sockets out, and depends on nothing of the lab"},
+	{
+		Package: "~/lab/watch/kernel", May: []string{"~/lab/watch", "~/lab/watch/inetdiag", "~/lab/internal/...", "~/lab/stats"},
+		Tests: []string{"golang.org/x/sys/...", "os/exec"}, Never: []string{"net/http/...", "os/exec"}, Raw: true, Why: "the samplers of the kernel read; they neither start processes nor show figures",
+	},
+	{
+		Package: "~/lab/watch/output", May: []string{"~/lab/watch", "~/lab/report/...", "github.com/prometheus/client_golang/..."}, Never: []string{"os/...", "syscall"},
+		Tests: []string{"os"}, Why: "an output receives events, and reads nothing of the process",
+	},
+
 	// Statistics, verdicts and reports.
 	{Package: "~/lab/stats", May: []string{"~/lab/results"}, Never: performsIO, Why: "statistics are calculation"},
 	{Package: "~/lab/verdict", May: []string{"~/lab/results", "~/lab/report", "~/lab/load/spec"}, Never: performsIO, Why: "a verdict is calculation"},

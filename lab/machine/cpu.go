@@ -116,11 +116,15 @@ func vulnerabilities(fs procfs.FS) []Finding {
 // quota finds a limit on CPU time in the process's control groups.
 func (h *Host) quota(fs procfs.FS) []Finding {
 	var found []Finding
-	for _, q := range quotas(fs) {
-		cpus := float64(q.quota) / float64(q.period)
+	quotas, err := fs.Quotas("self")
+	if err != nil {
+		return nil // a kernel without control groups
+	}
+	for _, q := range quotas {
+		cpus := q.CPUs()
 		f := Finding{
-			Name: "cgroup CPU quota", Value: fmt.Sprintf("%.2g CPUs (%s)", cpus, q.dir),
-			Why:    "when the quota of a period is used up, the whole group stops until the next period: pauses of up to " + strconv.Itoa(q.period/1000) + " ms in the latencies",
+			Name: "cgroup CPU quota", Value: fmt.Sprintf("%.2g CPUs (%s)", cpus, q.Dir),
+			Why:    "when the quota of a period is used up, the whole group stops until the next period: pauses of up to " + strconv.Itoa(q.Period/1000) + " ms in the latencies",
 			Advice: "run in a group without a quota; use a CPU set instead",
 		}
 		f.Disturbs = cpus < float64(max(cpuCount(fs), len(h.ServerCPUs)+len(h.GeneratorCPUs)))

@@ -110,25 +110,14 @@ func listeners(fs procfs.FS, pid, port int) (inodes map[string]bool, err error) 
 const listenerTries = 5
 
 func listenersOnce(fs procfs.FS, pid, port int) (map[string]bool, error) {
-	const (
-		local, state, inode = 1, 3, 9 // columns
-		listen              = "0A"    // TCP_LISTEN
-	)
-	suffix := fmt.Sprintf(":%04X", port)
+	all, err := fs.TCPSockets(strconv.Itoa(pid))
+	if err != nil {
+		return nil, err
+	}
 	inodes := map[string]bool{}
-	for _, table := range []string{"tcp", "tcp6"} {
-		lines, err := fs.Lines("proc", strconv.Itoa(pid), "net", table)
-		if table == "tcp6" && procfs.Gone(err) {
-			continue // a kernel without IPv6
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, line := range lines {
-			words := strings.Fields(line)
-			if len(words) > inode && words[state] == listen && strings.HasSuffix(words[local], suffix) {
-				inodes[words[inode]] = true
-			}
+	for _, s := range all {
+		if s.Listening() && int(s.Port) == port {
+			inodes[s.Inode] = true
 		}
 	}
 	return inodes, nil

@@ -3,7 +3,6 @@ package probe
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 
 	"github.com/redline-go/redline/lab/internal/procfs"
@@ -32,22 +31,11 @@ func ReadMemory(pids []int) (results.Memory, error) { return readMemory(procfs.H
 func readMemory(fs procfs.FS, pids []int) (results.Memory, error) {
 	var sum results.Memory
 	err := each(pids, func(pid int) error {
-		words, err := fs.Fields("proc", strconv.Itoa(pid), "statm")
+		size, resident, err := fs.Memory(pid)
 		if err != nil {
 			return err
-		}
-		if len(words) < 2 {
-			return fmt.Errorf("read statm of process %d: %d fields", pid, len(words))
 		}
 		status, err := fs.Lines("proc", strconv.Itoa(pid), "status")
-		if err != nil {
-			return err
-		}
-		size, err := pages(words[0])
-		if err != nil {
-			return err
-		}
-		resident, err := pages(words[1])
 		if err != nil {
 			return err
 		}
@@ -61,11 +49,6 @@ func readMemory(fs procfs.FS, pids []int) (results.Memory, error) {
 		return results.Memory{}, fmt.Errorf("read memory: %w", err)
 	}
 	return sum, nil
-}
-
-func pages(text string) (bytes uint64, err error) {
-	n, err := strconv.ParseUint(text, 10, 64)
-	return n * uint64(os.Getpagesize()), err
 }
 
 // ReadProcess reads the kernel's counters for the processes since each started; see [Since]

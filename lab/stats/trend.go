@@ -24,14 +24,14 @@ func Trend(rates []float64) bool {
 		return false
 	}
 	var (
-		s      int
-		ties   bool
-		slopes = make([]float64, 0, n*(n-1)/2)
+		s    int
+		ties bool
 	)
+	index := make([]float64, n)
 	for i := range rates {
+		index[i] = float64(i)
 		for j := i + 1; j < n; j++ {
 			d := rates[j] - rates[i]
-			slopes = append(slopes, d/float64(j-i))
 			switch {
 			case d > 0:
 				s++
@@ -42,7 +42,7 @@ func Trend(rates []float64) bool {
 			}
 		}
 	}
-	change := math.Abs(Median(slopes)) * float64(n-1)
+	change := math.Abs(TheilSen(index, rates)) * float64(n-1)
 	if change <= size*math.Abs(Median(rates)) {
 		return false
 	}
@@ -50,6 +50,25 @@ func Trend(rates []float64) bool {
 		return kendallNormal(rates, s) < significance
 	}
 	return kendallExact(n, s) < significance
+}
+
+// TheilSen returns the median of the slopes between all pairs of points: the change of y for
+// each unit of x, which single outliers do not affect. x is in ascending order; pairs with
+// equal x are left out. It is 0 without a pair. The time is quadratic in the number of points.
+// (Theil 1950; Sen 1968.)
+func TheilSen(x, y []float64) float64 {
+	slopes := make([]float64, 0, len(x)*max(len(x)-1, 0)/2)
+	for i := range x {
+		for j := i + 1; j < len(x); j++ {
+			if x[j] > x[i] {
+				slopes = append(slopes, (y[j]-y[i])/(x[j]-x[i]))
+			}
+		}
+	}
+	if len(slopes) == 0 {
+		return 0
+	}
+	return Median(slopes)
 }
 
 // kendallExact returns the two-sided p of S without ties: the share of permutations with at

@@ -50,3 +50,21 @@ func TestKendallExact(t *testing.T) {
 		t.Errorf("S 1: p %v", p)
 	}
 }
+
+func TestTheilSen(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		x, y []float64
+		want float64
+	}{
+		{"nothing", nil, nil, 0},
+		{"one point", []float64{1}, []float64{5}, 0},
+		{"a line with unequal steps", []float64{0, 1, 4, 6}, []float64{3, 5, 11, 15}, 2},
+		{"an outlier", []float64{0, 1, 2, 3, 4, 5, 6}, []float64{0, 1, 2, 1000, 4, 5, 6}, 1},
+		{"equal times", []float64{1, 1, 2}, []float64{0, 0, 3}, 3},
+	} {
+		if got := TheilSen(c.x, c.y); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package procfs
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -74,21 +73,26 @@ func (f FS) Ticks(cpus []int) (Ticks, error) {
 
 // Pressure returns for how long, since boot, some runnable task waited for a CPU: "some ...
 // total=" of /proc/pressure/cpu.
-func (f FS) Pressure() (time.Duration, error) {
-	lines, err := f.Lines("proc", "pressure", "cpu")
+func (f FS) Pressure() (time.Duration, error) { return f.Stalled("some", "proc", "pressure", "cpu") }
+
+// Stalled returns for how long tasks waited for a resource, since boot or since the control
+// group exists, from a file with pressure stall information: "some ... total=" for at least
+// one task, "full ... total=" for all of them.
+func (f FS) Stalled(tasks string, file ...string) (time.Duration, error) {
+	lines, err := f.Lines(file...)
 	if err != nil {
 		return 0, err
 	}
-	for _, w := range Value(lines, "some") {
+	for _, w := range Value(lines, tasks) {
 		if text, ok := strings.CutPrefix(w, "total="); ok {
 			us, err := strconv.ParseInt(text, 10, 64)
 			if err != nil {
-				return 0, fmt.Errorf("read /proc/pressure/cpu: %w", err)
+				return 0, fmt.Errorf("read %s: %w", f.Path(file...), err)
 			}
 			return time.Duration(us) * time.Microsecond, nil
 		}
 	}
-	return 0, errors.New("read /proc/pressure/cpu: no total")
+	return 0, fmt.Errorf("read %s: no total of %q", f.Path(file...), tasks)
 }
 
 // Waited returns for how long the calling thread has been ready to run while another one

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,6 +19,7 @@ type Stat struct {
 	Group       int
 	Session     int
 	MinorFaults uint64
+	MajorFaults uint64
 	Ticks       uint64 // CPU time in user and system mode, in clock ticks
 	Start       uint64 // clock ticks from boot; together with PID it identifies a process
 }
@@ -66,13 +68,32 @@ func parseStat(text string) (s Stat, err error) {
 	for _, x := range []struct {
 		field int
 		to    *uint64
-	}{{10, &s.MinorFaults}, {14, &user}, {15, &system}, {22, &s.Start}} {
+	}{{10, &s.MinorFaults}, {12, &s.MajorFaults}, {14, &user}, {15, &system}, {22, &s.Start}} {
 		if *x.to, err = strconv.ParseUint(words[x.field-first], 10, 64); err != nil {
 			return s, err
 		}
 	}
 	s.Ticks = user + system
 	return s, nil
+}
+
+// Memory reads the size of a process's address space and of its resident memory, in bytes.
+func (f FS) Memory(pid int) (size, resident uint64, err error) {
+	words, err := f.Fields("proc", strconv.Itoa(pid), "statm")
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(words) < 2 {
+		return 0, 0, fmt.Errorf("read statm of process %d: %d fields", pid, len(words))
+	}
+	for i, to := range []*uint64{&size, &resident} {
+		pages, err := strconv.ParseUint(words[i], 10, 64)
+		if err != nil {
+			return 0, 0, fmt.Errorf("read statm of process %d: %w", pid, err)
+		}
+		*to = pages * uint64(os.Getpagesize())
+	}
+	return size, resident, nil
 }
 
 // Stats reads every process. Processes that end in the meantime are omitted.

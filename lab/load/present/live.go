@@ -28,8 +28,8 @@ type Live struct {
 	read   Point // last point with a reading of the runtime
 	rates  []float64
 	errors uint64
-	done   uint64  // requests in the window, including errors
-	drawn  int     // height of the panel on the screen, in lines
+	done   uint64 // requests in the window, including errors
+	panel  screen.Panel
 	said   float64 // second for which the last line was written
 	steps  bool    // without a terminal, only the lines of Say
 }
@@ -50,7 +50,7 @@ func (l *Live) Begin(d *Document) {
 	if l == nil {
 		return
 	}
-	*l = Live{w: l.w, screen: l.screen, steps: l.steps, doc: d, phase: "connect", said: math.Inf(-1)}
+	*l = Live{w: l.w, screen: l.screen, steps: l.steps, doc: d, phase: "connect", said: math.Inf(-1), panel: screen.Panel{Screen: l.screen}}
 	l.draw()
 }
 
@@ -119,10 +119,7 @@ func (l *Live) End() {
 	if l == nil {
 		return
 	}
-	if l.drawn > 0 {
-		l.write(fmt.Sprintf("\x1b[%dA\r\x1b[J", l.drawn))
-		l.drawn = 0
-	}
+	l.write(l.panel.Clear())
 }
 
 func (l *Live) write(text string) {
@@ -175,8 +172,8 @@ func (l *Live) beside(out []string) []string {
 	return append(out, l.runtimeFigures()...)
 }
 
-// panel returns the lines for a terminal.
-func (l *Live) panel() []string {
+// lines returns the panel for a terminal.
+func (l *Live) lines() []string {
 	c := l.doc.Config
 	span, at := c.DurationSeconds, l.point.T
 	if l.phase != "window" {
@@ -227,15 +224,5 @@ func (l *Live) draw() {
 	if !l.screen.Rewrites {
 		return
 	}
-	var b strings.Builder
-	if l.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", l.drawn)
-	}
-	lines := l.panel()
-	for _, text := range lines {
-		b.WriteString("\r\x1b[2K" + screen.Snip(text, l.screen.Width-1) + "\n")
-	}
-	b.WriteString("\x1b[J")
-	l.drawn = len(lines)
-	l.write(b.String())
+	l.write(l.panel.Draw(l.lines()))
 }

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWatch(t *testing.T) {
+	for _, c := range []struct {
+		args      []string
+		code      int
+		out, said string
+	}{
+		{[]string{"watch", "--every", "20ms", "--", "sh", "-c", "sleep 0.3; exit 5"}, 5, `"end":"gone"`, "ended after"},
+		{[]string{"watch", "--every", "20ms", "--for", "200ms", "--mark", "gc-cpu=off", "--", "sleep", "60"}, 0, `"end":"time"`, ""},
+		{[]string{"watch"}, 2, "", "name what to watch"},
+		{[]string{"watch", "sleep", "60"}, 2, "", "redline watch -- sleep"},
+		{[]string{"watch", "--pid", "1", "sleep"}, 2, "", "redline watch -- sleep"},
+		{[]string{"watch", "--pid", "x"}, 2, "", "write an integer"},
+		{[]string{"watch", "--pid", "1", "--mark", "rss=1"}, 2, "", "rss-slope"},
+		{[]string{"monitor"}, 2, "", "watch"},
+	} {
+		code, out, said := outputOf(t, t.Context(), c.args...)
+		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(said, c.said) {
+			t.Errorf("%s: exit code %d, %q, %q", c.args, code, out, said)
+		}
+	}
+}

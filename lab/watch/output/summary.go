@@ -1,0 +1,72 @@
+package output
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/redline-go/redline/lab/report/screen"
+	"github.com/redline-go/redline/lab/watch"
+)
+
+// Print writes the summary of a watch for people. extra are figures that the table of watch
+// does not have.
+func Print(w io.Writer, on screen.Screen, s watch.Summary, extra []watch.Figure) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d samples in %.1f s\n\n", s.Samples, s.Seconds)
+	table := screen.NewTable(
+		screen.Column{Head: "figure", Width: 28}, screen.Column{Head: "min", Width: 14}, screen.Column{Head: "median", Width: 14},
+		screen.Column{Head: "max", Width: 14}, screen.Column{Head: "last", Width: 14},
+	)
+	silent := 0
+	for _, f := range append(watch.Figures(), extra...) {
+		r, ok := s.Figures[f.Name]
+		if !ok {
+			continue
+		}
+		if r.Min == 0 && r.Max == 0 {
+			silent++
+			continue
+		}
+		table.Row(f.Name, format(f.Unit, r.Min), format(f.Unit, r.Median), format(f.Unit, r.Max), format(f.Unit, r.Last))
+	}
+	b.WriteString(table.Print(on))
+	switch silent {
+	case 0:
+	case 1:
+		b.WriteString("1 more figure was 0 all the time.\n")
+	default:
+		fmt.Fprintf(&b, "%d more figures were 0 all the time.\n", silent)
+	}
+	b.WriteString("\n" + marks(on, s))
+	for _, m := range s.Missing {
+		b.WriteString(on.Paint(screen.Dim, on.Paragraph("missing: ", "  ", missing(m))))
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	return nil
+}
+
+// marks is the part about the marks.
+func marks(on screen.Screen, s watch.Summary) string {
+	var b strings.Builder
+	for _, m := range s.Marks {
+		switch {
+		case len(m.Missing) > 0:
+			b.WriteString(on.Paint(screen.Dim, on.Paragraph("mark ", "  ", fmt.Sprintf("%s: not evaluated without %s", m.Mark, names(m.Missing)))))
+		case m.Times > 0:
+			b.WriteString(on.Paint(screen.Bad, on.Paragraph("mark ", "  ", fmt.Sprintf("%s: crossed %s, first after %.1f s; worst %.3g %s, limit %.3g", m.Mark, times(m.Times), m.First, m.Worst, m.Unit, m.Limit))))
+		default:
+			b.WriteString(on.Paragraph("mark ", "  ", fmt.Sprintf("%s: not crossed, limit %.3g %s", m.Mark, m.Limit, m.Unit)))
+		}
+	}
+	return b.String()
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
