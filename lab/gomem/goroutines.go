@@ -1,0 +1,127 @@
+package gomem
+
+import "time"
+
+// Statuses of goroutines (runtime2.go); the bit gScan is added while a stack is scanned.
+const (
+	gIdle      = 0
+	gRunnable  = 1
+	gRunning   = 2
+	gSyscall   = 3
+	gWaiting   = 4
+	gDead      = 6
+	gCopying   = 8
+	gPreempted = 9
+	gLeaked    = 10 // since Go 1.26: waits for something that nothing can reach
+	gDeadExtra = 11 // since Go 1.26: of a thread that C created, which runs no Go now
+	gScan      = 0x1000
+)
+
+// block is how many goroutines a sample takes in a row.
+const block = 64
+
+// goroutines walks over all goroutines if the last walk is old enough. The array only grows,
+// and a goroutine's object is never freed, so that no address becomes invalid. A state may
+// change during the walk: each is right by itself.
+func (p *Process) goroutines(now time.Time) error {
+	if p.states != nil && now.Sub(p.states.At) < walkEvery {
+		return nil
+	}
+	all, array := p.get(varAllglen), p.get(varAllgptr)
+	status, ok := p.layout["g.atomicstatus"]
+	if !all.Known || !array.Known || !ok || all.N < 1 || all.N > maxGoroutines {
+		return nil
+	}
+	b := &p.walk
+	b.reset()
+	total, walked := int(all.N), int(min(all.N, maxWalk))
+	step := total / walked * block
+	for at := 0; at < total && len(b.buf) < walked*8; at += step {
+		b.add(uint64(array.N)+uint64(at)*8, 8*min(block, total-at, walked-len(b.buf)/8))
+		if step == block && total == walked && at == 0 { // all of them are one region
+			b.reset()
+			b.add(uint64(array.N), 8*total)
+			break
+		}
+	}
+	if err := p.mem.read(b); err != nil {
+		return retired(err)
+	}
+	addrs := make([]uint64, len(b.buf)/8)
+	for i := range addrs {
+		addrs[i] = b.uint(i*8, 8)
+	}
+	from, size := span(p.layout, "g.atomicstatus", "g.waitreason", "g.startpc")
+	b.reset()
+	for _, addr := range addrs {
+		b.add(addr+uint64(from), size)
+	}
+	if err := p.mem.read(b); err != nil {
+		return retired(err)
+	}
+	s := &States{At: now, Walked: len(addrs), All: total}
+	if p.reasons != nil {
+		s.Reasons = map[string]int{}
+	}
+	for i := range addrs {
+		p.count(s, b.buf[i*size:(i+1)*size], from, status)
+	}
+	p.states = s
+	return nil
+}
+
+// span returns the part of an object that contains all of the fields that are known.
+func span(l layout, names ...string) (from, size int) {
+	from, to := -1, 0
+	for _, name := range names {
+		if at, ok := l[name]; ok {
+			if from < 0 || at.Offset < from {
+				from = at.Offset
+			}
+			to = max(to, at.Offset+at.Size)
+		}
+	}
+	return from, to - from
+}
+
+// count adds one goroutine, of which p begins at offset from.
+func (p *Process) count(s *States, obj []byte, from int, status place) {
+	field := func(name string) (uint64, bool) {
+		at, ok := p.layout[name]
+		if !ok {
+			return 0, false
+		}
+		return number(obj[at.Offset-from:][:at.Size]), true
+	}
+	state := number(obj[status.Offset-from:][:status.Size]) &^ gScan
+	if state == gDead || state == gDeadExtra || state == gIdle {
+		return
+	}
+	if pc, ok := field("g.startpc"); ok {
+		if _, system := p.system[pc]; system {
+			s.System++
+			return
+		}
+	}
+	switch state {
+	case gRunnable:
+		s.Runnable++
+	case gRunning, gCopying:
+		s.Running++
+	case gSyscall:
+		s.Syscall++
+	case gPreempted:
+		s.Preempted++
+	case gWaiting, gLeaked:
+		s.Waiting++
+		if why, ok := field("g.waitreason"); ok && s.Reasons != nil {
+			name := "unknown"
+			if why < uint64(len(p.reasons)) && p.reasons[why] != "" {
+				name = p.reasons[why]
+			}
+			s.Reasons[name]++
+		}
+	default:
+		s.Other++
+	}
+}

@@ -1,0 +1,190 @@
+package gomem
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	maxPs         = 1 << 14 // Ps that are read
+	maxGoroutines = 1 << 40 // a number that no runtime reaches
+	maxWalk       = 1 << 16 // goroutines that one walk looks at
+	maxReason     = 64      // bytes of what a goroutine waits for
+	maxReasons    = 256
+	walkEvery     = time.Second
+)
+
+// Statuses of Ps (runtime2.go).
+const (
+	pIdle = iota
+	pRunning
+	pSyscall
+	pGCStop
+)
+
+// scheduler fills in the figures of the scheduler.
+func (p *Process) scheduler(f *Figures) error {
+	f.Procs = p.get(varProcs)
+	f.Threads = p.get("sched.mnext").less(p.get("sched.nmfreed"))
+	f.IdleThreads, f.SpinningThreads = p.get("sched.nmidle"), p.get("sched.nmspinning")
+	f.GlobalQueue = p.get("sched.runq")
+	free, err := p.eachP(f)
+	if err != nil {
+		return err
+	}
+	none := p.get("sched.gFree.noStack")
+	if !none.Known { // before Go 1.25 one number counted both
+		none = known(0)
+	}
+	f.Goroutines = p.get(varAllglen).less(sum(p.get("sched.gFree"), none, p.get("sched.ngsys"), free))
+	if f.Goroutines.Known {
+		f.Goroutines.N = max(f.Goroutines.N, 1) // as runtime.gcount does
+	}
+	return nil
+}
+
+// eachP adds up what Ps have, and returns how many dead goroutines they keep.
+func (p *Process) eachP(f *Figures) (free Value, err error) {
+	n := p.get(varProcs)
+	array := p.get(varAllp)
+	if !n.Known || !array.Known || n.N < 1 || n.N > maxPs {
+		return Value{}, nil
+	}
+	b := &p.ps
+	b.reset()
+	b.add(uint64(array.N), int(n.N)*8)
+	if err := p.mem.read(b); err != nil {
+		return Value{}, retired(err)
+	}
+	addrs := make([]uint64, n.N)
+	for i := range addrs {
+		addrs[i] = b.uint(i*8, 8)
+	}
+	names := []string{"p.status", "p.runqhead", "p.runqtail", "p.runnext", "p.gFree", "p.timers"}
+	b.reset()
+	slots := make([]int, 0, len(addrs)*len(names))
+	for _, addr := range addrs {
+		for _, name := range names {
+			at, ok := p.layout[name]
+			if !ok || addr == 0 {
+				slots = append(slots, -1)
+				continue
+			}
+			slots = append(slots, b.add(addr+uint64(at.Offset), at.Size))
+		}
+	}
+	if err := p.mem.read(b); err != nil {
+		return Value{}, retired(err)
+	}
+	return p.addPs(f, names, slots), nil
+}
+
+// addPs sums what was read of each P.
+func (p *Process) addPs(f *Figures, names []string, slots []int) (free Value) {
+	var status [4]int64
+	var queued, longest, timers, dead int64
+	for ; len(slots) >= len(names); slots = slots[len(names):] {
+		value := func(i int) int64 {
+			if slots[i] < 0 {
+				return 0
+			}
+			return int64(p.ps.uint(slots[i], p.layout[names[i]].Size))
+		}
+		if s := value(0); s >= 0 && s < int64(len(status)) {
+			status[s]++
+		}
+		length := int64(uint32(value(2)) - uint32(value(1)))
+		if length > 256 { // head and tail of different moments
+			length = 0
+		}
+		if value(3) != 0 {
+			length++
+		}
+		queued += length
+		longest = max(longest, length)
+		dead += value(4)
+		timers += value(5)
+	}
+	has := func(names ...string) bool {
+		for _, name := range names {
+			if _, ok := p.layout[name]; !ok {
+				return false
+			}
+		}
+		return true
+	}
+	if has("p.status") {
+		f.Ps = Ps{Idle: known(status[pIdle]), Running: known(status[pRunning]), GCStop: known(status[pGCStop])}
+		if !has("sched.nGsyscallNoP") {
+			f.Ps.Syscall = known(status[pSyscall])
+		}
+	}
+	if has("p.runqhead", "p.runqtail", "p.runnext") {
+		f.LocalQueues, f.LongestQueue = known(queued), known(longest)
+	}
+	if has("p.timers") {
+		f.Timers = known(timers)
+	}
+	if has("p.gFree") {
+		free = known(dead)
+	}
+	return free
+}
+
+// retired hides that memory was freed between the reading of a pointer and of what it points
+// to. The figures concerned stay unknown until the next reading.
+func retired(err error) error {
+	if errors.Is(err, errAddress) {
+		return nil
+	}
+	return err
+}
+
+// readReasons reads the names of what goroutines wait for from the process.
+func (p *Process) readReasons() {
+	base, ok := p.vars[varReasons]
+	if !ok {
+		p.reasons = knownReasons(p.info)
+		return
+	}
+	const head = 16 // a string: pointer and length
+	for i := range uint64(maxReasons) {
+		text, err := p.text(base + i*head)
+		if err != nil || (text == "" && i > 0) {
+			break
+		}
+		p.reasons = append(p.reasons, text)
+	}
+	if len(p.reasons) < 2 {
+		p.reasons = nil
+		p.miss(varReasons, "it contains no text")
+	}
+}
+
+// text reads a short string of printable ASCII.
+func (p *Process) text(addr uint64) (string, error) {
+	var b batch
+	b.add(addr, 16)
+	if err := p.mem.read(&b); err != nil {
+		return "", err
+	}
+	from, n := b.uint(0, 8), b.uint(8, 8)
+	if n == 0 {
+		return "", nil
+	}
+	if n > maxReason {
+		return "", fmt.Errorf("%w: a text of %d bytes", ErrLayout, n)
+	}
+	b.reset()
+	b.add(from, int(n))
+	if err := p.mem.read(&b); err != nil {
+		return "", err
+	}
+	for _, c := range b.buf {
+		if c < ' ' || c > '~' {
+			return "", fmt.Errorf("%w: a text that is not printable", ErrLayout)
+		}
+	}
+	return string(b.buf), nil
+}

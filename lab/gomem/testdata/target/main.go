@@ -1,0 +1,76 @@
+// Command target is a Go process whose runtime the tests read. It answers each line on its
+// standard input with its own figures, and waits for the next.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"time"
+)
+
+var keep [][]byte
+
+func main() {
+	debug.SetGCPercent(73)
+	debug.SetMemoryLimit(3 << 30)
+	runtime.GOMAXPROCS(3)
+	for range 40 {
+		go func() { <-make(chan int) }()
+	}
+	for range 7 {
+		go func() { time.Sleep(time.Hour) }()
+	}
+	var mu sync.Mutex
+	mu.Lock()
+	for range 5 {
+		go mu.Lock()
+	}
+	for range 100 {
+		go func() {}()
+	}
+	for range 50 {
+		keep = append(keep, make([]byte, 1<<20))
+	}
+	runtime.GC()
+	runtime.GC()
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		time.Sleep(20 * time.Millisecond) // the sweeper and the scavenger have parked
+		b, err := json.Marshal(own())
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(string(b))
+	}
+}
+
+func own() map[string]int64 {
+	var gc debug.GCStats
+	debug.ReadGCStats(&gc)
+	samples := []metrics.Sample{
+		{Name: "/gc/heap/goal:bytes"}, {Name: "/gc/cycles/forced:gc-cycles"}, {Name: "/gc/gogc:percent"},
+		{Name: "/gc/gomemlimit:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/gc/heap/live:bytes"}, {Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/sched/gomaxprocs:threads"},
+		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+	}
+	metrics.Read(samples)
+	m := map[string]int64{
+		"goroutines": int64(runtime.NumGoroutine()), "cycles": gc.NumGC,
+		"pause": int64(gc.PauseTotal), "last": gc.LastGC.UnixNano(),
+	}
+	for _, s := range samples {
+		switch s.Value.Kind() {
+		case metrics.KindUint64:
+			m[s.Name] = int64(s.Value.Uint64())
+		case metrics.KindFloat64:
+			m[s.Name] = int64(s.Value.Float64()*1e9 + 0.5)
+		}
+	}
+	return m
+}
