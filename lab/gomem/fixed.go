@@ -15,6 +15,10 @@ const maxTries = 4
 func (p *Process) prepare() {
 	p.slots = map[string]int{}
 	put := func(name string, addr uint64, size int) { p.slots[name] = p.fixed.add(addr, size) }
+	if addr, ok := p.vars[varAllgs]; ok {
+		put(allgsLen, addr+8, 8)
+		put(allgsPtr, addr, 8)
+	}
 	for _, v := range variables {
 		if addr, ok := p.vars[v.name]; ok && v.size > 0 {
 			put(v.name, addr, v.size)
@@ -80,7 +84,7 @@ func (p *Process) get(name string) Value {
 	size := p.layout[name].Size
 	if size == 0 {
 		size = 4
-		if name == varAllglen || name == varAllgptr || name == varAllp {
+		if name == allgsLen || name == allgsPtr || name == varAllp {
 			size = 8
 		}
 	}
@@ -232,7 +236,7 @@ func (p *Process) validate() error {
 	if v := p.get("gc.memoryLimit"); v.Known && v.N < 0 {
 		return wrong("GOMEMLIMIT", v)
 	}
-	if v := p.get(varAllglen); v.Known && (v.N < 1 || v.N > maxGoroutines) {
+	if v := p.get(allgsLen); v.Known && (v.N < 1 || v.N > maxGoroutines) {
 		return wrong("the number of goroutines", v)
 	}
 	if v := p.get("gc.heapLive"); v.Known && v.N < 0 {

@@ -27,7 +27,7 @@ func (p *Process) goroutines(now time.Time) error {
 	if p.states != nil && now.Sub(p.states.At) < walkEvery {
 		return nil
 	}
-	all, array := p.get(varAllglen), p.get(varAllgptr)
+	all, array := p.get(allgsLen), p.get(allgsPtr)
 	status, ok := p.layout["g.atomicstatus"]
 	if !all.Known || !array.Known || !ok || all.N < 1 || all.N > maxGoroutines {
 		return nil

@@ -97,12 +97,17 @@ const (
 	varGC       = "runtime.gcController"
 	varMemstats = "runtime.memstats"
 	varWork     = "runtime.work"
-	varAllglen  = "runtime.allglen"
-	varAllgptr  = "runtime.allgptr"
+	varAllgs    = "runtime.allgs"
 	varAllp     = "runtime.allp"
 	varProcs    = "runtime.gomaxprocs"
 	varPhase    = "runtime.gcphase"
 	varReasons  = "runtime.waitReasonStrings"
+)
+
+// Parts of variables that are slices.
+const (
+	allgsLen = varAllgs + ".len"
+	allgsPtr = varAllgs + ".ptr"
 )
 
 // variables lists them with their sizes where these are the same in every version; 0 is a
@@ -111,8 +116,7 @@ var variables = []struct {
 	name string
 	size int
 }{
-	{varAllglen, 8}, // before allgptr: the array only grows, so that a length is never more than a later array has
-	{varAllgptr, 8},
+	{varAllgs, 0}, // a slice, of which the length is read first: the array only grows
 	{varAllp, 24},
 	{varProcs, 4},
 	{varPhase, 4},

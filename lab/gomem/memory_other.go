@@ -16,6 +16,7 @@ func openMemory(pid int) (*memory, error) {
 
 func access(_ int, err error) error { return err }
 
-func (m *memory) close() error      { return nil }
-func (m *memory) read(*batch) error { return errors.ErrUnsupported }
-func (m *memory) alive() error      { return errors.ErrUnsupported }
+func (m *memory) close() error             { return nil }
+func (m *memory) read(*batch) error        { return errors.ErrUnsupported }
+func (m *memory) alive() error             { return errors.ErrUnsupported }
+func (m *memory) one([]byte, uint64) error { return errors.ErrUnsupported }

@@ -130,7 +130,7 @@ func (p *Process) findVariables(im *image, bias uint64) error {
 	err := im.readSymbols()
 	if errors.Is(err, ErrStripped) {
 		p.info.Symbols = "code"
-		err = im.decodeSymbols(p.mem, bias)
+		err = im.decodeSymbols(func(b []byte, addr uint64) error { return p.mem.one(b, addr+bias) }, bias)
 	}
 	if err != nil {
 		return err

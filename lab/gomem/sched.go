@@ -37,7 +37,7 @@ func (p *Process) scheduler(f *Figures) error {
 	if !none.Known { // before Go 1.25 one number counted both
 		none = known(0)
 	}
-	f.Goroutines = p.get(varAllglen).less(sum(p.get("sched.gFree"), none, p.get("sched.ngsys"), free))
+	f.Goroutines = p.get(allgsLen).less(sum(p.get("sched.gFree"), none, p.get("sched.ngsys"), free))
 	if f.Goroutines.Known {
 		f.Goroutines.N = max(f.Goroutines.N, 1) // as runtime.gcount does
 	}
@@ -145,7 +145,7 @@ func retired(err error) error {
 func (p *Process) readReasons() {
 	base, ok := p.vars[varReasons]
 	if !ok {
-		p.reasons = knownReasons(p.info)
+		p.reasons = knownReasons(p.info.Version)
 		return
 	}
 	const head = 16 // a string: pointer and length
