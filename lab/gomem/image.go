@@ -31,6 +31,7 @@ type image struct {
 	elf     *elf.File
 	file    *os.File
 	symbols map[string]uint64 // of the runtime's variables
+	sizes   map[string]uint64 // of the same, in bytes, if there is a symbol table
 	// system has the entry of each function of package runtime that is the start of
 	// goroutines which runtime.NumGoroutine does not count.
 	system map[uint64]struct{}
@@ -63,35 +64,35 @@ func newImage(file *os.File) (*image, error) {
 	if len(f.Progs) > maxProgram {
 		return nil, tooLarge("number of program headers", uint64(len(f.Progs)), maxProgram)
 	}
-	b := &image{
+	im := &image{
 		version: info.GoVersion, path: info.Path, elf: f, file: file, tags: map[string]string{},
 		module: strings.TrimSpace(info.Main.Path + " " + info.Main.Version),
 	}
 	for _, s := range info.Settings {
-		b.tags[s.Key] = s.Value
+		im.tags[s.Key] = s.Value
 	}
 	switch f.Machine {
 	case elf.EM_X86_64:
-		b.arch = "amd64"
+		im.arch = "amd64"
 	case elf.EM_AARCH64:
-		b.arch = "arm64"
+		im.arch = "arm64"
 	default:
-		b.arch = b.tags["GOARCH"]
+		im.arch = im.tags["GOARCH"]
 	}
-	if b.start, err = b.headers(); err != nil {
+	if im.start, err = im.headers(); err != nil {
 		return nil, err
 	}
-	return b, nil
+	return im, nil
 }
 
 // headers returns the address at which the program headers are loaded.
-func (b *image) headers() (uint64, error) {
+func (im *image) headers() (uint64, error) {
 	var head [64]byte
-	if _, err := b.file.ReadAt(head[:], 0); err != nil {
+	if _, err := im.file.ReadAt(head[:], 0); err != nil {
 		return 0, fmt.Errorf("read the head of the binary: %w", err)
 	}
 	off := binary.LittleEndian.Uint64(head[32:])
-	for _, p := range b.elf.Progs {
+	for _, p := range im.elf.Progs {
 		if p.Type == elf.PT_LOAD && off >= p.Off && off < p.Off+p.Filesz {
 			return off - p.Off + p.Vaddr, nil
 		}
@@ -101,15 +102,15 @@ func (b *image) headers() (uint64, error) {
 
 // readSymbols finds the runtime's variables and functions in the symbol table. Without a table
 // it returns [ErrStripped].
-func (b *image) readSymbols() error {
-	tab := b.elf.SectionByType(elf.SHT_SYMTAB)
+func (im *image) readSymbols() error {
+	tab := im.elf.SectionByType(elf.SHT_SYMTAB)
 	if tab == nil || tab.Size == 0 {
 		return ErrStripped
 	}
-	if int(tab.Link) >= len(b.elf.Sections) {
+	if int(tab.Link) >= len(im.elf.Sections) {
 		return fmt.Errorf("read the symbol table: section %d does not exist", tab.Link)
 	}
-	str := b.elf.Sections[tab.Link]
+	str := im.elf.Sections[tab.Link]
 	if tab.Size > maxSymtab {
 		return tooLarge("symbol table", tab.Size, maxSymtab)
 	}
@@ -124,13 +125,13 @@ func (b *image) readSymbols() error {
 	for _, v := range variables {
 		wanted[v.name] = true
 	}
-	b.symbols, b.system = map[string]uint64{}, map[uint64]struct{}{}
+	im.symbols, im.sizes, im.system = map[string]uint64{}, map[string]uint64{}, map[uint64]struct{}{}
 	in := tab.Open()
 	block := make([]byte, 24*4096)
 	for {
 		n, err := io.ReadFull(in, block)
 		for p := block[:n/24*24]; len(p) > 0; p = p[24:] {
-			b.symbol(p[:24], names, wanted)
+			im.symbol(p[:24], names, wanted)
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil
@@ -142,7 +143,7 @@ func (b *image) readSymbols() error {
 }
 
 // symbol keeps a symbol (ELF-64, Elf64_Sym) if it is needed.
-func (b *image) symbol(p, names []byte, wanted map[string]bool) {
+func (im *image) symbol(p, names []byte, wanted map[string]bool) {
 	at := binary.LittleEndian.Uint32(p)
 	addr := binary.LittleEndian.Uint64(p[8:])
 	if uint64(at) >= uint64(len(names)) || addr == 0 {
@@ -159,31 +160,32 @@ func (b *image) symbol(p, names []byte, wanted map[string]bool) {
 	}
 	switch s := string(name[:end]); elf.ST_TYPE(p[4]) {
 	case elf.STT_OBJECT, elf.STT_NOTYPE:
-		if _, twice := b.symbols[s]; wanted[s] && !twice {
-			b.symbols[s] = addr
+		if _, twice := im.symbols[s]; wanted[s] && !twice {
+			im.symbols[s] = addr
+			im.sizes[s] = binary.LittleEndian.Uint64(p[16:])
 		}
 	case elf.STT_FUNC:
-		b.function(s, addr)
+		im.function(s, addr)
 	}
 }
 
 // function keeps a function of the runtime if the goroutines that start with it are the
 // runtime's own (runtime.isSystemGoroutine). Goroutines of finalizers and cleanups count as
 // the program's only while they call its functions, which is not looked at here.
-func (b *image) function(name string, addr uint64) {
+func (im *image) function(name string, addr uint64) {
 	switch name {
 	case "runtime.main", "runtime.corostart", "runtime.handleAsyncEvent":
 		return
 	}
-	if strings.HasPrefix(name, "runtime.") && len(b.system) < maxSystem {
-		b.system[addr] = struct{}{}
+	if strings.HasPrefix(name, "runtime.") && len(im.system) < maxSystem {
+		im.system[addr] = struct{}{}
 	}
 }
 
 // bias returns by how much the process has moved the binary: where the kernel put the program
 // headers, which it told the process in its auxiliary vector (getauxval(3), AT_PHDR).
-func (b *image) bias(pid int) (uint64, error) {
-	if b.elf.Type != elf.ET_DYN {
+func (im *image) bias(pid int) (uint64, error) {
+	if im.elf.Type != elf.ET_DYN {
 		return 0, nil
 	}
 	f, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid), "auxv"))
@@ -198,7 +200,7 @@ func (b *image) bias(pid int) (uint64, error) {
 	const phdr = 3
 	for p := vector; len(p) >= 16; p = p[16:] {
 		if binary.LittleEndian.Uint64(p) == phdr {
-			return binary.LittleEndian.Uint64(p[8:]) - b.start, nil
+			return binary.LittleEndian.Uint64(p[8:]) - im.start, nil
 		}
 	}
 	return 0, fmt.Errorf("process %d: %w: the auxiliary vector does not say where the program is", pid, ErrGone)

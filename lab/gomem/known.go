@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -14,9 +15,10 @@ import (
 //go:embed layouts.json
 var layoutsJSON []byte
 
-// A release is what is known of the runtime of one minor version of Go.
+// A release is what is known of the runtime of some patch releases of Go, which do not differ.
 type release struct {
-	Tested  []string         `json:"tested"` // the toolchains that it was taken from, first and last
+	First   string           `json:"first"` // "go1.23.0"
+	Last    string           `json:"last"`  // later patches of a minor version are expected to be the same
 	Reasons []string         `json:"reasons"`
 	Arch    map[string]*port `json:"arch"` // by GOARCH
 }
@@ -24,28 +26,50 @@ type release struct {
 // A port is a release on one architecture.
 type port struct {
 	Fields layout `json:"fields"`
+	// Sizes are those of the variables in bytes, which a symbol table tells too.
+	Sizes map[string]uint64 `json:"sizes"`
 	// Witnesses are functions that use a variable, and the offset within the variable, for each
 	// of the variables.
 	Witnesses map[string][]witness `json:"witnesses"`
 }
 
 // releases decodes the table.
-var releases = sync.OnceValues(func() (map[string]*release, error) {
-	var m map[string]*release
+var releases = sync.OnceValues(func() ([]*release, error) {
+	var m []*release
 	if err := json.Unmarshal(layoutsJSON, &m); err != nil {
 		return nil, fmt.Errorf("decode layouts.json: %w", err)
 	}
 	return m, nil
 })
 
-// minor returns the version of the language that a toolchain implements: "go1.26" of
-// "go1.26.8".
-func minor(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 {
-		return version
+// parse splits the version of a released toolchain without experiments: 26 and 8 of "go1.26.8".
+func parse(version string) (minor, patch int, ok bool) {
+	rest, ok := strings.CutPrefix(version, "go1.")
+	if !ok {
+		return 0, 0, false
 	}
-	return parts[0] + "." + parts[1]
+	first, second, dot := strings.Cut(rest, ".")
+	minor, err := strconv.Atoi(first)
+	if err != nil {
+		return 0, 0, false
+	}
+	if dot {
+		patch, err = strconv.Atoi(second)
+	}
+	return minor, patch, err == nil
+}
+
+// find returns the row for a version: of those of its minor version, the last that does not
+// begin after it; nil if there is none.
+func find(all []*release, version string) *release {
+	minor, patch, ok := parse(version)
+	var best *release
+	for _, r := range all {
+		if m, p, _ := parse(r.First); ok && m == minor && p <= patch {
+			best = r // the table is sorted
+		}
+	}
+	return best
 }
 
 // knownPort finds the row of the table that fits a binary.
@@ -54,14 +78,14 @@ func knownPort(im *image) (*release, *port, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if strings.ContainsAny(im.version, " -") || !strings.HasPrefix(im.version, "go1.") {
+	if _, _, ok := parse(im.version); !ok {
 		return nil, nil, fmt.Errorf("%w: %q is not a released toolchain without experiments: build without -s and -w", ErrLayout, im.version)
 	}
 	if x := im.tags["GOEXPERIMENT"]; x != "" {
 		return nil, nil, fmt.Errorf("%w: built with GOEXPERIMENT=%s: build without -s and -w", ErrLayout, x)
 	}
-	r, ok := all[minor(im.version)]
-	if !ok {
+	r := find(all, im.version)
+	if r == nil {
 		return nil, nil, fmt.Errorf("%w: %s is not in the table of versions: build without -s and -w", ErrLayout, im.version)
 	}
 	p, ok := r.Arch[im.arch]
@@ -71,20 +95,30 @@ func knownPort(im *image) (*release, *port, error) {
 	return r, p, nil
 }
 
-// knownLayout returns the layout that the toolchain of a binary gives to the runtime.
-func knownLayout(im *image) (layout, error) {
-	_, p, err := knownPort(im)
+// knownLayout returns the layout that the toolchain of a binary gives to the runtime, and
+// which toolchains it was taken from. Sizes of variables that the symbol table tells have to
+// agree.
+func knownLayout(im *image) (layout, string, error) {
+	r, p, err := knownPort(im)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return p.Fields, p.Fields.check()
+	for name, size := range im.sizes {
+		if p.Sizes[name] != 0 && size != 0 && p.Sizes[name] != size {
+			return nil, "", fmt.Errorf("%w: %s has %d bytes, with %s it has %d: build without -w", ErrLayout, name, size, r.Last, p.Sizes[name])
+		}
+	}
+	return p.Fields, fmt.Sprintf("%s to %s", r.First, r.Last), p.Fields.check()
 }
 
 // knownReasons returns the names of what goroutines wait for.
 func knownReasons(version string) []string {
 	all, err := releases()
-	if err != nil || all[minor(version)] == nil {
+	if err != nil {
 		return nil
 	}
-	return all[minor(version)].Reasons
+	if r := find(all, version); r != nil {
+		return r.Reasons
+	}
+	return nil
 }

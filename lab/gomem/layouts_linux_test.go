@@ -7,24 +7,22 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"io"
 	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 )
 
 var (
-	update   = flag.Bool("layouts", false, "download the toolchains and write layouts.json anew")
-	releases_ = [][]string{ // first and last toolchain of each minor version
+	update = flag.Bool("layouts", false, "download the toolchains and write layouts.json anew")
+	tested = [][2]string{ // first and last toolchain of each row; the runtime of go1.23.x changed in between
 		{"go1.22.0", "go1.22.12"},
-		{"go1.23.0", "go1.23.12"},
+		{"go1.23.0", "go1.23.3"},
+		{"go1.23.4", "go1.23.12"},
 		{"go1.24.0", "go1.24.13"},
 		{"go1.25.0", "go1.25.8"},
 		{"go1.26.0", "go1.26.8"},
@@ -42,7 +40,7 @@ func TestLayouts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := all[minor(runtime.Version())]
+	r := find(all, runtime.Version())
 	if r == nil {
 		t.Logf("%s is not in the table: binaries without debugging information cannot be read; make layouts adds it", runtime.Version())
 		return
@@ -106,21 +104,23 @@ func sample(t *testing.T, toolchain, arch string) *image {
 	return im
 }
 
+// writeLayouts takes each row from its last toolchain, and checks it with the first one too.
 func writeLayouts(t *testing.T) {
-	all := map[string]*release{}
-	for _, tested := range releases_ {
-		r := &release{Tested: tested, Arch: map[string]*port{}}
-		all[minor(tested[0])] = r
+	var all []*release
+	for _, pair := range tested {
+		r := &release{First: pair[0], Last: pair[1], Arch: map[string]*port{}}
+		all = append(all, r)
 		for _, arch := range ports {
-			im := sample(t, tested[1], arch)
+			im := sample(t, r.Last, arch)
 			fields, err := debugLayout(im.elf)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Arch[arch] = &port{Fields: fields, Witnesses: witnesses(t, im)}
+			r.Arch[arch] = &port{Fields: fields, Sizes: im.sizes, Witnesses: witnesses(t, im)}
 			if arch == "amd64" {
 				r.Reasons = storedReasons(t, im)
 			}
+			delete(im.sizes, varReasons)
 		}
 	}
 	b, err := encode(all)
@@ -131,45 +131,28 @@ func writeLayouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	layoutsJSON = b
-	for _, tested := range releases_ {
-		for _, toolchain := range tested {
+	for _, r := range all {
+		for _, toolchain := range []string{r.First, r.Last} {
 			for _, arch := range ports {
 				t.Run(toolchain+"/"+arch, func(t *testing.T) {
-					checkPort(t, all[minor(toolchain)].Arch[arch], sample(t, toolchain, arch))
+					checkPort(t, r.Arch[arch], sample(t, toolchain, arch))
 				})
 			}
 		}
 	}
 }
 
-// encode writes a line for each list, so that changes can be read.
-func encode(all map[string]*release) ([]byte, error) {
+// encode writes a line for each list and each object of numbers, so that changes can be read.
+func encode(all []*release) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetIndent("", " ")
 	if err := e.Encode(all); err != nil {
 		return nil, err
 	}
-	var out []string
-	depth := 0
-	for line := range strings.Lines(b.String()) {
-		text := strings.TrimSpace(line)
-		flat := depth > 0
-		if strings.HasSuffix(text, "[") || flat && strings.HasSuffix(text, "{") || !flat && strings.HasPrefix(text, `"`) && strings.Contains(text, ".") && strings.HasSuffix(text, ": {") && !strings.HasPrefix(text, `"go`) {
-			depth++
-		} else if flat && (strings.HasPrefix(text, "]") || strings.HasPrefix(text, "}")) {
-			depth--
-		}
-		if flat {
-			out[len(out)-1] += text
-			if strings.HasSuffix(text, ",") && depth > 0 {
-				out[len(out)-1] += " "
-			}
-			continue
-		}
-		out = append(out, strings.TrimRight(line, "\n"))
-	}
-	return []byte(strings.Join(out, "\n") + "\n"), nil
+	inner := regexp.MustCompile(`[\[{][^\[\]{}]*[\]}]`)
+	gap := regexp.MustCompile(`\n *`)
+	return inner.ReplaceAllFunc(b.Bytes(), func(p []byte) []byte { return gap.ReplaceAll(p, []byte(" ")) }), nil
 }
 
 // witnesses chooses functions that use each variable.
@@ -185,13 +168,12 @@ func witnesses(t *testing.T, im *image) map[string][]witness {
 			t.Fatal(err)
 		}
 	})
-	sizes := variableSizes(t, im)
 	found := map[string][]witness{}
 	for _, v := range variables {
 		if v.name == varReasons {
 			continue
 		}
-		addr, size := im.symbols[v.name], sizes[v.name]
+		addr, size := im.symbols[v.name], im.sizes[v.name]
 		if addr == 0 || size == 0 {
 			t.Fatalf("%s: no symbol %s", im.version, v.name)
 		}
@@ -224,20 +206,6 @@ func choose(t *testing.T, name string, addr, size uint64, used map[string][]uint
 	return ws
 }
 
-// variableSizes returns the sizes of symbols.
-func variableSizes(t *testing.T, im *image) map[string]uint64 {
-	t.Helper()
-	syms, err := im.elf.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := map[string]uint64{}
-	for _, s := range syms {
-		m[s.Name] = s.Size
-	}
-	return m
-}
-
 // storedReasons reads what goroutines wait for from the file.
 func storedReasons(t *testing.T, im *image) []string {
 	t.Helper()
@@ -248,7 +216,7 @@ func storedReasons(t *testing.T, im *image) []string {
 			t.Fatal(err)
 		}
 		n := binary.LittleEndian.Uint64(head[8:])
-		if len(reasons)*16 >= int(variableSizes(t, im)[varReasons]) || n > maxReason {
+		if len(reasons)*16 >= int(im.sizes[varReasons]) || n > maxReason {
 			return reasons
 		}
 		text := make([]byte, n)
@@ -258,7 +226,3 @@ func storedReasons(t *testing.T, im *image) []string {
 		reasons = append(reasons, string(text))
 	}
 }
-
-var _ = fmt.Sprint
-var _ = exec.Command
-var _ = filepath.Join

@@ -109,30 +109,23 @@ func immediate(p []byte) int {
 	return 0
 }
 
-// operandsARM64 calls f with the addresses that ADRP and one of the next instructions form: an
-// ADD, or a load or store with an offset (Arm ARM, sections C6.2.13, C6.2.5 and C4.1.94).
+// operandsARM64 calls f with the addresses that ADRP and the next instruction form: an ADD, or
+// a load or store with an offset (Arm ARM, sections C6.2.13, C6.2.5 and C4.1.94). Go's
+// assembler always writes them one after the other.
 func operandsARM64(code []byte, start uint64, f func(uint64)) {
-	const reach = 16 // instructions after ADRP that may use its register
-	word := func(i int) uint32 { return binary.LittleEndian.Uint32(code[i:]) }
-	for i := 0; i+4 <= len(code); i += 4 {
-		in := word(i)
-		if in&0x9f000000 != 0x90000000 {
+	for i := 0; i+8 <= len(code); i += 4 {
+		in, next := binary.LittleEndian.Uint32(code[i:]), binary.LittleEndian.Uint32(code[i+4:])
+		if in&0x9f000000 != 0x90000000 || next>>5&31 != in&31 {
 			continue
 		}
 		imm := int64(int32(in<<8)>>13<<2) | int64(in>>29&3)
 		page := (start+uint64(i))&^0xfff + uint64(imm<<12)
-		for j := i + 4; j+4 <= len(code) && j <= i+4*reach; j += 4 {
-			next := word(j)
-			if next>>5&31 != in&31 {
-				continue
-			}
-			off := uint64(next >> 10 & 0xfff)
-			switch {
-			case next&0xffc00000 == 0x91000000: // ADD, 64 bits
-				f(page + off)
-			case next&0x3b000000 == 0x39000000: // LDR and STR of general and vector registers
-				f(page + off<<(next>>30))
-			}
+		off := uint64(next >> 10 & 0xfff)
+		switch {
+		case next&0xffc00000 == 0x91000000: // ADD, 64 bits
+			f(page + off)
+		case next&0x3b000000 == 0x39000000: // LDR and STR of general and vector registers
+			f(page + off<<(next>>30))
 		}
 	}
 }

@@ -1,10 +1,10 @@
 package gomem
 
 import (
-	"debug/elf"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -87,10 +87,10 @@ func open(pid int, mem *memory) (*Process, error) {
 	if err := mem.alive(); err != nil {
 		return nil, err
 	}
-	if err := p.findLayout(im); err != nil {
+	if err := p.findVariables(im, bias); err != nil {
 		return nil, fmt.Errorf("read the program of process %d, built by %s: %w", pid, im.version, err)
 	}
-	if err := p.findVariables(im, bias); err != nil {
+	if err := p.findLayout(im); err != nil {
 		return nil, fmt.Errorf("read the program of process %d, built by %s: %w", pid, im.version, err)
 	}
 	p.prepare()
@@ -107,17 +107,18 @@ func (p *Process) findLayout(im *image) error {
 	l, err := debugLayout(im.elf)
 	p.info.Layout = "DWARF"
 	if err != nil {
-		var known error
-		if l, known = knownLayout(im); known != nil {
-			return errors.Join(err, known)
+		var tested string
+		var unknown error
+		if l, tested, unknown = knownLayout(im); unknown != nil {
+			return fmt.Errorf("%w; %w", err, unknown)
 		}
-		p.info.Layout = "table of " + minor(im.version)
+		p.info.Layout = "table, " + tested
 	}
 	p.layout = l
 	for _, s := range structures {
 		for _, w := range s.fields {
 			if _, ok := l[w.name]; !ok && !slices.Contains(optional, w.name) {
-				p.miss(w.name, fmt.Sprintf("%s of %s has no field %v", s.typ, im.version, w.paths))
+				p.miss(w.name, fmt.Sprintf("%s of %s has no field %s", s.typ, im.version, strings.Join(w.paths, " or ")))
 			}
 		}
 	}
@@ -143,12 +144,12 @@ func (p *Process) findVariables(im *image, bias uint64) error {
 		p.system[addr+bias] = struct{}{}
 	}
 	for _, v := range variables {
-		if _, ok := p.vars[v.name]; !ok {
+		if _, ok := p.vars[v.name]; !ok && v.name != varReasons {
 			p.miss(v.name, "the binary has no such symbol")
 		}
 	}
-	if im.elf.Machine == elf.EM_NONE || len(p.vars) == 0 {
-		return fmt.Errorf("%w: no variable of the runtime is in the symbol table", ErrStripped)
+	if len(p.vars) == 0 {
+		return fmt.Errorf("%w of package runtime", ErrStripped)
 	}
 	return nil
 }
