@@ -49,8 +49,8 @@ type Figures struct {
 	States *States
 }
 
-// Ps counts Ps by status. Since Go 1.26 a P whose goroutine is in a system call counts as
-// running until it is taken away; Syscall is unknown then.
+// Ps counts Ps by status: Syscall are those whose goroutine is in a system call, until the
+// runtime takes the P away from it.
 type Ps struct {
 	Idle, Running, Syscall, GCStop Value
 }

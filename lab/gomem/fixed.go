@@ -215,11 +215,12 @@ func limitGoal(free, alloc, mapped, limit, marked uint64) uint64 {
 // validate reads once and checks what every runtime keeps true, so that a wrong address or
 // layout is an error and not a figure.
 func (p *Process) validate() error {
-	if err := p.readFixed(); err != nil {
-		if errors.Is(err, errAddress) {
+	for _, check := range []func() error{p.readFixed, p.checkPs} {
+		if err := check(); errors.Is(err, errAddress) {
 			return fmt.Errorf("%w: %w", ErrLayout, err)
+		} else if err != nil {
+			return err
 		}
-		return err
 	}
 	wrong := func(what string, v Value) error {
 		return fmt.Errorf("%w: %s is %v", ErrLayout, what, v)

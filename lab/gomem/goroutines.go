@@ -35,14 +35,13 @@ func (p *Process) goroutines(now time.Time) error {
 	b := &p.walk
 	b.reset()
 	total, walked := int(all.N), int(min(all.N, maxWalk))
-	step := total / walked * block
-	for at := 0; at < total && len(b.buf) < walked*8; at += step {
-		b.add(uint64(array.N)+uint64(at)*8, 8*min(block, total-at, walked-len(b.buf)/8))
-		if step == block && total == walked && at == 0 { // all of them are one region
-			b.reset()
-			b.add(uint64(array.N), 8*total)
-			break
-		}
+	row := walked // goroutines that are taken one after the other: all of them, or blocks
+	if walked < total {
+		row = block
+	}
+	for i := range walked / row {
+		at := int(int64(total) * int64(i) / int64(walked/row))
+		b.add(uint64(array.N)+uint64(at)*8, 8*row)
 	}
 	if err := p.mem.read(b); err != nil {
 		return retired(err)

@@ -73,12 +73,17 @@ var structures = []struct {
 		{name: "work.total", paths: []string{"cpuStats.TotalTime", "cpuStats.totalTime"}, signed: true},
 	}},
 	{"runtime.p", []want{
+		{name: "p.id", paths: []string{"id"}},
 		{name: "p.status", paths: []string{"status"}},
+		{name: "p.m", paths: []string{"m"}},
 		{name: "p.runqhead", paths: []string{"runqhead"}},
 		{name: "p.runqtail", paths: []string{"runqtail"}},
 		{name: "p.runnext", paths: []string{"runnext"}},
 		{name: "p.gFree", paths: []string{"gFree.n", "gFree.size"}, signed: true},
 		{name: "p.timers", paths: []string{"numTimers", "timers.len"}},
+	}},
+	{"runtime.m", []want{
+		{name: "m.curg", paths: []string{"curg"}},
 	}},
 	{"runtime.g", []want{
 		{name: "g.atomicstatus", paths: []string{"atomicstatus"}},

@@ -44,30 +44,23 @@ func (p *Process) scheduler(f *Figures) error {
 	return nil
 }
 
+// perP are the fields that are read of each P. The head of a queue is read before its tail:
+// both only grow, so that the difference is never negative.
+var perP = []string{"p.status", "p.runqhead", "p.runqtail", "p.runnext", "p.gFree", "p.timers", "p.m"}
+
 // eachP adds up what Ps have, and returns how many dead goroutines they keep.
 func (p *Process) eachP(f *Figures) (free Value, err error) {
-	n := p.get(varProcs)
-	array := p.get(varAllp)
-	if !n.Known || !array.Known || n.N < 1 || n.N > maxPs {
-		return Value{}, nil
+	addrs, err := p.allp()
+	if err != nil || addrs == nil {
+		return Value{}, retired(err)
 	}
 	b := &p.ps
 	b.reset()
-	b.add(uint64(array.N), int(n.N)*8)
-	if err := p.mem.read(b); err != nil {
-		return Value{}, retired(err)
-	}
-	addrs := make([]uint64, n.N)
-	for i := range addrs {
-		addrs[i] = b.uint(i*8, 8)
-	}
-	names := []string{"p.status", "p.runqhead", "p.runqtail", "p.runnext", "p.gFree", "p.timers"}
-	b.reset()
-	slots := make([]int, 0, len(addrs)*len(names))
+	slots := make([]int, 0, len(addrs)*len(perP))
 	for _, addr := range addrs {
-		for _, name := range names {
+		for _, name := range perP {
 			at, ok := p.layout[name]
-			if !ok || addr == 0 {
+			if !ok {
 				slots = append(slots, -1)
 				continue
 			}
@@ -77,27 +70,66 @@ func (p *Process) eachP(f *Figures) (free Value, err error) {
 	if err := p.mem.read(b); err != nil {
 		return Value{}, retired(err)
 	}
-	return p.addPs(f, names, slots), nil
+	free, busy := p.addPs(f, slots)
+	if p.has("sched.nGsyscallNoP", "p.m", "m.curg", "g.atomicstatus") && f.Ps.Running.Known {
+		n, err := p.inSyscall(busy)
+		if err != nil {
+			return Value{}, err
+		}
+		f.Ps.Syscall, f.Ps.Running = n, f.Ps.Running.less(n)
+	}
+	return free, nil
 }
 
-// addPs sums what was read of each P.
-func (p *Process) addPs(f *Figures, names []string, slots []int) (free Value) {
+// allp reads the addresses of the Ps.
+func (p *Process) allp() ([]uint64, error) {
+	n, array := p.get(varProcs), p.get(varAllp)
+	if !n.Known || !array.Known || n.N < 1 || n.N > maxPs {
+		return nil, nil
+	}
+	b := &p.ps
+	b.reset()
+	b.add(uint64(array.N), int(n.N)*8)
+	if err := p.mem.read(b); err != nil {
+		return nil, err
+	}
+	addrs := make([]uint64, n.N)
+	for i := range addrs {
+		addrs[i] = b.uint(i*8, 8)
+	}
+	return addrs, nil
+}
+
+// has reports whether the layout has all of some fields.
+func (p *Process) has(names ...string) bool {
+	for _, name := range names {
+		if _, ok := p.layout[name]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// addPs sums what was read of each P. It also returns the threads of running Ps.
+func (p *Process) addPs(f *Figures, slots []int) (free Value, busy []uint64) {
 	var status [4]int64
 	var queued, longest, timers, dead int64
-	for ; len(slots) >= len(names); slots = slots[len(names):] {
+	for ; len(slots) >= len(perP); slots = slots[len(perP):] {
 		value := func(i int) int64 {
 			if slots[i] < 0 {
 				return 0
 			}
-			return int64(p.ps.uint(slots[i], p.layout[names[i]].Size))
+			return int64(p.ps.uint(slots[i], p.layout[perP[i]].Size))
 		}
-		if s := value(0); s >= 0 && s < int64(len(status)) {
+		s := value(0)
+		if s >= 0 && s < int64(len(status)) {
 			status[s]++
 		}
-		length := int64(uint32(value(2)) - uint32(value(1)))
-		if length > 256 { // head and tail of different moments
-			length = 0
+		if m := value(6); s == pRunning && m != 0 {
+			busy = append(busy, uint64(m))
 		}
+		const room = 256 // of a queue
+		length := min(int64(uint32(value(2))-uint32(value(1))), room)
 		if value(3) != 0 {
 			length++
 		}
@@ -106,30 +138,80 @@ func (p *Process) addPs(f *Figures, names []string, slots []int) (free Value) {
 		dead += value(4)
 		timers += value(5)
 	}
-	has := func(names ...string) bool {
-		for _, name := range names {
-			if _, ok := p.layout[name]; !ok {
-				return false
-			}
-		}
-		return true
-	}
-	if has("p.status") {
+	if p.has("p.status") {
 		f.Ps = Ps{Idle: known(status[pIdle]), Running: known(status[pRunning]), GCStop: known(status[pGCStop])}
-		if !has("sched.nGsyscallNoP") {
+		if !p.has("sched.nGsyscallNoP") {
 			f.Ps.Syscall = known(status[pSyscall])
 		}
 	}
-	if has("p.runqhead", "p.runqtail", "p.runnext") {
+	if p.has("p.runqhead", "p.runqtail", "p.runnext") {
 		f.LocalQueues, f.LongestQueue = known(queued), known(longest)
 	}
-	if has("p.timers") {
+	if p.has("p.timers") {
 		f.Timers = known(timers)
 	}
-	if has("p.gFree") {
+	if p.has("p.gFree") {
 		free = known(dead)
 	}
-	return free
+	return free, busy
+}
+
+// inSyscall counts the threads whose goroutine is in a system call. Since Go 1.26 a P does not
+// say so itself.
+func (p *Process) inSyscall(threads []uint64) (Value, error) {
+	b := &p.ps
+	b.reset()
+	at := p.layout["m.curg"]
+	for _, m := range threads {
+		b.add(m+uint64(at.Offset), at.Size)
+	}
+	if err := p.mem.read(b); err != nil {
+		return Value{}, retired(err)
+	}
+	gs := make([]uint64, len(threads))
+	for i := range gs {
+		gs[i] = b.uint(i*at.Size, at.Size)
+	}
+	b.reset()
+	at = p.layout["g.atomicstatus"]
+	for _, g := range gs {
+		if g != 0 {
+			b.add(g+uint64(at.Offset), at.Size)
+		}
+	}
+	if err := p.mem.read(b); err != nil {
+		return Value{}, retired(err)
+	}
+	n := 0
+	for i := 0; i < len(b.buf); i += at.Size {
+		if b.uint(i, at.Size)&^gScan == gSyscall {
+			n++
+		}
+	}
+	return known(n), nil
+}
+
+// checkPs returns an error if what should be Ps are none: each knows its index.
+func (p *Process) checkPs() error {
+	addrs, err := p.allp()
+	at, ok := p.layout["p.id"]
+	if err != nil || !ok {
+		return err
+	}
+	b := &p.ps
+	b.reset()
+	for _, addr := range addrs {
+		b.add(addr+uint64(at.Offset), at.Size)
+	}
+	if err := p.mem.read(b); err != nil {
+		return err
+	}
+	for i := range addrs {
+		if id := b.uint(i*at.Size, at.Size); id != uint64(i) {
+			return fmt.Errorf("%w: P %d says that it is P %d", ErrLayout, i, id)
+		}
+	}
+	return nil
 }
 
 // retired hides that memory was freed between the reading of a pointer and of what it points
