@@ -11,7 +11,7 @@ import (
 
 const (
 	maxDebug   = 512 << 20 // bytes of one decompressed section of debugging information
-	maxEntries = 50 << 20  // entries that are looked at to find the types
+	maxEntries = 20 << 20  // entries that are looked at to find the types
 	maxMembers = 4096      // members of one structure
 )
 
@@ -19,8 +19,9 @@ const (
 var errNoDebug = fmt.Errorf("%w: the binary has no debugging information (-ldflags=-w)", ErrLayout)
 
 // debugLayout reads the layout of the runtime from the binary's debugging information.
-func debugLayout(f *elf.File) (layout, error) {
-	data, units, err := debugData(f)
+func (im *image) debugLayout() (l layout, err error) {
+	defer guard(&err)
+	data, units, err := debugData(im.elf)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +30,7 @@ func debugLayout(f *elf.File) (layout, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the types of the runtime: %w", err)
 	}
-	l := layout{}
+	l = layout{}
 	for _, s := range structures {
 		off, ok := types[s.typ]
 		if !ok {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
@@ -22,6 +23,11 @@ var builds = []struct {
 	{name: "stripped", args: []string{"-ldflags=-s -w"}},
 	{name: "PIE", args: []string{"-buildmode=pie"}},
 	{name: "stripped PIE", args: []string{"-buildmode=pie", "-ldflags=-s -w"}},
+}
+
+// procPath is a file of a process.
+func procPath(pid int, name string) string {
+	return filepath.Join("/proc", strconv.Itoa(pid), name)
 }
 
 // build compiles a program of testdata and returns its path.
@@ -67,16 +73,31 @@ func start(t testing.TB, bin string, env ...string) *target {
 	return x
 }
 
+// open opens the process until the test ends.
+func (x *target) open() *Process {
+	x.t.Helper()
+	p, err := Open(x.pid)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			x.t.Error(err)
+		}
+	})
+	return p
+}
+
 // end lets the process end, and waits for it.
 func (x *target) end() {
 	_ = x.in.Close()
 	_ = x.cmd.Wait()
 }
 
-// own asks the process for its own figures.
-func (x *target) own() map[string]int64 {
+// own has the process carry out a command, and returns its own figures.
+func (x *target) own(command ...any) map[string]int64 {
 	x.t.Helper()
-	if _, err := fmt.Fprintln(x.in); err != nil {
+	if _, err := fmt.Fprintln(x.in, command...); err != nil {
 		x.t.Fatal(err)
 	}
 	if !x.out.Scan() {

@@ -29,7 +29,7 @@ type image struct {
 	arch    string // GOARCH
 	tags    map[string]string
 	elf     *elf.File
-	file    *os.File
+	file    io.ReaderAt
 	symbols map[string]uint64 // of the runtime's variables
 	sizes   map[string]uint64 // of the same, in bytes, if there is a symbol table
 	// system has the entry of each function of package runtime that is the start of
@@ -48,8 +48,17 @@ func executable(pid int) (*os.File, error) {
 	return f, nil
 }
 
-// newImage reads a binary. The caller closes the file.
-func newImage(file *os.File) (*image, error) {
+// guard turns a panic into an error. The packages below debug are not hardened against files
+// that were made to break them, as their documentation says.
+func guard(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%w: the binary is damaged: %v", ErrLayout, r)
+	}
+}
+
+// newImage reads the headers of a binary. The file stays open as long as the image is used.
+func newImage(file io.ReaderAt) (_ *image, err error) {
+	defer guard(&err)
 	info, err := buildinfo.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotGo, err)
@@ -102,7 +111,8 @@ func (im *image) headers() (uint64, error) {
 
 // readSymbols finds the runtime's variables and functions in the symbol table. Without a table
 // it returns [ErrStripped].
-func (im *image) readSymbols() error {
+func (im *image) readSymbols() (err error) {
+	defer guard(&err)
 	tab := im.elf.SectionByType(elf.SHT_SYMTAB)
 	if tab == nil || tab.Size == 0 {
 		return ErrStripped

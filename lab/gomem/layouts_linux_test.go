@@ -53,7 +53,7 @@ func TestLayouts(t *testing.T) {
 // checkPort compares a row of the table with a binary that has symbols and debugging information.
 func checkPort(t *testing.T, p *port, im *image) {
 	t.Helper()
-	fields, err := debugLayout(im.elf)
+	fields, err := im.debugLayout()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +89,16 @@ func (im *image) stored(p []byte, addr uint64) error {
 func sample(t *testing.T, toolchain, arch string) *image {
 	t.Helper()
 	bin := build(t, "empty", nil, []string{"GOTOOLCHAIN=" + toolchain, "GOARCH=" + arch, "CGO_ENABLED=0"})
+	im := openImage(t, bin)
+	if err := im.readSymbols(); err != nil {
+		t.Fatal(err)
+	}
+	return im
+}
+
+// openImage opens a binary until the test ends.
+func openImage(t *testing.T, bin string) *image {
+	t.Helper()
 	f, err := os.Open(bin)
 	if err != nil {
 		t.Fatal(err)
@@ -96,9 +106,6 @@ func sample(t *testing.T, toolchain, arch string) *image {
 	t.Cleanup(func() { f.Close() })
 	im, err := newImage(f)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := im.readSymbols(); err != nil {
 		t.Fatal(err)
 	}
 	return im
@@ -112,7 +119,7 @@ func writeLayouts(t *testing.T) {
 		all = append(all, r)
 		for _, arch := range ports {
 			im := sample(t, r.Last, arch)
-			fields, err := debugLayout(im.elf)
+			fields, err := im.debugLayout()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -104,7 +104,7 @@ func open(pid int, mem *memory) (*Process, error) {
 // findLayout takes the layout from the binary's debugging information, or else from the table
 // of versions.
 func (p *Process) findLayout(im *image) error {
-	l, err := debugLayout(im.elf)
+	l, err := im.debugLayout()
 	p.info.Layout = "DWARF"
 	if err != nil {
 		var tested string
@@ -115,14 +115,19 @@ func (p *Process) findLayout(im *image) error {
 		p.info.Layout = "table, " + tested
 	}
 	p.layout = l
+	p.lack()
+	return nil
+}
+
+// lack lists the fields that the layout does not have.
+func (p *Process) lack() {
 	for _, s := range structures {
 		for _, w := range s.fields {
-			if _, ok := l[w.name]; !ok && !slices.Contains(optional, w.name) {
-				p.miss(w.name, fmt.Sprintf("%s of %s has no field %s", s.typ, im.version, strings.Join(w.paths, " or ")))
+			if !p.has(w.name) && !slices.Contains(optional, w.name) {
+				p.miss(w.name, fmt.Sprintf("%s of %s has no field %s", s.typ, p.info.Version, strings.Join(w.paths, " or ")))
 			}
 		}
 	}
-	return nil
 }
 
 // findVariables finds the addresses of the runtime's variables.

@@ -34,7 +34,8 @@ type function struct{ start, end uint64 }
 // the runtime are found by their names in the table of functions, and the addresses that their
 // code uses by decoding it. Each known use of a variable by a function is a vote for where the
 // variable is. mem reads the process at addresses of the file.
-func (im *image) decodeSymbols(mem func(p []byte, addr uint64) error, bias uint64) error {
+func (im *image) decodeSymbols(mem func(p []byte, addr uint64) error, bias uint64) (err error) {
+	defer guard(&err)
 	_, port, err := knownPort(im)
 	if err != nil {
 		return fmt.Errorf("%w, build without -s: %w", ErrStripped, err)

@@ -1,5 +1,6 @@
 // Command target is a Go process whose runtime the tests read. It answers each line on its
-// standard input with its own figures, and waits for the next.
+// standard input with its own figures, and waits for the next. A line may have a command:
+// "spawn N", "limit N", "percent N", "collect N", "exec N".
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -41,12 +43,35 @@ func main() {
 	runtime.GC()
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
-		time.Sleep(20 * time.Millisecond) // the sweeper and the scavenger have parked
+		var name string
+		var n int
+		_, _ = fmt.Sscan(in.Text(), &name, &n)
+		command(name, n)
+		time.Sleep(20 * time.Millisecond) // what was started has parked
 		b, err := json.Marshal(own())
 		if err != nil {
 			panic(err)
 		}
 		fmt.Println(string(b))
+	}
+}
+
+func command(name string, n int) {
+	switch name {
+	case "spawn":
+		for range n {
+			go func() { select {} }()
+		}
+	case "limit":
+		debug.SetMemoryLimit(int64(n))
+	case "percent":
+		debug.SetGCPercent(n)
+	case "collect":
+		for range n {
+			runtime.GC()
+		}
+	case "exec":
+		panic(syscall.Exec("/proc/self/exe", os.Args, os.Environ()))
 	}
 }
 
