@@ -12,7 +12,8 @@ type Figures struct {
 	// Goroutines is the result of runtime.NumGoroutine: without those of the runtime itself.
 	Goroutines Value
 	// Threads counts threads that the runtime has created and not freed; IdleThreads are those
-	// that wait for work, SpinningThreads those that look for it.
+	// that wait for work, SpinningThreads those that look for it. In a program with cgo, Threads
+	// counts one that the runtime keeps ready for C and that does not exist yet.
 	Threads, IdleThreads, SpinningThreads Value
 
 	Procs Value // GOMAXPROCS now in force

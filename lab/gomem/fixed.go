@@ -14,7 +14,13 @@ const maxTries = 4
 // prepare plans the reading of what is at fixed addresses.
 func (p *Process) prepare() {
 	p.slots = map[string]int{}
-	put := func(name string, addr uint64, size int) { p.slots[name] = p.fixed.add(addr, size) }
+	p.words = p.words[:0]
+	put := func(name string, addr uint64, size int) {
+		p.slots[name] = p.fixed.add(addr, size)
+		if size == 8 {
+			p.words = append(p.words, p.slots[name])
+		}
+	}
 	if addr, ok := p.vars[varAllgs]; ok {
 		put(allgsLen, addr+8, 8)
 		put(allgsPtr, addr, 8)
@@ -65,12 +71,10 @@ func (p *Process) steady() bool {
 			return false
 		}
 	}
-	at := 0
-	for _, r := range p.fixed.regions {
-		if r.size == 8 && !same(at+4, 4) {
+	for _, at := range p.words {
+		if !same(at+4, 4) {
 			return false
 		}
-		at += r.size
 	}
 	return true
 }

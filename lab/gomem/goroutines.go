@@ -17,6 +17,9 @@ const (
 	gScan      = 0x1000
 )
 
+// maxSpan bounds what is read of one goroutine's object, in bytes.
+const maxSpan = 4096
+
 // block is how many goroutines a sample takes in a row.
 const block = 64
 
@@ -39,21 +42,27 @@ func (p *Process) goroutines(now time.Time) error {
 	if walked < total {
 		row = block
 	}
+	slots := make([]int, 0, walked/row)
 	for i := range walked / row {
 		at := int(int64(total) * int64(i) / int64(walked/row))
-		b.add(uint64(array.N)+uint64(at)*8, 8*row)
+		slots = append(slots, b.add(uint64(array.N)+uint64(at)*8, 8*row))
 	}
 	if err := p.mem.read(b); err != nil {
 		return retired(err)
 	}
-	addrs := make([]uint64, len(b.buf)/8)
-	for i := range addrs {
-		addrs[i] = b.uint(i*8, 8)
+	addrs := make([]uint64, 0, walked)
+	for _, at := range slots {
+		for i := range row {
+			addrs = append(addrs, b.uint(at+i*8, 8))
+		}
 	}
 	from, size := span(p.layout, "g.atomicstatus", "g.waitreason", "g.startpc")
+	if size > maxSpan {
+		return nil
+	}
 	b.reset()
-	for _, addr := range addrs {
-		b.add(addr+uint64(from), size)
+	for i, addr := range addrs {
+		addrs[i] = uint64(b.add(addr+uint64(from), size))
 	}
 	if err := p.mem.read(b); err != nil {
 		return retired(err)
@@ -62,8 +71,8 @@ func (p *Process) goroutines(now time.Time) error {
 	if p.reasons != nil {
 		s.Reasons = map[string]int{}
 	}
-	for i := range addrs {
-		p.count(s, b.buf[i*size:(i+1)*size], from, status)
+	for _, at := range addrs {
+		p.count(s, b.buf[at:int(at)+size], from, status)
 	}
 	p.states = s
 	return nil

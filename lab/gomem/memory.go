@@ -1,6 +1,9 @@
 package gomem
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // A region is memory of the target.
 type region struct {
@@ -18,19 +21,31 @@ type batch struct {
 // maxBatch bounds the bytes of one batch.
 const maxBatch = 64 << 20
 
+// maxGap is how many bytes that are not wanted are read so that two regions become one. A
+// region costs the kernel about a microsecond.
+const maxGap = 512
+
 // add appends a region and returns where its bytes will be in buf.
 func (b *batch) add(addr uint64, size int) int {
-	at := 0
+	at := len(b.buf)
 	if n := len(b.regions); n > 0 {
-		at = len(b.buf)
+		last := &b.regions[n-1]
+		end := last.addr + uint64(last.size)
+		if addr >= last.addr && end >= last.addr && addr < end+maxGap {
+			at += int(addr-last.addr) - last.size
+			more := max(at+size-len(b.buf), 0)
+			last.size += more
+			b.grow(more)
+			return at
+		}
 	}
 	b.regions = append(b.regions, region{addr, size})
-	if need := at + size; need <= cap(b.buf) {
-		b.buf = b.buf[:need]
-	} else {
-		b.buf = append(b.buf[:at], make([]byte, size)...)
-	}
+	b.grow(size)
 	return at
+}
+
+func (b *batch) grow(size int) {
+	b.buf = slices.Grow(b.buf, size)[:len(b.buf)+size]
 }
 
 // reset removes the regions and keeps the memory.

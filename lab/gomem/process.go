@@ -22,6 +22,7 @@ type Process struct {
 	fixed  batch          // figures at fixed addresses
 	again  []byte         // fixed, from the reading before
 	slots  map[string]int // where in fixed a variable or field is
+	words  []int          // those slots that have 64 bits
 	ps     batch
 	walk   batch
 	states *States

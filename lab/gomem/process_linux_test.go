@@ -62,7 +62,7 @@ func compare(t *testing.T, p *Process, own map[string]int64) {
 		{"stacks", f.Stacks, own["/memory/classes/heap/stacks:bytes"], some},
 		{"heap in use", f.HeapInUse, own["/memory/classes/heap/objects:bytes"] + own["/memory/classes/heap/unused:bytes"], some},
 		{"idle heap", f.HeapIdle, own["/memory/classes/heap/free:bytes"] + own["/memory/classes/heap/released:bytes"], some},
-		{"threads", f.Threads, int64(tasks(t, p.info.PID)), 0},
+		{"threads", f.Threads, int64(tasks(t, p.info.PID)), own["threads tolerance"]},
 		{"phase", f.Phase, 0, 0},
 		{"timers", f.Timers, 7, 0},
 		{"Ps", sum(f.Ps.Idle, f.Ps.Running, f.Ps.Syscall, f.Ps.GCStop), own["/sched/gomaxprocs:threads"], 0},

@@ -9,7 +9,7 @@ import (
 const (
 	maxPs         = 1 << 14 // Ps that are read
 	maxGoroutines = 1 << 40 // a number that no runtime reaches
-	maxWalk       = 1 << 16 // goroutines that one walk looks at
+	maxWalk       = 1 << 14 // goroutines that one walk looks at
 	maxReason     = 64      // bytes of what a goroutine waits for
 	maxReasons    = 256
 	walkEvery     = time.Second
@@ -162,29 +162,31 @@ func (p *Process) inSyscall(threads []uint64) (Value, error) {
 	b := &p.ps
 	b.reset()
 	at := p.layout["m.curg"]
-	for _, m := range threads {
-		b.add(m+uint64(at.Offset), at.Size)
+	slots := make([]int, len(threads))
+	for i, m := range threads {
+		slots[i] = b.add(m+uint64(at.Offset), at.Size)
 	}
 	if err := p.mem.read(b); err != nil {
 		return Value{}, retired(err)
 	}
-	gs := make([]uint64, len(threads))
-	for i := range gs {
-		gs[i] = b.uint(i*at.Size, at.Size)
+	gs := make([]uint64, len(slots))
+	for i, slot := range slots {
+		gs[i] = b.uint(slot, at.Size)
 	}
 	b.reset()
 	at = p.layout["g.atomicstatus"]
+	slots = slots[:0]
 	for _, g := range gs {
 		if g != 0 {
-			b.add(g+uint64(at.Offset), at.Size)
+			slots = append(slots, b.add(g+uint64(at.Offset), at.Size))
 		}
 	}
 	if err := p.mem.read(b); err != nil {
 		return Value{}, retired(err)
 	}
 	n := 0
-	for i := 0; i < len(b.buf); i += at.Size {
-		if b.uint(i, at.Size)&^gScan == gSyscall {
+	for _, slot := range slots {
+		if b.uint(slot, at.Size)&^gScan == gSyscall {
 			n++
 		}
 	}
@@ -200,14 +202,15 @@ func (p *Process) checkPs() error {
 	}
 	b := &p.ps
 	b.reset()
-	for _, addr := range addrs {
-		b.add(addr+uint64(at.Offset), at.Size)
+	slots := make([]int, len(addrs))
+	for i, addr := range addrs {
+		slots[i] = b.add(addr+uint64(at.Offset), at.Size)
 	}
 	if err := p.mem.read(b); err != nil {
 		return err
 	}
-	for i := range addrs {
-		if id := b.uint(i*at.Size, at.Size); id != uint64(i) {
+	for i, slot := range slots {
+		if id := b.uint(slot, at.Size); id != uint64(i) {
 			return fmt.Errorf("%w: P %d says that it is P %d", ErrLayout, i, id)
 		}
 	}
