@@ -42,7 +42,7 @@ func TestLayouts(t *testing.T) {
 	}
 	r := find(all, runtime.Version())
 	if r == nil {
-		t.Logf("%s is not in the table: binaries without debugging information cannot be read; make layouts adds it", runtime.Version())
+		t.Logf("%s is not in the table: binaries without debugging information cannot be read; make gomem-layouts adds it", runtime.Version())
 		return
 	}
 	for _, arch := range ports {

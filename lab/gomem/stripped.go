@@ -76,25 +76,11 @@ func (im *image) decodeSymbols(mem func(p []byte, addr uint64) error, bias uint6
 
 // functions finds the table of functions.
 func (im *image) functions(mem func([]byte, uint64) error, bias uint64) (*table, error) {
-	s := im.elf.Section(".gopclntab")
-	if s == nil {
-		s = im.elf.Section(".data.rel.ro.gopclntab")
-	}
-	if s == nil {
-		return nil, fmt.Errorf("%w: no section .gopclntab", ErrLayout)
-	}
-	if s.Size > maxTable {
-		return nil, tooLarge(s.Name, s.Size, maxTable)
-	}
-	data, err := io.ReadAll(io.LimitReader(s.Open(), maxTable))
+	data, addr, err := im.tableData()
 	if err != nil {
 		return nil, err
 	}
-	t := &table{data: data, addr: s.Addr}
-	const head = 8 + 8*8
-	if len(data) < head || binary.LittleEndian.Uint32(data) != 0xfffffff1 || data[7] != 8 {
-		return nil, fmt.Errorf("%w: .gopclntab is not of Go 1.20 or later", ErrLayout)
-	}
+	t := &table{data: data, addr: addr}
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(data[8+8*i:]) }
 	funcs, names, index := word(0), word(3), word(7)
 	if funcs > maxFunctions || names > uint64(len(data)) || index > uint64(len(data)) || index+funcs*8+4 > uint64(len(data)) {
@@ -103,6 +89,32 @@ func (im *image) functions(mem func([]byte, uint64) error, bias uint64) (*table,
 	t.funcs, t.names, t.index = int(funcs), int(names), int(index)
 	t.text, err = im.textStart(t, mem, bias)
 	return t, err
+}
+
+// tableData returns the table of functions and its address. C linkers put it into a section
+// with other data.
+func (im *image) tableData() ([]byte, uint64, error) {
+	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro", ".rodata"} {
+		s := im.elf.Section(name)
+		if s == nil {
+			continue
+		}
+		if s.Size > maxTable {
+			return nil, 0, tooLarge(s.Name, s.Size, maxTable)
+		}
+		data, err := io.ReadAll(io.LimitReader(s.Open(), maxTable))
+		if err != nil {
+			return nil, 0, fmt.Errorf("read %s: %w", name, err)
+		}
+		const head = 8 + 8*8
+		for i := 0; i+head <= len(data); i += 8 {
+			h := data[i:]
+			if binary.LittleEndian.Uint32(h) == 0xfffffff1 && h[4] == 0 && h[5] == 0 && (h[6] == 1 || h[6] == 4) && h[7] == 8 {
+				return h, s.Addr + uint64(i), nil
+			}
+		}
+	}
+	return nil, 0, fmt.Errorf("%w: no table of functions (.gopclntab) of Go 1.20 or later", ErrLayout)
 }
 
 // textStart finds runtime.firstmoduledata in the data of the process: it begins with the
