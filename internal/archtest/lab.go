@@ -48,6 +48,12 @@ var labRows = []Row{
 		Why: "the receiver of the tests decodes by the specifications, and shares no code with what it tests",
 	},
 
+	// Observation.
+	{
+		Package: "~/lab/gomem", May: []string{"golang.org/x/sys/unix"}, Never: []string{"net", "net/http/...", "os/exec"}, Tests: []string{"os/exec"}, Raw: true,
+		Why: "a process is read from outside: through /proc alone, without a connection to it",
+	},
+
 	// Statistics, verdicts and reports.
 	{Package: "~/lab/stats", May: []string{"~/lab/results"}, Never: performsIO, Why: "statistics are calculation"},
 	{Package: "~/lab/verdict", May: []string{"~/lab/results", "~/lab/report", "~/lab/load/spec"}, Never: performsIO, Why: "a verdict is calculation"},
