@@ -40,7 +40,7 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 clients gomem gomem-layouts web check generate generated fuzz tools redline clean
+.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 mcp clients gomem gomem-layouts web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,7 +87,10 @@ h2spec: ## hold every transport against h2spec, in clear and over TLS
 	@GOWORK=off go -C conformance test -count=1 -timeout $(PATIENCE) -run '^TestH2spec$$' . -full
 
 conformance-h2: ## hold every transport against all suites for HTTP/2
-	@GOWORK=off go -C conformance test -count=1 -timeout $(PATIENCE) -skip '^TestClients$$' . -full
+	@GOWORK=off go -C conformance test -count=1 -timeout $(PATIENCE) -skip '^Test(Clients|MCP)$$' . -full
+
+mcp: $(CLIENTS)/node_modules/.package-lock.json ## have the conformance suite of the Model Context Protocol at every transport, over TLS
+	@GOWORK=off go -C conformance test -v -count=1 -timeout $(PATIENCE) -run '^TestMCP$$' . -full
 
 clients: $(CLIENTS)/node_modules/.package-lock.json $(BIN)/clients/installed ## have real clients of HTTP at every transport: curl, browsers, libraries
 	@$(call say,clients)

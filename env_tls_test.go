@@ -27,9 +27,11 @@ func serverTLS() *tls.Config { return &tls.Config{Certificates: certificates()} 
 // clientTLS is the configuration of a client.
 func clientTLS() *tls.Config { return &tls.Config{InsecureSkipVerify: true} }
 
-// handshake makes a TLS connection of a client's connection.
-func handshake(c net.Conn) (*tls.Conn, error) {
-	secure := tls.Client(c, clientTLS())
+// handshake makes a TLS connection of a client's connection, which offers protocols.
+func handshake(c net.Conn, protocols ...string) (*tls.Conn, error) {
+	config := clientTLS()
+	config.NextProtos = protocols
+	secure := tls.Client(c, config)
 	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 		return nil, err
 	}

@@ -89,3 +89,58 @@ func TestConnContextPanics(t *testing.T) {
 		r.dial().want("/", "alive")
 	})
 }
+
+// TestHooksHTTP2 has the hooks of a connection of HTTP/2 call back: its addresses, the
+// server's statistics, and Close, which ends it.
+func TestHooksHTTP2(t *testing.T) {
+	for _, at := range []http.ConnState{http.StateNew, http.StateActive, http.StateIdle, http.StateClosed, -1} {
+		t.Run(at.String(), func(t *testing.T) {
+			onEach(t, func(t *testing.T, transport redline.Transport) {
+				var r *running
+				var closes atomic.Bool
+				closes.Store(true)
+				ready := make(chan struct{})
+				look := func(local, remote net.Addr) {
+					<-ready
+					if r.Stats().Accepted == 0 || local.String() == "" || remote.String() == "" {
+						t.Error("a hook does not see its server or connection")
+					}
+				}
+				r = serve(t, inClear(&redline.Server{
+					Transport: transport, Native: text("alive"),
+					ConnState: func(c net.Conn, s http.ConnState) {
+						look(c.LocalAddr(), c.RemoteAddr())
+						if s == at && closes.Load() {
+							c.Close()
+						}
+					},
+					Refused: func(remote net.Addr, _ int, _ string) { look(remote, remote) },
+				}))
+				close(ready)
+				ask := func(path string) (status int, err error) {
+					client := http2Client(t)
+					defer client.CloseIdleConnections()
+					client.Timeout = patience
+					resp, err := client.Get(r.url() + path)
+					if err != nil {
+						return 0, err
+					}
+					defer resp.Body.Close()
+					_, err = io.Copy(io.Discard, resp.Body)
+					return resp.StatusCode, err
+				}
+				// What the client gets of a connection that is closed under it is chance.
+				if _, err := ask("/"); errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err) {
+					t.Error(err)
+				}
+				closes.Store(false)
+				if status, err := ask("/"); status != 200 || err != nil {
+					t.Error(status, err)
+				}
+				if status, err := ask("/" + strings.Repeat("x", 9000)); status != 414 || err != nil {
+					t.Error(status, err)
+				}
+			})
+		})
+	}
+}

@@ -17,40 +17,57 @@ import (
 	"github.com/redline-go/redline"
 )
 
-// nativeSteps and mountedSteps are actions of handlers in generated sequences. The results
-// are not checked: the server has to survive all of them.
+// A nativeStep and a mountedStep are actions of handlers in generated sequences. They note
+// what they see.
+type (
+	nativeStep  func(c *redline.Ctx, n *notes)
+	mountedStep func(w http.ResponseWriter, r *http.Request, n *notes)
+)
+
 var (
-	nativeSteps = []func(c *redline.Ctx){
-		func(c *redline.Ctx) { _, _ = io.CopyN(io.Discard, c.Body(), 3) },
-		func(c *redline.Ctx) { _, _ = io.Copy(io.Discard, c.Body()) },
-		func(c *redline.Ctx) { _, _ = c.Write(make([]byte, 10)) },
-		func(c *redline.Ctx) { _, _ = c.Write(make([]byte, 1<<20)) },
-		func(c *redline.Ctx) { _ = c.Flush() },
-		func(c *redline.Ctx) { _ = c.Inform(103) },
-		func(c *redline.Ctx) { _ = c.SetHeader("X-A", "native") },
-		func(c *redline.Ctx) { _ = c.Context().Err() },
+	nativeSteps = []nativeStep{
+		func(c *redline.Ctx, n *notes) { n.add(io.CopyN(io.Discard, c.Body(), 3)) },
+		func(c *redline.Ctx, n *notes) { n.add(io.Copy(io.Discard, c.Body())) },
+		func(c *redline.Ctx, n *notes) { n.add(c.Write(make([]byte, 10))) },
+		func(c *redline.Ctx, n *notes) { n.add(c.Write(make([]byte, 1<<20))) },
+		func(c *redline.Ctx, n *notes) { n.add("flush", c.Flush()) },
+		func(c *redline.Ctx, n *notes) { n.add("inform", c.Inform(103)) },
+		func(c *redline.Ctx, n *notes) { n.add("set", c.SetHeader("X-A", "native")) },
+		func(c *redline.Ctx, n *notes) { n.add("context", c.Context().Err()) },
 	}
-	mountedSteps = []http.HandlerFunc{
-		func(_ http.ResponseWriter, r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, 3) },
-		func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) },
-		func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 10)) },
-		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 300<<10)) },
-		func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush() },
-		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103) },
-		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
-		func(w http.ResponseWriter, _ *http.Request) { w.Header()["Content-Length"] = nil },
-		func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(http.TrailerPrefix+"X-T", "1") },
-		func(w http.ResponseWriter, r *http.Request) { go func() { _, _ = io.Copy(w, r.Body) }() },
-		func(w http.ResponseWriter, _ *http.Request) { go func() { _, _ = w.Write(make([]byte, 300<<10)) }() },
-		func(_ http.ResponseWriter, r *http.Request) { _ = r.Context().Err() },
-		func(http.ResponseWriter, *http.Request) { panic("made up") },
-		func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-		func(w http.ResponseWriter, _ *http.Request) {
+	mountedSteps = []mountedStep{
+		func(_ http.ResponseWriter, r *http.Request, n *notes) { n.add(io.CopyN(io.Discard, r.Body, 3)) },
+		func(_ http.ResponseWriter, r *http.Request, n *notes) {
+			k, err := io.Copy(io.Discard, r.Body)
+			n.add(k, err, r.Trailer)
+		},
+		func(w http.ResponseWriter, _ *http.Request, n *notes) { n.add(w.Write(make([]byte, 10))) },
+		func(w http.ResponseWriter, _ *http.Request, n *notes) {
+			n.add(io.WriteString(w, strings.Repeat("x", 300<<10)))
+		},
+		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.(http.Flusher).Flush() },
+		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.WriteHeader(103) },
+		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.WriteHeader(404) },
+		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.Header()["Content-Length"] = nil },
+		func(w http.ResponseWriter, _ *http.Request, _ *notes) { w.Header().Set(http.TrailerPrefix+"X-T", "1") },
+		func(w http.ResponseWriter, r *http.Request, n *notes) {
+			n.loose()
+			go func() { _, _ = io.Copy(w, r.Body) }()
+		},
+		func(w http.ResponseWriter, _ *http.Request, n *notes) {
+			n.loose()
+			go func() { _, _ = w.Write(make([]byte, 300<<10)) }()
+		},
+		func(_ http.ResponseWriter, r *http.Request, n *notes) { n.add("context", r.Context().Err()) },
+		func(http.ResponseWriter, *http.Request, *notes) { panic("made up") },
+		func(http.ResponseWriter, *http.Request, *notes) { panic(http.ErrAbortHandler) },
+		func(w http.ResponseWriter, _ *http.Request, n *notes) {
+			n.loose()
 			if c, _, err := w.(http.Hijacker).Hijack(); err == nil {
 				c.Close()
 			}
 		},
-		func(http.ResponseWriter, *http.Request) { runtime.Goexit() },
+		func(http.ResponseWriter, *http.Request, *notes) { runtime.Goexit() },
 	}
 )
 
@@ -71,15 +88,18 @@ var messages = []string{
 }
 
 // madeUp is a native handler that does what a program says: a byte is one step, or
-// begins an http.Handler that does the next ones, up to a zero.
-func madeUp(program []byte) redline.HandlerFunc {
+// begins an http.Handler that does the next ones, up to a zero. What it sees becomes a page of
+// the book, which may be nil.
+func madeUp(program []byte, b *book) redline.HandlerFunc {
 	const mounts = 0x80
 	return func(c *redline.Ctx) {
+		n := b.page(c)
+		defer n.close()
 		for p := program; len(p) > 0; {
 			step := p[0]
 			p = p[1:]
 			if step < mounts {
-				nativeSteps[int(step)%len(nativeSteps)](c)
+				nativeSteps[int(step)%len(nativeSteps)](c, n)
 				continue
 			}
 			inner, rest, _ := strings.Cut(string(p), "\x00")
@@ -89,8 +109,9 @@ func madeUp(program []byte) redline.HandlerFunc {
 					defer func() { _ = recover() }()
 				}
 				redline.HTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					n.request(r)
 					for _, b := range []byte(inner) {
-						mountedSteps[int(b)%len(mountedSteps)](w, r)
+						mountedSteps[int(b)%len(mountedSteps)](w, r, n)
 					}
 				}))(c)
 			}()
@@ -103,7 +124,7 @@ func madeUp(program []byte) redline.HandlerFunc {
 func playMadeUp(t *testing.T, transport redline.Transport, program, sent []byte) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	r := serve(t, &redline.Server{Transport: transport, Native: madeUp(program), Logger: quiet, ErrorLog: log.New(io.Discard, "", 0)})
+	r := serve(t, &redline.Server{Transport: transport, Native: madeUp(program, nil), Logger: quiet, ErrorLog: log.New(io.Discard, "", 0)})
 	c := r.dial()
 	go func() {
 		for _, m := range sent {
@@ -138,6 +159,7 @@ func TestMountedMadeUp(t *testing.T) {
 				program, sent = append([]byte{0x80, byte(n), 0}, program...), append([]byte{byte(6 + n%4)}, sent...)
 			}
 			playMadeUp(t, transport, program, sent)
+			compareMadeUp(t, transport, program, sent)
 		}
 	})
 }
@@ -149,12 +171,19 @@ func FuzzMounted(f *testing.F) {
 	f.Add([]byte{6, 0x80, 5, 0, 4}, []byte{0, 0, 0})
 	f.Add([]byte{0x80, 9, 10, 13, 0, 1}, []byte{6, 10, 11})
 	f.Add([]byte{0x81, 15}, []byte{0})
+	f.Add([]byte("Z#\x00Z#\xb7C"), []byte("#\x00Z"))
+	f.Add([]byte("\xf3\xf3\xf3\xf3\xf3\xf3\x81\x0f"), []byte("E\x19U\xff_\xc8\xc8\x00"))
+	f.Add([]byte("&\x80\x05\x00$"), []byte("\x00\xa7\xa7\xa5"))
+	f.Add([]byte("\x97s\xff$\xaf"), []byte("7"))
+	f.Add([]byte("\x809"), []byte("11)0"))
+	f.Add([]byte("b\x80\xb7#ZC"), []byte("#8b"))
 	f.Fuzz(func(t *testing.T, program, sent []byte) {
 		if len(program) > 40 || len(sent) > 10 {
 			return // longer than anything new could need
 		}
 		for _, transport := range transports() {
 			playMadeUp(t, transport, program, sent)
+			compareMadeUp(t, transport, program, sent)
 		}
 	})
 }

@@ -49,7 +49,9 @@ const (
 // Stats.Refused; [Server.Refused] is called.
 type Limits struct {
 	// MaxHeadBytes bounds the request line and the header section together, in bytes,
-	// including line ends; beyond it the answer is 431. Default 64 KiB.
+	// including line ends; beyond it the answer is 431. Over HTTP/2, a compressed header
+	// block of more than four times as much (at least 64 KiB, and at most 1 MiB unless
+	// MaxHeadBytes is greater) ends the connection. Default 64 KiB.
 	MaxHeadBytes int
 	// MaxFields bounds the number of field lines of a header section, and separately those
 	// of a trailer section; beyond it the answer is 431. Default 128, at most 65,535.

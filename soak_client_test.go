@@ -66,6 +66,22 @@ var hostilities = map[string]hostility{
 	"trickles at a stream":   tricklesAtStream,
 }
 
+// hostilities2 are those of clients that speak HTTP/2.
+var hostilities2 = map[string]hostility{
+	"h2 polite":       polite2,
+	"h2 resets":       resets2,
+	"h2 leaves":       leaves2,
+	"h2 deaf":         deaf2,
+	"h2 small window": smallWindow2,
+	"h2 floods":       floods2,
+	"h2 half frame":   halfFrame2,
+	"h2 garbage":      garbage2,
+	"h2 mutated":      mutated2,
+	"h2 upload":       abortedUpload2,
+}
+
+func init() { maps.Copy(hostilities, hostilities2) }
+
 // A soakConn is one connection of a hostile client.
 type soakConn struct {
 	net.Conn // or TLS on tcp
@@ -90,7 +106,7 @@ func (s *soak) client(i int, random *rand.Rand, end time.Time) {
 			r = s.hasty
 		}
 		began := time.Now()
-		if err := s.connect(r, hostilities[name], random); err != nil && r == s.patient {
+		if err := s.connect(r, name, random); err != nil && r == s.patient {
 			s.errors.Add(1)
 			r.t.Errorf("%s: %v", name, err)
 		}
@@ -101,7 +117,7 @@ func (s *soak) client(i int, random *rand.Rand, end time.Time) {
 	}
 }
 
-func (s *soak) connect(r *running, do hostility, random *rand.Rand) error {
+func (s *soak) connect(r *running, name string, random *rand.Rand) error {
 	d := net.Dialer{Timeout: patience}
 	if runtime.GOOS == "linux" {
 		// Connections that end at the client's side keep their port for a minute.
@@ -117,12 +133,16 @@ func (s *soak) connect(r *running, do hostility, random *rand.Rand) error {
 	}
 	tcp := nc.(*net.TCPConn)
 	if r.secure {
-		if nc, err = handshake(nc); err != nil {
+		var protocols []string
+		if hostilities2[name] != nil {
+			protocols = []string{"h2"}
+		}
+		if nc, err = handshake(nc, protocols...); err != nil {
 			return err
 		}
 	}
 	c := &soakConn{Conn: nc, tcp: tcp, r: bufio.NewReader(nc), rand: random}
-	if err := do(c); err != nil {
+	if err := hostilities[name](c); err != nil {
 		return err
 	}
 	if random.IntN(2) == 0 {

@@ -25,7 +25,7 @@ var (
 )
 
 const (
-	soakClients = 40
+	soakClients = 48
 	soakPart    = 8 << 10 // of a large response
 	soakParts   = 64
 	// The servers' patience with their clients: with one of them only who gives up
@@ -33,10 +33,10 @@ const (
 	soakWait  = 2 * patience
 	soakHaste = 200 * time.Millisecond
 
-	soakBuffer = 32 << 10  // WriteBuffer
-	soakRead   = 64 << 10  // the most that is read at once
-	soakOwn    = 512 << 10 // what a handler and its client hold themselves
-	soakBase   = 16 << 20  // what does not depend on the number of clients
+	soakBuffer = 32 << 10 // WriteBuffer
+	soakRead   = 64 << 10 // the most that is read at once
+	soakOwn    = 1 << 20  // what a connection's handlers and its client hold themselves
+	soakBase   = 16 << 20 // what does not depend on the number of clients
 	// Resident is at most what connections may hold, and what is none of theirs. The
 	// race detector's shadow is resident too.
 	soakResident = slower * (soakBase + soakClients*(soakBuffer+soakRead+soakOwn))
@@ -65,12 +65,12 @@ func TestSoak(t *testing.T) {
 		goroutines, files := runtime.NumGoroutine(), openFiles()
 		h := &hostileHandlers{file: file}
 		start := func(wait time.Duration, state func(net.Conn, http.ConnState)) *running {
-			return serve(t, &redline.Server{
+			return serve(t, inClear(&redline.Server{
 				Transport: transport, Loops: 2, Native: h.router().Serve, Logger: slog.New(slog.DiscardHandler),
 				Limits:            redline.Limits{MaxBodyBytes: 8 << 20},
 				ReadHeaderTimeout: wait, StallTimeout: wait, IdleTimeout: wait, ConnState: state,
 				WriteBuffer: soakBuffer, MaxConns: 4 * soakClients,
-			})
+			}))
 		}
 		s := &soak{patient: start(soakWait, nil), hasty: start(soakHaste, h.closes), done: map[string]int{}, took: map[string]time.Duration{}}
 		s.run(t, seed)

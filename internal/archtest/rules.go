@@ -69,8 +69,9 @@ var Redline = Rules{
 			Why: "protocol never does I/O; it names net.Addr",
 		},
 		{
-			Package: "~/internal/tlsio", May: []string{"~/internal/transport", "~/internal/buf"}, Tests: []string{"~/internal/transport/transporttest", "~/internal/transport/std", "~/internal/transport/epoll"},
-			Why: "TLS is a byte filter around a session of any protocol",
+			Package: "~/internal/tlsio", May: []string{"~/internal/transport", "~/internal/buf"},
+			Tests: []string{"~/internal/transport/transporttest", "~/internal/transport/std", "~/internal/transport/epoll", "~/internal/transport/uring"},
+			Why:   "TLS is a byte filter around a session of any protocol",
 		},
 		{Package: "~/internal/transport", May: []string{"~/internal/buf"}, Why: "transport never knows a protocol"},
 		{

@@ -46,6 +46,7 @@ type StreamCounters struct {
 	Refused atomic.Uint64 // beyond the limit of concurrent streams
 	Failed  atomic.Uint64 // connections that ended with an error of the protocol
 	Abusive atomic.Uint64 // those of them that ended because they cost more than they achieved
+	Grown   atomic.Int64  // bytes that the windows of all connections exceed their first size by
 }
 
 // HeadTimeout is how long a head may take: with a ReadTimeout, at most as long as the whole

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redline-go/redline/internal/exchange"
 )
@@ -127,66 +126,6 @@ func TestStreamLimit(t *testing.T) {
 	p.close()
 }
 
-// TestBlocks bounds header blocks: endless CONTINUATION (CVE-2023-45288), and fields that
-// decompress to far more.
-func TestBlocks(t *testing.T) {
-	t.Run("endless", func(t *testing.T) {
-		p := newPeer(t, 9, routes{})
-		p.frame(frameHeaders, flagEndStream, 1, p.block(request("GET", "/")...))
-		for range 100 {
-			p.frame(frameContinuation, 0, 1, literal("a", strings.Repeat("b", 1000)))
-		}
-		p.wantGone(EnhanceYourCalm)
-		if n := cap(p.s.block.data); n > 0 {
-			t.Errorf("%d bytes are kept", n)
-		}
-	})
-	t.Run("empty", func(t *testing.T) {
-		p := newPeer(t, 9, routes{})
-		p.frame(frameHeaders, flagEndStream, 1, nil)
-		for range maxPoints + 1 {
-			p.frame(frameContinuation, 0, 1, nil)
-		}
-		p.wantGone(EnhanceYourCalm)
-	})
-	t.Run("bomb", func(t *testing.T) {
-		p := newPeer(t, 9, routes{})
-		b := p.block(request("GET", "/", "a", strings.Repeat("b", 2000), "a", strings.Repeat("b", 2000))...)
-		b = append(b, strings.Repeat("\xbe", 12000)...) // the newest line of the table
-		p.frame(frameHeaders, flagEndStream|flagEndHeaders, 1, b)
-		if r := p.whole(1); r.status != "431" {
-			t.Errorf("%q %v", r.status, r.code)
-		}
-		p.alive(3)
-		p.close()
-	})
-	t.Run("slow", func(t *testing.T) {
-		p := newPeer(t, 9, routes{})
-		p.frame(frameHeaders, flagEndStream, 1, p.block(request("GET", "/")...)).run()
-		p.f.Advance(30 * time.Minute)
-		p.frame(frameContinuation, 0, 1, nil).run()
-		p.f.Advance(31 * time.Minute)
-		p.wantGone(ProtocolError)
-	})
-	t.Run("interrupted", func(t *testing.T) {
-		for _, kind := range []byte{frameData, frameHeaders, framePing, 0x0a} {
-			p := newPeer(t, uint64(kind), routes{})
-			p.frame(frameHeaders, flagEndStream, 1, p.block(request("GET", "/")...)).frame(kind, 0, 1, nil)
-			p.wantGone(ProtocolError)
-		}
-	})
-	t.Run("in pieces", func(t *testing.T) {
-		p := newPeer(t, 9, routes{})
-		b := p.block(request("GET", "/")...)
-		p.frame(frameHeaders, flagEndStream, 1, nil)
-		for i := range b {
-			p.frame(frameContinuation, 0, 1, b[i:i+1])
-		}
-		p.frame(frameContinuation, flagEndHeaders, 1, nil).want(1, "200", "ok")
-		p.close()
-	})
-}
-
 // TestFaultyFrames ends connections because of frames that violate RFC 9113.
 func TestFaultyFrames(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -225,7 +164,7 @@ func TestFaultyFrames(t *testing.T) {
 // handlers read nothing.
 func overrun(p *peer) {
 	piece := strings.Repeat("x", defaultMaxFrame)
-	const streams = uint32(connWindow/streamWindow + 1)
+	const streams = uint32(maxConnWindow/streamWindow + 1)
 	for i := range streams {
 		p.headers(2*i+1, false, request("POST", fmt.Sprint("/", i), "expect", "100-continue")...)
 	}
@@ -241,4 +180,25 @@ func overrun(p *peer) {
 		}
 	}
 	p.wait("the connection ends", func() bool { return len(p.gone) > 0 })
+}
+
+// TestGrown wants windows to grow only as far as the server's share allows, and what they have
+// taken to be given back when the connection ends.
+func TestGrown(t *testing.T) {
+	for _, c := range []struct{ taken, window int64 }{
+		{0, maxConnWindow},
+		{maxGrown - connWindow, 2 * connWindow},
+		{maxGrown, connWindow},
+	} {
+		counters := new(exchange.StreamCounters)
+		counters.Grown.Store(c.taken)
+		p := newPeer(t, 3, routes{}, func(c *exchange.Config) { c.Streams = counters })
+		overrun(p)
+		p.wantGone(FlowControlError)
+		if p.s.window != c.window {
+			t.Errorf("with %d bytes taken the window grows to %d, want %d", c.taken, p.s.window, c.window)
+		}
+		p.close()
+		p.wait("all is given back", func() bool { return counters.Grown.Load() == c.taken })
+	}
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/redline-go/redline/internal/buf"
 )
 
-// A block is a header block whose HEADERS frame did not end it.
+// A block is a header block whose HEADERS frame did not end it. It is decoded as a whole, also
+// if it turns out to be too long: each line may change the compression state.
 type block struct {
 	open   bool
 	timed  bool // the deadline for it is running
@@ -44,6 +45,28 @@ func (s *Session) headers(f *frame, more bool) error {
 	return nil
 }
 
+const (
+	// A block may be blockFactor times as long as MaxHeadBytes, but not longer than
+	// blockMost unless MaxHeadBytes is. Up to that a head that is too long costs its client
+	// an answer (431) and not the connection. It is also the memory that a connection may
+	// hold for a block.
+	blockFactor = 4
+	blockMost   = 1 << 20
+	blockLeast  = 64 << 10
+
+	// blockPoint is how many bytes beyond MaxHeadBytes cost a point.
+	blockPoint = 1 << 10
+)
+
+// longestBlock is how long a header block may be, in bytes before it is decoded.
+func (s *Session) longestBlock() int {
+	head := s.limits().MaxHeadBytes
+	if head >= blockMost {
+		return head
+	}
+	return max(min(blockFactor*head, blockMost), blockLeast)
+}
+
 // continuation continues a block (RFC 9113, 6.10). Its length is bounded before it is
 // decoded; without decoding it the compression state would be lost, so beyond that the
 // connection ends.
@@ -55,12 +78,15 @@ func (s *Session) continuation(f *frame, more bool) error {
 	if err := s.spend(costFrame); err != nil {
 		return err
 	}
-	if len(b.data)+len(f.payload) > s.limits().MaxHeadBytes {
+	if len(b.data)+len(f.payload) > s.longestBlock() {
 		return connError{EnhanceYourCalm, "header block is too long"}
 	}
 	b.data = append(buf.Grow(b.data, len(f.payload)), f.payload...)
 	if !f.has(flagEndHeaders) {
 		return nil
+	}
+	if err := s.spend(max(0, len(b.data)-s.limits().MaxHeadBytes) / blockPoint); err != nil {
+		return err
 	}
 	done := *b
 	s.block = block{}
@@ -109,6 +135,9 @@ func (s *Session) endBlock(id uint32, data []byte, end, more bool) error {
 		return s.refuse(st, int(status))
 	}
 	st.prioritise()
+	if !end {
+		st.anticipate()
+	}
 	if !end && more {
 		s.deferred = append(s.deferred, st) // its content may be at hand
 		s.keep(st)

@@ -13,9 +13,14 @@ const (
 	streamWindow    = 64 << 10
 	maxStreamWindow = 1 << 20
 
-	// connWindow is the same for all requests on a connection: it bounds memory. Windows that
-	// have grown may take half of it, so a few uploads that are not read do not stop others.
-	connWindow = 4 << 20
+	// connWindow is the same for all requests on a connection: it bounds memory. When half of it
+	// is content that is not read, it grows, up to maxConnWindow, so that a few uploads that
+	// nobody reads do not stop others.
+	connWindow    = 1 << 20
+	maxConnWindow = 4 << 20
+
+	// maxGrown is how much the windows of all connections of a server may grow in total.
+	maxGrown = 256 << 20
 
 	// paceContent is what a client has to send of its content within each StallTimeout of
 	// waiting, unless less remains.
@@ -70,33 +75,75 @@ func (st *stream) consumed(n int64) {
 	st.s.giveBack(n)
 	st.owed += n
 	st.passed += n
-	if st.owed < st.window/4 || st.remoteEnd || st.reset {
+	if st.owed < st.window/2 || st.remoteEnd || st.reset {
 		return
 	}
-	more := st.owed + st.grow()
+	more := st.grow()
+	st.extend(more)
+	if more > 0 {
+		st.s.usual = st.window
+	}
+}
+
+// anticipate gives a stream with much content the window that another one of the connection has
+// grown to.
+func (st *stream) anticipate() {
 	s := st.s
-	s.write(appendWord(s.tail(frameHeader+windowUpdateLength), frameWindowUpdate, st.id, uint32(more)))
-	st.room += more
+	if st.announced != exchange.UnknownLength && st.announced <= streamWindow {
+		return
+	}
+	if more := s.borrow(min(s.usual-st.window, maxConnWindow/2-s.grown)); more > 0 {
+		st.extend(more)
+	}
+}
+
+// extend enlarges the window by what was consumed and by more, which was borrowed.
+func (st *stream) extend(more int64) {
+	s := st.s
+	st.window += more
+	s.grown += more
+	st.owed += more
+	s.write(appendWord(s.tail(frameHeader+windowUpdateLength), frameWindowUpdate, st.id, uint32(st.owed)))
+	st.room += st.owed
 	st.owed = 0
 }
 
-// grow enlarges the window of a stream whose handler has read a whole one, and now waits for
-// the client: the window may be what limits it. It returns by how much.
+// grow borrows window for a stream whose handler has read a whole one, and now waits for the
+// client: the window may be what limits it. It returns how much.
 func (st *stream) grow() int64 {
-	s := st.s
 	if st.passed < st.window || st.content != nil {
 		return 0
 	}
 	st.passed = 0
-	more := max(0, min(st.window, maxStreamWindow-st.window, connWindow/2-s.grown))
-	st.window += more
-	s.grown += more
-	return more
+	return st.s.borrow(min(st.window, maxStreamWindow-st.window, maxConnWindow/2-st.s.grown))
+}
+
+// borrow takes n bytes from what the windows of the server may grow by, if they are left.
+func (s *Session) borrow(n int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	if s.counters.Grown.Add(n) > maxGrown {
+		s.counters.Grown.Add(-n)
+		return 0
+	}
+	return n
+}
+
+// widen enlarges the window of the connection if half of it is content that is not read.
+func (s *Session) widen() {
+	if s.room+s.owed >= s.window/2 || s.window >= maxConnWindow {
+		return
+	}
+	more := s.borrow(min(s.window, maxConnWindow-s.window))
+	s.window += more
+	s.owed += more
+	s.giveBack(0)
 }
 
 // giveBack returns n bytes to the window of the connection.
 func (s *Session) giveBack(n int64) {
-	if s.owed += n; s.owed >= connWindow/4 && !s.closed {
+	if s.owed += n; s.owed >= s.window/4 && !s.closed {
 		s.write(appendWord(s.tail(frameHeader+windowUpdateLength), frameWindowUpdate, 0, uint32(s.owed)))
 		s.room += s.owed
 		s.owed = 0

@@ -177,6 +177,7 @@ func (s *Session) Lost(error) {
 func (s *Session) Closed(error) {
 	s.mu.Lock()
 	s.counters.Open.Add(-1)
+	s.counters.Grown.Add(connWindow - s.window)
 	s.closed, s.gone = true, true
 	s.loseAll()
 	s.late.Release()

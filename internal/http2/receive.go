@@ -209,6 +209,7 @@ func (s *Session) data(f *frame) error {
 	if s.room -= size; s.room < 0 {
 		return connError{FlowControlError, "DATA exceeds the window of the connection"}
 	}
+	s.widen()
 	if !f.unpad() {
 		return connError{ProtocolError, "DATA has more padding than payload"}
 	}

@@ -95,6 +95,9 @@ func (s *Session) returned(st *stream) {
 // over ends the handler's part of a stream.
 func (st *stream) over() {
 	s := st.s
+	if !st.remoteEnd || st.read < len(st.content) {
+		s.usual = 0 // it has not read what it was given a window for
+	}
 	st.handled, st.unwanted, st.gone = true, true, nil
 	if st.failed != nil && !st.reset {
 		_ = s.resetStream(st, Cancel)

@@ -56,9 +56,11 @@ type Session struct {
 
 	peer   settings
 	send   int64 // the client's window for the connection
-	room   int64 // our window for the connection
+	room   int64 // what is left of our window for the connection
+	window int64 // its size
 	owed   int64 // consumed, and not yet returned to the client's window
 	grown  int64 // by how much the windows of streams have grown
+	usual  int64 // what the last of them has grown to
 	credit abuse
 
 	hooks   []func() // that are due
@@ -87,7 +89,7 @@ type settings struct {
 // NewSession returns the session of a new connection, which speaks HTTP/2 from its first
 // byte (RFC 9113, 3.3 and 3.4).
 func NewSession(c transport.Conn, cfg *exchange.Config) *Session {
-	s := &Session{conn: c, cfg: cfg, send: defaultWindow, room: connWindow}
+	s := &Session{conn: c, cfg: cfg, send: defaultWindow, room: connWindow, window: connWindow}
 	if s.counters = cfg.Streams; s.counters == nil {
 		s.counters = new(exchange.StreamCounters)
 	}

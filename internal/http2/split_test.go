@@ -195,7 +195,7 @@ func playFrames(t *testing.T, seed uint64, program []byte) {
 		held += len(st.content)
 	}
 	p.s.mu.Unlock()
-	if held > connWindow+1<<20 {
+	if held > maxConnWindow+1<<20 {
 		t.Errorf("%d bytes are held", held)
 	}
 	p.f.Stall(false)

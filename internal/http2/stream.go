@@ -55,7 +55,7 @@ type state struct {
 	paces   int // the session's when its time was last excused
 
 	shared     sync.Locker
-	moved      *sync.Cond // something has changed for a goroutine that waits; nil until one does
+	moved      *condition // something has changed for a goroutine that waits; nil until one does
 	readLimit  limit
 	writeLimit limit
 	gone       func() // all functions registered with OnGone
@@ -90,6 +90,9 @@ func (st *stream) release() {
 		buf.Put(st.content)
 	}
 	st.queue.Release()
+	if st.moved != nil {
+		st.moved.end()
+	}
 	if cap(st.text) > keptText {
 		st.text = nil
 	}
@@ -132,6 +135,7 @@ func (s *Session) finish(st *stream) {
 	}
 	s.giveBack(int64(len(st.content) - st.read))
 	s.grown -= st.window - streamWindow
+	s.counters.Grown.Add(streamWindow - st.window)
 	s.unlist(st)
 	if st.kept {
 		delete(s.streams, st.id)

@@ -137,27 +137,16 @@ func (st *stream) wait(l *limit) error {
 	}
 	st.took()
 	if st.moved == nil {
-		st.moved = sync.NewCond(&s.mu)
+		st.moved = newCondition(&s.mu)
 	}
-	moved := st.moved // the timer may fire when the stream serves another exchange
-	var timer *time.Timer
-	if d > 0 {
-		timer = time.AfterFunc(d, func() {
-			s.mu.Lock()
-			defer s.unlock()
-			moved.Broadcast()
-		})
-	}
+	st.moved.within(d)
 	shared := st.shared
 	if shared != nil {
 		shared.Unlock()
 	}
 	began := clock.Refresh()
-	moved.Wait()
+	st.moved.Wait()
 	now := clock.Refresh()
-	if timer != nil {
-		timer.Stop()
-	}
 	if shared != nil {
 		s.unlock()
 		shared.Lock()
@@ -166,4 +155,47 @@ func (st *stream) wait(l *limit) error {
 	l.idle += time.Duration(now - max(began, l.since))
 	st.began = clock.Refresh()
 	return nil
+}
+
+// A condition is what the goroutines of one exchange wait for. One timer bounds all waits: it
+// may wake them too early, which is why they look again, but is rarely set anew.
+type condition struct {
+	sync.Cond
+	timer *time.Timer
+	at    int64 // when the timer fires, on the clock's scale; 0 is never
+}
+
+func newCondition(mu *sync.Mutex) *condition { return &condition{Cond: sync.Cond{L: mu}} }
+
+// within makes a wait that begins now end after d at the latest, or whenever it does if d is 0.
+// The lock is held.
+func (c *condition) within(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	now := clock.Refresh()
+	at := now + int64(d)
+	switch {
+	case c.at > now && c.at <= at:
+	case c.timer == nil:
+		c.timer = time.AfterFunc(d, c.fire)
+		c.at = at
+	default:
+		c.timer.Reset(d)
+		c.at = at
+	}
+}
+
+func (c *condition) fire() {
+	c.L.Lock()
+	defer c.L.Unlock()
+	c.at = 0
+	c.Broadcast()
+}
+
+// end stops the timer.
+func (c *condition) end() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
 }

@@ -232,7 +232,7 @@ func untilWriteFails(write func(w http.ResponseWriter) error) func(o *observer, 
 // unheard asks on a connection of its own, which it cuts when the answer has begun: how
 // much of it came is chance.
 func unheard(r *run) {
-	c, err := net.DialTimeout("tcp", r.addr.String(), patience)
+	c, err := r.dial()
 	if err != nil {
 		r.failed = fmt.Sprintf("connect: %v", err)
 		return
@@ -242,7 +242,7 @@ func unheard(r *run) {
 	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 		r.err("read", err)
 	}
-	_ = c.(*net.TCPConn).SetLinger(0) // it cannot fail on an open connection
+	abort(c)
 }
 
 // untilGone waits for the context's end.
@@ -269,7 +269,7 @@ func echoAsItComes(o *observer, w http.ResponseWriter, r *http.Request) {
 
 // deaf asks on a connection of its own that reads nothing.
 func deaf(r *run) {
-	c, err := net.DialTimeout("tcp", r.addr.String(), patience)
+	c, err := r.dial()
 	if err != nil {
 		r.failed = fmt.Sprintf("connect: %v", err)
 		return

@@ -99,6 +99,7 @@ var headTrials2 = []trial{
 	over2("head: te: gzip", look, get2("te", "gzip")),
 	over2("head: te twice", look, get2("te", "trailers", "te", "trailers")),
 	over2("head: unknown expectation", look, get2("expect", "x")),
+	over2("head: 300 KiB", look, get2("x-a", strings.Repeat("v", 300<<10))),
 	over2("head: 100 KiB", look, get2("x-a", strings.Repeat("v", 100<<10))),
 	over2("head: 200 fields", lookBriefly, get2(strings.Split(strings.Repeat("x-a,b,", 199)+"x-a,b", ",")...)),
 	over2("head: path of 80 KiB", lookBriefly, asks(1, "GET", "/"+strings.Repeat("p", 80<<10))),

@@ -36,7 +36,7 @@ func outlast(r *run) { r.observer.outlast() }
 // refused waits until no new connection is accepted.
 func refused(r *run) {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		c, err := net.DialTimeout("tcp", r.addr.String(), patience)
+		c, err := r.dial() // whole: a handshake that fails is logged
 		if err != nil {
 			return
 		}

@@ -67,7 +67,7 @@ var stateTrials = []trial{
 		}
 		o.open("failed")
 	}, play: []step{do(func(r *run) {
-		c, err := net.DialTimeout("tcp", r.addr.String(), patience)
+		c, err := r.dial()
 		if err != nil {
 			r.failed = err.Error()
 			return
@@ -103,7 +103,7 @@ var stateTrials = []trial{
 		o.await(r.Context().Done(), "the context's end")
 		o.err("context", r.Context().Err())
 	}, play: []step{do(func(r *run) {
-		c, err := net.DialTimeout("tcp", r.addr.String(), patience)
+		c, err := r.dial()
 		if err != nil {
 			r.failed = err.Error()
 			return
@@ -112,8 +112,7 @@ var stateTrials = []trial{
 		if _, err = io.CopyN(io.Discard, c, 50_000); err != nil {
 			r.err("read", err)
 		}
-		_ = c.(*net.TCPConn).SetLinger(0) // it cannot fail on an open connection
-		c.Close()
+		abort(c)
 	}), leave()}},
 
 	{name: "shutdown: nothing is accepted when RegisterOnShutdown's functions run", play: another(func(r *run, s server, l net.Listener) {

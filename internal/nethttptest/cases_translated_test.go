@@ -39,6 +39,7 @@ var http1Names = []string{
 	"1.0",
 	"with length, too short a body",           // how much is sent before the reset is a matter of time
 	"trailers: malformed", "length with plus", // so is whether the handler is called
+	"trailers: not read",           // and whether net/http has forgotten the stream when they come
 	"trailers out: forbidden ones", // the client of net/http cannot read them
 	"framing: different lengths", "length and bad coding",
 }

@@ -1,6 +1,7 @@
 package nethttptest
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -21,6 +22,7 @@ const (
 // A client plays one connection's part of a script.
 type client struct {
 	conn  *net.TCPConn
+	over  net.Conn // what it reads and writes: conn, or TLS over it
 	addr  string
 	heads []int       // final answers that are to HEAD
 	fate  string      // empty as long as the script has not ended it
@@ -31,20 +33,29 @@ type client struct {
 	got   []byte
 	eof   bool
 	cut   bool   // the end was a reset
+	bare  bool   // or of the stream, and not of TLS
+	left  bool   // what comes is no longer taken
 	stuck string // what was waited for in vain
 }
 
-// dialClient connects, and takes what comes until the connection ends.
-func dialClient(addr net.Addr, heads []int) (*client, error) {
+// dialClient connects, with TLS if there is a configuration, and takes what comes until the
+// connection ends.
+func dialClient(addr net.Addr, secure *tls.Config) (*client, error) {
 	conn, err := net.DialTimeout("tcp", addr.String(), patience)
 	if err != nil {
 		return nil, err
 	}
-	c := &client{conn: conn.(*net.TCPConn), addr: conn.LocalAddr().String(), heads: heads}
+	c := &client{conn: conn.(*net.TCPConn), over: conn, addr: conn.LocalAddr().String()}
 	c.more = sync.NewCond(&c.mu)
 	if err := conn.SetDeadline(time.Now().Add(2 * patience)); err != nil {
 		conn.Close()
 		return nil, err
+	}
+	if secure != nil {
+		if err := c.secure(secure); err != nil {
+			conn.Close()
+			return nil, err
+		}
 	}
 	go c.take()
 	return c, nil
@@ -53,10 +64,12 @@ func dialClient(addr net.Addr, heads []int) (*client, error) {
 func (c *client) take() {
 	p := make([]byte, 64<<10)
 	for {
-		n, err := c.conn.Read(p)
+		n, err := c.over.Read(p)
 		c.mu.Lock()
-		c.got = append(c.got, p[:n]...)
-		c.eof, c.cut = err != nil, errors.Is(err, syscall.ECONNRESET)
+		if !c.left {
+			c.got = append(c.got, p[:n]...)
+		}
+		c.eof, c.cut, c.bare = err != nil, errors.Is(err, syscall.ECONNRESET), err != nil && c.truncated(err)
 		c.more.Broadcast()
 		c.mu.Unlock()
 		if err != nil {
@@ -140,7 +153,7 @@ func (c *client) send(s string) {
 }
 
 func (c *client) sendRaw(s string) {
-	_, _ = io.WriteString(c.conn, s)
+	_, _ = io.WriteString(c.over, s)
 }
 
 // probe asks once more, and tells by the answer whether the connection was open.
@@ -199,6 +212,9 @@ func (c *client) outcome() (k connOutcome) {
 		if t.goAway != "" {
 			k.fate = "GOAWAY " + t.goAway
 		}
+	}
+	if c.bare {
+		k.notes = append(k.notes, withoutNotify)
 	}
 	for _, a := range answers {
 		if a.get(probeHeader) == "" {

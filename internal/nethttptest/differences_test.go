@@ -1,6 +1,7 @@
 package nethttptest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,7 +48,7 @@ func (tr *trial) expected() string {
 	if err != nil {
 		return err.Error()
 	}
-	return found[tr.name]
+	return found[cmp.Or(tr.plain, tr.name)]
 }
 
 // TestDeliberateDifferences holds the list of differences to the trials. With
@@ -82,7 +83,7 @@ func observed(t *testing.T) map[string]string {
 	var wg sync.WaitGroup
 	found, slots := map[string]string{}, make(chan struct{}, 16)
 	for _, tr := range trials() {
-		if tr.differs == nil || tr.refuses != "" {
+		if tr.differs == nil || tr.refuses != "" || tr.plain != "" {
 			continue
 		}
 		slots <- struct{}{}
@@ -114,8 +115,9 @@ differences listed here. The differential suite, internal/nethttptest, runs seve
 both and compares every byte and everything that the handlers see. It checks that this list is complete and
 exact for these scripts. ` + "`go test ./internal/nethttptest -run TestDeliberateDifferences -update`" + ` generates the list.
 
-The suite uses plain TCP sockets. If Serve receives another kind of listener, it uses the listener's own
-Accept, on the transport std only.
+Scripts for HTTP/1.1 are played over TLS as well, each on one transport; what differs over TLS alone says so.
+If Serve receives a listener that is none of package net's, it uses the listener's own Accept, on the
+transport std only.
 
 ## TLS and HTTP/2
 
@@ -155,7 +157,7 @@ Accept, on the transport std only.
 // writeReason writes one reason with its trials.
 func writeReason(t *testing.T, b *strings.Builder, r *reason, all []trial, diffs map[string]string) {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n", r.title, r.why)
-	mine := slices.DeleteFunc(slices.Clone(all), func(tr trial) bool { return tr.differs != r })
+	mine := slices.DeleteFunc(slices.Clone(all), func(tr trial) bool { return tr.differs != r || tr.plain != "" })
 	if len(mine) == 0 {
 		t.Errorf("no trial differs for the reason %q", r.title)
 	}

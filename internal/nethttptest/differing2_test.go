@@ -11,7 +11,7 @@ var differingOver2 = []string{
 	"fields out: Transfer-Encoding: gzip", "fields out: Transfer-Encoding: identity", "fields out: coding and length",
 	"fields out: control characters in values", "fields out: invalid values", "fields: that are asked of the connection", "flush: HEAD",
 	"flush: with length, too long a body", "frame: 16 KiB and one byte", "framing: length and bad coding", "goaway: from the client",
-	"goaway: with an error", "head: 100 KiB", "head: 200 fields", "head: :authority with space", "head: :authority with user",
+	"goaway: with an error", "head: 100 KiB", "head: 200 fields", "head: 300 KiB", "head: :authority with space", "head: :authority with user",
 	"head: :path in absolute form", "head: :path with bad escape", "head: :path with fragment", "head: :path with space", "head: GET *",
 	"head: Host and no :authority", "head: Host equal to :authority", "head: Host other than :authority", "head: Host twice", "head: PRI *",
 	"head: connection", "head: empty :authority", "head: keep-alive", "head: method is no token", "head: neither Host nor :authority",

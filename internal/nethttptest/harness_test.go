@@ -58,10 +58,11 @@ func (s *canned) serve(c net.Conn) {
 	_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\n" + probeHeader + ": 1\r\nContent-Length: 0\r\n\r\n")) // the client will miss it
 }
 
-func (s *canned) ListenAndServe() error          { return http.ErrNotSupported }
-func (s *canned) Shutdown(context.Context) error { return s.Close() }
-func (s *canned) RegisterOnShutdown(func())      {}
-func (s *canned) SetKeepAlivesEnabled(bool)      {}
+func (s *canned) ListenAndServe() error                      { return http.ErrNotSupported }
+func (s *canned) ServeTLS(l net.Listener, _, _ string) error { return http.ErrNotSupported }
+func (s *canned) Shutdown(context.Context) error             { return s.Close() }
+func (s *canned) RegisterOnShutdown(func())                  {}
+func (s *canned) SetKeepAlivesEnabled(bool)                  {}
 
 func (s *canned) Close() error {
 	s.mu.Lock()

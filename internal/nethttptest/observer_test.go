@@ -2,6 +2,7 @@ package nethttptest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -34,16 +35,17 @@ const (
 // An observer writes down what happens on the server's side of a run, and holds
 // handlers and script to an order.
 type observer struct {
-	mu    sync.Mutex
-	seen  []string
-	log   []string
-	conns map[string]*connection // by the client's address
-	gates map[string]chan struct{}
-	calls int // of the handler
-	kept  []*http.Request
-	busy  int // handlers and other goroutines that may still write
-	dir   string
-	conn  net.Conn // most recently passed to a hook
+	mu     sync.Mutex
+	seen   []string
+	log    []string
+	conns  map[string]*connection // by the client's address
+	gates  map[string]chan struct{}
+	calls  int // of the handler
+	kept   []*http.Request
+	busy   int // handlers and other goroutines that may still write
+	dir    string
+	conn   net.Conn // most recently passed to a hook
+	secure bool     // clients speak TLS
 
 	timeout time.Duration // what short says
 	timed   atomic.Bool   // it was asked for
@@ -120,7 +122,7 @@ func (o *observer) ended(clients []*client) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, c := range clients {
-		if o.conns[c.addr] == nil {
+		if o.conns[c.addr] == nil && !o.refused(c.addr) {
 			return false // it may not be accepted yet
 		}
 	}
@@ -130,6 +132,11 @@ func (o *observer) ended(clients []*client) bool {
 		}
 	}
 	return true
+}
+
+// refused reports whether a handshake has failed: of that, Redline tells no state.
+func (o *observer) refused(addr string) bool {
+	return slices.ContainsFunc(o.log, func(l string) bool { return strings.HasPrefix(l, "http: TLS handshake error from "+addr+":") })
 }
 
 // gate returns the gate of a name, shut when it is new.
@@ -261,8 +268,11 @@ func (o *observer) request(r *http.Request) {
 	if r.Pattern != "" {
 		o.note("Pattern %q", r.Pattern)
 	}
-	if r.Body == nil || r.TLS != nil || r.Form != nil || r.PostForm != nil || r.MultipartForm != nil || r.Response != nil || r.GetBody != nil {
+	if r.Body == nil || (r.TLS != nil) != o.secure || r.Form != nil || r.PostForm != nil || r.MultipartForm != nil || r.Response != nil || r.GetBody != nil {
 		o.note("a field is set that should not be, or is not: %+v", r)
+	}
+	if s := r.TLS; s != nil && (s.Version != tls.VersionTLS13 || !s.HandshakeComplete || s.NegotiatedProtocol+s.ServerName != "") {
+		o.note("TLS %s, whole %v, protocol %q, name %q", tls.VersionName(r.TLS.Version), r.TLS.HandshakeComplete, r.TLS.NegotiatedProtocol, r.TLS.ServerName)
 	}
 	if err := r.Context().Err(); err != nil {
 		o.err("context", err)

@@ -16,6 +16,7 @@ func newRedline(transport redline.Transport, fields *http.Server) *redline.Serve
 		ReadTimeout: fields.ReadTimeout, ReadHeaderTimeout: fields.ReadHeaderTimeout, WriteTimeout: fields.WriteTimeout, IdleTimeout: fields.IdleTimeout,
 		ConnState: fields.ConnState, BaseContext: fields.BaseContext, ConnContext: fields.ConnContext,
 		DisableGeneralOptionsHandler: fields.DisableGeneralOptionsHandler, Protocols: fields.Protocols,
+		TLSConfig: fields.TLSConfig,
 	}
 }
 

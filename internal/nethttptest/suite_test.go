@@ -13,7 +13,7 @@ import (
 
 // trials are all there are.
 func trials() []trial {
-	return slices.Concat(requestTrials, framingTrials, bodyTrials, responseTrials, streamTrials, hijackTrials, connTrials, muxTrials, fileTrials, formTrials, contextTrials, serverTrials, stateTrials, translatedTrials(), frameTrials())
+	return slices.Concat(requestTrials, framingTrials, bodyTrials, responseTrials, streamTrials, hijackTrials, connTrials, muxTrials, fileTrials, formTrials, contextTrials, serverTrials, stateTrials, translatedTrials(), frameTrials(), secureTrials())
 }
 
 // TestHandlers plays every trial to net/http and to Redline.
@@ -127,9 +127,14 @@ func (tr *trial) once(t *testing.T) (needed []*rule, who map[string][]string, ti
 
 // candidates are the engines that a trial is for.
 func (tr *trial) candidates() []engine {
-	return slices.DeleteFunc(slices.Clone(candidates()), func(e engine) bool {
+	all := slices.DeleteFunc(slices.Clone(candidates()), func(e engine) bool {
 		return tr.noPath && e.name == mounted || tr.foreign && e.name != string(takesAll)
 	})
+	if tr.secure {
+		i := tr.turn % len(all)
+		return all[i : i+1]
+	}
+	return all
 }
 
 // refusal is the outcome of a trial that Redline refuses: the handler is not

@@ -3,6 +3,7 @@ package nethttptest
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log"
 	"net"
@@ -15,6 +16,7 @@ import (
 // A server is what http.Server and redline.Server both are.
 type server interface {
 	Serve(l net.Listener) error
+	ServeTLS(l net.Listener, certFile, keyFile string) error
 	ListenAndServe() error
 	Shutdown(ctx context.Context) error
 	Close() error
@@ -48,6 +50,9 @@ type trial struct {
 	foreign bool          // a listener is none of package net's: only one transport takes it
 	noPath  bool          // the target is none: a router would not know where it belongs
 	http2   bool          // it is played over HTTP/2
+	secure  bool          // it is played over TLS, on one engine: see secureTrials
+	turn    int           // which one
+	plain   string        // the trial in clear, if the difference is the same
 	hello   string        // the client's preface, if it is not the usual one
 	bare    bool          // do not wrap it: then nothing may be observed in it, and the probe is answered by it
 
@@ -69,9 +74,10 @@ type run struct {
 	server  server
 	addr    net.Addr
 	clients []*client
-	c       *client // whose steps these are
-	failed  string  // why the script could not be played
-	hello   string  // with which clients begin to speak HTTP/2
+	c       *client     // whose steps these are
+	failed  string      // why the script could not be played
+	hello   string      // with which clients begin to speak HTTP/2
+	secure  *tls.Config // of clients, or nil
 }
 
 // A step is a part of a script.
@@ -81,7 +87,7 @@ type step func(r *run)
 func conn(n int) step {
 	return func(r *run) {
 		for len(r.clients) < n {
-			c, err := dialClient(r.addr, nil)
+			c, err := dialClient(r.addr, r.secure)
 			if err != nil {
 				r.failed = fmt.Sprintf("connection %d is refused", n)
 				return
@@ -167,19 +173,18 @@ func fall() step {
 	}
 }
 
-func leave() step { return func(r *run) { r.c.conn.Close(); r.c.fate = "left" } }
+func leave() step { return func(r *run) { r.c.leave(); r.c.fate = "left" } }
 
 func reset() step {
 	return func(r *run) {
-		_ = r.c.conn.SetLinger(0) // it cannot fail on an open connection
-		r.c.conn.Close()
+		abort(r.c.conn)
 		r.c.fate = "left"
 	}
 }
 
 func half() step {
 	return func(r *run) {
-		_ = r.c.conn.CloseWrite() // nor can this, but when the server was first
+		r.c.half()
 		r.c.awaitEOF()
 		r.c.fate = "closed"
 	}
@@ -210,7 +215,15 @@ func (t *trial) start(e engine, dir string) *outcome {
 			told(c, s)
 		}
 	}
+	o.secure = t.secure
+	if t.secure {
+		fields.TLSConfig = serverTLS()
+	}
 	r := &run{observer: o, engine: e, server: e.make(fields), addr: l.Addr()}
+	serve := r.server.Serve
+	if t.secure {
+		r.secure, serve = clientTLS(), func(l net.Listener) error { return r.server.ServeTLS(l, "", "") }
+	}
 	if t.http2 {
 		r.hello = cmp.Or(t.hello, wide)
 	}
@@ -218,7 +231,7 @@ func (t *trial) start(e engine, dir string) *outcome {
 		t.before(r.server)
 	}
 	served := make(chan error, 1)
-	go func() { served <- r.server.Serve(l) }()
+	go func() { served <- serve(l) }()
 	began := time.Now()
 	r.script(t)
 	slow := time.Since(began) >= lingers
@@ -262,7 +275,7 @@ func (r *run) script(t *trial) {
 		if c.fate == "" {
 			c.probe()
 		}
-		c.conn.Close()
+		c.over.Close()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/redline-go/redline/internal/buf"
 	"github.com/redline-go/redline/internal/transport"
@@ -30,6 +31,7 @@ type handshake struct {
 	cancel context.CancelFunc
 	signal chan struct{} // input has arrived, or err is set
 	turn   chan struct{} // Handshakes lets it continue
+	since  time.Time     // Handshakes has let it run; guarded by Handshakes
 
 	mu  sync.Mutex
 	in  []byte    // received and not read
@@ -187,7 +189,7 @@ func (h *handshake) run() {
 				f(h.s.conn.RemoteAddr(), p, debug.Stack())
 			}
 		}
-		h.s.cfg.Handshakes.done()
+		h.s.cfg.Handshakes.done(h)
 		h.cancel()
 		h.s.conn.Wake(func(out *buf.Queue) error { return h.s.shaken(h, conn, err, out) })
 	}()
@@ -216,7 +218,7 @@ func (h *handshake) read(p []byte) (int, error) {
 		default:
 		}
 		h.mu.Unlock()
-		h.s.cfg.Handshakes.done()
+		h.s.cfg.Handshakes.done(h)
 		h.s.conn.Wake(h.proceed) // if it reports false, abort was called, or will be
 		<-h.signal
 		h.s.cfg.Handshakes.again(h)

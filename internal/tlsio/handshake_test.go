@@ -67,8 +67,8 @@ func atRest(t *testing.T, b *Handshakes) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.running != 0 || len(b.queue) != 0 || len(b.begun) != 0 {
-		t.Errorf("%d handshakes run, %d wait, %d wait to continue", b.running, len(b.queue), len(b.begun))
+	if len(b.running)+b.slow != 0 || len(b.queue) != 0 || len(b.begun) != 0 {
+		t.Errorf("%d handshakes run, %d slow, %d wait, %d wait to continue", len(b.running), b.slow, len(b.queue), len(b.begun))
 	}
 }
 
@@ -139,6 +139,7 @@ func TestQueue(t *testing.T) {
 	var f failures
 	release, begun := make(chan struct{}), make(chan struct{}, 9)
 	b := NewHandshakes(1, 2)
+	b.quantum = time.Hour
 	config := func(c *Config) {
 		c.Handshakes = b
 		c.TLS.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -178,6 +179,39 @@ func TestQueue(t *testing.T) {
 	if len(begun) != 1 {
 		t.Errorf("%d handshakes have begun, want 2", len(begun)+1)
 	}
+}
+
+// TestSlow has handshakes whose certificate takes long to come: the others do not wait for it.
+func TestSlow(t *testing.T) {
+	release := make(chan struct{})
+	b := NewHandshakes(1, 9)
+	first := hello(t)
+	goroutines := runtime.NumGoroutine()
+	slow := func(c *Config) {
+		c.Handshakes = b
+		c.TLS.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			<-release
+			return nil, nil
+		}
+	}
+	var all []*pair
+	for i := range 4 {
+		p := newPair(t, uint64(i), slow)
+		p.Send(first)
+		p.Run()
+		all = append(all, p)
+	}
+	quick := newPair(t, 9, func(c *Config) { c.Handshakes = b })
+	quick.Send(first)
+	quick.Wait("the server has answered", func() bool { return len(quick.Output()) > 0 })
+	close(release)
+	for _, p := range append(all, quick) {
+		p.Wait("the server has answered", func() bool { return len(p.Output()) > 0 })
+		p.End()
+		p.closed()
+	}
+	ends(t, goroutines)
+	atRest(t, b)
 }
 
 // TestCauses has handshakes fail that are well-formed.

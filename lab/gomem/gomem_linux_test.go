@@ -36,7 +36,7 @@ func build(t testing.TB, source string, args, env []string) string {
 	bin := filepath.Join(t.TempDir(), "target")
 	cmd := exec.Command("go", append(append([]string{"build", "-o", bin}, args...), ".")...)
 	cmd.Dir = filepath.Join("testdata", source)
-	cmd.Env = append(append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod"), env...)
+	cmd.Env = append(append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod -buildvcs=false"), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %v: %v\n%s", args, err, out)
 	}

@@ -52,19 +52,35 @@ func (l *Loop) recv(c *Conn, p []byte) (int, syscall.Errno) {
 
 // readBehind reads new input after what is kept, and feeds both. So the kept input of a
 // connection is never more than what its session has been fed and has not consumed: nothing
-// is read for a connection that is not being fed. The size of its memory is a power of two,
-// at most twice that and minRead.
+// is read for a connection that is not being fed. If little is kept, both go to the leader's
+// memory, which is larger. Otherwise the size of the connection's own memory is a power of
+// two, at most twice that and minRead.
 func (l *Loop) readBehind(h *lead.Hand, c *Conn) bool {
-	m := c.more()
-	rest := buf.Grow(m.rest, minRead)
-	m.rest = rest
-	n, errno := l.recv(c, rest[len(rest):min(cap(rest), len(rest)+maxRead)])
+	m, in := c.more(), h.Input()
+	inside := len(m.rest) <= len(in)/4
+	if inside {
+		in = in[copy(in, m.rest):]
+	} else {
+		m.rest = buf.Grow(m.rest, minRead)
+		in = m.rest[len(m.rest):min(cap(m.rest), len(m.rest)+maxRead)]
+	}
+	n, errno := l.recv(c, in)
 	if n <= 0 {
 		return l.nothing(h, c, errno)
 	}
 	h.Read += n
 	c.flags &^= due
-	m.rest = rest[:len(rest)+n]
+	if inside {
+		n += len(m.rest)
+		buf.Put(m.rest)
+		m.rest = nil
+		in = h.Input()
+		if n == len(in) {
+			h.Filled()
+		}
+		return l.feed(h, c, in[:n])
+	}
+	m.rest = m.rest[:len(m.rest)+n]
 	return l.feedRest(h, c)
 }
 

@@ -221,26 +221,51 @@ func (d *driver) poll(p *port, k kind, events uint32) {
 	}
 }
 
-// Recv implements [sockets.Receiver].
+// Recv implements [sockets.Receiver]. If a whole buffer of the ring has arrived, more is
+// probably in the socket: it is read at once, and the next recvs are for one piece, so that
+// this is possible again.
 func (d *driver) Recv(c *sockets.Conn, b []byte) (int, syscall.Errno) {
 	p := portOf(c)
-	if d.piece == nil {
-		n, errno := d.Read(c, b)
-		if n > 0 && errno == 0 && p.has() && p.state&(queued|released) == 0 {
+	n, errno := 0, syscall.Errno(0)
+	if d.piece != nil {
+		if n = copy(b, d.piece); n < len(d.piece) {
+			p.keep(d.piece[n:])
+		}
+		d.piece = nil
+		d.buffers.Recycle(d.bid)
+	} else if p.early.Load() == nil {
+		return d.Read(c, b)
+	} else {
+		n, errno = d.Read(c, b)
+	}
+	switch {
+	case n <= 0:
+	case p.has():
+		if p.state&(queued|released) == 0 {
 			p.state |= queued
 			d.ready = append(d.ready, p)
 		}
-		return n, errno
+	case n >= bufferSize:
+		p.once = bulk
+		if n < len(b) && p.direct.Load() && p.end.Load() == 0 {
+			n += d.rest(p, b[n:])
+		}
 	}
-	n := copy(b, d.piece)
-	if n < len(d.piece) {
-		p.keep(d.piece[n:])
-		p.state |= queued
-		d.ready = append(d.ready, p)
+	return n, errno
+}
+
+// rest reads what is in the socket. The end and errors are kept for the next Recv.
+func (d *driver) rest(p *port, b []byte) int {
+	n, errno := sys.Recv(p.conn.FD(), b)
+	switch {
+	case n > 0:
+		return n
+	case errno == 0:
+		p.end.Store(endOfStream)
+	case errno != syscall.EAGAIN && errno != syscall.EINTR:
+		p.end.Store(uint32(errno))
 	}
-	d.piece = nil
-	d.buffers.Recycle(d.bid)
-	return n, 0
+	return 0
 }
 
 // Read implements [sockets.Receiver]. The order of its steps is described in the package

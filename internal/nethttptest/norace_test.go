@@ -1,0 +1,6 @@
+//go:build !race
+
+package nethttptest
+
+// sampleTLS is one of how many trials is played over TLS.
+const sampleTLS = 1
