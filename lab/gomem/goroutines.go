@@ -71,8 +71,18 @@ func (p *Process) goroutines(now time.Time) error {
 	if p.reasons != nil {
 		s.Reasons = map[string]int{}
 	}
+	var why [256]int
 	for _, at := range addrs {
-		p.count(s, b.buf[at:int(at)+size], from, status)
+		p.count(s, &why, b.buf[at:int(at)+size], from, status)
+	}
+	for i, n := range why {
+		if n > 0 && s.Reasons != nil {
+			name := "unknown"
+			if i < len(p.reasons) && p.reasons[i] != "" {
+				name = p.reasons[i]
+			}
+			s.Reasons[name] += n
+		}
 	}
 	p.states = s
 	return nil
@@ -93,7 +103,7 @@ func span(l layout, names ...string) (from, size int) {
 }
 
 // count adds one goroutine, of which p begins at offset from.
-func (p *Process) count(s *States, obj []byte, from int, status place) {
+func (p *Process) count(s *States, reasons *[256]int, obj []byte, from int, status place) {
 	field := func(name string) (uint64, bool) {
 		at, ok := p.layout[name]
 		if !ok {
@@ -122,12 +132,8 @@ func (p *Process) count(s *States, obj []byte, from int, status place) {
 		s.Preempted++
 	case gWaiting, gLeaked:
 		s.Waiting++
-		if why, ok := field("g.waitreason"); ok && s.Reasons != nil {
-			name := "unknown"
-			if why < uint64(len(p.reasons)) && p.reasons[why] != "" {
-				name = p.reasons[why]
-			}
-			s.Reasons[name]++
+		if why, ok := field("g.waitreason"); ok {
+			reasons[byte(why)]++
 		}
 	default:
 		s.Other++

@@ -129,6 +129,48 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// While everything changes, no figure is impossible and those that only grow do.
+func TestBusy(t *testing.T) {
+	x := start(t, build(t, "target", nil, nil))
+	x.own("busy", 2)
+	p := x.open()
+	var last Figures
+	for range 2000 {
+		p.states = nil
+		f, err := p.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := f.Goroutines; v.Known && (v.N < 1 || v.N > 1000) {
+			t.Errorf("%v goroutines", v)
+		}
+		for _, v := range []struct {
+			name      string
+			was, is   Value
+			low, high int64
+		}{
+			{"cycles", last.Cycles, f.Cycles, 1, math.MaxInt32},
+			{"pauses", last.PauseTotal, f.PauseTotal, 1, 1 << 50},
+			{"allocated", last.Allocated, f.Allocated, 50 << 20, 1 << 50},
+			{"last cycle", last.LastGC, f.LastGC, 1 << 60, math.MaxInt64},
+			{"live heap", Value{}, f.HeapLive, 50 << 20, 1 << 30},
+			{"goal", Value{}, f.HeapGoal, 50 << 20, 1 << 30},
+			{"GOMAXPROCS", Value{}, f.Procs, 2, 8},
+			{"GOGC", Value{}, f.GCPercent, 73, 73},
+			{"longest queue", Value{}, f.LongestQueue, 0, 257},
+			{"threads", Value{}, f.Threads, 1, 100},
+		} {
+			if v.is.Known && (v.is.N < max(v.low, v.was.N) || v.is.N > v.high) {
+				t.Errorf("%s is %v after %v", v.name, v.is, v.was)
+			}
+		}
+		last = f
+	}
+	if !last.Goroutines.Known || !last.Procs.Known || last.States == nil {
+		t.Errorf("the last figures are %+v", last)
+	}
+}
+
 // More goroutines than one walk looks at are sampled.
 func TestManyGoroutines(t *testing.T) {
 	if testing.Short() {

@@ -1,6 +1,6 @@
 // Command target is a Go process whose runtime the tests read. It answers each line on its
 // standard input with its own figures, and waits for the next. A line may have a command:
-// "spawn N", "limit N", "percent N", "collect N", "exec N".
+// "spawn N", "busy N", "limit N", "percent N", "collect N", "exec N".
 package main
 
 import (
@@ -62,6 +62,10 @@ func command(name string, n int) {
 		for range n {
 			go func() { select {} }()
 		}
+	case "busy":
+		for range n {
+			go churn()
+		}
 	case "limit":
 		debug.SetMemoryLimit(int64(n))
 	case "percent":
@@ -75,14 +79,42 @@ func command(name string, n int) {
 	}
 }
 
+// churn starts goroutines that allocate and end, and changes GOMAXPROCS, for ever.
+func churn() {
+	for i := 0; ; i++ {
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				b := make([]byte, 64<<10)
+				b[0]++
+				time.Sleep(time.Microsecond)
+			}()
+		}
+		wg.Wait()
+		if i%500 == 0 {
+			runtime.GOMAXPROCS(2 + i/500%7)
+		}
+	}
+}
+
 func own() map[string]int64 {
 	var gc debug.GCStats
 	debug.ReadGCStats(&gc)
 	samples := []metrics.Sample{
-		{Name: "/gc/heap/goal:bytes"}, {Name: "/gc/cycles/forced:gc-cycles"}, {Name: "/gc/gogc:percent"},
-		{Name: "/gc/gomemlimit:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
-		{Name: "/gc/heap/live:bytes"}, {Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/sched/gomaxprocs:threads"},
-		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/gc/heap/goal:bytes"},
+		{Name: "/gc/cycles/forced:gc-cycles"},
+		{Name: "/gc/gogc:percent"},
+		{Name: "/gc/gomemlimit:bytes"},
+		{Name: "/memory/classes/heap/stacks:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/cpu/classes/gc/total:cpu-seconds"},
+		{Name: "/sched/gomaxprocs:threads"},
+		{Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"},
 	}
 	metrics.Read(samples)
 	m := map[string]int64{
