@@ -30,6 +30,9 @@ func (im *image) debugLayout() (l layout, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the types of the runtime: %w", err)
 	}
+	if len(types) == 0 { // that of C alone
+		return nil, errNoDebug
+	}
 	l = layout{}
 	for _, s := range structures {
 		off, ok := types[s.typ]

@@ -34,7 +34,8 @@ var structures = []struct {
 }{
 	{"runtime.schedt", []want{
 		{name: "sched.ngsys", paths: []string{"ngsys"}, signed: true},
-		{name: "sched.gFree", paths: []string{"gFree.n", "gFree.stack.size"}, signed: true},
+		{name: "sched.gFree.n", paths: []string{"gFree.n"}, signed: true},
+		{name: "sched.gFree.stack", paths: []string{"gFree.stack.size"}, signed: true},
 		{name: "sched.gFree.noStack", paths: []string{"gFree.noStack.size"}, signed: true},
 		{name: "sched.mnext", paths: []string{"mnext"}, signed: true},
 		{name: "sched.nmfreed", paths: []string{"nmfreed"}, signed: true},
@@ -98,7 +99,7 @@ var structures = []struct {
 }
 
 // optional lists fields that some versions of Go lack without a figure being missing.
-var optional = []string{"sched.gFree.noStack", "sched.nGsyscallNoP"}
+var optional = []string{"sched.gFree.n", "sched.gFree.stack", "sched.gFree.noStack", "sched.nGsyscallNoP"}
 
 // The variables of the runtime that are read. The first word of a field's name says in which
 // of them it is.

@@ -129,6 +129,9 @@ func (p *Process) lack() {
 			}
 		}
 	}
+	if !p.has("sched.gFree.n") && !p.has("sched.gFree.stack", "sched.gFree.noStack") {
+		p.miss("sched.gFree", fmt.Sprintf("runtime.schedt of %s has no sizes of gFree", p.info.Version))
+	}
 }
 
 // findVariables finds the addresses of the runtime's variables.

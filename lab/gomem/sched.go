@@ -33,11 +33,11 @@ func (p *Process) scheduler(f *Figures) error {
 	if err != nil {
 		return err
 	}
-	none := p.get("sched.gFree.noStack")
-	if !none.Known { // before Go 1.25 one number counted both
-		none = known(0)
+	shared := p.get("sched.gFree.n")
+	if !shared.Known { // since Go 1.25 two lists have a size each
+		shared = sum(p.get("sched.gFree.stack"), p.get("sched.gFree.noStack"))
 	}
-	f.Goroutines = p.get(allgsLen).less(sum(p.get("sched.gFree"), none, p.get("sched.ngsys"), free))
+	f.Goroutines = p.get(allgsLen).less(sum(shared, p.get("sched.ngsys"), free))
 	if f.Goroutines.Known {
 		f.Goroutines.N = max(f.Goroutines.N, 1) // as runtime.gcount does
 	}

@@ -14,6 +14,7 @@ var more = []struct {
 	env  []string
 }{
 	{name: "external", args: []string{"-ldflags=-linkmode=external"}},
+	{name: "external without DWARF", args: []string{"-ldflags=-linkmode=external -w"}},
 	{name: "stripped external", args: []string{"-ldflags=-linkmode=external -s"}},
 	{name: "stripped external PIE", args: []string{"-buildmode=pie", "-ldflags=-linkmode=external -s"}},
 	{name: "race", args: []string{"-race"}},
