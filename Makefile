@@ -40,7 +40,7 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 mcp clients web check generate generated fuzz tools redline clean
+.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 mcp clients gomem gomem-layouts web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,6 +101,13 @@ clients: $(CLIENTS)/node_modules/.package-lock.json $(BIN)/clients/installed ## 
 	@tools/need $(CHROMIUM) chromium
 	@tools/need certutil libnss3-tools
 	@CHROMIUM=$$(command -v $(CHROMIUM)) GOWORK=off go -C conformance test -v -count=1 -timeout $(PATIENCE) -run '^TestClients$$' . -full
+
+gomem: ## read programs that every Go toolchain of the table builds, in every build
+	@tools/need gcc gcc libc6-dev
+	@go test -v -count=1 -timeout $(PATIENCE) -run '^TestToolchains$$' ./lab/gomem -toolchains
+
+gomem-layouts: ## write the table of the Go runtime's layouts anew, from downloaded toolchains
+	@go test -count=1 -timeout $(PATIENCE) -run '^TestLayouts$$' ./lab/gomem -layouts
 
 $(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package.json $(CLIENTS)/package-lock.json
 	@tools/need npm nodejs npm

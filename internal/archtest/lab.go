@@ -59,6 +59,11 @@ var labRows = []Row{
 		Package: "~/lab/watch/output", May: []string{"~/lab/watch", "~/lab/report/...", "github.com/prometheus/client_golang/..."}, Never: []string{"os/...", "syscall"},
 		Tests: []string{"os"}, Why: "an output receives events, and reads nothing of the process",
 	},
+	// Observation.
+	{
+		Package: "~/lab/gomem", May: []string{"golang.org/x/sys/unix"}, Never: []string{"net", "net/http/...", "os/exec"}, Tests: []string{"os/exec"}, Raw: true,
+		Why: "a process is read from outside: through /proc alone, without a connection to it",
+	},
 
 	// Statistics, verdicts and reports.
 	{Package: "~/lab/stats", May: []string{"~/lab/results"}, Never: performsIO, Why: "statistics are calculation"},

@@ -1,0 +1,50 @@
+package gomem
+
+import "testing"
+
+// BenchmarkRead measures a reading without a walk.
+func BenchmarkRead(b *testing.B) {
+	x := start(b, build(b, "target", nil, nil))
+	x.own()
+	p := x.open()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := p.Read(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkWalk measures a reading with a walk over 10,000 goroutines.
+func BenchmarkWalk(b *testing.B) {
+	x := start(b, build(b, "target", nil, nil))
+	x.own("spawn", 10_000)
+	p := x.open()
+	b.ReportAllocs()
+	for b.Loop() {
+		p.states = nil
+		if _, err := p.Read(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkOpen measures what it takes to read the binary.
+func BenchmarkOpen(b *testing.B) {
+	for _, c := range builds {
+		b.Run(c.name, func(b *testing.B) {
+			x := start(b, build(b, "target", c.args, c.env))
+			x.own()
+			b.ReportAllocs()
+			for b.Loop() {
+				p, err := Open(x.pid)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := p.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

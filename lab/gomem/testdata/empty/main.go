@@ -1,0 +1,4 @@
+// Command empty contains nothing but the runtime.
+package main
+
+func main() {}
