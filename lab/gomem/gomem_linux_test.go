@@ -30,12 +30,19 @@ func procPath(pid int, name string) string {
 	return filepath.Join("/proc", strconv.Itoa(pid), name)
 }
 
-// build compiles a program of testdata and returns its path.
+// build compiles a program of testdata, as a module of its own, and returns its path.
 func build(t testing.TB, source string, args, env []string) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "target")
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "target")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", source))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module "+source+"\n\ngo 1.22\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command("go", append(append([]string{"build", "-o", bin}, args...), ".")...)
-	cmd.Dir = filepath.Join("testdata", source)
+	cmd.Dir = dir
 	cmd.Env = append(append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod -buildvcs=false"), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %v: %v\n%s", args, err, out)

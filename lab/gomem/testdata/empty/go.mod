@@ -1,3 +1,0 @@
-module empty
-
-go 1.22

@@ -1,3 +1,0 @@
-module target
-
-go 1.22
