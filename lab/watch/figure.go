@@ -121,16 +121,30 @@ var pressureFigures = []Figure{
 	{"cgroup_pressure_io_some", Share, true, "io.pressure of the control group, v2", stalled + "a task of the group waited for storage"},
 }
 
-const runtimeOnly = "control socket or pprof"
+const (
+	runtimeOnly = "control socket, pprof or memory of the process"
+	inMemory    = "memory of the process"
+)
 
 var runtimeFigures = []Figure{
 	{"goroutines", Count, false, runtimeOnly, "goroutines"},
-	{"heap_bytes", Bytes, false, runtimeOnly, "memory in objects, including dead ones that are not swept yet"},
-	{"heap_live_bytes", Bytes, false, "control socket", "memory in objects that the last collection found alive"},
+	{"goroutines_runnable", Count, false, inMemory + ", once a second", "goroutines that wait for a P"},
+	{"goroutines_running", Count, false, inMemory + ", once a second", "goroutines that run"},
+	{"goroutines_syscall", Count, false, inMemory + ", once a second", "goroutines in a system call"},
+	{"goroutines_waiting", Count, false, inMemory + ", once a second", "goroutines that wait for something else"},
+	{"run_queue_global", Count, false, inMemory, "runnable goroutines that no P has"},
+	{"run_queue_local", Count, false, inMemory, "runnable goroutines in the queues of the Ps"},
+	{"go_procs", Count, false, inMemory, "GOMAXPROCS in force"},
+	{"go_procs_idle", Count, false, inMemory, "Ps that have nothing to do"},
+	{"go_threads", Count, false, inMemory, "threads that the runtime has created"},
+	{"heap_bytes", Bytes, false, "control socket or pprof", "memory in objects, including dead ones that are not swept yet"},
+	{"heap_live_bytes", Bytes, false, "control socket or " + inMemory, "memory in objects that the last collection found alive"},
+	{"heap_goal_bytes", Bytes, false, inMemory, "size of the heap before which the next collection should end"},
 	{"allocated", ByteRate, true, runtimeOnly, "bytes allocated on the heap"},
-	{"allocations", PerSecond, true, runtimeOnly, "objects allocated on the heap"},
+	{"allocations", PerSecond, true, "control socket or pprof", "objects allocated on the heap"},
 	{"gc_cycles", PerSecond, true, runtimeOnly, "garbage collections completed"},
-	{"gc_cpu", Cores, true, "control socket", "CPU time of garbage collection, as of the last collection"},
-	{"go_cpu", Cores, true, "control socket", "CPU time of the whole runtime, as of the last collection; the base of gc_cpu"},
+	{"gc_pauses", Share, true, inMemory, "time in which collections stopped all goroutines"},
+	{"gc_cpu", Cores, true, "control socket or " + inMemory, "CPU time of garbage collection, as of the last collection"},
+	{"go_cpu", Cores, true, "control socket or " + inMemory, "CPU time of the whole runtime, as of the last collection; the base of gc_cpu"},
 	{"requests", PerSecond, true, "a sampler that knows the server", "requests answered"},
 }

@@ -117,6 +117,9 @@ func (r *run) open(ctx context.Context) (err error) {
 	if r.found, err = find(ctx, &r.o); err != nil {
 		return err
 	}
+	if len(r.found.runtime) == 0 {
+		r.found.runtime = append(r.found.runtime, newMemory(r.found.pid))
+	}
 	for _, s := range r.found.runtime {
 		r.add(s)
 	}
