@@ -1,6 +1,7 @@
 package redline_test
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -103,7 +104,13 @@ func TestSlowReaderOverTLS(t *testing.T) {
 		r.addr, err = r.ListenTLS("127.0.0.1:0", "", "")
 		noError(t, err)
 		r.run(r.Run)
-		pool := &http.Transport{TLSClientConfig: clientTLS()}
+		pool := &http.Transport{TLSClientConfig: clientTLS(), DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := new(net.Dialer).DialContext(ctx, network, addr)
+			if err == nil {
+				err = c.(*net.TCPConn).SetReadBuffer(1 << 20) // the kernel would choose up to 32 MiB
+			}
+			return c, err
+		}}
 		defer pool.CloseIdleConnections()
 		answer, err := (&http.Client{Transport: pool, Timeout: patience}).Get("https://" + r.addr.String())
 		noError(t, err)

@@ -130,9 +130,10 @@ func (s *Session) borrow(n int64) int64 {
 	return n
 }
 
-// widen enlarges the window of the connection if half of it is content that is not read.
+// widen enlarges the window of the connection if half of it is content that is not read, or if
+// its streams can make no use of theirs.
 func (s *Session) widen() {
-	if s.room+s.owed >= s.window/2 || s.window >= maxConnWindow {
+	if s.window >= maxConnWindow || s.unread() <= s.window/2 && 2*s.grown <= s.window {
 		return
 	}
 	more := s.borrow(min(s.window, maxConnWindow-s.window))
@@ -141,13 +142,28 @@ func (s *Session) widen() {
 	s.giveBack(0)
 }
 
-// giveBack returns n bytes to the window of the connection.
+// unread is how much content of the connection has come that was not consumed.
+func (s *Session) unread() int64 { return s.window - s.room - s.owed }
+
+// giveBack returns n bytes to the window of the connection, and what it does not need any more
+// to the server's share.
 func (s *Session) giveBack(n int64) {
-	if s.owed += n; s.owed >= s.window/4 && !s.closed {
-		s.write(appendWord(s.tail(frameHeader+windowUpdateLength), frameWindowUpdate, 0, uint32(s.owed)))
-		s.room += s.owed
-		s.owed = 0
+	s.owed += n
+	if s.closed {
+		return
 	}
+	if spare := s.window - max(connWindow, 2*s.grown); spare > 0 && s.unread() < connWindow/4 {
+		spare = min(spare, s.owed)
+		s.owed -= spare
+		s.window -= spare
+		s.counters.Grown.Add(-spare)
+	}
+	if s.owed == 0 || s.owed < s.window/4 && s.owed <= s.room {
+		return
+	}
+	s.write(appendWord(s.tail(frameHeader+windowUpdateLength), frameWindowUpdate, 0, uint32(s.owed)))
+	s.room += s.owed
+	s.owed = 0
 }
 
 // ReadBody implements exchange.Session.

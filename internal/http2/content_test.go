@@ -14,7 +14,11 @@ func upload(p *peer, id uint32, size int, fields ...string) (first int64) {
 	first = r.granted
 	piece := strings.Repeat("x", defaultMaxFrame)
 	for sent := 0; sent < size; sent += len(piece) {
-		p.wait("the window opens", func() bool { return r.granted >= int64(sent+len(piece)) })
+		p.wait("the windows open", func() bool {
+			p.s.mu.Lock()
+			defer p.s.mu.Unlock()
+			return r.granted >= int64(sent+len(piece)) && p.s.room >= int64(len(piece))
+		})
 		p.data(id, sent+len(piece) == size, piece)
 		p.wait("it is read", func() bool {
 			p.s.mu.Lock()
@@ -60,5 +64,34 @@ func TestWindows(t *testing.T) {
 	p.close()
 	if n := counters.Grown.Load(); n != 0 {
 		t.Errorf("%d bytes remain borrowed", n)
+	}
+}
+
+// TestWindowsShared has uploads that nobody reads take nearly all of the connection's window, which
+// cannot grow: another one goes on with what is left.
+func TestWindowsShared(t *testing.T) {
+	release := make(chan struct{})
+	counters := new(exchange.StreamCounters)
+	counters.Grown.Store(maxGrown)
+	p := newPeer(t, 6, routes{
+		"/read": func(x *exchange.Exchange) { _, _ = content(x) },
+		"/stay": func(x *exchange.Exchange) {
+			x.Session.Detach()
+			<-release
+		},
+	}, func(c *exchange.Config) { c.Streams = counters })
+	id := uint32(1)
+	for range connWindow/streamWindow - 1 {
+		p.headers(id, false, request("POST", "/stay")...).run()
+		for range streamWindow / defaultMaxFrame {
+			p.data(id, false, strings.Repeat("x", defaultMaxFrame)).run()
+		}
+		id += 2
+	}
+	upload(p, id, 1<<20)
+	close(release)
+	p.close()
+	if n := counters.Grown.Load(); n != maxGrown {
+		t.Errorf("%d bytes more are borrowed at the end", n-maxGrown)
 	}
 }

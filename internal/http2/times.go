@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -175,6 +176,9 @@ func (c *condition) within(d time.Duration) {
 	}
 	now := clock.Refresh()
 	at := now + int64(d)
+	if at < now {
+		at = math.MaxInt64
+	}
 	switch {
 	case c.at > now && c.at <= at:
 	case c.timer == nil:

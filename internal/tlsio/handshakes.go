@@ -14,8 +14,8 @@ const (
 	// computing is how long a handshake counts as running. It computes for a fraction of this:
 	// one that takes longer waits, as functions of a tls.Config do for files or other servers.
 	computing = 10 * time.Millisecond
-	// maxSlow is how many handshakes may take longer; with more, these count again.
-	maxSlow = 1 << 10
+	// maxSlow is how many handshakes for each that may run may take longer; more count.
+	maxSlow = 32
 )
 
 // Handshakes bounds the handshakes of a server that compute. One costs up to a millisecond of
@@ -73,12 +73,13 @@ func (b *Handshakes) begin(h *handshake) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case b.admit(h):
+	case len(b.begun)+len(b.queue) == 0 && b.admit(h):
 		go h.run()
 	case len(b.queue) >= b.queued:
 		return false
 	default:
 		b.queue = append(b.queue, h)
+		b.next()
 		b.watch()
 	}
 	return true
@@ -88,11 +89,12 @@ func (b *Handshakes) begin(h *handshake) bool {
 // those that have not begun.
 func (b *Handshakes) again(h *handshake) {
 	b.mu.Lock()
-	if b.admit(h) {
+	if len(b.begun) == 0 && b.admit(h) {
 		b.mu.Unlock()
 		return
 	}
 	b.begun = append(b.begun, h)
+	b.next()
 	b.watch()
 	b.mu.Unlock()
 	<-h.turn
@@ -135,7 +137,7 @@ func (b *Handshakes) next() {
 func (b *Handshakes) admit(h *handshake) bool {
 	now := time.Now()
 	if len(b.running) >= b.most {
-		if now.Sub(b.running[0].since) < b.quantum || b.slow >= maxSlow {
+		if now.Sub(b.running[0].since) < b.quantum || b.slow >= maxSlow*b.most {
 			return false
 		}
 		b.running = slices.Delete(b.running, 0, 1)
@@ -148,7 +150,7 @@ func (b *Handshakes) admit(h *handshake) bool {
 
 // watch makes sure that those that wait do so no longer than the slow ones count.
 func (b *Handshakes) watch() {
-	if b.watched {
+	if b.watched || len(b.begun)+len(b.queue) == 0 {
 		return
 	}
 	b.watched = true
@@ -156,9 +158,8 @@ func (b *Handshakes) watch() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.watched = false
-		if b.next(); len(b.begun)+len(b.queue) > 0 {
-			b.watch()
-		}
+		b.next()
+		b.watch()
 	})
 }
 

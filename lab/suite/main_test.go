@@ -2,7 +2,6 @@ package suite
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 	"github.com/redline-go/redline/lab/backend"
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/load"
-	"github.com/redline-go/redline/lab/load/spec"
 )
 
 // TestMain makes the test binary the generator, the guard, the backend and every subject
@@ -46,18 +44,7 @@ func TestMain(m *testing.M) {
 }
 
 func generate() int {
-	var order spec.Spec
-	if err := json.NewDecoder(os.Stdin).Decode(&order); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	enc := json.NewEncoder(os.Stdout)
-	err := load.Run(context.Background(), &order, func(e spec.Event) {
-		if err := enc.Encode(e); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-	})
-	if err != nil {
+	if err := load.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -11,7 +11,7 @@ func TestWatch(t *testing.T) {
 		code      int
 		out, said string
 	}{
-		{[]string{"watch", "--every", "20ms", "--", "sh", "-c", "sleep 0.3; exit 5"}, 5, `"end":"gone"`, "ended after"},
+		{[]string{"watch", "--every", "20ms", "--", "sh", "-c", "sleep 1.5; exit 5"}, 5, `"end":"gone"`, "ended after"},
 		{[]string{"watch", "--every", "20ms", "--for", "200ms", "--mark", "gc-cpu=off", "--", "sleep", "60"}, 0, `"end":"time"`, ""},
 		{[]string{"watch"}, 2, "", "name what to watch"},
 		{[]string{"watch", "sleep", "60"}, 2, "", "redline watch -- sleep"},

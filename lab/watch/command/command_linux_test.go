@@ -104,9 +104,9 @@ func TestCommandEnds(t *testing.T) {
 		script, said string
 		code         int
 	}{
-		{"sleep 0.3; echo hello; exit 7", "hello\nsh ended after", 7},
-		{"sleep 0.3; kill -TERM $$", "signal: terminated", 128 + int(syscall.SIGTERM)},
-		{"sleep 0.3", "exit status 0", -1},
+		{"sleep 1.5; echo hello; exit 7", "hello\nsh ended after", 7},
+		{"sleep 1.5; kill -TERM $$", "signal: terminated", 128 + int(syscall.SIGTERM)},
+		{"sleep 1.5", "exit status 0", -1},
 	} {
 		lines, said, err := watched(t, t.Context(), Options{Command: []string{"sh", "-c", c.script}})
 		if code(err) != c.code || (err == nil) != (c.code < 0) || !strings.Contains(said, c.said) {
@@ -127,7 +127,7 @@ func TestCommandEnds(t *testing.T) {
 func TestCommandIsEnded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
 	script := fmt.Sprintf(`sh -c 'trap "" TERM; echo $$ >> %[1]s; while :; do sleep 1; done' & echo $$ >> %[1]s; wait`, file)
-	lines, _, err := watched(t, t.Context(), Options{Command: []string{"sh", "-c", script}, Tree: true, For: time.Second})
+	lines, _, err := watched(t, t.Context(), Options{Command: []string{"sh", "-c", script}, Tree: true, For: 3 * time.Second})
 	if err != nil || lines[len(lines)-1].End != watch.EndTime {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestPIDGone(t *testing.T) {
 	}
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(1500 * time.Millisecond)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
