@@ -68,7 +68,7 @@ func TestWindows(t *testing.T) {
 }
 
 // TestWindowsShared has uploads that nobody reads take nearly all of the connection's window, which
-// cannot grow: another one goes on with what is left.
+// cannot grow: another one continues with what is left.
 func TestWindowsShared(t *testing.T) {
 	release := make(chan struct{})
 	counters := new(exchange.StreamCounters)
