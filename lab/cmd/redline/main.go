@@ -29,6 +29,7 @@ var otherTools = map[string][]string{
 	"env":     {"doctor", "check", "machine", "system", "info"},
 	"worker":  {"agent", "node"},
 	"watch":   {"top", "monitor", "observe", "stat"},
+	"trace":   {"traces", "gotrace", "tracing"},
 }
 
 func main() {
@@ -52,7 +53,7 @@ func newRoot(args []string) *cobra.Command {
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.SetHelpFunc(cli.Help(nil))
 	cli.BindColor(root.PersistentFlags())
-	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newImport(), newEnv(), newWatch())
+	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newImport(), newEnv(), newWatch(), newTrace())
 	root.AddCommand(newWorker(), newGenerators(), newGenerate(), newGeneratorsServe(), newBackend(), newGuard())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
