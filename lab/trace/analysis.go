@@ -58,16 +58,16 @@ func (a *analysis) event(e *xtrace.Event) error {
 	if !a.begun {
 		a.begun, a.begin = true, e.Time()
 	}
-	t := int64(e.Time() - a.begin)
-	if t < a.now || t > latest {
-		return fmt.Errorf("event %d has an impossible time", a.events)
-	}
-	a.now = t
 	kind := e.Kind()
 	if kind == xtrace.EventSync {
 		a.stacks.generation()
 		return nil
 	}
+	t := int64(e.Time() - a.begin)
+	if t < a.now || t > latest {
+		return fmt.Errorf("event %d has an impossible time", a.events)
+	}
+	a.now = t
 	a.events++
 	if _, ok := a.threads[e.Thread()]; !ok && e.Thread() != xtrace.NoThread {
 		if len(a.threads) >= 1<<16 {

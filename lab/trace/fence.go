@@ -18,7 +18,8 @@ const (
 	tablesCost  = 16     // for a byte of strings, stacks and samples
 	batchCost   = 512
 	maxVarint   = 10
-	batchEvents = 1 // types of the format, as internal/trace/tracev2 of Go has them
+	noBatch     = 1 << 61 // what remains is no batch
+	batchEvents = 1       // types of the format, as internal/trace/tracev2 of Go has them
 	batchStacks = 2
 	batchString = 4
 	batchSample = 6
@@ -26,8 +27,8 @@ const (
 	batchEnd    = 52
 )
 
-// errEnd marks a batch header that the input ends in.
-var errEnd = errors.New("the trace ends within a batch")
+// errEnd is the error of a trace that ends within a batch.
+var errEnd = errors.New("the trace is truncated")
 
 // fence passes a trace on. It looks at the headers of the batches, and ends the trace with an
 // error before the reader would hold more of a generation than the limit.
@@ -40,6 +41,7 @@ type fence struct {
 	gen     uint64
 	cost    int64
 	threads map[uint64]struct{}
+	cut     bool // the input ended within a batch
 }
 
 func newFence(r io.Reader, limit int64) *fence {
@@ -62,6 +64,7 @@ func (f *fence) Read(p []byte) (n int, err error) {
 	} else {
 		n, err = f.in.Read(p[:min(uint64(len(p)), f.left)])
 		f.left -= uint64(n)
+		f.cut = f.cut || errors.Is(err, io.EOF) && f.left < noBatch
 	}
 	f.bytes += int64(n)
 	return n, err
@@ -83,15 +86,17 @@ func (f *fence) next() error {
 		return nil
 	case typ == batchExtra:
 		if _, err := f.byte(); err != nil {
+			f.cut = true
 			return errEnd
 		}
 	case typ != batchEvents:
-		f.left = 1 << 62
+		f.left = 2 * noBatch
 		return nil
 	}
 	var fields [4]uint64 // generation, thread, time, size
 	for i := range fields {
 		if fields[i], err = f.varint(); err != nil {
+			f.cut = true
 			return errEnd
 		}
 	}

@@ -42,6 +42,15 @@ func Read(ctx context.Context, r io.Reader, o Options) (*Report, error) {
 	a := newAnalysis()
 	err = a.read(ctx, f)
 	switch {
+	case err == nil:
+	case f.cut:
+		err = fmt.Errorf("%w: it ends within a batch after %d bytes; was the program ended before trace.Stop?", errEnd, f.bytes)
+	case strings.Contains(err.Error(), "incomplete generation"):
+		err = fmt.Errorf("%w: its last generation is incomplete after %d bytes; was the program ended before trace.Stop?", errEnd, f.bytes)
+	case strings.Contains(err.Error(), "unsupported trace version"):
+		err = fmt.Errorf("the trace has the format of Go %s, which is newer than this redline knows: update redline", version)
+	}
+	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case a.events == 0 && err != nil:
