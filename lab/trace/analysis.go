@@ -200,7 +200,9 @@ func (a *analysis) enter(g *goroutine, e *xtrace.Event, st xtrace.StateTransitio
 		}
 		a.lanes.set(g.proc, a.now, a.kindOf(g), g, g.function())
 	case xtrace.GoWaiting:
-		g.reason = a.reason(st.Reason)
+		if g.reason = a.reason(st.Reason); from == xtrace.GoUndetermined {
+			g.reason = reasonEarly
+		}
 	case xtrace.GoSyscall:
 		g.proc, g.fate = e.Proc(), kept
 		if g.proc == xtrace.NoProc || from == xtrace.GoUndetermined {

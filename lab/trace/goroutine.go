@@ -179,9 +179,12 @@ func (a *analysis) blockResult() []Block {
 	return slices.Concat([]Block{}, busy, idle[:min(len(idle), maxReported/2)])
 }
 
-// idleReason reports whether only goroutines of the runtime without work wait for a reason.
+// reasonEarly is the reason of waits that began before the window: the trace does not have it.
+const reasonEarly = "since before the window"
+
+// idleReason reports whether a reason says nothing about what is slow.
 func idleReason(reason string) bool {
-	return reason == "system goroutine wait" || reason == "GC background sweeper wait"
+	return reason == reasonEarly || reason == "system goroutine wait" || reason == "GC background sweeper wait"
 }
 
 // lifeResult returns the rows of the functions.

@@ -246,6 +246,9 @@ func (a *analysis) closeSpan(sp *span, open bool) {
 		a.spans.spend(sp, sp.g, i, a.now, a.now-sp.g.since, nil)
 	}
 	a.spans.segments -= len(sp.segments)
+	if sp.early && sp.name == "" {
+		return // its handler was over when the window began
+	}
 	name := cmp.Or(sp.name, noHandler)
 	gr := a.spans.groups.at(childKey{sp.kind, name})
 	if gr == nil {

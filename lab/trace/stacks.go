@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	xtrace "golang.org/x/exp/trace"
@@ -162,6 +163,9 @@ func useOf(names []string) (u use, handler string) {
 	if root < 1 {
 		return idle(names), ""
 	}
+	if slices.ContainsFunc(names[:root], func(n string) bool { return strings.HasPrefix(n, "net/http/pprof.") }) {
+		return useIdle, ""
+	}
 	switch child := names[root-1]; child {
 	case "bufio.(*Reader).Peek", "net/http.(*conn).readRequest":
 		return useReading, ""
@@ -197,16 +201,17 @@ func handlerOf(names []string) string {
 	return ""
 }
 
-// idle returns [useIdle] if the goroutine waits for work: nothing is slow because of it.
+// idle returns [useIdle] if the goroutine waits for work, or serves this trace: nothing is slow
+// because of it.
 func idle(names []string) use {
+	if root := names[len(names)-1]; strings.HasPrefix(root, "runtime.") || strings.HasPrefix(root, "runtime/") {
+		return useIdle
+	}
 	for _, n := range names {
 		switch {
-		case strings.HasSuffix(n, ").Accept"), n == "net/http.(*connReader).backgroundRead", n == "os/signal.loop", n == "os/signal.signal_recv",
-			strings.HasSuffix(n, ").readFrames"), strings.HasSuffix(n, "serverConn).serve"), strings.HasSuffix(n, "ServerConn).serve"),
-			n == "runtime.gcBgMarkWorker", n == "runtime.bgsweep", n == "runtime.bgscavenge", n == "runtime.forcegchelper",
-			n == "runtime.runFinalizers", n == "runtime.runfinq", n == "runtime.runCleanups", n == "runtime/trace.Start.func1",
-			n == "runtime.ReadTrace", n == "runtime.traceStartReadCPU.func1", n == "runtime.(*traceAdvancerState).start.func1", n == "net/http.(*persistConn).readLoop",
-			n == "net/http.(*persistConn).writeLoop":
+		case strings.HasSuffix(n, ").Accept"), strings.HasSuffix(n, ").readFrames"), strings.HasSuffix(n, "erverConn).serve"),
+			n == "os/signal.loop", n == "net/http.(*connReader).backgroundRead", n == "net/http.(*persistConn).readLoop",
+			n == "net/http.(*persistConn).writeLoop", strings.HasPrefix(n, "net/http/pprof."):
 			return useIdle
 		}
 	}

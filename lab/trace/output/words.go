@@ -57,7 +57,10 @@ func GC(r *trace.Report) string {
 	if g.Cycles == 0 && len(g.Pauses) == 0 {
 		return "no collection"
 	}
-	text := fmt.Sprintf("%s, marking %s; workers %s of the Ps; sweeping %s", plural(g.Cycles, "cycle"), Time(g.MarkNS), report.Percent(g.WorkerShare), Time(g.Sweep.TotalNS))
+	text := fmt.Sprintf("%s, marking %s; workers %s of the Ps", plural(g.Cycles, "cycle"), Time(g.MarkNS), report.Percent(g.WorkerShare))
+	if g.Sweep.Count > 0 {
+		text += "; sweeping " + Time(g.Sweep.TotalNS)
+	}
 	if n := g.Assisted.Count; n > 0 {
 		text += fmt.Sprintf("; %s of %s, max %s", plural(n, "mark assist"), Time(g.Assisted.TotalNS), Time(g.Assisted.MaxNS))
 		if len(g.Assists) > 0 {
