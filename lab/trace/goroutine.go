@@ -147,7 +147,7 @@ type blockKey struct {
 
 // restful reports whether a goroutine that is blocked waits for work.
 func restful(g *goroutine) bool {
-	return idleReason(g.reason) || g.stack != nil && (g.stack.use == useIdle || g.stack.use == useReading)
+	return idleReason(g.reason) || g.stack != nil && g.stack.idle()
 }
 
 // gcWorker reports whether a goroutine is one of the workers of the collector.

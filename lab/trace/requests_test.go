@@ -146,3 +146,48 @@ func TestHTTP(t *testing.T) {
 		}
 	}
 }
+
+// Requests for profiles and for the trace itself are not in the report.
+func TestHTTPProfiles(t *testing.T) {
+	own := []string{"net/http/pprof.sleep", "net/http/pprof.Trace", handler, server, serve}
+	r := read(t, written(t, func(w *tracetest.Writer) {
+		w.Waiting(7)
+		w.Begin(1 * us)
+		m := w.Thread(1)
+		m.Unblock(10*us, 7)
+		m.Start(11*us, 7)
+		m.Block(20*us, "network", reading...)
+		m.Unblock(30*us, 7)
+		m.Start(31*us, 7)
+		m.Block(40*us, "select", own...)
+		m.Unblock(90*us, 7)
+		m.Start(91*us, 7)
+		m.Syscall(92*us, writing...)
+		m.SyscallEnd(93 * us)
+		m.Block(95*us, "network", reading...)
+	}))
+	if len(r.Groups) != 0 || len(r.Slowest) != 0 {
+		t.Errorf("%+v", r.Groups)
+	}
+	for _, b := range r.Blocks {
+		if !b.Idle {
+			t.Errorf("%+v", b)
+		}
+	}
+}
+
+func TestHTTP2(t *testing.T) {
+	r := read(t, written(t, func(w *tracetest.Writer) {
+		w.Begin(1 * us)
+		m := w.Thread(1)
+		m.Create(10*us, 7, "net/http.(*http2serverConn).runHandler")
+		m.Start(15*us, 7)
+		m.Block(20*us, "sync", "sync.(*Mutex).Lock", "main.slow", handler, "net/http.(*http2serverConn).runHandler")
+		m.Unblock(60*us, 7)
+		m.Start(62*us, 7)
+		m.Destroy(70 * us)
+	}))
+	if g := groupOf(t, r, "http", "main.slow"); g.Count != 1 || g.TotalNS != 60*us || g.Spent[0].TotalNS != 40*us {
+		t.Errorf("%+v", g)
+	}
+}

@@ -50,6 +50,7 @@ type span struct {
 	children    map[childKey]*tally
 	hot         map[string]int64 // CPU samples by call
 	parent      xtrace.TaskID
+	ignored     bool // it is a request for a profile or for this trace
 	followed    bool // it gets the time of g
 	ended       bool
 }
@@ -100,7 +101,7 @@ func (a *analysis) serve(g *goroutine, st *stack, to xtrace.GoState) {
 		case g.serving == nil:
 			g.serving = &span{kind: KindHTTP, g: g, from: a.now, provisional: true, followed: true}
 		}
-	case useServing:
+	case useServing, useProfile:
 		g.reading = false
 		if g.serving == nil {
 			g.serving = &span{kind: KindHTTP, g: g, from: a.now, early: g.born < 0, followed: true}
@@ -109,6 +110,7 @@ func (a *analysis) serve(g *goroutine, st *stack, to xtrace.GoState) {
 			}
 		}
 		g.serving.provisional = false
+		g.serving.ignored = g.serving.ignored || st.use == useProfile
 		if g.serving.name == "" {
 			g.serving.name = st.handler
 		}
@@ -246,8 +248,8 @@ func (a *analysis) closeSpan(sp *span, open bool) {
 		a.spans.spend(sp, sp.g, i, a.now, a.now-sp.g.since, nil)
 	}
 	a.spans.segments -= len(sp.segments)
-	if sp.early && sp.name == "" {
-		return // its handler was over when the window began
+	if sp.ignored || sp.early && sp.name == "" {
+		return // it is the one for this trace, or its handler was over when the window began
 	}
 	name := cmp.Or(sp.name, noHandler)
 	gr := a.spans.groups.at(childKey{sp.kind, name})

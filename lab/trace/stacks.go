@@ -22,6 +22,7 @@ const (
 	useReading     // net/http: it waits for the next request of a connection, or reads its head
 	useServing     // net/http: it serves a request
 	useIdle        // it waits for work
+	useProfile     // net/http/pprof: it serves a profile or this trace
 )
 
 // stack is an interned stack.
@@ -32,6 +33,9 @@ type stack struct {
 	use     use
 	handler string // of a stack that serves a request; may be empty
 }
+
+// idle reports whether a wait on the stack makes nothing slow.
+func (s *stack) idle() bool { return s.use == useIdle || s.use == useReading || s.use == useProfile }
 
 // where returns the stack for a report.
 func (s *stack) where() Where { return Where{Call: s.call, Frames: s.frames} }
@@ -161,10 +165,10 @@ func useOf(names []string) (u use, handler string) {
 	for ; root >= 0 && names[root] != connServe; root-- {
 	}
 	if root < 1 {
-		return idle(names), ""
+		return idleUse(names), ""
 	}
 	if slices.ContainsFunc(names[:root], func(n string) bool { return strings.HasPrefix(n, "net/http/pprof.") }) {
-		return useIdle, ""
+		return useProfile, ""
 	}
 	switch child := names[root-1]; child {
 	case "bufio.(*Reader).Peek", "net/http.(*conn).readRequest":
@@ -201,9 +205,8 @@ func handlerOf(names []string) string {
 	return ""
 }
 
-// idle returns [useIdle] if the goroutine waits for work, or serves this trace: nothing is slow
-// because of it.
-func idle(names []string) use {
+// idleUse returns [useIdle] if the goroutine waits for work: nothing is slow because of it.
+func idleUse(names []string) use {
 	if root := names[len(names)-1]; strings.HasPrefix(root, "runtime.") || strings.HasPrefix(root, "runtime/") {
 		return useIdle
 	}
@@ -211,7 +214,7 @@ func idle(names []string) use {
 		switch {
 		case strings.HasSuffix(n, ").Accept"), strings.HasSuffix(n, ").readFrames"), strings.HasSuffix(n, "erverConn).serve"),
 			n == "os/signal.loop", n == "net/http.(*connReader).backgroundRead", n == "net/http.(*persistConn).readLoop",
-			n == "net/http.(*persistConn).writeLoop", strings.HasPrefix(n, "net/http/pprof."):
+			n == "net/http.(*persistConn).writeLoop":
 			return useIdle
 		}
 	}

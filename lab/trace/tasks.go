@@ -127,7 +127,7 @@ func (a *analysis) endRegion(g *goroutine, r xtrace.Region) {
 	}
 }
 
-// closeSpans ends what a goroutine leaves open at its end. A task goes on without it.
+// closeSpans ends what a goroutine leaves open at its end. Its tasks continue.
 func (a *analysis) closeSpans(g *goroutine) {
 	if g.serving != nil && !g.serving.provisional {
 		a.closeSpan(g.serving, false)

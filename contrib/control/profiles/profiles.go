@@ -26,7 +26,9 @@ const mutexFraction = 10
 var recording sync.Mutex
 
 // Kinds returns the kinds that [Write] supports.
-func Kinds() []string { return []string{"allocs", "block", "cpu", "goroutine", "heap", "mutex", "trace"} }
+func Kinds() []string {
+	return []string{"allocs", "block", "cpu", "goroutine", "heap", "mutex", "trace"}
+}
 
 // Write writes a profile in pprof format. "cpu" samples for d, which must be more than 0.
 // "trace" is an execution trace of d, in the format of runtime/trace, which needs memory for all

@@ -95,8 +95,8 @@ func (w *Writer) raw(p []byte) {
 	}
 }
 
-// Begin begins a generation. Threads go on with their P and their goroutine, and goroutines
-// wait on.
+// Begin begins a generation. Threads keep their P and their goroutine, and goroutines
+// keep waiting.
 func (w *Writer) Begin(at uint64) {
 	if w.gen > 0 {
 		w.finish()
