@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redline-go/redline/lab/stats"
@@ -10,12 +11,12 @@ import (
 // Evidence is what was seen of a server. What could not be seen is absent: nil, or not in a map,
 // and named in Missing. A rule that needs it then finds nothing.
 type Evidence struct {
-	Server  Server          `json:"server"`
-	Sweep   []Point         `json:"sweep"` // by concurrency, ascending; closed loop
-	Law     *stats.USL      `json:"law,omitempty"`
-	Loads   []Load          `json:"loads"` // low, half and knee, in this order; fewer if the command was interrupted
-	Rest    *Rest           `json:"rest,omitempty"`
-	Missing []watch.Missing `json:"missing,omitempty"`
+	Server  Server     `json:"server"`
+	Sweep   []Point    `json:"sweep"` // by concurrency, ascending; closed loop
+	Law     *stats.USL `json:"law,omitempty"`
+	Loads   []Load     `json:"loads"` // low, half and knee, in this order; fewer if the command was interrupted
+	Rest    *Rest      `json:"rest,omitempty"`
+	Missing []string   `json:"missing,omitempty"` // what could not be seen, with the reason
 }
 
 // Server describes the processes under test.
@@ -168,6 +169,13 @@ type Rest struct {
 	Before  map[string]float64 `json:"before"` // figures of the watch
 	Later   map[string]float64 `json:"later"`
 	Wall    *Stacks            `json:"-"` // goroutines that are left, after the load
+}
+
+// Miss adds what could not be seen, once.
+func (e *Evidence) Miss(why error) {
+	if !slices.Contains(e.Missing, why.Error()) {
+		e.Missing = append(e.Missing, why.Error())
+	}
 }
 
 // Load returns the load with a name; nil if there was none.

@@ -28,9 +28,10 @@ type Frame struct {
 
 // Package returns the path of the package of a Go function, as encoding/json.
 func (f Frame) Package() string {
-	slash := strings.LastIndexByte(f.Func, '/') + 1
-	name, _, _ := strings.Cut(f.Func[slash:], ".")
-	return f.Func[:slash] + name
+	full, _, _ := strings.Cut(f.Func, "[") // type arguments have paths too
+	slash := strings.LastIndexByte(full, '/') + 1
+	name, _, _ := strings.Cut(full[slash:], ".")
+	return full[:slash] + name
 }
 
 // A Stack is a call stack with its weight.
