@@ -5,8 +5,8 @@ SHELL       := bash
 MAKEFLAGS   += --no-print-directory
 .DEFAULT_GOAL := help
 
-MODULES  := . contrib examples/chi lab peers
-PACKAGES := ./... ./contrib/... ./examples/chi/... ./lab/... ./peers/...
+MODULES  := . contrib examples/chi lab lab/diagnose/zoo peers
+PACKAGES := ./... ./contrib/... ./examples/chi/... ./lab/... ./lab/diagnose/zoo/... ./peers/...
 PORTABLE := $(filter-out ./peers/...,$(PACKAGES))
 # lab/stats has no goroutine, and its simulations take minutes under the detector.
 RACE      = $$(go list $(PORTABLE) ./peers/internal/... | grep -v /lab/stats)
