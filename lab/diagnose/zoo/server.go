@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,19 +69,24 @@ func (s Species) start(ctx context.Context, twin bool) (*Server, error) {
 	if s.Backend != nil {
 		own := maps.Clone(env)
 		maps.Copy(own, s.Backend.Env)
+		if twin {
+			maps.Copy(own, s.Backend.TwinEnv)
+		}
 		if z.backend, err = begin(ctx, filepath.Join(bin, "backends", s.Backend.Name), own, nil, 0); err != nil {
 			return z, fmt.Errorf("backend: %w", err)
 		}
 		env["BACKEND"] = z.backend.said["listening"]
 	}
 	variant, more := "sick", s.Needs.SickEnv
+	quota, memory := s.Needs.Quota, s.Needs.Memory
 	if twin {
 		variant, more = "twin", s.Needs.TwinEnv
+		quota, memory = cmp.Or(s.Needs.TwinQuota, quota), cmp.Or(s.Needs.TwinMemory, memory)
 		env["ZOO_TWIN"] = "1"
 	}
 	maps.Copy(env, s.Needs.Env)
 	maps.Copy(env, more)
-	if z.group, err = newGroup(s.Needs.Quota, s.Needs.Memory); err != nil {
+	if z.group, err = newGroup(quota, memory); err != nil {
 		return z, err
 	}
 	if z.server, err = begin(ctx, filepath.Join(bin, variant, s.Name), env, z.group, s.Needs.CPUs); err != nil {
