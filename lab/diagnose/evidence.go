@@ -123,9 +123,10 @@ type TLS struct {
 
 // Generator says whether the generator was the limit.
 type Generator struct {
-	CPU   float64 `json:"cpu"` // share of its CPUs that it used
-	Valid bool    `json:"valid"`
-	Why   string  `json:"why,omitempty"` // the gates that failed
+	CPU     float64 `json:"cpu"`     // share of its CPUs that it used
+	Foreign float64 `json:"foreign"` // share of the CPUs of both sides that other processes used: backends, or a disturbance
+	Valid   bool    `json:"valid"`
+	Why     string  `json:"why,omitempty"` // the first gate that failed
 }
 
 // Kernel is what eBPF counted for the server in the window.

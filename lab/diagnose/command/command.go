@@ -16,6 +16,7 @@ import (
 	"github.com/redline-go/redline/lab/internal/redact"
 	load "github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/machine"
+	"github.com/redline-go/redline/lab/profile/stacks"
 	"github.com/redline-go/redline/lab/report/screen"
 	watch "github.com/redline-go/redline/lab/watch/command"
 )
@@ -158,6 +159,7 @@ func (o *Options) probes(ctx context.Context, s *diagnose.Server) (*probes, erro
 	w := gather.NewWatch(samplers)
 	p.list = append(p.list, w)
 	p.closers = append(p.closers, w.Close)
+	p.list = append(p.list, gather.NewStacks(stacks.CPU, s), gather.NewStacks(stacks.OffCPU, s))
 	return p, nil
 }
 
