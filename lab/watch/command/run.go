@@ -16,6 +16,7 @@ import (
 	"github.com/redline-go/redline/lab/internal/redact"
 	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/watch"
+	"github.com/redline-go/redline/lab/watch/bpf"
 	"github.com/redline-go/redline/lab/watch/kernel"
 	"github.com/redline-go/redline/lab/watch/output"
 )
@@ -38,6 +39,7 @@ type Options struct {
 	JSON       string // file, or - for standard output
 	Prometheus string // address
 	Marks      []string
+	NoBPF      bool // without the figures of eBPF
 
 	// Samplers open further samplers of the process.
 	Samplers []func(pid int) (watch.Sampler, error)
@@ -137,6 +139,9 @@ func (r *run) open(ctx context.Context) (err error) {
 	if err != nil {
 		return r.early(fmt.Errorf("watch process %d: %w", r.found.pid, err))
 	}
+	if !r.o.NoBPF {
+		r.add(openBPF(r.found.pid, r.o.Tree))
+	}
 	for _, open := range r.o.Samplers {
 		s, err := open(r.found.pid)
 		if err != nil {
@@ -145,6 +150,15 @@ func (r *run) open(ctx context.Context) (err error) {
 		r.add(s)
 	}
 	return r.openOutputs()
+}
+
+// openBPF returns the sampler of eBPF, or one that says why there is none.
+func openBPF(pid int, tree bool) watch.Sampler {
+	s, err := bpf.Open(pid, tree)
+	if err != nil {
+		return bpf.Unavailable(err)
+	}
+	return s
 }
 
 // early returns the error of a command that ended before the first sample with what it wrote.
