@@ -37,6 +37,7 @@ type Options struct {
 	JSON       string // file, or - for standard output
 	Prometheus string // address
 	Marks      []string
+	NoBPF      bool // without the figures of eBPF
 
 	// Samplers open further samplers of the process.
 	Samplers []func(pid int) (watch.Sampler, error)

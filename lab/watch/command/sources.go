@@ -7,6 +7,7 @@ import (
 
 	"github.com/redline-go/redline/lab/internal/procfs"
 	"github.com/redline-go/redline/lab/watch"
+	"github.com/redline-go/redline/lab/watch/bpf"
 	"github.com/redline-go/redline/lab/watch/kernel"
 )
 
@@ -47,6 +48,9 @@ func (f *found) open(o *Options) (list []watch.Sampler, err error) {
 	if err != nil {
 		return list, fmt.Errorf("watch process %d: %w", f.pid, err)
 	}
+	if !o.NoBPF {
+		list = append(list, openBPF(f.pid, o.Tree))
+	}
 	for _, open := range o.Samplers {
 		s, err := open(f.pid)
 		if err != nil {
@@ -55,4 +59,13 @@ func (f *found) open(o *Options) (list []watch.Sampler, err error) {
 		list = append(list, s)
 	}
 	return list, nil
+}
+
+// openBPF returns the sampler of eBPF, or one that says why there is none.
+func openBPF(pid int, tree bool) watch.Sampler {
+	s, err := bpf.Open(pid, tree)
+	if err != nil {
+		return bpf.Unavailable(err)
+	}
+	return s
 }
