@@ -153,10 +153,12 @@ type Syscall struct {
 // Peer is one remote address of outgoing connections.
 type Peer struct {
 	Addr     string  `json:"addr"`     // host:port
+	Protocol string  `json:"protocol"` // tcp or udp
 	Connects float64 `json:"connects"` // a second
 	Sends    float64 `json:"sends"`    // calls a second
 	Bytes    float64 `json:"bytes"`    // a send
 	Waits    float64 `json:"waits"`    // exchanges a second: a send, followed by a receive
+	Resets   float64 `json:"resets"`   // received, a second
 	Wait     Delay   `json:"wait"`     // from the last byte sent to the first one received
 }
 

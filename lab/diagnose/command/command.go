@@ -159,6 +159,9 @@ func (o *Options) probes(ctx context.Context, s *diagnose.Server) (*probes, erro
 	w := gather.NewWatch(samplers)
 	p.list = append(p.list, w)
 	p.closers = append(p.closers, w.Close)
+	if k, ok := gather.NewKernel(samplers); ok {
+		p.list = append(p.list, k)
+	}
 	p.list = append(p.list, gather.NewStacks(stacks.CPU, s), gather.NewStacks(stacks.OffCPU, s))
 	return p, nil
 }
