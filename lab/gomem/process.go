@@ -29,6 +29,9 @@ type Process struct {
 
 	syms  *symbols // once they are needed
 	snaps snapshots
+	lists lists
+
+	bucketBatch batch
 }
 
 // Info describes the program that a process runs.

@@ -38,7 +38,8 @@ type symbols struct {
 	bias   uint64
 	frames map[uint64][]Frame // by address of the file
 	stacks map[string]*Stack
-	kept   int // frames in stacks
+	roots  map[string]*Stack // of goroutines that run, by the function that they began with
+	kept   int               // frames in stacks
 	key    []byte
 }
 
@@ -86,7 +87,7 @@ func (p *Process) newSymbols(file *os.File) (s *symbols, err error) {
 
 // forget drops what was kept, so that a process that always has new stacks costs no memory.
 func (s *symbols) forget() {
-	s.frames, s.stacks, s.kept = map[uint64][]Frame{}, map[string]*Stack{}, 0
+	s.frames, s.stacks, s.roots, s.kept = map[uint64][]Frame{}, map[string]*Stack{}, map[string]*Stack{}, 0
 }
 
 // full reports whether it is time to forget.
