@@ -16,9 +16,7 @@ import (
 	"github.com/redline-go/redline/lab/internal/redact"
 	load "github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/machine"
-	"github.com/redline-go/redline/lab/profile/stacks"
 	"github.com/redline-go/redline/lab/report/screen"
-	watch "github.com/redline-go/redline/lab/watch/command"
 )
 
 // The exit codes, in addition to those of all verbs.
@@ -136,39 +134,4 @@ func (o *Options) save(r *diagnose.Report, out io.Writer) error {
 		return fmt.Errorf("--json: %w", err)
 	}
 	return nil
-}
-
-// probes are the probes of one server.
-type probes struct {
-	list    []gather.Probe
-	missing []error
-	closers []func() error
-}
-
-// probes opens all probes that the server allows. One that cannot be opened is missing.
-func (o *Options) probes(ctx context.Context, s *diagnose.Server) (*probes, error) {
-	p := &probes{}
-	if len(s.PIDs) == 0 {
-		p.missing = append(p.missing, errors.New("the server's processes are unknown, so only its answers are seen: name it with --pid if it is on this machine"))
-		return p, nil
-	}
-	samplers, err := watch.Open(ctx, watch.Options{PID: s.PIDs[0], Tree: len(s.PIDs) > 1, Control: o.Control, PProf: o.PProf})
-	if err != nil {
-		return p, err
-	}
-	w := gather.NewWatch(samplers)
-	p.list = append(p.list, w)
-	p.closers = append(p.closers, w.Close)
-	if k, ok := gather.NewKernel(samplers); ok {
-		p.list = append(p.list, k)
-	}
-	p.list = append(p.list, gather.NewStacks(stacks.CPU, s), gather.NewStacks(stacks.OffCPU, s))
-	return p, nil
-}
-
-func (p *probes) close() (err error) {
-	for _, f := range p.closers {
-		err = errors.Join(err, f())
-	}
-	return err
 }
