@@ -88,14 +88,14 @@ type Load struct {
 	TLS         *TLS      `json:"tls,omitempty"`
 	Generator   Generator `json:"generator"`
 
-	Watch   watch.Summary  `json:"-"` // of the window
-	Samples []watch.Sample `json:"-"` // of the window, each 200 ms
+	Kernel  *Kernel        `json:"kernel,omitempty"`
+	Watch   watch.Summary  `json:"watch"`             // of the window
+	Samples []watch.Sample `json:"samples,omitempty"` // of the window, each 200 ms
 
-	OnCPU  *Stacks `json:"-"` // CPU seconds, user and kernel
-	OffCPU *Stacks `json:"-"` // seconds that threads were blocked
-	Wall   *Stacks `json:"-"` // goroutines, on average over the window
-	Allocs *Stacks `json:"-"` // bytes allocated in the window
-	Kernel *Kernel `json:"-"`
+	OnCPU  *Stacks `json:"on_cpu,omitempty"`  // CPU seconds, user and kernel
+	OffCPU *Stacks `json:"off_cpu,omitempty"` // seconds that threads were blocked
+	Wall   *Stacks `json:"wall,omitempty"`    // goroutines, on average over the window
+	Allocs *Stacks `json:"allocs,omitempty"`  // bytes allocated in the window
 }
 
 // Counts are numbers by name.
@@ -171,7 +171,23 @@ type Rest struct {
 	Answers float64            `json:"answers"`
 	Before  map[string]float64 `json:"before"` // figures of the watch
 	Later   map[string]float64 `json:"later"`
-	Wall    *Stacks            `json:"-"` // goroutines that are left, after the load
+	Wall    *Stacks            `json:"wall,omitempty"` // goroutines that are left, after the load
+}
+
+// Slim returns the evidence without samples and stacks, which are large.
+func (e *Evidence) Slim() Evidence {
+	slim := *e
+	slim.Loads = slices.Clone(e.Loads)
+	for i := range slim.Loads {
+		l := &slim.Loads[i]
+		l.Samples, l.OnCPU, l.OffCPU, l.Wall, l.Allocs = nil, nil, nil, nil, nil
+	}
+	if e.Rest != nil {
+		rest := *e.Rest
+		rest.Wall = nil
+		slim.Rest = &rest
+	}
+	return slim
 }
 
 // Miss adds what could not be seen, once.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +15,7 @@ import (
 func newDiagnose() *cobra.Command {
 	var o command.Options
 	c := &cobra.Command{
-		Use:   "diagnose URL",
+		Use:   "diagnose [URL]",
 		Short: "Name what limits a server, show the evidence, and try what can be tried",
 		Long: `Name what limits a server, show the evidence, and try what can be tried.
 
@@ -27,17 +29,17 @@ gain more than --fail-over, 4 the load was INVALID, 130 interrupted.`,
   redline diagnose -X POST --body '{"sku":7}' --json report.json http://127.0.0.1:8080/orders
   redline diagnose --fail-over 0.1 http://127.0.0.1:8080/`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usage("name one URL, such as redline diagnose http://127.0.0.1:8080/")
+			if len(args) > 1 {
+				return cli.Usage("name one URL, such as redline diagnose http://127.0.0.1:8080/; there are %d arguments", len(args))
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := cli.CheckOutput("json", o.JSON, o.Control); err != nil {
+			if err := errors.Join(cli.CheckOutput("json", o.JSON, o.Control, o.From), cli.CheckOutput("record", o.Record, o.Control, o.From)); err != nil {
 				return err
 			}
 			console := command.Console{Out: c.OutOrStdout(), Err: c.ErrOrStderr(), Screen: cli.ScreenOf(c, c.OutOrStdout())}
-			return command.Run(c.Context(), o, args[0], c.Flags().Changed, console)
+			return command.Run(c.Context(), o, strings.Join(args, ""), c.Flags().Changed, console)
 		},
 	}
 	f := c.Flags()
@@ -49,6 +51,8 @@ gain more than --fail-over, 4 the load was INVALID, 130 interrupted.`,
 	f.StringVar(&o.Control, "control", "", "control `SOCKET` of a Go service (docs/control.md)")
 	f.StringVar(&o.PProf, "pprof", "", "`URL` of net/http/pprof of a Go service, such as http://127.0.0.1:6060")
 	f.StringVar(&o.JSON, "json", "", "write the report as JSON to `FILE`; - is standard output")
+	f.StringVar(&o.Record, "record", "", "write all evidence, with stacks, to this `FILE`, for --from")
+	f.StringVar(&o.From, "from", "", "judge the evidence that --record wrote to this `FILE`, without a server")
 	f.Float64Var(&o.FailOver, "fail-over", 0, "exit with code 3 if a cause would gain more than this `SHARE`, such as 0.1")
 	f.BoolVar(&o.Quiet, "quiet", false, "no progress")
 	o.Load.BindOnly(f, []string{"Request", "Users", "Connections", "TLS and HTTP/2"}, "pid", "cpu")

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/redline-go/redline/lab/diagnose"
 	"github.com/redline-go/redline/lab/diagnose/gather"
 	"github.com/redline-go/redline/lab/diagnose/present"
+	"github.com/redline-go/redline/lab/diagnose/rules"
 	"github.com/redline-go/redline/lab/internal/redact"
 	load "github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/machine"
@@ -35,7 +37,8 @@ type Options struct {
 	Step     time.Duration // of a run of the sweep
 	Warmup   time.Duration
 	JSON     string
-	Evidence string  // file for the evidence with all stacks
+	Record   string  // file for the evidence, with all stacks
+	From     string  // such a file, to judge instead of a server
 	FailOver float64 // exit with ExitCauses if a cause would gain more; 0: never
 	Quiet    bool
 }
@@ -46,17 +49,41 @@ type Console struct {
 	Screen   screen.Screen // of Out
 }
 
-// Run diagnoses the server of a URL. The error is a [cli.ExitCode] if everything was printed.
-func Run(ctx context.Context, o Options, url string, changed func(string) bool, console Console) (err error) {
-	if err := o.check(); err != nil {
+// Run diagnoses the server of a URL, or the recorded evidence if there is no URL. The error is a
+// [cli.ExitCode] if everything was printed.
+func Run(ctx context.Context, o Options, url string, changed func(string) bool, console Console) error {
+	if err := o.check(url); err != nil {
 		return err
+	}
+	r := &diagnose.Report{Tool: cli.Version(), Command: redact.Args(os.Args[1:]), Started: time.Now(), URL: redact.Text(url), Machine: machine.Fingerprint(".")}
+	e, err := o.evidence(ctx, url, changed, console)
+	if e == nil || len(e.Sweep) == 0 {
+		return cmp.Or(err, gather.ErrNoAnswer)
+	}
+	if err != nil {
+		r.Partial = err.Error()
+	}
+	if err := o.record(e); err != nil {
+		return err
+	}
+	r.Causes = rules.Find(e)
+	r.Evidence = e.Slim()
+	r.Ended = time.Now()
+	r.Conclude()
+	return o.finish(r, console)
+}
+
+// evidence gathers the evidence, or reads what was recorded. With an error, it is what was seen
+// until then.
+func (o *Options) evidence(ctx context.Context, url string, changed func(string) bool, console Console) (e *diagnose.Evidence, err error) {
+	if o.From != "" {
+		return read(o.From)
 	}
 	runs, err := o.Load.Open(ctx, url, changed)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, runs.Close()) }()
-	r := &diagnose.Report{Tool: cli.Version(), Command: redact.Args(os.Args[1:]), Started: time.Now(), URL: redact.Text(runs.URL()), Machine: machine.Fingerprint(".")}
 	g := gather.Options{Runs: runs, Most: o.Most, Window: o.Window, Step: o.Step, Warmup: o.Warmup, Seed: 1}
 	if !o.Quiet {
 		g.Say = func(text string) { fmt.Fprintln(console.Err, text) }
@@ -64,28 +91,23 @@ func Run(ctx context.Context, o Options, url string, changed func(string) bool, 
 	g.Server = gather.Describe(runs.PIDs(), runs.CPUs())
 	probes, err := o.probes(ctx, &g.Server)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, probes.close()) }()
 	g.Probes = probes.list
-	e, err := gather.Gather(ctx, g)
-	if len(e.Sweep) == 0 && err != nil {
-		return err
-	}
-	if err != nil {
-		r.Partial = err.Error()
-	}
+	e, err = gather.Gather(ctx, g)
 	for _, text := range probes.missing {
 		e.Miss(text)
 	}
-	r.Evidence = *e
-	r.Ended = time.Now()
-	r.Conclude()
-	return o.finish(r, console)
+	return e, err
 }
 
-func (o *Options) check() error {
+func (o *Options) check(url string) error {
 	switch {
+	case url == "" && o.From == "":
+		return cli.Usage("name one URL, such as redline diagnose http://127.0.0.1:8080/")
+	case url != "" && o.From != "":
+		return cli.Usage("--from judges recorded evidence: leave out the URL, or --from")
 	case o.Most < 4:
 		return cli.Usage("--most %d: the sweep needs at least 4 connections", o.Most)
 	case o.Window < time.Second:
