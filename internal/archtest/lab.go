@@ -65,6 +65,13 @@ var labRows = []Row{
 		Why: "a process is read from outside: through /proc alone, without a connection to it",
 	},
 
+	// The diagnosis.
+	{Package: "~/lab/diagnose", May: []string{"~/lab/stats", "~/lab/watch"}, Never: performsIO, Why: "evidence and causes are data and calculation: other packages gather the evidence"},
+	{
+		Package: "~/lab/diagnose/rules", May: []string{"~/lab/diagnose", "~/lab/report", "~/lab/watch"}, Never: performsIO, Tests: []string{"os", "~/lab/watch", "~/lab/stats"},
+		Why: "a rule is calculation: it neither gathers evidence nor tries changes",
+	},
+
 	// Statistics, verdicts and reports.
 	{Package: "~/lab/stats", May: []string{"~/lab/results"}, Never: performsIO, Why: "statistics are calculation"},
 	{Package: "~/lab/verdict", May: []string{"~/lab/results", "~/lab/report", "~/lab/load/spec"}, Never: performsIO, Why: "a verdict is calculation"},
