@@ -306,7 +306,7 @@ func isLogging(s *stack) bool {
 const (
 	healthyLogging = 0.04 // CPU share of a log with a line per request, buffered
 	leastLogging   = 0.08
-	batchedLogging = 0.85 // share of the cost beyond that which buffering and sampling save
+	batchedLogging = 0.85 // share of the excess that buffering and sampling save
 )
 
 func syncLogging(v *view) *finding {
