@@ -170,6 +170,10 @@ func begin(ctx context.Context, binary string, env map[string]string, g *group, 
 			return p, nil
 		}
 		err = errors.New("it did not print the address on which it listens")
+		select { // it ends, so that the error can say why
+		case <-p.ended:
+		case <-time.After(time.Second):
+		}
 	case <-ctx.Done():
 		err = fmt.Errorf("wait until it listens: %w", ctx.Err())
 	}
