@@ -143,6 +143,7 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@GOWORK=off go -C conformance vet ./...
 	@$(call say,staticcheck)
 	@$(BIN)/staticcheck $(PACKAGES)
+	@$(BIN)/staticcheck -tags twin ./lab/diagnose/zoo/...
 	@$(call say,gofumpt)
 	@list=$$($(call files,*.go) | grep -zv '\.pb\.go$$' | xargs -0 $(BIN)/gofumpt -l); \
 	[ -z "$$list" ] || { printf 'not formatted, run .bin/gofumpt -w:\n%s\n' "$$list" >&2; exit 1; }
