@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,22 +34,21 @@ func TestMeasure(t *testing.T) {
 
 // figures are what was measured of one variant.
 type figures struct {
-	Rate, Latency, CPU   float64 // requests per second; milliseconds; microseconds per request
-	Errors               float64 // errors per request
-	Utilisation          float64 // of the server's CPUs
-	Threads, Files       float64 // at the end
-	Memory, Memory0      float64 // MiB, at the end and at the beginning
-	Goroutines, Valid    string
-	Voluntary, Throttled float64
+	Rate, Latency, CPU float64 // requests per second; milliseconds; microseconds per request
+	Errors             float64 // errors per request
+	Utilisation        float64 // of the server's CPUs
+	Threads, Files     float64 // at the end
+	Memory, Memory0    float64 // MiB, at the end and at the beginning
+	Goroutines         float64 // at the end; 0 without net/http/pprof
 }
 
 func (f figures) String() string {
-	return fmt.Sprintf("%.0f/s, mean %.3f ms, %.1f µs CPU, errors %.3f, utilisation %.2f, %v threads, %v files, RSS %.1f from %.1f MiB",
-		f.Rate, f.Latency, f.CPU, f.Errors, f.Utilisation, f.Threads, f.Files, f.Memory, f.Memory0)
+	return fmt.Sprintf("%.0f/s, mean %.3f ms, %.1f µs CPU, errors %.3f, utilisation %.2f, %v threads, %v files, %v goroutines, RSS %.1f from %.1f MiB",
+		f.Rate, f.Latency, f.CPU, f.Errors, f.Utilisation, f.Threads, f.Files, f.Goroutines, f.Memory, f.Memory0)
 }
 
-// growth is that of memory and files, in MiB and numbers; at least one, as a divisor.
-func (f figures) growth() float64 { return max(1, f.Memory-f.Memory0) + f.Files }
+// growth is that of memory, files and goroutines, in MiB and numbers; at least one, as a divisor.
+func (f figures) growth() float64 { return max(1, f.Memory-f.Memory0) + f.Files + f.Goroutines }
 
 func load(t *testing.T, s Species, twin bool) figures {
 	t.Helper()
@@ -89,9 +89,26 @@ func load(t *testing.T, s Species, twin bool) figures {
 		t.Fatal(err)
 	}
 	return figures{
-		Rate: r.Rate, Errors: r.Errors, Latency: r.Latency.Mean / 1000, CPU: r.Server.CPU.PerRequest, Utilisation: r.Server.CPU.Utilisation,
+		Goroutines: goroutines(t, server),
+		Rate:       r.Rate, Errors: r.Errors, Latency: r.Latency.Mean / 1000, CPU: r.Server.CPU.PerRequest, Utilisation: r.Server.CPU.Utilisation,
 		Threads: r.Server.Process.Threads, Files: r.Server.Process.Files, Memory0: before, Memory: resident(server.PID),
 	}
+}
+
+// goroutines is the number of goroutines of a server with net/http/pprof, 0 without.
+func goroutines(t *testing.T, server *Server) (n float64) {
+	if server.PProf == "" {
+		return 0
+	}
+	resp, err := http.Get(server.PProf + "goroutine?debug=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if _, err := fmt.Fscanf(resp.Body, "goroutine profile: total %g", &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // loadFlags are the flags of redline load for the first request of a species.
