@@ -72,7 +72,7 @@ func (s Species) start(ctx context.Context, twin bool) (*Server, error) {
 		if twin {
 			maps.Copy(own, s.Backend.TwinEnv)
 		}
-		if z.backend, err = begin(ctx, filepath.Join(bin, "backends", s.Backend.Name), own, nil, 0); err != nil {
+		if z.backend, err = begin(ctx, []string{filepath.Join(bin, "backends", s.Backend.Name)}, own, nil, 0, ""); err != nil {
 			return z, fmt.Errorf("backend: %w", err)
 		}
 		env["BACKEND"] = z.backend.said["listening"]
@@ -89,7 +89,12 @@ func (s Species) start(ctx context.Context, twin bool) (*Server, error) {
 	if z.group, err = newGroup(quota, memory); err != nil {
 		return z, err
 	}
-	if z.server, err = begin(ctx, filepath.Join(bin, variant, s.Name), env, z.group, s.Needs.CPUs); err != nil {
+	if len(s.Command) > 0 {
+		z.server, err = s.beginForeign(ctx, z.dir, twin, env, z.group)
+	} else {
+		z.server, err = begin(ctx, []string{filepath.Join(bin, variant, s.Name)}, env, z.group, s.Needs.CPUs, "")
+	}
+	if err != nil {
 		return z, err
 	}
 	z.Addr, z.PID = z.server.said["listening"], z.server.cmd.Process.Pid
@@ -132,15 +137,16 @@ type process struct {
 	said     map[string]string // first word of "WORD on ADDR" to the address
 }
 
-// begin starts a binary and waits until it listens. With an error nothing is left running.
-func begin(ctx context.Context, binary string, env map[string]string, g *group, cpus int) (*process, error) {
+// begin starts a program and waits until it prints that it listens, or with addr until it accepts
+// connections there. With an error nothing is left running.
+func begin(ctx context.Context, argv []string, env map[string]string, g *group, cpus int, addr string) (*process, error) {
 	allowed, err := pick(cpus)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(binary)
+	cmd := exec.Command(argv[0], argv[1:]...)
 	if g != nil { // the shell enters the cgroup before the program's first instruction
-		cmd = exec.Command("/bin/sh", append([]string{"-c", `p=$0; for f; do echo $$ >"$f" || exit 1; done; exec "$p"`, binary}, g.procs()...)...)
+		cmd = exec.Command("/bin/sh", append([]string{"-c", `p=$0; for f; do echo $$ >"$f" || exit 1; done; exec "$p"`, argv[0]}, g.procs()...)...)
 	}
 	cmd.Env = spawn.Environ()
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -173,6 +179,13 @@ func begin(ctx context.Context, binary string, env map[string]string, g *group, 
 	}()
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
+	if addr != "" {
+		if err = p.answers(ctx, addr); err == nil {
+			p.said = map[string]string{"listening": addr}
+			return p, nil
+		}
+		return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(argv[0]), err), p.kill())
+	}
 	select {
 	case p.said = <-said:
 		if p.said["listening"] != "" {
@@ -186,7 +199,7 @@ func begin(ctx context.Context, binary string, env map[string]string, g *group, 
 	case <-ctx.Done():
 		err = fmt.Errorf("wait until it listens: %w", ctx.Err())
 	}
-	return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(binary), err), p.kill())
+	return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(argv[0]), err), p.kill())
 }
 
 // announcements reads lines "WORD on ADDR" up to the one that begins with listening. Then it
