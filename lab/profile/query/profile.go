@@ -194,11 +194,11 @@ func Merge(ps ...*profile.Profile) (*profile.Profile, error) {
 	}
 	whole := make([]*profile.Profile, len(ps))
 	for i, p := range ps {
-		c := *p
-		if c.PeriodType == nil {
-			c.PeriodType = &profile.ValueType{} // package profile compares it unseen
+		if p.PeriodType == nil { // package profile does not expect it
+			p = p.Copy()
+			p.PeriodType = &profile.ValueType{}
 		}
-		whole[i] = &c
+		whole[i] = p
 	}
 	m, err := profile.Merge(whole)
 	if err != nil {

@@ -87,9 +87,9 @@ func (s *session) describe() {
 	}
 	for _, b := range s.files.open {
 		if b.err != nil {
-			s.note("Functions of %s have no names: %v.", b.file.Name(), b.err)
+			s.note("Functions of %s have no names: %v.", b.path, b.err)
 		} else if err := b.elf.Problems(); err != nil {
-			s.note("Functions of %s may have no names: %v.", b.file.Name(), err)
+			s.note("Functions of %s may have no names: %v.", b.path, err)
 		}
 	}
 	for _, p := range s.processes {
@@ -268,6 +268,6 @@ func (b *builder) lines(l *profile.Location, frames []symbols.Frame) {
 // limits notes what the builder has left out.
 func (b *builder) limits() {
 	for file, err := range b.noLines {
-		b.note("Functions of %s have no lines: %v.", file.file.Name(), err)
+		b.note("Functions of %s have no lines: %v.", file.path, err)
 	}
 }
