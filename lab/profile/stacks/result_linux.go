@@ -68,6 +68,9 @@ func (s *session) describe() {
 	if x.single*5 > x.total {
 		s.note("%.0f %% of the samples have a single frame of the program: it was probably built without frame pointers.", 100*float64(x.single)/float64(x.total))
 	}
+	if s.cut > 0 {
+		s.note("%d stacks are deeper than %d KiB, without frame pointers: their outer part is missing.", s.cut, nativeTop>>10)
+	}
 	if x.folded > 0 {
 		s.note("There are more than %d different stacks: of %d samples only the innermost function was kept.", maxStacks, x.folded)
 	}
@@ -201,10 +204,7 @@ func (b *builder) frames(sp *space, m *mapping, addr uint64) []symbols.Frame {
 	if m.program == nil || m.program.elf == nil {
 		return nil
 	}
-	at, ok := m.program.elf.Address(addr - m.start + m.offset)
-	if m.path == "[vdso]" {
-		at, ok = addr-m.start, true
-	}
+	at, ok := m.address(addr)
 	if !ok {
 		return nil
 	}

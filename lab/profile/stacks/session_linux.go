@@ -63,6 +63,7 @@ type session struct {
 	held      []perfevent.Record
 	lost      uint64
 	throttled uint64
+	cut       int64 // stacks that go on beyond what was recorded
 	notes     []string
 }
 
@@ -120,7 +121,7 @@ var errMany = errors.New("too many threads")
 func (s *session) prepare(ctx context.Context) error {
 	base := perfevent.Config{
 		Inherit: true, Threads: !s.opts.Tree, Kernel: true,
-		Stack: true, NoKernel: !s.opts.Kernel, Leaf: true, Tasks: true,
+		Stack: true, NoKernel: !s.opts.Kernel, Leaf: s.top(), Tasks: true,
 	}
 	if s.opts.Kind == CPU {
 		s.period = 1e9 / uint64(s.opts.Hz)
@@ -285,10 +286,7 @@ func (s *session) connect(e *perfevent.Event, cpu, cpus int) error {
 	if r := s.rings[cpu]; r != nil {
 		return r.Add(e)
 	}
-	size := 512 << 10
-	if s.opts.Kind == OffCPU {
-		size = 2 << 20
-	}
+	size := 2 << 20
 	if cpus > 64 {
 		size /= 2
 	}

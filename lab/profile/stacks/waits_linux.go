@@ -16,7 +16,7 @@ const (
 )
 
 // maxLeaves is how many stacks of threads that block are taken in a second, about.
-var maxLeaves = 5_000.0
+var maxLeaves = 2_000.0
 
 // waits connects the moments at which threads began to wait with those at which they were
 // woken.

@@ -134,6 +134,7 @@ func probe(p []byte) {
 		for addr := s.addr; addr < s.addr+64; addr += 7 {
 			f.Lookup(addr)
 			f.Depth(addr)
+			f.Step(addr)
 		}
 		_, _, _ = f.Line(s.addr)
 		f.Address(s.off)
