@@ -59,7 +59,7 @@ func addSnapshot(c *collector, sums map[*profile.Sample]float64, s *Snapshot, we
 func (s *symbols) began(g *Goroutine) *Stack {
 	st, ok := s.roots[g.Entry]
 	if !ok {
-		st = &Stack{Frames: []Frame{{Func: g.Entry}}, Cut: true}
+		st = &Stack{Frames: []Frame{{Func: g.Entry, Symbol: g.Entry}}, Cut: true}
 		if !s.full() {
 			s.roots[g.Entry] = st
 		}
