@@ -105,7 +105,7 @@ clients: $(CLIENTS)/node_modules/.package-lock.json $(BIN)/clients/installed ## 
 
 gomem: ## read programs that every Go toolchain of the table builds, in every build
 	@tools/need gcc gcc libc6-dev
-	@go test -v -count=1 -timeout $(PATIENCE) -run '^TestToolchains$$' ./lab/gomem -toolchains
+	@go test -v -count=1 -timeout $(PATIENCE) -run '^TestToolchain' ./lab/gomem -toolchains
 
 gomem-layouts: ## write the table of the Go runtime's layouts anew, from downloaded toolchains
 	@go test -count=1 -timeout $(PATIENCE) -run '^TestLayouts$$' ./lab/gomem -layouts
