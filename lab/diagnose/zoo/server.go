@@ -153,7 +153,7 @@ func begin(ctx context.Context, argv []string, env map[string]string, g *group, 
 		cmd.Env = append(cmd.Env, name+"="+env[name])
 	}
 	p := &process{
-		name: filepath.Base(binary), cmd: cmd, launcher: spawn.NewLauncher(), ended: make(chan struct{}), stderr: &end{},
+		name: filepath.Base(argv[0]), cmd: cmd, launcher: spawn.NewLauncher(), ended: make(chan struct{}), stderr: &end{},
 	}
 	cmd.Stderr = p.stderr
 	cmd.WaitDelay = stopLimit // for descendants that keep standard error open
