@@ -114,8 +114,12 @@ func (r *run) open(ctx context.Context) (err error) {
 		r.closers = append(r.closers, r.child.close)
 		r.o.PID = r.child.pid()
 	}
-	if r.found, err = find(ctx, &r.o); err != nil {
-		return err
+	var ended <-chan struct{}
+	if r.child != nil {
+		ended = r.child.done
+	}
+	if r.found, err = find(ctx, &r.o, ended); err != nil {
+		return r.early(err)
 	}
 	if r.samplers, err = r.found.open(&r.o); err != nil {
 		return r.early(err)
