@@ -14,7 +14,7 @@ type Kind string
 const CPU Kind = "cpu"
 
 // lasting contains all kinds; the value is true for profiles that cover a time span.
-var lasting = map[Kind]bool{CPU: true, "mutex": true, "block": true, "allocs": true, "heap": false, "goroutine": false}
+var lasting = map[Kind]bool{CPU: true, "mutex": true, "block": true, "allocs": true, "heap": false, "goroutine": false, "threadcreate": false}
 
 // Lasting reports whether profiles of the kind cover a time span.
 func (k Kind) Lasting() bool { return lasting[k] }

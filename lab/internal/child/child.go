@@ -1,4 +1,5 @@
-package command
+// Package child starts a command whose process is observed, and ends it with its process group.
+package child
 
 import (
 	"context"
@@ -24,9 +25,9 @@ const (
 	outputKept    = 4 << 10
 )
 
-// child is the command that was started. It has its own process group, and the kernel kills it
+// Child is the command that was started. It has its own process group, and the kernel kills it
 // when redline ends.
-type child struct {
+type Child struct {
 	cmd      *exec.Cmd
 	launcher *spawn.Launcher
 	output   *tail.Tail // nil if it was shown
@@ -34,16 +35,16 @@ type child struct {
 	err      error // of Wait, when done is closed
 }
 
-// start starts a command with this process's environment, on the same CPUs. Its output goes to
-// the standard error of redline; under a live view, its end is shown if the command fails.
-func start(args []string, console Console) (*child, error) {
+// Start starts a command with this process's environment, on the same CPUs. Its output goes to
+// out. If out is nil, its end is kept, and [Child.How] shows it if the command fails. The caller
+// must call Close.
+func Start(args []string, out io.Writer) (*Child, error) {
 	cpus, err := probe.Allowed()
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", args[0], err)
 	}
-	c := &child{cmd: exec.Command(args[0], args[1:]...), launcher: spawn.NewLauncher(), done: make(chan struct{})}
-	var out io.Writer = console.Err
-	if console.Screen.Width > 0 {
+	c := &Child{cmd: exec.Command(args[0], args[1:]...), launcher: spawn.NewLauncher(), done: make(chan struct{})}
+	if out == nil {
 		c.output = &tail.Tail{Limit: outputKept}
 		out = c.output
 	}
@@ -59,14 +60,17 @@ func start(args []string, console Console) (*child, error) {
 	return c, nil
 }
 
-func (c *child) pid() int     { return c.cmd.Process.Pid }
-func (c *child) name() string { return filepath.Base(c.cmd.Path) }
+// PID returns the process id, which is also that of its process group.
+func (c *Child) PID() int { return c.cmd.Process.Pid }
 
-// wait waits for the end of a command that has ended already for the kernel.
-func (c *child) wait() { <-c.done }
+// Name returns the name of the program.
+func (c *Child) Name() string { return filepath.Base(c.cmd.Path) }
 
-// ended reports whether the command ended, which it may do just now.
-func (c *child) ended() bool {
+// Wait waits for the end of a command that has ended already for the kernel.
+func (c *Child) Wait() { <-c.done }
+
+// Ended reports whether the command ended, which it may do just now.
+func (c *Child) Ended() bool {
 	select {
 	case <-c.done:
 		return true
@@ -75,8 +79,8 @@ func (c *child) ended() bool {
 	}
 }
 
-// how says how the command ended, with the end of its output. Call it after its end.
-func (c *child) how() string {
+// How says how the command ended, with the end of its output. Call it after its end.
+func (c *Child) How() string {
 	text := c.cmd.ProcessState.String()
 	if c.output != nil && !c.cmd.ProcessState.Success() {
 		if said := c.output.String(); said != "" {
@@ -86,9 +90,9 @@ func (c *child) how() string {
 	return text
 }
 
-// exit returns the command's exit code as that of redline; nil if it is 0. A signal is 128 and
+// Exit returns the command's exit code as that of redline; nil if it is 0. A signal is 128 and
 // its number, as in a shell.
-func (c *child) exit() error {
+func (c *Child) Exit() error {
 	if status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return cli.ExitCode(128 + int(status.Signal()))
 	}
@@ -98,10 +102,10 @@ func (c *child) exit() error {
 	return nil
 }
 
-// close ends the command and its process group: with SIGTERM, and with SIGKILL what is left.
-func (c *child) close() error {
+// Close ends the command and its process group: with SIGTERM, and with SIGKILL what is left.
+func (c *Child) Close() error {
 	defer c.launcher.Close()
-	group := -c.pid()
+	group := -c.PID()
 	err := syscall.Kill(group, syscall.SIGTERM)
 	select {
 	case <-c.done:
@@ -116,17 +120,15 @@ func (c *child) close() error {
 		err = nil
 	}
 	if err != nil {
-		return fmt.Errorf("end %s: %w", c.name(), err)
+		return fmt.Errorf("end %s: %w", c.Name(), err)
 	}
 	return nil
 }
 
-// patiently repeats a connection to a process that was just started, until it succeeds.
-func patiently(ctx context.Context, o *Options, connect func() error) error {
+// Patiently repeats a connection to a process that was just started, until it succeeds, for at
+// most ten seconds.
+func Patiently(ctx context.Context, connect func() error) error {
 	err := connect()
-	if len(o.Command) == 0 {
-		return err
-	}
 	for end := time.Now().Add(startPatience); err != nil && time.Now().Before(end) && ctx.Err() == nil; err = connect() {
 		time.Sleep(startPause)
 	}
