@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/redline-go/redline/lab/report"
 )
 
 // Window is what is known of the time that a profile covers.
@@ -64,7 +66,7 @@ func WindowOf(p *profile.Profile) (w Window, err error) {
 		if !ok || !is {
 			continue
 		}
-		value = Clean(value[:min(len(value), maxText)])
+		value = report.Line(value[:min(len(value), maxText)])
 		switch key {
 		case "seconds":
 			w.Seconds, err = positive(value, err)
@@ -80,7 +82,7 @@ func WindowOf(p *profile.Profile) (w Window, err error) {
 			}
 		}
 		if err != nil {
-			return Window{}, fmt.Errorf("comment %q of the profile: %w", Clean(c[:min(len(c), maxText)]), err)
+			return Window{}, fmt.Errorf("comment %q of the profile: %w", report.Line(c[:min(len(c), maxText)]), err)
 		}
 	}
 	return w, nil
@@ -96,19 +98,4 @@ func positive(text string, before error) (float64, error) {
 		return 0, fmt.Errorf("%q: want a number of more than 0", text)
 	}
 	return v, nil
-}
-
-// Clean returns a text of a profile, such as the name of a function, without control characters
-// and invalid UTF-8: profiles are untrusted, and terminals obey control characters.
-func Clean(text string) string {
-	bad := func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r == 0xfffd }
-	if !strings.ContainsFunc(text, bad) {
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		if bad(r) {
-			return '?'
-		}
-		return r
-	}, text)
 }

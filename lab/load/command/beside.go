@@ -34,7 +34,7 @@ type Beside struct {
 }
 
 // NewBeside adds the flags of a load to those of another command, which keeps its own where
-// both have one of the same name. Groups lists them for the help text.
+// both have one of the same name. Names lists them, for the help text.
 func NewBeside(f *pflag.FlagSet) *Beside {
 	b := &Beside{set: pflag.NewFlagSet("load", pflag.ContinueOnError)}
 	b.flags.Bind(b.set)
