@@ -47,12 +47,12 @@ type view struct {
 
 // forest is the tree, in columns.
 type forest struct {
-	Names   []string        `json:"names"`
-	Origins []frames.Origin `json:"origins"` // of the names
-	Symbols []int32         `json:"symbols"` // of the nodes; -1: the root
-	Parents []int32         `json:"parents"`
-	Totals  []int64         `json:"totals"`
-	Before  []int64         `json:"before,omitempty"` // of a difference
+	Names   []string `json:"names"`
+	Origins []int    `json:"origins"` // of the names
+	Symbols []int32  `json:"symbols"` // of the nodes; -1: the root
+	Parents []int32  `json:"parents"`
+	Totals  []int64  `json:"totals"`
+	Before  []int64  `json:"before,omitempty"` // of a difference
 }
 
 // shown is what the template needs.
@@ -109,7 +109,7 @@ func forestOf(c *tree.Calls, diff bool) (f forest, used []bool) {
 			place[n.Symbol] = at
 			symbol := &c.Symbols[n.Symbol]
 			f.Names = append(f.Names, symbol.Name[:min(len(symbol.Name), longestName)])
-			f.Origins = append(f.Origins, symbol.Origin)
+			f.Origins = append(f.Origins, int(symbol.Origin))
 			used[symbol.Origin] = true
 		}
 		f.Symbols, f.Parents, f.Totals = append(f.Symbols, at), append(f.Parents, n.Parent), append(f.Totals, n.Total)

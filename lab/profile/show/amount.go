@@ -13,6 +13,9 @@ func Amount(v float64, unit string) string {
 	if v < 0 {
 		return "-" + Amount(-v, unit)
 	}
+	if v == 0 {
+		return "0"
+	}
 	switch unit {
 	case "nanoseconds":
 		return report.Micros(v/1000, " ")
