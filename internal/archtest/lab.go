@@ -65,6 +65,13 @@ var labRows = []Row{
 		Why: "a process is read from outside: through /proc alone, without a connection to it",
 	},
 
+	// The zoo, a module of its own.
+	{
+		Package: "~/lab/diagnose/zoo", May: []string{"*", "~/lab/spawn"}, Tests: []string{"~/lab/..."}, Raw: true,
+		Why: "the harness starts processes as a comparison does; its tests are those of the diagnosis",
+	},
+	{Package: "~/lab/diagnose/zoo/...", May: []string{"*", "~/lab/diagnose/zoo/..."}, Raw: true, Why: "a species is an ordinary service, and shares no code with the instrument"},
+
 	// Statistics, verdicts and reports.
 	{Package: "~/lab/stats", May: []string{"~/lab/results"}, Never: performsIO, Why: "statistics are calculation"},
 	{Package: "~/lab/verdict", May: []string{"~/lab/results", "~/lab/report", "~/lab/load/spec"}, Never: performsIO, Why: "a verdict is calculation"},

@@ -83,7 +83,7 @@ func (c *capture) mark(p *pprof.Profile, one profile.Taken, doc *present.Documen
 			w.Notes = append(w.Notes, "the load is INVALID: "+reasons(doc))
 		}
 		if n := doc.Failing; n > 0 {
-			w.Notes = append(w.Notes, fmt.Sprintf("%d requests of the load failed; only right answers count", n))
+			w.Notes = append(w.Notes, fmt.Sprintf("requests of the load failed: %d; only right answers count", n))
 		}
 	}
 	w.Mark(p)
