@@ -73,6 +73,3 @@ func (s *best) missing(k profile.Kind) error {
 	}
 	return fmt.Errorf("--kind %s: %w", k, errNoSource)
 }
-
-// outside returns the sources of profiles from outside that this system has.
-func outside() map[profile.Kind]Outside { return nil }
