@@ -59,10 +59,38 @@ var labRows = []Row{
 		Package: "~/lab/watch/output", May: []string{"~/lab/watch", "~/lab/report/...", "github.com/prometheus/client_golang/..."}, Never: []string{"os/...", "syscall"},
 		Tests: []string{"os"}, Why: "an output receives events, and reads nothing of the process",
 	},
+	// The trace, from the ground up.
+	{
+		Package: "~/lab/trace", May: []string{"golang.org/x/exp/trace", "github.com/HdrHistogram/..."}, Never: performsIO,
+		Tests: append([]string{"~/lab/trace/tracetest"}, performsIO...), Raw: true, Why: "an analysis reads bytes: where a trace comes from, and how it is shown, does not matter to it",
+	},
+	{Package: "~/lab/trace/tracetest", Never: performsIO, Why: "traces for tests are bytes, and share no code with what reads them"},
+	{
+		Package: "~/lab/trace/output", May: []string{"~/lab/trace", "~/lab/report/..."}, Never: []string{"os/...", "syscall"},
+		Why: "an output receives a report, and reads nothing",
+	},
+	{
+		Package: "~/lab/trace/page", May: []string{"~/lab/trace", "~/lab/trace/output", "~/lab/trace/page/internal/...", "~/lab/report/..."}, Never: []string{"os/...", "syscall"},
+		Why: "an output receives a report, and reads nothing",
+	},
 	// Observation.
 	{
 		Package: "~/lab/gomem", May: []string{"golang.org/x/sys/unix"}, Never: []string{"net", "net/http/...", "os/exec"}, Tests: []string{"os/exec"}, Raw: true,
 		Why: "a process is read from outside: through /proc alone, without a connection to it",
+	},
+
+	// The zoo, a module of its own.
+	{
+		Package: "~/lab/diagnose/zoo", May: []string{"*", "~/lab/spawn"}, Tests: []string{"~/lab/..."}, Raw: true,
+		Why: "the harness starts processes as a comparison does; its tests are those of the diagnosis",
+	},
+	{Package: "~/lab/diagnose/zoo/...", May: []string{"*", "~/lab/diagnose/zoo/..."}, Raw: true, Why: "a species is an ordinary service, and shares no code with the instrument"},
+
+	// The diagnosis.
+	{Package: "~/lab/diagnose", May: []string{"~/lab/stats", "~/lab/watch", "~/lab/report", "~/lab/results"}, Never: performsIO, Why: "evidence and causes are data and calculation: other packages gather the evidence"},
+	{
+		Package: "~/lab/diagnose/rules", May: []string{"~/lab/diagnose", "~/lab/report", "~/lab/watch"}, Never: performsIO, Tests: []string{"os", "~/lab/watch", "~/lab/stats"},
+		Why: "a rule is calculation: it neither gathers evidence nor tries changes",
 	},
 
 	// Statistics, verdicts and reports.

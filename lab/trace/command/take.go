@@ -34,7 +34,7 @@ func take(ctx context.Context, o *Options, console Console, f *os.File) (source 
 		return "", err
 	}
 	if len(o.Command) > 0 {
-		c, err := child.Start(o.Command, console.Err)
+		c, err := child.Start(o.Command, child.Options{Out: console.Err})
 		if err != nil {
 			return "", err
 		}
@@ -72,16 +72,9 @@ func (o *Options) source() (fetch func(context.Context, Console, io.Writer) erro
 
 // ready waits until a command that was just started serves its traces.
 func (o *Options) ready(ctx context.Context, c *child.Child) error {
-	ended := false
-	err := child.Patiently(ctx, func() error {
-		err := o.connect(ctx)
-		if ended = err != nil && c.Ended(); ended {
-			return nil // there is nothing to wait for
-		}
-		return err
-	})
+	err := child.Patiently(ctx, c.Done(), func() error { return o.connect(ctx) })
 	switch {
-	case ended:
+	case err != nil && c.Ended():
 		return fmt.Errorf("%s ended before it served a trace: %s", c.Name(), c.How())
 	case err != nil:
 		return fmt.Errorf("%s does not serve traces: %w", c.Name(), err)
