@@ -131,7 +131,7 @@ func (o *Options) check(url string, targets bool) error {
 	case o.From != "" && (len(o.Command) > 0 || o.Try):
 		return cli.Usage("--from judges recorded evidence: there is no server to start or to try anything with")
 	case o.Try && o.NoTry:
-		return cli.Usage("--try and --no-try: leave out one of the two")
+		return cli.Usage("--trials and --no-trials: leave out one of the two")
 	case o.Most < 4:
 		return cli.Usage("--most %d: the sweep needs at least 4 connections", o.Most)
 	case o.Window < time.Second:
