@@ -268,7 +268,7 @@ func total(s *stacks) float64 {
 // plumbing matches work that is not the server's own: the network and the encoders.
 var plumbing = anyOf(
 	in("net", "net/http", "net/textproto", "syscall", "internal/poll", "internal/syscall/unix", "os", "crypto/tls", "database/sql", "encoding/json/...", "log/..."),
-	diagnose.Of(diagnose.System), collecting, scheduling,
+	diagnose.Of(diagnose.System), collecting, scheduling, lockWork,
 )
 
 const (

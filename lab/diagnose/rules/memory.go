@@ -158,12 +158,12 @@ func unpooledBuffers(v *view) *finding {
 		return nil
 	}
 	f := &finding{allocs: found, cpu: v.load.OnCPU.With(m).With(allocating), claims: m}
-	cost := part*(v.gc+v.malloc) + v.cpu(clearing)*part
+	cost := part * (v.gc + v.malloc)
 	f.Title = fmt.Sprintf("Each answer allocates %s of buffers", bytesOf(each))
 	f.Gain, f.Confidence = v.saving(cost), v.sureOfCPU(0.85)
 	f.Evidence = []string{
 		fmt.Sprintf("Buffers are %s of the bytes that an answer allocates, %s of %s.", percent(part), bytesOf(each), bytesOf(v.bytes())),
-		fmt.Sprintf("Collection, allocation and clearing of memory take %s of the CPU time.", percent(v.gc+v.malloc+v.cpu(clearing))),
+		fmt.Sprintf("Collection, allocation and clearing of memory take %s of the CPU time.", percent(v.gc+v.malloc)),
 	}
 	f.Advice = []string{
 		"Keep the buffers, readers, writers or compressors of these places in a sync.Pool, and call Reset on them.",
@@ -172,9 +172,6 @@ func unpooledBuffers(v *view) *finding {
 	f.Sites = places(found, m)
 	return f
 }
-
-// clearing matches the clearing of large memory.
-var clearing = called("runtime.memclrNoHeapPointersChunked", "runtime.mallocgcLarge", "runtime.(*mcache).allocLarge")
 
 // copies matches what reads or copies a body whole.
 var copies = called("io.ReadAll", "io/ioutil.ReadAll", "bytes.(*Buffer).ReadFrom", "bytes.(*Buffer).String", "runtime.slicebytetostring", "runtime.stringtoslicebyte", "bytes.Clone",
