@@ -37,7 +37,7 @@ var performsIO = []string{"net", "net/http/...", "os/...", "syscall", "crypto/tl
 // same rules: change both.
 var Redline = Rules{
 	Module:  "github.com/redline-go/redline",
-	Modules: []string{".", "contrib", "examples/chi", "lab", "peers"},
+	Modules: []string{".", "contrib", "examples/chi", "lab", "lab/diagnose/zoo", "peers"},
 	Rows: append([]Row{
 		// The engine, from the ground up.
 		{Package: "~/internal/buf", Why: "base packages import nothing from this repository"},

@@ -1,6 +1,10 @@
 package gomem
 
-import "time"
+import (
+	"time"
+
+	"github.com/redline-go/redline/lab/gomem/functab"
+)
 
 // Statuses of goroutines (runtime2.go); the bit gScan is added while a stack is scanned.
 const (
@@ -138,4 +142,77 @@ func (p *Process) count(s *States, reasons *[256]int, obj []byte, from int, stat
 	default:
 		s.Other++
 	}
+}
+
+// An object is the part of a goroutine's object (runtime.g) that was read.
+type object struct {
+	p     *Process
+	bytes []byte
+	from  int // offset of the first byte
+}
+
+// get returns a field, or 0 if the layout does not have it.
+func (o object) get(name string) uint64 {
+	at, ok := o.p.layout[name]
+	if !ok {
+		return 0
+	}
+	return number(o.bytes[at.Offset-o.from:][:at.Size])
+}
+
+func (o object) status() uint64 { return o.get("g.atomicstatus") &^ gScan }
+
+// alive reports whether the goroutine has begun and not ended.
+func (o object) alive() bool {
+	switch o.status() {
+	case gDead, gDeadExtra, gIdle:
+		return false
+	}
+	return true
+}
+
+// seen returns what tells whether the goroutine has run, and where its stack begins. A stack
+// that cannot be followed begins at 0.
+func (o object) seen() seen {
+	s := seen{id: o.get("g.goid"), status: o.status(), tracking: o.get("g.trackingSeq")}
+	s.Lo, s.Hi = o.get("g.stack.lo"), o.get("g.stack.hi")
+	switch s.status {
+	case gWaiting, gLeaked, gRunnable, gPreempted:
+		s.PC, s.SP, s.LR = o.get("g.sched.pc"), o.get("g.sched.sp"), o.get("g.sched.lr")
+	case gSyscall:
+		s.PC, s.SP, s.Syscall = o.get("g.syscallpc"), o.get("g.syscallsp"), true
+	}
+	return s
+}
+
+// states are the names of statuses.
+var states = map[uint64]string{
+	gRunnable: "runnable", gRunning: "running", gSyscall: "syscall", gWaiting: "waiting",
+	gLeaked: "waiting", gCopying: "running", gPreempted: "preempted",
+}
+
+// goroutine describes it, without its stack. now is the time of the monotonic clock.
+func (o object) goroutine(now int64) Goroutine {
+	g := Goroutine{ID: o.get("g.goid"), State: states[o.status()]}
+	if g.State == "" {
+		g.State = "other"
+	}
+	if why := int(o.get("g.waitreason")); g.State == "waiting" && why < len(o.p.reasons) {
+		g.Reason = o.p.reasons[why]
+	}
+	if since := int64(o.get("g.waitsince")); since > 0 && (g.State == "waiting" || g.State == "syscall") && since <= now {
+		g.Waiting = known(now - since)
+	}
+	entry := o.get("g.startpc")
+	_, g.System = o.p.system[entry]
+	if f, ok := o.p.syms.table.Find(entry - o.p.syms.bias); ok {
+		g.Entry = functab.Printed(f.Name())
+	}
+	const firstOne = 1 // it was created by what is before Go
+	if pc := o.get("g.gopc"); pc != 0 && g.ID != firstOne {
+		if list := o.p.syms.at(pc - 1 - o.p.syms.bias); len(list) > 0 {
+			g.Created = &list[0]
+		}
+	}
+	return g
 }

@@ -1,0 +1,63 @@
+// Command imports checks the records of a delivery note. Every record is logged, because the
+// auditors want it.
+package main
+
+import (
+	"bufio"
+	"log"
+	"net/http"
+	_ "net/http/pprof"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/redline-go/redline/lab/diagnose/zoo/service"
+)
+
+// Record is one line "SKU;AMOUNT" of a delivery note.
+type Record struct{ SKU, Amount string }
+
+// valid checks a record.
+func (r Record) valid() bool {
+	return len(r.SKU) > 2 && r.Amount != "" && strings.Trim(r.Amount, "0123456789") == ""
+}
+
+// importer takes delivery notes.
+type importer struct{ log *log.Logger }
+
+func (i *importer) take(c *gin.Context) {
+	begin := time.Now()
+	lines := bufio.NewScanner(http.MaxBytesReader(c.Writer, c.Request.Body, 1<<20))
+	good, bad := 0, 0
+	for lines.Scan() {
+		sku, amount, _ := strings.Cut(lines.Text(), ";")
+		r := Record{sku, amount}
+		if r.valid() {
+			good++
+		} else {
+			bad++
+		}
+		i.log.Printf("client=%s record=%q amount=%q valid=%v", c.ClientIP(), r.SKU, r.Amount, r.valid())
+	}
+	if err := lines.Err(); err != nil {
+		c.String(http.StatusBadRequest, err.Error())
+		return
+	}
+	i.log.Printf("client=%s good=%d bad=%d took=%v", c.ClientIP(), good, bad, time.Since(begin))
+	c.JSON(http.StatusOK, gin.H{"good": good, "bad": bad})
+}
+
+func main() {
+	file, err := os.OpenFile(service.File("audit.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		log.Fatal(err)
+	}
+	i := &importer{log.New(output(file), "", log.LstdFlags|log.Lmicroseconds)}
+	gin.SetMode(gin.ReleaseMode)
+	router := gin.New()
+	router.GET("/healthz", func(c *gin.Context) { c.Status(http.StatusOK) })
+	router.POST("/deliveries", i.take)
+	service.MainAdmin(router, http.DefaultServeMux)
+}
