@@ -193,7 +193,7 @@ func largeHeaders(v *view) *finding {
 
 func panicsRecovered(v *view) *finding {
 	return work{
-		match: called("runtime.gopanic", "runtime.recovery*", "runtime.gorecover", "runtime.(*_panic).*", "runtime/debug.Stack", "runtime/debug.PrintStack", "runtime.Stack", "runtime.traceback*", "runtime.printpanics", "runtime.sigpanic"),
+		match: called("runtime.gopanic", "runtime.recovery*", "runtime/debug.Stack", "runtime/debug.PrintStack", "runtime.Stack", "runtime.printpanics", "runtime.sigpanic"),
 		least: 0.03, saved: 0.95,
 		title:  "Panics take %s of the CPU time",
 		does:   "Panicking, recovering and printing stacks takes %s of the CPU time.",

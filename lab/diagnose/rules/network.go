@@ -128,7 +128,12 @@ func (v *view) sends() (each, size float64) {
 	if rate <= 0 {
 		return 0, 0
 	}
-	return known(v.load.Each(rate)), max(ratio(bytes, rate), 0)
+	each, size = known(v.load.Each(rate)), max(ratio(bytes, rate), 0)
+	// No write to a socket is without a segment.
+	if segments := v.load.Each(v.rate("tcp_segments_sent")); segments > 0 {
+		each = min(each, segments)
+	}
+	return each, size
 }
 
 var (

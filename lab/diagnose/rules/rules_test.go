@@ -101,3 +101,12 @@ func TestHealthy(t *testing.T) {
 		})
 	}
 }
+
+func TestMemoryLimitOfEnvironment(t *testing.T) {
+	for text, want := range map[string]float64{"": 0, "off": 0, "1000": 1000, "1000B": 1000, "3KiB": 3 << 10, "500MiB": 500 << 20, "2GiB": 2 << 30, "i": 0, "iB": 0, "-1": 0, "NaN": 0, "5XiB": 0} {
+		v := newView(&diagnose.Evidence{Server: diagnose.Server{Settings: map[string]string{"GOMEMLIMIT": text}}})
+		if got := v.goLimit(); got != want {
+			t.Errorf("%q: %g, want %g", text, got, want)
+		}
+	}
+}

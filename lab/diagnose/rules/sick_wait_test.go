@@ -188,7 +188,7 @@ var sickDownstream = []sick{
 		make: func(p patient) patient {
 			p.waits(0, "", "")
 			p.knee().Latency.Mean, p.knee().Latency.Steps = 0.040, []diagnose.Step{{At: 0.041, Share: 0.9}}
-			return p.call("write", diagnose.Syscall{Rate: 1400, Bytes: 450})
+			return p.call("write", diagnose.Syscall{Rate: 1400, Bytes: 450}).count("tcp_segments_sent", 1400)
 		},
 	},
 }
@@ -220,7 +220,7 @@ var sickNetwork = []sick{
 		id: "small-writes", name: "flushes", low: 0.3, high: 0.8,
 		make: func(p patient) patient {
 			p.knee().Rate, p.knee().Answer = 2000, 6000
-			return p.busy().call("write", diagnose.Syscall{Rate: 100_000, Bytes: 120}).cpu(0.5, under("tcp_sendmsg", "syscall.write", "internal/poll.(*FD).Write", "net.(*conn).Write", "net/http.(*response).Flush", "main.(*shop).list")...)
+			return p.busy().call("write", diagnose.Syscall{Rate: 100_000, Bytes: 120}).count("tcp_segments_sent", 100_000).cpu(0.5, under("tcp_sendmsg", "syscall.write", "internal/poll.(*FD).Write", "net.(*conn).Write", "net/http.(*response).Flush", "main.(*shop).list")...)
 		},
 	},
 	{

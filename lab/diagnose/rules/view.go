@@ -53,10 +53,27 @@ func newView(e *diagnose.Evidence) *view {
 	if oneThread(e.Server.Language) {
 		v.cores = min(v.cores, float64(max(len(e.Server.PIDs), 1)))
 	}
-	v.busy = bound(known(v.load.Cores/v.cores), 0, 1)
+	free := 1.0
+	if v.runnable() >= crowded {
+		free = bound(1-known(v.load.Generator.Foreign), leastFree, 1) // the server gets no more than what others leave
+	}
+	v.busy = bound(ratio(v.load.Cores, v.cores*free), 0, 1)
 	v.sortGoroutines()
 	v.costs()
 	return v
+}
+
+const (
+	// crowded is the share of the requests in flight whose goroutines wait for a CPU from which
+	// the CPU is short.
+	crowded = 0.3
+	// leastFree bounds the share of the CPUs that other processes leave to the server.
+	leastFree = 0.2
+)
+
+// runnable returns how many goroutines wait for a CPU, for each request in flight.
+func (v *view) runnable() float64 {
+	return ratio(v.load.Wall.Filter(func(s *stack) bool { return s.State == "runnable" }).Total, v.load.InFlight)
 }
 
 // oneThread reports whether the programs of a language run on one CPU each.
