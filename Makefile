@@ -41,7 +41,7 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 mcp clients gomem gomem-layouts web check generate generated fuzz tools redline clean
+.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 mcp clients gomem gomem-layouts bpf web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -105,10 +105,18 @@ clients: $(CLIENTS)/node_modules/.package-lock.json $(BIN)/clients/installed ## 
 
 gomem: ## read programs that every Go toolchain of the table builds, in every build
 	@tools/need gcc gcc libc6-dev
-	@go test -v -count=1 -timeout $(PATIENCE) -run '^TestToolchains$$' ./lab/gomem -toolchains
+	@go test -v -count=1 -timeout $(PATIENCE) -run '^TestToolchain' ./lab/gomem -toolchains
 
 gomem-layouts: ## write the table of the Go runtime's layouts anew, from downloaded toolchains
 	@go test -count=1 -timeout $(PATIENCE) -run '^TestLayouts$$' ./lab/gomem -layouts
+
+bpf: ## compile the eBPF programs of the watch
+	@tools/need clang clang
+	@tools/need llvm-strip llvm
+	@[ -e /usr/include/bpf/bpf_helpers.h ] || { echo 'need the headers of libbpf: apt-get install libbpf-dev' >&2; exit 1; }
+	@cd lab/watch/bpf/program && clang -O2 -g -target bpf -mcpu=v3 -Wall -Werror -idirafter /usr/include/$$(uname -m)-linux-gnu \
+		-fdebug-compilation-dir=. -DSOURCE="\"$$(LC_ALL=C; cat src/* | sha256sum | cut -d ' ' -f 1)\"" -c src/watch.bpf.c -o watch_bpfel.o
+	@llvm-strip -g lab/watch/bpf/program/watch_bpfel.o
 
 $(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package.json $(CLIENTS)/package-lock.json
 	@tools/need npm nodejs npm

@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 )
 
@@ -36,7 +37,8 @@ type figures struct {
 			Files float64 `json:"open_files"`
 		} `json:"process"`
 	} `json:"server"`
-	Errors float64 `json:"error_ratio"`
+	Errors     float64 `json:"error_ratio"`
+	Goroutines float64 `json:"-"` // after the run; 0 without net/http/pprof
 }
 
 // TestMeasure prints how much better the twins are, for the field measured of the
@@ -57,14 +59,14 @@ func TestMeasure(t *testing.T) {
 				}
 			}
 			sick, twin := best(all[0]), best(all[1])
-			t.Logf("%-22s cpu %8.1f %8.1f us x%5.2f | latency %7.2f %7.2f ms x%6.2f | rate %7.0f %7.0f x%6.2f | cpus %.2f %.2f | RSS %4.0f %4.0f MB | files %4.0f %4.0f | errors %.3f %.3f",
+			t.Logf("%-22s cpu %8.1f %8.1f us x%5.2f | latency %7.2f %7.2f ms x%6.2f | rate %7.0f %7.0f x%6.2f | cpus %.2f %.2f | RSS %4.0f %4.0f MB | files %4.0f %4.0f | goroutines %.0f %.0f | errors %.3f %.3f",
 				s.Name,
 				sick.Server.CPU.PerRequest, twin.Server.CPU.PerRequest, sick.Server.CPU.PerRequest/twin.Server.CPU.PerRequest,
 				sick.Latency.Mean/1000, twin.Latency.Mean/1000, sick.Latency.Mean/twin.Latency.Mean,
 				sick.Rate, twin.Rate, twin.Rate/sick.Rate,
 				sick.Server.CPU.Utilisation, twin.Server.CPU.Utilisation,
 				sick.Server.Memory.Final/1e6, twin.Server.Memory.Final/1e6, sick.Server.Process.Files, twin.Server.Process.Files,
-				sick.Errors, twin.Errors)
+				sick.Goroutines, twin.Goroutines, sick.Errors, twin.Errors)
 		})
 	}
 }
@@ -100,13 +102,7 @@ func run(t *testing.T, s Species, twin bool) figures {
 		t.Fatal(err)
 	}
 	result := filepath.Join(t.TempDir(), "run.json")
-	args := []string{
-		"load", "--targets", "-", "-c", strconv.Itoa(s.Connections), "-d", *window, "--warmup", "1s",
-		"--keep-going", "--json", result,
-	}
-	if s.Rate > 0 {
-		args = append(args, "--rate", strconv.FormatFloat(s.Rate, 'f', -1, 64))
-	}
+	args := append([]string{"load", "--targets", "-", "-d", *window, "--warmup", "1s", "--keep-going", "--json", result}, s.Flags()...)
 	cmd := exec.CommandContext(t.Context(), *measure, args...)
 	cmd.Stdin = bytes.NewReader(scenario)
 	out, err := cmd.CombinedOutput() // exits with 4 on a machine that is not quiet
@@ -121,5 +117,22 @@ func run(t *testing.T, s Species, twin bool) figures {
 	if f.Rate == 0 {
 		t.Errorf("twin=%v: no requests were answered: %s", twin, out)
 	}
+	f.Goroutines = goroutines(t, server)
 	return f
+}
+
+// goroutines is the number of goroutines of a server with net/http/pprof, 0 without.
+func goroutines(t *testing.T, server *Server) (n float64) {
+	if server.PProf == "" {
+		return 0
+	}
+	resp, err := http.Get(server.PProf + "goroutine?debug=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if _, err := fmt.Fscanf(resp.Body, "goroutine profile: total %g", &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,22 +69,32 @@ func (s Species) start(ctx context.Context, twin bool) (*Server, error) {
 	if s.Backend != nil {
 		own := maps.Clone(env)
 		maps.Copy(own, s.Backend.Env)
-		if z.backend, err = begin(ctx, filepath.Join(bin, "backends", s.Backend.Name), own, nil, 0); err != nil {
+		if twin {
+			maps.Copy(own, s.Backend.TwinEnv)
+		}
+		if z.backend, err = begin(ctx, []string{filepath.Join(bin, "backends", s.Backend.Name)}, own, nil, 0, ""); err != nil {
 			return z, fmt.Errorf("backend: %w", err)
 		}
 		env["BACKEND"] = z.backend.said["listening"]
 	}
 	variant, more := "sick", s.Needs.SickEnv
+	quota, memory := s.Needs.Quota, s.Needs.Memory
 	if twin {
 		variant, more = "twin", s.Needs.TwinEnv
+		quota, memory = cmp.Or(s.Needs.TwinQuota, quota), cmp.Or(s.Needs.TwinMemory, memory)
 		env["ZOO_TWIN"] = "1"
 	}
 	maps.Copy(env, s.Needs.Env)
 	maps.Copy(env, more)
-	if z.group, err = newGroup(s.Needs.Quota, s.Needs.Memory); err != nil {
+	if z.group, err = newGroup(quota, memory); err != nil {
 		return z, err
 	}
-	if z.server, err = begin(ctx, filepath.Join(bin, variant, s.Name), env, z.group, s.Needs.CPUs); err != nil {
+	if len(s.Command) > 0 {
+		z.server, err = s.beginForeign(ctx, z.dir, twin, env, z.group)
+	} else {
+		z.server, err = begin(ctx, []string{filepath.Join(bin, variant, s.Name)}, env, z.group, s.Needs.CPUs, "")
+	}
+	if err != nil {
 		return z, err
 	}
 	z.Addr, z.PID = z.server.said["listening"], z.server.cmd.Process.Pid
@@ -126,22 +137,23 @@ type process struct {
 	said     map[string]string // first word of "WORD on ADDR" to the address
 }
 
-// begin starts a binary and waits until it listens. With an error nothing is left running.
-func begin(ctx context.Context, binary string, env map[string]string, g *group, cpus int) (*process, error) {
+// begin starts a program and waits until it prints that it listens, or with addr until it accepts
+// connections there. With an error nothing is left running.
+func begin(ctx context.Context, argv []string, env map[string]string, g *group, cpus int, addr string) (*process, error) {
 	allowed, err := pick(cpus)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(binary)
+	cmd := exec.Command(argv[0], argv[1:]...)
 	if g != nil { // the shell enters the cgroup before the program's first instruction
-		cmd = exec.Command("/bin/sh", append([]string{"-c", `p=$0; for f; do echo $$ >"$f" || exit 1; done; exec "$p"`, binary}, g.procs()...)...)
+		cmd = exec.Command("/bin/sh", append([]string{"-c", `p=$0; for f; do echo $$ >"$f" || exit 1; done; exec "$p"`, argv[0]}, g.procs()...)...)
 	}
 	cmd.Env = spawn.Environ()
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		cmd.Env = append(cmd.Env, name+"="+env[name])
 	}
 	p := &process{
-		name: filepath.Base(binary), cmd: cmd, launcher: spawn.NewLauncher(), ended: make(chan struct{}), stderr: &tail.Tail{Limit: 4 << 10},
+		name: filepath.Base(argv[0]), cmd: cmd, launcher: spawn.NewLauncher(), ended: make(chan struct{}), stderr: &tail.Tail{Limit: 4 << 10},
 	}
 	cmd.Stderr = p.stderr
 	cmd.WaitDelay = stopLimit // for descendants that keep standard error open
@@ -167,6 +179,13 @@ func begin(ctx context.Context, binary string, env map[string]string, g *group, 
 	}()
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
+	if addr != "" {
+		if err = p.answers(ctx, addr); err == nil {
+			p.said = map[string]string{"listening": addr}
+			return p, nil
+		}
+		return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(argv[0]), err), p.kill())
+	}
 	select {
 	case p.said = <-said:
 		if p.said["listening"] != "" {
@@ -180,7 +199,7 @@ func begin(ctx context.Context, binary string, env map[string]string, g *group, 
 	case <-ctx.Done():
 		err = fmt.Errorf("wait until it listens: %w", ctx.Err())
 	}
-	return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(binary), err), p.kill())
+	return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(argv[0]), err), p.kill())
 }
 
 // announcements reads lines "WORD on ADDR" up to the one that begins with listening. Then it
