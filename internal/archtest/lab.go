@@ -67,10 +67,17 @@ var labRows = []Row{
 
 	// The zoo, a module of its own.
 	{
-		Package: "~/lab/diagnose/zoo", May: []string{"*", "~/lab/spawn"}, Tests: []string{"~/lab/..."}, Raw: true,
+		Package: "~/lab/diagnose/zoo", May: []string{"*", "~/lab/spawn", "~/lab/internal/tail", "~/lab/internal/procfs"}, Tests: []string{"~/lab/..."}, Raw: true,
 		Why: "the harness starts processes as a comparison does; its tests are those of the diagnosis",
 	},
 	{Package: "~/lab/diagnose/zoo/...", May: []string{"*", "~/lab/diagnose/zoo/..."}, Raw: true, Why: "a species is an ordinary service, and shares no code with the instrument"},
+
+	// The diagnosis.
+	{Package: "~/lab/diagnose", May: []string{"~/lab/stats", "~/lab/watch", "~/lab/report", "~/lab/results"}, Never: performsIO, Why: "evidence and causes are data and calculation: other packages gather the evidence"},
+	{
+		Package: "~/lab/diagnose/rules", May: []string{"~/lab/diagnose", "~/lab/report", "~/lab/watch"}, Never: performsIO, Tests: []string{"os", "~/lab/watch", "~/lab/stats"},
+		Why: "a rule is calculation: it neither gathers evidence nor tries changes",
+	},
 
 	// Statistics, verdicts and reports.
 	{Package: "~/lab/stats", May: []string{"~/lab/results"}, Never: performsIO, Why: "statistics are calculation"},

@@ -20,6 +20,9 @@ var (
 	ErrStripped = errors.New("the binary is stripped (-ldflags=-s): no symbol table")
 	// ErrLayout means that the layout of the runtime's structures is unknown.
 	ErrLayout = errors.New("the layout of the Go runtime is unknown")
+	// ErrNoProfile means that the runtime of the process does not keep the profile that was asked
+	// for, or has recorded nothing. The text says what turns it on.
+	ErrNoProfile = errors.New("the process keeps no such profile")
 	// ErrTooLarge means that a part of the binary exceeds a limit of this package.
 	ErrTooLarge = errors.New("exceeds the limit")
 )

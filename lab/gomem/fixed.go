@@ -26,7 +26,7 @@ func (p *Process) prepare() {
 		put(allgsPtr, addr, 8)
 	}
 	for _, v := range variables {
-		if addr, ok := p.vars[v.name]; ok && v.size > 0 {
+		if addr, ok := p.vars[v.name]; ok && v.size > 0 && !v.apart {
 			put(v.name, addr, v.size)
 		}
 	}

@@ -26,6 +26,12 @@ type Process struct {
 	ps     batch
 	walk   batch
 	states *States
+
+	syms  *symbols // once they are needed
+	snaps snapshots
+	lists lists
+
+	bucketBatch batch
 }
 
 // Info describes the program that a process runs.
@@ -153,7 +159,7 @@ func (p *Process) findVariables(im *image, bias uint64) error {
 		p.system[addr+bias] = struct{}{}
 	}
 	for _, v := range variables {
-		if _, ok := p.vars[v.name]; !ok && v.name != varReasons {
+		if _, ok := p.vars[v.name]; !ok && v.name != varReasons && !v.apart {
 			p.miss(v.name, "the binary has no such symbol")
 		}
 	}
@@ -176,8 +182,13 @@ func (p *Process) Info() Info { return p.info }
 // Missing lists what this process's runtime lacks, or this package does not find.
 func (p *Process) Missing() []Missing { return slices.Clone(p.missing) }
 
-// Close releases the memory's descriptor. The process is not affected.
-func (p *Process) Close() error { return p.mem.close() }
+// Close releases the descriptors of the memory and of the binary. The process is not affected.
+func (p *Process) Close() error {
+	if p.syms == nil {
+		return p.mem.close()
+	}
+	return errors.Join(p.mem.close(), p.syms.file.Close())
+}
 
 // Read reads all figures. It returns [ErrGone] once the process has ended or runs another
 // program. It costs about 50 microseconds, and at most once a second a walk over the goroutines,

@@ -52,7 +52,7 @@ func newRoot(args []string) *cobra.Command {
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.SetHelpFunc(cli.Help(nil))
 	cli.BindColor(root.PersistentFlags())
-	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newImport(), newEnv(), newWatch())
+	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newImport(), newEnv(), newWatch(), newDiagnose())
 	root.AddCommand(newWorker(), newGenerators(), newGenerate(), newGeneratorsServe(), newBackend(), newGuard())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)

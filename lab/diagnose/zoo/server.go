@@ -13,10 +13,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/spawn"
 )
 
@@ -128,11 +128,12 @@ func (z *Server) Stop() error {
 
 // A process is one that prints its address.
 type process struct {
+	name     string // of the program
 	cmd      *exec.Cmd
 	launcher *spawn.Launcher
 	ended    chan struct{} // closed when the process has ended
 	err      error         // of Wait; valid after ended
-	stderr   *end
+	stderr   *tail.Tail
 	said     map[string]string // first word of "WORD on ADDR" to the address
 }
 
@@ -151,7 +152,9 @@ func begin(ctx context.Context, argv []string, env map[string]string, g *group, 
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		cmd.Env = append(cmd.Env, name+"="+env[name])
 	}
-	p := &process{cmd: cmd, launcher: spawn.NewLauncher(), ended: make(chan struct{}), stderr: &end{}}
+	p := &process{
+		name: filepath.Base(argv[0]), cmd: cmd, launcher: spawn.NewLauncher(), ended: make(chan struct{}), stderr: &tail.Tail{Limit: 4 << 10},
+	}
 	cmd.Stderr = p.stderr
 	cmd.WaitDelay = stopLimit // for descendants that keep standard error open
 	stdout, write, err := os.Pipe()
@@ -189,6 +192,10 @@ func begin(ctx context.Context, argv []string, env map[string]string, g *group, 
 			return p, nil
 		}
 		err = errors.New("it did not print the address on which it listens")
+		select { // it ends, so that the error can say why
+		case <-p.ended:
+		case <-time.After(time.Second):
+		}
 	case <-ctx.Done():
 		err = fmt.Errorf("wait until it listens: %w", ctx.Err())
 	}
@@ -217,17 +224,17 @@ func announcements(stdout io.Reader) map[string]string {
 func (p *process) end() error {
 	select {
 	case <-p.ended:
-		return errors.Join(fmt.Errorf("%s ended before it was stopped", filepath.Base(p.cmd.Path)), p.kill())
+		return errors.Join(fmt.Errorf("%s ended before it was stopped: %v: %s", p.name, p.cmd.ProcessState, p.stderr), p.kill())
 	default:
 	}
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.ended:
 	case <-time.After(stopLimit):
-		return errors.Join(fmt.Errorf("%s did not end on SIGTERM within %v", filepath.Base(p.cmd.Path), stopLimit), p.kill())
+		return errors.Join(fmt.Errorf("%s did not end on SIGTERM within %v", p.name, stopLimit), p.kill())
 	}
 	if p.err != nil {
-		return errors.Join(fmt.Errorf("%s: %w: %s", filepath.Base(p.cmd.Path), p.err, p.stderr), p.kill())
+		return errors.Join(fmt.Errorf("%s: %w: %s", p.name, p.err, p.stderr), p.kill())
 	}
 	return p.kill()
 }
@@ -238,7 +245,7 @@ func (p *process) kill() error {
 	var err error
 	select {
 	case <-p.ended:
-		if p.err != nil && p.said == nil {
+		if p.err != nil && p.said["listening"] == "" {
 			err = fmt.Errorf("%w: %s", p.err, p.stderr)
 		}
 	default:
@@ -247,26 +254,4 @@ func (p *process) kill() error {
 	<-p.ended
 	p.launcher.Close()
 	return err
-}
-
-// end keeps the end of what is written to it.
-type end struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (e *end) Write(b []byte) (int, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.text = append(e.text, b...)
-	if len(e.text) > 1<<12 {
-		e.text = append(e.text[:0:0], e.text[len(e.text)-1<<11:]...)
-	}
-	return len(b), nil
-}
-
-func (e *end) String() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return strings.TrimSpace(string(e.text))
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/spawn"
@@ -24,11 +26,12 @@ const (
 	outputKept    = 4 << 10
 )
 
-// child is the command that was started. It has its own process group, and the kernel kills it
-// when redline ends.
+// child is the command that was started. It has its own process group. When redline is killed,
+// the kernel kills it, and the guard what it started.
 type child struct {
 	cmd      *exec.Cmd
 	launcher *spawn.Launcher
+	guard    *guard.Guard
 	output   *tail.Tail // nil if it was shown
 	done     chan struct{}
 	err      error // of Wait, when done is closed
@@ -48,7 +51,7 @@ func start(args []string, console Console) (*child, error) {
 		out = c.output
 	}
 	c.cmd.Stdout, c.cmd.Stderr, c.cmd.WaitDelay = out, out, outputPause
-	if err := c.launcher.Start(c.cmd, cpus); err != nil {
+	if err := c.launch(cpus); err != nil {
 		c.launcher.Close()
 		return nil, fmt.Errorf("start the command: %w", err)
 	}
@@ -57,6 +60,24 @@ func start(args []string, console Console) (*child, error) {
 		c.err = c.cmd.Wait()
 	}()
 	return c, nil
+}
+
+// launch starts the guard and the command.
+func (c *child) launch(cpus []int) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if c.guard, err = guard.Start(exe); err != nil {
+		return err
+	}
+	if err := c.launcher.Start(c.cmd, cpus); err != nil {
+		return errors.Join(err, c.guard.Close())
+	}
+	if _, err := c.guard.KillGroup(c.pid()); err != nil {
+		return errors.Join(err, c.cmd.Process.Kill(), c.cmd.Wait(), c.guard.Close())
+	}
+	return nil
 }
 
 func (c *child) pid() int     { return c.cmd.Process.Pid }
@@ -98,37 +119,48 @@ func (c *child) exit() error {
 	return nil
 }
 
-// close ends the command and its process group: with SIGTERM, and with SIGKILL what is left.
+// close ends the command and its process group: with SIGTERM, and what is left with SIGKILL,
+// which the guard sends.
 func (c *child) close() error {
 	defer c.launcher.Close()
-	group := -c.pid()
-	err := syscall.Kill(group, syscall.SIGTERM)
+	err := syscall.Kill(-c.pid(), syscall.SIGTERM)
 	select {
 	case <-c.done:
 	case <-time.After(endPatience):
 	}
 	// Also after the command's end: its children may still run.
-	if killed := syscall.Kill(group, syscall.SIGKILL); killed == nil {
+	if killed := c.guard.Close(); killed != nil {
+		err = errors.Join(err, killed)
+	} else {
 		err = nil
 	}
 	<-c.done
-	if errors.Is(err, syscall.ESRCH) {
-		err = nil
-	}
 	if err != nil {
 		return fmt.Errorf("end %s: %w", c.name(), err)
 	}
 	return nil
 }
 
-// patiently repeats a connection to a process that was just started, until it succeeds.
-func patiently(ctx context.Context, o *Options, connect func() error) error {
+// patiently repeats a connection to a process that was just started, until it succeeds, the
+// command ends or patience does. ended is nil if no command was started.
+func patiently(ctx context.Context, ended <-chan struct{}, connect func() error) error {
 	err := connect()
-	if len(o.Command) == 0 {
+	if ended == nil {
 		return err
 	}
-	for end := time.Now().Add(startPatience); err != nil && time.Now().Before(end) && ctx.Err() == nil; err = connect() {
-		time.Sleep(startPause)
+	patience := time.NewTimer(startPatience)
+	defer patience.Stop()
+	for err != nil {
+		select {
+		case <-ended:
+			return err
+		case <-patience.C:
+			return err
+		case <-ctx.Done():
+			return err
+		case <-time.After(startPause):
+		}
+		err = connect()
 	}
-	return err
+	return nil
 }

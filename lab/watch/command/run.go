@@ -16,7 +16,6 @@ import (
 	"github.com/redline-go/redline/lab/internal/redact"
 	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/watch"
-	"github.com/redline-go/redline/lab/watch/kernel"
 	"github.com/redline-go/redline/lab/watch/output"
 )
 
@@ -38,6 +37,7 @@ type Options struct {
 	JSON       string // file, or - for standard output
 	Prometheus string // address
 	Marks      []string
+	NoBPF      bool // without the figures of eBPF
 
 	// Samplers open further samplers of the process.
 	Samplers []func(pid int) (watch.Sampler, error)
@@ -114,35 +114,20 @@ func (r *run) open(ctx context.Context) (err error) {
 		r.closers = append(r.closers, r.child.close)
 		r.o.PID = r.child.pid()
 	}
-	if r.found, err = find(ctx, &r.o); err != nil {
-		return err
+	var ended <-chan struct{}
+	if r.child != nil {
+		ended = r.child.done
 	}
-	if len(r.found.runtime) == 0 {
-		r.found.runtime = append(r.found.runtime, newMemory(r.found.pid))
+	if r.found, err = find(ctx, &r.o, ended); err != nil {
+		return r.early(err)
 	}
-	for _, s := range r.found.runtime {
-		r.add(s)
+	if r.samplers, err = r.found.open(&r.o); err != nil {
+		return r.early(err)
 	}
-	target, err := kernel.Open(procfs.Host, r.found.pid, r.o.Tree)
-	if errors.Is(err, watch.ErrGone) {
-		return r.early(fmt.Errorf("there is no process %d to watch", r.found.pid))
-	}
-	if err != nil {
-		return fmt.Errorf("watch process %d: %w", r.found.pid, err)
-	}
-	list, err := target.Samplers()
-	for _, s := range list {
-		r.add(s)
-	}
-	if err != nil {
-		return r.early(fmt.Errorf("watch process %d: %w", r.found.pid, err))
-	}
-	for _, open := range r.o.Samplers {
-		s, err := open(r.found.pid)
-		if err != nil {
-			return err
+	for _, s := range r.samplers {
+		if d, ok := s.(watch.Describer); ok {
+			r.extra = append(r.extra, d.Describe()...)
 		}
-		r.add(s)
 	}
 	return r.openOutputs()
 }
@@ -153,13 +138,6 @@ func (r *run) early(err error) error {
 		return err
 	}
 	return fmt.Errorf("%s ended before it could be watched: %s", r.child.name(), r.child.how())
-}
-
-func (r *run) add(s watch.Sampler) {
-	r.samplers = append(r.samplers, s)
-	if d, ok := s.(watch.Describer); ok {
-		r.extra = append(r.extra, d.Describe()...)
-	}
 }
 
 // openOutputs opens what the events go to: JSON lines to the named file, and to standard
