@@ -69,7 +69,7 @@ var labRows = []Row{
 		Why: "questions to a profile are calculation",
 	},
 	{
-		Package: "~/lab/profile/symbols", May: []string{"github.com/ianlancetaylor/demangle"}, Never: performsIO, Tests: []string{"os"},
+		Package: "~/lab/profile/symbols", May: []string{"github.com/ianlancetaylor/demangle"}, Never: performsIO, Tests: []string{"os/..."},
 		Why: "it reads bytes that its user has opened, and decides nothing about where they come from",
 	},
 	{
