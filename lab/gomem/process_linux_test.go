@@ -76,6 +76,12 @@ func compare(t *testing.T, p *Process, own map[string]int64) {
 	} {
 		same(v.name, v.value, v.want, v.tolerance)
 	}
+	if n, ok := f.CPUs.Get(); ok != (p.info.Symbols == "symbol table") || ok && n != own["cpus"] {
+		t.Errorf("%v CPUs, the process says %d", f.CPUs, own["cpus"])
+	}
+	if f.Switches.N < 50 || f.Syscalls.N < 1 {
+		t.Errorf("%v switches, %v system calls", f.Switches, f.Syscalls)
+	}
 	if f.HeapTrigger.N < f.HeapMarked.N || f.HeapTrigger.N > f.HeapGoal.N || !f.HeapTrigger.Known {
 		t.Errorf("the trigger is %v, marked are %v, the goal is %v", f.HeapTrigger, f.HeapMarked, f.HeapGoal)
 	}
