@@ -116,7 +116,7 @@ func (p *Process) Goroutines(o SnapshotOptions) (Snapshot, error) {
 	}
 	o = o.bound()
 	if err := p.listGoroutines(o); err != nil {
-		return Snapshot{}, fmt.Errorf("list the goroutines: %w", err)
+		return Snapshot{}, fmt.Errorf("list the goroutines: %w", layoutError(err))
 	}
 	k := &p.snaps
 	s := Snapshot{Walked: len(k.array), All: k.total, Goroutines: make([]Goroutine, 0, len(k.array))}
@@ -124,7 +124,7 @@ func (p *Process) Goroutines(o SnapshotOptions) (Snapshot, error) {
 	for rest := k.order; len(rest) > 0; {
 		n := p.fit(rest)
 		if err := p.readChunk(&s, rest[:n], now); err != nil {
-			return Snapshot{}, fmt.Errorf("read the goroutines: %w", err)
+			return Snapshot{}, fmt.Errorf("read the goroutines: %w", layoutError(err))
 		}
 		rest = rest[n:]
 	}
