@@ -3,6 +3,7 @@ package gomem
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -187,14 +188,22 @@ func addSnapshot(c *collector, sums map[*profile.Sample]float64, s *Snapshot, we
 		state, wait string
 	}
 	groups := map[group]int{}
+	var last group
+	row := 0 // goroutines one after the other that do the same, as most do
 	for i := range s.Goroutines {
 		g := &s.Goroutines[i]
-		st := g.Stack
-		if st == nil {
-			st = c.syms.began(g)
+		is := group{g.Stack, g.State, g.Reason}
+		if is.stack == nil {
+			is.stack = c.syms.began(g)
 		}
-		groups[group{st, g.State, g.Reason}]++
+		if is != last {
+			groups[last] += row
+			last, row = is, 0
+		}
+		row++
 	}
+	groups[last] += row
+	delete(groups, group{}) // before the first one
 	for g, n := range groups {
 		sums[c.sample(g.stack, LabelState, g.state, LabelWait, g.wait)] += float64(n) * weight
 	}
@@ -212,8 +221,10 @@ func (s *symbols) began(g *Goroutine) *Stack {
 	return st
 }
 
-// busyShare is the share of its time that [Wall] reads at most.
-const busyShare = 10 // one in
+const (
+	busyShare = 10 // the share of its time that [Wall] reads at most is one in
+	lately    = 5  // snapshots of which the quickest tells what one costs: others had to wait for a CPU
+)
 
 // Wall takes snapshots of all goroutines of the program, one in every interval for as long as
 // window, and returns where they have spent their time: a profile in the format of pprof with
@@ -222,7 +233,7 @@ const busyShare = 10 // one in
 // [LabelWait]. A goroutine that runs has no stack, and is shown as the function that it began
 // with; its CPU time is for another profile.
 //
-// The interval is extended if a snapshot takes more than a tenth of it. The comments of the
+// The interval is extended if a snapshot costs more than a tenth of it. The comments of the
 // profile say how many there were.
 //
 // If the process ends or the context is done, the profile is of the time until then, and the
@@ -249,10 +260,11 @@ func Wall(ctx context.Context, p *Process, every, window time.Duration) (*profil
 			continue
 		case <-timer.C:
 		}
+		now := time.Now()
 		var s Snapshot
 		if s, stopped = p.Goroutines(SnapshotOptions{}); stopped == nil {
-			w.take(s)
-			next := max(every, s.Took*busyShare) - s.Took
+			w.take(s, now)
+			next := max(every, w.cost()*busyShare) - time.Since(now)
 			timer.Reset(max(min(next, window-time.Since(began)), 0))
 		}
 	}
@@ -278,18 +290,29 @@ type wall struct {
 	reused    int
 	total     time.Duration
 	busy      time.Duration
+	took      [lately]time.Duration
 	sampled   bool
 }
 
-func (w *wall) take(s Snapshot) {
+// take adds a snapshot that was begun at a time.
+func (w *wall) take(s Snapshot, began time.Time) {
 	w.flush(s.At)
 	w.last = s
 	w.snapshots++
 	w.moved += s.Moved
 	w.reused += s.Reused
 	w.seen += len(s.Goroutines)
-	w.busy += s.Took
 	w.sampled = w.sampled || s.Walked < s.All
+	w.took[w.snapshots%lately] = time.Since(began)
+	w.busy += w.took[w.snapshots%lately]
+}
+
+// cost estimates how long a snapshot takes.
+func (w *wall) cost() time.Duration {
+	if w.snapshots < lately {
+		return slices.Min(w.took[1 : w.snapshots+1])
+	}
+	return slices.Min(w.took[:])
 }
 
 // flush counts the last snapshot until a time.
