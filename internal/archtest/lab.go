@@ -61,7 +61,11 @@ var labRows = []Row{
 	},
 	// Observation.
 	{
-		Package: "~/lab/gomem", May: []string{"golang.org/x/sys/unix"}, Never: []string{"net", "net/http/...", "os/exec"}, Tests: []string{"os/exec"}, Raw: true,
+		Package: "~/lab/gomem/functab", Never: performsIO, Tests: performsIO,
+		Why: "it never performs I/O: a table of functions is bytes, and a stack is bytes of a process",
+	},
+	{
+		Package: "~/lab/gomem", May: []string{"~/lab/gomem/functab", "github.com/google/pprof/profile", "golang.org/x/sys/unix"}, Never: []string{"net", "net/http/...", "os/exec"}, Tests: []string{"os/exec"}, Raw: true,
 		Why: "a process is read from outside: through /proc alone, without a connection to it",
 	},
 	{
