@@ -156,7 +156,7 @@ func sleeps(w http.ResponseWriter, _ *http.Request) {
 //go:noinline
 func locks(w http.ResponseWriter, _ *http.Request) {
 	shared.Lock()
-	shared.Unlock() //nolint:staticcheck // it only waits
+	defer shared.Unlock()
 	w.WriteHeader(http.StatusNoContent)
 }
 
