@@ -72,6 +72,13 @@ var labRows = []Row{
 	},
 	{Package: "~/lab/diagnose/zoo/...", May: []string{"*", "~/lab/diagnose/zoo/..."}, Raw: true, Why: "a species is an ordinary service, and shares no code with the instrument"},
 
+	// The diagnosis.
+	{Package: "~/lab/diagnose", May: []string{"~/lab/stats", "~/lab/watch", "~/lab/report", "~/lab/results"}, Never: performsIO, Why: "evidence and causes are data and calculation: other packages gather the evidence"},
+	{
+		Package: "~/lab/diagnose/rules", May: []string{"~/lab/diagnose", "~/lab/report", "~/lab/watch"}, Never: performsIO, Tests: []string{"os", "~/lab/watch", "~/lab/stats"},
+		Why: "a rule is calculation: it neither gathers evidence nor tries changes",
+	},
+
 	// Statistics, verdicts and reports.
 	{Package: "~/lab/stats", May: []string{"~/lab/results"}, Never: performsIO, Why: "statistics are calculation"},
 	{Package: "~/lab/verdict", May: []string{"~/lab/results", "~/lab/report", "~/lab/load/spec"}, Never: performsIO, Why: "a verdict is calculation"},

@@ -45,7 +45,7 @@ func (s *symbols) collect(types ...string) *collector {
 	c := &collector{
 		out: &profile.Profile{Mapping: []*profile.Mapping{m}}, syms: s,
 		samples: map[sampleKey]*profile.Sample{}, locations: map[locationKey]*profile.Location{}, functions: map[functionKey]*profile.Function{},
-		rest: &Stack{Frames: []Frame{{Func: "[more stacks]"}}, Cut: true},
+		rest: &Stack{Frames: []Frame{{Symbol: "[more stacks]"}}, Cut: true},
 	}
 	for i := 0; i+1 < len(types); i += 2 {
 		c.out.SampleType = append(c.out.SampleType, &profile.ValueType{Type: types[i], Unit: types[i+1]})
@@ -111,10 +111,10 @@ func (c *collector) location(frames []Frame) *profile.Location {
 }
 
 func (c *collector) function(f Frame) *profile.Function {
-	key := functionKey{f.Func, f.File, f.Start}
+	key := functionKey{f.Symbol, f.File, f.Start}
 	fn, ok := c.functions[key]
 	if !ok {
-		fn = &profile.Function{ID: uint64(len(c.out.Function) + 1), Name: f.Func, SystemName: f.Func, Filename: f.File, StartLine: int64(f.Start)}
+		fn = &profile.Function{ID: uint64(len(c.out.Function) + 1), Name: f.Symbol, SystemName: f.Symbol, Filename: f.File, StartLine: int64(f.Start)}
 		c.functions[key] = fn
 		c.out.Function = append(c.out.Function, fn)
 	}

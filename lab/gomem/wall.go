@@ -37,14 +37,21 @@ func addSnapshot(c *collector, sums map[*profile.Sample]float64, s *Snapshot, we
 	if s.Walked > 0 {
 		weight *= float64(s.All) / float64(s.Walked)
 	}
+	type group struct {
+		stack       *Stack
+		state, wait string
+	}
+	groups := map[group]int{}
 	for i := range s.Goroutines {
 		g := &s.Goroutines[i]
-		if g.Stack != nil {
-			sums[c.sample(g.Stack, LabelState, g.State, LabelWait, g.Reason)] += weight
-			continue
+		st := g.Stack
+		if st == nil {
+			st = c.syms.began(g)
 		}
-		// Goroutines without a stack have one of what they began with.
-		sums[c.sample(c.syms.began(g), LabelState, g.State, LabelWait, g.Reason)] += weight
+		groups[group{st, g.State, g.Reason}]++
+	}
+	for g, n := range groups {
+		sums[c.sample(g.stack, LabelState, g.state, LabelWait, g.wait)] += float64(n) * weight
 	}
 }
 
@@ -52,7 +59,7 @@ func addSnapshot(c *collector, sums map[*profile.Sample]float64, s *Snapshot, we
 func (s *symbols) began(g *Goroutine) *Stack {
 	st, ok := s.roots[g.Entry]
 	if !ok {
-		st = &Stack{Frames: []Frame{{Func: g.Entry}}, Cut: true}
+		st = &Stack{Frames: []Frame{{Func: g.Entry, Symbol: g.Entry}}, Cut: true}
 		if !s.full() {
 			s.roots[g.Entry] = st
 		}

@@ -54,10 +54,7 @@ func serves(t *testing.T, s Species, twin bool) {
 		DisableKeepAlives: true, DisableCompression: true,
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // its certificate is of its own making
 	}}
-	base := "http://" + server.Addr
-	if s.TLS {
-		base = "https://" + server.Addr
-	}
+	base := s.Base(server.Addr)
 	ask(t, client, base, Request{Method: "GET", Path: "/healthz", Status: 200})
 	for _, r := range s.Requests {
 		for range 2 {

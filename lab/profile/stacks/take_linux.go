@@ -158,6 +158,10 @@ func (s *session) handle(r *perfevent.Record) {
 		if p := s.processes[r.PID]; p != nil {
 			p.space.add(mapping{start: r.Map.Start, end: r.Map.Start + r.Map.Size, offset: r.Map.Offset, inode: r.Map.Inode, path: r.Name})
 		}
+	case perfevent.RecordSwitch:
+		if s.waits != nil {
+			s.waits.returned(s, r)
+		}
 	case perfevent.RecordSample:
 		s.sampled(r)
 	}

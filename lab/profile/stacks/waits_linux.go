@@ -11,10 +11,12 @@ import (
 )
 
 const (
-	maxWaits  = 100_000 // threads that wait at the same time
-	maxLeaves = 5_000   // switches per second of which the stacks are taken
-	trial     = 100 * time.Millisecond
+	maxWaits = 100_000 // threads that wait at the same time
+	trial    = 100 * time.Millisecond
 )
+
+// maxLeaves is how many stacks of threads that block are taken in a second, about.
+var maxLeaves = 2_000.0
 
 // waits connects the moments at which threads began to wait with those at which they were
 // woken.
@@ -22,6 +24,7 @@ type waits struct {
 	leave, wake tracepoint
 	each        uint64 // of so many switches one is seen
 	open        map[int]wait
+	threads     map[int]int  // numbers of threads in the first namespace to those in this one
 	ended       int64        // waits that began before the window or were not looked at
 	cut         int64        // waits that did not end in the window
 	seen        map[int]bool // threads that blocked or were woken
@@ -34,7 +37,7 @@ type wait struct {
 }
 
 func newWaits(leave, wake tracepoint, each uint64) *waits {
-	return &waits{leave: leave, wake: wake, each: each, open: map[int]wait{}, seen: map[int]bool{}}
+	return &waits{leave: leave, wake: wake, each: each, open: map[int]wait{}, threads: map[int]int{}, seen: map[int]bool{}}
 }
 
 // states are the letters that ps(1) uses, by bit of the kernel's state of a task.
@@ -46,7 +49,7 @@ var states = []struct {
 // left notes that a thread stopped running.
 func (w *waits) left(s *session, r *perfevent.Record, at place) {
 	w.saw(r.TID)
-	tid, ok1 := field(r.Raw, w.leave.fields["prev_pid"])
+	number, ok1 := field(r.Raw, w.leave.fields["prev_pid"])
 	state, ok2 := field(r.Raw, w.leave.fields["prev_state"])
 	if !ok1 || !ok2 || state&0xff == 0 || state&0x30 != 0 || len(w.open) >= maxWaits {
 		return // preempted, or ended
@@ -61,22 +64,32 @@ func (w *waits) left(s *session, r *perfevent.Record, at place) {
 	if state&noLoad == noLoad {
 		at.state = 'I'
 	}
-	w.open[int(tid)] = wait{at, r.Time}
+	w.threads[int(number)] = r.TID
+	w.open[r.TID] = wait{at, r.Time}
 }
 
-// woken counts the wait that ends.
+// woken counts the wait that ends with a wake-up.
 func (w *waits) woken(s *session, r *perfevent.Record) {
-	tid, ok := field(r.Raw, w.wake.fields["pid"])
+	number, ok := field(r.Raw, w.wake.fields["pid"])
 	if !ok {
 		return
 	}
-	x, ok := w.open[int(tid)]
-	if !ok {
-		w.saw(int(tid)) // it began before the window, or was not looked at
-		return
+	if tid, ok := w.threads[int(number)]; ok {
+		w.end(s, tid, r.Time)
 	}
-	delete(w.open, int(tid))
-	w.count(s, x, r.Time)
+}
+
+// returned counts the wait of a thread that runs, if its wake-up was not seen.
+func (w *waits) returned(s *session, r *perfevent.Record) {
+	w.saw(r.TID)
+	w.end(s, r.TID, r.Time)
+}
+
+func (w *waits) end(s *session, tid int, at uint64) {
+	if x, ok := w.open[tid]; ok && at >= x.since {
+		delete(w.open, tid)
+		w.count(s, x, at)
+	}
 }
 
 func (w *waits) count(s *session, x wait, until uint64) {

@@ -39,6 +39,7 @@ type options struct {
 	doc     string
 	keep    string
 	check   bool
+	built   string
 }
 
 func run(ctx context.Context) (err error) {
@@ -46,14 +47,20 @@ func run(ctx context.Context) (err error) {
 	flag.StringVar(&o.redline, "redline", "redline", "`PATH` of the redline command")
 	flag.StringVar(&o.only, "only", "", "diagnose only species whose names match `REGEXP`")
 	flag.StringVar(&o.doc, "doc", "", "write the table between the markers of this `FILE`")
-	flag.StringVar(&o.keep, "keep", "", "keep the reports, as JSON, in `DIR`")
+	flag.StringVar(&o.keep, "keep", "", "keep the reports and the evidence in `DIR`")
+	flag.StringVar(&o.built, "built", "", "build into `DIR`, and use what is there already")
 	flag.BoolVar(&o.check, "check", false, "fail unless the goals are reached")
 	flag.Parse()
 	only, err := regexp.Compile(o.only)
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
-	if err := zoo.Build(ctx); err != nil {
+	if o.built != "" {
+		err = zoo.Keep(ctx, o.built)
+	} else {
+		err = zoo.Build(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, zoo.Clean()) }()
@@ -109,7 +116,15 @@ func (o *options) diagnose(ctx context.Context, s zoo.Species, twin bool) (r rep
 	}
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	cmd := exec.CommandContext(ctx, o.redline, append(flags(s), scheme+"://"+server.Addr+s.Requests[0].Path)...)
+	name := s.Name
+	if twin {
+		name += "-twin"
+	}
+	args := flags(s)
+	if o.keep != "" {
+		args = append(args, "--record", filepath.Join(o.keep, name+".evidence.gz"))
+	}
+	cmd := exec.CommandContext(ctx, o.redline, append(args, scheme+"://"+server.Addr+s.Requests[0].Path)...)
 	cmd.Stderr = os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
@@ -129,11 +144,7 @@ func (o *options) diagnose(ctx context.Context, s zoo.Species, twin bool) (r rep
 	if o.keep == "" {
 		return r, nil
 	}
-	name := s.Name + ".json"
-	if twin {
-		name = s.Name + "-twin.json"
-	}
-	return r, os.WriteFile(filepath.Join(o.keep, name), out, 0o644)
+	return r, os.WriteFile(filepath.Join(o.keep, name+".json"), out, 0o644)
 }
 
 // flags are those of redline diagnose for a species.
