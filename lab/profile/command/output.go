@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -64,7 +65,12 @@ func (v *View) one(one taken, several bool, said map[string]bool, console Consol
 			return err
 		}
 	}
-	if err := v.sources(one, s, value, console.Out); err != nil {
+	err = v.sources(one, s, value, console.Out)
+	if several && errors.Is(err, source.ErrNone) { // another profile may have it
+		fmt.Fprintln(console.Out, err)
+		err = nil
+	}
+	if err != nil {
 		return err
 	}
 	return v.files(one, s, several)
