@@ -100,7 +100,7 @@ func TestGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := begin(t.Context(), filepath.Join(dir, "backends", "inventory"), map[string]string{"PORT": "0"}, g, 1)
+	p, err := begin(t.Context(), []string{filepath.Join(dir, "backends", "inventory")}, map[string]string{"PORT": "0"}, g, 1, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestStartFails(t *testing.T) {
 		{filepath.Join(dir, "sick", "absent"), "no such file"},
 		{"/bin/true", "did not print the address"},
 	} {
-		p, err := begin(t.Context(), test.binary, nil, nil, 0)
+		p, err := begin(t.Context(), []string{test.binary}, nil, nil, 0, "")
 		if err == nil {
 			_ = p.end()
 			t.Errorf("%s: no error", test.binary)

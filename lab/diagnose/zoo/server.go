@@ -13,10 +13,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/spawn"
 )
 
@@ -133,7 +133,7 @@ type process struct {
 	launcher *spawn.Launcher
 	ended    chan struct{} // closed when the process has ended
 	err      error         // of Wait; valid after ended
-	stderr   *end
+	stderr   *tail.Tail
 	said     map[string]string // first word of "WORD on ADDR" to the address
 }
 
@@ -153,7 +153,7 @@ func begin(ctx context.Context, argv []string, env map[string]string, g *group, 
 		cmd.Env = append(cmd.Env, name+"="+env[name])
 	}
 	p := &process{
-		name: filepath.Base(binary), cmd: cmd, launcher: spawn.NewLauncher(), ended: make(chan struct{}), stderr: &end{},
+		name: filepath.Base(argv[0]), cmd: cmd, launcher: spawn.NewLauncher(), ended: make(chan struct{}), stderr: &tail.Tail{Limit: 4 << 10},
 	}
 	cmd.Stderr = p.stderr
 	cmd.WaitDelay = stopLimit // for descendants that keep standard error open
@@ -254,26 +254,4 @@ func (p *process) kill() error {
 	<-p.ended
 	p.launcher.Close()
 	return err
-}
-
-// end keeps the end of what is written to it.
-type end struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (e *end) Write(b []byte) (int, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.text = append(e.text, b...)
-	if len(e.text) > 1<<12 {
-		e.text = append(e.text[:0:0], e.text[len(e.text)-1<<11:]...)
-	}
-	return len(b), nil
-}
-
-func (e *end) String() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return strings.TrimSpace(string(e.text))
 }

@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/redline-go/redline/lab/internal/child"
 	"github.com/redline-go/redline/lab/load/observe"
@@ -42,7 +39,7 @@ type capture struct {
 func (c *capture) open(ctx context.Context) (err error) {
 	t := c.target
 	if len(t.Command) > 0 {
-		if c.child, err = child.Start(t.Command, c.console.Err); err != nil {
+		if c.child, err = child.Start(t.Command, child.Options{Out: c.console.Err}); err != nil {
 			return err
 		}
 	}
@@ -60,7 +57,7 @@ func (c *capture) open(ctx context.Context) (err error) {
 		}
 	}
 	if c.child != nil && t.Load != "" {
-		return c.early(c.listening(ctx))
+		return c.early(child.Listening(ctx, c.ended(), t.Load))
 	}
 	return nil
 }
@@ -76,12 +73,7 @@ func (c *capture) early(err error) error {
 // inside connects to the profiles that the process itself offers.
 func (c *capture) inside(ctx context.Context) error {
 	t := c.target
-	connect := func(f func() error) error {
-		if c.child == nil {
-			return f()
-		}
-		return child.Patiently(ctx, f)
-	}
+	connect := func(f func() error) error { return child.Patiently(ctx, c.ended(), f) }
 	if t.base != "" {
 		pages := profile.URL(t.base)
 		err := connect(func() error {
@@ -157,27 +149,12 @@ func moduleOf(path string) string {
 	return info.Main.Path
 }
 
-// listening waits until the command accepts connections of the load.
-func (c *capture) listening(ctx context.Context) error {
-	u, err := url.Parse(c.target.Load)
-	if err != nil || u.Hostname() == "" {
-		return nil // the load explains what is wrong
+// ended returns the channel that is closed when the command has ended; nil without one.
+func (c *capture) ended() <-chan struct{} {
+	if c.child == nil {
+		return nil
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443"}[u.Scheme]
-	}
-	if port == "" {
-		port = "80"
-	}
-	dialer := net.Dialer{Timeout: time.Second}
-	return child.Patiently(ctx, func() error {
-		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
-		if err != nil {
-			return fmt.Errorf("--load %s: %w", c.target.Load, err)
-		}
-		return conn.Close()
-	})
+	return c.child.Done()
 }
 
 // close ends the command.

@@ -18,8 +18,9 @@ type found struct {
 	runtime []watch.Sampler
 }
 
-// find connects to the runtime, and finds the process by it if it is not given.
-func find(ctx context.Context, o *Options) (f found, err error) {
+// find connects to the runtime, and finds the process by it if it is not given. ended is closed
+// when the command ends that was started, and nil without one.
+func find(ctx context.Context, o *Options, ended <-chan struct{}) (f found, err error) {
 	f.pid = o.PID
 	defer func() {
 		if err != nil {
@@ -38,13 +39,13 @@ func find(ctx context.Context, o *Options) (f found, err error) {
 	switch {
 	case o.Control != "":
 		// The socket costs the server less than pprof and provides more.
-		socket, err := openSocket(ctx, o)
+		socket, err := openSocket(ctx, o, ended)
 		if err != nil {
 			return f, fmt.Errorf("--control %s: %w", o.Control, err)
 		}
 		f.runtime = append(f.runtime, newRuntime(ctx, socket))
 	case base != "":
-		pages, err := openPages(ctx, o, base)
+		pages, err := openPages(ctx, ended, base)
 		if err != nil {
 			return f, fmt.Errorf("--pprof %s: %w", o.PProf, err)
 		}
@@ -63,19 +64,10 @@ func find(ctx context.Context, o *Options) (f found, err error) {
 	return f, nil
 }
 
-// patiently repeats a connection to a command, which was just started; to another process it
-// connects once.
-func patiently(ctx context.Context, o *Options, connect func() error) error {
-	if len(o.Command) == 0 {
-		return connect()
-	}
-	return child.Patiently(ctx, connect)
-}
-
 // openSocket connects to a control socket. A process that was just started gets time to open
 // it.
-func openSocket(ctx context.Context, o *Options) (source observe.Source, err error) {
-	err = patiently(ctx, o, func() error {
+func openSocket(ctx context.Context, o *Options, ended <-chan struct{}) (source observe.Source, err error) {
+	err = child.Patiently(ctx, ended, func() error {
 		s, _, err := observe.OpenSocket(ctx, o.Control)
 		source = s
 		return err
@@ -83,8 +75,8 @@ func openSocket(ctx context.Context, o *Options) (source observe.Source, err err
 	return source, err
 }
 
-func openPages(ctx context.Context, o *Options, base string) (source observe.Source, err error) {
-	err = patiently(ctx, o, func() error {
+func openPages(ctx context.Context, ended <-chan struct{}, base string) (source observe.Source, err error) {
+	err = child.Patiently(ctx, ended, func() error {
 		p, err := observe.OpenPProf(ctx, base)
 		source = p
 		return err

@@ -113,14 +113,18 @@ func (r *run) open(ctx context.Context) (err error) {
 		if r.console.Screen.Width > 0 {
 			out = nil // it would destroy the live view
 		}
-		if r.child, err = child.Start(r.o.Command, out); err != nil {
+		if r.child, err = child.Start(r.o.Command, child.Options{Out: out}); err != nil {
 			return err
 		}
 		r.closers = append(r.closers, r.child.Close)
 		r.o.PID = r.child.PID()
 	}
-	if r.found, err = find(ctx, &r.o); err != nil {
-		return err
+	var ended <-chan struct{}
+	if r.child != nil {
+		ended = r.child.Done()
+	}
+	if r.found, err = find(ctx, &r.o, ended); err != nil {
+		return r.early(err)
 	}
 	if r.samplers, err = r.found.open(&r.o); err != nil {
 		return r.early(err)

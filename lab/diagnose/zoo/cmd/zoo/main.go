@@ -6,6 +6,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -110,9 +111,9 @@ func (o *options) diagnose(ctx context.Context, s zoo.Species, twin bool) (r rep
 			err = errors.Join(err, server.Stop())
 		}
 	}()
-	scheme := "http"
-	if s.TLS {
-		scheme = "https"
+	scenario, err := s.Scenario(server.Addr)
+	if err != nil {
+		return r, err
 	}
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
@@ -124,7 +125,8 @@ func (o *options) diagnose(ctx context.Context, s zoo.Species, twin bool) (r rep
 	if o.keep != "" {
 		args = append(args, "--record", filepath.Join(o.keep, name+".evidence.gz"))
 	}
-	cmd := exec.CommandContext(ctx, o.redline, append(args, scheme+"://"+server.Addr+s.Requests[0].Path)...)
+	cmd := exec.CommandContext(ctx, o.redline, append(args, s.Base(server.Addr))...)
+	cmd.Stdin = bytes.NewReader(scenario)
 	cmd.Stderr = os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
@@ -149,14 +151,7 @@ func (o *options) diagnose(ctx context.Context, s zoo.Species, twin bool) (r rep
 
 // flags are those of redline diagnose for a species.
 func flags(s zoo.Species) []string {
-	r := s.Requests[0]
-	list := []string{"diagnose", "--quiet", "--json", "-", "-X", r.Method, "--status", strconv.Itoa(r.Status)}
-	for name, value := range r.Headers {
-		list = append(list, "-H", name+": "+value)
-	}
-	if r.Body != "" {
-		list = append(list, "--body", r.Body)
-	}
+	list := []string{"diagnose", "--quiet", "--json", "-", "--targets", "-"}
 	if s.PerConnection > 0 {
 		list = append(list, "--requests-per-connection", strconv.Itoa(s.PerConnection))
 	}
