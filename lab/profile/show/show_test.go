@@ -49,8 +49,15 @@ func TestAmount(t *testing.T) {
 		unit string
 		want string
 	}{
-		{0, "bytes", "0"}, {1500, "nanoseconds", "1.50 µs"}, {2.5e9, "nanoseconds", "2.50 s"}, {2048, "bytes", "2.00 KiB"}, {-2048, "bytes", "-2.00 KiB"},
-		{12, "count", "12"}, {0.25, "count", "0.25"}, {3e6, "count", "3.00M"}, {7, "microseconds", "7.00 µs"},
+		{0, "bytes", "0"},
+		{1500, "nanoseconds", "1.50 µs"},
+		{2.5e9, "nanoseconds", "2.50 s"},
+		{2048, "bytes", "2.00 KiB"},
+		{-2048, "bytes", "-2.00 KiB"},
+		{12, "count", "12"},
+		{0.25, "count", "0.25"},
+		{3e6, "count", "3.00M"},
+		{7, "microseconds", "7.00 µs"},
 	} {
 		if got := Amount(c.v, c.unit); got != c.want {
 			t.Errorf("%v %s: %q, want %q", c.v, c.unit, got, c.want)
