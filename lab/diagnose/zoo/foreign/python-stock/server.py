@@ -33,12 +33,17 @@ class Stock:
             return found
 
 
-class Threads(socketserver.ThreadingMixIn, WSGIServer):
-    daemon_threads = True
+class Plain(WSGIServer):
     request_queue_size = 128
 
 
+class Threads(socketserver.ThreadingMixIn, Plain):
+    daemon_threads = True
+
+
 class Quiet(WSGIRequestHandler):
+    timeout = 1  # seconds that a client may take
+
     def log_message(self, *_):
         pass
 
@@ -60,7 +65,7 @@ def main():
 
     server = make_server(
         "127.0.0.1", int(os.environ.get("PORT", "0")), app,
-        server_class=Threads if twin else WSGIServer, handler_class=Quiet,
+        server_class=Threads if twin else Plain, handler_class=Quiet,
     )
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     print(f"listening on 127.0.0.1:{server.server_port}", flush=True)
