@@ -116,7 +116,7 @@ func (p *Process) Goroutines(o SnapshotOptions) (Snapshot, error) {
 	}
 	o = o.bound()
 	if err := p.listGoroutines(o); err != nil {
-		return Snapshot{}, fmt.Errorf("list the goroutines: %w", err)
+		return Snapshot{}, fmt.Errorf("list the goroutines: %w", layoutError(err))
 	}
 	k := &p.snaps
 	s := Snapshot{Walked: len(k.array), All: k.total, Goroutines: make([]Goroutine, 0, len(k.array))}
@@ -124,16 +124,12 @@ func (p *Process) Goroutines(o SnapshotOptions) (Snapshot, error) {
 	for rest := k.order; len(rest) > 0; {
 		n := p.fit(rest)
 		if err := p.readChunk(&s, rest[:n], now); err != nil {
-			return Snapshot{}, fmt.Errorf("read the goroutines: %w", err)
+			return Snapshot{}, fmt.Errorf("read the goroutines: %w", layoutError(err))
 		}
 		rest = rest[n:]
 	}
 	s.At = time.Now()
 	s.Took = s.At.Sub(began)
-	if o.System {
-		return s, nil
-	}
-	s.Goroutines = slices.DeleteFunc(s.Goroutines, func(g Goroutine) bool { return g.System })
 	return s, nil
 }
 
@@ -242,7 +238,7 @@ func (p *Process) readChunk(s *Snapshot, order []int32, now int64) error {
 			continue
 		}
 		last.goroutine = o.goroutine()
-		if last.Sound() {
+		if last.Sound() && p.wants(last) {
 			run = append(run, order[i])
 		}
 	}
@@ -254,7 +250,7 @@ func (p *Process) readChunk(s *Snapshot, order []int32, now int64) error {
 	var inC []int
 	for i, at := range slots {
 		last := &k.last[order[i]]
-		if !last.known {
+		if !last.known || !p.wants(last) {
 			continue
 		}
 		g := last.goroutine
@@ -272,6 +268,9 @@ func (p *Process) readChunk(s *Snapshot, order []int32, now int64) error {
 	}
 	return p.markCgo(s.Goroutines[first:], inC)
 }
+
+// wants reports whether the snapshot has a goroutine that exists.
+func (p *Process) wants(g *seen) bool { return p.snaps.opts.System || !g.goroutine.System }
 
 func (p *Process) object(b *batch, at int) object {
 	return object{p, b.buf[at : at+p.snaps.objects.size]}

@@ -193,7 +193,7 @@ func largeHeaders(v *view) *finding {
 
 func panicsRecovered(v *view) *finding {
 	return work{
-		match: called("runtime.gopanic", "runtime.recovery*", "runtime.gorecover", "runtime.(*_panic).*", "runtime/debug.Stack", "runtime/debug.PrintStack", "runtime.Stack", "runtime.traceback*", "runtime.printpanics", "runtime.sigpanic"),
+		match: called("runtime.gopanic", "runtime.recovery*", "runtime/debug.Stack", "runtime/debug.PrintStack", "runtime.Stack", "runtime.printpanics", "runtime.sigpanic"),
 		least: 0.03, saved: 0.95,
 		title:  "Panics take %s of the CPU time",
 		does:   "Panicking, recovering and printing stacks takes %s of the CPU time.",
@@ -268,7 +268,7 @@ func total(s *stacks) float64 {
 // plumbing matches work that is not the server's own: the network and the encoders.
 var plumbing = anyOf(
 	in("net", "net/http", "net/textproto", "syscall", "internal/poll", "internal/syscall/unix", "os", "crypto/tls", "database/sql", "encoding/json/...", "log/..."),
-	diagnose.Of(diagnose.System), collecting, scheduling,
+	diagnose.Of(diagnose.System), collecting, scheduling, lockWork,
 )
 
 const (

@@ -136,7 +136,7 @@ func (v *view) peers() []diagnose.Peer {
 	}
 	var list []diagnose.Peer
 	for _, p := range v.load.Kernel.Peers {
-		if !strings.HasSuffix(p.Addr, ":53") {
+		if p.Protocol != "udp" && !strings.HasSuffix(p.Addr, ":53") {
 			list = append(list, p)
 		}
 	}
@@ -218,6 +218,13 @@ func dnsPerRequest(v *view) *finding {
 	each := 0.0
 	if v.load.Kernel != nil {
 		each = v.perRequest(known(v.load.Kernel.Lookups))
+		if v.load.Wall.Share(looking) > 0 || v.cpu(looking) > 0 {
+			for _, p := range v.load.Kernel.Peers { // a resolver on another port
+				if p.Protocol == "udp" {
+					each = max(each, v.perRequest(known(p.Waits)))
+				}
+			}
+		}
 	}
 	connect, wait, found := v.dialing()
 	cost := v.cost(looking)

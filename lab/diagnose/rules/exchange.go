@@ -209,7 +209,7 @@ func slowDownstream(v *view) *finding {
 const (
 	ackLow, ackHigh = 0.036, 0.052
 	ackOther        = 0.200
-	ackOtherSpread  = 0.012
+	ackOtherSpread  = 0.020
 	ackStep         = 0.05 // share of the answers from which a step counts
 	severalSends    = 1.5  // sends an exchange: an answer in one send never waits
 )

@@ -125,7 +125,7 @@ func goroutineLeak(v *view) *finding {
 	f := &finding{blames: map[string]float64{}}
 	f.Title = fmt.Sprintf("%.0f goroutines are left after the load", more)
 	f.Gain, f.Confidence = diagnose.Gain{Fatal: true}, v.sureOfLeak("goroutines", each)
-	f.blames["memory-leak"] = 1
+	f.blames["memory-leak"], f.blames["timer-leak"] = 1, 0.9 // a goroutine that is left keeps its ticker
 	if transport := ratio(total(rest.With(transports)), more); transport > 0.5 {
 		f.Confidence *= rough
 		f.Evidence = append(f.Evidence, "Most of them serve HTTP connections to other servers that are not closed: see descriptor-leak.")
@@ -173,7 +173,7 @@ func descriptorLeak(v *view) *finding {
 const (
 	leastMemory = 16 << 20 // bytes that are left, below which caches and pools explain them
 	leastBytes  = 32       // bytes that an answer leaves
-	leastTimers = 0.02     // CPU share of timers, or share of the allocated bytes
+	leastTimers = 0.05     // CPU share of timers, or share of the allocated bytes: a healthy server has half of it
 	restTimers  = 0.02     // cores at rest beyond those before
 )
 
@@ -202,7 +202,7 @@ func timerLeak(v *view) *finding {
 	default:
 		return nil
 	}
-	f := &finding{blames: map[string]float64{"memory-leak": 1}}
+	f := &finding{blames: map[string]float64{"memory-leak": 1, "context-timers": 1}}
 	f.Title = "Timers are left after the load"
 	f.Gain, f.Confidence = diagnose.Gain{Fatal: true, CPU: v.cpu(timing)}, 0.75
 	if counted {

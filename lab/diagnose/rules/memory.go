@@ -2,6 +2,8 @@ package rules
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/redline-go/redline/lab/diagnose"
 )
@@ -158,12 +160,12 @@ func unpooledBuffers(v *view) *finding {
 		return nil
 	}
 	f := &finding{allocs: found, cpu: v.load.OnCPU.With(m).With(allocating), claims: m}
-	cost := part*(v.gc+v.malloc) + v.cpu(clearing)*part
+	cost := part * (v.gc + v.malloc)
 	f.Title = fmt.Sprintf("Each answer allocates %s of buffers", bytesOf(each))
 	f.Gain, f.Confidence = v.saving(cost), v.sureOfCPU(0.85)
 	f.Evidence = []string{
 		fmt.Sprintf("Buffers are %s of the bytes that an answer allocates, %s of %s.", percent(part), bytesOf(each), bytesOf(v.bytes())),
-		fmt.Sprintf("Collection, allocation and clearing of memory take %s of the CPU time.", percent(v.gc+v.malloc+v.cpu(clearing))),
+		fmt.Sprintf("Collection, allocation and clearing of memory take %s of the CPU time.", percent(v.gc+v.malloc)),
 	}
 	f.Advice = []string{
 		"Keep the buffers, readers, writers or compressors of these places in a sync.Pool, and call Reset on them.",
@@ -172,9 +174,6 @@ func unpooledBuffers(v *view) *finding {
 	f.Sites = places(found, m)
 	return f
 }
-
-// clearing matches the clearing of large memory.
-var clearing = called("runtime.memclrNoHeapPointersChunked", "runtime.mallocgcLarge", "runtime.(*mcache).allocLarge")
 
 // copies matches what reads or copies a body whole.
 var copies = called("io.ReadAll", "io/ioutil.ReadAll", "bytes.(*Buffer).ReadFrom", "bytes.(*Buffer).String", "runtime.slicebytetostring", "runtime.stringtoslicebyte", "bytes.Clone",
@@ -228,17 +227,40 @@ const (
 // room returns how much the heap grows between collections, relative to the live heap, and why
 // it is so little; 0: unknown.
 func (v *view) room() (room float64, why string) {
-	live, limit := v.figure("heap_live_bytes"), known(v.Server.GoMemoryLimit)
+	live, limit := v.figure("heap_live_bytes"), v.goLimit()
 	if limit > 0 && live >= tightLimit*limit {
 		return max(limit/live-1, 0.02), fmt.Sprintf("The live heap is %s, and GOMEMLIMIT %s: the heap may grow by %s between collections.", bytesOf(live), bytesOf(limit), percent(max(limit/live-1, 0)))
 	}
-	if n := v.Server.GOGC; n > 0 && n < usualGOGC {
+	if n := v.gogc(); n > 0 && n < usualGOGC {
 		return float64(n) / usualGOGC, fmt.Sprintf("GOGC is %d: the heap grows by %d %% between collections.", n, n)
 	}
 	if goal := v.figure("heap_goal_bytes"); live > smallestHeap && goal > live {
 		return goal/live - 1, fmt.Sprintf("The live heap is %s and the next collection begins at %s.", bytesOf(live), bytesOf(goal))
 	}
 	return 0, ""
+}
+
+// gogc returns GOGC in force, or else that of the environment; 0: unknown.
+func (v *view) gogc() int {
+	if n := v.Server.GOGC; n > 0 {
+		return n
+	}
+	n, _ := strconv.Atoi(v.Server.Settings["GOGC"])
+	return n
+}
+
+// goLimit returns GOMEMLIMIT in force, or else that of the environment, in bytes; 0: unknown.
+func (v *view) goLimit() float64 {
+	if limit := known(v.Server.GoMemoryLimit); limit > 0 {
+		return limit
+	}
+	text, factor := strings.TrimSuffix(v.Server.Settings["GOMEMLIMIT"], "B"), 1.0
+	if number, ok := strings.CutSuffix(text, "i"); ok && number != "" {
+		factor = map[byte]float64{'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40}[number[len(number)-1]]
+		text = number[:len(number)-1]
+	}
+	n, _ := strconv.ParseFloat(text, 64)
+	return max(known(n*factor), 0)
 }
 
 // smallestHeap is the live heap below which the runtime's least goal, 4 MiB, decides.

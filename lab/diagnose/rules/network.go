@@ -82,6 +82,9 @@ var accepting = called("net/http.(*Server).Serve", "net.(*TCPListener).Accept*",
 
 func keepaliveOff(v *view) *finding {
 	each := known(v.load.Connects)
+	if own := v.load.Reconnect; own > 0 {
+		each -= 1 / float64(own) // the generator was told to connect anew
+	}
 	if each < leastClosing {
 		return nil
 	}
@@ -128,7 +131,12 @@ func (v *view) sends() (each, size float64) {
 	if rate <= 0 {
 		return 0, 0
 	}
-	return known(v.load.Each(rate)), max(ratio(bytes, rate), 0)
+	each, size = known(v.load.Each(rate)), max(ratio(bytes, rate), 0)
+	// No write to a socket is without a segment.
+	if segments := v.load.Each(v.rate("tcp_segments_sent")); segments > 0 {
+		each = min(each, segments)
+	}
+	return each, size
 }
 
 var (
@@ -145,9 +153,10 @@ const (
 
 func smallWrites(v *view) *finding {
 	each, size := v.sends()
+	sure := 0.9
 	if v.load.Kernel == nil {
 		if n := v.load.Each(v.rate("tcp_segments_sent")); n >= 2*manySends && known(v.load.Answer) > 0 {
-			each, size = n, v.load.Answer/n
+			each, size, sure = n, v.load.Answer/n, 0.6 // acknowledgements and other connections count too
 		}
 	}
 	if each < manySends || size > smallSend {
@@ -160,7 +169,7 @@ func smallWrites(v *view) *finding {
 	}
 	f := &finding{claims: socketWrite, cpu: v.load.OnCPU.With(socketWrite)}
 	f.Title = fmt.Sprintf("Each answer is sent in %.3g writes of %s", each, bytesOf(size))
-	f.Gain, f.Confidence = v.saving(share*max(1-needed/each, 0)), v.sureOfCPU(0.9)
+	f.Gain, f.Confidence = v.saving(share*max(1-needed/each, 0)), v.sureOfCPU(sure)
 	f.Evidence = []string{
 		fmt.Sprintf("An answer has %s, and is sent in %.3g writes of %s.", bytesOf(v.load.Answer), each, bytesOf(size)),
 		fmt.Sprintf("Writing to sockets takes %s of the CPU time.", percent(share)),

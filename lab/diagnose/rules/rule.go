@@ -158,6 +158,9 @@ func (f *finding) subtract(others []*finding) {
 	f.Gain.CPU *= left
 	f.Gain.Latency *= left
 	f.Gain.Ceiling *= left
+	if f.Gain.Fatal {
+		f.Confidence *= left // what a leak explains is not another leak
+	}
 }
 
 // Table returns the table of causes for docs/diagnose.md, in Markdown.

@@ -53,10 +53,27 @@ func newView(e *diagnose.Evidence) *view {
 	if oneThread(e.Server.Language) {
 		v.cores = min(v.cores, float64(max(len(e.Server.PIDs), 1)))
 	}
-	v.busy = bound(known(v.load.Cores/v.cores), 0, 1)
+	free := 1.0
+	if v.runnable() >= crowded {
+		free = bound(1-known(v.load.Generator.Foreign), leastFree, 1) // the server gets no more than what others leave
+	}
+	v.busy = bound(ratio(v.load.Cores, v.cores*free), 0, 1)
 	v.sortGoroutines()
 	v.costs()
 	return v
+}
+
+const (
+	// crowded is the share of the requests in flight whose goroutines wait for a CPU from which
+	// the CPU is short.
+	crowded = 0.3
+	// leastFree bounds the share of the CPUs that other processes leave to the server.
+	leastFree = 0.2
+)
+
+// runnable returns how many goroutines wait for a CPU, for each request in flight.
+func (v *view) runnable() float64 {
+	return ratio(v.load.Wall.Filter(func(s *stack) bool { return s.State == "runnable" }).Total, v.load.InFlight)
 }
 
 // oneThread reports whether the programs of a language run on one CPU each.
@@ -133,7 +150,7 @@ func isRequest(s *stack) bool {
 
 // idle reports whether a goroutine waits in its first function: a worker without work, a ticker.
 func idle(s *stack) bool {
-	if s.State != "waiting" || s.Wait == "IO wait" {
+	if s.State != "waiting" && s.State != "" || reason(s) == "IO wait" {
 		return false
 	}
 	n := 0
@@ -164,7 +181,44 @@ func isDelegated(s *stack) bool {
 
 // waitsFor reports whether a goroutine waits for one of the reasons.
 func waitsFor(s *stack, reasons ...string) bool {
-	return s.State != "running" && s.State != "runnable" && slices.Contains(reasons, strings.TrimSuffix(s.Wait, " (durable)"))
+	switch s.State {
+	case "", "waiting":
+		return slices.Contains(reasons, reason(s))
+	}
+	return false
+}
+
+// reasons are why goroutines wait, by the functions of the runtime and of package sync.
+var reasons = []struct {
+	function match
+	reason   string
+}{
+	{called("sync.(*Mutex).*", "internal/sync.(*Mutex).*"), "sync.Mutex.Lock"},
+	{called("sync.(*RWMutex).RLock"), "sync.RWMutex.RLock"},
+	{called("sync.(*RWMutex).Lock"), "sync.RWMutex.Lock"},
+	{called("sync.(*WaitGroup).Wait"), "sync.WaitGroup.Wait"},
+	{called("sync.(*Cond).Wait"), "sync.Cond.Wait"},
+	{called("runtime.chanrecv*"), "chan receive"},
+	{called("runtime.chansend*"), "chan send"},
+	{called("runtime.selectgo", "runtime.block"), "select"},
+	{called("runtime.netpollblock"), "IO wait"},
+	{called("time.Sleep"), "sleep"},
+	{called("runtime.semacquire*"), "semacquire"},
+}
+
+// reason returns why a goroutine waits. Profiles of goroutines over HTTP do not name the reason:
+// the innermost functions show it.
+func reason(s *stack) string {
+	if s.Wait != "" {
+		return strings.TrimSuffix(s.Wait, " (durable)")
+	}
+	inner := s.Frames[:min(len(s.Frames), 8)]
+	for _, r := range reasons {
+		if slices.ContainsFunc(inner, r.function) {
+			return r.reason
+		}
+	}
+	return ""
 }
 
 // waiter returns the innermost frame that is neither the runtime's nor one of the packages that

@@ -91,7 +91,7 @@ func (c *cursor) text() string {
 }
 
 // Parse parses a record without its header. of returns the configuration of the event with an
-// id. It returns false for a record that is damaged, or of no interest.
+// id. It returns false for a record that is damaged, or that is ignored.
 func Parse(kind uint32, misc uint16, body []byte, of func(id uint64) (Config, bool)) (Record, bool) {
 	if kind == RecordSample {
 		return sample(body, of)

@@ -149,6 +149,9 @@ func (b *builder) add(x *bucket) {
 		sample.Label["state"] = []string{string(x.state)}
 	}
 	for i, addr := range x.kernel {
+		if name, _ := b.files.kernel.Lookup(addr); i == 0 && strings.HasPrefix(name, "__traceiter_") {
+			continue // of the tracepoint itself
+		}
 		sample.Location = append(sample.Location, b.kernelLocation(before(addr, i)))
 	}
 	for i, addr := range x.user {

@@ -50,7 +50,8 @@ type plan struct {
 // session is one taking of a profile.
 type session struct {
 	opts      Options
-	period    uint64 // nanoseconds of CPU time, or switches
+	period    uint64         // nanoseconds of CPU time, or waits
+	periods   map[int]uint64 // waits, of threads that do not have 1
 	plans     []plan
 	events    []*perfevent.Event
 	rings     map[int]*perfevent.Ring // by CPU
@@ -70,7 +71,7 @@ type session struct {
 func newSession(o Options) *session {
 	return &session{
 		opts: o, rings: map[int]*perfevent.Ring{}, sources: map[uint64]source{}, direct: map[int]bool{},
-		processes: map[int]*process{}, files: newFiles(), samples: newSamples(),
+		periods: map[int]uint64{}, processes: map[int]*process{}, files: newFiles(), samples: newSamples(),
 	}
 }
 
@@ -133,12 +134,12 @@ func (s *session) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.period, err = s.thin(ctx); err != nil {
+	if err := s.thin(ctx); err != nil {
 		return err
 	}
-	s.waits = newWaits(leave, wake, s.period)
+	s.waits = newWaits(leave, wake)
 	base.Type, base.Raw, base.Returns = perfevent.Tracepoint, true, true
-	base.Event, base.Period = leave.id, s.period
+	base.Event = leave.id
 	// The bits above 255 say that the thread was preempted.
 	s.plans = []plan{{switches, base, "prev_state & 255"}}
 	return nil
@@ -259,6 +260,9 @@ func firstNamespace() bool {
 func (s *session) open(task int, cpus []int, plans ...plan) error {
 	for _, cpu := range cpus {
 		for _, plan := range plans {
+			if plan.role == switches {
+				plan.config.Period = s.periodOf(task)
+			}
 			e, err := perfevent.Open(plan.config, task, cpu)
 			if errors.Is(err, unix.ENODEV) {
 				break // the CPU was switched off

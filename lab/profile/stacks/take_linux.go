@@ -181,7 +181,7 @@ func (s *session) sampled(r *perfevent.Record) {
 	}
 	at := s.place(p, r)
 	if from.role == switches {
-		s.waits.left(s, r, at)
+		s.waits.left(r, at, from.config.Period)
 		return
 	}
 	s.samples.add(at, 1, int64(s.period))

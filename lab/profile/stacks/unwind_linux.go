@@ -92,7 +92,7 @@ type walk struct {
 	chain  []uint64 // what is left of the kernel's
 	out    []uint64
 	sp, bp uint64
-	// intact says that BP is what the kernel's chain began with, or goes on with.
+	// intact says that BP is what the kernel's chain began with, or continues with.
 	intact bool
 }
 

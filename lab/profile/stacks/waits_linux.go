@@ -1,28 +1,18 @@
 package stacks
 
 import (
-	"context"
 	"encoding/binary"
-	"fmt"
-	"time"
 
 	"github.com/redline-go/redline/lab/internal/procfs"
 	"github.com/redline-go/redline/lab/profile/perfevent"
 )
 
-const (
-	maxWaits = 100_000 // threads that wait at the same time
-	trial    = 100 * time.Millisecond
-)
-
-// maxLeaves is how many stacks of threads that block are taken in a second, about.
-var maxLeaves = 2_000.0
+const maxWaits = 100_000 // threads that wait at the same time
 
 // waits connects the moments at which threads began to wait with those at which they were
 // woken.
 type waits struct {
 	leave, wake tracepoint
-	each        uint64 // of so many switches one is seen
 	open        map[int]wait
 	threads     map[int]int  // numbers of threads in the first namespace to those in this one
 	ended       int64        // waits that began before the window or were not looked at
@@ -34,10 +24,11 @@ type waits struct {
 type wait struct {
 	at    place
 	since uint64
+	each  uint64 // waits that it stands for
 }
 
-func newWaits(leave, wake tracepoint, each uint64) *waits {
-	return &waits{leave: leave, wake: wake, each: each, open: map[int]wait{}, threads: map[int]int{}, seen: map[int]bool{}}
+func newWaits(leave, wake tracepoint) *waits {
+	return &waits{leave: leave, wake: wake, open: map[int]wait{}, threads: map[int]int{}, seen: map[int]bool{}}
 }
 
 // states are the letters that ps(1) uses, by bit of the kernel's state of a task.
@@ -47,7 +38,7 @@ var states = []struct {
 }{{0x02, 'D'}, {0x01, 'S'}, {0x04, 'T'}, {0x08, 'T'}, {0x40, 'P'}}
 
 // left notes that a thread stopped running.
-func (w *waits) left(s *session, r *perfevent.Record, at place) {
+func (w *waits) left(r *perfevent.Record, at place, each uint64) {
 	w.saw(r.TID)
 	number, ok1 := field(r.Raw, w.leave.fields["prev_pid"])
 	state, ok2 := field(r.Raw, w.leave.fields["prev_state"])
@@ -65,7 +56,7 @@ func (w *waits) left(s *session, r *perfevent.Record, at place) {
 		at.state = 'I'
 	}
 	w.threads[int(number)] = r.TID
-	w.open[r.TID] = wait{at, r.Time}
+	w.open[r.TID] = wait{at, r.Time, each}
 }
 
 // woken counts the wait that ends with a wake-up.
@@ -94,7 +85,7 @@ func (w *waits) end(s *session, tid int, at uint64) {
 
 func (w *waits) count(s *session, x wait, until uint64) {
 	if until > x.since {
-		s.samples.add(x.at, int64(w.each), int64((until-x.since)*w.each))
+		s.samples.add(x.at, int64(x.each), int64((until-x.since)*x.each))
 	}
 }
 
@@ -136,41 +127,4 @@ func field(raw []byte, f fieldPlace) (uint64, bool) {
 		return binary.LittleEndian.Uint64(p), true
 	}
 	return 0, false
-}
-
-// thin measures how often the threads switch, and returns of how many switches one is looked at.
-func (s *session) thin(ctx context.Context) (uint64, error) {
-	before := s.switched()
-	start := time.Now()
-	select {
-	case <-time.After(trial):
-	case <-ctx.Done():
-		return 0, fmt.Errorf("measure how often threads switch: %w", context.Cause(ctx))
-	}
-	after := s.switched()
-	rate := float64(after-min(before, after)) / time.Since(start).Seconds()
-	if rate <= maxLeaves {
-		return 1, nil
-	}
-	each := uint64(rate/maxLeaves) + 1
-	s.note("The threads blocked %.0f times a second before the window: one of %d waits was looked at, and counts %d times.", rate, each, each)
-	return each, nil
-}
-
-// switched returns how often the threads have blocked since they started.
-func (s *session) switched() uint64 {
-	var sum uint64
-	for pid := range s.processes {
-		tids, err := procfs.Host.Threads(pid)
-		if err != nil {
-			continue
-		}
-		for _, tid := range tids {
-			lines, err := procfs.Host.Lines("proc", fmt.Sprint(pid), "task", fmt.Sprint(tid), "status")
-			if err == nil {
-				sum += procfs.Number(lines, "voluntary_ctxt_switches")
-			}
-		}
-	}
-	return sum
 }

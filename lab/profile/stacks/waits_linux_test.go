@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"os"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -36,13 +37,13 @@ func TestNaps(t *testing.T) {
 // If threads block often, some of the waits stand for all.
 func TestThin(t *testing.T) {
 	defer func(n float64) { maxLeaves = n }(maxLeaves)
-	maxLeaves = 5
+	maxLeaves = 200
 	x := start(t, goProgram(t), "threads")
-	q, taken := take(t, 100, Options{PIDs: []int{x.pid}, Kind: OffCPU})
+	q, taken := take(t, 2000, Options{PIDs: []int{x.pid}, Kind: OffCPU})
 	if !noted(taken.Notes, "waits was looked at") {
 		t.Errorf("notes are %v", taken.Notes)
 	}
-	if got := q.Share(namedAs("main.threads", "main.threads.func1")); got < 0.5 {
+	if got := q.Share(namedAs("main.threads", "main.threads.func1")); got < 0.1 {
 		t.Errorf("the threads of the pipe have %.3f of the waits", got)
 	}
 }
@@ -57,10 +58,15 @@ func TestBusyThread(t *testing.T) {
 }
 
 func TestNativeWaits(t *testing.T) {
-	x := start(t, nativeProgram(t, "-g", "-fno-omit-frame-pointer"))
+	if runtime.GOARCH != "amd64" {
+		t.Skip("tables for exceptions are followed on amd64 only")
+	}
+	x := start(t, nativeProgram(t, "-g", "-fomit-frame-pointer"))
 	q, _ := take(t, 50, Options{PIDs: []int{x.pid}, Kind: OffCPU, Kernel: true})
-	if got := q.Share(namedAs("main")); got < 0.9 {
-		t.Errorf("main has %.3f of the waits", got)
+	for _, name := range []string{"rest", "main"} { // the C library is between them and the kernel
+		if got := q.Share(namedAs(name)); got < 0.9 {
+			t.Errorf("%s has %.3f of the waits", name, got)
+		}
 	}
 }
 

@@ -42,8 +42,8 @@ func TestGoFrames(t *testing.T) {
 	compared, inlined := 0, 0
 	for addr := f.golang.text; addr < f.golang.end; addr += 61 {
 		pc := uintptr(addr + bias)
-		if fn := runtime.FuncForPC(pc); fn == nil || fn.Entry() == pc {
-			continue // to the runtime, the address after a call would be that of another function
+		if fn := runtime.FuncForPC(pc + 1); fn == nil || fn.Entry() == pc+1 {
+			continue // what follows is another function
 		}
 		var want []string
 		frames := runtime.CallersFrames([]uintptr{pc + 1})

@@ -125,7 +125,7 @@ func (o *options) diagnose(ctx context.Context, s zoo.Species, twin bool) (r rep
 	if o.keep != "" {
 		args = append(args, "--record", filepath.Join(o.keep, name+".evidence.gz"))
 	}
-	cmd := exec.CommandContext(ctx, o.redline, args...)
+	cmd := exec.CommandContext(ctx, o.redline, append(args, s.Base(server.Addr))...)
 	cmd.Stdin = bytes.NewReader(scenario)
 	cmd.Stderr = os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
