@@ -216,6 +216,33 @@ func TestProgramHTTP(t *testing.T) {
 	}
 }
 
+// TestProgramHTTP2 finds the requests of net/http's HTTP/2 server.
+func TestProgramHTTP2(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(sleeps))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	const requests = 5
+	r := traced(t, func() {
+		for range requests {
+			answer, err := s.Client().Get(s.URL)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			answer.Body.Close()
+			if answer.ProtoMajor != 2 {
+				t.Errorf("protocol %s", answer.Proto)
+			}
+		}
+		s.Client().CloseIdleConnections()
+	})
+	g := groupOf(t, r, trace.KindHTTP, pkg+".sleeps")
+	if g.Count != requests || g.Spent[0].Call != "time.Sleep in "+pkg+".sleeps" {
+		t.Errorf("%+v", g)
+	}
+}
+
 // stackCount counts occurrences in the stacks of all goroutines.
 func stackCount(text string) int {
 	buf := make([]byte, 1<<20)
