@@ -18,8 +18,8 @@ type Rules struct {
 }
 
 // Row says what one package, or everything below a directory, may do. The
-// standard library may be imported freely except for Never and C; any other import
-// that is not listed is forbidden.
+// standard library may be imported freely except for Never; any other import
+// that is not listed is forbidden, and so is C.
 type Row struct {
 	Package string   // pattern
 	May     []string // import patterns; "*" is any package that is not ours

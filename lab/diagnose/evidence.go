@@ -148,6 +148,8 @@ type Syscall struct {
 	Again   float64 `json:"again"`   // calls a second that failed with EAGAIN
 	Seconds float64 `json:"seconds"` // in the call, each second
 	Bytes   float64 `json:"bytes"`   // a call that moved some
+
+	Codes map[string]float64 `json:"codes,omitempty"` // calls a second that failed, by error such as EMFILE
 }
 
 // Peer is one remote address of outgoing connections.

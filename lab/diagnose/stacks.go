@@ -84,8 +84,8 @@ func Any(list ...Match) Match {
 	return func(f Frame) bool { return slices.ContainsFunc(list, func(m Match) bool { return m(f) }) }
 }
 
-// has reports whether a frame of the stack matches.
-func (s *Stack) has(m Match) bool { return slices.ContainsFunc(s.Frames, m) }
+// Has reports whether a frame of the stack matches.
+func (s *Stack) Has(m Match) bool { return slices.ContainsFunc(s.Frames, m) }
 
 // Share returns the weight of the stacks with a frame that matches, as a share of all. It is 0
 // without stacks.
@@ -98,12 +98,12 @@ func (s *Stacks) Share(m Match) float64 {
 
 // With returns the stacks with a frame that matches. A nil list has none.
 func (s *Stacks) With(m Match) *Stacks {
-	return s.Filter(func(k *Stack) bool { return k.has(m) })
+	return s.Filter(func(k *Stack) bool { return k.Has(m) })
 }
 
 // Without returns the stacks without such a frame.
 func (s *Stacks) Without(m Match) *Stacks {
-	return s.Filter(func(k *Stack) bool { return !k.has(m) })
+	return s.Filter(func(k *Stack) bool { return !k.Has(m) })
 }
 
 // Filter returns the stacks for which keep reports true.
