@@ -78,6 +78,6 @@
 //
 // Nothing that is read is followed without a bound: numbers of Ps, goroutines and bytes are
 // limited, and an address that is not mapped is an error or an unknown figure. Stacks have at most
-// 4096 functions, profiles of the runtime 262,144 sites. The parts of a binary that are read have
+// 4096 functions, profiles of the runtime 131,072 sites. The parts of a binary that are read have
 // limits ([ErrTooLarge]).
 package gomem
