@@ -73,7 +73,7 @@ func nPlusOne(v *view) *finding {
 	f := &finding{claims: clientWork, cpu: v.load.OnCPU.With(clientWork)}
 	f.blames = map[string]float64{"slow-downstream": rest}
 	f.Title = fmt.Sprintf("Each request makes %.3g exchanges with %s", each, p.Addr)
-	f.Gain = join(v.saving(cpu*rest*together), latency(share*rest))
+	f.Gain = v.both(cpu*rest*together, share*rest)
 	f.Confidence = v.sureOfWaits(0.9)
 	f.Evidence = []string{
 		fmt.Sprintf("%.3g exchanges a request with %s, of %s a send; each waits %s.", each, p.Addr, bytesOf(p.Bytes), duration(p.Wait.Mean)),
@@ -126,8 +126,7 @@ func retryStorm(v *view) *finding {
 		f.blames["slow-downstream"] = again
 	}
 	f.Title = fmt.Sprintf("Requests sleep %s of their time between attempts", percent(share))
-	f.Gain, f.Confidence = latency(share+out*again), v.sureOfWaits(0.6)
-	f.Gain = join(f.Gain, v.saving(v.cost(clientWork)*again))
+	f.Gain, f.Confidence = v.both(v.cost(clientWork)*again, share+out*again), v.sureOfWaits(0.6)
 	if tries >= leastTries && (library || near) {
 		f.Confidence = v.sureOfWaits(0.9)
 	} else if tries >= leastTries {
@@ -189,7 +188,7 @@ func slowDownstream(v *view) *finding {
 	}
 	f := &finding{waits: found}
 	f.Title = "Requests wait for a slow server"
-	f.Gain, f.Confidence = latency(share*(1-slowExchange/wait)), v.sureOfWaits(0.65)
+	f.Gain, f.Confidence = v.both(0, share*(1-slowExchange/wait)), v.sureOfWaits(0.65)
 	f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers' answers, about %s.", percent(share), duration(wait))}
 	if worst != "" {
 		f.Title = fmt.Sprintf("Requests wait for %s, which is slow", worst)

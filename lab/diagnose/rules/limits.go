@@ -217,7 +217,7 @@ const (
 	parallelPart = 0.9  // share of the additional CPUs that is of use, if the law says nothing
 )
 
-var lockedThreads = called("runtime.stoplockedm", "runtime.startlockedm", "runtime.handoffp")
+var lockedThreads = called("runtime.stoplockedm", "runtime.startlockedm")
 
 func pinning(v *view) *finding {
 	all := v.Server.Cores()

@@ -117,6 +117,9 @@ func (v *view) sends() (each, size float64) {
 		c := v.load.Kernel.Calls[n]
 		rate, bytes = rate+known(c.Rate), bytes+known(c.Rate)*known(c.Bytes)
 	}
+	if n := v.rate("tcp_sends"); n > 0 { // without files
+		rate, bytes = n, bytes*min(ratio(n, rate), 1)
+	}
 	for _, p := range v.load.Kernel.Peers {
 		rate, bytes = rate-known(p.Sends), bytes-known(p.Sends)*known(p.Bytes)
 	}
@@ -250,7 +253,7 @@ func networkLimit(v *view) *finding {
 		share = max(share, writes)
 		f.Evidence = append(f.Evidence, fmt.Sprintf("Requests wait %s of their time until clients accept what was written (%.3g goroutines).", percent(writes), found.Total))
 	}
-	f.Gain, f.Confidence = latency(share), 0.6
+	f.Gain, f.Confidence = v.both(0, share), 0.6
 	f.Evidence = append(f.Evidence, fmt.Sprintf("The server sends %s a second.", bytesOf(known(v.load.Answer)*known(v.load.Rate))))
 	f.Advice = []string{
 		"Send less: compress answers, and leave out what clients do not need.",

@@ -30,6 +30,7 @@ type view struct {
 	requests  *stacks // goroutines that work for a request, beneath a handler
 	helpers   *stacks // other goroutines that do something: requests wait for them
 	inflight  float64 // requests in the server, on average; 0: unknown
+	runnable  float64 // share of inflight that waits for a CPU
 	delegated float64 // share of inflight that waits for helpers
 
 	gc, malloc float64 // shares of the CPU time: collection, and allocation without it
@@ -53,12 +54,12 @@ func newView(e *diagnose.Evidence) *view {
 	if oneThread(e.Server.Language) {
 		v.cores = min(v.cores, float64(max(len(e.Server.PIDs), 1)))
 	}
+	v.sortGoroutines()
 	free := 1.0
-	if v.runnable() >= crowded {
+	if v.runnable >= crowded {
 		free = bound(1-known(v.load.Generator.Foreign), leastFree, 1) // the server gets no more than what others leave
 	}
 	v.busy = bound(ratio(v.load.Cores, v.cores*free), 0, 1)
-	v.sortGoroutines()
 	v.costs()
 	return v
 }
@@ -71,10 +72,6 @@ const (
 	leastFree = 0.2
 )
 
-// runnable returns how many goroutines wait for a CPU, for each request in flight.
-func (v *view) runnable() float64 {
-	return ratio(v.load.Wall.Filter(func(s *stack) bool { return s.State == "runnable" }).Total, v.load.InFlight)
-}
 
 // oneThread reports whether the programs of a language run on one CPU each.
 func oneThread(language string) bool { return language == "node" || language == "python" }
@@ -129,14 +126,26 @@ func (v *view) sortGoroutines() {
 	v.helpers = wall.Filter(func(s *stack) bool {
 		return !isRequest(s) && s.Has(userCode) && !s.Has(serving) && !idle(s) && !rest[identity(s)]
 	})
-	v.inflight = max(known(v.requests.Total), 0)
-	if v.inflight == 0 {
-		return
-	}
 	// Requests that have not reached their handler, or left it, are in the server too.
-	v.inflight = max(v.inflight, known(v.load.InFlight))
+	active := wall.Filter(isActive)
+	v.inflight = max(known(active.Total), 0)
+	v.runnable = ratio(active.Filter(func(s *stack) bool { return s.State == "runnable" }).Total, v.inflight)
 	v.delegated = ratio(v.requests.Filter(isDelegated).Total, v.inflight)
 }
+
+// isActive reports whether a goroutine has a request, or is about to read one. The stack of one
+// that runs has only its first function.
+func isActive(s *stack) bool {
+	if s.Has(acceptor) || waitsFor(s, "IO wait") && !s.Has(handler) {
+		return false
+	}
+	return isRequest(s) || s.Has(connection)
+}
+
+var (
+	acceptor   = called("net/http.(*onceCloseListener).Accept", "net.(*TCPListener).Accept", "net/http.(*connReader).startBackgroundRead*")
+	connection = anyOf(fastServer, called("net/http.(*conn).serve", "net/http.(*Server).Serve.gowrap*", "net/http.(*Server).Serve.func*"))
+)
 
 // serving matches a server's own goroutines.
 var serving = anyOf(fastServer, called("net/http.(*conn).serve", "net/http.(*Server).Serve", "main.main", "runtime.main", "main.init*"))
