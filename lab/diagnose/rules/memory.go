@@ -108,6 +108,9 @@ var buffers = anyOf(
 		"github.com/andybalholm/brotli.NewWriter*", "image.NewRGBA*", "image.NewNRGBA*", "image.NewGray*", "image.NewYCbCr*"),
 )
 
+// makers matches functions that make what belongs in a pool, also if an encoder calls them.
+var makers = in("bufio", "compress/...", "github.com/klauspost/compress/...", "github.com/andybalholm/brotli", "image")
+
 // largeObject matches the allocation of objects of more than 32 KiB.
 var largeObject = called("runtime.mallocgcLarge", "runtime.(*mcache).allocLarge")
 
@@ -168,7 +171,9 @@ func unpooledBuffers(v *view) *finding {
 	if !v.large() {
 		m, notBody = anyOf(m, copies), func(diagnose.Frame) bool { return false }
 	}
-	found := a.With(m).Without(notBody).Without(reflecting).Filter(func(s *stack) bool { return s.Has(userCode) })
+	found := a.With(m).Without(notBody).Filter(func(s *stack) bool {
+		return s.Has(userCode) && (!s.Has(reflecting) || s.Has(makers))
+	})
 	part := ratio(found.Total, a.Total)
 	each := part * v.bytes()
 	if part < leastPart || each < leastBuffer {

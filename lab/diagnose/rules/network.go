@@ -140,7 +140,7 @@ func (v *view) sends() (each, size float64) {
 }
 
 var (
-	sockets     = called("net.(*netFD).Write", "net.(*netFD).Writev", "net.(*conn).Write", "net.(*Buffers).WriteTo")
+	sockets     = called("net.(*netFD).*", "net.(*conn).Read", "net.(*conn).Write", "net.(*Buffers).WriteTo")
 	socketWrite = called("net.(*netFD).Write", "net.(*netFD).Writev", "net.(*conn).Write", "internal/poll.(*FD).Write", "internal/poll.(*FD).Writev", "net.(*Buffers).WriteTo", "__sys_sendto", "__sys_sendmsg", "tcp_sendmsg", "sock_write_iter", "inet_sendmsg", "net/http.(*response).Flush*", "net/http.(*http2Framer).*")
 )
 

@@ -72,7 +72,6 @@ const (
 	leastFree = 0.2
 )
 
-
 // oneThread reports whether the programs of a language run on one CPU each.
 func oneThread(language string) bool { return language == "node" || language == "python" }
 
