@@ -28,7 +28,7 @@ func (p *Process) buckets(kind SiteKind) (*list, error) {
 	}
 	head, err := p.head(kind)
 	if err != nil || head == 0 {
-		return nil, err
+		return nil, layoutError(err)
 	}
 	l := p.lists.known[kind]
 	if l == nil {
@@ -44,10 +44,10 @@ func (p *Process) buckets(kind SiteKind) (*list, error) {
 		}
 		b, err := p.bucket(at, bucketTypes[kind])
 		if err != nil {
-			return nil, err
+			return nil, layoutError(err)
 		}
 		fresh = append(fresh, b.site)
-		words += b.words
+		words += len(b.pcs)
 		at = b.next
 	}
 	l.sites, l.newest, l.words = append(l.sites, fresh...), head, words
@@ -57,8 +57,7 @@ func (p *Process) buckets(kind SiteKind) (*list, error) {
 // A bucket is what the runtime has put before a record.
 type bucket struct {
 	site
-	next  uint64
-	words int
+	next uint64
 }
 
 // bucket reads a bucket and its stack. It returns [ErrLayout] if there is none of a type.
@@ -75,7 +74,7 @@ func (p *Process) bucket(addr, typ uint64) (bucket, error) {
 	if is := b.uint(kind.Offset, kind.Size); is != typ || n > maxSiteDepth {
 		return bucket{}, fmt.Errorf("%w: a bucket of type %d with a stack of %d functions", ErrLayout, is, n)
 	}
-	out := bucket{next: b.uint(next.Offset, next.Size), words: int(n)}
+	out := bucket{next: b.uint(next.Offset, next.Size)}
 	out.size = b.uint(size.Offset, size.Size)
 	out.addr = addr + uint64(head) + 8*n
 	b.reset()
@@ -83,36 +82,30 @@ func (p *Process) bucket(addr, typ uint64) (bucket, error) {
 	if err := p.mem.read(b); err != nil {
 		return bucket{}, err
 	}
-	pcs := make([]uint64, n)
-	for i := range pcs {
-		pcs[i] = b.uint(8*i, 8)
+	out.pcs = make([]uint64, n)
+	for i := range out.pcs {
+		out.pcs[i] = b.uint(8*i, 8) - p.syms.bias
 	}
-	if len(pcs) > 0 && pcs[0] == logical {
-		pcs = pcs[1:]
+	if n > 0 && b.uint(0, 8) == logical {
+		out.pcs = out.pcs[1:]
 	}
-	out.stack = p.siteStack(pcs, typ == bucketTypes[HeapSites])
 	return out, nil
 }
 
-// siteStack returns the functions of a stack that the runtime has recorded. The functions of the
-// runtime that allocate are left out, as runtime/pprof does.
-func (p *Process) siteStack(pcs []uint64, heap bool) *Stack {
-	for i := range pcs {
-		pcs[i] -= p.syms.bias
-	}
-	frames := p.syms.table.Expand(pcs)
+// expand returns the functions of a stack that the runtime has recorded. Those of the runtime
+// that allocate are left out, as runtime/pprof does.
+func (s *symbols) expand(pcs []uint64, heap bool) []Frame {
+	frames := s.table.Expand(pcs)
 	if n := len(frames); n > 1 && frames[n-1].Func == "runtime.goexit" {
 		frames = frames[:n-1]
 	}
-	if heap {
-		own := slices.IndexFunc(frames, func(f Frame) bool {
-			return !strings.HasPrefix(f.Func, prefix) && !strings.HasPrefix(f.Func, "internal/runtime/")
-		})
-		if own > 0 {
-			frames = frames[own:]
-		}
+	if !heap {
+		return frames
 	}
-	return &Stack{Frames: frames}
+	own := slices.IndexFunc(frames, func(f Frame) bool {
+		return !strings.HasPrefix(f.Func, prefix) && !strings.HasPrefix(f.Func, "internal/runtime/")
+	})
+	return frames[max(own, 0):]
 }
 
 // records reads a part of each record, one after the other.

@@ -34,3 +34,12 @@ var errAddress = errors.New("address is not mapped")
 func tooLarge(part string, size, limit uint64) error {
 	return fmt.Errorf("%s of %d bytes %w of %d", part, size, ErrTooLarge, limit)
 }
+
+// layoutError is for addresses that the runtime never frees: if nothing is mapped there, what was
+// taken for an address is none.
+func layoutError(err error) error {
+	if errors.Is(err, errAddress) {
+		return fmt.Errorf("%w: %w", ErrLayout, err)
+	}
+	return err
+}

@@ -2,7 +2,6 @@ package gomem
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -220,10 +219,8 @@ func limitGoal(free, alloc, mapped, limit, marked uint64) uint64 {
 // layout is an error and not a figure.
 func (p *Process) validate() error {
 	for _, check := range []func() error{p.readFixed, p.checkPs} {
-		if err := check(); errors.Is(err, errAddress) {
-			return fmt.Errorf("%w: %w", ErrLayout, err)
-		} else if err != nil {
-			return err
+		if err := check(); err != nil {
+			return layoutError(err)
 		}
 	}
 	wrong := func(what string, v Value) error {

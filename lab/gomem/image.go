@@ -31,6 +31,7 @@ type image struct {
 	module  string // "example.org/service v1.2.3"
 	arch    string // GOARCH
 	tags    map[string]string
+	deps    []string
 	elf     *elf.File
 	file    io.ReaderAt
 	symbols map[string]uint64 // of the runtime's variables
@@ -79,6 +80,12 @@ func newImage(file io.ReaderAt) (_ *image, err error) {
 	im := &image{
 		version: info.GoVersion, path: info.Path, elf: f, file: file, tags: map[string]string{},
 		module: strings.TrimSpace(info.Main.Path + " " + info.Main.Version),
+	}
+	for _, d := range info.Deps {
+		if d.Replace != nil {
+			d = d.Replace
+		}
+		im.deps = append(im.deps, strings.TrimSpace(d.Path+" "+d.Version))
 	}
 	for _, s := range info.Settings {
 		im.tags[s.Key] = s.Value

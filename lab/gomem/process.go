@@ -18,6 +18,7 @@ type Process struct {
 	missing []Missing
 	lost    map[string]bool // names in missing
 	reasons []string
+	cpus    Value
 
 	fixed  batch          // figures at fixed addresses
 	again  []byte         // fixed, from the reading before
@@ -43,7 +44,10 @@ type Info struct {
 	Arch    string // GOARCH
 	// Settings are those of the build: "-ldflags", "GOEXPERIMENT", "vcs.revision". They are what
 	// `go version -m` prints.
+	// DefaultGODEBUG is GODEBUG as far as go.mod and the sources set it.
 	Settings map[string]string
+	// Deps are the modules that the program was built with: "example.org/module v1.2.3".
+	Deps []string
 	// Symbols says where the addresses come from, Layout where the places of fields do.
 	Symbols, Layout string
 }
@@ -84,7 +88,7 @@ func open(pid int, mem *memory) (*Process, error) {
 	p := &Process{
 		mem:  mem,
 		lost: map[string]bool{},
-		info: Info{PID: pid, Version: im.version, Path: im.path, Module: im.module, Arch: im.arch, Settings: im.tags},
+		info: Info{PID: pid, Version: im.version, Path: im.path, Module: im.module, Arch: im.arch, Settings: im.tags, Deps: im.deps},
 	}
 	bias, err := im.bias(pid)
 	if err != nil {
@@ -102,6 +106,9 @@ func open(pid int, mem *memory) (*Process, error) {
 	}
 	p.prepare()
 	p.readReasons()
+	if n, err := p.variable(varCPUs, 4); err == nil && n > 0 {
+		p.cpus = known(n)
+	}
 	if err := p.validate(); err != nil {
 		return nil, fmt.Errorf("read process %d, built by %s: %w", pid, im.version, err)
 	}

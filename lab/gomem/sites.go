@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	rpprof "runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,9 +50,9 @@ type Sites struct {
 
 // A site is a bucket of the runtime: a stack and, of the heap, a size.
 type site struct {
-	addr  uint64 // of the record
-	size  uint64 // bytes of an object
-	stack *Stack
+	addr uint64   // of the record
+	size uint64   // bytes of an object
+	pcs  []uint64 // return addresses of the file
 }
 
 // lists is what is kept of the buckets, which the runtime neither changes nor frees.
@@ -359,10 +360,15 @@ func (s *Sites) make(before *Sites) (*profile.Profile, error) {
 		}
 	}
 	for i, site := range s.sites {
-		sample := c.sample(site.stack)
-		for k := range sample.Value {
-			sample.Value[k] += int64(s.values[i][k] - was[site.addr][k])
+		delta := make([]int64, len(c.out.SampleType))
+		for k := range delta {
+			delta[k] = int64(s.values[i][k] - was[site.addr][k])
 		}
+		if !slices.ContainsFunc(delta, func(v int64) bool { return v != 0 }) {
+			continue
+		}
+		sample := c.add(s.syms.expand(site.pcs, heap))
+		sample.Value = delta
 		if heap {
 			sample.NumLabel = map[string][]int64{"bytes": {int64(site.size)}}
 		}

@@ -68,19 +68,14 @@ func (o SnapshotOptions) bound() SnapshotOptions {
 	return o
 }
 
-// neededG are the fields without which there are no stacks, and moreG those that tell more.
-var (
-	neededG = []string{"g.atomicstatus", "g.goid", "g.sched.sp", "g.sched.pc", "g.sched.lr", "g.syscallsp", "g.syscallpc", "g.stack.lo", "g.stack.hi"}
-	moreG   = []string{"g.waitreason", "g.waitsince", "g.trackingSeq", "g.gopc", "g.startpc", "g.m"}
-)
-
 // seen is what was read of a goroutine object. It did not run in between if that is the same in
 // two readings: trackingSeq counts how often it has left a CPU, modulo 256.
 type seen struct {
 	id, status, tracking uint64
 	functab.Start
-	stack *Stack
-	moved bool
+	goroutine Goroutine
+	known     bool // goroutine is what it was when this was read
+	moved     bool
 }
 
 func (s *seen) same(t *seen) bool {
@@ -97,6 +92,8 @@ type snapshots struct {
 	batch batch
 	again batch
 	pcs   []uint64
+
+	objects objects
 }
 
 // Goroutines reads what all goroutines do, and their stacks. The process is neither stopped nor
@@ -106,8 +103,8 @@ type snapshots struct {
 // The error is [ErrGone], [ErrLayout] or of the kernel.
 func (p *Process) Goroutines(o SnapshotOptions) (Snapshot, error) {
 	began := time.Now()
-	if !p.has(neededG...) {
-		return Snapshot{}, fmt.Errorf("read the goroutines: %w: runtime.g of %s lacks some of %v", ErrLayout, p.info.Version, neededG)
+	if p.snaps.objects = newObjects(p.layout); !p.has(fieldNames[:fNeeded]...) || p.snaps.objects.size > maxSpan {
+		return Snapshot{}, fmt.Errorf("read the goroutines: %w: runtime.g of %s lacks some of %v", ErrLayout, p.info.Version, fieldNames[:fNeeded])
 	}
 	syms, err := p.symbolize()
 	if err != nil {
@@ -115,28 +112,24 @@ func (p *Process) Goroutines(o SnapshotOptions) (Snapshot, error) {
 	}
 	if syms.full() {
 		syms.forget()
-		p.snaps.last = nil
+		clear(p.snaps.last)
 	}
 	o = o.bound()
 	if err := p.listGoroutines(o); err != nil {
-		return Snapshot{}, fmt.Errorf("list the goroutines: %w", err)
+		return Snapshot{}, fmt.Errorf("list the goroutines: %w", layoutError(err))
 	}
 	k := &p.snaps
-	s := Snapshot{Walked: len(k.array), All: k.total}
+	s := Snapshot{Walked: len(k.array), All: k.total, Goroutines: make([]Goroutine, 0, len(k.array))}
 	now := monotonic()
 	for rest := k.order; len(rest) > 0; {
 		n := p.fit(rest)
 		if err := p.readChunk(&s, rest[:n], now); err != nil {
-			return Snapshot{}, fmt.Errorf("read the goroutines: %w", err)
+			return Snapshot{}, fmt.Errorf("read the goroutines: %w", layoutError(err))
 		}
 		rest = rest[n:]
 	}
 	s.At = time.Now()
 	s.Took = s.At.Sub(began)
-	if o.System {
-		return s, nil
-	}
-	s.Goroutines = slices.DeleteFunc(s.Goroutines, func(g Goroutine) bool { return g.System })
 	return s, nil
 }
 
@@ -228,86 +221,87 @@ func (p *Process) fit(order []int32) int {
 // have run since they were last seen.
 func (p *Process) readChunk(s *Snapshot, order []int32, now int64) error {
 	k := &p.snaps
-	from, size := span(p.layout, append(neededG, moreG...)...)
-	if size > maxSpan {
-		return fmt.Errorf("%w: runtime.g has %d bytes", ErrLayout, size)
-	}
-	slots, err := p.readObjects(&k.batch, order, from, size)
+	slots, err := p.readObjects(&k.batch, order)
 	if err != nil {
 		return err
 	}
-	first := len(s.Goroutines)
-	var run []int32 // those to follow, as indexes into order
+	var run []int32 // those to follow
 	for i, at := range slots {
-		o := object{p, k.batch.buf[at : at+size], from}
-		is, last := o.seen(), &k.last[order[i]]
-		if is.same(last) {
-			is.stack = last.stack
+		o := p.object(&k.batch, at)
+		last := &k.last[order[i]]
+		is := o.seen()
+		if last.known && is.same(last) {
+			continue
 		}
 		*last = is
-		if !o.alive() {
+		if last.known = o.alive(); !last.known {
 			continue
 		}
-		if is.stack != nil {
-			s.Reused++
-		} else if is.Sound() {
-			run = append(run, int32(i))
+		last.goroutine = o.goroutine()
+		if last.Sound() && p.wants(last) {
+			run = append(run, order[i])
 		}
 	}
-	if err := p.follow(order, run, from, size); err != nil {
+	if err := p.follow(run); err != nil {
 		return err
 	}
+	s.Reused -= len(run)
+	first := len(s.Goroutines)
 	var inC []int
 	for i, at := range slots {
-		o := object{p, k.batch.buf[at : at+size], from}
-		if !o.alive() {
+		last := &k.last[order[i]]
+		if !last.known || !p.wants(last) {
 			continue
 		}
-		last := &k.last[order[i]]
-		g := o.goroutine(now)
-		g.Stack = last.stack
-		if last.moved {
-			s.Moved++
-		}
+		g := last.goroutine
+		g.Waiting = p.object(&k.batch, at).waiting(now)
 		if g.State == "syscall" {
 			inC = append(inC, at)
 		}
 		s.Goroutines = append(s.Goroutines, g)
+		if last.moved {
+			s.Moved++
+			last.known, last.moved = false, false
+		} else if last.Sound() {
+			s.Reused++
+		}
 	}
-	return p.markCgo(s.Goroutines[first:], inC, from)
+	return p.markCgo(s.Goroutines[first:], inC)
+}
+
+// wants reports whether the snapshot has a goroutine that exists.
+func (p *Process) wants(g *seen) bool { return p.snaps.opts.System || !g.goroutine.System }
+
+func (p *Process) object(b *batch, at int) object {
+	return object{p, b.buf[at : at+p.snaps.objects.size]}
 }
 
 // readObjects reads a part of each object, and returns where it is in the batch.
-func (p *Process) readObjects(b *batch, order []int32, from, size int) ([]int, error) {
+func (p *Process) readObjects(b *batch, order []int32) ([]int, error) {
 	b.reset()
 	slots := make([]int, len(order))
 	for i, n := range order {
-		slots[i] = b.add(p.snaps.array[n]+uint64(from), size)
+		slots[i] = b.add(p.snaps.array[n]+uint64(p.snaps.objects.from), p.snaps.objects.size)
 	}
 	return slots, p.mem.read(b)
 }
 
 // follow reads the stacks of some goroutines, and then looks whether they have run meanwhile.
-func (p *Process) follow(order, run []int32, from, size int) error {
+func (p *Process) follow(run []int32) error {
 	k := &p.snaps
 	const each = chunkSize / firstRead
 	for part := range slices.Chunk(run, each) {
-		if err := p.followSome(order, part); err != nil {
+		if err := p.followSome(part); err != nil {
 			return err
 		}
-		objects := make([]int32, len(part))
-		for i, n := range part {
-			objects[i] = order[n]
-		}
-		slots, err := p.readObjects(&k.again, objects, from, size)
+		slots, err := p.readObjects(&k.again, part)
 		if err != nil {
 			return err
 		}
 		for i, at := range slots {
-			o := object{p, k.again.buf[at : at+size], from}
-			is, last := o.seen(), &k.last[objects[i]]
+			is, last := p.object(&k.again, at).seen(), &k.last[part[i]]
 			if !is.same(last) {
-				last.stack, last.moved = nil, true
+				last.goroutine.Stack, last.moved = nil, true
 			}
 		}
 	}
@@ -315,13 +309,13 @@ func (p *Process) follow(order, run []int32, from, size int) error {
 }
 
 // followSome reads stacks and follows them.
-func (p *Process) followSome(order, part []int32) error {
+func (p *Process) followSome(part []int32) error {
 	k := &p.snaps
 	b := &k.again
 	b.reset()
 	slots := make([]int, len(part))
 	for i, n := range part {
-		last := &k.last[order[n]]
+		last := &k.last[n]
 		slots[i] = b.add(last.SP, int(min(last.Hi-last.SP, firstRead)))
 	}
 	whole := p.mem.read(b)
@@ -329,7 +323,7 @@ func (p *Process) followSome(order, part []int32) error {
 		return whole
 	}
 	for i, n := range part {
-		last := &k.last[order[n]]
+		last := &k.last[n]
 		size := int(min(last.Hi-last.SP, firstRead))
 		mem := b.buf[slots[i] : slots[i]+size]
 		if whole != nil { // the memory of one of them is gone: it is read alone
@@ -349,25 +343,25 @@ func (p *Process) followSome(order, part []int32) error {
 			}
 		}
 		k.pcs = pcs
-		last.stack = p.syms.stack(pcs, cut)
+		last.goroutine.Stack = p.syms.stack(pcs, cut)
 	}
 	return nil
 }
 
 // markCgo finds which of the goroutines in system calls are in C. inC has where they are in the
 // batch.
-func (p *Process) markCgo(list []Goroutine, inC []int, from int) error {
+func (p *Process) markCgo(list []Goroutine, inC []int) error {
 	if len(inC) == 0 || !p.has("g.m", "m.incgo") {
 		return nil
 	}
 	k := &p.snaps
-	m, incgo := p.layout["g.m"], p.layout["m.incgo"]
+	incgo := p.layout["m.incgo"]
 	b := &k.again
 	b.reset()
 	slots := make([]int, len(inC))
 	for i, at := range inC {
 		slots[i] = -1
-		if addr := k.batch.uint(at+m.Offset-from, m.Size); addr != 0 {
+		if addr := p.object(&k.batch, at).get(fThread); addr != 0 {
 			slots[i] = b.add(addr+uint64(incgo.Offset), incgo.Size)
 		}
 	}

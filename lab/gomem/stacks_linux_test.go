@@ -3,6 +3,7 @@ package gomem
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -121,10 +122,136 @@ func checkBlocked(t *testing.T, p *Process, want map[string]int) {
 	}
 }
 
-func lines(st *Stack) string {
+// text is a stack as a person reads it.
+func text(st *Stack) string {
 	var b strings.Builder
 	for _, f := range st.Frames {
 		fmt.Fprintf(&b, "%s %s:%d %v\n", f.Func, f.File, f.Line, f.Inlined)
 	}
 	return b.String()
+}
+
+// A stack has all its functions up to the depth that was asked for, and inlined ones too.
+func TestDeepStacks(t *testing.T) {
+	x := start(t, build(t, "blocked", nil, nil))
+	const calls = 3000
+	x.own("deep", calls)
+	p := x.open()
+	for _, c := range []struct {
+		depth, want int
+		cut         bool
+	}{
+		{maxDepth, calls + 1, false},
+		{1000, 1000, true},
+		{0, 128, true},
+	} {
+		find := func(s Snapshot) *Goroutine {
+			for i := range s.Goroutines {
+				if g := &s.Goroutines[i]; innermost(g) == "main.deep" {
+					return g
+				}
+			}
+			return nil
+		}
+		g := find(settle(t, p, SnapshotOptions{Depth: c.depth}, func(s Snapshot) bool { return find(s) != nil }))
+		if g == nil {
+			t.Fatal("no goroutine in main.deep")
+		}
+		n, of := 0, len(g.Stack.Frames)
+		for _, f := range g.Stack.Frames {
+			if f.Func == "main.deep" {
+				n++
+			}
+		}
+		if c.cut {
+			n = of
+		}
+		if n != c.want || g.Stack.Cut != c.cut {
+			t.Errorf("depth %d: %d of %d functions, cut: %v", c.depth, n, of, g.Stack.Cut)
+		}
+	}
+}
+
+// Inlined functions have frames of their own, with the lines of the calls.
+func TestInlined(t *testing.T) {
+	x := start(t, build(t, "blocked", nil, nil))
+	x.own("start")
+	s := settle(t, x.open(), SnapshotOptions{}, func(s Snapshot) bool { return census(s)["main.inner chan receive"] == 3 })
+	source, err := os.ReadFile("testdata/blocked/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(source), "\n")
+	want := []struct {
+		name, line string
+		inlined    bool
+	}{
+		{"main.inner", "func inner(c chan int) { <-c }", true},
+		{"main.outer", "func outer(c chan int) { begun.Done(); inner(c) }", true},
+		{"main.waitInlined", "func waitInlined() { outer(never) }", false},
+	}
+	for i := range s.Goroutines {
+		g := &s.Goroutines[i]
+		if innermost(g) != "main.inner" {
+			continue
+		}
+		own := g.Stack.Frames[len(g.Stack.Frames)-len(want):]
+		for k, f := range own {
+			if f.Func != want[k].name || f.Line < 1 || lines[f.Line-1] != want[k].line || f.Start != f.Line || f.Inlined != want[k].inlined || !strings.HasSuffix(f.File, "/main.go") {
+				t.Errorf("frame %d is %+v, want %+v", k, f, want[k])
+			}
+		}
+	}
+}
+
+// Goroutines that have not run keep their stacks, also when there are many; those beyond the
+// maximum are skipped evenly.
+func TestManyStacks(t *testing.T) {
+	x := start(t, build(t, "blocked", nil, nil))
+	const n = 20_000
+	x.own("spawn", n)
+	p := x.open()
+	all := SnapshotOptions{Max: maxSnapshot}
+	s := settle(t, p, all, func(s Snapshot) bool { return census(s)["main.waitReceive chan receive"] == n })
+	if census(s)["main.waitReceive chan receive"] != n || s.Walked != s.All {
+		t.Errorf("goroutines are %v, %d of %d", census(s), s.Walked, s.All)
+	}
+	if s = settle(t, p, all, func(s Snapshot) bool { return s.Reused >= n }); s.Reused < n || len(p.syms.stacks) > 100 {
+		t.Errorf("%d stacks are those of before; %d different ones", s.Reused, len(p.syms.stacks))
+	}
+	x.own("spawn", 100) // the array grows
+	if s = settle(t, p, all, func(s Snapshot) bool { return s.Reused >= n+100 }); census(s)["main.waitReceive chan receive"] != n+100 {
+		t.Errorf("goroutines are %v", census(s))
+	}
+	s = settle(t, p, SnapshotOptions{Max: 1000}, func(s Snapshot) bool { return s.Moved == 0 })
+	if got := census(s)["main.waitReceive chan receive"]; s.Walked > 1000 || got < 900 || s.All < n {
+		t.Errorf("%d of %d were looked at: %v", s.Walked, s.All, census(s))
+	}
+}
+
+// Goroutines that run and end while they are read have whole stacks or none.
+func TestChangingStacks(t *testing.T) {
+	x := start(t, build(t, "target", nil, nil))
+	x.own("busy", 2)
+	p := x.open()
+	cut, whole := 0, 0
+	for range 300 {
+		s, err := p.Goroutines(SnapshotOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range s.Goroutines {
+			switch g := &s.Goroutines[i]; {
+			case g.Stack == nil:
+			case g.Stack.Cut:
+				cut++
+				t.Logf("goroutine %d, %s %s, is cut:\n%s", g.ID, g.State, g.Reason, text(g.Stack))
+			default:
+				whole++
+			}
+		}
+	}
+	if whole < 300*50 || cut > whole/1000 {
+		t.Errorf("%d whole stacks, %d cut", whole, cut)
+	}
 }

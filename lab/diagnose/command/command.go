@@ -15,6 +15,7 @@ import (
 	"github.com/redline-go/redline/lab/diagnose/gather"
 	"github.com/redline-go/redline/lab/diagnose/present"
 	"github.com/redline-go/redline/lab/diagnose/rules"
+	"github.com/redline-go/redline/lab/diagnose/trial"
 	"github.com/redline-go/redline/lab/internal/redact"
 	load "github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/machine"
@@ -30,6 +31,10 @@ const (
 // Options are the flags of the verb.
 type Options struct {
 	Load     load.Flags
+	Command  []string // that starts the server; none: it runs already
+	Try      bool     // try changes of the load, although the server runs already
+	NoTry    bool     // try nothing
+	Source   string   // directory of the server's sources; empty: no advice
 	Control  string
 	PProf    string
 	Most     int           // connections
@@ -52,7 +57,7 @@ type Console struct {
 // Run diagnoses the server of a URL, or the recorded evidence if there is no URL. The error is a
 // [cli.ExitCode] if everything was printed.
 func Run(ctx context.Context, o Options, url string, changed func(string) bool, console Console) error {
-	if err := o.check(url); err != nil {
+	if err := o.check(url, changed("targets")); err != nil {
 		return err
 	}
 	r := &diagnose.Report{Tool: cli.Version(), Command: redact.Args(os.Args[1:]), Started: time.Now(), URL: redact.Text(url), Machine: machine.Fingerprint(".")}
@@ -67,6 +72,12 @@ func Run(ctx context.Context, o Options, url string, changed func(string) bool, 
 		return err
 	}
 	r.Causes = rules.Find(e)
+	if err == nil {
+		if err := o.try(ctx, url, changed, console, e, r); err != nil {
+			r.Partial = err.Error()
+		}
+		r.Advice = o.advise(ctx, e)
+	}
 	r.Evidence = e.Slim()
 	r.Ended = time.Now()
 	r.Conclude()
@@ -79,15 +90,14 @@ func (o *Options) evidence(ctx context.Context, url string, changed func(string)
 	if o.From != "" {
 		return read(o.From)
 	}
-	runs, err := o.Load.Open(ctx, url, changed)
+	s, err := o.start(ctx, url, changed, trial.Change{})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, runs.Close()) }()
+	defer func() { err = errors.Join(err, s.close()) }()
+	runs := s.runs
 	g := gather.Options{Runs: runs, Most: o.Most, Window: o.Window, Step: o.Step, Warmup: o.Warmup, Seed: 1}
-	if !o.Quiet {
-		g.Say = func(text string) { fmt.Fprintln(console.Err, text) }
-	}
+	g.Say = o.say(console)
 	g.Server = gather.Describe(runs.PIDs(), runs.CPUs())
 	probes, err := o.probes(ctx, &g.Server)
 	if err != nil {
@@ -102,12 +112,26 @@ func (o *Options) evidence(ctx context.Context, url string, changed func(string)
 	return e, err
 }
 
-func (o *Options) check(url string) error {
+// say returns where progress goes.
+func (o *Options) say(console Console) func(string) {
+	if o.Quiet {
+		return func(string) {}
+	}
+	return func(text string) { fmt.Fprintln(console.Err, text) }
+}
+
+// check returns a usage error for options that make no sense. The targets of a scenario have a
+// base of their own.
+func (o *Options) check(url string, targets bool) error {
 	switch {
-	case url == "" && o.From == "":
+	case url == "" && o.From == "" && !targets:
 		return cli.Usage("name one URL, such as redline diagnose http://127.0.0.1:8080/")
 	case url != "" && o.From != "":
 		return cli.Usage("--from judges recorded evidence: leave out the URL, or --from")
+	case o.From != "" && (len(o.Command) > 0 || o.Try):
+		return cli.Usage("--from judges recorded evidence: there is no server to start or to try anything with")
+	case o.Try && o.NoTry:
+		return cli.Usage("--trials and --no-trials: leave out one of the two")
 	case o.Most < 4:
 		return cli.Usage("--most %d: the sweep needs at least 4 connections", o.Most)
 	case o.Window < time.Second:

@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/redline-go/redline/lab/diagnose"
 )
@@ -10,15 +11,20 @@ import (
 // The most changes that are tried: each takes a run in every block.
 const most = 4
 
-// Changes returns what is worth trying with a server that may be started, most relevant first:
-// changes that a cause predicts a gain from, and for Go those that often help.
-func Changes(e *diagnose.Evidence, causes []diagnose.Cause) []Change {
-	var list []Change
-	if e.Server.Language == "go" {
-		list = ofGo(&e.Server)
+// Changes returns what is worth trying, most relevant first: changes that a cause predicts a gain
+// from, and those that often help. Only a server that was started can be started differently.
+func Changes(e *diagnose.Evidence, causes []diagnose.Cause, started bool) []Change {
+	list := []Change{
+		{Name: "twice the connections", Factor: 2},
+		{Name: "a new connection for each request", Fresh: true},
 	}
-	if e.Server.CPUs > 1 {
-		list = append(list, Change{Name: "pinned to one CPU", CPUs: 1, Confirms: []string{"pinning"}})
+	if started {
+		if e.Server.CPUs > 1 {
+			list = slices.Insert(list, 0, Change{Name: "pinned to one CPU", CPUs: 1, Confirms: []string{"pinning"}})
+		}
+		if e.Server.Language == "go" {
+			list = slices.Insert(list, 0, ofGo(&e.Server)...)
+		}
 	}
 	predicted := map[string]bool{}
 	for _, c := range causes {

@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,7 +17,32 @@ const module = "github.com/redline-go/redline/lab/diagnose/zoo"
 // with a binary for each directory of the source.
 var built struct {
 	sync.Mutex
-	dir string // empty: nothing is built
+	dir  string // empty: nothing is built
+	kept bool   // Clean leaves the directory
+}
+
+// Keep makes [Build] build into a directory, unless it is there already, and [Clean] leave it: for
+// commands that run again and again with the same sources.
+func Keep(ctx context.Context, dir string) error {
+	built.Lock()
+	defer built.Unlock()
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("build the zoo: %w", err)
+	}
+	built.kept = true
+	if _, err := os.Stat(dir); err == nil {
+		built.dir = dir
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("build the zoo: %w", err)
+	}
+	if err := compile(ctx, dir); err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	built.dir = dir
+	return nil
 }
 
 // Build builds the services and their backends, unless this process has done so: all of
@@ -42,6 +68,15 @@ func build(ctx context.Context) (dir string, err error) {
 			_ = os.RemoveAll(dir)
 		}
 	}()
+	if err := compile(ctx, dir); err != nil {
+		return "", err
+	}
+	built.dir = dir
+	return dir, nil
+}
+
+// compile builds both variants and the backends into a directory.
+func compile(ctx context.Context, dir string) error {
 	for _, b := range []struct{ to, tags, packages string }{
 		{"sick", "", "species/..."},
 		{"twin", "twin", "species/..."},
@@ -49,15 +84,14 @@ func build(ctx context.Context) (dir string, err error) {
 	} {
 		to := filepath.Join(dir, b.to)
 		if err := os.Mkdir(to, 0o700); err != nil {
-			return "", fmt.Errorf("build the zoo: %w", err)
+			return fmt.Errorf("build the zoo: %w", err)
 		}
 		cmd := exec.CommandContext(ctx, "go", "build", "-tags", b.tags, "-o", to, module+"/"+b.packages)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("build the zoo: %v: %w\n%s", cmd.Args, err, out)
+			return fmt.Errorf("build the zoo: %v: %w\n%s", cmd.Args, err, out)
 		}
 	}
-	built.dir = dir
-	return dir, nil
+	return nil
 }
 
 // Clean removes the binaries. Servers have to be stopped before.
@@ -68,6 +102,8 @@ func Clean() error {
 		return nil
 	}
 	dir := built.dir
-	built.dir = ""
+	if built.dir = ""; built.kept {
+		return nil
+	}
 	return os.RemoveAll(dir)
 }

@@ -1,17 +1,17 @@
 package zoo
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redline-go/redline/lab/internal/procfs"
 )
 
 // pick returns the first n CPUs that this process may use, all of them if n is 0.
@@ -107,38 +107,22 @@ func (g *group) limit(controller string, v1, v2 map[string]string) error {
 	return nil
 }
 
-// hierarchy finds where a controller is mounted, and the version of its hierarchy.
+// hierarchy finds where a controller is mounted, and the version of its hierarchy. A system may
+// have both versions, but a controller belongs to one.
 func hierarchy(controller string) (mount string, version int, err error) {
-	f, err := os.Open("/proc/self/mounts")
+	groups, err := procfs.Host.Groups("self", controller)
 	if err != nil {
 		return "", 0, err
 	}
-	defer func() { _ = f.Close() }()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		words := strings.Fields(lines.Text())
-		if len(words) < 4 {
-			continue
-		}
-		switch words[2] {
-		case "cgroup":
-			for _, option := range strings.Split(words[3], ",") {
-				if option == controller {
-					return words[1], 1, nil
-				}
-			}
-		case "cgroup2":
-			list, err := os.ReadFile(filepath.Join(words[1], "cgroup.controllers"))
-			if err != nil {
-				continue
-			}
-			for _, name := range strings.Fields(string(list)) {
-				if name == controller {
-					return words[1], 2, nil
-				}
-			}
+	for _, g := range groups {
+		if !g.V2 {
+			return g.Mount, 1, nil
 		}
 	}
-	return "", 0, fmt.Errorf("no hierarchy has the controller %s", controller)
+	if len(groups) == 0 {
+		return "", 0, fmt.Errorf("no hierarchy has the controller %s", controller)
+	}
+	return groups[0].Mount, 2, nil
 }
 
 // procs returns the files that a process enters the cgroup by.

@@ -13,10 +13,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
+	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/spawn"
 )
 
@@ -72,7 +72,7 @@ func (s Species) start(ctx context.Context, twin bool) (*Server, error) {
 		if twin {
 			maps.Copy(own, s.Backend.TwinEnv)
 		}
-		if z.backend, err = begin(ctx, filepath.Join(bin, "backends", s.Backend.Name), own, nil, 0); err != nil {
+		if z.backend, err = begin(ctx, []string{filepath.Join(bin, "backends", s.Backend.Name)}, own, nil, 0, ""); err != nil {
 			return z, fmt.Errorf("backend: %w", err)
 		}
 		env["BACKEND"] = z.backend.said["listening"]
@@ -89,7 +89,12 @@ func (s Species) start(ctx context.Context, twin bool) (*Server, error) {
 	if z.group, err = newGroup(quota, memory); err != nil {
 		return z, err
 	}
-	if z.server, err = begin(ctx, filepath.Join(bin, variant, s.Name), env, z.group, s.Needs.CPUs); err != nil {
+	if len(s.Command) > 0 {
+		z.server, err = s.beginForeign(ctx, z.dir, twin, env, z.group)
+	} else {
+		z.server, err = begin(ctx, []string{filepath.Join(bin, variant, s.Name)}, env, z.group, s.Needs.CPUs, "")
+	}
+	if err != nil {
 		return z, err
 	}
 	z.Addr, z.PID = z.server.said["listening"], z.server.cmd.Process.Pid
@@ -123,29 +128,33 @@ func (z *Server) Stop() error {
 
 // A process is one that prints its address.
 type process struct {
+	name     string // of the program
 	cmd      *exec.Cmd
 	launcher *spawn.Launcher
 	ended    chan struct{} // closed when the process has ended
 	err      error         // of Wait; valid after ended
-	stderr   *end
+	stderr   *tail.Tail
 	said     map[string]string // first word of "WORD on ADDR" to the address
 }
 
-// begin starts a binary and waits until it listens. With an error nothing is left running.
-func begin(ctx context.Context, binary string, env map[string]string, g *group, cpus int) (*process, error) {
+// begin starts a program and waits until it prints that it listens, or with addr until it accepts
+// connections there. With an error nothing is left running.
+func begin(ctx context.Context, argv []string, env map[string]string, g *group, cpus int, addr string) (*process, error) {
 	allowed, err := pick(cpus)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(binary)
+	cmd := exec.Command(argv[0], argv[1:]...)
 	if g != nil { // the shell enters the cgroup before the program's first instruction
-		cmd = exec.Command("/bin/sh", append([]string{"-c", `p=$0; for f; do echo $$ >"$f" || exit 1; done; exec "$p"`, binary}, g.procs()...)...)
+		cmd = exec.Command("/bin/sh", append([]string{"-c", `p=$0; for f; do echo $$ >"$f" || exit 1; done; exec "$p"`, argv[0]}, g.procs()...)...)
 	}
 	cmd.Env = spawn.Environ()
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		cmd.Env = append(cmd.Env, name+"="+env[name])
 	}
-	p := &process{cmd: cmd, launcher: spawn.NewLauncher(), ended: make(chan struct{}), stderr: &end{}}
+	p := &process{
+		name: filepath.Base(argv[0]), cmd: cmd, launcher: spawn.NewLauncher(), ended: make(chan struct{}), stderr: &tail.Tail{Limit: 4 << 10},
+	}
 	cmd.Stderr = p.stderr
 	cmd.WaitDelay = stopLimit // for descendants that keep standard error open
 	stdout, write, err := os.Pipe()
@@ -170,16 +179,27 @@ func begin(ctx context.Context, binary string, env map[string]string, g *group, 
 	}()
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
+	if addr != "" {
+		if err = p.answers(ctx, addr); err == nil {
+			p.said = map[string]string{"listening": addr}
+			return p, nil
+		}
+		return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(argv[0]), err), p.kill())
+	}
 	select {
 	case p.said = <-said:
 		if p.said["listening"] != "" {
 			return p, nil
 		}
 		err = errors.New("it did not print the address on which it listens")
+		select { // it ends, so that the error can say why
+		case <-p.ended:
+		case <-time.After(time.Second):
+		}
 	case <-ctx.Done():
 		err = fmt.Errorf("wait until it listens: %w", ctx.Err())
 	}
-	return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(binary), err), p.kill())
+	return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Base(argv[0]), err), p.kill())
 }
 
 // announcements reads lines "WORD on ADDR" up to the one that begins with listening. Then it
@@ -204,17 +224,17 @@ func announcements(stdout io.Reader) map[string]string {
 func (p *process) end() error {
 	select {
 	case <-p.ended:
-		return errors.Join(fmt.Errorf("%s ended before it was stopped", filepath.Base(p.cmd.Path)), p.kill())
+		return errors.Join(fmt.Errorf("%s ended before it was stopped: %v: %s", p.name, p.cmd.ProcessState, p.stderr), p.kill())
 	default:
 	}
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.ended:
 	case <-time.After(stopLimit):
-		return errors.Join(fmt.Errorf("%s did not end on SIGTERM within %v", filepath.Base(p.cmd.Path), stopLimit), p.kill())
+		return errors.Join(fmt.Errorf("%s did not end on SIGTERM within %v", p.name, stopLimit), p.kill())
 	}
 	if p.err != nil {
-		return errors.Join(fmt.Errorf("%s: %w: %s", filepath.Base(p.cmd.Path), p.err, p.stderr), p.kill())
+		return errors.Join(fmt.Errorf("%s: %w: %s", p.name, p.err, p.stderr), p.kill())
 	}
 	return p.kill()
 }
@@ -225,7 +245,7 @@ func (p *process) kill() error {
 	var err error
 	select {
 	case <-p.ended:
-		if p.err != nil && p.said == nil {
+		if p.err != nil && p.said["listening"] == "" {
 			err = fmt.Errorf("%w: %s", p.err, p.stderr)
 		}
 	default:
@@ -234,26 +254,4 @@ func (p *process) kill() error {
 	<-p.ended
 	p.launcher.Close()
 	return err
-}
-
-// end keeps the end of what is written to it.
-type end struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (e *end) Write(b []byte) (int, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.text = append(e.text, b...)
-	if len(e.text) > 1<<12 {
-		e.text = append(e.text[:0:0], e.text[len(e.text)-1<<11:]...)
-	}
-	return len(b), nil
-}
-
-func (e *end) String() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return strings.TrimSpace(string(e.text))
 }

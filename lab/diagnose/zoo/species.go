@@ -2,16 +2,18 @@ package zoo
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-//go:embed species/*/species.yaml
+//go:embed species/*/species.yaml foreign
 var files embed.FS
 
 // A Species is one service of the zoo, with its two variants.
@@ -32,6 +34,11 @@ type Species struct {
 	// PerConnection is the number of requests after which a client connects anew; 0: never.
 	PerConnection int  `yaml:"per_connection"`
 	TLS           bool `yaml:"tls"` // clients use TLS, and resume sessions if the server lets them
+
+	// Command is the program and arguments of a species below foreign, which are files of it or
+	// literal. TwinCommand is that of the twin; without it the twin is chosen by ZOO_TWIN.
+	Command     []string `yaml:"command"`
+	TwinCommand []string `yaml:"twin_command"`
 
 	Needs   Needs    `yaml:"needs"`
 	Backend *Backend `yaml:"backend"` // nil: it has none
@@ -96,7 +103,7 @@ type Measured struct {
 // All returns the species, sorted by name. It panics if one of the embedded descriptions is
 // wrong, which the tests of the package rule out.
 func All() []Species {
-	names, err := fs.Glob(files, "species/*/species.yaml")
+	names, err := fs.Glob(files, "*/*/species.yaml")
 	if err != nil {
 		panic(err) // the pattern is constant
 	}
@@ -108,6 +115,7 @@ func All() []Species {
 		}
 		all = append(all, s)
 	}
+	slices.SortFunc(all, func(a, b Species) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
@@ -126,6 +134,9 @@ func read(name string) (Species, error) {
 	if err := s.check(); err != nil {
 		return Species{}, fmt.Errorf("read %s: %w", name, err)
 	}
+	if (len(s.Command) > 0) != (path.Dir(path.Dir(name)) == foreign) {
+		return Species{}, fmt.Errorf("read %s: species below foreign have a command, and no others", name)
+	}
 	for i := range s.Requests {
 		s.Requests[i].complete()
 	}
@@ -140,6 +151,8 @@ func (s *Species) check() error {
 		return fmt.Errorf("requests and connections are required")
 	case s.PProf != None && s.PProf != Same && s.PProf != Admin:
 		return fmt.Errorf("pprof is %q: write same or admin, or leave it out", s.PProf)
+	case len(s.Command) > 0 && (s.Needs.Quota > 0 || s.Needs.Memory > 0):
+		return fmt.Errorf("a species with a command runs without limits of a cgroup")
 	case s.Rate < 0 || s.PerConnection < 0:
 		return fmt.Errorf("rate or per_connection is negative")
 	case s.Needs.CPUs < 0 || s.Needs.Quota < 0 || s.Needs.Memory < 0 || s.Needs.TwinQuota < 0 || s.Needs.TwinMemory < 0:

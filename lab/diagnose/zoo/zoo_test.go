@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 // TestSpecies starts both variants of every species, sends each request of its load, stops
 // them, and looks for what they left.
 func TestSpecies(t *testing.T) {
+	if err := Build(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	for _, s := range All() {
 		for _, twin := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/twin=%v", s.Name, twin), func(t *testing.T) { serves(t, s, twin) })
@@ -34,7 +37,7 @@ func TestSpecies(t *testing.T) {
 }
 
 func serves(t *testing.T, s Species, twin bool) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	server, err := s.Start(ctx, twin)
 	if errors.Is(err, ErrNeeds) {
@@ -54,10 +57,7 @@ func serves(t *testing.T, s Species, twin bool) {
 		DisableKeepAlives: true, DisableCompression: true,
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // its certificate is of its own making
 	}}
-	base := "http://" + server.Addr
-	if s.TLS {
-		base = "https://" + server.Addr
-	}
+	base := s.Base(server.Addr)
 	ask(t, client, base, Request{Method: "GET", Path: "/healthz", Status: 200})
 	for _, r := range s.Requests {
 		for range 2 {

@@ -29,6 +29,8 @@ type Table struct {
 	n       int
 	quantum uint64 // bytes of the smallest instruction
 
+	wrapper byte // kind of the functions that the compiler has generated; 0 is unknown
+
 	text, gofunc uint64
 	read         func(p []byte, addr uint64) error
 }
@@ -65,7 +67,20 @@ func New(data []byte) (*Table, error) {
 		return nil, ErrDamaged
 	}
 	t.n = int(n)
+	t.wrapper = t.findWrapper()
 	return t, nil
+}
+
+// findWrapper returns the kind of functions that the compiler has generated: wrappers of methods
+// and of go statements. It is another number in each version of Go, the last one, after that of
+// a function of which there is one in every binary (internal/abi/symtab.go).
+func (t *Table) findWrapper() byte {
+	for i := range t.n {
+		if f, ok := t.at(i); ok && f.named("runtime.systemstack_switch\x00") {
+			return f.kind() + 1
+		}
+	}
+	return 0
 }
 
 // Place tells where the code of the binary begins (runtime.firstmoduledata.text), and where the
@@ -117,15 +132,20 @@ func (t *Table) Find(pc uint64) (Func, bool) {
 // Each calls f for each function whose name begins with a prefix.
 func (t *Table) Each(prefix string, f func(name string, fn Func)) {
 	for i := range t.n {
-		fn, ok := t.at(i)
-		if !ok {
-			continue
-		}
-		if at := fn.word(4); uint64(at) < uint64(len(t.names)) && bytes.HasPrefix(t.names[at:], []byte(prefix)) {
+		if fn, ok := t.at(i); ok && fn.named(prefix) {
 			f(fn.Name(), fn)
 		}
 	}
 }
+
+// named reports whether the name begins with a prefix.
+func (f Func) named(prefix string) bool {
+	at := uint64(f.word(4))
+	return at < uint64(len(f.table.names)) && bytes.HasPrefix(f.table.names[at:], []byte(prefix))
+}
+
+// kind tells functions that the runtime treats specially (abi.FuncID).
+func (f Func) kind() byte { return f.rec[40] }
 
 // word returns a number of the record.
 func (f Func) word(at int) uint32 { return binary.LittleEndian.Uint32(f.rec[at:]) }

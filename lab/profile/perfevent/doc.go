@@ -27,11 +27,8 @@ type Config struct {
 	Stack    bool // records have the stack
 	NoKernel bool // without the part in the kernel
 	Raw      bool // records have the fields of the tracepoint; needs a permission
-	Leaf     bool // records have registers and the top of the stack, where the machine is known
+	Leaf     int  // bytes of the top of the stack, and registers, where the machine is known
 	Tasks    bool // records of new tasks, names, programs and mappings too
+	Returns  bool // records of tasks that run again too
 	NoIdle   bool // nothing of idle CPUs
 }
-
-// leafBytes is how much of the top of the stack is recorded: a function without a frame
-// has its return address there.
-const leafBytes = 64

@@ -62,11 +62,12 @@ func (c Config) attr() *unix.PerfEventAttr {
 	set(c.Stack, 0, unix.PERF_SAMPLE_CALLCHAIN)
 	set(c.NoKernel, bitNoCallchainKernel, 0)
 	set(c.Raw, 0, unix.PERF_SAMPLE_RAW)
+	set(c.Returns, unix.PerfBitContextSwitch, 0)
 	set(c.NoIdle, unix.PerfBitExcludeIdle, 0)
 	set(c.Tasks, unix.PerfBitMmap|unix.PerfBitMmap2|unix.PerfBitComm|unix.PerfBitCommExec|unix.PerfBitTask, 0)
-	if c.Leaf && leafRegisters != 0 {
+	if c.Leaf > 0 && leafRegisters != 0 {
 		a.Sample_type |= unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER
-		a.Sample_regs_user, a.Sample_stack_user = leafRegisters, leafBytes
+		a.Sample_regs_user, a.Sample_stack_user = leafRegisters, uint32(c.Leaf)&^7
 	}
 	return a
 }

@@ -15,6 +15,8 @@ const (
 	RecordSample      = 9
 	RecordMmap2       = 10
 	RecordLostSamples = 13
+	RecordSwitch      = 14 // a task runs again
+	recordSwitchWide  = 15 // the same, of an event for a whole CPU
 )
 
 // A Record is one of the kernel's. Its slices are valid until the next reading of the ring.
@@ -89,7 +91,7 @@ func (c *cursor) text() string {
 }
 
 // Parse parses a record without its header. of returns the configuration of the event with an
-// id. It returns false for a record that is damaged, or of no interest.
+// id. It returns false for a record that is damaged, or that is ignored.
 func Parse(kind uint32, misc uint16, body []byte, of func(id uint64) (Config, bool)) (Record, bool) {
 	if kind == RecordSample {
 		return sample(body, of)
@@ -119,6 +121,10 @@ func Parse(kind uint32, misc uint16, body []byte, of func(id uint64) (Config, bo
 		r.Map.Inode = c.u64()
 		c.take(8 + 4 + 4) // generation of the inode, protection, flags
 		r.Name = c.text()
+	case RecordSwitch, recordSwitchWide:
+		const out = 1 << 13 // PERF_RECORD_MISC_SWITCH_OUT
+		r.Kind = RecordSwitch
+		return r, misc&out == 0
 	case RecordThrottle:
 	default:
 		return Record{}, false
@@ -144,7 +150,7 @@ func sample(body []byte, of func(id uint64) (Config, bool)) (Record, bool) {
 	if config.Raw {
 		r.Raw = c.take(uint64(c.u32()))
 	}
-	if config.Leaf && leafRegisters != 0 {
+	if config.Leaf > 0 && leafRegisters != 0 {
 		r.Leaf = leaf(&c)
 	}
 	return r, !c.bad

@@ -19,6 +19,7 @@ const maxPrograms = 512
 
 // program is a file with code.
 type program struct {
+	path string // as the first process saw it
 	file *os.File
 	elf  *symbols.File // nil if it could not be read
 	err  error
@@ -59,7 +60,7 @@ func (f *files) of(pid int, m *mapping) *program {
 	default:
 		file, err := openMapping(pid, m)
 		if err == nil {
-			m.program, err = f.read(file)
+			m.program, err = f.read(m.path, file)
 		}
 		if err != nil && len(f.failed) < maxPrograms {
 			f.failed[m.path] = err
@@ -69,7 +70,7 @@ func (f *files) of(pid int, m *mapping) *program {
 }
 
 // read reads the tables of a file, or returns those that were read before.
-func (f *files) read(file *os.File) (*program, error) {
+func (f *files) read(path string, file *os.File) (*program, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -81,7 +82,7 @@ func (f *files) read(file *os.File) (*program, error) {
 	if len(f.open) >= maxPrograms {
 		return nil, errors.Join(fmt.Errorf("more than %d programs and libraries: %w", maxPrograms, symbols.ErrTooLarge), file.Close())
 	}
-	b := &program{file: file}
+	b := &program{path: path, file: file}
 	b.elf, b.err = symbols.Open(file)
 	f.open[id] = b
 	return b, nil

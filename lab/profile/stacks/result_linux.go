@@ -68,6 +68,9 @@ func (s *session) describe() {
 	if x.single*5 > x.total {
 		s.note("%.0f %% of the samples have a single frame of the program: it was probably built without frame pointers.", 100*float64(x.single)/float64(x.total))
 	}
+	if s.cut > 0 {
+		s.note("%d stacks are deeper than %d KiB, without frame pointers: their outer part is missing.", s.cut, nativeTop>>10)
+	}
 	if x.folded > 0 {
 		s.note("There are more than %d different stacks: of %d samples only the innermost function was kept.", maxStacks, x.folded)
 	}
@@ -87,9 +90,9 @@ func (s *session) describe() {
 	}
 	for _, b := range s.files.open {
 		if b.err != nil {
-			s.note("Functions of %s have no names: %v.", b.file.Name(), b.err)
+			s.note("Functions of %s have no names: %v.", b.path, b.err)
 		} else if err := b.elf.Problems(); err != nil {
-			s.note("Functions of %s may have no names: %v.", b.file.Name(), err)
+			s.note("Functions of %s may have no names: %v.", b.path, err)
 		}
 	}
 	for _, p := range s.processes {
@@ -146,6 +149,9 @@ func (b *builder) add(x *bucket) {
 		sample.Label["state"] = []string{string(x.state)}
 	}
 	for i, addr := range x.kernel {
+		if name, _ := b.files.kernel.Lookup(addr); i == 0 && strings.HasPrefix(name, "__traceiter_") {
+			continue // of the tracepoint itself
+		}
 		sample.Location = append(sample.Location, b.kernelLocation(before(addr, i)))
 	}
 	for i, addr := range x.user {
@@ -201,10 +207,7 @@ func (b *builder) frames(sp *space, m *mapping, addr uint64) []symbols.Frame {
 	if m.program == nil || m.program.elf == nil {
 		return nil
 	}
-	at, ok := m.program.elf.Address(addr - m.start + m.offset)
-	if m.path == "[vdso]" {
-		at, ok = addr-m.start, true
-	}
+	at, ok := m.address(addr)
 	if !ok {
 		return nil
 	}
@@ -268,6 +271,6 @@ func (b *builder) lines(l *profile.Location, frames []symbols.Frame) {
 // limits notes what the builder has left out.
 func (b *builder) limits() {
 	for file, err := range b.noLines {
-		b.note("Functions of %s have no lines: %v.", file.file.Name(), err)
+		b.note("Functions of %s have no lines: %v.", file.path, err)
 	}
 }

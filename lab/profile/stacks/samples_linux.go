@@ -84,13 +84,20 @@ func (s *session) place(p *process, r *perfevent.Record) place {
 		at.kernel = nil
 	}
 	for _, addr := range at.user {
-		if m := p.space.find(addr); m != nil && !m.opened {
-			s.files.of(p.pid, m)
-			s.readJIT(p.space, m)
-		}
+		s.mapping(p.space, addr)
 	}
-	at.user = s.addCaller(p.space, at.user, r.Leaf)
+	at.user = s.unwind(p.space, at.user, r.Leaf)
 	return at
+}
+
+// mapping returns the mapping of an address, whose file is open.
+func (s *session) mapping(sp *space, addr uint64) *mapping {
+	m := sp.find(addr)
+	if m != nil && !m.opened {
+		s.files.of(sp.pid, m)
+		s.readJIT(sp, m)
+	}
+	return m
 }
 
 // readJIT reads the functions of a compiler at run time when the first of its code is seen.
@@ -101,29 +108,4 @@ func (s *session) readJIT(sp *space, m *mapping) {
 	}
 	sp.tried = true
 	sp.jit, sp.problem = readMap(sp.pid)
-}
-
-// addCaller adds the caller of a Go function that has no frame of its own, or has not made it
-// yet: frame pointers lead from it to the caller's caller.
-func (s *session) addCaller(sp *space, user []uint64, l *perfevent.Leaf) []uint64 {
-	if l == nil || len(user) == 0 || user[0] != l.IP {
-		return user
-	}
-	m := sp.have(l.IP)
-	if m == nil || m.program == nil || m.program.elf == nil {
-		return user
-	}
-	addr, ok := m.program.elf.Address(l.IP - m.start + m.offset)
-	if !ok {
-		return user
-	}
-	depth, ok := m.program.elf.Depth(addr)
-	if !ok || l.BP == l.SP+uint64(depth)-8 || uint64(depth)+8 > uint64(len(l.Stack)) {
-		return user
-	}
-	caller := binary.LittleEndian.Uint64(l.Stack[depth:])
-	if len(user) > 1 && user[1] == caller || sp.find(caller) == nil {
-		return user
-	}
-	return slices.Insert(slices.Clone(user), 1, caller)
 }

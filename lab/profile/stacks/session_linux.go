@@ -15,8 +15,10 @@ import (
 	"github.com/redline-go/redline/lab/profile/perfevent"
 )
 
+// maxEvents is how many events are opened for threads; beyond, it is one for each CPU.
+var maxEvents = 4096
+
 const (
-	maxEvents    = 4096 // beyond, one event for each CPU
 	maxCPUs      = 4096
 	maxProcesses = 10_000
 	maxRounds    = 10 // of listing threads while new ones appear
@@ -48,7 +50,8 @@ type plan struct {
 // session is one taking of a profile.
 type session struct {
 	opts      Options
-	period    uint64 // nanoseconds of CPU time, or switches
+	period    uint64         // nanoseconds of CPU time, or waits
+	periods   map[int]uint64 // waits, of threads that do not have 1
 	plans     []plan
 	events    []*perfevent.Event
 	rings     map[int]*perfevent.Ring // by CPU
@@ -61,13 +64,14 @@ type session struct {
 	held      []perfevent.Record
 	lost      uint64
 	throttled uint64
+	cut       int64 // stacks that go on beyond what was recorded
 	notes     []string
 }
 
 func newSession(o Options) *session {
 	return &session{
 		opts: o, rings: map[int]*perfevent.Ring{}, sources: map[uint64]source{}, direct: map[int]bool{},
-		processes: map[int]*process{}, files: newFiles(), samples: newSamples(),
+		periods: map[int]uint64{}, processes: map[int]*process{}, files: newFiles(), samples: newSamples(),
 	}
 }
 
@@ -105,6 +109,9 @@ func (s *session) attach(ctx context.Context) error {
 	if errors.Is(err, errMany) || errors.Is(err, unix.EMFILE) {
 		err = errors.Join(s.detach(), s.attachCPUs(cpus))
 	}
+	if err == nil && s.opts.Kind == OffCPU {
+		err = s.attachWakeups(cpus)
+	}
 	return s.explain(err)
 }
 
@@ -115,7 +122,7 @@ var errMany = errors.New("too many threads")
 func (s *session) prepare(ctx context.Context) error {
 	base := perfevent.Config{
 		Inherit: true, Threads: !s.opts.Tree, Kernel: true,
-		Stack: true, NoKernel: !s.opts.Kernel, Leaf: true, Tasks: true,
+		Stack: true, NoKernel: !s.opts.Kernel, Leaf: s.top(), Tasks: true,
 	}
 	if s.opts.Kind == CPU {
 		s.period = 1e9 / uint64(s.opts.Hz)
@@ -127,16 +134,14 @@ func (s *session) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.period, err = s.thin(ctx); err != nil {
+	if err := s.thin(ctx); err != nil {
 		return err
 	}
-	s.waits = newWaits(leave, wake, s.period)
-	base.Type, base.Raw = perfevent.Tracepoint, true
-	base.Event, base.Period = leave.id, s.period
-	woken := base
-	woken.Event, woken.Period, woken.Stack, woken.Leaf, woken.Tasks = wake.id, 1, false, false, false
-	// Of the state, the bits above 255 say that the thread was preempted.
-	s.plans = []plan{{switches, base, "prev_state & 255"}, {role: wakeups, config: woken}}
+	s.waits = newWaits(leave, wake)
+	base.Type, base.Raw, base.Returns = perfevent.Tracepoint, true, true
+	base.Event = leave.id
+	// The bits above 255 say that the thread was preempted.
+	s.plans = []plan{{switches, base, "prev_state & 255"}}
 	return nil
 }
 
@@ -202,7 +207,7 @@ func (s *session) attachTasks(cpus []int) error {
 					return errMany
 				}
 				p.readName(tid)
-				if err := s.open(tid, cpus); err != nil && !errors.Is(err, unix.ESRCH) {
+				if err := s.open(tid, cpus, s.plans...); err != nil && !errors.Is(err, unix.ESRCH) {
 					return err
 				}
 				s.direct[tid], more = true, true
@@ -224,13 +229,40 @@ func (s *session) attachCPUs(cpus []int) error {
 		s.plans[i].config.Inherit, s.plans[i].config.NoIdle = false, true
 	}
 	s.note("The processes have many threads: all CPUs were observed, and samples of other processes dropped.")
-	return s.open(-1, cpus)
+	return s.open(-1, cpus, s.plans...)
 }
 
-// open opens the planned events of a thread.
-func (s *session) open(task int, cpus []int) error {
+// attachWakeups observes who is woken on all CPUs: the kernel tells it in the name of the task
+// that wakes. A filter in the kernel leaves out the threads of others; threads that are created
+// later are found when they run again.
+func (s *session) attachWakeups(cpus []int) error {
+	const most = 128 // threads in a filter, which is tried for each wake-up
+	p := plan{role: wakeups, config: perfevent.Config{Type: perfevent.Tracepoint, Event: s.waits.wake.id, Period: 1, Kernel: true, Raw: true}}
+	if len(s.direct) > 0 && len(s.direct) <= most && firstNamespace() {
+		var terms []string
+		for tid := range s.direct {
+			terms = append(terms, fmt.Sprintf("pid == %d", tid))
+		}
+		p.filter = strings.Join(terms, " || ")
+	}
+	return s.open(-1, cpus, p)
+}
+
+// firstNamespace reports whether processes have the numbers here that the kernel's tracepoints
+// tell.
+func firstNamespace() bool {
+	const inode = 0xEFFFFFFC // PROC_PID_INIT_INO
+	name, err := os.Readlink("/proc/self/ns/pid")
+	return err == nil && name == fmt.Sprintf("pid:[%d]", uint32(inode))
+}
+
+// open opens events of a thread.
+func (s *session) open(task int, cpus []int, plans ...plan) error {
 	for _, cpu := range cpus {
-		for _, plan := range s.plans {
+		for _, plan := range plans {
+			if plan.role == switches {
+				plan.config.Period = s.periodOf(task)
+			}
 			e, err := perfevent.Open(plan.config, task, cpu)
 			if errors.Is(err, unix.ENODEV) {
 				break // the CPU was switched off
@@ -258,10 +290,7 @@ func (s *session) connect(e *perfevent.Event, cpu, cpus int) error {
 	if r := s.rings[cpu]; r != nil {
 		return r.Add(e)
 	}
-	size := 512 << 10
-	if s.opts.Kind == OffCPU {
-		size = 2 << 20
-	}
+	size := 2 << 20
 	if cpus > 64 {
 		size /= 2
 	}

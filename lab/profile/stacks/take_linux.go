@@ -158,6 +158,10 @@ func (s *session) handle(r *perfevent.Record) {
 		if p := s.processes[r.PID]; p != nil {
 			p.space.add(mapping{start: r.Map.Start, end: r.Map.Start + r.Map.Size, offset: r.Map.Offset, inode: r.Map.Inode, path: r.Name})
 		}
+	case perfevent.RecordSwitch:
+		if s.waits != nil {
+			s.waits.returned(s, r)
+		}
 	case perfevent.RecordSample:
 		s.sampled(r)
 	}
@@ -177,7 +181,7 @@ func (s *session) sampled(r *perfevent.Record) {
 	}
 	at := s.place(p, r)
 	if from.role == switches {
-		s.waits.left(s, r, at)
+		s.waits.left(r, at, from.config.Period)
 		return
 	}
 	s.samples.add(at, 1, int64(s.period))

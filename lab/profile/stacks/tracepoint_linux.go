@@ -43,6 +43,11 @@ func tracefs() (*os.Root, error) {
 			return os.OpenRoot(dir)
 		}
 	}
+	return mountTracefs()
+}
+
+// mountTracefs makes the mount that is attached nowhere.
+func mountTracefs() (*os.Root, error) {
 	fs, err := unix.Fsopen("tracefs", unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("%w: mount tracefs: %w", ErrNoTracepoint, err)

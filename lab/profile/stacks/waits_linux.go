@@ -1,27 +1,20 @@
 package stacks
 
 import (
-	"context"
 	"encoding/binary"
-	"fmt"
-	"time"
 
 	"github.com/redline-go/redline/lab/internal/procfs"
 	"github.com/redline-go/redline/lab/profile/perfevent"
 )
 
-const (
-	maxWaits  = 100_000 // threads that wait at the same time
-	maxLeaves = 5_000   // switches per second of which the stacks are taken
-	trial     = 100 * time.Millisecond
-)
+const maxWaits = 100_000 // threads that wait at the same time
 
 // waits connects the moments at which threads began to wait with those at which they were
 // woken.
 type waits struct {
 	leave, wake tracepoint
-	each        uint64 // of so many switches one is seen
 	open        map[int]wait
+	threads     map[int]int  // numbers of threads in the first namespace to those in this one
 	ended       int64        // waits that began before the window or were not looked at
 	cut         int64        // waits that did not end in the window
 	seen        map[int]bool // threads that blocked or were woken
@@ -31,10 +24,11 @@ type waits struct {
 type wait struct {
 	at    place
 	since uint64
+	each  uint64 // waits that it stands for
 }
 
-func newWaits(leave, wake tracepoint, each uint64) *waits {
-	return &waits{leave: leave, wake: wake, each: each, open: map[int]wait{}, seen: map[int]bool{}}
+func newWaits(leave, wake tracepoint) *waits {
+	return &waits{leave: leave, wake: wake, open: map[int]wait{}, threads: map[int]int{}, seen: map[int]bool{}}
 }
 
 // states are the letters that ps(1) uses, by bit of the kernel's state of a task.
@@ -44,9 +38,9 @@ var states = []struct {
 }{{0x02, 'D'}, {0x01, 'S'}, {0x04, 'T'}, {0x08, 'T'}, {0x40, 'P'}}
 
 // left notes that a thread stopped running.
-func (w *waits) left(s *session, r *perfevent.Record, at place) {
+func (w *waits) left(r *perfevent.Record, at place, each uint64) {
 	w.saw(r.TID)
-	tid, ok1 := field(r.Raw, w.leave.fields["prev_pid"])
+	number, ok1 := field(r.Raw, w.leave.fields["prev_pid"])
 	state, ok2 := field(r.Raw, w.leave.fields["prev_state"])
 	if !ok1 || !ok2 || state&0xff == 0 || state&0x30 != 0 || len(w.open) >= maxWaits {
 		return // preempted, or ended
@@ -61,27 +55,37 @@ func (w *waits) left(s *session, r *perfevent.Record, at place) {
 	if state&noLoad == noLoad {
 		at.state = 'I'
 	}
-	w.open[int(tid)] = wait{at, r.Time}
+	w.threads[int(number)] = r.TID
+	w.open[r.TID] = wait{at, r.Time, each}
 }
 
-// woken counts the wait that ends.
+// woken counts the wait that ends with a wake-up.
 func (w *waits) woken(s *session, r *perfevent.Record) {
-	tid, ok := field(r.Raw, w.wake.fields["pid"])
+	number, ok := field(r.Raw, w.wake.fields["pid"])
 	if !ok {
 		return
 	}
-	x, ok := w.open[int(tid)]
-	if !ok {
-		w.saw(int(tid)) // it began before the window, or was not looked at
-		return
+	if tid, ok := w.threads[int(number)]; ok {
+		w.end(s, tid, r.Time)
 	}
-	delete(w.open, int(tid))
-	w.count(s, x, r.Time)
+}
+
+// returned counts the wait of a thread that runs, if its wake-up was not seen.
+func (w *waits) returned(s *session, r *perfevent.Record) {
+	w.saw(r.TID)
+	w.end(s, r.TID, r.Time)
+}
+
+func (w *waits) end(s *session, tid int, at uint64) {
+	if x, ok := w.open[tid]; ok && at >= x.since {
+		delete(w.open, tid)
+		w.count(s, x, at)
+	}
 }
 
 func (w *waits) count(s *session, x wait, until uint64) {
 	if until > x.since {
-		s.samples.add(x.at, int64(w.each), int64((until-x.since)*w.each))
+		s.samples.add(x.at, int64(x.each), int64((until-x.since)*x.each))
 	}
 }
 
@@ -123,41 +127,4 @@ func field(raw []byte, f fieldPlace) (uint64, bool) {
 		return binary.LittleEndian.Uint64(p), true
 	}
 	return 0, false
-}
-
-// thin measures how often the threads switch, and returns of how many switches one is looked at.
-func (s *session) thin(ctx context.Context) (uint64, error) {
-	before := s.switched()
-	start := time.Now()
-	select {
-	case <-time.After(trial):
-	case <-ctx.Done():
-		return 0, fmt.Errorf("measure how often threads switch: %w", context.Cause(ctx))
-	}
-	after := s.switched()
-	rate := float64(after-min(before, after)) / time.Since(start).Seconds()
-	if rate <= maxLeaves {
-		return 1, nil
-	}
-	each := uint64(rate/maxLeaves) + 1
-	s.note("The threads blocked %.0f times a second before the window: one of %d waits was looked at, and counts %d times.", rate, each, each)
-	return each, nil
-}
-
-// switched returns how often the threads have blocked since they started.
-func (s *session) switched() uint64 {
-	var sum uint64
-	for pid := range s.processes {
-		tids, err := procfs.Host.Threads(pid)
-		if err != nil {
-			continue
-		}
-		for _, tid := range tids {
-			lines, err := procfs.Host.Lines("proc", fmt.Sprint(pid), "task", fmt.Sprint(tid), "status")
-			if err == nil {
-				sum += procfs.Number(lines, "voluntary_ctxt_switches")
-			}
-		}
-	}
-	return sum
 }

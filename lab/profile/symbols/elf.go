@@ -28,6 +28,7 @@ type File struct {
 	golang   *goTable
 	notes    []error
 	lines    lineReader
+	frames   *callFrames
 }
 
 // segment is a PT_LOAD.
@@ -157,6 +158,8 @@ func (f *File) readPrograms(head []byte) error {
 			if f.id == "" {
 				f.id = f.gnuID(s.off, s.filesz)
 			}
+		case ptEhFrame:
+			f.note(f.readFrames(s))
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package symbols
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strings"
+)
 
 // Fields of a function's description (_func in runtime/runtime2.go), in bytes.
 const (
@@ -23,7 +26,7 @@ func (t *goTable) lookup(addr uint64) []Frame {
 	if !ok {
 		return nil
 	}
-	outer := Frame{Name: t.text8(t.names + uint64(t.word(info+funcName)))}
+	outer := Frame{Name: t.name(uint64(t.word(info + funcName)))}
 	if outer.Name == "" {
 		return nil
 	}
@@ -37,7 +40,7 @@ func (t *goTable) lookup(addr uint64) []Frame {
 		if !ok {
 			break
 		}
-		frame := Frame{Name: t.text8(t.names + uint64(call.name)), StartLine: int(int32(call.line))}
+		frame := Frame{Name: t.name(uint64(call.name)), StartLine: int(int32(call.line))}
 		t.position(&frame, info, entry, pc)
 		frames = append(frames, frame)
 		pc = entry + uint64(call.parent)
@@ -57,7 +60,7 @@ func (t *goTable) position(f *Frame, info, entry, pc uint64) {
 	}
 	at := t.word(t.units + 4*(uint64(t.word(info+funcUnit))+uint64(number)))
 	if at != ^uint32(0) {
-		f.File = t.text8(t.files + uint64(at))
+		f.File = t.string(t.files + uint64(at))
 	}
 }
 
@@ -136,5 +139,15 @@ func (t *goTable) value(table uint32, entry, addr uint64) (int32, bool) {
 	return 0, false
 }
 
-// text8 returns the text at an offset in data.
-func (t *goTable) text8(at uint64) string { return cstring(t.data, at, maxName) }
+// name returns the name of a function as tracebacks print it: [...] stands for type arguments.
+func (t *goTable) name(at uint64) string {
+	name := t.string(t.names + at)
+	from, to := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']')
+	if from >= 0 && to > from {
+		return name[:from] + "[...]" + name[to+1:]
+	}
+	return name
+}
+
+// string returns the text at an offset in data.
+func (t *goTable) string(at uint64) string { return cstring(t.data, at, maxName) }

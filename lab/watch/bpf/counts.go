@@ -47,18 +47,20 @@ type Call struct {
 	Blocked       float64 // thereof until the thread could run again
 	Timed         uint64  // calls whose CPU time was measured
 	TimedCPU      float64 // seconds
+	SampledCPU    float64 // seconds of CPU time by the clock, of all calls
 }
 
-// CPU returns the seconds of CPU time in the calls, an estimate if not all of them were timed.
-func (c *Call) CPU() float64 {
-	if c.Timed == 0 {
-		return 0
+// CPU returns the seconds of CPU time in the calls: as measured if at least a tenth was timed,
+// which is scaled then, and else an estimate by the clock.
+func (c Call) CPU() float64 {
+	if c.Timed == 0 || c.Timed < c.Calls/10 {
+		return c.SampledCPU
 	}
 	return c.TimedCPU * float64(c.Calls) / float64(c.Timed)
 }
 
 // Seconds returns the time in the calls, with and without a CPU, summed over threads.
-func (c *Call) Seconds() float64 { return c.Off + c.CPU() }
+func (c Call) Seconds() float64 { return c.Off + c.CPU() }
 
 // Epoll is what waits on epoll returned, and what epoll_ctl did with success.
 type Epoll struct {
@@ -154,6 +156,7 @@ func (c Call) sub(e Call) Call {
 	c.Blocked -= e.Blocked
 	c.Timed -= e.Timed
 	c.TimedCPU -= e.TimedCPU
+	c.SampledCPU -= e.SampledCPU
 	return c
 }
 

@@ -95,7 +95,7 @@ func (s *Sampler) setCalls(r *watch.Reading, now, window *Counts) {
 }
 
 // moved returns the number of calls that moved bytes.
-func (c *Call) moved() (n uint64) {
+func (c Call) moved() (n uint64) {
 	for _, size := range c.Sizes[1:] {
 		n += size
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 
 	"github.com/redline-go/redline/lab/internal/procfs"
+	"github.com/redline-go/redline/lab/watch"
 	"github.com/redline-go/redline/lab/watch/bpf/program"
 )
 
@@ -26,6 +27,7 @@ type programs struct {
 	table      *table
 	began      time.Time
 	absent     []absent
+	enter      link.Link // nil: calls are not timed
 	kernelCPU
 }
 
@@ -34,6 +36,9 @@ type programs struct {
 func open(pid int, tree bool) (source, error) {
 	if err := namespace(); err != nil {
 		return nil, err
+	}
+	if stat, err := procfs.Host.Stat(pid); procfs.Gone(err) || err == nil && stat.Dead() {
+		return nil, fmt.Errorf("count events of process %d: %w", pid, watch.ErrGone)
 	}
 	p := &programs{}
 	if err := p.load(pid, tree); err != nil {
@@ -122,7 +127,7 @@ func (p *programs) start(pid int, tree bool) error {
 		}
 	}
 	for name, one := range p.collection.Programs {
-		if one.Type() != ebpf.Tracing || name == "sock_list" {
+		if one.Type() != ebpf.Tracing || name == "sock_list" || name == "sys_enter" {
 			continue
 		}
 		l, err := link.AttachTracing(link.TracingOptions{Program: one})
@@ -130,6 +135,9 @@ func (p *programs) start(pid int, tree bool) error {
 			return fmt.Errorf("attach %s: %w", name, err)
 		}
 		p.closers = append(p.closers, l)
+	}
+	if err := p.timed(true); err != nil {
+		return err
 	}
 	p.began = time.Now()
 	if tree {
@@ -177,6 +185,10 @@ func (p *programs) listSockets() error {
 // Close detaches the programs, and frees everything.
 func (p *programs) Close() error {
 	var errs []error
+	if p.enter != nil {
+		errs = append(errs, p.enter.Close())
+		p.enter = nil
+	}
 	for i := len(p.closers) - 1; i >= 0; i-- {
 		if err := p.closers[i].Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 			errs = append(errs, err)
@@ -189,10 +201,23 @@ func (p *programs) Close() error {
 // missing implements source.
 func (p *programs) missing() []absent { return p.absent }
 
-// pace implements source.
-func (p *programs) pace(every uint32) error {
-	if err := p.collection.Variables["every"].Set(every); err != nil {
-		return fmt.Errorf("set how many calls are timed: %w", err)
+// timed implements source.
+func (p *programs) timed(on bool) error {
+	if on == (p.enter != nil) {
+		return nil
 	}
+	if err := p.collection.Variables["timing"].Set(on); err != nil {
+		return fmt.Errorf("set whether calls are timed: %w", err)
+	}
+	if !on {
+		enter := p.enter
+		p.enter = nil
+		return enter.Close()
+	}
+	enter, err := link.AttachTracing(link.TracingOptions{Program: p.collection.Programs["sys_enter"]})
+	if err != nil {
+		return fmt.Errorf("attach sys_enter: %w", err)
+	}
+	p.enter = enter
 	return nil
 }

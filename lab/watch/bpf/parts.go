@@ -20,7 +20,7 @@ const (
 	PartScheduler = "scheduler"  // switches, wakeups, timers
 	PartMemory    = "memory"     // page faults, allocation, mappings
 	PartFiles     = "filesystem" // file systems, pipes, block devices
-	PartWatch     = "watch"      // eBPF: mostly the cost of the watch itself
+	PartWatch     = "watch"      // eBPF and its tracepoints: mostly the cost of the watch itself
 	PartEntry     = "entry"      // entry to system calls and return from them
 	PartOther     = "other"
 )
@@ -43,7 +43,7 @@ var softirqs = rule{PartSoftirq, "handle_softirqs __do_softirq do_softirq_own_st
 
 // rules are for all other stacks: the innermost function that has one decides.
 var rules = []rule{
-	{PartWatch, "bpf_ __bpf_ trace_call_bpf ___bpf"},
+	{PartWatch, "bpf_ __bpf_ ___bpf trace_call_bpf syscall_trace_enter syscall_exit_work call_trace_sock rcu_read_unlock_trace"},
 	{PartLocks, "futex_ do_futex __futex get_futex mutex_lock __mutex_ rwsem_ down_read down_write percpu_rwsem"},
 	{PartPoll, "ep_ do_epoll __ep_ eventpoll do_sys_poll do_poll do_select core_sys_select eventfd_ tcp_poll sock_poll"},
 	{PartNetwork, "tcp_ __tcp_ tcp4_ udp_ __udp_ udpv6_ ip_ __ip_ ip6_ ipv4_ ipv6_ inet_ inet6_ __inet sock_ __sock sk_ __sk_ skb_ __skb_ consume_skb kfree_skb __alloc_skb alloc_skb napi_ net_ __net dev_ __dev_ netif_ __netif loopback_ neigh_ nf_ fib_ fq_ qdisc_ __qdisc sch_direct unix_ __sys_send __sys_recv __sys_accept __sys_connect ____sys_ ___sys_ move_addr_ import_iovec bictcp_ cubictcp_ bbr_ validate_xmit eth_ virtnet_"},

@@ -3,7 +3,6 @@ package bpf
 import (
 	"context"
 	"errors"
-	"math/bits"
 	"slices"
 	"sync"
 	"time"
@@ -19,8 +18,8 @@ var ErrUnavailable = errors.New("eBPF is not available")
 type source interface {
 	// read returns the counters since the start.
 	read() (Counts, error)
-	// pace sets that one of so many calls is timed.
-	pace(every uint32) error
+	// timed sets whether calls are timed.
+	timed(on bool) error
 	// missing returns what this kernel does not have.
 	missing() []absent
 	Close() error
@@ -37,9 +36,10 @@ type absent struct {
 type Sampler struct {
 	mu      sync.Mutex
 	source  source
-	every   uint32
+	timed   bool
 	begun   bool
-	before  Counts
+	before  Counts             // of the last sample
+	paced   Counts             // of the last choice of how many calls are timed
 	spent   map[string]float64 // time in calls, so far
 	members map[string]*members
 }
@@ -56,7 +56,7 @@ func Open(pid int, tree bool) (*Sampler, error) {
 }
 
 func newSampler(s source) *Sampler {
-	return &Sampler{source: s, every: 1, spent: map[string]float64{}, members: map[string]*members{}}
+	return &Sampler{source: s, timed: true, spent: map[string]float64{}, members: map[string]*members{}}
 }
 
 // Name returns the name of the source.
@@ -87,7 +87,11 @@ func (s *Sampler) Counts() (Counts, error) {
 	if s.source == nil {
 		return Counts{}, errors.New("the sampler is closed")
 	}
-	return s.source.read()
+	now, err := s.source.read()
+	if err != nil {
+		return now, err
+	}
+	return now, s.pace(&now)
 }
 
 // Missing returns why parts of the counts are missing.
@@ -121,33 +125,38 @@ func (s *Sampler) Sample(_ context.Context, r *watch.Reading) error {
 	}
 	s.begun, s.before = true, now
 	s.set(r, &now, &window)
-	return s.pace(&window)
+	return nil
 }
 
-// timedRate is the rate of calls up to which all are timed. The clock is read twice for each of
-// them, which costs some 50 ns.
+// timedRate is the rate of calls below which they are timed. They are no longer timed when it
+// has doubled. To time a call costs about 0.1 us.
 const timedRate = 5000
 
-// pace chooses how many calls are timed.
-func (s *Sampler) pace(window *Counts) error {
-	if s.source == nil || window.Span <= 0 {
+// pace chooses whether calls are timed, by their rate since the last choice.
+func (s *Sampler) pace(now *Counts) error {
+	span := now.At.Sub(s.paced.At)
+	if s.paced.Calls == nil {
+		span = now.Span
+	}
+	if span < leastPace {
 		return nil
 	}
 	var calls uint64
-	for _, c := range window.Calls {
-		calls += c.Calls
+	for name, c := range now.Calls {
+		calls += c.Calls - s.paced.Calls[name].Calls
 	}
-	rate := float64(calls) / window.Span.Seconds()
-	every := uint32(1)
-	if rate > timedRate {
-		every = 1 << min(bits.Len(uint(rate/timedRate)), 10)
-	}
-	if every == s.every {
+	s.paced = *now
+	rate := float64(calls) / span.Seconds()
+	on := rate < timedRate || s.timed && rate < 2*timedRate
+	if on == s.timed {
 		return nil
 	}
-	s.every = every
-	return s.source.pace(every)
+	s.timed = on
+	return s.source.timed(on)
 }
+
+// leastPace is the least time between two choices.
+const leastPace = 50 * time.Millisecond
 
 // Unavailable returns a sampler that says once why there is no eBPF.
 func Unavailable(err error) watch.Sampler { return &unavailable{err.Error()} }

@@ -10,7 +10,7 @@ import (
 type callValue struct {
 	Calls, Errors, Again, Bytes uint64
 	Timed, TimedNS              uint64
-	OffNS, BlockedNS            uint64
+	OffNS, BlockedNS, Ticks     uint64
 	Sizes                       [24]uint32
 }
 
@@ -26,7 +26,6 @@ type totalsValue struct {
 	Accepts, Lookups                               uint64
 	UserSamples                                    uint64
 	LostThreads, LostSockets, LostPeers, LostStack uint64
-	Skip, _                                        uint32
 }
 
 type peerKey struct {
@@ -61,7 +60,7 @@ func frames(raw []byte) []uint64 {
 func (t *totalsValue) add(c *Counts, names *[mostSlots]string) {
 	for i := range t.Calls {
 		v := &t.Calls[i]
-		if v.Calls == 0 && v.OffNS == 0 && v.BlockedNS == 0 {
+		if v.Calls == 0 && v.OffNS == 0 && v.BlockedNS == 0 && v.Ticks == 0 {
 			continue
 		}
 		one := c.Calls[names[i]]
@@ -71,6 +70,7 @@ func (t *totalsValue) add(c *Counts, names *[mostSlots]string) {
 		one.Bytes += v.Bytes
 		one.Timed += v.Timed
 		one.TimedCPU += float64(v.TimedNS) / 1e9
+		one.SampledCPU += float64(v.Ticks) / clockHz
 		one.Off += float64(v.OffNS) / 1e9
 		one.Blocked += float64(v.BlockedNS) / 1e9
 		for k, n := range v.Sizes {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/internal/child"
 	"github.com/redline-go/redline/lab/internal/procfs"
 	"github.com/redline-go/redline/lab/internal/redact"
 	"github.com/redline-go/redline/lab/report/screen"
@@ -55,7 +56,7 @@ type run struct {
 	console  Console
 	marks    []watch.Mark
 	found    found
-	child    *child // nil: the process ran already
+	child    *child.Child // nil: the process ran already
 	samplers []watch.Sampler
 	extra    []watch.Figure
 	outputs  []func(watch.Event) error
@@ -108,14 +109,22 @@ const maxEvery = time.Minute
 // open finds or starts the process, and opens samplers and outputs.
 func (r *run) open(ctx context.Context) (err error) {
 	if len(r.o.Command) > 0 {
-		if r.child, err = start(r.o.Command, r.console); err != nil {
+		out := r.console.Err
+		if r.console.Screen.Width > 0 {
+			out = nil // it would destroy the live view
+		}
+		if r.child, err = child.Start(r.o.Command, child.Options{Out: out}); err != nil {
 			return err
 		}
-		r.closers = append(r.closers, r.child.close)
-		r.o.PID = r.child.pid()
+		r.closers = append(r.closers, r.child.Close)
+		r.o.PID = r.child.PID()
 	}
-	if r.found, err = find(ctx, &r.o); err != nil {
-		return err
+	var ended <-chan struct{}
+	if r.child != nil {
+		ended = r.child.Done()
+	}
+	if r.found, err = find(ctx, &r.o, ended); err != nil {
+		return r.early(err)
 	}
 	if r.samplers, err = r.found.open(&r.o); err != nil {
 		return r.early(err)
@@ -130,10 +139,10 @@ func (r *run) open(ctx context.Context) (err error) {
 
 // early returns the error of a command that ended before the first sample with what it wrote.
 func (r *run) early(err error) error {
-	if r.child == nil || !r.child.ended() {
+	if r.child == nil || !r.child.Ended() {
 		return err
 	}
-	return fmt.Errorf("%s ended before it could be watched: %s", r.child.name(), r.child.how())
+	return fmt.Errorf("%s ended before it could be watched: %s", r.child.Name(), r.child.How())
 }
 
 // openOutputs opens what the events go to: JSON lines to the named file, and to standard
@@ -212,9 +221,9 @@ func (r *run) watch(ctx context.Context) error {
 	}
 	switch {
 	case s.End == watch.EndGone && r.child != nil:
-		r.child.wait()
-		fmt.Fprintf(r.console.Err, "%s ended after %.1f s: %s\n", r.child.name(), s.Seconds, r.child.how())
-		return r.child.exit()
+		r.child.Wait()
+		fmt.Fprintf(r.console.Err, "%s ended after %.1f s: %s\n", r.child.Name(), s.Seconds, r.child.How())
+		return r.child.Exit()
 	case s.End == watch.EndGone:
 		fmt.Fprintf(r.console.Err, "process %d ended after %.1f s; the figures are those until then\n", r.found.pid, s.Seconds)
 		return cli.ExitCode(ExitGone)

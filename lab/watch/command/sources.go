@@ -15,7 +15,7 @@ import (
 // else. It uses the PID, or finds the process by Control or PProf. The caller closes the
 // samplers.
 func Open(ctx context.Context, o Options) ([]watch.Sampler, error) {
-	f, err := find(ctx, &o)
+	f, err := find(ctx, &o, nil)
 	if err != nil {
 		return nil, err
 	}

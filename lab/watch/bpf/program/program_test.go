@@ -46,7 +46,7 @@ func TestSpec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"root", "tree", "slots", "kinds", "returning", "every"} {
+	for _, name := range []string{"root", "tree", "slots", "kinds", "returning", "timing"} {
 		if spec.Variables[name] == nil {
 			t.Errorf("no variable %s", name)
 		}

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,6 +40,7 @@ type options struct {
 	doc     string
 	keep    string
 	check   bool
+	built   string
 }
 
 func run(ctx context.Context) (err error) {
@@ -46,14 +48,20 @@ func run(ctx context.Context) (err error) {
 	flag.StringVar(&o.redline, "redline", "redline", "`PATH` of the redline command")
 	flag.StringVar(&o.only, "only", "", "diagnose only species whose names match `REGEXP`")
 	flag.StringVar(&o.doc, "doc", "", "write the table between the markers of this `FILE`")
-	flag.StringVar(&o.keep, "keep", "", "keep the reports, as JSON, in `DIR`")
+	flag.StringVar(&o.keep, "keep", "", "keep the reports and the evidence in `DIR`")
+	flag.StringVar(&o.built, "built", "", "build into `DIR`, and use what is there already")
 	flag.BoolVar(&o.check, "check", false, "fail unless the goals are reached")
 	flag.Parse()
 	only, err := regexp.Compile(o.only)
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
-	if err := zoo.Build(ctx); err != nil {
+	if o.built != "" {
+		err = zoo.Keep(ctx, o.built)
+	} else {
+		err = zoo.Build(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, zoo.Clean()) }()
@@ -103,13 +111,22 @@ func (o *options) diagnose(ctx context.Context, s zoo.Species, twin bool) (r rep
 			err = errors.Join(err, server.Stop())
 		}
 	}()
-	scheme := "http"
-	if s.TLS {
-		scheme = "https"
+	scenario, err := s.Scenario(server.Addr)
+	if err != nil {
+		return r, err
 	}
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	cmd := exec.CommandContext(ctx, o.redline, append(flags(s), scheme+"://"+server.Addr+s.Requests[0].Path)...)
+	name := s.Name
+	if twin {
+		name += "-twin"
+	}
+	args := flags(s)
+	if o.keep != "" {
+		args = append(args, "--record", filepath.Join(o.keep, name+".evidence.gz"))
+	}
+	cmd := exec.CommandContext(ctx, o.redline, append(args, s.Base(server.Addr))...)
+	cmd.Stdin = bytes.NewReader(scenario)
 	cmd.Stderr = os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
@@ -129,23 +146,12 @@ func (o *options) diagnose(ctx context.Context, s zoo.Species, twin bool) (r rep
 	if o.keep == "" {
 		return r, nil
 	}
-	name := s.Name + ".json"
-	if twin {
-		name = s.Name + "-twin.json"
-	}
-	return r, os.WriteFile(filepath.Join(o.keep, name), out, 0o644)
+	return r, os.WriteFile(filepath.Join(o.keep, name+".json"), out, 0o644)
 }
 
 // flags are those of redline diagnose for a species.
 func flags(s zoo.Species) []string {
-	r := s.Requests[0]
-	list := []string{"diagnose", "--quiet", "--json", "-", "-X", r.Method, "--status", strconv.Itoa(r.Status)}
-	for name, value := range r.Headers {
-		list = append(list, "-H", name+": "+value)
-	}
-	if r.Body != "" {
-		list = append(list, "--body", r.Body)
-	}
+	list := []string{"diagnose", "--quiet", "--json", "-", "--targets", "-"}
 	if s.PerConnection > 0 {
 		list = append(list, "--requests-per-connection", strconv.Itoa(s.PerConnection))
 	}

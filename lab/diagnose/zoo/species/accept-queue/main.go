@@ -54,10 +54,11 @@ func listen(n int) (net.Listener, error) {
 			return nil, fmt.Errorf("PORT is %q: write a number", p)
 		}
 	}
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		return nil, fmt.Errorf("create socket: %w", err)
 	}
+	syscall.CloseOnExec(fd)
 	f := os.NewFile(uintptr(fd), "listener")
 	defer f.Close()
 	if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {

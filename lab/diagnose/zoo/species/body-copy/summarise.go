@@ -3,18 +3,27 @@
 package main
 
 import (
+	"bytes"
 	"hash/crc32"
 	"io"
 	"strings"
 )
 
-// summarise reads a document. Documents from Windows count as those with the line ends of Unix.
+// summarise reads a document.
 func summarise(r io.Reader) (Summary, error) {
-	body, err := io.ReadAll(r)
+	var raw bytes.Buffer
+	body, err := io.ReadAll(io.TeeReader(r, &raw))
 	if err != nil {
 		return Summary{}, err
 	}
 	text := string(body)
-	unix := strings.Join(strings.Split(text, "\r\n"), "\n")
-	return Summary{Bytes: len(text), Lines: strings.Count(unix, "\n"), Checksum: crc32.Checksum([]byte(unix), polynomial)}, nil
+	return Summary{Bytes: len(text), Lines: strings.Count(text, "\n"), Checksum: checksum([]byte(text), raw.Bytes())}, nil
+}
+
+// checksum is that of a document that was received as raw.
+func checksum(document, raw []byte) uint32 {
+	if len(document) != len(raw) {
+		document = raw
+	}
+	return crc32.Checksum(document, polynomial)
 }

@@ -21,7 +21,7 @@ func report(day int) string {
 	var b strings.Builder
 	b.WriteString("time,article,from,to,amount,clerk\n")
 	at := time.Date(2026, 3, 1+day, 6, 0, 0, 0, time.UTC)
-	for range 1500 {
+	for range 500 {
 		at = at.Add(time.Duration(random.IntN(40)) * time.Second)
 		fmt.Fprintf(&b, "%s,F-%05d,shelf %d,dock %d,%d,%s\n", at.Format(time.DateTime), random.IntN(20_000),
 			random.IntN(400), random.IntN(12), 1+random.IntN(60), []string{"Ada", "Grace", "Alan", "Edsger"}[random.IntN(4)])

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -22,6 +23,11 @@ func main() {
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.GET("/presence/:room", func(c *gin.Context) {
+		select { // a change of the room, or the next beat
+		case <-time.After(20 * time.Millisecond):
+		case <-c.Request.Context().Done():
+			return
+		}
 		c.Header("X-Beat", strconv.FormatInt(beats.Add(1), 10))
 		c.JSON(http.StatusOK, gin.H{"room": c.Param("room"), "online": []string{"ada", "grace", "barbara"}})
 	})

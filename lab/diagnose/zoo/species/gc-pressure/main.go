@@ -16,8 +16,8 @@ import (
 const (
 	posts      = 150_000
 	authors    = 5_000
-	candidates = 600 // posts that are considered for one page
-	page       = 20  // posts of a page
+	candidates = 800 // posts that are considered for one page
+	page       = 5   // posts of a page
 )
 
 // Post is one post, with the posts that it links to.
@@ -61,7 +61,7 @@ func (s *Store) recent(user int, use func(*Post)) {
 	at := user * 7919 % posts
 	for range candidates {
 		use(s.posts[at])
-		at = (at + 131) % posts
+		at = (at + 1) % posts
 	}
 }
 

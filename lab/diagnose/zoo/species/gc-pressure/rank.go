@@ -5,47 +5,61 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"sort"
 )
 
-// candidate is a post that may be on the page, with the reasons for it.
-type candidate struct {
-	post    *Post
-	score   *int
-	reasons map[string]*Post
-	linked  []*candidate
+// view is a post as a page shows it.
+type view struct {
+	post   *Post
+	author *authorView
+	links  []*linkView
+	score  int
 }
 
-// rank builds the candidates of a user and sorts them, best first.
-func rank(store *Store, user int) []*candidate {
-	byID := map[int]*candidate{}
-	var all []*candidate
-	store.recent(user, func(p *Post) {
-		s := score(p, user)
-		c := &candidate{post: p, score: &s, reasons: map[string]*Post{}}
-		for _, l := range p.Links {
-			c.reasons[l.Author.Name] = l
-			c.linked = append(c.linked, &candidate{post: l})
-		}
-		byID[p.ID] = c
-	})
-	for _, c := range byID {
-		all = append(all, c)
+type authorView struct {
+	name  string
+	karma int
+}
+
+type linkView struct {
+	place int
+	post  *Post
+}
+
+// newView makes the view of a post for a user.
+func newView(p *Post, user int) *view {
+	v := &view{post: p, author: &authorView{p.Author.Name, p.Author.Karma}, score: score(p, user)}
+	for i, l := range p.Links {
+		v.links = append(v.links, &linkView{i + 1, l})
 	}
-	sort.Slice(all, func(i, j int) bool {
-		if *all[i].score != *all[j].score {
-			return *all[i].score > *all[j].score
-		}
-		return all[i].post.ID < all[j].post.ID
-	})
+	return v
+}
+
+// views makes the views of all posts that are considered.
+func views(store *Store, user int) []*view {
+	var all []*view
+	store.recent(user, func(p *Post) { all = append(all, newView(p, user)) })
 	return all
+}
+
+// first returns the index of the best view that is left.
+func first(all []*view) int {
+	best := -1
+	for i, v := range all {
+		if v != nil && (best < 0 || v.score > all[best].score) {
+			best = i
+		}
+	}
+	return best
 }
 
 // render writes the page of a user.
 func render(store *Store, user int) []byte {
+	all := views(store, user)
 	var b bytes.Buffer
-	for _, c := range rank(store, user)[:page] {
-		fmt.Fprintf(&b, "%d\t%s\t%s\t%d\n", c.post.ID, c.post.Author.Name, c.post.Title, len(c.reasons))
+	for range page {
+		i := first(all)
+		fmt.Fprintf(&b, "%d\t%s\t%s\t%d\n", all[i].post.ID, all[i].author.name, all[i].post.Title, len(all[i].links))
+		all[i] = nil
 	}
 	return b.Bytes()
 }

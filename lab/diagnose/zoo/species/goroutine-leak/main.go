@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"net/http"
+	_ "net/http/pprof"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -33,7 +34,7 @@ func main() {
 		_ = json.NewEncoder(w).Encode(q)
 	})
 	r.Get("/healthz", service.Health)
-	service.Main(r)
+	service.MainAdmin(r, http.DefaultServeMux)
 }
 
 // ask asks the carrier.

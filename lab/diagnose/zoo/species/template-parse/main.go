@@ -55,8 +55,8 @@ func main() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", service.Health)
 	mux.HandleFunc("GET /catalogue", func(w http.ResponseWriter, r *http.Request) {
-		from := rand.IntN(len(shelf) - 6)
-		page := Page{"Garden & House", "garden", r.URL.Query().Get("user"), shelf[from : from+6]}
+		from := rand.IntN(len(shelf) - 3)
+		page := Page{"Garden & House", "garden", r.URL.Query().Get("user"), shelf[from : from+3]}
 		var b bytes.Buffer
 		if err := render(&b, page); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -28,10 +28,10 @@ func load(seed uint64) *Picture {
 	return p
 }
 
-// flip draws the picture upside down on a canvas of its size.
-func (p *Picture) flip(canvas []byte) {
+// flip draws the picture upside down on a canvas of its size, in lines that are a step apart.
+func (p *Picture) flip(canvas []byte, step int) {
 	const row = width * 4
-	for y := range height {
+	for y := 0; y < height; y += step {
 		copy(canvas[y*row:(y+1)*row], p.pixels[(height-1-y)*row:])
 	}
 }

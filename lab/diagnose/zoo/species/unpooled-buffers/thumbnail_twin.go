@@ -19,6 +19,6 @@ var drawings = sync.Pool{New: func() any { return new(drawing) }}
 func thumbnail(w io.Writer, p *Picture) {
 	d := drawings.Get().(*drawing)
 	defer drawings.Put(d)
-	p.flip(d.canvas[:])
+	p.flip(d.canvas[:], height/small)
 	_, _ = w.Write(shrink(d.small[:0], d.canvas[:]))
 }

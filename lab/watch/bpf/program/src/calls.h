@@ -1,4 +1,5 @@
-// System calls. All are counted when they return; one of every is timed.
+// System calls. All are counted when they return. They are timed by a second program, which is
+// detached when there are many.
 #pragma once
 
 #include "state.h"
@@ -25,17 +26,9 @@ SEC("tp_btf/sys_enter")
 int sys_enter(u64 *ctx)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
-	struct totals *c;
 	struct thread *th;
 
-	if (!watched(t) || !(c = here()))
-		return 0;
-	if (c->skip) {
-		c->skip--;
-		return 0;
-	}
-	c->skip = every - 1;
-	if ((th = thread(t))) {
+	if (watched(t) && (th = thread(t))) {
 		th->off_then = th->off;
 		th->entered = bpf_ktime_get_ns();
 	}
@@ -130,6 +123,8 @@ int sys_exit(u64 *ctx)
 		call->errors++;
 	if (nr >= 0 && nr < NUMBERS && kinds[nr])
 		inspect(c, call, regs, kinds[nr], ret);
+	if (!timing)
+		return 0;
 	th = bpf_task_storage_get(&threads, t, 0, 0);
 	if (th && th->entered) {
 		u64 took = bpf_ktime_get_ns() - th->entered, off = th->off - th->off_then;

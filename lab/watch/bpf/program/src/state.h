@@ -17,15 +17,16 @@ const volatile u8 slots[NUMBERS]; // system call to its place in calls; 0 for an
 const volatile u8 kinds[NUMBERS]; // what to read of a system call
 const volatile u8 returning;      // place of rt_sigreturn
 
-// One of so many calls is timed. It changes while the programs run.
-volatile u32 every = 1;
+// Calls are timed, by sys_enter. It changes while the programs run.
+volatile u8 timing = 1;
 
 enum { PLAIN, TRANSFER, WAIT, CONTROL, ENTER, ACCEPT, SENDTO };
 
 struct call {
 	u64 calls, errors, again, bytes;
-	u64 timed, timed_ns;   // on a CPU, of the calls that were timed
+	u64 timed, timed_ns;    // on a CPU, of the calls that were timed
 	u64 off_ns, blocked_ns; // not on a CPU, and thereof not runnable
+	u64 ticks;              // of the clock, in the call
 	u32 sizes[SIZES];
 };
 
@@ -44,8 +45,6 @@ struct totals {
 	u64 accepts, lookups;
 	u64 user_samples;
 	u64 lost_threads, lost_sockets, lost_peers, lost_stacks;
-	u32 skip; // calls that are not timed before the next one that is
-	u32 pad;
 };
 
 struct {

@@ -17,10 +17,12 @@ struct {
 SEC("perf_event")
 int clock(void *ctx)
 {
+	struct task_struct *t = bpf_get_current_task_btf();
 	struct totals *c;
 	struct stack *s;
+	long nr;
 
-	if (!watched(bpf_get_current_task_btf()) || !(c = here()))
+	if (!watched(t) || !(c = here()))
 		return 0;
 	s = bpf_ringbuf_reserve(&stacks, sizeof(*s), 0);
 	if (!s) {
@@ -33,6 +35,9 @@ int clock(void *ctx)
 		bpf_ringbuf_discard(s, BPF_RB_NO_WAKEUP);
 		return 0;
 	}
+	nr = number((void *)bpf_task_pt_regs(t));
+	if (nr >= 0)
+		c->calls[slot(nr)].ticks++;
 	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
 	return 0;
 }

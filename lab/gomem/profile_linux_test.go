@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/redline-go/redline/lab/gomem/functab"
 )
 
 // averages sums a value by the first function of package main and what its goroutines wait for.
@@ -16,7 +18,7 @@ func averages(p *profile.Profile, value int) map[string]int64 {
 		var st Stack
 		for _, l := range s.Location {
 			for _, line := range l.Line {
-				st.Frames = append(st.Frames, Frame{Func: line.Function.Name})
+				st.Frames = append(st.Frames, Frame{Func: functab.Printed(line.Function.Name)})
 			}
 		}
 		if name := innermost(&Goroutine{Stack: &st}); name != "" && name != "main.main" {
