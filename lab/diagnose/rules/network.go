@@ -192,11 +192,17 @@ const (
 )
 
 func acceptQueue(v *view) *finding {
-	drops, own := v.rate("accept_drops"), true
-	if _, ok := v.load.Rated("accept_drops"); !ok {
-		drops, own = max(v.rate("net_listen_overflows"), v.rate("net_listen_drops")), false
+	// Connections are made when a load begins: each of the loads may show it.
+	drops, own := 0.0, false
+	for i := range v.Loads {
+		if n, ok := v.Loads[i].Rated("accept_drops"); ok {
+			drops, own = max(drops, known(n)), true
+		}
 	}
-	limit, length := v.figure("accept_queue_limit"), v.load.Watch.Figures["accept_queue"].Max
+	if !own {
+		drops = max(v.rate("net_listen_overflows"), v.rate("net_listen_drops"))
+	}
+	limit, length := v.figure("accept_queue_limit"), v.most("accept_queue")
 	full := limit > 0 && length >= fullQueue*limit
 	if drops <= 0 && !full {
 		return nil

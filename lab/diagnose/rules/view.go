@@ -90,13 +90,13 @@ func ratio(a, b float64) float64 { return known(a / b) }
 var handler = called(
 	"net/http.serverHandler.ServeHTTP", "net/http.HandlerFunc.ServeHTTP", "net/http.(*http2serverConn).runHandler",
 	"golang.org/x/net/http2.(*serverConn).runHandler", "golang.org/x/net/http2/h2c.*",
-	"github.com/gofiber/fiber/v2.(*App).handler*", "github.com/gofiber/fiber/v3.(*App).*Handler*", "github.com/gofiber/fiber/v2.(*App).next",
+	"github.com/gofiber/fiber/v2.(*App).handler", "github.com/gofiber/fiber/v2.(*App).next", "github.com/gofiber/fiber/v3.(*App).requestHandler", "github.com/gofiber/fiber/v3.(*App).next*",
 	"google.golang.org/grpc.(*Server).handleStream*", "google.golang.org/grpc.(*Server).processUnaryRPC", "google.golang.org/grpc.(*Server).processStreamingRPC",
 	"github.com/cloudwego/hertz/pkg/route.(*Engine).ServeHTTP", "github.com/redline-go/redline.(*dispatcher).*",
 )
 
 // fastServer matches servers whose workers call the handler without a function of its own.
-var fastServer = called("github.com/valyala/fasthttp.(*Server).serveConn")
+var fastServer = called("github.com/valyala/fasthttp.(*Server).serveConn*")
 
 // serverIO matches reads from a client and writes to it.
 var serverIO = anyOf(
@@ -326,6 +326,15 @@ func (v *view) figure(name string) float64 {
 func (v *view) rate(name string) float64 {
 	x, _ := v.load.Rated(name)
 	return known(x)
+}
+
+// most returns the highest value of a figure under any load; 0: unknown.
+func (v *view) most(figure string) float64 {
+	x := 0.0
+	for i := range v.Loads {
+		x = max(x, known(v.Loads[i].Watch.Figures[figure].Max))
+	}
+	return x
 }
 
 // mean returns the mean latency, in seconds; 0: unknown.
