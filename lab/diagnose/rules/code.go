@@ -53,7 +53,7 @@ var codeRules = []rule{
 		id: "goroutine-per-message", level: specific, find: goroutinePerMessage,
 		meaning:  "each request starts many short goroutines",
 		needs:    "CPU stacks",
-		estimate: "CPU share of creating and ending goroutines beyond 3 %, and of scheduling beyond 20 %",
+		estimate: "CPU share of creating and ending goroutines beyond 5 %, and of scheduling beyond 20 %",
 	},
 	{
 		id: "cpu-bound", level: general, find: cpuBound,
@@ -244,8 +244,8 @@ var (
 )
 
 const (
-	healthySpawning   = 0.03 // CPU share of creating goroutines, for net/http's own
-	leastSpawning     = 0.06 // from which they are a finding
+	healthySpawning   = 0.05 // CPU share of creating goroutines, for those that wait for something
+	leastSpawning     = 0.08 // from which they are a finding
 	healthyScheduling = 0.20 // CPU share of the scheduler in a server with little work per request
 )
 
@@ -280,9 +280,10 @@ func total(s *stacks) float64 {
 	return s.Total
 }
 
-// plumbing matches work that is not the server's own: the network and the encoders.
+// plumbing matches work that is not the server's own: the network, and what turns values into
+// bytes, which costs what it costs.
 var plumbing = anyOf(
-	in("net", "net/http", "net/textproto", "syscall", "internal/poll", "internal/syscall/unix", "os", "crypto/tls", "database/sql", "encoding/json/...", "log/..."),
+	in("net/...", "syscall", "internal/poll", "internal/syscall/unix", "os/...", "crypto/tls", "database/sql/...", "encoding/...", "log/...", "fmt", "reflect", "io/...", "bufio", "compress/...", "archive/...", "text/template/...", "html/template/...", "mime/...", "context", "time"),
 	diagnose.Of(diagnose.System), collecting, scheduling, lockWork,
 )
 

@@ -152,9 +152,12 @@ func descriptorLeak(v *view) *finding {
 	if !ok && waits < leastLeft {
 		return nil
 	}
-	f := &finding{blames: map[string]float64{"goroutine-leak": 0.5, "memory-leak": 1}}
+	f := &finding{blames: map[string]float64{"goroutine-leak": 0.5, "memory-leak": 1, "descriptor-limit": 0.9}}
 	f.Title = fmt.Sprintf("%.0f descriptors are left open after the load", max(more, waits))
 	f.Gain, f.Confidence = diagnose.Gain{Fatal: true}, v.sureOfLeak("descriptors", max(each, ratio(waits, v.Rest.Answers)))
+	if limit := known(v.Server.FileLimit); limit > 0 && v.most("descriptors") >= fullTable*limit {
+		f.Confidence = 0.97 // they could not grow any more
+	}
 	f.Confidence = min(f.Confidence+0.02, 1) // before the goroutines that belong to them
 	f.Evidence = []string{fmt.Sprintf("%.0f descriptors before the load, %.0f %s after it: %.2g for each answer.", v.Rest.Before["descriptors"], v.Rest.Later["descriptors"], duration(v.Rest.After.Seconds()), each)}
 	for _, kind := range []string{"socket", "file", "pipe", "eventfd", "epoll", "other"} {
