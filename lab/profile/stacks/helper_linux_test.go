@@ -157,9 +157,9 @@ func take(t testing.TB, enough int64, o Options) (*query.Profile, *Taken) {
 	if o.Hz == 0 {
 		o.Hz = 997
 	}
-	o.For = time.Second
+	o.For = 250 * time.Millisecond
 	var all []*profile.Profile
-	for range 60 {
+	for range 240 {
 		taken, err := Take(context.Background(), o)
 		allowed(t, err)
 		if err := taken.Profile.CheckValid(); err != nil {
@@ -174,7 +174,7 @@ func take(t testing.TB, enough int64, o Options) (*query.Profile, *Taken) {
 			return q, &Taken{Profile: sum, Lost: taken.Lost, Notes: taken.Notes}
 		}
 	}
-	t.Fatalf("there were not %d samples in 60 windows", enough)
+	t.Fatalf("there were not %d samples in 240 windows", enough)
 	return nil, nil
 }
 
