@@ -5,11 +5,12 @@ SHELL       := bash
 MAKEFLAGS   += --no-print-directory
 .DEFAULT_GOAL := help
 
-MODULES  := . contrib examples/chi lab peers
-PACKAGES := ./... ./contrib/... ./examples/chi/... ./lab/... ./peers/...
+MODULES  := . contrib examples/chi lab lab/diagnose/zoo peers
+PACKAGES := ./... ./contrib/... ./examples/chi/... ./lab/... ./lab/diagnose/zoo/... ./peers/...
 PORTABLE := $(filter-out ./peers/...,$(PACKAGES))
-# lab/stats has no goroutine, and its simulations take minutes under the detector.
-RACE      = $$(go list $(PORTABLE) ./peers/internal/... | grep -v /lab/stats)
+# lab/stats has no goroutine, and its simulations take minutes under the detector. The tests of
+# lab/diagnose/zoo build servers, always without the detector.
+RACE      = $$(go list $(PORTABLE) ./peers/internal/... | grep -v -e /lab/stats -e /lab/diagnose/zoo)
 WEB      := lab/report/web
 CLIENTS  := conformance/clients
 BIN      := $(CURDIR)/.bin
@@ -40,7 +41,7 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 mcp clients gomem gomem-layouts web check generate generated fuzz tools redline clean
+.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 mcp clients gomem gomem-layouts bpf web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,10 +105,18 @@ clients: $(CLIENTS)/node_modules/.package-lock.json $(BIN)/clients/installed ## 
 
 gomem: ## read programs that every Go toolchain of the table builds, in every build
 	@tools/need gcc gcc libc6-dev
-	@go test -v -count=1 -timeout $(PATIENCE) -run '^TestToolchains$$' ./lab/gomem -toolchains
+	@go test -v -count=1 -timeout $(PATIENCE) -run '^TestToolchain' ./lab/gomem -toolchains
 
 gomem-layouts: ## write the table of the Go runtime's layouts anew, from downloaded toolchains
 	@go test -count=1 -timeout $(PATIENCE) -run '^TestLayouts$$' ./lab/gomem -layouts
+
+bpf: ## compile the eBPF programs of the watch
+	@tools/need clang clang
+	@tools/need llvm-strip llvm
+	@[ -e /usr/include/bpf/bpf_helpers.h ] || { echo 'need the headers of libbpf: apt-get install libbpf-dev' >&2; exit 1; }
+	@cd lab/watch/bpf/program && clang -O2 -g -target bpf -mcpu=v3 -Wall -Werror -idirafter /usr/include/$$(uname -m)-linux-gnu \
+		-fdebug-compilation-dir=. -DSOURCE="\"$$(LC_ALL=C; cat src/* | sha256sum | cut -d ' ' -f 1)\"" -c src/watch.bpf.c -o watch_bpfel.o
+	@llvm-strip -g lab/watch/bpf/program/watch_bpfel.o
 
 $(CLIENTS)/node_modules/.package-lock.json: $(CLIENTS)/package.json $(CLIENTS)/package-lock.json
 	@tools/need npm nodejs npm
@@ -138,9 +147,11 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@go test -count=1 ./internal/archtest
 	@$(call say,vet)
 	@go vet $(PACKAGES)
+	@go vet -tags twin ./lab/diagnose/zoo/...
 	@GOWORK=off go -C conformance vet ./...
 	@$(call say,staticcheck)
 	@$(BIN)/staticcheck $(PACKAGES)
+	@$(BIN)/staticcheck -tags twin ./lab/diagnose/zoo/...
 	@$(call say,gofumpt)
 	@list=$$($(call files,*.go) | grep -zv '\.pb\.go$$' | xargs -0 $(BIN)/gofumpt -l); \
 	[ -z "$$list" ] || { printf 'not formatted, run .bin/gofumpt -w:\n%s\n' "$$list" >&2; exit 1; }

@@ -27,7 +27,7 @@ type Figure struct {
 // Figures returns all figures in the order of the tables. The caller owns the list.
 func Figures() []Figure {
 	var all []Figure
-	for _, list := range [][]Figure{processFigures, descriptorFigures, tcpFigures, networkFigures, groupFigures, pressureFigures, runtimeFigures} {
+	for _, list := range [][]Figure{processFigures, descriptorFigures, tcpFigures, networkFigures, groupFigures, pressureFigures, eventFigures, runtimeFigures} {
 		all = append(all, list...)
 	}
 	return all

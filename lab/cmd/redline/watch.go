@@ -53,6 +53,7 @@ if it ended, 130 if a watch with --for was interrupted. Marks do not change them
 	f.DurationVar(&o.For, "for", 0, "end after this time (default: at Ctrl-C, or when the process ends)")
 	f.StringVar(&o.JSON, "json", "", "write JSON lines to `FILE`; - is standard output, which has them anyway unless it is a terminal")
 	f.StringVar(&o.Prometheus, "prometheus", "", "serve metrics at http://`ADDR`/metrics")
+	f.BoolVar(&o.NoBPF, "no-bpf", false, "without system calls, peers and waits of threads, which eBPF counts (needs root)")
 	f.StringArrayVar(&o.Marks, "mark", nil, "change the limit of a mark, `NAME=VALUE`, or remove it, NAME=off; may be repeated")
 	return c
 }

@@ -48,6 +48,7 @@ type session struct {
 	guard    *guard.Guard
 	launcher *spawn.Launcher
 	again    <-chan struct{} // closed when the user interrupts a second time
+	onWindow func()          // called when a window begins; nil: nobody waits for it
 }
 
 // Run runs the verb for a URL. It returns a [cli.UsageError] for wrong flags, and a
@@ -173,6 +174,7 @@ func (s *session) once(ctx context.Context, arrivals *arrive.Plan, words string,
 	observer := observe.Begin(ctx, d, s.live, s.plan.cpus, s.runtime)
 	defer observer.Close()
 	observer.Export(s.export)
+	observer.OnWindow(s.onWindow)
 	s.export.Begin(d, arrivals)
 	s.live.Begin(d)
 	m, err := s.generate(ctx, s.plan.order(&s.server, arrivals), observer)

@@ -28,6 +28,7 @@ type Observer struct {
 	rest    time.Time // the server's tables are not read before
 	runtime *runtimeLog
 	clocks  *serverClocks // nil: the generator reads them, or they cannot be read
+	began   func()        // called when the window begins; nil: nobody waits for it
 }
 
 // Begin begins to observe a run. doc describes the run and lists the server's processes;
@@ -43,6 +44,9 @@ func Begin(ctx context.Context, doc *present.Document, live *present.Live, cpus 
 // Export also passes the points to e, which may be nil.
 func (o *Observer) Export(e *export.Exporter) { o.export = e }
 
+// OnWindow makes the observer call f when the window begins. f must return at once.
+func (o *Observer) OnWindow(f func()) { o.began = f }
+
 // Event processes an event of the generator, and reads the server's counters.
 func (o *Observer) Event(e spec.Event) (err error) {
 	switch {
@@ -57,6 +61,9 @@ func (o *Observer) Event(e spec.Event) (err error) {
 		o.export.Window()
 		err = o.window.Begin()
 		o.runtime.window()
+		if o.began != nil {
+			o.began()
+		}
 	case e.Tick != nil:
 		o.point(e.Tick)
 	case e.Result != nil:

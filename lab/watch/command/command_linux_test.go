@@ -23,11 +23,30 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/internal/procfs"
 	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/watch"
 	"github.com/redline-go/redline/lab/watch/output"
 )
+
+// watchVerb makes the program of the tests watch a command.
+const watchVerb = "watch"
+
+// TestMain makes the program of the tests the guard and a watch too: they are started with a verb.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case guard.Verb:
+			os.Exit(guard.Main(os.Stdin))
+		case watchVerb:
+			o := Options{Command: os.Args[2:], Every: 50 * time.Millisecond, NoBPF: true}
+			fmt.Println(Run(context.Background(), o, Console{Out: io.Discard, Err: os.Stderr}))
+			os.Exit(0)
+		}
+	}
+	os.Exit(m.Run())
+}
 
 // line is any of the JSON lines.
 type line struct {
@@ -139,6 +158,12 @@ func TestCommandIsEnded(t *testing.T) {
 	if len(pids) != 2 {
 		t.Errorf("%q", text)
 	}
+	end(t, pids)
+}
+
+// end waits for the end of processes.
+func end(t *testing.T, pids []string) {
+	t.Helper()
 	for _, text := range pids {
 		pid, err := strconv.Atoi(text)
 		if err != nil {

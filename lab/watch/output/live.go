@@ -21,6 +21,14 @@ var rows = []struct {
 	{"CPU", [][2]string{{"cpu_total", "cores"}, {"cpu_user", "user"}, {"cpu_sys", "sys"}}},
 	{"memory", [][2]string{{"rss_bytes", "RSS"}, {"pss_bytes", "PSS"}, {"vss_bytes", "VSS"}, {"faults_minor", "minor faults"}, {"faults_major", "major"}}},
 	{"threads", [][2]string{{"threads", ""}, {"switches_voluntary", "waits"}, {"switches_involuntary", "preempted"}, {"syscalls_read", "reads"}, {"syscalls_write", "writes"}}},
+	{"waits", [][2]string{
+		{"syscalls_all", "system calls"},
+		{"sched_wait", "for a CPU"},
+		{"sched_wait_p99", "p99"},
+		{"tcp_unread_p99", "data unread p99"},
+		{"connects", "connects"},
+		{"dns_queries", "DNS"},
+	}},
 	{"files", [][2]string{
 		{"descriptors", ""},
 		{"descriptors_socket", "sockets"},

@@ -118,15 +118,18 @@ func (g *gatherer) Describe(chan<- *prometheus.Desc) {}
 func (g *gatherer) Collect(out chan<- prometheus.Metric) {
 	now := g.m.now.Load()
 	for _, f := range g.figures {
-		value, known := now.values[f.Name]
-		kind := prometheus.GaugeValue
+		values, kind := now.values, prometheus.GaugeValue
 		if f.Counter {
-			value, known = now.totals[f.Name]
-			kind = prometheus.CounterValue
+			values, kind = now.totals, prometheus.CounterValue
 		}
-		if known {
-			desc := prometheus.NewDesc(MetricName(f), f.Meaning+" ("+f.Source+")", []string{"pid"}, nil)
-			out <- prometheus.MustNewConstMetric(desc, kind, value, g.pid)
+		labels := []string{"pid"}
+		if _, label, ok := watch.Family(f.Name); ok {
+			labels = append(labels, label)
+		}
+		desc := prometheus.NewDesc(MetricName(f), f.Meaning+" ("+f.Source+")", labels, nil)
+		for _, v := range watch.In(f, values) {
+			of := append([]string{g.pid}, v.Member)[:len(labels)]
+			out <- prometheus.MustNewConstMetric(desc, kind, v.Value, of...)
 		}
 	}
 	marks := prometheus.NewDesc("redline_watch_mark_crossed", "1: the mark was crossed since the watch began", []string{"pid", "mark"}, nil)
@@ -137,7 +140,8 @@ func (g *gatherer) Collect(out chan<- prometheus.Metric) {
 
 // MetricName returns the name of a figure's metric. A counter has its total, not its rate.
 func MetricName(f watch.Figure) string {
-	name := "redline_watch_" + f.Name
+	name, _, _ := watch.Family(f.Name)
+	name = "redline_watch_" + name
 	switch {
 	case f.Counter && (f.Unit == watch.Cores || f.Unit == watch.Share):
 		return name + "_seconds_total"

@@ -1,13 +1,18 @@
 package output
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/watch"
 )
+
+// mostMembers is the number of rows of a family of figures.
+const mostMembers = 8
 
 // Print writes the summary of a watch for people. extra are figures that the table of watch
 // does not have.
@@ -18,17 +23,21 @@ func Print(w io.Writer, on screen.Screen, s watch.Summary, extra []watch.Figure)
 		screen.Column{Head: "figure", Width: 28}, screen.Column{Head: "min", Width: 14}, screen.Column{Head: "median", Width: 14},
 		screen.Column{Head: "max", Width: 14}, screen.Column{Head: "last", Width: 14},
 	)
-	silent := 0
+	silent, rare := 0, 0
 	for _, f := range append(watch.Figures(), extra...) {
-		r, ok := s.Figures[f.Name]
-		if !ok {
-			continue
+		list := watch.In(f, s.Figures)
+		if len(list) > mostMembers {
+			slices.SortStableFunc(list, func(x, y watch.Named[watch.Range]) int { return cmp.Compare(y.Value.Max, x.Value.Max) })
+			rare += len(list) - mostMembers
+			list = list[:mostMembers]
 		}
-		if r.Min == 0 && r.Max == 0 {
-			silent++
-			continue
+		for _, one := range list {
+			if r := one.Value; r.Min == 0 && r.Max == 0 {
+				silent++
+			} else {
+				table.Row(one.Name, format(f.Unit, r.Min), format(f.Unit, r.Median), format(f.Unit, r.Max), format(f.Unit, r.Last))
+			}
 		}
-		table.Row(f.Name, format(f.Unit, r.Min), format(f.Unit, r.Median), format(f.Unit, r.Max), format(f.Unit, r.Last))
 	}
 	b.WriteString(table.Print(on))
 	switch silent {
@@ -37,6 +46,9 @@ func Print(w io.Writer, on screen.Screen, s watch.Summary, extra []watch.Figure)
 		b.WriteString("1 more figure was 0 all the time.\n")
 	default:
 		fmt.Fprintf(&b, "%d more figures were 0 all the time.\n", silent)
+	}
+	if rare > 0 {
+		fmt.Fprintf(&b, "Of calls, peers and parts, the %d largest of each figure are shown; %d more are in the JSON.\n", mostMembers, rare)
 	}
 	b.WriteString("\n" + marks(on, s))
 	for _, m := range s.Missing {

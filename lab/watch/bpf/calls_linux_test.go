@@ -1,0 +1,278 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// What makeCalls does. These are calls that the runtime of Go does not make by itself.
+const (
+	plainCalls  = 1000
+	writeCalls  = 300 // of 512 bytes
+	readCalls   = 200 // of 4096 bytes
+	againCalls  = 150
+	failedCalls = 70
+	watchCalls  = 40 // each an addition, a change and a removal
+	waitCalls   = 60 // half of them find an event
+)
+
+func makeCalls(string) string {
+	null, err := os.OpenFile("/dev/null", os.O_RDWR, 0)
+	check(err)
+	zero, err := os.Open("/dev/zero")
+	check(err)
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	check(err)
+	block := make([]byte, 4096)
+	for range plainCalls {
+		unix.Getppid()
+	}
+	for range writeCalls {
+		_, err := unix.Pwrite(int(null.Fd()), block[:512], 0)
+		check(err)
+	}
+	for range readCalls {
+		_, err := unix.Pread(int(zero.Fd()), block, 0)
+		check(err)
+	}
+	for range againCalls {
+		if _, _, err := unix.Recvfrom(pair[0], block, unix.MSG_DONTWAIT); !errors.Is(err, unix.EAGAIN) {
+			panic(err)
+		}
+	}
+	for range failedCalls {
+		if err := unix.Fdatasync(-1); !errors.Is(err, unix.EBADF) {
+			panic(err)
+		}
+	}
+	poll(pair)
+	for _, fd := range pair {
+		check(unix.Close(fd))
+	}
+	check(null.Close())
+	check(zero.Close())
+	return "done"
+}
+
+func poll(pair [2]int) {
+	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	check(err)
+	event := unix.EpollEvent{Events: unix.EPOLLIN}
+	for range watchCalls {
+		for _, op := range []int{unix.EPOLL_CTL_ADD, unix.EPOLL_CTL_MOD, unix.EPOLL_CTL_DEL} {
+			check(unix.EpollCtl(ep, op, pair[0], &event))
+		}
+	}
+	check(unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, pair[0], &event))
+	var events [4]unix.EpollEvent
+	for i := range waitCalls {
+		if i == waitCalls/2 {
+			_, err := unix.Write(pair[1], []byte("x"))
+			check(err)
+		}
+		// The variant that the runtime does not use.
+		timeout := unix.Timespec{}
+		_, _, no := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(ep), uintptr(unsafe.Pointer(&events[0])), 4, uintptr(unsafe.Pointer(&timeout)), 0, 0)
+		if no != 0 {
+			panic(no)
+		}
+	}
+	check(unix.Close(ep))
+}
+
+// Calls, bytes and errors are exact, whether calls are timed or not.
+func TestCalls(t *testing.T) {
+	c := count(t, "calls", false)
+	c.s.paced = Counts{At: time.Now().Add(time.Hour), Calls: map[string]Call{}} // the rate changes nothing
+	for _, timed := range []bool{true, false} {
+		if err := c.s.source.timed(timed); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := c.during("go")
+		for name, want := range map[string]Call{
+			"getppid":      {Calls: plainCalls},
+			"pwrite64":     {Calls: writeCalls, Bytes: writeCalls * 512, Sizes: Sizes{10: writeCalls}},
+			"pread64":      {Calls: readCalls, Bytes: readCalls * 4096, Sizes: Sizes{13: readCalls}},
+			"recvfrom":     {Calls: againCalls, Again: againCalls},
+			"fdatasync":    {Calls: failedCalls, Errors: failedCalls},
+			"epoll_pwait2": {Calls: waitCalls},
+		} {
+			one := got.Calls[name]
+			if timed && (one.Timed != one.Calls || one.Seconds() <= 0) || !timed && one.Timed != 0 {
+				t.Errorf("timed %v: %s: %d of %d calls are timed: %v s", timed, name, one.Timed, one.Calls, one.Seconds())
+			}
+			one.Timed, one.TimedCPU, one.SampledCPU, one.Off, one.Blocked = 0, 0, 0, 0, 0
+			if one != want {
+				t.Errorf("timed %v: %s: %+v, want %+v", timed, name, one, want)
+			}
+		}
+		// The runtime of Go has an epoll of its own.
+		e := got.Epoll
+		if e.Mods != watchCalls || e.Adds < watchCalls+1 || e.Dels < watchCalls || e.Empty < waitCalls/2 || e.Events < waitCalls/2 {
+			t.Errorf("%+v", e)
+		}
+		if n := got.Lost.Total(); n > 0 {
+			t.Errorf("%d events are lost", n)
+		}
+	}
+}
+
+// enough limits the busy work of a spinner.
+const enough = 300 * time.Millisecond
+
+// spin keeps n threads busy on one CPU, and answers how long they could not run, in nanoseconds.
+func spin(line string) string {
+	n, err := strconv.Atoi(line)
+	check(err)
+	var allowed unix.CPUSet
+	check(unix.SchedGetaffinity(0, &allowed))
+	var one unix.CPUSet
+	for i := range 1024 {
+		if allowed.IsSet(i) {
+			one.Set(i)
+			break
+		}
+	}
+	runtime.GOMAXPROCS(n + 1)
+	var group sync.WaitGroup
+	waits := make([]int64, n)
+	for i := range waits {
+		group.Go(func() {
+			runtime.LockOSThread() // the thread ends with the goroutine
+			check(unix.SchedSetaffinity(0, &one))
+			var cpu, then unix.Timespec
+			check(unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &then))
+			begin := time.Now()
+			for time.Since(begin) < enough {
+			}
+			check(unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &cpu))
+			waits[i] = time.Since(begin).Nanoseconds() - cpu.Nano() + then.Nano()
+		})
+	}
+	group.Wait()
+	sum := int64(0)
+	for _, w := range waits {
+		sum += w
+	}
+	return strconv.FormatInt(sum, 10)
+}
+
+// The time in the run queue is what the threads themselves find that they did not run.
+func TestRunQueue(t *testing.T) {
+	c := count(t, "spin", false)
+	got, answer := c.during("4")
+	ns, err := strconv.ParseInt(answer, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := float64(ns) / 1e9
+	// Four threads on one CPU: three wait at any time, and more if others have the CPU too.
+	if want < 2.5*enough.Seconds() || got.Waited.Seconds < 0.95*want || got.Waited.Seconds > 1.1*want+0.05 {
+		t.Errorf("threads waited %.3f s, and say %.3f s", got.Waited.Seconds, want)
+	}
+	if got.Involuntary == 0 || got.Waited.Quantile(0.99) < got.Waited.Quantile(0.5) {
+		t.Errorf("%d preemptions, median %v", got.Involuntary, got.Waited.Quantile(0.5))
+	}
+}
+
+// blockFor is how long the child of TestBlocked waits in a call.
+const blockFor = 50 * time.Millisecond
+
+// forkMany runs commands, and waits in calls.
+func forkMany(line string) string {
+	n, err := strconv.Atoi(line)
+	check(err)
+	for range n {
+		check(exec.Command("true").Run())
+	}
+	fds := []unix.PollFd{}
+	_, err = unix.Ppoll(fds, &unix.Timespec{Nsec: int64(blockFor)}, nil)
+	check(err)
+	return "done"
+}
+
+// The time of a blocked thread counts for the call it is in.
+func TestBlocked(t *testing.T) {
+	c := count(t, "fork", false)
+	got, _ := c.during("0")
+	if s := got.Calls["ppoll"].Blocked; s < blockFor.Seconds() || got.Calls["ppoll"].Seconds() < s {
+		t.Errorf("blocked %v s in ppoll: %+v", s, got.Calls["ppoll"])
+	}
+}
+
+// Children that are forked while they are watched belong to a tree, and to nothing else.
+func TestTree(t *testing.T) {
+	const commands = 20
+	for _, tree := range []bool{false, true} {
+		c := count(t, "fork", tree)
+		got, _ := c.during(fmt.Sprint(commands))
+		want := uint64(0)
+		if tree {
+			want = commands
+		}
+		if n := got.Calls["execve"].Calls; n != want {
+			t.Errorf("tree %v: %d programs, want %d", tree, n, want)
+		}
+		var number uint32
+		var one uint8
+		left := []string{}
+		entries := c.s.source.(*programs).collection.Maps["processes"].Iterate()
+		for entries.Next(&number, &one) {
+			left = append(left, fmt.Sprint(number))
+		}
+		if err := entries.Err(); err != nil || len(left) > 1 {
+			t.Errorf("tree %v: processes %s are left, %v", tree, strings.Join(left, " "), err)
+		}
+	}
+}
+
+const copies = 100_000
+
+func copyMuch(string) string {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	check(err)
+	block := make([]byte, 64<<10)
+	for range copies {
+		n, err := unix.Write(pair[0], block)
+		check(err)
+		for n > 0 {
+			more, err := unix.Read(pair[1], block)
+			check(err)
+			n -= more
+		}
+	}
+	return "done"
+}
+
+// The clock finds the CPU time of the process, and that it copies.
+func TestKernelCPU(t *testing.T) {
+	c := count(t, "copy", false)
+	var used [2]unix.Timespec
+	id := int32(^c.cmd.Process.Pid<<3 | 2) // its CPU clock
+	check(unix.ClockGettime(id, &used[0]))
+	got, _ := c.during("go")
+	check(unix.ClockGettime(id, &used[1]))
+	want := float64(used[1].Nano()-used[0].Nano()) / 1e9
+	kernel := 0.0
+	for _, s := range got.KernelCPU {
+		kernel += s
+	}
+	t.Logf("%.2f s: %v, user %.2f s", want, got.KernelCPU, got.UserCPU)
+	if all := kernel + got.UserCPU; all < 0.7*want || all > 1.3*want+0.1 {
+		t.Errorf("%.2f s of CPU, and %.2f s by the samples", want, all)
+	}
+	if copying := got.KernelCPU[PartCopy]; copying < 0.2*kernel {
+		t.Errorf("%.2f of %.2f s in the kernel are copying: %v", copying, kernel, got.KernelCPU)
+	}
+}

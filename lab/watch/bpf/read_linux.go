@@ -1,0 +1,122 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/ringbuf"
+	"golang.org/x/sys/unix"
+
+	"github.com/redline-go/redline/lab/internal/procfs"
+	"github.com/redline-go/redline/lab/probe"
+)
+
+// clockHz is the rate of samples of each CPU. It is not a divisor of the rate of timers.
+const clockHz = 99
+
+// read implements source.
+func (p *programs) read() (Counts, error) {
+	c := Counts{At: time.Now(), Calls: map[string]Call{}}
+	c.Span = c.At.Sub(p.began)
+	var perCPU []totalsValue
+	if err := p.collection.Maps["totals"].Lookup(uint32(0), &perCPU); err != nil {
+		return c, fmt.Errorf("read the counters: %w", err)
+	}
+	for i := range perCPU {
+		perCPU[i].add(&c, &p.table.names)
+	}
+	var key peerKey
+	var value peerValue
+	peers := p.collection.Maps["peers"].Iterate()
+	for peers.Next(&key, &value) {
+		c.Peers = append(c.Peers, value.peer(key))
+	}
+	// An iteration is aborted if entries are removed, which they never are.
+	if err := peers.Err(); err != nil && !errors.Is(err, ebpf.ErrIterationAborted) {
+		return c, fmt.Errorf("read the peers: %w", err)
+	}
+	slices.SortFunc(c.Peers, func(a, b Peer) int { return order(&a, &b) })
+	if err := p.drain(); err != nil {
+		return c, err
+	}
+	if p.ring != nil {
+		c.KernelCPU = map[string]float64{}
+		for part, n := range p.samples {
+			c.KernelCPU[part] = float64(n) / clockHz
+		}
+	}
+	return c, nil
+}
+
+// kernelCPU samples the stacks of the kernel.
+type kernelCPU struct {
+	ring    *ringbuf.Reader
+	record  ringbuf.Record
+	symbols *symbols
+	samples map[string]uint64 // by part
+}
+
+// startClock attaches the program of the clock to each CPU.
+func (p *programs) startClock() error {
+	file, err := os.Open("/proc/kallsyms")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	if p.symbols, err = readSymbols(file); err != nil {
+		return fmt.Errorf("read the functions of the kernel: %w", err)
+	}
+	online, err := procfs.Host.Text("sys", "devices", "system", "cpu", "online")
+	if err != nil {
+		return err
+	}
+	cpus, err := probe.ParseCPUs(online)
+	if err != nil {
+		return err
+	}
+	attr := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Sample: clockHz, Bits: unix.PerfBitFreq,
+	}
+	for _, cpu := range cpus {
+		fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err != nil {
+			return fmt.Errorf("open the clock of CPU %d: %w", cpu, err)
+		}
+		p.closers = append(p.closers, closer(func() error { return unix.Close(fd) }))
+		if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, p.collection.Programs["clock"].FD()); err != nil {
+			return fmt.Errorf("attach to the clock of CPU %d: %w", cpu, err)
+		}
+	}
+	ring, err := ringbuf.NewReader(p.collection.Maps["stacks"])
+	if err != nil {
+		return fmt.Errorf("open the ring of stacks: %w", err)
+	}
+	p.closers = append(p.closers, ring)
+	p.samples, p.ring = map[string]uint64{}, ring
+	return nil
+}
+
+// drain takes the stacks from the ring, as many as it can hold at most.
+func (p *programs) drain() error {
+	if p.ring == nil {
+		return nil
+	}
+	p.ring.SetDeadline(time.Unix(1, 0)) // take what is there, never wait
+	for range p.ring.BufferSize()/(8*stackDepth) + 1 {
+		err := p.ring.ReadInto(&p.record)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the ring of stacks: %w", err)
+		}
+		p.samples[p.symbols.part(frames(p.record.RawSample))]++
+	}
+	return nil
+}
