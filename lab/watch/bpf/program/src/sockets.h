@@ -187,11 +187,10 @@ int sock_receive(u64 *ctx)
 	struct peer *p;
 	u64 now;
 
-	if (!watched(bpf_get_current_task_btf()) || flags & MSG_PEEK || !internet(sk) || !(conn = touch(sk, false)) || !(c = here()))
+	if (ret < 0 || flags & MSG_PEEK || !watched(bpf_get_current_task_btf()) || !internet(sk) || !(conn = touch(sk, false)) || !(c = here()))
 		return 0;
-	if (ret <= 0) {
-		if (!ret)
-			conn->ready = 0;
+	if (!ret) {
+		conn->ready = 0;
 		return 0;
 	}
 	now = bpf_ktime_get_ns();

@@ -25,7 +25,7 @@ enum { PLAIN, TRANSFER, WAIT, CONTROL, ENTER, ACCEPT, SENDTO };
 struct call {
 	u64 calls, errors, again, bytes;
 	u64 timed, timed_ns;    // on a CPU, of the calls that were timed
-	u64 off_ns, blocked_ns; // not on a CPU, and thereof not runnable
+	u64 off_ns, blocked_ns; // not on a CPU; the part of it until the thread could run
 	u64 ticks;              // of the clock, in the call
 	u32 sizes[SIZES];
 };
