@@ -132,8 +132,8 @@ func TestCalls(t *testing.T) {
 // enough limits the busy work of a spinner.
 const enough = 300 * time.Millisecond
 
-// spin keeps n threads busy on one CPU, and answers how long they could not run and, after it,
-// how long all threads could not by the accounts of the kernel, in nanoseconds.
+// spin keeps n threads busy on one CPU, and answers how long all threads waited for one by the
+// accounts of the kernel, in nanoseconds.
 func spin(line string) string {
 	n, err := strconv.Atoi(line)
 	check(err)
@@ -150,18 +150,12 @@ func spin(line string) string {
 	var ready, done sync.WaitGroup
 	ready.Add(n)
 	read := make(chan struct{})
-	waits := make([]int64, n)
-	for i := range waits {
+	for range n {
 		done.Go(func() {
 			runtime.LockOSThread() // the thread ends with the goroutine
 			check(unix.SchedSetaffinity(0, &one))
-			var cpu, then unix.Timespec
-			check(unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &then))
-			begin := time.Now()
-			for time.Since(begin) < enough {
+			for begin := time.Now(); time.Since(begin) < enough; {
 			}
-			check(unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &cpu))
-			waits[i] = time.Since(begin).Nanoseconds() - cpu.Nano() + then.Nano()
 			ready.Done()
 			<-read // what the kernel has of a thread is gone with it
 		})
@@ -170,11 +164,7 @@ func spin(line string) string {
 	all := delays() - before
 	close(read)
 	done.Wait()
-	sum := int64(0)
-	for _, w := range waits {
-		sum += w
-	}
-	return fmt.Sprint(sum, " ", all)
+	return strconv.FormatInt(all, 10)
 }
 
 // delays returns the time for which the threads of this process waited for a CPU.
@@ -192,19 +182,18 @@ func delays() (sum int64) {
 	return sum
 }
 
-// The time in the run queue is what the kernel accounts for the threads, and at least what those
-// find that compete for one CPU.
+// The time in the run queue is what the kernel accounts for the threads.
 func TestRunQueue(t *testing.T) {
 	c := count(t, "spin", false)
 	got, answer := c.during("4")
-	var busy, all float64
-	if _, err := fmt.Sscan(answer, &busy, &all); err != nil {
+	ns, err := strconv.ParseFloat(answer, 64)
+	if err != nil {
 		t.Fatal(err)
 	}
-	busy, all = busy/1e9, all/1e9
-	// Four threads on one CPU: three wait at any time, and more if others have the CPU too.
-	if busy < 2.5*enough.Seconds() || got.Waited.Seconds < 0.97*busy || got.Waited.Seconds < 0.95*all || got.Waited.Seconds > 1.1*all+0.05 {
-		t.Errorf("threads waited %.3f s; by the kernel %.3f s, those that compete %.3f s", got.Waited.Seconds, all, busy)
+	want := ns / 1e9
+	// Four threads on one CPU: three wait at any time, unless the machine itself is stopped.
+	if want < enough.Seconds() || got.Waited.Seconds < 0.95*want || got.Waited.Seconds > 1.1*want+0.05 {
+		t.Errorf("threads waited %.3f s; by the kernel %.3f s", got.Waited.Seconds, want)
 	}
 	if got.Involuntary == 0 || got.Waited.Quantile(0.99) < got.Waited.Quantile(0.5) {
 		t.Errorf("%d preemptions, median %v", got.Involuntary, got.Waited.Quantile(0.5))
