@@ -5,11 +5,12 @@ SHELL       := bash
 MAKEFLAGS   += --no-print-directory
 .DEFAULT_GOAL := help
 
-MODULES  := . contrib examples/chi lab peers
-PACKAGES := ./... ./contrib/... ./examples/chi/... ./lab/... ./peers/...
+MODULES  := . contrib examples/chi lab lab/diagnose/zoo peers
+PACKAGES := ./... ./contrib/... ./examples/chi/... ./lab/... ./lab/diagnose/zoo/... ./peers/...
 PORTABLE := $(filter-out ./peers/...,$(PACKAGES))
-# lab/stats has no goroutine, and its simulations take minutes under the detector.
-RACE      = $$(go list $(PORTABLE) ./peers/internal/... | grep -v /lab/stats)
+# lab/stats has no goroutine, and its simulations take minutes under the detector. The tests of
+# lab/diagnose/zoo build servers, always without the detector.
+RACE      = $$(go list $(PORTABLE) ./peers/internal/... | grep -v -e /lab/stats -e /lab/diagnose/zoo)
 WEB      := lab/report/web
 CLIENTS  := conformance/clients
 BIN      := $(CURDIR)/.bin
@@ -104,7 +105,7 @@ clients: $(CLIENTS)/node_modules/.package-lock.json $(BIN)/clients/installed ## 
 
 gomem: ## read programs that every Go toolchain of the table builds, in every build
 	@tools/need gcc gcc libc6-dev
-	@go test -v -count=1 -timeout $(PATIENCE) -run '^TestToolchains$$' ./lab/gomem -toolchains
+	@go test -v -count=1 -timeout $(PATIENCE) -run '^TestToolchain' ./lab/gomem -toolchains
 
 gomem-layouts: ## write the table of the Go runtime's layouts anew, from downloaded toolchains
 	@go test -count=1 -timeout $(PATIENCE) -run '^TestLayouts$$' ./lab/gomem -layouts
@@ -146,9 +147,11 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@go test -count=1 ./internal/archtest
 	@$(call say,vet)
 	@go vet $(PACKAGES)
+	@go vet -tags twin ./lab/diagnose/zoo/...
 	@GOWORK=off go -C conformance vet ./...
 	@$(call say,staticcheck)
 	@$(BIN)/staticcheck $(PACKAGES)
+	@$(BIN)/staticcheck -tags twin ./lab/diagnose/zoo/...
 	@$(call say,gofumpt)
 	@list=$$($(call files,*.go) | grep -zv '\.pb\.go$$' | xargs -0 $(BIN)/gofumpt -l); \
 	[ -z "$$list" ] || { printf 'not formatted, run .bin/gofumpt -w:\n%s\n' "$$list" >&2; exit 1; }

@@ -47,12 +47,13 @@ func TestRulesAreSound(t *testing.T) {
 // tree is a repository that follows the rules, plus some files.
 func tree(more map[string]string) fstest.MapFS {
 	files := map[string]string{
-		"go.mod":              "module github.com/redline-go/redline\n\ngo 1.26.0\n",
-		"doc.go":              "package redline\n",
-		"contrib/doc.go":      "package contrib\n",
-		"examples/chi/doc.go": "package main\n",
-		"lab/doc.go":          "package lab\n",
-		"peers/doc.go":        "package peers\n",
+		"go.mod":                  "module github.com/redline-go/redline\n\ngo 1.26.0\n",
+		"doc.go":                  "package redline\n",
+		"contrib/doc.go":          "package contrib\n",
+		"examples/chi/doc.go":     "package main\n",
+		"lab/doc.go":              "package lab\n",
+		"lab/diagnose/zoo/doc.go": "package zoo\n",
+		"peers/doc.go":            "package peers\n",
 	}
 	maps.Copy(files, more)
 	m := fstest.MapFS{}
@@ -149,6 +150,8 @@ var breaches = []testCase{
 	{"statistics do I/O", map[string]string{"lab/stats/x.go": importing("os")}, "lab/stats/x.go:3: imports os: statistics are calculation"},
 	{"client of the generator knows another", map[string]string{"lab/load/request/x.go": importing("~/lab/load/subscribe")}, "lab/load/request/x.go:3: imports github.com/redline-go/redline/lab/load/subscribe: a client of the generator depends neither on another"},
 	{"spec knows who makes the load", map[string]string{"lab/load/spec/x.go": importing("~/lab/load/request")}, "lab/load/spec/x.go:3: imports"},
+	{"species imports the lab", map[string]string{"lab/diagnose/zoo/species/feed/x.go": importing("~/lab/spawn")}, "lab/diagnose/zoo/species/feed/x.go:3: imports github.com/redline-go/redline/lab/spawn: a species is an ordinary service"},
+	{"zoo imports the diagnosis outside of tests", map[string]string{"lab/diagnose/zoo/x.go": importing("~/lab/diagnose")}, "lab/diagnose/zoo/x.go:3: imports"},
 	{"lab imports a subject", map[string]string{"lab/suite/x.go": importing("~/peers/limit")}, "lab/suite/x.go:3: imports"},
 	{"test of the lab imports the engine", map[string]string{"lab/load/x_test.go": importing("~")}, "lab/load/x_test.go:3: imports"},
 	{"subject imports an internal", map[string]string{"peers/redline/x.go": importing("~/internal/sys")}, "peers/redline/x.go:3: imports"},
@@ -258,7 +261,7 @@ func TestBigPackages(t *testing.T) {
 // TestNothingToHoldAgainst: a walk that misses a module must not pass.
 func TestNothingToHoldAgainst(t *testing.T) {
 	for name, want := range map[string]string{
-		"lab/doc.go": "lab: no Go files",
+		"peers/doc.go": "peers: no Go files",
 		"doc.go":     ".: no Go files",
 		"go.mod":     "go.mod: no such file",
 	} {

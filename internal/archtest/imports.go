@@ -60,7 +60,7 @@ func (c *checker) imports(file *ast.File, pkg string, row Row, test bool) {
 		case test && (target == pkg || c.matchAny(row.Tests, target)):
 			allowed = true
 		case std(target):
-			allowed = target != "C" && !c.matchAny(row.Never, target)
+			allowed = !c.matchAny(row.Never, target) && (target != "C" || slices.Contains(row.May, "C"))
 		default:
 			allowed = c.matchAny(row.May, target)
 		}

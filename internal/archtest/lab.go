@@ -66,9 +66,48 @@ var labRows = []Row{
 	},
 	// Observation.
 	{
-		Package: "~/lab/gomem", May: []string{"golang.org/x/sys/unix"}, Never: []string{"net", "net/http/...", "os/exec"}, Tests: []string{"os/exec"}, Raw: true,
+		Package: "~/lab/gomem/functab", Never: performsIO, Tests: performsIO,
+		Why: "it never performs I/O: a table of functions is bytes, and a stack is bytes of a process",
+	},
+	{
+		Package: "~/lab/gomem", May: []string{"~/lab/gomem/functab", "github.com/google/pprof/profile", "golang.org/x/sys/unix"}, Never: []string{"net", "net/http/...", "os/exec"}, Tests: []string{"os/exec"}, Raw: true,
 		Why: "a process is read from outside: through /proc alone, without a connection to it",
 	},
+	{
+		Package: "~/lab/profile/query", May: []string{"github.com/google/pprof/profile"}, Never: performsIO,
+		Why: "questions to a profile are calculation",
+	},
+	{
+		Package: "~/lab/profile/symbols", May: []string{"github.com/ianlancetaylor/demangle"}, Never: performsIO, Tests: []string{"os/..."},
+		Why: "it reads bytes that its user has opened, and decides nothing about where they come from",
+	},
+	{
+		Package: "~/lab/profile/perfevent", May: []string{"golang.org/x/sys/unix"}, Never: []string{"net", "net/http/...", "os/exec"}, Tests: []string{"os/exec"}, Raw: true,
+		Why: "events of the kernel are system calls and bytes: it knows neither profiles nor symbols",
+	},
+	{
+		Package: "~/lab/profile/stacks",
+		May:     []string{"~/lab/profile/perfevent", "~/lab/profile/symbols", "~/lab/internal/procfs", "github.com/google/pprof/profile", "golang.org/x/sys/unix"},
+		Never:   []string{"net", "net/http/...", "os/exec"}, Tests: []string{"os/exec", "~/lab/profile/query"}, Raw: true,
+		Why: "a process is observed by the kernel: it needs no connection, and no other program",
+	},
+
+	// The diagnosis.
+	{Package: "~/lab/diagnose", May: []string{"~/lab/report", "~/lab/results", "~/lab/stats", "~/lab/watch"}, Never: performsIO, Why: "evidence and causes are data and calculation: other packages gather the evidence"},
+	{
+		Package: "~/lab/diagnose/rules", May: []string{"~/lab/diagnose", "~/lab/report", "~/lab/watch"}, Never: performsIO, Tests: []string{"os", "~/lab/watch", "~/lab/stats"},
+		Why: "a rule is calculation: it neither gathers evidence nor tries changes",
+	},
+	// The zoo, a module of its own.
+	{
+		Package: "~/lab/diagnose/zoo", May: []string{"*", "~/lab/spawn", "~/lab/internal/tail", "~/lab/internal/procfs"}, Tests: []string{"~/lab/..."}, Raw: true,
+		Why: "the harness starts processes as a comparison does; its tests are those of the diagnosis",
+	},
+	{
+		Package: "~/lab/diagnose/zoo/species/blocking-cgo", May: []string{"C", "*", "~/lab/diagnose/zoo/service"},
+		Why: "calls into C are its problem; no other package has them",
+	},
+	{Package: "~/lab/diagnose/zoo/...", May: []string{"*", "~/lab/diagnose/zoo/..."}, Raw: true, Why: "a species is an ordinary service, and shares no code with the instrument"},
 
 	// Statistics, verdicts and reports.
 	{Package: "~/lab/stats", May: []string{"~/lab/results"}, Never: performsIO, Why: "statistics are calculation"},

@@ -18,8 +18,8 @@ type Rules struct {
 }
 
 // Row says what one package, or everything below a directory, may do. The
-// standard library may be imported freely except for Never and C; any other import
-// that is not listed is forbidden.
+// standard library may be imported freely except for Never; any other import
+// that is not listed is forbidden, and so is C.
 type Row struct {
 	Package string   // pattern
 	May     []string // import patterns; "*" is any package that is not ours
@@ -37,7 +37,7 @@ var performsIO = []string{"net", "net/http/...", "os/...", "syscall", "crypto/tl
 // same rules: change both.
 var Redline = Rules{
 	Module:  "github.com/redline-go/redline",
-	Modules: []string{".", "contrib", "examples/chi", "lab", "peers"},
+	Modules: []string{".", "contrib", "examples/chi", "lab", "lab/diagnose/zoo", "peers"},
 	Rows: append([]Row{
 		// The engine, from the ground up.
 		{Package: "~/internal/buf", Why: "base packages import nothing from this repository"},
@@ -131,6 +131,7 @@ var Redline = Rules{
 	BigPackages: map[string]string{
 		"internal/http1":                   "parser and session share code that neither exports",
 		"internal/http2":                   "session and streams share one lock: a file for each of their subjects",
+		"lab/gomem":                        "one process: a file for each part of its runtime that is read, and for each way to find it",
 		"lab/load/request":                 "one event loop: a file for each kind of connection and for each phase",
 		"internal/transport/transporttest": "the suite's cases, a file for each subject, and the fake share sessions that check the contract",
 		".":                                "the public API is one package, with a file for each of its nouns",

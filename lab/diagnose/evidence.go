@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redline-go/redline/lab/stats"
@@ -10,12 +11,12 @@ import (
 // Evidence is what was seen of a server. What could not be seen is absent: nil, or not in a map,
 // and named in Missing. A rule that needs it then finds nothing.
 type Evidence struct {
-	Server  Server          `json:"server"`
-	Sweep   []Point         `json:"sweep"` // by concurrency, ascending; closed loop
-	Law     *stats.USL      `json:"law,omitempty"`
-	Loads   []Load          `json:"loads"` // low, half and knee, in this order; fewer if the command was interrupted
-	Rest    *Rest           `json:"rest,omitempty"`
-	Missing []watch.Missing `json:"missing,omitempty"`
+	Server  Server     `json:"server"`
+	Sweep   []Point    `json:"sweep"` // by concurrency, ascending; closed loop
+	Law     *stats.USL `json:"law,omitempty"`
+	Loads   []Load     `json:"loads"` // low, half and knee, in this order; fewer if the command was interrupted
+	Rest    *Rest      `json:"rest,omitempty"`
+	Missing []string   `json:"missing,omitempty"` // what could not be seen, with the reason
 }
 
 // Server describes the processes under test.
@@ -87,14 +88,14 @@ type Load struct {
 	TLS         *TLS      `json:"tls,omitempty"`
 	Generator   Generator `json:"generator"`
 
-	Watch   watch.Summary  `json:"-"` // of the window
-	Samples []watch.Sample `json:"-"` // of the window, each 200 ms
+	Kernel  *Kernel        `json:"kernel,omitempty"`
+	Watch   watch.Summary  `json:"watch"`             // of the window
+	Samples []watch.Sample `json:"samples,omitempty"` // of the window, each 200 ms
 
-	OnCPU  *Stacks `json:"-"` // CPU seconds, user and kernel
-	OffCPU *Stacks `json:"-"` // seconds that threads were blocked
-	Wall   *Stacks `json:"-"` // goroutines, on average over the window
-	Allocs *Stacks `json:"-"` // bytes allocated in the window
-	Kernel *Kernel `json:"-"`
+	OnCPU  *Stacks `json:"on_cpu,omitempty"`  // CPU seconds, user and kernel
+	OffCPU *Stacks `json:"off_cpu,omitempty"` // seconds that threads were blocked
+	Wall   *Stacks `json:"wall,omitempty"`    // goroutines, on average over the window
+	Allocs *Stacks `json:"allocs,omitempty"`  // bytes allocated in the window
 }
 
 // Counts are numbers by name.
@@ -122,9 +123,10 @@ type TLS struct {
 
 // Generator says whether the generator was the limit.
 type Generator struct {
-	CPU   float64 `json:"cpu"` // share of its CPUs that it used
-	Valid bool    `json:"valid"`
-	Why   string  `json:"why,omitempty"` // the gates that failed
+	CPU     float64 `json:"cpu"`     // share of its CPUs that it used
+	Foreign float64 `json:"foreign"` // share of the CPUs of both sides that other processes used: backends, or a disturbance
+	Valid   bool    `json:"valid"`
+	Why     string  `json:"why,omitempty"` // the first gate that failed
 }
 
 // Kernel is what eBPF counted for the server in the window.
@@ -146,15 +148,19 @@ type Syscall struct {
 	Again   float64 `json:"again"`   // calls a second that failed with EAGAIN
 	Seconds float64 `json:"seconds"` // in the call, each second
 	Bytes   float64 `json:"bytes"`   // a call that moved some
+
+	Codes map[string]float64 `json:"codes,omitempty"` // calls a second that failed, by error such as EMFILE
 }
 
 // Peer is one remote address of outgoing connections.
 type Peer struct {
 	Addr     string  `json:"addr"`     // host:port
+	Protocol string  `json:"protocol"` // tcp or udp
 	Connects float64 `json:"connects"` // a second
 	Sends    float64 `json:"sends"`    // calls a second
 	Bytes    float64 `json:"bytes"`    // a send
 	Waits    float64 `json:"waits"`    // exchanges a second: a send, followed by a receive
+	Resets   float64 `json:"resets"`   // received, a second
 	Wait     Delay   `json:"wait"`     // from the last byte sent to the first one received
 }
 
@@ -167,7 +173,30 @@ type Rest struct {
 	Answers float64            `json:"answers"`
 	Before  map[string]float64 `json:"before"` // figures of the watch
 	Later   map[string]float64 `json:"later"`
-	Wall    *Stacks            `json:"-"` // goroutines that are left, after the load
+	Wall    *Stacks            `json:"wall,omitempty"` // goroutines that are left, after the load
+}
+
+// Slim returns the evidence without samples and stacks, which are large.
+func (e *Evidence) Slim() Evidence {
+	slim := *e
+	slim.Loads = slices.Clone(e.Loads)
+	for i := range slim.Loads {
+		l := &slim.Loads[i]
+		l.Samples, l.OnCPU, l.OffCPU, l.Wall, l.Allocs = nil, nil, nil, nil, nil
+	}
+	if e.Rest != nil {
+		rest := *e.Rest
+		rest.Wall = nil
+		slim.Rest = &rest
+	}
+	return slim
+}
+
+// Miss adds what could not be seen, once.
+func (e *Evidence) Miss(why error) {
+	if !slices.Contains(e.Missing, why.Error()) {
+		e.Missing = append(e.Missing, why.Error())
+	}
 }
 
 // Load returns the load with a name; nil if there was none.

@@ -20,31 +20,32 @@ const (
 
 // A Frame is one call of a stack.
 type Frame struct {
-	Func string // with the package's path, as encoding/json.(*decodeState).object
-	File string
-	Line int
-	Kind Kind
+	Func string `json:"func,omitempty"` // with the package's path, as encoding/json.(*decodeState).object
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	Kind Kind   `json:"kind"`
 }
 
 // Package returns the path of the package of a Go function, as encoding/json.
 func (f Frame) Package() string {
-	slash := strings.LastIndexByte(f.Func, '/') + 1
-	name, _, _ := strings.Cut(f.Func[slash:], ".")
-	return f.Func[:slash] + name
+	full, _, _ := strings.Cut(f.Func, "[") // type arguments have paths too
+	slash := strings.LastIndexByte(full, '/') + 1
+	name, _, _ := strings.Cut(full[slash:], ".")
+	return full[:slash] + name
 }
 
 // A Stack is a call stack with its weight.
 type Stack struct {
-	Frames []Frame // innermost first
-	Weight float64
-	State  string // of goroutines: running, runnable, syscall or waiting
-	Wait   string // of waiting goroutines: the reason as the runtime names it, such as "sync.Mutex.Lock"
+	Frames []Frame `json:"frames"` // innermost first
+	Weight float64 `json:"weight"`
+	State  string  `json:"state,omitempty"` // of goroutines: running, runnable, syscall or waiting
+	Wait   string  `json:"wait,omitempty"`  // of waiting goroutines: the reason as the runtime names it, such as "sync.Mutex.Lock"
 }
 
 // Stacks are the stacks of one profile.
 type Stacks struct {
-	Total float64
-	List  []Stack
+	Total float64 `json:"total"`
+	List  []Stack `json:"list"`
 }
 
 // A Match selects frames.
@@ -83,8 +84,8 @@ func Any(list ...Match) Match {
 	return func(f Frame) bool { return slices.ContainsFunc(list, func(m Match) bool { return m(f) }) }
 }
 
-// has reports whether a frame of the stack matches.
-func (s *Stack) has(m Match) bool { return slices.ContainsFunc(s.Frames, m) }
+// Has reports whether a frame of the stack matches.
+func (s *Stack) Has(m Match) bool { return slices.ContainsFunc(s.Frames, m) }
 
 // Share returns the weight of the stacks with a frame that matches, as a share of all. It is 0
 // without stacks.
@@ -97,12 +98,12 @@ func (s *Stacks) Share(m Match) float64 {
 
 // With returns the stacks with a frame that matches. A nil list has none.
 func (s *Stacks) With(m Match) *Stacks {
-	return s.Filter(func(k *Stack) bool { return k.has(m) })
+	return s.Filter(func(k *Stack) bool { return k.Has(m) })
 }
 
 // Without returns the stacks without such a frame.
 func (s *Stacks) Without(m Match) *Stacks {
-	return s.Filter(func(k *Stack) bool { return !k.has(m) })
+	return s.Filter(func(k *Stack) bool { return !k.Has(m) })
 }
 
 // Filter returns the stacks for which keep reports true.

@@ -1,6 +1,9 @@
 package gomem
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // BenchmarkRead measures a reading without a walk.
 func BenchmarkRead(b *testing.B) {
@@ -46,5 +49,28 @@ func BenchmarkOpen(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkGoroutines measures a snapshot of goroutines that wait: the stacks of the snapshot
+// before are used again, or not.
+func BenchmarkGoroutines(b *testing.B) {
+	for _, n := range []int{100, 1000, 10_000} {
+		x := start(b, build(b, "blocked", nil, nil))
+		x.own("spawn", n)
+		p := x.open()
+		for _, again := range []bool{true, false} {
+			b.Run(fmt.Sprintf("%d/reuse=%v", n, again), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if !again {
+						clear(p.snaps.last)
+					}
+					if _, err := p.Goroutines(SnapshotOptions{}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }

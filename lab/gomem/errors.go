@@ -20,6 +20,9 @@ var (
 	ErrStripped = errors.New("the binary is stripped (-ldflags=-s): no symbol table")
 	// ErrLayout means that the layout of the runtime's structures is unknown.
 	ErrLayout = errors.New("the layout of the Go runtime is unknown")
+	// ErrNoProfile means that the runtime of the process does not keep the profile that was asked
+	// for, or has recorded nothing. The text says what turns it on.
+	ErrNoProfile = errors.New("the process keeps no such profile")
 	// ErrTooLarge means that a part of the binary exceeds a limit of this package.
 	ErrTooLarge = errors.New("exceeds the limit")
 )
@@ -30,4 +33,13 @@ var errAddress = errors.New("address is not mapped")
 // tooLarge describes a part of a file that exceeds its limit, in bytes.
 func tooLarge(part string, size, limit uint64) error {
 	return fmt.Errorf("%s of %d bytes %w of %d", part, size, ErrTooLarge, limit)
+}
+
+// layoutError is for addresses that the runtime never frees: if nothing is mapped there, what was
+// taken for an address is none.
+func layoutError(err error) error {
+	if errors.Is(err, errAddress) {
+		return fmt.Errorf("%w: %w", ErrLayout, err)
+	}
+	return err
 }

@@ -20,11 +20,16 @@ type Figures struct {
 	Threads, IdleThreads, SpinningThreads Value
 
 	Procs Value // GOMAXPROCS now in force
+	CPUs  Value // runtime.NumCPU: those that the process was allowed to use when it began
 	Ps    Ps
 	// GlobalQueue counts runnable goroutines that no P has, LocalQueues those that wait at a P,
 	// LongestQueue those at the P with most of them.
 	GlobalQueue, LocalQueues, LongestQueue Value
-	Timers                                 Value // in the heaps of all Ps, stopped ones too until they are removed
+
+	// Switches counts how often the Ps in force have turned to another goroutine, Syscalls how
+	// often goroutines on them have called the kernel or C. Each P counts modulo 1<<32.
+	Switches, Syscalls Value
+	Timers             Value // in the heaps of all Ps, stopped ones too until they are removed
 
 	// HeapLive is what the collector compares with HeapTrigger: live bytes of the last cycle
 	// and everything allocated since, with an allowance for what Ps have reserved. A cycle

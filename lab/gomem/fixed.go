@@ -2,7 +2,6 @@ package gomem
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -26,7 +25,7 @@ func (p *Process) prepare() {
 		put(allgsPtr, addr, 8)
 	}
 	for _, v := range variables {
-		if addr, ok := p.vars[v.name]; ok && v.size > 0 {
+		if addr, ok := p.vars[v.name]; ok && v.size > 0 && !v.apart {
 			put(v.name, addr, v.size)
 		}
 	}
@@ -220,10 +219,8 @@ func limitGoal(free, alloc, mapped, limit, marked uint64) uint64 {
 // layout is an error and not a figure.
 func (p *Process) validate() error {
 	for _, check := range []func() error{p.readFixed, p.checkPs} {
-		if err := check(); errors.Is(err, errAddress) {
-			return fmt.Errorf("%w: %w", ErrLayout, err)
-		} else if err != nil {
-			return err
+		if err := check(); err != nil {
+			return layoutError(err)
 		}
 	}
 	wrong := func(what string, v Value) error {

@@ -139,3 +139,126 @@ func (p *Process) count(s *States, reasons *[256]int, obj []byte, from int, stat
 		s.Other++
 	}
 }
+
+// Fields of runtime.g that a snapshot reads.
+const (
+	fStatus = iota
+	fID
+	fSP
+	fPC
+	fLR
+	fSyscallSP
+	fSyscallPC
+	fLow
+	fHigh
+	fNeeded // there is no stack without those before
+	fReason = iota - 1
+	fSince
+	fTracking
+	fCreated
+	fEntry
+	fThread
+	fields
+)
+
+// fieldNames are those of the fields in a layout.
+var fieldNames = [fields]string{
+	"g.atomicstatus", "g.goid", "g.sched.sp", "g.sched.pc", "g.sched.lr", "g.syscallsp", "g.syscallpc", "g.stack.lo", "g.stack.hi",
+	"g.waitreason", "g.waitsince", "g.trackingSeq", "g.gopc", "g.startpc", "g.m",
+}
+
+// objects is what is read of each goroutine's object.
+type objects struct {
+	from, size int           // the part that has all fields
+	places     [fields]place // relative to from; those that are not known have no size
+}
+
+func newObjects(l layout) objects {
+	var f objects
+	f.from, f.size = span(l, fieldNames[:]...)
+	for i, name := range fieldNames {
+		if at, ok := l[name]; ok {
+			f.places[i] = place{at.Offset - f.from, at.Size}
+		}
+	}
+	return f
+}
+
+// An object is the part of a goroutine's object (runtime.g) that was read.
+type object struct {
+	p     *Process
+	bytes []byte
+}
+
+// get returns a field, or 0 if the layout does not have it.
+func (o object) get(field int) uint64 {
+	at := o.p.snaps.objects.places[field]
+	return number(o.bytes[at.Offset : at.Offset+at.Size])
+}
+
+func (o object) status() uint64 { return o.get(fStatus) &^ gScan }
+
+// alive reports whether the goroutine has begun and not ended.
+func (o object) alive() bool {
+	switch o.status() {
+	case gDead, gDeadExtra, gIdle:
+		return false
+	}
+	return true
+}
+
+// seen returns what tells whether the goroutine has run, and where its stack begins. A stack
+// that cannot be followed begins at 0.
+func (o object) seen() seen {
+	s := seen{id: o.get(fID), status: o.status(), tracking: o.get(fTracking)}
+	s.Lo, s.Hi = o.get(fLow), o.get(fHigh)
+	switch s.status {
+	case gWaiting, gLeaked, gRunnable, gPreempted:
+		s.PC, s.SP, s.LR = o.get(fPC), o.get(fSP), o.get(fLR)
+	case gSyscall:
+		s.PC, s.SP, s.Syscall = o.get(fSyscallPC), o.get(fSyscallSP), true
+	}
+	return s
+}
+
+// states are the names of statuses.
+var states = map[uint64]string{
+	gRunnable: "runnable", gRunning: "running", gSyscall: "syscall", gWaiting: "waiting",
+	gLeaked: "waiting", gCopying: "running", gPreempted: "preempted",
+}
+
+// goroutine describes it, without its stack and for how long it waits.
+func (o object) goroutine() Goroutine {
+	g := Goroutine{ID: o.get(fID), State: states[o.status()]}
+	if g.State == "" {
+		g.State = "other"
+	}
+	if why := int(o.get(fReason)); g.State == "waiting" && why < len(o.p.reasons) {
+		g.Reason = o.p.reasons[why]
+	}
+	entry := o.get(fEntry)
+	_, g.System = o.p.system[entry]
+	if list := o.p.syms.at(entry - o.p.syms.bias); len(list) > 0 {
+		g.Entry = list[len(list)-1].Func
+	}
+	const firstOne = 1 // it was created by what is before Go
+	if pc := o.get(fCreated); pc != 0 && g.ID != firstOne {
+		if list := o.p.syms.at(pc - 1 - o.p.syms.bias); len(list) > 0 {
+			g.Created = &list[0]
+		}
+	}
+	return g
+}
+
+// waiting returns for how long the goroutine has been in its state at least. now is the time of
+// the monotonic clock.
+func (o object) waiting(now int64) Value {
+	since := int64(o.get(fSince))
+	switch o.status() {
+	case gWaiting, gLeaked, gSyscall:
+		if since > 0 && since <= now {
+			return known(now - since)
+		}
+	}
+	return Value{}
+}

@@ -20,6 +20,9 @@ const (
 	maxProgram = 512       // program headers
 )
 
+// prefix is how the names of the runtime's functions and variables begin.
+const prefix = "runtime."
+
 // An image is what is known of the file that a process runs. Addresses are those of the file;
 // the process may have loaded it elsewhere.
 type image struct {
@@ -28,6 +31,7 @@ type image struct {
 	module  string // "example.org/service v1.2.3"
 	arch    string // GOARCH
 	tags    map[string]string
+	deps    []string
 	elf     *elf.File
 	file    io.ReaderAt
 	symbols map[string]uint64 // of the runtime's variables
@@ -76,6 +80,12 @@ func newImage(file io.ReaderAt) (_ *image, err error) {
 	im := &image{
 		version: info.GoVersion, path: info.Path, elf: f, file: file, tags: map[string]string{},
 		module: strings.TrimSpace(info.Main.Path + " " + info.Main.Version),
+	}
+	for _, d := range info.Deps {
+		if d.Replace != nil {
+			d = d.Replace
+		}
+		im.deps = append(im.deps, strings.TrimSpace(d.Path+" "+d.Version))
 	}
 	for _, s := range info.Settings {
 		im.tags[s.Key] = s.Value
@@ -131,9 +141,9 @@ func (im *image) readSymbols() (err error) {
 	if err != nil {
 		return fmt.Errorf("read the names of symbols: %w", err)
 	}
-	wanted := map[string]bool{}
+	wanted := map[string]string{}
 	for _, v := range variables {
-		wanted[v.name] = true
+		wanted[v.name], wanted[v.was] = v.name, v.name
 	}
 	im.symbols, im.sizes, im.system = map[string]uint64{}, map[string]uint64{}, map[uint64]struct{}{}
 	in := tab.Open()
@@ -153,13 +163,12 @@ func (im *image) readSymbols() (err error) {
 }
 
 // symbol keeps a symbol (ELF-64, Elf64_Sym) if it is needed.
-func (im *image) symbol(p, names []byte, wanted map[string]bool) {
+func (im *image) symbol(p, names []byte, wanted map[string]string) {
 	at := binary.LittleEndian.Uint32(p)
 	addr := binary.LittleEndian.Uint64(p[8:])
 	if uint64(at) >= uint64(len(names)) || addr == 0 {
 		return
 	}
-	const prefix = "runtime."
 	name := names[at:min(len(names), int(at)+128)]
 	if len(name) < len(prefix) || string(name[:len(prefix)]) != prefix {
 		return
@@ -170,9 +179,10 @@ func (im *image) symbol(p, names []byte, wanted map[string]bool) {
 	}
 	switch s := string(name[:end]); elf.ST_TYPE(p[4]) {
 	case elf.STT_OBJECT, elf.STT_NOTYPE:
-		if _, twice := im.symbols[s]; wanted[s] && !twice {
-			im.symbols[s] = addr
-			im.sizes[s] = binary.LittleEndian.Uint64(p[16:])
+		variable := wanted[s]
+		if _, twice := im.symbols[variable]; variable != "" && !twice {
+			im.symbols[variable] = addr
+			im.sizes[variable] = binary.LittleEndian.Uint64(p[16:])
 		}
 	case elf.STT_FUNC:
 		im.function(s, addr)
@@ -187,7 +197,7 @@ func (im *image) function(name string, addr uint64) {
 	case "runtime.main", "runtime.corostart", "runtime.handleAsyncEvent":
 		return
 	}
-	if strings.HasPrefix(name, "runtime.") && len(im.system) < maxSystem {
+	if strings.HasPrefix(name, prefix) && len(im.system) < maxSystem {
 		im.system[addr] = struct{}{}
 	}
 }

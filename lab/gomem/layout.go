@@ -87,14 +87,49 @@ var structures = []struct {
 		{name: "p.runnext", paths: []string{"runnext"}},
 		{name: "p.gFree", paths: []string{"gFree.n", "gFree.size"}, signed: true},
 		{name: "p.timers", paths: []string{"numTimers", "timers.len"}},
+		{name: "p.schedtick", paths: []string{"schedtick"}},
+		{name: "p.syscalltick", paths: []string{"syscalltick"}},
 	}},
 	{"runtime.m", []want{
 		{name: "m.curg", paths: []string{"curg"}},
+		{name: "m.incgo", paths: []string{"incgo"}},
 	}},
 	{"runtime.g", []want{
+		{name: "g.stack.lo", paths: []string{"stack.lo"}},
+		{name: "g.stack.hi", paths: []string{"stack.hi"}},
+		{name: "g.m", paths: []string{"m"}},
+		{name: "g.sched.sp", paths: []string{"sched.sp"}},
+		{name: "g.sched.pc", paths: []string{"sched.pc"}},
+		{name: "g.sched.lr", paths: []string{"sched.lr"}},
+		{name: "g.syscallsp", paths: []string{"syscallsp"}},
+		{name: "g.syscallpc", paths: []string{"syscallpc"}},
+		{name: "g.goid", paths: []string{"goid"}},
+		{name: "g.waitsince", paths: []string{"waitsince"}},
+		{name: "g.trackingSeq", paths: []string{"trackingSeq"}},
+		{name: "g.gopc", paths: []string{"gopc"}},
 		{name: "g.atomicstatus", paths: []string{"atomicstatus"}},
 		{name: "g.waitreason", paths: []string{"waitreason"}},
 		{name: "g.startpc", paths: []string{"startpc"}},
+	}},
+	{"runtime.bucket", []want{
+		{name: "bucket.allnext", paths: []string{"allnext"}},
+		{name: "bucket.typ", paths: []string{"typ"}},
+		{name: "bucket.size", paths: []string{"size"}},
+		{name: "bucket.nstk", paths: []string{"nstk"}}, // the last field: the stack is after it
+	}},
+	{"runtime.memRecord", []want{
+		{name: "mem.active", paths: []string{"active"}},
+		{name: "mem.future", paths: []string{"future"}},
+	}},
+	{"runtime.memRecordCycle", []want{
+		{name: "cycle.allocs", paths: []string{"allocs"}},
+		{name: "cycle.frees", paths: []string{"frees"}},
+		{name: "cycle.allocBytes", paths: []string{"alloc_bytes"}},
+		{name: "cycle.freeBytes", paths: []string{"free_bytes"}},
+	}},
+	{"runtime.blockRecord", []want{
+		{name: "wait.count", paths: []string{"count"}},
+		{name: "wait.cycles", paths: []string{"cycles"}},
 	}},
 }
 
@@ -113,6 +148,15 @@ const (
 	varProcs    = "runtime.gomaxprocs"
 	varPhase    = "runtime.gcphase"
 	varReasons  = "runtime.waitReasonStrings"
+
+	varCPUs       = "runtime.numCPUStartup"
+	varMemRate    = "runtime.MemProfileRate"
+	varBlockRate  = "runtime.blockprofilerate"
+	varMutexRate  = "runtime.mutexprofilerate"
+	varMemCycle   = "runtime.mProfCycle"
+	varMemBuckets = "runtime.mbuckets"
+	varBlocks     = "runtime.bbuckets"
+	varMutexes    = "runtime.xbuckets"
 )
 
 // Parts of variables that are slices.
@@ -122,20 +166,31 @@ const (
 )
 
 // variables lists them with their sizes where these are the same in every version; 0 is a
-// structure.
+// structure. Those that are apart are no part of each reading, and a process that lacks them
+// has all its figures.
 var variables = []struct {
-	name string
-	size int
+	name  string
+	size  int
+	apart bool
+	was   string // the name in older versions
 }{
-	{varAllgs, 0}, // a slice, of which the length is read first: the array only grows
-	{varAllp, 24},
-	{varProcs, 4},
-	{varPhase, 4},
-	{varSched, 0},
-	{varGC, 0},
-	{varMemstats, 0},
-	{varWork, 0},
-	{varReasons, 0},
+	{name: varAllgs}, // a slice, of which the length is read first: the array only grows
+	{name: varAllp, size: 24},
+	{name: varProcs, size: 4},
+	{name: varPhase, size: 4},
+	{name: varSched},
+	{name: varGC},
+	{name: varMemstats},
+	{name: varWork},
+	{name: varReasons},
+	{name: varCPUs, size: 4, apart: true, was: "runtime.ncpu"},
+	{name: varMemRate, size: 8, apart: true},
+	{name: varBlockRate, size: 8, apart: true},
+	{name: varMutexRate, size: 8, apart: true},
+	{name: varMemCycle, size: 4, apart: true},
+	{name: varMemBuckets, size: 8, apart: true},
+	{name: varBlocks, size: 8, apart: true},
+	{name: varMutexes, size: 8, apart: true},
 }
 
 // maxObject bounds offsets in the runtime's structures, in bytes.
@@ -147,7 +202,7 @@ func (l layout) check() error {
 		if p.Offset < 0 || p.Size <= 0 || p.Offset > maxObject || p.Size > maxObject {
 			return fmt.Errorf("%w: %s is at offset %d and has %d bytes", ErrLayout, name, p.Offset, p.Size)
 		}
-		if name != "memstats.heapStats" && name != "delta" && !slices.Contains([]int{1, 2, 4, 8}, p.Size) {
+		if name != "memstats.heapStats" && !strings.HasPrefix(name, "mem.") && !slices.Contains([]int{1, 2, 4, 8}, p.Size) {
 			return fmt.Errorf("%w: %s has %d bytes and is no number", ErrLayout, name, p.Size)
 		}
 	}

@@ -3,11 +3,9 @@ package gomem
 import (
 	"bytes"
 	"cmp"
-	"debug/elf"
 	"encoding/binary"
 	"encoding/json"
 	"flag"
-	"io"
 	"maps"
 	"os"
 	"reflect"
@@ -15,6 +13,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"github.com/redline-go/redline/lab/gomem/functab"
 )
 
 var (
@@ -69,20 +69,6 @@ func checkPort(t *testing.T, p *port, im *image) {
 			t.Errorf("%s: %s is at %#x, its users say %#x", im.version, name, want[name], addr)
 		}
 	}
-}
-
-// stored reads from the file what the process has in its memory when it starts.
-func (im *image) stored(p []byte, addr uint64) error {
-	for _, prog := range im.elf.Progs {
-		if prog.Type == elf.PT_LOAD && addr >= prog.Vaddr && addr < prog.Vaddr+prog.Memsz {
-			clear(p)
-			if _, err := prog.ReadAt(p, int64(addr-prog.Vaddr)); err != io.EOF {
-				return err
-			}
-			return nil
-		}
-	}
-	return errAddress
 }
 
 // sample compiles a program with a toolchain, and reads its symbols.
@@ -170,8 +156,8 @@ func witnesses(t *testing.T, im *image) map[string][]witness {
 		t.Fatal(err)
 	}
 	used := map[string][]uint64{}
-	tab.each(func(name string, start, end uint64) {
-		if used[name], err = im.addresses(function{start, end}); err != nil {
+	tab.Each(prefix, func(name string, f functab.Func) {
+		if used[name], err = im.addresses(f); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -184,14 +170,17 @@ func witnesses(t *testing.T, im *image) map[string][]witness {
 		if addr == 0 || size == 0 {
 			t.Fatalf("%s: no symbol %s", im.version, v.name)
 		}
-		found[v.name] = choose(t, v.name, addr, size, used)
+		if ws := choose(t, v.name, addr, size, used, v.apart); len(ws) > 0 {
+			found[v.name] = ws
+		}
 	}
 	return found
 }
 
 // choose takes up to 24 uses, no more than three of a function, so that a function that a
 // patch changes has few votes. Functions with few addresses come first: they are clear.
-func choose(t *testing.T, name string, addr, size uint64, used map[string][]uint64) []witness {
+// For a variable that is apart, there may be too few: the result is nil.
+func choose(t *testing.T, name string, addr, size uint64, used map[string][]uint64, apart bool) []witness {
 	t.Helper()
 	names := slices.SortedFunc(maps.Keys(used), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(used[a]), len(used[b])), cmp.Compare(a, b))
@@ -207,6 +196,9 @@ func choose(t *testing.T, name string, addr, size uint64, used map[string][]uint
 		}
 	}
 	got, ok := elect(ws, used)
+	if apart && (!ok || got != addr || len(ws) < 3) {
+		return nil
+	}
 	if !ok || got != addr || len(ws) < 3 {
 		t.Fatalf("%s is at %#x, %d users say %#x: %v", name, addr, len(ws), got, ws)
 	}

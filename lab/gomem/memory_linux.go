@@ -135,3 +135,12 @@ func (m *memory) alive() error {
 	}
 	return fmt.Errorf("process %d: %w", m.pid, ErrGone)
 }
+
+// monotonic returns the time that the runtime counts in, in nanoseconds.
+func monotonic() int64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		return 0 // no time of the process is before it: all are unknown
+	}
+	return t.Nano()
+}

@@ -20,3 +20,4 @@ func (m *memory) close() error             { return nil }
 func (m *memory) read(*batch) error        { return errors.ErrUnsupported }
 func (m *memory) alive() error             { return errors.ErrUnsupported }
 func (m *memory) one([]byte, uint64) error { return errors.ErrUnsupported }
+func monotonic() int64                     { return 0 }

@@ -18,6 +18,7 @@ type Process struct {
 	missing []Missing
 	lost    map[string]bool // names in missing
 	reasons []string
+	cpus    Value
 
 	fixed  batch          // figures at fixed addresses
 	again  []byte         // fixed, from the reading before
@@ -26,6 +27,12 @@ type Process struct {
 	ps     batch
 	walk   batch
 	states *States
+
+	syms  *symbols // once they are needed
+	snaps snapshots
+	lists lists
+
+	bucketBatch batch
 }
 
 // Info describes the program that a process runs.
@@ -37,7 +44,10 @@ type Info struct {
 	Arch    string // GOARCH
 	// Settings are those of the build: "-ldflags", "GOEXPERIMENT", "vcs.revision". They are what
 	// `go version -m` prints.
+	// DefaultGODEBUG is GODEBUG as far as go.mod and the sources set it.
 	Settings map[string]string
+	// Deps are the modules that the program was built with: "example.org/module v1.2.3".
+	Deps []string
 	// Symbols says where the addresses come from, Layout where the places of fields do.
 	Symbols, Layout string
 }
@@ -78,7 +88,7 @@ func open(pid int, mem *memory) (*Process, error) {
 	p := &Process{
 		mem:  mem,
 		lost: map[string]bool{},
-		info: Info{PID: pid, Version: im.version, Path: im.path, Module: im.module, Arch: im.arch, Settings: im.tags},
+		info: Info{PID: pid, Version: im.version, Path: im.path, Module: im.module, Arch: im.arch, Settings: im.tags, Deps: im.deps},
 	}
 	bias, err := im.bias(pid)
 	if err != nil {
@@ -96,6 +106,9 @@ func open(pid int, mem *memory) (*Process, error) {
 	}
 	p.prepare()
 	p.readReasons()
+	if n, err := p.variable(varCPUs, 4); err == nil && n > 0 {
+		p.cpus = known(n)
+	}
 	if err := p.validate(); err != nil {
 		return nil, fmt.Errorf("read process %d, built by %s: %w", pid, im.version, err)
 	}
@@ -153,7 +166,7 @@ func (p *Process) findVariables(im *image, bias uint64) error {
 		p.system[addr+bias] = struct{}{}
 	}
 	for _, v := range variables {
-		if _, ok := p.vars[v.name]; !ok && v.name != varReasons {
+		if _, ok := p.vars[v.name]; !ok && v.name != varReasons && !v.apart {
 			p.miss(v.name, "the binary has no such symbol")
 		}
 	}
@@ -176,8 +189,13 @@ func (p *Process) Info() Info { return p.info }
 // Missing lists what this process's runtime lacks, or this package does not find.
 func (p *Process) Missing() []Missing { return slices.Clone(p.missing) }
 
-// Close releases the memory's descriptor. The process is not affected.
-func (p *Process) Close() error { return p.mem.close() }
+// Close releases the descriptors of the memory and of the binary. The process is not affected.
+func (p *Process) Close() error {
+	if p.syms == nil {
+		return p.mem.close()
+	}
+	return errors.Join(p.mem.close(), p.syms.file.Close())
+}
 
 // Read reads all figures. It returns [ErrGone] once the process has ended or runs another
 // program. It costs about 50 microseconds, and at most once a second a walk over the goroutines,

@@ -76,13 +76,20 @@ func compare(t *testing.T, p *Process, own map[string]int64) {
 	} {
 		same(v.name, v.value, v.want, v.tolerance)
 	}
+	if n, ok := f.CPUs.Get(); ok != (p.info.Symbols == "symbol table") || ok && n != own["cpus"] || f.Switches.N < 50 || f.Syscalls.N < 1 {
+		t.Errorf("%v CPUs, the process says %d; %v switches, %v system calls", f.CPUs, own["cpus"], f.Switches, f.Syscalls)
+	}
 	if f.HeapTrigger.N < f.HeapMarked.N || f.HeapTrigger.N > f.HeapGoal.N || !f.HeapTrigger.Known {
 		t.Errorf("the trigger is %v, marked are %v, the goal is %v", f.HeapTrigger, f.HeapMarked, f.HeapGoal)
 	}
 	if f.Allocated.N-f.Freed.N < 50<<20 {
 		t.Errorf("allocated %v, freed %v, but the program keeps 50 MiB", f.Allocated, f.Freed)
 	}
-	s := f.States
+	compareStates(t, f.States, own)
+}
+
+func compareStates(t *testing.T, s *States, own map[string]int64) {
+	t.Helper()
 	if s == nil {
 		t.Fatal("no states of goroutines")
 	}

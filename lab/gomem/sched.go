@@ -25,7 +25,7 @@ const (
 
 // scheduler fills in the figures of the scheduler.
 func (p *Process) scheduler(f *Figures) error {
-	f.Procs = p.get(varProcs)
+	f.Procs, f.CPUs = p.get(varProcs), p.cpus
 	f.Threads = p.get("sched.mnext").less(p.get("sched.nmfreed"))
 	f.IdleThreads, f.SpinningThreads = p.get("sched.nmidle"), p.get("sched.nmspinning")
 	f.GlobalQueue = p.get("sched.runq")
@@ -46,7 +46,7 @@ func (p *Process) scheduler(f *Figures) error {
 
 // perP are the fields that are read of each P. The head of a queue is read before its tail:
 // both only grow, so that the difference is never negative.
-var perP = []string{"p.status", "p.runqhead", "p.runqtail", "p.runnext", "p.gFree", "p.timers", "p.m"}
+var perP = []string{"p.status", "p.runqhead", "p.runqtail", "p.runnext", "p.gFree", "p.timers", "p.m", "p.schedtick", "p.syscalltick"}
 
 // eachP adds up what Ps have, and returns how many dead goroutines they keep.
 func (p *Process) eachP(f *Figures) (free Value, err error) {
@@ -113,7 +113,7 @@ func (p *Process) has(names ...string) bool {
 // addPs sums what was read of each P. It also returns the threads of running Ps.
 func (p *Process) addPs(f *Figures, slots []int) (free Value, busy []uint64) {
 	var status [4]int64
-	var queued, longest, timers, dead int64
+	var queued, longest, timers, dead, switches, syscalls int64
 	for ; len(slots) >= len(perP); slots = slots[len(perP):] {
 		value := func(i int) int64 {
 			if slots[i] < 0 {
@@ -137,6 +137,8 @@ func (p *Process) addPs(f *Figures, slots []int) (free Value, busy []uint64) {
 		longest = max(longest, length)
 		dead += value(4)
 		timers += value(5)
+		switches += value(7)
+		syscalls += value(8)
 	}
 	if p.has("p.status") {
 		f.Ps = Ps{Idle: known(status[pIdle]), Running: known(status[pRunning]), GCStop: known(status[pGCStop])}
@@ -146,6 +148,9 @@ func (p *Process) addPs(f *Figures, slots []int) (free Value, busy []uint64) {
 	}
 	if p.has("p.runqhead", "p.runqtail", "p.runnext") {
 		f.LocalQueues, f.LongestQueue = known(queued), known(longest)
+	}
+	if p.has("p.schedtick", "p.syscalltick") {
+		f.Switches, f.Syscalls = known(switches), known(syscalls)
 	}
 	if p.has("p.timers") {
 		f.Timers = known(timers)

@@ -2,6 +2,7 @@ package gomem
 
 import (
 	"flag"
+	"maps"
 	"testing"
 )
 
@@ -26,6 +27,38 @@ var more = []struct {
 
 // Programs of every version in the table, in every build.
 func TestToolchains(t *testing.T) {
+	everyToolchain(t, func(t *testing.T, toolchain string, args, env []string) {
+		x := start(t, build(t, "target", args, env))
+		own := x.own()
+		own["threads tolerance"] = 1 // the runtime keeps one for C that has no thread yet
+		p := x.open()
+		if p.Info().Version != toolchain {
+			t.Fatalf("built by %s", p.Info().Version)
+		}
+		compare(t, p, own)
+		if m := p.Missing(); len(m) > 0 {
+			t.Errorf("missing: %v", m)
+		}
+	})
+}
+
+// The same for stacks and for what the runtime records by itself.
+func TestToolchainStacks(t *testing.T) {
+	everyToolchain(t, func(t *testing.T, toolchain string, args, env []string) {
+		x := start(t, build(t, "blocked", args, env), "GOGC=off")
+		x.own("start")
+		p := x.open()
+		want := maps.Clone(blocked)
+		if minor, _, _ := parse(toolchain); minor < 24 {
+			delete(want, "main.waitGroup sync.WaitGroup.Wait")
+			want["main.waitGroup semacquire"] = 2
+		}
+		checkBlocked(t, p, want)
+		checkSites(t, x, p)
+	})
+}
+
+func everyToolchain(t *testing.T, f func(t *testing.T, toolchain string, args, env []string)) {
 	if !*toolchains {
 		t.Skip("downloads toolchains: make gomem")
 	}
@@ -33,17 +66,7 @@ func TestToolchains(t *testing.T) {
 		for _, toolchain := range pair {
 			for _, b := range append(builds[:len(builds):len(builds)], more...) {
 				t.Run(toolchain+"/"+b.name, func(t *testing.T) {
-					x := start(t, build(t, "target", b.args, append(b.env, "GOTOOLCHAIN="+toolchain)))
-					own := x.own()
-					own["threads tolerance"] = 1 // the runtime keeps one for C that has no thread yet
-					p := x.open()
-					if p.Info().Version != toolchain {
-						t.Fatalf("built by %s", p.Info().Version)
-					}
-					compare(t, p, own)
-					if m := p.Missing(); len(m) > 0 {
-						t.Errorf("missing: %v", m)
-					}
+					f(t, toolchain, b.args, append(b.env[:len(b.env):len(b.env)], "GOTOOLCHAIN="+toolchain))
 				})
 			}
 		}

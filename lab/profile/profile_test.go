@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	for list, want := range map[string]string{
-		"":         `"" is no profile: write some of allocs,block,cpu,goroutine,heap,mutex`,
+		"":         `"" is no profile: write some of allocs,block,cpu,goroutine,heap,mutex,threadcreate`,
 		"cpu,soup": `"soup" is no profile`,
 		"cpu,cpu":  "cpu is named twice",
 	} {
@@ -109,7 +109,7 @@ func TestTakeFromURL(t *testing.T) {
 		if err != nil || filepath.Base(path) != string(list[i])+".pprof" {
 			t.Errorf("%s, %v", path, err)
 		}
-		if _, err := parse(data); err != nil {
+		if _, err := Decode(data); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 		// With the race detector the largest functions are the detector's.
@@ -340,7 +340,7 @@ func TestDifference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := parse(data)
+	p, err := Decode(data)
 	if err != nil {
 		t.Fatal(err)
 	}

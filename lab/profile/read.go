@@ -10,25 +10,13 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// parse parses a profile and validates it.
-func parse(data []byte) (*profile.Profile, error) {
-	p, err := profile.ParseData(data)
-	if err == nil {
-		err = p.CheckValid()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("parse profile of %d bytes: %w", len(data), err)
-	}
-	return p, nil
-}
-
 // difference returns the samples of after minus those of before.
 func difference(before, after []byte) ([]byte, error) {
-	early, err := parse(before)
+	early, err := Decode(before)
 	if err != nil {
 		return nil, err
 	}
-	late, err := parse(after)
+	late, err := Decode(after)
 	if err != nil {
 		return nil, err
 	}

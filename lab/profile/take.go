@@ -52,7 +52,7 @@ func (t *Taken) take(ctx context.Context, source Source, d time.Duration) {
 		t.Err = err
 		return
 	}
-	p, err := parse(data)
+	p, err := Decode(data)
 	switch {
 	case err != nil:
 		t.Err = err

@@ -28,6 +28,7 @@ var otherTools = map[string][]string{
 	"plot":    {"graph", "chart", "draw"},
 	"env":     {"doctor", "check", "machine", "system", "info"},
 	"worker":  {"agent", "node"},
+	"profile": {"pprof", "flame", "flamegraph"},
 	"watch":   {"top", "monitor", "observe", "stat"},
 }
 
@@ -52,7 +53,7 @@ func newRoot(args []string) *cobra.Command {
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.SetHelpFunc(cli.Help(nil))
 	cli.BindColor(root.PersistentFlags())
-	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newImport(), newEnv(), newWatch())
+	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newImport(), newEnv(), newWatch(), newDiagnose(), newProfile(), newBaseline())
 	root.AddCommand(newWorker(), newGenerators(), newGenerate(), newGeneratorsServe(), newBackend(), newGuard())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)

@@ -54,6 +54,8 @@ type Flags struct {
 	fleet    fleetFlags
 	kube     kubeFlags
 	export   exportFlags
+
+	bound []string // names of the flags that another verb has; see BindOnly
 }
 
 // Bind adds the flags to f.

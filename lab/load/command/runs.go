@@ -29,6 +29,7 @@ func (l *Flags) BindOnly(f *pflag.FlagSet, titles []string, names ...string) {
 	all.VisitAll(func(flag *pflag.Flag) {
 		if slices.Contains(names, flag.Name) {
 			f.AddFlag(flag)
+			l.bound = append(l.bound, flag.Name)
 		}
 	})
 }
@@ -48,11 +49,12 @@ type Shape struct {
 }
 
 // Open sends the request once, finds the server and prepares the runs. Its errors are those of
-// [Flags.Run]. changed reports whether a flag was given. The caller closes the runs.
+// [Flags.Run]. changed reports whether a flag was given; it is asked only about those that
+// [Flags.BindOnly] added. The caller closes the runs.
 func (l *Flags) Open(ctx context.Context, rawURL string, changed func(string) bool) (*Runs, error) {
 	quiet := *l
 	quiet.quiet = true
-	plan, err := quiet.resolve(rawURL, changed)
+	plan, err := quiet.resolve(rawURL, func(flag string) bool { return slices.Contains(l.bound, flag) && changed(flag) })
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,11 @@ type RuntimeOptions struct {
 	Kinds   []profile.Kind // profiles to take within the window
 	Time    time.Duration  // time that they cover, in whole seconds
 	Dir     string         // directory of the profiles; created if necessary
+
+	// Beside takes the profiles instead of the socket or URL, and Taken gets them instead of
+	// the directory and the document. nil: no profiles of another command are taken.
+	Beside profile.Source
+	Taken  func([]profile.Taken)
 }
 
 // Runtime is the connection to the server's Go runtime, open as long as the command runs.
@@ -49,6 +54,9 @@ func OpenRuntime(ctx context.Context, o RuntimeOptions) (*Runtime, error) {
 
 func (r *Runtime) open(ctx context.Context) error {
 	o := &r.options
+	if r.profiles = o.Beside; r.profiles != nil {
+		return nil
+	}
 	var offered []string
 	if o.Base != "" {
 		source, err := OpenPProf(ctx, o.Base)
@@ -198,6 +206,10 @@ func times(n int) string {
 // save writes the profiles. One that cannot be saved is reported as missing, like one that
 // could not be taken: the run does not fail because of its profiles.
 func (l *runtimeLog) save(taken []profile.Taken) {
+	if given := l.runtime.options.Taken; given != nil {
+		given(taken)
+		return
+	}
 	var kinds []string
 	for _, t := range taken {
 		kinds = append(kinds, string(t.Kind))

@@ -22,22 +22,36 @@ and ZRender ${zrender.version}:
 ${bsd}
 */`;
 
-await build({
-  absWorkingDir: new URL(".", import.meta.url).pathname,
-  entryPoints: [
+const bundle = (entryPoints, banner) =>
+  build({
+    absWorkingDir: new URL(".", import.meta.url).pathname,
+    entryPoints,
+    outdir: "dist",
+    bundle: true,
+    minify: true,
+    format: "iife",
+    target: ["es2022", "chrome123", "firefox120", "safari17.5"],
+    charset: "utf8",
+    legalComments: "none", // the banner has them in full
+    banner,
+    logLevel: "warning",
+  });
+
+await bundle(
+  [
     { in: "src/main.ts", out: "report" },
     { in: "src/report.css", out: "report" },
   ],
-  outdir: "dist",
-  bundle: true,
-  minify: true,
-  format: "iife",
-  target: ["es2022", "chrome123", "firefox120", "safari17.5"],
-  charset: "utf8",
-  legalComments: "none", // the banner has them in full
-  banner: { js: banner, css: "/*! Redline report */" },
-  logLevel: "warning",
-});
+  { js: banner, css: "/*! Redline report */" },
+);
+// Flame graphs use none of the libraries.
+await bundle(
+  [
+    { in: "src/flame/main.ts", out: "flame" },
+    { in: "src/flame/flame.css", out: "flame" },
+  ],
+  { js: "/*! Redline flame graph */", css: "/*! Redline flame graph */" },
+);
 
 for (const [from, to] of [
   ["echarts/LICENSE", "LICENSE.echarts"],

@@ -17,12 +17,20 @@ import (
 	"io"
 )
 
-// The bundle, which every page contains unchanged.
+// The bundle of reports, which every report contains unchanged.
 var (
 	//go:embed dist/report.js
 	Script string
 	//go:embed dist/report.css
 	Style string
+)
+
+// The bundle of flame graphs, which draws them without a library.
+var (
+	//go:embed dist/flame.js
+	FlameScript string
+	//go:embed dist/flame.css
+	FlameStyle string
 )
 
 var (
@@ -46,6 +54,15 @@ type Frame struct {
 // NewFrame returns a frame with view as JSON and with the document that encode writes. It
 // returns an error if view has no JSON, and the errors of encode.
 func NewFrame(view any, file string, encode func(io.Writer) error) (Frame, error) {
+	return newFrame(Script, Style, view, file, encode)
+}
+
+// NewFlameFrame is NewFrame for a page with a flame graph.
+func NewFlameFrame(view any, file string, encode func(io.Writer) error) (Frame, error) {
+	return newFrame(FlameScript, FlameStyle, view, file, encode)
+}
+
+func newFrame(script, style string, view any, file string, encode func(io.Writer) error) (Frame, error) {
 	// json.Marshal escapes <, > and & in strings: the text cannot leave its element.
 	drawn, err := json.Marshal(view)
 	if err != nil {
@@ -56,7 +73,7 @@ func NewFrame(view any, file string, encode func(io.Writer) error) (Frame, error
 		return Frame{}, fmt.Errorf("pack %s: %w", file, err)
 	}
 	return Frame{
-		Policy: Policy(), Style: template.CSS(Style), Script: template.JS(Script),
+		Policy: policy(script, style), Style: template.CSS(style), Script: template.JS(script),
 		View: template.JS(drawn), Results: template.JS(packed), File: file,
 	}, nil
 }
@@ -80,14 +97,16 @@ func Write(w io.Writer, page *template.Template, data any) error {
 	return nil
 }
 
-// Policy returns the Content-Security-Policy of a page. It allows the page's script and
+// Policy returns the Content-Security-Policy of a report. It allows the page's script and
 // style by their hashes, and nothing else: no network, no other code (CSP Level 3, 2.3.1).
-func Policy() string {
+func Policy() string { return policy(Script, Style) }
+
+func policy(script, style string) string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; script-src " + hash(Script) + "; style-src " + hash(Style) +
+	return "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) +
 		"; base-uri 'none'; form-action 'none'"
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redline-go/redline/lab/internal/child"
 )
 
 // What the command started does not outlive redline either, also if redline is killed.
@@ -47,7 +49,7 @@ func TestEndsEarly(t *testing.T) {
 	ended := make(chan struct{})
 	close(ended)
 	tries := 0
-	if err := patiently(t.Context(), ended, func() error { tries++; return os.ErrNotExist }); err == nil || tries > 2 {
+	if err := child.Patiently(t.Context(), ended, func() error { tries++; return os.ErrNotExist }); err == nil || tries > 2 {
 		t.Errorf("%v after %d tries", err, tries)
 	}
 }

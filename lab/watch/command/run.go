@@ -12,12 +12,11 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/internal/child"
 	"github.com/redline-go/redline/lab/internal/procfs"
 	"github.com/redline-go/redline/lab/internal/redact"
 	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/watch"
-	"github.com/redline-go/redline/lab/watch/bpf"
-	"github.com/redline-go/redline/lab/watch/kernel"
 	"github.com/redline-go/redline/lab/watch/output"
 )
 
@@ -57,7 +56,7 @@ type run struct {
 	console  Console
 	marks    []watch.Mark
 	found    found
-	child    *child // nil: the process ran already
+	child    *child.Child // nil: the process ran already
 	samplers []watch.Sampler
 	extra    []watch.Figure
 	outputs  []func(watch.Event) error
@@ -110,74 +109,40 @@ const maxEvery = time.Minute
 // open finds or starts the process, and opens samplers and outputs.
 func (r *run) open(ctx context.Context) (err error) {
 	if len(r.o.Command) > 0 {
-		if r.child, err = start(r.o.Command, r.console); err != nil {
+		out := r.console.Err
+		if r.console.Screen.Width > 0 {
+			out = nil // it would destroy the live view
+		}
+		if r.child, err = child.Start(r.o.Command, child.Options{Out: out}); err != nil {
 			return err
 		}
-		r.closers = append(r.closers, r.child.close)
-		r.o.PID = r.child.pid()
+		r.closers = append(r.closers, r.child.Close)
+		r.o.PID = r.child.PID()
 	}
 	var ended <-chan struct{}
 	if r.child != nil {
-		ended = r.child.done
+		ended = r.child.Done()
 	}
 	if r.found, err = find(ctx, &r.o, ended); err != nil {
 		return r.early(err)
 	}
-	if len(r.found.runtime) == 0 {
-		r.found.runtime = append(r.found.runtime, newMemory(r.found.pid))
+	if r.samplers, err = r.found.open(&r.o); err != nil {
+		return r.early(err)
 	}
-	for _, s := range r.found.runtime {
-		r.add(s)
-	}
-	target, err := kernel.Open(procfs.Host, r.found.pid, r.o.Tree)
-	if errors.Is(err, watch.ErrGone) {
-		return r.early(fmt.Errorf("there is no process %d to watch", r.found.pid))
-	}
-	if err != nil {
-		return fmt.Errorf("watch process %d: %w", r.found.pid, err)
-	}
-	list, err := target.Samplers()
-	for _, s := range list {
-		r.add(s)
-	}
-	if err != nil {
-		return r.early(fmt.Errorf("watch process %d: %w", r.found.pid, err))
-	}
-	if !r.o.NoBPF {
-		r.add(openBPF(r.found.pid, r.o.Tree))
-	}
-	for _, open := range r.o.Samplers {
-		s, err := open(r.found.pid)
-		if err != nil {
-			return err
+	for _, s := range r.samplers {
+		if d, ok := s.(watch.Describer); ok {
+			r.extra = append(r.extra, d.Describe()...)
 		}
-		r.add(s)
 	}
 	return r.openOutputs()
 }
 
-// openBPF returns the sampler of eBPF, or one that says why there is none.
-func openBPF(pid int, tree bool) watch.Sampler {
-	s, err := bpf.Open(pid, tree)
-	if err != nil {
-		return bpf.Unavailable(err)
-	}
-	return s
-}
-
 // early returns the error of a command that ended before the first sample with what it wrote.
 func (r *run) early(err error) error {
-	if r.child == nil || !r.child.ended() {
+	if r.child == nil || !r.child.Ended() {
 		return err
 	}
-	return fmt.Errorf("%s ended before it could be watched: %s", r.child.name(), r.child.how())
-}
-
-func (r *run) add(s watch.Sampler) {
-	r.samplers = append(r.samplers, s)
-	if d, ok := s.(watch.Describer); ok {
-		r.extra = append(r.extra, d.Describe()...)
-	}
+	return fmt.Errorf("%s ended before it could be watched: %s", r.child.Name(), r.child.How())
 }
 
 // openOutputs opens what the events go to: JSON lines to the named file, and to standard
@@ -256,9 +221,9 @@ func (r *run) watch(ctx context.Context) error {
 	}
 	switch {
 	case s.End == watch.EndGone && r.child != nil:
-		r.child.wait()
-		fmt.Fprintf(r.console.Err, "%s ended after %.1f s: %s\n", r.child.name(), s.Seconds, r.child.how())
-		return r.child.exit()
+		r.child.Wait()
+		fmt.Fprintf(r.console.Err, "%s ended after %.1f s: %s\n", r.child.Name(), s.Seconds, r.child.How())
+		return r.child.Exit()
 	case s.End == watch.EndGone:
 		fmt.Fprintf(r.console.Err, "process %d ended after %.1f s; the figures are those until then\n", r.found.pid, s.Seconds)
 		return cli.ExitCode(ExitGone)

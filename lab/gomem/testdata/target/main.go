@@ -118,7 +118,7 @@ func own() map[string]int64 {
 	}
 	metrics.Read(samples)
 	m := map[string]int64{
-		"goroutines": int64(runtime.NumGoroutine()), "cycles": gc.NumGC,
+		"goroutines": int64(runtime.NumGoroutine()), "cycles": gc.NumGC, "cpus": int64(runtime.NumCPU()),
 		"pause": int64(gc.PauseTotal), "last": gc.LastGC.UnixNano(),
 	}
 	for _, s := range samples {

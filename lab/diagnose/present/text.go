@@ -1,0 +1,109 @@
+package present
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/redline-go/redline/lab/diagnose"
+	"github.com/redline-go/redline/lab/report"
+	"github.com/redline-go/redline/lab/report/screen"
+)
+
+// The terminal shows a page at most: so many causes whole, and the titles of the others.
+const (
+	shownCauses   = 3
+	shownEvidence = 3
+	shownAdvice   = 2
+	shownPlaces   = 3
+)
+
+// Text writes the report for a terminal or a pipe.
+func Text(w io.Writer, on screen.Screen, r *diagnose.Report) error {
+	var b strings.Builder
+	if !r.Valid {
+		b.WriteString(on.Paint(screen.Loud, on.Paragraph("INVALID: ", "  ", strings.Join(r.Why, "; "))))
+	}
+	if r.Partial != "" {
+		b.WriteString(on.Paint(screen.Bad, on.Paragraph("PARTIAL: ", "  ", r.Partial)))
+	}
+	b.WriteString(on.Paragraph("", "", r.Verdict))
+	b.WriteString("\n")
+	for i := range r.Causes {
+		if i >= shownCauses {
+			also(&b, on, r.Causes[i:])
+			break
+		}
+		cause(&b, on, i+1, &r.Causes[i])
+	}
+	for i := range r.Refuted {
+		c := &r.Refuted[i]
+		b.WriteString(on.Paint(screen.Dim, on.Paragraph("  refuted: ", "    ", c.Title+". "+c.Trial.Text)))
+	}
+	for _, t := range r.Trials {
+		b.WriteString(on.Paragraph("  tried: ", "    ", t.Text))
+	}
+	for _, text := range r.Missing {
+		b.WriteString(on.Paint(screen.Dim, on.Paragraph("  not seen: ", "    ", text)))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// cause writes one cause with its evidence, its places and what to do.
+func cause(b *strings.Builder, on screen.Screen, n int, c *diagnose.Cause) {
+	b.WriteString(on.Paint(screen.Bold, on.Paragraph(fmt.Sprintf("%d. ", n), "   ", c.Title)))
+	b.WriteString(on.Paragraph("   ", "   ", fmt.Sprintf("%s, confidence %s  [%s]", Gain(c.Gain), report.Share(c.Confidence), c.ID)))
+	for _, text := range c.Evidence[:min(len(c.Evidence), shownEvidence)] {
+		b.WriteString(on.Paragraph("   - ", "     ", text))
+	}
+	for _, p := range c.Sites[:min(len(c.Sites), shownPlaces)] {
+		b.WriteString(on.Paint(screen.Dim, on.Paragraph("     ", "       ", Place(p))))
+	}
+	for _, text := range c.Advice[:min(len(c.Advice), shownAdvice)] {
+		b.WriteString(on.Paint(screen.Good, on.Paragraph("   > ", "     ", text)))
+	}
+	if c.Trial != nil {
+		b.WriteString(on.Paragraph("   tried: ", "     ", c.Trial.Text))
+	}
+	b.WriteString("\n")
+}
+
+// also writes the titles of further causes.
+func also(b *strings.Builder, on screen.Screen, causes []diagnose.Cause) {
+	for i := range causes {
+		c := &causes[i]
+		b.WriteString(on.Paragraph("   also: ", "     ", fmt.Sprintf("%s (%s) [%s]", c.Title, Gain(c.Gain), c.ID)))
+	}
+	b.WriteString("\n")
+}
+
+// Gain returns a gain in words.
+func Gain(g diagnose.Gain) string {
+	var parts []string
+	for _, p := range []struct {
+		name  string
+		value float64
+		sign  string
+	}{{"highest rate", g.Ceiling, "+"}, {"CPU of an answer", g.CPU, "-"}, {"latency", g.Latency, "-"}} {
+		if p.value >= 0.005 {
+			parts = append(parts, fmt.Sprintf("%s %s%.0f %%", p.name, p.sign, p.value*100))
+		}
+	}
+	if g.Fatal {
+		parts = append(parts, "in time it ends the server")
+	}
+	if len(parts) == 0 {
+		return "no gain"
+	}
+	return "estimated gain: " + strings.Join(parts, ", ")
+}
+
+// Place returns a place in one line.
+func Place(p diagnose.Place) string {
+	text := p.Func
+	if p.File != "" {
+		text += fmt.Sprintf(" (%s:%d)", p.File, p.Line)
+	}
+	return fmt.Sprintf("%5.1f %%  %s", p.Share*100, text)
+}

@@ -1,0 +1,325 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/redline-go/redline/lab/diagnose"
+)
+
+var codeRules = []rule{
+	{
+		id: "json-reflection", level: broad, find: jsonReflection,
+		meaning:  "encoding by reflection takes much of the CPU",
+		needs:    "CPU stacks",
+		estimate: "70 % of its CPU share beyond 10 %: generated code is three times as fast and more",
+	},
+	{
+		id: "regexp-compile", level: specific, find: regexpCompile,
+		meaning:  "requests compile regular expressions",
+		needs:    "CPU stacks",
+		estimate: "CPU share of compiling, with its part of collection",
+	},
+	{
+		id: "template-parse", level: specific, find: templateParse,
+		meaning:  "requests parse templates",
+		needs:    "CPU stacks",
+		estimate: "CPU share of parsing and escaping, with its part of collection",
+	},
+	{
+		id: "compression-level", level: specific, find: compressionLevel,
+		meaning:  "answers are compressed at a high level: the search for matches dominates",
+		needs:    "CPU stacks",
+		estimate: "CPU share of the search beyond that of the rest of the compressor: at level 5 or 6 they are about equal",
+	},
+	{
+		id: "large-headers", level: specific, find: largeHeaders,
+		meaning:  "reading and writing header fields takes much of the CPU",
+		needs:    "CPU stacks",
+		estimate: "CPU share of header fields beyond 12 %",
+	},
+	{
+		id: "panics-recovered", level: specific, find: panicsRecovered,
+		meaning:  "requests panic, and something recovers",
+		needs:    "CPU stacks",
+		estimate: "CPU share of panics and their stack traces",
+	},
+	{
+		id: "context-timers", level: specific, find: contextTimers,
+		meaning:  "requests start many timers: contexts with timeouts, time.After",
+		needs:    "CPU stacks",
+		estimate: "CPU share of timers and of contexts with deadlines beyond 3 %, with its part of collection",
+	},
+	{
+		id: "goroutine-per-message", level: specific, find: goroutinePerMessage,
+		meaning:  "each request starts many short goroutines",
+		needs:    "CPU stacks",
+		estimate: "CPU share of creating and ending goroutines beyond 3 %, and of scheduling beyond 20 %",
+	},
+	{
+		id: "cpu-bound", level: general, find: cpuBound,
+		meaning:  "the CPU is saturated by the server's own code, in few places",
+		needs:    "CPU stacks, a saturated CPU",
+		estimate: "half of the CPU share of the hottest function beyond 20 %: a guess, what an improvement brings is unknown",
+	},
+}
+
+// work describes a cause that is a kind of work on the CPU.
+type work struct {
+	match  match
+	base   float64 // CPU share that is healthy
+	least  float64 // CPU share from which it is a finding
+	saved  float64 // share of the excess that can be saved
+	title  string  // with the share
+	does   string  // sentence, with the share
+	advice []string
+}
+
+// find returns the cause if the work takes enough of the CPU time.
+func (w work) find(v *view) *finding {
+	share := v.cpu(w.match)
+	if share < w.least {
+		return nil
+	}
+	cost := v.cost(w.match)
+	f := &finding{cpu: v.load.OnCPU.With(w.match), claims: w.match}
+	f.Title = fmt.Sprintf(w.title, percent(share))
+	f.Gain, f.Confidence = v.saving(max(cost-w.base, 0)*w.saved), v.sureOfCPU(0.9)
+	f.Evidence = []string{fmt.Sprintf(w.does, percent(share))}
+	if more := cost - share; more > 0.01 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("It allocates %s of the bytes; its part of garbage collection is another %s.", percent(v.allocated(w.match)), percent(more)))
+	}
+	f.Advice, f.Sites = w.advice, places(f.cpu, w.match)
+	return f
+}
+
+// reflecting matches encoders that look at types at run time.
+var reflecting = in("encoding/json/...", "encoding/xml", "encoding/gob", "gopkg.in/yaml", "gopkg.in/yaml.v2", "gopkg.in/yaml.v3", "go.yaml.in/yaml/...", "github.com/json-iterator/go", "github.com/mitchellh/mapstructure", "github.com/BurntSushi/toml")
+
+// untyped matches the encoding of maps and interfaces, which is the dearest.
+var untyped = called("encoding/json.mapEncoder.*", "encoding/json.interfaceEncoder", "encoding/json.(*decodeState).objectInterface", "encoding/json.(*decodeState).arrayInterface", "encoding/json.(*decodeState).valueInterface", "encoding/json.Indent", "encoding/json.appendIndent", "encoding/json.MarshalIndent")
+
+func jsonReflection(v *view) *finding {
+	f := work{
+		match: reflecting, base: 0.10, least: 0.18, saved: 0.7,
+		title: "Encoding by reflection takes %s of the CPU time",
+		does:  "encoding/json, or another encoder that looks at types at run time, takes %s of the CPU time (healthy: up to 10 %%).",
+		advice: []string{
+			"Use code that is generated for the types, or a faster library with the same API.",
+			"Encode structs instead of maps and interfaces; leave out fields that nobody reads; do not indent.",
+			"Cache answers that are the same for many requests as bytes.",
+		},
+	}.find(v)
+	if f != nil {
+		if share := v.cpu(untyped); share > 0.02 {
+			f.Evidence = append(f.Evidence, fmt.Sprintf("Maps, interfaces and indenting are %s of the CPU time.", percent(share)))
+		}
+	}
+	return f
+}
+
+func regexpCompile(v *view) *finding {
+	return work{
+		match: called("regexp.Compile", "regexp.MustCompile", "regexp.compile", "regexp.CompilePOSIX", "regexp.MustCompilePOSIX", "regexp.MatchString", "regexp/syntax.Parse", "regexp/syntax.Compile", "regexp.compileOnePass",
+			"github.com/dlclark/regexp2.Compile", "github.com/dlclark/regexp2.MustCompile", "pcre2_compile_*", "pcre_compile*"),
+		least: 0.03, saved: 0.95,
+		title:  "Compiling regular expressions takes %s of the CPU time",
+		does:   "Requests compile regular expressions for %s of the CPU time.",
+		advice: []string{"Compile each expression once, in a package variable; keep those that depend on input in a bounded cache.", "Replace simple expressions by functions of strings."},
+	}.find(v)
+}
+
+func templateParse(v *view) *finding {
+	return work{
+		match: called("text/template.(*Template).Parse*", "text/template.Parse*", "text/template.parseFiles", "text/template.parseGlob", "text/template/parse.*", "html/template.(*Template).Parse*", "html/template.Parse*", "html/template.parseFiles", "html/template.parseGlob",
+			"html/template.(*escaper).*", "html/template.escapeTemplate", "html/template.(*Template).escape", "html/template.(*Template).Clone", "github.com/flosch/pongo2/*.From*", "github.com/CloudyKit/jet/*.parse*"),
+		least: 0.03, saved: 0.95,
+		title:  "Parsing templates takes %s of the CPU time",
+		does:   "Requests parse and escape templates for %s of the CPU time.",
+		advice: []string{"Parse templates once at start, with template.Must in a package variable, and only execute them in requests."},
+	}.find(v)
+}
+
+// The compressors, and in them the search for matches that higher levels prolong.
+var (
+	compressing = anyOf(
+		called("compress/flate.(*compressor).deflate", "github.com/klauspost/compress/flate.(*compressor).deflate*", "deflate_slow", "deflate_fast", "deflate_medium", "deflate_stored"),
+		in("github.com/andybalholm/brotli"), called("BrotliEncoder*", "BrotliCompress*", "ZSTD_compressBlock*"),
+	)
+	searching = called("compress/flate.(*compressor).findMatch", "github.com/klauspost/compress/flate.(*compressor).findMatch", "longest_match*", "deflate_slow.longest_match*",
+		"github.com/andybalholm/brotli.(*h10).*", "github.com/andybalholm/brotli.createZopfliBackwardReferences", "github.com/andybalholm/brotli.zopfli*", "BrotliCreateZopfliBackwardReferences", "BrotliCreateHqZopfliBackwardReferences", "ZSTD_compressBlock_btopt*", "ZSTD_compressBlock_btultra*")
+)
+
+// leastCompression is the CPU share of a compressor from which its level counts.
+const leastCompression = 0.15
+
+func compressionLevel(v *view) *finding {
+	all := v.cpu(anyOf(compressing, searching))
+	search := v.cpu(searching)
+	excess := search - (all - search)
+	if all < leastCompression || excess <= 0 {
+		return nil
+	}
+	f := &finding{claims: anyOf(compressing, searching)}
+	f.cpu = v.load.OnCPU.With(f.claims)
+	f.Title = fmt.Sprintf("Compression takes %s of the CPU time, at a high level", percent(all))
+	f.Gain, f.Confidence = v.saving(excess), v.sureOfCPU(0.85)
+	f.Evidence = []string{fmt.Sprintf("The search for matches takes %s of the CPU time, the rest of the compressor %s: at the default level they are about equal.", percent(search), percent(all-search))}
+	f.Advice = []string{
+		"Compress at level 1 (gzip.BestSpeed) to 5: the highest levels save a few percent of the bytes for several times the CPU.",
+		"Compress what does not change once, ahead of time, and cache it; do not compress small answers or images.",
+	}
+	f.Sites = places(f.cpu, f.claims)
+	return f
+}
+
+func largeHeaders(v *view) *finding {
+	f := work{
+		match: called("net/textproto.(*Reader).ReadMIMEHeader", "net/textproto.readMIMEHeader", "net/textproto.(*Reader).readContinuedLineSlice", "net/textproto.canonicalMIMEHeaderKey", "net/textproto.CanonicalMIMEHeaderKey", "net/http.readCookies", "net/http.(*Request).Cookie*", "net/http.Header.*",
+			"net/http.(*http2Framer).readMetaFrame", "golang.org/x/net/http/httpguts.*", "vendor/golang.org/x/net/http/httpguts.*", "golang.org/x/net/http2/hpack.*", "vendor/golang.org/x/net/http2/hpack.*", "net/http.http2encodeHeaders", "net/http.SetCookie", "net/http.(*Cookie).*",
+			"github.com/valyala/fasthttp.(*RequestHeader).parse*", "github.com/valyala/fasthttp.(*headerScanner).next", "github.com/valyala/fasthttp.(*ResponseHeader).AppendBytes"),
+		base: 0.12, least: 0.18, saved: 0.9,
+		title:  "Header fields take %s of the CPU time",
+		does:   "Reading, checking and writing header fields takes %s of the CPU time (healthy: up to 12 %%).",
+		advice: []string{"Send fewer and smaller fields: keep state in one short cookie, and drop what nobody reads.", "Look fields up once a request, and do not copy whole headers.", "Use HTTP/2: it sends repeated fields as an index."},
+	}.find(v)
+	if f != nil {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("A request has %s, an answer %s.", bytesOf(v.load.Request), bytesOf(v.load.Answer)))
+		if v.load.Request+v.load.Answer < 2<<10 {
+			f.Confidence *= rough
+		}
+	}
+	return f
+}
+
+func panicsRecovered(v *view) *finding {
+	return work{
+		match: called("runtime.gopanic", "runtime.recovery*", "runtime/debug.Stack", "runtime/debug.PrintStack", "runtime.Stack", "runtime.printpanics", "runtime.sigpanic"),
+		least: 0.03, saved: 0.95,
+		title:  "Panics take %s of the CPU time",
+		does:   "Panicking, recovering and printing stacks takes %s of the CPU time.",
+		advice: []string{"Find what panics in the server's log and return an error instead: a panic costs thousands of times as much.", "Let the recovering middleware print a stack once for each place, not for each request."},
+	}.find(v)
+}
+
+var (
+	timers = anyOf(
+		called("runtime.(*timers).*", "runtime.(*timer).*", "runtime.newTimer", "runtime.stopTimer", "runtime.resetTimer", "runtime.adjusttimers", "runtime.runtimer", "runtime.runOneTimer", "runtime.siftupTimer", "runtime.siftdownTimer", "runtime.addtimer", "runtime.deltimer", "runtime.modtimer", "runtime.doaddtimer", "runtime.cleantimers", "runtime.dodeltimer*"),
+		called("time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick", "time.newTimer", "time.stopTimer", "time.(*Timer).*", "time.goFunc"),
+		called("context.WithTimeout*", "context.WithDeadline*", "context.(*timerCtx).*"),
+	)
+	// Servers set deadlines on connections, which are timers too.
+	deadlines = called("internal/poll.runtime_pollSetDeadline", "internal/poll.setDeadlineImpl", "net.(*netFD).SetDeadline", "net.(*netFD).SetReadDeadline", "net.(*netFD).SetWriteDeadline")
+	timing    = func(f diagnose.Frame) bool { return timers(f) && !deadlines(f) }
+)
+
+func contextTimers(v *view) *finding {
+	return work{
+		match: timing, base: 0.03, least: 0.06, saved: 0.9,
+		title:  "Timers and contexts with timeouts take %s of the CPU time",
+		does:   "Starting, stopping and sorting timers takes %s of the CPU time (healthy: up to 3 %%).",
+		advice: []string{"Set one deadline for the whole request and pass its context on, instead of one for each step.", "In loops, reuse one time.Timer with Reset instead of time.After; call the cancel function as soon as the work is done."},
+	}.find(v)
+}
+
+var (
+	spawning = called("runtime.newproc", "runtime.newproc1", "runtime.newproc.func1", "runtime.goexit0", "runtime.goexit1", "runtime.gdestroy", "runtime.gfget", "runtime.gfput", "runtime.malg", "runtime.newstack", "runtime.copystack", "runtime.morestack", "runtime.stackalloc*", "runtime.stackfree", "runtime.shrinkstack")
+	// net/http starts a goroutine for each request that it reads ahead for.
+	ownSpawning = called("net/http.(*connReader).startBackgroundRead", "net/http.(*conn).serve", "net/http.(*Server).Serve")
+	scheduling  = called("runtime.schedule", "runtime.findRunnable", "runtime.park_m", "runtime.goready", "runtime.ready", "runtime.wakep", "runtime.startm", "runtime.stopm", "runtime.gopark", "runtime.mcall", "runtime.goschedImpl")
+)
+
+const (
+	healthySpawning   = 0.03 // CPU share of creating goroutines, for net/http's own
+	leastSpawning     = 0.06 // from which they are a finding
+	healthyScheduling = 0.20 // CPU share of the scheduler in a server with little work per request
+)
+
+func goroutinePerMessage(v *view) *finding {
+	share := ratio(v.load.OnCPU.With(spawning).Without(ownSpawning).Without(collecting).Total, known(total(v.load.OnCPU)))
+	if share < leastSpawning {
+		return nil
+	}
+	schedule := v.cpu(scheduling)
+	f := &finding{claims: spawning, cpu: v.load.OnCPU.With(spawning)}
+	f.Title = fmt.Sprintf("Starting and ending goroutines takes %s of the CPU time", percent(share))
+	f.Gain, f.Confidence = v.saving(share-healthySpawning+max(schedule-healthyScheduling, 0)), v.sureOfCPU(0.8)
+	f.Evidence = []string{fmt.Sprintf("Creating goroutines, growing their stacks and ending them takes %s of the CPU time, scheduling %s.", percent(share), percent(schedule))}
+	if v.helpers.Total > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("Beside %.3g goroutines of requests, %.3g others are at work.", v.requests.Total, v.helpers.Total))
+	}
+	f.Advice = []string{
+		"Do short work in the request's own goroutine: a goroutine pays when it waits, or works for a hundred microseconds or more.",
+		"Give a few workers batches of items instead of starting one goroutine for each item.",
+	}
+	f.Sites = places(f.cpu.With(userCode), called("runtime.newproc"))
+	if len(f.Sites) == 0 {
+		f.Sites = places(v.helpers, everything)
+	}
+	return f
+}
+
+func total(s *stacks) float64 {
+	if s == nil {
+		return 0
+	}
+	return s.Total
+}
+
+// plumbing matches work that is not the server's own: the network and the encoders.
+var plumbing = anyOf(
+	in("net", "net/http", "net/textproto", "syscall", "internal/poll", "internal/syscall/unix", "os", "crypto/tls", "database/sql", "encoding/json/...", "log/..."),
+	diagnose.Of(diagnose.System), collecting, scheduling, lockWork,
+)
+
+const (
+	hot        = 0.20 // CPU share of one function that is not worth a word
+	leastHot   = 0.30 // CPU share of the hottest function from which it is a finding
+	halfAsMuch = 0.5  // share that an improvement of a function saves
+)
+
+// own returns the CPU stacks in which the server's own code computes: nothing between it and the
+// innermost frame is plumbing.
+func (v *view) own() *stacks {
+	return v.load.OnCPU.Filter(func(s *stack) bool {
+		for _, f := range s.Frames {
+			switch {
+			case userCode(f):
+				return true
+			case plumbing(f):
+				return false
+			}
+		}
+		return false
+	})
+}
+
+func cpuBound(v *view) *finding {
+	if v.busy < saturated {
+		return nil
+	}
+	own := v.own()
+	functions := map[string]float64{}
+	name, share := "", 0.0
+	for _, x := range own.Sites(everything) {
+		functions[x.Frame.Func] += x.Weight
+		if functions[x.Frame.Func] > functions[name] {
+			name = x.Frame.Func
+		}
+	}
+	if share = ratio(functions[name], total(v.load.OnCPU)); share < leastHot {
+		return nil
+	}
+	f := &finding{cpu: own}
+	f.Title = fmt.Sprintf("The CPU is saturated, %s of it by %s", percent(share), name)
+	f.Gain, f.Confidence = v.saving(halfAsMuch*(share-hot)), v.sureOfCPU(0.7)
+	f.Evidence = []string{
+		fmt.Sprintf("The server uses %s of %.3g CPUs.", percent(v.busy), v.cores),
+		fmt.Sprintf("Its own code takes %s of the CPU time, the hottest function %s with what it calls.", percent(ratio(own.Total, total(v.load.OnCPU))), percent(share)),
+	}
+	f.Advice = []string{
+		"Look at the lines below, the hottest first: a better algorithm, less work per request, or a cache of results.",
+		"If the work is what it has to be, add CPUs: the rate grows with them.",
+	}
+	f.Sites = places(own, everything)
+	return f
+}

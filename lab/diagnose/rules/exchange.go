@@ -1,0 +1,264 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/redline-go/redline/lab/diagnose"
+)
+
+// clients matches clients of other servers that wait in a goroutine of the request for one that
+// reads.
+var clients = anyOf(
+	called("net/http.(*persistConn).roundTrip", "net/http.(*http2ClientConn).*", "net/http.(*http2clientStream).*", "net/http.http2*transportResponseBody*", "net/http.(*bodyEOFSignal).Read", "github.com/valyala/fasthttp.(*HostClient).*", "github.com/valyala/fasthttp.(*PipelineClient).*"),
+	in("golang.org/x/net/http2", "google.golang.org/grpc", "google.golang.org/grpc/internal/transport", "github.com/nats-io/nats.go", "github.com/redis/rueidis", "github.com/gocql/gocql", "github.com/segmentio/kafka-go", "github.com/twmb/franz-go/pkg/kgo", "github.com/IBM/sarama", "github.com/rabbitmq/amqp091-go", "github.com/nats-io/nats.go/jetstream"),
+)
+
+// outgoing reports whether a goroutine waits for another server's answer.
+func outgoing(s *stack) bool {
+	if s.Has(connecting) || s.Has(looking) || s.Has(serverIO) || inPool(s) {
+		return false
+	}
+	if waitsFor(s, "IO wait") {
+		return !s.Has(called("os.(*File).*"))
+	}
+	return waitsFor(s, "select", "chan receive", "sync.Cond.Wait") && clients(waiter(s))
+}
+
+// waitsOut returns the share of the requests' time that waits for other servers.
+func (v *view) waitsOut() (share float64, found *stacks) {
+	if share, found = v.waiting(outgoing); v.requests.Total > 0 {
+		return share, found
+	}
+	sum := 0.0
+	for _, p := range v.peers() {
+		sum += v.perRequest(known(p.Waits)) * known(p.Wait.Mean)
+	}
+	return bound(ratio(sum, v.mean()), 0, 1), found
+}
+
+// busiest returns the peer with the most exchanges, and how many a request makes.
+func (v *view) busiest() (p diagnose.Peer, each float64) {
+	for _, q := range v.peers() {
+		if known(q.Waits) > known(p.Waits) {
+			p = q
+		}
+	}
+	return p, v.perRequest(known(p.Waits))
+}
+
+var clientWork = anyOf(
+	called("net/http.(*Client).do", "net/http.(*Client).Do", "net/http.(*Transport).roundTrip", "net/http.(*Transport).RoundTrip", "net/http.(*persistConn).*"),
+	in("database/sql", "github.com/jackc/pgx/...", "github.com/lib/pq", "github.com/go-sql-driver/mysql", "github.com/redis/go-redis/...", "github.com/gomodule/redigo/redis", "go.mongodb.org/mongo-driver/...", "github.com/bradfitz/gomemcache/memcache"),
+	called("google.golang.org/grpc.(*ClientConn).*", "github.com/valyala/fasthttp.(*HostClient).*", "github.com/redis/go-redis/*"),
+)
+
+const (
+	manyExchanges = 5       // with one server, for a request
+	smallExchange = 4 << 10 // bytes of a send; larger ones are not queries for a row
+	// together is the share of the CPU time of the client that one exchange for all saves.
+	together = 0.85
+)
+
+func nPlusOne(v *view) *finding {
+	p, each := v.busiest()
+	if each < manyExchanges || known(p.Bytes) > smallExchange {
+		return nil
+	}
+	share, found := v.waitsOut()
+	if inOrder := each * known(p.Wait.Mean); inOrder > 1.3*v.mean() && v.mean() > 0 {
+		share *= v.mean() / inOrder // some of them are made at the same time
+	}
+	rest := 1 - 1/each
+	cpu := v.cost(clientWork)
+	f := &finding{claims: clientWork, cpu: v.load.OnCPU.With(clientWork)}
+	f.blames = map[string]float64{"slow-downstream": rest}
+	f.Title = fmt.Sprintf("Each request makes %.3g exchanges with %s", each, p.Addr)
+	f.Gain = join(v.saving(cpu*rest*together), latency(share*rest))
+	f.Confidence = v.sureOfWaits(0.9)
+	f.Evidence = []string{
+		fmt.Sprintf("%.3g exchanges a request with %s, of %s a send; each waits %s.", each, p.Addr, bytesOf(p.Bytes), duration(p.Wait.Mean)),
+		fmt.Sprintf("Requests wait %s of their time for other servers; the client takes %s of the CPU time.", percent(share), percent(cpu)),
+	}
+	f.Advice = []string{
+		"Ask once for all: a join or WHERE id = ANY(...) in SQL, MGET or a pipeline in Redis, a batch route of the other service.",
+		"Cache what many requests ask for; make the rest of the exchanges at the same time.",
+	}
+	if f.Sites = places(found, everything); len(f.Sites) == 0 {
+		f.Sites = places(f.cpu.With(userCode), clientWork)
+	}
+	return f
+}
+
+var retriers = anyOf(
+	in("github.com/cenkalti/backoff", "github.com/cenkalti/backoff/v3", "github.com/cenkalti/backoff/v4", "github.com/cenkalti/backoff/v5", "github.com/hashicorp/go-retryablehttp", "github.com/avast/retry-go", "github.com/avast/retry-go/v3", "github.com/avast/retry-go/v4", "github.com/sethvargo/go-retry", "github.com/go-resty/resty/v2", "resty.dev/v3", "github.com/eapache/go-resiliency/retrier"),
+)
+
+const (
+	leastTries = 1.2 // exchanges and new connections a request from which it tries again
+	leastSleep = 0.10
+)
+
+// sleeping reports whether a goroutine sleeps, or waits for a timer in a library that retries.
+func sleeping(s *stack) bool {
+	return waitsFor(s, "sleep") || waitsFor(s, "select") && retriers(waiter(s))
+}
+
+func retryStorm(v *view) *finding {
+	share, found := v.waiting(sleeping)
+	if share < leastSleep {
+		return nil
+	}
+	out, calls := v.waitsOut()
+	tries := 0.0
+	for _, p := range v.peers() {
+		tries = max(tries, v.perRequest(max(known(p.Waits), known(p.Connects))))
+	}
+	library := found.With(retriers).Total > 0
+	near := v.sameFunctions(found, calls)
+	if tries < leastTries && !library && (v.load.Kernel != nil || !near) {
+		return nil
+	}
+	f := &finding{blames: map[string]float64{}}
+	again := 0.0
+	if tries > 1 {
+		again = 1 - 1/tries
+		f.blames["n-plus-one"] = 1
+		f.blames["slow-downstream"] = again
+	}
+	f.Title = fmt.Sprintf("Requests sleep %s of their time between attempts", percent(share))
+	f.Gain, f.Confidence = latency(share+out*again), v.sureOfWaits(0.6)
+	f.Gain = join(f.Gain, v.saving(v.cost(clientWork)*again))
+	if tries >= leastTries && (library || near) {
+		f.Confidence = v.sureOfWaits(0.9)
+	} else if tries >= leastTries {
+		f.Confidence = v.sureOfWaits(0.75)
+	}
+	if tries > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("A request makes %.2g attempts with the same server.", tries))
+	}
+	f.Evidence = append(f.Evidence, fmt.Sprintf("On average %.3g goroutines of %.3g requests sleep.", found.Total, v.inflight))
+	if k := v.load.Kernel; k != nil && known(k.Resets) > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("%s connections a second are reset.", perSecond(k.Resets)))
+	}
+	f.Advice = []string{
+		"Find out why the first attempt fails: the other server's errors and limits, timeouts that are too short.",
+		"Retry once at most in a request, with jitter, and only what may be repeated; stop when many fail (a circuit breaker or a budget of retries).",
+		"Retry in one layer only: three layers with three attempts each make 27.",
+	}
+	f.Sites = places(found, everything)
+	return f
+}
+
+// sameFunctions reports whether goroutines of both lists are in one function of the server's own
+// code.
+func (v *view) sameFunctions(a, b *stacks) bool {
+	names := map[string]bool{}
+	for _, s := range a.Sites(everything) {
+		if userCode(s.Frame) {
+			names[s.Frame.Func] = true
+		}
+	}
+	for i := range b.List {
+		for _, f := range b.List[i].Frames {
+			if names[f.Func] && !handler(f) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// slowExchange is the time of an exchange, in seconds, from which a server is slow: within a
+// data centre a query or a call takes a few milliseconds.
+const slowExchange = 0.020
+
+func slowDownstream(v *view) *finding {
+	share, found := v.waitsOut()
+	if share < leastWait {
+		return nil
+	}
+	wait, worst := share*v.mean(), ""
+	most := 0.0
+	for _, p := range v.peers() {
+		if t := known(p.Waits) * known(p.Wait.Mean); t > most {
+			most, wait, worst = t, known(p.Wait.Mean), p.Addr
+		}
+	}
+	if wait <= slowExchange {
+		return nil
+	}
+	f := &finding{waits: found}
+	f.Title = "Requests wait for a slow server"
+	f.Gain, f.Confidence = latency(share*(1-slowExchange/wait)), v.sureOfWaits(0.65)
+	f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers' answers, about %s.", percent(share), duration(wait))}
+	if worst != "" {
+		f.Title = fmt.Sprintf("Requests wait for %s, which is slow", worst)
+		f.Confidence = 0.9
+		f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers. An exchange with %s takes %s on average.", percent(share), worst, duration(wait))}
+	}
+	f.Advice = []string{
+		"Find out what makes the other server slow: this one only waits for it.",
+		"Cache its answers, or ask before they are needed; ask several servers at the same time.",
+		"Set a timeout, and answer with less when it ends.",
+	}
+	f.Sites = places(found, everything)
+	return f
+}
+
+// Delayed acknowledgements: Linux waits 40 ms, other systems 200 ms.
+const (
+	ackLow, ackHigh = 0.036, 0.052
+	ackOther        = 0.200
+	ackOtherSpread  = 0.020
+	ackStep         = 0.05 // share of the answers from which a step counts
+	severalSends    = 1.5  // sends an exchange: an answer in one send never waits
+)
+
+func isAck(t float64) bool {
+	return t >= ackLow && t <= ackHigh || t >= ackOther-ackOtherSpread && t <= ackOther+ackOtherSpread
+}
+
+func delayedAck(v *view) *finding {
+	slept, _ := v.waiting(sleeping)
+	mean := v.mean()
+	if mean <= 0 || slept > leastSleep {
+		return nil
+	}
+	f := &finding{blames: map[string]float64{"slow-downstream": 1}}
+	f.Advice = []string{
+		"Write each message at once: a bufio.Writer with one Flush, or net.Buffers, instead of several small writes.",
+		"Do not turn TCP_NODELAY off: Go sets it, SetNoDelay(false) removes it; in C and others, set it.",
+	}
+	f.Title = "Small writes wait for delayed acknowledgements"
+	for _, p := range v.peers() {
+		sends := ratio(known(p.Sends), known(p.Waits))
+		at := known(p.Wait.P50)
+		if !isAck(at) {
+			at = known(p.Wait.Mean)
+		}
+		if !isAck(at) || sends < severalSends {
+			continue
+		}
+		share := bound(ratio(v.perRequest(known(p.Waits))*at, mean), 0, 1)
+		f.Gain, f.Confidence = latency(share*0.95), 0.9
+		f.Evidence = []string{fmt.Sprintf("An exchange with %s has %.2g sends, of %s each, and then waits %s: the second one waits for the acknowledgement of the first.", p.Addr, sends, bytesOf(p.Bytes), duration(at))}
+		_, found := v.waitsOut()
+		f.Sites = places(found, everything)
+		return f
+	}
+	for _, s := range v.load.Latency.Steps {
+		sends, size := v.sends()
+		out, _ := v.waitsOut()
+		if !isAck(s.At) || s.Share < ackStep || v.load.Kernel != nil && sends < severalSends || out > leastWait {
+			continue
+		}
+		f.Gain, f.Confidence = latency(s.Share*s.At/mean*0.95), 0.5
+		f.Evidence = []string{fmt.Sprintf("%s of the answers take about %s, and nothing in the server waits that long.", percent(s.Share), duration(s.At))}
+		if sends >= severalSends {
+			f.Confidence = 0.8
+			f.Evidence = append(f.Evidence, fmt.Sprintf("An answer is written in %.2g sends of %s.", sends, bytesOf(size)))
+		}
+		return f
+	}
+	return nil
+}

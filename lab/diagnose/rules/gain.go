@@ -1,0 +1,90 @@
+package rules
+
+import (
+	"github.com/redline-go/redline/lab/diagnose"
+	"github.com/redline-go/redline/lab/report"
+)
+
+const (
+	// saturated is the share of the CPUs from which the CPU limits the rate: the rest is lost to
+	// the scheduler, and to the variation of a short window.
+	saturated = 0.8
+	// usable is the share of the CPUs that a server uses at best, with the generator beside it.
+	usable = 0.95
+	// dominant is the share of a request's time from which a queue is what limits the rate.
+	dominant = 0.5
+)
+
+// saving is the gain of a share of the CPU time. If the CPU limits the server, rate and latency
+// of the closed loop follow it; otherwise the latency loses the share of its own CPU time.
+func (v *view) saving(share float64) diagnose.Gain {
+	share = bound(known(share), 0, 0.99)
+	g := diagnose.Gain{CPU: share}
+	if v.busy >= saturated {
+		g.Latency, g.Ceiling = share, 1/(1-share)-1
+	} else {
+		g.Latency = share * bound(ratio(v.load.CPU, v.mean()), 0, 1)
+	}
+	return g
+}
+
+// queueing is the gain of removing a queue, for which requests wait a share of their time. The
+// closed loop is then as much faster, up to the limit of the CPUs. If most of the time is spent
+// there, the queue is what limits the rate, and the CPUs are the next limit.
+func (v *view) queueing(share float64) diagnose.Gain {
+	share = bound(known(share), 0, 0.99)
+	room := max(1-v.busy/usable, 0)
+	g := diagnose.Gain{Latency: min(share, room)}
+	g.Ceiling = 1/(1-g.Latency) - 1
+	if share >= dominant && v.busy > 0 {
+		g.Ceiling = min(max(usable/v.busy-1, 0), mostCeiling)
+	}
+	return g
+}
+
+// latency is the gain of a wait that does not limit the rate.
+func latency(share float64) diagnose.Gain {
+	return diagnose.Gain{Latency: bound(known(share), 0, 0.99)}
+}
+
+// join adds two gains: the greater of the latencies, as they overlap.
+func join(a, b diagnose.Gain) diagnose.Gain {
+	return diagnose.Gain{
+		CPU: bound(a.CPU+b.CPU, 0, 0.99), Latency: max(a.Latency, b.Latency), Ceiling: max(a.Ceiling, b.Ceiling), Fatal: a.Fatal || b.Fatal,
+	}
+}
+
+const (
+	// enoughCPU is the CPU time of stacks, in seconds, below which shares are rough: 100 samples
+	// at 99 a second.
+	enoughCPU = 1.0
+	// enoughAnswers is the number of answers below which figures per answer are rough.
+	enoughAnswers = 200
+	// rough is the factor of the confidence in rough figures.
+	rough = 0.7
+)
+
+// sureOfCPU lowers a confidence if there are few CPU stacks.
+func (v *view) sureOfCPU(confidence float64) float64 {
+	if on := v.load.OnCPU; on == nil || on.Total < enoughCPU {
+		confidence *= rough
+	}
+	return confidence
+}
+
+// sureOfWaits lowers a confidence if there were few answers, or the share of the CPUs in use is
+// not known.
+func (v *view) sureOfWaits(confidence float64) float64 {
+	if v.load.Latency.Count > 0 && v.load.Latency.Count < enoughAnswers {
+		confidence *= rough
+	}
+	if v.busy == 0 {
+		confidence *= rough
+	}
+	return confidence
+}
+
+func percent(x float64) string   { return report.Percent(known(x)) }
+func bytesOf(x float64) string   { return report.Bytes(known(x), " ") }
+func duration(s float64) string  { return report.Seconds(known(s)) }
+func perSecond(x float64) string { return report.PerSecond(known(x)) }

@@ -1,0 +1,112 @@
+package rules
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/redline-go/redline/lab/diagnose"
+)
+
+// A case is a sick server.
+type sick struct {
+	id        string
+	name      string
+	make      func(p patient) patient
+	low, high float64  // of the gain's share; 0: fatal
+	with      []string // that may be found too
+}
+
+// small is the gain that a healthy server may have.
+const small = 0.05
+
+func (s sick) check(t *testing.T) {
+	t.Helper()
+	causes := Find(s.make(healthy()).Evidence)
+	if len(causes) == 0 {
+		t.Fatalf("nothing found")
+	}
+	first := causes[0]
+	if first.ID != s.id {
+		t.Fatalf("first is %s: %+v", first.ID, causes)
+	}
+	if share := first.Gain.Share(); s.high > 0 && !(share >= s.low && share <= s.high) || first.Gain.Fatal != (s.high == 0) {
+		t.Errorf("gain %+v (share %.3f), want a share of %g to %g", first.Gain, share, s.low, s.high)
+	}
+	for _, c := range causes[1:] {
+		if !slices.Contains(s.with, c.ID) && (c.Gain.Share() > small || c.Gain.Fatal) {
+			t.Errorf("also %s: %+v", c.ID, c)
+		}
+	}
+}
+
+func TestSick(t *testing.T) {
+	for _, family := range [][]sick{sickMemory, sickCode, sickWaiting, sickDownstream, sickNetwork, sickLimits, sickLeaks} {
+		for _, s := range family {
+			t.Run(s.id+"/"+s.name, s.check)
+		}
+	}
+}
+
+// Each rule has a sick server.
+func TestEveryRuleIsTested(t *testing.T) {
+	seen := map[string]bool{}
+	for _, family := range [][]sick{sickMemory, sickCode, sickWaiting, sickDownstream, sickNetwork, sickLimits, sickLeaks} {
+		for _, s := range family {
+			seen[s.id] = true
+		}
+	}
+	for _, id := range ids {
+		if !seen[id] {
+			t.Errorf("%s has no sick server", id)
+		}
+	}
+}
+
+// Healthy servers, also those that only look sick.
+func TestHealthy(t *testing.T) {
+	for name, make := range map[string]func(p patient) patient{
+		"at work":   func(p patient) patient { return p },
+		"saturated": func(p patient) patient { return p.busy() },
+		"waits a little for a database": func(p patient) patient {
+			return p.waits(14, "waiting", "IO wait", under("internal/poll.(*FD).Read", "net.(*conn).Read", "github.com/jackc/pgx/v5.(*Conn).Query", "main.(*shop).show")...).
+				peer(diagnose.Peer{Addr: "10.0.0.9:5432", Sends: 700, Bytes: 300, Waits: 700, Wait: diagnose.Delay{Mean: 0.018, P50: 0.018}})
+		},
+		"keeps connections to another server": func(p patient) patient {
+			return p.rest("goroutines", 5, 41).rest("descriptors", 8, 26)
+		},
+		"warm caches": func(p patient) patient {
+			return p.rest("heap_live_bytes", 30<<20, 44<<20).rest("rss_bytes", 40<<20, 90<<20)
+		},
+		"small gzip": func(p patient) patient {
+			return p.cpu(0.15, under("compress/flate.(*compressor).deflate", "main.(*shop).show")...).cpu(0.14, under("compress/flate.(*compressor).findMatch", "compress/flate.(*compressor).deflate", "main.(*shop).show")...)
+		},
+		"lock, a little": func(p patient) patient {
+			return p.wall(0.5, "waiting", "sync.Mutex.Lock", under("sync.(*Mutex).Lock", "main.(*shop).find", "main.(*shop).show")...)
+		},
+		"idle collector": func(p patient) patient {
+			return p.cpu(0.3, frames("runtime.gcDrain", "runtime.gcDrainMarkWorkerIdle", "runtime.gcBgMarkWorker")...)
+		},
+		"fan-out": func(p patient) patient {
+			return p.waits(14, "waiting", "sync.WaitGroup.Wait", under("sync.(*WaitGroup).Wait", "main.(*shop).show")...).
+				wall(40, "waiting", "IO wait", frames("internal/poll.(*FD).Read", "net.(*conn).Read", "github.com/redis/go-redis/v9.(*Client).Process", "main.(*shop).price", "main.(*shop).show.func1")...).
+				peer(diagnose.Peer{Addr: "10.0.0.9:6379", Sends: 2100, Bytes: 60, Waits: 2100, Wait: diagnose.Delay{Mean: 0.017, P50: 0.017}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range Find(make(healthy()).Evidence) {
+				if c.Gain.Share() > small || c.Gain.Fatal {
+					t.Errorf("%s: %+v", c.ID, c)
+				}
+			}
+		})
+	}
+}
+
+func TestMemoryLimitOfEnvironment(t *testing.T) {
+	for text, want := range map[string]float64{"": 0, "off": 0, "1000": 1000, "1000B": 1000, "3KiB": 3 << 10, "500MiB": 500 << 20, "2GiB": 2 << 30, "i": 0, "iB": 0, "-1": 0, "NaN": 0, "5XiB": 0} {
+		v := newView(&diagnose.Evidence{Server: diagnose.Server{Settings: map[string]string{"GOMEMLIMIT": text}}})
+		if got := v.goLimit(); got != want {
+			t.Errorf("%q: %g, want %g", text, got, want)
+		}
+	}
+}

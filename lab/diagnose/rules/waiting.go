@@ -1,0 +1,345 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/redline-go/redline/lab/diagnose"
+)
+
+var waitingRules = []rule{
+	{
+		id: "lock-contention", level: general, find: lockContention,
+		meaning:  "requests wait for a lock",
+		needs:    "goroutine stacks; or off-CPU stacks with pthread_mutex_lock",
+		estimate: "share of the requests' time that waits for locks, up to the limit of the CPUs, and CPU share of the locks beyond 3 %",
+	},
+	{
+		id: "channel-contention", level: general, find: channelContention,
+		meaning:  "requests wait for a channel that few goroutines serve, or for a semaphore",
+		needs:    "goroutine stacks, or CPU stacks",
+		estimate: "share of the requests' time that waits there, up to the limit of the CPUs, and CPU share of channels beyond 6 %",
+	},
+	{
+		id: "blocking-file", level: specific, find: blockingFile,
+		meaning:  "requests wait for files: fsync, writes, opening",
+		needs:    "goroutine stacks, or times of system calls",
+		estimate: "90 % of the share of the requests' time in these calls, and in locks that are held meanwhile",
+	},
+	{
+		id: "blocking-cgo", level: specific, find: blockingCalls,
+		meaning:  "requests block a thread each, in C code or in a system call",
+		needs:    "goroutine stacks, or times of system calls",
+		estimate: "90 % of the share of the requests' time in these calls, up to the limit of the CPUs",
+	},
+	{
+		id: "sync-logging", level: specific, find: syncLogging,
+		meaning:  "requests format and write log lines, one system call each, or wait for the logger's lock",
+		needs:    "CPU stacks and goroutine stacks; nginx: rates of system calls",
+		estimate: "CPU share of logging beyond 4 %, and share of the requests' time in it",
+	},
+}
+
+// leastWait is the share of the requests' time from which a wait is a finding.
+const leastWait = 0.08
+
+// locked reports whether a goroutine waits for a lock of package sync.
+func locked(s *stack) bool {
+	if waitsFor(s, "sync.Mutex.Lock", "sync.RWMutex.RLock", "sync.RWMutex.Lock") {
+		return true
+	}
+	return waitsFor(s, "semacquire") && s.Has(called("sync.(*Mutex).*", "sync.(*RWMutex).*", "internal/sync.(*Mutex).*"))
+}
+
+var (
+	lockWork = called("sync.(*Mutex).lockSlow", "internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).unlockSlow", "internal/sync.(*Mutex).unlockSlow", "sync.runtime_doSpin", "internal/sync.runtime_doSpin", "sync.runtime_Semacquire*", "internal/sync.runtime_Semacquire*",
+		"sync.runtime_Semrelease", "internal/sync.runtime_Semrelease", "runtime.semacquire1", "runtime.semrelease1", "sync.(*RWMutex).rUnlockSlow", "pthread_mutex_lock", "___pthread_mutex_lock", "__lll_lock_wait*", "native_queued_spin_lock_slowpath")
+	nativeLock = called("pthread_mutex_lock", "___pthread_mutex_lock", "__pthread_mutex_lock*", "__lll_lock_wait*", "lll_lock_wait*", "__pthread_rwlock_*", "pthread_rwlock_*", "std::sys::*futex*Mutex*")
+)
+
+// healthyLocks is the CPU share of locks that is no matter.
+const healthyLocks = 0.03
+
+func lockContention(v *view) *finding {
+	share, waits := v.waiting(func(s *stack) bool { return locked(s) && !inPool(s) })
+	spin := v.cpu(lockWork)
+	if off := v.load.OffCPU; off != nil && v.load.Wall == nil && v.load.Seconds > 0 {
+		waits = off.With(nativeLock)
+		share = bound(ratio(waits.Total, v.load.Seconds*known(v.load.InFlight)), 0, 1)
+	}
+	if share < leastWait && spin < 2*healthyLocks {
+		return nil
+	}
+	f := &finding{waits: waits}
+	f.Gain, f.Confidence = v.queueing(share), v.sureOfWaits(0.9)
+	if share < leastWait {
+		f.Gain = diagnose.Gain{}
+	}
+	f.Gain = join(f.Gain, v.saving(max(spin-healthyLocks, 0)))
+	f.Sites = places(waits, everything)
+	f.Title = fmt.Sprintf("Requests wait for a lock %s of their time", percent(share))
+	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines of %.3g requests wait for a lock; locking takes %s of the CPU time.", waits.Total, v.inflight, percent(spin))}
+	if len(f.Sites) > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("%s of them wait in %s.", percent(f.Sites[0].Share), f.Sites[0].Func))
+		if does := v.holders(f.Sites[0].Func); does != "" {
+			f.Evidence = append(f.Evidence, "Meanwhile others in the same function "+does+".")
+		}
+	}
+	f.Advice = []string{
+		"Hold the lock for less: do I/O, encoding and allocation before or after it.",
+		"Divide what it protects: a lock for each shard or key, or a copy that is replaced as a whole (atomic.Pointer).",
+		"For data that is mostly read, use sync.RWMutex or sync.Map.",
+	}
+	return f
+}
+
+// holders says what goroutines within a function do that do not wait for its lock; empty: unknown.
+func (v *view) holders(function string) string {
+	within := v.load.Wall.Filter(func(s *stack) bool {
+		return !locked(s) && s.Has(called(function)) && len(s.Frames) > 0
+	})
+	best, does := 0.0, ""
+	sums := map[string]float64{}
+	for i := range within.List {
+		s := &within.List[i]
+		what := "run"
+		switch {
+		case s.State == "runnable":
+			what = "wait for a CPU"
+		case s.State == "syscall":
+			what = "are in a system call in " + waiter(s).Func
+		case s.State == "waiting":
+			what = fmt.Sprintf("wait (%s) in %s", s.Wait, waiter(s).Func)
+		}
+		if sums[what] += s.Weight; sums[what] > best {
+			best, does = sums[what], what
+		}
+	}
+	return does
+}
+
+// heldUp reports which lock waits are in a function of which other goroutines are in the given
+// stacks: they hold the lock meanwhile.
+func heldUp(by *stacks) func(*stack) bool {
+	names := map[string]bool{}
+	for i := range by.List {
+		for _, f := range by.List[i].Frames {
+			if userCode(f) {
+				names[f.Func] = true
+			}
+		}
+	}
+	return func(s *stack) bool {
+		if !locked(s) {
+			return false
+		}
+		for _, f := range s.Frames {
+			if userCode(f) {
+				return names[f.Func]
+			}
+		}
+		return false
+	}
+}
+
+var channelWork = called("runtime.chansend", "runtime.chansend1", "runtime.chanrecv", "runtime.chanrecv1", "runtime.chanrecv2", "runtime.selectgo", "runtime.selectnbsend", "runtime.selectnbrecv", "runtime.closechan")
+
+const (
+	healthyChannels = 0.06 // CPU share of channels, of a server with a client of HTTP
+	leastChannels   = 0.12
+	// funnel is the number of goroutines at work for each that waits for a channel below which
+	// the channel is a bottleneck: a fan-out has one or more.
+	funnel = 0.5
+)
+
+// queued reports whether a goroutine waits for a channel in the server's own code.
+func queued(s *stack) bool {
+	return waitsFor(s, "chan send", "chan receive", "select") && diagnose.Of(diagnose.User)(waiter(s)) && !s.Has(serverIO)
+}
+
+func channelContention(v *view) *finding {
+	waits := v.requests.Filter(queued)
+	share := ratio(waits.Total, v.inflight)
+	if v.helpers.Total > funnel*waits.Total {
+		share = 0 // each request has goroutines that work for it
+	}
+	work := v.cpu(channelWork)
+	if share < leastWait && work < leastChannels {
+		return nil
+	}
+	f := &finding{waits: waits}
+	f.Title = fmt.Sprintf("Requests wait for a channel %s of their time", percent(share))
+	f.Gain, f.Confidence = v.queueing(share), v.sureOfWaits(0.85)
+	f.Sites = places(waits, everything)
+	if share < leastWait {
+		f.Gain, f.Confidence = diagnose.Gain{}, v.sureOfCPU(0.7)
+		f.Title = fmt.Sprintf("Channels take %s of the CPU time", percent(work))
+		f.Sites = places(v.load.OnCPU.With(channelWork), channelWork)
+	}
+	f.Gain = join(f.Gain, v.saving(max(work-healthyChannels, 0)))
+	f.Evidence = []string{
+		fmt.Sprintf("On average %.3g goroutines of %.3g requests wait to send to a channel or to receive from one, while %.3g other goroutines work.", waits.Total, v.inflight, v.helpers.Total),
+		fmt.Sprintf("Channels take %s of the CPU time.", percent(work)),
+	}
+	f.Advice = []string{
+		"Let more goroutines serve the channel, or do the work in the request's own goroutine under a lock.",
+		"Divide the work by key among several channels; send batches instead of single items.",
+		"If the channel is a semaphore, raise its capacity to what the resource behind it bears.",
+	}
+	return f
+}
+
+var (
+	fileCalls = called("os.(*File).*", "os.OpenFile", "os.Open", "os.Create", "os.ReadFile", "os.WriteFile", "os.Rename", "os.Remove*", "os.Stat", "os.Lstat", "os.Mkdir*", "os.ReadDir", "os.CreateTemp", "internal/poll.(*FD).Fsync", "internal/poll.(*FD).Pread", "internal/poll.(*FD).Pwrite",
+		"syscall.Fsync", "syscall.Fdatasync", "syscall.Open", "syscall.Pwrite", "syscall.Pread", "golang.org/x/sys/unix.Fsync", "golang.org/x/sys/unix.Fdatasync", "golang.org/x/sys/unix.Pwrite*", "golang.org/x/sys/unix.Msync", "modernc.org/libc.Xfsync", "modernc.org/libc.Xfdatasync", "modernc.org/libc.Xpwrite*", "modernc.org/libc.Xfcntl*")
+	syncNames  = []string{"fsync", "fdatasync", "sync_file_range", "msync", "pwrite64", "pread64", "openat", "open", "rename", "renameat", "unlink", "unlinkat", "fallocate", "ftruncate"}
+	blockNames = []string{"flock", "nanosleep", "clock_nanosleep", "wait4", "waitid", "semop", "msgrcv"}
+)
+
+// inCalls returns the share of the requests' time in system calls with these names.
+func (v *view) inCalls(names []string) (share float64, most string) {
+	if v.load.Kernel == nil || known(v.load.InFlight) <= 0 {
+		return 0, ""
+	}
+	sum, best := 0.0, 0.0
+	for _, n := range names {
+		t := max(known(v.load.Kernel.Calls[n].Seconds), known(v.load.Kernel.Blocked[n]))
+		if sum += t; t > best {
+			best, most = t, n
+		}
+	}
+	return bound(ratio(sum, v.load.InFlight), 0, 1), most
+}
+
+// avoidable is the share of blocking that goes away when work is batched, or done elsewhere.
+const avoidable = 0.9
+
+func blockingFile(v *view) *finding {
+	share, found := v.waiting(func(s *stack) bool { return s.State == "syscall" && s.Has(fileCalls) && !isLogging(s) })
+	inKernel, most := v.inCalls(syncNames)
+	held, _ := v.waiting(heldUp(found))
+	if max(share, inKernel) < leastWait && share+held < 2*leastWait {
+		return nil
+	}
+	f := &finding{holds: heldUp(found)}
+	all := bound(max(share, inKernel)+held, 0, 1)
+	f.Title = fmt.Sprintf("Requests wait for files %s of their time", percent(all))
+	f.Gain, f.Confidence = v.queueing(avoidable*all), v.sureOfWaits(0.85)
+	if inKernel > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("System calls on files take %s of the requests' time, mostly %s.", percent(inKernel), most))
+	}
+	if share > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("On average %.3g goroutines are in system calls on files.", found.Total))
+	}
+	if held > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("Another %s of the time they wait for a lock that is held meanwhile.", percent(held)))
+	}
+	f.Advice = []string{
+		"Write in batches: one goroutine collects what requests have to store, and calls Sync once for all of them.",
+		"Acknowledge before the data is on disk, if losing the last moments is acceptable.",
+		"Keep files that are read often in memory, and open.",
+	}
+	f.Sites = places(found, everything)
+	return f
+}
+
+// blocked reports whether a goroutine is in C code, or in a system call that the server's own
+// code or a library makes.
+func blocked(s *stack) bool {
+	if s.State != "syscall" || s.Has(fileCalls) {
+		return false
+	}
+	if s.Has(called("runtime.cgocall", "runtime.asmcgocall")) {
+		return true
+	}
+	direct := called("syscall.*", "golang.org/x/sys/unix.*", "os.(*Process).*", "os/exec.*")
+	for _, f := range s.Frames {
+		switch {
+		case direct(f) || f.Kind == diagnose.Runtime || strings.HasPrefix(f.Func, "internal/runtime/"):
+		default:
+			return userCode(f) && s.Has(direct)
+		}
+	}
+	return false
+}
+
+func blockingCalls(v *view) *finding {
+	share, found := v.waiting(blocked)
+	inKernel, most := v.inCalls(blockNames)
+	held, _ := v.waiting(heldUp(found))
+	if max(share, inKernel) < leastWait {
+		return nil
+	}
+	f := &finding{holds: heldUp(found)}
+	all := bound(max(share, inKernel)+held, 0, 1)
+	f.Title = fmt.Sprintf("Requests block a thread each, %s of their time", percent(all))
+	f.Gain, f.Confidence = v.queueing(avoidable*all), v.sureOfWaits(0.8)
+	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines are in C code or in blocking system calls.", found.Total)}
+	if n := v.figure("threads"); n > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("The process has %.0f threads, for %d CPUs.", n, max(v.Server.CPUs, 1)))
+	}
+	if inKernel > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("Blocking system calls take %s of the requests' time, mostly %s.", percent(inKernel), most))
+	}
+	f.Advice = []string{
+		"Do what these calls do in Go, or without waiting: the runtime gives each of them a thread of its own.",
+		"Bound how many of them run at once, and call them for batches.",
+	}
+	f.Sites = places(found, everything)
+	return f
+}
+
+var (
+	loggers = in("log", "log/slog", "log/slog/...", "log/internal", "go.uber.org/zap", "go.uber.org/zap/zapcore", "go.uber.org/zap/buffer", "github.com/rs/zerolog", "github.com/rs/zerolog/log", "github.com/rs/zerolog/internal/...", "github.com/sirupsen/logrus",
+		"github.com/go-kit/log", "github.com/go-kit/log/level", "github.com/hashicorp/go-hclog", "k8s.io/klog/v2", "github.com/golang/glog", "github.com/charmbracelet/log", "github.com/phuslu/log", "github.com/apex/log", "gopkg.in/natefinch/lumberjack", "gopkg.in/natefinch/lumberjack.v2")
+	printing = called("fmt.Fprint*", "fmt.Print*")
+	toFile   = called("os.(*File).Write*")
+	accesses = called("ngx_http_log_handler", "ngx_http_log_write")
+)
+
+// isLogging reports whether a stack writes a log line, by a logging library or by printing to a
+// file.
+func isLogging(s *stack) bool {
+	return s.Has(loggers) || s.Has(accesses) || s.Has(toFile) && s.Has(printing)
+}
+
+const (
+	healthyLogging = 0.04 // CPU share of a log with a line per request, buffered
+	leastLogging   = 0.08
+	batchedLogging = 0.85 // share of the excess that buffering and sampling save
+)
+
+func syncLogging(v *view) *finding {
+	on := v.load.OnCPU.Filter(isLogging)
+	share := ratio(on.Total, total(v.load.OnCPU))
+	waits, found := v.waiting(func(s *stack) bool { return isLogging(s) && (locked(s) || s.State == "syscall") })
+	lines, size := 0.0, 0.0
+	if v.Server.Language == "nginx" {
+		lines, size = v.calls("write") // sockets are written with other calls
+	}
+	if share < leastLogging && waits < leastWait && lines < 0.5 {
+		return nil
+	}
+	f := &finding{cpu: on, claims: anyOf(loggers, accesses), holds: func(s *stack) bool { return isLogging(s) }}
+	f.Title = fmt.Sprintf("Logging takes %s of the CPU time and %s of the requests' time", percent(share), percent(waits))
+	cost := share + v.gc*v.allocated(loggers)
+	if lines >= 0.5 && share == 0 {
+		cost = max(v.cpu(called("vfs_write", "ksys_write")), healthyLogging)
+		f.Title = fmt.Sprintf("Each request writes %.1f log lines to a file at once", lines)
+	}
+	f.Gain, f.Confidence = join(v.saving(max(cost-healthyLogging, 0)*batchedLogging), v.queueing(waits)), v.sureOfCPU(0.85)
+	f.Evidence = []string{fmt.Sprintf("Formatting and writing log lines takes %s of the CPU time (healthy: up to %s).", percent(cost), percent(healthyLogging))}
+	if waits > 0.01 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("On average %.3g goroutines wait for the logger's lock or its write.", found.Total))
+	}
+	if lines > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("A request makes %.1f writes of %s to files.", lines, bytesOf(size)))
+	}
+	f.Advice = []string{
+		"Write through a buffer that a goroutine flushes (bufio.Writer, or a buffered sink of the logger; nginx: access_log ... buffer=64k flush=1s).",
+		"Log less for each request: one line, a level that is on, samples of what is frequent; leave out the caller's file and line.",
+		"Use a logger that encodes without reflection (slog with typed attributes, zerolog, zap).",
+	}
+	f.Sites = places(on, anyOf(loggers, printing))
+	return f
+}

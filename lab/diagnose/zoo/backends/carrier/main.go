@@ -1,0 +1,31 @@
+// Command carrier answers the price of a parcel. Most answers take a few milliseconds; one in
+// ten requests has no answer for a long time.
+package main
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-go/redline/lab/diagnose/zoo/service"
+)
+
+func main() {
+	var asked atomic.Int64
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", service.Health)
+	mux.HandleFunc("GET /price", func(w http.ResponseWriter, r *http.Request) {
+		wait := 3 * time.Millisecond
+		if asked.Add(1)%10 == 0 {
+			wait = 200 * time.Millisecond
+		}
+		select {
+		case <-time.After(wait):
+		case <-r.Context().Done():
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"cents":1590,"source":"carrier"}`))
+	})
+	service.Main(mux)
+}

@@ -1,0 +1,18 @@
+//go:build twin
+
+package main
+
+import (
+	"net/http"
+	"time"
+)
+
+// newTransport returns the transport to the inventory service.
+func newTransport() *http.Transport {
+	return &http.Transport{
+		MaxIdleConns:          256,
+		MaxIdleConnsPerHost:   256,
+		IdleConnTimeout:       90 * time.Second,
+		ResponseHeaderTimeout: 5 * time.Second,
+	}
+}
