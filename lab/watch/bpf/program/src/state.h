@@ -20,7 +20,7 @@ const volatile u8 returning;      // place of rt_sigreturn
 // Calls are timed, by sys_enter. It changes while the programs run.
 volatile u8 timing = 1;
 
-enum { PLAIN, TRANSFER, WAIT, CONTROL, ENTER, ACCEPT, SENDTO };
+enum { PLAIN, TRANSFER, WAIT, CONTROL, ENTER, ACCEPT, SENDTO, CLONE };
 
 struct call {
 	u64 calls, errors, again, bytes;
