@@ -109,6 +109,21 @@ var labRows = []Row{
 	},
 	{Package: "~/lab/diagnose/zoo/...", May: []string{"*", "~/lab/diagnose/zoo/..."}, Raw: true, Why: "a species is an ordinary service, and shares no code with the instrument"},
 
+	// Profiles, from the ground up.
+	{Package: "~/lab/profile/frames", Never: performsIO, Why: "whose code a function is, and for what, follows from its names"},
+	{
+		Package: "~/lab/profile/tree", May: []string{"~/lab/profile", "~/lab/profile/frames", "~/lab/report", "github.com/google/pprof/profile"}, Never: performsIO,
+		Tests: []string{"~/lab/profile/profiletest"}, Why: "the evaluation of a profile is calculation",
+	},
+	{
+		Package: "~/lab/profile/rules", May: []string{"go.yaml.in/yaml/v3", "~/lab/profile/baseline", "~/lab/profile/frames"}, Never: performsIO,
+		Tests: []string{"~/lab/profile", "~/lab/profile/tree", "~/lab/profile/profiletest"}, Why: "rules judge what was measured: they measure nothing",
+	},
+	{
+		Package: "~/lab/profile/baseline", May: []string{"~/lab/profile/tree", "~/lab/stats", "~/lab/results", "~/lab/report", "~/lab/internal/file"}, Never: []string{"net", "net/http/...", "os/exec", "syscall"},
+		Tests: []string{"~/lab/profile", "~/lab/profile/profiletest"}, Why: "a baseline is a file and its comparison: it takes no profiles",
+	},
+
 	// Statistics, verdicts and reports.
 	{Package: "~/lab/stats", May: []string{"~/lab/results"}, Never: performsIO, Why: "statistics are calculation"},
 	{Package: "~/lab/verdict", May: []string{"~/lab/results", "~/lab/report", "~/lab/load/spec"}, Never: performsIO, Why: "a verdict is calculation"},

@@ -71,7 +71,8 @@ const (
 type Load struct {
 	Name        string    `json:"name"`
 	Connections int       `json:"connections"`
-	Target      float64   `json:"target,omitempty"` // arrivals a second; 0: a closed loop
+	Reconnect   int       `json:"reconnect,omitempty"` // answers after which the generator itself replaces a connection; 0: never
+	Target      float64   `json:"target,omitempty"`    // arrivals a second; 0: a closed loop
 	Seconds     float64   `json:"seconds"`
 	Rate        float64   `json:"rate"`       // right answers a second
 	InFlight    float64   `json:"in_flight"`  // requests sent and not answered, on average

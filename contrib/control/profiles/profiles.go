@@ -14,6 +14,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/pprof"
+	"runtime/trace"
 	"sync"
 	"time"
 )
@@ -25,9 +26,13 @@ const mutexFraction = 10
 var recording sync.Mutex
 
 // Kinds returns the kinds that [Write] supports.
-func Kinds() []string { return []string{"allocs", "block", "cpu", "goroutine", "heap", "mutex"} }
+func Kinds() []string {
+	return []string{"allocs", "block", "cpu", "goroutine", "heap", "mutex", "trace"}
+}
 
 // Write writes a profile in pprof format. "cpu" samples for d, which must be more than 0.
+// "trace" is an execution trace of d, in the format of runtime/trace, which needs memory for all
+// of it; there is an error if the program is being traced already.
 // "mutex" records for d, unless the program always records. "block" waits for d, and is
 // empty unless the program has called runtime.SetBlockProfileRate: that rate cannot be
 // read, so it could not be restored. "mutex", "block" and "allocs" hold what was recorded
@@ -43,6 +48,15 @@ func Write(ctx context.Context, w io.Writer, kind string, d time.Duration) error
 			return err
 		}
 		defer pprof.StopCPUProfile()
+		return wait(ctx, d)
+	case "trace":
+		if d <= 0 {
+			return errors.New("a trace needs a duration, as in: profile trace 5")
+		}
+		if err := trace.Start(w); err != nil {
+			return err
+		}
+		defer trace.Stop()
 		return wait(ctx, d)
 	case "mutex":
 		if err := record(ctx, d); err != nil {

@@ -30,6 +30,7 @@ var otherTools = map[string][]string{
 	"worker":  {"agent", "node"},
 	"profile": {"pprof", "flame", "flamegraph"},
 	"watch":   {"top", "monitor", "observe", "stat"},
+	"trace":   {"traces", "gotrace", "tracing"},
 }
 
 func main() {
@@ -53,7 +54,7 @@ func newRoot(args []string) *cobra.Command {
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.SetHelpFunc(cli.Help(nil))
 	cli.BindColor(root.PersistentFlags())
-	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newImport(), newEnv(), newWatch(), newDiagnose(), newProfile(), newBaseline())
+	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newImport(), newEnv(), newWatch(), newDiagnose(), newProfile(), newBaseline(), newTrace())
 	root.AddCommand(newWorker(), newGenerators(), newGenerate(), newGeneratorsServe(), newBackend(), newGuard())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)

@@ -13,7 +13,7 @@ import (
 // fill adds what the generator measured.
 func fill(l *diagnose.Load, doc *present.Document) {
 	l.Seconds, l.Rate, l.Errors, l.Kinds = doc.Seconds, doc.RequestsPerSecond, doc.ErrorRatio, doc.Errors
-	l.Latency = latency(&doc.Latency)
+	l.Latency, l.Reconnect = latency(&doc.Latency), doc.Config.PerConnection
 	if doc.FirstByte != nil {
 		l.FirstByte = latency(doc.FirstByte)
 	}

@@ -82,6 +82,9 @@ var accepting = called("net/http.(*Server).Serve", "net.(*TCPListener).Accept*",
 
 func keepaliveOff(v *view) *finding {
 	each := known(v.load.Connects)
+	if own := v.load.Reconnect; own > 0 {
+		each -= 1 / float64(own) // the generator was told to connect anew
+	}
 	if each < leastClosing {
 		return nil
 	}

@@ -94,3 +94,17 @@ func (r *Runs) Run(ctx context.Context, shape Shape) (*present.Document, error) 
 
 // Close releases all resources.
 func (r *Runs) Close() error { return r.s.close() }
+
+// Planned makes one run with the load that the flags describe, in a window of another length.
+// warmup replaces that of the flags unless it is 0. onWindow is called when the window begins; it
+// must return at once.
+func (r *Runs) Planned(ctx context.Context, warmup, window time.Duration, onWindow func()) (*present.Document, error) {
+	plan := *r.s.plan
+	plan.duration, plan.tick = window, tickOf(window)
+	if warmup > 0 {
+		plan.flags.warmup = warmup
+	}
+	s := *r.s
+	s.plan, s.onWindow = &plan, onWindow
+	return s.once(ctx, plan.arrivals, plan.arrivalsText, nil)
+}

@@ -1,10 +1,11 @@
-// Draws the page of a comparison or of a load run. Go has calculated all figures.
+// Draws the page of a comparison, of a load run, of an execution trace, or of a diagnosis. Go has calculated all figures.
 
 import { type Drawn, comparison } from "./comparison";
 import { download } from "./download";
 import { run } from "./run";
 import { sortable } from "./tables";
 import { watch } from "./theme";
+import { trace } from "./trace";
 import { find } from "./view";
 
 const drawn: Drawn = { plots: [], legends: [] };
@@ -17,5 +18,6 @@ download(find(document, "#download"));
 document.querySelectorAll<HTMLTableElement>("table.sortable").forEach(sortable);
 
 if (document.body.dataset.page === "run") run(drawn);
-else comparison(drawn);
+else if (document.body.dataset.page === "trace") trace(drawn);
+else if (document.body.dataset.page !== "diagnosis") comparison(drawn); // its page has no chart of a script
 document.documentElement.dataset.ready = "";

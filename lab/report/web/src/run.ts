@@ -9,14 +9,18 @@ import { Plot, axis, card, digits, exactMicros, micros, rate, tooltip } from "./
 import { type Entry, type Look, type Theme, current } from "./theme";
 import { type Rows, data, find } from "./view";
 
-interface Run {
+interface Run extends OverTime {
   unit: string;
+  curves: { name: string; points: [number, number][] }[];
+  heat: Rows & { columns: number[][] };
+}
+
+/** The part of a page with charts over time. */
+export interface OverTime {
   axis: Axis;
   /** Where steps of arrivals begin, in seconds of the window. */
   bounds: number[];
   charts: Chart[];
-  curves: { name: string; points: [number, number][] }[];
-  heat: Rows & { columns: number[][] };
 }
 
 /** Columns of the time axis; start and step are in seconds, and the window begins at 0. */
@@ -50,16 +54,27 @@ const looks = {
   bad: (t: Theme): Look => ({ color: t.accent, dash: "solid", width: 1.75 }),
 };
 
-export function run({ plots, legends }: Drawn): void {
-  const view = data<Run>("view");
+/** Draws the charts over time, with their legends. */
+export function charts(drawn: Drawn, view: OverTime): void {
   for (const chart of view.charts) {
     const at = find<HTMLElement>(document, `[data-plot=${chart.plot}]`);
     const entries = chart.lines.map((l, id): Entry => ({ id, name: l.name, look: looks[l.look] }));
     const hidden = new Set<number>();
     const plot = overTime(at, view, chart, entries, hidden);
-    plots.push(plot);
-    if (entries.length > 1) keys(at, entries, hidden, plot);
+    drawn.plots.push(plot);
+    if (entries.length > 1) keys(drawn, at, entries, hidden, plot);
   }
+}
+
+function keys({ legends }: Drawn, at: HTMLElement, entries: Entry[], hidden: Set<number>, plot: Plot): void {
+  const element = find<HTMLElement>(at.parentElement!, ".legend");
+  legends.push(legend(element, entries, hidden, () => plot.draw(), (name) => plot.highlight(name)));
+}
+
+export function run(drawn: Drawn): void {
+  const { plots, legends } = drawn;
+  const view = data<Run>("view");
+  charts(drawn, view);
   if (view.curves.length > 0) {
     const names = ["first", "second", "third"] as const;
     const list = view.curves.map((c, id) => ({ points: c.points, entry: { id, name: c.name, look: looks[names[id % 3]!] } }));
@@ -67,21 +82,16 @@ export function run({ plots, legends }: Drawn): void {
     const hidden = new Set<number>();
     const plot = curves(at, list, hidden);
     plots.push(plot);
-    if (list.length > 1) keys(at, list.map((c) => c.entry), hidden, plot);
+    if (list.length > 1) keys(drawn, at, list.map((c) => c.entry), hidden, plot);
   }
   if (view.heat.columns.length > 0) {
     plots.push(heat(view));
     legends.push(shades(find(document, ".shades"), view));
   }
-
-  function keys(at: HTMLElement, entries: Entry[], hidden: Set<number>, plot: Plot): void {
-    const element = find<HTMLElement>(at.parentElement!, ".legend");
-    legends.push(legend(element, entries, hidden, () => plot.draw(), (name) => plot.highlight(name)));
-  }
 }
 
 /** Draws a figure over seconds, with gaps where nothing was measured. */
-function overTime(element: HTMLElement, view: Run, chart: Chart, entries: Entry[], hidden: Set<number>): Plot {
+function overTime(element: HTMLElement, view: OverTime, chart: Chart, entries: Entry[], hidden: Set<number>): Plot {
   const print = prints[chart.print];
   const time = view.axis;
   const end = time.start + time.step * time.columns;
@@ -144,7 +154,7 @@ function lonely(values: (number | null)[]): boolean {
 }
 
 /** Returns the rules at the end of the warm-up and between the steps of arrivals. */
-function rules(theme: Theme, narrow: boolean, view: Run) {
+function rules(theme: Theme, narrow: boolean, view: OverTime) {
   const data = view.bounds.map((at) => ({ xAxis: at, label: { show: false, formatter: "" } }));
   if (view.axis.start < 0) data.unshift({ xAxis: 0, label: { show: !narrow, formatter: "window" } });
   if (data.length === 0) return undefined;
@@ -226,10 +236,11 @@ function nice(seconds: number, step: number): number {
 /** Returns a column of the time axis as text. */
 function moment(time: Axis, column: number): string {
   const from = time.start + column * time.step;
-  const text = `${digits2(from)} to ${digits2(from + time.step)} s`;
+  const places = time.step < 0.02 ? 5 : 2;
+  const text = `${digits2(from, places)} to ${digits2(from + time.step, places)} s`;
   return from < -1e-9 ? `${text}, warm-up` : text;
 }
 
-function digits2(v: number): string {
-  return String(Number(v.toFixed(2)));
+function digits2(v: number, places = 2): string {
+  return String(Number(v.toFixed(places)));
 }

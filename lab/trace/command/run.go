@@ -1,0 +1,186 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/internal/file"
+	"github.com/redline-go/redline/lab/internal/redact"
+	"github.com/redline-go/redline/lab/report/screen"
+	"github.com/redline-go/redline/lab/trace"
+	"github.com/redline-go/redline/lab/trace/output"
+	"github.com/redline-go/redline/lab/trace/page"
+)
+
+const (
+	// ExitPartial is the exit code if the trace could only be read in part.
+	ExitPartial = 3
+
+	maxTime = time.Minute // that a trace may cover: what a control socket allows, too
+	mebi    = 1 << 20
+)
+
+// Options are the flags of the verb.
+type Options struct {
+	File    string // a trace
+	PProf   string // URL
+	Control string // path of a control socket
+	Command []string
+
+	For     time.Duration
+	Samples bool // take a CPU profile at the same time, whose samples are in the trace
+	Load    Load
+	Save    string
+	JSON    string
+	HTML    string
+	Memory  int64 // MiB that one generation may need
+	Largest int64 // MiB of a trace that is taken
+}
+
+// Console is where a report is shown.
+type Console struct {
+	Out, Err io.Writer
+	Screen   screen.Screen // of Out
+}
+
+// Run gets a trace and reports it. The error is a [cli.ExitCode] if everything was printed.
+func Run(ctx context.Context, o Options, console Console) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if o.File != "" {
+		f, err := os.Open(o.File)
+		if err != nil {
+			return err
+		}
+		return errors.Join(report(ctx, &o, console, f, o.File), f.Close())
+	}
+	f, err := os.CreateTemp("", "redline-trace-*")
+	if err != nil {
+		return fmt.Errorf("keep the trace: %w", err)
+	}
+	err = taken(ctx, &o, console, f)
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+// taken takes a trace into f, and reports it.
+func taken(ctx context.Context, o *Options, console Console, f *os.File) error {
+	source, err := take(ctx, o, console, f)
+	if err != nil {
+		return err
+	}
+	if o.Save != "" {
+		if err := save(f, o.Save); err != nil {
+			return err
+		}
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("read the trace: %w", err)
+	}
+	return report(ctx, o, console, f, source)
+}
+
+// save copies a trace that was taken to the file that was asked for.
+func save(f *os.File, path string) (err error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("--save: %w", err)
+	}
+	out, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("--save: %w", err)
+	}
+	_, err = io.Copy(out, f)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return fmt.Errorf("--save %s: %w", path, err)
+	}
+	return nil
+}
+
+// check returns a usage error for options that exclude one another.
+func (o *Options) check() error {
+	sources := 0
+	for _, given := range []bool{o.File != "", o.PProf != "", o.Control != ""} {
+		if given {
+			sources++
+		}
+	}
+	switch {
+	case sources == 0 && len(o.Command) > 0:
+		return cli.Usage("say where %s serves its traces: --pprof URL or --control SOCKET", o.Command[0])
+	case sources == 0:
+		return cli.Usage("name a trace: a file, --pprof URL, or --control SOCKET")
+	case sources > 1:
+		return cli.Usage("name one source of the trace: a file, --pprof URL, or --control SOCKET")
+	case o.File != "" && len(o.Command) > 0:
+		return cli.Usage("%s is a file: there is nothing to start", o.File)
+	case o.File != "" && (o.Load.URL != "" || o.Save != ""):
+		return cli.Usage("%s is a file: --load and --save are for traces that are taken", o.File)
+	case o.For < time.Second || o.For > maxTime || o.For%time.Second != 0:
+		return cli.Usage("--for %v: write whole seconds, from 1s to %v", o.For, maxTime)
+	case o.Load.URL == "" && (o.Load.Rate != "" || o.Load.Connections != 0):
+		return cli.Usage("--rate and --connections are those of --load URL")
+	case o.Memory <= 0 || o.Largest <= 0 || o.Memory > 1<<30 || o.Largest > 1<<30:
+		return cli.Usage("--memory %d, --largest %d: write a number of MiB", o.Memory, o.Largest)
+	}
+	for flag, path := range map[string]string{"json": o.JSON, "html": o.HTML, "save": o.Save} {
+		if err := cli.CheckOutput(flag, path, o.File, o.Control); path != "" && err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report reads a trace and writes all that was asked for.
+func report(ctx context.Context, o *Options, console Console, in io.Reader, source string) error {
+	r, err := trace.Read(ctx, in, trace.Options{Memory: o.Memory * mebi})
+	if ctx.Err() != nil {
+		fmt.Fprintln(console.Err, "redline: interrupted before the trace was read")
+		return cli.ExitCode(130)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", redact.Text(source), err)
+	}
+	r.Source = redact.Text(source)
+	if o.JSON != "" {
+		if err := writeJSON(o.JSON, console.Out, r); err != nil {
+			return err
+		}
+	}
+	if o.HTML != "" {
+		if err := cli.WritePage(o.HTML, func(w io.Writer) error { return page.Write(w, r) }); err != nil {
+			return fmt.Errorf("--html: %w", err)
+		}
+	}
+	if o.JSON != "-" {
+		if err := output.Print(console.Out, console.Screen, r); err != nil {
+			return err
+		}
+	}
+	if r.Partial != "" {
+		return cli.ExitCode(ExitPartial)
+	}
+	return nil
+}
+
+func writeJSON(path string, out io.Writer, r *trace.Report) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode report: %w", err)
+	}
+	data = append(data, '\n')
+	if path == "-" {
+		_, err = out.Write(data)
+	} else {
+		err = file.Write(path, data)
+	}
+	if err != nil {
+		return fmt.Errorf("--json: %w", err)
+	}
+	return nil
+}
