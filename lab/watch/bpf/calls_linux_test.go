@@ -252,7 +252,7 @@ func TestTree(t *testing.T) {
 }
 
 // copies is how often a megabyte is read.
-const copies = 5000
+const copies = 15_000
 
 func copyMuch(string) string {
 	fd, err := unix.MemfdCreate("copied", unix.MFD_CLOEXEC)
