@@ -64,6 +64,20 @@ var labRows = []Row{
 		Package: "~/lab/watch/output", May: []string{"~/lab/watch", "~/lab/report/...", "github.com/prometheus/client_golang/..."}, Never: []string{"os/...", "syscall"},
 		Tests: []string{"os"}, Why: "an output receives events, and reads nothing of the process",
 	},
+	// The trace, from the ground up.
+	{
+		Package: "~/lab/trace", May: []string{"golang.org/x/exp/trace", "github.com/HdrHistogram/..."}, Never: performsIO,
+		Tests: append([]string{"~/lab/trace/tracetest"}, performsIO...), Raw: true, Why: "an analysis reads bytes: where a trace comes from, and how it is shown, does not matter to it",
+	},
+	{Package: "~/lab/trace/tracetest", Never: performsIO, Why: "traces for tests are bytes, and share no code with what reads them"},
+	{
+		Package: "~/lab/trace/output", May: []string{"~/lab/trace", "~/lab/report/..."}, Never: []string{"os/...", "syscall"},
+		Why: "an output receives a report, and reads nothing",
+	},
+	{
+		Package: "~/lab/trace/page", May: []string{"~/lab/trace", "~/lab/trace/output", "~/lab/trace/page/internal/...", "~/lab/report/..."}, Never: []string{"os/...", "syscall"},
+		Why: "an output receives a report, and reads nothing",
+	},
 	// Observation.
 	{
 		Package: "~/lab/gomem/functab", Never: performsIO, Tests: performsIO,
