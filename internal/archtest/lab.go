@@ -107,7 +107,7 @@ var labRows = []Row{
 	},
 
 	// The diagnosis.
-	{Package: "~/lab/diagnose", May: []string{"~/lab/report", "~/lab/results", "~/lab/stats", "~/lab/watch"}, Never: performsIO, Why: "evidence and causes are data and calculation: other packages gather the evidence"},
+	{Package: "~/lab/diagnose", May: []string{"~/lab/profile/frames", "~/lab/report", "~/lab/results", "~/lab/stats", "~/lab/watch"}, Never: performsIO, Why: "evidence and causes are data and calculation: other packages gather the evidence"},
 	{
 		Package: "~/lab/diagnose/rules", May: []string{"~/lab/diagnose", "~/lab/report", "~/lab/watch"}, Never: performsIO, Tests: []string{"os", "~/lab/watch", "~/lab/stats"},
 		Why: "a rule is calculation: it neither gathers evidence nor tries changes",
