@@ -309,21 +309,45 @@ func (v *view) own() *stacks {
 	})
 }
 
+// leastNameless is the CPU share of code without names, of an interpreter's compiler, from which
+// it is a finding.
+const leastNameless = 0.6
+
+// nameless returns the finding that code without names saturates the CPU.
+func (v *view) nameless(share float64) *finding {
+	if share < leastNameless || !oneThread(v.Server.Language) {
+		return nil
+	}
+	f := &finding{}
+	f.Title = fmt.Sprintf("The CPU is saturated, %s of it by compiled code without names", percent(share))
+	f.Gain, f.Confidence = v.saving(halfAsMuch*(share-hot)), v.sureOfCPU(0.5)
+	f.Evidence = []string{fmt.Sprintf("The server uses %s of %.3g CPUs, as much as one thread can.", percent(v.busy), v.cores)}
+	f.Advice = []string{
+		"Start it so that its code has names, and diagnose again: node --perf-basic-prof, python -X perf.",
+		"Move long calculations to worker threads or other processes: everything else waits for them.",
+	}
+	return f
+}
+
 func cpuBound(v *view) *finding {
 	if v.busy < saturated {
 		return nil
 	}
 	own := v.own()
 	functions := map[string]float64{}
-	name, share := "", 0.0
+	name, share, unnamed := "", 0.0, 0.0
 	for _, x := range own.Sites(everything) {
+		if x.Frame.Func == "" {
+			unnamed += x.Weight
+			continue
+		}
 		functions[x.Frame.Func] += x.Weight
 		if functions[x.Frame.Func] > functions[name] {
 			name = x.Frame.Func
 		}
 	}
 	if share = ratio(functions[name], total(v.load.OnCPU)); share < leastHot {
-		return nil
+		return v.nameless(ratio(unnamed, total(v.load.OnCPU)))
 	}
 	f := &finding{cpu: own}
 	f.Title = fmt.Sprintf("The CPU is saturated, %s of it by %s", percent(share), name)
