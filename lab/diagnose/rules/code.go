@@ -53,7 +53,7 @@ var codeRules = []rule{
 		id: "goroutine-per-message", level: specific, find: goroutinePerMessage,
 		meaning:  "each request starts many short goroutines",
 		needs:    "CPU stacks",
-		estimate: "CPU share of creating and ending goroutines beyond 3 %, and of scheduling beyond 20 %",
+		estimate: "CPU share of creating and ending goroutines beyond 5 %, and of scheduling beyond 20 %",
 	},
 	{
 		id: "cpu-bound", level: general, find: cpuBound,
@@ -66,6 +66,7 @@ var codeRules = []rule{
 // work describes a cause that is a kind of work on the CPU.
 type work struct {
 	match  match
+	but    match   // other work that may be called from there, and is not counted; nil: none
 	base   float64 // CPU share that is healthy
 	least  float64 // CPU share from which it is a finding
 	saved  float64 // share of the excess that can be saved
@@ -76,12 +77,13 @@ type work struct {
 
 // find returns the cause if the work takes enough of the CPU time.
 func (w work) find(v *view) *finding {
-	share := v.cpu(w.match)
+	on := v.load.OnCPU.Filter(w.counts)
+	share := bound(ratio(on.Total, total(v.load.OnCPU)), 0, 1)
 	if share < w.least {
 		return nil
 	}
-	cost := v.cost(w.match)
-	f := &finding{cpu: v.load.OnCPU.With(w.match), claims: w.match}
+	cost := bound(share+v.gc*v.allocated(w.match), 0, 1)
+	f := &finding{cpu: on, claims: w.match}
 	f.Title = fmt.Sprintf(w.title, percent(share))
 	f.Gain, f.Confidence = v.saving(max(cost-w.base, 0)*w.saved), v.sureOfCPU(0.9)
 	f.Evidence = []string{fmt.Sprintf(w.does, percent(share))}
@@ -92,6 +94,19 @@ func (w work) find(v *view) *finding {
 	return f
 }
 
+// counts reports whether a stack is of the work itself.
+func (w work) counts(s *stack) bool {
+	for _, f := range s.Frames {
+		switch {
+		case w.match(f):
+			return true
+		case w.but != nil && w.but(f):
+			return false
+		}
+	}
+	return false
+}
+
 // reflecting matches encoders that look at types at run time.
 var reflecting = in("encoding/json/...", "encoding/xml", "encoding/gob", "gopkg.in/yaml", "gopkg.in/yaml.v2", "gopkg.in/yaml.v3", "go.yaml.in/yaml/...", "github.com/json-iterator/go", "github.com/mitchellh/mapstructure", "github.com/BurntSushi/toml")
 
@@ -100,7 +115,7 @@ var untyped = called("encoding/json.mapEncoder.*", "encoding/json.interfaceEncod
 
 func jsonReflection(v *view) *finding {
 	f := work{
-		match: reflecting, base: 0.10, least: 0.18, saved: 0.7,
+		match: reflecting, but: in("compress/...", "net/...", "crypto/...", "log/...", "os", "internal/poll", "github.com/klauspost/compress/...", "github.com/andybalholm/brotli"), base: 0.10, least: 0.18, saved: 0.7,
 		title: "Encoding by reflection takes %s of the CPU time",
 		does:  "encoding/json, or another encoder that looks at types at run time, takes %s of the CPU time (healthy: up to 10 %%).",
 		advice: []string{
@@ -229,8 +244,8 @@ var (
 )
 
 const (
-	healthySpawning   = 0.03 // CPU share of creating goroutines, for net/http's own
-	leastSpawning     = 0.06 // from which they are a finding
+	healthySpawning   = 0.05 // CPU share of creating goroutines, for those that wait for something
+	leastSpawning     = 0.08 // from which they are a finding
 	healthyScheduling = 0.20 // CPU share of the scheduler in a server with little work per request
 )
 
@@ -265,9 +280,10 @@ func total(s *stacks) float64 {
 	return s.Total
 }
 
-// plumbing matches work that is not the server's own: the network and the encoders.
+// plumbing matches work that is not the server's own: the network, and what turns values into
+// bytes, which costs what it costs.
 var plumbing = anyOf(
-	in("net", "net/http", "net/textproto", "syscall", "internal/poll", "internal/syscall/unix", "os", "crypto/tls", "database/sql", "encoding/json/...", "log/..."),
+	in("net/...", "syscall", "internal/poll", "internal/syscall/unix", "os/...", "crypto/tls", "database/sql/...", "encoding/...", "log/...", "fmt", "reflect", "io/...", "bufio", "compress/...", "archive/...", "text/template/...", "html/template/...", "mime/...", "context", "time"),
 	diagnose.Of(diagnose.System), collecting, scheduling, lockWork,
 )
 

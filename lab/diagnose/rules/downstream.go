@@ -195,7 +195,7 @@ func noReuse(v *view) *finding {
 	f := &finding{claims: work}
 	f.cpu = v.load.OnCPU.With(work)
 	f.Title = "Outgoing connections are not used again"
-	f.Gain, f.Confidence = join(v.saving(cost), latency(wait)), v.sureOfWaits(0.6)
+	f.Gain, f.Confidence = v.both(cost, wait), v.sureOfWaits(0.6)
 	if counted {
 		f.Confidence = 0.95
 		f.Title = fmt.Sprintf("Each request makes %.2g new connections to %s", each, worst)
@@ -234,7 +234,7 @@ func dnsPerRequest(v *view) *finding {
 	f := &finding{claims: looking, cpu: v.load.OnCPU.With(looking)}
 	f.blames = map[string]float64{"http-no-reuse": ratio(wait, wait+connect) / 2}
 	f.Title = fmt.Sprintf("Requests look names up, %s of their time", percent(wait))
-	f.Gain, f.Confidence = join(v.saving(cost), latency(wait)), 0.9
+	f.Gain, f.Confidence = v.both(cost, wait), 0.9
 	f.Evidence = []string{fmt.Sprintf("A request makes %.2g lookups of names; they take %s of its time and %s of the CPU time.", each, percent(wait), percent(cost))}
 	if each == 0 {
 		f.Confidence = 0.75

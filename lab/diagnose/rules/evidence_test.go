@@ -89,7 +89,8 @@ func healthy() patient {
 		on.Total += 12 * s.share
 	}
 	p.wall(1.2, "runnable", "", under("main.(*shop).show")...)
-	p.wall(12, "waiting", "IO wait", frames("internal/poll.(*FD).Read", "net.(*conn).Read", "net/http.(*connReader).Read", "net/http.(*conn).serve")...)
+	p.wall(6, "runnable", "", frames("internal/poll.(*FD).Read", "net.(*conn).Read", "net/http.(*connReader).Read", "net/http.(*conn).serve")...)
+	p.wall(6, "waiting", "IO wait", frames("internal/poll.(*FD).Read", "net.(*conn).Read", "net/http.(*connReader).Read", "net/http.(*conn).serve")...)
 	p.wall(1, "waiting", "IO wait", frames("internal/poll.(*FD).Accept", "net.(*TCPListener).Accept", "net/http.(*Server).Serve", "main.main", "runtime.main")...)
 	p.allocs(0.5, under("encoding/json.Marshal", "main.(*shop).show")...).allocs(0.5, frames("net/http.readRequest", "net/http.(*conn).serve")...)
 	return p

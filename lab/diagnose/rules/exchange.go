@@ -52,6 +52,18 @@ var clientWork = anyOf(
 	called("google.golang.org/grpc.(*ClientConn).*", "github.com/valyala/fasthttp.(*HostClient).*", "github.com/redis/go-redis/*"),
 )
 
+// talks reports whether a CPU stack is of a client: of a known one, or of a request that uses a
+// connection which is not its own.
+func talks(s *stack) bool {
+	return s.Has(clientWork) || s.Has(handler) && s.Has(sockets) && !s.Has(serverIO)
+}
+
+// clientCost returns the CPU share of clients, with their part of collection, and the stacks.
+func (v *view) clientCost() (share float64, on *stacks) {
+	on = v.load.OnCPU.Filter(talks)
+	return bound(ratio(on.Total, total(v.load.OnCPU))+v.gc*v.allocated(clientWork), 0, 1), on
+}
+
 const (
 	manyExchanges = 5       // with one server, for a request
 	smallExchange = 4 << 10 // bytes of a send; larger ones are not queries for a row
@@ -69,11 +81,13 @@ func nPlusOne(v *view) *finding {
 		share *= v.mean() / inOrder // some of them are made at the same time
 	}
 	rest := 1 - 1/each
-	cpu := v.cost(clientWork)
-	f := &finding{claims: clientWork, cpu: v.load.OnCPU.With(clientWork)}
+	cpu, on := v.clientCost()
+	// Each exchange also puts the goroutine to sleep and wakes it up.
+	cpu = min(cpu+max(v.cpu(scheduling)-healthyScheduling, 0), 1)
+	f := &finding{claims: clientWork, cpu: on}
 	f.blames = map[string]float64{"slow-downstream": rest}
 	f.Title = fmt.Sprintf("Each request makes %.3g exchanges with %s", each, p.Addr)
-	f.Gain = join(v.saving(cpu*rest*together), latency(share*rest))
+	f.Gain = v.both(cpu*rest*together, share*rest)
 	f.Confidence = v.sureOfWaits(0.9)
 	f.Evidence = []string{
 		fmt.Sprintf("%.3g exchanges a request with %s, of %s a send; each waits %s.", each, p.Addr, bytesOf(p.Bytes), duration(p.Wait.Mean)),
@@ -84,7 +98,7 @@ func nPlusOne(v *view) *finding {
 		"Cache what many requests ask for; make the rest of the exchanges at the same time.",
 	}
 	if f.Sites = places(found, everything); len(f.Sites) == 0 {
-		f.Sites = places(f.cpu.With(userCode), clientWork)
+		f.Sites = places(on.With(userCode), anyOf(clientWork, sockets))
 	}
 	return f
 }
@@ -113,6 +127,7 @@ func retryStorm(v *view) *finding {
 	for _, p := range v.peers() {
 		tries = max(tries, v.perRequest(max(known(p.Waits), known(p.Connects))))
 	}
+	cpu, _ := v.clientCost()
 	library := found.With(retriers).Total > 0
 	near := v.sameFunctions(found, calls)
 	if tries < leastTries && !library && (v.load.Kernel != nil || !near) {
@@ -126,8 +141,7 @@ func retryStorm(v *view) *finding {
 		f.blames["slow-downstream"] = again
 	}
 	f.Title = fmt.Sprintf("Requests sleep %s of their time between attempts", percent(share))
-	f.Gain, f.Confidence = latency(share+out*again), v.sureOfWaits(0.6)
-	f.Gain = join(f.Gain, v.saving(v.cost(clientWork)*again))
+	f.Gain, f.Confidence = v.both(cpu*again, share+out*again), v.sureOfWaits(0.6)
 	if tries >= leastTries && (library || near) {
 		f.Confidence = v.sureOfWaits(0.9)
 	} else if tries >= leastTries {
@@ -189,7 +203,7 @@ func slowDownstream(v *view) *finding {
 	}
 	f := &finding{waits: found}
 	f.Title = "Requests wait for a slow server"
-	f.Gain, f.Confidence = latency(share*(1-slowExchange/wait)), v.sureOfWaits(0.65)
+	f.Gain, f.Confidence = v.both(0, share*(1-slowExchange/wait)), v.sureOfWaits(0.65)
 	f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers' answers, about %s.", percent(share), duration(wait))}
 	if worst != "" {
 		f.Title = fmt.Sprintf("Requests wait for %s, which is slow", worst)

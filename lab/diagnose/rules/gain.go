@@ -42,7 +42,17 @@ func (v *view) queueing(share float64) diagnose.Gain {
 	return g
 }
 
-// latency is the gain of a wait that does not limit the rate.
+// both is the gain of a wait that does not limit the rate, for a share of the requests' time, and
+// of a share of the CPU time. While the CPUs are saturated, a shorter wait is a longer one for the
+// CPU.
+func (v *view) both(cpu, wait float64) diagnose.Gain {
+	g := v.saving(cpu)
+	room := max(1-v.busy*(1-g.CPU)/usable, 0)
+	g.Latency = max(g.Latency, min(bound(known(wait), 0, 0.99), room))
+	return g
+}
+
+// latency is the gain of what delays requests whatever the CPUs do.
 func latency(share float64) diagnose.Gain {
 	return diagnose.Gain{Latency: bound(known(share), 0, 0.99)}
 }
@@ -60,14 +70,21 @@ const (
 	enoughCPU = 1.0
 	// enoughAnswers is the number of answers below which figures per answer are rough.
 	enoughAnswers = 200
+	// few is the factor of the confidence in shares of hardly any CPU stacks.
+	few = 0.4
+	// minor is the least factor of the confidence in a cause that costs CPU time while the server
+	// is mostly idle.
+	minor = 0.5
 	// rough is the factor of the confidence in rough figures.
 	rough = 0.7
 )
 
-// sureOfCPU lowers a confidence if there are few CPU stacks.
+// sureOfCPU lowers a confidence if there are few CPU stacks, or if the CPU is not what limits the
+// server: then what costs CPU time is a minor cause.
 func (v *view) sureOfCPU(confidence float64) float64 {
-	if on := v.load.OnCPU; on == nil || on.Total < enoughCPU {
-		confidence *= rough
+	confidence *= few + (1-few)*bound(total(v.load.OnCPU)/enoughCPU, 0, 1)
+	if v.busy > 0 {
+		confidence *= bound(v.busy/saturated, minor, 1)
 	}
 	return confidence
 }

@@ -34,7 +34,8 @@ var leakRules = []rule{
 }
 
 const (
-	leastLeft = 50 // goroutines or descriptors, below which servers keep some for later
+	leastSamples = 5  // of a figure
+	leastLeft    = 50 // goroutines or descriptors, below which servers keep some for later
 	// keptOpen is how many goroutines or descriptors a server may keep for each connection of the
 	// load: pools of connections to other servers, with two goroutines each.
 	keptOpen = 3
@@ -75,37 +76,39 @@ func (v *view) leaks(figure string) (more, each float64, ok bool) {
 	return more, each, ok && more >= max(leastLeft, keptOpen*v.connections()) && each >= leastEach
 }
 
-// growth returns the correlation of a figure with time under the highest load: 1 if it only
-// grows.
-func (v *view) growth(figure string) float64 {
-	up, n := 0, 0
-	last, seen := 0.0, false
+const (
+	steady   = 0.5 // share of the expected growth under the knee from which a leak is certain
+	settled  = 0.2 // share below which what is left is kept, and does not grow
+	sureEach = 0.002
+)
+
+// grows returns how much a figure grew under the highest load, as a share of what a leak of so
+// many for each answer would add; false: unknown.
+func (v *view) grows(figure string, each float64) (share float64, ok bool) {
+	first, last, seen := 0.0, 0.0, 0
 	for i := range v.load.Samples {
-		x, ok := v.load.Samples[i].Values[figure]
-		if !ok {
-			continue
-		}
-		if seen && x != last {
-			n++
-			if x > last {
-				up++
+		if x, ok := v.load.Samples[i].Values[figure]; ok {
+			if seen == 0 {
+				first = known(x)
 			}
+			last = known(x)
+			seen++
 		}
-		last, seen = x, true
 	}
-	if n < 5 {
-		return 0
-	}
-	return 2*float64(up)/float64(n) - 1
+	expected := each * known(v.load.Rate) * known(v.load.Seconds)
+	return ratio(last-first, expected), seen >= leastSamples && expected > 0
 }
 
 // sureOfLeak is the confidence in a leak of so many for each answer.
 func (v *view) sureOfLeak(figure string, each float64) float64 {
+	share, ok := v.grows(figure, each)
 	switch {
-	case each >= 0.01 || v.growth(figure) > 0.5:
-		return 0.95
-	case each >= 0.002:
-		return 0.8
+	case ok && share >= steady:
+		return 0.97
+	case ok && share < settled:
+		return 0.4
+	case each >= sureEach:
+		return 0.85
 	}
 	return 0.6
 }
@@ -149,9 +152,12 @@ func descriptorLeak(v *view) *finding {
 	if !ok && waits < leastLeft {
 		return nil
 	}
-	f := &finding{blames: map[string]float64{"goroutine-leak": 0.5, "memory-leak": 1}}
+	f := &finding{blames: map[string]float64{"goroutine-leak": 0.5, "memory-leak": 1, "descriptor-limit": 0.9}}
 	f.Title = fmt.Sprintf("%.0f descriptors are left open after the load", max(more, waits))
 	f.Gain, f.Confidence = diagnose.Gain{Fatal: true}, v.sureOfLeak("descriptors", max(each, ratio(waits, v.Rest.Answers)))
+	if limit := known(v.Server.FileLimit); limit > 0 && v.most("descriptors") >= fullTable*limit {
+		f.Confidence = 0.97 // they could not grow any more
+	}
 	f.Confidence = min(f.Confidence+0.02, 1) // before the goroutines that belong to them
 	f.Evidence = []string{fmt.Sprintf("%.0f descriptors before the load, %.0f %s after it: %.2g for each answer.", v.Rest.Before["descriptors"], v.Rest.Later["descriptors"], duration(v.Rest.After.Seconds()), each)}
 	for _, kind := range []string{"socket", "file", "pipe", "eventfd", "epoll", "other"} {
@@ -236,8 +242,17 @@ func memoryLeak(v *view) *finding {
 	f := &finding{}
 	f.Title = fmt.Sprintf("%s of memory are left after the load", bytesOf(more))
 	f.Gain, f.Confidence = diagnose.Gain{Fatal: true}, sure
-	if v.growth(figure) > 0.5 {
-		f.Confidence += 0.1
+	// The live heap is known only as of the last collection, which may be long ago: the resident
+	// memory grows with it.
+	share, ok := v.grows(figure, each)
+	if resident, also := v.grows("rss_bytes", each); also {
+		share, ok = max(share, resident), true
+	}
+	switch {
+	case ok && share < settled:
+		return nil // it was filled once, and stays
+	case ok && share >= steady:
+		f.Confidence = min(sure+0.15, 0.95)
 	}
 	f.Evidence = []string{fmt.Sprintf("%s before the load, %s %s after it (%s): %s for each answer.", bytesOf(v.Rest.Before[figure]), bytesOf(v.Rest.Later[figure]), duration(v.Rest.After.Seconds()), figure, bytesOf(each))}
 	f.Advice = []string{

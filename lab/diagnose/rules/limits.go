@@ -64,7 +64,7 @@ func (v *view) failures(code string) float64 {
 }
 
 func descriptorLimit(v *view) *finding {
-	limit, open := known(v.Server.FileLimit), v.load.Watch.Figures["descriptors"].Max
+	limit, open := known(v.Server.FileLimit), v.most("descriptors")
 	failed := v.failures("EMFILE") + v.failures("ENFILE")
 	if (limit <= 0 || open < fullTable*limit) && failed < failedCall {
 		return nil
@@ -217,7 +217,7 @@ const (
 	parallelPart = 0.9  // share of the additional CPUs that is of use, if the law says nothing
 )
 
-var lockedThreads = called("runtime.stoplockedm", "runtime.startlockedm", "runtime.handoffp")
+var lockedThreads = called("runtime.stoplockedm", "runtime.startlockedm")
 
 func pinning(v *view) *finding {
 	all := v.Server.Cores()

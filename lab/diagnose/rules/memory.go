@@ -78,12 +78,24 @@ func gcPressure(v *view) *finding {
 	return f
 }
 
-// allocations returns the allocations by stack, or else the CPU stacks of allocation.
+// withoutProfile is the factor of the confidence where the bytes by stack are estimated from CPU
+// stacks.
+const withoutProfile = 0.85
+
+func (v *view) sureOfAllocs() float64 {
+	if total(v.load.Allocs) > 0 {
+		return 1
+	}
+	return withoutProfile
+}
+
+// allocations returns the allocations by stack, or else the CPU stacks of allocation: a Go program
+// that does not import runtime/pprof keeps no profile of allocations.
 func (v *view) allocations() *stacks {
 	if a := v.load.Allocs; a != nil && a.Total > 0 {
 		return a
 	}
-	return v.load.OnCPU.With(allocating)
+	return v.load.OnCPU.With(allocating).Without(collecting)
 }
 
 // buffers matches what makes a large object of which one per worker is enough.
@@ -95,6 +107,12 @@ var buffers = anyOf(
 		"github.com/klauspost/compress/*.New*", "github.com/klauspost/compress/gzip.New*", "github.com/klauspost/compress/flate.New*", "github.com/klauspost/compress/zstd.New*",
 		"github.com/andybalholm/brotli.NewWriter*", "image.NewRGBA*", "image.NewNRGBA*", "image.NewGray*", "image.NewYCbCr*"),
 )
+
+// makers matches functions that make what belongs in a pool, also if an encoder calls them.
+var makers = in("bufio", "compress/...", "github.com/klauspost/compress/...", "github.com/andybalholm/brotli", "image")
+
+// largeObject matches the allocation of objects of more than 32 KiB.
+var largeObject = called("runtime.mallocgcLarge", "runtime.(*mcache).allocLarge")
 
 const (
 	// leastBuffer is how many bytes an answer allocates as buffers before a pool pays.
@@ -142,18 +160,20 @@ func allocator(s *stack) (diagnose.Frame, bool) {
 }
 
 func unpooledBuffers(v *view) *finding {
-	a := v.load.Allocs
-	if a == nil || a.Total <= 0 {
+	a := v.allocations()
+	if a.Total <= 0 {
 		return nil
 	}
-	m, notBody := buffers, copies
+	m, notBody := anyOf(buffers, largeObject), copies
 	if own := v.direct(); own != nil {
-		m = anyOf(buffers, own)
+		m = anyOf(m, own)
 	}
 	if !v.large() {
 		m, notBody = anyOf(m, copies), func(diagnose.Frame) bool { return false }
 	}
-	found := a.With(m).Without(notBody).Filter(func(s *stack) bool { return s.Has(userCode) })
+	found := a.With(m).Without(notBody).Filter(func(s *stack) bool {
+		return s.Has(userCode) && (!s.Has(reflecting) || s.Has(makers))
+	})
 	part := ratio(found.Total, a.Total)
 	each := part * v.bytes()
 	if part < leastPart || each < leastBuffer {
@@ -162,7 +182,7 @@ func unpooledBuffers(v *view) *finding {
 	f := &finding{allocs: found, cpu: v.load.OnCPU.With(m).With(allocating), claims: m}
 	cost := part * (v.gc + v.malloc)
 	f.Title = fmt.Sprintf("Each answer allocates %s of buffers", bytesOf(each))
-	f.Gain, f.Confidence = v.saving(cost), v.sureOfCPU(0.85)
+	f.Gain, f.Confidence = v.saving(cost), v.sureOfCPU(0.85)*v.sureOfAllocs()
 	f.Evidence = []string{
 		fmt.Sprintf("Buffers are %s of the bytes that an answer allocates, %s of %s.", percent(part), bytesOf(each), bytesOf(v.bytes())),
 		fmt.Sprintf("Collection, allocation and clearing of memory take %s of the CPU time.", percent(v.gc+v.malloc)),
@@ -177,8 +197,7 @@ func unpooledBuffers(v *view) *finding {
 
 // copies matches what reads or copies a body whole.
 var copies = called("io.ReadAll", "io/ioutil.ReadAll", "bytes.(*Buffer).ReadFrom", "bytes.(*Buffer).String", "runtime.slicebytetostring", "runtime.stringtoslicebyte", "bytes.Clone",
-	"strings.Clone", "bytes.Join", "runtime.concatstring*", "runtime.concatbyte*", "net/http/httputil.Dump*", "strings.(*Builder).grow", "strings.(*Builder).WriteString", "bytes.(*Buffer).Write", "bytes.(*Buffer).WriteString",
-	"slices.Clone*", "bytes.Repeat", "strings.Repeat", "bytes.Replace*", "strings.Replace*", "strings.(*Replacer).Replace", "bytes.ToUpper", "bytes.ToLower", "bytes.Map", "strings.ToUpper", "strings.ToLower")
+	"strings.Clone", "bytes.Join", "runtime.concatstring*", "runtime.concatbyte*", "net/http/httputil.Dump*", "strings.(*Builder).grow", "strings.(*Builder).WriteString", "bytes.(*Buffer).Write", "bytes.(*Buffer).WriteString", "slices.Clone*")
 
 const (
 	// largeBody is the size of a request and its answer from which copies of it count.
@@ -191,8 +210,8 @@ const (
 func (v *view) large() bool { return known(v.load.Request)+known(v.load.Answer) >= largeBody }
 
 func bodyCopy(v *view) *finding {
-	a := v.load.Allocs
-	if !v.large() || a == nil || a.Total <= 0 {
+	a := v.allocations()
+	if !v.large() || a.Total <= 0 {
 		return nil
 	}
 	found := a.With(copies)
@@ -205,7 +224,7 @@ func bodyCopy(v *view) *finding {
 	f := &finding{allocs: found, cpu: v.load.OnCPU.With(copies), claims: copies}
 	share := (v.cpu(copies) + v.gc*part) * (1 - 1/times)
 	f.Title = fmt.Sprintf("Bodies are copied %.1f times in memory", times)
-	f.Gain, f.Confidence = v.saving(share), v.sureOfCPU(0.8)
+	f.Gain, f.Confidence = v.saving(share), v.sureOfCPU(0.8)*v.sureOfAllocs()
 	f.Evidence = []string{
 		fmt.Sprintf("A request and its answer have %s, and for them %s are allocated by reading whole bodies and converting them.", bytesOf(body), bytesOf(part*v.bytes())),
 		fmt.Sprintf("These copies take %s of the CPU time, with their part of collection.", percent(v.cpu(copies)+v.gc*part)),

@@ -120,6 +120,9 @@ func (v *view) sends() (each, size float64) {
 		c := v.load.Kernel.Calls[n]
 		rate, bytes = rate+known(c.Rate), bytes+known(c.Rate)*known(c.Bytes)
 	}
+	if n := v.rate("tcp_sends"); n > 0 { // without files
+		rate, bytes = n, bytes*min(ratio(n, rate), 1)
+	}
 	for _, p := range v.load.Kernel.Peers {
 		rate, bytes = rate-known(p.Sends), bytes-known(p.Sends)*known(p.Bytes)
 	}
@@ -140,7 +143,7 @@ func (v *view) sends() (each, size float64) {
 }
 
 var (
-	sockets     = called("net.(*netFD).Write", "net.(*netFD).Writev", "net.(*conn).Write", "net.(*Buffers).WriteTo")
+	sockets     = called("net.(*netFD).*", "net.(*conn).Read", "net.(*conn).Write", "net.(*Buffers).WriteTo")
 	socketWrite = called("net.(*netFD).Write", "net.(*netFD).Writev", "net.(*conn).Write", "internal/poll.(*FD).Write", "internal/poll.(*FD).Writev", "net.(*Buffers).WriteTo", "__sys_sendto", "__sys_sendmsg", "tcp_sendmsg", "sock_write_iter", "inet_sendmsg", "net/http.(*response).Flush*", "net/http.(*http2Framer).*")
 )
 
@@ -189,11 +192,17 @@ const (
 )
 
 func acceptQueue(v *view) *finding {
-	drops, own := v.rate("accept_drops"), true
-	if _, ok := v.load.Rated("accept_drops"); !ok {
-		drops, own = max(v.rate("net_listen_overflows"), v.rate("net_listen_drops")), false
+	// Connections are made when a load begins: each of the loads may show it.
+	drops, own := 0.0, false
+	for i := range v.Loads {
+		if n, ok := v.Loads[i].Rated("accept_drops"); ok {
+			drops, own = max(drops, known(n)), true
+		}
 	}
-	limit, length := v.figure("accept_queue_limit"), v.load.Watch.Figures["accept_queue"].Max
+	if !own {
+		drops = max(v.rate("net_listen_overflows"), v.rate("net_listen_drops"))
+	}
+	limit, length := v.figure("accept_queue_limit"), v.most("accept_queue")
 	full := limit > 0 && length >= fullQueue*limit
 	if drops <= 0 && !full {
 		return nil
@@ -253,7 +262,7 @@ func networkLimit(v *view) *finding {
 		share = max(share, writes)
 		f.Evidence = append(f.Evidence, fmt.Sprintf("Requests wait %s of their time until clients accept what was written (%.3g goroutines).", percent(writes), found.Total))
 	}
-	f.Gain, f.Confidence = latency(share), 0.6
+	f.Gain, f.Confidence = v.both(0, share), 0.6
 	f.Evidence = append(f.Evidence, fmt.Sprintf("The server sends %s a second.", bytesOf(known(v.load.Answer)*known(v.load.Rate))))
 	f.Advice = []string{
 		"Send less: compress answers, and leave out what clients do not need.",

@@ -30,6 +30,7 @@ type view struct {
 	requests  *stacks // goroutines that work for a request, beneath a handler
 	helpers   *stacks // other goroutines that do something: requests wait for them
 	inflight  float64 // requests in the server, on average; 0: unknown
+	runnable  float64 // share of inflight that waits for a CPU
 	delegated float64 // share of inflight that waits for helpers
 
 	gc, malloc float64 // shares of the CPU time: collection, and allocation without it
@@ -53,12 +54,12 @@ func newView(e *diagnose.Evidence) *view {
 	if oneThread(e.Server.Language) {
 		v.cores = min(v.cores, float64(max(len(e.Server.PIDs), 1)))
 	}
+	v.sortGoroutines()
 	free := 1.0
-	if v.runnable() >= crowded {
+	if v.runnable >= crowded {
 		free = bound(1-known(v.load.Generator.Foreign), leastFree, 1) // the server gets no more than what others leave
 	}
 	v.busy = bound(ratio(v.load.Cores, v.cores*free), 0, 1)
-	v.sortGoroutines()
 	v.costs()
 	return v
 }
@@ -70,11 +71,6 @@ const (
 	// leastFree bounds the share of the CPUs that other processes leave to the server.
 	leastFree = 0.2
 )
-
-// runnable returns how many goroutines wait for a CPU, for each request in flight.
-func (v *view) runnable() float64 {
-	return ratio(v.load.Wall.Filter(func(s *stack) bool { return s.State == "runnable" }).Total, v.load.InFlight)
-}
 
 // oneThread reports whether the programs of a language run on one CPU each.
 func oneThread(language string) bool { return language == "node" || language == "python" }
@@ -94,13 +90,13 @@ func ratio(a, b float64) float64 { return known(a / b) }
 var handler = called(
 	"net/http.serverHandler.ServeHTTP", "net/http.HandlerFunc.ServeHTTP", "net/http.(*http2serverConn).runHandler",
 	"golang.org/x/net/http2.(*serverConn).runHandler", "golang.org/x/net/http2/h2c.*",
-	"github.com/gofiber/fiber/v2.(*App).handler*", "github.com/gofiber/fiber/v3.(*App).*Handler*", "github.com/gofiber/fiber/v2.(*App).next",
+	"github.com/gofiber/fiber/v2.(*App).handler", "github.com/gofiber/fiber/v2.(*App).next", "github.com/gofiber/fiber/v3.(*App).requestHandler", "github.com/gofiber/fiber/v3.(*App).next*",
 	"google.golang.org/grpc.(*Server).handleStream*", "google.golang.org/grpc.(*Server).processUnaryRPC", "google.golang.org/grpc.(*Server).processStreamingRPC",
 	"github.com/cloudwego/hertz/pkg/route.(*Engine).ServeHTTP", "github.com/redline-go/redline.(*dispatcher).*",
 )
 
 // fastServer matches servers whose workers call the handler without a function of its own.
-var fastServer = called("github.com/valyala/fasthttp.(*Server).serveConn")
+var fastServer = called("github.com/valyala/fasthttp.(*Server).serveConn*")
 
 // serverIO matches reads from a client and writes to it.
 var serverIO = anyOf(
@@ -129,14 +125,26 @@ func (v *view) sortGoroutines() {
 	v.helpers = wall.Filter(func(s *stack) bool {
 		return !isRequest(s) && s.Has(userCode) && !s.Has(serving) && !idle(s) && !rest[identity(s)]
 	})
-	v.inflight = max(known(v.requests.Total), 0)
-	if v.inflight == 0 {
-		return
-	}
 	// Requests that have not reached their handler, or left it, are in the server too.
-	v.inflight = max(v.inflight, known(v.load.InFlight))
+	active := wall.Filter(isActive)
+	v.inflight = max(known(active.Total), 0)
+	v.runnable = ratio(active.Filter(func(s *stack) bool { return s.State == "runnable" }).Total, v.inflight)
 	v.delegated = ratio(v.requests.Filter(isDelegated).Total, v.inflight)
 }
+
+// isActive reports whether a goroutine has a request, or is about to read one. The stack of one
+// that runs has only its first function.
+func isActive(s *stack) bool {
+	if s.Has(acceptor) || waitsFor(s, "IO wait") && !s.Has(handler) {
+		return false
+	}
+	return isRequest(s) || s.Has(connection)
+}
+
+var (
+	acceptor   = called("net/http.(*onceCloseListener).Accept", "net.(*TCPListener).Accept", "net/http.(*connReader).startBackgroundRead*")
+	connection = anyOf(fastServer, called("net/http.(*conn).serve", "net/http.(*Server).Serve.gowrap*", "net/http.(*Server).Serve.func*"))
+)
 
 // serving matches a server's own goroutines.
 var serving = anyOf(fastServer, called("net/http.(*conn).serve", "net/http.(*Server).Serve", "main.main", "runtime.main", "main.init*"))
@@ -318,6 +326,15 @@ func (v *view) figure(name string) float64 {
 func (v *view) rate(name string) float64 {
 	x, _ := v.load.Rated(name)
 	return known(x)
+}
+
+// most returns the highest value of a figure under any load; 0: unknown.
+func (v *view) most(figure string) float64 {
+	x := 0.0
+	for i := range v.Loads {
+		x = max(x, known(v.Loads[i].Watch.Figures[figure].Max))
+	}
+	return x
 }
 
 // mean returns the mean latency, in seconds; 0: unknown.

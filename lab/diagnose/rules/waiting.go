@@ -211,11 +211,19 @@ func (v *view) inCalls(names []string) (share float64, most string) {
 	return bound(ratio(sum, v.load.InFlight), 0, 1), most
 }
 
+// offCPU returns which share of the goroutines in system calls waits there: the others use the
+// CPU, as the stacks that keep selects do.
+func (v *view) offCPU(found *stacks, keep func(*stack) bool) float64 {
+	cores := ratio(v.load.OnCPU.Filter(keep).Total, total(v.load.OnCPU)) * known(v.load.Cores)
+	return bound(1-ratio(cores, found.Total), 0, 1)
+}
+
 // avoidable is the share of blocking that goes away when work is batched, or done elsewhere.
 const avoidable = 0.9
 
 func blockingFile(v *view) *finding {
 	share, found := v.waiting(func(s *stack) bool { return s.State == "syscall" && s.Has(fileCalls) && !isLogging(s) })
+	share *= v.offCPU(found, func(s *stack) bool { return s.Has(fileCalls) })
 	inKernel, most := v.inCalls(syncNames)
 	held, _ := v.waiting(heldUp(found))
 	if max(share, inKernel) < leastWait && share+held < 2*leastWait {
@@ -265,6 +273,7 @@ func blocked(s *stack) bool {
 
 func blockingCalls(v *view) *finding {
 	share, found := v.waiting(blocked)
+	share *= v.offCPU(found, func(s *stack) bool { return s.Has(called("runtime.cgocall", "syscall.*", "golang.org/x/sys/unix.*")) })
 	inKernel, most := v.inCalls(blockNames)
 	held, _ := v.waiting(heldUp(found))
 	if max(share, inKernel) < leastWait {
@@ -313,6 +322,7 @@ func syncLogging(v *view) *finding {
 	on := v.load.OnCPU.Filter(isLogging)
 	share := ratio(on.Total, total(v.load.OnCPU))
 	waits, found := v.waiting(func(s *stack) bool { return isLogging(s) && (locked(s) || s.State == "syscall") })
+	waits *= v.offCPU(found, isLogging)
 	lines, size := 0.0, 0.0
 	if v.Server.Language == "nginx" {
 		lines, size = v.calls("write") // sockets are written with other calls

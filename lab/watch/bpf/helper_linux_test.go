@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // asChild is the variable that makes the test's program play a part in a process of its own.
@@ -151,12 +149,4 @@ func (c *counted) eventually(before Counts, done func(Counts) bool) Counts {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return window
-}
-
-// raw is a system call that may fail.
-func raw(number, a, b, c uintptr) error {
-	if _, _, err := unix.Syscall(number, a, b, c); err != 0 {
-		return err
-	}
-	return nil
 }

@@ -234,14 +234,14 @@ func TestRetransmits(t *testing.T) {
 func TestResets(t *testing.T) {
 	c := count(t, "tcp", false)
 	before := c.now()
-	conn := joined(t, c)
+	joined(t, c)
 	c.do("send 1")
 	c.do("abort")
 	if got := c.eventually(before, func(n Counts) bool { return n.TCP.ResetsSent > 0 }); got.TCP.ResetsReceived != 0 {
 		t.Errorf("%+v", got.TCP)
 	}
 	before = c.now()
-	conn = joined(t, c)
+	conn := joined(t, c)
 	c.do("send 1")
 	if err := errors.Join(conn.SetLinger(0), conn.Close()); err != nil {
 		t.Fatal(err)
