@@ -124,7 +124,7 @@ var labRows = []Row{
 	{Package: "~/lab/diagnose/zoo/...", May: []string{"*", "~/lab/diagnose/zoo/..."}, Raw: true, Why: "a species is an ordinary service, and shares no code with the instrument"},
 
 	// Profiles, from the ground up.
-	{Package: "~/lab/profile/frames", Never: performsIO, Why: "whose code a function is, and for what, follows from its names"},
+	{Package: "~/lab/profile/frames", May: []string{"~/lab/profile/query"}, Never: performsIO, Why: "whose code a function is, and for what, follows from its names"},
 	{
 		Package: "~/lab/profile/tree", May: []string{"~/lab/profile", "~/lab/profile/frames", "~/lab/report", "github.com/google/pprof/profile"}, Never: performsIO,
 		Tests: []string{"~/lab/profile/profiletest"}, Why: "the evaluation of a profile is calculation",
