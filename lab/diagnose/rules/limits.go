@@ -104,6 +104,9 @@ var portSearching = called("__inet_hash_connect", "inet_hash_connect", "__inet_c
 func ephemeralPorts(v *view) *finding {
 	failed := v.failures("EADDRNOTAVAIL") + v.failures("EADDRINUSE")
 	search := v.cpu(portSearching)
+	if failed == 0 && search >= portSearch && v.load.Kernel != nil {
+		failed = known(v.load.Kernel.Calls["connect"].Errors) // after a search for a port
+	}
 	connects, worst := 0.0, ""
 	for _, p := range v.peers() {
 		if known(p.Connects) > connects {
@@ -118,7 +121,7 @@ func ephemeralPorts(v *view) *finding {
 	default:
 		return nil
 	}
-	f := &finding{claims: portSearching, blames: map[string]float64{"http-no-reuse": 0.6}}
+	f := &finding{claims: portSearching, blames: map[string]float64{"http-no-reuse": 0.6, "retry-storm": 0.8, "channel-contention": 0.8}}
 	f.cpu = v.load.OnCPU.With(portSearching)
 	f.Title = "Local ports for outgoing connections run out"
 	f.Gain, f.Confidence = v.saving(search), 0.7

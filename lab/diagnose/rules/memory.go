@@ -240,23 +240,30 @@ func bodyCopy(v *view) *finding {
 const (
 	thrashing  = 0.15 // CPU share of collection from which it is too frequent
 	usualGOGC  = 100  // the default: the heap doubles between collections
+	leastRoom  = 0.02 // of the live heap: the runtime keeps a little
 	tightLimit = 0.6  // share of GOMEMLIMIT from which the live heap leaves less than the default room
 )
 
 // room returns how much the heap grows between collections, relative to the live heap, and why
-// it is so little; 0: unknown.
+// it is so little; 0: unknown. The runtime's own goal counts what is beside the heap, too.
 func (v *view) room() (room float64, why string) {
 	live, limit := v.figure("heap_live_bytes"), v.goLimit()
-	if limit > 0 && live >= tightLimit*limit {
-		return max(limit/live-1, 0.02), fmt.Sprintf("The live heap is %s, and GOMEMLIMIT %s: the heap may grow by %s between collections.", bytesOf(live), bytesOf(limit), percent(max(limit/live-1, 0)))
-	}
 	if n := v.gogc(); n > 0 && n < usualGOGC {
-		return float64(n) / usualGOGC, fmt.Sprintf("GOGC is %d: the heap grows by %d %% between collections.", n, n)
+		room, why = float64(n)/usualGOGC, fmt.Sprintf("GOGC is %d: the heap grows by %d %% between collections.", n, n)
 	}
-	if goal := v.figure("heap_goal_bytes"); live > smallestHeap && goal > live {
-		return goal/live - 1, fmt.Sprintf("The live heap is %s and the next collection begins at %s.", bytesOf(live), bytesOf(goal))
+	if limit > 0 && live >= tightLimit*limit {
+		left := max(limit/live-1, leastRoom)
+		if room == 0 || left < room {
+			room, why = left, fmt.Sprintf("The live heap is %s, and GOMEMLIMIT is %s.", bytesOf(live), bytesOf(limit))
+		}
 	}
-	return 0, ""
+	if goal := v.figure("heap_goal_bytes"); live > smallestHeap && goal > 0 {
+		left := max(goal/live-1, leastRoom)
+		if room == 0 || left < room {
+			room, why = left, strings.TrimSpace(why+fmt.Sprintf(" The live heap is %s, and each collection should end at %s.", bytesOf(live), bytesOf(goal)))
+		}
+	}
+	return room, why
 }
 
 // gogc returns GOGC in force, or else that of the environment; 0: unknown.
