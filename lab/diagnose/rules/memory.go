@@ -101,12 +101,14 @@ func (v *view) allocations() *stacks {
 // buffers matches what makes a large object of which one per worker is enough.
 var buffers = anyOf(
 	called("bytes.growSlice", "bytes.(*Buffer).grow", "bytes.makeSlice", "bytes.NewBuffer*", "bufio.NewReader*", "bufio.NewWriter*", "bufio.(*Scanner).Scan", "bufio.(*Scanner).Buffer",
-		"strings.(*Builder).grow", "strings.(*Builder).Grow",
 		"compress/flate.NewWriter*", "compress/flate.NewReader*", "compress/flate.(*compressor).init*", "compress/flate.newHuffmanBitWriter", "compress/flate.(*dictDecoder).init", "compress/flate.newDeflateFast",
 		"compress/gzip.NewWriter*", "compress/gzip.NewReader", "compress/zlib.New*",
 		"github.com/klauspost/compress/*.New*", "github.com/klauspost/compress/gzip.New*", "github.com/klauspost/compress/flate.New*", "github.com/klauspost/compress/zstd.New*",
 		"github.com/andybalholm/brotli.NewWriter*", "image.NewRGBA*", "image.NewNRGBA*", "image.NewGray*", "image.NewYCbCr*"),
 )
+
+// wholeReads matches the reading of a body into a new buffer.
+var wholeReads = called("io.ReadAll", "io/ioutil.ReadAll", "bytes.(*Buffer).ReadFrom", "net/http/httputil.Dump*")
 
 // makers matches functions that make what belongs in a pool, also if an encoder calls them.
 var makers = in("bufio", "compress/...", "github.com/klauspost/compress/...", "github.com/andybalholm/brotli", "image")
@@ -169,7 +171,7 @@ func unpooledBuffers(v *view) *finding {
 		m = anyOf(m, own)
 	}
 	if !v.large() {
-		m, notBody = anyOf(m, copies), func(diagnose.Frame) bool { return false }
+		m, notBody = anyOf(m, wholeReads), func(diagnose.Frame) bool { return false }
 	}
 	found := a.With(m).Without(notBody).Filter(func(s *stack) bool {
 		return s.Has(userCode) && (!s.Has(reflecting) || s.Has(makers))
@@ -327,7 +329,7 @@ func memoryLimit(v *view) *finding {
 		return nil
 	}
 	waits := max(v.rate("cgroup_pressure_memory_some"), v.cpu(reclaiming))
-	f := &finding{}
+	f := &finding{blames: map[string]float64{"swap": 1}}
 	f.Title = "The control group is at its memory limit"
 	f.Gain, f.Confidence = v.saving(v.cpu(reclaiming)), 0.9
 	f.Gain.Latency = max(f.Gain.Latency, bound(waits, 0, 0.9))
