@@ -140,6 +140,7 @@ var breaches = []testCase{
 	{"engine uses x/sys outside of sys", map[string]string{"internal/transport/epoll/x.go": importing("golang.org/x/sys/unix")}, "internal/transport/epoll/x.go:3: imports golang.org/x/sys/unix"},
 	{"engine uses cgo", map[string]string{"internal/sys/x.go": importing("C")}, "internal/sys/x.go:3: imports C"},
 	{"lab uses cgo", map[string]string{"lab/load/x.go": importing("C")}, "lab/load/x.go:3: imports C"},
+	{"species uses cgo", map[string]string{"lab/diagnose/zoo/species/feed/x.go": importing("C")}, "lab/diagnose/zoo/species/feed/x.go:3: imports C"},
 	{"middleware imports an internal", map[string]string{"middleware/x.go": importing("~/internal/buf")}, "middleware/x.go:3: imports github.com/redline-go/redline/internal/buf: code that is built on the engine uses only its public API"},
 	{"push imports client", map[string]string{"push/x.go": importing("~/client")}, "push/x.go:3: imports"},
 	{"contrib imports an internal", map[string]string{"contrib/nats/x.go": importing("~/internal/clock")}, "contrib/nats/x.go:3: imports"},
@@ -262,8 +263,8 @@ func TestBigPackages(t *testing.T) {
 func TestNothingToHoldAgainst(t *testing.T) {
 	for name, want := range map[string]string{
 		"peers/doc.go": "peers: no Go files",
-		"doc.go":     ".: no Go files",
-		"go.mod":     "go.mod: no such file",
+		"doc.go":       ".: no Go files",
+		"go.mod":       "go.mod: no such file",
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := tree(nil)

@@ -56,8 +56,27 @@ var labRows = []Row{
 		Tests: []string{"golang.org/x/sys/...", "os/exec"}, Never: []string{"net/http/...", "os/exec"}, Raw: true, Why: "the samplers of the kernel read; they neither start processes nor show figures",
 	},
 	{
+		Package: "~/lab/watch/bpf", May: []string{"~/lab/watch", "~/lab/watch/bpf/program", "~/lab/internal/...", "~/lab/probe", "github.com/cilium/ebpf/...", "golang.org/x/sys/..."},
+		Tests: []string{"net", "os/exec"}, Never: []string{"net", "net/http/...", "os/exec"}, Raw: true, Why: "events are counted by the kernel; the package neither starts processes nor opens connections",
+	},
+	{Package: "~/lab/watch/bpf/program", May: []string{"github.com/cilium/ebpf"}, Never: performsIO, Tests: []string{"os"}, Why: "the programs are bytes: loading them is the work of package bpf"},
+	{
 		Package: "~/lab/watch/output", May: []string{"~/lab/watch", "~/lab/report/...", "github.com/prometheus/client_golang/..."}, Never: []string{"os/...", "syscall"},
 		Tests: []string{"os"}, Why: "an output receives events, and reads nothing of the process",
+	},
+	// The trace, from the ground up.
+	{
+		Package: "~/lab/trace", May: []string{"golang.org/x/exp/trace", "github.com/HdrHistogram/..."}, Never: performsIO,
+		Tests: append([]string{"~/lab/trace/tracetest"}, performsIO...), Raw: true, Why: "an analysis reads bytes: where a trace comes from, and how it is shown, does not matter to it",
+	},
+	{Package: "~/lab/trace/tracetest", Never: performsIO, Why: "traces for tests are bytes, and share no code with what reads them"},
+	{
+		Package: "~/lab/trace/output", May: []string{"~/lab/trace", "~/lab/report/..."}, Never: []string{"os/...", "syscall"},
+		Why: "an output receives a report, and reads nothing",
+	},
+	{
+		Package: "~/lab/trace/page", May: []string{"~/lab/trace", "~/lab/trace/output", "~/lab/trace/page/internal/...", "~/lab/report/..."}, Never: []string{"os/...", "syscall"},
+		Why: "an output receives a report, and reads nothing",
 	},
 	// Observation.
 	{
@@ -88,7 +107,7 @@ var labRows = []Row{
 	},
 
 	// The diagnosis.
-	{Package: "~/lab/diagnose", May: []string{"~/lab/report", "~/lab/results", "~/lab/stats", "~/lab/watch"}, Never: performsIO, Why: "evidence and causes are data and calculation: other packages gather the evidence"},
+	{Package: "~/lab/diagnose", May: []string{"~/lab/profile/frames", "~/lab/report", "~/lab/results", "~/lab/stats", "~/lab/watch"}, Never: performsIO, Why: "evidence and causes are data and calculation: other packages gather the evidence"},
 	{
 		Package: "~/lab/diagnose/rules", May: []string{"~/lab/diagnose", "~/lab/report", "~/lab/watch"}, Never: performsIO, Tests: []string{"os", "~/lab/watch", "~/lab/stats"},
 		Why: "a rule is calculation: it neither gathers evidence nor tries changes",
@@ -103,6 +122,21 @@ var labRows = []Row{
 		Why: "calls into C are its problem; no other package has them",
 	},
 	{Package: "~/lab/diagnose/zoo/...", May: []string{"*", "~/lab/diagnose/zoo/..."}, Raw: true, Why: "a species is an ordinary service, and shares no code with the instrument"},
+
+	// Profiles, from the ground up.
+	{Package: "~/lab/profile/frames", Never: performsIO, Why: "whose code a function is, and for what, follows from its names"},
+	{
+		Package: "~/lab/profile/tree", May: []string{"~/lab/profile", "~/lab/profile/frames", "~/lab/report", "github.com/google/pprof/profile"}, Never: performsIO,
+		Tests: []string{"~/lab/profile/profiletest"}, Why: "the evaluation of a profile is calculation",
+	},
+	{
+		Package: "~/lab/profile/rules", May: []string{"go.yaml.in/yaml/v3", "~/lab/profile/baseline", "~/lab/profile/frames"}, Never: performsIO,
+		Tests: []string{"~/lab/profile", "~/lab/profile/tree", "~/lab/profile/profiletest"}, Why: "rules judge what was measured: they measure nothing",
+	},
+	{
+		Package: "~/lab/profile/baseline", May: []string{"~/lab/profile/tree", "~/lab/stats", "~/lab/results", "~/lab/report", "~/lab/internal/file"}, Never: []string{"net", "net/http/...", "os/exec", "syscall"},
+		Tests: []string{"~/lab/profile", "~/lab/profile/profiletest"}, Why: "a baseline is a file and its comparison: it takes no profiles",
+	},
 
 	// Statistics, verdicts and reports.
 	{Package: "~/lab/stats", May: []string{"~/lab/results"}, Never: performsIO, Why: "statistics are calculation"},

@@ -22,7 +22,7 @@ type Report struct {
 	Why     []string        `json:"why,omitempty"`     // it was not
 	Verdict string          `json:"verdict"`           // in a sentence or two
 	Ceiling float64         `json:"ceiling"`           // highest rate of the sweep, right answers a second
-	Knee    int             `json:"knee"`              // connections at which 95 % of it are reached
+	Knee    int             `json:"knee"`              // connections at which 90 % of it are reached
 	Causes  []Cause         `json:"causes"`            // the greatest gain first
 	Refuted []Cause         `json:"refuted,omitempty"` // causes that a trial did not confirm
 	Trials  []Trial         `json:"trials,omitempty"`  // that belong to no cause
@@ -65,4 +65,4 @@ func (r *Report) Conclude() {
 }
 
 // KneeShare is the share of the ceiling that is reached at the knee.
-const KneeShare = 0.95
+const KneeShare = 0.9

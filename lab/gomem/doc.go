@@ -1,6 +1,7 @@
-// Package gomem reads the figures of a Go runtime from the memory of a running process:
-// goroutines, Ps, run queues, threads, heap, goal and trigger of the garbage collector, cycles,
-// pauses, GOGC and GOMEMLIMIT. The process is any Go program on Linux. It needs no endpoint, no
+// Package gomem reads a Go runtime from the memory of a running process: figures (goroutines, Ps,
+// run queues, threads, heap, goal and trigger of the garbage collector, cycles, pauses, GOGC and
+// GOMEMLIMIT), the stacks of all goroutines, and the profiles of the heap, of blocking and of
+// mutexes that the runtime keeps by itself. The process is any Go program on Linux. It needs no endpoint, no
 // agent and no change. It is neither stopped nor written to: no ptrace, and only reads of
 // /proc/PID/mem.
 //
@@ -16,6 +17,14 @@
 //		}
 //		...
 //	}
+//
+// # Stacks and profiles
+//
+// [Process.Goroutines] reads what all goroutines do, with their stacks; [Wall] does so many times,
+// and returns where goroutines have spent their time. [Process.Sites] reads where the program has
+// allocated or waited, as the runtime records it; [Allocated] does so twice. All of them return
+// profiles in the format of pprof, with the names that runtime/pprof uses, and all of them work in
+// stripped binaries: names and lines are in the table of functions, which no flag removes.
 //
 // # What a binary has to contain
 //
@@ -57,12 +66,18 @@
 //   - HeapGoal and HeapTrigger are calculated as the runtime does whenever it needs them.
 //   - Stacks is wrong for the microseconds in which runtime.ReadMemStats or runtime/metrics runs
 //     in the process.
+//   - A goroutine and its stack in a [Snapshot] are of one moment: both are read again, and the
+//     stack is dropped if the goroutine has run in between. Different goroutines are of different
+//     moments. Goroutines that run have no stack: it is in the registers of a thread.
+//   - [Sites] of the heap are those of a complete cycle, as with runtime/pprof, and estimates from
+//     samples.
 //   - [States] are taken one after the other, at most once a second. Above 16,384 goroutines they
 //     are a sample.
 //
 // # Limits
 //
 // Nothing that is read is followed without a bound: numbers of Ps, goroutines and bytes are
-// limited, and an address that is not mapped is an error or an unknown figure. The parts of a
-// binary that are read have limits ([ErrTooLarge]).
+// limited, and an address that is not mapped is an error or an unknown figure. Stacks have at most
+// 4096 functions, profiles of the runtime 131,072 sites. The parts of a binary that are read have
+// limits ([ErrTooLarge]).
 package gomem

@@ -13,6 +13,7 @@ import (
 // own opens this process, whose memory a test can fill with anything.
 func own(t *testing.T) *Process {
 	t.Helper()
+	t.Cleanup(func() { held = nil })
 	p, err := Open(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
@@ -25,8 +26,17 @@ func own(t *testing.T) *Process {
 	return p
 }
 
-// words is memory whose address does not change: the runtime does not move objects on the heap.
+// words is memory whose address does not change: the runtime does not move objects on the heap,
+// and does not free what a variable has.
 type words []uint64
+
+var held []words
+
+// hold puts words where they stay.
+func hold(w ...uint64) words {
+	held = append(held, append(words(nil), w...))
+	return held[len(held)-1]
+}
 
 func (w words) addr() uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(w)))) }
 
@@ -51,15 +61,15 @@ func TestHostileGoroutines(t *testing.T) {
 	const objects, size = 3000, 64 // of words
 	random := rand.New(rand.NewPCG(3, 4))
 	pc, _, _, _ := runtime.Caller(0)
-	stack := make(words, 64<<10)
+	stack := hold(make(words, 64<<10)...)
 	for i := range stack { // all return addresses are code
 		stack[i] = uint64(pc)
 		if i%5 == 0 {
 			stack[i] = stack.addr() + uint64(i)
 		}
 	}
-	heap := make(words, objects*size)
-	list := make(words, objects)
+	heap := hold(make(words, objects*size)...)
+	list := hold(make(words, objects)...)
 	for i := range heap {
 		switch random.IntN(4) {
 		case 0:
@@ -81,8 +91,7 @@ func TestHostileGoroutines(t *testing.T) {
 			heap.put(at, p.layout["g.sched.pc"], uint64(pc))
 		}
 	}
-	head := words{list.addr(), objects, objects}
-	p.vars[varAllgs] = head.addr()
+	p.vars[varAllgs] = hold(list.addr(), objects, objects).addr()
 	var err error
 	n := allocated(func() {
 		for range 3 {
@@ -93,13 +102,12 @@ func TestHostileGoroutines(t *testing.T) {
 		t.Errorf("%d bytes were allocated: %v", n, err)
 	}
 	for _, head := range []words{{0, 5, 5}, {16, 1 << 39, 1 << 39}, {list.addr(), 1 << 60, 0}, {^uint64(0) - 8, 100, 100}, {list.addr(), 0, 0}} {
-		p.vars[varAllgs] = head.addr()
+		p.vars[varAllgs] = hold(head...).addr()
 		p.snaps = snapshots{}
 		if _, err := p.Goroutines(SnapshotOptions{}); !errors.Is(err, ErrLayout) {
 			t.Errorf("%x: %v", head, err)
 		}
 	}
-	runtime.KeepAlive(head)
 }
 
 // A list of buckets that never ends, or that makes no sense, is an error.
@@ -109,7 +117,7 @@ func TestHostileSites(t *testing.T) {
 		t.Fatal(err)
 	}
 	const depth = maxSiteDepth
-	ring := make(words, 6+depth+64)
+	ring := hold(make(words, 6+depth+64)...)
 	set := func(next, typ, n uint64) {
 		ring.put(0, p.layout["bucket.allnext"], next)
 		ring.put(0, p.layout["bucket.typ"], typ)
@@ -128,14 +136,12 @@ func TestHostileSites(t *testing.T) {
 		{"a stack of everything", 0, 1, 1 << 60, ErrLayout},
 	} {
 		set(c.next, c.typ, c.n)
-		head := words{ring.addr()}
-		p.vars[varMemBuckets] = head.addr()
+		p.vars[varMemBuckets] = hold(ring.addr()).addr()
 		p.lists = lists{}
 		var err error
 		n := allocated(func() { _, err = p.Sites(HeapSites) })
 		if !errors.Is(err, c.is) || n > 512<<20 {
 			t.Errorf("%s: %d bytes were allocated: %v", c.name, n, err)
 		}
-		runtime.KeepAlive(head)
 	}
 }

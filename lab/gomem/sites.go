@@ -68,7 +68,7 @@ type list struct {
 }
 
 const (
-	maxSites     = 1 << 18
+	maxSites     = 1 << 17
 	maxSiteWords = 1 << 22 // addresses in stacks of all sites
 	maxSiteDepth = 1024    // addresses in a stack (runtime.maxProfStackDepth)
 	cycles       = 3       // that the heap profile keeps apart until they are complete

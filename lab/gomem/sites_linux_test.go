@@ -104,7 +104,7 @@ func compareSites(t *testing.T, kind SiteKind, got, want map[string][]int64) {
 	}
 	near := func(a, b []int64) bool {
 		return slices.EqualFunc(a, b, func(a, b int64) bool {
-			return kind == HeapSites && a == b || kind != HeapSites && max(a, b)-min(a, b) <= max(a, b)/100
+			return kind == HeapSites && a == b || kind != HeapSites && max(a, b)-min(a, b) <= max(a, b)/10
 		})
 	}
 	for _, stack := range slices.Sorted(maps.Keys(want)) {

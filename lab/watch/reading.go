@@ -10,12 +10,13 @@ type Reading struct {
 	At     time.Time // of the sample
 	gauges map[string]float64
 	counts map[string]map[uint64]float64 // by figure and part
+	zero   map[string]time.Time          // when a counter that is new was 0
 	missed []Missing
 }
 
 // NewReading returns an empty reading of a time.
 func NewReading(at time.Time) *Reading {
-	return &Reading{At: at, gauges: map[string]float64{}, counts: map[string]map[uint64]float64{}}
+	return &Reading{At: at, gauges: map[string]float64{}, counts: map[string]map[uint64]float64{}, zero: map[string]time.Time{}}
 }
 
 // Set sets a figure that is a gauge, in its unit.
@@ -36,6 +37,10 @@ func (r *Reading) Counter(figure string) {
 		r.counts[figure] = map[uint64]float64{}
 	}
 }
+
+// Zero says that a counter was 0 at a time, if it was never read before. Without that, its first
+// reading is where its total begins.
+func (r *Reading) Zero(figure string, at time.Time) { r.zero[figure] = at }
 
 // Miss reports that figures could not be read from source. It is passed on only once for a
 // source and reason, so reason must not change with time.
@@ -87,9 +92,11 @@ func (l ledger) add(r *Reading, s *Sample) {
 	for figure, parts := range r.counts {
 		a := l[figure]
 		if a == nil {
-			l[figure] = &account{last: parts, at: r.At}
-			s.Totals[figure] = 0
-			continue
+			a = &account{last: parts, at: r.At}
+			l[figure] = a
+			if at, ok := r.zero[figure]; ok {
+				a.last, a.at = nil, at
+			}
 		}
 		more := 0.0
 		for part, now := range parts {
@@ -100,7 +107,7 @@ func (l ledger) add(r *Reading, s *Sample) {
 			}
 		}
 		a.total += more
-		if span := r.At.Sub(a.at).Seconds(); span > 0 {
+		if span := r.At.Sub(a.at).Seconds(); span > 0 { // not at the first reading
 			s.Values[figure] = more / span
 		}
 		s.Totals[figure] = a.total

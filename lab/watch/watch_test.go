@@ -203,3 +203,48 @@ func TestFigures(t *testing.T) {
 		}
 	}
 }
+
+// A counter that is new counts from where it was 0, if that is known.
+func TestZero(t *testing.T) {
+	l, last := ledger{}, &Sample{}
+	for i, known := range []bool{false, true, true} {
+		r := NewReading(time.Unix(int64(10+2*i), 0))
+		r.Count("old", 0, float64(5*i+5))
+		r.Zero("old", r.At.Add(-2*time.Second))
+		if i == 0 {
+			r = NewReading(r.At)
+			r.Count("old", 0, 5)
+		}
+		if known {
+			r.Zero("new", r.At.Add(-2*time.Second))
+			r.Count("new", 0, float64(6*i))
+		}
+		last = &Sample{Values: map[string]float64{}, Totals: map[string]float64{}}
+		l.add(r, last)
+	}
+	if last.Totals["old"] != 10 || last.Totals["new"] != 12 || last.Values["new"] != 3 || last.Values["old"] != 2.5 {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestFamily(t *testing.T) {
+	for name, want := range map[string]string{"syscalls{read}": "syscalls read", "peer_wait{[::1]:80}": "peer_wait [::1]:80"} {
+		family, member, ok := Family(name)
+		if !ok || family+" "+member != want || Member(family+"{x}", member) != name {
+			t.Errorf("%s: %s %s %v", name, family, member, ok)
+		}
+	}
+	for _, name := range []string{"rss_bytes", "a{b", "a}", ""} {
+		if _, _, ok := Family(name); ok {
+			t.Errorf("%q is a family", name)
+		}
+	}
+	values := map[string]int{"syscalls{write}": 2, "syscalls{read}": 1, "syscalls_all": 3, "syscall{x}": 4}
+	list := In(Figure{Name: "syscalls{call}"}, values)
+	if len(list) != 2 || list[0] != (Named[int]{"syscalls{read}", "read", 1}) || list[1].Member != "write" {
+		t.Errorf("%+v", list)
+	}
+	if list := In(Figure{Name: "syscalls_all"}, values); len(list) != 1 || list[0].Value != 3 || len(In(Figure{Name: "none"}, values)) != 0 {
+		t.Errorf("%+v", list)
+	}
+}

@@ -45,7 +45,7 @@ gain more than --fail-over, 4 the load was INVALID, 130 interrupted.`,
 			if dash := c.ArgsLenAtDash(); dash >= 0 {
 				args, o.Command = args[:dash], args[dash:]
 			}
-			if err := errors.Join(cli.CheckOutput("json", o.JSON, o.Control, o.From), cli.CheckOutput("record", o.Record, o.Control, o.From)); err != nil {
+			if err := checkOutputs(&o); err != nil {
 				return err
 			}
 			console := command.Console{Out: c.OutOrStdout(), Err: c.ErrOrStderr(), Screen: cli.ScreenOf(c, c.OutOrStdout())}
@@ -64,10 +64,20 @@ gain more than --fail-over, 4 the load was INVALID, 130 interrupted.`,
 	f.BoolVar(&o.NoTry, "no-trials", false, "try nothing")
 	f.StringVar(&o.Source, "source", "", "`DIR` of the server's sources, in Go: say which lines allocate, and why")
 	f.StringVar(&o.JSON, "json", "", "write the report as JSON to `FILE`; - is standard output")
+	f.StringVar(&o.Markdown, "markdown", "", "write the report as Markdown to `FILE`; - is standard output")
+	f.StringVar(&o.HTML, "html", "", "write the report as a page, with the evidence, to `FILE`")
 	f.StringVar(&o.Record, "record", "", "write all evidence, with stacks, to this `FILE`, for --from")
 	f.StringVar(&o.From, "from", "", "judge the evidence that --record wrote to this `FILE`, without a server")
 	f.Float64Var(&o.FailOver, "fail-over", 0, "exit with code 3 if a cause would gain more than this `SHARE`, such as 0.1")
 	f.BoolVar(&o.Quiet, "quiet", false, "no progress")
 	o.Load.BindOnly(f, []string{"Request", "Users", "Connections", "TLS and HTTP/2"}, "pid", "cpu")
 	return c
+}
+
+// checkOutputs refuses to overwrite what is read.
+func checkOutputs(o *command.Options) (err error) {
+	for _, out := range []struct{ flag, path string }{{"json", o.JSON}, {"markdown", o.Markdown}, {"html", o.HTML}, {"record", o.Record}} {
+		err = errors.Join(err, cli.CheckOutput(out.flag, out.path, o.Control, o.From))
+	}
+	return err
 }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -213,8 +216,26 @@ func TestReportOfALoad(t *testing.T) {
 // TestMain runs the command when the test binary is started as one: a command that
 // starts its own executable, as a guard or a generator, must not run the tests again.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == lockedVerb {
+		fmt.Fprintln(os.Stderr, serveLocked(os.Args[2]))
+		os.Exit(1)
+	}
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		main()
 	}
 	os.Exit(m.Run())
+}
+
+// lockedVerb makes the test binary a server whose requests wait for one another.
+const lockedVerb = "serve-locked"
+
+// serveLocked serves at an address until the process is ended.
+func serveLocked(addr string) error {
+	var mu sync.Mutex
+	return http.ListenAndServe(addr, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		time.Sleep(2 * time.Millisecond)
+		mu.Unlock()
+		w.WriteHeader(http.StatusNoContent)
+	}))
 }

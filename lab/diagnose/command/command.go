@@ -41,7 +41,9 @@ type Options struct {
 	Window   time.Duration // of each of the three loads
 	Step     time.Duration // of a run of the sweep
 	Warmup   time.Duration
-	JSON     string
+	JSON     string // file, or - for standard output
+	Markdown string
+	HTML     string
 	Record   string  // file for the evidence, with all stacks
 	From     string  // such a file, to judge instead of a server
 	FailOver float64 // exit with ExitCauses if a cause would gain more; 0: never
@@ -81,7 +83,7 @@ func Run(ctx context.Context, o Options, url string, changed func(string) bool, 
 	r.Evidence = e.Slim()
 	r.Ended = time.Now()
 	r.Conclude()
-	return o.finish(r, console)
+	return o.finish(r, e, console)
 }
 
 // evidence gathers the evidence, or reads what was recorded. With an error, it is what was seen
@@ -145,13 +147,13 @@ func (o *Options) check(url string, targets bool) error {
 }
 
 // finish prints and saves the report, and returns the exit code.
-func (o *Options) finish(r *diagnose.Report, console Console) error {
-	if o.JSON != "-" {
+func (o *Options) finish(r *diagnose.Report, e *diagnose.Evidence, console Console) error {
+	if o.JSON != "-" && o.Markdown != "-" && o.HTML != "-" {
 		if err := present.Text(console.Out, console.Screen, r); err != nil {
 			return err
 		}
 	}
-	if err := o.save(r, console.Out); err != nil {
+	if err := o.save(r, e, console.Out); err != nil {
 		return err
 	}
 	switch {
@@ -163,21 +165,33 @@ func (o *Options) finish(r *diagnose.Report, console Console) error {
 	return nil
 }
 
-func (o *Options) save(r *diagnose.Report, out io.Writer) error {
-	if o.JSON == "" {
-		return nil
+// save writes the files that were asked for. One that cannot be written does not keep the others
+// from being written.
+func (o *Options) save(r *diagnose.Report, e *diagnose.Evidence, out io.Writer) error {
+	var errs []error
+	for _, f := range []struct {
+		flag, path string
+		write      func(io.Writer) error
+	}{
+		{"json", o.JSON, func(w io.Writer) error { return encode(w, r) }},
+		{"markdown", o.Markdown, func(w io.Writer) error { return present.Markdown(w, r) }},
+		{"html", o.HTML, func(w io.Writer) error { return present.Page(w, r, e) }},
+	} {
+		switch f.path {
+		case "":
+		case "-":
+			errs = append(errs, f.write(out))
+		default:
+			if err := cli.WritePage(f.path, f.write); err != nil {
+				errs = append(errs, fmt.Errorf("--%s: %w", f.flag, err))
+			}
+		}
 	}
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the report: %w", err)
-	}
-	data = append(data, '\n')
-	if o.JSON == "-" {
-		_, err = out.Write(data)
-		return err
-	}
-	if err := os.WriteFile(o.JSON, data, 0o644); err != nil {
-		return fmt.Errorf("--json: %w", err)
-	}
-	return nil
+	return errors.Join(errs...)
+}
+
+func encode(w io.Writer, r *diagnose.Report) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
 }

@@ -109,7 +109,7 @@ func (o *Options) sweep(ctx context.Context, e *diagnose.Evidence) error {
 // and queues show only behind a few requests.
 const leastKnee = 16
 
-// turn returns the highest rate of a sweep, and twice the concurrency at which 95 % of it is
+// turn returns the highest rate of a sweep, and twice the concurrency at which 90 % of it is
 // reached: beyond the knee, where requests wait for what is scarce.
 func turn(sweep []diagnose.Point) (ceiling float64, knee int) {
 	for _, p := range sweep {

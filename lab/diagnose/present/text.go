@@ -22,10 +22,10 @@ const (
 func Text(w io.Writer, on screen.Screen, r *diagnose.Report) error {
 	var b strings.Builder
 	if !r.Valid {
-		b.WriteString(on.Paint(screen.Loud, on.Paragraph("INVALID: ", "  ", strings.Join(r.Why, "; "))))
+		b.WriteString(on.Paint(screen.Loud, on.Paragraph("INVALID: ", "  ", report.Line(strings.Join(r.Why, "; ")))))
 	}
 	if r.Partial != "" {
-		b.WriteString(on.Paint(screen.Bad, on.Paragraph("PARTIAL: ", "  ", r.Partial)))
+		b.WriteString(on.Paint(screen.Bad, on.Paragraph("PARTIAL: ", "  ", report.Line(r.Partial))))
 	}
 	b.WriteString(on.Paragraph("", "", r.Verdict))
 	b.WriteString("\n")
@@ -38,13 +38,13 @@ func Text(w io.Writer, on screen.Screen, r *diagnose.Report) error {
 	}
 	for i := range r.Refuted {
 		c := &r.Refuted[i]
-		b.WriteString(on.Paint(screen.Dim, on.Paragraph("  refuted: ", "    ", c.Title+". "+c.Trial.Text)))
+		b.WriteString(on.Paint(screen.Dim, on.Paragraph("  refuted: ", "    ", report.Line(c.Title+". "+c.Trial.Text))))
 	}
 	for _, t := range r.Trials {
-		b.WriteString(on.Paragraph("  tried: ", "    ", t.Text))
+		b.WriteString(on.Paragraph("  tried: ", "    ", report.Line(t.Text)))
 	}
 	for _, text := range r.Missing {
-		b.WriteString(on.Paint(screen.Dim, on.Paragraph("  not seen: ", "    ", text)))
+		b.WriteString(on.Paint(screen.Dim, on.Paragraph("  not seen: ", "    ", report.Line(text))))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -52,19 +52,19 @@ func Text(w io.Writer, on screen.Screen, r *diagnose.Report) error {
 
 // cause writes one cause with its evidence, its places and what to do.
 func cause(b *strings.Builder, on screen.Screen, n int, c *diagnose.Cause) {
-	b.WriteString(on.Paint(screen.Bold, on.Paragraph(fmt.Sprintf("%d. ", n), "   ", c.Title)))
+	b.WriteString(on.Paint(screen.Bold, on.Paragraph(fmt.Sprintf("%d. ", n), "   ", report.Line(c.Title))))
 	b.WriteString(on.Paragraph("   ", "   ", fmt.Sprintf("%s, confidence %s  [%s]", Gain(c.Gain), report.Share(c.Confidence), c.ID)))
 	for _, text := range c.Evidence[:min(len(c.Evidence), shownEvidence)] {
-		b.WriteString(on.Paragraph("   - ", "     ", text))
+		b.WriteString(on.Paragraph("   - ", "     ", report.Line(text)))
 	}
 	for _, p := range c.Sites[:min(len(c.Sites), shownPlaces)] {
 		b.WriteString(on.Paint(screen.Dim, on.Paragraph("     ", "       ", Place(p))))
 	}
 	for _, text := range c.Advice[:min(len(c.Advice), shownAdvice)] {
-		b.WriteString(on.Paint(screen.Good, on.Paragraph("   > ", "     ", text)))
+		b.WriteString(on.Paint(screen.Good, on.Paragraph("   > ", "     ", report.Line(text))))
 	}
 	if c.Trial != nil {
-		b.WriteString(on.Paragraph("   tried: ", "     ", c.Trial.Text))
+		b.WriteString(on.Paragraph("   tried: ", "     ", report.Line(c.Trial.Text)))
 	}
 	b.WriteString("\n")
 }
@@ -73,7 +73,7 @@ func cause(b *strings.Builder, on screen.Screen, n int, c *diagnose.Cause) {
 func also(b *strings.Builder, on screen.Screen, causes []diagnose.Cause) {
 	for i := range causes {
 		c := &causes[i]
-		b.WriteString(on.Paragraph("   also: ", "     ", fmt.Sprintf("%s (%s) [%s]", c.Title, Gain(c.Gain), c.ID)))
+		b.WriteString(on.Paragraph("   also: ", "     ", report.Line(fmt.Sprintf("%s (%s) [%s]", c.Title, Gain(c.Gain), c.ID))))
 	}
 	b.WriteString("\n")
 }
@@ -105,5 +105,5 @@ func Place(p diagnose.Place) string {
 	if p.File != "" {
 		text += fmt.Sprintf(" (%s:%d)", p.File, p.Line)
 	}
-	return fmt.Sprintf("%5.1f %%  %s", p.Share*100, text)
+	return fmt.Sprintf("%5.1f %%  %s", p.Share*100, report.Line(text))
 }

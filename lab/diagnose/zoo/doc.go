@@ -8,6 +8,10 @@
 // setting reads ZOO_TWIN instead, at its start. Names and comments in the services do not
 // give the cause away: only species.yaml does, and a diagnosis reads neither.
 //
+// Services in other languages are below foreign: a directory has their files, and species.yaml the
+// command that starts them. They read ZOO_TWIN, or have a command for the twin. They need not
+// announce themselves: the port is chosen for them.
+//
 // Every server keeps to these rules:
 //
 //   - it listens on 127.0.0.1, at $PORT (0 or none: any port), and prints "listening on ADDR"

@@ -43,6 +43,10 @@ func TestWrongDescriptions(t *testing.T) {
 		{"relative path", func(s *Species) { s.Requests[0].Path = "feed" }, "does not begin with /"},
 		{"profiler", func(s *Species) { s.PProf = "yes" }, "write same or admin"},
 		{"needs", func(s *Species) { s.Needs.Quota = -1 }, "negative"},
+		{"needs of the twin", func(s *Species) { s.Needs.TwinMemory = -1 }, "negative"},
+		{"rate", func(s *Species) { s.Rate = -1 }, "negative"},
+		{"requests of a connection", func(s *Species) { s.PerConnection = -1 }, "negative"},
+		{"limits of a command", func(s *Species) { s.Command, s.Needs.Quota = []string{"node"}, 1 }, "without limits"},
 	} {
 		s := right()
 		test.spoil(&s)

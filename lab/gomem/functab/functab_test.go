@@ -117,14 +117,14 @@ func stack(pc uint64, depth, calls int) []byte {
 // A stack is followed to its end, its limit, or the end of the bytes.
 func TestUnwind(t *testing.T) {
 	tab, bias := place(t)
-	var pc, top uint64
+	var pc, top, entry uint64
 	depth := 0
 	tab.Each("", func(name string, f Func) {
 		switch d, ok := f.Depth(f.End - 1); {
 		case name == "runtime.goexit":
 			top = f.Entry + 1
 		case pc == 0 && ok && d > 0 && d%8 == 0 && !f.Switches() && !f.Top() && strings.HasPrefix(name, "runtime."):
-			pc, depth = f.End-1, int(d)
+			pc, depth, entry = f.End-1, int(d), f.Entry+bias
 		}
 	})
 	const base, calls = 0xc000_0000, 50
@@ -152,6 +152,22 @@ func TestUnwind(t *testing.T) {
 		if len(pcs) != c.n || cut != c.cut || short != c.short || slices.ContainsFunc(pcs, func(p uint64) bool { return p != pc }) {
 			t.Errorf("%s: %d functions, cut %v, short %v; want %d %v %v", c.name, len(pcs), cut, short, c.n, c.cut, c.short)
 		}
+	}
+	// A machine with a link register: each function saves where to return to at the bottom of its frame.
+	saved := make([]byte, depth*calls+8)
+	for i := range calls {
+		binary.LittleEndian.PutUint64(saved[depth*i:], pc)
+	}
+	binary.LittleEndian.PutUint64(saved[depth*(calls-1):], top)
+	link := tab.Unwinder(bias, true)
+	for lr, want := range map[uint64]int{0: calls, pc: calls} { // the register is of a function that has no frame
+		pcs, cut, _ := link.Unwind(Start{PC: pc, SP: base, LR: lr, Lo: base, Hi: base + uint64(len(saved))}, saved, nil, 1000)
+		if len(pcs) != want || cut {
+			t.Errorf("with a link register %#x: %d functions, cut %v", lr, len(pcs), cut)
+		}
+	}
+	if pcs, cut, _ := link.Unwind(Start{PC: entry, SP: base, LR: pc, Lo: base, Hi: base + uint64(len(saved))}, saved, nil, 1000); len(pcs) != calls+1 || cut || pcs[0] != entry+1 {
+		t.Errorf("from the beginning of a function: %d functions, cut %v", len(pcs), cut)
 	}
 	for _, s := range []Start{{SP: 8, Lo: 16, Hi: 32}, {SP: 32, Lo: 16, Hi: 32}, {SP: 17, Lo: 16, Hi: 32}, {SP: 16, Lo: 16, Hi: 1 << 40}, {}} {
 		if s.Sound() {
@@ -194,7 +210,7 @@ func TestDamaged(t *testing.T) {
 		}
 		return nil
 	}
-	for i := range 60 {
+	for i := range 30 {
 		bad := bytes.Clone(whole)
 		for range 1 + random.IntN(4096) {
 			bad[8+random.IntN(len(bad)-8)] = byte(random.Uint32())

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -96,6 +98,24 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.BoolVar(&l.allowInvalid, "allow-invalid", false, "exit as if an INVALID run were valid")
 	l.streams.bind(f)
 	l.export.bind(f)
+}
+
+// BindOnly adds the flags of some of the [Groups], named by their titles, and those that are
+// named themselves. All others have their defaults. It is for verbs that decide on the rest.
+func (l *Flags) BindOnly(f *pflag.FlagSet, titles []string, names ...string) {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	l.Bind(all)
+	for _, g := range Groups {
+		if slices.Contains(titles, g.Title) {
+			names = append(names, strings.Fields(g.Flags)...)
+		}
+	}
+	all.VisitAll(func(flag *pflag.Flag) {
+		if slices.Contains(names, flag.Name) {
+			f.AddFlag(flag)
+			l.bound = append(l.bound, flag.Name)
+		}
+	})
 }
 
 // userFlags define the requests and the behaviour of users.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/redline-go/redline/lab/internal/child"
+	loadcommand "github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/load/observe"
 	"github.com/redline-go/redline/lab/probe"
 	"github.com/redline-go/redline/lab/profile"
@@ -28,8 +29,9 @@ type Console struct {
 type capture struct {
 	target  *Target
 	console Console
-	child   *child.Child // nil: the process ran already
-	pid     int          // 0: unknown, perhaps on another machine
+	child   *child.Child      // nil: the process ran already
+	runs    *loadcommand.Runs // nil: there is no load
+	pid     int               // 0: unknown, perhaps on another machine
 	source  best
 	module  string // of a Go program; empty: unknown
 }
@@ -56,10 +58,16 @@ func (c *capture) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if c.child != nil && t.Load != "" {
-		return c.early(child.Listening(ctx, c.ended(), t.Load))
+	if t.Load == "" {
+		return nil
 	}
-	return nil
+	if c.child != nil {
+		if err := child.Listening(ctx, c.ended(), t.Load); err != nil {
+			return c.early(err)
+		}
+	}
+	c.runs, err = t.load.Open(ctx, t.Load, t.changed)
+	return c.early(err)
 }
 
 // early returns the error of a command that ended before it could be profiled.
@@ -157,10 +165,13 @@ func (c *capture) ended() <-chan struct{} {
 	return c.child.Done()
 }
 
-// close ends the command.
-func (c *capture) close() error {
-	if c.child == nil {
-		return nil
+// close ends the load and the command.
+func (c *capture) close() (err error) {
+	if c.runs != nil {
+		err = c.runs.Close()
 	}
-	return errors.Join(c.child.Close())
+	if c.child != nil {
+		err = errors.Join(err, c.child.Close())
+	}
+	return err
 }

@@ -27,7 +27,10 @@ type Target struct {
 	Hz             int
 	NoKernel       bool
 	Load           string // URL; empty: no load
-	Beside         *loadcommand.Beside
+
+	load    loadcommand.Flags
+	names   []string          // flags of the load
+	changed func(string) bool // reports whether a flag was written
 
 	kinds []profile.Kind // parsed
 	base  string         // of net/http/pprof
@@ -47,14 +50,30 @@ func (t *Target) Bind(f *pflag.FlagSet, kinds string, seconds time.Duration) {
 	f.StringVar(&t.Load, "load", "", "load this `URL` meanwhile, with the flags of redline load below")
 }
 
+// loadGroups are the groups of flags of the load, and loadNot those of their flags that it does not
+// have: the verb decides how long it lasts, and nothing is searched or judged.
+var (
+	loadGroups = []string{"Load", "Request", "Users", "Connections", "TLS and HTTP/2"}
+	loadNot    = []string{"duration", "requests", "find", "threshold", "try"}
+)
+
 // BindLoad adds the flags of the load. Call it when all other flags of the verb are there.
-func (t *Target) BindLoad(f *pflag.FlagSet) { t.Beside = loadcommand.NewBeside(f) }
+func (t *Target) BindLoad(f *pflag.FlagSet) {
+	for _, g := range loadcommand.Groups {
+		if slices.Contains(loadGroups, g.Title) {
+			t.names = append(t.names, strings.Fields(g.Flags)...)
+		}
+	}
+	t.names = slices.DeleteFunc(t.names, func(name string) bool { return slices.Contains(loadNot, name) || f.Lookup(name) != nil })
+	t.load.BindOnly(f, nil, t.names...)
+	t.changed = f.Changed
+}
 
 // Groups returns the groups of flags of a verb, for its help text.
 func (t *Target) Groups(more ...cli.Group) []cli.Group {
 	groups := []cli.Group{{Title: "Target", Flags: "pid tree control pprof"}, {Title: "Profile", Flags: "kind for hz no-kernel value"}}
 	groups = append(groups, more...)
-	return append(groups, cli.Group{Title: "Load", Flags: "load " + strings.Join(t.Beside.Names(), " ")}, cli.Group{Title: "Other", Flags: "help color"})
+	return append(groups, cli.Group{Title: "Load", Flags: "load " + strings.Join(t.names, " ")}, cli.Group{Title: "Other", Flags: "help color"})
 }
 
 // named reports whether a process is named.
@@ -78,8 +97,9 @@ func (t *Target) check() (err error) {
 		return fmt.Errorf("--for %v: write a time from 1s to 1h", t.For)
 	case t.Hz < 1 || t.Hz > 10_000:
 		return fmt.Errorf("--hz %d: write a number from 1 to 10000", t.Hz)
-	case t.Load == "" && t.Beside.Given() != "":
-		return fmt.Errorf("--%s is for a load: name its URL with --load", t.Beside.Given())
+	}
+	if i := slices.IndexFunc(t.names, t.changed); t.Load == "" && i >= 0 {
+		return fmt.Errorf("--%s is for a load: name its URL with --load", t.names[i])
 	}
 	t.For = t.For.Truncate(time.Second)
 	if t.PProf != "" {

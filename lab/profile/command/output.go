@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -27,6 +28,7 @@ func loadLine(doc *present.Document) string {
 
 // all shows profiles one after the other, and writes their files.
 func (v *View) all(list []taken, console Console) error {
+	said := map[string]bool{} // notes
 	for i, one := range list {
 		if i > 0 {
 			fmt.Fprintln(console.Out)
@@ -34,15 +36,16 @@ func (v *View) all(list []taken, console Console) error {
 		if len(list) > 1 {
 			fmt.Fprintf(console.Out, "== %s\n", one.name)
 		}
-		if err := v.one(one, len(list) > 1, console); err != nil {
+		if err := v.one(one, len(list) > 1, said, console); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// one shows a profile. several: there are others, so its files need names of their own.
-func (v *View) one(one taken, several bool, console Console) error {
+// one shows a profile. several: there are others, so its files need names of their own. A note is
+// said once.
+func (v *View) one(one taken, several bool, said map[string]bool, console Console) error {
 	s, value, err := v.samples(one)
 	if err != nil {
 		return err
@@ -51,7 +54,10 @@ func (v *View) one(one taken, several bool, console Console) error {
 		return err
 	}
 	for _, note := range s.Window.Notes {
-		fmt.Fprintln(console.Out, "note:", note)
+		if !said[note] {
+			said[note] = true
+			fmt.Fprintln(console.Out, "note:", note)
+		}
 	}
 	if v.Calls {
 		fmt.Fprintln(console.Out)
@@ -59,7 +65,12 @@ func (v *View) one(one taken, several bool, console Console) error {
 			return err
 		}
 	}
-	if err := v.sources(one, s, value, console.Out); err != nil {
+	err = v.sources(one, s, value, console.Out)
+	if several && errors.Is(err, source.ErrNone) { // another profile may have it
+		fmt.Fprintln(console.Out, err)
+		err = nil
+	}
+	if err != nil {
 		return err
 	}
 	return v.files(one, s, several)

@@ -12,7 +12,6 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"github.com/redline-go/redline/lab/internal/redact"
-	loadcommand "github.com/redline-go/redline/lab/load/command"
 	"github.com/redline-go/redline/lab/load/present"
 	"github.com/redline-go/redline/lab/profile"
 )
@@ -29,14 +28,10 @@ type taken struct {
 func (c *capture) window(ctx context.Context, warmup time.Duration) (list []taken, doc *present.Document, err error) {
 	t := c.target
 	var got []profile.Taken
-	if t.Load == "" {
+	if c.runs == nil {
 		got = profile.Take(ctx, &c.source, t.kinds, t.For)
-	} else {
-		order := loadcommand.Order{URL: t.Load, Source: &c.source, Kinds: t.kinds, Time: t.For, Warmup: warmup, Err: c.console.Err, Screen: c.console.ErrScreen}
-		if c.pid != 0 {
-			order.PIDs = []int{c.pid}
-		}
-		doc, got, err = t.Beside.Run(ctx, order)
+	} else if got, doc, err = c.loaded(ctx, warmup); doc != nil && doc.Partial != "" && err == nil {
+		err = errors.New("the load was " + doc.Partial)
 	}
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
@@ -61,6 +56,32 @@ func (c *capture) window(ctx context.Context, warmup time.Duration) (list []take
 		list = append(list, taken{name: string(one.Kind), kind: one.Kind, profile: p})
 	}
 	return list, doc, c.early(errors.Join(failed...))
+}
+
+const (
+	spare   = 500 * time.Millisecond // of the load's window, for snapshots after the profiles
+	longest = 20 * time.Second       // wait for profiles after the load
+)
+
+// loaded takes the profiles in the window of a load, beginning with it.
+func (c *capture) loaded(ctx context.Context, warmup time.Duration) (got []profile.Taken, doc *present.Document, err error) {
+	taking, stop := context.WithCancel(ctx)
+	defer stop()
+	profiles := make(chan []profile.Taken, 1)
+	begun := false
+	doc, err = c.runs.Planned(ctx, warmup, c.target.For+spare, func() {
+		begun = true
+		go func() { profiles <- profile.Take(taking, &c.source, c.target.kinds, c.target.For) }()
+	})
+	if !begun {
+		return nil, doc, err
+	}
+	if err != nil {
+		stop()
+	}
+	late := time.AfterFunc(longest, stop)
+	defer late.Stop()
+	return <-profiles, doc, err
 }
 
 // mark writes into a profile what is known of its window.

@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -226,15 +228,52 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// With one event for each CPU, the profile is the same.
-func TestAllCPUs(t *testing.T) {
-	defer func(n int) { maxEvents = n }(maxEvents)
-	maxEvents = 0
+// The scope of the events makes no difference: each CPU, or each thread with what it starts.
+func TestScope(t *testing.T) {
+	defer func(n int, w bool) { maxEvents, wide = n, w }(maxEvents, wide)
+	for _, c := range []struct {
+		name   string
+		wide   bool
+		events int
+	}{{"threads", false, maxEvents}, {"too many threads", false, 0}, {"CPUs", true, maxEvents}} {
+		t.Run(c.name, func(t *testing.T) {
+			wide, maxEvents = c.wide, c.events
+			scope(t)
+		})
+	}
+}
+
+func scope(t *testing.T) {
 	x := start(t, goProgram(t), "work")
 	q, taken := take(t, 200, Options{PIDs: []int{x.pid}})
-	if !noted(taken.Notes, "all CPUs") {
-		t.Errorf("the notes are %v", taken.Notes)
-	}
 	shares(t, q, map[string]float64{"main.thirty": 0.3, "main.sixty": 0.6, "main.main": 1})
 	checkLabels(t, taken.Profile, x.pid, "target")
+
+	x = start(t, goProgram(t), "naps")
+	_, taken = takeUntil(t, Options{PIDs: []int{x.pid}, Kind: OffCPU}, napped)
+	checkLabels(t, taken.Profile, x.pid, "target")
+}
+
+// A process that runs another program in the middle of the window has the functions of both.
+func TestExec(t *testing.T) {
+	const script = "echo ready; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exec \"$0\" work"
+	x := start(t, "/bin/sh", "-c", script, goProgram(t))
+	var all []*profile.Profile
+	for range 60 {
+		taken, err := Take(context.Background(), Options{PIDs: []int{x.pid}, For: 2 * time.Second, Hz: 997})
+		allowed(t, err)
+		all = append(all, taken.Profile)
+		sum, err := query.Merge(all...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := ask(t, sum, "samples").Select(func(s *profile.Sample) bool {
+			return slices.Contains(trace(s), "main.main") && s.Label["comm"][0] == "target"
+		})
+		if q.Total() > 300 {
+			shares(t, q, map[string]float64{"main.thirty": 0.3, "main.sixty": 0.6})
+			return
+		}
+	}
+	t.Error("there are no samples of the second program")
 }

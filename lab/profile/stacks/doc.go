@@ -8,11 +8,10 @@
 //
 // # CPU
 //
-// The software event cpu-clock is attached to each thread on each CPU, and inherited by threads
-// and children that are created later. It ticks only while these threads run, so idle CPUs are
-// not woken and other programs are neither interrupted nor read. A process with so many
-// threads that this takes more than 4,096 events is observed by one event for each CPU, and
-// the samples of other processes are dropped; this needs CAP_PERFMON.
+// The software event cpu-clock ticks on each CPU that is not idle, and the samples of other
+// processes are dropped. This needs CAP_PERFMON. Without it the event is attached to each thread on each
+// CPU, and inherited by what the thread starts: then the kernel programs a timer at each
+// context switch, which takes about two microseconds in a virtual machine.
 //
 // # Off-CPU
 //

@@ -150,32 +150,44 @@ func allowed(t testing.TB, err error) {
 	}
 }
 
-// take takes profiles until they have enough samples in their first value: a busy machine may
-// give the program little CPU time. It returns their sum and the last one.
+// take takes profiles until they have enough samples. It returns their sum with the samples
+// as value, and the notes of the last one.
 func take(t testing.TB, enough int64, o Options) (*query.Profile, *Taken) {
+	t.Helper()
+	return takeUntil(t, o, func(q *query.Profile) bool { return q.Total() >= enough })
+}
+
+// takeUntil takes profiles until their sum satisfies a condition: a busy machine may give the
+// program little CPU time.
+func takeUntil(t testing.TB, o Options, enough func(*query.Profile) bool) (*query.Profile, *Taken) {
 	t.Helper()
 	if o.Hz == 0 {
 		o.Hz = 997
 	}
-	o.For = time.Second
-	var all []*profile.Profile
-	for range 60 {
+	o.For = 250 * time.Millisecond
+	var sum *profile.Profile
+	for range 240 {
 		taken, err := Take(context.Background(), o)
 		allowed(t, err)
 		if err := taken.Profile.CheckValid(); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, taken.Profile)
-		sum, err := query.Merge(all...)
-		if err != nil {
+		if sum == nil {
+			sum = taken.Profile
+		} else if sum, err = query.Merge(sum, taken.Profile); err != nil {
 			t.Fatal(err)
 		}
-		if q := ask(t, sum, sum.SampleType[0].Type); q.Total() >= enough {
+		if q := ask(t, sum, sum.SampleType[0].Type); enough(q) {
 			return q, &Taken{Profile: sum, Lost: taken.Lost, Notes: taken.Notes}
 		}
 	}
-	t.Fatalf("there were not %d samples in 60 windows", enough)
+	t.Fatal("there were not enough samples in 240 windows")
 	return nil, nil
+}
+
+// napped is the condition that both naps were seen often.
+func napped(q *query.Profile) bool {
+	return min(q.Sum(namedAs("main.napShort")), q.Sum(namedAs("main.napLong"))) >= 20
 }
 
 func ask(t testing.TB, p *profile.Profile, value string) *query.Profile {

@@ -15,6 +15,9 @@ import (
 	"github.com/redline-go/redline/lab/profile/perfevent"
 )
 
+// wide lets one event for each CPU observe CPU time, where that is allowed.
+var wide = true
+
 // maxEvents is how many events are opened for threads; beyond, it is one for each CPU.
 var maxEvents = 4096
 
@@ -99,7 +102,15 @@ func (s *session) attach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = s.attachTasks(cpus)
+	err = unix.EACCES
+	if wide && s.opts.Kind == CPU {
+		if err = s.attachCPUs(cpus); forbidden(err) {
+			err = errors.Join(s.detach(), unix.EACCES)
+		}
+	}
+	if forbidden(err) {
+		err = s.attachTasks(cpus)
+	}
 	if errors.Is(err, unix.EACCES) && s.opts.Kind == CPU {
 		// Everyone may see the own programs, and not the kernel.
 		s.note("Neither frames nor time of the kernel are counted: it needs CAP_PERFMON, or the sysctl kernel.perf_event_paranoid at most 1.")
@@ -114,6 +125,9 @@ func (s *session) attach(ctx context.Context) error {
 	}
 	return s.explain(err)
 }
+
+// forbidden reports whether the kernel refuses an event for its scope.
+func forbidden(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) }
 
 // errMany says that there are too many threads for an event each.
 var errMany = errors.New("too many threads")
@@ -225,11 +239,14 @@ func (s *session) attachTasks(cpus []int) error {
 
 // attachCPUs opens the events of each CPU.
 func (s *session) attachCPUs(cpus []int) error {
-	for i := range s.plans {
-		s.plans[i].config.Inherit, s.plans[i].config.NoIdle = false, true
+	for _, p := range s.processes {
+		p.readName(p.pid)
 	}
-	s.note("The processes have many threads: all CPUs were observed, and samples of other processes dropped.")
-	return s.open(-1, cpus, s.plans...)
+	plans := slices.Clone(s.plans)
+	for i := range plans {
+		plans[i].config.Inherit, plans[i].config.NoIdle = false, true
+	}
+	return s.open(-1, cpus, plans...)
 }
 
 // attachWakeups observes who is woken on all CPUs: the kernel tells it in the name of the task
@@ -241,7 +258,12 @@ func (s *session) attachWakeups(cpus []int) error {
 	if len(s.direct) > 0 && len(s.direct) <= most && firstNamespace() {
 		var terms []string
 		for tid := range s.direct {
-			terms = append(terms, fmt.Sprintf("pid == %d", tid))
+			if s.periodOf(tid) == 1 { // for the others, to see when they run again has to do
+				terms = append(terms, fmt.Sprintf("pid == %d", tid))
+			}
+		}
+		if len(terms) == 0 {
+			return nil
 		}
 		p.filter = strings.Join(terms, " || ")
 	}
@@ -291,6 +313,9 @@ func (s *session) connect(e *perfevent.Event, cpu, cpus int) error {
 		return r.Add(e)
 	}
 	size := 2 << 20
+	if s.opts.Kind == OffCPU {
+		size *= 2
+	}
 	if cpus > 64 {
 		size /= 2
 	}

@@ -42,8 +42,8 @@ func named(pids []int) string {
 }
 
 const (
-	calm = 50 * time.Millisecond // between two readings of rings
-	busy = 5 * time.Millisecond  // if they fill faster
+	calm = 20 * time.Millisecond // between two readings of rings
+	busy = 2 * time.Millisecond  // if they fill faster
 	look = 200 * time.Millisecond
 )
 
@@ -68,7 +68,7 @@ func (s *session) run(ctx context.Context) error {
 			return s.finish()
 		case now := <-tick.C:
 			pause := calm
-			if s.drain(perfevent.Now()) > 0.25 {
+			if s.drain(perfevent.Now()) > 0.1 {
 				pause = busy
 			}
 			tick.Reset(pause)

@@ -15,7 +15,6 @@ type waits struct {
 	leave, wake tracepoint
 	open        map[int]wait
 	threads     map[int]int  // numbers of threads in the first namespace to those in this one
-	ended       int64        // waits that began before the window or were not looked at
 	cut         int64        // waits that did not end in the window
 	seen        map[int]bool // threads that blocked or were woken
 	asleep      int          // threads that did neither, and sleep
@@ -54,6 +53,9 @@ func (w *waits) left(r *perfevent.Record, at place, each uint64) {
 	const noLoad = 0x402 // TASK_UNINTERRUPTIBLE | TASK_NOLOAD: idle threads of the kernel
 	if state&noLoad == noLoad {
 		at.state = 'I'
+	}
+	if len(w.threads) >= maxWaits {
+		clear(w.threads) // threads come and go: those that wait now end when they run again
 	}
 	w.threads[int(number)] = r.TID
 	w.open[r.TID] = wait{at, r.Time, each}

@@ -34,6 +34,7 @@ type callFrames struct {
 	base  uint64 // address of the header
 	table []byte // of pairs of 32 bits, relative to base
 	known map[uint64]result
+	work  uint64 // bytes of descriptions that were carried out
 }
 
 // result is what is known of an address.
@@ -83,6 +84,9 @@ func (f *File) result(addr uint64) result {
 	r, ok := f.frames.known[addr]
 	if ok {
 		return r
+	}
+	if f.frames.work > maxScanned {
+		return result{}
 	}
 	m, err := f.frames.step(f, addr)
 	if err == nil && !m.unexpected && (m.register == registerBP || m.register == registerSP) {
@@ -142,6 +146,7 @@ func (f *File) entry(addr uint64) (uint64, *frameReader, error) {
 	if size < 8 || size > maxEntry {
 		return 0, nil, errFrames
 	}
+	f.frames.work += uint64(size)
 	p, err := f.bytes(off+4, uint64(size))
 	if err != nil {
 		return 0, nil, err

@@ -15,6 +15,7 @@ const (
 	maxSections = 65_535
 	maxHeadings = 4 << 20 // bytes of the names of sections
 	maxNote     = 64 << 10
+	maxScanned  = 1 << 30 // bytes of tables that are looked through, of all together
 )
 
 // A File is an ELF file whose functions are known. It may be used by one goroutine at a time.
@@ -29,6 +30,7 @@ type File struct {
 	notes    []error
 	lines    lineReader
 	frames   *callFrames
+	scanned  uint64 // bytes
 }
 
 // segment is a PT_LOAD.
@@ -159,7 +161,9 @@ func (f *File) readPrograms(head []byte) error {
 				f.id = f.gnuID(s.off, s.filesz)
 			}
 		case ptEhFrame:
-			f.note(f.readFrames(s))
+			if f.frames == nil {
+				f.note(f.readFrames(s))
+			}
 		}
 	}
 	return nil
@@ -260,6 +264,15 @@ func (f *File) read(p []byte, off uint64) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// scan is [File.read] for tables that are looked through: their sum is limited, since a file may
+// have many that overlap.
+func (f *File) scan(p []byte, off uint64) error {
+	if f.scanned += uint64(len(p)); f.scanned > maxScanned {
+		return fmt.Errorf("tables of more than %d bytes: %w", maxScanned, ErrTooLarge)
+	}
+	return f.read(p, off)
 }
 
 // bytes reads a part of the file. Memory grows with what the file has, not with what its

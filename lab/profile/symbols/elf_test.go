@@ -186,3 +186,30 @@ func FuzzOpen(f *testing.F) {
 	f.Add(small()[:200])
 	f.Fuzz(func(_ *testing.T, p []byte) { probe(p) })
 }
+
+// Many tables that overlap cost no more than one: what is looked through is limited.
+func TestOverlap(t *testing.T) {
+	const size, count = 8 << 20, 60_000
+	p := append(small(), make([]byte, size)...)
+	sections := uint64(len(p))
+	head := p[64+2*56 : 64+2*56+64*4]
+	for i := range count {
+		s := bytes.Clone(head[64 : 64+64]) // the table of symbols
+		if i < 4 {
+			s = bytes.Clone(head[64*i : 64*i+64])
+		} else {
+			binary.LittleEndian.PutUint64(s[24:], 0x1000)
+			binary.LittleEndian.PutUint64(s[32:], size)
+		}
+		p = append(p, s...)
+	}
+	binary.LittleEndian.PutUint64(p[40:], sections)
+	binary.LittleEndian.PutUint16(p[60:], count)
+	f, err := Open(bytes.NewReader(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(f.Problems(), ErrTooLarge) || f.scanned > maxScanned+1<<20 {
+		t.Errorf("scanned %d bytes: %v", f.scanned, f.Problems())
+	}
+}

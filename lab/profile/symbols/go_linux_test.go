@@ -1,7 +1,10 @@
 package symbols
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"reflect"
 	"runtime"
@@ -103,6 +106,39 @@ func BenchmarkLookup(b *testing.B) {
 		f.Lookup(addr)
 		if addr += 4099; addr >= f.golang.end {
 			addr = f.golang.text
+		}
+	}
+}
+
+// A damaged table of functions gives wrong names or none, but no panic and no endless loop.
+func TestDamagedTable(t *testing.T) {
+	whole, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := self(t)
+	from, ok := f.offset(f.golang.addr)
+	if !ok {
+		t.Fatal("the table is not in the file")
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	p := bytes.Clone(whole)
+	for round := range 40 {
+		copy(p, whole)
+		for range 1 << (round % 12) {
+			p[from+r.Uint64N(uint64(len(f.golang.data)))] ^= byte(r.Uint32())
+		}
+		if round%2 == 0 { // the header's offsets
+			binary.LittleEndian.PutUint64(p[from+8*r.Uint64N(9):], r.Uint64()>>r.UintN(64))
+		}
+		d, err := Open(bytes.NewReader(p))
+		if err != nil || d.golang == nil {
+			continue
+		}
+		for range 2000 {
+			addr := f.golang.text + r.Uint64N(f.golang.end-f.golang.text)
+			d.Lookup(addr)
+			d.Depth(addr)
 		}
 	}
 }

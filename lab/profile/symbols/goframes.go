@@ -120,6 +120,9 @@ func (t *goTable) value(table uint32, entry, addr uint64) (int32, bool) {
 	}
 	p, value, pc := t.data[t.pcs+uint64(table):], int32(-1), entry
 	for step := range maxSteps {
+		if t.steps++; t.steps > maxWork {
+			return 0, false
+		}
 		change, n := binary.Uvarint(p)
 		if n <= 0 || change == 0 && step > 0 {
 			return 0, false

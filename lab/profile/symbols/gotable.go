@@ -10,6 +10,7 @@ import (
 const (
 	maxGoTable = 256 << 20 // bytes of .gopclntab
 	maxSteps   = 1 << 20   // of a table of program counters, for one address
+	maxWork    = 1 << 30   // steps for all addresses
 	maxInlined = 128       // calls at one address
 	goHead     = 8 + 8*8   // bytes of the table's header
 )
@@ -26,6 +27,7 @@ type goTable struct {
 	quantum uint64 // bytes of the smallest instruction
 	funcs   int
 	old     bool // written by Go 1.18 or 1.19
+	steps   int  // that were made for all addresses
 	// Offsets in data.
 	names, units, files, pcs, index uint64
 }
@@ -91,7 +93,7 @@ func (f *File) search(off, length, step, size uint64, accept func([]byte) bool) 
 	buf := make([]byte, block+size)
 	for at := uint64(0); at+size <= length && at < maxGoTable; at += block {
 		p := buf[:min(block+size, length-at)]
-		if err := f.read(p, off+at); err != nil {
+		if err := f.scan(p, off+at); err != nil {
 			return 0, false, err
 		}
 		for i := uint64(0); i+size <= uint64(len(p)) && i < block; i += step {

@@ -35,6 +35,9 @@ func (f *File) readSymbols() error {
 		}
 		if err := f.readTable(s); err != nil {
 			errs = append(errs, fmt.Errorf("read %s: %w", s.name, err))
+			if errors.Is(err, ErrTooLarge) {
+				break
+			}
 		}
 	}
 	slices.SortFunc(f.funcs, func(a, b function) int {
@@ -52,7 +55,7 @@ func (f *File) readTable(s section) error {
 	block := make([]byte, symbolSize*2048)
 	for at := uint64(0); at+symbolSize <= s.size; {
 		n := min(uint64(len(block)), (s.size-at)/symbolSize*symbolSize)
-		if err := f.read(block[:n], s.off+at); err != nil {
+		if err := f.scan(block[:n], s.off+at); err != nil {
 			return err
 		}
 		for p := block[:n]; len(p) > 0; p = p[symbolSize:] {
@@ -78,10 +81,12 @@ func parseSymbol(p []byte, names section) (function, bool) {
 	if binary.LittleEndian.Uint16(p[6:]) == uint16(elf.SHN_UNDEF) {
 		return function{}, false
 	}
-	rank := map[elf.SymBind]uint8{elf.STB_GLOBAL: 0, elf.STB_WEAK: 1}
-	r, ok := rank[bind]
-	if !ok {
-		r = 2
+	r := uint8(2)
+	switch bind {
+	case elf.STB_GLOBAL:
+		r = 0
+	case elf.STB_WEAK:
+		r = 1
 	}
 	return function{addr: addr, size: binary.LittleEndian.Uint64(p[16:]), name: names.off + name, rank: r}, true
 }

@@ -43,9 +43,11 @@ func largest(a, b Function) int {
 // Classes returns the values of the classes that occur, those with the largest flat value first.
 // The flat value of a class is that of the samples whose innermost frame with a purpose is of the
 // class: an allocation in encoding/json is of alloc, and not of json. Its cumulative value is
-// that of all samples with a frame of the class.
+// that of all samples with a frame of the class. In profiles of waits the scheduler is not a
+// purpose: all waits end there.
 func (s *Samples) Classes() []Function {
 	names := frames.Classes()
+	waiting := slices.Contains(waits, s.Type)
 	out, index := make([]Function, len(names)), map[string]int{}
 	for i, name := range names {
 		out[i].Name, index[name] = name, i
@@ -58,7 +60,7 @@ func (s *Samples) Classes() []Function {
 				out[i].Cum += s.Values[n]
 			}
 		}
-		flat := s.classOf(stack)
+		flat := s.classOf(stack, waiting)
 		out[index[flat]].Flat += s.Values[n]
 		count(flat)
 		for _, f := range stack {
@@ -72,15 +74,20 @@ func (s *Samples) Classes() []Function {
 	return out
 }
 
+// waits are the values of profiles of waits.
+var waits = []string{"wall", "offcpu", "delay", "goroutine", "contentions", "waits"}
+
 // classOf returns the class of a stack: that of the innermost frame that has one. Functions of
 // users and libraries without a class end the search.
-func (s *Samples) classOf(stack []int32) string {
+func (s *Samples) classOf(stack []int32, waiting bool) string {
 	last := frames.ClassOther
 	for _, f := range slices.Backward(stack) {
 		at := &s.Symbols[f]
 		switch {
 		case at.Kernel:
 			last = frames.ClassKernel
+		case waiting && at.Class == "scheduler":
+			last = at.Class
 		case at.Class != "":
 			return at.Class
 		case last == frames.ClassKernel && at.Origin != frames.Standard && at.Origin != frames.Runtime:

@@ -18,9 +18,17 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/lab/cli"
+	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/trace"
 	"github.com/redline-go/redline/lab/trace/tracetest"
 )
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == guard.Verb {
+		os.Exit(guard.Main(os.Stdin))
+	}
+	os.Exit(m.Run())
+}
 
 // sample is a trace with one goroutine.
 func sample(t *testing.T) []byte {

@@ -29,6 +29,7 @@ const (
 	enter
 	accept
 	sendTo
+	clone
 )
 
 var kindOf = map[string]uint8{
@@ -37,6 +38,7 @@ var kindOf = map[string]uint8{
 	"sendfile": transfer, "splice": transfer, "copy_file_range": transfer, "sendto": sendTo,
 	"epoll_wait": wait, "epoll_pwait": wait, "epoll_pwait2": wait, "epoll_ctl": control,
 	"io_uring_enter": enter, "accept": accept, "accept4": accept,
+	"clone": clone, "clone3": clone, "fork": clone, "vfork": clone,
 }
 
 // single are the calls that have a counter of their own, besides those of kindOf.
@@ -45,7 +47,7 @@ var single = strings.Fields(`
 	tgkill open openat openat2 close fsync fdatasync sync_file_range stat fstat newfstatat statx access faccessat2 lseek getdents64
 	unlink unlinkat rename renameat renameat2 mkdirat ftruncate fallocate flock fcntl ioctl pipe2 eventfd2 timerfd_settime
 	mmap munmap mprotect mremap madvise brk membarrier connect socket socketpair bind listen shutdown getsockopt setsockopt
-	getsockname getpeername recvmmsg sendmmsg clone clone3 vfork execve wait4 waitid getpid gettid getppid clock_gettime gettimeofday
+	getsockname getpeername recvmmsg sendmmsg execve wait4 waitid getpid gettid getppid clock_gettime gettimeofday
 	getrandom prctl timer_settime epoll_create1 io_submit io_getevents process_vm_readv readlinkat msync getrusage`)
 
 // table says where the programs count which call.

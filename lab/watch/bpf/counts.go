@@ -44,7 +44,7 @@ type Call struct {
 	Bytes         uint64  // that reads, writes, sends and receives moved
 	Sizes         Sizes   // of these
 	Off           float64 // seconds in the call without a CPU
-	Blocked       float64 // thereof until the thread could run again
+	Blocked       float64 // the part of Off until the thread could run again
 	Timed         uint64  // calls whose CPU time was measured
 	TimedCPU      float64 // seconds
 	SampledCPU    float64 // seconds of CPU time by the clock, of all calls

@@ -38,6 +38,15 @@ func (s *Sampler) admit(family, member string, most int) bool {
 	return m.known[member]
 }
 
+// count passes a counter of a member on. One that is new was 0 at the last sample.
+func (s *Sampler) count(r *watch.Reading, family, member string, value float64) {
+	name := watch.Member(family, member)
+	if !s.last.IsZero() {
+		r.Zero(name, s.last)
+	}
+	r.Count(name, 0, value)
+}
+
 // set sets all figures.
 func (s *Sampler) set(r *watch.Reading, now, window *Counts) {
 	s.setCalls(r, now, window)
@@ -79,12 +88,12 @@ func (s *Sampler) setCalls(r *watch.Reading, now, window *Counts) {
 		if !s.admit("calls", name, mostCalls) {
 			continue
 		}
-		r.Count(watch.Member("blocked{call}", name), 0, c.Blocked)
+		s.count(r, "blocked{call}", name, c.Blocked)
 		if name == Outside {
 			continue
 		}
-		r.Count(watch.Member("syscalls{call}", name), 0, float64(c.Calls))
-		r.Count(watch.Member("syscall_time{call}", name), 0, s.spent[name])
+		s.count(r, "syscalls{call}", name, float64(c.Calls))
+		s.count(r, "syscall_time{call}", name, s.spent[name])
 		if moved := w.moved(); moved > 0 {
 			r.Set(watch.Member("syscall_bytes{call}", name), float64(w.Bytes)/float64(moved))
 		}
@@ -166,8 +175,8 @@ func (s *Sampler) setPeers(r *watch.Reading, now, window *Counts) {
 		connects, failed = connects+p.Connects, failed+p.Failed
 		name := p.Name()
 		if s.admit("peers", name, mostPeers) {
-			r.Count(watch.Member("peer_connects{peer}", name), 0, float64(p.Connects))
-			r.Count(watch.Member("peer_requests{peer}", name), 0, float64(p.Wait.Count()))
+			s.count(r, "peer_connects{peer}", name, float64(p.Connects))
+			s.count(r, "peer_requests{peer}", name, float64(p.Wait.Count()))
 		}
 	}
 	for i := range window.Peers {

@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // asChild is the variable that makes the test's program play a part in a process of its own.
@@ -50,14 +48,19 @@ type child struct {
 // play starts a child, as another user if user is not 0.
 func play(t *testing.T, name string, user uint32) *child {
 	t.Helper()
+	if user == 0 {
+		return playWith(t, name, nil)
+	}
+	return playWith(t, name, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}})
+}
+
+// playWith starts a child with attributes.
+func playWith(t *testing.T, name string, attr *syscall.SysProcAttr) *child {
+	t.Helper()
 	// Not its path: another user may not be able to look it up.
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), asChild+"="+name)
-	cmd.Stderr = os.Stderr
-	if user != 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
-		cmd.Dir = "/"
-	}
+	cmd.Stderr, cmd.SysProcAttr, cmd.Dir = os.Stderr, attr, "/"
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -151,12 +154,4 @@ func (c *counted) eventually(before Counts, done func(Counts) bool) Counts {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return window
-}
-
-// raw is a system call that may fail.
-func raw(number, a, b, c uintptr) error {
-	if _, _, err := unix.Syscall(number, a, b, c); err != 0 {
-		return err
-	}
-	return nil
 }

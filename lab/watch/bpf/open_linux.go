@@ -195,6 +195,10 @@ func (p *programs) Close() error {
 		}
 	}
 	p.closers = nil
+	if p.reading != nil {
+		<-p.reading // no goroutine is left
+		p.reading = nil
+	}
 	return errors.Join(errs...)
 }
 

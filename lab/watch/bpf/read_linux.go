@@ -44,7 +44,7 @@ func (p *programs) read() (Counts, error) {
 	if err := p.drain(); err != nil {
 		return c, err
 	}
-	if p.ring != nil {
+	if p.symbols != nil {
 		c.KernelCPU = map[string]float64{}
 		for part, n := range p.samples {
 			c.KernelCPU[part] = float64(n) / clockHz
@@ -57,20 +57,33 @@ func (p *programs) read() (Counts, error) {
 type kernelCPU struct {
 	ring    *ringbuf.Reader
 	record  ringbuf.Record
+	reading chan named // the functions of the kernel are being read; nil: no more
 	symbols *symbols
 	samples map[string]uint64 // by part
 }
 
+// named is the result of reading the functions.
+type named struct {
+	symbols *symbols
+	err     error
+}
+
+// name reads the functions of the kernel, which takes some 100 ms, beside all else.
+func (k *kernelCPU) name() {
+	k.reading = make(chan named, 1)
+	go func(done chan<- named) {
+		file, err := os.Open("/proc/kallsyms")
+		if err != nil {
+			done <- named{nil, err}
+			return
+		}
+		s, err := readSymbols(file)
+		done <- named{s, errors.Join(err, file.Close())}
+	}(k.reading)
+}
+
 // startClock attaches the program of the clock to each CPU.
 func (p *programs) startClock() error {
-	file, err := os.Open("/proc/kallsyms")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	if p.symbols, err = readSymbols(file); err != nil {
-		return fmt.Errorf("read the functions of the kernel: %w", err)
-	}
 	online, err := procfs.Host.Text("sys", "devices", "system", "cpu", "online")
 	if err != nil {
 		return err
@@ -99,13 +112,25 @@ func (p *programs) startClock() error {
 	}
 	p.closers = append(p.closers, ring)
 	p.samples, p.ring = map[string]uint64{}, ring
+	p.name()
 	return nil
 }
 
 // drain takes the stacks from the ring, as many as it can hold at most.
 func (p *programs) drain() error {
-	if p.ring == nil {
-		return nil
+	if p.reading != nil {
+		select {
+		case done := <-p.reading:
+			p.reading, p.symbols = nil, done.symbols
+			if done.err != nil {
+				p.symbols = nil
+				p.absent = append(p.absent, absent{"read the functions of the kernel: " + done.err.Error(), []string{"kernel_cpu{part}"}})
+			}
+		default:
+		}
+	}
+	if p.symbols == nil {
+		return nil // the ring keeps the stacks
 	}
 	p.ring.SetDeadline(time.Unix(1, 0)) // take what is there, never wait
 	for range p.ring.BufferSize()/(8*stackDepth) + 1 {

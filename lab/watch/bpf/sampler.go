@@ -39,6 +39,7 @@ type Sampler struct {
 	timed   bool
 	begun   bool
 	before  Counts             // of the last sample
+	last    time.Time          // of the last sample, by the watch
 	paced   Counts             // of the last choice of how many calls are timed
 	spent   map[string]float64 // time in calls, so far
 	members map[string]*members
@@ -125,6 +126,7 @@ func (s *Sampler) Sample(_ context.Context, r *watch.Reading) error {
 	}
 	s.begun, s.before = true, now
 	s.set(r, &now, &window)
+	s.last = r.At
 	return nil
 }
 

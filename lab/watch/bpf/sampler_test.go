@@ -96,13 +96,14 @@ func TestMembers(t *testing.T) {
 		many.Calls[fmt.Sprint("call", i)] = many.Calls["read"]
 	}
 	slices.SortFunc(many.Peers, func(a, b Peer) int { return order(&a, &b) })
-	got, _ := sampled(t, &canned{}, few, many, many)
+	got, _ := sampled(t, &canned{}, few, many)
 	if n := len(got.Values); n > 400 {
 		t.Errorf("%d values", n)
 	}
-	for _, name := range []string{"syscalls{read}", "peer_connects{10.0.0.1:80}"} {
-		if _, ok := got.Values[name]; !ok {
-			t.Errorf("no %s", name)
+	// One that is new counts from 0.
+	for name, want := range map[string]float64{"syscalls{read}": 1, "peer_connects{10.0.0.1:80}": 1, "syscalls{call0}": 2, "peer_connects{9.0.0.0:1}": 2} {
+		if v := got.Values[name]; v != want || got.Totals[name] != want {
+			t.Errorf("%s: %v, total %v, want %v", name, v, got.Totals[name], want)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // events are one of each kind.
 var events = []watch.Event{
 	{Missing: &watch.Missing{Figures: []string{"pss_bytes"}, Source: "/proc/7/smaps_rollup", Reason: "permission denied: run as root or as the process's user"}},
-	{Sample: &watch.Sample{T: 0.2, Values: map[string]float64{"cpu_total": 0.5, "rss_bytes": 3 << 20, "tcp_rtt": 0.0015}, Totals: map[string]float64{"cpu_total": 0.1, "io_read": 4096}}},
+	{Sample: &watch.Sample{T: 0.2, Values: map[string]float64{"cpu_total": 0.5, "rss_bytes": 3 << 20, "tcp_rtt": 0.0015}, Totals: map[string]float64{"cpu_total": 0.1, "io_read": 4096, "syscalls{read}": 7}}},
 	{Crossed: &watch.Crossed{T: 0.2, Mark: "rss-slope", Value: 20, Limit: 15, Unit: "MB/s"}},
 }
 
@@ -76,7 +76,8 @@ func TestPrint(t *testing.T) {
 	s := watch.Summary{
 		End: watch.EndTime, Seconds: 10, Samples: 51, Missing: []watch.Missing{*events[0].Missing},
 		Figures: map[string]watch.Range{
-			"rss_bytes":   {Min: 1 << 20, Median: 2 << 20, Max: 3 << 20, Last: 3 << 20, Samples: 51},
+			"rss_bytes":      {Min: 1 << 20, Median: 2 << 20, Max: 3 << 20, Last: 3 << 20, Samples: 51},
+			"syscalls{read}": {Min: 2, Median: 3, Max: 4, Last: 3}, "syscalls{close}": {Min: 1, Median: 1, Max: 1, Last: 1},
 			"descriptors": {Samples: 51}, "gpu": {Min: 1, Median: 2, Max: 3, Last: 2},
 		},
 		Marks: []watch.MarkSummary{
@@ -92,6 +93,8 @@ func TestPrint(t *testing.T) {
 
 figure                                 min        median           max          last
 rss_bytes                         1.00 MiB      2.00 MiB      3.00 MiB      3.00 MiB
+syscalls{close}                     1.00/s        1.00/s        1.00/s        1.00/s
+syscalls{read}                      2.00/s        3.00/s        4.00/s        3.00/s
 gpu                                      1             2             3             2
 1 more figure was 0 all the time.
 
@@ -119,7 +122,7 @@ func TestMetrics(t *testing.T) {
 	for _, want := range []string{
 		"# TYPE redline_watch_rss_bytes gauge\n", `redline_watch_rss_bytes{pid="7"} 3.145728e+06`, `redline_watch_tcp_rtt_seconds{pid="7"} 0.0015`,
 		"# TYPE redline_watch_cpu_total_seconds_total counter\n", `redline_watch_cpu_total_seconds_total{pid="7"} 0.1`,
-		`redline_watch_io_read_bytes_total{pid="7"} 4096`, `redline_watch_mark_crossed{mark="rss-slope",pid="7"} 1`,
+		`redline_watch_io_read_bytes_total{pid="7"} 4096`, `redline_watch_syscalls_total{call="read",pid="7"} 7`, `redline_watch_mark_crossed{mark="rss-slope",pid="7"} 1`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)

@@ -1,4 +1,4 @@
-// Draws the page of a comparison, of a load run, or of an execution trace. Go has calculated all figures.
+// Draws the page of a comparison, of a load run, of an execution trace, or of a diagnosis. Go has calculated all figures.
 
 import { type Drawn, comparison } from "./comparison";
 import { download } from "./download";
@@ -19,5 +19,5 @@ document.querySelectorAll<HTMLTableElement>("table.sortable").forEach(sortable);
 
 if (document.body.dataset.page === "run") run(drawn);
 else if (document.body.dataset.page === "trace") trace(drawn);
-else comparison(drawn);
+else if (document.body.dataset.page !== "diagnosis") comparison(drawn); // its page has no chart of a script
 document.documentElement.dataset.ready = "";

@@ -105,7 +105,7 @@ function overTime(element: HTMLElement, view: OverTime, chart: Chart, entries: E
         min: time.start,
         max: end,
         splitNumber: narrow ? 4 : 6,
-        axisLabel: { ...common.axisLabel, showMinLabel: time.start === 0, showMaxLabel: false, formatter: (v: number) => `${digits2(v)} s` },
+        axisLabel: { ...common.axisLabel, showMinLabel: time.start === 0, showMaxLabel: false, formatter: (v: number) => `${digits2(v, places(time))} s` },
         axisPointer: { label: { show: false }, lineStyle: { color: theme.soft, type: "solid", width: 1 } },
       },
       yAxis: { ...common, ...scale(chart, hidden), axisLabel: { ...common.axisLabel, formatter: (v: number) => print(v), ...custom(chart, hidden) } },
@@ -236,9 +236,13 @@ function nice(seconds: number, step: number): number {
 /** Returns a column of the time axis as text. */
 function moment(time: Axis, column: number): string {
   const from = time.start + column * time.step;
-  const places = time.step < 0.02 ? 5 : 2;
-  const text = `${digits2(from, places)} to ${digits2(from + time.step, places)} s`;
+  const text = `${digits2(from, places(time))} to ${digits2(from + time.step, places(time))} s`;
   return from < -1e-9 ? `${text}, warm-up` : text;
+}
+
+/** Returns the decimal places of seconds on a time axis. */
+function places(time: Axis): number {
+  return time.step < 0.02 ? 5 : 2;
 }
 
 function digits2(v: number, places = 2): string {

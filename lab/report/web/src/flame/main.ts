@@ -123,7 +123,8 @@ function seek(tree: Tree, state: State): void {
     matches = (name) => name.toLowerCase().includes(text.toLowerCase());
   }
   state.hits = Uint8Array.from(tree.names, (name) => (matches(name) ? 1 : 0));
-  output.textContent = `${state.hits.reduce((a, b) => a + b, 0)} functions, ${percent(matched(tree, state.hits))}`;
+  const found = state.hits.reduce((a, b) => a + b, 0);
+  output.textContent = `${found} function${found === 1 ? "" : "s"}, ${percent(matched(tree, state.hits))}`;
 }
 
 function pointer(tree: Tree, state: State, painter: Painter, zoom: (node: number) => void, redraw: () => void): void {

@@ -115,6 +115,8 @@ int sys_exit(u64 *ctx)
 	if (!watched(t) || !(c = here()))
 		return 0;
 	nr = number(regs);
+	if (!ret && nr >= 0 && nr < NUMBERS && kinds[nr] == CLONE)
+		return 0; // the new thread or process returns from the call too
 	call = &c->calls[slot(nr)];
 	call->calls++;
 	if (ret == -EAGAIN || ret == -EINPROGRESS)

@@ -88,7 +88,7 @@ static __always_inline void name(struct sock *sk, struct conn *conn)
 		conn->key.addr[10] = 0xff;
 		conn->key.addr[11] = 0xff;
 		__builtin_memcpy(conn->key.addr + 12, &(u32){sk->__sk_common.skc_daddr}, 4);
-	} else {
+	} else if (bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) { // CONFIG_IPV6
 		bpf_core_read(conn->key.addr, 16, &sk->__sk_common.skc_v6_daddr);
 	}
 }
@@ -187,11 +187,10 @@ int sock_receive(u64 *ctx)
 	struct peer *p;
 	u64 now;
 
-	if (!watched(bpf_get_current_task_btf()) || flags & MSG_PEEK || !internet(sk) || !(conn = touch(sk, false)) || !(c = here()))
+	if (ret < 0 || flags & MSG_PEEK || !watched(bpf_get_current_task_btf()) || !internet(sk) || !(conn = touch(sk, false)) || !(c = here()))
 		return 0;
-	if (ret <= 0) {
-		if (!ret)
-			conn->ready = 0;
+	if (!ret) {
+		conn->ready = 0;
 		return 0;
 	}
 	now = bpf_ktime_get_ns();

@@ -20,12 +20,12 @@ const volatile u8 returning;      // place of rt_sigreturn
 // Calls are timed, by sys_enter. It changes while the programs run.
 volatile u8 timing = 1;
 
-enum { PLAIN, TRANSFER, WAIT, CONTROL, ENTER, ACCEPT, SENDTO };
+enum { PLAIN, TRANSFER, WAIT, CONTROL, ENTER, ACCEPT, SENDTO, CLONE };
 
 struct call {
 	u64 calls, errors, again, bytes;
 	u64 timed, timed_ns;    // on a CPU, of the calls that were timed
-	u64 off_ns, blocked_ns; // not on a CPU, and thereof not runnable
+	u64 off_ns, blocked_ns; // not on a CPU; the part of it until the thread could run
 	u64 ticks;              // of the clock, in the call
 	u32 sizes[SIZES];
 };

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// quickly are the flags of a short diagnosis. Its figures are not for reliable conclusions.
+var quickly = []string{"diagnose", "--most", "16", "--step", "300ms", "--window", "1s", "--warmup", "100ms", "--quiet"}
+
+// A server whose requests wait for one another: the cause is named first, the report has all
+// forms, and recorded evidence gives the same causes.
+func TestDiagnose(t *testing.T) {
+	dir, addr := t.TempDir(), freeAddr(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + addr + "/"
+	files := map[string]string{}
+	args := slices.Clone(quickly)
+	for _, kind := range []string{"json", "markdown", "html", "record"} {
+		files[kind] = filepath.Join(dir, "report."+kind)
+		args = append(args, "--"+kind, files[kind])
+	}
+	code, out, said := outputOf(t, t.Context(), append(args, "--no-trials", url, "--", exe, lockedVerb, addr)...)
+	if code != 0 && code != 4 || !strings.Contains(out, "[lock-contention]") { // 4: the machine is not quiet
+		t.Fatalf("exit code %d\n%s\n%s", code, out, said)
+	}
+	var r struct {
+		Schema string `json:"schema"`
+		Causes []struct {
+			ID       string   `json:"id"`
+			Evidence []string `json:"evidence"`
+			Sites    []struct {
+				Func string `json:"func"`
+			} `json:"sites"`
+		} `json:"causes"`
+		Loads []struct {
+			Name string `json:"name"`
+		} `json:"loads"`
+		Server struct {
+			Language string `json:"language"`
+		} `json:"server"`
+	}
+	text, err := os.ReadFile(files["json"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Schema != "redline.diagnosis/1" || len(r.Loads) != 3 || r.Server.Language != "go" || len(r.Causes) == 0 || r.Causes[0].ID != "lock-contention" || len(r.Causes[0].Evidence) == 0 {
+		t.Errorf("%s", text[:min(len(text), 4000)])
+	}
+	if len(r.Causes) > 0 && (len(r.Causes[0].Sites) == 0 || !strings.Contains(r.Causes[0].Sites[0].Func, "serveLocked")) {
+		t.Errorf("the place is %+v", r.Causes[0].Sites)
+	}
+	for kind, want := range map[string]string{"markdown": "# Diagnosis of", "html": "lock-contention"} {
+		if text, err := os.ReadFile(files[kind]); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	code, again, said := outputOf(t, t.Context(), "diagnose", "--from", files["record"], "--fail-over", "0.1")
+	if code != 3 && code != 4 || !strings.Contains(again, "1. Requests wait for a lock") {
+		t.Errorf("exit code %d\n%s\n%s", code, again, said)
+	}
+}
+
+// A process that cannot be looked at still has an answer, and one that answers nothing is an error.
+func TestDiagnoseRefused(t *testing.T) {
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	defer broken.Close()
+	dir := t.TempDir()
+	garbage := filepath.Join(dir, "garbage")
+	if err := os.WriteFile(garbage, []byte("not evidence"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		said string
+	}{
+		{nil, 2, "name one URL"},
+		{[]string{"http://a/", "http://b/"}, 2, "name one URL"},
+		{[]string{"--most", "1", broken.URL}, 2, "at least 4 connections"},
+		{[]string{"--window", "1ms", broken.URL}, 2, "at least 1s"},
+		{[]string{"--trials", "--no-trials", broken.URL}, 2, "leave out one"},
+		{[]string{"--from", garbage, broken.URL}, 2, "leave out the URL"},
+		{[]string{"--from", garbage}, 1, "not what --record wrote"},
+		{[]string{"--from", garbage, "--json", garbage}, 2, "garbage"},
+		{[]string{broken.URL}, 1, "500"},
+		{[]string{"http://" + freeAddr(t) + "/"}, 1, "refused"},
+		{[]string{"http://" + freeAddr(t) + "/", "--", "sh", "-c", "echo no license; exit 7"}, 1, "no license"},
+		{[]string{"http://" + freeAddr(t) + "/", "--", filepath.Join(dir, "none")}, 1, "no such file"},
+	} {
+		code, out, said := outputOf(t, t.Context(), append([]string{"diagnose"}, c.args...)...)
+		if code != c.code || !strings.Contains(said, c.said) || out != "" {
+			t.Errorf("%q: exit code %d, %q, %q; want %d and %q", c.args, code, out, said, c.code, c.said)
+		}
+	}
+}
