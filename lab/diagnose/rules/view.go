@@ -358,7 +358,7 @@ const mostSites = 5
 
 // places returns the places in the code that lead to matching frames.
 func places(s *stacks, m match) []diagnose.Place {
-	sites := s.Sites(m)
+	sites := slices.DeleteFunc(s.Sites(m), func(x diagnose.Site) bool { return !userCode(x.Frame) || x.Frame.Func == "" })
 	total := 0.0
 	for _, x := range sites {
 		total += x.Weight

@@ -157,8 +157,24 @@ func queued(s *stack) bool {
 	return waitsFor(s, "chan send", "chan receive", "select") && diagnose.Of(diagnose.User)(waiter(s)) && !s.Has(serverIO)
 }
 
+// connectors returns the functions of the server that use connections to other servers. What
+// waits there for a channel waits for an answer, or for a timer until it tries again.
+func (v *view) connectors() map[string]bool {
+	out := map[string]bool{}
+	m := anyOf(connecting, sockets, clientWork)
+	for _, list := range []*stacks{v.load.OnCPU, v.load.Wall} {
+		for _, x := range list.Without(serverIO).Sites(m) {
+			if userCode(x.Frame) {
+				out[x.Frame.Func] = true
+			}
+		}
+	}
+	return out
+}
+
 func channelContention(v *view) *finding {
-	waits := v.requests.Filter(queued)
+	busy := v.connectors()
+	waits := v.requests.Filter(func(s *stack) bool { return queued(s) && (waitsFor(s, "chan send") || !busy[waiter(s).Func]) })
 	share := ratio(waits.Total, v.inflight)
 	if v.helpers.Total > funnel*waits.Total {
 		share = 0 // each request has goroutines that work for it
