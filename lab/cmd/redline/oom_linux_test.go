@@ -1,0 +1,202 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redline-go/redline/lab/internal/procfs"
+	"github.com/redline-go/redline/lab/oom"
+)
+
+// memoryVerb makes the test binary a server that uses memory.
+const memoryVerb = "serve-memory"
+
+// The kinds of servers.
+const (
+	leaking = "leak"   // each request keeps 256 KiB
+	holding = "hold"   // keeps nothing
+	parent  = "parent" // as holding, and its child leaks beside it
+	filling = "fill"   // keeps small objects that the collector has to mark, and allocates as many again
+	hoarder = "hoard"  // leaks without any request, as the child of parent
+)
+
+// node is an object with pointers.
+type node struct {
+	next *node
+	data [96]byte
+}
+
+// serveMemory serves at an address until the process is ended.
+func serveMemory(addr, kind string) error {
+	var mu sync.Mutex
+	var kept [][]byte
+	var list *node
+	keep := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		block := make([]byte, 256<<10)
+		for i := 0; i < len(block); i += 1024 {
+			block[i] = 1
+		}
+		kept = append(kept, block)
+	}
+	switch kind {
+	case parent:
+		c := exec.Command("/proc/self/exe", memoryVerb, addr, hoarder)
+		if err := c.Start(); err != nil {
+			return err
+		}
+		go func() { _ = c.Wait() }() // it is killed
+	case hoarder:
+		time.Sleep(1500 * time.Millisecond)
+		for {
+			keep()
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return http.ListenAndServe(addr, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // the client's end is no problem of the server
+		switch kind {
+		case leaking:
+			keep()
+		case filling:
+			mu.Lock()
+			for range 40 {
+				list = &node{next: list}
+			}
+			mu.Unlock()
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}))
+}
+
+// needsGroups skips the test where no group for memory can be made.
+func needsGroups(t *testing.T) {
+	t.Helper()
+	groups, err := procfs.Host.Groups("self", "memory")
+	if err != nil || len(groups) == 0 || os.Geteuid() != 0 {
+		t.Skipf("control groups of memory need root and the controller: %v, %v", groups, err)
+	}
+}
+
+// remaining returns the groups that a process of the verb has made and not removed.
+func remaining(t *testing.T, pid int) []string {
+	t.Helper()
+	groups, err := procfs.Host.Groups("self", "memory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, g := range groups {
+		list, err := filepath.Glob(filepath.Join(g.Mount, "redline-oom-"+strconv.Itoa(pid)+"-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, list...)
+	}
+	return found
+}
+
+// oomOf runs the verb with a server of a kind, in short steps.
+func oomOf(t *testing.T, kind string, flags ...string) (code int, r oom.Report, out string) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, file := freeAddr(t), filepath.Join(t.TempDir(), "report.json")
+	args := slices.Concat([]string{"oom", "--quiet", "--json", file}, flags, []string{"http://" + addr + "/", "--", exe, memoryVerb, addr, kind})
+	code, out, said := outputOf(t, t.Context(), args...)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("exit code %d, %s, %s", code, out, said)
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	if left := remaining(t, os.Getpid()); len(left) > 0 {
+		t.Errorf("groups are left: %s", left)
+	}
+	for _, run := range r.Runs {
+		for _, p := range run.Members {
+			if err := syscall.Kill(p.PID, 0); !errors.Is(err, syscall.ESRCH) {
+				t.Errorf("process %d is left: %v", p.PID, err)
+			}
+		}
+	}
+	return code, r, out + said
+}
+
+// signs returns the kinds of signs in their order.
+func signs(r *oom.Run) (kinds []string) {
+	for _, s := range r.Signs {
+		kinds = append(kinds, s.Kind)
+	}
+	return kinds
+}
+
+func TestOOM(t *testing.T) {
+	needsGroups(t)
+	for _, c := range []struct {
+		name, kind string
+		flags      []string
+		outcome    string
+		root       bool // the kernel killed the process that was started
+	}{
+		{"leaks", leaking, []string{"--limit", "96MiB", "--steps", "4", "--first", "4", "--most", "16", "--step", "1s", "--rate", "100"}, oom.Died, true},
+		{"child", parent, []string{"--limit", "128MiB", "--steps", "9", "--first", "4", "--most", "4", "--step", "1s", "--rate", "10", "--errors", "1"}, oom.Died, false},
+		{"holds", holding, []string{"--headroom", "20", "--steps", "2", "--first", "2", "--most", "4", "--step", "500ms", "--grow-body", "1KiB"}, oom.Held, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, r, out := oomOf(t, c.kind, c.flags...)
+			if len(r.Runs) != 1 || r.Runs[0].Outcome != c.outcome {
+				t.Fatalf("exit code %d, %s", code, out)
+			}
+			t.Log(out)
+			run := r.Runs[0]
+			if c.outcome == oom.Held {
+				if code != 0 && code != 4 || len(run.Kills) > 0 || len(run.Steps) != 2 || run.Limit < 10*run.Start { // 4: the machine is not quiet
+					t.Errorf("exit code %d, %s", code, out)
+				}
+				return
+			}
+			if code != 3 || len(run.Kills) == 0 || run.Kills[0].Root != c.root || run.Last.Group == nil || run.Peak == nil || !slices.Contains(signs(run), oom.SignKill) {
+				t.Errorf("exit code %d, %s", code, out)
+			}
+		})
+	}
+}
+
+// With GOMEMLIMIT, collection takes most of the CPU time before the kernel kills.
+func TestOOMGoMemLimit(t *testing.T) {
+	needsGroups(t)
+	code, r, out := oomOf(t, filling, "--limit", "160MiB", "--gomemlimit", "40%", "--steps", "12", "--first", "8", "--most", "8", "--step", "1s")
+	t.Log(out)
+	if code != 3 || len(r.Runs) != 1 {
+		t.Fatalf("exit code %d, %s", code, out)
+	}
+	kinds := signs(r.Runs[0])
+	gc, kill := slices.Index(kinds, oom.SignGC), slices.Index(kinds, oom.SignKill)
+	if gc < 0 || kill < gc || r.Runs[0].Last.HeapLive == nil || r.Runs[0].GoLimit != 64<<20 {
+		t.Errorf("%s", out)
+	}
+}
+
+// Without a group, redline ends the server before the machine is short of memory.
+func TestOOMWithoutGroup(t *testing.T) {
+	code, r, out := oomOf(t, leaking, "--no-group", "--gomemlimit", "32MiB", "--steps", "2", "--first", "4", "--most", "4", "--step", "5s", "--rate", "100")
+	if code != 3 || len(r.Runs) != 1 || r.Runs[0].Outcome != oom.Stopped {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+}
