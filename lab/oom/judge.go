@@ -33,6 +33,9 @@ func (r *Run) Judge(t Thresholds) {
 			r.Signs = append(r.Signs, s)
 		}
 	}
+	if len(r.Steps) > 0 && r.Steps[0].P99 == nil {
+		r.Missing = append(r.Missing, "when latency gave way: the first step had too few answers for a p99; use a longer --step")
+	}
 	slices.SortStableFunc(r.Signs, func(a, b Sign) int { return cmp.Compare(a.T, b.T) })
 	r.validate()
 }

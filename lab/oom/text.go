@@ -3,6 +3,7 @@ package oom
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/redline-go/redline/lab/report"
@@ -50,7 +51,11 @@ func (r *Run) verdict() string {
 	default:
 		text = fmt.Sprintf("The server ended %s: %s.", where, firstLine(r.How))
 	}
-	if len(r.Signs) > 0 {
+	switch {
+	case len(r.Signs) == 0:
+	case slices.Contains([]string{SignKill, SignEnd, SignStop}, r.Signs[0].Kind):
+		text += " Nothing gave way before."
+	default:
 		s := r.Signs[0]
 		text += fmt.Sprintf(" First to give way, after %.1f s: %s.", s.T, s.Text)
 	}
@@ -119,16 +124,7 @@ func (r *Report) Text(w io.Writer, on screen.Screen) error {
 
 func (r *Run) text(b *strings.Builder, on screen.Screen) {
 	b.WriteString(on.Paragraph("limit: ", "  ", r.bound()))
-	var columns []screen.Column
-	for _, head := range []string{"step", "req/s", "p99", "errors", "group", "RSS", "heap live", "goal", "GC"} {
-		columns = append(columns, screen.Column{Head: head, Width: 9})
-	}
-	t := screen.NewTable(columns...)
-	for i, s := range r.Steps {
-		t.Row(fmt.Sprintf("%d: %s", i+1, s.Load), optional(s.Done, report.PerSecond), optional(s.P99, micros), optional(s.Errors, report.Share),
-			optional(s.Most.Group, size), optional(s.Most.RSS, size), optional(s.Most.HeapLive, size), optional(s.Most.HeapGoal, size), optional(s.Most.GC, report.Share))
-	}
-	b.WriteString(t.Print(on))
+	b.WriteString(r.table().Print(on))
 	for _, s := range r.Signs {
 		b.WriteString(on.Paragraph(fmt.Sprintf("  %6.1f s  ", s.T), "            ", fmt.Sprintf("step %d: %s", s.Step+1, report.Line(s.Text))))
 	}
@@ -146,6 +142,52 @@ func (r *Run) text(b *strings.Builder, on screen.Screen) {
 	for _, text := range r.Missing {
 		b.WriteString(on.Paint(screen.Dim, on.Paragraph("  not seen: ", "    ", report.Line(text))))
 	}
+}
+
+// table returns the steps. Columns of what no step asks for are left out.
+func (r *Run) table() *screen.Table {
+	type column struct {
+		head  string
+		width int
+		cell  func(i int, s *Step) string
+	}
+	figure := func(head string, of func(*Step) *float64, format func(float64) string) column {
+		return column{head, 10, func(_ int, s *Step) string { return optional(of(s), format) }}
+	}
+	columns := []column{
+		{"step", 4, func(i int, _ *Step) string { return fmt.Sprint(i + 1) }},
+		{"conns", 7, func(_ int, s *Step) string { return fmt.Sprint(s.Connections) }},
+	}
+	if len(r.Steps) > 0 && r.Steps[0].Rate > 0 {
+		columns = append(columns, column{"asked/s", 9, func(_ int, s *Step) string { return report.PerSecond(s.Rate) }})
+	}
+	if len(r.Steps) > 0 && r.Steps[0].Body > 0 {
+		columns = append(columns, column{"body", 10, func(_ int, s *Step) string { return size(float64(s.Body)) }})
+	}
+	columns = append(
+		columns,
+		figure("req/s", func(s *Step) *float64 { return s.Done }, report.PerSecond),
+		figure("p99", func(s *Step) *float64 { return s.P99 }, micros),
+		figure("errors", func(s *Step) *float64 { return s.Errors }, report.Share),
+		figure("group", func(s *Step) *float64 { return s.Most.Group }, size),
+		figure("RSS", func(s *Step) *float64 { return s.Most.RSS }, size),
+		figure("live", func(s *Step) *float64 { return s.Most.HeapLive }, size),
+		figure("goal", func(s *Step) *float64 { return s.Most.HeapGoal }, size),
+		figure("GC", func(s *Step) *float64 { return s.Most.GC }, report.Share),
+	)
+	var heads []screen.Column
+	for _, c := range columns {
+		heads = append(heads, screen.Column{Head: c.head, Width: c.width})
+	}
+	t := screen.NewTable(heads...)
+	for i := range r.Steps {
+		var cells []string
+		for _, c := range columns {
+			cells = append(cells, c.cell(i, &r.Steps[i]))
+		}
+		t.Row(cells...)
+	}
+	return t
 }
 
 // bound says what bounds the memory.

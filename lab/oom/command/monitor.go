@@ -150,6 +150,9 @@ func (m *monitor) take(s *watch.Sample) {
 		State:     oom.State{HeapLive: of(s.Values, "heap_live_bytes"), HeapGoal: of(s.Values, "heap_goal_bytes")},
 		GCSeconds: of(s.Totals, "gc_cpu"), GoSeconds: of(s.Totals, "go_cpu"),
 	}
+	if one.HeapLive != nil && *one.HeapLive == 0 {
+		one.HeapLive = nil // there was no collection yet
+	}
 	if one.HeapLive == nil && one.GoSeconds == nil {
 		return
 	}
