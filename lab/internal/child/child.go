@@ -54,7 +54,9 @@ type Options struct {
 
 // enter is a script that writes what it is told to, and becomes the command: value, file, ..., the
 // word --, and the command.
-const enter = `while [ "$1" != -- ]; do echo "$1" >"$2" || exit 125; shift 2; done; shift; exec "$@"`
+const enter = `while [ "$1" != -- ]; do
+echo "$1" 2>/dev/null >"$2" || { echo "redline may not write $1 to $2: run it with more rights, or ask for less" >&2; exit 125; }
+shift 2; done; shift; exec "$@"`
 
 // command returns the command, which a shell starts if the options ask for something that a
 // process does to itself.
