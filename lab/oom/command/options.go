@@ -148,4 +148,3 @@ func environment(goLimit int64) []string {
 	}
 	return []string{fmt.Sprintf("GOMEMLIMIT=%d", goLimit)}
 }
-
