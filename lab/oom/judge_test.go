@@ -80,7 +80,7 @@ func TestText(t *testing.T) {
 		runs []*Run
 		want string
 	}{
-		{"held", []*Run{held}, "The server held all 1 steps"},
+		{"held", []*Run{held}, "The server held 1 step, up to 8 connections"},
 		{"died", []*Run{died(worker)}, "The kernel killed worker, another process of the command (pid 8)"},
 		{"same", []*Run{died(root), died(root)}, "did not change whom the kernel chose"},
 		{"other", []*Run{died(root), died(worker)}, "the kernel chose worker"},

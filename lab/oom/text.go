@@ -42,7 +42,7 @@ func (r *Run) verdict() string {
 	text := ""
 	switch {
 	case r.Outcome == Held:
-		text = fmt.Sprintf("The server held all %d steps, up to %s.", len(r.Steps), r.Steps[len(r.Steps)-1].Load)
+		text = fmt.Sprintf("The server held %s, up to %s.", steps(len(r.Steps)), r.Steps[len(r.Steps)-1].Load)
 	case len(r.Kills) > 0:
 		k := r.Kills[0]
 		text = fmt.Sprintf("The kernel killed %s %s.", k.Process, where)
@@ -200,6 +200,13 @@ func (r *Run) bound() string {
 		text += ", GOMEMLIMIT " + size(float64(r.GoLimit))
 	}
 	return text + ", resident before the load " + size(float64(r.Start))
+}
+
+func steps(n int) string {
+	if n == 1 {
+		return "1 step"
+	}
+	return fmt.Sprintf("%d steps", n)
 }
 
 func size(v float64) string   { return report.Bytes(v, " ") }

@@ -21,6 +21,9 @@ const (
 // foreign is the gate that this verb does not need: whether a server holds does not depend on it.
 const foreign = "foreign CPU"
 
+// errInterrupted is the error of a run that was interrupted.
+var errInterrupted = errors.New("interrupted")
+
 // attempt makes one run. With an error, the run is what was seen until then; nil if it never began.
 func (v *verb) attempt(ctx context.Context, score *int) (run *oom.Run, err error) {
 	s, err := v.start(ctx, score)
@@ -75,6 +78,9 @@ func (v *verb) steps(ctx context.Context, s *subject, m *monitor) (err error) {
 		}
 		if err := v.step(loading, s, m, runs, l); err != nil || m.died() {
 			return unlessDied(m, err)
+		}
+		if ctx.Err() != nil {
+			return errInterrupted
 		}
 		v.say("step %d of %d: %s, %s", i+1, v.Steps, l, told(&s.run.Steps[i]))
 	}

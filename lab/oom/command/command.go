@@ -155,6 +155,9 @@ func (v *verb) finish(ctx context.Context, r *oom.Report, console Console) error
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		return cli.ExitCode(130)
+	}
 	died := false
 	for _, one := range r.Runs {
 		if !one.Valid {
@@ -163,8 +166,6 @@ func (v *verb) finish(ctx context.Context, r *oom.Report, console Console) error
 		died = died || one.Outcome != oom.Held
 	}
 	switch {
-	case ctx.Err() != nil:
-		return cli.ExitCode(130)
 	case r.Partial != "":
 		return cli.ExitCode(ExitInvalid)
 	case died:
