@@ -30,7 +30,7 @@ func TestRank(t *testing.T) {
 func TestReport(t *testing.T) {
 	r := &Report{Evidence: Evidence{
 		Server: Server{CPUs: 2, Quota: 1.5},
-		Sweep:  []Point{{Connections: 1, Rate: 100}, {Connections: 2, Rate: 190}, {Connections: 4, Rate: 200}, {Connections: 8, Rate: 195}},
+		Sweep:  []Point{{Connections: 1, Rate: 100, Valid: true}, {Connections: 2, Rate: 190, Valid: true}, {Connections: 4, Rate: 200, Valid: true}, {Connections: 8, Rate: 195}},
 		Loads:  []Load{{Name: Low, Generator: Generator{Valid: true}}, {Name: Knee, Cores: 1.45, Generator: Generator{Valid: true}}},
 	}}
 	r.Conclude()
@@ -42,6 +42,10 @@ func TestReport(t *testing.T) {
 	r.Conclude()
 	if r.Valid || r.Why[0] != "low: late" || !strings.Contains(r.Verdict, "it waits") || !strings.Contains(r.Verdict, "not valid") {
 		t.Errorf("%+v", r)
+	}
+	r.Sweep[2].Valid, r.Loads[0].Generator = false, Generator{Valid: true} // the ceiling is that of a disturbed run
+	if r.Conclude(); r.Valid || len(r.Why) != 1 || !strings.HasPrefix(r.Why[0], "sweep, 4 connections") {
+		t.Errorf("%v %q", r.Valid, r.Why)
 	}
 	empty := &Report{}
 	if empty.Conclude(); empty.Valid || empty.Verdict == "" {

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -92,6 +93,7 @@ type Load struct {
 	Reconnect   int       `json:"reconnect,omitempty"` // answers after which the generator itself replaces a connection; 0: never
 	Target      float64   `json:"target,omitempty"`    // arrivals a second; 0: a closed loop
 	Seconds     float64   `json:"seconds"`
+	Looked      float64   `json:"looked"`     // seconds of the window in which the probes looked
 	Rate        float64   `json:"rate"`       // right answers a second
 	InFlight    float64   `json:"in_flight"`  // requests sent and not answered, on average
 	CPU         float64   `json:"cpu"`        // CPU seconds of the server a right answer; 0: unknown
@@ -211,6 +213,25 @@ func (e *Evidence) Slim() Evidence {
 	return slim
 }
 
+// absurd is a rate that no server reaches.
+const absurd = 1e12
+
+// Check returns an error for evidence that no server gives, such as recorded evidence that was
+// changed.
+func (e *Evidence) Check() error {
+	for _, p := range e.Sweep {
+		if !(p.Rate >= 0 && p.Rate < absurd) || p.Connections < 1 {
+			return fmt.Errorf("the evidence is damaged: a sweep of %d connections has the rate %v", p.Connections, p.Rate)
+		}
+	}
+	for _, l := range e.Loads {
+		if !(l.Rate >= 0 && l.Rate < absurd) || l.Name != Low && l.Name != Half && l.Name != Knee {
+			return fmt.Errorf("the evidence is damaged: the load %q has the rate %v", l.Name, l.Rate)
+		}
+	}
+	return nil
+}
+
 // Miss adds what could not be seen, once.
 func (e *Evidence) Miss(why error) {
 	if !slices.Contains(e.Missing, why.Error()) {
@@ -248,6 +269,9 @@ func (l *Load) Rated(name string) (v float64, ok bool) {
 	}
 	return total / l.Watch.Seconds, true
 }
+
+// Answers returns the right answers while the probes looked.
+func (l *Load) Answers() float64 { return l.Rate * l.Looked }
 
 // Each returns a rate per second as a number per right answer.
 func (l *Load) Each(rate float64) float64 {

@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redline-go/redline/lab/results"
@@ -54,7 +56,13 @@ func (r *Report) Conclude() {
 			break
 		}
 	}
+	r.Why = nil
 	r.Valid = len(r.Loads) > 0
+	bad := slices.IndexFunc(r.Sweep, func(p Point) bool { return p.Rate == r.Ceiling && !p.Valid })
+	if bad >= 0 && r.Ceiling > 0 {
+		r.Valid = false
+		r.Why = append(r.Why, fmt.Sprintf("sweep, %d connections: %s", r.Sweep[bad].Connections, r.Sweep[bad].Why))
+	}
 	for i := range r.Loads {
 		if l := &r.Loads[i]; !l.Generator.Valid {
 			r.Valid = false

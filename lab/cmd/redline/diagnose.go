@@ -70,7 +70,7 @@ gain more than --fail-over, 4 the load was INVALID, 130 interrupted.`,
 	f.StringVar(&o.From, "from", "", "judge the evidence that --record wrote to this `FILE`, without a server")
 	f.Float64Var(&o.FailOver, "fail-over", 0, "exit with code 3 if a cause would gain more than this `SHARE`, such as 0.1")
 	f.BoolVar(&o.Quiet, "quiet", false, "no progress")
-	o.Load.BindOnly(f, []string{"Request", "Users", "Connections", "TLS and HTTP/2"}, "pid", "cpu")
+	o.Load.BindOnly(f, []string{"Request", "Connections", "TLS and HTTP/2"}, "targets", "think", "seed", "pid", "cpu")
 	return c
 }
 

@@ -79,7 +79,7 @@ func TestEscapesRefused(t *testing.T) {
 
 // allocates is a load whose answers allocate at lines of main.go.
 func allocates(file string, lines map[int]float64) *diagnose.Load {
-	l := &diagnose.Load{Rate: 100, Seconds: 10, Allocs: &diagnose.Stacks{}}
+	l := &diagnose.Load{Rate: 100, Looked: 10, Allocs: &diagnose.Stacks{}}
 	for line, each := range lines {
 		frames := []diagnose.Frame{
 			{Func: "os.(*File).Write", Kind: diagnose.Standard},

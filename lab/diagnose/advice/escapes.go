@@ -44,6 +44,7 @@ func Escapes(ctx context.Context, dir string, packages ...string) ([]Escape, err
 	}
 	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-gcflags=-m=2", "-o", "/dev/null", "--"}, packages...)...)
 	cmd.Dir, cmd.WaitDelay = root, time.Second
+	ownGroup(cmd)
 	out, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err

@@ -20,10 +20,10 @@ const (
 // Join returns advice for the lines of the sources under root that allocate under the load, the
 // most bytes an answer first.
 func Join(l *diagnose.Load, escapes []Escape, root string) []diagnose.Advice {
-	if l == nil || l.Allocs == nil || l.Rate*l.Seconds <= 0 {
+	if l == nil || l.Allocs == nil || l.Answers() <= 0 {
 		return nil
 	}
-	answers := l.Rate * l.Seconds
+	answers := l.Answers()
 	own := func(f diagnose.Frame) bool { return f.Kind == diagnose.User && f.Line > 0 }
 	lines := &source{root: root}
 	var out []diagnose.Advice

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/redline-go/redline/lab/cli"
@@ -75,9 +76,6 @@ func Run(ctx context.Context, o Options, url string, changed func(string) bool, 
 	if err != nil {
 		r.Partial = err.Error()
 	}
-	if err := o.record(e); err != nil {
-		return err
-	}
 	r.Causes = rules.Find(e)
 	if err == nil {
 		if err := o.try(ctx, url, changed, console, e, r); err != nil {
@@ -91,10 +89,11 @@ func Run(ctx context.Context, o Options, url string, changed func(string) bool, 
 	if ctx.Err() != nil {
 		r.Partial = "interrupted"
 	}
-	if err := o.finish(r, e, console); err == nil || ctx.Err() == nil {
-		return err
+	err = o.finish(r, e, console)
+	if code := cli.ExitCode(0); ctx.Err() != nil && (err == nil || errors.As(err, &code)) {
+		return cli.ExitCode(ExitInterrupted)
 	}
-	return cli.ExitCode(ExitInterrupted)
+	return err
 }
 
 // evidence gathers the evidence, or reads what was recorded. With an error, it is what was seen
@@ -143,8 +142,14 @@ func (o *Options) check(url string, targets bool) error {
 		return cli.Usage("--from judges recorded evidence: leave out the URL, or --from")
 	case o.From != "" && (len(o.Command) > 0 || o.Try):
 		return cli.Usage("--from judges recorded evidence: there is no server to start or to try anything with")
+	case o.stdouts() > 1:
+		return cli.Usage("only one of --json, --markdown and --html can be written to standard output")
+	case o.Record == "-":
+		return cli.Usage("--record -: name a file: it is compressed")
 	case o.Try && o.NoTry:
 		return cli.Usage("--trials and --no-trials: leave out one of the two")
+	case len(o.Command) > 0 && o.Load.Scenario() == "-":
+		return cli.Usage("--targets -: the scenario is needed for each start of the command; write it to a file")
 	case o.Most < 4:
 		return cli.Usage("--most %d: the sweep needs at least 4 connections", o.Most)
 	case o.Window < time.Second:
@@ -157,9 +162,19 @@ func (o *Options) check(url string, targets bool) error {
 	return nil
 }
 
+// stdouts returns how many outputs go to standard output.
+func (o *Options) stdouts() (n int) {
+	for _, path := range []string{o.JSON, o.Markdown, o.HTML} {
+		if path == "-" {
+			n++
+		}
+	}
+	return n
+}
+
 // finish prints and saves the report, and returns the exit code.
 func (o *Options) finish(r *diagnose.Report, e *diagnose.Evidence, console Console) error {
-	if o.JSON != "-" && o.Markdown != "-" && o.HTML != "-" {
+	if o.stdouts() == 0 {
 		if err := present.Text(console.Out, console.Screen, r); err != nil {
 			return err
 		}
@@ -170,7 +185,7 @@ func (o *Options) finish(r *diagnose.Report, e *diagnose.Evidence, console Conso
 	switch {
 	case !r.Valid || r.Partial != "":
 		return cli.ExitCode(ExitInvalid)
-	case o.FailOver > 0 && len(r.Causes) > 0 && (r.Causes[0].Gain.Fatal || r.Causes[0].Gain.Share() > o.FailOver):
+	case o.FailOver > 0 && slices.ContainsFunc(r.Causes, func(c diagnose.Cause) bool { return c.Gain.Fatal || c.Gain.Share() > o.FailOver }):
 		return cli.ExitCode(ExitCauses)
 	}
 	return nil
@@ -187,6 +202,7 @@ func (o *Options) save(r *diagnose.Report, e *diagnose.Evidence, out io.Writer) 
 		{"json", o.JSON, func(w io.Writer) error { return encode(w, r) }},
 		{"markdown", o.Markdown, func(w io.Writer) error { return present.Markdown(w, r) }},
 		{"html", o.HTML, func(w io.Writer) error { return present.Page(w, r, e) }},
+		{"record", o.Record, func(w io.Writer) error { return record(w, e) }},
 	} {
 		switch f.path {
 		case "":

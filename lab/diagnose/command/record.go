@@ -11,22 +11,26 @@ import (
 	"github.com/redline-go/redline/lab/diagnose"
 )
 
-// mostRecorded limits the evidence that is read, in bytes of JSON.
-const mostRecorded = 512 << 20
+// mostRecorded limits the evidence that is read, in bytes of JSON. Decoded it takes several times
+// as much.
+const mostRecorded = 64 << 20
+
+// recorded names the format of a recording.
+const recorded = "redline.evidence/1"
+
+type recording struct {
+	Schema   string             `json:"schema"`
+	Evidence *diagnose.Evidence `json:"evidence"`
+}
+
+// errRecording is the error of a file that is no recording.
+var errRecording = errors.New("it is not what --record wrote")
 
 // record writes the evidence with all stacks, as compressed JSON.
-func (o *Options) record(e *diagnose.Evidence) (err error) {
-	if o.Record == "" {
-		return nil
-	}
-	f, err := os.Create(o.Record)
-	if err != nil {
-		return fmt.Errorf("--record: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	z := gzip.NewWriter(f)
-	if err := json.NewEncoder(z).Encode(e); err != nil {
-		return fmt.Errorf("--record %s: %w", o.Record, err)
+func record(w io.Writer, e *diagnose.Evidence) error {
+	z := gzip.NewWriter(w)
+	if err := json.NewEncoder(z).Encode(recording{recorded, e}); err != nil {
+		return err
 	}
 	return z.Close()
 }
@@ -40,11 +44,17 @@ func read(path string) (*diagnose.Evidence, error) {
 	defer func() { _ = f.Close() }() // it was only read
 	z, err := gzip.NewReader(f)
 	if err != nil {
-		return nil, fmt.Errorf("--from %s: it is not what --record wrote: %w", path, err)
+		return nil, fmt.Errorf("--from %s: %w: %w", path, errRecording, err)
 	}
-	e := &diagnose.Evidence{}
-	if err := json.NewDecoder(io.LimitReader(z, mostRecorded)).Decode(e); err != nil {
-		return nil, fmt.Errorf("--from %s: it is not what --record wrote: %w", path, err)
+	limited := &io.LimitedReader{R: z, N: mostRecorded}
+	var r recording
+	switch err := json.NewDecoder(limited).Decode(&r); {
+	case limited.N <= 0:
+		return nil, fmt.Errorf("--from %s: it has more than %d MiB", path, mostRecorded>>20)
+	case err != nil:
+		return nil, fmt.Errorf("--from %s: %w: %w", path, errRecording, err)
+	case r.Schema != recorded || r.Evidence == nil:
+		return nil, fmt.Errorf("--from %s: %w: its schema is %q, not %q", path, errRecording, r.Schema, recorded)
 	}
-	return e, nil
+	return r.Evidence, r.Evidence.Check()
 }

@@ -45,6 +45,9 @@ func (s *server) launch(ctx context.Context, args []string, url string, c trial.
 		}
 		options.CPUs = allowed[:min(c.CPUs, len(allowed))]
 	}
+	if err := child.Free(ctx, url); err != nil {
+		return err
+	}
 	if s.child, err = child.Start(args, options); err != nil {
 		return err
 	}

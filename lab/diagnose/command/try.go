@@ -3,10 +3,12 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/redline-go/redline/lab/diagnose"
 	"github.com/redline-go/redline/lab/diagnose/advice"
+	"github.com/redline-go/redline/lab/diagnose/gather"
 	"github.com/redline-go/redline/lab/diagnose/trial"
 	"github.com/redline-go/redline/lab/load/command"
 )
@@ -27,8 +29,13 @@ func (o *Options) try(ctx context.Context, url string, changed func(string) bool
 	changes := trial.Changes(e, r.Causes, started)
 	trials, err := trial.Try(ctx, trial.Options{
 		Changes: changes, Seed: 1, Say: o.say(console),
-		Run: func(ctx context.Context, c trial.Change) (trial.Outcome, error) {
-			return o.run(ctx, url, changed, c, knee.Connections)
+		Run: func(ctx context.Context, c trial.Change) (out trial.Outcome, err error) {
+			for range tryAgain {
+				if out, err = o.run(ctx, url, changed, c, knee.Connections); !errors.Is(err, errInvalid) {
+					break
+				}
+			}
+			return out, err
 		},
 	})
 	if err != nil {
@@ -37,6 +44,12 @@ func (o *Options) try(ctx context.Context, url string, changed func(string) bool
 	r.Causes, r.Refuted, r.Trials = trial.Settle(r.Causes, changes, trials)
 	return nil
 }
+
+// tryAgain is how often a run is made at most, if it is not valid.
+const tryAgain = 3
+
+// errInvalid is the error of a run that was disturbed.
+var errInvalid = errors.New("a run was not valid")
 
 // errUnknown is the error of a trial with a server whose processes are unknown.
 var errUnknown = errors.New("the server's processes are unknown, so its CPU time is too: name it with --pid")
@@ -61,6 +74,9 @@ func (o *Options) run(ctx context.Context, url string, changed func(string) bool
 	}
 	if doc.Server == nil {
 		return out, errUnknown
+	}
+	if ok, why := gather.Believed(doc); !ok {
+		return out, fmt.Errorf("%w: %s", errInvalid, why)
 	}
 	return trial.Outcome{
 		Rate: doc.RequestsPerSecond, CPU: doc.Server.CPU.PerRequestUs / 1e6, Latency: doc.Latency.MeanUs / 1e6,

@@ -42,15 +42,16 @@ func fill(l *diagnose.Load, doc *present.Document) {
 		}
 	}
 	l.Generator.CPU = doc.Generator.CPUUtilisation
-	l.Generator.Valid, l.Generator.Why = doc.Believed(foreign)
+	l.Generator.Valid, l.Generator.Why = Believed(doc)
 	if f := doc.Generator.ForeignRatio; f != nil {
 		l.Generator.Foreign = *f
 	}
 }
 
-// foreign is the gate that a diagnosis does not need: its own probes use CPU, and so do the
-// server's databases if they are on this machine. The share is in the evidence.
-const foreign = "foreign CPU"
+// Believed reports whether a run is valid for a diagnosis, and why not. The gate "foreign CPU" is
+// left out: the probes use CPU, and so do the server's databases if they are on this machine. The
+// share is in the evidence.
+func Believed(doc *present.Document) (ok bool, why string) { return doc.Believed("foreign CPU") }
 
 // quantile converts a quantile in microseconds; nil is 0.
 func quantile(us *float64) float64 {

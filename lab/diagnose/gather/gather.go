@@ -154,8 +154,13 @@ func (o *Options) load(ctx context.Context, e *diagnose.Evidence, name string, s
 		}
 	}()
 	doc, err := o.Runs.Run(ctx, shape)
-	if err != nil {
-		stop()
+	select {
+	case <-began:
+		if err != nil {
+			stop()
+		}
+	default:
+		stop() // there was no window to look at
 	}
 	missed := <-done
 	if err != nil {
@@ -165,6 +170,7 @@ func (o *Options) load(ctx context.Context, e *diagnose.Evidence, name string, s
 		e.Miss(m)
 	}
 	fill(l, doc)
+	l.Looked = (o.Window - spare).Seconds()
 	return l, nil
 }
 
@@ -216,7 +222,7 @@ func seconds(v float64) string {
 // point summarizes a run of the sweep.
 func point(doc *present.Document, n int) diagnose.Point {
 	p := diagnose.Point{Connections: n, Rate: doc.RequestsPerSecond, Errors: doc.ErrorRatio, P50: quantile(doc.Latency.P50), P99: quantile(doc.Latency.P99)}
-	p.Valid, p.Why = doc.Believed(foreign)
+	p.Valid, p.Why = Believed(doc)
 	if doc.Server != nil && doc.Seconds > 0 {
 		p.CPU = (doc.Server.CPU.UserSeconds + doc.Server.CPU.SysSeconds) / doc.Seconds
 	}

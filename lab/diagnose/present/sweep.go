@@ -48,14 +48,15 @@ func px(v float64) string { return fmt.Sprintf("%.1f", v) }
 
 // drawSweep lays the chart out; nil without two points.
 func drawSweep(r *diagnose.Report) *sweep {
-	if len(r.Sweep) < 2 || r.Ceiling <= 0 {
+	if len(r.Sweep) < 2 || r.Ceiling <= 0 || r.Check() != nil {
 		return nil
 	}
 	last := float64(r.Sweep[len(r.Sweep)-1].Connections)
 	step := tick(r.Ceiling)
 	s := scale{math.Max(1, math.Log2(last)), step * math.Ceil(r.Ceiling/step+0.01)}
 	out := &sweep{}
-	for v := 0.0; v <= s.top*1.001; v += step {
+	for i := range int(s.top/step+0.5) + 1 {
+		v := step * float64(i)
 		y := s.y(v)
 		out.Grid = append(out.Grid, segment{px(chartLeft), px(y), px(chartWidth - chartRight), px(y)})
 		out.Labels = append(out.Labels, label{px(chartLeft - 8), px(y + 4), report.PerSecond(v), "end"})

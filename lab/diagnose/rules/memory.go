@@ -362,8 +362,8 @@ func swapping(v *view) *finding {
 	faults := v.rate("faults_major")
 	pressure := max(v.rate("pressure_memory_some"), v.rate("cgroup_pressure_memory_some"))
 	waits := 0.0
-	if off := v.load.OffCPU; off != nil && v.load.Seconds > 0 && v.inflight > 0 {
-		waits = bound(ratio(off.With(called("do_swap_page", "swap_readpage", "swap_read_folio", "filemap_fault", "__folio_lock_or_retry")).Total, v.load.Seconds*v.inflight), 0, 1)
+	if off := v.load.OffCPU; off != nil && v.load.Looked > 0 && v.inflight > 0 {
+		waits = bound(ratio(off.With(called("do_swap_page", "swap_readpage", "swap_read_folio", "filemap_fault", "__folio_lock_or_retry")).Total, v.load.Looked*v.inflight), 0, 1)
 	}
 	if faults < leastFaults || max(pressure, waits) < leastPressure {
 		return nil

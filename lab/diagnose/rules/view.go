@@ -302,7 +302,7 @@ func (v *view) bytes() float64 {
 		return known(v.load.Each(rate))
 	}
 	if a := v.load.Allocs; a != nil {
-		return ratio(a.Total, v.load.Rate*v.load.Seconds)
+		return ratio(a.Total, v.load.Answers())
 	}
 	return 0
 }

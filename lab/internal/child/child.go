@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/redline-go/redline/lab/guard"
 	"github.com/redline-go/redline/lab/internal/tail"
 	"github.com/redline-go/redline/lab/probe"
+	"github.com/redline-go/redline/lab/report"
 	"github.com/redline-go/redline/lab/spawn"
 )
 
@@ -157,8 +159,8 @@ func (c *Child) Ended() bool {
 func (c *Child) How() string {
 	text := c.cmd.ProcessState.String()
 	if c.output != nil && !c.cmd.ProcessState.Success() {
-		if said := c.output.String(); said != "" {
-			text += "\n" + said
+		for line := range strings.Lines(c.output.String()) {
+			text += "\n" + report.Line(line) // foreign text
 		}
 	}
 	return text
@@ -229,12 +231,29 @@ func Patiently(ctx context.Context, ended <-chan struct{}, connect func() error)
 	return nil
 }
 
-// Listening waits, as [Patiently] does, until something accepts connections at the address of a
-// URL. A URL without a host is none of its business: who uses it explains what is wrong.
-func Listening(ctx context.Context, ended <-chan struct{}, rawURL string) error {
+// ErrTaken is the error of an address at which somebody listens before the command was started.
+var ErrTaken = errors.New("something accepts connections there already: end it, or leave the command out")
+
+// Free returns [ErrTaken] if something accepts connections at the address of a URL: it would be
+// taken for the command that is about to be started.
+func Free(ctx context.Context, rawURL string) error {
+	addr := address(rawURL)
+	if addr == "" {
+		return nil
+	}
+	dialer := net.Dialer{Timeout: time.Second}
+	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil // as it should be
+	}
+	return fmt.Errorf("%s: %w", addr, errors.Join(ErrTaken, conn.Close()))
+}
+
+// address returns the address of a URL; empty without a host: who uses it explains what is wrong.
+func address(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Hostname() == "" {
-		return nil
+		return ""
 	}
 	port := u.Port()
 	if port == "" && u.Scheme == "https" {
@@ -242,11 +261,21 @@ func Listening(ctx context.Context, ended <-chan struct{}, rawURL string) error 
 	} else if port == "" {
 		port = "80"
 	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// Listening waits, as [Patiently] does, until something accepts connections at the address of a
+// URL. Call [Free] before the command is started.
+func Listening(ctx context.Context, ended <-chan struct{}, rawURL string) error {
+	addr := address(rawURL)
+	if addr == "" {
+		return nil
+	}
 	dialer := net.Dialer{Timeout: time.Second}
 	return Patiently(ctx, ended, func() error {
-		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+		conn, err := dialer.DialContext(ctx, "tcp", addr)
 		if err != nil {
-			return fmt.Errorf("wait for %s: %w", u.Host, err)
+			return fmt.Errorf("wait for %s: %w", addr, err)
 		}
 		return conn.Close()
 	})

@@ -17,6 +17,9 @@ const (
 	ExitInvalid = 4 // a gate failed: the figures are not valid
 )
 
+// usualWarmup is the warm-up without a flag.
+const usualWarmup = 2 * time.Second
+
 // Groups lists the flags in the order of the help text.
 var Groups = []cli.Group{
 	{Title: "Load", Flags: "connections duration requests warmup ramp pipeline rate arrivals stages burst find threshold"},
@@ -67,7 +70,7 @@ func (l *Flags) Bind(f *pflag.FlagSet) {
 	f.IntVarP(&l.connections, "connections", "c", 64, "open connections")
 	f.DurationVarP(&l.duration, "duration", "d", 10*time.Second, "measured time; with --stages the default is their sum, with --find it is the time of one step")
 	f.Int64VarP(&l.requests, "requests", "n", 0, "`NUMBER` of requests after which the window ends, including errors; with --rate, arrivals. With --duration, whichever comes first")
-	f.DurationVar(&l.warmup, "warmup", 2*time.Second, "time before the measurement; a closed loop extends it while the rate has a trend; default with --requests: none")
+	f.DurationVar(&l.warmup, "warmup", usualWarmup, "time before the measurement; a closed loop extends it while the rate has a trend; default with --requests: none")
 	f.StringVar(&l.ramp, "ramp", "", "change the number of connections of a closed loop linearly, from -c (from 0 without it): `DURATION:CONNECTIONS,...`")
 	f.IntVar(&l.pipeline, "pipeline", 1, "requests in flight on each connection of a closed loop")
 	f.StringVarP(&l.rate, "rate", "r", "", "`RATE` of an open loop: requests a second, or 6000/m, or 50/100ms; with --stages the initial rate (default 0), with --find the first rate to try")

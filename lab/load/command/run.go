@@ -189,6 +189,9 @@ func (s *session) once(ctx context.Context, arrivals *arrive.Plan, words string,
 	return d, s.plan.conclude(d, m, arrivals, thresholds)
 }
 
+// Scenario returns the file of --targets; empty without one.
+func (l *Flags) Scenario() string { return l.users.targets }
+
 // Runs are runs of one kind of request against one server, for verbs that vary the load. They
 // are not safe for concurrent use.
 type Runs struct{ s *session }
@@ -251,12 +254,12 @@ func (r *Runs) Run(ctx context.Context, shape Shape) (*present.Document, error) 
 func (r *Runs) Close() error { return r.s.close() }
 
 // Planned makes one run with the load that the flags describe, in a window of another length.
-// warmup replaces that of the flags unless it is 0. onWindow is called when the window begins; it
+// warmup replaces the usual one, unless it is 0 or the flags have another. onWindow is called when the window begins; it
 // must return at once.
 func (r *Runs) Planned(ctx context.Context, warmup, window time.Duration, onWindow func()) (*present.Document, error) {
 	plan := *r.s.plan
 	plan.duration, plan.tick = window, tickOf(window)
-	if warmup > 0 {
+	if warmup > 0 && plan.flags.warmup == usualWarmup {
 		plan.flags.warmup = warmup
 	}
 	s := *r.s

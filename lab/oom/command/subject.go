@@ -40,6 +40,9 @@ func (v *verb) start(ctx context.Context, score *int) (s *subject, err error) {
 	if err != nil {
 		return s, err
 	}
+	if err := child.Free(ctx, v.url); err != nil {
+		return s, err
+	}
 	if s.child, err = child.Start(v.Command, options); err != nil {
 		return s, err
 	}

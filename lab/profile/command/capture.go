@@ -41,6 +41,9 @@ type capture struct {
 func (c *capture) open(ctx context.Context) (err error) {
 	t := c.target
 	if len(t.Command) > 0 {
+		if err := child.Free(ctx, t.Load); err != nil {
+			return err
+		}
 		if c.child, err = child.Start(t.Command, child.Options{Out: c.console.Err}); err != nil {
 			return err
 		}

@@ -34,9 +34,12 @@ func take(ctx context.Context, o *Options, console Console, f *os.File) (source 
 		return "", err
 	}
 	if len(o.Command) > 0 {
-		c, err := child.Start(o.Command, child.Options{Out: console.Err})
-		if err != nil {
+		if err := child.Free(ctx, o.Load.URL); err != nil {
 			return "", err
+		}
+		c, failed := child.Start(o.Command, child.Options{Out: console.Err})
+		if failed != nil {
+			return "", failed
 		}
 		defer func() { err = errors.Join(err, c.Close()) }()
 		if err := o.ready(ctx, c); err != nil {

@@ -224,7 +224,11 @@ func write(path string, all []row, t totals) error {
 		}
 		var places []string
 		for _, id := range append([]string{r.species.Cause}, r.species.With...) {
-			places = append(places, strings.Replace(fmt.Sprint(r.place(id)), "0", "-", 1))
+			place := "-"
+			if p := r.place(id); p > 0 {
+				place = fmt.Sprint(p)
+			}
+			places = append(places, place)
 		}
 		estimate := "-"
 		if e, ok := r.estimated(); ok {
