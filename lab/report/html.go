@@ -140,7 +140,7 @@ func newSection(f *results.File, load results.Workload, drawn *viewWorkload, anc
 func servers(f *results.File) int {
 	n := 0
 	for _, s := range f.Subjects {
-		if s.Role != roleTwin && s.Role != roleFloor {
+		if s.Role != roleTwin && s.Role != roleFloor && s.LeftOut == "" {
 			n++
 		}
 	}
@@ -174,7 +174,7 @@ func facts(f *results.File) []fact {
 		{"Command", strings.Join(f.Command, " ")},
 	}
 	for _, s := range f.Subjects {
-		if b := s.Build; b != nil && s.Role != roleTwin {
+		if b := s.Build; b != nil && s.Role != roleTwin && s.LeftOut == "" {
 			text := s.Name + " by " + b.Toolchain
 			if b.Flags != "" {
 				text += ", GOFLAGS " + b.Flags

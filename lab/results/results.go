@@ -67,11 +67,12 @@ type Config struct {
 // Subject is a server under test.
 type Subject struct {
 	Name    string   `json:"name"`
-	Title   string   `json:"title"`             // name and version as reported by the subject
-	Kind    string   `json:"kind"`              // go (built from peers, has a control socket) or external
-	Role    string   `json:"role"`              // subject, baseline, twin (the baseline again, for A/A) or floor
-	Command []string `json:"command,omitempty"` // as started, with placeholders for addresses
-	Build   *Build   `json:"build,omitempty"`   // set if it was built with a chosen toolchain
+	Title   string   `json:"title"`              // name and version as reported by the subject
+	Kind    string   `json:"kind"`               // go (built from peers, has a control socket) or external
+	Role    string   `json:"role"`               // subject, baseline, twin (the baseline again, for A/A) or floor
+	Command []string `json:"command,omitempty"`  // as started, with placeholders for addresses
+	Build   *Build   `json:"build,omitempty"`    // set if it was built with a chosen toolchain
+	LeftOut string   `json:"left_out,omitempty"` // why it was not built; it has no runs then
 }
 
 // Build is how a Go subject was built.

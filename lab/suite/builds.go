@@ -88,20 +88,23 @@ func (b *bench) leaveOut(i int, err error) error {
 	}
 	wasBaseline := s.role == roleBaseline
 	s.role = roleSubject
-	b.file.Subjects = append(b.file.Subjects, s.describe())
-	b.exclude(s, err)
+	b.tell(Step{Phase: "build", Subject: s.Name, Err: fmt.Errorf("left out: %w", err)})
+	described := s.describe()
+	described.LeftOut = err.Error()
+	b.file.Subjects = append(b.file.Subjects, described)
 	b.file.Notes = append(b.file.Notes, fmt.Sprintf("%s is left out: %v", s.Name, err))
 	if !wasBaseline {
 		return nil
 	}
 	for _, next := range b.subjects[i+1:] {
-		if next.with != nil {
+		if next.of == s.of {
 			next.role = roleBaseline
 			b.cfg.Baseline, b.file.Config.Baseline = next.Name, next.Name
+			b.file.Notes = append(b.file.Notes, fmt.Sprintf("%s is the baseline, as %s is left out", next.Name, s.Name))
 			return nil
 		}
 	}
-	return fmt.Errorf("no version of --go can build a subject: %w", err)
+	return fmt.Errorf("no version of --go can build %s: %w", s.of, err)
 }
 
 // comparable returns an error if subjects were left out and fewer than two builds remain.

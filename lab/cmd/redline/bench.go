@@ -159,6 +159,8 @@ func verdict(ctx context.Context, f *results.File, runErr error, allowInvalid bo
 		return runErr
 	case slices.ContainsFunc(f.Runs, func(r results.Run) bool { return r.Failed != "" }):
 		return cli.ExitCode(1) // the table lists it
+	case slices.ContainsFunc(f.Subjects, func(s results.Subject) bool { return s.LeftOut != "" }):
+		return cli.ExitCode(1) // a note says why
 	case !results.Valid(f.Gates) && !allowInvalid:
 		return cli.ExitCode(command.ExitInvalid) // the first line of the table says why
 	}

@@ -36,7 +36,7 @@ func Choose(asked, goos, goarch string, listed func() ([]string, error)) (string
 	}
 	all, err := listed()
 	if err != nil {
-		return "", fmt.Errorf("find the newest patch of Go %s: %w; write an exact version such as %s.1 if it is in the module cache, or local", asked, err, strings.TrimPrefix(name, "go"))
+		return "", fmt.Errorf("find the newest patch of Go %s; without a module proxy write an exact version that is in the module cache, such as %s.1, or local: %w", asked, strings.TrimPrefix(name, "go"), err)
 	}
 	patch, candidate := newest(m[1], "."+goos+"-"+goarch, all)
 	switch {

@@ -77,7 +77,8 @@ func Resolve(ctx context.Context, asked []string) ([]Toolchain, error) {
 func published(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	out, err := ask(ctx, Local, "list", "-m", "-versions", "golang.org/toolchain")
+	// Without -retracted the command would also fetch go.mod of the newest one.
+	out, err := ask(ctx, Local, "list", "-m", "-retracted", "-versions", "golang.org/toolchain")
 	if err != nil {
 		return nil, fmt.Errorf("list the toolchains: %w", err)
 	}
@@ -90,7 +91,7 @@ func fetch(ctx context.Context, asked, name string) (Toolchain, error) {
 	defer cancel()
 	out, err := ask(ctx, name, "env", "-json", "GOVERSION", "GOFLAGS")
 	if err != nil {
-		return Toolchain{}, fmt.Errorf("get toolchain %s: %w; write a version that exists, and see GOPROXY if the proxy cannot be reached", name, err)
+		return Toolchain{}, fmt.Errorf("get toolchain %s, which has to exist and to be in the module cache or at GOPROXY: %w", name, err)
 	}
 	var env struct{ GOVERSION, GOFLAGS string }
 	if err := json.Unmarshal(out, &env); err != nil {
@@ -110,7 +111,7 @@ func ask(ctx context.Context, name string, args ...string) ([]byte, error) {
 	out, stderr := &tail.Tail{Limit: maxOutput}, &tail.Tail{Limit: keptOutput}
 	cmd.Stdout, cmd.Stderr = out, stderr
 	if err := run(ctx, cmd); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, stderr)
+		return nil, fmt.Errorf("%w\n%s", err, strings.TrimSpace(stderr.String()))
 	}
 	return []byte(out.String()), nil
 }
