@@ -41,7 +41,7 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 mcp clients gomem gomem-layouts bpf web check generate generated fuzz tools redline clean
+.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 mcp clients gomem gomem-layouts zoo bpf web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -106,6 +106,9 @@ clients: $(CLIENTS)/node_modules/.package-lock.json $(BIN)/clients/installed ## 
 gomem: ## read programs that every Go toolchain of the table builds, in every build
 	@tools/need gcc gcc libc6-dev
 	@go test -v -count=1 -timeout $(PATIENCE) -run '^TestToolchain' ./lab/gomem -toolchains
+
+zoo: redline ## diagnose every service of the zoo and its twin, and write the table of docs/diagnose.md
+	@cd lab/diagnose/zoo && go run ./cmd/zoo -redline $(BIN)/redline -doc $(CURDIR)/docs/diagnose.md -check
 
 gomem-layouts: ## write the table of the Go runtime's layouts anew, from downloaded toolchains
 	@go test -count=1 -timeout $(PATIENCE) -run '^TestLayouts$$' ./lab/gomem -layouts

@@ -47,5 +47,5 @@ func ExampleListen() {
 		log.Fatal(err)
 	}
 	fmt.Println(snapshot.Title, snapshot.Profiles)
-	// Output: shop 1.2.3 [allocs block cpu goroutine heap mutex]
+	// Output: shop 1.2.3 [allocs block cpu goroutine heap mutex trace]
 }

@@ -107,7 +107,7 @@ var labRows = []Row{
 	},
 
 	// The diagnosis.
-	{Package: "~/lab/diagnose", May: []string{"~/lab/report", "~/lab/results", "~/lab/stats", "~/lab/watch"}, Never: performsIO, Why: "evidence and causes are data and calculation: other packages gather the evidence"},
+	{Package: "~/lab/diagnose", May: []string{"~/lab/profile/frames", "~/lab/report", "~/lab/results", "~/lab/stats", "~/lab/watch"}, Never: performsIO, Why: "evidence and causes are data and calculation: other packages gather the evidence"},
 	{
 		Package: "~/lab/diagnose/rules", May: []string{"~/lab/diagnose", "~/lab/report", "~/lab/watch"}, Never: performsIO, Tests: []string{"os", "~/lab/watch", "~/lab/stats"},
 		Why: "a rule is calculation: it neither gathers evidence nor tries changes",
@@ -124,7 +124,7 @@ var labRows = []Row{
 	{Package: "~/lab/diagnose/zoo/...", May: []string{"*", "~/lab/diagnose/zoo/..."}, Raw: true, Why: "a species is an ordinary service, and shares no code with the instrument"},
 
 	// Profiles, from the ground up.
-	{Package: "~/lab/profile/frames", Never: performsIO, Why: "whose code a function is, and for what, follows from its names"},
+	{Package: "~/lab/profile/frames", May: []string{"~/lab/profile/query"}, Never: performsIO, Why: "whose code a function is, and for what, follows from its names"},
 	{
 		Package: "~/lab/profile/tree", May: []string{"~/lab/profile", "~/lab/profile/frames", "~/lab/report", "github.com/google/pprof/profile"}, Never: performsIO,
 		Tests: []string{"~/lab/profile/profiletest"}, Why: "the evaluation of a profile is calculation",

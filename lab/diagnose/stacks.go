@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/redline-go/redline/lab/profile/frames"
 )
 
 // Kind says to whom the code of a frame belongs.
@@ -26,13 +28,8 @@ type Frame struct {
 	Kind Kind   `json:"kind"`
 }
 
-// Package returns the path of the package of a Go function, as encoding/json.
-func (f Frame) Package() string {
-	full, _, _ := strings.Cut(f.Func, "[") // type arguments have paths too
-	slash := strings.LastIndexByte(full, '/') + 1
-	name, _, _ := strings.Cut(full[slash:], ".")
-	return full[:slash] + name
-}
+// Package returns the path of the package of a Go function, as encoding/json; empty for others.
+func (f Frame) Package() string { return frames.Package(f.Func) }
 
 // A Stack is a call stack with its weight.
 type Stack struct {

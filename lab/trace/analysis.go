@@ -144,6 +144,7 @@ func (a *analysis) goTransition(e *xtrace.Event, st xtrace.StateTransition) erro
 		a.alive.change(a.now, 1)
 		if from == xtrace.GoNotExist {
 			g.born, g.since = a.now, a.now
+			g.creator = whereOf(a.stacks.of(e.Stack())).Call
 		}
 	}
 	if own != nil {

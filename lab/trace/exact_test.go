@@ -15,7 +15,7 @@ func waits(w *tracetest.Writer) {
 	w.Waiting(5)
 	w.Begin(1 * us)
 	m := w.Thread(1)
-	m.Create(10*us, 7, "main.work")
+	m.Create(10*us, 7, "main.work", "main.start", "main.main")
 	m.Start(11*us, 7)
 	m.Stop(20*us, "preempted", "main.loop", "main.work")
 	m.Start(22*us, 7)
@@ -60,7 +60,7 @@ func TestWaits(t *testing.T) {
 	find(t, r, trace.Block{Reason: "network", Where: trace.Where{Call: "net.(*conn).Read in main.work"}, Count: 1, TotalNS: 10 * us, MaxNS: 10 * us})
 	find(t, r, trace.Block{Reason: "sync", Where: trace.Where{Call: "sync.(*Mutex).Lock in main.work"}, Count: 1, TotalNS: 9 * us, MaxNS: 9 * us})
 	i := slices.IndexFunc(r.Lives, func(l trace.Life) bool { return l.Func == "main.work" })
-	if i < 0 || r.Lives[i].Created != 1 || r.Lives[i].Ended != 1 || r.Lives[i].Life.MaxNS != 90*us || r.Lives[i].ReadyNS != 21*us {
+	if i < 0 || r.Lives[i].Created != 1 || r.Lives[i].Creator != "main.start" || r.Lives[i].Ended != 1 || r.Lives[i].Life.MaxNS != 90*us || r.Lives[i].ReadyNS != 21*us {
 		t.Errorf("%+v", r.Lives)
 	}
 	if len(r.Leaks) != 0 {

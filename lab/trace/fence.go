@@ -13,7 +13,7 @@ const (
 	// DefaultMemory limits what the reader holds for one generation, in bytes, as estimated.
 	DefaultMemory = 768 << 20
 
-	maxThreads  = 20_000 // of one generation; the Go runtime allows 10,000
+	maxThreads  = 10_000 // of one generation; the Go runtime allows no more by default
 	eventsCost  = 2      // bytes of memory for a byte of events
 	tablesCost  = 16     // for a byte of strings, stacks and samples
 	batchCost   = 512

@@ -24,6 +24,7 @@ type goroutine struct {
 	proc   xtrace.ProcID
 	fate   fate
 
+	creator string // the call that created it
 	root    string // its first function; empty: not known yet
 	assists bool   // it marks for the collector
 	spent   [4]int64
@@ -52,7 +53,9 @@ func (a *analysis) register(g *goroutine) {
 		return
 	}
 	if g.born >= 0 {
-		l.created++
+		if l.created++; l.creator == "" {
+			l.creator = g.creator
+		}
 	} else {
 		l.existed++
 	}
@@ -63,6 +66,7 @@ func (a *analysis) register(g *goroutine) {
 // life adds up the goroutines of a function.
 type life struct {
 	existed, created, ended int64
+	creator                 string // of the first
 	life                    spread
 	spent                   [4]int64
 	blocked                 map[string]int64
@@ -194,7 +198,7 @@ func (a *analysis) lifeResult() []Life {
 	for _, name := range a.lives.sorted(maxReported, weight, strings.Compare) {
 		l := a.lives.rows[name]
 		row := Life{
-			Func: name, Existed: l.existed, Created: l.created, Ended: l.ended, Life: l.life.result(),
+			Func: name, Creator: l.creator, Existed: l.existed, Created: l.created, Ended: l.ended, Life: l.life.result(),
 			RunningNS: l.spent[stateRunning], ReadyNS: l.spent[stateReady], SyscallNS: l.spent[stateSyscall], Blocked: []BlockedBy{},
 		}
 		for reason, ns := range l.blocked {

@@ -27,14 +27,13 @@ const (
 
 // lane is a P.
 type lane struct {
-	p       xtrace.ProcID
-	index   int // -1: it is not drawn
-	rows    [laneKinds]*row
-	kind    laneKind
-	since   int64
-	g       xtrace.GoID
-	fn      string
-	present bool
+	p     xtrace.ProcID
+	index int // -1: it is not drawn
+	rows  [laneKinds]*row
+	kind  laneKind
+	since int64
+	g     xtrace.GoID
+	fn    string
 }
 
 // lanes follows what each P does.

@@ -56,7 +56,7 @@ func writeLarge(path string, size int64) (turns int, err error) {
 	w := tracetest.New(out)
 	var m *tracetest.Thread
 	at := uint64(1000)
-	const perTurn = 28 // bytes, about
+	const perTurn = 24 // bytes, about
 	for written := int64(0); written < size; {
 		w.Begin(at)
 		if m == nil {

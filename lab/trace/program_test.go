@@ -156,7 +156,7 @@ func sleeps(w http.ResponseWriter, _ *http.Request) {
 //go:noinline
 func locks(w http.ResponseWriter, _ *http.Request) {
 	shared.Lock()
-	shared.Unlock() //nolint:staticcheck // it only waits
+	defer shared.Unlock()
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -213,6 +213,33 @@ func TestProgramHTTP(t *testing.T) {
 		if !slices.ContainsFunc(g.Spent, func(p trace.Part) bool { return p.State == c.state && p.Reason == c.reason && p.Call == c.call }) {
 			t.Errorf("%s: spent %+v", c.name, g.Spent)
 		}
+	}
+}
+
+// TestProgramHTTP2 finds the requests of net/http's HTTP/2 server.
+func TestProgramHTTP2(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(sleeps))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	const requests = 5
+	r := traced(t, func() {
+		for range requests {
+			answer, err := s.Client().Get(s.URL)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			answer.Body.Close()
+			if answer.ProtoMajor != 2 {
+				t.Errorf("protocol %s", answer.Proto)
+			}
+		}
+		s.Client().CloseIdleConnections()
+	})
+	g := groupOf(t, r, trace.KindHTTP, pkg+".sleeps")
+	if g.Count != requests || g.Spent[0].Call != "time.Sleep in "+pkg+".sleeps" {
+		t.Errorf("%+v", g)
 	}
 }
 

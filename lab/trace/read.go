@@ -98,7 +98,7 @@ func (a *analysis) read(ctx context.Context, f *fence) (err error) {
 		return plain(err)
 	}
 	for n := 0; ; n++ {
-		if n%4096 == 0 && ctx.Err() != nil {
+		if n%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		e, err := r.ReadEvent()

@@ -125,7 +125,8 @@ type Assist struct {
 // Life is the goroutines that one function began.
 type Life struct {
 	Func      string      `json:"func"`
-	Existed   int64       `json:"existed"` // at the begin of the window
+	Creator   string      `json:"creator,omitempty"` // the call that created the first of those created in the window
+	Existed   int64       `json:"existed"`           // at the begin of the window
 	Created   int64       `json:"created"`
 	Ended     int64       `json:"ended"`
 	Life      Spread      `json:"life"` // of those created and ended in the window

@@ -34,7 +34,6 @@ type scheduler struct {
 	grid        *grid
 	waits       [causes]spread
 	ready       level
-	highest     *row
 	outside     level // goroutines in system calls without a P: each has a thread
 	active      level // Ps that run: each has a thread
 	alive       level

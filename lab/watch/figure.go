@@ -137,6 +137,7 @@ var runtimeFigures = []Figure{
 	{"go_procs", Count, false, inMemory, "GOMAXPROCS in force"},
 	{"go_procs_idle", Count, false, inMemory, "Ps that have nothing to do"},
 	{"go_threads", Count, false, inMemory, "threads that the runtime has created"},
+	{"go_timers", Count, false, inMemory, "timers in the heaps of all Ps; stopped ones until they are removed"},
 	{"heap_bytes", Bytes, false, "control socket or pprof", "memory in objects, including dead ones that are not swept yet"},
 	{"heap_live_bytes", Bytes, false, "control socket or " + inMemory, "memory in objects that the last collection found alive"},
 	{"heap_goal_bytes", Bytes, false, inMemory, "size of the heap before which the next collection should end"},

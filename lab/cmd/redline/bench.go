@@ -105,6 +105,9 @@ comparison is INVALID, 130 interrupted.`,
 // run makes a comparison and shows it.
 func (b *benchFlags) run(c *cobra.Command) (err error) {
 	catalogue, err := b.resolve(c)
+	if err == nil {
+		err = b.useToolchains(c, catalogue)
+	}
 	if err != nil && c.Context().Err() != nil {
 		return cli.ExitCode(130) // while a toolchain was downloaded
 	}
@@ -195,14 +198,14 @@ func (b *benchFlags) resolve(c *cobra.Command) (*suite.Catalogue, error) {
 	if err := b.check(); err != nil {
 		return nil, err
 	}
+	if c.Flags().Changed("go") && (len(b.versions) == 0 || len(b.versions) > maxVersions) {
+		return nil, fmt.Errorf("--go names %d versions: write 1 to %d, such as 1.25,1.26", len(b.versions), maxVersions)
+	}
 	if err := b.place(); err != nil {
 		return nil, err
 	}
 	catalogue, err := suite.OpenCatalogue(dir, b.subjectFiles)
 	if err != nil {
-		return nil, err
-	}
-	if err := b.useToolchains(c, catalogue); err != nil {
 		return nil, err
 	}
 	if !c.Flags().Changed("workloads") {
@@ -212,16 +215,17 @@ func (b *benchFlags) resolve(c *cobra.Command) (*suite.Catalogue, error) {
 				strings.Join(left, ", "))
 		}
 	}
-	return catalogue, catalogue.Check(b.Config)
+	named := b.Config
+	if len(b.versions) > 0 {
+		named.Baseline = b.Subjects[0] // useToolchains checks the version that it may be
+	}
+	return catalogue, catalogue.Check(named)
 }
 
-// useToolchains replaces the subjects by their builds with the versions of --go.
+// useToolchains gets the versions of --go, and replaces the subjects by their builds with the versions of --go.
 func (b *benchFlags) useToolchains(c *cobra.Command, catalogue *suite.Catalogue) (err error) {
-	if !c.Flags().Changed("go") {
+	if len(b.versions) == 0 {
 		return nil
-	}
-	if len(b.versions) == 0 || len(b.versions) > maxVersions {
-		return fmt.Errorf("--go names %d versions: write 1 to %d, such as 1.25,1.26", len(b.versions), maxVersions)
 	}
 	if b.Go, err = toolchain.Resolve(c.Context(), b.versions); err != nil {
 		return err

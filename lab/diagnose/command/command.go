@@ -26,6 +26,8 @@ import (
 const (
 	ExitCauses  = 3 // causes were found, with --fail-over
 	ExitInvalid = 4 // the load was not valid
+
+	ExitInterrupted = 130
 )
 
 // Options are the flags of the verb.
@@ -65,6 +67,9 @@ func Run(ctx context.Context, o Options, url string, changed func(string) bool, 
 	r := &diagnose.Report{Tool: cli.Version(), Command: redact.Args(os.Args[1:]), Started: time.Now(), URL: redact.Text(url), Machine: machine.Fingerprint(".")}
 	e, err := o.evidence(ctx, url, changed, console)
 	if e == nil || len(e.Sweep) == 0 {
+		if ctx.Err() != nil {
+			return cli.ExitCode(ExitInterrupted)
+		}
 		return cmp.Or(err, gather.ErrNoAnswer)
 	}
 	if err != nil {
@@ -83,7 +88,13 @@ func Run(ctx context.Context, o Options, url string, changed func(string) bool, 
 	r.Evidence = e.Slim()
 	r.Ended = time.Now()
 	r.Conclude()
-	return o.finish(r, e, console)
+	if ctx.Err() != nil {
+		r.Partial = "interrupted"
+	}
+	if err := o.finish(r, e, console); err == nil || ctx.Err() == nil {
+		return err
+	}
+	return cli.ExitCode(ExitInterrupted)
 }
 
 // evidence gathers the evidence, or reads what was recorded. With an error, it is what was seen

@@ -8,6 +8,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/redline-go/redline/lab/diagnose"
+	"github.com/redline-go/redline/lab/profile/frames"
 )
 
 // The labels of goroutines in profiles.
@@ -88,18 +89,26 @@ func (c *converter) frame(ln profile.Line, m *profile.Mapping) diagnose.Frame {
 	return f
 }
 
+// kinds are the kinds of code by their origin.
+var kinds = map[frames.Origin]diagnose.Kind{
+	frames.User: diagnose.User, frames.Library: diagnose.Library, frames.Standard: diagnose.Standard,
+	frames.Runtime: diagnose.Runtime, frames.Kernel: diagnose.System, frames.Unknown: diagnose.Library,
+}
+
 // kind says to whom a function belongs.
 func (c *converter) kind(f diagnose.Frame, m *profile.Mapping) diagnose.Kind {
+	at := frames.Frame{Name: f.Func, File: f.File}
+	if m != nil {
+		at.Mapping = m.File
+	}
 	switch {
-	case isKernel(m):
-		return diagnose.System
-	case c.language == Go:
-		return ofGo(f.Package(), c.module)
+	case c.language == Go || at.IsKernel():
+		return kinds[frames.OriginOf(at, c.module)]
 	case strings.HasPrefix(f.File, "node:"), strings.Contains(f.Func, " node:"):
 		return diagnose.Standard
 	case strings.Contains(f.Func, "/node_modules/"), strings.Contains(f.File, "/site-packages/"):
 		return diagnose.Library
-	case m == nil || m.File == "" || strings.HasPrefix(m.File, "//anon"): // compiled at run time
+	case at.Mapping == "" || strings.HasPrefix(at.Mapping, "//anon"): // compiled at run time
 		return diagnose.User
 	}
 	return c.unnamed(m)
@@ -110,7 +119,7 @@ func (c *converter) unnamed(m *profile.Mapping) diagnose.Kind {
 	switch {
 	case m == nil:
 		return diagnose.Library
-	case isKernel(m):
+	case (frames.Frame{Mapping: m.File}).IsKernel():
 		return diagnose.System
 	case filepath.Base(m.File) != c.program:
 		return diagnose.Library
@@ -118,22 +127,4 @@ func (c *converter) unnamed(m *profile.Mapping) diagnose.Kind {
 		return diagnose.Runtime
 	}
 	return diagnose.User
-}
-
-func isKernel(m *profile.Mapping) bool {
-	return m != nil && (strings.HasPrefix(m.File, "[kernel") || m.File == "[guest.kernel.kallsyms]")
-}
-
-// ofGo says to whom a package of a Go program belongs.
-func ofGo(pkg, module string) diagnose.Kind {
-	first, _, _ := strings.Cut(pkg, "/")
-	switch {
-	case pkg == "runtime", strings.HasPrefix(pkg, "runtime/internal/"), strings.HasPrefix(pkg, "internal/runtime/"), pkg == "internal/abi", pkg == "internal/bytealg", pkg == "":
-		return diagnose.Runtime
-	case pkg == "main", module != "" && (pkg == module || strings.HasPrefix(pkg, module+"/")):
-		return diagnose.User
-	case strings.Contains(first, "."):
-		return diagnose.Library
-	}
-	return diagnose.Standard
 }

@@ -3,6 +3,7 @@ package gather
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/redline-go/redline/lab/diagnose"
@@ -18,11 +19,22 @@ type Goroutines struct {
 	convert *converter
 }
 
-// NewGoroutines returns a probe of a Go program. The caller closes it.
+// NewGoroutines returns a probe of a Go program, and adds the settings in force to s. The caller
+// closes it.
 func NewGoroutines(s *diagnose.Server) (*Goroutines, error) {
 	p, err := gomem.Open(s.PIDs[0])
 	if err != nil {
 		return nil, err
+	}
+	f, err := p.Read()
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	if percent, ok := f.GCPercent.Get(); ok {
+		s.GOGC = int(percent)
+	}
+	if limit, ok := f.MemoryLimit.Get(); ok && limit < math.MaxInt64 {
+		s.GoMemoryLimit = float64(limit)
 	}
 	return &Goroutines{p, newConverter(s)}, nil
 }

@@ -24,7 +24,8 @@ func sweepTable(r *diagnose.Report) web.Table {
 		}
 		t.Rows = append(t.Rows, []web.Cell{
 			web.Number(float64(p.Connections), strconv.Itoa(p.Connections)), web.Number(p.Rate, report.PerSecond(p.Rate)),
-			web.Number(p.P50, duration(p.P50)), web.Number(p.P99, duration(p.P99)), web.Number(p.CPU, fmt.Sprintf("%.2f", p.CPU)), {Text: valid},
+			web.Number(p.P50, duration(p.P50)), web.Number(p.P99, duration(p.P99)), web.Number(p.CPU, fmt.Sprintf("%.2f", p.CPU)),
+			{Text: valid},
 		})
 	}
 	return t
@@ -35,7 +36,8 @@ func loadTable(r *diagnose.Report) web.Table {
 	for i := range r.Loads {
 		l := &r.Loads[i]
 		t.Rows = append(t.Rows, []web.Cell{
-			{Text: l.Name}, web.Number(l.Rate, report.PerSecond(l.Rate)), web.Number(l.CPU, duration(l.CPU)), web.Number(l.Cores, fmt.Sprintf("%.2f", l.Cores)),
+			{Text: l.Name},
+			web.Number(l.Rate, report.PerSecond(l.Rate)), web.Number(l.CPU, duration(l.CPU)), web.Number(l.Cores, fmt.Sprintf("%.2f", l.Cores)),
 			web.Number(l.Latency.Mean, duration(l.Latency.Mean)), web.Number(l.Latency.P50, duration(l.Latency.P50)), web.Number(l.Latency.P99, duration(l.Latency.P99)),
 			web.Number(l.Errors, report.Share(l.Errors)), web.Number(l.Answer, report.Bytes(l.Answer, " ")),
 		})
@@ -47,8 +49,11 @@ func adviceTable(r *diagnose.Report) web.Table {
 	t := web.Table{Caption: "Lines that allocate", Heads: web.Heads("bytes an answer#", "line", "what", "why", "what to do")}
 	for _, a := range r.Advice {
 		t.Rows = append(t.Rows, []web.Cell{
-			web.Number(a.Bytes, report.Bytes(a.Bytes, " ")), {Text: report.Line(a.File + ":" + strconv.Itoa(a.Line))},
-			{Text: report.Line(a.What)}, {Text: report.Line(a.Reason)}, {Text: report.Line(a.Do)},
+			web.Number(a.Bytes, report.Bytes(a.Bytes, " ")),
+			{Text: report.Line(a.File + ":" + strconv.Itoa(a.Line))},
+			{Text: report.Line(a.What)},
+			{Text: report.Line(a.Reason)},
+			{Text: report.Line(a.Do)},
 		})
 	}
 	return t
@@ -137,7 +142,8 @@ func callTable(e *diagnose.Evidence) web.Table {
 	for _, name := range order[:min(len(order), mostRows)] {
 		c := calls[name]
 		t.Rows = append(t.Rows, []web.Cell{
-			{Text: name}, web.Number(knee.Each(c.Rate), fmt.Sprintf("%.2f", knee.Each(c.Rate))), web.Number(c.Rate, report.PerSecond(c.Rate)),
+			{Text: name},
+			web.Number(knee.Each(c.Rate), fmt.Sprintf("%.2f", knee.Each(c.Rate))), web.Number(c.Rate, report.PerSecond(c.Rate)),
 			web.Number(c.Seconds, fmt.Sprintf("%.3f", c.Seconds)), web.Number(c.Bytes, report.Bytes(c.Bytes, " ")), web.Number(c.Errors, report.PerSecond(c.Errors)),
 		})
 	}
@@ -153,7 +159,8 @@ func peerTable(e *diagnose.Evidence) web.Table {
 	for i := range knee.Kernel.Peers[:min(len(knee.Kernel.Peers), mostRows)] {
 		p := &knee.Kernel.Peers[i]
 		t.Rows = append(t.Rows, []web.Cell{
-			{Text: report.Line(p.Addr)}, web.Number(knee.Each(p.Waits), fmt.Sprintf("%.2f", knee.Each(p.Waits))), web.Number(p.Wait.Mean, duration(p.Wait.Mean)),
+			{Text: report.Line(p.Addr)},
+			web.Number(knee.Each(p.Waits), fmt.Sprintf("%.2f", knee.Each(p.Waits))), web.Number(p.Wait.Mean, duration(p.Wait.Mean)),
 			web.Number(p.Wait.P99, duration(p.Wait.P99)), web.Number(p.Connects, report.PerSecond(p.Connects)), web.Number(p.Bytes, report.Bytes(p.Bytes, " ")),
 		})
 	}

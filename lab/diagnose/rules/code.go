@@ -59,7 +59,7 @@ var codeRules = []rule{
 		id: "cpu-bound", level: general, find: cpuBound,
 		meaning:  "the CPU is saturated by the server's own code, in few places",
 		needs:    "CPU stacks, a saturated CPU",
-		estimate: "half of the CPU share of the hottest function beyond 20 %: a guess, what an improvement brings is unknown",
+		estimate: "8 % of the CPU share of the hottest function beyond 20 %, and 40 % beyond 70 %: a guess, what a better algorithm brings is unknown",
 	},
 }
 
@@ -288,9 +288,11 @@ var plumbing = anyOf(
 )
 
 const (
-	hot        = 0.20 // CPU share of one function that is not worth a word
-	leastHot   = 0.30 // CPU share of the hottest function from which it is a finding
-	halfAsMuch = 0.5  // share that an improvement of a function saves
+	hot          = 0.20 // CPU share of one function that is not worth a word
+	leastHot     = 0.30 // CPU share of the hottest function from which it is a finding
+	tuned        = 0.08 // share of a function that careful tuning saves: many services simply compute
+	concentrated = 0.70 // CPU share of one function from which it is likely that there is a better way
+	better       = 0.4  // share of the excess that it saves
 )
 
 // own returns the CPU stacks in which the server's own code computes: nothing between it and the
@@ -309,25 +311,52 @@ func (v *view) own() *stacks {
 	})
 }
 
+// improved returns the CPU share that is saved by improving a function with a share.
+func improved(share float64) float64 { return tuned*(share-hot) + better*max(share-concentrated, 0) }
+
+// leastNameless is the CPU share of code without names, of an interpreter's compiler, from which
+// it is a finding.
+const leastNameless = 0.6
+
+// nameless returns the finding that code without names saturates the CPU.
+func (v *view) nameless(share float64) *finding {
+	if share < leastNameless || !oneThread(v.Server.Language) {
+		return nil
+	}
+	f := &finding{}
+	f.Title = fmt.Sprintf("The CPU is saturated, %s of it by compiled code without names", percent(share))
+	f.Gain, f.Confidence = v.saving(improved(share)), v.sureOfCPU(0.5)
+	f.Evidence = []string{fmt.Sprintf("The server uses %s of %.3g CPUs, as much as one thread can.", percent(v.busy), v.cores)}
+	f.Advice = []string{
+		"Start it so that its code has names, and diagnose again: node --perf-basic-prof, python -X perf.",
+		"Move long calculations to worker threads or other processes: everything else waits for them.",
+	}
+	return f
+}
+
 func cpuBound(v *view) *finding {
 	if v.busy < saturated {
 		return nil
 	}
 	own := v.own()
 	functions := map[string]float64{}
-	name, share := "", 0.0
+	name, share, unnamed := "", 0.0, 0.0
 	for _, x := range own.Sites(everything) {
+		if x.Frame.Func == "" {
+			unnamed += x.Weight
+			continue
+		}
 		functions[x.Frame.Func] += x.Weight
 		if functions[x.Frame.Func] > functions[name] {
 			name = x.Frame.Func
 		}
 	}
 	if share = ratio(functions[name], total(v.load.OnCPU)); share < leastHot {
-		return nil
+		return v.nameless(ratio(unnamed, total(v.load.OnCPU)))
 	}
 	f := &finding{cpu: own}
 	f.Title = fmt.Sprintf("The CPU is saturated, %s of it by %s", percent(share), name)
-	f.Gain, f.Confidence = v.saving(halfAsMuch*(share-hot)), v.sureOfCPU(0.7)
+	f.Gain, f.Confidence = v.saving(improved(share)), v.sureOfCPU(0.8)
 	f.Evidence = []string{
 		fmt.Sprintf("The server uses %s of %.3g CPUs.", percent(v.busy), v.cores),
 		fmt.Sprintf("Its own code takes %s of the CPU time, the hottest function %s with what it calls.", percent(ratio(own.Total, total(v.load.OnCPU))), percent(share)),

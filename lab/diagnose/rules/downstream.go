@@ -74,7 +74,7 @@ var (
 		called("github.com/gomodule/redigo/redis.(*Pool).waitVacantConn", "github.com/gomodule/redigo/redis.(*Pool).get*"),
 		containing("go.mongodb.org/mongo-driver/", "topology.(*pool)"), containing("github.com/bradfitz/gomemcache/", "getConn"),
 	)
-	httpPools = called("net/http.(*Transport).getConn", "net/http.(*Transport).queueForDial", "github.com/valyala/fasthttp.(*HostClient).acquireConn", "net/http.(*http2ClientConn).awaitOpenSlotForStreamLocked", "golang.org/x/net/http2.(*ClientConn).awaitOpenSlotForStreamLocked")
+	httpPools = called("net/http.(*Transport).getConn", "net/http.(*Transport).queueForDial", "github.com/valyala/fasthttp.(*HostClient).acquireConn", "github.com/valyala/fasthttp.(*HostClient).AcquireConn", "net/http.(*http2ClientConn).awaitOpenSlotForStreamLocked", "golang.org/x/net/http2.(*ClientConn).awaitOpenSlotForStreamLocked")
 )
 
 // pooled reports whether a goroutine waits for a pool to give it a connection: not for one to be
@@ -124,7 +124,7 @@ func poolHTTP(v *view) *finding {
 }
 
 var (
-	connecting = called("net/http.(*Transport).dialConn", "net/http.(*Transport).dial", "net.(*Dialer).Dial*", "net.Dial*", "net.(*sysDialer).*", "crypto/tls.Dial*", "crypto/tls.(*Dialer).*", "crypto/tls.(*Conn).clientHandshake", "github.com/valyala/fasthttp.(*HostClient).dial*", "github.com/valyala/fasthttp.(*TCPDialer).*", "database/sql.(*DB).openNewConnection",
+	connecting = called("net/http.(*Transport).dialConn", "net/http.(*Transport).dial", "net.(*Dialer).Dial*", "net.Dial*", "net.(*sysDialer).*", "crypto/tls.Dial*", "crypto/tls.(*Dialer).*", "crypto/tls.(*Conn).clientHandshake", "github.com/valyala/fasthttp.(*HostClient).dial*", "github.com/valyala/fasthttp.(*TCPDialer).Dial*", "github.com/valyala/fasthttp.(*TCPDialer).dial", "github.com/valyala/fasthttp.(*TCPDialer).tryDial", "database/sql.(*DB).openNewConnection",
 		"tcp_v4_connect", "tcp_v6_connect", "__inet_stream_connect", "inet_stream_connect", "__sys_connect")
 	looking = called("net.(*Resolver).*", "net.LookupHost", "net.LookupIP", "net.LookupAddr", "net.LookupSRV", "net.LookupTXT", "net.cgoLookup*", "net._C2func_getaddrinfo*", "net._C_getaddrinfo*", "net.goLookup*", "net.(*dnsClient*", "net.dnsPacketRoundTrip", "golang.org/x/net/dns/dnsmessage.*", "vendor/golang.org/x/net/dns/dnsmessage.*", "github.com/miekg/dns.*", "getaddrinfo")
 )

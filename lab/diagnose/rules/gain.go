@@ -79,14 +79,17 @@ const (
 	rough = 0.7
 )
 
-// sureOfCPU lowers a confidence if there are few CPU stacks, or if the CPU is not what limits the
-// server: then what costs CPU time is a minor cause.
+// sureOfCPU lowers a confidence if there are few CPU stacks.
 func (v *view) sureOfCPU(confidence float64) float64 {
-	confidence *= few + (1-few)*bound(total(v.load.OnCPU)/enoughCPU, 0, 1)
-	if v.busy > 0 {
-		confidence *= bound(v.busy/saturated, minor, 1)
+	return confidence * (few + (1-few)*bound(total(v.load.OnCPU)/enoughCPU, 0, 1))
+}
+
+// weigh lowers the confidence in a cause that costs CPU time if the CPU is not what limits the
+// server: it is a minor one.
+func (v *view) weigh(f *finding) {
+	if g := f.Gain; v.busy > 0 && g.CPU > (diagnose.Gain{Latency: g.Latency, Ceiling: g.Ceiling}).Share() {
+		f.Confidence *= bound(v.busy/saturated, minor, 1)
 	}
-	return confidence
 }
 
 // sureOfWaits lowers a confidence if there were few answers, or the share of the CPUs in use is

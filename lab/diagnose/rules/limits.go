@@ -30,7 +30,7 @@ var limitRules = []rule{
 		id: "gomaxprocs-quota", level: specific, find: procsQuota,
 		meaning:  "GOMAXPROCS is far above the CPU quota: all threads run at once, then none",
 		needs:    "GOMAXPROCS, the quota, figures of the control group",
-		estimate: "share of throttled periods: with GOMAXPROCS at the quota the threads share it evenly",
+		estimate: "80 % of the share of throttled periods, as the threads then share the quota evenly, and 30 % of the CPU share of collection",
 	},
 	{
 		id: "pinning", level: specific, find: pinning,
@@ -104,6 +104,9 @@ var portSearching = called("__inet_hash_connect", "inet_hash_connect", "__inet_c
 func ephemeralPorts(v *view) *finding {
 	failed := v.failures("EADDRNOTAVAIL") + v.failures("EADDRINUSE")
 	search := v.cpu(portSearching)
+	if failed == 0 && search >= portSearch && v.load.Kernel != nil {
+		failed = known(v.load.Kernel.Calls["connect"].Errors) // after a search for a port
+	}
 	connects, worst := 0.0, ""
 	for _, p := range v.peers() {
 		if known(p.Connects) > connects {
@@ -118,7 +121,7 @@ func ephemeralPorts(v *view) *finding {
 	default:
 		return nil
 	}
-	f := &finding{claims: portSearching, blames: map[string]float64{"http-no-reuse": 0.6}}
+	f := &finding{claims: portSearching, blames: map[string]float64{"http-no-reuse": 0.6, "retry-storm": 0.8, "channel-contention": 0.8}}
 	f.cpu = v.load.OnCPU.With(portSearching)
 	f.Title = "Local ports for outgoing connections run out"
 	f.Gain, f.Confidence = v.saving(search), 0.7
@@ -147,6 +150,8 @@ const (
 	// tooMany is the ratio of GOMAXPROCS to the quota from which the runtime's choice is wrong:
 	// Go 1.25 rounds the quota up, to 2 at least.
 	tooMany = 2.0
+	// crowdedGC is the share of collection's CPU time that more workers than CPUs cost each other.
+	crowdedGC = 0.3
 )
 
 // throttled returns the share of the periods in which the quota was used up, and the quota.
@@ -194,9 +199,9 @@ func procsQuota(v *view) *finding {
 	if share < leastThrottled || quota <= 0 || !v.excessive(quota) {
 		return nil
 	}
-	f := &finding{blames: map[string]float64{"cpu-quota": 0.5}}
+	f := &finding{blames: map[string]float64{"cpu-quota": 0.5, "gc-pressure": 2 * crowdedGC}}
 	f.Title = fmt.Sprintf("GOMAXPROCS is %d with a CPU quota of %.3g", v.Server.Procs, quota)
-	f.Gain, f.Confidence = latency(0.8*share), 0.95
+	f.Gain, f.Confidence = join(latency(0.8*share), v.saving(crowdedGC*v.gc)), 0.95
 	f.Evidence = []string{
 		fmt.Sprintf("%d threads may run at once and use the quota of %.3g CPUs up early in each period; then all of them stand still.", v.Server.Procs, quota),
 		fmt.Sprintf("The group was throttled in %s of the periods.", percent(share)),

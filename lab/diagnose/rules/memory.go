@@ -101,12 +101,14 @@ func (v *view) allocations() *stacks {
 // buffers matches what makes a large object of which one per worker is enough.
 var buffers = anyOf(
 	called("bytes.growSlice", "bytes.(*Buffer).grow", "bytes.makeSlice", "bytes.NewBuffer*", "bufio.NewReader*", "bufio.NewWriter*", "bufio.(*Scanner).Scan", "bufio.(*Scanner).Buffer",
-		"strings.(*Builder).grow", "strings.(*Builder).Grow",
 		"compress/flate.NewWriter*", "compress/flate.NewReader*", "compress/flate.(*compressor).init*", "compress/flate.newHuffmanBitWriter", "compress/flate.(*dictDecoder).init", "compress/flate.newDeflateFast",
 		"compress/gzip.NewWriter*", "compress/gzip.NewReader", "compress/zlib.New*",
 		"github.com/klauspost/compress/*.New*", "github.com/klauspost/compress/gzip.New*", "github.com/klauspost/compress/flate.New*", "github.com/klauspost/compress/zstd.New*",
 		"github.com/andybalholm/brotli.NewWriter*", "image.NewRGBA*", "image.NewNRGBA*", "image.NewGray*", "image.NewYCbCr*"),
 )
+
+// wholeReads matches the reading of a body into a new buffer.
+var wholeReads = called("io.ReadAll", "io/ioutil.ReadAll", "bytes.(*Buffer).ReadFrom", "net/http/httputil.Dump*")
 
 // makers matches functions that make what belongs in a pool, also if an encoder calls them.
 var makers = in("bufio", "compress/...", "github.com/klauspost/compress/...", "github.com/andybalholm/brotli", "image")
@@ -169,7 +171,7 @@ func unpooledBuffers(v *view) *finding {
 		m = anyOf(m, own)
 	}
 	if !v.large() {
-		m, notBody = anyOf(m, copies), func(diagnose.Frame) bool { return false }
+		m, notBody = anyOf(m, wholeReads), func(diagnose.Frame) bool { return false }
 	}
 	found := a.With(m).Without(notBody).Filter(func(s *stack) bool {
 		return s.Has(userCode) && (!s.Has(reflecting) || s.Has(makers))
@@ -240,23 +242,30 @@ func bodyCopy(v *view) *finding {
 const (
 	thrashing  = 0.15 // CPU share of collection from which it is too frequent
 	usualGOGC  = 100  // the default: the heap doubles between collections
+	leastRoom  = 0.02 // of the live heap: the runtime keeps a little
 	tightLimit = 0.6  // share of GOMEMLIMIT from which the live heap leaves less than the default room
 )
 
 // room returns how much the heap grows between collections, relative to the live heap, and why
-// it is so little; 0: unknown.
+// it is so little; 0: unknown. The runtime's own goal counts what is beside the heap, too.
 func (v *view) room() (room float64, why string) {
 	live, limit := v.figure("heap_live_bytes"), v.goLimit()
-	if limit > 0 && live >= tightLimit*limit {
-		return max(limit/live-1, 0.02), fmt.Sprintf("The live heap is %s, and GOMEMLIMIT %s: the heap may grow by %s between collections.", bytesOf(live), bytesOf(limit), percent(max(limit/live-1, 0)))
-	}
 	if n := v.gogc(); n > 0 && n < usualGOGC {
-		return float64(n) / usualGOGC, fmt.Sprintf("GOGC is %d: the heap grows by %d %% between collections.", n, n)
+		room, why = float64(n)/usualGOGC, fmt.Sprintf("GOGC is %d: the heap grows by %d %% between collections.", n, n)
 	}
-	if goal := v.figure("heap_goal_bytes"); live > smallestHeap && goal > live {
-		return goal/live - 1, fmt.Sprintf("The live heap is %s and the next collection begins at %s.", bytesOf(live), bytesOf(goal))
+	if limit > 0 && live >= tightLimit*limit {
+		left := max(limit/live-1, leastRoom)
+		if room == 0 || left < room {
+			room, why = left, fmt.Sprintf("The live heap is %s, and GOMEMLIMIT is %s.", bytesOf(live), bytesOf(limit))
+		}
 	}
-	return 0, ""
+	if goal := v.figure("heap_goal_bytes"); live > smallestHeap && goal > 0 {
+		left := max(goal/live-1, leastRoom)
+		if room == 0 || left < room {
+			room, why = left, strings.TrimSpace(why+fmt.Sprintf(" The live heap is %s, and each collection should end at %s.", bytesOf(live), bytesOf(goal)))
+		}
+	}
+	return room, why
 }
 
 // gogc returns GOGC in force, or else that of the environment; 0: unknown.
@@ -320,7 +329,7 @@ func memoryLimit(v *view) *finding {
 		return nil
 	}
 	waits := max(v.rate("cgroup_pressure_memory_some"), v.cpu(reclaiming))
-	f := &finding{}
+	f := &finding{blames: map[string]float64{"swap": 1}}
 	f.Title = "The control group is at its memory limit"
 	f.Gain, f.Confidence = v.saving(v.cpu(reclaiming)), 0.9
 	f.Gain.Latency = max(f.Gain.Latency, bound(waits, 0, 0.9))

@@ -3,6 +3,8 @@ package rules
 import (
 	"fmt"
 	"math"
+
+	"github.com/redline-go/redline/lab/diagnose"
 )
 
 var networkRules = []rule{
@@ -220,9 +222,17 @@ func acceptQueue(v *view) *finding {
 			late += s.Share * s.At
 		}
 	}
-	f.Gain = latency(bound(max(waits, ratio(late, v.mean()), known(v.load.Errors)), 0, 0.9))
+	share := max(waits, ratio(late, v.mean()), known(v.load.Errors))
+	if full && v.inflight > 0 { // requests that are in flight and not in the server wait in the queue, or to get there
+		share = max(share, 1-ratio(v.inflight, v.load.InFlight))
+	}
+	f.Gain = latency(bound(share, 0, 0.9))
 	f.Gain.Latency = max(f.Gain.Latency, 0.1) // clients that were dropped may have waited outside the window
 	f.Evidence = []string{fmt.Sprintf("%s connections a second were dropped. The fullest queue had %.0f of %.0f places taken.", perSecond(drops), length, limit)}
+	if other := v.acceptors(); len(other) > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("Between two connections the goroutine that accepts waits in %s.", other[0].Func))
+		f.Sites = other
+	}
 	if late > 0 {
 		f.Evidence = append(f.Evidence, "Some answers come one, three or seven seconds late: so long clients wait before they try again.")
 	}
@@ -234,6 +244,13 @@ func acceptQueue(v *view) *finding {
 	}
 	f.Advice = append(f.Advice, "Accept in a loop that does nothing else, and in several processes or listeners (SO_REUSEPORT) if one is not enough.", "Keep connections open, so that fewer are made.")
 	return f
+}
+
+// acceptors returns where the goroutines that accept connections do other things.
+func (v *view) acceptors() []diagnose.Place {
+	return places(v.load.Wall.Filter(func(s *stack) bool {
+		return s.Has(called("net/http.(*Server).Serve")) && !s.Has(called("net/http.(*conn).serve", "net.(*TCPListener).Accept", "internal/poll.(*FD).Accept")) && s.Has(called("net/http.(*onceCloseListener).Accept"))
+	}), everything)
 }
 
 const (

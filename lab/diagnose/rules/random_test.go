@@ -57,7 +57,7 @@ func TestEmptyEvidence(t *testing.T) {
 func TestRandomEvidence(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	found := map[string]bool{}
-	for range 1500 {
+	for range 600 {
 		g := generator{rng: rng, wild: rng.IntN(3) == 0}
 		for _, c := range Find(g.evidence()) {
 			found[c.ID] = true

@@ -49,6 +49,7 @@ func (r rule) apply(v *view) *finding {
 	if f == nil || !f.tidy() {
 		return nil
 	}
+	v.weigh(f)
 	f.ID, f.level = r.id, r.level
 	f.Advice = append(f.Advice, "More: docs/diagnose.md#"+r.id)
 	return f

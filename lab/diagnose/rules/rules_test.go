@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/redline-go/redline/lab/diagnose"
+	"github.com/redline-go/redline/lab/watch"
 )
 
 // A case is a sick server.
@@ -85,6 +86,22 @@ func TestHealthy(t *testing.T) {
 		},
 		"idle collector": func(p patient) patient {
 			return p.cpu(0.3, frames("runtime.gcDrain", "runtime.gcDrainMarkWorkerIdle", "runtime.gcBgMarkWorker")...)
+		},
+		"computes": func(p patient) patient {
+			return p.busy().cpu(0.5, under("main.rate", "main.(*shop).show")...)
+		},
+		"static files": func(p patient) patient {
+			return p.cpu(0.4, under("copy_page_to_iter", "vfs_read", "syscall.read", "os.(*File).Read", "io.Copy", "net/http.serveContent", "main.(*shop).file")...).
+				wall(0.45, "syscall", "", under("syscall.read", "os.(*File).Read", "io.Copy", "net/http.serveContent", "main.(*shop).file")...)
+		},
+		"a heap that was filled once": func(p patient) patient {
+			for range 20 {
+				p.knee().Samples = append(p.knee().Samples, watch.Sample{Values: map[string]float64{"heap_live_bytes": 60 << 20, "rss_bytes": 100 << 20}})
+			}
+			return p.rest("heap_live_bytes", 4<<20, 60<<20)
+		},
+		"logs where lines come from": func(p patient) patient {
+			return p.cpu(0.04, under("runtime.pcvalue", "runtime.tracebackPCs", "runtime.Callers", "log.(*Logger).output", "main.(*shop).show")...)
 		},
 		"fan-out": func(p patient) patient {
 			return p.waits(14, "waiting", "sync.WaitGroup.Wait", under("sync.(*WaitGroup).Wait", "main.(*shop).show")...).

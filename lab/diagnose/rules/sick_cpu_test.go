@@ -138,13 +138,13 @@ var sickCode = []sick{
 		},
 	},
 	{
-		id: "cpu-bound", name: "one function", low: 0.15, high: 0.4,
+		id: "cpu-bound", name: "one function", low: 0.05, high: 0.2,
 		make: func(p patient) patient {
-			return p.busy().cpu(0.3, under("main.distance", "main.(*shop).nearest", "main.(*shop).show")...).cpu(0.3, under("runtime.memmove", "main.distance", "main.(*shop).show")...)
+			return p.busy().cpu(0.7, under("main.distance", "main.(*shop).nearest", "main.(*shop).show")...).cpu(0.5, under("runtime.memmove", "main.distance", "main.(*shop).show")...)
 		},
 	},
 	{
-		id: "cpu-bound", name: "sorting", low: 0.15, high: 0.4,
+		id: "cpu-bound", name: "sorting", low: 0.02, high: 0.2,
 		make: func(p patient) patient {
 			return p.busy().cpu(0.3, under("main.(*shop).less.func1", "sort.insertionSort", "sort.Slice", "main.(*shop).show")...).cpu(0.6, under("sort.insertionSort", "sort.Slice", "main.(*shop).show")...)
 		},

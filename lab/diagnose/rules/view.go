@@ -55,11 +55,10 @@ func newView(e *diagnose.Evidence) *view {
 		v.cores = min(v.cores, float64(max(len(e.Server.PIDs), 1)))
 	}
 	v.sortGoroutines()
-	free := 1.0
-	if v.runnable >= crowded {
-		free = bound(1-known(v.load.Generator.Foreign), leastFree, 1) // the server gets no more than what others leave
+	v.busy = bound(ratio(v.load.Cores, v.cores), 0, 1)
+	if v.runnable >= crowded || total(v.load.Wall) == 0 {
+		v.busy = max(v.busy, v.demand())
 	}
-	v.busy = bound(ratio(v.load.Cores, v.cores*free), 0, 1)
 	v.costs()
 	return v
 }
@@ -71,6 +70,20 @@ const (
 	// leastFree bounds the share of the CPUs that other processes leave to the server.
 	leastFree = 0.2
 )
+
+// demand returns the share of the CPUs that the server would use if it were alone: with the time
+// that its threads wait for a CPU, or, if requests do wait for one, of what other processes leave.
+func (v *view) demand() float64 {
+	used := known(v.load.Cores)
+	demand := 0.0
+	if used > 0 {
+		demand = ratio(used+v.rate("sched_wait"), v.cores)
+	}
+	if v.runnable >= crowded {
+		demand = max(demand, ratio(used, v.cores*bound(1-known(v.load.Generator.Foreign), leastFree, 1)))
+	}
+	return bound(demand, 0, 1)
+}
 
 // oneThread reports whether the programs of a language run on one CPU each.
 func oneThread(language string) bool { return language == "node" || language == "python" }
@@ -345,7 +358,7 @@ const mostSites = 5
 
 // places returns the places in the code that lead to matching frames.
 func places(s *stacks, m match) []diagnose.Place {
-	sites := s.Sites(m)
+	sites := slices.DeleteFunc(s.Sites(m), func(x diagnose.Site) bool { return !userCode(x.Frame) || x.Frame.Func == "" })
 	total := 0.0
 	for _, x := range sites {
 		total += x.Weight

@@ -30,7 +30,7 @@ var waitingRules = []rule{
 		id: "blocking-cgo", level: specific, find: blockingCalls,
 		meaning:  "requests block a thread each, in C code or in a system call",
 		needs:    "goroutine stacks, or times of system calls",
-		estimate: "90 % of the share of the requests' time in these calls, up to the limit of the CPUs",
+		estimate: "90 % of the share of the requests' time in these calls, up to the limit of the CPUs, and CPU share of handing over between threads beyond 5 %",
 	},
 	{
 		id: "sync-logging", level: specific, find: syncLogging,
@@ -157,8 +157,24 @@ func queued(s *stack) bool {
 	return waitsFor(s, "chan send", "chan receive", "select") && diagnose.Of(diagnose.User)(waiter(s)) && !s.Has(serverIO)
 }
 
+// connectors returns the functions of the server that use connections to other servers. What
+// waits there for a channel waits for an answer, or for a timer until it tries again.
+func (v *view) connectors() map[string]bool {
+	out := map[string]bool{}
+	m := anyOf(connecting, sockets, clientWork)
+	for _, list := range []*stacks{v.load.OnCPU, v.load.Wall} {
+		for _, x := range list.Without(serverIO).Sites(m) {
+			if userCode(x.Frame) {
+				out[x.Frame.Func] = true
+			}
+		}
+	}
+	return out
+}
+
 func channelContention(v *view) *finding {
-	waits := v.requests.Filter(queued)
+	busy := v.connectors()
+	waits := v.requests.Filter(func(s *stack) bool { return queued(s) && (waitsFor(s, "chan send") || !busy[waiter(s).Func]) })
 	share := ratio(waits.Total, v.inflight)
 	if v.helpers.Total > funnel*waits.Total {
 		share = 0 // each request has goroutines that work for it
@@ -252,9 +268,10 @@ func blockingFile(v *view) *finding {
 }
 
 // blocked reports whether a goroutine is in C code, or in a system call that the server's own
-// code or a library makes.
+// code or a library makes, or waits to go on after one.
 func blocked(s *stack) bool {
-	if s.State != "syscall" || s.Has(fileCalls) {
+	returned := s.State == "runnable" && s.Has(called("runtime.exitsyscall*"))
+	if s.State != "syscall" && !returned || s.Has(fileCalls) {
 		return false
 	}
 	if s.Has(called("runtime.cgocall", "runtime.asmcgocall")) {
@@ -271,6 +288,13 @@ func blocked(s *stack) bool {
 	return false
 }
 
+// threadWork matches what the runtime does when a system call takes long: another thread gets the
+// right to run goroutines.
+var threadWork = called("runtime.handoffp", "runtime.retake", "runtime.startm", "runtime.stopm", "runtime.exitsyscall*", "runtime.mPark")
+
+// healthyThreads is the CPU share of that in a server whose calls are short.
+const healthyThreads = 0.05
+
 func blockingCalls(v *view) *finding {
 	share, found := v.waiting(blocked)
 	share *= v.offCPU(found, func(s *stack) bool { return s.Has(called("runtime.cgocall", "syscall.*", "golang.org/x/sys/unix.*")) })
@@ -281,9 +305,11 @@ func blockingCalls(v *view) *finding {
 	}
 	f := &finding{holds: heldUp(found)}
 	all := bound(max(share, inKernel)+held, 0, 1)
+	threads := v.cpu(threadWork)
 	f.Title = fmt.Sprintf("Requests block a thread each, %s of their time", percent(all))
 	f.Gain, f.Confidence = v.queueing(avoidable*all), v.sureOfWaits(0.8)
-	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines are in C code or in blocking system calls.", found.Total)}
+	f.Gain = join(f.Gain, v.saving(max(threads-healthyThreads, 0)))
+	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines are in C code or in blocking system calls, or wait to go on after one. Handing over between threads takes %s of the CPU time.", found.Total, percent(threads))}
 	if n := v.figure("threads"); n > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("The process has %.0f threads, for %d CPUs.", n, max(v.Server.CPUs, 1)))
 	}

@@ -58,10 +58,16 @@ func (c *capture) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if c.child != nil && t.Load != "" {
-		return c.early(child.Listening(ctx, c.ended(), t.Load))
+	if t.Load == "" {
+		return nil
 	}
-	return nil
+	if c.child != nil {
+		if err := child.Listening(ctx, c.ended(), t.Load); err != nil {
+			return c.early(err)
+		}
+	}
+	c.runs, err = t.load.Open(ctx, t.Load, t.changed)
+	return c.early(err)
 }
 
 // early returns the error of a command that ended before it could be profiled.

@@ -3,6 +3,8 @@ package frames
 import (
 	"path"
 	"strings"
+
+	"github.com/redline-go/redline/lab/profile/query"
 )
 
 // Origin says whose code a function is.
@@ -34,13 +36,8 @@ type Frame struct {
 
 // Package returns the import path of a Go function, or "" if the name is not one of Go.
 func Package(name string) string {
-	name, _, _ = strings.Cut(name, "[") // type arguments have paths too
-	slash := strings.LastIndexByte(name, '/')
-	dot := strings.IndexByte(name[slash+1:], '.')
-	if dot < 0 || strings.ContainsAny(name[:slash+1+dot], ": (") {
-		return ""
-	}
-	return strings.ReplaceAll(name[:slash+1+dot], "%2e", ".")
+	pkg, _ := query.Split(name)
+	return pkg
 }
 
 // Short returns the name of a function without the directories of its package.
@@ -106,8 +103,7 @@ func originOfPackage(pkg, module string) Origin {
 	case pkg == "" || within(pkg, "runtime") && pkg != "runtime/pprof" && pkg != "runtime/trace" && pkg != "runtime/debug", within(pkg, "internal/runtime"):
 		return Runtime // bodies in assembly have no package
 	}
-	first, _, _ := strings.Cut(strings.TrimPrefix(pkg, "vendor/"), "/")
-	if strings.HasPrefix(pkg, "vendor/") || !strings.Contains(first, ".") {
+	if query.IsStandard(pkg) || strings.HasPrefix(pkg, "vendor/") {
 		return Standard
 	}
 	return Library

@@ -62,7 +62,7 @@ func Parse(text []byte) ([]Rule, error) {
 		return nil, err
 	}
 	if len(file.Rules) == 0 || len(file.Rules) > mostRules {
-		return nil, fmt.Errorf("the file has %d rules: want 1 to %d under rules:", len(file.Rules), mostRules)
+		return nil, fmt.Errorf("the file has %d rules: want 1 to %d under the key rules", len(file.Rules), mostRules)
 	}
 	for i := range file.Rules {
 		if err := file.Rules[i].parse(); err != nil {

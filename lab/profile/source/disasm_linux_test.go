@@ -39,7 +39,9 @@ func own(t *testing.T) *pprof.Profile {
 }
 
 func TestDisasm(t *testing.T) {
-	spin(1)
+	if spin(3) != 5 {
+		t.Fatal("it does not add up")
+	}
 	var b bytes.Buffer
 	if err := Disasm(&b, own(t), options(`source\.spin$`)); err != nil {
 		t.Fatal(err)

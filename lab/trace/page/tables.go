@@ -94,7 +94,7 @@ func assists(r *trace.Report) web.Table {
 func lives(r *trace.Report) web.Table {
 	t := web.Table{
 		Caption: "Goroutines by their first function",
-		Heads:   web.Heads("function", "existed#", "created#", "ended#", "longest life#", "running#", "runnable#", "system calls#", "blocked"),
+		Heads:   web.Heads("function", "created in", "existed#", "created#", "ended#", "longest life#", "running#", "runnable#", "system calls#", "blocked"),
 	}
 	for _, l := range r.Lives {
 		var blocked []string
@@ -105,7 +105,7 @@ func lives(r *trace.Report) web.Table {
 			blocked = append(blocked, b.Reason+" "+output.Time(b.TotalNS))
 		}
 		t.Rows = append(t.Rows, []web.Cell{
-			wrap(l.Func), count(l.Existed), count(l.Created), count(l.Ended), ns(l.Life.MaxNS), ns(l.RunningNS), ns(l.ReadyNS), ns(l.SyscallNS),
+			wrap(l.Func), wrap(l.Creator), count(l.Existed), count(l.Created), count(l.Ended), ns(l.Life.MaxNS), ns(l.RunningNS), ns(l.ReadyNS), ns(l.SyscallNS),
 			wrap(strings.Join(blocked, ", ")),
 		})
 	}

@@ -48,14 +48,19 @@ type child struct {
 // play starts a child, as another user if user is not 0.
 func play(t *testing.T, name string, user uint32) *child {
 	t.Helper()
+	if user == 0 {
+		return playWith(t, name, nil)
+	}
+	return playWith(t, name, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}})
+}
+
+// playWith starts a child with attributes.
+func playWith(t *testing.T, name string, attr *syscall.SysProcAttr) *child {
+	t.Helper()
 	// Not its path: another user may not be able to look it up.
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), asChild+"="+name)
-	cmd.Stderr = os.Stderr
-	if user != 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
-		cmd.Dir = "/"
-	}
+	cmd.Stderr, cmd.SysProcAttr, cmd.Dir = os.Stderr, attr, "/"
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,10 +1,12 @@
 package bpf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -113,7 +115,8 @@ func TestPeers(t *testing.T) {
 
 // playTCP is the other end of the connections of the tests below.
 //
-//	listen        begins to listen, and answers the port
+//	ip ARGUMENTS  configures the network
+//	listen [HOST] begins to listen, and answers the address
 //	accept        accepts a connection
 //	send N        sends bytes, without waiting for room
 //	receive N     receives bytes
@@ -129,8 +132,13 @@ func playTCP(line string) string {
 	verb, rest, _ := strings.Cut(line, " ")
 	n, _ := strconv.Atoi(rest)
 	switch verb {
+	case "ip":
+		out, err := exec.Command("ip", strings.Fields(rest)...).CombinedOutput()
+		if err != nil {
+			panic(string(out))
+		}
 	case "listen":
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		ln, err := net.Listen("tcp", cmp.Or(rest, "127.0.0.1")+":0")
 		check(err)
 		listener = ln.(*net.TCPListener)
 		return listener.Addr().String()

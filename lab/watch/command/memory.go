@@ -104,6 +104,7 @@ func pass(f *gomem.Figures, r *watch.Reading) {
 		{"go_procs", f.Procs},
 		{"go_procs_idle", f.Ps.Idle},
 		{"go_threads", f.Threads},
+		{"go_timers", f.Timers},
 		{"run_queue_global", f.GlobalQueue},
 		{"run_queue_local", f.LocalQueues},
 		{"heap_live_bytes", f.HeapMarked},

@@ -41,6 +41,7 @@ type options struct {
 	keep    string
 	check   bool
 	built   string
+	quick   bool
 }
 
 func run(ctx context.Context) (err error) {
@@ -50,6 +51,7 @@ func run(ctx context.Context) (err error) {
 	flag.StringVar(&o.doc, "doc", "", "write the table between the markers of this `FILE`")
 	flag.StringVar(&o.keep, "keep", "", "keep the reports and the evidence in `DIR`")
 	flag.StringVar(&o.built, "built", "", "build into `DIR`, and use what is there already")
+	flag.BoolVar(&o.quick, "quick", false, "shorter loads: half the time, and more noise")
 	flag.BoolVar(&o.check, "check", false, "fail unless the goals are reached")
 	flag.Parse()
 	only, err := regexp.Compile(o.only)
@@ -122,6 +124,9 @@ func (o *options) diagnose(ctx context.Context, s zoo.Species, twin bool) (r rep
 		name += "-twin"
 	}
 	args := flags(s)
+	if o.quick {
+		args = append(args, "--most", "64", "--step", "500ms", "--window", "2s", "--warmup", "300ms")
+	}
 	if o.keep != "" {
 		args = append(args, "--record", filepath.Join(o.keep, name+".evidence.gz"))
 	}

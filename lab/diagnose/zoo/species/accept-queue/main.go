@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"log"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/redline-go/redline/lab/diagnose/zoo/service"
 )
@@ -39,7 +41,9 @@ func main() {
 	})
 	mux.HandleFunc("GET /healthz", service.Health)
 	srv := &http.Server{Handler: mux}
-	door := admit(srv, ln, &access{url: "http://" + service.Backend() + "/stock/"})
+	door := admit(srv, ln, &access{"http://" + service.Backend() + "/stock/", &http.Client{
+		Timeout: 2 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 128},
+	}})
 	if err := service.Serve(srv, door); err != nil {
 		log.Fatal(err)
 	}
@@ -74,13 +78,19 @@ func listen(n int) (net.Listener, error) {
 }
 
 // access asks whether an address may connect.
-type access struct{ url string }
+type access struct {
+	url  string
+	http *http.Client
+}
 
 func (a *access) allows(addr net.Addr) bool {
-	resp, err := http.Get(a.url + addr.String())
+	resp, err := a.http.Get(a.url + addr.String())
 	if err != nil {
 		return false
 	}
 	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return false
+	}
 	return resp.StatusCode == http.StatusOK
 }
