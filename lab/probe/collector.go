@@ -33,16 +33,23 @@ func OpenCollector(pids []int) *Collector {
 }
 
 // Begin reads the start of the window.
-func (c *Collector) Begin() { c.read(&c.begin) }
+func (c *Collector) Begin() {
+	if c != nil {
+		c.read(&c.begin)
+	}
+}
 
 // End reads the end of the window.
-func (c *Collector) End() { c.read(&c.end) }
+func (c *Collector) End() {
+	if c != nil {
+		c.read(&c.end)
+	}
+}
 
 func (c *Collector) read(to *gomem.Figures) {
-	if c == nil || c.absent != nil {
-		return
+	if c.absent == nil {
+		*to, c.absent = c.process.Read()
 	}
-	*to, c.absent = c.process.Read()
 }
 
 // Result returns what the collector did in the window. A figure that could not be read is nil.

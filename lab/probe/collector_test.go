@@ -39,6 +39,12 @@ func TestCollectorBetween(t *testing.T) {
 	if c := OpenCollector(nil); c.Result().Absent == "" || c.Close() != nil {
 		t.Error("a server without processes has figures")
 	}
+	var none *Collector
+	none.Begin()
+	none.End()
+	if none.Result() != nil || none.Close() != nil {
+		t.Error("no collector has figures")
+	}
 	gone := &Collector{absent: errors.New("gone")}
 	gone.Begin()
 	if gone.Result().Absent != "gone" {
