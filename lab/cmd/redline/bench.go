@@ -109,7 +109,8 @@ func (b *benchFlags) run(c *cobra.Command) (err error) {
 		err = b.useToolchains(c, catalogue)
 	}
 	if err != nil && c.Context().Err() != nil {
-		return cli.ExitCode(130) // while a toolchain was downloaded
+		fmt.Fprintln(c.ErrOrStderr(), "redline: interrupted while toolchains were looked up; nothing was measured")
+		return cli.ExitCode(130)
 	}
 	if err != nil {
 		return cli.Misuse(err)
