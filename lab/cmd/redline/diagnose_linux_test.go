@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -104,5 +105,59 @@ func TestDiagnoseRefused(t *testing.T) {
 		if code != c.code || !strings.Contains(said, c.said) || out != "" {
 			t.Errorf("%q: exit code %d, %q, %q; want %d and %q", c.args, code, out, said, c.code, c.said)
 		}
+	}
+}
+
+// TestDiagnoseDocs runs the cases of docs/diagnose.md, in short: each names the cause whose section
+// the page refers to.
+func TestDiagnoseDocs(t *testing.T) {
+	page := docs + "diagnose.md"
+	programs := slices.DeleteFunc(blocks(t, page, "go"), func(text string) bool { return !strings.HasPrefix(text, "package main") })
+	if len(programs) != 1 {
+		t.Fatalf("%d programs", len(programs))
+	}
+	dir, lines := t.TempDir(), shellLines(t, page)
+	for name, text := range map[string]string{"main.go": programs[0], "go.mod": "module shop\n\ngo 1.26\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	t.Setenv("GOWORK", "off")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", "shop", ".").CombinedOutput(); err != nil {
+		t.Fatalf("build the program of the page: %v\n%s", err, out)
+	}
+	addr, payments := freeAddr(t), freeAddr(t)
+	service := exec.CommandContext(t.Context(), "./shop", "-payment-service", "-payments", payments)
+	if err := service.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := service.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = service.Wait() // it was killed
+	}()
+	causes := map[string]string{"/checkout": "pool-too-small-http", "/search": "regexp-compile", "/feed": "small-writes"}
+	ran := 0
+	for _, line := range lines {
+		args := words(strings.ReplaceAll(line, "127.0.0.1:8080", addr))
+		i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "http://"+addr) })
+		if !slices.Contains(args, "--") || i < 0 || !slices.Contains(args, "./shop") {
+			continue
+		}
+		want := causes[strings.TrimPrefix(args[i], "http://"+addr)]
+		if want == "" {
+			continue // the example of the introduction
+		}
+		ran++
+		args = slices.Concat(quickly, []string{"--no-trials"}, args[2:], []string{"-addr", addr, "-payments", payments})
+		code, out, said := outputOf(t, t.Context(), args...)
+		if code != 0 && code != 4 || !strings.Contains(out, "["+want+"]") {
+			t.Errorf("%s: exit code %d\n%s\n%s", line, code, out, said)
+		}
+	}
+	if ran != len(causes) {
+		t.Errorf("%d commands ran", ran)
 	}
 }

@@ -49,18 +49,7 @@ func Gather(ctx context.Context, o Options) (*diagnose.Evidence, error) {
 	if err := o.sweep(ctx, e); err != nil {
 		return e, err
 	}
-	ceiling, knee := turn(e.Sweep)
-	if ceiling == 0 {
-		return e, ErrNoAnswer
-	}
-	for _, l := range []struct {
-		name  string
-		shape command.Shape
-	}{
-		{diagnose.Low, command.Shape{Connections: open(knee), Rate: ceiling / 10}},
-		{diagnose.Half, command.Shape{Connections: open(knee), Rate: ceiling / 2}},
-		{diagnose.Knee, command.Shape{Connections: knee}},
-	} {
+	for _, l := range loads(e.Sweep) {
 		load, err := o.load(ctx, e, l.name, l.shape)
 		if err != nil {
 			return e, fmt.Errorf("load %s: %w", l.name, err)
@@ -68,6 +57,26 @@ func Gather(ctx context.Context, o Options) (*diagnose.Evidence, error) {
 		e.Loads = append(e.Loads, *load)
 	}
 	return e, o.after(ctx, e, before)
+}
+
+// named is a load with its name.
+type named struct {
+	name  string
+	shape command.Shape
+}
+
+// loads returns the loads that follow from a sweep. A server that answered nothing right has no
+// rate to take a part of, but why it does so shows at the knee.
+func loads(sweep []diagnose.Point) []named {
+	ceiling, knee := turn(sweep)
+	list := []named{{diagnose.Knee, command.Shape{Connections: knee}}}
+	if ceiling == 0 {
+		return list
+	}
+	part := func(share float64) command.Shape {
+		return command.Shape{Connections: open(knee), Rate: ceiling * share}
+	}
+	return append([]named{{diagnose.Low, part(0.1)}, {diagnose.Half, part(0.5)}}, list...)
 }
 
 // The sweep ends when so many doublings in a row brought less than this.

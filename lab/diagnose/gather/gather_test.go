@@ -147,3 +147,14 @@ func TestChosen(t *testing.T) {
 		}
 	}
 }
+
+// A server that answers nothing right is still looked at, at the knee.
+func TestLoads(t *testing.T) {
+	list := loads([]diagnose.Point{{Connections: 1, Rate: 500}, {Connections: 2, Rate: 1000}})
+	if len(list) != 3 || list[0].name != diagnose.Low || list[0].shape.Rate != 100 || list[1].shape.Rate != 500 || list[2].shape.Rate != 0 || list[2].shape.Connections != leastKnee {
+		t.Errorf("%+v", list)
+	}
+	if list := loads([]diagnose.Point{{Connections: 1}}); len(list) != 1 || list[0].name != diagnose.Knee {
+		t.Errorf("%+v", list)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -77,6 +78,7 @@ func (s Species) start(ctx context.Context, twin bool) (*Server, error) {
 		}
 		env["BACKEND"] = z.backend.said["listening"]
 	}
+	env["PORT"] = strconv.Itoa(s.Port)
 	variant, more := "sick", s.Needs.SickEnv
 	quota, memory := s.Needs.Quota, s.Needs.Memory
 	if twin {

@@ -19,6 +19,7 @@ var files embed.FS
 // A Species is one service of the zoo, with its two variants.
 type Species struct {
 	Name string `yaml:"-"` // of its directory
+	Port int    `yaml:"-"` // on which the server listens; 0: any
 
 	Cause string   `yaml:"cause"` // the planted cause, by its stable id: what is to be named first
 	With  []string `yaml:"with"`  // further planted causes, of a species with more than one

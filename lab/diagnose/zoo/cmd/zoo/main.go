@@ -17,7 +17,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -42,6 +44,9 @@ type options struct {
 	check   bool
 	built   string
 	quick   bool
+	serve   string
+	port    int
+	twin    bool
 }
 
 func run(ctx context.Context) (err error) {
@@ -51,6 +56,9 @@ func run(ctx context.Context) (err error) {
 	flag.StringVar(&o.doc, "doc", "", "write the table between the markers of this `FILE`")
 	flag.StringVar(&o.keep, "keep", "", "keep the reports and the evidence in `DIR`")
 	flag.StringVar(&o.built, "built", "", "build into `DIR`, and use what is there already")
+	flag.StringVar(&o.serve, "serve", "", "diagnose nothing: start the service `NAME` and keep it until Ctrl-C")
+	flag.IntVar(&o.port, "port", 0, "port of -serve; 0: any")
+	flag.BoolVar(&o.twin, "twin", false, "of -serve: the healthy twin")
 	flag.BoolVar(&o.quick, "quick", false, "shorter loads: half the time, and more noise")
 	flag.BoolVar(&o.check, "check", false, "fail unless the goals are reached")
 	flag.Parse()
@@ -67,6 +75,9 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, zoo.Clean()) }()
+	if o.serve != "" {
+		return o.keepServing(ctx)
+	}
 	var all []row
 	for _, s := range zoo.All() {
 		if !only.MatchString(s.Name) {
@@ -96,6 +107,28 @@ func run(ctx context.Context) (err error) {
 		return sum.goals()
 	}
 	return nil
+}
+
+// keepServing starts one service, for a diagnosis by hand.
+func (o *options) keepServing(ctx context.Context) error {
+	all := zoo.All()
+	i := slices.IndexFunc(all, func(s zoo.Species) bool { return s.Name == o.serve })
+	if i < 0 {
+		var names []string
+		for _, s := range all {
+			names = append(names, s.Name)
+		}
+		return fmt.Errorf("-serve %s: write one of %s", o.serve, strings.Join(names, ", "))
+	}
+	s := all[i]
+	s.Port = o.port
+	server, err := s.Start(ctx, o.twin)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s\n%s%s\n", s.Does, s.Base(server.Addr), s.Requests[0].Path)
+	<-ctx.Done()
+	return server.Stop()
 }
 
 // patience limits one diagnosis.
