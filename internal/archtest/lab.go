@@ -112,6 +112,12 @@ var labRows = []Row{
 		Package: "~/lab/diagnose/rules", May: []string{"~/lab/diagnose", "~/lab/report", "~/lab/watch"}, Never: performsIO, Tests: []string{"os", "~/lab/watch", "~/lab/stats"},
 		Why: "a rule is calculation: it neither gathers evidence nor tries changes",
 	},
+	// The memory lab.
+	{Package: "~/lab/oom", May: []string{"~/lab/report", "~/lab/report/screen", "~/lab/results"}, Never: performsIO, Why: "what gave way first is calculation: package command measures"},
+	{
+		Package: "~/lab/oom/group", May: []string{"~/lab/internal/procfs"}, Never: []string{"net", "net/http/...", "os/exec"}, Raw: true,
+		Why: "a control group is files: it neither starts processes nor loads them",
+	},
 	// The zoo, a module of its own.
 	{
 		Package: "~/lab/diagnose/zoo", May: []string{"*", "~/lab/spawn", "~/lab/internal/tail", "~/lab/internal/procfs"}, Tests: []string{"~/lab/..."}, Raw: true,

@@ -58,16 +58,22 @@ type Shift struct {
 	Clear     bool    `json:"clear"` // beyond the noise
 }
 
-// least is the gain below which a cause is not reported.
-const least = 0.02
+// A cause of less gain, or of which its rule is less sure, is not reported.
+const (
+	leastGain       = 0.02
+	leastConfidence = 0.3
+)
+
+// Reported reports whether a cause is worth a report: of some gain, and sure enough.
+func Reported(c *Cause) bool {
+	share := c.Gain.Share()
+	return !math.IsNaN(share) && (share >= leastGain || c.Gain.Fatal) && c.Confidence >= leastConfidence
+}
 
 // Rank puts causes in order: what ends the server first, then by gain and confidence. Causes of
 // little gain, or of which the rule is not sure, are left out.
 func Rank(causes []Cause) []Cause {
-	out := slices.DeleteFunc(slices.Clone(causes), func(c Cause) bool {
-		share := c.Gain.Share()
-		return math.IsNaN(share) || share < least && !c.Gain.Fatal || c.Confidence < 0.3
-	})
+	out := slices.DeleteFunc(slices.Clone(causes), func(c Cause) bool { return !Reported(&c) })
 	slices.SortStableFunc(out, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.ID, b.ID))
 	})

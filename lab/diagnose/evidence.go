@@ -38,15 +38,33 @@ type Server struct {
 	GoMemoryLimit float64 `json:"go_memory_limit,omitempty"` // in force, bytes; 0: none or unknown
 }
 
-// Cores returns how many CPUs the server can use at most: those beside the generator, and the
-// quota.
+// Cores returns how many CPUs the server can use at most: those beside the generator, the quota,
+// GOMAXPROCS, and one for each process of a language that runs on one thread.
 func (s *Server) Cores() float64 {
+	cores := s.Allowed()
+	if s.Procs > 0 {
+		cores = min(cores, float64(s.Procs))
+	}
+	if s.OneThread() {
+		cores = min(cores, float64(max(len(s.PIDs), 1)))
+	}
+	return cores
+}
+
+// Allowed returns how many CPUs the server may use: those beside the generator, and the quota.
+func (s *Server) Allowed() float64 {
 	cores := float64(max(s.CPUs, 1))
 	if s.Quota > 0 {
 		cores = min(cores, s.Quota)
 	}
 	return cores
 }
+
+// OneThread reports whether programs of the language run on one CPU each.
+func (s *Server) OneThread() bool { return s.Language == "node" || s.Language == "python" }
+
+// Saturated is the share of the CPUs from which on they are the limit.
+const Saturated = 0.8
 
 // A Point is a short run at one concurrency.
 type Point struct {

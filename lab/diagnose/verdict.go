@@ -6,22 +6,22 @@ import (
 	"github.com/redline-go/redline/lab/report"
 )
 
-// busy is the share of the CPUs from which on they are the limit.
-const busy = 0.85
-
 // verdict says in a sentence or two what limits the server.
 func (r *Report) verdict() string {
 	knee := r.Evidence.Knee()
 	if knee == nil {
 		return "The diagnosis ended before the server was loaded at its knee."
 	}
-	text := fmt.Sprintf("The server reaches %s requests/s with %d connections, and uses %s of %s CPUs there: ",
-		report.PerSecond(r.Ceiling), r.Knee, fmt.Sprintf("%.2f", knee.Cores), fmt.Sprintf("%.3g", r.Server.Cores()))
-	if r.Busy(knee) >= busy {
-		text += "it is limited by CPU."
-	} else {
-		text += "it waits."
+	text := fmt.Sprintf("The server reaches %s requests/s with %d connections", report.PerSecond(r.Ceiling), r.Knee)
+	if knee.Cores > 0 {
+		text += fmt.Sprintf(", and uses %.2f of %.3g CPUs there: ", knee.Cores, r.Server.Cores())
+		if r.Busy(knee) >= Saturated {
+			text += "it is limited by CPU"
+		} else {
+			text += "it waits"
+		}
 	}
+	text += "."
 	switch {
 	case !r.Valid:
 		text += " The load was not valid, so the figures may be the generator's."

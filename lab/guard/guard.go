@@ -132,6 +132,19 @@ func (g *Guard) Restore(path, old string) (release func() error, err error) {
 	return g.add(order{Kind: kindSetting, Path: abs, Old: old})
 }
 
+// RemoveControl makes the guard kill all processes of a control group, and remove the group: an
+// absolute path of its directory, which must not have groups below it. Call it before the group is
+// made. release cancels the action.
+func (g *Guard) RemoveControl(dir string) (release func() error, err error) {
+	if !filepath.IsAbs(dir) || filepath.Clean(dir) == filepath.Dir(dir) {
+		return nil, fmt.Errorf("guard control group %q: it is no path of a group", dir)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("guard control group %q: it exists already, so it is not this command's: %w", dir, os.ErrExist)
+	}
+	return g.add(order{Kind: kindControl, Path: filepath.Clean(dir)})
+}
+
 // add sends an order. The returned release cancels it, once.
 func (g *Guard) add(o order) (release func() error, err error) {
 	g.mu.Lock()

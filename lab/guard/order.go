@@ -24,6 +24,7 @@ const (
 	kindTree    = "tree"    // kill a process with its descendants
 	kindFile    = "file"    // remove a file or directory
 	kindSetting = "setting" // write a value back
+	kindControl = "control" // kill the processes of a control group and remove it
 )
 
 // An order is one line of the pipe.
@@ -52,6 +53,8 @@ func (o *order) undo() error {
 		return removeAll(o.Path)
 	case kindSetting:
 		return o.restore()
+	case kindControl:
+		return wrap(removeControl(o.Path), "remove control group %s", o.Path)
 	}
 	return fmt.Errorf("undo %q: unknown kind", o.Kind)
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // pages are the pages whose commands are tested, from docs.
-var pages = []string{"../README.md", "load.md", "scenario.md", "subjects.md", "percentiles.md", "performance.md", "control.md", "watch.md", "profile.md", "trace.md", "diagnose.md"}
+var pages = []string{"../README.md", "load.md", "scenario.md", "subjects.md", "percentiles.md", "performance.md", "control.md", "watch.md", "profile.md", "trace.md", "diagnose.md", "oom.md"}
 
 // checkout is the repository.
 const checkout = "../../.."

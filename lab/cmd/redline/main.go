@@ -31,6 +31,7 @@ var otherTools = map[string][]string{
 	"profile": {"pprof", "flame", "flamegraph"},
 	"watch":   {"top", "monitor", "observe", "stat"},
 	"trace":   {"traces", "gotrace", "tracing"},
+	"oom":     {"memory", "outofmemory", "oomkill"},
 }
 
 func main() {
@@ -54,7 +55,7 @@ func newRoot(args []string) *cobra.Command {
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.SetHelpFunc(cli.Help(nil))
 	cli.BindColor(root.PersistentFlags())
-	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newImport(), newEnv(), newWatch(), newDiagnose(), newProfile(), newBaseline(), newTrace())
+	root.AddCommand(newBench(), newLoad(), newReport(), newCompare(), newPlot(), newImport(), newEnv(), newWatch(), newDiagnose(), newProfile(), newBaseline(), newTrace(), newOOM())
 	root.AddCommand(newWorker(), newGenerators(), newGenerate(), newGeneratorsServe(), newBackend(), newGuard())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)

@@ -220,6 +220,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, serveLocked(os.Args[2]))
 		os.Exit(1)
 	}
+	if len(os.Args) == 4 && os.Args[1] == memoryVerb {
+		fmt.Fprintln(os.Stderr, serveMemory(os.Args[2], os.Args[3]))
+		os.Exit(1)
+	}
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		main()
 	}

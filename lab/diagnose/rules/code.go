@@ -320,7 +320,7 @@ const leastNameless = 0.6
 
 // nameless returns the finding that code without names saturates the CPU.
 func (v *view) nameless(share float64) *finding {
-	if share < leastNameless || !oneThread(v.Server.Language) {
+	if share < leastNameless || !v.Server.OneThread() {
 		return nil
 	}
 	f := &finding{}

@@ -8,7 +8,7 @@ import (
 const (
 	// saturated is the share of the CPUs from which the CPU limits the rate: the rest is lost to
 	// the scheduler, and to the variation of a short window.
-	saturated = 0.8
+	saturated = diagnose.Saturated
 	// usable is the share of the CPUs that a server uses at best, with the generator beside it.
 	usable = 0.95
 	// dominant is the share of a request's time from which a queue is what limits the rate.

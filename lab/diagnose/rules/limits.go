@@ -225,7 +225,7 @@ const (
 var lockedThreads = called("runtime.stoplockedm", "runtime.startlockedm")
 
 func pinning(v *view) *finding {
-	all := v.Server.Cores()
+	all := v.Server.Allowed()
 	f := &finding{}
 	switch swap := v.cpu(lockedThreads); {
 	case v.busy >= saturated && all >= leastSpare*v.cores:
@@ -237,7 +237,7 @@ func pinning(v *view) *finding {
 		f.Gain, f.Confidence = diagnose.Gain{Ceiling: more, Latency: more / (1 + more)}, 0.9
 		f.Evidence = []string{fmt.Sprintf("It uses %.3g CPUs, cannot use more than %.3g, and there are %.3g.", v.load.Cores, v.cores, all)}
 		f.Advice = []string{"Remove GOMAXPROCS, or set it to the number of CPUs; remove the affinity of the process (taskset, CPUAffinity)."}
-		if oneThread(v.Server.Language) {
+		if v.Server.OneThread() {
 			f.Advice = []string{"Start a process for each CPU (cluster or PM2 of Node.js, workers of gunicorn or uvicorn), on one port."}
 		}
 	case swap >= leastLocked:

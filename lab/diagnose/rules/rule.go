@@ -109,7 +109,7 @@ func Find(e *diagnose.Evidence) []diagnose.Cause {
 	v := newView(e)
 	var found []*finding
 	for _, r := range every() {
-		if f := r.apply(v); f != nil {
+		if f := r.apply(v); f != nil && diagnose.Reported(&f.Cause) { // what is not reported explains nothing
 			found = append(found, f)
 		}
 	}

@@ -48,12 +48,6 @@ func newView(e *diagnose.Evidence) *view {
 		v.load = &diagnose.Load{}
 	}
 	v.cores = e.Server.Cores()
-	if n := float64(e.Server.Procs); n > 0 {
-		v.cores = min(v.cores, n)
-	}
-	if oneThread(e.Server.Language) {
-		v.cores = min(v.cores, float64(max(len(e.Server.PIDs), 1)))
-	}
 	v.sortGoroutines()
 	v.busy = bound(ratio(v.load.Cores, v.cores), 0, 1)
 	if v.runnable >= crowded || total(v.load.Wall) == 0 {
@@ -84,9 +78,6 @@ func (v *view) demand() float64 {
 	}
 	return bound(demand, 0, 1)
 }
-
-// oneThread reports whether the programs of a language run on one CPU each.
-func oneThread(language string) bool { return language == "node" || language == "python" }
 
 // known returns x, or 0 if it is no number.
 func known(x float64) float64 {

@@ -20,7 +20,7 @@ func Changes(e *diagnose.Evidence, causes []diagnose.Cause, started bool) []Chan
 	}
 	if started {
 		if e.Server.CPUs > 1 {
-			list = slices.Insert(list, 0, Change{Name: "pinned to one CPU", CPUs: 1, Confirms: []string{"pinning"}})
+			list = slices.Insert(list, 0, Change{Name: "pinned to one CPU", CPUs: 1})
 		}
 		if e.Server.Language == "go" {
 			list = slices.Insert(list, 0, ofGo(&e.Server)...)
@@ -51,19 +51,23 @@ func confirms(c Change, predicted map[string]bool) bool {
 	return false
 }
 
+// highGOGC is a GOGC from which a higher one gains little.
+const highGOGC = 400
+
 // ofGo returns the settings of the Go runtime that are worth trying.
 func ofGo(s *diagnose.Server) (list []Change) {
-	gogc := 400
-	if s.GOGC >= 400 {
-		gogc = 100
+	// With a high GOGC already, a low one shows what it is worth, and confirms nothing.
+	gogc := Change{Name: "GOGC=100", Env: []string{"GOGC=100"}}
+	if s.GOGC < highGOGC {
+		gogc = Change{Name: "GOGC=400", Env: []string{"GOGC=400"}, Confirms: []string{"gc-pressure", "gogc-thrash"}}
 	}
-	list = append(list, Change{Name: fmt.Sprintf("GOGC=%d", gogc), Env: []string{fmt.Sprintf("GOGC=%d", gogc)}, Confirms: []string{"gc-pressure", "gogc-thrash"}})
+	list = append(list, gogc)
 	if s.GoMemoryLimit > 0 {
 		double := int64(2 * s.GoMemoryLimit)
 		list = append(list, Change{Name: fmt.Sprintf("GOMEMLIMIT=%d", double), Env: []string{fmt.Sprintf("GOMEMLIMIT=%d", double)}, Confirms: []string{"gogc-thrash"}})
 	}
 	if procs := max(1, int(math.Ceil(s.Cores()))); s.Procs > 0 && procs != s.Procs {
-		list = append(list, Change{Name: fmt.Sprintf("GOMAXPROCS=%d", procs), Env: []string{fmt.Sprintf("GOMAXPROCS=%d", procs)}, Confirms: []string{"gomaxprocs-quota"}})
+		list = append(list, Change{Name: fmt.Sprintf("GOMAXPROCS=%d", procs), Env: []string{fmt.Sprintf("GOMAXPROCS=%d", procs)}, Confirms: []string{"gomaxprocs-quota", "pinning"}})
 	}
 	return list
 }

@@ -146,8 +146,8 @@ func memory(asIs, again, changed []Outcome, seed uint64) diagnose.Shift {
 	return s
 }
 
-// Settle gives each cause the trial that a change confirms or refutes, and moves the causes that
-// were refuted out. A trial that no cause predicted is returned in rest.
+// Settle gives each cause the best of the trials that it predicted a gain of, and moves the causes
+// out that all of these refute. A trial that no cause predicted is returned in rest.
 func Settle(causes []diagnose.Cause, changes []Change, trials []diagnose.Trial) (kept, refuted []diagnose.Cause, rest []diagnose.Trial) {
 	used := make([]bool, len(trials))
 	for _, c := range causes {
@@ -157,8 +157,9 @@ func Settle(causes []diagnose.Cause, changes []Change, trials []diagnose.Trial) 
 			}
 			t := trials[i]
 			t.Refuted = refutes(&t, c.Gain.Share())
-			c.Trial, used[i] = &t, true
-			break
+			if used[i] = true; c.Trial == nil || c.Trial.Refuted {
+				c.Trial = &t
+			}
 		}
 		if c.Trial != nil && c.Trial.Refuted {
 			refuted = append(refuted, c)

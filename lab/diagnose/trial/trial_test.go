@@ -58,6 +58,12 @@ func TestTry(t *testing.T) {
 	if len(rest) != 1 || rest[0].Change != "pinned" {
 		t.Errorf("rest %+v", rest)
 	}
+	// One of two trials that confirms a cause is enough.
+	both := []Change{{Name: "no use", Confirms: []string{"gogc-thrash"}}, {Name: "GOGC=400", Confirms: []string{"gogc-thrash"}}}
+	kept, refuted, _ = Settle(causes[1:2], both, []diagnose.Trial{trials[2], trials[0]})
+	if len(kept) != 1 || len(refuted) != 0 || kept[0].Trial.Change != "GOGC=400" {
+		t.Errorf("kept %+v, refuted %+v", kept, refuted)
+	}
 }
 
 // An interval that leaves the predicted gain open refutes nothing.

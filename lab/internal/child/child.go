@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -32,6 +33,7 @@ const (
 // Child is the command that was started. It has its own process group. When redline is killed,
 // the kernel kills it, and the guard what it started.
 type Child struct {
+	name     string
 	cmd      *exec.Cmd
 	launcher *spawn.Launcher
 	guard    *guard.Guard
@@ -45,6 +47,36 @@ type Options struct {
 	Out  io.Writer // its output; nil: the end of it is kept, and How shows it if the command fails
 	Env  []string  // in addition to this process's environment
 	CPUs []int     // that it may use; none: those of this process
+
+	Groups []string // control groups that it enters before its first instruction, by their directories
+	Score  *int     // its oom_score_adj, see proc_pid_oom_score_adj(5); nil: that of this process
+}
+
+// enter is a script that writes what it is told to, and becomes the command: value, file, ..., the
+// word --, and the command.
+const enter = `while [ "$1" != -- ]; do
+echo "$1" 2>/dev/null >"$2" || { echo "redline may not write $1 to $2: run it with more rights, or ask for less" >&2; exit 125; }
+shift 2; done; shift; exec "$@"`
+
+// command returns the command, which a shell starts if the options ask for something that a
+// process does to itself.
+func (o *Options) command(args []string) (*exec.Cmd, error) {
+	if len(o.Groups) == 0 && o.Score == nil {
+		return exec.Command(args[0], args[1:]...), nil
+	}
+	program, err := exec.LookPath(args[0])
+	if err != nil {
+		return nil, err
+	}
+	words := []string{"-c", enter, "sh"}
+	for _, dir := range o.Groups {
+		words = append(words, "0", filepath.Join(dir, "cgroup.procs")) // 0 is the process that writes
+	}
+	if o.Score != nil {
+		words = append(words, strconv.Itoa(*o.Score), "/proc/self/oom_score_adj")
+	}
+	words = append(append(words, "--", program), args[1:]...)
+	return exec.Command("/bin/sh", words...), nil
 }
 
 // Start starts a command. The caller must call Close.
@@ -56,8 +88,12 @@ func Start(args []string, o Options) (*Child, error) {
 			return nil, fmt.Errorf("start %s: %w", args[0], err)
 		}
 	}
+	cmd, err := o.command(args)
+	if err != nil {
+		return nil, fmt.Errorf("start the command: %w", err)
+	}
 	out := o.Out
-	c := &Child{cmd: exec.Command(args[0], args[1:]...), launcher: spawn.NewLauncher(), done: make(chan struct{})}
+	c := &Child{name: filepath.Base(args[0]), cmd: cmd, launcher: spawn.NewLauncher(), done: make(chan struct{})}
 	if len(o.Env) > 0 {
 		c.cmd.Env = append(os.Environ(), o.Env...)
 	}
@@ -102,7 +138,7 @@ func (c *Child) PID() int { return c.cmd.Process.Pid }
 func (c *Child) Done() <-chan struct{} { return c.done }
 
 // Name returns the name of the program.
-func (c *Child) Name() string { return filepath.Base(c.cmd.Path) }
+func (c *Child) Name() string { return c.name }
 
 // Wait waits for the end of a command that has ended already for the kernel.
 func (c *Child) Wait() { <-c.done }
@@ -126,6 +162,12 @@ func (c *Child) How() string {
 		}
 	}
 	return text
+}
+
+// Killed reports whether SIGKILL ended the command. Call it after its end.
+func (c *Child) Killed() bool {
+	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
 // Exit returns the command's exit code as that of redline; nil if it is 0. A signal is 128 and

@@ -2,6 +2,7 @@ package command
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,6 +117,14 @@ func (l *Flags) BindOnly(f *pflag.FlagSet, titles []string, names ...string) {
 			l.bound = append(l.bound, flag.Name)
 		}
 	})
+}
+
+// Uploading returns the flags with another size of the generated body of each request, in bytes: as
+// --upload does.
+func (l *Flags) Uploading(bytes int64) *Flags {
+	copied := *l
+	copied.users.upload = strconv.FormatInt(bytes, 10)
+	return &copied
 }
 
 // userFlags define the requests and the behaviour of users.
