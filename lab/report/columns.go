@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -69,8 +71,27 @@ func (c *tableColumn) class(value string) string {
 }
 
 // columnsOf returns the columns of a workload's table after the subject, with short
-// headings if narrow.
-func columnsOf(w results.Workload, narrow bool) []tableColumn {
+// headings if narrow. Those of the garbage collector exist if a row has its figures.
+func columnsOf(w results.Workload, rows []row, narrow bool) []tableColumn {
+	columns := commonColumns(w, narrow)
+	if slices.ContainsFunc(rows, func(r row) bool { _, ok := r.metric(results.MetricCycles); return ok }) {
+		for _, c := range []struct {
+			head string
+			of   func(fields) string
+		}{
+			{"GCs\nper s", func(p fields) string { return p.Cycles }},
+			{"stopped\n/s", func(p fields) string { return p.Stops }},
+			{"stopped\n/GC", func(p fields) string { return p.Stop }},
+			{"GC\nCPU", func(p fields) string { return p.GCCPU }},
+		} {
+			columns = append(columns, tableColumn{head: c.head, of: func(p fields) (string, string, bool) { return c.of(p), "", false }})
+		}
+	}
+	return columns
+}
+
+// commonColumns returns the columns that a workload has with any subject.
+func commonColumns(w results.Workload, narrow bool) []tableColumn {
 	lead := leadOf(w)
 	short := "\n/" + snip(unit(w), 9)
 	if narrow && len(unit(w)) > 6 {

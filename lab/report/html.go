@@ -113,7 +113,8 @@ func newPage(f *results.File) (*page, error) {
 }
 
 func newSection(f *results.File, load results.Workload, drawn *viewWorkload, anchor string) section {
-	rows, columns := rowsOf(f, load), columnsOf(load, false)
+	rows := rowsOf(f, load)
+	columns := columnsOf(load, rows, false)
 	s := section{
 		Charts: !load.Idle, CPU: len(drawn.Bars) > 0, Series: drawn.charts(),
 		Anchor: anchor, Title: title(load), Text: describe(load), Verdicts: verdicts(f, load), Unit: unit(load),
@@ -139,7 +140,7 @@ func newSection(f *results.File, load results.Workload, drawn *viewWorkload, anc
 func servers(f *results.File) int {
 	n := 0
 	for _, s := range f.Subjects {
-		if s.Role != roleTwin && s.Role != roleFloor {
+		if s.Role != roleTwin && s.Role != roleFloor && s.LeftOut == "" {
 			n++
 		}
 	}
@@ -171,6 +172,15 @@ func facts(f *results.File) []fact {
 			m.PortRange[0], m.PortRange[1], m.FileLimit)},
 		{"Run", fmt.Sprintf("%s to %s", f.Started.UTC().Format("2006-01-02 15:04"), f.Ended.UTC().Format("15:04 MST"))},
 		{"Command", strings.Join(f.Command, " ")},
+	}
+	for _, s := range f.Subjects {
+		if b := s.Build; b != nil && s.Role != roleTwin && s.LeftOut == "" {
+			text := s.Name + " by " + b.Toolchain
+			if b.Flags != "" {
+				text += ", GOFLAGS " + b.Flags
+			}
+			out = append(out, fact{"Build", text})
+		}
 	}
 	for i := range out {
 		out[i].Text = Line(out[i].Text)

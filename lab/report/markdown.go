@@ -36,7 +36,7 @@ func (m *markdown) heading(title, description string) {
 
 func (m *markdown) table(w results.Workload, rows []row) {
 	tab := table.NewWriter()
-	columns := columnsOf(w, true)
+	columns := columnsOf(w, rows, true)
 	head := table.Row{"subject"}
 	var configs []table.ColumnConfig
 	for i, c := range columns {

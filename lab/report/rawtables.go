@@ -124,12 +124,14 @@ func metricText(m results.Metric, v float64) string {
 	switch m {
 	case results.MetricRate:
 		return PerSecond(v)
-	case results.MetricP50, results.MetricP99, results.MetricP999:
+	case results.MetricP50, results.MetricP99, results.MetricP999, results.MetricStops, results.MetricStop:
 		return Micros(v, " ")
 	case results.MetricRSS, results.MetricBytes, results.MetricConn:
 		return Bytes(v, " ")
 	case results.MetricAllocs:
 		return count(v)
+	case results.MetricGCCPU:
+		return Percent(v)
 	}
 	return figure(v)
 }

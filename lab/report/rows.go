@@ -166,14 +166,16 @@ type fields struct {
 	Ratio, RatioInterval        string
 	Limit, Verdict, Rate        string
 	Bound                       bool
+	Built                       bool // with a chosen toolchain
 	P50, P99, P999, RSS, Allocs string
 	Waited                      string
+	Cycles, Stops, Stop, GCCPU  string // of the garbage collector
 }
 
 // print returns the row's figures as text; gap separates figure and unit.
 func (r *row) print(gap string) fields {
 	out := fields{
-		Subject: Line(r.Name), Role: Line(r.Role), Title: Line(r.Title), Verdict: r.verdict(), Bound: r.bound(),
+		Subject: Line(r.Name), Role: Line(r.Role), Title: Line(r.Title), Verdict: r.verdict(), Bound: r.bound(), Built: r.Build != nil,
 		Waited: r.waited, Lead: none, CPU: none, Ratio: none, Limit: none, Rate: none, P50: none, P99: none, P999: none, RSS: none, Allocs: none,
 	}
 	if e, ok := r.metric(r.lead.metric); ok {
@@ -199,6 +201,21 @@ func (r *row) print(gap string) fields {
 	}
 	if e, ok := r.metric(results.MetricAllocs); ok {
 		out.Allocs = count(e.Value)
+	}
+	for _, c := range []struct {
+		to     *string
+		metric results.Metric
+		text   func(float64) string
+	}{
+		{&out.Cycles, results.MetricCycles, figure},
+		{&out.Stops, results.MetricStops, func(v float64) string { return Micros(v, gap) }},
+		{&out.Stop, results.MetricStop, func(v float64) string { return Micros(v, gap) }},
+		{&out.GCCPU, results.MetricGCCPU, Percent},
+	} {
+		*c.to = none
+		if e, ok := r.metric(c.metric); ok {
+			*c.to = c.text(e.Value)
+		}
 	}
 	if r.cell != nil {
 		l := r.cell.Latency

@@ -21,8 +21,12 @@ const (
 	Markdown               // GitHub Flavored Markdown
 )
 
-// subjectWidth is the maximum number of columns of a subject's name.
-const subjectWidth = 15
+// subjectWidth is the maximum number of columns of a subject's name; buildWidth is that of one
+// with the version of its toolchain at the end.
+const (
+	subjectWidth = 15
+	buildWidth   = 26
+)
 
 // stderrLines is the number of lines that are shown of a failed subject's standard error.
 const stderrLines = 10
@@ -107,7 +111,7 @@ func (t *terminal) heading(title, description string) {
 }
 
 func (t *terminal) table(w results.Workload, rows []row) {
-	columns := columnsOf(w, true)
+	columns := columnsOf(w, rows, true)
 	t.bands(len(columns), len(columns), func(from, to int) table.Writer {
 		head := table.Row{"subject"}
 		var words []bool
@@ -135,7 +139,7 @@ func newTerminalTable(head table.Row, words []bool) table.Writer {
 		Box:     table.BoxStyle{PaddingRight: " ", MiddleHorizontal: "─", UnfinishedRow: "…"},
 		Options: table.Options{SeparateHeader: true},
 	})
-	configs := []table.ColumnConfig{{Number: 1, WidthMax: subjectWidth, WidthMaxEnforcer: snip}}
+	configs := []table.ColumnConfig{{Number: 1, WidthMax: buildWidth, WidthMaxEnforcer: snip}}
 	for i, word := range words {
 		if !word {
 			configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
@@ -177,10 +181,14 @@ func (t *terminal) fits(text string) bool {
 }
 
 func (t *terminal) name(p fields) string {
-	if p.Role == roleFloor || p.Role == roleTwin {
-		return t.screen.Paint(screen.Dim, snip(p.Subject, subjectWidth))
+	name, width := p.Subject, subjectWidth
+	if p.Built {
+		width = buildWidth
 	}
-	return t.screen.Paint(screen.Bold, snip(p.Subject, subjectWidth))
+	if p.Role == roleFloor || p.Role == roleTwin {
+		return t.screen.Paint(screen.Dim, snip(name, width))
+	}
+	return t.screen.Paint(screen.Bold, snip(name, width))
 }
 
 func (t *terminal) cell(c tableColumn, p fields) string {

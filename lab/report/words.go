@@ -106,6 +106,10 @@ var metricNames = []struct {
 	{results.MetricBytes, "bytes allocated"},
 	{results.MetricP999, "p99.9"},
 	{results.MetricConn, "memory per connection"},
+	{results.MetricCycles, "collections per second"},
+	{results.MetricStops, "time stopped by collections per second"},
+	{results.MetricStop, "time stopped per collection"},
+	{results.MetricGCCPU, "CPU share of collections"},
 }
 
 // noiseFloors returns the noise floors of each workload, one line each: how far the

@@ -67,10 +67,19 @@ type Config struct {
 // Subject is a server under test.
 type Subject struct {
 	Name    string   `json:"name"`
-	Title   string   `json:"title"`             // name and version as reported by the subject
-	Kind    string   `json:"kind"`              // go (built from peers, has a control socket) or external
-	Role    string   `json:"role"`              // subject, baseline, twin (the baseline again, for A/A) or floor
-	Command []string `json:"command,omitempty"` // as started, with placeholders for addresses
+	Title   string   `json:"title"`              // name and version as reported by the subject
+	Kind    string   `json:"kind"`               // go (built from peers, has a control socket) or external
+	Role    string   `json:"role"`               // subject, baseline, twin (the baseline again, for A/A) or floor
+	Command []string `json:"command,omitempty"`  // as started, with placeholders for addresses
+	Build   *Build   `json:"build,omitempty"`    // set if it was built with a chosen toolchain
+	LeftOut string   `json:"left_out,omitempty"` // why it was not built; it has no runs then
+}
+
+// Build is how a Go subject was built.
+type Build struct {
+	Asked     string `json:"asked"`             // version as it was written: 1.25, 1.25.3 or local
+	Toolchain string `json:"toolchain"`         // that built it: go1.25.3
+	Flags     string `json:"goflags,omitempty"` // GOFLAGS
 }
 
 // Workload is the load that subjects receive.
@@ -140,7 +149,8 @@ type Run struct {
 	Latency       Latency           `json:"latency"`
 	CPU           CPU               `json:"cpu"`
 	Memory        Memory            `json:"memory"`
-	Runtime       *Runtime          `json:"runtime,omitempty"` // Go subjects only
+	Runtime       *Runtime          `json:"runtime,omitempty"`   // Go subjects only
+	Collector     *Collector        `json:"collector,omitempty"` // of subjects with a Build
 	Process       Process           `json:"process"`
 	Generator     Generator         `json:"generator"`
 	Series        []Sample          `json:"series"`
@@ -254,6 +264,17 @@ type Runtime struct {
 	GOMAXPROCS       int     `json:"gomaxprocs"`
 }
 
+// Collector is what the garbage collector of a Go subject did in the window, read from the memory
+// of its process. A figure that could not be read is nil.
+type Collector struct {
+	Absent             string   `json:"absent,omitempty"` // why there are no figures
+	Cycles             uint64   `json:"cycles"`
+	PerSecond          float64  `json:"cycles_per_second"`
+	StoppedUsPerSecond *float64 `json:"stopped_us_per_second"` // that cycles stopped the world
+	StoppedUsPerCycle  *float64 `json:"stopped_us_per_cycle"`  // nil without a cycle
+	CPURatio           *float64 `json:"cpu_ratio"`             // of the CPU time that was not idle, as the runtime estimates it between cycles; nil without a cycle
+}
+
 // Process has the kernel's counters for the server over the window.
 type Process struct {
 	Processes   int    `json:"processes"`
@@ -312,6 +333,10 @@ const (
 	MetricBytes  Metric = "bytes_per_request"
 	MetricP999   Metric = "p99_9_us"
 	MetricConn   Metric = "rss_bytes_per_connection"
+	MetricCycles Metric = "gc_cycles_per_second"
+	MetricStops  Metric = "gc_stopped_us_per_second"
+	MetricStop   Metric = "gc_stopped_us_per_cycle"
+	MetricGCCPU  Metric = "gc_cpu_ratio"
 )
 
 // Cell is one subject with one workload, over the blocks that counted.

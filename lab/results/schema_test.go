@@ -48,7 +48,7 @@ func TestSchemaIsDocumented(t *testing.T) {
 		}
 	}
 	visit(reflect.TypeFor[File]())
-	for _, m := range []Metric{MetricCPU, MetricRate, MetricP50, MetricP99, MetricRSS, MetricAllocs, MetricBytes, MetricP999, MetricConn} {
+	for _, m := range []Metric{MetricCPU, MetricRate, MetricP50, MetricP99, MetricRSS, MetricAllocs, MetricBytes, MetricP999, MetricConn, MetricCycles, MetricStops, MetricStop, MetricGCCPU} {
 		if !strings.Contains(doc, "| `"+string(m)+"` | ") {
 			t.Errorf("metric %s is not documented", m)
 		}

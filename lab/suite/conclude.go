@@ -75,6 +75,20 @@ var metrics = []metric{
 			return answered(r, r.Runtime.BytesPerRequest)
 		},
 	},
+	{name: results.MetricCycles, of: collected(func(c *results.Collector) *float64 { return &c.PerSecond })},
+	{name: results.MetricStops, of: collected(func(c *results.Collector) *float64 { return c.StoppedUsPerSecond })},
+	{name: results.MetricStop, of: collected(func(c *results.Collector) *float64 { return c.StoppedUsPerCycle })},
+	{name: results.MetricGCCPU, of: collected(func(c *results.Collector) *float64 { return c.CPURatio })},
+}
+
+// collected returns a function for a figure of the garbage collector, which exists if it was read.
+func collected(of func(*results.Collector) *float64) func(*results.Run) (float64, bool) {
+	return func(r *results.Run) (float64, bool) {
+		if r.Collector == nil || r.Collector.Absent != "" {
+			return 0, false
+		}
+		return optional(of(r.Collector))
+	}
 }
 
 // conclude sets what follows from the runs: headroom, cells, comparisons and the gates

@@ -131,7 +131,7 @@ func (b *bench) measure(ctx context.Context, s step) (results.Run, error) {
 }
 
 // window drives srv and sets run's figures.
-func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *server) error {
+func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *server) (err error) {
 	order, err := b.orders(s, srv)
 	if err != nil {
 		return err
@@ -147,6 +147,10 @@ func (b *bench) window(ctx context.Context, run *results.Run, s step, srv *serve
 	}
 	w := watch{bench: b, run: run, server: srv, service: b.service(s.workload.backend), window: probe.NewWindow(srv.pids)}
 	defer w.window.Close()
+	if s.subject.with != nil {
+		w.collector = probe.OpenCollector(srv.pids)
+		defer func() { err = errors.Join(err, w.collector.Close()) }()
+	}
 	result, err := b.generate(ctx, order, w.event)
 	if err != nil {
 		return err
@@ -196,6 +200,7 @@ type watch struct {
 	service *service // the backend of the workload; nil: none
 
 	window     *probe.Window
+	collector  *probe.Collector // of a subject with a toolchain; nil: none
 	begin, end edge
 }
 
@@ -216,11 +221,13 @@ func (w *watch) event(e spec.Event) (err error) {
 		}
 		err = w.window.Open(w.cfg.cpus(), pids...)
 	case e.Window:
+		w.collector.Begin()
 		w.begin, err = w.edge(w.window.Begin)
 	case e.Tick != nil:
 		w.sample(e.Tick)
 	case e.Result != nil:
 		w.end, err = w.edge(w.window.End)
+		w.collector.End()
 	}
 	return err
 }
@@ -285,6 +292,7 @@ func (w *watch) fill(r *spec.Result) (err error) {
 		rt := w.end.snapshot.Since(w.begin.snapshot, run.Requests)
 		run.Runtime = &rt
 	}
+	run.Collector = w.collector.Result()
 	foreign := w.window.Foreign(w.waited(r), r.Seconds)
 	r.Steal, r.Foreign = w.window.Steal(), &foreign
 	run.Generator = tally.Generator(r, len(w.cfg.GeneratorCPUs))

@@ -41,6 +41,9 @@ func (b *bench) sameWorkOn(ctx context.Context, s *Subject, loads []*workload, s
 			return srv.fail(err)
 		}
 		s.Title = snap.Title
+		if s.with != nil {
+			s.Title += ", " + s.with.Version
+		}
 	}
 	for _, w := range loads {
 		if err := b.askAll(ctx, srv, w); err != nil {

@@ -127,7 +127,7 @@ func (s *Subject) speaks(w *workload) bool {
 	case w.secure == nil:
 		return !strings.HasPrefix(s.URL, "https://")
 	case s.control:
-		return !slices.Contains(withoutTLS, s.Name) && !(w.secure.http2 && slices.Contains(onlyHTTP1, s.Name))
+		return !slices.Contains(withoutTLS, s.source()) && !(w.secure.http2 && slices.Contains(onlyHTTP1, s.source()))
 	}
 	return s.takesCertificate()
 }

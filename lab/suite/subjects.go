@@ -2,6 +2,7 @@ package suite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/redline-go/redline/lab/internal/redact"
 	"github.com/redline-go/redline/lab/results"
+	"github.com/redline-go/redline/lab/suite/toolchain"
 )
 
 // The roles of a subject in a comparison.
@@ -60,7 +63,13 @@ type Subject struct {
 	control bool   // has a control socket
 	here    string // directory of its file
 	bin     string // output of Build; set by prepare
+
+	of   string               // name of the subject that this is a build of; empty: itself
+	with *toolchain.Toolchain // that it is built with; nil: the command go as it is
 }
+
+// source returns the name by which the catalogue knows the subject.
+func (s *Subject) source() string { return cmp.Or(s.of, s.Name) }
 
 // label returns the subject's name in results, which is unique: the twin has a suffix.
 func (s *Subject) label() string {
@@ -89,7 +98,11 @@ func (s *Subject) describe() results.Subject {
 	if len(command) > 0 {
 		command[0] = filepath.Base(command[0])
 	}
-	return results.Subject{Name: s.label(), Title: s.Title, Kind: kind, Role: s.role, Command: command}
+	out := results.Subject{Name: s.label(), Title: s.Title, Kind: kind, Role: s.role, Command: command}
+	if t := s.with; t != nil {
+		out.Build = &results.Build{Asked: t.Asked, Toolchain: t.Version, Flags: redact.Text(t.Flags)}
+	}
+	return out
 }
 
 // UnknownError reports an unknown name.
@@ -106,6 +119,7 @@ func (e *UnknownError) Error() string {
 type Catalogue struct {
 	root     string // of the checkout; empty outside a checkout
 	external map[string]*Subject
+	builds   map[string]build // that UseToolchains has added, by name
 }
 
 // OpenCatalogue reads the subjects of the checkout that contains dir, if there is one,
@@ -245,6 +259,9 @@ func Builtin() []string { return slices.Clone(builtin[:compared]) }
 
 // find returns the subject with that name, not yet built.
 func (c *Catalogue) find(name string) (*Subject, error) {
+	if b, ok := c.builds[name]; ok {
+		return c.findBuild(name, b)
+	}
 	if s, ok := c.external[name]; ok {
 		return s, nil
 	}
@@ -263,13 +280,11 @@ func (c *Catalogue) find(name string) (*Subject, error) {
 func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 	if s.control {
 		bin := filepath.Join(dir, s.Name)
-		build := exec.CommandContext(ctx, "go", "build", "-o", bin, "./peers/"+s.Name)
-		build.Dir = c.root
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", s.Name, err, out)
+		if err := s.compile(ctx, c.root, bin, []string{"go", "build", "-o", bin, "./peers/" + s.source()}); err != nil {
+			return fmt.Errorf("build %s: %w", s.Name, err)
 		}
 		s.Command = []string{bin, "--addr", "{addr}", "--control", "{dir}/control", "--redis", "{redis}", "--postgres", "{postgres}", "--wait", "{wait}", "--fanout", "{fanout}"}
-		if !slices.Contains(withoutTLS, s.Name) {
+		if !slices.Contains(withoutTLS, s.source()) {
 			s.Command = append(s.Command, "--cert", "{cert}", "--key", "{key}")
 		}
 		return nil
@@ -284,7 +299,11 @@ func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 		if err := s.look(s.Version[0]); err != nil {
 			return fmt.Errorf("subject %s: %w", s.Name, err)
 		}
-		out, err := exec.CommandContext(ctx, s.Version[0], s.Version[1:]...).CombinedOutput()
+		cmd := exec.CommandContext(ctx, s.Version[0], s.Version[1:]...)
+		if s.with != nil {
+			cmd.Env = s.with.Environ() // the version may be that of Go
+		}
+		out, err := cmd.CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("subject %s: read its version: %w", s.Name, err)
 		}
@@ -295,7 +314,7 @@ func (c *Catalogue) prepare(ctx context.Context, s *Subject, dir string) error {
 	return nil
 }
 
-// buildTimeout bounds the build of a subject that a file describes.
+// buildTimeout bounds the build of a subject.
 const buildTimeout = 10 * time.Minute
 
 // build builds the server of a subject file into dir, if the file has a build command.
@@ -311,10 +330,18 @@ func (s *Subject) build(ctx context.Context, dir string) error {
 	for i, a := range s.Build {
 		args[i] = s.fixed().Replace(a)
 	}
+	return s.compile(ctx, s.here, s.bin, args)
+}
+
+// compile runs a command in dir that builds bin, with the subject's toolchain if it has one.
+func (s *Subject) compile(ctx context.Context, dir, bin string, args []string) error {
+	if s.with != nil {
+		return s.with.Build(ctx, dir, bin, args)
+	}
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir, cmd.WaitDelay = s.here, stopTimeout
+	cmd.Dir, cmd.WaitDelay = dir, stopTimeout
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}

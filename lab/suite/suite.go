@@ -13,6 +13,7 @@ import (
 	"github.com/redline-go/redline/lab/machine"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/spawn"
+	"github.com/redline-go/redline/lab/suite/toolchain"
 )
 
 // Config holds what to compare, and how.
@@ -20,6 +21,7 @@ type Config struct {
 	Mode           string // quick, full or custom; only recorded
 	Subjects       []string
 	Baseline       string // one of Subjects
+	BaselineSet    bool   // the user has named it: no other takes its place
 	Workloads      []string
 	Connections    int
 	ConnectionsSet bool // Connections overrides the workloads' own numbers
@@ -32,6 +34,8 @@ type Config struct {
 	Executable     string // the redline command, which is also the generator
 	Tool           string // its version
 	Command        []string
+	Go             []toolchain.Toolchain // that subjects are built with; none: the command go as it is
+	Notes          []string              // for the results
 }
 
 // SharedCPU returns the first CPU that server and generator share, if they share one.
@@ -89,7 +93,7 @@ const givenUp = 2
 
 // Bench runs a comparison. On errors it returns the error together with a partial file,
 // if there is one. A subject that cannot be built, started or checked ends the
-// comparison. One that fails later is recorded in the file, reported through tell, and
+// comparison, unless only its toolchain is too old: then it is left out. One that fails later is recorded in the file, reported through tell, and
 // does not stop the others.
 func Bench(ctx context.Context, cfg Config, c *Catalogue, g *guard.Guard, tell Progress) (_ *results.File, err error) {
 	b := &bench{
@@ -186,6 +190,7 @@ func (b *bench) header(root string) (*results.File, error) {
 			ServerCPUs: b.cfg.ServerCPUs, GeneratorCPUs: b.cfg.GeneratorCPUs, Congestion: b.cfg.Congestion,
 			Changes: changes,
 		},
+		Notes: slices.Clone(b.cfg.Notes),
 	}
 	for _, w := range b.loads {
 		f.Workloads = append(f.Workloads, w.describe(b.connections(w)))
@@ -211,6 +216,12 @@ func (b *bench) prepare(ctx context.Context, c *Catalogue) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if toolchain.IsTooOld(err) {
+			if err := b.leaveOut(i, err); err != nil {
+				return err
+			}
+			continue
+		}
 		b.file.Subjects = append(b.file.Subjects, s.describe())
 		if err != nil {
 			b.exclude(s, err)
@@ -227,6 +238,9 @@ func (b *bench) prepare(ctx context.Context, c *Catalogue) error {
 			fit = append(fit, &twin)
 			b.file.Subjects = append(b.file.Subjects, twin.describe())
 		}
+	}
+	if err := b.comparable(fit); err != nil {
+		return err
 	}
 	b.subjects = fit
 	return nil

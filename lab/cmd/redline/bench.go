@@ -24,11 +24,14 @@ import (
 	"github.com/redline-go/redline/lab/report/screen"
 	"github.com/redline-go/redline/lab/results"
 	"github.com/redline-go/redline/lab/suite"
+	"github.com/redline-go/redline/lab/suite/toolchain"
 )
 
 const (
 	resultsName = "results.json"
 	pageName    = "report.html"
+
+	maxVersions = 16 // of --go
 )
 
 // benchFlags are the flags of redline bench.
@@ -40,6 +43,7 @@ type benchFlags struct {
 	shareCPUs                 bool
 	out                       string
 	allowInvalid              bool
+	versions                  []string
 }
 
 func newBench() *cobra.Command { return new(benchFlags).command() }
@@ -59,12 +63,19 @@ are not reported as such. The results are a table, results.json and report.html.
 To compare your own server, describe it in a subject file (YAML): docs/subjects.md
 has the format, the requests of each workload, and examples in four languages.
 
+With --go each subject that the command go builds is built with each version of
+Go, and is a subject of its own, such as nethttp@1.25.3. The first version is the
+baseline. The results then have what the garbage collector did, read from the
+memory of the process. A version that is too old for the sources is left out,
+with the reason, and the exit code is 1.
+
 Exit codes: 0 success, 1 something could not be measured, 2 wrong usage, 4 the
 comparison is INVALID, 130 interrupted.`,
 		Example: `  redline bench
   redline bench --subjects nethttp,fasthttp,limit --workloads plaintext,json
   redline bench --full --out results/full
-  redline bench --subject-file mine.yaml --subjects nethttp,mine`,
+  redline bench --subject-file mine.yaml --subjects nethttp,mine
+  redline bench --go 1.26,1.27,local --subjects nethttp,limit --workloads json`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return b.run(c) },
 	}
@@ -72,7 +83,8 @@ comparison is INVALID, 130 interrupted.`,
 	f.SortFlags = false
 	f.StringSliceVar(&b.Subjects, "subjects", suite.Builtin(), "servers to compare, comma-separated")
 	f.StringArrayVar(&b.subjectFiles, "subject-file", nil, "YAML `FILE` that describes your own subject; may be repeated")
-	f.StringVar(&b.Baseline, "baseline", "", "subject to compare the others with (default: the first subject)")
+	f.StringVar(&b.Baseline, "baseline", "", "subject to compare the others with (default: the first subject); with --go also a version")
+	f.StringSliceVar(&b.versions, "go", nil, "`VERSIONS` of Go to build each subject with and to compare, comma-separated: 1.25 (its newest patch), 1.25.3 or local")
 	f.StringSliceVar(&b.Workloads, "workloads", suite.Quick(), "workloads to run, comma-separated; all, at-all, redis-all, postgres-all, wait-all, fanout-all, mixed-all, sizes-all, https-all and http2-all name groups")
 	f.IntVar(&b.Connections, "connections", 64, "open connections; stream, idle, get10m, most of HTTP/2 and the open loops have their own defaults")
 	f.DurationVar(&b.Window, "window", 5*time.Second, "measured time of a run")
@@ -93,6 +105,13 @@ comparison is INVALID, 130 interrupted.`,
 // run makes a comparison and shows it.
 func (b *benchFlags) run(c *cobra.Command) (err error) {
 	catalogue, err := b.resolve(c)
+	if err == nil {
+		err = b.useToolchains(c, catalogue)
+	}
+	if err != nil && c.Context().Err() != nil {
+		fmt.Fprintln(c.ErrOrStderr(), "redline: interrupted while toolchains were looked up; nothing was measured")
+		return cli.ExitCode(130)
+	}
 	if err != nil {
 		return cli.Misuse(err)
 	}
@@ -144,6 +163,8 @@ func verdict(ctx context.Context, f *results.File, runErr error, allowInvalid bo
 		return runErr
 	case slices.ContainsFunc(f.Runs, func(r results.Run) bool { return r.Failed != "" }):
 		return cli.ExitCode(1) // the table lists it
+	case slices.ContainsFunc(f.Subjects, func(s results.Subject) bool { return s.LeftOut != "" }):
+		return cli.ExitCode(1) // a note says why
 	case !results.Valid(f.Gates) && !allowInvalid:
 		return cli.ExitCode(command.ExitInvalid) // the first line of the table says why
 	}
@@ -162,6 +183,10 @@ func (b *benchFlags) resolve(c *cobra.Command) (*suite.Catalogue, error) {
 	b.mode(c.Flags().Changed)
 	b.Tool, b.Command = cli.Version(), redact.Args(os.Args[1:])
 	b.Workloads = suite.Expand(b.Workloads)
+	if len(b.versions) > 0 && !c.Flags().Changed("subjects") {
+		b.Subjects = []string{"nethttp", "limit"} // each of the default subjects with each version would take hours
+	}
+	b.BaselineSet = c.Flags().Changed("baseline")
 	if b.Baseline == "" && len(b.Subjects) > 0 {
 		b.Baseline = b.Subjects[0]
 	}
@@ -173,6 +198,9 @@ func (b *benchFlags) resolve(c *cobra.Command) (*suite.Catalogue, error) {
 	}
 	if err := b.check(); err != nil {
 		return nil, err
+	}
+	if c.Flags().Changed("go") && (len(b.versions) == 0 || len(b.versions) > maxVersions) {
+		return nil, fmt.Errorf("--go names %d versions: write 1 to %d, such as 1.25,1.26", len(b.versions), maxVersions)
 	}
 	if err := b.place(); err != nil {
 		return nil, err
@@ -188,7 +216,22 @@ func (b *benchFlags) resolve(c *cobra.Command) (*suite.Catalogue, error) {
 				strings.Join(left, ", "))
 		}
 	}
-	return catalogue, catalogue.Check(b.Config)
+	named := b.Config
+	if len(b.versions) > 0 {
+		named.Baseline = b.Subjects[0] // useToolchains checks the version that it may be
+	}
+	return catalogue, catalogue.Check(named)
+}
+
+// useToolchains gets the versions of --go, and replaces the subjects by their builds with the versions of --go.
+func (b *benchFlags) useToolchains(c *cobra.Command, catalogue *suite.Catalogue) (err error) {
+	if len(b.versions) == 0 {
+		return nil
+	}
+	if b.Go, err = toolchain.Resolve(c.Context(), b.versions); err != nil {
+		return err
+	}
+	return catalogue.UseToolchains(&b.Config, b.Go)
 }
 
 // mode sets the values of --quick and --full for flags that were not given.

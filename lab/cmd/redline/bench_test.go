@@ -23,6 +23,7 @@ func TestBenchExitCodes(t *testing.T) {
 		"invalid":             {results.File{Gates: []results.Gate{{Name: "invalid"}}}, nil, false, cli.ExitCode(command.ExitInvalid)},
 		"invalid but allowed": {results.File{Gates: []results.Gate{{Name: "invalid"}}}, nil, true, nil},
 		"a run failed":        {results.File{Runs: []results.Run{{Failed: "no"}}}, nil, true, cli.ExitCode(1)},
+		"a version left out":  {results.File{Subjects: []results.Subject{{LeftOut: "too old"}}}, nil, true, cli.ExitCode(1)},
 		"broken off":          {results.File{}, broken, true, broken},
 	} {
 		if err := verdict(t.Context(), &c.file, c.err, c.allow); err != c.want {
