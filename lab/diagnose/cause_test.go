@@ -37,13 +37,17 @@ func TestReport(t *testing.T) {
 	if r.Ceiling != 200 || r.Knee != 2 || !r.Valid || !strings.Contains(r.Verdict, "limited by CPU") || !strings.Contains(r.Verdict, "No cause was found") {
 		t.Errorf("%+v", r)
 	}
-	r.Loads[1].Cores, r.Loads[0].Generator = 0.4, Generator{Why: "late"}
+	r.Loads[1].Cores, r.Loads[0].Generator = 0.4, Generator{Why: "a little late"}
+	if r.Conclude(); !r.Valid || len(r.Doubts) != 1 {
+		t.Errorf("%v, doubts %q", r.Valid, r.Doubts)
+	}
+	r.Loads[1].Generator = Generator{Why: "late"}
 	r.Causes = []Cause{{ID: "x", Gain: Gain{CPU: 0.5}}}
 	r.Conclude()
-	if r.Valid || r.Why[0] != "low: late" || !strings.Contains(r.Verdict, "it waits") || !strings.Contains(r.Verdict, "not valid") {
+	if r.Valid || r.Why[0] != "knee: late" || !strings.Contains(r.Verdict, "it waits") || !strings.Contains(r.Verdict, "not valid") {
 		t.Errorf("%+v", r)
 	}
-	r.Sweep[2].Valid, r.Loads[0].Generator = false, Generator{Valid: true} // the ceiling is that of a disturbed run
+	r.Sweep[2].Valid, r.Loads[1].Generator = false, Generator{Valid: true} // the ceiling is that of a disturbed run
 	if r.Conclude(); r.Valid || len(r.Why) != 1 || !strings.HasPrefix(r.Why[0], "sweep, 4 connections") {
 		t.Errorf("%v %q", r.Valid, r.Why)
 	}

@@ -22,6 +22,7 @@ type Report struct {
 	Partial string          `json:"partial,omitempty"` // why the diagnosis is not complete; empty: it is
 	Valid   bool            `json:"valid"`             // the load was valid: the figures are the server's
 	Why     []string        `json:"why,omitempty"`     // it was not
+	Doubts  []string        `json:"doubts,omitempty"`  // gates that failed under the lower loads, on which the causes do not depend
 	Verdict string          `json:"verdict"`           // in a sentence or two
 	Ceiling float64         `json:"ceiling"`           // highest rate of the sweep, right answers a second
 	Knee    int             `json:"knee"`              // connections at which 90 % of it are reached
@@ -63,10 +64,15 @@ func (r *Report) Conclude() {
 		r.Valid = false
 		r.Why = append(r.Why, fmt.Sprintf("sweep, %d connections: %s", r.Sweep[bad].Connections, r.Sweep[bad].Why))
 	}
+	r.Doubts = nil
 	for i := range r.Loads {
-		if l := &r.Loads[i]; !l.Generator.Valid {
+		switch l := &r.Loads[i]; {
+		case l.Generator.Valid:
+		case l.Name == Knee:
 			r.Valid = false
 			r.Why = append(r.Why, l.Name+": "+l.Generator.Why)
+		default:
+			r.Doubts = append(r.Doubts, l.Name+": "+l.Generator.Why)
 		}
 	}
 	r.Verdict = r.verdict()

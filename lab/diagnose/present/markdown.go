@@ -40,6 +40,13 @@ func Markdown(w io.Writer, r *diagnose.Report) error {
 	}
 	markAdvice(&b, r.Advice)
 	markLoads(&b, r)
+	if len(r.Doubts) > 0 {
+		b.WriteString("## In doubt\n\n")
+		for _, text := range r.Doubts {
+			fmt.Fprintf(&b, "- %s\n", plain(text))
+		}
+		b.WriteString("\n")
+	}
 	if len(r.Missing) > 0 {
 		b.WriteString("## Not seen\n\n")
 		for _, text := range r.Missing {

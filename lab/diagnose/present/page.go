@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/redline-go/redline/lab/diagnose"
@@ -82,7 +83,7 @@ func Page(w io.Writer, r *diagnose.Report, e *diagnose.Evidence) error {
 	}
 	p.Tables = tables(sweepTable(r), loadTable(r))
 	p.More = tables(adviceTable(r), functionTable(e), waitTable(e), callTable(e), peerTable(e))
-	for _, text := range r.Missing {
+	for _, text := range append(slices.Clone(r.Doubts), r.Missing...) {
 		p.Missing = append(p.Missing, report.Line(text))
 	}
 	return web.Write(w, layout, p)

@@ -43,6 +43,9 @@ func Text(w io.Writer, on screen.Screen, r *diagnose.Report) error {
 	for _, t := range r.Trials {
 		b.WriteString(on.Paragraph("  tried: ", "    ", report.Line(t.Text)))
 	}
+	for _, text := range r.Doubts {
+		b.WriteString(on.Paint(screen.Dim, on.Paragraph("  doubt: ", "    ", report.Line(text))))
+	}
 	for _, text := range r.Missing {
 		b.WriteString(on.Paint(screen.Dim, on.Paragraph("  not seen: ", "    ", report.Line(text))))
 	}
