@@ -14,7 +14,11 @@ func (r *Report) verdict() string {
 	}
 	text := fmt.Sprintf("The server reaches %s requests/s with %d connections", report.PerSecond(r.Ceiling), r.Knee)
 	if knee.Cores > 0 {
-		text += fmt.Sprintf(", and uses %.2f of %.3g CPUs there: ", knee.Cores, r.Server.Cores())
+		text += fmt.Sprintf(", and uses %.2f", knee.Cores)
+		if all := r.Server.Cores(); knee.Cores <= all {
+			text += fmt.Sprintf(" of %.3g", all) // it may borrow the generator's CPU
+		}
+		text += " CPUs there: "
 		if r.Busy(knee) >= Saturated {
 			text += "it is limited by CPU"
 		} else {

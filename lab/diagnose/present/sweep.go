@@ -52,8 +52,14 @@ func drawSweep(r *diagnose.Report) *sweep {
 		return nil
 	}
 	last := float64(r.Sweep[len(r.Sweep)-1].Connections)
-	step := tick(r.Ceiling)
-	s := scale{math.Max(1, math.Log2(last)), step * math.Ceil(r.Ceiling/step+0.01)}
+	top := r.Ceiling
+	if l := r.Evidence.Law; l != nil { // the line is shown if it is not far beyond what was measured
+		for n := 1.0; n <= last; n *= math.Sqrt2 {
+			top = max(top, min(l.At(n), 1.5*r.Ceiling))
+		}
+	}
+	step := tick(top)
+	s := scale{math.Max(1, math.Log2(last)), step * math.Ceil(top/step+0.01)}
 	out := &sweep{}
 	for i := range int(s.top/step+0.5) + 1 {
 		v := step * float64(i)

@@ -122,22 +122,26 @@ func (v *view) sends() (each, size float64) {
 		c := v.load.Kernel.Calls[n]
 		rate, bytes = rate+known(c.Rate), bytes+known(c.Rate)*known(c.Bytes)
 	}
-	if n := v.rate("tcp_sends"); n > 0 { // without files
-		rate, bytes = n, bytes*min(ratio(n, rate), 1)
+	counted := v.rate("tcp_sends") // without files
+	if counted > 0 {
+		rate, bytes = counted, bytes*min(ratio(counted, rate), 1)
 	}
 	for _, p := range v.load.Kernel.Peers {
 		rate, bytes = rate-known(p.Sends), bytes-known(p.Sends)*known(p.Bytes)
 	}
 	// Log lines are written to files.
 	files := total(v.load.OnCPU.With(toFile))
-	if all := files + total(v.load.OnCPU.With(sockets)); all > 0 {
+	if all := files + total(v.load.OnCPU.With(sockets)); all > 0 && counted == 0 {
 		rate, bytes = rate*(1-files/all), bytes*(1-files/all)
 	}
 	if rate <= 0 {
 		return 0, 0
 	}
 	each, size = known(v.load.Each(rate)), max(ratio(bytes, rate), 0)
-	// No write to a socket is without a segment.
+	// Without a count, segments bound it: the kernel joins small writes only now and then.
+	if counted > 0 {
+		return each, size
+	}
 	if segments := v.load.Each(v.rate("tcp_segments_sent")); segments > 0 {
 		each = min(each, segments)
 	}

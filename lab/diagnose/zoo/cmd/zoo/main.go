@@ -41,6 +41,7 @@ type options struct {
 	only    string
 	doc     string
 	keep    string
+	reports string
 	check   bool
 	built   string
 	quick   bool
@@ -60,11 +61,15 @@ func run(ctx context.Context) (err error) {
 	flag.IntVar(&o.port, "port", 0, "port of -serve; 0: any")
 	flag.BoolVar(&o.twin, "twin", false, "of -serve: the healthy twin")
 	flag.BoolVar(&o.quick, "quick", false, "shorter loads: half the time, and more noise")
+	flag.StringVar(&o.reports, "reports", "", "diagnose nothing: count what the reports in `DIR` say, which -keep has written")
 	flag.BoolVar(&o.check, "check", false, "fail unless the goals are reached")
 	flag.Parse()
 	only, err := regexp.Compile(o.only)
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
+	}
+	if o.reports != "" {
+		return o.count(only)
 	}
 	if o.built != "" {
 		err = zoo.Keep(ctx, o.built)
@@ -96,6 +101,11 @@ func run(ctx context.Context) (err error) {
 		fmt.Println(r.line())
 		all = append(all, r)
 	}
+	return o.conclude(all)
+}
+
+// conclude prints the totals, writes the table, and checks the goals.
+func (o *options) conclude(all []row) error {
 	sum := sum(all)
 	fmt.Println(sum.text())
 	if o.doc != "" {
@@ -105,6 +115,35 @@ func run(ctx context.Context) (err error) {
 	}
 	if o.check {
 		return sum.goals()
+	}
+	return nil
+}
+
+// count is run with reports that were kept. A species without both is left out.
+func (o *options) count(only *regexp.Regexp) error {
+	var all []row
+	for _, s := range zoo.All() {
+		r := row{species: s}
+		err := errors.Join(read(filepath.Join(o.reports, s.Name+".json"), &r.sick), read(filepath.Join(o.reports, s.Name+"-twin.json"), &r.twin))
+		switch {
+		case !only.MatchString(s.Name), errors.Is(err, os.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		}
+		fmt.Println(r.line())
+		all = append(all, r)
+	}
+	return o.conclude(all)
+}
+
+func read(path string, r *report) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, r); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
 	}
 	return nil
 }
