@@ -159,7 +159,7 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@list=$$($(call files,*.go) | grep -zv '\.pb\.go$$' | xargs -0 $(BIN)/gofumpt -l); \
 	[ -z "$$list" ] || { printf 'not formatted, run .bin/gofumpt -w:\n%s\n' "$$list" >&2; exit 1; }
 	@$(call say,spelling)
-	@$(call files,*.go *.md *.ts *.mjs *.css *.html *.yaml *.yml Makefile) | xargs -0 $(BIN)/misspell -error
+	@$(call files,*.go *.md *.ts *.mjs *.css *.html *.yaml *.yml Makefile) | xargs -0 $(BIN)/misspell -error -i rela
 	@$(call build,linux,arm64,$(PACKAGES))
 	@$(call build,darwin,arm64,$(PORTABLE))
 	@$(call say,build without assembly)
