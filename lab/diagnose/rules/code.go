@@ -29,7 +29,7 @@ var codeRules = []rule{
 		id: "compression-level", level: specific, find: compressionLevel,
 		meaning:  "answers are compressed at a high level: the search for matches dominates",
 		needs:    "CPU stacks",
-		estimate: "CPU share of the search beyond that of the rest of the compressor: at level 5 or 6 they are about equal",
+		estimate: "CPU share of the search beyond that of the rest of the compressor: at level 5 or 6 they are about equal; 60 % of the compressor's where the search has no name",
 	},
 	{
 		id: "large-headers", level: specific, find: largeHeaders,
@@ -157,7 +157,7 @@ func templateParse(v *view) *finding {
 // The compressors, and in them the search for matches that higher levels prolong.
 var (
 	compressing = anyOf(
-		called("compress/flate.(*compressor).deflate", "github.com/klauspost/compress/flate.(*compressor).deflate*", "deflate_slow", "deflate_fast", "deflate_medium", "deflate_stored"),
+		called("compress/flate.(*compressor).deflate", "github.com/klauspost/compress/flate.(*compressor).deflate*", "deflate", "deflate_slow", "deflate_fast", "deflate_medium", "deflate_stored"),
 		in("github.com/andybalholm/brotli"), called("BrotliEncoder*", "BrotliCompress*", "ZSTD_compressBlock*"),
 	)
 	searching = called("compress/flate.(*compressor).findMatch", "github.com/klauspost/compress/flate.(*compressor).findMatch", "longest_match*", "deflate_slow.longest_match*",
@@ -167,10 +167,17 @@ var (
 // leastCompression is the CPU share of a compressor from which its level counts.
 const leastCompression = 0.15
 
+// muchCompression is the share of the CPU time from which compression is dear at any level.
+const muchCompression = 0.5
+
 func compressionLevel(v *view) *finding {
 	all := v.cpu(anyOf(compressing, searching))
 	search := v.cpu(searching)
 	excess := search - (all - search)
+	nameless := search == 0 && all >= muchCompression // a stripped library has no names for its parts
+	if nameless {
+		excess = all * 0.6
+	}
 	if all < leastCompression || excess <= 0 {
 		return nil
 	}
@@ -179,6 +186,10 @@ func compressionLevel(v *view) *finding {
 	f.Title = fmt.Sprintf("Compression takes %s of the CPU time, at a high level", percent(all))
 	f.Gain, f.Confidence = v.saving(excess), v.sureOfCPU(0.85)
 	f.Evidence = []string{fmt.Sprintf("The search for matches takes %s of the CPU time, the rest of the compressor %s: at the default level they are about equal.", percent(search), percent(all-search))}
+	if nameless {
+		f.Confidence = min(f.Confidence, v.sureOfCPU(0.6))
+		f.Evidence = []string{fmt.Sprintf("The compressor takes %s of the CPU time; which part of it does is unknown, because its library has no symbols.", percent(all))}
+	}
 	f.Advice = []string{
 		"Compress at level 1 (gzip.BestSpeed) to 5: the highest levels save a few percent of the bytes for several times the CPU.",
 		"Compress what does not change once, ahead of time, and cache it; do not compress small answers or images.",

@@ -116,6 +116,13 @@ func (p patient) rest(name string, before, later float64) patient {
 	return p
 }
 
+// below adds the lowest load.
+func (p patient) below(l diagnose.Load) patient {
+	l.Name = diagnose.Low
+	p.Loads = append([]diagnose.Load{l}, p.Loads...)
+	return p
+}
+
 // cpu adds a stack with a share of the CPU time; the others keep the rest.
 func (p patient) cpu(share float64, f ...diagnose.Frame) patient {
 	p.knee().OnCPU = mix(p.knee().OnCPU, share, stack{Frames: f})

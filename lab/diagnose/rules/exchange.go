@@ -64,6 +64,32 @@ func (v *view) clientCost() (share float64, on *stacks) {
 	return bound(ratio(on.Total, total(v.load.OnCPU))+v.gc*v.allocated(clientWork), 0, 1), on
 }
 
+// atRest returns how many exchanges a request makes with the same peer under the lowest load;
+// false if there is none but the highest.
+func (v *view) atRest(p *diagnose.Peer) (each float64, ok bool) {
+	low := &v.Loads[0]
+	if low.Name == v.load.Name || low.Kernel == nil || known(low.Rate) <= 0 {
+		return 0, false
+	}
+	for i := range low.Kernel.Peers {
+		if q := &low.Kernel.Peers[i]; q.Addr == p.Addr && q.Protocol == p.Protocol {
+			return low.Each(known(q.Waits)), true
+		}
+	}
+	return 0, true
+}
+
+// repeated reports whether the exchanges of a request with a peer grow with the load: they are
+// attempts that fail when many make them. What a request needs is the same under every load.
+func (v *view) repeated(p *diagnose.Peer) (low float64, ok bool) {
+	if len(v.Loads) == 0 {
+		return 0, false
+	}
+	low, ok = v.atRest(p)
+	each := v.perRequest(known(p.Waits))
+	return low, ok && each >= leastTries && each >= moreTries*max(low, 1)
+}
+
 const (
 	manyExchanges = 5       // with one server, for a request
 	smallExchange = 4 << 10 // bytes of a send; larger ones are not queries for a row
@@ -75,6 +101,9 @@ func nPlusOne(v *view) *finding {
 	p, each := v.busiest()
 	if each < manyExchanges || known(p.Bytes) > smallExchange {
 		return nil
+	}
+	if _, again := v.repeated(&p); again {
+		return nil // a request does not need them: see retryStorm
 	}
 	share, found := v.waitsOut()
 	if inOrder := each * known(p.Wait.Mean); inOrder > 1.3*v.mean() && v.mean() > 0 {
@@ -109,6 +138,7 @@ var retriers = anyOf(
 
 const (
 	leastTries = 1.2 // exchanges and new connections a request from which it tries again
+	moreTries  = 1.5 // times as many as under the lowest load
 	leastSleep = 0.10
 )
 
@@ -119,7 +149,9 @@ func sleeping(s *stack) bool {
 
 func retryStorm(v *view) *finding {
 	share, found := v.waiting(sleeping)
-	if share < leastSleep {
+	worst, _ := v.busiest()
+	low, grows := v.repeated(&worst)
+	if share < leastSleep && !grows {
 		return nil
 	}
 	out, calls := v.waitsOut()
@@ -130,7 +162,7 @@ func retryStorm(v *view) *finding {
 	cpu, _ := v.clientCost()
 	library := found.With(retriers).Total > 0
 	near := v.sameFunctions(found, calls)
-	if tries < leastTries && !library && (v.load.Kernel != nil || !near) {
+	if !grows && tries < leastTries && !library && (v.load.Kernel != nil || !near) {
 		return nil
 	}
 	f := &finding{blames: map[string]float64{}}
@@ -141,8 +173,12 @@ func retryStorm(v *view) *finding {
 		f.blames["slow-downstream"] = again
 	}
 	f.Title = fmt.Sprintf("Requests sleep %s of their time between attempts", percent(share))
+	if grows {
+		again = 1 - max(low, 1)/tries
+		f.Title = fmt.Sprintf("A request tries %.3g times with %s", tries, worst.Addr)
+	}
 	f.Gain, f.Confidence = v.both(cpu*again, share+out*again), v.sureOfWaits(0.6)
-	if tries >= leastTries && (library || near) {
+	if grows || tries >= leastTries && (library || near) {
 		f.Confidence = v.sureOfWaits(0.9)
 	} else if tries >= leastTries {
 		f.Confidence = v.sureOfWaits(0.75)
@@ -150,7 +186,12 @@ func retryStorm(v *view) *finding {
 	if tries > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("A request makes %.2g attempts with the same server.", tries))
 	}
-	f.Evidence = append(f.Evidence, fmt.Sprintf("On average %.3g goroutines of %.3g requests sleep.", found.Total, v.inflight))
+	if grows {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("Under the lowest load it makes %.2g: what a request needs does not grow with the load, so they are attempts that fail.", low))
+	}
+	if found.Total > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("On average %.3g goroutines of %.3g requests sleep.", found.Total, v.inflight))
+	}
 	if k := v.load.Kernel; k != nil && known(k.Resets) > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("%s connections a second are reset.", perSecond(k.Resets)))
 	}

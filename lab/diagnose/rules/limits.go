@@ -10,8 +10,8 @@ import (
 var limitRules = []rule{
 	{
 		id: "descriptor-limit", level: specific, find: descriptorLimit,
-		meaning:  "the process has as many descriptors as it may have",
-		needs:    "descriptors and the limit of the process",
+		meaning:  "the process has as many descriptors as it may have, or the server as many connections",
+		needs:    "descriptors and the limit of the process; errors with many connections",
 		estimate: "share of requests that fail or wait before their handler",
 	},
 	{
@@ -63,11 +63,47 @@ func (v *view) failures(code string) float64 {
 	return sum
 }
 
+// closedAbove is the share of the requests that fail because the server closes their connections,
+// from which it has a limit on connections.
+const closedAbove = 0.05
+
+// connectionLimit finds a limit of the server itself: with more connections than at the knee, it
+// closes some before it answers.
+func (v *view) connectionLimit() *finding {
+	for i := range v.Loads {
+		l := &v.Loads[i]
+		failed := float64(l.Kinds["closed"] + l.Kinds["reset"])
+		share := known(l.Errors) * ratio(failed, sum(l.Kinds))
+		if l.Connections <= v.load.Connections || share < closedAbove || known(v.load.Errors) >= closedAbove {
+			continue
+		}
+		f := &finding{blames: map[string]float64{"accept-queue": 0.9, "generator-limit": 1}}
+		f.Title = fmt.Sprintf("The server closes connections beyond some number between %d and %d", v.load.Connections, l.Connections)
+		f.Gain, f.Confidence = latency(bound(share, 0, 0.9)), 0.8
+		f.Evidence = []string{
+			fmt.Sprintf("With %d connections %s of the requests fail because their connection is closed; with %d, %s.", l.Connections, percent(share), v.load.Connections, percent(v.load.Errors)),
+		}
+		f.Advice = []string{
+			"Raise the server's limit on connections (worker_connections of nginx, MaxConnsPerIP, maxclients, a listener that limits).",
+			"Keep fewer connections open: shorter keep-alive, HTTP/2.",
+		}
+		return f
+	}
+	return nil
+}
+
+func sum(kinds diagnose.Counts) (n float64) {
+	for _, k := range kinds {
+		n += float64(k)
+	}
+	return n
+}
+
 func descriptorLimit(v *view) *finding {
 	limit, open := known(v.Server.FileLimit), v.most("descriptors")
 	failed := v.failures("EMFILE") + v.failures("ENFILE")
 	if (limit <= 0 || open < fullTable*limit) && failed < failedCall {
-		return nil
+		return v.connectionLimit()
 	}
 	f := &finding{blames: map[string]float64{"accept-queue": 0.9}}
 	f.Title = fmt.Sprintf("The process has %.0f of %.0f descriptors open", open, limit)

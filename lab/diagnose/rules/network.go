@@ -93,7 +93,8 @@ func keepaliveOff(v *view) *finding {
 	share := max(v.cost(anyOf(accepting, shaking)), closingCost*min(each, 1))
 	f := &finding{claims: anyOf(accepting, shaking)}
 	f.cpu = v.load.OnCPU.With(f.claims)
-	f.blames = map[string]float64{"ephemeral-ports": 1}
+	// New connections cost the generator more than the server.
+	f.blames = map[string]float64{"ephemeral-ports": 1, "generator-limit": 1}
 	f.Title = fmt.Sprintf("The server closes connections: %.2g new ones an answer", each)
 	f.Gain, f.Confidence = v.saving(share), 0.9
 	f.Gain.Latency = max(f.Gain.Latency, share/2) // a round trip more, beside the CPU time

@@ -111,6 +111,14 @@ var sickCode = []sick{
 		},
 	},
 	{
+		id: "compression-level", name: "zlib without symbols", low: 0.3, high: 0.7,
+		make: func(p patient) patient {
+			p.Server = diagnose.Server{PIDs: []int{1}, Language: "nginx", CPUs: 2}
+			p.knee().Wall, p.knee().Allocs, p.Rest = nil, nil, nil
+			return p.busy().cpu(0.8, frames("deflate", "ngx_http_gzip_body_filter")...)
+		},
+	},
+	{
 		id: "large-headers", name: "cookies", low: 0.1, high: 0.4,
 		make: func(p patient) patient {
 			p.knee().Request = 12 << 10

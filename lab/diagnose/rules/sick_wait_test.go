@@ -160,6 +160,15 @@ var sickDownstream = []sick{
 		},
 	},
 	{
+		id: "retry-storm", name: "at once", low: 0.6, high: 0.99,
+		make: func(p patient) patient {
+			p.waits(13, "waiting", "select", under("net/http.(*persistConn).roundTrip", "net/http.(*Client).do", "main.(*client).get", "main.(*shop).show")...)
+			again := diagnose.Peer{Addr: "10.0.0.9:80", Sends: 12_000, Bytes: 200, Waits: 12_000, Wait: diagnose.Delay{Mean: 0.001}}
+			once := diagnose.Peer{Addr: again.Addr, Sends: 70, Bytes: 200, Waits: 70, Wait: diagnose.Delay{Mean: 0.001}}
+			return p.peer(again).below(diagnose.Load{Rate: 70, Kernel: &diagnose.Kernel{Peers: []diagnose.Peer{once}}})
+		},
+	},
+	{
 		id: "slow-downstream", name: "one exchange", low: 0.5, high: 0.95,
 		make: func(p patient) patient {
 			p.waits(15, "waiting", "select", under("net/http.(*persistConn).roundTrip", "net/http.(*Client).do", "main.(*shop).show")...)
@@ -244,6 +253,12 @@ var sickLimits = []sick{
 		make: func(p patient) patient {
 			p.Server.FileLimit = 64
 			return p.gauge("descriptors", 64).wall(1, "waiting", "sleep", frames("time.Sleep", "net/http.(*Server).Serve", "main.main")...).count("accept_drops", 1)
+		},
+	},
+	{
+		id: "descriptor-limit", name: "of connections", low: 0.3, high: 0.9,
+		make: func(p patient) patient {
+			return p.below(diagnose.Load{Connections: 128, Rate: 900, Errors: 0.6, Kinds: diagnose.Counts{"closed": 900, "reset": 50}})
 		},
 	},
 	{
