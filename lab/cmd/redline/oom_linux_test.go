@@ -117,6 +117,9 @@ func TestOOM(t *testing.T) {
 // With GOMEMLIMIT, collection takes most of the CPU time before the kernel kills.
 func TestOOMGoMemLimit(t *testing.T) {
 	needsGroups(t)
+	if raced {
+		t.Skip("the memory of the race detector is not on the heap: it reaches the group's limit before the heap reaches GOMEMLIMIT")
+	}
 	code, r, out := oomOf(t, filling, "--limit", "160MiB", "--gomemlimit", "40%", "--steps", "8", "--first", "8", "--most", "8", "--step", "1s", "--rate", "2000", "--gc", "0.3")
 	t.Log(out)
 	if code != 3 || len(r.Runs) != 1 {
