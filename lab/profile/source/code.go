@@ -11,6 +11,8 @@ import (
 	"sort"
 
 	pprof "github.com/google/pprof/profile"
+
+	"github.com/redline-go/redline/lab/profile/symbols"
 )
 
 const (
@@ -59,8 +61,9 @@ func openBinary(path string) (b *binary, err error) {
 	}
 	b = &binary{file: file, close: in.Close}
 	b.readSymbols()
-	b.readTable()
-	if len(b.symbols) == 0 && b.table != nil {
+	b.readTable(in)
+	// A stripped program with code in C still has dynamic symbols, but none of Go.
+	if file.Section(".symtab") == nil && b.table != nil {
 		for i := range b.table.Funcs {
 			f := &b.table.Funcs[i]
 			b.symbols = append(b.symbols, symbol{f.Name, f.Entry, f.End})
@@ -102,9 +105,18 @@ func (b *binary) readSymbols() {
 }
 
 // readTable reads the table of functions and lines of a Go program.
-func (b *binary) readTable() {
-	text, lines := b.file.Section(".text"), b.file.Section(".gopclntab")
-	if text == nil || lines == nil || lines.Size > largestTable {
+func (b *binary) readTable(in io.ReaderAt) {
+	lines := b.file.Section(".gopclntab")
+	if lines == nil || lines.Size > largestTable {
+		return
+	}
+	// Code in C may come before Go's in its section.
+	program, err := symbols.Open(in)
+	if err != nil {
+		return
+	}
+	text, ok := program.GoText()
+	if !ok {
 		return
 	}
 	data, err := lines.Data()
@@ -116,7 +128,7 @@ func (b *binary) readTable() {
 			b.table = nil
 		}
 	}()
-	if table, err := gosym.NewTable(nil, gosym.NewLineTable(data, text.Addr)); err == nil {
+	if table, err := gosym.NewTable(nil, gosym.NewLineTable(data, text)); err == nil {
 		b.table = table
 	}
 }

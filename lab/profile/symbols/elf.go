@@ -92,6 +92,15 @@ func (f *File) BuildID() string { return f.id }
 // Go reports whether the file has the table of functions of Go.
 func (f *File) Go() bool { return f.golang != nil }
 
+// GoText returns the address to which those in the function table of a Go program are relative;
+// false if the program has no such table.
+func (f *File) GoText() (addr uint64, ok bool) {
+	if f.golang == nil {
+		return 0, false
+	}
+	return f.golang.text, true
+}
+
 // Empty reports whether no functions are known.
 func (f *File) Empty() bool { return f.golang == nil && len(f.funcs) == 0 }
 
