@@ -19,7 +19,7 @@ func TestDescriptions(t *testing.T) {
 	for _, s := range All() {
 		m := s.Measured
 		if !slices.Contains([]string{"cpu", "latency", "rate", "growth"}, m.Figure) || m.Ratio < 1.3 {
-			t.Errorf("%s: measured is %+v: measure it (TestMeasure), and record a figure that is 1.3 times better in the twin", s.Name, m)
+			t.Errorf("%s: measured is %+v: measure it with redline load, and record a figure that is 1.3 times better in the twin", s.Name, m)
 		}
 	}
 }

@@ -2,13 +2,12 @@ package zoo
 
 import (
 	"fmt"
-	"strconv"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // Scenario is the load of the species as a file for `redline load --targets`, against a server at
-// addr (HOST:PORT). The number of connections and the rate are flags there: see [Species.Flags].
+// addr (HOST:PORT). The number of connections and the rate are flags there.
 func (s Species) Scenario(addr string) ([]byte, error) {
 	type target struct {
 		Name    string            `yaml:"name"`
@@ -33,21 +32,6 @@ func (s Species) Scenario(addr string) ([]byte, error) {
 		return nil, fmt.Errorf("write the scenario of %s: %w", s.Name, err)
 	}
 	return text, nil
-}
-
-// Flags are the flags of `redline load` that belong to [Species.Scenario].
-func (s Species) Flags() []string {
-	flags := []string{"-c", strconv.Itoa(s.Connections)}
-	if s.Rate > 0 {
-		flags = append(flags, "--rate", strconv.FormatFloat(s.Rate, 'f', -1, 64))
-	}
-	if s.PerConnection > 0 {
-		flags = append(flags, "--requests-per-connection", strconv.Itoa(s.PerConnection))
-	}
-	if s.TLS {
-		flags = append(flags, "--insecure", "--tls-resume")
-	}
-	return flags
 }
 
 // Base is the URL of a server of the species at addr (HOST:PORT), without a path.
