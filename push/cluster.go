@@ -1,0 +1,348 @@
+package push
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redline-go/redline/push/format"
+)
+
+// A Broker puts the events of several hubs into one order, and keeps them for longer than a
+// hub does. Its methods may be called by any number of goroutines.
+type Broker interface {
+	// Open reaches the broker and returns the state of its order.
+	Open(ctx context.Context) (Span, error)
+	// Publish appends an event to the order, and returns its place when the event is as
+	// safe as the broker makes it. If an event with the same ID, which is not empty, was
+	// published not long before, it returns the place of that one, and repeated. After an
+	// error the event may have been appended nevertheless.
+	Publish(ctx context.Context, e Event) (seq uint64, repeated bool, err error)
+	// Follow calls f for each event after a place, in order, one at a time, until ctx is
+	// done or the broker is lost, and returns why. It need not notice a loss that it can
+	// repair itself without leaving out events.
+	Follow(ctx context.Context, after uint64, f func(Record)) error
+	// Replay calls f for the events in (after, until] whose topics one of the filters
+	// selects, in order, until f returns false. It returns the place of the oldest event
+	// that the broker holds, of whatever topic: events before it are lost.
+	Replay(ctx context.Context, after, until uint64, filters []string, f func(Record) bool) (first uint64, err error)
+}
+
+// A Record is an event with its place in a broker's order, from 1. Places ascend, and may
+// leave out numbers.
+type Record struct {
+	Seq   uint64
+	Event Event
+}
+
+// A Span is the state of a broker's order.
+type Span struct {
+	Epoch       string // names the order; another one begins if the broker loses its data
+	First, Last uint64 // the places held; if there is none, First is Last+1
+}
+
+// cluster is what a hub does with broker and registry. The hub's lock guards the fields
+// without one of their own.
+type cluster struct {
+	stop   context.CancelFunc
+	ctx    context.Context
+	work   sync.WaitGroup
+	known  bool // the broker was reached
+	linked bool // it is now, as far as we know
+	warned bool // the log says that it is not
+	local  map[string]bool
+	former counts        // of shards that are gone
+	asking chan struct{} // a place for each replay at a time
+
+	mu      sync.Mutex // guards the changes
+	members uint64
+	whole   bool
+	joined  map[*Member]bool
+	left    []Member
+	changed chan struct{}
+}
+
+const (
+	// replays is how many subscribers read from the broker at a time.
+	replays = 32
+	// pause is how long to wait before the broker or registry is tried again.
+	pause = 250 * time.Millisecond
+	// maxChanges is how many changes wait for the registry before all members are sent.
+	maxChanges = 10_000
+	// maxLocal is how many IDs of events that were delivered without the broker are kept.
+	maxLocal = 10_000
+)
+
+func (h *Hub) startCluster() {
+	c := &h.cluster
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	c.asking = make(chan struct{}, replays)
+	c.changed = make(chan struct{}, 1)
+	c.joined, c.local, c.whole = map[*Member]bool{}, map[string]bool{}, true
+	if h.broker != nil {
+		c.work.Go(h.follow)
+	}
+	if h.o.Registry != nil {
+		c.work.Go(h.register)
+	}
+}
+
+// stopCluster ends the work for broker and registry, and waits for it until ctx is done.
+func (h *Hub) stopCluster(ctx context.Context) error {
+	h.cluster.stop()
+	ended := make(chan struct{})
+	go func() {
+		h.cluster.work.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// follow receives the broker's events, again and again.
+func (h *Hub) follow() {
+	ctx := h.cluster.ctx
+	for ctx.Err() == nil {
+		span, err := h.broker.Open(ctx)
+		if err == nil {
+			err = h.broker.Follow(ctx, h.linked(span), h.receive)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		h.unlinked(err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// linked notes that the broker was reached, and returns where to follow from.
+func (h *Hub) linked(span Span) uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := &h.cluster
+	again := c.known
+	c.known, c.linked = true, true
+	if again && span.Epoch == h.era() && span.First <= h.seq+1 {
+		return h.seq
+	}
+	// What was published meanwhile was never seen here, or the order has begun anew.
+	reason := "broker"
+	if span.Epoch != h.era() {
+		reason = "epoch"
+	}
+	for len(h.history.logs) > 0 {
+		h.history.forget(h.history.logs[0])
+	}
+	h.epoch.Store(&span.Epoch)
+	h.seq, h.history.forgotten = span.Last, span.Last
+	if again {
+		h.tell(reason, true)
+	}
+	return h.seq
+}
+
+// unlinked notes that the broker was lost.
+func (h *Hub) unlinked(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := &h.cluster
+	if c.linked || !c.warned {
+		c.warned = true
+		h.o.Logger.Warn("push: the broker is out of reach, and tried again", "error", err)
+	}
+	if c.linked && h.o.Isolated == DeliverLocally {
+		h.tell("broker", false)
+	}
+	c.linked = false
+}
+
+// tell announces a gap to all subscribers. If they skip, they continue at the present. The
+// lock is held.
+func (h *Hub) tell(reason string, skip bool) {
+	for _, sh := range h.shards {
+		sh.mu.Lock()
+		for _, s := range sh.all {
+			if s.catching == nil {
+				s.catching = new(catchUp)
+			}
+			if s.catching.gap == nil {
+				s.catching.gap = &format.Gap{From: s.lastID, Reason: reason}
+			}
+			if skip {
+				s.seen, s.catching.told = h.seq, h.seq
+			}
+			s.sink.wake()
+		}
+		sh.mu.Unlock()
+	}
+}
+
+// receive takes the next event from the broker.
+func (h *Hub) receive(r Record) {
+	m := h.newMessage(&r.Event)
+	defer m.release()
+	h.mu.Lock()
+	if r.Seq <= h.seq {
+		h.mu.Unlock()
+		return
+	}
+	if c := &h.cluster; m.given && c.local[r.Event.ID] {
+		// The subscribers here have it. For those that resume it is in the history.
+		delete(c.local, r.Event.ID)
+		h.seq, m.seq = r.Seq, r.Seq
+		m.log = h.history.log(m.event.Topic)
+		h.history.add(m)
+		h.mu.Unlock()
+		return
+	}
+	rec, posted := h.sequence(m, r.Seq)
+	h.mu.Unlock()
+	h.deliver(m, &rec, posted)
+}
+
+// publishThrough publishes by the broker. The subscribers here get the event when it comes
+// back, in its place.
+func (h *Hub) publishThrough(ctx context.Context, e Event) (Receipt, error) {
+	h.mu.Lock()
+	closed, epoch := h.closed, h.era()
+	h.mu.Unlock()
+	if closed {
+		return Receipt{}, ErrClosed
+	}
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	seq, repeated, err := h.broker.Publish(ctx, e)
+	switch {
+	case err == nil:
+		r := Receipt{ID: e.ID, Duplicate: repeated}
+		if r.ID == "" {
+			r.ID = epoch + "-" + strconv.FormatUint(seq, 10)
+		}
+		if repeated {
+			h.repeated.Add(1)
+		}
+		return r, nil
+	case h.o.Isolated != DeliverLocally || ctx.Err() != nil:
+		return Receipt{}, fmt.Errorf("push: publish: %w", err)
+	}
+	return h.publishLocally(&e), nil
+}
+
+// publishLocally gives an event to the subscribers here, without a place in the order.
+func (h *Hub) publishLocally(e *Event) Receipt {
+	m := h.newMessage(e)
+	defer m.release()
+	m.event.ID = "" // a client must not resume from it
+	h.mu.Lock()
+	if c := &h.cluster; e.ID != "" {
+		if c.local[e.ID] {
+			h.mu.Unlock()
+			return Receipt{ID: e.ID, Duplicate: true}
+		}
+		if len(c.local) >= maxLocal {
+			clear(c.local)
+		}
+		c.local[e.ID] = true
+	}
+	m.log = h.history.log(e.Topic)
+	m.seq = unplaced
+	r := Receipt{ID: e.ID}
+	posted := h.post(m, &r)
+	h.published.Add(1)
+	h.mu.Unlock()
+	h.deliver(m, &r, posted)
+	return r
+}
+
+// unplaced is the place of a message that has none.
+const unplaced = ^uint64(0)
+
+// fetch reads the events in (s.seen, until] from the broker, as many as a turn of catching
+// up may have. The locks of hub and shard are held.
+func (h *Hub) fetch(s *subscriber, until uint64) {
+	s.catching.fetching = true
+	seen, filters := s.seen, s.filters
+	c := &h.cluster
+	c.work.Go(func() {
+		var got []Record
+		var first uint64
+		err := c.ctx.Err()
+		select {
+		case c.asking <- struct{}{}:
+			got, first, err = h.replay(seen, until, filters)
+			<-c.asking
+		case <-c.ctx.Done():
+		}
+		h.fetched(s, until, got, first, err)
+	})
+}
+
+// fetchEvents and fetchBytes bound what one replay brings.
+const (
+	fetchEvents = 256
+	fetchBytes  = 256 << 10
+)
+
+func (h *Hub) replay(after, until uint64, filters []string) (got []Record, first uint64, err error) {
+	ctx, cancel := context.WithTimeout(h.cluster.ctx, h.o.WriteTimeout)
+	defer cancel()
+	room := fetchBytes
+	first, err = h.broker.Replay(ctx, after, until, filters, func(r Record) bool {
+		got = append(got, r)
+		room -= len(r.Event.Data)
+		return len(got) < fetchEvents && room > 0
+	})
+	return got, first, err
+}
+
+// fetched queues what the broker had.
+func (h *Hub) fetched(s *subscriber, until uint64, got []Record, first uint64, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
+	c := s.catching
+	c.fetching = false
+	if s.at < 0 || s.bye != 0 {
+		return
+	}
+	switch {
+	case err != nil && len(got) == 0:
+		h.lose(s, until, "broker")
+	case first > s.seen+1 && c.told < first-1:
+		h.lose(s, first-1, "history")
+	}
+	for _, r := range got {
+		m := h.newMessage(&r.Event)
+		m.seq = r.Seq
+		if !m.given {
+			m.event.ID = h.id(r.Seq)
+		}
+		m.log = h.history.log(m.event.Topic)
+		s.append(m)
+		m.release()
+	}
+	if len(got) == 0 {
+		s.seen = max(s.seen, until)
+	}
+	s.sink.wake()
+}
+
+// lose notes that a subscriber will not get some of the events up to a place.
+func (h *Hub) lose(s *subscriber, until uint64, reason string) {
+	c := s.catching
+	c.told = max(c.told, until)
+	if c.gap == nil {
+		c.gap = &format.Gap{From: s.lastID, Reason: reason}
+	}
+}

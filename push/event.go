@@ -1,0 +1,98 @@
+package push
+
+import (
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/redline-go/redline/push/format"
+	"github.com/redline-go/redline/push/topic"
+)
+
+// An Event is what a publisher sends to all subscribers of a topic.
+type Event struct {
+	// Topic is a name as package topic defines it. Required.
+	Topic string
+	// ID identifies the event among all of the hub: a second event with an ID that the
+	// history holds is a duplicate, and is not published. It is what the client sends to
+	// resume. Empty: the event gets an ID from the hub. At most 255 bytes without control
+	// characters.
+	ID string
+	// Type says what the event is, for the client's code. It may be empty. At most 255 bytes
+	// without control characters; the prefix "hub:" is reserved.
+	Type string
+	// Data is the content; Publish copies it. At most Options.MaxEventBytes.
+	Data []byte
+	// Key identifies what the event is about, under the policy Conflate: of the queued
+	// events of a topic with the same key only the last one is delivered. Empty: none. At
+	// most 255 bytes.
+	Key string
+	// Time is when it happened, for the age of the history. Zero: now.
+	Time time.Time
+}
+
+// A Receipt says what became of a published event, on this node and at this moment. A
+// subscriber counts as delivered when the event is on its way to the kernel: whether the
+// client has received it is known to the client alone.
+//
+// The numbers are exact for subscribers served by net/http. For subscribers on the loops of
+// a redline.Server they are those of the moment before the event is handed to the loops. A
+// subscriber several of whose patterns select the topic counts for each of them. With a
+// broker or MaxDelay, all of them are of that moment, and the former are 0.
+type Receipt struct {
+	ID        string // of the event
+	Duplicate bool   // an event with this ID was published before; nothing was done
+	Delivered int    // subscribers to whom it goes at once
+	Queued    int    // subscribers that are behind, and get it later
+	Dropped   int    // events, this one or older ones, that subscribers will not get because of it
+}
+
+// Errors of [Hub.Publish].
+var (
+	// ErrClosed: Shutdown or Close was called.
+	ErrClosed = errors.New("push: the hub is shut down: publish to another node")
+	// ErrTooLarge: Data is longer than Options.MaxEventBytes.
+	ErrTooLarge = errors.New("push: event is larger than Options.MaxEventBytes: publish a reference to the data, or raise the limit")
+	// ErrBadEvent: a field is too long, or contains characters that it must not contain.
+	ErrBadEvent = errors.New("push: bad event")
+)
+
+// maxField is the longest ID, Type and Key, in bytes.
+const maxField = 255
+
+func (h *Hub) check(e *Event) error {
+	if err := topic.CheckName(e.Topic); err != nil {
+		return errors.Join(ErrBadEvent, err)
+	}
+	for _, f := range [...]struct{ name, value string }{{"ID", e.ID}, {"Type", e.Type}, {"Key", e.Key}} {
+		switch {
+		case len(f.value) > maxField:
+			return badEvent(f.name, "is longer than 255 bytes: use a shorter one")
+		case !utf8.ValidString(f.value) || strings.IndexFunc(f.value, control) >= 0:
+			return badEvent(f.name, "contains a control character, or is not UTF-8: leave it out")
+		}
+	}
+	switch {
+	case strings.HasPrefix(e.Type, format.ReservedPrefix):
+		return badEvent("Type", "begins with "+format.ReservedPrefix+", which is reserved: use another prefix")
+	case strings.TrimSpace(e.ID) != e.ID:
+		return badEvent("ID", "begins or ends with a space, which a header cannot carry: trim it")
+	case len(e.Data) > h.o.MaxEventBytes:
+		return ErrTooLarge
+	}
+	if _, ok := h.position(e.ID); ok {
+		return badEvent("ID", "has the form of this hub's positions: use another one, or leave it empty")
+	}
+	return nil
+}
+
+func badEvent(field, why string) error {
+	return errors.Join(ErrBadEvent, errors.New(field+" "+why))
+}
+
+// control reports characters that would end a line of some format, and others that no
+// text field needs.
+func control(r rune) bool {
+	return r < ' ' || 0x7f <= r && r < 0xa0 || r == 0x2028 || r == 0x2029
+}

@@ -1,0 +1,274 @@
+package push
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redline-go/redline"
+	"github.com/redline-go/redline/push/topic"
+)
+
+// A Handler answers GET requests with the stream of a hub. Set its fields before it is used.
+//
+//	topic          what to listen to: a name or a pattern, once for each
+//	format         "sse", "ndjson", "protobuf"; without it, the header Accept decides
+//	last_event_id  where to resume, for clients that cannot set the header Last-Event-ID
+type Handler struct {
+	// User names the user of a request, for Options.MaxPerUser and the registry. Default:
+	// nobody.
+	User func(*http.Request) string
+	// Address names the client of a request, for Options.MaxPerAddress and the registry.
+	// Default: the host of RemoteAddr. Behind a proxy it has to come from a header that the
+	// proxy sets.
+	Address func(*http.Request) string
+	// Origins are the origins whose pages may read the stream, such as
+	// "https://example.com", or "*" for all (Fetch Standard, 3.3). Default: only the page's own.
+	Origins []string
+
+	hub       *Hub
+	authorize func(*http.Request) ([]string, error)
+}
+
+// ErrUnauthorized, when an authorize function returns it, wrapped or not, answers with 401
+// instead of 403: the client has to say who it is.
+var ErrUnauthorized = errors.New("push: unauthorized")
+
+// Handler returns a handler that serves the hub's stream. authorize says what the client of
+// a request may listen to, as names and patterns. A client that asks for something else gets
+// 403, and one that asks for nothing gets all that it may. Nil: everybody may listen to
+// everything, which has to be asked for.
+func (h *Hub) Handler(authorize func(*http.Request) (topics []string, err error)) *Handler {
+	return &Handler{hub: h, authorize: authorize}
+}
+
+// Serve is the native handler. It is that of ServeHTTP: a stream costs no more.
+func (h *Handler) Serve(c *redline.Ctx) { redline.HTTP(h)(c) }
+
+// ServeHTTP implements http.Handler, under any server. On a redline.Server it returns at
+// once, and the loop of the connection serves the stream.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.cors(w.Header(), r)
+	if r.Method == http.MethodOptions {
+		w.Header().Set("Allow", allowed)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	j, refused := h.parse(r)
+	if refused == nil && r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", h.hub.encodings[j.encoding].MediaType())
+		return
+	}
+	if refused == nil {
+		if err := h.hub.serve(w, r, j); err != nil {
+			refused = &refusal{http.StatusServiceUnavailable, err.Error()}
+		}
+	}
+	if refused != nil {
+		h.refuse(w, refused)
+	}
+}
+
+const allowed = "GET, HEAD, OPTIONS"
+
+// A refusal is an answer without a stream.
+type refusal struct {
+	status int
+	text   string // what is wrong, and what to do
+}
+
+func (h *Handler) refuse(w http.ResponseWriter, r *refusal) {
+	header := w.Header()
+	switch r.status {
+	case http.StatusServiceUnavailable:
+		seconds := max(int((h.hub.retryAfter(byeShutdown)).Seconds()+1), 1)
+		header.Set("Retry-After", strconv.Itoa(seconds))
+	case http.StatusMethodNotAllowed:
+		header.Set("Allow", allowed)
+	case http.StatusUnauthorized:
+		if header.Get("WWW-Authenticate") == "" {
+			header.Set("WWW-Authenticate", "Bearer")
+		}
+	}
+	header.Set("Cache-Control", "no-store")
+	http.Error(w, r.text, r.status)
+}
+
+// parse reads a request.
+func (h *Handler) parse(r *http.Request) (*joining, *refusal) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return nil, &refusal{http.StatusMethodNotAllowed, "a stream is read with GET"}
+	}
+	query := r.URL.Query()
+	j := new(joining)
+	var ok bool
+	if j.encoding, ok = h.hub.choose(query.Get("format"), r.Header.Values("Accept")); !ok {
+		return nil, &refusal{http.StatusNotAcceptable, "choose a format by Accept or ?format=: " + h.hub.choices()}
+	}
+	j.lastID = r.Header.Get("Last-Event-ID")
+	if j.lastID == "" {
+		j.lastID = query.Get("last_event_id")
+	}
+	if len(j.lastID) > maxField || strings.IndexFunc(j.lastID, control) >= 0 {
+		return nil, &refusal{http.StatusBadRequest, "Last-Event-ID is not an ID of an event: send back the one received, or none"}
+	}
+	var refused *refusal
+	if j.filters, refused = h.filters(r, query["topic"]); refused != nil {
+		return nil, refused
+	}
+	if h.User != nil {
+		j.user = h.User(r)
+	}
+	if h.Address != nil {
+		j.address = h.Address(r)
+	} else if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		j.address = host
+	}
+	return j, nil
+}
+
+// filters returns what a request may listen to of what it asks for.
+func (h *Handler) filters(r *http.Request, asked []string) ([]string, *refusal) {
+	var granted []string
+	if h.authorize != nil {
+		var err error
+		switch granted, err = h.authorize(r); {
+		case errors.Is(err, ErrUnauthorized):
+			return nil, &refusal{http.StatusUnauthorized, "say who you are: the request has no valid credentials"}
+		case err != nil:
+			return nil, &refusal{http.StatusForbidden, "you may not listen here"}
+		case len(asked) == 0:
+			asked = granted
+		}
+	}
+	var filters []string
+	for _, f := range asked {
+		if err := topic.CheckPattern(f); err != nil {
+			return nil, &refusal{http.StatusBadRequest, err.Error()}
+		}
+		if h.authorize != nil && !slices.ContainsFunc(granted, func(g string) bool { return topic.Covers(g, f) }) {
+			return nil, &refusal{http.StatusForbidden, "you may not listen to the topic " + strconv.Quote(f)}
+		}
+		if !slices.Contains(filters, f) {
+			filters = append(filters, strings.Clone(f))
+		}
+		if len(filters) > h.hub.o.MaxFilters {
+			return nil, &refusal{http.StatusBadRequest, "too many topics: at most " + strconv.Itoa(h.hub.o.MaxFilters) + ", or use a pattern"}
+		}
+	}
+	if len(filters) == 0 {
+		return nil, &refusal{http.StatusBadRequest, "say what to listen to: ?topic=NAME, once for each, or a pattern such as orders/*"}
+	}
+	return slices.Clip(filters), nil
+}
+
+// head sets the fields of a response with a stream.
+func (h *Hub) head(header http.Header, s *subscriber) {
+	header.Set("Content-Type", h.encodings[s.encoding].MediaType())
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Accel-Buffering", "no") // nginx would keep events back
+	header.Add("Vary", "Accept")
+}
+
+// serve answers with a stream, in the way that the server offers. It returns when the
+// stream has ended, or at once.
+func (h *Hub) serve(w http.ResponseWriter, r *http.Request, j *joining) error {
+	return h.servePlain(w, r, j)
+}
+
+// choose returns the encoding that a client asks for by name, or accepts most (RFC 9110,
+// 12.5.1).
+func (h *Hub) choose(name string, accept []string) (uint8, bool) {
+	best, encoding := 0.0, uint8(0)
+	for i, f := range h.encodings {
+		if i > 0 && h.topical[i-1] == uint8(i) {
+			continue // the variant of the one before
+		}
+		q := 0.0
+		switch {
+		case name != "":
+			if f.Name() == name {
+				q = 1
+			}
+		case len(accept) == 0:
+			q = 1
+		default:
+			q = quality(accept, f.MediaType())
+		}
+		if q > best {
+			best, encoding = q, uint8(i)
+		}
+	}
+	return encoding, best > 0
+}
+
+// choices names the formats, for an error.
+func (h *Hub) choices() string {
+	var names []string
+	for _, f := range h.o.Formats {
+		names = append(names, f.MediaType()+" ("+f.Name()+")")
+	}
+	return strings.Join(names, ", ")
+}
+
+// quality returns how much a client accepts a media type: that of the most specific range.
+func quality(accept []string, mediaType string) float64 {
+	kind, _, _ := strings.Cut(mediaType, "/")
+	best, q := 0, 0.0
+	for _, line := range accept {
+		for part := range strings.SplitSeq(line, ",") {
+			name, params, _ := strings.Cut(part, ";")
+			specific := 0
+			switch name = strings.ToLower(strings.TrimSpace(name)); name {
+			case mediaType:
+				specific = 3
+			case kind + "/*":
+				specific = 2
+			case "*/*":
+				specific = 1
+			}
+			if specific > best {
+				best, q = specific, weight(params)
+			}
+		}
+	}
+	return q
+}
+
+// weight returns the parameter q of a media range; what cannot be read is 1.
+func weight(params string) float64 {
+	for p := range strings.SplitSeq(params, ";") {
+		k, v, _ := strings.Cut(strings.TrimSpace(p), "=")
+		if q, err := strconv.ParseFloat(v, 64); err == nil && (k == "q" || k == "Q") && q >= 0 && q <= 1 {
+			return q
+		}
+	}
+	return 1
+}
+
+// cors allows pages of other origins to read the answer, errors included.
+func (h *Handler) cors(header http.Header, r *http.Request) {
+	origin := r.Header.Get("Origin")
+	if len(h.Origins) == 0 || origin == "" {
+		return
+	}
+	switch {
+	case slices.Contains(h.Origins, origin):
+		header.Set("Access-Control-Allow-Origin", origin)
+		header.Set("Access-Control-Allow-Credentials", "true")
+		header.Add("Vary", "Origin")
+	case slices.Contains(h.Origins, "*"):
+		header.Set("Access-Control-Allow-Origin", "*")
+	default:
+		return
+	}
+	header.Set("Access-Control-Expose-Headers", "Retry-After")
+	if r.Method == http.MethodOptions {
+		header.Set("Access-Control-Allow-Methods", allowed)
+		header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Cache-Control, Last-Event-ID")
+		header.Set("Access-Control-Max-Age", "86400")
+	}
+}

@@ -1,0 +1,274 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-go/redline/push/format"
+)
+
+// A Hub takes events from publishers and gives them to subscribers. Its methods may be
+// called by any number of goroutines.
+type Hub struct {
+	o         Options
+	encodings []format.Format // the options' formats, and their variants for several topics
+	topical   []uint8         // for each encoding, that for several topics
+	beats     []*frame        // a sign of life in each encoding
+	born      time.Time
+	broker    Broker
+	clockSkew atomic.Int64 // of tests
+	epoch     atomic.Pointer[string]
+
+	bytes     atomic.Int64 // see Options.MaxBytes
+	ticks     atomic.Uint32
+	tickEvery time.Duration
+	published atomic.Uint64
+	repeated  atomic.Uint64
+
+	mu      sync.Mutex
+	seq     uint64 // of the last event
+	history history
+	shards  []*shard // plain, then those of loops
+	plain   []*shard // for net/http
+	turns   int      // which of them is next
+	fed     []*message
+	closed  bool
+	drained chan struct{} // closed when the last subscriber has left a closed hub
+	beating bool          // a timer calls tick
+	timer   *time.Timer
+
+	limits  limits
+	cluster cluster
+}
+
+// New creates a hub. It needs no goroutine while it has neither subscribers nor history.
+// Call [Hub.Shutdown] or [Hub.Close] at the end. The error says which options cannot be.
+func New(o Options) (*Hub, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	h := &Hub{o: o, born: time.Now(), broker: o.Broker, drained: make(chan struct{})}
+	epoch := newEpoch()
+	h.epoch.Store(&epoch)
+	h.history = history{hub: h, ids: map[string]*message{}}
+	h.limits.init()
+	for _, f := range o.Formats {
+		at := uint8(len(h.encodings))
+		h.encodings = append(h.encodings, f)
+		h.topical = append(h.topical, at)
+		if t, ok := f.(format.Topical); ok {
+			h.topical[at]++
+			h.encodings = append(h.encodings, t.Topical())
+			h.topical = append(h.topical, at+1)
+		}
+	}
+	for _, f := range h.encodings {
+		h.beats = append(h.beats, newFrame(f.AppendBeat(nil)))
+	}
+	for range min(runtime.GOMAXPROCS(0), maxPlain) {
+		h.plain = append(h.plain, &shard{hub: h})
+	}
+	h.shards = append(h.shards, h.plain...)
+	h.tickEvery = min(max(o.Heartbeat/64, 10*time.Millisecond), time.Second)
+	if o.Lifetime != never {
+		h.tickEvery = min(h.tickEvery, max(o.Lifetime/64, 10*time.Millisecond))
+	}
+	h.startCluster()
+	return h, nil
+}
+
+// maxPlain is how many shards there are for net/http at most: post has a bit for each.
+const maxPlain = 16
+
+// now is the hub's clock: nanoseconds since its start, monotonic.
+func (h *Hub) now() int64 { return int64(time.Since(h.born)) + h.clockSkew.Load() }
+
+// Publish gives an event to all subscribers of its topic. It never waits for a subscriber.
+// With a broker it waits until the broker has acknowledged the event, or until ctx is done:
+// the event may then have been published or not, and publishing it again with the same ID
+// is safe.
+//
+// Errors are [ErrBadEvent], [ErrTooLarge], [ErrClosed] and those of the broker.
+func (h *Hub) Publish(ctx context.Context, e Event) (Receipt, error) {
+	if err := h.check(&e); err != nil {
+		return Receipt{}, fmt.Errorf("push: publish: %w", err)
+	}
+	if h.broker != nil {
+		return h.publishThrough(ctx, e)
+	}
+	m := h.newMessage(&e)
+	defer m.release()
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return Receipt{}, ErrClosed
+	}
+	if m.given && h.history.ids[e.ID] != nil {
+		h.mu.Unlock()
+		h.repeated.Add(1)
+		return Receipt{ID: e.ID, Duplicate: true}, nil
+	}
+	r, posted := h.sequence(m, h.seq+1)
+	h.mu.Unlock()
+	h.deliver(m, &r, posted)
+	return r, nil
+}
+
+// sequence gives a message its place, and posts it. The lock is held.
+func (h *Hub) sequence(m *message, seq uint64) (r Receipt, posted uint16) {
+	h.seq, m.seq = seq, seq
+	if !m.given {
+		m.event.ID = h.id(seq)
+	}
+	m.log = h.history.log(m.event.Topic)
+	h.history.add(m)
+	h.published.Add(1)
+	r.ID = m.event.ID
+	return r, h.post(m, &r)
+}
+
+// post puts a message into the inboxes of all shards that have subscribers for it. Those of
+// loops begin at once; the others are returned as a set, so that they are done without the
+// lock.
+func (h *Hub) post(m *message, r *Receipt) (posted uint16) {
+	for i, sh := range h.shards {
+		switch {
+		case !sh.post(m, r):
+		case i < len(h.plain):
+			posted |= 1 << i
+		default:
+			sh.flush()
+		}
+	}
+	h.live()
+	return posted
+}
+
+// deliver completes a publish: without the lock.
+func (h *Hub) deliver(m *message, r *Receipt, posted uint16) {
+	for i, sh := range h.plain {
+		if posted&(1<<i) != 0 {
+			sh.flush()
+		}
+	}
+	if h.plain[0].exact() {
+		r.Delivered += int(m.cost.delivered.Load())
+		r.Queued += int(m.cost.queued.Load())
+		r.Dropped += int(m.cost.dropped.Load())
+	}
+	if h.bytes.Load() > h.o.MaxBytes {
+		h.relieve()
+	}
+}
+
+// A joining is what a subscriber is made from.
+type joining struct {
+	filters       []string
+	lastID        string
+	encoding      uint8
+	address, user string
+}
+
+// Reasons to refuse a subscriber, with 503.
+var (
+	errClosing = errors.New("the server is shutting down: connect to another one")
+	errFull    = errors.New("too many subscribers: try again later")
+	errMemory  = errors.New("out of memory for subscribers: try again later")
+	errBroker  = errors.New("the broker has not been reached yet: try again later")
+	errAddress = errors.New("too many subscriptions from this address: close some, or share one")
+	errUser    = errors.New("too many subscriptions of this user: close some, or share one")
+)
+
+// join adds a subscriber to a shard. Its sink must be set, and can be woken at once. The
+// error is one of those above.
+func (h *Hub) join(s *subscriber, sh *shard, j *joining) error {
+	if err := h.admit(s, j); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		h.withdraw(s)
+		return errClosing
+	}
+	if h.broker != nil && !h.cluster.known {
+		h.withdraw(s)
+		return errBroker
+	}
+	s.shard, s.filters, s.lastID, s.encoding = sh, j.filters, j.lastID, j.encoding
+	if len(j.filters) > 1 || isPattern(j.filters) {
+		s.encoding = h.topical[j.encoding]
+	}
+	s.wrote = h.ticks.Load()
+	s.until = h.ticksOf(vary(h.o.Lifetime, 0.2))
+	s.catching = h.resume(s)
+	sh.mu.Lock()
+	sh.add(s)
+	if s.catching == nil {
+		sh.enlist(s)
+	}
+	sh.mu.Unlock()
+	h.joined(s, j)
+	h.live()
+	return nil
+}
+
+// resume finds where the stream of a subscriber begins: it sets seen. The lock is held.
+//
+// A position of this epoch, or an ID that the history holds, is a place in the order. A
+// position of another epoch says that whatever is held is new to the client. Any other ID
+// says nothing, so that only new events are certain not to be repeated.
+func (h *Hub) resume(s *subscriber) *catchUp {
+	if s.lastID == "" {
+		s.seen = h.seq
+		return nil
+	}
+	if m := h.history.ids[s.lastID]; m != nil {
+		s.seen = m.seq
+		return &catchUp{}
+	}
+	seq, ours := h.position(s.lastID)
+	switch {
+	case ours && seq <= h.seq:
+		s.seen = seq
+		return &catchUp{}
+	case !ours && h.foreign(s.lastID):
+		s.seen = 0
+		// What this epoch has dropped is part of the same gap.
+		return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "epoch"}, told: h.seq}
+	}
+	s.seen = h.seq
+	return &catchUp{gap: &format.Gap{From: s.lastID, Reason: "unknown-id"}, told: h.seq}
+}
+
+// leave forgets a subscriber. Its sink calls it once, when nothing can be sent any more.
+func (h *Hub) leave(s *subscriber) {
+	sh := s.shard
+	sh.mu.Lock()
+	sh.remove(s)
+	sh.mu.Unlock()
+	h.left(s)
+	if h.withdraw(s) == 0 {
+		h.mu.Lock()
+		h.finish()
+		h.mu.Unlock()
+	}
+}
+
+// finish notes that the last subscriber of a closed hub has left. The lock is held.
+func (h *Hub) finish() {
+	if !h.closed || h.limits.total() > 0 {
+		return
+	}
+	select {
+	case <-h.drained:
+	default:
+		close(h.drained)
+	}
+}

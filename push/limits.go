@@ -1,0 +1,225 @@
+package push
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/redline-go/redline/push/topic"
+)
+
+// subscriberBytes is what a subscriber counts for in Options.MaxBytes.
+const subscriberBytes = 512
+
+// limits counts subscribers.
+type limits struct {
+	mu        sync.Mutex
+	count     int
+	refused   uint64
+	addresses map[string]*tally
+	users     map[string]*tally
+}
+
+// A tally counts the subscribers that have something in common.
+type tally struct {
+	name string
+	n    int
+}
+
+func (l *limits) init() { l.addresses, l.users = map[string]*tally{}, map[string]*tally{} }
+
+func (l *limits) total() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.count
+}
+
+// admit counts a subscriber, or says why it cannot be taken.
+func (h *Hub) admit(s *subscriber, j *joining) error {
+	l := &h.limits
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var err error
+	switch {
+	case l.count >= h.o.MaxSubscribers:
+		err = errFull
+	case h.bytes.Load()+subscriberBytes > h.o.MaxBytes:
+		err = errMemory
+	case j.address != "" && !take(l.addresses, j.address, h.o.MaxPerAddress, &s.address):
+		err = errAddress
+	case j.user != "" && !take(l.users, j.user, h.o.MaxPerUser, &s.user):
+		give(l.addresses, &s.address)
+		err = errUser
+	}
+	if err != nil {
+		l.refused++
+		return err
+	}
+	l.count++
+	h.bytes.Add(subscriberBytes)
+	return nil
+}
+
+// withdraw is the reverse of admit. It returns how many subscribers remain.
+func (h *Hub) withdraw(s *subscriber) int {
+	l := &h.limits
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	give(l.addresses, &s.address)
+	give(l.users, &s.user)
+	l.count--
+	h.bytes.Add(-subscriberBytes)
+	return l.count
+}
+
+func take(tallies map[string]*tally, name string, most int, to **tally) bool {
+	t := tallies[name]
+	if t == nil {
+		t = &tally{name: name}
+		tallies[name] = t
+	}
+	if t.n >= most {
+		return false
+	}
+	t.n++
+	*to = t
+	return true
+}
+
+func give(tallies map[string]*tally, from **tally) {
+	t := *from
+	if t == nil {
+		return
+	}
+	*from = nil
+	if t.n--; t.n == 0 {
+		delete(tallies, t.name)
+	}
+}
+
+// relieve frees memory when the hub has more than it may: the subscribers that keep the
+// oldest events from being freed are ended, and then the history gets shorter.
+func (h *Hub) relieve() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	type waiting struct {
+		sh  *shard
+		s   *subscriber
+		seq uint64
+	}
+	var slow []waiting
+	for _, sh := range h.shards {
+		sh.mu.Lock()
+		for _, s := range sh.all {
+			if s.level > 0 && s.queue != nil && s.bye == 0 {
+				slow = append(slow, waiting{sh, s, s.queue.items[s.queue.head].m.seq})
+			}
+		}
+		sh.mu.Unlock()
+	}
+	slices.SortFunc(slow, func(a, b waiting) int {
+		if a.seq < b.seq {
+			return -1
+		}
+		return 1
+	})
+	goal := h.o.MaxBytes - h.o.MaxBytes/16 // so that this is not needed for each event
+	for _, w := range slow {
+		if h.bytes.Load() <= goal {
+			return
+		}
+		w.sh.mu.Lock()
+		if w.s.at >= 0 {
+			w.s.end(byeMemory)
+		}
+		w.sh.mu.Unlock()
+	}
+	for h.bytes.Load() > goal && len(h.history.all) > 0 {
+		h.history.dropOldest()
+	}
+}
+
+// Stats are the totals of a hub since its start, and its present state.
+type Stats struct {
+	Subscribers int    // now
+	Topics      int    // whose history is known now
+	Events      int    // in the history now
+	Bytes       int64  // as bounded by Options.MaxBytes, now
+	Published   uint64 // events, those of other nodes included
+	Duplicates  uint64 // events that were not published because their ID was known
+	Delivered   uint64 // events given to connections, each for each subscriber
+	Queued      uint64 // of these, events that had to wait for their subscriber
+	Dropped     uint64 // events that a subscriber did not get
+	Conflated   uint64 // events that were replaced by a newer one with the same key
+	Gaps        uint64 // gaps that were announced
+	Heartbeats  uint64 // signs of life that were sent
+	Refused     uint64 // subscribers that were over a limit
+	EndedSlow   uint64 // subscribers ended by the policy Disconnect
+	EndedMemory uint64 // subscribers ended because of MaxBytes
+	EndedOld    uint64 // subscribers ended because of Lifetime
+}
+
+// Stats returns the hub's figures. It takes every lock once; call it a few times a second
+// at most.
+func (h *Hub) Stats() Stats {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.limits.mu.Lock()
+	st := Stats{Subscribers: h.limits.count, Refused: h.limits.refused}
+	h.limits.mu.Unlock()
+	st.Topics, st.Events = len(h.history.logs), len(h.history.all)-h.history.gone
+	st.Bytes, st.Published, st.Duplicates = h.bytes.Load(), h.published.Load(), h.repeated.Load()
+	for _, sh := range h.shards {
+		sh.mu.Lock()
+		c := sh.counts
+		sh.mu.Unlock()
+		st.add(&c)
+	}
+	st.add(&h.cluster.former)
+	return st
+}
+
+func (st *Stats) add(c *counts) {
+	st.Delivered += c.delivered
+	st.Queued += c.queued
+	st.Dropped += c.dropped
+	st.Conflated += c.conflated
+	st.Gaps += c.gaps
+	st.Heartbeats += c.beats
+	st.EndedSlow += c.ended[byeSlow]
+	st.EndedMemory += c.ended[byeMemory]
+	st.EndedOld += c.ended[byeLifetime]
+}
+
+// Subscribers returns how many subscribers of this node have exactly this topic or pattern.
+func (h *Hub) Subscribers(filter string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	for _, sh := range h.shards {
+		sh.mu.Lock()
+		if l := sh.index.Get(filter); l != nil {
+			n += len(l.subs)
+		}
+		sh.mu.Unlock()
+	}
+	return n
+}
+
+// Topics returns the topics whose history is known and that a pattern selects, in no order.
+func (h *Hub) Topics(pattern string) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !topic.IsPattern(pattern) {
+		if h.history.tree.Get(pattern) == nil {
+			return nil
+		}
+		return []string{pattern}
+	}
+	var names []string
+	for _, l := range h.history.tree.Select(nil, pattern) {
+		names = append(names, l.name)
+	}
+	return names
+}
+
+func isPattern(filters []string) bool { return slices.ContainsFunc(filters, topic.IsPattern) }

@@ -1,0 +1,153 @@
+package push
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redline-go/redline/push/format"
+)
+
+// overhead is what a message costs besides its data, in bytes: its fields, its entries in
+// the history, and the heads of its encodings.
+const overhead = 512
+
+// A message is an event with its place in the order of the hub. It is shared by the history
+// and all queues.
+type message struct {
+	event format.Event
+	given bool // the ID is the publisher's
+	key   string
+	seq   uint64
+	at    int64 // on the hub's clock
+	log   *topicLog
+
+	hub    *Hub
+	refs   atomic.Int32 // the history's, inboxes' and queues'
+	size   atomic.Int64 // charged to the hub until refs is 0
+	frames []atomic.Pointer[frame]
+
+	cost cost // of the shards of net/http; each adds to it under its lock
+}
+
+// cost is what delivering a message meant, in the terms of [Receipt].
+type cost struct{ delivered, queued, dropped atomic.Int32 }
+
+// A frame is a message as one format encodes it.
+type frame struct {
+	bytes  []byte
+	native atomic.Pointer[nativeFrame]
+}
+
+func newFrame(b []byte) *frame { return &frame{bytes: b} }
+
+// newMessage copies an event. It belongs to the caller, who holds one reference.
+func (h *Hub) newMessage(e *Event) *message {
+	m := &message{
+		event:  format.Event{Topic: e.Topic, ID: e.ID, Type: e.Type, Data: bytes.Clone(e.Data)},
+		given:  e.ID != "",
+		key:    e.Key,
+		at:     h.now(),
+		hub:    h,
+		frames: make([]atomic.Pointer[frame], len(h.encodings)),
+	}
+	if !e.Time.IsZero() {
+		// An event of the past is as old as it is; none is younger than now.
+		m.at -= max(int64(time.Since(e.Time)), 0)
+	}
+	m.refs.Store(1)
+	m.charge(int64(len(e.Data)) + overhead)
+	return m
+}
+
+func (m *message) charge(n int64) {
+	m.size.Add(n)
+	m.hub.bytes.Add(n)
+}
+
+func (m *message) hold() { m.refs.Add(1) }
+
+func (m *message) release() {
+	if m.refs.Add(-1) == 0 {
+		m.hub.bytes.Add(-m.size.Load())
+	}
+}
+
+// weight is what the message counts for in a queue's limit of bytes.
+func (m *message) weight() int { return len(m.event.Data) + 64 }
+
+// frame returns the message in one of the hub's encodings. The caller holds a reference.
+func (m *message) frame(encoding uint8) *frame {
+	p := &m.frames[encoding]
+	if f := p.Load(); f != nil {
+		return f
+	}
+	f := newFrame(m.hub.encodings[encoding].AppendEvent(nil, &m.event))
+	if !p.CompareAndSwap(nil, f) {
+		return p.Load()
+	}
+	m.charge(int64(len(f.bytes)))
+	return f
+}
+
+// newEpoch is a name that no other start of a hub has.
+func newEpoch() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // which never fails
+	return hex.EncodeToString(b[:])
+}
+
+// era names the order that sequence numbers belong to: one start of the hub, or of its
+// broker.
+func (h *Hub) era() string { return *h.epoch.Load() }
+
+// id is the position after a sequence number, in the form that clients resume from.
+func (h *Hub) id(seq uint64) string {
+	epoch := h.era()
+	b := make([]byte, 0, len(epoch)+21)
+	b = append(append(b, epoch...), '-')
+	return string(strconv.AppendUint(b, seq, 10))
+}
+
+// position is the reverse of id. It reports false for IDs of publishers and other epochs.
+func (h *Hub) position(id string) (uint64, bool) {
+	digits, ok := strings.CutPrefix(id, h.era()+"-")
+	if !ok || digits == "" || len(digits) > 1 && digits[0] == '0' || digits[0] == '+' {
+		return 0, false
+	}
+	seq, err := strconv.ParseUint(digits, 10, 64)
+	return seq, err == nil
+}
+
+// foreign reports whether an ID looks like a position of another epoch.
+func (h *Hub) foreign(id string) bool {
+	epoch, digits, ok := strings.Cut(id, "-")
+	if !ok || epoch == h.era() || len(epoch) != len(h.era()) {
+		return false
+	}
+	if _, err := hex.DecodeString(epoch); err != nil {
+		return false
+	}
+	_, err := strconv.ParseUint(digits, 10, 64)
+	return err == nil
+}
+
+// spread returns a random number in [0, 1), for jitter.
+func spread() float64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:])
+	return float64(binary.LittleEndian.Uint64(b[:])>>11) / (1 << 53)
+}
+
+// vary returns d, made up to a share shorter or longer at random.
+func vary(d time.Duration, share float64) time.Duration {
+	if d == never {
+		return never
+	}
+	return d + time.Duration(float64(d)*share*(2*spread()-1))
+}

@@ -1,0 +1,250 @@
+package push
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redline-go/redline/push/format"
+	"github.com/redline-go/redline/push/topic"
+)
+
+// Options are the settings of a hub. The zero value works: each field has a default that is
+// safe on the open internet. Where a limit may be lifted, a negative value does it.
+type Options struct {
+	// Formats are what subscribers can choose from; the first is for those that accept
+	// anything. At most 16. Default: SSE, NDJSON, Protobuf.
+	Formats []format.Format
+
+	// Rules are for topics that need other settings than those below. The first rule whose
+	// pattern selects a topic applies.
+	Rules []Rule
+	// Policy says what happens to events of a subscriber whose queue is full. Default:
+	// DropOldest.
+	Policy Policy
+	// History is what is kept for subscribers that resume. Default: 128 events, 1 MiB and
+	// ten minutes a topic.
+	History History
+
+	// QueueEvents and QueueBytes bound what waits for one subscriber. Defaults: 256, 1 MiB.
+	QueueEvents int
+	QueueBytes  int
+	// MaxDelay is how long an event may wait for others, so that they leave in one write.
+	// Default: 0, no waiting. At most a minute.
+	MaxDelay time.Duration
+
+	// MaxEventBytes bounds the data of one event. Default: 1 MiB.
+	MaxEventBytes int
+	// MaxBytes bounds the memory of the hub: its history, what is queued, and half a KiB
+	// for each subscriber. When it is reached, the history gets shorter, new subscribers get
+	// 503, and those that are furthest behind are ended. Default: 512 MiB.
+	MaxBytes int64
+	// MaxTopics bounds the topics whose history is known. Default: 100,000.
+	MaxTopics int
+	// MaxSubscribers bounds the subscribers of this hub. Default: 250,000.
+	MaxSubscribers int
+	// MaxPerAddress and MaxPerUser bound the subscribers with the same address and the same
+	// user, see [Handler]. Default: no bound, because a proxy may be in front of all.
+	MaxPerAddress int
+	MaxPerUser    int
+	// MaxFilters bounds the topics and patterns of one subscriber. Default: 64.
+	MaxFilters int
+
+	// Heartbeat is for how long a stream may be silent before a sign of life is sent.
+	// Negative: for ever. Default: 20 seconds.
+	Heartbeat time.Duration
+	// Lifetime is after which time a subscriber is asked to connect again, varied by a fifth
+	// so that not all come at once. Negative: never. Default: one hour.
+	Lifetime time.Duration
+	// Retry is after which time a client connects again when its stream breaks, varied by
+	// a half. Default: 2 seconds.
+	Retry time.Duration
+	// WriteTimeout is how long a client on net/http may take to accept one write; for clients
+	// on a redline.Server, see its StallTimeout. Default: 30 seconds.
+	WriteTimeout time.Duration
+	// Spread is the time over which Shutdown ends the subscribers, and over which they
+	// connect elsewhere. Negative: all at once. Default: 2 seconds.
+	Spread time.Duration
+
+	// Broker connects the hubs of a cluster. Default: none; the hub is alone.
+	Broker Broker
+	// Isolated says what Publish does while the broker is out of reach. Default: Refuse.
+	Isolated Isolated
+	// Registry is told who is connected. Default: none.
+	Registry Registry
+	// Node names this process in the registry. Default: random.
+	Node string
+	// RegistryTTL is after which time the registry forgets a node that has died. Default: 30
+	// seconds.
+	RegistryTTL time.Duration
+
+	// Logger gets what an operator should know. Default: slog.Default.
+	Logger *slog.Logger
+}
+
+// A Rule has the settings of some topics.
+type Rule struct {
+	Pattern string
+	Policy  Policy  // 0: that of Options
+	History History // a field that is 0: that of Options
+}
+
+// History bounds what is kept of a topic. The oldest events are dropped first. A negative
+// number of events keeps none; other negative fields set no bound.
+type History struct {
+	Events int
+	Bytes  int // of data
+	Age    time.Duration
+}
+
+// A Policy says what happens to the events of a subscriber whose queue is full. Whatever is
+// dropped is announced to the client as a gap.
+type Policy uint8
+
+const (
+	// DropOldest drops the oldest event that waits, so that the client catches up to the
+	// present. It is the default.
+	DropOldest Policy = iota + 1
+	// DropNewest drops the new event, so that the client gets a stretch without holes.
+	DropNewest
+	// Conflate replaces an event that waits by the new one, if both have the same topic and
+	// Key, even before the queue is full. That is what its subscribers want, and is no gap.
+	// If there is none to replace and the queue is full, it drops the oldest.
+	Conflate
+	// Disconnect ends the subscriber, which may connect again and resume.
+	Disconnect
+)
+
+// Isolated says what a hub does without its broker.
+type Isolated uint8
+
+const (
+	// Refuse returns the broker's error from Publish. Subscribers stay, and get what was
+	// published in the meantime when the broker is back.
+	Refuse Isolated = iota
+	// DeliverLocally gives events to the subscribers of this node only, without a place in
+	// the cluster's order: they get no ID to resume from, and are not repeated.
+	DeliverLocally
+)
+
+// value is one setting: what was given, its default, and its bounds.
+type value[T int | int64 | time.Duration] struct {
+	name             string
+	field            *T
+	fallback         T
+	least, most      T
+	lifted, liftable T // what a negative value means, if liftable is not 0
+}
+
+func (v value[T]) set(errs *[]error) {
+	switch {
+	case *v.field == 0:
+		*v.field = v.fallback
+	case *v.field < 0 && v.liftable != 0:
+		*v.field = v.lifted
+	case *v.field < v.least || *v.field > v.most:
+		*errs = append(*errs, fmt.Errorf("push: Options.%s is %v: use %v to %v", v.name, *v.field, v.least, v.most))
+	}
+}
+
+const never = time.Duration(1<<63 - 1)
+
+// withDefaults returns the options with all fields set.
+func (o Options) withDefaults() (Options, error) {
+	const most = 1 << 30
+	var errs []error
+	for _, v := range []value[int]{
+		{name: "QueueEvents", field: &o.QueueEvents, fallback: 256, least: 1, most: 1 << 20},
+		{name: "QueueBytes", field: &o.QueueBytes, fallback: 1 << 20, least: 1 << 10, most: most},
+		{name: "MaxEventBytes", field: &o.MaxEventBytes, fallback: 1 << 20, least: 1, most: most},
+		{name: "MaxTopics", field: &o.MaxTopics, fallback: 100_000, least: 1, most: most},
+		{name: "MaxSubscribers", field: &o.MaxSubscribers, fallback: 250_000, least: 1, most: most},
+		{name: "MaxPerAddress", field: &o.MaxPerAddress, fallback: most, least: 1, most: most, lifted: most, liftable: 1},
+		{name: "MaxPerUser", field: &o.MaxPerUser, fallback: most, least: 1, most: most, lifted: most, liftable: 1},
+		{name: "MaxFilters", field: &o.MaxFilters, fallback: 64, least: 1, most: 1 << 16},
+		{name: "History.Events", field: &o.History.Events, fallback: 128, least: 1, most: most, lifted: -1, liftable: 1},
+		{name: "History.Bytes", field: &o.History.Bytes, fallback: 1 << 20, least: 1, most: most, lifted: most, liftable: 1},
+	} {
+		v.set(&errs)
+	}
+	for _, v := range []value[time.Duration]{
+		{name: "History.Age", field: &o.History.Age, fallback: 10 * time.Minute, least: time.Millisecond, most: never, lifted: never, liftable: 1},
+		{name: "MaxDelay", field: &o.MaxDelay, least: time.Microsecond, most: time.Minute},
+		{name: "Heartbeat", field: &o.Heartbeat, fallback: 20 * time.Second, least: 10 * time.Millisecond, most: 24 * time.Hour, lifted: never, liftable: 1},
+		{name: "Lifetime", field: &o.Lifetime, fallback: time.Hour, least: 10 * time.Millisecond, most: never, lifted: never, liftable: 1},
+		{name: "Retry", field: &o.Retry, fallback: 2 * time.Second, least: time.Millisecond, most: time.Hour},
+		{name: "WriteTimeout", field: &o.WriteTimeout, fallback: 30 * time.Second, least: time.Millisecond, most: time.Hour},
+		{name: "Spread", field: &o.Spread, fallback: 2 * time.Second, least: time.Millisecond, most: time.Hour, lifted: 0, liftable: 1},
+		{name: "RegistryTTL", field: &o.RegistryTTL, fallback: 30 * time.Second, least: 10 * time.Millisecond, most: time.Hour},
+	} {
+		v.set(&errs)
+	}
+	value[int64]{name: "MaxBytes", field: &o.MaxBytes, fallback: 512 << 20, least: 1 << 16, most: 1 << 50}.set(&errs)
+	if o.Policy == 0 {
+		o.Policy = DropOldest
+	}
+	if o.Policy > Disconnect {
+		errs = append(errs, errors.New("push: Options.Policy is unknown: use one of the constants"))
+	}
+	if len(o.Formats) == 0 {
+		o.Formats = []format.Format{format.SSE, format.NDJSON, format.Protobuf}
+	}
+	if len(o.Formats) > 16 {
+		errs = append(errs, errors.New("push: Options.Formats has more than 16 formats"))
+	}
+	if o.Node == "" {
+		o.Node = newEpoch()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o, errors.Join(append(errs, o.finishRules())...)
+}
+
+// finishRules completes the rules from the other options, and checks them.
+func (o *Options) finishRules() error {
+	rules := make([]Rule, len(o.Rules), len(o.Rules)+1)
+	copy(rules, o.Rules)
+	for i := range rules {
+		r := &rules[i]
+		if err := topic.CheckPattern(r.Pattern); err != nil {
+			return fmt.Errorf("push: Options.Rules[%d]: %w", i, err)
+		}
+		one := Options{Policy: r.Policy, History: r.History}
+		if one.Policy == 0 {
+			one.Policy = o.Policy
+		}
+		if one.History.Events == 0 {
+			one.History.Events = o.History.Events
+		}
+		if one.History.Bytes == 0 {
+			one.History.Bytes = o.History.Bytes
+		}
+		if one.History.Age == 0 {
+			one.History.Age = o.History.Age
+		}
+		if one.Policy > Disconnect {
+			return fmt.Errorf("push: Options.Rules[%d].Policy is unknown: use one of the constants", i)
+		}
+		if one.History.Bytes < 0 {
+			one.History.Bytes = 1 << 30
+		}
+		if one.History.Age < 0 {
+			one.History.Age = never
+		}
+		r.Policy, r.History = one.Policy, one.History
+	}
+	o.Rules = append(rules, Rule{Pattern: "**", Policy: o.Policy, History: o.History})
+	return nil
+}
+
+// rule returns the settings of a topic. The last rule applies to all.
+func (o *Options) rule(name string) *Rule {
+	for i := range o.Rules {
+		if topic.Match(o.Rules[i].Pattern, name) {
+			return &o.Rules[i]
+		}
+	}
+	return nil // never: the last rule selects every name
+}

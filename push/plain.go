@@ -1,0 +1,107 @@
+package push
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// plain is a subscriber served by any server of net/http, on the goroutine of its handler.
+type plain struct {
+	subscriber
+	control *http.ResponseController
+	w       http.ResponseWriter
+	ready   chan struct{} // of capacity 1: there may be something to send
+	cut     chan struct{} // closed by abort
+
+	mu    sync.Mutex // guards the deadline, which abort sets
+	isCut bool
+}
+
+func (p *plain) wake() {
+	select {
+	case p.ready <- struct{}{}:
+	default:
+	}
+}
+
+func (p *plain) abort() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isCut {
+		return
+	}
+	p.isCut = true
+	close(p.cut)
+	_ = p.control.SetWriteDeadline(time.Unix(1, 0)) // what cannot be interrupted ends by itself
+}
+
+// extend gives the client time to accept the next write, unless it was cut.
+func (p *plain) extend(d time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isCut {
+		return false
+	}
+	_ = p.control.SetWriteDeadline(time.Now().Add(d)) // a server without deadlines has its own
+	return true
+}
+
+// servePlain answers a request whose handler may block.
+func (h *Hub) servePlain(w http.ResponseWriter, r *http.Request, j *joining) error {
+	p := &plain{
+		control: http.NewResponseController(w), w: w,
+		ready: make(chan struct{}, 1), cut: make(chan struct{}),
+	}
+	p.sink = p
+	if err := h.join(&p.subscriber, h.nextPlain(), j); err != nil {
+		return err
+	}
+	defer h.leave(&p.subscriber)
+	if r.ProtoMajor == 1 {
+		w.Header().Set("Connection", "close") // the deadline of the last write stays
+	}
+	h.head(w.Header(), &p.subscriber)
+	w.WriteHeader(http.StatusOK)
+	for t := new(turn); ; {
+		h.turn(&p.subscriber, t)
+		if len(t.frames) > 0 && !p.send(t.frames) {
+			return nil
+		}
+		switch {
+		case t.done:
+			return nil
+		case t.more, len(t.frames) > 0:
+			continue // it is no longer busy
+		}
+		select {
+		case <-p.ready:
+		case <-p.cut:
+			return nil
+		case <-r.Context().Done():
+			return nil
+		}
+	}
+}
+
+// send writes and flushes, and reports whether the client is still there.
+func (p *plain) send(frames []*frame) bool {
+	timeout := p.shard.hub.o.WriteTimeout
+	for _, f := range frames {
+		if !p.extend(timeout) {
+			return false
+		}
+		if _, err := p.w.Write(f.bytes); err != nil {
+			return false
+		}
+	}
+	return p.extend(timeout) && p.control.Flush() == nil
+}
+
+// nextPlain returns the shards of net/http in turn.
+func (h *Hub) nextPlain() *shard {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.turns++
+	return h.plain[h.turns%len(h.plain)]
+}
