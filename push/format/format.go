@@ -9,7 +9,7 @@ import (
 // An Event is what a subscriber receives.
 type Event struct {
 	Topic string
-	ID    string // what the client resumes from
+	ID    string // what the client resumes from; empty: it must not resume from here
 	Type  string // may be empty
 	Data  []byte // not modified, and not retained
 }

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// NDJSON is application/x-ndjson: one JSON object a line, with the members topic, id, type
-// (unless empty) and one of
+// NDJSON is application/x-ndjson: one JSON object a line, with the members topic, id and type
+// (both unless empty), and one of
 //
 //   - data: the value itself if Data is JSON, otherwise a string;
 //   - base64: a string, if Data is not UTF-8.
@@ -25,7 +25,9 @@ func (ndjson) AppendStart(b []byte, _ time.Duration, _ string) []byte { return b
 
 func (ndjson) AppendEvent(b []byte, e *Event) []byte {
 	b = appendString(append(b, `{"topic":`...), e.Topic)
-	b = appendString(append(b, `,"id":`...), e.ID)
+	if e.ID != "" {
+		b = appendString(append(b, `,"id":`...), e.ID)
+	}
 	if e.Type != "" {
 		b = appendString(append(b, `,"type":`...), e.Type)
 	}

@@ -37,7 +37,9 @@ func (sse) AppendStart(b []byte, retry time.Duration, position string) []byte {
 }
 
 func (f sse) AppendEvent(b []byte, e *Event) []byte {
-	b = appendField(b, "id", e.ID)
+	if e.ID != "" {
+		b = appendField(b, "id", e.ID)
+	}
 	if e.Type != "" {
 		b = appendField(b, "event", e.Type)
 	}
