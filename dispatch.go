@@ -94,7 +94,7 @@ func (d *dispatcher) panicked(c *Ctx, f *frame, p any) {
 			"panic", p, "method", string(x.MethodBytes()), "path", string(x.PathBytes()),
 			"remote", x.Session.RemoteAddr(), "stack", string(debug.Stack()))
 	}
-	if x.HeadSent || x.Hijacked || f.streams || p == ErrAbort {
+	if x.HeadSent || x.Hijacked || f.streams || x.Subscribed || p == ErrAbort {
 		x.Abort()
 		return
 	}

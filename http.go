@@ -54,7 +54,7 @@ const mounted = "mounted"
 // newAdapter creates the adapter that runs http.Handlers on exchanges.
 func (s *Server) newAdapter() *nethttp.Config {
 	return &nethttp.Config{
-		Server: s.twin(), Base: context.Background(), ConnContext: s.ConnContext,
+		Server: s.twin(), Owner: s, Base: context.Background(), ConnContext: s.ConnContext,
 		Options: s.DisableGeneralOptionsHandler, Log: s.logf,
 		Panicked: func() { s.counters.panics.Add(1) },
 	}

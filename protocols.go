@@ -136,6 +136,14 @@ func (e *either) Quit(fresh bool, out *buf.Queue) error {
 	return nil
 }
 
+// Turn implements transport.Turner.
+func (e *either) Turn(out *buf.Queue) error {
+	if t, ok := e.session().(transport.Turner); ok {
+		return t.Turn(out)
+	}
+	return nil
+}
+
 // EOF implements transport.Session.
 func (e *either) EOF(unread []byte, out *buf.Queue) error {
 	if s := e.session(); s != nil {

@@ -220,6 +220,7 @@ type Server struct {
 	reloaders []*certs.Reloader // of the files given to ListenTLS
 	closing   sync.Once
 	counters  counters
+	loops     []*Loop      // of subscriptions
 	routes    []*route     // of the routers that have served, for Stats
 	shapes    learn.Shapes // of the requests to Handler
 

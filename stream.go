@@ -54,8 +54,11 @@ var ErrTooLong = errors.New("redline: longer than Server.WriteBuffer: use Stream
 func (c *Ctx) Stream(f func(*Stream)) {
 	x := c.exchange()
 	frame := x.Local.(*frame)
-	if frame.streams {
+	switch {
+	case frame.streams:
 		panic("redline: Ctx.Stream called twice: a response can have only one stream")
+	case x.Subscribed:
+		panic(onlyOnce)
 	}
 	frame.streams = true
 	ctx := c.requestContext() // ends with the stream, not with the handler

@@ -74,6 +74,13 @@ type Session interface {
 	// the Held is closed. Hold may be called once.
 	Hold(x *Exchange, f func(Held))
 
+	// Subscribe keeps the exchange open after the handler has returned. Then its head is sent,
+	// and to writes the body by turns on the loop of the connection. Neither the exchange nor
+	// the memory of the request are needed any more. If the handler panics or takes the
+	// connection over, or the head cannot be sent, to is told that it is gone. Subscribe may be
+	// called once, and not beside Hold; the caller sets Response.Subscribed.
+	Subscribe(x *Exchange, to Subscriber) Subscribed
+
 	// Hijack takes the connection out of the session. The connection first delivers bytes
 	// that had been read and not consumed.
 	Hijack(x *Exchange) (net.Conn, error)
@@ -164,6 +171,7 @@ var (
 	ErrBadBody     = errors.New("redline: request body is malformed")
 	ErrLength      = errors.New("redline: body exceeds the announced Content-Length")
 	ErrNoBody      = errors.New("redline: this status or method has no body")
+	ErrAborted     = errors.New("redline: the response was given up by its handler")
 	ErrHijacked    = errors.New("redline: connection has been hijacked")
 	ErrNoHijack    = fmt.Errorf("redline: the connection serves other requests, too (HTTP/2): hijack: %w", errors.ErrUnsupported)
 )

@@ -54,6 +54,8 @@ type Response struct {
 	// Aborted means that the connection is to be cut: there is no other way to tell a
 	// client that the answer it is reading will not be completed.
 	Aborted bool
+	// Subscribed means that the response continues after its handler: see Session.Subscribe.
+	Subscribed bool
 	// Hijacked means that the connection no longer belongs to the session.
 	Hijacked bool
 }
@@ -82,6 +84,7 @@ func (r *Response) ResetResponse() {
 	}
 	r.Close, r.Stands, r.Undated, r.HeadSent = false, false, false, false
 	r.Bodiless, r.TakesTrailers, r.Hijacked, r.Aborted = false, false, false, false
+	r.Subscribed = false
 	r.Sent = 0
 }
 

@@ -21,6 +21,8 @@ func (s *Session) Quit(fresh bool, _ *buf.Queue) error {
 func (s *Session) EOF(unread []byte, out *buf.Queue) error {
 	s.lose()
 	switch {
+	case s.phase == inPush:
+		return s.cutPush(exchange.ErrGone)
 	case s.phase == inHeld:
 		// The client may still read the answer: it has closed only one half.
 		s.w.x.Request.Close = true
@@ -35,6 +37,8 @@ func (s *Session) EOF(unread []byte, out *buf.Queue) error {
 // Expired implements the transport's contract: the deadline has passed.
 func (s *Session) Expired(out *buf.Queue) error {
 	switch {
+	case s.phase == inPush:
+		return s.expiredPush()
 	case s.phase == inHeld:
 		return s.w.held.expired()
 	case s.phase == inHead && s.w != nil:
@@ -50,6 +54,8 @@ func (s *Session) Expired(out *buf.Queue) error {
 // Drained implements the transport's contract: everything has been sent.
 func (s *Session) Drained() {
 	switch {
+	case s.phase == inPush:
+		s.requestTurn()
 	case s.phase == inHeld:
 		s.w.held.drained()
 	case s.owing && s.Idle():
@@ -59,13 +65,19 @@ func (s *Session) Drained() {
 }
 
 // Lost implements the transport's contract: the peer has gone.
-func (s *Session) Lost(error) { s.lose() }
+func (s *Session) Lost(error) {
+	s.lose()
+	if s.pushed.Load() {
+		s.requestTurn() // which finds it: see turn
+	}
+}
 
 // lose notifies the exchange in progress that its client has gone.
 func (s *Session) lose() {
 	s.mu.Lock()
 	f := s.gone
-	s.gone, s.lost = nil, true
+	s.gone = nil
+	s.lost.Store(true)
 	s.mu.Unlock()
 	if f != nil {
 		f()
@@ -73,9 +85,10 @@ func (s *Session) lose() {
 }
 
 // Closed implements the transport's contract: the connection no longer exists.
-func (s *Session) Closed(error) {
+func (s *Session) Closed(err error) {
 	s.lose()
 	s.phase = inClose
+	s.unsubscribe(closedBy(err))
 	s.drop()
 	s.state(exchange.StateClosed)
 }

@@ -85,7 +85,7 @@ func (h *held) open(out *buf.Queue) {
 	if h.room = r.Length; r.Length != exchange.UnknownLength {
 		h.room -= r.Sent
 	}
-	h.watch(out.Len())
+	h.s.watch(out.Len())
 	go h.run(h)
 }
 
@@ -147,7 +147,7 @@ func (h *held) flush(out *buf.Queue) error {
 	h.mu.Unlock()
 	h.put(pending, out)
 	queued := out.Len()
-	h.watch(queued)
+	h.s.watch(queued)
 	h.mu.Lock()
 	h.unsent = h.s.conn.Pending() + queued
 	h.mu.Unlock()
@@ -173,10 +173,11 @@ func (h *held) put(p []byte, out *buf.Queue) {
 	buf.Put(p)
 }
 
-// watch starts the timeout for the client to accept unsent output, unless it is running: a
-// client that accepts nothing runs out of time, however often something is sent.
-func (h *held) watch(queued int) {
-	switch s := h.s; {
+// watch starts the timeout for the client to accept unsent output of an answer that
+// continues, unless it is running: a client that accepts nothing runs out of time, however
+// often something is sent.
+func (s *Session) watch(queued int) {
+	switch {
 	case s.owing:
 		s.add(queued)
 	case queued+s.conn.Pending() > 0:

@@ -16,6 +16,7 @@ const (
 	inHead  = iota // the bytes are a request's head
 	inSkip         // the bytes are the rest of unwanted content
 	inHeld         // nothing: an answer is still being written
+	inPush         // the same, by turns
 	inClose        // nothing any more
 )
 
@@ -43,9 +44,11 @@ type Session struct {
 
 	released bool // in was returned: all fed input is consumed
 
-	lost bool // guarded by mu, like gone: Lost is called by another goroutine
-	mu   sync.Mutex
-	gone func() // all functions registered with OnGone
+	push   pushing
+	pushed atomic.Bool // phase is inPush
+	lost   atomic.Bool // set with mu held: Lost is called by another goroutine
+	mu     sync.Mutex
+	gone   func() // all functions registered with OnGone
 }
 
 // rare is state that a session keeps between requests for only a few servers: an idle
@@ -143,7 +146,7 @@ func (s *Session) advance() error {
 			}
 		case inSkip:
 			err = s.skip()
-		case inHeld:
+		case inHeld, inPush:
 			return nil
 		case inClose:
 			s.in = nil
@@ -261,11 +264,15 @@ func (s *Session) serve() error {
 	w.shared = nil
 	switch {
 	case x.Hijacked:
+		s.unsubscribe(exchange.ErrHijacked)
 		s.phase, s.in = inClose, nil
 		s.drop()
 		return nil
 	case x.Aborted:
+		s.unsubscribe(exchange.ErrAborted)
 		return s.abort()
+	case x.Subscribed:
+		return s.subscribe()
 	case w.held != nil:
 		return s.hold()
 	case w.write.over():

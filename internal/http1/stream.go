@@ -294,7 +294,7 @@ func (s *Session) OnGone(f func()) (gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watched = true
-	if s.lost {
+	if s.lost.Load() {
 		return true
 	}
 	if before := s.gone; before != nil {

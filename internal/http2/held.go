@@ -23,6 +23,13 @@ func (st *stream) Hold(_ *exchange.Exchange, f func(exchange.Held)) {
 
 // open lets the response continue. s.mu is held.
 func (st *stream) open() {
+	st.proceed()
+	st.s.helds++
+	go st.held.run(st.held)
+}
+
+// proceed sends what there is of a response that continues after its handler.
+func (st *stream) proceed() {
 	st.s.keep(st)
 	st.unwanted = true
 	x := &st.x
@@ -36,8 +43,6 @@ func (st *stream) open() {
 		}
 	}
 	st.opened()
-	st.s.helds++
-	go st.held.run(st.held)
 }
 
 // Send implements exchange.Held.
@@ -79,8 +84,12 @@ func (h *held) Buffered() int {
 // buffered counts what the connection has not sent, too: without that a client that does
 // not read could be sent to as long as its window is open.
 func (h *held) buffered() int {
-	s := h.s
-	n := h.st.queue.Len() + s.late.Len() + s.unsent
+	return h.st.queue.Len() + h.s.pending()
+}
+
+// pending is what the connection has not sent.
+func (s *Session) pending() int {
+	n := s.late.Len() + s.unsent
 	if s.out != nil {
 		n += s.out.Len()
 	}
@@ -108,6 +117,9 @@ func (s *Session) tellHelds() {
 	for _, st := range s.streams {
 		if st.held != nil {
 			st.held.tell()
+		}
+		if st.pushed != nil {
+			st.pushed.room()
 		}
 	}
 }

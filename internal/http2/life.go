@@ -90,13 +90,14 @@ func (s *Session) sweep() {
 	}
 	s.stall.swept = now
 	for _, st := range s.streams {
-		if !st.handled || st.reset || st.queue.Len() == 0 {
+		if !st.handled && st.pushed == nil || st.reset || st.queue.Len() == 0 {
 			continue
 		}
 		st.excuse()
 		l := &st.writeLimit
 		l.idle += passed
 		if stall := s.cfg.StallTimeout; stall > 0 && l.idle > stall || l.by != 0 && now > l.by {
+			st.failed = exchange.ErrTimeout
 			_ = s.resetStream(st, Cancel)
 			s.finish(st)
 		}
@@ -119,6 +120,7 @@ func (s *Session) Expired(out *buf.Queue) error {
 		return s.leave(connError{ProtocolError, "head is not complete in time"})
 	case s.stall.running && s.overdue():
 		s.closed, s.out = true, nil
+		s.because(exchange.ErrTimeout)
 		s.loseAll()
 		s.conn.Close(transport.Reset)
 		return nil
@@ -174,8 +176,11 @@ func (s *Session) Lost(error) {
 }
 
 // Closed implements the transport's contract: the connection no longer exists.
-func (s *Session) Closed(error) {
+func (s *Session) Closed(err error) {
 	s.mu.Lock()
+	if err == transport.ErrStopped {
+		s.because(err)
+	}
 	s.counters.Open.Add(-1)
 	s.counters.Grown.Add(connWindow - s.window)
 	s.closed, s.gone = true, true

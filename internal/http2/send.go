@@ -102,9 +102,7 @@ func (s *Session) pump() {
 	}
 	if s.waiting > 0 && s.send > 0 && s.unsent == 0 && !s.closed {
 		// Everything so far may be sent at once, and then nobody tells us.
-		if !s.waking {
-			s.waking = s.conn.Wake(s.flush)
-		}
+		s.request()
 	}
 }
 
@@ -125,6 +123,9 @@ func (st *stream) tell() {
 	st.notify()
 	if st.held != nil {
 		st.held.tell()
+	}
+	if st.pushed != nil {
+		st.pushed.room()
 	}
 }
 

@@ -78,11 +78,17 @@ func (s *Session) returned(st *stream) {
 	switch {
 	case s.closed || st.reset:
 		st.held = nil
+		st.unsubscribe(exchange.ErrGone)
 	case x.Aborted:
+		st.unsubscribe(exchange.ErrAborted)
 		_ = s.resetStream(st, InternalError) // a server's panic is not the client's flood
 	case st.held != nil:
 		st.open()
 		return
+	case st.pushed != nil && st.openPush():
+		return
+	case x.Aborted:
+		_ = s.resetStream(st, InternalError)
 	default:
 		st.complete()
 		if x.Response.Close {

@@ -27,7 +27,7 @@ type Session struct {
 	in       int        // bytes of the current feed that were consumed
 	inline   *stream    // its handler runs within the current feed
 	late     buf.Queue  // frames for which there was no out
-	waking   bool       // flush is about to run
+	waking   bool       // Turn is about to be called
 	unsent   int        // bytes that the connection had not sent when last seen
 	deferred []*stream  // heads whose content may be in the rest of the current feed
 
@@ -73,11 +73,12 @@ type Session struct {
 	times   times
 	stall   stall
 
-	written   int   // bytes of output so far
-	paces     int   // paceBytes of content that were sent so far
-	paced     int   // bytes beyond them
-	idleSince int64 // when the last exchange ended, on the clock's scale
-	helds     int   // streams that are held
+	written   int       // bytes of output so far
+	paces     int       // paceBytes of content that were sent so far
+	paced     int       // bytes beyond them
+	idleSince int64     // when the last exchange ended, on the clock's scale
+	helds     int       // streams that are held, and pushed ones that wait for room
+	turns     []*pushed // that are to take a turn
 }
 
 // settings are those of the client.
@@ -155,6 +156,9 @@ func (s *Session) leave(err error) error {
 	}
 	s.unsent = s.conn.Pending() + s.out.Len()
 	s.out = nil
+	if len(s.turns) > 0 {
+		s.wake()
+	}
 	return err
 }
 
@@ -258,13 +262,20 @@ func (s *Session) write(b []byte) {
 
 // wake makes the loop send what other goroutines have left.
 func (s *Session) wake() {
-	if s.out == nil && !s.waking && !s.closed {
-		s.waking = s.conn.Wake(s.flush)
+	if s.out == nil && !s.closed {
+		s.request()
 	}
 }
 
-// flush is run on the loop by wake.
-func (s *Session) flush(out *buf.Queue) error {
+// request makes the loop call Turn, once.
+func (s *Session) request() {
+	if !s.waking {
+		s.waking = s.conn.(transport.Looped).Turn()
+	}
+}
+
+// Turn implements transport.Turner. It is how other goroutines wake the session.
+func (s *Session) Turn(out *buf.Queue) error {
 	s.mu.Lock()
 	defer s.unlock()
 	s.waking = false
@@ -276,6 +287,7 @@ func (s *Session) flush(out *buf.Queue) error {
 	if s.helds > 0 {
 		s.tellHelds()
 	}
+	s.takeTurns()
 	return s.leave(nil)
 }
 

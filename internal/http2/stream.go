@@ -52,6 +52,7 @@ type state struct {
 	sentEnd bool
 	failed  error // why nothing more can be sent
 	held    *held
+	pushed  *pushed
 	paces   int // the session's when its time was last excused
 
 	shared     sync.Locker
@@ -185,6 +186,9 @@ func (st *stream) lose() {
 	if st.held != nil {
 		st.held.lost()
 	}
+	if st.pushed != nil && st.pushed.open {
+		st.pushed.list() // the turn finds it
+	}
 }
 
 // drop discards output that was not sent.
@@ -207,6 +211,7 @@ func (s *Session) loseAll() {
 		st.handled = true // nobody is going to serve it
 	}
 	s.deferred = nil
+	s.losePushed()
 	for _, st := range s.streams {
 		s.finish(st) // those whose handlers have returned
 	}

@@ -28,6 +28,7 @@ type Guest struct {
 	ctl  *http.ResponseController
 	slot atomic.Value
 	held *guestHeld
+	push *guestPush
 
 	mu    sync.Mutex
 	unask []func() bool // of OnGone
@@ -76,6 +77,8 @@ func (g *Guest) Finish() {
 	x := &g.X
 	defer g.forget()
 	switch {
+	case g.push != nil:
+		g.finishPush()
 	case x.Hijacked:
 		return
 	case x.Aborted:

@@ -20,6 +20,8 @@ import (
 type Config struct {
 	// Server is the value of http.ServerContextKey.
 	Server *http.Server
+	// Owner is passed to the function of Exchange.
+	Owner any
 	// Base is the parent of every request's context.
 	Base context.Context
 	// ConnContext, if not nil, derives the context of a connection's requests.

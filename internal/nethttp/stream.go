@@ -35,6 +35,22 @@ func (w *writer) FlushError() error {
 	return w.check(h.Flush(c.x))
 }
 
+// Exchange passes the exchange of the response to f, with the server's Owner, unless the
+// handler has returned or the connection was hijacked.
+func (w *writer) Exchange(f func(x *exchange.Exchange, server any)) error {
+	c := w.c
+	c.lock()
+	defer c.unlock()
+	if err := w.admit(0); err != nil {
+		return err
+	}
+	if err := w.failed(); err != nil {
+		return err
+	}
+	f(c.x, c.ctx.conn.cfg.Owner)
+	return nil
+}
+
 // SetReadDeadline is for http.ResponseController. It also affects a Read that is waiting.
 func (w *writer) SetReadDeadline(t time.Time) error {
 	return w.deadline(exchange.Session.SetReadDeadline, net.Conn.SetReadDeadline, t)

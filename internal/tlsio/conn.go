@@ -20,8 +20,8 @@ const readSize = 32 << 10
 type Conn Session
 
 var (
-	_ transport.Conn    = (*Conn)(nil)
-	_ transport.Session = (*Session)(nil)
+	_ transport.Looped = (*Conn)(nil)
+	_ transport.Turner = (*Session)(nil)
 )
 
 // TLS returns the state of the connection, which is the same one each time. Only the
@@ -167,6 +167,15 @@ func (c *Conn) Wake(f func(out *buf.Queue) error) bool {
 		return s.result(f(&s.w.out))
 	})
 }
+
+// Turn implements transport.Looped.
+func (c *Conn) Turn() bool { return c.conn.(transport.Looped).Turn() }
+
+// Loop implements transport.Looped.
+func (c *Conn) Loop() transport.Loop { return c.conn.(transport.Looped).Loop() }
+
+// At implements transport.Looped.
+func (c *Conn) At() transport.Turned { return c.conn.(transport.Looped).At() }
 
 // SetTimeout implements transport.Conn.
 func (c *Conn) SetTimeout(d time.Duration) {

@@ -44,6 +44,17 @@ func (s *Session) endShake(err error) error {
 	return transport.ErrClosed
 }
 
+// Turn implements transport.Turner.
+func (s *Session) Turn(out *buf.Queue) error {
+	inner, ok := s.inner.(transport.Turner)
+	if !ok || s.closing != nil {
+		return nil
+	}
+	s.begin(out)
+	defer s.end()
+	return s.result(inner.Turn(&s.w.out))
+}
+
 // Expired implements the transport's contract: the time has passed.
 func (s *Session) Expired(out *buf.Queue) error {
 	if s.inner == nil {

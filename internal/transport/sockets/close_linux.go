@@ -203,6 +203,10 @@ func (l *Loop) exit(h, ended *lead.Hand) bool {
 		l.resting.Add(1)
 		return true
 	}
+	if len(l.walks) > 0 && l.walks[0].hand == ended {
+		l.endWalk()
+		return true
+	}
 	c := l.fedBy(ended)
 	if c == nil {
 		return true
@@ -296,6 +300,7 @@ func (l *Loop) stop(h *lead.Hand) {
 		}
 	}
 	l.batch, l.at = nil, 0
+	l.walks, l.jobs = nil, nil
 	if err := l.bell.Close(); err != nil {
 		l.t.log("close loop", err)
 	}

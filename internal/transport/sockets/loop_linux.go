@@ -44,6 +44,9 @@ type Loop struct {
 	call  uint64  // the number of that call
 	gen   uint32
 
+	walks []*job // the first one is in progress
+	jobs  []*job // of Later, the earliest last
+
 	listeners []*Listener
 	stops     []message // messages of StopAccepting that wait for the driver
 	quitting  bool
@@ -124,6 +127,17 @@ func (l *Loop) round(h *lead.Hand) bool {
 	if l.wheel.Due(l.now) && !l.expire(h) {
 		return false
 	}
+	if l.nextJob() != nil && !l.runJobs(h) {
+		return false
+	}
+	if l.walking() {
+		if !l.walk(h) {
+			return false
+		}
+		if l.walking() {
+			runtime.Gosched() // other goroutines may have little time left, too
+		}
+	}
 	if l.quitting {
 		if !l.quit(h) {
 			return false
@@ -138,7 +152,7 @@ func (l *Loop) round(h *lead.Hand) bool {
 		runtime.Gosched()
 	}
 	l.publish(h)
-	now, err := l.bell.Wait(h, l.wheel.Next(), l.wait, l.idle) // which begins with a fetch
+	now, err := l.bell.Wait(h, l.wakeBy(), l.wait, l.idle) // which begins with a fetch
 	if err != nil {
 		l.Fail(err)
 	}

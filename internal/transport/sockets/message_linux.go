@@ -21,12 +21,14 @@ type message struct {
 	done chan<- struct{}            // for stopListening: signalled when it is done
 	err  error                      // for back
 	hand *lead.Hand                 // for exited
+	job  *job                       // for walkAll, walkOn and runLater
 }
 
 type kind uint8
 
 const (
 	wake          kind = iota // run f
+	turn                      // let the session take a turn
 	back                      // the session has returned on a goroutine that does not lead
 	readWait                  // the feeder waits for input
 	writeWait                 // the feeder waits for room
@@ -38,6 +40,9 @@ const (
 	exited                    // the feeder has ended within the session's code
 	hijack                    // the feeder takes the connection out
 	visitAll                  // run each's function for all connections
+	walkAll                   // let sessions take turns
+	walkOn                    // the hand that ran a walk's next has returned without the lead
+	runLater                  // keep a function until it is due
 	listenAll                 // accept connections, from here on
 	resumeAccept              // there is room for connections again
 	stopListening             // close the listening sockets
@@ -97,6 +102,15 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 		return true
 	case exited:
 		return l.exit(h, m.hand)
+	case walkAll:
+		l.walks = append(l.walks, m.job)
+		return true
+	case walkOn:
+		l.walkOn(m.job)
+		return true
+	case runLater:
+		l.later(m.job)
+		return true
 	}
 	c := m.c
 	if c.closed.Load() == dead {
@@ -143,6 +157,8 @@ func (l *Loop) deliver(h *lead.Hand, m message) bool {
 		}
 	case wake:
 		return l.wake(h, c, m)
+	case turn:
+		return l.turn(h, c)
 	}
 	return true
 }

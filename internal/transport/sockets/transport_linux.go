@@ -68,7 +68,7 @@ func New(config transport.Config, driver NewDriver) (*Transport, error) {
 	for i := range config.Loops {
 		l := &Loop{t: t, index: i}
 		l.wait = l.poll
-		l.idle = func() bool { return l.at == len(l.batch) && l.inbox.Empty() }
+		l.idle = func() bool { return l.at == len(l.batch) && l.inbox.Empty() && !l.walking() }
 		l.role = t.crew.Role(l.lead, l.exited)
 		if err := l.create(driver); err != nil {
 			return nil, errors.Join(fmt.Errorf("create loop: %w", err), t.free())

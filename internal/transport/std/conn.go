@@ -41,6 +41,7 @@ type conn struct {
 	roomBy   timeout // of SetWriteTimeout
 
 	busy     bool // the session's code runs, or creates it
+	turning  bool // a turn is to come
 	owed     bool // Drained has to be called when everything is sent
 	held     bool // too much is unsent: not fed
 	paused   bool
@@ -102,6 +103,30 @@ func (c *conn) post(k task) bool {
 	c.change.Broadcast()
 	return true
 }
+
+// Turn implements [transport.Looped].
+func (c *conn) Turn() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.turning || c.post(task{run: c.turn})
+}
+
+// turn lets the session take a turn.
+func (c *conn) turn(out *buf.Queue) error {
+	c.mu.Lock()
+	c.turning = false
+	c.mu.Unlock()
+	if s, ok := c.session.(transport.Turner); ok {
+		return s.Turn(out)
+	}
+	return nil
+}
+
+// Loop implements [transport.Looped].
+func (c *conn) Loop() transport.Loop { return &c.t.loop }
+
+// At implements [transport.Looped].
+func (c *conn) At() transport.Turned { return c }
 
 // Detach implements [transport.Conn]. There is nothing to give up.
 func (c *conn) Detach() {}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/serial"
 	"github.com/redline-go/redline/internal/transport"
 )
 
@@ -23,6 +24,8 @@ type Transport struct {
 	stop   chan struct{} // closed by Close
 
 	accepted, refused, bytesIn, bytesOut atomic.Uint64
+
+	loop serial.Loop // for walks
 
 	refusals transport.Repeats // of Accept
 	failed   chan error        // why Serve is to return
@@ -187,6 +190,7 @@ func (t *Transport) Close() error {
 	t.closed = true
 	t.halts()
 	close(t.stop)
+	t.loop.Close()
 	listeners := t.listeners
 	t.mu.Unlock()
 	closeAll(listeners)

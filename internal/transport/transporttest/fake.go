@@ -47,6 +47,8 @@ type Fake struct {
 	copied   []byte // what pending was when it was filled
 	files    bool   // there were files in pending: copied is of no use
 	tasks    []func(out *buf.Queue) error
+	walks    []*fakeJob
+	laters   []*fakeJob    // of Later
 	deadline time.Time     // of SetTimeout
 	roomBy   time.Time     // of SetWriteTimeout
 	ahead    time.Duration // of this connection's time

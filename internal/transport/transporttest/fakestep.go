@@ -87,6 +87,8 @@ func (f *Fake) choices() (may []func()) {
 	add(readable && f.ended && len(f.input) == 0 && !(f.again && len(f.rest) > 0), f.eof)
 	add(f.owed && unsent == 0, f.drained)
 	add(len(f.tasks) > 0, f.wake)
+	add(len(f.walks) > 0, f.walk)
+	add(f.dueJob() >= 0, f.runJob)
 	add(f.over(f.deadline), f.expire)
 	return may
 }

@@ -1,0 +1,243 @@
+package http1
+
+import (
+	"net"
+
+	"github.com/redline-go/redline/internal/buf"
+	"github.com/redline-go/redline/internal/exchange"
+	"github.com/redline-go/redline/internal/transport"
+)
+
+// A subscribed is a session in its role as [exchange.Subscribed]: between the turns, nothing
+// but the session itself is needed.
+//
+//	any goroutine            loop
+//	Turn, Walk ────────────▶ Session.Turn ─▶ Subscriber.Turn ─▶ Put ─▶ out
+//	                         Drained ──────▶ Turn, because there is room again
+type subscribed Session
+
+var (
+	_ transport.Turner    = (*Session)(nil)
+	_ exchange.Subscribed = (*subscribed)(nil)
+)
+
+// pushing is what a session knows about a response that is written by turns.
+type pushing struct {
+	to      exchange.Subscriber // nil if there is none
+	chunked bool
+	last    bool // the connection ends with the response
+	asked   bool // a turn has been requested in this turn
+}
+
+// Subscribe implements exchange.Session.
+func (s *Session) Subscribe(_ *exchange.Exchange, to exchange.Subscriber) exchange.Subscribed {
+	s.push.to = to
+	return (*subscribed)(s)
+}
+
+// unsubscribe ends a subscription that was not opened: the handler has panicked, or has
+// taken the connection over.
+func (s *Session) unsubscribe(err error) {
+	if to := s.push.to; to != nil {
+		s.push = pushing{}
+		to.Gone(err)
+	}
+}
+
+// closedBy is what a subscriber is told about the end of a connection.
+func closedBy(err error) error {
+	switch err {
+	case transport.ErrStopped:
+		return err
+	case transport.ErrDeadline:
+		return exchange.ErrTimeout
+	case transport.ErrExited:
+		return exchange.ErrAborted
+	}
+	return exchange.ErrGone
+}
+
+// subscribe is called when the handler has returned: the head is sent, and the memory of the
+// request returned.
+func (s *Session) subscribe() error {
+	w := s.w
+	x := &w.x
+	r := &x.Response
+	if !s.skipAtHand() {
+		r.Close = true // the content cannot be read later: reading pauses
+	}
+	if r.HeadSent && r.Length != exchange.UnknownLength {
+		s.unsubscribe(exchange.ErrLength) // what was announced cannot be kept
+		return s.abort()
+	}
+	r.Length, r.Trailers = exchange.UnknownLength, r.Trailers[:0]
+	if err := s.SendBody(x, nil); err != nil && err != exchange.ErrNoBody {
+		s.unsubscribe(err)
+		return s.cut()
+	}
+	if r.Bodiless {
+		err := s.complete()
+		s.unsubscribe(nil)
+		return err
+	}
+	p := &s.push
+	p.chunked, p.last = r.TakesTrailers, r.Close || x.Request.Close
+	s.freeChunk(w)
+	s.w = nil
+	works.Put(w)
+	s.release()
+	s.phase = inPush
+	s.conn.Pause(true)
+	s.deadline(0)
+	s.pushed.Store(true)
+	return s.turn()
+}
+
+// Turn implements transport.Turner.
+func (s *Session) Turn(out *buf.Queue) error {
+	if s.phase != inPush {
+		return nil
+	}
+	s.out = out
+	err := s.turn()
+	s.out = nil
+	return err
+}
+
+// turn lets the subscriber write. Lost first notes that the client has gone and then looks
+// at pushed, subscribe does it in the reverse order: so at least one of them sees the other.
+func (s *Session) turn() error {
+	p := &s.push
+	if s.lost.Load() {
+		return s.cutPush(exchange.ErrGone)
+	}
+	p.asked = false
+	verdict := p.to.Turn()
+	s.watch(s.out.Len())
+	switch verdict {
+	case exchange.End:
+		return s.endPush()
+	case exchange.Cut:
+		return s.cutPush(exchange.ErrGone)
+	}
+	return nil
+}
+
+// endPush ends the response, and reading continues.
+func (s *Session) endPush() error {
+	p := s.push
+	if p.chunked {
+		s.out.Commit(AppendChunkTail(AppendLastChunk(s.out.Tail(8))))
+	}
+	s.endTurns()
+	s.served()
+	p.to.Gone(nil)
+	if p.last || s.stopping() {
+		return s.close()
+	}
+	s.phase = inHead
+	if err := s.idle(); err != nil {
+		return err
+	}
+	s.conn.Pause(false)
+	return s.rest()
+}
+
+// cutPush ends the response in such a way that the client can tell that it is incomplete.
+func (s *Session) cutPush(err error) error {
+	p := s.push
+	s.endTurns()
+	p.to.Gone(err)
+	if !p.chunked {
+		return s.cut()
+	}
+	return s.close()
+}
+
+func (s *Session) endTurns() {
+	s.push = pushing{}
+	s.pushed.Store(false)
+	s.phase = inClose
+}
+
+// expiredPush decides about the client when the time for it to accept output has passed.
+func (s *Session) expiredPush() error {
+	switch {
+	case s.conn.Pending() == 0:
+		s.owing = false
+		s.deadline(0)
+		return nil
+	case !s.overdue():
+		return nil
+	}
+	p := s.push
+	s.endTurns()
+	p.to.Gone(exchange.ErrTimeout)
+	return s.cut()
+}
+
+// requestTurn makes the loop call Turn. It fails only if the connection is gone, which
+// Closed tells.
+func (s *Session) requestTurn() { s.conn.(transport.Looped).Turn() }
+
+// Turn implements exchange.Subscribed.
+func (p *subscribed) Turn() bool { return p.conn.(transport.Looped).Turn() }
+
+// Loop implements exchange.Subscribed.
+func (p *subscribed) Loop() exchange.Loop { return p.conn.(transport.Looped).Loop() }
+
+// At implements exchange.Subscribed.
+func (p *subscribed) At() exchange.Turned { return p.conn.(transport.Looped).At() }
+
+// RemoteAddr implements exchange.Subscribed.
+func (p *subscribed) RemoteAddr() net.Addr { return p.conn.RemoteAddr() }
+
+// Pending implements exchange.Subscribed.
+func (p *subscribed) Pending() int { return p.out.Len() + p.conn.Pending() }
+
+// Put implements exchange.Subscribed.
+func (p *subscribed) Put(b []byte) bool {
+	switch {
+	case len(b) == 0:
+		return true
+	case !p.takes(len(b)):
+		return false
+	}
+	if p.push.chunked {
+		p.out.Commit(AppendChunkHead(p.out.Tail(20), len(b)))
+	}
+	p.out.Write(b)
+	if p.push.chunked {
+		p.out.Commit(AppendChunkTail(p.out.Tail(2)))
+	}
+	return true
+}
+
+// PutFrame implements exchange.Subscribed.
+func (p *subscribed) PutFrame(f *exchange.Frame) bool {
+	if !p.takes(len(f.Body)) {
+		return false
+	}
+	if p.push.chunked {
+		p.out.Ref(f.Chunk)
+	} else {
+		p.out.Ref(f.Body)
+	}
+	return true
+}
+
+// takes reports whether n more bytes may wait for the client. If not, there will be a turn
+// when all are gone: Drained requests it, unless the kernel accepts at once what this turn
+// leaves, and nothing else waits. So this case is looked at again.
+func (p *subscribed) takes(n int) bool {
+	pending := p.conn.Pending()
+	unsent := pending + p.out.Len()
+	if unsent == 0 || n <= p.cfg.HighWater-unsent {
+		return true
+	}
+	if pending == 0 && !p.push.asked {
+		p.push.asked = true
+		(*Session)(p).requestTurn()
+	}
+	return false
+}

@@ -1,0 +1,195 @@
+package sockets
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redline-go/redline/internal/clock"
+	"github.com/redline-go/redline/internal/transport"
+	"github.com/redline-go/redline/internal/transport/lead"
+)
+
+const (
+	// walkTime is how long a walk holds its loop before other events get their turn.
+	walkTime = 200 * time.Microsecond
+	// walkLook is how many turns a walk takes between two looks at the clock.
+	walkLook = 8
+)
+
+// A job is a function that the loop runs for code outside of any connection. It belongs to
+// the leader, except for the functions.
+type job struct {
+	next func() (transport.Turned, bool) // of Walk
+	hand *lead.Hand                      // runs next, and has lost the lead; nil if none does
+	over bool                            // next has said that there are no more
+	f    func()                          // of Later
+	at   int64                           // when it is due, on the clock's scale
+}
+
+// turned is the input of a turn: there is none, and not as in the calls after which a session
+// is told Drained in any case.
+var turned = []byte{}
+
+var (
+	_ transport.Loop   = (*Loop)(nil)
+	_ transport.Looped = (*Conn)(nil)
+)
+
+// Turn implements [transport.Looped].
+func (c *Conn) Turn() bool {
+	return c.closed.Load() == open && c.loop.put(message{kind: turn, c: c})
+}
+
+// Loop implements [transport.Looped].
+func (c *Conn) Loop() transport.Loop { return c.loop }
+
+// At implements [transport.Looped].
+func (c *Conn) At() transport.Turned { return c }
+
+// Walk implements [transport.Loop].
+func (l *Loop) Walk(next func() (transport.Turned, bool)) bool {
+	return l.put(message{kind: walkAll, job: &job{next: next}})
+}
+
+// Later implements [transport.Loop].
+func (l *Loop) Later(d time.Duration, f func()) bool {
+	return l.put(message{kind: runLater, job: &job{f: f, at: clock.Refresh() + int64(max(d, 0))}})
+}
+
+// turn runs the session's Turn, now or when its Feed has returned.
+func (l *Loop) turn(h *lead.Hand, c *Conn) bool {
+	if c.closed.Load() != open {
+		return true
+	}
+	if c.flags&busy != 0 {
+		l.turnLater(c)
+		return true
+	}
+	s, ok := c.session.(transport.Turner)
+	if !ok {
+		return true
+	}
+	l.begin(h, c)
+	err := s.Turn(&h.Out)
+	if err == nil && c.own&^paused == 0 && c.more() == nil {
+		// The usual case, as in feed.
+		if l.batcher == nil {
+			if l.sendWhole(h, c) {
+				return l.returned(h, c, nil)
+			}
+		} else if l.sendBatched(h, c) {
+			return l.settle(h, c, nil)
+		}
+	}
+	return l.end(h, c, turned, 0, err)
+}
+
+// turnLater stores one turn until the connection is no longer busy.
+func (l *Loop) turnLater(c *Conn) {
+	if c.came() && slices.ContainsFunc(c.meanwhile.came, func(m message) bool { return m.kind == turn }) {
+		return
+	}
+	c.later(message{kind: turn, c: c})
+	l.recall(c)
+}
+
+// walk takes turns for the first of the walks until it is time for other events. It reports
+// whether the hand still leads.
+//
+// next is foreign code, as Turn is. While a hand that has been deposed runs it, nobody else
+// continues the walk, and those that follow wait.
+func (l *Loop) walk(h *lead.Hand) bool {
+	began := clock.Refresh()
+	for n := 1; len(l.walks) > 0 && l.walks[0].hand == nil; n++ {
+		w := l.walks[0]
+		w.hand = h
+		h.Begin()
+		at, more := w.next()
+		c, here := at.(*Conn)
+		if here = here && c.loop == l; !here && at != nil {
+			at.Turn() // false: it is gone
+		}
+		if !h.End() {
+			if here {
+				c.Turn()
+			}
+			w.over = !more
+			l.put(message{kind: walkOn, job: w})
+			return false
+		}
+		w.hand = nil
+		if !more {
+			l.endWalk()
+		} else if here && !l.turn(h, c) {
+			return false
+		}
+		if n%walkLook == 0 && clock.Refresh()-began >= int64(walkTime) {
+			return true
+		}
+	}
+	return true
+}
+
+// walkOn continues a walk whose next has returned to a hand that no longer leads.
+func (l *Loop) walkOn(w *job) {
+	if w.hand = nil; w.over {
+		l.endWalk()
+	}
+}
+
+// endWalk ends the first walk.
+func (l *Loop) endWalk() {
+	l.walks[0] = nil
+	if l.walks = l.walks[1:]; len(l.walks) == 0 {
+		l.walks = nil
+	}
+}
+
+// walking reports whether there are turns of walks to be taken.
+func (l *Loop) walking() bool {
+	return len(l.walks) > 0 && l.walks[0].hand == nil && !l.quitting
+}
+
+// later keeps a function until it is due. There are few of them: the list is sorted, the
+// earliest last.
+func (l *Loop) later(j *job) {
+	at, _ := slices.BinarySearchFunc(l.jobs, j, func(a, b *job) int {
+		if a.at > b.at {
+			return -1
+		}
+		return 1
+	})
+	l.jobs = slices.Insert(l.jobs, at, j)
+}
+
+// nextJob is the function that is due next, nil if there is none.
+func (l *Loop) nextJob() *job {
+	if n := len(l.jobs); n > 0 {
+		return l.jobs[n-1]
+	}
+	return nil
+}
+
+// runJobs runs the functions that are due. It reports whether the hand still leads.
+func (l *Loop) runJobs(h *lead.Hand) bool {
+	for j := l.nextJob(); j != nil && j.at <= l.now; j = l.nextJob() {
+		n := len(l.jobs) - 1
+		l.jobs[n] = nil
+		l.jobs = l.jobs[:n]
+		h.Begin()
+		j.f()
+		if !h.End() {
+			return false
+		}
+	}
+	return true
+}
+
+// wakeBy is when the loop has something to do without an event, 0 if never.
+func (l *Loop) wakeBy() int64 {
+	by := l.wheel.Next()
+	if j := l.nextJob(); j != nil && (by == 0 || j.at < by) {
+		by = j.at
+	}
+	return by
+}
