@@ -176,6 +176,9 @@ func (h *Hub) head(header http.Header, s *subscriber) {
 // serve answers with a stream, in the way that the server offers. It returns when the
 // stream has ended, or at once.
 func (h *Hub) serve(w http.ResponseWriter, r *http.Request, j *joining) error {
+	if ok, err := h.serveLooped(w, j); ok {
+		return err
+	}
 	return h.servePlain(w, r, j)
 }
 

@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redline-go/redline"
 	"github.com/redline-go/redline/push/format"
+	"github.com/redline-go/redline/push/topic"
 )
 
 // A Hub takes events from publishers and gives them to subscribers. Its methods may be
@@ -185,38 +187,53 @@ var (
 	errUser    = errors.New("too many subscriptions of this user: close some, or share one")
 )
 
-// join adds a subscriber to a shard. Its sink must be set, and can be woken at once. The
-// error is one of those above.
-func (h *Hub) join(s *subscriber, sh *shard, j *joining) error {
-	if err := h.admit(s, j); err != nil {
-		return err
-	}
+// join adds a subscriber, which was admitted, to the shard of its loop, or to one for
+// net/http. Its sink must be set, and can be woken at once.
+func (h *Hub) join(s *subscriber, loop *redline.Loop, j *joining) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
-		h.withdraw(s)
-		return errClosing
-	}
-	if h.broker != nil && !h.cluster.known {
-		h.withdraw(s)
-		return errBroker
-	}
-	s.shard, s.filters, s.lastID, s.encoding = sh, j.filters, j.lastID, j.encoding
-	if len(j.filters) > 1 || isPattern(j.filters) {
-		s.encoding = h.topical[j.encoding]
-	}
+	sh := h.shard(loop)
+	s.shard, s.filters, s.lastID, s.encoding = sh, j.filters, j.lastID, h.encoding(j)
 	s.wrote = h.ticks.Load()
 	s.until = h.ticksOf(vary(h.o.Lifetime, 0.2))
 	s.catching = h.resume(s)
 	sh.mu.Lock()
 	sh.add(s)
-	if s.catching == nil {
+	switch {
+	case h.closed: // since it was admitted
+		s.end(byeShutdown)
+	case s.catching == nil:
 		sh.enlist(s)
 	}
 	sh.mu.Unlock()
 	h.joined(s, j)
 	h.live()
-	return nil
+}
+
+// shard returns the shard of a loop, or without one those for net/http in turn. The lock is
+// held.
+func (h *Hub) shard(loop *redline.Loop) *shard {
+	if loop == nil {
+		h.turns++
+		return h.plain[h.turns%len(h.plain)]
+	}
+	for _, sh := range h.shards[len(h.plain):] {
+		if sh.loop.on == loop {
+			return sh
+		}
+	}
+	sh := newLoopShard(h, loop)
+	h.shards = append(h.shards, sh)
+	return sh
+}
+
+// encoding returns the encoding of a subscriber: its events name their topics if they can
+// have several.
+func (h *Hub) encoding(j *joining) uint8 {
+	if len(j.filters) > 1 || topic.IsPattern(j.filters[0]) {
+		return h.topical[j.encoding]
+	}
+	return j.encoding
 }
 
 // resume finds where the stream of a subscriber begins: it sets seen. The lock is held.

@@ -58,11 +58,21 @@ func (c *counts) merge(d *counts) {
 	}
 }
 
-// idle reports whether the shard has neither subscribers nor messages. It takes the lock.
+// idle reports whether the shard of a loop has no subscribers: then nobody misses what its inbox holds,
+// which is dropped. It takes the lock.
 func (sh *shard) idle() bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	return len(sh.all) == 0 && len(sh.inbox) == 0
+	if len(sh.all) > 0 {
+		return false
+	}
+	for _, m := range sh.inbox {
+		m.release()
+	}
+	sh.inbox = nil
+	sh.loop.now = nil
+	sh.loop.unload()
+	return true
 }
 
 // look checks a share of the subscribers. It takes the lock.

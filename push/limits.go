@@ -35,11 +35,18 @@ func (l *limits) total() int {
 
 // admit counts a subscriber, or says why it cannot be taken.
 func (h *Hub) admit(s *subscriber, j *joining) error {
+	h.mu.Lock()
+	closed, unknown := h.closed, h.broker != nil && !h.cluster.known
+	h.mu.Unlock()
 	l := &h.limits
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var err error
 	switch {
+	case closed:
+		err = errClosing
+	case unknown:
+		err = errBroker
 	case l.count >= h.o.MaxSubscribers:
 		err = errFull
 	case h.bytes.Load()+subscriberBytes > h.o.MaxBytes:
@@ -221,5 +228,3 @@ func (h *Hub) Topics(pattern string) []string {
 	}
 	return names
 }
-
-func isPattern(filters []string) bool { return slices.ContainsFunc(filters, topic.IsPattern) }

@@ -54,9 +54,10 @@ func (h *Hub) servePlain(w http.ResponseWriter, r *http.Request, j *joining) err
 		ready: make(chan struct{}, 1), cut: make(chan struct{}),
 	}
 	p.sink = p
-	if err := h.join(&p.subscriber, h.nextPlain(), j); err != nil {
+	if err := h.admit(&p.subscriber, j); err != nil {
 		return err
 	}
+	h.join(&p.subscriber, nil, j)
 	defer h.leave(&p.subscriber)
 	if r.ProtoMajor == 1 {
 		w.Header().Set("Connection", "close") // the deadline of the last write stays
@@ -96,12 +97,4 @@ func (p *plain) send(frames []*frame) bool {
 		}
 	}
 	return p.extend(timeout) && p.control.Flush() == nil
-}
-
-// nextPlain returns the shards of net/http in turn.
-func (h *Hub) nextPlain() *shard {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.turns++
-	return h.plain[h.turns%len(h.plain)]
 }

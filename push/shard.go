@@ -203,7 +203,7 @@ func (sh *shard) deliver(m *message) {
 			if !s.wants(m) {
 				continue
 			}
-			s.offer(m, s.state&busy != 0)
+			s.offer(m)
 			s.sink.wake()
 		}
 	}

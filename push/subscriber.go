@@ -260,14 +260,18 @@ func (s *subscriber) append(m *message) {
 	s.seen = m.seq
 }
 
-// offer gives a live subscriber a message under its topic's policy. waits says that what
-// was sent before is still on its way.
-func (s *subscriber) offer(m *message, waits bool) {
+// waits reports whether what was given to the subscriber before is still on its way.
+func (s *subscriber) waits() bool {
+	return s.level > 0 || s.state&busy != 0 || s.queue != nil && s.shard.loop == nil
+}
+
+// offer gives a live subscriber a message under its topic's policy.
+func (s *subscriber) offer(m *message) {
 	h := s.shard.hub
+	waits := s.waits()
 	if s.queue == nil {
 		s.queue = s.shard.spare.get()
 	}
-	waits = waits || s.queue.len() > 0
 	r := s.queue.offer(m, &h.o)
 	c := &s.shard.counts
 	c.dropped += uint64(r.dropped)
@@ -287,11 +291,17 @@ func (s *subscriber) offer(m *message, waits bool) {
 		m.cost.delivered.Add(1)
 	}
 	if waits {
-		s.setLevel(1)
-		if s.queue.full(&h.o) {
-			s.setLevel(2)
-		}
+		s.lag()
 	}
+}
+
+// lag notes that the subscriber is behind, and whether its queue is full.
+func (s *subscriber) lag() {
+	level := uint8(1)
+	if s.queue != nil && s.queue.full(&s.shard.hub.o) {
+		level = 2
+	}
+	s.setLevel(level)
 }
 
 // end asks a subscriber to leave, with a bye after what it is owed. One that is too slow for
