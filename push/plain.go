@@ -64,6 +64,9 @@ func (h *Hub) servePlain(w http.ResponseWriter, r *http.Request, j *joining) err
 	}
 	h.head(w.Header(), &p.subscriber)
 	w.WriteHeader(http.StatusOK)
+	if !p.send(nil) { // the head alone: the first event may be hours away
+		return nil
+	}
 	for t := new(turn); ; {
 		h.turn(&p.subscriber, t)
 		if len(t.frames) > 0 && !p.send(t.frames) {
