@@ -279,7 +279,7 @@ const unplaced = ^uint64(0)
 // up may have. The locks of hub and shard are held.
 func (h *Hub) fetch(s *subscriber, until uint64) {
 	s.catching.fetching = true
-	seen, filters := s.seen, s.filters
+	seen, filters := s.seen, *s.filters
 	c := &h.cluster
 	c.work.Go(func() {
 		var got []Record

@@ -38,6 +38,10 @@ type Hub struct {
 	plain   []*shard // for net/http
 	turns   int      // which of them is next
 	fed     []*message
+	here    struct { // see present
+		id, era string
+		seq     uint64
+	}
 	closed  bool
 	drained chan struct{} // closed when the last subscriber has left a closed hub
 	beating bool          // a timer calls tick
@@ -192,7 +196,8 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	sh := h.shard(on)
-	s.shard, s.filters, s.lastID, s.encoding = sh, j.filters, j.lastID, h.encoding(j)
+	filters := j.filters
+	s.shard, s.filters, s.lastID, s.encoding = sh, &filters, j.lastID, h.encoding(j)
 	s.wrote = h.ticks.Load()
 	s.until = h.ticksOf(vary(h.o.Lifetime, 0.2))
 	s.catching = h.resume(s)
@@ -207,6 +212,15 @@ func (h *Hub) join(s *subscriber, on loop, j *joining) {
 	sh.mu.Unlock()
 	h.joined(s, j)
 	h.live()
+}
+
+// present is the position of now. Those who join at the same place share its memory. The
+// lock is held.
+func (h *Hub) present() string {
+	if h.here.id == "" || h.here.seq != h.seq || h.here.era != h.era() {
+		h.here.id, h.here.seq, h.here.era = h.id(h.seq), h.seq, h.era()
+	}
+	return h.here.id
 }
 
 // shard returns the shard of a loop, or without one those for net/http in turn. The lock is
@@ -242,7 +256,7 @@ func (h *Hub) encoding(j *joining) uint8 {
 // says nothing, so that only new events are certain not to be repeated.
 func (h *Hub) resume(s *subscriber) *catchUp {
 	if s.lastID == "" {
-		s.seen, s.lastID = h.seq, h.id(h.seq)
+		s.seen, s.lastID = h.seq, h.present()
 		s.state |= fresh
 		return nil
 	}
