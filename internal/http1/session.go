@@ -44,7 +44,11 @@ type Session struct {
 
 	released bool // in was returned: all fed input is consumed
 
-	push   pushing
+	chunked bool                // the answer written by push is
+	last    bool                // the connection ends with it
+	calling bool                // a turn has been requested in this turn
+	push    exchange.Subscriber // writes the answer by turns; nil if none does
+
 	pushed atomic.Bool // phase is inPush
 	lost   atomic.Bool // set with mu held: Lost is called by another goroutine
 	mu     sync.Mutex
