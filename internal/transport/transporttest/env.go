@@ -55,6 +55,7 @@ type hooks struct {
 	eof     func(s *session, unread []byte, out *buf.Queue) error
 	expired func(s *session, out *buf.Queue) error
 	drained func(s *session)
+	turn    func(s *session, out *buf.Queue) error
 	lost    func(s *session, err error)
 	closed  func(s *session, err error)
 }
@@ -68,6 +69,8 @@ type session struct {
 	n        int // in the order of accepting
 	inside   atomic.Int32
 	losts    atomic.Int32
+	owed     atomic.Int64 // lines that turns have to say; the cases' own
+	said     int64        // that they have said
 	isClosed atomic.Bool
 	hijacked atomic.Bool
 	gone     chan struct{} // closed by Closed
@@ -113,6 +116,18 @@ func (s *session) Expired(out *buf.Queue) error {
 		return transport.ErrClosed
 	}
 	return s.hooks.expired(s, out)
+}
+
+// Turn implements [transport.Turner].
+func (s *session) Turn(out *buf.Queue) error {
+	defer s.enter("Turn")()
+	if out.Len() != 0 {
+		s.e.Error("Turn is called with a queue that is not empty")
+	}
+	if s.hooks.turn == nil {
+		return nil
+	}
+	return s.hooks.turn(s, out)
 }
 
 // Lost implements [transport.Session].
