@@ -116,12 +116,6 @@ func (s *Session) state(state exchange.State) bool {
 	return false
 }
 
-// Idle reports whether the connection is between requests.
-func (s *Session) Idle() bool { return s.phase == inHead && s.w == nil }
-
-// Fresh reports whether no request has come yet.
-func (s *Session) Fresh() bool { return !s.used }
-
 // Feed implements the transport's contract.
 func (s *Session) Feed(in []byte, out *buf.Queue) (int, error) {
 	s.in, s.out, s.released, s.first = in, out, false, true

@@ -2,7 +2,6 @@ package transporttest
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -384,20 +383,4 @@ func openFiles() int {
 		return 0
 	}
 	return len(d)
-}
-
-// echo consumes whole lines and sends them back.
-func echo(_ *session, in []byte, out *buf.Queue) (int, error) {
-	n := bytes.LastIndexByte(in, '\n') + 1
-	_, err := out.Write(in[:n])
-	return n, err
-}
-
-// line cuts the first line off, without its end.
-func line(in []byte) (l string, n int, ok bool) {
-	i := bytes.IndexByte(in, '\n')
-	if i < 0 {
-		return "", 0, false
-	}
-	return string(in[:i]), i + 1, true
 }
