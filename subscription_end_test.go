@@ -241,36 +241,42 @@ func TestSubscriptionMisuse(t *testing.T) {
 		f()
 	}
 	onEach(t, func(t *testing.T, transport redline.Transport) {
-		turns := make(chan *redline.Turn, 1)
+		k := &keeper{gone: make(chan error, 1)}
 		r := serve(t, &redline.Server{Transport: transport, Native: func(c *redline.Ctx) {
-			s := c.Subscribe(keeper{turns})
-			wantPanic(t, "only once", func() { c.Subscribe(keeper{}) })
+			s := c.Subscribe(k)
+			wantPanic(t, "only once", func() { c.Subscribe(&keeper{}) })
 			wantPanic(t, "only once", func() { c.Stream(func(*redline.Stream) {}) })
-			s.Wake()
+			s.Close()
+			s.Close()
 		}})
 		c := r.dial()
 		c.ask("/")
-		turn := receive(t, turns, "a turn is taken")
-		until(t, "the turn is over", func() (over bool) {
-			defer func() { over = recover() != nil }()
-			turn.Pending()
-			return false
-		})
-		wantPanic(t, "after Subscriber.Turn has returned", func() { turn.Write([]byte("x")) })
+		if err := receive(t, k.gone, "Gone is called"); err != nil || k.turn != nil {
+			t.Errorf("closed before its first turn: %v, %v", err, k.turn)
+		}
 	})
-}
-
-// A keeper keeps its turn.
-type keeper struct{ turns chan *redline.Turn }
-
-func (k keeper) Turn(t *redline.Turn) {
-	select {
-	case k.turns <- t:
-	default:
+	k := &keeper{gone: make(chan error, 1)}
+	r := serve(t, &redline.Server{Native: func(c *redline.Ctx) { c.Subscribe(k) }})
+	r.dial().ask("/")
+	if err := receive(t, k.gone, "Gone is called"); err != nil {
+		t.Error(err)
 	}
+	wantPanic(t, "after Subscriber.Turn has returned", func() { k.turn.Write([]byte("x")) })
+	wantPanic(t, "after Subscriber.Turn has returned", func() { k.turn.Close() })
 }
 
-func (keeper) Gone(error) {}
+// A keeper keeps its turn, and ends with it.
+type keeper struct {
+	turn *redline.Turn
+	gone chan error
+}
+
+func (k *keeper) Turn(t *redline.Turn) {
+	k.turn = t
+	t.Close()
+}
+
+func (k *keeper) Gone(err error) { k.gone <- err }
 
 // TestSubscriptionShutdown has Shutdown wait for a subscription, which ends when the server
 // stops.
