@@ -42,12 +42,13 @@ var Redline = Rules{
 		// The engine, from the ground up.
 		{Package: "~/internal/buf", Why: "base packages import nothing from this repository"},
 		{Package: "~/internal/clock", Why: "base packages import nothing from this repository"},
+		{Package: "~/internal/serial", Why: "base packages import nothing from this repository"},
 		{Package: "~/internal/sys", May: []string{"golang.org/x/sys/..."}, Raw: true, Why: "base packages import nothing from this repository"},
 		{Package: "~/internal/http1/scan", May: []string{"golang.org/x/sys/cpu"}, Asm: true, Why: "base packages import nothing from this repository"},
 		{Package: "~/internal/static", Why: "the response to a request for a file is decided without exchange or connection"},
 		{Package: "~/internal/learn", Why: "learning about handlers does not depend on what calls them"},
 		{
-			Package: "~/internal/nethttp", May: []string{"~/internal/exchange", "~/internal/buf"},
+			Package: "~/internal/nethttp", May: []string{"~/internal/exchange", "~/internal/buf", "~/internal/serial"},
 			Why: "handlers of net/http run on an exchange, whatever the protocol",
 		},
 		{Package: "~/internal/nethttptest", Tests: []string{"~", "golang.org/x/net/http2/hpack"}, Why: "the comparison with net/http uses only the public API"},
@@ -130,6 +131,7 @@ var Redline = Rules{
 	LongFiles:    map[string]string{},
 	BigPackages: map[string]string{
 		"internal/http1":                   "parser and session share code that neither exports",
+		"internal/transport/sockets":       "a loop and its connections share state that only one goroutine may use: a file for each of their subjects",
 		"internal/http2":                   "session and streams share one lock: a file for each of their subjects",
 		"lab/cmd/redline":                  "a file for each verb",
 		"lab/suite":                        "one comparison: a file for each kind of workload, and for each step from a subject to its figures",
@@ -148,7 +150,7 @@ var Redline = Rules{
 func transport(pkg string) Row {
 	return Row{
 		Package: pkg,
-		May:     []string{"~/internal/transport", "~/internal/transport/lead", "~/internal/transport/sockets", "~/internal/sys", "~/internal/buf", "~/internal/clock"},
+		May:     []string{"~/internal/transport", "~/internal/transport/lead", "~/internal/transport/sockets", "~/internal/sys", "~/internal/buf", "~/internal/clock", "~/internal/serial"},
 		Tests:   []string{"~/internal/transport/transporttest"},
 		Why:     "transport never knows a protocol",
 	}
