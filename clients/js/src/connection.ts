@@ -53,7 +53,10 @@ export function connect(url: URL, o: Options, last: string, sink: Sink): () => v
         if (id) last = id;
         if (type !== `${reserved}gap` && type !== `${reserved}bye`) return sink.event(raw);
         const control = typeof data === "string" ? JSON.parse(data) : (data as { json: any }).json;
-        if (type === `${reserved}gap`) return sink.gap(control);
+        if (type === `${reserved}gap`) {
+          sink.gap(control);
+          return sink.event(raw); // for its position
+        }
         pause = Math.max(+control.retry_ms || 0, 0);
         own.abort(new Error(control.reason));
       },

@@ -76,7 +76,7 @@ export function chat(): (event: PushEvent) => void {
     const item = make("li", message.name === name.value ? "own" : "");
     const by = make("b", "", message.name);
     by.style.setProperty("--hue", `${hue(message.name)}`);
-    const time = make("time", "", clock(message.at).replace(/:\d\d(?!.*:\d\d)/, ""));
+    const time = make("time", "", clock(message.at).slice(0, 5));
     item.append(by, time, make("p", "", message.text));
     list.append(item);
     if (list.childElementCount > most) list.firstElementChild!.remove();

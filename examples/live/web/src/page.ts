@@ -22,8 +22,8 @@ export function shape(tag: string, attributes: Record<string, string>): SVGEleme
   return element;
 }
 
-/** The time of day with seconds. */
-export const clock = (ms: number) => new Date(ms).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+/** The time of day, as 17:04:59. */
+export const clock = (ms: number) => new Date(ms).toLocaleTimeString("en", { hourCycle: "h23", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 /** Calls f before the next picture, once for all calls until then. */
 export function perFrame(f: () => void): () => void {

@@ -23,7 +23,6 @@ class Tile {
   readonly #change = make("span", "change");
   readonly #line = shape("path", { class: "line" });
   readonly #area = shape("path", { class: "area" });
-  readonly #dot = shape("circle", { r: "2.4" });
   readonly #values: number[] = [];
   #latest: Price;
   changed = false;
@@ -34,8 +33,8 @@ class Tile {
     head.append(make("b", "", symbol), make("span", "name", first.name));
     const figures = make("div", "figures");
     figures.append(this.#price, this.#change);
-    const chart = shape("svg", { viewBox: `0 -3 ${width + 4} ${height + 6}`, preserveAspectRatio: "none", "aria-hidden": "true" });
-    chart.append(this.#area, this.#line, this.#dot);
+    const chart = shape("svg", { viewBox: `0 -3 ${width} ${height + 6}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+    chart.append(this.#area, this.#line);
     this.element.append(head, figures, chart);
   }
 
@@ -60,16 +59,14 @@ class Tile {
     const arrow = share > 0.004 ? "▲" : share < -0.004 ? "▼" : "•";
     this.#change.textContent = `${arrow} ${Math.abs(share).toFixed(2)} %`;
     this.element.dataset.trend = share > 0.004 ? "up" : share < -0.004 ? "down" : "flat";
-    if (before && before !== this.#price.textContent) {
-      this.#price.getAnimations().forEach((a) => a.cancel());
-      this.#price.animate([{ opacity: 0.45 }, { opacity: 1 }], 350);
+    if (before && +before !== price) {
+      for (const running of this.#price.getAnimations()) running.cancel();
+      this.#price.animate([{ color: `var(--${price > +before ? "up" : "down"})` }, { color: "var(--ink)" }], 700);
     }
     const low = Math.min(...this.#values), high = Math.max(...this.#values);
     const path = curve(this.#values, width, height, low, high);
     this.#line.setAttribute("d", path);
     this.#area.setAttribute("d", `${path}V${height + 3}H0Z`);
-    this.#dot.setAttribute("cx", `${this.#values.length > 1 ? width : 0}`);
-    this.#dot.setAttribute("cy", `${high > low ? height - ((price - low) / (high - low)) * height : height / 2}`);
   }
 }
 
