@@ -77,7 +77,7 @@ export function chat(): (event: PushEvent) => void {
     const by = make("b", "", message.name);
     by.style.setProperty("--hue", `${hue(message.name)}`);
     const time = make("time", "", clock(message.at).slice(0, 5));
-    item.append(by, time, make("p", "", message.text));
+    item.append(by, " ", time, make("p", "", message.text));
     list.append(item);
     if (list.childElementCount > most) list.firstElementChild!.remove();
     if (atEnd || item.className === "own") list.scrollTop = list.scrollHeight;
