@@ -45,6 +45,7 @@ export function share(name: string, last: string, open: (last: string, sink: Sin
   let n = 0; // number of its next event or gap
   let quiet = 0; // ticks since the leader was heard
   let shown = ""; // the status
+  let late: ReturnType<typeof setTimeout>; // for a leader that does not attempt when it said it would
   let leave: (() => void) | undefined; // if this tab leads
   let waits: AbortController | undefined; // for the lock, or has it
 
@@ -61,6 +62,7 @@ export function share(name: string, last: string, open: (last: string, sink: Sin
     const [kind, by, number, before, what] = m;
     if (by < term) return; // of a leader that does not know yet that it leads no more
     quiet = 0;
+    clearTimeout(late);
     const next = kind === event ? what[1] : before;
     if (by > term) {
       term = by;
@@ -77,6 +79,8 @@ export function share(name: string, last: string, open: (last: string, sink: Sin
         shown = text;
         sink.status(what);
       }
+      // The timers of a hidden leader are slow: a tab whose timers are not attempts in its place.
+      if (!leave && what.delay !== undefined) late = setTimeout(seize, what.delay + 1000 + 1000 * Math.random());
       return;
     }
     n++;
@@ -115,6 +119,7 @@ export function share(name: string, last: string, open: (last: string, sink: Sin
           gap: (g) => tell(gap, g),
           status: (s) => tell(status, s),
         });
+        if (!leave) stop(); // a callback has closed the subscription meanwhile
       });
     navigator.locks
       .request(name, steal ? { steal } : { signal: own.signal }, held)
@@ -130,16 +135,21 @@ export function share(name: string, last: string, open: (last: string, sink: Sin
     waits?.abort();
     waits = undefined;
   };
-  const timer = setInterval(() => {
-    if (leave || !waits || ++quiet < 2) return;
-    if (quiet === 2) return channel.postMessage([ask]);
+  const seize = () => {
     quiet = 0;
+    if (leave || !waits) return;
     pause();
     lead(true);
+  };
+  const timer = setInterval(() => {
+    if (leave || !waits || ++quiet < 2) return;
+    if (quiet === 2) channel.postMessage([ask]);
+    else seize();
   }, 1500 + 1000 * Math.random());
   const close = () => {
     pause();
     clearInterval(timer);
+    clearTimeout(late);
     channel.close();
   };
 

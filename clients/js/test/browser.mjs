@@ -60,6 +60,8 @@ async function launch() {
   const child = spawn(process.env.CHROMIUM ?? "/usr/bin/chromium", [
     "--headless", "--remote-debugging-port=0", `--user-data-dir=${dir}`, "--no-sandbox", "--disable-gpu",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+    // A process for each tab, so that one that hangs or crashes does not take another along.
+    "--disable-features=ProcessPerSiteUpToMainFrameThreshold",
     "--no-first-run", "about:blank",
   ], { stdio: ["ignore", "ignore", "pipe"] });
   const exit = once(child, "exit");
@@ -110,7 +112,7 @@ export async function start() {
       for (let i = 0; i < n; i++) {
         const page = await this.page(t);
         await page.goto(hub.url);
-        await wait(page, () => window.start);
+        await wait(page, () => !!window.start);
         await page.evaluate((o) => window.start(o), options);
         await wait(page, () => window.subscription.status.state === "open");
         pages.push(page);
@@ -124,8 +126,16 @@ export async function start() {
 /** What a page has counted. */
 export const counts = (page) => page.evaluate(() => ({ events: window.events, holes: window.holes, twice: window.twice, gaps: window.gaps }));
 
-/** Waits until a function of the page returns true. A hidden page draws nothing, which Playwright would wait for. */
-export const wait = (page, f, arg) => page.waitForFunction(f, arg, { polling: 50 });
+/**
+ * Waits until a function of the page returns something true. It asks from outside: the page's own timers, which Playwright
+ * would use, are slow in hidden tabs, and it draws nothing there.
+ */
+export async function wait(page, f, arg) {
+  for (const end = Date.now() + patience; Date.now() < end; await new Promise((done) => setTimeout(done, 50))) {
+    if (await page.evaluate(f, arg)) return;
+  }
+  throw new Error(`waited in vain for ${f} ${arg ?? ""}`);
+}
 
 /** Waits until a page has the event with a number. */
 export const has = (page, n) => wait(page, (n) => window.next > n, n);

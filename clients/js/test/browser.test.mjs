@@ -174,6 +174,7 @@ test("a leader that hangs is replaced", async (t) => {
   await hub.until((h) => h.requests.length === 2);
   const n = say(10);
   for (const page of tabs) await has(page, n);
+  await cdp.send("Debugger.resume");
   await cdp.send("Debugger.disable");
   await has(leader, say(10));
   for (const page of [leader, ...tabs]) assert.deepEqual((({ holes, twice, gaps }) => ({ holes, twice, gaps }))(await counts(page)), nothingWrong);

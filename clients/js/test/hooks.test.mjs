@@ -68,7 +68,7 @@ for (const [name, code] of Object.entries(pages)) {
     const shows = (text) => wait(page, (text) => document.querySelector("p")?.textContent.trim() === text, text);
 
     await page.goto(hub.url);
-    await wait(page, () => window.mount);
+    await wait(page, () => !!window.mount);
     await page.evaluate(() => window.mount());
     await shows("open");
     hub.publish({ topic: "a", data: "1" });

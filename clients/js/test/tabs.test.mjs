@@ -220,3 +220,29 @@ test("a page that is paused does not lead, and misses nothing", async (t) => {
   assert.equal(a.opened[1].from, "2");
   assert.deepEqual(a.log.filter((l) => l !== "open"), ["1", "2"]);
 });
+
+test("a leader that does not attempt in time, as its timers are slow, is replaced", async (t) => {
+  const [a, b] = [tab(t, "w"), tab(t, "w")];
+  await a.until(() => a.opened.length === 1);
+  a.say("1");
+  await b.until(() => b.log.includes("1"));
+  a.opened[0].sink.status({ state: "waiting", delay: 50, reason: "lost" });
+  await b.until(() => b.opened.length === 1);
+  assert.equal(b.opened[0].from, "1");
+  await a.until(() => a.opened[0].ended);
+});
+
+test("a tab that is closed by its own callback leaves no connection", async (t) => {
+  const connections = [];
+  let line;
+  const open = (from, sink) => {
+    connections.push("open");
+    sink.status({ state: "connecting" });
+    return () => connections.push("ended");
+  };
+  await new Promise((done) => {
+    line = share("c", "", open, { event() {}, gap() {}, status() { line.close(); setImmediate(done); } });
+  });
+  assert.deepEqual(connections, ["open", "ended"]);
+  assert.deepEqual(locks.names, []);
+});
