@@ -13,6 +13,7 @@ PORTABLE := $(filter-out ./peers/...,$(PACKAGES))
 RACE      = $$(go list $(PORTABLE) ./peers/internal/... | grep -v -e /lab/stats -e /lab/diagnose/zoo)
 WEB      := lab/report/web
 CLIENTS  := conformance/clients
+JS       := clients/js
 BIN      := $(CURDIR)/.bin
 TOOLS    := $(addprefix $(BIN)/,staticcheck gofumpt misspell)
 
@@ -41,7 +42,7 @@ build = $(call say,build for $(1)/$(2)); CGO_ENABLED=0 GOOS=$(1) GOARCH=$(2) go 
 sums = find . -type d \( -name '.?*' -o -name node_modules -o -path ./results \) -prune -o -type f ! -name go.work.sum -exec sha256sum {} + | sort -k2
 
 .NOTPARALLEL:
-.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 mcp clients gomem gomem-layouts zoo bpf web check generate generated fuzz tools redline clean
+.PHONY: help bench dist test unit race chaos soak h2spec conformance-h2 mcp clients js gomem gomem-layouts zoo bpf web check generate generated fuzz tools redline clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,7 +61,7 @@ dist: ## build static binaries of the lab's command into dist, with checksums
 	done
 	@cd dist && sha256sum redline-* >SHA256SUMS && sha256sum -c --quiet SHA256SUMS && cat SHA256SUMS
 
-test: unit race chaos web check ## everything that CI gates on
+test: unit race chaos web js check ## everything that CI gates on
 
 unit:
 	@$(call say,tests)
@@ -145,6 +146,18 @@ $(WEB)/node_modules/.package-lock.json: $(WEB)/package.json $(WEB)/package-lock.
 	@npm --prefix $(WEB) ci --silent
 	@touch $@
 
+js: $(JS)/node_modules/.package-lock.json ## test the browser client of the hub, in Node.js and in a browser
+	@$(call say,tests of the browser client)
+	@tools/need $(CHROMIUM) chromium
+	@CHROMIUM=$$(command -v $(CHROMIUM)) npm --prefix $(JS) test --silent
+
+$(JS)/node_modules/.package-lock.json: $(JS)/package.json $(JS)/package-lock.json
+	@$(call say,packages of the browser client)
+	@tools/need npm nodejs npm
+	@node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || { echo "need Node.js 20, found $$(node --version)" >&2; exit 1; }
+	@npm --prefix $(JS) ci --silent
+	@touch $@
+
 check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-builds, generated files
 	@$(call say,architecture)
 	@go test -count=1 ./internal/archtest
@@ -168,15 +181,17 @@ check: $(TOOLS) generated ## architecture, vet, linters, formatting, cross-build
 	@tools/install
 	@$(call say,requirements)
 	@$(call each,$(MODULES) conformance tools,GOWORK=off go mod tidy -diff)
-	@! grep -n '"resolved"' $(WEB)/package-lock.json $(CLIENTS)/package-lock.json || { echo 'package-lock.json names a registry: remove the resolved fields' >&2; exit 1; }
+	@! grep -n '"resolved"' $(WEB)/package-lock.json $(CLIENTS)/package-lock.json $(JS)/package-lock.json || { echo 'package-lock.json names a registry: remove the resolved fields' >&2; exit 1; }
 
-generate: $(WEB)/node_modules/.package-lock.json ## write the generated files anew
+generate: $(WEB)/node_modules/.package-lock.json $(JS)/node_modules/.package-lock.json ## write the generated files anew
 	@go generate $(PACKAGES)
 	@npm --prefix $(WEB) run build --silent
+	@npm --prefix $(JS) run live --silent
 
-generated: $(WEB)/node_modules/.package-lock.json
+generated: $(WEB)/node_modules/.package-lock.json $(JS)/node_modules/.package-lock.json
 	@$(call say,generated files)
 	@npm --prefix $(WEB) run check --silent
+	@npm --prefix $(JS) run check --silent
 	@before=$$(mktemp); trap 'rm -f "$$before"' EXIT; $(sums) >"$$before"; \
 	$(MAKE) generate; \
 	diff <($(sums)) "$$before" >/dev/null || { echo 'generated files were out of date, commit what make generate wrote:' >&2; \
@@ -199,4 +214,4 @@ $(TOOLS) &: tools/go.mod tools/go.sum
 	@touch $(TOOLS)
 
 clean: ## remove what the targets build, but not what they measured
-	@rm -rf .bin dist $(WEB)/node_modules $(CLIENTS)/node_modules
+	@rm -rf .bin dist $(WEB)/node_modules $(CLIENTS)/node_modules $(JS)/node_modules $(JS)/dist

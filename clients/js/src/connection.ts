@@ -1,0 +1,122 @@
+// One connection that comes back: attempts, pauses, and the watchdog.
+
+import { formats, reserved } from "./decode.js";
+import type { Gap, Raw, Status } from "./event.js";
+import type { Options } from "./options.js";
+import { type Attempt, type Failure, viaEventSource, viaFetch } from "./transport.js";
+
+/** Who hears from a connection. */
+export interface Sink {
+  /** An event, or a position: then its type is reserved. */
+  event(raw: Raw): void;
+  gap(gap: Gap): void;
+  status(status: Status): void;
+}
+
+/** A connection that has lived this long has not failed: pauses begin anew. Milliseconds. */
+const lived = 5000;
+/** The longest pause that a server can ask for, in milliseconds. */
+const longest = 3_600_000;
+
+const streams = () => typeof ReadableStream === "function" && typeof Response === "function" && "body" in Response.prototype;
+
+/**
+ * Keeps a connection to url, after the event with the ID last. The returned function ends it; nothing is called after
+ * that. The pause before attempt n is random below min(maxRetry, retry * 2^n): clients that a server has lost together
+ * do not return together.
+ */
+export function connect(url: URL, o: Options, last: string, sink: Sink): () => void {
+  const heartbeat = o.heartbeat ?? 45_000;
+  const source = (o.transport ?? (streams() ? "fetch" : "eventsource")) === "fetch" ? viaFetch : viaEventSource;
+  let attempt = 0;
+  let base = o.retry ?? 1000;
+  let timer: ReturnType<typeof setTimeout>;
+  let current: AbortController | undefined;
+
+  const run = async () => {
+    clearTimeout(timer);
+    current?.abort();
+    const own = (current = new AbortController());
+    const { signal } = own;
+    let opened = 0;
+    let heard = Date.now();
+    let pause: number | undefined; // what the server asks for
+    const heartbeats = source === viaFetch && heartbeat && setInterval(() => {
+      heard = Math.min(heard, Date.now()); // a clock that was set back must not blind the watchdog
+      if (Date.now() - heard > heartbeat) own.abort(new Error(`nothing received for ${heartbeat} ms`));
+    }, heartbeat / 4);
+    const wire = {
+      retry: (ms: number) => (base = Math.min(ms, longest)),
+      event(raw: Raw) {
+        if (signal.aborted) return;
+        const [, id, type, data] = raw;
+        if (id) last = id;
+        if (type !== `${reserved}gap` && type !== `${reserved}bye`) return sink.event(raw);
+        const control = typeof data === "string" ? JSON.parse(data) : (data as { json: any }).json;
+        if (type === `${reserved}gap`) {
+          sink.gap(control);
+          return sink.event(raw); // for its position
+        }
+        pause = Math.max(+control.retry_ms || 0, 0);
+        own.abort(new Error(control.reason));
+      },
+    };
+    const decode = formats[o.format ?? "sse"][1](o.maxBytes ?? 16 << 20, wire);
+    const a: Attempt = {
+      url: new URL(url), o, last, signal, wire,
+      open() {
+        if (signal.aborted) return;
+        opened = heard = Date.now();
+        sink.status({ state: "open" });
+      },
+      bytes(chunk) {
+        heard = Date.now();
+        decode(chunk);
+      },
+    };
+    let why: Failure;
+    try {
+      sink.status({ state: "connecting" });
+      signal.throwIfAborted();
+      await Promise.race([
+        source(a),
+        new Promise((_, no) => signal.addEventListener("abort", () => no(signal.reason))),
+      ]);
+      why = new Error("the server has ended the response");
+    } catch (e) {
+      why = e as Failure;
+    }
+    clearInterval(heartbeats || undefined);
+    if (own !== current) return; // another attempt has replaced this one, or the end
+    current = undefined;
+    own.abort();
+    const status = { reason: why.message, ...(why.code && { code: why.code }) };
+    if (why.fatal) {
+      end();
+      return sink.status({ state: "closed", ...status });
+    }
+    const stayed = opened && Date.now() - opened > lived;
+    if (stayed) attempt = 0;
+    // A pause after bye is this client's own already. It is no way around the backoff for a server that ends everything.
+    let delay = Math.min(pause ?? why.after ?? 0, longest);
+    if (pause === undefined || !stayed) delay += Math.random() * Math.min(o.maxRetry ?? 30_000, base * 2 ** attempt++);
+    timer = setTimeout(run, delay);
+    sink.status({ state: "waiting", delay: Math.round(delay), ...status });
+  };
+
+  // The system says that the network is back: what seems to be a connection may belong to the old one.
+  const online = () => {
+    attempt = 0;
+    run();
+  };
+  const end = () => {
+    clearTimeout(timer);
+    globalThis.removeEventListener?.("online", online);
+    const was = current;
+    current = undefined;
+    was?.abort();
+  };
+  globalThis.addEventListener?.("online", online);
+  run();
+  return end;
+}

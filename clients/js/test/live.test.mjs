@@ -1,0 +1,113 @@
+// The page of examples/live in Chromium, as it is in its dist. Set LIVE_SHOTS to a directory to keep screenshots.
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { patience, start, wait } from "./browser.mjs";
+import { market } from "./market.mjs";
+
+const shots = process.env.LIVE_SHOTS;
+let session;
+before(async () => {
+  session = await start();
+});
+after(() => session?.stop());
+
+/** Opens the page of a market that stands still until the test ticks. */
+async function opened(t, { scheme = "light", width = 1280, height = 860 } = {}) {
+  const m = await market();
+  t.after(() => m.stop());
+  const context = await session.browser.newContext({ colorScheme: scheme, viewport: { width, height } });
+  t.after(() => context.close());
+  const page = await context.newPage();
+  page.setDefaultTimeout(patience);
+  const wrong = [], requests = [];
+  page.on("pageerror", (e) => wrong.push(String(e)));
+  page.on("request", (r) => requests.push(r.url()));
+  t.after(() => {
+    assert.deepEqual(wrong, []);
+    assert.deepEqual(requests.filter((r) => !r.startsWith(m.hub.url) && !r.startsWith("data:")), [], "the page loads from its server only");
+  });
+  await page.goto(m.hub.url);
+  await m.hub.until((h) => h.subscribers === 1);
+  for (let i = 0; i < m.symbols * 20; i++) m.tick(i % m.symbols);
+  await wait(page, (n) => document.querySelectorAll(".tile").length === n, m.symbols);
+  const story = (text) => wait(page, (text) => document.querySelector("#story").textContent.includes(text), text);
+  return { m, page, story };
+}
+
+for (const [scheme, width, height] of [["light", 1400, 860], ["dark", 1400, 860], ["light", 390, 844], ["dark", 390, 844], ["dark", 320, 600]]) {
+  test(`fits ${width} in ${scheme}`, async (t) => {
+    const { m, page, story } = await opened(t, { scheme, width, height });
+    for (let i = 0; i < 3; i++) m.say("Ada", "A message that is long enough to be wrapped on a telephone, and with_a_word_that_is_longer_than_the_line_itself_is");
+    await page.waitForSelector("#messages li:nth-child(3)");
+    await story("Connected.");
+    const overflow = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
+    assert.equal(await page.evaluate(overflow), 0, await page.evaluate(() => [...document.querySelectorAll("*")].filter((e) => e.getBoundingClientRect().right > innerWidth).map((e) => e.outerHTML.slice(0, 80)).join("\n")));
+    const cut = await page.evaluate(() => [...document.querySelectorAll(".tile strong, .change, button, dt, dd")].filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline").map((e) => e.outerHTML));
+    assert.deepEqual(cut, []);
+    const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    assert.equal(dark, scheme === "dark" ? "rgb(20, 19, 18)" : "rgb(251, 250, 247)");
+    if (shots) await page.screenshot({ path: join(shots, `live-${scheme}-${width}.png`), fullPage: width < 900 });
+  });
+}
+
+test("prices move, in colour and in words", async (t) => {
+  const { m, page } = await opened(t);
+  const tile = page.locator(".tile").first();
+  assert.match(await tile.innerText(), /^AERO\s+Aero Dynamics\s+\d+\.\d\d\s+[▲▼•] \d+\.\d\d %$/);
+  assert.match(await tile.locator("path").nth(1).getAttribute("d"), /^M0.0 [\d.]+(L[\d.]+ [\d.]+){19}$/);
+  const text = await tile.innerText();
+  while ((await tile.innerText()) === text) m.tick(0);
+  m.hub.publish({ topic: "prices/ZERO", type: "price", data: '{"name":"Zero","price":5,"open":4}' });
+  await wait(page, () => document.querySelector(".tile:last-child")?.textContent.startsWith("ZERO"));
+  assert.equal(await page.locator(".tile").last().getAttribute("data-trend"), "up");
+});
+
+test("what is said is sent, comes back, and stays text", async (t) => {
+  const { m, page } = await opened(t);
+  await page.fill("#name", "Grace");
+  await page.fill("#text", "<img src=x onerror='window.pwned=1'>");
+  await page.keyboard.press("Enter");
+  const own = page.locator("#messages li.own");
+  await own.waitFor();
+  assert.match(await own.innerText(), /^Grace\s+\d\d:\d\d\s+<img src=x onerror='window.pwned=1'>$/);
+  assert.equal(await page.evaluate(() => window.pwned), undefined);
+  assert.equal(await page.inputValue("#text"), "");
+  await page.fill("#text", "/refuse");
+  await page.keyboard.press("Enter");
+  await wait(page, () => document.querySelector("#refused").textContent === "Not sent: slow down: one message a second");
+  assert.equal(await page.inputValue("#text"), "/refuse", "what was not sent is kept");
+  for (let i = 0; i < 300; i++) m.say("flood", `${i}`);
+  await wait(page, () => document.querySelector("#messages").lastElementChild.textContent.endsWith("299"));
+  assert.equal(await page.locator("#messages li").count(), 200);
+});
+
+test("the connection tells its story", async (t) => {
+  const { m, page, story } = await opened(t);
+  await wait(page, () => document.querySelector("#status").textContent === "Live");
+  await m.hub.kill();
+  await story("Disconnected: ");
+  m.tick();
+  await m.hub.listen();
+  await story("continued where it was");
+  assert.equal(await page.textContent("#again"), "1");
+  assert.equal(await page.textContent("#gaps"), "0");
+  await m.hub.kill({ forget: true });
+  m.tick();
+  await m.hub.listen();
+  await story("Events may be missing: the server has restarted.");
+  assert.equal(await page.textContent("#gaps"), "1");
+  m.hub.answers.push({ status: 403 });
+  m.hub.cut();
+  await story("Closed: the server has answered 403.");
+  assert.equal(await page.textContent("#status"), "Closed");
+});
+
+test("the reader's theme is kept", async (t) => {
+  const { page } = await opened(t);
+  await page.getByRole("button", { name: "Use the dark theme" }).click();
+  await page.reload();
+  await page.getByRole("button", { name: "Use the light theme" }).waitFor();
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(20, 19, 18)");
+});
