@@ -53,7 +53,7 @@ export class PushEvent {
 export interface Gap {
   /** The ID of the last event before the gap. */
   from: string;
-  /** The ID of the next event that is delivered; empty if it is not known yet. */
+  /** The ID of the next event that is delivered, or the position that it follows; empty if neither is known yet. */
   to: string;
   /** How many events are missing. Absent if nobody knows. */
   dropped?: number;
