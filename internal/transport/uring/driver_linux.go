@@ -115,13 +115,13 @@ func (d *driver) Fetch() bool {
 			d.Watch(&p.conn, p.conn.Wants())
 		}
 	}
-	if d.short != 0 && clock.Nano()-d.short > d.quiet {
-		d.shrink()
-	}
 	d.budget = roundEvents
 	d.stuck = false
 	if d.ring.Queued() > 0 || len(d.backlog) > 0 || d.ring.Overflown() || !d.ring.Ready() && d.ring.Pending() {
 		d.enter()
+	}
+	if d.short != 0 && clock.Nano()-d.short > d.quiet {
+		d.shrink()
 	}
 	return len(d.ready) > 0 || len(d.heard) > 0 || len(d.held) > 0 || d.ring.Ready()
 }
