@@ -48,6 +48,7 @@ type published struct {
 // fakeLoop keeps walks until the model takes their steps.
 type fakeLoop struct {
 	walks  []func() *redline.Subscription
+	later  []func()
 	behind []*client // visited, and their turn comes later
 }
 
@@ -56,7 +57,10 @@ func (l *fakeLoop) Walk(next func() *redline.Subscription) bool {
 	return true
 }
 
-func (l *fakeLoop) Later(time.Duration, func()) bool { return false }
+func (l *fakeLoop) Later(_ time.Duration, f func()) bool {
+	l.later = append(l.later, f)
+	return true
+}
 
 func newModel(t *testing.T, seed uint64) *model {
 	m := &model{t: t, r: rand.New(rand.NewPCG(seed, 2)), loop: new(fakeLoop)}
