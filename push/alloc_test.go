@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/redline-go/redline"
 )
@@ -71,6 +72,53 @@ func TestBroadcastAllocates(t *testing.T) {
 	few, many := allocs(1), allocs(5000)
 	if many > few+1 {
 		t.Errorf("%v allocations with 5000 subscribers, %v with one", many, few)
+	}
+}
+
+// TestCompany: events that wait for each other leave in one frame for each subscriber, and
+// those of alternating topics in one turn.
+func TestCompany(t *testing.T) {
+	h, err := New(Options{Heartbeat: -1, MaxDelay: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	loop := new(fakeLoop)
+	one := crowd(t, h, loop, "a", 100)
+	all := crowd(t, h, loop, "**", 10)
+	published := func(topics ...string) (frames, visits int) {
+		t.Helper()
+		for _, topic := range topics {
+			if _, err := h.Publish(context.Background(), Event{Topic: topic, Data: []byte("x")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(loop.walks) != 0 || len(loop.later) != 1 {
+			t.Fatalf("%d walks and %d timers", len(loop.walks), len(loop.later))
+		}
+		loop.later[0]()
+		var out discard
+		for _, next := range loop.walks {
+			for s := next(); s != nil; s = next() {
+				visits++
+				for _, l := range append(one, all...) {
+					if l.on == s {
+						l.turn(&out)
+					}
+				}
+			}
+		}
+		loop.later, loop.walks = nil, nil
+		return out.frames, visits
+	}
+	if frames, visits := published("a", "a", "a", "a"); frames != 110 || visits != 110 {
+		t.Errorf("%d frames in %d turns, want 110", frames, visits)
+	}
+	if frames, visits := published("a", "b", "a", "b"); frames != 2*100+4*10 || visits != 110 {
+		t.Errorf("%d frames in %d turns, want 240 in 110", frames, visits)
+	}
+	if frames, visits := published("b"); frames != 10 || visits != 10 {
+		t.Errorf("%d frames in %d turns, want 10", frames, visits)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -42,10 +43,11 @@ type Hub struct {
 		id, era string
 		seq     uint64
 	}
-	closed  bool
-	drained chan struct{} // closed when the last subscriber has left a closed hub
-	beating bool          // a timer calls tick
-	timer   *time.Timer
+	relieved uint32 // tick at which relieve found nothing
+	closed   bool
+	drained  chan struct{} // closed when the last subscriber has left a closed hub
+	beating  bool          // a timer calls tick
+	timer    *time.Timer
 
 	limits  limits
 	cluster cluster
@@ -58,7 +60,7 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hub{o: o, born: time.Now(), broker: o.Broker, drained: make(chan struct{})}
+	h := &Hub{o: o, born: time.Now(), broker: o.Broker, drained: make(chan struct{}), relieved: math.MaxUint32}
 	epoch := newEpoch()
 	h.epoch.Store(&epoch)
 	h.history = history{hub: h, ids: map[string]*message{}}
@@ -114,7 +116,7 @@ func (h *Hub) Publish(ctx context.Context, e Event) (Receipt, error) {
 		h.mu.Unlock()
 		return Receipt{}, ErrClosed
 	}
-	if m.given && h.history.ids[e.ID] != nil {
+	if m.own != "" && h.history.ids[e.ID] != nil {
 		h.mu.Unlock()
 		h.repeated.Add(1)
 		return Receipt{ID: e.ID, Duplicate: true}, nil
@@ -128,7 +130,8 @@ func (h *Hub) Publish(ctx context.Context, e Event) (Receipt, error) {
 // sequence gives a message its place, and posts it. The lock is held.
 func (h *Hub) sequence(m *message, seq uint64) (r Receipt, posted uint16) {
 	h.seq, m.seq = seq, seq
-	if !m.given {
+	if m.own == "" || h.broker != nil {
+		// Every node knows what a position means, and how far back it is.
 		m.event.ID = h.id(seq)
 	}
 	m.log = h.history.log(m.event.Topic)

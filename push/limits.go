@@ -108,6 +108,15 @@ func give(tallies map[string]*tally, from **tally) {
 func (h *Hub) relieve() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	before := h.bytes.Load()
+	if before <= h.o.MaxBytes || h.relieved == h.ticks.Load() {
+		return
+	}
+	defer func() {
+		if h.bytes.Load() == before { // there is nothing to free: not again for each event
+			h.relieved = h.ticks.Load()
+		}
+	}()
 	type waiting struct {
 		sh  *shard
 		s   *subscriber
