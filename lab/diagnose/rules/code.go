@@ -198,7 +198,14 @@ func compressionLevel(v *view) *finding {
 	return f
 }
 
+// leastHeaders is the size of a request and its answer, in bytes, from which their fields may be
+// large. Any request has a few.
+const leastHeaders = 1 << 10
+
 func largeHeaders(v *view) *finding {
+	if n := known(v.load.Request) + known(v.load.Answer); n > 0 && n < leastHeaders {
+		return nil
+	}
 	f := work{
 		match: called("net/textproto.(*Reader).ReadMIMEHeader", "net/textproto.readMIMEHeader", "net/textproto.(*Reader).readContinuedLineSlice", "net/textproto.canonicalMIMEHeaderKey", "net/textproto.CanonicalMIMEHeaderKey", "net/http.readCookies", "net/http.(*Request).Cookie*", "net/http.Header.*",
 			"net/http.(*http2Framer).readMetaFrame", "golang.org/x/net/http/httpguts.*", "vendor/golang.org/x/net/http/httpguts.*", "golang.org/x/net/http2/hpack.*", "vendor/golang.org/x/net/http2/hpack.*", "net/http.http2encodeHeaders", "net/http.SetCookie", "net/http.(*Cookie).*",

@@ -97,7 +97,7 @@ func pool(v *view, kind string, share float64, found *stacks, advice ...string) 
 	}
 	f := &finding{waits: found}
 	f.Title = fmt.Sprintf("Requests wait for a free connection %s of their time", percent(share))
-	f.Gain, f.Confidence = v.queueing(share), v.sureOfWaits(0.95)
+	f.Gain, f.Confidence = v.queueing(0, share), v.sureOfWaits(0.95)
 	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines of %.3g requests wait for the pool of %s.", found.Total, v.inflight, kind)}
 	if v.busy > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("The server uses %s of its CPUs.", percent(v.busy)))

@@ -229,7 +229,8 @@ const slowExchange = 0.020
 
 func slowDownstream(v *view) *finding {
 	share, found := v.waitsOut()
-	if share < leastWait {
+	held, _ := v.waiting(heldUp(found))
+	if share += held; share < leastWait {
 		return nil
 	}
 	wait, worst := share*v.mean(), ""
@@ -239,17 +240,24 @@ func slowDownstream(v *view) *finding {
 			most, wait, worst = t, known(p.Wait.Mean), p.Addr
 		}
 	}
+	exchange := wait
+	if held > leastWait { // one exchange after the other: requests wait for those before them, too
+		wait = max(wait, share*v.mean())
+	}
 	if wait <= slowExchange {
 		return nil
 	}
 	f := &finding{waits: found}
 	f.Title = "Requests wait for a slow server"
 	f.Gain, f.Confidence = v.both(0, share*(1-slowExchange/wait)), v.sureOfWaits(0.65)
-	f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers' answers, about %s.", percent(share), duration(wait))}
+	f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers' answers, about %s.", percent(share), duration(exchange))}
 	if worst != "" {
 		f.Title = fmt.Sprintf("Requests wait for %s, which is slow", worst)
 		f.Confidence = 0.9
-		f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers. An exchange with %s takes %s on average.", percent(share), worst, duration(wait))}
+		f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers. An exchange with %s takes %s on average.", percent(share), worst, duration(exchange))}
+	}
+	if held > 0 {
+		f.Evidence = append(f.Evidence, fmt.Sprintf("That includes %s of their time in which they wait for a lock that is held meanwhile.", percent(held)))
 	}
 	f.Advice = []string{
 		"Find out what makes the other server slow: this one only waits for it.",

@@ -28,16 +28,18 @@ func (v *view) saving(share float64) diagnose.Gain {
 	return g
 }
 
-// queueing is the gain of removing a queue, for which requests wait a share of their time. The
-// closed loop is then as much faster, up to the limit of the CPUs. If most of the time is spent
-// there, the queue is what limits the rate, and the CPUs are the next limit.
-func (v *view) queueing(share float64) diagnose.Gain {
-	share = bound(known(share), 0, 0.99)
-	room := max(1-v.busy/usable, 0)
-	g := diagnose.Gain{Latency: min(share, room)}
-	g.Ceiling = 1/(1-g.Latency) - 1
-	if share >= dominant && v.busy > 0 {
-		g.Ceiling = min(max(usable/v.busy-1, 0), mostCeiling)
+// queueing is the gain of removing a queue, for which requests wait a share of their time, and
+// with it a share of the CPU time. The closed loop is then as much faster, up to the limit of the
+// CPUs. If most of the time is spent there, the queue is what limits the rate, and the CPUs are
+// the next limit.
+func (v *view) queueing(cpu, wait float64) diagnose.Gain {
+	g := v.saving(cpu)
+	wait = bound(known(wait), 0, 0.99)
+	busy := v.busy * (1 - g.CPU)
+	g.Latency = max(g.Latency, min(wait, max(1-busy/usable, 0)))
+	g.Ceiling = max(g.Ceiling, 1/(1-g.Latency)-1)
+	if wait >= dominant && busy > 0 {
+		g.Ceiling = max(g.Ceiling, min(max(usable/busy-1, 0), mostCeiling))
 	}
 	return g
 }

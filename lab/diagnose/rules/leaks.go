@@ -39,6 +39,8 @@ const (
 	// keptOpen is how many goroutines or descriptors a server may keep for each connection of the
 	// load: pools of connections to other servers, with two goroutines each.
 	keptOpen = 3
+	// mostKept is how many of them it may keep if their number no longer grows.
+	mostKept = 16
 	// leastEach is the number that an answer leaves, below which it is a matter of startup.
 	leastEach = 0.0005
 )
@@ -73,7 +75,11 @@ func (v *view) connections() float64 {
 // leaks reports whether what is left is more than a server keeps for later.
 func (v *view) leaks(figure string) (more, each float64, ok bool) {
 	more, each, ok = v.left(figure)
-	return more, each, ok && more >= max(leastLeft, keptOpen*v.connections()) && each >= leastEach
+	if !ok || each < leastEach || more < max(leastLeft, keptOpen*v.connections()) {
+		return more, each, false
+	}
+	share, seen := v.grows(figure, each)
+	return more, each, !seen || share >= settled || more > mostKept*v.connections()
 }
 
 const (
@@ -198,12 +204,13 @@ func timerLeak(v *view) *finding {
 	if v.Rest == nil {
 		return nil
 	}
-	timersLeft, each, counted := v.left("go_timers")
+	_, _, counted := v.left("go_timers")
+	timersLeft, each, leaks := v.leaks("go_timers")
 	memory, bytes, _ := v.memoryLeft()
 	started := max(v.cpu(timing), v.load.Allocs.Share(timing))
 	awake, _, _ := v.left("cpu_total")
 	switch {
-	case counted && timersLeft >= max(leastLeft, keptOpen*v.connections()) && each >= leastEach:
+	case leaks:
 	case !counted && started >= leastTimers && (awake >= restTimers || memory >= leastMemory && bytes >= leastBytes):
 	default:
 		return nil

@@ -71,11 +71,10 @@ func lockContention(v *view) *finding {
 		return nil
 	}
 	f := &finding{waits: waits}
-	f.Gain, f.Confidence = v.queueing(share), v.sureOfWaits(0.9)
+	f.Gain, f.Confidence = v.queueing(spin-healthyLocks, share), v.sureOfWaits(0.9)
 	if share < leastWait {
-		f.Gain = diagnose.Gain{}
+		f.Gain = v.saving(spin - healthyLocks)
 	}
-	f.Gain = join(f.Gain, v.saving(max(spin-healthyLocks, 0)))
 	f.Sites = places(waits, everything)
 	f.Title = fmt.Sprintf("Requests wait for a lock %s of their time", percent(share))
 	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines of %.3g requests wait for a lock; locking takes %s of the CPU time.", waits.Total, v.inflight, percent(spin))}
@@ -185,14 +184,13 @@ func channelContention(v *view) *finding {
 	}
 	f := &finding{waits: waits}
 	f.Title = fmt.Sprintf("Requests wait for a channel %s of their time", percent(share))
-	f.Gain, f.Confidence = v.queueing(share), v.sureOfWaits(0.85)
+	f.Gain, f.Confidence = v.queueing(work-healthyChannels, share), v.sureOfWaits(0.85)
 	f.Sites = places(waits, everything)
 	if share < leastWait {
-		f.Gain, f.Confidence = diagnose.Gain{}, v.sureOfCPU(0.7)
+		f.Gain, f.Confidence = v.saving(work-healthyChannels), v.sureOfCPU(0.7)
 		f.Title = fmt.Sprintf("Channels take %s of the CPU time", percent(work))
 		f.Sites = places(v.load.OnCPU.With(channelWork), channelWork)
 	}
-	f.Gain = join(f.Gain, v.saving(max(work-healthyChannels, 0)))
 	f.Evidence = []string{
 		fmt.Sprintf("On average %.3g goroutines of %.3g requests wait to send to a channel or to receive from one, while %.3g other goroutines work.", waits.Total, v.inflight, v.helpers.Total),
 		fmt.Sprintf("Channels take %s of the CPU time.", percent(work)),
@@ -238,8 +236,9 @@ func (v *view) offCPU(found *stacks, keep func(*stack) bool) float64 {
 const avoidable = 0.9
 
 func blockingFile(v *view) *finding {
-	share, found := v.waiting(func(s *stack) bool { return s.State == "syscall" && s.Has(fileCalls) && !isLogging(s) })
-	share *= v.offCPU(found, func(s *stack) bool { return s.Has(fileCalls) })
+	inFiles := func(s *stack) bool { return s.Has(fileCalls) && !isLogging(s) }
+	share, found := v.waiting(func(s *stack) bool { return s.State == "syscall" && inFiles(s) })
+	share *= v.offCPU(found, inFiles)
 	inKernel, most := v.inCalls(syncNames)
 	held, _ := v.waiting(heldUp(found))
 	if max(share, inKernel) < leastWait && share+held < 2*leastWait {
@@ -248,7 +247,7 @@ func blockingFile(v *view) *finding {
 	f := &finding{holds: heldUp(found)}
 	all := bound(max(share, inKernel)+held, 0, 1)
 	f.Title = fmt.Sprintf("Requests wait for files %s of their time", percent(all))
-	f.Gain, f.Confidence = v.queueing(avoidable*all), v.sureOfWaits(0.85)
+	f.Gain, f.Confidence = v.queueing(avoidable*v.cpuOf(inFiles), avoidable*all), v.sureOfWaits(0.85)
 	if inKernel > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("System calls on files take %s of the requests' time, mostly %s.", percent(inKernel), most))
 	}
@@ -288,12 +287,12 @@ func blocked(s *stack) bool {
 	return false
 }
 
-// threadWork matches what the runtime does when a system call takes long: another thread gets the
-// right to run goroutines.
-var threadWork = called("runtime.handoffp", "runtime.retake", "runtime.startm", "runtime.stopm", "runtime.exitsyscall*", "runtime.mPark")
+// threadWork matches what the runtime and the kernel do when a system call takes long: another
+// thread gets the right to run goroutines.
+var threadWork = called("runtime.handoffp", "runtime.retake", "runtime.startm", "runtime.stopm", "runtime.exitsyscall*", "runtime.mPark", "runtime.sysmon", "__schedule", "try_to_wake_up")
 
 // healthyThreads is the CPU share of that in a server whose calls are short.
-const healthyThreads = 0.05
+const healthyThreads = 0.08
 
 func blockingCalls(v *view) *finding {
 	share, found := v.waiting(blocked)
@@ -307,8 +306,7 @@ func blockingCalls(v *view) *finding {
 	all := bound(max(share, inKernel)+held, 0, 1)
 	threads := v.cpu(threadWork)
 	f.Title = fmt.Sprintf("Requests block a thread each, %s of their time", percent(all))
-	f.Gain, f.Confidence = v.queueing(avoidable*all), v.sureOfWaits(0.8)
-	f.Gain = join(f.Gain, v.saving(max(threads-healthyThreads, 0)))
+	f.Gain, f.Confidence = v.queueing(threads-healthyThreads, avoidable*all), v.sureOfWaits(0.8)
 	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines are in C code or in blocking system calls, or wait to go on after one. Handing over between threads takes %s of the CPU time.", found.Total, percent(threads))}
 	if n := v.figure("threads"); n > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("The process has %.0f threads, for %d CPUs.", n, max(v.Server.CPUs, 1)))
@@ -363,7 +361,7 @@ func syncLogging(v *view) *finding {
 		cost = max(v.cpu(called("vfs_write", "ksys_write")), healthyLogging)
 		f.Title = fmt.Sprintf("Each request writes %.1f log lines to a file at once", lines)
 	}
-	f.Gain, f.Confidence = join(v.saving(max(cost-healthyLogging, 0)*batchedLogging), v.queueing(waits)), v.sureOfCPU(0.85)
+	f.Gain, f.Confidence = v.queueing(max(cost-healthyLogging, 0)*batchedLogging, waits), v.sureOfCPU(0.85)
 	f.Evidence = []string{fmt.Sprintf("Formatting and writing log lines takes %s of the CPU time (healthy: up to %s).", percent(cost), percent(healthyLogging))}
 	if waits > 0.01 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("On average %.3g goroutines wait for the logger's lock or its write.", found.Total))
