@@ -312,7 +312,7 @@ func delayedAck(v *view) *finding {
 	for _, s := range v.load.Latency.Steps {
 		sends, size := v.sends()
 		out, _ := v.waitsOut()
-		if !isAck(s.At) || s.Share < ackStep || v.load.Kernel != nil && sends < severalSends || out > leastWait {
+		if v.busy >= saturated || !isAck(s.At) || s.Share < ackStep || v.load.Kernel != nil && sends < severalSends || out > leastWait {
 			continue
 		}
 		f.Gain, f.Confidence = latency(s.Share*s.At/mean*0.95), 0.5

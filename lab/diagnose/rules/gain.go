@@ -15,6 +15,12 @@ const (
 	dominant = 0.5
 )
 
+// beyond returns the share of the CPU time that a server saves if a kind of work shrinks from a
+// share to the one that it has in a healthy server: the rest of the work stays as it is.
+func beyond(share, healthy float64) float64 {
+	return bound((known(share)-healthy)/(1-healthy), 0, 1)
+}
+
 // saving is the gain of a share of the CPU time. If the CPU limits the server, rate and latency
 // of the closed loop follow it; otherwise the latency loses the share of its own CPU time.
 func (v *view) saving(share float64) diagnose.Gain {

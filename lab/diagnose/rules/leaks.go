@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/redline-go/redline/lab/diagnose"
 )
@@ -91,18 +92,25 @@ const (
 // grows returns how much a figure grew under the highest load, as a share of what a leak of so
 // many for each answer would add; false: unknown.
 func (v *view) grows(figure string, each float64) (share float64, ok bool) {
-	first, last, seen := 0.0, 0.0, 0
+	var seen []float64
 	for i := range v.load.Samples {
 		if x, ok := v.load.Samples[i].Values[figure]; ok {
-			if seen == 0 {
-				first = known(x)
-			}
-			last = known(x)
-			seen++
+			seen = append(seen, known(x))
 		}
 	}
 	expected := each * known(v.load.Rate) * known(v.load.Seconds)
-	return ratio(last-first, expected), seen >= leastSamples && expected > 0
+	if len(seen) < leastSamples || expected <= 0 {
+		return 0, false
+	}
+	// From the middle of the first third to that of the last one are two thirds of the window.
+	third := len(seen) / 3
+	growth := (median(seen[len(seen)-third:]) - median(seen[:third])) * 3 / 2
+	return ratio(growth, expected), true
+}
+
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
 // sureOfLeak is the confidence in a leak of so many for each answer.

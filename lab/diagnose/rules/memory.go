@@ -13,7 +13,7 @@ var memoryRules = []rule{
 		id: "gc-pressure", level: general, find: gcPressure,
 		meaning:  "collection and allocation take more CPU than in a healthy server",
 		needs:    "CPU stacks, or the figures gc_cpu and cpu_total; allocations name the code",
-		estimate: "CPU share of collection beyond 8 %, and of allocation beyond 10 %",
+		estimate: "CPU share of collection beyond 12 %, and of allocation beyond 12 %",
 	},
 	{
 		id: "unpooled-buffers", level: broad, find: unpooledBuffers,
@@ -48,15 +48,15 @@ var memoryRules = []rule{
 }
 
 const (
-	healthyGC     = 0.08 // CPU share of collection in a healthy Go service
-	healthyMalloc = 0.10 // CPU share of allocation in a healthy Go service
+	healthyGC     = 0.12 // CPU share of collection in a healthy Go service
+	healthyMalloc = 0.12 // CPU share of allocation in a healthy Go service
 	// leastGC is the excess from which memory is worth a finding: less is within the variation of
 	// services that are fine.
 	leastGC = 0.06
 )
 
 func gcPressure(v *view) *finding {
-	excess := max(v.gc-healthyGC, 0) + max(v.malloc-healthyMalloc, 0)
+	excess := beyond(max(v.gc, healthyGC)+max(v.malloc, healthyMalloc), healthyGC+healthyMalloc)
 	if excess < leastGC {
 		return nil
 	}

@@ -211,7 +211,7 @@ var sickNetwork = []sick{
 		},
 	},
 	{
-		id: "keepalive-off", name: "closes", low: 0.2, high: 0.5,
+		id: "keepalive-off", name: "closes", low: 0.2, high: 0.8,
 		make: func(p patient) patient {
 			p.knee().Connects = 1
 			return p.busy().cpu(0.3, frames("inet_csk_accept", "__sys_accept4", "internal/poll.(*FD).Accept", "net.(*TCPListener).Accept", "net/http.(*Server).Serve")...).gauge("tcp_time_wait", 9000)

@@ -259,11 +259,6 @@ func (v *view) waiting(keep func(*stack) bool) (share float64, found *stacks) {
 // cpu returns the share of the CPU time under matching frames.
 func (v *view) cpu(m match) float64 { return bound(known(v.load.OnCPU.Share(m)), 0, 1) }
 
-// cpuOf returns the share of the CPU time in stacks that keep selects.
-func (v *view) cpuOf(keep func(*stack) bool) float64 {
-	return bound(ratio(v.load.OnCPU.Filter(keep).Total, total(v.load.OnCPU)), 0, 1)
-}
-
 var (
 	collecting = called("runtime.gcBgMarkWorker*", "runtime.gcAssistAlloc*", "runtime.gcDrain*", "runtime.bgsweep", "runtime.bgscavenge", "runtime.gcStart*",
 		"runtime.gcMark*", "runtime.(*mspan).sweep", "runtime.(*sweepLocked).sweep", "runtime.deductSweepCredit", "runtime.sweepone", "runtime.wbBufFlush*", "runtime.gcWriteBarrier*", "runtime.markroot*", "runtime.scanobject", "runtime.greyobject")

@@ -71,9 +71,9 @@ func lockContention(v *view) *finding {
 		return nil
 	}
 	f := &finding{waits: waits}
-	f.Gain, f.Confidence = v.queueing(spin-healthyLocks, share), v.sureOfWaits(0.9)
+	f.Gain, f.Confidence = v.queueing(beyond(spin, healthyLocks), share), v.sureOfWaits(0.9)
 	if share < leastWait {
-		f.Gain = v.saving(spin - healthyLocks)
+		f.Gain = v.saving(beyond(spin, healthyLocks))
 	}
 	f.Sites = places(waits, everything)
 	f.Title = fmt.Sprintf("Requests wait for a lock %s of their time", percent(share))
@@ -184,10 +184,10 @@ func channelContention(v *view) *finding {
 	}
 	f := &finding{waits: waits}
 	f.Title = fmt.Sprintf("Requests wait for a channel %s of their time", percent(share))
-	f.Gain, f.Confidence = v.queueing(work-healthyChannels, share), v.sureOfWaits(0.85)
+	f.Gain, f.Confidence = v.queueing(beyond(work, healthyChannels), share), v.sureOfWaits(0.85)
 	f.Sites = places(waits, everything)
 	if share < leastWait {
-		f.Gain, f.Confidence = v.saving(work-healthyChannels), v.sureOfCPU(0.7)
+		f.Gain, f.Confidence = v.saving(beyond(work, healthyChannels)), v.sureOfCPU(0.7)
 		f.Title = fmt.Sprintf("Channels take %s of the CPU time", percent(work))
 		f.Sites = places(v.load.OnCPU.With(channelWork), channelWork)
 	}
@@ -206,6 +206,7 @@ func channelContention(v *view) *finding {
 var (
 	fileCalls = called("os.(*File).*", "os.OpenFile", "os.Open", "os.Create", "os.ReadFile", "os.WriteFile", "os.Rename", "os.Remove*", "os.Stat", "os.Lstat", "os.Mkdir*", "os.ReadDir", "os.CreateTemp", "internal/poll.(*FD).Fsync", "internal/poll.(*FD).Pread", "internal/poll.(*FD).Pwrite",
 		"syscall.Fsync", "syscall.Fdatasync", "syscall.Open", "syscall.Pwrite", "syscall.Pread", "golang.org/x/sys/unix.Fsync", "golang.org/x/sys/unix.Fdatasync", "golang.org/x/sys/unix.Pwrite*", "golang.org/x/sys/unix.Msync", "modernc.org/libc.Xfsync", "modernc.org/libc.Xfdatasync", "modernc.org/libc.Xpwrite*", "modernc.org/libc.Xfcntl*")
+	storing    = called("os.(*File).Sync", "syscall.Fsync", "syscall.Fdatasync", "golang.org/x/sys/unix.Fsync", "golang.org/x/sys/unix.Fdatasync", "golang.org/x/sys/unix.Msync", "modernc.org/libc.Xfsync", "modernc.org/libc.Xfdatasync", "__x64_sys_fsync", "__x64_sys_fdatasync", "__x64_sys_msync", "__arm64_sys_fsync", "__arm64_sys_fdatasync", "__arm64_sys_msync")
 	syncNames  = []string{"fsync", "fdatasync", "sync_file_range", "msync", "pwrite64", "pread64", "openat", "open", "rename", "renameat", "unlink", "unlinkat", "fallocate", "ftruncate"}
 	blockNames = []string{"flock", "nanosleep", "clock_nanosleep", "wait4", "waitid", "semop", "msgrcv"}
 )
@@ -247,7 +248,7 @@ func blockingFile(v *view) *finding {
 	f := &finding{holds: heldUp(found)}
 	all := bound(max(share, inKernel)+held, 0, 1)
 	f.Title = fmt.Sprintf("Requests wait for files %s of their time", percent(all))
-	f.Gain, f.Confidence = v.queueing(avoidable*v.cpuOf(inFiles), avoidable*all), v.sureOfWaits(0.85)
+	f.Gain, f.Confidence = v.queueing(avoidable*v.cpu(storing), avoidable*all), v.sureOfWaits(0.85)
 	if inKernel > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("System calls on files take %s of the requests' time, mostly %s.", percent(inKernel), most))
 	}
@@ -306,7 +307,7 @@ func blockingCalls(v *view) *finding {
 	all := bound(max(share, inKernel)+held, 0, 1)
 	threads := v.cpu(threadWork)
 	f.Title = fmt.Sprintf("Requests block a thread each, %s of their time", percent(all))
-	f.Gain, f.Confidence = v.queueing(threads-healthyThreads, avoidable*all), v.sureOfWaits(0.8)
+	f.Gain, f.Confidence = v.queueing(beyond(threads, healthyThreads), avoidable*all), v.sureOfWaits(0.8)
 	f.Evidence = []string{fmt.Sprintf("On average %.3g goroutines are in C code or in blocking system calls, or wait to go on after one. Handing over between threads takes %s of the CPU time.", found.Total, percent(threads))}
 	if n := v.figure("threads"); n > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("The process has %.0f threads, for %d CPUs.", n, max(v.Server.CPUs, 1)))
@@ -361,7 +362,7 @@ func syncLogging(v *view) *finding {
 		cost = max(v.cpu(called("vfs_write", "ksys_write")), healthyLogging)
 		f.Title = fmt.Sprintf("Each request writes %.1f log lines to a file at once", lines)
 	}
-	f.Gain, f.Confidence = v.queueing(max(cost-healthyLogging, 0)*batchedLogging, waits), v.sureOfCPU(0.85)
+	f.Gain, f.Confidence = v.queueing(beyond(cost, healthyLogging)*batchedLogging, waits), v.sureOfCPU(0.85)
 	f.Evidence = []string{fmt.Sprintf("Formatting and writing log lines takes %s of the CPU time (healthy: up to %s).", percent(cost), percent(healthyLogging))}
 	if waits > 0.01 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("On average %.3g goroutines wait for the logger's lock or its write.", found.Total))
