@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// record is told of each record. The line of the whole note is enough for the auditors.
+// record is called for each record. The line of the whole note is enough for the auditors.
 func (i *importer) record(what, sku string) {}
 
 // buffered collects lines and writes them together.
