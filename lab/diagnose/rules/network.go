@@ -201,12 +201,18 @@ const (
 	smallQueue = 128 // backlog that bursts overflow
 )
 
+// leastDrops is the number of connections dropped under a load from which that is no accident.
+const leastDrops = 3
+
 func acceptQueue(v *view) *finding {
 	// Connections are made when a load begins: each of the loads may show it.
 	drops, own := 0.0, false
 	for i := range v.Loads {
 		if n, ok := v.Loads[i].Rated("accept_drops"); ok {
-			drops, own = max(drops, known(n)), true
+			own = true
+			if v.Loads[i].Watch.Totals["accept_drops"] >= leastDrops {
+				drops = max(drops, known(n))
+			}
 		}
 	}
 	if !own {

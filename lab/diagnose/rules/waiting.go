@@ -236,6 +236,9 @@ func (v *view) offCPU(found *stacks, keep func(*stack) bool) float64 {
 // avoidable is the share of blocking that goes away when work is batched, or done elsewhere.
 const avoidable = 0.9
 
+// healthyStoring is the CPU share of storing in a server that stores for many requests at once.
+const healthyStoring = 0.05
+
 func blockingFile(v *view) *finding {
 	inFiles := func(s *stack) bool { return s.Has(fileCalls) && !isLogging(s) }
 	share, found := v.waiting(func(s *stack) bool { return s.State == "syscall" && inFiles(s) })
@@ -248,7 +251,7 @@ func blockingFile(v *view) *finding {
 	f := &finding{holds: heldUp(found)}
 	all := bound(max(share, inKernel)+held, 0, 1)
 	f.Title = fmt.Sprintf("Requests wait for files %s of their time", percent(all))
-	f.Gain, f.Confidence = v.queueing(avoidable*v.cpu(storing), avoidable*all), v.sureOfWaits(0.85)
+	f.Gain, f.Confidence = v.queueing(beyond(v.cpu(storing), healthyStoring), avoidable*all), v.sureOfWaits(0.85)
 	if inKernel > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("System calls on files take %s of the requests' time, mostly %s.", percent(inKernel), most))
 	}
