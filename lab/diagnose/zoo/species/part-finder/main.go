@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	parts = 600
+	parts = 180
 	limit = 5 // of an answer
 )
 

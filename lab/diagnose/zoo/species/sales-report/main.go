@@ -21,6 +21,7 @@ const (
 
 // Sale is one line of the sheet of a region.
 type Sale struct {
+	Number   int // of the article
 	Article  string
 	Day      int
 	Pieces   int
@@ -33,8 +34,9 @@ func sheet(region int) []Sale {
 	random := rand.New(rand.NewPCG(uint64(region), 3))
 	sales := make([]Sale, perSheet)
 	for i := range sales {
+		n := random.IntN(articles)
 		sales[i] = Sale{
-			Article: fmt.Sprintf("article-%02d", random.IntN(articles)), Day: 1 + i%30,
+			Number: n, Article: names[n], Day: 1 + i%30,
 			Pieces: 1 + random.IntN(9), Cents: int64(1000 + random.IntN(50_000)), Returned: random.IntN(12) == 0,
 		}
 	}
@@ -55,14 +57,14 @@ type sum struct {
 	cents  int64
 }
 
-// appendReport appends the sums as JSON.
-func appendReport(b []byte, of func(article string) sum) []byte {
+// appendReport appends the sums of the articles as JSON.
+func appendReport(b []byte, sums *[articles]sum) []byte {
 	b = append(b, '[')
 	for i, name := range names {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		s := of(name)
+		s := &sums[i]
 		b = append(append(b, `{"article":"`...), name...)
 		b = strconv.AppendInt(append(b, `","pieces":`...), int64(s.pieces), 10)
 		b = strconv.AppendInt(append(b, `,"cents":`...), s.cents, 10)

@@ -41,11 +41,12 @@ func groups(rows []record, column string) map[any][]record {
 func report(sheet []Sale) []byte {
 	sold := where(records(sheet), func(r record) bool { return !r["returned"].(bool) })
 	by := groups(sold, "article")
-	return appendReport(nil, func(article string) (s sum) {
-		for _, r := range by[article] {
-			s.pieces += r["pieces"].(int)
-			s.cents += r["cents"].(int64)
+	var sums [articles]sum
+	for i, name := range names {
+		for _, r := range by[name] {
+			sums[i].pieces += r["pieces"].(int)
+			sums[i].cents += r["cents"].(int64)
 		}
-		return s
-	})
+	}
+	return appendReport(make([]byte, 0, 1024), &sums)
 }
