@@ -9,6 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/redline-go/redline/lab/diagnose"
+	"github.com/redline-go/redline/lab/gomem"
 	"github.com/redline-go/redline/lab/results"
 )
 
@@ -86,11 +87,15 @@ func TestConvert(t *testing.T) {
 					location(5, program),
 				},
 			},
+			{
+				Value: []int64{1, 1e9}, Label: map[string][]string{"state": {"waiting"}, "wait": {gomem.WaitTimer}},
+				Location: []*profile.Location{location(7, program, function(6, "example.com/shop/cart.Pause", "cart.go"))},
+			},
 			{Value: []int64{1, 0}, Location: []*profile.Location{location(6, program)}},
 		},
 	}
 	s := newConverter(&diagnose.Server{Language: Go, Module: "example.com/shop", Command: "shop"}).stacks(p, "cpu", 1e-9)
-	if s.Total != 2 || len(s.List) != 1 || s.List[0].State != "waiting" || s.List[0].Wait != "chan receive" {
+	if s.Total != 3 || len(s.List) != 2 || s.List[0].State != "waiting" || s.List[0].Wait != "chan receive" || s.List[1].Wait != "timer" {
 		t.Fatalf("%+v", s)
 	}
 	var kinds []diagnose.Kind

@@ -80,7 +80,7 @@ var (
 // pooled reports whether a goroutine waits for a pool to give it a connection: not for one to be
 // made, nor for a server's answer.
 func pooled(s *stack, pool match) bool {
-	if !waitsFor(s, "select", "chan receive", "semacquire", "sync.Cond.Wait", "sleep", "sync.Mutex.Lock") || s.Has(connecting) && !httpPools(waiter(s)) {
+	if !waitsFor(s, "select", "chan receive", "timer", "semacquire", "sync.Cond.Wait", "sleep", "sync.Mutex.Lock") || s.Has(connecting) && !httpPools(waiter(s)) {
 		return false
 	}
 	return pool(waiter(s)) || s.Has(pool) && in("golang.org/x/sync/...", "context")(waiter(s))

@@ -21,7 +21,7 @@ func outgoing(s *stack) bool {
 	if waitsFor(s, "IO wait") {
 		return !s.Has(called("os.(*File).*"))
 	}
-	return waitsFor(s, "select", "chan receive", "sync.Cond.Wait") && clients(waiter(s))
+	return waitsFor(s, "select", "chan receive", "timer", "sync.Cond.Wait") && clients(waiter(s))
 }
 
 // waitsOut returns the share of the requests' time that waits for other servers.
@@ -142,8 +142,13 @@ const (
 	leastSleep = 0.10
 )
 
-// sleeping reports whether a goroutine sleeps, or waits for a timer in a library that retries.
+// sleeping reports whether a goroutine sleeps or waits for a timer. In clients and pools a timer
+// bounds the wait for something else. A select in a library that retries is a timer, which the
+// runtime of some programs does not tell.
 func sleeping(s *stack) bool {
+	if waitsFor(s, "timer") {
+		return !outgoing(s) && !inPool(s)
+	}
 	return waitsFor(s, "sleep") || waitsFor(s, "select") && retriers(waiter(s))
 }
 

@@ -160,6 +160,14 @@ var sickDownstream = []sick{
 		},
 	},
 	{
+		id: "retry-storm", name: "backoff that a context ends", low: 0.5, high: 0.99,
+		make: func(p patient) patient {
+			return p.waits(10, "waiting", "timer", under("runtime.selectgo", "main.(*client).get", "main.(*shop).show")...).
+				wall(4, "waiting", "select", under("net/http.(*persistConn).roundTrip", "net/http.(*Client).do", "main.(*client).get", "main.(*shop).show")...).
+				peer(diagnose.Peer{Addr: "10.0.0.9:80", Sends: 2100, Bytes: 200, Waits: 2100, Wait: diagnose.Delay{Mean: 0.002}})
+		},
+	},
+	{
 		id: "retry-storm", name: "at once", low: 0.6, high: 0.99,
 		make: func(p patient) patient {
 			p.waits(13, "waiting", "select", under("net/http.(*persistConn).roundTrip", "net/http.(*Client).do", "main.(*client).get", "main.(*shop).show")...)
