@@ -282,7 +282,7 @@ func TestSocketsBefore(t *testing.T) {
 	part := play(t, "tcp", 0)
 	idle := &counted{child: part, t: t}
 	conn := joined(t, idle)
-	s, err := Open(part.cmd.Process.Pid, false)
+	s, err := Open(Options{PID: part.cmd.Process.Pid, Exact: true})
 	if err != nil {
 		t.Fatal(err)
 	}
