@@ -71,8 +71,9 @@ func Open(o Options) (*Sampler, error) {
 	}
 	s := newSampler(source, now)
 	if !o.Exact {
-		s.stop = make(chan struct{})
-		s.stopped.Go(s.run)
+		stop := make(chan struct{})
+		s.stop = stop
+		s.stopped.Go(func() { s.run(stop) })
 	}
 	return s, nil
 }
@@ -83,13 +84,13 @@ func newSampler(from source, now Counts) *Sampler {
 	return s
 }
 
-// run samples until the sampler is closed.
-func (s *Sampler) run() {
+// run samples until stop is closed.
+func (s *Sampler) run(stop <-chan struct{}) {
 	timer := time.NewTimer(period)
 	defer timer.Stop()
 	for {
 		select {
-		case <-s.stop:
+		case <-stop:
 			return
 		case <-timer.C:
 			timer.Reset(s.turn())

@@ -2,6 +2,7 @@ package bpf
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -180,8 +181,10 @@ func (c *Counts) addScaled(d *Counts, by float64) {
 	}
 }
 
-// estimated replaces the sampled counters by estimates.
+// estimated replaces the sampled counters by estimates. Calls and peers are copied: others have
+// them too.
 func (c *Counts) estimated(e *Counts) {
+	c.Calls, c.Peers = maps.Clone(c.Calls), slices.Clone(c.Peers)
 	c.Scaled, c.Waited, c.Voluntary, c.Involuntary = e.Scaled, e.Waited, e.Voluntary, e.Involuntary
 	c.Answers, c.Queries = e.Answers, e.Queries
 	for name, one := range c.Calls {
