@@ -86,7 +86,7 @@ func newSampler(from source, now Counts) *Sampler {
 
 // run samples until stop is closed.
 func (s *Sampler) run(stop <-chan struct{}) {
-	timer := time.NewTimer(period)
+	timer := time.NewTimer(look)
 	defer timer.Stop()
 	for {
 		select {

@@ -9,10 +9,11 @@ import (
 )
 
 // The programs that cost much are always attached unless the processes are busy, and then for
-// a window of each period. They are not busy again at half the rate.
+// a window of each period, a twentieth of the time. They are not busy again at half the rate.
 const (
 	busyRate = 2000 // system calls and completions of io_uring each second
-	period   = time.Second
+	look     = time.Second
+	period   = 2 * time.Second
 	opening  = 100 * time.Millisecond
 )
 
@@ -87,7 +88,7 @@ func (s *Sampler) turn() time.Duration {
 	next, err := s.decide()
 	if err != nil {
 		s.failed = fmt.Errorf("attach programs in windows: %w", err)
-		return period
+		return look
 	}
 	return next
 }
@@ -132,7 +133,7 @@ func (s *Sampler) decide() (time.Duration, error) {
 	if m.busy {
 		return period - opening, nil
 	}
-	return period, nil
+	return look, nil
 }
 
 // addScaled adds the sampled counters of a window, multiplied.

@@ -56,43 +56,42 @@ func TestSampling(t *testing.T) {
 	}
 	for _, phase := range []struct {
 		rate  float64
-		share float64 // of the last second
+		share float64 // of the time in which sends were counted
 		on    []bool
 	}{
 		{1000, 1, nil},
 		{busyRate - 100, 1, nil},
 		{40_000, 1, []bool{false}}, // it was seen to the end
-		{40_000, 0.1, []bool{true, false}},
-		{busyRate / 2 * 1.5, 0.1, []bool{true, false}}, // not calm yet
-		{500, 0.1, []bool{true, false, true}},
+		{40_000, 0.05, []bool{true, false}},
+		{busyRate / 2 * 1.5, 0.05, []bool{true, false}}, // not calm yet
+		{500, 0.05, []bool{true, false, true}},
 		{500, 1, nil},
 	} {
 		before, told := now(), len(b.isOn)
 		b.rate = phase.rate
-		for end := b.now.Add(period); b.now.Before(end); {
-			step := period
-			if s.sampling.busy {
-				step = period - opening
-			}
-			if s.sampling.busy && s.sampling.open {
-				step = opening
-				now() // within a window, nothing is scaled
-			}
-			b.pass(step)
+		took := look
+		if s.sampling.busy {
+			took = period
+			b.pass(period - opening)
 			s.turn()
+			now() // within a window, nothing is scaled
+			b.pass(opening)
+		} else {
+			b.pass(look)
 		}
+		s.turn()
 		got := now().Sub(before)
 		if on := b.isOn[told:]; !slices.Equal(on, phase.on) {
 			t.Errorf("%v: attached %v", phase, on)
 		}
-		want := uint64(phase.rate / 2)
+		want := uint64(phase.rate / 2 * took.Seconds())
 		if d := int64(got.TCP.Sends - want); d < -10 || d > 10 || got.Peers[0].Sends != got.TCP.Sends {
 			t.Errorf("%v: %d sends, %d to the peer, want %d", phase, got.TCP.Sends, got.Peers[0].Sends, want)
 		}
 		if d := got.Scaled.Share() - phase.share; d < -0.001 || d > 0.001 {
 			t.Errorf("%v: seen %v", phase, got.Scaled)
 		}
-		if exact := uint64(phase.rate); got.Calls["read"].Calls != exact {
+		if exact := uint64(phase.rate * took.Seconds()); got.Calls["read"].Calls != exact {
 			t.Errorf("%v: %d calls, want %d", phase, got.Calls["read"].Calls, exact)
 		}
 	}

@@ -21,7 +21,8 @@ type axis struct {
 
 // series are the values of all figures, in columns that hold one or more samples each.
 type series struct {
-	step    float64
+	every   float64 // seconds between two samples
+	step    float64 // seconds a column
 	columns int
 	tracks  map[string]*track
 }
@@ -35,15 +36,13 @@ type track struct {
 // mostTracks limits the figures: members of families appear as long as a watch lasts.
 const mostTracks = 1000
 
-func newSeries(step float64) *series { return &series{step: step, tracks: map[string]*track{}} }
+func newSeries(every float64) *series { return &series{every: every, step: every, tracks: map[string]*track{}} }
 
 // add adds the values of a time.
 func (s *series) add(t float64, values map[string]float64) {
-	// Ticks come early or late by a little.
-	at := max(0, int(math.Floor(t/s.step+0.25)))
-	for at >= mostColumns {
+	at := s.at(t)
+	for ; at >= mostColumns; at = s.at(t) {
 		s.fold()
-		at = max(0, int(math.Floor(t/s.step+0.25)))
 	}
 	s.columns = max(s.columns, at+1)
 	for name, v := range values {
@@ -62,6 +61,9 @@ func (s *series) add(t float64, values map[string]float64) {
 		one.counts[at]++
 	}
 }
+
+// at returns the column of a time. Ticks come early or late by a little.
+func (s *series) at(t float64) int { return max(0, int(math.Floor((t+s.every/4)/s.step))) }
 
 // fold makes one column of two.
 func (s *series) fold() {
