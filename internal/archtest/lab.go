@@ -64,6 +64,10 @@ var labRows = []Row{
 		Package: "~/lab/watch/output", May: []string{"~/lab/watch", "~/lab/report/...", "github.com/prometheus/client_golang/..."}, Never: []string{"os/...", "syscall"},
 		Tests: []string{"os"}, Why: "an output receives events, and reads nothing of the process",
 	},
+	{
+		Package: "~/lab/watch/page", May: []string{"~/lab/watch", "~/lab/watch/output", "~/lab/watch/page/internal/...", "~/lab/report/..."}, Never: []string{"os/...", "syscall"},
+		Why: "an output receives events, and reads nothing of the process",
+	},
 	// The trace, from the ground up.
 	{
 		Package: "~/lab/trace", May: []string{"golang.org/x/exp/trace", "github.com/HdrHistogram/..."}, Never: performsIO,

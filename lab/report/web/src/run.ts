@@ -35,6 +35,8 @@ interface Chart {
   print: keyof typeof prints;
   log: boolean;
   lines: { name: string; look: keyof typeof looks; values: (number | null)[] }[];
+  /** What happened at a time, in seconds: a rule with its name. */
+  marks?: { at: number; text: string }[];
 }
 
 const prints = {
@@ -43,13 +45,26 @@ const prints = {
   count: (v: number) => rate(v),
   cpus: (v: number) => digits(v),
   mebibytes: (v: number) => `${digits(v)} MiB`,
+  bytes: (v: number) => binary(v),
+  byterate: (v: number) => `${binary(v)}/s`,
+  share: (v: number) => `${digits(100 * v)} %`,
 };
+
+/** Prints bytes in binary units. */
+function binary(v: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let i = 0;
+  for (; v >= 999.5 && i < units.length - 1; i++) v /= 1024;
+  return `${digits(v)} ${units[i]}`;
+}
 
 /** Styles of lines, which differ in colour and dashes. */
 const looks = {
   first: (t: Theme): Look => ({ color: t.hues[0]!, dash: "solid", width: 2 }),
   second: (t: Theme): Look => ({ color: t.hues[1]!, dash: [6, 3], width: 1.75 }),
   third: (t: Theme): Look => ({ color: t.hues[2]!, dash: [2, 2], width: 1.75 }),
+  fourth: (t: Theme): Look => ({ color: t.hues[3]!, dash: [8, 2, 2, 2], width: 1.75 }),
+  fifth: (t: Theme): Look => ({ color: t.hues[4]!, dash: [4, 4], width: 1.75 }),
   asked: (t: Theme): Look => ({ color: t.soft, dash: [8, 4], width: 1.75 }),
   bad: (t: Theme): Look => ({ color: t.accent, dash: "solid", width: 1.75 }),
 };
@@ -141,7 +156,7 @@ function overTime(element: HTMLElement, view: OverTime, chart: Chart, entries: E
             itemStyle: { color: style.color },
             emphasis: { focus: "series", lineStyle: { width: style.width + 1 } },
             blur: { lineStyle: { opacity: 0.15 } },
-            markLine: n === 0 ? rules(theme, narrow, view) : undefined,
+            markLine: n === 0 ? rules(theme, narrow, view, chart) : undefined,
           };
         }),
     };
@@ -153,9 +168,12 @@ function lonely(values: (number | null)[]): boolean {
   return values.some((v, i) => v !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null);
 }
 
-/** Returns the rules at the end of the warm-up and between the steps of arrivals. */
-function rules(theme: Theme, narrow: boolean, view: OverTime) {
-  const data = view.bounds.map((at) => ({ xAxis: at, label: { show: false, formatter: "" } }));
+/** Returns the rules at the end of the warm-up, between the steps of arrivals, and where something happened. */
+function rules(theme: Theme, narrow: boolean, view: OverTime, chart: Chart) {
+  const data: object[] = view.bounds.map((at) => ({ xAxis: at, label: { show: false, formatter: "" } }));
+  for (const mark of chart.marks ?? []) {
+    data.push({ xAxis: mark.at, label: { show: true, formatter: mark.text, color: theme.accent }, lineStyle: { color: theme.accent } });
+  }
   if (view.axis.start < 0) data.unshift({ xAxis: 0, label: { show: !narrow, formatter: "window" } });
   if (data.length === 0) return undefined;
   return {
