@@ -158,11 +158,14 @@ func templateParse(v *view) *finding {
 var (
 	compressing = anyOf(
 		called("compress/flate.(*compressor).deflate", "github.com/klauspost/compress/flate.(*compressor).deflate*", "deflate", "deflate_slow", "deflate_fast", "deflate_medium", "deflate_stored"),
-		in("github.com/andybalholm/brotli"), called("BrotliEncoder*", "BrotliCompress*", "ZSTD_compressBlock*"),
+		in("github.com/andybalholm/brotli"), called("github.com/klauspost/compress/zstd.(*Encoder).*", "github.com/klauspost/compress/zstd.(*blockEnc).*", "github.com/klauspost/compress/s2.Encode*", "BrotliEncoder*", "BrotliCompress*", "ZSTD_compressBlock*"),
 	)
 	searching = called("compress/flate.(*compressor).findMatch", "github.com/klauspost/compress/flate.(*compressor).findMatch", "longest_match*", "deflate_slow.longest_match*",
+		"github.com/klauspost/compress/zstd.(*bestFastEncoder).*", "github.com/klauspost/compress/zstd.(*betterFastEncoder*", "github.com/klauspost/compress/s2.encodeBlockBest*", "github.com/klauspost/compress/s2.encodeBlockBetter*",
 		"github.com/andybalholm/brotli.(*h10).*", "github.com/andybalholm/brotli.createZopfliBackwardReferences", "github.com/andybalholm/brotli.zopfli*", "BrotliCreateZopfliBackwardReferences", "BrotliCreateHqZopfliBackwardReferences", "ZSTD_compressBlock_btopt*", "ZSTD_compressBlock_btultra*")
 )
+
+var goCompressors = in("compress/flate", "github.com/klauspost/compress/...", "github.com/andybalholm/brotli")
 
 // leastCompression is the CPU share of a compressor from which its level counts.
 const leastCompression = 0.15
@@ -174,7 +177,7 @@ func compressionLevel(v *view) *finding {
 	all := v.cpu(anyOf(compressing, searching))
 	search := v.cpu(searching)
 	excess := search - (all - search)
-	nameless := search == 0 && all >= muchCompression // a stripped library has no names for its parts
+	nameless := search == 0 && all >= muchCompression && v.cpu(goCompressors) == 0 // a stripped library has no names for its parts
 	if nameless {
 		excess = all * 0.6
 	}

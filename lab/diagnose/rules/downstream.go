@@ -48,7 +48,7 @@ var downstreamRules = []rule{
 		id: "slow-downstream", level: broad, find: slowDownstream,
 		meaning:  "requests wait for a slow server",
 		needs:    "goroutine stacks, or waits by peer",
-		estimate: "share of the requests' time that waits, beyond 20 ms an exchange",
+		estimate: "share of the requests' time that waits, if exchanges of more than 20 ms took 5 ms",
 	},
 	{
 		id: "delayed-ack", level: specific, find: delayedAck,

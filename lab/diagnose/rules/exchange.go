@@ -232,6 +232,9 @@ func (v *view) sameFunctions(a, b *stacks) bool {
 // data centre a query or a call takes a few milliseconds.
 const slowExchange = 0.020
 
+// usualExchange is what such an exchange takes, in seconds.
+const usualExchange = 0.005
+
 func slowDownstream(v *view) *finding {
 	share, found := v.waitsOut()
 	held, _ := v.waiting(heldUp(found))
@@ -254,7 +257,7 @@ func slowDownstream(v *view) *finding {
 	}
 	f := &finding{waits: found}
 	f.Title = "Requests wait for a slow server"
-	f.Gain, f.Confidence = v.both(0, share*(1-slowExchange/wait)), v.sureOfWaits(0.65)
+	f.Gain, f.Confidence = v.both(0, share*(1-usualExchange/wait)), v.sureOfWaits(0.65)
 	f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers' answers, about %s.", percent(share), duration(exchange))}
 	if worst != "" {
 		f.Title = fmt.Sprintf("Requests wait for %s, which is slow", worst)

@@ -206,7 +206,7 @@ func channelContention(v *view) *finding {
 var (
 	fileCalls = called("os.(*File).*", "os.OpenFile", "os.Open", "os.Create", "os.ReadFile", "os.WriteFile", "os.Rename", "os.Remove*", "os.Stat", "os.Lstat", "os.Mkdir*", "os.ReadDir", "os.CreateTemp", "internal/poll.(*FD).Fsync", "internal/poll.(*FD).Pread", "internal/poll.(*FD).Pwrite",
 		"syscall.Fsync", "syscall.Fdatasync", "syscall.Open", "syscall.Pwrite", "syscall.Pread", "golang.org/x/sys/unix.Fsync", "golang.org/x/sys/unix.Fdatasync", "golang.org/x/sys/unix.Pwrite*", "golang.org/x/sys/unix.Msync", "modernc.org/libc.Xfsync", "modernc.org/libc.Xfdatasync", "modernc.org/libc.Xpwrite*", "modernc.org/libc.Xfcntl*")
-	storing    = called("os.(*File).Sync", "syscall.Fsync", "syscall.Fdatasync", "golang.org/x/sys/unix.Fsync", "golang.org/x/sys/unix.Fdatasync", "golang.org/x/sys/unix.Msync", "modernc.org/libc.Xfsync", "modernc.org/libc.Xfdatasync", "__x64_sys_fsync", "__x64_sys_fdatasync", "__x64_sys_msync", "__arm64_sys_fsync", "__arm64_sys_fdatasync", "__arm64_sys_msync")
+	stores     = called("os.(*File).Sync", "syscall.Fsync", "syscall.Fdatasync", "golang.org/x/sys/unix.Fsync", "golang.org/x/sys/unix.Fdatasync", "golang.org/x/sys/unix.Msync", "modernc.org/libc.Xfsync", "modernc.org/libc.Xfdatasync", "__x64_sys_fsync", "__x64_sys_fdatasync", "__x64_sys_msync", "__arm64_sys_fsync", "__arm64_sys_fdatasync", "__arm64_sys_msync")
 	syncNames  = []string{"fsync", "fdatasync", "sync_file_range", "msync", "pwrite64", "pread64", "openat", "open", "rename", "renameat", "unlink", "unlinkat", "fallocate", "ftruncate"}
 	blockNames = []string{"flock", "nanosleep", "clock_nanosleep", "wait4", "waitid", "semop", "msgrcv"}
 )
@@ -239,6 +239,21 @@ const avoidable = 0.9
 // healthyStoring is the CPU share of storing in a server that stores for many requests at once.
 const healthyStoring = 0.05
 
+// storing returns the share of the CPU time in which data is put on the disk: by calls that wait for
+// the disk, and by others on files in functions that make such calls.
+func (v *view) storing() float64 {
+	names := map[string]bool{}
+	for _, x := range v.load.OnCPU.Sites(stores) {
+		if userCode(x.Frame) {
+			names[x.Frame.Func] = true
+		}
+	}
+	with := func(f diagnose.Frame) bool { return names[f.Func] }
+	return bound(ratio(v.load.OnCPU.Filter(func(s *stack) bool {
+		return s.Has(stores) || s.Has(fileCalls) && s.Has(with) && !isLogging(s)
+	}).Total, total(v.load.OnCPU)), 0, 1)
+}
+
 func blockingFile(v *view) *finding {
 	inFiles := func(s *stack) bool { return s.Has(fileCalls) && !isLogging(s) }
 	share, found := v.waiting(func(s *stack) bool { return s.State == "syscall" && inFiles(s) })
@@ -251,7 +266,7 @@ func blockingFile(v *view) *finding {
 	f := &finding{holds: heldUp(found)}
 	all := bound(max(share, inKernel)+held, 0, 1)
 	f.Title = fmt.Sprintf("Requests wait for files %s of their time", percent(all))
-	f.Gain, f.Confidence = v.queueing(beyond(v.cpu(storing), healthyStoring), avoidable*all), v.sureOfWaits(0.85)
+	f.Gain, f.Confidence = v.queueing(beyond(v.storing(), healthyStoring), avoidable*all), v.sureOfWaits(0.85)
 	if inKernel > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("System calls on files take %s of the requests' time, mostly %s.", percent(inKernel), most))
 	}
