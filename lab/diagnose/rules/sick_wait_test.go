@@ -49,6 +49,14 @@ var sickWaiting = []sick{
 		},
 	},
 	{
+		id: "blocking-file", name: "fsync of another server under a lock", low: 0.4, high: 0.9,
+		make: func(p patient) patient {
+			p.waits(0, "", "")
+			p.knee().Wall, p.Server.Language, p.knee().InFlight = nil, "native", 16
+			return p.call("fsync", diagnose.Syscall{Rate: 1000, Seconds: 0.7}).call("futex", diagnose.Syscall{Rate: 6000, Seconds: 14.6})
+		},
+	},
+	{
 		id: "blocking-file", name: "fsync of another server", low: 0.4, high: 0.9,
 		make: func(p patient) patient {
 			p.waits(0, "", "")

@@ -226,6 +226,21 @@ func (v *view) inCalls(names []string) (share float64, most string) {
 	return bound(ratio(sum, v.load.InFlight), 0, 1), most
 }
 
+const (
+	leastHeld  = 0.3 // share of the time for which one thread is in a call, from which others wait for it
+	mostlyHeld = 0.5 // share of the requests' time that waits for locks then
+)
+
+// behind returns the share of the requests' time that waits for a lock while another thread is in a
+// call for so many seconds each second. Without goroutines, whose lock it is is unknown.
+func (v *view) behind(busy float64) float64 {
+	locks, _ := v.inCalls([]string{"futex"})
+	if busy < leastHeld || locks < mostlyHeld {
+		return 0
+	}
+	return locks * min(busy, 1)
+}
+
 // offCPU returns which share of the goroutines in system calls waits there: the others use the
 // CPU, as the stacks that keep selects do.
 func (v *view) offCPU(found *stacks, keep func(*stack) bool) float64 {
@@ -260,6 +275,9 @@ func blockingFile(v *view) *finding {
 	share *= v.offCPU(found, inFiles)
 	inKernel, most := v.inCalls(syncNames)
 	held, _ := v.waiting(heldUp(found))
+	if v.load.Wall == nil {
+		held = v.behind(inKernel * known(v.load.InFlight))
+	}
 	if max(share, inKernel) < leastWait && share+held < 2*leastWait {
 		return nil
 	}
