@@ -235,6 +235,10 @@ const slowExchange = 0.020
 // usualExchange is what such an exchange takes, in seconds.
 const usualExchange = 0.005
 
+// behindLock is the factor of the confidence if requests wait for the server with a lock held: not
+// to hold it helps most.
+const behindLock = 0.8
+
 func slowDownstream(v *view) *finding {
 	share, found := v.waitsOut()
 	held, _ := v.waiting(heldUp(found))
@@ -263,6 +267,9 @@ func slowDownstream(v *view) *finding {
 		f.Title = fmt.Sprintf("Requests wait for %s, which is slow", worst)
 		f.Confidence = 0.9
 		f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers. An exchange with %s takes %s on average.", percent(share), worst, duration(exchange))}
+	}
+	if held > leastWait {
+		f.Confidence *= behindLock
 	}
 	if held > 0 {
 		f.Evidence = append(f.Evidence, fmt.Sprintf("That includes %s of their time in which they wait for a lock that is held meanwhile.", percent(held)))

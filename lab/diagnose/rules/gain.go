@@ -51,12 +51,15 @@ func (v *view) queueing(cpu, wait float64) diagnose.Gain {
 }
 
 // both is the gain of a wait that does not limit the rate, for a share of the requests' time, and
-// of a share of the CPU time. While the CPUs are saturated, a shorter wait is a longer one for the
-// CPU.
+// of a share of the CPU time. The latency is that at the same rate: while the CPUs are saturated,
+// a shorter wait is a longer one for the CPU.
 func (v *view) both(cpu, wait float64) diagnose.Gain {
 	g := v.saving(cpu)
-	room := max(1-v.busy*(1-g.CPU)/usable, 0)
-	g.Latency = max(g.Latency, min(bound(known(wait), 0, 0.99), room))
+	wait = bound(known(wait), 0, 0.99)
+	if v.busy >= saturated {
+		wait = min(wait, max(1-v.busy*(1-g.CPU)/usable, 0))
+	}
+	g.Latency = max(g.Latency, wait)
 	return g
 }
 

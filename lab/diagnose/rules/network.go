@@ -80,7 +80,7 @@ const (
 	closingCost  = 0.25 // CPU share of a connection for each answer, at least
 )
 
-var accepting = called("net/http.(*Server).Serve", "net.(*TCPListener).Accept*", "net/http.(*conn).close*", "net/http.(*Server).newConn", "net/http.(*conn).setState", "net.(*conn).Close", "internal/poll.(*FD).Accept", "internal/poll.(*FD).Close", "internal/poll.(*FD).destroy", "inet_csk_accept", "__sys_accept4", "tcp_close", "tcp_fin", "tcp_v4_syn_recv_sock", "tcp_conn_request", "tcp_rcv_synsent_state_process", "__x64_sys_shutdown", "inet_shutdown", "__fput", "net/http.newBufioReader", "net/http.newBufioWriterSize", "runtime.newproc")
+var accepting = called("net/http.(*Server).Serve", "net.(*TCPListener).Accept*", "net/http.(*conn).close*", "net/http.(*Server).newConn", "net/http.(*conn).setState", "net.(*conn).Close", "internal/poll.(*FD).Accept", "internal/poll.(*FD).Close", "internal/poll.(*FD).destroy", "inet_csk_accept", "__sys_accept4", "tcp_close", "tcp_fin", "tcp_v4_syn_recv_sock", "tcp_conn_request", "tcp_rcv_synsent_state_process", "__x64_sys_shutdown", "inet_shutdown", "__fput", "ngx_event_accept", "ngx_close_connection", "ngx_http_close_connection", "ngx_http_init_connection", "uv__server_io", "uv_accept", "uv__stream_destroy", "__x64_sys_close", "__arm64_sys_close", "net/http.newBufioReader", "net/http.newBufioWriterSize", "runtime.newproc")
 
 // exchanging matches what a connection does for each of its requests.
 var exchanging = anyOf(handler, called("net/http.(*conn).readRequest", "net/http.(*response).finishRequest", "bufio.(*Reader).Peek", "github.com/valyala/fasthttp.(*RequestHeader).*", "github.com/valyala/fasthttp.(*Request).*", "github.com/valyala/fasthttp.writeResponse"))
