@@ -58,6 +58,21 @@ func talks(s *stack) bool {
 	return s.Has(clientWork) || s.Has(handler) && s.Has(sockets) && !s.Has(serverIO)
 }
 
+// waitsAtRest returns the share of the requests' time that waits for other servers' answers under
+// the lowest load; 0: unknown.
+func (v *view) waitsAtRest() float64 {
+	if len(v.Loads) == 0 || v.Loads[0].Kernel == nil {
+		return 0
+	}
+	low, sum := &v.Loads[0], 0.0
+	for i := range low.Kernel.Peers {
+		if p := &low.Kernel.Peers[i]; p.Protocol != "udp" {
+			sum += known(low.Each(known(p.Waits)) * known(p.Wait.Mean))
+		}
+	}
+	return bound(ratio(sum, known(low.Latency.Mean)), 0, 1)
+}
+
 // clientCost returns the CPU share of clients, with their part of collection, and the stacks.
 func (v *view) clientCost() (share float64, on *stacks) {
 	on = v.load.OnCPU.Filter(talks)
@@ -262,6 +277,8 @@ func slowDownstream(v *view) *finding {
 	f := &finding{waits: found}
 	f.Title = "Requests wait for a slow server"
 	f.Gain, f.Confidence = v.both(0, share*(1-usualExchange/wait)), v.sureOfWaits(0.65)
+	// At the knee they may wait for the CPU as well: with less load, the other server is what counts.
+	f.Gain.Latency = max(f.Gain.Latency, v.waitsAtRest()*(1-usualExchange/wait))
 	f.Evidence = []string{fmt.Sprintf("Requests wait %s of their time for other servers' answers, about %s.", percent(share), duration(exchange))}
 	if worst != "" {
 		f.Title = fmt.Sprintf("Requests wait for %s, which is slow", worst)
