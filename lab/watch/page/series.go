@@ -39,7 +39,9 @@ type track struct {
 // mostTracks limits the figures: members of families appear as long as a watch lasts.
 const mostTracks = 1000
 
-func newSeries(every float64) *series { return &series{every: every, step: every, tracks: map[string]*track{}} }
+func newSeries(every float64) *series {
+	return &series{every: every, step: every, tracks: map[string]*track{}}
+}
 
 // add adds the values of a time.
 func (s *series) add(t float64, values map[string]float64) {
