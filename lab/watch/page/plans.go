@@ -9,7 +9,7 @@ var plans = []struct {
 		{title: "CPU", text: "Cores in use.", figures: [][2]string{{"cpu_total", "all"}, {"cpu_user", "user"}, {"cpu_sys", "kernel"}}},
 		{title: "Memory", text: "Resident, and with shared pages divided among those who share them.", figures: [][2]string{{"rss_bytes", "resident"}, {"pss_bytes", "divided"}}},
 		{title: "Page faults", text: "Without and with reading from a disk.", figures: [][2]string{{"faults_minor", "minor"}, {"faults_major", "major"}}},
-		{title: "Threads", figures: [][2]string{{"threads", "threads"}, {"processes", "processes"}}},
+		{title: "Threads", figures: [][2]string{{"threads", "threads"}}},
 		{title: "Context switches", text: "Because a thread waited, and because it was preempted.", figures: [][2]string{{"switches_voluntary", "waited"}, {"switches_involuntary", "preempted"}}},
 		{title: "Descriptors", figures: [][2]string{{"descriptors", "all"}, {"descriptors_socket", "sockets"}, {"descriptors_file", "files"}, {"descriptors_pipe", "pipes"}}},
 		{title: "Input and output", text: "Bytes of read and write calls, and of storage.", figures: [][2]string{{"io_read", "read"}, {"io_written", "written"}, {"disk_read", "from storage"}, {"disk_written", "to storage"}}},
