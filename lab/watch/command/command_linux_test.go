@@ -194,7 +194,7 @@ func TestPIDGone(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	lines, said, err := watched(t, t.Context(), Options{PID: cmd.Process.Pid})
+	lines, said, err := watched(t, t.Context(), Options{PID: cmd.Process.Pid, NoBPF: true}) // see TestCommandEnds
 	wait.Wait()
 	if code(err) != ExitGone || !strings.Contains(said, fmt.Sprintf("process %d ended after", cmd.Process.Pid)) {
 		t.Errorf("%v, %q", err, said)
